@@ -1,0 +1,29 @@
+package tipstaff
+
+// Cause says why a command ended. The zero Cause is no success: it means that
+// the fate of the command is not known.
+type Cause int
+
+const (
+	Unknown   Cause = iota // not known to have ended
+	Exited                 // by itself, with an exit code
+	Signalled              // by a signal that tipstaff did not send
+	TimedOut               // its time was up, and the tree was ended
+	Cancelled              // its caller or the server went away, and the tree was ended
+)
+
+// String gives the name that the record uses.
+func (c Cause) String() string {
+	switch c {
+	case Exited:
+		return "exited"
+	case Signalled:
+		return "signalled"
+	case TimedOut:
+		return "timed_out"
+	case Cancelled:
+		return "cancelled"
+	default:
+		return "unknown"
+	}
+}

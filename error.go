@@ -1,0 +1,60 @@
+package tipstaff
+
+import "errors"
+
+// Code is a stable name for why nothing was started. The names of the
+// terminal_* tools are those of the contract (B13); the rest are kept out of
+// answers to that family, or mapped by the front.
+type Code string
+
+const (
+	CommandNotAllowed   Code = "COMMAND_NOT_ALLOWED"
+	UnsafeArguments     Code = "UNSAFE_ARGUMENTS"
+	SessionNotFound     Code = "SESSION_NOT_FOUND"
+	TimeoutExceeded     Code = "TIMEOUT_EXCEEDED"
+	ExecutionError      Code = "EXECUTION_ERROR"
+	InvalidParameters   Code = "INVALID_PARAMETERS"
+	MaxSessionsExceeded Code = "MAX_SESSIONS_EXCEEDED"
+
+	// InvalidCommandLine: a command line that cannot be split (contract A3).
+	InvalidCommandLine Code = "INVALID_COMMAND_LINE"
+	// DirectoryNotAllowed: a working directory that cannot be entered or lies outside the roots (A9, A10).
+	DirectoryNotAllowed Code = "DIRECTORY_NOT_ALLOWED"
+	// ProgramNotFound and ProgramNotExecutable: allowed, but not there to run (A13).
+	ProgramNotFound      Code = "PROGRAM_NOT_FOUND"
+	ProgramNotExecutable Code = "PROGRAM_NOT_EXECUTABLE"
+	// NotRecorded: the trail cannot be written, so nothing runs.
+	NotRecorded Code = "NOT_RECORDED"
+	// Internal: a fault of tipstaff itself.
+	Internal Code = "INTERNAL"
+)
+
+// Error says why a request came to nothing. Msg, Hint and Details are for the
+// caller and leak nothing of the host; Err is for the operator.
+type Error struct {
+	Code    Code
+	Rule    string // the deciding rule, "" when no rule decided
+	Msg     string
+	Hint    string
+	Details map[string]any // facts for programs; values marshal to JSON
+	Err     error
+}
+
+func (e *Error) Error() string {
+	if e.Err != nil {
+		return e.Msg + ": " + e.Err.Error()
+	}
+	return e.Msg
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// AsError returns err as an *Error. Any other error becomes [Internal], whose
+// text tells a caller nothing about the host.
+func AsError(err error) *Error {
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return &Error{Code: Internal, Msg: "tipstaff failed to carry out this call", Hint: "This is a fault of the server, not of the call. Try again, and tell the operator if it stays.", Err: err}
+}

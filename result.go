@@ -1,0 +1,40 @@
+package tipstaff
+
+import "time"
+
+// Result is how a command ended. A command that ran and failed is a Result;
+// an error is kept for what never started or whose fate is unknown.
+type Result struct {
+	Cause Cause
+	// ExitCode is the program's own code; 128+n after signal n; 124 after a timeout.
+	ExitCode int
+	// Signal is the name of the signal that ended the program ("SIGKILL"), or "".
+	Signal         string
+	CoreDumped     bool
+	Stdout, Stderr Stream
+	Started        time.Time
+	Duration       time.Duration
+	Limit          time.Duration // the timeout that held for it
+	Usage          Usage
+}
+
+// Truncated reports whether anything that the command wrote is missing.
+func (r *Result) Truncated() bool { return r.Stdout.Dropped > 0 || r.Stderr.Dropped > 0 }
+
+// Stream is what was kept of one output of a command: its beginning, and when
+// Dropped bytes between are missing, its end.
+type Stream struct {
+	Head, Tail   []byte
+	Dropped      int64 // bytes missing between Head and Tail
+	DroppedLines int64 // line ends among them
+}
+
+// Total is how many bytes the command wrote.
+func (s *Stream) Total() int64 { return int64(len(s.Head)) + s.Dropped + int64(len(s.Tail)) }
+
+// Usage is what the operating system counted for a command and the
+// descendants that it waited for.
+type Usage struct {
+	UserCPU, SystemCPU time.Duration
+	MaxResidentBytes   int64
+}
