@@ -1,0 +1,73 @@
+package argv
+
+import "fmt"
+
+// Kind names what stopped [Split]. The names are stable and appear in answers.
+type Kind string
+
+const (
+	NUL               Kind = "NUL"
+	UnbalancedQuote   Kind = "UNBALANCED_QUOTE"
+	TrailingBackslash Kind = "TRAILING_BACKSLASH"
+	Empty             Kind = "EMPTY"
+	Newline           Kind = "NEWLINE"
+	Operator          Kind = "OPERATOR"
+	Comment           Kind = "COMMENT"
+	Substitution      Kind = "SUBSTITUTION"
+	Expansion         Kind = "EXPANSION"
+	DollarQuote       Kind = "DOLLAR_QUOTE"
+	Assignment        Kind = "ASSIGNMENT"
+	ReservedWord      Kind = "RESERVED_WORD"
+)
+
+// SyntaxError says why a command line is not one plain command.
+type SyntaxError struct {
+	Kind   Kind
+	Column int    // where it begins, in characters, the first is 1; 0 for an empty line
+	Found  string // what was found there, as "&&" or "$HOME"
+
+	first string // the first word, to recognise "cd src && …"
+}
+
+// Error names what was found and where, in one line.
+func (e *SyntaxError) Error() string {
+	what := e.Kind.describe()
+	if e.Found != "" {
+		what += " " + Escape(e.Found)
+	}
+	if e.Column == 0 {
+		return fmt.Sprintf("cannot split the command: %s (%s)", what, e.Kind)
+	}
+	return fmt.Sprintf("cannot split the command: %s at column %d (%s)", what, e.Column, e.Kind)
+}
+
+func (k Kind) describe() string {
+	switch k {
+	case NUL:
+		return "a NUL character"
+	case UnbalancedQuote:
+		return "an unclosed quote"
+	case TrailingBackslash:
+		return "a backslash with nothing after it"
+	case Empty:
+		return "there is no word in it"
+	case Newline:
+		return "a line end between words"
+	case Operator:
+		return "the shell operator"
+	case Comment:
+		return "a shell comment"
+	case Substitution:
+		return "the command substitution"
+	case Expansion:
+		return "the variable expansion"
+	case DollarQuote:
+		return "the shell quote"
+	case Assignment:
+		return "the assignment"
+	case ReservedWord:
+		return "the shell keyword"
+	default:
+		return "something that is not plain words"
+	}
+}

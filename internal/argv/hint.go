@@ -1,0 +1,54 @@
+package argv
+
+// Hint says what to do instead. It is written for whoever wrote the command.
+func (e *SyntaxError) Hint() string {
+	switch e.Kind {
+	case NUL:
+		return "Remove the NUL character; no program can be given one."
+	case UnbalancedQuote:
+		return `Close the quote. A single quote inside text is written '\'' or put in double quotes: "it's".`
+	case TrailingBackslash:
+		return `Remove the backslash, or write \\ for a backslash that is meant as text.`
+	case Empty:
+		return `Give a program and its arguments, for example: ls -la`
+	case Newline:
+		return oneCall + ` A line end that is meant as text belongs in quotes.` + wantShell
+	case Comment:
+		return `Leave the comment out, or put text that begins with # in single quotes: '#1'.`
+	case Substitution:
+		return `No shell runs here. Run the inner command in a call of its own and put its output in the next one. ` + quoteIt + wantShell
+	case Expansion:
+		return `No shell runs here, so variables are not expanded. Write the value itself. ` + quoteIt + wantShell
+	case DollarQuote:
+		return `Use plain '…' or "…" quotes; they may span lines.`
+	case Assignment:
+		return `Variables cannot be set in front of a command here. Leave it out, or, if env is allowed: env NAME=value program …`
+	case ReservedWord:
+		return oneCall + ` No shell runs here.` + wantShell
+	}
+	return e.operatorHint()
+}
+
+func (e *SyntaxError) operatorHint() string {
+	hint := oneCall
+	switch e.Found {
+	case "|", "|&":
+		hint = `No shell runs here, so there are no pipes. Run each program in a call of its own; text for the second goes into input.`
+	case "<", "<<", "<<<", "<<-", "<>", "<&":
+		hint = `No shell runs here, so there are no redirections. Give a program text to read with input.`
+	case ">", ">>", ">|", ">&", "&>", "&>>":
+		hint = `No shell runs here, so there are no redirections. Standard output and standard error come back in the answer as they are.`
+	case "&":
+		hint = `No shell runs here, and commands do not run in the background.`
+	}
+	if e.first == "cd" {
+		hint = `To run in another directory, leave cd out and give the directory as cwd. ` + hint
+	}
+	return hint + " " + quoteIt + wantShell
+}
+
+const (
+	oneCall   = `Make one call per command.`
+	quoteIt   = `If it is meant as text, put it in single quotes: '…'.`
+	wantShell = ` An operator who wants a shell may allow bash; then say: bash -c '…'.`
+)
