@@ -1,0 +1,90 @@
+package redact
+
+import "strings"
+
+// maxField bounds how far back from its = or : the name of a field is looked for.
+const maxField = 80
+
+// name is a field's name with what stands around it.
+type name struct {
+	text   string
+	from   int  // where it begins, dashes included
+	before byte // what stands before it and its quotation mark; 0 at the beginning
+	quoted bool
+}
+
+// nameBefore reads the name that ends before f.at.
+func (f *fields) nameBefore() (name, bool) {
+	s, end, low := f.s, f.at, max(0, f.at-maxField)
+	if end > low && s[end-1] == ':' { // :=
+		end--
+	}
+	for end > low && s[end-1] == ' ' && f.at-end < 2 {
+		end--
+	}
+	bare := end
+	end = trimMarks(s[low:end]) + low
+	quoted := end < bare
+	if end > low && s[end-1] == ']' { // user[password]=x, environ["PASSWORD"]="x"
+		end = trimMarks(s[low:end-1]) + low
+	}
+	from := end
+	for from > low && nameByte(s[from-1]) {
+		from--
+	}
+	n := name{text: s[from:end], from: from, quoted: quoted}
+	before := from
+	for before > 0 && (s[before-1] == '"' || s[before-1] == '\'' || s[before-1] == '\\') {
+		before--
+	}
+	if before > 0 {
+		n.before = s[before-1]
+	}
+	return n, from < end
+}
+
+// trimMarks returns the length of s without the quotation marks at its end.
+func trimMarks(s string) int {
+	end := len(s)
+	for end > 0 && (s[end-1] == '"' || s[end-1] == '\'') {
+		if end--; end > 0 && s[end-1] == '\\' {
+			end--
+		}
+	}
+	return end
+}
+
+func nameByte(b byte) bool {
+	return wordByte(b) || b == '-' || b == '.' || b == '%' || b >= 0x80
+}
+
+// fieldRule is [SecretName] for fields, where more names are ordinary: "key"
+// and "license" alone are a secret as a variable, not as a member.
+func fieldRule(n name) (string, bool) {
+	option := strings.TrimLeft(n.text, "-")
+	if len(option) < len(n.text) {
+		return optionRule(option)
+	}
+	if rule := credentialHeader(n.text); rule != "" {
+		return rule, true
+	}
+	if n.before == '?' || n.before == '&' {
+		switch strings.ToLower(n.text) {
+		case "key", "sig", "signature", "code", "x-amz-signature", "x-goog-signature":
+			return "query-" + strings.ToLower(n.text), true
+		}
+	}
+	if ordinaryAlone(n.text) && n.text != strings.ToUpper(n.text) {
+		return "", false
+	}
+	return SecretName(n.text)
+}
+
+// ordinaryAlone: words that promise a secret only together with others.
+func ordinaryAlone(name string) bool {
+	switch strings.ToLower(name) {
+	case "key", "keys", "license", "auth", "oauth", "keystore", "netrc", "htpasswd", "pfx", "p12", "pin", "pat":
+		return true
+	}
+	return false
+}

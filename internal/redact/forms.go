@@ -1,0 +1,56 @@
+package redact
+
+import (
+	"slices"
+	"strings"
+	"sync"
+)
+
+// findForms adds every secret that its form gives away (a token of a known
+// issuer, a private key).
+func findForms(s string, hide *spans) {
+	if len(s) < shortest {
+		return
+	}
+	in := bytesOf(s)
+	for _, p := range forms() {
+		if !p.mayMatch(s, &in) {
+			continue
+		}
+		end := 0
+		for _, at := range p.re().FindAllStringIndex(s, -1) {
+			if at[0] >= end { // not within the one before
+				end = formEnd(s, at[1], p.name)
+				hide.add(at[0], end, p.name)
+			}
+		}
+	}
+}
+
+// forms are the [patterns], and those that are no value of a variable.
+var forms = sync.OnceValue(func() []*pattern {
+	return append(slices.Clip(patterns()),
+		&pattern{name: "telegram-bot", bytes: ":", keywords: []string{":AA"}, // …/bot123:AA…/getMe
+			re: lazily(`\bbot\d{8,10}:AA[\w-]{33}`)})
+})
+
+// formEnd returns where a secret ends whose beginning ends at i: an expression
+// says how long a token is at least, and a key's heading only announces it.
+func formEnd(s string, i int, name string) int {
+	if name != "private-key-block" {
+		for i < len(s) && (wordByte(s[i]) || strings.IndexByte("-+=.", s[i]) >= 0 || s[i] == '/' && name != "telegram-bot") {
+			i++
+		}
+		return i
+	}
+	const end, dashes = "-----END", "-----"
+	j := strings.Index(s[i:], end)
+	if j < 0 {
+		return len(s)
+	}
+	i += j + len(end)
+	if k := strings.Index(s[i:], dashes); k >= 0 {
+		return i + k + len(dashes)
+	}
+	return len(s)
+}

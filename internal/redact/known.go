@@ -1,0 +1,121 @@
+package redact
+
+import (
+	"cmp"
+	"encoding/base64"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// minKnown: shorter values would hide parts of ordinary words.
+const minKnown = 6
+
+// knownValue is a value of one of the server's secret variables.
+type knownValue struct {
+	value, rule string
+}
+
+// knownValues lists what to search for: each value, the password within it if
+// it is a URL, the lines of a value with many, and each of them as it looks
+// inside URLs and in base64.
+func knownValues(secrets map[string]string) []knownValue {
+	var all []knownValue
+	for name, value := range secrets {
+		rule := "env:" + plainName(name)
+		for _, part := range parts(value) {
+			if commonplace(part) {
+				continue
+			}
+			for _, form := range []string{
+				part, url.QueryEscape(part), url.PathEscape(part),
+				base64.StdEncoding.EncodeToString([]byte(part)),
+			} {
+				all = append(all, knownValue{form, rule})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b knownValue) int {
+		return cmp.Or(cmp.Compare(len(b.value), len(a.value)), cmp.Compare(a.value, b.value), cmp.Compare(a.rule, b.rule))
+	})
+	return slices.CompactFunc(all, func(a, b knownValue) bool { return a.value == b.value })
+}
+
+// parts are the pieces of a value that are secret on their own.
+func parts(value string) []string {
+	value = strings.TrimSpace(value)
+	all := []string{value}
+	if u, err := url.Parse(value); err == nil && u.User != nil {
+		if password, ok := u.User.Password(); ok {
+			all = append(all, password)
+		}
+	}
+	if strings.Contains(value, "\n") {
+		for line := range strings.Lines(value) {
+			line = strings.TrimSpace(line)
+			if len(line) >= 20 && !strings.ContainsAny(line, " \t") && !strings.HasPrefix(line, "-----") {
+				all = append(all, line)
+			}
+		}
+	}
+	return all
+}
+
+// commonplace reports whether a value cannot be told from ordinary words.
+func commonplace(value string) bool {
+	if len(value) < minKnown || pathLike(value) {
+		return true
+	}
+	switch strings.ToLower(value) {
+	case "localhost", "127.0.0.1", "0.0.0.0", "default", "enabled", "disabled",
+		"required", "optional", "undefined", "production", "development", "staging",
+		"testing", "example", "password", "secret", "postgres", "apache-2.0":
+		return true
+	}
+	return false
+}
+
+// pathLike reports whether a value is plainly the name of a file.
+func pathLike(value string) bool {
+	for _, root := range []string{
+		"./", "../", "~/", "/home/", "/root/", "/etc/", "/run/", "/var/", "/tmp/",
+		"/usr/", "/opt/", "/mnt/", "/srv/", "/dev/", "/proc/", "/Users/",
+	} {
+		if strings.HasPrefix(value, root) {
+			return true
+		}
+	}
+	for _, end := range []string{".pem", ".key", ".pub", ".crt", ".json", ".yaml", ".yml", ".p12", ".pfx", ".jks", ".txt", ".gpg"} {
+		if strings.HasSuffix(value, end) && !strings.ContainsAny(value, " \t\n=:;,&") {
+			return true
+		}
+	}
+	return false
+}
+
+// plainName keeps a variable's name readable and harmless in the record.
+func plainName(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r < 0x80 && wordByte(byte(r)) {
+			return r
+		}
+		return '_'
+	}, tail(name, 64))
+}
+
+// findKnown adds every place where a known value stands.
+func findKnown(s string, known []knownValue, hide *spans) {
+	for _, k := range known {
+		if len(k.value) > len(s) {
+			continue
+		}
+		for from := 0; ; {
+			i := strings.Index(s[from:], k.value)
+			if i < 0 {
+				break
+			}
+			hide.add(from+i, from+i+len(k.value), k.rule)
+			from += i + len(k.value)
+		}
+	}
+}

@@ -1,0 +1,38 @@
+package redact
+
+import "strings"
+
+// findStatements adds the passwords in SQL: IDENTIFIED BY 'x', PASSWORD 'x'.
+func findStatements(s string, hide *spans) {
+	if strings.IndexByte(s, '\'') < 0 {
+		return
+	}
+	for _, words := range []string{"identified by '", "password '", "password for '"} {
+		for from := 0; ; {
+			i := indexFold(s[from:], words)
+			if i < 0 {
+				break
+			}
+			from += i + len(words)
+			to := stringEnd(s, from)
+			hide.add(from, to, "password")
+			from = to
+		}
+	}
+}
+
+// stringEnd returns the index of the mark that closes an SQL string whose
+// content begins at from, or the end of s. Two marks stand for one of its content.
+func stringEnd(s string, from int) int {
+	for i := from; i < len(s); i++ {
+		switch {
+		case s[i] == '\\':
+			i++
+		case s[i] == '\'' && strings.HasPrefix(s[i+1:], "'"):
+			i++
+		case s[i] == '\'':
+			return i
+		}
+	}
+	return len(s)
+}
