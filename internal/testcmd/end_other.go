@@ -1,0 +1,9 @@
+//go:build unix && !linux
+
+package main
+
+import "syscall"
+
+// restoreDefault leaves the Go runtime's handler: SIGHUP, SIGINT, SIGKILL and
+// SIGTERM end the program as they should, others by way of an exit code.
+func restoreDefault(syscall.Signal) error { return nil }

@@ -1,0 +1,116 @@
+// Command testcmd is a collection of badly behaved programs, for tests of
+// whatever has to run programs and get rid of them again. The first argument
+// chooses one:
+//
+//	argv …              prints its whole argument list as a JSON array
+//	env                 prints its environment as a JSON array, in order
+//	cwd                 prints the kernel's name of its directory, device and inode, as JSON
+//	fds                 prints its open descriptors as a JSON object: number, target
+//	sigmask             prints its blocked and ignored signals (Linux)
+//
+//	exit N              exits with the code N
+//	signal NAME         dies by the signal, as "signal SEGV"
+//	sleep MS            sleeps, exits 0
+//	ignore              ignores every signal it can, prints "ready", sleeps
+//	term-print          prints "ready"; on SIGTERM prints "terminated" and exits 7
+//
+//	cat                 copies standard input to standard output
+//	slowread MS         never reads standard input; prints "done" after the time
+//	partial MS          prints half a line, sleeps, exits 0
+//	closefds MS         closes standard output and error, sleeps, exits 0
+//	flood BYTES [stdout|stderr|both]  writes that many bytes, to each
+//	invalid [N]         writes N letters, then every way to be no UTF-8
+//	control             writes every control and invisible character
+//
+//	hold                leaves a sleeper in a session of its own that keeps the output open; exits at once
+//	daemon [keep]       leaves a daemon that ignores every signal; prints its pid; exits.
+//	                    "keep": the daemon keeps the output open
+//	tree DEPTH          a chain of sleeping descendants; each prints its pid
+//
+// None of them outlives a test run for long: every process ends by itself after
+// [lifetime] at the latest, whether anybody kills it or not, and what it makes
+// is bounded in number. It is safe to lose one.
+//
+// It uses the standard library only, so that it builds anywhere in a blink.
+// Tests get it through the package testcmdtest.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"time"
+)
+
+const (
+	lifetime  = 60 * time.Second
+	maxDepth  = 32
+	maxOutput = min(16<<30, math.MaxInt)
+)
+
+// program is one entry of the collection. args are those after its name.
+type program struct {
+	name string
+	run  func(args []string) error
+}
+
+func programs() []program {
+	return []program{
+		{"argv", printArgv}, {"env", printEnv}, {"cwd", printDirectory}, {"fds", printDescriptors}, {"sigmask", printSignals},
+		{"exit", exit}, {"signal", dieBySignal}, {"sleep", sleep}, {"ignore", ignoreSignals}, {"term-print", printOnTerm},
+		{"cat", cat}, {"slowread", neverRead}, {"partial", halfLine}, {"closefds", closeOutput}, {"flood", flood},
+		{"invalid", writeInvalid}, {"control", writeControl},
+		{"hold", hold}, {"daemon", daemon}, {"daemon-parent", daemonParent}, {"daemon-child", daemonChild}, {"tree", tree},
+	}
+}
+
+func main() {
+	time.AfterFunc(lifetime, func() { os.Exit(99) })
+	if len(os.Args) < 2 {
+		fail("no program was named")
+	}
+	for _, p := range programs() {
+		if p.name == os.Args[1] {
+			if err := p.run(os.Args[2:]); err != nil {
+				fail(err.Error())
+			}
+			return
+		}
+	}
+	fail("there is no program " + strconv.Quote(os.Args[1]))
+}
+
+// fail ends with a code that no test asks for by accident.
+func fail(why string) {
+	fmt.Fprintln(os.Stderr, "testcmd:", why)
+	os.Exit(98)
+}
+
+// number reads the first argument, from 0 to limit.
+func number(args []string, limit int) (int, error) {
+	if len(args) == 0 {
+		return 0, errors.New("a number is missing")
+	}
+	n, err := strconv.Atoi(args[0])
+	if err != nil || n < 0 || n > limit {
+		return 0, fmt.Errorf("%q is no number from 0 to %d", args[0], limit)
+	}
+	return n, nil
+}
+
+// pause sleeps for the milliseconds that the first argument says.
+func pause(args []string) error {
+	ms, err := number(args, int(lifetime/time.Millisecond))
+	if err == nil {
+		time.Sleep(time.Duration(ms) * time.Millisecond)
+	}
+	return err
+}
+
+// forever sleeps until the lifetime is over.
+func forever() error {
+	time.Sleep(2 * lifetime)
+	return nil
+}

@@ -1,0 +1,20 @@
+//go:build !unix
+
+package main
+
+import "errors"
+
+// These programs are about Unix processes and have no counterpart here.
+
+var errNotHere = errors.New("this program exists on Unix only")
+
+func printDirectory([]string) error   { return errNotHere }
+func printDescriptors([]string) error { return errNotHere }
+func printSignals([]string) error     { return errNotHere }
+func printOnTerm([]string) error      { return errNotHere }
+func dieBySignal([]string) error      { return errNotHere }
+func hold([]string) error             { return errNotHere }
+func daemon([]string) error           { return errNotHere }
+func daemonParent([]string) error     { return errNotHere }
+func daemonChild([]string) error      { return errNotHere }
+func tree([]string) error             { return errNotHere }
