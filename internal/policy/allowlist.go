@@ -1,0 +1,97 @@
+package policy
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// Allowlist holds the names that a family may run. The zero Allowlist allows
+// nothing.
+type Allowlist struct {
+	Names []string // compared byte for byte, before any lookup
+	Any   bool     // every program is allowed
+	// Source is where the list comes from, as callers are told: the name of a
+	// setting, or a file.
+	Source string
+	// Fault says why the list could not be read; then nothing is allowed.
+	Fault string
+}
+
+// ParseAllowlist reads a comma-separated list of names (contract A6). Items
+// are trimmed, empty ones are dropped, and the item * allows every program.
+func ParseAllowlist(s, source string) Allowlist {
+	l := Allowlist{Source: source}
+	for item := range strings.SplitSeq(s, ",") {
+		switch item = strings.TrimSpace(item); {
+		case item == "*":
+			l.Any = true
+		case item != "" && !slices.Contains(l.Names, item):
+			l.Names = append(l.Names, item)
+		}
+	}
+	return l
+}
+
+// lists reports whether exactly this word is on the list.
+func (l *Allowlist) lists(word string) bool {
+	return l.Fault == "" && word != "" && slices.Contains(l.Names, word)
+}
+
+// admission is what an allowlist says of one word.
+type admission struct {
+	program Program
+	argv0   string // the name under which the program is to run
+	err     error  // why it cannot run although it is allowed
+}
+
+// admit decides whether word may be run from dir, and as which file. A bare
+// name must be listed, and is looked up only then. A word with a slash must be
+// listed as it stands or lead to the very file that a listed bare name leads
+// to; then it runs under that name, in the caller's own spelling of the
+// directory: a program that acts by its name cannot be made to act as another,
+// and a virtual environment is still found.
+func (l *Allowlist) admit(word string, w World, dir Directory) (admission, bool) {
+	if !strings.Contains(word, "/") {
+		if !l.lists(word) && (!l.Any || l.Fault != "" || word == "") {
+			return admission{}, false
+		}
+		p, err := w.Lookup(word)
+		return admission{program: p, argv0: word, err: err}, true
+	}
+	p, err := w.File(word, dir)
+	if l.lists(word) || l.Any && l.Fault == "" {
+		return admission{program: p, argv0: word, err: err}, true
+	}
+	if err != nil || l.Fault != "" {
+		return admission{}, false
+	}
+	name, same, ok := l.namedSame(p.File, path.Base(word), w)
+	if !ok {
+		return admission{}, false
+	}
+	return admission{program: same, argv0: word[:strings.LastIndexByte(word, '/')+1] + name}, true
+}
+
+// namedSame finds the listed bare name that leads to file; the one that was
+// asked for goes first.
+func (l *Allowlist) namedSame(file FileID, asked string, w World) (string, Program, bool) {
+	same := func(name string) (Program, bool) {
+		if strings.Contains(name, "/") {
+			return Program{}, false
+		}
+		p, err := w.Lookup(name)
+		return p, err == nil && p.File == file
+	}
+	if l.lists(asked) {
+		if p, ok := same(asked); ok {
+			return asked, p, true
+		}
+	}
+	for _, name := range l.Names {
+		if p, ok := same(name); ok {
+			return name, p, true
+		}
+	}
+	return "", Program{}, false
+}

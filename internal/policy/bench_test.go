@@ -1,0 +1,41 @@
+package policy_test
+
+import (
+	"testing"
+
+	"tipstaff"
+	"tipstaff/internal/policy"
+)
+
+// BenchmarkDecide: a decision is asked before every command.
+func BenchmarkDecide(b *testing.B) {
+	env := []string{"PATH=/usr/bin", "HOME=/home/user", "LANG=C.UTF-8", "USER=user", "SHELL=/bin/bash", "GOPATH=/home/user/go", "LOGNAME=user",
+		"XDG_SESSION_ID=3", "COLORTERM=truecolor", "EDITOR=vim", "MAIL=/var/mail/user", "NVM_DIR=/home/user/.nvm", "LS_COLORS=rs=0:di=01;34", "TERM_PROGRAM=x",
+		"HOSTTYPE=x86_64", "OSTYPE=linux-gnu", "MACHTYPE=x86_64", "DISTRO=debian", "HISTSIZE=1000", "HISTFILE=/home/user/.bash_history"}
+	settings := server()
+	settings.Environment = policy.NewEnvironment(env, "/usr/bin:/bin")
+	p := policy.New(settings)
+	for _, c := range []struct {
+		name string
+		req  tipstaff.Request
+	}{
+		{"line", execute(`git log --oneline -20 -- 'src/main.go'`)},
+		{"words", terminal("npm", "run", "test:unit", "--", "--coverage", "--reporter=dot")},
+		{"message", terminal("git", "commit", "-m", "feat(ui): add `Button` & <Icon/>; closes #12")},
+		{"wrapped", terminal("timeout", "-k", "5", "60", "nice", "-n", "10", "make", "-j4")},
+		{"refused", terminal("npm", "test; rm -rf /")},
+	} {
+		c.req.Env = []string{"NODE_ENV=test", "CI=true"}
+		c.req.Fixed = []string{"CAWS_TASK_ID=T-1", "CAWS_AGENT_ID=agent", "CAWS_SESSION_ID=term-1"}
+		w := allowing("git", "npm", "timeout", "nice", "make")
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				d := p.Decide(c.req, w)
+				if grant, ok := d.Grant(); ok {
+					grant.Close()
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,167 @@
+package policy
+
+import "strings"
+
+// sedStarts finds where a sed script starts programs: the command e, and the
+// flag e of s (GNU sed). A script that cannot be followed to its end is taken
+// as harmless from there on: sed refuses it as well.
+func sedStarts(script string) string {
+	for s := (sedScript{text: script}); s.at < len(s.text); {
+		if found := s.command(); found != "" {
+			return found
+		}
+	}
+	return ""
+}
+
+type sedScript struct {
+	text string
+	at   int
+}
+
+// command steps over one command, with its addresses.
+func (s *sedScript) command() string {
+	s.skip(" \t\n;{}")
+	s.address()
+	if s.skip(" \t"); s.peek() == ',' {
+		s.at++
+		s.skip(" \t")
+		s.address()
+	}
+	s.skip(" \t!")
+	begin := s.at
+	c := s.peek()
+	s.at++
+	switch c {
+	case 'e':
+		return cutAt(s.text[begin:], 24)
+	case 's':
+		return s.substitution(begin)
+	case 'y':
+		delimiter := s.peek()
+		s.at++
+		s.past(delimiter)
+		s.past(delimiter)
+	case 'a', 'i', 'c', 'r', 'R', 'w', 'W', 'b', 't', 'T', ':', '#', 'q', 'Q', 'l', 'L', 'v':
+		s.argument(c)
+	}
+	return ""
+}
+
+// substitution reads s/…/…/flags.
+func (s *sedScript) substitution(begin int) string {
+	delimiter := s.peek()
+	s.at++
+	s.pastPattern(delimiter)
+	s.past(delimiter)
+	for ; s.at < len(s.text); s.at++ {
+		switch c := s.text[s.at]; {
+		case c == 'e':
+			return cutAt(s.text[begin:], 24)
+		case c == 'w':
+			s.argument(c)
+			return ""
+		case strings.IndexByte("gpiImM0123456789", c) < 0:
+			return ""
+		}
+	}
+	return ""
+}
+
+// address steps over a line number, $, /…/ or \c…c, and what may follow it.
+func (s *sedScript) address() {
+	switch c := s.peek(); {
+	case c == '/':
+		s.at++
+		s.pastPattern('/')
+	case c == '\\':
+		s.at++
+		delimiter := s.peek()
+		s.at++
+		s.pastPattern(delimiter)
+	default:
+		s.skip("0123456789$~+")
+		return
+	}
+	s.skip("IM")
+}
+
+// argument steps over what a command takes up to the end of the line; text of
+// a, i and c goes on behind a backslash. Labels and numbers end at a ; as well.
+func (s *sedScript) argument(command byte) {
+	for ; s.at < len(s.text) && s.text[s.at] != '\n'; s.at++ {
+		if s.text[s.at] == '\\' {
+			s.at++
+			continue
+		}
+		if strings.IndexByte("btTqQlL:v", command) >= 0 && (s.text[s.at] == ';' || s.text[s.at] == '}') {
+			return
+		}
+	}
+}
+
+// past steps behind the next delimiter that is not escaped.
+func (s *sedScript) past(delimiter byte) {
+	for ; s.at < len(s.text); s.at++ {
+		switch s.text[s.at] {
+		case '\\':
+			s.at++
+		case delimiter:
+			s.at++
+			return
+		}
+	}
+}
+
+// pastPattern is past for a regular expression, where a delimiter in brackets
+// is an ordinary character.
+func (s *sedScript) pastPattern(delimiter byte) {
+	for ; s.at < len(s.text); s.at++ {
+		switch s.text[s.at] {
+		case '\\':
+			s.at++
+		case delimiter:
+			s.at++
+			return
+		case '[':
+			s.brackets()
+		}
+	}
+}
+
+// brackets steps to the ] that closes the [ at the current place. A ] that
+// comes first is an ordinary character, and so is a backslash.
+func (s *sedScript) brackets() {
+	s.at++
+	s.skipOne('^')
+	s.skipOne(']')
+	for ; s.at < len(s.text) && s.text[s.at] != ']'; s.at++ {
+		if s.text[s.at] != '[' || s.at+1 == len(s.text) || strings.IndexByte(":.=", s.text[s.at+1]) < 0 {
+			continue
+		}
+		const longest = 32 // of the names of classes
+		rest := s.text[s.at+2 : min(len(s.text), s.at+2+longest)]
+		if end := strings.Index(rest, s.text[s.at+1:s.at+2]+"]"); end >= 0 {
+			s.at += 2 + end + 1
+		}
+	}
+}
+
+func (s *sedScript) skipOne(c byte) {
+	if s.peek() == c {
+		s.at++
+	}
+}
+
+func (s *sedScript) skip(set string) {
+	for s.at < len(s.text) && strings.IndexByte(set, s.text[s.at]) >= 0 {
+		s.at++
+	}
+}
+
+func (s *sedScript) peek() byte {
+	if s.at < len(s.text) {
+		return s.text[s.at]
+	}
+	return 0
+}

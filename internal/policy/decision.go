@@ -1,0 +1,119 @@
+package policy
+
+import (
+	"time"
+
+	"tipstaff"
+)
+
+// Effect is what a rule or a decision says. The order is the strictness: the
+// zero Effect denies.
+type Effect int
+
+const (
+	Deny Effect = iota
+	Ask
+	Allow
+)
+
+func (e Effect) String() string {
+	switch e {
+	case Allow:
+		return "allow"
+	case Ask:
+		return "ask"
+	default:
+		return "deny"
+	}
+}
+
+// Finding is what one rule says of one request. The zero Finding denies.
+type Finding struct {
+	Rule    string // stable name, as "arguments/chaining"
+	At      string // where the rule comes from: a setting's name, or file:line
+	Effect  Effect
+	Code    tipstaff.Code  // of a finding that denies
+	Msg     string         // for the caller: what was found
+	Hint    string         // for the caller: what to do instead
+	Details map[string]any // for the caller's program
+}
+
+// Decision is the answer to one request, with every finding. Close it when it
+// is not needed any more: a decision that allows holds a directory open.
+type Decision struct {
+	Effect   Effect
+	Findings []Finding
+	// Argv is what the request came to after splitting; nil if it could not be split.
+	Argv []string
+	// Dropped names the variables of the caller that are not passed on.
+	Dropped []string
+	grant   *Grant
+}
+
+// Grant returns the permission to run, if the decision is to allow.
+func (d *Decision) Grant() (*Grant, bool) { return d.grant, d.grant != nil }
+
+// Deciding returns the finding that decided: the first of the strictest ones.
+func (d *Decision) Deciding() Finding {
+	best := Finding{Rule: "default", Effect: Allow}
+	for _, f := range d.Findings {
+		if f.Effect < best.Effect {
+			best = f
+		}
+	}
+	return best
+}
+
+// Refusal gives the deciding finding as an error for the caller; nil when the
+// decision is to allow.
+func (d *Decision) Refusal() error {
+	if d.Effect == Allow {
+		return nil
+	}
+	return d.Deciding().refusal()
+}
+
+// refusal tells a finding to the caller.
+func (f Finding) refusal() error {
+	return &tipstaff.Error{Code: f.Code, Rule: f.Rule, Msg: f.Msg, Hint: f.Hint, Details: f.Details}
+}
+
+// Grant is the permission to run one command once, exactly as it was decided.
+// Only [Policy.Decide] can make one. The holder closes it.
+type Grant struct {
+	req     tipstaff.Request
+	program Program
+	argv    []string
+	env     []string
+	dropped []string
+	dir     Directory
+	timeout time.Duration
+	output  int
+}
+
+// Request is what was asked.
+func (g *Grant) Request() *tipstaff.Request { return &g.req }
+
+// Program is the file to run, to be checked again right before the start.
+func (g *Grant) Program() Program { return g.program }
+
+// Argv is what the program is given, its name first.
+func (g *Grant) Argv() []string { return g.argv }
+
+// Env is the whole environment of the command, each "NAME=value".
+func (g *Grant) Env() []string { return g.env }
+
+// Dropped names the caller's variables that are not in Env.
+func (g *Grant) Dropped() []string { return g.dropped }
+
+// Dir is where to run, held open until Close.
+func (g *Grant) Dir() Directory { return g.dir }
+
+// Timeout is positive.
+func (g *Grant) Timeout() time.Duration { return g.timeout }
+
+// OutputBytes bounds what is kept of both output streams together.
+func (g *Grant) OutputBytes() int { return g.output }
+
+// Close lets go of the directory.
+func (g *Grant) Close() { _ = g.dir.Close() }

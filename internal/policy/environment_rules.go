@@ -1,0 +1,166 @@
+package policy
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+	"sync"
+
+	"tipstaff/internal/redact"
+)
+
+//go:embed builtin/environment.txt
+var environmentText string
+
+// owner says whose variable is judged.
+type owner int
+
+const (
+	ofServer owner = 1 << iota
+	ofCaller
+)
+
+// variableRule is one row of builtin/environment.txt, for one name.
+type variableRule struct {
+	keep    bool
+	whose   owner
+	prefix  string
+	anycase bool
+	but     []string
+}
+
+// variableRules is the table: names first, then prefixes in their order.
+type variableRules struct {
+	exact  map[string][]variableRule
+	prefix []variableRule
+}
+
+var environmentRules = sync.OnceValue(func() *variableRules {
+	rules, err := parseVariableRules(environmentText)
+	if err != nil {
+		panic("builtin/environment.txt: " + err.Error()) // a test reads it
+	}
+	return rules
+})
+
+func parseVariableRules(text string) (*variableRules, error) {
+	rules := &variableRules{exact: map[string][]variableRule{}}
+	first := 0 // of the prefixes that a "but" line speaks of
+	for line := range strings.Lines(text) {
+		line, _, _ = strings.Cut(line, "#")
+		head, names, ok := strings.Cut(strings.TrimSpace(line), ":")
+		switch {
+		case strings.TrimSpace(line) == "":
+			continue
+		case !ok:
+			return nil, fmt.Errorf("no colon in %q", line)
+		case head == "but":
+			for i := first; i < len(rules.prefix); i++ {
+				rules.prefix[i].but = strings.Fields(names)
+			}
+			continue
+		}
+		rule, how, err := parseVariableHead(strings.Fields(head))
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", line, err)
+		}
+		first = len(rules.prefix)
+		for name := range strings.FieldsSeq(names) {
+			if how == "exact" {
+				rules.exact[name] = append(rules.exact[name], rule)
+				continue
+			}
+			rule.prefix, rule.anycase = name, how == "anycase"
+			rules.prefix = append(rules.prefix, rule)
+		}
+	}
+	return rules, nil
+}
+
+func parseVariableHead(words []string) (rule variableRule, how string, err error) {
+	if len(words) != 3 {
+		return rule, "", fmt.Errorf("%d words instead of three", len(words))
+	}
+	switch words[0] {
+	case "keep":
+		rule.keep = true
+	case "refuse", "hide": // they differ in why, which is for people
+	default:
+		return rule, "", fmt.Errorf("unknown action %q", words[0])
+	}
+	switch words[1] {
+	case "server":
+		rule.whose = ofServer
+	case "caller":
+		rule.whose = ofCaller
+	case "both":
+		rule.whose = ofServer | ofCaller
+	default:
+		return rule, "", fmt.Errorf("unknown owner %q", words[1])
+	}
+	switch how = words[2]; how {
+	case "exact", "prefix", "anycase":
+		return rule, how, nil
+	}
+	return rule, "", fmt.Errorf("unknown match %q", how)
+}
+
+// passes reports whether a variable of whose may reach a command.
+func (r *variableRules) passes(name, value string, whose owner) bool {
+	keep, known := r.named(name, whose)
+	if !known {
+		_, secret := redact.SecretName(name)
+		keep = !secret
+	}
+	return keep && passesValue(name, value)
+}
+
+// named judges a name by the table; an exact row comes before a prefix, and a
+// row that refuses before one that keeps.
+func (r *variableRules) named(name string, whose owner) (keep, known bool) {
+	for _, rule := range r.exact[name] {
+		if rule.whose&whose == 0 {
+			continue
+		}
+		if !rule.keep {
+			return false, true
+		}
+		keep, known = true, true
+	}
+	if known {
+		return keep, true
+	}
+	for i := range r.prefix {
+		if rule := &r.prefix[i]; rule.whose&whose != 0 && rule.matches(name) {
+			return rule.keep, true
+		}
+	}
+	return false, false
+}
+
+func (r *variableRule) matches(name string) bool {
+	if r.anycase {
+		name = strings.ToLower(name)
+	}
+	if !strings.HasPrefix(name, r.prefix) {
+		return false
+	}
+	for _, except := range r.but {
+		if name == except || strings.HasSuffix(except, "_") && strings.HasPrefix(name, except) {
+			return false
+		}
+	}
+	return true
+}
+
+// passesValue judges a value, under a name that passes.
+func passesValue(name, value string) bool {
+	if strings.HasPrefix(value, "() ") {
+		return false // a function, to a shell
+	}
+	if locale := strings.HasPrefix(name, "LC_") || name == "LANG" || name == "LANGUAGE"; locale && strings.ContainsAny(value, "/%") {
+		return false
+	}
+	_, secret := redact.SecretValue(value)
+	return !secret
+}

@@ -1,0 +1,130 @@
+package policy
+
+import (
+	"slices"
+	"time"
+
+	"tipstaff"
+)
+
+// Policy is a set of rules with their settings. It does not change after
+// [New]; Decide may be called from many goroutines at once.
+type Policy struct {
+	settings Settings
+	rules    []entry
+}
+
+// Settings are what an operator can choose. The zero Settings deny everything,
+// because no timeout is valid under them.
+type Settings struct {
+	// Limits for each family; a family without limits is denied.
+	Limits map[tipstaff.Family]Limits
+	// Arguments is how much of the content of arguments is judged (contract B10).
+	Arguments ArgumentMode
+	// Environment makes the environment of every command.
+	Environment *Environment
+}
+
+// Limits bound the commands of one family.
+type Limits struct {
+	DefaultTimeout time.Duration
+	MaxTimeout     time.Duration // 0: no ceiling
+	OutputBytes    int
+}
+
+// Rule judges one aspect of a request. It reads the request and the world,
+// adds what it has established to the draft, and returns its findings; none
+// means that it has nothing against the request. A rule narrows, never widens.
+type Rule interface {
+	Judge(req *tipstaff.Request, w World, d *Draft) []Finding
+}
+
+// Draft is what the rules have established so far. A later rule may rely on
+// what an earlier one of the table has set.
+type Draft struct {
+	Argv []string
+	// Allowlist is what the family may run, as it stood when the decision began.
+	Allowlist Allowlist
+	Program   Program
+	Env       []string
+	Dropped   []string
+	Dir       Directory // nil when it could not be opened
+	Timeout   time.Duration
+	// Inner holds the command lines that the program would start in its turn
+	// (env, timeout, xargs, find -exec …), outermost first.
+	Inner [][]string
+}
+
+// New makes a policy of the contract's rules.
+func New(s Settings) *Policy {
+	return &Policy{settings: s, rules: []entry{
+		{split{}, commandFirst},
+		{structure{}, argumentsNext},
+		{directory{}, restLast}, // the next two look at files from there
+		{allowlist{}, commandFirst},
+		{arguments{s.Arguments}, argumentsNext},
+		{inner{s.Arguments}, argumentsNext},
+		{environment{s.Environment}, restLast},
+		{timeout{s.Limits}, restLast},
+	}}
+}
+
+// entry is a rule in the order in which rules judge, with the place of its
+// findings: the command comes first, then its arguments, then the rest
+// (contract B13).
+type entry struct {
+	Rule
+	place int
+}
+
+const (
+	commandFirst = iota
+	argumentsNext
+	restLast
+	places
+)
+
+// Decide judges a request by every rule that can be asked, so that the whole
+// answer is explained. Whatever is not established by then is denied. The
+// caller closes the decision.
+func (p *Policy) Decide(req tipstaff.Request, w World) Decision {
+	limits, known := p.settings.Limits[req.Family]
+	if !known || (req.Family != tipstaff.Execute && req.Family != tipstaff.Terminal) {
+		return Decision{Findings: []Finding{{
+			Rule: "family", Code: tipstaff.Internal,
+			Msg: "commands of this kind are not configured", Hint: "This is a fault of the server; tell the operator.",
+		}}}
+	}
+	d := Draft{Allowlist: w.Allowlist(req.Family)}
+	var found [places][]Finding
+	for _, e := range p.rules {
+		found[e.place] = append(found[e.place], e.Judge(&req, w, &d)...)
+	}
+	decision := Decision{Argv: d.Argv, Dropped: d.Dropped, Findings: slices.Concat(found[:]...)}
+	decision.Effect = decision.Deciding().Effect
+	if decision.Effect == Allow && !d.complete() {
+		decision.Findings = append(decision.Findings, undecided())
+		decision.Effect = Deny
+	}
+	if decision.Effect != Allow {
+		if d.Dir != nil {
+			_ = d.Dir.Close() // nothing runs there
+		}
+		return decision
+	}
+	decision.grant = &Grant{
+		req: req, program: d.Program, argv: d.Argv, env: d.Env, dropped: d.Dropped,
+		dir: d.Dir, timeout: d.Timeout, output: limits.OutputBytes,
+	}
+	return decision
+}
+
+// complete reports whether everything is established that a command needs.
+func (d *Draft) complete() bool {
+	return len(d.Argv) > 0 && d.Program.Path != "" && d.Dir != nil && d.Env != nil && d.Timeout > 0
+}
+
+// undecided denies what no rule has refused and what is not complete either.
+func undecided() Finding {
+	return Finding{Rule: "default", Code: tipstaff.Internal, Msg: "the command could not be judged", Hint: "What cannot be judged does not run."}
+}

@@ -1,0 +1,79 @@
+package policy
+
+import (
+	"errors"
+	"strings"
+
+	"tipstaff"
+)
+
+// allowlist lets only listed programs run, and finds the file (contract A6,
+// A7, B9, B13). That an allowed program is not there to run is a finding of
+// its own, so that nobody takes it for a refusal.
+type allowlist struct{}
+
+func (allowlist) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
+	if len(d.Argv) == 0 {
+		return nil // could not be split, or has no name: said elsewhere
+	}
+	word := d.Argv[0]
+	if strings.Contains(word, "/") && d.Dir == nil && !d.Allowlist.lists(word) {
+		return nil // cannot be judged without the directory, whose finding denies
+	}
+	got, allowed := d.Allowlist.admit(word, w, d.Dir)
+	switch {
+	case !allowed:
+		return []Finding{notAllowed(req.Family, word, "", &d.Allowlist)}
+	case got.err != nil:
+		return []Finding{notThere(word, got.err, &d.Allowlist, w)}
+	}
+	d.Program = got.program
+	d.Argv = append([]string{got.argv0}, d.Argv[1:]...)
+	return nil
+}
+
+// notAllowed refuses a program. by is the program that would have started it,
+// "" for the command itself.
+func notAllowed(family tipstaff.Family, word, by string, l *Allowlist) Finding {
+	f := Finding{
+		Rule:    "allowlist",
+		At:      l.Source,
+		Code:    tipstaff.CommandNotAllowed,
+		Details: map[string]any{"command": word, "allowedCommands": listed(l)},
+	}
+	if family == tipstaff.Terminal {
+		f.Msg = "Command '" + shown(word) + "' is not allowed"
+	} else {
+		f.Msg = "Command " + quoted(word) + " is not allowed (" + string(tipstaff.CommandNotAllowed) + ")"
+	}
+	if l.Fault != "" {
+		f.Msg += ": the allowlist " + l.Source + " cannot be used: " + l.Fault
+		f.Hint = "Nothing is allowed until the operator mends that file."
+		return f
+	}
+	f.Hint = explainList(word, by, l)
+	return f
+}
+
+// notThere says that an allowed program cannot run, without saying where it
+// was looked for.
+func notThere(word string, err error, l *Allowlist, w World) Finding {
+	f := Finding{Rule: "program", Details: map[string]any{"command": word}}
+	if errors.Is(err, ErrNotExecutable) {
+		f.Code = tipstaff.ProgramNotExecutable
+		f.Msg = "the program " + quoted(word) + " is allowed, but it cannot be executed"
+		f.Hint = "It needs the permission to be executed: chmod +x, or ask the operator."
+		return f
+	}
+	f.Code = tipstaff.ProgramNotFound
+	f.Msg = "the program " + quoted(word) + " is allowed, but it was not found"
+	f.Hint = "It is not installed where the server looks for programs; ask the operator to install it."
+	exists := func(name string) bool {
+		_, err := w.Lookup(name)
+		return name != word && !strings.Contains(name, "/") && err == nil
+	}
+	if near, ok := nearest(word, l.Names, exists); ok {
+		f.Hint = "Did you mean " + quoted(near) + "? " + f.Hint
+	}
+	return f
+}

@@ -1,0 +1,127 @@
+package policy
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"tipstaff"
+)
+
+// ArgumentMode says how much of the content of arguments is judged for the
+// terminal family (contract B10). The zero mode judges.
+type ArgumentMode int
+
+const (
+	// ArgumentsContextual judges every position that is not free text for its program.
+	ArgumentsContextual ArgumentMode = iota
+	// ArgumentsStrict judges every position.
+	ArgumentsStrict
+	// ArgumentsOff judges no content; the structure of arguments is judged always.
+	ArgumentsOff
+)
+
+func (m ArgumentMode) String() string {
+	switch m {
+	case ArgumentsContextual:
+		return "contextual"
+	case ArgumentsStrict:
+		return "strict"
+	case ArgumentsOff:
+		return "off"
+	}
+	return fmt.Sprintf("ArgumentMode(%d)", int(m))
+}
+
+// ParseArgumentMode reads the name of a mode; "" is the zero mode.
+func ParseArgumentMode(s string) (ArgumentMode, error) {
+	switch s {
+	case "", "contextual":
+		return ArgumentsContextual, nil
+	case "strict":
+		return ArgumentsStrict, nil
+	case "off":
+		return ArgumentsOff, nil
+	}
+	return ArgumentsContextual, fmt.Errorf("%q is not a mode for arguments: contextual, strict or off", s)
+}
+
+// arguments refuses arguments that were written for a shell (contract B10).
+// No shell runs, so nothing would happen; but programs hand their arguments on
+// to shells, and a caller who means a shell gets something else than it wants.
+type arguments struct{ mode ArgumentMode }
+
+func (r arguments) Judge(req *tipstaff.Request, _ World, d *Draft) []Finding {
+	if req.Family != tipstaff.Terminal || r.mode == ArgumentsOff || len(d.Argv) < 2 {
+		return nil
+	}
+	args := d.Argv[1:]
+	var free []bool // found out only when an argument looks like a shell's
+	var found []Finding
+	for i, arg := range args {
+		in, ok := intentOf(arg)
+		if !ok {
+			continue
+		}
+		if free == nil {
+			free = freeText(path.Base(d.Argv[0]), args, r.mode == ArgumentsStrict)
+		}
+		if !free[i] && len(found) < maxFindings {
+			found = append(found, unsafeArgument(i, in))
+		}
+	}
+	return found
+}
+
+// intent is what shows that an argument was written for a shell.
+type intent struct {
+	rule  string // substitution, expansion, chaining or redirection
+	found string // the telling part
+}
+
+// intentOf looks for the first sign of a shell in an argument.
+func intentOf(arg string) (intent, bool) {
+	if !strings.ContainsAny(arg, "$`;&|<>\n") {
+		return intent{}, false
+	}
+	for _, sign := range []struct {
+		rule string
+		find func(string) string
+	}{
+		{"substitution", findSubstitution},
+		{"expansion", findExpansion},
+		{"redirection", findRedirection},
+		{"chaining", findChaining},
+	} {
+		if found := sign.find(arg); found != "" {
+			return intent{sign.rule, found}, true
+		}
+	}
+	return intent{}, false
+}
+
+func unsafeArgument(index int, in intent) Finding {
+	found := strings.TrimSpace(in.found)
+	f := Finding{
+		Rule:    "arguments/" + in.rule,
+		Code:    tipstaff.UnsafeArguments,
+		Msg:     position(index) + " contains " + quoted(found) + ", ",
+		Details: map[string]any{"index": index, "rule": in.rule, "found": shown(found)},
+	}
+	switch in.rule {
+	case "substitution":
+		f.Msg += "a substitution that only a shell would carry out"
+		f.Hint = "No shell runs. Run the inner command in a call of its own and pass its output on as text."
+	case "expansion":
+		f.Msg += "a variable that only a shell would expand"
+		f.Hint = "No shell runs. Write the value itself."
+	case "redirection":
+		f.Msg += "a redirection that only a shell would carry out"
+		f.Hint = "No shell runs. Standard output and standard error come back in the answer."
+	default:
+		f.Msg += "which chains commands in a shell"
+		f.Hint = "No shell runs. Make one call per command."
+	}
+	f.Hint += " Text that is meant as such belongs where the program takes free text, as after -m of git commit, or in a file."
+	return f
+}

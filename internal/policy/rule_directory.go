@@ -1,0 +1,87 @@
+package policy
+
+import (
+	"errors"
+	"strings"
+
+	"tipstaff"
+)
+
+// directory opens where to run and confines it to the roots (contract A9, A10).
+// A request without a directory gets the server's own, which is not confined.
+type directory struct{}
+
+func (directory) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
+	if !req.DirGiven {
+		dir, err := w.Directory(".")
+		if err != nil {
+			return refuseDirectory(req, "is not given, and the server's own working directory cannot be used", "Tell the operator, or ask for a directory that exists.")
+		}
+		d.Dir = dir
+		return nil
+	}
+	roots, err := w.Roots()
+	if err != nil {
+		return refuseDirectory(req, "cannot be checked: there is an error in the server's configuration, a root in ALLOWED_CWD_ROOTS cannot be resolved",
+			"Leave it out, and tell the operator to mend ALLOWED_CWD_ROOTS.")
+	}
+	dir, err := openDirectory(req.Dir, w)
+	switch {
+	case err != nil && (!strings.HasPrefix(req.Dir, "/") || insideAny(roots, req.Dir)):
+		return refuseDirectory(req, quoted(req.Dir)+" "+unusable(err), "Give a directory that exists and may be entered; a relative one counts from the server's working directory. ~ and variables are not expanded.")
+	case err != nil || !insideAny(roots, dir.Path()):
+		if dir != nil {
+			_ = dir.Close() // opened to look at only
+		}
+		return refuseDirectory(req, quoted(req.Dir)+" is not allowed: it lies outside of the roots", "Give a directory inside the roots that the operator has set with ALLOWED_CWD_ROOTS, or leave it out.")
+	}
+	d.Dir = dir
+	return nil
+}
+
+// openDirectory asks the world only for what can be a path.
+func openDirectory(path string, w World) (Directory, error) {
+	if path == "" || strings.IndexByte(path, 0) >= 0 {
+		return nil, ErrNotFound
+	}
+	return w.Directory(path)
+}
+
+// insideAny reports whether a canonical path is one of the roots or lies below
+// one, by path segment. Without roots everything is inside.
+func insideAny(roots []string, path string) bool {
+	if len(roots) == 0 {
+		return true
+	}
+	for _, root := range roots {
+		root = strings.TrimSuffix(root, "/")
+		if rest, ok := strings.CutPrefix(path, root); ok && (rest == "" || rest[0] == '/') {
+			return true
+		}
+	}
+	return false
+}
+
+// unusable says why a directory cannot be entered, and no more of the host.
+func unusable(err error) string {
+	switch {
+	case errors.Is(err, ErrNotDirectory):
+		return "is not a directory"
+	case errors.Is(err, ErrNotEnterable):
+		return "may not be entered"
+	default:
+		return "does not exist"
+	}
+}
+
+// refuseDirectory begins with the name that the directory has for the caller.
+func refuseDirectory(req *tipstaff.Request, what, hint string) []Finding {
+	name := "cwd"
+	if req.Family == tipstaff.Terminal {
+		name = "workingDirectory"
+	}
+	return []Finding{{
+		Rule: "directory", Code: tipstaff.DirectoryNotAllowed, Msg: name + " " + what, Hint: hint,
+		Details: map[string]any{"parameter": name},
+	}}
+}

@@ -1,0 +1,27 @@
+package policy
+
+import (
+	"tipstaff"
+)
+
+// environment gives a command its variables (contract B11). It stands after
+// the directory, whose path it passes on as PWD.
+type environment struct{ vars *Environment }
+
+func (r environment) Judge(req *tipstaff.Request, _ World, d *Draft) []Finding {
+	if r.vars == nil {
+		return []Finding{{Rule: "environment", Code: tipstaff.Internal, Msg: "no environment is configured for commands", Hint: "This is a fault of the server; tell the operator."}}
+	}
+	kept, dropped, err := r.vars.Admit(req.Env)
+	if err != nil {
+		e := tipstaff.AsError(err)
+		return []Finding{{Rule: "environment", Code: e.Code, Msg: e.Msg, Hint: e.Hint, Details: e.Details}}
+	}
+	dir := ""
+	if d.Dir != nil {
+		dir = d.Dir.Path()
+	}
+	d.Dropped = dropped
+	d.Env = r.vars.complete(kept, req.Fixed, dir)
+	return nil
+}

@@ -1,0 +1,45 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+
+	"tipstaff"
+	"tipstaff/internal/argv"
+)
+
+// maxLine bounds a command line: what a program may be given at all, with room
+// for quotes.
+const maxLine = 4 << 20
+
+// split makes words of a command line (contract A2, A3). A request that comes
+// as words is taken byte for byte.
+type split struct{}
+
+func (split) Judge(req *tipstaff.Request, _ World, d *Draft) []Finding {
+	if req.Argv != nil {
+		d.Argv = req.Argv
+		return nil
+	}
+	if len(req.Line) > maxLine {
+		return []Finding{{
+			Rule: "command-line/TOO_LONG",
+			Code: tipstaff.InvalidCommandLine,
+			Msg:  fmt.Sprintf("the command has %d bytes, more than the %d that can be split (TOO_LONG)", len(req.Line), maxLine),
+			Hint: "Give long text to the program with input, or in a file.",
+		}}
+	}
+	words, err := argv.Split(req.Line)
+	if err == nil {
+		d.Argv = words
+		return nil
+	}
+	f := Finding{Rule: "command-line", Code: tipstaff.InvalidCommandLine, Msg: err.Error()}
+	var syntax *argv.SyntaxError
+	if errors.As(err, &syntax) {
+		f.Rule += "/" + string(syntax.Kind)
+		f.Hint = syntax.Hint()
+		f.Details = map[string]any{"kind": string(syntax.Kind), "column": syntax.Column, "found": argv.Escape(syntax.Found)}
+	}
+	return []Finding{f}
+}

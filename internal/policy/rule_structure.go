@@ -1,0 +1,83 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"tipstaff"
+)
+
+// What every command of both families keeps to (contract B10). Linux takes no
+// argument longer than MAX_ARG_STRLEN, 131,072 bytes with the NUL behind it.
+const (
+	maxArgumentBytes = 131_071
+	maxArguments     = 4_096
+	maxTotalBytes    = 1 << 20
+)
+
+// structure refuses words that no program could be given, or that could not be
+// recorded as they are.
+type structure struct{}
+
+func (structure) Judge(_ *tipstaff.Request, _ World, d *Draft) []Finding {
+	if d.Argv == nil {
+		return nil
+	}
+	if len(d.Argv) == 0 || d.Argv[0] == "" {
+		return []Finding{{
+			Rule: "structure/name",
+			Code: tipstaff.InvalidParameters,
+			Msg:  "the command has no name: its first word is empty",
+			Hint: "Give the name of a program.",
+		}}
+	}
+	if n := len(d.Argv) - 1; n > maxArguments {
+		return []Finding{tooMuch("structure/count", fmt.Sprintf("there are %d arguments, at most %d are allowed", n, maxArguments))}
+	}
+	var found []Finding
+	total := 0
+	for i, word := range d.Argv {
+		total += len(word)
+		if f, bad := judgeWord(i-1, word); bad && len(found) < maxFindings {
+			found = append(found, f)
+		}
+	}
+	if total > maxTotalBytes {
+		found = append(found, tooMuch("structure/total", fmt.Sprintf("the command has %d bytes in all, at most %d are allowed", total, maxTotalBytes)))
+	}
+	return found
+}
+
+// judgeWord looks at one word; index -1 is the command itself.
+func judgeWord(index int, word string) (Finding, bool) {
+	f := Finding{Code: tipstaff.UnsafeArguments, Details: map[string]any{"index": index}}
+	switch {
+	case len(word) > maxArgumentBytes:
+		f = tooMuch("structure/length", fmt.Sprintf("%s has %d bytes, at most %d are allowed", position(index), len(word), maxArgumentBytes))
+		f.Details = map[string]any{"index": index}
+	case strings.IndexByte(word, 0) >= 0:
+		f.Rule, f.Msg, f.Hint = "structure/nul", position(index)+" contains a NUL character", "No program can be given one. Write such data to a file, or send it with input."
+	case !utf8.ValidString(word):
+		f.Rule, f.Msg, f.Hint = "structure/encoding", position(index)+" is not valid UTF-8", "Send text as UTF-8, and other data in a file or with input."
+	default:
+		return f, false
+	}
+	f.Details["rule"] = strings.TrimPrefix(f.Rule, "structure/")
+	return f, true
+}
+
+func tooMuch(rule, msg string) Finding {
+	return Finding{Rule: rule, Code: tipstaff.InvalidParameters, Msg: msg, Hint: "Put long text in a file, or send it with input, and do the work in several calls."}
+}
+
+// position names a word of a command as a caller counts: the arguments from 0.
+func position(index int) string {
+	if index < 0 {
+		return "the command's name"
+	}
+	return fmt.Sprintf("args[%d]", index)
+}
+
+// maxFindings bounds what one rule says of one request.
+const maxFindings = 8

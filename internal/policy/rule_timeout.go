@@ -1,0 +1,36 @@
+package policy
+
+import (
+	"fmt"
+
+	"tipstaff"
+)
+
+// timeout bounds the time of a command (contract A4, B4). It never changes
+// what was asked: a time above the ceiling is refused.
+type timeout struct{ limits map[tipstaff.Family]Limits }
+
+func (r timeout) Judge(req *tipstaff.Request, _ World, d *Draft) []Finding {
+	limits := r.limits[req.Family]
+	asked := req.Timeout
+	if asked == 0 {
+		asked = limits.DefaultTimeout
+	}
+	f := Finding{Rule: "timeout", Code: tipstaff.InvalidParameters}
+	switch {
+	case asked <= 0 && req.Timeout == 0:
+		f.Msg = "there is no time limit for this family of commands"
+		f.Hint = "This is a fault of the server's configuration; tell the operator."
+	case asked <= 0:
+		f.Msg = fmt.Sprintf("the timeout of %d ms is not positive", asked.Milliseconds())
+		f.Hint = "Give a positive whole number of milliseconds, or leave it out."
+	case limits.MaxTimeout > 0 && asked > limits.MaxTimeout:
+		f.Msg = fmt.Sprintf("the timeout of %d ms is above the ceiling of %d ms", asked.Milliseconds(), limits.MaxTimeout.Milliseconds())
+		f.Hint = fmt.Sprintf("Ask for at most %d ms, and split work that takes longer.", limits.MaxTimeout.Milliseconds())
+		f.Details = map[string]any{"ceilingMs": limits.MaxTimeout.Milliseconds()}
+	default:
+		d.Timeout = asked
+		return nil
+	}
+	return []Finding{f}
+}

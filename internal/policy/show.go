@@ -1,0 +1,22 @@
+package policy
+
+import (
+	"strings"
+
+	"tipstaff/internal/argv"
+)
+
+// quoted shows what a caller gave, on one printable line and not at length.
+func quoted(text string) string {
+	return `"` + shown(text) + `"`
+}
+
+// shown is quoted without quotes.
+func shown(text string) string {
+	const most = 200
+	cut := ""
+	if len(text) > most {
+		text, cut = strings.ToValidUTF8(text[:most], ""), "…"
+	}
+	return argv.Escape(text) + cut
+}

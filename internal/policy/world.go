@@ -1,0 +1,55 @@
+package policy
+
+import "tipstaff"
+
+// World answers questions about the machine. Methods may be called from many
+// goroutines at once.
+type World interface {
+	// Lookup finds a bare name on the server's trusted PATH.
+	// It fails with [ErrNotFound] or [ErrNotExecutable].
+	Lookup(name string) (Program, error)
+	// File looks at the file that path names; a relative path is taken from dir.
+	// It fails with [ErrNotFound] or [ErrNotExecutable].
+	File(path string, dir Directory) (Program, error)
+	// Directory opens a directory; a relative path is taken from the server's
+	// working directory, and "." is that directory itself. The caller closes it.
+	// It fails with [ErrNotFound], [ErrNotDirectory] or [ErrNotEnterable].
+	Directory(path string) (Directory, error)
+	// Roots gives the canonical roots that working directories are confined to.
+	// No roots and no error: no restriction. An error: the setting is broken.
+	Roots() ([]string, error)
+	// Allowlist gives the names that a family may run, as they stand now.
+	Allowlist(f tipstaff.Family) Allowlist
+}
+
+// Program is a file that can be run, as it was when it was resolved.
+type Program struct {
+	Path string // absolute, as found (symbolic links kept, because programs look at their own name)
+	File FileID
+	// Changed is set when the name led to another file before.
+	Changed bool
+}
+
+// FileID identifies a file apart from its names.
+type FileID struct{ Dev, Ino uint64 }
+
+// Directory is an open directory. Its path was canonical when it was opened;
+// what runs in it enters it through the descriptor, whatever the path has
+// become.
+type Directory interface {
+	Path() string
+	Fd() uintptr
+	Close() error
+}
+
+// worldError is a fact about the machine that a rule turns into a finding.
+type worldError string
+
+func (e worldError) Error() string { return string(e) }
+
+const (
+	ErrNotFound      = worldError("not found")
+	ErrNotExecutable = worldError("not executable")
+	ErrNotDirectory  = worldError("not a directory")
+	ErrNotEnterable  = worldError("not enterable")
+)

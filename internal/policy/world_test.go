@@ -1,0 +1,140 @@
+package policy_test
+
+import (
+	"hash/fnv"
+	"path"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"tipstaff"
+	"tipstaff/internal/policy"
+)
+
+// world is a machine in a few lines. Every bare name is a program in /usr/bin
+// unless it is missing; other files are what files says they are.
+type world struct {
+	missing     []string          // names that Lookup does not find
+	unrunnable  []string          // names and paths that cannot be executed
+	files       map[string]string // path → the bare name that it is the same file as, or "" for a file of its own
+	directories []string
+	closed      atomic.Int32
+
+	roots    []string
+	rootsErr error
+	allowed  map[tipstaff.Family]policy.Allowlist
+}
+
+// allowing is a world where both families may run these programs, and where
+// /work, the server's own directory, and /work/src exist.
+func allowing(names ...string) *world {
+	l := policy.Allowlist{Names: names, Source: "ALLOWED_COMMANDS"}
+	return &world{
+		directories: []string{"/work", "/work/src"},
+		allowed:     map[tipstaff.Family]policy.Allowlist{tipstaff.Execute: l, tipstaff.Terminal: l},
+	}
+}
+
+func (w *world) Lookup(name string) (policy.Program, error) {
+	switch {
+	case slices.Contains(w.unrunnable, name):
+		return policy.Program{}, policy.ErrNotExecutable
+	case name == "" || strings.Contains(name, "/") || slices.Contains(w.missing, name):
+		return policy.Program{}, policy.ErrNotFound
+	}
+	return policy.Program{Path: "/usr/bin/" + name, File: fileOf(name)}, nil
+}
+
+func (w *world) File(name string, dir policy.Directory) (policy.Program, error) {
+	full := name
+	if !path.IsAbs(name) && dir != nil {
+		full = path.Join(dir.Path(), name)
+	}
+	if slices.Contains(w.unrunnable, full) {
+		return policy.Program{}, policy.ErrNotExecutable
+	}
+	same, ok := w.files[full]
+	if !ok {
+		if base, found := strings.CutPrefix(full, "/usr/bin/"); found {
+			return policy.Program{Path: full, File: fileOf(base)}, nil
+		}
+		return policy.Program{}, policy.ErrNotFound
+	}
+	if same == "" {
+		same = full
+	}
+	return policy.Program{Path: full, File: fileOf(same)}, nil
+}
+
+func fileOf(name string) policy.FileID {
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	return policy.FileID{Dev: 1, Ino: h.Sum64()}
+}
+
+func (w *world) Directory(name string) (policy.Directory, error) {
+	full := path.Join("/work", name)
+	if path.IsAbs(name) {
+		full = path.Clean(name)
+	}
+	if !slices.Contains(w.directories, full) {
+		return nil, policy.ErrNotFound
+	}
+	return &openDir{full, w}, nil
+}
+
+func (w *world) Roots() ([]string, error) { return w.roots, w.rootsErr }
+
+func (w *world) Allowlist(f tipstaff.Family) policy.Allowlist { return w.allowed[f] }
+
+type openDir struct {
+	path string
+	w    *world
+}
+
+func (d *openDir) Path() string { return d.path }
+func (d *openDir) Fd() uintptr  { return 3 }
+func (d *openDir) Close() error { d.w.closed.Add(1); return nil }
+
+// server is a policy as an operator has it who changes nothing.
+func server() policy.Settings {
+	return policy.Settings{
+		Limits: map[tipstaff.Family]policy.Limits{
+			tipstaff.Execute:  {DefaultTimeout: 30 * time.Second, OutputBytes: 1 << 20},
+			tipstaff.Terminal: {DefaultTimeout: time.Minute, MaxTimeout: 5 * time.Minute, OutputBytes: 1 << 20},
+		},
+		Environment: policy.NewEnvironment([]string{"HOME=/home/user", "LANG=C.UTF-8", "PATH=/evil"}, "/usr/bin:/bin"),
+	}
+}
+
+// terminal asks for a command of the terminal family.
+func terminal(argv ...string) tipstaff.Request {
+	return tipstaff.Request{Family: tipstaff.Terminal, Argv: argv}
+}
+
+// execute asks for a command line of the execute family.
+func execute(line string) tipstaff.Request {
+	return tipstaff.Request{Family: tipstaff.Execute, Line: line}
+}
+
+// decide judges a request as a server with default settings does.
+func decide(t testing.TB, w policy.World, req tipstaff.Request) policy.Decision {
+	t.Helper()
+	d := policy.New(server()).Decide(req, w)
+	if grant, ok := d.Grant(); ok {
+		t.Cleanup(func() { grant.Close() })
+	}
+	return d
+}
+
+// answer is what the caller reads: "allowed", or code, message and hint.
+func answer(d policy.Decision) string {
+	err := d.Refusal()
+	if err == nil {
+		return "allowed"
+	}
+	e := tipstaff.AsError(err)
+	return string(e.Code) + ": " + e.Msg + " | " + e.Hint
+}
