@@ -1,0 +1,140 @@
+package audit
+
+import (
+	"fmt"
+	"unicode"
+	"unicode/utf8"
+)
+
+// MaxLine bounds a line of a trail, its newline included. The bounds of the
+// parts below, in bytes as they are written, add up to less.
+const MaxLine = 32 << 10
+
+const (
+	maxArgv  = 12 << 10 // all arguments, or the line in their place
+	maxArg   = 4 << 10
+	maxAside = 2 << 10 // a line beside arguments
+	maxPath  = 2 << 10
+	maxWhy   = 2 << 10
+	maxError = 1 << 10
+	maxNames = 3 << 9 // all names of variables of one kind
+	maxWord  = 200    // whatever is a name
+)
+
+// bound cuts everything in r that is too long. Slices are replaced, never
+// changed.
+func (r *Record) bound() {
+	for _, s := range []*string{
+		(*string)(&r.Event), (*string)(&r.Code), (*string)(&r.Name),
+		&r.Who.Front, &r.Who.Principal, &r.Who.Client, &r.Who.Agent, &r.Who.Task, (*string)(&r.Who.Session), &r.Who.OSUser,
+		&r.Trace.Traceparent, (*string)(&r.Trace.CommandID), (*string)(&r.What.Tool), &r.What.ArgvSHA256,
+		&r.Decision.Action, &r.Decision.Rule, &r.Decision.At, &r.Decision.PolicySHA256,
+		&r.Sandbox.Tier, &r.Sandbox.Profile, &r.Sandbox.Network,
+	} {
+		*s = cut(*s, maxWord)
+	}
+	line := maxArgv
+	if len(r.What.Argv) > 0 {
+		line = maxAside
+	}
+	r.What.Argv = cutList(r.What.Argv, maxArg, maxArgv, "arguments")
+	r.What.Line = cut(r.What.Line, line)
+	r.What.File = cut(r.What.File, maxPath)
+	r.What.Cwd = cut(r.What.Cwd, maxPath)
+	r.What.EnvNames = cutList(r.What.EnvNames, maxWord, maxNames, "names")
+	r.What.EnvDropped = cutList(r.What.EnvDropped, maxWord, maxNames, "names")
+	r.Why = cut(r.Why, maxWhy)
+	r.Error = cut(r.Error, maxError)
+	if r.Result != nil {
+		bounded := *r.Result
+		bounded.Cause = cut(bounded.Cause, maxWord)
+		bounded.Signal = cut(bounded.Signal, maxWord)
+		r.Result = &bounded
+	}
+}
+
+// markRoom is kept for the mark of what was cut.
+const markRoom = 32
+
+// cutList cuts each string of list to each bytes, and the list to total.
+func cutList(list []string, each, total int, unit string) []string {
+	out := list
+	used := 0
+	for i, s := range list {
+		short := cut(s, each)
+		used += writtenLen(short) + len(`"",`)
+		if used > total-markRoom {
+			return append(out[:i:i], fmt.Sprintf("…[+%d %s]", len(list)-i, unit))
+		}
+		if len(short) != len(s) {
+			if &out[0] == &list[0] {
+				out = append([]string(nil), list...)
+			}
+			out[i] = short
+		}
+	}
+	return out
+}
+
+// cut returns s, or its beginning and a mark if s takes more than limit bytes
+// when it is written.
+func cut(s string, limit int) string {
+	if len(s) <= limit && plain(s) || writtenLen(s) <= limit {
+		return s
+	}
+	used := 0
+	for i, r := range s {
+		size := utf8.RuneLen(r)
+		if r == utf8.RuneError {
+			_, size = utf8.DecodeRuneInString(s[i:])
+		}
+		used += written(r, size)
+		if used > limit-markRoom {
+			return fmt.Sprintf("%s…[+%d bytes]", s[:i], len(s)-i)
+		}
+	}
+	return s
+}
+
+// widest is how many bytes one byte of a string takes at most: \u0000.
+const widest = 6
+
+// plain reports whether s is written as it is, a byte for a byte.
+func plain(s string) bool {
+	for i := range len(s) {
+		if b := s[i]; b < ' ' || b >= 0x7f || b == '"' || b == '\\' {
+			return false
+		}
+	}
+	return true
+}
+
+// writtenLen is how many bytes s takes between its quotation marks.
+func writtenLen(s string) int {
+	if plain(s) {
+		return len(s)
+	}
+	n := 0
+	for i := 0; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		n += written(r, size)
+		i += size
+	}
+	return n
+}
+
+// written is how many bytes the encoder and [escape] make of a rune of size
+// bytes; a byte that is no UTF-8 is written \ufffd.
+func written(r rune, size int) int {
+	switch {
+	case r == '"', r == '\\':
+		return 2
+	case r == utf8.RuneError && size == 1, r < ' ':
+		return widest
+	case unicode.IsPrint(r):
+		return size
+	case r > 0xFFFF:
+		return 2 * widest
+	}
+	return widest
+}

@@ -1,0 +1,128 @@
+package audit
+
+import (
+	"bytes"
+	"encoding/json"
+	"hash"
+	"strconv"
+	"time"
+)
+
+// checker goes over the lines of a trail.
+type checker struct {
+	report   TrailReport // Records are the sound ones
+	before   uint64      // number of the record before the first
+	prev     digest      // hash of the last sound record
+	anyStart bool        // the first line may be any record
+	sha      hash.Hash
+}
+
+// check judges the line that stands at the given place. After the first fault
+// it only looks for the record that was expected there.
+func (c *checker) check(line []byte, at Fault) {
+	if c.report.Fault != nil {
+		c.lookBehind(line)
+		return
+	}
+	h, own, reason := c.read(line)
+	if reason == "" {
+		if c.anyStart {
+			c.anyStart, c.before, c.prev = false, h.Seq-1, own.prev
+		}
+		reason = c.judge(h, own)
+	}
+	if reason != "" {
+		at.Reason = reason
+		c.fail(Tampered, at)
+		return
+	}
+	c.prev = own.hash
+	c.report.Last = h.Time
+	if c.report.Records++; c.report.Records == 1 {
+		c.report.First = h.Time
+	}
+}
+
+// expected is the number of the record that belongs behind the last sound one.
+func (c *checker) expected() uint64 { return c.before + c.report.Records + 1 }
+
+// read takes a line apart and holds it to its own hash.
+func (c *checker) read(line []byte) (head, links, Reason) {
+	if !json.Valid(line) {
+		return head{}, links{}, NotJSON
+	}
+	h, ok := readHead(line)
+	own, linked := unlink(c.sha, line)
+	if !ok || !linked || own.actual != own.hash {
+		return h, own, Altered
+	}
+	return h, own, ""
+}
+
+// judge holds a line to the ones before it.
+func (c *checker) judge(h head, own links) Reason {
+	switch {
+	case h.Seq > c.expected():
+		return Missing
+	case h.Seq < c.expected():
+		return Inserted
+	case own.prev != c.prev:
+		return Replaced
+	}
+	return ""
+}
+
+func (c *checker) fail(s Status, at Fault) {
+	if c.report.Fault == nil {
+		at.Seq = c.expected()
+		c.report.Status, c.report.Fault = s, &at
+	}
+}
+
+// lookBehind corrects Missing to Reordered when the record turns up.
+func (c *checker) lookBehind(line []byte) {
+	if c.report.Fault.Reason == Missing {
+		if h, ok := readHead(line); ok && h.Seq == c.expected() {
+			c.report.Fault.Reason = Reordered
+		}
+	}
+}
+
+// head is the beginning of a record.
+type head struct {
+	Seq  uint64
+	Time time.Time
+}
+
+// readHead reads what [link] writes first, wherever it stands in the record.
+func readHead(line []byte) (head, bool) {
+	if h, ok := quickHead(line); ok {
+		return h, true
+	}
+	var h head
+	err := json.Unmarshal(line, &h)
+	return h, err == nil && h.Seq > 0
+}
+
+func quickHead(line []byte) (h head, ok bool) {
+	rest, ok := bytes.CutPrefix(line, []byte(lineBegin))
+	if !ok {
+		return h, false
+	}
+	_, rest, ok = bytes.Cut(rest[:min(len(rest), 96)], []byte(seqBegin))
+	if !ok {
+		return h, false
+	}
+	number, rest, ok := bytes.Cut(rest, []byte(timeBegin))
+	if !ok {
+		return h, false
+	}
+	at, _, ok := bytes.Cut(rest, []byte(`"`))
+	if !ok {
+		return h, false
+	}
+	var err1, err2 error
+	h.Seq, err1 = strconv.ParseUint(string(number), 10, 64)
+	h.Time, err2 = time.Parse(time.RFC3339Nano, string(at))
+	return h, err1 == nil && err2 == nil && h.Seq > 0
+}

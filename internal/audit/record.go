@@ -1,0 +1,127 @@
+package audit
+
+import (
+	"time"
+
+	"tipstaff"
+)
+
+// Version is the value of a record's field v. Readers ignore fields that they
+// do not know; the version grows when a field changes its meaning.
+const Version = 1
+
+// Event says what a record is about. The names are stable.
+type Event string
+
+const (
+	ServerStart    Event = "server.start"    // the first record of a trail
+	ServerStop     Event = "server.stop"     // an orderly end; absent after a crash
+	SessionCreate  Event = "session.create"  //
+	SessionRefused Event = "session.refused" // no session was created
+	SessionClose   Event = "session.close"   //
+	CommandStart   Event = "command.start"   // the intent: written before anything runs
+	CommandEnd     Event = "command.end"     // the outcome, with a Result
+	CallRefused    Event = "call.refused"    // a call that could not be judged: bad arguments, no such session
+	CommandRefused Event = "command.refused" // nothing was started, by decision or for the request's faults
+	CommandError   Event = "command.error"   // it was allowed and could not be started
+)
+
+// Record is one line of a trail. Append fills V, Seq, Time, Prev and Hash, and
+// os_user and name where they are empty. Parts with nothing to say are left out.
+type Record struct {
+	V    int       `json:"v,omitzero"`
+	Seq  uint64    `json:"seq,omitzero"`  // from 1, without gaps
+	Time time.Time `json:"time,omitzero"` // UTC; never earlier than the record before
+
+	Event Event `json:"event"`
+	// Code is why nothing was started; "" on records of what was.
+	Code tipstaff.Code `json:"code,omitempty"`
+	Name Name          `json:"name,omitempty"`
+
+	Who      Who      `json:"who,omitzero"`
+	Trace    Trace    `json:"trace,omitzero"`
+	What     What     `json:"what,omitzero"`
+	Decision Decision `json:"decision,omitzero"`
+	Sandbox  Sandbox  `json:"sandbox,omitzero"`
+	Result   *Result  `json:"result,omitempty"`
+
+	// Why explains a refusal, in the words that the caller was told.
+	Why string `json:"why,omitempty"`
+	// Error is the operator's account of what failed.
+	Error string `json:"error,omitempty"`
+
+	Prev string `json:"prev,omitempty"`
+	Hash string `json:"hash,omitempty"`
+}
+
+// Who asked: what the front established, and the caller's own claims.
+type Who struct {
+	Front     string             `json:"front,omitempty"`
+	Principal string             `json:"principal,omitempty"`
+	Client    string             `json:"client,omitempty"`
+	Agent     string             `json:"agent,omitempty"` // claimed
+	Task      string             `json:"task,omitempty"`  // claimed
+	Session   tipstaff.SessionID `json:"session,omitempty"`
+	OSUser    string             `json:"os_user,omitempty"` // as whom the server runs
+}
+
+// Trace ties the records of one command together, and to a trace elsewhere.
+type Trace struct {
+	Traceparent string             `json:"traceparent,omitempty"` // W3C Trace Context
+	CommandID   tipstaff.RequestID `json:"command_id,omitempty"`
+}
+
+// What was asked. Argv and Line are given as they were asked; the trail hides
+// the secrets in them.
+type What struct {
+	Tool tipstaff.Tool `json:"tool,omitempty"`
+	Argv []string      `json:"argv,omitempty"`
+	// ArgvSHA256 is filled by Append: the hexadecimal SHA-256 of the arguments
+	// joined by NUL, as they were asked, neither hidden nor cut.
+	ArgvSHA256  string   `json:"argv_sha256,omitempty"`
+	Line        string   `json:"line,omitempty"`         // a command line that could not be split
+	File        string   `json:"file,omitempty"`         // the program's file
+	FileChanged bool     `json:"file_changed,omitempty"` // the name led to another file before
+	Cwd         string   `json:"cwd,omitempty"`
+	EnvNames    []string `json:"env_names,omitempty"`   // variables of the caller that were passed on
+	EnvDropped  []string `json:"env_dropped,omitempty"` // and those that were not
+}
+
+// Decision is what was decided, and by which rule.
+type Decision struct {
+	Action       string `json:"action,omitempty"` // allow, deny, ask
+	Rule         string `json:"rule,omitempty"`
+	At           string `json:"at,omitempty"` // where the rule comes from
+	PolicySHA256 string `json:"policy_sha256,omitempty"`
+}
+
+// Sandbox is how the command was confined.
+type Sandbox struct {
+	Tier    string `json:"tier,omitempty"`
+	Profile string `json:"profile,omitempty"`
+	Network string `json:"network,omitempty"`
+}
+
+// Result is how the command ended; [Outcome] makes one.
+type Result struct {
+	Cause       string `json:"cause"`
+	ExitCode    int    `json:"exit_code"`
+	Signal      string `json:"signal,omitempty"`
+	DurationMS  int64  `json:"duration_ms"`
+	StdoutBytes int64  `json:"stdout_bytes"` // that the command wrote, kept or not
+	StderrBytes int64  `json:"stderr_bytes"`
+	Truncated   bool   `json:"truncated"`
+}
+
+// Outcome is what the record says of res.
+func Outcome(res *tipstaff.Result) *Result {
+	return &Result{
+		Cause:       res.Cause.String(),
+		ExitCode:    res.ExitCode,
+		Signal:      res.Signal,
+		DurationMS:  res.Duration.Milliseconds(),
+		StdoutBytes: res.Stdout.Total(),
+		StderrBytes: res.Stderr.Total(),
+		Truncated:   res.Truncated(),
+	}
+}

@@ -1,0 +1,95 @@
+package audit
+
+import (
+	"fmt"
+	"time"
+)
+
+// Status is what checking a trail came to. The zero Status is no good news.
+type Status string
+
+const (
+	OK         Status = "ok"
+	Incomplete Status = "incomplete" // sound, except that a crash tore its last line
+	Tampered   Status = "tampered"
+)
+
+// Report is what [Verify] found.
+type Report struct {
+	Trails []TrailReport // in the order of their names, which is that of their starts
+}
+
+// Status is the worst status of any trail; OK when there are none.
+func (r Report) Status() Status {
+	worst := OK
+	for _, t := range r.Trails {
+		switch {
+		case t.Status == Incomplete && worst == OK:
+			worst = Incomplete
+		case t.Status != OK && t.Status != Incomplete:
+			worst = Tampered
+		}
+	}
+	return worst
+}
+
+// TrailReport is what was found in one trail.
+type TrailReport struct {
+	Path        string
+	Records     uint64    // sound records from the beginning on
+	First, Last time.Time // of those records; zero if there are none
+	Status      Status
+	Fault       *Fault // the first one; nil when Status is OK
+}
+
+// Fault says where a trail stops being sound, and why.
+type Fault struct {
+	Reason Reason
+	Seq    uint64 // of the record that belongs there
+	File   string
+	Line   int   // from 1
+	Offset int64 // of that line, in bytes
+}
+
+func (f Fault) String() string {
+	return fmt.Sprintf("record %d, %s line %d, byte %d: %s", f.Seq, f.File, f.Line, f.Offset, f.Reason.sentence())
+}
+
+// Reason is what is wrong with a record: a stable word.
+type Reason string
+
+const (
+	Altered   Reason = "altered"
+	Missing   Reason = "missing"
+	Reordered Reason = "reordered"
+	Inserted  Reason = "inserted"
+	Replaced  Reason = "replaced"
+	NotJSON   Reason = "not_json"
+	TooLong   Reason = "too_long"
+	Torn      Reason = "torn"
+	NoSegment Reason = "no_segment"
+)
+
+func (r Reason) sentence() string {
+	switch r {
+	case Altered:
+		return "altered: the line is not what its hash was made of"
+	case Missing:
+		return "missing: a later record stands in its place, and it is nowhere behind"
+	case Reordered:
+		return "reordered: a later record stands in its place, and it comes behind"
+	case Inserted:
+		return "inserted: a record stands in its place whose number was there before"
+	case Replaced:
+		return "replaced: this record does not follow the one before it; one of the two is not the original"
+	case NotJSON:
+		return "the line is not JSON"
+	case TooLong:
+		return "the line is longer than any record"
+	case Torn:
+		return "torn: the last line has no end"
+	case NoSegment:
+		return "the trail holds no file with records"
+	}
+	return string(r)
+}

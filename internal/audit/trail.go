@@ -1,0 +1,192 @@
+package audit
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"tipstaff/internal/redact"
+)
+
+// Options say how a trail is written. The zero Options are useful.
+type Options struct {
+	// Redactor hides the secrets; nil goes by structure and form alone.
+	Redactor *redact.Redactor
+	// OSUser is written where a record names none.
+	OSUser string
+	// Clock tells the time; nil is the machine's.
+	Clock func() time.Time
+
+	open func(dir string) (file, error) // for tests; nil is [openSegment]
+}
+
+// Trail is a trail that is being written. Its methods may be called from many
+// goroutines at once.
+type Trail struct {
+	path     string
+	opts     Options
+	encoders sync.Pool // of *encoder
+
+	mu     sync.Mutex
+	file   file
+	line   []byte    // room for the line that is being written
+	seq    uint64    // of the last record
+	last   time.Time // of the last record
+	prev   digest    // hash of the last record
+	good   int64     // where the last record ends
+	torn   bool      // bytes beyond good may be in the file
+	unsync error     // why the last sync failed; nil if it did not
+	closed bool
+
+	dirty chan struct{} // there is something to sync; holds one
+	quit  chan struct{} // closed by Close
+	done  chan struct{} // closed when the syncing goroutine has ended
+}
+
+// ErrClosed is what Append fails with after Close.
+var ErrClosed = errors.New("the trail is closed")
+
+// Create makes a new trail in dir, which it makes if needed, as a directory
+// named <start time>-<pid>-<random>. Directories are 0700, files 0600. It
+// writes no record. The caller closes the trail.
+func Create(dir string, o Options) (*Trail, error) {
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	if o.open == nil {
+		o.open = openSegment
+	}
+	path, err := makeTrail(dir, o.Clock())
+	if err != nil {
+		return nil, fmt.Errorf("cannot create a trail: %w", err)
+	}
+	f, err := o.open(path)
+	if err != nil {
+		return nil, fmt.Errorf("cannot create a trail: %w", err)
+	}
+	t := &Trail{
+		path: path, opts: o, file: f, prev: origin(),
+		dirty: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
+	}
+	t.encoders.New = func() any { return newEncoder() }
+	go t.keepSynced()
+	return t, nil
+}
+
+// Path is the trail's directory; the records are in its *.jsonl files.
+func (t *Trail) Path() string { return t.path }
+
+// Append writes one record, completed, with its secrets hidden and cut to
+// [MaxLine]. When it returns nil the kernel has the whole line; within 100 ms
+// it is on the disk. When it fails, nothing of the record stays on the trail,
+// the chain is unbroken, and the next Append tries anew: a disk that was full
+// and has room again needs no restart.
+//
+// Append also fails as long as the disk does not take what was written before.
+// After a failed sync the system may have dropped what it could not write, so
+// records of the last moments may be lost if the machine then dies.
+func (t *Trail) Append(r Record) error {
+	if r.Event == "" {
+		return errors.New("cannot record: the record names no event")
+	}
+	t.complete(&r)
+	e := t.encoders.Get().(*encoder)
+	defer t.encoders.Put(e)
+	members, err := e.encode(&r)
+	if err != nil {
+		return fmt.Errorf("cannot record: %w", err)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.write(members); err != nil {
+		return fmt.Errorf("cannot record: %w", err)
+	}
+	return nil
+}
+
+// complete fills in what the caller leaves to the trail, hides secrets and
+// cuts what is too long. It does not change what r's slices hold.
+func (t *Trail) complete(r *Record) {
+	r.V, r.Seq, r.Time, r.Prev, r.Hash = 0, 0, time.Time{}, "", ""
+	if r.Who.OSUser == "" {
+		r.Who.OSUser = t.opts.OSUser
+	}
+	if r.Name == "" {
+		r.Name = r.name()
+	}
+	r.What.ArgvSHA256 = argvSHA256(r.What.Argv)
+	r.What.Argv = t.opts.Redactor.Argv(r.What.Argv)
+	r.What.Line = t.opts.Redactor.Text(r.What.Line)
+	r.Why = t.opts.Redactor.Text(r.Why)
+	r.Error = t.opts.Redactor.Text(r.Error)
+	r.bound()
+}
+
+func argvSHA256(argv []string) string {
+	if len(argv) == 0 {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(strings.Join(argv, "\x00")))
+	return hex.EncodeToString(sum[:])
+}
+
+// write adds one line to the file. t.mu is held.
+//
+// Invariant: the file's first t.good bytes are the t.seq records that were
+// acknowledged, t.prev is the hash of the last of them, and the file holds
+// nothing else unless t.torn.
+func (t *Trail) write(members []byte) error {
+	switch {
+	case t.closed:
+		return ErrClosed
+	case t.unsync != nil:
+		return fmt.Errorf("the disk did not take the records before: %w", t.unsync)
+	}
+	if err := t.mend(); err != nil {
+		return err
+	}
+	at := t.now()
+	line, hash := link(t.line[:0], t.seq+1, at, members, t.prev)
+	t.line = line
+	n, err := t.file.Write(line)
+	if err == nil && n != len(line) {
+		err = io.ErrShortWrite
+	}
+	if err != nil {
+		t.torn = true
+		_ = t.mend() // if it cannot be done now, the next Append does it
+		return err
+	}
+	t.seq, t.last, t.prev, t.good = t.seq+1, at, hash, t.good+int64(len(line))
+	select {
+	case t.dirty <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// mend takes a torn line off the end of the file.
+func (t *Trail) mend() error {
+	if !t.torn {
+		return nil
+	}
+	if err := t.file.Truncate(t.good); err != nil {
+		return fmt.Errorf("a torn line cannot be removed: %w", err)
+	}
+	t.torn = false
+	return nil
+}
+
+// now is the time of the next record. A clock that is set back stands still.
+func (t *Trail) now() time.Time {
+	now := t.opts.Clock().UTC().Round(0)
+	if now.Before(t.last) {
+		return t.last
+	}
+	return now
+}
