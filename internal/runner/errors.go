@@ -1,0 +1,56 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+
+	"tipstaff"
+	"tipstaff/internal/policy"
+)
+
+// startError tells a caller why its program could not be started. The texts
+// name what the caller asked for, never where it lies on the host.
+func startError(g *policy.Grant, err error) error {
+	name := g.Argv()[0]
+	e := &tipstaff.Error{Code: tipstaff.ExecutionError, Rule: "start", Err: err}
+	switch {
+	case errors.Is(err, errReplaced):
+		e.Msg = fmt.Sprintf("Program %q was replaced while it was being started; nothing ran.", name)
+		e.Hint = "Ask again: the new file is judged anew."
+	case errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.ENOTDIR):
+		e.Code = tipstaff.ProgramNotFound
+		e.Msg = fmt.Sprintf("Program %q could not be started: its file, or the interpreter that its first line names, does not exist.", name)
+		e.Hint = "Check the first line (#!) of the script, or ask the operator to install what is missing."
+	case errors.Is(err, syscall.ENOEXEC):
+		e.Code = tipstaff.ProgramNotExecutable
+		e.Msg = fmt.Sprintf("Program %q could not be started: its file has no format that this system can run.", name)
+		e.Hint = "A script needs a first line that names its interpreter, such as #!/bin/sh; a binary must be built for this machine."
+	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM):
+		e.Code = tipstaff.ProgramNotExecutable
+		e.Msg = fmt.Sprintf("Program %q could not be started: permission denied.", name)
+		e.Hint = "The file, its interpreter or the directory may not be used by the server's user."
+	case errors.Is(err, syscall.E2BIG):
+		e.Msg = "The arguments and the environment together are larger than this system accepts."
+		e.Hint = "Pass long text through input, or in a file, instead of in arguments."
+	case errors.Is(err, syscall.ETXTBSY):
+		e.Msg = fmt.Sprintf("Program %q is being written to by somebody right now.", name)
+		e.Hint = "Try again in a moment."
+	case errors.Is(err, syscall.EAGAIN), errors.Is(err, syscall.ENOMEM), errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		e.Msg = fmt.Sprintf("Program %q could not be started: the machine has no process, memory or file descriptor left for it.", name)
+		e.Hint = "Wait until other commands have ended, then try again."
+	default:
+		e.Msg = fmt.Sprintf("Program %q could not be started.", name)
+		e.Hint = "This is a fault of the machine or the server; tell the operator if it stays."
+	}
+	return e
+}
+
+// cancelledBeforeStart: the caller went away while the command was waiting.
+func cancelledBeforeStart(ctx context.Context) error {
+	return &tipstaff.Error{
+		Code: tipstaff.ExecutionError, Rule: "cancelled", Err: context.Cause(ctx),
+		Msg: "The call was cancelled before the command was started; nothing ran.",
+	}
+}

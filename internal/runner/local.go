@@ -1,0 +1,87 @@
+package runner
+
+import (
+	"context"
+	"time"
+
+	"tipstaff"
+	"tipstaff/internal/capture"
+	"tipstaff/internal/policy"
+	"tipstaff/internal/proc"
+)
+
+// Runner runs a granted command. It returns after the command has ended; an
+// error means that nothing was started, or that its fate is unknown.
+type Runner interface {
+	Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Result, error)
+}
+
+// Together these stay below the second that an answer may be late (contract T3).
+const (
+	// stopGrace is for a program that is told to end because of a timeout or a cancellation.
+	stopGrace = 500 * time.Millisecond
+	// leftoverGrace is for what a program has left running behind it.
+	leftoverGrace = 200 * time.Millisecond
+	// drainGrace is for output that is still on its way when the program has
+	// ended. Only a descendant out of reach can make it last.
+	drainGrace = 200 * time.Millisecond
+)
+
+// Local runs commands on this machine. The zero Local is ready; Run may be
+// called from many goroutines at once.
+type Local struct{}
+
+// Run carries out g. When ctx is done, the command is ended and the result's
+// cause is Cancelled.
+func (Local) Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Result, error) {
+	if err := ctx.Err(); err != nil {
+		return tipstaff.Result{}, cancelledBeforeStart(ctx)
+	}
+	if err := checkProgram(g.Program()); err != nil {
+		return tipstaff.Result{}, startError(g, err)
+	}
+	s, err := openStreams(g.Request().Stdin, g.OutputBytes())
+	if err != nil {
+		return tipstaff.Result{}, startError(g, err)
+	}
+	started := time.Now()
+	p, err := proc.Start(proc.Launch{
+		Path: g.Program().Path, Argv: g.Argv(), Env: g.Env(), Dir: g.Dir().Fd(),
+		Stdin: s.childIn, Stdout: s.childOut, Stderr: s.childErr,
+	})
+	s.closeChildEnds()
+	if err != nil {
+		s.abandon()
+		return tipstaff.Result{}, startError(g, err)
+	}
+	live.started()
+	s.pump()
+
+	cause := await(ctx, p, g.Timeout())
+	grace := leftoverGrace
+	if cause != tipstaff.Exited {
+		grace = stopGrace
+	}
+	ended := time.Now()
+	p.End(grace)
+	s.finish(drainGrace)
+
+	r := resultOf(cause, p.Status())
+	r.Started, r.Duration, r.Limit = started, ended.Sub(started), g.Timeout()
+	r.Stdout, r.Stderr = capture.Share(g.OutputBytes(), s.out, s.err)
+	return r, nil
+}
+
+// await waits for the first of: the program ends, its time is up, its caller is gone.
+func await(ctx context.Context, p *proc.Process, limit time.Duration) tipstaff.Cause {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-p.Done():
+		return tipstaff.Exited
+	case <-timer.C:
+		return tipstaff.TimedOut
+	case <-ctx.Done():
+		return tipstaff.Cancelled
+	}
+}

@@ -1,0 +1,241 @@
+//go:build linux
+
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tipstaff"
+	"tipstaff/internal/policy"
+	"tipstaff/internal/proc"
+	"tipstaff/internal/testcmd/testcmdtest"
+)
+
+// bench decides with the real policy about real files.
+type bench struct {
+	t      *testing.T
+	policy *policy.Policy
+	world  world
+	dir    string
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	bin := t.TempDir()
+	if err := os.Symlink(testcmdtest.Build(t), filepath.Join(bin, "testcmd")); err != nil {
+		t.Fatal(err)
+	}
+	path := []string{bin, "/usr/bin", "/bin"}
+	return &bench{t: t, world: world{path}, dir: t.TempDir(), policy: policy.New(policy.Settings{
+		Limits:      map[tipstaff.Family]policy.Limits{tipstaff.Execute: {DefaultTimeout: 20 * time.Second, OutputBytes: 10_000}},
+		Environment: policy.NewEnvironment(nil, strings.Join(path, ":")),
+	})}
+}
+
+func (b *bench) grant(req tipstaff.Request) *policy.Grant {
+	b.t.Helper()
+	req.Family, req.Dir, req.DirGiven = tipstaff.Execute, b.dir, true
+	d := b.policy.Decide(req, b.world)
+	g, ok := d.Grant()
+	if !ok {
+		b.t.Fatalf("not granted: %v", d.Refusal())
+	}
+	return g
+}
+
+func (b *bench) run(req tipstaff.Request) tipstaff.Result {
+	b.t.Helper()
+	g := b.grant(req)
+	r, err := Local{}.Run(b.t.Context(), g, Live{})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	g.Close()
+	return r
+}
+
+func argv(words ...string) tipstaff.Request { return tipstaff.Request{Argv: words} }
+
+func output(s tipstaff.Stream) string { return string(s.Head) + string(s.Tail) }
+
+func TestARunTellsHowItEnded(t *testing.T) {
+	b := newBench(t)
+	for _, c := range []struct {
+		argv   []string
+		cause  tipstaff.Cause
+		code   int
+		signal string
+	}{
+		{[]string{"testcmd", "exit", "0"}, tipstaff.Exited, 0, ""},
+		{[]string{"testcmd", "exit", "255"}, tipstaff.Exited, 255, ""},
+		{[]string{"testcmd", "signal", "KILL"}, tipstaff.Signalled, 137, "SIGKILL"},
+		{[]string{"testcmd", "signal", "TERM"}, tipstaff.Signalled, 143, "SIGTERM"},
+	} {
+		r := b.run(argv(c.argv...))
+		if r.Cause != c.cause || r.ExitCode != c.code || r.Signal != c.signal || r.Limit != 20*time.Second {
+			t.Errorf("%q: %v %d %q", c.argv, r.Cause, r.ExitCode, r.Signal)
+		}
+	}
+}
+
+func TestStartedIsToldOnceAndOnlyWhenSomethingRuns(t *testing.T) {
+	b := newBench(t)
+	n := 0
+	live := Live{Started: func() { n++ }}
+	if _, err := (Local{}).Run(t.Context(), b.grant(argv("true")), live); err != nil || n != 1 {
+		t.Errorf("told %d times, %v", n, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := (Local{}).Run(ctx, b.grant(argv("true")), live); err == nil || n != 1 {
+		t.Errorf("a cancelled call: told %d times, %v", n, err)
+	}
+}
+
+func TestT5OutputIsBoundedAndCounted(t *testing.T) {
+	r := newBench(t).run(argv("testcmd", "flood", "5000000", "both"))
+	if r.Stdout.Total() != 5_000_000 || r.Stderr.Total() != 5_000_000 || !r.Truncated() {
+		t.Errorf("counted %d and %d bytes", r.Stdout.Total(), r.Stderr.Total())
+	}
+	if n := len(output(r.Stdout)) + len(output(r.Stderr)); n > 10_000 {
+		t.Errorf("kept %d bytes of 10000", n)
+	}
+}
+
+func TestA12InputReachesTheProgram(t *testing.T) {
+	b := newBench(t)
+	big := strings.Repeat("line\n", 1000)
+	if got := output(b.run(tipstaff.Request{Argv: []string{"testcmd", "cat"}, Stdin: []byte(big)}).Stdout); got != big {
+		t.Errorf("%d bytes came back as %d", len(big), len(got))
+	}
+	for _, c := range [][]string{{"true"}, {"testcmd", "slowread", "50"}} { // neither reads it
+		if r := b.run(tipstaff.Request{Argv: c, Stdin: make([]byte, 10<<20)}); r.ExitCode != 0 {
+			t.Errorf("%q: %d", c, r.ExitCode)
+		}
+	}
+}
+
+func TestT3NobodyElseHoldsUpTheResult(t *testing.T) {
+	b := newBench(t)
+	for _, c := range []struct {
+		argv  []string
+		limit time.Duration
+	}{
+		{[]string{"testcmd", "hold"}, time.Second},
+		{[]string{"testcmd", "daemon", "keep"}, time.Second},
+		{[]string{"sh", "-c", "sleep 30 &"}, time.Second},
+	} {
+		began := time.Now()
+		r := b.run(argv(c.argv...))
+		if took := time.Since(began); took > c.limit || r.Cause != tipstaff.Exited {
+			t.Errorf("%q took %v and ended as %v", c.argv, took, r.Cause)
+		}
+	}
+}
+
+func TestT6TimeoutsAndCancellationsEndTheGroup(t *testing.T) {
+	b := newBench(t)
+	r := b.run(tipstaff.Request{Argv: []string{"testcmd", "term-print"}, Timeout: 300 * time.Millisecond})
+	if r.Cause != tipstaff.TimedOut || r.ExitCode != 124 || output(r.Stdout) != "ready\nterminated\n" {
+		t.Errorf("%v %d %q", r.Cause, r.ExitCode, output(r.Stdout))
+	}
+	began := time.Now()
+	r = b.run(tipstaff.Request{Argv: []string{"testcmd", "ignore"}, Timeout: 300 * time.Millisecond})
+	if took := time.Since(began); r.Cause != tipstaff.TimedOut || r.Signal != "SIGKILL" || took > 1300*time.Millisecond {
+		t.Errorf("a program that ignores signals: %v %q after %v", r.Cause, r.Signal, took)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	r, err := Local{}.Run(ctx, b.grant(argv("sleep", "60")), Live{Started: cancel})
+	if err != nil || r.Cause != tipstaff.Cancelled {
+		t.Errorf("cancelled: %v, %v", r.Cause, err)
+	}
+}
+
+func TestAReplacedProgramDoesNotStart(t *testing.T) {
+	b := newBench(t)
+	tool := filepath.Join(b.dir, "tool")
+	write := func(content string) {
+		t.Helper()
+		if err := errors.Join(os.WriteFile(tool+".new", []byte(content), 0o755), os.Rename(tool+".new", tool)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("#!/bin/sh\necho first\n")
+	g := b.grant(argv("./tool"))
+	write("#!/bin/sh\necho second\n")
+	_, err := Local{}.Run(t.Context(), g, Live{})
+	if e := tipstaff.AsError(err); err == nil || e.Code != tipstaff.ExecutionError || !strings.Contains(e.Msg, "replaced") {
+		t.Errorf("%v", err)
+	}
+	if got := output(b.run(argv("./tool")).Stdout); got != "second\n" {
+		t.Errorf("judged anew it said %q", got)
+	}
+}
+
+func TestWhatCannotStartSaysWhy(t *testing.T) {
+	b := newBench(t)
+	for name, content := range map[string]string{"text": "no program", "script": "#!/no/such/interpreter\n"} {
+		if err := os.WriteFile(filepath.Join(b.dir, name), []byte(content), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]tipstaff.Code{"./text": tipstaff.ProgramNotExecutable, "./script": tipstaff.ProgramNotFound} {
+		_, err := Local{}.Run(t.Context(), b.grant(argv(name)), Live{})
+		e := tipstaff.AsError(err)
+		if e.Code != want || e.Hint == "" || strings.Contains(e.Msg+e.Hint, b.dir) {
+			t.Errorf("%s: %s %q %q", name, e.Code, e.Msg, e.Hint)
+		}
+	}
+	huge := []string{"true"}
+	for range 15 {
+		huge = append(huge, strings.Repeat("x", 60_000))
+	}
+	if _, err := (Local{}).Run(t.Context(), b.grant(argv(huge...)), Live{}); err != nil && !strings.Contains(tipstaff.AsError(err).Msg, "larger than this system accepts") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestARunLeavesNoDescriptorBehind(t *testing.T) {
+	b := newBench(t)
+	b.run(argv("true"))
+	count := func() int {
+		names, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(names)
+	}
+	before := count()
+	for i := range 50 {
+		switch i % 3 {
+		case 0:
+			b.run(tipstaff.Request{Argv: []string{"cat"}, Stdin: []byte("x")})
+		case 1:
+			b.run(tipstaff.Request{Argv: []string{"sleep", "30"}, Timeout: 20 * time.Millisecond})
+		case 2:
+			b.grant(argv("testcmd")).Close() // granted and not used
+		}
+	}
+	if after := count(); after > before {
+		t.Errorf("%d descriptors became %d", before, after)
+	}
+}
+
+func TestTheCommandSeesOnlyItsOwnDescriptors(t *testing.T) {
+	proc.Seal()
+	b := newBench(t)
+	var fds map[string]string
+	if err := json.Unmarshal([]byte(output(b.run(argv("testcmd", "fds")).Stdout)), &fds); err != nil {
+		t.Fatal(err)
+	}
+	if len(fds) != 3 {
+		t.Errorf("open are %v", fds)
+	}
+}

@@ -1,0 +1,85 @@
+package runner
+
+import (
+	"os"
+	"sync"
+	"time"
+
+	"tipstaff/internal/capture"
+)
+
+// streams are the pipes of one command: the child's ends until it is started,
+// ours until it is finished.
+type streams struct {
+	childIn, childOut, childErr *os.File
+	in, fromOut, fromErr        *os.File
+	input                       []byte
+
+	out, err *capture.Buffer
+	draining sync.WaitGroup
+	feeding  sync.WaitGroup
+}
+
+// openStreams makes the pipes. input == nil means that the program reads /dev/null.
+func openStreams(input []byte, limit int) (*streams, error) {
+	s := &streams{input: input, out: capture.NewBuffer(limit), err: capture.NewBuffer(limit)}
+	var err error
+	if s.fromOut, s.childOut, err = os.Pipe(); err != nil {
+		return nil, err
+	}
+	if s.fromErr, s.childErr, err = os.Pipe(); err != nil {
+		s.closeChildEnds()
+		s.abandon()
+		return nil, err
+	}
+	if input == nil {
+		return s, nil
+	}
+	if s.childIn, s.in, err = os.Pipe(); err != nil {
+		s.closeChildEnds()
+		s.abandon()
+		return nil, err
+	}
+	return s, nil
+}
+
+// closeChildEnds lets go of what the child has its own copies of.
+func (s *streams) closeChildEnds() { closeAll(s.childIn, s.childOut, s.childErr) }
+
+// abandon closes our ends when nothing was started.
+func (s *streams) abandon() { closeAll(s.in, s.fromOut, s.fromErr) }
+
+func closeAll(files ...*os.File) {
+	for _, f := range files {
+		if f != nil {
+			_ = f.Close()
+		}
+	}
+}
+
+// pump drains both outputs and feeds the input until they end.
+func (s *streams) pump() {
+	s.draining.Go(func() { capture.Drain(s.out, s.fromOut) })
+	s.draining.Go(func() { capture.Drain(s.err, s.fromErr) })
+	if s.in != nil {
+		s.feeding.Go(func() {
+			// A program that does not read its input is no error (contract A12).
+			_, _ = s.in.Write(s.input)
+			_ = s.in.Close()
+		})
+	}
+}
+
+// finish waits for the rest of the output, at most for grace after the
+// program's end: whoever else holds a pipe does not delay the answer.
+func (s *streams) finish(grace time.Duration) {
+	limit := time.Now().Add(grace)
+	_ = s.fromOut.SetReadDeadline(limit)
+	_ = s.fromErr.SetReadDeadline(limit)
+	s.draining.Wait()
+	if s.in != nil {
+		_ = s.in.SetWriteDeadline(time.Now())
+		s.feeding.Wait()
+	}
+	s.abandon()
+}
