@@ -1,0 +1,59 @@
+//go:build !linux
+
+package host
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"tipstaff/internal/policy"
+)
+
+// Directory opens a directory. The name is made canonical first; a directory
+// swapped in between would be entered under its new name, so both are compared.
+func (h *Host) Directory(path string) (policy.Directory, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, policy.ErrNotEnterable
+	}
+	if err != nil {
+		return nil, policy.ErrNotFound
+	}
+	d, err := newDirectory(f, path)
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+type directory struct {
+	*os.File
+	path string
+}
+
+func newDirectory(f *os.File, path string) (*directory, error) {
+	open, err := f.Stat()
+	if err != nil {
+		return nil, policy.ErrNotFound
+	}
+	if !open.IsDir() {
+		return nil, policy.ErrNotDirectory
+	}
+	canonical, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil, policy.ErrNotFound
+	}
+	if canonical, err = filepath.Abs(canonical); err != nil {
+		return nil, policy.ErrNotFound
+	}
+	named, err := os.Stat(canonical)
+	if err != nil || !os.SameFile(open, named) {
+		return nil, policy.ErrNotFound
+	}
+	return &directory{File: f, path: canonical}, nil
+}
+
+func (d *directory) Path() string { return d.path }

@@ -1,0 +1,227 @@
+//go:build unix
+
+package host
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tipstaff"
+	"tipstaff/internal/policy"
+)
+
+// tree makes files (mode 0755) and directories (names that end with a slash).
+func tree(t *testing.T, names ...string) string {
+	t.Helper()
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range names {
+		path := filepath.Join(base, n)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(n, "/") {
+			err = os.MkdirAll(path, 0o755)
+		} else {
+			err = os.WriteFile(path, []byte("#!/bin/sh\n"), 0o755)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return base
+}
+
+func newHost(t *testing.T, path string) *Host {
+	t.Helper()
+	return New(Options{Path: path, Log: slog.New(slog.DiscardHandler)})
+}
+
+func TestA6OnlyTrustedDirectoriesOfThePathCount(t *testing.T) {
+	base := tree(t, "good/", "open/", "file", "also/")
+	if err := os.Chmod(base+"/open", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	list := []string{".", "", "bin", base + "/good", base + "/open", base + "/missing", base + "/file", base + "/good/", base + "/also"}
+	got := Trusted(strings.Join(list, ":")).String()
+	if want := base + "/good:" + base + "/also"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestA6ANameIsFoundAsExecvpFindsIt(t *testing.T) {
+	base := tree(t, "a/plain", "b/plain", "b/tool", "a/dir/", "b/dir")
+	if err := os.Chmod(base+"/a/plain", 0o644); err != nil {
+		t.Fatal(err)
+	}
+	h := newHost(t, base+"/a:"+base+"/b")
+	for name, want := range map[string]string{"plain": "/b/plain", "tool": "/b/tool", "dir": "/b/dir"} {
+		if p, err := h.Lookup(name); err != nil || p.Path != base+want {
+			t.Errorf("%s is found at %q, %v", name, p.Path, err)
+		}
+	}
+	for _, name := range []string{"", ".", "..", "none", "a/plain", "../b/tool", "tool\x00"} {
+		if p, err := h.Lookup(name); !errors.Is(err, policy.ErrNotFound) {
+			t.Errorf("%q is found at %q, %v", name, p.Path, err)
+		}
+	}
+	if err := os.Chmod(base+"/b/plain", 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if os.Geteuid() == 0 { // root may execute what has any x bit; these have none
+		if _, err := h.Lookup("plain"); !errors.Is(err, policy.ErrNotExecutable) {
+			t.Errorf("a file without an x bit: %v", err)
+		}
+	}
+}
+
+func TestAReplacedProgramIsFoundAnewAndSaysSo(t *testing.T) {
+	base := tree(t, "bin/tool", "other")
+	h := newHost(t, base+"/bin")
+	first, err := h.Lookup("tool")
+	if err != nil || first.Changed {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	if again, _ := h.Lookup("tool"); again != first {
+		t.Errorf("asked again it is %+v", again)
+	}
+	if err := os.Rename(base+"/other", base+"/bin/tool"); err != nil {
+		t.Fatal(err)
+	}
+	now, err := h.Lookup("tool")
+	if err != nil || !now.Changed || now.File == first.File {
+		t.Errorf("after it was replaced: %+v, %v", now, err)
+	}
+	if later, _ := h.Lookup("tool"); later.Changed || later.File != now.File {
+		t.Errorf("and asked again: %+v", later)
+	}
+}
+
+func TestAProgramEarlierOnThePathDoesNotTakeAResolvedName(t *testing.T) {
+	base := tree(t, "a/", "b/tool")
+	h := newHost(t, base+"/a:"+base+"/b")
+	first, err := h.Lookup("tool")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(base+"/a/tool", []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if now, err := h.Lookup("tool"); err != nil || now != first {
+		t.Errorf("now it is %+v, %v", now, err)
+	}
+}
+
+func TestAFileIsTheSameByAnyOfItsNames(t *testing.T) {
+	base := tree(t, "bin/tool", "ws/")
+	if err := os.Symlink("../bin/tool", base+"/ws/link"); err != nil {
+		t.Fatal(err)
+	}
+	h := newHost(t, base+"/bin")
+	byName, err := h.Lookup("tool")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := h.Directory(base + "/ws")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	for _, path := range []string{"link", "./link", "../bin/tool", base + "/ws/../bin/tool"} {
+		if p, err := h.File(path, dir); err != nil || p.File != byName.File {
+			t.Errorf("%s: %+v, %v", path, p, err)
+		}
+	}
+	if _, err := h.File("none", dir); !errors.Is(err, policy.ErrNotFound) {
+		t.Errorf("a missing file: %v", err)
+	}
+}
+
+func TestA9ADirectoryIsOpenedAndToldCanonically(t *testing.T) {
+	base := tree(t, "real/sub/", "file")
+	if err := os.Symlink("real", base+"/link"); err != nil {
+		t.Fatal(err)
+	}
+	h := newHost(t, "")
+	d, err := h.Directory(base + "/link/sub/..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if d.Path() != base+"/real" {
+		t.Errorf("its path is %s", d.Path())
+	}
+	for path, want := range map[string]error{"": policy.ErrNotFound, base + "/none": policy.ErrNotFound, base + "/file": policy.ErrNotDirectory, base + "/file/x": policy.ErrNotDirectory} {
+		if _, err := h.Directory(path); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", path, err, want)
+		}
+	}
+}
+
+func TestA10RootsAreResolvedOrTheWholeSettingIsBroken(t *testing.T) {
+	base := tree(t, "real/")
+	if err := os.Symlink("real", base+"/link"); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		setting string
+		want    string // "" is no restriction
+		broken  bool
+	}{
+		{"", "", false}, {"  ", "", false},
+		{base + "/link", base + "/real", false},
+		{" " + base + "/real , ,", base + "/real", false},
+		{base + "/real," + base + "/none", "", true},
+		{",", "", true},
+	} {
+		got, err := ParseRoots(c.setting).canonical()
+		if (err != nil) != c.broken || strings.Join(got, ",") != c.want {
+			t.Errorf("%q: %q, %v", c.setting, got, err)
+		}
+	}
+}
+
+func TestB9TheAllowlistFollowsItsFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "allow.json")
+	h := New(Options{AllowlistPath: path, Log: slog.New(slog.DiscardHandler)})
+	list := func() policy.Allowlist { return h.Allowlist(tipstaff.Terminal) }
+	if l := list(); l.Fault == "" || len(l.Names) != 0 || l.Source != path {
+		t.Errorf("without the file: %+v", l)
+	}
+	write := func(content string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(`["aa"]`)
+	if l := list(); l.Fault != "" || len(l.Names) != 1 || l.Names[0] != "aa" {
+		t.Errorf("with the file: %+v", l)
+	}
+	write(`["bb"]`) // the same size, within the clock's step
+	if l := list(); len(l.Names) != 1 || l.Names[0] != "bb" {
+		t.Errorf("with another: %+v", l)
+	}
+	write(`["bb"`)
+	if l := list(); l.Fault == "" || len(l.Names) != 0 {
+		t.Errorf("half a file: %+v", l)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if l := list(); !strings.Contains(l.Fault, "regular") {
+		t.Errorf("a directory: %+v", l)
+	}
+	if l := h.Allowlist("nobody's"); l.Any || len(l.Names) != 0 {
+		t.Errorf("an unknown family may run %+v", l)
+	}
+}
