@@ -1,0 +1,88 @@
+package monitor
+
+import (
+	"strings"
+
+	"tipstaff"
+	"tipstaff/internal/audit"
+	"tipstaff/internal/policy"
+)
+
+// intent is the record that is written before a command starts.
+func intent(g *policy.Grant, d *policy.Decision) audit.Record {
+	return granted(audit.CommandStart, g, d)
+}
+
+// outcome is the record of how a command ended, or why it could not start.
+func outcome(g *policy.Grant, d *policy.Decision, res *tipstaff.Result, err error) audit.Record {
+	if err != nil {
+		r := granted(audit.CommandError, g, d)
+		e := tipstaff.AsError(err)
+		r.Code, r.Why, r.Error = e.Code, e.Msg, operatorText(e)
+		return r
+	}
+	r := granted(audit.CommandEnd, g, d)
+	r.Result = audit.Outcome(res)
+	return r
+}
+
+// refused is the record of a request that came to nothing.
+func refused(req *tipstaff.Request, d *policy.Decision) audit.Record {
+	f := d.Deciding()
+	r := asked(audit.CommandRefused, req)
+	if d.Argv != nil {
+		r.What.Argv, r.What.Line = d.Argv, ""
+	}
+	r.What.EnvNames, r.What.EnvDropped = names(req.Env, d.Dropped), d.Dropped
+	r.Code, r.Why = f.Code, f.Msg
+	r.Decision = audit.Decision{Action: d.Effect.String(), Rule: f.Rule, At: f.At}
+	return r
+}
+
+func granted(event audit.Event, g *policy.Grant, d *policy.Decision) audit.Record {
+	req := g.Request()
+	r := asked(event, req)
+	r.What.Argv, r.What.Line = g.Argv(), ""
+	r.What.File, r.What.Cwd = g.Program().Path, g.Dir().Path()
+	r.What.FileChanged = g.Program().Changed
+	r.What.EnvNames, r.What.EnvDropped = names(req.Env, g.Dropped()), g.Dropped()
+	f := d.Deciding()
+	r.Decision = audit.Decision{Action: d.Effect.String(), Rule: f.Rule, At: f.At}
+	return r
+}
+
+// asked is what every record of a request has.
+func asked(event audit.Event, req *tipstaff.Request) audit.Record {
+	return audit.Record{
+		Event: event,
+		Who:   who(req.Origin, req.Session),
+		Trace: audit.Trace{CommandID: req.ID},
+		What:  audit.What{Tool: req.Tool, Argv: req.Argv, Line: req.Line, Cwd: req.Dir},
+	}
+}
+
+func who(o tipstaff.Origin, s tipstaff.SessionID) audit.Who {
+	return audit.Who{Front: o.Front, Principal: o.Principal, Client: o.Client, Agent: o.Agent, Task: o.Task, Session: s}
+}
+
+// names gives the names of the variables that were passed on.
+func names(vars, dropped []string) []string {
+	gone := make(map[string]bool, len(dropped))
+	for _, n := range dropped {
+		gone[n] = true
+	}
+	var out []string
+	for _, kv := range vars {
+		if name, _, _ := strings.Cut(kv, "="); !gone[name] {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+func operatorText(e *tipstaff.Error) string {
+	if e.Err == nil {
+		return ""
+	}
+	return e.Err.Error()
+}

@@ -1,0 +1,44 @@
+package monitor
+
+import (
+	"tipstaff"
+	"tipstaff/internal/audit"
+)
+
+// AdmitSession judges what a session asks for: its directory and its
+// variables. It returns the session with the canonical directory and the
+// variables that its commands will get. A refusal is on the record.
+func (m *Monitor) AdmitSession(s tipstaff.Session) (tipstaff.Session, error) {
+	admitted, err := m.Policy.AdmitSession(s, m.World)
+	if err != nil {
+		e := tipstaff.AsError(err)
+		r := sessionRecord(audit.SessionRefused, s)
+		r.Code, r.Why = e.Code, e.Msg
+		r.Decision = audit.Decision{Action: "deny", Rule: e.Rule}
+		m.note(r)
+		return tipstaff.Session{}, err
+	}
+	return admitted, nil
+}
+
+// SessionCreated records a session before it can be used.
+func (m *Monitor) SessionCreated(s tipstaff.Session) error {
+	if err := m.Trail.Append(sessionRecord(audit.SessionCreate, s)); err != nil {
+		return notRecorded(err)
+	}
+	return nil
+}
+
+// SessionClosed records the end of a session and its reason.
+func (m *Monitor) SessionClosed(s tipstaff.Session, reason string) {
+	r := sessionRecord(audit.SessionClose, s)
+	r.Why = reason
+	m.note(r)
+}
+
+func sessionRecord(event audit.Event, s tipstaff.Session) audit.Record {
+	r := audit.Record{Event: event, Who: who(s.Origin, s.ID)}
+	r.What.Cwd = s.Dir
+	r.What.EnvNames, r.What.EnvDropped = names(s.Env, s.Dropped), s.Dropped
+	return r
+}
