@@ -1,0 +1,91 @@
+package session
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"tipstaff"
+)
+
+// entry is one living session.
+type entry struct {
+	id        tipstaff.SessionID
+	principal string
+
+	// ctx ends with the session; its cause says why.
+	ctx    context.Context //nolint:containedctx // it is the session's lifetime, not that of a call
+	cancel context.CancelCauseFunc
+
+	idle time.Duration
+
+	mu      sync.Mutex
+	session tipstaff.Session
+	expiry  *time.Timer // nil until the session is watched
+	turns   turns
+}
+
+func newEntry(s tipstaff.Session, idle time.Duration) *entry {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	return &entry{id: s.ID, principal: s.Origin.Principal, ctx: ctx, cancel: cancel, idle: idle, session: s}
+}
+
+func (e *entry) snapshot() tipstaff.Session {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.session
+}
+
+// touch starts the idle lifetime anew, unless a command is running.
+func (e *entry) touch() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.turns.taken {
+		e.startIdling()
+	}
+}
+
+// startIdling needs the lock.
+func (e *entry) startIdling() {
+	if e.expiry != nil && e.ctx.Err() == nil {
+		e.expiry.Reset(e.idle)
+	}
+}
+
+// started notes that a command of the session has been started.
+func (e *entry) started() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.session.State = tipstaff.SessionRunning
+	e.session.Commands++
+	e.session.LastCommand = time.Now().UTC()
+}
+
+// finished notes how a started command went. One that was refused or could not
+// be started never gets here, so it changes nothing.
+func (e *entry) finished(r tipstaff.Result) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.session.State = tipstaff.SessionFailed
+	if r.Cause == tipstaff.Exited && r.ExitCode == 0 {
+		e.session.State = tipstaff.SessionCompleted
+	}
+}
+
+// close ends whatever runs or waits and returns when it is over.
+func (e *entry) close(reason error) {
+	e.mu.Lock()
+	if e.expiry != nil {
+		e.expiry.Stop()
+	}
+	e.mu.Unlock()
+	e.cancel(reason)
+	<-e.turns.none(&e.mu)
+}
+
+// bound gives a context that ends with the caller's and with the session.
+func (e *entry) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(e.ctx, func() { cancel(context.Cause(e.ctx)) })
+	return ctx, func() { stop(); cancel(nil) }
+}

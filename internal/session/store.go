@@ -1,0 +1,211 @@
+package session
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"tipstaff"
+)
+
+// Recorder writes the life of sessions into the record.
+type Recorder interface {
+	// SessionCreated records a session before anybody can use it. An error
+	// means that it must not come to be.
+	SessionCreated(s tipstaff.Session) error
+	// SessionClosed records its end and why it came.
+	SessionClosed(s tipstaff.Session, reason string)
+}
+
+// Options bound the sessions of one store.
+type Options struct {
+	Max      int           // sessions at once; 0 means none
+	Idle     time.Duration // how long a session lives without being used
+	Recorder Recorder
+}
+
+// Store holds the living sessions. Its methods may be called from many
+// goroutines at once. A session that does not exist, has ended, or belongs to
+// another principal is SESSION_NOT_FOUND, so that a handle cannot be tried out.
+type Store struct {
+	opts Options
+
+	mu       sync.Mutex
+	sessions map[tipstaff.SessionID]*entry
+}
+
+// NewStore returns an empty store.
+func NewStore(o Options) *Store {
+	return &Store{opts: o, sessions: map[tipstaff.SessionID]*entry{}}
+}
+
+// Create makes a session from what s says of its owner, directory and
+// variables, and gives it an id, its time of birth and the state idle.
+func (st *Store) Create(s tipstaff.Session) (tipstaff.Session, error) {
+	s.Created = time.Now().UTC()
+	s.ID = newID(s.Origin.Task, s.Created)
+	s.State = tipstaff.SessionIdle
+
+	st.mu.Lock()
+	if len(st.sessions) >= st.opts.Max {
+		n := len(st.sessions)
+		st.mu.Unlock()
+		return tipstaff.Session{}, tooMany(n, st.opts.Max)
+	}
+	e := newEntry(s, st.opts.Idle)
+	st.sessions[s.ID] = e
+	st.mu.Unlock()
+
+	if err := st.opts.Recorder.SessionCreated(s); err != nil {
+		st.remove(e)
+		return tipstaff.Session{}, err
+	}
+	st.watch(e)
+	return s, nil
+}
+
+// Info tells how a session stands.
+func (st *Store) Info(principal string, id tipstaff.SessionID) (tipstaff.Session, error) {
+	e, err := st.find(principal, id)
+	if err != nil {
+		return tipstaff.Session{}, err
+	}
+	e.touch()
+	return e.snapshot(), nil
+}
+
+// Close ends a session: the running command is ended, waiting ones are sent
+// away. It returns when nothing of the session is left.
+func (st *Store) Close(principal string, id tipstaff.SessionID) error {
+	e, err := st.find(principal, id)
+	if err != nil {
+		return err
+	}
+	if !st.end(e, errClosed) {
+		return notFound(id)
+	}
+	return nil
+}
+
+// CloseAll ends every session, side by side, and returns when all have ended.
+func (st *Store) CloseAll(reason string) {
+	st.mu.Lock()
+	all := make([]*entry, 0, len(st.sessions))
+	for _, e := range st.sessions {
+		all = append(all, e)
+	}
+	st.mu.Unlock()
+	var ending sync.WaitGroup
+	for _, e := range all {
+		ending.Go(func() { st.end(e, errors.New(reason)) })
+	}
+	ending.Wait()
+}
+
+var (
+	errClosed = errors.New("closed")
+	errIdle   = errors.New("idle")
+)
+
+// end closes e once; false when somebody else has done so.
+func (st *Store) end(e *entry, reason error) bool {
+	if !st.remove(e) {
+		return false
+	}
+	e.close(reason)
+	st.opts.Recorder.SessionClosed(e.snapshot(), reason.Error())
+	return true
+}
+
+func (st *Store) remove(e *entry) bool {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.sessions[e.id] != e {
+		return false
+	}
+	delete(st.sessions, e.id)
+	return true
+}
+
+func (st *Store) find(principal string, id tipstaff.SessionID) (*entry, error) {
+	st.mu.Lock()
+	e := st.sessions[id]
+	st.mu.Unlock()
+	if e == nil || e.principal != principal {
+		return nil, notFound(id)
+	}
+	return e, nil
+}
+
+// watch ends e when nobody has used it for the idle lifetime.
+func (st *Store) watch(e *entry) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.ctx.Err() == nil {
+		e.expiry = time.AfterFunc(e.idle, func() { st.end(e, errIdle) })
+	}
+}
+
+// newID makes a handle that cannot be guessed: rand.Text holds 128 random bits.
+func newID(task string, at time.Time) tipstaff.SessionID {
+	return tipstaff.SessionID("term-" + task + "-" + strconv.FormatInt(at.UnixMilli(), 10) + "-" + rand.Text())
+}
+
+func notFound(id tipstaff.SessionID) error {
+	return &tipstaff.Error{
+		Code: tipstaff.SessionNotFound, Rule: "session",
+		Msg:     fmt.Sprintf("Session '%s' was not found", shown(id)),
+		Hint:    "It was closed, has expired, or belongs to somebody else. Create a new one with terminal_create_session.",
+		Details: map[string]any{"sessionId": shown(id)},
+	}
+}
+
+// shown bounds what is repeated of a handle that somebody made up.
+func shown(id tipstaff.SessionID) string {
+	const longest = 200
+	if len(id) > longest {
+		return string(id[:longest]) + "…"
+	}
+	return string(id)
+}
+
+func tooMany(n, limit int) error {
+	return &tipstaff.Error{
+		Code: tipstaff.MaxSessionsExceeded, Rule: "sessions",
+		Msg:     fmt.Sprintf("There are %d sessions, and no more than %d may live at once", n, limit),
+		Hint:    "Close sessions that are done with terminal_close_session, or wait until idle ones expire.",
+		Details: map[string]any{"sessions": n, "maxSessions": limit},
+	}
+}
+
+// Run carries out one command of a session: it gets the session as it stands,
+// calls started once when a process has been started, and returns how it ended.
+type Run func(ctx context.Context, s tipstaff.Session, started func()) (tipstaff.Result, error)
+
+// Execute gives a command of the session its turn. ctx ends with the caller,
+// and while the command runs also with the session. queued is called once, as
+// soon as the command has its place in the order or has failed to get one.
+func (st *Store) Execute(ctx context.Context, principal string, id tipstaff.SessionID, queued func(), run Run) (tipstaff.Result, error) {
+	e, err := st.find(principal, id)
+	if err != nil {
+		queued()
+		return tipstaff.Result{}, err
+	}
+	if err := e.enter(ctx, queued); err != nil {
+		return tipstaff.Result{}, err
+	}
+	defer e.leave()
+	ctx, stop := e.bound(ctx)
+	defer stop()
+	var once sync.Once
+	ran := false
+	r, err := run(ctx, e.snapshot(), func() { once.Do(func() { ran = true; e.started() }) })
+	if ran {
+		e.finished(r)
+	}
+	return r, err
+}
