@@ -1,0 +1,131 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// FromEnvironment reads settings from variables, each "NAME=value"; of a name
+// that stands twice the first counts, as getenv(3) has it. The error names
+// every variable that cannot be understood.
+func FromEnvironment(environ []string) (Settings, error) {
+	r := reader{vars: map[string]string{}}
+	for _, kv := range environ {
+		name, value, _ := strings.Cut(kv, "=")
+		if _, dup := r.vars[name]; !dup {
+			r.vars[name] = value
+		}
+	}
+	s := Settings{
+		AllowedCommands: r.vars["ALLOWED_COMMANDS"],
+		AllowedRoots:    r.vars["ALLOWED_CWD_ROOTS"],
+
+		ExecuteDefaultTimeout: r.millis("TIPSTAFF_DEFAULT_TIMEOUT", 30*time.Second),
+		ExecuteMaxTimeout:     r.millis("TIPSTAFF_MAX_TIMEOUT", 0),
+
+		Terminal:               r.boolean("ENABLE_TERMINAL_ACCESS"),
+		AllowlistPath:          r.text("TERMINAL_ALLOWLIST_PATH", "./apps/tools/caws/tools-allow.json"),
+		TerminalDefaultTimeout: r.millis("TERMINAL_DEFAULT_TIMEOUT", time.Minute),
+		TerminalMaxTimeout:     r.millis("TERMINAL_MAX_TIMEOUT", 5*time.Minute),
+		MaxOutputBytes:         r.positive("TERMINAL_MAX_OUTPUT_SIZE", 1<<20, maxOutput),
+		MaxSessions:            r.positive("TERMINAL_MAX_SESSIONS", 50, maxSessions),
+		SessionIdle:            r.millis("TIPSTAFF_SESSION_IDLE", 30*time.Minute),
+
+		Arguments: r.text("TIPSTAFF_ARGUMENTS", "contextual"),
+		StateDir:  r.stateDir(),
+		Path:      r.vars["PATH"],
+		Environ:   environ,
+	}
+	s.TerminalDefaultTimeout = r.within("TERMINAL_DEFAULT_TIMEOUT", s.TerminalDefaultTimeout, "TERMINAL_MAX_TIMEOUT", s.TerminalMaxTimeout)
+	if s.ExecuteMaxTimeout > 0 {
+		s.ExecuteDefaultTimeout = r.within("TIPSTAFF_DEFAULT_TIMEOUT", s.ExecuteDefaultTimeout, "TIPSTAFF_MAX_TIMEOUT", s.ExecuteMaxTimeout)
+	}
+	return s, errors.Join(r.faults...)
+}
+
+// Bounds of what can be meant; beyond them a number is a slip of the keys.
+const (
+	maxOutput   = 1 << 30
+	maxSessions = 1_000_000
+	maxMillis   = math.MaxInt64 / int64(time.Millisecond)
+)
+
+// reader takes settings out of variables and collects what is wrong with them.
+type reader struct {
+	vars   map[string]string
+	faults []error
+}
+
+func (r *reader) fault(name, format string, args ...any) {
+	r.faults = append(r.faults, fmt.Errorf("%s=%q: %s", name, r.vars[name], fmt.Sprintf(format, args...)))
+}
+
+// text gives a variable; an empty one counts as unset.
+func (r *reader) text(name, unset string) string {
+	if v := r.vars[name]; v != "" {
+		return v
+	}
+	return unset
+}
+
+func (r *reader) positive(name string, unset, ceiling int) int {
+	return int(r.number(name, int64(unset), int64(ceiling)))
+}
+
+func (r *reader) millis(name string, unset time.Duration) time.Duration {
+	return time.Duration(r.number(name, unset.Milliseconds(), maxMillis)) * time.Millisecond
+}
+
+func (r *reader) number(name string, unset, ceiling int64) int64 {
+	v := strings.TrimSpace(r.vars[name])
+	if v == "" {
+		return unset
+	}
+	n, err := strconv.ParseInt(v, 10, 64)
+	if err != nil || n <= 0 || n > ceiling {
+		r.fault(name, "must be a positive whole number, at most %d", ceiling)
+		return unset
+	}
+	return n
+}
+
+func (r *reader) boolean(name string) bool {
+	switch strings.ToLower(strings.TrimSpace(r.vars[name])) {
+	case "true":
+		return true
+	case "", "false":
+		return false
+	}
+	r.fault(name, "must be true or false")
+	return false
+}
+
+// within keeps a default at or below its ceiling. A default that was written
+// above it is a fault; one that nobody wrote gives way.
+func (r *reader) within(name string, d time.Duration, ceilingName string, ceiling time.Duration) time.Duration {
+	if d > ceiling && r.vars[name] != "" {
+		r.fault(name, "must not be above %s, which is %d", ceilingName, ceiling.Milliseconds())
+	}
+	return min(d, ceiling)
+}
+
+// stateDir is TIPSTAFF_STATE_DIR, else the place that the XDG base directory
+// specification has for state.
+func (r *reader) stateDir() string {
+	if v := r.vars["TIPSTAFF_STATE_DIR"]; v != "" {
+		return v
+	}
+	if v := r.vars["XDG_STATE_HOME"]; filepath.IsAbs(v) {
+		return filepath.Join(v, "tipstaff")
+	}
+	if home := r.vars["HOME"]; filepath.IsAbs(home) {
+		return filepath.Join(home, ".local", "state", "tipstaff")
+	}
+	r.faults = append(r.faults, errors.New("there is no directory for the audit trail: set TIPSTAFF_STATE_DIR, XDG_STATE_HOME or HOME"))
+	return ""
+}

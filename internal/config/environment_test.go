@@ -1,0 +1,73 @@
+package config
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestDefaultsAreThoseOfTheContract(t *testing.T) {
+	s, err := FromEnvironment([]string{"HOME=/home/me", "PATH=/bin"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.ExecuteDefaultTimeout != 30*time.Second || s.ExecuteMaxTimeout != 0 || s.TerminalDefaultTimeout != time.Minute || s.TerminalMaxTimeout != 5*time.Minute ||
+		s.MaxOutputBytes != 1_048_576 || s.MaxSessions != 50 || s.SessionIdle != 30*time.Minute || s.Terminal ||
+		s.AllowlistPath != "./apps/tools/caws/tools-allow.json" || s.StateDir != "/home/me/.local/state/tipstaff" || s.Arguments != "contextual" {
+		t.Errorf("got %+v", s)
+	}
+}
+
+func TestTheStateDirectoryIsWhereTheSettingSays(t *testing.T) {
+	for _, c := range []struct {
+		env  []string
+		want string
+	}{
+		{[]string{"HOME=/h", "XDG_STATE_HOME=/x", "TIPSTAFF_STATE_DIR=/s"}, "/s"},
+		{[]string{"HOME=/h", "XDG_STATE_HOME=/x"}, "/x/tipstaff"},
+		{[]string{"HOME=/h", "XDG_STATE_HOME=relative"}, "/h/.local/state/tipstaff"},
+	} {
+		if s, err := FromEnvironment(c.env); err != nil || s.StateDir != c.want || s.AuditDir() != c.want+"/audit" {
+			t.Errorf("%q: %q, %v", c.env, s.StateDir, err)
+		}
+	}
+	if _, err := FromEnvironment(nil); err == nil || !strings.Contains(err.Error(), "TIPSTAFF_STATE_DIR") {
+		t.Errorf("with nothing set: %v", err)
+	}
+}
+
+func TestOfANameThatStandsTwiceTheFirstCounts(t *testing.T) {
+	s, err := FromEnvironment([]string{"HOME=/h", "ALLOWED_COMMANDS=ls", "ALLOWED_COMMANDS=*"})
+	if err != nil || s.AllowedCommands != "ls" {
+		t.Errorf("%q, %v", s.AllowedCommands, err)
+	}
+}
+
+func TestACeilingTakesAnUnwrittenDefaultAlong(t *testing.T) {
+	s, err := FromEnvironment([]string{"HOME=/h", "TERMINAL_MAX_TIMEOUT=1000", "TIPSTAFF_MAX_TIMEOUT=2000"})
+	if err != nil || s.TerminalDefaultTimeout != time.Second || s.ExecuteDefaultTimeout != 2*time.Second {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+func TestEveryFaultIsNamedAtOnce(t *testing.T) {
+	_, err := FromEnvironment([]string{
+		"HOME=/h", "TERMINAL_DEFAULT_TIMEOUT=0", "TERMINAL_MAX_OUTPUT_SIZE=1.5", "TERMINAL_MAX_SESSIONS=-1", "TIPSTAFF_DEFAULT_TIMEOUT=soon",
+		"TIPSTAFF_SESSION_IDLE=99999999999999999999", "ENABLE_TERMINAL_ACCESS=yes",
+	})
+	if err == nil {
+		t.Fatal("it was accepted")
+	}
+	for _, name := range []string{"TERMINAL_DEFAULT_TIMEOUT", "TERMINAL_MAX_OUTPUT_SIZE", "TERMINAL_MAX_SESSIONS", "TIPSTAFF_DEFAULT_TIMEOUT", "TIPSTAFF_SESSION_IDLE", "ENABLE_TERMINAL_ACCESS"} {
+		if !strings.Contains(err.Error(), name) {
+			t.Errorf("%s is not named in:\n%v", name, err)
+		}
+	}
+}
+
+func TestADefaultThatWasWrittenAboveItsCeilingIsAFault(t *testing.T) {
+	_, err := FromEnvironment([]string{"HOME=/h", "TERMINAL_DEFAULT_TIMEOUT=5000", "TERMINAL_MAX_TIMEOUT=1000"})
+	if err == nil || !strings.Contains(err.Error(), "TERMINAL_MAX_TIMEOUT, which is 1000") {
+		t.Errorf("%v", err)
+	}
+}
