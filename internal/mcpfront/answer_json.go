@@ -1,0 +1,119 @@
+package mcpfront
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"tipstaff"
+)
+
+// What the declared output schemas are made of.
+var (
+	schemaText    = map[string]any{"type": "string"}
+	schemaTexts   = map[string]any{"type": "array", "items": schemaText}
+	schemaInteger = map[string]any{"type": "integer"}
+	schemaBoolean = map[string]any{"type": "boolean"}
+)
+
+// answerSchema is the schema of an answer of the terminal family: what it says
+// on success, and what every one of them says when it fails (contract B13).
+func answerSchema(own map[string]any) map[string]any {
+	properties := map[string]any{
+		"success": schemaBoolean,
+		"error":   schemaText,
+		"message": schemaText,
+		"hint":    schemaText,
+		"details": map[string]any{"type": "object"},
+	}
+	maps.Copy(properties, own)
+	return map[string]any{"type": "object", "properties": properties, "required": []string{"success"}}
+}
+
+// commandAnswer is the answer of terminal_execute_command (contract B3, B4).
+type commandAnswer struct {
+	Success   bool          `json:"success"`
+	Error     tipstaff.Code `json:"error,omitempty"`
+	Message   string        `json:"message,omitempty"`
+	ExitCode  int           `json:"exitCode"`
+	Stdout    string        `json:"stdout"`
+	Stderr    string        `json:"stderr"`
+	Duration  int64         `json:"duration"` // ms
+	Truncated bool          `json:"truncated"`
+	Signal    string        `json:"signal,omitempty"`
+	Hint      string        `json:"hint,omitempty"`
+}
+
+func terminalAnswer(r tipstaff.Result) (*mcp.CallToolResult, error) {
+	msg, hint := outcome(r)
+	a := commandAnswer{
+		Success:  msg == "" && r.ExitCode == 0,
+		Message:  msg,
+		ExitCode: r.ExitCode, Stdout: streamText(r.Stdout), Stderr: streamText(r.Stderr),
+		Duration: int64(r.Duration / time.Millisecond), Truncated: r.Truncated(),
+		Signal: deathSignal(r), Hint: hint,
+	}
+	switch {
+	case r.Cause == tipstaff.TimedOut:
+		a.Error = tipstaff.TimeoutExceeded
+	case msg != "":
+		a.Error = tipstaff.ExecutionError
+	}
+	res, err := jsonAnswer(a)
+	if err == nil {
+		res.IsError = msg != ""
+	}
+	return res, err
+}
+
+// refuseJSON tells an error of the terminal family (contract B13).
+func refuseJSON(err error) *mcp.CallToolResult {
+	e := tipstaff.AsError(err)
+	details := e.Details
+	if code := startExit(e.Code); code != 0 {
+		details = map[string]any{"exitCode": code}
+	}
+	res, err := jsonAnswer(struct {
+		Success bool           `json:"success"`
+		Error   tipstaff.Code  `json:"error"`
+		Message string         `json:"message"`
+		Details map[string]any `json:"details,omitempty"`
+		Hint    string         `json:"hint,omitempty"`
+	}{false, terminalCode(e.Code), e.Msg, details, e.Hint})
+	if err != nil { // details that do not marshal are a slip of ours
+		return errorText(e.Msg)
+	}
+	res.IsError = true
+	return res
+}
+
+// terminalCode maps a code to one of the seven that this family knows.
+func terminalCode(c tipstaff.Code) tipstaff.Code {
+	switch c {
+	case tipstaff.CommandNotAllowed, tipstaff.UnsafeArguments, tipstaff.SessionNotFound, tipstaff.TimeoutExceeded,
+		tipstaff.ExecutionError, tipstaff.InvalidParameters, tipstaff.MaxSessionsExceeded:
+		return c
+	case tipstaff.DirectoryNotAllowed:
+		return tipstaff.InvalidParameters
+	default:
+		return tipstaff.ExecutionError
+	}
+}
+
+// jsonAnswer gives the same object as text and as structured content.
+func jsonAnswer(v any) (*mcp.CallToolResult, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	body := escapeInvisible(bytes.TrimRight(b.Bytes(), "\n"))
+	return &mcp.CallToolResult{
+		Content:           []mcp.Content{&mcp.TextContent{Text: string(body)}},
+		StructuredContent: json.RawMessage(body),
+	}, nil
+}

@@ -1,0 +1,267 @@
+package mcpfront
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"tipstaff"
+)
+
+// arguments are the checked arguments of one call. A parameter that was not
+// given, or given as null, is not in any of the maps.
+type arguments struct {
+	text   map[string]string
+	texts  map[string][]string
+	millis map[string]time.Duration
+	vars   map[string][]string // "NAME=value", in the order of the names
+}
+
+// given reports whether a text was given at all; "" counts.
+func (a arguments) given(name string) (string, bool) {
+	v, ok := a.text[name]
+	return v, ok
+}
+
+// input gives the bytes for a program's standard input: nil when none were
+// given, which is not the same as none.
+func (a arguments) input() []byte {
+	if v, ok := a.text["input"]; ok {
+		return []byte(v)
+	}
+	return nil
+}
+
+// parse checks the arguments of a call against the parameters of its tool.
+// The error names the argument and says what is expected (contract T1).
+func parse(params []parameter, raw json.RawMessage) (arguments, error) {
+	a := arguments{text: map[string]string{}, texts: map[string][]string{}, millis: map[string]time.Duration{}, vars: map[string][]string{}}
+	if err := wellFormed(raw); err != nil {
+		return a, err
+	}
+	members, err := objectMembers(raw)
+	if err != nil {
+		return a, err
+	}
+	for _, m := range members {
+		i := slices.IndexFunc(params, func(p parameter) bool { return p.name == m.name })
+		if i < 0 {
+			return a, unknownArgument(params, m.name)
+		}
+		if isNull(m.value) {
+			continue
+		}
+		if err := a.set(params[i], m.value); err != nil {
+			return a, err
+		}
+	}
+	for _, p := range params {
+		if p.required && !a.has(p) {
+			return a, invalid(p.name, "Argument %q is missing; it is required and must be %s.", p.name, p.kind.describe())
+		}
+	}
+	return a, nil
+}
+
+func (a arguments) has(p parameter) bool {
+	switch p.kind {
+	case texts:
+		_, ok := a.texts[p.name]
+		return ok
+	case millis:
+		_, ok := a.millis[p.name]
+		return ok
+	case variables:
+		_, ok := a.vars[p.name]
+		return ok
+	default:
+		_, ok := a.text[p.name]
+		return ok
+	}
+}
+
+func (a arguments) set(p parameter, raw json.RawMessage) error {
+	switch p.kind {
+	case text:
+		var s string
+		if json.Unmarshal(raw, &s) != nil {
+			return wrongType(p, raw)
+		}
+		if p.valid != nil {
+			if err := p.valid(s); err != nil {
+				return invalid(p.name, "Argument %q %v.", p.name, err)
+			}
+		}
+		a.text[p.name] = s
+	case texts:
+		list, err := stringList(p, raw)
+		if err != nil {
+			return err
+		}
+		a.texts[p.name] = list
+	case millis:
+		d, err := milliseconds(p, raw)
+		if err != nil {
+			return err
+		}
+		a.millis[p.name] = d
+	case variables:
+		vars, err := variableList(p, raw)
+		if err != nil {
+			return err
+		}
+		a.vars[p.name] = vars
+	}
+	return nil
+}
+
+func stringList(p parameter, raw json.RawMessage) ([]string, error) {
+	var items []json.RawMessage
+	if json.Unmarshal(raw, &items) != nil {
+		return nil, wrongType(p, raw)
+	}
+	list := make([]string, len(items))
+	for i, item := range items {
+		if isNull(item) || json.Unmarshal(item, &list[i]) != nil {
+			return nil, invalid(p.name, "Argument %q must be %s; item %d is %s.", p.name, p.kind.describe(), i, jsonType(item))
+		}
+	}
+	return list, nil
+}
+
+// milliseconds takes 1500 and 1.5e3, which are the same number, and nothing
+// that would have to be rounded.
+func milliseconds(p parameter, raw json.RawMessage) (time.Duration, error) {
+	var n json.Number
+	if raw[0] == '"' || json.Unmarshal(raw, &n) != nil {
+		return 0, wrongType(p, raw)
+	}
+	f, err := n.Float64()
+	if err != nil || f != math.Trunc(f) || f < 1 {
+		return 0, invalid(p.name, "Argument %q must be %s; %.40s is not.", p.name, p.kind.describe(), raw)
+	}
+	if f > float64(math.MaxInt64/int64(time.Millisecond))/2 {
+		return 0, invalid(p.name, "Argument %q is %.40s, longer than any command can run.", p.name, raw)
+	}
+	return time.Duration(int64(f)) * time.Millisecond, nil
+}
+
+func variableList(p parameter, raw json.RawMessage) ([]string, error) {
+	members, err := objectMembers(raw)
+	if err != nil || raw[0] != '{' {
+		return nil, wrongType(p, raw)
+	}
+	vars := make([]string, 0, len(members))
+	for _, m := range members {
+		var value string
+		if isNull(m.value) || json.Unmarshal(m.value, &value) != nil {
+			return nil, invalid(p.name, "Argument %q must be %s; %.100q is %s.", p.name, p.kind.describe(), m.name, jsonType(m.value))
+		}
+		if m.name == "" || strings.ContainsAny(m.name, "=\x00") {
+			return nil, invalid(p.name, "Argument %q holds a variable named %.100q; a name is not empty and holds neither \"=\" nor NUL.", p.name, m.name)
+		}
+		vars = append(vars, m.name+"="+value)
+	}
+	return vars, nil
+}
+
+// member is one name and value of a JSON object.
+type member struct {
+	name  string
+	value json.RawMessage
+}
+
+// objectMembers reads an object in the order in which it was written. A name
+// that stands twice is a fault: two readers could take different ones.
+func objectMembers(raw json.RawMessage) ([]member, error) {
+	if raw = bytes.TrimSpace(raw); len(raw) == 0 || isNull(raw) {
+		return nil, nil
+	}
+	notObject := &tipstaff.Error{Code: tipstaff.InvalidParameters, Rule: "arguments",
+		Msg: fmt.Sprintf("The arguments must be one JSON object, not %s.", jsonType(raw))}
+	if raw[0] != '{' {
+		return nil, notObject
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if _, err := dec.Token(); err != nil {
+		return nil, notObject
+	}
+	var members []member
+	seen := map[string]bool{}
+	for dec.More() {
+		key, err := dec.Token()
+		name, ok := key.(string)
+		if err != nil || !ok {
+			return nil, notObject
+		}
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			return nil, notObject
+		}
+		if seen[name] {
+			return nil, invalid(name, "Argument %.100q is given twice.", name)
+		}
+		seen[name] = true
+		members = append(members, member{name, value})
+	}
+	return members, nil
+}
+
+// wellFormed refuses text that would be changed on the way to the program:
+// what is decided must be what runs.
+func wellFormed(raw json.RawMessage) error {
+	if !utf8.Valid(raw) || loneSurrogate(raw) {
+		return &tipstaff.Error{
+			Code: tipstaff.InvalidParameters, Rule: "arguments",
+			Msg:  "The arguments hold text that is not valid Unicode (a broken UTF-8 sequence, or half of a surrogate pair).",
+			Hint: "Send text as UTF-8; bytes that are no text can be written with printf's octal escapes or base64.",
+		}
+	}
+	return nil
+}
+
+// loneSurrogate looks for \uD800…\uDFFF escapes that are not a pair.
+func loneSurrogate(raw []byte) bool {
+	for {
+		i := bytes.IndexByte(raw, '\\')
+		if i < 0 || i+1 >= len(raw) {
+			return false
+		}
+		high, ok := surrogate(raw[i:])
+		switch {
+		case !ok:
+			raw = raw[i+2:]
+		case high >= 0xdc00:
+			return true
+		default:
+			low, ok := surrogate(raw[i+6:])
+			if !ok || low < 0xdc00 {
+				return true
+			}
+			raw = raw[i+12:]
+		}
+	}
+}
+
+// surrogate reads a surrogate escape at the start of b.
+func surrogate(b []byte) (rune, bool) {
+	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
+		return 0, false
+	}
+	var r rune
+	for _, c := range b[2:6] {
+		d := strings.IndexByte("0123456789abcdef", c|0x20)
+		if d < 0 {
+			return 0, false
+		}
+		r = r<<4 | rune(d)
+	}
+	return r, r >= 0xd800 && r <= 0xdfff
+}
+
+func isNull(raw json.RawMessage) bool { return string(bytes.TrimSpace(raw)) == "null" }

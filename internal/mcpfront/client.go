@@ -1,0 +1,85 @@
+package mcpfront
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Client calls the tools of a server in the same process, through the whole
+// protocol. The command line and the demonstration use it.
+type Client struct {
+	session *mcp.ClientSession
+	cancel  context.CancelFunc
+	served  chan error
+}
+
+// Answer is what a tool said.
+type Answer struct {
+	Text    string
+	IsError bool // the tool failed; Text says why
+}
+
+// Connect serves s to a client of its own.
+func Connect(ctx context.Context, s *Server, name string) (*Client, error) {
+	fromClient, toServer := io.Pipe()
+	fromServer, toClient := io.Pipe()
+	ctx, cancel := context.WithCancel(ctx)
+	c := &Client{cancel: cancel, served: make(chan error, 1)}
+	go func() {
+		err := s.ServeStdio(ctx, fromClient, toClient)
+		_ = toClient.CloseWithError(io.EOF)
+		c.served <- err
+	}()
+	client := mcp.NewClient(&mcp.Implementation{Name: name, Version: s.opts.Version}, nil)
+	session, err := client.Connect(ctx, &mcp.IOTransport{Reader: fromServer, Writer: toServer, MaxLineLength: -1}, nil)
+	if err != nil {
+		cancel()
+		return nil, fmt.Errorf("cannot connect to the server of this process: %w", err)
+	}
+	c.session = session
+	return c, nil
+}
+
+// Call calls one tool. args is a JSON object, or nil for none. The error is
+// one of the protocol: an unknown tool, a lost connection.
+func (c *Client) Call(ctx context.Context, tool string, args json.RawMessage) (Answer, error) {
+	if args == nil {
+		args = json.RawMessage("{}")
+	}
+	res, err := c.session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: args})
+	if err != nil {
+		return Answer{}, err
+	}
+	var b strings.Builder
+	for _, part := range res.Content {
+		if t, ok := part.(*mcp.TextContent); ok {
+			b.WriteString(t.Text)
+		}
+	}
+	return Answer{Text: b.String(), IsError: res.IsError}, nil
+}
+
+// Tools lists the names of the tools that the server offers.
+func (c *Client) Tools(ctx context.Context) ([]string, error) {
+	res, err := c.session.ListTools(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(res.Tools))
+	for i, t := range res.Tools {
+		names[i] = t.Name
+	}
+	return names, nil
+}
+
+// Close ends the connection and waits for the server.
+func (c *Client) Close() error {
+	_ = c.session.Close()
+	c.cancel()
+	return <-c.served
+}

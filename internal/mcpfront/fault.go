@@ -1,0 +1,61 @@
+package mcpfront
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"tipstaff"
+)
+
+// invalid is a fault in the arguments of a call, told by the argument's name.
+func invalid(name, format string, args ...any) *tipstaff.Error {
+	return &tipstaff.Error{
+		Code: tipstaff.InvalidParameters, Rule: "arguments",
+		Msg:     fmt.Sprintf(format, args...),
+		Details: map[string]any{"parameter": name},
+	}
+}
+
+func wrongType(p parameter, raw json.RawMessage) error {
+	return invalid(p.name, "Argument %q must be %s, not %s.", p.name, p.kind.describe(), jsonType(raw))
+}
+
+// unknownArgument names what the tool does take; the nearest name first.
+func unknownArgument(params []parameter, name string) error {
+	names := make([]string, len(params))
+	for i, p := range params {
+		names[i] = p.name
+	}
+	e := invalid(name, "Argument %.100q is not known to this tool.", name)
+	e.Hint = "It takes: " + strings.Join(names, ", ") + "."
+	for _, n := range names {
+		if strings.EqualFold(plain(n), plain(name)) {
+			e.Hint = fmt.Sprintf("Did you mean %q? ", n) + e.Hint
+		}
+	}
+	return e
+}
+
+// plain takes the spelling out of a name: timeoutMs and timeout_ms are one word.
+func plain(name string) string { return strings.NewReplacer("_", "", "-", "").Replace(name) }
+
+// jsonType names the type of a JSON value in plain words.
+func jsonType(raw json.RawMessage) string {
+	switch s := strings.TrimSpace(string(raw[:min(len(raw), 64)])); {
+	case s == "":
+		return "nothing"
+	case s[0] == '"':
+		return "a string"
+	case s[0] == '{':
+		return "an object"
+	case s[0] == '[':
+		return "a list"
+	case s == "null":
+		return "null"
+	case s == "true", s == "false":
+		return "true or false"
+	default:
+		return "a number"
+	}
+}

@@ -1,0 +1,48 @@
+package mcpfront
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Summary is what a client is told of the server before its first call.
+type Summary struct {
+	Allowed        []string // names that execute_* may run
+	AllAllowed     bool
+	DefaultTimeout time.Duration
+	OutputBytes    int
+	Restricted     bool // cwd is confined to roots
+	Terminal       bool
+}
+
+// maxNames bounds the list of names in the instructions.
+const maxNames = 60
+
+// Instructions tell a model what it can rely on, most important first.
+func Instructions(s Summary) string {
+	var b strings.Builder
+	b.WriteString("tipstaff runs programs for you and records every call.\n")
+	switch {
+	case s.AllAllowed:
+		b.WriteString("execute_command and execute_process may run any program.\n")
+	case len(s.Allowed) == 0:
+		b.WriteString("execute_command and execute_process may run nothing yet: the operator has not set ALLOWED_COMMANDS.\n")
+	default:
+		shown, rest := s.Allowed, ""
+		if len(shown) > maxNames {
+			shown, rest = shown[:maxNames], fmt.Sprintf(" and %d more", len(s.Allowed)-maxNames)
+		}
+		fmt.Fprintf(&b, "execute_command and execute_process may run: %s%s.\n", strings.Join(shown, ", "), rest)
+	}
+	if s.Restricted {
+		b.WriteString("cwd is confined to the directories that the operator has named.\n")
+	}
+	b.WriteString("No shell runs, so there are no pipes, redirections, variables or cd: make one call per command and use cwd.\n")
+	fmt.Fprintf(&b, "A command gets %d ms unless you ask for another timeout; then it is ended with everything that it started. Nothing keeps running after its command has ended. Output beyond %d bytes is cut in the middle.\n", s.DefaultTimeout.Milliseconds(), s.OutputBytes)
+	if s.Terminal {
+		b.WriteString("terminal_* tools have an allowlist of their own: create a session, run commands in it, close it.\n")
+	}
+	b.WriteString("A refusal says which rule stood in the way and what to do instead; do not try to get around it.")
+	return b.String()
+}

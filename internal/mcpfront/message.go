@@ -1,0 +1,54 @@
+package mcpfront
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+func isNotification(method string) bool { return strings.HasPrefix(method, "notifications/") }
+
+// wholeID reports whether the id of a call is a string or a whole number: the
+// library would round 1.5 and answer a call that nobody made.
+func wholeID(data []byte) bool {
+	var m struct {
+		ID json.RawMessage `json:"id"`
+	}
+	if json.Unmarshal(data, &m) != nil || len(m.ID) == 0 {
+		return false
+	}
+	if m.ID[0] == '"' {
+		return true
+	}
+	var n int64
+	return json.Unmarshal(m.ID, &n) == nil
+}
+
+// negotiated reads the protocol version out of the answer to initialize.
+func negotiated(result json.RawMessage) string {
+	var r struct {
+		ProtocolVersion string `json:"protocolVersion"`
+	}
+	_ = json.Unmarshal(result, &r)
+	return r.ProtocolVersion
+}
+
+// withCode gives a failure that the library sends without a code the one that
+// JSON-RPC has for it: what got this far without one was refused before any
+// handler saw it.
+func withCode(resp *jsonrpc.Response) *jsonrpc.Response {
+	if resp.Error == nil {
+		return resp
+	}
+	var coded *jsonrpc.Error
+	if errors.As(resp.Error, &coded) && coded.Code != 0 {
+		if coded.Code == jsonrpc.CodeInvalidParams && strings.Contains(resp.Error.Error(), "unmarshaling") {
+			// The library names its own types, which help nobody.
+			return &jsonrpc.Response{ID: resp.ID, Error: &jsonrpc.Error{Code: coded.Code, Message: "invalid params: they do not have the form that this method takes"}}
+		}
+		return resp
+	}
+	return &jsonrpc.Response{ID: resp.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: resp.Error.Error()}}
+}

@@ -1,0 +1,76 @@
+package mcpfront
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"tipstaff"
+)
+
+var terminalCreate = tool{
+	name:  "terminal_create_session",
+	title: "Create a terminal session",
+	description: `Create a session for the commands of one task: they share its working directory and environment and run one at a time, in order. Sessions do not see each other. Close the session when the task is done; it also ends when it is idle for long or the connection closes.
+Variables that carry secrets, inject code or move program lookup (PATH, LD_*, NODE_OPTIONS, …) are not passed on; they are listed in droppedEnvironment.
+Example: {"taskId": "BUILD-001", "agentId": "build-agent", "workingDirectory": "frontend", "environment": {"CI": "true"}}`,
+	params: []parameter{
+		{name: "taskId", kind: text, required: true, doc: "The task.", pattern: namePattern, valid: validName},
+		{name: "agentId", kind: text, required: true, doc: "The agent.", pattern: namePattern, valid: validName},
+		{name: "workingDirectory", kind: text, doc: "Absolute, or relative to the project root. Default: the project root."},
+		{name: "environment", kind: variables, doc: "Variables to add for the session's commands."},
+	},
+	output: answerSchema(map[string]any{
+		"sessionId":          schemaText,
+		"workingDirectory":   schemaText,
+		"createdAt":          schemaText,
+		"droppedEnvironment": schemaTexts,
+	}),
+	openWorld: false, session: true,
+	refuse: refuseJSON,
+	call: func(_ context.Context, s *Server, c *caller, a arguments) (*mcp.CallToolResult, error) {
+		asked := tipstaff.Session{Origin: c.origin, Env: a.vars["environment"]}
+		asked.Origin.Task, asked.Origin.Agent = a.text["taskId"], a.text["agentId"]
+		asked.Dir, asked.DirGiven = a.given("workingDirectory")
+		admitted, err := s.opts.Road.AdmitSession(asked)
+		if err != nil {
+			c.judged = true
+			return nil, err
+		}
+		made, err := s.opts.Sessions.Create(admitted)
+		if err != nil {
+			return nil, err
+		}
+		return jsonAnswer(struct {
+			Success            bool               `json:"success"`
+			SessionID          tipstaff.SessionID `json:"sessionId"`
+			WorkingDirectory   string             `json:"workingDirectory"`
+			CreatedAt          string             `json:"createdAt"`
+			DroppedEnvironment []string           `json:"droppedEnvironment,omitempty"`
+		}{true, made.ID, made.Dir, stamp(made.Created), made.Dropped})
+	},
+}
+
+// namePattern is what taskId and agentId may be (contract B1).
+const namePattern = `^[A-Za-z0-9._:-]{1,128}$`
+
+var errName = errors.New("must be 1 to 128 characters out of letters, digits, dot, underscore, colon and hyphen")
+
+func validName(s string) error {
+	if s == "" || len(s) > 128 {
+		return errName
+	}
+	for _, c := range []byte(s) {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '.', c == '_', c == ':', c == '-':
+		default:
+			return errName
+		}
+	}
+	return nil
+}
+
+// stamp writes a time as RFC 3339, UTC, to the millisecond.
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }

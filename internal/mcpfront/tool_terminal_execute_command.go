@@ -1,0 +1,69 @@
+package mcpfront
+
+import (
+	"context"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"tipstaff"
+	"tipstaff/internal/runner"
+)
+
+var terminalExecute = tool{
+	name:  terminalExecuteName,
+	title: "Run a command in a session",
+	description: `Run one allowed program in a session and return its exit code and output as JSON; success is true exactly when exitCode is 0.
+No shell runs: arguments reach the program as they are, and arguments that only a shell would understand (operators, redirections, $(…), $NAME) are refused with UNSAFE_ARGUMENTS, except where the program takes free text (a commit message, a pattern, program text). Commands of one session wait for each other. When the time is up, the program and everything it started is ended (TIMEOUT_EXCEEDED).
+Example: {"sessionId": "term-…", "command": "npm", "args": ["test", "--coverage"], "timeout": 120000}`,
+	params: []parameter{
+		sessionParameter,
+		{name: "command", kind: text, required: true, doc: "The program's name; it must be on the allowlist."},
+		{name: "args", kind: texts, doc: "The arguments, one item each. Default: none."},
+		{name: "timeout", kind: millis, doc: "Time limit in milliseconds, counted from the command's start. Default 60000, at most 300000, unless the operator set others."},
+	},
+	output: answerSchema(map[string]any{
+		"exitCode":  schemaInteger,
+		"stdout":    schemaText,
+		"stderr":    schemaText,
+		"duration":  schemaInteger,
+		"truncated": schemaBoolean,
+		"signal":    schemaText,
+	}),
+	destructive: true, openWorld: true, session: true, family: tipstaff.Terminal,
+	refuse: refuseJSON,
+	call: func(ctx context.Context, s *Server, c *caller, a arguments) (*mcp.CallToolResult, error) {
+		if err := s.arrivals.await(ctx, c.arrival); err != nil {
+			return nil, err
+		}
+		id := tipstaff.SessionID(a.text["sessionId"])
+		queued := func() { s.arrivals.settle(c.arrival) }
+		r, err := s.opts.Sessions.Execute(ctx, c.origin.Principal, id, queued,
+			func(ctx context.Context, in tipstaff.Session, started func()) (tipstaff.Result, error) {
+				c.judged = true
+				return s.opts.Road.Execute(ctx, terminalRequest(c, in, a), runner.Live{Started: started})
+			})
+		if err != nil {
+			return nil, err
+		}
+		return terminalAnswer(r)
+	},
+}
+
+var sessionParameter = parameter{name: "sessionId", kind: text, required: true, doc: "The session, from terminal_create_session."}
+
+// terminalRequest puts what the session holds around what the call asks.
+func terminalRequest(c *caller, in tipstaff.Session, a arguments) tipstaff.Request {
+	origin := c.origin
+	origin.Task, origin.Agent = in.Origin.Task, in.Origin.Agent
+	return tipstaff.Request{
+		Session: in.ID, Origin: origin, Tool: tipstaff.Tool(terminalExecuteName), Family: tipstaff.Terminal,
+		Argv: append([]string{a.text["command"]}, a.texts["args"]...),
+		Dir:  in.Dir, DirGiven: in.DirGiven, Env: in.Env,
+		Fixed:   []string{"CAWS_TASK_ID=" + origin.Task, "CAWS_AGENT_ID=" + origin.Agent, "CAWS_SESSION_ID=" + string(in.ID)},
+		Timeout: a.millis["timeout"],
+	}
+}
+
+// terminalExecuteName stands apart from the tool's row because the row's own
+// function needs it.
+const terminalExecuteName = "terminal_execute_command"
