@@ -1,0 +1,245 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tipstaff/internal/audit"
+	"tipstaff/internal/config"
+	"tipstaff/internal/mcpfront"
+)
+
+func newDemo() *cobra.Command {
+	return &cobra.Command{
+		Use:   "demo",
+		Short: "Show what tipstaff does, with real commands, in ten seconds",
+		Long: `Start a server in this process with an allowlist of its own, in a fresh
+temporary directory, and do through the protocol what an agent would do.
+Nothing outside of the temporary directory is touched, and it is removed.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return demo(cmd.Context(), cmd.OutOrStdout()) },
+	}
+}
+
+// demo plays one part after the other and stops at the first that fails.
+func demo(ctx context.Context, out io.Writer) error {
+	dir, err := os.MkdirTemp("", "tipstaff-demo-")
+	if err != nil {
+		return fail(exitFailure, "cannot make a directory for the demo: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	settings, err := demoSettings(dir)
+	if err != nil {
+		return fail(exitFailure, "cannot prepare the demo: %w", err)
+	}
+	st, err := newStack(settings, newLog(io.Discard))
+	if err != nil {
+		return err
+	}
+	client, err := mcpfront.Connect(ctx, st.front(), "tipstaff-demo")
+	if err != nil {
+		st.close("demo failed")
+		return fail(exitFailure, "%w", err)
+	}
+	d := &demonstration{out: out, dir: dir, client: client}
+	d.say("tipstaff runs commands for AI agents. This is a server in its own process, spoken to over MCP.")
+	d.say("Allowed here: %s. Everything happens in %s.", strings.ReplaceAll(settings.AllowedCommands, ",", ", "), dir)
+	for _, part := range []func(context.Context) error{d.allowed, d.session, d.refusal, d.timeout} {
+		if err = part(ctx); err != nil {
+			break
+		}
+	}
+	_ = client.Close()
+	st.close("demo ended")
+	if err == nil {
+		err = d.trail(settings.AuditDir())
+	}
+	if err != nil {
+		return fail(exitFailure, "the demo did not go as it should: %w", err)
+	}
+	d.say("\nThat is the whole of it. Add it to your agent: README.md, \"Quick start\".")
+	return nil
+}
+
+func demoSettings(dir string) (config.Settings, error) {
+	workspace, state := filepath.Join(dir, "workspace"), filepath.Join(dir, "state")
+	list := filepath.Join(dir, "tools-allow.json")
+	if err := os.Mkdir(workspace, 0o700); err != nil {
+		return config.Settings{}, err
+	}
+	if err := os.WriteFile(filepath.Join(workspace, "notes.txt"), []byte("one\ntwo\nthree\n"), 0o600); err != nil {
+		return config.Settings{}, err
+	}
+	if err := os.WriteFile(list, []byte(`["ls", "wc"]`), 0o600); err != nil {
+		return config.Settings{}, err
+	}
+	environ := append(os.Environ(),
+		"ALLOWED_COMMANDS=cat,ls,sh,wc", "ALLOWED_CWD_ROOTS="+workspace,
+		"ENABLE_TERMINAL_ACCESS=true", "TERMINAL_ALLOWLIST_PATH="+list, "TIPSTAFF_STATE_DIR="+state)
+	return config.FromEnvironment(lastWins(environ))
+}
+
+// lastWins keeps the last value of each variable: the demo's own stand last.
+func lastWins(environ []string) []string {
+	at := map[string]int{}
+	var out []string
+	for _, kv := range environ {
+		name, _, _ := strings.Cut(kv, "=")
+		if strings.HasPrefix(name, "TERMINAL_") || strings.HasPrefix(name, "TIPSTAFF_") || strings.HasPrefix(name, "ALLOWED_") {
+			if i, ok := at[name]; ok {
+				out[i] = kv
+				continue
+			}
+		}
+		at[name] = len(out)
+		out = append(out, kv)
+	}
+	return out
+}
+
+// demonstration is a demo that is being played.
+type demonstration struct {
+	out    io.Writer
+	dir    string
+	client *mcpfront.Client
+	parts  int
+}
+
+func (d *demonstration) say(format string, args ...any) { say(d.out, format, args...) }
+
+func (d *demonstration) title(s string) {
+	d.parts++
+	d.say("\n%d. %s", d.parts, s)
+}
+
+// call calls a tool and shows both what was asked and what came back.
+func (d *demonstration) call(ctx context.Context, tool string, args map[string]any) (mcpfront.Answer, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // it is shown to a person
+	if err := enc.Encode(args); err != nil {
+		return mcpfront.Answer{}, err
+	}
+	input := bytes.TrimSpace(b.Bytes())
+	d.say("   → %s %s", tool, input)
+	answer, err := d.client.Call(ctx, tool, input)
+	if err != nil {
+		return answer, err
+	}
+	for line := range strings.Lines(strings.TrimRight(answer.Text, "\n")) {
+		d.say("   │ %s", strings.TrimRight(line, "\n"))
+	}
+	return answer, nil
+}
+
+func (d *demonstration) workspace() string { return filepath.Join(d.dir, "workspace") }
+
+func (d *demonstration) allowed(ctx context.Context) error {
+	d.title("A command that is allowed. It runs without a shell; the answer is made for a model to read.")
+	a, err := d.call(ctx, "execute_command", map[string]any{"command": "wc -l notes.txt", "cwd": d.workspace()})
+	if err != nil {
+		return err
+	}
+	return expect(!a.IsError && strings.Contains(a.Text, "3 notes.txt"), "wc did not count three lines")
+}
+
+func (d *demonstration) session(ctx context.Context) error {
+	d.title("A session: its commands share a directory and an environment. What could inject code is not passed on.")
+	a, err := d.call(ctx, "terminal_create_session", map[string]any{
+		"taskId": "DEMO-1", "agentId": "demo", "workingDirectory": d.workspace(),
+		"environment": map[string]string{"CI": "true", "LD_PRELOAD": "/tmp/evil.so"},
+	})
+	if err != nil {
+		return err
+	}
+	var made struct {
+		SessionID          string   `json:"sessionId"`
+		DroppedEnvironment []string `json:"droppedEnvironment"`
+	}
+	if err := json.Unmarshal([]byte(a.Text), &made); err != nil {
+		return err
+	}
+	if err := expect(len(made.DroppedEnvironment) == 1, "LD_PRELOAD was not dropped"); err != nil {
+		return err
+	}
+	for _, args := range [][]string{{"ls", "-a"}, {"wc", "-w", "notes.txt"}} {
+		a, err := d.call(ctx, "terminal_execute_command", map[string]any{"sessionId": made.SessionID, "command": args[0], "args": args[1:]})
+		if err != nil {
+			return err
+		}
+		if err := expect(!a.IsError && strings.Contains(a.Text, "notes.txt"), args[0]+" did not see the session's directory"); err != nil {
+			return err
+		}
+	}
+	_, err = d.call(ctx, "terminal_close_session", map[string]any{"sessionId": made.SessionID})
+	return err
+}
+
+func (d *demonstration) refusal(ctx context.Context) error {
+	d.title("Refusals that teach: a program that is not on the list, and a line that only a shell could run.")
+	for _, line := range []string{"rm -rf notes.txt", "cat notes.txt | wc -l"} {
+		a, err := d.call(ctx, "execute_command", map[string]any{"command": line, "cwd": d.workspace()})
+		if err != nil {
+			return err
+		}
+		if err := expect(a.IsError, "it was not refused: "+line); err != nil {
+			return err
+		}
+	}
+	_, err := os.Stat(filepath.Join(d.workspace(), "notes.txt"))
+	return err
+}
+
+// tree is a script that starts two more processes, tells the numbers of all
+// three, and waits for far longer than it gets.
+const tree = "sleep 60 & a=$!; sleep 60 & echo $$ $a $! > pids; wait"
+
+func (d *demonstration) timeout(ctx context.Context) error {
+	d.title("A timeout ends the whole tree: the operator has allowed sh here, and its script starts two more processes.")
+	started := time.Now()
+	a, err := d.call(ctx, "execute_process", map[string]any{"file": "sh", "args": []string{"-c", tree}, "cwd": d.workspace(), "timeout_ms": 700})
+	if err != nil {
+		return err
+	}
+	took := time.Since(started)
+	if err := expect(a.IsError && strings.Contains(a.Text, "exit_code: 124"), "it was not timed out"); err != nil {
+		return err
+	}
+	data, err := os.ReadFile(filepath.Join(d.workspace(), "pids"))
+	if err != nil {
+		return err
+	}
+	pids := strings.Fields(string(data))
+	left := alive(pids)
+	d.say("   The answer came after %d ms. Processes %s: %d of %d are left.", took.Milliseconds(), strings.Join(pids, ", "), left, len(pids))
+	return expect(len(pids) == 3 && left == 0, "processes were left behind")
+}
+
+func (d *demonstration) trail(dir string) error {
+	d.title("The record: one line before each start, one after each end, refusals too, each chained to the one before.")
+	d.say("   → tipstaff audit verify")
+	report, err := audit.Verify(dir)
+	if err != nil {
+		return err
+	}
+	for _, t := range report.Trails {
+		d.say("   │ %s", reportLine(t))
+	}
+	return expect(report.Status() == audit.OK && len(report.Trails) == 1, "the trail does not verify")
+}
+
+func expect(ok bool, otherwise string) error {
+	if ok {
+		return nil
+	}
+	return fmt.Errorf("%s", otherwise)
+}

@@ -1,0 +1,103 @@
+// Tipstaff runs commands for AI agents: by the operator's rules, confined,
+// ended with everything that they started, and on the record.
+//
+// This package stacks the parts and reads the command line; one file for each
+// subcommand. What happens to a command is in internal/monitor.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"tipstaff/internal/proc"
+)
+
+// Exit codes, the same for every subcommand.
+const (
+	exitOK          = 0
+	exitFailure     = 1
+	exitUsage       = 2
+	exitConfig      = 3
+	exitDenied      = 4
+	exitTampered    = 6
+	exitIncomplete  = 7
+	exitInterrupted = 130
+)
+
+func main() {
+	proc.Seal()
+	os.Exit(run(os.Args[1:]))
+}
+
+func run(args []string) int {
+	ctx, stop := signals()
+	defer stop()
+	cmd := newRoot()
+	cmd.SetArgs(args)
+	err := cmd.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	var e *exitError
+	if !errors.As(err, &e) {
+		e = &exitError{code: exitUsage, err: err}
+	}
+	if e.err != nil {
+		fmt.Fprintf(os.Stderr, "tipstaff: %v\n", e.err)
+	}
+	if e.code == exitUsage {
+		fmt.Fprintln(os.Stderr, "Run 'tipstaff --help' for the commands, or 'tipstaff COMMAND --help' for one of them.")
+	}
+	return e.code
+}
+
+// exitError ends the program with a code. err is told on standard error; nil
+// when everything has been said.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+func fail(code int, format string, args ...any) error {
+	return &exitError{code: code, err: fmt.Errorf(format, args...)}
+}
+
+// errInterrupted is the cause of a context that a person ended.
+var errInterrupted = errors.New("interrupted")
+
+// errTerminated is the cause of a context that the system ended.
+var errTerminated = errors.New("terminated")
+
+// signals gives a context that ends with the first signal to end, and says by
+// its cause which it was. Later ones change nothing: what runs is being ended.
+func signals() (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	ch := make(chan os.Signal, 1)
+	signal.Notify(ch, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	// Without this the first write to a client that is gone would end the
+	// process, and leave its commands alone. Ignoring the signal would not do:
+	// commands would inherit that.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	go func() {
+		if s, ok := <-ch; ok {
+			if s == os.Interrupt {
+				cancel(errInterrupted)
+			}
+			cancel(errTerminated)
+		}
+	}()
+	return ctx, func() { signal.Stop(ch); close(ch); cancel(nil) }
+}

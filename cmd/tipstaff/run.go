@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tipstaff"
+	"tipstaff/internal/config"
+	"tipstaff/internal/runner"
+)
+
+// maxStdin bounds what --stdin reads into memory.
+const maxStdin = 64 << 20
+
+func newRun() *cobra.Command {
+	var o struct {
+		timeout time.Duration
+		dir     string
+		stdin   bool
+	}
+	cmd := &cobra.Command{
+		Use:   "run [flags] -- PROGRAM [ARGUMENT…]",
+		Short: "Run one command down the same road as an agent's",
+		Long: `Run one command as execute_process would: by ALLOWED_COMMANDS and
+ALLOWED_CWD_ROOTS, with the environment, limits and record of an agent's command.
+
+The exit code is the program's own; 124 after a timeout, 128+n after signal n,
+126 or 127 when it cannot be started, 4 when it is not allowed.`,
+		Example: `  ALLOWED_COMMANDS=git tipstaff run -- git status --short
+  echo hello | ALLOWED_COMMANDS=cat tipstaff run --stdin -- cat`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			req := tipstaff.Request{
+				Origin: tipstaff.Origin{Front: "cli", Principal: "local"}, Tool: "run", Family: tipstaff.Execute,
+				Argv: args, Timeout: o.timeout, Dir: o.dir, DirGiven: cmd.Flags().Changed("dir"),
+			}
+			if cmd.Flags().Changed("timeout") && o.timeout < time.Millisecond {
+				return fail(exitUsage, "--timeout must be at least 1ms")
+			}
+			if o.stdin {
+				in, err := readStdin(cmd.InOrStdin())
+				if err != nil {
+					return err
+				}
+				req.Stdin = in
+			}
+			return runOne(cmd.Context(), req, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "time limit, as 500ms or 2m (default 30s)")
+	cmd.Flags().StringVar(&o.dir, "dir", "", "working directory (default: this one)")
+	cmd.Flags().BoolVar(&o.stdin, "stdin", false, "give the program this command's standard input (default: none)")
+	cmd.Flags().SetInterspersed(false)
+	return cmd
+}
+
+func readStdin(r io.Reader) ([]byte, error) {
+	in, err := io.ReadAll(io.LimitReader(r, maxStdin+1))
+	if err != nil {
+		return nil, fail(exitFailure, "cannot read standard input: %w", err)
+	}
+	if len(in) > maxStdin {
+		return nil, fail(exitUsage, "standard input is larger than %d bytes", maxStdin)
+	}
+	return in, nil
+}
+
+func runOne(ctx context.Context, req tipstaff.Request, stdout, stderr io.Writer) error {
+	settings, err := config.FromEnvironment(os.Environ())
+	if err != nil {
+		return fail(exitConfig, "cannot start with these settings:\n%w", err)
+	}
+	st, err := newStack(settings, newLog(os.Stderr))
+	if err != nil {
+		return err
+	}
+	defer st.close("command ended")
+	r, err := st.monitor.Execute(ctx, req, runner.Live{})
+	if err != nil {
+		return refusal(err)
+	}
+	for _, s := range []struct {
+		w io.Writer
+		s tipstaff.Stream
+	}{{stdout, r.Stdout}, {stderr, r.Stderr}} {
+		_, _ = s.w.Write(s.s.Head)
+		if s.s.Dropped > 0 {
+			say(stderr, "tipstaff: %d bytes omitted here", s.s.Dropped)
+		}
+		_, _ = s.w.Write(s.s.Tail)
+	}
+	switch {
+	case errors.Is(context.Cause(ctx), errInterrupted):
+		return &exitError{code: exitInterrupted}
+	case r.Cause == tipstaff.TimedOut:
+		return fail(r.ExitCode, "timed out after %v; the command and everything it started was ended", r.Limit)
+	case r.ExitCode != 0:
+		return &exitError{code: r.ExitCode}
+	}
+	return nil
+}
+
+// refusal tells a person why nothing ran, with the exit code for it.
+func refusal(err error) error {
+	e := tipstaff.AsError(err)
+	code := exitFailure
+	switch e.Code {
+	case tipstaff.CommandNotAllowed, tipstaff.UnsafeArguments, tipstaff.DirectoryNotAllowed:
+		code = exitDenied
+	case tipstaff.InvalidParameters, tipstaff.InvalidCommandLine:
+		code = exitUsage
+	case tipstaff.ProgramNotFound:
+		code = 127
+	case tipstaff.ProgramNotExecutable:
+		code = 126
+	}
+	text := e.Msg
+	if e.Hint != "" {
+		text += "\n" + e.Hint
+	}
+	if e.Err != nil {
+		return fail(code, "%s (%w)", text, e.Err)
+	}
+	return fail(code, "%s", text)
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"tipstaff/internal/config"
+)
+
+func newServe() *cobra.Command {
+	return &cobra.Command{
+		Use:   "serve",
+		Short: "Serve MCP on standard input and output",
+		Long: `Serve MCP on standard input and output, until the client closes its end.
+
+What may run is set in the environment:
+  ALLOWED_COMMANDS        programs for execute_*, as "git,ls" or "*"; empty allows none
+  ALLOWED_CWD_ROOTS       directories that cwd is confined to, as "/srv/a,/srv/b"
+  ENABLE_TERMINAL_ACCESS  "true" offers the terminal_* tools
+  TERMINAL_ALLOWLIST_PATH their allowlist, ./apps/tools/caws/tools-allow.json
+  TIPSTAFF_STATE_DIR      where the audit trail is kept
+README.md has the whole list. Logs go to standard error.`,
+		Example: `  ALLOWED_COMMANDS=git,ls tipstaff serve`,
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context()) },
+	}
+}
+
+// gcPercent lets the heap grow further between collections: the protocol
+// library allocates 32 KiB and more for every message, so that the collector
+// would otherwise run every few dozen calls. BENCHMARKS.md has the figures.
+const gcPercent = 400
+
+// memoryLimit makes the collector work harder before the garbage of large
+// answers adds up: one of 1 MiB is copied half a dozen times on its way out,
+// and a command's output must not cost more than 64 MB (contract T5). It is
+// soft: what is really in use may be more.
+const memoryLimit = 40 << 20
+
+func serve(ctx context.Context) error {
+	debug.SetGCPercent(gcPercent)
+	debug.SetMemoryLimit(memoryLimit)
+	settings, err := config.FromEnvironment(os.Environ())
+	if err != nil {
+		return fail(exitConfig, "cannot start with these settings:\n%w", err)
+	}
+	log := newLog(os.Stderr)
+	st, err := newStack(settings, log)
+	if err != nil {
+		return err
+	}
+	st.warn()
+	err = st.front().ServeStdio(ctx, os.Stdin, os.Stdout)
+	st.close(endReason(ctx))
+	switch {
+	case err != nil:
+		return fail(exitFailure, "%w", err)
+	case errors.Is(context.Cause(ctx), errInterrupted):
+		return &exitError{code: exitInterrupted}
+	}
+	return nil
+}
+
+// endReason says in the record why the server ended.
+func endReason(ctx context.Context) string {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause.Error()
+	}
+	return "client closed its end"
+}

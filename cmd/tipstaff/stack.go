@@ -1,0 +1,125 @@
+package main
+
+import (
+	"io"
+	"log/slog"
+	"os/user"
+	"time"
+
+	"tipstaff"
+	"tipstaff/internal/audit"
+	"tipstaff/internal/config"
+	"tipstaff/internal/host"
+	"tipstaff/internal/mcpfront"
+	"tipstaff/internal/monitor"
+	"tipstaff/internal/policy"
+	"tipstaff/internal/redact"
+	"tipstaff/internal/runner"
+	"tipstaff/internal/session"
+)
+
+// stack is a whole server, but for its front.
+type stack struct {
+	settings config.Settings
+	log      *slog.Logger
+	host     *host.Host
+	trail    *audit.Trail
+	monitor  *monitor.Monitor
+	sessions *session.Store // nil without terminal access
+}
+
+// newStack puts the parts of a server on top of each other and writes the
+// first record. The caller closes it.
+func newStack(s config.Settings, log *slog.Logger) (*stack, error) {
+	mode, err := policy.ParseArgumentMode(s.Arguments)
+	if err != nil {
+		return nil, fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_ARGUMENTS: %w", err)
+	}
+	h := host.New(host.Options{
+		Path:            s.Path,
+		AllowedCommands: policy.ParseAllowlist(s.AllowedCommands, "ALLOWED_COMMANDS"),
+		AllowlistPath:   s.AllowlistPath,
+		Roots:           host.ParseRoots(s.AllowedRoots),
+		Log:             log,
+	})
+	environment := policy.NewEnvironment(s.Environ, h.SearchPath().String())
+	trail, err := audit.Create(s.AuditDir(), audit.Options{
+		Redactor: redact.New(redact.Secrets(s.Environ)),
+		OSUser:   osUser(),
+	})
+	if err != nil {
+		return nil, fail(exitFailure, "cannot make an audit trail in %s: %w\nNo record, no run: set TIPSTAFF_STATE_DIR to a directory that this user can write", s.AuditDir(), err)
+	}
+	m := &monitor.Monitor{
+		Policy: policy.New(policy.Settings{
+			Limits:      limits(s),
+			Arguments:   mode,
+			Environment: environment,
+		}),
+		World: h, Trail: trail, Runner: runner.Local{}, Log: log,
+	}
+	st := &stack{settings: s, log: log, host: h, trail: trail, monitor: m}
+	if s.Terminal {
+		st.sessions = session.NewStore(session.Options{Max: s.MaxSessions, Idle: s.SessionIdle, Recorder: m})
+	}
+	if err := trail.Append(audit.Record{Event: audit.ServerStart}); err != nil {
+		log.Error("cannot write the audit trail; commands are refused until it can be written", "dir", s.AuditDir(), "error", err)
+	}
+	return st, nil
+}
+
+func limits(s config.Settings) map[tipstaff.Family]policy.Limits {
+	return map[tipstaff.Family]policy.Limits{
+		tipstaff.Execute:  {DefaultTimeout: s.ExecuteDefaultTimeout, MaxTimeout: s.ExecuteMaxTimeout, OutputBytes: s.MaxOutputBytes},
+		tipstaff.Terminal: {DefaultTimeout: s.TerminalDefaultTimeout, MaxTimeout: s.TerminalMaxTimeout, OutputBytes: s.MaxOutputBytes},
+	}
+}
+
+// front makes the front for one connection.
+func (st *stack) front() *mcpfront.Server {
+	allowed := st.host.Allowlist(tipstaff.Execute)
+	roots, err := st.host.Roots()
+	return mcpfront.NewServer(mcpfront.Options{
+		Version: version, Road: st.monitor, Sessions: st.sessions, Log: st.log,
+		Instructions: mcpfront.Instructions(mcpfront.Summary{
+			Allowed: allowed.Names, AllAllowed: allowed.Any,
+			DefaultTimeout: st.settings.ExecuteDefaultTimeout, OutputBytes: st.settings.MaxOutputBytes,
+			Restricted: err != nil || len(roots) > 0, Terminal: st.sessions != nil,
+		}),
+	})
+}
+
+// close ends what still runs, writes the last record and lets go of the trail.
+func (st *stack) close(reason string) {
+	if st.sessions != nil {
+		st.sessions.CloseAll(reason)
+	}
+	st.monitor.Wait()
+	if err := st.trail.Append(audit.Record{Event: audit.ServerStop, Why: reason}); err != nil {
+		st.log.Error("cannot write the audit trail", "error", err)
+	}
+	if err := st.trail.Close(); err != nil {
+		st.log.Error("cannot close the audit trail", "error", err)
+	}
+}
+
+func osUser() string {
+	u, err := user.Current()
+	if err != nil {
+		return ""
+	}
+	return u.Username
+}
+
+// newLog writes structured lines: standard output belongs to the protocol.
+func newLog(w io.Writer) *slog.Logger {
+	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{
+		Level: slog.LevelInfo,
+		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey {
+				return slog.String("time", a.Value.Time().UTC().Format(time.RFC3339Nano))
+			}
+			return a
+		},
+	}))
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"tipstaff"
+	"tipstaff/internal/policy"
+)
+
+// warn tells the operator at the start what the settings do not protect from.
+func (st *stack) warn() {
+	st.warnOfDirectory()
+	st.warnOfPath()
+	for _, f := range []tipstaff.Family{tipstaff.Execute, tipstaff.Terminal} {
+		if f == tipstaff.Terminal && st.sessions == nil {
+			continue
+		}
+		list := st.host.Allowlist(f)
+		if runners := policy.Runners(list); len(runners) > 0 {
+			st.log.Warn("programs on this allowlist run whatever they are given or find in the workspace; the list is no boundary for them",
+				"allowlist", list.Source, "programs", strings.Join(runners, ","))
+		}
+		if f == tipstaff.Execute && !list.Any && len(list.Names) == 0 {
+			st.log.Warn("execute_command and execute_process may run nothing: set ALLOWED_COMMANDS", "allowlist", list.Source)
+		}
+	}
+}
+
+// warnOfDirectory: a call that gives no cwd runs in the server's directory,
+// whatever the roots are (contract A10).
+func (st *stack) warnOfDirectory() {
+	roots, err := st.host.Roots()
+	if err != nil {
+		st.log.Warn("ALLOWED_CWD_ROOTS is broken; every call that gives cwd is refused", "error", err)
+		return
+	}
+	dir, err := os.Getwd()
+	if len(roots) == 0 || err != nil {
+		return
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err == nil && !policy.Within(dir, roots) {
+		st.log.Warn("the server's own directory is outside of ALLOWED_CWD_ROOTS; calls without cwd run there", "dir", dir)
+	}
+}
+
+// warnOfPath: whoever can write a directory of the PATH can replace what is allowed.
+func (st *stack) warnOfPath() {
+	roots, err := st.host.Roots()
+	if dir, wdErr := os.Getwd(); err == nil && len(roots) == 0 && wdErr == nil {
+		roots = []string{dir}
+	}
+	for _, dir := range st.host.SearchPath() {
+		if canonical, err := filepath.EvalSymlinks(dir); err == nil && policy.Within(canonical, roots) {
+			st.log.Warn("a directory of the PATH lies inside the workspace: a command can replace the programs in it", "dir", dir)
+		}
+	}
+}
