@@ -1,0 +1,439 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+func jsonList(list []string) (string, error) {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(list)
+	return strings.TrimSpace(b.String()), err
+}
+
+func TestB0WithoutTerminalAccessThereAreTwoTools(t *testing.T) {
+	for env, want := range map[string]int{"ENABLE_TERMINAL_ACCESS=": 2, "ENABLE_TERMINAL_ACCESS=false": 2, "ENABLE_TERMINAL_ACCESS=true": 6} {
+		s := start(t, setup{env: []string{env}})
+		res, err := s.session.ListTools(t.Context(), nil)
+		if err != nil || len(res.Tools) != want {
+			t.Errorf("%s: %d tools, %v", env, len(res.Tools), err)
+		}
+	}
+}
+
+func TestB1CreateSession(t *testing.T) {
+	s := start(t, setup{})
+	b := s.call("terminal_create_session", args{"taskId": "BUILD-001", "agentId": "build.agent:1"}).json()
+	if !b.Success || !regexp.MustCompile(`^term-BUILD-001-\d{13}-[A-Z2-7]{20,}$`).MatchString(b.SessionID) {
+		t.Errorf("got %+v", b)
+	}
+	if at, err := time.Parse(time.RFC3339, b.CreatedAt); err != nil || !strings.HasSuffix(b.CreatedAt, "Z") || time.Since(at) > time.Minute {
+		t.Errorf("createdAt is %q", b.CreatedAt)
+	}
+	for _, bad := range []any{"", "a b", "a/b", "é", strings.Repeat("x", 129), 5, nil} {
+		s.call("terminal_create_session", args{"taskId": bad, "agentId": "a"}).code("INVALID_PARAMETERS", "taskId")
+		s.call("terminal_create_session", args{"taskId": "t", "agentId": bad}).code("INVALID_PARAMETERS", "agentId")
+	}
+	s.call("terminal_create_session", args{"taskId": "t"}).code("INVALID_PARAMETERS", "agentId")
+}
+
+func TestB2TheWorkingDirectoryIsCheckedAndShownCanonical(t *testing.T) {
+	s := start(t, setup{files: map[string]string{"sub/x": ""}})
+	if err := os.Symlink("sub", filepath.Join(s.workspace, "link")); err != nil {
+		t.Fatal(err)
+	}
+	create := func(dir string) reply {
+		return s.call("terminal_create_session", args{"taskId": "t", "agentId": "a", "workingDirectory": dir})
+	}
+	if b := create("link").json(); b.WorkingDirectory != s.workspace+"/sub" {
+		t.Errorf("shown as %q", b.WorkingDirectory)
+	}
+	b := s.call("terminal_create_session", args{"taskId": "t", "agentId": "a"}).json()
+	if b.WorkingDirectory != s.workspace {
+		t.Errorf("the default is %q", b.WorkingDirectory)
+	}
+	create("nowhere").code("INVALID_PARAMETERS", "workingDirectory")
+	create("").code("INVALID_PARAMETERS", "workingDirectory")
+	create("sub/x").code("INVALID_PARAMETERS", "workingDirectory")
+	rooted := start(t, setup{env: []string{"ALLOWED_CWD_ROOTS=/usr"}})
+	rooted.call("terminal_create_session", args{"taskId": "t", "agentId": "a", "workingDirectory": "/etc"}).code("INVALID_PARAMETERS")
+	id := rooted.newSession(args{"workingDirectory": "/usr/bin"})
+	if b := rooted.inSession(id, "testcmd", []string{"cwd"}).json(); !strings.Contains(b.Stdout, `"/usr/bin"`) {
+		t.Errorf("the command ran in %s", b.Stdout)
+	}
+}
+
+func TestB3ExecuteCommandTellsHowItWent(t *testing.T) {
+	s := start(t, setup{})
+	id := s.newSession()
+	r := s.inSession(id, "testcmd", []string{"sleep", "250"})
+	if b := r.json(); r.IsError || !b.Success || b.ExitCode != 0 || b.Duration < 250 || b.Duration > 2000 || b.Duration != float64(int(b.Duration)) {
+		t.Errorf("got %+v", b)
+	}
+	r = s.inSession(id, "testcmd", []string{"exit", "3"})
+	if b := r.json(); r.IsError || b.Success || b.ExitCode != 3 {
+		t.Errorf("exit 3: isError=%v %+v", r.IsError, b)
+	}
+	r = s.inSession(id, "testcmd", []string{"signal", "KILL"})
+	if b := r.json(); r.IsError || b.Success || b.ExitCode != 137 || b.Signal != "SIGKILL" {
+		t.Errorf("death by a signal: isError=%v %+v", r.IsError, b)
+	}
+}
+
+func TestB4TheTimeoutHasACeiling(t *testing.T) {
+	s := start(t, setup{env: []string{"TERMINAL_MAX_TIMEOUT=2000", "TERMINAL_DEFAULT_TIMEOUT=400"}})
+	id := s.newSession()
+	for _, bad := range []any{0, -1, 2001, 1.5, "500"} {
+		s.inSession(id, "echo", nil, args{"timeout": bad}).code("INVALID_PARAMETERS", "imeout")
+	}
+	s.inSession(id, "echo", nil, args{"timeout": 2000})
+	r := s.inSession(id, "sh", []string{"-c", "echo so far && exec sleep 30"}, args{"timeout": 300})
+	if r.json().Error == "UNSAFE_ARGUMENTS" { // a shell's program text is judged like the rest
+		r = s.inSession(id, "testcmd", []string{"partial", "30000"}, args{"timeout": 300})
+	}
+	b := r.code("TIMEOUT_EXCEEDED", "300ms")
+	if b.ExitCode != 124 || b.Stdout == "" || b.Duration < 300 {
+		t.Errorf("got %+v", b)
+	}
+	s.inSession(id, "sleep", []string{"30"}).code("TIMEOUT_EXCEEDED", "400ms") // the default
+}
+
+func TestB5StatusFollowsTheSession(t *testing.T) {
+	s := start(t, setup{})
+	id := s.newSession()
+	status := func() jsonBody { return s.call("terminal_get_status", args{"sessionId": id}).json() }
+	in := status().Session
+	if in.ID != id || in.TaskID != "T-1" || in.AgentID != "agent" || in.WorkingDirectory != s.workspace || in.State != "idle" || in.CommandCount != 0 || in.LastCommandAt != "" {
+		t.Errorf("a new session stands as %+v", in)
+	}
+	s.inSession(id, "echo", []string{"x"})
+	if in := status().Session; in.State != "completed" || in.CommandCount != 1 || in.LastCommandAt == "" {
+		t.Errorf("after a success: %+v", in)
+	}
+	s.inSession(id, "testcmd", []string{"exit", "1"})
+	if in := status().Session; in.State != "failed" || in.CommandCount != 2 {
+		t.Errorf("after a failure: %+v", in)
+	}
+	s.inSession(id, "rm", []string{"x"}).code("COMMAND_NOT_ALLOWED")
+	if in := status().Session; in.State != "failed" || in.CommandCount != 2 {
+		t.Errorf("after a refusal: %+v", in)
+	}
+	done := make(chan reply)
+	go func() { done <- s.inSession(id, "testcmd", []string{"sleep", "800"}) }()
+	for limit := time.Now().Add(5 * time.Second); status().Session.State != "running"; {
+		if time.Now().After(limit) {
+			t.Fatal("the session was never running")
+		}
+	}
+	if in := status().Session; in.CommandCount != 3 {
+		t.Errorf("while it runs: %+v", in)
+	}
+	<-done
+}
+
+func TestB6CloseEndsWhatRuns(t *testing.T) {
+	s := start(t, setup{})
+	id := s.newSession()
+	done := make(chan reply)
+	go func() { done <- s.inSession(id, "sleep", []string{"60"}) }()
+	for s.call("terminal_get_status", args{"sessionId": id}).json().Session.State != "running" {
+	}
+	began := time.Now()
+	b := s.call("terminal_close_session", args{"sessionId": id}).json()
+	if !b.Success || b.Message != "Session closed and resources freed" || b.SessionID != id {
+		t.Errorf("got %+v", b)
+	}
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("closing took %v", took)
+	}
+	(<-done).code("EXECUTION_ERROR", "ancelled")
+	for _, r := range []reply{
+		s.call("terminal_close_session", args{"sessionId": id}), s.call("terminal_get_status", args{"sessionId": id}),
+		s.inSession(id, "echo", nil), s.call("terminal_get_status", args{"sessionId": "../../etc"}),
+	} {
+		r.code("SESSION_NOT_FOUND")
+	}
+}
+
+func TestB7CommandsOfASessionRunInTheOrderOfTheirArrival(t *testing.T) {
+	s := start(t, setup{})
+	id := s.newSession()
+	r := newRaw(t, s.cmd.Env, s.workspace)
+	r.initialize()
+	session := r.call(1, "terminal_create_session", args{"taskId": "t", "agentId": "a"}).json().SessionID
+	_ = id
+	var lines []string
+	for i := range 17 {
+		lines = append(lines, r.line(100+i, "terminal_execute_command", args{
+			"sessionId": session, "command": "testcmd", "args": []string{"sleep", fmt.Sprint(20 - i)},
+		}))
+	}
+	r.send(strings.Join(lines, "\n"))
+	for i := range 17 {
+		if got := r.receive(); got.ID != 100+i {
+			t.Fatalf("answer %d belongs to call %d: %s", i, got.ID, got.text())
+		}
+	}
+	// One runs, sixteen wait, the next is told that the session is busy.
+	lines = nil
+	for i := range 18 {
+		lines = append(lines, r.line(200+i, "terminal_execute_command", args{
+			"sessionId": session, "command": "testcmd", "args": []string{"sleep", "100"},
+		}))
+	}
+	r.send(strings.Join(lines, "\n"))
+	if got := r.receive(); got.ID != 217 || !strings.Contains(got.text(), "EXECUTION_ERROR") || !strings.Contains(got.text(), "busy") {
+		t.Errorf("the first answer is %d: %s", got.ID, got.text())
+	}
+}
+
+func TestB7SessionsRunSideBySideAndDoNotMix(t *testing.T) {
+	s := start(t, setup{files: map[string]string{"a/x": "", "b/x": ""}})
+	a := s.newSession(args{"workingDirectory": "a", "environment": map[string]string{"WHO": "a"}})
+	b := s.newSession(args{"workingDirectory": "b", "environment": map[string]string{"WHO": "b"}})
+	began := time.Now()
+	var both sync.WaitGroup
+	for _, id := range []string{a, b} {
+		both.Go(func() { s.inSession(id, "testcmd", []string{"sleep", "700"}) })
+	}
+	both.Wait()
+	if took := time.Since(began); took > 1300*time.Millisecond {
+		t.Errorf("two sessions took %v for 700 ms each", took)
+	}
+	for id, who := range map[string]string{a: "a", b: "b"} {
+		if env := s.inSession(id, "testcmd", []string{"env"}).json().Stdout; !strings.Contains(env, `"WHO=`+who+`"`) {
+			t.Errorf("session %s has the environment %s", who, env)
+		}
+		if dir := s.inSession(id, "testcmd", []string{"cwd"}).json().Stdout; !strings.Contains(dir, s.workspace+"/"+who) {
+			t.Errorf("session %s works in %s", who, dir)
+		}
+	}
+}
+
+func TestB8SessionsEndWithTheConnection(t *testing.T) {
+	s := start(t, setup{})
+	id := s.newSession()
+	r := s.inSession(id, "testcmd", []string{"tree", "2"}, args{"timeout": 200})
+	_ = r
+	_ = s.session.Close()
+	records := s.records()
+	var closed bool
+	for _, rec := range records {
+		if rec["event"] == "session.close" && strings.Contains(fmt.Sprint(rec["who"]), id) {
+			closed = true
+		}
+	}
+	if !closed {
+		t.Errorf("the end of the session is not on the record")
+	}
+	if last := records[len(records)-1]; last["event"] != "server.stop" {
+		t.Errorf("the last record is %v", last["event"])
+	}
+}
+
+func TestB8TheIdleLifetimeCanBeSet(t *testing.T) {
+	s := start(t, setup{env: []string{"TIPSTAFF_SESSION_IDLE=150"}})
+	id := s.newSession()
+	for limit := time.Now().Add(10 * time.Second); ; time.Sleep(200 * time.Millisecond) {
+		r := s.inSession(id, "echo", nil)
+		if r.IsError {
+			r.code("SESSION_NOT_FOUND")
+			return
+		}
+		if time.Now().After(limit) {
+			t.Fatal("the session did not expire")
+		}
+	}
+}
+
+func TestB9TheAllowlistFile(t *testing.T) {
+	for _, c := range []struct {
+		name, content string
+		allows        bool
+		fault         string
+	}{
+		{"an array", `["echo"]`, true, ""},
+		{"an object", `{"commands": ["echo"], "version": "1.0.0", "lastUpdated": "2025-10-13", "securityReview": "APPROVED"}`, true, ""},
+		{"a star is nothing special", `["*"]`, false, ""},
+		{"another shape", `{"commands": {"echo": true}}`, false, "tools-allow.json"},
+		{"a number", `["echo", 5]`, false, "tools-allow.json"},
+		{"an empty name", `["echo", ""]`, false, "tools-allow.json"},
+		{"a key twice", `{"commands": ["ls"], "commands": ["echo"]}`, false, "tools-allow.json"},
+		{"no JSON", `echo`, false, "tools-allow.json"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := start(t, setup{allowlist: c.content})
+			r := s.inSession(s.newSession(), "echo", []string{"x"})
+			if c.allows {
+				if !r.json().Success {
+					t.Errorf("it was refused:\n%s", r.Text)
+				}
+				return
+			}
+			r.code("COMMAND_NOT_ALLOWED", c.fault)
+			s.command("echo x").ran() // the other family has its own list
+		})
+	}
+}
+
+func TestB9TheFileIsReadAgainWhenItChanges(t *testing.T) {
+	s := start(t, setup{allowlist: `["ls"]`})
+	id := s.newSession()
+	path := ""
+	for _, kv := range s.cmd.Env {
+		if name, value, _ := strings.Cut(kv, "="); name == "TERMINAL_ALLOWLIST_PATH" {
+			path = value
+		}
+	}
+	s.inSession(id, "echo", nil).code("COMMAND_NOT_ALLOWED")
+	if err := os.WriteFile(path, []byte(`["echo"]`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if !s.inSession(id, "echo", nil).json().Success {
+		t.Error("the change was not seen")
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	s.inSession(id, "echo", nil).code("COMMAND_NOT_ALLOWED", "tools-allow.json")
+}
+
+func TestB10ArgumentsThatOnlyAShellWouldUnderstandAreRefused(t *testing.T) {
+	s := start(t, setup{})
+	id := s.newSession()
+	for arg, rule := range map[string]string{
+		"test; rm -rf /": "chaining", "test $(whoami)": "substitution", "test `cat /etc/passwd`": "substitution", "test $PATH/../../../": "expansion",
+	} {
+		b := s.inSession(id, "echo", []string{"fine", arg}).code("UNSAFE_ARGUMENTS", rule)
+		if b.Details["index"] != float64(1) || b.Hint == "" {
+			t.Errorf("%q: %+v", arg, b)
+		}
+	}
+	for _, argv := range [][]string{{"Price: $5.00"}, {`{"a": 1}`}, {"https://h.test/?a=1&b=2"}, {"fix: a & b; c"}} {
+		if r := s.inSession(id, "echo", argv); r.IsError {
+			t.Errorf("%q was refused:\n%s", argv, r.Text)
+		}
+	}
+	s.process("echo", []string{"test; rm -rf /"}).ran() // family A: structure only
+	strict := start(t, setup{env: []string{"TIPSTAFF_ARGUMENTS=strict"}})
+	strict.inSession(strict.newSession(), "git", []string{"commit", "-m", "a $(b)"}).code("UNSAFE_ARGUMENTS")
+	off := start(t, setup{env: []string{"TIPSTAFF_ARGUMENTS=off"}})
+	if r := off.inSession(off.newSession(), "echo", []string{"$(b)"}); r.IsError {
+		t.Errorf("off still refuses:\n%s", r.Text)
+	}
+}
+
+func environmentOf(t *testing.T, r reply) []string {
+	t.Helper()
+	var env []string
+	var stdout string
+	if strings.HasPrefix(r.Text, "{") {
+		stdout = r.json().Stdout
+	} else {
+		stdout = r.yaml().Stdout
+	}
+	if err := json.Unmarshal([]byte(stdout), &env); err != nil {
+		t.Fatalf("%v\n%s", err, r.Text)
+	}
+	return env
+}
+
+func TestB11TheEnvironmentCarriesNoSecretsAndNoInjections(t *testing.T) {
+	s := start(t, setup{env: []string{
+		"AWS_SECRET_ACCESS_KEY=hidden-value", "DATABASE_URL=postgres://u:p@h/d", "MY_VAR=ghp_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "SSH_AUTH_SOCK=/tmp/agent",
+		"LD_LIBRARY_PATH=/tmp", "AUTHOR=Jane", "KEYBOARD=us", "NODE_ENV=test", "CAWS_TASK_ID=inherited", "LC_ALL=C.UTF-8",
+	}})
+	family := s.newSession(args{"environment": map[string]string{"CI": "true", "GIT_AUTHOR_NAME": "J", "CAWS_TASK_ID": "forged", "CAWS_EXTRA": "x", "PATH": "/tmp", "NODE_OPTIONS": "--require x", "API_TOKEN": "s3cret"}})
+	for name, env := range map[string][]string{
+		"terminal": environmentOf(t, s.inSession(family, "testcmd", []string{"env"})),
+		"execute":  environmentOf(t, s.command("testcmd env")),
+	} {
+		all := "\n" + strings.Join(env, "\n") + "\n"
+		for _, gone := range []string{"AWS_SECRET", "DATABASE_URL", "MY_VAR", "SSH_AUTH_SOCK", "LD_LIBRARY_PATH", "hidden-value", "NODE_OPTIONS", "API_TOKEN", "forged", "ALLOWED_COMMANDS", "TERMINAL_ALLOWLIST_PATH", "TIPSTAFF_STATE_DIR"} {
+			if strings.Contains(all, gone) {
+				t.Errorf("%s: %s is passed on", name, gone)
+			}
+		}
+		for _, kept := range []string{"\nAUTHOR=Jane\n", "\nKEYBOARD=us\n", "\nNODE_ENV=test\n", "\nLC_ALL=C.UTF-8\n", ":/usr/local/bin:/usr/bin:/bin\n"} {
+			if !strings.Contains(all, kept) {
+				t.Errorf("%s: %q is missing", name, strings.TrimSpace(kept))
+			}
+		}
+	}
+	env := environmentOf(t, s.inSession(family, "testcmd", []string{"env"}))
+	for _, want := range []string{"CI=true", "GIT_AUTHOR_NAME=J", "CAWS_TASK_ID=T-1", "CAWS_AGENT_ID=agent", "CAWS_SESSION_ID=" + family, "CAWS_EXTRA=x"} {
+		if !slices.Contains(env, want) {
+			t.Errorf("%s is missing", want)
+		}
+	}
+}
+
+func TestB11WhatIsDroppedIsReportedByName(t *testing.T) {
+	s := start(t, setup{})
+	b := s.call("terminal_create_session", args{"taskId": "t", "agentId": "a", "environment": map[string]string{"LD_PRELOAD": "/x.so", "CI": "1", "PATH": "/tmp"}}).json()
+	slices.Sort(b.DroppedEnvironment)
+	if !slices.Equal(b.DroppedEnvironment, []string{"LD_PRELOAD", "PATH"}) {
+		t.Errorf("dropped %q", b.DroppedEnvironment)
+	}
+	s.call("terminal_create_session", args{"taskId": "t", "agentId": "a", "environment": map[string]string{"A B": "1"}}).code("INVALID_PARAMETERS", "A B")
+	s.call("terminal_create_session", args{"taskId": "t", "agentId": "a", "environment": map[string]any{"A": 1}}).code("INVALID_PARAMETERS", "environment")
+}
+
+func TestB12SessionsAndOutputAreBounded(t *testing.T) {
+	s := start(t, setup{env: []string{"TERMINAL_MAX_SESSIONS=2", "TERMINAL_MAX_OUTPUT_SIZE=10000"}})
+	id := s.newSession()
+	s.newSession()
+	s.call("terminal_create_session", args{"taskId": "t", "agentId": "a"}).code("MAX_SESSIONS_EXCEEDED", "2")
+	b := s.inSession(id, "testcmd", []string{"flood", "1000000", "both"}).json()
+	if n := len(b.Stdout) + len(b.Stderr); !b.Success || !b.Truncated || n > 10_000 || n < 8_000 || len(b.Stderr) < 2_000 {
+		t.Errorf("kept %d and %d bytes, truncated=%v", len(b.Stdout), len(b.Stderr), b.Truncated)
+	}
+	y := s.command("testcmd flood 1000000").ran()
+	if len(y.Stdout) > 10_000 || len(y.Stdout) < 9_000 || !y.Truncated {
+		t.Errorf("family A kept %d bytes, truncated=%v", len(y.Stdout), y.Truncated)
+	}
+	if y := s.command("testcmd flood 10000").ran(); len(y.Stdout) != 10_000 || y.Truncated {
+		t.Errorf("exactly the bound: kept %d bytes, truncated=%v", len(y.Stdout), y.Truncated)
+	}
+}
+
+func TestB12ASettingThatIsNotAPositiveWholeNumberStopsTheStart(t *testing.T) {
+	for _, env := range []string{"TERMINAL_MAX_SESSIONS=0", "TERMINAL_MAX_OUTPUT_SIZE=1.5", "TERMINAL_DEFAULT_TIMEOUT=soon", "TERMINAL_MAX_TIMEOUT=-1"} {
+		srv := prepare(t, setup{env: []string{env}})
+		err := srv.cmd.Run()
+		name, _, _ := strings.Cut(env, "=")
+		if srv.cmd.ProcessState.ExitCode() != 3 || !strings.Contains(srv.stderr.String(), name) {
+			t.Errorf("%s: %v\n%s", env, err, srv.stderr)
+		}
+	}
+}
+
+func TestB13Errors(t *testing.T) {
+	s := start(t, setup{allowlist: `["npm", "git", "echo"]`})
+	id := s.newSession()
+	b := s.inSession(id, "rm", []string{"$(x)"}).code("COMMAND_NOT_ALLOWED") // command first, then arguments
+	if b.Message != "Command 'rm' is not allowed" {
+		t.Errorf("message %q", b.Message)
+	}
+	if got, _ := json.Marshal(b.Details); string(got) != `{"allowedCommands":["npm","git","echo"],"command":"rm"}` {
+		t.Errorf("details %s", got)
+	}
+	s.call("terminal_execute_command", args{"sessionId": id}).code("INVALID_PARAMETERS", "command")
+	s.call("terminal_execute_command", args{"command": "echo"}).code("INVALID_PARAMETERS", "sessionId")
+	s.call("terminal_get_status", args{}).code("INVALID_PARAMETERS", "sessionId")
+	s.call("terminal_close_session", args{"sessionId": 5}).code("INVALID_PARAMETERS", "sessionId")
+	s.call("terminal_execute_command", args{"sessionId": id, "command": "echo", "cwd": "/"}).code("INVALID_PARAMETERS", "cwd")
+	s.inSession(id, "npm-does-not-exist", nil).code("COMMAND_NOT_ALLOWED")
+	missing := start(t, setup{allowlist: `["no-such-program"]`})
+	missing.inSession(missing.newSession(), "no-such-program", nil).code("EXECUTION_ERROR", "no-such-program")
+}

@@ -1,0 +1,54 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"tipstaff/internal/testcmd/testcmdtest"
+)
+
+// TestScripts runs the promises of the command line: each file of testdata is
+// a script that a user could have typed.
+func TestScripts(t *testing.T) {
+	bin := filepath.Dir(tipstaffPath(t))
+	testcmd := testcmdtest.Build(t)
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(env *testscript.Env) error {
+			tools := filepath.Join(env.WorkDir, ".tools")
+			if err := os.Mkdir(tools, 0o755); err != nil {
+				return err
+			}
+			if err := os.Symlink(testcmd, filepath.Join(tools, "testcmd")); err != nil {
+				return err
+			}
+			env.Setenv("PATH", bin+":"+tools+":/usr/local/bin:/usr/bin:/bin")
+			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
+			env.Setenv("TIPSTAFF_STATE_DIR", filepath.Join(env.WorkDir, "state"))
+			return os.Mkdir(filepath.Join(env.WorkDir, "home"), 0o755)
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"exits": exits,
+		},
+	})
+}
+
+// exits CODE PROGRAM ARG… runs a program and checks its exit code.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE PROGRAM ARG...")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	code := "0"
+	if err != nil {
+		code = exitCode(err)
+	}
+	if code != args[0] {
+		ts.Fatalf("exit code %s, want %s", code, args[0])
+	}
+}

@@ -1,0 +1,100 @@
+// What a client is told before its first call.
+
+import assert from 'node:assert/strict';
+
+import { AjvJsonSchemaValidator } from '@modelcontextprotocol/client/validators/ajv';
+
+import { row } from './server.mjs';
+
+const execute = ['execute_command', 'execute_process'];
+const terminal = ['terminal_close_session', 'terminal_create_session', 'terminal_execute_command', 'terminal_get_status'];
+
+row('B0 there are six tools with terminal access, in one order', async (start) => {
+  const [s, other] = [await start(), await start()];
+  assert.deepEqual(s.tools.map((tool) => tool.name), [...execute, ...terminal]);
+  assert.deepEqual((await s.client.listTools()).tools, s.tools, 'a second list differs');
+  assert.deepEqual(other.tools, s.tools, 'another server lists otherwise');
+});
+
+row('B0 there are two tools without terminal access', async (start) => {
+  for (const ENABLE_TERMINAL_ACCESS of ['', 'false']) {
+    const s = await start({ env: { ENABLE_TERMINAL_ACCESS } });
+    assert.deepEqual(s.tools.map((tool) => tool.name), execute);
+    await assert.rejects(s.call('terminal_create_session', { taskId: 't', agentId: 'a' }), { code: -32602 });
+  }
+});
+
+row('every tool has all four annotations', async (start) => {
+  const s = await start();
+  for (const { name, title, annotations } of s.tools) {
+    assert.ok(title, `${name} has no title`);
+    for (const hint of ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint']) {
+      assert.equal(typeof annotations[hint], 'boolean', `${name} does not say ${hint}`);
+    }
+  }
+  const hints = Object.fromEntries(s.tools.map((tool) => [tool.name, tool.annotations]));
+  for (const name of [...execute, 'terminal_execute_command', 'terminal_close_session']) {
+    assert.equal(hints[name].readOnlyHint, false, name);
+    assert.equal(hints[name].destructiveHint, true, name);
+  }
+  assert.equal(hints.terminal_get_status.readOnlyHint, true);
+});
+
+row('the schema of the input says what a call takes', async (start) => {
+  const s = await start();
+  const takes = Object.fromEntries(s.tools.map(({ name, inputSchema }) => {
+    assert.equal(inputSchema.type, 'object', name);
+    assert.equal(inputSchema.additionalProperties, false, name);
+    for (const [property, schema] of Object.entries(inputSchema.properties)) {
+      assert.ok(schema.type && schema.description, `${name}.${property} is not described`);
+    }
+    return [name, [inputSchema.required.sort(), Object.keys(inputSchema.properties).sort()]];
+  }));
+  assert.deepEqual(takes, {
+    execute_command: [['command'], ['command', 'cwd', 'input', 'timeout_ms']],
+    execute_process: [['file'], ['args', 'cwd', 'file', 'input', 'timeout_ms']],
+    terminal_close_session: [['sessionId'], ['sessionId']],
+    terminal_create_session: [['agentId', 'taskId'], ['agentId', 'environment', 'taskId', 'workingDirectory']],
+    terminal_execute_command: [['command', 'sessionId'], ['args', 'command', 'sessionId', 'timeout']],
+    terminal_get_status: [['sessionId'], ['sessionId']],
+  });
+});
+
+row('a description is short and its example fits the schema', async (start) => {
+  const s = await start();
+  for (const { name, description, inputSchema } of s.tools) {
+    assert.ok(Buffer.byteLength(description) < 1200, `the description of ${name} has ${Buffer.byteLength(description)} bytes`);
+    const example = JSON.parse(/^Example: (.*)$/m.exec(description)[1]);
+    const verdict = new AjvJsonSchemaValidator().getValidator(inputSchema)(example);
+    assert.ok(verdict.valid, `the example of ${name}: ${verdict.errorMessage}`);
+  }
+});
+
+row('the terminal tools declare their answers, the others answer in text', async (start) => {
+  const s = await start();
+  for (const { name, outputSchema } of s.tools) {
+    if (execute.includes(name)) assert.equal(outputSchema, undefined, name);
+    else assert.deepEqual([outputSchema.type, outputSchema.required], ['object', ['success']], name);
+  }
+});
+
+row('the instructions say what is allowed, in less than 2 kB', async (start) => {
+  const s = await start({ env: { ALLOWED_COMMANDS: 'git,ls' } });
+  const told = s.client.getInstructions();
+  assert.ok(Buffer.byteLength(told) < 2000, `${Buffer.byteLength(told)} bytes`);
+  for (const words of ['git, ls', 'No shell', '30000 ms']) assert.ok(told.includes(words), `they do not say ${words}:\n${told}`);
+});
+
+row('the instructions stay below 2 kB however many programs are allowed', async (start) => {
+  const many = Array.from({ length: 200 }, (_, i) => `/opt/tools/a-rather-long-name-of-a-program-${i}`);
+  const s = await start({ env: { ALLOWED_COMMANDS: many.join() } });
+  const told = s.client.getInstructions();
+  assert.ok(Buffer.byteLength(told) < 2000, `${Buffer.byteLength(told)} bytes`);
+});
+
+row('the server names itself and promises tools only', async (start) => {
+  const s = await start();
+  assert.equal(s.client.getServerVersion().name, 'tipstaff');
+  assert.ok(s.client.getServerVersion().version);
+  assert.deepEqual(s.client.getServerCapabilities(), { tools: {} });
+});

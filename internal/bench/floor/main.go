@@ -1,0 +1,38 @@
+// Floor is the server that tipstaff is measured against: the smallest one that
+// the protocol library allows, which runs a program with os/exec and returns
+// what it printed. It decides nothing, records nothing and bounds nothing.
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log"
+	"os/exec"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+type input struct {
+	File string   `json:"file"`
+	Args []string `json:"args,omitempty"`
+}
+
+func run(ctx context.Context, _ *mcp.CallToolRequest, in input) (*mcp.CallToolResult, any, error) {
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, in.File, in.Args...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+		return nil, nil, err
+	}
+	text := fmt.Sprintf("exit_code: %d\nstdout: %q\nstderr: %q\n", cmd.ProcessState.ExitCode(), stdout.String(), stderr.String())
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil, nil
+}
+
+func main() {
+	server := mcp.NewServer(&mcp.Implementation{Name: "floor", Version: "1"}, nil)
+	mcp.AddTool(server, &mcp.Tool{Name: "execute_process", Description: "Run a program."}, run)
+	if err := server.Run(context.Background(), &mcp.StdioTransport{}); err != nil {
+		log.Fatal(err)
+	}
+}
