@@ -1,0 +1,66 @@
+# What a developer does here. `make` alone lists it; CI calls the same targets.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+GO ?= go
+FUZZTIME ?= 20s
+BENCHTIME ?= 2s
+
+# The tools and their hundreds of modules have a go.mod apart from the
+# program's. Each downloads and builds only what it needs itself, once.
+STATICCHECK := $(GO) tool -modfile=tools/go.mod staticcheck
+GOLANGCI_LINT := $(GO) tool -modfile=tools/go.mod golangci-lint
+
+# The systems that vet looks at: where the program runs, and where it must at
+# least say honestly what it cannot do.
+SYSTEMS := linux/amd64 linux/arm64 darwin/arm64 windows/amd64
+
+.PHONY: help check format modern vet staticcheck floors test lint tidy e2e bench fuzz clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+check: format modern vet staticcheck floors ## format, modern Go, vet for every system, staticcheck, the floors: before each commit
+	@echo "check: all well"
+
+format: ## list files that gofmt would change
+	@found=$$(find . \( -name node_modules -o -name testdata -o -path './.*' \) -prune -o -name '*.go' -print0 | xargs -0 gofmt -l); \
+	if [ -n "$$found" ]; then echo "gofmt -w is needed for:"; echo "$$found"; exit 1; fi
+
+modern: ## show code that today's Go says better (mend with: go fix ./...)
+	@$(GO) fix -diff ./... || { echo "modern: 'go fix ./...' makes the changes above"; exit 1; }
+
+vet: ## go vet, for every system
+	@for system in $(SYSTEMS); do \
+		GOOS=$${system%/*} GOARCH=$${system#*/} $(GO) vet ./... || { echo "vet: found for $$system"; exit 1; }; \
+	done
+
+staticcheck: ## staticcheck
+	@$(STATICCHECK) ./...
+
+floors: ## imports go down, and what is dangerous has one owner
+	@$(GO) test -count=1 ./internal/archtest
+
+test: ## all tests, under the race detector
+	$(GO) test -race ./...
+
+lint: tidy ## golangci-lint with the linters of .golangci.yml
+	$(GOLANGCI_LINT) run
+
+tidy: ## go.mod and go.sum hold exactly what is used
+	@$(GO) mod tidy -diff || { echo "tidy: 'go mod tidy' makes the changes above"; exit 1; }
+
+e2e: ## the built binary, driven by Go and TypeScript clients
+	$(GO) test -count=1 ./e2e/...
+	cd e2e/ts && npm ci --no-audit --no-fund && npm test
+
+bench: ## measure what BENCHMARKS.md records
+	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) ./internal/bench/...
+
+fuzz: ## each fuzz target for FUZZTIME (20s)
+	@bash .ci/fuzz $(FUZZTIME)
+
+clean: ## remove what was built (caches of Go and npm stay)
+	rm -rf bin dist e2e/ts/node_modules

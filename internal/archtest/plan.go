@@ -1,0 +1,132 @@
+package archtest
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// outside is the floor of what does not belong to the house.
+const outside = -1
+
+// Plan is what floors.txt says.
+type Plan struct {
+	Rooms  []Room
+	Owners []Owner // who may use what
+	Impure []Owner // what pure packages use none of; without owners
+}
+
+// Room is one package of the plan.
+type Room struct {
+	Line  int
+	Path  string // relative to the module, "." for its root
+	Floor int    // outside, or 0 and up
+	Later bool   // planned, not built
+	Pure  bool
+}
+
+// Owner is one row about something dangerous or foreign.
+type Owner struct {
+	Line     int
+	Patterns []string
+	By       []string // packages, "tests", or "nobody"
+	Why      string
+}
+
+// Room returns the room of the package at path.
+func (p *Plan) Room(path string) (Room, bool) {
+	i := slices.IndexFunc(p.Rooms, func(r Room) bool { return r.Path == path })
+	if i < 0 {
+		return Room{}, false
+	}
+	return p.Rooms[i], true
+}
+
+// columns are separated by two or more blanks, so that a column may hold sentences.
+var columns = regexp.MustCompile(`\s{2,}`)
+
+// ParsePlan reads the text of a plan. Its errors name the line.
+func ParsePlan(text string) (*Plan, error) {
+	p := &Plan{}
+	section := ""
+	for i, line := range strings.Split(text, "\n") {
+		row := strings.TrimSpace(line)
+		switch {
+		case row == "" || strings.HasPrefix(row, "#"):
+		case row[0] == line[0]:
+			section = row
+		default:
+			if err := p.add(section, i+1, columns.Split(row, -1)); err != nil {
+				return nil, fmt.Errorf("floors.txt:%d: %w", i+1, err)
+			}
+		}
+	}
+	return p, p.coherent()
+}
+
+func (p *Plan) add(section string, line int, cols []string) error {
+	word, number, _ := strings.Cut(section, " ")
+	switch {
+	case section == "outside":
+		return p.addRoom(line, outside, cols)
+	case word == "floor":
+		n, err := strconv.Atoi(number)
+		if err != nil || n < 0 {
+			return fmt.Errorf("the section %q is not a floor with a number", section)
+		}
+		return p.addRoom(line, n, cols)
+	case section == "owners":
+		if len(cols) != 3 {
+			return fmt.Errorf("a row of owners has three columns (what, who, why), this one has %d", len(cols))
+		}
+		p.Owners = append(p.Owners, Owner{Line: line, Patterns: list(cols[0]), By: list(cols[1]), Why: cols[2]})
+	case section == "pure":
+		if len(cols) != 2 {
+			return fmt.Errorf("a row of pure has two columns (what, why), this one has %d", len(cols))
+		}
+		p.Impure = append(p.Impure, Owner{Line: line, Patterns: list(cols[0]), Why: cols[1]})
+	default:
+		return fmt.Errorf("the section %q is unknown; there are floor N, outside, owners and pure", section)
+	}
+	return nil
+}
+
+func (p *Plan) addRoom(line, floor int, cols []string) error {
+	if len(cols) != 2 {
+		return fmt.Errorf("a package has two columns (path, what it does), this one has %d", len(cols))
+	}
+	r := Room{Line: line, Path: cols[0], Floor: floor}
+	does := cols[1]
+	does, r.Later = strings.CutPrefix(does, "later: ")
+	does, r.Pure = strings.CutPrefix(does, "pure: ")
+	if before, ok := p.Room(r.Path); ok {
+		return fmt.Errorf("%s has a row already, in line %d", r.Path, before.Line)
+	}
+	if does == "" {
+		return fmt.Errorf("say what %s does", r.Path)
+	}
+	p.Rooms = append(p.Rooms, r)
+	return nil
+}
+
+// coherent reports an owner that the plan does not know.
+func (p *Plan) coherent() error {
+	for _, o := range p.Owners {
+		for _, by := range o.By {
+			if _, ok := p.Room(by); !ok && by != "tests" && by != "nobody" {
+				return fmt.Errorf("floors.txt:%d: the owner %s is no package of the plan", o.Line, by)
+			}
+		}
+	}
+	return nil
+}
+
+func list(column string) []string {
+	names := strings.Split(column, ",")
+	for i, n := range names {
+		names[i] = strings.TrimSpace(n)
+	}
+	return names
+}
