@@ -39,7 +39,7 @@ func notAllowed(family tipstaff.Family, word, by string, l *Allowlist) Finding {
 		Rule:    "allowlist",
 		At:      l.Source,
 		Code:    tipstaff.CommandNotAllowed,
-		Details: map[string]any{"command": word, "allowedCommands": listed(l)},
+		Details: map[string]any{"command": shown(word), "allowedCommands": listed(l)},
 	}
 	if family == tipstaff.Terminal {
 		f.Msg = "Command '" + shown(word) + "' is not allowed"
@@ -58,7 +58,7 @@ func notAllowed(family tipstaff.Family, word, by string, l *Allowlist) Finding {
 // notThere says that an allowed program cannot run, without saying where it
 // was looked for.
 func notThere(word string, err error, l *Allowlist, w World) Finding {
-	f := Finding{Rule: "program", Details: map[string]any{"command": word}}
+	f := Finding{Rule: "program", Details: map[string]any{"command": shown(word)}}
 	if errors.Is(err, ErrNotExecutable) {
 		f.Code = tipstaff.ProgramNotExecutable
 		f.Msg = "the program " + quoted(word) + " is allowed, but it cannot be executed"
