@@ -69,7 +69,9 @@ test('initialize gets the version that it asks for, or the newest stateful one',
     assert.equal(result.protocolVersion, got, version);
     await raw.notify('notifications/initialized');
     assert.equal((await raw.request('tools/list', {})).result.tools.length, 6, version);
-    assert.match((await raw.request('tools/call', echo)).result.content[0].text, /hello/);
+    const called = (await raw.request('tools/call', echo)).result;
+    assert.match(called.content[0].text, /hello/);
+    assert.deepEqual(Object.keys(called), ['content'], 'the answer is of the other era');
     assert.deepEqual((await raw.request('ping', {})).result, {}, version);
   }
 });

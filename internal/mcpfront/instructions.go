@@ -16,8 +16,8 @@ type Summary struct {
 	Terminal       bool
 }
 
-// maxNames bounds the list of names in the instructions.
-const maxNames = 60
+// maxNames bounds the bytes that the list of names takes in the instructions.
+const maxNames = 900
 
 // Instructions tell a model what it can rely on, most important first.
 func Instructions(s Summary) string {
@@ -29,11 +29,7 @@ func Instructions(s Summary) string {
 	case len(s.Allowed) == 0:
 		b.WriteString("execute_command and execute_process may run nothing yet: the operator has not set ALLOWED_COMMANDS.\n")
 	default:
-		shown, rest := s.Allowed, ""
-		if len(shown) > maxNames {
-			shown, rest = shown[:maxNames], fmt.Sprintf(" and %d more", len(s.Allowed)-maxNames)
-		}
-		fmt.Fprintf(&b, "execute_command and execute_process may run: %s%s.\n", strings.Join(shown, ", "), rest)
+		fmt.Fprintf(&b, "execute_command and execute_process may run: %s.\n", listed(s.Allowed))
 	}
 	if s.Restricted {
 		b.WriteString("cwd is confined to the directories that the operator has named.\n")
@@ -44,5 +40,20 @@ func Instructions(s Summary) string {
 		b.WriteString("terminal_* tools have an allowlist of their own: create a session, run commands in it, close it.\n")
 	}
 	b.WriteString("A refusal says which rule stood in the way and what to do instead; do not try to get around it.")
+	return b.String()
+}
+
+// listed joins names as long as there is room, and counts the rest.
+func listed(names []string) string {
+	var b strings.Builder
+	for i, n := range names {
+		if b.Len()+len(n) > maxNames {
+			return fmt.Sprintf("%s and %d more", strings.TrimSuffix(b.String(), ", "), len(names)-i)
+		}
+		b.WriteString(n)
+		if i < len(names)-1 {
+			b.WriteString(", ")
+		}
+	}
 	return b.String()
 }

@@ -315,7 +315,7 @@ func TestDescriptionsAreShort(t *testing.T) {
 func TestInstructionsAreShortAndSayWhatIsAllowedFirst(t *testing.T) {
 	many := make([]string, 500)
 	for i := range many {
-		many[i] = fmt.Sprintf("program-%03d", i)
+		many[i] = fmt.Sprintf("/opt/tools/a-rather-long-name-of-a-program-%03d", i)
 	}
 	for _, s := range []Summary{{}, {AllAllowed: true}, {Allowed: []string{"ls"}, Restricted: true, Terminal: true}, {Allowed: many, Terminal: true}} {
 		text := Instructions(s)
