@@ -6,8 +6,11 @@
 // environment was settled above. It does not read or write the streams that it
 // connects.
 //
-// The engine stands on os/exec. What it can end is the process group of the
-// command: a descendant that moved into a session of its own is beyond it.
+// On Linux (amd64, arm64) the engine is our own: vfork, a list of system calls
+// that the child makes without Go (script_linux.go), exec. What a command has
+// started is found wherever it went, by its control group (cells_linux.go) or
+// by the mark that it carries (tag_linux.go). Other systems have the portable
+// engine, which stands on os/exec and ends process groups.
 //
-// Read next: proc.go, then end_unix.go.
+// Read next: launch.go, start_linux.go, end_linux.go.
 package proc

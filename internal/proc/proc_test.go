@@ -10,12 +10,25 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"tipstaff/internal/testcmd/testcmdtest"
 )
+
+// engines are shared by the tests: a process needs no more than one.
+var oneEngine = sync.OnceValues(func() (*Engine, error) { return NewEngine(Options{}) })
+
+func newEngine(t testing.TB) *Engine {
+	t.Helper()
+	e, err := oneEngine()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
 
 // started is a process with its output.
 type started struct {
@@ -41,7 +54,7 @@ func launchIn(t *testing.T, dir string, argv ...string) *started {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := Start(Launch{
+	p, err := newEngine(t).Start(Launch{
 		Path: testcmdtest.Build(t), Argv: append([]string{"testcmd"}, argv...), Env: []string{"A=b"},
 		Dir: d.Fd(), Stdout: w,
 	})
@@ -59,7 +72,7 @@ func (s *started) says() string {
 	buf := make([]byte, 1<<16)
 	n, err := s.out.Read(buf)
 	if err != nil {
-		s.t.Fatal(err)
+		s.t.Fatalf("it said nothing (%v) and ended as %+v", err, s.Status())
 	}
 	return string(buf[:n])
 }
@@ -129,7 +142,7 @@ func TestTheProgramStartsInTheOpenDirectoryWhateverItsNameLeadsTo(t *testing.T) 
 	}
 	r, w, _ := os.Pipe()
 	defer r.Close()
-	p, err := Start(Launch{Path: testcmdtest.Build(t), Argv: []string{"testcmd", "cwd"}, Dir: d.Fd(), Stdout: w})
+	p, err := newEngine(t).Start(Launch{Path: testcmdtest.Build(t), Argv: []string{"testcmd", "cwd"}, Dir: d.Fd(), Stdout: w})
 	_ = w.Close()
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +169,7 @@ func TestAProgramThatCannotStartLeavesAnErrno(t *testing.T) {
 		path string
 		want syscall.Errno
 	}{{"/no/such/program", syscall.ENOENT}, {script, syscall.ENOENT}, {text, syscall.ENOEXEC}, {"/", syscall.EACCES}} {
-		p, err := Start(Launch{Path: c.path, Argv: []string{"x"}, Dir: d.Fd()})
+		p, err := newEngine(t).Start(Launch{Path: c.path, Argv: []string{"x"}, Dir: d.Fd()})
 		if !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", c.path, err, c.want)
 		}
@@ -210,7 +223,7 @@ func TestEndAfterTheEndTakesWhatWasLeftBehind(t *testing.T) {
 	defer d.Close()
 	r, w, _ := os.Pipe()
 	defer r.Close()
-	p, err := Start(Launch{Path: "/bin/sh", Argv: []string{"sh", "-c", "sleep 60 & echo $!"}, Dir: d.Fd(), Env: []string{"PATH=/bin:/usr/bin"}, Stdout: w})
+	p, err := newEngine(t).Start(Launch{Path: "/bin/sh", Argv: []string{"sh", "-c", "sleep 60 & echo $!"}, Dir: d.Fd(), Env: []string{"PATH=/bin:/usr/bin"}, Stdout: w})
 	_ = w.Close()
 	if err != nil {
 		t.Fatal(err)

@@ -1,23 +1,12 @@
-//go:build unix
+//go:build unix && !(linux && (amd64 || arm64))
 
 package proc
 
 import (
 	"os"
 	"runtime"
-	"strconv"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
-
-// signalName gives "SIGTERM"; real-time signals have only numbers.
-func signalName(s syscall.Signal) string {
-	if name := unix.SignalName(s); name != "" {
-		return name
-	}
-	return "SIG" + strconv.Itoa(int(s))
-}
 
 func coreDumped(ws syscall.WaitStatus) bool { return ws.CoreDump() }
 

@@ -8,14 +8,19 @@ import (
 
 	"tipstaff"
 	"tipstaff/internal/policy"
+	"tipstaff/internal/proc"
 )
 
 // startError tells a caller why its program could not be started. The texts
 // name what the caller asked for, never where it lies on the host.
 func startError(g *policy.Grant, err error) error {
 	name := g.Argv()[0]
-	e := &tipstaff.Error{Code: tipstaff.ExecutionError, Rule: "start", Err: err}
+	e := &tipstaff.Error{Code: tipstaff.ExecutionError, Rule: "start", Err: fmt.Errorf("cannot start %s: %w", name, err)}
 	switch {
+	case proc.EnteringDirectory(err):
+		e.Code = tipstaff.DirectoryNotAllowed
+		e.Msg = "The working directory could not be entered any more; nothing ran."
+		e.Hint = "It was there when it was checked. Ask again, or choose another directory."
 	case errors.Is(err, errReplaced):
 		e.Msg = fmt.Sprintf("Program %q was replaced while it was being started; nothing ran.", name)
 		e.Hint = "Ask again: the new file is judged anew."

@@ -27,13 +27,15 @@ const (
 	drainGrace = 200 * time.Millisecond
 )
 
-// Local runs commands on this machine. The zero Local is ready; Run may be
-// called from many goroutines at once.
-type Local struct{}
+// Local runs commands on this machine. Run may be called from many goroutines
+// at once.
+type Local struct {
+	Engine *proc.Engine
+}
 
 // Run carries out g. When ctx is done, the command is ended and the result's
 // cause is Cancelled.
-func (Local) Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Result, error) {
+func (l Local) Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return tipstaff.Result{}, cancelledBeforeStart(ctx)
 	}
@@ -45,7 +47,7 @@ func (Local) Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Resu
 		return tipstaff.Result{}, startError(g, err)
 	}
 	started := time.Now()
-	p, err := proc.Start(proc.Launch{
+	p, err := l.Engine.Start(proc.Launch{
 		Path: g.Program().Path, Argv: g.Argv(), Env: g.Env(), Dir: g.Dir().Fd(),
 		Stdin: s.childIn, Stdout: s.childOut, Stderr: s.childErr,
 	})
@@ -74,14 +76,12 @@ func (Local) Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Resu
 
 // await waits for the first of: the program ends, its time is up, its caller is gone.
 func await(ctx context.Context, p *proc.Process, limit time.Duration) tipstaff.Cause {
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	select {
-	case <-p.Done():
+	switch {
+	case p.Await(ctx, limit):
 		return tipstaff.Exited
-	case <-timer.C:
-		return tipstaff.TimedOut
-	case <-ctx.Done():
+	case ctx.Err() != nil:
 		return tipstaff.Cancelled
+	default:
+		return tipstaff.TimedOut
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,12 +19,15 @@ import (
 	"tipstaff/internal/testcmd/testcmdtest"
 )
 
+var oneEngine = sync.OnceValues(func() (*proc.Engine, error) { return proc.NewEngine(proc.Options{}) })
+
 // bench decides with the real policy about real files.
 type bench struct {
 	t      *testing.T
 	policy *policy.Policy
 	world  world
 	dir    string
+	local  Local
 }
 
 func newBench(t *testing.T) *bench {
@@ -32,8 +36,12 @@ func newBench(t *testing.T) *bench {
 	if err := os.Symlink(testcmdtest.Build(t), filepath.Join(bin, "testcmd")); err != nil {
 		t.Fatal(err)
 	}
+	engine, err := oneEngine()
+	if err != nil {
+		t.Fatal(err)
+	}
 	path := []string{bin, "/usr/bin", "/bin"}
-	return &bench{t: t, world: world{path}, dir: t.TempDir(), policy: policy.New(policy.Settings{
+	return &bench{t: t, local: Local{engine}, world: world{path}, dir: t.TempDir(), policy: policy.New(policy.Settings{
 		Limits:      map[tipstaff.Family]policy.Limits{tipstaff.Execute: {DefaultTimeout: 20 * time.Second, OutputBytes: 10_000}},
 		Environment: policy.NewEnvironment(nil, strings.Join(path, ":")),
 	})}
@@ -53,7 +61,7 @@ func (b *bench) grant(req tipstaff.Request) *policy.Grant {
 func (b *bench) run(req tipstaff.Request) tipstaff.Result {
 	b.t.Helper()
 	g := b.grant(req)
-	r, err := Local{}.Run(b.t.Context(), g, Live{})
+	r, err := b.local.Run(b.t.Context(), g, Live{})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -89,12 +97,12 @@ func TestStartedIsToldOnceAndOnlyWhenSomethingRuns(t *testing.T) {
 	b := newBench(t)
 	n := 0
 	live := Live{Started: func() { n++ }}
-	if _, err := (Local{}).Run(t.Context(), b.grant(argv("true")), live); err != nil || n != 1 {
+	if _, err := b.local.Run(t.Context(), b.grant(argv("true")), live); err != nil || n != 1 {
 		t.Errorf("told %d times, %v", n, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := (Local{}).Run(ctx, b.grant(argv("true")), live); err == nil || n != 1 {
+	if _, err := b.local.Run(ctx, b.grant(argv("true")), live); err == nil || n != 1 {
 		t.Errorf("a cancelled call: told %d times, %v", n, err)
 	}
 }
@@ -152,7 +160,7 @@ func TestT6TimeoutsAndCancellationsEndTheGroup(t *testing.T) {
 		t.Errorf("a program that ignores signals: %v %q after %v", r.Cause, r.Signal, took)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	r, err := Local{}.Run(ctx, b.grant(argv("sleep", "60")), Live{Started: cancel})
+	r, err := b.local.Run(ctx, b.grant(argv("sleep", "60")), Live{Started: cancel})
 	if err != nil || r.Cause != tipstaff.Cancelled {
 		t.Errorf("cancelled: %v, %v", r.Cause, err)
 	}
@@ -170,7 +178,7 @@ func TestAReplacedProgramDoesNotStart(t *testing.T) {
 	write("#!/bin/sh\necho first\n")
 	g := b.grant(argv("./tool"))
 	write("#!/bin/sh\necho second\n")
-	_, err := Local{}.Run(t.Context(), g, Live{})
+	_, err := b.local.Run(t.Context(), g, Live{})
 	if e := tipstaff.AsError(err); err == nil || e.Code != tipstaff.ExecutionError || !strings.Contains(e.Msg, "replaced") {
 		t.Errorf("%v", err)
 	}
@@ -187,7 +195,7 @@ func TestWhatCannotStartSaysWhy(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]tipstaff.Code{"./text": tipstaff.ProgramNotExecutable, "./script": tipstaff.ProgramNotFound} {
-		_, err := Local{}.Run(t.Context(), b.grant(argv(name)), Live{})
+		_, err := b.local.Run(t.Context(), b.grant(argv(name)), Live{})
 		e := tipstaff.AsError(err)
 		if e.Code != want || e.Hint == "" || strings.Contains(e.Msg+e.Hint, b.dir) {
 			t.Errorf("%s: %s %q %q", name, e.Code, e.Msg, e.Hint)
@@ -197,7 +205,7 @@ func TestWhatCannotStartSaysWhy(t *testing.T) {
 	for range 15 {
 		huge = append(huge, strings.Repeat("x", 60_000))
 	}
-	if _, err := (Local{}).Run(t.Context(), b.grant(argv(huge...)), Live{}); err != nil && !strings.Contains(tipstaff.AsError(err).Msg, "larger than this system accepts") {
+	if _, err := b.local.Run(t.Context(), b.grant(argv(huge...)), Live{}); err != nil && !strings.Contains(tipstaff.AsError(err).Msg, "larger than this system accepts") {
 		t.Errorf("%v", err)
 	}
 }

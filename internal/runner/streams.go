@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tipstaff/internal/capture"
+	"tipstaff/internal/proc"
 )
 
 // streams are the pipes of one command: the child's ends until it is started,
@@ -24,10 +25,10 @@ type streams struct {
 func openStreams(input []byte, limit int) (*streams, error) {
 	s := &streams{input: input, out: capture.NewBuffer(limit), err: capture.NewBuffer(limit)}
 	var err error
-	if s.fromOut, s.childOut, err = os.Pipe(); err != nil {
+	if s.fromOut, s.childOut, err = proc.Pipe(true); err != nil {
 		return nil, err
 	}
-	if s.fromErr, s.childErr, err = os.Pipe(); err != nil {
+	if s.fromErr, s.childErr, err = proc.Pipe(true); err != nil {
 		s.closeChildEnds()
 		s.abandon()
 		return nil, err
@@ -35,7 +36,7 @@ func openStreams(input []byte, limit int) (*streams, error) {
 	if input == nil {
 		return s, nil
 	}
-	if s.childIn, s.in, err = os.Pipe(); err != nil {
+	if s.in, s.childIn, err = proc.Pipe(false); err != nil {
 		s.closeChildEnds()
 		s.abandon()
 		return nil, err

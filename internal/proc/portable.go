@@ -1,57 +1,51 @@
+//go:build !linux || !(amd64 || arm64)
+
 package proc
 
 import (
-	"os"
+	"context"
 	"os/exec"
 	"time"
-
-	"tipstaff"
 )
 
-// Launch says how to start a program. Every field is used as it is.
-type Launch struct {
-	Path string   // absolute path of the program's file
-	Argv []string // its name first; never empty
-	Env  []string // the whole environment, each "NAME=value"
-	Dir  uintptr  // descriptor of the directory to start in, open until Start returns
-	// The program's standard streams. nil is /dev/null. Start does not close them.
-	Stdin, Stdout, Stderr *os.File
+// Engine starts programs with os/exec and ends their process groups. It is
+// what systems have for which there is no engine of our own. The zero Engine
+// is ready.
+type Engine struct{}
+
+// NewEngine returns the portable engine.
+func NewEngine(Options) (*Engine, error) { return &Engine{}, nil }
+
+// Means says what this engine is, and what it is not.
+func (*Engine) Means() Means {
+	return Means{
+		Start: "os/exec", End: "process group",
+		Reason: "the engine that ends whole trees exists for Linux on amd64 and arm64; here a descendant that leaves the process group survives",
+	}
 }
 
-// Process is a started program. Its methods may be called from many
-// goroutines at once.
+// Reaped is 0: dead servers leave no word on this system.
+func (*Engine) Reaped() int { return 0 }
+
+// Close lets go of nothing.
+func (*Engine) Close() error { return nil }
+
+// Process is a started program. One goroutine at a time may call its methods.
 type Process struct {
 	cmd    *exec.Cmd
 	done   chan struct{}
 	status Status
 }
 
-// Status is how the program itself ended, exactly as the kernel told it.
-type Status struct {
-	ExitCode   int    // valid when Signal is 0
-	Signal     int    // the number of the signal that ended it, or 0
-	SignalName string // its name, "SIGKILL"
-	CoreDumped bool
-	Usage      tipstaff.Usage
-	// Err is set when the end could not be observed; then nothing else is valid.
-	Err error
-}
-
 // Start starts the program in a session and process group of its own. An
 // error is a [syscall.Errno] in its chain where the kernel refused; nothing
 // runs then.
-func Start(l Launch) (*Process, error) {
+func (*Engine) Start(l Launch) (*Process, error) {
 	dir, err := dirPath(l.Dir)
 	if err != nil {
 		return nil, err
 	}
-	cmd := &exec.Cmd{
-		Path:        l.Path,
-		Args:        l.Argv,
-		Env:         l.Env,
-		Dir:         dir,
-		SysProcAttr: attributes(),
-	}
+	cmd := &exec.Cmd{Path: l.Path, Args: l.Argv, Env: l.Env, Dir: dir, SysProcAttr: attributes()}
 	// A nil *os.File must not become a non-nil io.Reader.
 	if l.Stdin != nil {
 		cmd.Stdin = l.Stdin
@@ -79,10 +73,21 @@ func (p *Process) wait() {
 // PID is the process id, which is also the id of its group.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Done is closed when the program itself has ended. Descendants may live on.
-func (p *Process) Done() <-chan struct{} { return p.done }
+// Await waits until the program has ended, limit is over, or ctx is done, and
+// reports whether the program has ended. Descendants may live on.
+func (p *Process) Await(ctx context.Context, limit time.Duration) bool {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-p.done:
+		return true
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return p.ended()
+}
 
-// Status tells how the program ended. It waits for Done.
+// Status tells how the program ended. It waits for that.
 func (p *Process) Status() Status {
 	<-p.done
 	return p.status

@@ -1,0 +1,251 @@
+//go:build linux && (amd64 || arm64)
+
+package proc
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// cells are the control groups of a server: one directory of its own, one
+// below it for each command that runs. They need no controller, only a place
+// in the unified hierarchy (cgroup v2) where the server may make directories.
+// Nothing can leave a group that it may not write to.
+type cells struct {
+	base string // the server's directory
+
+	mu   sync.Mutex
+	free []*cell
+	made int
+}
+
+// cell is the control group of one command.
+type cell struct {
+	path   string
+	dir    int // descriptor of the directory, to start in
+	procs  int // of cgroup.procs, to enter and to list
+	events int // of cgroup.events, to ask whether anybody is in it
+	end    int // of cgroup.kill
+	killed bool
+}
+
+const cellPrefix = "tipstaff-"
+
+// newCells makes the server's directory, or says why it cannot.
+func newCells(m serverMark) (*cells, error) {
+	parent, err := ownCgroup()
+	if err != nil {
+		return nil, err
+	}
+	base := filepath.Join(parent, cellPrefix+m.String())
+	if err := os.Mkdir(base, 0o700); err != nil {
+		return nil, fmt.Errorf("cannot make a directory in %s: %w", parent, bare(err))
+	}
+	c := &cells{base: base}
+	one, err := c.take()
+	if err != nil {
+		_ = os.Remove(base)
+		return nil, err
+	}
+	c.giveBack(one)
+	return c, nil
+}
+
+// ownCgroup finds the directory of the control group that the server runs in.
+func ownCgroup() (string, error) {
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return "", err
+	}
+	self, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return "", err
+	}
+	mount := unifiedMount(string(mounts))
+	if mount == "" {
+		return "", errors.New("the unified hierarchy (cgroup v2) is not mounted")
+	}
+	for line := range strings.Lines(string(self)) {
+		if path, ok := strings.CutPrefix(strings.TrimSpace(line), "0::"); ok {
+			return filepath.Join(mount, path), nil
+		}
+	}
+	return "", errors.New("the server is in no control group of the unified hierarchy")
+}
+
+// unifiedMount finds where cgroup v2 is mounted whole: proc_pid_mountinfo(5).
+func unifiedMount(mounts string) string {
+	for line := range strings.Lines(mounts) {
+		before, after, ok := strings.Cut(line, " - ")
+		f := strings.Fields(before)
+		if ok && strings.HasPrefix(after, "cgroup2 ") && len(f) > 4 && f[3] == "/" {
+			return f[4]
+		}
+	}
+	return ""
+}
+
+// take gives a control group that nobody is in.
+func (c *cells) take() (*cell, error) {
+	c.mu.Lock()
+	if n := len(c.free); n > 0 {
+		one := c.free[n-1]
+		c.free = c.free[:n-1]
+		c.mu.Unlock()
+		return one, nil
+	}
+	c.made++
+	path := filepath.Join(c.base, strconv.Itoa(c.made))
+	c.mu.Unlock()
+	return openCell(path)
+}
+
+func openCell(path string) (*cell, error) {
+	if err := os.Mkdir(path, 0o700); err != nil {
+		return nil, &StepError{Step: "make a control group", Errno: errnoOf(err)}
+	}
+	one := &cell{path: path, dir: -1, procs: -1, events: -1, end: -1}
+	for _, f := range []struct {
+		fd    *int
+		name  string
+		flags int
+	}{
+		{&one.dir, "", unix.O_PATH | unix.O_DIRECTORY}, {&one.procs, "cgroup.procs", unix.O_RDWR},
+		{&one.events, "cgroup.events", unix.O_RDONLY}, {&one.end, "cgroup.kill", unix.O_WRONLY},
+	} {
+		fd, err := unix.Open(filepath.Join(path, f.name), f.flags|unix.O_CLOEXEC, 0)
+		if err != nil {
+			one.remove()
+			return nil, fmt.Errorf("cannot open %s of a control group: %w", f.name, err)
+		}
+		*f.fd = fd
+	}
+	return one, nil
+}
+
+// giveBack takes a group for another command, if it is empty as it should be.
+// One that was killed serves nobody any more: kernels since 6.14 count kills,
+// and take a child that starts right into such a group for one that was made
+// before the kill.
+func (c *cells) giveBack(one *cell) {
+	if one.populated() {
+		one.kill() // what is left waits for a device, and dies in here
+		return
+	}
+	if one.killed {
+		one.remove()
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.free = append(c.free, one)
+}
+
+func (c *cells) close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, one := range c.free {
+		one.remove()
+	}
+	c.free = nil
+	return clearCgroup(c.base)
+}
+
+func (one *cell) remove() {
+	for _, fd := range []int{one.dir, one.procs, one.events, one.end} {
+		if fd >= 0 {
+			_ = unix.Close(fd)
+		}
+	}
+	_ = os.Remove(one.path)
+}
+
+// populated reports whether anything runs in the group; what has ended and
+// waits to be reaped does not count.
+func (one *cell) populated() bool {
+	var buf [128]byte
+	n, err := unix.Pread(one.events, buf[:], 0)
+	return err != nil || !bytes.Contains(buf[:n], []byte("populated 0"))
+}
+
+// members lists what is in the group.
+func (one *cell) members() []int {
+	data, err := os.ReadFile(filepath.Join(one.path, "cgroup.procs"))
+	if err != nil {
+		return nil
+	}
+	var pids []int
+	for f := range bytes.FieldsSeq(data) {
+		if pid, err := strconv.Atoi(string(f)); err == nil && pid > 1 {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// kill ends everything in the group, whatever it does meanwhile.
+func (one *cell) kill() {
+	one.killed = true
+	_, _ = unix.Pwrite(one.end, []byte("1"), 0)
+}
+
+// clearCgroup kills what is in a control group and below it, and removes them.
+// A process that is being killed is gone a moment later; so it is tried again.
+func clearCgroup(path string) error {
+	limit := time.Now().Add(forceLimit)
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		if f, err := os.OpenFile(filepath.Join(path, "cgroup.kill"), os.O_WRONLY, 0); err == nil {
+			_, _ = f.WriteString("1")
+			_ = f.Close()
+		}
+		err := removeCgroup(path)
+		if err == nil || time.Now().After(limit) {
+			return err
+		}
+		time.Sleep(pause)
+	}
+}
+
+// removeCgroup removes a control group with those below it, if they are empty.
+func removeCgroup(path string) error {
+	entries, err := os.ReadDir(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			if err := removeCgroup(filepath.Join(path, e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+func bare(err error) error {
+	var pe *os.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}
+
+func errnoOf(err error) unix.Errno {
+	var errno unix.Errno
+	if errors.As(err, &errno) {
+		return errno
+	}
+	return unix.EIO
+}

@@ -1,0 +1,115 @@
+//go:build linux && (amd64 || arm64)
+
+package proc
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+)
+
+// Engine starts programs and ends them with everything that they started. Make
+// one for each server, with [NewEngine]; its methods may be called from many
+// goroutines at once.
+//
+// A program is started by vfork and exec without help of the Go runtime: the
+// cost does not depend on how large the server is. It is ended by its control
+// group where the server can make one, else by the mark that every descendant
+// carries (tag_linux.go); both find descendants wherever they went.
+type Engine struct {
+	clone   atomic.Pointer[cloner]
+	null    int // descriptor of /dev/null
+	slots   *slots
+	cells   *cells // nil without a control group of our own
+	noCells error  // why not
+	mark    serverMark
+	reaped  int   // processes of dead servers that were ended
+	word    *word // of this server, for the next one; nil without a state directory
+	orphans *orphans
+	ignored []uintptr // signals that the server was started to ignore
+	files   unix.Rlimit
+
+	counter atomic.Uint64
+
+	// starting is held for reading while a child comes to be and is noted, and
+	// for writing by whoever must not mistake one for an orphan.
+	starting sync.RWMutex
+	live     sync.Map // pid → *Process
+}
+
+// NewEngine looks at what the machine has and takes the best of it. It also
+// ends what dead servers with the same state directory have left running.
+func NewEngine(o Options) (*Engine, error) {
+	null, err := openNull()
+	if err != nil {
+		return nil, err
+	}
+	mark, err := newServerMark()
+	if err != nil {
+		return nil, err
+	}
+	e := &Engine{null: null, mark: mark, ignored: ignoredSignals(), files: originalFiles()}
+	e.clone.Store(&cloner{})
+	e.slots = newSlots(null)
+	reserveThreads()
+	if err := becomeSubreaper(); err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot become the reaper of orphaned processes: %w", err), unix.Close(null))
+	}
+	e.cells, e.noCells = newCells(mark)
+	if o.StateDir != "" {
+		if e.word, err = leaveWord(o.StateDir, mark, e.cells); err != nil {
+			return nil, err
+		}
+		if e.reaped, err = e.reap(); err != nil {
+			return nil, err
+		}
+	}
+	e.orphans = e.collectOrphans()
+	return e, nil
+}
+
+// Reaped is how many processes of dead servers were ended at the start.
+func (e *Engine) Reaped() int { return e.reaped }
+
+// Means says by what this engine starts and ends programs.
+func (e *Engine) Means() Means {
+	m := Means{Start: "vfork and exec (clone3)", End: "control group (cgroup.kill)"}
+	if e.clone.Load().legacy {
+		m.Start = "vfork and exec (clone)"
+	}
+	if e.cells == nil {
+		m.End, m.Reason = "scan for the command's mark", fmt.Sprintf("no control group of our own: %v", e.noCells)
+	}
+	return m
+}
+
+// Close lets go of what the engine holds. Nothing may run or be started then.
+func (e *Engine) Close() error {
+	e.orphans.stop()
+	e.slots.close()
+	var err error
+	if e.cells != nil {
+		err = e.cells.close()
+	}
+	if e.word != nil {
+		err = errors.Join(err, e.word.take())
+	}
+	return errors.Join(err, unix.Close(e.null))
+}
+
+func openNull() (int, error) {
+	fd, err := unix.Open("/dev/null", unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, fmt.Errorf("cannot open /dev/null: %w", err)
+	}
+	if fd > 2 {
+		return fd, nil
+	}
+	// The server was started without some standard stream. What a child is
+	// given must not lie where its own streams will be.
+	defer closeFDs([]int{fd})
+	return unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 3)
+}

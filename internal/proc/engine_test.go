@@ -1,0 +1,549 @@
+//go:build linux && (amd64 || arm64)
+
+package proc
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"tipstaff/internal/testcmd/testcmdtest"
+)
+
+func TestTheAssemblyKnowsTheLayout(t *testing.T) {
+	var c vforkCall
+	var s step
+	for name, at := range map[string][2]uintptr{
+		"trap": {unsafe.Offsetof(c.trap), 0}, "arg": {unsafe.Offsetof(c.arg), 8}, "steps": {unsafe.Offsetof(c.steps), 48},
+		"left": {unsafe.Offsetof(c.left), 56}, "errno": {unsafe.Offsetof(c.errno), 64}, "block": {unsafe.Offsetof(c.block), 72}, "restore": {unsafe.Offsetof(c.restore), 80},
+		"step.trap": {unsafe.Offsetof(s.trap), 0}, "step.arg": {unsafe.Offsetof(s.arg), 8}, "step.flags": {unsafe.Offsetof(s.flags), 56}, "step": {unsafe.Sizeof(s), 64},
+		"clone_args": {unsafe.Sizeof(cloneArgs{}), 88}, "siginfo": {unsafe.Sizeof(siginfo{}), 128},
+	} {
+		if at[0] != at[1] {
+			t.Errorf("%s is at %d, the assembly has %d", name, at[0], at[1])
+		}
+	}
+}
+
+// kinds are the engines that this machine can make: with and without control
+// groups, with clone3 and without.
+func kinds(t *testing.T) map[string]*Engine {
+	t.Helper()
+	all := map[string]*Engine{}
+	for name, change := range map[string]func(*Engine){
+		"best":            func(*Engine) {},
+		"marks":           func(e *Engine) { _ = e.cells.close(); e.cells, e.noCells = nil, errors.New("the test wants it so") },
+		"clone":           func(e *Engine) { e.clone.Store(&cloner{legacy: true}) },
+		"clone and marks": func(e *Engine) { _ = e.cells.close(); e.cells = nil; e.clone.Store(&cloner{legacy: true}) },
+		"no slots":        func(e *Engine) { e.slots.close(); e.slots = &slots{null: e.null} },
+	} {
+		e, err := NewEngine(Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := e.Close(); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
+		if e.cells == nil && strings.Contains(name, "marks") {
+			change = func(*Engine) {}
+		}
+		change(e)
+		all[name] = e
+	}
+	return all
+}
+
+// spawn starts a program of the machine or testcmd, with its output in a pipe.
+func spawn(t testing.TB, e *Engine, argv ...string) (*Process, *os.File) {
+	t.Helper()
+	path := testcmdtest.Build(t)
+	if argv[0] != "testcmd" {
+		var err error
+		if path, err = exec.LookPath(argv[0]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d, err := os.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	p, err := e.Start(Launch{Path: path, Argv: argv, Env: []string{"PATH=/usr/bin:/bin"}, Dir: d.Fd(), Stdout: w})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.End(0); _ = r.Close() })
+	return p, r
+}
+
+func TestEveryKindOfEngineStartsAndTellsTheEnd(t *testing.T) {
+	for name, e := range kinds(t) {
+		t.Run(name, func(t *testing.T) {
+			p, out := spawn(t, e, "testcmd", "exit", "7")
+			if st := p.Status(); st.ExitCode != 7 || st.Err != nil || st.Usage.MaxResidentBytes == 0 {
+				t.Errorf("%+v", st)
+			}
+			_, _ = io.ReadAll(out)
+			p, _ = spawn(t, e, "testcmd", "signal", "SEGV")
+			if st := p.Status(); st.SignalName != "SIGSEGV" || st.CoreDumped {
+				t.Errorf("%+v", st)
+			}
+			_, err := e.Start(Launch{Path: "/no/such/program", Argv: []string{"x"}, Dir: ^uintptr(0)})
+			var at *StepError
+			if !errors.As(err, &at) {
+				t.Errorf("a start that cannot be: %v", err)
+			}
+		})
+	}
+}
+
+func TestTheChildStartsWithACleanSlate(t *testing.T) {
+	for name, e := range kinds(t) {
+		t.Run(name, func(t *testing.T) {
+			_, out := spawn(t, e, "grep", "-E", "^(Sig(Blk|Ign|Cgt)|NSsid|Pid|Uid):", "/proc/self/status")
+			text, _ := io.ReadAll(out)
+			for _, want := range []string{"SigBlk:\t0000000000000000", "SigIgn:\t0000000000000000"} {
+				if !strings.Contains(string(text), want) {
+					t.Errorf("%s is not in\n%s", want, text)
+				}
+			}
+			_, out = spawn(t, e, "sh", "-c", "ulimit -c; ps -o sid= -p $$; echo $$")
+			text, _ = io.ReadAll(out)
+			if f := strings.Fields(string(text)); len(f) != 3 || f[0] != "0" || f[1] != f[2] {
+				t.Errorf("core limit, session and process are %q", text)
+			}
+		})
+	}
+}
+
+func TestOnlyTheStandardStreamsAreOpenHoweverManyTheServerHas(t *testing.T) {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil || limit.Cur < 10_500 {
+		t.Skipf("the limit of descriptors is %d", limit.Cur)
+	}
+	for name, e := range kinds(t) {
+		t.Run(name, func(t *testing.T) {
+			var many []int
+			for range 10_000 {
+				fd, err := unix.Open("/dev/null", unix.O_RDONLY, 0) // not closed by exec
+				if err != nil {
+					t.Fatal(err)
+				}
+				many = append(many, fd)
+			}
+			defer closeFDs(many)
+			_, out := spawn(t, e, "testcmd", "fds")
+			var fds map[string]string
+			if err := json.NewDecoder(out).Decode(&fds); err != nil || len(fds) != 3 {
+				t.Errorf("open are %v, %v", fds, err)
+			}
+		})
+	}
+}
+
+// pidsFrom reads process ids, one a line, until n are there.
+func pidsFrom(t *testing.T, r io.Reader, n int) []int {
+	t.Helper()
+	var pids []int
+	lines := bufio.NewScanner(r)
+	for len(pids) < n && lines.Scan() {
+		for f := range strings.FieldsSeq(lines.Text()) {
+			pid, err := strconv.Atoi(f)
+			if err != nil {
+				t.Fatalf("%q is no process id", f)
+			}
+			pids = append(pids, pid)
+		}
+	}
+	if len(pids) < n {
+		t.Fatalf("%d process ids of %d", len(pids), n)
+	}
+	return pids
+}
+
+func wantNone(t *testing.T, pids []int) {
+	t.Helper()
+	for _, pid := range pids {
+		if running(pid) {
+			t.Errorf("process %d still runs", pid)
+			_ = unix.Kill(pid, unix.SIGKILL)
+		}
+	}
+}
+
+func TestT6NothingThatACommandStartsSurvivesIt(t *testing.T) {
+	for name, e := range kinds(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Run("a daemon that ignores every signal", func(t *testing.T) {
+				p, out := spawn(t, e, "testcmd", "daemon")
+				pids := pidsFrom(t, out, 1)
+				p.Status()
+				if !running(pids[0]) {
+					t.Fatal("the daemon did not live: nothing is shown")
+				}
+				within(t, time.Second, func() { p.End(100 * time.Millisecond) })
+				wantNone(t, pids)
+			})
+			t.Run("a tree in sessions of its own, while its root runs", func(t *testing.T) {
+				p, out := spawn(t, e, "sh", "-c", "setsid sleep 60 & echo $!; setsid sh -c 'sleep 60 & echo $!; wait' & echo $!; wait")
+				pids := pidsFrom(t, out, 3)
+				within(t, time.Second, func() { p.End(100 * time.Millisecond) })
+				wantNone(t, append(pids, p.PID()))
+			})
+			t.Run("four hundred in sessions of their own", func(t *testing.T) {
+				p, out := spawn(t, e, "sh", "-c", "i=0; while [ $i -lt 400 ]; do setsid sleep 60 & echo $!; i=$((i+1)); done; wait")
+				pids := pidsFrom(t, out, 400)
+				within(t, 2*time.Second, func() { p.End(50 * time.Millisecond) })
+				wantNone(t, pids)
+			})
+			t.Run("one that forks and leaves as fast as it can", func(t *testing.T) {
+				p, out := spawn(t, e, "sh", "-c", "f() { if [ $1 -gt 0 ]; then setsid sh -c \"$2\" x $(($1-1)) \"$2\" & fi; }; echo $$; f 300 'if [ $1 -gt 0 ]; then setsid sh -c \"$2\" x $(($1-1)) \"$2\" & fi'; wait")
+				pidsFrom(t, out, 1)
+				p.Await(t.Context(), 30*time.Millisecond)
+				within(t, 2*time.Second, func() { p.End(10 * time.Millisecond) })
+				if left := p.members(); len(left) != 0 {
+					t.Errorf("%d are left", len(left))
+				}
+			})
+			t.Run("a background job after a normal end", func(t *testing.T) {
+				p, out := spawn(t, e, "sh", "-c", "sleep 60 >/dev/null & echo $!")
+				pids := pidsFrom(t, out, 1)
+				p.Status()
+				within(t, time.Second, func() { p.End(100 * time.Millisecond) })
+				wantNone(t, pids)
+			})
+		})
+	}
+}
+
+func within(t *testing.T, limit time.Duration, f func()) {
+	t.Helper()
+	began := time.Now()
+	f()
+	if took := time.Since(began); took > limit {
+		t.Errorf("it took %v, more than %v", took, limit)
+	}
+}
+
+func TestEndDoesNotTouchOtherCommands(t *testing.T) {
+	for name, e := range kinds(t) {
+		t.Run(name, func(t *testing.T) {
+			other, _ := spawn(t, e, "sleep", "60")
+			p, _ := spawn(t, e, "testcmd", "ignore")
+			p.End(0)
+			p.End(0)
+			if !running(other.PID()) {
+				t.Error("another command was ended")
+			}
+		})
+	}
+}
+
+func TestACommandThatHasBeenKilledLeavesItsPlaceToAnother(t *testing.T) {
+	e := newEngine(t)
+	for range 20 {
+		p, _ := spawn(t, e, "sleep", "60")
+		p.End(0)
+		q, _ := spawn(t, e, "testcmd", "exit", "3")
+		if st := q.Status(); st.ExitCode != 3 {
+			t.Fatalf("the next one ended as %+v", st)
+		}
+		q.End(0)
+	}
+}
+
+// TestStress starts from many goroutines while the collector runs and stacks
+// grow; every second start fails on purpose. Nothing may be left.
+func TestStress(t *testing.T) {
+	starts := 20_000
+	if testing.Short() || raceEnabled {
+		starts = 4_000
+	}
+	e := newEngine(t)
+	dir, err := os.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	before := countFDs(t)
+	stop := storm()
+	var n atomic.Int64
+	var all sync.WaitGroup
+	for range 16 {
+		all.Go(func() {
+			for n.Add(2) <= int64(starts) {
+				p, err := e.Start(Launch{Path: "/bin/true", Argv: []string{"true"}, Dir: dir.Fd()})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if st := p.Status(); st.ExitCode != 0 || st.Signal != 0 || st.Err != nil {
+					t.Errorf("%+v", st)
+				}
+				p.End(0)
+				_, err = e.Start(Launch{Path: "/no/such/program", Argv: []string{"x"}, Dir: dir.Fd()})
+				if !errors.Is(err, syscall.ENOENT) {
+					t.Errorf("a start that cannot be: %v", err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	stop()
+	e.orphans.collect()
+	if after := countFDs(t); after > before+4*slotCount { // control groups are kept for the next commands
+		t.Errorf("%d descriptors became %d", before, after)
+	}
+	live := 0
+	e.live.Range(func(any, any) bool { live++; return true })
+	if live != 0 {
+		t.Errorf("%d processes are still noted", live)
+	}
+}
+
+// storm keeps the collector and the stacks busy.
+func storm() (stop func()) {
+	var done atomic.Bool
+	var all sync.WaitGroup
+	all.Go(func() {
+		for !done.Load() {
+			runtime.GC()
+		}
+	})
+	var grow func(n int) byte
+	grow = func(n int) byte {
+		var room [512]byte
+		if n > 0 {
+			room[n%512] = grow(n - 1)
+		}
+		return room[0]
+	}
+	all.Go(func() {
+		for !done.Load() {
+			var one sync.WaitGroup
+			one.Go(func() { grow(200) })
+			one.Wait()
+		}
+	})
+	return func() { done.Store(true); all.Wait() }
+}
+
+func countFDs(t *testing.T) int {
+	t.Helper()
+	names, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(names)
+}
+
+func TestWaitingHoldsNoThreads(t *testing.T) {
+	e := newEngine(t)
+	const commands = 200
+	var running []*Process
+	for range commands {
+		p, _ := spawn(t, e, "sleep", "60")
+		running = append(running, p)
+	}
+	tasks, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(tasks) >= 40 {
+		t.Errorf("%d threads wait for %d commands", len(tasks), commands)
+	}
+	for _, p := range running {
+		p.End(0)
+	}
+}
+
+func TestASurvivorOfAKilledServerIsEndedByTheNext(t *testing.T) {
+	for _, kind := range []string{"best", "marks"} {
+		t.Run(kind, func(t *testing.T) {
+			state := t.TempDir()
+			// A server that is killed, and one that lives on.
+			dead, deadPIDs := serverProcess(t, state, kind)
+			_, livePIDs := serverProcess(t, state, kind)
+			_ = dead.Process.Kill()
+			_ = dead.Wait()
+			left := 0
+			for _, pid := range deadPIDs {
+				if running(pid) {
+					left++
+				}
+			}
+			if left == 0 {
+				t.Fatal("nothing survived the killed server: nothing is shown")
+			}
+			e, err := NewEngine(Options{StateDir: state})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer e.Close()
+			wantNone(t, deadPIDs)
+			for _, pid := range livePIDs {
+				if !running(pid) {
+					t.Errorf("process %d of the living server was ended", pid)
+				}
+			}
+			if n, err := e.reap(); n != 0 || err != nil {
+				t.Errorf("looking again: %d, %v", n, err)
+			}
+		})
+	}
+}
+
+// serverProcess runs this test binary as a server that has left a daemon
+// behind, and tells the process ids that run for it.
+func serverProcess(t *testing.T, state, kind string) (*exec.Cmd, []int) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestHelperServer$")
+	cmd.Env = append(os.Environ(), "TIPSTAFF_TEST_STATE="+state, "TIPSTAFF_TEST_KIND="+kind, "TIPSTAFF_TEST_CMD="+testcmdtest.Build(t))
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = stdin.Close(); _ = cmd.Wait() })
+	return cmd, pidsFrom(t, out, 2)
+}
+
+// TestHelperServer is the server of serverProcess: it prints the process ids of
+// a daemon and of a sleeper, and serves until its input ends.
+func TestHelperServer(t *testing.T) {
+	state := os.Getenv("TIPSTAFF_TEST_STATE")
+	if state == "" {
+		t.Skip("it is run by another test")
+	}
+	e, err := NewEngine(Options{StateDir: state})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if os.Getenv("TIPSTAFF_TEST_KIND") == "marks" && e.cells != nil {
+		_ = e.cells.close()
+		e.cells = nil
+	}
+	dir, err := os.Open("/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := func(path string, argv ...string) {
+		if _, err := e.Start(Launch{Path: path, Argv: argv, Env: []string{"PATH=/usr/bin:/bin"}, Dir: dir.Fd(), Stdout: os.Stdout}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	start(os.Getenv("TIPSTAFF_TEST_CMD"), "testcmd", "daemon", "keep")
+	start("/bin/sh", "sh", "-c", "setsid sleep 60 & echo $!; wait")
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	e.live.Range(func(_, p any) bool { p.(*Process).End(0); return true })
+	for _, pid := range marked(func(t tag) bool { return t.of(e.mark) }) {
+		_ = unix.Kill(pid, unix.SIGKILL)
+	}
+	_ = e.Close()
+	os.Exit(0)
+}
+
+func TestMarksNameTheirServerAndSurviveNothingElse(t *testing.T) {
+	m, err := newServerMark()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, _ := newServerMark()
+	a := m.command(1)
+	if !a.of(m) || a.of(other) || a == m.command(2) || uint64(a) >= 1<<62 {
+		t.Errorf("%x", a)
+	}
+	if back, ok := parseServerMark(m.String()); !ok || back != m {
+		t.Errorf("%s reads as %v", m, back)
+	}
+	for _, s := range []string{"", "x", "123", "zzzzzzzzzz", "ffffffffff"} {
+		if _, ok := parseServerMark(s); ok && s != "ffffffffff" {
+			t.Errorf("%q is a mark", s)
+		}
+	}
+	if tagOf(os.Getpid()) != 0 {
+		t.Log("this test runs under a mark itself")
+	}
+}
+
+func TestStatIsReadWhateverTheProgramIsCalled(t *testing.T) {
+	for line, want := range map[string]string{
+		"12 (sh) S 1 12 12 0": "S 1", "12 (a) b) (c) R 7 1": "R 7", "12 () Z 1 x": "Z 1",
+	} {
+		state, parent, ok := parseStat([]byte(line))
+		if got := fmt.Sprintf("%c %d", state, parent); !ok || got != want {
+			t.Errorf("%q reads as %s", line, got)
+		}
+	}
+	for _, line := range []string{"", "12", "12 (sh", "12 (sh)", "12 (sh) SS 1", "12 (sh) S x"} {
+		if _, _, ok := parseStat([]byte(line)); ok {
+			t.Errorf("%q was read", line)
+		}
+	}
+}
+
+func TestTheUnifiedHierarchyIsFound(t *testing.T) {
+	const both = "30 25 0:26 / /sys/fs/cgroup ro,nosuid - tmpfs tmpfs ro\n31 30 0:27 / /sys/fs/cgroup/unified rw shared:9 - cgroup2 cgroup2 rw\n"
+	if got := unifiedMount(both); got != "/sys/fs/cgroup/unified" {
+		t.Errorf("found %q", got)
+	}
+	if got := unifiedMount("31 30 0:27 /sub /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n31 30 0:27 / /x rw - cgroup cgroup rw"); got != "" {
+		t.Errorf("found %q", got)
+	}
+}
+
+func TestCloseLeavesNoControlGroup(t *testing.T) {
+	e, err := NewEngine(Options{StateDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, _ := spawn(t, e, "sleep", "60")
+	p.End(0)
+	q, _ := spawn(t, e, "true")
+	q.Status()
+	q.End(0)
+	base, dir := "", filepath.Dir(e.word.name())
+	if e.cells != nil {
+		base = e.cells.base
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if base != "" {
+		if _, err := os.Stat(base); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is left: %v", base, err)
+		}
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 0 {
+		t.Errorf("%v is left", left)
+	}
+}

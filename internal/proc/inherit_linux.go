@@ -1,0 +1,70 @@
+//go:build linux && (amd64 || arm64)
+
+package proc
+
+import (
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// ignoredSignals lists the signals that the server was started to ignore
+// (nohup, a shell's background): exec would keep them ignored.
+func ignoredSignals() []uintptr {
+	data, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return nil
+	}
+	_, rest, _ := strings.Cut(string(data), "SigIgn:")
+	mask, err := strconv.ParseUint(strings.TrimSpace(strings.SplitN(rest, "\n", 2)[0]), 16, 64)
+	if err != nil {
+		return nil
+	}
+	var list []uintptr
+	for n := uintptr(1); n <= lastSignal; n++ {
+		if mask&(1<<(n-1)) != 0 {
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+// originalFiles is the limit of descriptors that the server was started with.
+// The Go runtime raises its own at the start; programs that still use select
+// must not inherit that. The parent's limit is what ours was; where it cannot
+// be read, the usual one is taken.
+func originalFiles() unix.Rlimit {
+	var own, parents unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &own) != nil {
+		return unix.Rlimit{Cur: 1024, Max: 1024}
+	}
+	usual := uint64(1024)
+	if unix.Prlimit(unix.Getppid(), unix.RLIMIT_NOFILE, nil, &parents) == nil {
+		usual = parents.Cur
+	}
+	return unix.Rlimit{Cur: min(usual, own.Max), Max: own.Max}
+}
+
+// spareThreads is how many threads the server keeps in reserve.
+const spareThreads = 8
+
+// reserveThreads makes the runtime own a few threads more than it needs. It
+// ends the program when it cannot make one, so a command that uses up all
+// processes of the user must not find it without.
+func reserveThreads() {
+	var all, there sync.WaitGroup
+	there.Add(spareThreads)
+	for range spareThreads {
+		all.Go(func() {
+			runtime.LockOSThread() // no two of them share one
+			defer runtime.UnlockOSThread()
+			there.Done()
+			there.Wait()
+		})
+	}
+	all.Wait()
+}

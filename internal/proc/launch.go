@@ -1,0 +1,42 @@
+package proc
+
+import (
+	"os"
+
+	"tipstaff"
+)
+
+// Launch says how to start a program. Every field is used as it is.
+type Launch struct {
+	Path string   // absolute path of the program's file
+	Argv []string // its name first; never empty
+	Env  []string // the whole environment, each "NAME=value"
+	Dir  uintptr  // descriptor of the directory to start in, open until Start returns
+	// The program's standard streams. nil is /dev/null. Start does not close them.
+	Stdin, Stdout, Stderr *os.File
+}
+
+// Status is how the program itself ended, exactly as the kernel told it.
+type Status struct {
+	ExitCode   int    // valid when Signal is 0
+	Signal     int    // the number of the signal that ended it, or 0
+	SignalName string // its name, "SIGKILL"
+	CoreDumped bool
+	Usage      tipstaff.Usage
+	// Err is set when the end could not be observed; then nothing else is valid.
+	Err error
+}
+
+// Options are what an engine may use of the machine.
+type Options struct {
+	// StateDir is where servers leave word of themselves, so that the next one
+	// finds what a dead one has left running. "": nothing is looked for.
+	StateDir string
+}
+
+// Means says by what an engine starts and ends programs, for people.
+type Means struct {
+	Start  string // "vfork (clone3)", …
+	End    string // "control group", …
+	Reason string // why not by something better; "" when there is nothing better
+}

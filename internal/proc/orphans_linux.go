@@ -1,0 +1,145 @@
+//go:build linux && (amd64 || arm64)
+
+package proc
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A process whose parent ends is given to the nearest ancestor that has asked
+// for it, which is the server. So it hears of descendants that a command has
+// left behind, and they do not stay as zombies when they end.
+
+func becomeSubreaper() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
+
+// orphans collects children of the server that are not its commands.
+type orphans struct {
+	engine   *Engine
+	children string // the file that lists them; "" where the kernel has none
+	mu       sync.Mutex
+	quit     chan struct{}
+	done     sync.WaitGroup
+}
+
+// collectOrphans starts collecting, until stop.
+func (e *Engine) collectOrphans() *orphans {
+	o := &orphans{engine: e, quit: make(chan struct{})}
+	// Orphans come to the main thread, whose id is that of the process.
+	pid := os.Getpid()
+	o.children = fmt.Sprintf("/proc/%d/task/%d/children", pid, pid)
+	if _, err := os.ReadFile(o.children); err != nil {
+		o.children = ""
+	}
+	o.done.Go(o.sweep)
+	return o
+}
+
+// sweepPause is how long an orphan that has ended may stay. What a command
+// leaves behind is collected when the command is ended; this is for what its
+// descendants orphan while it runs. The signal that tells of each is not used:
+// it comes with every command's own end, and waking somebody for it costs more
+// than the rest of waiting.
+const sweepPause = time.Second
+
+// sweep collects now and then, as long as commands come.
+func (o *orphans) sweep() {
+	tick := time.NewTicker(sweepPause)
+	defer tick.Stop()
+	seen := uint64(0)
+	for {
+		select {
+		case <-tick.C:
+		case <-o.quit:
+			return
+		}
+		busy := false
+		o.engine.live.Range(func(any, any) bool { busy = true; return false })
+		if now := o.engine.counter.Load(); busy || now != seen {
+			seen = now
+			o.collect()
+		}
+	}
+}
+
+func (o *orphans) stop() {
+	close(o.quit)
+	o.done.Wait()
+}
+
+// list gives the children of the server that are no commands. A child that has
+// just come to be and is not noted yet looks like one; so before anybody is
+// called an orphan, no child may be coming to be.
+func (o *orphans) list() []int {
+	if len(o.look()) == 0 {
+		return nil
+	}
+	o.engine.starting.Lock()
+	defer o.engine.starting.Unlock()
+	return o.look()
+}
+
+func (o *orphans) look() []int {
+	var found []int
+	for _, pid := range o.all() {
+		if _, ours := o.engine.live.Load(pid); !ours {
+			found = append(found, pid)
+		}
+	}
+	return found
+}
+
+func (o *orphans) all() []int {
+	if o.children == "" {
+		var pids []int
+		for _, pid := range processes() {
+			if _, parent, ok := stat(pid); ok && parent == os.Getpid() {
+				pids = append(pids, pid)
+			}
+		}
+		return pids
+	}
+	data, err := os.ReadFile(o.children)
+	if err != nil {
+		return nil
+	}
+	var pids []int
+	for f := range bytes.FieldsSeq(data) {
+		if pid, err := strconv.Atoi(string(f)); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// collect reaps orphans that have ended: those that carry a mark of this
+// server, and where it is the first process of its namespace, all of them.
+// Other children are somebody else's to wait for.
+func (o *orphans) collect() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	all := os.Getpid() == 1
+	for _, pid := range o.list() {
+		if all || tagOf(pid).of(o.engine.mark) {
+			var ws unix.WaitStatus
+			_, _ = unix.Wait4(pid, &ws, unix.WNOHANG, nil)
+		}
+	}
+}
+
+// any reports whether an orphan with the mark runs. Whatever a command has
+// left behind hangs below one: its program has ended, and with it the root.
+func (o *orphans) any(t tag) bool {
+	for _, pid := range o.list() {
+		if tagOf(pid) == t && running(pid) {
+			return true
+		}
+	}
+	return false
+}

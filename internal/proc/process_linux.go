@@ -1,0 +1,131 @@
+//go:build linux && (amd64 || arm64)
+
+package proc
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"tipstaff"
+)
+
+// Process is a started program. One goroutine at a time may call its methods.
+type Process struct {
+	engine *Engine
+	pid    int
+	pidfd  *os.File
+	tag    tag
+	cell   *cell // nil without a control group
+	// released: nothing of the command is left, and its control group is given back.
+	released atomic.Bool
+	ended    atomic.Bool // and status says how
+	status   Status
+}
+
+// PID is the process id, which is also the id of its group.
+func (p *Process) PID() int { return p.pid }
+
+// Await waits until the program has ended, limit is over, or ctx is done, and
+// reports whether the program has ended. Descendants may live on.
+func (p *Process) Await(ctx context.Context, limit time.Duration) bool {
+	if p.ended.Load() {
+		return true
+	}
+	_ = p.pidfd.SetReadDeadline(time.Now().Add(limit))
+	if ctx.Done() != nil {
+		stop := context.AfterFunc(ctx, func() { _ = p.pidfd.SetReadDeadline(time.Unix(1, 0)) })
+		defer stop()
+	}
+	return p.reap()
+}
+
+// Status tells how the program ended. It waits for that.
+func (p *Process) Status() Status {
+	if !p.ended.Load() {
+		_ = p.pidfd.SetReadDeadline(time.Time{})
+		p.reap()
+	}
+	return p.status
+}
+
+// reap waits for the end of the program until the deadline of the pidfd. It
+// holds no thread: the poller tells when the descriptor can be read.
+func (p *Process) reap() bool {
+	raw, err := p.pidfd.SyscallConn()
+	var st Status
+	var waitErr error
+	if err == nil {
+		err = raw.Read(func(fd uintptr) bool {
+			var again bool
+			st, again, waitErr = waitid(fd)
+			return !again
+		})
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return false
+	}
+	if err = errors.Join(err, waitErr); err != nil {
+		st = Status{Err: err}
+	}
+	p.status = st
+	p.ended.Store(true)
+	p.engine.live.Delete(p.pid)
+	_ = p.pidfd.Close()
+	return true
+}
+
+// siginfo is siginfo_t as waitid(2) fills it, on 64-bit systems.
+type siginfo struct {
+	signo, errno, code int32
+	_                  int32
+	pid                int32
+	uid                uint32
+	status             int32
+	_                  [100]byte
+}
+
+// What became of a child: si_code of SIGCHLD, sigaction(2).
+const (
+	cldExited = 1
+	cldKilled = 2
+	cldDumped = 3
+)
+
+// waitid asks for the end of the process behind a pidfd. again means that it has
+// not ended.
+func waitid(pidfd uintptr) (st Status, again bool, err error) {
+	var info siginfo
+	var usage unix.Rusage
+	for {
+		_, _, errno := unix.Syscall6(unix.SYS_WAITID, unix.P_PIDFD, pidfd, uintptr(unsafe.Pointer(&info)), unix.WEXITED, uintptr(unsafe.Pointer(&usage)), 0)
+		switch {
+		case errno == unix.EINTR:
+			continue
+		case errno == unix.EAGAIN, errno == 0 && info.pid == 0:
+			return st, true, nil
+		case errno != 0:
+			return st, false, errno
+		}
+		break
+	}
+	switch info.code {
+	case cldExited:
+		st.ExitCode = int(info.status)
+	case cldKilled, cldDumped:
+		st.Signal, st.CoreDumped = int(info.status), info.code == cldDumped
+		st.SignalName = signalName(syscall.Signal(info.status))
+	}
+	st.Usage = tipstaff.Usage{
+		UserCPU:          time.Duration(usage.Utime.Nano()),
+		SystemCPU:        time.Duration(usage.Stime.Nano()),
+		MaxResidentBytes: usage.Maxrss << 10, // KiB, getrusage(2)
+	}
+	return st, false, nil
+}

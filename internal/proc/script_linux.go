@@ -1,0 +1,152 @@
+//go:build linux && (amd64 || arm64)
+
+package proc
+
+import (
+	"runtime"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// script is what a child does before it is another program: a flat list of
+// system calls, prepared in Go and carried out without Go. The child must not
+// allocate, lock or touch the stack, which are all its parent's; so it makes
+// its calls one after the other, with arguments that were laid out before.
+//
+// What a step points to is on the heap and held by keep: the stack of a
+// goroutine moves, the heap does not.
+type script struct {
+	steps []step
+	names []string // of the steps, for errors
+	keep  []any
+}
+
+// mayFail marks a step whose failure changes nothing.
+const mayFail = 1
+
+func (s *script) add(name string, trap uintptr, arg ...uintptr) *step {
+	st := step{trap: trap}
+	copy(st.arg[:], arg)
+	s.steps = append(s.steps, st)
+	s.names = append(s.names, name)
+	return &s.steps[len(s.steps)-1]
+}
+
+// try adds a step that may fail.
+func (s *script) try(name string, trap uintptr, arg ...uintptr) {
+	s.add(name, trap, arg...).flags = mayFail
+}
+
+// hold keeps p until the child has started and gives its address.
+func hold[T any](s *script, p *T) uintptr {
+	s.keep = append(s.keep, p)
+	return uintptr(unsafe.Pointer(p))
+}
+
+// text lays out a string for the kernel; one with a NUL in it is EINVAL.
+func (s *script) text(t string) (uintptr, error) {
+	p, err := syscall.BytePtrFromString(t)
+	if err != nil {
+		return 0, err
+	}
+	return hold(s, p), nil
+}
+
+// texts lays out a list of strings for the kernel.
+func (s *script) texts(list []string) (uintptr, error) {
+	p, err := syscall.SlicePtrFromStrings(list)
+	if err != nil {
+		return 0, err
+	}
+	return hold(s, &p[0]), nil
+}
+
+// makeProcess is the step that comes before all others.
+const makeProcess = "make a process"
+
+// cloneArgs is struct clone_args of clone3(2).
+type cloneArgs struct {
+	flags, pidfd, childTID, parentTID, exitSignal, stack, stackSize, tls, setTID, setTIDSize, cgroup uint64
+}
+
+// attempt is one call of clone and what comes of it.
+type attempt struct {
+	call  vforkCall
+	args  cloneArgs
+	pidfd int32
+}
+
+// cloner knows which system call makes a child here.
+type cloner struct{ legacy bool }
+
+// sharing are the flags of every clone: the child shares memory, its parent
+// waits until it has another program, and a descriptor stands for it.
+const sharing = unix.CLONE_VM | unix.CLONE_VFORK | unix.CLONE_PIDFD
+
+// start clones, and lets the child carry out s. files shares the table of
+// descriptors, which the first step of s then has to unshare. cgroup is the
+// descriptor of the control group to start in, or -1. It returns a process id
+// and a pidfd.
+func (c cloner) start(s *script, files bool, cgroup int) (pid, pidfd int, err error) {
+	a := &attempt{pidfd: -1}
+	s.keep = append(s.keep, a)
+	flags := uint64(sharing)
+	if files {
+		flags |= unix.CLONE_FILES
+	}
+	a.call.block = ^uint64(0)
+	if c.legacy {
+		a.legacy(flags)
+	} else {
+		a.clone3(flags, cgroup)
+	}
+	a.call.steps, a.call.left = &s.steps[0], uintptr(len(s.steps))
+	id, errno := vfork(&a.call)
+	runtime.KeepAlive(s)
+	if errno != 0 {
+		return 0, -1, &StepError{Step: makeProcess, Errno: syscall.Errno(errno)}
+	}
+	if a.call.errno != 0 {
+		err = &StepError{Step: s.names[len(s.names)-int(a.call.left)], Errno: syscall.Errno(a.call.errno)}
+		reapNow(int(id))
+		_ = unix.Close(int(a.pidfd))
+		return 0, -1, err
+	}
+	return int(id), int(a.pidfd), nil
+}
+
+func (a *attempt) clone3(flags uint64, cgroup int) {
+	a.args = cloneArgs{
+		flags:      flags | unix.CLONE_CLEAR_SIGHAND,
+		pidfd:      uint64(uintptr(unsafe.Pointer(&a.pidfd))),
+		exitSignal: uint64(unix.SIGCHLD),
+	}
+	if cgroup >= 0 {
+		a.args.flags |= unix.CLONE_INTO_CGROUP
+		a.args.cgroup = uint64(cgroup)
+	}
+	a.call.trap = unix.SYS_CLONE3
+	a.call.arg[0] = uintptr(unsafe.Pointer(&a.args))
+	a.call.arg[1] = unsafe.Sizeof(a.args)
+}
+
+// legacy uses clone(2), which gives the pidfd in place of the parent's tid.
+// Both are the third argument on all architectures here; the stack is 0, so
+// that the child goes on with its parent's.
+func (a *attempt) legacy(flags uint64) {
+	a.call.trap = unix.SYS_CLONE
+	a.call.arg[0] = uintptr(flags) | uintptr(unix.SIGCHLD)
+	a.call.arg[2] = uintptr(unsafe.Pointer(&a.pidfd))
+}
+
+// reapNow collects a child that has failed before it was a program.
+func reapNow(pid int) {
+	for {
+		var ws syscall.WaitStatus
+		if _, err := syscall.Wait4(pid, &ws, 0, nil); err != syscall.EINTR {
+			return
+		}
+	}
+}

@@ -1,0 +1,18 @@
+//go:build unix
+
+package proc
+
+import (
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// signalName gives "SIGTERM"; real-time signals have only numbers.
+func signalName(s syscall.Signal) string {
+	if name := unix.SignalName(s); name != "" {
+		return name
+	}
+	return "SIG" + strconv.Itoa(int(s))
+}

@@ -1,0 +1,24 @@
+package proc
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+)
+
+// StepError says at which step of a start the kernel refused.
+type StepError struct {
+	Step  string
+	Errno syscall.Errno
+}
+
+func (e *StepError) Error() string { return fmt.Sprintf("step %q: %v", e.Step, e.Errno) }
+func (e *StepError) Unwrap() error { return e.Errno }
+
+const enterDirectory = "enter directory"
+
+// EnteringDirectory reports whether a start failed at entering the directory.
+func EnteringDirectory(err error) bool {
+	var at *StepError
+	return errors.As(err, &at) && at.Step == enterDirectory
+}

@@ -1,0 +1,133 @@
+//go:build linux && (amd64 || arm64)
+
+package proc
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A server that is killed cannot end its commands. Each server therefore
+// leaves word of itself in the state directory: a file that carries its mark
+// in the name, names its control group, and is locked for as long as the
+// server lives. Whoever can lock such a file has found a dead server, and
+// knows by the mark what it has left running. Files of living servers stay
+// locked, so nothing of theirs is touched.
+
+// word is the file of a living server.
+type word struct{ file *os.File }
+
+func wordDir(state string) string { return filepath.Join(state, "servers") }
+
+// leaveWord writes and locks the file of this server.
+func leaveWord(state string, m serverMark, c *cells) (*word, error) {
+	dir := wordDir(state)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("cannot leave word of this server: %w", err)
+	}
+	// It gets its name when it is locked: nobody finds it unlocked.
+	temp, err := os.CreateTemp(dir, ".new-*")
+	if err != nil {
+		return nil, fmt.Errorf("cannot leave word of this server: %w", err)
+	}
+	base := ""
+	if c != nil {
+		base = c.base
+	}
+	_, err = fmt.Fprintf(temp, "%s\n", base)
+	if err == nil {
+		err = unix.Flock(int(temp.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	}
+	if err == nil {
+		err = os.Rename(temp.Name(), filepath.Join(dir, m.String()))
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot leave word of this server: %w", err), os.Remove(temp.Name()), temp.Close())
+	}
+	return &word{temp}, nil
+}
+
+// take takes the word back.
+func (w *word) take() error {
+	return errors.Join(os.Remove(filepath.Join(filepath.Dir(w.file.Name()), filepath.Base(w.name()))), w.file.Close())
+}
+
+// name is the name under which the file lies now.
+func (w *word) name() string {
+	path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", w.file.Fd()))
+	if err != nil {
+		return w.file.Name()
+	}
+	return path
+}
+
+// reap ends what dead servers with the same state directory have left running
+// and tells how many processes that were.
+func (e *Engine) reap() (int, error) {
+	if e.word == nil {
+		return 0, nil
+	}
+	dir := filepath.Dir(e.word.name())
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return 0, fmt.Errorf("cannot look for dead servers: %w", err)
+	}
+	ended := 0
+	for _, entry := range entries {
+		m, ok := parseServerMark(entry.Name())
+		if !ok || m == e.mark {
+			continue
+		}
+		n, err := reapServer(filepath.Join(dir, entry.Name()), m)
+		ended += n
+		if err != nil {
+			return ended, err
+		}
+	}
+	return ended, nil
+}
+
+// reapServer ends what the server of one file has left, if it is dead.
+func reapServer(path string, m serverMark) (int, error) {
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil // its server has ended in good order meanwhile
+	}
+	if err != nil {
+		return 0, fmt.Errorf("cannot look for dead servers: %w", err)
+	}
+	defer file.Close()
+	if unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+		return 0, nil // it lives
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return 0, nil // somebody else was faster
+	}
+	ended := endSurvivors(m, strings.TrimSpace(string(content)))
+	return ended, os.Remove(path)
+}
+
+// endSurvivors kills what runs with the marks of a server, and its control groups.
+func endSurvivors(m serverMark, base string) int {
+	match := func(t tag) bool { return t.of(m) }
+	ended := len(marked(match))
+	limit := time.Now().Add(forceLimit)
+	if filepath.Base(base) == cellPrefix+m.String() { // what the file says is believed no further
+		_ = clearCgroup(base)
+	}
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		killMarked(match)
+		if len(marked(match)) == 0 || time.Now().After(limit) {
+			return ended
+		}
+		time.Sleep(pause)
+	}
+}

@@ -1,0 +1,70 @@
+#include "textflag.h"
+
+// func vfork(c *vforkCall) (pid, errno uintptr)
+//
+// See vfork_linux_amd64.s: the same steps, the same layout.
+TEXT ·vfork(SB),NOSPLIT,$0-24
+	MOVD	c+0(FP), R19
+	// rt_sigprocmask(SIG_SETMASK, &block, &restore, 8)
+	MOVD	$135, R8
+	MOVD	$2, R0
+	ADD	$72, R19, R1
+	ADD	$80, R19, R2
+	MOVD	$8, R3
+	SVC
+	MOVD	48(R19), R20
+	MOVD	0(R19), R8
+	MOVD	8(R19), R0
+	MOVD	16(R19), R1
+	MOVD	24(R19), R2
+	MOVD	32(R19), R3
+	MOVD	40(R19), R4
+	SVC
+	CBZ	R0, child
+
+	MOVD	R0, R21
+	MOVD	$135, R8
+	MOVD	$2, R0
+	ADD	$80, R19, R1
+	MOVD	ZR, R2
+	MOVD	$8, R3
+	SVC
+	CMN	$4095, R21
+	BCS	failed
+	MOVD	R21, pid+8(FP)
+	MOVD	ZR, errno+16(FP)
+	RET
+failed:
+	NEG	R21, R21
+	MOVD	ZR, pid+8(FP)
+	MOVD	R21, errno+16(FP)
+	RET
+
+child:
+	MOVD	56(R19), R22
+	CBZ	R22, die
+	MOVD	0(R20), R8
+	MOVD	8(R20), R0
+	MOVD	16(R20), R1
+	MOVD	24(R20), R2
+	MOVD	32(R20), R3
+	MOVD	40(R20), R4
+	MOVD	48(R20), R5
+	SVC
+	CMN	$4095, R0
+	BCS	error
+next:
+	ADD	$64, R20
+	SUB	$1, R22
+	MOVD	R22, 56(R19)
+	B	child
+error:
+	MOVD	56(R20), R23
+	TBNZ	$0, R23, next
+	NEG	R0, R0
+	MOVD	R0, 64(R19)
+die:
+	MOVD	$94, R8 // exit_group
+	MOVD	$253, R0
+	SVC
+	B	die

@@ -1,0 +1,31 @@
+package runner
+
+import (
+	"context"
+
+	"tipstaff"
+	"tipstaff/internal/policy"
+)
+
+// WithSlots lets only so many commands run at once; more wait, and each gets
+// its turn in the order in which it came. A command that waits is not running:
+// its timeout has not begun.
+type WithSlots struct {
+	next Runner
+	line *line
+}
+
+// NewWithSlots wraps next. slots is at least 1.
+func NewWithSlots(next Runner, slots int) *WithSlots {
+	return &WithSlots{next: next, line: newLine(slots)}
+}
+
+// Run waits for a slot and carries out g. A call that is cancelled while it
+// waits starts nothing.
+func (w *WithSlots) Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Result, error) {
+	if err := w.line.enter(ctx); err != nil {
+		return tipstaff.Result{}, cancelledBeforeStart(ctx)
+	}
+	defer w.line.leave()
+	return w.next.Run(ctx, g, live)
+}
