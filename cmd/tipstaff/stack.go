@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"log/slog"
 	"os/user"
+	"runtime"
 	"time"
 
 	"tipstaff"
@@ -13,6 +15,7 @@ import (
 	"tipstaff/internal/mcpfront"
 	"tipstaff/internal/monitor"
 	"tipstaff/internal/policy"
+	"tipstaff/internal/proc"
 	"tipstaff/internal/redact"
 	"tipstaff/internal/runner"
 	"tipstaff/internal/session"
@@ -24,6 +27,7 @@ type stack struct {
 	log      *slog.Logger
 	host     *host.Host
 	trail    *audit.Trail
+	engine   *proc.Engine
 	monitor  *monitor.Monitor
 	sessions *session.Store // nil without terminal access
 }
@@ -50,15 +54,19 @@ func newStack(s config.Settings, log *slog.Logger) (*stack, error) {
 	if err != nil {
 		return nil, fail(exitFailure, "cannot make an audit trail in %s: %w\nNo record, no run: set TIPSTAFF_STATE_DIR to a directory that this user can write", s.AuditDir(), err)
 	}
+	engine, err := proc.NewEngine(proc.Options{StateDir: s.StateDir})
+	if err != nil {
+		return nil, fail(exitFailure, "cannot start commands on this machine: %w", errors.Join(err, trail.Close()))
+	}
 	m := &monitor.Monitor{
 		Policy: policy.New(policy.Settings{
 			Limits:      limits(s),
 			Arguments:   mode,
 			Environment: environment,
 		}),
-		World: h, Trail: trail, Runner: runner.Local{}, Log: log,
+		World: h, Trail: trail, Runner: runner.NewWithSlots(runner.Local{Engine: engine}, slots(s)), Log: log,
 	}
-	st := &stack{settings: s, log: log, host: h, trail: trail, monitor: m}
+	st := &stack{settings: s, log: log, host: h, trail: trail, engine: engine, monitor: m}
 	if s.Terminal {
 		st.sessions = session.NewStore(session.Options{Max: s.MaxSessions, Idle: s.SessionIdle, Recorder: m})
 	}
@@ -66,6 +74,15 @@ func newStack(s config.Settings, log *slog.Logger) (*stack, error) {
 		log.Error("cannot write the audit trail; commands are refused until it can be written", "dir", s.AuditDir(), "error", err)
 	}
 	return st, nil
+}
+
+// slots is how many commands run at once: by default four for each processor,
+// because most wait for something.
+func slots(s config.Settings) int {
+	if s.MaxConcurrent > 0 {
+		return s.MaxConcurrent
+	}
+	return 4 * runtime.NumCPU()
 }
 
 func limits(s config.Settings) map[tipstaff.Family]policy.Limits {
@@ -95,6 +112,9 @@ func (st *stack) close(reason string) {
 		st.sessions.CloseAll(reason)
 	}
 	st.monitor.Wait()
+	if err := st.engine.Close(); err != nil {
+		st.log.Error("cannot clean up behind the commands", "error", err)
+	}
 	if err := st.trail.Append(audit.Record{Event: audit.ServerStop, Why: reason}); err != nil {
 		st.log.Error("cannot write the audit trail", "error", err)
 	}

@@ -36,6 +36,8 @@ func FromEnvironment(environ []string) (Settings, error) {
 		MaxSessions:            r.positive("TERMINAL_MAX_SESSIONS", 50, maxSessions),
 		SessionIdle:            r.millis("TIPSTAFF_SESSION_IDLE", 30*time.Minute),
 
+		MaxConcurrent: r.positive("TIPSTAFF_MAX_CONCURRENT", 0, maxConcurrent),
+
 		Arguments: r.text("TIPSTAFF_ARGUMENTS", "contextual"),
 		StateDir:  r.stateDir(),
 		Path:      r.vars["PATH"],
@@ -50,9 +52,10 @@ func FromEnvironment(environ []string) (Settings, error) {
 
 // Bounds of what can be meant; beyond them a number is a slip of the keys.
 const (
-	maxOutput   = 1 << 30
-	maxSessions = 1_000_000
-	maxMillis   = math.MaxInt64 / int64(time.Millisecond)
+	maxOutput     = 1 << 30
+	maxSessions   = 1_000_000
+	maxConcurrent = 100_000
+	maxMillis     = math.MaxInt64 / int64(time.Millisecond)
 )
 
 // reader takes settings out of variables and collects what is wrong with them.

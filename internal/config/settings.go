@@ -21,6 +21,8 @@ type Settings struct {
 	MaxSessions            int           // TERMINAL_MAX_SESSIONS
 	SessionIdle            time.Duration // TIPSTAFF_SESSION_IDLE
 
+	MaxConcurrent int // TIPSTAFF_MAX_CONCURRENT: commands at once; 0: four for each processor
+
 	Arguments string // TIPSTAFF_ARGUMENTS, as it is written
 	StateDir  string // TIPSTAFF_STATE_DIR
 	Path      string // PATH
