@@ -1,3 +1,5 @@
+//go:build unix
+
 package e2e
 
 import (
@@ -6,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -61,7 +64,9 @@ func within(t *testing.T, limit time.Duration, what string, f func()) {
 }
 
 func TestT3ACallAlwaysComesBack(t *testing.T) {
-	s := start(t, setup{})
+	// The time that an answer of 1 MiB takes to be written is the protocol
+	// library's; under the race detector that is seconds.
+	s := start(t, setup{env: []string{"TERMINAL_MAX_OUTPUT_SIZE=65536"}})
 	within(t, time.Second, "a child in a session of its own that holds the output", func() {
 		s.command("testcmd hold").ran()
 	})
@@ -162,6 +167,50 @@ func TestT4TheEndOfTheServerEndsItsCommands(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestT4WhatAKilledServerLeavesIsEndedByTheNext(t *testing.T) {
+	for name, next := range map[string]func(s *server) *exec.Cmd{
+		"a server with the same state directory": func(s *server) *exec.Cmd { return exec.Command(tipstaffPath(t), "serve") },
+		"doctor --reap":                          func(s *server) *exec.Cmd { return exec.Command(tipstaffPath(t), "doctor", "--reap") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := prepare(t, setup{env: []string{"ALLOWED_COMMANDS=sh"}})
+			env := s.cmd.Env
+			r := startRaw(t, s.cmd)
+			r.initialize()
+			r.send(r.line(1, "execute_process", args{"file": "sh", "args": []string{"-c", "setsid sleep 60 & echo $! > pids.new; mv pids.new pids; exec sleep 60"}}))
+			survivor := pidsOf(t, waitForFile(t, filepath.Join(s.workspace, "pids")))
+			_ = s.cmd.Process.Kill()
+			_ = s.cmd.Wait()
+			if gone(survivor[0], 0) {
+				t.Skip("nothing survives a killed server here: it is the last of its namespace")
+			}
+			cmd := next(s)
+			cmd.Env, cmd.Dir = env, s.workspace
+			if out, err := cmd.CombinedOutput(); err != nil { // standard input is empty: a server leaves at once
+				t.Fatalf("%v\n%s", err, out)
+			}
+			wantGone(t, survivor, time.Second)
+		})
+	}
+}
+
+func TestT6DescendantsThatLeaveTheGroupAreEndedToo(t *testing.T) {
+	s := start(t, setup{})
+	for name, script := range map[string]string{
+		"after a normal end": "setsid sleep 60 >/dev/null & echo $!",
+		"after a timeout":    "setsid sleep 60 >/dev/null & echo $!; setsid sh -c 'sleep 60 & echo $!; wait' & echo $!; wait",
+	} {
+		b := s.process("sh", []string{"-c", script}, args{"timeout_ms": 800}).yaml()
+		pids := pidsOf(t, b.Stdout)
+		if len(pids) == 0 {
+			t.Fatalf("%s: no process was told of: %+v", name, b)
+		}
+		wantGone(t, pids, time.Second)
+	}
+	daemon := s.command("testcmd daemon").ran()
+	wantGone(t, pidsOf(t, daemon.Stdout), time.Second)
 }
 
 // memory gives the highest resident memory of the server so far.
