@@ -17,7 +17,7 @@ GOLANGCI_LINT := $(GO) tool -modfile=tools/go.mod golangci-lint
 # least say honestly what it cannot do.
 SYSTEMS := linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: help check format modern vet staticcheck floors test lint tidy e2e bench fuzz clean
+.PHONY: help check format modern vet staticcheck floors test lint tidy e2e bench soak fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,6 +58,9 @@ e2e: ## the built binary, driven by Go and TypeScript clients
 
 bench: ## measure what BENCHMARKS.md records
 	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) ./internal/bench/...
+
+soak: ## twenty thousand commands, well and badly behaved; nothing may be left of them
+	TIPSTAFF_SOAK=20000 $(GO) test -count=1 -timeout 60m -run Soak -v ./internal/runner
 
 fuzz: ## each fuzz target for FUZZTIME (20s)
 	@bash .ci/fuzz $(FUZZTIME)

@@ -66,7 +66,7 @@ func demo(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return fail(exitFailure, "the demo did not go as it should: %w", err)
 	}
-	d.say("\nThat is the whole of it. Add it to your agent: README.md, \"Quick start\".")
+	d.say("\nThat is the whole of it. Add it to your agent: README.md says how.")
 	return nil
 }
 

@@ -41,9 +41,13 @@ const gcPercent = 400
 // soft: what is really in use may be more.
 const memoryLimit = 40 << 20
 
-func serve(ctx context.Context) error {
+func tuneCollector() {
 	debug.SetGCPercent(gcPercent)
 	debug.SetMemoryLimit(memoryLimit)
+}
+
+func serve(ctx context.Context) error {
+	tuneCollector()
 	settings, err := config.FromEnvironment(os.Environ())
 	if err != nil {
 		return fail(exitConfig, "cannot start with these settings:\n%w", err)

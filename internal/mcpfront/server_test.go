@@ -187,7 +187,7 @@ func TestHardening10WhatIsQuickIsAnsweredEvenAfterTheEndOfInput(t *testing.T) {
 	leave()
 }
 
-func TestHardening11And12AnAnswerOfTheLargestSizeComesBackWhole(t *testing.T) {
+func TestHardening11AnAnswerOfTheLargestSizeComesBackWhole(t *testing.T) {
 	big := strings.Repeat("0123456789abcde\n", 1<<16)
 	cs := connect(t, (&road{execute: func(context.Context, tipstaff.Request) (tipstaff.Result, error) { return exited(0, big, ""), nil }}).options())
 	res, err := cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "execute_command", Arguments: map[string]any{"command": "x"}})
@@ -227,7 +227,6 @@ func TestHardening14OnlyWhatIsTrueIsAdvertised(t *testing.T) {
 	}
 }
 
-// errorOf runs every tool into an error and gives the answers.
 func TestHardening13NoAnswerBreaksItsDeclaredSchema(t *testing.T) {
 	r := &road{}
 	cs := connect(t, r.options())
