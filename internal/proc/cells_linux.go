@@ -22,6 +22,7 @@ import (
 // Nothing can leave a group that it may not write to.
 type cells struct {
 	base string // the server's directory
+	lock int    // its descriptor, locked for as long as the server lives
 
 	mu   sync.Mutex
 	free []*cell
@@ -46,18 +47,48 @@ func newCells(m serverMark) (*cells, error) {
 	if err != nil {
 		return nil, err
 	}
-	base := filepath.Join(parent, cellPrefix+m.String())
-	if err := os.Mkdir(base, 0o700); err != nil {
+	c := &cells{base: filepath.Join(parent, cellPrefix+m.String()), lock: -1}
+	if err := os.Mkdir(c.base, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot make a directory in %s: %w", parent, bare(err))
 	}
-	c := &cells{base: base}
-	one, err := c.take()
-	if err != nil {
-		_ = os.Remove(base)
-		return nil, err
+	c.lock, err = lockDirectory(c.base)
+	if err == nil {
+		var one *cell
+		if one, err = c.take(); err == nil {
+			c.giveBack(one)
+			removeDead(parent)
+			return c, nil
+		}
+		_ = unix.Close(c.lock)
 	}
-	c.giveBack(one)
-	return c, nil
+	_ = os.Remove(c.base)
+	return nil, err
+}
+
+// lockDirectory opens and locks a directory; it fails when somebody else has it.
+func lockDirectory(path string) (int, error) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, fmt.Errorf("cannot lock a control group: %w", err)
+	}
+	if err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		_ = unix.Close(fd)
+		return -1, fmt.Errorf("cannot lock a control group: %w", err)
+	}
+	return fd, nil
+}
+
+// removeDead removes the control groups of servers that were killed, if nothing
+// is left in them. What is left in one belongs to the next server with the same
+// state directory (survivors_linux.go).
+func removeDead(parent string) {
+	dirs, _ := filepath.Glob(filepath.Join(parent, cellPrefix+"*"))
+	for _, dir := range dirs {
+		if fd, err := lockDirectory(dir); err == nil { // nobody who lives has it
+			_ = removeCgroup(dir)
+			_ = unix.Close(fd)
+		}
+	}
 }
 
 // ownCgroup finds the directory of the control group that the server runs in.
@@ -157,6 +188,7 @@ func (c *cells) close() error {
 		one.remove()
 	}
 	c.free = nil
+	_ = unix.Close(c.lock)
 	return clearCgroup(c.base)
 }
 
