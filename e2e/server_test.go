@@ -51,11 +51,13 @@ func tipstaffPath(t testing.TB) string {
 }
 
 func TestMain(m *testing.M) {
-	code := m.Run()
-	if path, err := binary(); err == nil {
-		_ = os.RemoveAll(filepath.Dir(path))
-	}
-	os.Exit(code)
+	os.Exit(testcmdtest.Contain(m, func() error {
+		path, err := binary()
+		if err != nil {
+			return err
+		}
+		return os.RemoveAll(filepath.Dir(path))
+	}))
 }
 
 // server is a running tipstaff with a client of the protocol's own library.

@@ -31,6 +31,7 @@ type Engine struct {
 	orphans *orphans
 	ignored []uintptr // signals that the server was started to ignore
 	files   unix.Rlimit
+	tasks   uint64 // limit of processes for commands; 0: none
 
 	counter atomic.Uint64
 
@@ -51,7 +52,7 @@ func NewEngine(o Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{null: null, mark: mark, ignored: ignoredSignals(), files: originalFiles()}
+	e := &Engine{null: null, mark: mark, ignored: ignoredSignals(), files: originalFiles(), tasks: processesForCommands()}
 	e.clone.Store(&cloner{})
 	e.slots = newSlots(null)
 	reserveThreads()

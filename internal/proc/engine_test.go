@@ -279,8 +279,8 @@ func TestACommandThatHasBeenKilledLeavesItsPlaceToAnother(t *testing.T) {
 // grow; every second start fails on purpose. Nothing may be left.
 func TestStress(t *testing.T) {
 	starts := 20_000
-	if testing.Short() || raceEnabled {
-		starts = 4_000
+	if testing.Short() {
+		starts = 2_000
 	}
 	e := newEngine(t)
 	dir, err := os.Open(t.TempDir())

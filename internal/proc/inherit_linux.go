@@ -49,6 +49,20 @@ func originalFiles() unix.Rlimit {
 	return unix.Rlimit{Cur: min(usual, own.Max), Max: own.Max}
 }
 
+// processesForCommands is how many processes of its user a command may count
+// on, or 0 for no limit: a few less than the server may, so that a command that
+// uses up all of them leaves the server its threads. The kernel does not hold
+// root to this limit.
+func processesForCommands() uint64 {
+	var own unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NPROC, &own) != nil || own.Cur == unix.RLIM_INFINITY || own.Cur < 4*spareProcesses {
+		return 0
+	}
+	return own.Cur - spareProcesses
+}
+
+const spareProcesses = 32
+
 // spareThreads is how many threads the server keeps in reserve.
 const spareThreads = 8
 

@@ -127,6 +127,9 @@ func (e *Engine) script(l Launch, p *Process, fds streams, legacy bool) (*script
 	s.try("carry the mark", unix.SYS_PRLIMIT64, 0, rlimitRTTime, hold(s, mark), 0)
 	s.add("write no core file", unix.SYS_PRLIMIT64, 0, unix.RLIMIT_CORE, hold(s, &core), 0)
 	s.add("limit descriptors", unix.SYS_PRLIMIT64, 0, unix.RLIMIT_NOFILE, hold(s, &files), 0)
+	if e.tasks > 0 {
+		s.add("limit processes", unix.SYS_PRLIMIT64, 0, unix.RLIMIT_NPROC, hold(s, &unix.Rlimit{Cur: e.tasks, Max: e.tasks}), 0)
+	}
 	s.add(enterDirectory, unix.SYS_FCHDIR, uintptr(fds.dir))
 	s.add("connect standard input", unix.SYS_DUP3, uintptr(fds.in), 0, 0)
 	s.add("connect standard output", unix.SYS_DUP3, uintptr(fds.out), 1, 0)

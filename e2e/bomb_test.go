@@ -1,0 +1,52 @@
+//go:build linux
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestAForkBombTakesNothingFromTheServer runs the server as a user who may have
+// few processes, and a command that uses up all of them.
+func TestAForkBombTakesNothingFromTheServer(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can run the server as another user")
+	}
+	if raceEnabled {
+		t.Skip("the race detector needs threads of its own, which the limit would forbid")
+	}
+	const user, processes = 54321, 160
+	base := t.TempDir()
+	if err := os.Chmod(filepath.Dir(tipstaffPath(t)), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for dir := base; dir != "/" && dir != os.TempDir(); dir = filepath.Dir(dir) {
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chown(base, user, user); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("setpriv", "--reuid", fmt.Sprint(user), "--regid", fmt.Sprint(user), "--clear-groups",
+		"prlimit", fmt.Sprintf("--nproc=%d", processes), tipstaffPath(t), "serve")
+	cmd.Dir = base
+	cmd.Env = []string{"PATH=/usr/bin:/bin", "HOME=" + base, "ALLOWED_COMMANDS=sh,echo", "TIPSTAFF_STATE_DIR=" + filepath.Join(base, "state")}
+	r := startRaw(t, cmd)
+	r.initialize()
+	const bomb = "i=0; while [ $i -lt 400 ]; do sleep 60 & i=$((i+1)); done; wait"
+	m := r.call(1, "execute_process", args{"file": "sh", "args": []string{"-c", bomb}, "timeout_ms": 3000})
+	if text := m.text(); !strings.Contains(text, "fork") {
+		t.Errorf("the bomb did not reach the limit: nothing is shown\n%s", text)
+	}
+	for i := range 20 {
+		if m := r.call(10+i, "execute_process", args{"file": "echo", "args": []string{"still here"}}); !strings.Contains(m.text(), "still here") {
+			t.Fatalf("afterwards: %s", m.text())
+		}
+	}
+}

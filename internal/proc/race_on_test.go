@@ -1,5 +1,0 @@
-//go:build race
-
-package proc
-
-const raceEnabled = true
