@@ -35,7 +35,7 @@ func refused(req *tipstaff.Request, d *policy.Decision) audit.Record {
 	}
 	r.What.EnvNames, r.What.EnvDropped = names(req.Env, d.Dropped), d.Dropped
 	r.Code, r.Why = f.Code, f.Msg
-	r.Decision = audit.Decision{Action: d.Effect.String(), Rule: f.Rule, At: f.At}
+	r.Decision = decided(d)
 	return r
 }
 
@@ -46,9 +46,17 @@ func granted(event audit.Event, g *policy.Grant, d *policy.Decision) audit.Recor
 	r.What.File, r.What.Cwd = g.Program().Path, g.Dir().Path()
 	r.What.FileChanged = g.Program().Changed
 	r.What.EnvNames, r.What.EnvDropped = names(req.Env, g.Dropped()), g.Dropped()
-	f := d.Deciding()
-	r.Decision = audit.Decision{Action: d.Effect.String(), Rule: f.Rule, At: f.At}
+	r.Decision = decided(d)
+	r.Sandbox = audit.Sandbox{Tier: unconfined}
 	return r
+}
+
+// unconfined is the tier of every command for as long as there is no sandbox.
+const unconfined = "none"
+
+func decided(d *policy.Decision) audit.Decision {
+	f := d.Deciding()
+	return audit.Decision{Action: d.Effect.String(), Rule: f.Rule, At: f.At, PolicySHA256: d.Digest}
 }
 
 // asked is what every record of a request has.

@@ -47,7 +47,9 @@ type Decision struct {
 	Argv []string
 	// Dropped names the variables of the caller that are not passed on.
 	Dropped []string
-	grant   *Grant
+	// Digest names the settings that it was made under.
+	Digest string
+	grant  *Grant
 }
 
 // Grant returns the permission to run, if the decision is to allow.

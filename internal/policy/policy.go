@@ -100,7 +100,7 @@ func (p *Policy) Decide(req tipstaff.Request, w World) Decision {
 	for _, e := range p.rules {
 		found[e.place] = append(found[e.place], e.Judge(&req, w, &d)...)
 	}
-	decision := Decision{Argv: d.Argv, Dropped: d.Dropped, Findings: slices.Concat(found[:]...)}
+	decision := Decision{Argv: d.Argv, Dropped: d.Dropped, Digest: p.digest(req.Family, d.Allowlist), Findings: slices.Concat(found[:]...)}
 	decision.Effect = decision.Deciding().Effect
 	if decision.Effect == Allow && !d.complete() {
 		decision.Findings = append(decision.Findings, undecided())
