@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os/user"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -40,7 +41,7 @@ func FromEnvironment(environ []string) (Settings, error) {
 
 		Arguments: r.text("TIPSTAFF_ARGUMENTS", "contextual"),
 		StateDir:  r.stateDir(),
-		Path:      r.vars["PATH"],
+		Path:      r.searchPath(),
 		Environ:   environ,
 	}
 	s.TerminalDefaultTimeout = r.within("TERMINAL_DEFAULT_TIMEOUT", s.TerminalDefaultTimeout, "TERMINAL_MAX_TIMEOUT", s.TerminalMaxTimeout)
@@ -117,6 +118,27 @@ func (r *reader) within(name string, d time.Duration, ceilingName string, ceilin
 	return min(d, ceiling)
 }
 
+// searchPath is where programs are found: PATH, and without one the directories
+// that execvp(3) searches then. A PATH that was set to nothing means nothing.
+func (r *reader) searchPath() string {
+	if v, set := r.vars["PATH"]; set {
+		return v
+	}
+	return "/bin:/usr/bin"
+}
+
+// home is the user's own directory. Clients that start servers with a handful
+// of variables often leave HOME out; the user still has one.
+func (r *reader) home() string {
+	if v := r.vars["HOME"]; v != "" {
+		return v
+	}
+	if u, err := user.Current(); err == nil {
+		return u.HomeDir
+	}
+	return ""
+}
+
 // stateDir is TIPSTAFF_STATE_DIR, else the place that the XDG base directory
 // specification has for state.
 func (r *reader) stateDir() string {
@@ -126,7 +148,7 @@ func (r *reader) stateDir() string {
 	if v := r.vars["XDG_STATE_HOME"]; filepath.IsAbs(v) {
 		return filepath.Join(v, "tipstaff")
 	}
-	if home := r.vars["HOME"]; filepath.IsAbs(home) {
+	if home := r.home(); filepath.IsAbs(home) {
 		return filepath.Join(home, ".local", "state", "tipstaff")
 	}
 	r.faults = append(r.faults, errors.New("there is no directory for the audit trail: set TIPSTAFF_STATE_DIR, XDG_STATE_HOME or HOME"))

@@ -31,8 +31,19 @@ func TestTheStateDirectoryIsWhereTheSettingSays(t *testing.T) {
 			t.Errorf("%q: %q, %v", c.env, s.StateDir, err)
 		}
 	}
-	if _, err := FromEnvironment(nil); err == nil || !strings.Contains(err.Error(), "TIPSTAFF_STATE_DIR") {
-		t.Errorf("with nothing set: %v", err)
+	if s, err := FromEnvironment(nil); err == nil && !strings.HasSuffix(s.StateDir, "/.local/state/tipstaff") {
+		t.Errorf("with nothing set it is below the user's own directory, not at %q", s.StateDir)
+	}
+	if _, err := FromEnvironment([]string{"HOME=relative"}); err == nil || !strings.Contains(err.Error(), "TIPSTAFF_STATE_DIR") {
+		t.Errorf("with a home that is no path: %v", err)
+	}
+}
+
+func TestWithoutAPathTheUsualDirectoriesAreSearched(t *testing.T) {
+	for env, want := range map[string]string{"A=b": "/bin:/usr/bin", "PATH=": "", "PATH=/opt/bin": "/opt/bin"} {
+		if s, err := FromEnvironment([]string{"HOME=/h", env}); err != nil || s.Path != want {
+			t.Errorf("%s: %q, %v", env, s.Path, err)
+		}
 	}
 }
 
