@@ -21,14 +21,7 @@ type raw struct {
 	stdout io.Closer
 }
 
-// newRaw starts a server of its own with the environment of another.
-func newRaw(t *testing.T, env []string, dir string) *raw {
-	t.Helper()
-	cmd := exec.Command(tipstaffPath(t), "serve")
-	cmd.Env, cmd.Dir = env, dir
-	return startRaw(t, cmd)
-}
-
+// startRaw starts a prepared server.
 func startRaw(t *testing.T, cmd *exec.Cmd) *raw {
 	t.Helper()
 	in, err := cmd.StdinPipe()

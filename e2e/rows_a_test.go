@@ -171,7 +171,7 @@ func TestA8TheAnswerReadsBackExactly(t *testing.T) {
 			t.Errorf("%q came back as %q", text, b.Stdout)
 		}
 	}
-	if b := s.command("testcmd invalid 3").ran(); !strings.HasPrefix(b.Stdout, "aaa") && !strings.Contains(b.Stdout, "\ufffd") {
+	if b := s.command("testcmd invalid 3").ran(); !strings.Contains(b.Stdout, "\ufffd") {
 		t.Errorf("invalid UTF-8 came back as %q", b.Stdout)
 	}
 	if r := s.command("false"); r.IsError || r.yaml().ExitCode != 1 {

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"tipstaff"
+	"tipstaff/internal/policy"
 )
 
 // arguments are the checked arguments of one call. A parameter that was not
@@ -162,10 +163,11 @@ func variableList(p parameter, raw json.RawMessage) ([]string, error) {
 		if isNull(m.value) || json.Unmarshal(m.value, &value) != nil {
 			return nil, invalid(p.name, "Argument %q must be %s; %.100q is %s.", p.name, p.kind.describe(), m.name, jsonType(m.value))
 		}
-		if m.name == "" || strings.ContainsAny(m.name, "=\x00") {
-			return nil, invalid(p.name, "Argument %q holds a variable named %.100q; a name is not empty and holds neither \"=\" nor NUL.", p.name, m.name)
+		v, err := policy.Variable(m.name, value)
+		if err != nil {
+			return nil, err
 		}
-		vars = append(vars, m.name+"="+value)
+		vars = append(vars, v)
 	}
 	return vars, nil
 }

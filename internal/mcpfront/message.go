@@ -1,6 +1,7 @@
 package mcpfront
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -13,6 +14,9 @@ func isNotification(method string) bool { return strings.HasPrefix(method, "noti
 // wholeID reports whether the id of a call is a string or a whole number: the
 // library would round 1.5 and answer a call that nobody made.
 func wholeID(data []byte) bool {
+	if !fractional(data) {
+		return true
+	}
 	var m struct {
 		ID json.RawMessage `json:"id"`
 	}
@@ -24,6 +28,25 @@ func wholeID(data []byte) bool {
 	}
 	var n int64
 	return json.Unmarshal(m.ID, &n) == nil
+}
+
+// fractional reports whether any member called id could be a number that is
+// not whole. It saves reading nearly every message twice.
+func fractional(data []byte) bool {
+	for {
+		_, rest, found := bytes.Cut(data, []byte(`"id"`))
+		if !found {
+			return false
+		}
+		value := bytes.TrimLeft(rest, ": \t\r\n")
+		if end := bytes.IndexAny(value, ",} \t\r\n"); end >= 0 {
+			value = value[:end]
+		}
+		if len(value) > 0 && value[0] != '"' && bytes.ContainsAny(value, ".eE") {
+			return true
+		}
+		data = rest
+	}
 }
 
 // negotiated reads the protocol version out of the answer to initialize.

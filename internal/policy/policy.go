@@ -50,9 +50,6 @@ type Draft struct {
 	Dropped   []string
 	Dir       Directory // nil when it could not be opened
 	Timeout   time.Duration
-	// Inner holds the command lines that the program would start in its turn
-	// (env, timeout, xargs, find -exec …), outermost first.
-	Inner [][]string
 }
 
 // New makes a policy of the contract's rules.

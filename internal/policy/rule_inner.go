@@ -65,7 +65,6 @@ func (j *innerJudge) line(words []string, rest place, from started, layer int) {
 // started judges one command line that a program would start.
 func (j *innerJudge) started(s started, layer int) {
 	word := s.words[0]
-	j.draft.Inner = append(j.draft.Inner, s.words)
 	for _, hole := range s.holes {
 		if hole == "" || strings.Contains(word, hole) {
 			j.fault(fault{s.index, word, "whose name would come from the input of " + s.by})

@@ -192,7 +192,8 @@ func TestAStartWithoutDescriptorsIsAClearError(t *testing.T) {
 	}
 	if startErr == nil {
 		p.End(0)
-	} else if !errors.Is(startErr, unix.EMFILE) {
+	}
+	if !errors.Is(startErr, unix.EMFILE) {
 		t.Errorf("a start: %v", startErr)
 	}
 	q, err := e.Start(Launch{Path: "/bin/true", Argv: []string{"true"}, Dir: root.Fd()})

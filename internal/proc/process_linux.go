@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -40,10 +41,30 @@ func (p *Process) Await(ctx context.Context, limit time.Duration) bool {
 	}
 	_ = p.pidfd.SetReadDeadline(time.Now().Add(limit))
 	if ctx.Done() != nil {
-		stop := context.AfterFunc(ctx, func() { _ = p.pidfd.SetReadDeadline(time.Unix(1, 0)) })
-		defer stop()
+		leave := p.interruptWhen(ctx)
+		defer leave()
 	}
 	return p.reap()
+}
+
+// interruptWhen ends the wait when ctx is done. After the function that it
+// returns was called, ctx touches no later wait.
+func (p *Process) interruptWhen(ctx context.Context) (leave func()) {
+	var mu sync.Mutex
+	left := false
+	stop := context.AfterFunc(ctx, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if !left {
+			_ = p.pidfd.SetReadDeadline(time.Unix(1, 0))
+		}
+	})
+	return func() {
+		stop()
+		mu.Lock()
+		left = true
+		mu.Unlock()
+	}
 }
 
 // Status tells how the program ended. It waits for that.

@@ -5,7 +5,6 @@ package proc
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -97,11 +96,10 @@ func (e *Engine) reap() (int, error) {
 // reapServer ends what the server of one file has left, if it is dead.
 func reapServer(path string, m serverMark) (int, error) {
 	file, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil // its server has ended in good order meanwhile
-	}
 	if err != nil {
-		return 0, fmt.Errorf("cannot look for dead servers: %w", err)
+		// Its server has ended in good order meanwhile, or it is another user's,
+		// whose commands this one could not end either.
+		return 0, nil
 	}
 	defer file.Close()
 	if unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
