@@ -15,10 +15,10 @@ import (
 // and costs next to nothing when that is nothing.
 func (p *Process) End(grace time.Duration) {
 	if p.released.Load() {
-		return // its control group may be another command's by now
+		return // what held it may hold another command by now
 	}
 	if p.ended.Load() && !p.leftovers() {
-		p.releaseCell()
+		p.release()
 		return
 	}
 	p.ask()
@@ -27,7 +27,7 @@ func (p *Process) End(grace time.Duration) {
 	}
 	p.Status()
 	p.engine.orphans.collect()
-	p.releaseCell()
+	p.release()
 }
 
 // ask sends SIGTERM to the process group, and to whoever has left it.
@@ -52,6 +52,9 @@ func (p *Process) members() []int {
 
 // leftovers reports whether anything of a command runs whose program has ended.
 func (p *Process) leftovers() bool {
+	if p.space != nil {
+		return !p.space.reaped && p.space.populated()
+	}
 	if p.cell != nil {
 		return p.cell.populated()
 	}
@@ -91,9 +94,12 @@ const forceLimit = 2 * time.Second
 func (p *Process) force() {
 	limit := time.Now().Add(forceLimit)
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		if p.cell != nil {
+		switch {
+		case p.space != nil:
+			p.space.kill()
+		case p.cell != nil:
 			p.cell.kill()
-		} else {
+		default:
 			killMarked(func(t tag) bool { return t == p.tag })
 		}
 		// The program itself, if it cannot be seen (a setuid program's limits).
@@ -103,11 +109,19 @@ func (p *Process) force() {
 		if p.Await(context.Background(), pause); p.ended.Load() {
 			time.Sleep(pause)
 		}
-		if p.ended.Load() && !p.leftovers() || time.Now().After(limit) {
+		if p.ended.Load() && p.gone() || time.Now().After(limit) {
 			return
 		}
 		p.engine.orphans.collect()
 	}
+}
+
+// gone reports whether the force has done its work.
+func (p *Process) gone() bool {
+	if p.space != nil {
+		return p.space.over()
+	}
+	return !p.leftovers()
 }
 
 // killMarked kills every process whose mark matches. Whoever forks faster than
@@ -136,9 +150,15 @@ func killMarked(match func(tag) bool) {
 	}
 }
 
-// releaseCell gives the control group back, once.
-func (p *Process) releaseCell() {
-	if !p.released.Swap(true) && p.cell != nil {
+// release gives back what held the command, once.
+func (p *Process) release() {
+	if p.released.Swap(true) {
+		return
+	}
+	if p.cell != nil {
 		p.engine.cells.giveBack(p.cell)
+	}
+	if p.space != nil {
+		p.space.in.giveBack(p.space)
 	}
 }

@@ -39,6 +39,7 @@ type Engine struct {
 	// for writing by whoever must not mistake one for an orphan.
 	starting sync.RWMutex
 	live     sync.Map // pid → *Process
+	firsts   sync.Map // pid → *pidNamespace that it is the first process of
 }
 
 // NewEngine looks at what the machine has and takes the best of it. It also

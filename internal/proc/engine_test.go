@@ -32,7 +32,7 @@ func TestTheAssemblyKnowsTheLayout(t *testing.T) {
 	for name, at := range map[string][2]uintptr{
 		"trap": {unsafe.Offsetof(c.trap), 0}, "arg": {unsafe.Offsetof(c.arg), 8}, "steps": {unsafe.Offsetof(c.steps), 48},
 		"left": {unsafe.Offsetof(c.left), 56}, "errno": {unsafe.Offsetof(c.errno), 64}, "block": {unsafe.Offsetof(c.block), 72}, "restore": {unsafe.Offsetof(c.restore), 80},
-		"step.trap": {unsafe.Offsetof(s.trap), 0}, "step.arg": {unsafe.Offsetof(s.arg), 8}, "step.flags": {unsafe.Offsetof(s.flags), 56}, "step": {unsafe.Sizeof(s), 64},
+		"step.trap": {unsafe.Offsetof(s.trap), 0}, "step.arg": {unsafe.Offsetof(s.arg), 8}, "step.flags": {unsafe.Offsetof(s.flags), 56}, "step.result": {unsafe.Offsetof(s.result), 64}, "step": {unsafe.Sizeof(s), 72},
 		"clone_args": {unsafe.Sizeof(cloneArgs{}), 88}, "siginfo": {unsafe.Sizeof(siginfo{}), 128},
 	} {
 		if at[0] != at[1] {
@@ -41,17 +41,47 @@ func TestTheAssemblyKnowsTheLayout(t *testing.T) {
 	}
 }
 
+// confinements are what the commands of some engines are held to: *Engine → *Confinement.
+var confinements sync.Map
+
+func confinementOf(e *Engine) *Confinement {
+	c, ok := confinements.Load(e)
+	if !ok {
+		return nil
+	}
+	return c.(*Confinement)
+}
+
+// enclose lets the commands of an engine enter namespaces.
+func enclose(t testing.TB, e *Engine, spec NamespaceSpec) *Namespaces {
+	t.Helper()
+	n, err := e.NewNamespaces(spec)
+	if err != nil {
+		t.Skipf("no namespaces here: %v", err)
+	}
+	confinements.Store(e, &Confinement{Namespaces: n})
+	t.Cleanup(func() { confinements.Delete(e); n.Close() })
+	return n
+}
+
+// settle waits until no PID namespace is being made or ended.
+func settle() {
+	confinements.Range(func(_, c any) bool { c.(*Confinement).Namespaces.work.Wait(); return true })
+}
+
 // kinds are the engines that this machine can make: with and without control
-// groups, with clone3 and without.
+// groups, with clone3 and without, in namespaces.
 func kinds(t *testing.T) map[string]*Engine {
 	t.Helper()
 	all := map[string]*Engine{}
 	for name, change := range map[string]func(*Engine){
-		"best":            func(*Engine) {},
-		"marks":           func(e *Engine) { _ = e.cells.close(); e.cells, e.noCells = nil, errors.New("the test wants it so") },
-		"clone":           func(e *Engine) { e.clone.Store(&cloner{legacy: true}) },
-		"clone and marks": func(e *Engine) { _ = e.cells.close(); e.cells = nil; e.clone.Store(&cloner{legacy: true}) },
-		"no slots":        func(e *Engine) { e.slots.close(); e.slots = &slots{null: e.null} },
+		"best":                 func(*Engine) {},
+		"marks":                func(e *Engine) { _ = e.cells.close(); e.cells, e.noCells = nil, errors.New("the test wants it so") },
+		"clone":                func(e *Engine) { e.clone.Store(&cloner{legacy: true}) },
+		"clone and marks":      func(e *Engine) { _ = e.cells.close(); e.cells = nil; e.clone.Store(&cloner{legacy: true}) },
+		"namespaces":           func(*Engine) {},
+		"clone and namespaces": func(e *Engine) { e.clone.Store(&cloner{legacy: true}) },
+		"no slots":             func(e *Engine) { e.slots.close(); e.slots = &slots{null: e.null} },
 	} {
 		e, err := NewEngine(Options{})
 		if err != nil {
@@ -67,6 +97,9 @@ func kinds(t *testing.T) map[string]*Engine {
 		}
 		change(e)
 		all[name] = e
+		if strings.Contains(name, "namespaces") {
+			enclose(t, e, NamespaceSpec{OwnNetwork: true})
+		}
 	}
 	return all
 }
@@ -91,7 +124,7 @@ func spawn(t testing.TB, e *Engine, argv ...string) (*Process, *os.File) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	p, err := e.Start(Launch{Path: path, Argv: argv, Env: []string{"PATH=/usr/bin:/bin"}, Dir: d.Fd(), Stdout: w})
+	p, err := e.Start(Launch{Path: path, Argv: argv, Env: []string{"PATH=/usr/bin:/bin"}, Dir: d.Fd(), DirPath: d.Name(), Stdout: w, Confine: confinementOf(e)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,6 +217,33 @@ func pidsFrom(t *testing.T, r io.Reader, n int) []int {
 	return pids
 }
 
+// outside gives the ids that processes of a command have for the server.
+func outside(t *testing.T, p *Process, pids []int) []int {
+	t.Helper()
+	if p.space == nil {
+		return pids
+	}
+	names := map[int]int{}
+	for _, pid := range processes() {
+		data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+		_, rest, _ := strings.Cut(string(data), "\nNSpid:")
+		line, _, _ := strings.Cut(rest, "\n")
+		f := strings.Fields(line)
+		if tagOf(pid) == p.tag && len(f) > 1 {
+			inner, _ := strconv.Atoi(f[len(f)-1])
+			names[inner] = pid
+		}
+	}
+	var out []int
+	for _, pid := range pids {
+		if names[pid] == 0 {
+			t.Fatalf("process %d of the namespace is not to be found", pid)
+		}
+		out = append(out, names[pid])
+	}
+	return out
+}
+
 func wantNone(t *testing.T, pids []int) {
 	t.Helper()
 	for _, pid := range pids {
@@ -199,7 +259,7 @@ func TestT6NothingThatACommandStartsSurvivesIt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Run("a daemon that ignores every signal", func(t *testing.T) {
 				p, out := spawn(t, e, "testcmd", "daemon")
-				pids := pidsFrom(t, out, 1)
+				pids := outside(t, p, pidsFrom(t, out, 1))
 				p.Status()
 				if !running(pids[0]) {
 					t.Fatal("the daemon did not live: nothing is shown")
@@ -209,13 +269,13 @@ func TestT6NothingThatACommandStartsSurvivesIt(t *testing.T) {
 			})
 			t.Run("a tree in sessions of its own, while its root runs", func(t *testing.T) {
 				p, out := spawn(t, e, "sh", "-c", "setsid sleep 60 & echo $!; setsid sh -c 'sleep 60 & echo $!; wait' & echo $!; wait")
-				pids := pidsFrom(t, out, 3)
+				pids := outside(t, p, pidsFrom(t, out, 3))
 				within(t, time.Second, func() { p.End(100 * time.Millisecond) })
 				wantNone(t, append(pids, p.PID()))
 			})
 			t.Run("four hundred in sessions of their own", func(t *testing.T) {
 				p, out := spawn(t, e, "sh", "-c", "i=0; while [ $i -lt 400 ]; do setsid sleep 60 & echo $!; i=$((i+1)); done; wait")
-				pids := pidsFrom(t, out, 400)
+				pids := outside(t, p, pidsFrom(t, out, 400))
 				within(t, 2*time.Second, func() { p.End(50 * time.Millisecond) })
 				wantNone(t, pids)
 			})
@@ -230,7 +290,7 @@ func TestT6NothingThatACommandStartsSurvivesIt(t *testing.T) {
 			})
 			t.Run("a background job after a normal end", func(t *testing.T) {
 				p, out := spawn(t, e, "sh", "-c", "sleep 60 >/dev/null & echo $!")
-				pids := pidsFrom(t, out, 1)
+				pids := outside(t, p, pidsFrom(t, out, 1))
 				p.Status()
 				within(t, time.Second, func() { p.End(100 * time.Millisecond) })
 				wantNone(t, pids)
@@ -282,12 +342,21 @@ func TestStress(t *testing.T) {
 	if testing.Short() {
 		starts = 2_000
 	}
-	e := newEngine(t)
+	t.Run("in the server's namespaces", func(t *testing.T) { stress(t, newEngine(t), starts) })
+	t.Run("in namespaces of their own", func(t *testing.T) {
+		e := newEngine(t)
+		enclose(t, e, NamespaceSpec{OwnNetwork: true})
+		stress(t, e, starts/2)
+	})
+}
+
+func stress(t *testing.T, e *Engine, starts int) {
 	dir, err := os.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer dir.Close()
+	settle()
 	before := countFDs(t)
 	stop := storm()
 	var n atomic.Int64
@@ -295,7 +364,7 @@ func TestStress(t *testing.T) {
 	for range 16 {
 		all.Go(func() {
 			for n.Add(2) <= int64(starts) {
-				p, err := e.Start(Launch{Path: "/bin/true", Argv: []string{"true"}, Dir: dir.Fd()})
+				p, err := e.Start(Launch{Path: "/bin/true", Argv: []string{"true"}, Dir: dir.Fd(), DirPath: dir.Name(), Confine: confinementOf(e)})
 				if err != nil {
 					t.Error(err)
 					return
@@ -304,7 +373,7 @@ func TestStress(t *testing.T) {
 					t.Errorf("%+v", st)
 				}
 				p.End(0)
-				_, err = e.Start(Launch{Path: "/no/such/program", Argv: []string{"x"}, Dir: dir.Fd()})
+				_, err = e.Start(Launch{Path: "/no/such/program", Argv: []string{"x"}, Dir: dir.Fd(), DirPath: dir.Name(), Confine: confinementOf(e)})
 				if !errors.Is(err, syscall.ENOENT) {
 					t.Errorf("a start that cannot be: %v", err)
 				}
@@ -313,8 +382,9 @@ func TestStress(t *testing.T) {
 	}
 	all.Wait()
 	stop()
+	settle()
 	e.orphans.collect()
-	if after := countFDs(t); after > before+4*slotCount { // control groups are kept for the next commands
+	if after := countFDs(t); after > before+4*slotCount+2*keptReady { // what held commands is kept for the next
 		t.Errorf("%d descriptors became %d", before, after)
 	}
 	live := 0

@@ -12,6 +12,11 @@ type Launch struct {
 	Argv []string // its name first; never empty
 	Env  []string // the whole environment, each "NAME=value"
 	Dir  uintptr  // descriptor of the directory to start in, open until Start returns
+	// DirPath names the same directory, without links. It counts where the
+	// program enters namespaces: it has other mounts there than Dir.
+	DirPath string
+	// Confine is what the program is held to; nil: to nothing.
+	Confine *Confinement
 	// The program's standard streams. nil is /dev/null. Start does not close them.
 	Stdin, Stdout, Stderr *os.File
 }

@@ -88,7 +88,9 @@ func (o *orphans) list() []int {
 func (o *orphans) look() []int {
 	var found []int
 	for _, pid := range o.all() {
-		if _, ours := o.engine.live.Load(pid); !ours {
+		_, ours := o.engine.live.Load(pid)
+		_, first := o.engine.firsts.Load(pid)
+		if !ours && !first {
 			found = append(found, pid)
 		}
 	}

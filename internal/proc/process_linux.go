@@ -23,8 +23,9 @@ type Process struct {
 	pid    int
 	pidfd  *os.File
 	tag    tag
-	cell   *cell // nil without a control group
-	// released: nothing of the command is left, and its control group is given back.
+	cell   *cell         // nil without a control group
+	space  *pidNamespace // nil without a PID namespace of its own
+	// released: nothing of the command is left, and what held it is given back.
 	released atomic.Bool
 	ended    atomic.Bool // and status says how
 	status   Status

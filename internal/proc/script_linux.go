@@ -21,10 +21,9 @@ type script struct {
 	steps []step
 	names []string // of the steps, for errors
 	keep  []any
-}
 
-// mayFail marks a step whose failure changes nothing.
-const mayFail = 1
+	twinPID *uintptr // of the process that goes on after a twin; nil without one
+}
 
 func (s *script) add(name string, trap uintptr, arg ...uintptr) *step {
 	st := step{trap: trap}
@@ -81,26 +80,27 @@ type attempt struct {
 // cloner knows which system call makes a child here.
 type cloner struct{ legacy bool }
 
-// sharing are the flags of every clone: the child shares memory, its parent
-// waits until it has another program, and a descriptor stands for it.
-const sharing = unix.CLONE_VM | unix.CLONE_VFORK | unix.CLONE_PIDFD
+// sharing are the flags of every clone: the child shares memory, and its parent
+// waits until it has another program.
+const sharing = unix.CLONE_VM | unix.CLONE_VFORK
 
-// start clones, and lets the child carry out s. files shares the table of
-// descriptors, which the first step of s then has to unshare. cgroup is the
-// descriptor of the control group to start in, or -1. It returns a process id
-// and a pidfd.
-func (c cloner) start(s *script, files bool, cgroup int) (pid, pidfd int, err error) {
+// cloning says what kind of child to make.
+type cloning struct {
+	flags  uint64 // beside sharing
+	cgroup int    // descriptor of the control group to start in, or -1
+	signal uint64 // that tells the server of the child's end; 0: none
+}
+
+// start clones, and lets the child carry out s. It returns a process id, and
+// the pidfd if the flags ask for one. A child that failed is reaped.
+func (c cloner) start(s *script, o cloning) (pid, pidfd int, err error) {
 	a := &attempt{pidfd: -1}
 	s.keep = append(s.keep, a)
-	flags := uint64(sharing)
-	if files {
-		flags |= unix.CLONE_FILES
-	}
 	a.call.block = ^uint64(0)
 	if c.legacy {
-		a.legacy(flags)
+		a.legacy(o)
 	} else {
-		a.clone3(flags, cgroup)
+		a.clone3(o)
 	}
 	a.call.steps, a.call.left = &s.steps[0], uintptr(len(s.steps))
 	id, errno := vfork(&a.call)
@@ -111,21 +111,22 @@ func (c cloner) start(s *script, files bool, cgroup int) (pid, pidfd int, err er
 	if a.call.errno != 0 {
 		err = &StepError{Step: s.names[len(s.names)-int(a.call.left)], Errno: syscall.Errno(a.call.errno)}
 		reapNow(int(id))
-		_ = unix.Close(int(a.pidfd))
+		if a.pidfd >= 0 {
+			_ = unix.Close(int(a.pidfd))
+		}
 		return 0, -1, err
 	}
 	return int(id), int(a.pidfd), nil
 }
 
-func (a *attempt) clone3(flags uint64, cgroup int) {
-	a.args = cloneArgs{
-		flags:      flags | unix.CLONE_CLEAR_SIGHAND,
-		pidfd:      uint64(uintptr(unsafe.Pointer(&a.pidfd))),
-		exitSignal: uint64(unix.SIGCHLD),
+func (a *attempt) clone3(o cloning) {
+	a.args = cloneArgs{flags: sharing | unix.CLONE_CLEAR_SIGHAND | o.flags, exitSignal: o.signal}
+	if o.flags&unix.CLONE_PIDFD != 0 {
+		a.args.pidfd = uint64(uintptr(unsafe.Pointer(&a.pidfd)))
 	}
-	if cgroup >= 0 {
+	if o.cgroup >= 0 {
 		a.args.flags |= unix.CLONE_INTO_CGROUP
-		a.args.cgroup = uint64(cgroup)
+		a.args.cgroup = uint64(o.cgroup)
 	}
 	a.call.trap = unix.SYS_CLONE3
 	a.call.arg[0] = uintptr(unsafe.Pointer(&a.args))
@@ -135,17 +136,18 @@ func (a *attempt) clone3(flags uint64, cgroup int) {
 // legacy uses clone(2), which gives the pidfd in place of the parent's tid.
 // Both are the third argument on all architectures here; the stack is 0, so
 // that the child goes on with its parent's.
-func (a *attempt) legacy(flags uint64) {
+func (a *attempt) legacy(o cloning) {
 	a.call.trap = unix.SYS_CLONE
-	a.call.arg[0] = uintptr(flags) | uintptr(unix.SIGCHLD)
+	a.call.arg[0] = uintptr(sharing | o.flags | o.signal)
 	a.call.arg[2] = uintptr(unsafe.Pointer(&a.pidfd))
 }
 
-// reapNow collects a child that has failed before it was a program.
+// reapNow collects a child that ends before it was a program, and so without
+// its parent being told by SIGCHLD.
 func reapNow(pid int) {
 	for {
 		var ws syscall.WaitStatus
-		if _, err := syscall.Wait4(pid, &ws, 0, nil); err != syscall.EINTR {
+		if _, err := syscall.Wait4(pid, &ws, unix.WALL, nil); err != syscall.EINTR {
 			return
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // and unshares only its low end copies next to nothing; so the engine keeps a
 // few low descriptors in reserve, and puts what a child is to take over there.
 
-// slots are the reserved descriptors, four for each child that is being made.
+// slots are the reserved descriptors, five for each child that is being made.
 type slots struct {
 	null  int
 	limit int // all of them are below
@@ -23,8 +23,8 @@ type slots struct {
 	all   []slot
 }
 
-// slot is one set: standard input, output, error, directory.
-type slot [4]int
+// slot is one set: standard input, output, error, directory, Landlock ruleset.
+type slot [5]int
 
 const (
 	slotCount  = 16
@@ -72,7 +72,7 @@ func (s *slots) close() {
 }
 
 // fill makes the descriptors of a slot mean what fds mean.
-func (s *slots) fill(one slot, fds [4]int) error {
+func (s *slots) fill(one slot, fds slot) error {
 	for i, fd := range fds {
 		if err := unix.Dup3(fd, one[i], unix.O_CLOEXEC); err != nil {
 			s.empty(one)
@@ -92,11 +92,14 @@ func (s *slots) empty(one slot) {
 // descriptors arranges what a child takes over, in reserved descriptors where
 // there are any left. giveBack ends the arrangement when the child has started.
 func (e *Engine) descriptors(l Launch) (fds streams, giveBack func(), err error) {
-	want := [4]int{e.orNull(l.Stdin), e.orNull(l.Stdout), e.orNull(l.Stderr), int(l.Dir)}
+	want := slot{e.orNull(l.Stdin), e.orNull(l.Stdout), e.orNull(l.Stderr), int(l.Dir), e.null}
+	if l.Confine != nil && l.Confine.Ruleset > 0 {
+		want[4] = l.Confine.Ruleset
+	}
 	// New descriptors are the lowest that are free: where they are low, the
 	// table is small, and copying it costs less than arranging.
 	if slices.Max(want[:]) < smallTable && slices.Min(want[:]) > 2 {
-		return streams{want[0], want[1], want[2], want[3], false}, func() {}, nil
+		return streams{want[0], want[1], want[2], want[3], want[4], false}, func() {}, nil
 	}
 	select {
 	case one := <-e.slots.free:
@@ -104,7 +107,7 @@ func (e *Engine) descriptors(l Launch) (fds streams, giveBack func(), err error)
 			e.slots.free <- one
 			return streams{}, nil, &StepError{Step: "arrange descriptors", Errno: errnoOf(err)}
 		}
-		return streams{one[0], one[1], one[2], one[3], true}, func() { e.slots.empty(one); e.slots.free <- one }, nil
+		return streams{one[0], one[1], one[2], one[3], one[4], true}, func() { e.slots.empty(one); e.slots.free <- one }, nil
 	default:
 	}
 	// The plain way. A descriptor below 3 would be overwritten before its turn.
@@ -121,7 +124,7 @@ func (e *Engine) descriptors(l Launch) (fds streams, giveBack func(), err error)
 		want[i] = c
 		copies = append(copies, c)
 	}
-	return streams{want[0], want[1], want[2], want[3], false}, func() { closeFDs(copies) }, nil
+	return streams{want[0], want[1], want[2], want[3], want[4], false}, func() { closeFDs(copies) }, nil
 }
 
 func (e *Engine) orNull(f *os.File) int {

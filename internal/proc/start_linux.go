@@ -18,20 +18,28 @@ import (
 func (e *Engine) Start(l Launch) (*Process, error) {
 	p := &Process{engine: e}
 	p.tag = e.mark.command(e.counter.Add(1))
-	if e.cells != nil {
-		cell, err := e.cells.take()
-		if err != nil {
-			return nil, err
-		}
-		p.cell = cell
+	if err := p.takeEnclosure(l.Confine); err != nil {
+		return nil, err
 	}
 	err := e.start(p, l)
 	runtime.KeepAlive(l) // its files stay open until here
 	if err != nil {
-		p.releaseCell()
+		p.release()
 		return nil, err
 	}
 	return p, nil
+}
+
+// takeEnclosure takes what holds the command together: a PID namespace if it
+// enters namespaces, else a control group if there are any.
+func (p *Process) takeEnclosure(c *Confinement) (err error) {
+	switch {
+	case c != nil && c.Namespaces != nil:
+		p.space, err = c.Namespaces.take()
+	case p.engine.cells != nil:
+		p.cell, err = p.engine.cells.take()
+	}
+	return err
 }
 
 func (e *Engine) start(p *Process, l Launch) error {
@@ -65,13 +73,20 @@ func noClone3(e syscall.Errno) bool {
 
 // launch makes the child and notes it before anybody could take it for an orphan.
 func (e *Engine) launch(p *Process, c cloner, s *script, fds streams) error {
-	cgroup := -1
+	o := cloning{cgroup: -1}
 	if p.cell != nil {
-		cgroup = p.cell.dir
+		o.cgroup = p.cell.dir
+	}
+	if fds.reserved {
+		o.flags |= unix.CLONE_FILES
 	}
 	e.starting.RLock()
 	defer e.starting.RUnlock()
-	pid, pidfd, err := c.start(s, fds.reserved, cgroup)
+	if p.space != nil {
+		return e.launchInside(p, s, o)
+	}
+	o.flags, o.signal = o.flags|unix.CLONE_PIDFD, uint64(unix.SIGCHLD)
+	pid, pidfd, err := c.start(s, o)
 	if err != nil {
 		return err
 	}
@@ -84,9 +99,28 @@ func (e *Engine) launch(p *Process, c cloner, s *script, fds streams) error {
 	return nil
 }
 
+// launchInside makes the child by way of a first process that enters the
+// namespaces. The caller holds e.starting.
+func (e *Engine) launchInside(p *Process, s *script, o cloning) error {
+	if err := e.startTwin(s, o, s.twinPID); err != nil {
+		return err
+	}
+	p.pid = int(*s.twinPID)
+	e.live.Store(p.pid, p)
+	pidfd, _, err := openPidfd(p.pid)
+	if err != nil {
+		_ = unix.Kill(p.pid, unix.SIGKILL)
+		reapNow(p.pid)
+		e.live.Delete(p.pid)
+		return &StepError{Step: "watch the process", Errno: errnoOf(err)}
+	}
+	p.pidfd = pidfd
+	return nil
+}
+
 // streams are the descriptors that a child takes over. None is below 3.
 type streams struct {
-	in, out, err, dir int
+	in, out, err, dir, ruleset int
 	// reserved: they are low ones of the engine's own, so that the child need
 	// not copy the rest of the table.
 	reserved bool
@@ -117,8 +151,14 @@ func (e *Engine) script(l Launch, p *Process, fds streams, legacy bool) (*script
 	if legacy && p.cell != nil {
 		s.add("enter the control group", unix.SYS_WRITE, uintptr(p.cell.procs), hold(s, &zero[0]), 1)
 	}
+	if p.space != nil {
+		s.add("enter the namespaces", unix.SYS_SETNS, uintptr(p.space.fd), p.space.in.kinds())
+	}
 	if fds.reserved {
 		s.add("copy the low descriptors", unix.SYS_CLOSE_RANGE, uintptr(e.slots.limit), math.MaxUint32, unix.CLOSE_RANGE_UNSHARE)
+	}
+	if p.space != nil {
+		s.twin(0)
 	}
 	s.add("start a session", unix.SYS_SETSID)
 	s.add("die with the server", unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL))
@@ -130,13 +170,23 @@ func (e *Engine) script(l Launch, p *Process, fds streams, legacy bool) (*script
 	if e.tasks > 0 {
 		s.add("limit processes", unix.SYS_PRLIMIT64, 0, unix.RLIMIT_NPROC, hold(s, &unix.Rlimit{Cur: e.tasks, Max: e.tasks}), 0)
 	}
-	s.add(enterDirectory, unix.SYS_FCHDIR, uintptr(fds.dir))
+	if l.Confine != nil {
+		s.limit(l.Confine.Limits)
+	}
+	if p.space == nil {
+		s.add(enterDirectory, unix.SYS_FCHDIR, uintptr(fds.dir))
+	} else if err := s.enterByName(l.DirPath); err != nil {
+		return nil, err
+	}
 	s.add("connect standard input", unix.SYS_DUP3, uintptr(fds.in), 0, 0)
 	s.add("connect standard output", unix.SYS_DUP3, uintptr(fds.out), 1, 0)
 	s.add("connect standard error", unix.SYS_DUP3, uintptr(fds.err), 2, 0)
 	// All of the server's own are closed by exec in any case (see Seal).
 	s.try("close the other descriptors", unix.SYS_CLOSE_RANGE, 3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
 	e.defaultSignals(s, legacy)
+	if l.Confine != nil {
+		s.confine(l.Confine, fds.ruleset)
+	}
 	s.add("let signals in", unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, hold(s, &noSignals), 0, sigsetBytes)
 	s.add("execute", unix.SYS_EXECVE, path, argv, env)
 	return s, nil

@@ -5,10 +5,18 @@ package proc
 // step is one system call that a child makes between clone and exec. The
 // assembly knows its layout.
 type step struct {
-	trap  uintptr
-	arg   [6]uintptr
-	flags uintptr
+	trap   uintptr
+	arg    [6]uintptr
+	flags  uintptr
+	result *uintptr // where to put what the call returns; nil: nowhere
 }
+
+// flags of steps.
+const (
+	mayFail    = 1 // a failure changes nothing
+	argumentAt = 2 // the first argument is the address of the argument
+	twins      = 4 // the call makes a process; the new one leaves out the next step
+)
 
 // vforkCall is what the assembly needs to make a child and what the child
 // tells of itself. The assembly knows its layout, and the child writes to it,
@@ -17,7 +25,7 @@ type vforkCall struct {
 	trap    uintptr    // the system call that clones
 	arg     [5]uintptr // its arguments
 	steps   *step      // what the child does
-	left    uintptr    // how many of them are left; counted down by the child
+	left    uintptr    // how many there are; how many were left when one failed
 	errno   uintptr    // of the step at which the child failed; 0 if it did not
 	block   uint64     // every signal
 	restore uint64     // what was blocked before

@@ -7,6 +7,7 @@
 //   48 steps, 56 left        what the child does
 //   64 errno                 set by a child that failed
 //   72 block, 80 restore     signal masks
+// and of step: 0 trap, 8.. arg[6], 56 flags, 64 result.
 //
 // The child shares the memory of the server and runs on its stack, which it
 // therefore never touches: registers only, no call, no return.
@@ -49,11 +50,19 @@ failed:
 	MOVQ	R13, errno+16(FP)
 	RET
 
+	// Each process counts its steps in a register of its own: a twin shares
+	// the memory.
 child:
-	CMPQ	56(R15), $0
-	JEQ	die
+	MOVQ	56(R15), R13
+run:
+	TESTQ	R13, R13
+	JZ	die
 	MOVQ	0(R12), AX
 	MOVQ	8(R12), DI
+	TESTQ	$2, 56(R12) // argumentAt
+	JZ	direct
+	MOVQ	(DI), DI
+direct:
 	MOVQ	16(R12), SI
 	MOVQ	24(R12), DX
 	MOVQ	32(R12), R10
@@ -62,15 +71,27 @@ child:
 	SYSCALL
 	CMPQ	AX, $0xfffffffffffff001
 	JCC	error
+	MOVQ	64(R12), CX
+	TESTQ	CX, CX
+	JZ	noted
+	MOVQ	AX, (CX)
+noted:
+	TESTQ	$4, 56(R12) // twins
+	JZ	next
+	TESTQ	AX, AX
+	JNZ	next
+	ADDQ	$72, R12
+	DECQ	R13
 next:
-	ADDQ	$64, R12
-	DECQ	56(R15)
-	JMP	child
+	ADDQ	$72, R12
+	DECQ	R13
+	JMP	run
 error:
-	TESTQ	$1, 56(R12)
+	TESTQ	$1, 56(R12) // mayFail
 	JNZ	next
 	NEGQ	AX
 	MOVQ	AX, 64(R15)
+	MOVQ	R13, 56(R15)
 die:
 	MOVQ	$231, AX // exit_group
 	MOVQ	$253, DI

@@ -40,11 +40,18 @@ failed:
 	MOVD	R21, errno+16(FP)
 	RET
 
+	// Each process counts its steps in a register of its own: a twin shares
+	// the memory.
 child:
 	MOVD	56(R19), R22
+run:
 	CBZ	R22, die
 	MOVD	0(R20), R8
 	MOVD	8(R20), R0
+	MOVD	56(R20), R23
+	TBZ	$1, R23, direct // argumentAt
+	MOVD	(R0), R0
+direct:
 	MOVD	16(R20), R1
 	MOVD	24(R20), R2
 	MOVD	32(R20), R3
@@ -53,16 +60,23 @@ child:
 	SVC
 	CMN	$4095, R0
 	BCS	error
-next:
-	ADD	$64, R20
+	MOVD	64(R20), R24
+	CBZ	R24, noted
+	MOVD	R0, (R24)
+noted:
+	TBZ	$2, R23, next // twins
+	CBNZ	R0, next
+	ADD	$72, R20
 	SUB	$1, R22
-	MOVD	R22, 56(R19)
-	B	child
+next:
+	ADD	$72, R20
+	SUB	$1, R22
+	B	run
 error:
-	MOVD	56(R20), R23
-	TBNZ	$0, R23, next
+	TBNZ	$0, R23, next // mayFail
 	NEG	R0, R0
 	MOVD	R0, 64(R19)
+	MOVD	R22, 56(R19)
 die:
 	MOVD	$94, R8 // exit_group
 	MOVD	$253, R0

@@ -1,0 +1,361 @@
+//go:build linux && (amd64 || arm64)
+
+package proc
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Namespaces are user, mount, network, IPC and UTS namespaces that were made
+// once and that many commands enter, each with a PID namespace of its own
+// (pidns_linux.go). No process lives in them but those commands: descriptors
+// hold them. Its methods may be called from many goroutines at once.
+type Namespaces struct {
+	engine    *Engine
+	enter     []namespace
+	listener  *os.File
+	roots     map[string]int
+	processes int // limit for a command, about; 0: none
+
+	warm chan *pidNamespace // ready to be used
+	mu   sync.Mutex
+	gone bool           // closed: nothing is kept ready any more
+	work sync.WaitGroup // making and ending PID namespaces
+}
+
+// keptReady is how many PID namespaces are kept at most for the next commands.
+const keptReady = 32
+
+// namespace is one that is entered, by descriptor.
+type namespace struct {
+	fd   int
+	kind uintptr
+}
+
+// kinds are those that a command enters by way of a first process.
+func (n *Namespaces) kinds() uintptr {
+	all := uintptr(unix.CLONE_NEWPID)
+	for _, s := range n.enter {
+		all |= s.kind
+	}
+	return all
+}
+
+// view is a script that makes namespaces, while it is written.
+type view struct {
+	script
+	spec    NamespaceSpec
+	sources []*uintptr // descriptors of what the mounts show, by index of the mount; nil: none
+	opened  []*uintptr // everything that stays open in the server
+	roots   map[string]*uintptr
+	spaces  map[string]*uintptr
+	socket  *uintptr
+}
+
+// inNamespaces are the kinds that are always made, by their names in /proc/self/ns.
+var inNamespaces = []struct {
+	name string
+	kind uintptr
+}{
+	{"user", unix.CLONE_NEWUSER}, {"mnt", unix.CLONE_NEWNS}, {"net", unix.CLONE_NEWNET}, {"ipc", unix.CLONE_NEWIPC}, {"uts", unix.CLONE_NEWUTS},
+}
+
+// NewNamespaces makes namespaces with the view that spec describes. A child
+// does it that shares the server's descriptors and ends at once. The error
+// names the step that the machine refused.
+func (e *Engine) NewNamespaces(spec NamespaceSpec) (*Namespaces, error) {
+	v, err := newView(spec)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.carryOut(&v.script, namespaceFlags(spec)|unix.CLONE_FILES); err != nil {
+		v.giveUp()
+		return nil, fmt.Errorf("cannot make namespaces: %w", err)
+	}
+	n := &Namespaces{engine: e, roots: map[string]int{}, warm: make(chan *pidNamespace, keptReady)}
+	for _, s := range inNamespaces {
+		if fd := v.spaces[s.name]; fd != nil {
+			n.enter = append(n.enter, namespace{int(*fd), s.kind})
+		}
+	}
+	for path, fd := range v.roots {
+		n.roots[path] = int(*fd)
+	}
+	if v.socket != nil {
+		n.listener = os.NewFile(*v.socket, "listener")
+	}
+	n.processes = spec.Processes
+	first, err := n.newPID()
+	if err != nil {
+		n.Close()
+		return nil, err
+	}
+	n.warm <- first
+	return n, nil
+}
+
+func namespaceFlags(spec NamespaceSpec) (flags uint64) {
+	for _, n := range inNamespaces {
+		if n.kind != unix.CLONE_NEWNET || spec.OwnNetwork {
+			flags |= uint64(n.kind)
+		}
+	}
+	return flags
+}
+
+// giveUp closes what a script has opened that failed.
+func (v *view) giveUp() {
+	for _, fd := range v.opened {
+		if *fd != 0 {
+			_ = unix.Close(int(*fd))
+		}
+	}
+}
+
+// Close ends what runs in the namespaces and lets go of them.
+func (n *Namespaces) Close() {
+	n.mu.Lock()
+	n.gone = true
+	n.mu.Unlock()
+	n.work.Wait()
+	for {
+		select {
+		case p := <-n.warm:
+			p.end()
+			continue
+		default:
+		}
+		break
+	}
+	for _, s := range n.enter {
+		_ = unix.Close(s.fd)
+	}
+	for _, fd := range n.roots {
+		_ = unix.Close(fd)
+	}
+	if n.listener != nil {
+		_ = n.listener.Close()
+	}
+}
+
+// carryOut makes a child that carries out a script and ends.
+func (e *Engine) carryOut(s *script, flags uint64) error {
+	e.starting.RLock()
+	defer e.starting.RUnlock()
+	pid, _, err := e.clone.Load().start(s, cloning{flags: flags, cgroup: -1})
+	if err != nil {
+		return err
+	}
+	reapNow(pid)
+	return nil
+}
+
+// open adds a step that opens something and keeps the descriptor, in the server
+// too where the table is shared. The step's result is the descriptor.
+func (v *view) open(name string, trap uintptr, arg ...uintptr) *uintptr {
+	fd := new(uintptr)
+	hold(&v.script, fd)
+	v.add(name, trap, arg...).result = fd
+	v.opened = append(v.opened, fd)
+	return fd
+}
+
+// at adds a step whose first argument is a descriptor that an earlier one opened.
+func (s *script) at(name string, trap uintptr, fd *uintptr, arg ...uintptr) *step {
+	st := s.add(name, trap, append([]uintptr{hold(s, fd)}, arg...)...)
+	st.flags |= argumentAt
+	return st
+}
+
+// done closes a descriptor that nothing needs any more.
+func (v *view) done(fd *uintptr) {
+	v.at("close", unix.SYS_CLOSE, fd).result = fd // 0
+}
+
+// here is AT_FDCWD as an argument.
+const here = ^uintptr(-unix.AT_FDCWD - 1)
+
+// newView writes the script.
+func newView(spec NamespaceSpec) (*view, error) {
+	v := &view{spec: spec, roots: map[string]*uintptr{}, spaces: map[string]*uintptr{}, sources: make([]*uintptr, len(spec.Mounts))}
+	steps := []func() error{v.mapIDs, v.takeSources, v.closeView, v.mount, v.network, v.keep}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	v.add("end", unix.SYS_EXIT_GROUP, 0)
+	return v, nil
+}
+
+// mapIDs keeps the user who the server is, and nobody else.
+func (v *view) mapIDs() error {
+	uid, gid := strconv.Itoa(os.Getuid()), strconv.Itoa(os.Getgid())
+	for _, f := range []struct{ path, text string }{
+		{"/proc/self/setgroups", "deny"},
+		{"/proc/self/uid_map", uid + " " + uid + " 1\n"},
+		{"/proc/self/gid_map", gid + " " + gid + " 1\n"},
+	} {
+		fd, err := v.write(f.path, f.text)
+		if err != nil {
+			return err
+		}
+		v.opened = append(v.opened, fd)
+	}
+	return nil
+}
+
+// write adds steps that write a file, by way of fd, which is 0 afterwards.
+func (s *script) write(path, text string) (fd *uintptr, err error) {
+	name, err := s.text(path)
+	if err != nil {
+		return nil, err
+	}
+	fd = new(uintptr)
+	data := []byte(text)
+	s.keep = append(s.keep, data)
+	s.add("open "+path, unix.SYS_OPENAT, here, name, unix.O_WRONLY|unix.O_CLOEXEC).result = fd
+	s.at("write "+path, unix.SYS_WRITE, fd, uintptr(unsafe.Pointer(&data[0])), uintptr(len(data)))
+	s.at("close "+path, unix.SYS_CLOSE, fd).result = fd
+	return fd, nil
+}
+
+// takeSources opens what the mounts will show, before anything covers it.
+func (v *view) takeSources() error {
+	slash, err := v.text("/")
+	if err != nil {
+		return err
+	}
+	v.add("keep mounts from the machine", unix.SYS_MOUNT, 0, slash, 0, unix.MS_REC|unix.MS_PRIVATE, 0)
+	for i, m := range v.spec.Mounts {
+		if m.Source == "" {
+			continue
+		}
+		path, err := v.text(m.Source)
+		if err != nil {
+			return err
+		}
+		v.sources[i] = v.open("take "+m.Source, unix.SYS_OPEN_TREE, here, path, unix.OPEN_TREE_CLONE|unix.AT_RECURSIVE|unix.O_CLOEXEC)
+	}
+	return nil
+}
+
+// closeView makes everything read-only, and programs that change their user harmless.
+func (v *view) closeView() error {
+	set := uint64(unix.MOUNT_ATTR_NOSUID)
+	if v.spec.ReadOnly {
+		set |= unix.MOUNT_ATTR_RDONLY
+	}
+	return v.attributes("close the view", "/", set)
+}
+
+// attributes adds a step that sets attributes of a mount and all below it.
+func (s *script) attributes(name, path string, set uint64) error {
+	p, err := s.text(path)
+	if err != nil {
+		return err
+	}
+	attr := &unix.MountAttr{Attr_set: set}
+	s.add(name, unix.SYS_MOUNT_SETATTR, here, p, unix.AT_RECURSIVE, hold(s, attr), unsafe.Sizeof(*attr))
+	return nil
+}
+
+// mount adds the mounts, in their order.
+func (v *view) mount() error {
+	none, err := v.text("")
+	if err != nil {
+		return err
+	}
+	for i, m := range v.spec.Mounts {
+		path, err := v.text(m.Path)
+		if err != nil {
+			return err
+		}
+		if fd := v.sources[i]; fd != nil {
+			v.at("show "+m.Path, unix.SYS_MOVE_MOUNT, fd, none, here, path, unix.MOVE_MOUNT_F_EMPTY_PATH)
+			v.done(fd)
+		} else if err := v.memory(m, path); err != nil {
+			return err
+		}
+		if m.ReadOnly {
+			if err := v.attributes("make read-only "+m.Path, m.Path, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// memory adds a file system in memory.
+func (v *view) memory(m Mount, path uintptr) error {
+	kind, err := v.text("tmpfs")
+	if err != nil {
+		return err
+	}
+	flags := uintptr(unix.MS_NOSUID | unix.MS_NODEV)
+	option := fmt.Sprintf("size=%d,mode=%o", m.Bytes, m.Mode)
+	if m.Bytes == 0 {
+		flags |= unix.MS_RDONLY | unix.MS_NOEXEC
+		option = "nr_inodes=1,mode=000"
+	}
+	data, err := v.text(option)
+	if err != nil {
+		return err
+	}
+	v.add("mount "+m.Path, unix.SYS_MOUNT, kind, path, kind, flags, data)
+	if m.Bytes > 0 {
+		v.roots[m.Path] = v.open("open "+m.Path, unix.SYS_OPENAT, here, path, unix.O_PATH|unix.O_CLOEXEC)
+	}
+	return nil
+}
+
+// ifreq is struct ifreq of netdevice(7), with flags.
+type ifreq struct {
+	name  [16]byte
+	flags uint16
+	_     [22]byte
+}
+
+// network starts the loopback and opens the server's socket on it.
+func (v *view) network() error {
+	if !v.spec.OwnNetwork {
+		return nil
+	}
+	up := &ifreq{flags: unix.IFF_UP | unix.IFF_RUNNING}
+	copy(up.name[:], "lo")
+	control := v.open("open a socket", unix.SYS_SOCKET, unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	v.at("start the loopback", unix.SYS_IOCTL, control, unix.SIOCSIFFLAGS, hold(&v.script, up))
+	v.done(control)
+	if v.spec.Listen == 0 {
+		return nil
+	}
+	address := &syscall.RawSockaddrInet4{Family: unix.AF_INET, Port: v.spec.Listen<<8 | v.spec.Listen>>8, Addr: [4]byte{127, 0, 0, 1}}
+	v.socket = v.open("open the server's socket", unix.SYS_SOCKET, unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	v.at("bind the server's socket", unix.SYS_BIND, v.socket, hold(&v.script, address), unsafe.Sizeof(*address))
+	v.at("listen", unix.SYS_LISTEN, v.socket, listenBacklog)
+	return nil
+}
+
+const listenBacklog = 128
+
+// keep opens what holds the namespaces.
+func (v *view) keep() error {
+	for _, n := range inNamespaces {
+		if n.kind == unix.CLONE_NEWNET && !v.spec.OwnNetwork {
+			continue
+		}
+		path, err := v.text("/proc/self/ns/" + n.name)
+		if err != nil {
+			return err
+		}
+		v.spaces[n.name] = v.open("keep the "+n.name+" namespace", unix.SYS_OPENAT, here, path, unix.O_RDONLY|unix.O_CLOEXEC)
+	}
+	return nil
+}

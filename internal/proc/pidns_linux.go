@@ -1,0 +1,345 @@
+//go:build linux && (amd64 || arm64)
+
+package proc
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"sync"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// pidNamespace is a PID namespace with a /proc of its own and a first process
+// that does nothing but wait. A command that enters it cannot see other
+// processes, and cannot leave anything behind that outlives the first one:
+// the kernel ends all of a PID namespace with it. One that is empty again after
+// a command serves another.
+type pidNamespace struct {
+	in       *Namespaces
+	pid      int      // of its first process
+	pidfd    *os.File // of the same
+	fd       int      // the descriptor that is in pidfd
+	children int      // descriptor of the file that lists that one's children
+	killed   bool
+	reaped   bool
+}
+
+// take gives a PID namespace that nothing runs in.
+func (n *Namespaces) take() (*pidNamespace, error) {
+	select {
+	case p := <-n.warm:
+		n.refill()
+		return p, nil
+	default:
+		return n.newPID()
+	}
+}
+
+// refill keeps one ready, behind the call that took the last one. As those come
+// back that are in use, there are as many soon as commands run at once, and one
+// more.
+func (n *Namespaces) refill() {
+	if len(n.warm) > 0 {
+		return
+	}
+	n.inBackground(func() {
+		if p, err := n.newPID(); err == nil {
+			n.giveBack(p)
+		}
+		// An error comes again to whoever needs one and finds none.
+	})
+}
+
+func (n *Namespaces) inBackground(f func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.gone {
+		n.work.Go(f)
+		return
+	}
+	f()
+}
+
+// giveBack takes one back: for another command if it is empty as it should be.
+func (n *Namespaces) giveBack(p *pidNamespace) {
+	n.mu.Lock()
+	keep := !n.gone && !p.killed && !p.populated()
+	if keep {
+		select {
+		case n.warm <- p:
+			n.mu.Unlock()
+			return
+		default:
+		}
+	}
+	n.mu.Unlock()
+	n.inBackground(p.end)
+}
+
+// newPID makes a PID namespace. A first process enters the namespaces, and a
+// second, which is the server's child as well, is the first in its own.
+func (n *Namespaces) newPID() (*pidNamespace, error) {
+	s, err := n.pidScript()
+	if err != nil {
+		return nil, err
+	}
+	e := n.engine
+	e.starting.RLock()
+	defer e.starting.RUnlock()
+	if err := e.startTwin(s, cloning{cgroup: -1}, s.twinPID); err != nil {
+		return nil, fmt.Errorf("cannot make a PID namespace: %w", err)
+	}
+	return n.watch(int(*s.twinPID))
+}
+
+func (n *Namespaces) pidScript() (*script, error) {
+	program, err := waiter()
+	if err != nil {
+		return nil, err
+	}
+	s := &script{}
+	for _, one := range n.enter {
+		s.add("enter the namespaces", unix.SYS_SETNS, uintptr(one.fd), one.kind)
+	}
+	s.add("make a PID namespace", unix.SYS_UNSHARE, unix.CLONE_NEWPID)
+	s.twin(unix.CLONE_NEWNS)
+	if err := n.procfs(s); err != nil {
+		return nil, err
+	}
+	return s, n.engine.firstProcess(s, program)
+}
+
+// watch opens what tells of the first process of a new PID namespace.
+func (n *Namespaces) watch(pid int) (*pidNamespace, error) {
+	p := &pidNamespace{in: n, pid: pid}
+	n.engine.firsts.Store(pid, p)
+	var err error
+	if p.pidfd, p.fd, err = openPidfd(pid); err == nil {
+		p.children, err = unix.Open("/proc/"+strconv.Itoa(pid)+"/task/"+strconv.Itoa(pid)+"/children", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	}
+	if err != nil {
+		_ = unix.Kill(pid, unix.SIGKILL)
+		reapNow(pid)
+		n.engine.firsts.Delete(pid)
+		if p.pidfd != nil {
+			_ = p.pidfd.Close()
+		}
+		return nil, fmt.Errorf("cannot watch a PID namespace: %w", err)
+	}
+	return p, nil
+}
+
+// openPidfd gives a pidfd that the poller can wait on.
+func openPidfd(pid int) (*os.File, int, error) {
+	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
+	if err != nil {
+		return nil, -1, err
+	}
+	return os.NewFile(uintptr(fd), "pidfd"), fd, nil
+}
+
+// kernelFiles are files of /proc through which the user who the server is could
+// change the machine, if that is root: modes are all that protects them.
+var kernelFiles = []string{"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi", "/proc/mtrr", "/proc/scsi"}
+
+// procfs adds the mount of a new /proc, and makes read-only in it what is the machine's.
+func (n *Namespaces) procfs(s *script) error {
+	kind, err := s.text("proc")
+	if err != nil {
+		return err
+	}
+	path, err := s.text("/proc")
+	if err != nil {
+		return err
+	}
+	s.add("mount /proc", unix.SYS_MOUNT, kind, path, kind, unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, 0)
+	if n.processes > 0 && ownPidMax() {
+		if _, err := s.write("/proc/sys/kernel/pid_max", strconv.Itoa(reservedPIDs+n.processes)); err != nil {
+			return err
+		}
+	}
+	for _, file := range kernelFiles {
+		if _, err := os.Lstat(file); err != nil {
+			continue
+		}
+		path, err := s.text(file)
+		if err != nil {
+			return err
+		}
+		s.add("hold "+file, unix.SYS_MOUNT, path, path, 0, unix.MS_BIND|unix.MS_REC, 0)
+		if err := s.attributes("make read-only "+file, file, unix.MOUNT_ATTR_RDONLY); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reservedPIDs are never given again when the numbers come round: kernel/pid.c.
+const reservedPIDs = 300
+
+// ownPidMax reports whether kernel.pid_max belongs to each PID namespace: it
+// does since Linux 6.14.
+var ownPidMax = sync.OnceValue(func() bool {
+	major, minor := kernelVersion()
+	return major > 6 || major == 6 && minor >= 14
+})
+
+// firstProcess adds what makes the process into one that only waits.
+func (e *Engine) firstProcess(s *script, program int) error {
+	none, err := s.text("")
+	if err != nil {
+		return err
+	}
+	argv, err := s.texts([]string{"tipstaff-init"})
+	if err != nil {
+		return err
+	}
+	env, err := s.texts(nil)
+	if err != nil {
+		return err
+	}
+	s.add("start a session", unix.SYS_SETSID)
+	for fd := range uintptr(3) {
+		s.add("connect nothing", unix.SYS_DUP3, uintptr(e.null), fd, 0)
+	}
+	// The table is shared until here with nobody: clone copied it.
+	s.add("close the other descriptors", unix.SYS_CLOSE_RANGE, 3, ^uintptr(0)>>32, unix.CLOSE_RANGE_CLOEXEC)
+	// What is orphaned in the namespace becomes this one's child, and goes
+	// without being asked for.
+	ignore := &[4]uint64{sigIgn}
+	s.add("let orphans go", unix.SYS_RT_SIGACTION, uintptr(unix.SIGCHLD), hold(s, ignore), 0, sigsetBytes)
+	s.dropCapabilities()
+	s.add("die with the server", unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL))
+	s.add("gain no privileges", unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1)
+	s.add("let signals in", unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, hold(s, &noSignals), 0, sigsetBytes)
+	s.add("execute", unix.SYS_EXECVEAT, uintptr(program), none, argv, env, unix.AT_EMPTY_PATH)
+	return nil
+}
+
+const sigIgn = 1 // SIG_IGN
+
+// twin adds a step that makes a second process, the server's child as the first
+// one is; that one ends, and the second goes on with the script.
+func (s *script) twin(flags uintptr) {
+	s.twinPID = new(uintptr)
+	st := s.add("make a process inside", unix.SYS_CLONE, sharing|unix.CLONE_PARENT|flags)
+	st.flags, st.result = twins, s.twinPID
+	s.add("end the first process", unix.SYS_EXIT_GROUP, 0)
+}
+
+// startTwin starts a script that has a twin in it, and reaps the first process.
+// The caller holds e.starting. If it fails, no process is left.
+func (e *Engine) startTwin(s *script, o cloning, pid *uintptr) error {
+	first, _, err := e.clone.Load().start(s, o)
+	runtime.KeepAlive(pid)
+	if err != nil {
+		if *pid != 0 {
+			_ = unix.Kill(int(*pid), unix.SIGKILL)
+			reapNow(int(*pid))
+		}
+		return err
+	}
+	reapNow(first)
+	return nil
+}
+
+// populated reports whether anything runs in the namespace. All of it hangs
+// below the first process, once the command's own process has been reaped.
+func (p *pidNamespace) populated() bool {
+	var buf [16]byte
+	n, err := unix.Pread(p.children, buf[:], 0)
+	return err != nil || n > 0
+}
+
+// kill ends everything in the namespace.
+func (p *pidNamespace) kill() {
+	p.killed = true
+	_ = unix.Kill(p.pid, unix.SIGKILL)
+}
+
+// over reports whether nothing is left of a namespace that was killed.
+func (p *pidNamespace) over() bool {
+	if !p.reaped {
+		var ws unix.WaitStatus
+		pid, err := unix.Wait4(p.pid, &ws, unix.WNOHANG, nil)
+		p.reaped = pid == p.pid || err == unix.ECHILD
+	}
+	return p.reaped
+}
+
+// end kills the namespace, waits until it is gone, and lets go of it.
+func (p *pidNamespace) end() {
+	if !p.reaped {
+		p.kill()
+		if raw, err := p.pidfd.SyscallConn(); err == nil {
+			_ = raw.Read(func(uintptr) bool { return p.over() })
+		}
+	}
+	p.in.engine.firsts.Delete(p.pid)
+	_ = p.pidfd.Close()
+	_ = unix.Close(p.children)
+}
+
+// waiter is a program that waits for ever, as a file in memory.
+var waiter = sync.OnceValues(func() (int, error) {
+	const name = "tipstaff-init"
+	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING|unix.MFD_EXEC)
+	if err == unix.EINVAL { // before 6.3
+		fd, err = unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	}
+	if err != nil {
+		return -1, fmt.Errorf("cannot make a file in memory: %w", err)
+	}
+	if _, err := unix.Write(fd, waiterELF()); err != nil {
+		return -1, fmt.Errorf("cannot write a file in memory: %w", err)
+	}
+	const seals = unix.F_SEAL_SEAL | unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_WRITE
+	if _, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, seals); err != nil {
+		return -1, fmt.Errorf("cannot seal a file in memory: %w", err)
+	}
+	return fd, nil
+})
+
+// waiterELF lays out the smallest executable that holds waiterCode: elf(5).
+func waiterELF() []byte {
+	const base, headers = 0x400000, 64 + 56
+	type header struct {
+		ident                                        [16]byte
+		kind, machine                                uint16
+		version                                      uint32
+		entry, programs, sections                    uint64
+		flags                                        uint32
+		size, programSize, programCount, a, b, c     uint16
+		segment, access                              uint32
+		offset, address, physical, fileSize, memSize uint64
+		align                                        uint64
+	}
+	total := uint64(headers + len(waiterCode))
+	h := header{
+		ident: [16]byte{0x7f, 'E', 'L', 'F', 2, 1, 1}, kind: 2, machine: waiterMachine, version: 1,
+		entry: base + headers, programs: 64, size: 64, programSize: 56, programCount: 1,
+		segment: 1, access: 5, address: base, physical: base, fileSize: total, memSize: total, align: 0x1000,
+	}
+	return append(unsafe.Slice((*byte)(unsafe.Pointer(&h)), headers)[:headers:headers], waiterCode...)
+}
+
+func kernelVersion() (major, minor int) {
+	var u syscall.Utsname
+	if syscall.Uname(&u) != nil {
+		return 0, 0
+	}
+	var release []byte
+	for _, c := range u.Release {
+		if c == 0 {
+			break
+		}
+		release = append(release, byte(c))
+	}
+	_, _ = fmt.Sscanf(string(release), "%d.%d", &major, &minor)
+	return major, minor
+}
