@@ -209,6 +209,13 @@ func (one *cell) populated() bool {
 	return err != nil || !bytes.Contains(buf[:n], []byte("populated 0"))
 }
 
+// populatedBeside reports whether anything runs in the group but one process.
+func (one *cell) populatedBeside(pid int) bool {
+	var buf [64]byte
+	n, err := unix.Pread(one.procs, buf[:], 0)
+	return err != nil || string(buf[:n]) != strconv.Itoa(pid)+"\n"
+}
+
 // members lists what is in the group.
 func (one *cell) members() []int {
 	data, err := os.ReadFile(filepath.Join(one.path, "cgroup.procs"))

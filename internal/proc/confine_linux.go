@@ -3,6 +3,7 @@
 package proc
 
 import (
+	"strings"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -34,46 +35,55 @@ type filterProgram struct {
 	first  *Instruction
 }
 
-// confine adds the steps that take from the child what it must not have. They
-// come last, because a child that is confined could not do the others.
-func (s *script) confine(c *Confinement, ruleset int) {
-	s.dropCapabilities()
-	s.add("gain no privileges", unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1)
-	if c.Ruleset > 0 {
-		s.add("enter the Landlock domain", unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(ruleset), 0)
-	}
-	if len(c.Filter) > 0 {
-		p := &filterProgram{length: uint16(len(c.Filter)), first: unsafe.SliceData(c.Filter)}
-		s.add("filter system calls", unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, hold(s, p))
-	}
+func newFilterProgram(f []Instruction) *filterProgram {
+	return &filterProgram{length: uint16(len(f)), first: unsafe.SliceData(f)}
 }
 
-// limit adds the limits of resources. None may go beyond what the server has.
-func (s *script) limit(limits []Limit) {
-	for _, l := range limits {
-		var own unix.Rlimit
-		if err := unix.Getrlimit(l.Resource, &own); err != nil {
-			own.Max = unix.RLIM_INFINITY
-		}
+// limit adds the mark and the limits of resources. None may go beyond what the
+// server has.
+func (e *Engine) limit(s *script, t tag, more []Limit) {
+	// The mark can fail where the server itself carries one, because it was
+	// started by another one: a limit cannot be raised.
+	s.try("carry the mark", unix.SYS_PRLIMIT64, 0, rlimitRTTime, hold(s, &unix.Rlimit{Cur: uint64(t), Max: uint64(t)}), 0)
+	s.add("write no core file", unix.SYS_PRLIMIT64, 0, unix.RLIMIT_CORE, hold(s, &unix.Rlimit{}), 0)
+	s.add("limit descriptors", unix.SYS_PRLIMIT64, 0, unix.RLIMIT_NOFILE, hold(s, &unix.Rlimit{Cur: e.files.Cur, Max: e.files.Max}), 0)
+	if e.tasks > 0 {
+		s.add("limit processes", unix.SYS_PRLIMIT64, 0, unix.RLIMIT_NPROC, hold(s, &unix.Rlimit{Cur: e.tasks, Max: e.tasks}), 0)
+	}
+	for _, l := range more {
+		own := unix.Rlimit{Max: unix.RLIM_INFINITY}
+		_ = unix.Getrlimit(l.Resource, &own)
 		v := min(l.Value, own.Max)
+		if l.Resource == unix.RLIMIT_NPROC && e.tasks > 0 {
+			v = min(v, e.tasks)
+		}
 		s.add("limit resources", unix.SYS_PRLIMIT64, 0, uintptr(l.Resource), hold(s, &unix.Rlimit{Cur: v, Max: v}), 0)
 	}
 }
 
-// openHow is struct open_how of openat2(2).
-type openHow struct{ flags, mode, resolve uint64 }
-
-// enterByName adds steps that enter a directory by its name: a descriptor from
-// outside would keep the child in the mounts outside. The name was resolved
-// before; if a link stands in it now, somebody has put it there.
+// enterByName adds steps that enter a directory by its name, part by part: a
+// descriptor from outside would keep the child in the mounts outside. The name
+// was resolved before; if a link stands in it now, somebody has put it there.
 func (s *script) enterByName(path string) error {
-	name, err := s.text(path)
+	const flags = unix.O_PATH | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
+	slash, err := s.text("/")
 	if err != nil {
 		return err
 	}
 	fd := new(uintptr)
-	how := &openHow{flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, resolve: unix.RESOLVE_NO_SYMLINKS}
-	s.add(enterDirectory, unix.SYS_OPENAT2, here, name, hold(s, how), unsafe.Sizeof(*how)).result = fd
+	s.add(enterDirectory, unix.SYS_OPENAT, here, slash, flags).result = fd
+	for part := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
+		if part == "" {
+			continue
+		}
+		name, err := s.text(part)
+		if err != nil {
+			return err
+		}
+		next := new(uintptr)
+		s.at(enterDirectory, unix.SYS_OPENAT, fd, name, flags).result = next
+		fd = next
+	}
 	s.at(enterDirectory, unix.SYS_FCHDIR, fd)
 	return nil
 }

@@ -4,14 +4,22 @@ import "os"
 
 // Confinement is what a program is held to, with everything that it starts.
 // It can be used for many launches at once; whoever made its parts keeps them
-// open until the last has started.
+// open until the last program has been ended.
 type Confinement struct {
-	// Namespaces that the program enters; nil: it stays in the server's.
-	Namespaces *Namespaces
+	// Enclosure is where the program runs; it is needed.
+	Enclosure *Enclosure
 	// Ruleset is the descriptor of a Landlock ruleset; 0: none. Each program
 	// gets a domain of its own from it.
 	Ruleset int
-	// Filter is a seccomp program; empty: none.
+}
+
+// EnclosureSpec says what the programs of an enclosure have in common.
+type EnclosureSpec struct {
+	// Namespaces are made for the enclosure; nil: its programs stay in the
+	// server's.
+	Namespaces *NamespaceSpec
+	// Filter is a seccomp program; empty: none. It has to let through what a
+	// child does until it is another program.
 	Filter []Instruction
 	Limits []Limit
 }
@@ -29,7 +37,7 @@ type Limit struct {
 	Value    uint64
 }
 
-// NamespaceSpec says what commands see that enter namespaces.
+// NamespaceSpec says what programs see that live in namespaces.
 type NamespaceSpec struct {
 	// ReadOnly makes every file read-only, but for what Mounts bring.
 	ReadOnly bool
@@ -43,7 +51,7 @@ type NamespaceSpec struct {
 	Processes int
 }
 
-// Mount is one mount of the view that commands have.
+// Mount is one mount of the view that programs have.
 type Mount struct {
 	Path string // where; it exists
 	// Source is what is seen there, with everything below: a directory or a
@@ -52,12 +60,14 @@ type Mount struct {
 	ReadOnly bool
 	Bytes    int64  // of a new file system, at most; 0: it is empty and nobody may enter
 	Mode     uint32 // of its root
+	// Terminals makes the new file system one of pseudo-terminals: devpts.
+	Terminals bool
 }
 
 // Listener is the socket of [NamespaceSpec.Listen], for the server to accept
 // connections on; nil without one. Close closes it.
-func (n *Namespaces) Listener() *os.File { return n.listener }
+func (n *Enclosure) Listener() *os.File { return n.listener }
 
 // Roots are descriptors of the new file systems that have room, by path: the
 // names that they have inside mean something else outside.
-func (n *Namespaces) Roots() map[string]int { return n.roots }
+func (n *Enclosure) Roots() map[string]int { return n.roots }

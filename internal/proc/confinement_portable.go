@@ -7,16 +7,16 @@ import (
 	"os"
 )
 
-// Namespaces exist on Linux only.
-type Namespaces struct {
+// Enclosure exists on Linux only.
+type Enclosure struct {
 	listener *os.File
 	roots    map[string]int
 }
 
-var errNoNamespaces = errors.New("namespaces exist on Linux on amd64 and arm64 only")
+var errNoEnclosure = errors.New("programs can be confined on Linux on amd64 and arm64 only")
 
-// NewNamespaces fails on this system.
-func (*Engine) NewNamespaces(NamespaceSpec) (*Namespaces, error) { return nil, errNoNamespaces }
+// NewEnclosure fails on this system.
+func (*Engine) NewEnclosure(EnclosureSpec) (*Enclosure, error) { return nil, errNoEnclosure }
 
 // Close closes nothing.
-func (*Namespaces) Close() {}
+func (*Enclosure) Close() {}

@@ -35,33 +35,15 @@ func (p *Process) ask() {
 	if !p.ended.Load() {
 		_ = unix.Kill(-p.pid, unix.SIGTERM)
 	}
-	for _, pid := range p.members() {
+	for _, pid := range p.place.members() {
 		if group, err := unix.Getpgid(pid); err == nil && (group != p.pid || p.ended.Load()) {
 			_ = unix.Kill(pid, unix.SIGTERM)
 		}
 	}
 }
 
-// members lists what runs of the command, the program itself included.
-func (p *Process) members() []int {
-	if p.cell != nil {
-		return p.cell.members()
-	}
-	return marked(func(t tag) bool { return t == p.tag })
-}
-
 // leftovers reports whether anything of a command runs whose program has ended.
-func (p *Process) leftovers() bool {
-	if p.space != nil {
-		return !p.space.reaped && p.space.populated()
-	}
-	if p.cell != nil {
-		return p.cell.populated()
-	}
-	// Orphans come to the server: if it has no children beside its commands,
-	// there is nothing to look for.
-	return p.engine.orphans.any(p.tag)
-}
+func (p *Process) leftovers() bool { return p.place.populated() }
 
 // Pauses between looks: what ends quickly is noticed quickly.
 const (
@@ -94,14 +76,7 @@ const forceLimit = 2 * time.Second
 func (p *Process) force() {
 	limit := time.Now().Add(forceLimit)
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		switch {
-		case p.space != nil:
-			p.space.kill()
-		case p.cell != nil:
-			p.cell.kill()
-		default:
-			killMarked(func(t tag) bool { return t == p.tag })
-		}
+		p.place.kill()
 		// The program itself, if it cannot be seen (a setuid program's limits).
 		if !p.ended.Load() {
 			_ = unix.Kill(-p.pid, unix.SIGKILL)
@@ -109,31 +84,23 @@ func (p *Process) force() {
 		if p.Await(context.Background(), pause); p.ended.Load() {
 			time.Sleep(pause)
 		}
-		if p.ended.Load() && p.gone() || time.Now().After(limit) {
+		if p.ended.Load() && p.place.over() || time.Now().After(limit) {
 			return
 		}
 		p.engine.orphans.collect()
 	}
 }
 
-// gone reports whether the force has done its work.
-func (p *Process) gone() bool {
-	if p.space != nil {
-		return p.space.over()
-	}
-	return !p.leftovers()
-}
-
-// killMarked kills every process whose mark matches. Whoever forks faster than
+// killMarked kills every process whose mark matches, but for one. Whoever forks faster than
 // a list can be read is stopped first: when a look finds nobody new, nobody is
 // left who could fork.
-func killMarked(match func(tag) bool) {
+func killMarked(match func(tag) bool, but int) {
 	stopped := map[int]bool{}
 	const rounds = 64
 	for range rounds {
 		fresh := 0
 		for _, pid := range marked(match) {
-			if !stopped[pid] {
+			if !stopped[pid] && pid != but {
 				_ = unix.Kill(pid, unix.SIGSTOP)
 				stopped[pid] = true
 				fresh++
@@ -150,15 +117,9 @@ func killMarked(match func(tag) bool) {
 	}
 }
 
-// release gives back what held the command, once.
+// release gives the place back, once.
 func (p *Process) release() {
-	if p.released.Swap(true) {
-		return
-	}
-	if p.cell != nil {
-		p.engine.cells.giveBack(p.cell)
-	}
-	if p.space != nil {
-		p.space.in.giveBack(p.space)
+	if !p.released.Swap(true) {
+		p.place.in.giveBack(p.place)
 	}
 }

@@ -35,11 +35,14 @@ type Engine struct {
 
 	counter atomic.Uint64
 
+	openMu sync.Mutex
+	open   *Enclosure // of commands that are not confined; nil until there was one
+
 	// starting is held for reading while a child comes to be and is noted, and
 	// for writing by whoever must not mistake one for an orphan.
 	starting sync.RWMutex
 	live     sync.Map // pid → *Process
-	firsts   sync.Map // pid → *pidNamespace that it is the first process of
+	firsts   sync.Map // pids of zygotes and of the first processes of PID namespaces
 }
 
 // NewEngine looks at what the machine has and takes the best of it. It also
@@ -61,6 +64,9 @@ func NewEngine(o Options) (*Engine, error) {
 		return nil, errors.Join(fmt.Errorf("cannot become the reaper of orphaned processes: %w", err), unix.Close(null))
 	}
 	e.cells, e.noCells = newCells(mark)
+	if err := e.probeClone(); err != nil {
+		return nil, err
+	}
 	if o.StateDir != "" {
 		if e.word, err = leaveWord(o.StateDir, mark, e.cells); err != nil {
 			return nil, err
@@ -71,6 +77,32 @@ func NewEngine(o Options) (*Engine, error) {
 	}
 	e.orphans = e.collectOrphans()
 	return e, nil
+}
+
+// probeClone finds out by which call a child is made here: kernels before 5.7
+// lack what is asked of clone3, and sandboxes that cannot look at its arguments
+// answer that there is no such call.
+func (e *Engine) probeClone() error {
+	cgroup := -1
+	if e.cells != nil {
+		one, err := e.cells.take()
+		if err != nil {
+			return err
+		}
+		defer e.cells.giveBack(one)
+		cgroup = one.dir
+	}
+	s := &script{}
+	s.add("end", unix.SYS_EXIT_GROUP, 0)
+	pid, _, err := e.clone.Load().start(s, cloning{cgroup: cgroup})
+	if err != nil {
+		e.clone.Store(&cloner{legacy: true})
+		if pid, _, err = e.clone.Load().start(s, cloning{cgroup: -1}); err != nil {
+			return fmt.Errorf("cannot start commands: %w", err)
+		}
+	}
+	reapNow(pid)
+	return nil
 }
 
 // Reaped is how many processes of dead servers were ended at the start.
@@ -90,6 +122,11 @@ func (e *Engine) Means() Means {
 
 // Close lets go of what the engine holds. Nothing may run or be started then.
 func (e *Engine) Close() error {
+	e.openMu.Lock()
+	if e.open != nil {
+		e.open.Close()
+	}
+	e.openMu.Unlock()
 	e.orphans.stop()
 	e.slots.close()
 	var err error

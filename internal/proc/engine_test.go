@@ -29,10 +29,12 @@ import (
 func TestTheAssemblyKnowsTheLayout(t *testing.T) {
 	var c vforkCall
 	var s step
+	var p post
 	for name, at := range map[string][2]uintptr{
 		"trap": {unsafe.Offsetof(c.trap), 0}, "arg": {unsafe.Offsetof(c.arg), 8}, "steps": {unsafe.Offsetof(c.steps), 48},
 		"left": {unsafe.Offsetof(c.left), 56}, "errno": {unsafe.Offsetof(c.errno), 64}, "block": {unsafe.Offsetof(c.block), 72}, "restore": {unsafe.Offsetof(c.restore), 80},
 		"step.trap": {unsafe.Offsetof(s.trap), 0}, "step.arg": {unsafe.Offsetof(s.arg), 8}, "step.flags": {unsafe.Offsetof(s.flags), 56}, "step.result": {unsafe.Offsetof(s.result), 64}, "step": {unsafe.Sizeof(s), 72},
+		"post.state": {unsafe.Offsetof(p.state), 0}, "post.call": {unsafe.Offsetof(p.call), 8}, "post.pid": {unsafe.Offsetof(p.pid), 16},
 		"clone_args": {unsafe.Sizeof(cloneArgs{}), 88}, "siginfo": {unsafe.Sizeof(siginfo{}), 128},
 	} {
 		if at[0] != at[1] {
@@ -53,21 +55,30 @@ func confinementOf(e *Engine) *Confinement {
 }
 
 // enclose lets the commands of an engine enter namespaces.
-func enclose(t testing.TB, e *Engine, spec NamespaceSpec) *Namespaces {
+func enclose(t testing.TB, e *Engine, spec *NamespaceSpec) *Enclosure {
 	t.Helper()
-	n, err := e.NewNamespaces(spec)
+	n, err := e.NewEnclosure(EnclosureSpec{Namespaces: spec})
 	if err != nil {
 		t.Skipf("no namespaces here: %v", err)
 	}
-	confinements.Store(e, &Confinement{Namespaces: n})
+	confinements.Store(e, &Confinement{Enclosure: n})
 	t.Cleanup(func() { confinements.Delete(e); n.Close() })
 	return n
 }
 
-// settle waits until no PID namespace is being made or ended.
+// settle waits until no place is being made or ended.
 func settle() {
-	confinements.Range(func(_, c any) bool { c.(*Confinement).Namespaces.work.Wait(); return true })
+	confinements.Range(func(_, c any) bool { c.(*Confinement).Enclosure.work.Wait(); return true })
+	made.Range(func(e, _ any) bool {
+		if n := e.(*Engine).open; n != nil {
+			n.work.Wait()
+		}
+		return true
+	})
 }
+
+// made are all engines of these tests.
+var made sync.Map
 
 // kinds are the engines that this machine can make: with and without control
 // groups, with clone3 and without, in namespaces.
@@ -81,6 +92,8 @@ func kinds(t *testing.T) map[string]*Engine {
 		"clone and marks":      func(e *Engine) { _ = e.cells.close(); e.cells = nil; e.clone.Store(&cloner{legacy: true}) },
 		"namespaces":           func(*Engine) {},
 		"clone and namespaces": func(e *Engine) { e.clone.Store(&cloner{legacy: true}) },
+		"confined":             func(*Engine) {},
+		"confined and marks":   func(e *Engine) { _ = e.cells.close(); e.cells, e.noCells = nil, errors.New("the test wants it so") },
 		"no slots":             func(e *Engine) { e.slots.close(); e.slots = &slots{null: e.null} },
 	} {
 		e, err := NewEngine(Options{})
@@ -96,9 +109,13 @@ func kinds(t *testing.T) map[string]*Engine {
 			change = func(*Engine) {}
 		}
 		change(e)
+		made.Store(e, true)
 		all[name] = e
+		if strings.Contains(name, "confined") {
+			enclose(t, e, nil)
+		}
 		if strings.Contains(name, "namespaces") {
-			enclose(t, e, NamespaceSpec{OwnNetwork: true})
+			enclose(t, e, &NamespaceSpec{OwnNetwork: true})
 		}
 	}
 	return all
@@ -220,7 +237,7 @@ func pidsFrom(t *testing.T, r io.Reader, n int) []int {
 // outside gives the ids that processes of a command have for the server.
 func outside(t *testing.T, p *Process, pids []int) []int {
 	t.Helper()
-	if p.space == nil {
+	if p.place.space == nil {
 		return pids
 	}
 	names := map[int]int{}
@@ -229,7 +246,7 @@ func outside(t *testing.T, p *Process, pids []int) []int {
 		_, rest, _ := strings.Cut(string(data), "\nNSpid:")
 		line, _, _ := strings.Cut(rest, "\n")
 		f := strings.Fields(line)
-		if tagOf(pid) == p.tag && len(f) > 1 {
+		if tagOf(pid) == p.place.tag && len(f) > 1 {
 			inner, _ := strconv.Atoi(f[len(f)-1])
 			names[inner] = pid
 		}
@@ -284,7 +301,7 @@ func TestT6NothingThatACommandStartsSurvivesIt(t *testing.T) {
 				pidsFrom(t, out, 1)
 				p.Await(t.Context(), 30*time.Millisecond)
 				within(t, 2*time.Second, func() { p.End(10 * time.Millisecond) })
-				if left := p.members(); len(left) != 0 {
+				if left := p.place.members(); len(left) != 0 {
 					t.Errorf("%d are left", len(left))
 				}
 			})
@@ -343,9 +360,14 @@ func TestStress(t *testing.T) {
 		starts = 2_000
 	}
 	t.Run("in the server's namespaces", func(t *testing.T) { stress(t, newEngine(t), starts) })
+	t.Run("confined", func(t *testing.T) {
+		e := newEngine(t)
+		enclose(t, e, nil)
+		stress(t, e, starts/2)
+	})
 	t.Run("in namespaces of their own", func(t *testing.T) {
 		e := newEngine(t)
-		enclose(t, e, NamespaceSpec{OwnNetwork: true})
+		enclose(t, e, &NamespaceSpec{OwnNetwork: true})
 		stress(t, e, starts/2)
 	})
 }
@@ -384,7 +406,7 @@ func stress(t *testing.T, e *Engine, starts int) {
 	stop()
 	settle()
 	e.orphans.collect()
-	if after := countFDs(t); after > before+4*slotCount+2*keptReady { // what held commands is kept for the next
+	if after := countFDs(t); after > before+4*slotCount+6*keptReady { // what held commands is kept for the next
 		t.Errorf("%d descriptors became %d", before, after)
 	}
 	live := 0

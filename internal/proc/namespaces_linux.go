@@ -6,32 +6,11 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"sync"
 	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
-
-// Namespaces are user, mount, network, IPC and UTS namespaces that were made
-// once and that many commands enter, each with a PID namespace of its own
-// (pidns_linux.go). No process lives in them but those commands: descriptors
-// hold them. Its methods may be called from many goroutines at once.
-type Namespaces struct {
-	engine    *Engine
-	enter     []namespace
-	listener  *os.File
-	roots     map[string]int
-	processes int // limit for a command, about; 0: none
-
-	warm chan *pidNamespace // ready to be used
-	mu   sync.Mutex
-	gone bool           // closed: nothing is kept ready any more
-	work sync.WaitGroup // making and ending PID namespaces
-}
-
-// keptReady is how many PID namespaces are kept at most for the next commands.
-const keptReady = 32
 
 // namespace is one that is entered, by descriptor.
 type namespace struct {
@@ -40,7 +19,7 @@ type namespace struct {
 }
 
 // kinds are those that a command enters by way of a first process.
-func (n *Namespaces) kinds() uintptr {
+func (n *Enclosure) kinds() uintptr {
 	all := uintptr(unix.CLONE_NEWPID)
 	for _, s := range n.enter {
 		all |= s.kind
@@ -67,38 +46,31 @@ var inNamespaces = []struct {
 	{"user", unix.CLONE_NEWUSER}, {"mnt", unix.CLONE_NEWNS}, {"net", unix.CLONE_NEWNET}, {"ipc", unix.CLONE_NEWIPC}, {"uts", unix.CLONE_NEWUTS},
 }
 
-// NewNamespaces makes namespaces with the view that spec describes. A child
-// does it that shares the server's descriptors and ends at once. The error
-// names the step that the machine refused.
-func (e *Engine) NewNamespaces(spec NamespaceSpec) (*Namespaces, error) {
+// makeNamespaces makes namespaces with the view that spec describes. A child
+// does it that shares the server's descriptors and ends at once; no process
+// lives in them but commands, and descriptors hold them.
+func (n *Enclosure) makeNamespaces(spec NamespaceSpec) error {
 	v, err := newView(spec)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := e.carryOut(&v.script, namespaceFlags(spec)|unix.CLONE_FILES); err != nil {
+	if err := n.engine.carryOut(&v.script, namespaceFlags(spec)|unix.CLONE_FILES); err != nil {
 		v.giveUp()
-		return nil, fmt.Errorf("cannot make namespaces: %w", err)
+		return fmt.Errorf("cannot make namespaces: %w", err)
 	}
-	n := &Namespaces{engine: e, roots: map[string]int{}, warm: make(chan *pidNamespace, keptReady)}
 	for _, s := range inNamespaces {
 		if fd := v.spaces[s.name]; fd != nil {
 			n.enter = append(n.enter, namespace{int(*fd), s.kind})
 		}
 	}
+	n.roots = map[string]int{}
 	for path, fd := range v.roots {
 		n.roots[path] = int(*fd)
 	}
 	if v.socket != nil {
 		n.listener = os.NewFile(*v.socket, "listener")
 	}
-	n.processes = spec.Processes
-	first, err := n.newPID()
-	if err != nil {
-		n.Close()
-		return nil, err
-	}
-	n.warm <- first
-	return n, nil
+	return nil
 }
 
 func namespaceFlags(spec NamespaceSpec) (flags uint64) {
@@ -116,32 +88,6 @@ func (v *view) giveUp() {
 		if *fd != 0 {
 			_ = unix.Close(int(*fd))
 		}
-	}
-}
-
-// Close ends what runs in the namespaces and lets go of them.
-func (n *Namespaces) Close() {
-	n.mu.Lock()
-	n.gone = true
-	n.mu.Unlock()
-	n.work.Wait()
-	for {
-		select {
-		case p := <-n.warm:
-			p.end()
-			continue
-		default:
-		}
-		break
-	}
-	for _, s := range n.enter {
-		_ = unix.Close(s.fd)
-	}
-	for _, fd := range n.roots {
-		_ = unix.Close(fd)
-	}
-	if n.listener != nil {
-		_ = n.listener.Close()
 	}
 }
 
@@ -293,24 +239,28 @@ func (v *view) mount() error {
 	return nil
 }
 
-// memory adds a file system in memory.
+// memory adds a new file system, and keeps its root open if there is room in it.
 func (v *view) memory(m Mount, path uintptr) error {
-	kind, err := v.text("tmpfs")
+	flags := uintptr(unix.MS_NOSUID | unix.MS_NODEV)
+	kind, option := "tmpfs", fmt.Sprintf("size=%d,mode=%o", m.Bytes, m.Mode)
+	switch {
+	case m.Terminals:
+		kind, option = "devpts", "newinstance,ptmxmode=0666,mode=0620"
+		flags = unix.MS_NOSUID | unix.MS_NOEXEC
+	case m.Bytes == 0:
+		option = "nr_inodes=1,mode=000"
+		flags |= unix.MS_RDONLY | unix.MS_NOEXEC
+	}
+	name, err := v.text(kind)
 	if err != nil {
 		return err
-	}
-	flags := uintptr(unix.MS_NOSUID | unix.MS_NODEV)
-	option := fmt.Sprintf("size=%d,mode=%o", m.Bytes, m.Mode)
-	if m.Bytes == 0 {
-		flags |= unix.MS_RDONLY | unix.MS_NOEXEC
-		option = "nr_inodes=1,mode=000"
 	}
 	data, err := v.text(option)
 	if err != nil {
 		return err
 	}
-	v.add("mount "+m.Path, unix.SYS_MOUNT, kind, path, kind, flags, data)
-	if m.Bytes > 0 {
+	v.add("mount "+m.Path, unix.SYS_MOUNT, name, path, name, flags, data)
+	if m.Bytes > 0 || m.Terminals {
 		v.roots[m.Path] = v.open("open "+m.Path, unix.SYS_OPENAT, here, path, unix.O_PATH|unix.O_CLOEXEC)
 	}
 	return nil

@@ -17,7 +17,7 @@ import (
 )
 
 // inside runs a shell script in namespaces and gives what it printed.
-func inside(t *testing.T, n *Namespaces, dir, script string) string {
+func inside(t *testing.T, n *Enclosure, dir, script string) string {
 	t.Helper()
 	e := n.engine
 	ours, theirs, err := Pipe(true)
@@ -27,7 +27,7 @@ func inside(t *testing.T, n *Namespaces, dir, script string) string {
 	defer ours.Close()
 	p, err := e.Start(Launch{
 		Path: "/bin/sh", Argv: []string{"sh", "-c", script}, Env: []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"},
-		DirPath: dir, Stdout: theirs, Stderr: theirs, Confine: &Confinement{Namespaces: n},
+		DirPath: dir, Stdout: theirs, Stderr: theirs, Confine: &Confinement{Enclosure: n},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +49,7 @@ func TestNamespacesShowWhatTheirSpecSays(t *testing.T) {
 		}
 	}
 	pin := filepath.Join(work, "pinned")
-	n := enclose(t, e, NamespaceSpec{
+	n := enclose(t, e, &NamespaceSpec{
 		ReadOnly: true, OwnNetwork: true, Processes: 500,
 		Mounts: []Mount{
 			{Path: "/dev/shm", Bytes: 1 << 20, Mode: 0o1777},
@@ -88,7 +88,7 @@ func TestNamespacesShowWhatTheirSpecSays(t *testing.T) {
 
 func TestTheServerListensInTheNamespace(t *testing.T) {
 	e := newEngine(t)
-	n := enclose(t, e, NamespaceSpec{OwnNetwork: true, Listen: 3128})
+	n := enclose(t, e, &NamespaceSpec{OwnNetwork: true, Listen: 3128})
 	l, err := net.FileListener(n.Listener())
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +109,7 @@ func TestTheServerListensInTheNamespace(t *testing.T) {
 
 func TestCommandsInNamespacesDoNotSeeEachOther(t *testing.T) {
 	e := newEngine(t)
-	n := enclose(t, e, NamespaceSpec{OwnNetwork: true})
+	n := enclose(t, e, &NamespaceSpec{OwnNetwork: true})
 	p, _ := spawn(t, e, "sleep", "60")
 	if got := inside(t, n, "/", fmt.Sprintf("cd /proc; set -- [0-9]*; echo $#; kill -9 %d; kill -9 -1; echo done", p.PID())); !strings.HasPrefix(got, "2\n") {
 		t.Errorf("the other saw %q", got)
@@ -121,8 +121,8 @@ func TestCommandsInNamespacesDoNotSeeEachOther(t *testing.T) {
 
 func TestAPIDNamespaceServesAgainWhenItIsEmpty(t *testing.T) {
 	e := newEngine(t)
-	n := enclose(t, e, NamespaceSpec{})
-	first := func(p *Process) int { return p.space.pid }
+	n := enclose(t, e, &NamespaceSpec{})
+	first := func(p *Process) int { return p.place.space.pid }
 	settle()
 	p, _ := spawn(t, e, "true")
 	p.Status()
@@ -155,7 +155,9 @@ func TestCloseEndsWhatRunsInNamespaces(t *testing.T) {
 	e := newEngine(t)
 	settle()
 	before := countFDs(t)
-	n, err := e.NewNamespaces(NamespaceSpec{OwnNetwork: true, Listen: 3128, Mounts: []Mount{{Path: "/dev/shm", Bytes: 1 << 20, Mode: 0o700}}})
+	others := map[int]bool{}
+	e.firsts.Range(func(pid, _ any) bool { others[pid.(int)] = true; return true })
+	n, err := e.NewEnclosure(EnclosureSpec{Namespaces: &NamespaceSpec{OwnNetwork: true, Listen: 3128, Mounts: []Mount{{Path: "/dev/shm", Bytes: 1 << 20, Mode: 0o700}}}})
 	if err != nil {
 		t.Skipf("no namespaces here: %v", err)
 	}
@@ -164,7 +166,7 @@ func TestCloseEndsWhatRunsInNamespaces(t *testing.T) {
 	e.firsts.Range(func(pid, _ any) bool { firsts = append(firsts, pid.(int)); return true })
 	n.Close()
 	for _, pid := range firsts {
-		if running(pid) {
+		if !others[pid] && running(pid) {
 			t.Errorf("process %d runs on", pid)
 		}
 	}
@@ -177,7 +179,7 @@ func TestCloseEndsWhatRunsInNamespaces(t *testing.T) {
 // both scripts.
 func TestEveryStepThatMakesNamespacesIsNamed(t *testing.T) {
 	e := newEngine(t)
-	n := enclose(t, e, NamespaceSpec{})
+	n := enclose(t, e, &NamespaceSpec{})
 	dir := t.TempDir()
 	spec := NamespaceSpec{ReadOnly: true, OwnNetwork: true, Listen: 3128, Mounts: []Mount{{Path: "/dev/shm", Bytes: 1 << 20, Mode: 0o700}, {Path: dir, Source: dir, ReadOnly: true}}}
 	settle()
@@ -197,11 +199,29 @@ func TestEveryStepThatMakesNamespacesIsNamed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return s, func() error { return e.startTwin(s, cloning{cgroup: -1}, s.twinPID) }
+		return s, func() error { return e.startTwin(s) }
 	}
-	for name, prepare := range map[string]func() (*script, func() error){"the view": view, "a PID namespace": pid} {
-		s, _ := prepare()
-		for i := range s.steps {
+	zygote := func() (*script, func() error) {
+		p := &place{in: n, tag: e.mark.command(e.counter.Add(1))}
+		var err error
+		if p.space, err = n.newPIDNamespace(); err != nil {
+			t.Fatal(err)
+		}
+		s, cgroup := p.zygoteScript()
+		return s, func() error {
+			defer p.end()
+			e.starting.RLock()
+			defer e.starting.RUnlock()
+			var err error
+			p.zygote, err = e.newZygote(s, cgroup)
+			return err
+		}
+	}
+	for name, prepare := range map[string]func() (*script, func() error){"the view": view, "a PID namespace": pid, "a zygote": zygote} {
+		s, run := prepare()
+		steps := len(s.steps)
+		_ = run()
+		for i := range steps {
 			s, run := prepare()
 			s.steps[i].trap, s.steps[i].arg, s.steps[i].flags = unix.SYS_CLOSE, [6]uintptr{^uintptr(0)}, 0
 			var at *StepError
@@ -221,7 +241,7 @@ func TestEveryStepThatMakesNamespacesIsNamed(t *testing.T) {
 
 func TestAMountThatCannotBeIsNamed(t *testing.T) {
 	e := newEngine(t)
-	_, err := e.NewNamespaces(NamespaceSpec{Mounts: []Mount{{Path: "/no/such/place", Source: "/etc"}}})
+	_, err := e.NewEnclosure(EnclosureSpec{Namespaces: &NamespaceSpec{Mounts: []Mount{{Path: "/no/such/place", Source: "/etc"}}}})
 	var at *StepError
 	if !errors.As(err, &at) {
 		t.Fatalf("%v", err)
@@ -236,14 +256,14 @@ func TestABombInNamespacesIsBounded(t *testing.T) {
 		t.Skip("kernel.pid_max belongs to the machine before Linux 6.14")
 	}
 	e := newEngine(t)
-	enclose(t, e, NamespaceSpec{Processes: 100})
+	enclose(t, e, &NamespaceSpec{Processes: 100})
 	p, _ := spawn(t, e, "sh", "-c", "b() { b | b & }; b; sleep 60")
 	p.Await(t.Context(), 300*time.Millisecond)
-	if n := len(p.members()); n > 400 {
+	if n := len(p.place.members()); n > 400 {
 		t.Errorf("%d processes run", n)
 	}
 	within(t, time.Second, func() { p.End(10 * time.Millisecond) })
-	if n := len(p.members()); n > 0 {
+	if n := len(p.place.members()); n > 0 {
 		t.Errorf("%d processes are left", n)
 	}
 }

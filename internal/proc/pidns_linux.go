@@ -5,7 +5,6 @@ package proc
 import (
 	"fmt"
 	"os"
-	"runtime"
 	"strconv"
 	"sync"
 	"syscall"
@@ -20,70 +19,17 @@ import (
 // the kernel ends all of a PID namespace with it. One that is empty again after
 // a command serves another.
 type pidNamespace struct {
-	in       *Namespaces
+	engine   *Engine
 	pid      int      // of its first process
 	pidfd    *os.File // of the same
 	fd       int      // the descriptor that is in pidfd
 	children int      // descriptor of the file that lists that one's children
-	killed   bool
 	reaped   bool
 }
 
-// take gives a PID namespace that nothing runs in.
-func (n *Namespaces) take() (*pidNamespace, error) {
-	select {
-	case p := <-n.warm:
-		n.refill()
-		return p, nil
-	default:
-		return n.newPID()
-	}
-}
-
-// refill keeps one ready, behind the call that took the last one. As those come
-// back that are in use, there are as many soon as commands run at once, and one
-// more.
-func (n *Namespaces) refill() {
-	if len(n.warm) > 0 {
-		return
-	}
-	n.inBackground(func() {
-		if p, err := n.newPID(); err == nil {
-			n.giveBack(p)
-		}
-		// An error comes again to whoever needs one and finds none.
-	})
-}
-
-func (n *Namespaces) inBackground(f func()) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if !n.gone {
-		n.work.Go(f)
-		return
-	}
-	f()
-}
-
-// giveBack takes one back: for another command if it is empty as it should be.
-func (n *Namespaces) giveBack(p *pidNamespace) {
-	n.mu.Lock()
-	keep := !n.gone && !p.killed && !p.populated()
-	if keep {
-		select {
-		case n.warm <- p:
-			n.mu.Unlock()
-			return
-		default:
-		}
-	}
-	n.mu.Unlock()
-	n.inBackground(p.end)
-}
-
-// newPID makes a PID namespace. A first process enters the namespaces, and a
-// second, which is the server's child as well, is the first in its own.
-func (n *Namespaces) newPID() (*pidNamespace, error) {
+// newPIDNamespace makes one. A process enters the namespaces, and makes another
+// that is the server's child as well and the first in its own.
+func (n *Enclosure) newPIDNamespace() (*pidNamespace, error) {
 	s, err := n.pidScript()
 	if err != nil {
 		return nil, err
@@ -91,13 +37,13 @@ func (n *Namespaces) newPID() (*pidNamespace, error) {
 	e := n.engine
 	e.starting.RLock()
 	defer e.starting.RUnlock()
-	if err := e.startTwin(s, cloning{cgroup: -1}, s.twinPID); err != nil {
+	if err := e.startTwin(s); err != nil {
 		return nil, fmt.Errorf("cannot make a PID namespace: %w", err)
 	}
-	return n.watch(int(*s.twinPID))
+	return e.watch(int(*s.twinPID))
 }
 
-func (n *Namespaces) pidScript() (*script, error) {
+func (n *Enclosure) pidScript() (*script, error) {
 	program, err := waiter()
 	if err != nil {
 		return nil, err
@@ -108,24 +54,22 @@ func (n *Namespaces) pidScript() (*script, error) {
 	}
 	s.add("make a PID namespace", unix.SYS_UNSHARE, unix.CLONE_NEWPID)
 	s.twin(unix.CLONE_NEWNS)
-	if err := n.procfs(s); err != nil {
+	if err := procfs(s, n.spec.Namespaces.Processes); err != nil {
 		return nil, err
 	}
 	return s, n.engine.firstProcess(s, program)
 }
 
 // watch opens what tells of the first process of a new PID namespace.
-func (n *Namespaces) watch(pid int) (*pidNamespace, error) {
-	p := &pidNamespace{in: n, pid: pid}
-	n.engine.firsts.Store(pid, p)
+func (e *Engine) watch(pid int) (*pidNamespace, error) {
+	p := &pidNamespace{engine: e, pid: pid}
+	e.firsts.Store(pid, p)
 	var err error
 	if p.pidfd, p.fd, err = openPidfd(pid); err == nil {
 		p.children, err = unix.Open("/proc/"+strconv.Itoa(pid)+"/task/"+strconv.Itoa(pid)+"/children", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	}
 	if err != nil {
-		_ = unix.Kill(pid, unix.SIGKILL)
-		reapNow(pid)
-		n.engine.firsts.Delete(pid)
+		e.reapFirst(pid)
 		if p.pidfd != nil {
 			_ = p.pidfd.Close()
 		}
@@ -148,7 +92,7 @@ func openPidfd(pid int) (*os.File, int, error) {
 var kernelFiles = []string{"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi", "/proc/mtrr", "/proc/scsi"}
 
 // procfs adds the mount of a new /proc, and makes read-only in it what is the machine's.
-func (n *Namespaces) procfs(s *script) error {
+func procfs(s *script, processes int) error {
 	kind, err := s.text("proc")
 	if err != nil {
 		return err
@@ -158,8 +102,8 @@ func (n *Namespaces) procfs(s *script) error {
 		return err
 	}
 	s.add("mount /proc", unix.SYS_MOUNT, kind, path, kind, unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, 0)
-	if n.processes > 0 && ownPidMax() {
-		if _, err := s.write("/proc/sys/kernel/pid_max", strconv.Itoa(reservedPIDs+n.processes)); err != nil {
+	if processes > 0 && ownPidMax() {
+		if _, err := s.write("/proc/sys/kernel/pid_max", strconv.Itoa(reservedPIDs+processes)); err != nil {
 			return err
 		}
 	}
@@ -234,13 +178,12 @@ func (s *script) twin(flags uintptr) {
 
 // startTwin starts a script that has a twin in it, and reaps the first process.
 // The caller holds e.starting. If it fails, no process is left.
-func (e *Engine) startTwin(s *script, o cloning, pid *uintptr) error {
-	first, _, err := e.clone.Load().start(s, o)
-	runtime.KeepAlive(pid)
+func (e *Engine) startTwin(s *script) error {
+	first, _, err := e.clone.Load().start(s, cloning{cgroup: -1})
 	if err != nil {
-		if *pid != 0 {
-			_ = unix.Kill(int(*pid), unix.SIGKILL)
-			reapNow(int(*pid))
+		if *s.twinPID != 0 {
+			_ = unix.Kill(int(*s.twinPID), unix.SIGKILL)
+			reapNow(int(*s.twinPID))
 		}
 		return err
 	}
@@ -257,10 +200,7 @@ func (p *pidNamespace) populated() bool {
 }
 
 // kill ends everything in the namespace.
-func (p *pidNamespace) kill() {
-	p.killed = true
-	_ = unix.Kill(p.pid, unix.SIGKILL)
-}
+func (p *pidNamespace) kill() { _ = unix.Kill(p.pid, unix.SIGKILL) }
 
 // over reports whether nothing is left of a namespace that was killed.
 func (p *pidNamespace) over() bool {
@@ -280,7 +220,7 @@ func (p *pidNamespace) end() {
 			_ = raw.Read(func(uintptr) bool { return p.over() })
 		}
 	}
-	p.in.engine.firsts.Delete(p.pid)
+	p.engine.firsts.Delete(p.pid)
 	_ = p.pidfd.Close()
 	_ = unix.Close(p.children)
 }

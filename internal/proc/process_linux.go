@@ -22,9 +22,7 @@ type Process struct {
 	engine *Engine
 	pid    int
 	pidfd  *os.File
-	tag    tag
-	cell   *cell         // nil without a control group
-	space  *pidNamespace // nil without a PID namespace of its own
+	place  *place
 	// released: nothing of the command is left, and what held it is given back.
 	released atomic.Bool
 	ended    atomic.Bool // and status says how

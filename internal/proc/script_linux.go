@@ -89,6 +89,8 @@ type cloning struct {
 	flags  uint64 // beside sharing
 	cgroup int    // descriptor of the control group to start in, or -1
 	signal uint64 // that tells the server of the child's end; 0: none
+	alone  bool   // the server does not wait for it
+	by     *zygote
 }
 
 // start clones, and lets the child carry out s. It returns a process id, and
@@ -96,31 +98,52 @@ type cloning struct {
 func (c cloner) start(s *script, o cloning) (pid, pidfd int, err error) {
 	a := &attempt{pidfd: -1}
 	s.keep = append(s.keep, a)
-	a.call.block = ^uint64(0)
-	if c.legacy {
-		a.legacy(o)
+	var id, errno uintptr
+	if o.by != nil {
+		o.flags |= unix.CLONE_PARENT
+		a.prepare(true, o, s)
+		id, errno = o.by.spawn(&a.call)
 	} else {
-		a.clone3(o)
+		a.prepare(c.legacy, o, s)
+		id, errno = vfork(&a.call)
 	}
-	a.call.steps, a.call.left = &s.steps[0], uintptr(len(s.steps))
-	id, errno := vfork(&a.call)
 	runtime.KeepAlive(s)
 	if errno != 0 {
 		return 0, -1, &StepError{Step: makeProcess, Errno: syscall.Errno(errno)}
 	}
 	if a.call.errno != 0 {
-		err = &StepError{Step: s.names[len(s.names)-int(a.call.left)], Errno: syscall.Errno(a.call.errno)}
 		reapNow(int(id))
 		if a.pidfd >= 0 {
 			_ = unix.Close(int(a.pidfd))
 		}
-		return 0, -1, err
+		return 0, -1, a.failure(s)
 	}
 	return int(id), int(a.pidfd), nil
 }
 
+// prepare lays out the call that clones.
+func (a *attempt) prepare(legacy bool, o cloning, s *script) {
+	flags := uint64(sharing) | o.flags
+	if o.alone {
+		flags &^= unix.CLONE_VFORK
+	}
+	o.flags = flags
+	a.call.block = ^uint64(0)
+	if legacy {
+		a.legacy(o)
+	} else {
+		a.clone3(o)
+	}
+	a.call.steps, a.call.left = &s.steps[0], uintptr(len(s.steps))
+}
+
+// failure says at which step a child failed.
+func (a *attempt) failure(s *script) error {
+	return &StepError{Step: s.names[len(s.names)-int(a.call.left)], Errno: syscall.Errno(a.call.errno)}
+}
+
 func (a *attempt) clone3(o cloning) {
-	a.args = cloneArgs{flags: sharing | unix.CLONE_CLEAR_SIGHAND | o.flags, exitSignal: o.signal}
+	a.args = cloneArgs{flags: unix.CLONE_CLEAR_SIGHAND | o.flags, exitSignal: o.signal}
 	if o.flags&unix.CLONE_PIDFD != 0 {
 		a.args.pidfd = uint64(uintptr(unsafe.Pointer(&a.pidfd)))
 	}
@@ -138,7 +161,7 @@ func (a *attempt) clone3(o cloning) {
 // that the child goes on with its parent's.
 func (a *attempt) legacy(o cloning) {
 	a.call.trap = unix.SYS_CLONE
-	a.call.arg[0] = uintptr(sharing | o.flags | o.signal)
+	a.call.arg[0] = uintptr(o.flags | o.signal)
 	a.call.arg[2] = uintptr(unsafe.Pointer(&a.pidfd))
 }
 

@@ -5,8 +5,10 @@ package proc
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -40,7 +42,7 @@ func leaveWord(state string, m serverMark, c *cells) (*word, error) {
 	if c != nil {
 		base = c.base
 	}
-	_, err = fmt.Fprintf(temp, "%s\n", base)
+	_, err = fmt.Fprintf(temp, "%s\n%d\n", base, os.Getpid())
 	if err == nil {
 		err = unix.Flock(int(temp.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	}
@@ -102,15 +104,35 @@ func reapServer(path string, m serverMark) (int, error) {
 		return 0, nil
 	}
 	defer file.Close()
-	if unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
-		return 0, nil // it lives
-	}
-	content, err := os.ReadFile(path)
+	content, err := io.ReadAll(file)
 	if err != nil {
+		return 0, nil
+	}
+	base, rest, _ := strings.Cut(string(content), "\n")
+	pid, _ := strconv.Atoi(strings.TrimSpace(rest))
+	if !lockOfDead(file, pid) {
+		return 0, nil
+	}
+	if _, err := os.Stat(path); err != nil {
 		return 0, nil // somebody else was faster
 	}
-	ended := endSurvivors(m, strings.TrimSpace(string(content)))
+	ended := endSurvivors(m, base)
 	return ended, os.Remove(path)
+}
+
+// lockOfDead locks the file of a server if that is dead. Its zygotes share its
+// descriptors, and so the lock; they go right after it.
+func lockOfDead(file *os.File, pid int) bool {
+	limit := time.Now().Add(forceLimit)
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		if unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+			return true
+		}
+		if running(pid) || time.Now().After(limit) {
+			return false // it lives, or others hold the file that cannot be seen from here
+		}
+		time.Sleep(pause)
+	}
 }
 
 // endSurvivors kills what runs with the marks of a server, and its control groups.
@@ -122,7 +144,7 @@ func endSurvivors(m serverMark, base string) int {
 		_ = clearCgroup(base)
 	}
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		killMarked(match)
+		killMarked(match, 0)
 		if len(marked(match)) == 0 || time.Now().After(limit) {
 			return ended
 		}

@@ -57,6 +57,8 @@ child:
 run:
 	TESTQ	R13, R13
 	JZ	die
+	TESTQ	$8, 56(R12) // serves
+	JNZ	serve
 	MOVQ	0(R12), AX
 	MOVQ	8(R12), DI
 	TESTQ	$2, 56(R12) // argumentAt
@@ -97,3 +99,41 @@ die:
 	MOVQ	$253, DI
 	SYSCALL
 	JMP	die
+
+	// A zygote makes children for the server, for as long as it lives. BX is its
+	// post: 0 state, 8 call, 16 pid.
+serve:
+	MOVQ	8(R12), BX
+	JMP	done
+wait:
+	MOVL	(BX), DX
+	CMPL	DX, $1
+	JEQ	job
+	MOVQ	$202, AX // futex
+	MOVQ	BX, DI
+	MOVQ	$128, SI // FUTEX_WAIT | FUTEX_PRIVATE_FLAG
+	XORL	R10, R10
+	SYSCALL
+	JMP	wait
+job:
+	MOVQ	8(BX), R15
+	MOVQ	48(R15), R12
+	MOVQ	0(R15), AX
+	MOVQ	8(R15), DI
+	MOVQ	16(R15), SI
+	MOVQ	24(R15), DX
+	MOVQ	32(R15), R10
+	MOVQ	40(R15), R8
+	SYSCALL
+	TESTQ	AX, AX
+	JZ	child
+	MOVQ	AX, 16(BX)
+done:
+	MOVL	$2, AX
+	XCHGL	AX, (BX)
+	MOVQ	$202, AX
+	MOVQ	BX, DI
+	MOVQ	$129, SI // FUTEX_WAKE | FUTEX_PRIVATE_FLAG
+	MOVQ	$1, DX
+	SYSCALL
+	JMP	wait

@@ -46,9 +46,10 @@ child:
 	MOVD	56(R19), R22
 run:
 	CBZ	R22, die
+	MOVD	56(R20), R23
+	TBNZ	$3, R23, serve // serves
 	MOVD	0(R20), R8
 	MOVD	8(R20), R0
-	MOVD	56(R20), R23
 	TBZ	$1, R23, direct // argumentAt
 	MOVD	(R0), R0
 direct:
@@ -82,3 +83,40 @@ die:
 	MOVD	$253, R0
 	SVC
 	B	die
+
+	// A zygote makes children for the server, for as long as it lives. R25 is its
+	// post: 0 state, 8 call, 16 pid.
+serve:
+	MOVD	8(R20), R25
+	B	done
+wait:
+	LDARW	(R25), R2
+	CMPW	$1, R2
+	BEQ	job
+	MOVD	$98, R8 // futex
+	MOVD	R25, R0
+	MOVD	$128, R1 // FUTEX_WAIT | FUTEX_PRIVATE_FLAG
+	MOVD	ZR, R3
+	SVC
+	B	wait
+job:
+	MOVD	8(R25), R19
+	MOVD	48(R19), R20
+	MOVD	0(R19), R8
+	MOVD	8(R19), R0
+	MOVD	16(R19), R1
+	MOVD	24(R19), R2
+	MOVD	32(R19), R3
+	MOVD	40(R19), R4
+	SVC
+	CBZ	R0, child
+	MOVD	R0, 16(R25)
+done:
+	MOVD	$2, R2
+	STLRW	R2, (R25)
+	MOVD	$98, R8
+	MOVD	R25, R0
+	MOVD	$129, R1 // FUTEX_WAKE | FUTEX_PRIVATE_FLAG
+	MOVD	$1, R2
+	SVC
+	B	wait

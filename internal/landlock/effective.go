@@ -1,0 +1,117 @@
+package landlock
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Effective says what a ruleset really restricts.
+type Effective struct {
+	// ABI is the version of Landlock as which the ruleset behaves.
+	ABI int
+	// Files are the accesses that need a rule. Where Refer is not among them but
+	// others are, files are never renamed to another directory (EXDEV).
+	Files Access
+	// TCP says that nothing connects and nothing binds a port.
+	TCP bool
+	// Scope says that abstract sockets and signals reach only processes of the
+	// same domain and those below it.
+	Scope bool
+	// Missing is what was asked for and is not restricted, in words.
+	Missing []string
+}
+
+// newest is the last ABI from which this package takes something.
+const newest = 9
+
+// files are the accesses that an ABI can restrict.
+func files(abi int) Access {
+	a := MakeSym<<1 - 1
+	for _, f := range []struct {
+		since int
+		adds  Access
+	}{{2, Refer}, {3, Truncate}, {5, IoctlDev}, {newest, ResolveUnix}} {
+		if abi >= f.since {
+			a |= f.adds
+		}
+	}
+	return a
+}
+
+// The first ABI with a restriction that is no access to files.
+const (
+	sinceTCP   = 4
+	sinceScope = 6
+)
+
+// effective says what a ruleset restricts on a kernel with this ABI.
+func (o Options) effective(kernel int) (Effective, error) {
+	e := Effective{ABI: kernel}
+	if o.ABI != 0 {
+		e.ABI = o.ABI
+	}
+	switch {
+	case !o.Files && !o.NoTCP && !o.Scope:
+		return Effective{}, errors.New("it would restrict nothing")
+	case e.ABI < 1:
+		return Effective{}, fmt.Errorf("there is no ABI %d", e.ABI)
+	case e.ABI > kernel:
+		return Effective{}, fmt.Errorf("it cannot behave as ABI %d, for the kernel has %d", e.ABI, kernel)
+	}
+	if o.Files {
+		e.Files = files(e.ABI)
+	}
+	e.TCP = o.NoTCP && e.ABI >= sinceTCP
+	e.Scope = o.Scope && e.ABI >= sinceScope
+	e.Missing = o.missing(e.ABI)
+	if e.Files == 0 && !e.TCP && !e.Scope {
+		return Effective{}, fmt.Errorf("ABI %d restricts nothing of what was asked for (%s)", e.ABI, strings.Join(e.Missing, ", "))
+	}
+	return e, nil
+}
+
+// missing names what was asked for and came only after this ABI.
+func (o Options) missing(abi int) []string {
+	var list []string
+	for _, m := range []struct {
+		asked bool
+		since int
+		what  string
+	}{
+		{o.Files, 2, "refer (no file changes its directory)"},
+		{o.Files, 3, "truncate"},
+		{o.NoTCP, sinceTCP, "TCP"},
+		{o.Files, 5, "ioctl_dev"},
+		{o.Scope, sinceScope, "signals"},
+		{o.Scope, sinceScope, "abstract sockets"},
+		{o.Files, newest, "resolve_unix"},
+	} {
+		if m.asked && abi < m.since {
+			list = append(list, m.what)
+		}
+	}
+	return list
+}
+
+// String is a line for the operator.
+func (e Effective) String() string {
+	var has []string
+	if e.Files != 0 {
+		has = append(has, "files ("+e.Files.String()+")")
+	}
+	if e.TCP {
+		has = append(has, "TCP")
+	}
+	if e.Scope {
+		has = append(has, "signals", "abstract sockets")
+	}
+	if len(has) == 0 {
+		has = append(has, "nothing")
+	}
+	s := fmt.Sprintf("Landlock ABI %d: %s", e.ABI, strings.Join(has, ", "))
+	if len(e.Missing) > 0 {
+		s += "; missing: " + strings.Join(e.Missing, ", ")
+	}
+	return s
+}

@@ -1,0 +1,26 @@
+//go:build !linux
+
+package landlock
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+)
+
+// Only Linux has Landlock. Since there is no version, there is no ruleset, and
+// the rest is never called.
+
+func version() (int, error) {
+	return 0, fmt.Errorf("%s: %w", runtime.GOOS, errors.ErrUnsupported)
+}
+
+func create(Effective) (int, error) { return -1, errors.ErrUnsupported }
+
+func openPath(string) (int, error) { return -1, errors.ErrUnsupported }
+
+func isDirectory(int) (bool, error) { return false, errors.ErrUnsupported }
+
+func addRule(int, int, Access) error { return errors.ErrUnsupported }
+
+func closeFD(int) error { return errors.ErrUnsupported }

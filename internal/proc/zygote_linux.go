@@ -1,0 +1,120 @@
+//go:build linux && (amd64 || arm64)
+
+package proc
+
+import (
+	"runtime"
+	"sync/atomic"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// zygote is a process that makes children for the server, one at a time. It
+// shares the server's memory and descriptors and runs nothing but a few lines
+// of assembly, so nothing has to be handed over to it but an address. What is
+// the same for many commands (namespaces, the filter of system calls, limits,
+// no capabilities) it took on once; its children have it without doing
+// anything, where the filter alone would cost each of them more than all the
+// rest of a start. They are the server's children, not its own.
+//
+// It is born with all signals blocked and ends with the server.
+type zygote struct {
+	pid  int
+	post *post
+	keep []any // what its script points to
+}
+
+// post is where a zygote takes its orders. The assembly knows its layout.
+type post struct {
+	state uint32     // a futex
+	_     uint32     //
+	call  *vforkCall // what to do
+	pid   uintptr    // what came of it: a process id, or an errno, negated
+}
+
+// States of a post.
+const (
+	posted = 1 // the server wants a child
+	idle   = 2 // the zygote has nothing to do, or has done it
+)
+
+const (
+	futexWait = 128 // FUTEX_WAIT | FUTEX_PRIVATE_FLAG, linux/futex.h
+	futexWake = 129 // FUTEX_WAKE | FUTEX_PRIVATE_FLAG
+	// zygotePatience is how long a zygote may take before it is looked after.
+	zygotePatience = 100 * time.Millisecond
+)
+
+// newZygote makes a zygote that carries out s first. The caller holds e.starting.
+func (e *Engine) newZygote(s *script, cgroup int) (*zygote, error) {
+	z := &zygote{post: &post{}}
+	s.add("serve", 0, hold(s, z.post)).flags = serves
+	a := &attempt{}
+	s.keep = append(s.keep, a)
+	z.keep = append(s.keep, s)
+	o := cloning{flags: unix.CLONE_FILES, cgroup: cgroup, alone: true}
+	a.prepare(e.clone.Load().legacy, o, s)
+	id, errno := vfork(&a.call)
+	runtime.KeepAlive(s)
+	if errno != 0 {
+		return nil, &StepError{Step: makeProcess, Errno: syscall.Errno(errno)}
+	}
+	z.pid = int(id)
+	e.firsts.Store(z.pid, z)
+	for !z.waitIdle() {
+		if failed := atomic.LoadUintptr(&a.call.errno); failed != 0 || !z.lives() {
+			e.reapFirst(z.pid)
+			return nil, a.failure(s)
+		}
+	}
+	return z, nil
+}
+
+// spawn lets the zygote make a child. The caller holds e.starting and keeps
+// what c points to alive.
+func (z *zygote) spawn(c *vforkCall) (pid, errno uintptr) {
+	z.post.call = c
+	atomic.StoreUint32(&z.post.state, posted)
+	z.wake()
+	for !z.waitIdle() {
+		if !z.lives() {
+			return 0, uintptr(unix.ESRCH)
+		}
+	}
+	if n := z.post.pid; n < ^uintptr(4095) {
+		return n, 0
+	}
+	return 0, -z.post.pid
+}
+
+func (z *zygote) wake() {
+	_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&z.post.state)), futexWake, 1, 0, 0, 0)
+}
+
+// waitIdle waits until the zygote is idle, for a while.
+func (z *zygote) waitIdle() bool {
+	patience := unix.NsecToTimespec(zygotePatience.Nanoseconds())
+	for {
+		state := atomic.LoadUint32(&z.post.state)
+		if state == idle {
+			return true
+		}
+		_, _, errno := unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&z.post.state)), futexWait, uintptr(state), uintptr(unsafe.Pointer(&patience)), 0, 0)
+		if errno == unix.ETIMEDOUT {
+			return atomic.LoadUint32(&z.post.state) == idle
+		}
+	}
+}
+
+func (z *zygote) lives() bool { return running(z.pid) }
+
+// reapFirst ends and collects a process that stands at the root of something:
+// a zygote, or the first one of a PID namespace.
+func (e *Engine) reapFirst(pid int) {
+	_ = unix.Kill(pid, unix.SIGKILL)
+	reapNow(pid)
+	e.firsts.Delete(pid)
+}

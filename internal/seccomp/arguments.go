@@ -1,0 +1,112 @@
+package seccomp
+
+// Numbers that calls take as arguments, from include/uapi/. All of them are the
+// same on amd64 and arm64.
+const (
+	// CLONE_NEWCGROUP, _NEWUTS, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET, and _NEWNS.
+	// CLONE_NEWTIME is not among the flags of clone: there its bit belongs to the
+	// signal that the child sends when it ends.
+	newNamespaces = 0x7e000000 | 0x00020000
+
+	// CLONE_VM, _FS, _FILES, _SIGHAND, _THREAD, _SYSVSEM: what unshare can undo
+	// without making a namespace.
+	unshareable = 0x00000100 | 0x00000200 | 0x00000400 | 0x00000800 | 0x00010000 | 0x00040000
+
+	tiocsti   = 0x5412
+	tioclinux = 0x541c
+	tiocsetd  = 0x5423
+
+	setIDs    = 0o6000              // S_ISUID, S_ISGID
+	makesFile = 0o100 | 0o020000000 // O_CREAT, __O_TMPFILE
+
+	rlimitRTTime = 15
+
+	afUnix    = 1
+	afInet    = 2
+	afInet6   = 10
+	afNetlink = 16
+
+	sockTypeMask  = 0xf // beside it are SOCK_CLOEXEC and SOCK_NONBLOCK
+	sockStream    = 1
+	sockDgram     = 2
+	sockSeqpacket = 5
+
+	netlinkRoute = 0
+)
+
+// personalities: PER_LINUX; PER_LINUX32; either with UNAME26; the question
+// which one it is; ADDR_NO_RANDOMIZE, for race detectors.
+var personalities = []uint32{0, 8, 0x20000, 0x20008, 0xffffffff, 0x40000}
+
+// protocols: the default, ICMP, TCP, UDP, ICMPv6, MPTCP. Others make the kernel
+// load a module that the machine has never used.
+var protocols = []uint32{0, 1, 6, 17, 58, 262}
+
+// unshareFlags is a list of what is allowed, because unshare has flags that
+// clone has not (CLONE_NEWTIME), and gets new ones that imply a namespace.
+func unshareFlags() decision {
+	upper := oneOf(high(0), []uint32{0}, allow, eperm)
+	return &question{of: low(0), answers: []answer{{anyBit, ^uint32(unshareable), eperm}}, otherwise: upper}
+}
+
+// modeBits refuses a mode with set-user-ID or set-group-ID.
+func modeBits(argument int) decision {
+	return &question{of: low(argument), answers: []answer{{anyBit, setIDs, eperm}}, otherwise: allow}
+}
+
+// limitOfSelf looks at process, resource, and the pointer to the new limit. The
+// mark is RLIMIT_RTTIME, by which internal/proc finds whatever a command has
+// started. Nobody can raise it; who could lower it would be found no more.
+func limitOfSelf() decision {
+	onlyAsks := oneOf(low(2), []uint32{0}, oneOf(high(2), []uint32{0}, allow, eperm), eperm)
+	resource := oneOf(low(1), []uint32{rlimitRTTime}, onlyAsks, allow)
+	return oneOf(low(0), []uint32{0}, resource, eperm)
+}
+
+// socketFamily looks at family, type and protocol.
+func socketFamily(o Options) decision {
+	var families []answer
+	if o.AllowUnix {
+		families = append(families, answer{equals, afUnix, allow})
+	}
+	if o.Sockets == NoSockets {
+		return orElse(low(0), families, eperm)
+	}
+	internet := oneOfMasked(low(1), sockTypeMask, []uint32{sockStream, sockDgram},
+		oneOf(low(2), protocols, allow, eprotonosupport), eprotonosupport)
+	routes := oneOf(low(2), []uint32{netlinkRoute}, allow, eprotonosupport)
+	families = append(families,
+		answer{equals, afInet, internet}, answer{equals, afInet6, internet}, answer{equals, afNetlink, routes})
+	return orElse(low(0), families, eafnosupport)
+}
+
+// pair allows pairs that stay pairs. A datagram socket does not: connected to
+// its twin it still sends to any address that it is told, such as the log's.
+func pair(o Options) decision {
+	var types decision = allow
+	if !o.AllowUnix {
+		types = oneOfMasked(low(1), sockTypeMask, []uint32{sockStream, sockSeqpacket}, allow, eperm)
+	}
+	return oneOf(low(0), []uint32{afUnix}, types, eafnosupport)
+}
+
+// oneOf asks whether a word is one of the values.
+func oneOf(of word, values []uint32, yes, no decision) decision {
+	return oneOfMasked(of, 0, values, yes, no)
+}
+
+func oneOfMasked(of word, mask uint32, values []uint32, yes, no decision) decision {
+	q := &question{of: of, mask: mask, otherwise: no}
+	for _, v := range values {
+		q.answers = append(q.answers, answer{equals, v, yes})
+	}
+	return q
+}
+
+// orElse is a question with these answers, if there are any.
+func orElse(of word, answers []answer, otherwise decision) decision {
+	if len(answers) == 0 {
+		return otherwise
+	}
+	return &question{of: of, answers: answers, otherwise: otherwise}
+}

@@ -1,0 +1,81 @@
+package seccomp
+
+// rule is one row of the policy: calls and what happens to them. A call that
+// is in no row is allowed.
+type rule struct {
+	why    string
+	calls  string // names, separated by blanks; not every architecture has all
+	decide decision
+}
+
+// rules is the policy. No call may be in two rows.
+func rules(o Options) []rule {
+	list := []rule{
+		{"other processes: their memory, registers and descriptors",
+			"ptrace process_vm_readv process_vm_writev process_madvise kcmp pidfd_getfd", eperm},
+		{"the machine: its kernel, modules, swap, quotas, log, ports and accounts",
+			"kexec_load kexec_file_load reboot init_module finit_module delete_module swapon swapoff " +
+				"quotactl quotactl_fd syslog acct vhangup ioperm iopl", eperm},
+		{"its clock and its name",
+			"settimeofday clock_settime adjtimex clock_adjtime sethostname setdomainname", eperm},
+		{"large parts of the kernel that seldom go long without a new hole",
+			"bpf perf_event_open userfaultfd", eperm},
+		{"namespaces and mounts: a command that rearranges its world leaves ours",
+			"setns listns chroot pivot_root mount umount2 mount_setattr open_tree open_tree_attr move_mount " +
+				"fsopen fsconfig fsmount fspick", eperm},
+		{"keyrings, which all processes of a user share",
+			"add_key request_key keyctl", eperm},
+		{"files by other ways than their paths",
+			"open_by_handle_at fanotify_init fanotify_mark", eperm},
+		{"on which node memory lies, also that of others",
+			"mbind migrate_pages move_pages set_mempolicy_home_node", eperm},
+		{"labels of other security modules",
+			"lsm_set_self_attr", eperm},
+
+		{"io_uring makes system calls that no filter sees; programs go without it",
+			"io_uring_setup io_uring_enter io_uring_register", enosys},
+		{"flags that lie in memory; programs fall back to clone and openat",
+			"clone3 openat2", enosys},
+		{"attributes of files that Landlock would not let a command open; programs fall back to ioctl",
+			"file_setattr", enosys},
+		{"what nobody uses any more, and what never was",
+			"modify_ldt uselib ustat sysfs _sysctl lookup_dcookie nfsservctl create_module get_kernel_syms " +
+				"query_module getpmsg putpmsg afs_syscall tuxcall security vserver epoll_ctl_old epoll_wait_old", enosys},
+	}
+	if !o.OwnIPC {
+		list = append(list, rule{"System V IPC and message queues, which all processes of an IPC namespace share",
+			"shmget shmat shmdt shmctl semget semop semtimedop semctl msgget msgsnd msgrcv msgctl " +
+				"mq_open mq_unlink mq_timedsend mq_timedreceive mq_notify mq_getsetattr", eperm})
+	}
+	return append(list, argumentRules(o)...)
+}
+
+// argumentRules are the rows for calls that are good or bad by their arguments.
+func argumentRules(o Options) []rule {
+	return []rule{
+		{"new namespaces: in one, a command has capabilities and meets the kernel's least tested parts",
+			"clone", &question{of: low(0), answers: []answer{{anyBit, newNamespaces, eperm}}, otherwise: allow}},
+		{"the same",
+			"unshare", unshareFlags()},
+		{"keys that are typed for a terminal's other users, and line disciplines",
+			"ioctl", oneOf(low(1), []uint32{tiocsti, tioclinux, tiocsetd}, eperm, allow)},
+		{"programs that run with the user's or group's rights whoever starts them: the mode is argument 1",
+			"chmod fchmod creat mknod", modeBits(1)},
+		{"the same: the mode is argument 2",
+			"fchmodat fchmodat2 mknodat", modeBits(2)},
+		{"the same, when a file is made",
+			"open", &question{of: low(1), answers: []answer{{anyBit, makesFile, modeBits(2)}}, otherwise: allow}},
+		{"the same",
+			"openat", &question{of: low(2), answers: []answer{{anyBit, makesFile, modeBits(3)}}, otherwise: allow}},
+		{"limits of others, and the limit that is the command's mark",
+			"prlimit64", limitOfSelf()},
+		{"the mark",
+			"setrlimit", oneOf(low(0), []uint32{rlimitRTTime}, eperm, allow)},
+		{"personalities that make memory executable or emulate other systems; the few that builds and debuggers use",
+			"personality", oneOf(low(0), personalities, allow, eperm)},
+		{"sockets",
+			"socket", socketFamily(o)},
+		{"pairs of sockets",
+			"socketpair", pair(o)},
+	}
+}
