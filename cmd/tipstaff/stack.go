@@ -18,6 +18,7 @@ import (
 	"tipstaff/internal/proc"
 	"tipstaff/internal/redact"
 	"tipstaff/internal/runner"
+	"tipstaff/internal/sandbox"
 	"tipstaff/internal/session"
 )
 
@@ -28,6 +29,7 @@ type stack struct {
 	host     *host.Host
 	trail    *audit.Trail
 	engine   *proc.Engine
+	sandbox  *sandbox.Sandbox
 	monitor  *monitor.Monitor
 	sessions *session.Store // nil without terminal access
 }
@@ -58,17 +60,22 @@ func newStack(s config.Settings, log *slog.Logger) (*stack, error) {
 	if err != nil {
 		return nil, fail(exitFailure, "cannot start commands on this machine: %w", errors.Join(err, trail.Close()))
 	}
+	box, err := newSandbox(s, engine, h, log)
+	if err != nil {
+		return nil, errors.Join(err, engine.Close(), trail.Close())
+	}
 	m := &monitor.Monitor{
 		Policy: policy.New(policy.Settings{
 			Limits:      limits(s),
 			Arguments:   mode,
 			Environment: environment,
 		}),
-		World: h, Trail: trail, Runner: runner.NewWithSlots(runner.Local{Engine: engine}, slots(s)), Log: log,
+		World: h, Trail: trail, Runner: runner.NewWithSlots(runner.Local{Engine: engine, Sandbox: box}, slots(s)),
+		Sandbox: recorded(box.Status()), Log: log,
 	}
-	st := &stack{settings: s, log: log, host: h, trail: trail, engine: engine, monitor: m}
+	st := &stack{settings: s, log: log, host: h, trail: trail, engine: engine, sandbox: box, monitor: m}
 	if s.Terminal {
-		st.sessions = session.NewStore(session.Options{Max: s.MaxSessions, Idle: s.SessionIdle, Recorder: m})
+		st.sessions = session.NewStore(session.Options{Max: s.MaxSessions, Idle: s.SessionIdle, Recorder: endings{m, box}})
 	}
 	if err := trail.Append(audit.Record{Event: audit.ServerStart}); err != nil {
 		log.Error("cannot write the audit trail; commands are refused until it can be written", "dir", s.AuditDir(), "error", err)
@@ -112,7 +119,7 @@ func (st *stack) close(reason string) {
 		st.sessions.CloseAll(reason)
 	}
 	st.monitor.Wait()
-	if err := st.engine.Close(); err != nil {
+	if err := errors.Join(st.sandbox.Close(), st.engine.Close()); err != nil {
 		st.log.Error("cannot clean up behind the commands", "error", err)
 	}
 	if err := st.trail.Append(audit.Record{Event: audit.ServerStop, Why: reason}); err != nil {

@@ -39,9 +39,23 @@ func FromEnvironment(environ []string) (Settings, error) {
 
 		MaxConcurrent: r.positive("TIPSTAFF_MAX_CONCURRENT", 0, maxConcurrent),
 
+		Sandbox:        r.text("TIPSTAFF_SANDBOX", "best-effort"),
+		SandboxTier:    r.vars["TIPSTAFF_SANDBOX_TIER"],
+		SandboxProfile: r.text("TIPSTAFF_SANDBOX_PROFILE", "workspace"),
+		Network:        r.text("TIPSTAFF_NETWORK", "on"),
+		Limits: Limits{
+			MemoryBytes: r.number("TIPSTAFF_LIMIT_MEMORY_BYTES", 0, maxBytes),
+			Processes:   r.positive("TIPSTAFF_LIMIT_PROCESSES", 4096, maxProcesses),
+			CPU:         time.Duration(r.number("TIPSTAFF_LIMIT_CPU_SECONDS", 0, maxSeconds)) * time.Second,
+			FileBytes:   r.number("TIPSTAFF_LIMIT_FILE_BYTES", 0, maxBytes),
+			OpenFiles:   r.positive("TIPSTAFF_LIMIT_OPEN_FILES", 0, maxFiles),
+		},
+
 		Arguments: r.text("TIPSTAFF_ARGUMENTS", "contextual"),
 		StateDir:  r.stateDir(),
 		Path:      r.searchPath(),
+		Home:      r.home(),
+		Temp:      r.text("TMPDIR", "/tmp"),
 		Environ:   environ,
 	}
 	s.TerminalDefaultTimeout = r.within("TERMINAL_DEFAULT_TIMEOUT", s.TerminalDefaultTimeout, "TERMINAL_MAX_TIMEOUT", s.TerminalMaxTimeout)
@@ -56,6 +70,10 @@ const (
 	maxOutput     = 1 << 30
 	maxSessions   = 1_000_000
 	maxConcurrent = 100_000
+	maxProcesses  = 4_000_000
+	maxFiles      = 1 << 30
+	maxBytes      = 1 << 50
+	maxSeconds    = 1 << 31
 	maxMillis     = math.MaxInt64 / int64(time.Millisecond)
 )
 

@@ -23,11 +23,28 @@ type Settings struct {
 
 	MaxConcurrent int // TIPSTAFF_MAX_CONCURRENT: commands at once; 0: four for each processor
 
+	Sandbox        string // TIPSTAFF_SANDBOX, as it is written
+	SandboxTier    string // TIPSTAFF_SANDBOX_TIER, as it is written
+	SandboxProfile string // TIPSTAFF_SANDBOX_PROFILE, as it is written
+	Network        string // TIPSTAFF_NETWORK, as it is written
+	Limits         Limits // TIPSTAFF_LIMIT_*
+
 	Arguments string // TIPSTAFF_ARGUMENTS, as it is written
 	StateDir  string // TIPSTAFF_STATE_DIR
 	Path      string // PATH
 
+	Home    string   // the user's own directory; "" if there is none
+	Temp    string   // TMPDIR: where temporary files are made
 	Environ []string // the whole environment of the server, each "NAME=value"
+}
+
+// Limits bound what one command may use; 0 is no limit.
+type Limits struct {
+	MemoryBytes int64         // TIPSTAFF_LIMIT_MEMORY_BYTES
+	Processes   int           // TIPSTAFF_LIMIT_PROCESSES
+	CPU         time.Duration // TIPSTAFF_LIMIT_CPU_SECONDS
+	FileBytes   int64         // TIPSTAFF_LIMIT_FILE_BYTES
+	OpenFiles   int           // TIPSTAFF_LIMIT_OPEN_FILES
 }
 
 // AuditDir is where the trails lie.

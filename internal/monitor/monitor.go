@@ -24,7 +24,9 @@ type Monitor struct {
 	World  policy.World
 	Trail  Trail
 	Runner runner.Runner
-	Log    *slog.Logger
+	// Sandbox is how every command is confined, for the record.
+	Sandbox audit.Sandbox
+	Log     *slog.Logger
 
 	running sync.WaitGroup
 }
@@ -44,11 +46,11 @@ func (m *Monitor) Execute(ctx context.Context, req tipstaff.Request, live runner
 	}
 	defer grant.Close()
 
-	if err := m.Trail.Append(intent(grant, &decision)); err != nil {
+	if err := m.Trail.Append(m.intent(grant, &decision)); err != nil {
 		return tipstaff.Result{}, notRecorded(err)
 	}
 	res, err := m.Runner.Run(ctx, grant, live)
-	m.note(outcome(grant, &decision, &res, err))
+	m.note(m.outcome(grant, &decision, &res, err))
 	return res, err
 }
 

@@ -9,19 +9,19 @@ import (
 )
 
 // intent is the record that is written before a command starts.
-func intent(g *policy.Grant, d *policy.Decision) audit.Record {
-	return granted(audit.CommandStart, g, d)
+func (m *Monitor) intent(g *policy.Grant, d *policy.Decision) audit.Record {
+	return m.granted(audit.CommandStart, g, d)
 }
 
 // outcome is the record of how a command ended, or why it could not start.
-func outcome(g *policy.Grant, d *policy.Decision, res *tipstaff.Result, err error) audit.Record {
+func (m *Monitor) outcome(g *policy.Grant, d *policy.Decision, res *tipstaff.Result, err error) audit.Record {
 	if err != nil {
-		r := granted(audit.CommandError, g, d)
+		r := m.granted(audit.CommandError, g, d)
 		e := tipstaff.AsError(err)
 		r.Code, r.Why, r.Error = e.Code, e.Msg, operatorText(e)
 		return r
 	}
-	r := granted(audit.CommandEnd, g, d)
+	r := m.granted(audit.CommandEnd, g, d)
 	r.Result = audit.Outcome(res)
 	return r
 }
@@ -39,7 +39,7 @@ func refused(req *tipstaff.Request, d *policy.Decision) audit.Record {
 	return r
 }
 
-func granted(event audit.Event, g *policy.Grant, d *policy.Decision) audit.Record {
+func (m *Monitor) granted(event audit.Event, g *policy.Grant, d *policy.Decision) audit.Record {
 	req := g.Request()
 	r := asked(event, req)
 	r.What.Argv, r.What.Line = g.Argv(), ""
@@ -47,12 +47,9 @@ func granted(event audit.Event, g *policy.Grant, d *policy.Decision) audit.Recor
 	r.What.FileChanged = g.Program().Changed
 	r.What.EnvNames, r.What.EnvDropped = names(req.Env, g.Dropped()), g.Dropped()
 	r.Decision = decided(d)
-	r.Sandbox = audit.Sandbox{Tier: unconfined}
+	r.Sandbox = m.Sandbox
 	return r
 }
-
-// unconfined is the tier of every command for as long as there is no sandbox.
-const unconfined = "none"
 
 func decided(d *policy.Decision) audit.Decision {
 	f := d.Deciding()

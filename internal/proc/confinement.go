@@ -58,6 +58,7 @@ type Mount struct {
 	// file outside of the namespaces. "": a new file system in memory.
 	Source   string
 	ReadOnly bool
+	Device   bool   // Source is a device, or has some
 	Bytes    int64  // of a new file system, at most; 0: it is empty and nobody may enter
 	Mode     uint32 // of its root
 	// Terminals makes the new file system one of pseudo-terminals: devpts.

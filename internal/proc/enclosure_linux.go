@@ -3,7 +3,9 @@
 package proc
 
 import (
+	"fmt"
 	"os"
+	"strconv"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -22,8 +24,9 @@ type Enclosure struct {
 
 	ready chan *place // nobody is in them
 	mu    sync.Mutex
-	gone  bool           // closed: nothing is kept ready any more
-	work  sync.WaitGroup // making and ending places
+	each  func(procfs int) error // see EachProc
+	gone  bool                   // closed: nothing is kept ready any more
+	work  sync.WaitGroup         // making and ending places
 }
 
 // keptReady is how many places are kept at most for the next commands.
@@ -38,6 +41,7 @@ type place struct {
 	tag    tag
 	space  *pidNamespace // nil in the server's namespaces
 	cell   *cell         // nil in a PID namespace, and without control groups
+	procfs int           // descriptor of its own /proc, to name it; -1 without one
 	killed bool          // with its zygote: it serves nobody any more
 }
 
@@ -153,7 +157,7 @@ func (n *Enclosure) giveBack(p *place) {
 // newPlace makes a place.
 func (n *Enclosure) newPlace() (*place, error) {
 	e := n.engine
-	p := &place{in: n, tag: e.mark.command(e.counter.Add(1))}
+	p := &place{in: n, tag: e.mark.command(e.counter.Add(1)), procfs: -1}
 	var err error
 	switch {
 	case len(n.enter) > 0:
@@ -164,11 +168,51 @@ func (n *Enclosure) newPlace() (*place, error) {
 	if err == nil {
 		err = p.hatch()
 	}
+	if err == nil && p.space != nil {
+		err = p.openProc()
+	}
 	if err != nil {
 		p.end()
 		return nil, err
 	}
 	return p, nil
+}
+
+// EachProc lets f know of the /proc of every place, by a descriptor that is good
+// for the time of the call: of those that there are, and of each that is made,
+// before a command runs in it. An error means that none does. It is for rules
+// that go by file: where a mount covers another, what is allowed for the one
+// below does not count. f is not called by two at once.
+func (n *Enclosure) EachProc(f func(procfs int) error) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.each = f
+	for range len(n.ready) {
+		p := <-n.ready
+		n.ready <- p
+		if p.procfs >= 0 {
+			if err := f(p.procfs); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// openProc opens the /proc of a place by way of its zygote, which has it as its
+// own.
+func (p *place) openProc() error {
+	fd, err := unix.Open("/proc/"+strconv.Itoa(p.zygote.pid)+"/root/proc", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("cannot open the /proc of a PID namespace: %w", err)
+	}
+	p.procfs = fd
+	p.in.mu.Lock()
+	defer p.in.mu.Unlock()
+	if p.in.each == nil {
+		return nil
+	}
+	return p.in.each(fd)
 }
 
 // hatch makes the zygote of a place.
@@ -279,6 +323,9 @@ func (p *place) end() {
 	}
 	if p.zygote != nil {
 		e.reapFirst(p.zygote.pid)
+	}
+	if p.procfs >= 0 {
+		_ = unix.Close(p.procfs)
 	}
 	if p.cell != nil {
 		e.cells.giveBack(p.cell)

@@ -230,10 +230,18 @@ func (v *view) mount() error {
 		} else if err := v.memory(m, path); err != nil {
 			return err
 		}
+		if m.Source == "" {
+			continue
+		}
+		set := uint64(unix.MOUNT_ATTR_NOSUID)
 		if m.ReadOnly {
-			if err := v.attributes("make read-only "+m.Path, m.Path, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID); err != nil {
-				return err
-			}
+			set |= unix.MOUNT_ATTR_RDONLY
+		}
+		if !m.Device {
+			set |= unix.MOUNT_ATTR_NODEV
+		}
+		if err := v.attributes("restrict "+m.Path, m.Path, set); err != nil {
+			return err
 		}
 	}
 	return nil

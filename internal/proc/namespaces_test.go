@@ -202,7 +202,7 @@ func TestEveryStepThatMakesNamespacesIsNamed(t *testing.T) {
 		return s, func() error { return e.startTwin(s) }
 	}
 	zygote := func() (*script, func() error) {
-		p := &place{in: n, tag: e.mark.command(e.counter.Add(1))}
+		p := &place{in: n, tag: e.mark.command(e.counter.Add(1)), procfs: -1}
 		var err error
 		if p.space, err = n.newPIDNamespace(); err != nil {
 			t.Fatal(err)

@@ -125,7 +125,7 @@ func (e *Engine) script(l Launch, p *Process, fds streams) (*script, error) {
 	// All of the server's own are closed by exec in any case (see Seal).
 	s.try("close the other descriptors", unix.SYS_CLOSE_RANGE, 3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
 	if l.Confine != nil && l.Confine.Ruleset > 0 {
-		s.add("enter a Landlock domain", unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(fds.ruleset), 0)
+		s.add(enterDomain, unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(fds.ruleset), 0)
 	}
 	s.add("let signals in", unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, hold(s, &noSignals), 0, sigsetBytes)
 	s.add("execute", unix.SYS_EXECVE, path, argv, env)

@@ -52,6 +52,15 @@ func startError(g *policy.Grant, err error) error {
 	return e
 }
 
+// notConfined: no sandbox of the strength that was promised, no run.
+func notConfined(g *policy.Grant, err error) error {
+	return &tipstaff.Error{
+		Code: tipstaff.ExecutionError, Rule: "sandbox", Err: fmt.Errorf("cannot confine %s: %w", g.Argv()[0], err),
+		Msg:  "The sandbox for this command could not be made, so nothing was started.",
+		Hint: "This is a fault of the machine or the server; tell the operator if it stays. tipstaff doctor says what is wrong.",
+	}
+}
+
 // cancelledBeforeStart: the caller went away while the command was waiting.
 func cancelledBeforeStart(ctx context.Context) error {
 	return &tipstaff.Error{

@@ -8,6 +8,7 @@ import (
 	"tipstaff/internal/capture"
 	"tipstaff/internal/policy"
 	"tipstaff/internal/proc"
+	"tipstaff/internal/sandbox"
 )
 
 // Runner runs a granted command. It returns after the command has ended; an
@@ -30,7 +31,13 @@ const (
 // Local runs commands on this machine. Run may be called from many goroutines
 // at once.
 type Local struct {
-	Engine *proc.Engine
+	Engine  *proc.Engine
+	Sandbox Confiner
+}
+
+// Confiner gets ready what a command is to be held to. A [sandbox.Sandbox] is one.
+type Confiner interface {
+	Confine(c sandbox.Command) (*sandbox.Confined, error)
 }
 
 // Run carries out g. When ctx is done, the command is ended and the result's
@@ -42,14 +49,20 @@ func (l Local) Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Re
 	if err := checkProgram(g.Program()); err != nil {
 		return tipstaff.Result{}, startError(g, err)
 	}
+	confined, err := l.Sandbox.Confine(sandbox.Command{Session: g.Request().Session, Dir: g.Dir().Path(), Env: g.Env()})
+	if err != nil {
+		return tipstaff.Result{}, notConfined(g, err)
+	}
+	defer confined.Release()
 	s, err := openStreams(g.Request().Stdin, g.OutputBytes())
 	if err != nil {
 		return tipstaff.Result{}, startError(g, err)
 	}
 	started := time.Now()
 	p, err := l.Engine.Start(proc.Launch{
-		Path: g.Program().Path, Argv: g.Argv(), Env: g.Env(), Dir: g.Dir().Fd(),
-		Stdin: s.childIn, Stdout: s.childOut, Stderr: s.childErr,
+		Path: g.Program().Path, Argv: g.Argv(), Env: confined.Env, Dir: g.Dir().Fd(), DirPath: g.Dir().Path(),
+		Confine: confined.Confinement,
+		Stdin:   s.childIn, Stdout: s.childOut, Stderr: s.childErr,
 	})
 	s.closeChildEnds()
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+	"tipstaff/internal/sandbox"
 
 	"tipstaff"
 	"tipstaff/internal/policy"
@@ -52,3 +53,10 @@ func (world) Allowlist(tipstaff.Family) policy.Allowlist {
 type directory struct{ *os.File }
 
 func (d directory) Path() string { return d.Name() }
+
+// unconfined confines nothing: these tests are about something else.
+type unconfined struct{}
+
+func (unconfined) Confine(c sandbox.Command) (*sandbox.Confined, error) {
+	return &sandbox.Confined{Env: c.Env}, nil
+}

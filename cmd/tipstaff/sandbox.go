@@ -1,0 +1,96 @@
+package main
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"tipstaff"
+	"tipstaff/internal/audit"
+	"tipstaff/internal/config"
+	"tipstaff/internal/host"
+	"tipstaff/internal/monitor"
+	"tipstaff/internal/proc"
+	"tipstaff/internal/profile"
+	"tipstaff/internal/sandbox"
+)
+
+// newSandbox makes the sandbox that the settings ask for. The error ends the
+// program: no sandbox of the required strength, no run.
+func newSandbox(s config.Settings, engine *proc.Engine, h *host.Host, log *slog.Logger) (*sandbox.Sandbox, error) {
+	o, err := sandboxOptions(s, h)
+	if err != nil {
+		return nil, err
+	}
+	o.Engine, o.Log = engine, log
+	box, err := sandbox.New(o)
+	if err != nil {
+		return nil, fail(exitConfig, "cannot confine commands: %w", err)
+	}
+	return box, nil
+}
+
+// sandboxOptions reads what the settings say of the sandbox.
+func sandboxOptions(s config.Settings, h *host.Host) (o sandbox.Options, err error) {
+	for _, setting := range []struct {
+		name string
+		read func() error
+	}{
+		{"TIPSTAFF_SANDBOX", func() (err error) { o.Mode, err = sandbox.ParseMode(s.Sandbox); return }},
+		{"TIPSTAFF_SANDBOX_TIER", func() (err error) {
+			if s.SandboxTier != "" {
+				o.Tier, err = sandbox.ParseTier(s.SandboxTier)
+			}
+			return err
+		}},
+		{"TIPSTAFF_SANDBOX_PROFILE", func() (err error) { o.Profile, err = profile.Parse(s.SandboxProfile); return }},
+		{"TIPSTAFF_NETWORK", func() (err error) { o.Network, err = sandbox.ParseNetwork(s.Network); return }},
+	} {
+		if err := setting.read(); err != nil {
+			return o, fail(exitConfig, "cannot start with these settings:\n%s: %w", setting.name, err)
+		}
+	}
+	if o.Directory, err = workingDirectory(); err != nil {
+		return o, fail(exitFailure, "cannot tell the server's own directory: %w", err)
+	}
+	// Roots that cannot be told refuse every call that names a directory; the
+	// workspace is the server's own then, as without any.
+	o.Workspace, _ = h.Roots()
+	for _, dir := range h.SearchPath() {
+		if canonical, err := filepath.EvalSymlinks(dir); err == nil {
+			o.Search = append(o.Search, canonical)
+		}
+	}
+	o.Limits = sandbox.Limits(s.Limits)
+	o.Temp = s.Temp
+	o.Machine = profile.Machine{
+		Home: s.Home, Environ: s.Environ, Path: h.SearchPath(), StateDir: s.StateDir,
+		Programs: func(name string) bool { _, err := h.Lookup(name); return err == nil },
+	}
+	return o, nil
+}
+
+func workingDirectory() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(dir)
+}
+
+// recorded is what the record of each command says of the sandbox.
+func recorded(s sandbox.Status) audit.Sandbox {
+	return audit.Sandbox{Tier: s.Tier, Profile: s.Profile, Network: s.Network}
+}
+
+// endings lets the sandbox know of the end of sessions, beside the record.
+type endings struct {
+	*monitor.Monitor
+	sandbox *sandbox.Sandbox
+}
+
+// SessionClosed records the end and removes what the session's commands shared.
+func (e endings) SessionClosed(s tipstaff.Session, reason string) {
+	e.Monitor.SessionClosed(s, reason)
+	e.sandbox.EndSession(s.ID)
+}

@@ -1,0 +1,106 @@
+package egress
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"syscall"
+)
+
+// answer is what a program gets instead of what it asked for.
+type answer struct {
+	status int
+	reason reason // empty when the proxy did not refuse but could not
+	host   string // as it was asked for, once it has been read
+	text   string // for the program; it leaks nothing that the program did not know
+	err    error  // for the operator
+}
+
+func (a *answer) Error() string { return a.text }
+
+// reason is the value of the header X-Tipstaff-Refused.
+type reason string
+
+const (
+	badToken   reason = "token"   // 407
+	badRequest reason = "request" // 400: no proxy request, or one with two meanings
+	badUpgrade reason = "upgrade" // 501
+	badHost    reason = "host"    // 403, and the following as well
+	badPort    reason = "port"
+	badAddress reason = "address"
+	badTLSName reason = "sni" // after the 200, so the connection ends
+)
+
+func malformed(format string, args ...any) *answer {
+	return &answer{status: http.StatusBadRequest, reason: badRequest, text: fmt.Sprintf(format, args...)}
+}
+
+func forbidden(why reason, t target, format string, args ...any) *answer {
+	return &answer{status: http.StatusForbidden, reason: why, host: t.host(), text: fmt.Sprintf(format, args...)}
+}
+
+// unreachable says in the words of a program why its host was not reached.
+func unreachable(t target, err error) *answer {
+	a := &answer{status: http.StatusBadGateway, host: t.host(), err: err}
+	why := "the connection failed"
+	var dns *net.DNSError
+	var slow net.Error
+	switch {
+	case errors.As(err, &dns) && dns.IsNotFound:
+		why = "there is no such name"
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &slow) && slow.Timeout():
+		a.status, why = http.StatusGatewayTimeout, "there was no answer in time"
+	case errors.As(err, &dns):
+		why = "the name could not be looked up"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		why = "the connection was refused"
+	}
+	a.text = fmt.Sprintf("cannot reach %s: %s", t, why)
+	return a
+}
+
+// answer tells the program, the operator, and whoever asked to know of refusals.
+func (d *door) answer(w http.ResponseWriter, r *http.Request, err error) {
+	var a *answer
+	if !errors.As(err, &a) {
+		a = &answer{status: http.StatusBadGateway, text: "the request failed", err: err}
+	}
+	d.report(r.Context(), a)
+	clientOf(r.Context()).hearOut(d.proxy.o.HeaderTimeout)
+	h := w.Header()
+	h.Set("Content-Type", "text/plain; charset=utf-8")
+	h.Set("X-Content-Type-Options", "nosniff")
+	if a.reason != "" {
+		h.Set(refusedHeader, string(a.reason))
+	}
+	if a.status == http.StatusProxyAuthRequired {
+		h.Set("Proxy-Authenticate", `Basic realm="tipstaff"`)
+	}
+	w.WriteHeader(a.status)
+	_, _ = fmt.Fprintf(w, "tipstaff: %s\n", strings.TrimSpace(a.text))
+}
+
+const refusedHeader = "X-Tipstaff-Refused"
+
+func (d *door) report(ctx context.Context, a *answer) {
+	attrs := []any{"host", a.host, "status", a.status, "why", a.text}
+	if a.err != nil {
+		attrs = append(attrs, "err", a.err)
+	}
+	if a.reason == "" {
+		if ctx.Err() != nil {
+			return // the program has gone, or the door is closing
+		}
+		d.proxy.o.Log.InfoContext(ctx, "egress failed", attrs...)
+		return
+	}
+	d.proxy.o.Log.InfoContext(ctx, "egress refused", append(attrs, "reason", string(a.reason))...)
+	switch a.reason {
+	case badHost, badPort, badAddress, badTLSName:
+		d.proxy.o.Refused(ctx, a.host, a.text)
+	}
+}

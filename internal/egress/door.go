@@ -1,0 +1,90 @@
+package egress
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"sync"
+	"sync/atomic"
+)
+
+// door is one listener of a proxy: its token, and the connections that have
+// come in through it.
+type door struct {
+	net.Listener
+	proxy   *Proxy
+	token   string
+	forward *httputil.ReverseProxy
+
+	slots  chan struct{}  // one is taken by each connection
+	conns  sync.WaitGroup // the same, to wait for
+	shut   chan struct{}  // closed when the door closes
+	ending atomic.Bool
+}
+
+func newDoor(p *Proxy, l net.Listener, token string) *door {
+	d := &door{
+		Listener: l, proxy: p, token: token,
+		slots: make(chan struct{}, p.o.MaxConns),
+		shut:  make(chan struct{}),
+	}
+	d.forward = d.forwarder()
+	return d
+}
+
+// server is net/http's part: reading requests within bounds, one for each connection.
+func (d *door) server(ctx context.Context) *http.Server {
+	o := &d.proxy.o
+	srv := &http.Server{
+		Handler:           d,
+		ReadHeaderTimeout: o.HeaderTimeout,
+		MaxHeaderBytes:    o.MaxHeaderBytes,
+		Protocols:         http1(),
+		ErrorLog:          d.forward.ErrorLog,
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			return context.WithValue(ctx, clientKey{}, c)
+		},
+		DisableGeneralOptionsHandler: true, // it would answer without a token
+	}
+	srv.SetKeepAlivesEnabled(false)
+	return srv
+}
+
+func http1() *http.Protocols {
+	var p http.Protocols
+	p.SetHTTP1(true)
+	return &p
+}
+
+// Accept waits until there is room and somebody comes.
+func (d *door) Accept() (net.Conn, error) {
+	select {
+	case <-d.shut:
+		return nil, net.ErrClosed
+	case d.slots <- struct{}{}:
+	}
+	conn, err := d.Listener.Accept()
+	if err != nil {
+		<-d.slots
+		return nil, err
+	}
+	d.conns.Add(1)
+	return &client{Conn: conn, door: d, open: true}, nil
+}
+
+// end closes the listener and every connection that net/http has; those that
+// carry a tunnel end with their context.
+func (d *door) end(srv *http.Server) {
+	if d.ending.CompareAndSwap(false, true) {
+		close(d.shut)
+	}
+	_ = srv.Close()
+}
+
+// gone is called once for each connection, when it is closed.
+func (d *door) gone() {
+	<-d.slots
+	d.conns.Done()
+}

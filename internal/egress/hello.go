@@ -1,0 +1,72 @@
+package egress
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+)
+
+// isTLS tells from its first byte whether a conversation is to be TLS. All the
+// content types count, not only that of a ClientHello: there are servers that
+// read past an alert in front of it. No other protocol begins with one of them.
+func isTLS(first byte) bool { return 0x14 <= first && first <= 0x18 }
+
+// maxHello bounds what is read of a ClientHello, however it is cut into records.
+// Real ones have less than 4 KiB.
+const maxHello = 128 << 10
+
+var (
+	errHelloRead = errors.New("the ClientHello has been read")
+	errHelloLong = errors.New("too long")
+	errNotHello  = errors.New("no ClientHello")
+)
+
+// readHello reads a ClientHello from r and gives its server name, which may be
+// empty, with everything that was read. The reading is crypto/tls's own, which
+// is stopped before it answers; conn lends its addresses and nothing else. An
+// error is errNotHello, unless r failed.
+func readHello(conn net.Conn, r io.Reader) (read []byte, name string, err error) {
+	ear := &ear{Conn: conn, from: r}
+	config := &tls.Config{
+		MinVersion: tls.VersionTLS12, // not reached
+		GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+			name = hello.ServerName
+			return nil, errHelloRead
+		},
+	}
+	err = tls.Server(ear, config).Handshake()
+	switch {
+	case errors.Is(err, errHelloRead):
+		return ear.heard, name, nil
+	case ear.err != nil:
+		return nil, "", ear.err
+	default:
+		return nil, "", fmt.Errorf("%w: %w", errNotHello, err)
+	}
+}
+
+// ear hears everything and says nothing.
+type ear struct {
+	net.Conn
+	from  io.Reader
+	heard []byte
+	err   error // of from
+}
+
+func (e *ear) Read(p []byte) (int, error) {
+	if len(e.heard) >= maxHello {
+		return 0, errHelloLong
+	}
+	n, err := e.from.Read(p)
+	e.heard = append(e.heard, p[:n]...)
+	e.err = err
+	return n, err
+}
+
+func (e *ear) Write(p []byte) (int, error) { return len(p), nil }
+
+// unrecognizedName is the TLS alert for a server name that is not served here,
+// in a record of its own (RFC 8446, 6.2).
+var unrecognizedName = []byte{0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 112}

@@ -1,0 +1,114 @@
+package egress
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Hosts is the list of where programs may connect. The zero value allows
+// nothing. It does not change and may be used by many at once.
+type Hosts struct{ entries []entry }
+
+// entry is one word of the list: a name, the names below one, or addresses.
+type entry struct {
+	name   string       // in lower case, without a final dot; empty for addresses
+	below  bool         // the names below name, at any depth, and not name itself
+	prefix netip.Prefix // the addresses, when there is no name
+	port   uint16       // 0 means 80 and 443
+}
+
+// String returns the list in its one canonical form, which ParseHosts reads:
+// sorted, in lower case, nothing twice.
+func (h Hosts) String() string { return strings.Join(h.words(), ",") }
+
+func (h Hosts) words() []string {
+	words := make([]string, len(h.entries))
+	for i, e := range h.entries {
+		words[i] = e.String()
+	}
+	return words
+}
+
+// maxShown is how many entries a refusal lists.
+const maxShown = 20
+
+// allowed ends the sentence that refuses something else.
+func (h Hosts) allowed() string {
+	words := h.words()
+	switch more := len(words) - maxShown; {
+	case len(words) == 0:
+		return "nothing is allowed"
+	case more > 0:
+		return fmt.Sprintf("allowed are %s and %d more", strings.Join(words[:maxShown], ", "), more)
+	default:
+		return "allowed are " + strings.Join(words, ", ")
+	}
+}
+
+// names reports whether the list has a name, and whether with this port.
+func (h Hosts) names(name string, port uint16) (host, withPort bool) {
+	for _, e := range h.entries {
+		if e.matchesName(name) {
+			host = true
+			withPort = withPort || e.matchesPort(port)
+		}
+	}
+	return host, withPort
+}
+
+// lists is the same for an address, which is listed only as an address: no
+// name makes it so.
+func (h Hosts) lists(addr netip.Addr, port uint16) (host, withPort bool) {
+	for _, e := range h.entries {
+		if e.name == "" && e.prefix.Contains(addr) {
+			host = true
+			withPort = withPort || e.matchesPort(port)
+		}
+	}
+	return host, withPort
+}
+
+func (e entry) matchesName(name string) bool {
+	switch {
+	case e.name == "":
+		return false
+	case e.below:
+		return strings.HasSuffix(name, "."+e.name)
+	default:
+		return name == e.name
+	}
+}
+
+func (e entry) matchesPort(port uint16) bool {
+	if e.port == 0 {
+		return port == 80 || port == 443
+	}
+	return port == e.port
+}
+
+func (e entry) String() string {
+	host := e.name
+	switch {
+	case e.below:
+		host = "*." + e.name
+	case e.name != "":
+	case !e.prefix.IsSingleIP():
+		host = e.prefix.String()
+	case e.prefix.Addr().Is4():
+		host = e.prefix.Addr().String()
+	default:
+		host = "[" + e.prefix.Addr().String() + "]"
+	}
+	if e.port != 0 {
+		host += ":" + strconv.Itoa(int(e.port))
+	}
+	return host
+}
+
+func sorted(entries []entry) []entry {
+	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.String(), b.String()) })
+	return slices.Compact(entries)
+}

@@ -1,0 +1,140 @@
+package egress
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// ParseHosts reads the list form of TIPSTAFF_NETWORK, entries separated by commas:
+//
+//	registry.npmjs.org      this host, ports 80 and 443
+//	git.example.org:8443    this host, this port only
+//	*.example.org           every host below example.org, not itself
+//	192.0.2.7, [2001:db8::7]:8080, 10.1.0.0/16, fd00::/8
+//	                        addresses, private ones and loopback included
+//
+// A name that is listed may lead to public addresses; one that leads to others
+// needs these addresses in the list as well, with their port. The empty list is
+// the zero Hosts. An error says which entry is wrong and what to write instead.
+func ParseHosts(list string) (Hosts, error) {
+	if strings.TrimSpace(list) == "" {
+		return Hosts{}, nil
+	}
+	var entries []entry
+	for word := range strings.SplitSeq(list, ",") {
+		word = strings.TrimSpace(word)
+		e, err := parseEntry(word)
+		if err != nil {
+			return Hosts{}, fmt.Errorf("cannot use %q in a list of hosts: %w", word, err)
+		}
+		entries = append(entries, e)
+	}
+	return Hosts{sorted(entries)}, nil
+}
+
+func parseEntry(word string) (entry, error) {
+	word = lower(word)
+	if err := notAHost(word); err != nil {
+		return entry{}, err
+	}
+	if strings.Contains(word, "/") {
+		return parsePrefix(word)
+	}
+	host, port, err := splitPort(word)
+	if err != nil {
+		return entry{}, err
+	}
+	t, err := parseHost(strings.TrimPrefix(host, "*."))
+	switch {
+	case err != nil:
+		return entry{}, err
+	case t.name != "":
+		return entry{name: t.name, below: strings.HasPrefix(host, "*."), port: port}, nil
+	case strings.HasPrefix(host, "*."):
+		return entry{}, errors.New("there is nothing below an address; write a prefix like 192.0.2.0/24")
+	default:
+		return entry{prefix: netip.PrefixFrom(t.addr, t.addr.BitLen()), port: port}, nil
+	}
+}
+
+// notAHost knows what people write when they do not know the form.
+func notAHost(word string) error {
+	_, afterScheme, url := strings.Cut(word, "://")
+	switch {
+	case word == "":
+		return errors.New("it is empty; there is a comma too many")
+	case word == "on" || word == "off":
+		return fmt.Errorf("it stands for the whole network, so it stands alone; write either %s or hosts", word)
+	case word == "*" || strings.HasPrefix(word, "*:"):
+		return errors.New("it would allow every host; write the hosts that are needed, or the word on for the whole network")
+	case url:
+		host, _, _ := strings.Cut(afterScheme, "/")
+		return fmt.Errorf("it is a URL; write its host alone: %q", host)
+	case strings.Contains(word, "@"):
+		return errors.New("it names a user; write the host alone")
+	case strings.Contains(strings.TrimPrefix(word, "*."), "*"):
+		return errors.New("a * stands for all names below one and only in front, as in *.example.org")
+	}
+	return nil
+}
+
+// parsePrefix reads 10.0.0.0/8, fd00::/8 and either of them with a port.
+func parsePrefix(word string) (entry, error) {
+	base, length, _ := strings.Cut(word, "/")
+	if _, err := netip.ParseAddr(base); err != nil {
+		host, _, _ := strings.Cut(word, "/")
+		if strings.HasPrefix(word, "[") {
+			return entry{}, errors.New("a prefix stands without brackets, as in fd00::/8 or fd00::/8:443")
+		}
+		return entry{}, fmt.Errorf("paths are not compared; write the host alone: %q", host)
+	}
+	length, digits, hasPort := strings.Cut(length, ":")
+	var port uint16
+	if hasPort {
+		var err error
+		if port, err = parsePort(digits); err != nil {
+			return entry{}, err
+		}
+	}
+	prefix, err := netip.ParsePrefix(base + "/" + length)
+	switch {
+	case err != nil:
+		return entry{}, errors.New("it is no prefix; write for example 10.0.0.0/8 or fd00::/8")
+	case prefix.Addr().Is4In6():
+		return entry{}, errors.New("it hides an IPv4 prefix in an IPv6 one; write the IPv4 prefix")
+	case prefix.Bits() == 0:
+		return entry{}, errors.New("it would allow every address; write the prefixes that are needed, or the word on for the whole network")
+	case prefix != prefix.Masked():
+		return entry{}, fmt.Errorf("it has bits behind its length; write %s, or the address alone", prefix.Masked())
+	}
+	return entry{prefix: prefix, port: port}, nil
+}
+
+// splitPort divides HOST:PORT; without a port it gives 0.
+func splitPort(s string) (host string, port uint16, err error) {
+	host, digits, hasPort := s, "", false
+	if i := strings.LastIndexByte(s, ':'); i > strings.LastIndexByte(s, ']') {
+		host, digits, hasPort = s[:i], s[i+1:], true
+	}
+	if strings.Contains(host, ":") && !strings.HasPrefix(host, "[") {
+		if _, err := netip.ParseAddr(s); err == nil {
+			return "", 0, fmt.Errorf("an IPv6 address stands in brackets: write [%s]", s)
+		}
+		return "", 0, errors.New("it has more than one colon; write HOST, HOST:PORT or [IPV6]:PORT")
+	}
+	if hasPort {
+		port, err = parsePort(digits)
+	}
+	return host, port, err
+}
+
+func parsePort(digits string) (uint16, error) {
+	n, err := strconv.ParseUint(digits, 10, 16)
+	if err != nil || n == 0 || digits[0] == '0' {
+		return 0, fmt.Errorf("%q is no port; a port is a number from 1 to 65535", digits)
+	}
+	return uint16(n), nil
+}

@@ -1,0 +1,108 @@
+package egress
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"strings"
+	"time"
+)
+
+// pass hands a plain request to the host that was reached, and its answer back.
+func (d *door) pass(w http.ResponseWriter, r *http.Request, t target, upstream net.Conn) {
+	ctx := context.WithValue(r.Context(), reachedKey{}, reached{t, upstream})
+	r = r.WithContext(ctx)
+	r.Header.Del("Upgrade")
+	if r.Body != http.NoBody {
+		r.Body = &body{ReadCloser: r.Body, client: clientOf(ctx), idle: d.proxy.o.IdleTimeout}
+	}
+	d.forward.ServeHTTP(w, r)
+	clientOf(ctx).hearOut(d.proxy.o.HeaderTimeout)
+}
+
+// reached is the one connection over which a request may go.
+type reached struct {
+	target   target
+	upstream net.Conn
+}
+
+type reachedKey struct{}
+
+func reachedOf(ctx context.Context) (reached, bool) {
+	to, ok := ctx.Value(reachedKey{}).(reached)
+	return to, ok
+}
+
+// forwarder is net/http's part: fields that end here are taken away, bodies and
+// trailers are streamed.
+func (d *door) forwarder() *httputil.ReverseProxy {
+	transport := &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			to, ok := reachedOf(ctx)
+			if !ok {
+				return nil, errors.New("the request has no connection of its own")
+			}
+			return to.upstream, nil
+		},
+		Protocols:              http1(),
+		DisableKeepAlives:      true, // the next request gets a decision of its own
+		DisableCompression:     true,
+		MaxResponseHeaderBytes: int64(d.proxy.o.MaxHeaderBytes),
+		ExpectContinueTimeout:  time.Second,
+	}
+	return &httputil.ReverseProxy{
+		Transport: transport,
+		Rewrite:   rewrite,
+		ErrorLog:  slog.NewLogLogger(d.proxy.o.Log.Handler(), slog.LevelDebug),
+		ModifyResponse: func(resp *http.Response) error {
+			if resp.StatusCode == http.StatusSwitchingProtocols {
+				return errors.New("the host changed the protocol without being asked")
+			}
+			resp.Header.Del(refusedHeader) // it is ours to say
+			return nil
+		},
+		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
+			to, _ := reachedOf(r.Context())
+			a := unreachable(to.target, err)
+			if r.Context().Err() != nil { // the program was not heard any more
+				a = &answer{status: http.StatusRequestTimeout, text: "the request stopped before its end", err: err}
+			}
+			d.answer(w, r, a)
+		},
+	}
+}
+
+// rewrite undoes what a proxy for one's own servers does and one for everybody
+// else's must not.
+func rewrite(r *httputil.ProxyRequest) {
+	to, _ := reachedOf(r.In.Context())
+	r.Out.URL.Host = strings.TrimSuffix(to.target.String(), ":80")
+	r.Out.Host = "" // that of the URL
+	r.Out.URL.RawQuery = r.In.URL.RawQuery
+	r.Out.Trailer = r.In.Trailer // the same one: it is filled when the body has ended
+	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
+		if v := r.In.Header.Values(name); len(v) > 0 {
+			r.Out.Header[name] = v
+		}
+	}
+}
+
+// body fails when the program sends nothing for the idle time.
+type body struct {
+	io.ReadCloser
+	client *client
+	idle   time.Duration
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	_ = b.client.SetReadDeadline(time.Now().Add(b.idle))
+	n, err := b.ReadCloser.Read(p)
+	if err != nil {
+		_ = b.client.SetReadDeadline(time.Time{}) // the answer may take longer
+	}
+	return n, err
+}

@@ -1,0 +1,160 @@
+package egress
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// Resolver finds the addresses of a host. [net.Resolver] is one.
+type Resolver interface {
+	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
+}
+
+// Options are what a Proxy needs to know. What is zero gets the default that
+// its comment names; the zero Hosts allows nothing.
+type Options struct {
+	Hosts Hosts
+
+	Resolver Resolver // net.DefaultResolver
+	// Dial connects to an address, and returns when ctx is done. The result
+	// should have the method CloseWrite, as TCP connections do: without it a
+	// direction that ends is the end of both.
+	Dial func(ctx context.Context, addr netip.AddrPort) (net.Conn, error) // TCP
+	// Own gives the addresses of this machine, which nobody reaches through
+	// the proxy unless they are listed. By default these are the addresses of
+	// its interfaces; a public address that a router translates to one of
+	// them is not among those.
+	Own func() ([]netip.Prefix, error)
+
+	Log *slog.Logger // nothing is logged
+	// Refused is told what the list did not allow: the host, which is safe to
+	// print, and why, as a sentence for whoever asked. The context descends
+	// from that of Serve. Many goroutines may call at once, and wait for it.
+	Refused func(ctx context.Context, host, why string)
+
+	// Bounds of one listener. Who comes when there are MaxConns connections
+	// waits until one of them ends.
+	MaxConns       int           // 256
+	MaxHeaderBytes int           // 64 KiB, of a request or of a response
+	HeaderTimeout  time.Duration // 10 s, for a request's header, and for a ClientHello once it has begun
+	DialTimeout    time.Duration // 30 s, for the look-up and all addresses together
+	IdleTimeout    time.Duration // 5 min without a byte in either direction
+}
+
+// Proxy lets programs reach the hosts of its list. Its methods may be called by
+// many at once. The caller closes it.
+type Proxy struct {
+	o Options
+
+	mu      sync.Mutex
+	closed  bool
+	ends    map[*door]context.CancelCauseFunc
+	serving sync.WaitGroup // one for each call of Serve
+}
+
+// New returns a proxy that serves nobody yet.
+func New(o Options) *Proxy {
+	if o.Resolver == nil {
+		o.Resolver = net.DefaultResolver
+	}
+	if o.Dial == nil {
+		var d net.Dialer
+		o.Dial = func(ctx context.Context, addr netip.AddrPort) (net.Conn, error) {
+			return d.DialContext(ctx, "tcp", addr.String())
+		}
+	}
+	if o.Own == nil {
+		o.Own = interfaces
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Refused == nil {
+		o.Refused = func(context.Context, string, string) {}
+	}
+	o.MaxConns = orElse(o.MaxConns, 256)
+	o.MaxHeaderBytes = orElse(o.MaxHeaderBytes, 64<<10)
+	o.HeaderTimeout = orElse(o.HeaderTimeout, 10*time.Second)
+	o.DialTimeout = orElse(o.DialTimeout, 30*time.Second)
+	o.IdleTimeout = orElse(o.IdleTimeout, 5*time.Minute)
+	return &Proxy{o: o, ends: map[*door]context.CancelCauseFunc{}}
+}
+
+func orElse[T int | time.Duration](given, other T) T {
+	if given > 0 {
+		return given
+	}
+	return other
+}
+
+var errEnded = errors.New("the proxy has stopped serving")
+
+// Serve answers on the listener whoever knows the token, until ctx is done or
+// the proxy is closed, and then returns nil. It owns the listener and closes
+// it. When it returns, all connections of the listener have ended.
+func (p *Proxy) Serve(ctx context.Context, l net.Listener, token string) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(errEnded)
+	d := newDoor(p, l, token)
+	if err := p.enter(d, cancel); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	defer p.leave(d)
+
+	srv := d.server(ctx)
+	ended := make(chan struct{})
+	context.AfterFunc(ctx, func() {
+		defer close(ended)
+		d.end(srv)
+	})
+	err := srv.Serve(d)
+	cancel(errEnded)
+	<-ended
+	d.end(srv) // once more: a connection may have come in between
+	d.conns.Wait()
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return fmt.Errorf("cannot accept connections to the proxy: %w", err)
+}
+
+func (p *Proxy) enter(d *door, cancel context.CancelCauseFunc) error {
+	if d.token == "" {
+		return errors.New("cannot serve the proxy without a token")
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return errors.New("cannot serve the proxy: it is closed")
+	}
+	p.ends[d] = cancel
+	p.serving.Add(1)
+	return nil
+}
+
+func (p *Proxy) leave(d *door) {
+	p.mu.Lock()
+	delete(p.ends, d)
+	p.mu.Unlock()
+	p.serving.Done()
+}
+
+// Close ends all connections and waits until every call of Serve has returned.
+// It may be called more than once.
+func (p *Proxy) Close() error {
+	p.mu.Lock()
+	p.closed = true
+	for _, cancel := range p.ends {
+		cancel(errEnded)
+	}
+	p.mu.Unlock()
+	p.serving.Wait()
+	return nil
+}

@@ -1,0 +1,56 @@
+package egress
+
+import (
+	"crypto/subtle"
+	"net/http"
+)
+
+// ServeHTTP answers one request of a program: who asks, what for, may it, do it.
+func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if err := d.serve(w, r); err != nil {
+		d.answer(w, r, err)
+	}
+}
+
+// serve gives an error as long as nothing has been answered.
+func (d *door) serve(w http.ResponseWriter, r *http.Request) error {
+	head, whole := clientOf(r.Context()).header()
+	if err := d.knows(r); err != nil {
+		return err
+	}
+	if !whole {
+		return malformed("the header of the request has no clear end")
+	}
+	t, err := asked(r, head)
+	if err != nil {
+		return err
+	}
+	upstream, err := d.proxy.reach(r.Context(), t)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = upstream.Close() }()
+	if r.Method == http.MethodConnect {
+		return d.tunnel(w, r, t, upstream)
+	}
+	d.pass(w, r, t, upstream)
+	return nil
+}
+
+// user is the name beside the token, which HTTP's way of asking requires.
+const user = "tipstaff"
+
+// knows asks for the token of the session.
+func (d *door) knows(r *http.Request) error {
+	given := r.Header.Values("Proxy-Authorization")
+	basic := http.Request{Header: http.Header{"Authorization": given}}
+	name, token, ok := basic.BasicAuth()
+	same := subtle.ConstantTimeCompare([]byte(name+":"+token), []byte(user+":"+d.token)) == 1
+	if len(given) == 1 && ok && same {
+		return nil
+	}
+	return &answer{
+		status: http.StatusProxyAuthRequired, reason: badToken,
+		text: "the proxy wants the name and the token that stand in HTTP_PROXY; use the address from there as it is",
+	}
+}

@@ -1,0 +1,122 @@
+package egress
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// target is what a program asks for. It has either a name or an address, both
+// in the one form in which they can be compared and printed: a name consists of
+// letters in lower case, digits, hyphens, underscores and dots.
+type target struct {
+	name string
+	addr netip.Addr
+	port uint16
+}
+
+func (t target) host() string {
+	if t.name != "" {
+		return t.name
+	}
+	return t.addr.String()
+}
+
+func (t target) String() string { return net.JoinHostPort(t.host(), strconv.Itoa(int(t.port))) }
+
+// parseTarget reads HOST:PORT of a request. Where other is 0 the port is required.
+func parseTarget(s string, other uint16) (target, error) {
+	host, port, err := splitPort(lower(s))
+	if err != nil {
+		return target{}, err
+	}
+	t, err := parseHost(host)
+	if t.port = port; port == 0 {
+		t.port = other
+	}
+	if err == nil && t.port == 0 {
+		err = errors.New("it has no port; write HOST:PORT")
+	}
+	return t, err
+}
+
+// parseHost reads a name, an IPv4 address or an IPv6 address in brackets, in
+// lower case.
+func parseHost(host string) (target, error) {
+	text, closed := host, true
+	if strings.HasPrefix(host, "[") {
+		text, closed = strings.CutSuffix(host[1:], "]")
+	}
+	addr, err := netip.ParseAddr(text)
+	if err != nil || addr.Is6() != (len(text) < len(host)) || !closed {
+		if strings.HasPrefix(host, "[") {
+			return target{}, errors.New("only an IPv6 address stands in brackets, as in [2001:db8::7]")
+		}
+		name := strings.TrimSuffix(host, ".")
+		return target{name: name}, checkName(name)
+	}
+	switch {
+	case addr.Zone() != "":
+		return target{}, errors.New("an address with a zone is local to one machine; write a global address")
+	case addr.Is4In6():
+		return target{}, fmt.Errorf("it hides an IPv4 address in an IPv6 one; write %s", addr.Unmap())
+	}
+	return target{addr: addr}, nil
+}
+
+// lower knows ASCII only: the Kelvin sign is not a K.
+func lower(s string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			r += 'a' - 'A'
+		}
+		return r
+	}, s)
+}
+
+// checkName accepts what host names look like in practice (RFC 1123, and the
+// underscore), and nothing that some resolver would take for an address, such
+// as 127.1 or 0x7f000001.
+func checkName(name string) error {
+	if name == "" {
+		return errors.New("it has no host")
+	}
+	if len(name) > 253 {
+		return errors.New("a host name has at most 253 characters")
+	}
+	labels := strings.Split(name, ".")
+	for _, label := range labels {
+		if err := checkLabel(label); err != nil {
+			return err
+		}
+	}
+	last := labels[len(labels)-1]
+	if strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x") {
+		return errors.New("it is neither a name nor an address in its usual form; write four decimal numbers, as in 192.0.2.7")
+	}
+	return nil
+}
+
+func checkLabel(label string) error {
+	for _, r := range label {
+		switch {
+		case r > 0x7f:
+			return errors.New("only ASCII is understood; write the name in punycode, as in xn--bcher-kva.example")
+		case 'a' <= r && r <= 'z', '0' <= r && r <= '9', r == '-', r == '_':
+		default:
+			return fmt.Errorf("a host name has no %q", r)
+		}
+	}
+	switch {
+	case label == "":
+		return errors.New("a dot stands between two parts of a name; one of them is missing")
+	case len(label) > 63:
+		return errors.New("a part of a host name has at most 63 characters")
+	case label[0] == '-' || label[len(label)-1] == '-':
+		return errors.New("a part of a host name neither begins nor ends with a hyphen")
+	}
+	return nil
+}

@@ -1,0 +1,171 @@
+package egress
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// tunnel carries bytes between a program and the host that it asked for.
+//
+// The two directions do not wait for each other. What the host says is passed
+// on at once, so a protocol in which the server speaks first needs no special
+// case; what the program says first is looked at whenever it comes, so there
+// is no time after which it would go unseen.
+type tunnel struct {
+	door             *door
+	target           target
+	client, upstream net.Conn
+	words            io.Reader // of the program: what net/http has read already, then the rest
+
+	mu    sync.Mutex
+	ended bool
+}
+
+// tunnel serves CONNECT. After the first byte of its answer it gives no error.
+func (d *door) tunnel(w http.ResponseWriter, r *http.Request, t target, upstream net.Conn) error {
+	_, rw, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return unreachable(t, err)
+	}
+	conn := clientOf(r.Context())
+	early, _ := rw.Reader.Peek(rw.Reader.Buffered())
+	tn := &tunnel{
+		door: d, target: t, client: conn, upstream: upstream,
+		words: io.MultiReader(bytes.NewReader(bytes.Clone(early)), conn),
+	}
+	over := make(chan struct{})
+	stop := context.AfterFunc(r.Context(), func() {
+		defer close(over)
+		_ = upstream.Close()
+		conn.cut()
+	})
+	defer func() {
+		if !stop() {
+			<-over
+		}
+	}()
+	defer tn.end()
+	tn.run(r.Context())
+	return nil
+}
+
+func (t *tunnel) run(ctx context.Context) {
+	t.touch()
+	if _, err := io.WriteString(t.client, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
+		return
+	}
+	down := make(chan struct{})
+	go func() {
+		defer close(down)
+		t.copy(t.client, t.upstream)
+	}()
+	if t.greet(ctx) {
+		t.copy(t.upstream, t.words)
+	}
+	<-down
+}
+
+// greet passes on what the program says first, unless it asks the host by
+// another name (hello.go). It reports whether there may be more.
+func (t *tunnel) greet(ctx context.Context) bool {
+	buf := make([]byte, chunk)
+	n, err := t.words.Read(buf)
+	first := buf[:n]
+	if n > 0 && isTLS(first[0]) && t.target.name != "" {
+		first, err = t.hello(first)
+	}
+	var a *answer
+	switch {
+	case errors.As(err, &a):
+		t.door.report(ctx, a)
+		_, _ = t.client.Write(unrecognizedName)
+		t.end()
+		return false
+	case err != nil && !errors.Is(err, io.EOF):
+		t.end()
+		return false
+	}
+	t.touch()
+	if _, err := t.upstream.Write(first); err != nil {
+		t.end()
+		return false
+	}
+	return true // after an end of file copy meets it again, and says so
+}
+
+// hello reads the rest of a ClientHello and holds its name to the target.
+func (t *tunnel) hello(first []byte) ([]byte, error) {
+	_ = t.client.SetReadDeadline(time.Now().Add(t.door.proxy.o.HeaderTimeout))
+	read, name, err := readHello(t.client, io.MultiReader(bytes.NewReader(first), t.words))
+	switch {
+	case errors.Is(err, errNotHello):
+		a := forbidden(badTLSName, t.target, "host %s was to be sent TLS that begins without a readable ClientHello", t.target.host())
+		a.err = err
+		return nil, a
+	case err != nil:
+		return nil, err
+	case name == "" || lower(name) == t.target.name: // without one the host decides who answers
+		return read, nil
+	}
+	return nil, forbidden(badTLSName, t.target, "host %s was to be asked for another one by its TLS name (SNI); CONNECT to the host that is meant", t.target.host())
+}
+
+const chunk = 32 << 10
+
+var chunks = sync.Pool{New: func() any { return new([chunk]byte) }}
+
+// copy carries one direction until it ends, and passes on its end. When it
+// fails, so does the other one.
+func (t *tunnel) copy(to net.Conn, from io.Reader) {
+	buf := chunks.Get().(*[chunk]byte)
+	defer chunks.Put(buf)
+	for {
+		n, err := from.Read(buf[:])
+		if n > 0 {
+			t.touch()
+			if _, err := to.Write(buf[:n]); err != nil {
+				t.end()
+				return
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			t.touch()
+			_ = closeWrite(to)
+			return
+		case err != nil:
+			t.end()
+			return
+		}
+	}
+}
+
+// touch starts the idle time of both directions anew.
+func (t *tunnel) touch() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.ended {
+		return
+	}
+	deadline := time.Now().Add(t.door.proxy.o.IdleTimeout)
+	_ = t.client.SetDeadline(deadline)
+	_ = t.upstream.SetDeadline(deadline)
+}
+
+// end closes both connections, once.
+func (t *tunnel) end() {
+	t.mu.Lock()
+	ended := t.ended
+	t.ended = true
+	t.mu.Unlock()
+	if !ended {
+		_ = t.upstream.Close()
+		_ = t.client.Close()
+	}
+}

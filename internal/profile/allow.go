@@ -1,0 +1,216 @@
+package profile
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Right is what a command may do with a path and, if that is a directory, with
+// everything below it.
+type Right uint8
+
+const (
+	List   Right = 1 << iota // list directories
+	Read                     // read, run and list
+	Write                    // make, change, rename and remove
+	Device                   // control a device
+)
+
+// String names the rights.
+func (r Right) String() string {
+	var list []string
+	for i, name := range []string{"list", "read", "write", "device"} {
+		if r&(1<<i) != 0 {
+			list = append(list, name)
+		}
+	}
+	if len(list) == 0 {
+		return "nothing"
+	}
+	return strings.Join(list, ", ")
+}
+
+// MarshalText gives the names.
+func (r Right) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// Grant allows something that is otherwise refused.
+type Grant struct {
+	Path  string `json:"path"`
+	Dir   bool   `json:"dir,omitempty"`
+	Right Right  `json:"right"`
+}
+
+// Allowlist is what Landlock is to allow. Rights of a directory and of those
+// around it add up; there are none that take away.
+type Allowlist struct {
+	// Grants are sorted by path. What is gone when its turn comes, or is not
+	// there because something else is mounted around it, is to be passed over.
+	Grants []Grant
+	// Notes are for the operator: where Landlock is less exact than mounts.
+	Notes []string
+
+	watched *watch
+}
+
+// Fresh reports whether the directories that had to be listed hold the names
+// that they held. A file that somebody has replaced since has lost its grant,
+// and git, for one, fails without ~/.gitconfig: then Allow is to be asked again.
+func (a Allowlist) Fresh() bool { return a.watched == nil || a.watched.fresh() }
+
+// MaxGrants bounds the list: each costs every command a tenth of a microsecond.
+const MaxGrants = 4000
+
+// ErrTooMany says that the directories around hidden paths hold too much.
+var ErrTooMany = fmt.Errorf("more than %d rules would be needed", MaxGrants)
+
+// Allow lists what to allow so that everything is as Paths say. The paths own
+// are the command's alone, such as its temporary directory and, with mounts,
+// its own /dev/pts, /dev/shm and /tmp; they are granted whole.
+//
+// Rights also hold for what is mounted below a directory. With mounts, grants
+// are to be opened in the view of the command.
+//
+// Because nothing can be taken away below what is allowed, whatever lies beside
+// hidden paths is granted one by one, from the root down. It follows that
+//
+//   - what is made later directly in a directory on the way to something hidden
+//     cannot be read until Allow is asked again;
+//   - directories can be listed everywhere, hidden ones too: names are no
+//     secret, contents are. Otherwise neither / nor the home could be listed;
+//   - in a workspace in which something is hidden, nothing can be made, renamed
+//     or removed directly in the directories on the way to it;
+//   - pins do not hold, except in such directories. They need mounts.
+func (p Paths) Allow(own ...string) (Allowlist, error) {
+	if p.Profile == Open {
+		return Allowlist{Grants: []Grant{{Path: "/", Dir: true, Right: List | Read | Write | Device}}}, nil
+	}
+	w := newWalk(p)
+	w.rights[w.root] = Grant{w.root, true, List}
+	for _, step := range []func() error{
+		func() error { return w.cover(w.root, Read) },
+		func() error { return w.each(p.Writable(), Read|Write) },
+		func() error { return w.each(p.Runtime, Read) },
+		func() error { return w.each(p.Devices, Read|Write|Device) },
+		func() error { return w.own(own) },
+	} {
+		if err := step(); err != nil {
+			return Allowlist{}, fmt.Errorf("cannot list what is allowed: %w", err)
+		}
+	}
+	return w.finish(), nil
+}
+
+// walk goes from directories down to what is hidden in them.
+type walk struct {
+	root    string
+	hidden  []string // sorted
+	blocked []string // neither granted nor gone into: hidden, /dev, /run; sorted
+	pinned  []string // not granted for writing where they are met; sorted
+	rights  map[string]Grant
+	notes   []string
+	watched *watch
+}
+
+func newWalk(p Paths) *walk {
+	w := &walk{root: p.root, rights: map[string]Grant{}, watched: newWatch()}
+	for _, h := range p.Hidden {
+		w.hidden = append(w.hidden, h.Path)
+	}
+	w.blocked = outermost(append([]string{filepath.Join(w.root, "dev"), filepath.Join(w.root, "run")}, w.hidden...))
+	for _, pin := range p.Pinned {
+		if !pin.InPlace {
+			w.pinned = append(w.pinned, pin.Path)
+		}
+	}
+	if len(w.pinned) > 0 {
+		w.notes = append(w.notes, fmt.Sprintf("Landlock alone does not keep %d pinned paths from being changed, such as %s", len(w.pinned), w.pinned[0]))
+	}
+	return w
+}
+
+func (w *walk) each(paths []string, right Right) error {
+	for _, path := range paths {
+		if _, is := around(path, w.hidden); is {
+			continue
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			continue // gone since
+		}
+		if info.IsDir() {
+			err = w.cover(path, right)
+		} else {
+			err = w.grant(path, false, right)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// own grants directories whole. What is hidden outside is not in them.
+func (w *walk) own(paths []string) error {
+	for _, path := range paths {
+		if err := w.grant(path, true, Read|Write|Device); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cover grants a right on a directory, or on all that is in it but is not
+// blocked. The way down is followed however narrow it is; the names beside it
+// are taken as they are now.
+func (w *walk) cover(dir string, right Right) error {
+	if !within(dir, w.blocked) {
+		return w.grant(dir, true, right)
+	}
+	if slices.Contains(w.blocked, dir) {
+		return nil
+	}
+	w.watched.dir(dir).listed = true
+	entries, _ := os.ReadDir(dir) // what the server cannot list stays out of reach
+	if right&Write != 0 {
+		w.notes = append(w.notes, fmt.Sprintf("with Landlock alone, nothing can be made or removed directly in %s, because something in it is hidden", dir))
+	}
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if _, is := slices.BinarySearchFunc(w.blocked, path, byPath); is || right&Write != 0 && slices.Contains(w.pinned, path) {
+			continue
+		}
+		var err error
+		switch kind := e.Type(); {
+		case kind.IsDir():
+			err = w.cover(path, right)
+		case kind&os.ModeSymlink == 0 && kind&os.ModeSocket == 0: // what they lead to has a grant of its own
+			err = w.grant(path, false, right)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *walk) grant(path string, dir bool, right Right) error {
+	if _, known := w.rights[path]; !known && len(w.rights) >= MaxGrants {
+		return fmt.Errorf("%w; the last is for a file in %s, in which something is hidden", ErrTooMany, filepath.Dir(path))
+	}
+	w.rights[path] = Grant{path, dir, w.rights[path].Right | right}
+	return nil
+}
+
+func (w *walk) finish() Allowlist {
+	a := Allowlist{Notes: w.notes, watched: w.watched}
+	for _, g := range w.rights {
+		a.Grants = append(a.Grants, g)
+	}
+	slices.SortFunc(a.Grants, func(a, b Grant) int { return byPath(a.Path, b.Path) })
+	slices.Sort(a.Notes)
+	a.Notes = slices.Compact(a.Notes)
+	return a
+}

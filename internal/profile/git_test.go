@@ -1,0 +1,285 @@
+//go:build unix
+
+package profile
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func TestHooksAndConfigurationArePinned(t *testing.T) {
+	w := newWorld(t)
+	w.repository("home/me/ws")
+	w.repository("home/me/ws/node_modules/dep")
+	w.git("home/me/ws", "init", "-q", "--bare", "deep/er/bare")
+	p := w.resolve(Workspace)
+	w.equal("repositories", w.names(p.Repositories), "/home/me/ws/.git /home/me/ws/deep/er/bare /home/me/ws/node_modules/dep/.git")
+	w.equal("pinned", w.pinned(p), "+/home/me/ws/.git /home/me/ws/.git/config /home/me/ws/.git/hooks "+
+		"+/home/me/ws/deep +/home/me/ws/deep/er +/home/me/ws/deep/er/bare /home/me/ws/deep/er/bare/config /home/me/ws/deep/er/bare/hooks "+
+		"+/home/me/ws/node_modules +/home/me/ws/node_modules/dep +/home/me/ws/node_modules/dep/.git /home/me/ws/node_modules/dep/.git/config /home/me/ws/node_modules/dep/.git/hooks")
+	if again := w.resolve(Workspace); !again.Equal(p) {
+		t.Error("looked at again it is another")
+	}
+	w.git("home/me/ws", "init", "-q", "new")
+	again := w.resolve(Workspace)
+	if again.Equal(p) {
+		t.Error("a new repository makes no difference")
+	}
+	w.equal("a repository that a command has made", w.names(again.Repositories[2:3]), "/home/me/ws/new/.git")
+}
+
+func TestWhatGitWouldLetACommandMakeIsMadeBefore(t *testing.T) {
+	w := newWorld(t)
+	w.repository("home/me/ws")
+	w.must(os.RemoveAll(w.at("home/me/ws/.git/hooks")))
+	w.git("home/me/ws", "config", "extensions.worktreeConfig", "true")
+	w.git("home/me/ws", "config", "core.hooksPath", ".husky/_")
+	p := w.resolve(Workspace)
+	w.equal("missing", w.places(p.Missing), "/home/me/ws/.git/config.worktree /home/me/ws/.git/hooks /home/me/ws/.husky/_")
+	w.must(p.Make())
+	p = w.resolve(Workspace)
+	w.equal("missing, made", w.places(p.Missing), "")
+	w.equal("pinned", w.pinned(p), "+/home/me/ws/.git /home/me/ws/.git/config /home/me/ws/.git/config.worktree /home/me/ws/.git/hooks +/home/me/ws/.husky /home/me/ws/.husky/_")
+	w.equal("git still works", w.git("home/me/ws", "status", "--short"), "")
+}
+
+func TestHooksPathAndIncludesAreFollowed(t *testing.T) {
+	w := newWorld(t, "home/me/ws/githooks/pre-commit", "home/me/ws/tools/git/config", "home/me/ws/tools/git/more", "home/me/elsewhere/config")
+	w.repository("home/me/ws")
+	w.write("home/me/ws/.git/config", `[core]
+	repositoryformatversion = 0
+[Include] # a comment
+	PATH = "../tools/git/config" ; another
+	path = ../../elsewhere/config
+	path = ../later
+[includeIf "gitdir:~/]"] path = ../tools/\
+git/more
+`)
+	w.write("home/me/ws/tools/git/config", "[core]\n\thooksPath = githooks\n")
+	w.write("home/me/ws/tools/git/more", "[include]\npath = more\n") // itself
+	p := w.resolve(Workspace)
+	w.equal("pinned", w.pinned(p), "+/home/me/ws/.git /home/me/ws/.git/config /home/me/ws/.git/hooks /home/me/ws/githooks "+
+		"+/home/me/ws/tools +/home/me/ws/tools/git /home/me/ws/tools/git/config /home/me/ws/tools/git/more")
+	w.says(p.Notes, "includes", "/home/me/ws/later", "does not exist")
+
+	w.write("home/me/ws/tools/git/config", "[core]\n\thooksPath = .\n")
+	w.says(w.resolve(Workspace).Notes, "core.hooksPath", "around the work tree")
+}
+
+func TestTheUsersOwnHooksPathIsPinned(t *testing.T) {
+	w := newWorld(t, "home/me/githooks/pre-commit")
+	w.write("home/me/.gitconfig", "[core]\nhooksPath = ~/githooks\n")
+	w.equal("pinned", w.pinned(w.resolve(Workspace, "home/me")), "/home/me/.gitconfig /home/me/githooks")
+}
+
+func TestALinkedWorkTreeMayUseItsRepository(t *testing.T) {
+	w := newWorld(t)
+	w.repository("home/me/main")
+	w.git("home/me/main", "worktree", "add", "-q", "../ws/tree")
+	w.git("home/me/main", "worktree", "add", "-q", "../other")
+	p := w.resolve(Workspace)
+	w.equal("git", w.names(p.Git), "/home/me/main/.git")
+	w.equal("writable", w.names(p.Writable()), "/home/me/main/.git /home/me/ws")
+	w.equal("repositories", w.names(p.Repositories), "/home/me/ws/tree/.git")
+	w.equal("pinned", w.pinned(p), "/home/me/main/.git/config /home/me/main/.git/hooks +/home/me/main/.git/worktrees "+
+		"+/home/me/main/.git/worktrees/other /home/me/main/.git/worktrees/other/commondir /home/me/main/.git/worktrees/other/gitdir "+
+		"+/home/me/main/.git/worktrees/tree /home/me/main/.git/worktrees/tree/commondir /home/me/main/.git/worktrees/tree/gitdir "+
+		"+/home/me/ws/tree /home/me/ws/tree/.git")
+	w.equal("planted", w.places(p.Planted), "")
+
+	inside := w.resolve(Workspace, "home/me")
+	w.equal("when the repository lies in the workspace", w.names(inside.Writable()), "/home/me")
+	w.equal("repositories", w.names(inside.Repositories), "/home/me/main/.git /home/me/other/.git /home/me/ws/tree/.git")
+}
+
+func TestASubmoduleMayUseItsRepository(t *testing.T) {
+	w := newWorld(t)
+	w.repository("home/me/lib")
+	w.repository("home/me/ws")
+	w.git("home/me/ws", "submodule", "--quiet", "add", "../lib", "libs/a")
+	p := w.resolve(Workspace)
+	w.equal("repositories", w.names(p.Repositories), "/home/me/ws/.git /home/me/ws/libs/a/.git")
+	w.equal("pinned", w.pinned(p), "+/home/me/ws/.git /home/me/ws/.git/config /home/me/ws/.git/hooks "+
+		"+/home/me/ws/.git/modules +/home/me/ws/.git/modules/libs +/home/me/ws/.git/modules/libs/a /home/me/ws/.git/modules/libs/a/config /home/me/ws/.git/modules/libs/a/hooks "+
+		"+/home/me/ws/libs +/home/me/ws/libs/a /home/me/ws/libs/a/.git")
+
+	p = w.resolve(Workspace, "home/me/ws/libs/a")
+	w.equal("git, when the submodule is the workspace", w.names(p.Git), "/home/me/ws/.git/modules/libs/a")
+	w.equal("pinned", w.pinned(p), "/home/me/ws/.git/modules/libs/a/config /home/me/ws/.git/modules/libs/a/hooks /home/me/ws/libs/a/.git")
+}
+
+// TestAFileGitCannotOpenARepositoryOfOthers: whoever can write the workspace
+// can write such a file.
+func TestAFileGitCannotOpenARepositoryOfOthers(t *testing.T) {
+	for _, c := range []struct {
+		says   string
+		attack func(w *world)
+		note   string
+	}{
+		{"a repository that knows nothing of it", func(w *world) {
+			w.write("home/me/ws/x/.git", "gitdir: ../../main/.git\n")
+		}, "no core.worktree"},
+		{"the directory of another work tree", func(w *world) {
+			w.write("home/me/ws/x/.git", "gitdir: "+w.at("home/me/main/.git/worktrees/tree"))
+		}, "its work tree is another"},
+		{"a directory of its own that says it belongs to a repository", func(w *world) {
+			w.write("home/me/ws/x/.git", "gitdir: own\n")
+			w.write("home/me/ws/x/own/HEAD", "ref: refs/heads/main\n")
+			w.write("home/me/ws/x/own/commondir", w.at("home/me/main/.git")+"\n")
+			w.write("home/me/ws/x/own/gitdir", w.at("home/me/ws/x/.git")+"\n")
+		}, "not where it says"},
+		{"the same, named as it should be", func(w *world) {
+			w.write("home/me/ws/x/.git", "gitdir: worktrees/own\n")
+			w.write("home/me/ws/x/worktrees/own/HEAD", "ref: refs/heads/main\n")
+			w.write("home/me/ws/x/worktrees/own/commondir", w.at("home/me/main/.git")+"\n")
+			w.write("home/me/ws/x/worktrees/own/gitdir", w.at("home/me/ws/x/.git")+"\n")
+		}, "not where it says"},
+		{"a directory that is no repository", func(w *world) {
+			w.write("home/me/ws/x/.git", "gitdir: "+w.at("home/me/data")+"\n")
+		}, "no repository"},
+		{"the system", func(w *world) {
+			w.write("home/me/ws/x/.git", "gitdir: /\n")
+		}, "no repository"},
+		{"a repository in a hidden directory", func(w *world) {
+			w.git("home/me/main", "clone", "-q", "--separate-git-dir", "../.ssh/git", ".", "../ws/x")
+			w.git("home/me/ws/x", "config", "core.worktree", w.at("home/me/ws/x"))
+		}, "which is hidden"},
+		{"a repository around the workspace", func(w *world) {
+			w.git("home/me", "clone", "-q", "--bare", "main", "bare")
+			w.git("home/me/bare", "worktree", "add", "-q", "ws", "HEAD")
+			w.must(os.Rename(w.at("home/me/ws"), w.at("home/me/old")))
+			w.link("bare/ws", "home/me/ws")
+		}, "around the workspace"},
+		{"through a link in the workspace", func(w *world) {
+			w.link("../../main/.git", "home/me/ws/x/.git")
+		}, "outside of the workspace"},
+		{"a file that holds no path", func(w *world) { w.write("home/me/ws/x/.git", "gitdir: \n") }, ""},
+		{"a file without end", func(w *world) { w.write("home/me/ws/x/.git", "gitdir: "+strings.Repeat("../", 1<<20)) }, ""},
+		{"a pipe", func(w *world) {
+			w.add("home/me/ws/x/")
+			w.must(syscall.Mkfifo(w.at("home/me/ws/x/.git"), 0o600))
+		}, ""},
+		{"links in a circle", func(w *world) {
+			w.link(".git", "home/me/ws/x/.git")
+			w.link("..", "home/me/ws/x/up")
+		}, ""},
+	} {
+		t.Run(c.says, func(t *testing.T) {
+			w := newWorld(t, "home/me/data/file", "home/me/.ssh/")
+			w.repository("home/me/main")
+			w.git("home/me/main", "worktree", "add", "-q", "../tree")
+			c.attack(w)
+			p := w.resolve(Workspace)
+			w.equal("git", w.names(p.Git), "")
+			if c.note != "" {
+				w.says(p.Notes, c.note)
+			}
+		})
+	}
+}
+
+func TestARepositoryOfAnotherUserIsNotOpened(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files to somebody else")
+	}
+	w := newWorld(t)
+	w.repository("home/me/main")
+	w.git("home/me/main", "worktree", "add", "-q", "../ws/tree")
+	w.must(os.Chown(w.at("home/me/ws/tree/.git"), 12345, 12345))
+	p := w.resolve(Workspace)
+	w.equal("git", w.names(p.Git), "")
+	w.says(p.Notes, "another user")
+}
+
+// TestAPlantedCommondirIsReported, and what it would do: git runs hooks of a
+// repository that it leads to, although the real ones are pinned.
+func TestAPlantedCommondirIsReported(t *testing.T) {
+	w := newWorld(t)
+	w.repository("home/me/ws")
+	w.git("home/me/ws", "worktree", "add", "-q", "tree")
+	w.equal("planted", w.places(w.resolve(Workspace).Planted), "")
+
+	w.git("home/me/ws", "clone", "-q", "--bare", ".", "evil")
+	w.write("home/me/ws/evil/hooks/pre-commit", "#!/bin/sh\n: > "+w.at("ran")+"\n")
+	w.must(os.Chmod(w.at("home/me/ws/evil/hooks/pre-commit"), 0o755))
+	w.write("home/me/ws/.git/commondir", "../evil\n")
+	w.git("home/me/ws", "commit", "-q", "--allow-empty", "-m", "second")
+	if !exists(w.at("ran")) {
+		t.Error("git runs no hooks from there; is the danger gone?")
+	}
+	w.write("home/me/ws/.git/worktrees/tree/commondir", "../../../evil\n")
+	p := w.resolve(Workspace)
+	w.equal("planted", w.places(p.Planted), "/home/me/ws/.git/commondir /home/me/ws/.git/worktrees/tree/commondir")
+}
+
+func TestLinksInARepositoryAreFollowed(t *testing.T) {
+	w := newWorld(t, "home/me/ws/shared/hooks/pre-commit", "usr/share/hooks/")
+	w.repository("home/me/ws")
+	w.must(os.RemoveAll(w.at("home/me/ws/.git/hooks")))
+	w.link("../shared/hooks", "home/me/ws/.git/hooks")
+	p := w.resolve(Workspace)
+	w.equal("pinned", w.pinned(p), "+/home/me/ws/.git /home/me/ws/.git/config +/home/me/ws/shared /home/me/ws/shared/hooks")
+	w.says(p.Notes, ".git/hooks is a symbolic link")
+
+	w.must(os.Remove(w.at("home/me/ws/.git/hooks")))
+	w.link(w.at("usr/share/hooks"), "home/me/ws/.git/hooks")
+	w.equal("when the target is out of reach anyway", w.pinned(w.resolve(Workspace)), "+/home/me/ws/.git /home/me/ws/.git/config")
+}
+
+func TestTheSearchHasABound(t *testing.T) {
+	w := newWorld(t)
+	w.repository("home/me/ws/a/b/c")
+	for i := range 300 {
+		w.add(fmt.Sprintf("home/me/ws/full/%d/", i))
+	}
+	w.Entries = 200
+	p := w.resolve(Workspace)
+	w.equal("repositories", w.names(p.Repositories), "")
+	w.says(p.Notes, "too large")
+
+	w.Entries = 0
+	p = w.resolve(Workspace)
+	w.equal("repositories", w.names(p.Repositories), "/home/me/ws/a/b/c/.git")
+	w.Known, w.Entries = p.Repositories, 200
+	w.equal("what was known", w.names(w.resolve(Workspace).Repositories), "/home/me/ws/a/b/c/.git")
+
+	w.Known = []string{w.at("home/me/ws/a/.git"), w.at("etc/passwd"), w.at("home/me/none/.git"), "relative"}
+	w.equal("what is known of and is none", w.names(w.resolve(Workspace).Repositories), "")
+}
+
+func TestNearRepositoriesAreFoundFirst(t *testing.T) {
+	w := newWorld(t)
+	w.repository("home/me/ws/src/lib")
+	for i := range 30 {
+		for j := range 30 {
+			w.add(fmt.Sprintf("home/me/ws/node_modules/%d/%d/", i, j))
+		}
+	}
+	w.Entries = 200
+	w.equal("repositories", w.names(w.resolve(Workspace).Repositories), "/home/me/ws/src/lib/.git")
+}
+
+func TestGitConfigurationIsReadAsGitReadsIt(t *testing.T) {
+	for _, c := range []struct{ says, text, want string }{
+		{"a value", "[core]\nhooksPath = a/b", "a/b"},
+		{"in whatever case", "[CORE]\n\tHOOKSPATH=a", "a"},
+		{"on the line of the section", "[core] hooksPath = a", "a"},
+		{"the last counts", "[core]\nhooksPath = a\nhooksPath = b\n", "b"},
+		{"quoted", "[core]\nhooksPath = \"a # b\" # c", "a # b"},
+		{"escaped", `[core]` + "\n" + `hooksPath = "a\\b\"c"`, `a\b"c`},
+		{"continued", "[core]\nhooksPath = a\\\nb\n", "ab"},
+		{"with the line ends of Windows", "[core]\r\nhooksPath = a\r\n", "a"},
+		{"of another section", "[core \"x\"]\n[other]\nhooksPath = a", ""},
+		{"a comment", "[core]\n# hooksPath = a\n;hooksPath = b", ""},
+		{"nothing", "", ""},
+		{"no end of the section", "[core\nhooksPath = a", ""},
+		{"a bracket in quotes", "[x \"]\"]\ny = 1\n[core]\nhooksPath = a", "a"},
+	} {
+		if got := parseGitConfig(c.text).hooksPath; got != c.want {
+			t.Errorf("%s: %q is read as %q, not %q", c.says, c.text, got, c.want)
+		}
+	}
+}

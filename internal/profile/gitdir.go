@@ -1,0 +1,160 @@
+package profile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// gitDir pins what of a repository decides which programs git starts: hooks and
+// configuration, of its submodules and work trees too. It reports whether there
+// is a repository.
+//
+// A repository is what the file commondir says it is, before anything else
+// (git: setup.c, get_common_dir). Only those of linked work trees have one; in
+// any other a command could make one that leads to hooks of its own, although
+// the real ones are pinned. No mount can forbid a file that does not exist, so
+// it is reported as planted.
+func (r *resolver) gitDir(dir string) bool {
+	if common := filepath.Join(dir, "commondir"); exists(common) {
+		r.plant(common)
+	} else if !isRepository(dir) {
+		return false
+	}
+	if r.git.dirs[dir] {
+		return true
+	}
+	r.git.dirs[dir] = true
+	config := r.pinConfig(filepath.Join(dir, "config"), true)
+	r.pinGit(filepath.Join(dir, "hooks"), true, "git runs what is in it")
+	tops := r.workTrees(dir, config)
+	if config.hooksPath != "" {
+		r.pinHooksPath(dir, config.hooksPath, tops)
+	}
+	if config.perTree {
+		tree := r.pinConfig(filepath.Join(dir, "config.worktree"), true)
+		if tree.hooksPath != "" {
+			r.pinHooksPath(dir, tree.hooksPath, tops)
+		}
+	} else if own := filepath.Join(dir, "config.worktree"); exists(own) {
+		r.pinConfig(own, false)
+	}
+	r.submodules(filepath.Join(dir, "modules"), 0)
+	return true
+}
+
+func (r *resolver) plant(path string) {
+	r.Planted = append(r.Planted, Place{path, false, "git would take hooks and configuration from where it says"})
+}
+
+// workTrees pins what the linked work trees of a repository are known by, and
+// gives the tops of all its work trees, in which hooks are run.
+func (r *resolver) workTrees(dir string, config gitConfig) []string {
+	tops := []string{dir}
+	if filepath.Base(dir) == ".git" {
+		tops[0] = filepath.Dir(dir)
+	}
+	if config.workTree != "" {
+		tops = append(tops, from(dir, config.workTree))
+	}
+	entries, _ := os.ReadDir(filepath.Join(dir, "worktrees"))
+	r.git.left -= len(entries)
+	for _, e := range entries {
+		own := filepath.Join(dir, "worktrees", e.Name())
+		if !e.IsDir() || !exists(filepath.Join(own, "gitdir")) {
+			continue
+		}
+		if commonDir(own) != dir {
+			r.plant(filepath.Join(own, "commondir"))
+			continue
+		}
+		r.pinGit(filepath.Join(own, "commondir"), false, "it says where hooks are")
+		r.pinGit(filepath.Join(own, "gitdir"), false, "it says which work tree it belongs to")
+		if tree := filepath.Join(own, "config.worktree"); config.perTree || exists(tree) {
+			r.pinConfig(tree, config.perTree)
+		}
+		if file, err := readGitPath(filepath.Join(own, "gitdir"), "", own); err == nil {
+			tops = append(tops, filepath.Dir(file))
+		}
+	}
+	return tops
+}
+
+// commonDir gives the repository that the directory of a linked work tree
+// belongs to, if it says so and lies where such directories lie; else "".
+func commonDir(own string) string {
+	path, err := readGitPath(filepath.Join(own, "commondir"), "", own)
+	if err != nil {
+		return ""
+	}
+	real, _, err := canonical(path)
+	if err != nil || filepath.Dir(own) != filepath.Join(real, "worktrees") {
+		return ""
+	}
+	return real
+}
+
+// submodules looks for repositories below modules, whose names have slashes.
+func (r *resolver) submodules(dir string, depth int) {
+	entries, err := os.ReadDir(dir)
+	if err != nil || depth > 16 {
+		return
+	}
+	r.git.left -= len(entries)
+	for _, e := range entries {
+		if e.Type() != fs.ModeDir || r.git.left <= 0 {
+			continue
+		}
+		if path := filepath.Join(dir, e.Name()); !r.gitDir(path) {
+			r.submodules(path, depth+1)
+		}
+	}
+}
+
+// pinGit pins a path of a repository. What is missing would be made by a
+// command; so it is to be made before.
+func (r *resolver) pinGit(path string, dir bool, why string) {
+	real, info, err := canonical(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !exists(path):
+		if r.writable(path) {
+			r.Missing = append(r.Missing, Place{path, dir, why})
+		}
+	case err != nil:
+		r.note("%s cannot be pinned: %v", path, reasonOf(err))
+	default:
+		if real != path {
+			r.note("%s is a symbolic link, which a command can replace", path)
+		}
+		r.pins[real] = Pin{Place: Place{real, info.IsDir(), why}}
+	}
+}
+
+// pinHooksPath pins the directory that core.hooksPath names, if it lies in the
+// workspace. Relative ones are seen from the top of a work tree.
+func (r *resolver) pinHooksPath(dir, value string, tops []string) {
+	for _, top := range tops {
+		path := r.gitPath(top, value)
+		real, rest := existing(path)
+		path = filepath.Join(real, rest)
+		if !r.writable(path) {
+			continue
+		}
+		if slices.ContainsFunc(slices.Concat(r.Workspace, tops), func(t string) bool { return under(t, path) }) {
+			r.note("core.hooksPath of %s is %s, around the work tree: its hooks are not protected", dir, path)
+			continue
+		}
+		r.pinGit(path, true, "git runs what is in it")
+	}
+}
+
+// gitPath gives a path of a configuration, as seen from the directory base.
+func (r *resolver) gitPath(base, path string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok && r.homes[0].path != "" {
+		return filepath.Join(r.homes[0].path, rest)
+	}
+	return from(base, path)
+}

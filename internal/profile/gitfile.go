@@ -1,0 +1,81 @@
+package profile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// maxGitFile bounds what is read of a file of git's: configurations are far
+// smaller, the others are one line.
+const maxGitFile = 1 << 20
+
+// readGitFile reads a small regular file.
+func readGitFile(path string) (string, error) {
+	f, err := openPlain(path)
+	if err != nil {
+		return "", reasonOf(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", reasonOf(err)
+	}
+	if !info.Mode().IsRegular() {
+		return "", errors.New("it is not a regular file")
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxGitFile+1))
+	if err != nil {
+		return "", reasonOf(err)
+	}
+	if len(data) > maxGitFile {
+		return "", fmt.Errorf("it is larger than %d bytes", maxGitFile)
+	}
+	return string(data), nil
+}
+
+// readGitPath reads a file that holds one path, and gives it as seen from the
+// directory base: gitrepository-layout(5).
+func readGitPath(file, prefix, base string) (string, error) {
+	text, err := readGitFile(file)
+	if err != nil {
+		return "", err
+	}
+	text, ok := strings.CutPrefix(strings.TrimRight(text, "\r\n"), prefix)
+	if !ok || text == "" || strings.ContainsAny(text, "\x00\n") {
+		return "", errors.New("it holds no path")
+	}
+	return from(base, text), nil
+}
+
+// from gives path as seen from the directory base.
+func from(base, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(base, path)
+}
+
+// isRepository reports whether git would take a directory for a repository.
+func isRepository(dir string) bool {
+	if _, err := os.Lstat(filepath.Join(dir, "HEAD")); err != nil {
+		return false
+	}
+	return isDir(filepath.Join(dir, "objects")) && isDir(filepath.Join(dir, "refs"))
+}
+
+// gitsOwn are the directories that git itself keeps in a repository.
+var gitsOwn = []string{"hooks", "info", "objects", "refs", "logs", "modules", "worktrees", "branches", "lfs"}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}

@@ -1,0 +1,104 @@
+package profile
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// gitFile takes up a file .git, which names the repository of a linked work
+// tree or of a submodule.
+//
+// Such a repository may lie outside of the workspace, and git can do nothing
+// there unless it may write it. But anybody who can write the workspace can
+// write such a file. So the repository has to prove that it knows this work
+// tree, in files that are out of reach of commands.
+func (r *resolver) gitFile(path string) {
+	named, err := readGitPath(path, "gitdir: ", filepath.Dir(path))
+	if err != nil {
+		return // git refuses it as well
+	}
+	own, _, err := canonical(named)
+	if err != nil {
+		r.note("%s leads to %s: %v", path, named, reasonOf(err))
+		return
+	}
+	r.Repositories = append(r.Repositories, path)
+	r.pinGit(path, false, "it says where hooks are")
+	repository := own
+	if common := filepath.Join(own, "commondir"); exists(common) {
+		if repository = commonDir(own); repository == "" {
+			if r.writable(common) {
+				r.plant(common)
+			}
+			r.note("%s leads to %s, which is not where it says that it is", path, own)
+			return
+		}
+	}
+	if !r.writable(repository) {
+		if err := r.proves(path, own, repository); err != nil {
+			r.note("the repository %s of %s is not made writable: %v", repository, path, err)
+			return
+		}
+		r.Git = append(r.Git, repository)
+	}
+	r.gitDir(repository)
+}
+
+// proves reports an error unless the repository, with the directory own for
+// this work tree, is one that the file .git at path belongs to.
+func (r *resolver) proves(path, own, repository string) error {
+	if !isRepository(repository) {
+		return fmt.Errorf("it is no repository")
+	}
+	back, err := r.workTreeOf(own, repository)
+	if err != nil {
+		return fmt.Errorf("it does not say that the work tree is its own: %w", err)
+	}
+	if real, _, err := canonical(filepath.Dir(back)); err != nil || filepath.Join(real, filepath.Base(back)) != path {
+		return fmt.Errorf("its work tree is another: %s", filepath.Dir(back))
+	}
+	if !ownedAlike(path, own, repository) {
+		return fmt.Errorf("it belongs to another user")
+	}
+	for _, w := range r.Workspace {
+		if under(w, repository) {
+			return fmt.Errorf("it is around the workspace %s; make it a workspace if that is meant", w)
+		}
+	}
+	if why := r.whyNotCache(repository); why != "" {
+		return fmt.Errorf("%s", why)
+	}
+	return nil
+}
+
+// workTreeOf gives the file .git that a repository says is its own: a linked
+// work tree by the file gitdir, a submodule by its configuration.
+func (r *resolver) workTreeOf(own, repository string) (string, error) {
+	if own != repository {
+		return readGitPath(filepath.Join(own, "gitdir"), "", own)
+	}
+	text, err := readGitFile(filepath.Join(repository, "config"))
+	if err != nil {
+		return "", err
+	}
+	top := parseGitConfig(text).workTree
+	if top == "" {
+		return "", fmt.Errorf("its configuration has no core.worktree")
+	}
+	return filepath.Join(from(repository, top), ".git"), nil
+}
+
+// ownedAlike reports whether files belong to one user.
+func ownedAlike(path string, others ...string) bool {
+	first, err := os.Lstat(path)
+	if err != nil {
+		return false
+	}
+	for _, other := range others {
+		if info, err := os.Lstat(other); err != nil || !sameOwner(first, info) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,153 @@
+package profile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// hide lists the secrets that exist. A secret that does not is watched for.
+func (r *resolver) hide() {
+	for _, row := range r.tables.secrets {
+		r.each(row.names, func(path string, foreign bool) { r.hidePath(path, row.why, foreign) })
+	}
+	if r.m.StateDir != "" {
+		r.hidePath(r.m.StateDir, "tipstaff's own records and keys", false)
+	}
+	for _, path := range r.m.ConfigFiles {
+		r.hidePath(path, "tipstaff's own configuration", false)
+		r.warnOfConfig(path)
+	}
+	r.hideHomes()
+	r.hideOtherNames()
+	r.hideOutermost()
+	for _, row := range r.tables.readable {
+		r.each(row.names, func(path string, _ bool) {
+			if _, _, err := canonical(path); err == nil {
+				r.note("%s stays readable: %s", path, row.why)
+			}
+		})
+	}
+}
+
+// hidePath hides what path leads to. What is foreign and closed to the server
+// is closed to commands too. That the user's own files keep their modes is not
+// so sure.
+func (r *resolver) hidePath(path, why string, foreign bool) {
+	real, info, err := canonical(path)
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return
+	case errors.Is(err, fs.ErrNotExist):
+		if !foreign {
+			r.watched.path(path)
+		}
+		return
+	case err != nil:
+		r.note("%s cannot be looked at and is not hidden: %v", path, reasonOf(err))
+		return
+	case !info.IsDir() && !info.Mode().IsRegular():
+		return // a history that is /dev/null
+	case foreign && !opens(real):
+		return
+	}
+	if what := r.tooWide(real); what != "" {
+		r.note("%s is not hidden: it leads to %s, which is or holds %s", path, real, what)
+		return
+	}
+	if real != path {
+		r.watched.path(path)
+	}
+	r.Hidden = append(r.Hidden, Place{real, info.IsDir(), why})
+}
+
+// tooWide names what could not be used any more if path were hidden.
+func (r *resolver) tooWide(path string) string {
+	for _, home := range r.homes {
+		if home.own && home.path != "" && under(home.path, path) {
+			return "the home directory"
+		}
+	}
+	for _, kind := range []string{"closed", "below", "home"} {
+		for _, dir := range r.tables.system[kind] {
+			if under(filepath.Join(r.root, dir), path) {
+				return dir
+			}
+		}
+	}
+	return ""
+}
+
+// warnOfConfig says what a configuration file in a workspace leads to.
+func (r *resolver) warnOfConfig(path string) {
+	dir, absent := existing(path)
+	if _, inside := around(dir, r.Workspace); !inside || r.Profile != Workspace {
+		return
+	}
+	if absent != "" {
+		r.note("%s does not exist and lies in the workspace: a command could make it; put tipstaff's configuration elsewhere", path)
+	} else {
+		r.note("%s lies in the workspace; put tipstaff's configuration elsewhere", path)
+	}
+}
+
+// hideHomes hides the homes that nobody but their owner has business in, if
+// somebody else is at work and neither works nor has programs there.
+func (r *resolver) hideHomes() {
+	for _, name := range r.tables.system["alone"] {
+		home, info, err := canonical(filepath.Join(r.root, name))
+		if err != nil || !info.IsDir() || !opens(home) || r.homes[0].path == home {
+			continue
+		}
+		used := slices.Concat(r.Workspace, r.m.Path, []string{r.homes[0].path})
+		if !slices.ContainsFunc(used, func(p string) bool {
+			real, _ := existing(p)
+			return under(real, home)
+		}) {
+			r.Hidden = append(r.Hidden, Place{home, true, "somebody else's home"})
+		}
+	}
+}
+
+// hideOtherNames hides what is mounted a second time under its other name.
+func (r *resolver) hideOtherNames() {
+	text, err := os.ReadFile(filepath.Join(r.root, "proc/self/mountinfo"))
+	if err != nil {
+		return // not on Linux
+	}
+	mounts := parseMounts(string(text))
+	for _, h := range slices.Clone(r.Hidden) {
+		known, err := os.Lstat(h.Path)
+		if err != nil {
+			continue
+		}
+		for _, name := range mounts.otherNames(h.Path) {
+			if info, err := os.Lstat(name); err == nil && os.SameFile(info, known) && r.tooWide(name) == "" {
+				r.Hidden = append(r.Hidden, Place{name, h.Dir, h.Why + ", mounted from " + h.Path})
+			}
+		}
+	}
+}
+
+// hideOutermost drops what lies in something that is hidden.
+func (r *resolver) hideOutermost() {
+	slices.SortStableFunc(r.Hidden, func(a, b Place) int { return byPath(a.Path, b.Path) })
+	var kept []Place
+	for _, h := range r.Hidden {
+		if len(kept) == 0 || !under(h.Path, kept[len(kept)-1].Path) {
+			kept = append(kept, h)
+		}
+	}
+	r.Hidden = kept
+}
+
+// reasonOf says what is wrong without repeating the path.
+func reasonOf(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}

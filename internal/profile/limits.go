@@ -1,0 +1,76 @@
+package profile
+
+import (
+	"path/filepath"
+	"slices"
+)
+
+// limits say what is never made writable.
+type limits struct {
+	closed, but []string // with all below; but not below these
+	tops        []string // not these themselves
+	startup     []Place
+	programs    []string
+}
+
+// findSystem makes the paths of system.txt canonical. On most machines /bin is
+// a link to /usr/bin.
+func (r *resolver) findSystem() {
+	resolve := func(kind string) []string {
+		var list []string
+		for _, path := range r.tables.system[kind] {
+			path = filepath.Join(r.root, path)
+			list = append(list, path)
+			if real, _, err := canonical(path); err == nil {
+				list = append(list, real)
+			}
+		}
+		return sorted(list)
+	}
+	r.limits.closed, r.limits.but = resolve("closed"), resolve("but")
+	r.limits.tops = sorted(append(resolve("below"), resolve("home")...))
+}
+
+// whyNot says why a directory is not made writable; "" when it may be.
+func (r *resolver) whyNot(path string) string {
+	if closed, is := around(path, r.limits.closed); is {
+		open, but := around(path, r.limits.but)
+		if !but || path == open {
+			return "it belongs to the system: " + closed
+		}
+	}
+	if within(path, r.limits.closed) || within(path, r.limits.tops) {
+		return "it is a system directory, or there is one in it"
+	}
+	for _, h := range r.Hidden {
+		if under(path, h.Path) {
+			return "it lies in " + h.Path + ", which is hidden: " + h.Why
+		}
+	}
+	for _, s := range r.limits.startup {
+		if under(path, s.Path) {
+			return "it is or lies in " + s.Path + ": " + s.Why
+		}
+	}
+	if slices.Contains(r.limits.programs, path) {
+		return "programs are found in it"
+	}
+	return ""
+}
+
+// findStartup lists what is run outside of any sandbox and exists. Directories
+// of programs that belong to the system need no protection from workspaces.
+func (r *resolver) findStartup() {
+	for _, row := range r.tables.startup {
+		r.each(row.names, func(path string, _ bool) {
+			if real, info, err := canonical(path); err == nil && r.tooWide(real) == "" {
+				r.limits.startup = append(r.limits.startup, Place{real, info.IsDir(), row.why})
+			}
+		})
+	}
+	for _, path := range r.m.Path {
+		if real, info, err := canonical(path); err == nil && info.IsDir() {
+			r.limits.programs = append(r.limits.programs, real)
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package profile
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Machine is what Resolve has to be told. The zero Machine has no home, no
+// programs and no files of tipstaff's own.
+type Machine struct {
+	// Home is the user's home directory; "": there is none.
+	Home string
+	// Environ holds the server's variables, each "NAME=value".
+	Environ []string
+	// Path lists the directories in which programs are found. They stay as
+	// they are, and no workspace is one of them.
+	Path []string
+	// StateDir and ConfigFiles are tipstaff's own, and hidden.
+	StateDir    string
+	ConfigFiles []string
+	// Programs reports whether a program is found; nil: none is. It decides
+	// which caches are made.
+	Programs func(name string) bool
+	// Known are Repositories that an earlier Resolve has found. They are looked
+	// at before the workspace is looked through, so that no command can push
+	// them out of the bound by filling the workspace.
+	Known []string
+	// Entries is how many directory entries are looked at in search of
+	// repositories, at most; 0: 200,000.
+	Entries int
+
+	root string // in tests: what stands for /
+}
+
+const defaultEntries = 200_000
+
+// variable gives the absolute paths that a variable holds. Of a name that
+// stands twice the first counts, as getenv(3) has it.
+func (m Machine) variable(name string) []string {
+	for _, kv := range m.Environ {
+		if n, value, _ := strings.Cut(kv, "="); n == name {
+			return slices.DeleteFunc(filepath.SplitList(value), func(p string) bool { return !filepath.IsAbs(p) })
+		}
+	}
+	return nil
+}
+
+// has reports whether one of the programs is found.
+func (m Machine) has(programs []string) bool {
+	return m.Programs != nil && slices.ContainsFunc(programs, m.Programs)
+}

@@ -1,0 +1,59 @@
+package profile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Make makes what is missing: directories that only the user may enter, empty
+// files that only the user may read. What cannot be made is an error and stays
+// missing; the rest is made. Nothing that exists is changed. Commands may be
+// running: a link that one of them puts in the way leads nowhere.
+func (p Paths) Make() error {
+	var errs []error
+	for _, m := range p.Missing {
+		if err := p.make(m); err != nil {
+			errs = append(errs, fmt.Errorf("cannot make %s: %w", m.Path, reasonOf(err)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// make works from the outermost directory that a command may write, or from
+// the directory that exists, whichever is further out: what lies above is out
+// of reach of commands.
+func (p Paths) make(m Place) error {
+	base, _ := existing(m.Path)
+	for _, dir := range p.Writable() {
+		if under(base, dir) {
+			base = dir
+			break
+		}
+	}
+	root, err := os.OpenRoot(base)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	name, err := filepath.Rel(base, m.Path)
+	if err != nil {
+		return err
+	}
+	if m.Dir {
+		return root.MkdirAll(name, 0o700)
+	}
+	if err := root.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return err
+	}
+	f, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}

@@ -1,0 +1,94 @@
+package profile
+
+import (
+	"slices"
+)
+
+// Paths is what a profile comes to on this machine, for these workspaces, now.
+// Every path is canonical and exists, but for those of Missing; lists are
+// sorted, parents first, and no path of Workspace, Caches and Git lies below
+// another of the three unless it is a workspace in a cache.
+type Paths struct {
+	Profile Profile `json:"profile"`
+	// Workspace is what commands work on: writable under Workspace.
+	Workspace []string `json:"workspace,omitempty"`
+	// Caches are writable directories and files of tools.
+	Caches []string `json:"caches,omitempty"`
+	// Git is writable too: repositories outside of the workspace to which work
+	// trees in it belong, and which name those work trees themselves.
+	Git []string `json:"git,omitempty"`
+	// Devices may be read, written and controlled.
+	Devices []string `json:"devices,omitempty"`
+	// Runtime is what stays readable of /run.
+	Runtime []string `json:"runtime,omitempty"`
+	// Hidden must be neither read nor written, nor anything below.
+	Hidden []Place `json:"hidden,omitempty"`
+	// Pinned lies below something writable and stays as it is. In the order of
+	// the list each can be mounted on itself.
+	Pinned []Pin `json:"pinned,omitempty"`
+	// Missing is to be made before commands run, with Make, and Resolve to be
+	// called again: caches of tools that are found, and what git would
+	// otherwise let a command make (hooks, configuration).
+	Missing []Place `json:"missing,omitempty"`
+	// Repositories are those of git in the workspace, each as the path by which
+	// git finds it: a .git, or the directory of a bare one.
+	Repositories []string `json:"repositories,omitempty"`
+	// Planted are files by which a repository would take hooks and settings
+	// from elsewhere, and that no repository of this kind has. Nobody should
+	// run git there before they are gone.
+	Planted []Place `json:"planted,omitempty"`
+	// Notes are for the operator: what was left out, and why.
+	Notes []string `json:"notes,omitempty"`
+
+	root    string
+	watched *watch
+}
+
+// Place is a file or directory, with a reason.
+type Place struct {
+	Path string `json:"path"`
+	Dir  bool   `json:"dir,omitempty"`
+	Why  string `json:"why"`
+}
+
+// Pin is a place that a command must not change. The zero InPlace is the
+// stricter one.
+type Pin struct {
+	Place
+	// InPlace: it must not be moved or removed, because something hidden or
+	// pinned lies in it; what is in it is as writable as it would be.
+	InPlace bool `json:"in_place,omitempty"`
+}
+
+// Writable gives all that is writable besides devices, parents first.
+func (p Paths) Writable() []string {
+	if p.Profile != Workspace {
+		return nil
+	}
+	return sorted(slices.Concat(p.Workspace, p.Caches, p.Git))
+}
+
+// Equal reports whether two results mean the same to a command. Notes and
+// reasons do not count.
+func (p Paths) Equal(q Paths) bool {
+	return p.Profile == q.Profile &&
+		slices.Equal(p.Workspace, q.Workspace) &&
+		slices.Equal(p.Caches, q.Caches) &&
+		slices.Equal(p.Git, q.Git) &&
+		slices.Equal(p.Devices, q.Devices) &&
+		slices.Equal(p.Runtime, q.Runtime) &&
+		slices.EqualFunc(p.Hidden, q.Hidden, Place.same) &&
+		slices.EqualFunc(p.Pinned, q.Pinned, func(a, b Pin) bool { return a.InPlace == b.InPlace && a.same(b.Place) }) &&
+		slices.EqualFunc(p.Missing, q.Missing, Place.same) &&
+		slices.EqualFunc(p.Planted, q.Planted, Place.same) &&
+		slices.Equal(p.Repositories, q.Repositories)
+}
+
+func (p Place) same(q Place) bool { return p.Path == q.Path && p.Dir == q.Dir }
+
+// Fresh reports whether every hidden and pinned path is still the file that it
+// was, and no secret has come where there was none: mounts that were made by
+// these Paths still stand. It costs one look at each directory in which such
+// paths are, not a look through the workspace; new repositories are found only
+// by Resolve. It may be called from many goroutines at once.
+func (p Paths) Fresh() bool { return p.watched == nil || p.watched.fresh() }

@@ -1,0 +1,72 @@
+package profile
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// pin lists what stays as it is although something writable is around it.
+func (r *resolver) pin() {
+	for _, s := range r.limits.startup {
+		r.pins[s.Path] = Pin{Place: s}
+	}
+	for _, dir := range r.limits.programs {
+		r.pins[dir] = Pin{Place: Place{dir, true, "programs are found in it"}}
+	}
+	for _, row := range r.tables.startup {
+		for _, name := range row.names {
+			if rest, ok := strings.CutPrefix(name, "./"); ok {
+				r.pinInTops(rest, row.why)
+			}
+		}
+	}
+	roots := r.Writable()
+	for path, p := range r.pins {
+		if root, in := around(path, roots); in && path != root && !r.isHidden(path) {
+			r.Pinned = append(r.Pinned, p)
+		}
+	}
+	slices.SortFunc(r.Pinned, func(a, b Pin) int { return byPath(a.Path, b.Path) })
+	var kept []Pin
+	for _, p := range r.Pinned {
+		if len(kept) == 0 || !under(p.Path, kept[len(kept)-1].Path) {
+			kept = append(kept, p)
+		}
+	}
+	r.Pinned = r.holdInPlace(kept, roots)
+}
+
+func (r *resolver) pinInTops(name, why string) {
+	for _, top := range r.workTops() {
+		if real, info, err := canonical(filepath.Join(top, name)); err == nil {
+			r.pins[real] = Pin{Place: Place{real, info.IsDir(), why}}
+		}
+	}
+}
+
+// holdInPlace adds the directories between what is writable and what is pinned
+// or hidden in it: whoever can rename one of them can put another in its place,
+// with other hooks in it.
+func (r *resolver) holdInPlace(pinned []Pin, roots []string) []Pin {
+	places := map[string]Pin{}
+	hold := func(path, why string) {
+		root, in := around(path, roots)
+		for dir := filepath.Dir(path); in && below(dir, root); dir = filepath.Dir(dir) {
+			if !slices.ContainsFunc(pinned, func(p Pin) bool { return under(dir, p.Path) }) {
+				places[dir] = Pin{Place: Place{dir, true, why}, InPlace: true}
+			}
+		}
+	}
+	for _, p := range pinned {
+		hold(p.Path, "something in it is pinned")
+	}
+	for _, h := range r.Hidden {
+		hold(h.Path, "something in it is hidden")
+	}
+	for _, p := range places {
+		pinned = append(pinned, p)
+	}
+	slices.SortFunc(pinned, func(a, b Pin) int { return byPath(a.Path, b.Path) })
+	return pinned
+}

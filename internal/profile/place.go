@@ -1,0 +1,118 @@
+package profile
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// under reports whether path is dir or lies below it. Both are clean.
+func under(path, dir string) bool { return path == dir || below(path, dir) }
+
+// below reports whether path lies below dir.
+func below(path, dir string) bool {
+	if dir == "/" {
+		return path != "/"
+	}
+	return len(path) > len(dir) && path[len(dir)] == '/' && path[:len(dir)] == dir
+}
+
+// byPath orders paths so that what lies below a directory follows it at once.
+func byPath(a, b string) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		switch {
+		case a[i] == b[i]:
+		case a[i] == '/':
+			return -1
+		case b[i] == '/':
+			return 1
+		default:
+			return cmp.Compare(a[i], b[i])
+		}
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+// sorted orders paths, each once.
+func sorted(paths []string) []string {
+	slices.SortFunc(paths, byPath)
+	return slices.Compact(paths)
+}
+
+// outermost keeps the paths that lie below no other.
+func outermost(paths []string) []string {
+	var kept []string
+	for _, p := range sorted(slices.Clone(paths)) {
+		if len(kept) == 0 || !under(p, kept[len(kept)-1]) {
+			kept = append(kept, p)
+		}
+	}
+	return kept
+}
+
+// around gives the first of dirs in which path is or lies.
+func around(path string, dirs []string) (string, bool) {
+	i := slices.IndexFunc(dirs, func(d string) bool { return under(path, d) })
+	if i < 0 {
+		return "", false
+	}
+	return dirs[i], true
+}
+
+// within reports whether one of the sorted paths is dir or lies below it.
+func within(dir string, paths []string) bool {
+	i, found := slices.BinarySearchFunc(paths, dir, byPath)
+	return found || i < len(paths) && below(paths[i], dir)
+}
+
+// canonical follows all links of path and says what is there.
+func canonical(path string) (string, fs.FileInfo, error) {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", nil, err
+	}
+	info, err := os.Lstat(real)
+	if err != nil {
+		return "", nil, err
+	}
+	return real, info, nil
+}
+
+// existing gives the canonical form of what exists of path, and the rest, which
+// does not; "" when all of it exists.
+func existing(path string) (dir, rest string) {
+	for path = filepath.Clean(path); ; {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			return real, rest
+		}
+		up := filepath.Dir(path)
+		if up == path {
+			return path, rest
+		}
+		path, rest = up, filepath.Join(filepath.Base(path), rest)
+	}
+}
+
+// first gives the first element of a relative path.
+func first(path string) string {
+	name, _, _ := strings.Cut(path, "/")
+	return name
+}
+
+// opens reports whether the server may read a directory or regular file.
+func opens(path string) bool {
+	f, err := openPlain(path)
+	if err != nil {
+		return !errors.Is(err, fs.ErrPermission)
+	}
+	_ = f.Close()
+	return true
+}
+
+// isPattern reports whether a name stands for several.
+func isPattern(name string) bool { return strings.ContainsAny(name, "*?[") }

@@ -1,0 +1,172 @@
+package profile
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// search looks through the workspaces for repositories of git, nearest first.
+// A repository deep in somebody else's code (node_modules) is found last,
+// because nobody is likely to work there, and the bound comes at last.
+type search struct {
+	left        int // entries that may be looked at
+	near, later []string
+	entries     map[string]bool // by which repositories are found, and which were taken up
+	dirs        map[string]bool // of repositories, likewise
+}
+
+// deep names directories full of what others have written or tools have made.
+func deep(name string) bool {
+	switch name {
+	case "node_modules", "vendor", "target", "site-packages", "__pycache__", ".venv", "venv", ".tox", ".cache", ".terraform", "Pods", "dist", "build":
+		return true
+	}
+	return false
+}
+
+// searchRepositories finds what there is, the known ones first.
+func (r *resolver) searchRepositories(ctx context.Context) {
+	s := &search{left: r.m.Entries, entries: map[string]bool{}, dirs: map[string]bool{}}
+	if s.left <= 0 {
+		s.left = defaultEntries
+	}
+	r.git = s
+	for _, path := range r.m.Known {
+		if dir, rest := existing(filepath.Dir(path)); rest == "" {
+			r.repository(filepath.Join(dir, filepath.Base(path)))
+		}
+	}
+	s.near = slices.Clone(r.Workspace)
+	for len(s.near)+len(s.later) > 0 {
+		if ctx.Err() != nil || s.left <= 0 {
+			r.note("the workspace is too large to be looked through for repositories in time: hooks in those that were not found are not protected; use a smaller workspace")
+			break
+		}
+		list := &s.near
+		if len(*list) == 0 {
+			list = &s.later
+		}
+		dir := (*list)[0]
+		*list = (*list)[1:]
+		r.look(s, dir)
+	}
+	r.Repositories, r.Git = sorted(r.Repositories), outermost(r.Git)
+	r.globalConfig()
+}
+
+// batch is how many entries of a directory are read at once.
+const batch = 1024
+
+// look looks through one directory. One that cannot be opened is worth a note:
+// a command can close it and open it again.
+func (r *resolver) look(s *search, dir string) {
+	if r.isHidden(dir) {
+		return
+	}
+	f, err := os.Open(dir)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			r.note("%s cannot be looked through for repositories: %v", dir, reasonOf(err))
+		}
+		return
+	}
+	defer f.Close()
+	var below []string
+	parts := 0 // of a repository: HEAD, objects, refs
+	for s.left > 0 {
+		entries, err := f.ReadDir(min(batch, s.left))
+		s.left -= len(entries)
+		for _, e := range entries {
+			switch name := e.Name(); {
+			case name == ".git":
+				r.repository(filepath.Join(dir, name))
+			case name == "HEAD", name == "objects", name == "refs":
+				parts++
+				fallthrough
+			default:
+				if e.Type() == fs.ModeDir {
+					below = append(below, name)
+				}
+			}
+		}
+		if err != nil {
+			break
+		}
+	}
+	bare := parts == 3
+	if bare {
+		r.repository(dir)
+	}
+	for _, name := range below {
+		switch {
+		case bare && slices.Contains(gitsOwn, name):
+		case deep(name):
+			s.later = append(s.later, filepath.Join(dir, name))
+		default:
+			s.near = append(s.near, filepath.Join(dir, name))
+		}
+	}
+}
+
+// isHidden reports whether a path is or lies in what is hidden.
+func (r *resolver) isHidden(path string) bool {
+	return slices.ContainsFunc(r.Hidden, func(h Place) bool { return under(path, h.Path) })
+}
+
+// repository takes up what git finds a repository by: a directory .git, a file
+// .git that names one, or the directory of a bare one.
+func (r *resolver) repository(path string) {
+	if r.git.entries[path] {
+		return
+	}
+	r.git.entries[path] = true
+	if !r.writable(path) {
+		return
+	}
+	info, err := os.Lstat(path)
+	if err != nil {
+		return
+	}
+	if info.Mode().Type() == fs.ModeSymlink {
+		r.linkedRepository(path)
+		return
+	}
+	if !info.IsDir() {
+		r.gitFile(path)
+		return
+	}
+	if r.gitDir(path) {
+		r.Repositories = append(r.Repositories, path)
+	}
+}
+
+// linkedRepository takes up a .git that is a symbolic link. Nothing can be
+// mounted on a link, so a command can put another one in its place.
+func (r *resolver) linkedRepository(path string) {
+	real, info, err := canonical(path)
+	if err != nil {
+		return
+	}
+	r.note("%s is a symbolic link, which a command can replace; make it a file with the line gitdir: %s", path, real)
+	if !r.writable(real) {
+		r.note("%s leads to %s, outside of the workspace, where nothing is made writable", path, real)
+		return
+	}
+	if info.IsDir() && r.gitDir(real) {
+		r.Repositories = append(r.Repositories, path)
+	}
+}
+
+// writable reports whether a path lies in what commands may write.
+func (r *resolver) writable(path string) bool {
+	for _, list := range [][]string{r.Workspace, r.Git, r.Caches} {
+		if _, in := around(path, list); in {
+			return true
+		}
+	}
+	return false
+}

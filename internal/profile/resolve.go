@@ -1,0 +1,121 @@
+package profile
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+)
+
+// Resolve says what the profile means for commands that work in these
+// directories, which need not be canonical. Directories that no command may
+// write are left out of Paths.Workspace under the profile Workspace, with a
+// note; so are those that do not exist.
+//
+// It looks through the workspaces for repositories of git and stops when ctx
+// ends or the bound is reached; Notes say so. It changes nothing on disk: what
+// has to be made is in Missing.
+func (p Profile) Resolve(ctx context.Context, m Machine, workspace []string) (Paths, error) {
+	if p < Workspace || p > Open {
+		return Paths{}, fmt.Errorf("cannot resolve %v: there is none of that number", p)
+	}
+	if err := ctx.Err(); err != nil {
+		return Paths{}, fmt.Errorf("cannot resolve the profile %v: %w", p, context.Cause(ctx))
+	}
+	r := newResolver(p, m)
+	r.findWorkspaces(workspace)
+	if p == Open {
+		return r.finish(), nil
+	}
+	r.findHomes()
+	r.hide()
+	r.allowDevices()
+	if p == Workspace {
+		r.findSystem()
+		r.findStartup()
+		r.openWorkspaces()
+		r.openCaches()
+		r.searchRepositories(ctx)
+		r.pin()
+	}
+	return r.finish(), nil
+}
+
+// resolver is one look at the machine.
+type resolver struct {
+	m      Machine
+	root   string
+	tables *tables
+	homes  []homeDir
+	limits limits
+	pins   map[string]Pin
+	git    *search
+
+	Paths
+}
+
+func newResolver(p Profile, m Machine) *resolver {
+	r := &resolver{m: m, root: m.root, tables: builtin(), pins: map[string]Pin{}}
+	if r.root == "" {
+		r.root = "/"
+	}
+	r.Paths = Paths{Profile: p, root: r.root, watched: newWatch()}
+	return r
+}
+
+func (r *resolver) note(format string, args ...any) {
+	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
+}
+
+// findWorkspaces makes the given directories canonical.
+func (r *resolver) findWorkspaces(list []string) {
+	for _, given := range list {
+		path, info, err := canonical(given)
+		switch {
+		case !filepath.IsAbs(given):
+			r.note("%q is no workspace: it is not an absolute path", given)
+		case err != nil:
+			r.note("%s is no workspace: %v", given, reasonOf(err))
+		case !info.IsDir():
+			r.note("%s is no workspace: it is not a directory", given)
+		default:
+			r.Workspace = append(r.Workspace, path)
+		}
+	}
+	r.Workspace = outermost(r.Workspace)
+}
+
+// allowDevices lists what there is of the devices and of /run. Links there
+// count by the name that programs use.
+func (r *resolver) allowDevices() {
+	for _, path := range slices.Concat(r.tables.system["device"], r.tables.system["shared"]) {
+		if real, _, err := canonical(filepath.Join(r.root, path)); err == nil {
+			r.Devices = append(r.Devices, real)
+		}
+	}
+	runtime := slices.Concat(r.tables.system["runtime"], []string{"/etc/resolv.conf"})
+	for _, path := range runtime {
+		if real, _, err := canonical(filepath.Join(r.root, path)); err == nil && below(real, filepath.Join(r.root, "run")) {
+			r.Runtime = append(r.Runtime, real)
+		}
+	}
+	r.Devices, r.Runtime = outermost(r.Devices), outermost(r.Runtime)
+}
+
+// finish puts the lists into their order.
+func (r *resolver) finish() Paths {
+	slices.SortFunc(r.Hidden, func(a, b Place) int { return byPath(a.Path, b.Path) })
+	for _, list := range []*[]Place{&r.Missing, &r.Planted} {
+		slices.SortFunc(*list, func(a, b Place) int { return byPath(a.Path, b.Path) })
+		*list = slices.CompactFunc(*list, Place.same)
+	}
+	for _, h := range r.Hidden {
+		r.watched.path(h.Path)
+	}
+	for _, p := range r.Pinned {
+		r.watched.path(p.Path)
+	}
+	slices.Sort(r.Notes)
+	r.Notes = slices.Compact(r.Notes)
+	return r.Paths
+}

@@ -1,0 +1,152 @@
+package profile
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+	"sync"
+)
+
+var (
+	//go:embed builtin/secrets.txt
+	secretsText string
+	//go:embed builtin/readable.txt
+	readableText string
+	//go:embed builtin/startup.txt
+	startupText string
+	//go:embed builtin/places.txt
+	placesText string
+	//go:embed builtin/caches.txt
+	cachesText string
+	//go:embed builtin/system.txt
+	systemText string
+)
+
+// reason is a row of secrets.txt, readable.txt or startup.txt.
+type reason struct {
+	names []string
+	why   string
+}
+
+// cache is a row of caches.txt.
+type cache struct {
+	name  string
+	dir   bool
+	tools []string
+}
+
+// tables are the texts, read.
+type tables struct {
+	secrets, readable, startup []reason
+	caches                     []cache
+	places                     map[string]string // name of a variable → where without it
+	system                     map[string][]string
+}
+
+// builtin reads the texts once; a test sees to it that they can be read.
+var builtin = sync.OnceValue(func() *tables {
+	t, err := readTables()
+	if err != nil {
+		panic(err)
+	}
+	return t
+})
+
+func readTables() (*tables, error) {
+	t := &tables{places: map[string]string{}, system: map[string][]string{}}
+	for _, text := range []struct {
+		name, text string
+		row        func(columns []string) error
+	}{
+		{"places.txt", placesText, t.readPlace},
+		{"secrets.txt", secretsText, readReason(&t.secrets)},
+		{"readable.txt", readableText, readReason(&t.readable)},
+		{"startup.txt", startupText, readReason(&t.startup)},
+		{"caches.txt", cachesText, t.readCache},
+		{"system.txt", systemText, t.readSystem},
+	} {
+		for line := range strings.Lines(text.text) {
+			line = strings.TrimSpace(line)
+			if line == "" || line[0] == '#' {
+				continue
+			}
+			if err := text.row(columns(line)); err != nil {
+				return nil, fmt.Errorf("builtin/%s: %q: %w", text.name, line, err)
+			}
+		}
+	}
+	return t, nil
+}
+
+// columns splits a row where two or more blanks stand.
+func columns(line string) []string {
+	var list []string
+	for column := range strings.SplitSeq(line, "  ") {
+		if column = strings.TrimSpace(column); column != "" {
+			list = append(list, column)
+		}
+	}
+	return list
+}
+
+func (t *tables) readPlace(columns []string) error {
+	if len(columns) != 2 {
+		return fmt.Errorf("%d columns instead of two", len(columns))
+	}
+	t.places[columns[0]] = columns[1]
+	return known(columns[1])
+}
+
+func readReason(list *[]reason) func([]string) error {
+	return func(columns []string) error {
+		if len(columns) != 2 {
+			return fmt.Errorf("%d columns instead of two", len(columns))
+		}
+		names := strings.Fields(columns[0])
+		for _, name := range names {
+			if err := known(name); err != nil {
+				return err
+			}
+		}
+		*list = append(*list, reason{names, columns[1]})
+		return nil
+	}
+}
+
+func (t *tables) readCache(columns []string) error {
+	if len(columns) < 2 || len(columns) > 3 {
+		return fmt.Errorf("%d columns instead of two or three", len(columns))
+	}
+	c := cache{name: columns[1], dir: columns[0] == "dir"}
+	if !c.dir && columns[0] != "file" {
+		return fmt.Errorf("unknown kind %q", columns[0])
+	}
+	if len(columns) == 3 {
+		c.tools = strings.Fields(columns[2])
+	}
+	t.caches = append(t.caches, c)
+	return known(c.name)
+}
+
+func (t *tables) readSystem(columns []string) error {
+	switch kind := columns[0]; kind {
+	case "closed", "but", "below", "home", "alone", "device", "shared", "runtime":
+		if len(columns) < 2 {
+			return fmt.Errorf("no path")
+		}
+		t.system[kind] = append(t.system[kind], strings.Fields(columns[1])...)
+		return nil
+	default:
+		return fmt.Errorf("unknown kind %q", kind)
+	}
+}
+
+// known reports an error for a name that begins with nothing that is known.
+func known(name string) error {
+	for _, prefix := range []string{"~/", "$", "/", "./"} {
+		if strings.HasPrefix(name, prefix) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%q begins with none of ~/ $ / ./", name)
+}

@@ -1,0 +1,105 @@
+package profile
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// watch knows what stood in the directories in which hidden and pinned paths
+// are, and in which secrets would be that do not exist.
+type watch struct {
+	dirs map[string]*watched
+}
+
+// watched is a directory as it was when it was first looked at.
+type watched struct {
+	info     fs.FileInfo // nil: it could not be looked at
+	listed   bool        // every name in it counts
+	at       time.Time
+	names    map[string]fs.FileInfo // nil: there is no such file
+	patterns map[string]string      // pattern → the names that matched
+}
+
+func newWatch() *watch { return &watch{dirs: map[string]*watched{}} }
+
+func (w *watch) dir(path string) *watched {
+	d := w.dirs[path]
+	if d == nil {
+		d = &watched{at: time.Now(), names: map[string]fs.FileInfo{}, patterns: map[string]string{}}
+		d.info, _ = os.Stat(path)
+		w.dirs[path] = d
+	}
+	return d
+}
+
+// path remembers what stands at path now, be it nothing. Of a path whose
+// directory is missing too, the first missing one is remembered.
+func (w *watch) path(path string) {
+	dir, base := filepath.Split(path)
+	dir, absent := existing(dir)
+	if absent != "" {
+		base = first(absent)
+	}
+	d := w.dir(dir)
+	d.names[base], _ = os.Lstat(filepath.Join(dir, base))
+}
+
+// pattern remembers which names match the last element of a path now.
+func (w *watch) pattern(path string) {
+	dir, base := filepath.Split(path)
+	dir, absent := existing(dir)
+	if absent != "" {
+		w.path(filepath.Join(dir, first(absent)))
+		return
+	}
+	path = filepath.Join(dir, base)
+	w.dir(dir).patterns[base] = matched(path)
+}
+
+func matched(pattern string) string { return strings.Join(matches(pattern), "\x00") }
+
+func (w *watch) fresh() bool {
+	for path, d := range w.dirs {
+		if !d.fresh(path) {
+			return false
+		}
+	}
+	return true
+}
+
+// tick is longer than the steps in which file systems of Linux count the times
+// of files: a directory that was changed less than a tick before it was looked
+// at may have changed again without a trace.
+const tick = 20 * time.Millisecond
+
+// fresh asks for names only when the directory has changed at all.
+func (d *watched) fresh(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil || d.info == nil {
+		return (err != nil) == (d.info == nil)
+	}
+	if !os.SameFile(info, d.info) {
+		return false
+	}
+	if info.ModTime().Equal(d.info.ModTime()) && d.at.Sub(info.ModTime()) > tick {
+		return true
+	}
+	if d.listed {
+		return false
+	}
+	for name, was := range d.names {
+		is, err := os.Lstat(filepath.Join(path, name))
+		if (err != nil) != (was == nil) || err == nil && !os.SameFile(is, was) {
+			return false
+		}
+	}
+	for pattern, names := range d.patterns {
+		if matched(filepath.Join(path, pattern)) != names {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,100 @@
+package profile
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// openWorkspaces keeps the workspaces that may be written.
+func (r *resolver) openWorkspaces() {
+	var list []string
+	for _, path := range r.Workspace {
+		why := r.whyNot(path)
+		if why == "" {
+			why = insideRepository(path)
+		}
+		if why != "" {
+			r.note("%s is not made writable: %s", path, why)
+			continue
+		}
+		list = append(list, path)
+		if home := r.homes[0].path; home != "" && under(home, path) {
+			r.note("the home directory lies in the workspace %s: start-up files that do not exist yet can be made by commands; use a workspace below it", path)
+		}
+	}
+	r.Workspace = list
+}
+
+// insideRepository says why a directory is not a workspace that is one of a
+// repository's own: hooks are made there, or names that lead to them. A bare
+// repository may be one, and so may a work tree in it.
+func insideRepository(path string) string {
+	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+		if isRepository(dir) {
+			rest, _ := filepath.Rel(dir, path)
+			if filepath.Base(dir) == ".git" || slices.Contains(gitsOwn, first(rest)) {
+				return "it belongs to git's own files in " + dir
+			}
+		}
+		if dir == filepath.Dir(dir) {
+			return ""
+		}
+	}
+}
+
+// openCaches lists the caches that exist or are to be made.
+func (r *resolver) openCaches() {
+	for _, c := range r.tables.caches {
+		for i, path := range r.names(c.name, r.homes[0]) {
+			r.openCache(c, path, i == 0)
+		}
+	}
+	r.Caches = outermost(r.Caches)
+}
+
+// openCache opens a cache. Of the places that a name stands for only the first
+// is made when it is missing: the one that the variable says, if there is one.
+func (r *resolver) openCache(c cache, path string, first bool) {
+	real, info, err := canonical(path)
+	absent := err != nil
+	if absent {
+		if !first || !errors.Is(err, fs.ErrNotExist) || !r.m.has(c.tools) {
+			return
+		}
+		dir, rest := existing(path)
+		real = filepath.Join(dir, rest)
+	}
+	if _, inside := around(real, r.Workspace); inside {
+		return
+	}
+	if why := r.whyNotCache(real); why != "" {
+		r.note("the cache %s is not made writable: %s", real, why)
+		return
+	}
+	switch {
+	case absent:
+		r.Missing = append(r.Missing, Place{real, c.dir, "a cache of " + strings.Join(c.tools, ", ")})
+	case info.IsDir() == c.dir && (c.dir || info.Mode().IsRegular()):
+		r.Caches = append(r.Caches, real)
+	}
+}
+
+// whyNotCache is whyNot for what nobody has named as a workspace: it must not
+// be around what a workspace may be around.
+func (r *resolver) whyNotCache(path string) string {
+	if why := r.whyNot(path); why != "" {
+		return why
+	}
+	if home := r.homes[0].path; home != "" && under(home, path) {
+		return "the home directory lies in it"
+	}
+	for _, s := range r.limits.startup {
+		if under(s.Path, path) {
+			return s.Path + " lies in it: " + s.Why
+		}
+	}
+	return ""
+}

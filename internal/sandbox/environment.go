@@ -1,0 +1,66 @@
+//go:build linux
+
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// environment gives the variables by which programs find what the sandbox has
+// for them, in the place of the caller's.
+func (s *Sandbox) environment(r *room, env []string) []string {
+	set := map[string]string{"TMPDIR": tempOf(r.dir)}
+	if s.status.tier == Namespaces {
+		set["TMPDIR"] = "/tmp"
+	}
+	if s.proxy != nil {
+		proxy := fmt.Sprintf("http://tipstaff:%s@127.0.0.1:%d", r.token, proxyPort)
+		for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"} {
+			set[name], set[strings.ToLower(name)] = proxy, proxy
+		}
+		set["NO_PROXY"], set["no_proxy"] = "localhost,127.0.0.1,::1", "localhost,127.0.0.1,::1"
+		set["NODE_USE_ENV_PROXY"] = "1" // Node.js asks for it before it obeys the others
+	}
+	if os.Getuid() == 0 {
+		// Files in an archive have owners, and a root without capabilities
+		// cannot give files away; tar fails over that.
+		set["TAR_OPTIONS"] = "--no-same-owner"
+	}
+	out := make([]string, 0, len(env)+len(set))
+	for _, kv := range env {
+		name, _, _ := strings.Cut(kv, "=")
+		if _, ours := set[name]; !ours {
+			out = append(out, kv)
+		}
+	}
+	for name, value := range set {
+		out = append(out, name+"="+value)
+	}
+	return out
+}
+
+// roomOf is the key of the room in a context.
+type roomOf struct{}
+
+func withRoom(ctx context.Context, r *room) context.Context {
+	return context.WithValue(ctx, roomOf{}, r)
+}
+
+// noteRefused keeps what the proxy refused, for the hint of the answer.
+func noteRefused(ctx context.Context, host, why string) {
+	if r, ok := ctx.Value(roomOf{}).(*room); ok {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if len(r.refused) < maxRefused {
+			r.refused = append(r.refused, refusal{host, why})
+		}
+	}
+}
+
+// refusal is a host that the proxy refused, and why.
+type refusal struct{ host, why string }
+
+const maxRefused = 16

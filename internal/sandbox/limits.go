@@ -1,0 +1,12 @@
+package sandbox
+
+import "time"
+
+// Limits bound what one command may use. 0 is no limit of tipstaff's own.
+type Limits struct {
+	MemoryBytes int64         // of data, for each process of a command
+	Processes   int           // of a command, threads included
+	CPU         time.Duration // for each process of a command; whole seconds
+	FileBytes   int64         // of each file that is written
+	OpenFiles   int           // in each process
+}

@@ -1,0 +1,50 @@
+package sandbox
+
+import (
+	"fmt"
+	"strings"
+
+	"tipstaff/internal/egress"
+)
+
+// Reach is how much of the network commands have.
+type Reach int
+
+const (
+	NoNetwork   Reach = iota // their own loopback at most
+	ListedHosts              // hosts of a list, by way of the egress proxy
+	AllNetwork               // the machine's
+)
+
+// Network is what a setting says of the network. The zero Network is none.
+type Network struct {
+	Reach Reach
+	Hosts egress.Hosts // with ListedHosts
+}
+
+// ParseNetwork reads "on", "off" or a list of hosts.
+func ParseNetwork(s string) (Network, error) {
+	switch strings.ToLower(strings.TrimSpace(s)) {
+	case "on":
+		return Network{Reach: AllNetwork}, nil
+	case "off":
+		return Network{}, nil
+	}
+	hosts, err := egress.ParseHosts(s)
+	if err != nil {
+		return Network{}, fmt.Errorf("use on, off or a list of hosts: %w", err)
+	}
+	return Network{Reach: ListedHosts, Hosts: hosts}, nil
+}
+
+// String gives the setting in its shortest form.
+func (n Network) String() string {
+	switch n.Reach {
+	case AllNetwork:
+		return "on"
+	case ListedHosts:
+		return n.Hosts.String()
+	default:
+		return "off"
+	}
+}

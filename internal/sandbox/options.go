@@ -1,0 +1,58 @@
+package sandbox
+
+import (
+	"log/slog"
+
+	"tipstaff"
+	"tipstaff/internal/proc"
+	"tipstaff/internal/profile"
+)
+
+// Options are what the operator has chosen, and what is known of the machine.
+type Options struct {
+	Engine  *proc.Engine
+	Mode    Mode
+	Tier    Tier // at least this, with Require; with BestEffort at most this. None: the best
+	Profile profile.Profile
+	Machine profile.Machine
+	// Workspace is what commands may change: the roots of the settings. Where it
+	// is empty, it is the server's own directory and that of the command.
+	Workspace []string
+	Directory string // the server's own
+	// Search are the directories in which programs are found.
+	Search  []string
+	Network Network
+	Limits  Limits
+	Temp    string // where the directory for temporary files is made
+	Log     *slog.Logger
+}
+
+// Command is what the sandbox has to know of a command.
+type Command struct {
+	Session tipstaff.SessionID // "" without one
+	Dir     string             // canonical
+	Env     []string
+}
+
+// Status says how commands are confined, and why not better.
+type Status struct {
+	Tier    string `json:"tier"`
+	Mode    string `json:"mode"`
+	Profile string `json:"profile"`
+	Network string `json:"network"`
+	// Reason says why it is not a better tier; "" if it is the best, or as good
+	// as was asked for.
+	Reason string `json:"reason,omitempty"`
+	// Landlock says what the ruleset restricts; "" without Landlock.
+	Landlock string `json:"landlock,omitempty"`
+	// Missing is what Landlock of this kernel cannot restrict.
+	Missing []string      `json:"missing,omitempty"`
+	Notes   []string      `json:"notes,omitempty"`
+	Paths   profile.Paths `json:"paths,omitzero"`
+
+	tier Tier
+}
+
+func newStatus(o Options) Status {
+	return Status{Tier: None.String(), Mode: o.Mode.String(), Profile: o.Profile.String(), Network: o.Network.String()}
+}

@@ -1,0 +1,56 @@
+//go:build !linux
+
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+
+	"tipstaff"
+	"tipstaff/internal/proc"
+)
+
+// Sandbox confines nothing on this system, and says so.
+type Sandbox struct{ status Status }
+
+const noSandbox = "commands can be confined on Linux only"
+
+// New refuses what it cannot give: a sandbox that is required, and a network
+// that is not all of the machine's.
+func New(o Options) (*Sandbox, error) {
+	s := &Sandbox{newStatus(o)}
+	s.status.Reason = noSandbox
+	switch {
+	case o.Mode == Require:
+		return nil, fmt.Errorf("TIPSTAFF_SANDBOX=require: %s", noSandbox)
+	case o.Network.Reach != AllNetwork:
+		return nil, fmt.Errorf("TIPSTAFF_NETWORK=%s: %s", o.Network, noSandbox)
+	}
+	return s, nil
+}
+
+// Status tells how commands are confined.
+func (s *Sandbox) Status() Status { return s.status }
+
+// Confined is how to start one command.
+type Confined struct {
+	Confinement *proc.Confinement // nil
+	Env         []string          // the command's environment
+}
+
+// Confine gives the command as it is.
+func (s *Sandbox) Confine(c Command) (*Confined, error) {
+	if s.status.Mode == Require.String() || s.status.Mode == "" {
+		return nil, errors.New(noSandbox)
+	}
+	return &Confined{Env: c.Env}, nil
+}
+
+// Release lets go of nothing.
+func (*Confined) Release() {}
+
+// EndSession removes nothing.
+func (*Sandbox) EndSession(tipstaff.SessionID) {}
+
+// Close removes nothing.
+func (*Sandbox) Close() error { return nil }

@@ -1,0 +1,85 @@
+//go:build linux
+
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+
+	"tipstaff/internal/landlock"
+	"tipstaff/internal/proc"
+)
+
+// leastABI is what Require asks of Landlock: below it, a file that can be read
+// can be shortened.
+const leastABI = 3
+
+// chooseTier takes the best tier that works, from the one that is wanted
+// downwards. A tier works when the room of the server's own directory can be
+// made in it, and a process in that.
+func (s *Sandbox) chooseTier() error {
+	abi, noLandlock := landlock.Version()
+	var reasons []string
+	for _, tier := range []Tier{Namespaces, Landlock} {
+		if s.o.Mode == BestEffort && s.o.Tier != None && tier > s.o.Tier {
+			reasons = append(reasons, fmt.Sprintf("%s: TIPSTAFF_SANDBOX_TIER=%s", tier, s.o.Tier))
+			continue
+		}
+		if s.o.Mode == Require && tier < s.o.Tier {
+			break
+		}
+		err := s.try(tier, abi, noLandlock)
+		if err == nil {
+			s.status.Reason = strings.Join(reasons, "; ")
+			return nil
+		}
+		reasons = append(reasons, fmt.Sprintf("%s: %v", tier, err))
+	}
+	s.status.tier, s.status.Tier, s.status.Landlock = None, None.String(), ""
+	s.status.Reason = strings.Join(reasons, "; ")
+	if s.o.Mode == Require {
+		return fmt.Errorf("TIPSTAFF_SANDBOX=require, and this machine does not give the sandbox that is required: %s", s.status.Reason)
+	}
+	return nil
+}
+
+// try sets up a tier and makes a process in it.
+func (s *Sandbox) try(tier Tier, abi int, noLandlock error) error {
+	if s.o.Mode == Require && abi < leastABI || tier == Landlock && abi == 0 {
+		if noLandlock != nil {
+			return noLandlock
+		}
+		return fmt.Errorf("version %d of Landlock does not keep files from being shortened; version %d does (Linux 6.2)", abi, leastABI)
+	}
+	s.status.tier, s.status.Tier = tier, tier.String()
+	s.status.Landlock, s.status.Missing = "", nil
+	if noLandlock == nil {
+		rs, err := landlock.New(s.landlockOptions())
+		if err != nil {
+			return err
+		}
+		s.status.Landlock, s.status.Missing = rs.Handled().String(), rs.Handled().Missing
+		if err := rs.Close(); err != nil {
+			return err
+		}
+	}
+	var err error
+	if s.filter, err = s.makeFilter(); err != nil {
+		return err
+	}
+	r, w, err := s.enter(Command{Dir: s.o.Directory})
+	if err != nil {
+		return err
+	}
+	defer r.leave(w)
+	c := &proc.Confinement{Enclosure: w.enclosure}
+	if w.ruleset != nil {
+		c.Ruleset = w.ruleset.FD()
+	}
+	s.status.Paths, s.status.Notes = w.paths, append(w.paths.Notes, w.allowed.Notes...)
+	return s.o.Engine.Try(c)
+}
+
+func isLink(err error) bool { return errors.Is(err, syscall.ELOOP) }

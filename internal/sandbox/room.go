@@ -1,0 +1,374 @@
+//go:build linux
+
+package sandbox
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tipstaff"
+	"tipstaff/internal/egress"
+	"tipstaff/internal/landlock"
+	"tipstaff/internal/proc"
+	"tipstaff/internal/profile"
+)
+
+// roomKey says who shares a room: the calls of a session, or those without one,
+// with the same workspace.
+type roomKey struct {
+	session   tipstaff.SessionID
+	workspace string // its directories, each ended by a NUL
+}
+
+// room is what commands share that may know of each other: a temporary
+// directory, and the view, network and ruleset that were made for a workspace.
+type room struct {
+	sandbox   *Sandbox
+	key       roomKey
+	workspace []string
+	dir       string // in the scratch directory
+
+	making sync.Once
+	err    error
+	token  string // for the proxy
+
+	mu      sync.Mutex
+	walls   *walls // as they stand now; nil when they could not be made
+	users   int
+	doomed  bool // nobody enters any more; the last one who leaves closes it
+	gone    bool
+	used    time.Time
+	looking bool
+	looked  time.Time
+	cost    time.Duration // of the last look
+	known   []string      // repositories
+	refused []refusal     // by the proxy, since the last command ended
+}
+
+// walls are what a room consists of for the kernel.
+type walls struct {
+	paths     profile.Paths
+	allowed   profile.Allowlist
+	enclosure *proc.Enclosure
+	ruleset   *landlock.Ruleset  // nil where the profile has no rules for files and nothing else needs one
+	places    atomic.Int64       // for whose /proc the ruleset has a rule
+	serving   context.CancelFunc // ends the proxy's service; nil without
+	served    chan struct{}
+	users     int // commands, and the room itself for as long as it has them; under room.mu
+}
+
+// enter finds or makes the room of a command.
+func (s *Sandbox) enter(c Command) (*room, *walls, error) {
+	workspace := s.workspaceOf(c.Dir)
+	key := roomKey{c.Session, strings.Join(workspace, "\x00")}
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil, nil, errors.New("the sandbox is closed")
+	}
+	r := s.rooms[key]
+	if r == nil {
+		s.count++
+		r = &room{sandbox: s, key: key, workspace: workspace, dir: filepath.Join(s.scratch.dir, strconv.Itoa(s.count))}
+		s.rooms[key] = r
+		s.evict()
+	}
+	r.mu.Lock()
+	r.users++
+	r.mu.Unlock()
+	s.mu.Unlock()
+
+	r.making.Do(func() { r.err = r.make() })
+	if r.err != nil {
+		s.forget(r)
+		r.leave(nil)
+		return nil, nil, r.err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.walls.users++
+	return r, r.walls, nil
+}
+
+// workspaceOf is what a command in dir may change.
+func (s *Sandbox) workspaceOf(dir string) []string {
+	if len(s.o.Workspace) > 0 {
+		return s.o.Workspace
+	}
+	if within(dir, s.o.Directory) {
+		return []string{s.o.Directory}
+	}
+	return []string{s.o.Directory, dir}
+}
+
+// keptRooms is how many rooms are kept that nobody is in, beside those of
+// sessions, which end with them.
+const keptRooms = 16
+
+// evict dooms the room that was used longest ago if there are too many. The
+// caller holds s.mu.
+func (s *Sandbox) evict() {
+	var idle []*room
+	for _, r := range s.rooms {
+		r.mu.Lock()
+		if r.users == 0 && r.key.session == "" {
+			idle = append(idle, r)
+		}
+		r.mu.Unlock()
+	}
+	if len(idle) <= keptRooms {
+		return
+	}
+	oldest := slices.MinFunc(idle, func(a, b *room) int { return a.used.Compare(b.used) })
+	delete(s.rooms, oldest.key)
+	s.inBackground(oldest.doom)
+}
+
+// forget takes a room out of the list, so that the next command makes a new one.
+func (s *Sandbox) forget(r *room) {
+	s.mu.Lock()
+	if s.rooms[r.key] == r {
+		delete(s.rooms, r.key)
+	}
+	s.mu.Unlock()
+	r.doom()
+}
+
+// EndSession removes what commands of a session shared. Commands that still run
+// keep it until they have ended.
+func (s *Sandbox) EndSession(id tipstaff.SessionID) {
+	var ended []*room
+	s.mu.Lock()
+	for key, r := range s.rooms {
+		if key.session == id {
+			delete(s.rooms, key)
+			ended = append(ended, r)
+		}
+	}
+	s.mu.Unlock()
+	for _, r := range ended {
+		r.doom()
+	}
+}
+
+// doom closes the room as soon as nobody is in it.
+func (r *room) doom() {
+	r.mu.Lock()
+	r.doomed = true
+	idle := r.users == 0
+	r.mu.Unlock()
+	if idle {
+		r.close()
+	}
+}
+
+// leave is called by each who has entered, with the walls that it was given.
+func (r *room) leave(w *walls) {
+	r.mu.Lock()
+	r.users--
+	r.used = time.Now()
+	last, doomed := r.users == 0, r.doomed
+	r.mu.Unlock()
+	r.drop(w)
+	if last && doomed {
+		r.close()
+	} else if last {
+		r.lookAgain()
+	}
+}
+
+// drop takes a user from walls, and closes them when that was the last one.
+func (r *room) drop(w *walls) {
+	if w == nil {
+		return
+	}
+	r.mu.Lock()
+	w.users--
+	last := w.users == 0
+	r.mu.Unlock()
+	if last {
+		w.close()
+	}
+}
+
+// close removes the room. Nobody is in it.
+func (r *room) close() {
+	r.mu.Lock()
+	gone := r.gone
+	r.gone = true
+	w := r.walls
+	r.walls = nil
+	r.mu.Unlock()
+	if gone {
+		return
+	}
+	r.drop(w)
+	if err := removeTree(r.dir); err != nil {
+		r.sandbox.o.Log.Error("cannot remove temporary files of commands", "dir", r.dir, "error", err)
+	}
+}
+
+// make builds the room.
+func (r *room) make() error {
+	if err := os.MkdirAll(tempOf(r.dir), 0o700); err != nil {
+		return fmt.Errorf("cannot make a temporary directory: %w", err)
+	}
+	r.token = rand.Text()
+	began := time.Now()
+	w, err := r.sandbox.build(r)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.walls, r.looked, r.cost = w, time.Now(), time.Since(began)
+	return nil
+}
+
+// lookPause is the least time between two looks at what has changed, as far as
+// a look does not take long.
+const lookPause = 2 * time.Second
+
+// lookAgain looks, behind the calls, whether the walls still stand where they
+// should: commands make repositories, people make keys. If not, new ones are
+// made for the commands that come.
+func (r *room) lookAgain() {
+	r.mu.Lock()
+	due := !r.looking && !r.gone && r.walls != nil && time.Since(r.looked) > max(lookPause, 50*r.cost)
+	if due {
+		r.looking = true
+		r.users++ // it stays until the look is over
+	}
+	r.mu.Unlock()
+	if due {
+		r.sandbox.inBackground(r.look)
+	}
+}
+
+// mostPlaces is how many places may have come and gone before the ruleset, which
+// has a rule for each, is made anew.
+const mostPlaces = 256
+
+func (r *room) look() {
+	began := time.Now()
+	paths, err := r.sandbox.resolve(r)
+	r.mu.Lock()
+	old := r.walls
+	r.mu.Unlock()
+	if err == nil && (!paths.Equal(old.paths) || !old.paths.Fresh() || !old.allowed.Fresh() || old.places.Load() > mostPlaces) {
+		var w *walls
+		if w, err = r.sandbox.build(r); err == nil {
+			r.mu.Lock()
+			r.walls = w
+			r.mu.Unlock()
+			r.drop(old)
+		}
+	}
+	if err != nil {
+		r.sandbox.o.Log.Error("cannot bring the sandbox up to date; commands are confined as before", "error", err)
+	}
+	r.mu.Lock()
+	r.looking, r.looked, r.cost = false, time.Now(), time.Since(began)
+	r.users--
+	last, doomed := r.users == 0, r.doomed
+	r.mu.Unlock()
+	if last && doomed {
+		r.close()
+	}
+}
+
+// build makes the walls for what the profile says now.
+func (s *Sandbox) build(r *room) (*walls, error) {
+	paths, err := s.resolve(r)
+	if err != nil {
+		return nil, err
+	}
+	w := &walls{paths: paths, users: 1}
+	spec := proc.EnclosureSpec{Filter: s.filter, Limits: s.limits}
+	if s.status.tier == Namespaces {
+		v, err := newView(paths, append([]string{s.o.Directory}, s.o.Search...), r.dir, s.scratch)
+		if err != nil {
+			return nil, err
+		}
+		spec.Namespaces = &proc.NamespaceSpec{
+			ReadOnly: s.o.Profile != profile.Open, Mounts: v.mounts,
+			OwnNetwork: s.o.Network.Reach != AllNetwork, Processes: s.o.Limits.Processes,
+		}
+		if s.proxy != nil {
+			spec.Namespaces.Listen = proxyPort
+		}
+	}
+	if w.enclosure, err = s.o.Engine.NewEnclosure(spec); err != nil {
+		return nil, err
+	}
+	if w.ruleset, err = s.ruleset(w, r); err == nil && s.proxy != nil {
+		err = w.serve(s, r)
+	}
+	if err != nil {
+		w.close()
+		return nil, err
+	}
+	return w, nil
+}
+
+// resolve asks the profile, and makes what has to be there before commands run.
+func (s *Sandbox) resolve(r *room) (profile.Paths, error) {
+	ctx := context.Background()
+	m := s.o.Machine
+	m.Known = r.known
+	paths, err := s.o.Profile.Resolve(ctx, m, r.workspace)
+	if err == nil && len(paths.Missing) > 0 {
+		if err := paths.Make(); err != nil {
+			s.o.Log.Warn("cannot make what is to be kept from commands or for them", "error", err)
+		}
+		paths, err = s.o.Profile.Resolve(ctx, m, r.workspace)
+	}
+	if err != nil {
+		return paths, fmt.Errorf("cannot tell what commands may read and write: %w", err)
+	}
+	r.known = paths.Repositories
+	return paths, nil
+}
+
+// serve lets the egress proxy answer on the loopback of the room.
+func (w *walls) serve(s *Sandbox, r *room) error {
+	listener, err := egress.Listen(w.enclosure.Listener())
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(withRoom(context.Background(), r))
+	w.serving, w.served = stop, make(chan struct{})
+	go func() {
+		defer close(w.served)
+		if err := s.proxy.Serve(ctx, listener, r.token); err != nil {
+			s.o.Log.Error("the egress proxy has failed; commands of one session reach no host", "error", err)
+		}
+	}()
+	return nil
+}
+
+// proxyPort is where the egress proxy listens, on the loopback of the commands.
+const proxyPort = 3128
+
+func (w *walls) close() {
+	if w.serving != nil {
+		w.serving()
+		<-w.served
+	}
+	if w.enclosure != nil {
+		w.enclosure.Close()
+	}
+	if w.ruleset != nil {
+		_ = w.ruleset.Close()
+	}
+}

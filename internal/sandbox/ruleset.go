@@ -1,0 +1,120 @@
+//go:build linux
+
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"tipstaff/internal/landlock"
+	"tipstaff/internal/proc"
+	"tipstaff/internal/profile"
+	"tipstaff/internal/seccomp"
+)
+
+// ruleset makes the Landlock ruleset of a room; nil where there is no Landlock,
+// which only best effort in namespaces bears.
+func (s *Sandbox) ruleset(w *walls, r *room) (*landlock.Ruleset, error) {
+	if s.status.Landlock == "" {
+		return nil, nil
+	}
+	rs, err := landlock.New(s.landlockOptions())
+	if err != nil {
+		return nil, err
+	}
+	if s.o.Profile != profile.Open {
+		if err := s.allow(rs, w, r); err != nil {
+			return nil, errors.Join(err, rs.Close())
+		}
+	}
+	return rs, nil
+}
+
+// landlockOptions are those of every ruleset.
+func (s *Sandbox) landlockOptions() landlock.Options {
+	return landlock.Options{
+		Files: s.o.Profile != profile.Open, Scope: true,
+		NoTCP: s.status.tier == Landlock && s.o.Network.Reach == NoNetwork,
+	}
+}
+
+// allow adds what the profile allows, and the room's own directories.
+func (s *Sandbox) allow(rs *landlock.Ruleset, w *walls, r *room) error {
+	own := []string{tempOf(r.dir)}
+	if s.status.tier == Namespaces {
+		own = append(own, filepath.Join(r.dir, "var-tmp"))
+		for _, dir := range []string{"run", "dev"} {
+			if err := allowPath(rs, filepath.Join(r.dir, dir), landlock.Read); err != nil {
+				return err
+			}
+		}
+		for path, fd := range w.enclosure.Roots() {
+			if err := rs.AllowFD(fd, landlock.Read|landlock.Write|landlock.Device); err != nil {
+				return fmt.Errorf("cannot allow %s: %w", path, err)
+			}
+		}
+	}
+	if s.status.tier == Namespaces {
+		err := w.enclosure.EachProc(func(fd int) error {
+			w.places.Add(1)
+			return rs.AllowFD(fd, landlock.Read)
+		})
+		if err != nil {
+			return fmt.Errorf("cannot allow /proc: %w", err)
+		}
+	}
+	var err error
+	if w.allowed, err = w.paths.Allow(own...); err != nil {
+		return err
+	}
+	for _, g := range w.allowed.Grants {
+		if err := allowPath(rs, g.Path, accessOf(g.Right)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// allowPath passes over what is gone, or is a link by now: what is not allowed
+// is refused.
+func allowPath(rs *landlock.Ruleset, path string, a landlock.Access) error {
+	err := rs.AllowPath(path, a)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || isLink(err) {
+		return nil
+	}
+	return err
+}
+
+func accessOf(r profile.Right) (a landlock.Access) {
+	for right, access := range map[profile.Right]landlock.Access{
+		profile.List: landlock.ReadDir, profile.Read: landlock.Read, profile.Write: landlock.Write, profile.Device: landlock.Device,
+	} {
+		if r&right != 0 {
+			a |= access
+		}
+	}
+	return a
+}
+
+// makeFilter writes the filter of system calls.
+func (s *Sandbox) makeFilter() ([]proc.Instruction, error) {
+	arch, ok := seccomp.Native()
+	if !ok {
+		return nil, errors.New("there is no filter of system calls for this processor")
+	}
+	o := seccomp.Options{Sockets: seccomp.Internet, OwnIPC: s.status.tier == Namespaces}
+	if s.status.tier == Landlock && s.o.Network.Reach == NoNetwork {
+		o.Sockets = seccomp.NoSockets
+	}
+	code, err := seccomp.Filter(arch, o)
+	if err != nil {
+		return nil, err
+	}
+	filter := make([]proc.Instruction, len(code))
+	for i, c := range code {
+		filter[i] = proc.Instruction(c)
+	}
+	return filter, nil
+}

@@ -1,0 +1,139 @@
+//go:build linux
+
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+
+	"tipstaff/internal/egress"
+	"tipstaff/internal/proc"
+)
+
+// Sandbox confines the commands of one server. Its methods may be called from
+// many goroutines at once.
+type Sandbox struct {
+	o       Options
+	status  Status
+	scratch *scratch
+	filter  []proc.Instruction
+	limits  []proc.Limit
+	proxy   *egress.Proxy // nil without a list of hosts
+
+	mu     sync.Mutex
+	rooms  map[roomKey]*room
+	count  int // rooms that were made
+	closed bool
+	work   sync.WaitGroup // what goes on behind the calls
+}
+
+// New finds out what the machine gives, by trying it, and takes the best of it
+// or what is required. It fails where Require is not met, and where a list of
+// hosts cannot be kept.
+func New(o Options) (*Sandbox, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Sandbox{o: o, rooms: map[roomKey]*room{}, status: newStatus(o)}
+	if o.Mode == Off {
+		s.status.Reason = "it is switched off (TIPSTAFF_SANDBOX=off)"
+		return s, s.keepsNetwork()
+	}
+	temp, err := filepath.EvalSymlinks(o.Temp)
+	if err != nil {
+		return nil, fmt.Errorf("cannot make a directory for temporary files: %w", err)
+	}
+	if s.scratch, err = newScratch(temp); err != nil {
+		return nil, err
+	}
+	s.limits = o.Limits.kernel()
+	if o.Network.Reach == ListedHosts {
+		s.proxy = egress.New(egress.Options{Hosts: o.Network.Hosts, Log: o.Log, Refused: noteRefused})
+	}
+	err = s.chooseTier()
+	if err == nil {
+		err = s.keepsNetwork()
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// keepsNetwork refuses where the tier cannot keep commands to what the setting
+// says: a list is never weakened to something else.
+func (s *Sandbox) keepsNetwork() error {
+	needs := map[Reach]Tier{AllNetwork: None, NoNetwork: Landlock, ListedHosts: Namespaces}[s.o.Network.Reach]
+	if s.status.tier >= needs {
+		return nil
+	}
+	return fmt.Errorf("TIPSTAFF_NETWORK=%s needs the sandbox tier %s and this is %s: %s\nSet TIPSTAFF_NETWORK=on to go without, or mend what tipstaff doctor names",
+		s.o.Network, needs, s.status.tier, s.status.Reason)
+}
+
+// Status tells how commands are confined.
+func (s *Sandbox) Status() Status { return s.status }
+
+// Confined is how to start one command. The caller releases it when nothing of
+// the command is left.
+type Confined struct {
+	Confinement *proc.Confinement // nil: the command is not confined
+	Env         []string          // the command's environment
+	room        *room
+	walls       *walls
+}
+
+// Confine gets ready what the command is to be held to. An error means that it
+// must not run.
+func (s *Sandbox) Confine(c Command) (*Confined, error) {
+	switch {
+	case s.status.tier != None:
+	case s.o.Mode == Off, s.o.Mode == BestEffort:
+		return &Confined{Env: c.Env}, nil
+	default:
+		return nil, errors.New("there is no sandbox")
+	}
+	r, w, err := s.enter(c)
+	if err != nil {
+		return nil, err
+	}
+	confinement := &proc.Confinement{Enclosure: w.enclosure}
+	if w.ruleset != nil {
+		confinement.Ruleset = w.ruleset.FD()
+	}
+	return &Confined{Confinement: confinement, Env: s.environment(r, c.Env), room: r, walls: w}, nil
+}
+
+// Release lets go of what Confine got ready.
+func (c *Confined) Release() {
+	if c.room != nil {
+		c.room.leave(c.walls)
+	}
+}
+
+// inBackground does f behind the calls; Close waits for it.
+func (s *Sandbox) inBackground(f func()) { s.work.Go(f) }
+
+// Close removes everything. No command may run then, or be started.
+func (s *Sandbox) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	rooms := s.rooms
+	s.rooms = map[roomKey]*room{}
+	s.mu.Unlock()
+	s.work.Wait()
+	for _, r := range rooms {
+		r.close()
+	}
+	var err error
+	if s.proxy != nil {
+		err = s.proxy.Close()
+	}
+	if s.scratch != nil {
+		err = errors.Join(err, s.scratch.close())
+	}
+	return err
+}

@@ -1,0 +1,93 @@
+//go:build linux
+
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// scratch is the directory of a server for what its commands need and nobody
+// keeps: their temporary directories above all. It is locked for as long as the
+// server lives, so that the next server can tell and remove what a killed one
+// has left.
+type scratch struct {
+	dir   string
+	lock  *os.File
+	empty string // a file with nothing in it
+}
+
+const (
+	scratchPrefix = "tipstaff-"
+	lockName      = "lock"
+)
+
+// newScratch makes the directory in temp, which is canonical.
+func newScratch(temp string) (*scratch, error) {
+	removeDead(temp)
+	dir, err := os.MkdirTemp(temp, scratchPrefix+"*")
+	if err != nil {
+		return nil, fmt.Errorf("cannot make a directory for temporary files: %w", err)
+	}
+	s := &scratch{dir: dir, empty: filepath.Join(dir, "empty")}
+	if s.lock, err = lockFile(filepath.Join(dir, lockName), os.O_CREATE); err == nil {
+		err = os.WriteFile(s.empty, nil, 0o400)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot make a directory for temporary files: %w", err), removeTree(dir))
+	}
+	return s, nil
+}
+
+func (s *scratch) close() error {
+	return errors.Join(removeTree(s.dir), s.lock.Close())
+}
+
+// lockFile opens a file and locks it; it fails when somebody has it locked.
+func lockFile(path string, flags int) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|unix.O_NOFOLLOW|flags, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// removeDead removes the directories of servers that were killed. Those of
+// other users cannot be locked, those of living servers neither.
+func removeDead(temp string) {
+	dirs, _ := filepath.Glob(filepath.Join(temp, scratchPrefix+"*"))
+	for _, dir := range dirs {
+		var st unix.Stat_t
+		if unix.Lstat(dir, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR || int(st.Uid) != os.Getuid() {
+			continue
+		}
+		if lock, err := lockFile(filepath.Join(dir, lockName), 0); err == nil {
+			_ = removeTree(dir)
+			_ = lock.Close()
+		}
+	}
+}
+
+// removeTree removes a directory, also where a command has taken the rights
+// from directories in it.
+func removeTree(dir string) error {
+	err := os.RemoveAll(dir)
+	if err == nil {
+		return nil
+	}
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, _ error) error {
+		if d != nil && d.IsDir() {
+			_ = os.Chmod(path, 0o700) //nolint:gosec // it is ours, and about to go
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
+}

@@ -1,0 +1,255 @@
+//go:build linux
+
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tipstaff/internal/proc"
+	"tipstaff/internal/profile"
+)
+
+// view is what commands in namespaces see of the file system, while it is laid
+// out. Directories of the machine in which programs meet that do not know each
+// other are covered by private ones.
+type view struct {
+	paths   profile.Paths
+	search  []string
+	dir     string // of the room, in the scratch directory
+	scratch *scratch
+	covers  []cover
+	shown   []string // see readable
+	mounts  []proc.Mount
+}
+
+// cover is a private directory in the place of one of the machine's.
+type cover struct {
+	path     string
+	source   string // "": in memory
+	readOnly bool
+}
+
+// deviceFiles are all devices that a command has.
+var deviceFiles = []string{"null", "zero", "full", "random", "urandom", "tty"}
+
+// deviceLinks are the names that programs expect beside them.
+var deviceLinks = map[string]string{
+	"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2",
+	"ptmx": "pts/ptmx",
+}
+
+// sharedMemoryBytes bounds /dev/shm, which counts as memory.
+const sharedMemoryBytes = 512 << 20
+
+// newView lays out the mounts for a profile. dir is the room's directory, which
+// is filled with what has to be there before the mounts are made; search are
+// directories that stay readable: those in which programs are found, above all.
+func newView(p profile.Paths, search []string, dir string, s *scratch) (*view, error) {
+	v := &view{paths: p, search: search, dir: dir, scratch: s}
+	for _, step := range []func() error{v.cover, v.devices, v.show, v.hideAndPin} {
+		if err := step(); err != nil {
+			return nil, fmt.Errorf("cannot lay out what commands see: %w", err)
+		}
+	}
+	return v, nil
+}
+
+// tempOf is the temporary directory of a room's commands, as the server sees it.
+func tempOf(dir string) string { return filepath.Join(dir, "tmp") }
+
+// cover puts private directories in the place of the shared ones.
+func (v *view) cover() error {
+	if v.paths.Profile == profile.Open {
+		return nil
+	}
+	for _, c := range []cover{
+		{path: "/tmp", source: tempOf(v.dir)},
+		{path: "/var/tmp", source: filepath.Join(v.dir, "var-tmp")},
+		{path: "/run", source: filepath.Join(v.dir, "run"), readOnly: true},
+	} {
+		if st, err := os.Lstat(c.path); err != nil || !st.IsDir() {
+			continue
+		}
+		if err := os.MkdirAll(c.source, 0o700); err != nil {
+			return err
+		}
+		v.covers = append(v.covers, c)
+		v.mounts = append(v.mounts, proc.Mount{Path: c.path, Source: c.source, ReadOnly: c.readOnly})
+	}
+	return nil
+}
+
+// devices gives the few devices that programs need, in a /dev of its own: the
+// user who the server is may be one who may open the others.
+func (v *view) devices() error {
+	dev := filepath.Join(v.dir, "dev")
+	for _, name := range []string{"pts", "shm"} {
+		if err := os.MkdirAll(filepath.Join(dev, name), 0o755); err != nil { //nolint:gosec // a mount point
+			return err
+		}
+	}
+	for name, target := range deviceLinks {
+		if err := os.Symlink(target, filepath.Join(dev, name)); err != nil && !os.IsExist(err) {
+			return err
+		}
+	}
+	c := cover{path: "/dev", source: dev, readOnly: true}
+	v.covers = append(v.covers, c)
+	v.mounts = append(v.mounts, proc.Mount{Path: c.path, Source: c.source, ReadOnly: true})
+	for _, name := range deviceFiles {
+		if err := v.bring("/dev/"+name, false); err != nil {
+			return err
+		}
+		v.mounts[len(v.mounts)-1].Device = true
+	}
+	v.covers = append(v.covers, cover{path: "/dev/shm"})
+	v.mounts = append(v.mounts,
+		proc.Mount{Path: "/dev/pts", Terminals: true},
+		proc.Mount{Path: "/dev/shm", Bytes: sharedMemoryBytes, Mode: 0o1777})
+	return nil
+}
+
+// show brings what is readable in directories that are covered, and leaves
+// writable what the profile has so.
+func (v *view) show() error {
+	for _, path := range v.readable() {
+		if c := v.coverOf(path); c != nil && c.path != path {
+			if err := v.bring(path, true); err != nil {
+				return err
+			}
+		}
+	}
+	for _, path := range v.paths.Writable() {
+		if err := v.bring(path, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readable are paths that stay readable wherever they are.
+func (v *view) readable() []string {
+	if v.shown != nil {
+		return v.shown
+	}
+	list := slices.Concat(v.paths.Runtime, v.search, v.linked())
+	if v.paths.Profile != profile.Workspace {
+		list = append(list, v.paths.Workspace...)
+	}
+	slices.Sort(list) // parents first
+	v.shown = slices.Compact(list)
+	return v.shown
+}
+
+// linked are the programs that directories of programs only link to: where both
+// lie in directories that are covered, the link would lead nowhere.
+func (v *view) linked() []string {
+	var targets []string
+	for _, dir := range v.search {
+		if v.coverOf(dir) == nil {
+			continue
+		}
+		entries, _ := os.ReadDir(dir)
+		for _, e := range entries {
+			target, err := filepath.EvalSymlinks(filepath.Join(dir, e.Name()))
+			if err == nil && e.Type()&os.ModeSymlink != 0 && v.coverOf(target) != nil && !within(target, dir) {
+				targets = append(targets, target)
+			}
+		}
+	}
+	return targets
+}
+
+// hideAndPin puts nothing in the place of what is hidden, and mounts on itself
+// what is not to be changed or moved. Parents come first, so that what lies in
+// a pin is hidden in it.
+func (v *view) hideAndPin() error {
+	type one struct {
+		place profile.Place
+		mount proc.Mount
+	}
+	var all []one
+	for _, h := range v.paths.Hidden {
+		m := proc.Mount{Path: h.Path}
+		if !h.Dir {
+			m.Source, m.ReadOnly = v.scratch.empty, true
+		}
+		all = append(all, one{h, m})
+	}
+	for _, pin := range v.paths.Pinned {
+		all = append(all, one{pin.Place, proc.Mount{Path: pin.Path, Source: pin.Path, ReadOnly: !pin.InPlace}})
+	}
+	if v.coverOf(v.scratch.dir) == nil { // the rooms of others lie in it
+		all = append(all, one{profile.Place{Path: v.scratch.dir, Dir: true}, proc.Mount{Path: v.scratch.dir}})
+	}
+	slices.SortStableFunc(all, func(a, b one) int { return strings.Compare(a.place.Path, b.place.Path) })
+	for _, o := range all {
+		if v.visible(o.place.Path) {
+			v.mounts = append(v.mounts, o.mount)
+		}
+	}
+	return nil
+}
+
+// bring mounts a file or directory of the machine in its own place, and makes
+// that place where it lies in a private directory.
+func (v *view) bring(path string, readOnly bool) error {
+	if c := v.coverOf(path); c != nil && c.source != "" && c.path != path {
+		if err := makePlace(path, filepath.Join(c.source, strings.TrimPrefix(path, c.path))); err != nil {
+			return err
+		}
+	}
+	v.mounts = append(v.mounts, proc.Mount{Path: path, Source: path, ReadOnly: readOnly})
+	return nil
+}
+
+// makePlace makes what path can be mounted on.
+func makePlace(path, place string) error {
+	st, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if st.IsDir() {
+		return os.MkdirAll(place, 0o700)
+	}
+	if err := os.MkdirAll(filepath.Dir(place), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(place, os.O_CREATE|os.O_RDONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// coverOf finds the private directory that path lies in; the last one counts.
+func (v *view) coverOf(path string) *cover {
+	for i := len(v.covers) - 1; i >= 0; i-- {
+		if within(path, v.covers[i].path) {
+			return &v.covers[i]
+		}
+	}
+	return nil
+}
+
+// visible reports whether what lies at path outside can be seen there inside.
+func (v *view) visible(path string) bool {
+	if v.coverOf(path) == nil {
+		return true
+	}
+	for _, shown := range slices.Concat(v.paths.Writable(), v.readable()) {
+		if within(path, shown) {
+			return true
+		}
+	}
+	return false
+}
+
+// within reports whether path is dir or lies below it.
+func within(path, dir string) bool {
+	return path == dir || dir == "/" || strings.HasPrefix(path, dir+"/")
+}
