@@ -10,7 +10,13 @@ const (
 	Signalled              // by a signal that tipstaff did not send
 	TimedOut               // its time was up, and the tree was ended
 	Cancelled              // its caller or the server went away, and the tree was ended
+	CPULimit               // it had used up its processor time
+	FileSizeLimit          // it wrote a file beyond the limit
+	MemoryLimit            // it had used up its memory
 )
+
+// ByLimit reports whether a limit of resources ended the command.
+func (c Cause) ByLimit() bool { return c == CPULimit || c == FileSizeLimit || c == MemoryLimit }
 
 // String gives the name that the record uses.
 func (c Cause) String() string {
@@ -23,6 +29,12 @@ func (c Cause) String() string {
 		return "timed_out"
 	case Cancelled:
 		return "cancelled"
+	case CPULimit:
+		return "cpu_limit"
+	case FileSizeLimit:
+		return "file_size_limit"
+	case MemoryLimit:
+		return "memory_limit"
 	default:
 		return "unknown"
 	}

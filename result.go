@@ -16,6 +16,9 @@ type Result struct {
 	Duration       time.Duration
 	Limit          time.Duration // the timeout that held for it
 	Usage          Usage
+	// Refusals say, a sentence each, what the sandbox is known to have refused
+	// and which limit was reached.
+	Refusals []string
 }
 
 // Truncated reports whether anything that the command wrote is missing.

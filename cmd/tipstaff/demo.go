@@ -16,6 +16,7 @@ import (
 	"tipstaff/internal/audit"
 	"tipstaff/internal/config"
 	"tipstaff/internal/mcpfront"
+	"tipstaff/internal/sandbox"
 )
 
 func newDemo() *cobra.Command {
@@ -50,10 +51,10 @@ func demo(ctx context.Context, out io.Writer) error {
 		st.close("demo failed")
 		return fail(exitFailure, "%w", err)
 	}
-	d := &demonstration{out: out, dir: dir, client: client}
+	d := &demonstration{out: out, dir: dir, client: client, home: settings.Home, tier: st.sandbox.Status().Tier}
 	d.say("tipstaff runs commands for AI agents. This is a server in its own process, spoken to over MCP.")
 	d.say("Allowed here: %s. Everything happens in %s.", strings.ReplaceAll(settings.AllowedCommands, ",", ", "), dir)
-	for _, part := range []func(context.Context) error{d.allowed, d.session, d.refusal, d.timeout} {
+	for _, part := range []func(context.Context) error{d.allowed, d.session, d.refusal, d.timeout, d.escape} {
 		if err = part(ctx); err != nil {
 			break
 		}
@@ -111,6 +112,8 @@ type demonstration struct {
 	out    io.Writer
 	dir    string
 	client *mcpfront.Client
+	home   string
+	tier   string // of the sandbox
 	parts  int
 }
 
@@ -199,12 +202,12 @@ func (d *demonstration) refusal(ctx context.Context) error {
 	return err
 }
 
-// tree is a script that starts two more processes, tells the numbers of all
-// three, and waits for far longer than it gets.
-const tree = "sleep 60 & a=$!; sleep 60 & echo $$ $a $! > pids; wait"
+// tree is a script that starts two more processes, each of which writes down
+// that it lives as long as it does, and waits for far longer than it gets.
+const tree = "for i in 1 2; do (while :; do echo $i lives >> beats; sleep 0.05; done) & done; wait"
 
 func (d *demonstration) timeout(ctx context.Context) error {
-	d.title("A timeout ends the whole tree: the operator has allowed sh here, and its script starts two more processes.")
+	d.title("A timeout ends the whole tree: the operator has allowed sh here, and its script starts two more that write to a file.")
 	started := time.Now()
 	a, err := d.call(ctx, "execute_process", map[string]any{"file": "sh", "args": []string{"-c", tree}, "cwd": d.workspace(), "timeout_ms": 700})
 	if err != nil {
@@ -214,14 +217,40 @@ func (d *demonstration) timeout(ctx context.Context) error {
 	if err := expect(a.IsError && strings.Contains(a.Text, "exit_code: 124"), "it was not timed out"); err != nil {
 		return err
 	}
-	data, err := os.ReadFile(filepath.Join(d.workspace(), "pids"))
+	before, err := os.Stat(filepath.Join(d.workspace(), "beats"))
 	if err != nil {
 		return err
 	}
-	pids := strings.Fields(string(data))
-	left := alive(pids)
-	d.say("   The answer came after %d ms. Processes %s: %d of %d are left.", took.Milliseconds(), strings.Join(pids, ", "), left, len(pids))
-	return expect(len(pids) == 3 && left == 0, "processes were left behind")
+	const watched = 300 * time.Millisecond // six times as long as they pause
+	time.Sleep(watched)
+	after, err := os.Stat(filepath.Join(d.workspace(), "beats"))
+	if err != nil {
+		return err
+	}
+	d.say("   The answer came after %d ms. In the %d ms since then, %d bytes were written.", took.Milliseconds(), watched.Milliseconds(), after.Size()-before.Size())
+	return expect(after.Size() == before.Size(), "processes were left behind")
+}
+
+// escape tries to write outside of the workspace and to read the records, which
+// the server itself could.
+func (d *demonstration) escape(ctx context.Context) error {
+	if d.tier == sandbox.None.String() {
+		d.title("An escape: not tried, because this machine gives no sandbox. tipstaff doctor says why.")
+		return nil
+	}
+	d.title("An escape, from the same sh: to leave a file in your home, and to look at the records. Tier: " + d.tier + ".")
+	outside := filepath.Join(d.home, ".tipstaff-demo-was-here")
+	for _, script := range []string{"echo gotcha > " + outside, "cat " + filepath.Join(d.dir, "state", "audit") + "/*/*"} {
+		a, err := d.call(ctx, "execute_process", map[string]any{"file": "sh", "args": []string{"-c", script}, "cwd": d.workspace()})
+		if err != nil {
+			return err
+		}
+		if err := expect(!strings.Contains(a.Text, "exit_code: 0"), "it was not kept from: "+script); err != nil {
+			return err
+		}
+	}
+	_, err := os.Stat(outside)
+	return expect(os.IsNotExist(err), "a file was left in the home")
 }
 
 func (d *demonstration) trail(dir string) error {

@@ -2,32 +2,45 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
+	"log/slog"
 	"os"
 
 	"github.com/spf13/cobra"
 
 	"tipstaff/internal/config"
+	"tipstaff/internal/host"
+	"tipstaff/internal/policy"
 	"tipstaff/internal/proc"
+	"tipstaff/internal/profile"
+	"tipstaff/internal/sandbox"
 )
 
 // diagnosis is what doctor finds.
 type diagnosis struct {
-	Start  string `json:"start"`            // by what programs are started
-	End    string `json:"end"`              // by what trees are ended
-	Reason string `json:"reason,omitempty"` // why not by something better
-	Ended  int    `json:"ended"`            // processes of dead servers that were ended
+	Start   string         `json:"start"`            // by what programs are started
+	End     string         `json:"end"`              // by what trees are ended
+	Reason  string         `json:"reason,omitempty"` // why not by something better
+	Ended   int            `json:"ended"`            // processes of dead servers that were ended
+	Sandbox sandbox.Status `json:"sandbox"`
+	// Error says why no command would run with these settings.
+	Error string `json:"error,omitempty"`
 }
 
 func newDoctor() *cobra.Command {
-	var reap, asJSON bool
+	var reap, asJSON, paths bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Say what this machine gives, and mend what dead servers left",
-		Long: `Say by what means commands are started and ended on this machine, and why not
-by better ones. With --reap, end what servers with this state directory have
-left running when they were killed; a starting server does the same.`,
+		Long: `Say how commands are started, confined and ended on this machine with the
+settings of this environment, and why not better. The workspace is that of a
+server started in this directory. With --paths, list every path that the profile
+opens, hides or pins, and why. With --reap, end what servers with this state
+directory have left running when they were killed; a starting server does the
+same. Exit code 3 if the settings ask for more than the machine gives.`,
 		Example: `  tipstaff doctor
+  TIPSTAFF_SANDBOX_PROFILE=read-only tipstaff doctor --paths
   tipstaff doctor --reap`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -36,26 +49,32 @@ left running when they were killed; a starting server does the same.`,
 				return err
 			}
 			if asJSON {
-				return json.NewEncoder(cmd.OutOrStdout()).Encode(d)
+				err = json.NewEncoder(cmd.OutOrStdout()).Encode(d)
+			} else {
+				d.print(cmd.OutOrStdout(), reap, paths)
 			}
-			d.print(cmd.OutOrStdout(), reap)
-			return nil
+			if err == nil && d.Error != "" {
+				err = fail(exitConfig, "no command would run with these settings")
+			}
+			return err
 		},
 	}
 	cmd.Flags().BoolVar(&reap, "reap", false, "end what dead servers have left running")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, with all paths")
+	cmd.Flags().BoolVar(&paths, "paths", false, "list what the profile opens, hides and pins")
 	return cmd
 }
 
-// diagnose makes an engine as a server would. Only with reap does it look at
-// the state directory, because making an engine there ends survivors.
+// diagnose makes an engine and a sandbox as a server would. Only with reap does
+// the engine look at the state directory, because making one there ends
+// survivors.
 func diagnose(reap bool) (diagnosis, error) {
+	settings, err := config.FromEnvironment(os.Environ())
+	if err != nil {
+		return diagnosis{}, fail(exitConfig, "cannot read the settings:\n%w", err)
+	}
 	var o proc.Options
 	if reap {
-		settings, err := config.FromEnvironment(os.Environ())
-		if err != nil {
-			return diagnosis{}, fail(exitConfig, "cannot tell where the state directory is:\n%w", err)
-		}
 		o.StateDir = settings.StateDir
 	}
 	engine, err := proc.NewEngine(o)
@@ -64,20 +83,100 @@ func diagnose(reap bool) (diagnosis, error) {
 	}
 	m := engine.Means()
 	d := diagnosis{Start: m.Start, End: m.End, Reason: m.Reason, Ended: engine.Reaped()}
+	if d.Sandbox, err = examine(settings, engine); err != nil {
+		d.Error = err.Error()
+	}
 	if err := engine.Close(); err != nil {
 		return d, fail(exitFailure, "cannot clean up: %w", err)
 	}
 	return d, nil
 }
 
-func (d diagnosis) print(w io.Writer, reap bool) {
+// examine makes the sandbox of the settings, looks at it and removes it.
+func examine(s config.Settings, engine *proc.Engine) (sandbox.Status, error) {
+	log := slog.New(slog.DiscardHandler)
+	h := host.New(host.Options{
+		Path: s.Path, Roots: host.ParseRoots(s.AllowedRoots), Log: log,
+		AllowedCommands: policy.ParseAllowlist(s.AllowedCommands, "ALLOWED_COMMANDS"),
+	})
+	box, err := newSandbox(s, engine, h, log)
+	if err != nil {
+		return sandbox.Status{}, err
+	}
+	return box.Status(), box.Close()
+}
+
+func (d diagnosis) print(w io.Writer, reap, paths bool) {
 	say(w, "✔ starts programs by %s", d.Start)
 	if d.Reason == "" {
 		say(w, "✔ ends trees by %s", d.End)
 	} else {
 		say(w, "! ends trees by %s: %s", d.End, d.Reason)
 	}
+	if d.Error != "" {
+		say(w, "✘ sandbox: %s", d.Error)
+	} else {
+		printSandbox(w, d.Sandbox, paths)
+	}
 	if reap {
 		say(w, "✔ processes of dead servers ended: %d", d.Ended)
+	}
+}
+
+// printSandbox tells how commands are confined, and with paths each path.
+func printSandbox(w io.Writer, s sandbox.Status, paths bool) {
+	line := fmt.Sprintf("sandbox: tier %s, profile %s, network %s (TIPSTAFF_SANDBOX=%s)", s.Tier, s.Profile, s.Network, s.Mode)
+	switch {
+	case s.Tier == sandbox.None.String():
+		say(w, "✘ %s: commands are NOT confined: %s", line, s.Reason)
+		return
+	case s.Reason != "":
+		say(w, "! %s; not better, because %s", line, s.Reason)
+	default:
+		say(w, "✔ %s", line)
+	}
+	if s.Landlock != "" {
+		say(w, "  %s", s.Landlock)
+	}
+	p := s.Paths
+	say(w, "  writable: %d directories and files, hidden: %d, pinned: %d, repositories of git: %d%s",
+		len(p.Writable()), len(p.Hidden), len(p.Pinned), len(p.Repositories), pathsHint(paths))
+	if paths {
+		printPaths(w, p)
+	}
+	for _, planted := range p.Planted {
+		say(w, "! %s: %s", planted.Path, planted.Why)
+	}
+	for _, note := range s.Notes {
+		say(w, "! %s", note)
+	}
+}
+
+func pathsHint(shown bool) string {
+	if shown {
+		return ""
+	}
+	return " (--paths lists them)"
+}
+
+// printPaths lists a profile as it comes to here.
+func printPaths(w io.Writer, p profile.Paths) {
+	for _, list := range []struct {
+		title string
+		paths []string
+	}{{"workspace", p.Workspace}, {"cache", p.Caches}, {"git", p.Git}, {"device", p.Devices}, {"runtime", p.Runtime}} {
+		for _, path := range list.paths {
+			say(w, "    %-9s  %s", list.title, path)
+		}
+	}
+	for _, h := range p.Hidden {
+		say(w, "    %-9s  %s  (%s)", "hidden", h.Path, h.Why)
+	}
+	for _, pin := range p.Pinned {
+		kind := "pinned"
+		if pin.InPlace {
+			kind = "in place"
+		}
+		say(w, "    %-9s  %s  (%s)", kind, pin.Path, pin.Why)
 	}
 }

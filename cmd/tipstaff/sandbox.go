@@ -61,6 +61,11 @@ func sandboxOptions(s config.Settings, h *host.Host) (o sandbox.Options, err err
 			o.Search = append(o.Search, canonical)
 		}
 	}
+	if s.Terminal {
+		if path, err := filepath.Abs(s.AllowlistPath); err == nil {
+			o.Guarded = []string{path}
+		}
+	}
 	o.Limits = sandbox.Limits(s.Limits)
 	o.Temp = s.Temp
 	o.Machine = profile.Machine{

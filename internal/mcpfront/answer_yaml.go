@@ -95,29 +95,31 @@ func outcome(r tipstaff.Result) (msg, hint string) {
 	case tipstaff.Unknown:
 		return "The end of the command could not be observed.", "Check what it has done before you run it again."
 	}
-	return "", exitHint(r)
+	return "", strings.Join(append(r.Refusals, exitHint(r)...), " ")
 }
 
 // deathSignal is the signal that ended a command by itself. One that tipstaff
 // sent, because the time was up, is no news: the error says so.
 func deathSignal(r tipstaff.Result) string {
-	if r.Cause != tipstaff.Signalled {
-		return ""
+	if r.Cause == tipstaff.Signalled || r.Cause.ByLimit() {
+		return r.Signal
 	}
-	return r.Signal
+	return ""
 }
 
 // exitHint explains exit codes that programs use to say how another one failed.
-func exitHint(r tipstaff.Result) string {
+func exitHint(r tipstaff.Result) []string {
 	switch {
+	case r.Cause.ByLimit():
+		return nil // the refusal says it
 	case deathSignal(r) != "":
-		return fmt.Sprintf("The program was ended by %s; tipstaff did not send it.", r.Signal)
+		return []string{fmt.Sprintf("The program was ended by %s; tipstaff did not send it.", r.Signal)}
 	case r.ExitCode == 127:
-		return "127 usually means that the program could not find another one that it wanted to run."
+		return []string{"127 usually means that the program could not find another one that it wanted to run."}
 	case r.ExitCode == 126:
-		return "126 usually means that the program found another one that it may not execute."
+		return []string{"126 usually means that the program found another one that it may not execute."}
 	}
-	return ""
+	return nil
 }
 
 // streamText turns what was kept of a stream into text. Bytes that are no

@@ -57,7 +57,11 @@ func (e *Engine) limit(s *script, t tag, more []Limit) {
 		if l.Resource == unix.RLIMIT_NPROC && e.tasks > 0 {
 			v = min(v, e.tasks)
 		}
-		s.add("limit resources", unix.SYS_PRLIMIT64, 0, uintptr(l.Resource), hold(s, &unix.Rlimit{Cur: v, Max: v}), 0)
+		hard := v
+		if l.Resource == unix.RLIMIT_CPU {
+			hard = min(v+1, own.Max) // the signal that tells of it comes at the soft one
+		}
+		s.add("limit resources", unix.SYS_PRLIMIT64, 0, uintptr(l.Resource), hold(s, &unix.Rlimit{Cur: v, Max: hard}), 0)
 	}
 }
 

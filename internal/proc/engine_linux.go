@@ -16,9 +16,10 @@ import (
 // goroutines at once.
 //
 // A program is started by vfork and exec without help of the Go runtime: the
-// cost does not depend on how large the server is. It is ended by its control
-// group where the server can make one, else by the mark that every descendant
-// carries (tag_linux.go); both find descendants wherever they went.
+// cost does not depend on how large the server is. It is ended by its PID
+// namespace if it has one of its own, else by its control group where the
+// server can make one, else by the mark that every descendant carries
+// (tag_linux.go); all find descendants wherever they went.
 type Engine struct {
 	clone   atomic.Pointer[cloner]
 	null    int // descriptor of /dev/null
@@ -110,10 +111,7 @@ func (e *Engine) Reaped() int { return e.reaped }
 
 // Means says by what this engine starts and ends programs.
 func (e *Engine) Means() Means {
-	m := Means{Start: "vfork and exec (clone3)", End: "control group (cgroup.kill)"}
-	if e.clone.Load().legacy {
-		m.Start = "vfork and exec (clone)"
-	}
+	m := Means{Start: "zygotes (vfork and exec)", End: "control group (cgroup.kill)"}
 	if e.cells == nil {
 		m.End, m.Reason = "scan for the command's mark", fmt.Sprintf("no control group of our own: %v", e.noCells)
 	}

@@ -84,6 +84,7 @@ func (l Local) Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Re
 	r := resultOf(cause, p.Status())
 	r.Started, r.Duration, r.Limit = started, ended.Sub(started), g.Timeout()
 	r.Stdout, r.Stderr = capture.Share(g.OutputBytes(), s.out, s.err)
+	confined.Explain(&r)
 	return r, nil
 }
 

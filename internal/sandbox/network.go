@@ -37,6 +37,18 @@ func ParseNetwork(s string) (Network, error) {
 	return Network{Reach: ListedHosts, Hosts: hosts}, nil
 }
 
+// needs is the least tier that keeps commands to the setting.
+func (n Network) needs() Tier {
+	switch n.Reach {
+	case AllNetwork:
+		return None
+	case NoNetwork:
+		return Landlock
+	default:
+		return Namespaces
+	}
+}
+
 // String gives the setting in its shortest form.
 func (n Network) String() string {
 	switch n.Reach {

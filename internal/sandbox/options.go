@@ -19,6 +19,9 @@ type Options struct {
 	// is empty, it is the server's own directory and that of the command.
 	Workspace []string
 	Directory string // the server's own
+	// Guarded are files by which commands could give themselves rights. They are
+	// hidden where mounts can do that without closing what is around them.
+	Guarded []string
 	// Search are the directories in which programs are found.
 	Search  []string
 	Network Network

@@ -49,6 +49,9 @@ func (s *Sandbox) Confine(c Command) (*Confined, error) {
 // Release lets go of nothing.
 func (*Confined) Release() {}
 
+// Explain has nothing to explain.
+func (*Confined) Explain(*tipstaff.Result) {}
+
 // EndSession removes nothing.
 func (*Sandbox) EndSession(tipstaff.SessionID) {}
 

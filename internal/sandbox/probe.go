@@ -30,6 +30,10 @@ func (s *Sandbox) chooseTier() error {
 		if s.o.Mode == Require && tier < s.o.Tier {
 			break
 		}
+		if tier < s.o.Network.needs() {
+			reasons = append(reasons, fmt.Sprintf("%s: it cannot keep commands to TIPSTAFF_NETWORK=%s", tier, s.o.Network))
+			continue
+		}
 		err := s.try(tier, abi, noLandlock)
 		if err == nil {
 			s.status.Reason = strings.Join(reasons, "; ")
@@ -78,7 +82,10 @@ func (s *Sandbox) try(tier Tier, abi int, noLandlock error) error {
 	if w.ruleset != nil {
 		c.Ruleset = w.ruleset.FD()
 	}
-	s.status.Paths, s.status.Notes = w.paths, append(w.paths.Notes, w.allowed.Notes...)
+	s.status.Paths, s.status.Notes = w.paths, w.paths.Notes
+	if tier == Landlock {
+		s.status.Notes = append(s.status.Notes, w.allowed.Notes...)
+	}
 	return s.o.Engine.Try(c)
 }
 

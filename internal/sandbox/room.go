@@ -326,6 +326,9 @@ func (s *Sandbox) resolve(r *room) (profile.Paths, error) {
 	ctx := context.Background()
 	m := s.o.Machine
 	m.Known = r.known
+	if s.status.tier == Namespaces {
+		m.ConfigFiles = slices.Concat(m.ConfigFiles, s.o.Guarded)
+	}
 	paths, err := s.o.Profile.Resolve(ctx, m, r.workspace)
 	if err == nil && len(paths.Missing) > 0 {
 		if err := paths.Make(); err != nil {
@@ -337,6 +340,9 @@ func (s *Sandbox) resolve(r *room) (profile.Paths, error) {
 		return paths, fmt.Errorf("cannot tell what commands may read and write: %w", err)
 	}
 	r.known = paths.Repositories
+	for _, planted := range paths.Planted {
+		s.o.Log.Warn("a file was planted in a repository; nobody should run git there before it is gone", "file", planted.Path, "why", planted.Why)
+	}
 	return paths, nil
 }
 

@@ -66,7 +66,7 @@ func New(o Options) (*Sandbox, error) {
 // keepsNetwork refuses where the tier cannot keep commands to what the setting
 // says: a list is never weakened to something else.
 func (s *Sandbox) keepsNetwork() error {
-	needs := map[Reach]Tier{AllNetwork: None, NoNetwork: Landlock, ListedHosts: Namespaces}[s.o.Network.Reach]
+	needs := s.o.Network.needs()
 	if s.status.tier >= needs {
 		return nil
 	}
@@ -82,6 +82,8 @@ func (s *Sandbox) Status() Status { return s.status }
 type Confined struct {
 	Confinement *proc.Confinement // nil: the command is not confined
 	Env         []string          // the command's environment
+	sandbox     *Sandbox
+	dir         string
 	room        *room
 	walls       *walls
 }
@@ -104,7 +106,7 @@ func (s *Sandbox) Confine(c Command) (*Confined, error) {
 	if w.ruleset != nil {
 		confinement.Ruleset = w.ruleset.FD()
 	}
-	return &Confined{Confinement: confinement, Env: s.environment(r, c.Env), room: r, walls: w}, nil
+	return &Confined{Confinement: confinement, Env: s.environment(r, c.Env), sandbox: s, dir: c.Dir, room: r, walls: w}, nil
 }
 
 // Release lets go of what Confine got ready.

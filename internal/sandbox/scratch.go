@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -30,16 +31,22 @@ const (
 // newScratch makes the directory in temp, which is canonical.
 func newScratch(temp string) (*scratch, error) {
 	removeDead(temp)
-	dir, err := os.MkdirTemp(temp, scratchPrefix+"*")
+	// It gets its name when it is locked: nobody finds it unlocked.
+	fresh, err := os.MkdirTemp(temp, ".new-"+scratchPrefix+"*")
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a directory for temporary files: %w", err)
 	}
+	dir := filepath.Join(temp, strings.TrimPrefix(filepath.Base(fresh), ".new-"))
 	s := &scratch{dir: dir, empty: filepath.Join(dir, "empty")}
-	if s.lock, err = lockFile(filepath.Join(dir, lockName), os.O_CREATE); err == nil {
-		err = os.WriteFile(s.empty, nil, 0o400)
+	s.lock, err = lockFile(filepath.Join(fresh, lockName), os.O_CREATE)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(fresh, "empty"), nil, 0o400)
+	}
+	if err == nil {
+		err = os.Rename(fresh, dir)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("cannot make a directory for temporary files: %w", err), removeTree(dir))
+		return nil, errors.Join(fmt.Errorf("cannot make a directory for temporary files: %w", err), removeTree(fresh))
 	}
 	return s, nil
 }

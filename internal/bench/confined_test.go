@@ -1,0 +1,220 @@
+//go:build linux
+
+package bench
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"tipstaff/internal/proc"
+	"tipstaff/internal/profile"
+	"tipstaff/internal/sandbox"
+)
+
+// confined starts programs in a tier of the sandbox, in the default profile, as
+// the runner does: into a room, with both outputs in pipes.
+type confined struct {
+	*starter
+	box *sandbox.Sandbox
+	ws  string
+}
+
+func newConfined(b *testing.B, tier sandbox.Tier) *confined {
+	b.Helper()
+	s := newStarter(b)
+	ws, err := filepath.EvalSymlinks(b.TempDir())
+	if err != nil {
+		b.Fatal(err)
+	}
+	home, _ := os.UserHomeDir()
+	box, err := sandbox.New(sandbox.Options{
+		Engine: s.engine, Mode: sandbox.BestEffort, Tier: tier, Directory: ws, Temp: os.TempDir(),
+		Machine: profile.Machine{Home: home, Environ: os.Environ()},
+		Network: sandbox.Network{Reach: sandbox.AllNetwork}, Limits: sandbox.Limits{Processes: 4096},
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if got := box.Status(); got.Tier != tier.String() {
+		_ = box.Close()
+		b.Skipf("no tier %s here: %s", tier, got.Reason)
+	}
+	b.Cleanup(func() { _ = box.Close() })
+	if s.dir, err = os.Open(ws); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = s.dir.Close() })
+	return &confined{s, box, ws}
+}
+
+// run starts a program in the sandbox and reaps it.
+func (c *confined) run(b *testing.B, argv ...string) time.Duration {
+	began := time.Now()
+	held, err := c.box.Confine(sandbox.Command{Dir: c.ws, Env: []string{"PATH=/usr/bin:/bin", "HOME=" + c.ws}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	var bufs [2]bytes.Buffer
+	var readers, writers [2]*os.File
+	for i := range readers {
+		if readers[i], writers[i], err = proc.Pipe(true); err != nil {
+			b.Fatal(err)
+		}
+	}
+	p, err := c.engine.Start(proc.Launch{
+		Path: argv[0], Argv: argv, Env: held.Env, Dir: c.dir.Fd(), DirPath: c.ws,
+		Stdout: writers[0], Stderr: writers[1], Confine: held.Confinement,
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	_ = writers[0].Close()
+	_ = writers[1].Close()
+	var reading sync.WaitGroup
+	for i := range readers {
+		reading.Go(func() { _, _ = io.Copy(&bufs[i], readers[i]); _ = readers[i].Close() })
+	}
+	if st := p.Status(); st.ExitCode != 0 || st.Signal != 0 {
+		b.Fatalf("%v ended as %+v: %s", argv, st, bufs[1].Bytes())
+	}
+	p.End(0)
+	held.Release()
+	reading.Wait()
+	return time.Since(began)
+}
+
+// plain runs the same by os/exec.
+func (c *confined) plain(b *testing.B, argv ...string) time.Duration {
+	began := time.Now()
+	var out, err bytes.Buffer
+	cmd := &exec.Cmd{Path: argv[0], Args: argv, Env: []string{"PATH=/usr/bin:/bin", "HOME=" + c.ws}, Dir: c.ws, Stdout: &out, Stderr: &err}
+	if e := cmd.Run(); e != nil {
+		b.Fatalf("%v: %v %s", argv, e, err.Bytes())
+	}
+	return time.Since(began)
+}
+
+func eachTier(b *testing.B, f func(b *testing.B, c *confined)) {
+	for _, tier := range []sandbox.Tier{sandbox.Landlock, sandbox.Namespaces} {
+		b.Run(tier.String(), func(b *testing.B) { f(b, newConfined(b, tier)) })
+	}
+}
+
+// BenchmarkConfined: /bin/true, start to reap, against os/exec.
+// Budget: landlock at most 1.10 ×, namespaces at most 1.15 ×, p95 1.25 ×.
+func BenchmarkConfined(b *testing.B) {
+	eachTier(b, func(b *testing.B, c *confined) {
+		turns(b, func() time.Duration { return c.run(b, "/bin/true") }, func() time.Duration { return c.plain(b, "/bin/true") })
+	})
+}
+
+// BenchmarkConfinedParallel16: 16 at a time, against os/exec.
+// Budget: landlock at least 0.9 × its throughput, namespaces 0.8 ×.
+func BenchmarkConfinedParallel16(b *testing.B) {
+	eachTier(b, func(b *testing.B, c *confined) {
+		burst := func(one func(*testing.B, ...string) time.Duration) time.Duration {
+			began := time.Now()
+			var all sync.WaitGroup
+			for range 16 {
+				all.Go(func() {
+					for range 10 {
+						one(b, "/bin/true")
+					}
+				})
+			}
+			all.Wait()
+			return time.Since(began)
+		}
+		burst(c.run)
+		var o, f []time.Duration
+		for b.Loop() {
+			o = append(o, burst(c.run))
+			f = append(f, burst(c.plain))
+		}
+		b.ReportMetric(0, "ns/op")
+		b.ReportMetric(160/median(o).Seconds(), "ours-starts/s")
+		b.ReportMetric(160/median(f).Seconds(), "osexec-starts/s")
+		b.ReportMetric(float64(median(f))/float64(median(o)), "throughput-ratio")
+	})
+}
+
+// BenchmarkConfinedPrograms: programs that open many files, and one that takes
+// long to start. Budget: at most 1.10 ×.
+func BenchmarkConfinedPrograms(b *testing.B) {
+	for name, argv := range map[string][]string{
+		"grep":       {"/usr/bin/grep", "-rl", "words", "tree"},
+		"git-status": {"/usr/bin/git", "-C", "repo", "status", "--short"},
+		"node":       {"", "-e", "1"},
+	} {
+		b.Run(name, func(b *testing.B) {
+			path := argv[0]
+			if path == "" {
+				var err error
+				if path, err = exec.LookPath(name); err != nil {
+					b.Skip(err)
+				}
+			}
+			if _, err := os.Stat(path); err != nil {
+				b.Skip(err)
+			}
+			argv := append([]string{path}, argv[1:]...)
+			eachTier(b, func(b *testing.B, c *confined) {
+				c.furnish(b, name)
+				turns(b, func() time.Duration { return c.run(b, argv...) }, func() time.Duration { return c.plain(b, argv...) })
+			})
+		})
+	}
+}
+
+// furnish fills the workspace: 10,000 files, or a repository of 2,000.
+func (c *confined) furnish(b *testing.B, name string) {
+	b.Helper()
+	dir, files := "tree", 10_000
+	switch name {
+	case "git-status":
+		dir, files = "repo", 2000
+	case "node":
+		return
+	}
+	for i := range files {
+		sub := filepath.Join(c.ws, dir, strconv.Itoa(i%100))
+		if err := os.MkdirAll(sub, 0o700); err != nil {
+			b.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(sub, strconv.Itoa(i)), []byte("some words in a file\n"), 0o600); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if name != "git-status" {
+		return
+	}
+	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.name=x", "-c", "user.email=x@y", "commit", "-qm", "x"}} {
+		cmd := exec.Command("git", args...)
+		cmd.Dir = filepath.Join(c.ws, dir)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			b.Fatalf("%v %s", err, out)
+		}
+	}
+}
+
+// BenchmarkBubblewrap: /bin/true in bubblewrap, with the flags that agents use,
+// against os/exec. It is no budget of ours, but what is usual.
+func BenchmarkBubblewrap(b *testing.B) {
+	bwrap, err := exec.LookPath("bwrap")
+	if err != nil {
+		b.Skip(err)
+	}
+	c := &confined{newStarter(b), nil, b.TempDir()}
+	argv := []string{
+		bwrap, "--new-session", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--bind", c.ws, c.ws, "--tmpfs", "/tmp",
+		"--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--proc", "/proc", "--", "/bin/true",
+	}
+	turns(b, func() time.Duration { return c.plain(b, argv...) }, func() time.Duration { return c.plain(b, "/bin/true") })
+}
