@@ -5,14 +5,14 @@ package tipstaff
 type Cause int
 
 const (
-	Unknown   Cause = iota // not known to have ended
-	Exited                 // by itself, with an exit code
-	Signalled              // by a signal that tipstaff did not send
-	TimedOut               // its time was up, and the tree was ended
-	Cancelled              // its caller or the server went away, and the tree was ended
-	CPULimit               // it had used up its processor time
-	FileSizeLimit          // it wrote a file beyond the limit
-	MemoryLimit            // it had used up its memory
+	Unknown       Cause = iota // not known to have ended
+	Exited                     // by itself, with an exit code
+	Signalled                  // by a signal that tipstaff did not send
+	TimedOut                   // its time was up, and the tree was ended
+	Cancelled                  // its caller or the server went away, and the tree was ended
+	CPULimit                   // it had used up its processor time
+	FileSizeLimit              // it wrote a file beyond the limit
+	MemoryLimit                // it had used up its memory
 )
 
 // ByLimit reports whether a limit of resources ended the command.
