@@ -103,45 +103,36 @@ func pidsOf(t *testing.T, text string) []int {
 	return pids
 }
 
-func wantGone(t *testing.T, pids []int, within time.Duration) {
-	t.Helper()
-	for _, pid := range pids {
-		if !gone(pid, within) {
-			t.Errorf("process %d is still there", pid)
-			_ = syscall.Kill(pid, syscall.SIGKILL)
-		}
-	}
-}
-
 func TestT4CancellingACallEndsItsTree(t *testing.T) {
-	s := start(t, setup{})
-	file := filepath.Join(s.workspace, "pids")
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() {
-		_, err := s.session.CallTool(ctx, &mcp.CallToolParams{Name: "execute_process",
-			Arguments: args{"file": "sh", "args": []string{"-c", "sleep 60 & echo $$ $! > pids.new; mv pids.new pids; wait"}}})
-		done <- err
-	}()
-	pids := pidsOf(t, waitForFile(t, file))
-	cancel()
-	if err := <-done; !errors.Is(err, context.Canceled) {
-		t.Errorf("the call gave %v", err)
-	}
-	wantGone(t, pids, 2*time.Second)
-	s.command("echo still here").ran()
+	eachTier(t, func(t *testing.T, env []string) {
+		s, m := start(t, setup{env: env}), newMark(t)
+		s.house()
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() {
+			_, err := s.session.CallTool(ctx, &mcp.CallToolParams{Name: "execute_process",
+				Arguments: args{"file": "sh", "args": m.inEnvironment(family)}})
+			done <- err
+		}()
+		m.wantHolders(t, members)
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("the call gave %v", err)
+		}
+		m.wantNone(t, 2*time.Second)
+		s.command("echo still here").ran()
+	})
 }
 
-func waitForFile(t *testing.T, path string) string {
-	t.Helper()
-	for limit := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		if data, err := os.ReadFile(path); err == nil {
-			return string(data)
-		}
-		if time.Now().After(limit) {
-			t.Fatalf("%s was not written", path)
-		}
-	}
+// twoFamilies starts the family by both kinds of tools, as the calls 2 and 3,
+// and waits until all of it is there.
+func (r *raw) twoFamilies(m mark) {
+	r.t.Helper()
+	r.initialize()
+	id := r.call(1, "terminal_create_session", args{"taskId": "t", "agentId": "a", "environment": args{markName: m}}).json().SessionID
+	r.send(r.line(2, "terminal_execute_command", args{"sessionId": id, "command": "sh", "args": []string{"family.sh"}}))
+	r.send(r.line(3, "execute_process", args{"file": "sh", "args": m.inEnvironment(family)}))
+	m.wantHolders(r.t, 2*members)
 }
 
 func TestT4TheEndOfTheServerEndsItsCommands(t *testing.T) {
@@ -153,64 +144,97 @@ func TestT4TheEndOfTheServerEndsItsCommands(t *testing.T) {
 		"SIGHUP":                    func(r *raw) { _ = r.cmd.Process.Signal(syscall.SIGHUP) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := prepare(t, setup{})
-			r := startRaw(t, s.cmd)
-			r.initialize()
-			r.send(r.line(1, "execute_process", args{"file": "sh", "args": []string{"-c", "sleep 60 & echo $$ $! > pids.new; mv pids.new pids; wait"}}))
-			pids := pidsOf(t, waitForFile(t, filepath.Join(s.workspace, "pids")))
-			end(r)
-			wantGone(t, pids, 2*time.Second)
-			_ = s.cmd.Wait()
-			records := s.records()
-			if last := records[len(records)-1]; last["event"] != "server.stop" {
-				t.Errorf("the last record is %v", last["event"])
-			}
+			eachTier(t, func(t *testing.T, env []string) {
+				s, m := prepare(t, setup{env: env}), newMark(t)
+				s.house()
+				r := startRaw(t, s.cmd)
+				r.twoFamilies(m)
+				end(r)
+				m.wantNone(t, 2*time.Second)
+				_ = s.cmd.Wait()
+				records := s.records()
+				if last := records[len(records)-1]; last["event"] != "server.stop" {
+					t.Errorf("the last record is %v", last["event"])
+				}
+			})
 		})
 	}
+}
+
+func TestT4ANotificationOfCancellationEndsOneCallAndNoOther(t *testing.T) {
+	eachTier(t, func(t *testing.T, env []string) {
+		s, m := prepare(t, setup{env: env}), newMark(t)
+		s.house()
+		r := startRaw(t, s.cmd)
+		r.twoFamilies(m)
+		const cancelled = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`
+		r.send(fmt.Sprintf(cancelled, 2))
+		m.wantHolders(t, members) // the other one's
+		r.send(fmt.Sprintf(cancelled, 3))
+		m.wantNone(t, 2*time.Second)
+		r.send(r.line(4, "execute_command", args{"command": "echo still here"}))
+		answer := r.receive()
+		for answer.ID != 4 {
+			answer = r.receive()
+		}
+		if !strings.Contains(answer.text(), "still here") {
+			t.Errorf("afterwards: %s", answer.text())
+		}
+	})
 }
 
 func TestT4WhatAKilledServerLeavesIsEndedByTheNext(t *testing.T) {
-	for name, next := range map[string]func(s *server) *exec.Cmd{
-		"a server with the same state directory": func(s *server) *exec.Cmd { return exec.Command(tipstaffPath(t), "serve") },
-		"doctor --reap":                          func(s *server) *exec.Cmd { return exec.Command(tipstaffPath(t), "doctor", "--reap") },
-	} {
+	for name, next := range map[string]string{"a server with the same state directory": "serve", "doctor --reap": "doctor --reap"} {
 		t.Run(name, func(t *testing.T) {
-			s := prepare(t, setup{env: []string{"ALLOWED_COMMANDS=sh"}})
-			env := s.cmd.Env
-			r := startRaw(t, s.cmd)
-			r.initialize()
-			r.send(r.line(1, "execute_process", args{"file": "sh", "args": []string{"-c", "setsid sleep 60 & echo $! > pids.new; mv pids.new pids; exec sleep 60"}}))
-			survivor := pidsOf(t, waitForFile(t, filepath.Join(s.workspace, "pids")))
-			_ = s.cmd.Process.Kill()
-			_ = s.cmd.Wait()
-			if gone(survivor[0], 0) {
-				t.Skip("nothing survives a killed server here: it is the last of its namespace")
-			}
-			cmd := next(s)
-			cmd.Env, cmd.Dir = env, s.workspace
-			if out, err := cmd.CombinedOutput(); err != nil { // standard input is empty: a server leaves at once
-				t.Fatalf("%v\n%s", err, out)
-			}
-			wantGone(t, survivor, time.Second)
+			eachTier(t, func(t *testing.T, env []string) {
+				s, m := prepare(t, setup{env: env}), newMark(t)
+				s.house()
+				again := exec.Command(tipstaffPath(t), strings.Fields(next)...)
+				again.Env, again.Dir = s.cmd.Env, s.workspace
+				startRaw(t, s.cmd).twoFamilies(m)
+				_ = s.cmd.Process.Kill()
+				_ = s.cmd.Wait()
+				if len(m.holders(t)) == 0 {
+					t.Log("nothing has survived the server, so nothing is left to the next")
+				}
+				if out, err := again.CombinedOutput(); err != nil { // standard input is empty: a server leaves at once
+					t.Fatalf("%v\n%s", err, out)
+				}
+				m.wantNone(t, time.Second)
+			})
 		})
 	}
 }
 
-func TestT6DescendantsThatLeaveTheGroupAreEndedToo(t *testing.T) {
-	s := start(t, setup{})
-	for name, script := range map[string]string{
-		"after a normal end": "setsid sleep 60 >/dev/null & echo $!",
-		"after a timeout":    "setsid sleep 60 >/dev/null & echo $!; setsid sh -c 'sleep 60 & echo $!; wait' & echo $!; wait",
+func TestT6NothingOfACommandIsLeftASecondAfterItsAnswer(t *testing.T) {
+	for name, c := range map[string]struct {
+		timeout int
+		ends    bool // by itself
+	}{
+		"after a timeout":    {5000, false},
+		"after a normal end": {30_000, true},
 	} {
-		b := s.process("sh", []string{"-c", script}, args{"timeout_ms": 800}).yaml()
-		pids := pidsOf(t, b.Stdout)
-		if len(pids) == 0 {
-			t.Fatalf("%s: no process was told of: %+v", name, b)
-		}
-		wantGone(t, pids, time.Second)
+		t.Run(name, func(t *testing.T) {
+			eachTier(t, func(t *testing.T, env []string) {
+				s, m := start(t, setup{env: env}), newMark(t)
+				open := s.house()
+				id := s.newSession(args{"environment": args{markName: m}})
+				answers := make(chan reply, 2)
+				go func() { answers <- s.process("sh", m.inEnvironment(family), args{"timeout_ms": c.timeout}) }()
+				go func() { answers <- s.inSession(id, "sh", []string{"family.sh"}, args{"timeout": c.timeout}) }()
+				m.wantHolders(t, 2*members)
+				if c.ends {
+					open()
+				}
+				for range 2 {
+					if a := <-answers; a.IsError == c.ends {
+						t.Errorf("the answer is %s", a.Text)
+					}
+				}
+				m.wantNone(t, time.Second)
+			})
+		})
 	}
-	daemon := s.command("testcmd daemon").ran()
-	wantGone(t, pidsOf(t, daemon.Stdout), time.Second)
 }
 
 // memory gives the highest resident memory of the server so far.
@@ -258,18 +282,6 @@ func TestT6ATimeoutEndsTheTreePolitelyFirst(t *testing.T) {
 	if b.Stdout != "ready\nterminated\n" || b.ExitCode != 124 {
 		t.Errorf("got %+v", b)
 	}
-	tree := s.command("testcmd tree 4", args{"timeout_ms": 800}).yaml()
-	pids := pidsOf(t, tree.Stdout)
-	if len(pids) < 4 {
-		t.Fatalf("the tree told %q", tree.Stdout)
-	}
-	wantGone(t, pids, time.Second)
-}
-
-func TestT6LeftoversOfANormalEndAreEnded(t *testing.T) {
-	s := start(t, setup{})
-	b := s.process("sh", []string{"-c", "sleep 60 >/dev/null 2>&1 & echo $!"}).ran()
-	wantGone(t, pidsOf(t, b.Stdout), time.Second)
 }
 
 func TestT7WhatBreaksOthersIsAnErrorOfThatCall(t *testing.T) {

@@ -71,7 +71,7 @@ func newStack(s config.Settings, log *slog.Logger) (*stack, error) {
 			Environment: environment,
 		}),
 		World: h, Trail: trail, Runner: runner.NewWithSlots(runner.Local{Engine: engine, Sandbox: box}, slots(s)),
-		Sandbox: recorded(box.Status()), Log: log,
+		Sandbox: func() audit.Sandbox { return recorded(box.Status()) }, Log: log,
 	}
 	st := &stack{settings: s, log: log, host: h, trail: trail, engine: engine, sandbox: box, monitor: m}
 	if s.Terminal {

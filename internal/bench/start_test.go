@@ -24,7 +24,7 @@ type starter struct {
 	dir    *os.File
 }
 
-func newStarter(b *testing.B) *starter {
+func newStarter(b testing.TB) *starter {
 	b.Helper()
 	engine, err := proc.NewEngine(proc.Options{})
 	if err != nil {
@@ -114,7 +114,7 @@ func BenchmarkStartAgainstC(b *testing.B) {
 }
 
 // bare starts and reaps without pipes.
-func (s *starter) bare(b *testing.B) time.Duration {
+func (s *starter) bare(b testing.TB) time.Duration {
 	began := time.Now()
 	p, err := s.engine.Start(proc.Launch{Path: "/bin/true", Argv: []string{"true"}, Dir: s.dir.Fd()})
 	if err != nil {
@@ -153,28 +153,6 @@ func BenchmarkStartParallel16(b *testing.B) {
 	b.ReportMetric(160/median(o).Seconds(), "ours-starts/s")
 	b.ReportMetric(160/median(f).Seconds(), "osexec-starts/s")
 	b.ReportMetric(float64(median(f))/float64(median(o)), "throughput-ratio")
-}
-
-// BenchmarkStartInALargeServer: with 2 GiB resident, against the same with
-// little. Budget: within 5 %.
-func BenchmarkStartInALargeServer(b *testing.B) {
-	s := newStarter(b)
-	var small, large []time.Duration
-	for b.Loop() {
-		for range 50 {
-			small = append(small, s.bare(b))
-		}
-		ballast := make([]byte, 2<<30)
-		for i := 0; i < len(ballast); i += 4096 {
-			ballast[i] = 1
-		}
-		for range 50 {
-			large = append(large, s.bare(b))
-		}
-		ballast[0] = 2 // it is needed until here
-	}
-	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(float64(median(large))/float64(median(small)), "large-to-small-ratio")
 }
 
 // BenchmarkStartWithManyDescriptors: with 10,000 open, against none.

@@ -23,6 +23,8 @@ func (h *Host) Directory(path string) (policy.Directory, error) {
 		return nil, policy.ErrNotDirectory
 	case errors.Is(err, unix.EACCES):
 		return nil, policy.ErrNotEnterable
+	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE), errors.Is(err, unix.ENOMEM):
+		return nil, policy.ErrExhausted
 	default:
 		return nil, policy.ErrNotFound
 	}

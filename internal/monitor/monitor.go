@@ -25,7 +25,7 @@ type Monitor struct {
 	Trail  Trail
 	Runner runner.Runner
 	// Sandbox is how every command is confined, for the record.
-	Sandbox audit.Sandbox
+	Sandbox func() audit.Sandbox
 	Log     *slog.Logger
 
 	running sync.WaitGroup

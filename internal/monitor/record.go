@@ -47,7 +47,9 @@ func (m *Monitor) granted(event audit.Event, g *policy.Grant, d *policy.Decision
 	r.What.FileChanged = g.Program().Changed
 	r.What.EnvNames, r.What.EnvDropped = names(req.Env, g.Dropped()), g.Dropped()
 	r.Decision = decided(d)
-	r.Sandbox = m.Sandbox
+	if m.Sandbox != nil {
+		r.Sandbox = m.Sandbox()
+	}
 	return r
 }
 

@@ -14,6 +14,9 @@ type directory struct{}
 func (directory) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 	if !req.DirGiven {
 		dir, err := w.Directory(".")
+		if errors.Is(err, ErrExhausted) {
+			return exhausted()
+		}
 		if err != nil {
 			return refuseDirectory(req, "is not given, and the server's own working directory cannot be used", "Tell the operator, or ask for a directory that exists.")
 		}
@@ -27,6 +30,8 @@ func (directory) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 	}
 	dir, err := openDirectory(req.Dir, w)
 	switch {
+	case errors.Is(err, ErrExhausted):
+		return exhausted()
 	case err != nil && (!strings.HasPrefix(req.Dir, "/") || insideAny(roots, req.Dir)):
 		return refuseDirectory(req, quoted(req.Dir)+" "+unusable(err), "Give a directory that exists and may be entered; a relative one counts from the server's working directory. ~ and variables are not expanded.")
 	case err != nil || !insideAny(roots, dir.Path()):
@@ -83,5 +88,14 @@ func refuseDirectory(req *tipstaff.Request, what, hint string) []Finding {
 	return []Finding{{
 		Rule: "directory", Code: tipstaff.DirectoryNotAllowed, Msg: name + " " + what, Hint: hint,
 		Details: map[string]any{"parameter": name},
+	}}
+}
+
+// exhausted blames the machine, not the call.
+func exhausted() []Finding {
+	return []Finding{{
+		Rule: "directory", Code: tipstaff.ExecutionError,
+		Msg:  "the working directory could not be opened: the machine has no file descriptor or memory left for it",
+		Hint: "Wait until other commands have ended, then try again.",
 	}}
 }

@@ -13,7 +13,7 @@ type World interface {
 	File(path string, dir Directory) (Program, error)
 	// Directory opens a directory; a relative path is taken from the server's
 	// working directory, and "." is that directory itself. The caller closes it.
-	// It fails with [ErrNotFound], [ErrNotDirectory] or [ErrNotEnterable].
+	// It fails with [ErrNotFound], [ErrNotDirectory], [ErrNotEnterable] or [ErrExhausted].
 	Directory(path string) (Directory, error)
 	// Roots gives the canonical roots that working directories are confined to.
 	// No roots and no error: no restriction. An error: the setting is broken.
@@ -52,4 +52,7 @@ const (
 	ErrNotExecutable = worldError("not executable")
 	ErrNotDirectory  = worldError("not a directory")
 	ErrNotEnterable  = worldError("not enterable")
+	// ErrExhausted: it could not be looked at, because the machine has no
+	// descriptor or memory left. That says nothing of the thing itself.
+	ErrExhausted = worldError("the machine has nothing left to look with")
 )

@@ -142,7 +142,7 @@ func (n *Enclosure) inBackground(f func()) {
 // giveBack takes a place back: for another command if it is empty as it should be.
 func (n *Enclosure) giveBack(p *place) {
 	n.mu.Lock()
-	if !n.gone && !p.killed && !p.populated() {
+	if !n.gone && !p.killed && !p.zygote.dead && !p.populated() {
 		select {
 		case n.ready <- p:
 			n.mu.Unlock()

@@ -15,17 +15,24 @@ import (
 // returns when it is another program than the server. An error is a
 // [*StepError] or a [syscall.Errno]; nothing runs then.
 func (e *Engine) Start(l Launch) (*Process, error) {
-	p := &Process{engine: e}
-	if err := p.takePlace(l.Confine); err != nil {
-		return nil, err
-	}
-	err := e.start(p, l)
-	runtime.KeepAlive(l) // its files stay open until here
-	if err != nil {
+	defer runtime.KeepAlive(l) // its files stay open until the end
+	for {
+		p := &Process{engine: e}
+		if err := p.takePlace(l.Confine); err != nil {
+			return nil, err
+		}
+		err := e.start(p, l)
+		if err == nil {
+			return p, nil
+		}
+		dead := p.place.zygote.dead
 		p.release()
-		return nil, err
+		if !dead {
+			return nil, err
+		}
+		// Somebody has killed the zygote, and with it nothing but that. The
+		// place is thrown away; the next one is another.
 	}
-	return p, nil
 }
 
 // takePlace takes a place for the command.

@@ -22,3 +22,12 @@ func EnteringDirectory(err error) bool {
 	var at *StepError
 	return errors.As(err, &at) && at.Step == enterDirectory
 }
+
+const execute = "execute"
+
+// BeforeTheProgram reports whether a start failed at a step that has nothing
+// to do with the program's file.
+func BeforeTheProgram(err error) bool {
+	var at *StepError
+	return errors.As(err, &at) && at.Step != execute
+}

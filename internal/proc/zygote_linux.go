@@ -25,6 +25,7 @@ type zygote struct {
 	pid  int
 	post *post
 	keep []any // what its script points to
+	dead bool  // somebody has killed it
 }
 
 // post is where a zygote takes its orders. The assembly knows its layout.
@@ -46,6 +47,7 @@ const (
 	futexWake = 129 // FUTEX_WAKE | FUTEX_PRIVATE_FLAG
 	// zygotePatience is how long a zygote may take before it is looked after.
 	zygotePatience = 100 * time.Millisecond
+	zygoteLimit    = 10 * time.Second // then it is given up
 )
 
 // newZygote makes a zygote that carries out s first. The caller holds e.starting.
@@ -79,8 +81,12 @@ func (z *zygote) spawn(c *vforkCall) (pid, errno uintptr) {
 	z.post.call = c
 	atomic.StoreUint32(&z.post.state, posted)
 	z.wake()
-	for !z.waitIdle() {
+	for limit := time.Now().Add(zygoteLimit); !z.waitIdle(); {
+		if time.Now().After(limit) {
+			_ = unix.Kill(z.pid, unix.SIGKILL) // somebody has stopped it
+		}
 		if !z.lives() {
+			z.dead = true
 			return 0, uintptr(unix.ESRCH)
 		}
 	}

@@ -24,6 +24,13 @@ func startError(g *policy.Grant, err error) error {
 	case errors.Is(err, errReplaced):
 		e.Msg = fmt.Sprintf("Program %q was replaced while it was being started; nothing ran.", name)
 		e.Hint = "Ask again: the new file is judged anew."
+	case errors.Is(err, syscall.EAGAIN), errors.Is(err, syscall.ENOMEM), errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		e.Msg = fmt.Sprintf("Program %q could not be started: the machine has no process, memory or file descriptor left for it.", name)
+		e.Hint = "Wait until other commands have ended, then try again."
+	case proc.BeforeTheProgram(err):
+		// No fault of the program's file, whatever the errno would mean of one.
+		e.Msg = fmt.Sprintf("Program %q could not be started.", name)
+		e.Hint = "This is a fault of the machine or the server; tell the operator if it stays."
 	case errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.ENOTDIR):
 		e.Code = tipstaff.ProgramNotFound
 		e.Msg = fmt.Sprintf("Program %q could not be started: its file, or the interpreter that its first line names, does not exist.", name)
@@ -42,9 +49,6 @@ func startError(g *policy.Grant, err error) error {
 	case errors.Is(err, syscall.ETXTBSY):
 		e.Msg = fmt.Sprintf("Program %q is being written to by somebody right now.", name)
 		e.Hint = "Try again in a moment."
-	case errors.Is(err, syscall.EAGAIN), errors.Is(err, syscall.ENOMEM), errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
-		e.Msg = fmt.Sprintf("Program %q could not be started: the machine has no process, memory or file descriptor left for it.", name)
-		e.Hint = "Wait until other commands have ended, then try again."
 	default:
 		e.Msg = fmt.Sprintf("Program %q could not be started.", name)
 		e.Hint = "This is a fault of the machine or the server; tell the operator if it stays."

@@ -56,7 +56,9 @@ func TestSoak(t *testing.T) {
 	for i := range 64 { // what is kept for the next commands is there now
 		one(i)
 	}
-	fds, threads, children := counts(t)
+	fds, threads, _ := counts(t)
+	// A place, with its zygote, is kept for as many as ran at once, and some in reserve.
+	const places = 8 + 2
 	var next atomic.Int64
 	var all sync.WaitGroup
 	for range 8 {
@@ -69,11 +71,11 @@ func TestSoak(t *testing.T) {
 	all.Wait()
 	fds2, threads2, children2 := counts(t)
 	// Orphans that ended by themselves are collected once a second.
-	for limit := time.Now().Add(10 * time.Second); children2 > children && time.Now().Before(limit); time.Sleep(50 * time.Millisecond) {
+	for limit := time.Now().Add(10 * time.Second); children2 > places && time.Now().Before(limit); time.Sleep(50 * time.Millisecond) {
 		fds2, threads2, children2 = counts(t)
 	}
-	if fds2 > fds+4*8 || threads2 > threads+16 || children2 > children {
-		t.Errorf("descriptors %d → %d, threads %d → %d, children %d → %d", fds, fds2, threads, threads2, children, children2)
+	if fds2 > fds+4*places || threads2 > threads+16 || children2 > places {
+		t.Errorf("descriptors %d → %d, threads %d → %d, %d children", fds, fds2, threads, threads2, children2)
 	}
 }
 

@@ -22,6 +22,7 @@ type Sandbox struct {
 	filter  []proc.Instruction
 	limits  []proc.Limit
 	proxy   *egress.Proxy // nil without a list of hosts
+	found   chan struct{} // closed when status, filter and limits are settled
 
 	mu     sync.Mutex
 	rooms  map[roomKey]*room
@@ -31,14 +32,16 @@ type Sandbox struct {
 }
 
 // New finds out what the machine gives, by trying it, and takes the best of it
-// or what is required. It fails where Require is not met, and where a list of
-// hosts cannot be kept.
+// or what is required. It fails where Require is not met, and where the network
+// cannot be kept as it is to be. Where neither can happen it does not wait until
+// it has found out; whoever needs to know does.
 func New(o Options) (*Sandbox, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Sandbox{o: o, rooms: map[roomKey]*room{}, status: newStatus(o)}
+	s := &Sandbox{o: o, rooms: map[roomKey]*room{}, status: newStatus(o), found: make(chan struct{})}
 	if o.Mode == Off {
+		close(s.found)
 		s.status.Reason = "it is switched off (TIPSTAFF_SANDBOX=off)"
 		return s, s.keepsNetwork()
 	}
@@ -53,14 +56,23 @@ func New(o Options) (*Sandbox, error) {
 	if o.Network.Reach == ListedHosts {
 		s.proxy = egress.New(egress.Options{Hosts: o.Network.Hosts, Log: o.Log, Refused: noteRefused})
 	}
-	err = s.chooseTier()
-	if err == nil {
-		err = s.keepsNetwork()
+	if o.Mode == BestEffort && o.Network.needs() == None {
+		go s.find()
+		return s, nil
 	}
-	if err != nil {
+	if err := s.find(); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
+}
+
+// find settles on a tier.
+func (s *Sandbox) find() error {
+	defer close(s.found)
+	if err := s.chooseTier(); err != nil {
+		return err
+	}
+	return s.keepsNetwork()
 }
 
 // keepsNetwork refuses where the tier cannot keep commands to what the setting
@@ -75,7 +87,10 @@ func (s *Sandbox) keepsNetwork() error {
 }
 
 // Status tells how commands are confined.
-func (s *Sandbox) Status() Status { return s.status }
+func (s *Sandbox) Status() Status {
+	<-s.found
+	return s.status
+}
 
 // Confined is how to start one command. The caller releases it when nothing of
 // the command is left.
@@ -91,6 +106,10 @@ type Confined struct {
 // Confine gets ready what the command is to be held to. An error means that it
 // must not run.
 func (s *Sandbox) Confine(c Command) (*Confined, error) {
+	if s.found == nil {
+		return nil, errors.New("there is no sandbox") // the zero Sandbox
+	}
+	<-s.found
 	switch {
 	case s.status.tier != None:
 	case s.o.Mode == Off, s.o.Mode == BestEffort:
@@ -121,6 +140,7 @@ func (s *Sandbox) inBackground(f func()) { s.work.Go(f) }
 
 // Close removes everything. No command may run then, or be started.
 func (s *Sandbox) Close() error {
+	<-s.found
 	s.mu.Lock()
 	s.closed = true
 	rooms := s.rooms

@@ -2,8 +2,13 @@
 
 package main
 
-import "syscall"
+import (
+	"errors"
+	"syscall"
+)
 
 // restoreDefault leaves the Go runtime's handler: SIGHUP, SIGINT, SIGKILL and
 // SIGTERM end the program as they should, others by way of an exit code.
 func restoreDefault(syscall.Signal) error { return nil }
+
+func becomeDeaf([]string) error { return errors.New("this program exists on Linux only") }

@@ -13,6 +13,7 @@
 //	sleep MS            sleeps, exits 0
 //	ignore              ignores every signal it can, prints "ready", sleeps
 //	term-print          prints "ready"; on SIGTERM prints "terminated" and exits 7
+//	deaf COMMAND …      blocks and ignores every signal it can, and becomes the command (Linux)
 //
 //	cat                 copies standard input to standard output
 //	slowread MS         never reads standard input; prints "done" after the time
@@ -59,7 +60,7 @@ type program struct {
 func programs() []program {
 	return []program{
 		{"argv", printArgv}, {"env", printEnv}, {"cwd", printDirectory}, {"fds", printDescriptors}, {"sigmask", printSignals},
-		{"exit", exit}, {"signal", dieBySignal}, {"sleep", sleep}, {"ignore", ignoreSignals}, {"term-print", printOnTerm},
+		{"exit", exit}, {"signal", dieBySignal}, {"sleep", sleep}, {"ignore", ignoreSignals}, {"term-print", printOnTerm}, {"deaf", becomeDeaf},
 		{"cat", cat}, {"slowread", neverRead}, {"partial", halfLine}, {"closefds", closeOutput}, {"flood", flood},
 		{"invalid", writeInvalid}, {"control", writeControl},
 		{"hold", hold}, {"daemon", daemon}, {"daemon-parent", daemonParent}, {"daemon-child", daemonChild}, {"tree", tree},

@@ -13,6 +13,7 @@ func printDescriptors([]string) error { return errNotHere }
 func printSignals([]string) error     { return errNotHere }
 func printOnTerm([]string) error      { return errNotHere }
 func dieBySignal([]string) error      { return errNotHere }
+func becomeDeaf([]string) error       { return errNotHere }
 func hold([]string) error             { return errNotHere }
 func daemon([]string) error           { return errNotHere }
 func daemonParent([]string) error     { return errNotHere }

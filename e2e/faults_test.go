@@ -1,0 +1,139 @@
+//go:build linux
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"tipstaff/internal/audit"
+)
+
+// TestAStartThatFailsLeavesTheSessionAsItWas: for both families the answer says
+// why, the session counts nothing and takes the next command, and the trail holds the
+// intent and the failure of every command.
+func TestAStartThatFailsLeavesTheSessionAsItWas(t *testing.T) { eachTier(t, failToStart) }
+
+func failToStart(t *testing.T, env []string) {
+	bin := t.TempDir()
+	tool := filepath.Join(bin, "tool")
+	write := func(content string) {
+		t.Helper()
+		if err := os.WriteFile(tool, []byte(content), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("#!/bin/sh\necho well\n")
+	s := start(t, setup{
+		env:       append(env, "PATH="+bin+":/usr/bin:/bin", "ALLOWED_COMMANDS=tool"),
+		allowlist: `["tool"]`,
+	})
+	id := s.newSession()
+	well := func() {
+		t.Helper()
+		if b := s.inSession(id, "tool", nil).json(); b.Stdout != "well\n" {
+			t.Errorf("the session's next command: %+v", b)
+		}
+		s.command("tool").ran()
+	}
+	well()
+	faults := []struct {
+		name  string
+		spoil func() (undo func())
+		says  string
+		end   string // of the operator's account
+	}{
+		{"its interpreter is missing", func() func() { write("#!/no/such/interpreter\n"); return func() { write("#!/bin/sh\necho well\n") } }, "interpreter", `step "execute": no such file or directory`},
+		{"it is no program", func() func() { write("no program"); return func() { write("#!/bin/sh\necho well\n") } }, "format", `step "execute": exec format error`},
+		{"it is being written", func() func() {
+			f, err := os.OpenFile(tool, os.O_WRONLY, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return func() { _ = f.Close() }
+		}, "written to", `step "execute": text file busy`},
+		{"it is given too much", func() func() { return s.limit(syscall.RLIMIT_STACK, 512<<10) }, "larger than this system accepts", `step "execute": argument list too long`},
+	}
+	long := []string{strings.Repeat("x", 100_000), strings.Repeat("y", 100_000)}
+	for _, c := range faults {
+		t.Run(c.name, func(t *testing.T) {
+			before := s.call("terminal_get_status", args{"sessionId": id}).json().Session
+			undo := c.spoil()
+			s.inSession(id, "tool", long).code("EXECUTION_ERROR", c.says)
+			s.process("tool", long).refused(c.says)
+			if after := s.call("terminal_get_status", args{"sessionId": id}).json().Session; after != before {
+				t.Errorf("the session was %+v and is %+v", before, after)
+			}
+			undo()
+			well()
+		})
+	}
+	_ = s.session.Close()
+	report, err := audit.Verify(filepath.Join(s.state, "audit"))
+	if err != nil || report.Status() != audit.OK {
+		t.Errorf("the trail: %v, %+v", err, report)
+	}
+	// Of each command there are an intent and an outcome, one after the other.
+	var outcomes []string
+	intents := map[string]bool{}
+	for _, r := range s.records() {
+		trace, _ := r["trace"].(map[string]any)
+		command := fmt.Sprint(trace["command_id"])
+		switch r["event"] {
+		case "command.start":
+			intents[command] = true
+		case "command.end", "command.error":
+			if !intents[command] {
+				t.Errorf("an outcome without an intent: %v", r)
+			}
+			delete(intents, command)
+			if r["event"] == "command.error" {
+				outcomes = append(outcomes, fmt.Sprint(r["error"]))
+			}
+		}
+	}
+	if len(intents) != 0 || len(outcomes) != 2*len(faults) {
+		t.Fatalf("%d intents without an outcome, and failures %q", len(intents), outcomes)
+	}
+	for i, said := range outcomes {
+		if want := faults[i/2].end; !strings.HasSuffix(said, want) {
+			t.Errorf("recorded is %q, want %q", said, want)
+		}
+	}
+}
+
+// limit lowers a limit of the running server, and of what makes its commands,
+// until undo: prlimit(2).
+func (s *server) limit(resource int, to uint64) (undo func()) {
+	s.t.Helper()
+	pids := []int{s.cmd.Process.Pid}
+	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pids[0]))
+	for _, file := range tasks {
+		data, _ := os.ReadFile(file)
+		if len(data) > 0 {
+			pids = append(pids, pidsOf(s.t, string(data))...)
+		}
+	}
+	set := func(pid int, next, old *syscall.Rlimit) {
+		_, _, errno := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(pid), uintptr(resource),
+			uintptr(unsafe.Pointer(next)), uintptr(unsafe.Pointer(old)), 0, 0)
+		if errno != 0 && errno != syscall.ESRCH { // it may have ended
+			s.t.Errorf("cannot limit process %d: %v", pid, errno)
+		}
+	}
+	before := make([]syscall.Rlimit, len(pids))
+	for i, pid := range pids {
+		set(pid, nil, &before[i])
+		set(pid, &syscall.Rlimit{Cur: to, Max: before[i].Max}, nil)
+	}
+	return func() {
+		for i, pid := range pids {
+			set(pid, &before[i], nil)
+		}
+	}
+}

@@ -1,0 +1,65 @@
+//go:build linux
+
+package e2e
+
+import (
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"tipstaff/internal/testcmd/testcmdtest"
+)
+
+// TestACommandStartsWithItsOwnSignalsWhateverTheServerWasGiven starts the
+// server as a careless parent would: every signal blocked, and ignored.
+func TestACommandStartsWithItsOwnSignalsWhateverTheServerWasGiven(t *testing.T) {
+	testcmd := testcmdtest.Build(t)
+	// What the launcher hands on is seen in a command that it starts itself.
+	handedOn, err := exec.Command(testcmd, "deaf", testcmd, "sigmask").Output()
+	if err != nil || clean(string(handedOn), "SigBlk") || clean(string(handedOn), "SigIgn") {
+		t.Fatalf("the launcher hands nothing on, so nothing is shown: %v\n%s", err, handedOn)
+	}
+	eachTier(t, func(t *testing.T, env []string) { startDeaf(t, testcmd, env) })
+}
+
+func startDeaf(t *testing.T, testcmd string, env []string) {
+	s := prepare(t, setup{env: append(env, "ALLOWED_COMMANDS=testcmd,cat"), allowlist: `["testcmd"]`})
+	s.cmd.Path, s.cmd.Args = testcmd, append([]string{"testcmd", "deaf"}, s.cmd.Args...)
+	r := startRaw(t, s.cmd)
+	r.initialize()
+	asked := func(id int, tool string, a args) string {
+		t.Helper()
+		m := r.call(id, tool, a)
+		if m.Result.IsError {
+			t.Fatal(m.text())
+		}
+		return strings.ReplaceAll(strings.ReplaceAll(m.text(), `\t`, "\t"), `\n`, "\n") // of JSON
+	}
+	session := r.call(1, "terminal_create_session", args{"taskId": "T", "agentId": "a"}).json().SessionID
+	for what, said := range map[string]string{
+		"a command":           asked(2, "execute_process", args{"file": "testcmd", "args": []string{"sigmask"}}),
+		"one of a session":    asked(3, "terminal_execute_command", args{"sessionId": session, "command": "testcmd", "args": []string{"sigmask"}}),
+		"one that is not Go":  asked(4, "execute_process", args{"file": "cat", "args": []string{"/proc/self/status"}}),
+		"a line of that kind": asked(5, "execute_command", args{"command": "cat /proc/self/status"}),
+	} {
+		if !clean(said, "SigBlk") || !clean(said, "SigIgn") {
+			t.Errorf("%s starts with signals of the server's:\n%s", what, said)
+		}
+	}
+	// And the server itself hears of its end.
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	within(t, 2*time.Second, "the end of the server", func() { _ = s.cmd.Wait() })
+	if last := s.records()[len(s.records())-1]; last["event"] != "server.stop" {
+		t.Errorf("the last record is %v", last["event"])
+	}
+}
+
+// clean reports whether a set of signals of /proc/PID/status is empty; see
+// proc_pid_status(5).
+func clean(status, set string) bool {
+	return strings.Contains(status, set+":\t0000000000000000")
+}

@@ -1,0 +1,93 @@
+package capture
+
+import (
+	"io"
+	"os"
+	"syscall"
+)
+
+// relay reads a pipe by way of a second one. Whoever reads from a pipe holds
+// its lock while the bytes are copied, and so does whoever writes: the two
+// wait for each other. splice(2) moves whole pages and copies nothing, so the
+// writer has its pipe back at once and fills it while the reader copies out of
+// the second one. That is half as fast again on two processors.
+type relay struct {
+	from *os.File
+	raw  syscall.RawConn
+	// The second pipe. It is empty unless held says otherwise, so that
+	// neither end ever has to wait.
+	read, write int
+	held        int64
+	broken      bool // there is no splice here: read as usual
+}
+
+// relayed gives a faster reader of r where there is one, else r itself. It
+// takes two descriptors, which release gives back.
+func relayed(r io.Reader) (faster io.Reader, release func()) {
+	f, ok := r.(*os.File)
+	if !ok {
+		return r, func() {}
+	}
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return r, func() {}
+	}
+	var fds [2]int
+	if err := syscall.Pipe2(fds[:], syscall.O_CLOEXEC|syscall.O_NONBLOCK); err != nil {
+		return r, func() {} // no descriptor to spare
+	}
+	release = func() {
+		_ = syscall.Close(fds[0])
+		_ = syscall.Close(fds[1])
+	}
+	return &relay{from: f, raw: raw, read: fds[0], write: fds[1]}, release
+}
+
+// Read waits for r.from only, until its deadline.
+func (r *relay) Read(p []byte) (int, error) {
+	if r.held == 0 && !r.broken {
+		if err := r.move(); err == io.EOF {
+			return 0, err
+		} else if err != nil {
+			r.broken = true
+		}
+	}
+	if r.held == 0 {
+		return r.from.Read(p) // it knows the reason, if there is one
+	}
+	for {
+		n, err := syscall.Read(r.read, p)
+		if err == syscall.EINTR {
+			continue
+		}
+		r.held -= int64(max(n, 0))
+		return max(n, 0), err
+	}
+}
+
+// move waits for something to read and moves it, as much as there is room for.
+func (r *relay) move() error {
+	const nonblock = 2 // SPLICE_F_NONBLOCK, splice(2)
+	var moved int64
+	var failed error
+	err := r.raw.Read(func(fd uintptr) bool {
+		for {
+			n, err := syscall.Splice(int(fd), nil, r.write, nil, chunk, nonblock)
+			if err == syscall.EINTR {
+				continue
+			}
+			moved, failed = int64(n), err
+			return err != syscall.EAGAIN
+		}
+	})
+	switch {
+	case err != nil:
+		return err
+	case failed != nil:
+		return failed
+	case moved == 0:
+		return io.EOF
+	}
+	r.held = moved
+	return nil
+}

@@ -1,0 +1,12 @@
+package monitor
+
+import (
+	"os"
+	"testing"
+
+	"tipstaff/internal/testcmd/testcmdtest"
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(testcmdtest.Contain(m, func() error { return nil }))
+}
