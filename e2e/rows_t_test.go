@@ -371,7 +371,7 @@ func TestB15EveryOperationIsOnTheRecordAndSecretsAreNot(t *testing.T) {
 			t.Errorf("%s is below the state directory", secret)
 		}
 	}
-	for _, told := range []string{`"code":"COMMAND_NOT_ALLOWED"`, `"code":"UNSAFE_ARGUMENTS"`, `"code":"INVALID_COMMAND_LINE"`, `"code":"INVALID_PARAMETERS"`, `"code":"SESSION_NOT_FOUND"`, `"task":"T-1"`, `"agent":"agent"`, `"session":"` + id, `"name":"terminal:security:violation"`, `"policy_sha256":"`, `"sandbox":{"tier":"none"}`} {
+	for _, told := range []string{`"code":"COMMAND_NOT_ALLOWED"`, `"code":"UNSAFE_ARGUMENTS"`, `"code":"INVALID_COMMAND_LINE"`, `"code":"INVALID_PARAMETERS"`, `"code":"SESSION_NOT_FOUND"`, `"task":"T-1"`, `"agent":"agent"`, `"session":"` + id, `"name":"terminal:security:violation"`, `"policy_sha256":"`, `"profile":"workspace","network":"on"}`} {
 		if !strings.Contains(all.String(), told) {
 			t.Errorf("the record does not say %s", told)
 		}
