@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"errors"
 	"io"
 	"os"
 	"syscall"
@@ -46,7 +47,7 @@ func relayed(r io.Reader) (faster io.Reader, release func()) {
 // Read waits for r.from only, until its deadline.
 func (r *relay) Read(p []byte) (int, error) {
 	if r.held == 0 && !r.broken {
-		if err := r.move(); err == io.EOF {
+		if err := r.move(); errors.Is(err, io.EOF) {
 			return 0, err
 		} else if err != nil {
 			r.broken = true
@@ -57,7 +58,7 @@ func (r *relay) Read(p []byte) (int, error) {
 	}
 	for {
 		n, err := syscall.Read(r.read, p)
-		if err == syscall.EINTR {
+		if errors.Is(err, syscall.EINTR) {
 			continue
 		}
 		r.held -= int64(max(n, 0))
@@ -73,11 +74,11 @@ func (r *relay) move() error {
 	err := r.raw.Read(func(fd uintptr) bool {
 		for {
 			n, err := syscall.Splice(int(fd), nil, r.write, nil, chunk, nonblock)
-			if err == syscall.EINTR {
+			if errors.Is(err, syscall.EINTR) {
 				continue
 			}
 			moved, failed = int64(n), err
-			return err != syscall.EAGAIN
+			return !errors.Is(err, syscall.EAGAIN)
 		}
 	})
 	switch {

@@ -37,7 +37,7 @@ func (e *Engine) Start(l Launch) (*Process, error) {
 
 // takePlace takes a place for the command.
 func (p *Process) takePlace(c *Confinement) (err error) {
-	in := (*Enclosure)(nil)
+	var in *Enclosure
 	switch {
 	case c == nil:
 		if in, err = p.engine.openEnclosure(); err != nil {

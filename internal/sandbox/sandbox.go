@@ -22,7 +22,8 @@ type Sandbox struct {
 	filter  []proc.Instruction
 	limits  []proc.Limit
 	proxy   *egress.Proxy // nil without a list of hosts
-	found   chan struct{} // closed when status, filter and limits are settled
+	fault   error         // why no command may run
+	found   chan struct{} // closed when all of the above is settled
 
 	mu     sync.Mutex
 	rooms  map[roomKey]*room
@@ -60,19 +61,18 @@ func New(o Options) (*Sandbox, error) {
 		go s.find()
 		return s, nil
 	}
-	if err := s.find(); err != nil {
-		return nil, errors.Join(err, s.Close())
+	if s.find(); s.fault != nil {
+		return nil, errors.Join(s.fault, s.Close())
 	}
 	return s, nil
 }
 
 // find settles on a tier.
-func (s *Sandbox) find() error {
+func (s *Sandbox) find() {
 	defer close(s.found)
-	if err := s.chooseTier(); err != nil {
-		return err
+	if s.fault = s.chooseTier(); s.fault == nil {
+		s.fault = s.keepsNetwork()
 	}
-	return s.keepsNetwork()
 }
 
 // keepsNetwork refuses where the tier cannot keep commands to what the setting
@@ -111,6 +111,8 @@ func (s *Sandbox) Confine(c Command) (*Confined, error) {
 	}
 	<-s.found
 	switch {
+	case s.fault != nil:
+		return nil, s.fault
 	case s.status.tier != None:
 	case s.o.Mode == Off, s.o.Mode == BestEffort:
 		return &Confined{Env: c.Env}, nil

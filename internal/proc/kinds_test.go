@@ -1,0 +1,88 @@
+//go:build linux && (amd64 || arm64)
+
+package proc
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// confinements are what the commands of some engines are held to: *Engine → *Confinement.
+var confinements sync.Map
+
+func confinementOf(e *Engine) *Confinement {
+	c, ok := confinements.Load(e)
+	if !ok {
+		return nil
+	}
+	return c.(*Confinement)
+}
+
+// enclose lets the commands of an engine enter namespaces.
+func enclose(t testing.TB, e *Engine, spec *NamespaceSpec) *Enclosure {
+	t.Helper()
+	n, err := e.NewEnclosure(EnclosureSpec{Namespaces: spec})
+	if err != nil {
+		t.Skipf("no namespaces here: %v", err)
+	}
+	confinements.Store(e, &Confinement{Enclosure: n})
+	t.Cleanup(func() { confinements.Delete(e); n.Close() })
+	return n
+}
+
+// settle waits until no place is being made or ended.
+func settle() {
+	confinements.Range(func(_, c any) bool { c.(*Confinement).Enclosure.work.Wait(); return true })
+	made.Range(func(e, _ any) bool {
+		if n := e.(*Engine).open; n != nil {
+			n.work.Wait()
+		}
+		return true
+	})
+}
+
+// made are all engines of these tests.
+var made sync.Map
+
+// kinds are the engines that this machine can make: with and without control
+// groups, with clone3 and without, in namespaces.
+func kinds(t *testing.T) map[string]*Engine {
+	t.Helper()
+	all := map[string]*Engine{}
+	for name, change := range map[string]func(*Engine){
+		"best":                 func(*Engine) {},
+		"marks":                func(e *Engine) { _ = e.cells.close(); e.cells, e.noCells = nil, errors.New("the test wants it so") },
+		"clone":                func(e *Engine) { e.clone.Store(&cloner{legacy: true}) },
+		"clone and marks":      func(e *Engine) { _ = e.cells.close(); e.cells = nil; e.clone.Store(&cloner{legacy: true}) },
+		"namespaces":           func(*Engine) {},
+		"clone and namespaces": func(e *Engine) { e.clone.Store(&cloner{legacy: true}) },
+		"confined":             func(*Engine) {},
+		"confined and marks":   func(e *Engine) { _ = e.cells.close(); e.cells, e.noCells = nil, errors.New("the test wants it so") },
+		"no slots":             func(e *Engine) { e.slots.close(); e.slots = &slots{null: e.null} },
+	} {
+		e, err := NewEngine(Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := e.Close(); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
+		if e.cells == nil && strings.Contains(name, "marks") {
+			change = func(*Engine) {}
+		}
+		change(e)
+		made.Store(e, true)
+		all[name] = e
+		if strings.Contains(name, "confined") {
+			enclose(t, e, nil)
+		}
+		if strings.Contains(name, "namespaces") {
+			enclose(t, e, &NamespaceSpec{OwnNetwork: true})
+		}
+	}
+	return all
+}
