@@ -1,0 +1,138 @@
+//go:build linux
+
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+
+	"tipstaff/internal/egress"
+	"tipstaff/internal/landlock"
+	"tipstaff/internal/proc"
+	"tipstaff/internal/profile"
+)
+
+// walls are what a room consists of for the kernel.
+type walls struct {
+	paths     profile.Paths
+	allowed   profile.Allowlist
+	enclosure *proc.Enclosure
+	ruleset   *landlock.Ruleset  // nil where the profile has no rules for files and nothing else needs one
+	places    atomic.Int64       // for whose /proc the ruleset has a rule
+	serving   context.CancelFunc // ends the proxy's service; nil without
+	served    chan struct{}
+	users     int // commands, and the room itself for as long as it has them; under room.mu
+}
+
+// build makes the walls for what the profile says now.
+func (s *Sandbox) build(r *room) (*walls, error) {
+	paths, err := s.resolve(r)
+	if err != nil {
+		return nil, err
+	}
+	w := &walls{paths: paths, users: 1}
+	spec := proc.EnclosureSpec{Filter: s.filter, Limits: s.limits}
+	if s.status.tier == Namespaces {
+		v, err := newView(paths, append([]string{s.o.Directory}, s.o.Search...), r.dir, s.scratch)
+		if err != nil {
+			return nil, err
+		}
+		spec.Namespaces = &proc.NamespaceSpec{
+			ReadOnly: s.o.Profile != profile.Open, Mounts: v.mounts,
+			OwnNetwork: s.o.Network.Reach != AllNetwork, Processes: s.o.Limits.Processes,
+		}
+		if s.proxy != nil {
+			spec.Namespaces.Listen = proxyPort
+		}
+	}
+	if w.enclosure, err = s.o.Engine.NewEnclosure(spec); err != nil {
+		return nil, err
+	}
+	if w.ruleset, err = s.ruleset(w, r); err == nil && s.proxy != nil {
+		err = w.serve(s, r)
+	}
+	if err != nil {
+		w.close()
+		return nil, err
+	}
+	return w, nil
+}
+
+// resolve asks the profile, and makes what has to be there before commands run.
+func (s *Sandbox) resolve(r *room) (profile.Paths, error) {
+	ctx := context.Background()
+	m := s.o.Machine
+	m.Known = r.known
+	if s.status.tier == Namespaces {
+		m.ConfigFiles = slices.Concat(m.ConfigFiles, s.o.Guarded)
+	}
+	paths, err := s.o.Profile.Resolve(ctx, m, r.workspace)
+	if err == nil && len(paths.Missing) > 0 {
+		if err := paths.Make(); err != nil {
+			s.o.Log.Warn("cannot make what is to be kept from commands or for them", "error", err)
+		}
+		paths, err = s.o.Profile.Resolve(ctx, m, r.workspace)
+	}
+	if err != nil {
+		return paths, fmt.Errorf("cannot tell what commands may read and write: %w", err)
+	}
+	if s.o.Profile == profile.Open && s.status.tier == Namespaces {
+		paths.Hidden = append(paths.Hidden, own(m)...)
+	}
+	r.known = paths.Repositories
+	for _, planted := range paths.Planted {
+		s.o.Log.Warn("a file was planted in a repository; nobody should run git there before it is gone", "file", planted.Path, "why", planted.Why)
+	}
+	return paths, nil
+}
+
+// own are tipstaff's own files, which no profile opens where mounts can hide them.
+func own(m profile.Machine) (places []profile.Place) {
+	for _, path := range slices.Concat([]string{m.StateDir}, m.ConfigFiles) {
+		canonical, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			continue
+		}
+		if st, err := os.Stat(canonical); err == nil {
+			places = append(places, profile.Place{Path: canonical, Dir: st.IsDir(), Why: "tipstaff's own records and settings"})
+		}
+	}
+	return places
+}
+
+// serve lets the egress proxy answer on the loopback of the room.
+func (w *walls) serve(s *Sandbox, r *room) error {
+	listener, err := egress.Listen(w.enclosure.Listener())
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(withRoom(context.Background(), r))
+	w.serving, w.served = stop, make(chan struct{})
+	go func() {
+		defer close(w.served)
+		if err := s.proxy.Serve(ctx, listener, r.token); err != nil {
+			s.o.Log.Error("the egress proxy has failed; commands of one session reach no host", "error", err)
+		}
+	}()
+	return nil
+}
+
+// proxyPort is where the egress proxy listens, on the loopback of the commands.
+const proxyPort = 3128
+
+func (w *walls) close() {
+	if w.serving != nil {
+		w.serving()
+		<-w.served
+	}
+	if w.enclosure != nil {
+		w.enclosure.Close()
+	}
+	if w.ruleset != nil {
+		_ = w.ruleset.Close()
+	}
+}
