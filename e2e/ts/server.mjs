@@ -126,9 +126,10 @@ class Server {
 
   async status(sessionId) { return (await this.call('terminal_get_status', { sessionId })).json().session; }
 
-  // commands are the living processes that the server has started.
+  // commands are the living processes that the server has started. The server's
+  // zygotes share its memory, its environment and command line included.
   commands() {
-    return marked(this.place.mark).filter((p) => p.pid !== this.pid);
+    return marked(this.place.mark).filter((p) => p.pid !== this.pid && !/\/tipstaff serve$/.test(p.command));
   }
 
   // running waits until that many processes are alive.

@@ -225,6 +225,9 @@ func (p *place) hatch() (err error) {
 	return err
 }
 
+// zygoteName is what ps and top show; the command line is the server's.
+var zygoteName = []byte("tipstaff-zygote\x00")
+
 // zygoteScript lists what a zygote takes on, for all its children, and the
 // control group that it starts in.
 func (p *place) zygoteScript() (*script, int) {
@@ -241,6 +244,7 @@ func (p *place) zygoteScript() (*script, int) {
 		}
 	}
 	s.add("start a session", unix.SYS_SETSID)
+	s.try("take a name", unix.SYS_PRCTL, unix.PR_SET_NAME, hold(s, &zygoteName[0]))
 	e.defaultSignals(s, legacy)
 	e.limit(s, p.tag, p.in.spec.Limits)
 	if !p.in.open {
