@@ -1,6 +1,9 @@
 package sandbox
 
 import (
+	"os"
+	"path/filepath"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -8,9 +11,11 @@ import (
 	"tipstaff/internal/proc"
 )
 
-// kernel gives the limits that the kernel keeps for each process. The number of
-// processes is not among them: for that the kernel counts all of a user's.
-func (l Limits) kernel() []proc.Limit {
+// kernel gives the limits that the kernel keeps for each process. In namespaces
+// the number of processes is bounded by theirs. Outside, the kernel counts all
+// of a user's, so what there is now is added to what a command may have; root
+// is not held to it.
+func (l Limits) kernel(t Tier) []proc.Limit {
 	var list []proc.Limit
 	add := func(resource int, value uint64) {
 		if value > 0 {
@@ -21,5 +26,24 @@ func (l Limits) kernel() []proc.Limit {
 	add(unix.RLIMIT_CPU, uint64((l.CPU+time.Second-1)/time.Second))
 	add(unix.RLIMIT_FSIZE, uint64(max(0, l.FileBytes)))
 	add(unix.RLIMIT_NOFILE, uint64(max(0, l.OpenFiles)))
+	if t == Landlock && l.Processes > 0 {
+		add(unix.RLIMIT_NPROC, uint64(l.Processes+tasksOfUser()))
+	}
 	return list
+}
+
+// tasksOfUser counts the threads of the server's user.
+func tasksOfUser() (n int) {
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range dirs {
+		info, err := os.Stat(dir)
+		if err != nil {
+			continue
+		}
+		if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) == os.Getuid() {
+			tasks, _ := os.ReadDir(filepath.Join(dir, "task"))
+			n += len(tasks)
+		}
+	}
+	return n
 }

@@ -73,6 +73,7 @@ func (s *Sandbox) try(tier Tier, abi int, noLandlock error) error {
 	if s.filter, err = s.makeFilter(); err != nil {
 		return err
 	}
+	s.limits = s.o.Limits.kernel(tier)
 	r, w, err := s.enter(Command{Dir: s.o.Directory})
 	if err != nil {
 		return err

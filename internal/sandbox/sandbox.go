@@ -53,7 +53,6 @@ func New(o Options) (*Sandbox, error) {
 	if s.scratch, err = newScratch(temp); err != nil {
 		return nil, err
 	}
-	s.limits = o.Limits.kernel()
 	if o.Network.Reach == ListedHosts {
 		s.proxy = egress.New(egress.Options{Hosts: o.Network.Hosts, Log: o.Log, Refused: noteRefused})
 	}
