@@ -13,7 +13,7 @@ import (
 type (
 	capabilityHeader struct {
 		version uint32
-		pid     int32
+		_       int32 // pid: the process itself
 	}
 	capabilities [2]struct{ effective, permitted, inheritable uint32 }
 )
