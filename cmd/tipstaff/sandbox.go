@@ -67,7 +67,12 @@ func sandboxOptions(s config.Settings, h *host.Host) (o sandbox.Options, err err
 		}
 	}
 	o.Limits = sandbox.Limits(s.Limits)
-	o.Temp = s.Temp
+	// Below the state directory, which is hidden from commands: nobody sees the
+	// temporary files of others.
+	o.Temp = filepath.Join(s.StateDir, "tmp")
+	if err := os.MkdirAll(o.Temp, 0o700); err != nil {
+		return o, fail(exitFailure, "cannot make a directory for temporary files: %w", err)
+	}
 	o.Machine = profile.Machine{
 		Home: s.Home, Environ: s.Environ, Path: h.SearchPath(), StateDir: s.StateDir,
 		Programs: func(name string) bool { _, err := h.Lookup(name); return err == nil },

@@ -55,7 +55,6 @@ func FromEnvironment(environ []string) (Settings, error) {
 		StateDir:  r.stateDir(),
 		Path:      r.searchPath(),
 		Home:      r.home(),
-		Temp:      r.text("TMPDIR", "/tmp"),
 		Environ:   environ,
 	}
 	s.TerminalDefaultTimeout = r.within("TERMINAL_DEFAULT_TIMEOUT", s.TerminalDefaultTimeout, "TERMINAL_MAX_TIMEOUT", s.TerminalMaxTimeout)

@@ -34,7 +34,6 @@ type Settings struct {
 	Path      string // PATH
 
 	Home    string   // the user's own directory; "" if there is none
-	Temp    string   // TMPDIR: where temporary files are made
 	Environ []string // the whole environment of the server, each "NAME=value"
 }
 

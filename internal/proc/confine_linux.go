@@ -39,18 +39,20 @@ func newFilterProgram(f []Instruction) *filterProgram {
 	return &filterProgram{length: uint16(len(f)), first: unsafe.SliceData(f)}
 }
 
-// limit adds the mark and the limits of resources. None may go beyond what the
-// server has.
+// limit adds the mark and the limits of resources, but for that of descriptors:
+// the zygote shares the server's. None may go beyond what the server has.
 func (e *Engine) limit(s *script, t tag, more []Limit) {
 	// The mark can fail where the server itself carries one, because it was
 	// started by another one: a limit cannot be raised.
 	s.try("carry the mark", unix.SYS_PRLIMIT64, 0, rlimitRTTime, hold(s, &unix.Rlimit{Cur: uint64(t), Max: uint64(t)}), 0)
 	s.add("write no core file", unix.SYS_PRLIMIT64, 0, unix.RLIMIT_CORE, hold(s, &unix.Rlimit{}), 0)
-	s.add("limit descriptors", unix.SYS_PRLIMIT64, 0, unix.RLIMIT_NOFILE, hold(s, &unix.Rlimit{Cur: e.files.Cur, Max: e.files.Max}), 0)
 	if e.tasks > 0 {
 		s.add("limit processes", unix.SYS_PRLIMIT64, 0, unix.RLIMIT_NPROC, hold(s, &unix.Rlimit{Cur: e.tasks, Max: e.tasks}), 0)
 	}
 	for _, l := range more {
+		if l.Resource == unix.RLIMIT_NOFILE {
+			continue
+		}
 		own := unix.Rlimit{Max: unix.RLIM_INFINITY}
 		_ = unix.Getrlimit(l.Resource, &own)
 		v := min(l.Value, own.Max)
@@ -63,6 +65,19 @@ func (e *Engine) limit(s *script, t tag, more []Limit) {
 		}
 		s.add("limit resources", unix.SYS_PRLIMIT64, 0, uintptr(l.Resource), hold(s, &unix.Rlimit{Cur: v, Max: hard}), 0)
 	}
+}
+
+// limitDescriptors adds the limit of descriptors, which a child takes on when it
+// needs no more of them.
+func (e *Engine) limitDescriptors(s *script, limits []Limit) {
+	files := e.files
+	for _, l := range limits {
+		if l.Resource == unix.RLIMIT_NOFILE {
+			files.Max = min(l.Value, files.Max)
+			files.Cur = files.Max
+		}
+	}
+	s.add("limit descriptors", unix.SYS_PRLIMIT64, 0, unix.RLIMIT_NOFILE, hold(s, &files), 0)
 }
 
 // enterByName adds steps that enter a directory by its name, part by part: a

@@ -131,6 +131,7 @@ func (e *Engine) script(l Launch, p *Process, fds streams) (*script, error) {
 	s.add("connect standard error", unix.SYS_DUP3, uintptr(fds.err), 2, 0)
 	// All of the server's own are closed by exec in any case (see Seal).
 	s.try("close the other descriptors", unix.SYS_CLOSE_RANGE, 3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
+	e.limitDescriptors(s, p.place.in.spec.Limits)
 	if l.Confine != nil && l.Confine.Ruleset > 0 {
 		s.add(enterDomain, unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(fds.ruleset), 0)
 	}

@@ -17,17 +17,17 @@ import (
 // is not held to it.
 func (l Limits) kernel(t Tier) []proc.Limit {
 	var list []proc.Limit
-	add := func(resource int, value uint64) {
+	add := func(resource int, value int64) {
 		if value > 0 {
-			list = append(list, proc.Limit{Resource: resource, Value: value})
+			list = append(list, proc.Limit{Resource: resource, Value: uint64(value)})
 		}
 	}
-	add(unix.RLIMIT_DATA, uint64(max(0, l.MemoryBytes)))
-	add(unix.RLIMIT_CPU, uint64((l.CPU+time.Second-1)/time.Second))
-	add(unix.RLIMIT_FSIZE, uint64(max(0, l.FileBytes)))
-	add(unix.RLIMIT_NOFILE, uint64(max(0, l.OpenFiles)))
+	add(unix.RLIMIT_DATA, l.MemoryBytes)
+	add(unix.RLIMIT_CPU, int64((l.CPU+time.Second-1)/time.Second))
+	add(unix.RLIMIT_FSIZE, l.FileBytes)
+	add(unix.RLIMIT_NOFILE, int64(l.OpenFiles))
 	if t == Landlock && l.Processes > 0 {
-		add(unix.RLIMIT_NPROC, uint64(l.Processes+tasksOfUser()))
+		add(unix.RLIMIT_NPROC, int64(l.Processes+tasksOfUser()))
 	}
 	return list
 }

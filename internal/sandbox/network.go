@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -29,6 +30,9 @@ func ParseNetwork(s string) (Network, error) {
 		return Network{Reach: AllNetwork}, nil
 	case "off":
 		return Network{}, nil
+	}
+	if strings.TrimSpace(s) == "" {
+		return Network{}, errors.New("it is empty: use on, off or a list of hosts")
 	}
 	hosts, err := egress.ParseHosts(s)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"slices"
 
 	"tipstaff/internal/landlock"
 	"tipstaff/internal/proc"
@@ -67,7 +66,7 @@ func (s *Sandbox) allow(rs *landlock.Ruleset, w *walls, r *room) error {
 		}
 	}
 	var err error
-	if w.allowed, err = s.guarded(w.paths).Allow(own...); err != nil {
+	if w.allowed, err = w.paths.Allow(own...); err != nil {
 		return err
 	}
 	for _, g := range w.allowed.Grants {
@@ -76,21 +75,6 @@ func (s *Sandbox) allow(rs *landlock.Ruleset, w *walls, r *room) error {
 		}
 	}
 	return nil
-}
-
-// guarded gives the paths as the ruleset is to guard them. Every rule costs each
-// command its share, and what lies beside something hidden takes a rule each.
-// Where mounts hide as well, the ruleset hides once more only what the mounts
-// may lose: files of the user that people and programs replace while a command
-// runs (a mount goes with the name that it stands on).
-func (s *Sandbox) guarded(p profile.Paths) profile.Paths {
-	if s.status.tier != Namespaces {
-		return p
-	}
-	p.Hidden = slices.DeleteFunc(slices.Clone(p.Hidden), func(h profile.Place) bool {
-		return h.Dir || s.o.Machine.Home == "" || !within(h.Path, s.o.Machine.Home)
-	})
-	return p
 }
 
 // allowPath passes over what is gone, or is a link by now: what is not allowed

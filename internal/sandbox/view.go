@@ -118,6 +118,9 @@ func (v *view) devices() error {
 func (v *view) show() error {
 	for _, path := range v.readable() {
 		if c := v.coverOf(path); c != nil && c.path != path {
+			if _, err := os.Stat(path); err != nil {
+				continue // it is not there: nothing is to be seen
+			}
 			if err := v.bring(path, true); err != nil {
 				return err
 			}
@@ -150,8 +153,8 @@ func (v *view) readable() []string {
 func (v *view) linked() []string {
 	var targets []string
 	for _, dir := range v.search {
-		if v.coverOf(dir) == nil {
-			continue
+		if v.coverOf(dir) == nil || v.writable(dir) {
+			continue // in the latter, commands make the links
 		}
 		entries, _ := os.ReadDir(dir)
 		for _, e := range entries {
@@ -183,12 +186,9 @@ func (v *view) hideAndPin() error {
 	for _, pin := range v.paths.Pinned {
 		all = append(all, one{pin.Place, proc.Mount{Path: pin.Path, Source: pin.Path, ReadOnly: !pin.InPlace}})
 	}
-	if v.coverOf(v.scratch.dir) == nil { // the rooms of others lie in it
-		all = append(all, one{profile.Place{Path: v.scratch.dir, Dir: true}, proc.Mount{Path: v.scratch.dir}})
-	}
 	slices.SortStableFunc(all, func(a, b one) int { return strings.Compare(a.place.Path, b.place.Path) })
 	for _, o := range all {
-		if v.visible(o.place.Path) {
+		if v.visible(o.place.Path) && reachable(o.place.Path) {
 			v.mounts = append(v.mounts, o.mount)
 		}
 	}
@@ -199,7 +199,7 @@ func (v *view) hideAndPin() error {
 // that place where it lies in a private directory.
 func (v *view) bring(path string, readOnly bool) error {
 	if c := v.coverOf(path); c != nil && c.source != "" && c.path != path {
-		if err := makePlace(path, filepath.Join(c.source, strings.TrimPrefix(path, c.path))); err != nil {
+		if err := makePlace(path, c.source, strings.TrimPrefix(path, c.path+"/")); err != nil {
 			return err
 		}
 	}
@@ -207,19 +207,58 @@ func (v *view) bring(path string, readOnly bool) error {
 	return nil
 }
 
-// makePlace makes what path can be mounted on.
-func makePlace(path, place string) error {
+// makePlace makes, in a private directory, what path can be mounted on. The
+// directory has been the commands' own: what they have put in the way goes, and
+// a link leads nowhere.
+func makePlace(path, dir, name string) error {
 	st, err := os.Stat(path)
 	if err != nil {
 		return err
 	}
-	if st.IsDir() {
-		return os.MkdirAll(place, 0o700)
-	}
-	if err := os.MkdirAll(filepath.Dir(place), 0o700); err != nil {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(place, os.O_CREATE|os.O_RDONLY, 0o600)
+	defer root.Close()
+	parts := strings.Split(name, "/")
+	for i := range parts {
+		at := filepath.Join(parts[:i+1]...)
+		if last := i == len(parts)-1; last && !st.IsDir() {
+			return makeFile(root, at)
+		}
+		if err := makeDirectory(root, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func makeDirectory(root *os.Root, name string) error {
+	there, err := root.Lstat(name)
+	if err == nil && there.IsDir() {
+		return nil
+	}
+	if err == nil {
+		err = root.Remove(name)
+	}
+	if err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	return root.Mkdir(name, 0o700)
+}
+
+func makeFile(root *os.Root, name string) error {
+	there, err := root.Lstat(name)
+	if err == nil && there.Mode().IsRegular() {
+		return nil
+	}
+	if err == nil {
+		err = root.RemoveAll(name)
+	}
+	if err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	f, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
@@ -247,6 +286,11 @@ func (v *view) visible(path string) bool {
 		}
 	}
 	return false
+}
+
+// writable reports whether commands may write in dir.
+func (v *view) writable(dir string) bool {
+	return slices.ContainsFunc(v.paths.Writable(), func(w string) bool { return within(dir, w) })
 }
 
 // within reports whether path is dir or lies below it.

@@ -67,8 +67,9 @@ func (s *Sandbox) resolve(r *room) (profile.Paths, error) {
 	ctx := context.Background()
 	m := s.o.Machine
 	m.Known = r.known
+	m.ConfigFiles = append(slices.Clone(m.ConfigFiles), s.scratch.dir) // the rooms of others lie in it
 	if s.status.tier == Namespaces {
-		m.ConfigFiles = slices.Concat(m.ConfigFiles, s.o.Guarded)
+		m.ConfigFiles = append(m.ConfigFiles, s.o.Guarded...)
 	}
 	paths, err := s.o.Profile.Resolve(ctx, m, r.workspace)
 	if err == nil && len(paths.Missing) > 0 {
@@ -94,7 +95,7 @@ func (s *Sandbox) resolve(r *room) (profile.Paths, error) {
 func own(m profile.Machine) (places []profile.Place) {
 	for _, path := range slices.Concat([]string{m.StateDir}, m.ConfigFiles) {
 		canonical, err := filepath.EvalSymlinks(path)
-		if err != nil {
+		if err != nil || path == "" {
 			continue
 		}
 		if st, err := os.Stat(canonical); err == nil {
