@@ -3,10 +3,12 @@
 package proc
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -50,12 +52,8 @@ var inNamespaces = []struct {
 // does it that shares the server's descriptors and ends at once; no process
 // lives in them but commands, and descriptors hold them.
 func (n *Enclosure) makeNamespaces(spec NamespaceSpec) error {
-	v, err := newView(spec)
+	v, err := n.carryOutView(spec)
 	if err != nil {
-		return err
-	}
-	if err := n.engine.carryOut(&v.script, namespaceFlags(spec)|unix.CLONE_FILES); err != nil {
-		v.giveUp()
 		return fmt.Errorf("cannot make namespaces: %w", err)
 	}
 	for _, s := range inNamespaces {
@@ -72,6 +70,31 @@ func (n *Enclosure) makeNamespaces(spec NamespaceSpec) error {
 	}
 	return nil
 }
+
+// carryOutView makes the namespaces by a script. A file that it has written is
+// closed, but a command that is started at the same moment may have a copy of
+// the descriptor until it is another program, and as long as that lasts the
+// mount below the file cannot be made read-only.
+func (n *Enclosure) carryOutView(spec NamespaceSpec) (*view, error) {
+	const attempts = 50
+	for i := 0; ; i++ {
+		v, err := newView(spec)
+		if err != nil {
+			return nil, err
+		}
+		if err = n.engine.carryOut(&v.script, namespaceFlags(spec)|unix.CLONE_FILES); err == nil {
+			return v, nil
+		}
+		v.giveUp()
+		var at *StepError
+		if i == attempts || !errors.As(err, &at) || at.Step != closeView || at.Errno != unix.EBUSY {
+			return nil, err
+		}
+		time.Sleep(firstPause)
+	}
+}
+
+const closeView = "close the view"
 
 func namespaceFlags(spec NamespaceSpec) (flags uint64) {
 	for _, n := range inNamespaces {
@@ -199,7 +222,7 @@ func (v *view) closeView() error {
 	if v.spec.ReadOnly {
 		set |= unix.MOUNT_ATTR_RDONLY
 	}
-	return v.attributes("close the view", "/", set)
+	return v.attributes(closeView, "/", set)
 }
 
 // attributes adds a step that sets attributes of a mount and all below it.

@@ -72,8 +72,34 @@ const (
 // complaints are what programs print when the kernel refuses a file.
 var complaints = regexp.MustCompile(`(?i)read-only file system|permission denied|operation not permitted|device or resource busy|\b(EROFS|EACCES|EPERM|EBUSY)\b`)
 
-// named finds paths in a complaint: in quotes, or a word with a slash in it.
-var named = regexp.MustCompile(`'([^']+)'|"([^"]+)"|` + "`([^`']+)['`]" + `|([^\s'"` + "`" + `:,()\[\]]*/[^\s'"` + "`" + `:,()\[\]]*)|(\S+)`)
+// readOnly and writing tell a complaint of somebody who wanted to write.
+var (
+	readOnly = regexp.MustCompile(`(?i)read-only|EROFS|resource busy|EBUSY`)
+	writing  = regexp.MustCompile(`(?i)creat|touch|remov|writ|mkdir|mov|renam|unlink|truncat|delet|link|sav|cop|install`)
+)
+
+// Ways in which a complaint names a path, the surest first: in quotes, as a word
+// with a slash in it, as the word before what is said of it.
+var (
+	quoted  = regexp.MustCompile(`'([^']+)'|"([^"]+)"|\x60([^\x60']+)[\x60']`)
+	slashed = regexp.MustCompile(`[^\s'"\x60:,()\[\]]*/[^\s'"\x60:,()\[\]]*`)
+	before  = regexp.MustCompile(`(?:^|\s)([^\s:@]+):?\s*$`)
+)
+
+// namesIn gives what a line may call the path that it complains of. at is where
+// the complaint begins.
+func namesIn(line []byte, at int) (names []string) {
+	for _, m := range quoted.FindAllSubmatch(line, -1) {
+		names = append(names, string(bytes.Join(m[1:], nil)))
+	}
+	for _, m := range slashed.FindAll(line, -1) {
+		names = append(names, string(m))
+	}
+	if m := before.FindSubmatch(line[:at]); m != nil {
+		names = append(names, string(m[1]))
+	}
+	return names
+}
 
 // explainPaths looks for refused paths in what the program complained of.
 func (c *Confined) explainPaths(r *tipstaff.Result) {
@@ -83,11 +109,12 @@ func (c *Confined) explainPaths(r *tipstaff.Result) {
 		if at == nil {
 			continue
 		}
-		for _, m := range named.FindAllSubmatch(line, -1) {
-			path := string(bytes.Join(m[1:], nil))
-			if why := c.why(path); why != "" && !explained[why] && len(explained) < explainedPaths {
-				explained[why] = true
-				r.Refusals = append(r.Refusals, why)
+		for _, name := range namesIn(line, at[0]) {
+			if why := c.why(name, readOnly.Match(line) || writing.Match(line)); why != "" {
+				if !explained[why] && len(explained) < explainedPaths {
+					explained[why] = true
+					r.Refusals = append(r.Refusals, why)
+				}
 				break
 			}
 		}
@@ -102,8 +129,9 @@ func lastOf(s tipstaff.Stream) []byte {
 	return text[max(0, len(text)-explainedBytes):]
 }
 
-// why says by which rule a path is refused; "" if it is not known to be.
-func (c *Confined) why(path string) string {
+// why says by which rule a path is refused; "" if it is not known to be. write
+// says that somebody wanted to write it.
+func (c *Confined) why(path string, write bool) string {
 	if path == "" || len(path) > 4096 {
 		return ""
 	}
@@ -113,6 +141,9 @@ func (c *Confined) why(path string) string {
 	path = filepath.Clean(path)
 	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
 		path = filepath.Join(dir, filepath.Base(path))
+	}
+	if within(path, tempOf(c.room.dir)) {
+		return ""
 	}
 	p := c.walls.paths
 	for _, h := range p.Hidden {
@@ -125,6 +156,9 @@ func (c *Confined) why(path string) string {
 			return fmt.Sprintf("The sandbox keeps %s as it is: %s.", path, pin.Why)
 		}
 	}
+	if !write && unix.Access(path, unix.F_OK) == nil {
+		return "" // it may have been about reading or running it
+	}
 	return c.whyNotWritten(path)
 }
 
@@ -135,9 +169,13 @@ func (c *Confined) whyNotWritten(path string) string {
 	if p.Profile == profile.Open {
 		return ""
 	}
-	for _, dir := range slices.Concat(p.Writable(), []string{"/tmp", "/var/tmp", "/dev", "/proc", tempOf(c.room.dir)}) {
+	elsewhere := []string{"/dev", "/proc"} // where writing follows other rules
+	if c.sandbox.status.tier == Namespaces && !slices.ContainsFunc(p.Workspace, func(w string) bool { return within(path, w) }) {
+		elsewhere = append(elsewhere, "/tmp", "/var/tmp")
+	}
+	for _, dir := range slices.Concat(p.Writable(), elsewhere) {
 		if within(path, dir) {
-			return ""
+			return c.whyNotMade(path)
 		}
 	}
 	target := path
@@ -153,8 +191,21 @@ func (c *Confined) whyNotWritten(path string) string {
 	return fmt.Sprintf("The sandbox does not let commands write %s: writable are %s, the temporary directory and the tools' caches.", path, strings.Join(p.Workspace, ", "))
 }
 
+// whyNotMade explains why there is no new file beside something hidden.
+func (c *Confined) whyNotMade(path string) string {
+	if unix.Access(path, unix.F_OK) == nil {
+		return ""
+	}
+	for _, h := range c.sandbox.guarded(c.walls.paths).Hidden {
+		if within(h.Path, filepath.Dir(path)) {
+			return fmt.Sprintf("The sandbox lets nothing new be made directly in %s, because %s in it is hidden: %s.", filepath.Dir(path), h.Path, h.Why)
+		}
+	}
+	return ""
+}
+
 // unreachable is what programs print when there is no network.
-var unreachable = regexp.MustCompile(`(?i)network is unreachable|could not resolve host|name resolution|ENETUNREACH|EAI_AGAIN|ENOTFOUND|no such host|address family not supported`)
+var unreachable = regexp.MustCompile(`(?i)network is unreachable|could not resolve host|name resolution|ENETUNREACH|EAI_AGAIN|ENOTFOUND|no such host|address family not supported|socket.*not permitted|not permitted.*socket`)
 
 // explainNetwork tells that there is no network, where a program seems to miss it.
 func (c *Confined) explainNetwork(r *tipstaff.Result) {

@@ -46,6 +46,12 @@ func (s *Sandbox) chooseTier() error {
 	if s.o.Mode == Require {
 		return fmt.Errorf("TIPSTAFF_SANDBOX=require, and this machine does not give the sandbox that is required: %s", s.status.Reason)
 	}
+	if abi > 0 && s.o.Network.needs() <= Landlock {
+		// The kernel can, and something else is wrong: too many processes, no
+		// memory. It may be well again in a moment, and the record would say for
+		// ever that there is no sandbox here.
+		return fmt.Errorf("this machine has a sandbox, and it could not be made: %s", s.status.Reason)
+	}
 	return nil
 }
 

@@ -63,11 +63,11 @@ func (s *Sandbox) enter(c Command) (*room, *walls, error) {
 		s.count++
 		r = &room{sandbox: s, key: key, workspace: workspace, dir: filepath.Join(s.scratch.dir, strconv.Itoa(s.count))}
 		s.rooms[key] = r
-		s.evict()
 	}
 	r.mu.Lock()
 	r.users++
 	r.mu.Unlock()
+	s.evict()
 	s.mu.Unlock()
 
 	r.making.Do(func() { r.err = r.make() })

@@ -46,6 +46,9 @@ func New(o Options) (*Sandbox, error) {
 		s.status.Reason = "it is switched off (TIPSTAFF_SANDBOX=off)"
 		return s, s.keepsNetwork()
 	}
+	if !filepath.IsAbs(o.Temp) {
+		return nil, fmt.Errorf("cannot make a directory for temporary files: %q is no absolute path", o.Temp)
+	}
 	temp, err := filepath.EvalSymlinks(o.Temp)
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a directory for temporary files: %w", err)

@@ -70,8 +70,12 @@ func lockFile(path string, flags int) (*os.File, error) {
 // removeDead removes the directories of servers that were killed. Those of
 // other users cannot be locked, those of living servers neither.
 func removeDead(temp string) {
-	dirs, _ := filepath.Glob(filepath.Join(temp, scratchPrefix+"*"))
-	for _, dir := range dirs {
+	entries, _ := os.ReadDir(temp)
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), scratchPrefix) {
+			continue
+		}
+		dir := filepath.Join(temp, e.Name())
 		var st unix.Stat_t
 		if unix.Lstat(dir, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR || int(st.Uid) != os.Getuid() {
 			continue

@@ -187,9 +187,14 @@ func (v *view) hideAndPin() error {
 		all = append(all, one{pin.Place, proc.Mount{Path: pin.Path, Source: pin.Path, ReadOnly: !pin.InPlace}})
 	}
 	slices.SortStableFunc(all, func(a, b one) int { return strings.Compare(a.place.Path, b.place.Path) })
+	closed := "" // the last directory that was hidden: there is nothing in it any more
 	for _, o := range all {
-		if v.visible(o.place.Path) && reachable(o.place.Path) {
-			v.mounts = append(v.mounts, o.mount)
+		if closed != "" && within(o.place.Path, closed) || !v.visible(o.place.Path) || !reachable(o.place.Path) {
+			continue
+		}
+		v.mounts = append(v.mounts, o.mount)
+		if o.mount.Source == "" {
+			closed = o.place.Path
 		}
 	}
 	return nil

@@ -4,7 +4,9 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,8 +30,19 @@ type walls struct {
 	users     int // commands, and the room itself for as long as it has them; under room.mu
 }
 
-// build makes the walls for what the profile says now.
-func (s *Sandbox) build(r *room) (*walls, error) {
+// build makes the walls for what the profile says now. What it says may change
+// before they stand (somebody removes a secret): then it is asked again.
+func (s *Sandbox) build(r *room) (w *walls, err error) {
+	const attempts = 3
+	for range attempts {
+		if w, err = s.buildOnce(r); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	return w, err
+}
+
+func (s *Sandbox) buildOnce(r *room) (*walls, error) {
 	paths, err := s.resolve(r)
 	if err != nil {
 		return nil, err
