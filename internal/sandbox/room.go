@@ -87,10 +87,21 @@ func (s *Sandbox) workspaceOf(dir string) []string {
 	if len(s.o.Workspace) > 0 {
 		return s.o.Workspace
 	}
-	if within(dir, s.o.Directory) {
+	if within(dir, s.o.Directory) || s.personal(dir) {
 		return []string{s.o.Directory}
 	}
 	return []string{s.o.Directory, dir}
+}
+
+// personal reports whether a directory is the home, is around it, or lies in one
+// of the home's directories of settings. Who may write there decides what the
+// user's shell does next; that is not for a caller to open by naming it.
+func (s *Sandbox) personal(dir string) bool {
+	home, err := filepath.EvalSymlinks(s.o.Machine.Home)
+	if err != nil || s.o.Machine.Home == "" {
+		return false
+	}
+	return within(home, dir) || within(dir, home) && strings.HasPrefix(strings.TrimPrefix(dir, home+"/"), ".")
 }
 
 // keptRooms is how many rooms are kept that nobody is in, beside those of

@@ -18,8 +18,9 @@ import (
 // other are covered by private ones.
 type view struct {
 	paths   profile.Paths
-	search  []string
-	dir     string // of the room, in the scratch directory
+	search  []string // directories of programs
+	seen    []string // other directories that stay readable
+	dir     string   // of the room, in the scratch directory
 	scratch *scratch
 	covers  []cover
 	shown   []string // see readable
@@ -46,10 +47,9 @@ var deviceLinks = map[string]string{
 const sharedMemoryBytes = 512 << 20
 
 // newView lays out the mounts for a profile. dir is the room's directory, which
-// is filled with what has to be there before the mounts are made; search are
-// directories that stay readable: those in which programs are found, above all.
-func newView(p profile.Paths, search []string, dir string, s *scratch) (*view, error) {
-	v := &view{paths: p, search: search, dir: dir, scratch: s}
+// is filled with what has to be there before the mounts are made.
+func newView(p profile.Paths, search, seen []string, dir string, s *scratch) (*view, error) {
+	v := &view{paths: p, search: search, seen: seen, dir: dir, scratch: s}
 	for _, step := range []func() error{v.cover, v.devices, v.show, v.hideAndPin} {
 		if err := step(); err != nil {
 			return nil, fmt.Errorf("cannot lay out what commands see: %w", err)
@@ -139,7 +139,7 @@ func (v *view) readable() []string {
 	if v.shown != nil {
 		return v.shown
 	}
-	list := slices.Concat(v.paths.Runtime, v.search, v.linked())
+	list := slices.Concat(v.paths.Runtime, v.search, v.seen, v.linked())
 	if v.paths.Profile != profile.Workspace {
 		list = append(list, v.paths.Workspace...)
 	}

@@ -50,7 +50,7 @@ func (s *Sandbox) buildOnce(r *room) (*walls, error) {
 	w := &walls{paths: paths, users: 1}
 	spec := proc.EnclosureSpec{Filter: s.filter, Limits: s.limits}
 	if s.status.tier == Namespaces {
-		v, err := newView(paths, append([]string{s.o.Directory}, s.o.Search...), r.dir, s.scratch)
+		v, err := newView(paths, s.o.Search, s.seen(), r.dir, s.scratch)
 		if err != nil {
 			return nil, err
 		}
@@ -73,6 +73,16 @@ func (s *Sandbox) buildOnce(r *room) (*walls, error) {
 		return nil, err
 	}
 	return w, nil
+}
+
+// seen are directories that can be seen wherever they lie: where the server runs
+// commands that name no directory, and the home.
+func (s *Sandbox) seen() []string {
+	list := []string{s.o.Directory}
+	if home, err := filepath.EvalSymlinks(s.o.Machine.Home); err == nil && s.o.Machine.Home != "" {
+		list = append(list, home)
+	}
+	return list
 }
 
 // resolve asks the profile, and makes what has to be there before commands run.

@@ -1,0 +1,138 @@
+//go:build linux
+
+package sandbox
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"tipstaff/internal/proc"
+)
+
+// held is what this process has open, whom it has started, and what is mounted.
+type held struct {
+	Files, Children, Mounts []string
+	kind                    func(file string) bool
+}
+
+// everything but control groups, which the engine keeps for the next commands.
+func everything(file string) bool { return !strings.HasPrefix(file, "/sys/fs/cgroup/") }
+
+// ofRooms is what a room holds and nothing else; places for commands come and
+// go behind the calls.
+func ofRooms(file string) bool {
+	return slices.ContainsFunc([]string{"user:", "mnt:", "net:", "ipc:", "uts:", "anon_inode:[landlock"}, func(kind string) bool {
+		return strings.HasPrefix(file, kind)
+	})
+}
+
+func holdings(t *testing.T, kind func(string) bool) held {
+	t.Helper()
+	engine, err := oneEngine()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The engine keeps what the first command of a kind makes for all.
+	if n, err := engine.NewEnclosure(proc.EnclosureSpec{Namespaces: &proc.NamespaceSpec{}}); err == nil {
+		n.Close()
+	}
+	h := held{kind: kind}
+	links, _ := filepath.Glob("/proc/self/fd/*")
+	for _, link := range links {
+		target, err := os.Readlink(link)
+		if err != nil || !kind(target) {
+			continue
+		}
+		if !kind("") { // which ones does not matter
+			target, _, _ = strings.Cut(target, ":[")
+		}
+		h.Files = append(h.Files, target)
+	}
+	tasks, _ := filepath.Glob("/proc/self/task/*/children")
+	for _, task := range tasks {
+		pids, _ := os.ReadFile(task)
+		h.Children = append(h.Children, strings.Fields(string(pids))...)
+	}
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Mounts = strings.Split(string(mounts), "\n")
+	slices.Sort(h.Files)
+	slices.Sort(h.Children)
+	if !kind("") {
+		h.Children = nil
+	}
+	return h
+}
+
+// compare finds what has come or gone since.
+func (h held) compare(t *testing.T) {
+	t.Helper()
+	if diff := cmp.Diff(h, holdings(t, h.kind), cmpopts.IgnoreUnexported(held{})); diff != "" {
+		t.Errorf("not what there was before (-) but this (+):\n%s", diff)
+	}
+}
+
+func TestCloseLeavesNothing(t *testing.T) {
+	hosts, err := ParseNetwork("example.com")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		says    string
+		tier    Tier
+		network Network
+	}{
+		{"landlock", Landlock, Network{Reach: AllNetwork}},
+		{"landlock without a network", Landlock, Network{}},
+		{"namespaces", Namespaces, Network{Reach: AllNetwork}},
+		{"namespaces with a proxy", Namespaces, hosts},
+	} {
+		t.Run(c.says, func(t *testing.T) {
+			var before held
+			b := newBox(t, c.tier, func(b *box, o *Options) {
+				o.Network = c.network
+				before = holdings(t, everything)
+			})
+			for _, session := range []string{"", "one", "two"} {
+				b.in(session, "mkdir -p $TMPDIR/a/b; chmod 0 $TMPDIR/a; ln -s / $TMPDIR/root; git init -q")
+			}
+			b.later() // and anew
+			b.EndSession("two")
+			b.must(b.Close())
+			before.compare(t)
+			if names := inside(t, b.temp); len(names) > 0 {
+				t.Errorf("in the directory for temporary files are %v", names)
+			}
+			if _, err := b.Confine(Command{Dir: b.ws}); err == nil || !strings.Contains(err.Error(), "closed") {
+				t.Errorf("afterwards a command is confined: %v", err)
+			}
+		})
+	}
+}
+
+func TestWhatCannotBeHadLeavesNothing(t *testing.T) {
+	before := holdings(t, everything)
+	w := newWorld(t)
+	o := w.options(Landlock)
+	o.Network, _ = ParseNetwork("example.com")
+	if s, err := New(o); err == nil {
+		t.Error("a list was accepted without namespaces", s.Close())
+	}
+	o.Network, o.Temp = Network{}, w.root+"/missing"
+	if s, err := New(o); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("without a directory for temporary files: %v, %v", s, err)
+	}
+	before.compare(t)
+	if names := inside(t, w.temp); len(names) > 0 {
+		t.Errorf("in the directory for temporary files are %v", names)
+	}
+}

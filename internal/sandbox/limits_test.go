@@ -1,0 +1,152 @@
+//go:build linux
+
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tipstaff"
+)
+
+func TestLimitsReachTheKernel(t *testing.T) {
+	limits := Limits{MemoryBytes: 3 << 30, CPU: 90*time.Second + time.Millisecond, FileBytes: 5 << 20, OpenFiles: 123}
+	eachTier(t, func(t *testing.T, tier Tier) {
+		b := newBox(t, tier, func(_ *box, o *Options) { o.Limits = limits })
+		lines := b.sh("cat /proc/self/limits").text
+		for what, want := range map[string]string{
+			"Max cpu time":       "91 92 seconds", // the signal that tells of it comes first
+			"Max file size":      "5242880 5242880 bytes",
+			"Max data size":      "3221225472 3221225472 bytes",
+			"Max open files":     "123 123 files",
+			"Max core file size": "0 0 bytes",
+		} {
+			if got := limit(lines, what); got != want {
+				t.Errorf("%s: %q, want %q", what, got, want)
+			}
+		}
+		b.all([]try{
+			{"none can be raised", not("ulimit -n 124"), "=refused"},
+			{"a file does not grow beyond it", "(exec head -c 6000000 /dev/zero > big) 2> /dev/null; wc -c < big", "5242880\n"},
+			{"nobody opens more files", "sh -c 'exec 200< /dev/null' 2>&1", "sh:"},
+		})
+	})
+}
+
+// limit finds a line of /proc/self/limits.
+func limit(lines, what string) string {
+	for line := range strings.Lines(lines) {
+		if rest, ok := strings.CutPrefix(line, what); ok {
+			return strings.Join(strings.Fields(rest), " ")
+		}
+	}
+	return "missing"
+}
+
+func TestWithoutLimitsCommandsHaveTheServers(t *testing.T) {
+	eachTier(t, func(t *testing.T, tier Tier) {
+		b := newBox(t, tier)
+		lines := b.sh("cat /proc/self/limits").text
+		ours, err := os.ReadFile("/proc/self/limits")
+		b.must(err)
+		for _, what := range []string{"Max cpu time", "Max file size", "Max data size"} {
+			if got, want := limit(lines, what), limit(string(ours), what); got != want {
+				t.Errorf("%s: %q, want %q", what, got, want)
+			}
+		}
+	})
+}
+
+func TestALimitAboveTheServersIsTheServers(t *testing.T) {
+	var now unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &now); err != nil {
+		t.Fatal(err)
+	}
+	b := newBox(t, Landlock, func(_ *box, o *Options) { o.Limits.OpenFiles = 1 << 30 })
+	if got, want := limit(b.sh("cat /proc/self/limits").text, "Max open files"), fmt.Sprintf("%d %[1]d files", now.Max); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestALimitOfDescriptorsIsTheCommands: the server has more of them open than one
+// command may, with a few sessions already.
+func TestALimitOfDescriptorsIsTheCommands(t *testing.T) {
+	eachTier(t, func(t *testing.T, tier Tier) {
+		b := newBox(t, tier, func(_ *box, o *Options) { o.Limits.OpenFiles = 64 })
+		for range 80 {
+			f, err := os.Open(os.DevNull)
+			b.must(err)
+			defer f.Close()
+		}
+		b.all([]try{
+			{"it runs all the same", "ulimit -n; ls /proc/self/fd | wc -l", "=64\n4"},
+			{"again", "ulimit -Hn", "=64"},
+		})
+	})
+}
+
+func TestProcessesAreBounded(t *testing.T) {
+	const bomb = "i=0; while [ $i -lt 500 ]; do sleep 20 & i=$((i+1)); done; echo all"
+	for _, tier := range tiers {
+		t.Run(tier.String(), func(t *testing.T) {
+			if major, minor := kernel(t); tier == Namespaces && (major < 6 || major == 6 && minor < 14) {
+				t.Skip("kernel.pid_max belongs to the machine before Linux 6.14")
+			}
+			if tier == Landlock && isRoot(t) {
+				t.Skip("outside of namespaces root is not held to it")
+			}
+			b := newBox(t, tier, func(_ *box, o *Options) { o.Limits.Processes = 50 })
+			if got := b.sh(bomb).text; strings.Contains(got, "all") || !strings.Contains(got, "ork") {
+				t.Errorf("it printed %q", got)
+			}
+			if got := b.sh("echo x").text; got != "x\n" {
+				t.Errorf("after it the next one printed %q", got)
+			}
+		})
+	}
+}
+
+func TestACommandThatMeetsALimitIsToldSo(t *testing.T) {
+	eachTier(t, func(t *testing.T, tier Tier) {
+		b := newBox(t, tier, func(_ *box, o *Options) { o.Limits = Limits{CPU: time.Second, FileBytes: 1 << 20} })
+		big := b.sh("exec head -c 2000000 /dev/zero > big")
+		if big.Cause != tipstaff.FileSizeLimit || len(big.Refusals) != 1 || !strings.Contains(big.Refusals[0], "1048576 bytes") {
+			t.Errorf("a file that is too big: %v, %q", big.Cause, big.Refusals)
+		}
+		if child := b.sh("head -c 2000000 /dev/zero > big; exit $?"); len(child.Refusals) != 1 || !strings.Contains(child.Refusals[0], "1048576 bytes") {
+			t.Errorf("in a child: %d, %q", child.ExitCode, child.Refusals)
+		}
+		long := b.sh("while :; do :; done")
+		if long.Cause != tipstaff.CPULimit || len(long.Refusals) != 1 || !strings.Contains(long.Refusals[0], "processor time, 1s") {
+			t.Errorf("an endless loop: %v %s, %q", long.Cause, long.Signal, long.Refusals)
+		}
+	})
+}
+
+func TestLimitsAreThoseThatTheKernelKnows(t *testing.T) {
+	for _, c := range []struct {
+		says string
+		l    Limits
+		want string
+	}{
+		{"none", Limits{}, ""},
+		{"nothing negative is a limit", Limits{MemoryBytes: -1, FileBytes: -1, OpenFiles: -1, CPU: -time.Hour}, ""},
+		{"less than a second is one", Limits{CPU: time.Millisecond}, "0:1"},
+		{"all", Limits{MemoryBytes: 4, CPU: 2 * time.Second, FileBytes: 3, OpenFiles: 1}, "0:2 1:3 2:4 7:1"},
+	} {
+		var got []string
+		for _, l := range c.l.kernel(Namespaces) {
+			got = append(got, fmt.Sprintf("%d:%d", l.Resource, l.Value))
+		}
+		slices.Sort(got)
+		if text := strings.Join(got, " "); text != c.want {
+			t.Errorf("%s: %s, want %s", c.says, text, c.want)
+		}
+	}
+}

@@ -1,0 +1,154 @@
+//go:build linux
+
+package sandbox
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"tipstaff/internal/profile"
+)
+
+// furnished is a world with something to protect in it.
+func furnished(p profile.Profile) func(*box, *Options) {
+	return func(b *box, o *Options) {
+		o.Profile = p
+		o.Machine.StateDir, o.Guarded = b.root+"/state", []string{b.ws + "/allowlist.json"}
+		for path, text := range map[string]string{
+			b.ws + "/file": "text\n", b.ws + "/allowlist.json": "{}", b.root + "/beside/file": "beside\n",
+			b.home + "/.ssh/key": "secret\n", b.home + "/.npm/_cacache/x": "cached\n", b.root + "/state/key": "secret\n",
+			b.ws + "/.git/HEAD": "ref: refs/heads/main\n", b.ws + "/.git/config": "[core]\n", b.ws + "/.git/hooks/pre-commit": "#!/bin/sh\n",
+		} {
+			b.write(path, text)
+		}
+		for _, dir := range []string{"objects", "refs"} {
+			b.mkdir(b.ws + "/.git/" + dir)
+		}
+	}
+}
+
+// not is a script that says "refused" when a command cannot do something.
+func not(script string) string {
+	return "{ " + script + "; } 2> /dev/null && echo done || echo refused"
+}
+
+func TestTheProfileWorkspace(t *testing.T) {
+	eachTier(t, func(t *testing.T, tier Tier) {
+		b := newWorldOutside(t).confine(tier, furnished(profile.Workspace))
+		b.all([]try{
+			{"the workspace is read", "cat file", "=text"},
+			{"and written", "echo x > new; mkdir -p a/b; mv new a/b/moved; ln -s moved a/b/link; cat a/b/link; rm -r a", "=x"},
+			{"programs in it run", "cp /bin/true mine; ./mine; echo $?", "=0"},
+			{"what lies beside it is not written", not("echo x > " + b.root + "/beside/new"), "=refused"},
+			{"nor changed", not("echo x >> " + b.root + "/beside/file"), "=refused"},
+			{"nor removed", not("rm " + b.root + "/beside/file"), "=refused"},
+			{"nor is the system", not("echo x > /etc/tipstaff-test"), "=refused"},
+			{"the system is read", "head -c 5 /etc/passwd; ls /usr/bin > /dev/null && echo listed", "root:listed"},
+			{"keys are not", not("cat " + b.home + "/.ssh/key"), "=refused"},
+			{"nor tipstaff's own records", not("cat " + b.root + "/state/key"), "=refused"},
+			{"caches of tools are written", "echo x > $HOME/.npm/_cacache/new; cat $HOME/.npm/_cacache/*", "=x\ncached"},
+			{"temporary files are", "echo x > $TMPDIR/x; cat $TMPDIR/x", "=x"},
+		})
+		if tier == Namespaces {
+			b.all([]try{
+				{"hooks stay as they are", "echo x > .git/hooks/pre-commit", "Read-only file system"},
+				{"and none is added", "echo x > .git/hooks/post-commit", "Read-only file system"},
+				{"so does the configuration of git", "echo x > .git/config", "Read-only file system"},
+				{"nobody moves them away", "mv .git moved; mv .git/hooks moved; mv .git/config moved", "busy"},
+				{"the rest of a repository is written", "echo x > .git/index && cat .git/index", "=x"},
+				{"the file that gives rights is hidden", not("grep . allowlist.json"), "=refused"},
+				{"and not replaced", not("mv file allowlist.json"), "=refused"},
+			})
+		}
+		if got := b.Status().Paths.Workspace; !slices.Equal(got, []string{b.ws}) {
+			t.Errorf("the status tells of %v", got)
+		}
+	})
+}
+
+func TestTheProfileReadOnly(t *testing.T) {
+	eachTier(t, func(t *testing.T, tier Tier) {
+		b := newBox(t, tier, furnished(profile.ReadOnly))
+		b.all([]try{
+			{"the workspace is read", "cat file; ls .git/hooks", "=text\npre-commit"},
+			{"and not written", not("echo x > new"), "=refused"},
+			{"nor changed", not("echo x >> file"), "=refused"},
+			{"nor are caches", not("echo x > $HOME/.npm/_cacache/new"), "=refused"},
+			{"keys are hidden", not("cat " + b.home + "/.ssh/key"), "=refused"},
+			{"so are tipstaff's own records", not("cat " + b.root + "/state/key"), "=refused"},
+			{"temporary files are written", "echo x > $TMPDIR/x; cat $TMPDIR/x", "=x"},
+			{"devices work", "echo x > /dev/null && echo y > /dev/stdout", "=y"},
+		})
+		if s := b.Status(); s.Profile != "read-only" || len(s.Paths.Writable()) > 0 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+func TestTheProfileOpen(t *testing.T) {
+	eachTier(t, func(t *testing.T, tier Tier) {
+		b := newBox(t, tier, furnished(profile.Open))
+		b.all([]try{
+			{"the workspace is written", "echo x > new; cat new", "=x"},
+			{"so is what lies beside it", "echo x > " + b.root + "/beside/new; cat " + b.root + "/beside/new", "=x"},
+			{"and the home, keys as well", "cat " + b.home + "/.ssh/key; echo x > $HOME/.ssh/new; cat $HOME/.ssh/new", "=secret\nx"},
+			{"temporary files are written", "f=$(mktemp) && echo x > $f && cat $f && rm $f", "=x"},
+			{"there are no capabilities", "grep -E 'Cap(Prm|Eff|Inh|Bnd)' /proc/self/status | head -3 | cut -f2 | tr -d '0\\n'", "="},
+			{"privileges are not gained, and calls are filtered", "grep -E 'NoNewPrivs|Seccomp:' /proc/self/status | cut -f2 | tr -d '\\n'", "=12"},
+		})
+		if tier == Namespaces {
+			b.all([]try{
+				{"tipstaff's own records are hidden all the same", not("cat " + b.root + "/state/key"), "=refused"},
+				{"devices are few", "ls /dev | wc -l", "=13"},
+				{"other processes are out of sight", "cd /proc; set -- [0-9]*; echo $#", "=2"},
+				{"the temporary directories of others are", not("ls " + b.scratch.dir), "=refused"},
+			})
+		}
+	})
+}
+
+func TestTheProfileOpenHidesNothingButTipstaffsOwn(t *testing.T) {
+	b := newBox(t, Namespaces, func(b *box, o *Options) { o.Profile, o.Machine = profile.Open, profile.Machine{} })
+	b.all([]try{{"the server's own directory is there", "echo x > " + b.ws + "/x; cat x", "=x"}})
+	for _, h := range b.Status().Paths.Hidden {
+		if h.Path != b.scratch.dir {
+			t.Errorf("%s is hidden: %s", h.Path, h.Why)
+		}
+	}
+}
+
+// TestCommandsAreConfinedInEveryTier holds for all that a tier is made of.
+func TestCommandsAreConfinedInEveryTier(t *testing.T) {
+	eachTier(t, func(t *testing.T, tier Tier) {
+		b, parent := newBox(t, tier), "$PPID"
+		if tier == Namespaces {
+			parent = "1"
+		}
+		b.all([]try{
+			{"there are no capabilities", "grep -E 'Cap(Prm|Eff|Inh)' /proc/self/status | cut -f2 | tr -d '0\\n'", "="},
+			{"privileges are not gained, and calls are filtered", "grep -E 'NoNewPrivs|Seccomp:' /proc/self/status | cut -f2 | tr -d '\\n'", "=12"},
+			{"nothing is mounted", not("mount -t tmpfs none " + b.ws), "=refused"},
+			{"no namespaces are made", not("unshare --user true"), "=refused"},
+			{"only the standard streams are open", "ls /proc/self/fd | tr -d '\\n'", "=0123"}, // 3 is the directory that ls reads
+			{"whoever started it is out of reach", not("kill -0 " + parent), "=refused"},
+		})
+	})
+}
+
+// TestEveryCommandReadsItsOwnProc: each runs in a PID namespace with a /proc of
+// its own, and the ruleset has to know all of them.
+func TestEveryCommandReadsItsOwnProc(t *testing.T) {
+	b := newBox(t, Namespaces)
+	var all []*running
+	for range 6 { // at once, so that each needs another place
+		r, err := b.start(Command{Dir: b.ws}, "read line; cat /proc/self/comm; ls /proc/self/task | wc -l; echo x > /proc/self/comm; head -1 /proc/mounts | cut -d' ' -f2")
+		b.must(err)
+		all = append(all, r)
+	}
+	for _, r := range all {
+		if got := r.wait().text; !strings.HasPrefix(got, "cat\n1\n/\n") {
+			t.Errorf("one printed %q", got)
+		}
+	}
+}
