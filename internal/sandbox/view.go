@@ -224,7 +224,7 @@ func makePlace(path, dir, name string) error {
 	if err != nil {
 		return err
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	parts := strings.Split(name, "/")
 	for i := range parts {
 		at := filepath.Join(parts[:i+1]...)
