@@ -82,8 +82,12 @@ func lockDirectory(path string) (int, error) {
 // is left in them. What is left in one belongs to the next server with the same
 // state directory (survivors_linux.go).
 func removeDead(parent string) {
-	dirs, _ := filepath.Glob(filepath.Join(parent, cellPrefix+"*"))
-	for _, dir := range dirs {
+	entries, _ := os.ReadDir(parent) // its name is no pattern: systemd writes \x2d in them
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), cellPrefix) {
+			continue
+		}
+		dir := filepath.Join(parent, e.Name())
 		if fd, err := lockDirectory(dir); err == nil { // nobody who lives has it
 			_ = removeCgroup(dir)
 			_ = unix.Close(fd)

@@ -19,8 +19,30 @@ type watched struct {
 	info     fs.FileInfo // nil: it could not be looked at
 	listed   bool        // every name in it counts
 	at       time.Time
-	names    map[string]fs.FileInfo // nil: there is no such file
-	patterns map[string]string      // pattern → the names that matched
+	names    map[string]identity
+	patterns map[string]string // pattern → the names that matched
+}
+
+// identity tells a file from one that takes its name later. The number alone does
+// not: that of a file which was removed is soon given to another.
+type identity struct {
+	info fs.FileInfo // nil: there is no such file
+	born time.Time   // zero where the file system does not know
+}
+
+func identify(path string) identity {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return identity{}
+	}
+	return identity{info, born(path)}
+}
+
+func (a identity) same(b identity) bool {
+	if a.info == nil || b.info == nil {
+		return a.info == b.info
+	}
+	return os.SameFile(a.info, b.info) && a.born.Equal(b.born)
 }
 
 func newWatch() *watch { return &watch{dirs: map[string]*watched{}} }
@@ -28,7 +50,7 @@ func newWatch() *watch { return &watch{dirs: map[string]*watched{}} }
 func (w *watch) dir(path string) *watched {
 	d := w.dirs[path]
 	if d == nil {
-		d = &watched{at: time.Now(), names: map[string]fs.FileInfo{}, patterns: map[string]string{}}
+		d = &watched{at: time.Now(), names: map[string]identity{}, patterns: map[string]string{}}
 		d.info, _ = os.Stat(path)
 		w.dirs[path] = d
 	}
@@ -44,7 +66,7 @@ func (w *watch) path(path string) {
 		base = first(absent)
 	}
 	d := w.dir(dir)
-	d.names[base], _ = os.Lstat(filepath.Join(dir, base))
+	d.names[base] = identify(filepath.Join(dir, base))
 }
 
 // pattern remembers which names match the last element of a path now.
@@ -91,8 +113,7 @@ func (d *watched) fresh(path string) bool {
 		return false
 	}
 	for name, was := range d.names {
-		is, err := os.Lstat(filepath.Join(path, name))
-		if (err != nil) != (was == nil) || err == nil && !os.SameFile(is, was) {
+		if !identify(filepath.Join(path, name)).same(was) {
 			return false
 		}
 	}

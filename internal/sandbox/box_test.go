@@ -95,7 +95,7 @@ func newWorldIn(t *testing.T, dir string) *box {
 // their own: not in /tmp, but beside this test.
 func newWorldOutside(t *testing.T) *box {
 	t.Helper()
-	dir, err := os.MkdirTemp(outside(t), ".test-*")
+	dir, err := os.MkdirTemp(outside(t), ".test-*") //nolint:usetesting // not in /tmp
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,11 +217,11 @@ func (r *running) launch(e *proc.Engine, path, script string) error {
 	defer in.Close()
 	r.stdin = stdin
 	var theirs [2]*os.File
+	defer func() { _, _ = theirs[0].Close(), theirs[1].Close() }()
 	for i := range theirs {
 		if r.ours[i], theirs[i], err = proc.Pipe(true); err != nil {
 			return err
 		}
-		defer theirs[i].Close()
 	}
 	r.process, err = e.Start(proc.Launch{
 		Path: "/bin/sh", Argv: []string{"sh", "-c", script}, Env: r.held.Env, Dir: dir.Fd(), DirPath: path,

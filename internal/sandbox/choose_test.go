@@ -58,7 +58,7 @@ func (c choice) check(t *testing.T, change func(*Options)) {
 		change(&o)
 	}
 	s, err := New(o)
-	text := ""
+	var text string
 	if err != nil {
 		text = err.Error()
 	} else {

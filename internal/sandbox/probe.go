@@ -93,7 +93,11 @@ func (s *Sandbox) try(tier Tier, abi int, noLandlock error) error {
 	if tier == Landlock {
 		s.status.Notes = append(s.status.Notes, w.allowed.Notes...)
 	}
-	return s.o.Engine.Try(c)
+	if err := s.o.Engine.Try(c); err != nil {
+		s.forget(r) // the next tier makes its own
+		return err
+	}
+	return nil
 }
 
 func isLink(err error) bool { return errors.Is(err, syscall.ELOOP) }

@@ -152,3 +152,34 @@ func TestEveryCommandReadsItsOwnProc(t *testing.T) {
 		}
 	}
 }
+
+// TestACallerOpensADirectoryByNamingItButNotTheHome: what lies in the home decides
+// what the user's shell does next.
+func TestACallerOpensADirectoryByNamingItButNotTheHome(t *testing.T) {
+	eachTier(t, func(t *testing.T, tier Tier) {
+		b := newBox(t, tier, func(b *box, _ *Options) {
+			for _, dir := range []string{"/project/.hidden", "/.config/tool", "/.local/bin"} {
+				b.mkdir(b.home + dir)
+			}
+		})
+		for dir, want := range map[string]string{
+			b.ws: "done\n", b.home + "/project": "done\n", b.home + "/project/.hidden": "done\n", b.root + "/elsewhere": "done\n",
+			b.home: "refused\n", b.home + "/.config/tool": "refused\n", b.home + "/.local/bin": "refused\n",
+		} {
+			b.mkdir(dir)
+			o, err := b.run(Command{Dir: dir}, not("echo x > "+dir+"/new"))
+			if err != nil || !strings.HasPrefix(o.text, want) {
+				t.Errorf("%s: %v, %q, want %q", strings.TrimPrefix(dir, b.root), err, o.text, want)
+			}
+		}
+		// What is around the home is private in namespaces, as it lies in /tmp.
+		if _, err := b.run(Command{Dir: b.root}, not("echo x > new")); err != nil {
+			t.Error(err)
+		}
+		for _, dir := range []string{b.home, b.root} {
+			if exists(dir+"/new") == "there" {
+				t.Errorf("%s has been written", dir)
+			}
+		}
+	})
+}

@@ -63,11 +63,13 @@ func (s *Sandbox) enter(c Command) (*room, *walls, error) {
 		s.count++
 		r = &room{sandbox: s, key: key, workspace: workspace, dir: filepath.Join(s.scratch.dir, strconv.Itoa(s.count))}
 		s.rooms[key] = r
+		r.users = 1 // before one is chosen that goes
+		s.evict()
+	} else {
+		r.mu.Lock()
+		r.users++
+		r.mu.Unlock()
 	}
-	r.mu.Lock()
-	r.users++
-	r.mu.Unlock()
-	s.evict()
 	s.mu.Unlock()
 
 	r.making.Do(func() { r.err = r.make() })

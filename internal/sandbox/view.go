@@ -187,14 +187,15 @@ func (v *view) hideAndPin() error {
 		all = append(all, one{pin.Place, proc.Mount{Path: pin.Path, Source: pin.Path, ReadOnly: !pin.InPlace}})
 	}
 	slices.SortStableFunc(all, func(a, b one) int { return strings.Compare(a.place.Path, b.place.Path) })
-	closed := "" // the last directory that was hidden: there is nothing in it any more
+	var closed []string // directories that were hidden: there is nothing in them any more
 	for _, o := range all {
-		if closed != "" && within(o.place.Path, closed) || !v.visible(o.place.Path) || !reachable(o.place.Path) {
+		gone := slices.ContainsFunc(closed, func(dir string) bool { return within(o.place.Path, dir) })
+		if gone || !v.visible(o.place.Path) || !reachable(o.place.Path) {
 			continue
 		}
 		v.mounts = append(v.mounts, o.mount)
 		if o.mount.Source == "" {
-			closed = o.place.Path
+			closed = append(closed, o.place.Path)
 		}
 	}
 	return nil

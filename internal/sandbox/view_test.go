@@ -56,7 +56,7 @@ func TestWhatCommandsInNamespacesSee(t *testing.T) {
 }
 
 func TestAWorkspaceInVarTmpIsThere(t *testing.T) {
-	dir, err := os.MkdirTemp("/var/tmp", "tipstaff-test-*")
+	dir, err := os.MkdirTemp("/var/tmp", "tipstaff-test-*") //nolint:usetesting // not in /tmp
 	if err != nil {
 		t.Skip(err)
 	}
@@ -92,7 +92,7 @@ func TestWhatNobodyGetsToNeedsNotBeHidden(t *testing.T) {
 	b.write(theirs+"/key", "secret\n")
 	b.write(theirs+"/more/key", "secret\n")
 	b.write(b.ws+"/mine", "secret\n")
-	b.must(os.Chmod(theirs, 0o700)) //nolint:gosec // a home
+	b.must(os.Chmod(theirs, 0o700))
 	b.must(os.Chown(theirs, 65534, 65534))
 	o := b.options(Namespaces)
 	o.Machine.ConfigFiles = []string{theirs + "/key", theirs + "/more", b.ws + "/mine"}
@@ -120,7 +120,7 @@ func TestTheSandboxsOwnDirectoryIsOutOfSight(t *testing.T) {
 		{"where it is in the workspace", func(b *box, o *Options) { b.temp, o.Temp = b.ws, b.ws }},
 		{"where the workspace is around it", func(b *box, o *Options) { b.ws, o.Directory = b.root, b.root }},
 		{"where a workspace in /var/tmp is around it", func(b *box, o *Options) {
-			dir, err := os.MkdirTemp("/var/tmp", "tipstaff-test-*")
+			dir, err := os.MkdirTemp("/var/tmp", "tipstaff-test-*") //nolint:usetesting // not in /tmp
 			if err != nil {
 				b.t.Skip(err)
 			}

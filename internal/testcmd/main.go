@@ -28,6 +28,9 @@
 //	                    "keep": the daemon keeps the output open
 //	tree DEPTH          a chain of sleeping descendants; each prints its pid
 //
+//	attempt NAME …      tries what a sandbox may forbid, and prints what came of it as JSON (Linux)
+//	without N,N COMMAND …  becomes the command, for which the system calls N do not exist (Linux)
+//
 // None of them outlives a test run for long: every process ends by itself after
 // [lifetime] at the latest, whether anybody kills it or not, and what it makes
 // is bounded in number. It is safe to lose one.
@@ -63,6 +66,7 @@ func programs() []program {
 		{"exit", exit}, {"signal", dieBySignal}, {"sleep", sleep}, {"ignore", ignoreSignals}, {"term-print", printOnTerm}, {"deaf", becomeDeaf},
 		{"cat", cat}, {"slowread", neverRead}, {"partial", halfLine}, {"closefds", closeOutput}, {"flood", flood},
 		{"invalid", writeInvalid}, {"control", writeControl},
+		{"attempt", attempt}, {"without", without},
 		{"hold", hold}, {"daemon", daemon}, {"daemon-parent", daemonParent}, {"daemon-child", daemonChild}, {"tree", tree},
 	}
 }

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"syscall"
+)
+
+// attempt tries one thing that a sandbox may forbid and prints what came of it
+// as a line of JSON. What the kernel answers is no failure of the program:
+// whoever started it knows what is to be expected. Each attempt is what an
+// ordinary program could do, and does no more than show that it could.
+
+// outcome is what an attempt prints.
+type outcome struct {
+	Name  string `json:"name"`
+	OK    bool   `json:"ok"`
+	Errno string `json:"errno,omitempty"` // by name, of the call that was refused
+	Got   string `json:"got,omitempty"`   // what was found out, or which call it was
+}
+
+// try is one attempt. It wants a number of arguments; what it gets is text for
+// the outcome.
+type try struct {
+	name string
+	args int
+	do   func(args []string) (got string, err error)
+}
+
+func tries() []try {
+	return slices.Concat(fileTries(), modeTries(), processTries(), signalTries(), socketTries(), kernelTries(), callTries(), foreignTries(), selfTries(), limitTries())
+}
+
+func attempt(args []string) error {
+	if len(args) == 0 {
+		return errors.New("no attempt was named")
+	}
+	for _, t := range tries() {
+		if t.name != args[0] {
+			continue
+		}
+		if len(args)-1 != t.args {
+			return fmt.Errorf("attempt %s wants %d arguments, not %d", t.name, t.args, len(args)-1)
+		}
+		got, err := t.do(args[1:])
+		o := outcome{Name: t.name, OK: err == nil, Got: got}
+		if err != nil {
+			var errno syscall.Errno
+			if !errors.As(err, &errno) {
+				return err
+			}
+			o.Errno = errnoName(errno)
+			o.Got = err.Error()
+		}
+		return printJSON(o)
+	}
+	return fmt.Errorf("there is no attempt %q", args[0])
+}
+
+// answer makes an error of an errno; 0 is none.
+func answer(errno syscall.Errno) error {
+	if errno == 0 {
+		return nil
+	}
+	return errno
+}
+
+// call makes a system call.
+func call(number uintptr, args ...uintptr) (uintptr, error) {
+	var a [6]uintptr
+	copy(a[:], args)
+	r, _, errno := syscall.Syscall6(number, a[0], a[1], a[2], a[3], a[4], a[5])
+	return r, answer(errno)
+}
+
+func errnoName(e syscall.Errno) string {
+	names := map[syscall.Errno]string{
+		syscall.EPERM: "EPERM", syscall.ENOENT: "ENOENT", syscall.ESRCH: "ESRCH", syscall.EIO: "EIO", syscall.ENXIO: "ENXIO",
+		syscall.EBADF: "EBADF", syscall.ECHILD: "ECHILD", syscall.EAGAIN: "EAGAIN", syscall.ENOMEM: "ENOMEM", syscall.EACCES: "EACCES",
+		syscall.EFAULT: "EFAULT", syscall.EBUSY: "EBUSY", syscall.EEXIST: "EEXIST", syscall.EXDEV: "EXDEV", syscall.ENODEV: "ENODEV",
+		syscall.ENOTDIR: "ENOTDIR", syscall.EISDIR: "EISDIR", syscall.EINVAL: "EINVAL", syscall.EMFILE: "EMFILE", syscall.ENOTTY: "ENOTTY",
+		syscall.EFBIG: "EFBIG", syscall.ENOSPC: "ENOSPC", syscall.EROFS: "EROFS", syscall.ELOOP: "ELOOP", syscall.ENOSYS: "ENOSYS",
+		syscall.EOPNOTSUPP: "EOPNOTSUPP", syscall.EAFNOSUPPORT: "EAFNOSUPPORT", syscall.EPROTONOSUPPORT: "EPROTONOSUPPORT",
+		syscall.ENETUNREACH: "ENETUNREACH", syscall.ECONNREFUSED: "ECONNREFUSED", syscall.ETIMEDOUT: "ETIMEDOUT", syscall.EDQUOT: "EDQUOT",
+		syscall.ENOEXEC: "ENOEXEC", syscall.EDOM: "EDOM",
+	}
+	if name := names[e]; name != "" {
+		return name
+	}
+	return fmt.Sprintf("errno %d", int(e))
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"syscall"
+)
+
+// throughProxy asks the proxy that the environment names for HOST:PORT, and
+// gives the first line of the answer; of a host that it reaches, also what the
+// host says first.
+func throughProxy(target string, connect, withToken bool) (string, error) {
+	proxy, err := url.Parse(os.Getenv("HTTP_PROXY"))
+	if err != nil {
+		return "", err
+	}
+	if proxy.Host == "" {
+		return "there is no proxy", syscall.ENXIO
+	}
+	fd, err := dial(proxy.Host, syscall.SOCK_STREAM)
+	if err != nil {
+		return "dial", err
+	}
+	request := fmt.Sprintf("GET http://%[1]s/ HTTP/1.1\r\nHost: %[1]s\r\nConnection: close\r\n", target)
+	if connect {
+		request = fmt.Sprintf("CONNECT %[1]s HTTP/1.1\r\nHost: %[1]s\r\n", target)
+	}
+	if withToken {
+		request += "Proxy-Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(proxy.User.String())) + "\r\n"
+	}
+	got, err := hear(fd, request+"\r\n")
+	if err != nil {
+		return got, err
+	}
+	line, rest, _ := strings.Cut(got, "\r\n")
+	if !strings.Contains(line, " 200 ") {
+		return line, nil
+	}
+	if connect { // what comes now is the host's
+		rest, err = hear(fd, "GET / HTTP/1.0\r\n\r\n")
+	}
+	_, body, _ := strings.Cut(rest, "\r\n\r\n")
+	return line + ": " + body, err
+}
