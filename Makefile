@@ -17,7 +17,7 @@ GOLANGCI_LINT := $(GO) tool -modfile=tools/go.mod golangci-lint
 # least say honestly what it cannot do.
 SYSTEMS := linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: help check format modern vet staticcheck floors test lint tidy e2e escape bench soak fuzz clean
+.PHONY: help check format modern vet staticcheck floors test lint tidy e2e escape contain bench soak fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,6 +58,9 @@ e2e: ## the built binary, driven by Go and TypeScript clients
 
 escape: ## attempts to get out of the sandbox, each with a control; takes minutes
 	$(GO) test -tags escape -count=1 -timeout 30m -run Escape ./e2e
+
+contain: ## developers' tools in the sandbox, and a corpus of what it must hold; takes minutes
+	$(GO) test -tags contain -count=1 -timeout 30m ./e2e
 
 bench: ## measure what BENCHMARKS.md records
 	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) ./internal/bench/...

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -79,10 +78,10 @@ func TestEscapeE51AndE52NothingOutlivesItsEnd(t *testing.T) {
 			s.house()
 			w.own(t)
 			answer := make(chan reply, 1)
-			go func() { answer <- s.process("sh", m.inEnvironment(family), args{"timeout_ms": 4000}) }()
+			go func() { answer <- s.process("sh", m.inEnvironment(family), args{"timeout_ms": 8000}) }()
 			m.wantHolders(t, members)
 			<-answer
-			m.wantNone(t, time.Second)
+			m.wantNone(t, soon)
 			s.command("echo still here").ran()
 		})
 		t.Run("E52 a family that multiplies/"+w.String(), func(t *testing.T) {
@@ -102,7 +101,7 @@ func TestEscapeE51AndE52NothingOutlivesItsEnd(t *testing.T) {
 			if err := <-ended; !errors.Is(err, context.Canceled) {
 				t.Errorf("the bomb ended with %v", err)
 			}
-			m.wantNone(t, 1500*time.Millisecond) // the first 500 are politeness
+			m.wantNone(t, soon)
 			for range 5 {
 				w.on(t).command("echo still here").ran()
 			}
@@ -142,7 +141,7 @@ func TestEscapeE51AChildOfTheServersOwnIsEnded(t *testing.T) {
 				if !o.OK && (w.tier == notConfined || o.Errno != "EPERM") {
 					t.Fatalf("no such child can be made: %+v", o)
 				}
-				m.wantNone(t, time.Second)
+				m.wantNone(t, soon)
 			}
 			eventually(t, "the server has no zombies", func() bool {
 				w.on(t).command("echo still here").ran() // it looks for them now and then, while there is something to do
@@ -174,10 +173,10 @@ func TestEscapeE53NothingOutlivesTheServer(t *testing.T) {
 				t.Fatal(err)
 			}
 			if w.tier == inNamespaces {
-				m.wantNone(t, 2*time.Second)
+				m.wantNone(t, soon)
 				return
 			}
-			if !gone(w.cmd.Process.Pid, 2*time.Second) {
+			if !gone(w.cmd.Process.Pid, soon) {
 				t.Fatal("the server lives")
 			}
 			if len(m.holders(t)) == 0 {
@@ -188,7 +187,7 @@ func TestEscapeE53NothingOutlivesTheServer(t *testing.T) {
 			if out, err := next.CombinedOutput(); err != nil {
 				t.Fatalf("the next server: %v\n%s", err, out)
 			}
-			m.wantNone(t, 2*time.Second)
+			m.wantNone(t, soon)
 		})
 	}
 }

@@ -39,7 +39,7 @@ func TestEscapeE58LimitsHoldAndAreNamed(t *testing.T) {
 		})
 		t.Run("E58 processor time/"+w.String(), func(t *testing.T) {
 			t.Parallel()
-			patience := 10_000 // until the kernel has had enough
+			patience := 60_000 // until the kernel has had enough
 			if w.tier == notConfined {
 				patience = 2500
 			}

@@ -121,7 +121,7 @@ func (w *world) works(t *testing.T) {
 	if b := s.process("sh", m.inEnvironment("setsid sleep 50 & sleep 50"), args{"timeout_ms": 200}).yaml(); b.ExitCode != 124 {
 		t.Errorf("a timeout: %+v", b)
 	}
-	m.wantNone(t, time.Second)
+	m.wantNone(t, soon)
 	o := outcomeOf(t, s.process("testcmd", []string{"attempt", "create", w.path("out/new")}))
 	if o.OK != (w.tier == notConfined) {
 		t.Errorf("a file outside: %+v", o)

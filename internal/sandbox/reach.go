@@ -3,43 +3,86 @@
 package sandbox
 
 import (
-	"os"
+	"errors"
 	"path/filepath"
-	"slices"
-	"syscall"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+
+	"tipstaff/internal/proc"
 )
 
-// reachable reports whether a root without capabilities could go to a path.
-// What it could not, commands of a server that runs as root cannot either; nor
-// can anything be mounted there, in a user namespace in which root is nobody
-// special. Any other user can do what it can do.
-func reachable(path string) bool {
-	if os.Getuid() != 0 {
-		return true
+// outOfReach gives a function that reports whether no command can get to where
+// a mount is to be made. A command is the user who the server is, without the
+// server's capabilities: root's commands do not get into a directory that is
+// closed to others. The root of the namespaces does not either, so that such a
+// mount would fail, and all of the view with it.
+func outOfReach() func(proc.Mount) bool {
+	open := map[string]bool{} // directories that were looked at
+	return func(m proc.Mount) bool {
+		return closedAbove(m.Path, open) || m.Source != "" && closedAbove(m.Source, open)
 	}
+}
+
+// closedAbove reports whether a directory above path is closed to commands. The
+// user's own directories are open, whatever their mode: it can be changed.
+func closedAbove(path string, open map[string]bool) bool {
 	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
-		info, err := os.Stat(dir)
-		if err != nil {
-			return false
+		is, known := open[dir]
+		if !known {
+			is = opensWithoutCapabilities(dir)
+			open[dir] = is
 		}
-		if st, ok := info.Sys().(*syscall.Stat_t); ok && !mayEnter(st) {
-			return false
+		if !is {
+			return true
 		}
 		if dir == filepath.Dir(dir) {
-			return true
+			return false
 		}
 	}
 }
 
-// mayEnter asks the mode alone: access lists are not looked at.
-func mayEnter(st *syscall.Stat_t) bool {
-	groups, _ := os.Getgroups()
-	switch {
-	case int(st.Uid) == os.Getuid():
-		return st.Mode&0o100 != 0
-	case int(st.Gid) == os.Getgid(), slices.Contains(groups, int(st.Gid)):
-		return st.Mode&0o010 != 0
-	default:
-		return st.Mode&0o001 != 0
+// opensWithoutCapabilities reports whether names in a directory can be looked
+// up by the user who the server is, if capabilities do not help. What cannot be
+// told is taken for open: then the mount is tried.
+func opensWithoutCapabilities(dir string) bool {
+	fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return true
 	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if unix.Fstat(fd, &st) != nil || int(st.Uid) == unix.Geteuid() {
+		return true
+	}
+	return !errors.Is(lookUpWithoutCapabilities(fd), unix.EACCES)
+}
+
+// lookUpWithoutCapabilities looks up a name in a directory, on a thread that
+// has given up its capabilities for the moment.
+func lookUpWithoutCapabilities(dir int) error {
+	result := make(chan error)
+	go func() {
+		runtime.LockOSThread() // for ever, should they not come back
+		header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+		var own, none [2]unix.CapUserData
+		if err := unix.Capget(&header, &own[0]); err != nil {
+			result <- err
+			return
+		}
+		none = own
+		none[0].Effective, none[1].Effective = 0, 0
+		err := unix.Capset(&header, &none[0])
+		if err == nil {
+			var fd int
+			if fd, err = unix.Openat(dir, ".", unix.O_PATH|unix.O_CLOEXEC, 0); err == nil {
+				_ = unix.Close(fd)
+			}
+		}
+		if unix.Capset(&header, &own[0]) == nil {
+			runtime.UnlockOSThread()
+		}
+		result <- err
+	}()
+	return <-result
 }

@@ -55,6 +55,7 @@ func newView(p profile.Paths, search, seen []string, dir string, s *scratch) (*v
 			return nil, fmt.Errorf("cannot lay out what commands see: %w", err)
 		}
 	}
+	v.mounts = slices.DeleteFunc(v.mounts, outOfReach())
 	return v, nil
 }
 
@@ -190,7 +191,7 @@ func (v *view) hideAndPin() error {
 	var closed []string // directories that were hidden: there is nothing in them any more
 	for _, o := range all {
 		gone := slices.ContainsFunc(closed, func(dir string) bool { return within(o.place.Path, dir) })
-		if gone || !v.visible(o.place.Path) || !reachable(o.place.Path) {
+		if gone || !v.visible(o.place.Path) {
 			continue
 		}
 		v.mounts = append(v.mounts, o.mount)

@@ -44,7 +44,7 @@ func threeNumbers(a []string) (n [3]uintptr, err error) {
 }
 
 // dial makes a socket and connects it. Nothing it does afterwards takes longer
-// than two seconds.
+// than ten seconds.
 func dial(address string, kind int) (int, error) {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {
