@@ -50,7 +50,7 @@ func opensWithoutCapabilities(dir string) bool {
 	if err != nil {
 		return true
 	}
-	defer unix.Close(fd)
+	defer func() { _ = unix.Close(fd) }()
 	var st unix.Stat_t
 	if unix.Fstat(fd, &st) != nil || int(st.Uid) == unix.Geteuid() {
 		return true
