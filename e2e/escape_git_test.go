@@ -127,7 +127,9 @@ func (w *world) pinsNew(t *testing.T, busy bool) {
 	s := w.on(t)
 	if busy {
 		go func() {
-			_, _ = w.session.CallTool(t.Context(), &mcp.CallToolParams{Name: "execute_process", Arguments: args{"file": "sleep", "args": []string{"50"}}})
+			_, _ = w.session.CallTool(t.Context(), &mcp.CallToolParams{Name: "execute_process", Arguments: args{
+				"file": "sleep", "args": []string{"100"}, "timeout_ms": 110_000,
+			}})
 		}()
 	}
 	s.command("git init -q new").ran()

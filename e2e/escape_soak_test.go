@@ -184,8 +184,11 @@ func TestEscapeE55APipeInTheWayHoldsNobodyUp(t *testing.T) {
 			go func() {
 				swapped <- s.process("testcmd", []string{"attempt", "exchange-often", "a", "b"}, args{"timeout_ms": 20_000})
 			}()
-			id := s.newSession()
-			for done := false; !done; { // each command may be followed by a look, when nobody else is in its room
+			var rooms []string // a look may follow each command that is alone in its room
+			for range 12 {
+				rooms = append(rooms, s.newSession())
+			}
+			for n, done := 0, false; !done; n++ {
 				select {
 				case r := <-swapped:
 					if o := outcomeOf(t, r); !o.OK {
@@ -193,7 +196,7 @@ func TestEscapeE55APipeInTheWayHoldsNobodyUp(t *testing.T) {
 					}
 					done = true
 				default:
-					s.inSession(id, "testcmd", []string{"exit", "0"})
+					s.inSession(rooms[n%len(rooms)], "testcmd", []string{"exit", "0"})
 				}
 			}
 			began := time.Now()

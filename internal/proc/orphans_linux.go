@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -137,11 +138,22 @@ func (o *orphans) collect() {
 
 // any reports whether an orphan with the mark runs. Whatever a command has
 // left behind hangs below one: its program has ended, and with it the root.
+//
+// One that ends while it is looked at hands its own children over, and they are
+// not in the list that was read before; so a list counts only if it is that of
+// the look before, in which all of them had ended.
 func (o *orphans) any(t tag) bool {
-	for _, pid := range o.list() {
-		if tagOf(pid) == t && running(pid) {
-			return true
+	before, looked := []int(nil), false
+	for {
+		list := o.list()
+		for _, pid := range list {
+			if tagOf(pid) == t && running(pid) {
+				return true
+			}
 		}
+		if looked && slices.Equal(list, before) {
+			return false
+		}
+		before, looked = list, true
 	}
-	return false
 }
