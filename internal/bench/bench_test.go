@@ -45,15 +45,29 @@ func turns(b *testing.B, ours, floor func() time.Duration) {
 	report(b, o, f)
 }
 
-// BenchmarkCall: execute_process true over stdio, one at a time.
-// Budget: p50 at most 1.15 × the floor.
+// strengths are the settings of the sandbox under measurement.
+var strengths = []struct {
+	name string
+	env  []string
+}{
+	{"off", []string{"TIPSTAFF_SANDBOX=off"}},
+	{"landlock", []string{"TIPSTAFF_SANDBOX=require", "TIPSTAFF_SANDBOX_TIER=landlock"}},
+	{"namespaces", []string{"TIPSTAFF_SANDBOX=require", "TIPSTAFF_SANDBOX_TIER=namespaces"}},
+}
+
+// BenchmarkCall: execute_process true over stdio, one at a time. Budgets: p50
+// at most 1.05 × the floor without a sandbox, 1.20 × in one.
 func BenchmarkCall(b *testing.B) {
-	ours, floor := start(b, "tipstaff"), start(b, "floor")
-	for range 20 {
-		ours.call(b, "true")
-		floor.call(b, "true")
+	for _, strength := range strengths {
+		b.Run(strength.name, func(b *testing.B) {
+			ours, floor := start(b, "tipstaff", strength.env...), start(b, "floor")
+			for range 20 {
+				ours.call(b, "true")
+				floor.call(b, "true")
+			}
+			turns(b, func() time.Duration { return ours.call(b, "true") }, func() time.Duration { return floor.call(b, "true") })
+		})
 	}
-	turns(b, func() time.Duration { return ours.call(b, "true") }, func() time.Duration { return floor.call(b, "true") })
 }
 
 // BenchmarkThroughput16: how long 160 calls take, 16 in flight.

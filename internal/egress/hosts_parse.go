@@ -20,12 +20,12 @@ import (
 // needs these addresses in the list as well, with their port. The empty list is
 // the zero Hosts. An error says which entry is wrong and what to write instead.
 func ParseHosts(list string) (Hosts, error) {
-	if strings.TrimSpace(list) == "" {
+	if strings.Trim(list, blanks) == "" {
 		return Hosts{}, nil
 	}
 	var entries []entry
 	for word := range strings.SplitSeq(list, ",") {
-		word = strings.TrimSpace(word)
+		word = strings.Trim(word, blanks)
 		e, err := parseEntry(word)
 		if err != nil {
 			return Hosts{}, fmt.Errorf("cannot use %q in a list of hosts: %w", word, err)
@@ -34,6 +34,9 @@ func ParseHosts(list string) (Hosts, error) {
 	}
 	return Hosts{sorted(entries)}, nil
 }
+
+// blanks may stand around an entry: those of ASCII, not all that look like one.
+const blanks = " \t\r\n"
 
 func parseEntry(word string) (entry, error) {
 	word = lower(word)
