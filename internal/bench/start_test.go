@@ -1,4 +1,4 @@
-//go:build unix
+//go:build linux
 
 package bench
 
@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -22,6 +23,7 @@ import (
 type starter struct {
 	engine *proc.Engine
 	dir    *os.File
+	attr   *syscall.SysProcAttr // for os/exec
 }
 
 func newStarter(b testing.TB) *starter {
@@ -35,7 +37,7 @@ func newStarter(b testing.TB) *starter {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = dir.Close(); _ = engine.Close() })
-	return &starter{engine, dir}
+	return &starter{engine: engine, dir: dir}
 }
 
 func (s *starter) ours(b *testing.B) time.Duration {
@@ -70,7 +72,7 @@ func (s *starter) ours(b *testing.B) time.Duration {
 func (s *starter) osExec(b *testing.B) time.Duration {
 	began := time.Now()
 	var out, err bytes.Buffer
-	cmd := &exec.Cmd{Path: "/bin/true", Args: []string{"true"}, Env: []string{}, Dir: "/", Stdout: &out, Stderr: &err}
+	cmd := &exec.Cmd{Path: "/bin/true", Args: []string{"true"}, Env: []string{}, Dir: "/", Stdout: &out, Stderr: &err, SysProcAttr: s.attr}
 	if e := cmd.Run(); e != nil {
 		b.Fatal(e)
 	}
@@ -78,10 +80,19 @@ func (s *starter) osExec(b *testing.B) time.Duration {
 }
 
 // BenchmarkStartToReap: /bin/true against os/exec with the same pipes and
-// buffers. Budget: at most 1.0 ×.
+// buffers: as it is, and asked for the session of its own and the death with the
+// server that ours has. (A session costs the kernel a scheduling group.)
+// Budget: at most 1.0 ×.
 func BenchmarkStartToReap(b *testing.B) {
-	s := newStarter(b)
-	turns(b, func() time.Duration { return s.ours(b) }, func() time.Duration { return s.osExec(b) })
+	for name, attr := range map[string]*syscall.SysProcAttr{
+		"plain": nil, "in a session": {Setsid: true, Pdeathsig: syscall.SIGKILL},
+	} {
+		b.Run(name, func(b *testing.B) {
+			s := newStarter(b)
+			s.attr = attr
+			turns(b, func() time.Duration { return s.ours(b) }, func() time.Duration { return s.osExec(b) })
+		})
+	}
 }
 
 // BenchmarkStartAgainstC: against a C program that does vfork and exec of it,

@@ -9,7 +9,7 @@ type Confinement struct {
 	// Enclosure is where the program runs; it is needed.
 	Enclosure *Enclosure
 	// Ruleset is the descriptor of a Landlock ruleset; 0: none. Each program
-	// gets a domain of its own from it.
+	// enters a domain of its own from it, in addition to what the enclosure has.
 	Ruleset int
 }
 
@@ -22,6 +22,10 @@ type EnclosureSpec struct {
 	// child does until it is another program.
 	Filter []Instruction
 	Limits []Limit
+	// Restricted: nothing runs before [Enclosure.Restrict] was called. It is for
+	// namespaces, where programs cannot reach what made them: there a domain for
+	// each place does as well as one for each program, and costs nothing.
+	Restricted bool
 }
 
 // Instruction is one of a seccomp filter: struct sock_filter, linux/filter.h.

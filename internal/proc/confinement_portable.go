@@ -18,8 +18,8 @@ var errNoEnclosure = errors.New("programs can be confined on Linux on amd64 and 
 // NewEnclosure fails on this system.
 func (*Engine) NewEnclosure(EnclosureSpec) (*Enclosure, error) { return nil, errNoEnclosure }
 
-// EachProc has nothing to tell.
-func (*Enclosure) EachProc(func(procfs int) error) error { return nil }
+// Restrict fails on this system.
+func (*Enclosure) Restrict(int, func(procfs int) error) error { return errNoEnclosure }
 
 // Try fails on this system.
 func (*Engine) Try(*Confinement) error { return errNoEnclosure }

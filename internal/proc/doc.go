@@ -6,9 +6,10 @@
 // environment was settled above. It does not read or write the streams that it
 // connects.
 //
-// On Linux (amd64, arm64) the engine is our own: a zygote that shares the
-// server's memory (zygote_linux.go) forks without copying it, the child makes a
-// list of system calls without Go (script_linux.go), then exec. What a command
+// On Linux (amd64, arm64) the engine is our own: the server, or for what is
+// confined a zygote that shares its memory (zygote_linux.go), forks without
+// copying it, the child makes a list of system calls without Go
+// (script_linux.go), then exec. What a command
 // has started is found wherever it went: by its PID namespace (pidns_linux.go),
 // its control group (cells_linux.go) or the mark that it carries (tag_linux.go). Other systems have the portable
 // engine, which stands on os/exec and ends process groups.

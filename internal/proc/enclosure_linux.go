@@ -3,6 +3,7 @@
 package proc
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -22,11 +23,12 @@ type Enclosure struct {
 	listener *os.File
 	roots    map[string]int
 
-	ready chan *place // nobody is in them
-	mu    sync.Mutex
-	each  func(procfs int) error // see EachProc
-	gone  bool                   // closed: nothing is kept ready any more
-	work  sync.WaitGroup         // making and ending places
+	ready    chan *place // nobody is in them
+	mu       sync.Mutex
+	ruleset  int                    // see Restrict; 0 before
+	eachProc func(procfs int) error // the same
+	gone     bool                   // closed: nothing is kept ready any more
+	work     sync.WaitGroup         // making and ending places
 }
 
 // keptReady is how many places are kept at most for the next commands.
@@ -34,7 +36,9 @@ const keptReady = 32
 
 // place is where one command runs at a time. Its zygote makes the command's
 // process; its PID namespace, its control group or its mark holds together
-// what comes of it.
+// what comes of it. A command that is not confined is made by the server itself,
+// which spares it a change of processes; then the zygote only keeps the control
+// group from becoming empty, which costs the kernel more.
 type place struct {
 	in     *Enclosure
 	zygote *zygote
@@ -45,8 +49,8 @@ type place struct {
 	killed bool          // with its zygote: it serves nobody any more
 }
 
-// NewEnclosure makes an enclosure and its first place. The error names the step
-// that the machine refused.
+// NewEnclosure makes an enclosure and, unless it waits for Restrict, its first
+// place. The error names the step that the machine refused.
 func (e *Engine) NewEnclosure(spec EnclosureSpec) (*Enclosure, error) {
 	n := &Enclosure{engine: e, spec: spec, ready: make(chan *place, keptReady)}
 	if spec.Namespaces != nil {
@@ -54,13 +58,37 @@ func (e *Engine) NewEnclosure(spec EnclosureSpec) (*Enclosure, error) {
 			return nil, err
 		}
 	}
-	first, err := n.newPlace()
-	if err != nil {
+	if spec.Restricted {
+		return n, nil
+	}
+	if err := n.makeFirst(); err != nil {
 		n.Close()
 		return nil, err
 	}
-	n.ready <- first
 	return n, nil
+}
+
+// Restrict lets every place enter a domain of its own from a Landlock ruleset,
+// given by its descriptor, and makes the first place. eachProc hears of the
+// /proc of every place before that enters its domain, by a descriptor that is
+// good for the time of the call: where a mount covers another, rules for the one
+// below do not count for it. An error of eachProc means that the place is none.
+// It is called once, before the first command, and only for an enclosure that
+// was made Restricted.
+func (n *Enclosure) Restrict(ruleset int, eachProc func(procfs int) error) error {
+	n.mu.Lock()
+	n.ruleset, n.eachProc = ruleset, eachProc
+	n.mu.Unlock()
+	return n.makeFirst()
+}
+
+// makeFirst makes the first place.
+func (n *Enclosure) makeFirst() error {
+	p, err := n.newPlace()
+	if err == nil {
+		n.ready <- p
+	}
+	return err
 }
 
 // openEnclosure makes the enclosure of commands that are not confined.
@@ -69,11 +97,9 @@ func (e *Engine) openEnclosure() (*Enclosure, error) {
 	defer e.openMu.Unlock()
 	if e.open == nil {
 		n := &Enclosure{engine: e, open: true, ready: make(chan *place, keptReady)}
-		first, err := n.newPlace()
-		if err != nil {
+		if err := n.makeFirst(); err != nil {
 			return nil, err
 		}
-		n.ready <- first
 		e.open = n
 	}
 	return e.open, nil
@@ -171,32 +197,14 @@ func (n *Enclosure) newPlace() (*place, error) {
 	if err == nil && p.space != nil {
 		err = p.openProc()
 	}
+	if err == nil && n.spec.Restricted {
+		err = p.restrict()
+	}
 	if err != nil {
 		p.end()
 		return nil, err
 	}
 	return p, nil
-}
-
-// EachProc lets f know of the /proc of every place, by a descriptor that is good
-// for the time of the call: of those that there are, and of each that is made,
-// before a command runs in it. An error means that none does. It is for rules
-// that go by file: where a mount covers another, what is allowed for the one
-// below does not count. f is not called by two at once.
-func (n *Enclosure) EachProc(f func(procfs int) error) error {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.each = f
-	for range len(n.ready) {
-		p := <-n.ready
-		n.ready <- p
-		if p.procfs >= 0 {
-			if err := f(p.procfs); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // openProc opens the /proc of a place by way of its zygote, which has it as its
@@ -207,13 +215,28 @@ func (p *place) openProc() error {
 		return fmt.Errorf("cannot open the /proc of a PID namespace: %w", err)
 	}
 	p.procfs = fd
-	p.in.mu.Lock()
-	defer p.in.mu.Unlock()
-	if p.in.each == nil {
-		return nil
-	}
-	return p.in.each(fd)
+	return nil
 }
+
+// restrict lets the zygote enter its domain. One place holds one command at a
+// time, and those of others are in other domains; so what runs in one can do
+// nothing to another. Taken on here, it costs the commands nothing.
+func (p *place) restrict() error {
+	n := p.in
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.ruleset <= 0 {
+		return errNoRuleset
+	}
+	if p.procfs >= 0 {
+		if err := n.eachProc(p.procfs); err != nil {
+			return err
+		}
+	}
+	return p.zygote.takeOn(enterDomain, unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(n.ruleset), 0)
+}
+
+var errNoRuleset = errors.New("a place that is to be restricted needs a ruleset")
 
 // hatch makes the zygote of a place.
 func (p *place) hatch() (err error) {
@@ -231,22 +254,13 @@ var zygoteName = []byte("tipstaff-zygote\x00")
 // zygoteScript lists what a zygote takes on, for all its children, and the
 // control group that it starts in.
 func (p *place) zygoteScript() (*script, int) {
-	e := p.in.engine
-	s, cgroup := &script{}, -1
-	legacy := e.clone.Load().legacy
+	s := &script{}
 	if p.space != nil {
 		s.add("enter the namespaces", unix.SYS_SETNS, uintptr(p.space.fd), p.in.kinds())
 	}
-	if p.cell != nil {
-		cgroup = p.cell.dir
-		if legacy {
-			s.add("enter the control group", unix.SYS_WRITE, uintptr(p.cell.procs), hold(s, &zero[0]), 1)
-		}
-	}
 	s.add("start a session", unix.SYS_SETSID)
 	s.try("take a name", unix.SYS_PRCTL, unix.PR_SET_NAME, hold(s, &zygoteName[0]))
-	e.defaultSignals(s, legacy)
-	e.limit(s, p.tag, p.in.spec.Limits)
+	p.common(s)
 	if !p.in.open {
 		s.dropCapabilities()
 	}
@@ -257,7 +271,28 @@ func (p *place) zygoteScript() (*script, int) {
 	if f := p.in.spec.Filter; len(f) > 0 {
 		s.add("filter system calls", unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, hold(s, newFilterProgram(f)))
 	}
-	return s, cgroup
+	return s, p.cgroup(p.in.engine.clone.Load().legacy)
+}
+
+// common adds what every command of the place has: its control group where it
+// was not born in it, default signals, limits, the mark.
+func (p *place) common(s *script) {
+	e := p.in.engine
+	legacy := e.clone.Load().legacy
+	if p.cell != nil && legacy {
+		s.add("enter the control group", unix.SYS_WRITE, uintptr(p.cell.procs), hold(s, &zero[0]), 1)
+	}
+	e.defaultSignals(s, legacy)
+	e.limit(s, p.tag, p.in.spec.Limits)
+}
+
+// cgroup is the descriptor of the control group that a child is born in; -1
+// where there is none, or clone cannot do it.
+func (p *place) cgroup(legacy bool) int {
+	if p.cell == nil || legacy {
+		return -1
+	}
+	return p.cell.dir
 }
 
 // populated reports whether anything of the command is left in the place, after

@@ -111,7 +111,7 @@ func (e *Engine) Reaped() int { return e.reaped }
 
 // Means says by what this engine starts and ends programs.
 func (e *Engine) Means() Means {
-	m := Means{Start: "zygotes (vfork and exec)", End: "control group (cgroup.kill)"}
+	m := Means{Start: "vfork and exec; of confined ones by zygotes", End: "control group (cgroup.kill)"}
 	if e.cells == nil {
 		m.End, m.Reason = "scan for the command's mark", fmt.Sprintf("no control group of our own: %v", e.noCells)
 	}

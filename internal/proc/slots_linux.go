@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 )
@@ -20,7 +21,10 @@ type slots struct {
 	null  int
 	limit int // all of them are below
 	free  chan slot
-	all   []slot
+	// highest descriptor that was the lowest free one at the last start: how
+	// large the table is.
+	highest atomic.Int64
+	all     []slot
 }
 
 // slot is one set: standard input, output, error, directory, Landlock ruleset.
@@ -58,6 +62,9 @@ func newSlots(null int) *slots {
 	}
 	return s
 }
+
+// seen notes a descriptor that the kernel has just chosen.
+func (s *slots) seen(fd int) { s.highest.Store(int64(fd)) }
 
 func closeFDs(fds []int) {
 	for _, fd := range fds {
@@ -98,7 +105,7 @@ func (e *Engine) descriptors(l Launch) (fds streams, giveBack func(), err error)
 	}
 	// New descriptors are the lowest that are free: where they are low, the
 	// table is small, and copying it costs less than arranging.
-	if slices.Max(want[:]) < smallTable && slices.Min(want[:]) > 2 {
+	if slices.Max(want[:]) < smallTable && slices.Min(want[:]) > 2 && e.slots.highest.Load() < smallTable {
 		return streams{want[0], want[1], want[2], want[3], want[4], false}, func() {}, nil
 	}
 	select {

@@ -69,16 +69,21 @@ func (e *Engine) start(p *Process, l Launch) error {
 
 // launch makes the child and notes it before anybody could take it for an orphan.
 func (e *Engine) launch(p *Process, s *script, fds streams) error {
+	c := e.clone.Load()
 	o := cloning{flags: unix.CLONE_PIDFD, cgroup: -1, by: p.place.zygote}
+	if p.place.in.open {
+		o.by, o.cgroup = nil, p.place.cgroup(c.legacy)
+	}
 	if fds.reserved {
 		o.flags |= unix.CLONE_FILES
 	}
 	e.starting.RLock()
 	defer e.starting.RUnlock()
-	pid, pidfd, err := e.clone.Load().start(s, o)
+	pid, pidfd, err := c.start(s, o)
 	if err != nil {
 		return err
 	}
+	e.slots.seen(pidfd)
 	p.pid = pid
 	e.live.Store(pid, p)
 	// The poller takes descriptors that do not block; for a pidfd this also
@@ -98,8 +103,8 @@ type streams struct {
 
 // script lists what the child does. The order matters: descriptors are
 // arranged before the others are closed, the directory is entered through one
-// of them, and signals are let in last. Signals have their default actions,
-// and limits and marks are what they shall be, because the zygote has them so.
+// of them, and signals are let in last. A zygote's child has from it what is
+// the same for all of them (see place.common); the server's own takes it on here.
 func (e *Engine) script(l Launch, p *Process, fds streams) (*script, error) {
 	s := &script{}
 	path, err := s.text(l.Path)
@@ -113,6 +118,9 @@ func (e *Engine) script(l Launch, p *Process, fds streams) (*script, error) {
 	env, err := s.texts(l.Env)
 	if err != nil {
 		return nil, err
+	}
+	if p.place.in.open {
+		p.place.common(s)
 	}
 	if fds.reserved {
 		s.add("copy the low descriptors", unix.SYS_CLOSE_RANGE, uintptr(e.slots.limit), math.MaxUint32, unix.CLOSE_RANGE_UNSHARE)

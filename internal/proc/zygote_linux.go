@@ -96,6 +96,23 @@ func (z *zygote) spawn(c *vforkCall) (pid, errno uintptr) {
 	return 0, -z.post.pid
 }
 
+// takeOn lets the zygote make one more system call for itself, which returns 0:
+// its children have what comes of it. To the zygote it is a child that it makes
+// and is: it serves again.
+func (z *zygote) takeOn(name string, trap uintptr, arg ...uintptr) error {
+	s := &script{}
+	s.add("serve", 0, hold(s, z.post)).flags = serves
+	c := &vforkCall{trap: trap, steps: &s.steps[0], left: 1}
+	copy(c.arg[:], arg)
+	z.post.pid = 0
+	_, errno := z.spawn(c)
+	runtime.KeepAlive(s)
+	if errno != 0 {
+		return &StepError{Step: name, Errno: syscall.Errno(errno)}
+	}
+	return nil
+}
+
 func (z *zygote) wake() {
 	_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&z.post.state)), futexWake, 1, 0, 0, 0)
 }

@@ -9,7 +9,6 @@ import (
 	"syscall"
 
 	"tipstaff/internal/landlock"
-	"tipstaff/internal/proc"
 )
 
 // leastABI is what Require asks of Landlock: below it, a file that can be read
@@ -85,15 +84,11 @@ func (s *Sandbox) try(tier Tier, abi int, noLandlock error) error {
 		return err
 	}
 	defer r.leave(w)
-	c := &proc.Confinement{Enclosure: w.enclosure}
-	if w.ruleset != nil {
-		c.Ruleset = w.ruleset.FD()
-	}
 	s.status.Paths, s.status.Notes = w.paths, w.paths.Notes
 	if tier == Landlock {
 		s.status.Notes = append(s.status.Notes, w.allowed.Notes...)
 	}
-	if err := s.o.Engine.Try(c); err != nil {
+	if err := s.o.Engine.Try(s.confinement(w)); err != nil {
 		s.forget(r) // the next tier makes its own
 		return err
 	}

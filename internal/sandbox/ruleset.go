@@ -33,6 +33,25 @@ func (s *Sandbox) ruleset(w *walls, r *room) (*landlock.Ruleset, error) {
 	return rs, nil
 }
 
+// restrict gives the ruleset to the enclosure whose places enter its domains.
+// Elsewhere each command enters one of its own: it could reach the process that
+// makes it if that were in the same.
+func (s *Sandbox) restrict(w *walls) error {
+	if w.ruleset == nil || s.status.tier != Namespaces {
+		return nil
+	}
+	return w.enclosure.Restrict(w.ruleset.FD(), func(procfs int) error {
+		if s.o.Profile == profile.Open {
+			return nil
+		}
+		w.places.Add(1)
+		if err := w.ruleset.AllowFD(procfs, landlock.Read); err != nil {
+			return fmt.Errorf("cannot allow /proc: %w", err)
+		}
+		return nil
+	})
+}
+
 // landlockOptions are those of every ruleset.
 func (s *Sandbox) landlockOptions() landlock.Options {
 	return landlock.Options{
@@ -55,15 +74,6 @@ func (s *Sandbox) allow(rs *landlock.Ruleset, w *walls, r *room) error {
 			if err := rs.AllowFD(fd, landlock.Read|landlock.Write|landlock.Device); err != nil {
 				return fmt.Errorf("cannot allow %s: %w", path, err)
 			}
-		}
-	}
-	if s.status.tier == Namespaces {
-		err := w.enclosure.EachProc(func(fd int) error {
-			w.places.Add(1)
-			return rs.AllowFD(fd, landlock.Read)
-		})
-		if err != nil {
-			return fmt.Errorf("cannot allow /proc: %w", err)
 		}
 	}
 	var err error

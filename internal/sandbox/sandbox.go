@@ -125,11 +125,7 @@ func (s *Sandbox) Confine(c Command) (*Confined, error) {
 	if err != nil {
 		return nil, err
 	}
-	confinement := &proc.Confinement{Enclosure: w.enclosure}
-	if w.ruleset != nil {
-		confinement.Ruleset = w.ruleset.FD()
-	}
-	return &Confined{Confinement: confinement, Env: s.environment(r, c.Env), sandbox: s, dir: c.Dir, room: r, walls: w}, nil
+	return &Confined{Confinement: s.confinement(w), Env: s.environment(r, c.Env), sandbox: s, dir: c.Dir, room: r, walls: w}, nil
 }
 
 // Release lets go of what Confine got ready.

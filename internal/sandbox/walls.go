@@ -50,6 +50,7 @@ func (s *Sandbox) buildOnce(r *room) (*walls, error) {
 	w := &walls{paths: paths, users: 1}
 	spec := proc.EnclosureSpec{Filter: s.filter, Limits: s.limits}
 	if s.status.tier == Namespaces {
+		spec.Restricted = s.status.Landlock != ""
 		v, err := newView(paths, s.o.Search, s.seen(), r.dir, s.scratch)
 		if err != nil {
 			return nil, err
@@ -65,7 +66,10 @@ func (s *Sandbox) buildOnce(r *room) (*walls, error) {
 	if w.enclosure, err = s.o.Engine.NewEnclosure(spec); err != nil {
 		return nil, err
 	}
-	if w.ruleset, err = s.ruleset(w, r); err == nil && s.proxy != nil {
+	if w.ruleset, err = s.ruleset(w, r); err == nil {
+		err = s.restrict(w)
+	}
+	if err == nil && s.proxy != nil {
 		err = w.serve(s, r)
 	}
 	if err != nil {
@@ -147,6 +151,15 @@ func (w *walls) serve(s *Sandbox, r *room) error {
 
 // proxyPort is where the egress proxy listens, on the loopback of the commands.
 const proxyPort = 3128
+
+// confinement is what a command is held to.
+func (s *Sandbox) confinement(w *walls) *proc.Confinement {
+	c := &proc.Confinement{Enclosure: w.enclosure}
+	if w.ruleset != nil && s.status.tier == Landlock {
+		c.Ruleset = w.ruleset.FD() // elsewhere it has the domain of its place
+	}
+	return c
+}
 
 func (w *walls) close() {
 	if w.serving != nil {
