@@ -256,7 +256,7 @@ func (d *demonstration) escape(ctx context.Context) error {
 func (d *demonstration) trail(dir string) error {
 	d.title("The record: one line before each start, one after each end, refusals too, each chained to the one before.")
 	d.say("   → tipstaff audit verify")
-	report, err := audit.Verify(dir)
+	report, err := audit.Verify(dir, audit.VerifyOptions{})
 	if err != nil {
 		return err
 	}

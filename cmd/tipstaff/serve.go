@@ -57,6 +57,7 @@ func serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	st.announceKey()
 	st.warn()
 	err = st.front().ServeStdio(ctx, os.Stdin, os.Stdout)
 	st.close(endReason(ctx))

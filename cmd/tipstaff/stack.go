@@ -49,12 +49,9 @@ func newStack(s config.Settings, log *slog.Logger) (*stack, error) {
 		Log:             log,
 	})
 	environment := policy.NewEnvironment(s.Environ, h.SearchPath().String())
-	trail, err := audit.Create(s.AuditDir(), audit.Options{
-		Redactor: redact.New(redact.Secrets(s.Environ)),
-		OSUser:   osUser(),
-	})
+	trail, err := newTrail(s, log)
 	if err != nil {
-		return nil, fail(exitFailure, "cannot make an audit trail in %s: %w\nNo record, no run: set TIPSTAFF_STATE_DIR to a directory that this user can write", s.AuditDir(), err)
+		return nil, err
 	}
 	engine, err := proc.NewEngine(proc.Options{StateDir: s.StateDir})
 	if err != nil {
@@ -81,6 +78,31 @@ func newStack(s config.Settings, log *slog.Logger) (*stack, error) {
 		log.Error("cannot write the audit trail; commands are refused until it can be written", "dir", s.AuditDir(), "error", err)
 	}
 	return st, nil
+}
+
+// newTrail begins the record of this server.
+func newTrail(s config.Settings, log *slog.Logger) (*audit.Trail, error) {
+	durability, err := audit.ParseDurability(s.AuditDurability)
+	if err != nil {
+		return nil, fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_AUDIT_DURABILITY: %w", err)
+	}
+	trail, err := audit.Create(s.AuditDir(), audit.Options{
+		Redactor:     redact.New(redact.Secrets(s.Environ)),
+		OSUser:       osUser(),
+		Durability:   durability,
+		OnCheckpoint: keepCheckpoints(s.AuditCheckpoints, log),
+	})
+	if err != nil {
+		return nil, fail(exitFailure, "cannot make an audit trail in %s: %w\nNo record, no run: set TIPSTAFF_STATE_DIR to a directory that this user can write", s.AuditDir(), err)
+	}
+	return trail, nil
+}
+
+// announceKey tells the operator of a key that this server has made.
+func (st *stack) announceKey() {
+	if key := st.trail.Key(); key.Made {
+		st.log.Info("made the key that signs the audit trail; keep its public part where this machine cannot change it, to verify with", "public_key", key.Public, "file", key.Path)
+	}
 }
 
 // slots is how many commands run at once: by default four for each processor,

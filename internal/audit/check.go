@@ -15,6 +15,8 @@ type checker struct {
 	prev     digest      // hash of the last sound record
 	anyStart bool        // the first line may be any record
 	sha      hash.Hash
+	witness  *witness // of the whole trail; nil: there is none
+	end      Fault    // where the trail ends
 }
 
 // check judges the line that stands at the given place. After the first fault
@@ -40,6 +42,9 @@ func (c *checker) check(line []byte, at Fault) {
 	c.report.Last = h.Time
 	if c.report.Records++; c.report.Records == 1 {
 		c.report.First = h.Time
+	}
+	if c.witness != nil {
+		c.testify(line, h, at)
 	}
 }
 

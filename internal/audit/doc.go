@@ -2,10 +2,10 @@
 // ended, one JSON object per line. It also checks trails that were written.
 //
 // Each running server writes a trail of its own, a directory of segments
-// (000001.jsonl), because clients start several servers side by side; nothing
+// (000001.jsonl, …, each of 64 MiB), because clients start several servers side by side; nothing
 // is locked or shared between them. [Trail.Append] returns when the kernel has
 // the record, so it survives the death of the server; within 100 ms it is on
-// the disk. What cannot be recorded must not run: callers append the intent
+// the disk, or with [Strict] before a command starts. What cannot be recorded must not run: callers append the intent
 // before they start anything.
 //
 // # The chain
@@ -24,13 +24,21 @@
 //
 //	diff <(jq -r .prev 000001.jsonl | tail -n +2) <(jq -r .hash 000001.jsonl | head -n -1)
 //
-// # What the chain does not show
+// The chain goes on from one file to the next.
 //
-// Who may write the file may write another chain. Lines that were cut off
-// exactly at a line end, a trail that was removed, and a trail that was
-// rewritten from some line to its end cannot be seen without a checkpoint that
-// was kept elsewhere. What is altered, removed, inserted or moved before a
-// line that stays is always seen.
+// # Checkpoints
+//
+// Who may write the file may write another chain. So the server signs what it
+// has written: a [Checkpoint] says how many records there are and gives the root
+// of the Merkle tree over their lines (RFC 6962), in the format of C2SP's
+// tlog-checkpoint. They stand in a file beside the records, and speak only of
+// what is on the disk. Whoever changes, adds, moves or removes something that a
+// checkpoint covers needs the key. [Prove] shows one record to someone who has
+// nothing but the public key.
+//
+// The owner of the machine has the key. Against him, and against a trail that was
+// put back to an earlier state with its checkpoints, only a checkpoint helps that
+// was kept elsewhere ([Options].OnCheckpoint, [VerifyOptions].Since).
 //
 // # What is hidden
 //
@@ -41,6 +49,6 @@
 // most [MaxLine] bytes; what was cut is marked …[+N bytes], and argv_sha256
 // covers the arguments as they were: SHA-256 of all arguments joined by NUL.
 //
-// Read next: record.go for the fields, trail.go for writing, verify.go for
-// checking.
+// Read next: record.go for the fields, trail.go and durable.go for writing,
+// checkpoint.go and marks.go for signing, verify.go and witness.go for checking.
 package audit

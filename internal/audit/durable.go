@@ -3,52 +3,147 @@ package audit
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 )
+
+// Durability says when a record is on the disk. It survives the death of the
+// server in any case, and is lost, if at all, with the machine.
+type Durability int
+
+const (
+	// Interval syncs behind the commands, within 100 ms.
+	Interval Durability = iota
+	// Strict syncs before a command starts. One sync serves all that wait for it.
+	Strict
+)
+
+// ParseDurability reads a setting: "interval" or "strict".
+func ParseDurability(s string) (Durability, error) {
+	switch s {
+	case "interval":
+		return Interval, nil
+	case "strict":
+		return Strict, nil
+	}
+	return Interval, fmt.Errorf("%q must be interval (records are on the disk within 100 ms) or strict (a command starts when its record is)", s)
+}
 
 // syncInterval is how long a record waits for the sync that it shares with the
 // records around it; with the sync itself it stays under 100 ms on a sound disk.
 const syncInterval = 80 * time.Millisecond
 
-// keepSynced syncs the file a moment after something was written, and goes on
-// trying when that fails. Close ends it and waits for it.
+// keepSynced syncs a moment after something was written, writes checkpoints when
+// they are due, and goes on trying when that fails. Close ends it and waits for it.
 func (t *Trail) keepSynced() {
 	defer close(t.done)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	due := time.NewTimer(checkpointInterval)
+	defer due.Stop()
 	for {
 		select {
 		case <-t.dirty:
+			timer.Reset(syncInterval)
+			select {
+			case <-timer.C:
+			case <-t.quit:
+				return
+			}
+		case <-due.C:
 		case <-t.quit:
 			return
 		}
-		timer.Reset(syncInterval)
-		select {
-		case <-timer.C:
-		case <-t.quit:
-			return
-		}
-		if t.sync() != nil {
+		if t.keep("") != nil {
 			select {
 			case t.dirty <- struct{}{}:
 			default:
 			}
 		}
+		due.Reset(checkpointInterval)
 	}
 }
 
-// sync brings to the disk what was written before it was called. Records may
-// be appended meanwhile.
-func (t *Trail) sync() error {
-	err := t.file.Sync()
+// keep brings to the disk what was written before it was called, and then signs
+// it if that is due. What is signed is on the disk: after the death of the
+// machine a checkpoint never speaks of more than there is.
+func (t *Trail) keep(end string) error {
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.unsync = err
+	p := t.point()
+	t.mu.Unlock()
+	err := t.flush(p.size)
+	if err == nil {
+		err = t.mark(p, end)
+		t.mu.Lock()
+		t.unsync = err
+		t.mu.Unlock()
+	}
 	return err
 }
 
-// Close syncs the trail and closes it. Later calls of Append fail with
-// [ErrClosed]; a second Close does nothing.
+// flush brings the first records to the disk, as many as given. Of all who call
+// it at once, one syncs for the others.
+func (t *Trail) flush(records uint64) error {
+	t.commit.Lock()
+	defer t.commit.Unlock()
+	for t.synced < records {
+		if t.syncing {
+			t.wake.Wait()
+			continue
+		}
+		t.syncing = true
+		t.commit.Unlock()
+		covered, err := t.sync()
+		t.commit.Lock()
+		t.syncing = false
+		t.wake.Broadcast()
+		if err != nil {
+			return err
+		}
+		t.synced = max(t.synced, covered)
+	}
+	return nil
+}
+
+// segmentEnd is a file of the trail that is full.
+type segmentEnd struct {
+	file file
+	name string
+	at   point
+}
+
+// sync brings to the disk what was written before it was called, and says how
+// many records that are. Records may be appended meanwhile.
+func (t *Trail) sync() (records uint64, err error) {
+	t.mu.Lock()
+	full, current, records := t.retired, t.file, t.seq
+	t.mu.Unlock()
+	for _, s := range full {
+		if err == nil {
+			err = s.file.Sync()
+		}
+	}
+	if err == nil {
+		err = current.Sync()
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.unsync = err
+	if err != nil {
+		return 0, err
+	}
+	t.retired = t.retired[len(full):]
+	for _, s := range full {
+		_ = s.file.Close() // it is on the disk
+		_ = os.Chmod(filepath.Join(t.path, s.name), 0o400)
+		t.seals = append(t.seals, s.at)
+	}
+	return records, nil
+}
+
+// Close syncs the trail, signs its end and closes it. Later calls of Append fail
+// with [ErrClosed]; a second Close does nothing.
 func (t *Trail) Close() error {
 	t.mu.Lock()
 	if t.closed {
@@ -59,7 +154,14 @@ func (t *Trail) Close() error {
 	t.mu.Unlock()
 	close(t.quit)
 	<-t.done
-	if err := errors.Join(t.mendLocked(), t.file.Sync(), t.file.Close()); err != nil {
+	err := t.mendLocked()
+	if err == nil {
+		t.synced, err = t.sync() // nobody else does any more
+	}
+	if err == nil {
+		err = t.keep(closed)
+	}
+	if err = errors.Join(err, t.file.Close(), t.marks.file.Close()); err != nil {
 		return fmt.Errorf("cannot close the trail: %w", err)
 	}
 	return nil

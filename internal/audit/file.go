@@ -23,6 +23,9 @@ type file interface {
 // firstSegment is the file that a trail begins with.
 const firstSegment = "000001.jsonl"
 
+// segmentFile names the n-th file of a trail.
+func segmentFile(n int) string { return fmt.Sprintf("%06d.jsonl", n) }
+
 // makeTrail makes the directory of a trail that starts at the given time.
 func makeTrail(dir string, start time.Time) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -40,8 +43,9 @@ type segment struct {
 	entries sync.Once // its name and its directory's are on the disk, too
 }
 
-func openSegment(dir string) (file, error) {
-	f, err := os.OpenFile(filepath.Join(dir, firstSegment), os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o600)
+// openFile makes a file of a trail.
+func openFile(path string) (file, error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, err
 	}

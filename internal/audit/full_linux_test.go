@@ -60,7 +60,7 @@ func fillAndHeal(t *testing.T, dir string) {
 	}
 	check := func() {
 		t.Helper()
-		report, err := Verify(trail.Path())
+		report, err := Verify(trail.Path(), VerifyOptions{})
 		if err != nil || report.Status() != OK || report.Trails[0].Records != good {
 			t.Fatalf("%d records are wanted: %+v, %v", good, report, err)
 		}

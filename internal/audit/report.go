@@ -40,6 +40,13 @@ type TrailReport struct {
 	First, Last time.Time // of those records; zero if there are none
 	Status      Status
 	Fault       *Fault // the first one; nil when Status is OK
+
+	// Key is the public key whose checkpoints say that the first Signed records
+	// are what they were; "" and 0 without any. Closed says that the server
+	// signed the end.
+	Key    string
+	Signed uint64
+	Closed bool
 }
 
 // Fault says where a trail stops being sound, and why.
@@ -68,6 +75,16 @@ const (
 	TooLong   Reason = "too_long"
 	Torn      Reason = "torn"
 	NoSegment Reason = "no_segment"
+
+	// What checkpoints show.
+	Forged        Reason = "forged"
+	CutOff        Reason = "cut_off"
+	RolledBack    Reason = "rolled_back"
+	NoCheckpoint  Reason = "no_checkpoint"
+	BadCheckpoint Reason = "bad_checkpoint"
+	ForeignKey    Reason = "foreign_key"
+	Unsigned      Reason = "unsigned"
+	TrailGone     Reason = "trail_gone"
 )
 
 func (r Reason) sentence() string {
@@ -90,6 +107,28 @@ func (r Reason) sentence() string {
 		return "torn: the last line has no end"
 	case NoSegment:
 		return "the trail holds no file with records"
+	}
+	return r.ofCheckpoints()
+}
+
+func (r Reason) ofCheckpoints() string {
+	switch r {
+	case Forged:
+		return "forged: from here on, the records are others than those that were signed"
+	case CutOff:
+		return "cut off: there is a signed checkpoint of more records"
+	case RolledBack:
+		return "rolled back: it is not what the checkpoint that you kept speaks of, or ends before it"
+	case NoCheckpoint:
+		return "no checkpoint: every trail begins with one; somebody has removed it, or the disk has lost it"
+	case BadCheckpoint:
+		return "a checkpoint is none, speaks of another trail, or was not signed by the key of this one"
+	case ForeignKey:
+		return "the trail was signed by a key that is neither the known one nor tied to it by rotations"
+	case Unsigned:
+		return "unsigned: from here on, records should be covered by a checkpoint and are not"
+	case TrailGone:
+		return "gone: you kept a checkpoint of a trail that is not there"
 	}
 	return string(r)
 }

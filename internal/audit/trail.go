@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -21,27 +23,52 @@ type Options struct {
 	OSUser string
 	// Clock tells the time; nil is the machine's.
 	Clock func() time.Time
+	// Durability says what a command waits for; the zero one is [Interval].
+	Durability Durability
+	// SegmentBytes is how large a file of the trail gets before the next one is
+	// begun; 0: 64 MiB.
+	SegmentBytes int64
+	// OnCheckpoint is told of every checkpoint, as it is written, and the name of
+	// the trail: who hands it on
+	// to another place makes it count against the owner of this one. Nil: nobody.
+	// It is called by one goroutine at a time, and holds up nothing but the next
+	// checkpoint.
+	OnCheckpoint func(trail string, note []byte)
 
-	open func(dir string) (file, error) // for tests; nil is [openSegment]
+	open func(path string) (file, error) // for tests; nil is [openFile]
 }
+
+const defaultSegmentBytes = 64 << 20
 
 // Trail is a trail that is being written. Its methods may be called from many
 // goroutines at once.
 type Trail struct {
 	path     string
 	opts     Options
+	key      *Key
 	encoders sync.Pool // of *encoder
 
-	mu     sync.Mutex
-	file   file
-	line   []byte    // room for the line that is being written
-	seq    uint64    // of the last record
-	last   time.Time // of the last record
-	prev   digest    // hash of the last record
-	good   int64     // where the last record ends
-	torn   bool      // bytes beyond good may be in the file
-	unsync error     // why the last sync failed; nil if it did not
-	closed bool
+	mu      sync.Mutex
+	file    file
+	number  int          // of the file
+	retired []segmentEnd // files before it that are not on the disk yet
+	seals   []point      // ends of files that are, and are not signed
+	line    []byte       // room for the line that is being written
+	seq     uint64       // of the last record
+	last    time.Time    // of the last record
+	prev    digest       // hash of the last record
+	tree    tree         // over all records
+	good    int64        // where the last record ends in the file
+	torn    bool         // bytes beyond good may be in the file
+	unsync  error        // why the last sync, or checkpoint, failed; nil if it did not
+	closed  bool
+
+	commit  sync.Mutex
+	wake    *sync.Cond // somebody has synced
+	syncing bool       // somebody does
+	synced  uint64     // records that are on the disk
+
+	marks marks // the checkpoints; for the syncing goroutine alone
 
 	dirty chan struct{} // there is something to sync; holds one
 	quit  chan struct{} // closed by Close
@@ -59,24 +86,50 @@ func Create(dir string, o Options) (*Trail, error) {
 		o.Clock = time.Now
 	}
 	if o.open == nil {
-		o.open = openSegment
+		o.open = openFile
 	}
-	path, err := makeTrail(dir, o.Clock())
+	if o.SegmentBytes <= 0 {
+		o.SegmentBytes = defaultSegmentBytes
+	}
+	t, err := newTrail(dir, o)
 	if err != nil {
 		return nil, fmt.Errorf("cannot create a trail: %w", err)
 	}
-	f, err := o.open(path)
-	if err != nil {
-		return nil, fmt.Errorf("cannot create a trail: %w", err)
-	}
-	t := &Trail{
-		path: path, opts: o, file: f, prev: origin(),
-		dirty: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
-	}
-	t.encoders.New = func() any { return newEncoder() }
 	go t.keepSynced()
 	return t, nil
 }
+
+func newTrail(dir string, o Options) (*Trail, error) {
+	key, err := LoadKey(dir)
+	if err != nil {
+		return nil, err
+	}
+	path, err := makeTrail(dir, o.Clock())
+	if err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(path, trailKeyFile), []byte(key.Public+"\n"), 0o400); err != nil {
+		return nil, err
+	}
+	t := &Trail{
+		path: path, opts: o, key: key, number: 1, prev: origin(),
+		dirty: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
+	}
+	t.wake = sync.NewCond(&t.commit)
+	t.encoders.New = func() any { return newEncoder() }
+	if t.marks.file, err = o.open(filepath.Join(path, checkpointsFile)); err != nil {
+		return nil, err
+	}
+	// A trail without any checkpoint is one whose checkpoints were removed.
+	if err := t.writeMark(t.point(), ""); err != nil {
+		return nil, err
+	}
+	t.file, err = o.open(filepath.Join(path, firstSegment))
+	return t, err
+}
+
+// Key is the key that signs the trail.
+func (t *Trail) Key() *Key { return t.key }
 
 // Path is the trail's directory; the records are in its *.jsonl files.
 func (t *Trail) Path() string { return t.path }
@@ -85,7 +138,9 @@ func (t *Trail) Path() string { return t.path }
 // [MaxLine]. When it returns nil the kernel has the whole line; within 100 ms
 // it is on the disk. When it fails, nothing of the record stays on the trail,
 // the chain is unbroken, and the next Append tries anew: a disk that was full
-// and has room again needs no restart.
+// and has room again needs no restart. With [Strict], the start of a command is
+// on the disk when Append returns nil; if it could not be brought there, it stays
+// on the trail as a start without an end.
 //
 // Append also fails as long as the disk does not take what was written before.
 // After a failed sync the system may have dropped what it could not write, so
@@ -101,12 +156,22 @@ func (t *Trail) Append(r Record) error {
 	if err != nil {
 		return fmt.Errorf("cannot record: %w", err)
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if err := t.write(members); err != nil {
+	seq, err := t.add(members)
+	if err == nil && t.opts.Durability == Strict && r.Event == CommandStart {
+		err = t.flush(seq)
+	}
+	if err != nil {
 		return fmt.Errorf("cannot record: %w", err)
 	}
 	return nil
+}
+
+// add writes a record and returns its number.
+func (t *Trail) add(members []byte) (seq uint64, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	err = t.write(members)
+	return t.seq, err
 }
 
 // complete fills in what the caller leaves to the trail, hides secrets and
@@ -150,6 +215,9 @@ func (t *Trail) write(members []byte) error {
 	if err := t.mend(); err != nil {
 		return err
 	}
+	if t.good >= t.opts.SegmentBytes {
+		t.nextSegment()
+	}
 	at := t.now()
 	line, hash := link(t.line[:0], t.seq+1, at, members, t.prev)
 	t.line = line
@@ -163,11 +231,23 @@ func (t *Trail) write(members []byte) error {
 		return err
 	}
 	t.seq, t.last, t.prev, t.good = t.seq+1, at, hash, t.good+int64(len(line))
+	t.tree.add(line[:len(line)-1])
 	select {
 	case t.dirty <- struct{}{}:
 	default:
 	}
 	return nil
+}
+
+// nextSegment begins another file. If it cannot be made, the trail goes on in
+// the one that it has, and the next record tries again.
+func (t *Trail) nextSegment() {
+	f, err := t.opts.open(filepath.Join(t.path, segmentFile(t.number+1)))
+	if err != nil {
+		return
+	}
+	t.retired = append(t.retired, segmentEnd{t.file, segmentFile(t.number), t.point()})
+	t.file, t.good, t.number = f, 0, t.number+1
 }
 
 // mend takes a torn line off the end of the file.

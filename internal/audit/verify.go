@@ -13,33 +13,66 @@ import (
 	"sync"
 )
 
-// Verify checks the chain of a trail (its directory), of one segment (a file),
-// or of every trail in the directory that holds them. A trail that a crash
-// ended is sound, also without a server.stop; if the crash tore its last line
-// it is [Incomplete]. An error means that something could not be read.
+// VerifyOptions are what a verifier knows of his own. The zero one knows nothing
+// and believes the public key that is kept beside the trails: it finds whoever
+// does not have the private one.
+type VerifyOptions struct {
+	// Public is the key that signs, or one that it was rotated from or to.
+	Public string
+	// Since are checkpoints that were kept elsewhere, as they were written: the
+	// trails have to go on from there.
+	Since []byte
+}
+
+// Verify checks the chain and the checkpoints of a trail (its directory), of
+// every trail in the directory that holds them, or the chain of one segment (a
+// file). A trail that a crash ended is sound, also without a server.stop; if the
+// crash tore its last line, or came before the first checkpoint, it is
+// [Incomplete]. An error means that something could not be read, or that what
+// the verifier brought is no key or no checkpoint.
 //
-// The chain alone cannot show that lines were cut off at the end of a trail,
-// or that its end was rewritten; see the package comment.
+// What neither can show is that a trail, with its checkpoints, was put back to an
+// earlier state; see the package comment.
 //
-// Verify uses the same memory for every length.
-func Verify(path string) (Report, error) {
+// Verify uses the same memory for every length, but for the checkpoints.
+func Verify(path string, o VerifyOptions) (Report, error) {
+	report, err := verify(path, o)
+	if err != nil {
+		return report, fmt.Errorf("cannot verify: %w", err)
+	}
+	return report, nil
+}
+
+func verify(path string, o VerifyOptions) (report Report, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return Report{}, fmt.Errorf("cannot verify: %w", err)
+		return report, err
 	}
-	trails := []trailFiles{{path: path, segments: []string{path}}}
-	if info.IsDir() {
-		if trails, err = findTrails(path); err != nil {
-			return Report{}, fmt.Errorf("cannot verify: %w", err)
-		}
+	if !info.IsDir() {
+		one, err := trailFiles{path: path, segments: []string{path}}.verify(nil)
+		return Report{Trails: []TrailReport{one}}, err
 	}
-	var report Report
+	trails, err := findTrails(path)
+	if err != nil {
+		return report, err
+	}
+	kept, err := parseKept(o.Since)
+	if err != nil {
+		return report, err
+	}
 	for _, t := range trails {
-		one, err := t.verify()
+		w, err := t.witness(o.Public, kept.of(t.path))
 		if err != nil {
-			return report, fmt.Errorf("cannot verify: %w", err)
+			return report, err
+		}
+		one, err := t.verify(w)
+		if err != nil {
+			return report, err
 		}
 		report.Trails = append(report.Trails, one)
+	}
+	if len(trails) != 1 || trails[0].path != path {
+		report.Trails = append(report.Trails, kept.rest(path)...)
 	}
 	return report, nil
 }
@@ -97,10 +130,13 @@ func list(dir string) (segments, below []string, err error) {
 	return segments, below, nil
 }
 
-func (t trailFiles) verify() (TrailReport, error) {
-	c := checker{report: TrailReport{Path: t.path, Status: OK}, prev: origin(), sha: sha256.New()}
+// verify holds a trail to its chain and to what its witness says; nil: nothing.
+func (t trailFiles) verify(w *witness) (TrailReport, error) {
+	c := checker{report: TrailReport{Path: t.path, Status: OK}, prev: origin(), sha: sha256.New(), witness: w}
 	if len(t.segments) == 0 {
+		c.end = Fault{File: t.path}
 		c.fail(Incomplete, Fault{Reason: NoSegment, Seq: 1, File: t.path})
+		c.finish()
 		return c.report, nil
 	}
 	if first := filepath.Base(t.segments[0]); len(t.segments) == 1 && t.path == t.segments[0] &&
@@ -112,6 +148,7 @@ func (t trailFiles) verify() (TrailReport, error) {
 			return c.report, err
 		}
 	}
+	c.finish()
 	return c.report, nil
 }
 
@@ -139,7 +176,7 @@ func (c *checker) checkFile(path string, last bool) error {
 		case !errors.Is(err, io.EOF):
 			return err
 		case len(line) > 0:
-			at.Reason = Torn
+			c.end, at.Reason = at, Torn
 			if last {
 				c.fail(Incomplete, at)
 			} else {
@@ -147,6 +184,7 @@ func (c *checker) checkFile(path string, last bool) error {
 			}
 			return nil
 		default:
+			c.end = at
 			return nil
 		}
 		at.Offset += int64(len(line))

@@ -88,7 +88,7 @@ func TestWhoeverTampersIsFound(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			changed := c.change(lines(10))
 			path := put(t, t.TempDir(), changed)
-			report, err := Verify(filepath.Join(path, firstSegment))
+			report, err := Verify(filepath.Join(path, firstSegment), VerifyOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -123,7 +123,7 @@ func TestAFlippedByteIsFoundWhereverItIs(t *testing.T) {
 		if err := os.WriteFile(path, changed, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if report, err := Verify(path); err != nil || report.Status() != Tampered {
+		if report, err := Verify(path, VerifyOptions{}); err != nil || report.Status() != Tampered {
 			t.Errorf("byte %d: %+v, %v", i, report, err)
 		}
 	}
@@ -147,7 +147,7 @@ func TestFieldsOfLaterVersionsBreakNothing(t *testing.T) {
 	if err := os.WriteFile(path, file, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	report, err := Verify(path)
+	report, err := Verify(path, VerifyOptions{})
 	if err != nil || report.Status() != OK || report.Trails[0].Records != 3 {
 		t.Errorf("%+v %v, %v", report, report.Trails[0].Fault, err)
 	}
@@ -158,7 +158,7 @@ func TestATrailMayHaveSeveralSegments(t *testing.T) {
 	dir := put(t, t.TempDir(), all[:3], all[3:6], all[6:])
 	one := func(path string) TrailReport {
 		t.Helper()
-		report, err := Verify(path)
+		report, err := Verify(path, VerifyOptions{})
 		if err != nil || len(report.Trails) != 1 {
 			t.Fatalf("%+v, %v", report, err)
 		}
@@ -194,12 +194,12 @@ func TestATrailMayHaveSeveralSegments(t *testing.T) {
 
 func TestEveryTrailInADirectoryIsChecked(t *testing.T) {
 	dir := t.TempDir()
-	put(t, filepath.Join(dir, "20260102T030405Z-1-00000000"), lines(3))
+	put(t, filepath.Join(dir, "0 copied"), lines(3)) // nothing but lines
 	put(t, filepath.Join(dir, "20260102T030406Z-1-00000000"), [][]byte{lines(1)[0][:9]})
 	bad := put(t, filepath.Join(dir, "20260102T030407Z-1-00000000"), lines(3)[1:])
 	put(t, filepath.Join(dir, "20260102T030408Z-1-00000000"))
 	put(t, filepath.Join(dir, "notes"))
-	report, err := Verify(dir)
+	report, err := Verify(dir, VerifyOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,16 +213,16 @@ func TestEveryTrailInADirectoryIsChecked(t *testing.T) {
 	if err := os.RemoveAll(bad); err != nil {
 		t.Fatal(err)
 	}
-	if report, _ := Verify(dir); report.Status() != Incomplete {
+	if report, _ := Verify(dir, VerifyOptions{}); report.Status() != Incomplete {
 		t.Errorf("without the bad one: %s", report.Status())
 	}
 }
 
 func TestADirectoryWithoutTrailsIsSound(t *testing.T) {
-	if report, err := Verify(t.TempDir()); err != nil || report.Status() != OK || len(report.Trails) != 0 {
+	if report, err := Verify(t.TempDir(), VerifyOptions{}); err != nil || report.Status() != OK || len(report.Trails) != 0 {
 		t.Errorf("%+v, %v", report, err)
 	}
-	if _, err := Verify(filepath.Join(t.TempDir(), "nowhere")); err == nil {
+	if _, err := Verify(filepath.Join(t.TempDir(), "nowhere"), VerifyOptions{}); err == nil {
 		t.Error("no error for what is not there")
 	}
 }
@@ -242,7 +242,7 @@ func FuzzVerify(f *testing.F) {
 		if err := os.WriteFile(path, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		report, err := Verify(path)
+		report, err := Verify(path, VerifyOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

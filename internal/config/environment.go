@@ -22,6 +22,7 @@ func FromEnvironment(environ []string) (Settings, error) {
 			r.vars[name] = value
 		}
 	}
+	home := r.home()
 	s := Settings{
 		AllowedCommands: r.vars["ALLOWED_COMMANDS"],
 		AllowedRoots:    r.vars["ALLOWED_CWD_ROOTS"],
@@ -52,10 +53,14 @@ func FromEnvironment(environ []string) (Settings, error) {
 		},
 
 		Arguments: r.text("TIPSTAFF_ARGUMENTS", "contextual"),
-		StateDir:  r.stateDir(),
-		Path:      r.searchPath(),
-		Home:      r.home(),
-		Environ:   environ,
+		StateDir:  r.stateDir(home),
+
+		AuditDurability:  r.text("TIPSTAFF_AUDIT_DURABILITY", "interval"),
+		AuditCheckpoints: r.path("TIPSTAFF_AUDIT_CHECKPOINTS"),
+
+		Path:    r.searchPath(),
+		Home:    home,
+		Environ: environ,
 	}
 	s.TerminalDefaultTimeout = r.within("TERMINAL_DEFAULT_TIMEOUT", s.TerminalDefaultTimeout, "TERMINAL_MAX_TIMEOUT", s.TerminalMaxTimeout)
 	if s.ExecuteMaxTimeout > 0 {
@@ -92,6 +97,22 @@ func (r *reader) text(name, unset string) string {
 		return v
 	}
 	return unset
+}
+
+// absolute gives a variable that holds a path which must not depend on where the
+// server was started; an empty one counts as unset.
+func (r *reader) absolute(name string) (path string, set bool) {
+	v := r.vars[name]
+	if v != "" && !filepath.IsAbs(v) {
+		r.fault(name, "must be an absolute path, one that begins with /")
+	}
+	return v, v != ""
+}
+
+// path gives a variable that holds such a path or nothing.
+func (r *reader) path(name string) string {
+	v, _ := r.absolute(name)
+	return v
 }
 
 func (r *reader) positive(name string, unset, ceiling int) int {
@@ -145,9 +166,10 @@ func (r *reader) searchPath() string {
 }
 
 // home is the user's own directory. Clients that start servers with a handful
-// of variables often leave HOME out; the user still has one.
+// of variables often leave HOME out; the user still has one. A relative one would
+// be another for every command, and nobody's secrets would be found in it.
 func (r *reader) home() string {
-	if v := r.vars["HOME"]; v != "" {
+	if v, set := r.absolute("HOME"); set {
 		return v
 	}
 	if u, err := user.Current(); err == nil {
@@ -158,14 +180,14 @@ func (r *reader) home() string {
 
 // stateDir is TIPSTAFF_STATE_DIR, else the place that the XDG base directory
 // specification has for state.
-func (r *reader) stateDir() string {
-	if v := r.vars["TIPSTAFF_STATE_DIR"]; v != "" {
+func (r *reader) stateDir(home string) string {
+	if v, set := r.absolute("TIPSTAFF_STATE_DIR"); set {
 		return v
 	}
 	if v := r.vars["XDG_STATE_HOME"]; filepath.IsAbs(v) {
 		return filepath.Join(v, "tipstaff")
 	}
-	if home := r.home(); filepath.IsAbs(home) {
+	if filepath.IsAbs(home) {
 		return filepath.Join(home, ".local", "state", "tipstaff")
 	}
 	r.faults = append(r.faults, errors.New("there is no directory for the audit trail: set TIPSTAFF_STATE_DIR, XDG_STATE_HOME or HOME"))

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -36,6 +37,23 @@ func TestTheStateDirectoryIsWhereTheSettingSays(t *testing.T) {
 	}
 	if _, err := FromEnvironment([]string{"HOME=relative"}); err == nil || !strings.Contains(err.Error(), "TIPSTAFF_STATE_DIR") {
 		t.Errorf("with a home that is no path: %v", err)
+	}
+}
+
+// TestARelativePathIsRefusedByName: it would be another directory wherever the
+// server is started, and the next server would not find what this one left.
+func TestARelativePathIsRefusedByName(t *testing.T) {
+	for _, name := range []string{"TIPSTAFF_STATE_DIR", "HOME"} {
+		for _, value := range []string{"state", "./state", "../state", "~/state", " /state"} {
+			env := []string{"HOME=/h", name + "=" + value}
+			if name == "HOME" {
+				env[0] = "TIPSTAFF_STATE_DIR=/s"
+			}
+			_, err := FromEnvironment(env)
+			if want := fmt.Sprintf("%s=%q: must be an absolute path", name, value); err == nil || err.Error() != want+", one that begins with /" {
+				t.Errorf("%s=%s: %v", name, value, err)
+			}
+		}
 	}
 }
 

@@ -31,7 +31,11 @@ type Settings struct {
 
 	Arguments string // TIPSTAFF_ARGUMENTS, as it is written
 	StateDir  string // TIPSTAFF_STATE_DIR
-	Path      string // PATH
+
+	AuditDurability  string // TIPSTAFF_AUDIT_DURABILITY, as it is written
+	AuditCheckpoints string // TIPSTAFF_AUDIT_CHECKPOINTS: a directory for copies; "": none
+
+	Path string // PATH
 
 	Home    string   // the user's own directory; "" if there is none
 	Environ []string // the whole environment of the server, each "NAME=value"

@@ -306,8 +306,8 @@ func TestAUserWithoutRightsGetsClearErrors(t *testing.T) {
 		want  failure
 	}{
 		"no process is left to the user": {
-			// Of those that make commands: the runtime needs threads for itself.
-			func(*real) func() { return lower(t, children(), rlimitNProc, 1) },
+			// The runtime keeps threads in reserve for itself.
+			func(*real) func() { return lowered(t, rlimitNProc, 1) },
 			failure{tipstaff.ExecutionError, nothingLeft, []string{`step "make a process"`, "resource temporarily unavailable"}},
 		},
 		"the directory may not be entered any more": {

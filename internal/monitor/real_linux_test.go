@@ -158,7 +158,7 @@ func (r *real) works(f tipstaff.Family) {
 // of one command, and gives the last.
 func (r *real) recorded(f tipstaff.Family, events ...audit.Event) audit.Record {
 	r.t.Helper()
-	report, err := audit.Verify(r.trail.Path())
+	report, err := audit.Verify(r.trail.Path(), audit.VerifyOptions{})
 	if err != nil || report.Status() != audit.OK {
 		r.t.Fatalf("the trail does not verify: %v, %+v", err, report)
 	}

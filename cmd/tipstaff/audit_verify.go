@@ -1,0 +1,214 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tipstaff/internal/audit"
+)
+
+// verification is what audit verify was asked.
+type verification struct {
+	asJSON bool
+	public string // a key or a file with one
+	since  string // a file
+	proof  string // a file
+}
+
+func newAuditVerify() *cobra.Command {
+	var v verification
+	cmd := &cobra.Command{
+		Use:   "verify [PATH]",
+		Short: "Check that no record was altered, removed, added or moved",
+		Long: `Check the chain of a trail (every record carries the hash of the one before) and
+its checkpoints (signed statements of the server how many records there are, and
+the root of the hash tree over them). PATH is a trail, one of its files, or a
+directory of trails; without it, every trail of this user's state directory is
+checked.
+
+Without --pub, the key that is kept beside the trails is believed; whoever could
+replace it could replace everything. Keep the key ("tipstaff audit key") and now
+and then a checkpoint ("tipstaff audit checkpoint") on another machine: with
+--pub and --since-checkpoint nobody on this one can rewrite or roll back what was
+recorded before.
+
+The exit code is 0 when all is well, 6 when a trail was tampered with (the first
+bad record is named), and 7 when something is missing at its end that a crash can
+have taken.`,
+		Example: `  tipstaff audit verify
+  tipstaff audit verify --pub tipstaff-audit+1a2b3c4d+AbCd… --since-checkpoint kept.txt
+  tipstaff audit verify --proof proof.json --pub audit.pub`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if v.proof != "" {
+				return v.checkProof(cmd)
+			}
+			return v.run(cmd, args)
+		},
+	}
+	cmd.Flags().BoolVar(&v.asJSON, "json", false, "print one JSON object a trail")
+	cmd.Flags().StringVar(&v.public, "pub", "", "the public key that must have signed, or a file that holds it")
+	cmd.Flags().StringVar(&v.since, "since-checkpoint", "", "a file with checkpoints that you kept: the trails must go on from there")
+	cmd.Flags().StringVar(&v.proof, "proof", "", "a file that \"audit prove\" made, to be checked instead of a trail; \"-\" is standard input")
+	return cmd
+}
+
+func (v verification) run(cmd *cobra.Command, args []string) error {
+	path, err := trailPath(args)
+	if err != nil {
+		return err
+	}
+	options, err := v.options()
+	if err != nil {
+		return err
+	}
+	report, err := audit.Verify(path, options)
+	if errors.Is(err, fs.ErrNotExist) && len(args) == 0 {
+		say(cmd.ErrOrStderr(), "There is no trail yet: %s does not exist.", path)
+		return nil
+	}
+	if err != nil {
+		return fail(exitFailure, "%w", err)
+	}
+	if v.asJSON {
+		enc := json.NewEncoder(cmd.OutOrStdout())
+		for _, t := range report.Trails {
+			if err := enc.Encode(verdictOf(t)); err != nil {
+				return fail(exitFailure, "cannot print: %w", err)
+			}
+		}
+	} else {
+		for _, t := range report.Trails {
+			say(cmd.OutOrStdout(), "%s", reportLine(t))
+		}
+		if len(report.Trails) == 0 {
+			say(cmd.ErrOrStderr(), "There is no trail in %s.", path)
+		}
+	}
+	return verdictCode(report.Status())
+}
+
+func (v verification) options() (o audit.VerifyOptions, err error) {
+	if o.Public, err = publicKey(v.public); err != nil {
+		return o, err
+	}
+	if v.since != "" {
+		if o.Since, err = os.ReadFile(v.since); err != nil {
+			return o, fail(exitUsage, "cannot read the checkpoints that you kept: %w", err)
+		}
+	}
+	return o, nil
+}
+
+// publicKey takes a key, or the file that holds one.
+func publicKey(given string) (string, error) {
+	if given == "" {
+		return "", nil
+	}
+	if data, err := os.ReadFile(given); err == nil {
+		given = strings.TrimSpace(string(data))
+	}
+	if err := audit.CheckPublic(given); err != nil {
+		return "", fail(exitUsage, "--pub is neither a public key nor a file that can be read and holds one: %w", err)
+	}
+	return given, nil
+}
+
+// maxProof is more than any proof is long.
+const maxProof = 1 << 20
+
+func (v verification) checkProof(cmd *cobra.Command) error {
+	public, err := publicKey(v.public)
+	if err != nil {
+		return err
+	}
+	if public == "" {
+		return fail(exitUsage, "a proof is worth as much as the key that it is held to: name it with --pub")
+	}
+	in := cmd.InOrStdin()
+	if v.proof != "-" {
+		f, err := os.Open(v.proof)
+		if err != nil {
+			return fail(exitUsage, "cannot read the proof: %w", err)
+		}
+		defer func() { _ = f.Close() }()
+		in = f
+	}
+	var p audit.Proof
+	if err := json.NewDecoder(io.LimitReader(in, maxProof)).Decode(&p); err != nil {
+		return fail(exitUsage, "cannot read the proof: %w", err)
+	}
+	c, err := p.Check(public)
+	if err != nil {
+		return fail(exitTampered, "%w", err)
+	}
+	say(cmd.OutOrStdout(), "ok          record %d of %s, signed %s with %d records", p.Seq, c.Trail, c.Time.Format(time.RFC3339), c.Size)
+	say(cmd.OutOrStdout(), "%s", p.Record)
+	return nil
+}
+
+func verdictCode(s audit.Status) error {
+	switch s {
+	case audit.OK:
+		return nil
+	case audit.Incomplete:
+		return &exitError{code: exitIncomplete}
+	default:
+		return &exitError{code: exitTampered}
+	}
+}
+
+// reportLine tells a person about one trail.
+func reportLine(t audit.TrailReport) string {
+	if t.Status == audit.OK {
+		return fmt.Sprintf("ok          %s  %d records, %s to %s, %s", t.Path, t.Records, t.First.Format(time.RFC3339), t.Last.Format(time.RFC3339), signature(t))
+	}
+	return fmt.Sprintf("%-10s  %s  %d sound records, then %s", t.Status, t.Path, t.Records, t.Fault)
+}
+
+// signature says how far a trail is signed.
+func signature(t audit.TrailReport) string {
+	switch {
+	case t.Key == "":
+		return "chain only, without checkpoints"
+	case t.Closed && t.Signed == t.Records:
+		return "signed to the end"
+	default:
+		return fmt.Sprintf("signed up to record %d", t.Signed)
+	}
+}
+
+// verdict is what --json says of one trail.
+type verdict struct {
+	Path    string       `json:"path"`
+	Status  audit.Status `json:"status"`
+	Records uint64       `json:"records"`
+	Signed  uint64       `json:"signed"`
+	Closed  bool         `json:"closed"`
+	Key     string       `json:"key,omitempty"`
+	Fault   *fault       `json:"fault,omitempty"`
+}
+
+type fault struct {
+	Seq    uint64       `json:"seq"`
+	File   string       `json:"file"`
+	Line   int          `json:"line"`
+	Offset int64        `json:"offset"`
+	Reason audit.Reason `json:"reason"`
+}
+
+func verdictOf(t audit.TrailReport) verdict {
+	v := verdict{Path: t.Path, Status: t.Status, Records: t.Records, Signed: t.Signed, Closed: t.Closed, Key: t.Key}
+	if f := t.Fault; f != nil {
+		v.Fault = &fault{Seq: f.Seq, File: f.File, Line: f.Line, Offset: f.Offset, Reason: f.Reason}
+	}
+	return v
+}

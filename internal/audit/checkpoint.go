@@ -1,0 +1,130 @@
+package audit
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// A checkpoint is a signed statement of the server about its trail: so many
+// records, and this root of the tree over their lines. Its text is that of
+// C2SP's tlog-checkpoint, signed as a C2SP signed note:
+//
+//	tipstaff-audit/20260101T120000Z-4711-c0ffee00
+//	1200
+//	lX5uUS+vYbS8ZzV4wYp1Ssw0lLh5EDxrFyQzW2UCkqE=
+//	time 2026-01-01T12:34:56.000000000Z
+//	end closed
+//
+//	— tipstaff-audit 1zjHDs…
+//
+// The last line of the text is there only where a file of the trail was sealed
+// ("end sealed") or the trail was closed. A trail's checkpoints stand one after
+// the other in the file [checkpointsFile], each followed by an empty line.
+
+// Checkpoint is what one says.
+type Checkpoint struct {
+	Trail string    // the name of the trail's directory
+	Size  uint64    // records
+	Root  [32]byte  // RFC 6962
+	Time  time.Time // of the server's clock
+	End   string    // "", "sealed" or "closed"
+}
+
+const (
+	checkpointsFile = "checkpoints"
+	originPrefix    = "tipstaff-audit/"
+	timeLine        = "time "
+	endLine         = "end "
+	sealed          = "sealed"
+	closed          = "closed"
+)
+
+// text is what is signed.
+func (c Checkpoint) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s%s\n%d\n%s\n%s%s\n", originPrefix, c.Trail, c.Size, tlog.Hash(c.Root), timeLine, c.Time.UTC().Format(timeLayout))
+	if c.End != "" {
+		fmt.Fprintf(&b, "%s%s\n", endLine, c.End)
+	}
+	return b.String()
+}
+
+// sign makes the note as it is written and handed on, without the empty line.
+func (c Checkpoint) sign(by note.Signer) ([]byte, error) {
+	return note.Sign(&note.Note{Text: c.text()}, by)
+}
+
+var errNoCheckpoint = errors.New("it is no checkpoint of a trail")
+
+// parseCheckpoint reads the text of a note. Lines that it does not know may
+// follow, as C2SP allows.
+func parseCheckpoint(text string) (c Checkpoint, err error) {
+	l := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if len(l) < 3 {
+		return c, errNoCheckpoint
+	}
+	trail, ok := strings.CutPrefix(l[0], originPrefix)
+	if !ok || trail == "" {
+		return c, errNoCheckpoint
+	}
+	size, err := strconv.ParseUint(l[1], 10, 63)
+	if err != nil || l[1] != strconv.FormatUint(size, 10) {
+		return c, errNoCheckpoint
+	}
+	root, err := base64.StdEncoding.Strict().DecodeString(l[2])
+	if err != nil || len(root) != len(c.Root) {
+		return c, errNoCheckpoint
+	}
+	c.Trail, c.Size, c.Root = trail, size, [32]byte(root)
+	for _, line := range l[3:] {
+		if at, ok := strings.CutPrefix(line, timeLine); ok {
+			if c.Time, err = time.Parse(timeLayout, at); err != nil {
+				return c, errNoCheckpoint
+			}
+		}
+		if end, ok := strings.CutPrefix(line, endLine); ok {
+			c.End = end
+		}
+	}
+	return c, nil
+}
+
+// openCheckpoint checks a note's signature and reads it.
+func openCheckpoint(msg []byte, known note.Verifiers) (Checkpoint, error) {
+	n, err := note.Open(msg, known)
+	if err != nil {
+		return Checkpoint{}, err
+	}
+	return parseCheckpoint(n.Text)
+}
+
+// splitNotes takes apart what stands in a file of notes. torn reports that the
+// last one has no end.
+func splitNotes(data []byte) (notes [][]byte, torn bool) {
+	const (
+		signature = "\n— " // begins a line of signature
+		end       = "\n\n"
+	)
+	for len(data) > 0 {
+		at := bytes.Index(data, []byte(signature))
+		if at < 0 {
+			return notes, true
+		}
+		stop := bytes.Index(data[at+len(signature):], []byte(end))
+		if stop < 0 {
+			return notes, true
+		}
+		stop += at + len(signature) + 1 // with the newline of the last signature
+		notes = append(notes, data[:stop])
+		data = data[stop+1:]
+	}
+	return notes, false
+}

@@ -1,0 +1,179 @@
+package audit
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/mod/sumdb/note"
+)
+
+// Key signs checkpoints: Ed25519, as C2SP's signed notes have it.
+type Key struct {
+	// Public is the public part, "tipstaff-audit+1a2b3c4d+…": it is what a
+	// verifier needs, kept where the server cannot change it.
+	Public string
+	// Path is the file of the private part, and Made says that this call made it.
+	Path string
+	Made bool
+
+	signer note.Signer
+}
+
+const (
+	keyName       = "tipstaff-audit"
+	keysDir       = "keys" // beside the trails
+	privateFile   = "audit.key"
+	publicFile    = "audit.pub"
+	rotationsFile = "rotations"
+	trailKeyFile  = "key.pub" // in each trail: the key that signs it
+)
+
+// LoadKey reads the key that signs the trails in dir, or makes one: the private
+// part 0400, the public part beside it. Servers that start at the same time get
+// the same key.
+func LoadKey(dir string) (*Key, error) {
+	k, err := loadKey(filepath.Join(dir, keysDir))
+	if err != nil {
+		return nil, fmt.Errorf("cannot sign the trail: %w", err)
+	}
+	return k, nil
+}
+
+func loadKey(dir string) (*Key, error) {
+	k, err := readKey(filepath.Join(dir, privateFile))
+	if !errors.Is(err, fs.ErrNotExist) {
+		return k, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	fresh, private, err := newKey()
+	if err != nil {
+		return nil, err
+	}
+	fresh.Path = filepath.Join(dir, privateFile)
+	// Whoever links its file first has made the key; the others read it.
+	temp, err := writeTemp(dir, private)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.Remove(temp) }()
+	if err := os.Link(temp, fresh.Path); errors.Is(err, fs.ErrExist) {
+		return readKey(fresh.Path)
+	} else if err != nil {
+		return nil, err
+	}
+	fresh.Made = true
+	return fresh, writePublic(dir, fresh.Public)
+}
+
+// newKey makes a key, and what its file holds.
+func newKey() (k *Key, private string, err error) {
+	secret, public, err := note.GenerateKey(rand.Reader, keyName)
+	if err != nil {
+		return nil, "", err
+	}
+	signer, err := note.NewSigner(secret)
+	if err != nil {
+		return nil, "", err
+	}
+	return &Key{Public: public, signer: signer}, secret + "\n" + public + "\n", nil
+}
+
+func readKey(path string) (*Key, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	secret, rest, _ := strings.Cut(string(data), "\n")
+	public := strings.TrimSpace(rest)
+	signer, err := note.NewSigner(secret)
+	if err != nil {
+		return nil, fmt.Errorf("%s holds no key: %w; to have a new one made, move it away", path, err)
+	}
+	verifier, err := note.NewVerifier(public)
+	if err != nil || verifier.KeyHash() != signer.KeyHash() {
+		return nil, fmt.Errorf("%s holds two halves that do not belong together; to have a new key made, move it away", path)
+	}
+	return &Key{Public: public, Path: path, signer: signer}, nil
+}
+
+// writeTemp writes a file that only its owner reads and nobody writes.
+func writeTemp(dir, text string) (path string, err error) {
+	f, err := os.CreateTemp(dir, ".new-*") // 0600
+	if err != nil {
+		return "", err
+	}
+	_, err = f.WriteString(text)
+	err = errors.Join(err, f.Chmod(0o400), f.Sync(), f.Close())
+	if err != nil {
+		_ = os.Remove(f.Name())
+		return "", err
+	}
+	return f.Name(), nil
+}
+
+// writePublic leaves the public part beside the private one.
+func writePublic(dir, public string) error {
+	temp, err := writeTemp(dir, public+"\n")
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(temp, filepath.Join(dir, publicFile)); err != nil {
+		_ = os.Remove(temp)
+		return err
+	}
+	syncDirectory(dir)
+	return nil
+}
+
+// RotateKey makes a new key for the trails in dir. The old and the new one both
+// sign that the one follows the other, so that who trusts either can trust both;
+// the old private part is gone then. Servers that run go on with the key that
+// they have; it signs their trails to the end.
+func RotateKey(dir string, now time.Time) (*Key, error) {
+	dir = filepath.Join(dir, keysDir)
+	old, err := readKey(filepath.Join(dir, privateFile))
+	if err != nil {
+		return nil, fmt.Errorf("cannot rotate the key: %w", err)
+	}
+	fresh, private, err := newKey()
+	if err == nil {
+		err = replaceKey(dir, old, fresh, private, now)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot rotate the key: %w", err)
+	}
+	fresh.Path, fresh.Made = old.Path, true
+	return fresh, nil
+}
+
+func replaceKey(dir string, old, fresh *Key, private string, now time.Time) error {
+	statement, err := note.Sign(&note.Note{Text: rotation{old.Public, fresh.Public}.text(now)}, old.signer, fresh.signer)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(filepath.Join(dir, rotationsFile), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(statement, '\n'))
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	temp, err := writeTemp(dir, private)
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(temp, old.Path); err != nil {
+		_ = os.Remove(temp)
+		return err
+	}
+	return writePublic(dir, fresh.Public)
+}

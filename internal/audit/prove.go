@@ -1,0 +1,205 @@
+package audit
+
+import (
+	"bufio"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// Proof shows that one record stands on a trail, to someone who has nothing but
+// the public key: the record, a checkpoint, and the hashes that lead from the
+// one to the root of the other (RFC 6962).
+type Proof struct {
+	Record     string   `json:"record"` // the line as it stands there, without its newline
+	Seq        uint64   `json:"seq"`
+	Checkpoint string   `json:"checkpoint"`
+	Hashes     []string `json:"hashes"` // base64
+	Key        string   `json:"key"`    // that signed the checkpoint; who verifies has it from elsewhere
+}
+
+// Trails lists the trails in a directory, or the one that it is, in the order of
+// their names.
+func Trails(dir string) ([]string, error) {
+	found, err := findTrails(dir)
+	if err != nil {
+		return nil, fmt.Errorf("cannot look for trails: %w", err)
+	}
+	var paths []string
+	for _, t := range found {
+		paths = append(paths, t.path)
+	}
+	return paths, nil
+}
+
+// LastCheckpoint gives the newest checkpoint of a trail, as it was written: to
+// keep where the owner of the trail cannot write, for [VerifyOptions].Since.
+func LastCheckpoint(trail string) ([]byte, error) {
+	data, err := os.ReadFile(filepath.Join(trail, checkpointsFile))
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the checkpoints: %w", err)
+	}
+	notes, _ := splitNotes(data)
+	if len(notes) == 0 {
+		return nil, fmt.Errorf("there is no checkpoint in %s", trail)
+	}
+	return notes[len(notes)-1], nil
+}
+
+// Prove makes the proof of a record with the newest checkpoint, which has to
+// cover it. It holds the hashes of the whole trail in memory, 64 bytes for each
+// record.
+func Prove(trail string, seq uint64) (Proof, error) {
+	p, err := prove(trail, seq)
+	if err != nil {
+		return p, fmt.Errorf("cannot prove record %d of %s: %w", seq, trail, err)
+	}
+	return p, nil
+}
+
+var errNotCovered = errors.New("no checkpoint covers it yet; one is due every ten seconds, and when the server ends")
+
+func prove(trail string, seq uint64) (Proof, error) {
+	msg, err := LastCheckpoint(trail)
+	if err != nil {
+		return Proof{}, err
+	}
+	key, err := os.ReadFile(filepath.Join(trail, trailKeyFile))
+	if err != nil {
+		return Proof{}, err
+	}
+	public := strings.TrimSpace(string(key))
+	known, err := verifiers(public)
+	if err != nil {
+		return Proof{}, err
+	}
+	c, err := openCheckpoint(msg, known)
+	switch {
+	case err != nil:
+		return Proof{}, err
+	case seq == 0:
+		return Proof{}, errors.New("records are numbered from 1")
+	case seq > c.Size:
+		return Proof{}, errNotCovered
+	}
+	record, stored, err := readHashes(trail, c.Size, seq)
+	if err != nil {
+		return Proof{}, err
+	}
+	steps, err := tlog.ProveRecord(int64(c.Size), int64(seq-1), stored)
+	if err != nil {
+		return Proof{}, err
+	}
+	if tlog.CheckRecord(steps, int64(c.Size), tlog.Hash(c.Root), int64(seq-1), tlog.RecordHash(record)) != nil {
+		return Proof{}, errors.New("the trail is not what its checkpoint speaks of; see tipstaff audit verify")
+	}
+	p := Proof{Record: string(record), Seq: seq, Checkpoint: string(msg), Key: public, Hashes: []string{}}
+	for _, h := range steps {
+		p.Hashes = append(p.Hashes, base64.StdEncoding.EncodeToString(h[:]))
+	}
+	return p, nil
+}
+
+// hashes are stored as tlog numbers them.
+type hashes []tlog.Hash
+
+func (h hashes) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
+	out := make([]tlog.Hash, len(indexes))
+	for i, at := range indexes {
+		if at >= int64(len(h)) {
+			return nil, fmt.Errorf("hash %d is not known", at)
+		}
+		out[i] = h[at]
+	}
+	return out, nil
+}
+
+// readHashes reads so many records of a trail, and the one that is wanted.
+func readHashes(trail string, records, seq uint64) (record []byte, stored hashes, err error) {
+	segments, _, err := list(trail)
+	if err != nil {
+		return nil, nil, err
+	}
+	n := uint64(0)
+	read := func(path string) error {
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		for in := bufio.NewReaderSize(f, readBuffer); n < records; n++ {
+			line, err := in.ReadSlice('\n')
+			if err != nil {
+				return nil //nolint:nilerr // the end of the file, or what verify has to judge
+			}
+			line = line[:len(line)-1]
+			if n+1 == seq {
+				record = append([]byte(nil), line...)
+			}
+			more, err := tlog.StoredHashes(int64(n), line, stored)
+			if err != nil {
+				return err
+			}
+			stored = append(stored, more...)
+		}
+		return nil
+	}
+	for _, path := range segments {
+		if err := read(path); err != nil {
+			return nil, nil, err
+		}
+	}
+	if n < records {
+		return nil, nil, errors.New("the trail is shorter than its checkpoint says; see tipstaff audit verify")
+	}
+	return record, stored, nil
+}
+
+// Check holds a proof to the public key, which the verifier has from elsewhere.
+// It returns the checkpoint that covers the record. An error says what does not
+// fit: whoever gets one has no proof.
+func (p Proof) Check(public string) (Checkpoint, error) {
+	c, err := p.check(public)
+	if err != nil {
+		return Checkpoint{}, fmt.Errorf("the proof does not hold: %w", err)
+	}
+	return c, nil
+}
+
+func (p Proof) check(public string) (Checkpoint, error) {
+	known, err := verifiers(public)
+	if err != nil {
+		return Checkpoint{}, err
+	}
+	c, err := openCheckpoint([]byte(p.Checkpoint), known)
+	if err != nil {
+		return Checkpoint{}, err
+	}
+	if p.Seq == 0 || p.Seq > c.Size {
+		return Checkpoint{}, errors.New("the checkpoint does not cover the record")
+	}
+	var steps tlog.RecordProof
+	for _, s := range p.Hashes {
+		b, err := base64.StdEncoding.Strict().DecodeString(s)
+		if err != nil || len(b) != tlog.HashSize {
+			return Checkpoint{}, errors.New("a hash is none")
+		}
+		steps = append(steps, tlog.Hash(b))
+	}
+	if err := tlog.CheckRecord(steps, int64(c.Size), tlog.Hash(c.Root), int64(p.Seq-1), tlog.RecordHash([]byte(p.Record))); err != nil {
+		return Checkpoint{}, errors.New("the record is not on the trail that the checkpoint speaks of, or has another number")
+	}
+	var head struct {
+		Seq uint64 `json:"seq"`
+	}
+	if json.Unmarshal([]byte(p.Record), &head) != nil || head.Seq != p.Seq {
+		return Checkpoint{}, errors.New("the record says that it has another number")
+	}
+	return c, nil
+}

@@ -1,0 +1,117 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/mod/sumdb/note"
+)
+
+// rotation is the statement that one key follows another.
+type rotation struct{ old, fresh string }
+
+const rotationHeader = keyName + " key rotation"
+
+func (r rotation) text(at time.Time) string {
+	return fmt.Sprintf("%s\nold %s\nnew %s\n%s%s\n", rotationHeader, r.old, r.fresh, timeLine, at.UTC().Format(timeLayout))
+}
+
+// openRotation reads a statement that both keys have signed.
+func openRotation(msg []byte) (r rotation, err error) {
+	text, _, _ := strings.Cut(string(msg), "\n\n")
+	for line := range strings.SplitSeq(text, "\n") {
+		if key, ok := strings.CutPrefix(line, "old "); ok {
+			r.old = key
+		}
+		if key, ok := strings.CutPrefix(line, "new "); ok {
+			r.fresh = key
+		}
+	}
+	if !strings.HasPrefix(text, rotationHeader+"\n") {
+		return r, errors.New("it is no rotation of a key")
+	}
+	for _, key := range []string{r.old, r.fresh} {
+		known, err := verifiers(key)
+		if err != nil {
+			return r, err
+		}
+		if _, err := note.Open(msg, known); err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+func verifiers(keys ...string) (note.Verifiers, error) {
+	var list []note.Verifier
+	for _, key := range keys {
+		v, err := note.NewVerifier(key)
+		if err != nil {
+			return nil, fmt.Errorf("%q is no public key (it looks like %s+1a2b3c4d+…): %w", key, keyName, err)
+		}
+		list = append(list, v)
+	}
+	return note.VerifierList(list...), nil
+}
+
+// CheckPublic says what is wrong with a public key, as it was written.
+func CheckPublic(key string) error {
+	_, err := verifiers(key)
+	return err
+}
+
+// trust says which keys may have signed the trails of a directory.
+type trust struct {
+	keys      []string // nil: whichever key a trail names, for want of anything better
+	rotations []rotation
+}
+
+// newTrust begins with the given public key, or without one with that which is
+// kept beside the trails in dir.
+func newTrust(dir, public string) (t trust, err error) {
+	keys := filepath.Join(dir, keysDir)
+	if public == "" {
+		data, err := os.ReadFile(filepath.Join(keys, publicFile))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return t, err
+		}
+		public = strings.TrimSpace(string(data))
+	}
+	if public == "" {
+		return t, nil
+	}
+	if _, err := verifiers(public); err != nil {
+		return t, err
+	}
+	t.keys = []string{public}
+	data, err := os.ReadFile(filepath.Join(keys, rotationsFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return t, err
+	}
+	notes, _ := splitNotes(data)
+	for _, msg := range notes {
+		if r, err := openRotation(msg); err == nil { // others say nothing
+			t.rotations = append(t.rotations, r)
+		}
+	}
+	// Each vouches for the other, so trust goes both ways along the rotations.
+	for grown := true; grown; {
+		grown = false
+		for _, r := range t.rotations {
+			if slices.Contains(t.keys, r.old) != slices.Contains(t.keys, r.fresh) {
+				t.keys = append(t.keys, r.old, r.fresh)
+				grown = true
+			}
+		}
+	}
+	return t, nil
+}
+
+// accepts reports whether a key may have signed a trail.
+func (t trust) accepts(key string) bool { return t.keys == nil || slices.Contains(t.keys, key) }
