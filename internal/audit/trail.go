@@ -35,6 +35,11 @@ type Options struct {
 	// checkpoint.
 	OnCheckpoint func(trail string, note []byte)
 
+	// OnRecord is told of every record that is on the trail, as the line that was
+	// written, in order. It must not block, and the line is good for the time of
+	// the call. Nil: nobody.
+	OnRecord func(line []byte)
+
 	open func(path string) (file, error) // for tests; nil is [openFile]
 }
 
@@ -232,6 +237,9 @@ func (t *Trail) write(members []byte) error {
 	}
 	t.seq, t.last, t.prev, t.good = t.seq+1, at, hash, t.good+int64(len(line))
 	t.tree.add(line[:len(line)-1])
+	if t.opts.OnRecord != nil {
+		t.opts.OnRecord(line[:len(line)-1])
+	}
 	select {
 	case t.dirty <- struct{}{}:
 	default:

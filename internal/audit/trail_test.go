@@ -174,6 +174,15 @@ func TestTrailsOfSeveralServersDoNotMeet(t *testing.T) {
 	}
 }
 
+func TestWhoeverAsksHearsOfEveryRecord(t *testing.T) {
+	var heard bytes.Buffer
+	trail := create(t, Options{OnRecord: func(line []byte) { heard.Write(line); heard.WriteByte('\n') }})
+	appendAll(t, trail, oneOfEach()...)
+	if diff := cmp.Diff(string(content(t, trail)), heard.String()); diff != "" {
+		t.Errorf("(-written +heard)\n%s", diff)
+	}
+}
+
 func TestTimeNeverRunsBackwards(t *testing.T) {
 	times := []time.Time{time.Unix(100, 5), time.Unix(200, 7), time.Unix(150, 9), time.Unix(300, 1)}
 	i := -1
