@@ -19,6 +19,14 @@ type Result struct {
 	// Refusals say, a sentence each, what the sandbox is known to have refused
 	// and which limit was reached.
 	Refusals []string
+	// Recording is what was kept of the outputs as they came; zero: nothing.
+	Recording Recording
+}
+
+// Recording is a file that holds what a command printed, as it came.
+type Recording struct {
+	File   string // its name, in the directory of recordings of the trail
+	SHA256 string // of the file, in hexadecimal
 }
 
 // Truncated reports whether anything that the command wrote is missing.

@@ -49,6 +49,8 @@ func (r *Record) bound() {
 		bounded := *r.Result
 		bounded.Cause = cut(bounded.Cause, maxWord)
 		bounded.Signal = cut(bounded.Signal, maxWord)
+		bounded.Recording = cut(bounded.Recording, maxWord)
+		bounded.RecordingSHA256 = cut(bounded.RecordingSHA256, maxWord)
 		r.Result = &bounded
 	}
 }

@@ -69,6 +69,8 @@ func (t *Trail) keepSynced() {
 // it if that is due. What is signed is on the disk: after the death of the
 // machine a checkpoint never speaks of more than there is.
 func (t *Trail) keep(end string) error {
+	t.keeping.Lock()
+	defer t.keeping.Unlock()
 	t.mu.Lock()
 	p := t.point()
 	t.mu.Unlock()

@@ -31,8 +31,8 @@ type marks struct {
 }
 
 // mark writes the checkpoints that are due: one at the end of each file, and one
-// for p if end says that the trail ends with it, or if it is time. Only one
-// goroutine calls it.
+// for p if end says that the trail ends with it, or if it is time. t.keeping is
+// held.
 func (t *Trail) mark(p point, end string) error {
 	t.mu.Lock()
 	seals := t.seals

@@ -111,6 +111,10 @@ type Result struct {
 	StdoutBytes int64  `json:"stdout_bytes"` // that the command wrote, kept or not
 	StderrBytes int64  `json:"stderr_bytes"`
 	Truncated   bool   `json:"truncated"`
+	// Recording is the file that holds what the command printed, in the directory
+	// recordings of the trail; "" without one. Its hash is RecordingSHA256.
+	Recording       string `json:"recording,omitempty"`
+	RecordingSHA256 string `json:"recording_sha256,omitempty"`
 }
 
 // Outcome is what the record says of res.
@@ -123,5 +127,8 @@ func Outcome(res *tipstaff.Result) *Result {
 		StdoutBytes: res.Stdout.Total(),
 		StderrBytes: res.Stderr.Total(),
 		Truncated:   res.Truncated(),
+
+		Recording:       res.Recording.File,
+		RecordingSHA256: res.Recording.SHA256,
 	}
 }

@@ -73,7 +73,8 @@ type Trail struct {
 	syncing bool       // somebody does
 	synced  uint64     // records that are on the disk
 
-	marks marks // the checkpoints; for the syncing goroutine alone
+	keeping sync.Mutex
+	marks   marks // the checkpoints; with keeping held
 
 	dirty chan struct{} // there is something to sync; holds one
 	quit  chan struct{} // closed by Close

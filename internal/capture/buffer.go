@@ -18,6 +18,8 @@ type Buffer struct {
 
 	total int64
 	lines int64 // line ends in everything written
+
+	watch func(p []byte) // see Watch
 }
 
 // NewBuffer returns a buffer that keeps at most limit bytes: 30 % of them from
@@ -27,8 +29,16 @@ func NewBuffer(limit int) *Buffer {
 	return &Buffer{headMax: head, tailMax: limit - head}
 }
 
+// Watch lets f see everything that is written, as it comes. What it is given is
+// good for the time of the call. It is called before the first write, or not at
+// all.
+func (b *Buffer) Watch(f func(p []byte)) { b.watch = f }
+
 // Write keeps what there is room for. It never fails.
 func (b *Buffer) Write(p []byte) (int, error) {
+	if b.watch != nil && len(p) > 0 {
+		b.watch(p)
+	}
 	n := len(p)
 	b.total += int64(n)
 	b.lines += int64(bytes.Count(p, newline))

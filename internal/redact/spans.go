@@ -22,24 +22,34 @@ func (s *spans) add(from, to int, rule string) {
 	}
 }
 
-// cover returns text with the spans replaced. Spans that overlap become one,
-// so that nothing of a secret stays between two cuts. It sorts s.
-func (s spans) cover(text string) string {
+// merged gives the spans in order, with those that overlap as one, so that
+// nothing of a secret stays between two cuts. It sorts s.
+func (s spans) merged() spans {
 	slices.SortFunc(s, func(a, b span) int {
 		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(b.to, a.to))
 	})
-	var out strings.Builder
-	out.Grow(len(text))
-	end := 0
+	var out spans
 	for i := 0; i < len(s); {
 		one := s[i]
 		for i++; i < len(s) && s[i].from < one.to; i++ {
 			one.to = max(one.to, s[i].to)
 		}
+		out = append(out, one)
+	}
+	return out
+}
+
+// mark stands in the place of what was hidden.
+func (s span) mark() string { return "<redacted:" + s.rule + ">" }
+
+// cover returns text with the spans replaced. It sorts s.
+func (s spans) cover(text string) string {
+	var out strings.Builder
+	out.Grow(len(text))
+	end := 0
+	for _, one := range s.merged() {
 		out.WriteString(text[end:one.from])
-		out.WriteString("<redacted:")
-		out.WriteString(one.rule)
-		out.WriteByte('>')
+		out.WriteString(one.mark())
 		end = one.to
 	}
 	out.WriteString(text[end:])

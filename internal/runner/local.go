@@ -2,12 +2,14 @@ package runner
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"tipstaff"
 	"tipstaff/internal/capture"
 	"tipstaff/internal/policy"
 	"tipstaff/internal/proc"
+	"tipstaff/internal/recording"
 	"tipstaff/internal/sandbox"
 )
 
@@ -33,6 +35,9 @@ const (
 type Local struct {
 	Engine  *proc.Engine
 	Sandbox Confiner
+	// Recorder keeps what commands print; nil: nothing is kept.
+	Recorder *recording.Recorder
+	Log      *slog.Logger // needed with Recorder
 }
 
 // Confiner gets ready what a command is to be held to. A [sandbox.Sandbox] is one.
@@ -70,6 +75,7 @@ func (l Local) Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Re
 		return tipstaff.Result{}, startError(g, err)
 	}
 	live.started()
+	tape := l.record(g, s)
 	s.pump()
 
 	cause := await(ctx, p, g.Timeout())
@@ -85,7 +91,31 @@ func (l Local) Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Re
 	r.Started, r.Duration, r.Limit = started, ended.Sub(started), g.Timeout()
 	r.Stdout, r.Stderr = capture.Share(g.OutputBytes(), s.out, s.err)
 	confined.Explain(&r)
+	l.keep(tape, &r)
 	return r, nil
+}
+
+// record lets a recording hear both outputs; nil where nobody wants one.
+func (l Local) record(g *policy.Grant, s *streams) *recording.Recording {
+	if l.Recorder == nil {
+		return nil
+	}
+	tape := l.Recorder.Begin(g.Request().ID, g.Argv())
+	s.out.Watch(func(p []byte) { tape.Output(recording.Stdout, p) })
+	s.err.Watch(func(p []byte) { tape.Output(recording.Stderr, p) })
+	return tape
+}
+
+// keep writes the recording. That there is none is logged; the record says it by
+// naming none.
+func (l Local) keep(tape *recording.Recording, r *tipstaff.Result) {
+	if tape == nil {
+		return
+	}
+	var err error
+	if r.Recording, err = tape.Finish(r.ExitCode); err != nil {
+		l.Log.Error("a command was not recorded", "error", err)
+	}
 }
 
 // await waits for the first of: the program ends, its time is up, its caller is gone.

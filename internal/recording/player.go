@@ -1,0 +1,117 @@
+package recording
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// Player plays a recording on a terminal.
+type Player struct {
+	Out   io.Writer
+	Speed float64       // 1 is as it was; 0 too
+	Idle  time.Duration // the longest pause; 0: as it was
+	// Raw lets everything through that the command printed. Without it, colours
+	// stay, and whatever else a terminal would obey is shown as text: who made an
+	// agent run the command may have meant it for who looks at it now.
+	Raw bool
+}
+
+// File is where the recording of a command lies, below a trail.
+func File(trail, command string) string {
+	return filepath.Join(trail, Directory, filepath.Base(command)+extension)
+}
+
+// Directory holds the recordings of a trail.
+const Directory = "recordings"
+
+// Sum is what a record says of a recording: its SHA-256 in hexadecimal.
+func Sum(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// Play plays what a file holds, until the end or until ctx is done.
+func (p Player) Play(ctx context.Context, path string) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("cannot play the recording: %w", err)
+	}
+	c, err := read(data)
+	if err != nil {
+		return fmt.Errorf("cannot play %s: %w", path, err)
+	}
+	var at time.Duration
+	for _, e := range c.events {
+		if err := p.pause(ctx, e.after-at); err != nil {
+			return err
+		}
+		at = e.after
+		text := e.text
+		if !p.Raw {
+			text = harmless(text)
+		}
+		if _, err := io.WriteString(p.Out, text); err != nil {
+			return fmt.Errorf("cannot play: %w", err)
+		}
+	}
+	return nil
+}
+
+func (p Player) pause(ctx context.Context, d time.Duration) error {
+	if p.Speed > 0 {
+		d = time.Duration(float64(d) / p.Speed)
+	}
+	if p.Idle > 0 {
+		d = min(d, p.Idle)
+	}
+	if d <= 0 {
+		return ctx.Err()
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// harmless shows what a terminal would obey, but for line ends, tabs and colours
+// (SGR: ESC [ … m).
+func harmless(text string) string {
+	var b strings.Builder
+	for i, r := range text {
+		switch {
+		case r == '\n', r == '\t', unicode.IsPrint(r):
+			b.WriteRune(r)
+		case r == '\r' && strings.HasPrefix(text[i+1:], "\n"):
+			b.WriteRune(r)
+		case r == '\x1b' && colour(text[i+1:]):
+			b.WriteRune(r)
+		case r < ' ':
+			b.WriteByte('^')
+			b.WriteByte(byte(r) + '@')
+		default:
+			fmt.Fprintf(&b, "<U+%04X>", r)
+		}
+	}
+	return b.String()
+}
+
+// colour reports whether what stands behind an escape changes nothing but how
+// letters look.
+func colour(rest string) bool {
+	rest, ok := strings.CutPrefix(rest, "[")
+	if !ok {
+		return false
+	}
+	end := strings.IndexFunc(rest, func(r rune) bool { return (r < '0' || r > '9') && r != ';' && r != ':' })
+	return end >= 0 && rest[end] == 'm'
+}

@@ -1,0 +1,146 @@
+package recording
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"tipstaff"
+	"tipstaff/internal/redact"
+)
+
+// DefaultBytes bounds one recording unless the operator says otherwise.
+const DefaultBytes = 1 << 20
+
+// Recorder makes recordings in a directory of its own. Its fields are set before
+// its first use; its methods may be called from many goroutines at once.
+type Recorder struct {
+	Dir      string // it is made at the first recording, 0700
+	Redactor *redact.Redactor
+	MaxBytes int // of output in one recording; 0: DefaultBytes
+}
+
+// Recording is what one command prints, while it runs. Output may be called from
+// several goroutines at once, and not after Finish.
+type Recording struct {
+	recorder *Recorder
+	id       tipstaff.RequestID
+	argv     []string
+	began    time.Time
+
+	mu      sync.Mutex
+	pieces  []piece
+	left    int   // bytes that still fit
+	dropped int64 // bytes that did not
+}
+
+// piece is output that came at once.
+type piece struct {
+	after time.Duration // since the beginning
+	from  Stream
+	data  []byte
+}
+
+// Stream is an output of a command.
+type Stream int
+
+const (
+	Stdout Stream = iota
+	Stderr
+)
+
+// Begin begins the recording of a command.
+func (r *Recorder) Begin(id tipstaff.RequestID, argv []string) *Recording {
+	limit := r.MaxBytes
+	if limit <= 0 {
+		limit = DefaultBytes
+	}
+	return &Recording{recorder: r, id: id, argv: argv, began: time.Now(), left: limit}
+}
+
+// mostPieces bounds how many pieces there are, for what comes byte by byte.
+const mostPieces = 20_000
+
+// Output adds what came on a stream, as much of it as fits.
+func (r *Recording) Output(from Stream, p []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := min(len(p), r.left)
+	if len(r.pieces) >= mostPieces {
+		n = 0
+	}
+	if n > 0 {
+		r.pieces = append(r.pieces, piece{time.Since(r.began), from, append([]byte(nil), p[:n]...)})
+		r.left -= n
+	}
+	r.dropped += int64(len(p) - n)
+}
+
+// Finish writes the recording and says where it is and what it hashes to. An
+// error means that there is none.
+func (r *Recording) Finish(exitCode int) (tipstaff.Recording, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	kept, err := r.write(exitCode)
+	if err != nil {
+		return tipstaff.Recording{}, fmt.Errorf("cannot keep the recording of a command: %w", err)
+	}
+	return kept, nil
+}
+
+func (r *Recording) write(exitCode int) (tipstaff.Recording, error) {
+	if err := os.MkdirAll(r.recorder.Dir, 0o700); err != nil {
+		return tipstaff.Recording{}, err
+	}
+	path := filepath.Join(r.recorder.Dir, string(r.id)+extension)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return tipstaff.Recording{}, err
+	}
+	sum, err := r.cast(exitCode).writeTo(f)
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		_ = os.Remove(path) // half a recording is none
+		return tipstaff.Recording{}, err
+	}
+	return tipstaff.Recording{File: filepath.Base(path), SHA256: sum}, nil
+}
+
+// cast makes what is written of what was heard. Each stream is a text of its own:
+// a secret that one prints is not cut by what the other prints between.
+func (r *Recording) cast(exitCode int) cast {
+	c := cast{began: r.began, command: strings.Join(r.recorder.Redactor.Argv(r.argv), " "), exitCode: exitCode, dropped: r.dropped}
+	texts := make([]string, len(r.pieces))
+	for _, from := range []Stream{Stdout, Stderr} {
+		var which []int
+		var d decoder
+		for i, p := range r.pieces {
+			if p.from == from {
+				which = append(which, i)
+				texts[i] = d.text(p.data)
+			}
+		}
+		if len(which) == 0 {
+			continue
+		}
+		texts[which[len(which)-1]] += d.rest()
+		own := make([]string, len(which))
+		for n, i := range which {
+			own[n] = texts[i]
+		}
+		for n, text := range r.recorder.Redactor.Pieces(own) {
+			texts[which[n]] = text
+		}
+	}
+	for i, p := range r.pieces {
+		if texts[i] != "" {
+			c.events = append(c.events, event{p.after, texts[i]})
+		}
+	}
+	return c
+}
