@@ -52,6 +52,7 @@ type Trail struct {
 	opts     Options
 	key      *Key
 	encoders sync.Pool // of *encoder
+	begun    sync.Map  // commands that were started: RequestID → hidden
 
 	mu      sync.Mutex
 	file    file
@@ -190,12 +191,37 @@ func (t *Trail) complete(r *Record) {
 	if r.Name == "" {
 		r.Name = r.name()
 	}
-	r.What.ArgvSHA256 = argvSHA256(r.What.Argv)
-	r.What.Argv = t.opts.Redactor.Argv(r.What.Argv)
-	r.What.Line = t.opts.Redactor.Text(r.What.Line)
+	t.hide(r)
 	r.Why = t.opts.Redactor.Text(r.Why)
 	r.Error = t.opts.Redactor.Text(r.Error)
 	r.bound()
+}
+
+// hide takes the secrets out of what was asked. A command that runs is recorded
+// twice; the second time it is known what to hide.
+func (t *Trail) hide(r *Record) {
+	w := &r.What
+	if r.Event != CommandStart && len(w.Argv) > 0 {
+		if known, ok := t.begun.LoadAndDelete(r.Trace.CommandID); ok {
+			if k := known.(hidden); len(k.asked) == len(w.Argv) && &k.asked[0] == &w.Argv[0] && w.Line == "" {
+				w.Argv, w.ArgvSHA256 = k.argv, k.sum
+				return
+			}
+		}
+	}
+	asked := w.Argv
+	w.ArgvSHA256 = argvSHA256(asked)
+	w.Argv = t.opts.Redactor.Argv(asked)
+	w.Line = t.opts.Redactor.Text(w.Line)
+	if r.Event == CommandStart && len(asked) > 0 && r.Trace.CommandID != "" {
+		t.begun.Store(r.Trace.CommandID, hidden{asked, w.Argv, w.ArgvSHA256})
+	}
+}
+
+// hidden is what became of arguments: the very slice that was asked.
+type hidden struct {
+	asked, argv []string
+	sum         string
 }
 
 func argvSHA256(argv []string) string {

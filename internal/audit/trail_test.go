@@ -381,3 +381,31 @@ func TestManyMayAppendAtOnce(t *testing.T) {
 		next[r.Who.Agent]++
 	}
 }
+
+// TestTheEndOfACommandHidesWhatItsStartDid: the second record of a command takes
+// over what was found for the first, and only for the very same arguments.
+func TestTheEndOfACommandHidesWhatItsStartDid(t *testing.T) {
+	trail := create(t, Options{})
+	argv := []string{"echo", "--password=hunter2secret"}
+	other := []string{"echo", "--password=another2secret"}
+	start := Record{Event: CommandStart, Trace: Trace{CommandID: "cmd_1"}, What: What{Argv: argv}}
+	appendAll(t, trail, start)
+	for _, end := range [][]string{argv, argv, other, argv[:1], nil} {
+		appendAll(t, trail, Record{Event: CommandEnd, Trace: start.Trace, What: What{Argv: end}, Result: &Result{}})
+		appendAll(t, trail, start)
+	}
+	for i, r := range readBack(t, trail) {
+		want := redact.New(nil).Argv(argv)
+		switch i {
+		case 5:
+			want = redact.New(nil).Argv(other)
+		case 7:
+			want = argv[:1]
+		case 9:
+			want = nil
+		}
+		if diff := cmp.Diff(want, r.What.Argv); diff != "" || (r.What.ArgvSHA256 == "") != (want == nil) {
+			t.Errorf("record %d (-want +got)\n%s", i+1, diff)
+		}
+	}
+}

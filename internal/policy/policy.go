@@ -2,6 +2,7 @@ package policy
 
 import (
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"tipstaff"
@@ -12,6 +13,7 @@ import (
 type Policy struct {
 	settings Settings
 	rules    []entry
+	digests  atomic.Pointer[digested] // the last one
 }
 
 // Settings are what an operator can choose. The zero Settings deny everything,
