@@ -15,7 +15,7 @@ func newAudit() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newAuditVerify(), newAuditProve(), newAuditCheckpoint(), newAuditKey())
+	cmd.AddCommand(newAuditVerify(), newAuditProve(), newAuditCheckpoint(), newAuditKey(), newAuditReplay())
 	cmd.AddCommand(newAuditShow(), newAuditSearch(), newAuditStats(), newAuditExport())
 	return cmd
 }

@@ -32,6 +32,7 @@ type stack struct {
 	sandbox  *sandbox.Sandbox
 	monitor  *monitor.Monitor
 	sessions *session.Store // nil without terminal access
+	eyes     *eyes
 }
 
 // newStack puts the parts of a server on top of each other and writes the
@@ -49,7 +50,11 @@ func newStack(s config.Settings, log *slog.Logger) (*stack, error) {
 		Log:             log,
 	})
 	environment := policy.NewEnvironment(s.Environ, h.SearchPath().String())
-	trail, err := newTrail(s, log)
+	eyes, err := newEyes(s, log)
+	if err != nil {
+		return nil, err
+	}
+	trail, err := newTrail(s, log, eyes)
 	if err != nil {
 		return nil, err
 	}
@@ -67,10 +72,10 @@ func newStack(s config.Settings, log *slog.Logger) (*stack, error) {
 			Arguments:   mode,
 			Environment: environment,
 		}),
-		World: h, Trail: trail, Runner: runner.NewWithSlots(runner.Local{Engine: engine, Sandbox: box}, slots(s)),
+		World: h, Trail: trail, Runner: runner.NewWithSlots(runner.Local{Engine: engine, Sandbox: box, Recorder: newRecorder(s, trail), Log: log}, slots(s)),
 		Sandbox: func() audit.Sandbox { return recorded(box.Status()) }, Log: log,
 	}
-	st := &stack{settings: s, log: log, host: h, trail: trail, engine: engine, sandbox: box, monitor: m}
+	st := &stack{settings: s, log: log, host: h, trail: trail, engine: engine, sandbox: box, monitor: m, eyes: eyes}
 	if s.Terminal {
 		st.sessions = session.NewStore(session.Options{Max: s.MaxSessions, Idle: s.SessionIdle, Recorder: endings{m, box}})
 	}
@@ -81,7 +86,7 @@ func newStack(s config.Settings, log *slog.Logger) (*stack, error) {
 }
 
 // newTrail begins the record of this server.
-func newTrail(s config.Settings, log *slog.Logger) (*audit.Trail, error) {
+func newTrail(s config.Settings, log *slog.Logger, e *eyes) (*audit.Trail, error) {
 	durability, err := audit.ParseDurability(s.AuditDurability)
 	if err != nil {
 		return nil, fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_AUDIT_DURABILITY: %w", err)
@@ -90,7 +95,8 @@ func newTrail(s config.Settings, log *slog.Logger) (*audit.Trail, error) {
 		Redactor:     redact.New(redact.Secrets(s.Environ)),
 		OSUser:       osUser(),
 		Durability:   durability,
-		OnCheckpoint: keepCheckpoints(s.AuditCheckpoints, log),
+		OnCheckpoint: e.watched(keepCheckpoints(s.AuditCheckpoints, log)),
+		OnRecord:     e.record,
 	})
 	if err != nil {
 		return nil, fail(exitFailure, "cannot make an audit trail in %s: %w\nNo record, no run: set TIPSTAFF_STATE_DIR to a directory that this user can write", s.AuditDir(), err)
@@ -150,6 +156,7 @@ func (st *stack) close(reason string) {
 	if err := st.trail.Close(); err != nil {
 		st.log.Error("cannot close the audit trail", "error", err)
 	}
+	st.eyes.close()
 }
 
 func osUser() string {

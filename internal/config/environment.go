@@ -44,19 +44,25 @@ func FromEnvironment(environ []string) (Settings, error) {
 		SandboxTier:    r.vars["TIPSTAFF_SANDBOX_TIER"],
 		SandboxProfile: r.text("TIPSTAFF_SANDBOX_PROFILE", "workspace"),
 		Network:        r.text("TIPSTAFF_NETWORK", "on"),
-		Limits: Limits{
-			MemoryBytes: r.number("TIPSTAFF_LIMIT_MEMORY_BYTES", 0, maxBytes),
-			Processes:   r.positive("TIPSTAFF_LIMIT_PROCESSES", 4096, maxProcesses),
-			CPU:         time.Duration(r.number("TIPSTAFF_LIMIT_CPU_SECONDS", 0, maxSeconds)) * time.Second,
-			FileBytes:   r.number("TIPSTAFF_LIMIT_FILE_BYTES", 0, maxBytes),
-			OpenFiles:   r.positive("TIPSTAFF_LIMIT_OPEN_FILES", 0, maxFiles),
-		},
+		Limits:         r.limits(),
 
 		Arguments: r.text("TIPSTAFF_ARGUMENTS", "contextual"),
 		StateDir:  r.stateDir(home),
 
 		AuditDurability:  r.text("TIPSTAFF_AUDIT_DURABILITY", "interval"),
+		Recordings:       r.boolean("TIPSTAFF_RECORDINGS"),
+		RecordingBytes:   r.positive("TIPSTAFF_RECORDING_BYTES", 1<<20, maxOutput),
 		AuditCheckpoints: r.path("TIPSTAFF_AUDIT_CHECKPOINTS"),
+
+		AuditSinks:             r.vars["TIPSTAFF_AUDIT_SINKS"],
+		AuditWebhookSecretFile: r.path("TIPSTAFF_AUDIT_WEBHOOK_SECRET_FILE"),
+		SinkOTLP: OTLP{
+			Endpoint:     r.vars["OTEL_EXPORTER_OTLP_ENDPOINT"],
+			LogsEndpoint: r.vars["OTEL_EXPORTER_OTLP_LOGS_ENDPOINT"],
+			Headers:      []string{r.vars["OTEL_EXPORTER_OTLP_HEADERS"], r.vars["OTEL_EXPORTER_OTLP_LOGS_HEADERS"]},
+			Protocols:    []string{r.text("OTEL_EXPORTER_OTLP_LOGS_PROTOCOL", r.vars["OTEL_EXPORTER_OTLP_PROTOCOL"])},
+		},
+		JournalStream: r.vars["JOURNAL_STREAM"],
 
 		Path:    r.searchPath(),
 		Home:    home,
@@ -67,6 +73,16 @@ func FromEnvironment(environ []string) (Settings, error) {
 		s.ExecuteDefaultTimeout = r.within("TIPSTAFF_DEFAULT_TIMEOUT", s.ExecuteDefaultTimeout, "TIPSTAFF_MAX_TIMEOUT", s.ExecuteMaxTimeout)
 	}
 	return s, errors.Join(r.faults...)
+}
+
+func (r *reader) limits() Limits {
+	return Limits{
+		MemoryBytes: r.number("TIPSTAFF_LIMIT_MEMORY_BYTES", 0, maxBytes),
+		Processes:   r.positive("TIPSTAFF_LIMIT_PROCESSES", 4096, maxProcesses),
+		CPU:         time.Duration(r.number("TIPSTAFF_LIMIT_CPU_SECONDS", 0, maxSeconds)) * time.Second,
+		FileBytes:   r.number("TIPSTAFF_LIMIT_FILE_BYTES", 0, maxBytes),
+		OpenFiles:   r.positive("TIPSTAFF_LIMIT_OPEN_FILES", 0, maxFiles),
+	}
 }
 
 // Bounds of what can be meant; beyond them a number is a slip of the keys.

@@ -33,7 +33,14 @@ type Settings struct {
 	StateDir  string // TIPSTAFF_STATE_DIR
 
 	AuditDurability  string // TIPSTAFF_AUDIT_DURABILITY, as it is written
+	Recordings       bool   // TIPSTAFF_RECORDINGS
+	RecordingBytes   int    // TIPSTAFF_RECORDING_BYTES, of each command's output
 	AuditCheckpoints string // TIPSTAFF_AUDIT_CHECKPOINTS: a directory for copies; "": none
+
+	AuditSinks             string // TIPSTAFF_AUDIT_SINKS, as it is written
+	AuditWebhookSecretFile string // TIPSTAFF_AUDIT_WEBHOOK_SECRET_FILE
+	SinkOTLP               OTLP   // OTEL_EXPORTER_OTLP_*, for logs
+	JournalStream          string // JOURNAL_STREAM: systemd says so that the journal reads standard error
 
 	Path string // PATH
 
@@ -48,6 +55,14 @@ type Limits struct {
 	CPU         time.Duration // TIPSTAFF_LIMIT_CPU_SECONDS
 	FileBytes   int64         // TIPSTAFF_LIMIT_FILE_BYTES
 	OpenFiles   int           // TIPSTAFF_LIMIT_OPEN_FILES
+}
+
+// OTLP says where a collector is, in the variables that OpenTelemetry has for it.
+type OTLP struct {
+	Endpoint     string   // OTEL_EXPORTER_OTLP_ENDPOINT
+	LogsEndpoint string   // OTEL_EXPORTER_OTLP_LOGS_ENDPOINT
+	Headers      []string // OTEL_EXPORTER_OTLP_HEADERS and …_LOGS_HEADERS
+	Protocols    []string // OTEL_EXPORTER_OTLP_PROTOCOL, or …_LOGS_PROTOCOL where that is set
 }
 
 // AuditDir is where the trails lie.

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tipstaff/internal/trailread"
+)
+
+func newAuditExport() *cobra.Command {
+	var o struct {
+		filter       filterFlags
+		format, host string
+	}
+	cmd := &cobra.Command{
+		Use:   "export [PATH]",
+		Short: "Write records in a form for other programs",
+		Long: `Write records in order of time, in one of these forms (docs/audit.md has the
+details):
+
+  jsonl  the lines of the trail, unchanged
+  csv    a table for spreadsheets (RFC 4180); a cell that would be taken for a
+         formula begins with '
+  ocsf   events of the Open Cybersecurity Schema Framework 1.3, one a line:
+         Process Activity (1007) for commands, Base Event (0) for the rest
+
+` + pathHelp,
+		Example: `  tipstaff audit export --format csv --since 7d > week.csv
+  tipstaff audit export --format ocsf --denied
+  tipstaff audit export --format ocsf --host build-3 copied/audit`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f, err := o.filter.filter(cmd, time.Now())
+			if err != nil {
+				return err
+			}
+			if o.host == "" {
+				o.host, _ = os.Hostname() // a machine without a name has none to tell
+			}
+			format, ok := exporters(o.host)[o.format]
+			if !ok {
+				return fail(exitUsage, "there is no format %q: write jsonl, csv or ocsf", o.format)
+			}
+			r, err := openTrails(cmd, args, f, true)
+			if err != nil {
+				return err
+			}
+			return r.export(format(r.out))
+		},
+	}
+	o.filter.add(cmd)
+	cmd.Flags().StringVar(&o.format, "format", "jsonl", "jsonl, csv or ocsf")
+	cmd.Flags().StringVar(&o.host, "host", "", "`name` of the machine whose trails these are, for ocsf (default: this one)")
+	return cmd
+}
+
+func exporters(host string) map[string]func(w io.Writer) trailread.Exporter {
+	return map[string]func(w io.Writer) trailread.Exporter{
+		"jsonl": func(w io.Writer) trailread.Exporter { return trailread.NewJSONL(w) },
+		"csv":   func(w io.Writer) trailread.Exporter { return trailread.NewCSV(w) },
+		"ocsf":  func(w io.Writer) trailread.Exporter { return trailread.NewOCSF(w, version, host) },
+	}
+}
+
+func (r *trailReader) export(e trailread.Exporter) error {
+	found := false
+	tally, err := trailread.Read(r.cmd.Context(), r.trails, r.filter, func(l *trailread.Line) error {
+		found = true
+		return e.Write(l)
+	})
+	if err == nil {
+		err = e.Close()
+	}
+	if err == nil && !found && len(r.trails) > 0 {
+		sayNothingFound(r.cmd.ErrOrStderr(), r.filter)
+	}
+	return r.end(err, tally.Faults)
+}

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tipstaff/internal/argv"
+	"tipstaff/internal/audit"
+	"tipstaff/internal/trailread"
+)
+
+// pathHelp is what every command that reads trails says of its argument.
+const pathHelp = `PATH is a trail, one of its files, or a directory of trails; without it, all
+trails of this user's state directory are read, merged in order of time.`
+
+// filterFlags are the flags that say which records are wanted.
+type filterFlags struct {
+	agent, task, session, principal  string
+	event, code, since, until, words string
+	exit                             string
+	denied                           bool
+}
+
+func (f *filterFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.agent, "agent", "", "of this `name`, as the caller gave it")
+	flags.StringVar(&f.task, "task", "", "of this `name`, as the caller gave it")
+	flags.StringVar(&f.session, "session", "", "of the session with this `id`")
+	flags.StringVar(&f.principal, "principal", "", "of this authenticated `caller`")
+	flags.StringVar(&f.event, "event", "", "with this `name`, as command.end, or command.* for all of a kind")
+	flags.StringVar(&f.code, "code", "", "with this `code`, as COMMAND_NOT_ALLOWED")
+	flags.StringVar(&f.words, "cmd", "", "of commands with this `word` as program or argument; npm* for a beginning")
+	flags.StringVar(&f.exit, "exit", "", "of commands that ended with this `code`; '!=0' for all that failed")
+	flags.BoolVar(&f.denied, "denied", false, "refusals of every kind")
+	flags.StringVar(&f.since, "since", "", "from this `time` on: RFC 3339, or how long ago as 30m, 2h, 7d")
+	flags.StringVar(&f.until, "until", "", "before this `time`, written in the same way")
+}
+
+// filter reads the flags. Its errors are of usage.
+func (f *filterFlags) filter(cmd *cobra.Command, now time.Time) (*trailread.Filter, error) {
+	for _, name := range []string{"agent", "task", "session", "principal", "event", "code", "cmd", "exit", "since", "until"} {
+		if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {
+			return nil, fail(exitUsage, "--%s is empty; leave it out if it does not matter", name)
+		}
+	}
+	out := &trailread.Filter{
+		Agent: f.agent, Task: f.task, Session: f.session, Principal: f.principal,
+		Code: strings.ToUpper(f.code), Denied: f.denied,
+	}
+	var errs [5]error
+	if f.event != "" {
+		out.Event, errs[0] = trailread.ParseWord(f.event)
+	}
+	if f.words != "" {
+		out.Cmd, errs[1] = trailread.ParseWord(f.words)
+	}
+	if f.exit != "" {
+		out.Exit, errs[2] = trailread.ParseExit(f.exit)
+	}
+	if f.since != "" {
+		out.Since, errs[3] = trailread.ParseTime(f.since, now)
+	}
+	if f.until != "" {
+		out.Until, errs[4] = trailread.ParseTime(f.until, now)
+	}
+	for i, name := range []string{"event", "cmd", "exit", "since", "until"} {
+		if errs[i] != nil {
+			return nil, fail(exitUsage, "--%s: %w", name, errs[i])
+		}
+	}
+	if f.since != "" && f.until != "" && !out.Since.Before(out.Until) {
+		return nil, fail(exitUsage, "--since (%s) is not before --until (%s): nothing lies between them",
+			out.Since.UTC().Format(time.RFC3339), out.Until.UTC().Format(time.RFC3339))
+	}
+	return out, nil
+}
+
+// knownEvents are the names that this version writes.
+func knownEvents() []audit.Event {
+	return []audit.Event{
+		audit.ServerStart, audit.ServerStop, audit.SessionCreate, audit.SessionRefused, audit.SessionClose,
+		audit.CommandStart, audit.CommandEnd, audit.CommandRefused, audit.CommandError, audit.CallRefused,
+	}
+}
+
+// sayNothingFound tells that no record matches, and of a slip of the keys.
+func sayNothingFound(w io.Writer, f *trailread.Filter) {
+	var names []string
+	for _, e := range knownEvents() {
+		if string(e) == f.Event.Text || f.Event.Prefix && strings.HasPrefix(string(e), f.Event.Text) || f.Event.Text == "" {
+			say(w, "Nothing found.")
+			return
+		}
+		names = append(names, string(e))
+	}
+	say(w, "Nothing found. The events of this version are %s.", strings.Join(names, ", "))
+}
+
+// trailReader is what the commands that read trails have in common.
+type trailReader struct {
+	cmd    *cobra.Command
+	path   string
+	trails []trailread.Trail
+	filter *trailread.Filter
+	out    *bufio.Writer
+	screen screen
+}
+
+// openTrails finds the trails that args name. It has told when there is none;
+// then the reader has no trails.
+func openTrails(cmd *cobra.Command, args []string, f *trailread.Filter, noColor bool) (*trailReader, error) {
+	path, err := trailPath(args)
+	if err != nil {
+		return nil, err
+	}
+	r := &trailReader{cmd: cmd, path: path, filter: f, out: bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10), screen: screenOf(cmd.OutOrStdout(), noColor)}
+	r.trails, err = trailread.Find(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && len(args) == 0:
+		say(cmd.ErrOrStderr(), "There is no trail yet: %s does not exist.", argv.Escape(path))
+	case err != nil:
+		return nil, fail(exitFailure, "%w", err)
+	case len(r.trails) == 0:
+		say(cmd.ErrOrStderr(), "There is no trail in %s.", argv.Escape(path))
+	}
+	return r, nil
+}
+
+// end writes what is left, tells of lines that were passed over, and turns err
+// into an exit code.
+func (r *trailReader) end(err error, faults trailread.Faults) error {
+	if flushed := r.out.Flush(); err == nil {
+		err = flushed
+	}
+	r.sayFaults(faults)
+	switch {
+	case err == nil, errors.Is(err, syscall.EPIPE): // the reader has seen enough
+		return nil
+	case errors.Is(err, errInterrupted), errors.Is(context.Cause(r.cmd.Context()), errInterrupted):
+		return &exitError{code: exitInterrupted}
+	}
+	var known *exitError
+	if errors.As(err, &known) {
+		return err
+	}
+	return fail(exitFailure, "%w", err)
+}
+
+func (r *trailReader) sayFaults(f trailread.Faults) {
+	if f.Torn+f.Bad == 0 {
+		return
+	}
+	what := fmt.Sprintf("%s passed over that %s no record", plural(f.Bad, "line was", "lines were"), oneOrMany(f.Bad, "is", "are"))
+	switch {
+	case f.Bad == 0:
+		what = fmt.Sprintf("%s torn: by a crash, or a server is writing just now", plural(f.Torn, "last line is", "last lines are"))
+	case f.Torn > 0:
+		what += fmt.Sprintf(", and %s torn", plural(f.Torn, "last line", "last lines"))
+	}
+	check := argv.Display([]string{"tipstaff", "audit", "verify", filepath.Dir(f.First.File)})
+	say(r.cmd.ErrOrStderr(), "tipstaff: %s (%s). To learn what happened to the trail: %s", what, argv.Escape(f.First.String()), check)
+}
+
+func plural(n int64, one, many string) string {
+	return fmt.Sprintf("%d %s", n, oneOrMany(n, one, many))
+}
+
+func oneOrMany(n int64, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// printRaw writes a record as it is in the trail. On a terminal, what does not
+// print is escaped, which means the same.
+func (r *trailReader) printRaw(l *trailread.Line) error {
+	raw := l.Raw
+	if r.screen.terminal {
+		raw = trailread.AppendPrintable(nil, raw)
+	}
+	if _, err := r.out.Write(raw); err != nil {
+		return err
+	}
+	return r.out.WriteByte('\n')
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tipstaff/internal/trailread"
+)
+
+func newAuditSearch() *cobra.Command {
+	var o struct {
+		filter          filterFlags
+		n               int
+		asJSON, noColor bool
+	}
+	cmd := &cobra.Command{
+		Use:   "search [PATH]",
+		Short: "Find records",
+		Long: `Find the records for which everything holds that is given, the newest last.
+Names and words are compared exactly, byte for byte.
+
+` + pathHelp,
+		Example: `  tipstaff audit search --denied --since 7d
+  tipstaff audit search --cmd npm --exit '!=0'
+  tipstaff audit search --agent reviewer --event command.end --json | jq .result`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f, err := o.filter.filter(cmd, time.Now())
+			if err != nil {
+				return err
+			}
+			if cmd.Flags().Changed("lines") && o.n < 1 {
+				return fail(exitUsage, "-n must be at least 1, it is %d", o.n)
+			}
+			r, err := openTrails(cmd, args, f, o.noColor)
+			if err != nil {
+				return err
+			}
+			print := r.printer(o.asJSON)
+			if o.n > 0 {
+				return r.showLast(o.n, false, print)
+			}
+			return r.search(print)
+		},
+	}
+	o.filter.add(cmd)
+	cmd.Flags().IntVarP(&o.n, "lines", "n", 0, "the last so `many` only")
+	cmd.Flags().BoolVar(&o.asJSON, "json", false, "print the records as they are, one a line")
+	cmd.Flags().BoolVar(&o.noColor, "no-color", false, "no colours")
+	return cmd
+}
+
+// search prints every record that is wanted.
+func (r *trailReader) search(print func(*trailread.Line) error) error {
+	if len(r.trails) == 0 {
+		return nil
+	}
+	found := false
+	tally, err := trailread.Read(r.cmd.Context(), r.trails, r.filter, func(l *trailread.Line) error {
+		found = true
+		return print(l)
+	})
+	if err == nil && !found {
+		sayNothingFound(r.cmd.ErrOrStderr(), r.filter)
+	}
+	return r.end(err, tally.Faults)
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"tipstaff"
+	"tipstaff/internal/argv"
+	"tipstaff/internal/audit"
+	"tipstaff/internal/trailread"
+)
+
+// table prints records for a person, a line each. How wide its columns are goes
+// by the screen alone, so that it can begin before it knows what comes.
+type table struct {
+	r      *trailReader
+	fields []field
+	gap    string
+	begun  bool
+}
+
+// field is one column. The last one takes what is left.
+type field struct {
+	title string
+	width int
+	right bool
+	text  func(l *trailread.Line) string
+	color func(r *audit.Record) string
+}
+
+// Screens of so many columns get more fields.
+const (
+	wide     = 120
+	veryWide = 180
+)
+
+func newTable(r *trailReader) *table {
+	width := r.screen.width
+	roomy := width == 0 || width >= wide
+	layout, timeWidth := "01-02 15:04:05", 14
+	if roomy {
+		layout, timeWidth = time.DateTime, 19
+	}
+	t := &table{r: r, gap: " "}
+	t.fields = []field{
+		{title: "TIME (UTC)", width: timeWidth, text: func(l *trailread.Line) string { return l.Record.Time.UTC().Format(layout) }},
+		{title: "SEQ", width: 5, right: true, text: func(l *trailread.Line) string { return strconv.FormatUint(l.Record.Seq, 10) }},
+	}
+	if roomy {
+		t.gap = "  "
+		t.fields = append(t.fields, field{title: "EVENT", width: 15, text: func(l *trailread.Line) string { return string(l.Record.Event) }})
+	}
+	t.fields = append(t.fields, field{title: "OUTCOME", width: 21, color: outcomeColor, text: func(l *trailread.Line) string {
+		if text := outcome(&l.Record); text != "" || roomy {
+			return text
+		}
+		return string(l.Record.Event)
+	}})
+	if roomy {
+		t.fields = append(t.fields, field{title: "WHO", width: 16, text: func(l *trailread.Line) string { return who(&l.Record) }})
+	}
+	if len(r.trails) > 1 && (width == 0 || width >= veryWide) {
+		t.fields = append(t.fields, field{title: "TRAIL", width: 33, text: func(l *trailread.Line) string { return l.Trail.Name() }})
+	}
+	t.fields = append(t.fields, field{title: "COMMAND", text: func(l *trailread.Line) string { return about(&l.Record) }})
+	return t
+}
+
+func (t *table) print(l *trailread.Line) error {
+	if !t.begun {
+		t.begun = true
+		if err := t.row(func(f field) (string, string) { return f.title, bold }); err != nil {
+			return err
+		}
+	}
+	return t.row(func(f field) (string, string) {
+		color := ""
+		if f.color != nil {
+			color = f.color(&l.Record)
+		}
+		return argv.Escape(f.text(l)), color
+	})
+}
+
+func (t *table) row(cell func(f field) (text, color string)) error {
+	var b strings.Builder
+	used := 0
+	for i, f := range t.fields {
+		text, color := cell(f)
+		if i == len(t.fields)-1 {
+			b.WriteString(t.r.screen.paint(color, t.r.screen.rest(text, used)))
+			break
+		}
+		blank := strings.Repeat(" ", max(0, f.width-columnsOf(text)))
+		switch {
+		case f.right: // numbers are not cut
+			text = blank + text
+		case t.r.screen.width > 0:
+			text = fit(text, f.width)
+		default:
+			text += blank
+		}
+		used += columnsOf(text) + len(t.gap)
+		b.WriteString(t.r.screen.paint(color, text) + t.gap)
+	}
+	_, err := t.r.out.WriteString(strings.TrimRight(b.String(), " ") + "\n")
+	return err
+}
+
+// outcome is what came of it; "" for what is told by its event.
+func outcome(r *audit.Record) string {
+	res := r.Result
+	if res == nil {
+		return string(r.Code)
+	}
+	took := time.Duration(res.DurationMS) * time.Millisecond
+	switch {
+	case res.Cause == tipstaff.Exited.String():
+		return fmt.Sprintf("exit %d, %v", res.ExitCode, took)
+	case res.Cause == tipstaff.Signalled.String() && res.Signal != "":
+		return fmt.Sprintf("%s, %v", res.Signal, took)
+	}
+	return fmt.Sprintf("%s, %v", res.Cause, took)
+}
+
+func outcomeColor(r *audit.Record) string {
+	switch {
+	case strings.HasSuffix(string(r.Event), ".refused"):
+		return red
+	case r.Event == audit.CommandError, r.Result != nil && (r.Result.ExitCode != 0 || r.Result.Cause != tipstaff.Exited.String()):
+		return yellow
+	}
+	return ""
+}
+
+// who asked: as which agent, else as whom.
+func who(r *audit.Record) string { return cmp.Or(r.Who.Agent, r.Who.Principal) }
+
+// about is the command, or what else the record is about.
+func about(r *audit.Record) string {
+	if line := trailread.CommandLine(r); line != "" {
+		return line
+	}
+	if r.Why != "" {
+		return r.Why
+	}
+	return r.What.Cwd
+}

@@ -1,0 +1,105 @@
+package trailread
+
+import (
+	"errors"
+	"io"
+	"time"
+)
+
+// smallPart is not worth bisecting.
+const smallPart = 64 << 10
+
+// parts are what of t lies in [since, until); zero times do not bound.
+func (t *Trail) parts(since, until time.Time) ([]part, error) {
+	var out []part
+	for i, s := range t.Segments {
+		p := part{Segment: s, to: s.Size, last: i == len(t.Segments)-1}
+		var err error
+		if !since.IsZero() {
+			if p.from, err = p.seek(since); err != nil {
+				return nil, err
+			}
+		}
+		if !until.IsZero() {
+			if p.to, err = p.seek(until); err != nil {
+				return nil, err
+			}
+		}
+		if p.from < p.to {
+			out = append(out, p)
+		}
+	}
+	return out, nil
+}
+
+// seek returns where the first line of p begins that is not before t, or the
+// end of p if there is none. It goes by the order of times.
+func (p part) seek(t time.Time) (int64, error) {
+	low, high := p.from, p.to
+	for high-low > smallPart {
+		middle := low + (high-low)/2
+		before, behind, err := p.judge(middle, high, t)
+		switch {
+		case err != nil:
+			return 0, err
+		case before:
+			low = behind
+		default:
+			high = middle
+		}
+	}
+	return p.walk(low, t)
+}
+
+// judge looks at the first record that begins behind middle and no later than
+// high: is it before t, and where does the line after it begin?
+func (p part) judge(middle, high int64, t time.Time) (before bool, behind int64, err error) {
+	l, err := openForward(part{Segment: p.Segment, from: middle, to: p.to}, smallBuffer)
+	if err != nil {
+		return false, 0, err
+	}
+	defer l.close()
+	if _, _, _, err := l.next(); err != nil { // the rest of a line
+		return false, 0, ignoreEOF(err)
+	}
+	for {
+		text, at, k, err := l.next()
+		if err != nil || at > high {
+			return false, 0, ignoreEOF(err)
+		}
+		if k != whole {
+			continue
+		}
+		if found, ok := timeOf(text); ok {
+			return found.Before(t), at + int64(len(text)) + 1, nil
+		}
+	}
+}
+
+// walk goes over lines from the given place until one is not before t.
+func (p part) walk(from int64, t time.Time) (int64, error) {
+	l, err := openForward(part{Segment: p.Segment, from: from, to: p.to}, smallBuffer)
+	if err != nil {
+		return 0, err
+	}
+	defer l.close()
+	for {
+		text, at, k, err := l.next()
+		if err != nil {
+			return p.to, ignoreEOF(err)
+		}
+		if k != whole {
+			continue
+		}
+		if found, ok := timeOf(text); ok && !found.Before(t) {
+			return at, nil
+		}
+	}
+}
+
+func ignoreEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}

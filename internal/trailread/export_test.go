@@ -1,0 +1,172 @@
+package trailread
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tipstaff"
+	"tipstaff/internal/audit"
+)
+
+// exported writes records to a trail and that to an exporter.
+func exported(t *testing.T, make func(out *bytes.Buffer) Exporter, records ...audit.Record) string {
+	t.Helper()
+	dir := t.TempDir()
+	write(t, dir, began(), time.Second, records...)
+	var out bytes.Buffer
+	e := make(&out)
+	if _, err := Read(t.Context(), find(t, dir), &Filter{}, e.Write); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func toCSV(out *bytes.Buffer) Exporter  { return NewCSV(out) }
+func toOCSF(out *bytes.Buffer) Exporter { return NewOCSF(out, "1.2.3", "build-3") }
+
+func TestCSVHasARowForEachRecord(t *testing.T) {
+	text := exported(t, toCSV, some(5, 50)...)
+	if strings.Count(text, "\r\n") != 51 || strings.Count(text, "\n") != 51 {
+		t.Error("lines do not end with CR LF, or cells hold line ends")
+	}
+	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	if err != nil || len(rows) != 51 {
+		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+	want := "time,trail,seq,event,name,code,front,principal,client,agent,task,session,os_user,command_id,tool,program,command,argv_sha256,file,cwd," +
+		"action,rule,at,policy_sha256,tier,profile,network,cause,exit_code,signal,duration_ms,stdout_bytes,stderr_bytes,truncated,recording,recording_sha256,why,error,hash"
+	if got := strings.Join(rows[0], ","); got != want {
+		t.Errorf("the columns are stable, they became %s", got)
+	}
+	if rows[1][0] != "2026-01-02T03:04:06Z" || rows[1][2] != "1" || rows[1][3] != "server.start" {
+		t.Errorf("the first record is %q", rows[1])
+	}
+}
+
+func TestCSVWithoutRecordsStillNamesItsColumns(t *testing.T) {
+	if text := exported(t, toCSV); !strings.HasPrefix(text, "time,trail,seq,") || strings.Count(text, "\n") != 1 {
+		t.Errorf("got %q", text)
+	}
+}
+
+func TestNoCellOfCSVIsAFormula(t *testing.T) {
+	for text, want := range map[string]string{
+		"=1+1": "'=1+1", "+1": "'+1", "-1": "'-1", "@SUM(A1)": "'@SUM(A1)", "\tx": `'\tx`, "\rx": `'\rx`, "\nx": `\nx`,
+		"plain": "plain", "": "", "a=b": "a=b", "'": "'", "\x1b[31m": `\x1b[31m`, "\u202e": `\u202e`, "日本": "日本",
+	} {
+		if got := safeCell(text); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+	row := exported(t, toCSV, audit.Record{Event: audit.CommandStart, Who: audit.Who{Agent: "=cmd|' /C calc'!A0"}, What: audit.What{Argv: []string{"-x", `a"b,c`}}, Why: "@why"})
+	for _, want := range []string{",'=cmd|' /C calc'!A0,", `,"'-x 'a""b,c'",`, ",'@why,"} {
+		if !strings.Contains(row, want) {
+			t.Errorf("%s is not in %s", want, row)
+		}
+	}
+}
+
+func TestJSONLIsTheTrailItself(t *testing.T) {
+	dir := t.TempDir()
+	trail := write(t, dir, began(), time.Second, some(5, 50)...)
+	var out bytes.Buffer
+	if _, err := Read(t.Context(), find(t, dir), &Filter{}, NewJSONL(&out).Write); err != nil || !bytes.Equal(out.Bytes(), contents(t, trail)) {
+		t.Errorf("it differs, %v", err)
+	}
+}
+
+func TestOCSFSaysOfEachRecordWhatBecameOfIt(t *testing.T) {
+	what := audit.What{Tool: "run", Argv: []string{"git", "log\n"}, File: "/usr/bin/git", Cwd: "/work"}
+	allow, deny := audit.Decision{Action: "allow", Rule: "default"}, audit.Decision{Action: "deny", Rule: "allowlist", At: "ALLOWED_COMMANDS"}
+	ended := func(cause string, code int) *audit.Result {
+		return &audit.Result{Cause: cause, ExitCode: code, DurationMS: 250}
+	}
+	for _, c := range []struct {
+		name                                              string
+		record                                            audit.Record
+		class, typ, status, severity, action, disposition int
+	}{
+		{"a command that starts", audit.Record{Event: audit.CommandStart, What: what, Decision: allow}, 1007, 100701, 1, 1, 1, 1},
+		{"one that ended well", audit.Record{Event: audit.CommandEnd, What: what, Decision: allow, Result: ended("exited", 0)}, 1007, 100702, 1, 1, 1, 1},
+		{"one that ended badly", audit.Record{Event: audit.CommandEnd, What: what, Decision: allow, Result: ended("exited", 2)}, 1007, 100702, 2, 1, 1, 1},
+		{"one that was ended", audit.Record{Event: audit.CommandEnd, What: what, Decision: allow, Result: ended("timed_out", 124)}, 1007, 100702, 2, 2, 1, 1},
+		{"one that was refused", audit.Record{Event: audit.CommandRefused, Code: tipstaff.CommandNotAllowed, What: what, Decision: deny}, 1007, 100701, 2, 3, 2, 2},
+		{"one that could not be split", audit.Record{Event: audit.CommandRefused, Code: tipstaff.InvalidCommandLine, What: audit.What{Line: "a | b"}}, 1007, 100701, 2, 2, 2, 2},
+		{"one that could not be started", audit.Record{Event: audit.CommandError, Code: tipstaff.ExecutionError, What: what, Decision: allow}, 1007, 100701, 2, 2, 1, 1},
+		{"a call that could not be judged", audit.Record{Event: audit.CallRefused, Code: tipstaff.SessionNotFound}, 0, 99, 2, 2, 2, 2},
+		{"a session that was refused", audit.Record{Event: audit.SessionRefused, Code: tipstaff.DirectoryNotAllowed, Decision: deny}, 0, 99, 2, 3, 2, 2},
+		{"a server that starts", audit.Record{Event: audit.ServerStart}, 0, 99, 1, 1, 0, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var e ocsfEvent
+			text := exported(t, toOCSF, c.record)
+			decoder := json.NewDecoder(strings.NewReader(text))
+			decoder.DisallowUnknownFields()
+			if err := decoder.Decode(&e); err != nil {
+				t.Fatal(err)
+			}
+			if e.ClassUID != c.class || e.TypeUID != c.typ || e.StatusID != c.status || e.SeverityID != c.severity || e.ActionID != c.action || e.DispositionID != c.disposition {
+				t.Errorf("got %s", text)
+			}
+			if e.TypeUID != e.ClassUID*100+e.ActivityID || e.CategoryUID != e.ClassUID/1000 || e.Time != began().Add(time.Second).UnixMilli() {
+				t.Errorf("the numbers do not belong together: %s", text)
+			}
+			if e.Metadata.Version == "" || e.Metadata.Product.Name == "" || e.Device.Hostname == "" || e.Actor.Process.PID == 0 || (e.Process == nil) != (c.class == 0) || e.Process != nil && e.Process.UID == "" {
+				t.Errorf("something that is required is missing: %s", text)
+			}
+		})
+	}
+}
+
+func TestOCSFOfAnEndedCommandIsWritten(t *testing.T) {
+	got := exported(t, toOCSF, audit.Record{
+		Event:    audit.CommandEnd,
+		Who:      audit.Who{Front: "stdio", Principal: "local", Client: "client/1.0", Agent: "planner", Task: "t-1", Session: "s-1"},
+		Trace:    audit.Trace{CommandID: "cmd_1", Traceparent: "00-1"},
+		What:     audit.What{Tool: "execute_command", Argv: []string{"git", "log", "a b", "\u009b"}, File: "/usr/bin/git", Cwd: "/work"},
+		Decision: audit.Decision{Action: "allow", Rule: "default", At: "ALLOWED_COMMANDS", PolicySHA256: "ab"},
+		Sandbox:  audit.Sandbox{Tier: "namespaces", Profile: "workspace", Network: "on"},
+		Result:   &audit.Result{Cause: "exited", ExitCode: 2, DurationMS: 250, StdoutBytes: 9},
+	})
+	var e map[string]any
+	if err := json.Unmarshal([]byte(got), &e); err != nil || strings.Contains(got, "\u009b") {
+		t.Fatal(err, got)
+	}
+	for _, changing := range []string{"metadata", "actor"} { // hashes and numbers of processes
+		delete(e, changing)
+	}
+	delete(e["unmapped"].(map[string]any), "argv_sha256")
+	delete(e["unmapped"].(map[string]any), "prev")
+	var want map[string]any
+	if err := json.Unmarshal([]byte(`{
+		"activity_id": 2, "activity_name": "Terminate", "category_uid": 1, "category_name": "System Activity",
+		"class_uid": 1007, "class_name": "Process Activity", "type_uid": 100702, "type_name": "Process Activity: Terminate",
+		"time": 1767323046000, "start_time": 1767323045750, "end_time": 1767323046000, "duration": 250,
+		"severity_id": 1, "severity": "Informational", "status_id": 2, "status": "Failure", "status_code": "exited",
+		"message": "command.end: git log 'a b' $'\\u009b'",
+		"action_id": 1, "action": "Allowed", "disposition_id": 1, "disposition": "Allowed",
+		"policy": {"name": "default", "desc": "ALLOWED_COMMANDS", "uid": "ab"},
+		"device": {"hostname": "build-3", "type_id": 0, "type": "Unknown"},
+		"process": {"name": "git", "uid": "cmd_1", "cmd_line": "git log 'a b' '\u009b'", "sandbox": "namespaces", "user": {"name": "bob"},
+			"file": {"name": "git", "path": "/usr/bin/git", "type_id": 1, "type": "Regular File"},
+			"created_time": 1767323045750, "terminated_time": 1767323046000},
+		"exit_code": 2,
+		"unmapped": {"agent": "planner", "task": "t-1", "front": "stdio", "tool": "execute_command", "traceparent": "00-1", "cwd": "/work",
+			"argv": ["git", "log", "a b", "\u009b"], "sandbox": {"tier": "namespaces", "profile": "workspace", "network": "on"},
+			"cause": "exited", "stdout_bytes": 9, "stderr_bytes": 0}
+	}`), &want); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(want, e); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}

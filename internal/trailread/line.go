@@ -1,0 +1,112 @@
+package trailread
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"tipstaff/internal/audit"
+)
+
+// Line is one record and where it stands. Raw is the line as it is in the file,
+// without its newline.
+type Line struct {
+	Raw    []byte
+	Record audit.Record
+	Trail  *Trail
+	Place  Place
+}
+
+// Place is where a line begins.
+type Place struct {
+	File   string
+	Offset int64
+}
+
+func (p Place) String() string { return fmt.Sprintf("%s, byte %d", p.File, p.Offset) }
+
+// Faults counts the lines that are no records.
+type Faults struct {
+	Torn  int64 // last in their trail, and without an end
+	Bad   int64 // everything else
+	First Place // of the first of them that was met
+}
+
+func (f *Faults) torn(at Place) { f.note(at); f.Torn++ }
+func (f *Faults) bad(at Place)  { f.note(at); f.Bad++ }
+
+func (f *Faults) note(at Place) {
+	if f.Torn+f.Bad == 0 {
+		f.First = at
+	}
+}
+
+var errNoRecord = errors.New("the line is no record")
+
+// decode reads a line into r. It fails if the line is no record.
+func (q *quick) decode(line []byte, r *audit.Record) error {
+	*r = audit.Record{}
+	if !q.canonical(line, r) {
+		*r = audit.Record{}
+		if err := json.Unmarshal(line, r); err != nil {
+			return err
+		}
+	}
+	if r.Seq == 0 || r.Event == "" || r.Time.IsZero() {
+		return errNoRecord
+	}
+	return nil
+}
+
+// The form in which package audit writes a line:
+//
+//	{"v":1,"seq":7,"time":"2026-01-02T03:04:05.000000000Z",…}
+const (
+	lineBegin = `{"v":`
+	seqBegin  = `,"seq":`
+	timeBegin = `,"time":"`
+	lineEnd   = `"}`
+)
+
+// looksWhole reports whether a line has the beginning and the end of a record.
+// It is a guess, for lines that are not worth decoding.
+func looksWhole(line []byte) bool {
+	return bytes.HasPrefix(line, []byte(lineBegin)) && bytes.HasSuffix(line, []byte(lineEnd))
+}
+
+// timeOf reads the time of a record, wherever it stands in the line.
+func timeOf(line []byte) (time.Time, bool) {
+	if t, ok := quickTime(line); ok {
+		return t, true
+	}
+	var r audit.Record
+	if err := new(quick).decode(line, &r); err != nil {
+		return time.Time{}, false
+	}
+	return r.Time, true
+}
+
+func quickTime(line []byte) (time.Time, bool) {
+	rest, ok := bytes.CutPrefix(line, []byte(lineBegin))
+	if !ok {
+		return time.Time{}, false
+	}
+	_, rest, ok = bytes.Cut(rest[:min(len(rest), 96)], []byte(seqBegin))
+	if !ok {
+		return time.Time{}, false
+	}
+	seq, rest, ok := bytes.Cut(rest, []byte(timeBegin))
+	if !ok {
+		return time.Time{}, false
+	}
+	at, _, ok := bytes.Cut(rest, []byte(`"`))
+	if !ok {
+		return time.Time{}, false
+	}
+	_, err1 := strconv.ParseUint(string(seq), 10, 64)
+	t, err2 := time.Parse(time.RFC3339Nano, string(at))
+	return t, err1 == nil && err2 == nil
+}

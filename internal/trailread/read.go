@@ -1,0 +1,329 @@
+package trailread
+
+import (
+	"bytes"
+	"container/heap"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+)
+
+// Tally says what was gone over to answer a question.
+type Tally struct {
+	Trails int
+	Lines  int64 // wanted or not, without torn ones
+	// Faults are the lines that are no records. A line that could not match is
+	// judged by its beginning and its end only.
+	Faults Faults
+}
+
+// Read hands every record that f wants to visit, in order of time; records of
+// one trail stay in their order. A Line is good until visit returns. Read ends
+// early with the error of visit, or with the cause of ctx.
+func Read(ctx context.Context, trails []Trail, f *Filter, visit func(*Line) error) (Tally, error) {
+	m := newMerge(ctx, f, false)
+	err := m.run(trails, visit)
+	return m.tally, err
+}
+
+// Last returns the last n records that f wants, in the order of [Read]. It
+// reads from the ends of the trails and goes back no further than it must.
+func Last(ctx context.Context, trails []Trail, f *Filter, n int) ([]Line, Tally, error) {
+	m := newMerge(ctx, f, true)
+	var found []Line
+	if n <= 0 {
+		return nil, m.tally, nil
+	}
+	err := m.run(trails, func(l *Line) error {
+		keep := *l
+		keep.Raw = bytes.Clone(l.Raw)
+		found = append(found, keep)
+		if len(found) == n {
+			return errEnough
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	slices.Reverse(found)
+	return found, m.tally, err
+}
+
+var errEnough = errors.New("enough")
+
+// merge goes over several trails at once. A trail is opened when the time of
+// its first record has come and closed behind its last one.
+type merge struct {
+	context func() error
+	judge   judge
+	back    bool // from the last record to the first
+	tally   Tally
+
+	open    []*source // a heap: the next record stands first
+	waiting []*source // in the order in which they begin
+}
+
+func newMerge(ctx context.Context, f *Filter, back bool) *merge {
+	return &merge{
+		context: func() error { return context.Cause(ctx) },
+		judge:   newJudge(f), back: back,
+	}
+}
+
+func (m *merge) run(trails []Trail, visit func(*Line) error) error {
+	defer func() {
+		for _, s := range m.open {
+			s.close()
+		}
+	}()
+	m.tally.Trails = len(trails)
+	if err := m.begin(trails); err != nil {
+		return m.failed(err)
+	}
+	for {
+		if err := m.admit(); err != nil {
+			return m.failed(err)
+		}
+		if len(m.open) == 0 {
+			return nil
+		}
+		s := m.open[0]
+		if err := visit(&s.line); err != nil {
+			return err
+		}
+		more, err := s.advance()
+		if err != nil {
+			return m.failed(err)
+		}
+		if more {
+			heap.Fix(m, 0)
+		} else {
+			heap.Pop(m)
+		}
+	}
+}
+
+// failed leaves what a caller knows again as it is.
+func (m *merge) failed(err error) error {
+	if cause := m.context(); cause != nil {
+		return cause
+	}
+	return fmt.Errorf("cannot read the trail: %w", err)
+}
+
+// begin finds out what of each trail is to be read, and when it begins.
+func (m *merge) begin(trails []Trail) error {
+	for i := range trails {
+		if err := m.context(); err != nil {
+			return err
+		}
+		parts, err := trails[i].parts(m.judge.filter.Since, m.judge.filter.Until)
+		if err != nil {
+			return err
+		}
+		s := &source{of: m, trail: &trails[i], index: i, parts: parts}
+		if m.back {
+			slices.Reverse(s.parts)
+		}
+		if len(trails) > 1 { // one needs no order
+			if s.begins, err = m.peek(parts); err != nil {
+				return err
+			}
+		}
+		m.waiting = append(m.waiting, s)
+	}
+	slices.SortStableFunc(m.waiting, func(a, b *source) int {
+		if m.back {
+			return b.begins.Compare(a.begins)
+		}
+		return a.begins.Compare(b.begins)
+	})
+	return nil
+}
+
+// peek returns the time of the record that comes first.
+func (m *merge) peek(parts []part) (time.Time, error) {
+	for _, p := range parts {
+		l, err := m.lines(p, smallBuffer)
+		if err != nil {
+			return time.Time{}, err
+		}
+		at, err := firstTime(l)
+		l.close()
+		if err != nil || !at.IsZero() {
+			return at, err
+		}
+	}
+	return time.Time{}, nil
+}
+
+func firstTime(l lines) (time.Time, error) {
+	for {
+		text, _, k, err := l.next()
+		if err != nil {
+			return time.Time{}, ignoreEOF(err)
+		}
+		if k != whole {
+			continue
+		}
+		if at, ok := timeOf(text); ok {
+			return at, nil
+		}
+	}
+}
+
+func (m *merge) lines(p part, buffer int64) (lines, error) {
+	if m.back {
+		return openBackward(p)
+	}
+	return openForward(p, buffer)
+}
+
+// admit opens the trails whose time has come.
+func (m *merge) admit() error {
+	for len(m.waiting) > 0 {
+		s := m.waiting[0]
+		if len(m.open) > 0 && !s.begins.IsZero() {
+			now := m.open[0].line.Record.Time
+			if m.back && s.begins.Before(now) || !m.back && s.begins.After(now) {
+				return nil
+			}
+		}
+		m.waiting = m.waiting[1:]
+		more, err := s.advance()
+		if err != nil {
+			return err
+		}
+		if more {
+			heap.Push(m, s)
+		}
+	}
+	return nil
+}
+
+// The heap of open trails.
+
+func (m *merge) Len() int      { return len(m.open) }
+func (m *merge) Swap(i, j int) { m.open[i], m.open[j] = m.open[j], m.open[i] }
+func (m *merge) Less(i, j int) bool {
+	a, b := m.open[i], m.open[j]
+	if m.back {
+		a, b = b, a
+	}
+	if c := a.line.Record.Time.Compare(b.line.Record.Time); c != 0 {
+		return c < 0
+	}
+	return a.index < b.index
+}
+
+// Push and Pop are for package heap.
+func (m *merge) Push(s any) { m.open = append(m.open, s.(*source)) } //nolint:errcheck,forcetypeassert // only admit pushes
+
+// Pop is for package heap.
+func (m *merge) Pop() any {
+	s := m.open[len(m.open)-1]
+	m.open = m.open[:len(m.open)-1]
+	return s
+}
+
+// source yields the records of one trail that are wanted.
+type source struct {
+	of     *merge
+	trail  *Trail
+	index  int
+	begins time.Time
+	parts  []part // not yet opened
+	part   part   // open, if lines is not nil
+	lines  lines
+	line   Line // the current one
+}
+
+func (s *source) close() {
+	if s.lines != nil {
+		s.lines.close()
+		s.lines = nil
+	}
+}
+
+// breath is how many lines are read between two looks at the context.
+const breath = 1024
+
+// advance goes on to the next record that is wanted. It reports false, and has
+// closed everything, behind the last one and when it fails.
+func (s *source) advance() (bool, error) {
+	for n := 1; ; n++ {
+		if s.lines == nil {
+			if len(s.parts) == 0 {
+				return false, nil
+			}
+			if err := s.openNext(); err != nil {
+				return false, err
+			}
+		}
+		if n%breath == 0 {
+			if err := s.of.context(); err != nil {
+				s.close()
+				return false, err
+			}
+		}
+		text, at, k, err := s.lines.next()
+		if err != nil {
+			s.close()
+			if errors.Is(err, io.EOF) {
+				continue
+			}
+			return false, err
+		}
+		s.line.Trail, s.line.Place = s.trail, Place{s.part.Path, at}
+		if k == unended && s.part.last {
+			s.of.tally.Faults.torn(s.line.Place)
+			continue
+		}
+		s.of.tally.Lines++
+		if s.of.judge.take(&s.line, text, k, &s.of.tally.Faults) {
+			return true, nil
+		}
+	}
+}
+
+func (s *source) openNext() error {
+	s.part, s.parts = s.parts[0], s.parts[1:]
+	l, err := s.of.lines(s.part, readBuffer)
+	if err != nil {
+		return err
+	}
+	s.lines = l
+	return nil
+}
+
+// judge says which lines are wanted.
+type judge struct {
+	filter  *Filter
+	quick   prefilter
+	decoder quick
+}
+
+func newJudge(f *Filter) judge { return judge{filter: f, quick: f.prefilter()} }
+
+// take judges one line, which is not unended. It reports whether it is wanted;
+// then it is l.
+func (j *judge) take(l *Line, text []byte, k kind, faults *Faults) bool {
+	if k != whole {
+		faults.bad(l.Place)
+		return false
+	}
+	may := j.quick.may(text)
+	if !may && looksWhole(text) {
+		return false
+	}
+	if err := j.decoder.decode(text, &l.Record); err != nil {
+		faults.bad(l.Place)
+		return false
+	}
+	l.Raw = text
+	return may && j.filter.Match(&l.Record)
+}

@@ -1,0 +1,192 @@
+package trailread
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"time"
+
+	"tipstaff/internal/audit"
+)
+
+// Stats counts records. A command is counted once, when it was asked: by its
+// intent if it was to run, by its refusal if it was not. The zero Stats is
+// ready; it marshals to what `tipstaff audit stats --json` promises.
+type Stats struct {
+	Trails  int        `json:"trails"`
+	Records int64      `json:"records"`
+	Bytes   int64      `json:"bytes"` // of the records counted, newlines included
+	First   *time.Time `json:"first"` // null when there is no record
+	Last    *time.Time `json:"last"`
+
+	Events    Counts `json:"events"`
+	Commands  int64  `json:"commands"`  // that were asked
+	Decisions Counts `json:"decisions"` // of commands and sessions
+	Rules     Counts `json:"rules"`     // that decided
+	Codes     Counts `json:"codes"`     // why nothing was started
+	Programs  Counts `json:"programs"`  // of commands, without directory
+	Agents    Counts `json:"agents"`    // of commands; "" where none was named
+	Causes    Counts `json:"causes"`    // how commands ended
+	Failed    int64  `json:"failed"`    // commands that ended by themselves with another exit code than 0
+
+	DurationMS  Durations `json:"duration_ms"`
+	StdoutBytes int64     `json:"stdout_bytes"`
+	StderrBytes int64     `json:"stderr_bytes"`
+
+	TornLines int64 `json:"torn_lines"` // not counted above
+	BadLines  int64 `json:"bad_lines"`  // nor these
+
+	durations map[int64]int64 // how often each one was met
+}
+
+// Counts says how often each name was met. What comes after [maxNames] others is
+// counted under [OtherNames].
+type Counts map[string]int64
+
+const (
+	maxNames = 10_000
+	// OtherNames stands for the names that were too many.
+	OtherNames = "(others)"
+)
+
+func (c *Counts) add(name string) {
+	if *c == nil {
+		*c = Counts{}
+	}
+	if _, met := (*c)[name]; !met && len(*c) >= maxNames {
+		name = OtherNames
+	}
+	(*c)[name]++
+}
+
+// Count is one name of [Counts].
+type Count struct {
+	Name string
+	N    int64
+}
+
+// Sorted returns the counts, the largest first, and names in their order.
+func (c Counts) Sorted() []Count {
+	list := make([]Count, 0, len(c))
+	for name, n := range c {
+		list = append(list, Count{name, n})
+	}
+	slices.SortFunc(list, func(a, b Count) int {
+		return cmp.Or(cmp.Compare(b.N, a.N), cmp.Compare(a.Name, b.Name))
+	})
+	return list
+}
+
+// Durations of commands, in milliseconds. P50 is the shortest duration that
+// half of the commands did not exceed, and so on.
+type Durations struct {
+	Count int64 `json:"count"`
+	P50   int64 `json:"p50"`
+	P90   int64 `json:"p90"`
+	P99   int64 `json:"p99"`
+	Max   int64 `json:"max"`
+}
+
+// Add counts one record.
+func (s *Stats) Add(l *Line) {
+	r := &l.Record
+	s.Records++
+	s.Bytes += int64(len(l.Raw)) + 1
+	if s.First == nil || r.Time.Before(*s.First) {
+		s.First = &[]time.Time{r.Time}[0]
+	}
+	if s.Last == nil || r.Time.After(*s.Last) {
+		s.Last = &[]time.Time{r.Time}[0]
+	}
+	s.Events.add(string(r.Event))
+	if r.Code != "" {
+		s.Codes.add(string(r.Code))
+	}
+	switch r.Event {
+	case audit.CommandStart, audit.CommandRefused:
+		s.Commands++
+		s.Agents.add(r.Who.Agent)
+		if name := program(r); name != "" {
+			s.Programs.add(name)
+		}
+		s.decided(&r.Decision)
+	case audit.SessionCreate, audit.SessionRefused:
+		s.decided(&r.Decision)
+	case audit.CommandEnd:
+		s.ended(r.Result)
+	}
+}
+
+func (s *Stats) decided(d *audit.Decision) {
+	if d.Action != "" {
+		s.Decisions.add(d.Action)
+	}
+	if d.Rule != "" {
+		s.Rules.add(d.Rule)
+	}
+}
+
+func (s *Stats) ended(r *audit.Result) {
+	if r == nil {
+		return
+	}
+	s.Causes.add(r.Cause)
+	if r.Cause == "exited" && r.ExitCode != 0 {
+		s.Failed++
+	}
+	s.StdoutBytes += r.StdoutBytes
+	s.StderrBytes += r.StderrBytes
+	if s.durations == nil {
+		s.durations = map[int64]int64{}
+	}
+	s.durations[r.DurationMS]++
+}
+
+// Finish fills in what can be said only at the end.
+func (s *Stats) Finish(t Tally) {
+	s.Trails, s.TornLines, s.BadLines = t.Trails, t.Faults.Torn, t.Faults.Bad
+	for _, c := range []*Counts{&s.Events, &s.Decisions, &s.Rules, &s.Codes, &s.Programs, &s.Agents, &s.Causes} {
+		if *c == nil {
+			*c = Counts{} // {} rather than null
+		}
+	}
+	s.DurationMS = summarize(s.durations)
+}
+
+func summarize(counts map[int64]int64) Durations {
+	var d Durations
+	values := make([]int64, 0, len(counts))
+	for v, n := range counts {
+		values = append(values, v)
+		d.Count += n
+	}
+	slices.Sort(values)
+	var below int64
+	for _, v := range values {
+		n := counts[v]
+		for _, q := range []struct {
+			percent int64
+			at      *int64
+		}{{50, &d.P50}, {90, &d.P90}, {99, &d.P99}} {
+			rank := (d.Count*q.percent + 99) / 100
+			if below < rank && rank <= below+n {
+				*q.at = v
+			}
+		}
+		below += n
+		d.Max = v
+	}
+	return d
+}
+
+// program is the name of the program that a record is about, as it was asked
+// and without its directory.
+func program(r *audit.Record) string {
+	switch {
+	case len(r.What.Argv) > 0 && r.What.Argv[0] != "":
+		return path.Base(r.What.Argv[0])
+	case r.What.File != "":
+		return path.Base(r.What.File)
+	}
+	return ""
+}
