@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"tipstaff/e2e/kit"
 )
 
 // TestAForkBombTakesNothingFromTheServer runs the server as a user who may have
@@ -17,12 +19,12 @@ func TestAForkBombTakesNothingFromTheServer(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can run the server as another user")
 	}
-	if raceEnabled {
+	if kit.RaceEnabled {
 		t.Skip("the race detector needs threads of its own, which the limit would forbid")
 	}
 	const user, processes = 54321, 160
 	base := t.TempDir()
-	if err := os.Chmod(filepath.Dir(tipstaffPath(t)), 0o755); err != nil {
+	if err := os.Chmod(filepath.Dir(kit.Path(t)), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	for dir := base; dir != "/" && dir != os.TempDir(); dir = filepath.Dir(dir) {
@@ -34,19 +36,19 @@ func TestAForkBombTakesNothingFromTheServer(t *testing.T) {
 		t.Skip("this root is only a user's own: ", err)
 	}
 	cmd := exec.Command("setpriv", "--reuid", fmt.Sprint(user), "--regid", fmt.Sprint(user), "--clear-groups",
-		"prlimit", fmt.Sprintf("--nproc=%d", processes), tipstaffPath(t), "serve")
+		"prlimit", fmt.Sprintf("--nproc=%d", processes), kit.Path(t), "serve")
 	cmd.Dir = base
 	cmd.Env = []string{"PATH=/usr/bin:/bin", "HOME=" + base, "ALLOWED_COMMANDS=sh,echo", "TIPSTAFF_STATE_DIR=" + filepath.Join(base, "state")}
-	r := startRaw(t, cmd)
-	r.initialize()
+	r := kit.StartRaw(t, cmd)
+	r.Initialize()
 	const bomb = "i=0; while [ $i -lt 400 ]; do sleep 60 & i=$((i+1)); done; wait"
-	m := r.call(1, "execute_process", args{"file": "sh", "args": []string{"-c", bomb}, "timeout_ms": 3000})
-	if text := m.text(); !strings.Contains(text, "fork") {
+	m := r.Call(1, "execute_process", kit.Args{"file": "sh", "args": []string{"-c", bomb}, "timeout_ms": 3000})
+	if text := m.Text(); !strings.Contains(text, "fork") {
 		t.Errorf("the bomb did not reach the limit: nothing is shown\n%s", text)
 	}
 	for i := range 20 {
-		if m := r.call(10+i, "execute_process", args{"file": "echo", "args": []string{"still here"}}); !strings.Contains(m.text(), "still here") {
-			t.Fatalf("afterwards: %s", m.text())
+		if m := r.Call(10+i, "execute_process", kit.Args{"file": "echo", "args": []string{"still here"}}); !strings.Contains(m.Text(), "still here") {
+			t.Fatalf("afterwards: %s", m.Text())
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"tipstaff/e2e/kit"
 	"tipstaff/internal/audit"
 )
 
@@ -33,13 +34,13 @@ func failToStart(t *testing.T, env []string) {
 		env:       append(env, "PATH="+bin+":/usr/bin:/bin", "ALLOWED_COMMANDS=tool"),
 		allowlist: `["tool"]`,
 	})
-	id := s.newSession()
+	id := s.NewSession()
 	well := func() {
 		t.Helper()
-		if b := s.inSession(id, "tool", nil).json(); b.Stdout != "well\n" {
+		if b := s.InSession(id, "tool", nil).JSON(); b.Stdout != "well\n" {
 			t.Errorf("the session's next command: %+v", b)
 		}
-		s.command("tool").ran()
+		s.Command("tool").Ran()
 	}
 	well()
 	faults := []struct {
@@ -57,31 +58,31 @@ func failToStart(t *testing.T, env []string) {
 			}
 			return func() { _ = f.Close() }
 		}, "written to", `step "execute": text file busy`},
-		{"it is given too much", func() func() { return s.limit(syscall.RLIMIT_STACK, 512<<10) }, "larger than this system accepts", `step "execute": argument list too long`},
+		{"it is given too much", func() func() { return limit(s, syscall.RLIMIT_STACK, 512<<10) }, "larger than this system accepts", `step "execute": argument list too long`},
 	}
 	long := []string{strings.Repeat("x", 100_000), strings.Repeat("y", 100_000)}
 	for _, c := range faults {
 		t.Run(c.name, func(t *testing.T) {
-			before := s.call("terminal_get_status", args{"sessionId": id}).json().Session
+			before := s.Call("terminal_get_status", kit.Args{"sessionId": id}).JSON().Session
 			undo := c.spoil()
-			s.inSession(id, "tool", long).code("EXECUTION_ERROR", c.says)
-			s.process("tool", long).refused(c.says)
-			if after := s.call("terminal_get_status", args{"sessionId": id}).json().Session; after != before {
+			s.InSession(id, "tool", long).Code("EXECUTION_ERROR", c.says)
+			s.Process("tool", long).Refused(c.says)
+			if after := s.Call("terminal_get_status", kit.Args{"sessionId": id}).JSON().Session; after != before {
 				t.Errorf("the session was %+v and is %+v", before, after)
 			}
 			undo()
 			well()
 		})
 	}
-	_ = s.session.Close()
-	report, err := audit.Verify(filepath.Join(s.state, "audit"))
+	_ = s.Session.Close()
+	report, err := audit.Verify(filepath.Join(s.State, "audit"), audit.VerifyOptions{})
 	if err != nil || report.Status() != audit.OK {
 		t.Errorf("the trail: %v, %+v", err, report)
 	}
 	// Of each command there are an intent and an outcome, one after the other.
 	var outcomes []string
 	intents := map[string]bool{}
-	for _, r := range s.records() {
+	for _, r := range s.Records() {
 		trace, _ := r["trace"].(map[string]any)
 		command := fmt.Sprint(trace["command_id"])
 		switch r["event"] {
@@ -109,21 +110,21 @@ func failToStart(t *testing.T, env []string) {
 
 // limit lowers a limit of the running server, and of what makes its commands,
 // until undo: prlimit(2).
-func (s *server) limit(resource int, to uint64) (undo func()) {
-	s.t.Helper()
-	pids := []int{s.cmd.Process.Pid}
+func limit(s *kit.Server, resource int, to uint64) (undo func()) {
+	s.T.Helper()
+	pids := []int{s.Cmd.Process.Pid}
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pids[0]))
 	for _, file := range tasks {
 		data, _ := os.ReadFile(file)
 		if len(data) > 0 {
-			pids = append(pids, pidsOf(s.t, string(data))...)
+			pids = append(pids, pidsOf(s.T, string(data))...)
 		}
 	}
 	set := func(pid int, next, old *syscall.Rlimit) {
 		_, _, errno := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(pid), uintptr(resource),
 			uintptr(unsafe.Pointer(next)), uintptr(unsafe.Pointer(old)), 0, 0)
 		if errno != 0 && errno != syscall.ESRCH { // it may have ended
-			s.t.Errorf("cannot limit process %d: %v", pid, errno)
+			s.T.Errorf("cannot limit process %d: %v", pid, errno)
 		}
 	}
 	before := make([]syscall.Rlimit, len(pids))

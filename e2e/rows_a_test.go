@@ -9,12 +9,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"tipstaff/e2e/kit"
 )
 
 func TestA1ACommandLineRunsWithoutAShell(t *testing.T) {
 	s := start(t, setup{})
-	r := s.command("echo hello")
-	if b := r.ran(); b.Stdout != "hello\n" || b.Stderr != "" {
+	r := s.Command("echo hello")
+	if b := r.Ran(); b.Stdout != "hello\n" || b.Stderr != "" {
 		t.Errorf("got %+v", b)
 	}
 	if !strings.HasPrefix(r.Text, "exit_code: 0\nstdout:") {
@@ -33,7 +35,7 @@ func TestA2WordsAreSplitAsAPOSIXShellSplitsThem(t *testing.T) {
 		`testcmd argv '$HOME; rm -rf /'`: `["$HOME; rm -rf /"]`,
 		"  testcmd\targv  x  \n":         `["x"]`,
 	} {
-		got := strings.TrimSpace(s.command(line).ran().Stdout)
+		got := strings.TrimSpace(s.Command(line).Ran().Stdout)
 		if !strings.HasSuffix(strings.ReplaceAll(got, " ", ""), strings.ReplaceAll(strings.TrimPrefix(want, "["), " ", "")) {
 			t.Errorf("%q reached the program as %s, want %s", line, got, want)
 		}
@@ -63,9 +65,9 @@ func TestA3WhatOnlyAShellCouldDoIsRefused(t *testing.T) {
 		"echo a\x00b":          {"NUL"},
 		"cd /tmp && touch PWN": {"cwd"},
 	} {
-		s.command(line).refused(want...)
+		s.Command(line).Refused(want...)
 	}
-	if _, err := os.Stat(filepath.Join(s.workspace, "PWN")); err == nil {
+	if _, err := os.Stat(filepath.Join(s.Workspace, "PWN")); err == nil {
 		t.Error("a refused line was run")
 	}
 }
@@ -73,28 +75,28 @@ func TestA3WhatOnlyAShellCouldDoIsRefused(t *testing.T) {
 func TestA4TheTimeoutIsUsedExactlyAsGivenOrRefused(t *testing.T) {
 	s := start(t, setup{env: []string{"TIPSTAFF_MAX_TIMEOUT=5000"}})
 	for _, bad := range []any{0, -1, 1.5, "500", true, 1e300} {
-		s.command("echo x", args{"timeout_ms": bad}).refused("timeout_ms")
+		s.Command("echo x", kit.Args{"timeout_ms": bad}).Refused("timeout_ms")
 	}
-	s.command("echo x", args{"timeout_ms": 5001}).refused("5000", "5001")
-	s.command("echo x", args{"timeout_ms": 5000}).ran()
-	s.command("echo x", args{"timeout_ms": nil}).ran()
+	s.Command("echo x", kit.Args{"timeout_ms": 5001}).Refused("5000", "5001")
+	s.Command("echo x", kit.Args{"timeout_ms": 5000}).Ran()
+	s.Command("echo x", kit.Args{"timeout_ms": nil}).Ran()
 	began := time.Now()
-	r := s.command("sleep 30", args{"timeout_ms": 300})
+	r := s.Command("sleep 30", kit.Args{"timeout_ms": 300})
 	if took := time.Since(began); took < 300*time.Millisecond || took > 1300*time.Millisecond {
 		t.Errorf("a timeout of 300 ms took %v", took)
 	}
-	r.refused("Timed out after 300ms")
+	r.Refused("Timed out after 300ms")
 }
 
 func TestA4WithoutATimeoutTheDefaultHolds(t *testing.T) {
 	s := start(t, setup{env: []string{"TIPSTAFF_DEFAULT_TIMEOUT=400"}})
-	s.command("sleep 30").refused("Timed out after 400ms")
+	s.Command("sleep 30").Refused("Timed out after 400ms")
 }
 
 func TestA5ATimeoutAnswersWithWhatWasCaptured(t *testing.T) {
 	s := start(t, setup{})
-	r := s.process("sh", []string{"-c", "echo out; echo err >&2; sleep 30"}, args{"timeout_ms": 500})
-	b := r.yaml()
+	r := s.Process("sh", []string{"-c", "echo out; echo err >&2; sleep 30"}, kit.Args{"timeout_ms": 500})
+	b := r.YAML()
 	if !r.IsError || b.ExitCode != 124 || b.Stdout != "out\n" || b.Stderr != "err\n" || !strings.HasPrefix(b.Error, "Timed out after 500ms") {
 		t.Errorf("got isError=%v %+v", r.IsError, b)
 	}
@@ -105,28 +107,28 @@ func TestA6AllowedCommandsAreComparedBeforeAnyLookup(t *testing.T) {
 		env:   []string{"ALLOWED_COMMANDS= ls , cat,, testcmd"},
 		files: map[string]string{"ls": "#!/bin/sh\ntouch PWN\n", "tool": "#!/bin/sh\ntouch PWN\n"},
 	})
-	s.command("ls").ran()
-	s.command("cat /dev/null").ran()
-	s.command("/bin/ls").ran()
-	s.command("/usr/bin/../bin/ls").ran() // the very file that ls is
-	for _, line := range []string{"pwd", "LS", "./ls", "./tool", s.workspace + "/ls", "/bin/rm", "' ls'", "l*"} {
-		s.command(line).refused("is not allowed")
+	s.Command("ls").Ran()
+	s.Command("cat /dev/null").Ran()
+	s.Command("/bin/ls").Ran()
+	s.Command("/usr/bin/../bin/ls").Ran() // the very file that ls is
+	for _, line := range []string{"pwd", "LS", "./ls", "./tool", s.Workspace + "/ls", "/bin/rm", "' ls'", "l*"} {
+		s.Command(line).Refused("is not allowed")
 	}
-	if _, err := os.Stat(filepath.Join(s.workspace, "PWN")); err == nil {
+	if _, err := os.Stat(filepath.Join(s.Workspace, "PWN")); err == nil {
 		t.Error("a program of the workspace was run")
 	}
 }
 
 func TestA6AnExactPathMayBeListedAndTheStarAllowsAll(t *testing.T) {
 	s := start(t, setup{env: []string{"ALLOWED_COMMANDS=./tool"}, files: map[string]string{"tool": "#!/bin/sh\necho \"tool $0 $1\"\n"}})
-	if b := s.command("./tool x").ran(); !strings.HasPrefix(b.Stdout, "tool ") {
+	if b := s.Command("./tool x").Ran(); !strings.HasPrefix(b.Stdout, "tool ") {
 		t.Errorf("got %+v", b)
 	}
-	s.command("tool").refused("is not allowed")
+	s.Command("tool").Refused("is not allowed")
 	all := start(t, setup{env: []string{"ALLOWED_COMMANDS=*"}})
-	all.command("pwd").ran()
+	all.Command("pwd").Ran()
 	none := start(t, setup{env: []string{"ALLOWED_COMMANDS="}})
-	none.command("pwd").refused("is not allowed")
+	none.Command("pwd").Refused("is not allowed")
 }
 
 func TestA6ThePathOfACallerOrOfTheWorkspaceIsNeverUsed(t *testing.T) {
@@ -134,25 +136,25 @@ func TestA6ThePathOfACallerOrOfTheWorkspaceIsNeverUsed(t *testing.T) {
 		env:   []string{"PATH=.:bin::/usr/bin:/bin", "ALLOWED_COMMANDS=ls,sh"},
 		files: map[string]string{"ls": "#!/bin/sh\necho hijacked\n", "bin/ls": "#!/bin/sh\necho hijacked\n"},
 	})
-	if b := s.command("ls -d /").ran(); b.Stdout != "/\n" {
+	if b := s.Command("ls -d /").Ran(); b.Stdout != "/\n" {
 		t.Errorf("got %q", b.Stdout)
 	}
-	if b := s.process("sh", []string{"-c", "echo $PATH; ls -d /"}).ran(); !strings.HasPrefix(b.Stdout, "/usr/bin:/bin\n/\n") {
+	if b := s.Process("sh", []string{"-c", "echo $PATH; ls -d /"}).Ran(); !strings.HasPrefix(b.Stdout, "/usr/bin:/bin\n/\n") {
 		t.Errorf("the program's own PATH gave %q", b.Stdout)
 	}
 }
 
 func TestA7ARefusalSaysWhatIsAllowedAndSuggestsTheNearest(t *testing.T) {
 	s := start(t, setup{env: []string{"ALLOWED_COMMANDS=git,ls,python3"}})
-	s.command("pwd").refused(`Command "pwd" is not allowed`, "git", "ls", "python3")
-	s.command("gti status").refused(`Command "gti" is not allowed`, `"git"`)
+	s.Command("pwd").Refused(`Command "pwd" is not allowed`, "git", "ls", "python3")
+	s.Command("gti status").Refused(`Command "gti" is not allowed`, `"git"`)
 	many := make([]string, 40)
 	for i := range many {
 		many[i] = fmt.Sprintf("tool%02d", i)
 	}
 	long := start(t, setup{env: []string{"ALLOWED_COMMANDS=" + strings.Join(many, ",")}})
-	r := long.command("pwd")
-	r.refused("tool00", "20")
+	r := long.Command("pwd")
+	r.Refused("tool00", "20")
 	if strings.Contains(r.Text, "tool25") {
 		t.Errorf("more than 20 names are told:\n%s", r.Text)
 	}
@@ -160,42 +162,42 @@ func TestA7ARefusalSaysWhatIsAllowedAndSuggestsTheNearest(t *testing.T) {
 
 func TestA8TheAnswerReadsBackExactly(t *testing.T) {
 	s := start(t, setup{})
-	control := s.command("testcmd control").ran()
+	control := s.Command("testcmd control").Ran()
 	for _, r := range "\x00\x1b\x7f\u0085\u2028\u202e" {
 		if !strings.ContainsRune(control.Stdout, r) {
 			t.Errorf("%U did not come back", r)
 		}
 	}
 	for _, text := range []string{"---\n", "exit_code: 0\n", "0123", "yes", "trailing \n \n", strings.Repeat("long ", 1000)} {
-		if b := s.process("printf", []string{"%s", text}).ran(); b.Stdout != text {
+		if b := s.Process("printf", []string{"%s", text}).Ran(); b.Stdout != text {
 			t.Errorf("%q came back as %q", text, b.Stdout)
 		}
 	}
-	if b := s.command("testcmd invalid 3").ran(); !strings.Contains(b.Stdout, "\ufffd") {
+	if b := s.Command("testcmd invalid 3").Ran(); !strings.Contains(b.Stdout, "\ufffd") {
 		t.Errorf("invalid UTF-8 came back as %q", b.Stdout)
 	}
-	if r := s.command("false"); r.IsError || r.yaml().ExitCode != 1 {
+	if r := s.Command("false"); r.IsError || r.YAML().ExitCode != 1 {
 		t.Errorf("a failure of the program became one of the tool:\n%s", r.Text)
 	}
 }
 
 func TestA9ADirectoryIsCheckedAndEnteredCanonically(t *testing.T) {
 	s := start(t, setup{files: map[string]string{"sub/file": "x"}})
-	if err := os.Symlink("sub", filepath.Join(s.workspace, "link")); err != nil {
+	if err := os.Symlink("sub", filepath.Join(s.Workspace, "link")); err != nil {
 		t.Fatal(err)
 	}
 	for cwd, want := range map[string]string{
-		"sub": s.workspace + "/sub", "link": s.workspace + "/sub", "sub/..": s.workspace, s.workspace: s.workspace, "/": "/",
+		"sub": s.Workspace + "/sub", "link": s.Workspace + "/sub", "sub/..": s.Workspace, s.Workspace: s.Workspace, "/": "/",
 	} {
-		if b := s.command("pwd", args{"cwd": cwd}).ran(); b.Stdout != want+"\n" {
+		if b := s.Command("pwd", kit.Args{"cwd": cwd}).Ran(); b.Stdout != want+"\n" {
 			t.Errorf("cwd %q ran in %q, want %q", cwd, b.Stdout, want)
 		}
 	}
-	if b := s.command("pwd").ran(); b.Stdout != s.workspace+"\n" {
+	if b := s.Command("pwd").Ran(); b.Stdout != s.Workspace+"\n" {
 		t.Errorf("without cwd it ran in %q", b.Stdout)
 	}
 	for _, cwd := range []string{"", "does-not-exist", "sub/file", "sub\x00", "does-not-exist/.."} {
-		s.command("pwd", args{"cwd": cwd}).refused("cwd")
+		s.Command("pwd", kit.Args{"cwd": cwd}).Refused("cwd")
 	}
 }
 
@@ -211,49 +213,49 @@ func TestA10DirectoriesAreConfinedToTheRootsBySegment(t *testing.T) {
 	}
 	s := start(t, setup{env: []string{"ALLOWED_CWD_ROOTS= " + root + "/in , "}})
 	for _, cwd := range []string{"/in", "/in/deep", "/in/deep/..", "/in/..foo"} {
-		s.command("pwd", args{"cwd": root + cwd}).ran()
+		s.Command("pwd", kit.Args{"cwd": root + cwd}).Ran()
 	}
 	for _, cwd := range []string{root, root + "/inside", root + "/in/out", root + "/in/../inside", "/", "."} {
-		s.command("pwd", args{"cwd": cwd}).refused("cwd", "not")
+		s.Command("pwd", kit.Args{"cwd": cwd}).Refused("cwd", "not")
 	}
-	s.command("pwd").ran() // omitted: the server's own directory, unchecked
+	s.Command("pwd").Ran() // omitted: the server's own directory, unchecked
 }
 
 func TestA10ABrokenRootRefusesEveryCallThatGivesCwd(t *testing.T) {
 	s := start(t, setup{env: []string{"ALLOWED_CWD_ROOTS=/usr,/path/that/does/not/exist"}})
-	s.command("pwd", args{"cwd": "/usr"}).refused("configuration", "ALLOWED_CWD_ROOTS")
-	s.command("pwd").ran()
+	s.Command("pwd", kit.Args{"cwd": "/usr"}).Refused("configuration", "ALLOWED_CWD_ROOTS")
+	s.Command("pwd").Ran()
 }
 
 func TestA11ArgumentsReachTheProgramByteForByte(t *testing.T) {
 	s := start(t, setup{})
 	argv := []string{"", "a b", "$HOME", "$(id)", "`id`", "; rm -rf /", "|", ">", "'", "\"", "\\", "\n", "\t", "é日😀", "\u202e", "-n", "--"}
-	b := s.process("testcmd", append([]string{"argv"}, argv...)).ran()
+	b := s.Process("testcmd", append([]string{"argv"}, argv...)).Ran()
 	want, _ := jsonList(argv)
 	if got := strings.TrimSpace(b.Stdout); !strings.HasSuffix(got, want[1:]) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	s.process("testcmd", []string{"argv", "a\x00b"}).refused("NUL")
-	s.call("execute_process", args{"file": "true"}).ran() // no args at all
-	s.process("python3", nil).refused(`Command "python3" is not allowed`)
+	s.Process("testcmd", []string{"argv", "a\x00b"}).Refused("NUL")
+	s.Call("execute_process", kit.Args{"file": "true"}).Ran() // no args at all
+	s.Process("python3", nil).Refused(`Command "python3" is not allowed`)
 }
 
 func TestA12InputIsWrittenAndClosed(t *testing.T) {
 	s := start(t, setup{})
-	if b := s.command("cat", args{"input": "a\nb"}).ran(); b.Stdout != "a\nb" {
+	if b := s.Command("cat", kit.Args{"input": "a\nb"}).Ran(); b.Stdout != "a\nb" {
 		t.Errorf("got %q", b.Stdout)
 	}
-	if b := s.process("cat", nil, args{"input": ""}).ran(); b.Stdout != "" {
+	if b := s.Process("cat", nil, kit.Args{"input": ""}).Ran(); b.Stdout != "" {
 		t.Errorf("got %q", b.Stdout)
 	}
-	if b := s.command("cat").ran(); b.Stdout != "" { // /dev/null
+	if b := s.Command("cat").Ran(); b.Stdout != "" { // /dev/null
 		t.Errorf("got %q", b.Stdout)
 	}
 	big := strings.Repeat("0123456789abcdef", 20_000)
-	if b := s.process("cat", nil, args{"input": big}).ran(); b.Stdout != big {
+	if b := s.Process("cat", nil, kit.Args{"input": big}).Ran(); b.Stdout != big {
 		t.Errorf("%d bytes came back as %d", len(big), len(b.Stdout))
 	}
-	s.process("true", nil, args{"input": big}).ran() // never reads it
+	s.Process("true", nil, kit.Args{"input": big}).Ran() // never reads it
 }
 
 func TestA13SignalsAndProgramsThatCannotStart(t *testing.T) {
@@ -262,17 +264,17 @@ func TestA13SignalsAndProgramsThatCannotStart(t *testing.T) {
 		files: map[string]string{"bad": "#!/no/such/interpreter\n"},
 	})
 	for sig, code := range map[string]int{"KILL": 137, "SEGV": 139, "TERM": 143} {
-		r := s.process("testcmd", []string{"signal", sig})
-		if b := r.yaml(); r.IsError || b.ExitCode != code || b.Signal != "SIG"+sig {
+		r := s.Process("testcmd", []string{"signal", sig})
+		if b := r.YAML(); r.IsError || b.ExitCode != code || b.Signal != "SIG"+sig {
 			t.Errorf("death by %s: isError=%v %+v", sig, r.IsError, b)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(s.workspace, "plain"), []byte("echo hi"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(s.Workspace, "plain"), []byte("echo hi"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	for name, code := range map[string]int{"no-such-program": 127, "./plain": 126, "./bad": 127} {
-		r := s.process(name, nil)
-		if b := r.yaml(); !r.IsError || b.ExitCode != code || b.Error == "" || b.Hint == "" {
+		r := s.Process(name, nil)
+		if b := r.YAML(); !r.IsError || b.ExitCode != code || b.Error == "" || b.Hint == "" {
 			t.Errorf("%s: isError=%v\n%s", name, r.IsError, r.Text)
 		}
 	}

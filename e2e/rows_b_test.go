@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"tipstaff/e2e/kit"
 )
 
 func jsonList(list []string) (string, error) {
@@ -26,7 +28,7 @@ func jsonList(list []string) (string, error) {
 func TestB0WithoutTerminalAccessThereAreTwoTools(t *testing.T) {
 	for env, want := range map[string]int{"ENABLE_TERMINAL_ACCESS=": 2, "ENABLE_TERMINAL_ACCESS=false": 2, "ENABLE_TERMINAL_ACCESS=true": 6} {
 		s := start(t, setup{env: []string{env}})
-		res, err := s.session.ListTools(t.Context(), nil)
+		res, err := s.Session.ListTools(t.Context(), nil)
 		if err != nil || len(res.Tools) != want {
 			t.Errorf("%s: %d tools, %v", env, len(res.Tools), err)
 		}
@@ -35,7 +37,7 @@ func TestB0WithoutTerminalAccessThereAreTwoTools(t *testing.T) {
 
 func TestB1CreateSession(t *testing.T) {
 	s := start(t, setup{})
-	b := s.call("terminal_create_session", args{"taskId": "BUILD-001", "agentId": "build.agent:1"}).json()
+	b := s.Call("terminal_create_session", kit.Args{"taskId": "BUILD-001", "agentId": "build.agent:1"}).JSON()
 	if !b.Success || !regexp.MustCompile(`^term-BUILD-001-\d{13}-[A-Z2-7]{20,}$`).MatchString(b.SessionID) {
 		t.Errorf("got %+v", b)
 	}
@@ -43,93 +45,93 @@ func TestB1CreateSession(t *testing.T) {
 		t.Errorf("createdAt is %q", b.CreatedAt)
 	}
 	for _, bad := range []any{"", "a b", "a/b", "é", strings.Repeat("x", 129), 5, nil} {
-		s.call("terminal_create_session", args{"taskId": bad, "agentId": "a"}).code("INVALID_PARAMETERS", "taskId")
-		s.call("terminal_create_session", args{"taskId": "t", "agentId": bad}).code("INVALID_PARAMETERS", "agentId")
+		s.Call("terminal_create_session", kit.Args{"taskId": bad, "agentId": "a"}).Code("INVALID_PARAMETERS", "taskId")
+		s.Call("terminal_create_session", kit.Args{"taskId": "t", "agentId": bad}).Code("INVALID_PARAMETERS", "agentId")
 	}
-	s.call("terminal_create_session", args{"taskId": "t"}).code("INVALID_PARAMETERS", "agentId")
+	s.Call("terminal_create_session", kit.Args{"taskId": "t"}).Code("INVALID_PARAMETERS", "agentId")
 }
 
 func TestB2TheWorkingDirectoryIsCheckedAndShownCanonical(t *testing.T) {
 	s := start(t, setup{files: map[string]string{"sub/x": ""}})
-	if err := os.Symlink("sub", filepath.Join(s.workspace, "link")); err != nil {
+	if err := os.Symlink("sub", filepath.Join(s.Workspace, "link")); err != nil {
 		t.Fatal(err)
 	}
-	create := func(dir string) reply {
-		return s.call("terminal_create_session", args{"taskId": "t", "agentId": "a", "workingDirectory": dir})
+	create := func(dir string) kit.Reply {
+		return s.Call("terminal_create_session", kit.Args{"taskId": "t", "agentId": "a", "workingDirectory": dir})
 	}
-	if b := create("link").json(); b.WorkingDirectory != s.workspace+"/sub" {
+	if b := create("link").JSON(); b.WorkingDirectory != s.Workspace+"/sub" {
 		t.Errorf("shown as %q", b.WorkingDirectory)
 	}
-	b := s.call("terminal_create_session", args{"taskId": "t", "agentId": "a"}).json()
-	if b.WorkingDirectory != s.workspace {
+	b := s.Call("terminal_create_session", kit.Args{"taskId": "t", "agentId": "a"}).JSON()
+	if b.WorkingDirectory != s.Workspace {
 		t.Errorf("the default is %q", b.WorkingDirectory)
 	}
-	create("nowhere").code("INVALID_PARAMETERS", "workingDirectory")
-	create("").code("INVALID_PARAMETERS", "workingDirectory")
-	create("sub/x").code("INVALID_PARAMETERS", "workingDirectory")
+	create("nowhere").Code("INVALID_PARAMETERS", "workingDirectory")
+	create("").Code("INVALID_PARAMETERS", "workingDirectory")
+	create("sub/x").Code("INVALID_PARAMETERS", "workingDirectory")
 	rooted := start(t, setup{env: []string{"ALLOWED_CWD_ROOTS=/usr"}})
-	rooted.call("terminal_create_session", args{"taskId": "t", "agentId": "a", "workingDirectory": "/etc"}).code("INVALID_PARAMETERS")
-	id := rooted.newSession(args{"workingDirectory": "/usr/bin"})
-	if b := rooted.inSession(id, "testcmd", []string{"cwd"}).json(); !strings.Contains(b.Stdout, `"/usr/bin"`) {
+	rooted.Call("terminal_create_session", kit.Args{"taskId": "t", "agentId": "a", "workingDirectory": "/etc"}).Code("INVALID_PARAMETERS")
+	id := rooted.NewSession(kit.Args{"workingDirectory": "/usr/bin"})
+	if b := rooted.InSession(id, "testcmd", []string{"cwd"}).JSON(); !strings.Contains(b.Stdout, `"/usr/bin"`) {
 		t.Errorf("the command ran in %s", b.Stdout)
 	}
 }
 
 func TestB3ExecuteCommandTellsHowItWent(t *testing.T) {
 	s := start(t, setup{})
-	id := s.newSession()
-	r := s.inSession(id, "testcmd", []string{"sleep", "250"})
-	if b := r.json(); r.IsError || !b.Success || b.ExitCode != 0 || b.Duration < 250 || b.Duration > 2000 || b.Duration != float64(int(b.Duration)) {
+	id := s.NewSession()
+	r := s.InSession(id, "testcmd", []string{"sleep", "250"})
+	if b := r.JSON(); r.IsError || !b.Success || b.ExitCode != 0 || b.Duration < 250 || b.Duration > 2000 || b.Duration != float64(int(b.Duration)) {
 		t.Errorf("got %+v", b)
 	}
-	r = s.inSession(id, "testcmd", []string{"exit", "3"})
-	if b := r.json(); r.IsError || b.Success || b.ExitCode != 3 {
+	r = s.InSession(id, "testcmd", []string{"exit", "3"})
+	if b := r.JSON(); r.IsError || b.Success || b.ExitCode != 3 {
 		t.Errorf("exit 3: isError=%v %+v", r.IsError, b)
 	}
-	r = s.inSession(id, "testcmd", []string{"signal", "KILL"})
-	if b := r.json(); r.IsError || b.Success || b.ExitCode != 137 || b.Signal != "SIGKILL" {
+	r = s.InSession(id, "testcmd", []string{"signal", "KILL"})
+	if b := r.JSON(); r.IsError || b.Success || b.ExitCode != 137 || b.Signal != "SIGKILL" {
 		t.Errorf("death by a signal: isError=%v %+v", r.IsError, b)
 	}
 }
 
 func TestB4TheTimeoutHasACeiling(t *testing.T) {
 	s := start(t, setup{env: []string{"TERMINAL_MAX_TIMEOUT=2000", "TERMINAL_DEFAULT_TIMEOUT=400"}})
-	id := s.newSession()
+	id := s.NewSession()
 	for _, bad := range []any{0, -1, 2001, 1.5, "500"} {
-		s.inSession(id, "echo", nil, args{"timeout": bad}).code("INVALID_PARAMETERS", "imeout")
+		s.InSession(id, "echo", nil, kit.Args{"timeout": bad}).Code("INVALID_PARAMETERS", "imeout")
 	}
-	if !s.inSession(id, "echo", nil, args{"timeout": 2000}).json().Success {
+	if !s.InSession(id, "echo", nil, kit.Args{"timeout": 2000}).JSON().Success {
 		t.Error("the ceiling itself is refused")
 	}
-	b := s.inSession(id, "testcmd", []string{"partial", "30000"}, args{"timeout": 300}).code("TIMEOUT_EXCEEDED", "300ms")
+	b := s.InSession(id, "testcmd", []string{"partial", "30000"}, kit.Args{"timeout": 300}).Code("TIMEOUT_EXCEEDED", "300ms")
 	if b.ExitCode != 124 || b.Stdout == "" || b.Duration < 300 {
 		t.Errorf("got %+v", b)
 	}
-	s.inSession(id, "sleep", []string{"30"}).code("TIMEOUT_EXCEEDED", "400ms") // the default
+	s.InSession(id, "sleep", []string{"30"}).Code("TIMEOUT_EXCEEDED", "400ms") // the default
 }
 
 func TestB5StatusFollowsTheSession(t *testing.T) {
 	s := start(t, setup{})
-	id := s.newSession()
-	status := func() jsonBody { return s.call("terminal_get_status", args{"sessionId": id}).json() }
+	id := s.NewSession()
+	status := func() kit.JSONBody { return s.Call("terminal_get_status", kit.Args{"sessionId": id}).JSON() }
 	in := status().Session
-	if in.ID != id || in.TaskID != "T-1" || in.AgentID != "agent" || in.WorkingDirectory != s.workspace || in.State != "idle" || in.CommandCount != 0 || in.LastCommandAt != "" {
+	if in.ID != id || in.TaskID != "T-1" || in.AgentID != "agent" || in.WorkingDirectory != s.Workspace || in.State != "idle" || in.CommandCount != 0 || in.LastCommandAt != "" {
 		t.Errorf("a new session stands as %+v", in)
 	}
-	s.inSession(id, "echo", []string{"x"})
+	s.InSession(id, "echo", []string{"x"})
 	if in := status().Session; in.State != "completed" || in.CommandCount != 1 || in.LastCommandAt == "" {
 		t.Errorf("after a success: %+v", in)
 	}
-	s.inSession(id, "testcmd", []string{"exit", "1"})
+	s.InSession(id, "testcmd", []string{"exit", "1"})
 	if in := status().Session; in.State != "failed" || in.CommandCount != 2 {
 		t.Errorf("after a failure: %+v", in)
 	}
-	s.inSession(id, "rm", []string{"x"}).code("COMMAND_NOT_ALLOWED")
+	s.InSession(id, "rm", []string{"x"}).Code("COMMAND_NOT_ALLOWED")
 	if in := status().Session; in.State != "failed" || in.CommandCount != 2 {
 		t.Errorf("after a refusal: %+v", in)
 	}
-	done := make(chan reply)
-	go func() { done <- s.inSession(id, "testcmd", []string{"sleep", "800"}) }()
+	done := make(chan kit.Reply)
+	go func() { done <- s.InSession(id, "testcmd", []string{"sleep", "800"}) }()
 	for limit := time.Now().Add(5 * time.Second); status().Session.State != "running"; {
 		if time.Now().After(limit) {
 			t.Fatal("the session was never running")
@@ -143,76 +145,76 @@ func TestB5StatusFollowsTheSession(t *testing.T) {
 
 func TestB6CloseEndsWhatRuns(t *testing.T) {
 	s := start(t, setup{})
-	id := s.newSession()
-	done := make(chan reply)
-	go func() { done <- s.inSession(id, "sleep", []string{"60"}) }()
-	for s.call("terminal_get_status", args{"sessionId": id}).json().Session.State != "running" {
+	id := s.NewSession()
+	done := make(chan kit.Reply)
+	go func() { done <- s.InSession(id, "sleep", []string{"60"}) }()
+	for s.Call("terminal_get_status", kit.Args{"sessionId": id}).JSON().Session.State != "running" {
 	}
 	began := time.Now()
-	b := s.call("terminal_close_session", args{"sessionId": id}).json()
+	b := s.Call("terminal_close_session", kit.Args{"sessionId": id}).JSON()
 	if !b.Success || b.Message != "Session closed and resources freed" || b.SessionID != id {
 		t.Errorf("got %+v", b)
 	}
 	if took := time.Since(began); took > 2*time.Second {
 		t.Errorf("closing took %v", took)
 	}
-	(<-done).code("EXECUTION_ERROR", "ancelled")
-	for _, r := range []reply{
-		s.call("terminal_close_session", args{"sessionId": id}), s.call("terminal_get_status", args{"sessionId": id}),
-		s.inSession(id, "echo", nil), s.call("terminal_get_status", args{"sessionId": "../../etc"}),
+	(<-done).Code("EXECUTION_ERROR", "ancelled")
+	for _, r := range []kit.Reply{
+		s.Call("terminal_close_session", kit.Args{"sessionId": id}), s.Call("terminal_get_status", kit.Args{"sessionId": id}),
+		s.InSession(id, "echo", nil), s.Call("terminal_get_status", kit.Args{"sessionId": "../../etc"}),
 	} {
-		r.code("SESSION_NOT_FOUND")
+		r.Code("SESSION_NOT_FOUND")
 	}
 }
 
 func TestB7CommandsOfASessionRunInTheOrderOfTheirArrival(t *testing.T) {
 	s := prepare(t, setup{})
-	r := startRaw(t, s.cmd)
-	r.initialize()
-	session := r.call(1, "terminal_create_session", args{"taskId": "t", "agentId": "a"}).json().SessionID
+	r := kit.StartRaw(t, s.Cmd)
+	r.Initialize()
+	session := r.Call(1, "terminal_create_session", kit.Args{"taskId": "t", "agentId": "a"}).JSON().SessionID
 	var lines []string
 	for i := range 17 {
-		lines = append(lines, r.line(100+i, "terminal_execute_command", args{
+		lines = append(lines, r.Line(100+i, "terminal_execute_command", kit.Args{
 			"sessionId": session, "command": "testcmd", "args": []string{"sleep", fmt.Sprint(20 - i)},
 		}))
 	}
-	r.send(strings.Join(lines, "\n"))
+	r.Send(strings.Join(lines, "\n"))
 	for i := range 17 {
-		if got := r.receive(); got.ID != 100+i {
-			t.Fatalf("answer %d belongs to call %d: %s", i, got.ID, got.text())
+		if got := r.Receive(); got.ID != 100+i {
+			t.Fatalf("answer %d belongs to call %d: %s", i, got.ID, got.Text())
 		}
 	}
 	// One runs, sixteen wait, the next is told that the session is busy.
 	lines = nil
 	for i := range 18 {
-		lines = append(lines, r.line(200+i, "terminal_execute_command", args{
+		lines = append(lines, r.Line(200+i, "terminal_execute_command", kit.Args{
 			"sessionId": session, "command": "testcmd", "args": []string{"sleep", "100"},
 		}))
 	}
-	r.send(strings.Join(lines, "\n"))
-	if got := r.receive(); got.ID != 217 || !strings.Contains(got.text(), "EXECUTION_ERROR") || !strings.Contains(got.text(), "busy") {
-		t.Errorf("the first answer is %d: %s", got.ID, got.text())
+	r.Send(strings.Join(lines, "\n"))
+	if got := r.Receive(); got.ID != 217 || !strings.Contains(got.Text(), "EXECUTION_ERROR") || !strings.Contains(got.Text(), "busy") {
+		t.Errorf("the first answer is %d: %s", got.ID, got.Text())
 	}
 }
 
 func TestB7SessionsRunSideBySideAndDoNotMix(t *testing.T) {
 	s := start(t, setup{files: map[string]string{"a/x": "", "b/x": ""}})
-	a := s.newSession(args{"workingDirectory": "a", "environment": map[string]string{"WHO": "a"}})
-	b := s.newSession(args{"workingDirectory": "b", "environment": map[string]string{"WHO": "b"}})
+	a := s.NewSession(kit.Args{"workingDirectory": "a", "environment": map[string]string{"WHO": "a"}})
+	b := s.NewSession(kit.Args{"workingDirectory": "b", "environment": map[string]string{"WHO": "b"}})
 	began := time.Now()
 	var both sync.WaitGroup
 	for _, id := range []string{a, b} {
-		both.Go(func() { s.inSession(id, "testcmd", []string{"sleep", "700"}) })
+		both.Go(func() { s.InSession(id, "testcmd", []string{"sleep", "700"}) })
 	}
 	both.Wait()
 	if took := time.Since(began); took > 1300*time.Millisecond {
 		t.Errorf("two sessions took %v for 700 ms each", took)
 	}
 	for id, who := range map[string]string{a: "a", b: "b"} {
-		if env := s.inSession(id, "testcmd", []string{"env"}).json().Stdout; !strings.Contains(env, `"WHO=`+who+`"`) {
+		if env := s.InSession(id, "testcmd", []string{"env"}).JSON().Stdout; !strings.Contains(env, `"WHO=`+who+`"`) {
 			t.Errorf("session %s has the environment %s", who, env)
 		}
-		if dir := s.inSession(id, "testcmd", []string{"cwd"}).json().Stdout; !strings.Contains(dir, s.workspace+"/"+who) {
+		if dir := s.InSession(id, "testcmd", []string{"cwd"}).JSON().Stdout; !strings.Contains(dir, s.Workspace+"/"+who) {
 			t.Errorf("session %s works in %s", who, dir)
 		}
 	}
@@ -220,10 +222,10 @@ func TestB7SessionsRunSideBySideAndDoNotMix(t *testing.T) {
 
 func TestB8SessionsEndWithTheConnection(t *testing.T) {
 	s := start(t, setup{})
-	id := s.newSession()
-	s.inSession(id, "testcmd", []string{"tree", "2"}, args{"timeout": 200}).code("TIMEOUT_EXCEEDED")
-	_ = s.session.Close()
-	records := s.records()
+	id := s.NewSession()
+	s.InSession(id, "testcmd", []string{"tree", "2"}, kit.Args{"timeout": 200}).Code("TIMEOUT_EXCEEDED")
+	_ = s.Session.Close()
+	records := s.Records()
 	var closed bool
 	for _, rec := range records {
 		if rec["event"] == "session.close" && strings.Contains(fmt.Sprint(rec["who"]), id) {
@@ -240,11 +242,11 @@ func TestB8SessionsEndWithTheConnection(t *testing.T) {
 
 func TestB8TheIdleLifetimeCanBeSet(t *testing.T) {
 	s := start(t, setup{env: []string{"TIPSTAFF_SESSION_IDLE=150"}})
-	id := s.newSession()
+	id := s.NewSession()
 	for limit := time.Now().Add(10 * time.Second); ; time.Sleep(200 * time.Millisecond) {
-		r := s.inSession(id, "echo", nil)
+		r := s.InSession(id, "echo", nil)
 		if r.IsError {
-			r.code("SESSION_NOT_FOUND")
+			r.Code("SESSION_NOT_FOUND")
 			return
 		}
 		if time.Now().After(limit) {
@@ -270,74 +272,74 @@ func TestB9TheAllowlistFile(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := start(t, setup{allowlist: c.content})
-			r := s.inSession(s.newSession(), "echo", []string{"x"})
+			r := s.InSession(s.NewSession(), "echo", []string{"x"})
 			if c.allows {
-				if !r.json().Success {
+				if !r.JSON().Success {
 					t.Errorf("it was refused:\n%s", r.Text)
 				}
 				return
 			}
-			r.code("COMMAND_NOT_ALLOWED", c.fault)
-			s.command("echo x").ran() // the other family has its own list
+			r.Code("COMMAND_NOT_ALLOWED", c.fault)
+			s.Command("echo x").Ran() // the other family has its own list
 		})
 	}
 }
 
 func TestB9TheFileIsReadAgainWhenItChanges(t *testing.T) {
 	s := start(t, setup{allowlist: `["ls"]`})
-	id := s.newSession()
+	id := s.NewSession()
 	path := ""
-	for _, kv := range s.cmd.Env {
+	for _, kv := range s.Cmd.Env {
 		if name, value, _ := strings.Cut(kv, "="); name == "TERMINAL_ALLOWLIST_PATH" {
 			path = value
 		}
 	}
-	s.inSession(id, "echo", nil).code("COMMAND_NOT_ALLOWED")
+	s.InSession(id, "echo", nil).Code("COMMAND_NOT_ALLOWED")
 	if err := os.WriteFile(path, []byte(`["echo"]`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if !s.inSession(id, "echo", nil).json().Success {
+	if !s.InSession(id, "echo", nil).JSON().Success {
 		t.Error("the change was not seen")
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	s.inSession(id, "echo", nil).code("COMMAND_NOT_ALLOWED", "tools-allow.json")
+	s.InSession(id, "echo", nil).Code("COMMAND_NOT_ALLOWED", "tools-allow.json")
 }
 
 func TestB10ArgumentsThatOnlyAShellWouldUnderstandAreRefused(t *testing.T) {
 	s := start(t, setup{})
-	id := s.newSession()
+	id := s.NewSession()
 	for arg, rule := range map[string]string{
 		"test; rm -rf /": "chaining", "test $(whoami)": "substitution", "test `cat /etc/passwd`": "substitution", "test $PATH/../../../": "expansion",
 	} {
-		b := s.inSession(id, "echo", []string{"fine", arg}).code("UNSAFE_ARGUMENTS", rule)
+		b := s.InSession(id, "echo", []string{"fine", arg}).Code("UNSAFE_ARGUMENTS", rule)
 		if b.Details["index"] != float64(1) || b.Hint == "" {
 			t.Errorf("%q: %+v", arg, b)
 		}
 	}
 	for _, argv := range [][]string{{"Price: $5.00"}, {`{"a": 1}`}, {"https://h.test/?a=1&b=2"}, {"fix: a & b; c"}} {
-		if r := s.inSession(id, "echo", argv); r.IsError {
+		if r := s.InSession(id, "echo", argv); r.IsError {
 			t.Errorf("%q was refused:\n%s", argv, r.Text)
 		}
 	}
-	s.process("echo", []string{"test; rm -rf /"}).ran() // family A: structure only
+	s.Process("echo", []string{"test; rm -rf /"}).Ran() // family A: structure only
 	strict := start(t, setup{env: []string{"TIPSTAFF_ARGUMENTS=strict"}})
-	strict.inSession(strict.newSession(), "git", []string{"commit", "-m", "a $(b)"}).code("UNSAFE_ARGUMENTS")
+	strict.InSession(strict.NewSession(), "git", []string{"commit", "-m", "a $(b)"}).Code("UNSAFE_ARGUMENTS")
 	off := start(t, setup{env: []string{"TIPSTAFF_ARGUMENTS=off"}})
-	if r := off.inSession(off.newSession(), "echo", []string{"$(b)"}); r.IsError {
+	if r := off.InSession(off.NewSession(), "echo", []string{"$(b)"}); r.IsError {
 		t.Errorf("off still refuses:\n%s", r.Text)
 	}
 }
 
-func environmentOf(t *testing.T, r reply) []string {
+func environmentOf(t *testing.T, r kit.Reply) []string {
 	t.Helper()
 	var env []string
 	var stdout string
 	if strings.HasPrefix(r.Text, "{") {
-		stdout = r.json().Stdout
+		stdout = r.JSON().Stdout
 	} else {
-		stdout = r.yaml().Stdout
+		stdout = r.YAML().Stdout
 	}
 	if err := json.Unmarshal([]byte(stdout), &env); err != nil {
 		t.Fatalf("%v\n%s", err, r.Text)
@@ -350,10 +352,10 @@ func TestB11TheEnvironmentCarriesNoSecretsAndNoInjections(t *testing.T) {
 		"AWS_SECRET_ACCESS_KEY=hidden-value", "DATABASE_URL=postgres://u:p@h/d", "MY_VAR=ghp_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "SSH_AUTH_SOCK=/tmp/agent",
 		"LD_LIBRARY_PATH=/tmp", "AUTHOR=Jane", "KEYBOARD=us", "NODE_ENV=test", "CAWS_TASK_ID=inherited", "LC_ALL=C.UTF-8",
 	}})
-	family := s.newSession(args{"environment": map[string]string{"CI": "true", "GIT_AUTHOR_NAME": "J", "CAWS_TASK_ID": "forged", "CAWS_EXTRA": "x", "PATH": "/tmp", "NODE_OPTIONS": "--require x", "API_TOKEN": "s3cret"}})
+	family := s.NewSession(kit.Args{"environment": map[string]string{"CI": "true", "GIT_AUTHOR_NAME": "J", "CAWS_TASK_ID": "forged", "CAWS_EXTRA": "x", "PATH": "/tmp", "NODE_OPTIONS": "--require x", "API_TOKEN": "s3cret"}})
 	for name, env := range map[string][]string{
-		"terminal": environmentOf(t, s.inSession(family, "testcmd", []string{"env"})),
-		"execute":  environmentOf(t, s.command("testcmd env")),
+		"terminal": environmentOf(t, s.InSession(family, "testcmd", []string{"env"})),
+		"execute":  environmentOf(t, s.Command("testcmd env")),
 	} {
 		all := "\n" + strings.Join(env, "\n") + "\n"
 		for _, gone := range []string{"AWS_SECRET", "DATABASE_URL", "MY_VAR", "SSH_AUTH_SOCK", "LD_LIBRARY_PATH", "hidden-value", "NODE_OPTIONS", "API_TOKEN", "forged", "ALLOWED_COMMANDS", "TERMINAL_ALLOWLIST_PATH", "TIPSTAFF_STATE_DIR"} {
@@ -367,7 +369,7 @@ func TestB11TheEnvironmentCarriesNoSecretsAndNoInjections(t *testing.T) {
 			}
 		}
 	}
-	env := environmentOf(t, s.inSession(family, "testcmd", []string{"env"}))
+	env := environmentOf(t, s.InSession(family, "testcmd", []string{"env"}))
 	for _, want := range []string{"CI=true", "GIT_AUTHOR_NAME=J", "CAWS_TASK_ID=T-1", "CAWS_AGENT_ID=agent", "CAWS_SESSION_ID=" + family, "CAWS_EXTRA=x"} {
 		if !slices.Contains(env, want) {
 			t.Errorf("%s is missing", want)
@@ -377,29 +379,29 @@ func TestB11TheEnvironmentCarriesNoSecretsAndNoInjections(t *testing.T) {
 
 func TestB11WhatIsDroppedIsReportedByName(t *testing.T) {
 	s := start(t, setup{})
-	b := s.call("terminal_create_session", args{"taskId": "t", "agentId": "a", "environment": map[string]string{"LD_PRELOAD": "/x.so", "CI": "1", "PATH": "/tmp"}}).json()
+	b := s.Call("terminal_create_session", kit.Args{"taskId": "t", "agentId": "a", "environment": map[string]string{"LD_PRELOAD": "/x.so", "CI": "1", "PATH": "/tmp"}}).JSON()
 	slices.Sort(b.DroppedEnvironment)
 	if !slices.Equal(b.DroppedEnvironment, []string{"LD_PRELOAD", "PATH"}) {
 		t.Errorf("dropped %q", b.DroppedEnvironment)
 	}
-	s.call("terminal_create_session", args{"taskId": "t", "agentId": "a", "environment": map[string]string{"A B": "1"}}).code("INVALID_PARAMETERS", "A B")
-	s.call("terminal_create_session", args{"taskId": "t", "agentId": "a", "environment": map[string]any{"A": 1}}).code("INVALID_PARAMETERS", "environment")
+	s.Call("terminal_create_session", kit.Args{"taskId": "t", "agentId": "a", "environment": map[string]string{"A B": "1"}}).Code("INVALID_PARAMETERS", "A B")
+	s.Call("terminal_create_session", kit.Args{"taskId": "t", "agentId": "a", "environment": map[string]any{"A": 1}}).Code("INVALID_PARAMETERS", "environment")
 }
 
 func TestB12SessionsAndOutputAreBounded(t *testing.T) {
 	s := start(t, setup{env: []string{"TERMINAL_MAX_SESSIONS=2", "TERMINAL_MAX_OUTPUT_SIZE=10000"}})
-	id := s.newSession()
-	s.newSession()
-	s.call("terminal_create_session", args{"taskId": "t", "agentId": "a"}).code("MAX_SESSIONS_EXCEEDED", "2")
-	b := s.inSession(id, "testcmd", []string{"flood", "1000000", "both"}).json()
+	id := s.NewSession()
+	s.NewSession()
+	s.Call("terminal_create_session", kit.Args{"taskId": "t", "agentId": "a"}).Code("MAX_SESSIONS_EXCEEDED", "2")
+	b := s.InSession(id, "testcmd", []string{"flood", "1000000", "both"}).JSON()
 	if n := len(b.Stdout) + len(b.Stderr); !b.Success || !b.Truncated || n > 10_000 || n < 8_000 || len(b.Stderr) < 2_000 {
 		t.Errorf("kept %d and %d bytes, truncated=%v", len(b.Stdout), len(b.Stderr), b.Truncated)
 	}
-	y := s.command("testcmd flood 1000000").ran()
+	y := s.Command("testcmd flood 1000000").Ran()
 	if len(y.Stdout) > 10_000 || len(y.Stdout) < 9_000 || !y.Truncated {
 		t.Errorf("family A kept %d bytes, truncated=%v", len(y.Stdout), y.Truncated)
 	}
-	if y := s.command("testcmd flood 10000").ran(); len(y.Stdout) != 10_000 || y.Truncated {
+	if y := s.Command("testcmd flood 10000").Ran(); len(y.Stdout) != 10_000 || y.Truncated {
 		t.Errorf("exactly the bound: kept %d bytes, truncated=%v", len(y.Stdout), y.Truncated)
 	}
 }
@@ -407,30 +409,30 @@ func TestB12SessionsAndOutputAreBounded(t *testing.T) {
 func TestB12ASettingThatIsNotAPositiveWholeNumberStopsTheStart(t *testing.T) {
 	for _, env := range []string{"TERMINAL_MAX_SESSIONS=0", "TERMINAL_MAX_OUTPUT_SIZE=1.5", "TERMINAL_DEFAULT_TIMEOUT=soon", "TERMINAL_MAX_TIMEOUT=-1"} {
 		srv := prepare(t, setup{env: []string{env}})
-		err := srv.cmd.Run()
+		err := srv.Cmd.Run()
 		name, _, _ := strings.Cut(env, "=")
-		if srv.cmd.ProcessState.ExitCode() != 3 || !strings.Contains(srv.stderr.String(), name) {
-			t.Errorf("%s: %v\n%s", env, err, srv.stderr)
+		if srv.Cmd.ProcessState.ExitCode() != 3 || !strings.Contains(srv.Stderr.String(), name) {
+			t.Errorf("%s: %v\n%s", env, err, srv.Stderr)
 		}
 	}
 }
 
 func TestB13Errors(t *testing.T) {
 	s := start(t, setup{allowlist: `["npm", "git", "echo"]`})
-	id := s.newSession()
-	b := s.inSession(id, "rm", []string{"$(x)"}).code("COMMAND_NOT_ALLOWED") // command first, then arguments
+	id := s.NewSession()
+	b := s.InSession(id, "rm", []string{"$(x)"}).Code("COMMAND_NOT_ALLOWED") // command first, then arguments
 	if b.Message != "Command 'rm' is not allowed" {
 		t.Errorf("message %q", b.Message)
 	}
 	if got, _ := json.Marshal(b.Details); string(got) != `{"allowedCommands":["npm","git","echo"],"command":"rm"}` {
 		t.Errorf("details %s", got)
 	}
-	s.call("terminal_execute_command", args{"sessionId": id}).code("INVALID_PARAMETERS", "command")
-	s.call("terminal_execute_command", args{"command": "echo"}).code("INVALID_PARAMETERS", "sessionId")
-	s.call("terminal_get_status", args{}).code("INVALID_PARAMETERS", "sessionId")
-	s.call("terminal_close_session", args{"sessionId": 5}).code("INVALID_PARAMETERS", "sessionId")
-	s.call("terminal_execute_command", args{"sessionId": id, "command": "echo", "cwd": "/"}).code("INVALID_PARAMETERS", "cwd")
-	s.inSession(id, "npm-does-not-exist", nil).code("COMMAND_NOT_ALLOWED")
+	s.Call("terminal_execute_command", kit.Args{"sessionId": id}).Code("INVALID_PARAMETERS", "command")
+	s.Call("terminal_execute_command", kit.Args{"command": "echo"}).Code("INVALID_PARAMETERS", "sessionId")
+	s.Call("terminal_get_status", kit.Args{}).Code("INVALID_PARAMETERS", "sessionId")
+	s.Call("terminal_close_session", kit.Args{"sessionId": 5}).Code("INVALID_PARAMETERS", "sessionId")
+	s.Call("terminal_execute_command", kit.Args{"sessionId": id, "command": "echo", "cwd": "/"}).Code("INVALID_PARAMETERS", "cwd")
+	s.InSession(id, "npm-does-not-exist", nil).Code("COMMAND_NOT_ALLOWED")
 	missing := start(t, setup{allowlist: `["no-such-program"]`})
-	missing.inSession(missing.newSession(), "no-such-program", nil).code("EXECUTION_ERROR", "no-such-program")
+	missing.InSession(missing.NewSession(), "no-such-program", nil).Code("EXECUTION_ERROR", "no-such-program")
 }

@@ -9,13 +9,14 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"tipstaff/e2e/kit"
 	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 // TestScripts runs the promises of the command line: each file of testdata is
 // a script that a user could have typed.
 func TestScripts(t *testing.T) {
-	bin := filepath.Dir(tipstaffPath(t))
+	bin := filepath.Dir(kit.Path(t))
 	testcmd := testcmdtest.Build(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
@@ -48,7 +49,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	err := ts.Exec(args[1], args[2:]...)
 	code := "0"
 	if err != nil {
-		code = exitCode(err)
+		code = kit.ExitCode(err)
 	}
 	if code != args[0] {
 		ts.Fatalf("exit code %s, want %s", code, args[0])

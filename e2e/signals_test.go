@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"tipstaff/e2e/kit"
 	"tipstaff/internal/testcmd/testcmdtest"
 )
 
@@ -26,34 +27,34 @@ func TestACommandStartsWithItsOwnSignalsWhateverTheServerWasGiven(t *testing.T) 
 
 func startDeaf(t *testing.T, testcmd string, env []string) {
 	s := prepare(t, setup{env: append(env, "ALLOWED_COMMANDS=testcmd,cat"), allowlist: `["testcmd"]`})
-	s.cmd.Path, s.cmd.Args = testcmd, append([]string{"testcmd", "deaf"}, s.cmd.Args...)
-	r := startRaw(t, s.cmd)
-	r.initialize()
-	asked := func(id int, tool string, a args) string {
+	s.Cmd.Path, s.Cmd.Args = testcmd, append([]string{"testcmd", "deaf"}, s.Cmd.Args...)
+	r := kit.StartRaw(t, s.Cmd)
+	r.Initialize()
+	asked := func(id int, tool string, a kit.Args) string {
 		t.Helper()
-		m := r.call(id, tool, a)
+		m := r.Call(id, tool, a)
 		if m.Result.IsError {
-			t.Fatal(m.text())
+			t.Fatal(m.Text())
 		}
-		return strings.ReplaceAll(strings.ReplaceAll(m.text(), `\t`, "\t"), `\n`, "\n") // of JSON
+		return strings.ReplaceAll(strings.ReplaceAll(m.Text(), `\t`, "\t"), `\n`, "\n") // of JSON
 	}
-	session := r.call(1, "terminal_create_session", args{"taskId": "T", "agentId": "a"}).json().SessionID
+	session := r.Call(1, "terminal_create_session", kit.Args{"taskId": "T", "agentId": "a"}).JSON().SessionID
 	for what, said := range map[string]string{
-		"a command":           asked(2, "execute_process", args{"file": "testcmd", "args": []string{"sigmask"}}),
-		"one of a session":    asked(3, "terminal_execute_command", args{"sessionId": session, "command": "testcmd", "args": []string{"sigmask"}}),
-		"one that is not Go":  asked(4, "execute_process", args{"file": "cat", "args": []string{"/proc/self/status"}}),
-		"a line of that kind": asked(5, "execute_command", args{"command": "cat /proc/self/status"}),
+		"a command":           asked(2, "execute_process", kit.Args{"file": "testcmd", "args": []string{"sigmask"}}),
+		"one of a session":    asked(3, "terminal_execute_command", kit.Args{"sessionId": session, "command": "testcmd", "args": []string{"sigmask"}}),
+		"one that is not Go":  asked(4, "execute_process", kit.Args{"file": "cat", "args": []string{"/proc/self/status"}}),
+		"a line of that kind": asked(5, "execute_command", kit.Args{"command": "cat /proc/self/status"}),
 	} {
 		if !clean(said, "SigBlk") || !clean(said, "SigIgn") {
 			t.Errorf("%s starts with signals of the server's:\n%s", what, said)
 		}
 	}
 	// And the server itself hears of its end.
-	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+	if err := s.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	within(t, 2*time.Second, "the end of the server", func() { _ = s.cmd.Wait() })
-	if last := s.records()[len(s.records())-1]; last["event"] != "server.stop" {
+	within(t, 2*time.Second, "the end of the server", func() { _ = s.Cmd.Wait() })
+	if last := s.Records()[len(s.Records())-1]; last["event"] != "server.stop" {
 		t.Errorf("the last record is %v", last["event"])
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -103,6 +104,9 @@ func examine(s config.Settings, engine *proc.Engine) (sandbox.Status, error) {
 	if err != nil {
 		return sandbox.Status{}, err
 	}
+	if err := box.Err(); err != nil {
+		return box.Status(), errors.Join(err, box.Close())
+	}
 	return box.Status(), box.Close()
 }
 
@@ -169,8 +173,13 @@ func printPaths(w io.Writer, p profile.Paths) {
 			say(w, "    %-9s  %s", list.title, path)
 		}
 	}
-	for _, h := range p.Hidden {
-		say(w, "    %-9s  %s  (%s)", "hidden", h.Path, h.Why)
+	for _, list := range []struct {
+		title  string
+		places []profile.Place
+	}{{"missing", p.Missing}, {"hidden", p.Hidden}} {
+		for _, place := range list.places {
+			say(w, "    %-9s  %s  (%s)", list.title, place.Path, place.Why)
+		}
 	}
 	for _, pin := range p.Pinned {
 		kind := "pinned"

@@ -258,13 +258,13 @@ func (p *place) zygoteScript() (*script, int) {
 	if p.space != nil {
 		s.add("enter the namespaces", unix.SYS_SETNS, uintptr(p.space.fd), p.in.kinds())
 	}
+	s.add("die with the server", unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL))
 	s.add("start a session", unix.SYS_SETSID)
 	s.try("take a name", unix.SYS_PRCTL, unix.PR_SET_NAME, hold(s, &zygoteName[0]))
 	p.common(s)
 	if !p.in.open {
 		s.dropCapabilities()
 	}
-	s.add("die with the server", unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL))
 	if !p.in.open {
 		s.add("gain no privileges", unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1)
 	}

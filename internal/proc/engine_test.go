@@ -34,7 +34,7 @@ func TestTheAssemblyKnowsTheLayout(t *testing.T) {
 		"trap": {unsafe.Offsetof(c.trap), 0}, "arg": {unsafe.Offsetof(c.arg), 8}, "steps": {unsafe.Offsetof(c.steps), 48},
 		"left": {unsafe.Offsetof(c.left), 56}, "errno": {unsafe.Offsetof(c.errno), 64}, "block": {unsafe.Offsetof(c.block), 72}, "restore": {unsafe.Offsetof(c.restore), 80},
 		"step.trap": {unsafe.Offsetof(s.trap), 0}, "step.arg": {unsafe.Offsetof(s.arg), 8}, "step.flags": {unsafe.Offsetof(s.flags), 56}, "step.result": {unsafe.Offsetof(s.result), 64}, "step": {unsafe.Sizeof(s), 72},
-		"post.state": {unsafe.Offsetof(p.state), 0}, "post.call": {unsafe.Offsetof(p.call), 8}, "post.pid": {unsafe.Offsetof(p.pid), 16},
+		"post.state": {unsafe.Offsetof(p.state), 0}, "post.call": {unsafe.Offsetof(p.call), 8}, "post.pid": {unsafe.Offsetof(p.pid), 16}, "post.server": {unsafe.Offsetof(p.server), 24},
 		"clone_args": {unsafe.Sizeof(cloneArgs{}), 88}, "siginfo": {unsafe.Sizeof(siginfo{}), 128},
 	} {
 		if at[0] != at[1] {

@@ -101,9 +101,13 @@ die:
 	JMP	die
 
 	// A zygote makes children for the server, for as long as it lives. BX is its
-	// post: 0 state, 8 call, 16 pid.
+	// post: 0 state, 8 call, 16 pid, 24 server.
 serve:
 	MOVQ	8(R12), BX
+	MOVQ	$110, AX // getppid
+	SYSCALL
+	CMPQ	AX, 24(BX)
+	JNE	die
 	JMP	done
 wait:
 	MOVL	(BX), DX

@@ -85,9 +85,14 @@ die:
 	B	die
 
 	// A zygote makes children for the server, for as long as it lives. R25 is its
-	// post: 0 state, 8 call, 16 pid.
+	// post: 0 state, 8 call, 16 pid, 24 server.
 serve:
 	MOVD	8(R20), R25
+	MOVD	$173, R8 // getppid
+	SVC
+	MOVD	24(R25), R1
+	CMP	R1, R0
+	BNE	die
 	B	done
 wait:
 	LDARW	(R25), R2

@@ -3,6 +3,7 @@
 package proc
 
 import (
+	"os"
 	"runtime"
 	"sync/atomic"
 	"syscall"
@@ -34,6 +35,9 @@ type post struct {
 	_     uint32     //
 	call  *vforkCall // what to do
 	pid   uintptr    // what came of it: a process id, or an errno, negated
+	// server is the process that a zygote serves. If that died before the zygote
+	// had asked to die with it, nobody would ever tell.
+	server uintptr
 }
 
 // States of a post.
@@ -52,7 +56,7 @@ const (
 
 // newZygote makes a zygote that carries out s first. The caller holds e.starting.
 func (e *Engine) newZygote(s *script, cgroup int) (*zygote, error) {
-	z := &zygote{post: &post{}}
+	z := &zygote{post: &post{server: uintptr(os.Getpid())}}
 	s.add("serve", 0, hold(s, z.post)).flags = serves
 	a := &attempt{}
 	s.keep = append(s.keep, a)

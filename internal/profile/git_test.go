@@ -283,3 +283,72 @@ func TestGitConfigurationIsReadAsGitReadsIt(t *testing.T) {
 		}
 	}
 }
+
+// TestARepositoryStaysPinnedWhateverIsTakenFromIt: a command could take HEAD away,
+// make hooks and put it back.
+func TestARepositoryStaysPinnedWhateverIsTakenFromIt(t *testing.T) {
+	w := newWorld(t)
+	w.repository("home/me/ws")
+	w.git("home/me/ws", "init", "-q", "--bare", "bare")
+	before := w.resolve(Workspace)
+	for _, name := range []string{".git/HEAD", ".git/objects", ".git/refs", "bare/HEAD", "bare/objects", "bare/refs"} {
+		w.must(os.RemoveAll(w.at("home/me/ws/" + name)))
+	}
+	w.Known, w.KnownDirs = before.Repositories, before.GitDirs
+	p := w.resolve(Workspace)
+	w.equal("pinned", w.pinned(p), w.pinned(before))
+	w.Known, w.KnownDirs = nil, nil
+	w.equal("pinned by those who have not seen it whole", w.pinned(w.resolve(Workspace)), "+/home/me/ws/.git /home/me/ws/.git/config /home/me/ws/.git/hooks")
+
+	w.must(os.RemoveAll(w.at("home/me/ws/.git/hooks")))
+	w.must(os.RemoveAll(w.at("home/me/ws/bare")))
+	w.Known, w.KnownDirs = before.Repositories, before.GitDirs
+	p = w.resolve(Workspace)
+	w.equal("of a broken one nothing is made", w.places(p.Missing), "")
+	w.equal("and what is gone is gone", w.pinned(p), "+/home/me/ws/.git /home/me/ws/.git/config")
+}
+
+func TestWithoutARepositoryItsOwnPinsAreGone(t *testing.T) {
+	w := newWorld(t)
+	w.repository("home/me/ws")
+	w.git("home/me/ws", "worktree", "add", "-q", "tree")
+	w.git("home/me/ws", "init", "-q", "sub")
+	w.write("home/me/ws/sub/.git/config", "[core]\n\thooksPath = ../.git/hooks\n") // another's too
+	p := w.resolve(Workspace)
+	ws := w.at("home/me/ws")
+	main := "+/home/me/ws/.git /home/me/ws/.git/config /home/me/ws/.git/hooks"
+	sub := " +/home/me/ws/sub +/home/me/ws/sub/.git /home/me/ws/sub/.git/config /home/me/ws/sub/.git/hooks"
+	tree := " +/home/me/ws/tree /home/me/ws/tree/.git"
+	admin := " +/home/me/ws/.git/worktrees +/home/me/ws/.git/worktrees/tree /home/me/ws/.git/worktrees/tree/commondir /home/me/ws/.git/worktrees/tree/gitdir"
+	w.equal("all", w.pinned(p), main+admin+sub+tree)
+	w.equal("without the work tree", w.pinned(p.Without([]string{ws + "/tree/.git"})), main+sub)
+	w.equal("without the other one", w.pinned(p.Without([]string{ws + "/sub/.git"})), main+admin+tree)
+	w.equal("without any that is there", w.pinned(p.Without([]string{"", ws, ws + "/other"})), main+admin+sub+tree)
+	w.equal("in the work tree", w.names(p.OwnersIn(ws+"/tree")), "/home/me/ws/tree/.git")
+	w.equal("in the other one", w.names(p.OwnersIn(ws+"/sub")), "/home/me/ws/sub/.git")
+	w.equal("what several need is nobody's", w.names(p.OwnersIn(ws+"/.git/hooks")), "")
+	if !p.Complete() {
+		t.Error("the workspace was not looked through")
+	}
+	w.Entries = 3
+	if w.resolve(Workspace).Complete() {
+		t.Error("with a bound it was")
+	}
+}
+
+func TestEntriesAreThoseInADirectoryAndRightBelow(t *testing.T) {
+	w := newWorld(t)
+	for _, dir := range []string{"ws", "ws/sub", "ws/sub/below", "ws/deep/er"} {
+		w.repository(dir)
+	}
+	w.git("ws", "init", "-q", "--bare", "bare")
+	w.add("ws/empty/")
+	entries, below := Entries(w.at("ws"))
+	w.equal("entries", w.names(entries), "/ws/.git /ws/bare /ws/sub/.git")
+	w.equal("below", w.names(below), "/ws/deep /ws/empty")
+	for i := range mostNames {
+		w.write(fmt.Sprintf("ws/file%d", i), "")
+	}
+	entries, below = Entries(w.at("ws"))
+	w.equal("among very many names", w.names(entries)+w.names(below), "/ws/.git")
+}

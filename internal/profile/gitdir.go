@@ -18,16 +18,21 @@ import (
 // any other a command could make one that leads to hooks of its own, although
 // the real ones are pinned. No mount can forbid a file that does not exist, so
 // it is reported as planted.
+//
+// What was a repository once is one for as long as its directory is there: a
+// command that takes HEAD away must not be able to put it back beside new hooks.
 func (r *resolver) gitDir(dir string) bool {
 	if common := filepath.Join(dir, "commondir"); exists(common) {
 		r.plant(common)
-	} else if !isRepository(dir) {
+	} else if !isRepository(dir) && !(r.git.known[dir] && isDir(dir)) && !wasRepository(dir) {
 		return false
 	}
 	if r.git.dirs[dir] {
 		return true
 	}
 	r.git.dirs[dir] = true
+	end := r.owned(dir, !isRepository(dir))
+	defer end()
 	config := r.pinConfig(filepath.Join(dir, "config"), true)
 	r.pinGit(filepath.Join(dir, "hooks"), true, "git runs what is in it")
 	tops := r.workTrees(dir, config)
@@ -44,6 +49,14 @@ func (r *resolver) gitDir(dir string) bool {
 	}
 	r.submodules(filepath.Join(dir, "modules"), 0)
 	return true
+}
+
+// owned says to which repository the pins belong that come now, until the function
+// is called that it gives. Nothing is made in a broken one.
+func (r *resolver) owned(by string, broken bool) (end func()) {
+	owner, was := r.git.owner, r.git.broken
+	r.git.owner, r.git.broken = by, broken
+	return func() { r.git.owner, r.git.broken = owner, was }
 }
 
 func (r *resolver) plant(path string) {
@@ -71,16 +84,28 @@ func (r *resolver) workTrees(dir string, config gitConfig) []string {
 			r.plant(filepath.Join(own, "commondir"))
 			continue
 		}
-		r.pinGit(filepath.Join(own, "commondir"), false, "it says where hooks are")
-		r.pinGit(filepath.Join(own, "gitdir"), false, "it says which work tree it belongs to")
-		if tree := filepath.Join(own, "config.worktree"); config.perTree || exists(tree) {
-			r.pinConfig(tree, config.perTree)
-		}
-		if file, err := readGitPath(filepath.Join(own, "gitdir"), "", own); err == nil {
+		file, err := readGitPath(filepath.Join(own, "gitdir"), "", own)
+		if err == nil {
 			tops = append(tops, filepath.Dir(file))
 		}
+		r.workTree(own, file, config.perTree)
 	}
 	return tops
+}
+
+// workTree pins what a linked work tree is known by, in the directory own of its
+// repository. It belongs to the tree: it goes when that goes.
+func (r *resolver) workTree(own, file string, perTree bool) {
+	if top, rest := existing(filepath.Dir(file)); file != "" {
+		file = filepath.Join(top, rest, filepath.Base(file))
+	}
+	end := r.owned(file, r.git.broken)
+	defer end()
+	r.pinGit(filepath.Join(own, "commondir"), false, "it says where hooks are")
+	r.pinGit(filepath.Join(own, "gitdir"), false, "it says which work tree it belongs to")
+	if tree := filepath.Join(own, "config.worktree"); perTree || exists(tree) {
+		r.pinConfig(tree, perTree)
+	}
 }
 
 // commonDir gives the repository that the directory of a linked work tree
@@ -120,7 +145,7 @@ func (r *resolver) pinGit(path string, dir bool, why string) {
 	real, info, err := canonical(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !exists(path):
-		if r.writable(path) {
+		if r.writable(path) && !r.git.broken {
 			r.Missing = append(r.Missing, Place{path, dir, why})
 		}
 	case err != nil:
@@ -129,7 +154,11 @@ func (r *resolver) pinGit(path string, dir bool, why string) {
 		if real != path {
 			r.note("%s is a symbolic link, which a command can replace", path)
 		}
-		r.pins[real] = Pin{Place: Place{real, info.IsDir(), why}}
+		pin := Pin{Place: Place{real, info.IsDir(), why}, of: r.git.owner}
+		if other, shared := r.pins[real]; shared && other.of != pin.of {
+			pin.of = ""
+		}
+		r.pins[real] = pin
 	}
 }
 

@@ -67,6 +67,13 @@ func isRepository(dir string) bool {
 	return isDir(filepath.Join(dir, "objects")) && isDir(filepath.Join(dir, "refs"))
 }
 
+// wasRepository reports whether a directory has been one by its place and by what
+// git runs and reads there, whatever is missing now.
+func wasRepository(dir string) bool {
+	placed := filepath.Base(dir) == ".git" || strings.Contains(dir, "/.git/modules/")
+	return placed && isDir(filepath.Join(dir, "hooks")) && exists(filepath.Join(dir, "config"))
+}
+
 // gitsOwn are the directories that git itself keeps in a repository.
 var gitsOwn = []string{"hooks", "info", "objects", "refs", "logs", "modules", "worktrees", "branches", "lfs"}
 

@@ -24,7 +24,9 @@ func (r *resolver) gitFile(path string) {
 		return
 	}
 	r.Repositories = append(r.Repositories, path)
+	end := r.owned(path, false)
 	r.pinGit(path, false, "it says where hooks are")
+	end()
 	repository := own
 	if common := filepath.Join(own, "commondir"); exists(common) {
 		if repository = commonDir(own); repository == "" {

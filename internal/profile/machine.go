@@ -26,6 +26,10 @@ type Machine struct {
 	// at before the workspace is looked through, so that no command can push
 	// them out of the bound by filling the workspace.
 	Known []string
+	// KnownDirs are GitDirs that an earlier Resolve has found. They stay pinned
+	// for as long as there is a directory: a command that takes HEAD out of a
+	// repository must not free its hooks by that.
+	KnownDirs []string
 	// Entries is how many directory entries are looked at in search of
 	// repositories, at most; 0: 200,000.
 	Entries int

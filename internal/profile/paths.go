@@ -33,6 +33,9 @@ type Paths struct {
 	// Repositories are those of git in the workspace, each as the path by which
 	// git finds it: a .git, or the directory of a bare one.
 	Repositories []string `json:"repositories,omitempty"`
+	// GitDirs are the directories in which those, their submodules and the
+	// repositories of their work trees keep what is git's.
+	GitDirs []string `json:"-"`
 	// Planted are files by which a repository would take hooks and settings
 	// from elsewhere, and that no repository of this kind has. Nobody should
 	// run git there before they are gone.
@@ -42,6 +45,7 @@ type Paths struct {
 
 	root    string
 	watched *watch
+	partial bool // the search for repositories has not seen all
 }
 
 // Place is a file or directory, with a reason.
@@ -58,6 +62,8 @@ type Pin struct {
 	// InPlace: it must not be moved or removed, because something hidden or
 	// pinned lies in it; what is in it is as writable as it would be.
 	InPlace bool `json:"in_place,omitempty"`
+
+	of string // the repository or GitDir that it belongs to; "": none, or several
 }
 
 // Writable gives all that is writable besides devices, parents first.
@@ -66,6 +72,40 @@ func (p Paths) Writable() []string {
 		return nil
 	}
 	return sorted(slices.Concat(p.Workspace, p.Caches, p.Git))
+}
+
+// Complete reports whether the workspaces were looked through to the end for
+// repositories.
+func (p Paths) Complete() bool { return !p.partial }
+
+// Without gives the same Paths for somebody who is to remove these repositories
+// (of Repositories or GitDirs): what is pinned for them alone is not.
+func (p Paths) Without(repositories []string) Paths {
+	var kept []Pin
+	needed := func(dir string) bool {
+		return slices.ContainsFunc(kept, func(k Pin) bool { return below(k.Path, dir) }) ||
+			slices.ContainsFunc(p.Hidden, func(h Place) bool { return below(h.Path, dir) })
+	}
+	for _, pin := range slices.Backward(p.Pinned) { // what lies in a directory comes first
+		if pin.InPlace && needed(pin.Path) || !pin.InPlace && (pin.of == "" || !slices.Contains(repositories, pin.of)) {
+			kept = append(kept, pin)
+		}
+	}
+	slices.Reverse(kept)
+	p.Pinned = kept
+	return p
+}
+
+// OwnersIn gives the repositories (of Repositories or GitDirs) for which something
+// is pinned at path or below it.
+func (p Paths) OwnersIn(path string) []string {
+	var owners []string
+	for _, pin := range p.Pinned {
+		if !pin.InPlace && under(pin.Path, path) {
+			owners = append(owners, pin.of)
+		}
+	}
+	return sorted(owners)
 }
 
 // Equal reports whether two results mean the same to a command. Notes and

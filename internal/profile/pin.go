@@ -32,6 +32,8 @@ func (r *resolver) pin() {
 	for _, p := range r.Pinned {
 		if len(kept) == 0 || !under(p.Path, kept[len(kept)-1].Path) {
 			kept = append(kept, p)
+		} else if around := &kept[len(kept)-1]; around.of != p.of {
+			around.of = "" // it is there for both
 		}
 	}
 	r.Pinned = r.holdInPlace(kept, roots)

@@ -17,6 +17,9 @@ type search struct {
 	near, later []string
 	entries     map[string]bool // by which repositories are found, and which were taken up
 	dirs        map[string]bool // of repositories, likewise
+	known       map[string]bool // of repositories that an earlier look has found
+	owner       string          // the repository that is being pinned
+	broken      bool            // and git would not take it for one now
 }
 
 // deep names directories full of what others have written or tools have made.
@@ -30,11 +33,14 @@ func deep(name string) bool {
 
 // searchRepositories finds what there is, the known ones first.
 func (r *resolver) searchRepositories(ctx context.Context) {
-	s := &search{left: r.m.Entries, entries: map[string]bool{}, dirs: map[string]bool{}}
+	s := &search{left: r.m.Entries, entries: map[string]bool{}, dirs: map[string]bool{}, known: map[string]bool{}}
 	if s.left <= 0 {
 		s.left = defaultEntries
 	}
 	r.git = s
+	for _, dir := range r.m.KnownDirs {
+		s.known[dir] = true
+	}
 	for _, path := range r.m.Known {
 		if dir, rest := existing(filepath.Dir(path)); rest == "" {
 			r.repository(filepath.Join(dir, filepath.Base(path)))
@@ -43,6 +49,7 @@ func (r *resolver) searchRepositories(ctx context.Context) {
 	s.near = slices.Clone(r.Workspace)
 	for len(s.near)+len(s.later) > 0 {
 		if ctx.Err() != nil || s.left <= 0 {
+			r.partial = true
 			r.note("the workspace is too large to be looked through for repositories in time: hooks in those that were not found are not protected; use a smaller workspace")
 			break
 		}
@@ -55,6 +62,10 @@ func (r *resolver) searchRepositories(ctx context.Context) {
 		r.look(s, dir)
 	}
 	r.Repositories, r.Git = sorted(r.Repositories), outermost(r.Git)
+	for dir := range s.dirs {
+		r.GitDirs = append(r.GitDirs, dir)
+	}
+	r.GitDirs = sorted(r.GitDirs)
 	r.globalConfig()
 }
 
@@ -70,6 +81,7 @@ func (r *resolver) look(s *search, dir string) {
 	f, err := os.Open(dir)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
+			r.partial = true
 			r.note("%s cannot be looked through for repositories: %v", dir, reasonOf(err))
 		}
 		return

@@ -19,8 +19,8 @@ func startError(g *policy.Grant, err error) error {
 	switch {
 	case proc.EnteringDirectory(err):
 		e.Code = tipstaff.DirectoryNotAllowed
-		e.Msg = "The working directory could not be entered any more; nothing ran."
-		e.Hint = "It was there when it was checked. Ask again, or choose another directory."
+		e.Msg = "The working directory could not be entered; nothing ran."
+		e.Hint = "It was there when it was checked. If somebody has removed or moved it, choose another one; if not, it is closed to commands, which have no rights beyond those that modes give to the server's user."
 	case errors.Is(err, errReplaced):
 		e.Msg = fmt.Sprintf("Program %q was replaced while it was being started; nothing ran.", name)
 		e.Hint = "Ask again: the new file is judged anew."

@@ -54,7 +54,9 @@ func (l Local) Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Re
 	if err := checkProgram(g.Program()); err != nil {
 		return tipstaff.Result{}, startError(g, err)
 	}
-	confined, err := l.Sandbox.Confine(sandbox.Command{Session: g.Request().Session, Dir: g.Dir().Path(), Env: g.Env()})
+	confined, err := l.Sandbox.Confine(sandbox.Command{
+		Session: g.Request().Session, Dir: g.Dir().Path(), Env: g.Env(), Program: g.Program().Path, Argv: g.Argv(),
+	})
 	if err != nil {
 		return tipstaff.Result{}, notConfined(g, err)
 	}

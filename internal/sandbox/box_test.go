@@ -205,6 +205,11 @@ func (b *box) start(c Command, script string) (*running, error) {
 }
 
 func (r *running) launch(e *proc.Engine, path, script string) error {
+	return r.launchProgram(e, path, proc.Launch{Path: "/bin/sh", Argv: []string{"sh", "-c", script}})
+}
+
+// launchProgram starts a program in a directory; l says which.
+func (r *running) launchProgram(e *proc.Engine, path string, l proc.Launch) error {
 	dir, err := os.Open(path)
 	if err != nil {
 		return err
@@ -223,10 +228,9 @@ func (r *running) launch(e *proc.Engine, path, script string) error {
 			return err
 		}
 	}
-	r.process, err = e.Start(proc.Launch{
-		Path: "/bin/sh", Argv: []string{"sh", "-c", script}, Env: r.held.Env, Dir: dir.Fd(), DirPath: path,
-		Stdin: in, Stdout: theirs[0], Stderr: theirs[1], Confine: r.held.Confinement,
-	})
+	l.Env, l.Dir, l.DirPath = r.held.Env, dir.Fd(), path
+	l.Stdin, l.Stdout, l.Stderr, l.Confine = in, theirs[0], theirs[1], r.held.Confinement
+	r.process, err = e.Start(l)
 	if err != nil {
 		return errors.Join(err, stdin.Close(), r.ours[0].Close(), r.ours[1].Close())
 	}

@@ -4,6 +4,8 @@ package sandbox
 
 import (
 	"fmt"
+	"log/slog"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tipstaff"
+	"tipstaff/internal/profile"
 )
 
 // choice is what an operator has asked for, and what comes of it.
@@ -169,5 +172,48 @@ func TestADirectoryForTemporaryFilesHasAnAbsolutePath(t *testing.T) {
 	}
 	if names := inside(t, w.root); !slices.Equal(names, []string{"home", "temp", "ws"}) {
 		t.Errorf("it left %v", names)
+	}
+}
+
+// TestASandboxThatCannotBeMadeIsLoggedOnceWithTheReason: whoever calls is refused,
+// and whoever has to mend it reads the log.
+func TestASandboxThatCannotBeMadeIsLoggedOnceWithTheReason(t *testing.T) {
+	newBox(t, Landlock)
+	w := newWorld(t)
+	o := w.options(None)
+	var log strings.Builder
+	o.Log = slog.New(slog.NewTextHandler(&log, nil))
+	o.Profile = profile.Open + 1
+	s, err := New(o)
+	w.must(err)
+	for range 2 {
+		if _, err := s.Confine(Command{Dir: w.ws}); err == nil || err.Error() != s.Err().Error() {
+			t.Errorf("a command is confined: %v", err)
+		}
+	}
+	w.must(s.Close())
+	if got := log.String(); strings.Count(got, "level=ERROR") != 1 || !strings.Contains(got, "commands that need it are refused") || !strings.Contains(got, "could not be made: namespaces: ") {
+		t.Errorf("the log says %q", got)
+	}
+}
+
+func TestARoomThatCannotBeMadeIsLoggedOnce(t *testing.T) {
+	var log strings.Builder
+	b := newBox(t, Landlock, func(_ *box, o *Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+	if err := b.Err(); err != nil {
+		t.Errorf("no command may run: %v", err)
+	}
+	b.must(os.Rename(b.scratch.dir, b.root+"/aside"))
+	b.write(b.scratch.dir, "no directory")
+	for range 2 {
+		if _, err := b.Confine(Command{Session: "one", Dir: b.ws}); err == nil {
+			t.Error("a command is confined")
+		}
+	}
+	b.must(os.Remove(b.scratch.dir))
+	b.must(os.Rename(b.root+"/aside", b.scratch.dir))
+	b.work.Wait()
+	if got := log.String(); strings.Count(got, "are refused") != 1 || !strings.Contains(got, "cannot make a temporary directory") {
+		t.Errorf("the log says %q", got)
 	}
 }

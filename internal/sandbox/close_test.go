@@ -119,6 +119,33 @@ func TestCloseLeavesNothing(t *testing.T) {
 	}
 }
 
+func TestToCloseASandboxAgainReturns(t *testing.T) {
+	b := newBox(t, Landlock)
+	b.sh("true")
+	b.must(b.Close())
+	b.must(b.Close())
+	if got := b.Status(); got.Tier != Landlock.String() {
+		t.Errorf("afterwards the status is %+v", got)
+	}
+}
+
+// TestTheZeroSandboxRefusesAndReturns: nobody waits for what nobody makes.
+func TestTheZeroSandboxRefusesAndReturns(t *testing.T) {
+	var s Sandbox
+	if got := s.Status(); got.Tier != None.String() || got.Mode != Require.String() || got.Reason == "" {
+		t.Errorf("its status is %+v", got)
+	}
+	if _, err := s.Confine(Command{}); err == nil {
+		t.Error("it confines a command")
+	}
+	s.EndSession("one")
+	for range 2 {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestWhatCannotBeHadLeavesNothing(t *testing.T) {
 	before := holdings(t, everything)
 	w := newWorld(t)

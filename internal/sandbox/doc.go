@@ -11,5 +11,10 @@
 // of one session, or of all calls without one (room.go). In a room each has a
 // Landlock domain and a PID namespace of its own.
 //
-// Read next: sandbox.go, room.go, view.go.
+// What commands and people change is found by looks behind the calls, or by a
+// glance before the next command (look.go, glance.go). It changes nothing that is
+// a person's but one thing: what is planted to lead git elsewhere is moved aside
+// (planted.go).
+//
+// Read next: sandbox.go, room.go, view.go, lift.go.
 package sandbox

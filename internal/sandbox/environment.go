@@ -7,6 +7,10 @@ import (
 	"fmt"
 	"os"
 	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"tipstaff/internal/profile"
 )
 
 // environment gives the variables by which programs find what the sandbox has
@@ -14,7 +18,7 @@ import (
 func (s *Sandbox) environment(r *room, env []string) []string {
 	set := map[string]string{"TMPDIR": tempOf(r.dir)}
 	if s.status.tier == Namespaces {
-		set["TMPDIR"] = "/tmp"
+		set["TMPDIR"] = s.temp
 	}
 	if s.proxy != nil {
 		proxy := fmt.Sprintf("http://tipstaff:%s@127.0.0.1:%d", r.token, proxyPort)
@@ -40,6 +44,22 @@ func (s *Sandbox) environment(r *room, env []string) []string {
 		out = append(out, name+"="+value)
 	}
 	return out
+}
+
+// temporary gives the directory for temporary files that commands in namespaces
+// have: the first of these that is there and that they may write. In the profile
+// open they are the machine's, elsewhere private ones in their place. Shared
+// memory is always there, and always private.
+func temporary(p profile.Profile, dirs ...string) string {
+	for _, dir := range dirs {
+		if st, err := os.Lstat(dir); err != nil || !st.IsDir() {
+			continue
+		}
+		if p != profile.Open || mayCommand(dir, unix.W_OK|unix.X_OK) {
+			return dir
+		}
+	}
+	return "/dev/shm"
 }
 
 // roomOf is the key of the room in a context.

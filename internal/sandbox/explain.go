@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -47,8 +48,10 @@ func (c *Confined) explainLimit(r *tipstaff.Result) {
 	l := c.sandbox.o.Limits
 	used := r.Usage.UserCPU + r.Usage.SystemCPU
 	switch {
-	case l.CPU > 0 && (r.Signal == "SIGXCPU" || r.Signal == "SIGKILL" && r.Cause == tipstaff.Signalled && used >= l.CPU):
-		r.Cause = tipstaff.CPULimit
+	case l.CPU > 0 && (r.Signal == "SIGXCPU" || r.ExitCode == exitXCPU || r.Signal == "SIGKILL" && r.Cause == tipstaff.Signalled && used >= l.CPU):
+		if r.Signal != "" {
+			r.Cause = tipstaff.CPULimit
+		}
 		r.Refusals = append(r.Refusals, fmt.Sprintf("It was ended by the limit of processor time, %v for each process; it had used %v.", l.CPU, used.Round(timeStep)))
 	case l.FileBytes > 0 && (r.Signal == "SIGXFSZ" || r.ExitCode == exitXFSZ):
 		if r.Signal != "" {
@@ -61,8 +64,10 @@ func (c *Confined) explainLimit(r *tipstaff.Result) {
 }
 
 const (
-	timeStep = 10 * 1000 * 1000        // ns
-	exitXFSZ = 128 + int(unix.SIGXFSZ) // as a shell tells of a program that it ran
+	timeStep = 10 * 1000 * 1000 // ns
+	// As a shell tells of a program that it ran.
+	exitXCPU = 128 + int(unix.SIGXCPU)
+	exitXFSZ = 128 + int(unix.SIGXFSZ)
 	// explained is how much of the end of the errors is looked at, and how many
 	// paths are explained.
 	explainedBytes = 8 << 10
@@ -77,6 +82,9 @@ var (
 	readOnly = regexp.MustCompile(`(?i)read-only|EROFS|resource busy|EBUSY`)
 	writing  = regexp.MustCompile(`(?i)creat|touch|remov|writ|mkdir|mov|renam|unlink|truncat|delet|link|sav|cop|install`)
 )
+
+// busy is what somebody is told who wants to remove or move what is pinned.
+var busy = regexp.MustCompile(`(?i)resource busy|\bEBUSY\b`)
 
 // Ways in which a complaint names a path, the surest first: in quotes, as a word
 // with a slash in it, as the word before what is said of it.
@@ -110,7 +118,9 @@ func (c *Confined) explainPaths(r *tipstaff.Result) {
 			continue
 		}
 		for _, name := range namesIn(line, at[0]) {
-			if why := c.why(name, readOnly.Match(line) || writing.Match(line)); why != "" {
+			deed := bytes.ReplaceAll(line, []byte(name), nil) // a name tells of no deed
+			if why := c.why(name, readOnly.Match(line) || writing.Match(deed)); why != "" {
+				why += c.howRemoved(name, busy.Match(line))
 				if !explained[why] && len(explained) < explainedPaths {
 					explained[why] = true
 					r.Refusals = append(r.Refusals, why)
@@ -135,13 +145,7 @@ func (c *Confined) why(path string, write bool) string {
 	if path == "" || len(path) > 4096 {
 		return ""
 	}
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(c.dir, path)
-	}
-	path = filepath.Clean(path)
-	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
-		path = filepath.Join(dir, filepath.Base(path))
-	}
+	path = located(c.dir, path)
 	if within(path, tempOf(c.room.dir)) {
 		return ""
 	}
@@ -173,22 +177,33 @@ func (c *Confined) whyNotWritten(path string) string {
 	if c.sandbox.status.tier == Namespaces && !slices.ContainsFunc(p.Workspace, func(w string) bool { return within(path, w) }) {
 		elsewhere = append(elsewhere, "/tmp", "/var/tmp")
 	}
-	for _, dir := range slices.Concat(p.Writable(), elsewhere) {
-		if within(path, dir) {
-			return c.whyNotMade(path)
-		}
-	}
 	target := path
 	if unix.Access(target, unix.F_OK) != nil {
 		target = filepath.Dir(path)
 	}
-	if unix.Access(target, unix.W_OK) != nil {
+	for _, dir := range slices.Concat(p.Writable(), elsewhere) {
+		if within(path, dir) {
+			return cmp.Or(c.whyNotMade(path), whyForeign(target))
+		}
+	}
+	if !mayCommand(target, unix.W_OK) {
 		return "" // the machine's own rights refuse it as well
 	}
 	if p.Profile == profile.ReadOnly {
 		return fmt.Sprintf("The sandbox does not let commands write %s: the profile is read-only; only the temporary directory is writable.", path)
 	}
 	return fmt.Sprintf("The sandbox does not let commands write %s: writable are %s, the temporary directory and the tools' caches.", path, strings.Join(p.Workspace, ", "))
+}
+
+// whyForeign explains what belongs to another user, where the server's user is
+// root and could change it all the same.
+func whyForeign(path string) string {
+	var st unix.Stat_t
+	if unix.Geteuid() != 0 || unix.Lstat(path, &st) != nil || st.Uid == 0 || mayCommand(path, unix.W_OK) {
+		return ""
+	}
+	return fmt.Sprintf("%s belongs to user %d with mode %04o, and commands have no capabilities here: they cannot write what only another user may, although they run as root.",
+		path, st.Uid, st.Mode&0o7777)
 }
 
 // whyNotMade explains why there is no new file beside something hidden.

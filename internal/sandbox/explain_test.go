@@ -289,6 +289,7 @@ func TestALimitThatEndedACommandIsNamed(t *testing.T) {
 	}{
 		{"processor time", tipstaff.Result{Cause: tipstaff.Signalled, ExitCode: 152, Signal: "SIGXCPU", Usage: tipstaff.Usage{UserCPU: 990 * time.Millisecond, SystemCPU: 23 * time.Millisecond}}, tipstaff.CPULimit, []string{"processor time, 1s for each process; it had used 1.01s."}},
 		{"processor time, of a program that is deaf", tipstaff.Result{Cause: tipstaff.Signalled, ExitCode: 137, Signal: "SIGKILL", Usage: tipstaff.Usage{UserCPU: 2 * time.Second}}, tipstaff.CPULimit, []string{"it had used 2s."}},
+		{"processor time, in a shell's child", tipstaff.Result{Cause: tipstaff.Exited, ExitCode: 152, Usage: tipstaff.Usage{UserCPU: 990 * time.Millisecond, SystemCPU: 23 * time.Millisecond}}, tipstaff.Exited, []string{"processor time, 1s for each process; it had used 1.01s."}},
 		{"somebody's kill is not the limit's", tipstaff.Result{Cause: tipstaff.Signalled, ExitCode: 137, Signal: "SIGKILL", Usage: tipstaff.Usage{UserCPU: time.Millisecond}}, tipstaff.Signalled, nil},
 		{"nor is that of a timeout", tipstaff.Result{Cause: tipstaff.TimedOut, ExitCode: 124, Signal: "SIGKILL", Usage: tipstaff.Usage{UserCPU: 2 * time.Second}}, tipstaff.TimedOut, nil},
 		{"a file's size", tipstaff.Result{Cause: tipstaff.Signalled, ExitCode: 153, Signal: "SIGXFSZ"}, tipstaff.FileSizeLimit, []string{"a file's size, 1048576 bytes."}},

@@ -122,6 +122,9 @@ func TestACommandThatMeetsALimitIsToldSo(t *testing.T) {
 		if child := b.sh("head -c 2000000 /dev/zero > big; exit $?"); len(child.Refusals) != 1 || !strings.Contains(child.Refusals[0], "1048576 bytes") {
 			t.Errorf("in a child: %d, %q", child.ExitCode, child.Refusals)
 		}
+		if child := b.sh("sh -c 'while :; do :; done'; exit $?"); len(child.Refusals) != 1 || !strings.Contains(child.Refusals[0], "processor time, 1s") {
+			t.Errorf("an endless loop in a child: %d, %q", child.ExitCode, child.Refusals)
+		}
 		long := b.sh("while :; do :; done")
 		if long.Cause != tipstaff.CPULimit || len(long.Refusals) != 1 || !strings.Contains(long.Refusals[0], "processor time, 1s") {
 			t.Errorf("an endless loop: %v %s, %q", long.Cause, long.Signal, long.Refusals)

@@ -3,8 +3,10 @@
 package sandbox
 
 import (
+	"log/slog"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +25,103 @@ func TestARepositoryThatACommandMakesIsPinnedForLaterOnes(t *testing.T) {
 		{"nothing takes their place", "mv sub other", "busy"},
 		{"work goes on", "cd sub && echo x > file && git add file && git -c user.name=x -c user.email=x@y commit -qm x && git log --oneline | wc -l", "=1"},
 	})
+}
+
+// TestTheNextCommandFindsPinnedWhatTheLastOneMade: no pause lies between them, and
+// nobody waits for a look.
+func TestTheNextCommandFindsPinnedWhatTheLastOneMade(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip(err)
+	}
+	commit := "git -c user.name=x -c user.email=x@y commit -q --allow-empty -m x"
+	for says, c := range map[string]struct{ dir, makes, hooks string }{
+		"the workspace":                 {"", "git init -q", ".git/hooks"},
+		"a directory in it":             {"", "git init -q sub", "sub/.git/hooks"},
+		"a bare one":                    {"", "git init -q --bare sub", "sub/hooks"},
+		"far below, where it runs":      {"a/b/c", "git init -q", "a/b/c/.git/hooks"},
+		"far below, where the next one": {"a", "git init -q b/c", "a/b/c/.git/hooks"},
+		"a work tree":                   {"", "git init -q sub && cd sub && " + commit + " && git worktree add -q ../tree", "tree/.git"},
+	} {
+		t.Run(says, func(t *testing.T) {
+			b := newBox(t, Namespaces)
+			b.mkdir(b.ws + "/a/b/c")
+			b.sh("true")
+			b.mkdir(b.ws + "/" + c.dir)
+			o, err := b.run(Command{Dir: filepath.Join(b.ws, c.dir)}, c.makes)
+			b.must(err)
+			if o.ExitCode != 0 {
+				t.Fatal(o.text)
+			}
+			next := filepath.Join(b.ws, c.dir)
+			if strings.HasSuffix(says, "the next one") {
+				next += "/b/c"
+			}
+			path := b.ws + "/" + c.hooks
+			if _, err := os.Lstat(path); err != nil {
+				t.Fatal(err)
+			}
+			o, err = b.run(Command{Dir: next}, "echo x > "+path+" || echo x > "+path+"/post-commit")
+			b.must(err)
+			if !strings.Contains(o.text, "Read-only file system") || o.ExitCode == 0 {
+				t.Errorf("%d, %q", o.ExitCode, o.text)
+			}
+		})
+	}
+}
+
+// TestAGlanceSeesNoMoreThanItHasTo: files that come and go are nobody's repository.
+func TestAGlanceSeesNoMoreThanItHasTo(t *testing.T) {
+	b := newWorld(t)
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip(err)
+	}
+	git := func(args ...string) {
+		t.Helper()
+		if out, err := exec.Command("git", append([]string{"-C", b.ws}, args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	git("init", "-q", "-b", "main")
+	var g glance
+	for _, c := range []struct {
+		says string
+		do   func()
+		want bool
+	}{
+		{"nothing", func() {}, false},
+		{"a file", func() { b.write(b.ws+"/file", "x") }, false},
+		{"a directory", func() { b.mkdir(b.ws + "/dir") }, false},
+		{"a commit", func() { git("-c", "user.name=x", "-c", "user.email=x@y", "commit", "-q", "--allow-empty", "-m", "x") }, false},
+		{"a repository", func() { git("init", "-q", "dir") }, true},
+		{"its end", func() { b.must(os.RemoveAll(b.ws + "/dir/.git")) }, true},
+		{"a work tree", func() { git("worktree", "add", "-q", "tree") }, true},
+		{"a second one", func() { git("worktree", "add", "-q", "../other") }, true},
+		{"its removal", func() { git("worktree", "remove", "../other") }, true},
+		{"a file that leads elsewhere", func() { b.write(b.ws+"/.git/commondir", "../evil\n") }, true},
+	} {
+		g.renew([]string{b.ws})
+		if c.do(); g.changed() != c.want {
+			t.Errorf("%s: it is seen: %v", c.says, !c.want)
+		}
+	}
+}
+
+func BenchmarkAGlanceWhereNothingChanges(b *testing.B) {
+	dir := b.TempDir()
+	for _, name := range []string{".git/objects", ".git/refs", ".git/worktrees", "sub/below"} {
+		if err := os.MkdirAll(dir+"/"+name, 0o755); err != nil {
+			b.Fatal(err)
+		}
+	}
+	time.Sleep(2 * tick)
+	var g glance
+	g.renew([]string{dir})
+	g.into(dir+"/sub", nil)
+	for b.Loop() {
+		if g.changed() || g.into(dir+"/sub", nil) {
+			b.Fatal("it has changed")
+		}
+	}
 }
 
 func TestASecretThatAppearsIsHiddenFromLaterCommands(t *testing.T) {
@@ -64,7 +163,7 @@ func TestASecretThatReplacesAnotherIsHiddenWhateverItsNumber(t *testing.T) {
 		b.must(os.Remove(secret))
 		b.write(secret, "another\n")
 		if is, err := os.Lstat(secret); err == nil && os.SameFile(is, first) {
-			if b.room("").walls.paths.Fresh() {
+			if b.room("").standing().paths.Fresh() {
 				t.Error("nobody noticed")
 			}
 			b.later()
@@ -89,18 +188,20 @@ func TestWhereNothingChangesTheWallsStay(t *testing.T) {
 		b := newBox(t, tier)
 		b.sh("echo x > file; mkdir dir")
 		r := b.room("")
-		before := r.walls
+		before := r.standing()
 		b.later()
-		if r.walls != before && before.allowed.Fresh() { // nobody else has made files beside what is hidden
+		if r.standing() != before && before.allowed.Fresh() { // nobody else has made files beside what is hidden
 			t.Error("they were made anew for nothing")
 		}
-		before = r.walls
+		before = r.standing()
+		r.mu.Lock()
 		if time.Since(r.looked) > patience {
 			t.Error("nobody has looked")
 		}
-		r.walls.places.Store(mostPlaces + 1)
+		r.mu.Unlock()
+		before.places.Store(mostPlaces + 1)
 		b.later()
-		if r.walls == before {
+		if r.standing() == before {
 			t.Error("with a rule for every /proc that ever was they stay")
 		}
 	})
@@ -112,9 +213,9 @@ func TestACommandThatRunsKeepsTheWallsThatItHas(t *testing.T) {
 		before := holdings(t, ofRooms)
 		r, err := b.start(Command{Dir: b.ws}, "read line; echo x > $TMPDIR/x; cat $TMPDIR/x; cat /proc/self/comm; sh -c 'echo y'")
 		b.must(err)
-		b.room("").walls.places.Store(mostPlaces + 1)
+		b.room("").standing().places.Store(mostPlaces + 1)
 		b.room("").lookNow()
-		if b.room("").walls == r.held.walls {
+		if b.room("").standing() == r.held.walls {
 			t.Error("the walls are the old ones")
 		}
 		if got := r.wait().text; got != "x\ncat\ny\n" {
@@ -125,13 +226,65 @@ func TestACommandThatRunsKeepsTheWallsThatItHas(t *testing.T) {
 	})
 }
 
+// TestWhereCommandsAlwaysOverlapTheWallsAreMadeAnewAllTheSame: nobody waits for a
+// moment in which no command runs.
+func TestWhereCommandsAlwaysOverlapTheWallsAreMadeAnewAllTheSame(t *testing.T) {
+	eachTier(t, func(t *testing.T, tier Tier) {
+		b := newBox(t, tier, func(b *box, o *Options) {
+			if tier == Namespaces { // or the home would be out of sight
+				b.ws, o.Directory = b.root, b.root
+			}
+		})
+		before := holdings(t, ofRooms)
+		last, err := b.start(Command{Dir: b.ws}, "read line; echo first")
+		b.must(err)
+		b.write(b.home+"/.netrc", "password\n")
+		for range 3 {
+			next, err := b.start(Command{Dir: b.ws}, "read line; echo next")
+			b.must(err)
+			b.forgetLooks()
+			last.wait() // next still runs
+			b.work.Wait()
+			last = next
+		}
+		b.all([]try{{"what appeared meanwhile is hidden from the next one", not("grep . " + b.home + "/.netrc"), "=refused"}})
+		if got := last.wait().text; got != "next\n" {
+			t.Errorf("the last one printed %q", got)
+		}
+		b.work.Wait()
+		before.compare(t)
+	})
+}
+
+// TestNobodyHasToComeBeforeTheLastCommandIsLookedAt: its look fell into the pause
+// after another.
+func TestNobodyHasToComeBeforeTheLastCommandIsLookedAt(t *testing.T) {
+	t.Parallel()
+	b := newBox(t, Landlock)
+	b.later()
+	before := b.room("").standing()
+	b.write(b.home+"/.netrc", "password\n")
+	b.sh("true")
+	for began := time.Now(); time.Since(began) < patience; time.Sleep(100 * time.Millisecond) {
+		if b.room("").standing() != before {
+			return
+		}
+	}
+	t.Errorf("after %v nobody has looked", patience)
+}
+
+// standing are the walls for the next command.
+func (r *room) standing() *walls {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.walls
+}
+
 // lookNow looks although somebody is in the room.
 func (r *room) lookNow() {
-	r.mu.Lock()
-	r.looking = true
-	r.users++
-	r.mu.Unlock()
-	r.look()
+	r.lookMu.Lock()
+	defer r.lookMu.Unlock()
+	r.bringUpToDate()
 }
 
 func TestWallsThatCannotBeMadeAnewStayAsTheyWere(t *testing.T) {
@@ -156,4 +309,27 @@ func TestTheClockAloneMakesTheSandboxLook(t *testing.T) {
 		}
 	}
 	t.Errorf("after %v a secret is not hidden yet", patience)
+}
+
+// TestCachesThatCannotBeMadeAreWarnedOfOnceAndShortly: a home that is nobody's to
+// write is common in containers.
+func TestCachesThatCannotBeMadeAreWarnedOfOnceAndShortly(t *testing.T) {
+	eachTier(t, func(t *testing.T, tier Tier) {
+		var log strings.Builder
+		b := newBox(t, tier, func(b *box, o *Options) {
+			o.Log = slog.New(slog.NewTextHandler(&log, nil))
+			o.Machine.Programs = func(string) bool { return true }
+			b.link(b.root+"/gone/away", b.home+"/.cache") // where root makes nothing either
+		})
+		b.in("one", "true")
+		b.later("one")
+		b.must(b.Close())
+		if got := strings.Count(log.String(), "level=WARN"); got != 1 || len(log.String()) > 600 {
+			t.Errorf("there are %d warnings: %s", got, log.String())
+		}
+		notes := strings.Join(b.Status().Notes, "\n")
+		if strings.Count(notes, "cannot be made (doctor --paths lists them)") != 1 || len(b.Status().Paths.Missing) == 0 {
+			t.Errorf("doctor says %q, missing are %v", notes, b.Status().Paths.Missing)
+		}
+	})
 }

@@ -35,6 +35,11 @@ type Command struct {
 	Session tipstaff.SessionID // "" without one
 	Dir     string             // canonical
 	Env     []string
+	// Program is the path of the file that is run, and Argv its arguments, its name
+	// first. A command that is known to do nothing but remove may remove what is
+	// pinned for others. Without them it may not.
+	Program string
+	Argv    []string
 }
 
 // Status says how commands are confined, and why not better.

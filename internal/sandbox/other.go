@@ -32,6 +32,14 @@ func New(o Options) (*Sandbox, error) {
 // Status tells how commands are confined.
 func (s *Sandbox) Status() Status { return s.status }
 
+// Err says why no command may run.
+func (s *Sandbox) Err() error {
+	if s.status.Mode == Require.String() || s.status.Mode == "" {
+		return errors.New(noSandbox)
+	}
+	return nil
+}
+
 // Confined is how to start one command.
 type Confined struct {
 	Confinement *proc.Confinement // nil
@@ -40,8 +48,8 @@ type Confined struct {
 
 // Confine gives the command as it is.
 func (s *Sandbox) Confine(c Command) (*Confined, error) {
-	if s.status.Mode == Require.String() || s.status.Mode == "" {
-		return nil, errors.New(noSandbox)
+	if err := s.Err(); err != nil {
+		return nil, err
 	}
 	return &Confined{Env: c.Env}, nil
 }

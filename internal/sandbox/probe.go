@@ -5,10 +5,12 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 
 	"tipstaff/internal/landlock"
+	"tipstaff/internal/profile"
 )
 
 // leastABI is what Require asks of Landlock: below it, a file that can be read
@@ -79,12 +81,21 @@ func (s *Sandbox) try(tier Tier, abi int, noLandlock error) error {
 		return err
 	}
 	s.limits = s.o.Limits.kernel(tier)
+	s.temp = temporary(s.o.Profile, "/tmp", "/var/tmp")
 	r, w, err := s.enter(Command{Dir: s.o.Directory})
 	if err != nil {
 		return err
 	}
 	defer r.leave(w)
-	s.status.Paths, s.status.Notes = w.paths, w.paths.Notes
+	s.status.Paths, s.status.Notes = w.paths, slices.Clone(w.paths.Notes)
+	if why := whyUnmade(w.paths.Missing, w.paths.Make()); why != "" {
+		s.status.Notes = append(s.status.Notes, why)
+	}
+	for _, dir := range w.paths.Workspace {
+		if why := whyNotUsable(dir); why != "" && s.o.Profile == profile.Workspace {
+			s.status.Notes = append(s.status.Notes, why)
+		}
+	}
 	if tier == Landlock {
 		s.status.Notes = append(s.status.Notes, w.allowed.Notes...)
 	}

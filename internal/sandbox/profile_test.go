@@ -3,6 +3,7 @@
 package sandbox
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -106,6 +107,39 @@ func TestTheProfileOpen(t *testing.T) {
 			})
 		}
 	})
+}
+
+// TestTheTemporaryDirectoryIsThereAndWritable under every profile.
+func TestTheTemporaryDirectoryIsThereAndWritable(t *testing.T) {
+	for _, p := range []profile.Profile{profile.Workspace, profile.ReadOnly, profile.Open} {
+		t.Run(p.String(), func(t *testing.T) {
+			eachTier(t, func(t *testing.T, tier Tier) {
+				b := newBox(t, tier, furnished(p))
+				b.all([]try{{"a file in it", "test -d $TMPDIR && f=$(mktemp -p $TMPDIR) && echo x > $f && cat $f && rm $f", "=x"}})
+				if tier == Namespaces {
+					b.Sandbox.temp = temporary(p, b.root+"/missing", b.root+"/state/key") // a machine without /tmp
+					b.all([]try{{"where the machine has none", "test -d $TMPDIR && f=$(mktemp -p $TMPDIR) && echo x > $f && cat $f && echo $TMPDIR", "=x\n/dev/shm"}})
+				}
+			})
+		})
+	}
+}
+
+// TestATemporaryDirectoryThatCommandsMayNotWriteIsNone, where they have the
+// machine's.
+func TestATemporaryDirectoryThatCommandsMayNotWriteIsNone(t *testing.T) {
+	if !isRoot(t) {
+		t.Skip("only root could write it all the same")
+	}
+	b := newWorld(t)
+	b.mkdir(b.root + "/theirs")
+	b.must(os.Chown(b.root+"/theirs", nobody, nobody))
+	b.must(os.Chmod(b.root+"/theirs", 0o755))
+	for p, want := range map[profile.Profile]string{profile.Open: b.ws, profile.Workspace: b.root + "/theirs"} {
+		if got := temporary(p, b.root+"/missing", b.root+"/theirs", b.ws); got != want {
+			t.Errorf("%v: %s, want %s", p, got, want)
+		}
+	}
 }
 
 func TestTheProfileOpenHidesNothingButTipstaffsOwn(t *testing.T) {

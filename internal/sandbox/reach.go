@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"runtime"
 
@@ -58,9 +59,27 @@ func opensWithoutCapabilities(dir string) bool {
 	return !errors.Is(lookUpWithoutCapabilities(fd), unix.EACCES)
 }
 
-// lookUpWithoutCapabilities looks up a name in a directory, on a thread that
-// has given up its capabilities for the moment.
+// lookUpWithoutCapabilities looks up a name in a directory.
 func lookUpWithoutCapabilities(dir int) error {
+	return withoutCapabilities(func() error {
+		fd, err := unix.Openat(dir, ".", unix.O_PATH|unix.O_CLOEXEC, 0)
+		if err == nil {
+			_ = unix.Close(fd)
+		}
+		return err
+	})
+}
+
+// mayCommand reports whether a command has these rights to path (access(2)), as
+// far as modes and owners say. What cannot be told is taken for a yes.
+func mayCommand(path string, mode uint32) bool {
+	err := withoutCapabilities(func() error { return unix.Faccessat(unix.AT_FDCWD, path, mode, unix.AT_EACCESS) })
+	return !errors.Is(err, unix.EACCES)
+}
+
+// withoutCapabilities does something on a thread that has given up its
+// capabilities for the moment.
+func withoutCapabilities(f func() error) error {
 	result := make(chan error)
 	go func() {
 		runtime.LockOSThread() // for ever, should they not come back
@@ -74,10 +93,7 @@ func lookUpWithoutCapabilities(dir int) error {
 		none[0].Effective, none[1].Effective = 0, 0
 		err := unix.Capset(&header, &none[0])
 		if err == nil {
-			var fd int
-			if fd, err = unix.Openat(dir, ".", unix.O_PATH|unix.O_CLOEXEC, 0); err == nil {
-				_ = unix.Close(fd)
-			}
+			err = f()
 		}
 		if unix.Capset(&header, &own[0]) == nil {
 			runtime.UnlockOSThread()
@@ -85,4 +101,23 @@ func lookUpWithoutCapabilities(dir int) error {
 		result <- err
 	}()
 	return <-result
+}
+
+// whyNotUsable says why commands can do nothing in a workspace although it is
+// theirs; "" if they can. A command is a root without capabilities where the
+// server is root: other users' modes hold for it.
+func whyNotUsable(dir string) string {
+	var st unix.Stat_t
+	if unix.Geteuid() != 0 || unix.Stat(dir, &st) != nil || st.Uid == 0 {
+		return ""
+	}
+	what := "written"
+	switch {
+	case !mayCommand(dir, unix.X_OK):
+		what = "entered"
+	case mayCommand(dir, unix.W_OK):
+		return ""
+	}
+	return fmt.Sprintf("%s cannot be %s by commands: it belongs to user %d with mode %04o, and commands of a server that runs as root have no capabilities; run the server as that user, or give root the directory",
+		dir, what, st.Uid, st.Mode&0o7777)
 }

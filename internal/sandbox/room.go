@@ -12,9 +12,11 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tipstaff"
+	"tipstaff/internal/profile"
 )
 
 // roomKey says who shares a room: the calls of a session, or those without one,
@@ -43,10 +45,16 @@ type room struct {
 	gone    bool
 	used    time.Time
 	looking bool
+	again   bool // a command has left while somebody looked
+	waiting bool // until the next look is due
 	looked  time.Time
 	cost    time.Duration // of the last look
-	known   []string      // repositories
 	refused []refusal     // by the proxy, since the last command ended
+
+	glance glance
+	lookMu sync.Mutex // held by whoever looks, but for the first time
+	// behindTime says that somebody is at work on what a glance has shown.
+	behindTime atomic.Bool
 }
 
 // enter finds or makes the room of a command.
@@ -78,6 +86,7 @@ func (s *Sandbox) enter(c Command) (*room, *walls, error) {
 		r.leave(nil)
 		return nil, nil, r.err
 	}
+	r.catchUp(c.Dir)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.walls.users++
@@ -172,13 +181,13 @@ func (r *room) leave(w *walls) {
 	r.mu.Lock()
 	r.users--
 	r.used = time.Now()
-	last, doomed := r.users == 0, r.doomed
+	over := r.users == 0 && r.doomed
 	r.mu.Unlock()
 	r.drop(w)
-	if last && doomed {
+	if over {
 		r.close()
-	} else if last {
-		r.lookAgain()
+	} else {
+		r.sandbox.behind(r.lookAgain)
 	}
 }
 
@@ -220,64 +229,20 @@ func (r *room) make() error {
 	}
 	r.token = rand.Text()
 	began := time.Now()
+	r.glance.renew(r.workspace)
 	w, err := r.sandbox.build(r)
 	if err != nil {
 		return err
+	}
+	if r.sandbox.o.Profile == profile.Workspace {
+		for _, dir := range w.paths.Workspace {
+			if why := whyNotUsable(dir); why != "" {
+				r.sandbox.warnOnce("commands cannot work in a workspace", "why", why)
+			}
+		}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.walls, r.looked, r.cost = w, time.Now(), time.Since(began)
 	return nil
-}
-
-// lookPause is the least time between two looks at what has changed, as far as
-// a look does not take long.
-const lookPause = 2 * time.Second
-
-// lookAgain looks, behind the calls, whether the walls still stand where they
-// should: commands make repositories, people make keys. If not, new ones are
-// made for the commands that come.
-func (r *room) lookAgain() {
-	r.mu.Lock()
-	due := !r.looking && !r.gone && r.walls != nil && time.Since(r.looked) > max(lookPause, 50*r.cost)
-	if due {
-		r.looking = true
-		r.users++ // it stays until the look is over
-	}
-	r.mu.Unlock()
-	if due {
-		r.sandbox.inBackground(r.look)
-	}
-}
-
-// mostPlaces is how many places may have come and gone before the ruleset, which
-// has a rule for each, is made anew.
-const mostPlaces = 256
-
-func (r *room) look() {
-	began := time.Now()
-	paths, err := r.sandbox.resolve(r)
-	r.mu.Lock()
-	old := r.walls
-	r.mu.Unlock()
-	if err == nil && (!paths.Equal(old.paths) || !old.paths.Fresh() || !old.allowed.Fresh() || old.places.Load() > mostPlaces) {
-		var w *walls
-		if w, err = r.sandbox.build(r); err == nil {
-			r.mu.Lock()
-			r.walls = w
-			r.mu.Unlock()
-			r.drop(old)
-		}
-	}
-	if err != nil {
-		r.sandbox.o.Log.Error("cannot bring the sandbox up to date; commands are confined as before", "error", err)
-	}
-	r.mu.Lock()
-	r.looking, r.looked, r.cost = false, time.Now(), time.Since(began)
-	r.users--
-	last, doomed := r.users == 0, r.doomed
-	r.mu.Unlock()
-	if last && doomed {
-		r.close()
-	}
 }

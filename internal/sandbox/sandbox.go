@@ -21,6 +21,7 @@ type Sandbox struct {
 	scratch *scratch
 	filter  []proc.Instruction
 	limits  []proc.Limit
+	temp    string        // of commands in namespaces, as they see it
 	proxy   *egress.Proxy // nil without a list of hosts
 	fault   error         // why no command may run
 	found   chan struct{} // closed when all of the above is settled
@@ -29,7 +30,20 @@ type Sandbox struct {
 	rooms  map[roomKey]*room
 	count  int // rooms that were made
 	closed bool
-	work   sync.WaitGroup // what goes on behind the calls
+	// complaint is the reason for a refusal that was logged last; warned are
+	// warnings that were logged: one room after the other would repeat them.
+	complaint string
+	warned    map[string]bool
+	// repositories are those that any look has found, by their paths and by those
+	// of their directories; seenThrough are the workspaces that were looked
+	// through to the end.
+	repositories map[string]repository
+	seenThrough  []string
+	planted      map[string]bool // repositories that were found with a planted file
+	work         sync.WaitGroup  // what goes on behind the calls
+
+	closing    sync.Once
+	closeError error
 }
 
 // New finds out what the machine gives, by trying it, and takes the best of it
@@ -40,7 +54,7 @@ func New(o Options) (*Sandbox, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Sandbox{o: o, rooms: map[roomKey]*room{}, status: newStatus(o), found: make(chan struct{})}
+	s := &Sandbox{o: o, rooms: map[roomKey]*room{}, warned: map[string]bool{}, repositories: map[string]repository{}, planted: map[string]bool{}, status: newStatus(o), found: make(chan struct{})}
 	if o.Mode == Off {
 		close(s.found)
 		s.status.Reason = "it is switched off (TIPSTAFF_SANDBOX=off)"
@@ -60,20 +74,23 @@ func New(o Options) (*Sandbox, error) {
 		s.proxy = egress.New(egress.Options{Hosts: o.Network.Hosts, Log: o.Log, Refused: noteRefused})
 	}
 	if o.Mode == BestEffort && o.Network.needs() == None {
-		go s.find()
+		go s.find(s.complain)
 		return s, nil
 	}
-	if s.find(); s.fault != nil {
+	if s.find(func(error) {}); s.fault != nil {
 		return nil, errors.Join(s.fault, s.Close())
 	}
 	return s, nil
 }
 
-// find settles on a tier.
-func (s *Sandbox) find() {
+// find settles on a tier, and tells of a fault.
+func (s *Sandbox) find(tell func(error)) {
 	defer close(s.found)
 	if s.fault = s.chooseTier(); s.fault == nil {
 		s.fault = s.keepsNetwork()
+	}
+	if s.fault != nil {
+		tell(s.fault)
 	}
 }
 
@@ -90,8 +107,50 @@ func (s *Sandbox) keepsNetwork() error {
 
 // Status tells how commands are confined.
 func (s *Sandbox) Status() Status {
+	if s.found == nil {
+		st := newStatus(s.o)
+		st.Reason = errNoSandbox.Error()
+		return st
+	}
 	<-s.found
 	return s.status
+}
+
+// errNoSandbox is what the zero Sandbox says to everything.
+var errNoSandbox = errors.New("there is no sandbox")
+
+// Err says why no command may run; nil if commands may. A room that cannot be made
+// later is told by Confine.
+func (s *Sandbox) Err() error {
+	if s.found == nil {
+		return errNoSandbox
+	}
+	<-s.found
+	return s.fault
+}
+
+// complain logs why commands are refused, once for each reason: it is the machine
+// or the server that has to be mended, and whoever calls cannot do that.
+func (s *Sandbox) complain(err error) {
+	s.mu.Lock()
+	known := s.complaint == err.Error()
+	s.complaint = err.Error()
+	s.mu.Unlock()
+	if !known {
+		s.o.Log.Error("the sandbox could not be made; commands that need it are refused", "error", err)
+	}
+}
+
+// warnOnce logs a warning that nobody needs twice.
+func (s *Sandbox) warnOnce(text string, args ...any) {
+	key := fmt.Sprint(text, args)
+	s.mu.Lock()
+	known := s.warned[key]
+	s.warned[key] = true
+	s.mu.Unlock()
+	if !known {
+		s.o.Log.Warn(text, args...) //nolint:sloglint // the text is a constant where it is called
+	}
 }
 
 // Confined is how to start one command. The caller releases it when nothing of
@@ -101,6 +160,7 @@ type Confined struct {
 	Env         []string          // the command's environment
 	sandbox     *Sandbox
 	dir         string
+	tells       bool // what it is: see lift
 	room        *room
 	walls       *walls
 }
@@ -109,7 +169,7 @@ type Confined struct {
 // must not run.
 func (s *Sandbox) Confine(c Command) (*Confined, error) {
 	if s.found == nil {
-		return nil, errors.New("there is no sandbox") // the zero Sandbox
+		return nil, errNoSandbox
 	}
 	<-s.found
 	switch {
@@ -119,13 +179,21 @@ func (s *Sandbox) Confine(c Command) (*Confined, error) {
 	case s.o.Mode == Off, s.o.Mode == BestEffort:
 		return &Confined{Env: c.Env}, nil
 	default:
-		return nil, errors.New("there is no sandbox")
+		return nil, errNoSandbox
 	}
 	r, w, err := s.enter(c)
 	if err != nil {
+		s.complain(err)
 		return nil, err
 	}
-	return &Confined{Confinement: s.confinement(w), Env: s.environment(r, c.Env), sandbox: s, dir: c.Dir, room: r, walls: w}, nil
+	lifted, err := s.lift(c, r, w)
+	if err != nil {
+		r.leave(w)
+		s.complain(err)
+		return nil, err
+	}
+	w = lifted
+	return &Confined{Confinement: s.confinement(w), Env: s.environment(r, c.Env), sandbox: s, dir: c.Dir, tells: len(c.Argv) > 0, room: r, walls: w}, nil
 }
 
 // Release lets go of what Confine got ready.
@@ -138,8 +206,27 @@ func (c *Confined) Release() {
 // inBackground does f behind the calls; Close waits for it.
 func (s *Sandbox) inBackground(f func()) { s.work.Go(f) }
 
-// Close removes everything. No command may run then, or be started.
+// behind is inBackground for those who do not know whether Close has been called;
+// then nothing is done.
+func (s *Sandbox) behind(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.inBackground(f)
+	}
+}
+
+// Close removes everything. No command may run then, or be started. To close
+// again changes nothing and gives the same error.
 func (s *Sandbox) Close() error {
+	if s.found == nil {
+		return nil // the zero Sandbox
+	}
+	s.closing.Do(func() { s.closeError = s.close() })
+	return s.closeError
+}
+
+func (s *Sandbox) close() error {
 	<-s.found
 	s.mu.Lock()
 	s.closed = true

@@ -154,7 +154,7 @@ func (v *view) readable() []string {
 func (v *view) linked() []string {
 	var targets []string
 	for _, dir := range v.search {
-		if v.coverOf(dir) == nil || v.writable(dir) {
+		if v.coverOf(dir) == nil || v.worked(dir) {
 			continue // in the latter, commands make the links
 		}
 		entries, _ := os.ReadDir(dir)
@@ -298,6 +298,12 @@ func (v *view) visible(path string) bool {
 // writable reports whether commands may write in dir.
 func (v *view) writable(dir string) bool {
 	return slices.ContainsFunc(v.paths.Writable(), func(w string) bool { return within(dir, w) })
+}
+
+// worked reports whether dir is writable, or would be under another profile: what
+// lies in a workspace may come from commands of an earlier server.
+func (v *view) worked(dir string) bool {
+	return v.writable(dir) || slices.ContainsFunc(v.paths.Workspace, func(w string) bool { return within(dir, w) })
 }
 
 // within reports whether path is dir or lies below it.

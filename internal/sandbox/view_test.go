@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"tipstaff/internal/profile"
 )
 
 // TestWhatCommandsInNamespacesSee: directories in which programs meet that do
@@ -165,6 +167,27 @@ func TestALinkInTheWorkspaceOpensNothing(t *testing.T) {
 
 // TestALinkInATemporaryDirectoryLeadsTheServerNowhere: the server makes places
 // for mounts where commands can write.
+// TestALinkInTheServersOwnDirectoryOpensNothingReadOnly: commands cannot make one
+// under this profile, but those of the server before could.
+func TestALinkInTheServersOwnDirectoryOpensNothingReadOnly(t *testing.T) {
+	for _, p := range []profile.Profile{profile.Workspace, profile.ReadOnly} {
+		b := newBox(t, Namespaces, func(b *box, o *Options) {
+			if b.write(b.root+"/theirs/file", "secret\n"); !strings.HasPrefix(b.root, "/tmp/") {
+				t.Skipf("what lies in %s can be seen anyway", b.root)
+			}
+			b.link(b.root+"/theirs/file", b.ws+"/bin/tool")
+			b.write(b.root+"/other", "x\n")
+			b.link(b.root+"/other", b.ws+"/tool")
+			o.Profile, o.Search = p, []string{b.ws + "/bin", b.ws, "/usr/bin"}
+		})
+		b.all([]try{
+			{"in a directory of programs that lies in it", not("cat bin/tool"), "=refused"},
+			{"in the directory itself", not("cat tool"), "=refused"},
+			{"nothing is made there", not("ln -s /etc/passwd bin/new"), map[profile.Profile]string{profile.Workspace: "=done", profile.ReadOnly: "=refused"}[p]},
+		})
+	}
+}
+
 func TestALinkInATemporaryDirectoryLeadsTheServerNowhere(t *testing.T) {
 	b := newBox(t, Namespaces)
 	outside := b.root + "/outside"

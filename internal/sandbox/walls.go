@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"tipstaff/internal/egress"
@@ -47,6 +48,11 @@ func (s *Sandbox) buildOnce(r *room) (*walls, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.raise(r, paths)
+}
+
+// raise makes the walls for what the profile has said.
+func (s *Sandbox) raise(r *room, paths profile.Paths) (*walls, error) {
 	w := &walls{paths: paths, users: 1}
 	spec := proc.EnclosureSpec{Filter: s.filter, Limits: s.limits}
 	if s.status.tier == Namespaces {
@@ -63,6 +69,7 @@ func (s *Sandbox) buildOnce(r *room) (*walls, error) {
 			spec.Namespaces.Listen = proxyPort
 		}
 	}
+	var err error
 	if w.enclosure, err = s.o.Engine.NewEnclosure(spec); err != nil {
 		return nil, err
 	}
@@ -93,17 +100,19 @@ func (s *Sandbox) seen() []string {
 func (s *Sandbox) resolve(r *room) (profile.Paths, error) {
 	ctx := context.Background()
 	m := s.o.Machine
-	m.Known = r.known
+	m.Known, m.KnownDirs = s.knownRepositories()
 	m.ConfigFiles = append(slices.Clone(m.ConfigFiles), s.scratch.dir) // the rooms of others lie in it
 	if s.status.tier == Namespaces {
 		m.ConfigFiles = append(m.ConfigFiles, s.o.Guarded...)
 	}
 	paths, err := s.o.Profile.Resolve(ctx, m, r.workspace)
 	if err == nil && len(paths.Missing) > 0 {
-		if err := paths.Make(); err != nil {
-			s.o.Log.Warn("cannot make what is to be kept from commands or for them", "error", err)
+		unmade := paths.Make()
+		if paths, err = s.o.Profile.Resolve(ctx, m, r.workspace); err == nil {
+			if why := whyUnmade(paths.Missing, unmade); why != "" {
+				s.warnOnce("commands do without some files", "why", why)
+			}
 		}
-		paths, err = s.o.Profile.Resolve(ctx, m, r.workspace)
 	}
 	if err != nil {
 		return paths, fmt.Errorf("cannot tell what commands may read and write: %w", err)
@@ -111,11 +120,19 @@ func (s *Sandbox) resolve(r *room) (profile.Paths, error) {
 	if s.o.Profile == profile.Open && s.status.tier == Namespaces {
 		paths.Hidden = append(paths.Hidden, own(m)...)
 	}
-	r.known = paths.Repositories
-	for _, planted := range paths.Planted {
-		s.o.Log.Warn("a file was planted in a repository; nobody should run git there before it is gone", "file", planted.Path, "why", planted.Why)
-	}
+	paths.Planted = s.clearPlanted(paths, m.KnownDirs)
+	s.noteRepositories(paths)
 	return paths, nil
+}
+
+// whyUnmade says in one line what is missing and could not be made, of the tools'
+// caches and of what git would let a command make; "" if nothing.
+func whyUnmade(missing []profile.Place, err error) string {
+	if len(missing) == 0 || err == nil {
+		return ""
+	}
+	reason, _, _ := strings.Cut(err.Error(), "\n")
+	return fmt.Sprintf("%d caches or files for commands do not exist and cannot be made (doctor --paths lists them), the first of them: %s", len(missing), reason)
 }
 
 // own are tipstaff's own files, which no profile opens where mounts can hide them.

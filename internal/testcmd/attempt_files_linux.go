@@ -32,7 +32,7 @@ func fileTries() []try {
 		{"rename", 2, func(a []string) (string, error) { return "", os.Rename(a[0], a[1]) }},
 		{"exchange", 2, exchange},
 		{"exchange-often", 2, func(a []string) (string, error) {
-			for until := time.Now().Add(5 * time.Second); time.Now().Before(until); {
+			for until := time.Now().Add(2 * time.Second); time.Now().Before(until); {
 				if got, err := exchange(a); err != nil {
 					return got, err
 				}

@@ -34,13 +34,13 @@ func processTries() []try {
 			})
 		}},
 		{"renice", 1, func(a []string) (string, error) {
-			return "", ofProcess(a[0], func(pid int) error { return syscall.Setpriority(syscall.PRIO_PROCESS, pid, 19) })
+			return "", ofProcess(a[0], slower)
 		}},
 		{"affinity", 1, func(a []string) (string, error) { return "", ofProcess(a[0], narrowAffinity) }},
 		{"ionice", 1, func(a []string) (string, error) {
 			return "", ofProcess(a[0], func(pid int) error {
-				const process, idle = 1, 3 << 13 // IOPRIO_WHO_PROCESS, IOPRIO_CLASS_IDLE
-				_, err := call(syscall.SYS_IOPRIO_SET, process, uintptr(pid), idle)
+				const process, lowest = 1, 2<<13 | 7 // IOPRIO_WHO_PROCESS, IOPRIO_CLASS_BE
+				_, err := call(syscall.SYS_IOPRIO_SET, process, uintptr(pid), lowest)
 				return err
 			})
 		}},
@@ -157,6 +157,15 @@ func lowerLimit(pid int) error {
 	none := syscall.Rlimit{}
 	_, err := call(syscall.SYS_PRLIMIT64, uintptr(pid), syscall.RLIMIT_CORE, uintptr(unsafe.Pointer(&none)), 0)
 	return err
+}
+
+// slower makes a process a little nicer to others than it is.
+func slower(pid int) error {
+	before, err := syscall.Getpriority(syscall.PRIO_PROCESS, pid)
+	if err != nil {
+		return err
+	}
+	return syscall.Setpriority(syscall.PRIO_PROCESS, pid, 20-before+1) // the call before gives 20 minus that
 }
 
 // narrowAffinity leaves a process one processor.

@@ -1,0 +1,108 @@
+//go:build linux && !race
+
+package contain
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"tipstaff/e2e/kit"
+)
+
+func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
+
+// TestWhatMustNotHappenDoesNot plays testdata/rows.jsonl through the built
+// binary: 162 calls by which commands have got out of other servers, brought
+// them down, or made their answers lie. All are played in both tiers; those that
+// the sandbox decides also as each user.
+func TestWhatMustNotHappenDoesNot(t *testing.T) {
+	disposable(t)
+	rows := readRows[containRow](t, "testdata/rows.jsonl")
+	for i, a := range arrangements() {
+		t.Run(a.String(), func(t *testing.T) {
+			needTier(t, a)
+			for n := range rows {
+				row := &rows[n]
+				if i > 1 && !row.sandboxDecides() {
+					continue
+				}
+				t.Run(row.ID+" "+row.Why, func(t *testing.T) {
+					t.Parallel()
+					row.contain(t, a)
+				})
+			}
+		})
+	}
+}
+
+// TestWhatMustNotHappenHappensWithoutASandbox is the control: an attempt that
+// fails anyway shows nothing.
+func TestWhatMustNotHappenHappensWithoutASandbox(t *testing.T) {
+	disposable(t)
+	rows := readRows[containRow](t, "testdata/rows.jsonl")
+	for i := range rows {
+		row := &rows[i]
+		if !row.Live || !slices.Contains([]string{"read", "write", "net", "proc"}, row.Group) || controls[row.ID] != "" {
+			continue
+		}
+		t.Run(row.ID+" "+row.Why, func(t *testing.T) {
+			t.Parallel()
+			row.needProgram(t)
+			s := setStage(t, row, kit.Users()[0], kit.Sandboxed(kit.None))
+			if found := s.check(s.play()); len(found) == 0 {
+				t.Error("it fails without a sandbox too: the row shows nothing")
+			}
+		})
+	}
+}
+
+// disposable skips the test where it could hit something: its commands kill
+// whom they can.
+func disposable(t *testing.T) {
+	t.Helper()
+	kit.FollowSources(t)
+	if !kit.Contained() {
+		t.Skip("no namespaces here: the tests are not in a PID namespace of their own, and these kill whom they can")
+	}
+}
+
+// sandboxDecides reports whether a row is about what the sandbox keeps. Output,
+// the protocol, directories, variables and records are the server's own business.
+func (row *containRow) sandboxDecides() bool {
+	return slices.Contains([]string{"read", "write", "net", "proc"}, row.Group) || settings[row.ID] != nil
+}
+
+// contain plays a row in an arrangement.
+func (row *containRow) contain(t *testing.T, a arrangement) {
+	row.needProgram(t)
+	// With the network on, what is on the machine's loopback can be reached, by design.
+	env := append(kit.Sandboxed(a.tier), "TIPSTAFF_NETWORK=off")
+	s := setStage(t, row, a.uid, append(env, settings[row.ID]...))
+	found := s.check(s.play())
+	e, excepted := exceptions[row.ID][a.tier]
+	other := slices.DeleteFunc(slices.Clone(found), func(f string) bool { return excepted && strings.HasPrefix(f, e.finding) })
+	switch {
+	case len(other) > 0:
+		t.Errorf("%s\nthe server said: %s", strings.Join(other, "\n"), s.stderr)
+	case excepted && len(found) == 0:
+		t.Errorf("it is no exception any more, although %s", e.why)
+	}
+}
+
+// needProgram skips a row whose program is not there, unless that is the point.
+func (row *containRow) needProgram(t *testing.T) {
+	t.Helper()
+	name := row.Allowed[0]
+	if name == "nonexistent-prog" || name == "notexec" {
+		return
+	}
+	for _, dir := range filepath.SplitList(rowsPath) {
+		if st, err := os.Stat(filepath.Join(dir, name)); err == nil && st.Mode().IsRegular() {
+			return
+		}
+	}
+	absent(t, name, "it is not in "+rowsPath)
+}

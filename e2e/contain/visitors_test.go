@@ -1,0 +1,91 @@
+//go:build linux && !race
+
+package contain
+
+import (
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"time"
+)
+
+// visitors is a port of 127.0.0.1 on which somebody listens, by TCP and UDP, and
+// remembers who came.
+type visitors struct {
+	tcp *net.TCPListener
+	udp *net.UDPConn
+
+	came sync.WaitGroup // done when the one has come who is the last
+	hits int
+}
+
+func newVisitors(t *testing.T) *visitors {
+	t.Helper()
+	v := &visitors{}
+	var err error
+	if v.tcp, err = net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { v.tcp.Close() })
+	if v.udp, err = net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: v.port()}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { v.udp.Close() })
+	v.came.Go(v.receive)
+	return v
+}
+
+func (v *visitors) port() int { return v.tcp.Addr().(*net.TCPAddr).Port }
+
+// farewell is what the last one says.
+const farewell = "this is all"
+
+// receive lets visitors in and sends them away again, up to the last one.
+func (v *visitors) receive() {
+	for {
+		c, err := v.tcp.Accept()
+		if err != nil {
+			return
+		}
+		said := make([]byte, 4096)
+		_ = c.SetDeadline(time.Now().Add(time.Second)) // some say nothing
+		n, _ := c.Read(said)
+		_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n") // some try for long otherwise
+		c.Close()
+		if string(said[:n]) == farewell {
+			return
+		}
+		v.hits++
+	}
+}
+
+// count tells how many have come, by TCP and UDP. Who has come before it is
+// called is counted: they are let in one after the other, and the last one is
+// this function's own.
+func (v *visitors) count(t *testing.T) (tcp, udp int) {
+	t.Helper()
+	c, err := net.Dial("tcp4", v.tcp.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Write([]byte(farewell)); err != nil {
+		t.Fatal(err)
+	}
+	v.came.Wait()
+	if _, err := v.udp.WriteTo([]byte(farewell), v.udp.LocalAddr()); err != nil {
+		t.Fatal(err)
+	}
+	said := make([]byte, len(farewell))
+	for {
+		n, _, err := v.udp.ReadFrom(said)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(said[:n]) == farewell {
+			return v.hits, udp
+		}
+		udp++
+	}
+}

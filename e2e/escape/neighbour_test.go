@@ -1,0 +1,168 @@
+//go:build linux && !race
+
+package escape
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"tipstaff/e2e/kit"
+)
+
+// neighbour is a command that runs while others try to reach it. It has said in
+// its temporary directory that it is there.
+type neighbour struct {
+	pid  int // as this test sees it
+	temp string
+}
+
+// moveIn starts a neighbour, by a call or in a session of its own, and waits
+// until it is deaf to signals: the kernel keeps those for it.
+func moveIn(t *testing.T, w *world, session string) *neighbour {
+	t.Helper()
+	m := kit.NewMark(t)
+	s := w.On(t)
+	script := fmt.Sprintf(`echo %s > $TMPDIR/said && echo $TMPDIR > temp-%s && exec testcmd deaf sleep 50`, strings.TrimSpace(secret), m)
+	w.put(t, "ws/neighbour-"+string(m)+".sh", script)
+	w.own(t)
+	call := &mcp.CallToolParams{Name: "execute_process", Arguments: kit.Args{"file": "sh", "args": m.InEnvironment(script), "timeout_ms": 60_000}}
+	if session != "" {
+		call = &mcp.CallToolParams{Name: "terminal_execute_command", Arguments: kit.Args{
+			"sessionId": session, "command": "sh", "args": []string{"neighbour-" + string(m) + ".sh"}, "timeout": 60_000,
+		}}
+	}
+	go func() { _, _ = s.Session.CallTool(t.Context(), call) }() // it ends with the test
+	n := &neighbour{}
+	temp := filepath.Join(w.Workspace, "temp-"+string(m))
+	kit.Eventually(t, "the neighbour is there", func() bool {
+		text, err := os.ReadFile(temp)
+		n.temp = strings.TrimSpace(string(text))
+		n.pid = sleeperOf(w.Cmd.Process.Pid)
+		return err == nil && n.temp != "" && n.pid != 0
+	})
+	return n
+}
+
+// sleeperOf finds a program sleep below a process, which is deaf.
+func sleeperOf(parent int) int {
+	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", parent))
+	for _, task := range tasks {
+		data, _ := os.ReadFile(task)
+		for field := range strings.FieldsSeq(string(data)) {
+			pid, _ := strconv.Atoi(field)
+			name, _ := os.ReadFile("/proc/" + field + "/comm")
+			if string(name) == "sleep\n" {
+				return pid
+			}
+			if below := sleeperOf(pid); below != 0 {
+				return below
+			}
+		}
+	}
+	return 0
+}
+
+func TestEscapeE68CommandsAtTheSameTimeDoNotReachEachOther(t *testing.T) {
+	t.Parallel()
+	for says, together := range map[string]bool{"E68 two calls": true, "E68 two sessions": false} {
+		t.Run(says, func(t *testing.T) {
+			everywhere(t, habitat{env: []string{"TMPDIR={dir}/tmp"}, furnish: withTemp}, func(t *testing.T, w *world) { neighbours(t, w, together) })
+		})
+	}
+}
+
+func withTemp(t *testing.T, w *world) {
+	if err := os.Mkdir(w.path("tmp"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// neighbours tries everything on a neighbour, from a call without a session
+// like its own, or from another session.
+func neighbours(t *testing.T, w *world, together bool) {
+	s := w.On(t)
+	first, second := "", ""
+	if !together {
+		first, second = s.NewSession(), s.NewSession(kit.Args{"taskId": "T-2"})
+	}
+	n := moveIn(t, w, first)
+	do := func(try string) outcome {
+		t.Helper()
+		argv := append([]string{"attempt"}, strings.Fields(try)...)
+		if together {
+			return outcomeOf(t, s.Process("testcmd", argv))
+		}
+		return outcomeOfSession(t, s.InSession(second, "testcmd", argv))
+	}
+	free := w.tier == kit.None
+	p := fmt.Sprint(n.pid)
+	for try, seen := range map[string]bool{
+		"see " + p: w.tier == kit.Landlock, "read /proc/" + p + "/environ": false, "readlink /proc/" + p + "/fd/0": false, "open-read /proc/" + p + "/mem": false,
+		"kill " + p + " 10": false, "tgkill " + p + " 10": false, "pidfd-kill " + p + " 10": false, "prlimit " + p: false,
+		"pidfd-getfd " + p + " 0": false, "kcmp " + p: false, "vm-read " + p + " " + addressIn(t, n.pid): false,
+	} {
+		if o := do(try); o.OK != (free || seen) {
+			t.Errorf("%s: %+v", try, o)
+		}
+	}
+	if o := do("own " + p + " 12"); free && !o.OK {
+		t.Errorf("own: %+v", o)
+	}
+	do("kill-all " + w.harmless())
+	sent := pendingFor(t, n.pid)
+	if !free {
+		sent &^= straySignals
+	}
+	if (sent != 0) != free {
+		t.Errorf("the neighbour was sent the signals %#x", sent)
+	}
+	if said, shared := do("read "+n.temp+"/said"), together || free; (said.Got == secret) != shared {
+		t.Errorf("the temporary files of the neighbour: %+v", said)
+	}
+	if o, shared := do("create "+n.temp+"/new"), together || free; o.OK != shared && w.tier != kit.Namespaces {
+		t.Errorf("a file among them: %+v", o)
+	}
+	if o := do("ptrace " + p); o.OK != free {
+		t.Errorf("ptrace: %+v", o)
+	}
+	_ = syscall.Kill(n.pid, syscall.SIGKILL)
+}
+
+// TestEscapeE68RoomsAreOutOfReach: whoever works in the directory in which the
+// server keeps what commands share, or around it, does not get at that of
+// others, nor at what the next rooms are made of.
+func TestEscapeE68RoomsAreOutOfReach(t *testing.T) {
+	t.Parallel()
+	everywhere(t, habitat{}, func(t *testing.T, w *world) {
+		s := w.On(t)
+		if w.tier == kit.None {
+			w.put(t, "state/tmp/tipstaff-control/lock", "")
+			w.own(t)
+		}
+		rooms, _ := filepath.Glob(w.path("state/tmp/tipstaff-*"))
+		if len(rooms) != 1 {
+			t.Fatalf("rooms are elsewhere than in %v: nothing is shown", rooms)
+		}
+		for _, room := range rooms {
+			for _, try := range []string{"create " + room + "/gotcha", "mkdir " + room + "/99", "append " + room + "/lock", "rename " + room + " " + room + "2"} {
+				for _, cwd := range []string{"", "state", "state/tmp"} {
+					argv := append([]string{"attempt"}, strings.Fields(try)...)
+					r := s.Process("testcmd", argv, kit.Args{"cwd": w.path(cwd)})
+					_ = os.Remove(room + "/gotcha")
+					_ = os.Remove(room + "/99")
+					_ = os.Rename(room+"2", room)
+					if ok := !r.IsError && outcomeOf(t, r).OK; ok != (w.tier == kit.None) {
+						t.Errorf("from %q: %s:\n%s", cwd, try, r.Text)
+					}
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,244 @@
+//go:build linux && !race
+
+package escape
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"tipstaff/e2e/kit"
+)
+
+// TestEscapeE55ManyCommandsLeaveNothing: most do nothing, some leave processes
+// behind, some are ended, some have a session of their own. TIPSTAFF_SOAK is how
+// many there are in all worlds together.
+func TestEscapeE55ManyCommandsLeaveNothing(t *testing.T) {
+	total := 4000
+	if said := os.Getenv("TIPSTAFF_SOAK"); said != "" {
+		var err error
+		if total, err = strconv.Atoi(said); err != nil {
+			t.Fatal("TIPSTAFF_SOAK: ", err)
+		}
+	}
+	t.Parallel()
+	h := habitat{env: []string{"TMPDIR={dir}/tmp", "TIPSTAFF_MAX_CONCURRENT=8"}, furnish: withTemp, noControl: true}
+	everywhere(t, h, func(t *testing.T, w *world) {
+		m := kit.NewMark(t)
+		w.busy(t, m, 120) // whatever is kept for the next command is there then
+		before := w.holdings(t)
+		w.busy(t, m, total/4)
+		var after holdings
+		kit.Eventually(t, "the server has no more than before", func() bool {
+			after = w.holdings(t)
+			return !after.beyond(before, 24)
+		}, func() string { return fmt.Sprintf("before: %v\nafter:  %v", before, after) })
+		m.WantNone(t, soon)
+		w.endsWithNothing(t)
+	})
+}
+
+// sorts are the commands of the soak. Of each there are more than what a server
+// may keep of anything for the next ones: what one of them leaves is seen.
+var sorts = [12]func(s *kit.Server, m kit.Mark){
+	0: func(s *kit.Server, m kit.Mark) {
+		s.Process("sh", m.InEnvironment("setsid sleep 50 & (sleep 50 &) echo left > $TMPDIR/left"))
+	},
+	4: func(s *kit.Server, m kit.Mark) {
+		s.Process("sh", m.InEnvironment("setsid sleep 50 & sleep 50"), kit.Args{"timeout_ms": 20})
+	},
+	8: func(s *kit.Server, _ kit.Mark) {
+		id := s.NewSession()
+		s.InSession(id, "testcmd", []string{"exit", "0"})
+		s.Call("terminal_close_session", kit.Args{"sessionId": id})
+	},
+}
+
+// busy runs commands, eight at a time.
+func (w *world) busy(t *testing.T, m kit.Mark, n int) {
+	t.Helper()
+	s := w.On(t)
+	todo := make(chan int)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for i := range todo {
+				if do := sorts[i%len(sorts)]; do != nil {
+					do(s, m)
+				} else {
+					s.Process("true", nil)
+				}
+			}
+		})
+	}
+	for i := range n {
+		todo <- i
+	}
+	close(todo)
+	all.Wait()
+}
+
+// holdings is what a server has of the machine's, by kind.
+type holdings map[string]int
+
+func (w *world) holdings(t *testing.T) holdings {
+	t.Helper()
+	h := holdings{}
+	proc := fmt.Sprintf("/proc/%d", w.Cmd.Process.Pid)
+	fds, err := os.ReadDir(proc + "/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fd := range fds {
+		to, _ := os.Readlink(proc + "/fd/" + fd.Name())
+		kind, _, _ := strings.Cut(to, ":[")
+		if strings.HasPrefix(kind, "/") {
+			kind = "file"
+		}
+		h["descriptors"]++
+		h["descriptors: "+kind]++
+	}
+	tasks, _ := filepath.Glob(proc + "/task/*")
+	h["threads"] = len(tasks)
+	for _, task := range tasks {
+		children, _ := os.ReadFile(task + "/children")
+		for pid := range strings.FieldsSeq(string(children)) {
+			h["children"]++
+			if stat, _ := os.ReadFile("/proc/" + pid + "/stat"); strings.Contains(string(stat), ") Z ") {
+				h["zombies"]++
+			}
+		}
+	}
+	mounts, _ := os.ReadFile(proc + "/mountinfo")
+	h["mounts"] = strings.Count(string(mounts), "\n")
+	h["control groups"] = len(w.cgroups())
+	h["temporary files"] = len(below(w.path("tmp"))) + len(below(w.path("state/tmp")))
+	return h
+}
+
+// beyond reports whether there is more of something, by more than a few.
+func (h holdings) beyond(before holdings, few int) bool {
+	for kind, n := range h {
+		slack := few
+		if kind == "mounts" || kind == "zombies" {
+			slack = 0
+		}
+		if n > before[kind]+slack {
+			return true
+		}
+	}
+	return false
+}
+
+// cgroups are those that carry the mark of the world's server.
+func (w *world) cgroups() []string {
+	var found []string
+	words, _ := os.ReadDir(w.path("state/servers"))
+	for _, word := range words {
+		for _, pattern := range []string{"/sys/fs/cgroup/*%s*", "/sys/fs/cgroup/*/*%s*", "/sys/fs/cgroup/*%s*/*", "/sys/fs/cgroup/*/*%s*/*"} {
+			dirs, _ := filepath.Glob(fmt.Sprintf(pattern, word.Name()))
+			found = append(found, slices.DeleteFunc(dirs, func(path string) bool {
+				st, err := os.Stat(path)
+				return err != nil || !st.IsDir()
+			})...)
+		}
+	}
+	return found
+}
+
+// below lists everything in a directory.
+func below(dir string) []string {
+	var paths []string
+	_ = filepath.WalkDir(dir, func(path string, _ os.DirEntry, _ error) error {
+		if path != dir {
+			paths = append(paths, path)
+		}
+		return nil
+	})
+	return paths
+}
+
+// endsWithNothing ends the server and looks for what it has left. Its namespaces
+// have nothing that holds them then.
+func (w *world) endsWithNothing(t *testing.T) {
+	t.Helper()
+	groups := w.cgroups()
+	_ = w.Session.Close()
+	if left := append(below(w.path("tmp")), below(w.path("state/tmp"))...); len(left) > 0 {
+		t.Errorf("temporary files are left: %v", left)
+	}
+	if words, _ := os.ReadDir(w.path("state/servers")); len(words) > 0 {
+		t.Errorf("the server has left word of itself: %v", words)
+	}
+	for _, dir := range groups {
+		if _, err := os.Stat(dir); err == nil {
+			t.Errorf("a control group is left: %s", dir)
+		}
+	}
+	var left []string
+	kit.Eventually(t, "no process is left", func() bool {
+		left = w.processes()
+		return len(left) == 0
+	}, func() string { return kit.Described(left) })
+	if log := w.Stderr.String(); strings.Contains(log, `"level":"ERROR"`) {
+		t.Errorf("the server complained:\n%s", log)
+	}
+}
+
+// processes are those of the world: the server, and all that work in its ground
+// or have a file of it open.
+func (w *world) processes() []string {
+	var found []string
+	for _, pattern := range []string{"exe", "cwd", "root", "fd/*"} {
+		links, _ := filepath.Glob("/proc/[0-9]*/" + pattern)
+		for _, link := range links {
+			to, _ := os.Readlink(link)
+			if strings.HasPrefix(to, w.dir+"/") && !strings.HasPrefix(link, fmt.Sprintf("/proc/%d/", os.Getpid())) {
+				found = append(found, "/proc/"+strings.Split(link, "/")[2])
+			}
+		}
+	}
+	return found
+}
+
+// TestEscapeE55APipeInTheWayHoldsNobodyUp: the server looks through the
+// workspace now and then, for repositories. A command puts a pipe, which
+// nobody writes, in the place of a directory, again and again.
+func TestEscapeE55APipeInTheWayHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	h := habitat{furnish: func(t *testing.T, w *world) { w.put(t, "ws/a/file", "") }, noControl: true}
+	everywhere(t, h, func(t *testing.T, w *world) {
+		s := w.On(t)
+		s.Process("testcmd", []string{"attempt", "mknod", "b", "fifo"}).Ran()
+		swapped := make(chan kit.Reply, 1)
+		go func() {
+			swapped <- s.Process("testcmd", []string{"attempt", "exchange-often", "a", "b"}, kit.Args{"timeout_ms": 60_000})
+		}()
+		var rooms []string // a look may follow each command that is alone in its room
+		for range 12 {
+			rooms = append(rooms, s.NewSession())
+		}
+		for n, done := 0, false; !done; n++ {
+			select {
+			case r := <-swapped:
+				if o := outcomeOf(t, r); !o.OK {
+					t.Fatalf("nothing was exchanged: %+v", o)
+				}
+				done = true
+			default:
+				s.InSession(rooms[n%len(rooms)], "testcmd", []string{"exit", "0"})
+			}
+		}
+		began := time.Now()
+		_ = w.Session.Close()
+		if took := time.Since(began); took > kit.Farewell { // it was told to, and was killed
+			t.Errorf("the server took %v to leave", took)
+		}
+	})
+}

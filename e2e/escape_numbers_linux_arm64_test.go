@@ -1,5 +1,0 @@
-//go:build escape
-
-package e2e
-
-const renameat2 = 276 // include/uapi/asm-generic/unistd.h

@@ -1,0 +1,63 @@
+//go:build unix
+
+package kit
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"tipstaff/internal/testcmd/testcmdtest"
+)
+
+// binary is the program under test, built once, with the race detector where
+// the test itself has it: a race in the server is a failure of the test.
+var binary = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "tipstaff-e2e-")
+	if err != nil {
+		return "", err
+	}
+	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // other users run it, too
+		return "", err
+	}
+	path := filepath.Join(dir, "tipstaff")
+	argv := []string{"build", "-o", path}
+	if RaceEnabled {
+		argv = append(argv, "-race")
+	}
+	if out, err := exec.Command("go", append(argv, "tipstaff/cmd/tipstaff")...).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("cannot build tipstaff: %v\n%s", err, out)
+	}
+	return path, nil
+})
+
+// Path is the program under test, where every user can run it. Main removes it
+// in the end.
+func Path(t testing.TB) string {
+	t.Helper()
+	FollowSources(t)
+	path, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Main is for TestMain: it runs the tests in a PID namespace of their own,
+// where one can be made, and returns the exit code.
+func Main(m *testing.M) int {
+	return testcmdtest.Contain(m, func() error {
+		path, err := binary()
+		if err != nil {
+			return err
+		}
+		return os.RemoveAll(filepath.Dir(path))
+	})
+}
+
+// Contained reports whether the tests are in a PID namespace of their own, where
+// commands that kill whom they can have nobody else.
+func Contained() bool { return os.Getpid() == 1 }

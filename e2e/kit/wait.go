@@ -1,0 +1,52 @@
+//go:build unix
+
+package kit
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Patience is how long something is waited for that comes at once on a machine
+// that has nothing else to do. It is not a promise of tipstaff's.
+const Patience = 45 * time.Second
+
+// Eventually waits for a condition; details are for those who wait in vain.
+func Eventually(t testing.TB, what string, is func() bool, details ...func() string) {
+	t.Helper()
+	for limit := time.Now().Add(Patience); !is(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(limit) {
+			for _, d := range details {
+				what += "\n" + d()
+			}
+			t.Fatalf("not within %v: %s", Patience, what)
+		}
+	}
+}
+
+// Gone waits until a process no longer exists (a zombie does not count as
+// existing), at most for the time given.
+func Gone(pid int, within time.Duration) bool {
+	for limit := time.Now().Add(within); ; time.Sleep(5 * time.Millisecond) {
+		if syscall.Kill(pid, 0) != nil || Zombie(pid) {
+			return true
+		}
+		if time.Now().After(limit) {
+			return false
+		}
+	}
+}
+
+// Zombie reports whether a process has ended and nobody has asked for it yet.
+func Zombie(pid int) bool {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	_, after, _ := strings.Cut(string(data), ") ")
+	return strings.HasPrefix(after, "Z")
+}
