@@ -21,7 +21,11 @@ type EnclosureSpec struct {
 	// Filter is a seccomp program; empty: none. It has to let through what a
 	// child does until it is another program.
 	Filter []Instruction
-	Limits []Limit
+	// CloneSecret is the last argument of the calls of clone by which commands are
+	// made. The filter can know them by it, and refuse to others to make children
+	// of the server.
+	CloneSecret uint64
+	Limits      []Limit
 	// Restricted: nothing runs before [Enclosure.Restrict] was called. It is for
 	// namespaces, where programs cannot reach what made them: there a domain for
 	// each place does as well as one for each program, and costs nothing.

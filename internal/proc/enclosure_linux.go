@@ -244,7 +244,9 @@ func (p *place) hatch() (err error) {
 	s, cgroup := p.zygoteScript()
 	e.starting.RLock()
 	defer e.starting.RUnlock()
-	p.zygote, err = e.newZygote(s, cgroup)
+	if p.zygote, err = e.newZygote(s, cgroup); err == nil {
+		p.zygote.secret = p.in.spec.CloneSecret
+	}
 	return err
 }
 

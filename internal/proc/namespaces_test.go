@@ -199,7 +199,13 @@ func TestEveryStepThatMakesNamespacesIsNamed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return s, func() error { return e.startTwin(s) }
+		return s, func() error {
+			err := e.startTwin(s)
+			if err == nil {
+				e.reapFirst(int(*s.twinPID))
+			}
+			return err
+		}
 	}
 	zygote := func() (*script, func() error) {
 		p := &place{in: n, tag: e.mark.command(e.counter.Add(1)), procfs: -1}

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
@@ -23,7 +24,7 @@ func becomeSubreaper() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1,
 // orphans collects children of the server that are not its commands.
 type orphans struct {
 	engine   *Engine
-	children string // the file that lists them; "" where the kernel has none
+	children string // the directory of the threads, each with a file that lists its own; "" where the kernel has none
 	mu       sync.Mutex
 	quit     chan struct{}
 	done     sync.WaitGroup
@@ -32,10 +33,9 @@ type orphans struct {
 // collectOrphans starts collecting, until stop.
 func (e *Engine) collectOrphans() *orphans {
 	o := &orphans{engine: e, quit: make(chan struct{})}
-	// Orphans come to the main thread, whose id is that of the process.
 	pid := os.Getpid()
-	o.children = fmt.Sprintf("/proc/%d/task/%d/children", pid, pid)
-	if _, err := os.ReadFile(o.children); err != nil {
+	o.children = fmt.Sprintf("/proc/%d/task", pid)
+	if _, err := os.ReadFile(fmt.Sprintf("%s/%d/children", o.children, pid)); err != nil {
 		o.children = ""
 	}
 	o.done.Go(o.sweep)
@@ -108,14 +108,19 @@ func (o *orphans) all() []int {
 		}
 		return pids
 	}
-	data, err := os.ReadFile(o.children)
+	// Orphans come to the main thread. What a command made a child of its own
+	// parent belongs to the thread that made the command.
+	threads, err := os.ReadDir(o.children)
 	if err != nil {
 		return nil
 	}
 	var pids []int
-	for f := range bytes.FieldsSeq(data) {
-		if pid, err := strconv.Atoi(string(f)); err == nil {
-			pids = append(pids, pid)
+	for _, thread := range threads {
+		data, _ := os.ReadFile(filepath.Join(o.children, thread.Name(), "children")) // or it has ended meanwhile
+		for f := range bytes.FieldsSeq(data) {
+			if pid, err := strconv.Atoi(string(f)); err == nil {
+				pids = append(pids, pid)
+			}
 		}
 	}
 	return pids

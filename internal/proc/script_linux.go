@@ -102,6 +102,7 @@ func (c cloner) start(s *script, o cloning) (pid, pidfd int, err error) {
 	if o.by != nil {
 		o.flags |= unix.CLONE_PARENT
 		a.prepare(true, o, s)
+		a.call.arg[4] = uintptr(o.by.secret) // neither CLONE_SETTLS nor CLONE_CHILD_*TID: the kernel passes it over
 		id, errno = o.by.spawn(&a.call)
 	} else {
 		a.prepare(c.legacy, o, s)

@@ -26,7 +26,9 @@ type zygote struct {
 	pid  int
 	post *post
 	keep []any // what its script points to
-	dead bool  // somebody has killed it
+	// secret is the last argument of its calls of clone.
+	secret uint64
+	dead   bool // somebody has killed it
 }
 
 // post is where a zygote takes its orders. The assembly knows its layout.

@@ -1,7 +1,6 @@
 package profile
 
 import (
-	"os"
 	"path/filepath"
 )
 
@@ -15,7 +14,7 @@ const mostNames = 256
 // the directory itself is. Both lists are sorted.
 func Entries(dir string) (entries, below []string) {
 	entries = entriesOf(dir)
-	f, err := os.Open(dir)
+	f, err := openDirectory(dir)
 	if err != nil {
 		return entries, nil
 	}

@@ -9,5 +9,7 @@ import (
 
 func openPlain(path string) (*os.File, error) { return os.Open(path) }
 
+func openDirectory(path string) (*os.File, error) { return os.Open(path) }
+
 // sameOwner cannot tell on this system.
 func sameOwner(_, _ fs.FileInfo) bool { return false }

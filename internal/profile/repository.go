@@ -78,7 +78,7 @@ func (r *resolver) look(s *search, dir string) {
 	if r.isHidden(dir) {
 		return
 	}
-	f, err := os.Open(dir)
+	f, err := openDirectory(dir)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
 			r.partial = true

@@ -77,6 +77,9 @@ func (s *Sandbox) try(tier Tier, abi int, noLandlock error) error {
 		}
 	}
 	var err error
+	if s.secret, err = newSecret(); err != nil {
+		return err
+	}
 	if s.filter, err = s.makeFilter(); err != nil {
 		return err
 	}

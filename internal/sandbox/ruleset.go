@@ -3,6 +3,8 @@
 package sandbox
 
 import (
+	"crypto/rand"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -126,13 +128,23 @@ func accessOf(r profile.Right) (a landlock.Access) {
 	return a
 }
 
+// newSecret makes a number that no command can guess or read: filters are shown
+// to nobody but root's debuggers.
+func newSecret() (uint64, error) {
+	var b [8]byte
+	if _, err := rand.Read(b[:]); err != nil {
+		return 0, fmt.Errorf("cannot make a secret: %w", err)
+	}
+	return binary.NativeEndian.Uint64(b[:]) | 1, nil // never 0
+}
+
 // makeFilter writes the filter of system calls.
 func (s *Sandbox) makeFilter() ([]proc.Instruction, error) {
 	arch, ok := seccomp.Native()
 	if !ok {
 		return nil, errors.New("there is no filter of system calls for this processor")
 	}
-	o := seccomp.Options{Sockets: seccomp.Internet, OwnIPC: s.status.tier == Namespaces}
+	o := seccomp.Options{Sockets: seccomp.Internet, OwnIPC: s.status.tier == Namespaces, SiblingSecret: s.secret}
 	if s.status.tier == Landlock && s.o.Network.Reach == NoNetwork {
 		o.Sockets = seccomp.NoSockets
 	}

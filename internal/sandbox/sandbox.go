@@ -20,6 +20,7 @@ type Sandbox struct {
 	status  Status
 	scratch *scratch
 	filter  []proc.Instruction
+	secret  uint64 // by which the filter knows the calls that make commands
 	limits  []proc.Limit
 	temp    string        // of commands in namespaces, as they see it
 	proxy   *egress.Proxy // nil without a list of hosts

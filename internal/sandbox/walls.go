@@ -54,7 +54,7 @@ func (s *Sandbox) buildOnce(r *room) (*walls, error) {
 // raise makes the walls for what the profile has said.
 func (s *Sandbox) raise(r *room, paths profile.Paths) (*walls, error) {
 	w := &walls{paths: paths, users: 1}
-	spec := proc.EnclosureSpec{Filter: s.filter, Limits: s.limits}
+	spec := proc.EnclosureSpec{Filter: s.filter, CloneSecret: s.secret, Limits: s.limits}
 	if s.status.tier == Namespaces {
 		spec.Restricted = s.status.Landlock != ""
 		v, err := newView(paths, s.o.Search, s.seen(), r.dir, s.scratch)

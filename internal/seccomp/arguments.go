@@ -8,6 +8,10 @@ const (
 	// signal that the child sends when it ends.
 	newNamespaces = 0x7e000000 | 0x00020000
 
+	// CLONE_PARENT: the child is a sibling. That of a command would be a child of
+	// the server.
+	cloneParent = 0x00008000
+
 	// CLONE_VM, _FS, _FILES, _SIGHAND, _THREAD, _SYSVSEM: what unshare can undo
 	// without making a namespace.
 	unshareable = 0x00000100 | 0x00000200 | 0x00000400 | 0x00000800 | 0x00010000 | 0x00040000
@@ -41,6 +45,17 @@ var personalities = []uint32{0, 8, 0x20000, 0x20008, 0xffffffff, 0x40000}
 // protocols: the default, ICMP, TCP, UDP, ICMPv6, MPTCP. Others make the kernel
 // load a module that the machine has never used.
 var protocols = []uint32{0, 1, 6, 17, 58, 262}
+
+// cloneFlags refuses new namespaces, and children of one's own parent to all but
+// whoever knows the secret: in the last argument, which the kernel passes over
+// unless other flags make it mean something.
+func cloneFlags(secret uint64) decision {
+	sibling := decision(eperm)
+	if secret != 0 {
+		sibling = oneOf(low(4), []uint32{uint32(secret)}, oneOf(high(4), []uint32{uint32(secret >> 32)}, allow, eperm), eperm)
+	}
+	return &question{of: low(0), answers: []answer{{anyBit, newNamespaces, eperm}, {anyBit, cloneParent, sibling}}, otherwise: allow}
+}
 
 // unshareFlags is a list of what is allowed, because unshare has flags that
 // clone has not (CLONE_NEWTIME), and gets new ones that imply a namespace.

@@ -63,6 +63,10 @@ type Options struct {
 	// AllowUnix allows sockets of the Unix family. The filter cannot tell which
 	// ones of other processes a command connects to; something else has to.
 	AllowUnix bool
+
+	// SiblingSecret is the last argument of clone by which the filter knows who
+	// may make children of its own parent (CLONE_PARENT); 0: nobody may.
+	SiblingSecret uint64
 }
 
 // Instruction is one instruction of the classic BPF machine: struct sock_filter

@@ -54,7 +54,7 @@ func rules(o Options) []rule {
 func argumentRules(o Options) []rule {
 	return []rule{
 		{"new namespaces: in one, a command has capabilities and meets the kernel's least tested parts",
-			"clone", &question{of: low(0), answers: []answer{{anyBit, newNamespaces, eperm}}, otherwise: allow}},
+			"clone", cloneFlags(o.SiblingSecret)},
 		{"the same",
 			"unshare", unshareFlags()},
 		{"keys that are typed for a terminal's other users, and line disciplines",

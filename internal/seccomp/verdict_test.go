@@ -47,6 +47,8 @@ var promises = []struct {
 	{say: "a process is forked", call: "clone", args: []uint64{17}, want: allow},
 	{say: "a thread is made", call: "clone", args: []uint64{0x3d0f00}, want: allow},
 	{say: "a child may send any signal at its end", call: "clone", args: []uint64{0x80 | 17}, want: allow},
+	{say: "a child of one's own parent is refused", call: "clone", args: []uint64{0x8000 | 17}, want: eperm},
+	{say: "the same as a thread's", call: "clone", args: []uint64{0x8000 | 0x3d0f00, 0, 0, 0, 1}, want: eperm},
 	{say: "clone into a user namespace is refused", call: "clone", args: []uint64{0x10000000 | 17}, want: eperm},
 	{say: "clone into a control group namespace is refused", call: "clone", args: []uint64{0x02000000}, want: eperm},
 	{say: "clone into a mount namespace is refused", call: "clone", args: []uint64{0x00020000}, want: eperm},
