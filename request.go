@@ -24,13 +24,17 @@ const (
 )
 
 // Origin says where a request comes from. Front, Principal and Client are
-// established by the front; Agent and Task are the caller's own claims.
+// established by the front; Agent, Task and Trace are the caller's own claims.
 type Origin struct {
 	Front     string // "stdio", "cli"
 	Principal string // the authenticated caller
 	Client    string // name and version that the protocol client gave
 	Agent     string
 	Task      string
+	// Call says which call of which connection it is, as <connection>/<number>;
+	// "" where nobody is connected.
+	Call  string
+	Trace Trace // that the call belongs to
 }
 
 // Request is what a caller asks, as asked: nothing in it has been checked.

@@ -2,6 +2,8 @@
 
 package e2e
 
+//lint:file-ignore SA1019 Deprecated by the protocol, and what clients have.
+
 import (
 	"context"
 	"encoding/json"
@@ -31,7 +33,7 @@ func TestB14AClientThatListensIsToldOfItsEvents(t *testing.T) {
 	var mu sync.Mutex
 	var events []event
 	client := mcp.NewClient(&mcp.Implementation{Name: "e2e", Version: "1"}, &mcp.ClientOptions{
-		LoggingMessageHandler: func(_ context.Context, r *mcp.LoggingMessageRequest) { //nolint:staticcheck // what clients have
+		LoggingMessageHandler: func(_ context.Context, r *mcp.LoggingMessageRequest) {
 			var e event
 			data, err := json.Marshal(r.Params.Data)
 			if err == nil {
@@ -95,4 +97,3 @@ func TestB14AClientThatListensIsToldOfItsEvents(t *testing.T) {
 		}
 	}
 }
-

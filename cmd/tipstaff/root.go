@@ -33,7 +33,7 @@ func newRoot() *cobra.Command {
 				cmd.Print(help + "\nCommands and flags: tipstaff --help\n")
 				return nil
 			}
-			return serve(cmd.Context())
+			return serve(cmd.Context(), serveFlags{})
 		},
 	}
 	root.SetOut(os.Stdout)

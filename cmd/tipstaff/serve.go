@@ -12,7 +12,8 @@ import (
 )
 
 func newServe() *cobra.Command {
-	return &cobra.Command{
+	var o serveFlags
+	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve MCP on standard input and output",
 		Long: `Serve MCP on standard input and output, until the client closes its end.
@@ -24,10 +25,13 @@ What may run is set in the environment:
   TERMINAL_ALLOWLIST_PATH their allowlist, ./apps/tools/caws/tools-allow.json
   TIPSTAFF_STATE_DIR      where the audit trail is kept
 README.md has the whole list. Logs go to standard error.`,
-		Example: `  ALLOWED_COMMANDS=git,ls tipstaff serve`,
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context()) },
+		Example: `  ALLOWED_COMMANDS=git,ls tipstaff serve
+  ALLOWED_COMMANDS=git,ls tipstaff serve --metrics 127.0.0.1:9464`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context(), o) },
 	}
+	o.declare(cmd)
+	return cmd
 }
 
 // gcPercent lets the heap grow further between collections: the protocol
@@ -46,14 +50,21 @@ func tuneCollector() {
 	debug.SetMemoryLimit(memoryLimit)
 }
 
-func serve(ctx context.Context) error {
+func serve(ctx context.Context, o serveFlags) error {
 	tuneCollector()
 	settings, err := config.FromEnvironment(os.Environ())
 	if err != nil {
 		return fail(exitConfig, "cannot start with these settings:\n%w", err)
 	}
 	log := newLog(os.Stderr)
-	st, err := newStack(settings, log)
+	counts, unlisten, err := openMetrics(ctx, o.metricsAddress(settings), log)
+	if err != nil {
+		return err
+	}
+	defer unlisten()
+	spans, endTraces := openTraces(ctx, settings, log)
+	defer endTraces()
+	st, err := newWatchedStack(settings, log, watchers{counts, spans})
 	if err != nil {
 		return err
 	}

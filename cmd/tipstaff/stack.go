@@ -33,11 +33,17 @@ type stack struct {
 	monitor  *monitor.Monitor
 	sessions *session.Store // nil without terminal access
 	eyes     *eyes
+	watch    watchers
 }
 
 // newStack puts the parts of a server on top of each other and writes the
 // first record. The caller closes it.
 func newStack(s config.Settings, log *slog.Logger) (*stack, error) {
+	return newWatchedStack(s, log, watchers{})
+}
+
+// newWatchedStack is newStack with watchers.
+func newWatchedStack(s config.Settings, log *slog.Logger, watch watchers) (*stack, error) {
 	mode, err := policy.ParseArgumentMode(s.Arguments)
 	if err != nil {
 		return nil, fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_ARGUMENTS: %w", err)
@@ -72,14 +78,15 @@ func newStack(s config.Settings, log *slog.Logger) (*stack, error) {
 			Arguments:   mode,
 			Environment: environment,
 		}),
-		World: h, Trail: trail, Runner: runner.NewWithSlots(runner.Local{Engine: engine, Sandbox: box, Recorder: newRecorder(s, trail), Log: log}, slots(s)),
+		World: h, Trail: watch.trail(trail), Runner: runner.NewWithSlots(watch.runner(runner.Local{Engine: engine, Sandbox: box, Recorder: newRecorder(s, trail), Log: log}), slots(s)),
 		Sandbox: func() audit.Sandbox { return recorded(box.Status()) }, Log: log,
 	}
-	st := &stack{settings: s, log: log, host: h, trail: trail, engine: engine, sandbox: box, monitor: m, eyes: eyes}
+	st := &stack{settings: s, log: log, host: h, trail: trail, engine: engine, sandbox: box, monitor: m, eyes: eyes, watch: watch}
 	if s.Terminal {
 		st.sessions = session.NewStore(session.Options{Max: s.MaxSessions, Idle: s.SessionIdle, Recorder: endings{m, box}})
 	}
-	if err := trail.Append(audit.Record{Event: audit.ServerStart}); err != nil {
+	watch.metrics.TellTier(func() string { return box.Status().Tier })
+	if err := m.Trail.Append(audit.Record{Event: audit.ServerStart}); err != nil {
 		log.Error("cannot write the audit trail; commands are refused until it can be written", "dir", s.AuditDir(), "error", err)
 	}
 	return st, nil
@@ -132,7 +139,7 @@ func (st *stack) front() *mcpfront.Server {
 	allowed := st.host.Allowlist(tipstaff.Execute)
 	roots, err := st.host.Roots()
 	return mcpfront.NewServer(mcpfront.Options{
-		Version: version, Road: st.monitor, Sessions: st.sessions, Log: st.log,
+		Version: version, Road: st.watch.road(st.monitor), Sessions: st.sessions, Log: st.log, Events: st.eyes.bus,
 		Instructions: mcpfront.Instructions(mcpfront.Summary{
 			Allowed: allowed.Names, AllAllowed: allowed.Any,
 			DefaultTimeout: st.settings.ExecuteDefaultTimeout, OutputBytes: st.settings.MaxOutputBytes,
@@ -150,7 +157,7 @@ func (st *stack) close(reason string) {
 	if err := errors.Join(st.sandbox.Close(), st.engine.Close()); err != nil {
 		st.log.Error("cannot clean up behind the commands", "error", err)
 	}
-	if err := st.trail.Append(audit.Record{Event: audit.ServerStop, Why: reason}); err != nil {
+	if err := st.monitor.Trail.Append(audit.Record{Event: audit.ServerStop, Why: reason}); err != nil {
 		st.log.Error("cannot write the audit trail", "error", err)
 	}
 	if err := st.trail.Close(); err != nil {

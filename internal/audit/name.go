@@ -14,6 +14,14 @@ const (
 	SecurityViolation Name = "terminal:security:violation" // refused by policy
 )
 
+// Named gives the name that stands on r, or that the trail will give it.
+func (r *Record) Named() Name {
+	if r.Name != "" {
+		return r.Name
+	}
+	return r.name()
+}
+
 // name gives r's name. The intent and the server's own records have none.
 func (r *Record) name() Name {
 	switch r.Event {

@@ -62,6 +62,7 @@ type Who struct {
 	Agent     string             `json:"agent,omitempty"` // claimed
 	Task      string             `json:"task,omitempty"`  // claimed
 	Session   tipstaff.SessionID `json:"session,omitempty"`
+	Call      string             `json:"call,omitempty"`    // of which connection, as <connection>/<number>; a session's is the one that made it
 	OSUser    string             `json:"os_user,omitempty"` // as whom the server runs
 }
 

@@ -188,9 +188,7 @@ func (t *Trail) complete(r *Record) {
 	if r.Who.OSUser == "" {
 		r.Who.OSUser = t.opts.OSUser
 	}
-	if r.Name == "" {
-		r.Name = r.name()
-	}
+	r.Name = r.Named()
 	t.hide(r)
 	r.Why = t.opts.Redactor.Text(r.Why)
 	r.Error = t.opts.Redactor.Text(r.Error)

@@ -267,7 +267,7 @@ func TestALineIsNeverTooLong(t *testing.T) {
 		for _, list := range [][]string{{"echo", long}, {long, long, long, long, long}, many, nil} {
 			r := Record{
 				Event: Event(long), Code: tipstaff.Code(long), Name: Name(long), Why: long, Error: long,
-				Who:      Who{long, long, long, long, long, tipstaff.SessionID(long), long},
+				Who:      Who{long, long, long, long, long, tipstaff.SessionID(long), long, long},
 				Trace:    Trace{long, tipstaff.RequestID(long)},
 				What:     What{tipstaff.Tool(long), list, long, long, long, true, long, list, list},
 				Decision: Decision{long, long, long, long},

@@ -64,6 +64,8 @@ func FromEnvironment(environ []string) (Settings, error) {
 		},
 		JournalStream: r.vars["JOURNAL_STREAM"],
 
+		Metrics: r.vars["TIPSTAFF_METRICS"],
+
 		Path:    r.searchPath(),
 		Home:    home,
 		Environ: environ,

@@ -42,6 +42,8 @@ type Settings struct {
 	SinkOTLP               OTLP   // OTEL_EXPORTER_OTLP_*, for logs
 	JournalStream          string // JOURNAL_STREAM: systemd says so that the journal reads standard error
 
+	Metrics string // TIPSTAFF_METRICS, as it is written: an address, or "" for none
+
 	Path string // PATH
 
 	Home    string   // the user's own directory; "" if there is none

@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tipstaff"
+	"tipstaff/internal/bus"
 	"tipstaff/internal/runner"
 	"tipstaff/internal/session"
 )
@@ -34,6 +35,9 @@ type Options struct {
 	// TerminalMaxTimeout is the ceiling of one terminal command (contract B4).
 	TerminalMaxTimeout time.Duration
 	Log                *slog.Logger
+	// Events is where the records are published that clients may listen to
+	// (contract B14); nil offers none.
+	Events *bus.Bus
 }
 
 // Server offers the tools over one connection. Make one for each connection.
@@ -41,15 +45,16 @@ type Server struct {
 	opts     Options
 	mcp      *mcp.Server
 	arrivals *arrivals
+	listener *listener
 }
 
 // NewServer returns a server with its tools.
 func NewServer(o Options) *Server {
-	s := &Server{opts: o, arrivals: newArrivals()}
+	s := &Server{opts: o, arrivals: newArrivals(), listener: newListener(o.Events)}
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "tipstaff", Title: "tipstaff", Version: o.Version}, &mcp.ServerOptions{
 		Instructions: o.Instructions,
 		Logger:       slog.New(slog.DiscardHandler), // the library logs every connection as an error
-		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+		Capabilities: capabilities(o),
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {
 			c.CacheScope = "private" // what is allowed is nobody else's business
 		},
@@ -61,7 +66,7 @@ func NewServer(o Options) *Server {
 		s.mcp.AddTool(t.declaration(), s.handler(t))
 	}
 	// The first one is the outermost.
-	s.mcp.AddReceivingMiddleware(s.recoverPanics, clampVersion, s.settleArrivals, codeErrors)
+	s.mcp.AddReceivingMiddleware(s.recoverPanics, clampVersion, s.settleArrivals, codeErrors, s.tellEvents)
 	return s
 }
 
@@ -69,6 +74,7 @@ func NewServer(o Options) *Server {
 // done. Commands of the connection that still run then are cancelled; it
 // returns when their calls have ended. The end of the client is no error.
 func (s *Server) ServeStdio(ctx context.Context, in io.ReadCloser, out io.Writer) error {
+	defer s.listener.end()
 	err := s.mcp.Run(ctx, &stdio{in: in, out: out, arrivals: s.arrivals})
 	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
 		return nil

@@ -341,6 +341,10 @@ func TestOriginIsWhatTheConnectionKnows(t *testing.T) {
 	if _, err := cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "terminal_execute_command", Arguments: map[string]any{"sessionId": id, "command": "ls", "args": []string{"-l"}, "timeout": 1000}}); err != nil {
 		t.Fatal(err)
 	}
+	if name, number, ok := strings.Cut(got.Origin.Call, "/"); !ok || len(name) < 26 || number == "0" || number == "" {
+		t.Errorf("the call is %q", got.Origin.Call)
+	}
+	got.Origin.Call = ""
 	want := tipstaff.Request{
 		Session: tipstaff.SessionID(id), Origin: tipstaff.Origin{Front: "stdio", Principal: "local", Client: "test/1", Agent: "me", Task: "T-1"},
 		Tool: "terminal_execute_command", Family: tipstaff.Terminal, Argv: []string{"ls", "-l"}, Dir: "/ws", Env: []string{"A=1"},

@@ -40,6 +40,7 @@ var (
 func executeRequest(c *caller, a arguments, name tipstaff.Tool) tipstaff.Request {
 	req := tipstaff.Request{
 		Origin: c.origin, Tool: name, Family: tipstaff.Execute,
+		Fixed: c.origin.Trace.Variables(),
 		Stdin: a.input(), Timeout: a.millis["timeout_ms"],
 	}
 	req.Dir, req.DirGiven = a.given("cwd")

@@ -87,7 +87,8 @@ func (s *Server) handler(t tool) mcp.ToolHandler {
 
 // origin says who calls: over stdio there is one client, and it is the local user's.
 func (s *Server) origin(req *mcp.CallToolRequest) tipstaff.Origin {
-	o := tipstaff.Origin{Front: "stdio", Principal: "local"}
+	o := tipstaff.Origin{Front: "stdio", Principal: "local", Call: s.callName(arrivalOf(req.Extra))}
+	o.Trace = traceOf(req.Params.Meta)
 	if p := req.Session.InitializeParams(); p != nil && p.ClientInfo != nil {
 		o.Client = clipped(p.ClientInfo.Name + "/" + p.ClientInfo.Version)
 	}

@@ -63,13 +63,13 @@ func asked(event audit.Event, req *tipstaff.Request) audit.Record {
 	return audit.Record{
 		Event: event,
 		Who:   who(req.Origin, req.Session),
-		Trace: audit.Trace{CommandID: req.ID},
+		Trace: audit.Trace{Traceparent: req.Origin.Trace.Parent(), CommandID: req.ID},
 		What:  audit.What{Tool: req.Tool, Argv: req.Argv, Line: req.Line, Cwd: req.Dir},
 	}
 }
 
 func who(o tipstaff.Origin, s tipstaff.SessionID) audit.Who {
-	return audit.Who{Front: o.Front, Principal: o.Principal, Client: o.Client, Agent: o.Agent, Task: o.Task, Session: s}
+	return audit.Who{Front: o.Front, Principal: o.Principal, Client: o.Client, Agent: o.Agent, Task: o.Task, Session: s, Call: o.Call}
 }
 
 // names gives the names of the variables that were passed on.

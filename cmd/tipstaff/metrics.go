@@ -1,0 +1,52 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"tipstaff/internal/config"
+	"tipstaff/internal/metrics"
+)
+
+// serveFlags are what serve takes beside the environment.
+type serveFlags struct{ metrics string }
+
+func (o *serveFlags) declare(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.metrics, "metrics", "", "address where Prometheus reads metrics, as 127.0.0.1:9464 (default TIPSTAFF_METRICS, else none)")
+}
+
+// metricsAddress is where to listen; the flag counts before the environment.
+func (o *serveFlags) metricsAddress(s config.Settings) string { return cmp.Or(o.metrics, s.Metrics) }
+
+// openMetrics makes metrics and shows them at address; with none there are no
+// metrics, and nobody listens. It comes before the rest of the server, so that one
+// whose address is taken does not start and leaves no trail. The caller calls
+// unlisten.
+func openMetrics(ctx context.Context, address string, log *slog.Logger) (counts *metrics.Metrics, unlisten func(), err error) {
+	if address == "" {
+		return nil, func() {}, nil
+	}
+	address, err = metrics.Address(address)
+	if err != nil {
+		return nil, nil, fail(exitConfig, "cannot start with these settings:\n--metrics (TIPSTAFF_METRICS): %w", err)
+	}
+	endpoint, err := metrics.Listen(ctx, address)
+	if err != nil {
+		return nil, nil, fail(exitConfig, "cannot serve metrics on %s: %w\nAnother server may have this address: every client starts one of its own. Give each an address, or port 0, which takes any that is free and says which in the log", address, err)
+	}
+	b := thisBuild()
+	counts = metrics.New(metrics.Build{Version: b.Version, Revision: b.Revision, Go: b.Go})
+	endpoint.Serve(counts, log)
+	log.Info("serving metrics", "url", endpoint.URL())
+	if !endpoint.Local() {
+		log.Warn("metrics can be read from other machines, by anybody who reaches this address", "url", endpoint.URL())
+	}
+	return counts, func() {
+		if err := endpoint.Close(); err != nil {
+			log.Error("cannot close the address of the metrics", "error", err)
+		}
+	}, nil
+}

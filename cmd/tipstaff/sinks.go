@@ -1,0 +1,117 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strconv"
+	"sync/atomic"
+
+	"tipstaff/internal/bus"
+	"tipstaff/internal/config"
+	"tipstaff/internal/sink"
+)
+
+// eyes are those who look on: the bus, and the sinks that carry what is on it
+// off the host. Nothing waits for them but the end of the server, and that not
+// for long.
+type eyes struct {
+	bus   *bus.Bus
+	sinks *sink.Set
+	trail atomic.Value // string: the name of the trail, which its first checkpoint tells
+}
+
+// newEyes opens the sinks of the settings.
+func newEyes(s config.Settings, log *slog.Logger) (*eyes, error) {
+	secret, err := webhookSecret(s.AuditWebhookSecretFile)
+	if err != nil {
+		return nil, fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_AUDIT_WEBHOOK_SECRET_FILE: %w", err)
+	}
+	sinks, err := sink.Parse(sink.Settings{
+		Sinks: s.AuditSinks, Secret: secret,
+		Endpoint: s.SinkOTLP.Endpoint, LogsEndpoint: s.SinkOTLP.LogsEndpoint,
+		Headers: s.SinkOTLP.Headers, Protocols: s.SinkOTLP.Protocols,
+		Stderr: os.Stderr, Priorities: isJournal(os.Stderr, s.JournalStream), Version: version,
+	})
+	if err != nil {
+		return nil, fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_AUDIT_SINKS: %w", err)
+	}
+	b := &bus.Bus{}
+	return &eyes{bus: b, sinks: sink.Start(b, sinks, log)}, nil
+}
+
+// record is told of every line of the trail, while it is held.
+func (e *eyes) record(line []byte) {
+	trail, _ := e.trail.Load().(string)
+	e.bus.Publish(bus.Event{Kind: bus.Record, Trail: trail, Seq: seqOf(line), Data: line})
+}
+
+// checkpoint is told of every checkpoint. A trail begins with one.
+func (e *eyes) checkpoint(trail string, note []byte) {
+	e.trail.Store(trail)
+	e.bus.Publish(bus.Event{Kind: bus.Checkpoint, Trail: trail, Data: note})
+}
+
+// watched gives what copies checkpoints to all places.
+func (e *eyes) watched(keep func(trail string, note []byte)) func(trail string, note []byte) {
+	return func(trail string, note []byte) {
+		e.checkpoint(trail, note)
+		if keep != nil {
+			keep(trail, note)
+		}
+	}
+}
+
+// close delivers what is left, for a bounded time.
+func (e *eyes) close() { e.sinks.Close() }
+
+// seqOf reads the number of a record out of its line, which begins with it. The
+// first member seq is the record's own: nothing of a caller stands before it.
+func seqOf(line []byte) uint64 {
+	_, rest, _ := bytes.Cut(line, []byte(`"seq":`))
+	digits, _, _ := bytes.Cut(rest, []byte(","))
+	n, _ := strconv.ParseUint(string(digits), 10, 64)
+	return n
+}
+
+// The bounds of a secret: less can be guessed, more is another file.
+const (
+	shortestSecret = 16
+	longestSecret  = 4096
+)
+
+// webhookSecret reads the secret that webhooks are signed with.
+func webhookSecret(path string) ([]byte, error) {
+	if path == "" {
+		return nil, nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no file", path)
+	case othersRead(info):
+		return nil, fmt.Errorf("%s can be read by other users, who could sign as this server then; run: chmod 600 %s", path, path)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, longestSecret+1))
+	if err != nil {
+		return nil, err
+	}
+	secret := bytes.TrimSpace(data)
+	switch {
+	case len(data) > longestSecret:
+		return nil, fmt.Errorf("%s has more than %d bytes; is it the right file?", path, longestSecret)
+	case len(secret) < shortestSecret:
+		return nil, errors.New("the secret has less than 16 bytes and could be guessed; make one with: head -c 32 /dev/urandom | base64")
+	}
+	return secret, nil
+}

@@ -1,0 +1,194 @@
+//go:build unix
+
+package e2e
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	logs "go.opentelemetry.io/proto/otlp/logs/v1"
+	"google.golang.org/protobuf/proto"
+
+	"tipstaff/e2e/kit"
+)
+
+// received is what a peer got, one body each.
+type received struct {
+	mu     sync.Mutex
+	bodies []string
+}
+
+func (r *received) add(bodies ...string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.bodies = append(r.bodies, bodies...)
+}
+
+func (r *received) records() (records []string, checkpoints int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, b := range r.bodies {
+		if strings.HasPrefix(b, `{"event":"checkpoint"`) {
+			checkpoints++
+		} else {
+			records = append(records, b)
+		}
+	}
+	return records, checkpoints
+}
+
+// peers starts a receiver of every kind but those of this machine, and gives
+// the setting that names them.
+func peers(t *testing.T) (env []string, all map[string]*received) {
+	t.Helper()
+	all = map[string]*received{"webhook": {}, "otlp": {}, "datagram": {}, "tcp": {}}
+	web := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if r.URL.Path == "/v1/logs" {
+			var data logs.LogsData
+			if err := proto.Unmarshal(body, &data); err != nil {
+				t.Error(err)
+			}
+			for _, l := range data.GetResourceLogs()[0].GetScopeLogs()[0].GetLogRecords() {
+				all["otlp"].add(l.GetBody().GetStringValue())
+			}
+			return
+		}
+		if !strings.Contains(r.Header.Get("Tipstaff-Signature"), ",v1=") {
+			t.Errorf("a batch without a signature: %v", r.Header)
+		}
+		all["webhook"].add(strings.Split(strings.TrimSuffix(string(body), "\n"), "\n")...)
+	}))
+	t.Cleanup(web.Close)
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("0123456789abcdef0123456789abcdef\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("", "sinks") //nolint:usetesting // the name of a socket is short, that of a test is not
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	datagrams, err := net.ListenPacket("unixgram", filepath.Join(dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var reading sync.WaitGroup
+	t.Cleanup(func() { _ = datagrams.Close(); _ = listener.Close(); reading.Wait() })
+	body := func(m []byte) string { _, b, _ := bytes.Cut(m, []byte("\ufeff")); return string(b) }
+	reading.Go(func() {
+		for buf := make([]byte, 64<<10); ; {
+			n, _, err := datagrams.ReadFrom(buf)
+			if err != nil {
+				return
+			}
+			all["datagram"].add(body(buf[:n]))
+		}
+	})
+	reading.Go(func() {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		stream, _ := io.ReadAll(conn)
+		for len(stream) > 0 {
+			count, rest, _ := bytes.Cut(stream, []byte(" "))
+			n, err := strconv.Atoi(string(count))
+			if err != nil {
+				t.Errorf("a frame begins with %.20q", stream)
+				return
+			}
+			all["tcp"].add(body(rest[:n]))
+			stream = rest[n:]
+		}
+	})
+	return []string{
+		"TIPSTAFF_AUDIT_SINKS=stderr, syslog://" + filepath.Join(dir, "log") + ",syslog+tcp://" + listener.Addr().String() + ",otlp," + web.URL + "/hook",
+		"TIPSTAFF_AUDIT_WEBHOOK_SECRET_FILE=" + secret, "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT=" + web.URL + "/v1/logs",
+	}, all
+}
+
+// TestEverySinkGetsTheTrailAndItsCheckpoints: what arrives is the trail, line by
+// line, and with it what makes it count.
+func TestEverySinkGetsTheTrailAndItsCheckpoints(t *testing.T) {
+	env, all := peers(t)
+	s := start(t, setup{env: env})
+	for range 20 {
+		s.Command("echo hello").Ran()
+	}
+	s.Command("rm x").Refused("not allowed")
+	if err := s.Session.Close(); err != nil {
+		t.Fatalf("%v\n%s", err, s.Stderr)
+	}
+	files, _ := filepath.Glob(filepath.Join(s.State, "audit", "*", "*.jsonl"))
+	data, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+	all["stderr"] = &received{}
+	for line := range strings.SplitSeq(s.Stderr.String(), "\n") {
+		if strings.Contains(line, `"event":`) {
+			all["stderr"].add(line)
+		}
+	}
+	for name, peer := range all {
+		kit.Eventually(t, name+" has everything", func() bool { got, _ := peer.records(); return len(got) >= len(want) }, s.Stderr.String)
+		got, checkpoints := peer.records()
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %d records that are not those of the trail, which has %d", name, len(got), len(want))
+		}
+		if checkpoints < 2 {
+			t.Errorf("%s: %d checkpoints", name, checkpoints)
+		}
+	}
+}
+
+// TestDeadAndHangingSinksHoldUpNeitherCommandsNorTheEnd is about the worst that
+// peers can do.
+func TestDeadAndHangingSinksHoldUpNeitherCommandsNorTheEnd(t *testing.T) {
+	hanging, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and says nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = hanging.Close() }()
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("0123456789abcdef0123456789abcdef\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, setup{env: []string{
+		"TIPSTAFF_AUDIT_SINKS=http://" + hanging.Addr().String() + "/x,https://" + hanging.Addr().String() + "/x,syslog:///nowhere/log,syslog+tcp://127.0.0.1:1,otlp",
+		"TIPSTAFF_AUDIT_WEBHOOK_SECRET_FILE=" + secret, "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT=http://" + hanging.Addr().String() + "/v1/logs",
+	}})
+	for range 20 {
+		s.Command("echo hello").Ran()
+	}
+	began := time.Now()
+	if err := s.Session.Close(); err != nil {
+		t.Errorf("%v\n%s", err, s.Stderr)
+	}
+	if d := time.Since(began); d > 8*time.Second { // two, and what a busy machine adds
+		t.Errorf("the end took %v", d)
+	}
+	if log := s.Stderr.String(); strings.Count(log, "the server ends before the sink has taken everything") != 5 {
+		t.Errorf("the log does not tell what was left:\n%s", log)
+	}
+	if n := len(s.Records()); n != 42 {
+		t.Errorf("the trail has %d records", n)
+	}
+}

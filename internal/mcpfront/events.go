@@ -1,0 +1,203 @@
+package mcpfront
+
+//lint:file-ignore SA1019 The protocol has deprecated logging and names nothing in its place; what clients have today is this.
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"tipstaff/internal/audit"
+	"tipstaff/internal/bus"
+)
+
+// Clients that ask for it are told of the events of their connection, those of
+// contract B14, as log messages. A client of the stateful protocol asks with
+// logging/setLevel and is told as it happens; one of the stateless protocol asks
+// with each call and is told before the answer.
+
+// listener is the subscription of one connection. Its name is on the records of
+// all its calls, which is how its events are told from those of others.
+type listener struct {
+	bus  *bus.Bus
+	name string
+
+	mu    sync.Mutex
+	sub   *bus.Subscription // nil until the client asks
+	ended bool
+}
+
+func newListener(b *bus.Bus) *listener { return &listener{bus: b, name: rand.Text()} }
+
+// callName is what the records of a call name it.
+func (s *Server) callName(a arrival) string {
+	return s.listener.name + "/" + strconv.FormatUint(uint64(a), 10)
+}
+
+// capabilities are what the server says of itself: only what is true.
+func capabilities(o Options) *mcp.ServerCapabilities {
+	c := &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}
+	if o.Events != nil {
+		c.Logging = &mcp.LoggingCapabilities{}
+	}
+	return c
+}
+
+// What waits for a client that does not read.
+const (
+	eventsWaiting = 256
+	bytesWaiting  = 256 << 10
+)
+
+// tellEvents serves both ways of asking.
+func (s *Server) tellEvents(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		session, ok := req.GetSession().(*mcp.ServerSession)
+		if !ok || s.opts.Events == nil {
+			return next(ctx, method, req)
+		}
+		switch p := req.GetParams().(type) {
+		case *mcp.SetLoggingLevelParams:
+			if p == nil || !slices.Contains(levels, p.Level) {
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "invalid params: level must be one of debug, info, notice, warning, error, critical, alert, emergency"}
+			}
+			res, err := next(ctx, method, req)
+			if err == nil {
+				s.listener.begin(session)
+			}
+			return res, err
+		case *mcp.CallToolParamsRaw:
+			if level, _ := p.GetMeta()[mcp.MetaKeyLogLevel].(string); level != "" {
+				return s.tellOfCall(ctx, session, p, func() (mcp.Result, error) { return next(ctx, method, req) }, arrivalOf(req.GetExtra()))
+			}
+		}
+		return next(ctx, method, req)
+	}
+}
+
+var levels = []mcp.LoggingLevel{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
+
+// begin tells the client of everything that happens from now on. A client that
+// does not read loses events: they wait in a bounded queue, and the commands
+// wait for nobody.
+func (l *listener) begin(session *mcp.ServerSession) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.sub != nil || l.ended {
+		return
+	}
+	mine := []byte(`"call":"` + l.name + `/`)
+	sub := l.bus.Subscribe(bus.Options{Events: eventsWaiting, Bytes: bytesWaiting, Want: func(e bus.Event) bool {
+		return named(e) && bytes.Contains(e.Data, mine)
+	}})
+	l.sub = sub
+	go func() {
+		// The end of the connection ends it, by ending the subscription.
+		ctx := context.Background()
+		for e, ok := sub.Next(ctx); ok; e, ok = sub.Next(ctx) {
+			tell(ctx, session, e)
+		}
+	}()
+}
+
+// end is said when the connection has ended.
+func (l *listener) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ended = true
+	if l.sub != nil {
+		l.sub.Close()
+	}
+}
+
+// tellOfCall carries out a call that asks for its events, and tells them before
+// it is answered. Nothing that the call does waits for that: it is over.
+func (s *Server) tellOfCall(ctx context.Context, session *mcp.ServerSession, p *mcp.CallToolParamsRaw, call func() (mcp.Result, error), a arrival) (mcp.Result, error) {
+	mine := []byte(`"call":"` + s.callName(a) + `"`)
+	closing := closingOf(p)
+	sub := s.opts.Events.Subscribe(bus.Options{Events: eventsWaiting, Bytes: bytesWaiting, Want: func(e bus.Event) bool {
+		return named(e) && (bytes.Contains(e.Data, mine) || closing != nil && bytes.Contains(e.Data, closing) && bytes.Contains(e.Data, sessionClosed))
+	}})
+	defer sub.Close()
+	res, err := call()
+	if r, ok := res.(*mcp.CallToolResult); closing != nil && (!ok || r == nil || r.IsError) {
+		return res, err // it has closed nothing: not its session
+	}
+	for e, ok := sub.Poll(); ok; e, ok = sub.Poll() {
+		tell(ctx, session, e)
+	}
+	return res, err
+}
+
+var sessionClosed = []byte(`"event":"` + string(audit.SessionClose) + `"`)
+
+// closingOf is how the record names the session that a call would close: the end
+// of a session bears the name of the call that made it.
+func closingOf(p *mcp.CallToolParamsRaw) []byte {
+	var a struct {
+		SessionID string `json:"sessionId"`
+	}
+	if p.Name != terminalClose.name || json.Unmarshal(p.Arguments, &a) != nil {
+		return nil
+	}
+	id, err := json.Marshal(a.SessionID)
+	if err != nil {
+		return nil
+	}
+	return append([]byte(`"session":`), id...)
+}
+
+// named reports whether a record has one of the names of the contract. Quotes
+// in what a caller says are escaped, so that nobody can write a member.
+func named(e bus.Event) bool {
+	return e.Kind == bus.Record && bytes.Contains(e.Data, []byte(`"name":"terminal:`))
+}
+
+// eventData is what a client is told of an event.
+type eventData struct {
+	Name       audit.Name `json:"name"`
+	Session    string     `json:"session,omitempty"`
+	CommandID  string     `json:"command_id,omitempty"`
+	Code       string     `json:"code,omitempty"`
+	ExitCode   *int       `json:"exit_code,omitempty"`
+	DurationMS *int64     `json:"duration_ms,omitempty"`
+	Lost       uint64     `json:"lost,omitempty"`
+}
+
+// eventsLost tells a slow client how many events it has missed at this place.
+const eventsLost audit.Name = "terminal:events:lost"
+
+// tell sends an event. The library leaves it out if the client did not ask for
+// its level.
+func tell(ctx context.Context, session *mcp.ServerSession, e bus.Event) {
+	data := eventData{Name: eventsLost, Lost: e.Count}
+	if e.Kind == bus.Record {
+		var r audit.Record
+		if json.Unmarshal(e.Data, &r) != nil {
+			return
+		}
+		data = eventData{Name: r.Name, Session: string(r.Who.Session), CommandID: string(r.Trace.CommandID), Code: string(r.Code)}
+		if r.Result != nil {
+			data.ExitCode, data.DurationMS = &r.Result.ExitCode, &r.Result.DurationMS
+		}
+	}
+	// Whoever has left is told nothing.
+	_ = session.Log(ctx, &mcp.LoggingMessageParams{Level: levelOf(data.Name), Logger: "tipstaff", Data: data})
+}
+
+func levelOf(n audit.Name) mcp.LoggingLevel {
+	switch n {
+	case audit.SecurityViolation, eventsLost:
+		return "warning"
+	case audit.CommandFailed:
+		return "notice"
+	}
+	return "info"
+}

@@ -1,0 +1,98 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Endpoint shows metrics over HTTP, at /metrics, and at /healthz whether commands
+// can be recorded, without which none starts. Close it.
+type Endpoint struct {
+	listener net.Listener
+	server   *http.Server
+	done     chan struct{}
+}
+
+// Listen takes an address that [Address] has completed. From then on whoever asks
+// is answered once Serve is called.
+func Listen(ctx context.Context, address string) (*Endpoint, error) {
+	var c net.ListenConfig
+	l, err := c.Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	return &Endpoint{listener: l, done: make(chan struct{})}, nil
+}
+
+// URL is where the metrics are.
+func (e *Endpoint) URL() string { return fmt.Sprintf("http://%s/metrics", e.listener.Addr()) }
+
+// Local reports whether only this machine reaches it.
+func (e *Endpoint) Local() bool { return loopback(e.listener.Addr()) }
+
+// Serve answers from m until Close. Call it once.
+func (e *Endpoint) Serve(m *Metrics, log *slog.Logger) {
+	handler := m.handler(log)
+	if e.Local() {
+		handler = ownName(handler)
+	}
+	e.server = &http.Server{
+		Handler: handler, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
+		WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
+	}
+	go func() {
+		defer close(e.done)
+		if err := e.server.Serve(e.listener); err != nil && !errors.Is(err, http.ErrServerClosed) {
+			log.Error("metrics can no longer be read", "error", err)
+		}
+	}()
+}
+
+// Close lets go of the address; a scrape that is under way is cut off.
+func (e *Endpoint) Close() error {
+	if e.server == nil {
+		return e.listener.Close()
+	}
+	err := e.server.Close()
+	<-e.done
+	return err
+}
+
+// scrapesAtOnce bounds what a crowd of readers can take from the commands.
+const scrapesAtOnce = 4
+
+func (m *Metrics) handler(log *slog.Logger) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
+		MaxRequestsInFlight: scrapesAtOnce, EnableOpenMetrics: true, ErrorLog: scrapeLog{log},
+	}))
+	mux.HandleFunc("GET /healthz", m.health)
+	return mux
+}
+
+// health fails when the last record could not be written: the server then runs,
+// and refuses every command.
+func (m *Metrics) health(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	text := "ok\n"
+	if m.unrecorded.Load() {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		text = "the audit trail cannot be written: commands are refused\n"
+	}
+	_, _ = io.WriteString(w, text)
+}
+
+// scrapeLog writes what goes wrong in a scrape into the server's log.
+type scrapeLog struct{ log *slog.Logger }
+
+// Println is what promhttp calls.
+func (l scrapeLog) Println(v ...any) { l.log.Warn("cannot answer a scrape", "error", fmt.Sprint(v...)) }

@@ -1,0 +1,64 @@
+package metrics
+
+import (
+	"slices"
+
+	"tipstaff"
+)
+
+// other is the value of a label for what is on no list.
+const other = "other"
+
+const (
+	allowed = "allow"
+	denied  = "deny"
+)
+
+// Outcomes of commands; the causes of [tipstaff.Cause] beside them.
+const (
+	succeeded   = "succeeded"    // it exited with 0
+	failed      = "failed"       // it exited with another code
+	notStarted  = "not_started"  // it was allowed and could not be started
+	notRecorded = "not_recorded" // it was allowed and its record could not be written
+	violation   = "violation"    // policy refused what it would have done
+	malformed   = "malformed"    // refused for a fault in how it was asked
+)
+
+// outcomes are all that a command can come to.
+var outcomes = []struct{ decision, outcome string }{
+	{allowed, succeeded}, {allowed, failed}, {allowed, notStarted}, {allowed, notRecorded},
+	{allowed, tipstaff.Signalled.String()}, {allowed, tipstaff.TimedOut.String()}, {allowed, tipstaff.Cancelled.String()},
+	{allowed, tipstaff.CPULimit.String()}, {allowed, tipstaff.FileSizeLimit.String()}, {allowed, tipstaff.MemoryLimit.String()},
+	{allowed, tipstaff.Unknown.String()},
+	{denied, violation}, {denied, malformed},
+}
+
+// codes are what policy refuses with.
+var codes = []tipstaff.Code{
+	tipstaff.CommandNotAllowed, tipstaff.UnsafeArguments, tipstaff.DirectoryNotAllowed,
+	tipstaff.InvalidCommandLine, tipstaff.InvalidParameters, tipstaff.TimeoutExceeded,
+	tipstaff.ProgramNotFound, tipstaff.ProgramNotExecutable, tipstaff.Internal,
+}
+
+// tiers of the sandbox, as records name them.
+var tiers = []string{"namespaces", "landlock", "none"}
+
+// reason gives the label for a code.
+func reason(c tipstaff.Code) string {
+	if slices.Contains(codes, c) {
+		return string(c)
+	}
+	return other
+}
+
+// ended gives the outcome of a command that was started.
+func ended(cause string, exitCode int) string {
+	switch {
+	case cause != tipstaff.Exited.String():
+		return cause
+	case exitCode == 0:
+		return succeeded
+	default:
+		return failed
+	}
+}

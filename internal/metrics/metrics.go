@@ -1,0 +1,98 @@
+package metrics
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+)
+
+// Build is what tipstaff_build_info says.
+type Build struct{ Version, Revision, Go string }
+
+// Metrics are the counts of one server. Its methods may be called from many
+// goroutines at once. A nil one counts nothing.
+type Metrics struct {
+	registry *prometheus.Registry
+
+	sessions  prometheus.Gauge
+	running   prometheus.Gauge
+	commands  *prometheus.CounterVec // decision, outcome
+	denials   *prometheus.CounterVec // reason
+	duration  prometheus.Histogram
+	spawn     prometheus.Histogram
+	output    prometheus.Counter
+	truncated prometheus.Counter
+	tier      *tierInUse
+	records   prometheus.Counter
+	errors    prometheus.Counter
+	policies  *policies
+
+	unrecorded atomic.Bool // the last record could not be written
+}
+
+// New makes the metrics of a server, all at zero.
+func New(b Build) *Metrics {
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		sessions: gauge("sessions", "Terminal sessions that live."),
+		running:  gauge("commands_running", "Commands that run now; those that wait for their turn are not among them."),
+		commands: prometheus.NewCounterVec(opts("commands_total", "Commands that were asked, by what was decided and what became of them."), []string{"decision", "outcome"}),
+		denials:  prometheus.NewCounterVec(opts("policy_denials_total", "Commands and sessions that policy refused, by the code of the refusal."), []string{"reason"}),
+		duration: histogram("command_duration_seconds", "How long commands ran, from the start to the end of the program.", longDurations),
+		spawn:    histogram("spawn_seconds", "How long it took to start a command, from its turn to the running program: the last look at its file, its sandbox, the start itself.", shortDurations),
+		output:   counter("output_bytes_total", "Bytes that commands wrote to both outputs, kept or not."),
+		// Of commands, so that its rate over that of commands is a share.
+		truncated: counter("output_truncated_total", "Commands of whose output something was dropped."),
+		tier:      newTierInUse(),
+		records:   counter("audit_records_total", "Records that were written to the audit trail."),
+		errors:    counter("audit_errors_total", "Records that could not be written to the audit trail; no command starts without its record."),
+		policies:  newPolicies(),
+	}
+	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Name: "build_info", Help: "Always 1; which tipstaff this is."}, []string{"version", "revision", "goversion"})
+	build.WithLabelValues(b.Version, b.Revision, b.Go).Set(1)
+	m.registry.MustRegister(
+		build, m.sessions, m.running, m.commands, m.denials, m.duration, m.spawn, m.output, m.truncated, m.tier, m.records, m.errors, m.policies,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
+	m.begin()
+	return m
+}
+
+// begin makes the series that alerts look at exist before anything happens: a
+// rate over a series that begins with its first event does not see that event.
+func (m *Metrics) begin() {
+	for _, o := range outcomes {
+		m.commands.WithLabelValues(o.decision, o.outcome)
+	}
+	for _, code := range codes {
+		m.denials.WithLabelValues(string(code))
+	}
+}
+
+const namespace = "tipstaff"
+
+// Bounds of the classic buckets, in seconds. Native histograms, which a
+// Prometheus that wants them gets as well, need none.
+var (
+	longDurations  = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300}
+	shortDurations = []float64{.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1}
+)
+
+func opts(name, help string) prometheus.CounterOpts {
+	return prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}
+}
+
+func counter(name, help string) prometheus.Counter { return prometheus.NewCounter(opts(name, help)) }
+
+func gauge(name, help string) prometheus.Gauge {
+	return prometheus.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help})
+}
+
+func histogram(name, help string, buckets []float64) prometheus.Histogram {
+	return prometheus.NewHistogram(prometheus.HistogramOpts{
+		Namespace: namespace, Name: name, Help: help, Buckets: buckets,
+		NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100, NativeHistogramMinResetDuration: time.Hour,
+	})
+}

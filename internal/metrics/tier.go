@@ -1,0 +1,44 @@
+package metrics
+
+import (
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// tierInUse shows by which tier commands are confined.
+type tierInUse struct {
+	desc *prometheus.Desc
+	tell atomic.Pointer[func() string]
+}
+
+func newTierInUse() *tierInUse {
+	return &tierInUse{desc: prometheus.NewDesc(prometheus.BuildFQName(namespace, "", "sandbox_tier"),
+		"1 for the tier that confines commands, 0 for the others.", []string{"tier"}, nil)}
+}
+
+// TellTier says whom to ask for the tier. It is asked when somebody reads the
+// metrics and not before: to find the tier out takes longer than to start.
+func (m *Metrics) TellTier(tell func() string) {
+	if m != nil {
+		m.tier.tell.Store(&tell)
+	}
+}
+
+// Describe is part of [prometheus.Collector].
+func (t *tierInUse) Describe(ch chan<- *prometheus.Desc) { ch <- t.desc }
+
+// Collect is part of [prometheus.Collector].
+func (t *tierInUse) Collect(ch chan<- prometheus.Metric) {
+	inUse := ""
+	if tell := t.tell.Load(); tell != nil {
+		inUse = (*tell)()
+	}
+	for _, tier := range tiers {
+		value := 0.0
+		if tier == inUse {
+			value = 1
+		}
+		ch <- prometheus.MustNewConstMetric(t.desc, prometheus.GaugeValue, value, tier)
+	}
+}

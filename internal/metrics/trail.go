@@ -1,0 +1,91 @@
+package metrics
+
+import (
+	"tipstaff/internal/audit"
+)
+
+// Trail takes records, as the road's does.
+type Trail interface {
+	Append(r audit.Record) error
+}
+
+// Trail gives a trail that writes to next and counts what the records tell. What
+// is on the record and what is counted therefore cannot differ in their words.
+func (m *Metrics) Trail(next Trail) Trail {
+	if m == nil {
+		return next
+	}
+	return counting{m, next}
+}
+
+type counting struct {
+	metrics *Metrics
+	next    Trail
+}
+
+// Append writes a record and counts it.
+func (c counting) Append(r audit.Record) error {
+	err := c.next.Append(r)
+	c.metrics.written(err)
+	c.metrics.count(&r, err)
+	return err
+}
+
+func (m *Metrics) written(err error) {
+	m.unrecorded.Store(err != nil)
+	if err != nil {
+		m.errors.Inc()
+		return
+	}
+	m.records.Inc()
+}
+
+// count tells what a record is about. An intent or a new session that could not
+// be recorded did not come to be; the rest has happened, recorded or not.
+func (m *Metrics) count(r *audit.Record, err error) {
+	m.policies.note(r)
+	switch r.Event {
+	case audit.SessionCreate:
+		if err == nil {
+			m.sessions.Inc()
+		}
+	case audit.SessionClose:
+		m.sessions.Dec()
+	case audit.SessionRefused:
+		m.denials.WithLabelValues(reason(r.Code)).Inc()
+	case audit.CommandStart:
+		if err != nil {
+			m.commands.WithLabelValues(allowed, notRecorded).Inc()
+		}
+	case audit.CommandEnd:
+		m.end(r.Result)
+	case audit.CommandError:
+		m.commands.WithLabelValues(allowed, notStarted).Inc()
+	case audit.CommandRefused:
+		m.denials.WithLabelValues(reason(r.Code)).Inc()
+		m.refused(r)
+	case audit.CallRefused:
+		if r.Named() != "" { // it asked for a command
+			m.refused(r)
+		}
+	}
+}
+
+func (m *Metrics) refused(r *audit.Record) {
+	outcome := malformed
+	if r.Named() == audit.SecurityViolation {
+		outcome = violation
+	}
+	m.commands.WithLabelValues(denied, outcome).Inc()
+}
+
+func (m *Metrics) end(r *audit.Result) {
+	if r == nil {
+		return
+	}
+	m.commands.WithLabelValues(allowed, ended(r.Cause, r.ExitCode)).Inc()
+	m.output.Add(float64(r.StdoutBytes + r.StderrBytes))
+	if r.Truncated {
+		m.truncated.Inc()
+	}
+}

@@ -1,0 +1,7 @@
+//go:build !unix
+
+package sink
+
+import "errors"
+
+var errTooLong = errors.New("message too long")

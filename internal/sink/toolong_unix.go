@@ -1,0 +1,7 @@
+//go:build unix
+
+package sink
+
+import "syscall"
+
+var errTooLong error = syscall.EMSGSIZE

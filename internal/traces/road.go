@@ -1,0 +1,111 @@
+package traces
+
+import (
+	"context"
+	"slices"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+
+	"tipstaff"
+	"tipstaff/internal/runner"
+)
+
+// Road is what commands are asked of: internal/monitor, as a front sees it.
+type Road interface {
+	Execute(ctx context.Context, req tipstaff.Request, live runner.Live) (tipstaff.Result, error)
+	AdmitSession(s tipstaff.Session) (tipstaff.Session, error)
+	NoteRefusal(req tipstaff.Request, err error)
+}
+
+// Road gives a road that leads to next and makes a span for each command that is
+// asked: its decision, its record, its wait for a turn, its run.
+func (t *Traces) Road(next Road) Road {
+	if t == nil {
+		return next
+	}
+	return road{next, t.tracer}
+}
+
+type road struct {
+	Road
+	tracer trace.Tracer
+}
+
+// Execute carries out a command within a span, of which the command is told in
+// the place of its caller's.
+func (r road) Execute(ctx context.Context, req tipstaff.Request, live runner.Live) (tipstaff.Result, error) {
+	ctx, span := r.begin(ctx, &req)
+	defer span.End()
+	req.Fixed = slices.Concat(req.Fixed, spanOf(ctx).Variables())
+	res, err := r.Road.Execute(ctx, req, live)
+	if err != nil {
+		refused(span, err)
+	} else {
+		ended(span, &res)
+	}
+	return res, err
+}
+
+// NoteRefusal makes a span, of no length, for a command that came to nothing
+// before it could be judged.
+func (r road) NoteRefusal(req tipstaff.Request, err error) {
+	if req.Family != "" {
+		_, span := r.begin(context.Background(), &req)
+		refused(span, err)
+		span.End()
+	}
+	r.Road.NoteRefusal(req, err)
+}
+
+// begin starts a span of the trace that the caller's call belongs to, in the words
+// of OpenTelemetry's conventions for MCP.
+func (r road) begin(ctx context.Context, req *tipstaff.Request) (context.Context, trace.Span) {
+	asked := req.Origin.Trace
+	ctx = propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{"traceparent": asked.Parent(), "tracestate": asked.State()})
+	attributes := []attribute.KeyValue{
+		attribute.String("mcp.method.name", "tools/call"),
+		attribute.String("gen_ai.operation.name", "execute_tool"),
+		attribute.String("gen_ai.tool.name", string(req.Tool)),
+	}
+	if req.Origin.Front == "stdio" {
+		attributes = append(attributes, attribute.String("network.transport", "pipe"))
+	}
+	return r.tracer.Start(ctx, "tools/call "+string(req.Tool), trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(attributes...))
+}
+
+// spanOf writes the span of ctx as a program is told of it.
+func spanOf(ctx context.Context) tipstaff.Trace {
+	written := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(ctx, written)
+	return tipstaff.ParseTrace(written["traceparent"], written["tracestate"])
+}
+
+// refused tells why nothing was started, by the code: the words repeat what the
+// caller has written.
+func refused(span trace.Span, err error) {
+	code := string(tipstaff.AsError(err).Code)
+	span.SetAttributes(attribute.String("error.type", "tool_error"), attribute.String("tipstaff.code", code))
+	span.SetStatus(codes.Error, code)
+}
+
+// ended tells how a command ended. A program that exits with another code than 0
+// has failed, as OpenTelemetry's conventions for programs have it.
+func ended(span trace.Span, r *tipstaff.Result) {
+	cause := r.Cause.String()
+	span.SetAttributes(
+		attribute.Int("process.exit.code", r.ExitCode), attribute.String("tipstaff.cause", cause),
+		attribute.Int64("tipstaff.stdout_bytes", r.Stdout.Total()), attribute.Int64("tipstaff.stderr_bytes", r.Stderr.Total()),
+		attribute.Bool("tipstaff.truncated", r.Truncated()),
+	)
+	switch {
+	case r.Cause != tipstaff.Exited:
+		span.SetAttributes(attribute.String("error.type", cause))
+		span.SetStatus(codes.Error, cause)
+	case r.ExitCode != 0:
+		span.SetAttributes(attribute.String("error.type", "exit_code"))
+		span.SetStatus(codes.Error, "exit_code")
+	}
+}

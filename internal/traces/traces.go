@@ -1,0 +1,66 @@
+package traces
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/go-logr/logr"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// Traces makes spans and sends them. Its methods may be called from many
+// goroutines at once. A nil one makes none and wraps nothing.
+type Traces struct {
+	provider *sdktrace.TracerProvider
+	tracer   trace.Tracer
+}
+
+// farewell is how long the last spans have to get away when the server ends.
+const farewell = time.Second
+
+// Open begins to send spans to a collector. What goes wrong in sending is logged.
+// The caller closes it.
+func Open(ctx context.Context, to *Collector, version string, log *slog.Logger) (*Traces, error) {
+	// The library has no other place than these two for its words; left alone it
+	// would write lines to standard error that are not the log's.
+	otel.SetLogger(logr.FromSlogHandler(log.Handler()))
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+		log.Warn("traces are not sent", "error", err)
+	}))
+	exporter, err := otlptrace.New(ctx, newClient(to))
+	if err != nil {
+		return nil, fmt.Errorf("cannot send traces: %w", err)
+	}
+	about, err := resource.New(ctx,
+		resource.WithAttributes(attribute.String("service.name", "tipstaff"), attribute.String("service.version", version)),
+		resource.WithTelemetrySDK(), resource.WithFromEnv()) // OTEL_SERVICE_NAME comes last, and counts
+	if err != nil {
+		log.Warn("a part of OTEL_RESOURCE_ATTRIBUTES cannot be understood", "error", err)
+	}
+	return open(sdktrace.NewBatchSpanProcessor(exporter), about, version), nil
+}
+
+func open(p sdktrace.SpanProcessor, about *resource.Resource, version string) *Traces {
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p), sdktrace.WithResource(about))
+	return &Traces{provider, provider.Tracer("tipstaff", trace.WithInstrumentationVersion(version))}
+}
+
+// Close sends what is left, for a second at most.
+func (t *Traces) Close() error {
+	if t == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), farewell)
+	defer cancel()
+	if err := t.provider.Shutdown(ctx); err != nil {
+		return fmt.Errorf("cannot send the last traces: %w", err)
+	}
+	return nil
+}
