@@ -136,7 +136,7 @@ func readHashes(trail string, records, seq uint64) (record []byte, stored hashes
 		for in := bufio.NewReaderSize(f, readBuffer); n < records; n++ {
 			line, err := in.ReadSlice('\n')
 			if err != nil {
-				return nil //nolint:nilerr // the end of the file, or what verify has to judge
+				return nil // the end of the file, or what verify has to judge
 			}
 			line = line[:len(line)-1]
 			if n+1 == seq {

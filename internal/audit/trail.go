@@ -201,7 +201,7 @@ func (t *Trail) hide(r *Record) {
 	w := &r.What
 	if r.Event != CommandStart && len(w.Argv) > 0 {
 		if known, ok := t.begun.LoadAndDelete(r.Trace.CommandID); ok {
-			if k := known.(hidden); len(k.asked) == len(w.Argv) && &k.asked[0] == &w.Argv[0] && w.Line == "" {
+			if k, _ := known.(hidden); len(k.asked) == len(w.Argv) && &k.asked[0] == &w.Argv[0] && w.Line == "" {
 				w.Argv, w.ArgvSHA256 = k.argv, k.sum
 				return
 			}

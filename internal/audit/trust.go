@@ -66,6 +66,8 @@ func CheckPublic(key string) error {
 	return err
 }
 
+func isKey(key string) bool { return CheckPublic(key) == nil }
+
 // trust says which keys may have signed the trails of a directory.
 type trust struct {
 	keys      []string // nil: whichever key a trail names, for want of anything better

@@ -56,14 +56,18 @@ func (t trailFiles) witness(public string, kept [][]byte) (*witness, error) {
 		return nil, err
 	}
 	w := &witness{key: strings.TrimSpace(string(key))}
-	known, err := verifiers(w.key)
-	switch {
-	case len(key) == 0 && len(data) == 0:
+	if len(key) == 0 && len(data) == 0 {
 		return w, nil // and so no checkpoint
-	case err != nil:
+	}
+	switch {
+	case !isKey(w.key):
 		return w.blame(BadCheckpoint), nil
 	case !trusted.accepts(w.key):
 		return w.blame(ForeignKey), nil
+	}
+	known, err := verifiers(w.key)
+	if err != nil {
+		return nil, err
 	}
 	notes, _ := splitNotes(data) // a crash may have torn the last one
 	for _, msg := range notes {
