@@ -25,6 +25,7 @@ type diagnosis struct {
 	Reason  string         `json:"reason,omitempty"` // why not by something better
 	Ended   int            `json:"ended"`            // processes of dead servers that were ended
 	Sandbox sandbox.Status `json:"sandbox"`
+	Record  auditStatus    `json:"record"`
 	// Error says why no command would run with these settings.
 	Error string `json:"error,omitempty"`
 }
@@ -34,8 +35,8 @@ func newDoctor() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Say what this machine gives, and mend what dead servers left",
-		Long: `Say how commands are started, confined and ended on this machine with the
-settings of this environment, and why not better. The workspace is that of a
+		Long: `Say how commands are started, confined, ended and recorded on this machine with
+the settings of this environment, and why not better. The workspace is that of a
 server started in this directory. With --paths, list every path that the profile
 opens, hides or pins, and why. With --reap, end what servers with this state
 directory have left running when they were killed; a starting server does the
@@ -54,7 +55,7 @@ same. Exit code 3 if the settings ask for more than the machine gives.`,
 			} else {
 				d.print(cmd.OutOrStdout(), reap, paths)
 			}
-			if err == nil && d.Error != "" {
+			if err == nil && (d.Error != "" || d.Record.Error != "") {
 				err = fail(exitConfig, "no command would run with these settings")
 			}
 			return err
@@ -83,7 +84,7 @@ func diagnose(reap bool) (diagnosis, error) {
 		return diagnosis{}, fail(exitFailure, "cannot start commands on this machine: %w", err)
 	}
 	m := engine.Means()
-	d := diagnosis{Start: m.Start, End: m.End, Reason: m.Reason, Ended: engine.Reaped()}
+	d := diagnosis{Start: m.Start, End: m.End, Reason: m.Reason, Ended: engine.Reaped(), Record: examineAudit(settings)}
 	if d.Sandbox, err = examine(settings, engine); err != nil {
 		d.Error = err.Error()
 	}
@@ -122,6 +123,7 @@ func (d diagnosis) print(w io.Writer, reap, paths bool) {
 	} else {
 		printSandbox(w, d.Sandbox, paths)
 	}
+	d.Record.print(w)
 	if reap {
 		say(w, "✔ processes of dead servers ended: %d", d.Ended)
 	}

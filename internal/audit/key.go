@@ -45,6 +45,19 @@ func LoadKey(dir string) (*Key, error) {
 	return k, nil
 }
 
+// PublicKey reads the public part of the key that signs the trails in dir; "" if
+// no server has made one yet.
+func PublicKey(dir string) (string, error) {
+	k, err := readKey(filepath.Join(dir, keysDir, privateFile))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("cannot sign the trail: %w", err)
+	}
+	return k.Public, nil
+}
+
 func loadKey(dir string) (*Key, error) {
 	k, err := readKey(filepath.Join(dir, privateFile))
 	if !errors.Is(err, fs.ErrNotExist) {
