@@ -94,6 +94,8 @@ func (q *quick) who(key []byte, w *audit.Who) {
 		w.Task = q.string()
 	case "session":
 		w.Session = tipstaff.SessionID(q.string())
+	case "call":
+		w.Call = q.string()
 	case "os_user":
 		w.OSUser = q.string()
 	default:
