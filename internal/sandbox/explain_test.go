@@ -4,8 +4,8 @@ package sandbox
 
 import (
 	"os"
-	"slices"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
