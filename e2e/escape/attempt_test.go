@@ -101,6 +101,11 @@ func (e escape) in(t *testing.T, w *world, row int, words map[string]string) {
 	kit.Give(t, p.uid, p.out)
 	before := p.account(t)
 	o := p.attempt(t, e.try)
+	// A control shows that it can be done, and on a busy machine it may take a
+	// second try. Of an attempt in a sandbox the first one counts.
+	for tries := 1; w.tier == kit.None && tries < 5 && !slices.Contains(strings.Fields(want), o.verdict()); tries++ {
+		o = p.attempt(t, e.try)
+	}
 	if !slices.Contains(strings.Fields(want), o.verdict()) {
 		t.Errorf("%s: %s, want %s (%s)", e.try, o.verdict(), want, o.Got)
 	}
@@ -284,7 +289,9 @@ func (p *spot) bringVictim(t *testing.T) {
 	p.words["address"] = addressIn(t, p.victim.Process.Pid)
 }
 
-// addressIn is an address that a process may write, in hexadecimal.
+// addressIn is an address that a process may write, in hexadecimal: in its stack,
+// for the rest of what it may write when it starts may become read-only a moment
+// later.
 func addressIn(t *testing.T, pid int) string {
 	t.Helper()
 	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
@@ -292,7 +299,7 @@ func addressIn(t *testing.T, pid int) string {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(string(maps)) {
-		if from, rest, _ := strings.Cut(line, "-"); strings.Contains(rest, " rw-p ") {
+		if from, rest, _ := strings.Cut(line, "-"); strings.Contains(rest, " rw-p ") && strings.Contains(rest, "[stack]") {
 			return from
 		}
 	}

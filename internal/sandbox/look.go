@@ -40,12 +40,29 @@ func (r *room) lookAgain() {
 	}
 }
 
+// A look makes what a repository lacks, to keep it from others; in one that a
+// command is removing just then, it would be in that command's way. So a look
+// that nobody waits for waits for those who are in the room, for a while.
+const (
+	mostDeferrals = 6
+	deferral      = 500 * time.Millisecond
+)
+
 // lookLater looks after a pause, unless all is over by then.
 func (r *room) lookLater() {
 	r.mu.Lock()
-	r.waiting = false
+	r.waiting = r.users > 0 && r.deferred < mostDeferrals
+	if r.waiting {
+		r.deferred++
+		time.AfterFunc(deferral, r.lookLater)
+	} else {
+		r.deferred = 0
+	}
+	later := r.waiting
 	r.mu.Unlock()
-	r.sandbox.behind(r.lookAgain)
+	if !later {
+		r.sandbox.behind(r.lookAgain)
+	}
 }
 
 // mostCatchUp is how long a look may take for which a command waits: not longer

@@ -38,18 +38,19 @@ type room struct {
 	err    error
 	token  string // for the proxy
 
-	mu      sync.Mutex
-	walls   *walls // as they stand now; nil when they could not be made
-	users   int
-	doomed  bool // nobody enters any more; the last one who leaves closes it
-	gone    bool
-	used    time.Time
-	looking bool
-	again   bool // a command has left while somebody looked
-	waiting bool // until the next look is due
-	looked  time.Time
-	cost    time.Duration // of the last look
-	refused []refusal     // by the proxy, since the last command ended
+	mu       sync.Mutex
+	walls    *walls // as they stand now; nil when they could not be made
+	users    int
+	doomed   bool // nobody enters any more; the last one who leaves closes it
+	gone     bool
+	used     time.Time
+	looking  bool
+	again    bool // a command has left while somebody looked
+	waiting  bool // until the next look is due
+	deferred int  // looks that have given way to commands
+	looked   time.Time
+	cost     time.Duration // of the last look
+	refused  []refusal     // by the proxy, since the last command ended
 
 	glance glance
 	lookMu sync.Mutex // held by whoever looks, but for the first time

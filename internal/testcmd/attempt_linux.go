@@ -66,7 +66,9 @@ func answer(errno syscall.Errno) error {
 	return errno
 }
 
-// call makes a system call.
+// call makes a system call. What its arguments point to must not move.
+//
+//go:uintptrescapes
 func call(number uintptr, args ...uintptr) (uintptr, error) {
 	var a [6]uintptr
 	copy(a[:], args)

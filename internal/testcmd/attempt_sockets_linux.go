@@ -93,6 +93,9 @@ func hear(fd int, say string) (string, error) {
 	}
 	b := make([]byte, 4096)
 	n, err := syscall.Read(fd, b)
+	for errors.Is(err, syscall.EINTR) { // the runtime interrupts its threads
+		n, err = syscall.Read(fd, b)
+	}
 	if err != nil {
 		return "read", err
 	}
