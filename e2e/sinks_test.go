@@ -52,7 +52,7 @@ func (r *received) records() (records []string, checkpoints int) {
 // the setting that names them.
 func peers(t *testing.T) (env []string, all map[string]*received) {
 	t.Helper()
-	all = map[string]*received{"webhook": {}, "otlp": {}, "datagram": {}, "tcp": {}}
+	all = map[string]*received{"webhook": {}, "otlp": {}, "datagram": {}, "tcp": {}, "stderr": {}}
 	web := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		if r.URL.Path == "/v1/logs" {
@@ -141,7 +141,6 @@ func TestEverySinkGetsTheTrailAndItsCheckpoints(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
-	all["stderr"] = &received{}
 	for line := range strings.SplitSeq(s.Stderr.String(), "\n") {
 		if strings.Contains(line, `"event":`) {
 			all["stderr"].add(line)
