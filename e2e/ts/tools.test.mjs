@@ -92,9 +92,9 @@ row('the instructions stay below 2 kB however many programs are allowed', async 
   assert.ok(Buffer.byteLength(told) < 2000, `${Buffer.byteLength(told)} bytes`);
 });
 
-row('the server names itself and promises tools only', async (start) => {
+row('the server names itself and promises what it has: tools, and log messages for those who ask', async (start) => {
   const s = await start();
   assert.equal(s.client.getServerVersion().name, 'tipstaff');
   assert.ok(s.client.getServerVersion().version);
-  assert.deepEqual(s.client.getServerCapabilities(), { tools: {} });
+  assert.deepEqual(s.client.getServerCapabilities(), { logging: {}, tools: {} });
 });
