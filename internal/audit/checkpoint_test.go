@@ -471,3 +471,21 @@ func TestAProofShowsOneRecordAndNoOther(t *testing.T) {
 		t.Error("on a forged trail")
 	}
 }
+
+func TestAKeyThatNeverReachedTheDiskIsMadeAnew(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "audit")
+	first, err := LoadKey(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Chmod(first.Path, 0o600), os.Truncate(first.Path, 0)); err != nil {
+		t.Fatal(err)
+	}
+	second, err := LoadKey(dir)
+	if err != nil || !second.Made || second.Public == first.Public {
+		t.Errorf("%+v, %v", second, err)
+	}
+	if public, err := PublicKey(dir); err != nil || public != second.Public {
+		t.Errorf("%q, %v", public, err)
+	}
+}

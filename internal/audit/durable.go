@@ -38,6 +38,9 @@ const syncInterval = 80 * time.Millisecond
 // they are due, and goes on trying when that fails. Close ends it and waits for it.
 func (t *Trail) keepSynced() {
 	defer close(t.done)
+	if t.key.Made {
+		t.key.persist()
+	}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	due := time.NewTimer(checkpointInterval)

@@ -72,7 +72,7 @@ func loadKey(dir string) (*Key, error) {
 	}
 	fresh.Path = filepath.Join(dir, privateFile)
 	// Whoever links its file first has made the key; the others read it.
-	temp, err := writeTemp(dir, private)
+	temp, err := writeTemp(dir, private, false) // see persist
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,22 @@ func loadKey(dir string) (*Key, error) {
 		return nil, err
 	}
 	fresh.Made = true
-	return fresh, writePublic(dir, fresh.Public)
+	return fresh, writePublic(dir, fresh.Public, false)
+}
+
+// persist brings a key that was just made to the disk. A server does so behind
+// its start, which would wait for the disk four times; should the machine die
+// before, what is left is taken for no key (see readKey).
+func (k *Key) persist() {
+	dir := filepath.Dir(k.Path)
+	for _, path := range []string{k.Path, filepath.Join(dir, publicFile)} {
+		if f, err := os.Open(path); err == nil {
+			_ = f.Sync()
+			_ = f.Close()
+		}
+	}
+	syncDirectory(dir)
+	syncDirectory(filepath.Dir(dir))
 }
 
 // newKey makes a key, and what its file holds.
@@ -101,6 +116,13 @@ func newKey() (k *Key, private string, err error) {
 
 func readKey(path string) (*Key, error) {
 	data, err := os.ReadFile(path)
+	if err == nil && len(data) == 0 {
+		// The machine died before it was on the disk: it has signed nothing that
+		// anybody could have kept.
+		if err = os.Remove(path); err == nil {
+			err = fs.ErrNotExist
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -118,13 +140,17 @@ func readKey(path string) (*Key, error) {
 }
 
 // writeTemp writes a file that only its owner reads and nobody writes.
-func writeTemp(dir, text string) (path string, err error) {
+func writeTemp(dir, text string, durable bool) (path string, err error) {
 	f, err := os.CreateTemp(dir, ".new-*") // 0600
 	if err != nil {
 		return "", err
 	}
 	_, err = f.WriteString(text)
-	err = errors.Join(err, f.Chmod(0o400), f.Sync(), f.Close())
+	err = errors.Join(err, f.Chmod(0o400))
+	if durable {
+		err = errors.Join(err, f.Sync())
+	}
+	err = errors.Join(err, f.Close())
 	if err != nil {
 		_ = os.Remove(f.Name())
 		return "", err
@@ -133,8 +159,8 @@ func writeTemp(dir, text string) (path string, err error) {
 }
 
 // writePublic leaves the public part beside the private one.
-func writePublic(dir, public string) error {
-	temp, err := writeTemp(dir, public+"\n")
+func writePublic(dir, public string, durable bool) error {
+	temp, err := writeTemp(dir, public+"\n", durable)
 	if err != nil {
 		return err
 	}
@@ -142,7 +168,9 @@ func writePublic(dir, public string) error {
 		_ = os.Remove(temp)
 		return err
 	}
-	syncDirectory(dir)
+	if durable {
+		syncDirectory(dir)
+	}
 	return nil
 }
 
@@ -180,7 +208,7 @@ func replaceKey(dir string, old, fresh *Key, private string, now time.Time) erro
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	temp, err := writeTemp(dir, private)
+	temp, err := writeTemp(dir, private, true)
 	if err != nil {
 		return err
 	}
@@ -188,5 +216,5 @@ func replaceKey(dir string, old, fresh *Key, private string, now time.Time) erro
 		_ = os.Remove(temp)
 		return err
 	}
-	return writePublic(dir, fresh.Public)
+	return writePublic(dir, fresh.Public, true)
 }

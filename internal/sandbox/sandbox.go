@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"tipstaff/internal/egress"
 	"tipstaff/internal/proc"
@@ -43,6 +44,9 @@ type Sandbox struct {
 	planted      map[string]bool // repositories that were found with a planted file
 	work         sync.WaitGroup  // what goes on behind the calls
 
+	need   sync.Once
+	needed chan struct{} // closed when somebody waits for found
+
 	closing    sync.Once
 	closeError error
 }
@@ -55,7 +59,7 @@ func New(o Options) (*Sandbox, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Sandbox{o: o, rooms: map[roomKey]*room{}, warned: map[string]bool{}, repositories: map[string]repository{}, planted: map[string]bool{}, status: newStatus(o), found: make(chan struct{})}
+	s := &Sandbox{o: o, rooms: map[roomKey]*room{}, warned: map[string]bool{}, repositories: map[string]repository{}, planted: map[string]bool{}, status: newStatus(o), found: make(chan struct{}), needed: make(chan struct{})}
 	if o.Mode == Off {
 		close(s.found)
 		s.status.Reason = "it is switched off (TIPSTAFF_SANDBOX=off)"
@@ -75,13 +79,35 @@ func New(o Options) (*Sandbox, error) {
 		s.proxy = egress.New(egress.Options{Hosts: o.Network.Hosts, Log: o.Log, Refused: noteRefused})
 	}
 	if o.Mode == BestEffort && o.Network.needs() == None {
-		go s.find(s.complain)
+		go s.findLater()
 		return s, nil
 	}
 	if s.find(func(error) {}); s.fault != nil {
 		return nil, errors.Join(s.fault, s.Close())
 	}
 	return s, nil
+}
+
+// headStart is how long a server may answer its first questions before it finds
+// out about the sandbox, unless a command comes: to make namespaces holds up the
+// whole program for some milliseconds.
+const headStart = 50 * time.Millisecond
+
+// findLater finds out after the head start, or when somebody needs to know.
+func (s *Sandbox) findLater() {
+	timer := time.NewTimer(headStart)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-s.needed:
+	}
+	s.find(s.complain)
+}
+
+// await waits until it is known how strong the sandbox is.
+func (s *Sandbox) await() {
+	s.need.Do(func() { close(s.needed) })
+	<-s.found
 }
 
 // find settles on a tier, and tells of a fault.
@@ -113,7 +139,7 @@ func (s *Sandbox) Status() Status {
 		st.Reason = errNoSandbox.Error()
 		return st
 	}
-	<-s.found
+	s.await()
 	return s.status
 }
 
@@ -126,7 +152,7 @@ func (s *Sandbox) Err() error {
 	if s.found == nil {
 		return errNoSandbox
 	}
-	<-s.found
+	s.await()
 	return s.fault
 }
 
@@ -172,7 +198,7 @@ func (s *Sandbox) Confine(c Command) (*Confined, error) {
 	if s.found == nil {
 		return nil, errNoSandbox
 	}
-	<-s.found
+	s.await()
 	switch {
 	case s.fault != nil:
 		return nil, s.fault
@@ -228,7 +254,7 @@ func (s *Sandbox) Close() error {
 }
 
 func (s *Sandbox) close() error {
-	<-s.found
+	s.await()
 	s.mu.Lock()
 	s.closed = true
 	rooms := s.rooms
