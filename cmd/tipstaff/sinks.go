@@ -7,8 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"strconv"
-	"sync/atomic"
 
 	"tipstaff/internal/bus"
 	"tipstaff/internal/config"
@@ -21,7 +19,6 @@ import (
 type eyes struct {
 	bus   *bus.Bus
 	sinks *sink.Set
-	trail atomic.Value // string: the name of the trail, which its first checkpoint tells
 }
 
 // newEyes opens the sinks of the settings.
@@ -44,14 +41,12 @@ func newEyes(s config.Settings, log *slog.Logger) (*eyes, error) {
 }
 
 // record is told of every line of the trail, while it is held.
-func (e *eyes) record(line []byte) {
-	trail, _ := e.trail.Load().(string)
-	e.bus.Publish(bus.Event{Kind: bus.Record, Trail: trail, Seq: seqOf(line), Data: line})
+func (e *eyes) record(trail string, seq uint64, line []byte) {
+	e.bus.Publish(bus.Event{Kind: bus.Record, Trail: trail, Seq: seq, Data: line})
 }
 
-// checkpoint is told of every checkpoint. A trail begins with one.
+// checkpoint is told of every checkpoint.
 func (e *eyes) checkpoint(trail string, note []byte) {
-	e.trail.Store(trail)
 	e.bus.Publish(bus.Event{Kind: bus.Checkpoint, Trail: trail, Data: note})
 }
 
@@ -67,15 +62,6 @@ func (e *eyes) watched(keep func(trail string, note []byte)) func(trail string, 
 
 // close delivers what is left, for a bounded time.
 func (e *eyes) close() { e.sinks.Close() }
-
-// seqOf reads the number of a record out of its line, which begins with it. The
-// first member seq is the record's own: nothing of a caller stands before it.
-func seqOf(line []byte) uint64 {
-	_, rest, _ := bytes.Cut(line, []byte(`"seq":`))
-	digits, _, _ := bytes.Cut(rest, []byte(","))
-	n, _ := strconv.ParseUint(string(digits), 10, 64)
-	return n
-}
 
 // The bounds of a secret: less can be guessed, more is another file.
 const (

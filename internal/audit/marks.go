@@ -2,7 +2,6 @@ package audit
 
 import (
 	"io"
-	"path/filepath"
 	"time"
 )
 
@@ -67,7 +66,7 @@ func (t *Trail) writeMark(p point, end string) error {
 		m.torn = false
 	}
 	now := t.opts.Clock()
-	c := Checkpoint{Trail: filepath.Base(t.path), Size: p.size, Root: p.root, Time: now, End: end}
+	c := Checkpoint{Trail: t.name(), Size: p.size, Root: p.root, Time: now, End: end}
 	signed, err := c.sign(t.key.signer)
 	if err != nil {
 		return err

@@ -35,10 +35,10 @@ type Options struct {
 	// checkpoint.
 	OnCheckpoint func(trail string, note []byte)
 
-	// OnRecord is told of every record that is on the trail, as the line that was
-	// written, in order. It must not block, and the line is good for the time of
-	// the call. Nil: nobody.
-	OnRecord func(line []byte)
+	// OnRecord is told of every record that is on the trail: the trail's name, the
+	// record's number and its line as it was written, in order. It must not block,
+	// and the line is good for the time of the call. Nil: nobody.
+	OnRecord func(trail string, seq uint64, line []byte)
 
 	open func(path string) (file, error) // for tests; nil is [openFile]
 }
@@ -52,7 +52,6 @@ type Trail struct {
 	opts     Options
 	key      *Key
 	encoders sync.Pool // of *encoder
-	begun    sync.Map  // commands that were started: RequestID → hidden
 
 	mu      sync.Mutex
 	file    file
@@ -135,6 +134,9 @@ func newTrail(dir string, o Options) (*Trail, error) {
 	return t, err
 }
 
+// name is that of the trail's directory.
+func (t *Trail) name() string { return filepath.Base(t.path) }
+
 // Key is the key that signs the trail.
 func (t *Trail) Key() *Key { return t.key }
 
@@ -189,37 +191,12 @@ func (t *Trail) complete(r *Record) {
 		r.Who.OSUser = t.opts.OSUser
 	}
 	r.Name = r.Named()
-	t.hide(r)
+	r.What.ArgvSHA256 = argvSHA256(r.What.Argv)
+	r.What.Argv = t.opts.Redactor.Argv(r.What.Argv)
+	r.What.Line = t.opts.Redactor.Text(r.What.Line)
 	r.Why = t.opts.Redactor.Text(r.Why)
 	r.Error = t.opts.Redactor.Text(r.Error)
 	r.bound()
-}
-
-// hide takes the secrets out of what was asked. A command that runs is recorded
-// twice; the second time it is known what to hide.
-func (t *Trail) hide(r *Record) {
-	w := &r.What
-	if r.Event != CommandStart && len(w.Argv) > 0 {
-		if known, ok := t.begun.LoadAndDelete(r.Trace.CommandID); ok {
-			if k, _ := known.(hidden); len(k.asked) == len(w.Argv) && &k.asked[0] == &w.Argv[0] && w.Line == "" {
-				w.Argv, w.ArgvSHA256 = k.argv, k.sum
-				return
-			}
-		}
-	}
-	asked := w.Argv
-	w.ArgvSHA256 = argvSHA256(asked)
-	w.Argv = t.opts.Redactor.Argv(asked)
-	w.Line = t.opts.Redactor.Text(w.Line)
-	if r.Event == CommandStart && len(asked) > 0 && r.Trace.CommandID != "" {
-		t.begun.Store(r.Trace.CommandID, hidden{asked, w.Argv, w.ArgvSHA256})
-	}
-}
-
-// hidden is what became of arguments: the very slice that was asked.
-type hidden struct {
-	asked, argv []string
-	sum         string
 }
 
 func argvSHA256(argv []string) string {
@@ -263,7 +240,7 @@ func (t *Trail) write(members []byte) error {
 	t.seq, t.last, t.prev, t.good = t.seq+1, at, hash, t.good+int64(len(line))
 	t.tree.add(line[:len(line)-1])
 	if t.opts.OnRecord != nil {
-		t.opts.OnRecord(line[:len(line)-1])
+		t.opts.OnRecord(t.name(), t.seq, line[:len(line)-1])
 	}
 	select {
 	case t.dirty <- struct{}{}:

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -176,10 +177,21 @@ func TestTrailsOfSeveralServersDoNotMeet(t *testing.T) {
 
 func TestWhoeverAsksHearsOfEveryRecord(t *testing.T) {
 	var heard bytes.Buffer
-	trail := create(t, Options{OnRecord: func(line []byte) { heard.Write(line); heard.WriteByte('\n') }})
+	var names []string
+	trail := create(t, Options{OnRecord: func(trail string, seq uint64, line []byte) {
+		names = append(names, trail)
+		if !bytes.Contains(line, fmt.Appendf(nil, `"seq":%d,`, seq)) {
+			t.Errorf("record %d: %s", seq, line)
+		}
+		heard.Write(line)
+		heard.WriteByte('\n')
+	}})
 	appendAll(t, trail, oneOfEach()...)
 	if diff := cmp.Diff(string(content(t, trail)), heard.String()); diff != "" {
 		t.Errorf("(-written +heard)\n%s", diff)
+	}
+	if names = slices.Compact(names); len(names) != 1 || names[0] != filepath.Base(trail.Path()) {
+		t.Errorf("of the trails %v", names)
 	}
 }
 
@@ -379,33 +391,5 @@ func TestManyMayAppendAtOnce(t *testing.T) {
 			t.Fatalf("writer %s: record %s stands where %s belongs", r.Who.Agent, r.What.Argv[0], want)
 		}
 		next[r.Who.Agent]++
-	}
-}
-
-// TestTheEndOfACommandHidesWhatItsStartDid: the second record of a command takes
-// over what was found for the first, and only for the very same arguments.
-func TestTheEndOfACommandHidesWhatItsStartDid(t *testing.T) {
-	trail := create(t, Options{})
-	argv := []string{"echo", "--password=hunter2secret"}
-	other := []string{"echo", "--password=another2secret"}
-	start := Record{Event: CommandStart, Trace: Trace{CommandID: "cmd_1"}, What: What{Argv: argv}}
-	appendAll(t, trail, start)
-	for _, end := range [][]string{argv, argv, other, argv[:1], nil} {
-		appendAll(t, trail, Record{Event: CommandEnd, Trace: start.Trace, What: What{Argv: end}, Result: &Result{}})
-		appendAll(t, trail, start)
-	}
-	for i, r := range readBack(t, trail) {
-		want := redact.New(nil).Argv(argv)
-		switch i {
-		case 5:
-			want = redact.New(nil).Argv(other)
-		case 7:
-			want = argv[:1]
-		case 9:
-			want = nil
-		}
-		if diff := cmp.Diff(want, r.What.Argv); diff != "" || (r.What.ArgvSHA256 == "") != (want == nil) {
-			t.Errorf("record %d (-want +got)\n%s", i+1, diff)
-		}
 	}
 }

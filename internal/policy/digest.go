@@ -13,28 +13,6 @@ import (
 // decisions with one digest were made by the same rules. It is the SHA-256, in
 // hexadecimal, of these settings in an order of our own.
 func (p *Policy) digest(f tipstaff.Family, a Allowlist) string {
-	if last := p.digests.Load(); last != nil && last.family == f && last.list.same(a) {
-		return last.digest
-	}
-	d := p.makeDigest(f, a)
-	p.digests.Store(&digested{f, a, d})
-	return d
-}
-
-// digested is the last digest that was made; lists do not change, but another
-// may take the place of one.
-type digested struct {
-	family tipstaff.Family
-	list   Allowlist
-	digest string
-}
-
-// same reports whether two allowlists are one.
-func (a Allowlist) same(b Allowlist) bool {
-	return a.Any == b.Any && a.Fault == b.Fault && len(a.Names) == len(b.Names) && (len(a.Names) == 0 || &a.Names[0] == &b.Names[0])
-}
-
-func (p *Policy) makeDigest(f tipstaff.Family, a Allowlist) string {
 	l := p.settings.Limits[f]
 	b := fmt.Appendf(nil, "%s\x00%d\x00%d\x00%d\x00%d\x00%t\x00%s\x00", f, p.settings.Arguments, l.DefaultTimeout, l.MaxTimeout, l.OutputBytes, a.Any, a.Fault)
 	for _, name := range a.Names {

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"tipstaff"
@@ -13,7 +12,6 @@ import (
 type Policy struct {
 	settings Settings
 	rules    []entry
-	digests  atomic.Pointer[digested] // the last one
 }
 
 // Settings are what an operator can choose. The zero Settings deny everything,
