@@ -17,7 +17,7 @@ GOLANGCI_LINT := $(GO) tool -modfile=tools/go.mod golangci-lint
 # least say honestly what it cannot do.
 SYSTEMS := linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: help check format modern vet staticcheck floors test lint tidy e2e escape contain bench soak fuzz clean
+.PHONY: help check format modern vet staticcheck floors test lint tidy e2e opa conformance escape contain bench soak load fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -56,6 +56,12 @@ e2e: ## the built binary, driven by Go and TypeScript clients
 	$(GO) test -count=1 ./e2e
 	cd e2e/ts && npm ci --no-audit --no-fund && npm test
 
+opa: ## a real Open Policy Agent as the decider, with the rules of deploy/opa; a module of its own
+	cd e2e/opa && $(GO) mod tidy -diff && $(GO) test -count=1 -vet=off .
+
+conformance: ## the protocol's own suite and its Inspector judge the built binary and fixtures, in both eras
+	@bin=$$(bash .ci/node22) && cd e2e/conformance && PATH=$$bin:$$PATH && npm ci --ignore-scripts --no-audit --no-fund && npm test
+
 escape: ## attempts to get out of the sandbox, each with a control; go test ./... runs them too
 	$(GO) test -count=1 ./e2e/escape
 
@@ -63,13 +69,16 @@ contain: ## tools of developers in the sandbox, and a corpus of what it must hol
 	$(GO) test -count=1 ./e2e/contain
 
 bench: ## measure what BENCHMARKS.md records
-	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) ./internal/bench/...
+	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) ./internal/bench/... ./internal/audit ./internal/trailread ./internal/policy ./internal/decider
 
 soak: ## twenty thousand commands, well and badly behaved; nothing may be left of them
 	TIPSTAFF_SOAK=20000 $(GO) test -count=1 -timeout 60m -run Soak -v ./internal/runner
+
+load: ## 200 clients with 1,000 sessions for a minute over HTTP; no error, and nothing may be left of them
+	TIPSTAFF_LOAD=60 $(GO) test -count=1 -timeout 10m -run TestManyClientsLeaveNothing -v ./e2e
 
 fuzz: ## each fuzz target for FUZZTIME (20s)
 	@bash .ci/fuzz $(FUZZTIME)
 
 clean: ## remove what was built (caches of Go and npm stay)
-	rm -rf bin dist e2e/ts/node_modules
+	rm -rf bin dist e2e/ts/node_modules e2e/conformance/node_modules

@@ -23,8 +23,16 @@ const (
 	// ProgramNotFound and ProgramNotExecutable: allowed, but not there to run (A13).
 	ProgramNotFound      Code = "PROGRAM_NOT_FOUND"
 	ProgramNotExecutable Code = "PROGRAM_NOT_EXECUTABLE"
+	// ApprovalRequired: a person has to allow it, and nobody has yet.
+	ApprovalRequired Code = "APPROVAL_REQUIRED"
+	// ApprovalDenied: a person has refused it, or nobody answered in time.
+	ApprovalDenied Code = "APPROVAL_DENIED"
+	// PolicyUnavailable: whoever else has to be asked for a decision gave none, so nothing runs.
+	PolicyUnavailable Code = "POLICY_UNAVAILABLE"
 	// NotRecorded: the trail cannot be written, so nothing runs.
 	NotRecorded Code = "NOT_RECORDED"
+	// ScopeMissing: the caller has no right to this tool.
+	ScopeMissing Code = "SCOPE_MISSING"
 	// Internal: a fault of tipstaff itself.
 	Internal Code = "INTERNAL"
 )

@@ -26,7 +26,7 @@ const (
 // Origin says where a request comes from. Front, Principal and Client are
 // established by the front; Agent, Task and Trace are the caller's own claims.
 type Origin struct {
-	Front     string // "stdio", "cli"
+	Front     string // "stdio", "http", "cli"
 	Principal string // the authenticated caller
 	Client    string // name and version that the protocol client gave
 	Agent     string

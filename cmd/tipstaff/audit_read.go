@@ -26,6 +26,7 @@ trails of this user's state directory are read, merged in order of time.`
 // filterFlags are the flags that say which records are wanted.
 type filterFlags struct {
 	agent, task, session, principal  string
+	command                          string
 	event, code, since, until, words string
 	exit                             string
 	denied                           bool
@@ -36,6 +37,7 @@ func (f *filterFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.agent, "agent", "", "of this `name`, as the caller gave it")
 	flags.StringVar(&f.task, "task", "", "of this `name`, as the caller gave it")
 	flags.StringVar(&f.session, "session", "", "of the session with this `id`")
+	flags.StringVar(&f.command, "command", "", "of the command with this `id`, its trace.command_id")
 	flags.StringVar(&f.principal, "principal", "", "of this authenticated `caller`")
 	flags.StringVar(&f.event, "event", "", "with this `name`, as command.end, or command.* for all of a kind")
 	flags.StringVar(&f.code, "code", "", "with this `code`, as COMMAND_NOT_ALLOWED")
@@ -48,13 +50,13 @@ func (f *filterFlags) add(cmd *cobra.Command) {
 
 // filter reads the flags. Its errors are of usage.
 func (f *filterFlags) filter(cmd *cobra.Command, now time.Time) (*trailread.Filter, error) {
-	for _, name := range []string{"agent", "task", "session", "principal", "event", "code", "cmd", "exit", "since", "until"} {
+	for _, name := range []string{"agent", "task", "session", "command", "principal", "event", "code", "cmd", "exit", "since", "until"} {
 		if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {
 			return nil, fail(exitUsage, "--%s is empty; leave it out if it does not matter", name)
 		}
 	}
 	out := &trailread.Filter{
-		Agent: f.agent, Task: f.task, Session: f.session, Principal: f.principal,
+		Agent: f.agent, Task: f.task, Session: f.session, Command: f.command, Principal: f.principal,
 		Code: strings.ToUpper(f.code), Denied: f.denied,
 	}
 	var errs [5]error
@@ -89,7 +91,7 @@ func (f *filterFlags) filter(cmd *cobra.Command, now time.Time) (*trailread.Filt
 func knownEvents() []audit.Event {
 	return []audit.Event{
 		audit.ServerStart, audit.ServerStop, audit.SessionCreate, audit.SessionRefused, audit.SessionClose,
-		audit.CommandStart, audit.CommandEnd, audit.CommandRefused, audit.CommandError, audit.CallRefused,
+		audit.CommandAsked, audit.CommandStart, audit.CommandEnd, audit.CommandRefused, audit.CommandError, audit.CallRefused, audit.PolicyReload,
 	}
 }
 
@@ -187,7 +189,7 @@ func oneOrMany(n int64, one, many string) string {
 func (r *trailReader) printRaw(l *trailread.Line) error {
 	raw := l.Raw
 	if r.screen.terminal {
-		raw = trailread.AppendPrintable(nil, raw)
+		raw = audit.AppendPrintable(nil, raw)
 	}
 	if _, err := r.out.Write(raw); err != nil {
 		return err

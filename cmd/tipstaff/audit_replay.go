@@ -1,11 +1,8 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/json"
+	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,16 +14,17 @@ import (
 	"tipstaff/internal/config"
 	"tipstaff/internal/recording"
 	"tipstaff/internal/redact"
+	"tipstaff/internal/trailread"
 )
 
 // newRecorder gives what keeps what commands print; nil unless the operator wants it.
-func newRecorder(s config.Settings, trail *audit.Trail) *recording.Recorder {
+func newRecorder(s config.Settings, trail *audit.Trail, secrets *redact.Redactor) *recording.Recorder {
 	if !s.Recordings {
 		return nil
 	}
 	return &recording.Recorder{
 		Dir:      filepath.Join(trail.Path(), recording.Directory),
-		Redactor: redact.New(redact.Secrets(s.Environ)), MaxBytes: s.RecordingBytes,
+		Redactor: secrets, MaxBytes: s.RecordingBytes,
 	}
 }
 
@@ -56,7 +54,7 @@ lets them through. asciinema plays the same files.`,
 			if err != nil {
 				return err
 			}
-			file, err := recordingOf(path, args[0])
+			file, err := recordingOf(cmd.Context(), path, args[0])
 			if err != nil {
 				return err
 			}
@@ -74,13 +72,13 @@ lets them through. asciinema plays the same files.`,
 }
 
 // recordingOf finds the recording of a command and holds it to its record.
-func recordingOf(path, command string) (string, error) {
-	trails, err := audit.Trails(path)
+func recordingOf(ctx context.Context, path, command string) (string, error) {
+	trails, err := trailread.Find(path)
 	if err != nil {
 		return "", fail(exitFailure, "%w", err)
 	}
 	for _, trail := range trails {
-		file := recording.File(trail, command)
+		file := recording.File(trail.Path, command)
 		data, err := os.ReadFile(file)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -88,7 +86,7 @@ func recordingOf(path, command string) (string, error) {
 		if err != nil {
 			return "", fail(exitFailure, "cannot read the recording: %w", err)
 		}
-		want, err := recordedSum(trail, command)
+		want, err := recordedSum(ctx, trail, command)
 		if err != nil {
 			return "", fail(exitFailure, "cannot read the trail: %w", err)
 		}
@@ -102,36 +100,13 @@ func recordingOf(path, command string) (string, error) {
 
 // recordedSum looks in a trail for the hash of a command's recording; "" if no
 // record has one.
-func recordedSum(trail, command string) (string, error) {
-	files, err := filepath.Glob(filepath.Join(trail, "*.jsonl"))
-	if err != nil {
-		return "", fmt.Errorf("cannot list %s: %w", trail, err)
-	}
-	for _, path := range files {
-		f, err := os.Open(path)
-		if err != nil {
-			return "", err
+func recordedSum(ctx context.Context, trail trailread.Trail, command string) (sum string, err error) {
+	want := trailread.Filter{Command: command, Event: trailread.Word{Text: string(audit.CommandEnd)}}
+	_, err = trailread.Read(ctx, []trailread.Trail{trail}, &want, func(l *trailread.Line) error {
+		if l.Record.Result != nil {
+			sum = l.Record.Result.RecordingSHA256
 		}
-		sum, err := sumIn(f, command)
-		_ = f.Close()
-		if err != nil || sum != "" {
-			return sum, err
-		}
-	}
-	return "", nil
-}
-
-func sumIn(f *os.File, command string) (string, error) {
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, 2*audit.MaxLine)
-	for lines.Scan() {
-		if !bytes.Contains(lines.Bytes(), []byte(command)) {
-			continue
-		}
-		var r audit.Record
-		if json.Unmarshal(lines.Bytes(), &r) == nil && r.Event == audit.CommandEnd && string(r.Trace.CommandID) == command && r.Result != nil {
-			return r.Result.RecordingSHA256, nil
-		}
-	}
-	return "", lines.Err()
+		return nil
+	})
+	return sum, err
 }

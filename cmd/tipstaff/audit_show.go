@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tipstaff/internal/argv"
+	"tipstaff/internal/audit"
 	"tipstaff/internal/trailread"
 )
 
@@ -147,7 +148,7 @@ func (r *trailReader) showOne(seq uint64, raw bool) error {
 // printIndented writes every member of a record on a line of its own.
 func (r *trailReader) printIndented(l *trailread.Line) error {
 	var b bytes.Buffer
-	if err := json.Indent(&b, trailread.AppendPrintable(nil, l.Raw), "", "  "); err != nil {
+	if err := json.Indent(&b, audit.AppendPrintable(nil, l.Raw), "", "  "); err != nil {
 		return err
 	}
 	b.WriteByte('\n')

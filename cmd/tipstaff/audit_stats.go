@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tipstaff/internal/argv"
+	"tipstaff/internal/audit"
 	"tipstaff/internal/trailread"
 )
 
@@ -74,7 +75,7 @@ func (r *trailReader) printJSON(v any) error {
 	if err != nil {
 		return err
 	}
-	_, err = r.out.Write(append(trailread.AppendPrintable(nil, text), '\n'))
+	_, err = r.out.Write(append(audit.AppendPrintable(nil, text), '\n'))
 	return err
 }
 

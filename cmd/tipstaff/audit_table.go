@@ -113,7 +113,10 @@ func (t *table) row(cell func(f field) (text, color string)) error {
 // outcome is what came of it; "" for what is told by its event.
 func outcome(r *audit.Record) string {
 	res := r.Result
-	if res == nil {
+	switch {
+	case r.Policy != nil:
+		return r.Policy.Outcome
+	case res == nil:
 		return string(r.Code)
 	}
 	took := time.Duration(res.DurationMS) * time.Millisecond
@@ -128,7 +131,7 @@ func outcome(r *audit.Record) string {
 
 func outcomeColor(r *audit.Record) string {
 	switch {
-	case strings.HasSuffix(string(r.Event), ".refused"):
+	case strings.HasSuffix(string(r.Event), ".refused"), r.Policy != nil && r.Policy.Outcome == audit.PolicyRefused:
 		return red
 	case r.Event == audit.CommandError, r.Result != nil && (r.Result.ExitCode != 0 || r.Result.Cause != tipstaff.Exited.String()):
 		return yellow
@@ -146,6 +149,9 @@ func about(r *audit.Record) string {
 	}
 	if r.Why != "" {
 		return r.Why
+	}
+	if r.Policy != nil {
+		return r.Policy.File
 	}
 	return r.What.Cwd
 }

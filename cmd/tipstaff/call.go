@@ -17,7 +17,8 @@ import (
 )
 
 func newCall() *cobra.Command {
-	return &cobra.Command{
+	var o configFlag
+	cmd := &cobra.Command{
 		Use:   "call TOOL [JSON]",
 		Short: "Call one tool and print its answer",
 		Long: `Start a server in this process with the settings of the environment, call one
@@ -33,9 +34,9 @@ The exit code is 0, or 1 when the tool says that it failed.`,
 			if err != nil {
 				return err
 			}
-			settings, err := config.FromEnvironment(os.Environ())
+			settings, err := o.settings()
 			if err != nil {
-				return fail(exitConfig, "cannot start with these settings:\n%w", err)
+				return err
 			}
 			answer, err := callOnce(cmd.Context(), settings, args[0], input)
 			if err != nil {
@@ -50,6 +51,8 @@ The exit code is 0, or 1 when the tool says that it failed.`,
 			return nil
 		},
 	}
+	o.declare(cmd)
+	return cmd
 }
 
 func callArguments(stdin io.Reader, args []string) (json.RawMessage, error) {

@@ -86,7 +86,9 @@ func demoSettings(dir string) (config.Settings, error) {
 	environ := append(os.Environ(),
 		"ALLOWED_COMMANDS=cat,ls,sh,wc", "ALLOWED_CWD_ROOTS="+workspace,
 		"ENABLE_TERMINAL_ACCESS=true", "TERMINAL_ALLOWLIST_PATH="+list, "TIPSTAFF_STATE_DIR="+state)
-	return config.FromEnvironment(lastWins(environ))
+	s, err := config.FromEnvironment(lastWins(environ))
+	s.ConfigFile = "" // the demo needs nothing but the binary
+	return s, err
 }
 
 // lastWins keeps the last value of each variable: the demo's own stand last.

@@ -1,18 +1,17 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"tipstaff/internal/config"
 	"tipstaff/internal/host"
-	"tipstaff/internal/policy"
 	"tipstaff/internal/proc"
 	"tipstaff/internal/profile"
 	"tipstaff/internal/sandbox"
@@ -26,16 +25,20 @@ type diagnosis struct {
 	Ended   int            `json:"ended"`            // processes of dead servers that were ended
 	Sandbox sandbox.Status `json:"sandbox"`
 	Record  auditStatus    `json:"record"`
+	Callers callersStatus  `json:"callers"`
+	Decider *deciderStatus `json:"decider,omitempty"` // nil without one
+	Policy  policyStatus   `json:"policy"`
 	// Error says why no command would run with these settings.
 	Error string `json:"error,omitempty"`
 }
 
 func newDoctor() *cobra.Command {
 	var reap, asJSON, paths bool
+	var c configFlag
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Say what this machine gives, and mend what dead servers left",
-		Long: `Say how commands are started, confined, ended and recorded on this machine with
+		Long: `Say how commands are decided, started, confined, ended and recorded on this machine with
 the settings of this environment, and why not better. The workspace is that of a
 server started in this directory. With --paths, list every path that the profile
 opens, hides or pins, and why. With --reap, end what servers with this state
@@ -46,7 +49,7 @@ same. Exit code 3 if the settings ask for more than the machine gives.`,
   tipstaff doctor --reap`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			d, err := diagnose(reap)
+			d, err := diagnose(cmd.Context(), &c, reap)
 			if err != nil {
 				return err
 			}
@@ -55,12 +58,13 @@ same. Exit code 3 if the settings ask for more than the machine gives.`,
 			} else {
 				d.print(cmd.OutOrStdout(), reap, paths)
 			}
-			if err == nil && (d.Error != "" || d.Record.Error != "") {
+			if err == nil && (d.Error != "" || d.Record.Error != "" || d.Policy.Error != "" || d.Decider.fault() != "") {
 				err = fail(exitConfig, "no command would run with these settings")
 			}
 			return err
 		},
 	}
+	c.declare(cmd)
 	cmd.Flags().BoolVar(&reap, "reap", false, "end what dead servers have left running")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, with all paths")
 	cmd.Flags().BoolVar(&paths, "paths", false, "list what the profile opens, hides and pins")
@@ -70,10 +74,15 @@ same. Exit code 3 if the settings ask for more than the machine gives.`,
 // diagnose makes an engine and a sandbox as a server would. Only with reap does
 // the engine look at the state directory, because making one there ends
 // survivors.
-func diagnose(reap bool) (diagnosis, error) {
-	settings, err := config.FromEnvironment(os.Environ())
+func diagnose(ctx context.Context, c *configFlag, reap bool) (diagnosis, error) {
+	settings, err := c.settings()
 	if err != nil {
-		return diagnosis{}, fail(exitConfig, "cannot read the settings:\n%w", err)
+		return diagnosis{}, err
+	}
+	log := slog.New(slog.DiscardHandler)
+	j, err := newJudgeWithoutFile(settings, log)
+	if err != nil {
+		return diagnosis{}, err
 	}
 	var o proc.Options
 	if reap {
@@ -84,8 +93,14 @@ func diagnose(reap bool) (diagnosis, error) {
 		return diagnosis{}, fail(exitFailure, "cannot start commands on this machine: %w", err)
 	}
 	m := engine.Means()
-	d := diagnosis{Start: m.Start, End: m.End, Reason: m.Reason, Ended: engine.Reaped(), Record: examineAudit(settings)}
-	if d.Sandbox, err = examine(settings, engine); err != nil {
+	d := diagnosis{
+		Start: m.Start, End: m.End, Reason: m.Reason, Ended: engine.Reaped(),
+		Record: examineAudit(settings), Callers: examineCallers(settings), Policy: examinePolicy(ctx, j),
+	}
+	if d.Decider, err = examineDecider(settings); err != nil {
+		return d, errors.Join(err, engine.Close())
+	}
+	if d.Sandbox, err = tryConfinement(settings, engine, j.host, log, sandbox.Terms{}); err != nil {
 		d.Error = err.Error()
 	}
 	if err := engine.Close(); err != nil {
@@ -94,13 +109,8 @@ func diagnose(reap bool) (diagnosis, error) {
 	return d, nil
 }
 
-// examine makes the sandbox of the settings, looks at it and removes it.
-func examine(s config.Settings, engine *proc.Engine) (sandbox.Status, error) {
-	log := slog.New(slog.DiscardHandler)
-	h := host.New(host.Options{
-		Path: s.Path, Roots: host.ParseRoots(s.AllowedRoots), Log: log,
-		AllowedCommands: policy.ParseAllowlist(s.AllowedCommands, "ALLOWED_COMMANDS"),
-	})
+// tryConfinement makes the sandbox of the settings, looks at it and removes it.
+func tryConfinement(s config.Settings, engine *proc.Engine, h *host.Host, log *slog.Logger, terms sandbox.Terms) (sandbox.Status, error) {
 	box, err := newSandbox(s, engine, h, log)
 	if err != nil {
 		return sandbox.Status{}, err
@@ -108,7 +118,7 @@ func examine(s config.Settings, engine *proc.Engine) (sandbox.Status, error) {
 	if err := box.Err(); err != nil {
 		return box.Status(), errors.Join(err, box.Close())
 	}
-	return box.Status(), box.Close()
+	return box.StatusUnder(terms), errors.Join(box.Meets(terms), box.Close())
 }
 
 func (d diagnosis) print(w io.Writer, reap, paths bool) {
@@ -124,6 +134,9 @@ func (d diagnosis) print(w io.Writer, reap, paths bool) {
 		printSandbox(w, d.Sandbox, paths)
 	}
 	d.Record.print(w)
+	d.Policy.print(w)
+	d.Callers.print(w)
+	d.Decider.print(w)
 	if reap {
 		say(w, "✔ processes of dead servers ended: %d", d.Ended)
 	}

@@ -23,6 +23,7 @@ const (
 	exitUsage       = 2
 	exitConfig      = 3
 	exitDenied      = 4
+	exitApproval    = 5
 	exitTampered    = 6
 	exitIncomplete  = 7
 	exitInterrupted = 130
@@ -83,8 +84,10 @@ var errTerminated = errors.New("terminated")
 
 // signals gives a context that ends with the first signal to end, and says by
 // its cause which it was. Later ones change nothing: what runs is being ended.
+// SIGHUP is such a signal until somebody calls takeHangups.
 func signals() (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(context.Background())
+	hang := &hangups{}
+	ctx, cancel := context.WithCancelCause(context.WithValue(context.Background(), hangupKey{}, hang))
 	ch := make(chan os.Signal, 1)
 	signal.Notify(ch, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	// Without this the first write to a client that is gone would end the
@@ -92,11 +95,13 @@ func signals() (context.Context, func()) {
 	// commands would inherit that.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	go func() {
-		if s, ok := <-ch; ok {
-			if s == os.Interrupt {
+		for s := range ch {
+			switch {
+			case s == os.Interrupt:
 				cancel(errInterrupted)
+			case s != syscall.SIGHUP || !hang.heard():
+				cancel(errTerminated)
 			}
-			cancel(errTerminated)
 		}
 	}()
 	return ctx, func() { signal.Stop(ch); close(ch); cancel(nil) }

@@ -12,10 +12,20 @@ import (
 )
 
 // serveFlags are what serve takes beside the environment.
-type serveFlags struct{ metrics string }
+type serveFlags struct {
+	metrics, http string
+	config        configFlag
+}
 
 func (o *serveFlags) declare(cmd *cobra.Command) {
+	o.config.declare(cmd)
 	cmd.Flags().StringVar(&o.metrics, "metrics", "", "address where Prometheus reads metrics, as 127.0.0.1:9464 (default TIPSTAFF_METRICS, else none)")
+	o.declareHTTP(cmd)
+}
+
+func newMetrics() *metrics.Metrics {
+	b := thisBuild()
+	return metrics.New(metrics.Build{Version: b.Version, Revision: b.Revision, Go: b.Go})
 }
 
 // metricsAddress is where to listen; the flag counts before the environment.
@@ -37,8 +47,7 @@ func openMetrics(ctx context.Context, address string, log *slog.Logger) (counts 
 	if err != nil {
 		return nil, nil, fail(exitConfig, "cannot serve metrics on %s: %w\nAnother server may have this address: every client starts one of its own. Give each an address, or port 0, which takes any that is free and says which in the log", address, err)
 	}
-	b := thisBuild()
-	counts = metrics.New(metrics.Build{Version: b.Version, Revision: b.Revision, Go: b.Go})
+	counts = newMetrics()
 	endpoint.Serve(counts, log)
 	log.Info("serving metrics", "url", endpoint.URL())
 	if !endpoint.Local() {

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"tipstaff"
-	"tipstaff/internal/config"
 	"tipstaff/internal/runner"
 )
 
@@ -22,6 +21,7 @@ func newRun() *cobra.Command {
 		timeout time.Duration
 		dir     string
 		stdin   bool
+		config  configFlag
 	}
 	cmd := &cobra.Command{
 		Use:   "run [flags] -- PROGRAM [ARGUMENT…]",
@@ -30,7 +30,8 @@ func newRun() *cobra.Command {
 ALLOWED_CWD_ROOTS, with the environment, limits and record of an agent's command.
 
 The exit code is the program's own; 124 after a timeout, 128+n after signal n,
-126 or 127 when it cannot be started, 4 when it is not allowed.`,
+126 or 127 when it cannot be started, 4 when it is not allowed, 5 when a person has
+to allow it and nobody has. In a terminal you are that person, and are asked.`,
 		Example: `  ALLOWED_COMMANDS=git tipstaff run -- git status --short
   echo hello | ALLOWED_COMMANDS=cat tipstaff run --stdin -- cat`,
 		Args: cobra.MinimumNArgs(1),
@@ -49,12 +50,13 @@ The exit code is the program's own; 124 after a timeout, 128+n after signal n,
 				}
 				req.Stdin = in
 			}
-			return runOne(cmd.Context(), req, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return runOne(cmd.Context(), o.config, req, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "time limit, as 500ms or 2m (default 30s)")
 	cmd.Flags().StringVar(&o.dir, "dir", "", "working directory (default: this one)")
 	cmd.Flags().BoolVar(&o.stdin, "stdin", false, "give the program this command's standard input (default: none)")
+	o.config.declare(cmd)
 	cmd.Flags().SetInterspersed(false)
 	return cmd
 }
@@ -70,17 +72,17 @@ func readStdin(r io.Reader) ([]byte, error) {
 	return in, nil
 }
 
-func runOne(ctx context.Context, req tipstaff.Request, stdout, stderr io.Writer) error {
-	settings, err := config.FromEnvironment(os.Environ())
+func runOne(ctx context.Context, o configFlag, req tipstaff.Request, stdout, stderr io.Writer) error {
+	settings, err := o.settings()
 	if err != nil {
-		return fail(exitConfig, "cannot start with these settings:\n%w", err)
+		return err
 	}
 	st, err := newStack(settings, newLog(os.Stderr))
 	if err != nil {
 		return err
 	}
 	defer st.close("command ended")
-	r, err := st.monitor.Execute(ctx, req, runner.Live{})
+	r, err := st.monitor.Execute(ctx, req, runner.Live{Ask: askHere(os.Stdin, stderr)})
 	if err != nil {
 		return refusal(err)
 	}
@@ -112,6 +114,11 @@ func refusal(err error) error {
 	switch e.Code {
 	case tipstaff.CommandNotAllowed, tipstaff.UnsafeArguments, tipstaff.DirectoryNotAllowed:
 		code = exitDenied
+	case tipstaff.ApprovalRequired, tipstaff.ApprovalDenied:
+		code = exitApproval
+		if e.Rule == "approval/denied" {
+			code = exitDenied // a person said no
+		}
 	case tipstaff.InvalidParameters, tipstaff.InvalidCommandLine:
 		code = exitUsage
 	case tipstaff.ProgramNotFound:

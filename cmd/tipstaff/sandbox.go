@@ -10,8 +10,10 @@ import (
 	"tipstaff/internal/config"
 	"tipstaff/internal/host"
 	"tipstaff/internal/monitor"
+	"tipstaff/internal/policy"
 	"tipstaff/internal/proc"
 	"tipstaff/internal/profile"
+	"tipstaff/internal/runner"
 	"tipstaff/internal/sandbox"
 )
 
@@ -66,6 +68,9 @@ func sandboxOptions(s config.Settings, h *host.Host) (o sandbox.Options, err err
 			o.Guarded = []string{path}
 		}
 	}
+	if s.ConfigFile != "" {
+		o.Guarded = append(o.Guarded, s.ConfigFile)
+	}
 	o.Limits = sandbox.Limits(s.Limits)
 	// Below the state directory, which is hidden from commands: nobody sees the
 	// temporary files of others.
@@ -91,6 +96,17 @@ func workingDirectory() (string, error) {
 // recorded is what the record of each command says of the sandbox.
 func recorded(s sandbox.Status) audit.Sandbox {
 	return audit.Sandbox{Tier: s.Tier, Profile: s.Profile, Network: s.Network}
+}
+
+// recordedUnder tells how a granted command is confined, for the record.
+func recordedUnder(box *sandbox.Sandbox) func(*policy.Grant) audit.Sandbox {
+	return func(g *policy.Grant) audit.Sandbox {
+		terms, err := runner.Terms(g.Bounds())
+		if err != nil {
+			return recorded(box.Status()) // nothing runs
+		}
+		return recorded(box.StatusUnder(terms))
+	}
 }
 
 // endings lets the sandbox know of the end of sessions, beside the record.

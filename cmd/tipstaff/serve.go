@@ -7,28 +7,31 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
-
-	"tipstaff/internal/config"
 )
 
 func newServe() *cobra.Command {
 	var o serveFlags
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve MCP on standard input and output",
-		Long: `Serve MCP on standard input and output, until the client closes its end.
+		Short: "Serve MCP on standard input and output, or over HTTP",
+		Long: `Serve MCP on standard input and output, until the client closes its end; or,
+with --http, over HTTP at /mcp, until a signal ends the server. Who comes over
+HTTP has to show who that is: with TIPSTAFF_TOKEN, or as the user of a Unix socket.
 
 What may run is set in the environment:
   ALLOWED_COMMANDS        programs for execute_*, as "git,ls" or "*"; empty allows none
+  TIPSTAFF_CONFIG         the policy file (docs/policy.md); lists that are set narrow it
   ALLOWED_CWD_ROOTS       directories that cwd is confined to, as "/srv/a,/srv/b"
   ENABLE_TERMINAL_ACCESS  "true" offers the terminal_* tools
   TERMINAL_ALLOWLIST_PATH their allowlist, ./apps/tools/caws/tools-allow.json
   TIPSTAFF_STATE_DIR      where the audit trail is kept
 README.md has the whole list. Logs go to standard error.`,
 		Example: `  ALLOWED_COMMANDS=git,ls tipstaff serve
-  ALLOWED_COMMANDS=git,ls tipstaff serve --metrics 127.0.0.1:9464`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context(), o) },
+  ALLOWED_COMMANDS=git,ls tipstaff serve --metrics 127.0.0.1:9464
+  ALLOWED_COMMANDS=git,ls tipstaff serve --http 127.0.0.1:7075
+  ALLOWED_COMMANDS=git,ls tipstaff serve --http unix:/run/user/1000/tipstaff.sock`,
+		Args: o.addressAlone,
+		RunE: func(cmd *cobra.Command, args []string) error { return serve(cmd.Context(), o.with(args)) },
 	}
 	o.declare(cmd)
 	return cmd
@@ -52,12 +55,21 @@ func tuneCollector() {
 
 func serve(ctx context.Context, o serveFlags) error {
 	tuneCollector()
-	settings, err := config.FromEnvironment(os.Environ())
+	settings, err := o.config.settings()
 	if err != nil {
-		return fail(exitConfig, "cannot start with these settings:\n%w", err)
+		return err
 	}
+	settings.HTTP.Address = o.httpAddress(settings)
 	log := newLog(os.Stderr)
+	d, err := openGate(ctx, settings.HTTP.Address, settings, log)
+	if err != nil {
+		return err
+	}
+	defer d.close()
 	counts, unlisten, err := openMetrics(ctx, o.metricsAddress(settings), log)
+	if err == nil && counts == nil && d != nil {
+		counts = newMetrics() // for /metrics
+	}
 	if err != nil {
 		return err
 	}
@@ -70,6 +82,11 @@ func serve(ctx context.Context, o serveFlags) error {
 	}
 	st.announceKey()
 	st.warn()
+	st.openDoor()
+	st.followPolicy(ctx, d != nil)
+	if d != nil {
+		return d.serve(ctx, st)
+	}
 	err = st.front().ServeStdio(ctx, os.Stdin, os.Stdout)
 	st.close(endReason(ctx))
 	switch {

@@ -16,3 +16,18 @@ func TestHardening12TheCollectorIsSetForManySmallMessages(t *testing.T) {
 		t.Errorf("the soft limit is %d bytes", got)
 	}
 }
+
+func TestTheMemoryLimitFollowsWhatIsInUse(t *testing.T) {
+	for live, want := range map[uint64]int64{0: 64 << 20, 30 << 20: 64 << 20, 100 << 20: 200 << 20} {
+		if got := memoryLimitFor(live); got != want {
+			t.Errorf("%d bytes in use: %d", live, got)
+		}
+	}
+	limit := debug.SetMemoryLimit(-1)
+	t.Cleanup(func() { debug.SetMemoryLimit(limit) })
+	stop := followMemory()
+	stop()
+	if got := debug.SetMemoryLimit(-1); got != httpMemoryLimit {
+		t.Errorf("the limit is %d", got)
+	}
+}

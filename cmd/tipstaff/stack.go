@@ -17,6 +17,7 @@ import (
 	"tipstaff/internal/policy"
 	"tipstaff/internal/proc"
 	"tipstaff/internal/redact"
+	"tipstaff/internal/rules"
 	"tipstaff/internal/runner"
 	"tipstaff/internal/sandbox"
 	"tipstaff/internal/session"
@@ -26,14 +27,19 @@ import (
 type stack struct {
 	settings config.Settings
 	log      *slog.Logger
+	rules    *rulebook
 	host     *host.Host
 	trail    *audit.Trail
 	engine   *proc.Engine
 	sandbox  *sandbox.Sandbox
 	monitor  *monitor.Monitor
 	sessions *session.Store // nil without terminal access
+	asks     *asks
+	secrets  *redact.Redactor
 	eyes     *eyes
 	watch    watchers
+	tried    *tried
+	follows  following
 }
 
 // newStack puts the parts of a server on top of each other and writes the
@@ -44,23 +50,25 @@ func newStack(s config.Settings, log *slog.Logger) (*stack, error) {
 
 // newWatchedStack is newStack with watchers.
 func newWatchedStack(s config.Settings, log *slog.Logger, watch watchers) (*stack, error) {
-	mode, err := policy.ParseArgumentMode(s.Arguments)
+	j, err := newJudge(s, log)
 	if err != nil {
-		return nil, fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_ARGUMENTS: %w", err)
+		return nil, err
 	}
-	h := host.New(host.Options{
-		Path:            s.Path,
-		AllowedCommands: policy.ParseAllowlist(s.AllowedCommands, "ALLOWED_COMMANDS"),
-		AllowlistPath:   s.AllowlistPath,
-		Roots:           host.ParseRoots(s.AllowedRoots),
-		Log:             log,
-	})
-	environment := policy.NewEnvironment(s.Environ, h.SearchPath().String())
+	h := j.host
 	eyes, err := newEyes(s, log)
 	if err != nil {
 		return nil, err
 	}
-	trail, err := newTrail(s, log, eyes)
+	secrets := redact.New(redact.Secrets(s.Environ))
+	outside, err := newDeciders(s, secrets, watch, log)
+	if err != nil {
+		return nil, err
+	}
+	book, err := newRulebook(j, outside)
+	if err != nil {
+		return nil, err
+	}
+	trail, err := newTrail(s, log, eyes, secrets)
 	if err != nil {
 		return nil, err
 	}
@@ -72,34 +80,43 @@ func newWatchedStack(s config.Settings, log *slog.Logger, watch watchers) (*stac
 	if err != nil {
 		return nil, errors.Join(err, engine.Close(), trail.Close())
 	}
-	m := &monitor.Monitor{
-		Policy: policy.New(policy.Settings{
-			Limits:      limits(s),
-			Arguments:   mode,
-			Environment: environment,
-		}),
-		World: h, Trail: watch.trail(trail), Runner: runner.NewWithSlots(watch.runner(runner.Local{Engine: engine, Sandbox: box, Recorder: newRecorder(s, trail), Log: log}), slots(s)),
-		Sandbox: func() audit.Sandbox { return recorded(box.Status()) }, Log: log,
+	kept := &tried{Trail: watch.trail(trail)}
+	m := j.monitor()
+	m.Trail, m.Log = kept, log
+	m.Runner = runner.NewWithSlots(watch.runner(runner.Local{Engine: engine, Sandbox: box, Recorder: newRecorder(s, trail, secrets), Log: log}), slots(s))
+	m.Sandbox = recordedUnder(box)
+	m.Decider = book.beside
+	asks, err := newAsks(m)
+	if err != nil {
+		return nil, errors.Join(err, box.Close(), engine.Close(), trail.Close())
 	}
-	st := &stack{settings: s, log: log, host: h, trail: trail, engine: engine, sandbox: box, monitor: m, eyes: eyes, watch: watch}
+	st := &stack{settings: s, log: log, rules: book, host: h, trail: trail, engine: engine, sandbox: box, monitor: m, asks: asks, secrets: secrets, eyes: eyes, watch: watch, tried: kept}
 	if s.Terminal {
-		st.sessions = session.NewStore(session.Options{Max: s.MaxSessions, Idle: s.SessionIdle, Recorder: endings{m, box}})
+		st.sessions = session.NewStore(session.Options{Max: s.MaxSessions, OwnMax: s.OwnSessions(), Idle: s.SessionIdle, Recorder: endings{m, box}})
 	}
+	book.begin(st)
 	watch.metrics.TellTier(func() string { return box.Status().Tier })
-	if err := m.Trail.Append(audit.Record{Event: audit.ServerStart}); err != nil {
+	watch.metrics.TellApprovals(asks.store.Pending)
+	if err := m.Trail.Append(book.startRecord()); err != nil {
 		log.Error("cannot write the audit trail; commands are refused until it can be written", "dir", s.AuditDir(), "error", err)
 	}
 	return st, nil
 }
 
+// newPolicy makes the whole policy of some settings and a policy file, nil for
+// none. What changes when the file does is in here and nowhere else.
+func newPolicy(s config.Settings, mode policy.ArgumentMode, environment *policy.Environment, file *rules.Policy) *policy.Policy {
+	return policy.New(policy.Settings{Limits: limits(s), Arguments: mode, Environment: environment, File: file, Roots: s.AllowedRoots, More: moreRules()})
+}
+
 // newTrail begins the record of this server.
-func newTrail(s config.Settings, log *slog.Logger, e *eyes) (*audit.Trail, error) {
+func newTrail(s config.Settings, log *slog.Logger, e *eyes, secrets *redact.Redactor) (*audit.Trail, error) {
 	durability, err := audit.ParseDurability(s.AuditDurability)
 	if err != nil {
 		return nil, fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_AUDIT_DURABILITY: %w", err)
 	}
 	trail, err := audit.Create(s.AuditDir(), audit.Options{
-		Redactor:     redact.New(redact.Secrets(s.Environ)),
+		Redactor:     secrets,
 		OSUser:       osUser(),
 		Durability:   durability,
 		OnCheckpoint: e.watched(keepCheckpoints(s.AuditCheckpoints, log)),
@@ -136,24 +153,24 @@ func limits(s config.Settings) map[tipstaff.Family]policy.Limits {
 
 // front makes the front for one connection.
 func (st *stack) front() *mcpfront.Server {
-	allowed := st.host.Allowlist(tipstaff.Execute)
-	roots, err := st.host.Roots()
 	return mcpfront.NewServer(mcpfront.Options{
 		Version: version, Road: st.watch.road(st.monitor), Sessions: st.sessions, Log: st.log, Events: st.eyes.bus,
-		Instructions: mcpfront.Instructions(mcpfront.Summary{
-			Allowed: allowed.Names, AllAllowed: allowed.Any,
-			DefaultTimeout: st.settings.ExecuteDefaultTimeout, OutputBytes: st.settings.MaxOutputBytes,
-			Restricted: err != nil || len(roots) > 0, Terminal: st.sessions != nil,
-		}),
+		Approvals: st.asks.front(), Redactor: st.secrets,
+		Instructions: func(who tipstaff.Origin) string { return mcpfront.Instructions(st.summary(who)) },
+		Allowed:      st.allowed,
 	})
 }
 
 // close ends what still runs, writes the last record and lets go of the trail.
 func (st *stack) close(reason string) {
+	st.follows.end()
 	if st.sessions != nil {
 		st.sessions.CloseAll(reason)
 	}
 	st.monitor.Wait()
+	if err := st.asks.close(); err != nil {
+		st.log.Error("cannot close the control socket", "error", err)
+	}
 	if err := errors.Join(st.sandbox.Close(), st.engine.Close()); err != nil {
 		st.log.Error("cannot clean up behind the commands", "error", err)
 	}

@@ -6,18 +6,26 @@ import (
 	"strings"
 
 	"tipstaff"
+	"tipstaff/internal/config"
 	"tipstaff/internal/policy"
 )
 
 // warn tells the operator at the start what the settings do not protect from.
 func (st *stack) warn() {
+	if unknown := config.Unknown(st.settings.Environ); len(unknown) > 0 {
+		st.log.Warn("these variables are no settings of tipstaff, and do nothing; tipstaff config show lists all that are", "variables", strings.Join(unknown, ","))
+	}
 	st.warnOfDirectory()
 	st.warnOfPath()
+	warnOfPolicy(st.rules.file(), st.log)
 	for _, f := range []tipstaff.Family{tipstaff.Execute, tipstaff.Terminal} {
 		if f == tipstaff.Terminal && st.sessions == nil {
 			continue
 		}
 		list := st.host.Allowlist(f)
+		if st.rules.file() != nil && list.Absent {
+			continue // the policy file says what may run
+		}
 		if runners := policy.Runners(list); len(runners) > 0 {
 			st.log.Warn("programs on this allowlist run whatever they are given or find in the workspace; the list is no boundary for them",
 				"allowlist", list.Source, "programs", strings.Join(runners, ","))

@@ -17,6 +17,8 @@ type watchers struct {
 
 func (w watchers) trail(next monitor.Trail) monitor.Trail { return w.metrics.Trail(next) }
 
+func (w watchers) decider(next monitor.Decider) monitor.Decider { return w.metrics.Decider(next) }
+
 func (w watchers) runner(next runner.Runner) runner.Runner {
 	return w.traces.Runner(w.metrics.Runner(next))
 }

@@ -29,6 +29,9 @@ type Server struct {
 	Workspace string // the server's working directory
 	State     string
 	Stderr    *Buffer // nil until Connect, unless somebody wants to read it earlier
+	// Options and Version are of the client; zero: no options, the newest version.
+	Options *mcp.ClientOptions
+	Version string
 }
 
 // Farewell is how long a server may take to leave when its client does, before
@@ -46,8 +49,8 @@ func (s *Server) Connect() {
 		s.Stderr = &Buffer{}
 	}
 	s.Cmd.Stderr, s.Cmd.WaitDelay = s.Stderr, Farewell
-	client := mcp.NewClient(&mcp.Implementation{Name: "e2e", Version: "1"}, nil)
-	session, err := client.Connect(s.T.Context(), &mcp.CommandTransport{Command: s.Cmd, TerminateDuration: Farewell}, nil)
+	client := mcp.NewClient(&mcp.Implementation{Name: "e2e", Version: "1"}, s.Options)
+	session, err := client.Connect(s.T.Context(), &mcp.CommandTransport{Command: s.Cmd, TerminateDuration: Farewell}, &mcp.ClientSessionOptions{ProtocolVersion: s.Version})
 	if err != nil {
 		s.T.Fatalf("cannot connect: %v\n%s", err, s.Stderr)
 	}

@@ -3,36 +3,51 @@
 
 import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as Stdio1 } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport as Http1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { AjvJsonSchemaValidator as Validator1 } from '@modelcontextprotocol/sdk/validation/ajv';
-import { Client as Client2 } from '@modelcontextprotocol/client';
+import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { Client as Client2, StreamableHTTPClientTransport as Http2 } from '@modelcontextprotocol/client';
 import { StdioClientTransport as Stdio2 } from '@modelcontextprotocol/client/stdio';
 import { AjvJsonSchemaValidator as Validator2 } from '@modelcontextprotocol/client/validators/ajv';
 
 const self = { name: 'e2e', version: '1' };
+
+// way makes a transport: to a server that it starts with the given parameters, or
+// to one that listens already ({ url, token, fetch }).
+const way = (Stdio, Http) => (to) => {
+  if (!to.url) return new Stdio(to);
+  const requestInit = { headers: { Authorization: `Bearer ${to.token}` } };
+  return new Http(new URL(to.url), { requestInit, fetch: to.fetch });
+};
+const way1 = way(Stdio1, Http1);
+const way2 = way(Stdio2, Http2);
 
 // Each has the version that it must come to with this server.
 export const one = {
   name: 'client 1.x',
   version: '2025-11-25',
   requestTimeout: -32001,
-  make(transport, options) {
+  make(to, options) {
     const validator = new Watched(new Validator1());
     const client = new Client1(self, { ...options, jsonSchemaValidator: validator });
     const call = (params, o) => client.callTool(params, undefined, o);
-    return new Connection(client, new Stdio1(transport), validator, call);
+    return new Connection(client, way1(to), validator, call);
   },
+  // answers lets a function answer the forms that the client shows.
+  answers: (client, person) => client.setRequestHandler(ElicitRequestSchema, (request) => person(request.params)),
 };
 
 export const two = {
   name: 'client 2.x',
   version: '2025-11-25',
   requestTimeout: 'REQUEST_TIMEOUT',
-  make(transport, options) {
+  make(to, options) {
     const validator = new Watched(new Validator2());
     const client = new Client2(self, { ...options, jsonSchemaValidator: validator });
     const call = (params, o) => client.callTool(params, o);
-    return new Connection(client, new Stdio2(transport), validator, call);
+    return new Connection(client, way2(to), validator, call);
   },
+  answers: (client, person) => client.setRequestHandler('elicitation/create', (request) => person(request.params)),
 };
 
 // The same library in the protocol without initialize.
@@ -40,10 +55,13 @@ export const stateless = {
   ...two,
   name: 'client 2.x, stateless',
   version: '2026-07-28',
-  make: (transport, options) => two.make(transport, { versionNegotiation: { mode: 'auto' }, ...options }),
+  make: (to, options) => two.make(to, { versionNegotiation: { mode: 'auto' }, ...options }),
 };
 
 export const clients = [one, two, stateless];
+
+// The transports that every test goes over, if it does not say otherwise.
+export const transports = ['stdio', 'HTTP'];
 
 // Connection is a client together with what it noticed on the way.
 class Connection {
@@ -57,7 +75,11 @@ class Connection {
     this.call = call;
     client.onerror = (err) => this.faults.push(err);
     // Both libraries tell the transport what they came to, if it wants to know.
-    transport.setProtocolVersion = (version) => { this.negotiated = version; };
+    const told = transport.setProtocolVersion?.bind(transport);
+    transport.setProtocolVersion = (version) => {
+      this.negotiated = version;
+      told?.(version);
+    };
   }
 
   connect(options) { return this.client.connect(this.transport, options); }

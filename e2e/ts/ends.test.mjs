@@ -41,6 +41,7 @@ row('T4 aborting a call of a session leaves the session and what waits in it', a
   await s.running(3);
   const given = assert.rejects(s.inSession(id, 'sleep', ['60'], {}, { signal: second.signal }));
   const last = s.inSession(id, 'echo', ['last']);
+  assert.equal((await s.status(id)).state, 'running'); // what was sent before has come by now, over HTTP too
   second.abort();
   await given;
   assert.equal((await s.status(id)).state, 'running', 'giving up one that waits ends none that runs');

@@ -7,31 +7,50 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 
 import { build } from './build.mjs';
-import { clients } from './clients.mjs';
+import { clients, transports } from './clients.mjs';
+import { Daemon } from './daemon.mjs';
 import { marked, until } from './processes.mjs';
 import { Reply } from './reply.mjs';
 
 let binary = process.env.TIPSTAFF_BIN;
+let askingBinary;
 
-// row declares the test of a row of the contract, once for each client. Its
-// body gets a function that starts a server for it.
-export function row(name, body, only = clients) {
-  for (const client of only) {
-    test(`${name} (${client.name})`, { timeout: 60_000 }, (t) => body((setup) => start(t, client, setup), client));
+// asking is a program whose policy leaves to people whatever has the word
+// "needs-a-person" among its arguments.
+export const asking = () => (askingBinary ??= build('-tags', 'tipstaff_test_ask'));
+
+// row declares the test of a row of the contract, once for each client over each
+// transport. Its body gets a function that starts a server for it.
+export function row(name, body, only = clients, over = transports) {
+  for (const transport of over) {
+    for (const client of only) {
+      test(`${name} (${client.name}, ${transport})`, { timeout: 60_000 }, (t) => body((setup) => start(t, client, transport, setup), client, transport, t));
+    }
   }
 }
 
 // start runs a server in a workspace of its own. setup may hold env, files of
-// the workspace (name: content), allow (what the terminal family may run),
-// options of the client, and prior (what the client knows of the server).
-async function start(t, client, setup = {}) {
+// the workspace (name: content), allow (what the terminal family may run), program,
+// options of the client, prior (what the client knows of the server), and the way
+// that it goes to a server over HTTP.
+async function start(t, client, transport, setup = {}) {
   const place = prepare(t, setup);
-  const server = new Server(place, client.make(place.parameters, setup.options));
+  const daemon = transport === 'HTTP' ? await listen(t, place) : undefined;
+  const to = await setup.way?.(daemon) ?? daemon ?? place.parameters;
+  const server = new Server(place, client.make(to, setup.options), daemon);
+  if (setup.person) client.answers(server.client, setup.person);
   finallyDo(t, () => server.close());
   await server.connection.connect({ prior: setup.prior });
-  server.pid = server.connection.transport.pid;
+  server.pid ??= server.connection.transport.pid;
   server.tools = (await server.client.listTools()).tools;
   return server;
+}
+
+// listen runs a server that any client may come to.
+export function listen(t, place) {
+  const daemon = new Daemon(place.parameters);
+  finallyDo(t, () => daemon.process.kill('SIGKILL')); // if it still lives
+  return daemon.listening();
 }
 
 const undo = new WeakMap();
@@ -53,7 +72,7 @@ export function finallyDo(t, step) {
 let places = 0;
 
 // prepare makes directories and the parameters to start a server with.
-export function prepare(t, { env = {}, files = {}, allow = ['echo', 'cat', 'node', 'sleep', 'sh', 'git', 'npm'] } = {}) {
+export function prepare(t, { env = {}, files = {}, program, allow = ['echo', 'cat', 'node', 'sleep', 'sh', 'git', 'npm'] } = {}) {
   binary ??= build();
   const dir = realpathSync(mkdtempSync(join(tmpdir(), 'tipstaff-ts-')));
   finallyDo(t, () => rmSync(dir, { recursive: true, force: true }));
@@ -66,7 +85,7 @@ export function prepare(t, { env = {}, files = {}, allow = ['echo', 'cat', 'node
     writeFileSync(join(place.workspace, name), content);
   }
   place.parameters = {
-    command: binary,
+    command: program ?? binary,
     args: ['serve'],
     cwd: place.workspace,
     stderr: 'pipe',
@@ -96,12 +115,14 @@ const programs = {
 class Server {
   stderr = '';
 
-  constructor(place, connection) {
+  constructor(place, connection, daemon) {
+    this.daemon = daemon;
+    this.pid = daemon?.pid;
     this.place = place;
     this.workspace = place.workspace;
     this.connection = connection;
     this.client = connection.client;
-    connection.transport.stderr.on('data', (chunk) => { this.stderr += chunk; });
+    (daemon ?? connection.transport).stderr.on('data', (chunk) => { this.stderr += chunk; });
   }
 
   // call calls a tool. It rejects when the protocol does.
@@ -129,7 +150,7 @@ class Server {
   // commands are the living processes that the server has started. The server's
   // zygotes share its memory, its environment and command line included.
   commands() {
-    return marked(this.place.mark).filter((p) => p.pid !== this.pid && !/\/tipstaff serve$/.test(p.command));
+    return marked(this.place.mark).filter((p) => p.pid !== this.pid && !/\/tipstaff serve( --http \S+)?$/.test(p.command));
   }
 
   // running waits until that many processes are alive.
@@ -138,18 +159,25 @@ class Server {
   // ended waits until none is, for two seconds at most (contract T4).
   ended() { return until(() => `still alive: ${said(this.commands())}`, () => this.commands().length === 0, 2000); }
 
+  // leave closes the client. Over HTTP some take their own hanging up for a fault.
+  leave() {
+    if (this.daemon) this.client.onerror = undefined;
+    return this.client.close();
+  }
+
   // close ends the server as a client does, and checks what must hold then.
   async close() {
     if (this.closed) return;
     this.closed = true;
-    await this.client.close();
+    await this.leave();
+    await this.daemon?.end();
     const left = marked(this.place.mark);
     for (const { pid } of left) kill(pid);
     assert.deepEqual(left, [], 'processes outlived the server');
     if (this.pid === undefined) return; // it never came to anything
     // A client that waits in vain sends a signal, which would be the reason then.
     const { event, why } = this.records().at(-1);
-    assert.deepEqual([event, why], ['server.stop', 'client closed its end']);
+    assert.deepEqual([event, why], ['server.stop', this.daemon ? 'terminated' : 'client closed its end']);
     assert.deepEqual(this.connection.faults, [], 'the client saw what it could not make sense of');
     for (const line of this.stderr.split('\n').filter(Boolean)) {
       assert.doesNotThrow(() => JSON.parse(line), `standard error has a line that is not structured: ${line}`);

@@ -71,6 +71,8 @@ func (c *checker) use(f *File, room Room, use Use) {
 	if use.Path == c.module || strings.HasPrefix(use.Path, c.module+"/") {
 		if use.Name == "" {
 			c.inward(f, room, use)
+		} else {
+			c.owned(f, room, use) // some names of the house have one user, too
 		}
 		return
 	}

@@ -45,6 +45,22 @@ func (r *Record) bound() {
 	r.What.EnvDropped = cutList(r.What.EnvDropped, maxWord, maxNames, "names")
 	r.Why = cut(r.Why, maxWhy)
 	r.Error = cut(r.Error, maxError)
+	if r.Decision.Approval != nil {
+		bounded := *r.Decision.Approval
+		for _, s := range []*string{&bounded.Handle, &bounded.Outcome, &bounded.Choice, &bounded.By, &bounded.How} {
+			*s = cut(*s, maxWord)
+		}
+		bounded.Comment = cut(bounded.Comment, maxError)
+		r.Decision.Approval = &bounded
+	}
+	if r.Policy != nil {
+		bounded := *r.Policy
+		bounded.File = cut(bounded.File, maxPath)
+		for _, s := range []*string{&bounded.Outcome, &bounded.Trigger, &bounded.SHA256, &bounded.OldSHA256} {
+			*s = cut(*s, maxWord)
+		}
+		r.Policy = &bounded
+	}
 	if r.Result != nil {
 		bounded := *r.Result
 		bounded.Cause = cut(bounded.Cause, maxWord)
@@ -125,7 +141,7 @@ func writtenLen(s string) int {
 	return n
 }
 
-// written is how many bytes the encoder and [escape] make of a rune of size
+// written is how many bytes the encoder and [AppendPrintable] make of a rune of size
 // bytes; a byte that is no UTF-8 is written \ufffd.
 func written(r rune, size int) int {
 	switch {

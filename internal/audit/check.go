@@ -3,7 +3,6 @@ package audit
 import (
 	"bytes"
 	"encoding/json"
-	"hash"
 	"strconv"
 	"time"
 )
@@ -14,55 +13,41 @@ type checker struct {
 	before   uint64      // number of the record before the first
 	prev     digest      // hash of the last sound record
 	anyStart bool        // the first line may be any record
-	sha      hash.Hash
-	witness  *witness // of the whole trail; nil: there is none
-	end      Fault    // where the trail ends
+	witness  *witness    // of the whole trail; nil: there is none
+	end      Fault       // where the trail ends
 }
 
 // check judges the line that stands at the given place. After the first fault
 // it only looks for the record that was expected there.
-func (c *checker) check(line []byte, at Fault) {
+func (c *checker) check(s *sight, at Fault) {
 	if c.report.Fault != nil {
-		c.lookBehind(line)
+		c.lookBehind(s)
 		return
 	}
-	h, own, reason := c.read(line)
+	reason := s.reason
 	if reason == "" {
 		if c.anyStart {
-			c.anyStart, c.before, c.prev = false, h.Seq-1, own.prev
+			c.anyStart, c.before, c.prev = false, s.head.Seq-1, s.own.prev
 		}
-		reason = c.judge(h, own)
+		reason = c.judge(s.head, s.own)
 	}
 	if reason != "" {
 		at.Reason = reason
 		c.fail(Tampered, at)
 		return
 	}
-	c.prev = own.hash
-	c.report.Last = h.Time
+	c.prev = s.own.hash
+	c.report.Last = s.head.Time
 	if c.report.Records++; c.report.Records == 1 {
-		c.report.First = h.Time
+		c.report.First = s.head.Time
 	}
 	if c.witness != nil {
-		c.testify(line, h, at)
+		c.testify(s, at)
 	}
 }
 
 // expected is the number of the record that belongs behind the last sound one.
 func (c *checker) expected() uint64 { return c.before + c.report.Records + 1 }
-
-// read takes a line apart and holds it to its own hash.
-func (c *checker) read(line []byte) (head, links, Reason) {
-	if !json.Valid(line) {
-		return head{}, links{}, NotJSON
-	}
-	h, ok := readHead(line)
-	own, linked := unlink(c.sha, line)
-	if !ok || !linked || own.actual != own.hash {
-		return h, own, Altered
-	}
-	return h, own, ""
-}
 
 // judge holds a line to the ones before it.
 func (c *checker) judge(h head, own links) Reason {
@@ -85,11 +70,9 @@ func (c *checker) fail(s Status, at Fault) {
 }
 
 // lookBehind corrects Missing to Reordered when the record turns up.
-func (c *checker) lookBehind(line []byte) {
-	if c.report.Fault.Reason == Missing {
-		if h, ok := readHead(line); ok && h.Seq == c.expected() {
-			c.report.Fault.Reason = Reordered
-		}
+func (c *checker) lookBehind(s *sight) {
+	if c.report.Fault.Reason == Missing && s.head.Seq == c.expected() {
+		c.report.Fault.Reason = Reordered
 	}
 }
 
@@ -107,6 +90,12 @@ func readHead(line []byte) (head, bool) {
 	var h head
 	err := json.Unmarshal(line, &h)
 	return h, err == nil && h.Seq > 0
+}
+
+// QuickTime reads the time of a record whose line begins as records are written.
+func QuickTime(line []byte) (at time.Time, ok bool) {
+	h, ok := quickHead(line)
+	return h.Time, ok
 }
 
 func quickHead(line []byte) (h head, ok bool) {

@@ -34,7 +34,7 @@ func (e *encoder) encode(r *Record) ([]byte, error) {
 	if printable(members) {
 		return members, nil
 	}
-	e.out = escape(e.out[:0], members)
+	e.out = AppendPrintable(e.out[:0], members)
 	return e.out, nil
 }
 
@@ -48,12 +48,16 @@ func printable(text []byte) bool {
 	return true
 }
 
-// escape appends text to out, with \uXXXX in place of every rune that does not
-// print. In JSON such runes stand in strings only, where that means the same.
-func escape(out, text []byte) []byte {
+// AppendPrintable appends JSON text to out with \uXXXX in place of every rune
+// that does not print, as records are written. In JSON such runes stand in
+// strings only, where that means the same. A line of a trail stays as it is;
+// bytes that are no UTF-8, which no JSON has, become \ufffd.
+func AppendPrintable(out, text []byte) []byte {
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRune(text[i:])
 		switch {
+		case r == utf8.RuneError && size == 1:
+			out = appendEscape(out, r)
 		case unicode.IsPrint(r):
 			out = append(out, text[i:i+size]...)
 		case r > 0xFFFF:

@@ -50,7 +50,7 @@ func LoadKey(dir string) (*Key, error) {
 func PublicKey(dir string) (string, error) {
 	k, err := readKey(filepath.Join(dir, keysDir, privateFile))
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errNoKey): // the next server makes one
 		return "", nil
 	case err != nil:
 		return "", fmt.Errorf("cannot sign the trail: %w", err)
@@ -59,8 +59,12 @@ func PublicKey(dir string) (string, error) {
 }
 
 func loadKey(dir string) (*Key, error) {
-	k, err := readKey(filepath.Join(dir, privateFile))
-	if !errors.Is(err, fs.ErrNotExist) {
+	path := filepath.Join(dir, privateFile)
+	k, err := readKey(path)
+	if errors.Is(err, errNoKey) {
+		err = os.Remove(path)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) || k != nil {
 		return k, err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -70,7 +74,7 @@ func loadKey(dir string) (*Key, error) {
 	if err != nil {
 		return nil, err
 	}
-	fresh.Path = filepath.Join(dir, privateFile)
+	fresh.Path = path
 	// Whoever links its file first has made the key; the others read it.
 	temp, err := writeTemp(dir, private, false) // see persist
 	if err != nil {
@@ -114,17 +118,17 @@ func newKey() (k *Key, private string, err error) {
 	return &Key{Public: public, signer: signer}, secret + "\n" + public + "\n", nil
 }
 
+// errNoKey: the machine died before the key was on the disk. It has signed
+// nothing that anybody could have kept.
+var errNoKey = errors.New("the file of the key is empty")
+
 func readKey(path string) (*Key, error) {
 	data, err := os.ReadFile(path)
-	if err == nil && len(data) == 0 {
-		// The machine died before it was on the disk: it has signed nothing that
-		// anybody could have kept.
-		if err = os.Remove(path); err == nil {
-			err = fs.ErrNotExist
-		}
-	}
 	if err != nil {
 		return nil, err
+	}
+	if len(data) == 0 {
+		return nil, errNoKey
 	}
 	secret, rest, _ := strings.Cut(string(data), "\n")
 	public := strings.TrimSpace(rest)

@@ -55,6 +55,8 @@ func (r *Record) byPolicy() bool {
 	switch r.Code {
 	case tipstaff.CommandNotAllowed, tipstaff.UnsafeArguments, tipstaff.DirectoryNotAllowed:
 		return true
+	case tipstaff.ApprovalDenied: // the policy left it to a person, who has refused
+		return r.Decision.Approval != nil && r.Decision.Approval.Outcome == "denied"
 	}
 	return false
 }

@@ -24,18 +24,14 @@ type Proof struct {
 	Key        string   `json:"key"`    // that signed the checkpoint; who verifies has it from elsewhere
 }
 
-// Trails lists the trails in a directory, or the one that it is, in the order of
-// their names.
-func Trails(dir string) ([]string, error) {
-	found, err := findTrails(dir)
+// Trails finds the trails in a directory, or the one that it is, in the order of
+// their names, which is that of their starts.
+func Trails(dir string) ([]TrailFiles, error) {
+	trails, err := findTrails(dir)
 	if err != nil {
 		return nil, fmt.Errorf("cannot look for trails: %w", err)
 	}
-	var paths []string
-	for _, t := range found {
-		paths = append(paths, t.path)
-	}
-	return paths, nil
+	return trails, nil
 }
 
 // LastCheckpoint gives the newest checkpoint of a trail, as it was written: to

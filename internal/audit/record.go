@@ -19,11 +19,13 @@ const (
 	SessionCreate  Event = "session.create"  //
 	SessionRefused Event = "session.refused" // no session was created
 	SessionClose   Event = "session.close"   //
+	CommandAsked   Event = "command.asked"   // a person is asked; how it goes on is another record
 	CommandStart   Event = "command.start"   // the intent: written before anything runs
 	CommandEnd     Event = "command.end"     // the outcome, with a Result
 	CallRefused    Event = "call.refused"    // a call that could not be judged: bad arguments, no such session
 	CommandRefused Event = "command.refused" // nothing was started, by decision or for the request's faults
 	CommandError   Event = "command.error"   // it was allowed and could not be started
+	PolicyReload   Event = "policy.reload"   // the policy file was read again, with what came of it
 )
 
 // Record is one line of a trail. Append fills V, Seq, Time, Prev and Hash, and
@@ -44,6 +46,9 @@ type Record struct {
 	Decision Decision `json:"decision,omitzero"`
 	Sandbox  Sandbox  `json:"sandbox,omitzero"`
 	Result   *Result  `json:"result,omitempty"`
+	// Policy is on the records of a policy file: when a server starts with one,
+	// and when it is read again.
+	Policy *Policy `json:"policy,omitempty"`
 
 	// Why explains a refusal, in the words that the caller was told.
 	Why string `json:"why,omitempty"`
@@ -94,6 +99,18 @@ type Decision struct {
 	Rule         string `json:"rule,omitempty"`
 	At           string `json:"at,omitempty"` // where the rule comes from
 	PolicySHA256 string `json:"policy_sha256,omitempty"`
+	// Approval is what a person was asked and said; nil where nobody had to be.
+	Approval *Approval `json:"approval,omitempty"`
+}
+
+// Approval is what became of a question to a person.
+type Approval struct {
+	Handle  string `json:"handle,omitempty"`
+	Outcome string `json:"outcome"`           // granted, denied, expired, pending, cancelled, unasked
+	Choice  string `json:"choice,omitempty"`  // once, session
+	By      string `json:"by,omitempty"`      // who answered, as far as it is known
+	How     string `json:"how,omitempty"`     // elicitation, host, terminal, remembered
+	Comment string `json:"comment,omitempty"` // of who refused; the trail hides the secrets in it
 }
 
 // Sandbox is how the command was confined.
@@ -102,6 +119,31 @@ type Sandbox struct {
 	Profile string `json:"profile,omitempty"`
 	Network string `json:"network,omitempty"`
 }
+
+// Policy is what became of a policy file.
+type Policy struct {
+	// Outcome is loaded: it decides from now on; unchanged: as before; refused:
+	// it cannot be used, and the last good one goes on deciding.
+	Outcome string `json:"outcome"`
+	Trigger string `json:"trigger,omitempty"` // start, signal, change
+	File    string `json:"file"`
+	// SHA256 is of the file with everything that it extends, "" if it could not
+	// be read; OldSHA256 that of the one before. What decisions name in
+	// policy_sha256 is made of it and of the settings of a family of tools.
+	SHA256    string `json:"sha256,omitempty"`
+	OldSHA256 string `json:"old_sha256,omitempty"`
+	Programs  int    `json:"programs,omitempty"` // that it names
+	Rules     int    `json:"rules,omitempty"`    // in the file itself
+	Presets   int    `json:"presets,omitempty"`  // that it extends
+	Doubts    int    `json:"doubts,omitempty"`   // that lint has of it
+}
+
+// What Outcome can be.
+const (
+	PolicyLoaded    = "loaded"
+	PolicyUnchanged = "unchanged"
+	PolicyRefused   = "refused"
+)
 
 // Result is how the command ended; [Outcome] makes one.
 type Result struct {

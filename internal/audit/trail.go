@@ -196,6 +196,11 @@ func (t *Trail) complete(r *Record) {
 	r.What.Line = t.opts.Redactor.Text(r.What.Line)
 	r.Why = t.opts.Redactor.Text(r.Why)
 	r.Error = t.opts.Redactor.Text(r.Error)
+	if a := r.Decision.Approval; a != nil && a.Comment != "" {
+		hidden := *a
+		hidden.Comment = t.opts.Redactor.Text(a.Comment)
+		r.Decision.Approval = &hidden
+	}
 	r.bound()
 }
 

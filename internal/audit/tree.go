@@ -15,8 +15,11 @@ type tree struct {
 }
 
 // add appends a line, without its newline.
-func (t *tree) add(line []byte) {
-	t.roots = append(t.roots, tlog.RecordHash(line))
+func (t *tree) add(line []byte) { t.addLeaf(tlog.RecordHash(line)) }
+
+// addLeaf appends the line with this hash.
+func (t *tree) addLeaf(leaf tlog.Hash) {
+	t.roots = append(t.roots, leaf)
 	// Two complete trees of one height make one of the next.
 	for rest := t.n; rest&1 == 1; rest >>= 1 {
 		last := len(t.roots) - 1

@@ -1,8 +1,6 @@
 package audit
 
 import (
-	"bufio"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -49,8 +47,12 @@ func verify(path string, o VerifyOptions) (report Report, err error) {
 		return report, err
 	}
 	if !info.IsDir() {
-		one, err := trailFiles{path: path, segments: []string{path}}.verify(nil)
+		one, err := TrailFiles{Path: path, Segments: []string{path}}.verify(nil)
 		return Report{Trails: []TrailReport{one}}, err
+	}
+	// What lies above a trail counts, and "." has nothing above it.
+	if path, err = filepath.Abs(path); err != nil {
+		return report, err
 	}
 	trails, err := findTrails(path)
 	if err != nil {
@@ -60,8 +62,15 @@ func verify(path string, o VerifyOptions) (report Report, err error) {
 	if err != nil {
 		return report, err
 	}
+	known := map[string]trust{} // by the directory that the keys are in
 	for _, t := range trails {
-		w, err := t.witness(o.Public, kept.of(t.path))
+		above := filepath.Dir(t.Path)
+		if _, ok := known[above]; !ok {
+			if known[above], err = newTrust(above, o.Public); err != nil {
+				return report, err
+			}
+		}
+		w, err := t.witness(known[above], kept.of(t.Path))
 		if err != nil {
 			return report, err
 		}
@@ -71,16 +80,16 @@ func verify(path string, o VerifyOptions) (report Report, err error) {
 		}
 		report.Trails = append(report.Trails, one)
 	}
-	if len(trails) != 1 || trails[0].path != path {
+	if len(trails) != 1 || trails[0].Path != path {
 		report.Trails = append(report.Trails, kept.rest(path)...)
 	}
 	return report, nil
 }
 
-// trailFiles are the files of one trail, in order.
-type trailFiles struct {
-	path     string
-	segments []string
+// TrailFiles are the files of one trail, in order.
+type TrailFiles struct {
+	Path     string   // its directory
+	Segments []string // the paths of its segments
 }
 
 var (
@@ -89,14 +98,14 @@ var (
 )
 
 // findTrails looks in dir, and in the directories right under it.
-func findTrails(dir string) ([]trailFiles, error) {
+func findTrails(dir string) ([]TrailFiles, error) {
 	own, below, err := list(dir)
 	if err != nil {
 		return nil, err
 	}
-	var trails []trailFiles
+	var trails []TrailFiles
 	if len(own) > 0 || trailName().MatchString(filepath.Base(dir)) {
-		trails = append(trails, trailFiles{dir, own})
+		trails = append(trails, TrailFiles{dir, own})
 	}
 	for _, sub := range below {
 		segments, _, err := list(sub)
@@ -107,7 +116,7 @@ func findTrails(dir string) ([]trailFiles, error) {
 			return nil, err
 		}
 		if len(segments) > 0 || trailName().MatchString(filepath.Base(sub)) {
-			trails = append(trails, trailFiles{sub, segments})
+			trails = append(trails, TrailFiles{sub, segments})
 		}
 	}
 	return trails, nil
@@ -131,29 +140,26 @@ func list(dir string) (segments, below []string, err error) {
 }
 
 // verify holds a trail to its chain and to what its witness says; nil: nothing.
-func (t trailFiles) verify(w *witness) (TrailReport, error) {
-	c := checker{report: TrailReport{Path: t.path, Status: OK}, prev: origin(), sha: sha256.New(), witness: w}
-	if len(t.segments) == 0 {
-		c.end = Fault{File: t.path}
-		c.fail(Incomplete, Fault{Reason: NoSegment, Seq: 1, File: t.path})
+func (t TrailFiles) verify(w *witness) (TrailReport, error) {
+	c := checker{report: TrailReport{Path: t.Path, Status: OK}, prev: origin(), witness: w}
+	if len(t.Segments) == 0 {
+		c.end = Fault{File: t.Path}
+		c.fail(Incomplete, Fault{Reason: NoSegment, Seq: 1, File: t.Path})
 		c.finish()
 		return c.report, nil
 	}
-	if first := filepath.Base(t.segments[0]); len(t.segments) == 1 && t.path == t.segments[0] &&
+	if first := filepath.Base(t.Segments[0]); len(t.Segments) == 1 && t.Path == t.Segments[0] &&
 		segmentName().MatchString(first) && first != firstSegment {
 		c.anyStart = true // a later segment by itself
 	}
-	for i, path := range t.segments {
-		if err := c.checkFile(path, i == len(t.segments)-1); err != nil {
+	for i, path := range t.Segments {
+		if err := c.checkFile(path, i == len(t.Segments)-1); err != nil {
 			return c.report, err
 		}
 	}
 	c.finish()
 	return c.report, nil
 }
-
-// readBuffer is more than any line is long.
-const readBuffer = 256 << 10
 
 // checkFile reads one segment to its end. A torn line is a crash's work only
 // in the last one.
@@ -163,30 +169,47 @@ func (c *checker) checkFile(path string, last bool) error {
 		return err
 	}
 	defer f.Close()
+	stop := make(chan struct{})
+	read := batches(f, stop)
+	defer func() {
+		close(stop)
+		for range read { // until nobody reads the file any more
+		}
+	}()
 	at := Fault{File: path, Line: 1}
-	for in := bufio.NewReaderSize(f, readBuffer); ; at.Line++ {
-		line, err := in.ReadSlice('\n')
+	for b := range read {
+		for _, s := range <-b.seen {
+			c.check(&s, at)
+			if s.reason == TooLong {
+				return nil
+			}
+			at.Line++
+			at.Offset += int64(s.size)
+		}
 		switch {
-		case err == nil:
-			c.check(line[:len(line)-1], at)
-		case errors.Is(err, bufio.ErrBufferFull):
+		case b.err == nil:
+		case errors.Is(b.err, errTooLong):
 			at.Reason = TooLong
 			c.fail(Tampered, at)
-			return nil
-		case !errors.Is(err, io.EOF):
-			return err
-		case len(line) > 0:
-			c.end, at.Reason = at, Torn
-			if last {
-				c.fail(Incomplete, at)
-			} else {
-				c.fail(Tampered, at)
-			}
-			return nil
+		case !errors.Is(b.err, io.EOF):
+			return b.err
 		default:
-			c.end = at
-			return nil
+			c.endFile(at, b.rest > 0, last)
 		}
-		at.Offset += int64(len(line))
+	}
+	return nil
+}
+
+// endFile notes where a segment ends, and whether within a line.
+func (c *checker) endFile(at Fault, torn, last bool) {
+	c.end = at
+	if !torn {
+		return
+	}
+	at.Reason = Torn
+	if last {
+		c.fail(Incomplete, at)
+	} else {
+		c.fail(Tampered, at)
 	}
 }

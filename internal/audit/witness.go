@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -38,22 +39,18 @@ const patience = time.Minute
 
 // witness reads the checkpoints of a trail. One that is nothing but lines (its
 // name is no trail's, and it has no key) has none.
-func (t trailFiles) witness(public string, kept [][]byte) (*witness, error) {
-	name := filepath.Base(t.path)
-	key, err := os.ReadFile(filepath.Join(t.path, trailKeyFile))
+func (t TrailFiles) witness(trusted trust, kept [][]byte) (*witness, error) {
+	name := filepath.Base(t.Path)
+	key, err := os.ReadFile(filepath.Join(t.Path, trailKeyFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	data, err := os.ReadFile(filepath.Join(t.path, checkpointsFile))
+	data, err := os.ReadFile(filepath.Join(t.Path, checkpointsFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	if len(key) == 0 && len(data) == 0 && len(kept) == 0 && !trailName().MatchString(name) {
 		return nil, nil
-	}
-	trusted, err := newTrust(filepath.Dir(t.path), public)
-	if err != nil {
-		return nil, err
 	}
 	w := &witness{key: strings.TrimSpace(string(key))}
 	if len(key) == 0 && len(data) == 0 {
@@ -80,7 +77,7 @@ func (t trailFiles) witness(public string, kept [][]byte) (*witness, error) {
 			return w, nil
 		}
 	}
-	slices.SortStableFunc(w.signed, func(a, b statement) int { return int(a.Size) - int(b.Size) })
+	slices.SortStableFunc(w.signed, func(a, b statement) int { return cmp.Compare(a.Size, b.Size) })
 	return w, nil
 }
 
@@ -102,27 +99,27 @@ func (w *witness) blame(r Reason) *witness {
 }
 
 // testify holds a record that is sound in itself to the checkpoints.
-func (c *checker) testify(line []byte, h head, at Fault) {
+func (c *checker) testify(s *sight, at Fault) {
 	w := c.witness
-	w.tree.add(line)
+	w.tree.addLeaf(s.leaf)
 	if w.bare.Line == 0 {
-		w.bare, w.since = at, h.Time
-		w.bare.Seq = h.Seq
+		w.bare, w.since = at, s.head.Time
+		w.bare.Seq = s.head.Seq
 	}
 	for ; w.next < len(w.signed) && w.signed[w.next].Size <= w.tree.n; w.next++ {
-		s := w.signed[w.next]
-		if s.Size != w.tree.n {
+		claim := w.signed[w.next]
+		if claim.Size != w.tree.n {
 			continue // of no record at all
 		}
-		if s.Root != w.tree.root() {
+		if claim.Root != w.tree.root() {
 			reason := Forged
-			if s.kept {
+			if claim.kept {
 				reason = RolledBack
 			}
 			c.blame(Tampered, w.bare, reason)
 			return
 		}
-		c.report.Signed, w.bare = s.Size, Fault{}
+		c.report.Signed, w.bare = claim.Size, Fault{}
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
@@ -74,30 +73,9 @@ func BenchmarkCall(b *testing.B) {
 // Budget: at least 0.9 × the floor's throughput.
 func BenchmarkThroughput16(b *testing.B) {
 	ours, floor := start(b, "tipstaff"), start(b, "floor")
-	burst := func(s *server) time.Duration {
-		began := time.Now()
-		var all sync.WaitGroup
-		for range 16 {
-			all.Go(func() {
-				for range 10 {
-					s.call(b, "true")
-				}
-			})
-		}
-		all.Wait()
-		return time.Since(began)
-	}
-	burst(ours)
-	burst(floor)
-	var o, f []time.Duration
-	for b.Loop() {
-		o = append(o, burst(ours))
-		f = append(f, burst(floor))
-	}
-	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(160/median(o).Seconds(), "ours-calls/s")
-	b.ReportMetric(160/median(f).Seconds(), "floor-calls/s")
-	b.ReportMetric(float64(median(f))/float64(median(o)), "throughput-ratio")
+	compareBursts(b, "calls/s",
+		contender{"ours", func() { ours.call(b, "true") }},
+		contender{"floor", func() { floor.call(b, "true") }})
 }
 
 // listing is what a client says to list the tools.

@@ -119,29 +119,9 @@ func BenchmarkConfined(b *testing.B) {
 // Budget: landlock at least 0.9 × its throughput, namespaces 0.8 ×.
 func BenchmarkConfinedParallel16(b *testing.B) {
 	eachTier(b, func(b *testing.B, c *confined) {
-		burst := func(one func(*testing.B, ...string) time.Duration) time.Duration {
-			began := time.Now()
-			var all sync.WaitGroup
-			for range 16 {
-				all.Go(func() {
-					for range 10 {
-						one(b, "/bin/true")
-					}
-				})
-			}
-			all.Wait()
-			return time.Since(began)
-		}
-		burst(c.run)
-		var o, f []time.Duration
-		for b.Loop() {
-			o = append(o, burst(c.run))
-			f = append(f, burst(c.plain))
-		}
-		b.ReportMetric(0, "ns/op")
-		b.ReportMetric(160/median(o).Seconds(), "ours-starts/s")
-		b.ReportMetric(160/median(f).Seconds(), "osexec-starts/s")
-		b.ReportMetric(float64(median(f))/float64(median(o)), "throughput-ratio")
+		compareBursts(b, "starts/s",
+			contender{"ours", func() { c.run(b, "/bin/true") }},
+			contender{"osexec", func() { c.plain(b, "/bin/true") }})
 	})
 }
 

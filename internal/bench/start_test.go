@@ -142,28 +142,9 @@ func (s *starter) bare(b testing.TB) time.Duration {
 // Budget: at least 1.0 × its throughput.
 func BenchmarkStartParallel16(b *testing.B) {
 	s := newStarter(b)
-	burst := func(one func(*testing.B) time.Duration) time.Duration {
-		began := time.Now()
-		var all sync.WaitGroup
-		for range 16 {
-			all.Go(func() {
-				for range 10 {
-					one(b)
-				}
-			})
-		}
-		all.Wait()
-		return time.Since(began)
-	}
-	var o, f []time.Duration
-	for b.Loop() {
-		o = append(o, burst(s.ours))
-		f = append(f, burst(s.osExec))
-	}
-	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(160/median(o).Seconds(), "ours-starts/s")
-	b.ReportMetric(160/median(f).Seconds(), "osexec-starts/s")
-	b.ReportMetric(float64(median(f))/float64(median(o)), "throughput-ratio")
+	compareBursts(b, "starts/s",
+		contender{"ours", func() { s.ours(b) }},
+		contender{"osexec", func() { s.osExec(b) }})
 }
 
 // BenchmarkStartWithManyDescriptors: with 10,000 open, against none.

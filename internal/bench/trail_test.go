@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -138,28 +137,7 @@ func BenchmarkTrail(b *testing.B) {
 // Budget: at least 0.9 × its throughput.
 func BenchmarkTrailStrict16(b *testing.B) {
 	strict, interval := recording(b, newBenchTrail(b, audit.Strict)), recording(b, newBenchTrail(b, audit.Interval))
-	burst := func(call func() time.Duration) time.Duration {
-		began := time.Now()
-		var all sync.WaitGroup
-		for range 16 {
-			all.Go(func() {
-				for range 10 {
-					call()
-				}
-			})
-		}
-		all.Wait()
-		return time.Since(began)
-	}
-	burst(strict)
-	burst(interval)
-	var o, f []time.Duration
-	for b.Loop() {
-		o = append(o, burst(strict))
-		f = append(f, burst(interval))
-	}
-	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(160/median(o).Seconds(), "strict-calls/s")
-	b.ReportMetric(160/median(f).Seconds(), "interval-calls/s")
-	b.ReportMetric(float64(median(f))/float64(median(o)), "throughput-ratio")
+	compareBursts(b, "calls/s",
+		contender{"strict", func() { strict() }},
+		contender{"interval", func() { interval() }})
 }

@@ -29,10 +29,16 @@ func NewBuffer(limit int) *Buffer {
 	return &Buffer{headMax: head, tailMax: limit - head}
 }
 
-// Watch lets f see everything that is written, as it comes. What it is given is
-// good for the time of the call. It is called before the first write, or not at
-// all.
-func (b *Buffer) Watch(f func(p []byte)) { b.watch = f }
+// Watch lets f see everything that is written, as it comes, after those who
+// watch already. What it is given is good for the time of the call. It is called
+// before the first write, or not at all.
+func (b *Buffer) Watch(f func(p []byte)) {
+	if first := b.watch; first != nil {
+		b.watch = func(p []byte) { first(p); f(p) }
+		return
+	}
+	b.watch = f
+}
 
 // Write keeps what there is room for. It never fails.
 func (b *Buffer) Write(p []byte) (int, error) {

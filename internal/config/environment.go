@@ -32,6 +32,7 @@ func FromEnvironment(environ []string) (Settings, error) {
 
 		Terminal:               r.boolean("ENABLE_TERMINAL_ACCESS"),
 		AllowlistPath:          r.text("TERMINAL_ALLOWLIST_PATH", "./apps/tools/caws/tools-allow.json"),
+		AllowlistDefault:       r.vars["TERMINAL_ALLOWLIST_PATH"] == "",
 		TerminalDefaultTimeout: r.millis("TERMINAL_DEFAULT_TIMEOUT", time.Minute),
 		TerminalMaxTimeout:     r.millis("TERMINAL_MAX_TIMEOUT", 5*time.Minute),
 		MaxOutputBytes:         r.positive("TERMINAL_MAX_OUTPUT_SIZE", 1<<20, maxOutput),
@@ -56,25 +57,33 @@ func FromEnvironment(environ []string) (Settings, error) {
 
 		AuditSinks:             r.vars["TIPSTAFF_AUDIT_SINKS"],
 		AuditWebhookSecretFile: r.path("TIPSTAFF_AUDIT_WEBHOOK_SECRET_FILE"),
-		SinkOTLP: OTLP{
-			Endpoint:     r.vars["OTEL_EXPORTER_OTLP_ENDPOINT"],
-			LogsEndpoint: r.vars["OTEL_EXPORTER_OTLP_LOGS_ENDPOINT"],
-			Headers:      []string{r.vars["OTEL_EXPORTER_OTLP_HEADERS"], r.vars["OTEL_EXPORTER_OTLP_LOGS_HEADERS"]},
-			Protocols:    []string{r.text("OTEL_EXPORTER_OTLP_LOGS_PROTOCOL", r.vars["OTEL_EXPORTER_OTLP_PROTOCOL"])},
-		},
-		JournalStream: r.vars["JOURNAL_STREAM"],
+		SinkOTLP:               r.otlp(),
+		JournalStream:          r.vars["JOURNAL_STREAM"],
 
 		Metrics: r.vars["TIPSTAFF_METRICS"],
+		Decider: r.decider(),
+		HTTP:    r.http(),
+		Callers: r.callers(),
 
 		Path:    r.searchPath(),
 		Home:    home,
 		Environ: environ,
 	}
+	s.ConfigFile, s.ConfigFrom = r.configFile(home)
 	s.TerminalDefaultTimeout = r.within("TERMINAL_DEFAULT_TIMEOUT", s.TerminalDefaultTimeout, "TERMINAL_MAX_TIMEOUT", s.TerminalMaxTimeout)
 	if s.ExecuteMaxTimeout > 0 {
 		s.ExecuteDefaultTimeout = r.within("TIPSTAFF_DEFAULT_TIMEOUT", s.ExecuteDefaultTimeout, "TIPSTAFF_MAX_TIMEOUT", s.ExecuteMaxTimeout)
 	}
 	return s, errors.Join(r.faults...)
+}
+
+func (r *reader) otlp() OTLP {
+	return OTLP{
+		Endpoint:     r.vars["OTEL_EXPORTER_OTLP_ENDPOINT"],
+		LogsEndpoint: r.vars["OTEL_EXPORTER_OTLP_LOGS_ENDPOINT"],
+		Headers:      []string{r.vars["OTEL_EXPORTER_OTLP_HEADERS"], r.vars["OTEL_EXPORTER_OTLP_LOGS_HEADERS"]},
+		Protocols:    []string{r.text("OTEL_EXPORTER_OTLP_LOGS_PROTOCOL", r.vars["OTEL_EXPORTER_OTLP_PROTOCOL"])},
+	}
 }
 
 func (r *reader) limits() Limits {

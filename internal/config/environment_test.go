@@ -100,3 +100,25 @@ func TestADefaultThatWasWrittenAboveItsCeilingIsAFault(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func TestAPrincipalsShareOfTerminalSessions(t *testing.T) {
+	for _, c := range []struct {
+		what string
+		vars []string
+		want int
+	}{
+		{"all where there is one", nil, 50},
+		{"half over HTTP", []string{"TIPSTAFF_HTTP=127.0.0.1:0"}, 25},
+		{"half of one is one", []string{"TIPSTAFF_HTTP=127.0.0.1:0", "TERMINAL_MAX_SESSIONS=1"}, 1},
+		{"what the operator says", []string{"TIPSTAFF_HTTP=127.0.0.1:0", "TIPSTAFF_HTTP_TERMINAL_SESSIONS=40"}, 40},
+		{"no more than there are", []string{"TIPSTAFF_HTTP=127.0.0.1:0", "TIPSTAFF_HTTP_TERMINAL_SESSIONS=400"}, 50},
+	} {
+		s, err := FromEnvironment(append(c.vars, "HOME=/h"))
+		if got := s.OwnSessions(); err != nil || got != c.want {
+			t.Errorf("%s: %d, %v", c.what, got, err)
+		}
+	}
+	if _, err := FromEnvironment([]string{"HOME=/h", "TIPSTAFF_HTTP_TERMINAL_SESSIONS=0"}); err == nil {
+		t.Error("none at all is no setting")
+	}
+}

@@ -9,12 +9,15 @@ import (
 type Settings struct {
 	AllowedCommands string // ALLOWED_COMMANDS, as it is written
 	AllowedRoots    string // ALLOWED_CWD_ROOTS, as it is written
+	ConfigFile      string // TIPSTAFF_CONFIG, or the default that exists; absolute, "": none
+	ConfigFrom      string // who has named it: TIPSTAFF_CONFIG or [DefaultFile]
 
 	ExecuteDefaultTimeout time.Duration // TIPSTAFF_DEFAULT_TIMEOUT
 	ExecuteMaxTimeout     time.Duration // TIPSTAFF_MAX_TIMEOUT; 0: no ceiling
 
 	Terminal               bool          // ENABLE_TERMINAL_ACCESS
 	AllowlistPath          string        // TERMINAL_ALLOWLIST_PATH
+	AllowlistDefault       bool          // AllowlistPath is the default: nobody has named it
 	TerminalDefaultTimeout time.Duration // TERMINAL_DEFAULT_TIMEOUT
 	TerminalMaxTimeout     time.Duration // TERMINAL_MAX_TIMEOUT
 	MaxOutputBytes         int           // TERMINAL_MAX_OUTPUT_SIZE, for both families
@@ -42,7 +45,11 @@ type Settings struct {
 	SinkOTLP               OTLP   // OTEL_EXPORTER_OTLP_*, for logs
 	JournalStream          string // JOURNAL_STREAM: systemd says so that the journal reads standard error
 
-	Metrics string // TIPSTAFF_METRICS, as it is written: an address, or "" for none
+	Decider Decider // TIPSTAFF_DECIDER*
+	Metrics string  // TIPSTAFF_METRICS, as it is written: an address, or "" for none
+
+	HTTP    HTTP    // TIPSTAFF_HTTP*
+	Callers Callers // TIPSTAFF_TOKEN*, for --http
 
 	Path string // PATH
 

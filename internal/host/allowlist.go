@@ -18,8 +18,9 @@ const maxAllowlist = 1 << 20
 
 // allowlistFile is the file of contract B9, read again when it changes.
 type allowlistFile struct {
-	path string
-	log  *slog.Logger
+	path     string
+	optional bool
+	log      *slog.Logger
 
 	mu   sync.Mutex
 	seen stamp
@@ -41,8 +42,8 @@ func (s stamp) same(o stamp) bool {
 	return s.file != nil && o.file != nil && s.size == o.size && s.modified.Equal(o.modified) && os.SameFile(s.file, o.file)
 }
 
-func newAllowlistFile(path string, log *slog.Logger) *allowlistFile {
-	return &allowlistFile{path: path, log: log}
+func newAllowlistFile(path string, optional bool, log *slog.Logger) *allowlistFile {
+	return &allowlistFile{path: path, optional: optional, log: log}
 }
 
 // current gives the list as the file has it now; a file that cannot be used
@@ -81,6 +82,7 @@ func (f *allowlistFile) broken(err error) policy.Allowlist {
 		f.log.Warn("allowlist file is not usable, nothing is allowed", "file", f.path, "fault", fault)
 	}
 	f.seen, f.list = stamp{}, policy.Allowlist{Source: f.path, Fault: fault}
+	f.list.Absent = f.optional && errors.Is(err, fs.ErrNotExist)
 	return f.list
 }
 

@@ -17,6 +17,9 @@ type Options struct {
 	// AllowlistPath names the allowlist file of the terminal family (B9);
 	// "" leaves that family with nothing allowed.
 	AllowlistPath string
+	// AllowlistOptional: nobody has named that file, so that it may be missing
+	// where a policy file says what is allowed.
+	AllowlistOptional bool
 	// Roots is the list of ALLOWED_CWD_ROOTS (A10).
 	Roots Roots
 	Log   *slog.Logger
@@ -40,7 +43,7 @@ func New(o Options) *Host {
 	return &Host{
 		search:  Trusted(o.Path),
 		execute: o.AllowedCommands,
-		file:    newAllowlistFile(o.AllowlistPath, o.Log),
+		file:    newAllowlistFile(o.AllowlistPath, o.AllowlistOptional, o.Log),
 		roots:   o.Roots,
 		found:   map[string]policy.Program{},
 	}
@@ -53,7 +56,9 @@ func (h *Host) SearchPath() SearchPath { return h.search }
 func (h *Host) Allowlist(f tipstaff.Family) policy.Allowlist {
 	switch f {
 	case tipstaff.Execute:
-		return h.execute
+		list := h.execute
+		list.Absent = !list.Any && len(list.Names) == 0 && list.Fault == ""
+		return list
 	case tipstaff.Terminal:
 		return h.file.current()
 	default:

@@ -94,7 +94,8 @@ func refuseJSON(err error) *mcp.CallToolResult {
 func terminalCode(c tipstaff.Code) tipstaff.Code {
 	switch c {
 	case tipstaff.CommandNotAllowed, tipstaff.UnsafeArguments, tipstaff.SessionNotFound, tipstaff.TimeoutExceeded,
-		tipstaff.ExecutionError, tipstaff.InvalidParameters, tipstaff.MaxSessionsExceeded:
+		tipstaff.ExecutionError, tipstaff.InvalidParameters, tipstaff.MaxSessionsExceeded,
+		tipstaff.ApprovalRequired, tipstaff.ApprovalDenied: // beyond the contract's seven: only an operator's own policy asks
 		return c
 	case tipstaff.DirectoryNotAllowed:
 		return tipstaff.InvalidParameters

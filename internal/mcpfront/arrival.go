@@ -2,10 +2,7 @@ package mcpfront
 
 import (
 	"context"
-	"strconv"
 	"sync"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // The library hands each call to a goroutine of its own, so two calls that
@@ -71,24 +68,4 @@ func (a *arrivals) await(ctx context.Context, x arrival) error {
 		}
 	}
 	return nil
-}
-
-// arrivalHeader carries the number to the handler; the library passes on
-// headers and nothing else.
-const arrivalHeader = "Tipstaff-Arrival"
-
-func (x arrival) extra() *mcp.RequestExtra {
-	return &mcp.RequestExtra{Header: map[string][]string{arrivalHeader: {strconv.FormatUint(uint64(x), 10)}}}
-}
-
-// arrivalOf reads the number back.
-func arrivalOf(extra *mcp.RequestExtra) arrival {
-	if extra == nil || len(extra.Header[arrivalHeader]) == 0 {
-		return 0
-	}
-	n, err := strconv.ParseUint(extra.Header[arrivalHeader][0], 10, 64)
-	if err != nil {
-		return 0
-	}
-	return arrival(n)
 }

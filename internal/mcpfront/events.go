@@ -5,10 +5,8 @@ package mcpfront
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"slices"
-	"strconv"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -34,13 +32,6 @@ type listener struct {
 	ended bool
 }
 
-func newListener(b *bus.Bus) *listener { return &listener{bus: b, name: rand.Text()} }
-
-// callName is what the records of a call name it.
-func (s *Server) callName(a arrival) string {
-	return s.listener.name + "/" + strconv.FormatUint(uint64(a), 10)
-}
-
 // capabilities are what the server says of itself: only what is true.
 func capabilities(o Options) *mcp.ServerCapabilities {
 	c := &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}
@@ -48,6 +39,17 @@ func capabilities(o Options) *mcp.ServerCapabilities {
 		c.Logging = &mcp.LoggingCapabilities{}
 	}
 	return c
+}
+
+// kinds says which kinds of methods a server with these capabilities has.
+func kinds(c *mcp.ServerCapabilities) map[string]bool {
+	return map[string]bool{
+		"completion": c.Completions != nil,
+		"logging":    c.Logging != nil,
+		"prompts":    c.Prompts != nil,
+		"resources":  c.Resources != nil,
+		"tools":      c.Tools != nil,
+	}
 }
 
 // What waits for a client that does not read.
@@ -70,12 +72,12 @@ func (s *Server) tellEvents(next mcp.MethodHandler) mcp.MethodHandler {
 			}
 			res, err := next(ctx, method, req)
 			if err == nil {
-				s.listener.begin(session)
+				inboundOf(ctx).listen(session)
 			}
 			return res, err
 		case *mcp.CallToolParamsRaw:
 			if level, _ := p.GetMeta()[mcp.MetaKeyLogLevel].(string); level != "" {
-				return s.tellOfCall(ctx, session, p, func() (mcp.Result, error) { return next(ctx, method, req) }, arrivalOf(req.GetExtra()))
+				return s.tellOfCall(ctx, session, p, func() (mcp.Result, error) { return next(ctx, method, req) })
 			}
 		}
 		return next(ctx, method, req)
@@ -107,6 +109,13 @@ func (l *listener) begin(session *mcp.ServerSession) {
 	}()
 }
 
+// begun reports whether the client has asked for its events.
+func (l *listener) begun() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.sub != nil
+}
+
 // end is said when the connection has ended.
 func (l *listener) end() {
 	l.mu.Lock()
@@ -119,8 +128,8 @@ func (l *listener) end() {
 
 // tellOfCall carries out a call that asks for its events, and tells them before
 // it is answered. Nothing that the call does waits for that: it is over.
-func (s *Server) tellOfCall(ctx context.Context, session *mcp.ServerSession, p *mcp.CallToolParamsRaw, call func() (mcp.Result, error), a arrival) (mcp.Result, error) {
-	mine := []byte(`"call":"` + s.callName(a) + `"`)
+func (s *Server) tellOfCall(ctx context.Context, session *mcp.ServerSession, p *mcp.CallToolParamsRaw, call func() (mcp.Result, error)) (mcp.Result, error) {
+	mine := []byte(`"call":"` + inboundOf(ctx).callName() + `"`)
 	closing := closingOf(p)
 	sub := s.opts.Events.Subscribe(bus.Options{Events: eventsWaiting, Bytes: bytesWaiting, Want: func(e bus.Event) bool {
 		return named(e) && (bytes.Contains(e.Data, mine) || closing != nil && bytes.Contains(e.Data, closing) && bytes.Contains(e.Data, sessionClosed))

@@ -9,6 +9,17 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
+// failure is an error that answers nothing that has an id.
+func failure(code int, text string) []byte {
+	data, err := json.Marshal(map[string]any{
+		"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": code, "message": text},
+	})
+	if err != nil {
+		return nil // a map of strings and numbers always has a form
+	}
+	return data
+}
+
 func isNotification(method string) bool { return strings.HasPrefix(method, "notifications/") }
 
 // wholeID reports whether the id of a call is a string or a whole number: the

@@ -3,7 +3,10 @@ package mcpfront
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime/debug"
+	"strings"
+	"tipstaff"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -38,13 +41,47 @@ func clampVersion(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
+// instruct tells clients what they can rely on as it is when they connect: the
+// policy may have changed since the server started, and says something else to
+// each caller.
+func (s *Server) instruct(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		res, err := next(ctx, method, req)
+		if s.opts.Instructions == nil || err != nil {
+			return res, err
+		}
+		switch r := res.(type) {
+		case *mcp.InitializeResult:
+			r.Instructions = s.opts.Instructions(newcomer(ctx, req))
+		case *mcp.DiscoverResult:
+			r.Instructions = s.opts.Instructions(newcomer(ctx, req))
+		}
+		return res, err
+	}
+}
+
+// newcomer is who connects, as far as that is known before the first call.
+func newcomer(ctx context.Context, req mcp.Request) tipstaff.Origin {
+	in := inboundOf(ctx)
+	o := tipstaff.Origin{Front: in.peer.front, Principal: in.principal.Name}
+	switch p := req.GetParams().(type) {
+	case *mcp.InitializeParams:
+		o.Client = clientName(p)
+	default:
+		if session, ok := req.GetSession().(*mcp.ServerSession); ok {
+			o.Client = clientName(session.InitializeParams())
+		}
+	}
+	return o
+}
+
 // settleArrivals lets later calls pass those that need no place in an order.
 // A command of a session settles itself when it has its place.
-func (s *Server) settleArrivals(next mcp.MethodHandler) mcp.MethodHandler {
+func settleArrivals(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		p, ok := req.GetParams().(*mcp.CallToolParamsRaw)
 		if !ok || p.Name != terminalExecuteName {
-			s.arrivals.settle(arrivalOf(req.GetExtra()))
+			inboundOf(ctx).settle()
 		}
 		return next(ctx, method, req)
 	}
@@ -60,5 +97,18 @@ func codeErrors(next mcp.MethodHandler) mcp.MethodHandler {
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
 		}
 		return res, err
+	}
+}
+
+// onlyDeclared refuses the methods of what the server does not have, as the
+// protocol asks of it. The library would answer them: with lists of nothing.
+func (s *Server) onlyDeclared(next mcp.MethodHandler) mcp.MethodHandler {
+	has := kinds(s.has)
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		kind, _, _ := strings.Cut(method, "/")
+		if there, known := has[kind]; known && !there {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("method not found: %q", method)}
+		}
+		return next(ctx, method, req)
 	}
 }

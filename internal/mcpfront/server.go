@@ -12,6 +12,7 @@ import (
 
 	"tipstaff"
 	"tipstaff/internal/bus"
+	"tipstaff/internal/redact"
 	"tipstaff/internal/runner"
 	"tipstaff/internal/session"
 )
@@ -30,43 +31,55 @@ type Options struct {
 	Version  string
 	Road     Road
 	Sessions *session.Store // nil: the terminal_* tools are not offered
-	// Instructions are told to every client; see [Instructions].
-	Instructions string
+	// Instructions are told to every client when it connects, as they are then;
+	// see [Instructions]. nil tells nothing.
+	Instructions func(who tipstaff.Origin) string
+	// Allowed says in one line, for a tool's description, what a family may run
+	// for a caller; nil says nothing.
+	Allowed func(who tipstaff.Origin, f tipstaff.Family) string
 	// TerminalMaxTimeout is the ceiling of one terminal command (contract B4).
 	TerminalMaxTimeout time.Duration
 	Log                *slog.Logger
 	// Events is where the records are published that clients may listen to
 	// (contract B14); nil offers none.
 	Events *bus.Bus
+	// Approvals has people asked where the policy leaves a command to them; nil:
+	// clients are not asked.
+	Approvals *Approvals
+	// Redactor hides secrets in what is told of a command while it runs.
+	Redactor *redact.Redactor
+	// Extension is nil but in tests.
+	Extension *Extension
 }
 
-// Server offers the tools over one connection. Make one for each connection.
+// Server offers the tools, to one client over stdio or to many over HTTP.
 type Server struct {
-	opts     Options
-	mcp      *mcp.Server
-	arrivals *arrivals
-	listener *listener
+	opts Options
+	mcp  *mcp.Server
+	has  *mcp.ServerCapabilities
 }
 
 // NewServer returns a server with its tools.
 func NewServer(o Options) *Server {
-	s := &Server{opts: o, arrivals: newArrivals(), listener: newListener(o.Events)}
-	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "tipstaff", Title: "tipstaff", Version: o.Version}, &mcp.ServerOptions{
-		Instructions: o.Instructions,
+	s := &Server{opts: o}
+	with := o.Extension.adjust(&mcp.ServerOptions{
 		Logger:       slog.New(slog.DiscardHandler), // the library logs every connection as an error
 		Capabilities: capabilities(o),
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {
 			c.CacheScope = "private" // what is allowed is nobody else's business
 		},
 	})
+	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "tipstaff", Title: "tipstaff", Version: o.Version}, with)
+	s.has = with.Capabilities
 	for _, t := range tools {
 		if t.session && o.Sessions == nil {
 			continue
 		}
 		s.mcp.AddTool(t.declaration(), s.handler(t))
 	}
+	o.Extension.add(s.mcp)
 	// The first one is the outermost.
-	s.mcp.AddReceivingMiddleware(s.recoverPanics, clampVersion, s.settleArrivals, codeErrors, s.tellEvents)
+	s.mcp.AddReceivingMiddleware(s.recoverPanics, s.identify, clampVersion, s.instruct, settleArrivals, codeErrors, s.onlyDeclared, s.tellEvents, s.onlyPermitted)
 	return s
 }
 
@@ -74,8 +87,9 @@ func NewServer(o Options) *Server {
 // done. Commands of the connection that still run then are cancelled; it
 // returns when their calls have ended. The end of the client is no error.
 func (s *Server) ServeStdio(ctx context.Context, in io.ReadCloser, out io.Writer) error {
-	defer s.listener.end()
-	err := s.mcp.Run(ctx, &stdio{in: in, out: out, arrivals: s.arrivals})
+	p := newStdioPeer(s.opts.Events)
+	defer p.listener.end()
+	err := s.mcp.Run(ctx, &stdio{in: in, out: out, peer: p})
 	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
 		return nil
 	}

@@ -50,10 +50,10 @@ func (*road) NoteRefusal(tipstaff.Request, error)        {}
 func (*road) SessionCreated(tipstaff.Session) error      { return nil }
 func (*road) SessionClosed(_ tipstaff.Session, _ string) {}
 func (r *road) store() *session.Store {
-	return session.NewStore(session.Options{Max: 5, Idle: time.Hour, Recorder: r})
+	return session.NewStore(session.Options{Max: 5, OwnMax: 5, Idle: time.Hour, Recorder: r})
 }
 func (r *road) options() Options {
-	return Options{Version: "1", Road: r, Sessions: r.store(), Instructions: "x", Log: slog.New(slog.DiscardHandler)}
+	return Options{Version: "1", Road: r, Sessions: r.store(), Instructions: func(tipstaff.Origin) string { return "x" }, Log: slog.New(slog.DiscardHandler)}
 }
 
 // connect serves r to a client of the library.
@@ -227,6 +227,20 @@ func TestHardening14OnlyWhatIsTrueIsAdvertised(t *testing.T) {
 	}
 }
 
+func TestHardening14WhatIsNotAdvertisedIsNotThere(t *testing.T) {
+	say, hear, _ := lines(t, (&road{}).options())
+	say(fmt.Sprintf(initialize, "2025-11-25"))
+	hear()
+	for _, method := range []string{"prompts/list", "prompts/get", "resources/list", "resources/templates/list", "resources/read", "resources/subscribe", "logging/setLevel", "completion/complete"} {
+		for _, meta := range []string{"", `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}},`} {
+			say(fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":%q,"params":{%s"name":"x","uri":"x:y","level":"info","ref":{"type":"ref/prompt","name":"x"},"argument":{"name":"x","value":"x"}}}`, method, meta))
+			if got := hear(); !strings.Contains(got, `"code":-32601`) {
+				t.Errorf("%s is answered with %s", method, got)
+			}
+		}
+	}
+}
+
 func TestHardening13NoAnswerBreaksItsDeclaredSchema(t *testing.T) {
 	r := &road{}
 	cs := connect(t, r.options())
@@ -316,7 +330,8 @@ func TestInstructionsAreShortAndSayWhatIsAllowedFirst(t *testing.T) {
 	for i := range many {
 		many[i] = fmt.Sprintf("/opt/tools/a-rather-long-name-of-a-program-%03d", i)
 	}
-	for _, s := range []Summary{{}, {AllAllowed: true}, {Allowed: []string{"ls"}, Restricted: true, Terminal: true}, {Allowed: many, Terminal: true}} {
+	for _, s := range []Summary{{}, {AllAllowed: true}, {Allowed: []string{"ls"}, Restricted: true, Terminal: true}, {Allowed: many, Terminal: true},
+		{Rules: many, Terminal: true, Restricted: true}, {Rules: []string{"git: log *"}, Listed: true, Allowed: []string{"git"}}, {Rules: []string{}}} {
 		text := Instructions(s)
 		if len(text) > 2000 {
 			t.Errorf("%d bytes:\n%s", len(text), text)

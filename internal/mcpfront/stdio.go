@@ -23,9 +23,9 @@ const maxLine = 32 << 20
 // Unlike the library's own it survives what a peer may send: a line that is no
 // message is answered and forgotten.
 type stdio struct {
-	in       io.ReadCloser
-	out      io.Writer
-	arrivals *arrivals
+	in   io.ReadCloser
+	out  io.Writer
+	peer *peer
 }
 
 // Connect is called once by the library. When ctx is done the connection is
@@ -38,7 +38,7 @@ func (t *stdio) Connect(ctx context.Context) (mcp.Connection, error) {
 		closed:   make(chan struct{}),
 		out:      t.out,
 		inFlight: map[jsonrpc.ID]*call{},
-		arrivals: t.arrivals,
+		peer:     t.peer,
 	}
 	context.AfterFunc(ctx, func() { _ = c.Close() })
 	go c.scan(bufio.NewReaderSize(t.in, 64<<10))
@@ -60,7 +60,7 @@ type stdioConn struct {
 
 	queue []jsonrpc.Message // the rest of a batch
 
-	arrivals *arrivals
+	peer *peer
 
 	mu       sync.Mutex // guards what follows
 	inFlight map[jsonrpc.ID]*call
@@ -248,9 +248,9 @@ func (c *stdioConn) note(req *jsonrpc.Request, b *batch) bool {
 	if c.inFlight[req.ID] != nil {
 		return false
 	}
-	cl := &call{method: req.Method, arrival: c.arrivals.next(), batch: b}
+	cl := &call{method: req.Method, arrival: c.peer.arrivals.next(), batch: b}
 	c.inFlight[req.ID] = cl
-	req.Extra = cl.arrival.extra()
+	req.Extra = (&inbound{peer: c.peer, principal: local, arrival: cl.arrival, number: uint64(cl.arrival)}).extra()
 	return true
 }
 
@@ -289,7 +289,7 @@ func (c *stdioConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	if cl == nil {
 		return c.send(resp)
 	}
-	defer c.arrivals.settle(cl.arrival)
+	defer c.peer.arrivals.settle(cl.arrival)
 	resp = withCode(resp)
 	switch {
 	case cl.batch != nil:
@@ -326,12 +326,7 @@ func (c *stdioConn) send(msg jsonrpc.Message) error {
 
 // reply answers a line that has no usable id.
 func (c *stdioConn) reply(code int, text string) {
-	data, err := json.Marshal(map[string]any{
-		"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": code, "message": text},
-	})
-	if err == nil {
-		_ = c.write(data) // a peer that does not read gets no answer
-	}
+	_ = c.write(failure(code, text)) // a peer that does not read gets no answer
 }
 
 func (c *stdioConn) write(data []byte) error {

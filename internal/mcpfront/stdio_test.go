@@ -12,33 +12,33 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// peer is the other end of a connection under test.
-type peer struct {
+// talker is the other end of a connection under test.
+type talker struct {
 	t    *testing.T
 	conn *stdioConn
 	in   *io.PipeWriter
 	out  *bufio.Reader
 }
 
-func newPeer(t *testing.T) *peer {
+func newPeer(t *testing.T) *talker {
 	t.Helper()
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
-	c, err := (&stdio{in: inR, out: outW, arrivals: newArrivals()}).Connect(t.Context())
+	c, err := (&stdio{in: inR, out: outW, peer: newStdioPeer(nil)}).Connect(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close(); _ = inW.Close() })
-	return &peer{t: t, conn: c.(*stdioConn), in: inW, out: bufio.NewReader(outR)}
+	return &talker{t: t, conn: c.(*stdioConn), in: inW, out: bufio.NewReader(outR)}
 }
 
 // say writes lines while the test goes on.
-func (p *peer) say(lines ...string) {
+func (p *talker) say(lines ...string) {
 	go func() { _, _ = io.WriteString(p.in, strings.Join(lines, "\n")+"\n") }()
 }
 
 // hear returns the next line that the connection writes.
-func (p *peer) hear() string {
+func (p *talker) hear() string {
 	p.t.Helper()
 	line, err := p.out.ReadString('\n')
 	if err != nil {
@@ -48,7 +48,7 @@ func (p *peer) hear() string {
 }
 
 // next returns the next message that the connection has read.
-func (p *peer) next() *jsonrpc.Request {
+func (p *talker) next() *jsonrpc.Request {
 	p.t.Helper()
 	msg, err := p.conn.Read(p.t.Context())
 	if err != nil {
@@ -58,7 +58,7 @@ func (p *peer) next() *jsonrpc.Request {
 }
 
 // answer replies to a call as a handler would.
-func (p *peer) answer(req *jsonrpc.Request, result string) {
+func (p *talker) answer(req *jsonrpc.Request, result string) {
 	go func() {
 		_ = p.conn.Write(p.t.Context(), &jsonrpc.Response{ID: req.ID, Result: json.RawMessage(result)})
 	}()

@@ -6,7 +6,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tipstaff"
-	"tipstaff/internal/runner"
+	"tipstaff/internal/identity"
 )
 
 var executeCommand = tool{
@@ -21,6 +21,7 @@ Example: {"command": "git log --oneline -n 5", "cwd": "frontend"}`,
 		cwdParameter, timeoutParameter, inputParameter,
 	},
 	destructive: true, openWorld: true, family: tipstaff.Execute,
+	scopes: []identity.Scope{identity.Execute},
 	refuse: refuseText,
 	call: func(ctx context.Context, s *Server, c *caller, a arguments) (*mcp.CallToolResult, error) {
 		req := executeRequest(c, a, "execute_command")
@@ -50,7 +51,7 @@ func executeRequest(c *caller, a arguments, name tipstaff.Tool) tipstaff.Request
 // execute sends a request down the road and tells how it went.
 func (s *Server) execute(ctx context.Context, c *caller, req tipstaff.Request) (*mcp.CallToolResult, error) {
 	c.judged = true
-	r, err := s.opts.Road.Execute(ctx, req, runner.Live{})
+	r, err := s.opts.Road.Execute(ctx, req, c.live(nil))
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tipstaff"
+	"tipstaff/internal/identity"
 )
 
 var executeProcess = tool{
@@ -20,6 +21,7 @@ Example: {"file": "python3", "args": ["-c", "print('a b')"], "timeout_ms": 5000}
 		cwdParameter, timeoutParameter, inputParameter,
 	},
 	destructive: true, openWorld: true, family: tipstaff.Execute,
+	scopes: []identity.Scope{identity.Execute},
 	refuse: refuseText,
 	call: func(ctx context.Context, s *Server, c *caller, a arguments) (*mcp.CallToolResult, error) {
 		req := executeRequest(c, a, "execute_process")

@@ -6,6 +6,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tipstaff"
+	"tipstaff/internal/identity"
 )
 
 var terminalClose = tool{
@@ -18,6 +19,7 @@ Example: {"sessionId": "term-…"}`,
 		"sessionId": schemaText,
 	}),
 	destructive: true, session: true,
+	scopes: []identity.Scope{identity.Sessions},
 	refuse: refuseJSON,
 	call: func(_ context.Context, s *Server, c *caller, a arguments) (*mcp.CallToolResult, error) {
 		id := tipstaff.SessionID(a.text["sessionId"])

@@ -8,12 +8,13 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tipstaff"
+	"tipstaff/internal/identity"
 )
 
 var terminalCreate = tool{
 	name:  "terminal_create_session",
 	title: "Create a terminal session",
-	description: `Create a session for the commands of one task: they share its working directory and environment and run one at a time, in order. Sessions do not see each other. Close the session when the task is done; it also ends when it is idle for long or the connection closes.
+	description: `Create a session for the commands of one task: they share its working directory and environment and run one at a time, in order. Sessions do not see each other. Close the session when the task is done; it also ends when it is idle for long, and with the server (over stdio: with the connection).
 Variables that carry secrets, inject code or move program lookup (PATH, LD_*, NODE_OPTIONS, …) are not passed on; they are listed in droppedEnvironment.
 Example: {"taskId": "BUILD-001", "agentId": "build-agent", "workingDirectory": "frontend", "environment": {"CI": "true"}}`,
 	params: []parameter{
@@ -29,6 +30,7 @@ Example: {"taskId": "BUILD-001", "agentId": "build-agent", "workingDirectory": "
 		"droppedEnvironment": schemaTexts,
 	}),
 	openWorld: false, session: true,
+	scopes: []identity.Scope{identity.Sessions},
 	refuse: refuseJSON,
 	call: func(_ context.Context, s *Server, c *caller, a arguments) (*mcp.CallToolResult, error) {
 		asked := tipstaff.Session{Origin: c.origin, Env: a.vars["environment"]}

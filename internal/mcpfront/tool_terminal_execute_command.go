@@ -6,7 +6,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tipstaff"
-	"tipstaff/internal/runner"
+	"tipstaff/internal/identity"
 )
 
 var terminalExecute = tool{
@@ -30,17 +30,18 @@ Example: {"sessionId": "term-…", "command": "npm", "args": ["test", "--coverag
 		"signal":    schemaText,
 	}),
 	destructive: true, openWorld: true, session: true, family: tipstaff.Terminal,
+	scopes: []identity.Scope{identity.Sessions},
 	refuse: refuseJSON,
 	call: func(ctx context.Context, s *Server, c *caller, a arguments) (*mcp.CallToolResult, error) {
-		if err := s.arrivals.await(ctx, c.arrival); err != nil {
+		if err := c.in.await(ctx); err != nil {
 			return nil, err
 		}
 		id := tipstaff.SessionID(a.text["sessionId"])
-		queued := func() { s.arrivals.settle(c.arrival) }
+		queued := c.in.settle
 		r, err := s.opts.Sessions.Execute(ctx, c.origin.Principal, id, queued,
 			func(ctx context.Context, in tipstaff.Session, started func()) (tipstaff.Result, error) {
 				c.judged = true
-				return s.opts.Road.Execute(ctx, terminalRequest(c, in, a), runner.Live{Started: started})
+				return s.opts.Road.Execute(ctx, terminalRequest(c, in, a), c.live(started))
 			})
 		if err != nil {
 			return nil, err

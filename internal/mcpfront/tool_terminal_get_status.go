@@ -6,6 +6,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tipstaff"
+	"tipstaff/internal/identity"
 )
 
 var terminalStatus = tool{
@@ -27,6 +28,7 @@ Example: {"sessionId": "term-…"}`,
 		}},
 	}),
 	readOnly: true, idempotent: true, session: true,
+	scopes: []identity.Scope{identity.Sessions, identity.Read},
 	refuse: refuseJSON,
 	call: func(_ context.Context, s *Server, c *caller, a arguments) (*mcp.CallToolResult, error) {
 		in, err := s.opts.Sessions.Info(c.origin.Principal, tipstaff.SessionID(a.text["sessionId"]))

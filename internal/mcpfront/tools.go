@@ -2,10 +2,14 @@ package mcpfront
 
 import (
 	"context"
+	"errors"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tipstaff"
+	"tipstaff/internal/approval"
+	"tipstaff/internal/identity"
+	"tipstaff/internal/runner"
 )
 
 // tools are what the server offers. The library lists them by name.
@@ -29,6 +33,8 @@ type tool struct {
 	readOnly, destructive, idempotent, openWorld bool
 	// session: offered only together with terminal sessions.
 	session bool
+	// scopes: a caller needs one of them; none means that nobody may.
+	scopes []identity.Scope
 	// family: of a tool that runs a command.
 	family tipstaff.Family
 	// call carries out one call. An error becomes an answer that a model can
@@ -41,10 +47,26 @@ type tool struct {
 // caller is who calls, as far as the connection knows.
 type caller struct {
 	origin  tipstaff.Origin
-	arrival arrival
+	in      *inbound
 	session tipstaff.SessionID // that the call names
 	// judged is set when the call has reached the road, which records it.
 	judged bool
+	// progress and asking are of calls that run a command.
+	progress *progress
+	asking   *asking
+}
+
+// live is how the client takes part in its command.
+func (c *caller) live(started func()) runner.Live {
+	l := runner.Live{Started: func() {
+		c.progress.now(running)
+		if started != nil {
+			started()
+		}
+	}}
+	l.Stdout, l.Stderr = c.progress.heard()
+	l.Ask, l.Approval = c.asking.ask(), c.asking.claim
+	return l
 }
 
 func (t tool) declaration() *mcp.Tool {
@@ -66,13 +88,23 @@ func (t tool) declaration() *mcp.Tool {
 // errors come out as answers.
 func (s *Server) handler(t tool) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		c := &caller{origin: s.origin(req), arrival: arrivalOf(req.Extra)}
-		defer s.arrivals.settle(c.arrival)
-		a, err := parse(t.params, req.Params.Arguments)
+		in := inboundOf(ctx)
+		c := &caller{origin: origin(in, req), in: in}
+		defer in.settle()
+		a, err := t.admit(in.principal, req.Params.Arguments)
 		c.session = tipstaff.SessionID(a.text[sessionParameter.name])
 		var res *mcp.CallToolResult
+		if err == nil && t.family != "" {
+			var stop func()
+			c.progress, stop = s.follow(ctx, req)
+			defer stop()
+			c.asking, err = s.asking(req, c.origin, c.progress)
+		}
 		if err == nil {
 			res, err = t.call(ctx, s, c, a)
+		}
+		if errors.Is(err, approval.ErrLater) {
+			res, err = c.asking.question()
 		}
 		if err == nil {
 			return res, nil
@@ -85,14 +117,20 @@ func (s *Server) handler(t tool) mcp.ToolHandler {
 	}
 }
 
-// origin says who calls: over stdio there is one client, and it is the local user's.
-func (s *Server) origin(req *mcp.CallToolRequest) tipstaff.Origin {
-	o := tipstaff.Origin{Front: "stdio", Principal: "local", Call: s.callName(arrivalOf(req.Extra))}
+// origin says who calls.
+func origin(in *inbound, req *mcp.CallToolRequest) tipstaff.Origin {
+	o := tipstaff.Origin{Front: in.peer.front, Principal: in.principal.Name, Call: in.callName()}
 	o.Trace = traceOf(req.Params.Meta)
-	if p := req.Session.InitializeParams(); p != nil && p.ClientInfo != nil {
-		o.Client = clipped(p.ClientInfo.Name + "/" + p.ClientInfo.Version)
-	}
+	o.Client = clientName(req.Session.InitializeParams())
 	return o
+}
+
+// clientName is what a client calls itself; "" if it does not.
+func clientName(p *mcp.InitializeParams) string {
+	if p == nil || p.ClientInfo == nil {
+		return ""
+	}
+	return clipped(p.ClientInfo.Name + "/" + p.ClientInfo.Version)
 }
 
 // clipped bounds what a client says of itself.

@@ -67,14 +67,19 @@ func (e *Endpoint) Close() error {
 	return err
 }
 
+// Handler answers scrapes, for who has found out who asks.
+func (m *Metrics) Handler(log *slog.Logger) http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
+		MaxRequestsInFlight: scrapesAtOnce, EnableOpenMetrics: true, ErrorLog: scrapeLog{log},
+	})
+}
+
 // scrapesAtOnce bounds what a crowd of readers can take from the commands.
 const scrapesAtOnce = 4
 
 func (m *Metrics) handler(log *slog.Logger) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
-		MaxRequestsInFlight: scrapesAtOnce, EnableOpenMetrics: true, ErrorLog: scrapeLog{log},
-	}))
+	mux.Handle("GET /metrics", m.Handler(log))
 	mux.HandleFunc("GET /healthz", m.health)
 	return mux
 }

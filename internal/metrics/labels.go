@@ -37,7 +37,8 @@ var outcomes = []struct{ decision, outcome string }{
 var codes = []tipstaff.Code{
 	tipstaff.CommandNotAllowed, tipstaff.UnsafeArguments, tipstaff.DirectoryNotAllowed,
 	tipstaff.InvalidCommandLine, tipstaff.InvalidParameters, tipstaff.TimeoutExceeded,
-	tipstaff.ProgramNotFound, tipstaff.ProgramNotExecutable, tipstaff.Internal,
+	tipstaff.ApprovalRequired, tipstaff.ApprovalDenied, tipstaff.ScopeMissing,
+	tipstaff.ProgramNotFound, tipstaff.ProgramNotExecutable, tipstaff.PolicyUnavailable, tipstaff.Internal,
 }
 
 // tiers of the sandbox, as records name them.

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -28,6 +29,9 @@ type Metrics struct {
 	records   prometheus.Counter
 	errors    prometheus.Counter
 	policies  *policies
+	deciding  sync.Once
+	decided   asking // once there is a decider
+	reloads   *reloads
 
 	unrecorded atomic.Bool // the last record could not be written
 }
@@ -39,7 +43,7 @@ func New(b Build) *Metrics {
 		sessions: gauge("sessions", "Terminal sessions that live."),
 		running:  gauge("commands_running", "Commands that run now; those that wait for their turn are not among them."),
 		commands: prometheus.NewCounterVec(opts("commands_total", "Commands that were asked, by what was decided and what became of them."), []string{"decision", "outcome"}),
-		denials:  prometheus.NewCounterVec(opts("policy_denials_total", "Commands and sessions that policy refused, by the code of the refusal."), []string{"reason"}),
+		denials:  prometheus.NewCounterVec(opts("policy_denials_total", "Commands and sessions that policy refused, and calls for which their caller has no scope, by the code of the refusal."), []string{"reason"}),
 		duration: histogram("command_duration_seconds", "How long commands ran, from the start to the end of the program.", longDurations),
 		spawn:    histogram("spawn_seconds", "How long it took to start a command, from its turn to the running program: the last look at its file, its sandbox, the start itself.", shortDurations),
 		output:   counter("output_bytes_total", "Bytes that commands wrote to both outputs, kept or not."),
@@ -49,11 +53,12 @@ func New(b Build) *Metrics {
 		records:   counter("audit_records_total", "Records that were written to the audit trail."),
 		errors:    counter("audit_errors_total", "Records that could not be written to the audit trail; no command starts without its record."),
 		policies:  newPolicies(),
+		reloads:   newReloads(),
 	}
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Name: "build_info", Help: "Always 1; which tipstaff this is."}, []string{"version", "revision", "goversion"})
 	build.WithLabelValues(b.Version, b.Revision, b.Go).Set(1)
 	m.registry.MustRegister(
-		build, m.sessions, m.running, m.commands, m.denials, m.duration, m.spawn, m.output, m.truncated, m.tier, m.records, m.errors, m.policies,
+		build, m.sessions, m.running, m.commands, m.denials, m.duration, m.spawn, m.output, m.truncated, m.tier, m.records, m.errors, m.policies, m.reloads.total, m.reloads.refused, m.reloads.loaded,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	m.begin()

@@ -86,7 +86,16 @@ func TestWhatTheRecordsTellIsCounted(t *testing.T) {
 			"a call for a command that could not be judged", audit.Record{Event: audit.CallRefused, Name: audit.CommandFailed}, nil,
 			map[string]string{`tipstaff_commands_total{decision="deny",outcome="malformed"}`: "1"},
 		},
+		{"a call without its scope", audit.Record{Event: audit.CallRefused, Code: tipstaff.ScopeMissing}, nil, map[string]string{`tipstaff_policy_denials_total{reason="SCOPE_MISSING"}`: "1"}},
 		{"a call for something else is no command", audit.Record{Event: audit.CallRefused}, nil, nil},
+		{
+			"a policy file that cannot be used leaves the old one", audit.Record{Event: audit.PolicyReload, Policy: &audit.Policy{Outcome: audit.PolicyRefused}}, nil,
+			map[string]string{`tipstaff_policy_reloads_total{outcome="refused"}`: "1", "tipstaff_policy_file_refused": "1"},
+		},
+		{
+			"a policy file that is as before", audit.Record{Event: audit.PolicyReload, Policy: &audit.Policy{Outcome: audit.PolicyUnchanged}}, nil,
+			map[string]string{`tipstaff_policy_reloads_total{outcome="unchanged"}`: "1"},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := New(Build{"1", "abc", "go"})

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"tipstaff"
 	"tipstaff/internal/audit"
 )
 
@@ -44,6 +45,7 @@ func (m *Metrics) written(err error) {
 // be recorded did not come to be; the rest has happened, recorded or not.
 func (m *Metrics) count(r *audit.Record, err error) {
 	m.policies.note(r)
+	m.reloads.note(r)
 	switch r.Event {
 	case audit.SessionCreate:
 		if err == nil {
@@ -65,6 +67,9 @@ func (m *Metrics) count(r *audit.Record, err error) {
 		m.denials.WithLabelValues(reason(r.Code)).Inc()
 		m.refused(r)
 	case audit.CallRefused:
+		if r.Code == tipstaff.ScopeMissing {
+			m.denials.WithLabelValues(reason(r.Code)).Inc()
+		}
 		if r.Named() != "" { // it asked for a command
 			m.refused(r)
 		}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	"tipstaff"
 	"tipstaff/internal/audit"
@@ -20,18 +21,26 @@ type Trail interface {
 // Monitor carries commands down the road. Its fields are set before its first
 // use; its methods may be called from many goroutines at once.
 type Monitor struct {
-	Policy *policy.Policy
+	Policy *policy.Policy // decides until [Monitor.Swap], as does Decider
 	World  policy.World
 	Trail  Trail
 	Runner runner.Runner
-	// Sandbox is how every command is confined, for the record.
-	Sandbox func() audit.Sandbox
-	Log     *slog.Logger
+	// Sandbox is how a command is confined, for the record.
+	Sandbox func(*policy.Grant) audit.Sandbox
+	// Decider is asked about every command that the policy does not refuse, and
+	// can only narrow; nil: nobody is.
+	Decider Decider
+	// Approver finds out what people say where the policy leaves a command to
+	// them; nil: nobody is asked, and such commands are refused.
+	Approver Approver
+	Log      *slog.Logger
 
+	swapped atomic.Pointer[judges]
 	running sync.WaitGroup
 }
 
-// Execute decides on req and, if it is allowed, records the intent, runs the
+// Execute decides on req, hears the decider, asks a person where the policy or
+// the decider leaves it to one, and, if it is allowed, records the intent, runs the
 // command and records how it ended. An error is a [*tipstaff.Error]: nothing
 // was started. A command that ran, however it ended, is a Result.
 func (m *Monitor) Execute(ctx context.Context, req tipstaff.Request, live runner.Live) (tipstaff.Result, error) {
@@ -39,10 +48,13 @@ func (m *Monitor) Execute(ctx context.Context, req tipstaff.Request, live runner
 	defer m.running.Done()
 	req.ID = newID()
 
-	decision := m.Policy.Decide(req, m.World)
-	grant, ok := decision.Grant()
-	if !ok {
-		return tipstaff.Result{}, m.refuse(&req, &decision)
+	decide := m.current()
+	decision := decide.policy.Decide(req, m.World)
+	defer decision.Close()
+	decide.consult(ctx, &decision)
+	grant, err := m.permission(ctx, decide.policy, &req, &decision, live)
+	if err != nil {
+		return tipstaff.Result{}, err
 	}
 	defer grant.Close()
 
@@ -56,16 +68,16 @@ func (m *Monitor) Execute(ctx context.Context, req tipstaff.Request, live runner
 
 // Explain tells what would be decided, and touches nothing else.
 func (m *Monitor) Explain(req tipstaff.Request) policy.Decision {
-	return m.Policy.Decide(req, m.World)
+	return m.Current().Decide(req, m.World)
 }
 
 // Wait returns when no command is on the road.
 func (m *Monitor) Wait() { m.running.Wait() }
 
 // refuse records a refusal and gives it to the caller. It stands, recorded or not.
-func (m *Monitor) refuse(req *tipstaff.Request, d *policy.Decision) error {
-	m.note(refused(req, d))
-	return d.Refusal()
+func (m *Monitor) refuse(req *tipstaff.Request, d *policy.Decision, err error) error {
+	m.note(refused(req, d, tipstaff.AsError(err)))
+	return err
 }
 
 // NoteRefusal records a call that came to nothing before it could be judged:

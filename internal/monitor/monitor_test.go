@@ -34,6 +34,8 @@ func (j *journal) Append(r audit.Record) error {
 		return j.broken
 	}
 	j.step(string(r.Event))
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	j.last = r
 	return nil
 }
@@ -81,6 +83,8 @@ func ask(argv ...string) tipstaff.Request {
 
 func (j *journal) want(t *testing.T, steps ...string) {
 	t.Helper()
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	if got, want := strings.Join(j.steps, ", "), strings.Join(steps, ", "); got != want {
 		t.Errorf("the road went\n  %s\nwant\n  %s", got, want)
 	}

@@ -94,7 +94,7 @@ func newReal(t *testing.T) *real {
 			Path: path, AllowedCommands: policy.ParseAllowlist("tool,true,cat", "ALLOWED_COMMANDS"),
 			AllowlistPath: filepath.Join(r.base, "allowlist.json"), Log: slog.New(slog.DiscardHandler),
 		}),
-		Trail: r, Runner: r.fresh(), Sandbox: func() audit.Sandbox { return audit.Sandbox{Tier: "none"} }, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Trail: r, Runner: r.fresh(), Sandbox: func(*policy.Grant) audit.Sandbox { return audit.Sandbox{Tier: "none"} }, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	}
 	for range 2 { // what is kept for the next command is there now
 		r.works(tipstaff.Execute)

@@ -27,14 +27,13 @@ func (m *Monitor) outcome(g *policy.Grant, d *policy.Decision, res *tipstaff.Res
 }
 
 // refused is the record of a request that came to nothing.
-func refused(req *tipstaff.Request, d *policy.Decision) audit.Record {
-	f := d.Deciding()
+func refused(req *tipstaff.Request, d *policy.Decision, e *tipstaff.Error) audit.Record {
 	r := asked(audit.CommandRefused, req)
 	if d.Argv != nil {
 		r.What.Argv, r.What.Line = d.Argv, ""
 	}
 	r.What.EnvNames, r.What.EnvDropped = names(req.Env, d.Dropped), d.Dropped
-	r.Code, r.Why = f.Code, f.Msg
+	r.Code, r.Why, r.Error = e.Code, e.Msg, operatorText(e)
 	r.Decision = decided(d)
 	return r
 }
@@ -48,14 +47,29 @@ func (m *Monitor) granted(event audit.Event, g *policy.Grant, d *policy.Decision
 	r.What.EnvNames, r.What.EnvDropped = names(req.Env, g.Dropped()), g.Dropped()
 	r.Decision = decided(d)
 	if m.Sandbox != nil {
-		r.Sandbox = m.Sandbox()
+		r.Sandbox = m.Sandbox(g)
 	}
 	return r
 }
 
 func decided(d *policy.Decision) audit.Decision {
-	f := d.Deciding()
-	return audit.Decision{Action: d.Effect.String(), Rule: f.Rule, At: f.At, PolicySHA256: d.Digest}
+	f, action := d.Deciding(), d.Effect
+	if d.Word().Outcome == policy.Granted {
+		action = policy.Allow // by a person, where the rule asks
+	}
+	return audit.Decision{Action: action.String(), Rule: f.Rule, At: f.At, PolicySHA256: d.Digest, Approval: said(d.Word())}
+}
+
+// said is what the record says of a question to a person; nil if there was none.
+func said(w policy.Word) *audit.Approval {
+	if w.Outcome == "" {
+		return nil
+	}
+	a := &audit.Approval{Handle: w.Handle, Outcome: string(w.Outcome), By: w.By, How: w.How, Comment: w.Comment}
+	if w.Choice != policy.Refuse {
+		a.Choice = w.Choice.String()
+	}
+	return a
 }
 
 // asked is what every record of a request has.

@@ -9,7 +9,7 @@ import (
 // variables. It returns the session with the canonical directory and the
 // variables that its commands will get. A refusal is on the record.
 func (m *Monitor) AdmitSession(s tipstaff.Session) (tipstaff.Session, error) {
-	admitted, err := m.Policy.AdmitSession(s, m.World)
+	admitted, err := m.Current().AdmitSession(s, m.World)
 	if err != nil {
 		e := tipstaff.AsError(err)
 		r := sessionRecord(audit.SessionRefused, s)

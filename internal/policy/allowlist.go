@@ -16,6 +16,9 @@ type Allowlist struct {
 	Source string
 	// Fault says why the list could not be read; then nothing is allowed.
 	Fault string
+	// Absent: nobody has set the list. Without a policy file it allows nothing;
+	// with one, the file alone says what may run.
+	Absent bool
 }
 
 // ParseAllowlist reads a comma-separated list of names (contract A6). Items

@@ -25,6 +25,9 @@ func ParseAllowlistFile(data []byte, source string) Allowlist {
 	return Allowlist{Names: names, Source: source}
 }
 
+// ReadNames gives the names of an allowlist file, for policies that extend one.
+func ReadNames(data []byte) ([]string, error) { return allowlistNames(data) }
+
 func allowlistNames(data []byte) ([]string, error) {
 	switch {
 	case bytes.HasPrefix(data, []byte("\xef\xbb\xbf")):

@@ -1,10 +1,14 @@
 package policy_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"tipstaff"
+	"tipstaff/internal/argv"
 	"tipstaff/internal/policy"
+	"tipstaff/internal/rules"
 )
 
 // BenchmarkDecide: a decision is asked before every command.
@@ -38,4 +42,42 @@ func BenchmarkDecide(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkPolicyOf200Rules: a file with 200 rules about the program that is
+// asked for, of which none but the last allows. The budget is 50 µs.
+func BenchmarkPolicyOf200Rules(b *testing.B) {
+	var text strings.Builder
+	text.WriteString("version: 1\ncommands:\n  git:\n    text_flags: [commit -m]\n    deny:\n")
+	for i := range 80 {
+		fmt.Fprintf(&text, "      - push --option-%d\n      - remote-%d add\n", i, i)
+	}
+	text.WriteString("    allow:\n")
+	for i := range 39 {
+		fmt.Fprintf(&text, "      - sub%d|log%d -n {int} *\n", i, i)
+	}
+	text.WriteString("      - push|status *\n  timeout: {allow: ['*']}\n")
+	file, err := rules.Load([]byte(text.String()), "p", rules.Options{Split: argv.Split})
+	if err != nil {
+		b.Fatal(err)
+	}
+	p, w := policyOf(file), unlisted()
+	for _, line := range []string{"git push --set-upstream origin feature/x", "timeout 5 git push --set-upstream origin feature/x"} {
+		words, _ := argv.Split(line)
+		b.Run(words[0], func(b *testing.B) {
+			for b.Loop() {
+				if d := decideWordsIn(p, w, words); d.Effect != policy.Allow {
+					b.Fatal(answer(d))
+				}
+			}
+		})
+	}
+}
+
+func decideWordsIn(p *policy.Policy, w policy.World, words []string) policy.Decision {
+	d := p.Decide(tipstaff.Request{Family: tipstaff.Execute, Argv: words}, w)
+	if g, ok := d.Grant(); ok {
+		g.Close()
+	}
+	return d
 }

@@ -1,6 +1,10 @@
 package policy
 
-import "strings"
+import (
+	"strings"
+
+	"tipstaff/internal/rules"
+)
 
 // code judges a text in a small language of a program, as far as such a text
 // shows that it starts programs.
@@ -8,9 +12,9 @@ func (r *startReader) code(language, text string, index int) {
 	var found string
 	switch language {
 	case "sed":
-		found = sedStarts(text)
+		found = rules.SedStarts(text)
 	case "awk":
-		found = awkStarts(text)
+		found = rules.AwkStarts(text)
 	case "gdb":
 		found = debuggerStarts(text, "shell", "python", "pipe", "pi", "py", "guile", "guile-repl", "gu", "gr", "make", "compile")
 	case "lldb":

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"tipstaff"
+	"tipstaff/internal/rules"
 )
 
 // Effect is what a rule or a decision says. The order is the strictness: the
@@ -36,6 +37,7 @@ type Finding struct {
 	Msg     string         // for the caller: what was found
 	Hint    string         // for the caller: what to do instead
 	Details map[string]any // for the caller's program
+	Err     error          // for the operator: what went wrong, if something did
 }
 
 // Decision is the answer to one request, with every finding. Close it when it
@@ -49,7 +51,12 @@ type Decision struct {
 	Dropped []string
 	// Digest names the settings that it was made under.
 	Digest string
-	grant  *Grant
+
+	grant    *Grant
+	withheld *Grant // of a decision to ask, until a person approves
+	word     Word
+	asked    []string // rules and reasons of findings from outside that ask
+	would    established
 }
 
 // Grant returns the permission to run, if the decision is to allow.
@@ -58,8 +65,8 @@ func (d *Decision) Grant() (*Grant, bool) { return d.grant, d.grant != nil }
 // Deciding returns the finding that decided: the first of the strictest ones.
 func (d *Decision) Deciding() Finding {
 	best := Finding{Rule: "default", Effect: Allow}
-	for _, f := range d.Findings {
-		if f.Effect < best.Effect {
+	for i, f := range d.Findings {
+		if i == 0 || f.Effect < best.Effect {
 			best = f
 		}
 	}
@@ -67,7 +74,7 @@ func (d *Decision) Deciding() Finding {
 }
 
 // Refusal gives the deciding finding as an error for the caller; nil when the
-// decision is to allow.
+// decision is to allow. A decision to ask refuses until a person approves.
 func (d *Decision) Refusal() error {
 	if d.Effect == Allow {
 		return nil
@@ -77,11 +84,15 @@ func (d *Decision) Refusal() error {
 
 // refusal tells a finding to the caller.
 func (f Finding) refusal() error {
-	return &tipstaff.Error{Code: f.Code, Rule: f.Rule, Msg: f.Msg, Hint: f.Hint, Details: f.Details}
+	if f.Effect == Ask && f.Code == "" {
+		f.Code = tipstaff.ApprovalRequired
+	}
+	return &tipstaff.Error{Code: f.Code, Rule: f.Rule, Msg: f.Msg, Hint: f.Hint, Details: f.Details, Err: f.Err}
 }
 
 // Grant is the permission to run one command once, exactly as it was decided.
-// Only [Policy.Decide] can make one. The holder closes it.
+// Only [Policy.Decide] can make one; a decision to ask withholds it until
+// [Decision.Approved]. The holder closes it.
 type Grant struct {
 	req     tipstaff.Request
 	program Program
@@ -91,6 +102,7 @@ type Grant struct {
 	dir     Directory
 	timeout time.Duration
 	output  int
+	bounds  rules.Bounds
 }
 
 // Request is what was asked.
@@ -116,6 +128,11 @@ func (g *Grant) Timeout() time.Duration { return g.timeout }
 
 // OutputBytes bounds what is kept of both output streams together.
 func (g *Grant) OutputBytes() int { return g.output }
+
+// Bounds is what the policy file wishes for this command. Timeout, output and
+// environment are in the grant already; memory, processes, network, profile and
+// tier are data for whoever confines it.
+func (g *Grant) Bounds() rules.Bounds { return g.bounds }
 
 // Close lets go of the directory.
 func (g *Grant) Close() { _ = g.dir.Close() }

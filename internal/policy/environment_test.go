@@ -98,7 +98,7 @@ func TestB11WhatAServerPassesOn(t *testing.T) {
 	e := policy.NewEnvironment([]string{
 		"HOME=/home/user", "PATH=/evil:/usr/bin", "LANG=de_DE.UTF-8", "AUTHOR=A B", "KEYBOARD=us", "NODE_OPTIONS=--max-old-space-size=4096",
 		"AWS_SECRET_ACCESS_KEY=x", "SETTING=ghp_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "LD_PRELOAD=x.so", "SSH_AUTH_SOCK=/tmp/agent",
-		"ALLOWED_COMMANDS=*", "TERMINAL_MAX_SESSIONS=5", "TIPSTAFF_STATE_DIR=/s", "EDITOR=vim", "PWD=/secret", "OLDPWD=/old",
+		"ALLOWED_COMMANDS=*", "TERMINAL_MAX_SESSIONS=5", "TIPSTAFF_STATE_DIR=/s", "TIPSTAFF_TOKEN=s", "EDITOR=vim", "PWD=/secret", "OLDPWD=/old",
 		"BASH_FUNC_ls%%=() { rm; }", "F=() { rm; }", "LC_ALL=../../x", "CAWS_X=1", "noequals", "=C:=x", "TWICE=1", "TWICE=2",
 	}, "/usr/bin:/bin")
 	settings := policy.Settings{Limits: serverLimits(), Environment: e}
@@ -113,7 +113,7 @@ func TestB11WhatAServerPassesOn(t *testing.T) {
 	if diff := cmp.Diff(want, grant.Env()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	hidden := strings.Fields("AWS_SECRET_ACCESS_KEY SETTING LD_PRELOAD SSH_AUTH_SOCK ALLOWED_COMMANDS TERMINAL_MAX_SESSIONS TIPSTAFF_STATE_DIR PWD OLDPWD BASH_FUNC_ls%% F LC_ALL")
+	hidden := strings.Fields("AWS_SECRET_ACCESS_KEY SETTING LD_PRELOAD SSH_AUTH_SOCK ALLOWED_COMMANDS TERMINAL_MAX_SESSIONS TIPSTAFF_STATE_DIR TIPSTAFF_TOKEN PWD OLDPWD BASH_FUNC_ls%% F LC_ALL")
 	if diff := cmp.Diff(hidden, e.Hidden()); diff != "" {
 		t.Errorf("hidden (-want +got):\n%s", diff)
 	}

@@ -1,5 +1,7 @@
 package policy
 
+import "tipstaff"
+
 // NewWithoutArguments is New without the rule about the content of arguments,
 // so that a test can ask the rules beside it.
 func NewWithoutArguments(s Settings) *Policy {
@@ -10,4 +12,17 @@ func NewWithoutArguments(s Settings) *Policy {
 		}
 	}
 	return p
+}
+
+// NewAsking is New with a rule that leaves every command to a person.
+func NewAsking(s Settings) *Policy {
+	p := New(s)
+	p.rules = append(p.rules, entry{leftToPeople{}, restLast})
+	return p
+}
+
+type leftToPeople struct{}
+
+func (leftToPeople) Judge(*tipstaff.Request, World, *Draft) []Finding {
+	return []Finding{{Rule: "asking", At: "here", Effect: Ask, Msg: "a person has to allow it", Hint: "ask one"}}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tipstaff"
+	"tipstaff/internal/rules"
 )
 
 // Policy is a set of rules with their settings. It does not change after
@@ -23,6 +24,13 @@ type Settings struct {
 	Arguments ArgumentMode
 	// Environment makes the environment of every command.
 	Environment *Environment
+	// File is the operator's policy file; nil without one.
+	File *rules.Policy
+	// Roots is the setting of the roots as it is written, for the digest.
+	Roots string
+	// More are rules beside the contract's. They narrow what those allow: a
+	// finding of theirs denies or asks.
+	More []Rule
 }
 
 // Limits bound the commands of one family.
@@ -50,20 +58,29 @@ type Draft struct {
 	Dropped   []string
 	Dir       Directory // nil when it could not be opened
 	Timeout   time.Duration
+	// Bounds is what the policy file wishes for the command.
+	Bounds rules.Bounds
 }
 
 // New makes a policy of the contract's rules.
 func New(s Settings) *Policy {
-	return &Policy{settings: s, rules: []entry{
+	p := &Policy{settings: s, rules: []entry{
 		{split{}, commandFirst},
 		{structure{}, argumentsNext},
-		{directory{}, restLast}, // the next two look at files from there
-		{allowlist{}, commandFirst},
+		{directory{}, restLast}, // the next ones look at files from there
+		{fileRoots{s.File}, restLast},
+		{allowlist{s.File != nil}, commandFirst},
+		{file{s.File}, commandFirst},
 		{arguments{s.Arguments}, argumentsNext},
 		{inner{s.Arguments}, argumentsNext},
 		{environment{s.Environment}, restLast},
+		{narrowEnvironment{}, restLast}, // of what the rule above has made
 		{timeout{s.Limits}, restLast},
 	}}
+	for _, r := range s.More {
+		p.rules = append(p.rules, entry{r, restLast})
+	}
+	return p
 }
 
 // entry is a rule in the order in which rules judge, with the place of its
@@ -98,20 +115,26 @@ func (p *Policy) Decide(req tipstaff.Request, w World) Decision {
 		found[e.place] = append(found[e.place], e.Judge(&req, w, &d)...)
 	}
 	decision := Decision{Argv: d.Argv, Dropped: d.Dropped, Digest: p.digest(req.Family, d.Allowlist), Findings: slices.Concat(found[:]...)}
+	decision.would = establish(d, limits)
 	decision.Effect = decision.Deciding().Effect
-	if decision.Effect == Allow && !d.complete() {
+	if decision.Effect != Deny && !d.complete() {
 		decision.Findings = append(decision.Findings, undecided())
 		decision.Effect = Deny
 	}
-	if decision.Effect != Allow {
+	if decision.Effect == Deny {
 		if d.Dir != nil {
 			_ = d.Dir.Close() // nothing runs there
 		}
 		return decision
 	}
-	decision.grant = &Grant{
+	grant := &Grant{
 		req: req, program: d.Program, argv: d.Argv, env: d.Env, dropped: d.Dropped,
-		dir: d.Dir, timeout: d.Timeout, output: limits.OutputBytes,
+		dir: d.Dir, timeout: d.Timeout, output: narrowOutput(limits.OutputBytes, d.Bounds), bounds: d.Bounds,
+	}
+	if decision.Effect == Ask {
+		decision.withheld = grant
+	} else {
+		decision.grant = grant
 	}
 	return decision
 }

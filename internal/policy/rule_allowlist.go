@@ -10,11 +10,17 @@ import (
 // allowlist lets only listed programs run, and finds the file (contract A6,
 // A7, B9, B13). That an allowed program is not there to run is a finding of
 // its own, so that nobody takes it for a refusal.
-type allowlist struct{}
+//
+// With a policy file, a list that nobody has set is no layer at all.
+type allowlist struct{ file bool }
 
-func (allowlist) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
+func (r allowlist) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
+	d.Allowlist.Absent = d.Allowlist.Absent && r.file
 	if len(d.Argv) == 0 {
 		return nil // could not be split, or has no name: said elsewhere
+	}
+	if d.Allowlist.Absent {
+		return nil // the file says what may run, and finds it
 	}
 	word := d.Argv[0]
 	if strings.Contains(word, "/") && d.Dir == nil && !d.Allowlist.lists(word) {

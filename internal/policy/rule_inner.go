@@ -19,7 +19,7 @@ import (
 type inner struct{ mode ArgumentMode }
 
 func (r inner) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
-	if req.Family != tipstaff.Terminal || r.mode == ArgumentsOff || len(d.Argv) == 0 || d.Program.Path == "" || d.Allowlist.Any {
+	if req.Family != tipstaff.Terminal || r.mode == ArgumentsOff || len(d.Argv) == 0 || d.Program.Path == "" || d.Allowlist.Any || d.Allowlist.Absent {
 		return nil
 	}
 	j := innerJudge{world: w, draft: d}
@@ -107,18 +107,22 @@ func isWrapper(word string) bool {
 }
 
 func (j *innerJudge) fault(f fault) {
-	if len(j.found) >= maxFindings {
-		return
+	if len(j.found) < maxFindings {
+		j.found = append(j.found, f.finding("inner"))
 	}
+}
+
+// finding tells a fault to the caller.
+func (f fault) finding(rule string) Finding {
 	where := "the command"
 	if f.index >= 0 {
 		where = position(f.index)
 	}
-	j.found = append(j.found, Finding{
-		Rule:    "inner",
+	return Finding{
+		Rule:    rule,
 		Code:    tipstaff.UnsafeArguments,
 		Msg:     where + " is not safe: " + quoted(f.found) + ", " + f.why,
 		Hint:    "Leave it out, or call the program that is meant by itself, if it is allowed.",
-		Details: map[string]any{"index": f.index, "rule": "inner", "found": shown(f.found)},
-	})
+		Details: map[string]any{"index": f.index, "rule": rule, "found": shown(f.found)},
+	}
 }

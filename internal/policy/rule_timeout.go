@@ -11,7 +11,7 @@ import (
 type timeout struct{ limits map[tipstaff.Family]Limits }
 
 func (r timeout) Judge(req *tipstaff.Request, _ World, d *Draft) []Finding {
-	limits := r.limits[req.Family]
+	limits := narrowTimeout(r.limits[req.Family], d.Bounds)
 	asked := req.Timeout
 	if asked == 0 {
 		asked = limits.DefaultTimeout

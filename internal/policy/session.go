@@ -16,6 +16,10 @@ func (p *Policy) AdmitSession(s tipstaff.Session, w World) (tipstaff.Session, er
 	if found := (directory{}).Judge(&req, w, &d); len(found) > 0 {
 		return tipstaff.Session{}, found[0].refusal()
 	}
+	if found := (fileRoots{p.settings.File}).Judge(&req, w, &d); len(found) > 0 {
+		_ = d.Dir.Close()
+		return tipstaff.Session{}, found[0].refusal()
+	}
 	s.Dir, s.Env, s.Dropped = d.Dir.Path(), kept, dropped
 	_ = d.Dir.Close()
 	return s, nil

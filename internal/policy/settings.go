@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tipstaff/internal/argv"
+	"tipstaff/internal/rules"
 )
 
 // setting judges KEY=value, or "KEY value", given to an option.
@@ -74,28 +75,5 @@ func isHarmlessProgram(value string) bool {
 
 func matchesKey(patterns []string, key string) bool {
 	key = strings.ToLower(strings.TrimSpace(key))
-	return slices.ContainsFunc(patterns, func(p string) bool { return matchStars(p, key) })
-}
-
-// matchStars matches text against a pattern in which * stands for any text.
-func matchStars(pattern, text string) bool {
-	first, rest, star := strings.Cut(pattern, "*")
-	if !star {
-		return pattern == text
-	}
-	text, ok := strings.CutPrefix(text, first)
-	if !ok {
-		return false
-	}
-	for {
-		part, more, star := strings.Cut(rest, "*")
-		if !star {
-			return strings.HasSuffix(text, part)
-		}
-		i := strings.Index(text, part)
-		if i < 0 {
-			return false
-		}
-		text, rest = text[i+len(part):], more
-	}
+	return slices.ContainsFunc(patterns, func(p string) bool { return rules.MatchGlob(p, key) })
 }

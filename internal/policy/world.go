@@ -22,6 +22,14 @@ type World interface {
 	Allowlist(f tipstaff.Family) Allowlist
 }
 
+// Resolver is a [World] that tells where paths lead. A policy file that asks
+// about paths needs one; without it, no path is inside the roots.
+type Resolver interface {
+	// Canonical follows the symbolic links of a path; a relative one is taken
+	// from dir. What does not exist yet at its end is kept as it is written.
+	Canonical(path string, dir Directory) (string, error)
+}
+
 // Program is a file that can be run, as it was when it was resolved.
 type Program struct {
 	Path string // absolute, as found (symbolic links kept, because programs look at their own name)

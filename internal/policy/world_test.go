@@ -24,6 +24,7 @@ type world struct {
 
 	roots    []string
 	rootsErr error
+	links    map[string]string // path → where it leads
 	allowed  map[tipstaff.Family]policy.Allowlist
 }
 

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -146,6 +147,9 @@ func TestAPIDNamespaceServesAgainWhenItIsEmpty(t *testing.T) {
 	q.End(0)
 	wantNone(t, pids)
 	n.work.Wait()
+	for limit := time.Now().Add(10 * time.Second); running(dirty) && time.Now().Before(limit); {
+		runtime.Gosched() // the kernel ends it in its own time
+	}
 	if running(dirty) {
 		t.Error("a namespace in which something was left behind was kept")
 	}

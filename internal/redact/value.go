@@ -104,6 +104,8 @@ var patterns = sync.OnceValue(func() []*pattern {
 			re: lazily(`\bsk-(?:proj|svcacct|admin)-[\w-]{20,}|\bsk-[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20}`)},
 		{name: "anthropic", bytes: "-", keywords: []string{"sk-ant-"},
 			re: lazily(`\bsk-ant-[a-z0-9]{3,}-[\w-]{20,}`)},
+		{name: "tipstaff-token", bytes: "_", keywords: []string{"tps_"},
+			re: lazily(`\btps_[A-Z2-7]{52}\b`)},
 		{name: "npm-token", bytes: "_", keywords: []string{"npm_"},
 			re: lazily(`\bnpm_[A-Za-z0-9]{36}`)},
 		{name: "pypi-token", bytes: "-", keywords: []string{"pypi-AgEIcHlwaS5vcmc"},

@@ -77,6 +77,7 @@ func samples() map[string]string {
 		"stripe":               "sk_live_" + a(10),
 		"openai":               "sk-proj-" + a(20),
 		"anthropic":            "sk-ant-api03-" + a(20),
+		"tipstaff-token":       "tps_" + strings.Repeat("Q7", 26),
 		"npm-token":            "npm_" + a(36),
 		"pypi-token":           "pypi-AgEIcHlwaS5vcmc" + a(50),
 		"huggingface":          "hf_" + a(34),

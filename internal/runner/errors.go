@@ -9,6 +9,7 @@ import (
 	"tipstaff"
 	"tipstaff/internal/policy"
 	"tipstaff/internal/proc"
+	"tipstaff/internal/sandbox"
 )
 
 // startError tells a caller why its program could not be started. The texts
@@ -58,6 +59,13 @@ func startError(g *policy.Grant, err error) error {
 
 // notConfined: no sandbox of the strength that was promised, no run.
 func notConfined(g *policy.Grant, err error) error {
+	if errors.Is(err, sandbox.ErrUnmet) {
+		return &tipstaff.Error{
+			Code: tipstaff.ExecutionError, Rule: "sandbox", Err: err,
+			Msg:  "The policy confines this command more than the server can on this machine, so nothing was started.",
+			Hint: "The operator has to change the policy or the machine; tipstaff doctor says what the sandbox gives here.",
+		}
+	}
 	return &tipstaff.Error{
 		Code: tipstaff.ExecutionError, Rule: "sandbox", Err: fmt.Errorf("cannot confine %s: %w", g.Argv()[0], err),
 		Msg:  "The sandbox for this command could not be made, so nothing was started.",

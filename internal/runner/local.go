@@ -54,8 +54,13 @@ func (l Local) Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Re
 	if err := checkProgram(g.Program()); err != nil {
 		return tipstaff.Result{}, startError(g, err)
 	}
+	terms, err := Terms(g.Bounds())
+	if err != nil {
+		return tipstaff.Result{}, notConfined(g, err)
+	}
 	confined, err := l.Sandbox.Confine(sandbox.Command{
-		Session: g.Request().Session, Dir: g.Dir().Path(), Env: g.Env(), Program: g.Program().Path, Argv: g.Argv(),
+		Terms:     terms,
+		Principal: g.Request().Origin.Principal, Session: g.Request().Session, Dir: g.Dir().Path(), Env: g.Env(), Program: g.Program().Path, Argv: g.Argv(),
 	})
 	if err != nil {
 		return tipstaff.Result{}, notConfined(g, err)
@@ -78,6 +83,7 @@ func (l Local) Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Re
 	}
 	live.started()
 	tape := l.record(g, s)
+	live.listen(s)
 	s.pump()
 
 	cause := await(ctx, p, g.Timeout())

@@ -78,6 +78,8 @@ func (s *streams) finish(grace time.Duration) {
 	_ = s.fromOut.SetReadDeadline(limit)
 	_ = s.fromErr.SetReadDeadline(limit)
 	s.draining.Wait()
+	capture.Rest(s.out, s.fromOut)
+	capture.Rest(s.err, s.fromErr)
 	if s.in != nil {
 		_ = s.in.SetWriteDeadline(time.Now())
 		s.feeding.Wait()

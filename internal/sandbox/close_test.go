@@ -16,8 +16,8 @@ import (
 	"tipstaff/internal/proc"
 )
 
-// held is what this process has open, whom it has started, and what is mounted.
-type held struct {
+// holding is what this process has open, whom it has started, and what is mounted.
+type holding struct {
 	Files, Children, Mounts []string
 	kind                    func(file string) bool
 }
@@ -33,7 +33,7 @@ func ofRooms(file string) bool {
 	})
 }
 
-func holdings(t *testing.T, kind func(string) bool) held {
+func holdings(t *testing.T, kind func(string) bool) holding {
 	t.Helper()
 	engine, err := oneEngine()
 	if err != nil {
@@ -43,7 +43,7 @@ func holdings(t *testing.T, kind func(string) bool) held {
 	if n, err := engine.NewEnclosure(proc.EnclosureSpec{Namespaces: &proc.NamespaceSpec{}}); err == nil {
 		n.Close()
 	}
-	h := held{kind: kind}
+	h := holding{kind: kind}
 	links, _ := filepath.Glob("/proc/self/fd/*")
 	for _, link := range links {
 		target, err := os.Readlink(link)
@@ -74,9 +74,9 @@ func holdings(t *testing.T, kind func(string) bool) held {
 }
 
 // compare finds what has come or gone since.
-func (h held) compare(t *testing.T) {
+func (h holding) compare(t *testing.T) {
 	t.Helper()
-	if diff := cmp.Diff(h, holdings(t, h.kind), cmpopts.IgnoreUnexported(held{})); diff != "" {
+	if diff := cmp.Diff(h, holdings(t, h.kind), cmpopts.IgnoreUnexported(holding{})); diff != "" {
 		t.Errorf("not what there was before (-) but this (+):\n%s", diff)
 	}
 }
@@ -97,7 +97,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 		{"namespaces with a proxy", Namespaces, hosts},
 	} {
 		t.Run(c.says, func(t *testing.T) {
-			var before held
+			var before holding
 			b := newBox(t, c.tier, func(b *box, o *Options) {
 				o.Network = c.network
 				before = holdings(t, everything)

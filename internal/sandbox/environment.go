@@ -15,12 +15,12 @@ import (
 
 // environment gives the variables by which programs find what the sandbox has
 // for them, in the place of the caller's.
-func (s *Sandbox) environment(r *room, env []string) []string {
+func (r *room) environment(env []string) []string {
 	set := map[string]string{"TMPDIR": tempOf(r.dir)}
-	if s.status.tier == Namespaces {
-		set["TMPDIR"] = s.temp
+	if r.sandbox.status.tier == Namespaces {
+		set["TMPDIR"] = r.held.temp
 	}
-	if s.proxy != nil {
+	if r.held.proxy != nil {
 		proxy := fmt.Sprintf("http://tipstaff:%s@127.0.0.1:%d", r.token, proxyPort)
 		for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"} {
 			set[name], set[strings.ToLower(name)] = proxy, proxy

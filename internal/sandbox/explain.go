@@ -45,7 +45,7 @@ func (r *room) takeRefused() []refusal {
 
 // explainLimit tells of limits by the signals that the kernel sends for them.
 func (c *Confined) explainLimit(r *tipstaff.Result) {
-	l := c.sandbox.o.Limits
+	l := c.room.held.limits
 	used := r.Usage.UserCPU + r.Usage.SystemCPU
 	switch {
 	case l.CPU > 0 && (r.Signal == "SIGXCPU" || r.ExitCode == exitXCPU || r.Signal == "SIGKILL" && r.Cause == tipstaff.Signalled && used >= l.CPU):
@@ -224,12 +224,16 @@ var unreachable = regexp.MustCompile(`(?i)network is unreachable|could not resol
 
 // explainNetwork tells that there is no network, where a program seems to miss it.
 func (c *Confined) explainNetwork(r *tipstaff.Result) {
-	n := c.sandbox.o.Network
+	n := c.room.held.network
 	if n.Reach == AllNetwork || !unreachable.Match(lastOf(r.Stderr)) {
 		return
 	}
 	if n.Reach == NoNetwork {
-		r.Refusals = append(r.Refusals, "Commands have no network here (TIPSTAFF_NETWORK=off).")
+		who := "TIPSTAFF_NETWORK=off"
+		if c.sandbox.o.Network.Reach != NoNetwork {
+			who = "by the policy"
+		}
+		r.Refusals = append(r.Refusals, "Commands have no network here ("+who+").")
 		return
 	}
 	r.Refusals = append(r.Refusals, fmt.Sprintf("Commands reach the network only through the proxy that HTTP_PROXY and HTTPS_PROXY name, and only %s.", n))

@@ -301,10 +301,10 @@ func TestALimitThatEndedACommandIsNamed(t *testing.T) {
 		{"nor is much, when all went well", tipstaff.Result{Cause: tipstaff.Exited, Usage: tipstaff.Usage{MaxResidentBytes: 95 * mib}}, tipstaff.Exited, nil},
 	} {
 		for _, l := range []Limits{limits, {}} {
-			b := &Sandbox{o: Options{Limits: l}}
+			b := &Sandbox{}
 			r := c.r
-			held := &Confined{sandbox: b, room: &room{sandbox: b}, walls: &walls{paths: profile.Paths{Profile: profile.Open}}}
-			held.Explain(&r)
+			confined := &Confined{sandbox: b, room: &room{sandbox: b, held: &held{limits: l}}, walls: &walls{paths: profile.Paths{Profile: profile.Open}}}
+			confined.Explain(&r)
 			cause, want := c.cause, c.want
 			if l == (Limits{}) {
 				cause, want = c.r.Cause, nil

@@ -3,6 +3,8 @@
 package sandbox
 
 import (
+	"path/filepath"
+	"slices"
 	"time"
 
 	"tipstaff/internal/profile"
@@ -31,7 +33,7 @@ func (r *room) lookAgain() {
 	case r.looking:
 		r.again = true
 	case pause <= 0:
-		r.looking = true
+		r.looking, r.over = true, make(chan struct{})
 		r.users++ // it stays until the look is over
 		r.sandbox.inBackground(r.look)
 	case !r.waiting:
@@ -65,6 +67,26 @@ func (r *room) lookLater() {
 	}
 }
 
+// awaitLook lets a command that may remove a repository wait until nobody makes
+// anything in it.
+func (r *room) awaitLook(c Command) {
+	if len(c.Argv) == 0 || filepath.Base(c.Argv[0]) != "rm" && !slices.Contains(c.Argv, "worktree") {
+		return
+	}
+	r.mu.Lock()
+	looking, over := r.looking, r.over
+	r.mu.Unlock()
+	if !looking {
+		return
+	}
+	limit := time.NewTimer(mostCatchUp)
+	defer limit.Stop()
+	select {
+	case <-over:
+	case <-limit.C:
+	}
+}
+
 // mostCatchUp is how long a look may take for which a command waits: not longer
 // than it would be without this one.
 const mostCatchUp = lookPause
@@ -74,7 +96,7 @@ const mostCatchUp = lookPause
 // it pinned. The room has a user. Where a look takes long, it is left to those
 // behind the calls.
 func (r *room) catchUp(dir string) {
-	if r.sandbox.status.tier != Namespaces || r.sandbox.o.Profile != profile.Workspace {
+	if r.sandbox.status.tier != Namespaces || r.held.profile != profile.Workspace {
 		return
 	}
 	r.mu.Lock()
@@ -102,6 +124,7 @@ func (r *room) look() {
 	r.lookMu.Unlock()
 	r.mu.Lock()
 	r.looking = false
+	close(r.over)
 	r.users--
 	over, again := r.users == 0 && r.doomed, r.again
 	r.again = false

@@ -32,14 +32,16 @@ type Options struct {
 
 // Command is what the sandbox has to know of a command.
 type Command struct {
-	Session tipstaff.SessionID // "" without one
-	Dir     string             // canonical
-	Env     []string
+	Principal string             // who asks; what one does no other one sees
+	Session   tipstaff.SessionID // "" without one
+	Dir       string             // canonical
+	Env       []string
 	// Program is the path of the file that is run, and Argv its arguments, its name
 	// first. A command that is known to do nothing but remove may remove what is
 	// pinned for others. Without them it may not.
 	Program string
 	Argv    []string
+	Terms   Terms // of the rule that allows it
 }
 
 // Status says how commands are confined, and why not better.

@@ -51,6 +51,9 @@ func (s *Sandbox) Confine(c Command) (*Confined, error) {
 	if err := s.Err(); err != nil {
 		return nil, err
 	}
+	if err := s.Meets(c.Terms); err != nil {
+		return nil, err
+	}
 	return &Confined{Env: c.Env}, nil
 }
 
@@ -65,3 +68,14 @@ func (*Sandbox) EndSession(tipstaff.SessionID) {}
 
 // Close removes nothing.
 func (*Sandbox) Close() error { return nil }
+
+// StatusUnder is [Sandbox.Status]: nothing is confined here, under whatever terms.
+func (s *Sandbox) StatusUnder(Terms) Status { return s.status }
+
+// Meets says why commands under these terms would be refused.
+func (s *Sandbox) Meets(t Terms) error {
+	if t.given() {
+		return fmt.Errorf("%w: %s", ErrUnmet, noSandbox)
+	}
+	return s.Err()
+}

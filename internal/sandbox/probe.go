@@ -67,7 +67,7 @@ func (s *Sandbox) try(tier Tier, abi int, noLandlock error) error {
 	s.status.tier, s.status.Tier = tier, tier.String()
 	s.status.Landlock, s.status.Missing = "", nil
 	if noLandlock == nil {
-		rs, err := landlock.New(s.landlockOptions())
+		rs, err := landlock.New(s.landlockOptions(s.o.Profile, s.o.Network))
 		if err != nil {
 			return err
 		}
@@ -80,11 +80,14 @@ func (s *Sandbox) try(tier Tier, abi int, noLandlock error) error {
 	if s.secret, err = newSecret(); err != nil {
 		return err
 	}
-	if s.filter, err = s.makeFilter(); err != nil {
+	if s.own != nil { // of the tier before
+		if err := s.own.close(); err != nil {
+			return err
+		}
+	}
+	if s.own, err = s.hold(held{profile: s.o.Profile, network: s.o.Network, limits: s.o.Limits}); err != nil {
 		return err
 	}
-	s.limits = s.o.Limits.kernel(tier)
-	s.temp = temporary(s.o.Profile, "/tmp", "/var/tmp")
 	r, w, err := s.enter(Command{Dir: s.o.Directory})
 	if err != nil {
 		return err

@@ -117,7 +117,7 @@ func TestTheTemporaryDirectoryIsThereAndWritable(t *testing.T) {
 				b := newBox(t, tier, furnished(p))
 				b.all([]try{{"a file in it", "test -d $TMPDIR && f=$(mktemp -p $TMPDIR) && echo x > $f && cat $f && rm $f", "=x"}})
 				if tier == Namespaces {
-					b.Sandbox.temp = temporary(p, b.root+"/missing", b.root+"/state/key") // a machine without /tmp
+					b.Sandbox.own.temp = temporary(p, b.root+"/missing", b.root+"/state/key") // a machine without /tmp
 					b.all([]try{{"where the machine has none", "test -d $TMPDIR && f=$(mktemp -p $TMPDIR) && echo x > $f && cat $f && echo $TMPDIR", "=x\n/dev/shm"}})
 				}
 			})

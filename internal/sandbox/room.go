@@ -19,11 +19,13 @@ import (
 	"tipstaff/internal/profile"
 )
 
-// roomKey says who shares a room: the calls of a session, or those without one,
-// with the same workspace.
+// roomKey says who shares a room: the calls of a session, or those of a principal
+// without one, with the same workspace and under the same terms.
 type roomKey struct {
+	principal string
 	session   tipstaff.SessionID
 	workspace string // its directories, each ended by a NUL
+	terms     string // see Terms.key
 }
 
 // room is what commands share that may know of each other: a temporary
@@ -32,6 +34,7 @@ type room struct {
 	sandbox   *Sandbox
 	key       roomKey
 	workspace []string
+	held      *held
 	dir       string // in the scratch directory
 
 	making sync.Once
@@ -45,9 +48,10 @@ type room struct {
 	gone     bool
 	used     time.Time
 	looking  bool
-	again    bool // a command has left while somebody looked
-	waiting  bool // until the next look is due
-	deferred int  // looks that have given way to commands
+	over     chan struct{} // closed when the look that is under way is over
+	again    bool          // a command has left while somebody looked
+	waiting  bool          // until the next look is due
+	deferred int           // looks that have given way to commands
 	looked   time.Time
 	cost     time.Duration // of the last look
 	refused  []refusal     // by the proxy, since the last command ended
@@ -58,19 +62,26 @@ type room struct {
 	behindTime atomic.Bool
 }
 
+// errClosed: the server is ending.
+var errClosed = errors.New("the sandbox is closed")
+
 // enter finds or makes the room of a command.
 func (s *Sandbox) enter(c Command) (*room, *walls, error) {
 	workspace := s.workspaceOf(c.Dir)
-	key := roomKey{c.Session, strings.Join(workspace, "\x00")}
+	h, err := s.tightened(c.Terms)
+	if err != nil {
+		return nil, nil, err
+	}
+	key := roomKey{c.Principal, c.Session, strings.Join(workspace, "\x00"), c.Terms.key()}
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
-		return nil, nil, errors.New("the sandbox is closed")
+		return nil, nil, errClosed
 	}
 	r := s.rooms[key]
 	if r == nil {
 		s.count++
-		r = &room{sandbox: s, key: key, workspace: workspace, dir: filepath.Join(s.scratch.dir, strconv.Itoa(s.count))}
+		r = &room{sandbox: s, key: key, workspace: workspace, held: h, dir: filepath.Join(s.scratch.dir, strconv.Itoa(s.count))}
 		s.rooms[key] = r
 		r.users = 1 // before one is chosen that goes
 		s.evict()
@@ -118,7 +129,7 @@ func (s *Sandbox) personal(dir string) bool {
 
 // keptRooms is how many rooms are kept that nobody is in, beside those of
 // sessions, which end with them.
-const keptRooms = 16
+const keptRooms = 32
 
 // evict dooms the room that was used longest ago if there are too many. The
 // caller holds s.mu.
@@ -235,7 +246,7 @@ func (r *room) make() error {
 	if err != nil {
 		return err
 	}
-	if r.sandbox.o.Profile == profile.Workspace {
+	if r.held.profile == profile.Workspace {
 		for _, dir := range w.paths.Workspace {
 			if why := whyNotUsable(dir); why != "" {
 				r.sandbox.warnOnce("commands cannot work in a workspace", "why", why)

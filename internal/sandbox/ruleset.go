@@ -23,11 +23,11 @@ func (s *Sandbox) ruleset(w *walls, r *room) (*landlock.Ruleset, error) {
 	if s.status.Landlock == "" {
 		return nil, nil
 	}
-	rs, err := landlock.New(s.landlockOptions())
+	rs, err := landlock.New(s.landlockOptions(r.held.profile, r.held.network))
 	if err != nil {
 		return nil, err
 	}
-	if s.o.Profile != profile.Open {
+	if r.held.profile != profile.Open {
 		if err := s.allow(rs, w, r); err != nil {
 			return nil, errors.Join(err, rs.Close())
 		}
@@ -38,12 +38,12 @@ func (s *Sandbox) ruleset(w *walls, r *room) (*landlock.Ruleset, error) {
 // restrict gives the ruleset to the enclosure whose places enter its domains.
 // Elsewhere each command enters one of its own: it could reach the process that
 // makes it if that were in the same.
-func (s *Sandbox) restrict(w *walls) error {
+func (s *Sandbox) restrict(w *walls, r *room) error {
 	if w.ruleset == nil || s.status.tier != Namespaces {
 		return nil
 	}
 	return w.enclosure.Restrict(w.ruleset.FD(), func(procfs int) error {
-		if s.o.Profile == profile.Open {
+		if r.held.profile == profile.Open {
 			return nil
 		}
 		w.places.Add(1)
@@ -55,10 +55,10 @@ func (s *Sandbox) restrict(w *walls) error {
 }
 
 // landlockOptions are those of every ruleset.
-func (s *Sandbox) landlockOptions() landlock.Options {
+func (s *Sandbox) landlockOptions(p profile.Profile, n Network) landlock.Options {
 	return landlock.Options{
-		Files: s.o.Profile != profile.Open, Scope: true,
-		NoTCP: s.status.tier == Landlock && s.o.Network.Reach == NoNetwork,
+		Files: p != profile.Open, Scope: true,
+		NoTCP: s.status.tier == Landlock && n.Reach == NoNetwork,
 	}
 }
 
@@ -139,13 +139,13 @@ func newSecret() (uint64, error) {
 }
 
 // makeFilter writes the filter of system calls.
-func (s *Sandbox) makeFilter() ([]proc.Instruction, error) {
+func (s *Sandbox) makeFilter(n Network) ([]proc.Instruction, error) {
 	arch, ok := seccomp.Native()
 	if !ok {
 		return nil, errors.New("there is no filter of system calls for this processor")
 	}
 	o := seccomp.Options{Sockets: seccomp.Internet, OwnIPC: s.status.tier == Namespaces, SiblingSecret: s.secret}
-	if s.status.tier == Landlock && s.o.Network.Reach == NoNetwork {
+	if s.status.tier == Landlock && n.Reach == NoNetwork {
 		o.Sockets = seccomp.NoSockets
 	}
 	code, err := seccomp.Filter(arch, o)

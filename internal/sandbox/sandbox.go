@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"tipstaff/internal/egress"
 	"tipstaff/internal/proc"
 )
 
@@ -20,17 +19,15 @@ type Sandbox struct {
 	o       Options
 	status  Status
 	scratch *scratch
-	filter  []proc.Instruction
-	secret  uint64 // by which the filter knows the calls that make commands
-	limits  []proc.Limit
-	temp    string        // of commands in namespaces, as they see it
-	proxy   *egress.Proxy // nil without a list of hosts
+	secret  uint64        // by which the filter knows the calls that make commands
+	own     *held         // what commands are held to without terms of their own
 	fault   error         // why no command may run
 	found   chan struct{} // closed when all of the above is settled
 
 	mu     sync.Mutex
 	rooms  map[roomKey]*room
-	count  int // rooms that were made
+	tight  map[string]*held // by the terms that asked for it
+	count  int              // rooms that were made
 	closed bool
 	// complaint is the reason for a refusal that was logged last; warned are
 	// warnings that were logged: one room after the other would repeat them.
@@ -59,7 +56,7 @@ func New(o Options) (*Sandbox, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Sandbox{o: o, rooms: map[roomKey]*room{}, warned: map[string]bool{}, repositories: map[string]repository{}, planted: map[string]bool{}, status: newStatus(o), found: make(chan struct{}), needed: make(chan struct{})}
+	s := &Sandbox{o: o, rooms: map[roomKey]*room{}, tight: map[string]*held{}, warned: map[string]bool{}, repositories: map[string]repository{}, planted: map[string]bool{}, status: newStatus(o), found: make(chan struct{}), needed: make(chan struct{})}
 	if o.Mode == Off {
 		close(s.found)
 		s.status.Reason = "it is switched off (TIPSTAFF_SANDBOX=off)"
@@ -74,9 +71,6 @@ func New(o Options) (*Sandbox, error) {
 	}
 	if s.scratch, err = newScratch(temp); err != nil {
 		return nil, err
-	}
-	if o.Network.Reach == ListedHosts {
-		s.proxy = egress.New(egress.Options{Hosts: o.Network.Hosts, Log: o.Log, Refused: noteRefused})
 	}
 	if o.Mode == BestEffort && o.Network.needs() == None {
 		go s.findLater()
@@ -202,6 +196,8 @@ func (s *Sandbox) Confine(c Command) (*Confined, error) {
 	switch {
 	case s.fault != nil:
 		return nil, s.fault
+	case s.meets(c.Terms) != nil:
+		return nil, s.meets(c.Terms)
 	case s.status.tier != None:
 	case s.o.Mode == Off, s.o.Mode == BestEffort:
 		return &Confined{Env: c.Env}, nil
@@ -213,6 +209,7 @@ func (s *Sandbox) Confine(c Command) (*Confined, error) {
 		s.complain(err)
 		return nil, err
 	}
+	r.awaitLook(c)
 	lifted, err := s.lift(c, r, w)
 	if err != nil {
 		r.leave(w)
@@ -220,7 +217,7 @@ func (s *Sandbox) Confine(c Command) (*Confined, error) {
 		return nil, err
 	}
 	w = lifted
-	return &Confined{Confinement: s.confinement(w), Env: s.environment(r, c.Env), sandbox: s, dir: c.Dir, tells: len(c.Argv) > 0, room: r, walls: w}, nil
+	return &Confined{Confinement: s.confinement(w), Env: r.environment(c.Env), sandbox: s, dir: c.Dir, tells: len(c.Argv) > 0, room: r, walls: w}, nil
 }
 
 // Release lets go of what Confine got ready.
@@ -259,14 +256,18 @@ func (s *Sandbox) close() error {
 	s.closed = true
 	rooms := s.rooms
 	s.rooms = map[roomKey]*room{}
+	tight := s.tight
 	s.mu.Unlock()
 	s.work.Wait()
 	for _, r := range rooms {
 		r.close()
 	}
 	var err error
-	if s.proxy != nil {
-		err = s.proxy.Close()
+	for _, h := range tight {
+		err = errors.Join(err, h.close())
+	}
+	if s.own != nil {
+		err = errors.Join(err, s.own.close())
 	}
 	if s.scratch != nil {
 		err = errors.Join(err, s.scratch.close())

@@ -54,7 +54,7 @@ func (s *Sandbox) buildOnce(r *room) (*walls, error) {
 // raise makes the walls for what the profile has said.
 func (s *Sandbox) raise(r *room, paths profile.Paths) (*walls, error) {
 	w := &walls{paths: paths, users: 1}
-	spec := proc.EnclosureSpec{Filter: s.filter, CloneSecret: s.secret, Limits: s.limits}
+	spec := proc.EnclosureSpec{Filter: r.held.filter, CloneSecret: s.secret, Limits: r.held.kernel}
 	if s.status.tier == Namespaces {
 		spec.Restricted = s.status.Landlock != ""
 		v, err := newView(paths, s.o.Search, s.seen(), r.dir, s.scratch)
@@ -62,10 +62,10 @@ func (s *Sandbox) raise(r *room, paths profile.Paths) (*walls, error) {
 			return nil, err
 		}
 		spec.Namespaces = &proc.NamespaceSpec{
-			ReadOnly: s.o.Profile != profile.Open, Mounts: v.mounts,
-			OwnNetwork: s.o.Network.Reach != AllNetwork, Processes: s.o.Limits.Processes,
+			ReadOnly: r.held.profile != profile.Open, Mounts: v.mounts,
+			OwnNetwork: r.held.network.Reach != AllNetwork, Processes: r.held.limits.Processes,
 		}
-		if s.proxy != nil {
+		if r.held.proxy != nil {
 			spec.Namespaces.Listen = proxyPort
 		}
 	}
@@ -74,9 +74,9 @@ func (s *Sandbox) raise(r *room, paths profile.Paths) (*walls, error) {
 		return nil, err
 	}
 	if w.ruleset, err = s.ruleset(w, r); err == nil {
-		err = s.restrict(w)
+		err = s.restrict(w, r)
 	}
-	if err == nil && s.proxy != nil {
+	if err == nil && r.held.proxy != nil {
 		err = w.serve(s, r)
 	}
 	if err != nil {
@@ -105,10 +105,10 @@ func (s *Sandbox) resolve(r *room) (profile.Paths, error) {
 	if s.status.tier == Namespaces {
 		m.ConfigFiles = append(m.ConfigFiles, s.o.Guarded...)
 	}
-	paths, err := s.o.Profile.Resolve(ctx, m, r.workspace)
+	paths, err := r.held.profile.Resolve(ctx, m, r.workspace)
 	if err == nil && len(paths.Missing) > 0 {
 		unmade := paths.Make()
-		if paths, err = s.o.Profile.Resolve(ctx, m, r.workspace); err == nil {
+		if paths, err = r.held.profile.Resolve(ctx, m, r.workspace); err == nil {
 			if why := whyUnmade(paths.Missing, unmade); why != "" {
 				s.warnOnce("commands do without some files", "why", why)
 			}
@@ -117,7 +117,7 @@ func (s *Sandbox) resolve(r *room) (profile.Paths, error) {
 	if err != nil {
 		return paths, fmt.Errorf("cannot tell what commands may read and write: %w", err)
 	}
-	if s.o.Profile == profile.Open && s.status.tier == Namespaces {
+	if r.held.profile == profile.Open && s.status.tier == Namespaces {
 		paths.Hidden = append(paths.Hidden, own(m)...)
 	}
 	paths.Planted = s.clearPlanted(paths, m.KnownDirs)
@@ -159,7 +159,7 @@ func (w *walls) serve(s *Sandbox, r *room) error {
 	w.serving, w.served = stop, make(chan struct{})
 	go func() {
 		defer close(w.served)
-		if err := s.proxy.Serve(ctx, listener, r.token); err != nil {
+		if err := r.held.proxy.Serve(ctx, listener, r.token); err != nil {
 			s.o.Log.Error("the egress proxy has failed; commands of one session reach no host", "error", err)
 		}
 	}()

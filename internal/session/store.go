@@ -24,6 +24,7 @@ type Recorder interface {
 // Options bound the sessions of one store.
 type Options struct {
 	Max      int           // sessions at once; 0 means none
+	OwnMax   int           // of one principal; 0 means none
 	Idle     time.Duration // how long a session lives without being used
 	Recorder Recorder
 }
@@ -36,11 +37,12 @@ type Store struct {
 
 	mu       sync.Mutex
 	sessions map[tipstaff.SessionID]*entry
+	own      map[string]int // how many of them each principal has; none is not kept
 }
 
 // NewStore returns an empty store.
 func NewStore(o Options) *Store {
-	return &Store{opts: o, sessions: map[tipstaff.SessionID]*entry{}}
+	return &Store{opts: o, sessions: map[tipstaff.SessionID]*entry{}, own: map[string]int{}}
 }
 
 // Create makes a session from what s says of its owner, directory and
@@ -50,22 +52,31 @@ func (st *Store) Create(s tipstaff.Session) (tipstaff.Session, error) {
 	s.ID = newID(s.Origin.Task, s.Created)
 	s.State = tipstaff.SessionIdle
 
-	st.mu.Lock()
-	if len(st.sessions) >= st.opts.Max {
-		n := len(st.sessions)
-		st.mu.Unlock()
-		return tipstaff.Session{}, tooMany(n, st.opts.Max)
-	}
 	e := newEntry(s, st.opts.Idle)
-	st.sessions[s.ID] = e
-	st.mu.Unlock()
-
+	if err := st.add(e); err != nil {
+		return tipstaff.Session{}, err
+	}
 	if err := st.opts.Recorder.SessionCreated(s); err != nil {
 		st.remove(e)
 		return tipstaff.Session{}, err
 	}
 	st.watch(e)
 	return s, nil
+}
+
+// add gives e a place, if there is one left for its principal.
+func (st *Store) add(e *entry) error {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if n := st.own[e.principal]; n >= st.opts.OwnMax && st.opts.OwnMax < st.opts.Max {
+		return tooManyOwn(n, st.opts.OwnMax)
+	}
+	if n := len(st.sessions); n >= st.opts.Max {
+		return tooMany(n, st.opts.Max)
+	}
+	st.sessions[e.id] = e
+	st.own[e.principal]++
+	return nil
 }
 
 // Info tells how a session stands.
@@ -128,6 +139,9 @@ func (st *Store) remove(e *entry) bool {
 		return false
 	}
 	delete(st.sessions, e.id)
+	if st.own[e.principal]--; st.own[e.principal] == 0 {
+		delete(st.own, e.principal)
+	}
 	return true
 }
 
@@ -178,6 +192,17 @@ func tooMany(n, limit int) error {
 		Code: tipstaff.MaxSessionsExceeded, Rule: "sessions",
 		Msg:     fmt.Sprintf("There are %d sessions, and no more than %d may live at once", n, limit),
 		Hint:    "Close sessions that are done with terminal_close_session, or wait until idle ones expire.",
+		Details: map[string]any{"sessions": n, "maxSessions": limit},
+	}
+}
+
+// tooManyOwn tells a principal of its own sessions only: how many others have is
+// not its business.
+func tooManyOwn(n, limit int) error {
+	return &tipstaff.Error{
+		Code: tipstaff.MaxSessionsExceeded, Rule: "own sessions",
+		Msg:     fmt.Sprintf("You have %d sessions, and no caller may have more than %d at once", n, limit),
+		Hint:    "Close sessions that are done with terminal_close_session and try again, or wait until idle ones expire.",
 		Details: map[string]any{"sessions": n, "maxSessions": limit},
 	}
 }

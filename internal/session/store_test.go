@@ -39,7 +39,7 @@ func (j *journal) SessionClosed(s tipstaff.Session, reason string) {
 }
 
 func newStore(j *journal) *Store {
-	return NewStore(Options{Max: 3, Idle: 30 * time.Minute, Recorder: j})
+	return NewStore(Options{Max: 3, OwnMax: 3, Idle: 30 * time.Minute, Recorder: j})
 }
 
 func asked(task string) tipstaff.Session {
@@ -287,6 +287,37 @@ func TestB12OnlySoManySessionsLiveAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustCreate(t, st, "D")
+}
+
+func TestNobodyTakesMoreThanTheirShareOfSessions(t *testing.T) {
+	st := NewStore(Options{Max: 3, OwnMax: 2, Idle: time.Minute, Recorder: &journal{}})
+	first := mustCreate(t, st, "A")
+	mustCreate(t, st, "B")
+	for range 3 {
+		_, err := st.Create(asked("C"))
+		wantCode(t, err, tipstaff.MaxSessionsExceeded)
+		if e := tipstaff.AsError(err); !strings.Contains(e.Msg, "more than 2") || !strings.Contains(e.Hint, "try again") {
+			t.Errorf("told %q, %q", e.Msg, e.Hint)
+		}
+	}
+	other := asked("D")
+	other.Origin.Principal = "other"
+	if _, err := st.Create(other); err != nil {
+		t.Errorf("somebody else is kept out: %v", err)
+	}
+	if _, err := st.Create(other); err == nil {
+		t.Error("there are more than all together")
+	}
+	if err := st.Close("me", first.ID); err != nil {
+		t.Fatal(err)
+	}
+	mustCreate(t, st, "C")
+	st.CloseAll("over")
+	if len(st.own) != 0 {
+		t.Errorf("%v is remembered of nobody's sessions", st.own)
+	}
+	_, err := NewStore(Options{Max: 3, Recorder: &journal{}}).Create(asked("A"))
+	wantCode(t, err, tipstaff.MaxSessionsExceeded)
 }
 
 func TestASessionThatCannotBeRecordedDoesNotComeToBe(t *testing.T) {

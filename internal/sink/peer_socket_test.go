@@ -6,9 +6,12 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/binary"
 	"io"
 	"net"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -174,6 +177,24 @@ func streamOf(t *testing.T) (sink.Sink, sinktest.Peer) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return sink.NewSyslog("syslog", "tcp", l.Addr().String(), nil), newStreamPeer(t, l)
+}
+
+// securedOf is streamOf over TLS.
+func securedOf(t *testing.T) (sink.Sink, sinktest.Peer) {
+	certified := httptest.NewTLSServer(nil) // for its certificate
+	certified.Close()
+	l, err := tls.Listen("tcp", "127.0.0.1:0", certified.TLS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trusted := x509.NewCertPool()
+	trusted.AddCert(certified.Certificate())
+	secure := &tls.Config{RootCAs: trusted, ServerName: "example.com", MinVersion: tls.VersionTLS12}
+	return sink.NewSyslog("syslog", "tcp", l.Addr().String(), secure), newStreamPeer(t, l)
+}
+
+func newStreamPeer(t *testing.T, l net.Listener) *streamPeer {
 	ctx, cancel := context.WithCancel(t.Context())
 	p := &streamPeer{t: t, listener: l, ctx: ctx}
 	p.running.Go(func() {
@@ -186,7 +207,7 @@ func streamOf(t *testing.T) (sink.Sink, sinktest.Peer) {
 		}
 	})
 	t.Cleanup(func() { cancel(); _ = l.Close(); p.running.Wait() })
-	return sink.NewSyslog("syslog", "tcp", l.Addr().String(), nil), p
+	return p
 }
 
 func (p *streamPeer) serve(conn net.Conn) {
@@ -194,10 +215,14 @@ func (p *streamPeer) serve(conn net.Conn) {
 	stop := context.AfterFunc(p.ctx, func() { _ = conn.Close() })
 	defer stop()
 	cut := func() {
-		if tcp, ok := conn.(*net.TCPConn); ok {
+		below := conn
+		if secured, ok := conn.(*tls.Conn); ok {
+			below = secured.NetConn()
+		}
+		if tcp, ok := below.(*net.TCPConn); ok {
 			_ = tcp.SetLinger(0)
 		}
-		_ = conn.Close()
+		_ = below.Close()
 	}
 	go func() { // a peer that dies does so at once
 		for p.ctx.Err() == nil {
@@ -242,6 +267,25 @@ func (p *streamPeer) serve(conn net.Conn) {
 
 func TestTheSyslogSinkOverTCP(t *testing.T) {
 	sinktest.Suite{Start: streamOf, Modes: []sinktest.Mode{sinktest.Hang, sinktest.Slow, sinktest.Reset}, Deaf: true}.Run(t)
+}
+
+func TestTheSyslogSinkOverTLS(t *testing.T) {
+	sinktest.Suite{Start: securedOf, Modes: []sinktest.Mode{sinktest.Hang, sinktest.Slow, sinktest.Reset}, Deaf: true}.Run(t)
+}
+
+// TestTheSyslogSinkTellsNothingToAStranger: whose certificate nobody has signed.
+func TestTheSyslogSinkTellsNothingToAStranger(t *testing.T) {
+	s, peer := securedOf(t)
+	stranger, ok := peer.(*streamPeer)
+	if !ok {
+		t.Fatal("no stream")
+	}
+	unknowing := sink.NewSyslog("syslog", "tcp", stranger.listener.Addr().String(), &tls.Config{ServerName: "example.com", MinVersion: tls.VersionTLS12})
+	defer func() { _, _ = unknowing.Close(), s.Close() }()
+	n, err := unknowing.Send(t.Context(), []sink.Message{{Body: []byte(`{"v":1}`)}})
+	if n != 0 || err == nil || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("%d, %v", n, err)
+	}
 }
 
 // pipePeer reads a stream as whoever started the server reads its standard error.

@@ -2,6 +2,7 @@ package traces
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -10,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"tipstaff"
+	"tipstaff/internal/approval"
 	"tipstaff/internal/runner"
 )
 
@@ -41,9 +43,12 @@ func (r road) Execute(ctx context.Context, req tipstaff.Request, live runner.Liv
 	defer span.End()
 	req.Fixed = slices.Concat(req.Fixed, spanOf(ctx).Variables())
 	res, err := r.Road.Execute(ctx, req, live)
-	if err != nil {
+	switch {
+	case errors.Is(err, approval.ErrLater):
+		span.AddEvent("a person is asked") // the call comes again with the answer
+	case err != nil:
 		refused(span, err)
-	} else {
+	default:
 		ended(span, &res)
 	}
 	return res, err

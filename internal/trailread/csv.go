@@ -33,7 +33,7 @@ func columns() []column {
 		}}
 	}
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
-	return []column{
+	return append([]column{
 		{"time", func(l *Line) string { return l.Record.Time.UTC().Format(time.RFC3339Nano) }},
 		{"trail", func(l *Line) string { return safeCell(l.Trail.Name()) }},
 		{"seq", func(l *Line) string { return strconv.FormatUint(l.Record.Seq, 10) }},
@@ -73,6 +73,27 @@ func columns() []column {
 		text("why", func(r *audit.Record) string { return r.Why }),
 		text("error", func(r *audit.Record) string { return r.Error }),
 		text("hash", func(r *audit.Record) string { return r.Hash }),
+		text("call", func(r *audit.Record) string { return r.Who.Call }),
+	}, approvalColumns()...)
+}
+
+// approvalColumns came later, and so they stand at the end.
+func approvalColumns() []column {
+	said := func(name string, get func(a *audit.Approval) string) column {
+		return column{name, func(l *Line) string {
+			if l.Record.Decision.Approval == nil {
+				return ""
+			}
+			return safeCell(get(l.Record.Decision.Approval))
+		}}
+	}
+	return []column{
+		said("approval", func(a *audit.Approval) string { return a.Handle }),
+		said("approval_outcome", func(a *audit.Approval) string { return a.Outcome }),
+		said("approval_choice", func(a *audit.Approval) string { return a.Choice }),
+		said("approval_by", func(a *audit.Approval) string { return a.By }),
+		said("approval_how", func(a *audit.Approval) string { return a.How }),
+		said("approval_comment", func(a *audit.Approval) string { return a.Comment }),
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 // Filter wants every record. Names are compared byte for byte.
 type Filter struct {
 	Agent, Task, Session, Principal string
+	Command                         string // the command's id
 	Event                           Word
 	Code                            string
 	Denied                          bool      // refusals of every kind
@@ -45,7 +46,7 @@ type Exit struct {
 func (f *Filter) Match(r *audit.Record) bool {
 	return equal(f.Agent, r.Who.Agent) && equal(f.Task, r.Who.Task) &&
 		equal(f.Session, string(r.Who.Session)) && equal(f.Principal, r.Who.Principal) &&
-		equal(f.Code, string(r.Code)) &&
+		equal(f.Code, string(r.Code)) && equal(f.Command, string(r.Trace.CommandID)) &&
 		(!f.Event.given() || f.Event.is(string(r.Event))) &&
 		(!f.Denied || refused(r)) &&
 		(f.Since.IsZero() || !r.Time.Before(f.Since)) &&

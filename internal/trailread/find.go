@@ -6,10 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
+
+	"tipstaff/internal/audit"
 )
 
 // Trail is a trail as it was when it was found.
@@ -54,8 +54,6 @@ func (t *Trail) Bytes() int64 {
 	return n
 }
 
-var segmentName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\d{6}\.jsonl$`) })
-
 // Find returns the trails at path, which is a trail, one of its files, or a
 // directory of trails, in the order of their names. Whatever else stands there
 // is passed over; a directory without trails is no error.
@@ -67,54 +65,36 @@ func Find(path string) ([]Trail, error) {
 	if !info.IsDir() {
 		return []Trail{{Path: path, Segments: []Segment{{path, info.Size()}}}}, nil
 	}
-	own, below, err := list(path)
+	found, err := audit.Trails(path)
 	if err != nil {
-		return nil, fmt.Errorf("cannot find the trails: %w", err)
+		return nil, err
 	}
 	var trails []Trail
-	if len(own) > 0 {
-		trails = append(trails, Trail{path, own})
-	}
-	for _, dir := range below {
-		segments, _, err := list(dir)
-		if errors.Is(err, fs.ErrNotExist) { // removed meanwhile
-			continue
-		}
+	for _, f := range found {
+		segments, err := sized(f.Segments)
 		if err != nil {
 			return nil, fmt.Errorf("cannot find the trails: %w", err)
 		}
 		if len(segments) > 0 {
-			trails = append(trails, Trail{dir, segments})
+			trails = append(trails, Trail{f.Path, segments})
 		}
 	}
 	return trails, nil
 }
 
-// list returns the segments and the directories in dir, in the order of their names.
-func list(dir string) (segments []Segment, below []string, err error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, e := range entries {
-		path := filepath.Join(dir, e.Name())
-		if e.IsDir() {
-			below = append(below, path)
-			continue
-		}
-		if !segmentName().MatchString(e.Name()) {
-			continue
-		}
-		info, err := e.Info()
-		if errors.Is(err, fs.ErrNotExist) {
+// sized asks for the sizes of segments; what is no file, or gone, is none.
+func sized(paths []string) (segments []Segment, err error) {
+	for _, path := range paths {
+		info, err := os.Lstat(path)
+		if errors.Is(err, fs.ErrNotExist) { // removed meanwhile
 			continue
 		}
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if info.Mode().IsRegular() {
 			segments = append(segments, Segment{path, info.Size()})
 		}
 	}
-	return segments, below, nil
+	return segments, nil
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"tipstaff/internal/audit"
@@ -61,13 +60,9 @@ func (q *quick) decode(line []byte, r *audit.Record) error {
 	return nil
 }
 
-// The form in which package audit writes a line:
-//
-//	{"v":1,"seq":7,"time":"2026-01-02T03:04:05.000000000Z",…}
+// The ends of a line as package audit writes it.
 const (
 	lineBegin = `{"v":`
-	seqBegin  = `,"seq":`
-	timeBegin = `,"time":"`
 	lineEnd   = `"}`
 )
 
@@ -79,7 +74,7 @@ func looksWhole(line []byte) bool {
 
 // timeOf reads the time of a record, wherever it stands in the line.
 func timeOf(line []byte) (time.Time, bool) {
-	if t, ok := quickTime(line); ok {
+	if t, ok := audit.QuickTime(line); ok {
 		return t, true
 	}
 	var r audit.Record
@@ -87,26 +82,4 @@ func timeOf(line []byte) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	return r.Time, true
-}
-
-func quickTime(line []byte) (time.Time, bool) {
-	rest, ok := bytes.CutPrefix(line, []byte(lineBegin))
-	if !ok {
-		return time.Time{}, false
-	}
-	_, rest, ok = bytes.Cut(rest[:min(len(rest), 96)], []byte(seqBegin))
-	if !ok {
-		return time.Time{}, false
-	}
-	seq, rest, ok := bytes.Cut(rest, []byte(timeBegin))
-	if !ok {
-		return time.Time{}, false
-	}
-	at, _, ok := bytes.Cut(rest, []byte(`"`))
-	if !ok {
-		return time.Time{}, false
-	}
-	_, err1 := strconv.ParseUint(string(seq), 10, 64)
-	t, err2 := time.Parse(time.RFC3339Nano, string(at))
-	return t, err1 == nil && err2 == nil
 }

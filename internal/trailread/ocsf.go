@@ -63,7 +63,7 @@ func (o *OCSF) Write(l *Line) error {
 	if err := o.json.Encode(o.event(l)); err != nil {
 		return err
 	}
-	o.line = AppendPrintable(o.line[:0], bytes.TrimSuffix(o.buf.Bytes(), []byte("\n")))
+	o.line = audit.AppendPrintable(o.line[:0], bytes.TrimSuffix(o.buf.Bytes(), []byte("\n")))
 	o.line = append(o.line, '\n')
 	_, err := o.out.Write(o.line)
 	return err
@@ -132,6 +132,9 @@ func (e *ocsfEvent) judge(r *audit.Record) {
 	case r.Event == audit.CommandError:
 		e.status(false)
 		e.severity(ocsfLow)
+	case r.Policy != nil && r.Policy.Outcome == audit.PolicyRefused:
+		e.status(false)
+		e.severity(ocsfMedium)
 	case r.Result != nil && r.Result.Cause != tipstaff.Exited.String():
 		e.status(false)
 		e.severity(ocsfLow)
@@ -221,7 +224,7 @@ func ocsfRest(r *audit.Record) ocsfUnmapped {
 	u := ocsfUnmapped{
 		Agent: r.Who.Agent, Task: r.Who.Task, Front: r.Who.Front, Tool: r.What.Tool, Traceparent: r.Trace.Traceparent,
 		Cwd: r.What.Cwd, Argv: r.What.Argv, ArgvSHA256: r.What.ArgvSHA256, FileChanged: r.What.FileChanged,
-		EnvNames: r.What.EnvNames, EnvDropped: r.What.EnvDropped, Error: r.Error, PreviousHash: r.Prev,
+		EnvNames: r.What.EnvNames, EnvDropped: r.What.EnvDropped, Error: r.Error, PreviousHash: r.Prev, Approval: r.Decision.Approval,
 	}
 	if r.Sandbox != (audit.Sandbox{}) {
 		u.Sandbox = &r.Sandbox

@@ -131,4 +131,6 @@ type ocsfUnmapped struct {
 	RecordingSum string         `json:"recording_sha256,omitempty"`
 	Error        string         `json:"error,omitempty"`
 	PreviousHash string         `json:"prev,omitempty"`
+
+	Approval *audit.Approval `json:"approval,omitempty"`
 }

@@ -24,7 +24,7 @@ func (p prefilter) may(line []byte) bool {
 // prefilter makes the tests for f, the one that turns away most first.
 func (f *Filter) prefilter() prefilter {
 	var p prefilter
-	for _, value := range []string{f.Session, f.Task, f.Agent, f.Code, f.Principal} {
+	for _, value := range []string{f.Command, f.Session, f.Task, f.Agent, f.Code, f.Principal} {
 		if value != "" {
 			p = p.need(`"`, value, `"`)
 		}

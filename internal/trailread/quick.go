@@ -67,6 +67,11 @@ func (q *quick) member(key []byte, r *audit.Record) {
 			r.Result = new(audit.Result)
 		}
 		q.object(func(key []byte) { q.result(key, r.Result) })
+	case "policy":
+		if r.Policy == nil {
+			r.Policy = new(audit.Policy)
+		}
+		q.object(func(key []byte) { q.policy(key, r.Policy) })
 	case "why":
 		r.Why = q.string()
 	case "error":
@@ -149,6 +154,30 @@ func (q *quick) decision(key []byte, d *audit.Decision) {
 		d.At = q.string()
 	case "policy_sha256":
 		d.PolicySHA256 = q.string()
+	case "approval":
+		if d.Approval == nil {
+			d.Approval = new(audit.Approval)
+		}
+		q.object(func(key []byte) { q.approval(key, d.Approval) })
+	default:
+		q.gone = true
+	}
+}
+
+func (q *quick) approval(key []byte, a *audit.Approval) {
+	switch string(key) {
+	case "handle":
+		a.Handle = q.string()
+	case "outcome":
+		a.Outcome = q.string()
+	case "choice":
+		a.Choice = q.string()
+	case "by":
+		a.By = q.string()
+	case "how":
+		a.How = q.string()
+	case "comment":
+		a.Comment = q.string()
 	default:
 		q.gone = true
 	}
@@ -187,6 +216,31 @@ func (q *quick) result(key []byte, r *audit.Result) {
 		r.Recording = q.string()
 	case "recording_sha256":
 		r.RecordingSHA256 = q.string()
+	default:
+		q.gone = true
+	}
+}
+
+func (q *quick) policy(key []byte, p *audit.Policy) {
+	switch string(key) {
+	case "outcome":
+		p.Outcome = q.string()
+	case "trigger":
+		p.Trigger = q.string()
+	case "file":
+		p.File = q.string()
+	case "sha256":
+		p.SHA256 = q.string()
+	case "old_sha256":
+		p.OldSHA256 = q.string()
+	case "programs":
+		p.Programs = int(q.number())
+	case "rules":
+		p.Rules = int(q.number())
+	case "presets":
+		p.Presets = int(q.number())
+	case "doubts":
+		p.Doubts = int(q.number())
 	default:
 		q.gone = true
 	}

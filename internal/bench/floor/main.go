@@ -6,8 +6,12 @@ package main
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"log"
+	"net"
+	"net/http"
+	"os"
 	"os/exec"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -30,9 +34,34 @@ func run(ctx context.Context, _ *mcp.CallToolRequest, in input) (*mcp.CallToolRe
 }
 
 func main() {
+	address := flag.String("http", "", "serve over HTTP at this address, instead of standard input and output")
+	flag.Parse()
 	server := mcp.NewServer(&mcp.Implementation{Name: "floor", Version: "1"}, nil)
 	mcp.AddTool(server, &mcp.Tool{Name: "execute_process", Description: "Run a program."}, run)
+	if *address != "" {
+		log.Fatal(serveHTTP(*address, server))
+	}
 	if err := server.Run(context.Background(), &mcp.StdioTransport{}); err != nil {
 		log.Fatal(err)
 	}
+}
+
+// serveHTTP answers clients of both eras of the protocol, and says where on
+// standard error.
+func serveHTTP(address string, server *mcp.Server) error {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return err
+	}
+	one := func(*http.Request) *mcp.Server { return server }
+	stateful := mcp.NewStreamableHTTPHandler(one, nil)
+	stateless := mcp.NewStreamableHTTPHandler(one, &mcp.StreamableHTTPOptions{Stateless: true})
+	fmt.Fprintf(os.Stderr, "{\"address\":%q}\n", listener.Addr())
+	return http.Serve(listener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Mcp-Protocol-Version") >= "2026-07-28" {
+			stateless.ServeHTTP(w, r)
+		} else {
+			stateful.ServeHTTP(w, r)
+		}
+	}))
 }

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tipstaff/internal/approval"
+	"tipstaff/internal/argv"
+	"tipstaff/internal/audit"
+	"tipstaff/internal/config"
+	"tipstaff/internal/control"
+)
+
+func newApprovals() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "approvals",
+		Short: "List the commands that wait for a person",
+		Long: `List the commands that wait for a person to allow them, of all running servers
+with this state directory (TIPSTAFF_STATE_DIR). Everything that cannot be seen is
+shown as an escape.`,
+		Example: `  tipstaff approvals
+  tipstaff approvals --json | jq -r '.[].command'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			state, err := stateDir()
+			if err != nil {
+				return err
+			}
+			list, failed := control.List(state)
+			if err := showQuestions(cmd.OutOrStdout(), cmd.ErrOrStderr(), list, asJSON); err != nil {
+				return err
+			}
+			if failed != nil {
+				return fail(exitFailure, "not every server answered:\n%s", escapeLines(failed))
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON list")
+	return cmd
+}
+
+func showQuestions(out, talk io.Writer, list []control.Question, asJSON bool) error {
+	if asJSON {
+		if list == nil {
+			list = []control.Question{}
+		}
+		data, err := json.MarshalIndent(list, "", "  ")
+		if err != nil {
+			return fail(exitFailure, "cannot write the list: %w", err)
+		}
+		for line := range strings.Lines(string(data) + "\n") {
+			text, _ := strings.CutSuffix(line, "\n")
+			say(out, "%s", audit.AppendPrintable(nil, []byte(text)))
+		}
+		return nil
+	}
+	if len(list) == 0 {
+		say(talk, "No command waits for a person.")
+	}
+	for i, q := range list {
+		if i > 0 {
+			say(out, "")
+		}
+		say(out, "%-11s %s, %s, until %s", "Approval:", argv.Escape(q.Approval), argv.Escape(q.State), q.Expires.Local().Format(time.TimeOnly))
+		say(out, "%s", shownText(q))
+	}
+	return nil
+}
+
+// shownText is what a server says of a question. It is escaped there; a server
+// that does not escape must not get at the terminal either.
+func shownText(q control.Question) string {
+	lines := strings.Split(strings.TrimSuffix(q.Text, "\n"), "\n")
+	for i := range lines {
+		lines[i] = argv.Escape(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}
+
+func newApprove() *cobra.Command {
+	var session bool
+	cmd := &cobra.Command{
+		Use:   "approve HANDLE",
+		Short: "Allow a command that waits for a person",
+		Long: `Allow the command that waits under a handle, apr_…: exactly that command, once, for
+the caller who asked, until the question expires. With --session it may run again
+as long as its session lasts. 'tipstaff approvals' shows what waits.
+
+The exit code is 1 when nothing is open under the handle.`,
+		Example: `  tipstaff approve apr_k3p7x2m5q4w6z2n3b5v7c2x4ra
+  tipstaff approve apr_k3p7x2m5q4w6z2n3b5v7c2x4ra --session`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return answer(cmd, "Allowed", args[0], func(state string) (control.Question, error) {
+				return control.Approve(state, args[0], session)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&session, "session", false, "allow the same command for the rest of its session")
+	return cmd
+}
+
+func newDeny() *cobra.Command {
+	var comment string
+	cmd := &cobra.Command{
+		Use:   "deny HANDLE",
+		Short: "Refuse a command that waits for a person",
+		Long: `Refuse the command that waits under a handle, apr_…. The comment is told to the
+agent, in place of a guess why.
+
+The exit code is 1 when nothing is open under the handle.`,
+		Example: `  tipstaff deny apr_k3p7x2m5q4w6z2n3b5v7c2x4ra --comment 'Open a pull request instead.'`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return answer(cmd, "Denied", args[0], func(state string) (control.Question, error) {
+				return control.Deny(state, args[0], comment)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&comment, "comment", "", "what the agent is told")
+	return cmd
+}
+
+// answer gives a person's answer to the server that asks, and shows what it was about.
+func answer(cmd *cobra.Command, what, handle string, give func(state string) (control.Question, error)) error {
+	if !strings.HasPrefix(handle, approval.Prefix) {
+		return fail(exitUsage, "%s is no handle of a question; those begin with %s", argv.Display([]string{handle}), approval.Prefix)
+	}
+	state, err := stateDir()
+	if err != nil {
+		return err
+	}
+	q, err := give(state)
+	switch {
+	case errors.Is(err, approval.ErrNotOpen):
+		return fail(exitFailure, "nothing waits under %s: it was used, has expired, or belongs to a server with another TIPSTAFF_STATE_DIR", argv.Display([]string{handle}))
+	case err != nil:
+		return fail(exitFailure, "cannot answer: %s", escapeLines(err))
+	}
+	say(cmd.OutOrStdout(), "%s.\n%s", what, shownText(q))
+	return nil
+}
+
+// escapeLines shows an error that holds what others said.
+func escapeLines(err error) string {
+	lines := strings.Split(err.Error(), "\n")
+	for i := range lines {
+		lines[i] = argv.Escape(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}
+
+func stateDir() (string, error) {
+	settings, err := config.FromEnvironment(os.Environ())
+	if err != nil {
+		return "", fail(exitConfig, "cannot read the settings:\n%w", err)
+	}
+	return settings.StateDir, nil
+}

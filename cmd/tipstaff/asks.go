@@ -1,0 +1,90 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"os"
+	"strings"
+	"sync/atomic"
+
+	"tipstaff/internal/approval"
+	"tipstaff/internal/argv"
+	"tipstaff/internal/control"
+	"tipstaff/internal/mcpfront"
+	"tipstaff/internal/monitor"
+	"tipstaff/internal/policy"
+)
+
+// asks are the questions that the policy leaves to people, and the ways by which
+// they are answered.
+type asks struct {
+	store  *approval.Store
+	sealer *approval.Sealer
+	// door is open while people of the host can answer.
+	door    atomic.Bool
+	control *control.Server
+}
+
+func newAsks(m *monitor.Monitor) (*asks, error) {
+	sealer, err := approval.NewSealer()
+	if err != nil {
+		return nil, fail(exitFailure, "cannot make a key for approvals: %w", err)
+	}
+	a := &asks{sealer: sealer}
+	a.store = approval.NewStore(approval.Options{Host: a.door.Load, OnLapse: m.NoteLapse})
+	m.Approver = a.store
+	return a, nil
+}
+
+// front is what clients are asked through.
+func (a *asks) front() *mcpfront.Approvals {
+	return &mcpfront.Approvals{Store: a.store, Sealer: a.sealer}
+}
+
+// openDoor lets people of the host answer. A server that cannot offer it serves
+// on; then only clients that ask their own people get anything approved.
+func (st *stack) openDoor() {
+	door, err := control.Listen(st.settings.StateDir, st.asks.store, st.log)
+	if err != nil {
+		st.log.Warn("people of this machine cannot approve of commands: 'tipstaff approve' will not find this server", "error", err)
+		return
+	}
+	st.asks.control = door
+	st.asks.door.Store(true)
+}
+
+func (a *asks) close() error {
+	a.door.Store(false)
+	var err error
+	if a.control != nil {
+		err = a.control.Close()
+	}
+	a.store.Close()
+	return err
+}
+
+// askHere asks the person who started the command, in the terminal; nil where
+// there is none.
+func askHere(in *os.File, out io.Writer) approval.Ask {
+	if _, terminal := terminalWidth(in); !terminal { // /dev/null is a device, too
+		return nil
+	}
+	return func(_ context.Context, q policy.Question) (policy.Answer, error) {
+		say(out, "The policy leaves this command to a person.\n\n%s\nRun it? [y/N, or why not]", strings.TrimSuffix(approval.Show(q), "\n"))
+		// Whoever interrupts does not wait for the line; the process ends then.
+		line, err := bufio.NewReader(io.LimitReader(in, 1000)).ReadString('\n')
+		if err != nil && line == "" {
+			return policy.Answer{}, err
+		}
+		a := policy.Answer{By: osUser(), How: policy.ByTerminal}
+		switch said := strings.TrimSpace(line); strings.ToLower(said) {
+		case "y", "yes":
+			a.Choice = policy.Once
+		case "", "n", "no":
+		default:
+			a.Comment = argv.Escape(said)
+		}
+		return a, nil
+	}
+}

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"tipstaff/internal/config"
+)
+
+// configFlag lets a command line name the configuration file, before
+// TIPSTAFF_CONFIG.
+type configFlag struct{ path string }
+
+const configFlagName = "config"
+
+func (f *configFlag) declare(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.path, configFlagName, "", "configuration and policy `FILE` (default: TIPSTAFF_CONFIG, else tipstaff/tipstaff.yaml in $XDG_CONFIG_HOME or ~/.config, else in /etc)")
+}
+
+// settings reads the environment and puts the flag on it.
+func (f *configFlag) settings() (config.Settings, error) {
+	s, err := config.FromEnvironment(os.Environ())
+	if err != nil {
+		return s, fail(exitConfig, "cannot start with these settings:\n%w", err)
+	}
+	if f.path == "" {
+		return s, nil
+	}
+	if s.ConfigFile, err = filepath.Abs(f.path); err != nil {
+		return s, fail(exitConfig, "cannot find the configuration file %s: %w", f.path, err)
+	}
+	s.ConfigFrom = "--" + configFlagName
+	return s, nil
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+
+	"tipstaff/internal/config"
+	"tipstaff/internal/identity"
+)
+
+// newAuthenticator makes what finds out who callers over HTTP are. When the
+// settings name no way for them to show it, it makes a token and shows it once,
+// on stderr: no file, log or record has it.
+func newAuthenticator(s config.Settings, stderr io.Writer, log *slog.Logger) (*identity.Gate, error) {
+	o, err := identityOptions(s)
+	if err != nil {
+		return nil, settingsError(err)
+	}
+	o.Log = log
+	made := o.Token == "" && o.TokensFile == "" && s.Callers.OAuth.Issuer == "" && s.Callers.TLS.ClientCAFile == ""
+	if made {
+		o.Token = identity.NewToken()
+	}
+	gate, err := identity.New(o)
+	if err != nil {
+		return nil, settingsError(err)
+	}
+	if made {
+		_, err := fmt.Fprintf(stderr, "tipstaff: no TIPSTAFF_TOKEN is set; until this server ends, clients send this header:\n  Authorization: Bearer %s\n", o.Token)
+		if err != nil {
+			return nil, fail(exitFailure, "cannot show the token that was made: %w", err)
+		}
+	}
+	return gate, nil
+}
+
+// newServerTLS makes what connections over HTTP are encrypted with; nil without
+// a certificate in the settings.
+func newServerTLS(s config.Settings, log *slog.Logger) (*identity.TLS, error) {
+	t := s.Callers.TLS
+	if t.CertFile == "" && t.KeyFile == "" && t.ClientCAFile == "" {
+		return nil, nil
+	}
+	pair, err := identity.NewTLS(identity.TLSOptions{
+		CertFile: t.CertFile, KeyFile: t.KeyFile, ClientCAFile: t.ClientCAFile, Optional: t.ClientOptional, Log: log,
+	})
+	if err != nil {
+		return nil, settingsError(err)
+	}
+	return pair, nil
+}
+
+func identityOptions(s config.Settings) (identity.Options, error) {
+	c := s.Callers
+	o := identity.Options{
+		Token: c.Token, TokensFile: c.TokensFile,
+		Issuer: identity.Issuer{
+			URL: c.OAuth.Issuer, Audience: c.OAuth.Audience, KeysURL: c.OAuth.KeysURL,
+			Algorithms: c.OAuth.Algorithms, ScopePrefix: c.OAuth.ScopePrefix, Scopes: firstScopes(s),
+		},
+	}
+	var err error
+	o.Clients, err = clientOptions(c.TLS)
+	return o, err
+}
+
+// clientOptions says what callers with a certificate may do. Which of them the
+// authority would vouch for has to be known, and what they may do has to be said.
+func clientOptions(t config.TLS) (identity.Clients, error) {
+	scopes, err := identity.ParseScopes(t.ClientScopes)
+	said := t.ClientsFile != "" || len(scopes) > 0
+	switch {
+	case err != nil:
+		return identity.Clients{}, fmt.Errorf("TIPSTAFF_TLS_CLIENT_SCOPES: %w", err)
+	case t.ClientCAFile == "" && said:
+		return identity.Clients{}, errors.New("TIPSTAFF_TLS_CLIENTS_FILE and TIPSTAFF_TLS_CLIENT_SCOPES are about client certificates: name their authority in TIPSTAFF_TLS_CLIENT_CA_FILE")
+	case t.ClientCAFile != "" && !said:
+		return identity.Clients{}, errors.New("TIPSTAFF_TLS_CLIENT_CA_FILE is set, but not what its clients may do: set TIPSTAFF_TLS_CLIENTS_FILE, or TIPSTAFF_TLS_CLIENT_SCOPES as execute,read for all of them")
+	}
+	return identity.Clients{Scopes: scopes, File: t.ClientsFile}, nil
+}
+
+// firstScopes are what a client should ask its issuer for at first: all that the
+// tools of this server need.
+func firstScopes(s config.Settings) []identity.Scope {
+	return slices.DeleteFunc([]identity.Scope{identity.Execute, identity.Sessions, identity.Read}, func(scope identity.Scope) bool {
+		return scope == identity.Sessions && !s.Terminal
+	})
+}
+
+// settingsError names the variable from which an option came.
+func settingsError(err error) error {
+	variables := map[string]string{
+		"Token": "TIPSTAFF_TOKEN", "TokensFile": "TIPSTAFF_TOKENS_FILE",
+		"Issuer.URL": "TIPSTAFF_OAUTH_ISSUER", "Issuer.Audience": "TIPSTAFF_OAUTH_AUDIENCE", "Issuer.KeysURL": "TIPSTAFF_OAUTH_JWKS_URL",
+		"Issuer.Algorithms": "TIPSTAFF_OAUTH_ALGORITHMS", "Issuer.ScopePrefix": "TIPSTAFF_OAUTH_SCOPE_PREFIX",
+		"Clients.File": "TIPSTAFF_TLS_CLIENTS_FILE", "Clients.Scopes": "TIPSTAFF_TLS_CLIENT_SCOPES",
+		"CertFile": "TIPSTAFF_TLS_CERT_FILE", "KeyFile": "TIPSTAFF_TLS_KEY_FILE", "ClientCAFile": "TIPSTAFF_TLS_CLIENT_CA_FILE",
+	}
+	var option *identity.OptionError
+	if errors.As(err, &option) {
+		err = fmt.Errorf("%s: %w", variables[option.Option], option.Err)
+	}
+	return fail(exitConfig, "cannot start with these settings:\n%w", err)
+}

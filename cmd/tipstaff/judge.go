@@ -1,0 +1,62 @@
+package main
+
+import (
+	"log/slog"
+
+	"tipstaff/internal/config"
+	"tipstaff/internal/host"
+	"tipstaff/internal/monitor"
+	"tipstaff/internal/policy"
+	"tipstaff/internal/rules"
+)
+
+// judge is what decides on commands: the settings, the policy file if there is
+// one, and the machine. A server has one, and so has whoever asks what a server
+// would decide.
+type judge struct {
+	settings    config.Settings
+	host        *host.Host
+	environment *policy.Environment
+	mode        policy.ArgumentMode
+	file        policyFile // empty without one
+}
+
+// newJudge reads the policy file that the settings name.
+func newJudge(s config.Settings, log *slog.Logger) (*judge, error) {
+	j, err := newJudgeWithoutFile(s, log)
+	if err != nil {
+		return nil, err
+	}
+	if j.file, err = loadPolicy(s.ConfigFile); err != nil {
+		return nil, fail(exitConfig, "%w", err)
+	}
+	return j, nil
+}
+
+// newJudgeWithoutFile reads everything else.
+func newJudgeWithoutFile(s config.Settings, log *slog.Logger) (*judge, error) {
+	mode, err := policy.ParseArgumentMode(s.Arguments)
+	if err != nil {
+		return nil, fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_ARGUMENTS: %w", err)
+	}
+	h := host.New(host.Options{
+		Path:              s.Path,
+		AllowedCommands:   policy.ParseAllowlist(s.AllowedCommands, "ALLOWED_COMMANDS"),
+		AllowlistPath:     s.AllowlistPath,
+		AllowlistOptional: s.AllowlistDefault,
+		Roots:             host.ParseRoots(s.AllowedRoots),
+		Log:               log,
+	})
+	return &judge{settings: s, host: h, environment: policy.NewEnvironment(s.Environ, h.SearchPath().String()), mode: mode}, nil
+}
+
+// policy makes a policy of the settings and a policy file, nil for none. The
+// settings do not change while a server runs; the file may.
+func (j *judge) policy(file *rules.Policy) *policy.Policy {
+	return newPolicy(j.settings, j.mode, j.environment, file)
+}
+
+// monitor gives the road of a server, as far as it decides.
+func (j *judge) monitor() *monitor.Monitor {
+	return &monitor.Monitor{Policy: j.policy(j.file.Policy), World: j.host}
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"log/slog"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"tipstaff"
+	"tipstaff/internal/rules"
+)
+
+func newPolicyCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "policy",
+		Short: "Ask the policy: what would be decided, and why",
+		Long: `Questions to the policy that a server with these settings would decide by: the
+policy file (--config, TIPSTAFF_CONFIG) and the allowlists of the environment.
+Nothing is run, and nothing is recorded.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newPolicyExplain(), newPolicyList(), newPolicyTest(), newPolicyCheck(), newPolicyShow(), newPolicyDiff())
+	return cmd
+}
+
+// callerFlags say who would ask.
+type callerFlags struct{ agent, task, client, principal string }
+
+func (c *callerFlags) declare(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&c.agent, "agent", "", "for the agent of this `name`")
+	f.StringVar(&c.task, "task", "", "for the task of this `name`")
+	f.StringVar(&c.client, "client", "", "for the client of this `name and version`")
+	f.StringVar(&c.principal, "principal", "local", "for this authenticated `caller`")
+}
+
+func (c *callerFlags) who() rules.Who {
+	return rules.Who{Agent: c.agent, Task: c.task, Client: c.client, Principal: c.principal}
+}
+
+func (c *callerFlags) origin() tipstaff.Origin {
+	return tipstaff.Origin{Front: "cli", Agent: c.agent, Task: c.task, Client: c.client, Principal: c.principal}
+}
+
+// asker is who asks, for JSON.
+type asker struct {
+	Agent     string `json:"agent,omitempty"`
+	Task      string `json:"task,omitempty"`
+	Client    string `json:"client,omitempty"`
+	Principal string `json:"principal,omitempty"`
+}
+
+// judgeHere gives what a server with these settings would decide by.
+func judgeHere(c *configFlag) (*judge, error) {
+	s, err := c.settings()
+	if err != nil {
+		return nil, err
+	}
+	return newJudge(s, slog.New(slog.DiscardHandler))
+}
+
+// policyPath is the file that an argument names, else the one of the settings.
+func policyPath(c *configFlag, args []string) (string, error) {
+	if len(args) > 0 {
+		path, err := filepath.Abs(args[0])
+		if err != nil {
+			return "", fail(exitConfig, "cannot find the policy file %s: %w", args[0], err)
+		}
+		return path, nil
+	}
+	s, err := c.settings()
+	if err == nil && s.ConfigFile == "" {
+		err = fail(exitConfig, "there is no policy file: name one, set TIPSTAFF_CONFIG, or give --config")
+	}
+	return s.ConfigFile, err
+}
+
+// writeJSON prints one value for programs.
+func writeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return fail(exitFailure, "cannot print: %w", err)
+	}
+	return nil
+}
+
+// ruleText is a rule for people and programs.
+type ruleText struct {
+	Pattern string `json:"pattern"`
+	Rule    string `json:"rule"`
+	At      string `json:"at"`
+	Why     string `json:"why,omitempty"`
+}
+
+func ruleTexts(lines []rules.Line) []ruleText {
+	out := make([]ruleText, 0, len(lines))
+	for _, l := range lines {
+		out = append(out, ruleText{Pattern: l.Pattern, Rule: l.Rule, At: l.At.String(), Why: l.Why})
+	}
+	return out
+}

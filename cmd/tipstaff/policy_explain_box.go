@@ -1,0 +1,44 @@
+package main
+
+import (
+	"log/slog"
+
+	"tipstaff/internal/policy"
+	"tipstaff/internal/proc"
+	"tipstaff/internal/runner"
+	"tipstaff/internal/sandbox"
+)
+
+// explainedBox is how a command would be confined.
+type explainedBox struct {
+	Tier    string `json:"tier"`
+	Profile string `json:"profile"`
+	Network string `json:"network"` // on, off, or hosts
+	Reason  string `json:"reason,omitempty"`
+	Error   string `json:"error,omitempty"` // why nothing would run in it, or why it cannot be told
+}
+
+// sandboxOf finds out by making one, as doctor does, and holds it to what the
+// policy file wishes.
+func (j *judge) sandboxOf(w *policy.Would) explainedBox {
+	terms, err := runner.Terms(w.Bounds)
+	if err != nil {
+		return explainedBox{Error: err.Error()}
+	}
+	status, err := j.confinementUnder(terms)
+	box := explainedBox{Tier: status.Tier, Profile: status.Profile, Network: status.Network, Reason: status.Reason}
+	if err != nil {
+		box.Error = err.Error()
+	}
+	return box
+}
+
+// confinementUnder makes a sandbox, looks at it and removes it.
+func (j *judge) confinementUnder(terms sandbox.Terms) (sandbox.Status, error) {
+	engine, err := proc.NewEngine(proc.Options{})
+	if err != nil {
+		return sandbox.Status{}, err
+	}
+	defer func() { _ = engine.Close() }() // nothing was started
+	return tryConfinement(j.settings, engine, j.host, slog.New(slog.DiscardHandler), terms)
+}

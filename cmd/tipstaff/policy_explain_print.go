@@ -1,0 +1,108 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"tipstaff/internal/argv"
+	"tipstaff/internal/policy"
+)
+
+// marks of what was decided, for people.
+var effectMarks = map[string]struct{ mark, word, color string }{
+	policy.Allow.String(): {"✔", "allowed", bold},
+	policy.Ask.String():   {"!", "needs approval", yellow},
+	policy.Deny.String():  {"✘", "denied", red},
+}
+
+// print tells a person.
+func (e *explanation) print(w io.Writer, s screen) {
+	m := effectMarks[e.Effect]
+	say(w, "%s", s.paint(m.color, fmt.Sprintf("%s %s: %s", m.mark, m.word, argv.Display(e.Command))))
+	e.Decides.print(w, true)
+	for i, f := range e.Others {
+		if i == 0 {
+			say(w, "\nWhat else was found, and did not decide:")
+		}
+		f.print(w, false)
+	}
+	say(w, "\nIt %s:", map[bool]string{true: "would get", false: "gets"}[e.Effect != policy.Allow.String()])
+	e.printGiven(w)
+	for _, note := range e.Notes {
+		say(w, "! %s", note)
+	}
+}
+
+func (f *found) print(w io.Writer, decided bool) {
+	title := "by rule"
+	if !decided {
+		title = effectMarks[f.Effect].mark + " " + f.Effect
+	}
+	at := ""
+	if f.At != "" {
+		at = "  (" + argv.Escape(f.At) + ")"
+	}
+	fact(w, title, "%s%s", argv.Escape(f.Rule), at)
+	if f.Line != "" {
+		fact(w, "", "| %s", argv.Escape(strings.TrimSpace(f.Line)))
+	}
+	if f.Message != "" {
+		fact(w, "", "%s", f.Message)
+	}
+	if hint := strings.TrimSpace(strings.TrimSuffix(f.Hint, "Nearest allowed form: "+f.Nearest)); hint != "" && (f.Nearest != "" || f.Effect != policy.Allow.String()) {
+		fact(w, "", "%s", hint)
+	}
+	if f.Nearest != "" && decided {
+		fact(w, "nearest", "%s", argv.Escape(f.Nearest))
+	}
+}
+
+// printGiven tells what the command would be given.
+func (e *explanation) printGiven(w io.Writer) {
+	if e.File != "" {
+		fact(w, "program", "%s", argv.Escape(e.File))
+	}
+	if e.Dir != "" {
+		fact(w, "directory", "%s", argv.Escape(e.Dir))
+	}
+	limits := []string{bytesText(int64(e.Limits.OutputBytes)) + " of output"}
+	if e.Limits.TimeoutMS > 0 {
+		limits = append([]string{(time.Duration(e.Limits.TimeoutMS) * time.Millisecond).String()}, limits...)
+	}
+	if e.Limits.MaxTimeoutMS > 0 {
+		limits = append(limits, fmt.Sprintf("may ask for at most %v", time.Duration(e.Limits.MaxTimeoutMS)*time.Millisecond))
+	}
+	if e.Limits.MemoryBytes > 0 {
+		limits = append(limits, bytesText(e.Limits.MemoryBytes)+" of memory")
+	}
+	if e.Limits.Processes > 0 {
+		limits = append(limits, fmt.Sprintf("%d processes", e.Limits.Processes))
+	}
+	fact(w, "limits", "%s", strings.Join(limits, ", "))
+	if e.Sandbox.Error != "" {
+		fact(w, "sandbox", "✘ nothing would run: %s", argv.Escape(e.Sandbox.Error))
+	} else {
+		fact(w, "sandbox", "tier %s, profile %s, network %s", e.Sandbox.Tier, e.Sandbox.Profile, e.Sandbox.Network)
+	}
+	names(w, "variables", e.Environment.Passed)
+	names(w, "hidden", e.Environment.Hidden)
+	names(w, "taken away", e.Environment.Dropped)
+	if e.Policy.File != "" {
+		fact(w, "policy", "%s, SHA-256 %s", argv.Escape(e.Policy.File), e.Policy.SHA256)
+	}
+}
+
+// names lists names of variables, never values.
+func names(w io.Writer, title string, list []string) {
+	if len(list) == 0 {
+		return
+	}
+	fact(w, title, "%d: %s", len(list), argv.Escape(strings.Join(list, " ")))
+}
+
+// fact is one line with a title in front.
+func fact(w io.Writer, title, format string, args ...any) {
+	say(w, "  %s %s", fit(title, 10), fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tipstaff/internal/argv"
+	"tipstaff/internal/host"
+	"tipstaff/internal/rules"
+)
+
+func newPolicyShow() *cobra.Command {
+	var o struct {
+		config                     configFlag
+		effective, presets, asJSON bool
+	}
+	cmd := &cobra.Command{
+		Use:   "show [preset:NAME | FILE]",
+		Short: "Show a policy file, a preset, or all rules that count",
+		Long: `Show the policy file, another FILE, or a preset as it is written. With --effective,
+every rule that counts for a program, the file's own before those of presets, each
+with its place. With --presets, the names of the presets and what they are for.`,
+		Example: `  tipstaff policy show preset:git
+  tipstaff policy show --effective | less`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			out := cmd.OutOrStdout()
+			if o.presets {
+				return showPresets(out, o.asJSON)
+			}
+			if len(args) == 1 && strings.HasPrefix(args[0], "preset:") {
+				return showPreset(out, strings.TrimPrefix(args[0], "preset:"))
+			}
+			path, err := policyPath(&o.config, args)
+			if err != nil {
+				return err
+			}
+			if o.effective {
+				return showEffective(out, path, o.asJSON)
+			}
+			text, err := host.ReadTrusted(path)
+			if err != nil {
+				return fail(exitConfig, "cannot use the policy file %s: %w", path, err)
+			}
+			return write(out, text)
+		},
+	}
+	o.config.declare(cmd)
+	cmd.Flags().BoolVar(&o.effective, "effective", false, "show the rules that count, with those of presets")
+	cmd.Flags().BoolVar(&o.presets, "presets", false, "list the presets")
+	cmd.Flags().BoolVar(&o.asJSON, "json", false, "with --effective or --presets: print JSON")
+	return cmd
+}
+
+func write(w io.Writer, text []byte) error {
+	if _, err := w.Write(text); err != nil {
+		return fail(exitFailure, "cannot print: %w", err)
+	}
+	return nil
+}
+
+func showPreset(w io.Writer, name string) error {
+	text, ok := rules.PresetText(name)
+	if !ok {
+		return fail(exitUsage, "there is no preset %q; there are: %s", name, strings.Join(rules.Presets(), ", "))
+	}
+	return write(w, text)
+}
+
+func showPresets(w io.Writer, asJSON bool) error {
+	type preset struct {
+		Name     string   `json:"name"`
+		Version  int      `json:"version"`
+		About    string   `json:"about"`
+		Programs []string `json:"programs"`
+	}
+	list := []preset{}
+	for _, name := range rules.Presets() {
+		p, err := rules.ReadPreset(name)
+		if err != nil {
+			return fail(exitFailure, "cannot read the preset %s: %w", name, err)
+		}
+		one := preset{Name: name, Version: p.Version.N, About: p.About.Value}
+		for _, row := range p.Commands.Rows {
+			one.Programs = append(one.Programs, strings.Split(row.Key.Value, "|")...)
+		}
+		list = append(list, one)
+	}
+	if asJSON {
+		return writeJSON(w, list)
+	}
+	for _, p := range list {
+		say(w, "%-14s %s", p.Name, p.About)
+	}
+	return nil
+}
+
+// effectiveProgram is every rule that counts for a program.
+type effectiveProgram struct {
+	Program string     `json:"program"`
+	Own     bool       `json:"own"` // the file names it; else it can only be denied
+	Paths   string     `json:"paths,omitempty"`
+	Allow   []ruleText `json:"allow"`
+	Ask     []ruleText `json:"ask"`
+	Deny    []ruleText `json:"deny"`
+}
+
+func showEffective(w io.Writer, path string, asJSON bool) error {
+	f, err := readPolicy(path)
+	if err != nil {
+		return fail(exitConfig, "%s", printable(err.Error()))
+	}
+	list := []effectiveProgram{}
+	for _, e := range f.List() {
+		list = append(list, effectiveProgram{e.Program, e.Own, e.Paths, ruleTexts(e.Allow), ruleTexts(e.Ask), ruleTexts(e.Deny)})
+	}
+	if asJSON {
+		return writeJSON(w, list)
+	}
+	for _, p := range list {
+		say(w, "%s", argv.Escape(p.Program))
+		printRules(w, "deny", p.Deny, true)
+		printRules(w, "ask", p.Ask, true)
+		printRules(w, "allow", p.Allow, true)
+		if p.Paths != "" {
+			say(w, "    paths  %s", p.Paths)
+		}
+	}
+	return nil
+}

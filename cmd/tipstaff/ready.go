@@ -1,0 +1,51 @@
+package main
+
+import (
+	"sync/atomic"
+	"time"
+
+	"tipstaff/internal/audit"
+	"tipstaff/internal/httpfront"
+	"tipstaff/internal/monitor"
+)
+
+// tried is a trail that remembers when it last failed.
+type tried struct {
+	monitor.Trail
+
+	failed atomic.Int64 // ns since 1970; 0: never, or not since
+}
+
+func (r *tried) Append(rec audit.Record) error {
+	err := r.Trail.Append(rec)
+	switch {
+	case err != nil:
+		r.failed.Store(time.Now().UnixNano())
+	case r.failed.Load() != 0:
+		r.failed.Store(0)
+	}
+	return err
+}
+
+// suspicion is how long a trail that has failed counts as failing when nobody
+// tries it: a server to which no calls are sent would never be ready again.
+const suspicion = 10 * time.Second
+
+// readiness says whether commands could run now.
+func (st *stack) readiness() httpfront.Readiness {
+	r := httpfront.Readiness{Ready: true, Policy: "loaded", Trail: "writable", Sandbox: st.sandbox.Status().Tier}
+	if st.rules.refused() {
+		r.Policy = "loaded; the file that is there now cannot be used"
+	}
+	if _, err := st.host.Roots(); err != nil {
+		r.Ready, r.Policy = false, "ALLOWED_CWD_ROOTS is broken"
+	}
+	failed := st.tried.failed.Load()
+	if failed != 0 && time.Since(time.Unix(0, failed)) < suspicion || canWrite(st.settings.AuditDir()) != nil {
+		r.Ready, r.Trail = false, "cannot be written"
+	}
+	if st.sandbox.Err() != nil {
+		r.Ready, r.Sandbox = false, "not as strong as required"
+	}
+	return r
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tipstaff/internal/config"
+	"tipstaff/internal/httpfront"
+	"tipstaff/internal/identity"
+	"tipstaff/internal/mcpfront"
+	"tipstaff/internal/metrics"
+)
+
+const httpFlag = "http"
+
+func (o *serveFlags) declareHTTP(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.http, httpFlag, "", "serve over HTTP at `ADDRESS`: HOST:PORT, unix:PATH, or systemd for the sockets that it has opened (default TIPSTAFF_HTTP; alone "+httpfront.DefaultAddress+")")
+	cmd.Flags().Lookup(httpFlag).NoOptDefVal = httpfront.DefaultAddress
+}
+
+// addressAlone lets the address of --http stand behind it as a word of its own,
+// which flags that may stand alone do not allow.
+func (*serveFlags) addressAlone(cmd *cobra.Command, args []string) error {
+	if f := cmd.Flags().Lookup(httpFlag); len(args) == 1 && f.Changed && f.Value.String() == f.NoOptDefVal {
+		return nil
+	}
+	return cobra.NoArgs(cmd, args)
+}
+
+// with gives the flags with the address that stands alone.
+func (o serveFlags) with(args []string) serveFlags {
+	if len(args) == 1 {
+		o.http = args[0]
+	}
+	return o
+}
+
+// httpAddress is where to listen; the flag counts before the environment. "" is
+// not over HTTP.
+func (o serveFlags) httpAddress(s config.Settings) string { return cmp.Or(o.http, s.HTTP.Address) }
+
+// Bounds of the HTTP front that nobody has to set.
+const (
+	allSessions  = 20_000          // of the stateful protocol, of all principals together
+	rest         = 2 * time.Second // of a session, before less is kept of it
+	keepAlive    = 15 * time.Second
+	replayBytes  = 8 << 20
+	writeTimeout = 10 * time.Second
+)
+
+// answersTimeout is how long answers may take when the server ends: contract T4
+// gives commands two seconds to end.
+const answersTimeout = 3 * time.Second
+
+// gate is where clients over HTTP come in.
+type gate struct {
+	listeners *httpfront.Listeners
+	callers   *identity.Gate
+	tls       *identity.TLS // nil without a certificate
+}
+
+// openGate listens at an address, and finds out how callers show who they are; nil
+// without an address. It comes before the rest of the server, so that one whose
+// address is taken does not start and leaves no trail.
+func openGate(ctx context.Context, address string, s config.Settings, log *slog.Logger) (*gate, error) {
+	if address == "" {
+		return nil, nil
+	}
+	l, err := httpfront.Open(ctx, address, s.HTTP.ListenPID, s.HTTP.ListenFDs)
+	if err != nil {
+		return nil, fail(exitConfig, "cannot serve HTTP at %s: %w", address, err)
+	}
+	callers, err := newAuthenticator(s, os.Stderr, log)
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	pair, err := newServerTLS(s, log)
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return &gate{listeners: l, callers: callers, tls: pair}, nil
+}
+
+func (d *gate) close() {
+	if d != nil {
+		_ = d.listeners.Close() // they may be closed already
+	}
+}
+
+// oauthPrincipals is how the names of those begin who come with an access token.
+const oauthPrincipals = "oauth:"
+
+// challenge sends those who come with an access token to their issuer, for the
+// least scope that will do.
+func (d *gate) challenge(p identity.Principal, scopes []identity.Scope) string {
+	if d.callers.Metadata() == nil || !strings.HasPrefix(p.Name, oauthPrincipals) {
+		return ""
+	}
+	return d.callers.Insufficient(scopes[len(scopes)-1]).Challenge
+}
+
+func (d *gate) discovery() httpfront.Discovery {
+	if m := d.callers.Metadata(); m != nil {
+		return m
+	}
+	return nil
+}
+
+func (d *gate) config() *tls.Config {
+	if d.tls == nil {
+		return nil
+	}
+	return d.tls.Config()
+}
+
+// figures are what the metrics ask the front.
+func (d *gate) figures(sessions func() int) metrics.HTTPSource {
+	from := metrics.HTTPSource{Reasons: httpfront.Reasons(), Sessions: sessions}
+	if d.tls != nil {
+		from.Expiry = d.tls.Expiry
+	}
+	return from
+}
+
+// serve answers until ctx is done, and closes the stack.
+func (d *gate) serve(ctx context.Context, st *stack) error {
+	stop := followMemory()
+	defer stop()
+	s := st.settings.HTTP
+	protocol := mcpfront.NewHTTPHandler(st.front(), mcpfront.HTTPOptions{
+		Sessions: allSessions, OwnSessions: s.Sessions, OwnCalls: s.Calls, Idle: s.SessionIdle, Rest: rest,
+		KeepAlive: keepAlive, ReplayBytes: replayBytes, WriteTimeout: writeTimeout,
+		Challenge: d.challenge,
+	})
+	front := httpfront.New(httpfront.Options{
+		MCP: protocol, Metrics: st.watch.metrics.Handler(st.log), Ready: st.readiness,
+		Callers: d.callers, Users: s.Users, Hosts: s.Hosts, Origins: s.Origins,
+		Rate: s.Rate, Connections: s.Connections, TLS: d.config(), Discovery: d.discovery(), Log: st.log,
+		Counter: st.watch.metrics.HTTP(d.figures(protocol.Sessions)),
+	})
+	for _, a := range d.listeners.Addresses() {
+		st.log.Info("serving MCP over HTTP", "address", a.Text, "path", "/mcp")
+		if a.Public && d.tls == nil {
+			st.log.Warn("this address can be reached from other machines, and what is sent there can be read on the way: serve on loopback, behind a proxy that speaks TLS", "address", a.Text)
+		}
+	}
+	served := front.Serve(ctx, d.listeners)
+	why := errTerminated
+	if cause := context.Cause(ctx); cause != nil {
+		why = cause
+	}
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), answersTimeout)
+	defer cancel()
+	front.Shutdown(ending, func(ctx context.Context) { protocol.Close(ctx, why) })
+	st.close(why.Error())
+	switch {
+	case served != nil:
+		return fail(exitFailure, "%w", served)
+	case errors.Is(why, errInterrupted):
+		return &exitError{code: exitInterrupted}
+	}
+	return nil
+}

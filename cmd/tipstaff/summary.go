@@ -1,0 +1,52 @@
+package main
+
+import (
+	"slices"
+
+	"tipstaff"
+	"tipstaff/internal/mcpfront"
+	"tipstaff/internal/rules"
+)
+
+// summary says what a client can rely on. What an agent and a task may do is
+// known only when a command names them.
+func (st *stack) summary(who tipstaff.Origin) mcpfront.Summary {
+	allowed := st.host.Allowlist(tipstaff.Execute)
+	roots, err := st.host.Roots()
+	s := mcpfront.Summary{
+		Allowed: allowed.Names, AllAllowed: allowed.Any,
+		DefaultTimeout: st.settings.ExecuteDefaultTimeout, OutputBytes: st.settings.MaxOutputBytes,
+		Restricted: err != nil || len(roots) > 0, Terminal: st.sessions != nil,
+	}
+	if file := st.rules.file(); file != nil {
+		s.Rules = file.Summary(callerOf(who))
+		s.Listed = !allowed.Absent
+		s.Restricted = s.Restricted || len(file.File.Roots) > 0
+	}
+	return s
+}
+
+// allowed says in one line which programs a family may run for a client.
+func (st *stack) allowed(who tipstaff.Origin, family tipstaff.Family) string {
+	list := st.host.Allowlist(family)
+	lists := func(name string) bool {
+		return list.Absent || list.Fault == "" && (list.Any || slices.Contains(list.Names, name))
+	}
+	file := st.rules.file()
+	if file == nil {
+		return mcpfront.Allowed(slices.DeleteFunc(slices.Clone(list.Names), func(n string) bool { return !lists(n) }), list.Any && list.Fault == "")
+	}
+	narrow := file.Narrowings(callerOf(who))
+	var names []string
+	for _, e := range file.List() {
+		out := func(n rules.Narrowing) bool { return !n.Reaches(e.Program) }
+		if len(e.Allow)+len(e.Ask) > 0 && e.Program != "*" && lists(e.Program) && !slices.ContainsFunc(narrow, out) {
+			names = append(names, e.Program)
+		}
+	}
+	return mcpfront.Allowed(names, file.Open() && len(narrow) == 0 && (list.Absent || list.Any && list.Fault == ""))
+}
+
+func callerOf(o tipstaff.Origin) rules.Who {
+	return rules.Who{Client: o.Client, Principal: o.Principal}
+}

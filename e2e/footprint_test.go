@@ -1,0 +1,81 @@
+//go:build unix && !race
+
+package e2e
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"tipstaff/e2e/kit"
+)
+
+// footprint is what a server takes of its machine.
+type footprint struct {
+	descriptors, threads, children, groups int
+
+	resident int64 // bytes
+}
+
+func (f footprint) String() string {
+	return fmt.Sprintf("%d descriptors, %d threads, %d children, %d control groups, %d MiB", f.descriptors, f.threads, f.children, f.groups, f.resident>>20)
+}
+
+// footprintOf looks at a server through /proc; where there is none, the test is
+// skipped.
+func footprintOf(s *kit.Server) footprint {
+	s.T.Helper()
+	proc := "/proc/" + strconv.Itoa(s.Cmd.Process.Pid)
+	f := footprint{resident: memory(s, "VmRSS")}
+	fds, err := os.ReadDir(proc + "/fd")
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	f.descriptors = len(fds)
+	for _, fd := range fds {
+		// The server's own directory below its control group, which it has locked.
+		if to, err := os.Readlink(proc + "/fd/" + fd.Name()); err == nil && strings.Contains(to, "/cgroup") && strings.HasPrefix(filepath.Base(to), "tipstaff-") {
+			f.groups = directories(to) - 1
+		}
+	}
+	tasks, err := os.ReadDir(proc + "/task")
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	f.threads = len(tasks)
+	for _, task := range tasks {
+		data, _ := os.ReadFile(proc + "/task/" + task.Name() + "/children") // it may have ended
+		f.children += len(strings.Fields(string(data)))
+	}
+	return f
+}
+
+// directories counts those below a path, itself included. They come and go.
+func directories(path string) (n int) {
+	_ = filepath.WalkDir(path, func(_ string, e fs.DirEntry, err error) error {
+		if err == nil && e.IsDir() {
+			n++
+		}
+		return nil
+	})
+	return n
+}
+
+// wantFootprint waits until a server takes no more than it did, but for what it
+// keeps ready for so many commands at once.
+func wantFootprint(t *testing.T, s *kit.Server, before footprint, commands int, resident int64) footprint {
+	t.Helper()
+	places := commands + 2 // and some in reserve
+	var after footprint
+	kit.Eventually(t, "the server takes what it took before", func() bool {
+		after = footprintOf(s)
+		return after.descriptors <= before.descriptors+4*places && after.threads <= before.threads+16 &&
+			after.children <= max(before.children, places) && after.groups <= max(before.groups, places) &&
+			after.resident <= before.resident+resident
+	}, func() string { return fmt.Sprintf("before: %s\nafter: %s", before, after) })
+	return after
+}

@@ -1,0 +1,302 @@
+//go:build unix && !race
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"tipstaff/e2e/kit"
+)
+
+// The server may take this much while many clients work, and keep this much of it
+// when they have gone. The collector of Go gives memory back when it sees fit.
+const (
+	loadPeak = 320 << 20
+	loadKept = 160 << 20
+)
+
+// sessionsEach is how many terminal sessions a client of the load has.
+const sessionsEach = 5
+
+// load is a crowd of clients of one server, and what they have noticed.
+type load struct {
+	w *webServer
+
+	mu       sync.Mutex
+	took     []time.Duration // of commands that end at once
+	timeouts int
+	returns  int
+	faults   []string
+}
+
+func (l *load) fault(format string, args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.faults = append(l.faults, fmt.Sprintf(format, args...))
+}
+
+// TestManyClientsLeaveNothing has clients of both eras run commands in sessions of
+// their own, some beyond their time; some clients vanish in the middle of a call
+// and come back. TIPSTAFF_LOAD is for how many seconds 200 clients do so.
+func TestManyClientsLeaveNothing(t *testing.T) {
+	clients, length := 20, 3*time.Second
+	if v := os.Getenv("TIPSTAFF_LOAD"); v != "" {
+		seconds, err := strconv.Atoi(v)
+		if err != nil || seconds <= 0 {
+			t.Fatalf("TIPSTAFF_LOAD=%s is no number of seconds", v)
+		}
+		clients, length = 200, time.Duration(seconds)*time.Second
+	}
+	sessions := strconv.Itoa(clients * sessionsEach)
+	l := &load{w: serveHTTP(t, setup{env: []string{
+		"TERMINAL_MAX_SESSIONS=" + sessions, "TIPSTAFF_HTTP_TERMINAL_SESSIONS=" + sessions, "TIPSTAFF_HTTP_RATE=100000", "TIPSTAFF_HTTP_CALLS=1000",
+	}})}
+	before := l.warmUp(clients)
+	begin := time.Now()
+	ctx, cancel := context.WithDeadline(t.Context(), begin.Add(length))
+	defer cancel()
+	var all sync.WaitGroup
+	all.Go(func() { l.clients(ctx, clients) })
+	all.Wait()
+	l.report(t, time.Since(begin), before)
+
+	peak := memory(l.w.Server, "VmHWM")
+	after := wantFootprint(t, l.w.Server, before, 4*runtime.NumCPU(), loadKept)
+	t.Logf("before: %s\nafter: %s, at most %d MiB", before, after, peak>>20)
+	if peak > loadPeak {
+		t.Errorf("it took %d MiB, more than %d", peak>>20, loadPeak>>20)
+	}
+	wantClosed(t, l.w)
+}
+
+// warmUp makes the server keep what it keeps for commands, and gives what it takes.
+func (l *load) warmUp(clients int) footprint {
+	ctx, cancel := context.WithCancel(l.w.T.Context())
+	cancel() // each client makes its sessions, runs one command and goes
+	l.clients(ctx, min(clients, 20))
+	l.took = nil
+	return footprintOf(l.w.Server)
+}
+
+func (l *load) clients(ctx context.Context, n int) {
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			c := &loadClient{load: l, n: i, version: []string{stateful, stateless}[i%2], token: []string{alices, master}[i/2%2]}
+			c.work(ctx)
+		})
+	}
+	all.Wait()
+}
+
+func (l *load) report(t *testing.T, lasted time.Duration, before footprint) {
+	t.Helper()
+	for i, f := range l.faults {
+		if i == 20 {
+			t.Errorf("and %d more", len(l.faults)-i)
+			break
+		}
+		t.Error(f)
+	}
+	if len(l.took) == 0 || l.timeouts == 0 || l.returns == 0 {
+		t.Fatalf("%d calls, %d timeouts and %d returns are no load", len(l.took), l.timeouts, l.returns)
+	}
+	slices.Sort(l.took)
+	at := func(q float64) time.Duration { return l.took[int(q*float64(len(l.took)-1))].Round(time.Millisecond) }
+	calls := len(l.took) + l.timeouts + l.returns
+	t.Logf("%d calls in %s, %.0f a second; p50 %s, p99 %s, longest %s; %d timeouts, %d clients came back; %d MiB before",
+		calls, lasted.Round(time.Second), float64(calls)/lasted.Seconds(), at(0.5), at(0.99), at(1), l.timeouts, l.returns, before.resident>>20)
+}
+
+// wantClosed looks for the end of every session and every command in the record.
+func wantClosed(t *testing.T, w *webServer) {
+	t.Helper()
+	count := map[string]int{}
+	for _, rec := range w.Records() {
+		event, _ := rec["event"].(string)
+		count[event]++
+		if event == "command.error" && rec["error"] != "context canceled" {
+			t.Errorf("a command failed: %v", rec)
+		}
+	}
+	// A client that vanishes may do so before its command is there.
+	if count["session.create"] == 0 || count["session.create"] != count["session.close"] || count["command.start"] != count["command.end"]+count["command.error"] {
+		t.Errorf("the record has %v", count)
+	}
+}
+
+// loadClient is one client. It does one thing at a time.
+type loadClient struct {
+	load           *load
+	n              int
+	version, token string
+
+	line    *line
+	session *mcp.ClientSession
+	ids     []string
+}
+
+// line is what connects a client; it can be cut.
+type line struct {
+	mu    sync.Mutex
+	conns []net.Conn
+	dead  bool
+}
+
+var errCut = errors.New("the line is cut")
+
+func (l *line) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	c, err := (&net.Dialer{}).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.dead {
+		return nil, errors.Join(errCut, c.Close())
+	}
+	l.conns = append(l.conns, c)
+	return c, nil
+}
+
+func (l *line) cut() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.dead = true
+	for _, c := range l.conns {
+		_ = c.Close()
+	}
+}
+
+// connect makes a client anew; what it had before is gone, but for its terminal
+// sessions.
+func (c *loadClient) connect() error {
+	c.line = &line{}
+	client := mcp.NewClient(&mcp.Implementation{Name: "load", Version: "1"}, nil)
+	session, err := client.Connect(context.Background(), &mcp.StreamableClientTransport{
+		Endpoint: c.load.w.url, MaxRetries: -1,
+		HTTPClient: &http.Client{Transport: bearer{c.token, &http.Transport{DialContext: c.line.dial, MaxIdleConnsPerHost: 2}}},
+	}, &mcp.ClientSessionOptions{ProtocolVersion: c.version})
+	c.session = session
+	return err
+}
+
+func (c *loadClient) call(ctx context.Context, tool string, a kit.Args) (kit.JSONBody, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	res, err := c.session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: a})
+	if err != nil {
+		return kit.JSONBody{}, fmt.Errorf("%s: %w", tool, err)
+	}
+	return kit.Reply{T: c.load.w.T, IsError: res.IsError, Text: textOf(res), Result: res}.JSON(), nil
+}
+
+func textOf(res *mcp.CallToolResult) string {
+	text, _ := res.Content[0].(*mcp.TextContent)
+	return text.Text
+}
+
+// work goes on until ctx is done, and closes what it has opened.
+func (c *loadClient) work(ctx context.Context) {
+	if err := c.connect(); err != nil {
+		c.load.fault("client %d cannot connect: %v", c.n, err)
+		return
+	}
+	for range sessionsEach {
+		b, err := c.call(context.Background(), "terminal_create_session", kit.Args{"taskId": fmt.Sprintf("T-%d", c.n), "agentId": "load"})
+		if err != nil || !b.Success {
+			c.load.fault("client %d gets no session: %+v %v", c.n, b, err)
+			return
+		}
+		c.ids = append(c.ids, b.SessionID)
+	}
+	for i := c.n; ; i++ {
+		if err := c.step(i, c.ids[i%sessionsEach]); err != nil {
+			c.load.fault("client %d (%s): %v", c.n, c.version, err)
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	for _, id := range c.ids {
+		if b, err := c.call(context.Background(), "terminal_close_session", kit.Args{"sessionId": id}); err != nil || !b.Success {
+			c.load.fault("client %d cannot close a session: %+v %v", c.n, b, err)
+		}
+	}
+	if err := c.session.Close(); err != nil {
+		c.load.fault("client %d cannot leave: %v", c.n, err)
+	}
+	c.line.cut()
+}
+
+// step is one call.
+func (c *loadClient) step(i int, id string) error {
+	switch {
+	case i%8 == 3:
+		return c.late(id)
+	case i%16 == 6 && c.n%4 < 2:
+		return c.vanish(id)
+	}
+	return c.quick(i, id)
+}
+
+func (c *loadClient) quick(i int, id string) error {
+	want := fmt.Sprintf("client %d call %d", c.n, i)
+	begin := time.Now()
+	b, err := c.call(context.Background(), "terminal_execute_command", kit.Args{"sessionId": id, "command": "echo", "args": []string{want}})
+	took := time.Since(begin)
+	if err != nil || !b.Success || strings.TrimSpace(b.Stdout) != want {
+		return fmt.Errorf("echo gave %+v: %w", b, err)
+	}
+	c.load.mu.Lock()
+	defer c.load.mu.Unlock()
+	c.load.took = append(c.load.took, took)
+	return nil
+}
+
+// late runs a command beyond its time.
+func (c *loadClient) late(id string) error {
+	b, err := c.call(context.Background(), "terminal_execute_command", kit.Args{"sessionId": id, "command": "sleep", "args": []string{"60"}, "timeout": 50})
+	if err != nil || b.Error != "TIMEOUT_EXCEEDED" {
+		return fmt.Errorf("a command beyond its time gave %+v: %w", b, err)
+	}
+	c.load.mu.Lock()
+	defer c.load.mu.Unlock()
+	c.load.timeouts++
+	return nil
+}
+
+// vanish cuts the line at any moment of a call, comes back, and finds its sessions.
+func (c *loadClient) vanish(id string) error {
+	cut := time.AfterFunc(rand.N(100*time.Millisecond), c.line.cut)
+	_, err := c.call(context.Background(), "terminal_execute_command", kit.Args{"sessionId": id, "command": "sleep", "args": []string{"0.2"}, "timeout": 2000})
+	cut.Stop()
+	c.line.cut()
+	_ = c.session.Close() // it cannot tell the server any more
+	if again := c.connect(); again != nil {
+		return fmt.Errorf("it cannot come back: %w (after %v)", again, err)
+	}
+	b, err := c.call(context.Background(), "terminal_get_status", kit.Args{"sessionId": id})
+	if err != nil || !b.Success {
+		return fmt.Errorf("its session is gone: %+v %w", b, err)
+	}
+	c.load.mu.Lock()
+	defer c.load.mu.Unlock()
+	c.load.returns++
+	return nil
+}

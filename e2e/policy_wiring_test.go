@@ -1,0 +1,127 @@
+//go:build unix && !race
+
+package e2e
+
+import (
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestTheDeciderOfThePolicyFileFollowsReloads: it comes, goes and changes with
+// the file, and one of the settings is asked as well.
+func TestTheDeciderOfThePolicyFileFollowsReloads(t *testing.T) {
+	t.Parallel()
+	refusing := func(word string) *httptest.Server {
+		s := httptest.NewServer(&opa{decide: func(in deciderInput) string {
+			if strings.Contains(strings.Join(in.Argv, " "), word) {
+				return `{"result": {"decision": "deny", "reason": "No ` + word + ` today."}}`
+			}
+			return `{"result": true}`
+		}})
+		t.Cleanup(s.Close)
+		return s
+	}
+	fixed, first, second := refusing("fixed"), refusing("first"), refusing("second")
+	path := filepath.Join(t.TempDir(), "p.yaml")
+	with := func(s *httptest.Server) string {
+		return allowsEcho + "decider: {url: \"" + s.URL + "/v1/data/tipstaff/decision\", timeout: 5s}\n"
+	}
+	write(t, path, with(first))
+	srv := prepare(t, setup{env: []string{"ALLOWED_COMMANDS=", "TERMINAL_ALLOWLIST_PATH=", "TIPSTAFF_CONFIG=" + path, "TIPSTAFF_DECIDER=" + fixed.URL, "TIPSTAFF_DECIDER_TIMEOUT=5000"}})
+	srv.Connect()
+	g := &governed{srv, path}
+	g.Command("echo fixed").Refused("No fixed today.")
+	g.Command("echo first").Refused("No first today.")
+	g.Command("echo second").Ran()
+
+	write(t, path, with(second))
+	g.wantReload(1, "loaded")
+	g.Command("echo first").Ran()
+	g.Command("echo second").Refused("No second today.")
+
+	write(t, path, allowsEcho)
+	g.wantReload(2, "loaded")
+	g.Command("echo second").Ran()
+	g.Command("echo fixed").Refused("No fixed today.")
+
+	write(t, path, allowsEcho+"decider: {url: \"http://192.0.2.1/v1/data\"}\n")
+	g.wantReload(3, "refused")
+	g.Command("echo second").Ran()
+	g.Command("echo fixed").Refused("No fixed today.")
+}
+
+// TestThePolicyFileSaysHowLongPeopleAreWaitedFor, from the next question on.
+func TestThePolicyFileSaysHowLongPeopleAreWaitedFor(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "p.yaml")
+	asks := "version: 1\ncommands:\n  echo: {ask: [\"*\"]}\n"
+	write(t, path, asks+"approvals: {wait: 30s, remember: once}\n")
+	list := filepath.Join(t.TempDir(), "list.json")
+	if err := os.WriteFile(list, []byte(`["echo"]`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	srv := prepare(t, setup{env: []string{"ALLOWED_COMMANDS=", "TERMINAL_ALLOWLIST_PATH=" + list, "TIPSTAFF_CONFIG=" + path}})
+	srv.Connect()
+	g := &governed{srv, path}
+	session := g.NewSession()
+	open := func(word string) time.Duration {
+		t.Helper()
+		before := time.Now()
+		body := g.InSession(session, "echo", []string{word}).Code("APPROVAL_REQUIRED")
+		text, _ := body.Details["expires"].(string)
+		at, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			t.Fatalf("%+v: %v", body, err)
+		}
+		return at.Sub(before)
+	}
+	if got := open("one"); got < 25*time.Second || got > 31*time.Second {
+		t.Errorf("it is open for %v, want 30s", got)
+	}
+	write(t, path, asks+"approvals: {wait: 5m}\n")
+	g.wantReload(1, "loaded")
+	if got := open("two"); got < 4*time.Minute || got > 301*time.Second {
+		t.Errorf("it is open for %v, want 5m", got)
+	}
+}
+
+// TestAClientIsToldWhatItMayRun: by the instructions and by the tools'
+// descriptions, as the policy is for this caller and at this time.
+func TestAClientIsToldWhatItMayRun(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "p.yaml")
+	rows := "version: 1\ncommands:\n  echo: {allow: [hello]}\n  cat: {allow: [\"*\"]}\n  ls: {deny: [\"*\"]}\n"
+	write(t, path, rows+"profiles:\n  here: {match: {principal: local}, only: [cat]}\n")
+	srv := prepare(t, setup{env: []string{"ALLOWED_COMMANDS=", "TERMINAL_ALLOWLIST_PATH=", "TIPSTAFF_CONFIG=" + path}})
+	srv.Connect()
+	described := func() string {
+		t.Helper()
+		list, err := srv.Session.ListTools(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tool := range list.Tools {
+			if tool.Name == "execute_command" {
+				return tool.Description
+			}
+		}
+		t.Fatal("execute_command is not listed")
+		return ""
+	}
+	told := srv.Session.InitializeResult().Instructions
+	if !strings.Contains(told, "for you, of all that follows: only cat") {
+		t.Errorf("the instructions are:\n%s", told)
+	}
+	if got := described(); !strings.HasSuffix(got, "\nMay run here: cat.") {
+		t.Errorf("with a profile the tool says:\n%s", got)
+	}
+	write(t, path, rows)
+	(&governed{srv, path}).wantReload(1, "loaded")
+	if got := described(); !strings.HasSuffix(got, "\nMay run here: echo, cat.") {
+		t.Errorf("without it the tool says:\n%s", got)
+	}
+}

@@ -1,0 +1,69 @@
+// What the policy leaves to people, and how a call that lasts tells so.
+
+import assert from 'node:assert/strict';
+
+import { asking, row } from './server.mjs';
+
+const needsAPerson = 'needs-a-person';
+const elicitation = { capabilities: { elicitation: { form: {} } } };
+
+// says makes a person who gives one answer and remembers what was shown.
+function says(action, content) {
+  const person = (params) => { person.shown.push(params); return { action, ...(content && { content }) }; };
+  person.shown = [];
+  return person;
+}
+
+row('a person who is shown the whole command allows it once', async (start) => {
+  const person = says('accept', { decision: 'allow once' });
+  const s = await start({ program: asking(), options: elicitation, person });
+  for (const n of [1, 2]) {
+    (await s.process('echo', [needsAPerson, 'a\nb\u202e'])).ran();
+    assert.equal(person.shown.length, n);
+  }
+  assert.match(person.shown[0].message, /echo needs-a-person \$'a\\nb\\u202e'/);
+  assert.deepEqual(person.shown[0].requestedSchema.properties.decision.enum, ['allow once', 'allow for this session', 'deny']);
+});
+
+row('a person allows a command for its session', async (start) => {
+  const person = says('accept', { decision: 'allow for this session' });
+  const s = await start({ program: asking(), options: elicitation, person });
+  const id = await s.session();
+  for (let n = 0; n < 3; n++) assert.equal((await s.inSession(id, 'echo', [needsAPerson])).json().success, true);
+  assert.equal(person.shown.length, 1);
+});
+
+row('a person who says no tells the model why', async (start) => {
+  for (const [action, content, told] of [
+    ['accept', { decision: 'deny', comment: 'Open a pull request.' }, /Open a pull request\./],
+    ['decline', undefined, /said no/], ['cancel', undefined, /said no/],
+  ]) {
+    const s = await start({ program: asking(), options: elicitation, person: says(action, content) });
+    const answer = await s.inSession(await s.session(), 'echo', [needsAPerson]);
+    assert.equal(answer.json().error, 'APPROVAL_DENIED');
+    assert.match(answer.json().message, told);
+  }
+});
+
+row('a client that cannot ask is told what a person must run', async (start) => {
+  const s = await start({ program: asking() });
+  const answer = (await s.inSession(await s.session(), 'echo', [needsAPerson])).json();
+  assert.equal(answer.error, 'APPROVAL_REQUIRED');
+  assert.match(answer.details.approval, /^apr_[a-z2-7]{26}$/);
+  assert.ok(Date.parse(answer.details.expires) > Date.now());
+  assert.match(answer.hint, new RegExp(`tipstaff approve ${answer.details.approval}`));
+});
+
+row('a call that lasts says so within a second, with the last line', async (start) => {
+  const s = await start();
+  const told = [];
+  const began = Date.now();
+  const onprogress = (p) => told.push({ ...p, after: Date.now() - began });
+  (await s.process('sh', ['-c', 'echo one; sleep 1.3'], {}, { onprogress })).ran();
+  assert.equal(told.length, 1);
+  assert.ok(told[0].after < 1000, `after ${told[0].after} ms`);
+  assert.equal(told[0].message, 'running for 0 s: one');
+  (await s.process('true', [], {}, { onprogress })).ran();
+  assert.equal(told.length, 1);
+  assert.deepEqual(s.connection.faults, []);
+});

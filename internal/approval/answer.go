@@ -1,0 +1,222 @@
+package approval
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"tipstaff"
+	"tipstaff/internal/policy"
+)
+
+// wait asks the person at the caller's end, and takes the first answer, be it
+// that person's or the host's. Nobody waits longer than the question is open.
+func (s *Store) wait(ctx context.Context, it *item, ask Ask) (policy.Approval, error) {
+	type reply struct {
+		answer policy.Answer
+		err    error
+	}
+	asking, stop := context.WithDeadline(ctx, it.q.Expires)
+	defer stop()
+	got := make(chan reply, 1)
+	go func() { // it ends with asking, however long its peer takes to notice
+		a, err := ask(asking, it.q)
+		got <- reply{a, err}
+	}()
+	select {
+	case r := <-got:
+		return s.heard(ctx, it, r.answer, r.err)
+	case <-it.done:
+		return s.close(it, policy.Expired)
+	case <-ctx.Done():
+		return s.close(it, policy.Cancelled)
+	}
+}
+
+// heard takes what came back from the caller's end.
+func (s *Store) heard(ctx context.Context, it *item, a policy.Answer, err error) (policy.Approval, error) {
+	var refusal *tipstaff.Error
+	switch {
+	case errors.As(err, &refusal): // it could not be asked, and that is no fault of the client
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.remove(it)
+		return policy.NewApproval(it.q, policy.Word{Handle: it.q.Handle, Outcome: policy.Unasked}, time.Time{}), refusal
+	case errors.Is(err, ErrLater):
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		it.kind = handed
+		return policy.NewApproval(it.q, policy.Word{Handle: it.q.Handle, Outcome: policy.Pending}, time.Time{}), ErrLater
+	case err != nil && ctx.Err() != nil:
+		return s.close(it, policy.Cancelled)
+	case err != nil && !time.Now().Before(it.q.Expires):
+		return s.close(it, policy.Expired)
+	case err != nil:
+		return s.hostInstead(it, err)
+	}
+	_ = s.answerTo(it, a) // if the host was faster, that counts; unless this refuses
+	return s.close(it, policy.Expired)
+}
+
+// hostInstead leaves the question to the host, because the client cannot ask
+// after all.
+func (s *Store) hostInstead(it *item, cause error) (policy.Approval, error) {
+	if s.opts.Host == nil || !s.opts.Host() {
+		s.mu.Lock()
+		s.remove(it)
+		s.mu.Unlock()
+		e := nobody(it.q)
+		e.Err = cause
+		return policy.NewApproval(it.q, policy.Word{Handle: it.q.Handle, Outcome: policy.Unasked}, time.Time{}), e
+	}
+	s.mu.Lock()
+	it.kind = told
+	s.mu.Unlock()
+	return s.toldOf(it)
+}
+
+// close ends the wait for a question: by its answer, or as otherwise says if
+// there is none.
+func (s *Store) close(it *item, otherwise policy.Outcome) (policy.Approval, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if otherwise != policy.Cancelled && (it.state == policy.Granted || it.state == policy.Denied) {
+		return s.settle(it)
+	}
+	s.remove(it)
+	w := policy.Word{Handle: it.q.Handle, Outcome: otherwise}
+	return policy.NewApproval(it.q, w, time.Time{}), unanswered(it.q, otherwise)
+}
+
+// toldOf gives the caller the handle of an open question.
+func (s *Store) toldOf(it *item) (policy.Approval, error) {
+	return policy.NewApproval(it.q, policy.Word{Handle: it.q.Handle, Outcome: policy.Pending}, time.Time{}), required(it.q)
+}
+
+// ErrNotOpen is what an answer meets that comes too late or for nothing: the
+// handle is unknown, used, expired, or somebody else's.
+var ErrNotOpen = errors.New("there is no open question with this handle")
+
+// ErrAnswered is what an answer meets that somebody else has given before.
+var ErrAnswered = errors.New("this question has been answered already")
+
+// Answer takes the answer of somebody on the host.
+func (s *Store) Answer(handle string, a policy.Answer) (policy.Question, error) {
+	return s.take(handle, a, func(policy.Question) bool { return true })
+}
+
+// AnswerOf takes an answer that came from the end of a principal. A question of
+// another one is not open to it.
+func (s *Store) AnswerOf(principal, handle string, a policy.Answer) error {
+	_, err := s.take(handle, a, func(q policy.Question) bool { return q.Origin.Principal == principal })
+	return err
+}
+
+func (s *Store) take(handle string, a policy.Answer, may func(policy.Question) bool) (policy.Question, error) {
+	s.mu.Lock()
+	it := s.open[handle]
+	s.mu.Unlock()
+	if it == nil || !may(it.q) {
+		return policy.Question{}, ErrNotOpen
+	}
+	return it.q, s.answerTo(it, a)
+}
+
+// answerTo answers a question. Who refuses has the last word, as long as
+// nothing has been run on the first.
+func (s *Store) answerTo(it *item, a policy.Answer) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if a.Choice == policy.Session && s.opts.OnceOnly {
+		a.Choice = policy.Once
+	}
+	now := time.Now()
+	if s.open[it.q.Handle] != it || !now.Before(it.until) {
+		return ErrNotOpen
+	}
+	switch {
+	case it.state == policy.Granted && a.Choice != policy.Refuse:
+		return nil // nothing new
+	case it.state == policy.Denied:
+		return ErrAnswered
+	}
+	first := it.state == policy.Pending
+	it.answer, it.state = a, policy.Granted
+	if a.Choice == policy.Refuse {
+		it.state = policy.Denied
+	}
+	it.until = now.Add(s.opts.Wait)
+	it.timer.Reset(s.opts.Wait)
+	if first {
+		close(it.done)
+	}
+	return nil
+}
+
+// cannotAsk refuses what nobody can be asked. The lock is held.
+func (s *Store) cannotAsk(q policy.Question, canAsk bool) error {
+	if len(Show(q)) > maxShown {
+		return &tipstaff.Error{
+			Code: tipstaff.ApprovalDenied, Rule: "approval/too-long",
+			Msg:  "A person has to allow this command, and it is too long to be shown to one as a whole. " + q.Why,
+			Hint: "Put long arguments or input into a file of the workspace.",
+		}
+	}
+	if !canAsk && (s.opts.Host == nil || !s.opts.Host()) {
+		return nobody(q)
+	}
+	return nil
+}
+
+func nobody(q policy.Question) *tipstaff.Error {
+	return &tipstaff.Error{
+		Code: tipstaff.ApprovalDenied, Rule: "approval/headless",
+		Msg:  "A person has to allow this command, and nobody can be asked here, so it was not run. " + q.Why,
+		Hint: "Use a command that is allowed, or tell the user what you wanted to run and why.",
+	}
+}
+
+func tooMany() error {
+	return &tipstaff.Error{
+		Code: tipstaff.ApprovalDenied, Rule: "approval/too-many",
+		Msg:  "A person has to allow this command, and too many questions are open already, so it was not asked and not run.",
+		Hint: "Wait until the open questions are answered.",
+	}
+}
+
+func required(q policy.Question) error {
+	return &tipstaff.Error{
+		Code: tipstaff.ApprovalRequired, Rule: q.Rule,
+		Msg: "A person has to allow this command; nothing ran yet. " + q.Why,
+		Hint: "Tell the user to run 'tipstaff approve " + q.Handle + "' on the machine of this server before " + q.Expires.Format(time.RFC3339) +
+			" (or 'tipstaff deny " + q.Handle + "'), and then make exactly the same call again. An approval counts once, and for this command alone.",
+		Details: map[string]any{"approval": q.Handle, "expires": q.Expires.Format(time.RFC3339), "rule": q.Rule},
+	}
+}
+
+func denied(q policy.Question, w policy.Word) error {
+	e := &tipstaff.Error{
+		Code: tipstaff.ApprovalDenied, Rule: "approval/denied",
+		Msg:     "A person was asked to allow this command and said no. Nothing ran.",
+		Hint:    "Do not ask for the same again; find another way, or ask the user what to do.",
+		Details: map[string]any{"approval": q.Handle, "rule": q.Rule},
+	}
+	if w.Comment != "" {
+		e.Msg += " The person says: " + w.Comment
+		e.Details["comment"] = w.Comment
+	}
+	return e
+}
+
+func unanswered(q policy.Question, o policy.Outcome) error {
+	e := &tipstaff.Error{
+		Code: tipstaff.ApprovalDenied, Rule: "approval/expired",
+		Msg:     "A person was asked to allow this command, and nobody answered in time. Nothing ran.",
+		Hint:    "Tell the user that the question has expired before you ask again.",
+		Details: map[string]any{"approval": q.Handle, "rule": q.Rule},
+	}
+	if o == policy.Cancelled {
+		e.Code, e.Rule, e.Msg, e.Hint = tipstaff.ExecutionError, "cancelled", "The call was cancelled while a person was asked to allow the command; nothing ran.", ""
+	}
+	return e
+}

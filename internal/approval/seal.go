@@ -1,0 +1,88 @@
+package approval
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+)
+
+// State is what a client of the stateless protocol brings back with an answer.
+type State struct {
+	Handle    string    `json:"h"`
+	Principal string    `json:"p"`
+	Tool      string    `json:"t"`
+	Arguments string    `json:"a"` // see [DigestOf]
+	Expires   time.Time `json:"e"`
+}
+
+// DigestOf names the arguments of a call, byte for byte.
+func DigestOf(arguments []byte) string {
+	sum := sha256.Sum256(arguments)
+	return hex.EncodeToString(sum[:])
+}
+
+// Sealer seals states with a key of its own, which lives as long as the process.
+// Its methods may be called from many goroutines at once.
+type Sealer struct{ aead cipher.AEAD }
+
+// NewSealer makes a key.
+func NewSealer() (*Sealer, error) {
+	key := make([]byte, 32)
+	if _, err := rand.Read(key); err != nil {
+		return nil, err
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		return nil, err
+	}
+	return &Sealer{aead}, nil
+}
+
+// purpose is bound into each seal, so that nothing sealed for another would open.
+var purpose = []byte("tipstaff approval state 1")
+
+// Seal closes a state: AES-256-GCM, with a random nonce.
+func (s *Sealer) Seal(st State) (string, error) {
+	data, err := json.Marshal(st)
+	if err != nil {
+		return "", err
+	}
+	return base64.RawURLEncoding.EncodeToString(s.aead.Seal(nil, nil, data, purpose)), nil
+}
+
+// ErrSeal means: not a state of this server, or not as it was sealed.
+var ErrSeal = errors.New("the request state was not made by this server or has been changed")
+
+// maxSealed bounds what is looked at.
+const maxSealed = 4 << 10
+
+// Unseal opens what [Sealer.Seal] has closed.
+func (s *Sealer) Unseal(text string) (State, error) {
+	if len(text) > maxSealed || strings.ContainsAny(text, "\r\n") { // which the decoder would skip
+		return State{}, ErrSeal
+	}
+	data, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil {
+		return State{}, ErrSeal
+	}
+	data, err = s.aead.Open(nil, nil, data, purpose)
+	if err != nil {
+		return State{}, ErrSeal
+	}
+	var st State
+	if json.Unmarshal(data, &st) != nil {
+		return State{}, ErrSeal
+	}
+	return st, nil
+}

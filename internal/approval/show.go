@@ -1,0 +1,59 @@
+package approval
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"tipstaff/internal/argv"
+	"tipstaff/internal/policy"
+)
+
+// maxShown bounds what a person is shown. What does not fit is not asked at all:
+// nobody can allow what he has not seen.
+const maxShown = 16 << 10
+
+// Show writes a question for a person: the whole command, and everything else
+// that makes a difference to it. Whatever cannot be seen is escaped, so each
+// line is what it seems; no text of a caller can begin a line of its own.
+func Show(q policy.Question) string {
+	var b strings.Builder
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "%-11s %s\n", name+":", fmt.Sprintf(format, args...))
+	}
+	line("Command", "%s", argv.Display(q.Argv))
+	line("Program", "%s", argv.Escape(q.File))
+	line("Directory", "%s", argv.Escape(q.Dir))
+	if len(q.Vars) > 0 {
+		line("Variables", "%s", argv.Display(q.Vars))
+	}
+	if q.Stdin != nil {
+		line("Input", "%d bytes: %s", len(q.Stdin), argv.Display([]string{string(q.Stdin)}))
+	}
+	line("Time limit", "%s", q.Timeout.Round(time.Millisecond))
+	line("Asked by", "%s", asker(q))
+	if q.Session != "" {
+		line("Session", "%s", argv.Escape(string(q.Session)))
+	}
+	line("Why asked", "%s", argv.Escape(why(q)))
+	return b.String()
+}
+
+func asker(q policy.Question) string {
+	o := q.Origin
+	parts := []string{argv.Escape(o.Principal)}
+	for _, p := range []struct{ name, value string }{{"client", o.Client}, {"agent", o.Agent}, {"task", o.Task}} {
+		if p.value != "" {
+			parts = append(parts, p.name+" "+argv.Display([]string{p.value}))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func why(q policy.Question) string {
+	by := q.Rule
+	if q.At != "" {
+		by += " at " + q.At
+	}
+	return strings.TrimSpace(q.Why + " (" + by + ")")
+}

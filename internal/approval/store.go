@@ -1,0 +1,312 @@
+package approval
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"tipstaff/internal/policy"
+)
+
+// Bounds of a store unless its options say otherwise.
+const (
+	DefaultWait = 2 * time.Minute
+	// mostOpen and mostOpenEach bound the questions that are open at once, in
+	// all and of one principal.
+	mostOpen     = 256
+	mostOpenEach = 32
+	// mostRemembered bounds what was allowed for sessions; the oldest gives way.
+	mostRemembered = 1024
+	// rememberFor is how long "for this session" lasts at most.
+	rememberFor = 8 * time.Hour
+)
+
+// Prefix begins every handle.
+const Prefix = "apr_"
+
+// Options are how a store treats questions.
+type Options struct {
+	Wait time.Duration // how long a question stays open; 0: DefaultWait
+	// OnceOnly takes no answer for a whole session: it counts once.
+	OnceOnly bool
+	// Host says whether people of this machine can answer. If they cannot, and
+	// the caller's end cannot either, a question is refused at once.
+	Host func() bool
+	// OnLapse is told of a question that was handed to a client, who never came
+	// back with an answer. It is called without locks; nil: nobody is told.
+	OnLapse func(q policy.Question, w policy.Word)
+}
+
+// Ask puts a question to the person at the caller's end. [ErrLater] says that
+// it has been handed on, and that the same request comes again when it is answered.
+type Ask = func(ctx context.Context, q policy.Question) (policy.Answer, error)
+
+// ErrLater is what [Ask] says of a question that has been handed on, and
+// [Store.Approve] of a request that waits for its answer.
+var ErrLater = errors.New("the question has been handed on")
+
+// Store holds open questions and their answers. Its methods may be called from
+// many goroutines at once.
+type Store struct {
+	opts Options
+
+	mu         sync.Mutex
+	open       map[string]*item  // by handle
+	remembered map[string]memory // by the digest of what was allowed
+}
+
+// item is one question.
+type item struct {
+	q      policy.Question
+	kind   kind
+	state  policy.Outcome // pending, granted or denied
+	answer policy.Answer
+	until  time.Time     // the end of the question, then of its grant
+	done   chan struct{} // closed when it is not pending any more
+	timer  *time.Timer
+}
+
+// kind says who comes for the answer.
+type kind int
+
+const (
+	held   kind = iota // a call waits for it
+	handed             // a client carries it, and comes back
+	told               // a caller was told the handle; whoever makes the same call
+)
+
+// memory is what a person has allowed for a session.
+type memory struct {
+	word  policy.Word
+	until time.Time
+}
+
+// Configure changes how long questions stay open from now on (0: DefaultWait), and
+// whether answers for a whole session are taken. Questions that are open keep
+// their time.
+func (s *Store) Configure(wait time.Duration, onceOnly bool) {
+	if wait <= 0 {
+		wait = DefaultWait
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.opts.Wait, s.opts.OnceOnly = wait, onceOnly
+	if onceOnly {
+		clear(s.remembered)
+	}
+}
+
+// NewStore returns an empty store.
+func NewStore(o Options) *Store {
+	if o.Wait <= 0 {
+		o.Wait = DefaultWait
+	}
+	return &Store{opts: o, open: map[string]*item{}, remembered: map[string]memory{}}
+}
+
+// Approve finds out whether a person allows what q asks: one has said so for the
+// session, or has answered the open question claim (a handle, "" for none) or
+// one for the same command, or says so now. ask is nil where the caller's end
+// has nobody who could be asked; then the handle is in the error, and the same
+// request finds the answer later.
+//
+// An error means that nothing may run; the approval's word then says what became
+// of the question. It is [ErrLater] or an *tipstaff.Error.
+func (s *Store) Approve(ctx context.Context, q policy.Question, claim string, ask Ask) (policy.Approval, error) {
+	it, approval, err := s.enter(q, claim, ask != nil)
+	if it == nil {
+		return approval, err
+	}
+	if ask == nil {
+		return s.toldOf(it)
+	}
+	return s.wait(ctx, it, ask)
+}
+
+// enter settles what is known already; else it gives the open question.
+func (s *Store) enter(q policy.Question, claim string, canAsk bool) (*item, policy.Approval, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	if it := s.answered(q, claim); it != nil {
+		approval, err := s.settle(it)
+		return nil, approval, err
+	}
+	if m, ok := s.remembered[q.Digest]; ok && now.Before(m.until) {
+		return nil, policy.NewApproval(q, m.word, m.until), nil
+	}
+	if refusal := s.cannotAsk(q, canAsk); refusal != nil {
+		return nil, policy.NewApproval(q, policy.Word{Outcome: policy.Unasked}, time.Time{}), refusal
+	}
+	if !canAsk {
+		for _, it := range s.open {
+			if it.kind == told && it.state == policy.Pending && it.q.Digest == q.Digest {
+				return it, policy.Approval{}, nil
+			}
+		}
+	}
+	if full := s.full(q.Origin.Principal); full != nil {
+		return nil, policy.NewApproval(q, policy.Word{Outcome: policy.Unasked}, time.Time{}), full
+	}
+	return s.add(q, canAsk, now), policy.Approval{}, nil
+}
+
+// add opens a question. The lock is held.
+func (s *Store) add(q policy.Question, canAsk bool, now time.Time) *item {
+	q.Remember = !s.opts.OnceOnly
+	q.Handle, q.Expires = Prefix+strings.ToLower(rand.Text()), now.Add(s.opts.Wait).UTC().Truncate(time.Millisecond)
+	it := &item{q: q, kind: told, state: policy.Pending, until: q.Expires, done: make(chan struct{})}
+	if canAsk {
+		it.kind = held
+	}
+	s.open[q.Handle] = it
+	it.timer = time.AfterFunc(time.Until(it.until), func() { s.lapse(it) })
+	return it
+}
+
+// answered finds an answer to q. What somebody waits for is his. The lock is held.
+func (s *Store) answered(q policy.Question, claim string) *item {
+	if it := s.open[claim]; it != nil && it.q.Digest == q.Digest && it.kind != held && it.state != policy.Pending {
+		return it
+	}
+	for _, it := range s.open {
+		if it.q.Digest == q.Digest && (it.kind != held && it.state == policy.Granted || it.kind == told && it.state == policy.Denied) {
+			return it
+		}
+	}
+	return nil
+}
+
+// settle gives what an answered question comes to, and uses it up. A refusal
+// whose caller was told a handle stays until its end, so that it cannot be
+// worn down by asking again. The lock is held.
+func (s *Store) settle(it *item) (policy.Approval, error) {
+	w := policy.Word{Answer: it.answer, Handle: it.q.Handle, Outcome: it.state}
+	if it.state != policy.Granted {
+		delete(s.remembered, it.q.Digest) // the latest word counts
+		if it.kind != told {
+			s.remove(it)
+		}
+		return policy.NewApproval(it.q, w, time.Time{}), denied(it.q, w)
+	}
+	s.remove(it)
+	until := time.Now().Add(s.opts.Wait)
+	if it.answer.Choice == policy.Session {
+		s.remember(it.q.Digest, w)
+	}
+	return policy.NewApproval(it.q, w, until), nil
+}
+
+func (s *Store) remember(digest string, w policy.Word) {
+	if len(s.remembered) >= mostRemembered {
+		oldest := ""
+		for d, m := range s.remembered {
+			if oldest == "" || m.until.Before(s.remembered[oldest].until) {
+				oldest = d
+			}
+		}
+		delete(s.remembered, oldest)
+	}
+	w.How = policy.ByMemory
+	s.remembered[digest] = memory{w, time.Now().Add(rememberFor)}
+}
+
+// remove forgets a question. The lock is held.
+func (s *Store) remove(it *item) {
+	it.timer.Stop()
+	delete(s.open, it.q.Handle)
+}
+
+// full refuses more questions than people can answer. The lock is held.
+func (s *Store) full(principal string) error {
+	each := 0
+	for _, it := range s.open {
+		if it.q.Origin.Principal == principal {
+			each++
+		}
+	}
+	if each >= mostOpenEach || len(s.open) >= mostOpen {
+		return tooMany()
+	}
+	return nil
+}
+
+// lapse ends what was not answered or not used in time.
+func (s *Store) lapse(it *item) {
+	s.mu.Lock()
+	if s.open[it.q.Handle] != it || time.Now().Before(it.until) {
+		s.mu.Unlock()
+		return // used, or its time was extended in the same moment
+	}
+	s.remove(it)
+	pending := it.state == policy.Pending
+	if pending {
+		it.state = policy.Expired
+		close(it.done)
+	}
+	abandoned := it.kind == handed
+	s.mu.Unlock()
+	if abandoned && s.opts.OnLapse != nil {
+		s.opts.OnLapse(it.q, policy.Word{Answer: it.answer, Handle: it.q.Handle, Outcome: policy.Expired})
+	}
+}
+
+// Close ends all questions that are open. Of those that clients carry, OnLapse is
+// told. Nobody waits for an answer any more when it is called.
+func (s *Store) Close() {
+	s.mu.Lock()
+	var abandoned []policy.Question
+	for _, it := range s.open {
+		s.remove(it)
+		if it.kind == handed {
+			abandoned = append(abandoned, it.q)
+		}
+	}
+	s.mu.Unlock()
+	for _, q := range abandoned {
+		if s.opts.OnLapse != nil {
+			s.opts.OnLapse(q, policy.Word{Handle: q.Handle, Outcome: policy.Cancelled})
+		}
+	}
+}
+
+// Pending is how many questions wait for an answer.
+func (s *Store) Pending() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, it := range s.open {
+		if it.state == policy.Pending {
+			n++
+		}
+	}
+	return n
+}
+
+// Open is a question as it stands.
+type Open struct {
+	policy.Question
+	Outcome policy.Outcome // Pending; or Granted and not used yet; or Denied and not told yet
+	Until   time.Time
+}
+
+// List gives the open questions, the oldest first.
+func (s *Store) List() []Open {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]Open, 0, len(s.open))
+	for _, it := range s.open {
+		list = append(list, Open{it.q, it.state, it.until})
+	}
+	slices.SortFunc(list, func(a, b Open) int {
+		if c := a.Expires.Compare(b.Expires); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Handle, b.Handle)
+	})
+	return list
+}

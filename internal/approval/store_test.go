@@ -1,0 +1,344 @@
+package approval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tipstaff"
+	"tipstaff/internal/policy"
+)
+
+func question(digest, principal string) policy.Question {
+	return policy.Question{
+		Digest: digest, Argv: []string{"git", "push"}, File: "/usr/bin/git", Dir: "/ws", Rule: "git/ask", Why: "It is seen by others.",
+		Origin: tipstaff.Origin{Principal: principal},
+	}
+}
+
+func withHost(o Options) *Store {
+	o.Host = func() bool { return true }
+	return NewStore(o)
+}
+
+var yes = policy.Answer{Choice: policy.Once, By: "ann", How: policy.ByHost}
+
+// outcome is how a request came out: "" when it was approved.
+func (s *Store) outcome(t *testing.T, q policy.Question, claim string, ask Ask) (policy.Word, tipstaff.Code) {
+	t.Helper()
+	a, err := s.Approve(t.Context(), q, claim, ask)
+	switch {
+	case err == nil && a.Word().Outcome != policy.Granted:
+		t.Fatalf("no error, and no approval either: %+v", a.Word())
+	case err == nil:
+		return a.Word(), ""
+	case a.Word().Outcome == policy.Granted:
+		t.Fatalf("an error, and an approval: %v", err)
+	case errors.Is(err, ErrLater):
+		return a.Word(), "later"
+	}
+	return a.Word(), tipstaff.AsError(err).Code
+}
+
+func later(context.Context, policy.Question) (policy.Answer, error) { return policy.Answer{}, ErrLater }
+
+func TestAHandleIsUsedOnceAndForItsPrincipalAlone(t *testing.T) {
+	s := withHost(Options{})
+	w, code := s.outcome(t, question("d", "me"), "", later)
+	if code != "later" || !strings.HasPrefix(w.Handle, Prefix) || len(w.Handle) < len(Prefix)+26 {
+		t.Fatalf("%s %+v", code, w)
+	}
+	if err := s.AnswerOf("you", w.Handle, yes); !errors.Is(err, ErrNotOpen) {
+		t.Errorf("another principal answered: %v", err)
+	}
+	if err := s.AnswerOf("me", w.Handle, yes); err != nil {
+		t.Fatal(err)
+	}
+	if _, code := s.outcome(t, question("of another principal", "you"), w.Handle, later); code != "later" {
+		t.Errorf("another principal used it: %q", code)
+	}
+	if _, code := s.outcome(t, question("another command", "me"), w.Handle, later); code != "later" {
+		t.Errorf("another command used it: %q", code)
+	}
+	if got, code := s.outcome(t, question("d", "me"), w.Handle, later); code != "" || got.Handle != w.Handle || got.By != "ann" {
+		t.Errorf("the command: %q %+v", code, got)
+	}
+	if _, code := s.outcome(t, question("d", "me"), w.Handle, later); code != "later" {
+		t.Errorf("a second time: %q", code)
+	}
+	if err := s.AnswerOf("me", w.Handle, yes); !errors.Is(err, ErrNotOpen) {
+		t.Errorf("an answer to what was used: %v", err)
+	}
+}
+
+func TestWhoRefusesHasTheLastWordUntilItIsUsed(t *testing.T) {
+	s := withHost(Options{})
+	w, _ := s.outcome(t, question("d", "me"), "", later)
+	for _, a := range []policy.Answer{yes, yes, {Comment: "no", By: "bob"}} {
+		if _, err := s.Answer(w.Handle, a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Answer(w.Handle, yes); !errors.Is(err, ErrAnswered) {
+		t.Errorf("a refusal was taken back: %v", err)
+	}
+	if got, code := s.outcome(t, question("d", "me"), w.Handle, later); code != tipstaff.ApprovalDenied || got.Comment != "no" || got.By != "bob" {
+		t.Errorf("%q %+v", code, got)
+	}
+}
+
+func TestARefusalIsNotWornDownByAskingAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := withHost(Options{})
+		w, _ := s.outcome(t, question("d", "me"), "", nil)
+		if _, err := s.Answer(w.Handle, policy.Answer{Comment: "no"}); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			if _, code := s.outcome(t, question("d", "me"), "", nil); code != tipstaff.ApprovalDenied {
+				t.Errorf("asked again: %q", code)
+			}
+		}
+		time.Sleep(DefaultWait + time.Second)
+		synctest.Wait()
+		if _, code := s.outcome(t, question("d", "me"), "", nil); code != tipstaff.ApprovalRequired {
+			t.Errorf("later: %q", code)
+		}
+		time.Sleep(DefaultWait + time.Second)
+	})
+}
+
+func TestWhatNobodyAnswersIsRefusedInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewStore(Options{Wait: 30 * time.Second})
+		began := time.Now()
+		var told time.Time
+		w, code := s.outcome(t, question("d", "me"), "", func(ctx context.Context, q policy.Question) (policy.Answer, error) {
+			told = q.Expires
+			<-ctx.Done()
+			return policy.Answer{}, ctx.Err()
+		})
+		if code != tipstaff.ApprovalDenied || w.Outcome != policy.Expired || time.Since(began) > 31*time.Second || told.Sub(began).Round(time.Second) != 30*time.Second {
+			t.Errorf("after %v: %q %+v", time.Since(began), code, w)
+		}
+		if len(s.List()) != 0 {
+			t.Errorf("still open: %+v", s.List())
+		}
+	})
+}
+
+func TestAnExpiredGrantIsWorthNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var lapsed []policy.Outcome
+		s := withHost(Options{OnLapse: func(_ policy.Question, w policy.Word) { lapsed = append(lapsed, w.Outcome) }})
+		w, _ := s.outcome(t, question("d", "me"), "", later)
+		if _, err := s.Answer(w.Handle, yes); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(DefaultWait + time.Second)
+		synctest.Wait()
+		if _, code := s.outcome(t, question("d", "me"), w.Handle, nil); code != tipstaff.ApprovalRequired {
+			t.Errorf("after its end: %q", code)
+		}
+		if len(lapsed) != 1 || lapsed[0] != policy.Expired {
+			t.Errorf("the record was told %v", lapsed)
+		}
+		time.Sleep(DefaultWait + time.Second)
+	})
+}
+
+func TestAStoreThatIsClosedTellsOfWhatClientsCarry(t *testing.T) {
+	var told []policy.Word
+	s := withHost(Options{OnLapse: func(_ policy.Question, w policy.Word) { told = append(told, w) }})
+	carried, _ := s.outcome(t, question("d", "me"), "", later)
+	s.outcome(t, question("e", "me"), "", nil) // who was told a handle has an answer already
+	s.Close()
+	s.Close()
+	if len(told) != 1 || told[0].Handle != carried.Handle || told[0].Outcome != policy.Cancelled || len(s.List()) != 0 {
+		t.Errorf("told of %+v; open: %+v", told, s.List())
+	}
+	if _, err := s.Answer(carried.Handle, yes); !errors.Is(err, ErrNotOpen) {
+		t.Errorf("an answer to a closed question: %v", err)
+	}
+}
+
+func TestARefusalTakesBackWhatWasAllowedForTheSession(t *testing.T) {
+	s := withHost(Options{})
+	second, _ := s.outcome(t, question("d", "me"), "", later)
+	always := policy.Answer{Choice: policy.Session, How: policy.ByElicitation}
+	if _, code := s.outcome(t, question("d", "me"), "", func(context.Context, policy.Question) (policy.Answer, error) { return always, nil }); code != "" {
+		t.Fatal(code)
+	}
+	if _, code := s.outcome(t, question("d", "me"), "", nil); code != "" {
+		t.Errorf("it is not remembered: %q", code)
+	}
+	if err := s.AnswerOf("me", second.Handle, policy.Answer{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, code := s.outcome(t, question("d", "me"), second.Handle, later); code != tipstaff.ApprovalDenied {
+		t.Errorf("refused, it came to %q", code)
+	}
+	if _, code := s.outcome(t, question("d", "me"), "", nil); code != tipstaff.ApprovalRequired {
+		t.Errorf("afterwards: %q", code)
+	}
+}
+
+func TestTheHostMayBeFasterThanTheClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := withHost(Options{})
+		released := make(chan struct{})
+		go func() {
+			synctest.Wait()
+			if _, err := s.Answer(s.List()[0].Handle, yes); err != nil {
+				t.Error(err)
+			}
+		}()
+		w, code := s.outcome(t, question("d", "me"), "", func(ctx context.Context, _ policy.Question) (policy.Answer, error) {
+			<-ctx.Done()
+			close(released)
+			return policy.Answer{}, ctx.Err()
+		})
+		if code != "" || w.By != "ann" {
+			t.Errorf("%q %+v", code, w)
+		}
+		<-released // the client is told that nobody waits for it any more
+	})
+}
+
+func TestACallThatIsCancelledComesBackAtOnceAndLeavesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := withHost(Options{})
+		ctx, cancel := context.WithCancelCause(t.Context())
+		go func() { synctest.Wait(); cancel(errors.New("gone")) }()
+		stuck := make(chan struct{})
+		began := time.Now()
+		a, err := s.Approve(ctx, question("d", "me"), "", func(context.Context, policy.Question) (policy.Answer, error) {
+			<-stuck // a client that hears nothing
+			return yes, nil
+		})
+		if tipstaff.AsError(err).Rule != "cancelled" || a.Word().Outcome != policy.Cancelled || time.Since(began) > 0 || len(s.List()) != 0 {
+			t.Errorf("after %v: %v, %+v", time.Since(began), err, a.Word())
+		}
+		close(stuck)
+	})
+}
+
+func TestASessionIsRememberedForTheSameCommandAlone(t *testing.T) {
+	for name, c := range map[string]struct {
+		once  bool
+		again tipstaff.Code
+	}{"as a person wishes": {false, ""}, "the operator takes single answers only": {true, tipstaff.ApprovalRequired}} {
+		t.Run(name, func(t *testing.T) {
+			s := withHost(Options{OnceOnly: c.once})
+			answer := policy.Answer{Choice: policy.Session, By: "ann", How: policy.ByElicitation}
+			asked := func(context.Context, policy.Question) (policy.Answer, error) { return answer, nil }
+			first, code := s.outcome(t, question("d", "me"), "", asked)
+			if code != "" || first.How != policy.ByElicitation {
+				t.Fatalf("%q %+v", code, first)
+			}
+			w, code := s.outcome(t, question("d", "me"), "", nil)
+			if code != c.again || code == "" && (w.How != policy.ByMemory || w.By != "ann" || w.Handle != first.Handle) {
+				t.Errorf("again: %q %+v", code, w)
+			}
+			if _, code := s.outcome(t, question("e", "me"), "", nil); code != tipstaff.ApprovalRequired {
+				t.Errorf("another command: %q", code)
+			}
+		})
+	}
+}
+
+func TestQuestionsAreBounded(t *testing.T) {
+	s := withHost(Options{})
+	for i := range mostOpenEach {
+		if _, code := s.outcome(t, question(fmt.Sprint(i), "me"), "", nil); code != tipstaff.ApprovalRequired {
+			t.Fatalf("%d: %q", i, code)
+		}
+	}
+	if w, code := s.outcome(t, question("one more", "me"), "", later); code != tipstaff.ApprovalDenied || w.Outcome != policy.Unasked {
+		t.Errorf("one too many: %q", code)
+	}
+	if _, code := s.outcome(t, question("d", "you"), "", nil); code != tipstaff.ApprovalRequired {
+		t.Errorf("another principal has no room: %q", code)
+	}
+	for i := len(s.List()); i < mostOpen; i++ {
+		s.outcome(t, question(fmt.Sprint("d", i), fmt.Sprint("p", i)), "", nil)
+	}
+	if _, code := s.outcome(t, question("another", "last"), "", nil); code != tipstaff.ApprovalDenied {
+		t.Errorf("too many in all: %q", code)
+	}
+	for i := range mostRemembered + 10 {
+		s.mu.Lock()
+		s.remember(fmt.Sprint(i), policy.Word{})
+		s.mu.Unlock()
+	}
+	if len(s.remembered) != mostRemembered {
+		t.Errorf("%d are remembered", len(s.remembered))
+	}
+}
+
+func TestWhatCannotBeShownWholeIsNotAsked(t *testing.T) {
+	q := question("d", "me")
+	q.Stdin = []byte(strings.Repeat("x", maxShown))
+	s := withHost(Options{})
+	_, err := s.Approve(t.Context(), q, "", func(context.Context, policy.Question) (policy.Answer, error) { return yes, nil })
+	if e := tipstaff.AsError(err); e.Rule != "approval/too-long" {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestOneGrantIsUsedByOne: however many come for it at once.
+func TestOneGrantIsUsedByOne(t *testing.T) {
+	s := withHost(Options{})
+	for range 50 {
+		w, code := s.outcome(t, question("d", "me"), "", nil)
+		if code != tipstaff.ApprovalRequired {
+			t.Fatal(code)
+		}
+		var used atomic.Int32
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				for range 20 {
+					if _, err := s.Approve(t.Context(), question("d", "me"), w.Handle, nil); err == nil {
+						used.Add(1)
+					}
+				}
+			})
+		}
+		all.Go(func() { _, _ = s.Answer(w.Handle, yes) })
+		all.Wait()
+		if used.Load() == 0 { // it was granted when all had given up
+			s.outcome(t, question("d", "me"), w.Handle, nil)
+			used.Add(1)
+		}
+		if used.Load() != 1 {
+			t.Fatalf("one grant was used %d times", used.Load())
+		}
+		for _, o := range s.List() {
+			_, _ = s.Answer(o.Handle, yes)
+			s.outcome(t, question("d", "me"), o.Handle, nil)
+		}
+	}
+}
+
+func TestNothingShownIsWhatItIsNot(t *testing.T) {
+	q := question("d", "me")
+	q.Argv = []string{"git", "push", "a\nCommand:   ls", "\u202egnp.exe", "\x1b[2J", "b\u200bc", "it's"}
+	q.Dir, q.Vars, q.Stdin = "/ws\n\x1b", []string{"A=\x07"}, []byte("\x1b]0;x\x07\n")
+	q.Why, q.Origin.Agent, q.Origin.Client = "be\rcause", "a\nb", "\u2066c"
+	text := Show(q)
+	for _, r := range text {
+		if r != '\n' && (r < ' ' || r == 0x7f || r == 0x202e || r == 0x200b || r == 0x2066) {
+			t.Errorf("%q is shown as it is", r)
+		}
+	}
+	if n := strings.Count(text, "Command:"); strings.Count(text, "\nCommand:") != 0 || !strings.HasPrefix(text, "Command:") || n != 2 {
+		t.Errorf("a caller wrote a line:\n%s", text)
+	}
+}

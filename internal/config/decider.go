@@ -1,0 +1,22 @@
+package config
+
+import (
+	"strings"
+	"time"
+)
+
+// Decider says who else is asked about commands.
+type Decider struct {
+	Address string        // TIPSTAFF_DECIDER, as it is written; "": nobody
+	Timeout time.Duration // TIPSTAFF_DECIDER_TIMEOUT
+}
+
+// maxDeciderTimeout is in milliseconds: every command waits for the decider.
+const maxDeciderTimeout = 10_000
+
+func (r *reader) decider() Decider {
+	return Decider{
+		Address: strings.TrimSpace(r.vars["TIPSTAFF_DECIDER"]),
+		Timeout: time.Duration(r.number("TIPSTAFF_DECIDER_TIMEOUT", 500, maxDeciderTimeout)) * time.Millisecond,
+	}
+}

@@ -1,0 +1,91 @@
+package config
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// HTTP says where the server listens for clients over HTTP, and what each may take.
+type HTTP struct {
+	Address string // TIPSTAFF_HTTP, as it is written; "" for none
+
+	Hosts   []string // TIPSTAFF_HTTP_HOSTS
+	Origins []string // TIPSTAFF_HTTP_ORIGINS
+	Users   []int    // TIPSTAFF_HTTP_USERS: ids, for a Unix socket
+
+	Rate        int // TIPSTAFF_HTTP_RATE: requests of a principal in a second
+	Calls       int // TIPSTAFF_HTTP_CALLS: of a principal, in flight
+	Sessions    int // TIPSTAFF_HTTP_SESSIONS: of the protocol, of a principal
+	Connections int // TIPSTAFF_HTTP_CONNECTIONS: at once
+
+	// TerminalSessions is TIPSTAFF_HTTP_TERMINAL_SESSIONS: of a principal; 0: half
+	// of all.
+	TerminalSessions int
+
+	// SessionIdle is TIPSTAFF_HTTP_SESSION_IDLE: how long a session of the
+	// protocol lives without a request.
+	SessionIdle time.Duration
+
+	// ListenPID and ListenFDs are LISTEN_PID and LISTEN_FDS: systemd says so which
+	// sockets it has opened for this process.
+	ListenPID, ListenFDs string
+}
+
+func (r *reader) http() HTTP {
+	return HTTP{
+		Address: r.vars["TIPSTAFF_HTTP"],
+		Hosts:   r.list("TIPSTAFF_HTTP_HOSTS"), Origins: r.list("TIPSTAFF_HTTP_ORIGINS"), Users: r.users("TIPSTAFF_HTTP_USERS"),
+		Rate:             r.positive("TIPSTAFF_HTTP_RATE", 1000, maxRate),
+		Calls:            r.positive("TIPSTAFF_HTTP_CALLS", 256, maxConcurrent),
+		Sessions:         r.positive("TIPSTAFF_HTTP_SESSIONS", 2000, maxSessions),
+		Connections:      r.positive("TIPSTAFF_HTTP_CONNECTIONS", 1024, maxConnections),
+		TerminalSessions: r.positive("TIPSTAFF_HTTP_TERMINAL_SESSIONS", 0, maxSessions),
+		SessionIdle:      r.millis("TIPSTAFF_HTTP_SESSION_IDLE", 30*time.Minute),
+		ListenPID:        r.vars["LISTEN_PID"], ListenFDs: r.vars["LISTEN_FDS"],
+	}
+}
+
+const (
+	maxRate        = 1_000_000
+	maxConnections = 1_000_000
+)
+
+// OwnSessions is how many terminal sessions one principal may have. Over standard
+// input and output there is one, who may have all. Over HTTP nobody may take more
+// than half unless the operator says so: else one client that forgets to close its
+// sessions would keep everybody out.
+func (s Settings) OwnSessions() int {
+	switch {
+	case s.HTTP.Address == "":
+		return s.MaxSessions
+	case s.HTTP.TerminalSessions > 0:
+		return min(s.HTTP.TerminalSessions, s.MaxSessions)
+	}
+	return (s.MaxSessions + 1) / 2
+}
+
+// list gives a variable that holds items with commas between them.
+func (r *reader) list(name string) []string {
+	var items []string
+	for item := range strings.SplitSeq(r.vars[name], ",") {
+		if item = strings.TrimSpace(item); item != "" {
+			items = append(items, item)
+		}
+	}
+	return items
+}
+
+// users gives a variable that holds ids of users.
+func (r *reader) users(name string) []int {
+	var ids []int
+	for _, item := range r.list(name) {
+		id, err := strconv.ParseUint(item, 10, 32)
+		if err != nil {
+			r.fault(name, "must be ids of users, as 1000,1001")
+			return nil
+		}
+		ids = append(ids, int(id))
+	}
+	return ids
+}

@@ -1,0 +1,159 @@
+package control
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"tipstaff/internal/approval"
+)
+
+// maxReply bounds what is read of a server: more than its questions can come to.
+const maxReply = 32 << 20
+
+// List gives the open questions of all running servers with this state
+// directory, the oldest first. The error tells of servers that did not answer;
+// the questions of the others come with it.
+func List(state string) ([]Question, error) {
+	var all []Question
+	err := each(state, func(dir, name string) error {
+		r, err := ask(dir, name, request{Op: "list"})
+		all = append(all, r.Questions...)
+		return err
+	})
+	slices.SortStableFunc(all, func(a, b Question) int { return a.Expires.Compare(b.Expires) })
+	return all, err
+}
+
+// Approve lets a command run: once, or for the rest of its session. It returns
+// what was approved.
+func Approve(state, handle string, session bool) (Question, error) {
+	return answer(state, request{Op: "approve", Handle: handle, Session: session})
+}
+
+// Deny refuses a command; the comment is told to the caller.
+func Deny(state, handle, comment string) (Question, error) {
+	return answer(state, request{Op: "deny", Handle: handle, Comment: comment})
+}
+
+// answer finds the server that has the question.
+func answer(state string, r request) (Question, error) {
+	var found []Question
+	err := each(state, func(dir, name string) error {
+		out, err := ask(dir, name, r)
+		if errors.Is(err, approval.ErrNotOpen) {
+			return nil
+		}
+		found = append(found, out.Questions...)
+		return err
+	})
+	switch {
+	case len(found) > 0:
+		return found[0], nil
+	case err != nil:
+		return Question{}, err
+	}
+	return Question{}, approval.ErrNotOpen
+}
+
+// each does something with the socket of every server.
+func each(state string, do func(dir, name string) error) error {
+	dir := filepath.Join(state, directory)
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("cannot look for servers: %w", err)
+	}
+	var errs []error
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), suffix) && !strings.HasPrefix(e.Name(), fresh) {
+			if err := do(dir, e.Name()); err != nil && !gone(err) {
+				errs = append(errs, fmt.Errorf("server %s: %w", strings.TrimSuffix(e.Name(), suffix), err))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// gone reports whether nobody listens: the server has ended, in good order or not.
+func gone(err error) bool {
+	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist)
+}
+
+// ask says one thing to a server.
+func ask(dir, name string, r request) (reply, error) {
+	conn, err := dial(dir, name)
+	if err != nil {
+		return reply{}, err
+	}
+	defer func() { _ = conn.Close() }()
+	_ = conn.SetDeadline(time.Now().Add(patience))
+	data, err := json.Marshal(r)
+	if err != nil {
+		return reply{}, err
+	}
+	// A server that refuses the caller closes without reading; its reply says why.
+	_, writeErr := conn.Write(append(data, '\n'))
+	line, err := bufio.NewReader(io.LimitReader(conn, maxReply)).ReadBytes('\n')
+	if err != nil {
+		return reply{}, fmt.Errorf("cannot hear the server: %w", errors.Join(err, writeErr))
+	}
+	var out reply
+	if err := json.Unmarshal(line, &out); err != nil {
+		return reply{}, fmt.Errorf("cannot understand the server: %w", err)
+	}
+	switch {
+	case out.NotOpen:
+		return out, approval.ErrNotOpen
+	case out.Error != "":
+		return out, errors.New(out.Error)
+	}
+	return out, nil
+}
+
+func dial(dir, name string) (net.Conn, error) {
+	address, release, err := addressOf(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	return net.DialTimeout("unix", address, patience)
+}
+
+// abandoned is how old a socket is that never got its name.
+const abandoned = time.Minute
+
+// sweep takes away the sockets of dead servers. A living one listens, so nobody
+// who connects to it is refused; and one that does not listen yet has no name
+// that this looks at, unless its server died over it.
+func sweep(dir string) {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), suffix) {
+			continue
+		}
+		if strings.HasPrefix(e.Name(), fresh) {
+			if info, err := e.Info(); err != nil || time.Since(info.ModTime()) < abandoned {
+				continue
+			}
+		}
+		conn, err := dial(dir, e.Name())
+		if err == nil {
+			_ = conn.Close()
+		} else if errors.Is(err, syscall.ECONNREFUSED) {
+			_ = os.Remove(filepath.Join(dir, e.Name()))
+		}
+	}
+}

@@ -1,0 +1,29 @@
+package control
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// peerOf says who is at the other end, by the kernel's word (LOCAL_PEERCRED); an
+// error if that one may not answer. What started it is not known here.
+func peerOf(conn *net.UnixConn) (string, error) {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return "", err
+	}
+	var cred *unix.Xucred
+	var failed error
+	err = raw.Control(func(fd uintptr) { cred, failed = unix.GetsockoptXucred(int(fd), unix.SOL_LOCAL, unix.LOCAL_PEERCRED) })
+	if err = errors.Join(err, failed); err != nil {
+		return "", fmt.Errorf("cannot tell who it is: %w", err)
+	}
+	if int(cred.Uid) != os.Geteuid() && cred.Uid != 0 {
+		return "", fmt.Errorf("user %d", cred.Uid)
+	}
+	return fmt.Sprintf("uid %d", cred.Uid), nil
+}

@@ -1,0 +1,82 @@
+package control
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/user"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// peerOf says who is at the other end, by the kernel's word (SO_PEERCRED); an
+// error if that one may not answer.
+func peerOf(conn *net.UnixConn) (string, error) {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return "", err
+	}
+	var cred *unix.Ucred
+	var failed error
+	err = raw.Control(func(fd uintptr) { cred, failed = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
+	if err = errors.Join(err, failed); err != nil {
+		return "", fmt.Errorf("cannot tell who it is: %w", err)
+	}
+	if int(cred.Uid) != os.Geteuid() && cred.Uid != 0 {
+		return "", fmt.Errorf("user %d", cred.Uid)
+	}
+	if err := NoCommand(int(cred.Pid)); err != nil {
+		return "", err
+	}
+	return userName(cred.Uid), nil
+}
+
+func userName(uid uint32) string {
+	id := strconv.FormatUint(uint64(uid), 10)
+	if u, err := user.LookupId(id); err == nil {
+		return u.Username
+	}
+	return "uid " + id
+}
+
+// deepest bounds how many ancestors are looked at; a process with more is refused.
+const deepest = 256
+
+// NoCommand refuses a process that a tipstaff has started: this one or another.
+// Servers are the reapers of what they start, so none of its descendants gets out
+// of their line, whatever becomes of its parents.
+func NoCommand(pid int) error {
+	self, err := os.Stat("/proc/self/exe")
+	if err != nil {
+		return fmt.Errorf("cannot tell what started process %d: %w", pid, err)
+	}
+	for at, depth := pid, 0; ; depth++ {
+		parent, err := parentOf(at)
+		switch {
+		case at == 0, err != nil, depth > deepest:
+			return fmt.Errorf("cannot tell what started process %d", pid)
+		case parent == 0:
+			return nil
+		case parent == os.Getpid():
+			return fmt.Errorf("process %d is a command of this server", pid)
+		}
+		if exe, err := os.Stat("/proc/" + strconv.Itoa(parent) + "/exe"); err == nil && os.SameFile(self, exe) {
+			return fmt.Errorf("process %d is a command of tipstaff, process %d", pid, parent)
+		}
+		at = parent
+	}
+}
+
+// parentOf reads the parent of a process: proc_pid_status(5).
+func parentOf(pid int) (int, error) {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	if err != nil {
+		return 0, err
+	}
+	_, rest, _ := strings.Cut(string(data), "\nPPid:")
+	line, _, _ := strings.Cut(rest, "\n")
+	return strconv.Atoi(strings.TrimSpace(line))
+}

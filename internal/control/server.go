@@ -1,0 +1,169 @@
+package control
+
+import (
+	"bufio"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"tipstaff/internal/approval"
+	"tipstaff/internal/argv"
+	"tipstaff/internal/policy"
+)
+
+// Questions are what people answer. It is an [approval.Store].
+type Questions interface {
+	List() []approval.Open
+	Answer(handle string, a policy.Answer) (policy.Question, error)
+}
+
+// Server answers people of this machine. Close ends it.
+type Server struct {
+	listener  *net.UnixListener
+	path      string
+	questions Questions
+	log       *slog.Logger
+	places    chan struct{} // as many as conversations at once
+	serving   sync.WaitGroup
+}
+
+// mostAtOnce bounds the conversations; others wait in the kernel's queue.
+const mostAtOnce = 8
+
+// Listen opens the socket of this server below its state directory, takes away
+// those of servers that are dead, and begins to answer.
+func Listen(state string, q Questions, log *slog.Logger) (*Server, error) {
+	dir := filepath.Join(state, directory)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("cannot open the control socket: %w", err)
+	}
+	if err := os.Chmod(dir, 0o700); err != nil { //nolint:gosec // a directory; it may have been there
+		return nil, fmt.Errorf("cannot open the control socket: %w", err)
+	}
+	sweep(dir)
+	name := strconv.Itoa(os.Getpid()) + "-" + rand.Text()[:8] + suffix
+	listener, err := listen(dir, fresh+name)
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the control socket: %w", err)
+	}
+	s := &Server{listener: listener, path: filepath.Join(dir, name), questions: q, log: log, places: make(chan struct{}, mostAtOnce)}
+	// It gets its name when somebody listens: whoever finds it and is refused has
+	// found a dead server.
+	if err := os.Rename(filepath.Join(dir, fresh+name), s.path); err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot open the control socket: %w", err), listener.Close(), os.Remove(filepath.Join(dir, fresh+name)))
+	}
+	s.serving.Go(s.serve)
+	return s, nil
+}
+
+// listen makes a socket that only its owner can connect to.
+func listen(dir, name string) (*net.UnixListener, error) {
+	address, release, err := addressOf(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: address, Net: "unix"})
+	if err != nil {
+		return nil, err
+	}
+	listener.SetUnlinkOnClose(false) // it is renamed
+	if err := os.Chmod(filepath.Join(dir, name), 0o600); err != nil {
+		return nil, errors.Join(err, listener.Close(), os.Remove(filepath.Join(dir, name)))
+	}
+	return listener, nil
+}
+
+// Close takes the socket away and returns when nobody is spoken to any more.
+func (s *Server) Close() error {
+	err := errors.Join(s.listener.Close(), os.Remove(s.path))
+	s.serving.Wait()
+	return err
+}
+
+func (s *Server) serve() {
+	for {
+		conn, err := s.listener.AcceptUnix()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil { // no descriptor to spare, as a rule
+			time.Sleep(100 * time.Millisecond)
+			continue
+		}
+		s.places <- struct{}{}
+		s.serving.Go(func() {
+			defer func() { <-s.places }()
+			s.converse(conn)
+		})
+	}
+}
+
+// converse hears one request and replies.
+func (s *Server) converse(conn *net.UnixConn) {
+	defer func() { _ = conn.Close() }()
+	_ = conn.SetDeadline(time.Now().Add(patience))
+	who, err := peerOf(conn)
+	if err != nil {
+		s.log.Warn("somebody who may not was at the control socket", "error", err)
+		s.say(conn, reply{Error: "this is for the user that the server runs as, and for root; not for commands"})
+		return
+	}
+	line, err := bufio.NewReader(io.LimitReader(conn, maxRequest)).ReadBytes('\n')
+	var r request
+	if err != nil || json.Unmarshal(line, &r) != nil {
+		s.say(conn, reply{Error: "this is no request"})
+		return
+	}
+	s.say(conn, s.do(r, who))
+}
+
+func (*Server) say(conn *net.UnixConn, r reply) {
+	data, err := json.Marshal(r)
+	if err == nil {
+		_, _ = conn.Write(append(data, '\n')) // who has left hears nothing
+	}
+}
+
+func (s *Server) do(r request, who string) reply {
+	a := policy.Answer{By: who, How: policy.ByHost}
+	switch r.Op {
+	case "list":
+		var out reply
+		for _, o := range s.questions.List() {
+			out.Questions = append(out.Questions, questionOf(o.Question, o.Outcome, o.Until, os.Getpid()))
+		}
+		return out
+	case "approve":
+		a.Choice = policy.Once
+		if r.Session {
+			a.Choice = policy.Session
+		}
+	case "deny":
+		a.Comment = argv.Escape(r.Comment)
+	default:
+		return reply{Error: "this is no request"}
+	}
+	q, err := s.questions.Answer(r.Handle, a)
+	switch {
+	case errors.Is(err, approval.ErrNotOpen):
+		return reply{Error: err.Error(), NotOpen: true}
+	case err != nil:
+		return reply{Error: err.Error()}
+	}
+	s.log.Info("a person has answered", "op", r.Op, "approval", r.Handle, "by", who)
+	state := policy.Granted
+	if a.Choice == policy.Refuse {
+		state = policy.Denied
+	}
+	return reply{Questions: []Question{questionOf(q, state, q.Expires, os.Getpid())}}
+}

@@ -1,0 +1,68 @@
+package control
+
+import (
+	"time"
+
+	"tipstaff/internal/approval"
+	"tipstaff/internal/argv"
+	"tipstaff/internal/policy"
+)
+
+// request is what a client says.
+type request struct {
+	Op      string `json:"op"` // "list", "approve", "deny"
+	Handle  string `json:"handle,omitempty"`
+	Session bool   `json:"session,omitempty"`
+	Comment string `json:"comment,omitempty"`
+}
+
+// reply is what the server says.
+type reply struct {
+	Error     string     `json:"error,omitempty"`
+	NotOpen   bool       `json:"not_open,omitempty"` // the handle is none of this server's
+	Questions []Question `json:"questions,omitempty"`
+}
+
+// Question is an open question, as a person of the host is shown it.
+type Question struct {
+	Approval  string    `json:"approval"` // its handle
+	State     string    `json:"state"`    // pending, granted (and not used yet), denied (and not told yet)
+	Expires   time.Time `json:"expires"`
+	Argv      []string  `json:"argv"`
+	Command   string    `json:"command"` // argv as one printable line
+	Program   string    `json:"program"`
+	Directory string    `json:"directory"`
+	Principal string    `json:"principal,omitempty"`
+	Client    string    `json:"client,omitempty"`
+	Agent     string    `json:"agent,omitempty"`
+	Task      string    `json:"task,omitempty"`
+	Session   string    `json:"session,omitempty"`
+	Rule      string    `json:"rule,omitempty"`
+	At        string    `json:"at,omitempty"`
+	Why       string    `json:"why,omitempty"`
+	Text      string    `json:"text"`   // all of it, in printable lines
+	Server    int       `json:"server"` // process id
+}
+
+func questionOf(q policy.Question, state policy.Outcome, until time.Time, pid int) Question {
+	return Question{
+		Approval: q.Handle, State: string(state), Expires: until.UTC().Truncate(time.Millisecond), Argv: q.Argv, Command: argv.Display(q.Argv),
+		Program: q.File, Directory: q.Dir, Principal: q.Origin.Principal, Client: q.Origin.Client, Agent: q.Origin.Agent, Task: q.Origin.Task,
+		Session: string(q.Session), Rule: q.Rule, At: q.At, Why: q.Why, Text: approval.Show(q), Server: pid,
+	}
+}
+
+// directory is where the sockets lie, below the state directory.
+const directory = "control"
+
+const (
+	suffix = ".sock"
+	// fresh begins the name of a socket on which nobody listens yet.
+	fresh = ".new-"
+)
+
+// patience bounds one conversation; maxRequest what a client may say in it.
+const (
+	patience   = 5 * time.Second
+	maxRequest = 16 << 10
+)

@@ -1,0 +1,112 @@
+package decider
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"tipstaff"
+	"tipstaff/internal/policy"
+)
+
+// Version is input.version. It grows when a field changes its meaning or goes
+// away; new fields may come without that.
+const Version = 1
+
+// Input is what a decider is told, and is documented in docs/decider.md. Every
+// field is always there, so that no rule meets an undefined one. Names are
+// those of the record.
+type Input struct {
+	Version int                `json:"version"`
+	ID      tipstaff.RequestID `json:"command_id"` // trace.command_id of the record
+
+	// Argv has its secrets hidden as on the record. Hidden has the index of each
+	// argument in which something is hidden: what stands there cannot be judged.
+	Argv       []string `json:"argv"`
+	Hidden     []int    `json:"hidden"`
+	ArgvSHA256 string   `json:"argv_sha256"` // of the arguments joined by NUL, as they are
+	File       string   `json:"file"`
+	Cwd        string   `json:"cwd"`
+	EnvNames   []string `json:"env_names"`   // variables of the caller that are passed on
+	EnvDropped []string `json:"env_dropped"` // and those that are not
+	Stdin      bool     `json:"stdin"`       // the program is given input
+	TimeoutMS  int64    `json:"timeout_ms"`
+
+	Family    tipstaff.Family    `json:"family"`
+	Tool      tipstaff.Tool      `json:"tool"`
+	Front     string             `json:"front"`
+	Principal string             `json:"principal"`
+	Client    string             `json:"client"`
+	Agent     string             `json:"agent"` // claimed
+	Task      string             `json:"task"`  // claimed
+	Session   tipstaff.SessionID `json:"session"`
+
+	// Decision is what tipstaff has decided so far: allow or ask.
+	Decision struct {
+		Action string `json:"action"`
+		Rule   string `json:"rule"`
+		At     string `json:"at"`
+		Policy string `json:"policy_sha256"`
+	} `json:"decision"`
+}
+
+// question writes the body of the request. It fails for what JSON cannot say
+// exactly: nobody can judge a path that is not the one that was written.
+func (c *Client) question(q *policy.Case) ([]byte, error) {
+	in := Input{
+		Version: Version, ID: q.ID,
+		Argv: full(c.redactor.Argv(q.Argv)), Hidden: []int{}, ArgvSHA256: digest(q.Argv),
+		File: q.File, Cwd: q.Dir, EnvNames: full(q.Vars), EnvDropped: full(q.Dropped), Stdin: q.Stdin, TimeoutMS: q.Timeout.Milliseconds(),
+		Family: q.Family, Tool: q.Tool, Front: q.Origin.Front, Principal: q.Origin.Principal, Client: q.Origin.Client,
+		Agent: q.Origin.Agent, Task: q.Origin.Task, Session: q.Session,
+	}
+	in.Decision.Action, in.Decision.Rule, in.Decision.At, in.Decision.Policy = q.Effect.String(), q.Rule, q.At, q.Policy
+	for i, arg := range q.Argv {
+		if in.Argv[i] != arg {
+			in.Hidden = append(in.Hidden, i)
+		}
+	}
+	if err := in.exact(); err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(struct {
+		Input Input `json:"input"`
+	}{in}); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// exact reports what JSON cannot say as it is.
+func (in *Input) exact() error {
+	for _, part := range []struct {
+		what  string
+		texts []string
+	}{
+		{"an argument", in.Argv}, {"the name of a variable", in.EnvNames}, {"the name of a variable", in.EnvDropped},
+		{"the program's path", []string{in.File}}, {"the working directory's path", []string{in.Cwd}},
+		{"what is said of the caller", []string{in.Front, in.Principal, in.Client, in.Agent, in.Task, string(in.Session), string(in.Tool)}},
+	} {
+		for _, text := range part.texts {
+			if !utf8.ValidString(text) {
+				return fmt.Errorf("%s is not UTF-8", part.what)
+			}
+		}
+	}
+	return nil
+}
+
+// full makes a list that is written as one, not as null, and is nobody else's.
+func full(list []string) []string { return append([]string{}, list...) }
+
+func digest(argv []string) string {
+	sum := sha256.Sum256([]byte(strings.Join(argv, "\x00")))
+	return hex.EncodeToString(sum[:])
+}

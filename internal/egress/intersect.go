@@ -1,0 +1,57 @@
+package egress
+
+import "strings"
+
+// Intersect gives the list of what both lists have. It may have fewer words than
+// either: a name below a listed one takes its place.
+func (h Hosts) Intersect(o Hosts) Hosts {
+	var both []entry
+	for _, a := range h.entries {
+		for _, b := range o.entries {
+			for _, port := range commonPorts(a.port, b.port) {
+				if e, ok := common(a, b); ok {
+					e.port = port
+					both = append(both, e)
+				}
+			}
+		}
+	}
+	return Hosts{sorted(both)}
+}
+
+// Empty reports whether nothing is listed.
+func (h Hosts) Empty() bool { return len(h.entries) == 0 }
+
+// common gives the hosts that two entries share.
+func common(a, b entry) (e entry, ok bool) {
+	switch {
+	case (a.name == "") != (b.name == ""):
+		return entry{}, false // no name makes an address a listed one
+	case a.name == "":
+		if a.prefix.Bits() < b.prefix.Bits() {
+			a, b = b, a
+		}
+		return entry{prefix: a.prefix}, b.prefix.Contains(a.prefix.Addr())
+	case a.below && !b.below:
+		a, b = b, a
+	case a.below && b.below && len(a.name) < len(b.name):
+		a, b = b, a
+	}
+	// a is the narrower one.
+	same := a.name == b.name && a.below == b.below
+	return entry{name: a.name, below: a.below}, same || b.below && strings.HasSuffix(a.name, "."+b.name)
+}
+
+// commonPorts gives what two entries share of ports: 0 is 80 and 443.
+func commonPorts(a, b uint16) []uint16 {
+	switch {
+	case a == b:
+		return []uint16{a}
+	case a == 0 && (b == 80 || b == 443):
+		return []uint16{b}
+	case b == 0 && (a == 80 || a == 443):
+		return []uint16{a}
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package host
+
+import "io/fs"
+
+func changeOf(info fs.FileInfo) change { return change{at: info.ModTime()} }

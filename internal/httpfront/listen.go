@@ -1,0 +1,143 @@
+package httpfront
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// DefaultAddress is where a server listens that was told no address.
+const DefaultAddress = "127.0.0.1:7075"
+
+// unixPrefix begins an address that is the path of a Unix socket.
+const unixPrefix = "unix:"
+
+// FromSystemd is the address of a server whose sockets systemd has opened.
+const FromSystemd = "systemd"
+
+// Listeners are where a server listens. Connections wait until they are served.
+type Listeners struct{ all []net.Listener }
+
+// Open takes an address: HOST:PORT, where no host is this machine alone, unix:PATH,
+// or FromSystemd. listenPID and listenFDs are LISTEN_PID and LISTEN_FDS of the
+// environment. The caller closes what it gets.
+func Open(ctx context.Context, address, listenPID, listenFDs string) (*Listeners, error) {
+	activated, err := activated(listenPID, listenFDs)
+	l := &Listeners{activated}
+	switch {
+	case err != nil:
+		return nil, err
+	case address == FromSystemd && len(activated) == 0:
+		return nil, errors.New("systemd has opened no sockets for this process: start the .socket unit, or give an address")
+	case address == FromSystemd:
+		return l, nil
+	case len(activated) > 0:
+		return nil, errors.Join(errors.New("systemd has opened sockets for this process; to serve on them, the address is systemd"), l.Close())
+	}
+	one, err := listen(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	return &Listeners{[]net.Listener{one}}, nil
+}
+
+// Close stops to listen. It may be called twice.
+func (l *Listeners) Close() error {
+	var errs []error
+	for _, one := range l.all {
+		if err := one.Close(); !errors.Is(err, net.ErrClosed) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Address is where one of the listeners is.
+type Address struct {
+	Text   string // HOST:PORT or unix:PATH
+	Public bool   // others than this machine reach it
+}
+
+// Addresses are where they are.
+func (l *Listeners) Addresses() []Address {
+	all := make([]Address, len(l.all))
+	for i, one := range l.all {
+		switch a := one.Addr().(type) {
+		case *net.TCPAddr:
+			all[i] = Address{a.String(), !a.IP.IsLoopback()}
+		default:
+			all[i] = Address{Text: unixPrefix + a.String()}
+		}
+	}
+	return all
+}
+
+func listen(ctx context.Context, address string) (net.Listener, error) {
+	if path, ok := strings.CutPrefix(address, unixPrefix); ok {
+		return listenUnix(ctx, path)
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("%q is no address: write HOST:PORT, as %s, or unix:PATH", address, DefaultAddress)
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return nil, errors.New("the port must be a number from 0 to 65535; 0 takes any that is free")
+	}
+	if host == "" {
+		host = "127.0.0.1"
+	}
+	var c net.ListenConfig
+	return c.Listen(ctx, "tcp", net.JoinHostPort(host, port))
+}
+
+// longestPath is what fits into a socket's address (unix(7)).
+const longestPath = 107
+
+// listenUnix makes a socket that only this user and root can connect to. One that
+// a dead server has left is taken away; a living one's is not.
+func listenUnix(ctx context.Context, path string) (net.Listener, error) {
+	if path == "" || len(path) > longestPath {
+		return nil, fmt.Errorf("the path of a Unix socket has 1 to %d bytes", longestPath)
+	}
+	if err := clearStale(ctx, path); err != nil {
+		return nil, err
+	}
+	var c net.ListenConfig
+	l, err := c.Listen(ctx, "unix", path)
+	if err != nil {
+		return nil, err
+	}
+	// Who connects before this is asked who it is like everybody else.
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+func clearStale(ctx context.Context, path string) error {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case info.Mode().Type() != fs.ModeSocket:
+		return fmt.Errorf("%s is there and is no socket", path)
+	}
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "unix", path)
+	if err == nil {
+		_ = conn.Close()
+		return fmt.Errorf("another server listens at %s", path)
+	}
+	if !errors.Is(err, syscall.ECONNREFUSED) {
+		return fmt.Errorf("cannot find out whether a server listens at %s: %w", path, err)
+	}
+	return os.Remove(path)
+}

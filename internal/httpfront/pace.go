@@ -1,0 +1,102 @@
+package httpfront
+
+import (
+	"log/slog"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// pace bounds how often each principal asks, or each of others who have a name.
+type pace struct {
+	each  int // a second
+	burst int // at once
+	most  int // names that are remembered; those beyond it share one pace. 0: any number
+
+	mu      sync.Mutex
+	by      map[string]*rate.Limiter
+	cleaned time.Time
+}
+
+func newPace(each int) *pace {
+	return &pace{each: each, burst: each, by: map[string]*rate.Limiter{}, cleaned: time.Now()}
+}
+
+// forgetful is how long principals are remembered at least. Who has been silent
+// for a second has its whole allowance back, so nothing is lost.
+const forgetful = time.Minute
+
+// wait is how long a principal has to wait with its request; 0: it may ask.
+func (p *pace) wait(principal string) time.Duration {
+	now := time.Now()
+	l := p.limiter(principal, now)
+	r := l.ReserveN(now, 1)
+	if !r.OK() {
+		return time.Second
+	}
+	d := r.DelayFrom(now)
+	if d > 0 {
+		r.CancelAt(now)
+	}
+	return d
+}
+
+func (p *pace) limiter(principal string, now time.Time) *rate.Limiter {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if now.Sub(p.cleaned) > forgetful || p.full() && now.Sub(p.cleaned) > time.Second {
+		for name, l := range p.by {
+			if l.TokensAt(now) >= float64(p.burst) {
+				delete(p.by, name)
+			}
+		}
+		p.cleaned = now
+	}
+	l := p.by[principal]
+	if l == nil && p.full() {
+		principal, l = "", p.by[""]
+	}
+	if l == nil {
+		l = rate.NewLimiter(rate.Limit(p.each), p.burst)
+		p.by[principal] = l
+	}
+	return l
+}
+
+// full needs the lock.
+func (p *pace) full() bool { return p.most > 0 && len(p.by) >= p.most }
+
+// lines writes what strangers can make the server write, but not as often as they
+// like.
+type lines struct {
+	log   *slog.Logger
+	often *rate.Limiter
+
+	mu      sync.Mutex
+	skipped int
+}
+
+const (
+	linesEach  = 5 // a second
+	linesBurst = 50
+)
+
+func newLines(log *slog.Logger) *lines {
+	return &lines{log: log, often: rate.NewLimiter(linesEach, linesBurst)}
+}
+
+func (l *lines) say(what string, args ...any) {
+	l.mu.Lock()
+	if !l.often.Allow() {
+		l.skipped++
+		l.mu.Unlock()
+		return
+	}
+	if l.skipped > 0 {
+		args = append(args, "not_told_before", l.skipped)
+		l.skipped = 0
+	}
+	l.mu.Unlock()
+	l.log.Warn("refused", append([]any{"what", what}, args...)...)
+}

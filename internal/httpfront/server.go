@@ -1,0 +1,155 @@
+package httpfront
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"tipstaff/internal/identity"
+)
+
+// Options are what a server lets through, and to whom.
+type Options struct {
+	// MCP serves the protocol, at /mcp.
+	MCP http.Handler
+	// Metrics serves /metrics for principals with the scope admin; nil: there are none.
+	Metrics http.Handler
+	// Discovery tells clients where to get credentials; nil: nowhere. Everybody
+	// may ask.
+	Discovery Discovery
+	// Ready says at /readyz whether commands could run now.
+	Ready func() Readiness
+
+	// Callers finds out who asks over TCP; nil refuses everybody. Over a Unix
+	// socket the kernel says it.
+	Callers identity.Authenticator
+	// Users are the user ids, beside root's and the server's own, that may ask
+	// over a Unix socket.
+	Users []int
+	// TLS is how connections over TCP are secured; nil: they are not.
+	TLS *tls.Config
+
+	Hosts   []string // names of this server, beside those of the machine itself
+	Origins []string // pages that may ask, beside those of the machine itself
+
+	Rate        int // requests of one principal in a second; 0: none
+	Connections int // at once; 0: none
+
+	// Counter hears what becomes of requests; nil: nobody does.
+	Counter Counter
+
+	Log *slog.Logger
+}
+
+// Discovery is a document at one or more paths.
+type Discovery interface {
+	http.Handler
+	Paths() []string
+}
+
+// Readiness is what /readyz answers. Its fields hold words of ours.
+type Readiness struct {
+	Ready   bool   `json:"ready"`
+	Policy  string `json:"policy"`  // "loaded", or what is wrong
+	Trail   string `json:"trail"`   // "writable", or what is wrong
+	Sandbox string `json:"sandbox"` // the tier
+}
+
+// Server is one front. Make it with New.
+type Server struct {
+	opts     Options
+	crowd    *crowd
+	pace     *pace
+	failures *failures
+	share    *share
+	http     *http.Server
+	lines    *lines
+}
+
+// Times within which a client has to do its part. Bodies and answers have bounds
+// of their own, where they are read and written.
+const (
+	headerTimeout = 10 * time.Second
+	idleTimeout   = 2 * time.Minute
+	writeTimeout  = 30 * time.Second
+	headerBytes   = 32 << 10
+)
+
+// New returns a server that does not listen yet.
+func New(o Options) *Server {
+	s := &Server{opts: o, crowd: newCrowd(o.Connections), pace: newPace(o.Rate), failures: newFailures(), share: newShare(o.Connections), lines: newLines(o.Log)}
+	s.http = &http.Server{
+		Handler:           s.handler(),
+		ErrorLog:          slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
+		ReadHeaderTimeout: headerTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    headerBytes,
+		ConnContext:       s.crowd.connContext,
+		ConnState:         s.crowd.changed,
+	}
+	return s
+}
+
+// handler is the way of a request: first what costs nothing to refuse.
+func (s *Server) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", s.known("", s.opts.MCP))
+	mux.HandleFunc("GET /healthz", health)
+	mux.HandleFunc("GET /readyz", s.ready)
+	if s.opts.Metrics != nil {
+		mux.Handle("GET /metrics", s.known(identity.Admin, s.opts.Metrics))
+	}
+	if s.opts.Discovery != nil {
+		for _, path := range s.opts.Discovery.Paths() {
+			mux.Handle(path, s.opts.Discovery)
+		}
+	}
+	return s.counted(s.guarded(mux))
+}
+
+// Serve answers on all listeners until ctx is done or one of them fails, and
+// then stops to accept. The caller calls Shutdown.
+func (s *Server) Serve(ctx context.Context, listeners *Listeners) error {
+	failed := make(chan error, len(listeners.all))
+	for _, l := range listeners.all {
+		l = s.crowd.listener(l)
+		if s.opts.TLS != nil && l.Addr().Network() == "tcp" {
+			go func() { failed <- s.serveTLS(l) }()
+			continue
+		}
+		go func() { failed <- s.http.Serve(l) }()
+	}
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-failed:
+		return fmt.Errorf("cannot go on serving HTTP: %w", err)
+	}
+}
+
+func (s *Server) serveTLS(l net.Listener) error {
+	c := s.opts.TLS.Clone()
+	if len(c.NextProtos) == 0 {
+		c.NextProtos = []string{"h2", "http/1.1"}
+	}
+	return s.http.Serve(tls.NewListener(l, c))
+}
+
+// Shutdown stops to accept, lets end by endCalls what is under way, and returns
+// when every request has been answered or ctx is done; then nothing is left.
+func (s *Server) Shutdown(ctx context.Context, endCalls func(context.Context)) {
+	var ending sync.WaitGroup
+	ending.Go(func() { endCalls(ctx) })
+	s.crowd.sendAway()
+	err := s.http.Shutdown(ctx)
+	ending.Wait()
+	if err != nil && !errors.Is(err, http.ErrServerClosed) {
+		_ = s.http.Close() // whoever is still here does not read its answer
+	}
+}

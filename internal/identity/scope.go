@@ -1,0 +1,24 @@
+package identity
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// ParseScopes reads names of scopes, as they stand in files and settings. An
+// unknown one is an error; none at all is no scope.
+func ParseScopes(names []string) ([]Scope, error) {
+	var scopes []Scope
+	for _, name := range names {
+		s := Scope(strings.TrimSpace(name))
+		switch {
+		case !slices.Contains(All(), s):
+			return nil, fmt.Errorf("%q is no scope; there are execute, sessions, read and admin", name)
+		case slices.Contains(scopes, s):
+			return nil, fmt.Errorf("the scope %s stands twice", s)
+		}
+		scopes = append(scopes, s)
+	}
+	return scopes, nil
+}

@@ -1,0 +1,80 @@
+package identity
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+)
+
+// YAML is a row as it stands in a tokens file, indented.
+func (r TokenRow) YAML(indent string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s- name: %q\n%s  sha256: %q\n%s  scopes: [%s]\n", indent, r.Name, indent, r.SHA256, indent, strings.Join(r.Scopes, ", "))
+	if !r.Expires.IsZero() {
+		fmt.Fprintf(&b, "%s  expires: %s\n", indent, r.Expires.UTC().Format(time.RFC3339))
+	}
+	return b.String()
+}
+
+// ErrForm says that a row cannot be put at the end of a file as it is written.
+var ErrForm = errors.New("the file does not end in a list of tokens that a row could be added to: paste it by hand")
+
+// AppendToken adds a row at the end of a tokens file, which is made if it does
+// not exist. What stands there stays as it is, comments included; it is checked
+// first that the file says the same afterwards and the row too. A running
+// server sees either state.
+func AppendToken(path string, row TokenRow) error {
+	before, err := readSecret(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return create(path, "tokens:\n"+row.YAML("  "))
+	case err != nil:
+		return err
+	}
+	rows, err := parseTokens(before)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	added, err := fitting(before, row, len(rows)+1)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(added)
+	return errors.Join(err, f.Close())
+}
+
+// fitting finds the indentation by which a row belongs to the list at the end.
+func fitting(before []byte, row TokenRow, want int) (string, error) {
+	end := ""
+	if len(before) > 0 && !bytes.HasSuffix(before, []byte("\n")) {
+		end = "\n"
+	}
+	for _, indent := range []string{"  ", "", "    ", " "} {
+		added := end + row.YAML(indent)
+		rows, err := parseTokens(append(bytes.Clone(before), added...))
+		if err != nil && strings.Contains(err.Error(), "already") {
+			return "", err // a name that is taken is no matter of form
+		}
+		if err == nil && len(rows) == want && rows[want-1].who.Name == "token:"+row.Name {
+			return added, nil
+		}
+	}
+	return "", ErrForm
+}
+
+func create(path, text string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Close())
+}

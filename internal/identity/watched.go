@@ -1,0 +1,108 @@
+package identity
+
+import (
+	"io/fs"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+)
+
+// watched is what files say, read again when one of them changes. Nothing
+// watches in the background: whoever asks looks, which costs a microsecond for
+// each file and can neither be missed nor late.
+//
+// When the files cannot be used, the last good value stays: a slip in an editor
+// must not shut everybody out. The fault is logged once.
+type watched[T any] struct {
+	what  string // for the log: "tokens file"
+	paths []string
+	load  func() (T, error)
+	log   *slog.Logger
+
+	mu    sync.Mutex
+	seen  []stamp
+	value T
+	fault string
+}
+
+// settled is how old a change must be before the files' times can be trusted to
+// tell it from the next one: file systems count time in steps.
+const settled = 2 * time.Second
+
+// stamp tells one state of a file from another; the zero stamp is no state.
+type stamp struct {
+	size     int64
+	modified time.Time
+	mode     fs.FileMode
+	file     fs.FileInfo // identity: a file renamed into place has another
+}
+
+func (s stamp) same(o stamp) bool {
+	return s.file != nil && o.file != nil && s.size == o.size && s.mode == o.mode && s.modified.Equal(o.modified) && os.SameFile(s.file, o.file)
+}
+
+// watch loads for the first time; files that cannot be used then are an error.
+func watch[T any](what string, paths []string, log *slog.Logger, load func() (T, error)) (*watched[T], error) {
+	w := &watched[T]{what: what, paths: paths, load: load, log: log}
+	w.seen = w.stamps()
+	var err error
+	w.value, err = load()
+	return w, err
+}
+
+// current gives what the files say now, or what they said last that was good.
+func (w *watched[T]) current() T {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := w.stamps()
+	changed := !sameStamps(w.seen, now)
+	if !changed && old(now) {
+		return w.value
+	}
+	w.seen = now
+	value, err := w.load()
+	switch {
+	case err != nil:
+		if w.fault != err.Error() {
+			w.fault = err.Error()
+			w.log.Error("changed files cannot be used, what they said before still counts", "what", w.what, "files", w.paths, "error", err)
+		}
+	case changed || w.fault != "":
+		w.fault = ""
+		w.log.Info("changed files were read again", "what", w.what, "files", w.paths)
+		w.value = value
+	default:
+		w.value = value
+	}
+	return w.value
+}
+
+func (w *watched[T]) stamps() []stamp {
+	all := make([]stamp, len(w.paths))
+	for i, path := range w.paths {
+		if info, err := os.Stat(path); err == nil {
+			all[i] = stamp{size: info.Size(), modified: info.ModTime(), mode: info.Mode(), file: info}
+		}
+	}
+	return all
+}
+
+func sameStamps(a, b []stamp) bool {
+	for i := range a {
+		if !a[i].same(b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// old reports whether every file was changed long enough ago.
+func old(all []stamp) bool {
+	for _, s := range all {
+		if time.Since(s.modified) <= settled {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,208 @@
+package mcpfront
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"tipstaff"
+	"tipstaff/internal/approval"
+	"tipstaff/internal/argv"
+	"tipstaff/internal/policy"
+)
+
+// Where the policy leaves a command to a person, the client is asked to ask its
+// own, if it has said that it can. A client of the stateful protocol is sent
+// elicitation/create while the call waits. One of the stateless protocol is
+// answered with the question and a sealed state, and calls again with the
+// person's answer and that state; the call is then judged anew from the start,
+// and what the person allowed counts only if exactly the same would run.
+//
+// Others are told a handle, which somebody on the host can grant. Such a call
+// does not wait: nobody would learn of the handle before the answer, a client's
+// patience is often shorter than a person's, and a session could do nothing else
+// meanwhile. The same call made again finds the answer.
+
+// Approvals are what the front needs to have people asked.
+type Approvals struct {
+	Store  *approval.Store
+	Sealer *approval.Sealer
+}
+
+// asking is how one call has its person asked.
+type asking struct {
+	approvals *Approvals
+	req       *mcp.CallToolRequest
+	principal string
+	claim     string          // handle of the question that the call brings an answer to
+	handed    policy.Question // that goes back with the answer of this call
+	progress  *progress
+}
+
+// inputName names our question among those of an answer.
+const inputName = "approval"
+
+// statelessSince is the first protocol version in which servers send no requests.
+const statelessSince = "2026-07-28"
+
+// asking reads what a call brings back. An error is a state that is not ours,
+// not for this call, or used.
+func (s *Server) asking(req *mcp.CallToolRequest, o tipstaff.Origin, p *progress) (*asking, error) {
+	a := &asking{approvals: s.opts.Approvals, req: req, principal: o.Principal, progress: p}
+	if req.Params.RequestState == "" && len(req.Params.InputResponses) == 0 {
+		return a, nil
+	}
+	if a.approvals == nil {
+		return nil, badState("there is no open question here")
+	}
+	st, err := a.approvals.Sealer.Unseal(req.Params.RequestState)
+	switch {
+	case err != nil:
+		return nil, badState("requestState was not made by this server, or has been changed")
+	case st.Principal != o.Principal || st.Tool != req.Params.Name || st.Arguments != argumentsDigest(req.Params.Arguments):
+		return nil, badState("requestState belongs to another call")
+	case !time.Now().Before(st.Expires):
+		return nil, badState("the question has expired")
+	}
+	said, ok := req.Params.InputResponses[inputName].(*mcp.ElicitResult)
+	if !ok || said == nil {
+		return nil, badState(`inputResponses holds no answer to "` + inputName + `"`)
+	}
+	if err := a.approvals.Store.AnswerOf(o.Principal, st.Handle, answerOf(said, o)); err != nil {
+		return nil, badState("the question has been answered, used, or has expired")
+	}
+	a.claim = st.Handle
+	return a, nil
+}
+
+func badState(what string) error {
+	return &tipstaff.Error{
+		Code: tipstaff.InvalidParameters, Rule: "approval/state",
+		Msg:  "The answer to the question about this command does not count: " + what + ". Nothing ran.",
+		Hint: "Make the call again without requestState and inputResponses; a person will be asked again if that is needed.",
+	}
+}
+
+// argumentsDigest names the arguments of a call whatever the order of their
+// members and the blanks between them.
+func argumentsDigest(raw json.RawMessage) string {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var v any
+	if d.Decode(&v) == nil {
+		if canonical, err := json.Marshal(v); err == nil {
+			return approval.DigestOf(canonical)
+		}
+	}
+	return approval.DigestOf(raw)
+}
+
+// ask gives the way in which this client asks its person; nil if it has none.
+func (a *asking) ask() approval.Ask {
+	if a.approvals == nil || a.req.Session == nil {
+		return nil
+	}
+	p := a.req.Session.InitializeParams()
+	if p == nil || p.Capabilities == nil || p.Capabilities.Elicitation == nil {
+		return nil
+	}
+	if e := p.Capabilities.Elicitation; e.Form == nil && e.URL != nil {
+		return nil // it opens pages, and shows no forms
+	}
+	if p.ProtocolVersion >= statelessSince {
+		return func(_ context.Context, q policy.Question) (policy.Answer, error) {
+			a.handed = q
+			return policy.Answer{}, approval.ErrLater
+		}
+	}
+	return func(ctx context.Context, q policy.Question) (policy.Answer, error) {
+		a.progress.now("waiting for a person to allow it (" + q.Handle + ")")
+		said, err := a.req.Session.Elicit(ctx, form(q))
+		if err != nil {
+			return policy.Answer{}, err
+		}
+		return answerOf(said, q.Origin), nil
+	}
+}
+
+// question is the answer of a call whose person is asked by the client. It has
+// nothing but the question and the sealed state.
+func (a *asking) question() (*mcp.CallToolResult, error) {
+	q := a.handed
+	if q.Handle == "" {
+		return nil, errors.New("a call waits for a question that was never put")
+	}
+	state, err := a.approvals.Sealer.Seal(approval.State{
+		Handle: q.Handle, Principal: a.principal, Tool: a.req.Params.Name,
+		Arguments: argumentsDigest(a.req.Params.Arguments), Expires: q.Expires,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{inputName: form(q)}, RequestState: state}, nil
+}
+
+// What a person can choose.
+const (
+	allowOnce    = "allow once"
+	allowSession = "allow for this session"
+	deny         = "deny"
+)
+
+// form is what a person is shown.
+func form(q policy.Question) *mcp.ElicitParams {
+	choices := []string{allowOnce, allowSession, deny}
+	if !q.Remember {
+		choices = []string{allowOnce, deny}
+	}
+	return &mcp.ElicitParams{
+		Mode: "form",
+		Message: "An agent wants to run this command, and the policy leaves it to you.\n\n" + approval.Show(q) +
+			"\nIf nobody answers before " + q.Expires.Format(time.RFC3339) + ", it does not run. On the host: tipstaff approve " + q.Handle,
+		RequestedSchema: map[string]any{
+			"type": "object",
+			"properties": map[string]any{
+				"decision": map[string]any{"type": "string", "title": "Decision", "enum": choices, "description": "Whether exactly this command may run."},
+				"comment":  map[string]any{"type": "string", "title": "Comment", "maxLength": maxComment, "description": "If you deny it: what the agent should know or do instead."},
+			},
+			"required": []string{"decision"},
+		},
+	}
+}
+
+// maxComment bounds what a person tells the model, in characters.
+const maxComment = 500
+
+// answerOf reads a form. Whatever is not plainly an approval refuses.
+func answerOf(r *mcp.ElicitResult, o tipstaff.Origin) policy.Answer {
+	a := policy.Answer{By: o.Principal, How: policy.ByElicitation}
+	if o.Client != "" {
+		a.By += " at " + o.Client
+	}
+	if r.Action != "accept" {
+		return a
+	}
+	switch r.Content["decision"] {
+	case allowOnce:
+		a.Choice = policy.Once
+	case allowSession:
+		a.Choice = policy.Session
+	default:
+		comment, _ := r.Content["comment"].(string)
+		a.Comment = comments(comment)
+	}
+	return a
+}
+
+// comments bounds and escapes what a person wrote, for the model and the record.
+func comments(s string) string {
+	if len(s) > 4*maxComment { // bytes of that many characters
+		s = strings.ToValidUTF8(s[:4*maxComment], "")
+	}
+	return argv.Escape(strings.TrimSpace(s))
+}

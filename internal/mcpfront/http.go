@@ -1,0 +1,220 @@
+package mcpfront
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"tipstaff/internal/identity"
+)
+
+// HTTPOptions bound what clients over HTTP may take. A bound that is 0 leaves
+// nothing: nobody gets a session, nobody may call.
+type HTTPOptions struct {
+	Sessions     int           // of the stateful protocol, of all principals together
+	OwnSessions  int           // of one principal
+	OwnCalls     int           // calls of tools that one principal may have in flight
+	Idle         time.Duration // how long a session lives without a request
+	Rest         time.Duration // how long one waits before less is kept of it
+	KeepAlive    time.Duration // how often a silent stream says that it lives
+	ReplayBytes  int           // kept of streams, for clients that come back
+	WriteTimeout time.Duration // how long a client may not read before it counts as gone
+
+	// Challenge gives the WWW-Authenticate for a principal that needs one of the
+	// scopes and could get it from an authorization server; "" for one that could
+	// not. nil gives none to anybody.
+	Challenge func(identity.Principal, []identity.Scope) string
+}
+
+// HTTPHandler serves every revision of the protocol at one endpoint (Streamable
+// HTTP). It asks for no credentials: who wraps it finds out who asks and says so
+// with [identity.NewContext]; from nobody it takes nothing.
+type HTTPHandler struct {
+	server   *Server
+	opts     HTTPOptions
+	sessions *webSessions
+	calls    quota
+	large    chan struct{} // a place for each large body
+
+	stateful, stateless http.Handler
+
+	// ctx ends every call; its cause says why.
+	ctx    context.Context //nolint:containedctx // it is the lifetime of the front, not that of a call
+	cancel context.CancelCauseFunc
+	swept  chan struct{} // closed when nobody looks after idle sessions any more
+}
+
+// NewHTTPHandler returns a front of s. Close it.
+func NewHTTPHandler(s *Server, o HTTPOptions) *HTTPHandler {
+	h := &HTTPHandler{server: s, opts: o, calls: quota{most: o.OwnCalls}, large: make(chan struct{}, largeBodies), swept: make(chan struct{})}
+	h.ctx, h.cancel = context.WithCancelCause(context.Background())
+	h.sessions = newWebSessions(o)
+	one := func(*http.Request) *mcp.Server { return s.mcp }
+	// Origin and Host have been checked by who wraps this; the library would
+	// refuse names that the operator has allowed.
+	h.stateful = authenticated(mcp.NewStreamableHTTPHandler(one, &mcp.StreamableHTTPOptions{
+		EventStore: h.sessions.replays, MaxRequestBodyBytes: maxLine + 1, DisableLocalhostProtection: true,
+	}))
+	h.stateless = authenticated(mcp.NewStreamableHTTPHandler(one, &mcp.StreamableHTTPOptions{
+		Stateless: true, PropagateRequestCancellation: true, MaxRequestBodyBytes: maxLine + 1, DisableLocalhostProtection: true,
+	}))
+	go h.sweep()
+	return h
+}
+
+// authenticated tells the library who asks in the only way that it listens to:
+// as the bearer of a token, which here stands for what has been found out.
+func authenticated(next http.Handler) http.Handler {
+	verify := func(ctx context.Context, _ string, _ *http.Request) (*auth.TokenInfo, error) {
+		in, _ := ctx.Value(visitKey{}).(*inbound)
+		if in == nil {
+			return nil, auth.ErrInvalidToken
+		}
+		return in.token(), nil
+	}
+	return auth.RequireBearerToken(verify, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(next)
+}
+
+// Headers of the protocol.
+const (
+	versionHeader = "Mcp-Protocol-Version"
+	sessionHeader = "Mcp-Session-Id"
+)
+
+// firstStateless is the oldest protocol version without sessions.
+const firstStateless = "2026-07-28"
+
+// ServeHTTP serves one request.
+func (h *HTTPHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p := identity.FromContext(r.Context())
+	if p.Name == "" {
+		reject(w, http.StatusUnauthorized, jsonrpc.CodeInvalidRequest, "this request comes from nobody")
+		return
+	}
+	if h.ctx.Err() != nil {
+		w.Header().Set("Connection", "close")
+		rejectFor(w, http.StatusServiceUnavailable, time.Second, "the server is ending")
+		return
+	}
+	out := newStream(w, &h.opts)
+	defer out.end()
+	in := &inbound{principal: p, post: &post{handler: h}}
+	in.post.out.Store(out)
+	defer in.post.out.Store(nil)
+	next, modern := h.stateful, r.Header.Get(versionHeader) >= firstStateless
+	if modern {
+		next = h.stateless
+		in.peer = newWebPeer(p.Name, h.server.opts.Events)
+		in.peer.web.single = true
+	} else if !h.join(out, r, in) {
+		return
+	}
+	defer in.peer.web.leave()
+	defer in.post.parsed()
+	if r.Method == http.MethodPost && !h.judge(out, r, in) {
+		return
+	}
+	id := r.Header.Get(sessionHeader)
+	switch {
+	case modern || id == "":
+	case r.Method == http.MethodDelete:
+		// The library would wait for the calls of the session to finish.
+		h.sessions.close(id, in.peer, errDeleted)
+		w.WriteHeader(http.StatusNoContent)
+		return
+	default:
+		if id = h.wake(r.Context(), id, in); id == "" {
+			noSession(out)
+			return
+		}
+	}
+	visit := newVisit(r.Context(), in)
+	defer visit.end()
+	r = r.WithContext(visit)
+	r.Header = protocolHeaders(r.Header, id)
+	next.ServeHTTP(out, r)
+}
+
+// protocolHeaders are what the library needs to see. Credentials go no further;
+// see authenticated for what stands in their place.
+func protocolHeaders(from http.Header, session string) http.Header {
+	to := http.Header{"Authorization": {bearer}}
+	for name, values := range from {
+		switch {
+		case name == sessionHeader:
+			to[name] = []string{session}
+		case name == "Accept", name == "Content-Type", name == "Last-Event-Id", strings.HasPrefix(name, "Mcp-"):
+			to[name] = values
+		}
+	}
+	return to
+}
+
+// join finds the session that a request of the stateful protocol belongs to; one
+// without may begin one. False means that the request has been answered.
+func (h *HTTPHandler) join(w http.ResponseWriter, r *http.Request, in *inbound) bool {
+	id := r.Header.Get(sessionHeader)
+	if id == "" {
+		in.peer = newWebPeer(in.principal.Name, h.server.opts.Events)
+		return true
+	}
+	if in.peer = h.sessions.enter(id, in.principal.Name); in.peer == nil {
+		// Another principal's session is no different from none.
+		noSession(w)
+		return false
+	}
+	return true
+}
+
+func noSession(w http.ResponseWriter) {
+	reject(w, http.StatusNotFound, codeSession, "session not found: it has ended or never was; begin a new one with initialize")
+}
+
+// bearer is what stands for the credentials of a caller.
+const bearer = "Bearer -"
+
+// codeSession is what other implementations of the protocol send for a session
+// that is not there.
+const codeSession = -32001
+
+// Sessions is how many sessions of the protocol live, parked ones among them.
+func (h *HTTPHandler) Sessions() int {
+	h.sessions.mu.Lock()
+	defer h.sessions.mu.Unlock()
+	return len(h.sessions.byID)
+}
+
+// Close ends every call and session, whoever waits for them, and returns when
+// all have ended or ctx is done.
+func (h *HTTPHandler) Close(ctx context.Context, cause error) {
+	h.cancel(cause)
+	<-h.swept
+	h.sessions.endAll(ctx, cause)
+}
+
+var (
+	errDeleted = errors.New("the client has ended the session")
+	errExpired = errors.New("the session was idle for too long")
+)
+
+// reject answers a request that the protocol has no answer for, or whose answer
+// has to be an HTTP status.
+func reject(w http.ResponseWriter, status, code int, text string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(failure(code, text)) // a peer that does not read gets no answer
+}
+
+// rejectFor is reject for a client that may try again after a while.
+func rejectFor(w http.ResponseWriter, status int, after time.Duration, text string) {
+	seconds := max(1, int((after+time.Second-1)/time.Second))
+	w.Header().Set("Retry-After", strconv.Itoa(seconds))
+	reject(w, status, jsonrpc.CodeInternalError, text)
+}

@@ -1,0 +1,270 @@
+package mcpfront
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"tipstaff"
+)
+
+// post is one HTTP request while it is being answered.
+type post struct {
+	handler *HTTPHandler
+	out     atomic.Pointer[stream] // nil when the request is over
+	large   sync.Once              // gives back the place of a large body
+	isLarge bool
+}
+
+// parsed says that the body of the request is needed no more.
+func (p *post) parsed() {
+	p.large.Do(func() {
+		if p.isLarge {
+			<-p.handler.large
+		}
+	})
+}
+
+// What bodies may take. Every principal may send what the tools accept; a few at
+// once may send much.
+const (
+	largeBody   = 1 << 20
+	largeBodies = 4
+	bodyTimeout = 30 * time.Second // for a body to arrive
+	largeWait   = 5 * time.Second  // for a place
+)
+
+// judge reads the body of a POST, refuses what is no message, and what this
+// principal may not or cannot ask now. False means that it has been answered.
+func (h *HTTPHandler) judge(w *stream, r *http.Request, in *inbound) bool {
+	body, ok := h.body(w, r, in.post)
+	if !ok {
+		return false
+	}
+	body = bytes.TrimSpace(body)
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	begun := r.Header.Get(sessionHeader) != "" || r.Header.Get(versionHeader) >= firstStateless
+	switch {
+	case !json.Valid(body):
+		reject(w, http.StatusBadRequest, jsonrpc.CodeParseError, "parse error: the body is not one JSON value, or is nested too deeply; send one JSON-RPC message")
+		return false
+	case body[0] == '[':
+		return judgeBatch(w, body, begun)
+	case !wholeID(body):
+		reject(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "invalid request: an id must be a string or a whole number")
+		return false
+	}
+	var m envelope
+	if json.Unmarshal(body, &m) != nil {
+		reject(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "invalid request: this is not a JSON-RPC 2.0 message")
+		return false
+	}
+	if !begun && m.Method != "initialize" {
+		reject(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "invalid request: there is no session; begin one with initialize and send its "+sessionHeader+", or name a version without sessions in "+versionHeader)
+		return false
+	}
+	if m.Method == "initialize" && !in.peer.web.introduced(body) {
+		reject(w, http.StatusRequestEntityTooLarge, jsonrpc.CodeInvalidRequest, fmt.Sprintf("this initialize is longer than %d bytes", longestHello))
+		return false
+	}
+	return h.admit(w, in, m)
+}
+
+// longestHello bounds what is kept of every session.
+const longestHello = 16 << 10
+
+// introduced keeps the request that begins a session.
+func (w *webPeer) introduced(hello []byte) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.hello == nil && len(hello) <= longestHello {
+		w.hello = bytes.Clone(hello)
+	}
+	return len(hello) <= longestHello
+}
+
+// judgeBatch leaves batches to the library, which knows the versions that have
+// them.
+func judgeBatch(w http.ResponseWriter, body []byte, begun bool) bool {
+	var all []json.RawMessage
+	if !begun || json.Unmarshal(body, &all) != nil || len(all) == 0 || len(all) > maxBatch {
+		reject(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, fmt.Sprintf("invalid request: a batch needs a session and holds 1 to %d messages", maxBatch))
+		return false
+	}
+	for _, raw := range all {
+		if !wholeID(raw) {
+			reject(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "invalid request: an id must be a string or a whole number")
+			return false
+		}
+	}
+	return true
+}
+
+// envelope is what can be seen of a message from outside. Nothing is granted for
+// what stands there: whoever lies in it is refused later, by a tool's answer
+// instead of a status.
+type envelope struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+}
+
+// admit answers with a status what the protocol has one for.
+func (h *HTTPHandler) admit(w *stream, in *inbound, m envelope) bool {
+	switch m.Method {
+	case "initialize":
+		if err := h.sessions.room(in.principal.Name); err != nil {
+			rejectFor(w, http.StatusTooManyRequests, time.Minute, err.Error())
+			return false
+		}
+	case "tools/call":
+		var p struct {
+			Name string `json:"name"`
+		}
+		_ = json.Unmarshal(m.Params, &p) // what cannot be read has no name
+		if t, ok := toolNamed(p.Name); ok && !h.challenged(w, in, t) {
+			return false
+		}
+		if h.calls.full(in.principal.Name) {
+			rejectFor(w, http.StatusTooManyRequests, time.Second, tooManyCalls(h.opts.OwnCalls).Msg)
+			return false
+		}
+		in.peer.web.began(string(m.ID), w)
+	case "notifications/cancelled":
+		var p struct {
+			RequestID json.RawMessage `json:"requestId"`
+		}
+		_ = json.Unmarshal(m.Params, &p)
+		in.peer.web.mute(string(p.RequestID))
+	}
+	return true
+}
+
+// challenged sends a principal that lacks a scope to where it could get it. One
+// that cannot get it anywhere goes on and is told by the tool.
+func (h *HTTPHandler) challenged(w http.ResponseWriter, in *inbound, t tool) bool {
+	err := t.permit(in.principal)
+	if err == nil || h.opts.Challenge == nil {
+		return true
+	}
+	challenge := h.opts.Challenge(in.principal, t.scopes)
+	if challenge == "" {
+		return true
+	}
+	h.server.opts.Road.NoteRefusal(tipstaff.Request{
+		Tool: tipstaff.Tool(t.name), Family: t.family,
+		Origin: tipstaff.Origin{Front: in.peer.front, Principal: in.principal.Name, Call: in.peer.name + "/0"},
+	}, err)
+	w.Header().Set("WWW-Authenticate", challenge)
+	e := tipstaff.AsError(err)
+	reject(w, http.StatusForbidden, jsonrpc.CodeInvalidRequest, e.Msg+" "+e.Hint)
+	return false
+}
+
+// body reads the body of a request, within its bounds of size, time and company.
+func (h *HTTPHandler) body(w *stream, r *http.Request, p *post) ([]byte, bool) {
+	tooLong := func() ([]byte, bool) {
+		w.Header().Set("Connection", "close")
+		reject(w, http.StatusRequestEntityTooLarge, jsonrpc.CodeInvalidRequest, fmt.Sprintf("message longer than %d bytes; send large text in several calls, or through a file", maxLine))
+		return nil, false
+	}
+	if r.ContentLength > maxLine {
+		return tooLong()
+	}
+	if !strings.HasPrefix(strings.ToLower(r.Header.Get("Content-Type")), "application/json") {
+		reject(w, http.StatusUnsupportedMediaType, jsonrpc.CodeInvalidRequest, "send the message with Content-Type: application/json")
+		return nil, false
+	}
+	if (r.ContentLength < 0 || r.ContentLength > largeBody) && !h.placeFor(r.Context(), p) {
+		rejectFor(w, http.StatusServiceUnavailable, largeWait, "other large messages are being read; send this one again")
+		return nil, false
+	}
+	w.readUntil(time.Now().Add(bodyTimeout))
+	defer w.readUntil(time.Time{})
+	var b bytes.Buffer
+	if r.ContentLength > 0 {
+		b.Grow(int(min(r.ContentLength, largeBody)) + bytes.MinRead)
+	}
+	_, err := b.ReadFrom(http.MaxBytesReader(w.ResponseWriter, r.Body, maxLine))
+	var long *http.MaxBytesError
+	switch {
+	case errors.As(err, &long):
+		return tooLong()
+	case err != nil:
+		w.Header().Set("Connection", "close")
+		reject(w, http.StatusBadRequest, jsonrpc.CodeParseError, "the body of the request ended early or came too slowly")
+		return nil, false
+	}
+	return b.Bytes(), true
+}
+
+// placeFor waits until few enough large bodies are being read.
+func (h *HTTPHandler) placeFor(ctx context.Context, p *post) bool {
+	limit := time.NewTimer(largeWait)
+	defer limit.Stop()
+	select {
+	case h.large <- struct{}{}:
+		p.isLarge = true
+		return true
+	case <-limit.C:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// web is what a message over HTTP goes through: it gets its number, its stream
+// begins to say that it lives, and it ends with its session and the server.
+func (in *inbound) web(ctx context.Context, method string, req mcp.Request, next mcp.MethodHandler) (mcp.Result, error) {
+	own := *in
+	own.number = in.peer.web.calls.Add(1)
+	h := in.post.handler
+	in.post.parsed()
+	if out := in.post.out.Load(); out != nil {
+		out.alive()
+	}
+	ctx, stop := in.peer.web.bound(context.WithValue(ctx, inboundKey{}, &own), own.number)
+	defer stop()
+	if in.peer.web.single {
+		untie := context.AfterFunc(h.ctx, func() { in.peer.web.cancel(context.Cause(h.ctx)) })
+		defer untie()
+	}
+	switch p := req.GetParams().(type) {
+	case *mcp.InitializeParams:
+		res, err := next(ctx, method, req)
+		if session, ok := req.GetSession().(*mcp.ServerSession); ok && err == nil {
+			err = h.met(session, in.peer)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return res, nil
+	case *mcp.CallToolParamsRaw:
+		release, ok := h.calls.take(in.principal.Name)
+		if !ok {
+			if t, known := toolNamed(p.Name); known {
+				return t.refuse(tooManyCalls(h.opts.OwnCalls)), nil
+			}
+		}
+		defer release()
+	}
+	return next(ctx, method, req)
+}
+
+func tooManyCalls(most int) *tipstaff.Error {
+	return &tipstaff.Error{
+		Code: tipstaff.ExecutionError, Rule: "calls",
+		Msg:  fmt.Sprintf("You have %d calls in flight, and no more are taken at once.", most),
+		Hint: "Wait for some of them to end, then call again.",
+	}
+}

@@ -1,0 +1,40 @@
+package mcpfront
+
+import "sync"
+
+// quota counts what each principal has of something. The zero quota leaves
+// nothing to anybody.
+type quota struct {
+	most int
+
+	mu  sync.Mutex
+	has map[string]int
+}
+
+// take gives one more to a principal, and what gives it back.
+func (q *quota) take(principal string) (release func(), ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.has[principal] >= q.most {
+		return func() {}, false
+	}
+	if q.has == nil {
+		q.has = map[string]int{}
+	}
+	q.has[principal]++
+	return func() { q.release(principal) }, true
+}
+
+func (q *quota) release(principal string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.has[principal]--; q.has[principal] <= 0 {
+		delete(q.has, principal)
+	}
+}
+
+func (q *quota) full(principal string) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.has[principal] >= q.most
+}

@@ -1,0 +1,187 @@
+package mcpfront
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// replays keeps what was sent on the streams of the stateful protocol, for
+// clients whose connection broke (Last-Event-ID). It keeps the newest events of
+// all sessions together, up to a bound; the library's own store never forgets
+// that a stream has been.
+type replays struct {
+	most int
+
+	mu       sync.Mutex
+	size     int
+	sessions map[string]map[string]*replay
+	oldest   []kept // in the order in which they came
+}
+
+var _ mcp.EventStore = (*replays)(nil)
+
+// replay is one stream.
+type replay struct {
+	session, stream string
+
+	first  int // the index of events[0]
+	events [][]byte
+	gone   bool // with its session
+}
+
+// kept is one event that can be forgotten.
+type kept struct {
+	of   *replay
+	size int
+}
+
+// eventCost is what an event takes beside its data, and its share of the stream.
+const eventCost = 256
+
+func newReplays(most int) *replays {
+	return &replays{most: most, sessions: map[string]map[string]*replay{}}
+}
+
+// standalone is the stream of a session that belongs to no request. It lives as
+// long as the session, and most never carry anything, so it is kept once there
+// is something on it.
+const standalone = ""
+
+// Open begins to keep a stream.
+func (r *replays) Open(_ context.Context, session, stream string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if stream != standalone {
+		r.open(session, stream)
+	}
+	return nil
+}
+
+// Append keeps an event. Of a stream that has been forgotten nothing is kept any
+// more, since nobody could tell which event it is.
+func (r *replays) Append(_ context.Context, session, stream string, data []byte) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	of := r.sessions[session][stream]
+	switch {
+	case of == nil && stream == standalone:
+		of = r.open(session, stream)
+	case of == nil:
+		return errForgotten
+	}
+	of.events = append(of.events, bytes.Clone(mended(data)))
+	r.oldest = append(r.oldest, kept{of, len(data) + eventCost})
+	r.size += len(data) + eventCost
+	for r.size > r.most && len(r.oldest) > 0 {
+		r.forget()
+	}
+	return nil
+}
+
+func (r *replays) open(session, stream string) *replay {
+	streams := r.sessions[session]
+	if streams == nil {
+		streams = map[string]*replay{}
+		r.sessions[session] = streams
+	}
+	of := &replay{session: session, stream: stream}
+	streams[stream] = of
+	return of
+}
+
+// forget drops the oldest event, and its stream with the last one.
+func (r *replays) forget() {
+	k := r.oldest[0]
+	r.oldest[0] = kept{}
+	r.oldest = r.oldest[1:]
+	r.size -= k.size
+	if k.of.gone {
+		return
+	}
+	k.of.events[0] = nil
+	k.of.events = k.of.events[1:]
+	k.of.first++
+	if len(k.of.events) == 0 && k.of.stream != standalone {
+		if delete(r.sessions[k.of.session], k.of.stream); len(r.sessions[k.of.session]) == 0 {
+			delete(r.sessions, k.of.session)
+		}
+	}
+}
+
+var errForgotten = errors.New("these events are no longer kept")
+
+// After gives the events of a stream behind index.
+func (r *replays) After(_ context.Context, session, stream string, index int) iter.Seq2[[]byte, error] {
+	events, err := r.after(session, stream, index)
+	return func(yield func([]byte, error) bool) {
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for _, e := range events {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (r *replays) after(session, stream string, index int) ([][]byte, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	of := r.sessions[session][stream]
+	switch {
+	case of == nil && index < 0:
+		return nil, nil // nothing has been sent on it
+	case of == nil || index+1 < of.first:
+		return nil, errForgotten
+	}
+	return slices.Clone(of.events[min(index+1-of.first, len(of.events)):]), nil
+}
+
+// SessionClosed does nothing: a session of the library may end and its client
+// come back; see drop.
+func (r *replays) SessionClosed(context.Context, string) error { return nil }
+
+// rename is said when the library calls a session by another name.
+func (r *replays) rename(from, to string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	streams := r.sessions[from]
+	if streams == nil || from == to {
+		return
+	}
+	r.lose(streams[standalone]) // the library counts anew on it
+	delete(streams, standalone)
+	delete(r.sessions, from)
+	for _, of := range streams {
+		of.session = to
+	}
+	if len(streams) > 0 {
+		r.sessions[to] = streams
+	}
+}
+
+// drop forgets a session.
+func (r *replays) drop(session string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, of := range r.sessions[session] {
+		r.lose(of)
+	}
+	delete(r.sessions, session)
+}
+
+// lose forgets a stream. What is known of its events goes when they are the
+// oldest.
+func (*replays) lose(of *replay) {
+	if of != nil {
+		of.gone, of.events = true, nil
+	}
+}

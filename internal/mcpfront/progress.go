@@ -1,0 +1,124 @@
+package mcpfront
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"tipstaff/internal/redact"
+)
+
+// A client that sends a progress token is told how its call goes on: for the
+// first time after half a second, so that short calls cost nothing, then every
+// ten seconds, with the last line of output. Nothing is told only so: the answer
+// has all of it, and clients may drop what comes right before the answer.
+const (
+	firstProgress = 500 * time.Millisecond
+	nextProgress  = 10 * time.Second
+)
+
+// progress tells of one call. A nil progress tells nobody.
+type progress struct {
+	notify   func(context.Context, *mcp.ProgressNotificationParams) error
+	token    any
+	redactor *redact.Redactor
+	began    time.Time
+
+	mu      sync.Mutex
+	phase   string
+	since   time.Time
+	out     lastLine
+	err     lastLine
+	errLast bool // the last whole line came from standard error
+}
+
+// follow begins to tell the client of a call, if it wants to hear. stop returns
+// when nothing is told any more; the call is answered after that.
+func (s *Server) follow(ctx context.Context, req *mcp.CallToolRequest) (p *progress, stop func()) {
+	token := req.Params.GetProgressToken()
+	if token == nil || req.Session == nil {
+		return nil, func() {}
+	}
+	p = newProgress(token, req.Session.NotifyProgress, s.opts.Redactor)
+	ctx, cancel := context.WithCancel(ctx)
+	var telling sync.WaitGroup
+	telling.Go(func() { p.tell(ctx) })
+	return p, func() { cancel(); telling.Wait() }
+}
+
+func newProgress(token any, notify func(context.Context, *mcp.ProgressNotificationParams) error, r *redact.Redactor) *progress {
+	now := time.Now()
+	return &progress{token: token, notify: notify, redactor: r, began: now, phase: "waiting for its turn", since: now}
+}
+
+// tell sends notifications until ctx is done. It uses the call's own context,
+// which ties them to its answer's stream.
+func (p *progress) tell(ctx context.Context) {
+	timer := time.NewTimer(firstProgress)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		// Whoever has left is told nothing.
+		_ = p.notify(ctx, &mcp.ProgressNotificationParams{
+			ProgressToken: p.token, Progress: time.Since(p.began).Round(time.Millisecond).Seconds(), Message: p.message(),
+		})
+		timer.Reset(nextProgress)
+	}
+}
+
+// now says what the call is doing from now on.
+func (p *progress) now(phase string) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.phase, p.since = phase, time.Now()
+}
+
+const running = "running"
+
+func (p *progress) message() string {
+	p.mu.Lock()
+	phase, since := p.phase, p.since
+	latest := &p.out
+	if p.errLast {
+		latest = &p.err
+	}
+	text := latest.whole()
+	p.mu.Unlock()
+	m := fmt.Sprintf("%s for %d s", phase, int(time.Since(since).Seconds()))
+	if phase != running {
+		return m
+	}
+	if line := shownLine(p.redactor, text); line != "" {
+		return m + ": " + line
+	}
+	return m + ", no line of output yet"
+}
+
+// heard gives the listeners to the two streams; nil where nobody wants to know.
+func (p *progress) heard() (stdout, stderr func([]byte)) {
+	if p == nil {
+		return nil, nil
+	}
+	return func(b []byte) { p.hear(&p.out, false, b) }, func(b []byte) { p.hear(&p.err, true, b) }
+}
+
+func (p *progress) hear(l *lastLine, fromErr bool, b []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if l.write(b) {
+		p.errLast = fromErr
+	}
+}

@@ -1,0 +1,93 @@
+package monitor
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"tipstaff"
+	"tipstaff/internal/approval"
+	"tipstaff/internal/audit"
+	"tipstaff/internal/policy"
+	"tipstaff/internal/runner"
+)
+
+// Approver finds out whether a person allows what a policy leaves to one. It is
+// an [approval.Store].
+type Approver interface {
+	Approve(ctx context.Context, q policy.Question, claim string, ask approval.Ask) (policy.Approval, error)
+}
+
+// permission gives the grant of a decision to allow, or of one to ask that a
+// person has approved of. Whatever else is a refusal, which is on the record.
+//
+// What a person says counts under the policy by which was asked: when another one
+// decides by then, the answer is void.
+func (m *Monitor) permission(ctx context.Context, asked *policy.Policy, req *tipstaff.Request, d *policy.Decision, live runner.Live) (*policy.Grant, error) {
+	if grant, ok := d.Grant(); ok {
+		return grant, nil
+	}
+	q, ok := d.Question()
+	if !ok || m.Approver == nil {
+		return nil, m.refuse(req, d, d.Refusal())
+	}
+	a, err := m.Approver.Approve(ctx, q, live.Approval, m.recorded(live.Ask))
+	d.Answered(a.Word())
+	if err == nil && m.Current() != asked {
+		return nil, m.refuse(req, d, void(d, a.Word()))
+	}
+	switch grant, ok := d.Approved(a, time.Now()); {
+	case errors.Is(err, approval.ErrLater):
+		return nil, err // the same request comes again; that the question is open is on the record
+	case err != nil:
+		return nil, m.refuse(req, d, err)
+	case !ok:
+		return nil, m.refuse(req, d, d.Refusal())
+	default:
+		return grant, nil
+	}
+}
+
+// void takes an answer back that was given under a policy that has gone.
+func void(d *policy.Decision, w policy.Word) error {
+	w.Outcome = policy.Voided
+	d.Answered(w)
+	return &tipstaff.Error{
+		Code: tipstaff.ApprovalRequired, Rule: d.Deciding().Rule,
+		Msg:  "The policy has changed while a person was asked, so the answer counts no more.",
+		Hint: "Ask for the command again: it is judged by the policy as it is now.",
+	}
+}
+
+// recorded writes down that a person is asked, before one is.
+func (m *Monitor) recorded(ask approval.Ask) approval.Ask {
+	if ask == nil {
+		return nil
+	}
+	return func(ctx context.Context, q policy.Question) (policy.Answer, error) {
+		if err := m.Trail.Append(question(audit.CommandAsked, q, policy.Word{Handle: q.Handle, Outcome: policy.Pending})); err != nil {
+			return policy.Answer{}, notRecorded(err)
+		}
+		return ask(ctx, q)
+	}
+}
+
+// NoteLapse records a command whose question was handed on and never answered.
+func (m *Monitor) NoteLapse(q policy.Question, w policy.Word) {
+	r := question(audit.CommandRefused, q, w)
+	r.Code, r.Why = tipstaff.ApprovalDenied, "A person was asked to allow this command, and the answer never came back."
+	m.note(r)
+}
+
+// question is a record of what a person is asked.
+func question(event audit.Event, q policy.Question, w policy.Word) audit.Record {
+	r := audit.Record{
+		Event: event,
+		Who:   who(q.Origin, q.Session),
+		Trace: audit.Trace{Traceparent: q.Origin.Trace.Parent(), CommandID: q.ID},
+		What:  audit.What{Tool: q.Tool, Argv: q.Argv, File: q.File, Cwd: q.Dir, EnvNames: names(q.Vars, nil)},
+		Why:   q.Why,
+	}
+	r.Decision = audit.Decision{Action: policy.Ask.String(), Rule: q.Rule, At: q.At, PolicySHA256: q.Policy, Approval: said(w)}
+	return r
+}

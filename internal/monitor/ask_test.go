@@ -1,0 +1,171 @@
+package monitor
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tipstaff"
+	"tipstaff/internal/approval"
+	"tipstaff/internal/audit"
+	"tipstaff/internal/policy"
+	"tipstaff/internal/runner"
+)
+
+// leftToPeople is a rule of the tests: whatever has "push" among its words is
+// left to a person.
+type leftToPeople struct{}
+
+func (leftToPeople) Judge(_ *tipstaff.Request, _ policy.World, d *policy.Draft) []policy.Finding {
+	if slices.Contains(d.Argv, "push") {
+		return []policy.Finding{{Rule: "test/push", At: "policy.yaml:3", Effect: policy.Ask, Msg: "Pushing is seen by others."}}
+	}
+	return nil
+}
+
+// newAskingMonitor is a monitor whose policy asks, and the store it asks through.
+func newAskingMonitor(j *journal, host bool) (*Monitor, *approval.Store) {
+	m := newMonitor(j)
+	m.Policy = policy.New(policy.Settings{
+		Limits:      map[tipstaff.Family]policy.Limits{tipstaff.Execute: {DefaultTimeout: time.Second, OutputBytes: 1000}},
+		Environment: policy.NewEnvironment(nil, "/bin"),
+		More:        []policy.Rule{leftToPeople{}},
+	})
+	store := approval.NewStore(approval.Options{Host: func() bool { return host }, OnLapse: m.NoteLapse})
+	m.Approver = store
+	return m, store
+}
+
+func says(a policy.Answer) runner.Live {
+	return runner.Live{Ask: func(context.Context, policy.Question) (policy.Answer, error) { return a, nil }}
+}
+
+func TestACommandThatAPersonAllowsRunsAndTheRecordSaysWho(t *testing.T) {
+	j := &journal{}
+	m, _ := newAskingMonitor(j, false)
+	_, err := m.Execute(t.Context(), ask("echo", "push"), says(policy.Answer{Choice: policy.Once, By: "ann", How: policy.ByElicitation}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.want(t, "command.asked", "command.start", "run echo push", "command.end")
+	d := j.last.Decision
+	if a := d.Approval; d.Action != "allow" || d.Rule != "test/push" || d.At != "policy.yaml:3" || a == nil || a.By != "ann" || a.How != "elicitation" ||
+		a.Choice != "once" || a.Outcome != "granted" || !strings.HasPrefix(a.Handle, "apr_") {
+		t.Errorf("recorded as %+v, %+v", d, a)
+	}
+}
+
+func TestWhatIsNotApprovedDoesNotRun(t *testing.T) {
+	for name, c := range map[string]struct {
+		live    runner.Live
+		host    bool
+		steps   string
+		code    tipstaff.Code
+		outcome string
+		told    string
+	}{
+		"a person says no":           {says(policy.Answer{Comment: "not on a Friday", By: "ann"}), false, "command.asked, command.refused", tipstaff.ApprovalDenied, "denied", "not on a Friday"},
+		"nobody can be asked":        {runner.Live{}, false, "command.refused", tipstaff.ApprovalDenied, "unasked", "nobody can be asked"},
+		"only the host can be asked": {runner.Live{}, true, "command.refused", tipstaff.ApprovalRequired, "pending", "nothing ran yet"},
+		"the client cannot ask after all": {runner.Live{Ask: func(context.Context, policy.Question) (policy.Answer, error) {
+			return policy.Answer{}, errors.New("method not found")
+		}}, true, "command.asked, command.refused", tipstaff.ApprovalRequired, "pending", "nothing ran yet"},
+		"a handle that nobody has": {runner.Live{Approval: "apr_x"}, true, "command.refused", tipstaff.ApprovalRequired, "pending", "nothing ran yet"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := &journal{}
+			m, _ := newAskingMonitor(j, c.host)
+			_, err := m.Execute(t.Context(), ask("echo", "push"), c.live)
+			if e := tipstaff.AsError(err); e.Code != c.code || !strings.Contains(e.Msg, c.told) {
+				t.Errorf("the caller was told %v", err)
+			}
+			j.want(t, strings.Split(c.steps, ", ")...)
+			if a := j.last.Decision.Approval; a == nil || a.Outcome != c.outcome || j.last.Decision.Action != "ask" || j.last.Code != c.code {
+				t.Errorf("recorded as %+v, %+v", j.last, a)
+			}
+		})
+	}
+}
+
+func TestNoPersonAllowsWhatThePolicyDenies(t *testing.T) {
+	j := &journal{}
+	m, _ := newAskingMonitor(j, true)
+	_, err := m.Execute(t.Context(), ask("rm", "push"), says(policy.Answer{Choice: policy.Session}))
+	if tipstaff.AsError(err).Code != tipstaff.CommandNotAllowed {
+		t.Errorf("the caller was told %v", err)
+	}
+	j.want(t, "command.refused")
+}
+
+func TestNobodyIsAskedWithoutARecord(t *testing.T) {
+	j := &journal{broken: errors.New("no space left on device")}
+	m, _ := newAskingMonitor(j, true)
+	asked := false
+	_, err := m.Execute(t.Context(), ask("echo", "push"), runner.Live{Ask: func(context.Context, policy.Question) (policy.Answer, error) {
+		asked = true
+		return policy.Answer{Choice: policy.Once}, nil
+	}})
+	if tipstaff.AsError(err).Code != tipstaff.NotRecorded || asked {
+		t.Errorf("asked: %t; the caller was told %v", asked, err)
+	}
+}
+
+func TestAnApprovalOfTheHostCountsOnceForTheSameCommandAlone(t *testing.T) {
+	j := &journal{}
+	m, store := newAskingMonitor(j, true)
+	run := func(argv ...string) tipstaff.Code {
+		if _, err := m.Execute(t.Context(), ask(argv...), runner.Live{}); err != nil {
+			return tipstaff.AsError(err).Code
+		}
+		return ""
+	}
+	if code := run("echo", "push"); code != tipstaff.ApprovalRequired {
+		t.Fatal(code)
+	}
+	open := store.List()
+	if len(open) != 1 {
+		t.Fatalf("%d questions are open", len(open))
+	}
+	if code := run("echo", "push"); code != tipstaff.ApprovalRequired || len(store.List()) != 1 {
+		t.Errorf("the same call again: %s, %d questions", code, len(store.List()))
+	}
+	if _, err := store.Answer(open[0].Handle, policy.Answer{Choice: policy.Once, By: "root", How: policy.ByHost}); err != nil {
+		t.Fatal(err)
+	}
+	if code := run("echo", "push", "--force"); code != tipstaff.ApprovalRequired {
+		t.Errorf("another command: %q", code)
+	}
+	if code := run("echo", "push"); code != "" {
+		t.Errorf("the command: %q", code)
+	}
+	if a := j.last.Decision.Approval; a == nil || a.By != "root" || a.How != "host" || a.Handle != open[0].Handle {
+		t.Errorf("recorded as %+v", a)
+	}
+	if code := run("echo", "push"); code != tipstaff.ApprovalRequired {
+		t.Errorf("the command a second time: %q", code)
+	}
+}
+
+func TestAQuestionThatIsHandedOnAndForgottenIsOnTheRecord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := &journal{}
+		m, _ := newAskingMonitor(j, false)
+		later := runner.Live{Ask: func(context.Context, policy.Question) (policy.Answer, error) {
+			return policy.Answer{}, approval.ErrLater
+		}}
+		if _, err := m.Execute(t.Context(), ask("echo", "push"), later); !errors.Is(err, approval.ErrLater) {
+			t.Fatal(err)
+		}
+		j.want(t, "command.asked")
+		time.Sleep(approval.DefaultWait + time.Second)
+		synctest.Wait()
+		j.want(t, "command.asked", "command.refused")
+		if r := j.last; r.Decision.Approval.Outcome != "expired" || r.Named() != audit.CommandFailed || r.What.Argv[1] != "push" {
+			t.Errorf("recorded as %+v", r)
+		}
+	})
+}

@@ -1,0 +1,80 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tipstaff"
+	"tipstaff/internal/argv"
+	"tipstaff/internal/rules"
+)
+
+// TestFailure is a test of a policy file that did not come out as it says.
+type TestFailure struct {
+	At   rules.Pos
+	Run  string
+	Want string
+	Got  string // effect and deciding rule, or why it could not be judged
+}
+
+func (f TestFailure) Error() string {
+	return fmt.Sprintf("%s: %q is expected to be %s, and is %s", f.At, f.Run, f.Want, f.Got)
+}
+
+// CheckFile runs the tests that stand in a policy file, on no machine at all:
+// every program is there, and the text of a path says whether it lies inside
+// the roots (relative, without climbing).
+func CheckFile(file *rules.Policy) []TestFailure {
+	var failed []TestFailure
+	for _, t := range file.File.Tests {
+		f := TestFailure{At: t.Run.At, Run: t.Run.Value, Want: t.Expect.Value}
+		if t.Rule.At.Set() {
+			f.Want += " by " + t.Rule.Value
+		}
+		words, err := argv.Split(t.Run.Value)
+		if err != nil {
+			f.Got = err.Error()
+			failed = append(failed, f)
+			continue
+		}
+		who := rules.Who{Agent: t.Agent.Value, Task: t.Task.Value, Client: t.Client.Value, Principal: t.Principal.Value}
+		d := JudgeFile(file, words, who, rules.Lexical())
+		got := d.Deciding()
+		rule := strings.TrimPrefix(got.Rule, "policy/")
+		if d.Effect.String() == t.Expect.Value && (!t.Rule.At.Set() || rule == t.Rule.Value) {
+			continue
+		}
+		f.Got = fmt.Sprintf("%s by %s (%s)", d.Effect, rule, got.At)
+		failed = append(failed, f)
+	}
+	return failed
+}
+
+// JudgeFile says what a policy file alone makes of a command, every layer of
+// it: without allowlists, roots, and a machine. The decision grants nothing.
+func JudgeFile(file *rules.Policy, words []string, who rules.Who, facts rules.Facts) Decision {
+	d := Decision{Argv: words, Digest: file.Digest}
+	if len(words) == 0 || words[0] == "" {
+		return d
+	}
+	j := fileJudge{policy: file, family: tipstaff.Execute, who: who, facts: facts, names: namesAlone{file}}
+	j.list = Allowlist{Names: file.Names(), Source: "the policy"}
+	got, ok := j.names.admit(words[0], Program{})
+	if ok {
+		j.layer(layer{words: words, name: got.name, facts: facts})
+	} else {
+		j.add(j.notNamed(words[0], ""))
+	}
+	d.Findings = j.found
+	d.Effect = d.Deciding().Effect
+	return d
+}
+
+// namesAlone finds rules by the word as it stands.
+type namesAlone struct{ policy *rules.Policy }
+
+func (n namesAlone) admit(word string, p Program) (named, bool) {
+	listed := slices.Contains(n.policy.Names(), word)
+	return named{program: p, argv0: word, name: word}, word != "" && (listed || n.policy.Open())
+}

@@ -1,0 +1,143 @@
+package policy_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tipstaff/internal/argv"
+	"tipstaff/internal/policy"
+	"tipstaff/internal/rules"
+)
+
+// shipped loads an example of deploy/policy.
+func shipped(t testing.TB, name string) *rules.Policy {
+	t.Helper()
+	dir := filepath.Join("..", "..", "deploy", "policy")
+	data, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := rules.Load(data, name, rules.Options{
+		Split: argv.Split, Names: policy.ReadNames,
+		Extend: func(other string) ([]byte, error) { return os.ReadFile(filepath.Join(dir, other)) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// TestShippedExamplesPassTheirTests: what deploy/policy holds can be used.
+func TestShippedExamplesPassTheirTests(t *testing.T) {
+	names, err := filepath.Glob(filepath.Join("..", "..", "deploy", "policy", "*.yaml"))
+	if err != nil || len(names) == 0 {
+		t.Fatal("there are no examples", err)
+	}
+	for _, name := range names {
+		for _, f := range policy.CheckFile(shipped(t, filepath.Base(name))) {
+			t.Error(f)
+		}
+	}
+}
+
+// TestDevelopersAreNotStopped: at most 2 % of what developers' agents really
+// call is refused or asked about under the shipped example.
+func TestDevelopersAreNotStopped(t *testing.T) {
+	data, err := os.ReadFile("testdata/corpus/benign.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := server()
+	s.File = shipped(t, "developer.yaml")
+	p := policy.New(s)
+	w := unlisted()
+	w.files = map[string]string{"/work/gradlew": ""}
+	total, stopped := 0, 0
+	for line := range strings.Lines(string(data)) {
+		var c struct {
+			ID   string   `json:"id"`
+			Argv []string `json:"argv"`
+		}
+		if err := json.Unmarshal([]byte(line), &c); err != nil {
+			t.Fatal(err)
+		}
+		total++
+		req := terminal(c.Argv...)
+		req.Family = "execute"
+		d := p.Decide(req, w)
+		if g, ok := d.Grant(); ok {
+			g.Close()
+			continue
+		}
+		stopped++
+		t.Logf("%s %q: %s %s", c.ID, c.Argv, d.Deciding().Rule, d.Deciding().Msg)
+	}
+	t.Logf("%d of %d refused or asked, %.1f %%", stopped, total, 100*float64(stopped)/float64(total))
+	if total < 200 || stopped*50 > total {
+		t.Errorf("%d of %d are refused or asked about, more than 2 %%", stopped, total)
+	}
+}
+
+// unlisted is a world in which nobody has set an allowlist.
+func unlisted() *world {
+	w := allowing()
+	for f, l := range w.allowed {
+		l.Absent = true
+		w.allowed[f] = l
+	}
+	return w
+}
+
+// TestTheCorpusWithAPolicyFile: the same calls come out the same when a policy
+// file names the programs instead of an allowlist.
+func TestTheCorpusWithAPolicyFile(t *testing.T) {
+	judged := 0
+	for _, c := range lines[parseCase](t, "parse-cases.jsonl") {
+		req, ok := c.request(t)
+		if !ok || c.Setup.AllowlistFile != nil {
+			continue // about the types of arguments, or about that file
+		}
+		var text strings.Builder
+		text.WriteString("version: 1\ncommands:\n")
+		for _, name := range c.Allowed {
+			if req.Family == "terminal" && name == "*" {
+				name = "''*''" // no name of a program there
+			}
+			fmt.Fprintf(&text, "  '%s': {allow: ['*']}\n", name)
+		}
+		if len(c.Allowed) == 0 {
+			text.WriteString("  none: {allow: ['*']}\n")
+		}
+		file, err := rules.Load([]byte(text.String()), "policy.yaml", fileOptions(nil))
+		if err != nil {
+			continue // a name that no policy takes
+		}
+		judged++
+		t.Run(c.ID+" "+c.Why, func(t *testing.T) {
+			w := c.world(t)
+			for f, l := range w.allowed {
+				w.allowed[f] = policy.Allowlist{Absent: true, Source: l.Source}
+			}
+			s := server()
+			s.File = file
+			d := policy.New(s).Decide(req, w)
+			if g, ok := d.Grant(); ok {
+				g.Close()
+			}
+			// The command comes first, and with a file a program that a wrapper
+			// would start is a command too.
+			inner := d.Deciding().Rule == "policy/default"
+			if (d.Effect == policy.Allow) != (c.Verdict == "allow") || !inner && !strings.Contains(answer(d), c.Code) {
+				t.Errorf("%q: want %s %s, got %s", req.Argv, c.Verdict, c.Code, answer(d))
+			}
+		})
+	}
+	t.Logf("%d cases", judged)
+	if judged < 150 {
+		t.Errorf("only %d cases of the corpus were judged", judged)
+	}
+}

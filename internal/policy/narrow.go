@@ -1,0 +1,97 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"tipstaff"
+)
+
+// Case is what a decision comes to that does not refuse: exactly what would
+// run, for whom, and what has been decided so far. It is for those who have a
+// say beside the policy, and gives no permission. It is read only.
+type Case struct {
+	ID      tipstaff.RequestID
+	Tool    tipstaff.Tool
+	Family  tipstaff.Family
+	Origin  tipstaff.Origin
+	Session tipstaff.SessionID
+
+	Argv    []string
+	File    string   // the program's
+	Dir     string   // canonical
+	Vars    []string // names of the caller's variables that are passed on
+	Dropped []string // and of those that are not
+	Stdin   bool     // the program is given input, not /dev/null
+	Timeout time.Duration
+
+	Effect   Effect // Allow or Ask
+	Rule, At string // what decided
+	Policy   string // digest of the settings
+}
+
+// Case is what would run, unless the decision is to deny.
+func (d *Decision) Case() (Case, bool) {
+	g := d.grant
+	if g == nil {
+		g = d.withheld
+	}
+	if g == nil || d.Effect == Deny {
+		return Case{}, false
+	}
+	f := d.Deciding()
+	return Case{
+		ID: g.req.ID, Tool: g.req.Tool, Family: g.req.Family, Origin: g.req.Origin, Session: g.req.Session,
+		Argv: g.argv, File: g.program.Path, Dir: g.dir.Path(), Vars: g.passedNames(), Dropped: g.dropped,
+		Stdin: g.req.Stdin != nil, Timeout: g.timeout,
+		Effect: d.Effect, Rule: f.Rule, At: f.At, Policy: d.Digest,
+	}, true
+}
+
+// passedNames names the caller's own variables that are passed on.
+func (g *Grant) passedNames() []string {
+	var names []string
+	for _, kv := range g.req.Env {
+		if name, _, _ := strings.Cut(kv, "="); !slices.Contains(g.dropped, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Narrow adds what others have found. The decision becomes as strict as the
+// strictest of it all, and never less strict than it was: for every finding f,
+// the effect afterwards is at most min(the effect before, f.Effect). A decision
+// that allows no longer gives up its grant; one that denies lets go of the
+// directory.
+func (d *Decision) Narrow(findings ...Finding) {
+	d.Findings = append(slices.Clip(d.Findings), findings...)
+	for _, f := range findings {
+		if f.Effect == Ask {
+			d.asked = append(d.asked, f.Rule, f.Msg)
+		}
+	}
+	d.Effect = min(d.Effect, d.Deciding().Effect)
+	switch {
+	case d.Effect >= Allow:
+	case d.Effect == Ask:
+		if d.grant != nil {
+			d.withheld, d.grant = d.grant, nil
+		}
+	default:
+		d.Effect = Deny
+		if d.grant != nil {
+			d.grant.Close()
+			d.grant = nil
+		}
+		d.Close()
+	}
+}
+
+// terms are what a person's approval is given under: the settings, and what
+// others than the policy ask for. An approval that was given for one reason is
+// none for another.
+func (d *Decision) terms() string {
+	return strings.Join(append([]string{d.Digest}, d.asked...), "\x00")
+}

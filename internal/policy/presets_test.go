@@ -1,0 +1,254 @@
+package policy_test
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"tipstaff/internal/argv"
+	"tipstaff/internal/policy"
+	"tipstaff/internal/rules"
+)
+
+// underPresets is a server whose policy allows a program with any arguments,
+// and extends presets. The contract's own rules about arguments are off, so
+// that nothing else refuses.
+func underPresets(t testing.TB, presets, programs []string) *policy.Policy {
+	t.Helper()
+	var text strings.Builder
+	text.WriteString("version: 1\nroots: [/work]\nextends: [preset:" + strings.Join(presets, ", preset:") + "]\ncommands:\n")
+	for _, p := range slices.Compact(slices.Sorted(slices.Values(programs))) {
+		fmt.Fprintf(&text, "  %q: {allow: [\"*\"]}\n", p)
+	}
+	file, err := rules.Load([]byte(text.String()), "policy.yaml", fileOptions(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := server()
+	s.File, s.Arguments = file, policy.ArgumentsOff
+	return policy.New(s)
+}
+
+// unset takes the family's allowlists away: the policy alone decides.
+func (w *world) unset() *world {
+	for f, l := range w.allowed {
+		l.Absent = true
+		w.allowed[f] = l
+	}
+	return w
+}
+
+// table reads a file of testdata/presets: rows with a reason behind "  # ".
+func table(t *testing.T, name string) map[string]string {
+	t.Helper()
+	data, err := os.ReadFile("testdata/presets/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]string{}
+	for line := range strings.Lines(string(data)) {
+		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+			continue
+		}
+		row, reason, ok := strings.Cut(line, " # ")
+		if !ok {
+			t.Fatalf("no reason in %q", line)
+		}
+		found[strings.Join(strings.Fields(row), " ")] = reason
+	}
+	return found
+}
+
+// TestEveryFormIsDeniedByPresetsOrBeyondArguments: ways in which programs start
+// others, write, read and connect, from GTFOBins and measured. Each program is
+// allowed with any arguments; the presets and the layers must say no, or the
+// form stands in testdata/presets/beyond.txt with the reason.
+func TestEveryFormIsDeniedByPresetsOrBeyondArguments(t *testing.T) {
+	type form struct {
+		Bin, Effect string
+		Argv        []string
+	}
+	untold := table(t, "beyond.txt")
+	counts := map[string]int{}
+	var programs []string
+	for _, f := range lines[form](t, "gtfo-forms.jsonl") {
+		programs = append(programs, f.Argv[0])
+	}
+	p := underPresets(t, rules.Presets(), programs)
+	for _, f := range lines[form](t, "gtfo-forms.jsonl") {
+		words := make([]string, len(f.Argv))
+		for i, arg := range f.Argv {
+			words[i] = strings.NewReplacer("{P}", "/work/evil", "{W}", "/work", "{O}", "/outside", "{ON}", "outside", "{PORT}", "80", "{{", "{", "}}", "}").Replace(arg)
+		}
+		w := allowing().unset()
+		w.files = map[string]string{"/work/evil": ""}
+		d := p.Decide(terminal(words...), w)
+		line := argv.Quote(words)
+		_, named := untold[line]
+		delete(untold, line)
+		counts[d.Effect.String()]++
+		switch rule := d.Deciding().Rule; {
+		case d.Effect != policy.Allow && named:
+			t.Errorf("%s is not beyond any more: %s", line, rule)
+		case d.Effect == policy.Allow && !named:
+			t.Errorf("%s passes", line)
+		case d.Effect == policy.Deny && rule == "policy/default":
+			counts["denied as a layer that is not named"]++
+		}
+	}
+	for line := range untold {
+		t.Errorf("%s is beyond, but not in the corpus", line)
+	}
+	t.Logf("%v", counts)
+	documented(t, fmt.Sprintf("%d are denied, %d are asked about, and %d pass", counts["deny"], counts["ask"], counts["allow"]))
+}
+
+// documented checks that docs/presets.md says so.
+func documented(t *testing.T, sentence string) {
+	t.Helper()
+	data, err := os.ReadFile("../../docs/presets.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(data), sentence) {
+		t.Errorf("docs/presets.md does not say: %s", sentence)
+	}
+}
+
+// TestSecurityNamesWhatIsBeyondPresets: the table of SECURITY.md is that of
+// testdata/presets/beyond.txt.
+func TestSecurityNamesWhatIsBeyondPresets(t *testing.T) {
+	data, err := os.ReadFile("../../SECURITY.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := table(t, "beyond.txt")
+	_, text, _ := strings.Cut(string(data), "| beyond what arguments can tell | why |\n  |---|---|\n")
+	for line := range strings.Lines(text) {
+		cells := strings.Split(strings.TrimSpace(line), " | ")
+		if len(cells) != 2 {
+			break
+		}
+		command, reason := strings.Trim(cells[0], "|` "), strings.Trim(cells[1], "| ")
+		if want[command] != reason {
+			t.Errorf("SECURITY.md says of %s: %q; beyond.txt says %q", command, reason, want[command])
+		}
+		delete(want, command)
+	}
+	for command := range want {
+		t.Errorf("SECURITY.md does not name %s", command)
+	}
+}
+
+// benign is a command of benign.jsonl.
+type benign struct {
+	ID, Expect string
+	Argv       []string
+}
+
+// TestPresetsLeaveOrdinaryCommandsAlone: what developers call every day, with
+// every program allowed. What is denied or asked all the same stands in
+// testdata/presets/benign.txt with the reason, and is at most two in a hundred.
+// The preset packages asks before anything is installed, which is its purpose.
+func TestPresetsLeaveOrdinaryCommandsAlone(t *testing.T) {
+	all := lines[benign](t, "benign.jsonl")
+	var programs []string
+	for _, c := range all {
+		programs = append(programs, c.Argv[0])
+	}
+	most := slices.DeleteFunc(rules.Presets(), func(name string) bool { return name == "packages" })
+	ordinary, strict := underPresets(t, most, programs), underPresets(t, rules.Presets(), programs)
+	want := table(t, "benign.txt")
+	if len(want)*100 > 2*len(all) {
+		t.Errorf("%d of %d are more than two in a hundred", len(want), len(all))
+	}
+	documented(t, fmt.Sprintf("all presets but `packages` stop %d;", len(want)))
+	asked := 0
+	for _, c := range all {
+		w := allowing().unset()
+		w.files = map[string]string{"/work/gradlew": "", "/work/a": ""}
+		d := ordinary.Decide(terminal(c.Argv...), w)
+		row := c.ID + " " + d.Effect.String() + " " + d.Deciding().Rule
+		if _, named := want[row]; d.Effect != policy.Allow && !named && c.Expect == "allow" {
+			t.Errorf("%s: %s", row, argv.Quote(c.Argv))
+		}
+		delete(want, row)
+		switch again := strict.Decide(terminal(c.Argv...), w); {
+		case again.Effect == d.Effect:
+		case again.Effect == policy.Ask && strings.HasPrefix(again.Deciding().Rule, "policy/packages/"):
+			asked++
+		default:
+			t.Errorf("%s: packages makes it %s by %s", argv.Quote(c.Argv), again.Effect, again.Deciding().Rule)
+		}
+	}
+	for row := range want {
+		t.Errorf("%s is named, but not so", row)
+	}
+	documented(t, fmt.Sprintf("`packages` asks about %d more", asked))
+}
+
+// TestPresetsKnowOtherSpellings: testdata/presets/variants.txt.
+func TestPresetsKnowOtherSpellings(t *testing.T) {
+	data, err := os.ReadFile("testdata/presets/variants.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	most := slices.DeleteFunc(rules.Presets(), func(name string) bool { return name == "packages" })
+	type variant struct {
+		want, line string
+		words      []string
+	}
+	var all []variant
+	programs := []string{"evil", "ls"}
+	for line := range strings.Lines(string(data)) {
+		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+			continue
+		}
+		want, text, _ := strings.Cut(line, " ")
+		words := words(strings.TrimSpace(text))
+		all, programs = append(all, variant{want, line, words}), append(programs, words[0])
+	}
+	p := underPresets(t, most, programs)
+	for _, v := range all {
+		w := allowing().unset()
+		w.files = map[string]string{}
+		d, want, line := p.Decide(terminal(v.words...), w), v.want, v.line
+		if d.Effect.String() != want {
+			t.Errorf("%s: %s by %s", line, d.Effect, d.Deciding().Rule)
+		}
+	}
+}
+
+var wordOfLine = regexp.MustCompile(`(?:[^ "]|"(?:\\"|[^"])*")+`)
+
+// words splits a line at blanks outside of double quotes; nothing else counts,
+// so that every sign of a shell can stand there.
+func words(line string) []string {
+	out := wordOfLine.FindAllString(line, -1)
+	for i, word := range out {
+		out[i] = strings.NewReplacer(`\"`, `"`, `"`, "").Replace(word)
+	}
+	return out
+}
+
+// BenchmarkPresets: a decision with every preset.
+func BenchmarkPresets(b *testing.B) {
+	for _, words := range [][]string{
+		{"git", "commit", "-m", "a message", "--amend"}, {"awk", "-F,", "{print $1}", "f"},
+		{"curl", "-sS", "https://h.test/x"}, {"docker", "run", "--rm", "-v", "/work/x:/x", "nginx"},
+	} {
+		p := underPresets(b, rules.Presets(), words[:1])
+		w := allowing().unset()
+		b.Run(words[0], func(b *testing.B) {
+			for b.Loop() {
+				d := p.Decide(terminal(words...), w)
+				if g, ok := d.Grant(); ok {
+					g.Close()
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,231 @@
+package policy
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"tipstaff"
+	"tipstaff/internal/rules"
+)
+
+// file judges by the operator's policy file: the program must be named there,
+// the whole command must be allowed, and so must every layer that a wrapper
+// would start. Where the allowlist of the family is absent, it finds the
+// program as well.
+type file struct{ policy *rules.Policy }
+
+func (r file) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
+	if r.policy == nil || len(d.Argv) == 0 || d.Argv[0] == "" || len(d.Argv) > maxArguments+1 {
+		return nil // nothing to judge, or said elsewhere
+	}
+	if d.Dir == nil || d.Program.Path == "" && !d.Allowlist.Absent {
+		return nil // refused already, and paths could not be told
+	}
+	j := r.judge(req, w, d)
+	got, ok := j.names.admit(d.Argv[0], d.Program)
+	switch {
+	case !ok:
+		return []Finding{j.notNamed(d.Argv[0], "")}
+	case got.err != nil:
+		return []Finding{notThere(d.Argv[0], got.err, &j.list, w)}
+	}
+	d.Program = got.program
+	d.Argv = append([]string{got.argv0}, d.Argv[1:]...)
+	j.layer(layer{words: d.Argv, name: got.name, also: got.also, facts: j.facts})
+	d.Bounds = j.bounds
+	return j.found
+}
+
+func (r file) judge(req *tipstaff.Request, w World, d *Draft) *fileJudge {
+	list := Allowlist{Names: r.policy.Names(), Source: "the policy"}
+	return &fileJudge{
+		policy: r.policy, family: req.Family, list: list,
+		names: fileNames{policy: r.policy, world: w, dir: d.Dir},
+		facts: &pathFacts{world: w, dir: d.Dir, fileRoots: r.policy.File.Roots},
+		who:   whoOf(req),
+	}
+}
+
+func whoOf(req *tipstaff.Request) rules.Who {
+	return rules.Who{Agent: req.Origin.Agent, Task: req.Origin.Task, Client: req.Origin.Client, Principal: req.Origin.Principal}
+}
+
+// fileJudge judges one command, layer by layer.
+type fileJudge struct {
+	policy *rules.Policy
+	family tipstaff.Family
+	list   Allowlist // the programs that the file names
+	names  namer
+	facts  rules.Facts
+	who    rules.Who
+
+	found  []Finding
+	bounds rules.Bounds
+	any    bool // bounds holds those of a layer
+}
+
+// namer finds the rules of a word.
+type namer interface {
+	// admit gives the program of a word and the names of its rules. program is
+	// what is known of it already.
+	admit(word string, program Program) (named, bool)
+}
+
+// named is a program with the names by which rules are found.
+type named struct {
+	program Program
+	argv0   string
+	err     error
+	name    string
+	also    []string // names of the same file, whose ask and deny count as well
+}
+
+// layer is one command line of a wrapped command.
+type layer struct {
+	words []string
+	name  string
+	also  []string
+	from  started
+	rest  place
+	depth int
+	facts rules.Facts
+	// contained: only ask and deny count. What starts it was allowed to.
+	contained bool
+	// options are those holes that input may fill with options.
+	options []string
+}
+
+// layer judges a command line, and what it would start.
+func (j *fileJudge) layer(l layer) {
+	args := rules.Args{Words: l.words[1:], Open: l.from.open, Holes: l.from.holes, Options: l.options}
+	j.verdicts(&l, j.policy.Judge(rules.Query{Program: l.name, Args: args, Who: j.who}, l.facts), l.contained)
+	for _, name := range l.also {
+		j.verdicts(&l, j.policy.Judge(rules.Query{Program: name, Args: args, Who: j.who}, l.facts), true)
+	}
+	b := j.policy.Bounds(l.name, j.who)
+	if j.any {
+		b = j.bounds.Narrow(b)
+	}
+	j.bounds, j.any = b, true
+	for _, program := range append([]string{path.Base(l.words[0])}, l.also...) {
+		if table := starters()[program]; table != nil {
+			j.unwrap(&l, table, program)
+			return
+		}
+	}
+}
+
+// unwrap judges what a program would start.
+func (j *fileJudge) unwrap(l *layer, table *starter, program string) {
+	if l.depth == maxLayers {
+		j.fault(fault{l.rest.index, program, "one program that starts another too many"})
+		return
+	}
+	got := readStarting(table, program, l.words[1:], l.rest)
+	if table.wraps && !table.project && !table.workspace || table.never != "" {
+		for _, f := range got.faults {
+			j.fault(f)
+		}
+	}
+	if l.from.open && got.bare {
+		j.fault(fault{l.rest.index, program, "which would take the name of a program from its input"})
+	}
+	for _, s := range got.inner {
+		options := l.options
+		if program != "find" && program != "gfind" { // which puts the directory in front
+			options = slices.Concat(s.holes, options)
+		}
+		s.holes = append(s.holes, l.from.holes...)
+		s.open = s.open || l.from.open
+		j.started(s, l, options)
+	}
+}
+
+// started judges one command line that a program would start.
+func (j *fileJudge) started(s started, l *layer, options []string) {
+	word := s.words[0]
+	for _, hole := range s.holes {
+		if hole == "" || strings.Contains(word, hole) {
+			j.fault(fault{s.index, word, "whose name would come from the input of " + s.by})
+			return
+		}
+	}
+	next := layer{words: s.words, from: s, rest: place{s.index, s.inOne}, depth: l.depth + 1, facts: l.facts, contained: s.itself, options: options}
+	next.rest.index = next.rest.of(1)
+	if s.moved {
+		next.facts = elsewhere{l.facts}
+	}
+	got, ok := j.names.admit(word, Program{})
+	switch relative := strings.Contains(word, "/") && !strings.HasPrefix(word, "/"); {
+	case s.moved && relative:
+		ok = false // it would be another file there
+	case ok:
+	case s.itself, (s.project || s.workspace) && relative,
+		s.project && !strings.Contains(word, "/") && commandKind(word) != systemCommand && !isWrapper(word):
+		got, ok, next.contained = named{name: path.Base(word)}, true, true
+	}
+	if !ok {
+		j.add(j.notNamed(word, s.by))
+		return
+	}
+	next.name, next.also = got.name, got.also
+	j.layer(next)
+}
+
+// verdicts turns what the file says of a layer into findings.
+func (j *fileJudge) verdicts(l *layer, list []rules.Verdict, contained bool) {
+	for _, v := range list {
+		if contained && (v.Effect == rules.Allow || v.Default) {
+			continue
+		}
+		j.add(j.finding(l, v))
+	}
+}
+
+func (j *fileJudge) finding(l *layer, v rules.Verdict) Finding {
+	f := Finding{Rule: "policy/" + v.Rule, At: v.At.String(), Effect: Effect(v.Effect)}
+	if v.Effect == rules.Allow {
+		f.Msg = v.Msg
+		return f
+	}
+	word := l.words[0]
+	if v.Unnamed && v.Effect == rules.Deny {
+		return j.notNamed(word, l.from.by)
+	}
+	f.Details = map[string]any{"command": shown(word), "rule": f.Rule}
+	say := []string{v.Why}
+	if l.from.by != "" {
+		say = append([]string{l.from.by + " would start it, so it must be allowed as well."}, say...)
+	}
+	if near := j.policy.Nearest(rules.Query{Program: l.name, Args: rules.Args{Words: l.words[1:]}}); near != "" {
+		say = append(say, "Nearest allowed form: "+near)
+		f.Details["nearest"] = near
+	}
+	f.Hint = strings.Join(slices.DeleteFunc(say, func(s string) bool { return s == "" }), " ")
+	if v.Effect == rules.Ask {
+		f.Msg = "Command " + quoted(word) + " needs approval: " + v.Msg
+		return f
+	}
+	f.Code = tipstaff.CommandNotAllowed
+	if j.family == tipstaff.Terminal {
+		f.Msg = "Command '" + shown(word) + "' is not allowed: " + v.Msg
+	} else {
+		f.Msg = "Command " + quoted(word) + " is not allowed (" + string(tipstaff.CommandNotAllowed) + "): " + v.Msg
+	}
+	return f
+}
+
+func (j *fileJudge) notNamed(word, by string) Finding {
+	f := notAllowed(j.family, word, by, &j.list)
+	f.Rule, f.At = "policy/default", j.policy.Default().String()
+	return f
+}
+
+func (j *fileJudge) add(f Finding) {
+	if len(j.found) < maxFindings || f.Effect != Allow && len(j.found) < 2*maxFindings {
+		j.found = append(j.found, f)
+	}
+}
+
+func (j *fileJudge) fault(f fault) { j.add(f.finding("policy/inner")) }

@@ -1,0 +1,67 @@
+package policy
+
+import (
+	"strings"
+
+	"tipstaff"
+	"tipstaff/internal/rules"
+)
+
+// narrowEnvironment takes variables away that the policy file does not leave to
+// a command. PATH and what the server itself adds stay.
+type narrowEnvironment struct{}
+
+func (narrowEnvironment) Judge(req *tipstaff.Request, _ World, d *Draft) []Finding {
+	b := &d.Bounds
+	if len(b.EnvOnly) == 0 && len(b.EnvDrop) == 0 || d.Env == nil {
+		return nil
+	}
+	fixed := map[string]bool{"PATH": true}
+	for _, kv := range req.Fixed {
+		fixed[variableName(kv)] = true
+	}
+	asked := map[string]bool{}
+	for _, kv := range req.Env {
+		asked[variableName(kv)] = true
+	}
+	kept := make([]string, 0, len(d.Env))
+	for _, kv := range d.Env {
+		name := variableName(kv)
+		switch {
+		case fixed[name] || b.Keeps(name):
+			kept = append(kept, kv)
+		case asked[name]:
+			d.Dropped = append(d.Dropped, name)
+		}
+	}
+	d.Env = kept
+	return nil
+}
+
+func variableName(kv string) string {
+	name, _, _ := strings.Cut(kv, "=")
+	return name
+}
+
+// narrowTimeout puts the policy file's time limits on those of a family. Its
+// timeout replaces the family's, which is no ceiling; ceilings only fall.
+func narrowTimeout(l Limits, b rules.Bounds) Limits {
+	if b.MaxTimeout > 0 && (l.MaxTimeout == 0 || b.MaxTimeout < l.MaxTimeout) {
+		l.MaxTimeout = b.MaxTimeout
+	}
+	if b.Timeout > 0 && l.DefaultTimeout > 0 {
+		l.DefaultTimeout = b.Timeout
+	}
+	if l.MaxTimeout > 0 {
+		l.DefaultTimeout = min(l.DefaultTimeout, l.MaxTimeout)
+	}
+	return l
+}
+
+// narrowOutput bounds what is kept of a command's output.
+func narrowOutput(bytes int, b rules.Bounds) int {
+	if b.Output > 0 {
+		return int(min(int64(bytes), b.Output))
+	}
+	return bytes
+}

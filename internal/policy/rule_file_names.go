@@ -1,0 +1,90 @@
+package policy
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"tipstaff/internal/rules"
+)
+
+// fileNames finds the rules of a word as an allowlist does (contract A6): a
+// bare name is compared before any lookup; a word with a slash must be named as
+// it stands, or lead to the file that a name of the policy leads to.
+type fileNames struct {
+	policy *rules.Policy
+	world  World
+	dir    Directory
+}
+
+func (n fileNames) admit(word string, program Program) (named, bool) {
+	list := n.policy.Names()
+	bare := !strings.Contains(word, "/")
+	listed := slices.Contains(list, word)
+	if word == "" || bare && !listed && !n.policy.Open() {
+		return named{}, false
+	}
+	got := named{program: program, argv0: word, name: word}
+	if program.Path == "" {
+		if bare {
+			got.program, got.err = n.world.Lookup(word)
+		} else {
+			got.program, got.err = n.world.File(word, n.dir)
+		}
+	}
+	if listed {
+		return got, true
+	}
+	if got.err != nil {
+		return got, bare // an open policy may say that a program is not there
+	}
+	if !bare {
+		if name, ok := n.same(got.program.File, path.Base(word), list); ok {
+			got.name, got.argv0 = name, word[:strings.LastIndexByte(word, '/')+1]+name
+			return got, true
+		}
+	}
+	if !n.policy.Open() {
+		return named{}, false
+	}
+	got.also = n.all(got.program.File, word)
+	return got, true
+}
+
+// same finds the name that leads to a file; the one that was asked for first.
+func (n fileNames) same(file FileID, asked string, list []string) (string, bool) {
+	if slices.Contains(list, asked) {
+		if p, err := n.world.Lookup(asked); err == nil && p.File == file {
+			return asked, true
+		}
+	}
+	for _, name := range list {
+		if strings.Contains(name, "/") {
+			continue
+		}
+		if p, err := n.world.Lookup(name); err == nil && p.File == file {
+			return name, true
+		}
+	}
+	return "", false
+}
+
+// all finds every name with rules, and every wrapper, that leads to a file: a
+// program that nobody names may be one of them under another name.
+func (n fileNames) all(file FileID, word string) []string {
+	var out []string
+	known := n.policy.Known()
+	for name := range starters() {
+		known = append(known, name)
+	}
+	slices.Sort(known)
+	for _, name := range slices.Compact(known) {
+		if name == word || strings.Contains(name, "/") {
+			continue
+		}
+		if p, err := n.world.Lookup(name); err == nil && p.File == file {
+			out = append(out, name)
+		}
+	}
+	return out
+}

@@ -1,0 +1,121 @@
+package policy
+
+import (
+	"strings"
+
+	"tipstaff"
+	"tipstaff/internal/rules"
+)
+
+// fileRoots confines every command to the roots of the policy file, also one
+// that gives no directory: the server's own may lie outside.
+type fileRoots struct{ policy *rules.Policy }
+
+func (r fileRoots) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
+	if r.policy == nil || len(r.policy.File.Roots) == 0 || d.Dir == nil {
+		return nil
+	}
+	roots, ok := canonicalRoots(r.policy.File.Roots, w)
+	if ok && insideAny(roots, d.Dir.Path()) {
+		return nil
+	}
+	found := refuseDirectory(req, "is not allowed: it lies outside of the roots of the policy", "Give a directory inside the roots that the operator has set in the policy.")
+	if !req.DirGiven {
+		found[0].Msg = "the server's own working directory lies outside of the roots of the policy, and no other was given"
+	}
+	if !ok {
+		found[0].Msg = "the working directory cannot be checked: there is an error in the server's configuration, a root of the policy cannot be resolved"
+		found[0].Hint = "Tell the operator to mend roots in the policy."
+	}
+	found[0].Rule, found[0].At = "policy/roots", r.policy.File.Roots[0].At.String()
+	return found
+}
+
+// canonicalRoots resolves roots. One that cannot be resolved makes all of them
+// useless: a restriction that is not understood must not be dropped.
+func canonicalRoots(list []rules.Text, w World) ([]string, bool) {
+	r, ok := w.(Resolver)
+	if !ok {
+		return nil, false
+	}
+	out := make([]string, 0, len(list))
+	for _, root := range list {
+		dir, err := r.Canonical(root.Value, nil)
+		if err != nil {
+			return nil, false
+		}
+		out = append(out, dir)
+	}
+	return out, true
+}
+
+// pathFacts tells which paths lead inside the roots: those of the setting and
+// those of the file, both. With neither, the workspace is the server's own
+// directory and the command's.
+type pathFacts struct {
+	world     World
+	dir       Directory
+	fileRoots []rules.Text
+
+	asked bool
+	known [][]string // each a list of roots; inside all of them
+	ok    bool
+}
+
+// Inside asks the world anew each time.
+func (p *pathFacts) Inside(path string) bool {
+	r, ok := p.world.(Resolver)
+	if !ok || path == "" || strings.IndexByte(path, 0) >= 0 || !p.roots() {
+		return false
+	}
+	canonical, err := r.Canonical(path, p.dir)
+	if err != nil {
+		return false
+	}
+	for _, roots := range p.known {
+		if !Within(canonical, roots) {
+			return false
+		}
+	}
+	return true
+}
+
+// roots finds the roots once for a command.
+func (p *pathFacts) roots() bool {
+	if p.asked {
+		return p.ok
+	}
+	p.asked = true
+	set, err := p.world.Roots()
+	if err != nil {
+		return false
+	}
+	if len(set) > 0 {
+		p.known = append(p.known, set)
+	}
+	if len(p.fileRoots) > 0 {
+		own, ok := canonicalRoots(p.fileRoots, p.world)
+		if !ok {
+			return false
+		}
+		p.known = append(p.known, own)
+	}
+	if len(p.known) == 0 {
+		workspace := []string{p.dir.Path()}
+		if own, err := p.world.Directory("."); err == nil {
+			workspace = append(workspace, own.Path())
+			_ = own.Close()
+		}
+		p.known = append(p.known, workspace)
+	}
+	p.ok = true
+	return true
+}
+
+// elsewhere answers for a command that will run in another directory, which
+// nobody knows here: relative paths are outside.
+type elsewhere struct{ rules.Facts }
+
+func (e elsewhere) Inside(path string) bool {
+	return strings.HasPrefix(path, "/") && e.Facts.Inside(path)
+}

@@ -1,0 +1,64 @@
+package policy
+
+import (
+	"time"
+
+	"tipstaff/internal/rules"
+)
+
+// Would is what a command would run as and be given, as far as the rules have
+// established it. It is also known of a command that is refused, for people to
+// read; it permits nothing.
+type Would struct {
+	File       string   // the program's; "" if it was not found
+	Dir        string   // canonical; "" if it cannot be entered
+	Env        []string // the names of its variables
+	Timeout    time.Duration
+	MaxTimeout time.Duration // 0: no ceiling
+	Output     int           // bytes kept of both streams together
+	// Bounds is what the policy file wishes for the command. Timeout and output
+	// are above already.
+	Bounds rules.Bounds
+}
+
+// Would tells what the command would be given.
+func (d *Decision) Would() Would { return d.would.tell() }
+
+// established keeps what the rules came to without working it out.
+type established struct {
+	draft  Draft
+	dir    string
+	limits Limits // of the family
+}
+
+func (e *established) tell() Would {
+	l := narrowTimeout(e.limits, e.draft.Bounds)
+	w := Would{
+		File: e.draft.Program.Path, Dir: e.dir, Timeout: e.draft.Timeout, MaxTimeout: l.MaxTimeout,
+		Output: narrowOutput(e.limits.OutputBytes, e.draft.Bounds), Bounds: e.draft.Bounds,
+	}
+	for _, kv := range e.draft.Env {
+		w.Env = append(w.Env, nameOf(kv))
+	}
+	return w
+}
+
+// establish keeps what was drafted, without the directory, which is not its own.
+func establish(d Draft, l Limits) established {
+	e := established{draft: d, limits: l}
+	if d.Dir != nil {
+		e.dir = d.Dir.Path()
+	}
+	e.draft.Dir = nil
+	return e
+}
+
+// Names gives the names of the variables that every command gets from the
+// server, but for those that a policy file takes away.
+func (e *Environment) Names() []string {
+	out := make([]string, 0, len(e.base))
+	for _, kv := range e.base {
+		out = append(out, nameOf(kv))
+	}
+	return out
+}

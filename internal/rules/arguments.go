@@ -1,0 +1,156 @@
+package rules
+
+import "strings"
+
+// Facts answers questions about the machine. Its methods may be called from
+// many goroutines at once.
+type Facts interface {
+	// Inside reports whether a path, taken from the command's directory, leads
+	// inside the roots, symbolic links followed. What cannot be told is outside.
+	Inside(path string) bool
+}
+
+// Args are the arguments of one program, without its name.
+type Args struct {
+	Words []string
+	// Open: more arguments come from the program's input (xargs).
+	Open bool
+	// Holes are texts that stand for input, as {} of find -exec.
+	Holes []string
+	// Options are those holes that input may fill with options: not {} of find,
+	// which puts a directory in front.
+	Options []string
+}
+
+// argument is what an argument can be to the program that gets it.
+type argument struct {
+	text   string // as given
+	seen   string // what ask and deny look at: without text that is only text
+	flag   bool   // begins with - and stands before --
+	hidden bool   // the value of a text flag
+	end    bool   // the -- itself
+	hole   bool   // its text comes from input
+	filled bool   // its text comes from input and may be an option
+	value  bool   // it may be the value of the option in front of it
+}
+
+// style is how a program writes its options.
+type style struct {
+	single      bool // -exec is one option
+	subcommands bool // the first word says what to do
+	abbreviates bool // and may be abbreviated
+	aliases     map[string]string
+	text        []textFlag
+	known       map[string]bool // long options that the rules name
+	final       map[string]bool // options behind which another program's begin
+	plain       map[string]bool // options that take no value: what follows is an operand
+}
+
+// textFlag is an option whose value is text, behind a subcommand if it has one.
+type textFlag struct {
+	words []string
+	flag  string
+}
+
+// reading is the arguments of one command as ask and deny see them.
+type reading struct {
+	style *style
+	args  []argument
+	open  bool
+	// openFlags: what comes from input may be options, because no -- ends them.
+	openFlags bool
+
+	raw, lower []string // of texts, once they are asked for
+	holes      bool
+}
+
+// read takes the arguments apart. It errs on the side of seeing an option, and
+// of looking into text.
+func read(a Args, s *style) reading {
+	r := reading{style: s, args: make([]argument, len(a.Words)), open: a.Open}
+	ended := false
+	text := false     // the argument is the value of a text flag
+	doubtful := false // and that flag may itself have been a value
+	prevFlag := false // the one before is an option that may take this one
+	var words []string
+	for i, w := range a.Words {
+		g := &r.args[i]
+		g.text, g.seen = w, w
+		for _, h := range a.Holes {
+			g.hole = g.hole || h == "" || strings.Contains(w, h)
+		}
+		for _, h := range a.Options {
+			g.filled = g.filled || strings.HasPrefix(w, h)
+		}
+		dashed := len(w) > 1 && w[0] == '-'
+		isText := text && (!dashed || !doubtful && strings.ContainsAny(w, " \t\n"))
+		text = false
+		g.value = prevFlag && !ended
+		switch {
+		case isText:
+			g.hidden, prevFlag = true, false
+			continue
+		case w == "--" && !ended && !prevFlag:
+			g.end, ended, prevFlag = true, true, false
+			continue
+		case !dashed || ended:
+			prevFlag = false
+			words = append(words, w)
+			continue
+		}
+		g.flag = true
+		doubtful = prevFlag
+		text = s.textFlag(g, words)
+		prevFlag = !strings.Contains(w, "=") && !s.plain[w] && g.seen == w
+	}
+	r.openFlags = r.open && !ended
+	return r
+}
+
+// textFlag hides the text that is glued to a text flag. It reports whether the
+// next argument is its value.
+func (s *style) textFlag(g *argument, words []string) (next bool) {
+	for _, t := range s.text {
+		if s.subcommands && len(words) == 0 || !begins(words, t.words) {
+			continue
+		}
+		switch {
+		case g.text == t.flag:
+			return true
+		case strings.HasPrefix(t.flag, "--"):
+			if strings.HasPrefix(g.text, t.flag+"=") {
+				g.seen = t.flag
+				return false
+			}
+		case s.single || strings.HasPrefix(g.text, "--") || len(t.flag) != 2:
+		default:
+			if i := strings.IndexByte(g.text[1:], t.flag[1]); i >= 0 && allLetters(g.text[1:1+i]) {
+				g.seen = g.text[:i+2]
+				return len(g.text) == i+2
+			}
+		}
+	}
+	return false
+}
+
+// begins reports whether words has the words of a text flag in front.
+func begins(words, first []string) bool {
+	if len(first) > len(words) {
+		return false
+	}
+	for i := range first {
+		if words[i] != first[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func allLetters(s string) bool {
+	for i := range len(s) {
+		if c := s[i] | 0x20; c < 'a' || c > 'z' {
+			return false
+		}
+	}
+	return true
+}

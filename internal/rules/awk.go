@@ -1,0 +1,83 @@
+package rules
+
+import "strings"
+
+// AwkStarts finds where an awk program starts others: system(…), a pipe, a
+// coprocess, an extension, a call through a variable. Strings, regular expressions and comments are
+// skipped; a slash that cannot be told from a division is taken for one, so
+// that nothing behind it is overlooked. It returns the telling part, or "".
+func AwkStarts(text string) string {
+	last := byte(0) // the last character that means something
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			i = pastQuoted(text, i, '"')
+			last = '"'
+		case c == '/' && beginsPattern(last):
+			i = pastQuoted(text, i, '/')
+			last = '/'
+		case c == '#':
+			for i < len(text) && text[i] != '\n' {
+				i++
+			}
+			last = ';'
+		case c == '|':
+			if strings.HasPrefix(text[i:], "||") {
+				i++
+				last = '|'
+				continue
+			}
+			return begin(text[i:])
+		case c == '@': // @load, @include, or a call through a variable
+			return begin(text[i:])
+		case c == '\\' && strings.HasPrefix(text[i:], "\\\n"):
+			i++ // the line goes on
+		case beginsWord(c):
+			end := i
+			for end < len(text) && inWord(text[end]) {
+				end++
+			}
+			if name := text[i:end]; name == "system" && strings.HasPrefix(strings.TrimLeft(text[end:], " \t"), "(") {
+				return "system("
+			}
+			i, last = end-1, 'a'
+		case c != ' ' && c != '\t':
+			last = c
+		}
+	}
+	return ""
+}
+
+// beginsPattern reports whether a slash after this character opens a regular
+// expression: nothing before it could be divided.
+func beginsPattern(last byte) bool {
+	return last == 0 || strings.IndexByte("(,{};!~&|\n?:=", last) >= 0
+}
+
+// pastQuoted gives the index of the quote that closes the one at i; the end of
+// the text if there is none.
+func pastQuoted(text string, i int, quote byte) int {
+	for i++; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case quote:
+			return i
+		}
+	}
+	return i
+}
+
+func beginsWord(c byte) bool {
+	return c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}
+
+func inWord(c byte) bool { return beginsWord(c) || '0' <= c && c <= '9' }
+
+// begin shortens what is shown of a program.
+func begin(s string) string {
+	if len(s) <= 24 {
+		return s
+	}
+	return strings.ToValidUTF8(s[:24], "") + "…"
+}

@@ -1,0 +1,136 @@
+package rules
+
+import (
+	"slices"
+	"time"
+)
+
+// Bounds are what the file wishes for the commands of one program and caller,
+// beside whether they may run. Zero fields wish nothing.
+type Bounds struct {
+	Timeout    time.Duration // when none is asked for
+	MaxTimeout time.Duration
+	Output     int64 // bytes
+	Memory     int64 // bytes
+	Processes  int
+	Network    Network
+	Profile    string     // of the sandbox: workspace, read-only, open
+	Tier       string     // of the sandbox, at least
+	EnvOnly    [][]string // each list: only these variables; * stands for any text
+	EnvDrop    []string   // not these
+}
+
+// Network says what hosts a command may reach. The zero Network says nothing.
+type Network struct {
+	// Limited: only Hosts can be reached; without any, no network.
+	Limited bool
+	Hosts   []string
+}
+
+// Bounds gives what the file wishes for a program and a caller. A timeout of
+// the program replaces the file's, within every max_timeout; everything else is
+// the narrowest of what is said.
+func (p *Policy) Bounds(program string, who Who) Bounds {
+	b := bounds(p.File.Limits)
+	b.Network = network(p.File.Sandbox.Network)
+	b.Profile, b.Tier = p.File.Sandbox.Profile.Value, p.File.Sandbox.Tier.Value
+	e := p.entries[program]
+	if e == nil || !e.own {
+		e = p.any
+	}
+	if e != nil && e.from != nil {
+		own := bounds(e.from.Limits)
+		own.Network = network(e.from.Network)
+		if only := e.from.Environment.Only; only != nil {
+			own.EnvOnly = [][]string{values(only)}
+		}
+		own.EnvDrop = values(e.from.Environment.Drop)
+		if own.Timeout > 0 {
+			b.Timeout = 0
+		}
+		b = b.Narrow(own)
+	}
+	for i := range p.profiles {
+		if p.profiles[i].fits(who) {
+			b = b.Narrow(bounds(p.profiles[i].from.Limits))
+		}
+	}
+	return b
+}
+
+func bounds(l Limits) Bounds {
+	return Bounds{Timeout: l.Timeout.D, MaxTimeout: l.MaxTimeout.D, Output: l.Output.Bytes, Memory: l.Memory.Bytes, Processes: l.Processes.N}
+}
+
+func network(list []Text) Network {
+	hosts := values(list)
+	switch {
+	case len(list) == 0, slices.Contains(hosts, "on"):
+		return Network{}
+	case slices.Contains(hosts, "off"):
+		return Network{Limited: true}
+	}
+	return Network{Limited: true, Hosts: hosts}
+}
+
+func values(list []Text) []string {
+	var out []string
+	for _, t := range list {
+		out = append(out, t.Value)
+	}
+	return out
+}
+
+// Narrow gives the bounds that keep to both.
+func (b Bounds) Narrow(o Bounds) Bounds {
+	b.Timeout, b.MaxTimeout = least(b.Timeout, o.Timeout), least(b.MaxTimeout, o.MaxTimeout)
+	b.Output, b.Memory, b.Processes = least(b.Output, o.Output), least(b.Memory, o.Memory), least(b.Processes, o.Processes)
+	b.Network = b.Network.narrow(o.Network)
+	b.Profile, b.Tier = stricter(b.Profile, o.Profile, "open", "workspace", "read-only"), stricter(b.Tier, o.Tier, "landlock", "namespaces")
+	b.EnvOnly = slices.Concat(b.EnvOnly, o.EnvOnly)
+	b.EnvDrop = slices.Concat(b.EnvDrop, o.EnvDrop)
+	return b
+}
+
+// least is the smaller one of two limits of which 0 is none.
+func least[T int | int64 | time.Duration](a, b T) T {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
+
+func (n Network) narrow(o Network) Network {
+	switch {
+	case !n.Limited:
+		return o
+	case !o.Limited:
+		return n
+	}
+	both := Network{Limited: true}
+	for _, h := range n.Hosts {
+		if slices.Contains(o.Hosts, h) {
+			both.Hosts = append(both.Hosts, h)
+		}
+	}
+	return both
+}
+
+// stricter is the one of two words that stands later in order.
+func stricter(a, b string, order ...string) string {
+	if slices.Index(order, b) > slices.Index(order, a) {
+		return b
+	}
+	return a
+}
+
+// Keeps reports whether a variable may stay.
+func (b *Bounds) Keeps(name string) bool {
+	fits := func(pattern string) bool { return MatchGlob(pattern, name) }
+	for _, only := range b.EnvOnly {
+		if !slices.ContainsFunc(only, fits) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(b.EnvDrop, fits)
+}

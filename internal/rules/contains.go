@@ -1,0 +1,288 @@
+package rules
+
+import "strings"
+
+// content is a pattern of ask or deny: what a command must not contain.
+type content struct {
+	words []contentWord
+	flags []contentFlag
+	all   bool // * alone: every command
+	// anchored: the first word is looked for as the subcommand only, if the
+	// program has subcommands.
+	anchored bool
+}
+
+// contentWord is a word that must be there, behind those before it.
+type contentWord struct {
+	token
+	flag int // the option in front of it, whose value it may be; -1: none
+}
+
+// contentFlag is an option that must be there.
+type contentFlag struct {
+	alts       []flagName
+	conditions []alternative // instead of the option: see special.go
+	value      *token        // what must hold of its value
+}
+
+type flagName struct {
+	name  string // with its dashes
+	value string // of --name=value; * stands for any text
+	has   bool   // there is a value
+	glob  bool
+	own   bool // ^: before the first operand only
+}
+
+// compileContent makes a pattern of ask and deny. The message continues "the
+// pattern …".
+func compileContent(tokens []token) (content, string) {
+	c := content{all: len(tokens) == 1 && tokens[0].rest()}
+	last := -1
+	for i, t := range tokens {
+		if t.rest() && i == len(tokens)-1 && i > 0 && last != len(c.flags)-1 {
+			break // any further arguments: contained anyway
+		}
+		options := 0
+		for _, a := range t.alts {
+			if a.kind <= glob && len(strings.TrimPrefix(a.text, "^")) > 1 && strings.TrimPrefix(a.text, "^")[0] == '-' {
+				options++
+			}
+			if a.special() {
+				options++
+			}
+		}
+		switch {
+		case t.special() && last >= 0 && len(c.flags[last].alts) > 0:
+			c.flags[last].value = &t
+			last = -1
+			continue
+		case t.has(textUnlike):
+			return c, "has {not:…} where no option stands in front of it"
+		case t.text == "--":
+			return c, "cannot contain --: options are looked for before it anyway"
+		case options == 0:
+			c.words = append(c.words, contentWord{t, last})
+			last = -1
+			continue
+		case options < len(t.alts):
+			return c, "has options and words as alternatives in " + t.text + ": write two rules"
+		}
+		c.flags = append(c.flags, flagOf(t))
+		last = len(c.flags) - 1
+	}
+	c.anchored = len(tokens) > 0 && len(c.words) > 0 && c.words[0].text == tokens[0].text && named(tokens[0])
+	return c, ""
+}
+
+// named reports whether a token can only be the name of a subcommand.
+func named(t token) bool {
+	for _, a := range t.alts {
+		if a.kind > anyOne || strings.ContainsAny(a.text, "/.~=@ ") && a.kind != anyOne || a.kind == literal && a.text == "" {
+			return false
+		}
+	}
+	return true
+}
+
+func flagOf(t token) contentFlag {
+	var f contentFlag
+	own := strings.HasPrefix(t.text, "^") // of all alternatives
+	for _, a := range t.alts {
+		if a.special() {
+			f.conditions = append(f.conditions, a)
+			continue
+		}
+		text := strings.TrimPrefix(a.text, "^")
+		n := flagName{name: text, glob: a.kind == glob, own: own}
+		if name, value, ok := strings.Cut(text, "="); ok && strings.HasPrefix(name, "--") && !strings.Contains(name, "*") {
+			n = flagName{name: name, value: value, has: true, own: own}
+		}
+		f.alts = append(f.alts, n)
+	}
+	return f
+}
+
+// in reports whether a command contains the pattern.
+func (c *content) in(r *reading, f Facts) bool {
+	if c.all {
+		return true
+	}
+	var buf [4]int
+	unmet := buf[:0] // words that must be found among the operands
+	for i := range c.flags {
+		if !(r.openFlags && len(c.flags[i].conditions) == 0) && !c.flags[i].in(r, nil, f) {
+			return false
+		}
+	}
+	for i := range c.words {
+		w := &c.words[i]
+		if w.flag >= 0 && (r.openFlags || c.flags[w.flag].in(r, &w.token, f)) {
+			continue
+		}
+		unmet = append(unmet, i)
+	}
+	return c.inOrder(unmet, r, f)
+}
+
+// inOrder looks for words among the operands.
+func (c *content) inOrder(unmet []int, r *reading, f Facts) bool {
+	if len(unmet) == 0 {
+		return true
+	}
+	anchored := c.anchored && r.style.subcommands && unmet[0] == 0
+	k := 0
+	for i := range r.args {
+		a := &r.args[i]
+		if a.hidden || a.flag && !a.value || a.end {
+			continue
+		}
+		w := &c.words[unmet[k]]
+		ok := w.isIn(a, f) || anchored && k == 0 && w.meant(a.text, r.style)
+		if ok {
+			if k++; k == len(unmet) {
+				return true
+			}
+			continue
+		}
+		if anchored && k == 0 && !a.value && !a.hole && a.text[:min(1, len(a.text))] != "+" { // +toolchain of cargo
+			return false // this is the subcommand
+		}
+	}
+	return r.open
+}
+
+// isIn reports whether an argument is the word, or can be.
+func (t *token) isIn(a *argument, f Facts) bool {
+	if a.hole {
+		return true
+	}
+	for _, alt := range t.alts {
+		if alt.kind == literal && alt.text == a.text || alt.kind == glob && MatchGlob(alt.text, a.text) || alt.isA(a.text, f) {
+			return true
+		}
+	}
+	return false
+}
+
+// meant reports whether a word is another name of a subcommand, or short for it.
+func (t *token) meant(word string, s *style) bool {
+	if full := s.aliases[word]; full != "" {
+		word = full
+	} else if !s.abbreviates || len(word) < 2 {
+		return false
+	}
+	for _, alt := range t.alts {
+		if alt.kind == literal && strings.HasPrefix(alt.text, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// in reports whether a command has the option; with a value, whether it has it
+// with that value, glued to it or behind it.
+func (c *contentFlag) in(r *reading, value *token, f Facts) bool {
+	for i := range c.conditions {
+		if c.conditions[i].holds(r, f) {
+			return true
+		}
+	}
+	for _, n := range c.alts {
+		if n.letters(r.style) && value == nil && !n.own && c.value == nil && r.hasLetters(n.name[1:]) {
+			return true
+		}
+		end := len(r.args)
+		if n.own {
+			end = r.ownEnd()
+		}
+		for i := range r.args[:end] {
+			a := &r.args[i]
+			if !a.filled && (!a.flag || !a.hole && !n.isAt(a.seen, r.style)) || c.value != nil && !n.valueHolds(r, i, c.value, f) {
+				continue
+			}
+			if value == nil && !n.has || n.valueAt(r, i, value, f) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// valueAt reports whether the option at i has the value.
+func (n *flagName) valueAt(r *reading, i int, value *token, f Facts) bool {
+	is := func(text string, hole bool) bool {
+		if n.has && !hole && !MatchGlob(n.value, text) {
+			return false
+		}
+		return value == nil || value.isIn(&argument{text: text, hole: hole}, f)
+	}
+	a := &r.args[i]
+	if a.hole {
+		return true
+	}
+	if i+1 < len(r.args) && is(r.args[i+1].text, r.args[i+1].hole) || i+1 == len(r.args) && r.open {
+		return true
+	}
+	if _, text, ok := strings.Cut(a.text, "="); ok && is(text, false) {
+		return true
+	}
+	if len(n.name) == 2 && !strings.HasPrefix(a.text, "--") {
+		if at := strings.IndexByte(a.text[1:], n.name[1]); at >= 0 {
+			return is(a.text[at+2:], false)
+		}
+	}
+	return false
+}
+
+// isAt reports whether an argument is the option, in any spelling.
+func (n *flagName) isAt(text string, s *style) bool {
+	name, _, _ := strings.Cut(text, "=")
+	switch {
+	case n.glob:
+		return MatchGlob(n.name, text) || MatchGlob(n.name, name)
+	case name == n.name:
+		return true
+	case strings.HasPrefix(n.name, "--"):
+		// Abbreviated, or with one dash, as programs in Go read it.
+		return strings.HasPrefix(name, "--") && len(name) > 2 && strings.HasPrefix(n.name, name) && !s.known[name] ||
+			len(n.name) > 3 && name == n.name[1:]
+	case len(n.name) > 2 || s.single:
+		return name == "-"+n.name
+	case strings.HasPrefix(text, "--"):
+		return false
+	}
+	return cluster(text, n.name[1])
+}
+
+// letters reports whether the option is several of one letter: -rf.
+func (n *flagName) letters(s *style) bool {
+	return !s.single && !n.glob && len(n.name) > 2 && n.name[1] != '-' && allLetters(n.name[1:])
+}
+
+func (r *reading) hasLetters(letters string) bool {
+	for i := range len(letters) {
+		found := false
+		for j := range r.args {
+			a := &r.args[j]
+			found = found || a.filled || a.flag && (a.hole || !strings.HasPrefix(a.seen, "--") && cluster(a.seen, letters[i]))
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
+}
+
+// cluster reports whether -abc has the letter. What cannot be a letter of an
+// option ends the letters: a value is glued to them there.
+func cluster(text string, letter byte) bool {
+	for i := 1; i < len(text); i++ {
+		if text[i] == letter {
+			return true
+		}
+		if strings.IndexByte("=/.,: \t\n{}()[]'\"<>|&;$~", text[i]) >= 0 {
+			return false
+		}
+	}
+	return false
+}

@@ -1,0 +1,156 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Pos is a place in a file. The zero Pos is no place.
+type Pos struct {
+	File      string // as the operator named it, or preset:NAME
+	Line, Col int    // from 1; Col counts characters
+}
+
+// String gives file:line, which is how findings name a rule.
+func (p Pos) String() string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
+
+// Set reports whether p is a place.
+func (p Pos) Set() bool { return p.Line > 0 }
+
+// Fault is something in a policy file that is wrong (from [Load]) or doubtful
+// (from [Policy.Lint]).
+type Fault struct {
+	Pos  Pos
+	Msg  string
+	Hint string // what to do, "" if that is plain
+	line string // of the file, to show
+}
+
+// Error shows the fault with its line and a caret below the place.
+func (f Fault) Error() string {
+	b := fmt.Sprintf("%s:%d:%d: %s", f.Pos.File, f.Pos.Line, f.Pos.Col, f.Msg)
+	if f.Hint != "" {
+		b += "; " + f.Hint
+	}
+	if f.line != "" {
+		b += "\n" + f.excerpt()
+	}
+	return b
+}
+
+// maxExcerpt bounds what is shown of a long line, in characters.
+const maxExcerpt = 100
+
+func (f Fault) excerpt() string {
+	line := []rune(strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == utf8.RuneError {
+			return ' ' // a tab too: the caret stands below the right character
+		}
+		return r
+	}, f.line))
+	at := min(max(f.Pos.Col-1, 0), len(line))
+	from := 0
+	if at > maxExcerpt*2/3 {
+		from = at - maxExcerpt*2/3
+	}
+	line = line[from:min(len(line), from+maxExcerpt)]
+	prefix := fmt.Sprintf("%5d | ", f.Pos.Line)
+	return prefix + string(line) + "\n" + strings.Repeat(" ", len(prefix)+at-from) + "^"
+}
+
+// Faults are all that is wrong with a file, in the order of its lines.
+type Faults []Fault
+
+func (f Faults) Error() string {
+	var b strings.Builder
+	for i, one := range f {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(one.Error())
+	}
+	return b.String()
+}
+
+// maxFaults bounds how many faults are told at once.
+const maxFaults = 20
+
+// faults collects what is wrong, with the texts of the files to show it in.
+type faults struct {
+	list  Faults
+	more  int
+	texts map[string][]string // file → its lines
+}
+
+func (f *faults) add(at Pos, hint, format string, args ...any) {
+	if len(f.list) == maxFaults {
+		f.more++
+		return
+	}
+	one := Fault{Pos: at, Msg: fmt.Sprintf(format, args...), Hint: hint}
+	if lines := f.texts[at.File]; at.Line > 0 && at.Line <= len(lines) {
+		one.line = lines[at.Line-1]
+	}
+	f.list = append(f.list, one)
+}
+
+// err gives what was collected, nil if nothing was.
+func (f *faults) err() error {
+	if len(f.list) == 0 {
+		return nil
+	}
+	out := slices.Clone(f.list)
+	slices.SortStableFunc(out, func(a, b Fault) int {
+		if a.Pos.File != b.Pos.File {
+			return 0
+		}
+		return a.Pos.Line - b.Pos.Line
+	})
+	if f.more > 0 {
+		last := &out[len(out)-1]
+		last.Hint = strings.TrimPrefix(last.Hint+fmt.Sprintf("; and %d more faults follow", f.more), "; ")
+	}
+	return out
+}
+
+// didYouMean proposes the nearest of some words, "" if none is near.
+func didYouMean(word string, words []string) string {
+	best, least := "", max(1, len(word)/3)+1
+	if len(word) > 64 {
+		return ""
+	}
+	for _, w := range words {
+		if n := distance(strings.ToLower(word), strings.ToLower(w)); n < least {
+			best, least = w, n
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf("did you mean %q?", best)
+}
+
+// distance counts insertions, deletions, substitutions and swaps of neighbours.
+func distance(a, b string) int {
+	before, last, now := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := range len(a) {
+		now[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			now[j+1] = min(last[j]+cost, last[j+1]+1, now[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				now[j+1] = min(now[j+1], before[j-1]+1)
+			}
+		}
+		before, last, now = last, now, before
+	}
+	return last[len(b)]
+}

@@ -1,0 +1,136 @@
+package rules
+
+// The types of the policy file. decode.go fills them in and schema.go makes the
+// JSON Schema from them, both by these tags:
+//
+//	key      the name in the file
+//	doc      what it is, for the schema
+//	enum     the words that a Text may be, separated by commas
+//	bare     in a struct: a scalar stands for the field with this tag
+//	single   of a list: one value may stand for a list of one
+
+// File is one policy file as it was written.
+type File struct {
+	Version   Count          `key:"version" doc:"The version of this format: 1." required:"true"`
+	Extends   []Text         `key:"extends" doc:"Presets (preset:git), which only add ask and deny, and JSON allowlists (tools-allow.json), outside of which nothing is allowed."`
+	Default   Text           `key:"default" enum:"deny,ask" doc:"What happens to a command that no rule allows: deny (the default) or ask."`
+	Roots     []Text         `key:"roots" doc:"Absolute directories that working directories and paths are confined to."`
+	Limits    Limits         `key:"limits" doc:"Bounds for every command; they can only narrow what the server's settings allow."`
+	Sandbox   Sandbox        `key:"sandbox" doc:"How commands are confined."`
+	Commands  Table[Command] `key:"commands" doc:"Rules by program. A key is a name, or several as a|b|c; * is every program that no other key names."`
+	Approvals Approvals      `key:"approvals" doc:"What happens to commands that need a person's word."`
+	Profiles  Table[Profile] `key:"profiles" doc:"Further restrictions for some callers."`
+	Tests     []Expectation  `key:"tests" doc:"Commands and what is to become of them; checked at every load."`
+	Decider   Decider        `key:"decider" doc:"A service that is asked as well, and can only narrow."`
+}
+
+// Limits bound commands; a zero field says nothing.
+type Limits struct {
+	Timeout    Duration `key:"timeout" doc:"The time that a command gets when it asks for none."`
+	MaxTimeout Duration `key:"max_timeout" doc:"The longest time that a command may ask for."`
+	Output     Size     `key:"output" doc:"How much of a command's output is kept, both streams together."`
+	Memory     Size     `key:"memory" doc:"Memory of a command with everything that it starts."`
+	Processes  Count    `key:"processes" doc:"Processes of a command."`
+}
+
+// Sandbox says how commands are confined.
+type Sandbox struct {
+	Profile Text   `key:"profile" enum:"workspace,read-only,open" doc:"What files a command reaches."`
+	Network []Text `key:"network" single:"true" doc:"on, off, or the hosts that can be reached."`
+	Tier    Text   `key:"tier" enum:"namespaces,landlock" doc:"The least tier of confinement without which nothing runs."`
+}
+
+// Command holds the rules of one program.
+type Command struct {
+	Allow       []Item      `key:"allow" doc:"Whole commands that may run: every argument must be accounted for."`
+	Ask         []Item      `key:"ask" doc:"What a command may contain only with a person's approval."`
+	Deny        []Item      `key:"deny" doc:"What a command must not contain."`
+	Why         Text        `key:"why" doc:"The reason, told with every refusal by these rules."`
+	Paths       Text        `key:"paths" enum:"inside-roots,any" doc:"inside-roots: every argument that could be a path must lead inside the roots."`
+	TextFlags   []Text      `key:"text_flags" doc:"Options whose value is text, in which ask and deny match nothing; behind a subcommand if words stand in front, as in \"commit -m\"."`
+	Subcommands Flag        `key:"subcommands" doc:"Whether the first word is a subcommand, so that ask and deny look for their first word only there. Known for common programs."`
+	SingleDash  Flag        `key:"single_dash" doc:"Whether -exec is one option, not letters. Known for common programs."`
+	Limits      Limits      `key:"limits" doc:"Bounds of these commands, within the file's own."`
+	Environment Environment `key:"environment" doc:"Which variables these commands get."`
+	Network     []Text      `key:"network" single:"true" doc:"on, off, or the hosts that can be reached; within the file's own."`
+}
+
+// Item is one rule.
+type Item struct {
+	Rule     Text   `key:"rule" bare:"true" required:"true" doc:"The pattern: words and options, separated by blanks. a|b is either; {path} {file:*.py} {int} {url:https://x/*} are typed; * is one argument, at the end any further ones."`
+	Why      Text   `key:"why" doc:"The reason, told with every refusal by this rule."`
+	Match    []Text `key:"match" doc:"Command lines that the rule matches, checked at load."`
+	NotMatch []Text `key:"not_match" doc:"Command lines that it does not match, checked at load."`
+	Until    Date   `key:"until" doc:"The last day on which an allow rule counts; after any rule's day it is reported."`
+	ID       Text   `key:"id" doc:"A name by which records and messages call the rule."`
+}
+
+// Environment narrows the variables of a command; * stands for any text.
+type Environment struct {
+	Only []Text `key:"only" doc:"No variables but these, and those that the server sets."`
+	Drop []Text `key:"drop" doc:"Not these."`
+}
+
+// Approvals says how approvals are sought.
+type Approvals struct {
+	Wait     Duration `key:"wait" doc:"How long a command waits for a person."`
+	Then     Text     `key:"then" enum:"deny" doc:"What happens when nobody answers."`
+	Remember Text     `key:"remember" enum:"once,session" doc:"How long an approval lasts at most."`
+}
+
+// Profile restricts some callers further.
+type Profile struct {
+	Match  Match  `key:"match" required:"true" doc:"Whose commands; all that is given must fit, * stands for any text."`
+	Only   []Item `key:"only" doc:"Nothing but these: a program, or a program with its first words."`
+	Ask    []Item `key:"ask" doc:"As in commands, with the program in front."`
+	Deny   []Item `key:"deny" doc:"As in commands, with the program in front."`
+	Limits Limits `key:"limits" doc:"Bounds of these callers' commands, within the others."`
+}
+
+// Match says whom a profile is for.
+type Match struct {
+	Agent     []Text `key:"agent" single:"true" doc:"The agent that the caller says it is."`
+	Task      []Text `key:"task" single:"true" doc:"The task that the caller names."`
+	Client    []Text `key:"client" single:"true" doc:"Name and version of the protocol client."`
+	Principal []Text `key:"principal" single:"true" doc:"The authenticated caller."`
+}
+
+// Expectation is a test that stands in the file.
+type Expectation struct {
+	Run       Text `key:"run" required:"true" doc:"A command line."`
+	Expect    Text `key:"expect" required:"true" enum:"allow,ask,deny" doc:"What the file says of it."`
+	Agent     Text `key:"agent" doc:"The agent that asks."`
+	Task      Text `key:"task" doc:"The task that is named."`
+	Client    Text `key:"client" doc:"The client that asks."`
+	Principal Text `key:"principal" doc:"The principal that asks."`
+	Rule      Text `key:"rule" doc:"The rule that must decide, as messages call it: git/deny."`
+}
+
+// Decider names an external service; exactly one of URL and Socket is given.
+type Decider struct {
+	URL     Text     `key:"url" doc:"An http or https URL that gets {\"input\": …} and answers {\"result\": …}."`
+	Socket  Text     `key:"socket" doc:"The absolute path of a unix socket on which it listens."`
+	Timeout Duration `key:"timeout" doc:"How long it may take; after that the command is denied."`
+}
+
+// Preset is one file of presets: what is known of programs that execute, write
+// or connect. It only adds ask and deny.
+type Preset struct {
+	Preset   Text                 `key:"preset" required:"true" doc:"Its name."`
+	Version  Count                `key:"version" required:"true" doc:"Counts changes to its rules."`
+	About    Text                 `key:"about" required:"true" doc:"What it is for, in a sentence."`
+	Strict   Flag                 `key:"strict" doc:"Whether it stops what is ordinary work elsewhere, so that nobody is told to extend it."`
+	Commands Table[PresetCommand] `key:"commands" required:"true" doc:"Rules by program."`
+}
+
+// PresetCommand is what a preset may say of a program.
+type PresetCommand struct {
+	Ask         []Item `key:"ask"`
+	Deny        []Item `key:"deny"`
+	Why         Text   `key:"why"`
+	TextFlags   []Text `key:"text_flags"`
+	Flags       []Text `key:"flags"`
+	FinalFlags  []Text `key:"final_flags"`
+	SingleDash  Flag   `key:"single_dash"`
+	Subcommands Flag   `key:"subcommands"`
+}

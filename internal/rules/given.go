@@ -1,0 +1,63 @@
+package rules
+
+import (
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// Given is one setting of a policy file as it was written.
+type Given struct {
+	Key   string // as limits.timeout
+	Value string
+	At    Pos
+}
+
+// Given lists the settings of the file that hold for every command, with their
+// places; rules, profiles and tests are not among them.
+func (p *Policy) Given() []Given {
+	var out []Given
+	f := &p.File
+	given(&out, "version", reflect.ValueOf(f.Version))
+	for _, part := range []struct {
+		key   string
+		value any
+	}{
+		{"extends", f.Extends}, {"default", f.Default}, {"roots", f.Roots}, {"limits", f.Limits},
+		{"sandbox", f.Sandbox}, {"approvals", f.Approvals}, {"decider", f.Decider},
+	} {
+		given(&out, part.key, reflect.ValueOf(part.value))
+	}
+	return out
+}
+
+func given(out *[]Given, key string, v reflect.Value) {
+	add := func(text string, at Pos) {
+		if at.Set() {
+			*out = append(*out, Given{key, text, at})
+		}
+	}
+	switch x := v.Interface().(type) {
+	case Text:
+		add(x.Value, x.At)
+	case Count:
+		add(strconv.Itoa(x.N), x.At)
+	case Flag:
+		add(strconv.FormatBool(x.On), x.At)
+	case Size:
+		add(strconv.FormatInt(x.Bytes, 10)+" bytes", x.At)
+	case Duration:
+		add(x.D.String(), x.At)
+	case []Text:
+		if len(x) > 0 {
+			add(strings.Join(values(x), ", "), x[0].At)
+		}
+	default:
+		if v.Kind() != reflect.Struct {
+			return
+		}
+		for _, field := range fieldsOf(v.Type()) {
+			given(out, key+"."+field.key, v.Field(field.index))
+		}
+	}
+}

@@ -1,0 +1,188 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// LintOptions say what of the world lint may know.
+type LintOptions struct {
+	// Runs reports whether a program executes what it is given or what it finds:
+	// an interpreter, a build tool, a wrapper.
+	Runs func(program string) bool
+	// Now is the time against which dates are held.
+	Now time.Time
+}
+
+// Lint names what is doubtful in a policy that is otherwise sound: rules that
+// never decide, rules past their day, programs that run others and are allowed
+// without a rule about their arguments, * as a program, and presets that exist
+// for a program and are not extended.
+func (p *Policy) Lint(o LintOptions) []Fault {
+	l := linter{p: p, o: o, out: slices.Clone(p.Past)}
+	covered := presetsOf()
+	for _, row := range p.File.Commands.Rows {
+		names := strings.Split(row.Key.Value, "|")
+		e := p.entries[names[0]]
+		if names[0] == "*" {
+			e = p.any
+		}
+		if e == nil {
+			continue
+		}
+		l.unreachable(e)
+		for _, list := range [][]rule{e.ask, e.deny} {
+			l.dates(list)
+		}
+		l.open(names, &row.Value)
+		for _, name := range names {
+			for _, preset := range covered[name] {
+				if !p.presets[preset] {
+					l.add(row.Key.At, "extend preset:"+preset, "there is a preset for %s that the policy does not extend", name)
+				}
+			}
+		}
+	}
+	return l.out
+}
+
+type linter struct {
+	p   *Policy
+	o   LintOptions
+	out []Fault
+}
+
+func (l *linter) add(at Pos, hint, format string, args ...any) {
+	f := faults{texts: l.p.texts}
+	f.add(at, hint, format, args...)
+	l.out = append(l.out, f.list...)
+}
+
+// open names the programs of a row that may run with any arguments and should not.
+func (l *linter) open(names []string, c *Command) {
+	i := slices.IndexFunc(c.Allow, func(i Item) bool { return i.Rule.Value == "*" })
+	if i < 0 {
+		return
+	}
+	at := c.Allow[i].Rule.At
+	if names[0] == "*" {
+		l.add(at, "name the programs that are needed", "every program is allowed that no other key names")
+		return
+	}
+	if l.o.Runs == nil || len(c.Ask)+len(c.Deny) > 0 {
+		return
+	}
+	const hint = `allow what is needed, as "{file:*.py} *", or deny what executes`
+	switch run := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !l.o.Runs(n) }); len(run) {
+	case 0:
+	case 1:
+		l.add(at, hint, "%s executes what it is given or finds, and is allowed with any arguments", run[0])
+	default:
+		l.add(at, hint, "%s execute what they are given or find, and are allowed with any arguments", strings.Join(run, ", "))
+	}
+}
+
+func (l *linter) dates(list []rule) {
+	for _, r := range list {
+		if r.item.Until.Past(l.o.Now) {
+			l.add(r.item.Until.At, "renew the date or remove the rule", "the rule %q is past its day", cut(r.item.Rule.Value))
+		}
+	}
+}
+
+// unreachable finds rules that never decide.
+func (l *linter) unreachable(e *entry) {
+	for i := range e.allow {
+		r := &e.allow[i]
+		for k := range i {
+			if covers(e.allow[k].tokens, r.tokens) {
+				l.add(r.item.Rule.At, "remove it", "the rule %q never decides: %q in line %d allows as much", cut(r.item.Rule.Value), cut(e.allow[k].item.Rule.Value), e.allow[k].item.Rule.At.Line)
+				break
+			}
+		}
+		words, fixed := fixedWords(r.tokens)
+		if !fixed {
+			continue
+		}
+		seen := read(Args{Words: words}, e.style)
+		for _, list := range [][]rule{e.deny, e.ask} {
+			for k := range list {
+				if d := &list[k]; d.content.in(&seen, lexical{}) {
+					l.add(r.item.Rule.At, "remove one of them", "the rule %q never allows: %s in %s stands against it", cut(r.item.Rule.Value), d.item.Rule.Value, d.item.Rule.At)
+					break
+				}
+			}
+		}
+	}
+	l.twice(e.deny, e.deny)
+	l.twice(e.ask, e.ask)
+	l.twice(e.deny, e.ask)
+}
+
+// twice finds rules of b that a rule of a says already.
+func (l *linter) twice(a, b []rule) {
+	for i := range b {
+		for k := range a {
+			at, other := b[i].item.Rule.At, a[k].item.Rule.At
+			same := strings.Join(strings.Fields(a[k].item.Rule.Value), " ") == strings.Join(strings.Fields(b[i].item.Rule.Value), " ")
+			if at.File == l.p.Name && at != other && (same || a[k].content.all) && (&a[0] != &b[0] || k < i) {
+				l.add(at, "remove it", "the rule %q never decides: %q in %s says it already", cut(b[i].item.Rule.Value), cut(a[k].item.Rule.Value), other)
+				break
+			}
+		}
+	}
+}
+
+// covers reports whether whatever b matches is matched by a, as far as the
+// texts show it.
+func covers(a, b []token) bool {
+	for i := range a {
+		switch {
+		case a[i].rest() && i == len(a)-1:
+			return true
+		case i >= len(b) || b[i].rest() && i == len(b)-1:
+			return false
+		}
+		for _, alt := range b[i].alts {
+			if !slices.ContainsFunc(a[i].alts, func(o alternative) bool { return o.kind == alt.kind && o.text == alt.text }) {
+				return false
+			}
+		}
+	}
+	return len(a) == len(b)
+}
+
+// fixedWords gives the words of a pattern that leaves nothing open but what
+// follows.
+func fixedWords(tokens []token) ([]string, bool) {
+	var words []string
+	for i := range tokens {
+		if t := &tokens[i]; len(t.alts) == 1 && t.alts[0].kind == literal {
+			words = append(words, t.alts[0].text)
+		} else if !t.rest() || i < len(tokens)-1 {
+			return nil, false
+		}
+	}
+	return words, len(words) > 0
+}
+
+// presetsOf names the presets that speak of a program, but for the strict ones.
+var presetsOf = sync.OnceValue(func() map[string][]string {
+	out := map[string][]string{}
+	for _, name := range Presets() {
+		data, _ := PresetText(name)
+		var p Preset
+		decode(data, presetPrefix+name, &p, &faults{texts: map[string][]string{}})
+		if p.Strict.On {
+			continue
+		}
+		for _, row := range p.Commands.Rows {
+			for program := range strings.SplitSeq(row.Key.Value, "|") {
+				out[program] = append(out[program], name)
+			}
+		}
+	}
+	return out
+})

@@ -1,0 +1,171 @@
+package rules
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"path"
+	"strings"
+	"time"
+)
+
+// Options are what [Load] cannot know by itself.
+type Options struct {
+	// Extend reads a file that the policy extends, by the name that stands there.
+	Extend func(name string) ([]byte, error)
+	// Split splits a command line into words, as a POSIX shell would.
+	Split func(line string) ([]string, error)
+	// Names reads a JSON allowlist.
+	Names func(data []byte) ([]string, error)
+	// Now is the time against which dates are held; the zero time is before all.
+	Now time.Time
+}
+
+// Load reads a policy file. Its error is [Faults]: all that is wrong, at most
+// twenty of them, each with file, line, column, the line and a caret.
+func Load(data []byte, name string, o Options) (*Policy, error) {
+	l := loader{options: o, faults: faults{texts: map[string][]string{}}, sum: sha256.New()}
+	l.policy = &Policy{Name: name, entries: map[string]*entry{}, presets: map[string]bool{}, now: o.Now}
+	p := l.policy
+	l.digest(name, data)
+	decode(data, name, &p.File, &l.faults)
+	if v := p.File.Version; v.At.Set() && v.N != 1 {
+		l.faults.add(v.At, "write version: 1", "version %d of the format is unknown here", v.N)
+	}
+	if p.File.Default.Value == "ask" {
+		p.byDefault = Ask
+	}
+	l.file()
+	l.extends()
+	l.commands()
+	l.profiles()
+	p.Digest = hex.EncodeToString(l.sum.Sum(nil))
+	p.texts = l.faults.texts
+	if err := l.faults.err(); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+type loader struct {
+	options Options
+	policy  *Policy
+	faults  faults
+	sum     hash.Hash
+	ids     map[string]Pos
+	adds    []preset
+}
+
+// preset is a preset that the file extends.
+type preset struct {
+	name string
+	file Preset
+}
+
+func (l *loader) digest(name string, data []byte) {
+	l.sum.Write(fmt.Appendf(nil, "%s\x00%d\x00", name, len(data)))
+	l.sum.Write(data)
+}
+
+// file checks the parts of the file that stand alone.
+func (l *loader) file() {
+	f := &l.policy.File
+	for _, r := range f.Roots {
+		if r.At.Set() && !strings.HasPrefix(r.Value, "/") {
+			l.faults.add(r.At, "", "the root %q is not an absolute path", cut(r.Value))
+		}
+	}
+	if f.Limits.Timeout.D > f.Limits.MaxTimeout.D && f.Limits.MaxTimeout.D > 0 {
+		l.faults.add(f.Limits.Timeout.At, "", "timeout is longer than max_timeout")
+	}
+	l.network(f.Sandbox.Network)
+	l.decider(&f.Decider)
+	for _, t := range f.Tests {
+		if _, err := l.options.Split(t.Run.Value); err != nil && t.Run.At.Set() {
+			l.faults.add(t.Run.At, "", "%v", err)
+		}
+	}
+}
+
+func (l *loader) network(hosts []Text) {
+	for _, h := range hosts {
+		switch {
+		case (h.Value == "on" || h.Value == "off") && len(hosts) > 1:
+			l.faults.add(h.At, "", "%s stands alone or not at all", h.Value)
+		case h.Value == "" || strings.ContainsAny(h.Value, "/ @:"):
+			l.faults.add(h.At, "write a name, as registry.example.org", "%q is not a host", cut(h.Value))
+		}
+	}
+}
+
+func (l *loader) decider(d *Decider) {
+	u, s := d.URL, d.Socket
+	if u.At.Set() && !strings.HasPrefix(u.Value, "https://") && !strings.HasPrefix(u.Value, "http://") {
+		l.faults.add(u.At, "", "url must begin with https:// or http://")
+	}
+	if s.At.Set() && !strings.HasPrefix(s.Value, "/") {
+		l.faults.add(s.At, "", "socket must be an absolute path")
+	}
+	if !u.At.Set() && !s.At.Set() && d.Timeout.At.Set() {
+		l.faults.add(d.Timeout.At, "give url or socket", "the decider is nowhere")
+	}
+}
+
+// extends reads presets and allowlists.
+func (l *loader) extends() {
+	seen := map[string]bool{}
+	for _, e := range l.policy.File.Extends {
+		name, isPreset := strings.CutPrefix(e.Value, presetPrefix)
+		switch {
+		case seen[e.Value]:
+			l.faults.add(e.At, "", "%s is extended twice", cut(e.Value))
+		case isPreset:
+			l.preset(name, e.At)
+		case path.Ext(e.Value) == ".json":
+			l.allowlist(e)
+		default:
+			l.faults.add(e.At, "extend preset:NAME or a file NAME.json", "%q is neither a preset nor a JSON allowlist", cut(e.Value))
+		}
+		seen[e.Value] = true
+	}
+}
+
+func (l *loader) preset(name string, at Pos) {
+	data, ok := PresetText(name)
+	if !ok {
+		hint := didYouMean(name, Presets())
+		if hint == "" {
+			hint = "there are: " + strings.Join(Presets(), ", ")
+		}
+		l.faults.add(at, hint, "there is no preset %q", cut(name))
+		return
+	}
+	l.digest(presetPrefix+name, data)
+	p := preset{name: name}
+	decode(data, presetPrefix+name, &p.file, &l.faults)
+	if p.file.Preset.Value != name {
+		l.faults.add(p.file.Preset.At, "", "the preset %q calls itself %q", name, p.file.Preset.Value)
+	}
+	l.policy.presets[name] = true
+	l.adds = append(l.adds, p)
+}
+
+func (l *loader) allowlist(e Text) {
+	if l.options.Extend == nil || l.options.Names == nil {
+		l.faults.add(e.At, "", "files cannot be extended here")
+		return
+	}
+	data, err := l.options.Extend(e.Value)
+	if err != nil {
+		l.faults.add(e.At, "", "%s cannot be read: %v", cut(e.Value), err)
+		return
+	}
+	l.digest(e.Value, data)
+	names, err := l.options.Names(data)
+	if err != nil {
+		l.faults.add(e.At, "", "%s is not an allowlist: %v", cut(e.Value), err)
+		return
+	}
+	l.policy.lists = append(l.policy.lists, allowlist{names: names, at: e.At, name: e.Value})
+}

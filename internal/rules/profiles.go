@@ -1,0 +1,115 @@
+package rules
+
+import "strings"
+
+// profile is a compiled profile.
+type profile struct {
+	name string
+	from *Profile
+	only []programRule
+	ask  []programRule
+	deny []programRule
+}
+
+// programRule is a rule with the programs that it is for.
+type programRule struct {
+	rule
+	programs token
+}
+
+func (l *loader) profiles() {
+	for i := range l.policy.File.Profiles.Rows {
+		row := &l.policy.File.Profiles.Rows[i]
+		from := &row.Value
+		m := &from.Match
+		if len(m.Agent)+len(m.Task)+len(m.Client)+len(m.Principal) == 0 {
+			l.faults.add(row.Key.At, `say whose: match: {agent: "review-*"}`, "the profile %q matches nobody", cut(row.Key.Value))
+		}
+		name := "profiles/" + row.Key.Value
+		l.policy.profiles = append(l.policy.profiles, profile{
+			name: name, from: from,
+			only: l.programRules(name+"/only", from.Only, true),
+			ask:  l.programRules(name+"/ask", from.Ask, false),
+			deny: l.programRules(name+"/deny", from.Deny, false),
+		})
+	}
+}
+
+// programRules compiles patterns with a program in front.
+func (l *loader) programRules(name string, items []Item, whole bool) []programRule {
+	var out []programRule
+	for _, item := range items {
+		r := programRule{rule: rule{item: item, name: name, why: item.Why.Value}}
+		if item.ID.Value != "" {
+			r.name = item.ID.Value
+		}
+		tokens, err := parsePattern(item.Rule.Value)
+		switch {
+		case !item.Rule.At.Set():
+			continue
+		case err != nil:
+			l.faults.add(item.Rule.At, "", "%v", err)
+			continue
+		case len(tokens) == 0:
+			l.faults.add(item.Rule.At, "", "the pattern is empty; begin with a program")
+			continue
+		}
+		r.programs, r.tokens = tokens[0], tokens[1:]
+		if whole {
+			if n := len(r.tokens); n == 0 || !r.tokens[n-1].rest() {
+				r.tokens = append(r.tokens, token{alts: []alternative{{kind: anyOne}}, text: "*"})
+			}
+		} else if msg := r.contain(); msg != "" {
+			l.faults.add(item.Rule.At, "", "the pattern %s", msg)
+			continue
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+func (r *programRule) contain() (msg string) {
+	if len(r.tokens) == 0 {
+		r.content.all = true
+		return ""
+	}
+	r.content, msg = compileContent(r.tokens)
+	return msg
+}
+
+// isFor reports whether the rule is for a program.
+func (r *programRule) isFor(program string) bool {
+	for _, a := range r.programs.alts {
+		if a.kind == anyOne || a.kind == literal && a.text == program || a.kind == glob && MatchGlob(a.text, program) {
+			return true
+		}
+	}
+	return false
+}
+
+// fits reports whether a profile is for this caller.
+func (p *profile) fits(who Who) bool {
+	m := &p.from.Match
+	return one(m.Agent, who.Agent) && one(m.Task, who.Task) && one(m.Client, who.Client) && one(m.Principal, who.Principal)
+}
+
+// one reports whether a value fits one of the patterns, or there is none.
+func one(patterns []Text, value string) bool {
+	for _, p := range patterns {
+		if MatchGlob(p.Value, value) {
+			return true
+		}
+	}
+	return len(patterns) == 0
+}
+
+// Profiles names the profiles that are for a caller.
+func (p *Policy) Profiles(who Who) []string {
+	var out []string
+	for i := range p.profiles {
+		if p.profiles[i].fits(who) {
+			out = append(out, strings.TrimPrefix(p.profiles[i].name, "profiles/"))
+		}
+	}
+	return out
+}

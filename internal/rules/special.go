@@ -1,0 +1,280 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Alternatives that only ask and deny know, for what cannot be said by words
+// and options. A * in them stands for any text. They are conditions on the
+// whole command, wherever they stand in the pattern; directly behind an option
+// they speak of its value.
+//
+//	{text:a*|*b}    some argument, or what is glued to an option, is like this, in whatever case
+//	{not:a*|*b}     the value is not like any of these; behind an option only
+//	{first:a*|*b}   the first argument is like this, and no option
+//	{outside}       some argument leads outside the roots
+//	{code:awk}      some argument is a program in which this language starts programs: awk, sed;
+//	                sed-files: in which it names a file outside of the working directory
+var specialKinds = map[string]kind{"text": textLike, "not": textUnlike, "first": firstLike, "outside": leadsOutside, "code": codeStarts}
+
+// languages are the judges of {code:…}.
+var languages = map[string]func(string) string{"awk": AwkStarts, "sed": SedStarts, "sed-files": SedFiles}
+
+// special reads {text:…} and its like; ok is false for other braces.
+func special(name, of string, has bool) (a alternative, ok bool, err error) {
+	k, ok := specialKinds[name]
+	if !ok {
+		return alternative{}, false, nil
+	}
+	switch {
+	case k == leadsOutside && has, k != leadsOutside && of == "":
+		err = fmt.Errorf("{%s} is written {text:a*|b}, {not:a*|b}, {first:a*|b}, {code:awk} or {outside}", name)
+	case k == codeStarts && languages[of] == nil:
+		err = fmt.Errorf("{code:%s} is unknown; there are {code:awk}, {code:sed} and {code:sed-files}", cut(of))
+	}
+	a = alternative{kind: k, text: of}
+	a.globs = splitGlobs(of)
+	if k != firstLike {
+		for i, g := range a.globs {
+			a.globs[i] = strings.ToLower(g)
+		}
+	}
+	if len(a.globs) > maxAlternatives {
+		err = fmt.Errorf("there are more than %d alternatives in {%s}", maxAlternatives, name)
+	}
+	return a, true, err
+}
+
+// splitGlobs splits a|b; \| is a bar in the text.
+func splitGlobs(s string) []string {
+	globs := strings.Split(strings.ReplaceAll(s, `\|`, "\x00"), "|")
+	for i, g := range globs {
+		globs[i] = strings.ReplaceAll(g, "\x00", "|")
+	}
+	return globs
+}
+
+// special reports whether the alternative is one of those.
+func (a alternative) special() bool { return a.kind >= textLike }
+
+// special reports whether all alternatives are.
+func (t *token) special() bool {
+	return !slices.ContainsFunc(t.alts, func(a alternative) bool { return !a.special() })
+}
+
+func (t *token) has(k kind) bool {
+	return slices.ContainsFunc(t.alts, func(a alternative) bool { return a.kind == k })
+}
+
+// holds reports whether a command meets a condition.
+func (a *alternative) holds(r *reading, f Facts) bool {
+	switch a.kind {
+	case firstLike:
+		if len(r.args) == 0 {
+			return r.open
+		}
+		first := &r.args[0]
+		return first.hole || !strings.HasPrefix(first.text, "-") && a.like(first.text)
+	case codeStarts:
+		texts, hole := r.code()
+		return r.open || hole || slices.ContainsFunc(texts, func(text string) bool { return languages[a.text](text) != "" })
+	}
+	raw, lower := r.texts()
+	if a.kind == textLike {
+		return r.open || r.holes || slices.ContainsFunc(lower, a.like)
+	}
+	return r.open || r.holes || slices.ContainsFunc(raw, func(text string) bool { return outside(text, f) })
+}
+
+// is judges one text.
+func (a *alternative) is(text string, f Facts) bool {
+	switch a.kind {
+	case textLike:
+		return a.like(strings.ToLower(text))
+	case textUnlike:
+		return !a.like(strings.ToLower(text))
+	case leadsOutside:
+		_, value, _ := strings.Cut(text, "=") // x=/etc
+		return outside(text, f) || outside(value, f)
+	}
+	return false
+}
+
+func (a *alternative) like(text string) bool {
+	return slices.ContainsFunc(a.globs, func(glob string) bool { return MatchGlob(glob, text) })
+}
+
+// texts are all arguments but the values of text flags, and what may be glued
+// to them; and the same in lower case.
+func (r *reading) texts() (raw, lower []string) {
+	if r.raw == nil {
+		for i := range r.args {
+			if g := &r.args[i]; !g.hidden && !g.end {
+				r.raw = append(r.raw, g.texts(r.style.single)...)
+			}
+			r.holes = r.holes || r.args[i].hole
+		}
+		for _, text := range r.raw {
+			r.lower = append(r.lower, strings.ToLower(text))
+		}
+	}
+	return r.raw, r.lower
+}
+
+// texts are the argument and what may be glued to it as a value. With single
+// dashes no letters stand in front of one.
+func (g *argument) texts(single bool) []string {
+	texts := []string{g.seen}
+	if !g.flag {
+		if _, value, ok := strings.Cut(g.text, "="); ok {
+			texts = append(texts, value)
+		}
+		return texts
+	}
+	if _, value, ok := strings.Cut(g.seen, "="); ok {
+		texts = append(texts, value)
+	}
+	if len(g.seen) < 3 || g.seen[1] == '-' {
+		return texts
+	}
+	if single {
+		return append(texts, g.seen[2:])
+	}
+	// Every letter may be the option that takes the rest; of very many, only
+	// what cannot be a letter ends them.
+	const most = 16
+	for at := 2; at < len(g.seen); at++ {
+		letter := allLetters(g.seen[at : at+1])
+		if at < most || !letter {
+			texts = append(texts, g.seen[at:])
+		}
+		if !letter {
+			break
+		}
+	}
+	return texts
+}
+
+// valueHolds reports whether the value of the option at i meets a condition.
+// A glued value is the value; otherwise the next argument is.
+func (n *flagName) valueHolds(r *reading, i int, t *token, f Facts) bool {
+	g := &r.args[i]
+	if g.hole {
+		return true
+	}
+	holds := func(text string) bool {
+		return slices.ContainsFunc(t.alts, func(a alternative) bool { return a.is(text, f) })
+	}
+	if _, value, ok := strings.Cut(g.seen, "="); ok && (strings.HasPrefix(g.seen, "--") || r.style.single) {
+		return holds(value)
+	}
+	if len(n.name) == 2 && !strings.HasPrefix(g.seen, "--") && !r.style.single {
+		if at := strings.IndexByte(g.seen[1:], n.name[1]); at >= 0 && at+2 < len(g.seen) {
+			value := g.seen[at+2:]
+			return holds(value) || value[0] == '=' && holds(value[1:]) // -v=x, as programs in Go read it
+		}
+	}
+	if i+1 < len(r.args) {
+		return r.args[i+1].hole || holds(r.args[i+1].text)
+	}
+	return r.open
+}
+
+// code are the arguments that can be a program text of awk and sed: values of
+// -e, and the first operand. Those that may be values of unknown options are
+// looked at as well. hole: one of them comes from input.
+func (r *reading) code() (texts []string, hole bool) {
+	given := false // by an option: operands are files then
+	for i := range r.args {
+		g := &r.args[i]
+		switch {
+		case g.hidden, g.end:
+		case g.flag:
+			given = given || g.text[1] != '-' && strings.HasSuffix(g.text, "e") && strings.Trim(g.text, "-nErszu") == "e"
+			name, value, ok := strings.Cut(g.text, "=")
+			if ok && len(name) > 3 && (strings.HasPrefix("--expression", name) || strings.HasPrefix("--source", name)) {
+				texts = append(texts, value)
+			}
+			if at := strings.IndexByte(g.text[1:], 'e'); at >= 0 && g.text[1] != '-' {
+				texts = append(texts, g.text[at+2:])
+			}
+			hole = hole || g.hole
+		case g.value:
+			texts, hole = append(texts, g.text), hole || g.hole
+		case given:
+			return append(texts, r.laterCode(i)...), hole
+		default:
+			return append(append(texts, g.text), r.laterCode(i)...), hole || g.hole
+		}
+	}
+	return texts, hole
+}
+
+// laterCode are the values of -e behind the first operand.
+func (r *reading) laterCode(from int) []string {
+	var texts []string
+	for i := from + 1; i < len(r.args); i++ {
+		g, before := &r.args[i], &r.args[i-1]
+		if before.flag && !g.flag && (strings.HasSuffix(before.text, "e") || strings.HasPrefix(before.text, "--e") || strings.HasPrefix(before.text, "--s")) {
+			texts = append(texts, g.text)
+		}
+		if _, value, ok := strings.Cut(g.text, "="); ok && g.flag {
+			texts = append(texts, value)
+		}
+		if at := strings.IndexByte(g.text, 'e'); g.flag && at > 0 && g.text[1] != '-' {
+			texts = append(texts, g.text[at+1:])
+		}
+	}
+	return texts
+}
+
+// outside reports whether an argument could be a path that leads outside the
+// roots. An absolute one with characters that only programs and patterns have
+// (/^$/d) is none, unless it climbs.
+func outside(text string, f Facts) bool {
+	const longest = 4096 // what the kernel takes
+	text = strings.TrimPrefix(text, "@")
+	if scheme := strings.ToLower(text[:min(len(text), 5)]); scheme == "file:" {
+		text = "/" + strings.TrimLeft(text[5:], "/")
+	}
+	switch {
+	case text == "" || text[0] == '-' || len(text) > longest || strings.Contains(text, "://"):
+		return false
+	case text == "/dev/null", text == "/dev/stdout", text == "/dev/stderr", text == "/dev/stdin":
+		return false
+	case text[0] == '~':
+		return true
+	case text[0] == '/' && !climbs(text) && strings.ContainsAny(text, "{}()$^*\\|;<>\"'&! \n"):
+		return false
+	}
+	return !f.Inside(text)
+}
+
+// ownEnd is where a program's own options end: at its first operand. What may
+// be the value of an option is none, and neither are +O and its value in bash.
+func (r *reading) ownEnd() int {
+	for i := range r.args {
+		g := &r.args[i]
+		plus := strings.HasPrefix(g.text, "+") || i > 0 && strings.HasPrefix(r.args[i-1].text, "+")
+		if !g.flag && !g.hidden && !g.value && !g.end && !plus {
+			return i
+		}
+		if g.flag && r.style.isFinal(g.seen) {
+			return i + 1
+		}
+	}
+	return len(r.args)
+}
+
+// isFinal reports whether an argument is an option behind which the options of
+// another program begin, as -m of python.
+func (s *style) isFinal(text string) bool {
+	for name := range s.final {
+		if n := (flagName{name: name}); n.isAt(text, s) {
+			return true
+		}
+	}
+	return false
+}

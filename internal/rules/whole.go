@@ -1,0 +1,106 @@
+package rules
+
+import (
+	"path"
+	"strings"
+)
+
+// matchWhole matches a pattern of allow: it describes the whole command, so
+// that every argument must be accounted for. A * at the end takes any further
+// arguments; what comes from input is accounted for by nothing else.
+func matchWhole(tokens []token, a Args, f Facts) bool {
+	words := a.Words
+	ended := false
+	for i := range tokens {
+		t := &tokens[i]
+		if t.rest() && i == len(tokens)-1 {
+			return true
+		}
+		if len(words) == 0 || a.fromInput(words[0]) || !t.matchesOne(words[0], ended, f) {
+			return false
+		}
+		ended = ended || words[0] == "--"
+		words = words[1:]
+	}
+	return len(words) == 0 && !a.Open
+}
+
+func (a Args) fromInput(word string) bool {
+	for _, h := range a.Holes {
+		if h == "" || strings.Contains(word, h) {
+			return true
+		}
+	}
+	return false
+}
+
+// matchesOne reports whether a token of allow accounts for one argument. What
+// could be an option is accounted for only by its name.
+func (t *token) matchesOne(word string, ended bool, f Facts) bool {
+	dashed := len(word) > 1 && word[0] == '-' && !ended
+	for _, a := range t.alts {
+		switch {
+		case a.kind == literal:
+			if a.text == word {
+				return true
+			}
+		case a.kind == glob:
+			if (!dashed || a.text[0] == '-') && !climbs(word) && MatchGlob(a.text, word) {
+				return true
+			}
+		case !dashed && a.isA(word, f):
+			return true
+		}
+	}
+	return false
+}
+
+// isA reports whether a word is of a type.
+func (a alternative) isA(word string, f Facts) bool {
+	switch a.kind {
+	case anyOne:
+		return true
+	case typedInt:
+		return word != "" && len(word) <= 18 && strings.Trim(word, "0123456789") == ""
+	case typedPath:
+		return word != "" && f.Inside(word)
+	case typedFile:
+		name := word
+		if !strings.Contains(a.text, "/") {
+			name = path.Base(word)
+		}
+		return word != "" && !climbs(word) && MatchGlob(a.text, name) && f.Inside(word)
+	case typedURL:
+		return urlIs(a.text, word)
+	}
+	return false
+}
+
+// climbs reports whether a word has a .. in it as a path has.
+func climbs(word string) bool {
+	return strings.Contains(word, "..") && strings.Contains("/"+word+"/", "/../")
+}
+
+// urlIs matches a URL literally: scheme and host (with its port, if any) as
+// they are written, and nothing in it that programs read differently.
+func urlIs(pattern, word string) bool {
+	scheme, host, ok := splitURL(word)
+	wantScheme, wantHost, _ := splitURL(pattern)
+	if !ok || scheme != wantScheme || climbs(word) || strings.Contains(strings.ToLower(word), "%2e") {
+		return false
+	}
+	for i := range len(word) {
+		if c := word[i]; c <= ' ' || c >= 0x7f || c == '\\' {
+			return false
+		}
+	}
+	if strings.ContainsAny(host, "@?#") || !matchHost(wantHost, host) {
+		return false
+	}
+	return MatchGlob(pattern[len(wantScheme)+3+len(wantHost):], word[len(scheme)+3+len(host):])
+}
+
+// matchHost: a * stands for labels, never for a colon.
+func matchHost(pattern, host string) bool {
+	return MatchGlob(pattern, host) && strings.Count(pattern, ":") == strings.Count(host, ":")
+}

@@ -1,0 +1,116 @@
+//go:build linux
+
+package sandbox
+
+import (
+	"fmt"
+
+	"tipstaff/internal/egress"
+	"tipstaff/internal/proc"
+	"tipstaff/internal/profile"
+)
+
+// held is what the commands of a room are held to: the server's settings, or
+// those as terms have tightened them, and what has been made of them.
+type held struct {
+	profile profile.Profile
+	network Network
+	limits  Limits
+
+	filter []proc.Instruction
+	kernel []proc.Limit
+	temp   string        // of commands in namespaces, as they see it
+	proxy  *egress.Proxy // nil without a list of hosts
+}
+
+// hold gets ready what commands are held to, for the tier that has been chosen.
+func (s *Sandbox) hold(h held) (*held, error) {
+	var err error
+	if h.filter, err = s.makeFilter(h.network); err != nil {
+		return nil, err
+	}
+	h.kernel = h.limits.kernel(s.status.tier)
+	h.temp = temporary(h.profile, "/tmp", "/var/tmp")
+	if h.network.Reach == ListedHosts {
+		h.proxy = egress.New(egress.Options{Hosts: h.network.Hosts, Log: s.o.Log, Refused: noteRefused})
+	}
+	return &h, nil
+}
+
+// tightened gives what commands under these terms are held to. It is made once
+// for the same terms, and kept: there are as many as an operator has written.
+func (s *Sandbox) tightened(t Terms) (*held, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, errClosed
+	}
+	if !t.given() {
+		return s.own, nil
+	}
+	if h := s.tight[t.key()]; h != nil {
+		return h, nil
+	}
+	made, err := s.hold(t.tighten(s.o))
+	if err != nil {
+		return nil, err
+	}
+	s.tight[t.key()] = made
+	return made, nil
+}
+
+// tighten gives what terms make of the server's settings.
+func (t Terms) tighten(o Options) held {
+	h := held{profile: o.Profile, network: o.Network, limits: o.Limits.lower(t.Limits)}
+	if t.Profile != nil {
+		h.profile = stricter(h.profile, *t.Profile)
+	}
+	if t.Network != nil {
+		h.network = h.network.intersect(*t.Network)
+	}
+	return h
+}
+
+// StatusUnder is [Sandbox.Status] for commands under these terms.
+func (s *Sandbox) StatusUnder(t Terms) Status {
+	st := s.Status()
+	h := t.tighten(s.o)
+	st.Profile, st.Network = h.profile.String(), h.network.String()
+	return st
+}
+
+// Meets says why commands under these terms would be refused; nil if they would
+// not be, for all that is known.
+func (s *Sandbox) Meets(t Terms) error {
+	if err := s.Err(); err != nil {
+		return err
+	}
+	return s.meets(t)
+}
+
+// meets refuses terms that this machine cannot hold commands to.
+func (s *Sandbox) meets(t Terms) error {
+	needs := t.Tier
+	if t.Network != nil {
+		needs = max(needs, s.o.Network.intersect(*t.Network).needs())
+	}
+	if t.given() {
+		needs = max(needs, Landlock) // whatever they ask for, it is the sandbox that does it
+	}
+	if s.status.tier >= needs {
+		return nil
+	}
+	reason := s.status.Reason
+	if reason == "" {
+		reason = "no more was asked for"
+	}
+	return fmt.Errorf("%w: it needs the sandbox tier %s and this is %s: %s", ErrUnmet, needs, s.status.tier, reason)
+}
+
+// close ends the proxy. No command may run then.
+func (h *held) close() error {
+	if h.proxy == nil {
+		return nil
+	}
+	return h.proxy.Close()
+}
