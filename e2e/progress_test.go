@@ -4,6 +4,10 @@ package e2e
 
 import (
 	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,18 +18,17 @@ import (
 	"tipstaff/e2e/kit"
 )
 
-// progressHeard collects what a client is told, and when.
+// progressHeard collects what a client is told.
 type progressHeard struct {
 	mu    sync.Mutex
 	notes []mcp.ProgressNotificationParams
-	at    []time.Time
 }
 
 func (p *progressHeard) options() *mcp.ClientOptions {
 	return &mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.notes, p.at = append(p.notes, *r.Params), append(p.at, time.Now())
+		p.notes = append(p.notes, *r.Params)
 	}}
 }
 
@@ -39,7 +42,27 @@ func (p *progressHeard) messages() []string {
 	return out
 }
 
+// waitFor waits until the client has been told what matches.
+func (p *progressHeard) waitFor(t *testing.T, pattern string) {
+	t.Helper()
+	told := func() bool { return slices.ContainsFunc(p.messages(), regexp.MustCompile(pattern).MatchString) }
+	kit.Eventually(t, "progress like "+pattern, told, func() string { return strings.Join(p.messages(), "\n") })
+}
+
+// untilFile is a command that ends when the workspace has the file.
+func untilFile(name string) string {
+	return "until [ -e " + name + " ]; do sleep 0.02; done"
+}
+
+func makeFile(t *testing.T, dir, name string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestACallThatLastsTellsHowItGoesOn, to a client that asks for it, in both eras.
+// The command ends only when the client has been told.
 func TestACallThatLastsTellsHowItGoesOn(t *testing.T) {
 	for _, version := range eras {
 		t.Run(version, func(t *testing.T) {
@@ -47,8 +70,9 @@ func TestACallThatLastsTellsHowItGoesOn(t *testing.T) {
 			s := prepare(t, setup{env: []string{"MY_API_KEY=correct-horse-battery-staple-9"}})
 			s.Version, s.Options = version, heard.options()
 			s.Connect()
-			call := func(token any, script string) {
+			call := func(token any, script string) time.Duration {
 				t.Helper()
+				began := time.Now()
 				params := &mcp.CallToolParams{Name: "execute_process", Arguments: kit.Args{"file": "sh", "args": []string{"-c", script}}}
 				if token != nil {
 					params.SetProgressToken(token)
@@ -57,21 +81,27 @@ func TestACallThatLastsTellsHowItGoesOn(t *testing.T) {
 				if err != nil || res.IsError {
 					t.Fatalf("%v %+v", err, res)
 				}
+				return time.Since(began)
 			}
-			began := time.Now()
-			call("token-1", `printf 'the key is correct-horse-battery-staple-9 \033[2J\nunfinished'; sleep 1.5`)
-			answered := time.Now()
+			var both sync.WaitGroup
+			both.Go(func() {
+				call("token-1", `printf 'the key is correct-horse-battery-staple-9 \033[2J\nunfinished'; `+untilFile("told"))
+			})
+			heard.waitFor(t, `^running for \d+ s: the key is <redacted:env:MY_API_KEY> \\x1b\[2J$`)
+			makeFile(t, s.Workspace, "told")
+			both.Wait()
+			before := len(heard.messages())
 			call(nil, "sleep 0.8")
-			call("token-2", "true")
-			got := heard.messages()
-			if len(got) != 1 {
-				t.Fatalf("it was told %q", got)
+			// A call that is over before the first notice is due is not spoken of.
+			if took := call("token-2", "true"); took > 400*time.Millisecond {
+				t.Logf("the short call took %v: whether it is spoken of is not judged", took)
+				before = len(heard.messages())
 			}
-			if heard.notes[0].ProgressToken != "token-1" || heard.at[0].Sub(began) > time.Second || heard.at[0].After(answered) {
-				t.Errorf("%+v after %v", heard.notes[0], heard.at[0].Sub(began))
+			if got := heard.messages(); len(got) != before {
+				t.Errorf("it was told %q", got)
 			}
-			if want := `running for 0 s: the key is <redacted:env:MY_API_KEY> \x1b[2J`; got[0] != want {
-				t.Errorf("told %q, want %q", got[0], want)
+			if heard.notes[0].ProgressToken != "token-1" {
+				t.Errorf("%+v", heard.notes[0])
 			}
 		})
 	}
@@ -97,18 +127,23 @@ func TestACallThatWaitsSaysForWhat(t *testing.T) {
 	}
 	id := s.NewSession()
 	var both sync.WaitGroup
-	both.Go(func() { s.InSession(id, "sleep", []string{"1.2"}) })
+	ctx, cancel := context.WithCancel(t.Context())
+	both.Go(func() {
+		_, _ = s.Session.CallTool(ctx, &mcp.CallToolParams{
+			Name: "terminal_execute_command", Arguments: kit.Args{"sessionId": id, "command": "sleep", "args": []string{"300"}},
+		})
+	})
 	kit.Eventually(t, "a running command", func() bool {
 		return s.Call("terminal_get_status", kit.Args{"sessionId": id}).JSON().Session.State == "running"
 	})
 	second := &mcp.CallToolParams{Name: "terminal_execute_command", Arguments: kit.Args{"sessionId": id, "command": "true"}}
 	second.SetProgressToken("second")
-	before := len(heard.messages())
-	if _, err := s.Session.CallTool(t.Context(), second); err != nil {
-		t.Fatal(err)
-	}
+	both.Go(func() {
+		if _, err := s.Session.CallTool(t.Context(), second); err != nil {
+			t.Error(err)
+		}
+	})
+	heard.waitFor(t, `^waiting for its turn for \d+ s$`)
+	cancel()
 	both.Wait()
-	if got := heard.messages()[before:]; len(got) != 1 || got[0] != "waiting for its turn for 0 s" {
-		t.Errorf("told %q", got)
-	}
 }
