@@ -10,9 +10,11 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"tipstaff"
 	"tipstaff/internal/proc"
 	"tipstaff/internal/profile"
 	"tipstaff/internal/sandbox"
@@ -56,8 +58,13 @@ func newConfined(b *testing.B, tier sandbox.Tier) *confined {
 
 // run starts a program in the sandbox and reaps it.
 func (c *confined) run(b *testing.B, argv ...string) time.Duration {
+	return c.runIn(b, "", argv...)
+}
+
+// runIn does so in a terminal session.
+func (c *confined) runIn(b *testing.B, id tipstaff.SessionID, argv ...string) time.Duration {
 	began := time.Now()
-	held, err := c.box.Confine(sandbox.Command{Dir: c.ws, Env: []string{"PATH=/usr/bin:/bin", "HOME=" + c.ws}})
+	held, err := c.box.Confine(sandbox.Command{Session: id, Dir: c.ws, Env: []string{"PATH=/usr/bin:/bin", "HOME=" + c.ws}})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -121,6 +128,22 @@ func BenchmarkConfinedParallel16(b *testing.B) {
 	eachTier(b, func(b *testing.B, c *confined) {
 		compareBursts(b, "starts/s",
 			contender{"ours", func() { c.run(b, "/bin/true") }},
+			contender{"osexec", func() { c.plain(b, "/bin/true") }})
+	})
+}
+
+// BenchmarkConfinedSessions: 160 sessions, each with a command at once, 16 at a
+// time, and all of them closed again. A session has a room of its own, which has
+// to be made. No budget.
+func BenchmarkConfinedSessions(b *testing.B) {
+	eachTier(b, func(b *testing.B, c *confined) {
+		var n atomic.Int64
+		compareBursts(b, "sessions/s",
+			contender{"ours", func() {
+				id := tipstaff.SessionID(strconv.FormatInt(n.Add(1), 10))
+				c.runIn(b, id, "/bin/true")
+				c.box.EndSession(id)
+			}},
 			contender{"osexec", func() { c.plain(b, "/bin/true") }})
 	})
 }

@@ -131,23 +131,28 @@ func (s *Sandbox) personal(dir string) bool {
 // sessions, which end with them.
 const keptRooms = 32
 
-// evict dooms the room that was used longest ago if there are too many. The
+// evict dooms the rooms that were used longest ago if there are too many. The
 // caller holds s.mu.
 func (s *Sandbox) evict() {
 	var idle []*room
 	for _, r := range s.rooms {
-		r.mu.Lock()
-		if r.users == 0 && r.key.session == "" {
+		if r.key.session == "" && r.idle() {
 			idle = append(idle, r)
 		}
-		r.mu.Unlock()
 	}
-	if len(idle) <= keptRooms {
-		return
+	for len(idle) > keptRooms {
+		oldest := slices.MinFunc(idle, func(a, b *room) int { return a.used.Compare(b.used) })
+		delete(s.rooms, oldest.key)
+		s.inBackground(oldest.doom)
+		idle = slices.DeleteFunc(idle, func(r *room) bool { return r == oldest })
 	}
-	oldest := slices.MinFunc(idle, func(a, b *room) int { return a.used.Compare(b.used) })
-	delete(s.rooms, oldest.key)
-	s.inBackground(oldest.doom)
+}
+
+// idle reports whether no command is in the room; somebody may be looking.
+func (r *room) idle() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.users == 0 || r.users == 1 && r.looking
 }
 
 // forget takes a room out of the list, so that the next command makes a new one.

@@ -24,6 +24,8 @@ type Sandbox struct {
 	fault   error         // why no command may run
 	found   chan struct{} // closed when all of the above is settled
 
+	questions questions
+
 	mu     sync.Mutex
 	rooms  map[roomKey]*room
 	tight  map[string]*held // by the terms that asked for it

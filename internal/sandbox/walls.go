@@ -96,8 +96,16 @@ func (s *Sandbox) seen() []string {
 	return list
 }
 
-// resolve asks the profile, and makes what has to be there before commands run.
+// resolve asks the profile of a room, together with other rooms of its workspace.
+// What it gives is shared: nobody changes it.
 func (s *Sandbox) resolve(r *room) (profile.Paths, error) {
+	return s.questions.ask(r.held.profile, r.workspace, func() (profile.Paths, error) {
+		return s.consult(r.held.profile, r.workspace)
+	})
+}
+
+// consult asks a profile, and makes what has to be there before commands run.
+func (s *Sandbox) consult(p profile.Profile, workspace []string) (profile.Paths, error) {
 	ctx := context.Background()
 	m := s.o.Machine
 	m.Known, m.KnownDirs = s.knownRepositories()
@@ -105,10 +113,10 @@ func (s *Sandbox) resolve(r *room) (profile.Paths, error) {
 	if s.status.tier == Namespaces {
 		m.ConfigFiles = append(m.ConfigFiles, s.o.Guarded...)
 	}
-	paths, err := r.held.profile.Resolve(ctx, m, r.workspace)
+	paths, err := p.Resolve(ctx, m, workspace)
 	if err == nil && len(paths.Missing) > 0 {
 		unmade := paths.Make()
-		if paths, err = r.held.profile.Resolve(ctx, m, r.workspace); err == nil {
+		if paths, err = p.Resolve(ctx, m, workspace); err == nil {
 			if why := whyUnmade(paths.Missing, unmade); why != "" {
 				s.warnOnce("commands do without some files", "why", why)
 			}
@@ -117,7 +125,7 @@ func (s *Sandbox) resolve(r *room) (profile.Paths, error) {
 	if err != nil {
 		return paths, fmt.Errorf("cannot tell what commands may read and write: %w", err)
 	}
-	if r.held.profile == profile.Open && s.status.tier == Namespaces {
+	if p == profile.Open && s.status.tier == Namespaces {
 		paths.Hidden = append(paths.Hidden, own(m)...)
 	}
 	paths.Planted = s.clearPlanted(paths, m.KnownDirs)
