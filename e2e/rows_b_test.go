@@ -204,11 +204,11 @@ func TestB7SessionsRunSideBySideAndDoNotMix(t *testing.T) {
 	began := time.Now()
 	var both sync.WaitGroup
 	for _, id := range []string{a, b} {
-		both.Go(func() { s.InSession(id, "testcmd", []string{"sleep", "700"}) })
+		both.Go(func() { s.InSession(id, "testcmd", []string{"sleep", "2500"}) })
 	}
 	both.Wait()
-	if took := time.Since(began); took > 1300*time.Millisecond {
-		t.Errorf("two sessions took %v for 700 ms each", took)
+	if took := time.Since(began); took > 4900*time.Millisecond {
+		t.Errorf("two sessions took %v for 2.5 s each", took)
 	}
 	for id, who := range map[string]string{a: "a", b: "b"} {
 		if env := s.InSession(id, "testcmd", []string{"env"}).JSON().Stdout; !strings.Contains(env, `"WHO=`+who+`"`) {

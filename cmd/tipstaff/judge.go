@@ -3,6 +3,7 @@ package main
 import (
 	"log/slog"
 
+	"tipstaff"
 	"tipstaff/internal/config"
 	"tipstaff/internal/host"
 	"tipstaff/internal/monitor"
@@ -59,4 +60,14 @@ func (j *judge) policy(file *rules.Policy) *policy.Policy {
 // monitor gives the road of a server, as far as it decides.
 func (j *judge) monitor() *monitor.Monitor {
 	return &monitor.Monitor{Policy: j.policy(j.file.Policy), World: j.host}
+}
+
+// familyOf reads a --family flag.
+func familyOf(text string) (tipstaff.Family, error) {
+	switch f := tipstaff.Family(text); f {
+	case tipstaff.Execute, tipstaff.Terminal:
+		return f, nil
+	default:
+		return "", fail(exitUsage, "--family must be %s or %s, not %q", tipstaff.Execute, tipstaff.Terminal, text)
+	}
 }

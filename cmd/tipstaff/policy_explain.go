@@ -40,9 +40,9 @@ needs a person's approval.`,
   tipstaff policy explain --agent review-1 --json -- npm install left-pad`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			family := tipstaff.Family(o.family)
-			if family != tipstaff.Execute && family != tipstaff.Terminal {
-				return fail(exitUsage, "--family must be %s or %s, not %q", tipstaff.Execute, tipstaff.Terminal, o.family)
+			family, err := familyOf(o.family)
+			if err != nil {
+				return err
 			}
 			j, err := judgeHere(&o.config)
 			if err != nil {

@@ -36,9 +36,9 @@ A form is allowed when it matches as a whole and contains nothing that is denied
   tipstaff policy list --json | jq -r '.programs[].program'`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			family := tipstaff.Family(o.family)
-			if family != tipstaff.Execute && family != tipstaff.Terminal {
-				return fail(exitUsage, "--family must be %s or %s, not %q", tipstaff.Execute, tipstaff.Terminal, o.family)
+			family, err := familyOf(o.family)
+			if err != nil {
+				return err
 			}
 			j, err := judgeHere(&o.config)
 			if err != nil {

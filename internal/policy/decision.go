@@ -9,24 +9,14 @@ import (
 
 // Effect is what a rule or a decision says. The order is the strictness: the
 // zero Effect denies.
-type Effect int
+type Effect = rules.Effect
 
+// The effects of a policy file are those of every rule.
 const (
-	Deny Effect = iota
-	Ask
-	Allow
+	Deny  = rules.Deny
+	Ask   = rules.Ask
+	Allow = rules.Allow
 )
-
-func (e Effect) String() string {
-	switch e {
-	case Allow:
-		return "allow"
-	case Ask:
-		return "ask"
-	default:
-		return "deny"
-	}
-}
 
 // Finding is what one rule says of one request. The zero Finding denies.
 type Finding struct {

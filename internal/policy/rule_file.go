@@ -176,7 +176,7 @@ func (j *fileJudge) started(s started, l *layer, options []string) {
 // verdicts turns what the file says of a layer into findings.
 func (j *fileJudge) verdicts(l *layer, list []rules.Verdict, contained bool) {
 	for _, v := range list {
-		if contained && (v.Effect == rules.Allow || v.Default) {
+		if contained && (v.Effect == Allow || v.Default) {
 			continue
 		}
 		j.add(j.finding(l, v))
@@ -184,13 +184,13 @@ func (j *fileJudge) verdicts(l *layer, list []rules.Verdict, contained bool) {
 }
 
 func (j *fileJudge) finding(l *layer, v rules.Verdict) Finding {
-	f := Finding{Rule: "policy/" + v.Rule, At: v.At.String(), Effect: Effect(v.Effect)}
-	if v.Effect == rules.Allow {
+	f := Finding{Rule: "policy/" + v.Rule, At: v.At.String(), Effect: v.Effect}
+	if v.Effect == Allow {
 		f.Msg = v.Msg
 		return f
 	}
 	word := l.words[0]
-	if v.Unnamed && v.Effect == rules.Deny {
+	if v.Unnamed && v.Effect == Deny {
 		return j.notNamed(word, l.from.by)
 	}
 	f.Details = map[string]any{"command": shown(word), "rule": f.Rule}

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Effect is what the file says of a command. The order is the strictness: the
+// Effect is what a rule says of a command. The order is the strictness: the
 // zero Effect denies.
 type Effect int
 
