@@ -61,10 +61,25 @@ func addRule(ruleset, fd int, a Access) error {
 	return nil
 }
 
-// openPath opens an absolute path one name at a time and follows no link.
-// openat2 could do it in one call, but where tipstaff runs under its own
-// filter, or an older container's, there is none.
+// openPath opens an absolute path and follows no link.
 func openPath(path string) (int, error) {
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS}
+	for {
+		fd, err := unix.Openat2(unix.AT_FDCWD, path, &how)
+		switch {
+		case err == nil:
+			return fd, nil
+		case errors.Is(err, unix.EINTR):
+			continue // by a file system in user space
+		case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EPERM):
+			return openNames(path) // tipstaff runs under its own filter, or an older container's
+		}
+		return -1, err
+	}
+}
+
+// openNames does the same one name at a time, without openat2.
+func openNames(path string) (int, error) {
 	dir, err := openName(unix.AT_FDCWD, "/")
 	if err != nil {
 		return -1, err

@@ -39,6 +39,22 @@ func realDir(t *testing.T) string {
 	return dir
 }
 
+// wantSameWithoutOpenat2: a container's filter may forbid the call.
+func wantSameWithoutOpenat2(t *testing.T, path string) {
+	t.Helper()
+	var errs [2]error
+	var files [2]unix.Stat_t
+	for i, open := range []func(string) (int, error){openPath, openNames} {
+		var fd int
+		if fd, errs[i] = open(path); errs[i] == nil {
+			errs[i] = errors.Join(unix.Fstat(fd, &files[i]), unix.Close(fd))
+		}
+	}
+	if !errors.Is(errs[0], errs[1]) || files[0].Ino != files[1].Ino || files[0].Dev != files[1].Dev {
+		t.Errorf("%q is file %d (%v) by openat2, and %d (%v) name by name", path, files[0].Ino, errs[0], files[1].Ino, errs[1])
+	}
+}
+
 func TestAPathIsAllowedOnlyIfItIsWhatItSeems(t *testing.T) {
 	r := newRuleset(t, Options{Files: true})
 	dir := realDir(t)
@@ -77,6 +93,9 @@ func TestAPathIsAllowedOnlyIfItIsWhatItSeems(t *testing.T) {
 		"a path with a NUL":                   {dir + "/file\x00", Read, "invalid argument"},
 	} {
 		err := r.AllowPath(c.path, c.access)
+		if filepath.IsAbs(c.path) {
+			wantSameWithoutOpenat2(t, c.path)
+		}
 		switch {
 		case c.refused == "" && err != nil:
 			t.Errorf("%s: %v", name, err)

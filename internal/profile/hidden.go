@@ -52,6 +52,9 @@ func (r *resolver) hidePath(path, why string, foreign bool) {
 		return // a history that is /dev/null
 	case foreign && !opens(real):
 		return
+	case info.IsDir() && r.onlyMounted(real):
+		r.watched.dir(real)
+		return
 	}
 	if what := r.tooWide(real); what != "" {
 		r.note("%s is not hidden: it leads to %s, which is or holds %s", path, real, what)
@@ -61,6 +64,17 @@ func (r *resolver) hidePath(path, why string, foreign bool) {
 		r.watched.path(path)
 	}
 	r.Hidden = append(r.Hidden, Place{real, info.IsDir(), why})
+}
+
+// onlyMounted reports whether path is a directory of the kernel's that is there to
+// be mounted on, and nothing is: it is empty, and nobody can put anything there. To
+// hide it would cost each command a rule for everything around it.
+func (r *resolver) onlyMounted(path string) bool {
+	if !under(path, filepath.Join(r.root, "sys")) {
+		return false
+	}
+	entries, err := os.ReadDir(path)
+	return err == nil && len(entries) == 0
 }
 
 // tooWide names what could not be used any more if path were hidden.

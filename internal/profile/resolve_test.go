@@ -82,6 +82,23 @@ func TestALinkIsHiddenWhereItLeads(t *testing.T) {
 	w.says(p.Notes, ".gnupg cannot be looked at")
 }
 
+// TestWhereNothingIsMountedNothingIsHidden, until something is.
+func TestWhereNothingIsMountedNothingIsHidden(t *testing.T) {
+	w := newWorld(t, "sys/kernel/debug/", "sys/kernel/tracing/trace", "sys/power/")
+	p := w.resolve(Workspace)
+	w.equal("hidden", w.hidden(p), "/sys/kernel/tracing")
+	if !p.Fresh() {
+		t.Error("it is not fresh")
+	}
+	w.add("mounted/sched/")
+	w.must(os.Remove(w.at("sys/kernel/debug")))
+	w.must(os.Rename(w.at("mounted"), w.at("sys/kernel/debug"))) // another directory, as after a mount
+	if p.Fresh() {
+		t.Error("it is fresh although something is mounted")
+	}
+	w.equal("hidden", w.hidden(w.resolve(Workspace)), "/sys/kernel/debug /sys/kernel/tracing")
+}
+
 func TestTipstaffsOwnFilesAreHidden(t *testing.T) {
 	w := newWorld(t, "home/me/.local/state/tipstaff/audit/1", "home/me/ws/tools/allow.json", "home/me/.config/tipstaff/tipstaff.yaml")
 	w.StateDir = w.at("home/me/.local/state/tipstaff")

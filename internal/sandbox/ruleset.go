@@ -67,8 +67,8 @@ func (s *Sandbox) allow(rs *landlock.Ruleset, w *walls, r *room) error {
 	own := []string{tempOf(r.dir)}
 	if s.status.tier == Namespaces {
 		own = append(own, filepath.Join(r.dir, "var-tmp"))
-		for _, dir := range []string{"run", "dev"} {
-			if err := allowPath(rs, filepath.Join(r.dir, dir), landlock.Read); err != nil {
+		for _, dir := range []string{filepath.Join(r.dir, "run"), s.scratch.dev} {
+			if err := allowPath(rs, dir, landlock.Read); err != nil {
 				return err
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -21,6 +22,9 @@ type scratch struct {
 	dir   string
 	lock  *os.File
 	empty string // a file with nothing in it
+	dev   string // what all commands in namespaces have as /dev, or will
+
+	making sync.Mutex // held by whoever makes something in dev
 }
 
 const (
@@ -37,7 +41,7 @@ func newScratch(temp string) (*scratch, error) {
 		return nil, fmt.Errorf("cannot make a directory for temporary files: %w", err)
 	}
 	dir := filepath.Join(temp, strings.TrimPrefix(filepath.Base(fresh), ".new-"))
-	s := &scratch{dir: dir, empty: filepath.Join(dir, "empty")}
+	s := &scratch{dir: dir, empty: filepath.Join(dir, "empty"), dev: filepath.Join(dir, "dev")}
 	s.lock, err = lockFile(filepath.Join(fresh, lockName), os.O_CREATE)
 	if err == nil {
 		err = os.WriteFile(filepath.Join(fresh, "empty"), nil, 0o400)
@@ -49,6 +53,23 @@ func newScratch(temp string) (*scratch, error) {
 		return nil, errors.Join(fmt.Errorf("cannot make a directory for temporary files: %w", err), removeTree(fresh))
 	}
 	return s, nil
+}
+
+// makeDev makes what is in every /dev, beside the devices.
+func (s *scratch) makeDev() error {
+	s.making.Lock()
+	defer s.making.Unlock()
+	for _, name := range []string{"pts", "shm"} {
+		if err := os.MkdirAll(filepath.Join(s.dev, name), 0o755); err != nil { //nolint:gosec // a mount point
+			return err
+		}
+	}
+	for name, target := range deviceLinks {
+		if err := os.Symlink(target, filepath.Join(s.dev, name)); err != nil && !os.IsExist(err) {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *scratch) close() error {

@@ -32,6 +32,7 @@ type cover struct {
 	path     string
 	source   string // "": in memory
 	readOnly bool
+	shared   bool // with other rooms: what has to be in it is made by one at a time
 }
 
 // deviceFiles are all devices that a command has.
@@ -85,20 +86,13 @@ func (v *view) cover() error {
 }
 
 // devices gives the few devices that programs need, in a /dev of its own: the
-// user who the server is may be one who may open the others.
+// user who the server is may be one who may open the others. All rooms have the
+// same, and none can write to it.
 func (v *view) devices() error {
-	dev := filepath.Join(v.dir, "dev")
-	for _, name := range []string{"pts", "shm"} {
-		if err := os.MkdirAll(filepath.Join(dev, name), 0o755); err != nil { //nolint:gosec // a mount point
-			return err
-		}
+	if err := v.scratch.makeDev(); err != nil {
+		return err
 	}
-	for name, target := range deviceLinks {
-		if err := os.Symlink(target, filepath.Join(dev, name)); err != nil && !os.IsExist(err) {
-			return err
-		}
-	}
-	c := cover{path: "/dev", source: dev, readOnly: true}
+	c := cover{path: "/dev", source: v.scratch.dev, readOnly: true, shared: true}
 	v.covers = append(v.covers, c)
 	v.mounts = append(v.mounts, proc.Mount{Path: c.path, Source: c.source, ReadOnly: true})
 	for _, name := range deviceFiles {
@@ -206,6 +200,10 @@ func (v *view) hideAndPin() error {
 // that place where it lies in a private directory.
 func (v *view) bring(path string, readOnly bool) error {
 	if c := v.coverOf(path); c != nil && c.source != "" && c.path != path {
+		if c.shared {
+			v.scratch.making.Lock()
+			defer v.scratch.making.Unlock()
+		}
 		if err := makePlace(path, c.source, strings.TrimPrefix(path, c.path+"/")); err != nil {
 			return err
 		}
