@@ -67,15 +67,15 @@ func (e *explanation) printGiven(w io.Writer) {
 	if e.Dir != "" {
 		fact(w, "directory", "%s", argv.Escape(e.Dir))
 	}
-	limits := []string{bytesText(int64(e.Limits.OutputBytes)) + " of output"}
+	limits := []string{limitText(int64(e.Limits.OutputBytes)) + " of output"}
 	if e.Limits.TimeoutMS > 0 {
-		limits = append([]string{(time.Duration(e.Limits.TimeoutMS) * time.Millisecond).String()}, limits...)
+		limits = append([]string{timeText(e.Limits.TimeoutMS)}, limits...)
 	}
 	if e.Limits.MaxTimeoutMS > 0 {
-		limits = append(limits, fmt.Sprintf("may ask for at most %v", time.Duration(e.Limits.MaxTimeoutMS)*time.Millisecond))
+		limits = append(limits, "may ask for at most "+timeText(e.Limits.MaxTimeoutMS))
 	}
 	if e.Limits.MemoryBytes > 0 {
-		limits = append(limits, bytesText(e.Limits.MemoryBytes)+" of memory")
+		limits = append(limits, limitText(e.Limits.MemoryBytes)+" of memory")
 	}
 	if e.Limits.Processes > 0 {
 		limits = append(limits, fmt.Sprintf("%d processes", e.Limits.Processes))
@@ -105,4 +105,26 @@ func names(w io.Writer, title string, list []string) {
 // fact is one line with a title in front.
 func fact(w io.Writer, title, format string, args ...any) {
 	say(w, "  %s %s", fit(title, 10), fmt.Sprintf(format, args...))
+}
+
+// limitText writes a size as policy files do, where it is a round one.
+func limitText(n int64) string {
+	for i, unit := range []string{"GiB", "MiB", "KiB"} {
+		if one := int64(1) << (30 - 10*i); n > 0 && n%one == 0 {
+			return fmt.Sprintf("%d %s", n/one, unit)
+		}
+	}
+	return bytesText(n)
+}
+
+// timeText writes a time without the zeros at its end: 5m, not 5m0s.
+func timeText(ms int64) string {
+	text := (time.Duration(ms) * time.Millisecond).String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
 }
