@@ -9,8 +9,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -39,13 +37,8 @@ func serveAsking(t *testing.T, s setup) *webServer {
 
 func servePolicy(t *testing.T, policy string, s setup) *webServer {
 	t.Helper()
-	path := filepath.Join(canonical(t, t.TempDir()), "tipstaff.yaml")
-	if err := os.WriteFile(path, []byte(policy), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	s.allowlist = `["echo", "printf", "sleep", "sh"]`
-	s.env = append(s.env, "TIPSTAFF_CONFIG="+path)
-	return serveHTTP(t, s)
+	return serveHTTP(t, s.withPolicy(t, policy))
 }
 
 var asked = []string{needsAPerson}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"tipstaff/e2e/kit"
@@ -19,6 +20,17 @@ type setup struct {
 	env       []string          // replaces and adds
 	files     map[string]string // below the workspace
 	allowlist string            // content of the terminal family's file; "" is ["testcmd", …] below
+}
+
+// withPolicy adds a policy file with this content.
+func (s setup) withPolicy(t *testing.T, content string) setup {
+	t.Helper()
+	path := filepath.Join(canonical(t, t.TempDir()), "tipstaff.yaml")
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.env = append(slices.Clone(s.env), "TIPSTAFF_CONFIG="+path)
+	return s
 }
 
 // start runs a server that allows the programs of the tests: "testcmd" and a

@@ -106,7 +106,7 @@ func newWatchedStack(s config.Settings, log *slog.Logger, watch watchers) (*stac
 // newPolicy makes the whole policy of some settings and a policy file, nil for
 // none. What changes when the file does is in here and nowhere else.
 func newPolicy(s config.Settings, mode policy.ArgumentMode, environment *policy.Environment, file *rules.Policy) *policy.Policy {
-	return policy.New(policy.Settings{Limits: limits(s), Arguments: mode, Environment: environment, File: file, Roots: s.AllowedRoots, More: moreRules()})
+	return policy.New(policy.Settings{Limits: limits(s), Arguments: mode, Environment: environment, File: file, Roots: s.AllowedRoots})
 }
 
 // newTrail begins the record of this server.

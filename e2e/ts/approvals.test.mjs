@@ -1,8 +1,10 @@
 // What the policy leaves to people, and how a call that lasts tells so.
 
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 
-import { asking, row } from './server.mjs';
+import { leaveToPeople, row } from './server.mjs';
 
 const needsAPerson = 'needs-a-person';
 const elicitation = { capabilities: { elicitation: { form: {} } } };
@@ -16,7 +18,7 @@ function says(action, content) {
 
 row('a person who is shown the whole command allows it once', async (start) => {
   const person = says('accept', { decision: 'allow once' });
-  const s = await start({ program: asking(), options: elicitation, person });
+  const s = await start({ policy: leaveToPeople, options: elicitation, person });
   for (const n of [1, 2]) {
     (await s.process('echo', [needsAPerson, 'a\nb\u202e'])).ran();
     assert.equal(person.shown.length, n);
@@ -27,7 +29,7 @@ row('a person who is shown the whole command allows it once', async (start) => {
 
 row('a person allows a command for its session', async (start) => {
   const person = says('accept', { decision: 'allow for this session' });
-  const s = await start({ program: asking(), options: elicitation, person });
+  const s = await start({ policy: leaveToPeople, options: elicitation, person });
   const id = await s.session();
   for (let n = 0; n < 3; n++) assert.equal((await s.inSession(id, 'echo', [needsAPerson])).json().success, true);
   assert.equal(person.shown.length, 1);
@@ -38,7 +40,7 @@ row('a person who says no tells the model why', async (start) => {
     ['accept', { decision: 'deny', comment: 'Open a pull request.' }, /Open a pull request\./],
     ['decline', undefined, /said no/], ['cancel', undefined, /said no/],
   ]) {
-    const s = await start({ program: asking(), options: elicitation, person: says(action, content) });
+    const s = await start({ policy: leaveToPeople, options: elicitation, person: says(action, content) });
     const answer = await s.inSession(await s.session(), 'echo', [needsAPerson]);
     assert.equal(answer.json().error, 'APPROVAL_DENIED');
     assert.match(answer.json().message, told);
@@ -46,7 +48,7 @@ row('a person who says no tells the model why', async (start) => {
 });
 
 row('a client that cannot ask is told what a person must run', async (start) => {
-  const s = await start({ program: asking() });
+  const s = await start({ policy: leaveToPeople });
   const answer = (await s.inSession(await s.session(), 'echo', [needsAPerson])).json();
   assert.equal(answer.error, 'APPROVAL_REQUIRED');
   assert.match(answer.details.approval, /^apr_[a-z2-7]{26}$/);
@@ -54,16 +56,19 @@ row('a client that cannot ask is told what a person must run', async (start) => 
   assert.match(answer.hint, new RegExp(`tipstaff approve ${answer.details.approval}`));
 });
 
-row('a call that lasts says so within a second, with the last line', async (start) => {
+row('a call that lasts says so, with the last line', async (start) => {
   const s = await start();
   const told = [];
+  // The command ends when the client has been told of its line.
+  const onprogress = (p) => {
+    told.push(p);
+    if (/^running for \d+ s: one$/.test(p.message)) writeFileSync(join(s.workspace, 'told'), '');
+  };
+  (await s.process('sh', ['-c', 'echo one; until [ -e told ]; do sleep 0.02; done'], {}, { onprogress })).ran();
+  assert.match(told.at(-1).message, /^running for \d+ s: one$/);
   const began = Date.now();
-  const onprogress = (p) => told.push({ ...p, after: Date.now() - began });
-  (await s.process('sh', ['-c', 'echo one; sleep 1.3'], {}, { onprogress })).ran();
-  assert.equal(told.length, 1);
-  assert.ok(told[0].after < 1000, `after ${told[0].after} ms`);
-  assert.equal(told[0].message, 'running for 0 s: one');
+  const before = told.length;
   (await s.process('true', [], {}, { onprogress })).ran();
-  assert.equal(told.length, 1);
+  if (Date.now() - began < 400) assert.equal(told.length, before); // over before anything is told of it
   assert.deepEqual(s.connection.faults, []);
 });

@@ -13,11 +13,15 @@ import { marked, until } from './processes.mjs';
 import { Reply } from './reply.mjs';
 
 let binary = process.env.TIPSTAFF_BIN;
-let askingBinary;
 
-// asking is a program whose policy leaves to people whatever has the word
+// leaveToPeople is a policy that leaves to people whatever has the word
 // "needs-a-person" among its arguments.
-export const asking = () => (askingBinary ??= build('-tags', 'tipstaff_test_ask'));
+export const leaveToPeople = `version: 1
+commands:
+  "*":
+    allow: ["*"]
+    ask: [{rule: needs-a-person, id: people, why: The test wants a person for this.}]
+`;
 
 // row declares the test of a row of the contract, once for each client over each
 // transport. Its body gets a function that starts a server for it.
@@ -30,7 +34,7 @@ export function row(name, body, only = clients, over = transports) {
 }
 
 // start runs a server in a workspace of its own. setup may hold env, files of
-// the workspace (name: content), allow (what the terminal family may run), program,
+// the workspace (name: content), allow (what the terminal family may run), policy (a file's content),
 // options of the client, prior (what the client knows of the server), and the way
 // that it goes to a server over HTTP.
 async function start(t, client, transport, setup = {}) {
@@ -72,7 +76,7 @@ export function finallyDo(t, step) {
 let places = 0;
 
 // prepare makes directories and the parameters to start a server with.
-export function prepare(t, { env = {}, files = {}, program, allow = ['echo', 'cat', 'node', 'sleep', 'sh', 'git', 'npm'] } = {}) {
+export function prepare(t, { env = {}, files = {}, policy, allow = ['echo', 'cat', 'node', 'sleep', 'sh', 'git', 'npm'] } = {}) {
   binary ??= build();
   const dir = realpathSync(mkdtempSync(join(tmpdir(), 'tipstaff-ts-')));
   finallyDo(t, () => rmSync(dir, { recursive: true, force: true }));
@@ -84,8 +88,12 @@ export function prepare(t, { env = {}, files = {}, program, allow = ['echo', 'ca
     mkdirSync(dirname(join(place.workspace, name)), { recursive: true });
     writeFileSync(join(place.workspace, name), content);
   }
+  if (policy) {
+    writeFileSync(join(dir, 'policy.yaml'), policy);
+    env = { TIPSTAFF_CONFIG: join(dir, 'policy.yaml'), ...env };
+  }
   place.parameters = {
-    command: program ?? binary,
+    command: binary,
     args: ['serve'],
     cwd: place.workspace,
     stderr: 'pipe',
