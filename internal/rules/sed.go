@@ -60,8 +60,8 @@ func (s *sedScript) command() string {
 	case 'y':
 		delimiter := s.peek()
 		s.at++
-		s.past(delimiter)
-		s.past(delimiter)
+		s.past(delimiter, false)
+		s.past(delimiter, false)
 	case 'a', 'i', 'c', 'r', 'R', 'w', 'W', 'b', 't', 'T', ':', '#', 'q', 'Q', 'l', 'L', 'v':
 		s.argument(c)
 	}
@@ -72,8 +72,8 @@ func (s *sedScript) command() string {
 func (s *sedScript) substitution(from int) string {
 	delimiter := s.peek()
 	s.at++
-	s.pastPattern(delimiter)
-	s.past(delimiter)
+	s.past(delimiter, true)
+	s.past(delimiter, false)
 	for ; s.at < len(s.text); s.at++ {
 		switch c := s.text[s.at]; {
 		case c == 'e':
@@ -94,12 +94,12 @@ func (s *sedScript) address() {
 	switch c := s.peek(); {
 	case c == '/':
 		s.at++
-		s.pastPattern('/')
+		s.past('/', true)
 	case c == '\\':
 		s.at++
 		delimiter := s.peek()
 		s.at++
-		s.pastPattern(delimiter)
+		s.past(delimiter, true)
 	default:
 		s.skip("0123456789$~+")
 		return
@@ -127,30 +127,17 @@ func (s *sedScript) argument(command byte) {
 	}
 }
 
-// past steps behind the next delimiter that is not escaped.
-func (s *sedScript) past(delimiter byte) {
+// past steps behind the next delimiter that is not escaped. In a regular
+// expression, one in brackets is an ordinary character.
+func (s *sedScript) past(delimiter byte, expression bool) {
 	for ; s.at < len(s.text); s.at++ {
-		switch s.text[s.at] {
-		case '\\':
+		switch c := s.text[s.at]; {
+		case c == '\\':
 			s.at++
-		case delimiter:
+		case c == delimiter:
 			s.at++
 			return
-		}
-	}
-}
-
-// pastPattern is past for a regular expression, where a delimiter in brackets
-// is an ordinary character.
-func (s *sedScript) pastPattern(delimiter byte) {
-	for ; s.at < len(s.text); s.at++ {
-		switch s.text[s.at] {
-		case '\\':
-			s.at++
-		case delimiter:
-			s.at++
-			return
-		case '[':
+		case expression && c == '[':
 			s.brackets()
 		}
 	}
