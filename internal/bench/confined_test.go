@@ -28,7 +28,7 @@ type confined struct {
 	ws  string
 }
 
-func newConfined(b *testing.B, tier sandbox.Tier) *confined {
+func newConfined(b testing.TB, tier sandbox.Tier) *confined {
 	b.Helper()
 	s := newStarter(b)
 	ws, err := filepath.EvalSymlinks(b.TempDir())
@@ -57,12 +57,12 @@ func newConfined(b *testing.B, tier sandbox.Tier) *confined {
 }
 
 // run starts a program in the sandbox and reaps it.
-func (c *confined) run(b *testing.B, argv ...string) time.Duration {
+func (c *confined) run(b testing.TB, argv ...string) time.Duration {
 	return c.runIn(b, "", argv...)
 }
 
 // runIn does so in a terminal session.
-func (c *confined) runIn(b *testing.B, id tipstaff.SessionID, argv ...string) time.Duration {
+func (c *confined) runIn(b testing.TB, id tipstaff.SessionID, argv ...string) time.Duration {
 	began := time.Now()
 	held, err := c.box.Confine(sandbox.Command{Session: id, Dir: c.ws, Env: []string{"PATH=/usr/bin:/bin", "HOME=" + c.ws}})
 	if err != nil {

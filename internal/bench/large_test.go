@@ -14,13 +14,21 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"tipstaff/internal/sandbox"
 )
 
 // BenchmarkStartInALargeServer: start and reap of /bin/true in a process with
-// 2 GiB resident, against one with 50 MB. The two take turns start by start,
-// which one process could not do with itself. Budget: within 5 %.
+// 2 GiB resident, against one with 50 MB, without a sandbox and in both tiers. The
+// two take turns start by start, which one process could not do with itself.
+// Budget: within 5 %.
 func BenchmarkStartInALargeServer(b *testing.B) {
-	small, large := sized(b, 40<<20), sized(b, 2<<30)
+	b.Run("unconfined", func(b *testing.B) { largeAgainstSmall(b, "") })
+	eachTier(b, func(b *testing.B, c *confined) { largeAgainstSmall(b, c.box.Status().Tier) })
+}
+
+func largeAgainstSmall(b *testing.B, tier string) {
+	small, large := sized(b, 40<<20, tier), sized(b, 2<<30, tier)
 	for range 100 {
 		small.start()
 		large.start()
@@ -53,10 +61,10 @@ type sizedProcess struct {
 	answer   *bufio.Reader
 }
 
-func sized(b *testing.B, bytes int) *sizedProcess {
+func sized(b *testing.B, bytes int, tier string) *sizedProcess {
 	b.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestHelperSizedProcess$")
-	cmd.Env = append(os.Environ(), sizeVariable+"="+strconv.Itoa(bytes))
+	cmd.Env = append(os.Environ(), sizeVariable+"="+strconv.Itoa(bytes), tierVariable+"="+tier)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -98,7 +106,10 @@ func (p *sizedProcess) start() time.Duration {
 	return time.Duration(took)
 }
 
-const sizeVariable = "TIPSTAFF_BENCH_SIZE"
+const (
+	sizeVariable = "TIPSTAFF_BENCH_SIZE"
+	tierVariable = "TIPSTAFF_BENCH_TIER" // empty: unconfined
+)
 
 // TestHelperSizedProcess is the process of sized: it answers each byte with a
 // duration, until its input ends.
@@ -111,12 +122,18 @@ func TestHelperSizedProcess(t *testing.T) {
 	for i := 0; i < len(ballast); i += os.Getpagesize() {
 		ballast[i] = 1
 	}
-	s := newStarter(t)
+	start := newStarter(t).bare
+	for _, tier := range []sandbox.Tier{sandbox.Landlock, sandbox.Namespaces} {
+		if tier.String() == os.Getenv(tierVariable) {
+			c := newConfined(t, tier)
+			start = func(t testing.TB) time.Duration { return c.run(t, "/bin/true") }
+		}
+	}
 	for asked := make([]byte, 1); ; {
 		if _, err := io.ReadFull(os.Stdin, asked); err != nil {
 			break
 		}
-		if err := binary.Write(os.Stdout, binary.LittleEndian, int64(s.bare(t))); err != nil {
+		if err := binary.Write(os.Stdout, binary.LittleEndian, int64(start(t))); err != nil {
 			break
 		}
 	}
