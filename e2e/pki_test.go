@@ -81,7 +81,7 @@ func (a authority) issue(serial int64, ends time.Time, change func(*x509.Certifi
 }
 
 func forServer(c *x509.Certificate) {
-	c.IPAddresses, c.DNSNames = []net.IP{net.IPv4(127, 0, 0, 1)}, []string{"localhost"}
+	c.IPAddresses, c.DNSNames = []net.IP{net.IPv4(127, 0, 0, 1)}, []string{"localhost", "tools.example.com"}
 	c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
 }
 
@@ -133,25 +133,31 @@ func (w *webServer) trusting(a authority, pairs ...tls.Certificate) *webServer {
 	return &over
 }
 
+func say(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(v)
+}
+
 // issuer is an authorization server that publishes its keys over HTTPS.
 type issuer struct {
 	*httptest.Server
 
 	t    *testing.T
+	mux  *http.ServeMux
 	mu   sync.Mutex
 	keys map[string]*ecdsa.PrivateKey
 }
 
 func newIssuer(t *testing.T) *issuer {
 	t.Helper()
-	i := &issuer{t: t, keys: map[string]*ecdsa.PrivateKey{"first": newKey(t)}}
 	mux := http.NewServeMux()
-	say := func(w http.ResponseWriter, v any) {
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(v)
-	}
+	i := &issuer{t: t, mux: mux, keys: map[string]*ecdsa.PrivateKey{"first": newKey(t)}}
 	mux.HandleFunc("GET /.well-known/oauth-authorization-server", func(w http.ResponseWriter, _ *http.Request) {
-		say(w, map[string]any{"issuer": i.URL, "jwks_uri": i.URL + "/keys"})
+		say(w, map[string]any{
+			"issuer": i.URL, "jwks_uri": i.URL + "/keys", "authorization_endpoint": i.URL + "/authorize", "token_endpoint": i.URL + "/token",
+			"response_types_supported": []string{"code"}, "code_challenge_methods_supported": []string{"S256"},
+			"token_endpoint_auth_methods_supported": []string{"none"},
+		})
 	})
 	mux.HandleFunc("GET /keys", func(w http.ResponseWriter, _ *http.Request) {
 		i.mu.Lock()
