@@ -17,7 +17,7 @@ GOLANGCI_LINT := $(GO) tool -modfile=tools/go.mod golangci-lint
 # least say honestly what it cannot do.
 SYSTEMS := linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: help check format modern vet staticcheck floors test lint tidy e2e opa conformance escape contain bench soak load fuzz clean
+.PHONY: help check format modern vet staticcheck floors test lint tidy e2e typescript opa conformance escape contain bench soak load fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,8 +52,10 @@ lint: tidy ## golangci-lint with the linters of .golangci.yml
 tidy: ## go.mod and go.sum hold exactly what is used
 	@$(GO) mod tidy -diff || { echo "tidy: 'go mod tidy' makes the changes above"; exit 1; }
 
-e2e: ## the built binary, driven by Go and TypeScript clients
+e2e: typescript ## the built binary, driven by Go and TypeScript clients
 	$(GO) test -count=1 ./e2e
+
+typescript: ## the same by the TypeScript clients alone
 	cd e2e/ts && npm ci --no-audit --no-fund && npm test
 
 opa: ## a real Open Policy Agent as the decider, with the rules of deploy/opa; a module of its own
