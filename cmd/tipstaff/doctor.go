@@ -95,7 +95,7 @@ func diagnose(ctx context.Context, c *configFlag, reap bool) (diagnosis, error) 
 	m := engine.Means()
 	d := diagnosis{
 		Start: m.Start, End: m.End, Reason: m.Reason, Ended: engine.Reaped(),
-		Record: examineAudit(settings), Callers: examineCallers(settings), Policy: examinePolicy(ctx, j),
+		Record: examineAudit(ctx, settings), Callers: examineCallers(settings), Policy: examinePolicy(ctx, j),
 	}
 	if d.Decider, err = examineDecider(settings); err != nil {
 		return d, errors.Join(err, engine.Close())

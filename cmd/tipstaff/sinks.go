@@ -23,9 +23,19 @@ type eyes struct {
 
 // newEyes opens the sinks of the settings.
 func newEyes(s config.Settings, log *slog.Logger) (*eyes, error) {
+	sinks, err := sinksOf(s)
+	if err != nil {
+		return nil, fail(exitConfig, "cannot start with these settings:\n%w", err)
+	}
+	b := &bus.Bus{}
+	return &eyes{bus: b, sinks: sink.Start(b, sinks, log)}, nil
+}
+
+// sinksOf makes the sinks of the settings. It reaches none of them.
+func sinksOf(s config.Settings) ([]sink.Sink, error) {
 	secret, err := webhookSecret(s.AuditWebhookSecretFile)
 	if err != nil {
-		return nil, fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_AUDIT_WEBHOOK_SECRET_FILE: %w", err)
+		return nil, fmt.Errorf("TIPSTAFF_AUDIT_WEBHOOK_SECRET_FILE: %w", err)
 	}
 	sinks, err := sink.Parse(sink.Settings{
 		Sinks: s.AuditSinks, Secret: secret,
@@ -34,10 +44,9 @@ func newEyes(s config.Settings, log *slog.Logger) (*eyes, error) {
 		Stderr: os.Stderr, Priorities: isJournal(os.Stderr, s.JournalStream), Version: version,
 	})
 	if err != nil {
-		return nil, fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_AUDIT_SINKS: %w", err)
+		return nil, fmt.Errorf("TIPSTAFF_AUDIT_SINKS: %w", err)
 	}
-	b := &bus.Bus{}
-	return &eyes{bus: b, sinks: sink.Start(b, sinks, log)}, nil
+	return sinks, nil
 }
 
 // record is told of every line of the trail, while it is held.

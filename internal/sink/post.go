@@ -19,6 +19,8 @@ import (
 // poster sends bodies to one address over HTTP.
 type poster struct {
 	client  *http.Client
+	dialer  *net.Dialer
+	tls     *tls.Config // nil: the usual
 	address *url.URL
 	headers map[string]string
 }
@@ -31,7 +33,7 @@ func newPoster(address *url.URL, headers map[string]string, secure *tls.Config, 
 		dialer.Control = refuseOthers
 	}
 	return &poster{
-		address: address, headers: headers,
+		address: address, headers: headers, dialer: dialer, tls: secure,
 		client: &http.Client{
 			Transport: &http.Transport{
 				DialContext: dialer.DialContext, TLSClientConfig: secure, ForceAttemptHTTP2: true,

@@ -1,0 +1,72 @@
+package sink
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"sync"
+)
+
+// reacher is a sink whose peer can be tried without a message to it.
+type reacher interface {
+	reach(ctx context.Context) error
+}
+
+// Reached says whether the peer of one sink could be reached.
+type Reached struct {
+	Name string // of the sink; nothing secret
+	// Tried is false where there is nobody to be reached: a stream of our own.
+	Tried bool
+	Err   error // why it could not be reached
+}
+
+// Reach connects to the peers of all sinks at once, with the handshake of TLS where
+// they speak it, and lets go again. It sends them no record. Over datagrams of UDP
+// nobody can tell whether a peer is there; an address that cannot be found is told.
+func Reach(ctx context.Context, sinks []Sink) []Reached {
+	all := make([]Reached, len(sinks))
+	var trying sync.WaitGroup
+	for i, s := range sinks {
+		all[i].Name = s.Name()
+		if r, ok := s.(reacher); ok {
+			all[i].Tried = true
+			trying.Go(func() { all[i].Err = r.reach(ctx) })
+		}
+	}
+	trying.Wait()
+	return all
+}
+
+func (l *link) reach(ctx context.Context) error {
+	defer l.close()
+	_, err := l.open(ctx)
+	return err
+}
+
+func (s *Syslog) reach(ctx context.Context) error  { return s.link.reach(ctx) }
+func (j *Journal) reach(ctx context.Context) error { return j.link.reach(ctx) }
+func (w *Webhook) reach(ctx context.Context) error { return w.poster.reach(ctx) }
+func (o *OTLP) reach(ctx context.Context) error    { return o.poster.reach(ctx) }
+
+func (p *poster) reach(ctx context.Context) error {
+	host, port, secure := p.address.Hostname(), p.address.Port(), p.address.Scheme == "https"
+	if port == "" {
+		port = map[bool]string{true: "443", false: "80"}[secure]
+	}
+	conn, err := p.dialer.DialContext(ctx, "tcp", net.JoinHostPort(host, port))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	if !secure {
+		return nil
+	}
+	config := p.tls.Clone()
+	if config == nil {
+		config = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	if config.ServerName == "" {
+		config.ServerName = host
+	}
+	return tls.Client(conn, config).HandshakeContext(ctx)
+}

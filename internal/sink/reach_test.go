@@ -1,0 +1,118 @@
+//go:build unix
+
+package sink
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// listening is a peer that takes connections and notes what comes.
+func listening(t *testing.T) (address string, heard chan string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	heard = make(chan string, 1)
+	go func() {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		data, _ := io.ReadAll(conn)
+		_ = conn.Close()
+		heard <- string(data)
+	}()
+	return l.Addr().String(), heard
+}
+
+func address(t *testing.T, text string) *url.URL {
+	t.Helper()
+	u, err := url.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// TestPeersAreReachedWithoutAMessage, all at once; what cannot be reached is told.
+func TestPeersAreReachedWithoutAMessage(t *testing.T) {
+	plain, plainHeard := listening(t)
+	web, webHeard := listening(t)
+	secure := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was asked for something") }))
+	t.Cleanup(secure.Close)
+	trust := x509.NewCertPool()
+	trust.AddCert(secure.Certificate())
+	known := &tls.Config{RootCAs: trust, MinVersion: tls.VersionTLS12}
+	nowhere, _ := listening(t)
+	dead, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed := dead.Addr().String()
+	_ = dead.Close()
+	socket := filepath.Join(t.TempDir(), "log")
+	daemon, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = daemon.Close() })
+	limit, done := context.WithTimeout(t.Context(), 300*time.Millisecond) // for the peer that never shakes hands
+	defer done()
+	cases := []struct {
+		what string
+		sink Sink
+		err  string // in what is told; "": reached
+	}{
+		{"a stream of our own", &Stream{W: io.Discard}, ""},
+		{"a daemon's socket", NewSyslog("a", "unixgram", socket, nil), ""},
+		{"no socket", NewSyslog("b", "unixgram", socket+"s", nil), "no such file"},
+		{"no journal", NewJournal(socket + "j"), "no such file"},
+		{"TCP", NewSyslog("c", "tcp", plain, nil), ""},
+		{"nobody there", NewSyslog("d", "tcp", closed, nil), "refused"},
+		{"TLS", NewSyslog("e", "tcp", secure.Listener.Addr().String(), &tls.Config{RootCAs: trust, ServerName: "127.0.0.1", MinVersion: tls.VersionTLS12}), ""},
+		{"a stranger's certificate", NewSyslog("f", "tcp", secure.Listener.Addr().String(), &tls.Config{ServerName: "127.0.0.1", MinVersion: tls.VersionTLS12}), "certificate"},
+		{"a peer that never shakes hands", NewSyslog("g", "tcp", nowhere, &tls.Config{ServerName: "x", MinVersion: tls.VersionTLS12}), "deadline"},
+		{"a webhook", NewWebhook(address(t, secure.URL+"/token"), []byte("0123456789abcdef"), known), ""},
+		{"a webhook whose certificate is a stranger's", NewWebhook(address(t, secure.URL), []byte("0123456789abcdef"), nil), "certificate"},
+		{"a webhook of this machine", NewWebhook(address(t, "http://"+web+"/x"), []byte("0123456789abcdef"), nil), ""},
+		{"a webhook that would leave it", NewWebhook(address(t, "http://192.0.2.1/x"), []byte("0123456789abcdef"), nil), "another machine"},
+		{"a collector that is down", NewOTLP(address(t, "http://"+closed+"/v1/logs"), nil, "1"), "refused"},
+	}
+	var all []Sink
+	for _, c := range cases {
+		all = append(all, c.sink)
+	}
+	for i, r := range Reach(limit, all) {
+		c := cases[i]
+		_, stream := c.sink.(*Stream)
+		switch {
+		case r.Name != c.sink.Name() || r.Tried == stream:
+			t.Errorf("%s: %+v", c.what, r)
+		case c.err == "" && r.Err != nil:
+			t.Errorf("%s: %v", c.what, r.Err)
+		case c.err == "deadline" && (errors.Is(r.Err, context.DeadlineExceeded) || errors.Is(r.Err, os.ErrDeadlineExceeded)):
+		case c.err != "" && (r.Err == nil || !strings.Contains(r.Err.Error(), c.err)):
+			t.Errorf("%s: %v, want %q", c.what, r.Err, c.err)
+		}
+	}
+	for what, heard := range map[string]chan string{"syslog": plainHeard, "the webhook": webHeard} {
+		if got := <-heard; got != "" {
+			t.Errorf("%s was sent %q", what, got)
+		}
+	}
+}
