@@ -14,11 +14,7 @@ import (
 // withPolicy starts a server with a policy file.
 func withPolicy(t *testing.T, policy string, env ...string) *kit.Server {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "policy.yaml")
-	if err := os.WriteFile(file, []byte(policy), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return start(t, setup{env: append([]string{"TIPSTAFF_CONFIG=" + file}, env...)})
+	return start(t, setup{env: env}.withPolicy(t, policy))
 }
 
 const confiningPolicy = `
@@ -59,6 +55,42 @@ func TestAPolicyConfinesItsCommands(t *testing.T) {
 					t.Errorf("%v is recorded with the network %v, want %s", argv, sandbox["network"], want[name])
 				}
 			}
+		})
+	}
+}
+
+// TestTheRootsOfAPolicyAreWhatCommandsMayChange, and nothing else of the server's;
+// roots that come with a reload count from the next command on.
+func TestTheRootsOfAPolicyAreWhatCommandsMayChange(t *testing.T) {
+	for _, tier := range []string{kit.Landlock, kit.Namespaces} {
+		t.Run(tier, func(t *testing.T) {
+			one, two, dir := canonical(t, t.TempDir()), canonical(t, t.TempDir()), canonical(t, t.TempDir())
+			file := filepath.Join(dir, "policy.yaml")
+			say := func(roots string) {
+				t.Helper()
+				put(t, file, []byte("version: 1\nroots: ["+roots+"]\ncommands: {sh: {allow: ['*']}}\n"))
+			}
+			say(one)
+			s := prepare(t, setup{env: append([]string{"TIPSTAFF_CONFIG=" + file}, kit.Sandboxed(tier)...)})
+			if !works(t, s) {
+				t.Skip("this machine has no such tier")
+			}
+			s.Connect()
+			writes := func(path string) bool {
+				r := s.Process("sh", []string{"-c", "echo x > " + path + "/made"}, kit.Args{"cwd": one})
+				_, err := os.Stat(filepath.Join(path, "made"))
+				if made := err == nil; made != (r.YAML().ExitCode == 0) {
+					t.Errorf("%s: %v, and %s", path, err, r.Text)
+				}
+				return err == nil
+			}
+			for path, want := range map[string]bool{one: true, two: false, s.Workspace: false} {
+				if got := writes(path); got != want {
+					t.Errorf("a command could write in %s: %v", path, got)
+				}
+			}
+			say(one + ", " + two)
+			kit.Eventually(t, "the new root", func() bool { return writes(two) }, s.Stderr.String)
 		})
 	}
 }

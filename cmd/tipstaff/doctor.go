@@ -10,8 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tipstaff/internal/config"
-	"tipstaff/internal/host"
+	"tipstaff/internal/policy"
 	"tipstaff/internal/proc"
 	"tipstaff/internal/profile"
 	"tipstaff/internal/sandbox"
@@ -100,7 +99,7 @@ func diagnose(ctx context.Context, c *configFlag, reap bool) (diagnosis, error) 
 	if d.Decider, err = examineDecider(settings); err != nil {
 		return d, errors.Join(err, engine.Close())
 	}
-	if d.Sandbox, err = tryConfinement(settings, engine, j.host, log, sandbox.Terms{}); err != nil {
+	if d.Sandbox, err = j.tryConfinement(engine, sandbox.Terms{}); err != nil {
 		d.Error = err.Error()
 	}
 	if err := engine.Close(); err != nil {
@@ -109,9 +108,17 @@ func diagnose(ctx context.Context, c *configFlag, reap bool) (diagnosis, error) 
 	return d, nil
 }
 
-// tryConfinement makes the sandbox of the settings, looks at it and removes it.
-func tryConfinement(s config.Settings, engine *proc.Engine, h *host.Host, log *slog.Logger, terms sandbox.Terms) (sandbox.Status, error) {
-	box, err := newSandbox(s, engine, h, log)
+// tryConfinement makes the sandbox of the settings and the policy file, looks at it
+// and removes it.
+func (j *judge) tryConfinement(engine *proc.Engine, terms sandbox.Terms) (sandbox.Status, error) {
+	o, err := sandboxOptions(j.settings, j.host)
+	if err != nil {
+		return sandbox.Status{}, err
+	}
+	if workspace := policy.Workspace(j.file.Policy, j.host); len(workspace) > 0 {
+		o.Workspace = workspace // as each command would bring it
+	}
+	box, err := makeSandbox(o, engine, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return sandbox.Status{}, err
 	}

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"log/slog"
-
 	"tipstaff/internal/policy"
 	"tipstaff/internal/proc"
 	"tipstaff/internal/runner"
@@ -40,5 +38,5 @@ func (j *judge) confinementUnder(terms sandbox.Terms) (sandbox.Status, error) {
 		return sandbox.Status{}, err
 	}
 	defer func() { _ = engine.Close() }() // nothing was started
-	return tryConfinement(j.settings, engine, j.host, slog.New(slog.DiscardHandler), terms)
+	return j.tryConfinement(engine, terms)
 }

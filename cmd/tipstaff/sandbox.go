@@ -24,6 +24,10 @@ func newSandbox(s config.Settings, engine *proc.Engine, h *host.Host, log *slog.
 	if err != nil {
 		return nil, err
 	}
+	return makeSandbox(o, engine, log)
+}
+
+func makeSandbox(o sandbox.Options, engine *proc.Engine, log *slog.Logger) (*sandbox.Sandbox, error) {
 	o.Engine, o.Log = engine, log
 	box, err := sandbox.New(o)
 	if err != nil {

@@ -90,6 +90,7 @@ type Grant struct {
 	env     []string
 	dropped []string
 	dir     Directory
+	roots   []string
 	timeout time.Duration
 	output  int
 	bounds  rules.Bounds
@@ -112,6 +113,10 @@ func (g *Grant) Dropped() []string { return g.dropped }
 
 // Dir is where to run, held open until Close.
 func (g *Grant) Dir() Directory { return g.dir }
+
+// Roots are the directories that the policy file confines the command to, as far as
+// the setting of the roots has them too, canonical; none if the file says nothing.
+func (g *Grant) Roots() []string { return g.roots }
 
 // Timeout is positive.
 func (g *Grant) Timeout() time.Duration { return g.timeout }

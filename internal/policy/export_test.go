@@ -26,3 +26,6 @@ type leftToPeople struct{}
 func (leftToPeople) Judge(*tipstaff.Request, World, *Draft) []Finding {
 	return []Finding{{Rule: "asking", At: "here", Effect: Ask, Msg: "a person has to allow it", Hint: "ask one"}}
 }
+
+// NarrowRoots is what [Grant.Roots] is made by.
+var NarrowRoots = narrowRoots

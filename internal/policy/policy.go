@@ -58,6 +58,8 @@ type Draft struct {
 	Dropped   []string
 	Dir       Directory // nil when it could not be opened
 	Timeout   time.Duration
+	// Roots are those of the policy file that lie in the setting's; see [Grant.Roots].
+	Roots []string
 	// Bounds is what the policy file wishes for the command.
 	Bounds rules.Bounds
 }
@@ -129,7 +131,7 @@ func (p *Policy) Decide(req tipstaff.Request, w World) Decision {
 	}
 	grant := &Grant{
 		req: req, program: d.Program, argv: d.Argv, env: d.Env, dropped: d.Dropped,
-		dir: d.Dir, timeout: d.Timeout, output: narrowOutput(limits.OutputBytes, d.Bounds), bounds: d.Bounds,
+		dir: d.Dir, roots: d.Roots, timeout: d.Timeout, output: narrowOutput(limits.OutputBytes, d.Bounds), bounds: d.Bounds,
 	}
 	if decision.Effect == Ask {
 		decision.withheld = grant

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 
 	"tipstaff"
@@ -16,7 +17,10 @@ func (r fileRoots) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 		return nil
 	}
 	roots, ok := canonicalRoots(r.policy.File.Roots, w)
+	set, err := w.Roots()
+	ok = ok && err == nil
 	if ok && insideAny(roots, d.Dir.Path()) {
+		d.Roots = narrowRoots(roots, set)
 		return nil
 	}
 	found := refuseDirectory(req, "is not allowed: it lies outside of the roots of the policy", "Give a directory inside the roots that the operator has set in the policy.")
@@ -29,6 +33,41 @@ func (r fileRoots) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 	}
 	found[0].Rule, found[0].At = "policy/roots", r.policy.File.Roots[0].At.String()
 	return found
+}
+
+// Workspace gives the directories that a policy file confines commands to, as
+// [Grant.Roots] does: none if it says nothing, or if they cannot be told.
+func Workspace(file *rules.Policy, w World) []string {
+	if file == nil {
+		return nil
+	}
+	roots, ok := canonicalRoots(file.File.Roots, w)
+	set, err := w.Roots()
+	if !ok || err != nil {
+		return nil
+	}
+	return narrowRoots(roots, set)
+}
+
+// narrowRoots gives what lies in roots of both lists, of which the second may be
+// empty, for no roots at all.
+func narrowRoots(file, set []string) []string {
+	if len(set) == 0 {
+		return file
+	}
+	var both []string
+	for _, a := range file {
+		for _, b := range set {
+			switch {
+			case Within(a, []string{b}):
+				both = append(both, a)
+			case Within(b, []string{a}):
+				both = append(both, b)
+			}
+		}
+	}
+	slices.Sort(both)
+	return slices.Compact(both)
 }
 
 // canonicalRoots resolves roots. One that cannot be resolved makes all of them

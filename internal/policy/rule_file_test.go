@@ -267,6 +267,17 @@ func sameWords(a, b string) bool {
 	return slices.Equal(x, y)
 }
 
+func TestRootsOfBothListsHold(t *testing.T) {
+	for _, c := range []struct{ file, set, want string }{
+		{"/a /b", "", "/a /b"}, {"/a /b", "/a", "/a"}, {"/a", "/a/x /a/y /b", "/a/x /a/y"}, {"/a/x /a/y/z", "/a/y /a/x", "/a/x /a/y/z"},
+		{"/a /a/x", "/a/x", "/a/x"}, {"/a", "/ab", ""}, {"/", "/a", "/a"}, {"/a", "/", "/a"},
+	} {
+		if got := strings.Join(policy.NarrowRoots(strings.Fields(c.file), strings.Fields(c.set)), " "); got != c.want {
+			t.Errorf("%q and %q: %q, want %q", c.file, c.set, got, c.want)
+		}
+	}
+}
+
 // TestTheRootsOfAFileHoldEveryCommand, also one that gives no directory.
 func TestTheRootsOfAFileHoldEveryCommand(t *testing.T) {
 	p := with(t, "version: 1\nroots: [/work/src]\ncommands: {ls: {allow: ['*']}}\n")
@@ -282,6 +293,9 @@ func TestTheRootsOfAFileHoldEveryCommand(t *testing.T) {
 		req.Dir, req.DirGiven = c.dir, c.given
 		d := p.Decide(req, w)
 		if g, ok := d.Grant(); ok {
+			if got := g.Roots(); !slices.Equal(got, []string{"/work/src"}) {
+				t.Errorf("%q: the command is confined to %q", c.dir, got)
+			}
 			g.Close()
 		}
 		if got := d.Effect.String() + " " + d.Deciding().Rule; got != c.want {

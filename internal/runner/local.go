@@ -59,7 +59,7 @@ func (l Local) Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Re
 		return tipstaff.Result{}, notConfined(g, err)
 	}
 	confined, err := l.Sandbox.Confine(sandbox.Command{
-		Terms:     terms,
+		Terms: terms, Workspace: g.Roots(),
 		Principal: g.Request().Origin.Principal, Session: g.Request().Session, Dir: g.Dir().Path(), Env: g.Env(), Program: g.Program().Path, Argv: g.Argv(),
 	})
 	if err != nil {

@@ -35,6 +35,9 @@ type Command struct {
 	Principal string             // who asks; what one does no other one sees
 	Session   tipstaff.SessionID // "" without one
 	Dir       string             // canonical
+	// Workspace is what the command may change, canonical, where a policy says so;
+	// else it is that of the options.
+	Workspace []string
 	Env       []string
 	// Program is the path of the file that is run, and Argv its arguments, its name
 	// first. A command that is known to do nothing but remove may remove what is

@@ -67,7 +67,7 @@ var errClosed = errors.New("the sandbox is closed")
 
 // enter finds or makes the room of a command.
 func (s *Sandbox) enter(c Command) (*room, *walls, error) {
-	workspace := s.workspaceOf(c.Dir)
+	workspace := s.workspaceOf(c)
 	h, err := s.tightened(c.Terms)
 	if err != nil {
 		return nil, nil, err
@@ -105,8 +105,12 @@ func (s *Sandbox) enter(c Command) (*room, *walls, error) {
 	return r, r.walls, nil
 }
 
-// workspaceOf is what a command in dir may change.
-func (s *Sandbox) workspaceOf(dir string) []string {
+// workspaceOf is what a command may change.
+func (s *Sandbox) workspaceOf(c Command) []string {
+	if len(c.Workspace) > 0 {
+		return c.Workspace
+	}
+	dir := c.Dir
 	if len(s.o.Workspace) > 0 {
 		return s.o.Workspace
 	}
