@@ -46,6 +46,15 @@ func settle() {
 // made are all engines of these tests.
 var made sync.Map
 
+// stopSweeping keeps an engine from looking for orphans now and then. A server
+// has one engine, which as the first process of a namespace collects every
+// child that it does not know. These tests have many, and one would collect
+// what another one waits for: on a slow machine, a command that has just ended.
+func stopSweeping(e *Engine) {
+	e.orphans.stop()
+	e.orphans = &orphans{engine: e, children: e.orphans.children, quit: make(chan struct{})}
+}
+
 // kinds are the engines that this machine can make: with and without control
 // groups, with clone3 and without, in namespaces.
 func kinds(t *testing.T) map[string]*Engine {
@@ -75,6 +84,7 @@ func kinds(t *testing.T) map[string]*Engine {
 			change = func(*Engine) {}
 		}
 		change(e)
+		stopSweeping(e)
 		made.Store(e, true)
 		all[name] = e
 		if strings.Contains(name, "confined") {

@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,8 +23,11 @@ type holding struct {
 	kind                    func(file string) bool
 }
 
-// everything but control groups, which the engine keeps for the next commands.
-func everything(file string) bool { return !strings.HasPrefix(file, "/sys/fs/cgroup/") }
+// everything but control groups, which the engine keeps for the next commands,
+// and where it looks for orphans every second.
+func everything(file string) bool {
+	return !strings.HasPrefix(file, "/sys/fs/cgroup/") && !strings.HasPrefix(file, fmt.Sprintf("/proc/%d/task", os.Getpid()))
+}
 
 // ofRooms is what a room holds and nothing else; places for commands come and
 // go behind the calls.
