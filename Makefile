@@ -7,6 +7,7 @@ SHELL := bash
 GO ?= go
 FUZZTIME ?= 20s
 BENCHTIME ?= 2s
+VM ?= arm64 amd64
 
 # The tools and their hundreds of modules have a go.mod apart from the
 # program's. Each downloads and builds only what it needs itself, once.
@@ -17,7 +18,7 @@ GOLANGCI_LINT := $(GO) tool -modfile=tools/go.mod golangci-lint
 # least say honestly what it cannot do.
 SYSTEMS := linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: help check format modern vet staticcheck floors test lint tidy e2e typescript opa conformance escape contain bench soak load fuzz clean
+.PHONY: help check format modern vet staticcheck floors test lint tidy e2e typescript opa conformance escape contain vm bench soak load fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -70,6 +71,9 @@ escape: ## attempts to get out of the sandbox, each with a control; go test ./..
 contain: ## tools of developers in the sandbox, and a corpus of what it must hold; go test ./... runs it too
 	$(GO) test -count=1 ./e2e/contain
 
+vm: ## the engine and the sandbox on Debian's kernels in QEMU, for VM (arm64 amd64); a quarter of an hour or more for each
+	@for machine in $(VM); do bash .ci/vm/run $$machine; done
+
 bench: ## measure what BENCHMARKS.md records
 	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) ./internal/bench/... ./internal/audit ./internal/trailread ./internal/policy ./internal/decider
 
@@ -83,4 +87,4 @@ fuzz: ## each fuzz target for FUZZTIME (20s)
 	@bash .ci/fuzz $(FUZZTIME)
 
 clean: ## remove what was built (caches of Go and npm stay)
-	rm -rf bin dist e2e/ts/node_modules e2e/conformance/node_modules
+	rm -rf .ci/vm/cache bin dist e2e/ts/node_modules e2e/conformance/node_modules
