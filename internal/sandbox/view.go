@@ -280,17 +280,17 @@ func (v *view) coverOf(path string) *cover {
 	return nil
 }
 
-// visible reports whether what lies at path outside can be seen there inside.
+// visible reports whether what lies at path outside can be seen there inside: in
+// a private directory, what was brought there. A readable directory that is
+// covered itself, or is around that, does not bring what is in it.
 func (v *view) visible(path string) bool {
-	if v.coverOf(path) == nil {
+	c := v.coverOf(path)
+	if c == nil || v.writable(path) {
 		return true
 	}
-	for _, shown := range slices.Concat(v.paths.Writable(), v.readable()) {
-		if within(path, shown) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(v.readable(), func(shown string) bool {
+		return within(path, shown) && within(shown, c.path) && shown != c.path
+	})
 }
 
 // writable reports whether commands may write in dir.

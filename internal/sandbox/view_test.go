@@ -57,6 +57,27 @@ func TestWhatCommandsInNamespacesSee(t *testing.T) {
 	}
 }
 
+// TestAServerMayBeStartedInADirectoryThatIsCovered, or around all of them: that does
+// not bring what lies there, and what is hidden there needs no place to be hidden in.
+func TestAServerMayBeStartedInADirectoryThatIsCovered(t *testing.T) {
+	newBox(t, Namespaces) // where there are none, this is skipped
+	for _, dir := range []string{"/tmp", "/"} {
+		t.Run(dir, func(t *testing.T) {
+			b := newBox(t, Namespaces, func(b *box, o *Options) {
+				o.Mode, o.Directory, o.Workspace = Require, dir, []string{b.ws}
+				o.Machine.StateDir = b.root + "/state"
+				b.write(b.root+"/state/key", "secret")
+				b.write(b.root+"/beside/secret", "secret")
+			})
+			b.all([]try{
+				{"the workspace is there", "echo x > made; cat made", "=x"},
+				{"the records are not", "cat " + b.root + "/state/key", "No such file"},
+				{"nor is what else lies in /tmp", "cat " + b.root + "/beside/secret", "No such file"},
+			})
+		})
+	}
+}
+
 func TestAWorkspaceInVarTmpIsThere(t *testing.T) {
 	dir, err := os.MkdirTemp("/var/tmp", "tipstaff-test-*") //nolint:usetesting // not in /tmp
 	if err != nil {
