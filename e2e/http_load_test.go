@@ -54,13 +54,13 @@ func (l *load) fault(format string, args ...any) {
 // their own, some beyond their time; some clients vanish in the middle of a call
 // and come back. TIPSTAFF_LOAD is for how many seconds 200 clients do so.
 func TestManyClientsLeaveNothing(t *testing.T) {
-	clients, length := 20, 3*time.Second
+	clients, length, threads := 20, 3*time.Second, 16
 	if v := os.Getenv("TIPSTAFF_LOAD"); v != "" {
 		seconds, err := strconv.Atoi(v)
 		if err != nil || seconds <= 0 {
 			t.Fatalf("TIPSTAFF_LOAD=%s is no number of seconds", v)
 		}
-		clients, length = 200, time.Duration(seconds)*time.Second
+		clients, length, threads = 200, time.Duration(seconds)*time.Second, 48
 	}
 	sessions := strconv.Itoa(clients * sessionsEach)
 	l := &load{w: serveHTTP(t, setup{env: []string{
@@ -76,7 +76,7 @@ func TestManyClientsLeaveNothing(t *testing.T) {
 	l.report(t, time.Since(begin), before)
 
 	peak := memory(l.w.Server, "VmHWM")
-	after := wantFootprint(t, l.w.Server, before, 4*runtime.NumCPU(), loadKept)
+	after := wantFootprint(t, l.w.Server, before, 4*runtime.NumCPU(), threads, loadKept)
 	t.Logf("before: %s\nafter: %s, at most %d MiB", before, after, peak>>20)
 	if peak > loadPeak {
 		t.Errorf("it took %d MiB, more than %d", peak>>20, loadPeak>>20)
@@ -238,7 +238,9 @@ func (c *loadClient) work(ctx context.Context) {
 			c.load.fault("client %d cannot close a session: %+v %v", c.n, b, err)
 		}
 	}
-	if err := c.session.Close(); err != nil {
+	// The library waits for the answer a few seconds only; what is left behind then
+	// the record shows, and the footprint.
+	if err := c.session.Close(); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		c.load.fault("client %d cannot leave: %v", c.n, err)
 	}
 	c.line.cut()

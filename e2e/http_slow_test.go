@@ -62,7 +62,7 @@ func TestTenThousandSlowConnections(t *testing.T) {
 			for _, s := range slow {
 				_ = s.Close()
 			}
-			wantFootprint(t, w.Server, before, 3*(4*runtime.NumCPU()+2), 8*c.cost) // three callers; what memory was taken above says enough
+			wantFootprint(t, w.Server, before, 3*(4*runtime.NumCPU()+2), 16, 8*c.cost) // three callers; what memory was taken above says enough
 			if r := good.Command("echo over"); r.IsError {
 				t.Errorf("afterwards: %+v", r)
 			}
