@@ -238,8 +238,8 @@ func (c *loadClient) work(ctx context.Context) {
 			c.load.fault("client %d cannot close a session: %+v %v", c.n, b, err)
 		}
 	}
-	// The library waits for the answer a few seconds only; what is left behind then
-	// the record shows, and the footprint.
+	// The library waits for the answer a few seconds only; whether the
+	// server keeps what was left behind, the footprint shows.
 	if err := c.session.Close(); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		c.load.fault("client %d cannot leave: %v", c.n, err)
 	}
