@@ -15,9 +15,7 @@ type reacher interface {
 // Reached says whether the peer of one sink could be reached.
 type Reached struct {
 	Name string // of the sink; nothing secret
-	// Tried is false where there is nobody to be reached: a stream of our own.
-	Tried bool
-	Err   error // why it could not be reached
+	Err  error  // why it could not be reached; nil too where there is nobody, as for a stream of our own
 }
 
 // Reach connects to the peers of all sinks at once, with the handshake of TLS where
@@ -29,7 +27,6 @@ func Reach(ctx context.Context, sinks []Sink) []Reached {
 	for i, s := range sinks {
 		all[i].Name = s.Name()
 		if r, ok := s.(reacher); ok {
-			all[i].Tried = true
 			trying.Go(func() { all[i].Err = r.reach(ctx) })
 		}
 	}
