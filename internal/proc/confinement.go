@@ -3,14 +3,11 @@ package proc
 import "os"
 
 // Confinement is what a program is held to, with everything that it starts.
-// It can be used for many launches at once; whoever made its parts keeps them
+// It can be used for many launches at once; whoever made the enclosure keeps it
 // open until the last program has been ended.
 type Confinement struct {
 	// Enclosure is where the program runs; it is needed.
 	Enclosure *Enclosure
-	// Ruleset is the descriptor of a Landlock ruleset; 0: none. Each program
-	// enters a domain of its own from it, in addition to what the enclosure has.
-	Ruleset int
 }
 
 // EnclosureSpec says what the programs of an enclosure have in common.
@@ -26,11 +23,23 @@ type EnclosureSpec struct {
 	// of the server.
 	CloneSecret uint64
 	Limits      []Limit
-	// Restricted: nothing runs before [Enclosure.Restrict] was called. It is for
-	// namespaces, where programs cannot reach what made them: there a domain for
-	// each place does as well as one for each program, and costs nothing.
-	Restricted bool
+	// Domain says who enters a Landlock domain. Unless it is nobody, nothing runs
+	// before [Enclosure.Restrict] was called.
+	Domain Domain
 }
+
+// Domain says who enters a Landlock domain of its own.
+type Domain int
+
+const (
+	NoDomain Domain = iota
+	// DomainOfPlace is for namespaces, where programs cannot reach what made them:
+	// there a domain for each place does as well as one for each program, and
+	// costs nothing.
+	DomainOfPlace
+	// DomainOfCommand is for everywhere else.
+	DomainOfCommand
+)
 
 // Instruction is one of a seccomp filter: struct sock_filter, linux/filter.h.
 type Instruction struct {

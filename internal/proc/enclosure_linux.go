@@ -58,7 +58,7 @@ func (e *Engine) NewEnclosure(spec EnclosureSpec) (*Enclosure, error) {
 			return nil, err
 		}
 	}
-	if spec.Restricted {
+	if spec.Domain != NoDomain {
 		return n, nil
 	}
 	if err := n.makeFirst(); err != nil {
@@ -68,13 +68,13 @@ func (e *Engine) NewEnclosure(spec EnclosureSpec) (*Enclosure, error) {
 	return n, nil
 }
 
-// Restrict lets every place enter a domain of its own from a Landlock ruleset,
-// given by its descriptor, and makes the first place. eachProc hears of the
-// /proc of every place before that enters its domain, by a descriptor that is
-// good for the time of the call: where a mount covers another, rules for the one
-// below do not count for it. An error of eachProc means that the place is none.
-// It is called once, before the first command, and only for an enclosure that
-// was made Restricted.
+// Restrict gives the Landlock ruleset, by its descriptor, from which places or
+// commands enter domains of their own, and makes the first place. It stays open
+// for as long as the enclosure. eachProc hears of the /proc of every place with a
+// domain before it enters that, by a descriptor that is good for the time of the
+// call: where a mount covers another, rules for the one below do not count for
+// it. An error of eachProc means that the place is none. Restrict is called once,
+// before the first command, and only for an enclosure with domains.
 func (n *Enclosure) Restrict(ruleset int, eachProc func(procfs int) error) error {
 	n.mu.Lock()
 	n.ruleset, n.eachProc = ruleset, eachProc
@@ -86,6 +86,7 @@ func (n *Enclosure) Restrict(ruleset int, eachProc func(procfs int) error) error
 func (n *Enclosure) makeFirst() error {
 	p, err := n.newPlace()
 	if err == nil {
+		p.prepare()
 		n.ready <- p
 	}
 	return err
@@ -169,6 +170,7 @@ func (n *Enclosure) inBackground(f func()) {
 func (n *Enclosure) giveBack(p *place) {
 	n.mu.Lock()
 	if !n.gone && !p.killed && !p.zygote.dead && !p.populated() {
+		p.prepare()
 		select {
 		case n.ready <- p:
 			n.mu.Unlock()
@@ -197,7 +199,7 @@ func (n *Enclosure) newPlace() (*place, error) {
 	if err == nil && p.space != nil {
 		err = p.openProc()
 	}
-	if err == nil && n.spec.Restricted {
+	if err == nil && n.spec.Domain != NoDomain {
 		err = p.restrict()
 	}
 	if err != nil {
@@ -218,15 +220,18 @@ func (p *place) openProc() error {
 	return nil
 }
 
-// restrict lets the zygote enter its domain. One place holds one command at a
-// time, and those of others are in other domains; so what runs in one can do
-// nothing to another. Taken on here, it costs the commands nothing.
+// restrict lets the zygote of a place with a domain enter it. One place holds one
+// command at a time, and those of others are in other domains; so what runs in
+// one can do nothing to another. Taken on here, it costs the commands nothing.
 func (p *place) restrict() error {
 	n := p.in
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.ruleset <= 0 {
 		return errNoRuleset
+	}
+	if n.spec.Domain == DomainOfCommand {
+		return nil
 	}
 	if p.procfs >= 0 {
 		if err := n.eachProc(p.procfs); err != nil {
@@ -356,6 +361,12 @@ func (p *place) over() bool {
 // end ends the place with what is in it, and lets go of it.
 func (p *place) end() {
 	e := p.in.engine
+	if p.zygote != nil {
+		if n := p.zygote.next.Swap(nil); n != nil {
+			p.zygote.await() // it may be about to make it
+			n.end()
+		}
+	}
 	if p.space != nil {
 		p.space.end()
 	}

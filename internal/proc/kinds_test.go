@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -32,8 +33,20 @@ func enclose(t testing.TB, e *Engine, spec *NamespaceSpec) *Enclosure {
 	return n
 }
 
+// leftOf lists what is left of a command that has been ended. Its place may have
+// a child ready for the next one by now.
+func leftOf(p *Process) []int {
+	left := p.place.members()
+	if n := p.place.zygote.next.Load(); n != nil {
+		p.place.zygote.await()
+		left = without(left, n.pid())
+	}
+	return left
+}
+
 // settle waits until no place is being made or ended.
 func settle() {
+	defer confinements.Range(func(_, c any) bool { settlePlaces(c.(*Confinement).Enclosure); return true })
 	confinements.Range(func(_, c any) bool { c.(*Confinement).Enclosure.work.Wait(); return true })
 	made.Range(func(e, _ any) bool {
 		if n := e.(*Engine).open; n != nil {
@@ -41,6 +54,18 @@ func settle() {
 		}
 		return true
 	})
+}
+
+// settlePlaces waits until every place that nobody is in has a child that waits.
+func settlePlaces(n *Enclosure) {
+	var places []*place
+	for len(n.ready) > 0 {
+		places = append(places, <-n.ready)
+	}
+	for _, p := range places {
+		p.zygote.await()
+		n.ready <- p
+	}
 }
 
 // made are all engines of these tests.
@@ -55,10 +80,28 @@ func stopSweeping(e *Engine) {
 	e.orphans = &orphans{engine: e, children: e.orphans.children, quit: make(chan struct{})}
 }
 
+// resting says that the engine that tests share may not look for orphans now.
+var resting atomic.Bool
+
+// keepFromSweeping keeps the engine that tests share from looking for orphans.
+func keepFromSweeping(t *testing.T) (again func()) {
+	t.Helper()
+	if resting.Swap(true) {
+		return func() {}
+	}
+	mu := &newEngine(t).orphans.mu
+	mu.Lock()
+	return func() {
+		mu.Unlock()
+		resting.Store(false)
+	}
+}
+
 // kinds are the engines that this machine can make: with and without control
 // groups, with clone3 and without, in namespaces.
 func kinds(t *testing.T) map[string]*Engine {
 	t.Helper()
+	t.Cleanup(keepFromSweeping(t)) // as the others: see stopSweeping
 	all := map[string]*Engine{}
 	for name, change := range map[string]func(*Engine){
 		"best":                 func(*Engine) {},

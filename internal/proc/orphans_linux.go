@@ -91,7 +91,7 @@ func (o *orphans) look() []int {
 	for _, pid := range o.all() {
 		_, ours := o.engine.live.Load(pid)
 		_, first := o.engine.firsts.Load(pid)
-		if !ours && !first {
+		if !ours && !first && !o.engine.prepared.has(pid) {
 			found = append(found, pid)
 		}
 	}
@@ -132,8 +132,14 @@ func (o *orphans) all() []int {
 func (o *orphans) collect() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if len(o.look()) == 0 {
+		return
+	}
+	// Whoever becomes a command meanwhile is another's to wait for.
+	o.engine.starting.Lock()
+	defer o.engine.starting.Unlock()
 	all := os.Getpid() == 1
-	for _, pid := range o.list() {
+	for _, pid := range o.look() {
 		if all || tagOf(pid).of(o.engine.mark) {
 			var ws unix.WaitStatus
 			_, _ = unix.Wait4(pid, &ws, unix.WNOHANG, nil)
@@ -146,15 +152,13 @@ func (o *orphans) collect() {
 //
 // One that ends while it is looked at hands its own children over, and they are
 // not in the list that was read before; so a list counts only if it is that of
-// the look before, in which all of them had ended.
+// the look before, in which all of them had ended. Others come and go.
 func (o *orphans) any(t tag) bool {
 	before, looked := []int(nil), false
 	for {
-		list := o.list()
-		for _, pid := range list {
-			if tagOf(pid) == t && running(pid) {
-				return true
-			}
+		list := slices.DeleteFunc(o.list(), func(pid int) bool { return tagOf(pid) != t })
+		if slices.ContainsFunc(list, running) {
+			return true
 		}
 		if looked && slices.Equal(list, before) {
 			return false

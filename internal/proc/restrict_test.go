@@ -18,7 +18,7 @@ func restricted(t *testing.T) (*Engine, *Enclosure) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := e.NewEnclosure(EnclosureSpec{Namespaces: &NamespaceSpec{OwnNetwork: true}, Restricted: true})
+	n, err := e.NewEnclosure(EnclosureSpec{Namespaces: &NamespaceSpec{OwnNetwork: true}, Domain: DomainOfPlace})
 	if err != nil {
 		t.Skipf("no namespaces here: %v", err)
 	}

@@ -16,19 +16,20 @@ import (
 // and unshares only its low end copies next to nothing; so the engine keeps a
 // few low descriptors in reserve, and puts what a child is to take over there.
 
-// slots are the reserved descriptors, five for each child that is being made.
+// slots are the reserved descriptors, four for each child that is being made.
 type slots struct {
-	null  int
-	limit int // all of them are below
-	free  chan slot
+	null     int
+	unshares bool // a child that shares the table can copy it, or a part of it, later
+	limit    int  // all of them are below
+	free     chan slot
 	// highest descriptor that was the lowest free one at the last start: how
 	// large the table is.
 	highest atomic.Int64
 	all     []slot
 }
 
-// slot is one set: standard input, output, error, directory, Landlock ruleset.
-type slot [5]int
+// slot is one set: standard input, output, error, directory.
+type slot [4]int
 
 const (
 	slotCount  = 16
@@ -43,6 +44,7 @@ func newSlots(null int) *slots {
 	if unix.CloseRange(math.MaxUint32, math.MaxUint32, 0) != nil {
 		return s // a kernel before 5.9 cannot unshare a part of the table
 	}
+	s.unshares = true
 	for range slotCount {
 		var one slot
 		for i := range one {
@@ -99,14 +101,11 @@ func (s *slots) empty(one slot) {
 // descriptors arranges what a child takes over, in reserved descriptors where
 // there are any left. giveBack ends the arrangement when the child has started.
 func (e *Engine) descriptors(l Launch) (fds streams, giveBack func(), err error) {
-	want := slot{e.orNull(l.Stdin), e.orNull(l.Stdout), e.orNull(l.Stderr), int(l.Dir), e.null}
-	if l.Confine != nil && l.Confine.Ruleset > 0 {
-		want[4] = l.Confine.Ruleset
-	}
+	want := slot{e.orNull(l.Stdin), e.orNull(l.Stdout), e.orNull(l.Stderr), int(l.Dir)}
 	// New descriptors are the lowest that are free: where they are low, the
 	// table is small, and copying it costs less than arranging.
 	if slices.Max(want[:]) < smallTable && slices.Min(want[:]) > 2 && e.slots.highest.Load() < smallTable {
-		return streams{want[0], want[1], want[2], want[3], want[4], false}, func() {}, nil
+		return streams{want[0], want[1], want[2], want[3], false}, func() {}, nil
 	}
 	select {
 	case one := <-e.slots.free:
@@ -114,7 +113,7 @@ func (e *Engine) descriptors(l Launch) (fds streams, giveBack func(), err error)
 			e.slots.free <- one
 			return streams{}, nil, &StepError{Step: "arrange descriptors", Errno: errnoOf(err)}
 		}
-		return streams{one[0], one[1], one[2], one[3], one[4], true}, func() { e.slots.empty(one); e.slots.free <- one }, nil
+		return streams{one[0], one[1], one[2], one[3], true}, func() { e.slots.empty(one); e.slots.free <- one }, nil
 	default:
 	}
 	// The plain way. A descriptor below 3 would be overwritten before its turn.
@@ -131,7 +130,7 @@ func (e *Engine) descriptors(l Launch) (fds streams, giveBack func(), err error)
 		want[i] = c
 		copies = append(copies, c)
 	}
-	return streams{want[0], want[1], want[2], want[3], want[4], false}, func() { closeFDs(copies) }, nil
+	return streams{want[0], want[1], want[2], want[3], false}, func() { closeFDs(copies) }, nil
 }
 
 func (e *Engine) orNull(f *os.File) int {

@@ -60,11 +60,36 @@ func (e *Engine) start(p *Process, l Launch) error {
 		return err
 	}
 	defer giveBack()
+	if n := p.place.prepared(); n != nil {
+		if done, err := e.launchPrepared(p, n, l, fds); done || err != nil {
+			return err
+		}
+	}
 	s, err := e.script(l, p, fds)
 	if err != nil {
 		return err
 	}
 	return e.launch(p, s, fds)
+}
+
+// launchPrepared lets a child that waits become the command. It is noted before
+// it may end.
+func (e *Engine) launchPrepared(p *Process, n *prepared, l Launch, fds streams) (done bool, err error) {
+	s := &script{}
+	if err := e.program(s, l, p, fds, true); err != nil {
+		n.end()
+		return true, err
+	}
+	e.starting.RLock()
+	defer e.starting.RUnlock()
+	pid := n.pid()
+	e.live.Store(pid, p)
+	if done, err = n.launch(s, pid); !done || err != nil {
+		e.live.Delete(pid)
+		return done, err
+	}
+	p.watch(pid, int(n.attempt.pidfd))
+	return true, nil
 }
 
 // launch makes the child and notes it before anybody could take it for an orphan.
@@ -83,19 +108,24 @@ func (e *Engine) launch(p *Process, s *script, fds streams) error {
 	if err != nil {
 		return err
 	}
-	e.slots.seen(pidfd)
-	p.pid = pid
 	e.live.Store(pid, p)
+	p.watch(pid, pidfd)
+	return nil
+}
+
+// watch takes the process that the command has.
+func (p *Process) watch(pid, pidfd int) {
+	p.engine.slots.seen(pidfd)
+	p.pid = pid
 	// The poller takes descriptors that do not block; for a pidfd this also
 	// means that waiting for it does not.
 	_, _ = unix.FcntlInt(uintptr(pidfd), unix.F_SETFL, unix.O_RDWR|unix.O_NONBLOCK)
 	p.pidfd = os.NewFile(uintptr(pidfd), "pidfd")
-	return nil
 }
 
 // streams are the descriptors that a child takes over. None is below 3.
 type streams struct {
-	in, out, err, dir, ruleset int
+	in, out, err, dir int
 	// reserved: they are low ones of the engine's own, so that the child need
 	// not copy the rest of the table.
 	reserved bool
@@ -107,29 +137,48 @@ type streams struct {
 // the same for all of them (see place.common); the server's own takes it on here.
 func (e *Engine) script(l Launch, p *Process, fds streams) (*script, error) {
 	s := &script{}
-	path, err := s.text(l.Path)
-	if err != nil {
-		return nil, err
-	}
-	argv, err := s.texts(l.Argv)
-	if err != nil {
-		return nil, err
-	}
-	env, err := s.texts(l.Env)
-	if err != nil {
-		return nil, err
-	}
 	if p.place.in.open {
 		p.place.common(s)
 	}
-	if fds.reserved {
-		s.add("copy the low descriptors", unix.SYS_CLOSE_RANGE, uintptr(e.slots.limit), math.MaxUint32, unix.CLOSE_RANGE_UNSHARE)
-	}
+	p.place.begin(s)
+	return s, e.program(s, l, p, fds, fds.reserved)
+}
+
+// begin adds what each command of the place does first. It needs nothing that is
+// the command's own.
+func (p *place) begin(s *script) {
 	s.add("start a session", unix.SYS_SETSID)
 	s.add("die with the server", unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL))
+	if p.in.spec.Domain == DomainOfCommand {
+		s.add(enterDomain, unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(p.in.ruleset), 0)
+	}
+}
+
+// program adds what makes the child into the command. shared says that it still
+// shares the server's table of descriptors.
+func (e *Engine) program(s *script, l Launch, p *Process, fds streams, shared bool) error {
+	path, err := s.text(l.Path)
+	if err != nil {
+		return err
+	}
+	argv, err := s.texts(l.Argv)
+	if err != nil {
+		return err
+	}
+	env, err := s.texts(l.Env)
+	if err != nil {
+		return err
+	}
+	if shared {
+		from := uintptr(math.MaxUint32) // all of them
+		if fds.reserved {
+			from = uintptr(e.slots.limit)
+		}
+		s.add("copy the descriptors", unix.SYS_CLOSE_RANGE, from, math.MaxUint32, unix.CLOSE_RANGE_UNSHARE)
+	}
 	if p.place.space != nil {
 		if err := s.enterByName(l.DirPath); err != nil {
-			return nil, err
+			return err
 		}
 	} else {
 		s.add(enterDirectory, unix.SYS_FCHDIR, uintptr(fds.dir))
@@ -140,12 +189,9 @@ func (e *Engine) script(l Launch, p *Process, fds streams) (*script, error) {
 	// All of the server's own are closed by exec in any case (see Seal).
 	s.try("close the other descriptors", unix.SYS_CLOSE_RANGE, 3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
 	e.limitDescriptors(s, p.place.in.spec.Limits)
-	if l.Confine != nil && l.Confine.Ruleset > 0 {
-		s.add(enterDomain, unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(fds.ruleset), 0)
-	}
 	s.add("let signals in", unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, hold(s, &noSignals), 0, sigsetBytes)
 	s.add("execute", unix.SYS_EXECVE, path, argv, env)
-	return s, nil
+	return nil
 }
 
 var (

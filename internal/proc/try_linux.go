@@ -12,11 +12,11 @@ func (e *Engine) Try(c *Confinement) error {
 		return err
 	}
 	defer p.release()
-	s := &script{}
-	s.add("start a session", unix.SYS_SETSID)
-	if c.Ruleset > 0 {
-		s.add(enterDomain, unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(c.Ruleset), 0)
+	if n := p.place.prepared(); n != nil {
+		n.end() // it would tell no more than that there is something wrong
 	}
+	s := &script{}
+	p.place.begin(s)
 	s.add("end", unix.SYS_EXIT_GROUP, 0)
 	e.starting.RLock()
 	defer e.starting.RUnlock()

@@ -28,7 +28,8 @@ type zygote struct {
 	keep []any // what its script points to
 	// secret is the last argument of its calls of clone.
 	secret uint64
-	dead   bool // somebody has killed it
+	dead   bool                     // somebody has killed it
+	next   atomic.Pointer[prepared] // its last child, if that waits for a command
 }
 
 // post is where a zygote takes its orders. The assembly knows its layout.
@@ -51,6 +52,8 @@ const (
 const (
 	futexWait = 128 // FUTEX_WAIT | FUTEX_PRIVATE_FLAG, linux/futex.h
 	futexWake = 129 // FUTEX_WAKE | FUTEX_PRIVATE_FLAG
+	// futexWaitShared is FUTEX_WAIT for a word that the kernel wakes itself.
+	futexWaitShared = 0
 	// zygotePatience is how long a zygote may take before it is looked after.
 	zygotePatience = 100 * time.Millisecond
 	zygoteLimit    = 10 * time.Second // then it is given up
@@ -84,22 +87,35 @@ func (e *Engine) newZygote(s *script, cgroup int) (*zygote, error) {
 // spawn lets the zygote make a child. The caller holds e.starting and keeps
 // what c points to alive.
 func (z *zygote) spawn(c *vforkCall) (pid, errno uintptr) {
-	z.post.call = c
-	atomic.StoreUint32(&z.post.state, posted)
-	z.wake()
-	for limit := time.Now().Add(zygoteLimit); !z.waitIdle(); {
-		if time.Now().After(limit) {
-			_ = unix.Kill(z.pid, unix.SIGKILL) // somebody has stopped it
-		}
-		if !z.lives() {
-			z.dead = true
-			return 0, uintptr(unix.ESRCH)
-		}
+	if !z.await() {
+		return 0, uintptr(unix.ESRCH)
+	}
+	z.order(c)
+	if !z.await() {
+		return 0, uintptr(unix.ESRCH)
 	}
 	if n := z.post.pid; n < ^uintptr(4095) {
 		return n, 0
 	}
 	return 0, -z.post.pid
+}
+
+// order posts what the zygote is to do, when it has nothing to do.
+func (z *zygote) order(c *vforkCall) {
+	z.post.call = c
+	atomic.StoreUint32(&z.post.state, posted)
+	z.wake()
+}
+
+// await waits until the zygote has nothing to do, and reports whether it lives.
+func (z *zygote) await() bool {
+	for limit := time.Now().Add(zygoteLimit); !z.dead && !z.waitIdle(); {
+		if time.Now().After(limit) {
+			_ = unix.Kill(z.pid, unix.SIGKILL) // somebody has stopped it
+		}
+		z.dead = !z.lives()
+	}
+	return !z.dead
 }
 
 // takeOn lets the zygote make one more system call for itself, which returns 0:

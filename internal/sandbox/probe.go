@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"tipstaff/internal/landlock"
+	"tipstaff/internal/proc"
 	"tipstaff/internal/profile"
 )
 
@@ -105,7 +106,7 @@ func (s *Sandbox) try(tier Tier, abi int, noLandlock error) error {
 	if tier == Landlock {
 		s.status.Notes = append(s.status.Notes, w.allowed.Notes...)
 	}
-	if err := s.o.Engine.Try(s.confinement(w)); err != nil {
+	if err := s.o.Engine.Try(&proc.Confinement{Enclosure: w.enclosure}); err != nil {
 		s.forget(r) // the next tier makes its own
 		return err
 	}

@@ -35,11 +35,23 @@ func (s *Sandbox) ruleset(w *walls, r *room) (*landlock.Ruleset, error) {
 	return rs, nil
 }
 
-// restrict gives the ruleset to the enclosure whose places enter its domains.
-// Elsewhere each command enters one of its own: it could reach the process that
-// makes it if that were in the same.
+// domain says who enters a Landlock domain. Outside of namespaces each command
+// enters one of its own: it could reach the process that makes it if that were in
+// the same.
+func (s *Sandbox) domain() proc.Domain {
+	switch {
+	case s.status.Landlock == "":
+		return proc.NoDomain
+	case s.status.tier == Namespaces:
+		return proc.DomainOfPlace
+	default:
+		return proc.DomainOfCommand
+	}
+}
+
+// restrict gives the ruleset to the enclosure.
 func (s *Sandbox) restrict(w *walls, r *room) error {
-	if w.ruleset == nil || s.status.tier != Namespaces {
+	if w.ruleset == nil {
 		return nil
 	}
 	return w.enclosure.Restrict(w.ruleset.FD(), func(procfs int) error {

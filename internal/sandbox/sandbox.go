@@ -219,7 +219,7 @@ func (s *Sandbox) Confine(c Command) (*Confined, error) {
 		return nil, err
 	}
 	w = lifted
-	return &Confined{Confinement: s.confinement(w), Env: r.environment(c.Env), sandbox: s, dir: c.Dir, tells: len(c.Argv) > 0, room: r, walls: w}, nil
+	return &Confined{Confinement: &proc.Confinement{Enclosure: w.enclosure}, Env: r.environment(c.Env), sandbox: s, dir: c.Dir, tells: len(c.Argv) > 0, room: r, walls: w}, nil
 }
 
 // Release lets go of what Confine got ready.

@@ -54,9 +54,8 @@ func (s *Sandbox) buildOnce(r *room) (*walls, error) {
 // raise makes the walls for what the profile has said.
 func (s *Sandbox) raise(r *room, paths profile.Paths) (*walls, error) {
 	w := &walls{paths: paths, users: 1}
-	spec := proc.EnclosureSpec{Filter: r.held.filter, CloneSecret: s.secret, Limits: r.held.kernel}
+	spec := proc.EnclosureSpec{Filter: r.held.filter, CloneSecret: s.secret, Limits: r.held.kernel, Domain: s.domain()}
 	if s.status.tier == Namespaces {
-		spec.Restricted = s.status.Landlock != ""
 		v, err := newView(paths, s.o.Search, s.seen(), r.dir, s.scratch)
 		if err != nil {
 			return nil, err
@@ -176,15 +175,6 @@ func (w *walls) serve(s *Sandbox, r *room) error {
 
 // proxyPort is where the egress proxy listens, on the loopback of the commands.
 const proxyPort = 3128
-
-// confinement is what a command is held to.
-func (s *Sandbox) confinement(w *walls) *proc.Confinement {
-	c := &proc.Confinement{Enclosure: w.enclosure}
-	if w.ruleset != nil && s.status.tier == Landlock {
-		c.Ruleset = w.ruleset.FD() // elsewhere it has the domain of its place
-	}
-	return c
-}
 
 func (w *walls) close() {
 	if w.serving != nil {
