@@ -372,7 +372,8 @@ func storm() (stop func()) {
 
 func countFDs(t *testing.T) int {
 	t.Helper()
-	defer keepFromSweeping(t)() // whoever looks for orphans has files open meanwhile
+	again := keepFromSweeping(t) // whoever looks for orphans has files open meanwhile
+	defer again()
 	names, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
 		t.Fatal(err)
