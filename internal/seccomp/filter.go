@@ -64,8 +64,9 @@ type Options struct {
 	// ones of other processes a command connects to; something else has to.
 	AllowUnix bool
 
-	// SiblingSecret is the last argument of clone by which the filter knows who
-	// may make children of its own parent (CLONE_PARENT); 0: nobody may.
+	// SiblingSecret is the fifth argument of clone by which the filter knows who
+	// may make children of its own parent (CLONE_PARENT), and of clone3 by which
+	// it knows who may call that at all; 0: nobody may.
 	SiblingSecret uint64
 }
 

@@ -95,12 +95,17 @@ func combinations() []Options {
 	for _, s := range []Sockets{NoSockets, Internet} {
 		for _, ipc := range []bool{false, true} {
 			for _, local := range []bool{false, true} {
-				all = append(all, Options{Sockets: s, OwnIPC: ipc, AllowUnix: local})
+				for _, secret := range []uint64{0, testSecret} {
+					all = append(all, Options{Sockets: s, OwnIPC: ipc, AllowUnix: local, SiblingSecret: secret})
+				}
 			}
 		}
 	}
 	return all
 }
+
+// testSecret has different halves, none of which is an argument of anything else.
+const testSecret = 0x5ec4e7a1_c0ffee3d
 
 func TestTheFilterIsSmallAndTheMachineCanRunIt(t *testing.T) {
 	const most = 160 // every command that starts pays for each of them

@@ -62,6 +62,7 @@ var interesting = []uint64{
 	0x80, 0x100, 0x11200, 0x5411, 0x5412, 0x541c, 0x5423, 0x00020000, 0x20008, 0x40000, 0x400000, 0x100000,
 	0x02000000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000, 0x80000, 0x800, 0x80801, 0x80802,
 	0xffffffff, 0x7fffffff, 0x80000000, 1 << 32, 1<<32 | 1, 1<<32 | 15, 1<<63 | 2, ^uint64(0),
+	testSecret, testSecret & 0xffffffff, testSecret &^ 0xffffffff, testSecret ^ 1, testSecret ^ 1<<32,
 }
 
 func argument() uint64 {
@@ -121,12 +122,13 @@ func FuzzTheFilterSaysWhatTheRulesSay(f *testing.F) {
 	for _, m := range all {
 		references = append(references, newReference(m))
 	}
-	f.Add(byte(0), uint32(0xc000003e), uint32(41), uint64(2), uint64(1), uint64(0), uint64(0))
-	f.Add(byte(9), uint32(0xc00000b7), uint32(261), uint64(0), uint64(15), uint64(1)<<32, uint64(0))
-	f.Add(byte(3), uint32(0x40000003), uint32(11), uint64(0), uint64(0), uint64(0), uint64(0))
-	f.Fuzz(func(t *testing.T, which byte, arch, number uint32, a0, a1, a2, a3 uint64) {
+	f.Add(byte(0), uint32(0xc000003e), uint32(41), uint64(2), uint64(1), uint64(0), uint64(0), uint64(0))
+	f.Add(byte(17), uint32(0xc00000b7), uint32(261), uint64(0), uint64(15), uint64(1)<<32, uint64(0), uint64(0))
+	f.Add(byte(1), uint32(0xc000003e), uint32(435), uint64(0), uint64(88), uint64(0), uint64(0), uint64(testSecret))
+	f.Add(byte(3), uint32(0x40000003), uint32(11), uint64(0), uint64(0), uint64(0), uint64(0), uint64(0))
+	f.Fuzz(func(t *testing.T, which byte, arch, number uint32, a0, a1, a2, a3, a4 uint64) {
 		m, r := all[int(which)%len(all)], references[int(which)%len(all)]
-		args := [6]uint64{a0, a1, a2, a3}
+		args := [6]uint64{a0, a1, a2, a3, a4}
 		agree(t, m.code, r, call{arch, number, args})
 		agree(t, m.code, r, call{r.audit, number % 512, args})
 	})

@@ -34,8 +34,8 @@ func rules(o Options) []rule {
 
 		{"io_uring makes system calls that no filter sees; programs go without it",
 			"io_uring_setup io_uring_enter io_uring_register", enosys},
-		{"flags that lie in memory; programs fall back to clone and openat",
-			"clone3 openat2", enosys},
+		{"flags that lie in memory; programs fall back to openat",
+			"openat2", enosys},
 		{"attributes of files that Landlock would not let a command open; programs fall back to ioctl",
 			"file_setattr", enosys},
 		{"what nobody uses any more, and what never was",
@@ -55,6 +55,8 @@ func argumentRules(o Options) []rule {
 	return []rule{
 		{"new namespaces: in one, a command has capabilities and meets the kernel's least tested parts",
 			"clone", cloneFlags(o.SiblingSecret)},
+		{"the same, with flags that lie in memory; programs fall back to clone",
+			"clone3", clone3(o.SiblingSecret)},
 		{"the same",
 			"unshare", unshareFlags()},
 		{"keys that are typed for a terminal's other users, and line disciplines",

@@ -59,6 +59,18 @@ var promises = []struct {
 	{say: "unshare with a flag that no kernel has yet is refused", call: "unshare", args: []uint64{1 << 37}, want: eperm},
 	{say: "unshare of descriptors is allowed", call: "unshare", args: []uint64{0x400}, want: allow},
 
+	{say: "whoever knows the secret makes children of its own parent", call: "clone", args: []uint64{0x8000, 0, 0, 0, testSecret}, want: allow, when: withSecret},
+	{say: "but in no new namespace", call: "clone", args: []uint64{0x8000 | 0x10000000, 0, 0, 0, testSecret}, want: eperm},
+	{say: "half of the secret is not enough", call: "clone", args: []uint64{0x8000, 0, 0, 0, testSecret & 0xffffffff}, want: eperm},
+	{say: "nor is the other half", call: "clone", args: []uint64{0x8000, 0, 0, 0, testSecret &^ 0xffffffff}, want: eperm},
+	{say: "without a secret nobody knows it", call: "clone", args: []uint64{0x8000, 0, 0, 0, testSecret}, want: eperm, when: withoutSecret},
+	{say: "whoever knows the secret has clone3", call: "clone3", args: []uint64{0x1000, 88, 0, 0, testSecret}, want: allow, when: withSecret},
+	{say: "for whoever knows half of it clone3 does not exist", call: "clone3", args: []uint64{0x1000, 88, 0, 0, testSecret & 0xffffffff}, want: enosys},
+	{say: "nor for whoever knows the other half", call: "clone3", args: []uint64{0x1000, 88, 0, 0, testSecret &^ 0xffffffff}, want: enosys},
+	{say: "the secret counts in the fifth argument only", call: "clone3", args: []uint64{testSecret, testSecret, testSecret, testSecret, 0, testSecret}, want: enosys},
+	{say: "without a secret clone3 does not exist for anybody", call: "clone3", args: []uint64{0x1000, 88, 0, 0, testSecret}, want: enosys, when: withoutSecret},
+	{say: "without a secret clone3 does not exist for nothing either", call: "clone3", args: []uint64{0x1000, 88}, want: enosys, when: withoutSecret},
+
 	{say: "asking for the size of a terminal is allowed", call: "ioctl", args: []uint64{0, 0x5413}, want: allow},
 	{say: "typing for others at a terminal is refused", call: "ioctl", args: []uint64{0, 0x5412}, want: eperm},
 	{say: "typing for others is refused with upper bits set", call: "ioctl", args: []uint64{0, upper | 0x5412}, want: eperm},
@@ -138,6 +150,9 @@ func noUnix(o Options) bool    { return !o.AllowUnix }
 func withUnix(o Options) bool  { return o.AllowUnix }
 func sharedIPC(o Options) bool { return !o.OwnIPC }
 func ownIPC(o Options) bool    { return o.OwnIPC }
+
+func withSecret(o Options) bool    { return o.SiblingSecret != 0 }
+func withoutSecret(o Options) bool { return o.SiblingSecret == 0 }
 
 func both(a, b func(Options) bool) func(Options) bool {
 	return func(o Options) bool { return a(o) && b(o) }
