@@ -48,4 +48,10 @@ func (s *Stream) Total() int64 { return int64(len(s.Head)) + s.Dropped + int64(l
 type Usage struct {
 	UserCPU, SystemCPU time.Duration
 	MaxResidentBytes   int64
+	// Of the command as a whole, where a control group bounds it. PeakBytes is the
+	// most memory that it had at once, files that it left in the cache included;
+	// 0: not known.
+	PeakBytes        int64
+	OutOfMemory      bool  // it met the limit of memory, and was ended
+	RefusedProcesses int64 // how often it met the limit of processes, which does not end it
 }

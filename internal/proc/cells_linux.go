@@ -17,12 +17,15 @@ import (
 )
 
 // cells are the control groups of a server: one directory of its own, one
-// below it for each command that runs. They need no controller, only a place
-// in the unified hierarchy (cgroup v2) where the server may make directories.
+// below it for each command that runs. They need a place in the unified
+// hierarchy (cgroup v2) where the server may make directories; controllers they
+// need only to bound a command (controllers_linux.go, bounds_linux.go).
 // Nothing can leave a group that it may not write to.
 type cells struct {
-	base string // the server's directory
-	lock int    // its descriptor, locked for as long as the server lives
+	base string      // the server's directory
+	lock int         // its descriptor, locked for as long as the server lives
+	on   controllers // for the groups of commands
+	why  error       // why not all of them
 
 	mu   sync.Mutex
 	free []*cell
@@ -37,22 +40,25 @@ type cell struct {
 	events int // of cgroup.events, to ask whether anybody is in it
 	end    int // of cgroup.kill
 	killed bool
+	meter  *meter // nil without bounds
 }
 
 const cellPrefix = "tipstaff-"
 
 // newCells makes the server's directory, or says why it cannot.
 func newCells(m serverMark) (*cells, error) {
-	parent, err := ownCgroup()
+	s, err := findSite()
 	if err != nil {
 		return nil, err
 	}
-	c := &cells{base: filepath.Join(parent, cellPrefix+m.String()), lock: -1}
+	parent := s.dir
+	c := &cells{base: filepath.Join(parent, cellPrefix+m.String()), lock: -1, why: s.why}
 	if err := os.Mkdir(c.base, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot make a directory in %s: %w", parent, bare(err))
 	}
 	c.lock, err = lockDirectory(c.base)
 	if err == nil {
+		c.switchOn(s.on)
 		var one *cell
 		if one, err = c.take(); err == nil {
 			c.giveBack(one)
@@ -63,6 +69,14 @@ func newCells(m serverMark) (*cells, error) {
 	}
 	_ = os.Remove(c.base)
 	return nil, err
+}
+
+// switchOn lets the kernel count in the groups of commands.
+func (c *cells) switchOn(on controllers) {
+	if err := on.writeTo(c.base); err != nil {
+		c.why = fmt.Errorf("the kernel does not bound the groups of commands: %w", bare(err))
+	}
+	c.on = controllersOf(c.base, "cgroup.subtree_control")
 }
 
 // lockDirectory opens and locks a directory; it fails when somebody else has it.
@@ -84,8 +98,9 @@ func lockDirectory(path string) (int, error) {
 func removeDead(parent string) {
 	entries, _ := os.ReadDir(parent) // its name is no pattern: systemd writes \x2d in them
 	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), cellPrefix) {
-			continue
+		mark, ours := strings.CutPrefix(e.Name(), cellPrefix)
+		if _, ok := parseServerMark(mark); !ours || !ok {
+			continue // it may be that of living servers themselves
 		}
 		dir := filepath.Join(parent, e.Name())
 		if fd, err := lockDirectory(dir); err == nil { // nobody who lives has it
@@ -138,10 +153,16 @@ func (c *cells) take() (*cell, error) {
 		c.mu.Unlock()
 		return one, nil
 	}
-	c.made++
-	path := filepath.Join(c.base, strconv.Itoa(c.made))
 	c.mu.Unlock()
-	return openCell(path)
+	return openCell(c.next())
+}
+
+// next is the path of a new control group.
+func (c *cells) next() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.made++
+	return filepath.Join(c.base, strconv.Itoa(c.made))
 }
 
 func openCell(path string) (*cell, error) {
@@ -174,9 +195,11 @@ func openCell(path string) (*cell, error) {
 func (c *cells) giveBack(one *cell) {
 	if one.populated() {
 		one.kill() // what is left waits for a device, and dies in here
-		return
+		if one.meter == nil {
+			return
+		}
 	}
-	if one.killed {
+	if one.killed || one.meter != nil {
 		one.remove()
 		return
 	}
@@ -202,6 +225,9 @@ func (one *cell) remove() {
 			_ = unix.Close(fd)
 		}
 	}
+	if one.meter != nil {
+		one.meter.close()
+	}
 	_ = os.Remove(one.path)
 }
 
@@ -213,11 +239,16 @@ func (one *cell) populated() bool {
 	return err != nil || !bytes.Contains(buf[:n], []byte("populated 0"))
 }
 
-// populatedBeside reports whether anything runs in the group but one process.
+// populatedBeside reports whether anything runs in the group but one process; 0
+// is no process.
 func (one *cell) populatedBeside(pid int) bool {
 	var buf [64]byte
+	want := ""
+	if pid != 0 {
+		want = strconv.Itoa(pid) + "\n"
+	}
 	n, err := unix.Pread(one.procs, buf[:], 0)
-	return err != nil || string(buf[:n]) != strconv.Itoa(pid)+"\n"
+	return err != nil || string(buf[:n]) != want
 }
 
 // members lists what is in the group.

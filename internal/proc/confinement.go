@@ -26,6 +26,9 @@ type EnclosureSpec struct {
 	// Domain says who enters a Landlock domain. Unless it is nobody, nothing runs
 	// before [Enclosure.Restrict] was called.
 	Domain Domain
+	// Group bounds each command as a whole. To ask for what [Engine.Bounds] does
+	// not have is an error.
+	Group GroupLimits
 }
 
 // Domain says who enters a Landlock domain of its own.
@@ -52,6 +55,22 @@ type Instruction struct {
 type Limit struct {
 	Resource int // RLIMIT_*
 	Value    uint64
+}
+
+// GroupLimits bound a command with everything that it starts, by its control
+// group. 0 is no limit.
+type GroupLimits struct {
+	MemoryBytes int64 // when it is used up, the whole command is ended: memory.max
+	Processes   int   // threads count as well: pids.max
+}
+
+// Bounds are the [GroupLimits] that an engine can keep.
+type Bounds struct {
+	Memory, Processes bool
+	// InNamespaces says that [NamespaceSpec.Processes] is kept as well.
+	InNamespaces bool
+	// Reason says why not both, and what to do about it; "" when both.
+	Reason string
 }
 
 // NamespaceSpec says what programs see that live in namespaces.

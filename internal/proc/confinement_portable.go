@@ -18,6 +18,9 @@ var errNoEnclosure = errors.New("programs can be confined on Linux on amd64 and 
 // NewEnclosure fails on this system.
 func (*Engine) NewEnclosure(EnclosureSpec) (*Enclosure, error) { return nil, errNoEnclosure }
 
+// Bounds are none on this system.
+func (*Engine) Bounds() Bounds { return Bounds{Reason: errNoEnclosure.Error()} }
+
 // Restrict fails on this system.
 func (*Enclosure) Restrict(int, func(procfs int) error) error { return errNoEnclosure }
 

@@ -44,7 +44,7 @@ type place struct {
 	zygote *zygote
 	tag    tag
 	space  *pidNamespace // nil in the server's namespaces
-	cell   *cell         // nil in a PID namespace, and without control groups
+	cell   *cell         // nil in a PID namespace without bounds, and without control groups
 	procfs int           // descriptor of its own /proc, to name it; -1 without one
 	killed bool          // with its zygote: it serves nobody any more
 }
@@ -52,6 +52,9 @@ type place struct {
 // NewEnclosure makes an enclosure and, unless it waits for Restrict, its first
 // place. The error names the step that the machine refused.
 func (e *Engine) NewEnclosure(spec EnclosureSpec) (*Enclosure, error) {
+	if err := spec.Group.check(e.Bounds()); err != nil {
+		return nil, err
+	}
 	n := &Enclosure{engine: e, spec: spec, ready: make(chan *place, keptReady)}
 	if spec.Namespaces != nil {
 		if err := n.makeNamespaces(*spec.Namespaces); err != nil {
@@ -168,6 +171,9 @@ func (n *Enclosure) inBackground(f func()) {
 
 // giveBack takes a place back: for another command if it is empty as it should be.
 func (n *Enclosure) giveBack(p *place) {
+	if !p.killed && p.freshen() != nil {
+		p.killed = true
+	}
 	n.mu.Lock()
 	if !n.gone && !p.killed && !p.zygote.dead && !p.populated() {
 		p.prepare()
@@ -188,10 +194,13 @@ func (n *Enclosure) newPlace() (*place, error) {
 	p := &place{in: n, tag: e.mark.command(e.counter.Add(1)), procfs: -1}
 	var err error
 	switch {
-	case len(n.enter) > 0:
-		p.space, err = n.newPIDNamespace()
-	case e.cells != nil:
+	case n.spec.Group.given():
+		p.cell, err = e.cells.bounded(n.spec.Group)
+	case len(n.enter) == 0 && e.cells != nil:
 		p.cell, err = e.cells.take()
+	}
+	if err == nil && len(n.enter) > 0 {
+		p.space, err = n.newPIDNamespace()
 	}
 	if err == nil {
 		err = p.hatch()
@@ -286,17 +295,17 @@ func (p *place) zygoteScript() (*script, int) {
 func (p *place) common(s *script) {
 	e := p.in.engine
 	legacy := e.clone.Load().legacy
-	if p.cell != nil && legacy {
+	if p.cell != nil && legacy && !p.bounded() {
 		s.add("enter the control group", unix.SYS_WRITE, uintptr(p.cell.procs), hold(s, &zero[0]), 1)
 	}
 	e.defaultSignals(s, legacy)
 	e.limit(s, p.tag, p.in.spec.Limits)
 }
 
-// cgroup is the descriptor of the control group that a child is born in; -1
-// where there is none, or clone cannot do it.
+// cgroup is the descriptor of the control group that a zygote is born in, or
+// what the server makes itself; -1 where there is none, or clone cannot do it.
 func (p *place) cgroup(legacy bool) int {
-	if p.cell == nil || legacy {
+	if p.cell == nil || p.bounded() || legacy {
 		return -1
 	}
 	return p.cell.dir
@@ -311,7 +320,7 @@ func (p *place) populated() bool {
 	case p.cell != nil && p.killed:
 		return p.cell.populated()
 	case p.cell != nil:
-		return p.cell.populatedBeside(p.zygote.pid)
+		return p.cell.populatedBeside(p.resident())
 	default:
 		return p.in.engine.orphans.any(p.tag)
 	}
@@ -370,8 +379,9 @@ func (p *place) end() {
 	if p.space != nil {
 		p.space.end()
 	}
-	if p.cell != nil && p.zygote != nil && p.cell.populatedBeside(p.zygote.pid) {
-		p.kill() // what is left waits for a device, and dies in here
+	if p.cell != nil && p.zygote != nil && p.cell.populatedBeside(p.resident()) {
+		p.killed = true
+		p.cell.kill() // what is left waits for a device, and dies in here
 	}
 	if p.zygote != nil {
 		e.reapFirst(p.zygote.pid)

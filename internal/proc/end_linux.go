@@ -117,9 +117,11 @@ func killMarked(match func(tag) bool, but int) {
 	}
 }
 
-// release gives the place back, once.
+// release gives the place back, once. What its control group has counted is
+// added to the status.
 func (p *Process) release() {
 	if !p.released.Swap(true) {
+		p.place.settle(&p.status.Usage)
 		p.place.in.giveBack(p.place)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 // confinements are what the commands of some engines are held to: *Engine → *Confinement.
@@ -103,7 +105,7 @@ func kinds(t *testing.T) map[string]*Engine {
 	t.Helper()
 	t.Cleanup(keepFromSweeping(t)) // as the others: see stopSweeping
 	all := map[string]*Engine{}
-	for name, change := range map[string]func(*Engine){
+	changes := map[string]func(*Engine){
 		"best":                 func(*Engine) {},
 		"marks":                func(e *Engine) { _ = e.cells.close(); e.cells, e.noCells = nil, errors.New("the test wants it so") },
 		"clone":                func(e *Engine) { e.clone.Store(&cloner{legacy: true}) },
@@ -113,7 +115,11 @@ func kinds(t *testing.T) map[string]*Engine {
 		"confined":             func(*Engine) {},
 		"confined and marks":   func(e *Engine) { _ = e.cells.close(); e.cells, e.noCells = nil, errors.New("the test wants it so") },
 		"no slots":             func(e *Engine) { e.slots.close(); e.slots = &slots{null: e.null} },
-	} {
+	}
+	if testcmdtest.Alone() { // there are controllers
+		changes["bounded"], changes["bounded namespaces"] = func(*Engine) {}, func(*Engine) {}
+	}
+	for name, change := range changes {
 		e, err := NewEngine(Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -132,6 +138,14 @@ func kinds(t *testing.T) map[string]*Engine {
 		all[name] = e
 		if strings.Contains(name, "confined") {
 			enclose(t, e, nil)
+		}
+		switch name {
+		case "bounded":
+			bound(t, e, GroupLimits{MemoryBytes: 1 << 30, Processes: 1000}, nil)
+			continue
+		case "bounded namespaces":
+			bound(t, e, GroupLimits{MemoryBytes: 1 << 30, Processes: 1000}, &NamespaceSpec{OwnNetwork: true})
+			continue
 		}
 		if strings.Contains(name, "namespaces") {
 			enclose(t, e, &NamespaceSpec{OwnNetwork: true})

@@ -21,7 +21,8 @@ type Launch struct {
 	Stdin, Stdout, Stderr *os.File
 }
 
-// Status is how the program itself ended, exactly as the kernel told it.
+// Status is how the program itself ended, exactly as the kernel told it. What
+// the usage has of the command as a whole is there after [Process.End].
 type Status struct {
 	ExitCode   int    // valid when Signal is 0
 	Signal     int    // the number of the signal that ended it, or 0

@@ -101,7 +101,7 @@ func (c cloner) start(s *script, o cloning) (pid, pidfd int, err error) {
 	var id, errno uintptr
 	if o.by != nil {
 		o.flags |= unix.CLONE_PARENT
-		a.prepare(true, o, s)
+		a.prepare(o.cgroup < 0, o, s)        // clone lets a filter see more than clone3 does
 		a.call.arg[4] = uintptr(o.by.secret) // neither CLONE_SETTLS nor CLONE_CHILD_*TID: the kernel passes it over
 		id, errno = o.by.spawn(&a.call)
 	} else {

@@ -95,7 +95,7 @@ func (e *Engine) launchPrepared(p *Process, n *prepared, l Launch, fds streams) 
 // launch makes the child and notes it before anybody could take it for an orphan.
 func (e *Engine) launch(p *Process, s *script, fds streams) error {
 	c := e.clone.Load()
-	o := cloning{flags: unix.CLONE_PIDFD, cgroup: -1, by: p.place.zygote}
+	o := cloning{flags: unix.CLONE_PIDFD, cgroup: p.place.born(), by: p.place.zygote}
 	if p.place.in.open {
 		o.by, o.cgroup = nil, p.place.cgroup(c.legacy)
 	}

@@ -55,7 +55,19 @@ func TestASurvivorOfAKilledServerIsEndedByTheNext(t *testing.T) {
 // behind, and tells the process ids that run for it.
 func serverProcess(t *testing.T, state, kind string) (*exec.Cmd, []int) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run=^TestHelperServer$")
+	return startServer(t, exec.Command(os.Args[0], "-test.run=^TestHelperServer$"), state, kind)
+}
+
+// serverProcessIn is serverProcess in a control group.
+func serverProcessIn(t *testing.T, g *testcmdtest.Group, state, kind string) (*exec.Cmd, []int) {
+	t.Helper()
+	cmd := g.Command(t, "^TestHelperServer$")
+	cmd.Args = cmd.Args[:2] // it prints nothing of its own
+	return startServer(t, cmd, state, kind)
+}
+
+func startServer(t *testing.T, cmd *exec.Cmd, state, kind string) (*exec.Cmd, []int) {
+	t.Helper()
 	cmd.Env = append(os.Environ(), "TIPSTAFF_TEST_STATE="+state, "TIPSTAFF_TEST_KIND="+kind, "TIPSTAFF_TEST_CMD="+testcmdtest.Build(t))
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -91,8 +103,16 @@ func TestHelperServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var confine *Confinement
+	if os.Getenv("TIPSTAFF_TEST_KIND") == "bounded" {
+		n, err := e.NewEnclosure(EnclosureSpec{Group: GroupLimits{MemoryBytes: 1 << 30, Processes: 100}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		confine = &Confinement{Enclosure: n}
+	}
 	start := func(path string, argv ...string) {
-		if _, err := e.Start(Launch{Path: path, Argv: argv, Env: []string{"PATH=/usr/bin:/bin"}, Dir: dir.Fd(), Stdout: os.Stdout}); err != nil {
+		if _, err := e.Start(Launch{Path: path, Argv: argv, Env: []string{"PATH=/usr/bin:/bin"}, Dir: dir.Fd(), Stdout: os.Stdout, Confine: confine}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -20,7 +20,7 @@ func (e *Engine) Try(c *Confinement) error {
 	s.add("end", unix.SYS_EXIT_GROUP, 0)
 	e.starting.RLock()
 	defer e.starting.RUnlock()
-	pid, _, err := e.clone.Load().start(s, cloning{cgroup: -1, by: p.place.zygote})
+	pid, _, err := e.clone.Load().start(s, cloning{cgroup: p.place.born(), by: p.place.zygote})
 	if err == nil {
 		reapNow(pid)
 	}

@@ -1,0 +1,231 @@
+//go:build linux && (amd64 || arm64)
+
+package proc
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"tipstaff"
+)
+
+// A command is bounded as a whole by its control group. Its zygote must not be
+// in that: it shares the server's memory, and when the kernel ends processes of
+// a group that has used up its memory, it ends whoever shares theirs as well.
+// So the zygote stays where the server is, and makes the command's process right
+// in the group. Until that is another program it shares the server's memory too,
+// but then the kernel passes it over (in_vfork, mm/oom_kill.c).
+//
+// A group with bounds serves the commands of one place, one after the other, and
+// goes with it: none ever has the bounds of another enclosure.
+
+// Bounds says what the engine can bound for a command as a whole.
+func (e *Engine) Bounds() Bounds {
+	b := Bounds{InNamespaces: ownPidMax()}
+	switch {
+	case e.cells == nil:
+		b.Reason = fmt.Sprintf("the server has no control group of its own: %v", e.noCells)
+	case e.clone.Load().legacy:
+		b.Reason = "processes cannot be made in a control group here: there is no clone3"
+	default:
+		b.Memory, b.Processes = e.cells.on.memory, e.cells.on.pids
+		if !e.cells.on.all() {
+			b.Reason = fmt.Sprint(e.cells.why)
+		}
+	}
+	return b
+}
+
+// check refuses limits that the engine cannot keep.
+func (l GroupLimits) check(b Bounds) error {
+	if l.MemoryBytes > 0 && !b.Memory || l.Processes > 0 && !b.Processes {
+		return fmt.Errorf("cannot bound a command as a whole: %s", b.Reason)
+	}
+	return nil
+}
+
+func (l GroupLimits) given() bool { return l.MemoryBytes > 0 || l.Processes > 0 }
+
+// meter tells of a control group that has bounds.
+type meter struct {
+	limits GroupLimits
+	// Descriptors of its files; -1 where the kernel has none.
+	memoryEvents, pidsEvents, current, highest int
+
+	seen counts // before the command that runs now
+	peak int64  // the same; 0: nothing ran, or the kernel has forgotten it
+}
+
+// counts are how often the group met its bounds.
+type counts struct{ outOfMemory, killed, refused int64 }
+
+// bounded makes a control group with bounds.
+func (c *cells) bounded(l GroupLimits) (*cell, error) {
+	one, err := openCell(c.next())
+	if err != nil {
+		return nil, err
+	}
+	one.meter = &meter{limits: l, memoryEvents: -1, pidsEvents: -1, current: -1, highest: -1}
+	if err := one.bind(); err != nil {
+		one.remove()
+		return nil, fmt.Errorf("cannot bound a control group: %w", err)
+	}
+	return one, nil
+}
+
+// bind writes the bounds and opens what tells of them.
+func (one *cell) bind() error {
+	m := one.meter
+	write := func(name string, value int64) error {
+		return os.WriteFile(filepath.Join(one.path, name), strconv.AppendInt(nil, value, 10), 0)
+	}
+	if m.limits.MemoryBytes > 0 {
+		if err := errors.Join(write("memory.max", m.limits.MemoryBytes), write("memory.oom.group", 1)); err != nil {
+			return err
+		}
+		if err := write("memory.swap.max", 0); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	if m.limits.Processes > 0 {
+		if err := write("pids.max", int64(m.limits.Processes)); err != nil {
+			return err
+		}
+	}
+	open := func(name string, flags int) int {
+		fd, err := unix.Open(filepath.Join(one.path, name), flags|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return -1
+		}
+		return fd
+	}
+	m.memoryEvents, m.pidsEvents = open("memory.events", unix.O_RDONLY), open("pids.events", unix.O_RDONLY)
+	m.current = open("memory.current", unix.O_RDONLY)
+	if m.highest = open("memory.peak", unix.O_RDWR); m.highest < 0 {
+		m.highest = open("memory.peak", unix.O_RDONLY)
+	}
+	if m.limits.MemoryBytes > 0 && m.memoryEvents < 0 || m.limits.Processes > 0 && m.pidsEvents < 0 {
+		return errors.New("nothing tells when it meets its bounds")
+	}
+	return nil
+}
+
+func (m *meter) close() {
+	for _, fd := range []int{m.memoryEvents, m.pidsEvents, m.current, m.highest} {
+		if fd >= 0 {
+			_ = unix.Close(fd)
+		}
+	}
+}
+
+// settle tells what the kernel has counted for the command that was the last in
+// the group, and gets ready for the next.
+func (m *meter) settle(u *tipstaff.Usage) {
+	var buf [512]byte
+	now := counts{}
+	if text := readAt(m.memoryEvents, buf[:]); text != nil {
+		now.outOfMemory, now.killed = field(text, "oom"), field(text, "oom_kill")
+	}
+	now.refused = field(readAt(m.pidsEvents, buf[:]), "max")
+	// The kernel counts as killed also what it ends because the machine has no
+	// more memory.
+	u.OutOfMemory = now.outOfMemory > m.seen.outOfMemory && now.killed > m.seen.killed
+	u.RefusedProcesses = now.refused - m.seen.refused
+	m.seen = now
+	// The peak is that of all commands that were in the group. If it has grown it
+	// is that of the last one; kernels since 6.12 forget it when they are told to.
+	if peak := number(readAt(m.highest, buf[:])); peak > m.peak {
+		u.PeakBytes, m.peak = peak, peak
+	}
+	if _, err := unix.Pwrite(m.highest, []byte("0"), 0); err == nil {
+		m.peak = 0
+	}
+	if u.OutOfMemory && u.PeakBytes == 0 {
+		u.PeakBytes = m.limits.MemoryBytes
+	}
+}
+
+// fouled reports whether so much is left in the group that the next command
+// would miss it. Files that were read and written stay in memory on its account,
+// but make room as soon as somebody needs it. Files in memory (/dev/shm) cannot:
+// they stay for as long as their file system, which is the session's. They keep
+// the account that they were written on, and when that is closed they count for
+// none of the commands that come; the size of their file system bounds them.
+func (one *cell) fouled() bool {
+	var buf [64]byte
+	m := one.meter
+	most := m.limits.MemoryBytes / 4
+	if most == 0 || number(readAt(m.current, buf[:])) <= most {
+		return false
+	}
+	stat, err := os.ReadFile(filepath.Join(one.path, "memory.stat"))
+	return err != nil || field(stat, "shmem") > most
+}
+
+// settle asks the meter of a place, if it has one.
+func (p *place) settle(u *tipstaff.Usage) {
+	if p.bounded() {
+		p.cell.meter.settle(u)
+	}
+}
+
+// bounded reports whether the place has a control group with bounds, in which
+// its zygote is not.
+func (p *place) bounded() bool { return p.cell != nil && p.cell.meter != nil }
+
+// born is the control group that the zygote makes processes in; -1: its own.
+func (p *place) born() int {
+	if p.bounded() {
+		return p.cell.dir
+	}
+	return -1
+}
+
+// resident is the process that keeps the place in its control group; 0: nobody.
+func (p *place) resident() int {
+	if p.bounded() {
+		return 0
+	}
+	return p.zygote.pid
+}
+
+// freshen gives the place another control group if its own is fouled.
+func (p *place) freshen() error {
+	if !p.bounded() || !p.cell.fouled() {
+		return nil
+	}
+	one, err := p.in.engine.cells.bounded(p.cell.meter.limits)
+	if err == nil {
+		p.cell.remove()
+		p.cell = one
+	}
+	return err
+}
+
+func readAt(fd int, buf []byte) []byte {
+	if n, err := unix.Pread(fd, buf, 0); err == nil {
+		return buf[:n]
+	}
+	return nil
+}
+
+// field finds a number by its name, in lines of both.
+func field(text []byte, name string) int64 {
+	for line := range bytes.Lines(text) {
+		if key, value, ok := bytes.Cut(line, []byte(" ")); ok && string(key) == name {
+			return number(value)
+		}
+	}
+	return 0
+}
+
+func number(text []byte) int64 {
+	n, _ := strconv.ParseInt(string(bytes.TrimSpace(text)), 10, 64)
+	return n
+}

@@ -1,0 +1,497 @@
+//go:build linux && (amd64 || arm64)
+
+package proc
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tipstaff/internal/testcmd/testcmdtest"
+)
+
+// boundEngine is an engine that can bound commands.
+func boundEngine(t *testing.T) *Engine {
+	t.Helper()
+	e := newEngine(t)
+	if b := e.Bounds(); !b.Memory || !b.Processes || b.Reason != "" {
+		t.Fatalf("the engine cannot bound: %+v", b)
+	}
+	return e
+}
+
+// bound lets the commands of an engine be bounded, in the namespaces of spec or
+// in none.
+func bound(t *testing.T, e *Engine, l GroupLimits, spec *NamespaceSpec) *Enclosure {
+	t.Helper()
+	n, err := e.NewEnclosure(EnclosureSpec{Namespaces: spec, Group: l})
+	var at *StepError
+	if spec != nil && errors.As(err, &at) {
+		t.Skip("no namespaces here: ", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	confinements.Store(e, &Confinement{Enclosure: n})
+	t.Cleanup(func() { confinements.Delete(e); n.Close() })
+	return n
+}
+
+// inEachTier runs a test with commands in the server's namespaces and in their own.
+func inEachTier(t *testing.T, test func(t *testing.T, e *Engine, spec *NamespaceSpec)) {
+	t.Helper()
+	for name, spec := range map[string]*NamespaceSpec{"outside": nil, "namespaces": {
+		OwnNetwork: true, Mounts: []Mount{{Path: "/dev/shm", Bytes: 256 << 20, Mode: 0o1777}},
+	}} {
+		t.Run(name, func(t *testing.T) { test(t, boundEngine(t), spec) })
+	}
+}
+
+// run runs a shell script and tells how it ended, and what it printed.
+func run(t *testing.T, e *Engine, script string) (Status, string) {
+	t.Helper()
+	p, out := spawn(t, e, "sh", "-c", script)
+	text, _ := io.ReadAll(out)
+	p.Status()
+	p.End(0)
+	return p.Status(), string(text)
+}
+
+const (
+	mib = 1 << 20
+	// eat fills more memory than any limit here; the shell's own is the least of it.
+	eat = "head -c 300000000 /dev/zero | tail > /dev/null"
+)
+
+func TestAServerLeavesItsGroupToBoundCommands(t *testing.T) {
+	if !testcmdtest.RunAlone(t) {
+		return
+	}
+	before, err := ownCgroup()
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := boundEngine(t)
+	now, _ := ownCgroup()
+	if want := filepath.Join(before, serverGroup); now != want {
+		t.Errorf("the server is in %s, want %s", now, want)
+	}
+	if filepath.Dir(first.cells.base) != before {
+		t.Errorf("its directory is %s", first.cells.base)
+	}
+	second := boundEngine(t)
+	if filepath.Dir(second.cells.base) != before {
+		t.Errorf("the directory of another engine is %s", second.cells.base)
+	}
+	for _, e := range []*Engine{first, second} {
+		if st, text := run(t, e, "echo ran"); st.ExitCode != 0 || text != "ran\n" {
+			t.Errorf("a command that nothing bounds: %+v, %q", st, text)
+		}
+		bound(t, e, GroupLimits{MemoryBytes: 64 * mib, Processes: 20}, nil)
+		if st, text := run(t, e, "echo ran"); st.ExitCode != 0 || text != "ran\n" || st.Usage.PeakBytes == 0 || st.Usage.OutOfMemory || st.Usage.RefusedProcesses != 0 {
+			t.Errorf("a command that is bounded: %+v, %q", st, text)
+		}
+	}
+}
+
+func TestAnotherUsersServerBoundsCommandsAsWell(t *testing.T) {
+	if !testcmdtest.RunAlone(t, testcmdtest.GiveTo(t, 1000)) {
+		return
+	}
+	if os.Geteuid() == 0 {
+		t.Fatal("it is root")
+	}
+	inEachTier(t, func(t *testing.T, e *Engine, spec *NamespaceSpec) {
+		bound(t, e, GroupLimits{MemoryBytes: 32 * mib, Processes: 30}, spec)
+		if st, text := run(t, e, eat+"; echo on"); !st.Usage.OutOfMemory || text != "" {
+			t.Errorf("%+v, %q", st, text)
+		}
+		if st, text := run(t, e, "echo ran"); st.ExitCode != 0 || text != "ran\n" {
+			t.Errorf("the next one: %+v, %q", st, text)
+		}
+	})
+}
+
+func TestAServerThatIsNotAloneBoundsNothing(t *testing.T) {
+	if !testcmdtest.RunAlone(t, func(g *testcmdtest.Group) {
+		other := g.Command(t, "^TestHelperWaits$")
+		stdin, err := other.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := other.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = stdin.Close(); _ = other.Wait() })
+	}) {
+		return
+	}
+	before, _ := ownCgroup()
+	e := newEngine(t)
+	b := e.Bounds()
+	if b.Memory || b.Processes || !strings.Contains(b.Reason, "other processes") || !strings.Contains(b.Reason, "systemd-run") {
+		t.Errorf("%+v", b)
+	}
+	if now, _ := ownCgroup(); now != before {
+		t.Errorf("it has moved to %s", now)
+	}
+	if _, err := os.Stat(filepath.Join(before, serverGroup)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("it has made a group to move into: %v", err)
+	}
+	for _, l := range []GroupLimits{{MemoryBytes: 1 << 30}, {Processes: 50}} {
+		if _, err := e.NewEnclosure(EnclosureSpec{Group: l}); err == nil || !strings.Contains(err.Error(), "other processes") {
+			t.Errorf("%+v: %v", l, err)
+		}
+	}
+	if e.cells == nil {
+		t.Fatal("it has no control groups at all: ", e.noCells)
+	}
+	if st, text := run(t, e, "echo ran"); st.ExitCode != 0 || text != "ran\n" {
+		t.Errorf("%+v, %q", st, text)
+	}
+}
+
+// TestHelperWaits is another process in a group: it ends with its input.
+func TestHelperWaits(t *testing.T) {
+	if !testcmdtest.Alone() {
+		t.Skip("it is run by another test")
+	}
+	_, _ = io.Copy(io.Discard, os.Stdin)
+}
+
+func TestAServerInASubgroupUsesWhatWasHandedOver(t *testing.T) {
+	if !testcmdtest.RunAlone(t, func(g *testcmdtest.Group) {
+		g.Sub = "main"
+		if err := os.Mkdir(filepath.Join(g.Dir, g.Sub), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := unix.Setxattr(g.Dir, "user.delegate", []byte("1"), 0); err != nil {
+			t.Fatal(err)
+		}
+	}) {
+		return
+	}
+	before, _ := ownCgroup()
+	e := boundEngine(t)
+	if now, _ := ownCgroup(); now != before || filepath.Base(now) != "main" {
+		t.Errorf("the server was in %s and is in %s", before, now)
+	}
+	if filepath.Dir(e.cells.base) != filepath.Dir(before) {
+		t.Errorf("its directory is %s", e.cells.base)
+	}
+	bound(t, e, GroupLimits{MemoryBytes: 64 * mib}, nil)
+	if st, _ := run(t, e, eat); !st.Usage.OutOfMemory {
+		t.Errorf("%+v", st)
+	}
+}
+
+func TestAUnitIsDividedOnlyWhereSystemdSaysSo(t *testing.T) {
+	unit := func(marked bool) func(*testcmdtest.Group) {
+		return func(g *testcmdtest.Group) {
+			g.Sub = "x.service"
+			dir := filepath.Join(g.Dir, g.Sub)
+			if err := os.WriteFile(filepath.Join(g.Dir, "cgroup.subtree_control"), []byte("+memory +pids"), 0); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Mkdir(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if marked {
+				if err := unix.Setxattr(dir, "user.delegate", []byte("1"), 0); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("only root may divide what was not handed over")
+	}
+	if !testcmdtest.Alone() {
+		testcmdtest.RunAlone(t, unit(false))
+		testcmdtest.RunAlone(t, unit(true))
+		return
+	}
+	own, _ := ownCgroup()
+	marked := handedOver(own)
+	e := newEngine(t)
+	b := e.Bounds()
+	if b.Memory != marked || b.Processes != marked || !marked && !strings.Contains(b.Reason, "Delegate=yes") {
+		t.Errorf("marked %v: %+v", marked, b)
+	}
+	if now, _ := ownCgroup(); (now != own) != marked {
+		t.Errorf("marked %v: it was in %s and is in %s", marked, own, now)
+	}
+}
+
+func TestWhatLiesInAMarkedGroupAsAUnitIsSystemds(t *testing.T) {
+	dir := t.TempDir()
+	if err := unix.Setxattr(dir, "user.delegate", []byte("1"), 0); err != nil {
+		t.Skip("no attributes of files here: ", err)
+	}
+	for name, want := range map[string]bool{"main": true, "x.service": false, "x.scope": false, "x.slice": false} {
+		if got := isSubgroup(filepath.Join(dir, name)); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if isSubgroup(filepath.Join(dir, "main", "below")) {
+		t.Error("what is further below")
+	}
+}
+
+func TestACommandThatUsesUpItsMemoryIsEndedWhole(t *testing.T) {
+	if !testcmdtest.RunAlone(t) {
+		return
+	}
+	inEachTier(t, func(t *testing.T, e *Engine, spec *NamespaceSpec) {
+		n := bound(t, e, GroupLimits{MemoryBytes: 64 * mib}, spec)
+		other, _ := spawn(t, e, "sleep", "60")
+		p, out := spawn(t, e, "sh", "-c", "setsid sleep 60 & echo $!; read x < /dev/null; "+eat+"; echo on; sleep 60")
+		pids := outside(t, p, pidsFrom(t, out, 1))
+		place, zygote := p.place, p.place.zygote.pid
+		st := p.Status()
+		text, _ := io.ReadAll(out)
+		if st.SignalName != "SIGKILL" || len(text) > 0 {
+			t.Errorf("it ended as %+v and went on to print %q", st, text)
+		}
+		p.End(10 * time.Second) // the kernel has ended it; nobody has to use force, which the place would not survive
+		wantNone(t, pids)
+		u := p.Status().Usage
+		if !u.OutOfMemory || u.PeakBytes > 64*mib || u.PeakBytes < 60*mib {
+			t.Errorf("it is told as %+v", u)
+		}
+		if !running(zygote) || !running(other.PID()) {
+			t.Error("something else was ended")
+		}
+		n.work.Wait()
+		again := 0
+		for range 2 * (len(n.ready) + 1) { // they come round
+			p, out = spawn(t, e, "sh", "-c", "echo ran")
+			text, _ = io.ReadAll(out)
+			p.Status()
+			p.End(0)
+			if p.place == place {
+				again++
+			}
+			if st := p.Status(); string(text) != "ran\n" || st.Usage.OutOfMemory || st.Usage.PeakBytes > 32*mib {
+				t.Errorf("the next one, in the same place %v: %+v, %q", p.place == place, st, text)
+			}
+		}
+		if again == 0 {
+			t.Error("the place has served nobody again")
+		}
+	})
+}
+
+func TestALimitTooSmallForAProgramHarmsNobodyElse(t *testing.T) {
+	if !testcmdtest.RunAlone(t) {
+		return
+	}
+	root, err := os.Open("/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	inEachTier(t, func(t *testing.T, e *Engine, spec *NamespaceSpec) {
+		for _, limit := range []int64{1, 4096, 64 << 10, 256 << 10, mib, 4 * mib} {
+			n, err := e.NewEnclosure(EnclosureSpec{Namespaces: spec, Group: GroupLimits{MemoryBytes: limit, Processes: 1}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 10 {
+				p, err := e.Start(Launch{Path: "/bin/sh", Argv: []string{"sh", "-c", "echo; " + eat}, Dir: root.Fd(), DirPath: "/", Confine: &Confinement{Enclosure: n}})
+				if err == nil {
+					p.Status()
+					p.End(0)
+				}
+			}
+			n.Close()
+		}
+		bound(t, e, GroupLimits{MemoryBytes: 64 * mib}, spec)
+		if st, text := run(t, e, "echo ran"); st.ExitCode != 0 || text != "ran\n" {
+			t.Errorf("%+v, %q", st, text)
+		}
+	})
+}
+
+func TestTheProcessesOfACommandAreBounded(t *testing.T) {
+	if !testcmdtest.RunAlone(t) {
+		return
+	}
+	const bomb = "i=0; while [ $i -lt 500 ]; do sleep 60 > /dev/null 2>&1 & i=$((i+1)); done; echo all"
+	inEachTier(t, func(t *testing.T, e *Engine, spec *NamespaceSpec) {
+		bound(t, e, GroupLimits{Processes: 50}, spec)
+		other, _ := spawn(t, e, "sleep", "60")
+		st, text := run(t, e, bomb)
+		if strings.Contains(text, "all") || st.Usage.RefusedProcesses == 0 || st.Usage.OutOfMemory {
+			t.Errorf("%+v, %q", st, text)
+		}
+		if st, text := run(t, e, "sleep 0 & wait; echo ran"); text != "ran\n" || st.Usage.RefusedProcesses != 0 {
+			t.Errorf("the next one: %+v, %q", st, text)
+		}
+		if !running(other.PID()) {
+			t.Error("another command was ended")
+		}
+	})
+}
+
+func TestNoCommandHasTheBoundsOfAnother(t *testing.T) {
+	if !testcmdtest.RunAlone(t) {
+		return
+	}
+	e := boundEngine(t)
+	for range 3 {
+		for _, l := range []GroupLimits{{MemoryBytes: 64 * mib}, {}, {MemoryBytes: 96 * mib, Processes: 7}, {Processes: 9}} {
+			n, err := e.NewEnclosure(EnclosureSpec{Group: l})
+			if err != nil {
+				t.Fatal(err)
+			}
+			confinements.Store(e, &Confinement{Enclosure: n})
+			for range 2 {
+				p, _ := spawn(t, e, "sleep", "60")
+				for file, limit := range map[string]int64{"memory.max": l.MemoryBytes, "pids.max": int64(l.Processes)} {
+					want := "max"
+					if limit > 0 {
+						want = strconv.FormatInt(limit, 10)
+					}
+					if got, err := os.ReadFile(filepath.Join(p.place.cell.path, file)); err != nil || strings.TrimSpace(string(got)) != want {
+						t.Errorf("%+v: %s is %q, %v", l, file, got, err)
+					}
+				}
+				if l.given() == slices.Contains(p.place.cell.members(), p.place.zygote.pid) {
+					t.Errorf("%+v: the group has %v, the zygote is %d", l, p.place.cell.members(), p.place.zygote.pid)
+				}
+				p.End(0)
+			}
+			confinements.Delete(e)
+			n.Close()
+		}
+	}
+}
+
+func TestFilesInMemoryAreNoBurdenToTheNextCommand(t *testing.T) {
+	if !testcmdtest.RunAlone(t) {
+		return
+	}
+	inEachTier(t, func(t *testing.T, e *Engine, spec *NamespaceSpec) {
+		if spec == nil {
+			t.Skip("there the files are the machine's")
+		}
+		n := bound(t, e, GroupLimits{MemoryBytes: 64 * mib}, spec)
+		write := "head -c 40000000 /dev/zero > /dev/shm/"
+		for _, name := range []string{"a", "b", "c"} {
+			if st, text := run(t, e, write+name+" && echo ran"); text != "ran\n" {
+				t.Errorf("%s: %+v, %q", name, st, text)
+			}
+		}
+		if st, text := run(t, e, write+"d; "+write+"e; echo on"); !st.Usage.OutOfMemory || text != "" {
+			t.Errorf("more than it may have: %+v, %q", st, text)
+		}
+		n.work.Wait()
+	})
+}
+
+func TestManyBoundedCommandsLeaveNoGroups(t *testing.T) {
+	if !testcmdtest.RunAlone(t) {
+		return
+	}
+	inEachTier(t, func(t *testing.T, e *Engine, spec *NamespaceSpec) {
+		n := bound(t, e, GroupLimits{MemoryBytes: 64 * mib, Processes: 20}, spec)
+		before := countFDs(t)
+		for range 200 {
+			p, _ := spawn(t, e, "true")
+			p.Status()
+			p.End(0)
+		}
+		n.work.Wait()
+		if after := countFDs(t); after > before+200+20 { // a test keeps its pipes until its end
+			t.Errorf("%d descriptors became %d", before, after)
+		}
+		if groups := len(groupsIn(t, e.cells.base)); groups > len(n.ready)+len(e.cells.free) {
+			t.Errorf("there are %d groups for %d places", groups, len(n.ready))
+		}
+		n.Close()
+		if groups := groupsIn(t, e.cells.base); len(groups) != len(e.cells.free) {
+			t.Errorf("afterwards there are %v", groups)
+		}
+	})
+}
+
+func groupsIn(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		if entry.IsDir() {
+			names = append(names, entry.Name())
+		}
+	}
+	return names
+}
+
+func TestWithoutClone3NothingIsBounded(t *testing.T) {
+	if !testcmdtest.RunAlone(t) {
+		return
+	}
+	e := boundEngine(t)
+	e.clone.Store(&cloner{legacy: true})
+	if b := e.Bounds(); b.Memory || b.Processes || !strings.Contains(b.Reason, "clone3") {
+		t.Errorf("%+v", b)
+	}
+	if _, err := e.NewEnclosure(EnclosureSpec{Group: GroupLimits{Processes: 1}}); err == nil {
+		t.Error("there is an enclosure with bounds")
+	}
+}
+
+// TestAnEngineThatBoundsKeepsAllPromises runs tests of every kind of engine
+// where there are two kinds more (kinds_test.go).
+func TestAnEngineThatBoundsKeepsAllPromises(t *testing.T) {
+	if testcmdtest.Alone() {
+		t.Skip("it has been run already")
+	}
+	g := testcmdtest.NewGroup(t)
+	out, err := g.Command(t, "^(TestEveryKindOfEngineStartsAndTellsTheEnd|TestTheChildStartsWithACleanSlate|TestOnlyTheStandardStreamsAreOpenHoweverManyTheServerHas|"+
+		"TestT6NothingThatACommandStartsSurvivesIt|TestEndDoesNotTouchOtherCommands|TestEveryStepThatFailsIsNamed)$/^bounded").CombinedOutput()
+	if err != nil || !bytes.Contains(out, []byte("/bounded_namespaces (")) {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func TestBoundedSurvivorsOfAKilledServerAreEndedByTheNext(t *testing.T) {
+	g := testcmdtest.NewGroup(t)
+	state := t.TempDir()
+	dead, pids := serverProcessIn(t, g, state, "bounded")
+	_ = dead.Process.Kill()
+	_ = dead.Wait()
+	if len(groupsIn(t, g.Dir)) != 2 {
+		t.Fatalf("the killed server has left %v", groupsIn(t, g.Dir))
+	}
+	e, err := NewEngine(Options{StateDir: state})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	wantNone(t, pids)
+	if left := groupsIn(t, g.Dir); len(left) != 1 || left[0] != serverGroup {
+		t.Errorf("groups are left: %v", left)
+	}
+	// The next server in the same place finds that of a dead one there, and does
+	// not take the group of servers for one.
+	if err := os.MkdirAll(filepath.Join(g.Dir, cellPrefix+"0000000000", "1"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	removeDead(g.Dir)
+	if left := groupsIn(t, g.Dir); len(left) != 1 || left[0] != serverGroup {
+		t.Errorf("after removing what dead servers left: %v", left)
+	}
+}
