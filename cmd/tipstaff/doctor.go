@@ -170,11 +170,23 @@ func printSandbox(w io.Writer, s sandbox.Status, paths bool) {
 	if paths {
 		printPaths(w, p)
 	}
+	printLimits(w, s.Limits)
 	for _, planted := range p.Planted {
 		say(w, "! %s: %s", planted.Path, planted.Why)
 	}
 	for _, note := range s.Notes {
 		say(w, "! %s", note)
+	}
+}
+
+// printLimits tells by what memory and processes are bounded.
+func printLimits(w io.Writer, l *sandbox.LimitsStatus) {
+	switch {
+	case l == nil:
+	case l.Reason == "":
+		say(w, "✔ memory: %s; processes: %s", l.Memory, l.Processes)
+	default:
+		say(w, "! memory: %s; processes: %s; not by control groups, because %s", l.Memory, l.Processes, l.Reason)
 	}
 }
 

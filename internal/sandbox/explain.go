@@ -43,11 +43,20 @@ func (r *room) takeRefused() []refusal {
 	return list
 }
 
-// explainLimit tells of limits by the signals that the kernel sends for them.
+// explainLimit tells of limits by what the kernel has counted, and by the signals
+// that it sends for them.
 func (c *Confined) explainLimit(r *tipstaff.Result) {
-	l := c.room.held.limits
+	l, g := c.room.held.limits, c.room.held.group
+	if n := r.Usage.RefusedProcesses; n > 0 && g.Processes > 0 {
+		r.Refusals = append(r.Refusals, fmt.Sprintf("It met the limit of processes, %d for the whole command: the kernel refused to make another (%d times).", g.Processes, n))
+	}
 	used := r.Usage.UserCPU + r.Usage.SystemCPU
 	switch {
+	case r.Usage.OutOfMemory && g.MemoryBytes > 0:
+		if r.Cause == tipstaff.Signalled {
+			r.Cause = tipstaff.MemoryLimit
+		}
+		r.Refusals = append(r.Refusals, fmt.Sprintf("It was ended by the limit of memory, %d bytes for the whole command; its peak was %d.", g.MemoryBytes, r.Usage.PeakBytes))
 	case l.CPU > 0 && (r.Signal == "SIGXCPU" || r.ExitCode == exitXCPU || r.Signal == "SIGKILL" && r.Cause == tipstaff.Signalled && used >= l.CPU):
 		if r.Signal != "" {
 			r.Cause = tipstaff.CPULimit
@@ -58,7 +67,7 @@ func (c *Confined) explainLimit(r *tipstaff.Result) {
 			r.Cause = tipstaff.FileSizeLimit
 		}
 		r.Refusals = append(r.Refusals, fmt.Sprintf("It was ended by the limit of a file's size, %d bytes.", l.FileBytes))
-	case l.MemoryBytes > 0 && r.ExitCode != 0 && r.Usage.MaxResidentBytes > l.MemoryBytes/10*7:
+	case l.MemoryBytes > 0 && g.MemoryBytes == 0 && r.ExitCode != 0 && r.Usage.MaxResidentBytes > l.MemoryBytes/10*7:
 		r.Refusals = append(r.Refusals, fmt.Sprintf("It may have run into the limit of memory, %d bytes for each process; its peak was %d.", l.MemoryBytes, r.Usage.MaxResidentBytes))
 	}
 }

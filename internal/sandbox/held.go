@@ -19,6 +19,7 @@ type held struct {
 
 	filter []proc.Instruction
 	kernel []proc.Limit
+	group  proc.GroupLimits
 	temp   string        // of commands in namespaces, as they see it
 	proxy  *egress.Proxy // nil without a list of hosts
 }
@@ -29,7 +30,8 @@ func (s *Sandbox) hold(h held) (*held, error) {
 	if h.filter, err = s.makeFilter(h.network); err != nil {
 		return nil, err
 	}
-	h.kernel = h.limits.kernel(s.status.tier)
+	h.group = h.limits.group(s.o.Engine.Bounds())
+	h.kernel = h.limits.kernel(s.status.tier, h.group)
 	h.temp = temporary(h.profile, "/tmp", "/var/tmp")
 	if h.network.Reach == ListedHosts {
 		h.proxy = egress.New(egress.Options{Hosts: h.network.Hosts, Log: s.o.Log, Refused: noteRefused})
@@ -76,6 +78,9 @@ func (s *Sandbox) StatusUnder(t Terms) Status {
 	st := s.Status()
 	h := t.tighten(s.o)
 	st.Profile, st.Network = h.profile.String(), h.network.String()
+	if st.Limits != nil {
+		st.Limits = h.limits.status(st.tier, s.o.Engine.Bounds())
+	}
 	return st
 }
 

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -11,25 +12,65 @@ import (
 	"tipstaff/internal/proc"
 )
 
-// kernel gives the limits that the kernel keeps for each process. In namespaces
-// the number of processes is bounded by theirs. Outside, the kernel counts all
-// of a user's, so what there is now is added to what a command may have; root
-// is not held to it.
-func (l Limits) kernel(t Tier) []proc.Limit {
+// group gives the limits that hold a command as a whole, as far as the engine can
+// keep them.
+func (l Limits) group(b proc.Bounds) (g proc.GroupLimits) {
+	if b.Memory {
+		g.MemoryBytes = max(0, l.MemoryBytes)
+	}
+	if b.Processes {
+		g.Processes = max(0, l.Processes)
+	}
+	return g
+}
+
+// kernel gives the limits that the kernel keeps for each process. What holds the
+// whole command is not among them: RLIMIT_DATA counts memory that is only
+// reserved. In namespaces the number of processes is bounded by theirs. Outside,
+// the kernel counts all of a user's, so what there is now is added to what a
+// command may have; root is not held to it.
+func (l Limits) kernel(t Tier, g proc.GroupLimits) []proc.Limit {
 	var list []proc.Limit
 	add := func(resource int, value int64) {
 		if value > 0 {
 			list = append(list, proc.Limit{Resource: resource, Value: uint64(value)})
 		}
 	}
-	add(unix.RLIMIT_DATA, l.MemoryBytes)
+	if g.MemoryBytes == 0 {
+		add(unix.RLIMIT_DATA, l.MemoryBytes)
+	}
 	add(unix.RLIMIT_CPU, int64((l.CPU+time.Second-1)/time.Second))
 	add(unix.RLIMIT_FSIZE, l.FileBytes)
 	add(unix.RLIMIT_NOFILE, int64(l.OpenFiles))
-	if t == Landlock && l.Processes > 0 {
+	if t == Landlock && l.Processes > 0 && g.Processes == 0 {
 		add(unix.RLIMIT_NPROC, int64(l.Processes+tasksOfUser()))
 	}
 	return list
+}
+
+// status says by what memory and processes are bounded.
+func (l Limits) status(t Tier, b proc.Bounds) *LimitsStatus {
+	const none = "no limit"
+	g := l.group(b)
+	st := &LimitsStatus{Memory: none, Processes: none, Reason: b.Reason}
+	switch {
+	case g.MemoryBytes > 0:
+		st.Memory = fmt.Sprintf("%d bytes for each command as a whole (control group)", g.MemoryBytes)
+	case l.MemoryBytes > 0:
+		st.Memory = fmt.Sprintf("%d bytes of data for each process (RLIMIT_DATA)", l.MemoryBytes)
+	}
+	switch {
+	case l.Processes <= 0:
+	case g.Processes > 0:
+		st.Processes = fmt.Sprintf("%d for each command (control group)", g.Processes)
+	case t == Namespaces && b.InNamespaces:
+		st.Processes = fmt.Sprintf("%d for each command (pid_max of its namespace)", l.Processes)
+	case t == Namespaces:
+		st.Processes = "no limit: kernel.pid_max belongs to the machine before Linux 6.14"
+	default:
+		st.Processes = fmt.Sprintf("%d for all commands together, and not for root (RLIMIT_NPROC)", l.Processes)
+	}
+	return st
 }
 
 // tasksOfUser counts the threads of the server's user.

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tipstaff"
+	"tipstaff/internal/proc"
 )
 
 func TestLimitsReachTheKernel(t *testing.T) {
@@ -144,7 +145,7 @@ func TestLimitsAreThoseThatTheKernelKnows(t *testing.T) {
 		{"all", Limits{MemoryBytes: 4, CPU: 2 * time.Second, FileBytes: 3, OpenFiles: 1}, "0:2 1:3 2:4 7:1"},
 	} {
 		var got []string
-		for _, l := range c.l.kernel(Namespaces) {
+		for _, l := range c.l.kernel(Namespaces, proc.GroupLimits{}) {
 			got = append(got, fmt.Sprintf("%d:%d", l.Resource, l.Value))
 		}
 		slices.Sort(got)

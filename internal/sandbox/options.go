@@ -60,10 +60,20 @@ type Status struct {
 	Landlock string `json:"landlock,omitempty"`
 	// Missing is what Landlock of this kernel cannot restrict.
 	Missing []string      `json:"missing,omitempty"`
+	Limits  *LimitsStatus `json:"limits,omitempty"` // nil without a sandbox
 	Notes   []string      `json:"notes,omitempty"`
 	Paths   profile.Paths `json:"paths,omitzero"`
 
 	tier Tier
+}
+
+// LimitsStatus says by what the memory and the processes of commands are bounded.
+type LimitsStatus struct {
+	Memory    string `json:"memory"`
+	Processes string `json:"processes"`
+	// Reason says why not both by the control group of each command, and what to do
+	// about it; "" if they are, or would be if there were limits.
+	Reason string `json:"reason,omitempty"`
 }
 
 func newStatus(o Options) Status {

@@ -43,7 +43,7 @@ func (s *Sandbox) chooseTier() error {
 		}
 		reasons = append(reasons, fmt.Sprintf("%s: %v", tier, err))
 	}
-	s.status.tier, s.status.Tier, s.status.Landlock = None, None.String(), ""
+	s.status.tier, s.status.Tier, s.status.Landlock, s.status.Limits = None, None.String(), "", nil
 	s.status.Reason = strings.Join(reasons, "; ")
 	if s.o.Mode == Require {
 		return fmt.Errorf("TIPSTAFF_SANDBOX=require, and this machine does not give the sandbox that is required: %s", s.status.Reason)
@@ -94,6 +94,7 @@ func (s *Sandbox) try(tier Tier, abi int, noLandlock error) error {
 		return err
 	}
 	defer r.leave(w)
+	s.status.Limits = s.o.Limits.status(tier, s.o.Engine.Bounds())
 	s.status.Paths, s.status.Notes = w.paths, slices.Clone(w.paths.Notes)
 	if why := whyUnmade(w.paths.Missing, w.paths.Make()); why != "" {
 		s.status.Notes = append(s.status.Notes, why)

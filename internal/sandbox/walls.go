@@ -54,7 +54,7 @@ func (s *Sandbox) buildOnce(r *room) (*walls, error) {
 // raise makes the walls for what the profile has said.
 func (s *Sandbox) raise(r *room, paths profile.Paths) (*walls, error) {
 	w := &walls{paths: paths, users: 1}
-	spec := proc.EnclosureSpec{Filter: r.held.filter, CloneSecret: s.secret, Limits: r.held.kernel, Domain: s.domain()}
+	spec := proc.EnclosureSpec{Filter: r.held.filter, CloneSecret: s.secret, Limits: r.held.kernel, Group: r.held.group, Domain: s.domain()}
 	if s.status.tier == Namespaces {
 		v, err := newView(paths, s.o.Search, s.seen(), r.dir, s.scratch)
 		if err != nil {

@@ -1,0 +1,120 @@
+//go:build linux
+
+package sandbox
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"tipstaff"
+	"tipstaff/internal/testcmd/testcmdtest"
+)
+
+const (
+	mib = 1 << 20
+	// eat fills more memory than any limit here, in a child of the shell.
+	eat = "head -c 300000000 /dev/zero | tail > /dev/null"
+	// bomb wants five hundred processes.
+	bomb = "i=0; while [ $i -lt 500 ]; do sleep 20 > /dev/null 2>&1 & i=$((i+1)); done; echo all"
+)
+
+// bounding makes a sandbox whose commands are bounded as a whole.
+func bounding(t *testing.T, tier Tier, l Limits) *box {
+	t.Helper()
+	b := newBox(t, tier, func(_ *box, o *Options) { o.Limits = l })
+	if have := b.o.Engine.Bounds(); !have.Memory || !have.Processes {
+		t.Fatalf("the engine cannot bound: %+v", have)
+	}
+	return b
+}
+
+func TestAWholeCommandIsBoundedByItsControlGroup(t *testing.T) {
+	if testcmdtest.RunAlone(t) {
+		boundedWhole(t)
+	}
+}
+
+func TestAnotherUsersCommandsAreBoundedAsWell(t *testing.T) {
+	if testcmdtest.RunAlone(t, testcmdtest.GiveTo(t, 1000)) {
+		boundedWhole(t)
+	}
+}
+
+func boundedWhole(t *testing.T) {
+	eachTier(t, func(t *testing.T, tier Tier) {
+		b := bounding(t, tier, Limits{MemoryBytes: 64 * mib, Processes: 50})
+		limits := b.Status().Limits
+		if !strings.Contains(limits.Memory, "67108864 bytes for each command as a whole") || !strings.Contains(limits.Processes, "50 for each command (control group)") || limits.Reason != "" {
+			t.Errorf("the status says %+v", limits)
+		}
+		for range 2 {
+			o := b.sh("sleep 60 > /dev/null 2>&1 & " + eat + "; echo on")
+			if o.Cause != tipstaff.MemoryLimit || o.Signal != "SIGKILL" || o.text != "" {
+				t.Errorf("a command that eats memory: %v %s, %q", o.Cause, o.Signal, o.text)
+			}
+			if len(o.Refusals) != 1 || !strings.Contains(o.Refusals[0], "67108864 bytes for the whole command; its peak was 6") {
+				t.Errorf("it is told %q", o.Refusals)
+			}
+		}
+		o := b.sh(bomb)
+		if strings.Contains(o.text, "all") || !strings.Contains(o.text, "ork") || len(o.Refusals) != 1 || !strings.Contains(o.Refusals[0], "limit of processes, 50 for the whole command") {
+			t.Errorf("a command that makes processes: %q, told %q", o.text, o.Refusals)
+		}
+		o = b.sh("sleep 0 & wait; cat /proc/self/limits")
+		if o.Cause != tipstaff.Exited || o.ExitCode != 0 || len(o.Refusals) != 0 || o.Usage.PeakBytes == 0 {
+			t.Errorf("the next one: %v %d, %q, %+v", o.Cause, o.ExitCode, o.Refusals, o.Usage)
+		}
+		if got := limit(o.text, "Max data size"); got != "unlimited unlimited bytes" {
+			t.Errorf("what holds the whole command holds each process as well: %s", got)
+		}
+	})
+}
+
+func TestTermsBoundOneCommandAndNotTheNext(t *testing.T) {
+	if !testcmdtest.RunAlone(t) {
+		return
+	}
+	eachTier(t, func(t *testing.T, tier Tier) {
+		b := bounding(t, tier, Limits{})
+		if limits := b.Status().Limits; limits.Memory != "no limit" || limits.Processes != "no limit" {
+			t.Errorf("the status says %+v", limits)
+		}
+		terms := Terms{Limits: Limits{MemoryBytes: 32 * mib}}
+		if limits := b.StatusUnder(terms).Limits; !strings.Contains(limits.Memory, fmt.Sprint(32*mib)) {
+			t.Errorf("under terms it says %+v", limits)
+		}
+		const some = "head -c 60000000 /dev/zero | tail > /dev/null; echo on"
+		for range 2 {
+			if got := b.under(terms, some); got != "" {
+				t.Errorf("under terms: %q", got)
+			}
+			if got := b.under(Terms{}, some); got != "on\n" {
+				t.Errorf("without terms: %q", got)
+			}
+		}
+	})
+}
+
+func TestWithoutControlGroupsTheStatusSaysWhyAndWhatIsInstead(t *testing.T) {
+	eachTier(t, func(t *testing.T, tier Tier) {
+		b := newBox(t, tier, func(_ *box, o *Options) { o.Limits = Limits{MemoryBytes: 1 << 30, Processes: 77} })
+		if have := b.o.Engine.Bounds(); have.Memory || have.Processes {
+			t.Skip("there are control groups with bounds here")
+		}
+		limits := b.Status().Limits
+		if !strings.Contains(limits.Memory, "1073741824 bytes of data for each process") || limits.Reason == "" {
+			t.Errorf("it says %+v", limits)
+		}
+		want := "77 for each command (pid_max"
+		if major, minor := kernel(t); major < 6 || major == 6 && minor < 14 {
+			want = "Linux 6.14"
+		}
+		if tier == Landlock {
+			want = "77 for all commands together"
+		}
+		if !strings.Contains(limits.Processes, want) {
+			t.Errorf("it says %+v", limits)
+		}
+	})
+}
