@@ -18,8 +18,9 @@ import (
 // A command is bounded as a whole by its control group. Its zygote must not be
 // in that: it shares the server's memory, and when the kernel ends processes of
 // a group that has used up its memory, it ends whoever shares theirs as well.
-// So the zygote stays where the server is, and makes the command's process right
-// in the group. Until that is another program it shares the server's memory too,
+// So the zygote is in a group without bounds beside it, and makes the command's
+// process right in the command's. It may do so without capabilities, because the
+// groups of both and the one above are the server's own. Until that is another program it shares the server's memory too,
 // but then the kernel passes it over (in_vfork, mm/oom_kill.c).
 //
 // A group with bounds serves the commands of one place, one after the other, and

@@ -121,6 +121,21 @@ func TestAnotherUsersServerBoundsCommandsAsWell(t *testing.T) {
 	})
 }
 
+// TestARootServerMayBeInAnotherUsersGroup: its zygotes have no capabilities, and
+// the group is not theirs.
+func TestARootServerMayBeInAnotherUsersGroup(t *testing.T) {
+	give := testcmdtest.GiveTo(t, 1000)
+	if !testcmdtest.RunAlone(t, func(g *testcmdtest.Group) { give(g); g.User = 0 }) {
+		return
+	}
+	inEachTier(t, func(t *testing.T, e *Engine, spec *NamespaceSpec) {
+		bound(t, e, GroupLimits{Processes: 30}, spec)
+		if st, text := run(t, e, "echo ran"); st.ExitCode != 0 || text != "ran\n" {
+			t.Errorf("%+v, %q", st, text)
+		}
+	})
+}
+
 func TestAServerThatIsNotAloneBoundsNothing(t *testing.T) {
 	if !testcmdtest.RunAlone(t, func(g *testcmdtest.Group) {
 		other := g.Command(t, "^TestHelperWaits$")
@@ -415,11 +430,11 @@ func TestManyBoundedCommandsLeaveNoGroups(t *testing.T) {
 		if after := countFDs(t); after > before+200+20 { // a test keeps its pipes until its end
 			t.Errorf("%d descriptors became %d", before, after)
 		}
-		if groups := len(groupsIn(t, e.cells.base)); groups > len(n.ready)+len(e.cells.free) {
+		if groups := len(groupsIn(t, e.cells.base)); groups > 1+len(n.ready)+len(e.cells.free) { // with that of zygotes
 			t.Errorf("there are %d groups for %d places", groups, len(n.ready))
 		}
 		n.Close()
-		if groups := groupsIn(t, e.cells.base); len(groups) != len(e.cells.free) {
+		if groups := groupsIn(t, e.cells.base); len(groups) != 1+len(e.cells.free) {
 			t.Errorf("afterwards there are %v", groups)
 		}
 	})

@@ -26,6 +26,9 @@ type cells struct {
 	lock int         // its descriptor, locked for as long as the server lives
 	on   controllers // for the groups of commands
 	why  error       // why not all of them
+	// nursery is the group of zygotes whose commands have bounds, in which they are
+	// not themselves; nil where no command has.
+	nursery *cell
 
 	mu   sync.Mutex
 	free []*cell
@@ -60,14 +63,17 @@ func newCells(m serverMark) (*cells, error) {
 	if err == nil {
 		c.switchOn(s.on)
 		var one *cell
-		if one, err = c.take(); err == nil {
+		if one, err = c.take(); err == nil && c.on != (controllers{}) {
+			c.nursery, err = openCell(filepath.Join(c.base, "zygotes"))
+		}
+		if err == nil {
 			c.giveBack(one)
 			removeDead(parent)
 			return c, nil
 		}
 		_ = unix.Close(c.lock)
 	}
-	_ = os.Remove(c.base)
+	_ = removeCgroup(c.base)
 	return nil, err
 }
 
@@ -215,6 +221,9 @@ func (c *cells) close() error {
 		one.remove()
 	}
 	c.free = nil
+	if c.nursery != nil {
+		c.nursery.remove()
+	}
 	_ = unix.Close(c.lock)
 	return clearCgroup(c.base)
 }

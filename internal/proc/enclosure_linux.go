@@ -305,8 +305,11 @@ func (p *place) common(s *script) {
 // cgroup is the descriptor of the control group that a zygote is born in, or
 // what the server makes itself; -1 where there is none, or clone cannot do it.
 func (p *place) cgroup(legacy bool) int {
-	if p.cell == nil || p.bounded() || legacy {
+	switch {
+	case p.cell == nil || legacy:
 		return -1
+	case p.bounded():
+		return p.in.engine.cells.nursery.dir
 	}
 	return p.cell.dir
 }
