@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tipstaff"
+	"tipstaff/internal/proc"
 	"tipstaff/internal/testcmd/testcmdtest"
 )
 
@@ -117,4 +118,70 @@ func TestWithoutControlGroupsTheStatusSaysWhyAndWhatIsInstead(t *testing.T) {
 			t.Errorf("it says %+v", limits)
 		}
 	})
+}
+
+func TestWhatTheKernelCountedIsTold(t *testing.T) {
+	group := Limits{MemoryBytes: 1000, Processes: 7}
+	ended := tipstaff.Usage{OutOfMemory: true, PeakBytes: 999}
+	for _, c := range []struct {
+		says   string
+		r      tipstaff.Result
+		groups bool
+		cause  tipstaff.Cause
+		want   string
+	}{
+		{"ended for its memory", tipstaff.Result{Cause: tipstaff.Signalled, Signal: "SIGKILL", ExitCode: 137, Usage: ended}, true,
+			tipstaff.MemoryLimit, "It was ended by the limit of memory, 1000 bytes for the whole command; its peak was 999."},
+		{"a rest of it was", tipstaff.Result{Cause: tipstaff.Exited, Usage: ended}, true,
+			tipstaff.Exited, "It was ended by the limit of memory, 1000 bytes for the whole command; its peak was 999."},
+		{"its time was up as well", tipstaff.Result{Cause: tipstaff.TimedOut, ExitCode: 124, Usage: ended}, true,
+			tipstaff.TimedOut, "It was ended by the limit of memory, 1000 bytes for the whole command; its peak was 999."},
+		{"refused processes", tipstaff.Result{Cause: tipstaff.Exited, Usage: tipstaff.Usage{RefusedProcesses: 3}}, true,
+			tipstaff.Exited, "It met the limit of processes, 7 for the whole command: the kernel refused to make another (3 times)."},
+		{"one large process failed", tipstaff.Result{Cause: tipstaff.Exited, ExitCode: 1, Usage: tipstaff.Usage{MaxResidentBytes: 900}}, true,
+			tipstaff.Exited, ""},
+		{"the same without control groups", tipstaff.Result{Cause: tipstaff.Exited, ExitCode: 1, Usage: tipstaff.Usage{MaxResidentBytes: 900}}, false,
+			tipstaff.Exited, "It may have run into the limit of memory, 1000 bytes for each process; its peak was 900."},
+	} {
+		h := &held{limits: group}
+		h.group = group.group(proc.Bounds{Memory: c.groups, Processes: c.groups})
+		r := c.r
+		(&Confined{sandbox: &Sandbox{}, room: &room{held: h}, walls: &walls{}}).Explain(&r)
+		if got := strings.Join(r.Refusals, "\n"); got != c.want || r.Cause != c.cause {
+			t.Errorf("%s: %v, %q", c.says, r.Cause, got)
+		}
+	}
+}
+
+func TestALimitIsKeptInOneWay(t *testing.T) {
+	l := Limits{MemoryBytes: 1 << 30, Processes: 70}
+	for _, c := range []struct {
+		says   string
+		bounds proc.Bounds
+		tier   Tier
+		limits string
+		status LimitsStatus
+	}{
+		{"control groups do both", proc.Bounds{Memory: true, Processes: true}, Landlock, "",
+			LimitsStatus{"1073741824 bytes for each command as a whole (control group)", "70 for each command (control group)", ""}},
+		{"memory only", proc.Bounds{Memory: true, InNamespaces: true, Reason: "no pids"}, Namespaces, "",
+			LimitsStatus{"1073741824 bytes for each command as a whole (control group)", "70 for each command (pid_max of its namespace)", "no pids"}},
+		{"processes only", proc.Bounds{Processes: true, Reason: "no memory"}, Namespaces, "2",
+			LimitsStatus{"1073741824 bytes of data for each process (RLIMIT_DATA)", "70 for each command (control group)", "no memory"}},
+		{"neither", proc.Bounds{Reason: "neither"}, Landlock, "2 6",
+			LimitsStatus{"1073741824 bytes of data for each process (RLIMIT_DATA)", "70 for all commands together, and not for root (RLIMIT_NPROC)", "neither"}},
+		{"neither, on an older kernel", proc.Bounds{Reason: "neither"}, Namespaces, "2",
+			LimitsStatus{"1073741824 bytes of data for each process (RLIMIT_DATA)", "no limit: kernel.pid_max belongs to the machine before Linux 6.14", "neither"}},
+	} {
+		var got []string
+		for _, one := range l.kernel(c.tier, l.group(c.bounds)) {
+			got = append(got, fmt.Sprint(one.Resource))
+		}
+		if strings.Join(got, " ") != c.limits {
+			t.Errorf("%s: each process has limits %v, want %s", c.says, got, c.limits)
+		}
+		if st := l.status(c.tier, c.bounds); *st != c.status {
+			t.Errorf("%s: %+v", c.says, *st)
+		}
+	}
 }
