@@ -20,8 +20,10 @@ import (
 // a group that has used up its memory, it ends whoever shares theirs as well.
 // So the zygote is in a group without bounds beside it, and makes the command's
 // process right in the command's. It may do so without capabilities, because the
-// groups of both and the one above are the server's own. Until that is another program it shares the server's memory too,
-// but then the kernel passes it over (in_vfork, mm/oom_kill.c).
+// groups of both and the one above are the server's own. Until that is another
+// program it shares the server's memory too, but then somebody waits for it in
+// vfork, and the kernel passes it over (in_vfork, mm/oom_kill.c). For a prepared
+// child nobody waits so; where memory is bounded there is none.
 //
 // A group with bounds serves the commands of one place, one after the other, and
 // goes with it: none ever has the bounds of another enclosure.
@@ -179,6 +181,10 @@ func (p *place) settle(u *tipstaff.Usage) {
 // bounded reports whether the place has a control group with bounds, in which
 // its zygote is not.
 func (p *place) bounded() bool { return p.cell != nil && p.cell.meter != nil }
+
+// memoryBound reports whether the kernel may end processes in the place because
+// its control group has used up its memory.
+func (p *place) memoryBound() bool { return p.bounded() && p.cell.meter.limits.MemoryBytes > 0 }
 
 // born is the control group that the zygote makes processes in; -1: its own.
 func (p *place) born() int {

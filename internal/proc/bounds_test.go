@@ -315,17 +315,28 @@ func TestALimitTooSmallForAProgramHarmsNobodyElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
+	// Arguments are on the account of the group before it is another program.
+	long := []string{"sh", "-c", "exit"}
+	for range 14 {
+		long = append(long, strings.Repeat("x", 128_000))
+	}
 	inEachTier(t, func(t *testing.T, e *Engine, spec *NamespaceSpec) {
 		for _, limit := range []int64{1, 4096, 64 << 10, 256 << 10, mib, 4 * mib} {
 			n, err := e.NewEnclosure(EnclosureSpec{Namespaces: spec, Group: GroupLimits{MemoryBytes: limit, Processes: 1}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			for range 10 {
-				p, err := e.Start(Launch{Path: "/bin/sh", Argv: []string{"sh", "-c", "echo; " + eat}, Dir: root.Fd(), DirPath: "/", Confine: &Confinement{Enclosure: n}})
-				if err == nil {
-					p.Status()
-					p.End(0)
+			for range 5 {
+				for _, argv := range [][]string{{"sh", "-c", "echo; " + eat}, long} {
+					p, err := e.Start(Launch{Path: "/bin/sh", Argv: argv, Dir: root.Fd(), DirPath: "/", Confine: &Confinement{Enclosure: n}})
+					if err == nil {
+						p.Status()
+						p.End(0)
+					}
+					var at *StepError
+					if limit <= mib && len(argv) == len(long) && !errors.As(err, &at) {
+						t.Errorf("with %d bytes it has arguments of two million: %v", limit, err)
+					}
 				}
 			}
 			n.Close()
@@ -354,6 +365,44 @@ func TestTheProcessesOfACommandAreBounded(t *testing.T) {
 		}
 		if !running(other.PID()) {
 			t.Error("another command was ended")
+		}
+	})
+}
+
+// TestNobodyWaitsInAGroupThatMayRunOutOfMemory: a prepared child shares the
+// server's memory and nobody waits for it, so the kernel would end the server
+// with it. Where only processes are bounded nothing is ended.
+func TestNobodyWaitsInAGroupThatMayRunOutOfMemory(t *testing.T) {
+	if !testcmdtest.RunAlone(t) {
+		return
+	}
+	inEachTier(t, func(t *testing.T, e *Engine, spec *NamespaceSpec) {
+		for _, l := range []GroupLimits{{MemoryBytes: 64 * mib}, {MemoryBytes: 64 * mib, Processes: 20}, {Processes: 20}} {
+			n := bound(t, e, l, spec)
+			for range 5 {
+				if st, text := run(t, e, "echo ran; cat /proc/self/cgroup"); !strings.HasPrefix(text, "ran\n") {
+					t.Errorf("%+v: %+v, %q", l, st, text)
+				}
+			}
+			n.work.Wait()
+			p, err := n.take()
+			if err != nil {
+				t.Fatal(err)
+			}
+			next := p.zygote.next.Load()
+			if (next != nil) != (l.MemoryBytes == 0 && e.slots.unshares) {
+				t.Errorf("%+v: a child waits: %v", l, next != nil)
+			}
+			if members := p.cell.members(); l.MemoryBytes > 0 && len(members) != 0 {
+				t.Errorf("%+v: in the group are %v", l, members)
+			}
+			if next != nil {
+				p.zygote.await()
+				if members := p.cell.members(); !slices.Equal(members, []int{next.pid()}) {
+					t.Errorf("%+v: in the group are %v, and %d waits", l, members, next.pid())
+				}
+			}
+			n.work.Go(p.end)
 		}
 	})
 }
@@ -477,7 +526,7 @@ func TestAnEngineThatBoundsKeepsAllPromises(t *testing.T) {
 	g := testcmdtest.NewGroup(t)
 	out, err := g.Command(t, "^(TestEveryKindOfEngineStartsAndTellsTheEnd|TestTheChildStartsWithACleanSlate|TestOnlyTheStandardStreamsAreOpenHoweverManyTheServerHas|"+
 		"TestT6NothingThatACommandStartsSurvivesIt|TestEndDoesNotTouchOtherCommands|TestEveryStepThatFailsIsNamed)$/^bounded").CombinedOutput()
-	if err != nil || !bytes.Contains(out, []byte("/bounded_namespaces (")) {
+	if err != nil || !bytes.Contains(out, []byte("/bounded_memory,_namespaces (")) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

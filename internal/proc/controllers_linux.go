@@ -123,7 +123,22 @@ func (c controllers) lacking(dir string) error {
 	if len(names) == 0 {
 		return nil
 	}
+	if version1(names[0]) {
+		return fmt.Errorf("this machine has the controllers %s in control groups of version 1; with systemd.unified_cgroup_hierarchy=1 it boots with those of version 2", strings.Join(names, " and "))
+	}
 	return fmt.Errorf("the control group %s does not have the controllers %s; a service gets them by Delegate=yes", dir, strings.Join(names, " and "))
+}
+
+// version1 reports whether a controller belongs to a hierarchy of version 1:
+// cgroups(7).
+func version1(name string) bool {
+	data, _ := os.ReadFile("/proc/cgroups")
+	for line := range strings.Lines(string(data)) {
+		if f := strings.Fields(line); len(f) > 1 && f[0] == name {
+			return f[1] != "0"
+		}
+	}
+	return false
 }
 
 // controllersOf reads which ones a file of a control group names.

@@ -117,7 +117,9 @@ func kinds(t *testing.T) map[string]*Engine {
 		"no slots":             func(e *Engine) { e.slots.close(); e.slots = &slots{null: e.null} },
 	}
 	if testcmdtest.Alone() { // there are controllers
-		changes["bounded"], changes["bounded namespaces"] = func(*Engine) {}, func(*Engine) {}
+		for _, name := range []string{"bounded", "bounded memory", "bounded, namespaces", "bounded memory, namespaces"} {
+			changes[name] = func(*Engine) {}
+		}
 	}
 	for name, change := range changes {
 		e, err := NewEngine(Options{})
@@ -139,12 +141,15 @@ func kinds(t *testing.T) map[string]*Engine {
 		if strings.Contains(name, "confined") {
 			enclose(t, e, nil)
 		}
-		switch name {
-		case "bounded":
-			bound(t, e, GroupLimits{MemoryBytes: 1 << 30, Processes: 1000}, nil)
-			continue
-		case "bounded namespaces":
-			bound(t, e, GroupLimits{MemoryBytes: 1 << 30, Processes: 1000}, &NamespaceSpec{OwnNetwork: true})
+		if strings.HasPrefix(name, "bounded") {
+			l, spec := GroupLimits{Processes: 1000}, (*NamespaceSpec)(nil)
+			if strings.Contains(name, "memory") {
+				l.MemoryBytes = 1 << 30
+			}
+			if strings.Contains(name, "namespaces") {
+				spec = &NamespaceSpec{OwnNetwork: true}
+			}
+			bound(t, e, l, spec)
 			continue
 		}
 		if strings.Contains(name, "namespaces") {

@@ -53,7 +53,7 @@ const awaitingOrders = "wait for a command"
 // whoever wants to use it.
 func (p *place) prepare() {
 	e := p.in.engine
-	if p.in.open || !e.slots.unshares || p.zygote.next.Load() != nil {
+	if p.in.open || !e.slots.unshares || p.zygote.next.Load() != nil || p.memoryBound() {
 		return
 	}
 	s := &script{}
@@ -66,7 +66,7 @@ func (p *place) prepare() {
 	p.begin(s)
 	s.add(awaitingOrders, 0, uintptr(unsafe.Pointer(&n.order))).flags = awaits
 	a := n.attempt
-	a.prepare(true, cloning{flags: unix.CLONE_PIDFD | unix.CLONE_FILES | unix.CLONE_PARENT, cgroup: -1, alone: true}, s)
+	a.prepare(p.born() < 0, cloning{flags: unix.CLONE_PIDFD | unix.CLONE_FILES | unix.CLONE_PARENT, cgroup: p.born(), alone: true}, s)
 	a.call.arg[4] = uintptr(p.zygote.secret)
 	if !p.zygote.await() {
 		return
