@@ -63,7 +63,9 @@ func boundedWhole(t *testing.T) {
 			t.Errorf("a command that makes processes: %q, told %q", o.text, o.Refusals)
 		}
 		o = b.sh("sleep 0 & wait; cat /proc/self/limits")
-		if o.Cause != tipstaff.Exited || o.ExitCode != 0 || len(o.Refusals) != 0 || o.Usage.PeakBytes == 0 {
+		major, minor := kernel(t)
+		forgets := major > 6 || major == 6 && minor >= 12 // the peaks of the commands before
+		if o.Cause != tipstaff.Exited || o.ExitCode != 0 || len(o.Refusals) != 0 || forgets && o.Usage.PeakBytes == 0 {
 			t.Errorf("the next one: %v %d, %q, %+v", o.Cause, o.ExitCode, o.Refusals, o.Usage)
 		}
 		if got := limit(o.text, "Max data size"); got != "unlimited unlimited bytes" {
