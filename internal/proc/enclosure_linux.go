@@ -36,9 +36,9 @@ const keptReady = 32
 
 // place is where one command runs at a time. Its zygote makes the command's
 // process; its PID namespace, its control group or its mark holds together
-// what comes of it. A command that is not confined is made by the server itself,
-// which spares it a change of processes; then the zygote only keeps the control
-// group from becoming empty, which costs the kernel more.
+// what comes of it. Where no child waits, a command that is not confined is made
+// by the server itself, which spares it a change of processes; then the zygote
+// only keeps the control group from becoming empty, which costs the kernel more.
 type place struct {
 	in     *Enclosure
 	zygote *zygote

@@ -46,19 +46,24 @@ func leftOf(p *Process) []int {
 	return left
 }
 
-// settle waits until no place is being made or ended.
+// settle waits until no place is being made or ended, and every one that nobody
+// is in has a child that waits.
 func settle() {
-	defer confinements.Range(func(_, c any) bool { settlePlaces(c.(*Confinement).Enclosure); return true })
-	confinements.Range(func(_, c any) bool { c.(*Confinement).Enclosure.work.Wait(); return true })
+	settleIn := func(n *Enclosure) {
+		n.work.Wait()
+		settlePlaces(n)
+	}
+	confinements.Range(func(_, c any) bool { settleIn(c.(*Confinement).Enclosure); return true })
 	made.Range(func(e, _ any) bool {
 		if n := e.(*Engine).open; n != nil {
-			n.work.Wait()
+			settleIn(n)
 		}
 		return true
 	})
 }
 
-// settlePlaces waits until every place that nobody is in has a child that waits.
+// settlePlaces waits until the zygotes of places that nobody is in have done what
+// they were told.
 func settlePlaces(n *Enclosure) {
 	var places []*place
 	for len(n.ready) > 0 {

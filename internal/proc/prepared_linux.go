@@ -53,7 +53,7 @@ const awaitingOrders = "wait for a command"
 // whoever wants to use it.
 func (p *place) prepare() {
 	e := p.in.engine
-	if p.in.open || !e.slots.unshares || p.zygote.next.Load() != nil || p.memoryBound() {
+	if !e.slots.unshares || p.zygote.next.Load() != nil || p.memoryBound() {
 		return
 	}
 	s := &script{}

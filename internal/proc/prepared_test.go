@@ -5,6 +5,7 @@ package proc
 import (
 	"errors"
 	"io"
+	"maps"
 	"os"
 	"runtime"
 	"sync/atomic"
@@ -28,11 +29,7 @@ func read(t *testing.T, out *os.File) string {
 func preparing(t *testing.T) map[string]*Engine {
 	t.Helper()
 	all := kinds(t)
-	for name, e := range all {
-		if confinementOf(e) == nil || !e.slots.unshares {
-			delete(all, name)
-		}
-	}
+	maps.DeleteFunc(all, func(_ string, e *Engine) bool { return !e.slots.unshares })
 	return all
 }
 
@@ -40,7 +37,15 @@ func preparing(t *testing.T) map[string]*Engine {
 func waiting(t *testing.T, e *Engine) (*place, *prepared) {
 	t.Helper()
 	settle()
-	p, err := confinementOf(e).Enclosure.take()
+	in, err := e.openEnclosure()
+	if c := confinementOf(e); c != nil {
+		in, err = c.Enclosure, nil
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	settlePlaces(in)
+	p, err := in.take()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,8 +5,6 @@ package proc
 import (
 	"math"
 	"os"
-	"slices"
-	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 )
@@ -22,18 +20,14 @@ type slots struct {
 	unshares bool // a child that shares the table can copy it, or a part of it, later
 	limit    int  // all of them are below
 	free     chan slot
-	// highest descriptor that was the lowest free one at the last start: how
-	// large the table is.
-	highest atomic.Int64
-	all     []slot
+	all      []slot
 }
 
 // slot is one set: standard input, output, error, directory.
 type slot [4]int
 
 const (
-	slotCount  = 16
-	smallTable = 256
+	slotCount = 16
 	// lowest descriptors are worth reserving only where they are low.
 	slotCeiling = 1024
 )
@@ -65,9 +59,6 @@ func newSlots(null int) *slots {
 	return s
 }
 
-// seen notes a descriptor that the kernel has just chosen.
-func (s *slots) seen(fd int) { s.highest.Store(int64(fd)) }
-
 func closeFDs(fds []int) {
 	for _, fd := range fds {
 		_ = unix.Close(fd)
@@ -85,6 +76,9 @@ func (s *slots) fill(one slot, fds slot) error {
 	for i, fd := range fds {
 		if err := unix.Dup3(fd, one[i], unix.O_CLOEXEC); err != nil {
 			s.empty(one)
+			if _, closed := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == unix.EBADF && closed == nil {
+				err = unix.EMFILE // the limit has been lowered below the reserved ones: dup(2)
+			}
 			return err
 		}
 	}
@@ -102,11 +96,6 @@ func (s *slots) empty(one slot) {
 // there are any left. giveBack ends the arrangement when the child has started.
 func (e *Engine) descriptors(l Launch) (fds streams, giveBack func(), err error) {
 	want := slot{e.orNull(l.Stdin), e.orNull(l.Stdout), e.orNull(l.Stderr), int(l.Dir)}
-	// New descriptors are the lowest that are free: where they are low, the
-	// table is small, and copying it costs less than arranging.
-	if slices.Max(want[:]) < smallTable && slices.Min(want[:]) > 2 && e.slots.highest.Load() < smallTable {
-		return streams{want[0], want[1], want[2], want[3], false}, func() {}, nil
-	}
 	select {
 	case one := <-e.slots.free:
 		if err := e.slots.fill(one, want); err != nil {

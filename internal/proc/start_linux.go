@@ -115,7 +115,6 @@ func (e *Engine) launch(p *Process, s *script, fds streams) error {
 
 // watch takes the process that the command has.
 func (p *Process) watch(pid, pidfd int) {
-	p.engine.slots.seen(pidfd)
 	p.pid = pid
 	// The poller takes descriptors that do not block; for a pidfd this also
 	// means that waiting for it does not.
