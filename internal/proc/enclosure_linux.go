@@ -324,9 +324,12 @@ func (p *place) populated() bool {
 		return p.cell.populated()
 	case p.cell != nil:
 		return p.cell.populatedBeside(p.resident())
-	default:
-		return p.in.engine.orphans.any(p.tag)
 	}
+	o := p.in.engine.orphans
+	if len(p.in.spec.Filter) > 0 && p.in.spec.CloneSecret != 0 {
+		return o.any(p.tag, o.ofMainThread)
+	}
+	return o.any(p.tag, o.all)
 }
 
 // members lists the processes of the command.

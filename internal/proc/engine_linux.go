@@ -127,6 +127,7 @@ func (e *Engine) Close() error {
 	}
 	e.openMu.Unlock()
 	e.orphans.stop()
+	e.orphans.close()
 	e.slots.close()
 	var err error
 	if e.cells != nil {

@@ -84,7 +84,7 @@ var made sync.Map
 // what another one waits for: on a slow machine, a command that has just ended.
 func stopSweeping(e *Engine) {
 	e.orphans.stop()
-	e.orphans = &orphans{engine: e, children: e.orphans.children, quit: make(chan struct{})}
+	e.orphans = &orphans{engine: e, children: e.orphans.children, adopted: e.orphans.adopted, quit: make(chan struct{})}
 }
 
 // resting says that the engine that tests share may not look for orphans now.

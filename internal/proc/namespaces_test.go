@@ -244,7 +244,7 @@ func TestEveryStepThatMakesNamespacesIsNamed(t *testing.T) {
 		t.Errorf("%d descriptors became %d", before, after)
 	}
 	e.orphans.collect()
-	if left := e.orphans.list(); len(left) > 0 {
+	if left := e.orphans.list(e.orphans.all); len(left) > 0 {
 		t.Errorf("processes are left: %v", left)
 	}
 }

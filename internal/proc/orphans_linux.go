@@ -25,6 +25,7 @@ func becomeSubreaper() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1,
 type orphans struct {
 	engine   *Engine
 	children string // the directory of the threads, each with a file that lists its own; "" where the kernel has none
+	adopted  int    // descriptor of the main thread's; -1 the same
 	mu       sync.Mutex
 	quit     chan struct{}
 	done     sync.WaitGroup
@@ -35,8 +36,9 @@ func (e *Engine) collectOrphans() *orphans {
 	o := &orphans{engine: e, quit: make(chan struct{})}
 	pid := os.Getpid()
 	o.children = fmt.Sprintf("/proc/%d/task", pid)
-	if _, err := os.ReadFile(fmt.Sprintf("%s/%d/children", o.children, pid)); err != nil {
-		o.children = ""
+	var err error
+	if o.adopted, err = unix.Open(fmt.Sprintf("%s/%d/children", o.children, pid), unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
+		o.children, o.adopted = "", -1
 	}
 	o.done.Go(o.sweep)
 	return o
@@ -74,21 +76,29 @@ func (o *orphans) stop() {
 	o.done.Wait()
 }
 
+// close lets go of what was looked at, after stop.
+func (o *orphans) close() {
+	if o.adopted >= 0 {
+		_ = unix.Close(o.adopted)
+	}
+}
+
 // list gives the children of the server that are no commands. A child that has
 // just come to be and is not noted yet looks like one; so before anybody is
 // called an orphan, no child may be coming to be.
-func (o *orphans) list() []int {
-	if len(o.look()) == 0 {
+func (o *orphans) list(children func() []int) []int {
+	if len(o.strangers(children())) == 0 {
 		return nil
 	}
 	o.engine.starting.Lock()
 	defer o.engine.starting.Unlock()
-	return o.look()
+	return o.strangers(children())
 }
 
-func (o *orphans) look() []int {
+// strangers gives those who are neither commands nor ready to become one.
+func (o *orphans) strangers(children []int) []int {
 	var found []int
-	for _, pid := range o.all() {
+	for _, pid := range children {
 		_, ours := o.engine.live.Load(pid)
 		_, first := o.engine.firsts.Load(pid)
 		if !ours && !first && !o.engine.prepared.has(pid) {
@@ -98,6 +108,9 @@ func (o *orphans) look() []int {
 	return found
 }
 
+// all gives the children of all threads. Orphans come to the main thread; what a
+// command made a child of its own parent belongs to the thread that made the
+// command.
 func (o *orphans) all() []int {
 	if o.children == "" {
 		var pids []int
@@ -108,8 +121,6 @@ func (o *orphans) all() []int {
 		}
 		return pids
 	}
-	// Orphans come to the main thread. What a command made a child of its own
-	// parent belongs to the thread that made the command.
 	threads, err := os.ReadDir(o.children)
 	if err != nil {
 		return nil
@@ -117,10 +128,32 @@ func (o *orphans) all() []int {
 	var pids []int
 	for _, thread := range threads {
 		data, _ := os.ReadFile(filepath.Join(o.children, thread.Name(), "children")) // or it has ended meanwhile
-		for f := range bytes.FieldsSeq(data) {
-			if pid, err := strconv.Atoi(string(f)); err == nil {
-				pids = append(pids, pid)
-			}
+		pids = appendPIDs(pids, data)
+	}
+	return pids
+}
+
+// ofMainThread gives the children of the main thread: all orphans of commands
+// whose filter lets nobody make a child of his own parent.
+func (o *orphans) ofMainThread() []int {
+	if o.adopted < 0 {
+		return o.all()
+	}
+	for buf := make([]byte, 1<<10); ; buf = make([]byte, 2*len(buf)) {
+		n, err := unix.Pread(o.adopted, buf, 0)
+		if err != nil {
+			return o.all()
+		}
+		if n < len(buf) {
+			return appendPIDs(nil, buf[:n])
+		}
+	}
+}
+
+func appendPIDs(pids []int, text []byte) []int {
+	for f := range bytes.FieldsSeq(text) {
+		if pid, err := strconv.Atoi(string(f)); err == nil {
+			pids = append(pids, pid)
 		}
 	}
 	return pids
@@ -132,14 +165,14 @@ func (o *orphans) all() []int {
 func (o *orphans) collect() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if len(o.look()) == 0 {
+	if len(o.strangers(o.all())) == 0 {
 		return
 	}
 	// Whoever becomes a command meanwhile is another's to wait for.
 	o.engine.starting.Lock()
 	defer o.engine.starting.Unlock()
 	all := os.Getpid() == 1
-	for _, pid := range o.look() {
+	for _, pid := range o.strangers(o.all()) {
 		if all || tagOf(pid).of(o.engine.mark) {
 			var ws unix.WaitStatus
 			_, _ = unix.Wait4(pid, &ws, unix.WNOHANG, nil)
@@ -153,10 +186,10 @@ func (o *orphans) collect() {
 // One that ends while it is looked at hands its own children over, and they are
 // not in the list that was read before; so a list counts only if it is that of
 // the look before, in which all of them had ended. Others come and go.
-func (o *orphans) any(t tag) bool {
+func (o *orphans) any(t tag, children func() []int) bool {
 	before, looked := []int(nil), false
 	for {
-		list := slices.DeleteFunc(o.list(), func(pid int) bool { return tagOf(pid) != t })
+		list := slices.DeleteFunc(o.list(children), func(pid int) bool { return tagOf(pid) != t })
 		if slices.ContainsFunc(list, running) {
 			return true
 		}

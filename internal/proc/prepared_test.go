@@ -279,7 +279,7 @@ func TestNobodyTakesAPreparedChildForAnOrphan(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			place, n := waiting(t, e)
 			only(place.in, place)
-			for _, pid := range e.orphans.list() {
+			for _, pid := range e.orphans.list(e.orphans.all) {
 				if pid == n.pid() {
 					t.Error("it is called an orphan")
 				}
