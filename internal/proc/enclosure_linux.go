@@ -46,6 +46,7 @@ type place struct {
 	space  *pidNamespace // nil in the server's namespaces
 	cell   *cell         // nil in a PID namespace without bounds, and without control groups
 	procfs int           // descriptor of its own /proc, to name it; -1 without one
+	thread int           // of the server, whose child the command is
 	killed bool          // with its zygote: it serves nobody any more
 }
 
@@ -327,9 +328,9 @@ func (p *place) populated() bool {
 	}
 	o := p.in.engine.orphans
 	if len(p.in.spec.Filter) > 0 && p.in.spec.CloneSecret != 0 {
-		return o.any(p.tag, o.ofMainThread)
+		return o.any(p.tag, o.ofMainThread) // it can make no child of its own parent
 	}
-	return o.any(p.tag, o.all)
+	return o.any(p.tag, func() []int { return o.ofThread(p.thread) })
 }
 
 // members lists the processes of the command.

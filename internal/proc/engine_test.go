@@ -229,6 +229,21 @@ func TestT6NothingThatACommandStartsSurvivesIt(t *testing.T) {
 					t.Errorf("%d are left", len(left))
 				}
 			})
+			t.Run("a child of its own parent", func(t *testing.T) {
+				if strings.Contains(name, "namespaces") {
+					return // there a filter refuses it, which these have not
+				}
+				p, out := spawn(t, e, "testcmd", "attempt", "sibling", "60")
+				p.Status()
+				if !p.leftovers() {
+					text, _ := io.ReadAll(out)
+					t.Errorf("nobody noticed it: %s", text)
+				}
+				within(t, 2*time.Second, func() { p.End(10 * time.Millisecond) })
+				if left := leftOf(p); len(left) != 0 {
+					t.Errorf("%d are left", len(left))
+				}
+			})
 			t.Run("a background job after a normal end", func(t *testing.T) {
 				p, out := spawn(t, e, "sh", "-c", "sleep 60 >/dev/null & echo $!")
 				pids := outside(t, p, pidsFrom(t, out, 1))

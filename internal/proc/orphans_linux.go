@@ -133,8 +133,19 @@ func (o *orphans) all() []int {
 	return pids
 }
 
-// ofMainThread gives the children of the main thread: all orphans of commands
-// whose filter lets nobody make a child of his own parent.
+// ofThread gives the children of a thread and of the main one, to which they go
+// when that thread ends.
+func (o *orphans) ofThread(id int) []int {
+	var pids []int
+	if o.adopted >= 0 && id != os.Getpid() {
+		data, _ := os.ReadFile(filepath.Join(o.children, strconv.Itoa(id), "children")) // or it has ended
+		pids = appendPIDs(nil, data)
+	}
+	return append(pids, o.ofMainThread()...)
+}
+
+// ofMainThread gives the children of the main thread; all of them where the
+// kernel does not tell.
 func (o *orphans) ofMainThread() []int {
 	if o.adopted < 0 {
 		return o.all()

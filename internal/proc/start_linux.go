@@ -88,6 +88,7 @@ func (e *Engine) launchPrepared(p *Process, n *prepared, l Launch, fds streams) 
 		e.live.Delete(pid)
 		return done, err
 	}
+	p.place.thread = n.zygote.thread
 	p.watch(pid, int(n.attempt.pidfd))
 	return true, nil
 }
@@ -104,7 +105,12 @@ func (e *Engine) launch(p *Process, s *script, fds streams) error {
 	}
 	e.starting.RLock()
 	defer e.starting.RUnlock()
-	pid, pidfd, err := c.start(s, o)
+	var pid, pidfd int
+	var err error
+	p.place.thread = onThread(func() { pid, pidfd, err = c.start(s, o) })
+	if o.by != nil {
+		p.place.thread = o.by.thread
+	}
 	if err != nil {
 		return err
 	}

@@ -23,9 +23,10 @@ import (
 //
 // It is born with all signals blocked and ends with the server.
 type zygote struct {
-	pid  int
-	post *post
-	keep []any // what its script points to
+	pid    int
+	thread int // of the server, whose children its own ones are
+	post   *post
+	keep   []any // what its script points to
 	// secret is the last argument of its calls of clone.
 	secret uint64
 	dead   bool                     // somebody has killed it
@@ -68,7 +69,8 @@ func (e *Engine) newZygote(s *script, cgroup int) (*zygote, error) {
 	z.keep = append(s.keep, s)
 	o := cloning{flags: unix.CLONE_FILES, cgroup: cgroup, alone: true}
 	a.prepare(e.clone.Load().legacy, o, s)
-	id, errno := vfork(&a.call)
+	var id, errno uintptr
+	z.thread = onThread(func() { id, errno = vfork(&a.call) })
 	runtime.KeepAlive(s)
 	if errno != 0 {
 		return nil, &StepError{Step: makeProcess, Errno: syscall.Errno(errno)}
@@ -152,6 +154,14 @@ func (z *zygote) waitIdle() bool {
 			return atomic.LoadUint32(&z.post.state) == idle
 		}
 	}
+}
+
+// onThread does f on one thread and tells which.
+func onThread(f func()) (id int) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	f()
+	return unix.Gettid()
 }
 
 func (z *zygote) lives() bool { return running(z.pid) }
