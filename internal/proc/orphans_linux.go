@@ -4,7 +4,6 @@ package proc
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,7 +24,8 @@ func becomeSubreaper() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1,
 type orphans struct {
 	engine   *Engine
 	children string // the directory of the threads, each with a file that lists its own; "" where the kernel has none
-	adopted  int    // descriptor of the main thread's; -1 the same
+	main     string // the directory of the main one in it
+	adopted  int    // descriptor of its file; -1 the same
 	mu       sync.Mutex
 	quit     chan struct{}
 	done     sync.WaitGroup
@@ -33,11 +33,10 @@ type orphans struct {
 
 // collectOrphans starts collecting, until stop.
 func (e *Engine) collectOrphans() *orphans {
-	o := &orphans{engine: e, quit: make(chan struct{})}
-	pid := os.Getpid()
-	o.children = fmt.Sprintf("/proc/%d/task", pid)
+	o := &orphans{engine: e, main: strconv.Itoa(os.Getpid()), quit: make(chan struct{})}
+	o.children = "/proc/" + o.main + "/task"
 	var err error
-	if o.adopted, err = unix.Open(fmt.Sprintf("%s/%d/children", o.children, pid), unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
+	if o.adopted, err = unix.Open(filepath.Join(o.children, o.main, "children"), unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
 		o.children, o.adopted = "", -1
 	}
 	o.done.Go(o.sweep)
@@ -127,8 +126,7 @@ func (o *orphans) all() []int {
 	}
 	var pids []int
 	for _, thread := range threads {
-		data, _ := os.ReadFile(filepath.Join(o.children, thread.Name(), "children")) // or it has ended meanwhile
-		pids = appendPIDs(pids, data)
+		pids = append(pids, o.of(thread.Name())...)
 	}
 	return pids
 }
@@ -137,9 +135,8 @@ func (o *orphans) all() []int {
 // when that thread ends.
 func (o *orphans) ofThread(id int) []int {
 	var pids []int
-	if o.adopted >= 0 && id != os.Getpid() {
-		data, _ := os.ReadFile(filepath.Join(o.children, strconv.Itoa(id), "children")) // or it has ended
-		pids = appendPIDs(nil, data)
+	if thread := strconv.Itoa(id); o.adopted >= 0 && thread != o.main {
+		pids = o.of(thread)
 	}
 	return append(pids, o.ofMainThread()...)
 }
@@ -150,18 +147,24 @@ func (o *orphans) ofMainThread() []int {
 	if o.adopted < 0 {
 		return o.all()
 	}
-	for buf := make([]byte, 1<<10); ; buf = make([]byte, 2*len(buf)) {
-		n, err := unix.Pread(o.adopted, buf, 0)
-		if err != nil {
-			return o.all()
-		}
-		if n < len(buf) {
-			return appendPIDs(nil, buf[:n])
-		}
+	// The kernel gives a page at once, or less where the list ends. What is longer
+	// is read by a descriptor that nobody else reads by: the rest of a list that
+	// has changed could begin in the middle of a number.
+	var page [4 << 10]byte
+	n, err := unix.Pread(o.adopted, page[:], 0)
+	if err != nil || n > len(page)-len("4194304 ") {
+		return o.of(o.main)
 	}
+	return pidsIn(page[:n])
 }
 
-func appendPIDs(pids []int, text []byte) []int {
+// of gives the children of one thread; none if it has ended.
+func (o *orphans) of(thread string) []int {
+	data, _ := os.ReadFile(filepath.Join(o.children, thread, "children"))
+	return pidsIn(data)
+}
+
+func pidsIn(text []byte) (pids []int) {
 	for f := range bytes.FieldsSeq(text) {
 		if pid, err := strconv.Atoi(string(f)); err == nil {
 			pids = append(pids, pid)
