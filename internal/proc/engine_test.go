@@ -509,6 +509,11 @@ func TestALongListOfChildrenIsReadToItsEnd(t *testing.T) {
 	defer file.Close()
 	o.adopted = int(file.Fd())
 	made := map[int]bool{}
+	t.Cleanup(func() {
+		for pid := range made {
+			e.reapFirst(pid)
+		}
+	})
 	for size := 0; size < 5<<10; size = len(fmt.Sprint(slices.Collect(maps.Keys(made)))) {
 		z, err := func() (*zygote, error) {
 			e.starting.RLock()
@@ -521,7 +526,6 @@ func TestALongListOfChildrenIsReadToItsEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 		made[z.pid] = true
-		defer e.reapFirst(z.pid)
 	}
 	listed := o.ofMainThread()
 	for pid := range made {
