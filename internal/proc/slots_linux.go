@@ -5,6 +5,7 @@ package proc
 import (
 	"math"
 	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -28,6 +29,10 @@ type slot [4]int
 
 const (
 	slotCount = 16
+	// smallTable is how large a table may be that costs less to copy than to
+	// arrange: new descriptors are the lowest that are free, so if this one is not
+	// open there are seldom others above.
+	smallTable = 256
 	// lowest descriptors are worth reserving only where they are low.
 	slotCeiling = 1024
 )
@@ -96,6 +101,9 @@ func (s *slots) empty(one slot) {
 // there are any left. giveBack ends the arrangement when the child has started.
 func (e *Engine) descriptors(l Launch) (fds streams, giveBack func(), err error) {
 	want := slot{e.orNull(l.Stdin), e.orNull(l.Stdout), e.orNull(l.Stderr), int(l.Dir)}
+	if slices.Max(want[:]) < smallTable && slices.Min(want[:]) > 2 && !isOpen(smallTable) {
+		return streams{want[0], want[1], want[2], want[3], false}, func() {}, nil
+	}
 	select {
 	case one := <-e.slots.free:
 		if err := e.slots.fill(one, want); err != nil {
@@ -120,6 +128,11 @@ func (e *Engine) descriptors(l Launch) (fds streams, giveBack func(), err error)
 		copies = append(copies, c)
 	}
 	return streams{want[0], want[1], want[2], want[3], false}, func() { closeFDs(copies) }, nil
+}
+
+func isOpen(fd int) bool {
+	_, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
+	return err == nil
 }
 
 func (e *Engine) orNull(f *os.File) int {
