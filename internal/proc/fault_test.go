@@ -18,12 +18,7 @@ import (
 func TestEveryStepThatFailsIsNamed(t *testing.T) {
 	for name, e := range kinds(t) {
 		t.Run(name, func(t *testing.T) {
-			dir, err := os.Open("/")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer dir.Close()
-			l := Launch{Path: "/bin/true", Argv: []string{"true"}, Dir: dir.Fd(), DirPath: "/", Confine: confinementOf(e)}
+			l := nothingIn(t, e)
 			steps := attemptSpoiled(t, e, l, -1)
 			attemptSpoiled(t, e, l, 0) // what is kept for the next start is there now
 			settle()
@@ -38,6 +33,17 @@ func TestEveryStepThatFailsIsNamed(t *testing.T) {
 			e.live.Range(func(pid, _ any) bool { t.Errorf("process %v is still noted", pid); return true })
 		})
 	}
+}
+
+// nothingIn launches a program that does nothing, as the commands of an engine are.
+func nothingIn(t *testing.T, e *Engine) Launch {
+	t.Helper()
+	dir, err := os.Open("/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = dir.Close() })
+	return Launch{Path: "/bin/true", Argv: []string{"true"}, Dir: dir.Fd(), DirPath: "/", Confine: confinementOf(e)}
 }
 
 // attemptSpoiled starts l with the i-th step made to fail, and returns how many

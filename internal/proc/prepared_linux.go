@@ -84,12 +84,9 @@ func (p *place) prepared() *prepared {
 	if n == nil {
 		return nil
 	}
-	if !p.zygote.await() || atomic.LoadUint32(&n.order.unfinished) == 0 {
+	if !p.zygote.await() || !n.born() || atomic.LoadUint32(&n.order.unfinished) == 0 {
 		n.end()
-		return nil
-	}
-	if !n.born() {
-		return nil // to make one now will say why
+		return nil // if one cannot be made, to make one now will say why
 	}
 	return n
 }

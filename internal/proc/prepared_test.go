@@ -93,12 +93,7 @@ func TestACommandIsTheChildThatWaited(t *testing.T) {
 func TestEveryStepOfAPreparedChildIsNamed(t *testing.T) {
 	for name, e := range preparing(t) {
 		t.Run(name, func(t *testing.T) {
-			dir, err := os.Open("/")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer dir.Close()
-			l := Launch{Path: "/bin/true", Argv: []string{"true"}, Dir: dir.Fd(), DirPath: "/", Confine: confinementOf(e)}
+			l := nothingIn(t, e)
 			spoil := func(i int) (steps int) {
 				place, n := waiting(t, e)
 				p := &Process{engine: e, place: place}
