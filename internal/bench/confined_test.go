@@ -108,27 +108,29 @@ func (c *confined) plain(b *testing.B, argv ...string) time.Duration {
 	return time.Since(began)
 }
 
+// tier is also the name of the work that is done in it.
+func (c *confined) tier() string { return c.box.Status().Tier }
+
 func eachTier(b *testing.B, f func(b *testing.B, c *confined)) {
 	for _, tier := range []sandbox.Tier{sandbox.Landlock, sandbox.Namespaces} {
 		b.Run(tier.String(), func(b *testing.B) { f(b, newConfined(b, tier)) })
 	}
 }
 
-// BenchmarkConfined: /bin/true, start to reap, against os/exec.
+// BenchmarkConfined: /bin/true, start to reap, against os/exec, each in a process
+// of its own.
 // Budget: landlock at most 1.10 ×, namespaces at most 1.15 ×, p95 1.25 ×.
 func BenchmarkConfined(b *testing.B) {
 	eachTier(b, func(b *testing.B, c *confined) {
-		turns(b, func() time.Duration { return c.run(b, "/bin/true") }, func() time.Duration { return c.plain(b, "/bin/true") })
+		inRows(b, newWorker(b, c.tier(), 0).row, newWorker(b, "os/exec", 0).row)
 	})
 }
 
-// BenchmarkConfinedParallel16: 16 at a time, against os/exec.
+// BenchmarkConfinedParallel16: 16 at a time, against os/exec, as above.
 // Budget: landlock at least 0.9 × its throughput, namespaces 0.8 ×.
 func BenchmarkConfinedParallel16(b *testing.B) {
 	eachTier(b, func(b *testing.B, c *confined) {
-		compareBursts(b, "starts/s",
-			contender{"ours", func() { c.run(b, "/bin/true") }},
-			contender{"osexec", func() { c.plain(b, "/bin/true") }})
+		compareBursts(b, "starts/s", newWorker(b, c.tier(), 0), newWorker(b, "os/exec", 0))
 	})
 }
 
@@ -139,12 +141,12 @@ func BenchmarkConfinedSessions(b *testing.B) {
 	eachTier(b, func(b *testing.B, c *confined) {
 		var n atomic.Int64
 		compareBursts(b, "sessions/s",
-			contender{"ours", func() {
+			contender(func() {
 				id := tipstaff.SessionID(strconv.FormatInt(n.Add(1), 10))
 				c.runIn(b, id, "/bin/true")
 				c.box.EndSession(id)
-			}},
-			contender{"osexec", func() { c.plain(b, "/bin/true") }})
+			}),
+			contender(func() { c.plain(b, "/bin/true") }))
 	})
 }
 
@@ -170,7 +172,7 @@ func BenchmarkConfinedPrograms(b *testing.B) {
 			argv := append([]string{path}, argv[1:]...)
 			eachTier(b, func(b *testing.B, c *confined) {
 				c.furnish(b, name)
-				turns(b, func() time.Duration { return c.run(b, argv...) }, func() time.Duration { return c.plain(b, argv...) })
+				turns(b, 1, func() time.Duration { return c.run(b, argv...) }, func() time.Duration { return c.plain(b, argv...) })
 			})
 		})
 	}
@@ -219,5 +221,5 @@ func BenchmarkBubblewrap(b *testing.B) {
 		bwrap, "--new-session", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--bind", c.ws, c.ws, "--tmpfs", "/tmp",
 		"--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--proc", "/proc", "--", "/bin/true",
 	}
-	turns(b, func() time.Duration { return c.plain(b, argv...) }, func() time.Duration { return c.plain(b, "/bin/true") })
+	turns(b, 1, func() time.Duration { return c.plain(b, argv...) }, func() time.Duration { return c.plain(b, "/bin/true") })
 }

@@ -98,7 +98,7 @@ func BenchmarkHTTPCall(b *testing.B) {
 				ours.call(b, "true")
 				floor.call(b, "true")
 			}
-			turns(b, func() time.Duration { return ours.call(b, "true") }, func() time.Duration { return floor.call(b, "true") })
+			turns(b, inRow, func() time.Duration { return ours.call(b, "true") }, func() time.Duration { return floor.call(b, "true") })
 		})
 	}
 }
@@ -120,8 +120,8 @@ func BenchmarkHTTPThroughput16(b *testing.B) {
 				}
 			}
 			compareBursts(b, "calls/s",
-				contender{"ours", crowd(startHTTP(b, "tipstaff", "TIPSTAFF_SANDBOX=off"))},
-				contender{"floor", crowd(startHTTP(b, "floor"))})
+				contender(crowd(startHTTP(b, "tipstaff", "TIPSTAFF_SANDBOX=off"))),
+				contender(crowd(startHTTP(b, "floor"))))
 		})
 	}
 }

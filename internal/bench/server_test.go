@@ -96,10 +96,15 @@ func (s *server) call(tb testing.TB, file string, args ...string) time.Duration 
 	return took
 }
 
-// resident gives the resident memory of the server in bytes; peak its highest.
 func (s *server) resident(tb testing.TB) (now, peak int64) {
 	tb.Helper()
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
+	return resident(tb, s.cmd.Process.Pid)
+}
+
+// resident gives the resident memory of a process in bytes; peak its highest.
+func resident(tb testing.TB, pid int) (now, peak int64) {
+	tb.Helper()
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		tb.Skip("memory is read from /proc: ", err)
 	}

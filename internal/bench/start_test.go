@@ -18,12 +18,10 @@ import (
 	"tipstaff/internal/proc"
 )
 
-// starter starts /bin/true with both outputs in pipes that are read to their
-// end, by our engine and by os/exec.
+// starter starts /bin/true by our engine.
 type starter struct {
 	engine *proc.Engine
 	dir    *os.File
-	attr   *syscall.SysProcAttr // for os/exec
 }
 
 func newStarter(b testing.TB) *starter {
@@ -40,7 +38,8 @@ func newStarter(b testing.TB) *starter {
 	return &starter{engine: engine, dir: dir}
 }
 
-func (s *starter) ours(b *testing.B) time.Duration {
+// ours starts it with both outputs in pipes that are read to their end.
+func (s *starter) ours(b testing.TB) time.Duration {
 	began := time.Now()
 	var bufs [2]bytes.Buffer
 	var readers, writers [2]*os.File
@@ -69,10 +68,11 @@ func (s *starter) ours(b *testing.B) time.Duration {
 	return time.Since(began)
 }
 
-func (s *starter) osExec(b *testing.B) time.Duration {
+// osExec does what [starter.ours] does.
+func osExec(b testing.TB, attr *syscall.SysProcAttr) time.Duration {
 	began := time.Now()
 	var out, err bytes.Buffer
-	cmd := &exec.Cmd{Path: "/bin/true", Args: []string{"true"}, Env: []string{}, Dir: "/", Stdout: &out, Stderr: &err, SysProcAttr: s.attr}
+	cmd := &exec.Cmd{Path: "/bin/true", Args: []string{"true"}, Env: []string{}, Dir: "/", Stdout: &out, Stderr: &err, SysProcAttr: attr}
 	if e := cmd.Run(); e != nil {
 		b.Fatal(e)
 	}
@@ -82,15 +82,11 @@ func (s *starter) osExec(b *testing.B) time.Duration {
 // BenchmarkStartToReap: /bin/true against os/exec with the same pipes and
 // buffers: as it is, and asked for the session of its own and the death with the
 // server that ours has. (A session costs the kernel a scheduling group.)
-// Budget: at most 1.0 ×.
+// Each works in a process of its own. Budget: at most 1.0 ×.
 func BenchmarkStartToReap(b *testing.B) {
-	for name, attr := range map[string]*syscall.SysProcAttr{
-		"plain": nil, "in a session": {Setsid: true, Pdeathsig: syscall.SIGKILL},
-	} {
+	for name, floor := range map[string]string{"plain": "os/exec", "in a session": "os/exec in a session"} {
 		b.Run(name, func(b *testing.B) {
-			s := newStarter(b)
-			s.attr = attr
-			turns(b, func() time.Duration { return s.ours(b) }, func() time.Duration { return s.osExec(b) })
+			inRows(b, newWorker(b, "engine", 0).row, newWorker(b, floor, 0).row)
 		})
 	}
 }
@@ -138,13 +134,11 @@ func (s *starter) bare(b testing.TB) time.Duration {
 	return time.Since(began)
 }
 
-// BenchmarkStartParallel16: 16 at a time, ours against os/exec.
+// BenchmarkStartParallel16: 16 at a time, ours against os/exec, each in a process
+// of its own.
 // Budget: at least 1.0 × its throughput.
 func BenchmarkStartParallel16(b *testing.B) {
-	s := newStarter(b)
-	compareBursts(b, "starts/s",
-		contender{"ours", func() { s.ours(b) }},
-		contender{"osexec", func() { s.osExec(b) }})
+	compareBursts(b, "starts/s", newWorker(b, "engine", 0), newWorker(b, "os/exec", 0))
 }
 
 // BenchmarkStartWithManyDescriptors: with 10,000 open, against none.

@@ -126,10 +126,10 @@ func newBenchTrail(b *testing.B, d audit.Durability) *audit.Trail {
 // machine's disk. Budgets: interval at most 1.05 ×, strict one sync more.
 func BenchmarkTrail(b *testing.B) {
 	b.Run("interval", func(b *testing.B) {
-		turns(b, recording(b, newBenchTrail(b, audit.Interval)), recording(b, nowhere{}))
+		turns(b, inRow, recording(b, newBenchTrail(b, audit.Interval)), recording(b, nowhere{}))
 	})
 	b.Run("strict", func(b *testing.B) {
-		turns(b, recording(b, newBenchTrail(b, audit.Strict)), recording(b, newPlainSync(b)))
+		turns(b, inRow, recording(b, newBenchTrail(b, audit.Strict)), recording(b, newPlainSync(b)))
 	})
 }
 
@@ -138,6 +138,6 @@ func BenchmarkTrail(b *testing.B) {
 func BenchmarkTrailStrict16(b *testing.B) {
 	strict, interval := recording(b, newBenchTrail(b, audit.Strict)), recording(b, newBenchTrail(b, audit.Interval))
 	compareBursts(b, "calls/s",
-		contender{"strict", func() { strict() }},
-		contender{"interval", func() { interval() }})
+		contender(func() { strict() }),
+		contender(func() { interval() }))
 }
