@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,12 +24,14 @@ type Enclosure struct {
 	listener *os.File
 	roots    map[string]int
 
-	ready    chan *place // nobody is in them
-	mu       sync.Mutex
-	ruleset  int                    // see Restrict; 0 before
-	eachProc func(procfs int) error // the same
-	gone     bool                   // closed: nothing is kept ready any more
-	work     sync.WaitGroup         // making and ending places
+	ready     chan *place // nobody is in them
+	refilling atomic.Bool
+	pace      pace
+	mu        sync.Mutex
+	ruleset   int                    // see Restrict; 0 before
+	eachProc  func(procfs int) error // the same
+	gone      bool                   // closed: nothing is kept ready any more
+	work      sync.WaitGroup         // making and ending places
 }
 
 // keptReady is how many places are kept at most for the next commands.
@@ -146,12 +149,13 @@ func (n *Enclosure) take() (*place, error) {
 // back that are in use, there are as many soon as commands run at once, and one
 // more.
 func (n *Enclosure) refill() {
-	if len(n.ready) > 0 {
+	if len(n.ready) > 0 || n.refilling.Swap(true) {
 		return
 	}
 	n.inBackground(func() {
+		defer n.refilling.Store(false)
 		if p, err := n.newPlace(); err == nil {
-			n.giveBack(p)
+			n.keep(p, true, true) // nobody was in it
 		}
 		// An error comes again to whoever needs a place and finds none.
 	})
@@ -170,14 +174,27 @@ func (n *Enclosure) inBackground(f func()) {
 	}
 }
 
-// giveBack takes a place back: for another command if it is empty as it should be.
-func (n *Enclosure) giveBack(p *place) {
+// giveBack takes a place back, when its command is over. empty says that somebody
+// has looked since.
+//
+// A command that is confined has a child prepared for it in any case; to enter a
+// domain, or to be made by a zygote, takes so much longer.
+func (n *Enclosure) giveBack(p *place, empty bool) {
+	timely := n.pace.end()
+	n.keep(p, empty, timely || !n.open)
+}
+
+// keep keeps a place for another command if it is empty as it should be, and
+// prepares a child for that if told to.
+func (n *Enclosure) keep(p *place, empty, prepare bool) {
 	if !p.killed && p.freshen() != nil {
 		p.killed = true
 	}
 	n.mu.Lock()
-	if !n.gone && !p.killed && !p.zygote.dead && !p.populated() {
-		p.prepare()
+	if !n.gone && !p.killed && !p.zygote.dead && (empty || !p.populated()) {
+		if prepare {
+			p.prepare()
+		}
 		select {
 		case n.ready <- p:
 			n.mu.Unlock()

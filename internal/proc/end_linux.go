@@ -18,7 +18,7 @@ func (p *Process) End(grace time.Duration) {
 		return // what held it may hold another command by now
 	}
 	if p.ended.Load() && !p.leftovers() {
-		p.release()
+		p.release(true)
 		return
 	}
 	p.ask()
@@ -27,7 +27,7 @@ func (p *Process) End(grace time.Duration) {
 	}
 	p.Status()
 	p.engine.orphans.collect()
-	p.release()
+	p.release(false)
 }
 
 // ask sends SIGTERM to the process group, and to whoever has left it.
@@ -117,11 +117,11 @@ func killMarked(match func(tag) bool, but int) {
 	}
 }
 
-// release gives the place back, once. What its control group has counted is
-// added to the status.
-func (p *Process) release() {
+// release gives the place back, once; empty says that somebody has looked. What
+// its control group has counted is added to the status.
+func (p *Process) release(empty bool) {
 	if !p.released.Swap(true) {
 		p.place.settle(&p.status.Usage)
-		p.place.in.giveBack(p.place)
+		p.place.in.giveBack(p.place, empty)
 	}
 }

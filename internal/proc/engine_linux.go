@@ -65,6 +65,9 @@ func NewEngine(o Options) (*Engine, error) {
 	if err := becomeSubreaper(); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot become the reaper of orphaned processes: %w", err), unix.Close(null))
 	}
+	if err := ignoreChildSignals(); err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot ignore SIGCHLD: %w", err), unix.Close(null))
+	}
 	e.cells, e.noCells = newCells(mark)
 	if err := e.probeClone(); err != nil {
 		return nil, err

@@ -325,7 +325,8 @@ func stress(t *testing.T, e *Engine, starts int) {
 	stop := storm()
 	var n atomic.Int64
 	var all sync.WaitGroup
-	for range 16 {
+	const callers = 16
+	for range callers {
 		all.Go(func() {
 			for n.Add(2) <= int64(starts) {
 				p, err := e.Start(Launch{Path: "/bin/true", Argv: []string{"true"}, Dir: dir.Fd(), DirPath: dir.Name(), Confine: confinementOf(e)})
@@ -348,7 +349,7 @@ func stress(t *testing.T, e *Engine, starts int) {
 	stop()
 	settle()
 	e.orphans.collect()
-	if after := countFDs(t); after > before+4*slotCount+6*keptReady { // what held commands is kept for the next
+	if after := countFDs(t); after > before+8*(callers+1) { // what held commands is kept for the next
 		t.Errorf("%d descriptors became %d", before, after)
 	}
 	live := 0

@@ -54,7 +54,7 @@ func attemptSpoiled(t *testing.T, e *Engine, l Launch, i int) int {
 	if err := p.takePlace(l.Confine); err != nil {
 		t.Fatal(err)
 	}
-	defer p.release()
+	defer p.release(false)
 	fds, giveBack, err := e.descriptors(l)
 	if err != nil {
 		t.Fatal(err)

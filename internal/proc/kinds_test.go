@@ -63,13 +63,15 @@ func settle() {
 }
 
 // settlePlaces waits until the zygotes of places that nobody is in have done what
-// they were told.
+// they were told. Whether there was time to prepare a child is chance; here every
+// place has one, so that descriptors can be counted before and after.
 func settlePlaces(n *Enclosure) {
 	var places []*place
 	for len(n.ready) > 0 {
 		places = append(places, <-n.ready)
 	}
 	for _, p := range places {
+		p.prepare() // if there was no time for it
 		p.zygote.await()
 		n.ready <- p
 	}

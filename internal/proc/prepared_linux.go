@@ -56,7 +56,7 @@ func (p *place) prepare() {
 	if !e.slots.unshares || p.zygote.next.Load() != nil || p.memoryBound() {
 		return
 	}
-	s := &script{}
+	s := newScript()
 	n := &prepared{zygote: p.zygote, script: s, attempt: &attempt{pidfd: -1}}
 	n.order.unfinished = 1
 	if p.space == nil {

@@ -29,26 +29,38 @@ func read(t *testing.T, out *os.File) string {
 func preparing(t *testing.T) map[string]*Engine {
 	t.Helper()
 	all := kinds(t)
-	maps.DeleteFunc(all, func(_ string, e *Engine) bool { return !e.slots.unshares })
+	maps.DeleteFunc(all, func(_ string, e *Engine) bool {
+		c := confinementOf(e)
+		return !e.slots.unshares || c != nil && c.Enclosure.spec.Group.MemoryBytes > 0
+	})
 	return all
+}
+
+// enclosureOf is where the commands of an engine run.
+func enclosureOf(t *testing.T, e *Engine) *Enclosure {
+	t.Helper()
+	if c := confinementOf(e); c != nil {
+		return c.Enclosure
+	}
+	in, err := e.openEnclosure()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in
 }
 
 // waiting takes a place with a child that waits in it.
 func waiting(t *testing.T, e *Engine) (*place, *prepared) {
 	t.Helper()
 	settle()
-	in, err := e.openEnclosure()
-	if c := confinementOf(e); c != nil {
-		in, err = c.Enclosure, nil
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := enclosureOf(t, e)
 	settlePlaces(in)
 	p, err := in.take()
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.prepare() // if there was no time for it
+	p.zygote.await()
 	n := p.zygote.next.Load()
 	if n == nil || !n.born() || n.pid() == 0 {
 		t.Fatal("a place that was ready has no child that waits")
@@ -97,7 +109,7 @@ func TestEveryStepOfAPreparedChildIsNamed(t *testing.T) {
 			spoil := func(i int) (steps int) {
 				place, n := waiting(t, e)
 				p := &Process{engine: e, place: place}
-				defer p.release()
+				defer p.release(false)
 				place.zygote.next.Store(nil)
 				fds, giveBack, err := e.descriptors(l)
 				if err != nil {
@@ -153,6 +165,7 @@ func TestAChildThatIsGoneIsReplaced(t *testing.T) {
 				}
 				only(place.in, place)
 				for range 3 {
+					lastEnded(place.in, time.Time{}) // whoever prepares notices
 					p, out := spawn(t, e, "sh", "-c", "echo x")
 					if st := p.Status(); st.ExitCode != 0 || st.Signal != 0 || st.Err != nil {
 						t.Errorf("a command ended as %+v", st)

@@ -25,6 +25,15 @@ type script struct {
 	twinPID *uintptr // of the process that goes on after a twin; nil without one
 }
 
+// usualSteps are more than most scripts have; to grow there step by step took a
+// hundredth of a start.
+const usualSteps = 32
+
+// newScript makes a script with room for what a command usually takes.
+func newScript() *script {
+	return &script{steps: make([]step, 0, usualSteps), names: make([]string, 0, usualSteps), keep: make([]any, 0, 8)}
+}
+
 func (s *script) add(name string, trap uintptr, arg ...uintptr) *step {
 	st := step{trap: trap}
 	copy(st.arg[:], arg)

@@ -6,22 +6,24 @@ import (
 	"math"
 	"os"
 	"slices"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
 
-// Making a process copies the table of descriptors, which costs as much as all
-// the rest when a server has ten thousand open. A child that shares the table
-// and unshares only its low end copies next to nothing; so the engine keeps a
-// few low descriptors in reserve, and puts what a child is to take over there.
+// Making a process copies the table of descriptors, and exec closes them one by
+// one, which costs as much as all the rest when a server has ten thousand open,
+// and a thirtieth of it with two hundred. A child that shares the table and
+// unshares only its low end copies next to nothing; so the engine keeps a few low
+// descriptors in reserve, and puts what a child is to take over there.
 
 // slots are the reserved descriptors, four for each child that is being made.
 type slots struct {
 	null     int
 	unshares bool // a child that shares the table can copy it, or a part of it, later
-	limit    int  // all of them are below
-	free     chan slot
-	all      []slot
+	mu       sync.Mutex
+	all      []slot // the lowest first
+	busy     []bool
 }
 
 // slot is one set: standard input, output, error, directory.
@@ -29,17 +31,16 @@ type slot [4]int
 
 const (
 	slotCount = 16
-	// smallTable is how large a table may be that costs less to copy than to
-	// arrange: new descriptors are the lowest that are free, so if this one is not
-	// open there are seldom others above.
-	smallTable = 256
 	// lowest descriptors are worth reserving only where they are low.
 	slotCeiling = 1024
 )
 
+// none is the index of no slot.
+const none = -1
+
 // newSlots reserves descriptors. There may be none, if the low ones are taken.
 func newSlots(null int) *slots {
-	s := &slots{null: null, free: make(chan slot, slotCount)}
+	s := &slots{null: null}
 	if unix.CloseRange(math.MaxUint32, math.MaxUint32, 0) != nil {
 		return s // a kernel before 5.9 cannot unshare a part of the table
 	}
@@ -56,10 +57,8 @@ func newSlots(null int) *slots {
 				return s
 			}
 			one[i] = fd
-			s.limit = max(s.limit, fd+1)
 		}
-		s.all = append(s.all, one)
-		s.free <- one
+		s.all, s.busy = append(s.all, one), append(s.busy, false)
 	}
 	return s
 }
@@ -76,11 +75,32 @@ func (s *slots) close() {
 	}
 }
 
-// fill makes the descriptors of a slot mean what fds mean.
-func (s *slots) fill(one slot, fds slot) error {
+// take takes the lowest slot that is free: the lower it is, the less is copied.
+func (s *slots) take() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.Index(s.busy, false)
+	if i != none {
+		s.busy[i] = true
+	}
+	return i
+}
+
+func (s *slots) giveBack(i int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.busy[i] = false
+}
+
+// fill makes the descriptors of a slot mean what fds mean. Each means null
+// before.
+func (s *slots) fill(one, fds slot) error {
 	for i, fd := range fds {
+		if fd == s.null {
+			continue
+		}
 		if err := unix.Dup3(fd, one[i], unix.O_CLOEXEC); err != nil {
-			s.empty(one)
+			s.empty(one, fds)
 			if _, closed := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == unix.EBADF && closed == nil {
 				err = unix.EMFILE // the limit has been lowered below the reserved ones: dup(2)
 			}
@@ -91,9 +111,11 @@ func (s *slots) fill(one slot, fds slot) error {
 }
 
 // empty takes the meaning away: a pipe ends only when nobody holds it.
-func (s *slots) empty(one slot) {
-	for _, fd := range one {
-		_ = unix.Dup3(s.null, fd, unix.O_CLOEXEC)
+func (s *slots) empty(one, fds slot) {
+	for i, fd := range fds {
+		if fd != s.null {
+			_ = unix.Dup3(s.null, one[i], unix.O_CLOEXEC)
+		}
 	}
 }
 
@@ -101,17 +123,14 @@ func (s *slots) empty(one slot) {
 // there are any left. giveBack ends the arrangement when the child has started.
 func (e *Engine) descriptors(l Launch) (fds streams, giveBack func(), err error) {
 	want := slot{e.orNull(l.Stdin), e.orNull(l.Stdout), e.orNull(l.Stderr), int(l.Dir)}
-	if slices.Max(want[:]) < smallTable && slices.Min(want[:]) > 2 && !isOpen(smallTable) {
-		return streams{want[0], want[1], want[2], want[3], false}, func() {}, nil
-	}
-	select {
-	case one := <-e.slots.free:
+	if i := e.slots.take(); i != none {
+		one := e.slots.all[i]
 		if err := e.slots.fill(one, want); err != nil {
-			e.slots.free <- one
+			e.slots.giveBack(i)
 			return streams{}, nil, &StepError{Step: "arrange descriptors", Errno: errnoOf(err)}
 		}
-		return streams{one[0], one[1], one[2], one[3], true}, func() { e.slots.empty(one); e.slots.free <- one }, nil
-	default:
+		beyond := uintptr(slices.Max(one[:]) + 1)
+		return streams{one[0], one[1], one[2], one[3], beyond}, func() { e.slots.empty(one, want); e.slots.giveBack(i) }, nil
 	}
 	// The plain way. A descriptor below 3 would be overwritten before its turn.
 	var copies []int
@@ -127,12 +146,7 @@ func (e *Engine) descriptors(l Launch) (fds streams, giveBack func(), err error)
 		want[i] = c
 		copies = append(copies, c)
 	}
-	return streams{want[0], want[1], want[2], want[3], false}, func() { closeFDs(copies) }, nil
-}
-
-func isOpen(fd int) bool {
-	_, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
-	return err == nil
+	return streams{want[0], want[1], want[2], want[3], nothingBeyond}, func() { closeFDs(copies) }, nil
 }
 
 func (e *Engine) orNull(f *os.File) int {

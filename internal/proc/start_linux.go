@@ -26,7 +26,7 @@ func (e *Engine) Start(l Launch) (*Process, error) {
 			return p, nil
 		}
 		dead := p.place.zygote.dead
-		p.release()
+		p.release(false)
 		if !dead {
 			return nil, err
 		}
@@ -48,7 +48,9 @@ func (p *Process) takePlace(c *Confinement) (err error) {
 	default:
 		in = c.Enclosure
 	}
-	p.place, err = in.take()
+	if p.place, err = in.take(); err == nil {
+		in.pace.begin()
+	}
 	return err
 }
 
@@ -75,7 +77,7 @@ func (e *Engine) start(p *Process, l Launch) error {
 // launchPrepared lets a child that waits become the command. It is noted before
 // it may end.
 func (e *Engine) launchPrepared(p *Process, n *prepared, l Launch, fds streams) (done bool, err error) {
-	s := &script{}
+	s := newScript()
 	if err := e.program(s, l, p, fds, true); err != nil {
 		n.end()
 		return true, err
@@ -100,7 +102,7 @@ func (e *Engine) launch(p *Process, s *script, fds streams) error {
 	if p.place.in.open {
 		o.by, o.cgroup = nil, p.place.cgroup(c.legacy)
 	}
-	if fds.reserved {
+	if fds.beyond != nothingBeyond {
 		o.flags |= unix.CLONE_FILES
 	}
 	e.starting.RLock()
@@ -131,22 +133,24 @@ func (p *Process) watch(pid, pidfd int) {
 // streams are the descriptors that a child takes over. None is below 3.
 type streams struct {
 	in, out, err, dir int
-	// reserved: they are low ones of the engine's own, so that the child need
-	// not copy the rest of the table.
-	reserved bool
+	// beyond: from here on, the child need copy none of the server's.
+	beyond uintptr
 }
+
+// nothingBeyond says that a child copies all descriptors.
+const nothingBeyond = math.MaxUint32
 
 // script lists what the child does. The order matters: descriptors are
 // arranged before the others are closed, the directory is entered through one
 // of them, and signals are let in last. A zygote's child has from it what is
 // the same for all of them (see place.common); the server's own takes it on here.
 func (e *Engine) script(l Launch, p *Process, fds streams) (*script, error) {
-	s := &script{}
+	s := newScript()
 	if p.place.in.open {
 		p.place.common(s)
 	}
 	p.place.begin(s)
-	return s, e.program(s, l, p, fds, fds.reserved)
+	return s, e.program(s, l, p, fds, fds.beyond != nothingBeyond)
 }
 
 // begin adds what each command of the place does first. It needs nothing that is
@@ -175,11 +179,7 @@ func (e *Engine) program(s *script, l Launch, p *Process, fds streams, shared bo
 		return err
 	}
 	if shared {
-		from := uintptr(math.MaxUint32) // all of them
-		if fds.reserved {
-			from = uintptr(e.slots.limit)
-		}
-		s.add("copy the descriptors", unix.SYS_CLOSE_RANGE, from, math.MaxUint32, unix.CLOSE_RANGE_UNSHARE)
+		s.add("copy the descriptors", unix.SYS_CLOSE_RANGE, fds.beyond, math.MaxUint32, unix.CLOSE_RANGE_UNSHARE)
 	}
 	if p.place.space != nil {
 		if err := s.enterByName(l.DirPath); err != nil {

@@ -11,7 +11,7 @@ func (e *Engine) Try(c *Confinement) error {
 	if err := p.takePlace(c); err != nil {
 		return err
 	}
-	defer p.release()
+	defer p.release(false)
 	if n := p.place.prepared(); n != nil {
 		n.end() // it would tell no more than that there is something wrong
 	}
