@@ -5,6 +5,8 @@ import (
 	"io"
 	"os"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // relay reads a pipe by way of a second one. Whoever reads from a pipe holds
@@ -15,6 +17,7 @@ import (
 type relay struct {
 	from *os.File
 	raw  syscall.RawConn
+	size int // of the second pipe, at most
 	// The second pipe. It is empty unless held says otherwise, so that
 	// neither end ever has to wait.
 	read, write int
@@ -22,9 +25,10 @@ type relay struct {
 	broken      bool // there is no splice here: read as usual
 }
 
-// relayed gives a faster reader of r where there is one, else r itself. It
-// takes two descriptors, which release gives back.
-func relayed(r io.Reader) (faster io.Reader, release func()) {
+// relayed gives a faster reader of r where there is one, else r itself. Both pipes
+// hold size bytes then, or what the kernel grants. It takes two descriptors, which
+// release gives back.
+func relayed(r io.Reader, size int) (faster io.Reader, release func()) {
 	f, ok := r.(*os.File)
 	if !ok {
 		return r, func() {}
@@ -34,14 +38,24 @@ func relayed(r io.Reader) (faster io.Reader, release func()) {
 		return r, func() {}
 	}
 	var fds [2]int
-	if err := syscall.Pipe2(fds[:], syscall.O_CLOEXEC|syscall.O_NONBLOCK); err != nil {
+	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC|unix.O_NONBLOCK); err != nil {
 		return r, func() {} // no descriptor to spare
 	}
-	release = func() {
-		_ = syscall.Close(fds[0])
-		_ = syscall.Close(fds[1])
+	if size > chunk {
+		widen(fds[1], size)
+		_ = raw.Control(func(fd uintptr) { widen(int(fd), size) })
 	}
-	return &relay{from: f, raw: raw, read: fds[0], write: fds[1]}, release
+	release = func() {
+		_ = unix.Close(fds[0])
+		_ = unix.Close(fds[1])
+	}
+	return &relay{from: f, raw: raw, size: size, read: fds[0], write: fds[1]}, release
+}
+
+// widen lets a pipe hold size bytes. Where it may not (pipe-user-pages-soft), it
+// stays as it is, and is slower.
+func widen(pipe, size int) {
+	_, _ = unix.FcntlInt(uintptr(pipe), unix.F_SETPIPE_SZ, size)
 }
 
 // Read waits for r.from only, until its deadline.
@@ -57,8 +71,8 @@ func (r *relay) Read(p []byte) (int, error) {
 		return r.from.Read(p) // it knows the reason, if there is one
 	}
 	for {
-		n, err := syscall.Read(r.read, p)
-		if errors.Is(err, syscall.EINTR) {
+		n, err := unix.Read(r.read, p)
+		if errors.Is(err, unix.EINTR) {
 			continue
 		}
 		r.held -= int64(max(n, 0))
@@ -68,17 +82,16 @@ func (r *relay) Read(p []byte) (int, error) {
 
 // move waits for something to read and moves it, as much as there is room for.
 func (r *relay) move() error {
-	const nonblock = 2 // SPLICE_F_NONBLOCK, splice(2)
 	var moved int64
 	var failed error
 	err := r.raw.Read(func(fd uintptr) bool {
 		for {
-			n, err := syscall.Splice(int(fd), nil, r.write, nil, chunk, nonblock)
-			if errors.Is(err, syscall.EINTR) {
+			n, err := unix.Splice(int(fd), nil, r.write, nil, r.size, unix.SPLICE_F_NONBLOCK)
+			if errors.Is(err, unix.EINTR) {
 				continue
 			}
 			moved, failed = int64(n), err
-			return !errors.Is(err, syscall.EAGAIN)
+			return !errors.Is(err, unix.EAGAIN)
 		}
 	})
 	switch {

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // much is a stream of which most comes by way of a relay.
@@ -101,7 +103,7 @@ func TestWithoutARelayAStreamArrivesAsWell(t *testing.T) {
 		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: 3, Max: old.Max}); err != nil {
 			t.Fatal(err)
 		}
-		_, release := relayed(r)
+		_, release := relayed(r, wide)
 		release()
 		if probe, err := os.Open(os.DevNull); err == nil {
 			_ = probe.Close()
@@ -118,12 +120,85 @@ func TestWithoutARelayAStreamArrivesAsWell(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		broken := &relay{from: r, raw: raw, read: -1, write: -1}
+		broken := &relay{from: r, raw: raw, size: chunk, read: -1, write: -1}
 		wantWhole(t, broken, text)
 		if !broken.broken {
 			t.Error("it was moved: nothing is shown")
 		}
 	})
+}
+
+// TestSomeBigStreamsHaveWidePipesAndAllArriveWhole drains more streams at once than
+// may have wide pipes.
+func TestSomeBigStreamsHaveWidePipesAndAllArriveWhole(t *testing.T) {
+	type stream struct {
+		b    *Buffer
+		r, w *os.File
+		done chan struct{}
+	}
+	const more = 3
+	text := much()
+	first, second := text[:3*big], text[3*big:]
+	var all []stream
+	for range mostWide + more {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := stream{NewBuffer(len(text)), r, w, make(chan struct{})}
+		go func() { Drain(s.b, r); close(s.done) }()
+		// When the last of this fits in, more than the big first part was read.
+		if _, err := w.Write(first); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, s)
+	}
+	widened := 0
+	for _, s := range all {
+		switch size := pipeSize(t, s.r); size {
+		case wide:
+			widened++
+		case chunk:
+		default:
+			t.Errorf("a pipe holds %d bytes", size)
+		}
+	}
+	if widened != mostWide {
+		t.Errorf("%d pipes are wide, and %d may be", widened, mostWide)
+	}
+	for _, s := range all {
+		if _, err := s.w.Write(second); err != nil {
+			t.Fatal(err)
+		}
+		_ = s.w.Close()
+		<-s.done
+		if !bytes.Equal(s.b.kept(), text) {
+			t.Errorf("%d bytes became %d, or others", len(text), s.b.Total())
+		}
+		_ = s.r.Close()
+	}
+	if len(widths) != 0 {
+		t.Errorf("%d widths were not given back", len(widths))
+	}
+}
+
+// pipeSize is how many bytes a pipe holds.
+func pipeSize(t *testing.T, pipe *os.File) (size int) {
+	t.Helper()
+	raw, err := pipe.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = raw.Control(func(fd uintptr) {
+		var failed error
+		if size, failed = unix.FcntlInt(fd, unix.F_GETPIPE_SZ, 0); failed != nil {
+			t.Error(failed)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return size
 }
 
 // TestADeadlineEndsADrainAndLosesNothing: a writer stays; what it has written
