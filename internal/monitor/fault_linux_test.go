@@ -19,6 +19,7 @@ import (
 	"tipstaff/internal/policy"
 	"tipstaff/internal/proc"
 	"tipstaff/internal/runner"
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 // failure is how a start that fails is told: to the caller by code and text,
@@ -170,13 +171,13 @@ const rlimitNProc = 6 // RLIMIT_NPROC, asm-generic/resource.h
 // makes commands for the engine has limits of its own.
 func lowered(t *testing.T, resource int, to uint64) (undo func()) {
 	t.Helper()
-	return lower(t, append(children(), 0), resource, to)
+	return lower(t, append(testcmdtest.Children(), 0), resource, to)
 }
 
 // endChildren kills what waits for commands, with what would make others.
 func endChildren(t *testing.T) {
 	t.Helper()
-	for _, pid := range children() {
+	for _, pid := range testcmdtest.Children() {
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
 			t.Error(err)
 		}
@@ -444,11 +445,11 @@ func TestWithoutADescriptorToJudgeWithNothingIsBlamedOnTheCall(t *testing.T) {
 // processes by their names or numbers may hit those of the engine.
 func TestWhenSomebodyKillsWhatMakesTheCommandsTheServerGoesOn(t *testing.T) {
 	r := newReal(t)
-	if len(children()) == 0 {
+	if len(testcmdtest.Children()) == 0 {
 		t.Skip("this engine has no processes of its own")
 	}
 	for round := range 3 {
-		for _, pid := range children() {
+		for _, pid := range testcmdtest.Children() {
 			r.must(syscall.Kill(pid, syscall.SIGKILL))
 		}
 		for range 2 {

@@ -7,8 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -20,6 +18,7 @@ import (
 	"tipstaff/internal/proc"
 	"tipstaff/internal/runner"
 	"tipstaff/internal/sandbox"
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 // real is a road of real parts: policy, machine, trail, runner and engine, as
@@ -197,9 +196,7 @@ type holdings struct{ descriptors, children int }
 
 func (r *real) holdings() holdings {
 	r.t.Helper()
-	fds, err := os.ReadDir("/proc/self/fd")
-	r.must(err)
-	return holdings{len(fds), len(children())}
+	return holdings{testcmdtest.Descriptors(r.t), len(testcmdtest.Children())}
 }
 
 // wantNoMore checks what so many failures may have left: not one thing each.
@@ -211,21 +208,6 @@ func (r *real) wantNoMore(before holdings, failures int) {
 	if after.descriptors-before.descriptors >= failures || after.children > before.children+2 {
 		r.t.Errorf("%+v became %+v by %d failures", before, after, failures)
 	}
-}
-
-// children lists the processes that this one has to look after.
-func children() []int {
-	var pids []int
-	tasks, _ := filepath.Glob("/proc/self/task/*/children")
-	for _, file := range tasks {
-		data, _ := os.ReadFile(file)
-		for f := range strings.FieldsSeq(string(data)) {
-			if pid, err := strconv.Atoi(f); err == nil {
-				pids = append(pids, pid)
-			}
-		}
-	}
-	return pids
 }
 
 // must stops a test whose own means do not work.

@@ -23,6 +23,10 @@ var (
 	noCapabilities     capabilities
 )
 
+// coreLimit is how large the core file of a command may become: there is none, for
+// it would hold what the command had in memory. Only a test changes it.
+var coreLimit unix.Rlimit
+
 // dropCapabilities adds a step that gives all of them up.
 func (s *script) dropCapabilities() {
 	s.add("give up capabilities", unix.SYS_CAPSET, hold(s, &capabilityVersion3), hold(s, &noCapabilities))
@@ -45,7 +49,7 @@ func (e *Engine) limit(s *script, t tag, more []Limit) {
 	// The mark can fail where the server itself carries one, because it was
 	// started by another one: a limit cannot be raised.
 	s.try("carry the mark", unix.SYS_PRLIMIT64, 0, rlimitRTTime, hold(s, &unix.Rlimit{Cur: uint64(t), Max: uint64(t)}), 0)
-	s.add("write no core file", unix.SYS_PRLIMIT64, 0, unix.RLIMIT_CORE, hold(s, &unix.Rlimit{}), 0)
+	s.add("write no core file", unix.SYS_PRLIMIT64, 0, unix.RLIMIT_CORE, hold(s, &coreLimit), 0)
 	if e.tasks > 0 {
 		s.add("limit processes", unix.SYS_PRLIMIT64, 0, unix.RLIMIT_NPROC, hold(s, &unix.Rlimit{Cur: e.tasks, Max: e.tasks}), 0)
 	}

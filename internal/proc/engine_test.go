@@ -94,6 +94,43 @@ func TestEveryKindOfEngineStartsAndTellsTheEnd(t *testing.T) {
 	}
 }
 
+// TestTheCoreBitIsWhatTheKernelSays: commands write no core files, by their
+// limits. With others the end is told as os/exec tells it.
+func TestTheCoreBitIsWhatTheKernelSays(t *testing.T) {
+	none := coreLimit
+	if err := unix.Getrlimit(unix.RLIMIT_CORE, &coreLimit); err != nil {
+		t.Fatal(err)
+	}
+	coreLimit.Cur = coreLimit.Max
+	dies := func(t *testing.T, pid int) {
+		t.Helper()
+		if err := errors.Join(unix.Prlimit(pid, unix.RLIMIT_CORE, &coreLimit, nil), unix.Kill(pid, unix.SIGSEGV)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := kinds(t)
+	t.Cleanup(func() { coreLimit = none })
+	oracle := exec.Command("sleep", "60")
+	oracle.Dir = t.TempDir()
+	if err := oracle.Start(); err != nil {
+		t.Fatal(err)
+	}
+	dies(t, oracle.Process.Pid)
+	_ = oracle.Wait()
+	if st, _ := oracle.ProcessState.Sys().(syscall.WaitStatus); !st.CoreDump() {
+		t.Skip("this machine writes no core files")
+	}
+	for name, e := range all {
+		t.Run(name, func(t *testing.T) {
+			p, _ := spawn(t, e, "sleep", "60")
+			dies(t, p.PID())
+			if st := p.Status(); st.SignalName != "SIGSEGV" || !st.CoreDumped {
+				t.Errorf("%+v", st)
+			}
+		})
+	}
+}
+
 func TestTheChildStartsWithACleanSlate(t *testing.T) {
 	for name, e := range kinds(t) {
 		t.Run(name, func(t *testing.T) {
@@ -321,7 +358,7 @@ func stress(t *testing.T, e *Engine, starts int) {
 	}
 	defer dir.Close()
 	settle()
-	before := countFDs(t)
+	before, threads, children := countFDs(t), testcmdtest.Threads(t), len(testcmdtest.Children())
 	stop := storm()
 	var n atomic.Int64
 	var all sync.WaitGroup
@@ -349,8 +386,17 @@ func stress(t *testing.T, e *Engine, starts int) {
 	stop()
 	settle()
 	e.orphans.collect()
-	if after := countFDs(t); after > before+8*(callers+1) { // what held commands is kept for the next
+	// What held commands is kept for the next: a zygote, a child that waits, and in
+	// namespaces the first process for each.
+	const kept = callers + 1
+	if after := countFDs(t); after > before+8*kept {
 		t.Errorf("%d descriptors became %d", before, after)
+	}
+	if after := len(testcmdtest.Children()); after > children+3*kept {
+		t.Errorf("%d children became %d", children, after)
+	}
+	if after := testcmdtest.Threads(t); after > threads+2*callers { // callers wait for the kernel in a thread each
+		t.Errorf("%d threads became %d", threads, after)
 	}
 	live := 0
 	e.live.Range(func(any, any) bool { live++; return true })
@@ -390,11 +436,7 @@ func countFDs(t *testing.T) int {
 	t.Helper()
 	again := keepFromSweeping(t) // whoever looks for orphans has files open meanwhile
 	defer again()
-	names, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return len(names)
+	return testcmdtest.Descriptors(t)
 }
 
 func TestWaitingHoldsNoThreads(t *testing.T) {
@@ -405,12 +447,8 @@ func TestWaitingHoldsNoThreads(t *testing.T) {
 		p, _ := spawn(t, e, "sleep", "60")
 		running = append(running, p)
 	}
-	tasks, err := os.ReadDir("/proc/self/task")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(tasks) >= 40 {
-		t.Errorf("%d threads wait for %d commands", len(tasks), commands)
+	if threads := testcmdtest.Threads(t); threads >= 40 {
+		t.Errorf("%d threads wait for %d commands", threads, commands)
 	}
 	for _, p := range running {
 		p.End(0)

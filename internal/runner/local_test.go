@@ -206,13 +206,7 @@ func TestWhatCannotStartSaysWhy(t *testing.T) {
 func TestARunLeavesNoDescriptorBehind(t *testing.T) {
 	b := newBench(t)
 	b.run(argv("true"))
-	count := func() int {
-		names, err := os.ReadDir("/proc/self/fd")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return len(names)
-	}
+	count := func() int { return testcmdtest.Descriptors(t) }
 	before := count()
 	const runs = 50
 	for i := range runs {

@@ -5,14 +5,15 @@ package runner
 import (
 	"context"
 	"os"
+	"runtime"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"tipstaff"
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 // TestSoak runs a mixture of well and badly behaved commands and looks whether
@@ -56,7 +57,7 @@ func TestSoak(t *testing.T) {
 	for i := range 64 { // what is kept for the next commands is there now
 		one(i)
 	}
-	fds, threads, _ := counts(t)
+	before := soakHoldings(t)
 	// A place, with its zygote and a child that waits, is kept for as many as ran at
 	// once, and some in reserve.
 	const places = 8 + 2
@@ -70,29 +71,27 @@ func TestSoak(t *testing.T) {
 		})
 	}
 	all.Wait()
-	fds2, threads2, children2 := counts(t)
+	after := soakHoldings(t)
 	// Orphans that ended by themselves are collected once a second.
-	for limit := time.Now().Add(10 * time.Second); children2 > 2*places && time.Now().Before(limit); time.Sleep(50 * time.Millisecond) {
-		fds2, threads2, children2 = counts(t)
+	for limit := time.Now().Add(10 * time.Second); after.children > 2*places && time.Now().Before(limit); time.Sleep(50 * time.Millisecond) {
+		after = soakHoldings(t)
 	}
-	if fds2 > fds+5*places || threads2 > threads+16 || children2 > 2*places {
-		t.Errorf("descriptors %d → %d, threads %d → %d, %d children", fds, fds2, threads, threads2, children2)
+	t.Logf("%+v became %+v", before, after)
+	if after.descriptors > before.descriptors+5*places || after.threads > before.threads+16 || after.children > 2*places ||
+		after.goroutines > before.goroutines+places || after.mappings > before.mappings+8*places || after.heapBytes > before.heapBytes+4<<20 {
+		t.Errorf("%d commands made of %+v\n%+v", n, before, after)
 	}
 }
 
-func counts(t *testing.T) (fds, threads, children int) {
+type held struct {
+	descriptors, threads, children, goroutines, mappings int
+	heapBytes                                            int64
+}
+
+func soakHoldings(t *testing.T) held {
 	t.Helper()
-	names, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		t.Fatal(err)
+	return held{
+		descriptors: testcmdtest.Descriptors(t), threads: testcmdtest.Threads(t), children: len(testcmdtest.Children()),
+		goroutines: runtime.NumGoroutine(), mappings: testcmdtest.Mappings(t), heapBytes: testcmdtest.HeapBytes(),
 	}
-	tasks, err := os.ReadDir("/proc/self/task")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, task := range tasks {
-		data, _ := os.ReadFile("/proc/self/task/" + task.Name() + "/children")
-		children += len(strings.Fields(string(data)))
-	}
-	return len(names), len(tasks), children
 }
