@@ -18,12 +18,12 @@ GOLANGCI_LINT := $(GO) tool -modfile=tools/go.mod golangci-lint
 # least say honestly what it cannot do.
 SYSTEMS := linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: help check format modern vet staticcheck floors test lint tidy e2e typescript opa conformance escape contain vm bench soak load fuzz clean
+.PHONY: help check format modern vet cross staticcheck floors test lint tidy e2e typescript opa conformance escape contain vm bench soak load fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-check: format modern vet staticcheck floors ## format, modern Go, vet for every system, staticcheck, the floors: before each commit
+check: format modern vet cross staticcheck floors ## format, modern Go, vet and build for every system, staticcheck, the floors: before each commit
 	@echo "check: all well"
 
 format: ## list files that gofmt would change
@@ -36,6 +36,11 @@ modern: ## show code that today's Go says better (mend with: go fix ./...)
 vet: ## go vet, for every system
 	@for system in $(SYSTEMS); do \
 		GOOS=$${system%/*} GOARCH=$${system#*/} $(GO) vet ./... || { echo "vet: found for $$system"; exit 1; }; \
+	done
+
+cross: ## build the program for every system; nothing else looks at the assembly of arm64
+	@for system in $(SYSTEMS); do \
+		CGO_ENABLED=0 GOOS=$${system%/*} GOARCH=$${system#*/} $(GO) build -o /dev/null ./cmd/tipstaff || { echo "cross: cannot be built for $$system"; exit 1; }; \
 	done
 
 staticcheck: ## staticcheck
