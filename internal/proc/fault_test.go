@@ -120,7 +120,9 @@ func TestEveryErrnoOfAStartComesBack(t *testing.T) {
 	}
 	defer null.Close()
 
-	// What is kept for the next start is there before descriptors are counted.
+	// What is kept for the next start is there before descriptors are counted: the
+	// place that a command has had, if it need not be killed, and the one that is made
+	// when the last is taken.
 	e := newEngine(t)
 	made.Store(e, true)
 	for range 2 {
@@ -128,7 +130,9 @@ func TestEveryErrnoOfAStartComesBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		p.Status()
 		p.End(0)
+		settle()
 	}
 	long := strings.Repeat("x", 130_000)
 	many := make([]string, 100)
