@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 // much is a stream of which most comes by way of a relay.
@@ -59,7 +61,7 @@ func wantWhole(t *testing.T, r io.Reader, text []byte) {
 
 func TestABigStreamArrivesWholeByWayOfARelay(t *testing.T) {
 	text := much()
-	before := descriptors(t)
+	before := testcmdtest.Descriptors(t)
 	t.Run("a pipe", func(t *testing.T) { wantWhole(t, poured(t, text), text) })
 	t.Run("a pipe that keeps its packets apart", func(t *testing.T) {
 		r, w, err := os.Pipe()
@@ -87,7 +89,7 @@ func TestABigStreamArrivesWholeByWayOfARelay(t *testing.T) {
 		wantWhole(t, f, text)
 	})
 	t.Run("no file at all", func(t *testing.T) { wantWhole(t, bytes.NewReader(text), text) })
-	if after := descriptors(t); after != before {
+	if after := testcmdtest.Descriptors(t); after != before {
 		t.Errorf("%d descriptors became %d", before, after)
 	}
 }
@@ -230,15 +232,6 @@ func TestADeadlineEndsADrainAndLosesNothing(t *testing.T) {
 	if b.Total()+rest != written || b.Total() < big {
 		t.Errorf("%d bytes were counted and %d are in the pipe, of %d", b.Total(), rest, written)
 	}
-}
-
-func descriptors(t *testing.T) int {
-	t.Helper()
-	names, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return len(names)
 }
 
 // BenchmarkDrain: a pipe that is written to as fast as it goes.

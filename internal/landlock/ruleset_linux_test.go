@@ -13,6 +13,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 func newRuleset(t *testing.T, o Options) *Ruleset {
@@ -67,7 +69,7 @@ func TestAPathIsAllowedOnlyIfItIsWhatItSeems(t *testing.T) {
 		}
 	}
 	t.Chdir(dir)
-	before := openFDs(t)
+	before := testcmdtest.Descriptors(t)
 	for name, c := range map[string]struct {
 		path    string
 		access  Access
@@ -112,7 +114,7 @@ func TestAPathIsAllowedOnlyIfItIsWhatItSeems(t *testing.T) {
 	if err := r.AllowPath(dir+"/link", Read); !errors.Is(err, unix.ELOOP) {
 		t.Errorf("a caller cannot tell a link: %v", err)
 	}
-	if after := openFDs(t); after != before {
+	if after := testcmdtest.Descriptors(t); after != before {
 		t.Errorf("%d descriptors became %d", before, after)
 	}
 }
@@ -229,13 +231,4 @@ func hidden() error {
 	r, err := New(Options{Files: true})
 	fmt.Println("ruleset", r == nil, err)
 	return nil
-}
-
-func openFDs(t *testing.T) int {
-	t.Helper()
-	names, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return len(names)
 }

@@ -11,11 +11,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -101,6 +98,7 @@ func TestTheCoreBitIsWhatTheKernelSays(t *testing.T) {
 	if err := unix.Getrlimit(unix.RLIMIT_CORE, &coreLimit); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { coreLimit = none })
 	coreLimit.Cur = coreLimit.Max
 	dies := func(t *testing.T, pid int) {
 		t.Helper()
@@ -109,7 +107,6 @@ func TestTheCoreBitIsWhatTheKernelSays(t *testing.T) {
 		}
 	}
 	all := kinds(t)
-	t.Cleanup(func() { coreLimit = none })
 	oracle := exec.Command("sleep", "60")
 	oracle.Dir = t.TempDir()
 	if err := oracle.Start(); err != nil {
@@ -326,110 +323,6 @@ func TestACommandThatHasBeenKilledLeavesItsPlaceToAnother(t *testing.T) {
 		}
 		q.End(0)
 	}
-}
-
-// TestStress starts from many goroutines while the collector runs and stacks
-// grow; every second start fails on purpose. Nothing may be left.
-// TIPSTAFF_STRESS is how many starts to make, for an emulated processor.
-func TestStress(t *testing.T) {
-	starts := 20_000
-	if n, err := strconv.Atoi(os.Getenv("TIPSTAFF_STRESS")); err == nil {
-		starts = n
-	} else if testing.Short() {
-		starts = 2_000
-	}
-	t.Run("in the server's namespaces", func(t *testing.T) { stress(t, newEngine(t), starts) })
-	t.Run("confined", func(t *testing.T) {
-		e := newEngine(t)
-		enclose(t, e, nil)
-		stress(t, e, starts/2)
-	})
-	t.Run("in namespaces of their own", func(t *testing.T) {
-		e := newEngine(t)
-		enclose(t, e, &NamespaceSpec{OwnNetwork: true})
-		stress(t, e, starts/2)
-	})
-}
-
-func stress(t *testing.T, e *Engine, starts int) {
-	dir, err := os.Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dir.Close()
-	settle()
-	before, threads, children := countFDs(t), testcmdtest.Threads(t), len(testcmdtest.Children())
-	stop := storm()
-	var n atomic.Int64
-	var all sync.WaitGroup
-	const callers = 16
-	for range callers {
-		all.Go(func() {
-			for n.Add(2) <= int64(starts) {
-				p, err := e.Start(Launch{Path: "/bin/true", Argv: []string{"true"}, Dir: dir.Fd(), DirPath: dir.Name(), Confine: confinementOf(e)})
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				if st := p.Status(); st.ExitCode != 0 || st.Signal != 0 || st.Err != nil {
-					t.Errorf("%+v", st)
-				}
-				p.End(0)
-				_, err = e.Start(Launch{Path: "/no/such/program", Argv: []string{"x"}, Dir: dir.Fd(), DirPath: dir.Name(), Confine: confinementOf(e)})
-				if !errors.Is(err, syscall.ENOENT) {
-					t.Errorf("a start that cannot be: %v", err)
-				}
-			}
-		})
-	}
-	all.Wait()
-	stop()
-	settle()
-	e.orphans.collect()
-	// What held commands is kept for the next: a zygote, a child that waits, and in
-	// namespaces the first process for each.
-	const kept = callers + 1
-	if after := countFDs(t); after > before+8*kept {
-		t.Errorf("%d descriptors became %d", before, after)
-	}
-	if after := len(testcmdtest.Children()); after > children+3*kept {
-		t.Errorf("%d children became %d", children, after)
-	}
-	if after := testcmdtest.Threads(t); after > threads+2*callers { // callers wait for the kernel in a thread each
-		t.Errorf("%d threads became %d", threads, after)
-	}
-	live := 0
-	e.live.Range(func(any, any) bool { live++; return true })
-	if live != 0 {
-		t.Errorf("%d processes are still noted", live)
-	}
-}
-
-// storm keeps the collector and the stacks busy.
-func storm() (stop func()) {
-	var done atomic.Bool
-	var all sync.WaitGroup
-	all.Go(func() {
-		for !done.Load() {
-			runtime.GC()
-		}
-	})
-	var grow func(n int) byte
-	grow = func(n int) byte {
-		var room [512]byte
-		if n > 0 {
-			room[n%512] = grow(n - 1)
-		}
-		return room[0]
-	}
-	all.Go(func() {
-		for !done.Load() {
-			var one sync.WaitGroup
-			one.Go(func() { grow(200) })
-			one.Wait()
-		}
-	})
-	return func() { done.Store(true); all.Wait() }
 }
 
 func countFDs(t *testing.T) int {

@@ -79,7 +79,7 @@ func TestSoak(t *testing.T) {
 	t.Logf("%+v became %+v", before, after)
 	if after.descriptors > before.descriptors+5*places || after.threads > before.threads+16 || after.children > 2*places ||
 		after.goroutines > before.goroutines+places || after.mappings > before.mappings+8*places || after.heapBytes > before.heapBytes+4<<20 {
-		t.Errorf("%d commands made of %+v\n%+v", n, before, after)
+		t.Errorf("%d commands have left something", n)
 	}
 }
 
