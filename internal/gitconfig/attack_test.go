@@ -94,8 +94,8 @@ func newAttack(t *testing.T) *world {
 	}
 	w.write("more", "[alias]\n\tincluded = !"+w.dir+"/ran\n")
 	for i, v := range w.env {
-		if strings.HasPrefix(v, "PATH=") {
-			w.env[i] = "PATH=" + w.dir + "/bin:" + strings.TrimPrefix(v, "PATH=")
+		if after, ok := strings.CutPrefix(v, "PATH="); ok {
+			w.env[i] = "PATH=" + w.dir + "/bin:" + after
 		}
 	}
 	w.run(".", "git init -q other; cd other; echo o >o; git add o; git commit -qm o")

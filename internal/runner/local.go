@@ -58,9 +58,11 @@ func (l Local) Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Re
 	if err != nil {
 		return tipstaff.Result{}, notConfined(g, err)
 	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	confined, err := l.Sandbox.Confine(sandbox.Command{
-		Terms: terms, Workspace: g.Roots(),
-		Principal: g.Request().Origin.Principal, Session: g.Request().Session, Dir: g.Dir().Path(), Env: g.Env(), Program: g.Program().Path, Argv: g.Argv(),
+		Terms: terms, Workspace: g.Roots(), Stop: stop,
+		Principal: g.Request().Origin.Principal, Session: g.Request().Session, Dir: g.Dir().Path(), Env: g.Env(),
 	})
 	if err != nil {
 		return tipstaff.Result{}, notConfined(g, err)
