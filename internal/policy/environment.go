@@ -72,6 +72,7 @@ func (e *Environment) Hidden() []string { return slices.Clone(e.hidden) }
 type Admission struct {
 	World World
 	Dir   Directory // nil: it is not known
+	Roots []string  // of the policy file, canonical
 	// Pass reports whether the operator passes on what would be dropped.
 	Pass func(name string) bool
 }

@@ -32,7 +32,9 @@ func (j *variableJudge) fault(name, value string) string {
 		return ""
 	case substitutes(value):
 		return "its value holds a command that make and shells would run"
-	case name == "TZ" || name == "TERM":
+	case rule.plain && !isPlainWord(value):
+		return "its value must be one word of letters, digits and _ . : + -"
+	case name == "TZ":
 		return j.faultOfPaths(value, slashIsText)
 	case known:
 		return ""
@@ -68,7 +70,8 @@ func (systemOnly) Writable(path string, _ Directory) bool {
 
 // faultOfUnknown judges a variable that no row names.
 func (j *variableJudge) faultOfUnknown(name, value string) string {
-	switch j.tables.harmless(name) {
+	kind := j.tables.harmless(name)
+	switch kind {
 	case anyPath:
 		return ""
 	case anyText:
@@ -100,6 +103,9 @@ func (j *variableJudge) faultOfUnknown(name, value string) string {
 	case placeClass:
 		return j.faultOfPlace(value)
 	}
+	if kind == anyHost {
+		return j.faultOfPaths(value, slashIsText)
+	}
 	return j.faultOfPaths(value, slashIsPath)
 }
 
@@ -107,6 +113,9 @@ func (j *variableJudge) faultOfUnknown(name, value string) string {
 // what lies there. A relative path may be a single word, an empty item of a list
 // is the working directory, and some programs take \ for / and expand $.
 func (j *variableJudge) faultOfPlace(value string) string {
+	if isPEM(value) {
+		return ""
+	}
 	value = strings.ReplaceAll(value, `\`, "/")
 	if why := j.faultOfPaths(value, slashIsPath); why != "" {
 		return why
@@ -154,6 +163,17 @@ func isSwitch(value string) bool {
 		return true
 	}
 	return strings.Trim(value, "0123456789.-") == "" && strings.ContainsAny(value, "0123456789") && !strings.Contains(value, "..")
+}
+
+// isPlainWord reports whether a value has nothing in it that a program could
+// take for a path, a list or code.
+func isPlainWord(value string) bool {
+	for i := range len(value) {
+		if c := value[i]; !isName(c) && strings.IndexByte(".:+-", c) < 0 {
+			return false
+		}
+	}
+	return !strings.Contains(value, "..")
 }
 
 // isSingleWord reports whether a value is one word of letters and digits.

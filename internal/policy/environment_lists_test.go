@@ -1,7 +1,6 @@
 package policy_test
 
 import (
-	"hash/fnv"
 	"os"
 	"strings"
 	"testing"
@@ -12,6 +11,8 @@ import (
 
 // variable is a row of testdata/environment.
 type variable struct{ name, value, why string }
+
+func (v variable) String() string { return v.name + "=" + v.value }
 
 func variables(t *testing.T, file string) []variable {
 	t.Helper()
@@ -29,49 +30,90 @@ func variables(t *testing.T, file string) []variable {
 		if !ok {
 			t.Fatalf("%s: %q", file, line)
 		}
-		all = append(all, variable{name, value, line[i+2:]})
+		all = append(all, variable{name, strings.ReplaceAll(value, `\n`, "\n"), line[i+2:]})
 	}
 	return all
 }
 
-// half divides the names into two halves by chance: one by which the tables
-// were written, and one that was held back until they were.
-func half(name string) string {
-	h := fnv.New32a()
-	h.Write([]byte(name))
-	if h.Sum32()%2 == 0 {
-		return "developed"
-	}
-	return "held back"
-}
-
 // reaches reports whether a caller's variable reaches a command in /work, and
-// what the caller is told if it does not.
-func reaches(t *testing.T, v variable) bool {
+// what a caller of a session with it is told if it does not.
+func reaches(t *testing.T, s policy.Settings, v variable) (reached bool, told []string) {
 	t.Helper()
-	w := allowing("env")
-	req := tipstaff.Request{Family: tipstaff.Terminal, Argv: []string{"env"}, Env: []string{v.name + "=" + v.value}}
-	d := policy.New(server()).Decide(req, w)
+	w, p := allowing("env"), policy.New(s)
+	d := p.Decide(tipstaff.Request{Family: tipstaff.Terminal, Argv: []string{"env"}, Env: []string{v.String()}}, w)
 	grant, ok := d.Grant()
 	if !ok {
 		t.Fatal(answer(d))
 	}
 	defer grant.Close()
-	return len(grant.Dropped()) == 0
+	session, err := p.AdmitSession(tipstaff.Session{Env: []string{v.String()}}, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(grant.Dropped()) == 0, session.DroppedWhy
 }
-func TestLists(t *testing.T) {
-	for _, file := range []string{"code.txt", "honest.txt"} {
-		count := map[string]int{}
-		for _, v := range variables(t, file) {
-			h := half(v.name)
-			count[h+" all"]++
-			if reaches(t, v) != (file == "honest.txt") {
-				count[h+" wrong"]++
-				if os.Getenv("SHOW") == h || os.Getenv("SHOW") == "all" {
-					t.Logf("%s %s=%s: %s", file, v.name, v.value, v.why)
-				}
-			}
+
+// TestB11NothingLeadsProgramsToCode: variables that would make programs load or
+// run what commands have written are dropped, with a reason.
+func TestB11NothingLeadsProgramsToCode(t *testing.T) {
+	for _, v := range variables(t, "code.txt") {
+		reached, told := reaches(t, server(), v)
+		switch {
+		case reached:
+			t.Errorf("%s reaches a command: %s", v, v.why)
+		case len(told) != 1 || !strings.HasPrefix(told[0], v.name+" was dropped: ") || strings.Contains(told[0], "dropped: ;") || !strings.HasSuffix(told[0], "."):
+			t.Errorf("%s: %q", v, told)
 		}
-		t.Log(file, count)
 	}
 }
+
+// TestB11HonestVariablesPass: what work needs reaches commands.
+func TestB11HonestVariablesPass(t *testing.T) {
+	for _, v := range variables(t, "honest.txt") {
+		if reached, told := reaches(t, server(), v); !reached {
+			t.Errorf("%s (%s): %q", v, v.why, told)
+		}
+	}
+}
+
+// TestB11TheReasonSaysWhatToDo: it names the variable, what is wrong and the way
+// out, and no way out where there is none.
+func TestB11TheReasonSaysWhatToDo(t *testing.T) {
+	const ask = "; if the task needs it, ask the operator for environment: {pass: [NAME]} in the policy."
+	for _, c := range []struct{ v, want string }{
+		{"FOO=/work/x", "its value names a path that commands may write, and programs may load code from there" + ask},
+		{"FOO_HOME=x", "its name says that programs load what lies there, and its value leads into the working directory, where commands may write" + ask},
+		{"FOO_EDITOR=vi", "its name says that it names a program, and that program would be started" + ask},
+		{"FOO_OPTS=--x=y", "its name says that it holds options of a program, and not all of them are known to be harmless" + ask},
+		{"FOO=$(x)", "its value holds a command that make and shells would run" + ask},
+		{"API_KEY=x", "its name promises a secret" + ask},
+		{"GIT_SSH=x", "git starts programs, or finds its configuration and its repository, by it" + ask},
+		{"LD_PRELOAD=x", "the loader obeys it, so that code would run before the program's own."},
+		{"PATH=/x", "the server sets it itself."},
+		{"TIPSTAFF_X=1", "it is the server's own configuration."},
+	} {
+		name, value, _ := strings.Cut(c.v, "=")
+		_, told := reaches(t, server(), variable{name: name, value: value})
+		want := name + " was dropped: " + strings.ReplaceAll(c.want, "NAME", name)
+		if len(told) != 1 || told[0] != want {
+			t.Errorf("%s:\ngot  %q\nwant %q", c.v, told, want)
+		}
+	}
+}
+
+// TestB11AWorldThatCannotTellIsWritable, and so is more than anybody would ask.
+func TestB11AWorldThatCannotTellIsWritable(t *testing.T) {
+	e := policy.NewEnvironment(nil, "")
+	for _, by := range []policy.Admission{{}, {World: onlyWorld{allowing()}}} {
+		if kept, _, err := e.Admit([]string{"FOO=/usr/lib"}, by); err != nil || len(kept) > 0 {
+			t.Errorf("kept %q, %v", kept, err)
+		}
+	}
+	by := policy.Admission{World: allowing()}
+	if kept, _, _ := e.Admit([]string{"FOO=/usr/lib", "BAR=/" + strings.Repeat(":/usr/lib", 1000)}, by); len(kept) != 1 {
+		t.Errorf("kept %q", kept)
+	}
+}
+
+// onlyWorld hides that a world knows more.
+type onlyWorld struct{ policy.World }

@@ -23,6 +23,7 @@ const (
 // variableRule is one row of builtin/environment.txt, for one name.
 type variableRule struct {
 	keep    bool
+	plain   bool // kept if the value is one word
 	whose   owner
 	prefix  string
 	anycase bool
@@ -88,8 +89,8 @@ func parseVariableHead(words []string) (rule variableRule, how string, err error
 		return rule, "", fmt.Errorf("%d words instead of three", len(words))
 	}
 	switch words[0] {
-	case "keep":
-		rule.keep = true
+	case "keep", "plain":
+		rule.keep, rule.plain = true, words[0] == "plain"
 	case "refuse", "hide": // they differ in why, which is for people
 	default:
 		return rule, "", fmt.Errorf("unknown action %q", words[0])

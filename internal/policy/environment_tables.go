@@ -40,6 +40,7 @@ const (
 	notHarmless harmlessKind = iota
 	anyPath
 	anyText
+	anyHost
 	anyWord
 )
 
@@ -49,7 +50,7 @@ type variableTables struct {
 	endings  []wordEnding
 	switches map[string]bool
 	first    map[string]bool
-	anywhere map[string]bool // words of the class source, also not at the end
+	anywhere map[string]bool         // words of the class source, also not at the end
 	exact    map[string]harmlessKind // upper case
 	patterns []harmlessPattern
 	options  map[string][]harmlessOption
@@ -133,9 +134,9 @@ func (t *variableTables) readClass(line string) error {
 func (t *variableTables) readHarmless(line string) error {
 	kindName, rest, _ := strings.Cut(line, "  ")
 	names, why, ok := strings.Cut(strings.TrimSpace(rest), "  ")
-	kind, known := map[string]harmlessKind{"path": anyPath, "text": anyText, "word": anyWord}[kindName]
+	kind, known := map[string]harmlessKind{"path": anyPath, "text": anyText, "host": anyHost, "word": anyWord}[kindName]
 	if !known || !ok || strings.TrimSpace(why) == "" {
-		return errors.New("not three columns that begin with path, text or word")
+		return errors.New("not three columns that begin with path, text, host or word")
 	}
 	for name := range strings.FieldsSeq(names) {
 		if strings.Contains(name, "*") {

@@ -10,18 +10,19 @@ type variableJudge struct {
 	by     Admission
 	rules  *variableRules
 	tables *variableTables
+	asked  int // paths that the world was asked about
 }
 
 func newVariableJudge(by Admission) *variableJudge {
 	return &variableJudge{by: by, rules: environmentRules(), tables: environmentTables()}
 }
 
-// slashes says what a relative path with a slash in it is taken for.
+// slashes says what evil/lib and evil.so are taken for.
 type slashes int
 
 const (
-	slashIsPath slashes = iota // evil/lib leads into the working directory
-	slashIsText                // feature/login is a name
+	slashIsPath slashes = iota // they lead into the working directory
+	slashIsText                // they are names, as feature/login is
 )
 
 // separators end a word of a value that could be a path: those of lists, quotes,
@@ -32,8 +33,8 @@ const separators = " \t\r\n,;|&()[]{}<>'\"!"
 // faultOfPaths says why a value may not be passed on for what it leads to; "" if
 // it leads to no place where commands may write.
 func (j *variableJudge) faultOfPaths(value string, how slashes) string {
-	if strings.HasPrefix(value, "-----BEGIN ") {
-		return "" // a certificate: base64 has slashes
+	if isPEM(value) {
+		return ""
 	}
 	for word := range strings.FieldsFuncSeq(value, func(r rune) bool { return strings.ContainsRune(separators, r) }) {
 		if j.leadsAstray(word, how) {
@@ -44,6 +45,9 @@ func (j *variableJudge) faultOfPaths(value string, how slashes) string {
 }
 
 const faultWritable = "its value names a path that commands may write, and programs may load code from there"
+
+// isPEM: a certificate itself, whose base64 has slashes.
+func isPEM(value string) bool { return strings.HasPrefix(value, "-----BEGIN ") }
 
 // leadsAstray reports whether a word of a value leads where commands may write.
 func (j *variableJudge) leadsAstray(word string, how slashes) bool {
@@ -83,8 +87,10 @@ func (j *variableJudge) pieceLeadsAstray(piece string, how slashes) bool {
 		return j.writable(piece)
 	case piece == "." || piece == ".." || strings.HasPrefix(piece, "./") || climbs(piece):
 		return true
-	case slash < 0 || piece[0] == '$':
-		return false // a word; or a name that something else would have to expand
+	case piece[0] == '$':
+		return false // something else would have to expand it
+	case slash < 0:
+		return how == slashIsPath && isCodeFile(piece)
 	case piece[0] == '-' && slash == 2: // -I/usr/include
 		return j.writable(piece[slash:])
 	case piece[0] == '-':
@@ -93,6 +99,20 @@ func (j *variableJudge) pieceLeadsAstray(piece string, how slashes) bool {
 		return false // a date, a ratio, a network
 	}
 	return how == slashIsPath
+}
+
+// isCodeFile reports whether a word is the name of a file that programs load:
+// of the working directory, then.
+func isCodeFile(word string) bool {
+	i := strings.LastIndexByte(word, '.')
+	if i < 0 {
+		return false
+	}
+	switch strings.ToLower(word[i+1:]) {
+	case "so", "dll", "dylib", "jar", "wasm", "node", "js", "mjs", "cjs", "py", "pyc", "rb", "lua", "php", "gradle", "kts", "targets", "props", "vim", "el", "cmake", "mk":
+		return true
+	}
+	return false
 }
 
 // climbs reports whether a relative path leads out of where it begins.
@@ -153,8 +173,27 @@ func (j *variableJudge) writable(path string) bool {
 			return true
 		}
 	}
+	if j.asked++; j.asked > maxPathsAsked {
+		return true
+	}
 	places, ok := j.by.World.(Places)
-	return !ok || places.Writable(path, j.by.Dir)
+	return !ok || places.Writable(path, j.by.Dir) || j.inRoots(path)
+}
+
+// maxPathsAsked bounds how many paths of a caller's variables are looked at.
+const maxPathsAsked = 256
+
+// inRoots reports whether a path leads into the roots of the policy file.
+func (j *variableJudge) inRoots(path string) bool {
+	if len(j.by.Roots) == 0 || path[0] != '/' {
+		return false
+	}
+	r, ok := j.by.World.(Resolver)
+	if !ok {
+		return true
+	}
+	real, err := r.Canonical(path, j.by.Dir)
+	return err != nil || Within(real, j.by.Roots) || Within(path, j.by.Roots)
 }
 
 func isSchemeByte(c byte) bool {
