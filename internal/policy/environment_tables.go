@@ -48,6 +48,7 @@ const (
 type variableTables struct {
 	words    map[string]variableClass // last word of a name → its class
 	endings  []wordEnding
+	load     map[string]bool // whole names of the class place
 	switches map[string]bool
 	first    map[string]bool
 	anywhere map[string]bool         // words of the class source, also not at the end
@@ -77,7 +78,7 @@ var environmentTables = sync.OnceValue(func() *variableTables {
 
 func readVariableTables() (*variableTables, error) {
 	t := &variableTables{
-		words: map[string]variableClass{}, switches: map[string]bool{}, first: map[string]bool{}, anywhere: map[string]bool{},
+		words: map[string]variableClass{}, load: map[string]bool{}, switches: map[string]bool{}, first: map[string]bool{}, anywhere: map[string]bool{},
 		exact: map[string]harmlessKind{}, options: map[string][]harmlessOption{},
 	}
 	for _, text := range []struct {
@@ -109,8 +110,8 @@ func (t *variableTables) readClass(line string) error {
 	switch {
 	case !ok:
 		return errors.New("no words")
-	case name == "switch" || name == "first" || name == "anywhere":
-		set := map[string]map[string]bool{"switch": t.switches, "first": t.first, "anywhere": t.anywhere}[name]
+	case name == "load" || name == "switch" || name == "first" || name == "anywhere":
+		set := map[string]map[string]bool{"load": t.load, "switch": t.switches, "first": t.first, "anywhere": t.anywhere}[name]
 		for word := range strings.FieldsSeq(words) {
 			set[word] = true
 		}
@@ -167,6 +168,9 @@ func (t *variableTables) harmless(name string) harmlessKind {
 
 // classOf gives the class of a name, and whether it turns something on or off.
 func (t *variableTables) classOf(name string) (class variableClass, switched bool) {
+	if t.load[name] {
+		return placeClass, false
+	}
 	words := redact.NameWords(name)
 	last := len(words) - 1
 	for last > 0 && passedOver(words[last]) {
@@ -205,7 +209,8 @@ func (t *variableTables) firstClass(words []string) variableClass {
 // passedOver: numbers, versions and processors behind a name.
 func passedOver(word string) bool {
 	switch word {
-	case "v", "x", "x64", "x86", "amd", "arm", "aarch", "i", "linux", "unix", "posix", "default", "override", "extra", "fallback":
+	case "v", "x", "x64", "x86", "amd", "arm", "aarch", "i", "linux", "unix", "posix", "default", "override", "extra", "fallback",
+		"unknown", "pc", "gnu", "musl", "gnueabihf", "eabi", "apple", "darwin", "windows", "msvc", "none":
 		return true
 	}
 	return strings.Trim(word, "0123456789") == ""
