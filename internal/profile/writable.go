@@ -92,6 +92,19 @@ func (r *resolver) controlOf(top string) (dirs []string) {
 	return dirs
 }
 
+// Caches gives the places of all caches that the tables know, as the machine's
+// home and variables have them, whether they are there or not. Commands may
+// write no cache that is not in one of them.
+func Caches(m Machine) []string {
+	r := newResolver(Workspace, m)
+	home := homeDir{path: m.Home, own: true}
+	var list []string
+	for _, c := range r.tables.caches {
+		list = append(list, r.names(c.name, home)...)
+	}
+	return sorted(list)
+}
+
 // openCaches lists the caches that exist or are to be made.
 func (r *resolver) openCaches() {
 	for _, c := range r.tables.caches {

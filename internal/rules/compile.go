@@ -77,6 +77,7 @@ func (l *loader) command(name string, c *Command) {
 
 func (l *loader) checkCommand(c *Command) {
 	l.network(c.Network)
+	l.pass(c.Environment.Pass)
 	if m := l.policy.File.Limits.MaxTimeout; m.D > 0 && c.Limits.Timeout.D > m.D {
 		l.faults.add(c.Limits.Timeout.At, "", "timeout is longer than the file's max_timeout, %v", m.D)
 	}
