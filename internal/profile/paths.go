@@ -71,6 +71,9 @@ type Pin struct {
 	// GitDir is the directory of the repository of which it is a configuration; "":
 	// it is none.
 	GitDir string `json:"-"`
+	// Programs: it is a directory in which programs are found. Tools of the workspace
+	// (npm, venv) write there, so nothing but a mount keeps them from it.
+	Programs bool `json:"-"`
 	// Link: it is a symbolic link, which is pinned itself.
 	Link bool `json:"link,omitempty"`
 	// Copy: it is a directory that git tracks. Commands have a copy of their own in
