@@ -21,13 +21,14 @@ const (
 type Environment struct {
 	base   []string // sorted by name, without duplicates
 	hidden []string
+	lend   map[string]string // of the hidden ones, what a rule may pass on
 }
 
 // NewEnvironment takes what is harmless of the server's own variables, each
 // "NAME=value", and adds what keeps programs from paging, asking and editing.
 // Commands find programs on path and on nothing else.
 func NewEnvironment(server []string, path string) *Environment {
-	e := &Environment{}
+	e := &Environment{lend: map[string]string{}}
 	rules := environmentRules()
 	var vars []string
 	for _, v := range server {
@@ -38,6 +39,9 @@ func NewEnvironment(server []string, path string) *Environment {
 			vars = append(vars, v)
 		default:
 			e.hidden = append(e.hidden, name)
+			if _, twice := e.lend[name]; !twice { // the first one counts, as for getenv(3)
+				e.lend[name] = value
+			}
 		}
 	}
 	vars = append(vars, unattended()...)
