@@ -1,6 +1,9 @@
 package proc
 
-import "os"
+import (
+	"os"
+	"syscall"
+)
 
 // Confinement is what a program is held to, with everything that it starts.
 // It can be used for many launches at once; whoever made the enclosure keeps it
@@ -22,7 +25,12 @@ type EnclosureSpec struct {
 	// made. The filter can know them by it, and refuse to others to make children
 	// of the server.
 	CloneSecret uint64
-	Limits      []Limit
+	// Supervise is asked about the system calls for which Filter says so
+	// (SECCOMP_RET_USER_NOTIF); nil: it says so of none. Each command has a
+	// goroutine that asks, one call after the other: what takes long is to be done
+	// on another one. Every call must be answered.
+	Supervise func(Call)
+	Limits    []Limit
 	// Domain says who enters a Landlock domain. Unless it is nobody, nothing runs
 	// before [Enclosure.Restrict] was called.
 	Domain Domain
@@ -49,6 +57,26 @@ type Instruction struct {
 	Code                uint16
 	JumpTrue, JumpFalse uint8
 	K                   uint32
+}
+
+// Call is a system call of a command that waits for an answer: seccomp_unotify(2).
+// What its arguments point to may change at any time: the kernel reads them again
+// after Continue, so that is no way to allow what nothing else forbids. Methods may
+// be called from many goroutines at once; the first answer counts.
+type Call interface {
+	PID() int              // of the process, as the server sees it
+	Number() int           // of the call
+	Argument(i int) uint64 // 0 to 5
+	// Text reads the path that an argument points to.
+	Text(address uint64) (string, error)
+	// OpenDir opens a directory as the process would name it, with O_PATH; the
+	// caller closes the descriptor.
+	OpenDir(dirfd int32, path string) (int, error)
+	// Valid reports whether the process still waits. It was killed otherwise, and
+	// another one may have its number.
+	Valid() bool
+	Continue()                  // the kernel carries out the call
+	Return(errno syscall.Errno) // the call returns an error, or 0
 }
 
 // Limit is a limit of a resource, for each process of a command: setrlimit(2).
@@ -99,6 +127,9 @@ type Mount struct {
 	Mode     uint32 // of its root
 	// Terminals makes the new file system one of pseudo-terminals: devpts.
 	Terminals bool
+	// KeepCovered keeps a descriptor of the directory that this mount covers, for
+	// [Enclosure.Bind].
+	KeepCovered bool
 }
 
 // Listener is the socket of [NamespaceSpec.Listen], for the server to accept

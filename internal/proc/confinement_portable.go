@@ -24,6 +24,9 @@ func (*Engine) Bounds() Bounds { return Bounds{Reason: errNoEnclosure.Error()} }
 // Restrict fails on this system.
 func (*Enclosure) Restrict(int, func(procfs int) error) error { return errNoEnclosure }
 
+// Bind fails on this system.
+func (*Enclosure) Bind(string, string) error { return errNoEnclosure }
+
 // Try fails on this system.
 func (*Engine) Try(*Confinement) error { return errNoEnclosure }
 

@@ -23,6 +23,7 @@ type Enclosure struct {
 	enter    []namespace // descriptors that hold the namespaces; none: the server's
 	listener *os.File
 	roots    map[string]int
+	covered  map[string]int // descriptors of what mounts cover, by path: see Bind
 
 	ready     chan *place // nobody is in them
 	refilling atomic.Bool
@@ -45,6 +46,7 @@ const keptReady = 32
 type place struct {
 	in     *Enclosure
 	zygote *zygote
+	asks   *listener // nil without [EnclosureSpec.Supervise]
 	tag    tag
 	space  *pidNamespace // nil in the server's namespaces
 	cell   *cell         // nil in a PID namespace without bounds, and without control groups
@@ -127,6 +129,9 @@ func (n *Enclosure) Close() {
 		_ = unix.Close(s.fd)
 	}
 	for _, fd := range n.roots {
+		_ = unix.Close(fd)
+	}
+	for _, fd := range n.covered {
 		_ = unix.Close(fd)
 	}
 	if n.listener != nil {
@@ -273,11 +278,16 @@ var errNoRuleset = errors.New("a place that is to be restricted needs a ruleset"
 // hatch makes the zygote of a place.
 func (p *place) hatch() (err error) {
 	e := p.in.engine
-	s, cgroup := p.zygoteScript()
+	s, cgroup, asks := p.zygoteScript()
 	e.starting.RLock()
 	defer e.starting.RUnlock()
 	if p.zygote, err = e.newZygote(s, cgroup); err == nil {
 		p.zygote.secret = p.in.spec.CloneSecret
+	}
+	if *asks > 0 && err == nil {
+		p.asks, err = listen(int(*asks), p.in.spec.Supervise)
+	} else if *asks > 0 {
+		_ = unix.Close(int(*asks))
 	}
 	return err
 }
@@ -286,9 +296,10 @@ func (p *place) hatch() (err error) {
 var zygoteName = []byte("tipstaff-zygote\x00")
 
 // zygoteScript lists what a zygote takes on, for all its children, and the
-// control group that it starts in.
-func (p *place) zygoteScript() (*script, int) {
-	s := &script{}
+// control group that it starts in. asks is where the descriptor of the listener is
+// put, if there is one: the zygote shares the server's table.
+func (p *place) zygoteScript() (s *script, cgroup int, asks *uintptr) {
+	s, asks = &script{}, new(uintptr)
 	if p.space != nil {
 		s.add("enter the namespaces", unix.SYS_SETNS, uintptr(p.space.fd), p.in.kinds())
 	}
@@ -303,9 +314,17 @@ func (p *place) zygoteScript() (*script, int) {
 		s.add("gain no privileges", unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1)
 	}
 	if f := p.in.spec.Filter; len(f) > 0 {
-		s.add("filter system calls", unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, hold(s, newFilterProgram(f)))
+		var flags uintptr
+		if p.in.spec.Supervise != nil {
+			flags = seccompNewListener | seccompWaitKillable
+		}
+		st := s.add(filterCalls, unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, hold(s, newFilterProgram(f)))
+		if flags != 0 {
+			st.result = asks
+			hold(s, asks)
+		}
 	}
-	return s, p.cgroup(p.in.engine.clone.Load().legacy)
+	return s, p.cgroup(p.in.engine.clone.Load().legacy), asks
 }
 
 // common adds what every command of the place has: its control group where it
@@ -409,6 +428,9 @@ func (p *place) end() {
 	}
 	if p.zygote != nil {
 		e.reapFirst(p.zygote.pid)
+	}
+	if p.asks != nil {
+		p.asks.close()
 	}
 	if p.procfs >= 0 {
 		_ = unix.Close(p.procfs)

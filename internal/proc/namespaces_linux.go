@@ -36,6 +36,7 @@ type view struct {
 	sources []*uintptr // descriptors of what the mounts show, by index of the mount; nil: none
 	opened  []*uintptr // everything that stays open in the server
 	roots   map[string]*uintptr
+	covered map[string]*uintptr
 	spaces  map[string]*uintptr
 	socket  *uintptr
 }
@@ -64,6 +65,10 @@ func (n *Enclosure) makeNamespaces(spec NamespaceSpec) error {
 	n.roots = map[string]int{}
 	for path, fd := range v.roots {
 		n.roots[path] = int(*fd)
+	}
+	n.covered = map[string]int{}
+	for path, fd := range v.covered {
+		n.covered[path] = int(*fd)
 	}
 	if v.socket != nil {
 		n.listener = os.NewFile(*v.socket, "listener")
@@ -153,8 +158,8 @@ const here = ^uintptr(-unix.AT_FDCWD - 1)
 
 // newView writes the script.
 func newView(spec NamespaceSpec) (*view, error) {
-	v := &view{spec: spec, roots: map[string]*uintptr{}, spaces: map[string]*uintptr{}, sources: make([]*uintptr, len(spec.Mounts))}
-	steps := []func() error{v.mapIDs, v.takeSources, v.closeView, v.mount, v.network, v.keep}
+	v := &view{spec: spec, roots: map[string]*uintptr{}, covered: map[string]*uintptr{}, spaces: map[string]*uintptr{}, sources: make([]*uintptr, len(spec.Mounts))}
+	steps := []func() error{v.mapIDs, v.takeSources, v.closeView, v.mount, v.share, v.network, v.keep}
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return nil, err
@@ -247,6 +252,9 @@ func (v *view) mount() error {
 		if err != nil {
 			return err
 		}
+		if m.KeepCovered {
+			v.covered[m.Path] = v.open("keep "+m.Path, unix.SYS_OPENAT, here, path, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC)
+		}
 		if fd := v.sources[i]; fd != nil {
 			v.at("show "+m.Path, unix.SYS_MOVE_MOUNT, fd, none, here, path, unix.MOVE_MOUNT_F_EMPTY_PATH)
 			v.done(fd)
@@ -267,6 +275,20 @@ func (v *view) mount() error {
 			return err
 		}
 	}
+	return nil
+}
+
+// share lets mounts that come later reach the places that are made from here on,
+// each of which has a copy of these mounts: see Bind.
+func (v *view) share() error {
+	if len(v.covered) == 0 {
+		return nil
+	}
+	slash, err := v.text("/")
+	if err != nil {
+		return err
+	}
+	v.add("share mounts with the places", unix.SYS_MOUNT, 0, slash, 0, unix.MS_REC|unix.MS_SHARED, 0)
 	return nil
 }
 

@@ -26,9 +26,14 @@ func inside(t *testing.T, n *Enclosure, dir, script string) string {
 		t.Fatal(err)
 	}
 	defer ours.Close()
+	d, err := os.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
 	p, err := e.Start(Launch{
 		Path: "/bin/sh", Argv: []string{"sh", "-c", script}, Env: []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"},
-		DirPath: dir, Stdout: theirs, Stderr: theirs, Confine: &Confinement{Enclosure: n},
+		Dir: d.Fd(), DirPath: dir, Stdout: theirs, Stderr: theirs, Confine: &Confinement{Enclosure: n},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -219,7 +224,7 @@ func TestEveryStepThatMakesNamespacesIsNamed(t *testing.T) {
 		if p.space, err = n.newPIDNamespace(); err != nil {
 			t.Fatal(err)
 		}
-		s, cgroup := p.zygoteScript()
+		s, cgroup, _ := p.zygoteScript()
 		return s, func() error {
 			defer p.end()
 			e.starting.RLock()

@@ -54,6 +54,11 @@ func (n *Enclosure) pidScript() (*script, error) {
 	}
 	s.add("make a PID namespace", unix.SYS_UNSHARE, unix.CLONE_NEWPID)
 	s.twin(unix.CLONE_NEWNS)
+	if len(n.covered) > 0 {
+		if err := s.follow(); err != nil {
+			return nil, err
+		}
+	}
 	if err := procfs(s, n.spec.Namespaces.Processes); err != nil {
 		return nil, err
 	}

@@ -31,3 +31,13 @@ func BeforeTheProgram(err error) bool {
 	var at *StepError
 	return errors.As(err, &at) && at.Step != execute
 }
+
+const filterCalls = "filter system calls"
+
+// NoListener reports whether an enclosure could not be made because nobody can be
+// asked about system calls here: the kernel is older than Linux 5.19 (EINVAL), or
+// an outer sandbox has a listener already, and a process can have one only (EBUSY).
+func NoListener(err error) bool {
+	var at *StepError
+	return errors.As(err, &at) && at.Step == filterCalls && (at.Errno == syscall.EBUSY || at.Errno == syscall.EINVAL)
+}

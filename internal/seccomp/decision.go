@@ -14,6 +14,7 @@ type verdict uint32
 const (
 	kill  verdict = 0x80000000 // the whole process
 	errno verdict = 0x00050000
+	ask   verdict = 0x7fc00000 // the supervisor: seccomp_unotify(2)
 	allow verdict = 0x7fff0000
 
 	eperm           = errno | 1

@@ -64,6 +64,11 @@ type Options struct {
 	// ones of other processes a command connects to; something else has to.
 	AllowUnix bool
 
+	// AskRenames says that a supervisor is asked about rename, renameat and
+	// renameat2 (SECCOMP_RET_USER_NOTIF). It needs a listener; without one, these
+	// calls fail with ENOSYS.
+	AskRenames bool
+
 	// SiblingSecret is the fifth argument of clone by which the filter knows who
 	// may make children of its own parent (CLONE_PARENT), and of clone3 by which
 	// it knows who may call that at all; 0: nobody may.

@@ -25,6 +25,11 @@ var promises = []struct {
 	{say: "processes can be held by descriptor", call: "pidfd_open", want: allow},
 	{say: "the newest call that somebody has decided about is there", call: "rseq_slice_yield", want: allow},
 
+	{say: "a rename is asked about", call: "renameat2", want: ask, when: asksRenames},
+	{say: "in its older form as well", call: "renameat", want: ask, when: asksRenames},
+	{say: "and where nobody is to be asked it is allowed", call: "renameat2", want: allow, when: asksNothing},
+	{say: "a link is allowed without a question", call: "linkat", want: allow},
+
 	{say: "ptrace is refused", call: "ptrace", want: eperm},
 	{say: "reading another process's memory is refused", call: "process_vm_readv", want: eperm},
 	{say: "taking another process's descriptor is refused", call: "pidfd_getfd", want: eperm},
@@ -144,12 +149,14 @@ var promises = []struct {
 	{say: "in a namespace of its own a command has message queues", call: "mq_open", want: allow, when: ownIPC},
 }
 
-func noSockets(o Options) bool { return o.Sockets == NoSockets }
-func internet(o Options) bool  { return o.Sockets == Internet }
-func noUnix(o Options) bool    { return !o.AllowUnix }
-func withUnix(o Options) bool  { return o.AllowUnix }
-func sharedIPC(o Options) bool { return !o.OwnIPC }
-func ownIPC(o Options) bool    { return o.OwnIPC }
+func noSockets(o Options) bool   { return o.Sockets == NoSockets }
+func internet(o Options) bool    { return o.Sockets == Internet }
+func noUnix(o Options) bool      { return !o.AllowUnix }
+func withUnix(o Options) bool    { return o.AllowUnix }
+func asksRenames(o Options) bool { return o.AskRenames }
+func asksNothing(o Options) bool { return !o.AskRenames }
+func sharedIPC(o Options) bool   { return !o.OwnIPC }
+func ownIPC(o Options) bool      { return o.OwnIPC }
 
 func withSecret(o Options) bool    { return o.SiblingSecret != 0 }
 func withoutSecret(o Options) bool { return o.SiblingSecret == 0 }

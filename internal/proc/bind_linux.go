@@ -1,0 +1,71 @@
+//go:build linux && (amd64 || arm64)
+
+package proc
+
+import (
+	"fmt"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// follow makes the mounts of a place followers of those that it was copied from:
+// what is mounted there later comes here as well, and nothing goes back.
+func (s *script) follow() error {
+	slash, err := s.text("/")
+	if err != nil {
+		return err
+	}
+	s.add("follow the mounts", unix.SYS_MOUNT, 0, slash, 0, unix.MS_REC|unix.MS_SLAVE, 0)
+	return nil
+}
+
+// Bind mounts a file on itself, read-only, in the namespaces and in every place:
+// the one of this name in the directory that the mount at path covers, for which
+// [Mount.KeepCovered] was set. The file must be there. It is seen below the mount
+// at path, not through it: when it is renamed from outside to a name in a directory
+// above, the mount goes along.
+func (n *Enclosure) Bind(path, name string) error {
+	dir, kept := n.covered[path]
+	if !kept {
+		return fmt.Errorf("cannot bind a file in %s: nothing is kept of what is covered there", path)
+	}
+	s, tree, err := n.bindScript(uintptr(dir), name)
+	if err == nil {
+		err = n.engine.carryOut(s, unix.CLONE_FILES)
+	}
+	if err != nil {
+		if tree != nil && *tree > 0 {
+			_ = unix.Close(int(*tree)) // the table is the server's
+		}
+		return fmt.Errorf("cannot bind a file in %s: %w", path, err)
+	}
+	return nil
+}
+
+// bindScript gives the steps, and where the descriptor of the mount is while it is
+// open.
+func (n *Enclosure) bindScript(dir uintptr, name string) (s *script, tree *uintptr, err error) {
+	s, tree = &script{}, new(uintptr)
+	for _, one := range n.enter {
+		if one.kind == unix.CLONE_NEWUSER || one.kind == unix.CLONE_NEWNS {
+			s.add("enter the namespaces", unix.SYS_SETNS, uintptr(one.fd), one.kind)
+		}
+	}
+	file, err := s.text(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	none, err := s.text("")
+	if err != nil {
+		return nil, nil, err
+	}
+	hold(s, tree)
+	s.add("take the file", unix.SYS_OPEN_TREE, dir, file, unix.OPEN_TREE_CLONE|unix.O_CLOEXEC|unix.AT_SYMLINK_NOFOLLOW).result = tree
+	attr := &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV}
+	s.at("make it read-only", unix.SYS_MOUNT_SETATTR, tree, none, unix.AT_EMPTY_PATH, hold(s, attr), unsafe.Sizeof(*attr))
+	s.at("mount it", unix.SYS_MOVE_MOUNT, tree, none, dir, file, unix.MOVE_MOUNT_F_EMPTY_PATH)
+	s.at("close", unix.SYS_CLOSE, tree).result = tree // 0
+	s.add("end", unix.SYS_EXIT_GROUP, 0)
+	return s, tree, nil
+}

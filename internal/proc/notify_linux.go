@@ -1,0 +1,222 @@
+//go:build linux && (amd64 || arm64)
+
+package proc
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Flags and requests of seccomp_unotify(2), from linux/seccomp.h. The numbers are
+// the same on amd64 and arm64.
+const (
+	seccompNewListener = 1 << 3
+	// seccompWaitKillable: once the server has received a call, only a signal
+	// that kills interrupts it. Without it each handled signal (timers, Go's
+	// SIGURG) would ask a second time. Linux 5.19.
+	seccompWaitKillable = 1 << 5
+
+	seccompReceive  = 0xc0502100 // SECCOMP_IOCTL_NOTIF_RECV
+	seccompSend     = 0xc0182101 // SECCOMP_IOCTL_NOTIF_SEND
+	seccompValid    = 0x40082102 // SECCOMP_IOCTL_NOTIF_ID_VALID
+	seccompSetFlags = 0x40082104 // SECCOMP_IOCTL_NOTIF_SET_FLAGS, Linux 6.6
+
+	seccompContinue   = 1 // SECCOMP_USER_NOTIF_FLAG_CONTINUE, Linux 5.5
+	seccompSyncWakeUp = 1 // SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP
+)
+
+// notification is struct seccomp_notif.
+type notification struct {
+	id    uint64
+	pid   uint32
+	flags uint32
+	trap  int32
+	arch  uint32
+	ip    uint64
+	args  [6]uint64
+}
+
+// response is struct seccomp_notif_resp.
+type response struct {
+	id    uint64
+	value int64
+	errno int32
+	flags uint32
+}
+
+// listener is the server's end of the filter of one zygote. Its commands hold no
+// copy: the kernel opens it with close-on-exec.
+type listener struct {
+	file *os.File
+	raw  syscall.RawConn
+	over sync.WaitGroup
+}
+
+// listen answers the calls that come in through a listener, until no process with
+// its filter is left. One goroutine receives; what takes long is for supervise to
+// do on another one.
+func listen(fd int, supervise func(Call)) (*listener, error) {
+	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(fd), seccompSetFlags, seccompSyncWakeUp) // quicker where there is such a thing
+	if err := unix.SetNonblock(fd, true); err != nil {
+		_ = unix.Close(fd)
+		return nil, fmt.Errorf("cannot listen to a filter of system calls: %w", err)
+	}
+	l := &listener{file: os.NewFile(uintptr(fd), "seccomp listener")}
+	var err error
+	if l.raw, err = l.file.SyscallConn(); err != nil {
+		_ = l.file.Close()
+		return nil, fmt.Errorf("cannot listen to a filter of system calls: %w", err)
+	}
+	l.over.Go(func() {
+		for {
+			n, err := l.receive()
+			if err != nil {
+				return
+			}
+			supervise(&call{listener: l, n: *n})
+		}
+	})
+	return l, nil
+}
+
+// receive waits for the next call. The error io.EOF says that none will come.
+func (l *listener) receive() (*notification, error) {
+	n := &notification{}
+	var failure error
+	err := l.raw.Read(func(fd uintptr) bool {
+		for {
+			poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+			if _, err := unix.Poll(poll, 0); err != nil && err != unix.EINTR {
+				failure = err
+				return true
+			}
+			switch {
+			case poll[0].Revents&unix.POLLIN != 0:
+			case poll[0].Revents != 0: // POLLHUP: every process with this filter has ended
+				failure = os.ErrClosed
+				return true
+			default:
+				return false
+			}
+			*n = notification{}
+			switch _, _, errno := unix.Syscall(unix.SYS_IOCTL, fd, seccompReceive, uintptr(unsafe.Pointer(n))); errno {
+			case 0:
+				return true
+			case unix.EINTR, unix.ENOENT: // ENOENT: it was killed meanwhile
+			default:
+				failure = errno
+				return true
+			}
+		}
+	})
+	return n, errors.Join(err, failure)
+}
+
+// close ends the service. Calls that wait, and those that come, fail with ENOSYS.
+func (l *listener) close() {
+	_ = l.file.Close()
+	l.over.Wait()
+}
+
+// call is one that waits for an answer.
+type call struct {
+	listener *listener
+	n        notification
+	answered atomic.Bool
+}
+
+func (c *call) PID() int              { return int(c.n.pid) }
+func (c *call) Number() int           { return int(c.n.trap) }
+func (c *call) Argument(i int) uint64 { return c.n.args[i] }
+
+// Valid reports whether the process still waits for the answer.
+func (c *call) Valid() bool {
+	return !c.answered.Load() && c.request(seccompValid, unsafe.Pointer(&c.n.id)) == nil
+}
+
+// Continue lets the kernel carry out the call.
+func (c *call) Continue() { c.send(response{id: c.n.id, flags: seccompContinue}) }
+
+// Return answers in the kernel's place; 0 is success.
+func (c *call) Return(errno syscall.Errno) { c.send(response{id: c.n.id, errno: -int32(errno)}) }
+
+func (c *call) send(r response) {
+	if !c.answered.Swap(true) {
+		_ = c.request(seccompSend, unsafe.Pointer(&r)) // whoever was killed meanwhile needs no answer
+	}
+}
+
+func (c *call) request(what uintptr, p unsafe.Pointer) (err error) {
+	if failure := c.listener.raw.Control(func(fd uintptr) {
+		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, fd, what, uintptr(p)); errno != 0 {
+			err = errno
+		}
+	}); failure != nil {
+		return failure
+	}
+	return err
+}
+
+// pageBytes is the least size of a page: what lies beyond the next border may not
+// be there.
+const pageBytes = 4096
+
+// Text reads a string of the process, as far as it is a path.
+func (c *call) Text(address uint64) (string, error) {
+	var buf [unix.PathMax]byte
+	for got := 0; got < len(buf); {
+		chunk := min(pageBytes-int((address+uint64(got))%pageBytes), len(buf)-got)
+		n, err := unix.ProcessVMReadv(c.PID(),
+			[]unix.Iovec{{Base: &buf[got], Len: uint64(chunk)}},
+			[]unix.RemoteIovec{{Base: uintptr(address) + uintptr(got), Len: chunk}}, 0)
+		if err != nil {
+			return "", fmt.Errorf("cannot read a path of process %d: %w", c.PID(), err)
+		}
+		if i := bytes.IndexByte(buf[got:got+n], 0); i >= 0 {
+			return string(buf[:got+i]), nil
+		}
+		got += n
+	}
+	return "", fmt.Errorf("cannot read a path of process %d: %w", c.PID(), unix.ENAMETOOLONG)
+}
+
+// OpenDir opens a directory as the process would name it: from its root, through
+// its mounts, from its directory or one of its descriptors. Magic links are not
+// followed. The descriptor is good to compare, and the caller closes it.
+func (c *call) OpenDir(dirfd int32, path string) (int, error) {
+	proc := fmt.Sprintf("/proc/%d/", c.PID())
+	if !strings.HasPrefix(path, "/") {
+		link := proc + "cwd"
+		if dirfd != unix.AT_FDCWD {
+			link = fmt.Sprintf("%sfd/%d", proc, dirfd)
+		}
+		base, err := os.Readlink(link)
+		if err != nil {
+			return -1, fmt.Errorf("cannot find a directory of process %d: %w", c.PID(), err)
+		}
+		path = filepath.Join(base, "/") + "/" + path // not joined further: a ".." behind a link counts
+	}
+	root, err := unix.Open(proc+"root", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, fmt.Errorf("cannot find the root of process %d: %w", c.PID(), err)
+	}
+	defer func() { _ = unix.Close(root) }()
+	fd, err := unix.Openat2(root, path, &unix.OpenHow{
+		Flags:   unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS,
+	})
+	if err != nil {
+		return -1, fmt.Errorf("cannot open a directory of process %d: %w", c.PID(), err)
+	}
+	return fd, nil
+}

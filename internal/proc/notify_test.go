@@ -1,0 +1,159 @@
+//go:build linux && (amd64 || arm64)
+
+package proc
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// askRenames is a filter that asks about renameat2, which mv of the GNU utilities
+// calls first, and about renameat and rename, which are next.
+func askRenames() []Instruction {
+	const load, equals, ret = 0x20, 0x15, 0x06
+	calls := append([]uint32{unix.SYS_RENAMEAT, unix.SYS_RENAMEAT2}, oldRenames...)
+	code := []Instruction{{Code: load}}
+	for i, c := range calls {
+		code = append(code, Instruction{Code: equals, JumpTrue: uint8(len(calls) - i), K: c})
+	}
+	return append(code, Instruction{Code: ret, K: 0x7fff0000}, Instruction{Code: ret, K: 0x7fc00000})
+}
+
+// supervised makes an enclosure in which renames are asked about.
+func supervised(t *testing.T, spec *NamespaceSpec, supervise func(Call)) *Enclosure {
+	t.Helper()
+	e := newEngine(t)
+	n, err := e.NewEnclosure(EnclosureSpec{Namespaces: spec, Filter: askRenames(), Supervise: supervise})
+	if NoListener(err) {
+		t.Skipf("nobody can be asked about system calls here: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(n.Close)
+	return n
+}
+
+func TestTheServerIsAskedAboutSystemCalls(t *testing.T) {
+	for _, spec := range []*NamespaceSpec{nil, {}} {
+		t.Run(fmt.Sprintf("namespaces %v", spec != nil), func(t *testing.T) {
+			dir := t.TempDir()
+			var asked atomic.Int32
+			n := supervised(t, spec, func(c Call) {
+				asked.Add(1)
+				old, new_ := c.Argument(1), c.Argument(3)
+				if c.Number() != unix.SYS_RENAMEAT && c.Number() != unix.SYS_RENAMEAT2 {
+					old, new_ = c.Argument(0), c.Argument(1)
+				}
+				from, err := c.Text(old)
+				to, err2 := c.Text(new_)
+				if err != nil || err2 != nil || !c.Valid() {
+					t.Errorf("%q, %v, %v, valid: %v", from, err, err2, c.Valid())
+				}
+				fd, err := c.OpenDir(unix.AT_FDCWD, filepath.Dir(to))
+				if err != nil {
+					t.Error(err)
+				} else {
+					var st, want unix.Stat_t
+					if unix.Fstat(fd, &st) != nil || unix.Stat(dir, &want) != nil || st.Ino != want.Ino {
+						t.Errorf("the directory of %q is another one", to)
+					}
+					_ = unix.Close(fd)
+				}
+				switch to {
+				case "refused":
+					c.Return(syscall.EDQUOT)
+					c.Continue() // comes too late
+				case "pretended":
+					c.Return(0)
+				default:
+					c.Continue()
+				}
+			})
+			got := inside(t, n, dir, "echo x > a; mv -n a b && ls; mv -n b refused; mv b pretended; ls")
+			if !strings.HasPrefix(got, "b\n") || !strings.Contains(got, "quota") || !strings.HasSuffix(got, "b\n") || asked.Load() < 3 {
+				t.Errorf("asked %d times, it printed %q", asked.Load(), got)
+			}
+			if got := inside(t, n, dir, "mv b again; ls"); got != "again\n" { // another command in the same place
+				t.Errorf("the next command printed %q", got)
+			}
+		})
+	}
+}
+
+// TestACallThatNobodyAnswersEndsWithItsCommand: neither the end of a command nor
+// that of its place waits for an answer.
+func TestACallThatNobodyAnswersEndsWithItsCommand(t *testing.T) {
+	waits := make(chan Call, 1)
+	n := supervised(t, &NamespaceSpec{}, func(c Call) { waits <- c })
+	dir := t.TempDir()
+	p, err := n.engine.Start(Launch{
+		Path: "/bin/sh", Argv: []string{"sh", "-c", "echo x > a; mv a b"}, Env: []string{"PATH=/usr/bin:/bin"},
+		DirPath: dir, Confine: &Confinement{Enclosure: n},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := <-waits
+	p.End(0)
+	if c.Valid() {
+		t.Error("it is still waited for")
+	}
+	c.Return(0)
+	if _, err := os.Stat(filepath.Join(dir, "a")); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestABoundFileStaysPinnedWhereItIsRenamedTo is what a change of a pinned file is
+// made of: the new one is pinned beside it, in a directory that is closed to
+// commands, before it takes its place from outside.
+func TestABoundFileStaysPinnedWhereItIsRenamedTo(t *testing.T) {
+	e := newEngine(t)
+	work := t.TempDir()
+	git, hooks := filepath.Join(work, ".git"), filepath.Join(work, ".git", "hooks")
+	config := filepath.Join(git, "config")
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(os.MkdirAll(hooks, 0o755))
+	must(os.WriteFile(config, []byte("old\n"), 0o644))
+	n := enclose(t, e, &NamespaceSpec{ReadOnly: true, Mounts: []Mount{
+		{Path: work, Source: work}, {Path: git, Source: git},
+		{Path: config, Source: config, ReadOnly: true},
+		{Path: hooks, Source: hooks, ReadOnly: true, KeepCovered: true},
+	}})
+	const attack = "cat .git/config; { echo evil > .git/config; mv .git/config x; ln -f x .git/config; echo evil > .git/hooks/x; } 2>&1 | grep -c 'Read-only\\|busy\\|cross-device\\|Invalid'"
+	if got := inside(t, n, work, attack); !strings.HasPrefix(got, "old\n3") && !strings.HasPrefix(got, "old\n4") {
+		t.Fatalf("at first it printed %q", got)
+	}
+	for i := range 3 { // the second one replaces what the first has brought
+		text := fmt.Sprintf("new %d\n", i)
+		staged := filepath.Join(hooks, ".staged")
+		must(os.WriteFile(staged, []byte(text), 0o644))
+		must(n.Bind(hooks, ".staged"))
+		must(os.Rename(staged, config))
+		if got := inside(t, n, work, attack); !strings.HasPrefix(got, text+"3") && !strings.HasPrefix(got, text+"4") {
+			t.Errorf("%q: it printed %q", text, got)
+		}
+		if data, _ := os.ReadFile(config); string(data) != text {
+			t.Errorf("outside there is %q", data)
+		}
+	}
+	if err := n.Bind(hooks, "missing"); err == nil {
+		t.Error("a file that is not there was bound")
+	}
+	if err := n.Bind(git, "config"); err == nil {
+		t.Error("a file was bound where nothing was kept")
+	}
+}
