@@ -11,6 +11,9 @@ import (
 // hide lists the secrets that exist. A secret that does not is watched for.
 func (r *resolver) hide() {
 	for _, row := range r.tables.secrets {
+		if row.lent != "" && slices.Contains(r.m.Reveal, row.lent) {
+			continue
+		}
 		r.each(row.names, func(path string, foreign bool) { r.hidePath(path, row.why, foreign) })
 	}
 	if r.m.StateDir != "" {

@@ -26,6 +26,7 @@ var (
 type reason struct {
 	names []string
 	why   string
+	lent  string // the credential with which a command sees it; "": none
 }
 
 // cache is a row of caches.txt.
@@ -99,8 +100,8 @@ func (t *tables) readPlace(columns []string) error {
 
 func readReason(list *[]reason) func([]string) error {
 	return func(columns []string) error {
-		if len(columns) != 2 {
-			return fmt.Errorf("%d columns instead of two", len(columns))
+		if len(columns) != 2 && len(columns) != 3 {
+			return fmt.Errorf("%d columns instead of two or three", len(columns))
 		}
 		names := strings.Fields(columns[0])
 		for _, name := range names {
@@ -108,7 +109,11 @@ func readReason(list *[]reason) func([]string) error {
 				return err
 			}
 		}
-		*list = append(*list, reason{names, columns[1]})
+		row := reason{names: names, why: columns[1]}
+		if len(columns) == 3 {
+			row.lent = columns[2]
+		}
+		*list = append(*list, row)
 		return nil
 	}
 }

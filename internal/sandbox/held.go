@@ -16,6 +16,8 @@ type held struct {
 	profile profile.Profile
 	network Network
 	limits  Limits
+	doors   bool     // commands may have some
+	reveal  []string // what is not hidden
 
 	filter []proc.Instruction
 	kernel []proc.Limit
@@ -27,7 +29,7 @@ type held struct {
 // hold gets ready what commands are held to, for the tier that has been chosen.
 func (s *Sandbox) hold(h held) (*held, error) {
 	var err error
-	if h.filter, err = s.makeFilter(h.network); err != nil {
+	if h.filter, err = s.makeFilter(h.network, h.doors); err != nil {
 		return nil, err
 	}
 	h.group = h.limits.group(s.o.Engine.Bounds())
@@ -63,7 +65,7 @@ func (s *Sandbox) tightened(t Terms) (*held, error) {
 
 // tighten gives what terms make of the server's settings.
 func (t Terms) tighten(o Options) held {
-	h := held{profile: o.Profile, network: o.Network, limits: o.Limits.lower(t.Limits)}
+	h := held{profile: o.Profile, network: o.Network, limits: o.Limits.lower(t.Limits), doors: t.Doors, reveal: t.Reveal}
 	if t.Profile != nil {
 		h.profile = stricter(h.profile, *t.Profile)
 	}

@@ -45,6 +45,8 @@ type Command struct {
 	Program string
 	Argv    []string
 	Terms   Terms // of the rule that allows it
+	// Doors are those of this command alone; [Terms.Doors] has to be set.
+	Doors []Door
 }
 
 // Status says how commands are confined, and why not better.

@@ -186,7 +186,12 @@ type Confined struct {
 	tells       bool // what it is: see lift
 	room        *room
 	walls       *walls
+	paths       map[string]string // of its doors
+	closeDoors  func()
 }
+
+// errNoDoors: the filter of a room without doors lets nobody reach one.
+var errNoDoors = errors.New("a command has doors and its terms have none")
 
 // Confine gets ready what the command is to be held to. An error means that it
 // must not run.
@@ -200,6 +205,8 @@ func (s *Sandbox) Confine(c Command) (*Confined, error) {
 		return nil, s.fault
 	case s.meets(c.Terms) != nil:
 		return nil, s.meets(c.Terms)
+	case len(c.Doors) > 0 && !c.Terms.Doors:
+		return nil, errNoDoors
 	case s.status.tier != None:
 	case s.o.Mode == Off, s.o.Mode == BestEffort:
 		return &Confined{Env: c.Env}, nil
@@ -219,11 +226,28 @@ func (s *Sandbox) Confine(c Command) (*Confined, error) {
 		return nil, err
 	}
 	w = lifted
-	return &Confined{Confinement: &proc.Confinement{Enclosure: w.enclosure}, Env: r.environment(c.Env), sandbox: s, dir: c.Dir, tells: len(c.Argv) > 0, room: r, walls: w}, nil
+	confined := &Confined{Confinement: &proc.Confinement{Enclosure: w.enclosure}, Env: r.environment(c.Env), sandbox: s, dir: c.Dir, tells: len(c.Argv) > 0, room: r, walls: w}
+	if len(c.Doors) > 0 {
+		confined.paths, confined.closeDoors = r.doors.admit(c.Doors)
+	}
+	return confined, nil
+}
+
+// DoorPath is where the command connects to one of its doors; "" if it has none of
+// that name.
+func (c *Confined) DoorPath(name string) string { return c.paths[name] }
+
+// CloseDoors closes the doors of the command and returns when nobody serves at them
+// any more. It may be called more than once; Release does it as well.
+func (c *Confined) CloseDoors() {
+	if c.closeDoors != nil {
+		c.closeDoors()
+	}
 }
 
 // Release lets go of what Confine got ready.
 func (c *Confined) Release() {
+	c.CloseDoors()
 	if c.room != nil {
 		c.room.leave(c.walls)
 	}
