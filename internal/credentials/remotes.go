@@ -25,7 +25,12 @@ func (h hosts) String() string {
 	return strings.Join(list, ", ")
 }
 
+// has reports whether a password for host may be asked. It is a host and nothing
+// else: what a URL could have around it would be read differently by others.
 func (h hosts) has(protocol, host string) bool {
+	if strings.ContainsAny(host, "/@?#\\%; \t") {
+		return false
+	}
 	origin, ok := originOf(protocol + "://" + host)
 	return ok && h[origin]
 }
