@@ -74,12 +74,16 @@ func newLenderUser(t *testing.T, uid int) *lender {
 		"home/.gitconfig":          "[user]\n\tname = Me\n\temail = me@example.org\n[http]\n\tsslCAInfo = " + l.home + "/ca.pem\n[credential]\n\thelper = store\n",
 		"home/.npmrc":              "//registry.npmjs.org/:_authToken=npm-secret-token\n",
 		"home/.docker/config.json": `{"auths": {}}`,
-		"home/.ssh/known_hosts":    "",
+		"home/.ssh/known_hosts":    "known.example.org ssh-ed25519 AAAA\n",
+		"home/.ssh/id_work":        "a private key\n",
+		"home/.ssh/id_work.pub":    "ssh-ed25519 AAAA me@work\n",
+		"home/dotfiles/config":     "Host work\n\tHostName git.example.org\n\tControlMaster auto\n",
 		"home/work/notes.txt":      "notes\n",
 	})
 	l.env = []string{"HOME=" + l.home, "PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", "USER=me"}
 	kit.Give(t, uid, base)
 	l.startAgent()
+	l.outside("ln", "-s", "../dotfiles/config", filepath.Join(l.home, ".ssh", "config"))
 	l.outside("git", "init", "--quiet", "--initial-branch=main")
 	l.outside("git", "add", "--all")
 	l.outside("git", "commit", "--quiet", "--message=first")
@@ -184,6 +188,7 @@ func TestCredentialsAreLentToTheRulesCommandAlone(t *testing.T) {
 			t.Run("no other host", func(t *testing.T) { l.noOtherHost(s.On(t)) })
 			t.Run("a signed commit", func(t *testing.T) { l.signedCommit(s.On(t)) })
 			t.Run("the agent keeps its keys", func(t *testing.T) { l.agentKeepsItsKeys(s.On(t), a) })
+			t.Run("what ssh needs", func(t *testing.T) { l.whatSSHNeeds(s.On(t)) })
 			t.Run("files and variables", func(t *testing.T) { l.filesAndVariables(s.On(t)) })
 			t.Run("the next command of the session", func(t *testing.T) { l.nextCommand(s.On(t)) })
 			for _, r := range s.Records() {
@@ -312,6 +317,26 @@ func (l *lender) filesAndVariables(s *kit.Server) {
 	writeFiles(t, l.work, map[string]string{"other": look})
 	if r := s.Command("sh ./other").YAML(); strings.Contains(r.Stdout, "db-secret") || strings.Contains(r.Stdout, "npm-secret") || strings.Contains(r.Stdout, "auths") || !strings.HasSuffix(r.Stdout, "agent:\n") {
 		t.Errorf("without the rule: %+v", r)
+	}
+}
+
+// whatSSHNeeds: hosts that are known, settings and public keys are no secrets, and
+// without them ssh can use no agent.
+func (l *lender) whatSSHNeeds(s *kit.Server) {
+	const look = `cd ~/.ssh && cat known_hosts id_work.pub; grep HostName config; cat id_work; ls; echo x > new`
+	with := l.script(s, look)
+	for _, want := range []string{"known.example.org", "me@work", "git.example.org"} {
+		if !strings.Contains(with.Stdout, want) {
+			s.T.Errorf("with the rule it lacks %s: %+v", want, with)
+		}
+	}
+	writeFiles(s.T, l.work, map[string]string{"other": look})
+	without := s.Command("sh ./other").YAML()
+	if strings.Contains(with.Stdout+without.Stdout, "private") || strings.Contains(without.Stdout, "known.") || strings.Contains(without.Stdout, "me@") {
+		s.T.Errorf("%+v, and without the rule %+v", with, without)
+	}
+	if _, err := os.Stat(filepath.Join(l.home, ".ssh", "new")); err == nil {
+		s.T.Error("a command has written in it")
 	}
 }
 

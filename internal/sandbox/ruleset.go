@@ -79,7 +79,11 @@ func (s *Sandbox) allow(rs *landlock.Ruleset, w *walls, r *room) error {
 	own := []string{tempOf(r.dir)}
 	if s.status.tier == Namespaces {
 		own = append(own, filepath.Join(r.dir, "var-tmp"))
-		for _, dir := range []string{filepath.Join(r.dir, "run"), s.scratch.dev} {
+		readable := []string{filepath.Join(r.dir, "run"), s.scratch.dev}
+		for _, path := range w.paths.Shown {
+			readable = append(readable, shownIn(r.dir, filepath.Dir(path)))
+		}
+		for _, dir := range readable {
 			if err := allowPath(rs, dir, landlock.Read); err != nil {
 				return err
 			}
