@@ -17,7 +17,7 @@ type tally struct {
 
 // mostUses bounds how many kinds of use are told apart; further ones are counted
 // with the first word of their name alone.
-const mostUses = 32
+const mostUses = 8
 
 func (t *tally) given(kind, of string)   { t.count(kind, of).Given++; t.mu.Unlock() }
 func (t *tally) refused(kind, of string) { t.count(kind, of).Refused++; t.mu.Unlock() }
