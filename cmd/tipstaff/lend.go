@@ -1,6 +1,7 @@
 package main
 
 import (
+	"log/slog"
 	"strings"
 
 	"tipstaff/internal/config"
@@ -8,6 +9,7 @@ import (
 	"tipstaff/internal/host"
 	"tipstaff/internal/proc"
 	"tipstaff/internal/redact"
+	"tipstaff/internal/rules"
 )
 
 // newLender lends what rules of the policy file lend. The operator's own git is
@@ -30,4 +32,35 @@ func newLender(s config.Settings, h *host.Host, engine *proc.Engine, secrets *re
 		Git:   func() (string, error) { return search.Find("git") },
 		Learn: func(password string) { secrets.Learn("credential:git", password) },
 	})
+}
+
+// warnOfCredentials names what a policy lends and this server does not have.
+func warnOfCredentials(file *rules.Policy, s config.Settings, log *slog.Logger) {
+	if file == nil {
+		return
+	}
+	has := map[string]bool{}
+	for _, kv := range s.Environ {
+		name, _, _ := strings.Cut(kv, "=")
+		has[name] = true
+	}
+	var lent rules.Credentials
+	for _, e := range file.List() {
+		for _, r := range e.Allow {
+			lent = append(lent, r.Lends...)
+		}
+		for _, r := range e.Ask {
+			lent = append(lent, r.Lends...)
+		}
+	}
+	missing, _ := lent.Of(rules.VariableCredential)
+	if _, agent := lent.Of(rules.AgentCredential); agent {
+		missing = append(missing, "SSH_AUTH_SOCK")
+	}
+	for _, name := range missing {
+		if !has[name] {
+			has[name] = true // once is enough
+			log.Warn("the policy lends what the server does not have", "variable", name)
+		}
+	}
 }

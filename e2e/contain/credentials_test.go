@@ -353,3 +353,26 @@ func (l *lender) nextCommand(s *kit.Server) {
 		t.Errorf("a command without the rule has Unix sockets: %+v", r)
 	}
 }
+
+// TestWithoutASandboxNoCredentialIsLent: nothing would keep it to the command. A
+// variable is in the command's environment and needs none.
+func TestWithoutASandboxNoCredentialIsLent(t *testing.T) {
+	kit.FollowSources(t)
+	base := plot(t, "")
+	writeFiles(t, base, map[string]string{"policy.yaml": `version: 1
+commands:
+  git: {allow: [{rule: "*", credentials: [git]}]}
+  cat: {allow: [{rule: "*", credentials: [npm]}]}
+  env: {allow: [{rule: "", environment: {pass: [DATABASE_URL]}}, "*"]}
+`, "work/x": ""})
+	s := serveAs(t, os.Geteuid(), filepath.Join(base, "work"), append(kit.Sandboxed(kit.None), "TIPSTAFF_CONFIG="+filepath.Join(base, "policy.yaml"),
+		"TIPSTAFF_STATE_DIR="+filepath.Join(base, "state"), "HOME="+base, "PATH=/usr/bin:/bin", "DATABASE_URL=postgres://u:db-secret@db/x"))
+	s.Command("git status").Refused("lends this command credentials (git)", "cannot keep them to it")
+	s.Command("cat x").Refused("lends this command credentials (npm)")
+	if got := s.Command("env").Ran().Stdout; !strings.Contains(got, "db-secret") {
+		t.Errorf("the variable is not passed: %s", got)
+	}
+	if got := s.Command("env -u X").YAML().Stdout; strings.Contains(got, "db-secret") {
+		t.Errorf("it is passed to another command: %s", got)
+	}
+}
