@@ -1,6 +1,7 @@
 package credentials
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
@@ -9,6 +10,7 @@ import (
 	"io"
 	"net"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -46,10 +48,11 @@ var (
 	errForwarded = errors.New("the agent is forwarded to another machine")
 )
 
-// serve answers the messages of one connection until it ends.
-func (a *agentDoor) serve(conn io.ReadWriter) {
+// serve answers the messages of one connection until it ends, or the context does.
+func (a *agentDoor) serve(ctx context.Context, conn io.ReadWriter) {
 	up := upstream{dial: a.dial}
 	defer up.close()
+	defer context.AfterFunc(ctx, up.close)()
 	for {
 		m, err := readMessage(conn)
 		if err != nil {
@@ -165,31 +168,52 @@ func (a *agentDoor) extension(up *upstream, m []byte) ([]byte, error) {
 // binding holds for a connection, so each connection of a command has one.
 type upstream struct {
 	dial func() (net.Conn, error)
-	conn net.Conn
+
+	mu     sync.Mutex
+	conn   net.Conn
+	closed bool
 }
 
+// close ends what is being asked as well.
 func (u *upstream) close() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.closed = true
 	if u.conn != nil {
 		_ = u.conn.Close()
 	}
 }
 
-// ask puts one question. The answer is not empty.
-func (u *upstream) ask(m []byte) ([]byte, error) {
-	if u.conn == nil {
-		conn, err := u.dial()
-		if err != nil {
-			return nil, err
-		}
+// connect gives the connection.
+func (u *upstream) connect() (net.Conn, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.closed {
+		return nil, net.ErrClosed
+	}
+	if u.conn != nil {
+		return u.conn, nil
+	}
+	conn, err := u.dial()
+	if err == nil {
 		u.conn = conn
 	}
-	if err := u.conn.SetDeadline(time.Now().Add(agentPatience)); err != nil {
+	return conn, err
+}
+
+// ask puts one question. The answer is not empty.
+func (u *upstream) ask(m []byte) ([]byte, error) {
+	conn, err := u.connect()
+	if err != nil {
 		return nil, err
 	}
-	if err := writeMessage(u.conn, m); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(agentPatience)); err != nil {
 		return nil, err
 	}
-	return readMessage(u.conn)
+	if err := writeMessage(conn, m); err != nil {
+		return nil, err
+	}
+	return readMessage(conn)
 }
 
 // readMessage reads a message of at least its type.

@@ -2,6 +2,7 @@ package credentials
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"net"
@@ -57,7 +58,7 @@ func talk(t *testing.T, door *agentDoor, messages ...[]byte) (answers [][]byte) 
 	t.Helper()
 	ours, theirs := net.Pipe()
 	defer ours.Close()
-	go func() { defer theirs.Close(); door.serve(theirs) }()
+	go func() { defer theirs.Close(); door.serve(t.Context(), theirs) }()
 	for _, m := range messages {
 		if err := writeMessage(ours, m); err != nil {
 			return answers
@@ -152,7 +153,7 @@ func TestAMessageThatIsTooLongEndsTheConversation(t *testing.T) {
 		in.Write(binary.BigEndian.AppendUint32(nil, size))
 		in.Write(make([]byte, 100))
 		var out bytes.Buffer
-		(&agentDoor{dial: agent.dial, count: &tally{}}).serve(struct {
+		(&agentDoor{dial: agent.dial, count: &tally{}}).serve(t.Context(), struct {
 			*bytes.Buffer
 			w *bytes.Buffer
 		}{&in, &out})
@@ -174,6 +175,36 @@ func TestAnAgentThatIsNotThereIsToldWithoutItsPath(t *testing.T) {
 	if !strings.Contains(told, "its socket is gone") || !strings.Contains(told, "SSH_AUTH_SOCK") || strings.Contains(told, "secret-name") {
 		t.Errorf("the caller is told %q", told)
 	}
+}
+
+// TestAnAgentThatWaitsForAPersonHoldsNobodyUp: when the command has ended, so does
+// the question.
+func TestAnAgentThatWaitsForAPersonHoldsNobodyUp(t *testing.T) {
+	asked := make(chan struct{})
+	silent := func() (net.Conn, error) {
+		ours, theirs := net.Pipe()
+		go func() { _, _ = readMessage(theirs); close(asked) }()
+		return ours, nil
+	}
+	ours, theirs := net.Pipe()
+	defer ours.Close()
+	ctx, end := context.WithCancel(t.Context())
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		defer theirs.Close()
+		(&agentDoor{dial: silent, count: &tally{}}).serve(ctx, theirs)
+	}()
+	if err := writeMessage(ours, []byte{agentRequestIdentities}); err != nil {
+		t.Fatal(err)
+	}
+	<-asked
+	end()
+	if a, err := readMessage(ours); err != nil || a[0] != agentFailure {
+		t.Errorf("%v, %v", a, err)
+	}
+	_ = ours.Close()
+	<-over
 }
 
 // FuzzTheAgentsDoor: nothing but three kinds of messages reaches the agent, and no

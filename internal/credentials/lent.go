@@ -87,16 +87,17 @@ func ByDoor(c rules.Credentials) bool {
 // [Lent.FindRemotes].
 func (l *Lender) Lend(c rules.Credentials) *Lent { return &Lent{lender: l, credentials: c} }
 
-// Doors gives what serves a connection at each door, by name.
-func (l *Lent) Doors() map[string]func(*os.File) {
-	doors := map[string]func(*os.File){}
+// Doors gives what serves a connection at each door, by name, until the context
+// ends.
+func (l *Lent) Doors() map[string]func(context.Context, *os.File) {
+	doors := map[string]func(context.Context, *os.File){}
 	if keys, lent := l.credentials.Of(rules.AgentCredential); lent {
 		door := &agentDoor{dial: l.lender.dialAgent, keys: keys, count: &l.count}
-		doors[AgentDoor] = func(conn *os.File) { door.serve(conn) }
+		doors[AgentDoor] = func(ctx context.Context, conn *os.File) { door.serve(ctx, conn) }
 	}
 	if _, lent := l.credentials.Of(rules.GitCredential); lent {
 		door := &helperDoor{fill: l.lender.filler.fill, hosts: l.remotes, learn: l.lender.learn, count: &l.count}
-		doors[GitDoor] = func(conn *os.File) { door.serve(context.Background(), conn) }
+		doors[GitDoor] = door.serve
 	}
 	return doors
 }

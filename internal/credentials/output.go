@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"tipstaff/internal/proc"
@@ -18,7 +17,7 @@ const endGrace = 100 * time.Millisecond
 // it prints, at most so many bytes. It is ended with all that it has started when it
 // has had its time. No command of a caller's runs by it.
 func Output(ctx context.Context, e *proc.Engine, l proc.Launch, input string, bytes int, patience time.Duration) ([]byte, error) {
-	in, feed, err := os.Pipe()
+	feed, in, err := proc.Pipe(false)
 	if err != nil {
 		return nil, err
 	}
@@ -35,6 +34,7 @@ func Output(ctx context.Context, e *proc.Engine, l proc.Launch, input string, by
 	}
 	_ = feed.SetDeadline(time.Now().Add(patience))
 	_ = ours.SetDeadline(time.Now().Add(patience))
+	defer context.AfterFunc(ctx, func() { _ = ours.SetDeadline(time.Now()) })()
 	_, failed := io.WriteString(feed, input)
 	_ = feed.Close()
 	text, err := io.ReadAll(io.LimitReader(ours, int64(bytes)+1))

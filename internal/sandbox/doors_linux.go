@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"context"
 	"crypto/rand"
 	"fmt"
 	"os"
@@ -31,8 +32,10 @@ type doors struct {
 
 // opened is one door, for as long as its command runs.
 type opened struct {
-	serve func(*os.File)
-	conns map[*os.File]bool // nil: it is closed
+	serve func(context.Context, *os.File)
+	ctx   context.Context //nolint:containedctx // the door's own life, ended by close
+	close context.CancelFunc
+	conns map[*os.File]bool
 	over  sync.WaitGroup
 }
 
@@ -55,6 +58,7 @@ func (d *doors) admit(list []Door) (paths map[string]string, end func()) {
 	for _, door := range list {
 		path := doorsDir + rand.Text() + "/" + door.Name
 		o := &opened{serve: door.Serve, conns: map[*os.File]bool{}}
+		o.ctx, o.close = context.WithCancel(context.Background())
 		paths[door.Name], d.open[path] = path, o
 		mine = append(mine, o)
 	}
@@ -64,10 +68,10 @@ func (d *doors) admit(list []Door) (paths map[string]string, end func()) {
 			delete(d.open, path)
 		}
 		for _, o := range mine {
+			o.close()
 			for conn := range o.conns {
 				_ = conn.Close()
 			}
-			o.conns = nil
 		}
 		d.mu.Unlock()
 		for _, o := range mine {
@@ -191,7 +195,7 @@ func (d *doors) enter(ino uint64, path string) syscall.Errno {
 	conn := os.NewFile(uintptr(fd), path)
 	o.conns[conn] = true
 	o.over.Go(func() {
-		o.serve(conn)
+		o.serve(o.ctx, conn)
 		_ = conn.Close()
 		d.mu.Lock()
 		defer d.mu.Unlock()

@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -41,7 +42,7 @@ func (b *box) through(c Command, script string) string {
 
 // echo is a door that says the name of its command.
 func echo(name string) Door {
-	return Door{Name: "echo", Serve: func(conn *os.File) {
+	return Door{Name: "echo", Serve: func(_ context.Context, conn *os.File) {
 		line, err := bufio.NewReader(conn).ReadString('\n')
 		if err == nil {
 			_, _ = io.WriteString(conn, name+" heard "+line)
