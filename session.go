@@ -22,6 +22,8 @@ type Session struct {
 	DirGiven bool   // asked for; else it is the server's own directory
 	Env      []string
 	Dropped  []string // names of variables that were asked for and are not passed on
+	// DroppedWhy says of each of Dropped why, in a sentence for the caller.
+	DroppedWhy []string
 
 	State       SessionState
 	Created     time.Time

@@ -2,13 +2,18 @@ package main
 
 import (
 	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"tipstaff"
 	"tipstaff/internal/config"
 	"tipstaff/internal/host"
 	"tipstaff/internal/monitor"
 	"tipstaff/internal/policy"
+	"tipstaff/internal/profile"
 	"tipstaff/internal/rules"
+	"tipstaff/internal/sandbox"
 )
 
 // judge is what decides on commands: the settings, the policy file if there is
@@ -46,9 +51,23 @@ func newJudgeWithoutFile(s config.Settings, log *slog.Logger) (*judge, error) {
 		AllowlistPath:     s.AllowlistPath,
 		AllowlistOptional: s.AllowlistDefault,
 		Roots:             host.ParseRoots(s.AllowedRoots),
+		Home:              s.Home,
+		Places:            writablePlaces(s),
+		Unconfined:        s.Sandbox == sandbox.Off.String() || s.SandboxProfile == profile.Open.String(),
 		Log:               log,
 	})
 	return &judge{settings: s, host: h, environment: policy.NewEnvironment(s.Environ, h.SearchPath().String()), mode: mode}, nil
+}
+
+// writablePlaces are those where commands may write besides workspaces.
+func writablePlaces(s config.Settings) []string {
+	places := append(profile.Caches(profile.Machine{Home: s.Home, Environ: s.Environ}), "/tmp", "/var/tmp", "/dev/shm", s.StateDir)
+	for _, v := range s.Environ {
+		if dir, ok := strings.CutPrefix(v, "TMPDIR="); ok {
+			places = append(places, dir)
+		}
+	}
+	return slices.DeleteFunc(places, func(p string) bool { return !filepath.IsAbs(p) })
 }
 
 // policy makes a policy of the settings and a policy file, nil for none. The

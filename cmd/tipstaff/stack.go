@@ -80,6 +80,9 @@ func newWatchedStack(s config.Settings, log *slog.Logger, watch watchers) (*stac
 	if err != nil {
 		return nil, errors.Join(err, engine.Close(), trail.Close())
 	}
+	if box.Status().Tier == sandbox.None.String() {
+		h.Unconfine()
+	}
 	kept := &tried{Trail: watch.trail(trail)}
 	m := j.monitor()
 	m.Trail, m.Log = kept, log

@@ -55,6 +55,7 @@ type JSONBody struct {
 	WorkingDirectory   string         `json:"workingDirectory"`
 	CreatedAt          string         `json:"createdAt"`
 	DroppedEnvironment []string       `json:"droppedEnvironment"`
+	DroppedReasons     []string       `json:"droppedEnvironmentReasons"`
 	ExitCode           int            `json:"exitCode"`
 	Stdout             string         `json:"stdout"`
 	Stderr             string         `json:"stderr"`

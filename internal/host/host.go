@@ -3,6 +3,7 @@ package host
 import (
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	"tipstaff"
 	"tipstaff/internal/policy"
@@ -22,7 +23,15 @@ type Options struct {
 	AllowlistOptional bool
 	// Roots is the list of ALLOWED_CWD_ROOTS (A10).
 	Roots Roots
-	Log   *slog.Logger
+	// Home is what ~ stands for; "": there is none.
+	Home string
+	// Places are absolute paths that commands may write besides workspaces: the
+	// caches of tools, and directories for temporary files.
+	Places []string
+	// Unconfined: commands run without a sandbox, or with one that has no rules
+	// for files; see [Host.Unconfine].
+	Unconfined bool
+	Log        *slog.Logger
 }
 
 // Host is the machine that the server runs on. Its methods may be called from
@@ -32,6 +41,10 @@ type Host struct {
 	execute policy.Allowlist
 	file    *allowlistFile
 	roots   Roots
+	home    string
+	written []string // Options.Places, also canonical
+
+	unconfined atomic.Bool
 
 	mu    sync.Mutex
 	found map[string]policy.Program // bare name → what it led to
@@ -40,13 +53,17 @@ type Host struct {
 // New looks at the PATH once; later changes of the variable or of the
 // directories' modes do not count.
 func New(o Options) *Host {
-	return &Host{
+	h := &Host{
 		search:  Trusted(o.Path),
 		execute: o.AllowedCommands,
 		file:    newAllowlistFile(o.AllowlistPath, o.AllowlistOptional, o.Log),
 		roots:   o.Roots,
+		home:    o.Home,
 		found:   map[string]policy.Program{},
 	}
+	h.written = canonicalPlaces(h, o.Places)
+	h.unconfined.Store(o.Unconfined)
+	return h
 }
 
 // SearchPath gives the trusted directories in which programs are found.

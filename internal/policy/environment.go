@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tipstaff"
+	"tipstaff/internal/rules"
 )
 
 // What a caller's variables may come to (rule E-388). Linux counts NAME=value
@@ -20,28 +21,25 @@ const (
 // [NewEnvironment] and may be used from many goroutines at once.
 type Environment struct {
 	base   []string // sorted by name, without duplicates
-	hidden []string
-	lend   map[string]string // of the hidden ones, what a rule may pass on
+	hidden []string // names of the server's variables that are not in it
+	apart  []string // those variables, which a policy file may pass on
 }
 
 // NewEnvironment takes what is harmless of the server's own variables, each
 // "NAME=value", and adds what keeps programs from paging, asking and editing.
 // Commands find programs on path and on nothing else.
 func NewEnvironment(server []string, path string) *Environment {
-	e := &Environment{lend: map[string]string{}}
+	e := &Environment{}
 	rules := environmentRules()
 	var vars []string
 	for _, v := range server {
 		name, value, ok := strings.Cut(v, "=")
 		switch {
 		case !ok || badName(name) != "" || strings.IndexByte(value, 0) >= 0:
-		case rules.passes(name, value, ofServer):
+		case rules.passesServer(name, value):
 			vars = append(vars, v)
 		default:
-			e.hidden = append(e.hidden, name)
-			if _, twice := e.lend[name]; !twice { // the first one counts, as for getenv(3)
-				e.lend[name] = value
-			}
+			e.hidden, e.apart = append(e.hidden, name), append(e.apart, v)
 		}
 	}
 	vars = append(vars, unattended()...)
@@ -64,18 +62,37 @@ func unattended() []string {
 
 const noColor = "NO_COLOR=1"
 
-// Hidden names the server's variables that no command sees.
+// Hidden names the server's variables that no command sees unless the policy
+// file passes them on.
 func (e *Environment) Hidden() []string { return slices.Clone(e.hidden) }
 
+// Admission is what a caller's variables are judged by, beside their names and
+// values. The zero Admission is the strictest: it knows no place in which
+// commands may not write, and passes nothing on.
+type Admission struct {
+	World World
+	Dir   Directory // nil: it is not known
+	Roots []string  // of the policy file, canonical
+	// Pass reports whether the operator passes on what would be dropped.
+	Pass func(name string) bool
+}
+
+// Dropped is a variable of a caller that commands do not get.
+type Dropped struct {
+	Name string
+	Why  string // for the caller, a sentence
+}
+
 // Admit divides a caller's variables, each "NAME=value", into those that
-// commands get and the names of those that they do not: secrets, and whatever
-// runs code or moves a lookup. Malformed or too many variables are an
-// *[tipstaff.Error] with the code InvalidParameters.
-func (e *Environment) Admit(vars []string) (kept, dropped []string, err error) {
+// commands get and those that they do not: secrets, what makes programs load or
+// start code or moves a lookup, and what leads to a place where commands may
+// write. Malformed or too many variables are an *[tipstaff.Error] with the code
+// InvalidParameters.
+func (e *Environment) Admit(vars []string, by Admission) (kept []string, dropped []Dropped, err error) {
 	if len(vars) > maxVariables {
 		return nil, nil, badEnvironment("", fmt.Sprintf("there are %d environment variables, at most %d are allowed", len(vars), maxVariables))
 	}
-	rules, total := environmentRules(), 0
+	judge, total := newVariableJudge(by), 0
 	for _, v := range vars {
 		name, value, ok := strings.Cut(v, "=")
 		if !ok {
@@ -87,14 +104,35 @@ func (e *Environment) Admit(vars []string) (kept, dropped []string, err error) {
 		if total += len(v); total > maxVariablesSize {
 			return nil, nil, badEnvironment(name, fmt.Sprintf("the environment variables have more than %d bytes in all", maxVariablesSize))
 		}
+		why := "it has no value"
+		if ok {
+			why = judge.fault(name, value)
+		}
 		switch {
-		case ok && rules.passes(name, value, ofCaller):
+		case why == "":
 			kept = append(kept, v)
-		case !slices.Contains(dropped, name):
-			dropped = append(dropped, name)
+		case !slices.ContainsFunc(dropped, func(d Dropped) bool { return d.Name == name }):
+			dropped = append(dropped, Dropped{name, tellDropped(name, why)})
 		}
 	}
 	return kept, dropped, nil
+}
+
+// tellDropped says to a caller what became of a variable, and what to do.
+func tellDropped(name, why string) string {
+	say := shown(name) + " was dropped: " + why
+	if rules.PassFault(name) == "" {
+		say += "; if the task needs it, ask the operator for environment: {pass: [" + shown(name) + "]} in the policy"
+	}
+	return say + "."
+}
+
+func droppedNames(list []Dropped) []string {
+	var names []string
+	for _, d := range list {
+		names = append(names, d.Name)
+	}
+	return names
 }
 
 // Variable writes a variable as "NAME=value". A name that no environment can
@@ -145,11 +183,17 @@ func badEnvironment(name, msg string) error {
 	return e
 }
 
-// complete gives the environment of one command: the base, then what callers
-// add, then what they cannot override, then the directory.
-func (e *Environment) complete(kept, fixed []string, dir string) []string {
+// complete gives the environment of one command: the base, then what the
+// operator passes on of the server's other variables, then what callers add,
+// then what they cannot override, then the directory.
+func (e *Environment) complete(kept, fixed []string, dir string, pass func(name string) bool) []string {
 	vars := make([]string, 0, len(e.base)+len(kept)+len(fixed)+1)
 	vars = append(vars, e.base...)
+	for _, v := range e.apart {
+		if pass != nil && pass(nameOf(v)) {
+			vars = append(vars, v)
+		}
+	}
 	vars = append(vars, kept...)
 	vars = append(vars, fixed...)
 	if dir != "" {

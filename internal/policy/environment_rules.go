@@ -23,10 +23,12 @@ const (
 // variableRule is one row of builtin/environment.txt, for one name.
 type variableRule struct {
 	keep    bool
+	plain   bool // kept if the value is one word
 	whose   owner
 	prefix  string
 	anycase bool
 	but     []string
+	why     string // told to callers; of a row that refuses
 }
 
 // variableRules is the table: names first, then prefixes in their order.
@@ -46,6 +48,7 @@ var environmentRules = sync.OnceValue(func() *variableRules {
 func parseVariableRules(text string) (*variableRules, error) {
 	rules := &variableRules{exact: map[string][]variableRule{}}
 	first := 0 // of the prefixes that a "but" line speaks of
+	why := ""
 	for line := range strings.Lines(text) {
 		line, _, _ = strings.Cut(line, "#")
 		head, names, ok := strings.Cut(strings.TrimSpace(line), ":")
@@ -54,6 +57,9 @@ func parseVariableRules(text string) (*variableRules, error) {
 			continue
 		case !ok:
 			return nil, fmt.Errorf("no colon in %q", line)
+		case head == "why":
+			why = strings.TrimSpace(names)
+			continue
 		case head == "but":
 			for i := first; i < len(rules.prefix); i++ {
 				rules.prefix[i].but = strings.Fields(names)
@@ -64,6 +70,7 @@ func parseVariableRules(text string) (*variableRules, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%q: %w", line, err)
 		}
+		rule.why = why
 		first = len(rules.prefix)
 		for name := range strings.FieldsSeq(names) {
 			if how == "exact" {
@@ -82,8 +89,8 @@ func parseVariableHead(words []string) (rule variableRule, how string, err error
 		return rule, "", fmt.Errorf("%d words instead of three", len(words))
 	}
 	switch words[0] {
-	case "keep":
-		rule.keep = true
+	case "keep", "plain":
+		rule.keep, rule.plain = true, words[0] == "plain"
 	case "refuse", "hide": // they differ in why, which is for people
 	default:
 		return rule, "", fmt.Errorf("unknown action %q", words[0])
@@ -105,37 +112,38 @@ func parseVariableHead(words []string) (rule variableRule, how string, err error
 	return rule, "", fmt.Errorf("unknown match %q", how)
 }
 
-// passes reports whether a variable of whose may reach a command.
-func (r *variableRules) passes(name, value string, whose owner) bool {
-	keep, known := r.named(name, whose)
+// passesServer reports whether a variable of the server may reach a command.
+func (r *variableRules) passesServer(name, value string) bool {
+	rule, known := r.named(name, ofServer)
+	keep := rule.keep
 	if !known {
 		_, secret := redact.SecretName(name)
 		keep = !secret
 	}
-	return keep && passesValue(name, value)
+	return keep && faultOfValue(name, value) == ""
 }
 
-// named judges a name by the table; an exact row comes before a prefix, and a
-// row that refuses before one that keeps.
-func (r *variableRules) named(name string, whose owner) (keep, known bool) {
+// named finds the row of a name; an exact row comes before a prefix, and a row
+// that refuses before one that keeps.
+func (r *variableRules) named(name string, whose owner) (found variableRule, known bool) {
 	for _, rule := range r.exact[name] {
 		if rule.whose&whose == 0 {
 			continue
 		}
 		if !rule.keep {
-			return false, true
+			return rule, true
 		}
-		keep, known = true, true
+		found, known = rule, true
 	}
 	if known {
-		return keep, true
+		return found, true
 	}
 	for i := range r.prefix {
 		if rule := &r.prefix[i]; rule.whose&whose != 0 && rule.matches(name) {
-			return rule.keep, true
+			return *rule, true
 		}
 	}
-	return false, false
+	return variableRule{}, false
 }
 
 func (r *variableRule) matches(name string) bool {
@@ -153,14 +161,17 @@ func (r *variableRule) matches(name string) bool {
 	return true
 }
 
-// passesValue judges a value, under a name that passes.
-func passesValue(name, value string) bool {
+// faultOfValue says why a value may reach no command, under whatever name; ""
+// if it may.
+func faultOfValue(name, value string) string {
 	if strings.HasPrefix(value, "() ") {
-		return false // a function, to a shell
+		return "its value is a function to a shell"
 	}
 	if locale := strings.HasPrefix(name, "LC_") || name == "LANG" || name == "LANGUAGE"; locale && strings.ContainsAny(value, "/%") {
-		return false
+		return "its value is no locale but leads to a file"
 	}
-	_, secret := redact.SecretValue(value)
-	return !secret
+	if _, secret := redact.SecretValue(value); secret {
+		return "its value looks like a secret"
+	}
+	return ""
 }

@@ -26,7 +26,7 @@ func passes(t *testing.T, v string) (server, caller bool) {
 		t.Fatal(answer(d))
 	}
 	defer grant.Close()
-	kept, _, err := policy.NewEnvironment(nil, "").Admit([]string{v})
+	kept, _, err := policy.NewEnvironment(nil, "").Admit([]string{v}, policy.Admission{World: w})
 	return slices.Contains(grant.Env(), v), err == nil && slices.Contains(kept, v)
 }
 
@@ -174,7 +174,7 @@ func TestB11MalformedVariables(t *testing.T) {
 			}
 		})
 	}
-	if kept, dropped, err := policy.NewEnvironment(nil, "").Admit(many[:256]); err != nil || len(kept) != 256 || dropped != nil {
+	if kept, dropped, err := policy.NewEnvironment(nil, "").Admit(many[:256], policy.Admission{}); err != nil || len(kept) != 256 || dropped != nil {
 		t.Errorf("256 variables: %d kept, %q dropped, %v", len(kept), dropped, err)
 	}
 }

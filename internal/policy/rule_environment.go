@@ -8,11 +8,12 @@ import (
 // the directory, whose path it passes on as PWD.
 type environment struct{ vars *Environment }
 
-func (r environment) Judge(req *tipstaff.Request, _ World, d *Draft) []Finding {
+func (r environment) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 	if r.vars == nil {
 		return []Finding{{Rule: "environment", Code: tipstaff.Internal, Msg: "no environment is configured for commands", Hint: "This is a fault of the server; tell the operator."}}
 	}
-	kept, dropped, err := r.vars.Admit(req.Env)
+	pass := d.Bounds.Passes
+	kept, dropped, err := r.vars.Admit(req.Env, Admission{World: w, Dir: d.Dir, Roots: d.Roots, Pass: pass})
 	if err != nil {
 		e := tipstaff.AsError(err)
 		return []Finding{{Rule: "environment", Code: e.Code, Msg: e.Msg, Hint: e.Hint, Details: e.Details}}
@@ -21,7 +22,7 @@ func (r environment) Judge(req *tipstaff.Request, _ World, d *Draft) []Finding {
 	if d.Dir != nil {
 		dir = d.Dir.Path()
 	}
-	d.Dropped = dropped
-	d.Env = r.vars.complete(kept, req.Fixed, dir)
+	d.Dropped = droppedNames(dropped)
+	d.Env = r.vars.complete(kept, req.Fixed, dir, pass)
 	return nil
 }

@@ -20,8 +20,8 @@ func (r lentEnvironment) Judge(req *tipstaff.Request, _ World, d *Draft) []Findi
 	}
 	env := slices.Clone(d.Env)
 	for _, name := range names {
-		value, has := r.vars.lend[name]
-		if !has {
+		at := slices.IndexFunc(r.vars.apart, func(kv string) bool { return nameOf(kv) == name }) // the first counts: getenv(3)
+		if at < 0 {
 			continue
 		}
 		for _, kv := range req.Env {
@@ -29,7 +29,7 @@ func (r lentEnvironment) Judge(req *tipstaff.Request, _ World, d *Draft) []Findi
 				d.Dropped = append(d.Dropped, name)
 			}
 		}
-		env = append(env, name+"="+value)
+		env = append(env, r.vars.apart[at])
 	}
 	d.Env = sortVariables(env)
 	return nil

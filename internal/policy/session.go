@@ -4,13 +4,9 @@ import "tipstaff"
 
 // AdmitSession judges what a terminal session asks for (contract B1, B2, B11)
 // and returns it with its canonical directory, the variables that its commands
-// will get, and the names of those that they will not. A refusal is an
+// may get, and those that they will not, with the reasons. A refusal is an
 // *[tipstaff.Error]. Each command of the session is judged anew.
 func (p *Policy) AdmitSession(s tipstaff.Session, w World) (tipstaff.Session, error) {
-	kept, dropped, err := p.settings.Environment.Admit(s.Env)
-	if err != nil {
-		return tipstaff.Session{}, err
-	}
 	req := tipstaff.Request{Family: tipstaff.Terminal, Dir: s.Dir, DirGiven: s.DirGiven}
 	var d Draft
 	if found := (directory{}).Judge(&req, w, &d); len(found) > 0 {
@@ -20,9 +16,22 @@ func (p *Policy) AdmitSession(s tipstaff.Session, w World) (tipstaff.Session, er
 		_ = d.Dir.Close()
 		return tipstaff.Session{}, found[0].refusal()
 	}
-	s.Dir, s.Env, s.Dropped = d.Dir.Path(), kept, dropped
-	_ = d.Dir.Close()
+	defer func() { _ = d.Dir.Close() }()
+	kept, dropped, err := p.settings.Environment.Admit(s.Env, Admission{World: w, Dir: d.Dir, Roots: d.Roots, Pass: p.passesSome})
+	if err != nil {
+		return tipstaff.Session{}, err
+	}
+	s.Dir, s.Env, s.Dropped = d.Dir.Path(), kept, droppedNames(dropped)
+	for _, one := range dropped {
+		s.DroppedWhy = append(s.DroppedWhy, one.Why)
+	}
 	return s, nil
+}
+
+// passesSome reports whether the policy file passes a variable on to commands of
+// any program. A session keeps it for them; others do not get it.
+func (p *Policy) passesSome(name string) bool {
+	return p.settings.File != nil && p.settings.File.PassesSome(name)
 }
 
 // Within reports whether a canonical path is one of the roots or lies below

@@ -225,8 +225,8 @@ func (r *startReader) fault(index int, found, why string) {
 
 // variable judges NAME=value, which a wrapper puts into the environment.
 func (r *startReader) variable(v string) {
-	name, _, _ := strings.Cut(v, "=")
-	if keep, known := environmentRules().named(name, ofCaller); known && !keep {
+	name, value, _ := strings.Cut(v, "=")
+	if assignmentFault(name, value) != "" {
 		r.fault(r.base.of(r.at), v, "a variable that decides what runs")
 	}
 }

@@ -30,6 +30,15 @@ type Resolver interface {
 	Canonical(path string, dir Directory) (string, error)
 }
 
+// Places is a [World] that tells where commands may write. Paths in the variables
+// of callers are judged by it; without it, commands may write everywhere.
+type Places interface {
+	// Writable reports whether a command in dir may change what path leads to, or
+	// put something in its place. The path is absolute, or begins with ~ for a
+	// home directory. What cannot be told is writable.
+	Writable(path string, dir Directory) bool
+}
+
 // Program is a file that can be run, as it was when it was resolved.
 type Program struct {
 	Path string // absolute, as found (symbolic links kept, because programs look at their own name)

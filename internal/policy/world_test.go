@@ -88,6 +88,18 @@ func (w *world) Directory(name string) (policy.Directory, error) {
 
 func (w *world) Roots() ([]string, error) { return w.roots, w.rootsErr }
 
+// Writable: the workspace, temporary directories and the caches of /home/user,
+// and what is around them.
+func (w *world) Writable(name string, _ policy.Directory) bool {
+	if rest, ok := strings.CutPrefix(name, "~"); ok {
+		name = "/home/user" + rest
+	}
+	name = path.Clean(name)
+	return slices.ContainsFunc(append([]string{"/work", "/tmp", "/var/tmp", "/dev/shm", "/home/user/.cache"}, w.roots...), func(place string) bool {
+		return policy.Within(name, []string{place}) || name != "/" && policy.Within(place, []string{name})
+	})
+}
+
 func (w *world) Allowlist(f tipstaff.Family) policy.Allowlist { return w.allowed[f] }
 
 type openDir struct {

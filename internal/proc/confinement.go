@@ -130,6 +130,8 @@ type Mount struct {
 	Mode     uint32 // of its root
 	// Terminals makes the new file system one of pseudo-terminals: devpts.
 	Terminals bool
+	// Link: Path and Source are a symbolic link, which is mounted on itself.
+	Link bool
 	// KeepCovered keeps a descriptor of the directory that this mount covers, for
 	// [Enclosure.Bind].
 	KeepCovered bool

@@ -216,7 +216,11 @@ func (v *view) takeSources() error {
 		if err != nil {
 			return err
 		}
-		v.sources[i] = v.open("take "+m.Source, unix.SYS_OPEN_TREE, here, path, unix.OPEN_TREE_CLONE|unix.AT_RECURSIVE|unix.O_CLOEXEC)
+		flags := uintptr(unix.OPEN_TREE_CLONE | unix.AT_RECURSIVE | unix.O_CLOEXEC)
+		if m.Link {
+			flags |= unix.AT_SYMLINK_NOFOLLOW
+		}
+		v.sources[i] = v.open("take "+m.Source, unix.SYS_OPEN_TREE, here, path, flags)
 	}
 	return nil
 }
@@ -227,17 +231,17 @@ func (v *view) closeView() error {
 	if v.spec.ReadOnly {
 		set |= unix.MOUNT_ATTR_RDONLY
 	}
-	return v.attributes(closeView, "/", set)
+	return v.attributes(closeView, "/", set, 0)
 }
 
 // attributes adds a step that sets attributes of a mount and all below it.
-func (s *script) attributes(name, path string, set uint64) error {
+func (s *script) attributes(name, path string, set uint64, flags uintptr) error {
 	p, err := s.text(path)
 	if err != nil {
 		return err
 	}
 	attr := &unix.MountAttr{Attr_set: set}
-	s.add(name, unix.SYS_MOUNT_SETATTR, here, p, unix.AT_RECURSIVE, hold(s, attr), unsafe.Sizeof(*attr))
+	s.add(name, unix.SYS_MOUNT_SETATTR, here, p, unix.AT_RECURSIVE|flags, hold(s, attr), unsafe.Sizeof(*attr))
 	return nil
 }
 
@@ -271,7 +275,11 @@ func (v *view) mount() error {
 		if !m.Device {
 			set |= unix.MOUNT_ATTR_NODEV
 		}
-		if err := v.attributes("restrict "+m.Path, m.Path, set); err != nil {
+		var flags uintptr
+		if m.Link {
+			flags = unix.AT_SYMLINK_NOFOLLOW
+		}
+		if err := v.attributes("restrict "+m.Path, m.Path, set, flags); err != nil {
 			return err
 		}
 	}

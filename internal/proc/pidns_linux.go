@@ -121,7 +121,7 @@ func procfs(s *script, processes int) error {
 			return err
 		}
 		s.add("hold "+file, unix.SYS_MOUNT, path, path, 0, unix.MS_BIND|unix.MS_REC, 0)
-		if err := s.attributes("make read-only "+file, file, unix.MOUNT_ATTR_RDONLY); err != nil {
+		if err := s.attributes("make read-only "+file, file, unix.MOUNT_ATTR_RDONLY, 0); err != nil {
 			return err
 		}
 	}

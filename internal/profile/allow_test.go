@@ -240,6 +240,11 @@ func TestPathsAge(t *testing.T) {
 		{"a secret comes that a pattern names", false, func(w *world) { w.add("home/me/.x_history") }},
 		{"a pin is replaced", false, func(w *world) {
 			w.add("home/me/ws/x")
+			w.must(os.Rename(w.at("home/me/ws/.git/hooks"), w.at("home/me/ws/hooks")))
+			w.must(os.Mkdir(w.at("home/me/ws/.git/hooks"), 0o755))
+		}},
+		{"a configuration is replaced, which is the guard's to see", true, func(w *world) {
+			w.add("home/me/ws/x")
 			w.must(os.Rename(w.at("home/me/ws/x"), w.at("home/me/ws/.git/config")))
 		}},
 		{"git works", true, func(w *world) { w.git("home/me/ws", "commit", "-q", "--allow-empty", "-m", "x") }},

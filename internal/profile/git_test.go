@@ -5,6 +5,7 @@ package profile
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -63,7 +64,7 @@ git/more
 	p := w.resolve(Workspace)
 	w.equal("pinned", w.pinned(p), "+/home/me/ws/.git /home/me/ws/.git/config /home/me/ws/.git/hooks /home/me/ws/githooks "+
 		"+/home/me/ws/tools +/home/me/ws/tools/git /home/me/ws/tools/git/config /home/me/ws/tools/git/more")
-	w.says(p.Notes, "includes", "/home/me/ws/later", "does not exist")
+	w.equal("missing: a command could make it", w.places(p.Missing), "/home/me/ws/later")
 
 	w.write("home/me/ws/tools/git/config", "[core]\n\thooksPath = .\n")
 	w.says(w.resolve(Workspace).Notes, "core.hooksPath", "around the work tree")
@@ -221,12 +222,31 @@ func TestLinksInARepositoryAreFollowed(t *testing.T) {
 	w.must(os.RemoveAll(w.at("home/me/ws/.git/hooks")))
 	w.link("../shared/hooks", "home/me/ws/.git/hooks")
 	p := w.resolve(Workspace)
-	w.equal("pinned", w.pinned(p), "+/home/me/ws/.git /home/me/ws/.git/config +/home/me/ws/shared /home/me/ws/shared/hooks")
-	w.says(p.Notes, ".git/hooks is a symbolic link")
+	w.equal("pinned", w.pinned(p), "+/home/me/ws/.git /home/me/ws/.git/config /home/me/ws/.git/hooks +/home/me/ws/shared /home/me/ws/shared/hooks")
+	if i := slices.IndexFunc(p.Pinned, func(pin Pin) bool { return strings.HasSuffix(pin.Path, ".git/hooks") }); !p.Pinned[i].Link {
+		t.Error("the link is not pinned itself")
+	}
 
 	w.must(os.Remove(w.at("home/me/ws/.git/hooks")))
 	w.link(w.at("usr/share/hooks"), "home/me/ws/.git/hooks")
-	w.equal("when the target is out of reach anyway", w.pinned(w.resolve(Workspace)), "+/home/me/ws/.git /home/me/ws/.git/config")
+	w.equal("when the target is out of reach anyway", w.pinned(w.resolve(Workspace)), "+/home/me/ws/.git /home/me/ws/.git/config /home/me/ws/.git/hooks")
+}
+
+// TestAConfigurationThatIncludesItselfIsReadOnce: twelve times on each of ten levels
+// were more reads than anybody waits for.
+func TestAConfigurationThatIncludesItselfIsReadOnce(t *testing.T) {
+	w := newWorld(t)
+	w.repository("home/me/ws")
+	var text strings.Builder
+	text.WriteString("[core]\n\tbare = false\n")
+	for i := range 12 {
+		fmt.Fprintf(&text, "[include]\n\tpath = inc%d\n", i)
+		w.write(fmt.Sprintf("home/me/ws/.git/inc%d", i), strings.Repeat("[include]\npath = ../.git/config\n", 12)+"[include]\npath = inc"+fmt.Sprint((i+1)%12)+"\n")
+	}
+	w.write("home/me/ws/.git/config", text.String())
+	if p := w.resolve(Workspace); p.Exhausted() || !strings.Contains(w.pinned(p), ".git/inc11") {
+		t.Errorf("%v, pinned %s", p.Notes, w.pinned(p))
+	}
 }
 
 func TestTheSearchHasABound(t *testing.T) {

@@ -33,19 +33,19 @@ func (r *resolver) gitDir(dir string) bool {
 	r.git.dirs[dir] = true
 	end := r.owned(dir, !isRepository(dir))
 	defer end()
-	config := r.pinConfig(filepath.Join(dir, "config"), true)
+	config := r.pinConfig(dir, filepath.Join(dir, "config"), true)
 	r.pinGit(filepath.Join(dir, "hooks"), true, "git runs what is in it")
 	tops := r.workTrees(dir, config)
 	if config.hooksPath != "" {
 		r.pinHooksPath(dir, config.hooksPath, tops)
 	}
 	if config.perTree {
-		tree := r.pinConfig(filepath.Join(dir, "config.worktree"), true)
+		tree := r.pinConfig(dir, filepath.Join(dir, "config.worktree"), true)
 		if tree.hooksPath != "" {
 			r.pinHooksPath(dir, tree.hooksPath, tops)
 		}
 	} else if own := filepath.Join(dir, "config.worktree"); exists(own) {
-		r.pinConfig(own, false)
+		r.pinConfig(dir, own, false)
 	}
 	r.submodules(filepath.Join(dir, "modules"), 0)
 	return true
@@ -104,7 +104,7 @@ func (r *resolver) workTree(own, file string, perTree bool) {
 	r.pinGit(filepath.Join(own, "commondir"), false, "it says where hooks are")
 	r.pinGit(filepath.Join(own, "gitdir"), false, "it says which work tree it belongs to")
 	if tree := filepath.Join(own, "config.worktree"); perTree || exists(tree) {
-		r.pinConfig(tree, perTree)
+		r.pinConfig(own, tree, perTree)
 	}
 }
 
@@ -152,7 +152,7 @@ func (r *resolver) pinGit(path string, dir bool, why string) {
 		r.note("%s cannot be pinned: %v", path, reasonOf(err))
 	default:
 		if real != path {
-			r.note("%s is a symbolic link, which a command can replace", path)
+			r.pinLinks(path, why)
 		}
 		pin := Pin{Place: Place{real, info.IsDir(), why}, of: r.git.owner}
 		if other, shared := r.pins[real]; shared && other.of != pin.of {
@@ -177,6 +177,10 @@ func (r *resolver) pinHooksPath(dir, value string, tops []string) {
 			continue
 		}
 		r.pinGit(path, true, "git runs what is in it")
+		if pin, is := r.pins[path]; is && pin.Dir && !strings.Contains(path+"/", "/.git/") {
+			pin.Copy = true
+			r.pins[path] = pin
+		}
 	}
 }
 

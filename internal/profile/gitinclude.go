@@ -9,14 +9,51 @@ const maxIncludes = 10
 
 // pinConfig pins a configuration of git with all that it includes, and gives
 // what they say together. A missing one is to be made if it would count.
-func (r *resolver) pinConfig(path string, counts bool) gitConfig {
+func (r *resolver) pinConfig(dir, path string, counts bool) gitConfig {
 	if counts || exists(path) {
 		r.pinGit(path, false, "git runs what it names")
+		r.isConfig(dir, path)
 	}
 	return r.readConfig(path, 0)
 }
 
+// isConfig notes that a pin is a configuration of the repository dir.
+func (r *resolver) isConfig(dir, path string) {
+	if pin, is := r.pins[path]; is {
+		pin.GitDir = dir
+		r.pins[path] = pin
+	}
+}
+
+// configKey tells configurations apart: by the file, and how deep it was included.
+type configKey struct {
+	path  string
+	depth int
+}
+
+// mostConfigs bounds how many configurations are read in one look. A repository has
+// one or two.
+const mostConfigs = 20_000
+
+// readConfig reads a configuration with what it includes. Each file is read once for
+// each depth, however often it is included.
 func (r *resolver) readConfig(path string, depth int) gitConfig {
+	key := configKey{path, depth}
+	if c, known := r.git.configs[key]; known {
+		return c
+	}
+	if len(r.git.configs) >= mostConfigs {
+		r.partial, r.exhausted = true, true
+		r.note("there are more than %d configurations of git; use a smaller workspace", mostConfigs)
+		return gitConfig{}
+	}
+	r.git.configs[key] = gitConfig{} // while it is read, it includes itself in vain
+	c := r.parseConfig(path, depth)
+	r.git.configs[key] = c
+	return c
+}
+
+func (r *resolver) parseConfig(path string, depth int) gitConfig {
 	text, err := readGitFile(path)
 	if err != nil {
 		if exists(path) {
@@ -31,12 +68,14 @@ func (r *resolver) readConfig(path string, depth int) gitConfig {
 	for _, include := range c.includes {
 		file := r.gitPath(filepath.Dir(path), include)
 		real, rest := existing(file)
-		switch inside := r.writable(real); {
-		case inside && rest != "":
-			r.note("%s includes %s, which does not exist and which a command could make", path, file)
+		if r.writable(real) {
+			// One that is not there is made, empty, or a command could make it.
+			r.pinGit(filepath.Join(real, rest), false, "git runs what it names")
+			r.isConfig(filepath.Dir(path), filepath.Join(real, rest))
+			r.pinLinks(file, "git runs what it names")
+		}
+		if rest != "" {
 			continue
-		case inside:
-			r.pinGit(file, false, "git runs what it names")
 		}
 		inner := r.readConfig(real, depth+1)
 		if inner.hooksPath != "" {
@@ -50,9 +89,10 @@ func (r *resolver) readConfig(path string, depth int) gitConfig {
 	return c
 }
 
-// globalConfig follows the user's own configuration into the workspace.
+// globalConfig follows the system's configuration and the user's own into the
+// workspace.
 func (r *resolver) globalConfig() {
-	for _, name := range []string{"~/.gitconfig", "$XDG_CONFIG_HOME/git/config"} {
+	for _, name := range []string{"/etc/gitconfig", "/usr/local/etc/gitconfig", "~/.gitconfig", "$XDG_CONFIG_HOME/git/config"} {
 		for _, path := range r.names(name, r.homes[0]) {
 			if c := r.readConfig(path, 0); c.hooksPath != "" {
 				r.pinHooksPath(path, c.hooksPath, r.workTops())

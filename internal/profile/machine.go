@@ -30,8 +30,11 @@ type Machine struct {
 	// for as long as there is a directory: a command that takes HEAD out of a
 	// repository must not free its hooks by that.
 	KnownDirs []string
+	// Seen are workspaces that were looked through: what is closed in them now was
+	// closed by commands.
+	Seen []string
 	// Entries is how many directory entries are looked at in search of
-	// repositories, at most; 0: 200,000.
+	// repositories, at most; 0: five million.
 	Entries int
 
 	// Reveal is for which credentials secrets are not hidden: names of the third
@@ -41,7 +44,7 @@ type Machine struct {
 	root string // in tests: what stands for /
 }
 
-const defaultEntries = 200_000
+const defaultEntries = 5_000_000
 
 // variable gives the absolute paths that a variable holds. Of a name that
 // stands twice the first counts, as getenv(3) has it.

@@ -26,3 +26,9 @@ func sameOwner(a, b fs.FileInfo) bool {
 	y, also := b.Sys().(*syscall.Stat_t)
 	return ok && also && x.Uid == y.Uid
 }
+
+// ownedByUser reports whether a file belongs to the user who the server is.
+func ownedByUser(info fs.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(st.Uid) == os.Geteuid()
+}

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"path/filepath"
 	"slices"
 )
 
@@ -42,12 +43,17 @@ type Paths struct {
 	// from elsewhere, and that no repository of this kind has. Nobody should
 	// run git there before they are gone.
 	Planted []Place `json:"planted,omitempty"`
+	// Watched is not pinned: what is made or changed there is put back and reported.
+	// It need not exist.
+	Watched []Place `json:"watched,omitempty"`
 	// Notes are for the operator: what was left out, and why.
 	Notes []string `json:"notes,omitempty"`
 
 	root    string
 	watched *watch
 	partial bool // the search for repositories has not seen all
+	// exhausted: it has met a bound.
+	exhausted bool
 }
 
 // Place is a file or directory, with a reason.
@@ -64,6 +70,14 @@ type Pin struct {
 	// InPlace: it must not be moved or removed, because something hidden or
 	// pinned lies in it; what is in it is as writable as it would be.
 	InPlace bool `json:"in_place,omitempty"`
+	// GitDir is the directory of the repository of which it is a configuration; "":
+	// it is none.
+	GitDir string `json:"-"`
+	// Link: it is a symbolic link, which is pinned itself.
+	Link bool `json:"link,omitempty"`
+	// Copy: it is a directory that git tracks. Commands have a copy of their own in
+	// its place, so that a checkout succeeds and a person's hooks stay.
+	Copy bool `json:"copy,omitempty"`
 
 	of string // the repository or GitDir that it belongs to; "": none, or several
 }
@@ -79,6 +93,10 @@ func (p Paths) Writable() []string {
 // Complete reports whether the workspaces were looked through to the end for
 // repositories.
 func (p Paths) Complete() bool { return !p.partial }
+
+// Exhausted reports whether the search for repositories has met a bound: there may be
+// some that are not protected.
+func (p Paths) Exhausted() bool { return p.exhausted }
 
 // Without gives the same Paths for somebody who is to remove these repositories
 // (of Repositories or GitDirs): what is pinned for them alone is not.
@@ -96,6 +114,37 @@ func (p Paths) Without(repositories []string) Paths {
 	slices.Reverse(kept)
 	p.Pinned = kept
 	return p
+}
+
+// Stage gives the pinned directory beside a pinned configuration of git in which a new
+// version of it can be made ready; "" if there is none.
+func (p Paths) Stage(config Pin) string {
+	if config.GitDir == "" || filepath.Dir(config.Path) != config.GitDir {
+		return ""
+	}
+	hooks := filepath.Join(config.GitDir, "hooks")
+	if slices.ContainsFunc(p.Pinned, func(pin Pin) bool { return pin.Path == hooks && pin.Dir && !pin.InPlace }) {
+		return hooks
+	}
+	return ""
+}
+
+// Stages gives the stages of all pinned configurations.
+func (p Paths) Stages() (list []string) {
+	for _, pin := range p.Pinned {
+		if stage := p.Stage(pin); stage != "" {
+			list = append(list, stage)
+		}
+	}
+	return sorted(list)
+}
+
+// MissingBeside gives what is missing that does not lie in one of these directories.
+func (p Paths) MissingBeside(dirs []string) []Place {
+	return slices.DeleteFunc(slices.Clone(p.Missing), func(m Place) bool {
+		_, in := around(m.Path, dirs)
+		return in
+	})
 }
 
 // OwnersIn gives the repositories (of Repositories or GitDirs) for which something

@@ -21,6 +21,7 @@ func (r *resolver) pin() {
 			}
 		}
 	}
+	r.watchInTops()
 	roots := r.Writable()
 	for path, p := range r.pins {
 		if root, in := around(path, roots); in && path != root && !r.isHidden(path) {
@@ -45,6 +46,23 @@ func (r *resolver) pinInTops(name, why string) {
 			r.pins[real] = Pin{Place: Place{real, info.IsDir(), why}}
 		}
 	}
+}
+
+// watchInTops lists what of work trees is watched: what is pinned is safe already.
+func (r *resolver) watchInTops() {
+	for _, row := range r.tables.control {
+		for _, name := range row.names {
+			rest, _ := strings.CutPrefix(name, "./")
+			for _, top := range r.workTops() {
+				path := filepath.Join(top, rest)
+				real, missing := existing(path)
+				if _, pinned := r.pins[path]; !pinned && filepath.Join(real, missing) == path && r.writable(path) {
+					r.Watched = append(r.Watched, Place{path, missing == "" && isDir(path), row.why})
+				}
+			}
+		}
+	}
+	slices.SortFunc(r.Watched, func(a, b Place) int { return byPath(a.Path, b.Path) })
 }
 
 // holdInPlace adds the directories between what is writable and what is pinned

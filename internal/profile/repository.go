@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // search looks through the workspaces for repositories of git, nearest first.
@@ -15,11 +16,12 @@ import (
 type search struct {
 	left        int // entries that may be looked at
 	near, later []string
-	entries     map[string]bool // by which repositories are found, and which were taken up
-	dirs        map[string]bool // of repositories, likewise
-	known       map[string]bool // of repositories that an earlier look has found
-	owner       string          // the repository that is being pinned
-	broken      bool            // and git would not take it for one now
+	entries     map[string]bool         // by which repositories are found, and which were taken up
+	dirs        map[string]bool         // of repositories, likewise
+	known       map[string]bool         // of repositories that an earlier look has found
+	configs     map[configKey]gitConfig // that were read, each file once
+	owner       string                  // the repository that is being pinned
+	broken      bool                    // and git would not take it for one now
 }
 
 // deep names directories full of what others have written or tools have made.
@@ -33,7 +35,7 @@ func deep(name string) bool {
 
 // searchRepositories finds what there is, the known ones first.
 func (r *resolver) searchRepositories(ctx context.Context) {
-	s := &search{left: r.m.Entries, entries: map[string]bool{}, dirs: map[string]bool{}, known: map[string]bool{}}
+	s := &search{left: r.m.Entries, entries: map[string]bool{}, dirs: map[string]bool{}, known: map[string]bool{}, configs: map[configKey]gitConfig{}}
 	if s.left <= 0 {
 		s.left = defaultEntries
 	}
@@ -49,8 +51,8 @@ func (r *resolver) searchRepositories(ctx context.Context) {
 	s.near = slices.Clone(r.Workspace)
 	for len(s.near)+len(s.later) > 0 {
 		if ctx.Err() != nil || s.left <= 0 {
-			r.partial = true
-			r.note("the workspace is too large to be looked through for repositories in time: hooks in those that were not found are not protected; use a smaller workspace")
+			r.partial, r.exhausted = true, true
+			r.note("the workspace is too large to be looked through for repositories; use a smaller one")
 			break
 		}
 		list := &s.near
@@ -83,6 +85,7 @@ func (r *resolver) look(s *search, dir string) {
 		if !errors.Is(err, fs.ErrNotExist) {
 			r.partial = true
 			r.note("%s cannot be looked through for repositories: %v", dir, reasonOf(err))
+			r.closeOff(dir)
 		}
 		return
 	}
@@ -124,6 +127,52 @@ func (r *resolver) look(s *search, dir string) {
 	}
 }
 
+// closeOff pins a directory of the user's that the server cannot look into, as a whole:
+// a command could open it, and there may be repositories in it. What commands have
+// closed themselves stays theirs.
+func (r *resolver) closeOff(dir string) {
+	info, err := os.Lstat(dir)
+	if _, seen := around(dir, r.m.Seen); err == nil && info.IsDir() && !seen && ownedByUser(info) {
+		r.pins[dir] = Pin{Place: Place{dir, true, "it cannot be looked through for repositories (chmod u+rx would let the server look)"}}
+	}
+}
+
+// pinLinks pins the symbolic links by which a path leads to what it leads to.
+func (r *resolver) pinLinks(path, why string) {
+	const most = 40 // as many as the kernel follows
+	for range most {
+		link, rest := firstLink(path)
+		if link == "" {
+			return
+		}
+		if r.writable(link) {
+			pin := Pin{Place: Place{link, false, "it is a link on the way to what is protected: " + why}, Link: true, of: r.git.owner}
+			if other, shared := r.pins[link]; shared && other.of != pin.of {
+				pin.of = ""
+			}
+			r.pins[link] = pin
+		}
+		target, err := os.Readlink(link)
+		if err != nil {
+			return
+		}
+		path = filepath.Join(from(filepath.Dir(link), target), rest)
+	}
+}
+
+// firstLink gives the first part of a path that is a symbolic link, and what follows
+// it; "" if none is.
+func firstLink(path string) (link, rest string) {
+	at := "/"
+	for part := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
+		at = filepath.Join(at, part)
+		if info, err := os.Lstat(at); err == nil && info.Mode().Type() == fs.ModeSymlink {
+			return at, strings.TrimPrefix(strings.TrimPrefix(path, at), "/")
+		}
+	}
+	return "", ""
+}
+
 // isHidden reports whether a path is or lies in what is hidden.
 func (r *resolver) isHidden(path string) bool {
 	return slices.ContainsFunc(r.Hidden, func(h Place) bool { return under(path, h.Path) })
@@ -156,14 +205,13 @@ func (r *resolver) repository(path string) {
 	}
 }
 
-// linkedRepository takes up a .git that is a symbolic link. Nothing can be
-// mounted on a link, so a command can put another one in its place.
+// linkedRepository takes up a .git that is a symbolic link, which is pinned itself.
 func (r *resolver) linkedRepository(path string) {
 	real, info, err := canonical(path)
 	if err != nil {
 		return
 	}
-	r.note("%s is a symbolic link, which a command can replace; make it a file with the line gitdir: %s", path, real)
+	r.pinLinks(path, "it says where hooks are")
 	if !r.writable(real) {
 		r.note("%s leads to %s, outside of the workspace, where nothing is made writable", path, real)
 		return

@@ -114,7 +114,9 @@ func (r *resolver) finish() Paths {
 		r.watched.path(h.Path)
 	}
 	for _, p := range r.Pinned {
-		r.watched.path(p.Path)
+		if r.Stage(p) == "" { // the guard puts another file in its place, pinned as it was
+			r.watched.path(p.Path)
+		}
 	}
 	slices.Sort(r.Notes)
 	r.Notes = slices.Compact(r.Notes)

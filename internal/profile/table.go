@@ -14,6 +14,8 @@ var (
 	readableText string
 	//go:embed builtin/startup.txt
 	startupText string
+	//go:embed builtin/control.txt
+	controlText string
 	//go:embed builtin/places.txt
 	placesText string
 	//go:embed builtin/caches.txt
@@ -39,10 +41,10 @@ type cache struct {
 
 // tables are the texts, read.
 type tables struct {
-	secrets, readable, startup []reason
-	caches                     []cache
-	places                     map[string]string // name of a variable → where without it
-	system                     map[string][]string
+	secrets, readable, startup, control []reason
+	caches                              []cache
+	places                              map[string]string // name of a variable → where without it
+	system                              map[string][]string
 }
 
 // builtin reads the texts once; a test sees to it that they can be read.
@@ -64,6 +66,7 @@ func readTables() (*tables, error) {
 		{"secrets.txt", secretsText, readReason(&t.secrets)},
 		{"readable.txt", readableText, readReason(&t.readable)},
 		{"startup.txt", startupText, readReason(&t.startup)},
+		{"control.txt", controlText, readReason(&t.control)},
 		{"caches.txt", cachesText, t.readCache},
 		{"system.txt", systemText, t.readSystem},
 	} {

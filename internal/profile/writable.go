@@ -16,6 +16,9 @@ func (r *resolver) openWorkspaces() {
 		if why == "" {
 			why = insideRepository(path)
 		}
+		if why == "" {
+			why = r.insideControl(path)
+		}
 		if why != "" {
 			r.note("%s is not made writable: %s", path, why)
 			continue
@@ -43,6 +46,63 @@ func insideRepository(path string) string {
 			return ""
 		}
 	}
+}
+
+// insideControl says why a directory is not a workspace that steers programs of the
+// work tree around it: one of its hooks, or of an agent's settings.
+func (r *resolver) insideControl(path string) string {
+	for top := filepath.Dir(path); ; top = filepath.Dir(top) {
+		if exists(filepath.Join(top, ".git")) {
+			for _, dir := range r.controlOf(top) {
+				if under(path, dir) {
+					return "it steers programs of the work tree " + top + "; run the command in that one"
+				}
+			}
+		}
+		if top == filepath.Dir(top) {
+			return ""
+		}
+	}
+}
+
+// controlOf gives the directories of a work tree that steer programs.
+func (r *resolver) controlOf(top string) (dirs []string) {
+	for _, rows := range [][]reason{r.tables.startup, r.tables.control} {
+		for _, row := range rows {
+			for _, name := range row.names {
+				if rest, ok := strings.CutPrefix(name, "./"); ok {
+					dirs = append(dirs, filepath.Join(top, rest))
+				}
+			}
+		}
+	}
+	own := filepath.Join(top, ".git")
+	if named, err := readGitPath(own, "gitdir: ", top); err == nil {
+		own = named
+	}
+	if common := commonDir(own); common != "" {
+		own = common
+	}
+	text, err := readGitFile(filepath.Join(own, "config"))
+	if err == nil {
+		if hooks := parseGitConfig(text).hooksPath; hooks != "" {
+			dirs = append(dirs, r.gitPath(top, hooks))
+		}
+	}
+	return dirs
+}
+
+// Caches gives the places of all caches that the tables know, as the machine's
+// home and variables have them, whether they are there or not. Commands may
+// write no cache that is not in one of them.
+func Caches(m Machine) []string {
+	r := newResolver(Workspace, m)
+	home := homeDir{path: m.Home, own: true}
+	var list []string
+	for _, c := range r.tables.caches {
+		list = append(list, r.names(c.name, home)...)
+	}
+	return sorted(list)
 }
 
 // openCaches lists the caches that exist or are to be made.

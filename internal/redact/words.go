@@ -133,3 +133,8 @@ func tail(s string, n int) string {
 	}
 	return s
 }
+
+// NameWords splits the name of a variable into its words, in lower case, as
+// [SecretName] reads it: at everything that is neither letter nor digit, at
+// camelCase, and between letters and digits.
+func NameWords(name string) []string { return splitName(nil, name) }

@@ -18,6 +18,9 @@ type Bounds struct {
 	Tier       string     // of the sandbox, at least
 	EnvOnly    [][]string // each list: only these variables; * stands for any text
 	EnvDrop    []string   // not these
+	// EnvPass: variables that are passed on though they would be dropped, if each
+	// list names them. Without a list there are none.
+	EnvPass [][]string
 }
 
 // Network says what hosts a command may reach. The zero Network says nothing.
@@ -50,6 +53,11 @@ func (p *Policy) Bounds(program string, who Who) Bounds {
 		}
 		b = b.Narrow(own)
 	}
+	pass := values(p.File.Environment.Pass)
+	if e != nil && e.from != nil {
+		pass = append(pass, values(e.from.Environment.Pass)...)
+	}
+	b.EnvPass = [][]string{pass}
 	for i := range p.profiles {
 		if p.profiles[i].fits(who) {
 			b = b.Narrow(bounds(p.profiles[i].from.Limits))
@@ -89,6 +97,7 @@ func (b Bounds) Narrow(o Bounds) Bounds {
 	b.Profile, b.Tier = stricter(b.Profile, o.Profile, "open", "workspace", "read-only"), stricter(b.Tier, o.Tier, "landlock", "namespaces")
 	b.EnvOnly = slices.Concat(b.EnvOnly, o.EnvOnly)
 	b.EnvDrop = slices.Concat(b.EnvDrop, o.EnvDrop)
+	b.EnvPass = slices.Concat(b.EnvPass, o.EnvPass)
 	return b
 }
 

@@ -84,6 +84,7 @@ func (l *loader) checkCommand(c *Command) {
 	l.checkLent(slices.Concat(c.Allow, c.Ask))
 	l.lendsNothing(c.Deny, "deny")
 	l.network(c.Network)
+	l.pass(c.Environment.Pass)
 	if m := l.policy.File.Limits.MaxTimeout; m.D > 0 && c.Limits.Timeout.D > m.D {
 		l.faults.add(c.Limits.Timeout.At, "", "timeout is longer than the file's max_timeout, %v", m.D)
 	}

@@ -121,8 +121,8 @@ func (l *loader) checkLent(items []Item) {
 			l.checkCredential(&c, item.Rule.At)
 		}
 		for _, name := range item.Environment.Pass {
-			if why := whyNotPassed(name.Value); name.At.Set() && why != "" {
-				l.faults.add(name.At, "", "%q cannot be passed: %s", cut(name.Value), why)
+			if why := whyNotLent(name.Value); name.At.Set() && why != "" {
+				l.faults.add(name.At, "", "%s cannot be passed on: %s", cut(name.Value), why)
 			}
 		}
 	}
@@ -176,36 +176,24 @@ func isFingerprint(text string) bool {
 	return found && err == nil && len(raw) == 32
 }
 
-// whyNotPassed says why a variable of the server's must not reach a command; "" if
-// an operator may pass it.
-func whyNotPassed(name string) string {
-	for _, p := range []struct{ prefix, why string }{
-		{"LD_", "the dynamic loader runs what it names"},
-		{"DYLD_", "the dynamic loader runs what it names"},
-		{"GLIBC_TUNABLES", "it changes the dynamic loader"},
-		{"TIPSTAFF_", "it is tipstaff's own"},
-		{"BASH_FUNC_", "shells run it"},
-		{"GIT_CONFIG", "tipstaff sets it"},
-		{"SSH_AUTH_SOCK", "write credentials: [ssh-agent]"},
-	} {
-		if strings.HasPrefix(name, p.prefix) {
-			return p.why
-		}
-	}
-	switch name {
-	case "PATH", "PWD", "TMPDIR", "BASH_ENV", "ENV":
-		return "tipstaff sets it, or shells run what it names"
-	}
+// whyNotLent says why a rule cannot lend a variable of the server's; "" if it can.
+// A rule names variables; patterns are for whole programs.
+func whyNotLent(name string) string {
 	for i := range len(name) {
 		c := name[i]
 		if c != '_' && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && (i == 0 || c < '0' || c > '9') {
-			return "it is not the name of a variable"
+			return "a rule lends variables by their names"
 		}
 	}
-	if name == "" {
+	switch {
+	case name == "":
 		return "it is empty"
+	case name == "SSH_AUTH_SOCK":
+		return "write credentials: [ssh-agent]"
+	case name == "TMPDIR", strings.HasPrefix(name, "GIT_CONFIG"):
+		return "the server sets it itself"
 	}
-	return ""
+	return PassFault(name)
 }
 
 // lendsNothing refuses credentials where a rule permits nothing by itself.

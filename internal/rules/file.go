@@ -11,17 +11,18 @@ package rules
 
 // File is one policy file as it was written.
 type File struct {
-	Version   Count          `key:"version" doc:"The version of this format: 1." required:"true"`
-	Extends   []Text         `key:"extends" doc:"Presets (preset:git), which only add ask and deny, and JSON allowlists (tools-allow.json), outside of which nothing is allowed."`
-	Default   Text           `key:"default" enum:"deny,ask" doc:"What happens to a command that no rule allows: deny (the default) or ask."`
-	Roots     []Text         `key:"roots" doc:"Absolute directories that working directories and paths are confined to."`
-	Limits    Limits         `key:"limits" doc:"Bounds for every command; they can only narrow what the server's settings allow."`
-	Sandbox   Sandbox        `key:"sandbox" doc:"How commands are confined."`
-	Commands  Table[Command] `key:"commands" doc:"Rules by program. A key is a name, or several as a|b|c; * is every program that no other key names."`
-	Approvals Approvals      `key:"approvals" doc:"What happens to commands that need a person's word."`
-	Profiles  Table[Profile] `key:"profiles" doc:"Further restrictions for some callers."`
-	Tests     []Expectation  `key:"tests" doc:"Commands and what is to become of them; checked at every load."`
-	Decider   Decider        `key:"decider" doc:"A service that is asked as well, and can only narrow."`
+	Version     Count             `key:"version" doc:"The version of this format: 1." required:"true"`
+	Extends     []Text            `key:"extends" doc:"Presets (preset:git), which only add ask and deny, and JSON allowlists (tools-allow.json), outside of which nothing is allowed."`
+	Default     Text              `key:"default" enum:"deny,ask" doc:"What happens to a command that no rule allows: deny (the default) or ask."`
+	Roots       []Text            `key:"roots" doc:"Absolute directories that working directories and paths are confined to."`
+	Limits      Limits            `key:"limits" doc:"Bounds for every command; they can only narrow what the server's settings allow."`
+	Sandbox     Sandbox           `key:"sandbox" doc:"How commands are confined."`
+	Environment PassedEnvironment `key:"environment" doc:"Which variables every command gets besides those that are harmless."`
+	Commands    Table[Command]    `key:"commands" doc:"Rules by program. A key is a name, or several as a|b|c; * is every program that no other key names."`
+	Approvals   Approvals         `key:"approvals" doc:"What happens to commands that need a person's word."`
+	Profiles    Table[Profile]    `key:"profiles" doc:"Further restrictions for some callers."`
+	Tests       []Expectation     `key:"tests" doc:"Commands and what is to become of them; checked at every load."`
+	Decider     Decider           `key:"decider" doc:"A service that is asked as well, and can only narrow."`
 }
 
 // Limits bound commands; a zero field says nothing.
@@ -80,10 +81,17 @@ type Passed struct {
 	Pass []Text `key:"pass" required:"true" doc:"Names of variables of the server's environment that commands do not see otherwise."`
 }
 
-// Environment narrows the variables of a command; * stands for any text.
+// PassedEnvironment names variables that are passed on though the server would
+// keep or drop them; * stands for any text.
+type PassedEnvironment struct {
+	Pass []Text `key:"pass" doc:"Variables that the server would drop (a caller's) or hide (its own), and that commands get all the same. Never those of the loader and of tipstaff itself."`
+}
+
+// Environment says which variables a command gets; * stands for any text.
 type Environment struct {
 	Only []Text `key:"only" doc:"No variables but these, and those that the server sets."`
 	Drop []Text `key:"drop" doc:"Not these."`
+	Pass []Text `key:"pass" doc:"Besides those of the file: variables that the server would drop (a caller's) or hide (its own), and that these commands get all the same."`
 }
 
 // Approvals says how approvals are sought.

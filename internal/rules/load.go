@@ -80,6 +80,7 @@ func (l *loader) file() {
 		l.faults.add(f.Limits.Timeout.At, "", "timeout is longer than max_timeout")
 	}
 	l.network(f.Sandbox.Network)
+	l.pass(f.Environment.Pass)
 	l.decider(&f.Decider)
 	for _, t := range f.Tests {
 		if _, err := l.options.Split(t.Run.Value); err != nil && t.Run.At.Set() {

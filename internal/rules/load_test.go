@@ -66,9 +66,9 @@ func TestFaultsTeach(t *testing.T) {
 		{"credentials of a profile", "version: 1\nprofiles: {x: {match: {agent: a}, only: [{rule: git, environment: {pass: [A]}}]}}\n", "a rule under profiles lends nothing"},
 		{"a key that is no fingerprint", "version: 1\ncommands: {git: {allow: [{rule: push, credentials: [ssh-agent: [id_ed25519]]}]}}\n", `"id_ed25519" is not the fingerprint of a key; write it as ssh-add -l prints it`},
 		{"a host that is a URL", "version: 1\ncommands: {git: {ask: [{rule: push, credentials: [git: 'https://x/y']}]}}\n", `"https://x/y" is not a host; write a host as the remote has it`},
-		{"a variable of the loader", "version: 1\ncommands: {psql: {allow: [{rule: '', environment: {pass: [LD_PRELOAD]}}]}}\n", `"LD_PRELOAD" cannot be passed: the dynamic loader runs what it names`},
-		{"tipstaff's own variable", "version: 1\ncommands: {psql: {allow: [{rule: '', environment: {pass: [TIPSTAFF_TOKEN]}}]}}\n", "cannot be passed: it is tipstaff's own"},
-		{"a pattern of variables", "version: 1\ncommands: {psql: {allow: [{rule: '', environment: {pass: ['DB_*']}}]}}\n", "cannot be passed: it is not the name of a variable"},
+		{"a variable of the loader", "version: 1\ncommands: {psql: {allow: [{rule: '', environment: {pass: [LD_PRELOAD]}}]}}\n", "LD_PRELOAD cannot be passed on: it is the loader's"},
+		{"tipstaff's own variable", "version: 1\ncommands: {psql: {allow: [{rule: '', environment: {pass: [TIPSTAFF_TOKEN]}}]}}\n", "cannot be passed on: it is the server's own configuration"},
+		{"a pattern of variables", "version: 1\ncommands: {psql: {allow: [{rule: '', environment: {pass: ['DB_*']}}]}}\n", "cannot be passed on: a rule lends variables by their names"},
 		{"a network of addresses", "version: 1\nsandbox: {network: ['http://x']}\n", "is not a host"},
 	} {
 		t.Run(c.says, func(t *testing.T) {

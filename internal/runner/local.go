@@ -58,7 +58,9 @@ func (l Local) Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Re
 	if err := checkProgram(g.Program()); err != nil {
 		return tipstaff.Result{}, startError(g, err)
 	}
-	confined, lent, err := l.confine(g)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	confined, lent, err := l.confine(g, stop)
 	if err != nil {
 		return tipstaff.Result{}, notConfined(g, err)
 	}
@@ -104,14 +106,14 @@ func (l Local) Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Re
 
 // confine gets ready what the command is to be held to, and what it is lent: nil if
 // that is nothing, or needs no door.
-func (l Local) confine(g *policy.Grant) (*sandbox.Confined, *credentials.Lent, error) {
+func (l Local) confine(g *policy.Grant, stop func()) (*sandbox.Confined, *credentials.Lent, error) {
 	terms, err := Terms(g.Bounds(), g.Credentials())
 	if err != nil {
 		return nil, nil, err
 	}
 	c := sandbox.Command{
-		Terms: terms, Workspace: g.Roots(),
-		Principal: g.Request().Origin.Principal, Session: g.Request().Session, Dir: g.Dir().Path(), Env: g.Env(), Program: g.Program().Path, Argv: g.Argv(),
+		Terms: terms, Workspace: g.Roots(), Stop: stop,
+		Principal: g.Request().Origin.Principal, Session: g.Request().Session, Dir: g.Dir().Path(), Env: g.Env(),
 	}
 	lent, err := l.borrow(g)
 	if err != nil {

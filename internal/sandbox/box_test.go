@@ -179,6 +179,7 @@ func (b *box) run(c Command, script string) (outcome, error) {
 
 // running is a confined command that has been started.
 type running struct {
+	stopped context.Context //nolint:containedctx // done when the guard ends the command
 	held    *Confined
 	process *proc.Process
 	stdin   *os.File // closed by wait; the command reads it to know when to go on
@@ -192,11 +193,13 @@ func (b *box) start(c Command, script string) (*running, error) {
 	if c.Env == nil {
 		c.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=" + b.home}
 	}
+	r := &running{}
+	r.stopped, c.Stop = context.WithCancel(context.Background())
 	held, err := b.Confine(c)
 	if err != nil {
 		return nil, err
 	}
-	r := &running{held: held}
+	r.held = held
 	if err := r.launch(b.o.Engine, c.Dir, script); err != nil {
 		held.Release()
 		return nil, err
@@ -247,14 +250,19 @@ const patience = 20 * time.Second
 func (r *running) wait() outcome {
 	_ = r.stdin.Close()
 	cause := tipstaff.Exited
-	if !r.process.Await(context.Background(), patience) {
+	if !r.process.Await(r.stopped, patience) {
 		cause = tipstaff.TimedOut
+		if r.stopped.Err() != nil {
+			cause = tipstaff.Cancelled
+		}
 	}
 	r.process.End(0)
 	st := r.process.Status()
 	r.reading.Wait()
 	o := outcome{Result: tipstaff.Result{Cause: cause, ExitCode: st.ExitCode, Usage: st.Usage}, env: r.held.Env}
-	if st.Signal != 0 {
+	if st.Signal != 0 && cause == tipstaff.Cancelled {
+		o.Signal, o.ExitCode = st.SignalName, 128+st.Signal
+	} else if st.Signal != 0 {
 		o.Cause, o.Signal, o.ExitCode = tipstaff.Signalled, st.SignalName, 128+st.Signal
 	}
 	o.Stdout.Head, o.Stderr.Head = r.texts[0].Bytes(), r.texts[1].Bytes()

@@ -32,7 +32,7 @@ func (b *box) through(c Command, script string) string {
 	held, err := b.Confine(c)
 	b.must(err)
 	held.Env = append(held.Env, "PATH=/usr/bin:/bin", "DOOR="+held.DoorPath("echo"))
-	r := &running{held: held}
+	r := &running{held: held, stopped: b.t.Context()}
 	if err := r.launch(b.o.Engine, c.Dir, script); err != nil {
 		held.Release()
 		b.t.Fatal(err)

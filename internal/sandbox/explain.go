@@ -28,10 +28,23 @@ func (c *Confined) Explain(r *tipstaff.Result) {
 	for _, h := range c.room.takeRefused() {
 		r.Refusals = append(r.Refusals, "The sandbox refused a connection: "+strings.TrimSuffix(h.why, ".")+".")
 	}
+	c.explainGuard(r)
 	if r.ExitCode != 0 && r.Cause != tipstaff.TimedOut && r.Cause != tipstaff.Cancelled {
 		c.explainPaths(r)
 		c.explainNetwork(r)
 	}
+}
+
+// located gives an argument as a path whose directory is canonical.
+func located(dir, path string) string {
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	path = filepath.Clean(path)
+	if up, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		path = filepath.Join(up, filepath.Base(path))
+	}
+	return path
 }
 
 // takeRefused gives the hosts that were refused since it was last asked.
@@ -92,9 +105,6 @@ var (
 	writing  = regexp.MustCompile(`(?i)creat|touch|remov|writ|mkdir|mov|renam|unlink|truncat|delet|link|sav|cop|install`)
 )
 
-// busy is what somebody is told who wants to remove or move what is pinned.
-var busy = regexp.MustCompile(`(?i)resource busy|\bEBUSY\b`)
-
 // Ways in which a complaint names a path, the surest first: in quotes, as a word
 // with a slash in it, as the word before what is said of it.
 var (
@@ -129,7 +139,6 @@ func (c *Confined) explainPaths(r *tipstaff.Result) {
 		for _, name := range namesIn(line, at[0]) {
 			deed := bytes.ReplaceAll(line, []byte(name), nil) // a name tells of no deed
 			if why := c.why(name, readOnly.Match(line) || writing.Match(deed)); why != "" {
-				why += c.howRemoved(name, busy.Match(line))
 				if !explained[why] && len(explained) < explainedPaths {
 					explained[why] = true
 					r.Refusals = append(r.Refusals, why)

@@ -19,6 +19,7 @@ type held struct {
 	doors   bool     // commands may have some
 	reveal  []string // what is not hidden
 
+	asks   bool // the guard is asked about renames
 	filter []proc.Instruction
 	kernel []proc.Limit
 	group  proc.GroupLimits
@@ -29,7 +30,8 @@ type held struct {
 // hold gets ready what commands are held to, for the tier that has been chosen.
 func (s *Sandbox) hold(h held) (*held, error) {
 	var err error
-	if h.filter, err = s.makeFilter(h.network, h.doors); err != nil {
+	h.asks = s.asks && h.profile == profile.Workspace
+	if h.filter, err = s.makeFilter(h); err != nil {
 		return nil, err
 	}
 	h.group = h.limits.group(s.o.Engine.Bounds())

@@ -3,8 +3,7 @@
 package sandbox
 
 import (
-	"path/filepath"
-	"slices"
+	"fmt"
 	"time"
 
 	"tipstaff/internal/profile"
@@ -18,13 +17,13 @@ const lookPause = 2 * time.Second
 // should: commands make repositories, people make keys. If not, new ones are
 // made for the commands that come; those that run keep theirs. It is asked for
 // whenever a command leaves, and what the last one did is looked at as soon as
-// the pause is over. Where a glance has shown a change, there is hardly a pause.
+// the pause is over. Where git has announced a repository, there is hardly a pause.
 func (r *room) lookAgain() {
-	changed := r.glance.changed()
+	news := r.sandbox.guard.Announced()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	pause := max(lookPause, 50*r.cost)
-	if changed {
+	if news != r.news {
 		pause = 4 * r.cost
 	}
 	pause -= time.Since(r.looked)
@@ -33,7 +32,7 @@ func (r *room) lookAgain() {
 	case r.looking:
 		r.again = true
 	case pause <= 0:
-		r.looking, r.over = true, make(chan struct{})
+		r.looking = true
 		r.users++ // it stays until the look is over
 		r.sandbox.inBackground(r.look)
 	case !r.waiting:
@@ -42,75 +41,39 @@ func (r *room) lookAgain() {
 	}
 }
 
-// A look makes what a repository lacks, to keep it from others; in one that a
-// command is removing just then, it would be in that command's way. So a look
-// that nobody waits for waits for those who are in the room, for a while.
-const (
-	mostDeferrals = 6
-	deferral      = 500 * time.Millisecond
-)
-
 // lookLater looks after a pause, unless all is over by then.
 func (r *room) lookLater() {
 	r.mu.Lock()
-	r.waiting = r.users > 0 && r.deferred < mostDeferrals
-	if r.waiting {
-		r.deferred++
-		time.AfterFunc(deferral, r.lookLater)
-	} else {
-		r.deferred = 0
-	}
-	later := r.waiting
+	r.waiting = false
 	r.mu.Unlock()
-	if !later {
-		r.sandbox.behind(r.lookAgain)
-	}
+	r.sandbox.behind(r.lookAgain)
 }
 
-// awaitLook lets a command that may remove a repository wait until nobody makes
-// anything in it.
-func (r *room) awaitLook(c Command) {
-	if len(c.Argv) == 0 || filepath.Base(c.Argv[0]) != "rm" && !slices.Contains(c.Argv, "worktree") {
-		return
-	}
-	r.mu.Lock()
-	looking, over := r.looking, r.over
-	r.mu.Unlock()
-	if !looking {
-		return
-	}
-	limit := time.NewTimer(mostCatchUp)
-	defer limit.Stop()
-	select {
-	case <-over:
-	case <-limit.C:
-	}
-}
-
-// mostCatchUp is how long a look may take for which a command waits: not longer
-// than it would be without this one.
-const mostCatchUp = lookPause
-
-// catchUp looks before a command if a glance shows that the one before it, or
-// anybody else, has made a repository or changed one: the next command is to find
-// it pinned. The room has a user. Where a look takes long, it is left to those
-// behind the calls.
-func (r *room) catchUp(dir string) {
-	if r.sandbox.status.tier != Namespaces || r.held.profile != profile.Workspace {
-		return
-	}
-	r.mu.Lock()
-	known, long := r.walls.paths.Repositories, r.cost > mostCatchUp
-	r.mu.Unlock()
-	unknown := r.glance.into(dir, known)
-	if long || !unknown && !r.glance.changed() && !r.behindTime.Load() {
-		return
+// refresh makes new walls before a command where a pin of those that stand has come
+// off. The room has a user.
+func (r *room) refresh() error {
+	if !r.stale() {
+		return nil
 	}
 	r.lookMu.Lock()
 	defer r.lookMu.Unlock()
-	if unknown || r.glance.changed() { // or somebody else has looked meanwhile
-		r.bringUpToDate()
+	if !r.stale() { // another command has seen to it
+		return nil
 	}
+	paths, err := r.sandbox.resolve(r)
+	if err == nil {
+		err = r.renew(paths)
+	}
+	if err != nil {
+		return fmt.Errorf("a protected file was replaced, and the sandbox could not be made anew: %w", err)
+	}
+	return nil
+}
+
+func (r *room) stale() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.sandbox.guard.Stale(r.walls.enclosure)
 }
 
 // mostPlaces is how many places may have come and gone before the ruleset, which
@@ -124,7 +87,6 @@ func (r *room) look() {
 	r.lookMu.Unlock()
 	r.mu.Lock()
 	r.looking = false
-	close(r.over)
 	r.users--
 	over, again := r.users == 0 && r.doomed, r.again
 	r.again = false
@@ -139,27 +101,32 @@ func (r *room) look() {
 // bringUpToDate makes new walls if those that stand are not what the profile says
 // now. The caller holds r.lookMu.
 func (r *room) bringUpToDate() {
-	began := time.Now()
-	r.behindTime.Store(r.glance.changed())
-	defer r.behindTime.Store(false)
-	r.glance.renew(r.workspace)
+	began, news := time.Now(), r.sandbox.guard.Announced()
 	paths, err := r.sandbox.resolve(r)
 	r.mu.Lock()
 	old := r.walls
 	r.mu.Unlock()
-	if err == nil && (!paths.Equal(old.paths) || !old.paths.Fresh() || !old.allowed.Fresh() || old.places.Load() > mostPlaces) {
-		var w *walls
-		if w, err = r.sandbox.build(r); err == nil {
-			r.mu.Lock()
-			r.walls = w
-			r.mu.Unlock()
-			r.drop(old)
-		}
+	if err == nil && (!paths.Equal(old.paths) || !old.paths.Fresh() || !old.allowed.Fresh() || old.places.Load() > mostPlaces || r.stale()) {
+		err = r.renew(paths)
 	}
 	if err != nil {
 		r.sandbox.o.Log.Error("cannot bring the sandbox up to date; commands are confined as before", "error", err)
 	}
 	r.mu.Lock()
-	r.looked, r.cost = time.Now(), time.Since(began)
+	r.looked, r.cost, r.news = time.Now(), time.Since(began), news
 	r.mu.Unlock()
+}
+
+// renew makes new walls for the commands that come. The caller holds r.lookMu.
+func (r *room) renew(paths profile.Paths) error {
+	w, err := r.sandbox.buildFor(r, paths)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	old := r.walls
+	r.walls = w
+	r.mu.Unlock()
+	r.drop(old)
+	return nil
 }

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"log/slog"
+	"path/filepath"
 
 	"tipstaff"
 	"tipstaff/internal/proc"
@@ -30,6 +31,15 @@ type Options struct {
 	Log     *slog.Logger
 }
 
+// aside is where the guard keeps what it puts back: for as long as the server lives
+// where nothing else is kept either.
+func (o Options) aside(scratch string) string {
+	if o.Machine.StateDir == "" {
+		return filepath.Join(scratch, "aside")
+	}
+	return filepath.Join(o.Machine.StateDir, "aside")
+}
+
 // Command is what the sandbox has to know of a command.
 type Command struct {
 	Principal string             // who asks; what one does no other one sees
@@ -39,14 +49,19 @@ type Command struct {
 	// else it is that of the options.
 	Workspace []string
 	Env       []string
-	// Program is the path of the file that is run, and Argv its arguments, its name
-	// first. A command that is known to do nothing but remove may remove what is
-	// pinned for others. Without them it may not.
-	Program string
-	Argv    []string
-	Terms   Terms // of the rule that allows it
+	// Stop ends the command, and waits for nothing: it may have changed a file that
+	// steers programs outside of the sandbox. nil: there is no such way.
+	Stop  func()
+	Terms Terms // of the rule that allows it
 	// Doors are those of this command alone; [Terms.Doors] has to be set.
 	Doors []Door
+}
+
+func (c Command) stop() func() {
+	if c.Stop == nil {
+		return func() {}
+	}
+	return c.Stop
 }
 
 // Status says how commands are confined, and why not better.

@@ -36,7 +36,12 @@ func (s *Sandbox) chooseTier() error {
 			reasons = append(reasons, fmt.Sprintf("%s: it cannot keep commands to TIPSTAFF_NETWORK=%s", tier, s.o.Network))
 			continue
 		}
+		s.asks = true
 		err := s.try(tier, abi, noLandlock)
+		if proc.NoListener(err) {
+			s.asks, s.noAsking = false, err
+			err = s.try(tier, abi, noLandlock)
+		}
 		if err == nil {
 			s.status.Reason = strings.Join(reasons, "; ")
 			return nil

@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"tipstaff"
@@ -42,25 +41,23 @@ type room struct {
 	err    error
 	token  string // for the proxy
 
-	mu       sync.Mutex
-	walls    *walls // as they stand now; nil when they could not be made
-	users    int
-	doomed   bool // nobody enters any more; the last one who leaves closes it
-	gone     bool
-	used     time.Time
-	looking  bool
-	over     chan struct{} // closed when the look that is under way is over
-	again    bool          // a command has left while somebody looked
-	waiting  bool          // until the next look is due
-	deferred int           // looks that have given way to commands
-	looked   time.Time
-	cost     time.Duration // of the last look
-	refused  []refusal     // by the proxy, since the last command ended
+	mu      sync.Mutex
+	walls   *walls // as they stand now; nil when they could not be made
+	users   int
+	doomed  bool // nobody enters any more; the last one who leaves closes it
+	gone    bool
+	used    time.Time
+	looking bool
+	again   bool // a command has left while somebody looked
+	waiting bool // until the next look is due
+	looked  time.Time
+	cost    time.Duration   // of the last look
+	news    uint64          // what the guard had been told of new repositories by the last look
+	refused []refusal       // by the proxy, since the last command ended
+	told    map[string]bool // copies that differ, and were told of
+	unsafe  []string        // renames that the guard refused, since the last command ended
 
-	glance glance
 	lookMu sync.Mutex // held by whoever looks, but for the first time
-	// behindTime says that somebody is at work on what a glance has shown.
-	behindTime atomic.Bool
 }
 
 // errClosed: the server is ending.
@@ -102,7 +99,10 @@ func (s *Sandbox) enter(c Command) (*room, *walls, error) {
 		r.leave(nil)
 		return nil, nil, r.err
 	}
-	r.catchUp(c.Dir)
+	if err := r.refresh(); err != nil {
+		r.leave(nil)
+		return nil, nil, err
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.walls.users++
@@ -226,7 +226,7 @@ func (r *room) drop(w *walls) {
 	last := w.users == 0
 	r.mu.Unlock()
 	if last {
-		w.close()
+		w.close(r.sandbox.guard)
 	}
 }
 
@@ -257,7 +257,6 @@ func (r *room) make() error {
 	}
 	r.token = rand.Text()
 	began := time.Now()
-	r.glance.renew(r.workspace)
 	w, err := r.sandbox.build(r)
 	if err != nil {
 		return err

@@ -155,12 +155,16 @@ func newSecret() (uint64, error) {
 }
 
 // makeFilter writes the filter of system calls.
-func (s *Sandbox) makeFilter(n Network, doors bool) ([]proc.Instruction, error) {
+func (s *Sandbox) makeFilter(h held) ([]proc.Instruction, error) {
 	arch, ok := seccomp.Native()
 	if !ok {
 		return nil, errors.New("there is no filter of system calls for this processor")
 	}
-	o := seccomp.Options{Sockets: seccomp.Internet, OwnIPC: s.status.tier == Namespaces, SiblingSecret: s.secret, AskUnix: doors}
+	n := h.network
+	o := seccomp.Options{
+		Sockets: seccomp.Internet, OwnIPC: s.status.tier == Namespaces, SiblingSecret: s.secret,
+		AskRenames: h.asks, AskUnix: h.doors,
+	}
 	if s.status.tier == Landlock && n.Reach == NoNetwork {
 		o.Sockets = seccomp.NoSockets
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"tipstaff/internal/guard"
 	"tipstaff/internal/proc"
 )
 
@@ -25,6 +26,9 @@ type Sandbox struct {
 	found   chan struct{} // closed when all of the above is settled
 
 	questions questions
+	guard     *guard.Guard // of files that steer programs outside
+	asks      bool         // the kernel can ask about system calls
+	noAsking  error        // why not
 
 	mu     sync.Mutex
 	rooms  map[roomKey]*room
@@ -40,8 +44,7 @@ type Sandbox struct {
 	// through to the end.
 	repositories map[string]repository
 	seenThrough  []string
-	planted      map[string]bool // repositories that were found with a planted file
-	work         sync.WaitGroup  // what goes on behind the calls
+	work         sync.WaitGroup // what goes on behind the calls
 
 	need   sync.Once
 	needed chan struct{} // closed when somebody waits for found
@@ -58,7 +61,7 @@ func New(o Options) (*Sandbox, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Sandbox{o: o, rooms: map[roomKey]*room{}, tight: map[string]*held{}, warned: map[string]bool{}, repositories: map[string]repository{}, planted: map[string]bool{}, status: newStatus(o), found: make(chan struct{}), needed: make(chan struct{})}
+	s := &Sandbox{o: o, rooms: map[roomKey]*room{}, tight: map[string]*held{}, warned: map[string]bool{}, repositories: map[string]repository{}, status: newStatus(o), found: make(chan struct{}), needed: make(chan struct{})}
 	if o.Mode == Off {
 		close(s.found)
 		s.status.Reason = "it is switched off (TIPSTAFF_SANDBOX=off)"
@@ -73,6 +76,9 @@ func New(o Options) (*Sandbox, error) {
 	}
 	if s.scratch, err = newScratch(temp); err != nil {
 		return nil, err
+	}
+	if s.guard, err = guard.New(guard.Options{Aside: o.aside(s.scratch.dir), Log: o.Log}); err != nil {
+		return nil, errors.Join(err, s.scratch.close())
 	}
 	if o.Mode == BestEffort && o.Network.needs() == None {
 		go s.findLater()
@@ -183,9 +189,9 @@ type Confined struct {
 	Env         []string          // the command's environment
 	sandbox     *Sandbox
 	dir         string
-	tells       bool // what it is: see lift
 	room        *room
 	walls       *walls
+	guarded     *guard.Command    // nil when it was told that the command has ended
 	paths       map[string]string // of its doors
 	closeDoors  func()
 }
@@ -218,15 +224,10 @@ func (s *Sandbox) Confine(c Command) (*Confined, error) {
 		s.complain(err)
 		return nil, err
 	}
-	r.awaitLook(c)
-	lifted, err := s.lift(c, r, w)
-	if err != nil {
-		r.leave(w)
-		s.complain(err)
-		return nil, err
+	confined := &Confined{
+		Confinement: &proc.Confinement{Enclosure: w.enclosure}, Env: r.environment(c.Env),
+		sandbox: s, dir: c.Dir, room: r, walls: w, guarded: s.guard.Begin(w.paths.Writable(), c.stop()),
 	}
-	w = lifted
-	confined := &Confined{Confinement: &proc.Confinement{Enclosure: w.enclosure}, Env: r.environment(c.Env), sandbox: s, dir: c.Dir, tells: len(c.Argv) > 0, room: r, walls: w}
 	if len(c.Doors) > 0 {
 		confined.paths, confined.closeDoors = r.doors.admit(c.Doors)
 	}
@@ -249,6 +250,7 @@ func (c *Confined) CloseDoors() {
 func (c *Confined) Release() {
 	c.CloseDoors()
 	if c.room != nil {
+		c.violations()
 		c.room.leave(c.walls)
 	}
 }
@@ -294,6 +296,9 @@ func (s *Sandbox) close() error {
 	}
 	if s.own != nil {
 		err = errors.Join(err, s.own.close())
+	}
+	if s.guard != nil {
+		err = errors.Join(err, s.guard.Close())
 	}
 	if s.scratch != nil {
 		err = errors.Join(err, s.scratch.close())

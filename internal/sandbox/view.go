@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"tipstaff/internal/guard"
 	"tipstaff/internal/proc"
 	"tipstaff/internal/profile"
 )
@@ -23,7 +24,8 @@ type view struct {
 	dir     string   // of the room, in the scratch directory
 	scratch *scratch
 	covers  []cover
-	shown   []string // see readable
+	shown   []string          // see readable
+	copies  map[string]string // see copyOf
 	mounts  []proc.Mount
 }
 
@@ -178,8 +180,17 @@ func (v *view) hideAndPin() error {
 		}
 		all = append(all, one{h, m})
 	}
+	stages := v.paths.Stages()
 	for _, pin := range v.paths.Pinned {
-		all = append(all, one{pin.Place, proc.Mount{Path: pin.Path, Source: pin.Path, ReadOnly: !pin.InPlace}})
+		m := proc.Mount{Path: pin.Path, Source: pin.Path, ReadOnly: !pin.InPlace, Link: pin.Link, KeepCovered: slices.Contains(stages, pin.Path)}
+		if pin.Copy {
+			copied, err := v.copyOf(pin.Path)
+			if err != nil {
+				return err
+			}
+			m.Source, m.ReadOnly = copied, false
+		}
+		all = append(all, one{pin.Place, m})
 	}
 	slices.SortStableFunc(all, func(a, b one) int { return strings.Compare(a.place.Path, b.place.Path) })
 	var closed []string // directories that were hidden: there is nothing in them any more
@@ -200,6 +211,23 @@ func (v *view) hideAndPin() error {
 		v.mounts = append(v.mounts, o.mount)
 	}
 	return nil
+}
+
+// copyOf makes a copy of a directory that git tracks, which commands may change.
+func (v *view) copyOf(path string) (string, error) {
+	to := filepath.Join(v.dir, "copies")
+	if err := os.MkdirAll(to, 0o700); err != nil {
+		return "", err
+	}
+	to, err := os.MkdirTemp(to, "*")
+	if err != nil {
+		return "", err
+	}
+	if v.copies == nil {
+		v.copies = map[string]string{}
+	}
+	v.copies[path] = to
+	return to, guard.Copy(path, to)
 }
 
 // bring mounts a file or directory of the machine in its own place, and makes

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tipstaff/internal/egress"
+	"tipstaff/internal/guard"
 	"tipstaff/internal/landlock"
 	"tipstaff/internal/proc"
 	"tipstaff/internal/profile"
@@ -28,43 +29,54 @@ type walls struct {
 	enclosure *proc.Enclosure
 	ruleset   *landlock.Ruleset  // nil where the profile has no rules for files and nothing else needs one
 	places    atomic.Int64       // for whose /proc the ruleset has a rule
+	copies    map[string]string  // of directories that git tracks, by their paths
 	serving   context.CancelFunc // ends the proxy's service; nil without
 	served    chan struct{}
 	users     int // commands, and the room itself for as long as it has them; under room.mu
 }
 
-// build makes the walls for what the profile says now. What it says may change
-// before they stand (somebody removes a secret): then it is asked again.
+// build makes the walls for what the profile says now.
 func (s *Sandbox) build(r *room) (w *walls, err error) {
-	const attempts = 3
+	paths, err := s.resolve(r)
+	if err != nil {
+		return nil, err
+	}
+	return s.buildFor(r, paths)
+}
+
+// buildFor makes the walls for what the profile has said. What it says may change
+// before they stand (a secret is removed, a pinned file is replaced): then it is
+// asked again.
+func (s *Sandbox) buildFor(r *room, paths profile.Paths) (w *walls, err error) {
+	const attempts = 5
 	for range attempts {
-		if w, err = s.buildOnce(r); !errors.Is(err, fs.ErrNotExist) {
-			break
+		if w, err = s.raise(r, paths); !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errReplaced) {
+			return w, err
+		}
+		var failure error
+		if paths, failure = s.resolve(r); failure != nil {
+			return nil, failure
 		}
 	}
 	return w, err
 }
 
-func (s *Sandbox) buildOnce(r *room) (*walls, error) {
-	paths, err := s.resolve(r)
-	if err != nil {
-		return nil, err
-	}
-	return s.raise(r, paths)
-}
+// errReplaced: while walls were made, a file that they pin was replaced.
+var errReplaced = errors.New("a protected file was replaced meanwhile")
 
 // raise makes the walls for what the profile has said.
 func (s *Sandbox) raise(r *room, paths profile.Paths) (*walls, error) {
-	w := &walls{paths: paths, users: 1}
+	w, before := &walls{paths: paths, users: 1}, s.guard.Changes()
 	spec := proc.EnclosureSpec{Filter: r.held.filter, CloneSecret: s.secret, Limits: r.held.kernel, Group: r.held.group, Domain: s.domain()}
-	if r.doors != nil {
+	if r.held.asks || r.doors != nil {
 		spec.Supervise = r.supervise
 	}
 	if s.status.tier == Namespaces {
-		v, err := newView(paths, s.o.Search, s.seen(), r.dir, s.scratch)
+		v, err := newView(paths, s.o.Search, append(s.visible(), r.workspace...), r.dir, s.scratch)
 		if err != nil {
 			return nil, err
 		}
+		w.copies = v.copies
 		spec.Namespaces = &proc.NamespaceSpec{
 			ReadOnly: r.held.profile != profile.Open, Mounts: v.mounts,
 			OwnNetwork: r.held.network.Reach != AllNetwork, Processes: r.held.limits.Processes,
@@ -86,8 +98,11 @@ func (s *Sandbox) raise(r *room, paths profile.Paths) (*walls, error) {
 	if err == nil && r.held.proxy != nil {
 		err = w.serve(s, r)
 	}
+	if err == nil && !s.guard.Join(w.enclosure, before) {
+		err = errReplaced
+	}
 	if err != nil {
-		w.close()
+		w.close(s.guard)
 		return nil, err
 	}
 	return w, nil
@@ -95,14 +110,18 @@ func (s *Sandbox) raise(r *room, paths profile.Paths) (*walls, error) {
 
 // supervise answers the system calls that the filter of a room asks about.
 func (r *room) supervise(c proc.Call) {
-	if !r.doors.answer(c) {
+	switch {
+	case r.doors != nil && r.doors.answer(c):
+	case r.held.asks:
+		r.sandbox.guard.Supervise(c, r.noteUnsafe)
+	default:
 		c.Return(unix.ENOSYS) // the filter asks about nothing else
 	}
 }
 
-// seen are directories that can be seen wherever they lie: where the server runs
+// visible are directories that can be seen wherever they lie: where the server runs
 // commands that name no directory, and the home.
-func (s *Sandbox) seen() []string {
+func (s *Sandbox) visible() []string {
 	list := []string{s.o.Directory}
 	if home, err := filepath.EvalSymlinks(s.o.Machine.Home); err == nil && s.o.Machine.Home != "" {
 		list = append(list, home)
@@ -124,15 +143,21 @@ func (s *Sandbox) consult(p profile.Profile, workspace, reveal []string) (profil
 	m := s.o.Machine
 	m.Reveal = reveal
 	m.Known, m.KnownDirs = s.knownRepositories()
+	m.Seen = s.workspacesSeen()
 	m.ConfigFiles = append(slices.Clone(m.ConfigFiles), s.scratch.dir) // the rooms of others lie in it
 	if s.status.tier == Namespaces {
 		m.ConfigFiles = append(m.ConfigFiles, s.o.Guarded...)
 	}
 	paths, err := p.Resolve(ctx, m, workspace)
-	if err == nil && len(paths.Missing) > 0 {
+	var came []string
+	if err == nil {
+		came, err = s.noteRepositories(paths)
+	}
+	if err == nil && len(paths.MissingBeside(came)) > 0 {
+		paths.Missing = paths.MissingBeside(came)
 		unmade := paths.Make()
 		if paths, err = p.Resolve(ctx, m, workspace); err == nil {
-			if why := whyUnmade(paths.Missing, unmade); why != "" {
+			if why := whyUnmade(paths.MissingBeside(came), unmade); why != "" {
 				s.warnOnce("commands do without some files", "why", why)
 			}
 		}
@@ -140,12 +165,11 @@ func (s *Sandbox) consult(p profile.Profile, workspace, reveal []string) (profil
 	if err != nil {
 		return paths, fmt.Errorf("cannot tell what commands may read and write: %w", err)
 	}
+	paths.Missing = paths.MissingBeside(came)
 	if p == profile.Open && s.status.tier == Namespaces {
 		paths.Hidden = append(paths.Hidden, own(m)...)
 	}
-	paths.Planted = s.clearPlanted(paths, m.KnownDirs)
-	s.noteRepositories(paths)
-	return paths, nil
+	return s.protect(paths, came), nil
 }
 
 // whyUnmade says in one line what is missing and could not be made, of the tools'
@@ -192,12 +216,13 @@ func (w *walls) serve(s *Sandbox, r *room) error {
 // proxyPort is where the egress proxy listens, on the loopback of the commands.
 const proxyPort = 3128
 
-func (w *walls) close() {
+func (w *walls) close(g *guard.Guard) {
 	if w.serving != nil {
 		w.serving()
 		<-w.served
 	}
 	if w.enclosure != nil {
+		g.Leave(w.enclosure)
 		w.enclosure.Close()
 	}
 	if w.ruleset != nil {

@@ -1,0 +1,204 @@
+package gitconfig
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Repository is where a configuration lies. The zero value owns no work tree.
+type Repository struct {
+	// Dir is the canonical path of the directory in which the configuration
+	// counts, with HEAD and hooks: /work/.git.
+	Dir string
+	// Trees are the tops of work trees, canonical, in which core.worktree of a
+	// submodule may lie. If there are none it is the directory around the .git
+	// that Dir lies in.
+	Trees []string
+}
+
+// Judge says why a command may not turn the accepted configuration into the
+// proposed one: nil, a [Refusal], or what makes one of the texts unreadable.
+//
+// Entries that keys.txt lets commands write may come, go and change. All others
+// must be the same in the same order, and so must everything that bears the key
+// of one of them. What an entry that is kept depends on may not change either:
+// whether there is a work tree, whether config.worktree counts, and, beside a
+// relative core.hooksPath, where the work tree is.
+//
+// Messages hold keys, and values that the command wrote; never a value that
+// only the accepted text has, which may be a secret.
+func (r Repository) Judge(accepted, proposed []byte) error {
+	old, err := Parse(accepted)
+	if err != nil {
+		return fmt.Errorf("cannot read the accepted configuration, so no change of it can be judged; ask a person to mend it: %w", err)
+	}
+	now, err := Parse(proposed)
+	if err != nil {
+		return fmt.Errorf("cannot read the proposed configuration: %w", err)
+	}
+	var fs findings
+	keys := keySet{}
+	oldOwn, nowOwn := r.forbidden(old), r.forbidden(now)
+	for i, own := range oldOwn {
+		if own {
+			keys.add(&old[i])
+		}
+	}
+	a, b := kept(old, oldOwn, keys), kept(now, nowOwn, keys)
+	r.compare(&fs, a, b)
+	r.circumstances(&fs, old, now, a)
+	return fs.refusal()
+}
+
+// Unsafe gives every entry of a configuration that a command may not write, for
+// one that was never accepted: that of a repository which a command made.
+func (r Repository) Unsafe(text []byte) []Finding {
+	var fs findings
+	entries, err := Parse(text)
+	if err != nil {
+		fs.add(func() Finding { return Finding{What: "the configuration cannot be read", Why: err.Error()} })
+	}
+	for _, e := range kept(entries, r.forbidden(entries), nil) {
+		fs.add(func() Finding { return r.unset(e) })
+	}
+	return fs.all()
+}
+
+// forbidden says of each entry whether it is not for a command to write.
+func (r Repository) forbidden(entries []Entry) []bool {
+	own := make([]bool, len(entries))
+	for i := range entries {
+		own[i] = !r.harmless(&entries[i])
+	}
+	return own
+}
+
+// kept gives the entries that are marked, and those that bear one of the keys.
+func kept(entries []Entry, marked []bool, keys keySet) []Entry {
+	var list []Entry
+	for i := range entries {
+		if marked[i] || keys.has(&entries[i]) {
+			list = append(list, entries[i])
+		}
+	}
+	return list
+}
+
+// keySet holds keys by what is short in them, and then by their subsection.
+type keySet map[pattern]map[string]bool
+
+func (s keySet) add(e *Entry) {
+	p := pattern{e.Section, e.HasSub, e.Name}
+	if s[p] == nil {
+		s[p] = map[string]bool{}
+	}
+	s[p][e.Sub] = true
+}
+
+func (s keySet) has(e *Entry) bool {
+	return len(s) > 0 && s[pattern{e.Section, e.HasSub, e.Name}][e.Sub]
+}
+
+// harmless reports whether a command may write an entry.
+func (r Repository) harmless(e *Entry) bool {
+	row := rowOf(e)
+	if row == nil || nameFault(e) != "" {
+		return false
+	}
+	return slices.ContainsFunc(row.values, func(w rule) bool { return w.allows(r, e) })
+}
+
+// nameFault says what is wrong with a subsection: git takes the name of a
+// remote without an address for one, and hands it to git fetch as an argument.
+func nameFault(e *Entry) string {
+	if e.HasSub && e.Section == "remote" {
+		return addressFault(e.Sub)
+	}
+	return ""
+}
+
+// compare reports what is in one list only, or else that the order differs.
+func (r Repository) compare(fs *findings, old, now []Entry) {
+	if slices.Equal(old, now) {
+		return
+	}
+	left := map[Entry]int{}
+	for _, e := range old {
+		left[e]++
+	}
+	for _, e := range now {
+		if left[e]--; left[e] < 0 {
+			fs.add(func() Finding { return r.unset(e) })
+		}
+	}
+	for _, e := range old {
+		if left[e] > 0 {
+			left[e]--
+			fs.add(func() Finding {
+				return r.finding(e, "may not be removed or changed by a command, a person has put it there", ask("git config --unset-all %s", shown(e.Key())))
+			})
+		}
+	}
+	if len(fs.list) == 0 {
+		fs.add(func() Finding {
+			return Finding{shown(moved(old, now).Key()), "may not change its place among entries like it", "of several entries the last one counts", "leave the order of the file as it is"}
+		})
+	}
+}
+
+// finding explains why an entry is not a command's to write.
+func (r Repository) finding(e Entry, what, instead string) Finding {
+	f := Finding{Key: shown(e.Key()), What: what, Instead: instead}
+	row := rowOf(&e)
+	switch {
+	case row == nil:
+		f.Why = "it is not among the keys that are known to name no program"
+	case e.Section == "filter" && e.Sub == "lfs":
+		f.Why = "git lfs install --local writes filters that name a program"
+		f.Instead = "ask a person to run git lfs install, once for all repositories"
+	case r.harmless(&e):
+		f.Why = "it stands beside an entry of the same key that is a person's"
+	case nameFault(&e) != "":
+		f.Why = "as the name of a remote is an address too, " + nameFault(&e)
+	case len(row.values) == 0:
+		f.Why = row.why
+	case row.values[0].address() && addressFault(e.Value) != "":
+		f.Why = addressFault(e.Value)
+	default:
+		f.Why = fmt.Sprintf("only %s may be set (%s)", wanted(row.values), row.why)
+	}
+	return f
+}
+
+// wanted names the values of a row, for people.
+func wanted(rules []rule) string {
+	var words []string
+	for _, w := range rules {
+		word, ok := map[string]string{
+			boolean: "true or false", "<line>": "one line without control characters", "<plain>": `one line that does not begin with "-"`,
+			"<number>": "a number", "<address>": "an address without a helper", "<remote>": "the name of a remote or an address without a helper",
+			"<remotes>": "names of remotes", "<worktree>": "a path into the work tree of the super project, for a submodule",
+		}[w.word]
+		if !ok {
+			word = w.word
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, ", ")
+}
+
+// moved gives the first entry that stands where another stood.
+func moved(old, now []Entry) Entry {
+	i := 0
+	for old[i] == now[i] {
+		i++
+	}
+	return now[i]
+}
+
+// unset explains why an entry may not be set. The value is the command's own and
+// may be long: the person is shown which entry is meant, and types the value.
+func (r Repository) unset(e Entry) Finding {
+	return r.finding(e, "may not be set by a command", ask("git config %s VALUE", shown(e.Key())))
+}

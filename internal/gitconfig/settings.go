@@ -1,0 +1,51 @@
+package gitconfig
+
+// Settings are the values by which a configuration leads to other files and
+// directories. As in git the last entry of a key counts.
+type Settings struct {
+	HooksPath      string // core.hooksPath
+	WorkTree       string // core.worktree
+	WorktreeConfig bool   // extensions.worktreeConfig: config.worktree counts too
+	Bare           *bool  // core.bare; nil if it is not set
+}
+
+// SettingsOf reads the settings from entries, includes not followed. A value
+// that git would refuse counts as true where it makes more files count.
+func SettingsOf(entries []Entry) Settings {
+	var s Settings
+	for i := range entries {
+		e := &entries[i]
+		switch {
+		case e.is("core", "hookspath"):
+			s.HooksPath = e.Value
+		case e.is("core", "worktree"):
+			s.WorkTree = e.Value
+		case e.is("core", "bare"):
+			value, _ := e.isTrue()
+			s.Bare = &value
+		case e.is("extensions", "worktreeconfig"):
+			value, ok := e.isTrue()
+			s.WorktreeConfig = value || !ok
+		}
+	}
+	return s
+}
+
+// Include is another file that git reads as part of a configuration.
+type Include struct {
+	Path      string // as it is written: relative to the file, or from ~/
+	Condition string // of includeIf; "" if it always counts
+}
+
+// Includes gives what a configuration includes, in its order, whether or not the
+// condition is met.
+func Includes(entries []Entry) []Include {
+	var list []Include
+	for i := range entries {
+		e := &entries[i]
+		if e.is("include", "path") || e.Section == "includeif" && e.HasSub && e.Name == "path" {
+			list = append(list, Include{e.Value, e.Sub})
+		}
+	}
+	return list
+}

@@ -1,0 +1,274 @@
+//go:build linux
+
+package guard
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tipstaff/internal/gitconfig"
+)
+
+// Call is a system call of a command that waits for an answer. [proc.Call] is one.
+type Call interface {
+	PID() int
+	Number() int
+	Argument(i int) uint64
+	Text(address uint64) (string, error)
+	OpenDir(dirfd int32, path string) (int, error)
+	Valid() bool
+	Continue()
+	Return(errno syscall.Errno)
+}
+
+// Supervise answers a call of rename, renameat or renameat2. Nearly all are let
+// through at once. One that makes a configuration of git of its lock file is judged,
+// on a goroutine of its own; refused hears why one was refused, before the answer.
+func (g *Guard) Supervise(c Call, refused func(why string)) {
+	r, ours := renameOf(c)
+	if !ours {
+		c.Continue()
+		return
+	}
+	// By the last part of the name alone: whoever changes it after the look meets
+	// the pin.
+	name, err := c.Text(r.to)
+	if err != nil || !configNames[path.Base(name)] {
+		c.Continue()
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		c.Continue()
+		return
+	}
+	g.work.Go(func() { g.decide(c, r, refused) })
+}
+
+// configNames are the names of files that git changes by a lock file beside them, and
+// in which programs are named.
+var configNames = map[string]bool{"config": true, "config.worktree": true}
+
+// rename is what the arguments of a call of the family mean.
+type rename struct {
+	fromDir, toDir int32
+	from, to       uint64 // addresses
+	flags          uint64
+}
+
+func renameOf(c Call) (r rename, ours bool) {
+	switch n := c.Number(); {
+	case n == unix.SYS_RENAMEAT2:
+		return rename{int32(c.Argument(0)), int32(c.Argument(2)), c.Argument(1), c.Argument(3), c.Argument(4)}, true
+	case n == unix.SYS_RENAMEAT:
+		return rename{int32(c.Argument(0)), int32(c.Argument(2)), c.Argument(1), c.Argument(3), 0}, true
+	case oldRename != 0 && n == oldRename:
+		return rename{unix.AT_FDCWD, unix.AT_FDCWD, c.Argument(0), c.Argument(1), 0}, true
+	}
+	return rename{}, false
+}
+
+// mostJudging is how long a command waits for its rename.
+const mostJudging = 2 * time.Second
+
+// decide answers one rename. Either its time is up or the change is made, never both.
+func (g *Guard) decide(c Call, r rename, refused func(why string)) {
+	var settled atomic.Bool
+	timer := time.AfterFunc(mostJudging, func() {
+		if settled.CompareAndSwap(false, true) {
+			c.Return(unix.EIO)
+		}
+	})
+	defer timer.Stop()
+	commit := func() bool { return c.Valid() && settled.CompareAndSwap(false, true) }
+	a := g.judgeRename(c, r, commit)
+	if a.why != "" {
+		refused(a.why)
+	}
+	settled.Store(true)
+	if a.let {
+		c.Continue()
+		return
+	}
+	c.Return(a.errno)
+}
+
+// answer is what becomes of a rename.
+type answer struct {
+	let   bool // the kernel goes on
+	errno syscall.Errno
+	why   string // it was refused
+}
+
+var letThrough = answer{let: true}
+
+func (g *Guard) judgeRename(c Call, r rename, commit func() bool) answer {
+	from, err := c.Text(r.from)
+	to, err2 := c.Text(r.to)
+	if err != nil || err2 != nil || r.flags != 0 || path.Base(from) != path.Base(to)+".lock" {
+		return letThrough
+	}
+	dir, ok := sameDirectory(c, r, from, to)
+	if !ok || !c.Valid() {
+		return letThrough
+	}
+	defer func() { _ = unix.Close(dir.fd) }()
+	it := g.find(filepath.Join(dir.path, path.Base(to)))
+	if it == nil {
+		g.announce(dir.path)
+		if it = g.find(filepath.Join(dir.path, path.Base(to))); it == nil {
+			return letThrough // where no command may write, the kernel refuses it
+		}
+	}
+	if it.Kind != Config {
+		return letThrough
+	}
+	g.watch.drain(g.changed)
+	g.settle(it) // the accepted text is to be the newest
+	it.mu.Lock()
+	defer it.mu.Unlock()
+	return g.pass(it, dir, path.Base(from), commit)
+}
+
+// place is a directory that a process has named.
+type place struct {
+	fd   int
+	path string // outside
+	id   identity
+}
+
+// sameDirectory opens the directory of both names, if it is one.
+func sameDirectory(c Call, r rename, from, to string) (d place, ok bool) {
+	one, err := c.OpenDir(r.fromDir, path.Dir(from))
+	if err != nil {
+		return d, false
+	}
+	defer func() { _ = unix.Close(one) }()
+	two, err := c.OpenDir(r.toDir, path.Dir(to))
+	if err != nil {
+		return d, false
+	}
+	defer func() { _ = unix.Close(two) }()
+	var a, b unix.Stat_t
+	if unix.Fstat(one, &a) != nil || unix.Fstat(two, &b) != nil || a.Dev != b.Dev || a.Ino != b.Ino {
+		return d, false
+	}
+	// The descriptor is of the command's mounts. Its path is the same outside where
+	// commands may write, and must lead to the same directory.
+	name, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", two))
+	if err != nil {
+		return d, false
+	}
+	fd, err := openDir(name)
+	if err != nil {
+		return d, false
+	}
+	var out unix.Stat_t
+	if unix.Fstat(fd, &out) != nil || out.Dev != b.Dev || out.Ino != b.Ino {
+		_ = unix.Close(fd)
+		return d, false
+	}
+	return place{fd, name, identity{b.Dev, b.Ino}}, true
+}
+
+// pass lets a new text of a configuration through, or refuses it. The caller holds
+// it.mu.
+func (g *Guard) pass(it *item, dir place, lock string, commit func() bool) answer {
+	proposed := readAt(dir.fd, lock, 0)
+	if proposed.form != file || !proposed.whole() {
+		return letThrough // the pin, or the next look, has the last word
+	}
+	if why := g.judge(it, proposed); why != "" {
+		return answer{errno: unix.EPERM, why: fmt.Sprintf("%s stays as it is: %s", it.Path, strings.TrimSuffix(why, "."))}
+	}
+	if !it.Pinned || it.Stage == "" {
+		return letThrough
+	}
+	if err := g.perTree(it, proposed); err != nil {
+		return answer{errno: unix.EIO, why: fmt.Sprintf("%s stays as it is: %v", it.Path, err)}
+	}
+	if err := g.replace(it, proposed.text, proposed.mode, commit); err != nil {
+		g.o.Log.Error("a configuration of git could not be changed in place of a command", "file", it.Path, "error", err)
+		return answer{errno: unix.EIO}
+	}
+	if now := readAt(dir.fd, lock, mostDepth); now.id == proposed.id {
+		_ = unix.Unlinkat(dir.fd, lock, 0)
+	}
+	return answer{}
+}
+
+// perTree pins an empty config.worktree before a configuration makes git read it: a
+// pin cannot lie on a file that is not there.
+func (g *Guard) perTree(it *item, proposed content) error {
+	entries, err := gitconfig.Parse(proposed.text)
+	if err != nil || !gitconfig.SettingsOf(entries).WorktreeConfig {
+		return nil //nolint:nilerr // it has been judged
+	}
+	tree := g.find(filepath.Join(it.GitDir, "config.worktree"))
+	if tree == nil || tree == it {
+		return nil
+	}
+	tree.mu.Lock()
+	defer tree.mu.Unlock()
+	if tree.Pinned {
+		return nil
+	}
+	now := tree.read()
+	if why := g.judge(tree, now); why != "" || now.form != file && now.form != nothing {
+		return fmt.Errorf("%s would be read: %s", tree.Path, why)
+	}
+	if err := g.replace(tree, now.text, it.accepted.mode, func() bool { return true }); err != nil {
+		return err
+	}
+	tree.Pinned = true
+	return nil
+}
+
+var errNobodyWaits = errors.New("nobody waits for it any more")
+
+// replace makes text the content of a pinned file. The file is a new one, made where
+// no command could open it, and pinned everywhere before it is seen. The caller holds
+// it.mu.
+func (g *Guard) replace(it *item, text []byte, mode uint32, commit func() bool) error {
+	stage, err := openDir(it.Stage)
+	if err != nil {
+		return fmt.Errorf("cannot open %s: %w", it.Stage, err)
+	}
+	defer func() { _ = unix.Close(stage) }()
+	dir, name, err := openParent(it.Path)
+	if err != nil {
+		return fmt.Errorf("cannot open the directory of %s: %w", it.Path, err)
+	}
+	defer func() { _ = unix.Close(dir) }()
+	temp := ".tipstaff-" + strings.ToLower(rand.Text()[:12])
+	if err := buildFile(stage, temp, text, mode); err != nil {
+		return fmt.Errorf("cannot write a new %s: %w", name, err)
+	}
+	err = g.bind(it.Stage, temp, func() error {
+		if !commit() {
+			return errNobodyWaits
+		}
+		staged := readAt(stage, temp, 0)
+		err := unix.Renameat(stage, temp, dir, name)
+		if err == nil {
+			it.accepted = staged
+		}
+		return err
+	})
+	if err != nil {
+		_ = unix.Unlinkat(stage, temp, 0)
+		return fmt.Errorf("cannot replace %s: %w", it.Path, err)
+	}
+	return nil
+}

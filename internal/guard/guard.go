@@ -1,0 +1,101 @@
+package guard
+
+import (
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Options say where a guard keeps what it puts back.
+type Options struct {
+	// Aside is a directory out of the commands' reach. It is made when it is needed.
+	Aside string
+	Log   *slog.Logger
+}
+
+// Kind says how the content of an item is judged.
+type Kind int
+
+const (
+	// Fixed is a file or directory that no command changes, makes or removes.
+	Fixed Kind = iota
+	// Config is a configuration of git: keys that name no program may change.
+	Config
+	// Absent is a file that is not there, and that no command makes.
+	Absent
+	// Pointer is a file .git: it may lead to the directory of a repository that is
+	// guarded, and nowhere else.
+	Pointer
+	// Entry is the directory by which git finds a repository: what takes its place may
+	// not lead elsewhere. What is in it does not count.
+	Entry
+)
+
+// Item is a file or directory that steers others.
+type Item struct {
+	Path string // canonical
+	Kind Kind
+	Why  string // what it steers, as a reason
+	// GitDir is the directory of the repository that a Config belongs to.
+	GitDir string
+	// Pinned says that no command can write it while the pin stands.
+	Pinned bool
+	// Stage is a directory beside a pinned Config that is pinned as well: a new
+	// version is made ready there. "": the pin has no door.
+	Stage string
+	// Mild says that honest work may change it, as a checkout does: the command is
+	// ended only when it does so again after the change was put back.
+	Mild bool
+	// New says that commands may have made the item: nothing in it has been
+	// accepted yet.
+	New bool
+}
+
+// Violation is a change that was put back, or could not be.
+type Violation struct {
+	Path  string // that was changed
+	Why   string // what is wrong with the change
+	Aside string // where what was found is kept; "": there was nothing to keep
+	Fault string // why it could not be put back; "": it was
+	Ended bool   // the commands that could have written it were ended
+	At    time.Time
+}
+
+// String says it in a sentence, for answers and logs.
+func (v Violation) String() string {
+	var b strings.Builder
+	b.WriteString("A change of " + v.Path + " was ")
+	if v.Fault == "" {
+		b.WriteString("put back: ")
+	} else {
+		b.WriteString("found and could not be put back (" + v.Fault + "): ")
+	}
+	b.WriteString(strings.TrimSuffix(v.Why, ".") + ".")
+	if v.Aside != "" {
+		b.WriteString(" What was found there is kept in " + v.Aside + ".")
+	}
+	if v.Ended {
+		b.WriteString(" The commands that could have made the change were ended.")
+	}
+	return b.String()
+}
+
+// Binder pins files: mounts a file on itself, read-only, wherever commands run. It
+// is the file of this name in a directory that is pinned already. [proc.Enclosure]
+// is one.
+type Binder interface {
+	Bind(dir, name string) error
+}
+
+// under reports whether a path is or lies below one of the directories.
+func under(path string, dirs []string) bool {
+	for _, dir := range dirs {
+		if path == dir || dir == "/" || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+func split(path string) (dir, name string) { return filepath.Dir(path), filepath.Base(path) }

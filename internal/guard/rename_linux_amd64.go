@@ -1,0 +1,3 @@
+package guard
+
+const oldRename = 82 // rename(2)

@@ -1,0 +1,3 @@
+package guard
+
+const oldRename = 0 // there is none

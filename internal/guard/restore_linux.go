@@ -1,0 +1,224 @@
+//go:build linux
+
+package guard
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// restore puts an accepted content in the place of what is there, by one exchange of
+// names where it can, and says where that is kept.
+func (g *Guard) restore(dir int, name string, accepted, now content) (aside string, err error) {
+	if accepted.form == directory && now.form == directory && now.names != nil {
+		return g.restoreNames(dir, name, accepted, now)
+	}
+	temp := ".tipstaff-" + strings.ToLower(rand.Text()[:12])
+	if err := build(dir, temp, accepted); err != nil {
+		return "", err
+	}
+	switch {
+	case accepted.form == nothing:
+		err = unix.Renameat(dir, name, dir, temp)
+	default:
+		if err = unix.Renameat2(dir, temp, dir, name, unix.RENAME_EXCHANGE); errors.Is(err, unix.ENOENT) {
+			return "", renameNew(dir, temp, name) // nothing is there any more
+		}
+	}
+	if errors.Is(err, unix.ENOENT) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("cannot put %s back: %w", name, err)
+	}
+	return g.keep(dir, temp, name)
+}
+
+func renameNew(dir int, temp, name string) error {
+	if err := unix.Renameat2(dir, temp, dir, name, unix.RENAME_NOREPLACE); err != nil {
+		return fmt.Errorf("cannot put %s back: %w", name, err)
+	}
+	return nil
+}
+
+// restoreNames does the same for what is in a directory: the directory itself stays,
+// and with it the mounts on it.
+func (g *Guard) restoreNames(dir int, name string, accepted, now content) (aside string, err error) {
+	fd, err := unix.Openat(dir, name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return "", fmt.Errorf("cannot put %s back: %w", name, err)
+	}
+	defer func() { _ = unix.Close(fd) }()
+	var kept []string
+	one := func(n string) {
+		if now.names[n].same(accepted.names[n]) {
+			return
+		}
+		at, failure := g.restore(fd, n, accepted.names[n], now.names[n])
+		err = errors.Join(err, failure)
+		if at != "" {
+			kept = append(kept, at)
+		}
+	}
+	for n := range now.names {
+		one(n)
+	}
+	for n := range accepted.names {
+		if _, there := now.names[n]; !there {
+			one(n)
+		}
+	}
+	return strings.Join(kept, ", "), err
+}
+
+// build makes a content under a temporary name.
+func build(dir int, name string, c content) error {
+	var err error
+	switch c.form {
+	case nothing:
+		return nil
+	case file:
+		err = buildFile(dir, name, c.text, c.mode)
+	case link:
+		err = unix.Symlinkat(c.to, dir, name)
+	case directory:
+		if err = unix.Mkdirat(dir, name, c.mode|0o700); err != nil {
+			break
+		}
+		var fd int
+		if fd, err = unix.Openat(dir, name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0); err != nil {
+			break
+		}
+		for n, in := range c.names {
+			err = errors.Join(err, build(fd, n, in))
+		}
+		_ = unix.Close(fd)
+	default:
+		err = errors.New("it was no file")
+	}
+	if err != nil {
+		return fmt.Errorf("cannot make what was there: %w", err)
+	}
+	return nil
+}
+
+// buildFile makes a file that has no name while it is written, where the file system
+// has such files.
+func buildFile(dir int, name string, text []byte, mode uint32) error {
+	fd, err := unix.Openat(dir, ".", unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, mode)
+	named := err != nil
+	if named {
+		fd, err = unix.Openat(dir, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, mode)
+	}
+	if err != nil {
+		return err
+	}
+	f := os.NewFile(uintptr(fd), name)
+	_, err = f.Write(text)
+	err = errors.Join(err, unix.Fchmod(fd, mode))
+	if err == nil && !named {
+		err = unix.Linkat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", fd), dir, name, unix.AT_SYMLINK_FOLLOW)
+	}
+	return errors.Join(err, f.Close())
+}
+
+// keep moves what was found to the directory for that, and says where it is.
+func (g *Guard) keep(dir int, temp, name string) (string, error) {
+	found := readAt(dir, temp, 0)
+	to, err := g.keepCopy(dir, name, found)
+	if err := errors.Join(err, removeAll(dir, temp)); err != nil {
+		return to, fmt.Errorf("cannot keep what was found: %w", err)
+	}
+	return to, nil
+}
+
+// keepCopy writes what was found to the directory for that. What is too large or is no
+// file is not copied: the report says what it was.
+func (g *Guard) keepCopy(dir int, name string, found content) (string, error) {
+	if found.form == nothing || !found.whole() {
+		return "", nil
+	}
+	if err := os.MkdirAll(g.o.Aside, 0o700); err != nil {
+		return "", err
+	}
+	aside, err := openDir(g.o.Aside)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = unix.Close(aside) }()
+	to := strings.TrimPrefix(name, ".") + "-" + strings.ToLower(rand.Text()[:8])
+	if found.form == file {
+		found.mode &= 0o666 // it is to be read, not run
+	}
+	if err := build(aside, to, found); err != nil {
+		return "", err
+	}
+	return filepath.Join(g.o.Aside, to), nil
+}
+
+// removeAll removes a name with what is in it, and follows no link.
+func removeAll(dir int, name string) error {
+	err := unix.Unlinkat(dir, name, 0)
+	if err == nil || errors.Is(err, unix.ENOENT) {
+		return nil
+	}
+	if !errors.Is(err, unix.EISDIR) && !errors.Is(err, unix.EPERM) {
+		return err
+	}
+	fd, err := unix.Openat(dir, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	f := os.NewFile(uintptr(fd), name)
+	defer func() { _ = f.Close() }()
+	names, err := f.Readdirnames(-1)
+	for _, n := range names {
+		err = errors.Join(err, removeAll(fd, n))
+	}
+	return errors.Join(err, unix.Unlinkat(dir, name, unix.AT_REMOVEDIR))
+}
+
+// Copy fills a directory with what is in another one. It fails where that is too
+// large to be kept.
+func Copy(from, to string) error {
+	c := read(from, 0)
+	if c.form != directory || !c.whole() {
+		return fmt.Errorf("cannot copy %s: it is %s, or too large", from, c)
+	}
+	fd, err := openDir(to)
+	if err != nil {
+		return fmt.Errorf("cannot copy %s: %w", from, err)
+	}
+	defer func() { _ = unix.Close(fd) }()
+	for name, in := range c.names {
+		if err := build(fd, name, in); err != nil {
+			return fmt.Errorf("cannot copy %s: %w", from, err)
+		}
+	}
+	return nil
+}
+
+// Differs gives the names in two directories, of at most the size that is kept, whose
+// content is not the same.
+func Differs(a, b string) (names []string) {
+	x, y := read(a, 0), read(b, 0)
+	for name := range x.names {
+		if !x.names[name].same(y.names[name]) {
+			names = append(names, name)
+		}
+	}
+	for name := range y.names {
+		if _, both := x.names[name]; !both {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}

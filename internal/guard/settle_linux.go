@@ -1,0 +1,274 @@
+//go:build linux
+
+package guard
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"tipstaff/internal/gitconfig"
+)
+
+// settle looks at an item and takes over what has changed, or puts it back.
+func (g *Guard) settle(it *item) {
+	it.mu.Lock()
+	defer it.mu.Unlock()
+	now := g.see(it)
+	detached := it.Pinned && now.id != it.accepted.id
+	if now.same(it.accepted) && !detached {
+		it.accepted.id = now.id
+		return
+	}
+	suspects := g.suspects(it.Path)
+	if it.Pinned && !detached {
+		suspects = nil // no command can write it: it was a person, in place
+	}
+	why := ""
+	if len(suspects) > 0 {
+		why = g.judge(it, now)
+	}
+	if why == "" {
+		if len(suspects) > 0 && it.Kind == Fixed && now.form == directory && !it.New {
+			return // only names have gone: what comes back is judged by what they were
+		}
+		g.accept(it, now, detached)
+		return
+	}
+	ends := !detached // or it is a person's change, or was made in the moment after one
+	g.report(it, g.putBack(it, now, why), suspects, ends)
+}
+
+// see looks at an item, when it is watched as it is: a directory that has just been
+// made is watched before it is looked into.
+func (g *Guard) see(it *item) (now content) {
+	var before []int32
+	for i := range mostDepth * 4 {
+		watches := g.marked(it, now)
+		now = it.read()
+		if i > 0 && slices.Equal(watches, before) {
+			break
+		}
+		before = watches
+	}
+	return now
+}
+
+// accept takes over what is there. Where a person has replaced a pinned file, a copy
+// takes its place that is pinned and that no command has a descriptor of.
+func (g *Guard) accept(it *item, now content, detached bool) {
+	if now.form == unseen || now.form == nothing && it.Kind != Absent {
+		return // what comes next in this place is judged by what was there
+	}
+	it.accepted = now
+	if !detached {
+		return
+	}
+	if it.Stage != "" && now.form == file && now.whole() {
+		err := g.replace(it, now.text, now.mode, func() bool { return true })
+		if err == nil {
+			return
+		}
+		g.o.Log.Warn("a file that a person has replaced could not be pinned at once", "file", it.Path, "error", err)
+	}
+	g.cameOff(nil)
+}
+
+// admit accepts a new item as far as it names no program, and puts the rest aside.
+// The caller holds it.mu.
+func (g *Guard) admit(it *item, now content) []Violation {
+	why := g.judge(it, now)
+	if why == "" {
+		it.accepted = now
+		return nil
+	}
+	it.accepted = it.harmless(now)
+	return []Violation{g.report(it, g.putBack(it, now, why), g.suspects(it.Path), true)}
+}
+
+// judge says why a content may not take the place of the accepted one; "" if it may.
+// Whatever is only removed steers nothing any more; what comes in its place is judged.
+func (g *Guard) judge(it *item, now content) string {
+	switch {
+	case now.form == nothing, now.same(it.accepted):
+		return ""
+	case now.form == unseen:
+		return fmt.Sprintf("it is %s now", now)
+	case it.Kind == Config:
+		return it.judgeConfig(now)
+	case it.Kind == Pointer, it.Kind == Entry && now.form == file:
+		return g.judgePointer(it, now)
+	case it.Kind == Entry && now.form == directory:
+		return ""
+	case it.Kind == Fixed && !it.New && len(now.beyond(it.accepted)) == 0:
+		return ""
+	case it.Kind == Fixed && it.New && !it.hooks():
+		return "" // the look that has found it has judged it
+	case it.Kind == Fixed && it.New && len(it.unknown(now)) == 0:
+		return ""
+	}
+	return it.Why
+}
+
+func (it *item) judgeConfig(now content) string {
+	switch {
+	case now.form != file:
+		return fmt.Sprintf("it is %s now, and was a configuration of git", now)
+	case !now.whole():
+		return fmt.Sprintf("it is larger than %d bytes", mostFile)
+	}
+	if err := (gitconfig.Repository{Dir: it.GitDir}).Judge(it.accepted.text, now.text); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// judgePointer judges a file .git by where it leads. git writes it in one go, but
+// makes it first.
+func (g *Guard) judgePointer(it *item, now content) string {
+	if now.form != file || !now.whole() {
+		return fmt.Sprintf("it is %s now, and was a file that names a repository", now)
+	}
+	if it.New || len(now.text) == 0 {
+		return ""
+	}
+	to, ok := strings.CutPrefix(strings.TrimRight(string(now.text), "\r\n"), "gitdir: ")
+	if ok && !filepath.IsAbs(to) {
+		to = filepath.Join(filepath.Dir(it.Path), to)
+	}
+	if ok && (g.find(filepath.Join(to, "config")) != nil || g.find(filepath.Join(to, "commondir")) != nil) {
+		return ""
+	}
+	return fmt.Sprintf("it leads to %q, which is no repository that was there before", to)
+}
+
+// beyond gives the names in a directory whose content is not the accepted one; of
+// anything else itself, by the name "".
+func (c content) beyond(accepted content) (list []string) {
+	if c.form != directory || accepted.form != directory || c.names == nil || accepted.names == nil {
+		if c.form == nothing || c.same(accepted) {
+			return nil
+		}
+		return []string{""}
+	}
+	for name, in := range c.names {
+		if len(in.beyond(accepted.names[name])) > 0 {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+func (it *item) hooks() bool { return filepath.Base(it.Path) == "hooks" }
+
+// unknown are the names in a new directory of hooks that git has not brought itself.
+func (it *item) unknown(now content) (list []string) {
+	if now.form != directory || now.names == nil {
+		return []string{""}
+	}
+	for name, one := range now.names {
+		if !it.accepted.names[name].same(one) && (one.form != file || !strings.HasSuffix(name, ".sample")) {
+			list = append(list, name)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// harmless is what can be accepted of a new item.
+func (it *item) harmless(now content) content {
+	switch {
+	case it.Kind == Config && now.form == file && now.whole():
+		c := now
+		c.text = gitconfig.Repository{Dir: it.GitDir}.Harmless(now.text)
+		return c
+	case it.Kind == Fixed && now.form == directory && now.names != nil:
+		c := now
+		c.names = maps.Clone(now.names)
+		for _, name := range it.unknown(now) {
+			delete(c.names, name)
+		}
+		return c
+	}
+	return content{}
+}
+
+// putBack makes an item what was accepted. What was there is kept.
+func (g *Guard) putBack(it *item, now content, why string) Violation {
+	v := Violation{Path: it.Path, Why: why}
+	accepted := it.accepted
+	if it.Kind == Entry {
+		accepted = content{} // the directory is gone; what has taken its place goes too
+	}
+	if !accepted.whole() {
+		v.Fault = "it is too large to be kept"
+		return v
+	}
+	dir, name, err := openParent(it.Path)
+	if err != nil {
+		v.Fault = err.Error()
+		return v
+	}
+	defer func() { _ = unix.Close(dir) }()
+	if it.Stage != "" && it.Pinned && accepted.form == file {
+		// The pinned copy comes by a name of its own, and what it replaces is lost:
+		// so that is kept first.
+		v.Aside, err = g.keepCopy(dir, name, now)
+		if err == nil {
+			err = g.replace(it, it.accepted.text, it.accepted.mode, func() bool { return true })
+		}
+	} else {
+		v.Aside, err = g.restore(dir, name, accepted, now)
+		if err == nil && it.Pinned {
+			g.cameOff(nil)
+		}
+	}
+	if err != nil {
+		v.Fault = err.Error()
+	}
+	after := g.see(it)
+	if after.same(it.accepted) {
+		it.accepted = after
+	}
+	return v
+}
+
+// announce takes up a repository in which a command is about to change the
+// configuration, and which no look has found yet. root is where the command may
+// write.
+func (g *Guard) announce(dir string) {
+	for _, c := range g.suspects(dir) {
+		for _, root := range c.writable {
+			if under(dir, []string{root}) {
+				g.announced.Add(1)
+				for _, one := range newRepository(dir) {
+					g.protect(root, one)
+				}
+				return
+			}
+		}
+	}
+}
+
+// newRepository gives the items of a repository that commands may have made.
+func newRepository(dir string) []Item {
+	return []Item{
+		{Path: dir, Kind: Entry, Why: WhyEntry},
+		{Path: filepath.Join(dir, "config"), Kind: Config, GitDir: dir, Why: WhyConfig, New: true},
+		{Path: filepath.Join(dir, "hooks"), Why: whyHooks, New: true},
+		{Path: filepath.Join(dir, "commondir"), Kind: Absent, Why: WhyCommonDir},
+		{Path: filepath.Join(dir, "config.worktree"), Kind: Config, GitDir: dir, Why: WhyConfig, New: true},
+	}
+}
+
+// Reasons that items of git have.
+const (
+	WhyConfig    = "git runs what it names"
+	whyHooks     = "git runs what is in it"
+	WhyEntry     = "git would take hooks and configuration from where it leads"
+	WhyCommonDir = "git would take hooks and configuration from where it says"
+)

@@ -1,0 +1,189 @@
+//go:build linux
+
+package guard
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// watcher hears of changes from the kernel: inotify(7). Watches follow files, not
+// names, so an item has one on each directory above it, up to where commands may
+// write, and on itself.
+type watcher struct {
+	file *os.File
+	raw  syscall.RawConn
+	over sync.WaitGroup
+
+	mu    sync.Mutex // held while events are read and passed on, so that who has it knows all of them
+	buf   [64 << 10]byte
+	marks map[int32]map[*item]string // which name in the watched directory counts; "": each
+	of    map[*item][]int32
+}
+
+const (
+	eventsAbove = unix.IN_CREATE | unix.IN_MOVED_TO | unix.IN_MOVED_FROM | unix.IN_DELETE | unix.IN_MOVE_SELF | unix.IN_DELETE_SELF | unix.IN_ONLYDIR
+	eventsAt    = unix.IN_MODIFY | unix.IN_CLOSE_WRITE | unix.IN_ATTRIB | unix.IN_CREATE | unix.IN_DELETE | unix.IN_MOVED_TO | unix.IN_MOVED_FROM |
+		unix.IN_MOVE_SELF | unix.IN_DELETE_SELF
+)
+
+func newWatcher() (*watcher, error) {
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	if err != nil {
+		return nil, fmt.Errorf("cannot watch files: %w", err)
+	}
+	w := &watcher{file: os.NewFile(uintptr(fd), "inotify"), marks: map[int32]map[*item]string{}, of: map[*item][]int32{}}
+	if w.raw, err = w.file.SyscallConn(); err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot watch files: %w", err), w.file.Close())
+	}
+	return w, nil
+}
+
+// start passes on what is heard, from a goroutine of its own, until close.
+func (w *watcher) start(changed func(*item)) {
+	w.over.Go(func() {
+		for w.raw.Read(func(fd uintptr) bool { return w.pass(int(fd), changed) }) == nil {
+		}
+	})
+}
+
+func (w *watcher) close() error {
+	err := w.file.Close()
+	w.over.Wait()
+	return err
+}
+
+// drain passes on what has happened until now.
+func (w *watcher) drain(changed func(*item)) {
+	_ = w.raw.Control(func(fd uintptr) { w.pass(int(fd), changed) })
+}
+
+// pass reads events and passes them on. It reports whether there were any.
+func (w *watcher) pass(fd int, changed func(*item)) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	any := false
+	for {
+		n, err := unix.Read(fd, w.buf[:])
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil || n <= 0 {
+			return any
+		}
+		any = true
+		w.events(w.buf[:n], changed)
+	}
+}
+
+func (w *watcher) events(b []byte, changed func(*item)) {
+	for len(b) >= unix.SizeofInotifyEvent {
+		wd := int32(binary.NativeEndian.Uint32(b))
+		mask := binary.NativeEndian.Uint32(b[4:])
+		size := unix.SizeofInotifyEvent + int(binary.NativeEndian.Uint32(b[12:]))
+		name := strings.TrimRight(string(b[unix.SizeofInotifyEvent:size]), "\x00")
+		b = b[size:]
+		if mask&unix.IN_Q_OVERFLOW != 0 { // what was lost may have been anything
+			for it := range w.of {
+				changed(it)
+			}
+			continue
+		}
+		for it, counts := range w.marks[wd] {
+			if name == "" || counts == "" || name == counts {
+				changed(it)
+			}
+		}
+		if mask&unix.IN_IGNORED != 0 {
+			delete(w.marks, wd)
+		}
+	}
+}
+
+// mark watches an item as it is now. What was watched of it before is no longer,
+// unless it is the same.
+func (w *watcher) mark(it *item, now content) ([]int32, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	before := w.of[it]
+	var list []int32
+	var failure error
+	add := func(path string, mask uint32, name string) bool {
+		wd, err := w.add(path, mask)
+		if err != nil {
+			if !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ENOTDIR) {
+				failure = errors.Join(failure, err)
+			}
+			return false
+		}
+		if w.marks[wd] == nil {
+			w.marks[wd] = map[*item]string{}
+		}
+		w.marks[wd][it] = name
+		list = append(list, wd)
+		return true
+	}
+	for path := it.Path; under(filepath.Dir(path), []string{it.root}); path = filepath.Dir(path) {
+		add(filepath.Dir(path), eventsAbove|unix.IN_ATTRIB, filepath.Base(path))
+		if filepath.Dir(path) == path {
+			break
+		}
+	}
+	if now.form != nothing && now.form != unseen {
+		add(it.Path, eventsAt, "")
+		for _, below := range now.subdirectories() {
+			add(filepath.Join(it.Path, below), eventsAt, "")
+		}
+	}
+	w.of[it] = list
+	w.drop(it, before, list)
+	return list, failure
+}
+
+// add watches a path; IN_MASK_ADD, because another item may watch it as well.
+func (w *watcher) add(path string, mask uint32) (wd int32, err error) {
+	failure := w.raw.Control(func(fd uintptr) {
+		var n int
+		n, err = unix.InotifyAddWatch(int(fd), path, mask|unix.IN_MASK_ADD|unix.IN_DONT_FOLLOW|unix.IN_EXCL_UNLINK)
+		wd = int32(n)
+	})
+	if err := errors.Join(failure, err); err != nil {
+		return 0, fmt.Errorf("cannot watch %s: %w", path, err)
+	}
+	return wd, nil
+}
+
+// forget watches an item no longer.
+func (w *watcher) forget(it *item) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	before := w.of[it]
+	delete(w.of, it)
+	w.drop(it, before, nil)
+}
+
+// drop ends those watches of an item that are not kept. The caller holds w.mu.
+func (w *watcher) drop(it *item, before, kept []int32) {
+	keep := map[int32]bool{}
+	for _, wd := range kept {
+		keep[wd] = true
+	}
+	for _, wd := range before {
+		if keep[wd] || w.marks[wd] == nil {
+			continue
+		}
+		delete(w.marks[wd], it)
+		if len(w.marks[wd]) == 0 {
+			delete(w.marks, wd)
+			_ = w.raw.Control(func(fd uintptr) { _, _ = unix.InotifyRmWatch(int(fd), uint32(wd)) })
+		}
+	}
+}

@@ -1,0 +1,217 @@
+package policy
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"tipstaff/internal/redact"
+	"tipstaff/internal/rules"
+)
+
+var (
+	//go:embed builtin/environment-classes.txt
+	classesText string
+	//go:embed builtin/environment-harmless.txt
+	harmlessText string
+	//go:embed builtin/environment-options.txt
+	optionsText string
+)
+
+// variableClass is what the words of a name say of a variable that no row names.
+type variableClass int
+
+const (
+	noClass variableClass = iota
+	programClass
+	optionsClass
+	placeClass
+	sourceClass
+	trafficClass
+)
+
+// harmlessKind is what may stand in a variable whose name is known.
+type harmlessKind int
+
+const (
+	notHarmless harmlessKind = iota
+	anyPath
+	anyText
+	anyHost
+	anyWord
+)
+
+// variableTables are the texts, read.
+type variableTables struct {
+	words    map[string]variableClass // last word of a name → its class
+	endings  []wordEnding
+	load     map[string]bool // whole names of the class place
+	switches map[string]bool
+	first    map[string]bool
+	anywhere map[string]bool         // words of the class source, also not at the end
+	exact    map[string]harmlessKind // upper case
+	patterns []harmlessPattern
+	options  map[string][]harmlessOption
+	general  []harmlessOption
+}
+
+type wordEnding struct {
+	text  string
+	class variableClass
+}
+
+type harmlessPattern struct {
+	glob string
+	kind harmlessKind
+}
+
+var environmentTables = sync.OnceValue(func() *variableTables {
+	t, err := readVariableTables()
+	if err != nil {
+		panic(err) // a test reads them
+	}
+	return t
+})
+
+func readVariableTables() (*variableTables, error) {
+	t := &variableTables{
+		words: map[string]variableClass{}, load: map[string]bool{}, switches: map[string]bool{}, first: map[string]bool{}, anywhere: map[string]bool{},
+		exact: map[string]harmlessKind{}, options: map[string][]harmlessOption{},
+	}
+	for _, text := range []struct {
+		name, text string
+		row        func(line string) error
+	}{
+		{"environment-classes.txt", classesText, t.readClass},
+		{"environment-harmless.txt", harmlessText, t.readHarmless},
+		{"environment-options.txt", optionsText, t.readOptions},
+	} {
+		for line := range strings.Lines(text.text) {
+			line = strings.TrimSpace(line)
+			if line == "" || line[0] == '#' {
+				continue
+			}
+			if err := text.row(line); err != nil {
+				return nil, fmt.Errorf("builtin/%s: %q: %w", text.name, line, err)
+			}
+		}
+	}
+	return t, nil
+}
+
+func (t *variableTables) readClass(line string) error {
+	name, words, ok := strings.Cut(line, "  ")
+	class, known := map[string]variableClass{
+		"program": programClass, "options": optionsClass, "place": placeClass, "source": sourceClass, "traffic": trafficClass, "none": noClass,
+	}[name]
+	switch {
+	case !ok:
+		return errors.New("no words")
+	case name == "load" || name == "switch" || name == "first" || name == "anywhere":
+		set := map[string]map[string]bool{"load": t.load, "switch": t.switches, "first": t.first, "anywhere": t.anywhere}[name]
+		for word := range strings.FieldsSeq(words) {
+			set[word] = true
+		}
+	case !known:
+		return fmt.Errorf("unknown class %q", name)
+	default:
+		for word := range strings.FieldsSeq(words) {
+			ending, glued := strings.CutPrefix(word, "*")
+			if glued {
+				t.endings = append(t.endings, wordEnding{ending, class})
+			}
+			if _, twice := t.words[ending]; twice {
+				return fmt.Errorf("%q stands there twice", ending)
+			}
+			t.words[ending] = class
+		}
+	}
+	return nil
+}
+
+func (t *variableTables) readHarmless(line string) error {
+	kindName, rest, _ := strings.Cut(line, "  ")
+	names, why, ok := strings.Cut(strings.TrimSpace(rest), "  ")
+	kind, known := map[string]harmlessKind{"path": anyPath, "text": anyText, "host": anyHost, "word": anyWord}[kindName]
+	if !known || !ok || strings.TrimSpace(why) == "" {
+		return errors.New("not three columns that begin with path, text, host or word")
+	}
+	for name := range strings.FieldsSeq(names) {
+		if strings.Contains(name, "*") {
+			t.patterns = append(t.patterns, harmlessPattern{name, kind})
+			continue
+		}
+		if _, twice := t.exact[name]; twice {
+			return fmt.Errorf("%q stands there twice", name)
+		}
+		t.exact[name] = kind
+	}
+	return nil
+}
+
+// harmless says what may stand in a variable of this name.
+func (t *variableTables) harmless(name string) harmlessKind {
+	name = strings.ToUpper(name)
+	if kind, ok := t.exact[name]; ok {
+		return kind
+	}
+	for _, p := range t.patterns {
+		if rules.MatchGlob(p.glob, name) {
+			return p.kind
+		}
+	}
+	return notHarmless
+}
+
+// classOf gives the class of a name, and whether it turns something on or off.
+func (t *variableTables) classOf(name string) (class variableClass, switched bool) {
+	if t.load[name] {
+		return placeClass, false
+	}
+	words := redact.NameWords(name)
+	last := len(words) - 1
+	for last > 0 && passedOver(words[last]) {
+		last--
+	}
+	if last < 0 {
+		return noClass, false
+	}
+	switched = slices.ContainsFunc(words[:last], func(w string) bool { return t.switches[w] })
+	if len(words) > 1 && t.first[words[0]] {
+		return t.firstClass(words), switched
+	}
+	if slices.ContainsFunc(words, func(w string) bool { return t.anywhere[w] }) {
+		return sourceClass, switched
+	}
+	word := words[last]
+	if class, ok := t.words[word]; ok {
+		return class, switched
+	}
+	for _, e := range t.endings {
+		if strings.HasSuffix(word, e.text) {
+			return e.class, switched
+		}
+	}
+	return noClass, switched
+}
+
+// firstClass is the class of a name that begins with a program's.
+func (t *variableTables) firstClass(words []string) variableClass {
+	if class, ok := t.words[words[len(words)-1]]; ok && class == optionsClass {
+		return class
+	}
+	return programClass
+}
+
+// passedOver: numbers, versions and processors behind a name.
+func passedOver(word string) bool {
+	switch word {
+	case "v", "x", "x64", "x86", "amd", "arm", "aarch", "i", "linux", "unix", "posix", "default", "override", "extra", "fallback",
+		"unknown", "pc", "gnu", "musl", "gnueabihf", "eabi", "apple", "darwin", "windows", "msvc", "none":
+		return true
+	}
+	return strings.Trim(word, "0123456789") == ""
+}

@@ -1,0 +1,114 @@
+//go:build linux
+
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"tipstaff/internal/profile"
+)
+
+// Repositories that were there before the server's commands are a person's: pins keep
+// them as they are. One that came later was made by commands, or while they ran: the
+// guard watches it, and commands may remove it as they have made it.
+
+// repository is what is kept in mind of one.
+type repository struct {
+	came bool // after its workspace had been looked through; in doubt not
+	dir  bool // it is only the directory of one, not the path by which git finds it
+}
+
+// noteRepositories keeps in mind which repositories there are, and gives those that
+// have come. It fails where one that is known cannot be seen any more, because what
+// cannot be seen cannot be pinned.
+func (s *Sandbox) noteRepositories(p profile.Paths) (came []string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	note := func(path string, dir bool) {
+		is, known := s.repositories[path]
+		if !known {
+			is = repository{s.seen(path), dir}
+			s.repositories[path] = is
+		}
+		if is.came {
+			came = append(came, path)
+		}
+	}
+	for _, path := range p.Repositories {
+		note(path, false)
+	}
+	for _, path := range p.GitDirs {
+		note(path, true)
+	}
+	if err := s.lost(p); err != nil {
+		return nil, err
+	}
+	if p.Exhausted() {
+		return nil, fmt.Errorf("%s cannot be looked through for repositories of git, which have to be protected: it holds too many files; name a smaller workspace (TIPSTAFF_ROOTS, or roots in the policy)", strings.Join(p.Workspace, ", "))
+	}
+	for _, w := range p.Workspace {
+		if p.Complete() && !slices.Contains(s.seenThrough, w) {
+			s.seenThrough = append(s.seenThrough, w)
+		}
+	}
+	slices.Sort(came)
+	return slices.Compact(came), nil
+}
+
+// seen reports whether the workspace that a path lies in has been looked through. The
+// caller holds s.mu.
+func (s *Sandbox) seen(path string) bool {
+	return slices.ContainsFunc(s.seenThrough, func(w string) bool { return within(path, w) })
+}
+
+// lost forgets the repositories that are gone, and fails where one cannot be seen. The
+// caller holds s.mu.
+func (s *Sandbox) lost(p profile.Paths) error {
+	owners := p.OwnersIn("/") // of work trees that are gone, git still knows something
+	for path, is := range s.repositories {
+		if slices.Contains(owners, path) || slices.Contains(p.Repositories, path) || slices.Contains(p.GitDirs, path) {
+			continue
+		}
+		if !slices.ContainsFunc(p.Writable(), func(w string) bool { return within(path, w) }) {
+			continue // of another workspace
+		}
+		_, err := os.Lstat(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENOTDIR):
+			delete(s.repositories, path)
+		case err != nil && !is.came:
+			return fmt.Errorf("the repository %s cannot be looked at any more, so its hooks and configuration cannot be protected: %w; commands that could write there are refused until it can (chmod u+rx the directories above it)", path, err)
+		}
+	}
+	return nil
+}
+
+// knownRepositories gives what looks have found, sorted: the paths by which git
+// finds repositories, and what may be the directory of one.
+func (s *Sandbox) knownRepositories() (entries, dirs []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for path, r := range s.repositories {
+		dirs = append(dirs, path)
+		if !r.dir {
+			entries = append(entries, path)
+		}
+	}
+	slices.Sort(entries)
+	slices.Sort(dirs)
+	return entries, dirs
+}
+
+// workspacesSeen gives the workspaces that were looked through to the end.
+func (s *Sandbox) workspacesSeen() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.seenThrough)
+}
