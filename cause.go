@@ -13,7 +13,7 @@ const (
 	CPULimit                   // it had used up its processor time
 	FileSizeLimit              // it wrote a file beyond the limit
 	MemoryLimit                // it had used up its memory
-	Violation                  // it changed a file that steers programs outside of the sandbox, and the tree was ended
+	ProtectedFile              // it changed a file that steers programs outside of the sandbox, and the tree was ended
 )
 
 // ByLimit reports whether a limit of resources ended the command.
@@ -36,8 +36,8 @@ func (c Cause) String() string {
 		return "file_size_limit"
 	case MemoryLimit:
 		return "memory_limit"
-	case Violation:
-		return "violation"
+	case ProtectedFile:
+		return "protected_file"
 	default:
 		return "unknown"
 	}

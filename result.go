@@ -19,6 +19,9 @@ type Result struct {
 	// Refusals say, a sentence each, what the sandbox is known to have refused
 	// and which limit was reached.
 	Refusals []string
+	// Violations are changes of files that steer other programs, which were put back
+	// while the command ran, or since the command before.
+	Violations []Violation
 	// Recording is what was kept of the outputs as they came; zero: nothing.
 	Recording Recording
 	// Used says what the command did with credentials that it was lent.

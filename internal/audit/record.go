@@ -157,6 +157,9 @@ type Result struct {
 	StdoutBytes int64  `json:"stdout_bytes"` // that the command wrote, kept or not
 	StderrBytes int64  `json:"stderr_bytes"`
 	Truncated   bool   `json:"truncated"`
+	// Violations are changes of files that steer other programs, which were put back
+	// while the command ran, or since the command before.
+	Violations []Violation `json:"violations,omitempty"`
 	// Recording is the file that holds what the command printed, in the directory
 	// recordings of the trail; "" without one. Its hash is RecordingSHA256.
 	Recording       string `json:"recording,omitempty"`
@@ -173,11 +176,24 @@ type CredentialUse struct {
 	Refused    int    `json:"refused,omitempty"` // what was asked beside
 }
 
+// Violation is a change that was put back.
+type Violation struct {
+	Path  string `json:"path"`
+	Why   string `json:"why"`
+	Aside string `json:"aside,omitempty"` // where what was found is kept
+	Fault string `json:"fault,omitempty"` // why it could not be put back
+	Ended bool   `json:"ended,omitempty"` // the command was ended for it
+}
+
 // Outcome is what the record says of res.
 func Outcome(res *tipstaff.Result) *Result {
 	var used []CredentialUse
 	for _, u := range res.Used {
 		used = append(used, CredentialUse(u))
+	}
+	var violations []Violation
+	for _, v := range res.Violations {
+		violations = append(violations, Violation(v))
 	}
 	return &Result{
 		Cause:       res.Cause.String(),
@@ -187,6 +203,7 @@ func Outcome(res *tipstaff.Result) *Result {
 		StdoutBytes: res.Stdout.Total(),
 		StderrBytes: res.Stderr.Total(),
 		Truncated:   res.Truncated(),
+		Violations:  violations,
 
 		Recording:       res.Recording.File,
 		RecordingSHA256: res.Recording.SHA256,

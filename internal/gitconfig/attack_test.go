@@ -94,8 +94,8 @@ func newAttack(t *testing.T) *world {
 	}
 	w.write("more", "[alias]\n\tincluded = !"+w.dir+"/ran\n")
 	for i, v := range w.env {
-		if after, ok := strings.CutPrefix(v, "PATH="); ok {
-			w.env[i] = "PATH=" + w.dir + "/bin:" + after
+		if path, ok := strings.CutPrefix(v, "PATH="); ok {
+			w.env[i] = "PATH=" + w.dir + "/bin:" + path
 		}
 	}
 	w.run(".", "git init -q other; cd other; echo o >o; git add o; git commit -qm o")
@@ -105,4 +105,27 @@ func newAttack(t *testing.T) *world {
 			"git update-index --add --cacheinfo 160000,$(git -C ../other rev-parse HEAD),lib; mkdir lib; git commit -qm lib")
 	}
 	return w
+}
+
+// TestWithoutAWorkTreeAPersonsHooksAreLookedForElsewhere shows why core.bare may
+// not be switched on: with a person's relative core.hooksPath git then runs hooks
+// from the directory in which the person is, not from the top of the work tree.
+func TestWithoutAWorkTreeAPersonsHooksAreLookedForElsewhere(t *testing.T) {
+	w := newWorld(t, "[core]\n\thooksPath = .githooks\n")
+	w.run(".", "git init -q repo; cd repo; git commit -q --allow-empty -m a")
+	w.write("repo/sub/.githooks/reference-transaction", "#!/bin/sh\n: >"+w.dir+"/RAN\n")
+	own := w.read("repo/.git/config")
+	w.run("repo/sub", "git branch b")
+	if _, err := os.Stat(w.at("RAN")); err == nil {
+		t.Fatal("with a work tree the hook runs too")
+	}
+	config := strings.Replace(string(own), "bare = false", "bare = true", 1)
+	w.write("repo/.git/config", config)
+	w.run("repo/sub", "git branch c")
+	if _, err := os.Stat(w.at("RAN")); err != nil {
+		t.Error("the hook did not run: the attempt is none")
+	}
+	if err := (gitconfig.Repository{Dir: w.at("repo/.git")}).Judge(own, []byte(config)); err == nil {
+		t.Error("it passes")
+	}
 }

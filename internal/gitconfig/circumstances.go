@@ -8,8 +8,8 @@ import (
 // circumstances reports changes of harmless entries that would give another
 // meaning to what is kept, in this file or in a person's own configuration:
 //
-//   - Without a work tree, a relative core.hooksPath and an alias are seen from
-//     the directory of the repository, where a command may write.
+//   - Without a work tree, a relative core.hooksPath is seen from the directory in
+//     which git was started, not from the top of the work tree.
 //   - With extensions.worktreeConfig switched off, what a person has put into
 //     config.worktree no longer counts.
 //   - With another core.worktree, a relative core.hooksPath of this file leads to
@@ -18,7 +18,7 @@ func (r Repository) circumstances(fs *findings, old, now, kept []Entry) {
 	was, is := SettingsOf(old), SettingsOf(now)
 	if !r.bare(was) && r.bare(is) {
 		fs.add(func() Finding {
-			return Finding{"core.bare", "may not be switched on by a command", "the repository has a work tree, and without it git looks for hooks in another directory", ask("git config core.bare true")}
+			return Finding{"core.bare", "may not be switched on by a command", "the repository has a work tree, and without it git looks for the hooks of a relative core.hooksPath in whatever directory it is started", ask("git config core.bare true")}
 		})
 	}
 	if was.WorktreeConfig && !is.WorktreeConfig {

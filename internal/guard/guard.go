@@ -4,7 +4,6 @@ import (
 	"log/slog"
 	"path/filepath"
 	"strings"
-	"time"
 )
 
 // Options say where a guard keeps what it puts back.
@@ -50,35 +49,6 @@ type Item struct {
 	// New says that commands may have made the item: nothing in it has been
 	// accepted yet.
 	New bool
-}
-
-// Violation is a change that was put back, or could not be.
-type Violation struct {
-	Path  string // that was changed
-	Why   string // what is wrong with the change
-	Aside string // where what was found is kept; "": there was nothing to keep
-	Fault string // why it could not be put back; "": it was
-	Ended bool   // the commands that could have written it were ended
-	At    time.Time
-}
-
-// String says it in a sentence, for answers and logs.
-func (v Violation) String() string {
-	var b strings.Builder
-	b.WriteString("A change of " + v.Path + " was ")
-	if v.Fault == "" {
-		b.WriteString("put back: ")
-	} else {
-		b.WriteString("found and could not be put back (" + v.Fault + "): ")
-	}
-	b.WriteString(strings.TrimSuffix(v.Why, ".") + ".")
-	if v.Aside != "" {
-		b.WriteString(" What was found there is kept in " + v.Aside + ".")
-	}
-	if v.Ended {
-		b.WriteString(" The commands that could have made the change were ended.")
-	}
-	return b.String()
 }
 
 // Binder pins files: mounts a file on itself, read-only, wherever commands run. It

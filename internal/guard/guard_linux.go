@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"tipstaff"
 )
 
 // Guard protects the items that it has been told of. Its methods may be called from
@@ -57,9 +59,9 @@ func (g *Guard) Close() error {
 // now, and drops those in it that are no longer among them. What is known already
 // keeps the state that was accepted. It gives what it had to put back: in a new item
 // nothing is accepted that names a program.
-func (g *Guard) Protect(root string, items []Item) []Violation {
+func (g *Guard) Protect(root string, items []Item) []tipstaff.Violation {
 	listed := map[string]bool{}
-	var found []Violation
+	var found []tipstaff.Violation
 	for _, one := range items {
 		listed[one.Path] = true
 		found = append(found, g.protect(root, one)...)
@@ -80,7 +82,7 @@ func (g *Guard) Protect(root string, items []Item) []Violation {
 }
 
 // protect takes up one item.
-func (g *Guard) protect(root string, one Item) []Violation {
+func (g *Guard) protect(root string, one Item) []tipstaff.Violation {
 	g.mu.Lock()
 	it, known := g.items[one.Path]
 	if !known {
@@ -158,8 +160,8 @@ type Command struct {
 	writable []string
 	stop     func()
 
-	found []Violation   // under Guard.mu
-	mild  map[*item]int // how often it was suspected of changing a mild item, likewise
+	found []tipstaff.Violation // under Guard.mu
+	mild  map[*item]int        // how often it was suspected of changing a mild item, likewise
 }
 
 // Begin says that a command is about to run which may write in these directories.
@@ -176,7 +178,7 @@ func (g *Guard) Begin(writable []string, stop func()) *Command {
 
 // End says that nothing of the command is left, and gives the changes that were put
 // back while it ran. What it has changed is settled first.
-func (c *Command) End() []Violation {
+func (c *Command) End() []tipstaff.Violation {
 	c.guard.settled(c.writable)
 	c.guard.mu.Lock()
 	defer c.guard.mu.Unlock()
@@ -235,8 +237,7 @@ func (g *Guard) suspects(path string) (list []*Command) {
 
 // report tells of a violation the commands that could have done it, and ends them
 // unless it is too mild for that.
-func (g *Guard) report(it *item, v Violation, suspects []*Command, ends bool) Violation {
-	v.At = time.Now()
+func (g *Guard) report(it *item, v tipstaff.Violation, suspects []*Command, ends bool) tipstaff.Violation {
 	var ending []*Command
 	switch {
 	case it.Mild:
@@ -262,8 +263,8 @@ const mostTold = 8
 
 // tell keeps a violation for the answer: of those of one path the first, which names
 // what was kept. The caller holds Guard.mu.
-func (c *Command) tell(v Violation) {
-	i := slices.IndexFunc(c.found, func(w Violation) bool { return w.Path == v.Path })
+func (c *Command) tell(v tipstaff.Violation) {
+	i := slices.IndexFunc(c.found, func(w tipstaff.Violation) bool { return w.Path == v.Path })
 	switch {
 	case i >= 0:
 		c.found[i].Ended = c.found[i].Ended || v.Ended

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"tipstaff"
 	"tipstaff/internal/gitconfig"
 )
 
@@ -80,14 +81,14 @@ func (g *Guard) accept(it *item, now content, detached bool) {
 
 // admit accepts a new item as far as it names no program, and puts the rest aside.
 // The caller holds it.mu.
-func (g *Guard) admit(it *item, now content) []Violation {
+func (g *Guard) admit(it *item, now content) []tipstaff.Violation {
 	why := g.judge(it, now)
 	if why == "" {
 		it.accepted = now
 		return nil
 	}
 	it.accepted = it.harmless(now)
-	return []Violation{g.report(it, g.putBack(it, now, why), g.suspects(it.Path), true)}
+	return []tipstaff.Violation{g.report(it, g.putBack(it, now, why), g.suspects(it.Path), true)}
 }
 
 // judge says why a content may not take the place of the accepted one; "" if it may.
@@ -198,8 +199,8 @@ func (it *item) harmless(now content) content {
 }
 
 // putBack makes an item what was accepted. What was there is kept.
-func (g *Guard) putBack(it *item, now content, why string) Violation {
-	v := Violation{Path: it.Path, Why: why}
+func (g *Guard) putBack(it *item, now content, why string) tipstaff.Violation {
+	v := tipstaff.Violation{Path: it.Path, Why: why}
 	accepted := it.accepted
 	if it.Kind == Entry {
 		accepted = content{} // the directory is gone; what has taken its place goes too

@@ -298,9 +298,23 @@ func TestGitConfigurationIsReadAsGitReadsIt(t *testing.T) {
 		{"no end of the section", "[core\nhooksPath = a", ""},
 		{"a bracket in quotes", "[x \"]\"]\ny = 1\n[core]\nhooksPath = a", "a"},
 	} {
-		if got := parseGitConfig(c.text).hooksPath; got != c.want {
-			t.Errorf("%s: %q is read as %q, not %q", c.says, c.text, got, c.want)
+		if got, _ := parseGitConfig(c.text); got.hooksPath != c.want {
+			t.Errorf("%s: %q is read as %q, not %q", c.says, c.text, got.hooksPath, c.want)
 		}
+	}
+}
+
+func TestAConfigurationThatIsNotUnderstoodLeadsWhereItSaysBeforeAndIsNoted(t *testing.T) {
+	w := newWorld(t)
+	w.repository("home/me/ws")
+	w.write("home/me/ws/.git/config", "[core]\n\thooksPath = my hooks\n[core\n\thooksPath = other\n")
+	w.write("home/me/ws/my hooks/pre-commit", "")
+	p := w.resolve(Workspace)
+	if pinned := w.pinned(p); !strings.Contains(pinned, "/home/me/ws/my hooks") {
+		t.Errorf("pinned: %s", pinned)
+	}
+	if notes := strings.Join(p.Notes, "\n"); !strings.Contains(notes, ".git/config is not understood") || !strings.Contains(notes, "line 3") {
+		t.Errorf("notes: %s", notes)
 	}
 }
 

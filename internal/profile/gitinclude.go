@@ -61,7 +61,10 @@ func (r *resolver) parseConfig(path string, depth int) gitConfig {
 		}
 		return gitConfig{}
 	}
-	c := parseGitConfig(text)
+	c, err := parseGitConfig(text)
+	if err != nil {
+		r.note("%s is not understood, so what it leads to from there on is not protected: %v", path, err)
+	}
 	if depth >= maxIncludes {
 		return c
 	}

@@ -84,7 +84,11 @@ func (r *resolver) workTreeOf(own, repository string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	top := parseGitConfig(text).workTree
+	config, err := parseGitConfig(text)
+	if err != nil {
+		return "", err
+	}
+	top := config.workTree
 	if top == "" {
 		return "", fmt.Errorf("its configuration has no core.worktree")
 	}

@@ -85,8 +85,8 @@ func (r *resolver) controlOf(top string) (dirs []string) {
 	}
 	text, err := readGitFile(filepath.Join(own, "config"))
 	if err == nil {
-		if hooks := parseGitConfig(text).hooksPath; hooks != "" {
-			dirs = append(dirs, r.gitPath(top, hooks))
+		if config, _ := parseGitConfig(text); config.hooksPath != "" {
+			dirs = append(dirs, r.gitPath(top, config.hooksPath))
 		}
 	}
 	return dirs

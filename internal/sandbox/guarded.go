@@ -66,9 +66,34 @@ func (s *Sandbox) protect(p profile.Paths, came []string) profile.Paths {
 		add(guard.Item{Path: w.Path, Why: w.Why, Mild: true})
 	}
 	for _, root := range roots {
-		s.guard.Protect(root, items[root])
+		s.foundLate(s.guard.Protect(root, items[root]))
 	}
 	return pinned
+}
+
+// mostLate is how many violations wait for a command to tell.
+const mostLate = 16
+
+// foundLate keeps what a look has put back, for the answer and the record of the next
+// command there: the one that has done it is over.
+func (s *Sandbox) foundLate(list []tipstaff.Violation) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.late = append(s.late, list[:min(len(list), mostLate-len(s.late))]...)
+}
+
+// takeFound gives what looks have put back where a command may write.
+func (s *Sandbox) takeFound(writable []string) (list []tipstaff.Violation) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.late = slices.DeleteFunc(s.late, func(v tipstaff.Violation) bool {
+		here := slices.ContainsFunc(writable, func(dir string) bool { return within(v.Path, dir) })
+		if here {
+			list = append(list, v)
+		}
+		return here
+	})
+	return list
 }
 
 // noteUnsafe keeps why the guard refused a change, for the answer.
@@ -81,7 +106,7 @@ func (r *room) noteUnsafe(why string) {
 }
 
 // violations tells the guard that the command is over, and gives what it put back.
-func (c *Confined) violations() []guard.Violation {
+func (c *Confined) violations() []tipstaff.Violation {
 	if c.guarded == nil {
 		return nil
 	}
@@ -100,9 +125,10 @@ func (c *Confined) explainGuard(r *tipstaff.Result) {
 		r.Refusals = append(r.Refusals, "The sandbox refused a change: "+why+".")
 	}
 	c.explainCopies(r)
-	for _, v := range c.violations() {
+	r.Violations = append(c.sandbox.takeFound(c.walls.paths.Writable()), c.violations()...)
+	for _, v := range r.Violations {
 		if v.Ended && r.Cause == tipstaff.Cancelled {
-			r.Cause = tipstaff.Violation
+			r.Cause = tipstaff.ProtectedFile
 		}
 		r.Refusals = append(r.Refusals, v.String())
 	}

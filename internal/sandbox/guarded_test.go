@@ -217,7 +217,7 @@ func TestACommandThatWritesAGuardedFileIsEnded(t *testing.T) {
 	began := time.Now()
 	o, err := b.run(Command{Dir: b.ws + "/repo"}, "printf '[core]\nfsmonitor = x\n' >> .git/config; sleep 60; echo survived")
 	b.must(err)
-	if o.Cause != tipstaff.Violation || strings.Contains(o.text, "survived") || time.Since(began) > patience {
+	if o.Cause != tipstaff.ProtectedFile || strings.Contains(o.text, "survived") || time.Since(began) > patience {
 		t.Errorf("%v, %q after %v", o.Cause, o.text, time.Since(began))
 	}
 	if len(o.Refusals) == 0 || !strings.Contains(o.Refusals[0], "core.fsmonitor") || !strings.Contains(o.Refusals[0], "were ended") {
@@ -316,5 +316,8 @@ func TestARepositoryUnderAnyNameIsFound(t *testing.T) {
 		b.later()
 		p.works(b.ws + "/odd")
 		p.unharmed("a repository that a command has made by hand")
+		if o := b.sh("true"); len(o.Violations) != 1 || !strings.HasSuffix(o.Violations[0].Path, "/odd/config") {
+			t.Errorf("the next command tells of %v", o.Violations)
+		}
 	})
 }

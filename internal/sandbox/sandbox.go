@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"tipstaff"
 	"tipstaff/internal/guard"
 	"tipstaff/internal/proc"
 )
@@ -44,7 +45,8 @@ type Sandbox struct {
 	// through to the end.
 	repositories map[string]repository
 	seenThrough  []string
-	work         sync.WaitGroup // what goes on behind the calls
+	late         []tipstaff.Violation // that looks have put back, and no command has told
+	work         sync.WaitGroup       // what goes on behind the calls
 
 	need   sync.Once
 	needed chan struct{} // closed when somebody waits for found

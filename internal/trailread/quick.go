@@ -218,12 +218,35 @@ func (q *quick) result(key []byte, r *audit.Result) {
 		r.Recording = q.string()
 	case "recording_sha256":
 		r.RecordingSHA256 = q.string()
+	case "violations":
+		r.Violations = nil
+		q.list(func() {
+			r.Violations = append(r.Violations, audit.Violation{})
+			q.object(func(key []byte) { q.violation(key, &r.Violations[len(r.Violations)-1]) })
+		})
 	case "used":
 		r.Used = nil
 		q.list(func() {
 			r.Used = append(r.Used, audit.CredentialUse{})
 			q.object(func(key []byte) { q.use(key, &r.Used[len(r.Used)-1]) })
 		})
+	default:
+		q.gone = true
+	}
+}
+
+func (q *quick) violation(key []byte, v *audit.Violation) {
+	switch string(key) {
+	case "path":
+		v.Path = q.string()
+	case "why":
+		v.Why = q.string()
+	case "aside":
+		v.Aside = q.string()
+	case "fault":
+		v.Fault = q.string()
+	case "ended":
+		v.Ended = q.bool()
 	default:
 		q.gone = true
 	}

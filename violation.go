@@ -1,0 +1,32 @@
+package tipstaff
+
+import "strings"
+
+// Violation is a change of a file that steers programs outside of the sandbox, which
+// a command has made or may have made, and which was put back.
+type Violation struct {
+	Path  string // that was changed
+	Why   string // what is wrong with the change
+	Aside string // where what was found is kept; "": there was nothing to keep
+	Fault string // why it could not be put back; "": it was
+	Ended bool   // the commands that could have made it were ended
+}
+
+// String says it in sentences, for answers and logs.
+func (v Violation) String() string {
+	var b strings.Builder
+	b.WriteString("A change of " + v.Path + " was ")
+	if v.Fault == "" {
+		b.WriteString("put back: ")
+	} else {
+		b.WriteString("found and could not be put back (" + v.Fault + "): ")
+	}
+	b.WriteString(strings.TrimSuffix(v.Why, ".") + ".")
+	if v.Aside != "" {
+		b.WriteString(" What was found there is kept in " + v.Aside + ".")
+	}
+	if v.Ended {
+		b.WriteString(" The commands that could have made the change were ended.")
+	}
+	return b.String()
+}
