@@ -24,6 +24,16 @@ type Result struct {
 	Violations []Violation
 	// Recording is what was kept of the outputs as they came; zero: nothing.
 	Recording Recording
+	// Used says what the command did with credentials that it was lent.
+	Used []CredentialUse
+}
+
+// CredentialUse is how often a command was given something by one of the
+// credentials that it was lent, or was refused.
+type CredentialUse struct {
+	Credential string
+	Given      int // passwords, signatures
+	Refused    int // what was asked beside
 }
 
 // Recording is a file that holds what a command printed, as it came.

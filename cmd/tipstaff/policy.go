@@ -95,12 +95,14 @@ type ruleText struct {
 	Rule    string `json:"rule"`
 	At      string `json:"at"`
 	Why     string `json:"why,omitempty"`
+	// Lends is what a command is lent that it matches.
+	Lends []string `json:"lends,omitempty"`
 }
 
 func ruleTexts(lines []rules.Line) []ruleText {
 	out := make([]ruleText, 0, len(lines))
 	for _, l := range lines {
-		out = append(out, ruleText{Pattern: l.Pattern, Rule: l.Rule, At: l.At.String(), Why: l.Why})
+		out = append(out, ruleText{Pattern: l.Pattern, Rule: l.Rule, At: l.At.String(), Why: l.Why, Lends: l.Lends.Strings()})
 	}
 	return out
 }

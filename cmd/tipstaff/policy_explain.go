@@ -89,6 +89,8 @@ type explanation struct {
 	Limits      explainedLimits `json:"limits"`
 	Sandbox     explainedBox    `json:"sandbox"`
 	Environment explainedEnv    `json:"environment"`
+	// Credentials is what the command is lent: "git", "environment DATABASE_URL".
+	Credentials []string `json:"credentials,omitempty"`
 
 	Family string          `json:"family"`
 	Who    asker           `json:"who"`
@@ -147,6 +149,7 @@ func (j *judge) explain(req tipstaff.Request) (*explanation, policy.Effect) {
 	}
 	e.weigh(&d, j)
 	e.Environment = j.environmentOf(&d, &would)
+	e.Credentials = would.Credentials.Strings()
 	e.Sandbox = j.sandboxOf(&would)
 	if f := j.file; f.Policy != nil {
 		e.Policy.File, e.Policy.SHA256 = f.path, f.Digest

@@ -19,7 +19,7 @@ type explainedBox struct {
 // sandboxOf finds out by making one, as doctor does, and holds it to what the
 // policy file wishes.
 func (j *judge) sandboxOf(w *policy.Would) explainedBox {
-	terms, err := runner.Terms(w.Bounds)
+	terms, err := runner.Terms(w.Bounds, w.Credentials)
 	if err != nil {
 		return explainedBox{Error: err.Error()}
 	}

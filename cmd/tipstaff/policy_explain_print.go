@@ -86,6 +86,9 @@ func (e *explanation) printGiven(w io.Writer) {
 	} else {
 		fact(w, "sandbox", "tier %s, profile %s, network %s", e.Sandbox.Tier, e.Sandbox.Profile, e.Sandbox.Network)
 	}
+	if len(e.Credentials) > 0 {
+		fact(w, "is lent", "%s", argv.Escape(strings.Join(e.Credentials, ", ")))
+	}
 	names(w, "variables", e.Environment.Passed)
 	names(w, "hidden", e.Environment.Hidden)
 	names(w, "taken away", e.Environment.Dropped)

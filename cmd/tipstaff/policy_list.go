@@ -216,7 +216,11 @@ func printRules(w io.Writer, effect string, list []ruleText, presets bool) {
 			more++
 			continue
 		}
-		say(w, "    %-6s %s  (%s)", effect, argv.Escape(r.Pattern), argv.Escape(r.At))
+		lends := ""
+		if len(r.Lends) > 0 {
+			lends = "  lends " + argv.Escape(strings.Join(r.Lends, ", "))
+		}
+		say(w, "    %-6s %s%s  (%s)", effect, argv.Escape(r.Pattern), lends, argv.Escape(r.At))
 	}
 	if more > 0 {
 		say(w, "    %-6s %s of presets; --presets lists them", effect, plural(int64(more), "rule", "rules"))

@@ -105,7 +105,7 @@ func recorded(s sandbox.Status) audit.Sandbox {
 // recordedUnder tells how a granted command is confined, for the record.
 func recordedUnder(box *sandbox.Sandbox) func(*policy.Grant) audit.Sandbox {
 	return func(g *policy.Grant) audit.Sandbox {
-		terms, err := runner.Terms(g.Bounds())
+		terms, err := runner.Terms(g.Bounds(), g.Credentials())
 		if err != nil {
 			return recorded(box.Status()) // nothing runs
 		}

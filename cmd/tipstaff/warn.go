@@ -18,6 +18,7 @@ func (st *stack) warn() {
 	st.warnOfDirectory()
 	st.warnOfPath()
 	warnOfPolicy(st.rules.file(), st.log)
+	warnOfCredentials(st.rules.file(), st.settings, st.log)
 	for _, f := range []tipstaff.Family{tipstaff.Execute, tipstaff.Terminal} {
 		if f == tipstaff.Terminal && st.sessions == nil {
 			continue

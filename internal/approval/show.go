@@ -19,13 +19,16 @@ const maxShown = 16 << 10
 func Show(q policy.Question) string {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
-		fmt.Fprintf(&b, "%-11s %s\n", name+":", fmt.Sprintf(format, args...))
+		fmt.Fprintf(&b, "%-12s %s\n", name+":", fmt.Sprintf(format, args...))
 	}
 	line("Command", "%s", argv.Display(q.Argv))
 	line("Program", "%s", argv.Escape(q.File))
 	line("Directory", "%s", argv.Escape(q.Dir))
 	if len(q.Vars) > 0 {
 		line("Variables", "%s", argv.Display(q.Vars))
+	}
+	if len(q.Credentials) > 0 {
+		line("Credentials", "%s", argv.Escape(strings.Join(q.Credentials, ", ")))
 	}
 	if q.Stdin != nil {
 		line("Input", "%d bytes: %s", len(q.Stdin), argv.Display([]string{string(q.Stdin)}))

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 )
@@ -19,6 +20,8 @@ const (
 	maxError = 1 << 10
 	maxNames = 3 << 9 // all names of variables of one kind
 	maxWord  = 200    // whatever is a name
+	maxUses  = 10     // of credentials
+	maxUse   = 120    // the name of one
 )
 
 // bound cuts everything in r that is too long. Slices are replaced, never
@@ -43,6 +46,7 @@ func (r *Record) bound() {
 	r.What.Cwd = cut(r.What.Cwd, maxPath)
 	r.What.EnvNames = cutList(r.What.EnvNames, maxWord, maxNames, "names")
 	r.What.EnvDropped = cutList(r.What.EnvDropped, maxWord, maxNames, "names")
+	r.Credentials = cutList(r.Credentials, maxWord, maxNames, "credentials")
 	r.Why = cut(r.Why, maxWhy)
 	r.Error = cut(r.Error, maxError)
 	if r.Decision.Approval != nil {
@@ -67,6 +71,10 @@ func (r *Record) bound() {
 		bounded.Signal = cut(bounded.Signal, maxWord)
 		bounded.Recording = cut(bounded.Recording, maxWord)
 		bounded.RecordingSHA256 = cut(bounded.RecordingSHA256, maxWord)
+		bounded.Used = slices.Clone(bounded.Used[:min(len(bounded.Used), maxUses)])
+		for i := range bounded.Used {
+			bounded.Used[i].Credential = cut(bounded.Used[i].Credential, maxUse)
+		}
 		r.Result = &bounded
 	}
 }

@@ -45,7 +45,10 @@ type Record struct {
 	What     What     `json:"what,omitzero"`
 	Decision Decision `json:"decision,omitzero"`
 	Sandbox  Sandbox  `json:"sandbox,omitzero"`
-	Result   *Result  `json:"result,omitempty"`
+	// Credentials is what the command was lent: "git", "ssh-agent SHA256:…",
+	// "environment DATABASE_URL".
+	Credentials []string `json:"credentials,omitempty"`
+	Result      *Result  `json:"result,omitempty"`
 	// Policy is on the records of a policy file: when a server starts with one,
 	// and when it is read again.
 	Policy *Policy `json:"policy,omitempty"`
@@ -161,6 +164,16 @@ type Result struct {
 	// recordings of the trail; "" without one. Its hash is RecordingSHA256.
 	Recording       string `json:"recording,omitempty"`
 	RecordingSHA256 string `json:"recording_sha256,omitempty"`
+	// Used says what the command did with the credentials that a door counts.
+	Used []CredentialUse `json:"used,omitempty"`
+}
+
+// CredentialUse is how often a command was given something by one of its
+// credentials, or was refused.
+type CredentialUse struct {
+	Credential string `json:"credential"`        // "git https://git.example.org", "ssh-agent SHA256:…"
+	Given      int    `json:"given,omitempty"`   // passwords, signatures
+	Refused    int    `json:"refused,omitempty"` // what was asked beside
 }
 
 // Violation is a change that was put back.
@@ -174,6 +187,10 @@ type Violation struct {
 
 // Outcome is what the record says of res.
 func Outcome(res *tipstaff.Result) *Result {
+	var used []CredentialUse
+	for _, u := range res.Used {
+		used = append(used, CredentialUse(u))
+	}
 	var violations []Violation
 	for _, v := range res.Violations {
 		violations = append(violations, Violation(v))
@@ -190,5 +207,6 @@ func Outcome(res *tipstaff.Result) *Result {
 
 		Recording:       res.Recording.File,
 		RecordingSHA256: res.Recording.SHA256,
+		Used:            used,
 	}
 }

@@ -40,15 +40,17 @@ type Question struct {
 	Rule      string    `json:"rule,omitempty"`
 	At        string    `json:"at,omitempty"`
 	Why       string    `json:"why,omitempty"`
-	Text      string    `json:"text"`   // all of it, in printable lines
-	Server    int       `json:"server"` // process id
+	// Credentials is what the command is lent.
+	Credentials []string `json:"credentials,omitempty"`
+	Text        string   `json:"text"`   // all of it, in printable lines
+	Server      int      `json:"server"` // process id
 }
 
 func questionOf(q policy.Question, state policy.Outcome, until time.Time, pid int) Question {
 	return Question{
 		Approval: q.Handle, State: string(state), Expires: until.UTC().Truncate(time.Millisecond), Argv: q.Argv, Command: argv.Display(q.Argv),
 		Program: q.File, Directory: q.Dir, Principal: q.Origin.Principal, Client: q.Origin.Client, Agent: q.Origin.Agent, Task: q.Origin.Task,
-		Session: string(q.Session), Rule: q.Rule, At: q.At, Why: q.Why, Text: approval.Show(q), Server: pid,
+		Session: string(q.Session), Rule: q.Rule, At: q.At, Why: q.Why, Credentials: q.Credentials, Text: approval.Show(q), Server: pid,
 	}
 }
 

@@ -35,6 +35,8 @@ type Input struct {
 	EnvDropped []string `json:"env_dropped"` // and those that are not
 	Stdin      bool     `json:"stdin"`       // the program is given input
 	TimeoutMS  int64    `json:"timeout_ms"`
+	// Credentials is what the command is lent: "git", "environment DATABASE_URL".
+	Credentials []string `json:"credentials"`
 
 	Family    tipstaff.Family    `json:"family"`
 	Tool      tipstaff.Tool      `json:"tool"`
@@ -61,7 +63,8 @@ func (c *Client) question(q *policy.Case) ([]byte, error) {
 		Version: Version, ID: q.ID,
 		Argv: full(c.redactor.Argv(q.Argv)), Hidden: []int{}, ArgvSHA256: digest(q.Argv),
 		File: q.File, Cwd: q.Dir, EnvNames: full(q.Vars), EnvDropped: full(q.Dropped), Stdin: q.Stdin, TimeoutMS: q.Timeout.Milliseconds(),
-		Family: q.Family, Tool: q.Tool, Front: q.Origin.Front, Principal: q.Origin.Principal, Client: q.Origin.Client,
+		Credentials: full(q.Credentials),
+		Family:      q.Family, Tool: q.Tool, Front: q.Origin.Front, Principal: q.Origin.Principal, Client: q.Origin.Client,
 		Agent: q.Origin.Agent, Task: q.Origin.Task, Session: q.Session,
 	}
 	in.Decision.Action, in.Decision.Rule, in.Decision.At, in.Decision.Policy = q.Effect.String(), q.Rule, q.At, q.Policy

@@ -37,6 +37,24 @@ func Trusted(path string) SearchPath {
 // String gives the list as the value of a PATH variable.
 func (s SearchPath) String() string { return strings.Join(s, string(filepath.ListSeparator)) }
 
+// Outside leaves out directories that lie in one of these, which are canonical, and
+// those that cannot be told.
+func (s SearchPath) Outside(roots []string) SearchPath {
+	var out SearchPath
+	for _, dir := range s {
+		if canonical, err := filepath.EvalSymlinks(dir); err == nil && !policy.Within(canonical, roots) {
+			out = append(out, dir)
+		}
+	}
+	return out
+}
+
+// Find gives the path of a program by its bare name.
+func (s SearchPath) Find(name string) (string, error) {
+	p, err := s.find(name)
+	return p.Path, err
+}
+
 // find looks for a bare name, as execvp(3) does: a file that cannot be
 // executed does not end the search.
 func (s SearchPath) find(name string) (policy.Program, error) {

@@ -87,6 +87,8 @@ func question(event audit.Event, q policy.Question, w policy.Word) audit.Record 
 		Trace: audit.Trace{Traceparent: q.Origin.Trace.Parent(), CommandID: q.ID},
 		What:  audit.What{Tool: q.Tool, Argv: q.Argv, File: q.File, Cwd: q.Dir, EnvNames: names(q.Vars, nil)},
 		Why:   q.Why,
+
+		Credentials: q.Credentials,
 	}
 	r.Decision = audit.Decision{Action: policy.Ask.String(), Rule: q.Rule, At: q.At, PolicySHA256: q.Policy, Approval: said(w)}
 	return r

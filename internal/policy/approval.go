@@ -16,7 +16,7 @@ import (
 type Question struct {
 	// Digest names exactly what would run. Two questions with one digest ask
 	// for the same thing: the same arguments, file, directory, environment,
-	// input and limits, for the same principal, session, task and agent, under
+	// credentials, input and limits, for the same principal, session, task and agent, under
 	// the same settings.
 	Digest string
 
@@ -30,6 +30,8 @@ type Question struct {
 	Vars    []string // that the caller adds, each "NAME=value"
 	Stdin   []byte
 	Timeout time.Duration
+	// Credentials is what the command is lent, as [rules.Credential.String] writes it.
+	Credentials []string
 
 	Rule, At, Why string // who asks for a person, and what it says
 	Policy        string // digest of the settings
@@ -125,7 +127,8 @@ func (d *Decision) Question() (Question, bool) {
 	q := Question{
 		ID: g.req.ID, Tool: g.req.Tool, Origin: g.req.Origin, Session: g.req.Session,
 		Argv: g.argv, File: g.program.Path, Dir: g.dir.Path(), Vars: passed(g), Stdin: g.req.Stdin, Timeout: g.timeout,
-		Rule: f.Rule, At: f.At, Why: d.reasons(), Policy: d.Digest,
+		Credentials: g.credentials.Strings(),
+		Rule:        f.Rule, At: f.At, Why: d.reasons(), Policy: d.Digest,
 	}
 	q.Digest = g.digest(d.terms())
 	return q, true
@@ -204,7 +207,7 @@ func (g *Grant) digest(settings string) string {
 			text(s)
 		}
 	}
-	text("tipstaff approval 1")
+	text("tipstaff approval 2")
 	texts(g.argv)
 	text(g.program.Path)
 	number(g.program.File.Dev)
@@ -217,6 +220,7 @@ func (g *Grant) digest(settings string) string {
 	}
 	number(uint64(g.timeout))
 	number(uint64(g.output))
+	texts(g.credentials.Strings())
 	o := g.req.Origin
 	for _, s := range []string{string(g.req.Session), string(g.req.Family), o.Front, o.Principal, o.Agent, o.Task, settings} {
 		text(s)

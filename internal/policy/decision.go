@@ -94,6 +94,8 @@ type Grant struct {
 	timeout time.Duration
 	output  int
 	bounds  rules.Bounds
+
+	credentials rules.Credentials
 }
 
 // Request is what was asked.
@@ -128,6 +130,10 @@ func (g *Grant) OutputBytes() int { return g.output }
 // environment are in the grant already; memory, processes, network, profile and
 // tier are data for whoever confines it.
 func (g *Grant) Bounds() rules.Bounds { return g.bounds }
+
+// Credentials is what the command is lent, and what it starts. Its variables are in
+// Env already; the rest is data for whoever confines it.
+func (g *Grant) Credentials() rules.Credentials { return g.credentials }
 
 // Close lets go of the directory.
 func (g *Grant) Close() { _ = g.dir.Close() }

@@ -25,6 +25,8 @@ type Case struct {
 	Dropped []string // and of those that are not
 	Stdin   bool     // the program is given input, not /dev/null
 	Timeout time.Duration
+	// Credentials is what it is lent, as [rules.Credential.String] writes it.
+	Credentials []string
 
 	Effect   Effect // Allow or Ask
 	Rule, At string // what decided
@@ -44,7 +46,7 @@ func (d *Decision) Case() (Case, bool) {
 	return Case{
 		ID: g.req.ID, Tool: g.req.Tool, Family: g.req.Family, Origin: g.req.Origin, Session: g.req.Session,
 		Argv: g.argv, File: g.program.Path, Dir: g.dir.Path(), Vars: g.passedNames(), Dropped: g.dropped,
-		Stdin: g.req.Stdin != nil, Timeout: g.timeout,
+		Stdin: g.req.Stdin != nil, Timeout: g.timeout, Credentials: g.credentials.Strings(),
 		Effect: d.Effect, Rule: f.Rule, At: f.At, Policy: d.Digest,
 	}, true
 }

@@ -62,6 +62,8 @@ type Draft struct {
 	Roots []string
 	// Bounds is what the policy file wishes for the command.
 	Bounds rules.Bounds
+	// Credentials is what it lends to it.
+	Credentials rules.Credentials
 }
 
 // New makes a policy of the contract's rules.
@@ -77,6 +79,7 @@ func New(s Settings) *Policy {
 		{inner{s.Arguments}, argumentsNext},
 		{environment{s.Environment}, restLast},
 		{narrowEnvironment{}, restLast}, // of what the rule above has made
+		{lentEnvironment{s.Environment}, restLast},
 		{timeout{s.Limits}, restLast},
 	}}
 	for _, r := range s.More {
@@ -132,6 +135,7 @@ func (p *Policy) Decide(req tipstaff.Request, w World) Decision {
 	grant := &Grant{
 		req: req, program: d.Program, argv: d.Argv, env: d.Env, dropped: d.Dropped,
 		dir: d.Dir, roots: d.Roots, timeout: d.Timeout, output: narrowOutput(limits.OutputBytes, d.Bounds), bounds: d.Bounds,
+		credentials: d.Credentials,
 	}
 	if decision.Effect == Ask {
 		decision.withheld = grant

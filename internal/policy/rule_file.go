@@ -33,7 +33,7 @@ func (r file) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 	d.Program = got.program
 	d.Argv = append([]string{got.argv0}, d.Argv[1:]...)
 	j.layer(layer{words: d.Argv, name: got.name, also: got.also, facts: j.facts})
-	d.Bounds = j.bounds
+	d.Bounds, d.Credentials = j.bounds, j.lent
 	return j.found
 }
 
@@ -62,7 +62,8 @@ type fileJudge struct {
 
 	found  []Finding
 	bounds rules.Bounds
-	any    bool // bounds holds those of a layer
+	lent   rules.Credentials // what every layer's rules lend
+	any    bool              // bounds and lent hold those of a layer
 }
 
 // namer finds the rules of a word.
@@ -103,17 +104,30 @@ func (j *fileJudge) layer(l layer) {
 	for _, name := range l.also {
 		j.verdicts(&l, j.policy.Judge(rules.Query{Program: name, Args: args, Who: j.who}, l.facts), true)
 	}
-	b := j.policy.Bounds(l.name, j.who)
-	if j.any {
-		b = j.bounds.Narrow(b)
-	}
-	j.bounds, j.any = b, true
+	j.narrow(j.policy.Bounds(l.name, j.who), j.lends(&l, args))
 	for _, program := range append([]string{path.Base(l.words[0])}, l.also...) {
 		if table := starters()[program]; table != nil {
 			j.unwrap(&l, table, program)
 			return
 		}
 	}
+}
+
+// lends gives what a layer is lent. A program of a project that needs no rule is
+// lent what starts it is; see [rules.Policy.Lends] for the others.
+func (j *fileJudge) lends(l *layer, args rules.Args) rules.Credentials {
+	if l.contained && j.any {
+		return j.lent
+	}
+	return j.policy.Lends(rules.Query{Program: l.name, Args: args, Who: j.who}, l.facts)
+}
+
+// narrow leaves of what has been found so far what a further layer leaves.
+func (j *fileJudge) narrow(b rules.Bounds, lent rules.Credentials) {
+	if j.any {
+		b, lent = j.bounds.Narrow(b), j.lent.Narrow(lent)
+	}
+	j.bounds, j.lent, j.any = b, lent, true
 }
 
 // unwrap judges what a program would start.

@@ -19,6 +19,8 @@ type Would struct {
 	// Bounds is what the policy file wishes for the command. Timeout and output
 	// are above already.
 	Bounds rules.Bounds
+	// Credentials is what it would be lent.
+	Credentials rules.Credentials
 }
 
 // Would tells what the command would be given.
@@ -36,6 +38,7 @@ func (e *established) tell() Would {
 	w := Would{
 		File: e.draft.Program.Path, Dir: e.dir, Timeout: e.draft.Timeout, MaxTimeout: l.MaxTimeout,
 		Output: narrowOutput(e.limits.OutputBytes, e.draft.Bounds), Bounds: e.draft.Bounds,
+		Credentials: e.draft.Credentials,
 	}
 	for _, kv := range e.draft.Env {
 		w.Env = append(w.Env, nameOf(kv))

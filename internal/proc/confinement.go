@@ -75,6 +75,9 @@ type Call interface {
 	// Valid reports whether the process still waits. It was killed otherwise, and
 	// another one may have its number.
 	Valid() bool
+	// Give puts a copy of a descriptor of the server's into the process and returns
+	// its number there, in one. An error says that nothing was given or returned.
+	Give(fd int, closeOnExec bool) error
 	Continue()                  // the kernel carries out the call
 	Return(errno syscall.Errno) // the call returns an error, or 0
 }

@@ -29,8 +29,10 @@ const (
 	seccompReceive  = 0xc0502100 // SECCOMP_IOCTL_NOTIF_RECV
 	seccompSend     = 0xc0182101 // SECCOMP_IOCTL_NOTIF_SEND
 	seccompValid    = 0x40082102 // SECCOMP_IOCTL_NOTIF_ID_VALID
+	seccompAdd      = 0x40182103 // SECCOMP_IOCTL_NOTIF_ADDFD, with FLAG_SEND Linux 5.14
 	seccompSetFlags = 0x40082104 // SECCOMP_IOCTL_NOTIF_SET_FLAGS, Linux 6.6
 
+	seccompAddAndSend = 2 // SECCOMP_ADDFD_FLAG_SEND
 	seccompContinue   = 1 // SECCOMP_USER_NOTIF_FLAG_CONTINUE, Linux 5.5
 	seccompSyncWakeUp = 1 // SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP
 )
@@ -52,6 +54,15 @@ type response struct {
 	value int64
 	errno int32
 	flags uint32
+}
+
+// addition is struct seccomp_notif_addfd.
+type addition struct {
+	id       uint64
+	flags    uint32
+	from     uint32
+	to       uint32
+	newFlags uint32
 }
 
 // listener is the server's end of the filter of one zygote. Its commands hold no
@@ -149,6 +160,22 @@ func (c *call) Continue() { c.send(response{id: c.n.id, flags: seccompContinue})
 
 // Return answers in the kernel's place; 0 is success.
 func (c *call) Return(errno syscall.Errno) { c.send(response{id: c.n.id, errno: -int32(errno)}) }
+
+// Give returns a copy of a descriptor, made in the process, as the call's result.
+func (c *call) Give(fd int, closeOnExec bool) error {
+	a := addition{id: c.n.id, flags: seccompAddAndSend, from: uint32(fd)}
+	if closeOnExec {
+		a.newFlags = unix.O_CLOEXEC
+	}
+	if c.answered.Load() {
+		return unix.ENOENT
+	}
+	err := c.request(seccompAdd, unsafe.Pointer(&a))
+	if err == nil {
+		c.answered.Store(true)
+	}
+	return err
+}
 
 func (c *call) send(r response) {
 	if !c.answered.Swap(true) {

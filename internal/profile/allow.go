@@ -93,6 +93,7 @@ func (p Paths) Allow(own ...string) (Allowlist, error) {
 		func() error { return w.cover(w.root, Read) },
 		func() error { return w.each(p.Writable(), Read|Write) },
 		func() error { return w.each(p.Runtime, Read) },
+		func() error { return w.show(p.Shown) },
 		func() error { return w.each(p.Devices, Read|Write|Device) },
 		func() error { return w.own(own) },
 	} {
@@ -146,6 +147,16 @@ func (w *walk) each(paths []string, right Right) error {
 			err = w.grant(path, false, right)
 		}
 		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// show grants files of hidden directories.
+func (w *walk) show(paths []string) error {
+	for _, path := range paths {
+		if err := w.grant(path, false, Read); err != nil {
 			return err
 		}
 	}

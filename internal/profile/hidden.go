@@ -11,7 +11,16 @@ import (
 // hide lists the secrets that exist. A secret that does not is watched for.
 func (r *resolver) hide() {
 	for _, row := range r.tables.secrets {
-		r.each(row.names, func(path string, foreign bool) { r.hidePath(path, row.why, foreign) })
+		lent := row.lent != "" && slices.Contains(r.m.Reveal, row.lent)
+		if lent && row.but == nil {
+			continue
+		}
+		r.each(row.names, func(path string, foreign bool) {
+			r.hidePath(path, row.why, foreign)
+			if lent && !foreign {
+				r.show(path, row.but)
+			}
+		})
 	}
 	if r.m.StateDir != "" {
 		r.hidePath(r.m.StateDir, "tipstaff's own records and keys", false)
@@ -64,6 +73,31 @@ func (r *resolver) hidePath(path, why string, foreign bool) {
 		r.watched.path(path)
 	}
 	r.Hidden = append(r.Hidden, Place{real, info.IsDir(), why})
+}
+
+// show lists the files of a hidden directory that stay readable. People keep some
+// of them elsewhere, by a link; one that leads to what is hidden is left out.
+func (r *resolver) show(dir string, names []string) {
+	real, info, err := canonical(dir)
+	if err != nil || !info.IsDir() {
+		return
+	}
+	for _, name := range names {
+		r.watched.pattern(filepath.Join(real, name))
+		found, _ := filepath.Glob(filepath.Join(real, name))
+		for _, path := range found {
+			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+				r.watched.path(path)
+				r.Shown = append(r.Shown, path)
+			}
+		}
+	}
+}
+
+// showsHidden reports whether a path is a link to what is hidden.
+func (r *resolver) showsHidden(path string) bool {
+	real, _, err := canonical(path)
+	return err != nil || real != path && slices.ContainsFunc(r.Hidden, func(h Place) bool { return under(real, h.Path) })
 }
 
 // onlyMounted reports whether path is a directory of the kernel's that is there to

@@ -37,6 +37,10 @@ type Machine struct {
 	// repositories, at most; 0: five million.
 	Entries int
 
+	// Reveal is for which credentials secrets are not hidden: names of the third
+	// column of secrets.txt.
+	Reveal []string
+
 	root string // in tests: what stands for /
 }
 

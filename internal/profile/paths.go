@@ -24,6 +24,8 @@ type Paths struct {
 	Runtime []string `json:"runtime,omitempty"`
 	// Hidden must be neither read nor written, nor anything below.
 	Hidden []Place `json:"hidden,omitempty"`
+	// Shown are files in hidden directories that stay readable all the same.
+	Shown []string `json:"shown,omitempty"`
 	// Pinned lies below something writable and stays as it is. In the order of
 	// the list each can be mounted on itself.
 	Pinned []Pin `json:"pinned,omitempty"`
@@ -170,6 +172,7 @@ func (p Paths) Equal(q Paths) bool {
 		slices.Equal(p.Devices, q.Devices) &&
 		slices.Equal(p.Runtime, q.Runtime) &&
 		slices.EqualFunc(p.Hidden, q.Hidden, Place.same) &&
+		slices.Equal(p.Shown, q.Shown) &&
 		slices.EqualFunc(p.Pinned, q.Pinned, func(a, b Pin) bool { return a.InPlace == b.InPlace && a.same(b.Place) }) &&
 		slices.EqualFunc(p.Missing, q.Missing, Place.same) &&
 		slices.EqualFunc(p.Planted, q.Planted, Place.same) &&

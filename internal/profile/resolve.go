@@ -105,6 +105,7 @@ func (r *resolver) allowDevices() {
 // finish puts the lists into their order.
 func (r *resolver) finish() Paths {
 	slices.SortFunc(r.Hidden, func(a, b Place) int { return byPath(a.Path, b.Path) })
+	r.Shown = sorted(slices.DeleteFunc(r.Shown, r.showsHidden))
 	for _, list := range []*[]Place{&r.Missing, &r.Planted} {
 		slices.SortFunc(*list, func(a, b Place) int { return byPath(a.Path, b.Path) })
 		*list = slices.CompactFunc(*list, Place.same)

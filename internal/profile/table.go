@@ -28,6 +28,8 @@ var (
 type reason struct {
 	names []string
 	why   string
+	lent  string   // the credential with which a command sees it; "": none
+	but   []string // what it sees then of a directory; none: all of it
 }
 
 // cache is a row of caches.txt.
@@ -102,8 +104,8 @@ func (t *tables) readPlace(columns []string) error {
 
 func readReason(list *[]reason) func([]string) error {
 	return func(columns []string) error {
-		if len(columns) != 2 {
-			return fmt.Errorf("%d columns instead of two", len(columns))
+		if len(columns) < 2 || len(columns) > 4 {
+			return fmt.Errorf("%d columns instead of two to four", len(columns))
 		}
 		names := strings.Fields(columns[0])
 		for _, name := range names {
@@ -111,7 +113,14 @@ func readReason(list *[]reason) func([]string) error {
 				return err
 			}
 		}
-		*list = append(*list, reason{names, columns[1]})
+		row := reason{names: names, why: columns[1]}
+		if len(columns) > 2 {
+			row.lent = columns[2]
+		}
+		if len(columns) > 3 {
+			row.but = strings.Fields(columns[3])
+		}
+		*list = append(*list, row)
 		return nil
 	}
 }

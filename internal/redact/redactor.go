@@ -1,10 +1,21 @@
 package redact
 
-// Redactor hides secrets in commands. It does not change after [New], and its
-// methods may be called from many goroutines at once. A nil Redactor knows no
+import (
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+)
+
+// Redactor hides secrets in commands. Its methods may be called from many
+// goroutines at once. A nil Redactor knows no
 // values and goes by structure and form alone.
 type Redactor struct {
 	known []knownValue // longest first
+
+	learning sync.Mutex
+	secrets  []string // what was learned, the latest last
+	learned  atomic.Pointer[[]knownValue]
 }
 
 // New makes a Redactor that also knows the values of the server's own secret
@@ -12,6 +23,30 @@ type Redactor struct {
 // to be told from ordinary words, and paths, are not searched for.
 func New(knownSecrets map[string]string) *Redactor {
 	return &Redactor{known: knownValues(knownSecrets)}
+}
+
+// mostLearned bounds what is kept of learned values; the oldest are forgotten.
+const mostLearned = 64
+
+// Learn makes the Redactor know one more secret, which came up while the server
+// runs. kind says in the record what was hidden.
+func (r *Redactor) Learn(kind, secret string) {
+	r.learning.Lock()
+	defer r.learning.Unlock()
+	if slices.Contains(r.secrets, secret) {
+		return
+	}
+	r.secrets = append(r.secrets, secret)
+	r.secrets = r.secrets[max(0, len(r.secrets)-mostLearned):]
+	values := map[string]string{}
+	for i, s := range r.secrets {
+		values[strconv.Itoa(i)] = s
+	}
+	known := knownValues(values)
+	for i := range known {
+		known[i].rule = kind
+	}
+	r.learned.Store(&known)
 }
 
 // Argv returns argv with its secrets hidden. It never changes argv, and
@@ -57,6 +92,9 @@ func (r *Redactor) Text(s string) string {
 func (r *Redactor) inside(s string, m mode, hide *spans) {
 	if r != nil {
 		findKnown(s, r.known, hide)
+		if learned := r.learned.Load(); learned != nil {
+			findKnown(s, *learned, hide)
+		}
 	}
 	findForms(s, hide)
 	findUserinfo(s, hide)

@@ -67,6 +67,11 @@ func (l *loader) command(name string, c *Command) {
 	e.allow = l.rules(e, name+"/allow", c.Allow, c.Why, true)
 	e.ask = l.rules(e, name+"/ask", c.Ask, c.Why, false)
 	e.deny = l.rules(e, name+"/deny", c.Deny, c.Why, false)
+	for _, list := range [][]rule{e.allow, e.ask} {
+		for i := range list {
+			list[i].lends = list[i].item.lent()
+		}
+	}
 	if name == "*" {
 		l.policy.any = e
 		return
@@ -76,6 +81,8 @@ func (l *loader) command(name string, c *Command) {
 }
 
 func (l *loader) checkCommand(c *Command) {
+	l.checkLent(slices.Concat(c.Allow, c.Ask))
+	l.lendsNothing(c.Deny, "deny")
 	l.network(c.Network)
 	l.pass(c.Environment.Pass)
 	if m := l.policy.File.Limits.MaxTimeout; m.D > 0 && c.Limits.Timeout.D > m.D {
@@ -112,6 +119,7 @@ func (l *loader) addPreset(preset, name string, c *PresetCommand, first bool) {
 	if !first {
 		return
 	}
+	l.lendsNothing(slices.Concat(c.Ask, c.Deny), "a preset")
 	for _, r := range slices.Concat(ask, deny) {
 		switch id := r.item.ID; {
 		case r.why == "":

@@ -64,6 +64,21 @@ type Item struct {
 	NotMatch []Text `key:"not_match" doc:"Command lines that it does not match, checked at load."`
 	Until    Date   `key:"until" doc:"The last day on which an allow rule counts; after any rule's day it is reported."`
 	ID       Text   `key:"id" doc:"A name by which records and messages call the rule."`
+
+	Credentials []Lent `key:"credentials" doc:"Under allow and ask: what this command alone is lent, with everything that it starts."`
+	Environment Passed `key:"environment" doc:"Under allow and ask: variables of the server that this command alone gets."`
+}
+
+// Lent is one credential that a rule lends.
+type Lent struct {
+	Name     Text   `key:"name" bare:"true" enum:"git,ssh-agent,docker,npm" doc:"git: passwords for the hosts of the repository's remotes over HTTPS. ssh-agent: signatures by the server's SSH agent. docker, npm: the files with passwords for registries."`
+	Git      []Text `key:"git" single:"true" doc:"git, for these hosts alone."`
+	SSHAgent []Text `key:"ssh-agent" single:"true" doc:"ssh-agent, with these keys alone: fingerprints as ssh-add -l prints them, SHA256:…."`
+}
+
+// Passed names variables that a rule passes on.
+type Passed struct {
+	Pass []Text `key:"pass" required:"true" doc:"Names of variables of the server's environment that commands do not see otherwise."`
 }
 
 // PassedEnvironment names variables that are passed on though the server would

@@ -36,6 +36,20 @@ const maxVerdicts = 8
 // the strictest first. There is always at least one verdict, and the first
 // decides: deny before ask before allow, and the default if no rule allows.
 func (p *Policy) Judge(q Query, f Facts) []Verdict {
+	j := p.judgeOf(q, f)
+	j.lists()
+	for i := range p.profiles {
+		if p.profiles[i].fits(q.Who) {
+			j.profile(&p.profiles[i])
+		}
+	}
+	j.rules()
+	slices.SortStableFunc(j.out, func(a, b Verdict) int { return int(a.Effect) - int(b.Effect) })
+	return j.out[:min(len(j.out), maxVerdicts)]
+}
+
+// judgeOf finds the rules that speak of a command, and reads its arguments.
+func (p *Policy) judgeOf(q Query, f Facts) judge {
 	j := judge{p: p, q: q, f: f, preset: p.entries[q.Program]}
 	if j.preset == nil {
 		if e := p.entries[plainName(q.Program)]; e != nil && !e.own {
@@ -47,15 +61,7 @@ func (p *Policy) Judge(q Query, f Facts) []Verdict {
 		j.base = p.any
 	}
 	j.seen = read(q.Args, j.style())
-	j.lists()
-	for i := range p.profiles {
-		if p.profiles[i].fits(q.Who) {
-			j.profile(&p.profiles[i])
-		}
-	}
-	j.rules()
-	slices.SortStableFunc(j.out, func(a, b Verdict) int { return int(a.Effect) - int(b.Effect) })
-	return j.out[:min(len(j.out), maxVerdicts)]
+	return j
 }
 
 type judge struct {

@@ -97,7 +97,7 @@ func (l *linter) unreachable(e *entry) {
 	for i := range e.allow {
 		r := &e.allow[i]
 		for k := range i {
-			if covers(e.allow[k].tokens, r.tokens) {
+			if r.lends == nil && covers(e.allow[k].tokens, r.tokens) { // one that lends counts all the same
 				l.add(r.item.Rule.At, "remove it", "the rule %q never decides: %q in line %d allows as much", cut(r.item.Rule.Value), cut(e.allow[k].item.Rule.Value), e.allow[k].item.Rule.At.Line)
 				break
 			}
@@ -127,7 +127,7 @@ func (l *linter) twice(a, b []rule) {
 		for k := range a {
 			at, other := b[i].item.Rule.At, a[k].item.Rule.At
 			same := strings.Join(strings.Fields(a[k].item.Rule.Value), " ") == strings.Join(strings.Fields(b[i].item.Rule.Value), " ")
-			if at.File == l.p.Name && at != other && (same || a[k].content.all) && (&a[0] != &b[0] || k < i) {
+			if at.File == l.p.Name && at != other && (same || a[k].content.all) && (&a[0] != &b[0] || k < i && b[i].lends == nil) {
 				l.add(at, "remove it", "the rule %q never decides: %q in %s says it already", cut(b[i].item.Rule.Value), cut(a[k].item.Rule.Value), other)
 				break
 			}

@@ -12,6 +12,7 @@ type Line struct {
 	Rule    string // its name, as messages and records have it
 	At      Pos
 	Why     string // "" without one
+	Lends   Credentials
 }
 
 // Entry is what is said of one program.
@@ -140,7 +141,7 @@ func (e *entry) list() Entry {
 }
 
 func (r *rule) line() Line {
-	return Line{Pattern: r.item.Rule.Value, Rule: r.name, At: r.item.Rule.At, Why: r.why}
+	return Line{Pattern: r.item.Rule.Value, Rule: r.name, At: r.item.Rule.At, Why: r.why, Lends: r.lends}
 }
 
 // ReadPreset reads a preset that is built in.

@@ -60,6 +60,15 @@ func TestFaultsTeach(t *testing.T) {
 		{"an example that should not match", "version: 1\ncommands: {git: {allow: [{rule: 'log *', not_match: [git log -p]}]}}\n", `the rule "log *" matches this example, and should not`},
 		{"an example of another program", "version: 1\ncommands: {git: {deny: [{rule: push, match: [svn push]}]}}\n", "the example is not a command of git"},
 		{"a decider nowhere", "version: 1\ndecider: {timeout: 1s}\n", "the decider is nowhere"},
+		{"a credential that is none", "version: 1\ncommands: {git: {allow: [{rule: push, credentials: [gti]}]}}\n", `"gti" is no credential; did you mean "git"?`},
+		{"a credential of nothing", "version: 1\ncommands: {git: {allow: [{rule: push, credentials: [{}]}]}}\n", `a credential of the rule names nothing; write credentials: [git]`},
+		{"credentials under deny", "version: 1\ncommands: {git: {deny: [{rule: push, credentials: [git]}]}}\n", "a rule under deny lends nothing"},
+		{"credentials of a profile", "version: 1\nprofiles: {x: {match: {agent: a}, only: [{rule: git, environment: {pass: [A]}}]}}\n", "a rule under profiles lends nothing"},
+		{"a key that is no fingerprint", "version: 1\ncommands: {git: {allow: [{rule: push, credentials: [ssh-agent: [id_ed25519]]}]}}\n", `"id_ed25519" is not the fingerprint of a key; write it as ssh-add -l prints it`},
+		{"a host that is a URL", "version: 1\ncommands: {git: {ask: [{rule: push, credentials: [git: 'https://x/y']}]}}\n", `"https://x/y" is not a host; write a host as the remote has it`},
+		{"a variable of the loader", "version: 1\ncommands: {psql: {allow: [{rule: '', environment: {pass: [LD_PRELOAD]}}]}}\n", "LD_PRELOAD cannot be passed on: it is the loader's"},
+		{"tipstaff's own variable", "version: 1\ncommands: {psql: {allow: [{rule: '', environment: {pass: [TIPSTAFF_TOKEN]}}]}}\n", "cannot be passed on: it is the server's own configuration"},
+		{"a pattern of variables", "version: 1\ncommands: {psql: {allow: [{rule: '', environment: {pass: ['DB_*']}}]}}\n", "cannot be passed on: a rule lends variables by their names"},
 		{"a network of addresses", "version: 1\nsandbox: {network: ['http://x']}\n", "is not a host"},
 	} {
 		t.Run(c.says, func(t *testing.T) {
@@ -174,6 +183,9 @@ func TestLintNamesWhatIsDoubtful(t *testing.T) {
 		{"commands: {git: {allow: [log]}}", "there is a preset for git that the policy does not extend"},
 		{"commands: {x: {allow: ['log *', 'show *'], deny: [push]}}", ""},
 		{"commands: {bash: {allow: ['*'], deny: ['-c']}}", ""},
+		{"commands: {x: {allow: ['*', {rule: a, credentials: [npm]}]}}", ""},
+		{"commands: {x: {ask: [push, {rule: push, credentials: [npm]}]}}", ""},
+		{"commands: {x: {ask: [{rule: push, credentials: [npm]}], deny: [push]}}", "never decides"},
 	} {
 		p, err := load("version: 1\n" + c.text + "\n")
 		if err != nil {

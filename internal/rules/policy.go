@@ -71,6 +71,7 @@ type rule struct {
 	why     string
 	tokens  []token // of allow
 	content content // of the others
+	lends   Credentials
 }
 
 // allowlist is a JSON file outside of which nothing is allowed.

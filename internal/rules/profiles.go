@@ -1,6 +1,9 @@
 package rules
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // profile is a compiled profile.
 type profile struct {
@@ -26,6 +29,7 @@ func (l *loader) profiles() {
 			l.faults.add(row.Key.At, `say whose: match: {agent: "review-*"}`, "the profile %q matches nobody", cut(row.Key.Value))
 		}
 		name := "profiles/" + row.Key.Value
+		l.lendsNothing(slices.Concat(from.Only, from.Ask, from.Deny), "profiles")
 		l.policy.profiles = append(l.policy.profiles, profile{
 			name: name, from: from,
 			only: l.programRules(name+"/only", from.Only, true),

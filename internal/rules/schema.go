@@ -40,6 +40,9 @@ func schemaOf(t reflect.Type) map[string]any {
 		if f.bare {
 			// A word that YAML reads as a number or as true is text here.
 			bare = map[string]any{"type": []string{"string", "number", "boolean"}}
+			if f.enum != nil {
+				bare = p
+			}
 		}
 		if f.doc != "" {
 			p["description"] = f.doc

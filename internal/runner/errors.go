@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"syscall"
 
 	"tipstaff"
@@ -59,6 +60,13 @@ func startError(g *policy.Grant, err error) error {
 
 // notConfined: no sandbox of the strength that was promised, no run.
 func notConfined(g *policy.Grant, err error) error {
+	if errors.Is(err, sandbox.ErrUnmet) && len(g.Credentials()) > 0 {
+		return &tipstaff.Error{
+			Code: tipstaff.ExecutionError, Rule: "sandbox", Err: err,
+			Msg:  "The policy lends this command credentials (" + strings.Join(g.Credentials().Strings(), ", ") + "), and on this machine the server cannot keep them to it, so nothing was started.",
+			Hint: "The operator has to change the policy or the machine; tipstaff doctor says what the sandbox gives here.",
+		}
+	}
 	if errors.Is(err, sandbox.ErrUnmet) {
 		return &tipstaff.Error{
 			Code: tipstaff.ExecutionError, Rule: "sandbox", Err: err,

@@ -7,6 +7,7 @@ import (
 
 	"tipstaff"
 	"tipstaff/internal/capture"
+	"tipstaff/internal/credentials"
 	"tipstaff/internal/policy"
 	"tipstaff/internal/proc"
 	"tipstaff/internal/recording"
@@ -35,6 +36,9 @@ const (
 type Local struct {
 	Engine  *proc.Engine
 	Sandbox Confiner
+	// Lender lends credentials; nil: a command whose rule lends what needs it does
+	// not start.
+	Lender *credentials.Lender
 	// Recorder keeps what commands print; nil: nothing is kept.
 	Recorder *recording.Recorder
 	Log      *slog.Logger // needed with Recorder
@@ -54,27 +58,21 @@ func (l Local) Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Re
 	if err := checkProgram(g.Program()); err != nil {
 		return tipstaff.Result{}, startError(g, err)
 	}
-	terms, err := Terms(g.Bounds())
-	if err != nil {
-		return tipstaff.Result{}, notConfined(g, err)
-	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	confined, err := l.Sandbox.Confine(sandbox.Command{
-		Terms: terms, Workspace: g.Roots(), Stop: stop,
-		Principal: g.Request().Origin.Principal, Session: g.Request().Session, Dir: g.Dir().Path(), Env: g.Env(),
-	})
+	confined, lent, err := l.confine(g, stop)
 	if err != nil {
 		return tipstaff.Result{}, notConfined(g, err)
 	}
 	defer confined.Release()
+	env := l.lend(ctx, g, confined, lent)
 	s, err := openStreams(g.Request().Stdin, g.OutputBytes())
 	if err != nil {
 		return tipstaff.Result{}, startError(g, err)
 	}
 	started := time.Now()
 	p, err := l.Engine.Start(proc.Launch{
-		Path: g.Program().Path, Argv: g.Argv(), Env: confined.Env, Dir: g.Dir().Fd(), DirPath: g.Dir().Path(),
+		Path: g.Program().Path, Argv: g.Argv(), Env: env, Dir: g.Dir().Fd(), DirPath: g.Dir().Path(),
 		Confine: confined.Confinement,
 		Stdin:   s.childIn, Stdout: s.childOut, Stderr: s.childErr,
 	})
@@ -101,8 +99,33 @@ func (l Local) Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Re
 	r.Started, r.Duration, r.Limit = started, ended.Sub(started), g.Timeout()
 	r.Stdout, r.Stderr = capture.Share(g.OutputBytes(), s.out, s.err)
 	confined.Explain(&r)
+	giveBack(&r, confined, lent)
 	l.keep(tape, &r)
 	return r, nil
+}
+
+// confine gets ready what the command is to be held to, and what it is lent: nil if
+// that is nothing, or needs no door.
+func (l Local) confine(g *policy.Grant, stop func()) (*sandbox.Confined, *credentials.Lent, error) {
+	terms, err := Terms(g.Bounds(), g.Credentials())
+	if err != nil {
+		return nil, nil, err
+	}
+	c := sandbox.Command{
+		Terms: terms, Workspace: g.Roots(), Stop: stop,
+		Principal: g.Request().Origin.Principal, Session: g.Request().Session, Dir: g.Dir().Path(), Env: g.Env(),
+	}
+	lent, err := l.borrow(g)
+	if err != nil {
+		return nil, nil, err
+	}
+	if lent != nil {
+		for name, serve := range lent.Doors() {
+			c.Doors = append(c.Doors, sandbox.Door{Name: name, Serve: serve})
+		}
+	}
+	confined, err := l.Sandbox.Confine(c)
+	return confined, lent, err
 }
 
 // record lets a recording hear both outputs; nil where nobody wants one.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"tipstaff/internal/credentials"
 	"tipstaff/internal/egress"
 	"tipstaff/internal/profile"
 	"tipstaff/internal/rules"
@@ -11,9 +12,14 @@ import (
 )
 
 // Terms are what the sandbox has to hold a command to, by what the policy file
-// wishes for it. What cannot be understood is an error, never left out.
-func Terms(b rules.Bounds) (sandbox.Terms, error) {
-	t := sandbox.Terms{Limits: sandbox.Limits{MemoryBytes: b.Memory, Processes: b.Processes}}
+// wishes for it and lends to it. What cannot be understood is an error, never left out.
+func Terms(b rules.Bounds, c rules.Credentials) (sandbox.Terms, error) {
+	t := sandbox.Terms{Limits: sandbox.Limits{MemoryBytes: b.Memory, Processes: b.Processes}, Doors: credentials.ByDoor(c)}
+	for _, kind := range []rules.CredentialKind{rules.AgentCredential, rules.DockerCredential, rules.NPMCredential} {
+		if _, lent := c.Of(kind); lent {
+			t.Reveal = append(t.Reveal, string(kind))
+		}
+	}
 	if b.Tier != "" {
 		tier, err := sandbox.ParseTier(b.Tier)
 		if err != nil {

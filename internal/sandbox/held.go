@@ -16,6 +16,8 @@ type held struct {
 	profile profile.Profile
 	network Network
 	limits  Limits
+	doors   bool     // commands may have some
+	reveal  []string // what is not hidden
 
 	asks   bool // the guard is asked about renames
 	filter []proc.Instruction
@@ -29,7 +31,7 @@ type held struct {
 func (s *Sandbox) hold(h held) (*held, error) {
 	var err error
 	h.asks = s.asks && h.profile == profile.Workspace
-	if h.filter, err = s.makeFilter(h.network, h.asks); err != nil {
+	if h.filter, err = s.makeFilter(h); err != nil {
 		return nil, err
 	}
 	h.group = h.limits.group(s.o.Engine.Bounds())
@@ -65,7 +67,7 @@ func (s *Sandbox) tightened(t Terms) (*held, error) {
 
 // tighten gives what terms make of the server's settings.
 func (t Terms) tighten(o Options) held {
-	h := held{profile: o.Profile, network: o.Network, limits: o.Limits.lower(t.Limits)}
+	h := held{profile: o.Profile, network: o.Network, limits: o.Limits.lower(t.Limits), doors: t.Doors, reveal: t.Reveal}
 	if t.Profile != nil {
 		h.profile = stricter(h.profile, *t.Profile)
 	}

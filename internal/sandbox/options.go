@@ -53,6 +53,8 @@ type Command struct {
 	// steers programs outside of the sandbox. nil: there is no such way.
 	Stop  func()
 	Terms Terms // of the rule that allows it
+	// Doors are those of this command alone; [Terms.Doors] has to be set.
+	Doors []Door
 }
 
 func (c Command) stop() func() {

@@ -57,6 +57,12 @@ func (s *Sandbox) Confine(c Command) (*Confined, error) {
 	return &Confined{Env: c.Env}, nil
 }
 
+// DoorPath is "" on this system.
+func (*Confined) DoorPath(string) string { return "" }
+
+// CloseDoors closes nothing.
+func (*Confined) CloseDoors() {}
+
 // Release lets go of nothing.
 func (*Confined) Release() {}
 

@@ -33,8 +33,8 @@ type answer struct {
 
 // ask gives what find gives. It is called by one of those who share the answer,
 // which must not depend on which one that is.
-func (q *questions) ask(p profile.Profile, workspace []string, find func() (profile.Paths, error)) (profile.Paths, error) {
-	key := p.String() + "\x00" + strings.Join(workspace, "\x00")
+func (q *questions) ask(p profile.Profile, workspace, reveal []string, find func() (profile.Paths, error)) (profile.Paths, error) {
+	key := p.String() + "\x00" + strings.Join(reveal, " ") + "\x00" + strings.Join(workspace, "\x00")
 	q.mu.Lock()
 	this := q.open[key]
 	if this == nil {

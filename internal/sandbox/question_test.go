@@ -30,7 +30,7 @@ func TestWhoAsksGetsAnAnswerFoundAfterwards(t *testing.T) {
 			all.Go(func() {
 				time.Sleep(time.Duration(i) * 137 * time.Microsecond) // up to 13.6 ms
 				asked := time.Now()
-				paths, err := q.ask(profile.Workspace, []string{"/w"}, find)
+				paths, err := q.ask(profile.Workspace, []string{"/w"}, nil, find)
 				began, badTime := time.Parse(time.RFC3339Nano, paths.Workspace[0])
 				if !errors.Is(err, faulty) || badTime != nil || began.Before(asked) {
 					t.Errorf("asked at %v, found at %v: %v", asked, began, err)
@@ -57,7 +57,7 @@ func TestDifferentQuestionsDoNotWaitForEachOther(t *testing.T) {
 			for _, p := range []profile.Profile{profile.Workspace, profile.ReadOnly} {
 				all.Go(func() {
 					want := p.String() + workspace[0]
-					paths, err := q.ask(p, workspace, func() (profile.Paths, error) {
+					paths, err := q.ask(p, workspace, nil, func() (profile.Paths, error) {
 						time.Sleep(time.Second)
 						return profile.Paths{Workspace: []string{want}}, nil
 					})

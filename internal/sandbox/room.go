@@ -34,6 +34,7 @@ type room struct {
 	key       roomKey
 	workspace []string
 	held      *held
+	doors     *doors // nil if commands have none
 	dir       string // in the scratch directory
 
 	making sync.Once
@@ -79,6 +80,9 @@ func (s *Sandbox) enter(c Command) (*room, *walls, error) {
 	if r == nil {
 		s.count++
 		r = &room{sandbox: s, key: key, workspace: workspace, held: h, dir: filepath.Join(s.scratch.dir, strconv.Itoa(s.count))}
+		if h.doors {
+			r.doors = newDoors()
+		}
 		s.rooms[key] = r
 		r.users = 1 // before one is chosen that goes
 		s.evict()
@@ -238,6 +242,9 @@ func (r *room) close() {
 		return
 	}
 	r.drop(w)
+	if r.doors != nil {
+		r.doors.close()
+	}
 	if err := removeTree(r.dir); err != nil {
 		r.sandbox.o.Log.Error("cannot remove temporary files of commands", "dir", r.dir, "error", err)
 	}

@@ -79,7 +79,11 @@ func (s *Sandbox) allow(rs *landlock.Ruleset, w *walls, r *room) error {
 	own := []string{tempOf(r.dir)}
 	if s.status.tier == Namespaces {
 		own = append(own, filepath.Join(r.dir, "var-tmp"))
-		for _, dir := range []string{filepath.Join(r.dir, "run"), s.scratch.dev} {
+		readable := []string{filepath.Join(r.dir, "run"), s.scratch.dev}
+		for _, path := range w.paths.Shown {
+			readable = append(readable, shownIn(r.dir, filepath.Dir(path)))
+		}
+		for _, dir := range readable {
 			if err := allowPath(rs, dir, landlock.Read); err != nil {
 				return err
 			}
@@ -151,12 +155,16 @@ func newSecret() (uint64, error) {
 }
 
 // makeFilter writes the filter of system calls.
-func (s *Sandbox) makeFilter(n Network, asks bool) ([]proc.Instruction, error) {
+func (s *Sandbox) makeFilter(h held) ([]proc.Instruction, error) {
 	arch, ok := seccomp.Native()
 	if !ok {
 		return nil, errors.New("there is no filter of system calls for this processor")
 	}
-	o := seccomp.Options{Sockets: seccomp.Internet, OwnIPC: s.status.tier == Namespaces, AskRenames: asks, SiblingSecret: s.secret}
+	n := h.network
+	o := seccomp.Options{
+		Sockets: seccomp.Internet, OwnIPC: s.status.tier == Namespaces, SiblingSecret: s.secret,
+		AskRenames: h.asks, AskUnix: h.doors,
+	}
 	if s.status.tier == Landlock && n.Reach == NoNetwork {
 		o.Sockets = seccomp.NoSockets
 	}

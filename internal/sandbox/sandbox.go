@@ -193,8 +193,13 @@ type Confined struct {
 	dir         string
 	room        *room
 	walls       *walls
-	guarded     *guard.Command // nil when it was told that the command has ended
+	guarded     *guard.Command    // nil when it was told that the command has ended
+	paths       map[string]string // of its doors
+	closeDoors  func()
 }
+
+// errNoDoors: the filter of a room without doors lets nobody reach one.
+var errNoDoors = errors.New("a command has doors and its terms have none")
 
 // Confine gets ready what the command is to be held to. An error means that it
 // must not run.
@@ -208,6 +213,8 @@ func (s *Sandbox) Confine(c Command) (*Confined, error) {
 		return nil, s.fault
 	case s.meets(c.Terms) != nil:
 		return nil, s.meets(c.Terms)
+	case len(c.Doors) > 0 && !c.Terms.Doors:
+		return nil, errNoDoors
 	case s.status.tier != None:
 	case s.o.Mode == Off, s.o.Mode == BestEffort:
 		return &Confined{Env: c.Env}, nil
@@ -219,14 +226,31 @@ func (s *Sandbox) Confine(c Command) (*Confined, error) {
 		s.complain(err)
 		return nil, err
 	}
-	return &Confined{
+	confined := &Confined{
 		Confinement: &proc.Confinement{Enclosure: w.enclosure}, Env: r.environment(c.Env),
 		sandbox: s, dir: c.Dir, room: r, walls: w, guarded: s.guard.Begin(w.paths.Writable(), c.stop()),
-	}, nil
+	}
+	if len(c.Doors) > 0 {
+		confined.paths, confined.closeDoors = r.doors.admit(c.Doors)
+	}
+	return confined, nil
+}
+
+// DoorPath is where the command connects to one of its doors; "" if it has none of
+// that name.
+func (c *Confined) DoorPath(name string) string { return c.paths[name] }
+
+// CloseDoors closes the doors of the command and returns when nobody serves at them
+// any more. It may be called more than once; Release does it as well.
+func (c *Confined) CloseDoors() {
+	if c.closeDoors != nil {
+		c.closeDoors()
+	}
 }
 
 // Release lets go of what Confine got ready.
 func (c *Confined) Release() {
+	c.CloseDoors()
 	if c.room != nil {
 		c.violations()
 		c.room.leave(c.walls)

@@ -3,12 +3,14 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"tipstaff/internal/profile"
 )
 
 // Terms tighten what the server's settings say, for the commands of one rule.
-// They never loosen it: of two profiles the stricter one counts, of two lists
+// Doors and Reveal are what the rule lends; in everything else terms never loosen:
+// of two profiles the stricter one counts, of two lists
 // of hosts what both have, of two limits the lower one. The zero Terms change
 // nothing.
 type Terms struct {
@@ -16,6 +18,12 @@ type Terms struct {
 	Profile *profile.Profile // nil: the server's
 	Network *Network         // nil: the server's
 	Limits  Limits
+	// Doors says that the command may have doors of the server's; see [Door].
+	Doors bool
+	// Reveal is for which credentials files are not hidden: names of the third
+	// column of profile/builtin/secrets.txt. Commands under other terms see nothing
+	// of them.
+	Reveal []string
 }
 
 // ErrUnmet says that terms ask for more than this server can hold a command to.
@@ -24,7 +32,7 @@ var ErrUnmet = errors.New("the policy confines this command more than this serve
 
 // given reports whether they ask for anything.
 func (t Terms) given() bool {
-	return t.Tier != None || t.Profile != nil || t.Network != nil || t.Limits != Limits{}
+	return t.Tier != None || t.Profile != nil || t.Network != nil || t.Limits != Limits{} || t.Doors || len(t.Reveal) > 0
 }
 
 // key tells terms apart.
@@ -38,6 +46,12 @@ func (t Terms) key() string {
 	}
 	if t.Network != nil {
 		key += " network " + t.Network.String()
+	}
+	if t.Doors {
+		key += " doors"
+	}
+	if len(t.Reveal) > 0 {
+		key += " reveal " + strings.Join(t.Reveal, " ")
 	}
 	return key
 }

@@ -199,10 +199,16 @@ func (v *view) hideAndPin() error {
 		if gone || !v.visible(o.place.Path) {
 			continue
 		}
-		v.mounts = append(v.mounts, o.mount)
 		if o.mount.Source == "" {
 			closed = append(closed, o.place.Path)
+			shown, err := v.showIn(o.place.Path)
+			if err != nil {
+				return err
+			} else if shown {
+				continue
+			}
 		}
+		v.mounts = append(v.mounts, o.mount)
 	}
 	return nil
 }

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"golang.org/x/sys/unix"
+
 	"tipstaff/internal/egress"
 	"tipstaff/internal/guard"
 	"tipstaff/internal/landlock"
@@ -66,8 +68,8 @@ var errReplaced = errors.New("a protected file was replaced meanwhile")
 func (s *Sandbox) raise(r *room, paths profile.Paths) (*walls, error) {
 	w, before := &walls{paths: paths, users: 1}, s.guard.Changes()
 	spec := proc.EnclosureSpec{Filter: r.held.filter, CloneSecret: s.secret, Limits: r.held.kernel, Group: r.held.group, Domain: s.domain()}
-	if r.held.asks {
-		spec.Supervise = func(c proc.Call) { s.guard.Supervise(c, r.noteUnsafe) }
+	if r.held.asks || r.doors != nil {
+		spec.Supervise = r.supervise
 	}
 	if s.status.tier == Namespaces {
 		v, err := newView(paths, s.o.Search, append(s.visible(), r.workspace...), r.dir, s.scratch)
@@ -85,6 +87,9 @@ func (s *Sandbox) raise(r *room, paths profile.Paths) (*walls, error) {
 	}
 	var err error
 	if w.enclosure, err = s.o.Engine.NewEnclosure(spec); err != nil {
+		if proc.NoListener(err) {
+			err = fmt.Errorf("%w: its credentials need a kernel that asks the server about system calls (Linux 5.19), and no outer sandbox that is asked already: %w", ErrUnmet, err)
+		}
 		return nil, err
 	}
 	if w.ruleset, err = s.ruleset(w, r); err == nil {
@@ -103,6 +108,17 @@ func (s *Sandbox) raise(r *room, paths profile.Paths) (*walls, error) {
 	return w, nil
 }
 
+// supervise answers the system calls that the filter of a room asks about.
+func (r *room) supervise(c proc.Call) {
+	switch {
+	case r.doors != nil && r.doors.answer(c):
+	case r.held.asks:
+		r.sandbox.guard.Supervise(c, r.noteUnsafe)
+	default:
+		c.Return(unix.ENOSYS) // the filter asks about nothing else
+	}
+}
+
 // visible are directories that can be seen wherever they lie: where the server runs
 // commands that name no directory, and the home.
 func (s *Sandbox) visible() []string {
@@ -116,15 +132,16 @@ func (s *Sandbox) visible() []string {
 // resolve asks the profile of a room, together with other rooms of its workspace.
 // What it gives is shared: nobody changes it.
 func (s *Sandbox) resolve(r *room) (profile.Paths, error) {
-	return s.questions.ask(r.held.profile, r.workspace, func() (profile.Paths, error) {
-		return s.consult(r.held.profile, r.workspace)
+	return s.questions.ask(r.held.profile, r.workspace, r.held.reveal, func() (profile.Paths, error) {
+		return s.consult(r.held.profile, r.workspace, r.held.reveal)
 	})
 }
 
 // consult asks a profile, and makes what has to be there before commands run.
-func (s *Sandbox) consult(p profile.Profile, workspace []string) (profile.Paths, error) {
+func (s *Sandbox) consult(p profile.Profile, workspace, reveal []string) (profile.Paths, error) {
 	ctx := context.Background()
 	m := s.o.Machine
+	m.Reveal = reveal
 	m.Known, m.KnownDirs = s.knownRepositories()
 	m.Seen = s.workspacesSeen()
 	m.ConfigFiles = append(slices.Clone(m.ConfigFiles), s.scratch.dir) // the rooms of others lie in it

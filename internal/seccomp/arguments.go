@@ -91,7 +91,10 @@ func limitOfSelf() decision {
 // socketFamily looks at family, type and protocol.
 func socketFamily(o Options) decision {
 	var families []answer
-	if o.AllowUnix {
+	switch {
+	case o.AskUnix:
+		families = append(families, answer{equals, afUnix, ask})
+	case o.AllowUnix:
 		families = append(families, answer{equals, afUnix, allow})
 	}
 	if o.Sockets == NoSockets {

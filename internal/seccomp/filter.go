@@ -69,6 +69,12 @@ type Options struct {
 	// calls fail with ENOSYS.
 	AskRenames bool
 
+	// AskUnix says that a supervisor is asked about every socket of the Unix family
+	// and about every connect: the filter cannot see to where. The supervisor makes
+	// the sockets itself, already connected, so that a command never has one that it
+	// could connect anywhere. It needs a listener, and goes before AllowUnix.
+	AskUnix bool
+
 	// SiblingSecret is the fifth argument of clone by which the filter knows who
 	// may make children of its own parent (CLONE_PARENT), and of clone3 by which
 	// it knows who may call that at all; 0: nobody may.

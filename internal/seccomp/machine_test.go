@@ -97,7 +97,8 @@ func combinations() []Options {
 			for _, local := range []bool{false, true} {
 				for _, secret := range []uint64{0, testSecret} {
 					for _, ask := range []bool{false, true} {
-						all = append(all, Options{Sockets: s, OwnIPC: ipc, AllowUnix: local, SiblingSecret: secret, AskRenames: ask})
+						all = append(all, Options{Sockets: s, OwnIPC: ipc, AllowUnix: local, SiblingSecret: secret, AskRenames: ask, AskUnix: ask && local})
+						all = append(all, Options{Sockets: s, OwnIPC: ipc, SiblingSecret: secret, AskUnix: local})
 					}
 				}
 			}

@@ -51,6 +51,10 @@ func rules(o Options) []rule {
 		list = append(list, rule{"git changes its configuration by a rename, which a pin refuses and the supervisor may make in its place",
 			"rename renameat renameat2", ask})
 	}
+	if o.AskUnix {
+		list = append(list, rule{"the address of a Unix socket lies in memory; the supervisor knows its own sockets and lets others through",
+			"connect", ask})
+	}
 	return append(list, argumentRules(o)...)
 }
 

@@ -23,6 +23,8 @@ func socketTries() []try {
 		{"udp", 1, func(a []string) (string, error) { return greeting(a[0], syscall.SOCK_DGRAM) }},
 		{"unix", 1, func(a []string) (string, error) { return unixGreeting(a[0]) }},
 		{"abstract", 1, func(a []string) (string, error) { return unixGreeting("@" + a[0]) }},
+		{"reconnect", 2, reconnect},
+		{"listen-connected", 2, listenConnected},
 		{"pair", 1, pair},
 		{"pair-send", 1, sendFromPair},
 		{"serve", 1, serveAndAsk},
@@ -108,6 +110,31 @@ func unixGreeting(path string) (string, error) {
 		return "", err
 	}
 	return hear(fd, "hello\n")
+}
+
+// reconnect connects to one socket, and with the same descriptor to another.
+func reconnect(a []string) (step string, err error) {
+	fd, err := dialTo(syscall.AF_UNIX, syscall.SOCK_STREAM, &syscall.SockaddrUnix{Name: a[0]})
+	if err != nil {
+		return "connect", err
+	}
+	if err := syscall.Connect(fd, &syscall.SockaddrUnix{Name: a[1]}); err != nil {
+		return "reconnect", err
+	}
+	return hear(fd, "hello\n")
+}
+
+// listenConnected connects to one socket, gives the descriptor a name in the file
+// system and listens with it.
+func listenConnected(a []string) (step string, err error) {
+	fd, err := dialTo(syscall.AF_UNIX, syscall.SOCK_STREAM, &syscall.SockaddrUnix{Name: a[0]})
+	if err != nil {
+		return "connect", err
+	}
+	if err := syscall.Bind(fd, &syscall.SockaddrUnix{Name: a[1]}); err != nil {
+		return "bind", err
+	}
+	return "listen", syscall.Listen(fd, 1)
 }
 
 var pairKinds = map[string]int{"stream": syscall.SOCK_STREAM, "datagram": syscall.SOCK_DGRAM, "packet": syscall.SOCK_SEQPACKET}

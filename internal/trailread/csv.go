@@ -77,7 +77,7 @@ func columns() []column {
 	}, approvalColumns()...)
 }
 
-// approvalColumns came later, and so they stand at the end.
+// approvalColumns and the one of credentials came later, and so they stand at the end.
 func approvalColumns() []column {
 	said := func(name string, get func(a *audit.Approval) string) column {
 		return column{name, func(l *Line) string {
@@ -94,6 +94,7 @@ func approvalColumns() []column {
 		said("approval_by", func(a *audit.Approval) string { return a.By }),
 		said("approval_how", func(a *audit.Approval) string { return a.How }),
 		said("approval_comment", func(a *audit.Approval) string { return a.Comment }),
+		{"credentials", func(l *Line) string { return safeCell(strings.Join(l.Record.Credentials, ", ")) }},
 	}
 }
 

@@ -224,7 +224,7 @@ func ocsfRest(r *audit.Record) ocsfUnmapped {
 	u := ocsfUnmapped{
 		Agent: r.Who.Agent, Task: r.Who.Task, Front: r.Who.Front, Tool: r.What.Tool, Traceparent: r.Trace.Traceparent,
 		Cwd: r.What.Cwd, Argv: r.What.Argv, ArgvSHA256: r.What.ArgvSHA256, FileChanged: r.What.FileChanged,
-		EnvNames: r.What.EnvNames, EnvDropped: r.What.EnvDropped, Error: r.Error, PreviousHash: r.Prev, Approval: r.Decision.Approval,
+		EnvNames: r.What.EnvNames, EnvDropped: r.What.EnvDropped, Error: r.Error, PreviousHash: r.Prev, Approval: r.Decision.Approval, Credentials: r.Credentials,
 	}
 	if r.Sandbox != (audit.Sandbox{}) {
 		u.Sandbox = &r.Sandbox
@@ -232,6 +232,7 @@ func ocsfRest(r *audit.Record) ocsfUnmapped {
 	if res := r.Result; res != nil {
 		u.Cause, u.Signal, u.Truncated = res.Cause, res.Signal, res.Truncated
 		u.Recording, u.RecordingSum = res.Recording, res.RecordingSHA256
+		u.Used = res.Used
 		u.StdoutBytes, u.StderrBytes = &res.StdoutBytes, &res.StderrBytes
 	}
 	return u

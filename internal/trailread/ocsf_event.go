@@ -132,5 +132,7 @@ type ocsfUnmapped struct {
 	Error        string         `json:"error,omitempty"`
 	PreviousHash string         `json:"prev,omitempty"`
 
-	Approval *audit.Approval `json:"approval,omitempty"`
+	Approval    *audit.Approval       `json:"approval,omitempty"`
+	Credentials []string              `json:"credentials,omitempty"`
+	Used        []audit.CredentialUse `json:"used,omitempty"`
 }

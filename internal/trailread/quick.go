@@ -62,6 +62,8 @@ func (q *quick) member(key []byte, r *audit.Record) {
 		q.object(func(key []byte) { q.decision(key, &r.Decision) })
 	case "sandbox":
 		q.object(func(key []byte) { q.sandbox(key, &r.Sandbox) })
+	case "credentials":
+		r.Credentials = q.strings()
 	case "result":
 		if r.Result == nil {
 			r.Result = new(audit.Result)
@@ -216,6 +218,48 @@ func (q *quick) result(key []byte, r *audit.Result) {
 		r.Recording = q.string()
 	case "recording_sha256":
 		r.RecordingSHA256 = q.string()
+	case "violations":
+		r.Violations = nil
+		q.list(func() {
+			r.Violations = append(r.Violations, audit.Violation{})
+			q.object(func(key []byte) { q.violation(key, &r.Violations[len(r.Violations)-1]) })
+		})
+	case "used":
+		r.Used = nil
+		q.list(func() {
+			r.Used = append(r.Used, audit.CredentialUse{})
+			q.object(func(key []byte) { q.use(key, &r.Used[len(r.Used)-1]) })
+		})
+	default:
+		q.gone = true
+	}
+}
+
+func (q *quick) violation(key []byte, v *audit.Violation) {
+	switch string(key) {
+	case "path":
+		v.Path = q.string()
+	case "why":
+		v.Why = q.string()
+	case "aside":
+		v.Aside = q.string()
+	case "fault":
+		v.Fault = q.string()
+	case "ended":
+		v.Ended = q.bool()
+	default:
+		q.gone = true
+	}
+}
+
+func (q *quick) use(key []byte, u *audit.CredentialUse) {
+	switch string(key) {
+	case "credential":
+		u.Credential = q.string()
+	case "given":
+		u.Given = int(q.number())
+	case "refused":
+		u.Refused = int(q.number())
 	default:
 		q.gone = true
 	}
@@ -270,20 +314,27 @@ func (q *quick) object(member func(key []byte)) {
 }
 
 func (q *quick) strings() []string {
+	var list []string
+	if q.list(func() { list = append(list, q.string()) }); q.gone {
+		return nil
+	}
+	return list
+}
+
+// list reads an array that is not empty.
+func (q *quick) list(item func()) {
 	if !q.skip('[') || q.skip(']') {
 		q.gone = true
 	}
-	var list []string
 	for !q.gone {
-		list = append(list, q.string())
+		item()
 		if q.skip(']') {
-			return list
+			return
 		}
 		if !q.skip(',') {
 			q.gone = true
 		}
 	}
-	return nil
 }
 
 // skip passes over c if it is next.

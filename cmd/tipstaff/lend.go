@@ -1,0 +1,66 @@
+package main
+
+import (
+	"log/slog"
+	"strings"
+
+	"tipstaff/internal/config"
+	"tipstaff/internal/credentials"
+	"tipstaff/internal/host"
+	"tipstaff/internal/proc"
+	"tipstaff/internal/redact"
+	"tipstaff/internal/rules"
+)
+
+// newLender lends what rules of the policy file lend. The operator's own git is
+// asked for passwords outside of the sandbox, so neither it nor its helpers are
+// looked for where a command may write.
+func newLender(s config.Settings, h *host.Host, engine *proc.Engine, secrets *redact.Redactor) *credentials.Lender {
+	roots, err := h.Roots()
+	if dir, wdErr := workingDirectory(); err == nil && len(roots) == 0 && wdErr == nil {
+		roots = []string{dir}
+	}
+	search := h.SearchPath().Outside(roots)
+	environ := []string{"PATH=" + search.String()}
+	for _, kv := range s.Environ {
+		if !strings.HasPrefix(kv, "PATH=") {
+			environ = append(environ, kv)
+		}
+	}
+	return credentials.New(credentials.Options{
+		Engine: engine, Environ: environ, Dir: s.StateDir,
+		Git:   func() (string, error) { return search.Find("git") },
+		Learn: func(password string) { secrets.Learn("credential:git", password) },
+	})
+}
+
+// warnOfCredentials names what a policy lends and this server does not have.
+func warnOfCredentials(file *rules.Policy, s config.Settings, log *slog.Logger) {
+	if file == nil {
+		return
+	}
+	has := map[string]bool{}
+	for _, kv := range s.Environ {
+		name, _, _ := strings.Cut(kv, "=")
+		has[name] = true
+	}
+	var lent rules.Credentials
+	for _, e := range file.List() {
+		for _, r := range e.Allow {
+			lent = append(lent, r.Lends...)
+		}
+		for _, r := range e.Ask {
+			lent = append(lent, r.Lends...)
+		}
+	}
+	missing, _ := lent.Of(rules.VariableCredential)
+	if _, agent := lent.Of(rules.AgentCredential); agent {
+		missing = append(missing, "SSH_AUTH_SOCK")
+	}
+	for _, name := range missing {
+		if !has[name] {
+			has[name] = true // once is enough
+			log.Warn("the policy lends what the server does not have", "variable", name)
+		}
+	}
+}

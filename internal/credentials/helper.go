@@ -1,0 +1,93 @@
+package credentials
+
+import (
+	"context"
+	"io"
+	"os"
+	"strings"
+	"time"
+)
+
+// helperDoor answers git's credential-cache, which passes on what git asks of a
+// credential helper: git-credential(1), after a line that says action=get.
+type helperDoor struct {
+	fill  func(context.Context, question) (answer, error)
+	hosts func() hosts
+	learn func(password string)
+	count *tally
+}
+
+// question is for whom a password is wanted, answer the password.
+type (
+	question struct{ protocol, host, path, username string }
+	answer   struct{ username, password string }
+)
+
+const (
+	maxQuestion    = 16 << 10
+	helperPatience = 5 * time.Second // for the question, and for taking the answer
+)
+
+// serve answers the one question of a connection.
+func (h *helperDoor) serve(ctx context.Context, conn *os.File) {
+	_ = conn.SetDeadline(time.Now().Add(helperPatience))
+	text, err := io.ReadAll(io.LimitReader(conn, maxQuestion+1))
+	q, asked := parseQuestion(string(text))
+	switch {
+	case err != nil || len(text) > maxQuestion || !asked:
+		return // to store and to erase is nothing that is lent
+	case !h.hosts().has(q.protocol, q.host):
+		h.count.refused("git", "")
+		h.count.say("The policy lends git passwords for " + h.hosts().String() + " here, and for no other host.")
+		return
+	}
+	a, err := h.fill(ctx, q)
+	if err != nil || a.password == "" {
+		h.count.say("The server's git knows no password for " + q.origin() + ".")
+		return
+	}
+	h.learn(a.password)
+	_ = conn.SetDeadline(time.Now().Add(helperPatience))
+	if _, err := io.WriteString(conn, "username="+a.username+"\npassword="+a.password+"\n"); err == nil {
+		h.count.given("git", q.origin())
+	}
+}
+
+func (q question) origin() string { return q.protocol + "://" + q.host }
+
+// parseQuestion reads what git asks. It reports false for every action but get, and
+// for what no git would ask: a key that stands twice, a character that moves
+// something to another line.
+func parseQuestion(text string) (q question, ok bool) {
+	seen := map[string]string{}
+	for line := range strings.Lines(text) {
+		key, value, found := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
+		if key == "" && !found {
+			break // an empty line ends it
+		}
+		if strings.HasSuffix(key, "[]") {
+			continue
+		}
+		if _, twice := seen[key]; twice || !found || strings.ContainsAny(value, "\x00\r") {
+			return question{}, false
+		}
+		seen[key] = value
+	}
+	if seen["action"] != "get" || seen["url"] != "" {
+		return question{}, false
+	}
+	return question{seen["protocol"], seen["host"], seen["path"], seen["username"]}, true
+}
+
+// text writes the question for git credential fill.
+func (q question) text() string {
+	var b strings.Builder
+	for _, part := range []struct{ key, value string }{
+		{"protocol", q.protocol}, {"host", q.host}, {"path", q.path}, {"username", q.username},
+	} {
+		if part.value != "" {
+			b.WriteString(part.key + "=" + part.value + "\n")
+		}
+	}
+	return b.String() + "\n"
+}

@@ -1,0 +1,69 @@
+package credentials
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"tipstaff"
+)
+
+// tally counts what a command did with its credentials, for the record.
+type tally struct {
+	mu   sync.Mutex
+	uses map[string]*tipstaff.CredentialUse
+	says []string
+}
+
+// mostUses bounds how many kinds of use are told apart; further ones are counted
+// with the first word of their name alone.
+const mostUses = 8
+
+func (t *tally) given(kind, of string)   { t.count(kind, of).Given++; t.mu.Unlock() }
+func (t *tally) refused(kind, of string) { t.count(kind, of).Refused++; t.mu.Unlock() }
+
+// count finds what to count in, and leaves t.mu held.
+func (t *tally) count(kind, of string) *tipstaff.CredentialUse {
+	t.mu.Lock()
+	name := kind
+	if of != "" {
+		name += " " + of
+	}
+	if t.uses == nil {
+		t.uses = map[string]*tipstaff.CredentialUse{}
+	}
+	if t.uses[name] == nil && len(t.uses) >= mostUses {
+		name = kind
+	}
+	if t.uses[name] == nil {
+		t.uses[name] = &tipstaff.CredentialUse{Credential: name}
+	}
+	return t.uses[name]
+}
+
+// say keeps a sentence for the caller, once.
+func (t *tally) say(text string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !slices.Contains(t.says, text) && len(t.says) < mostUses {
+		t.says = append(t.says, text)
+	}
+}
+
+// list gives what was counted, sorted by name.
+func (t *tally) list() (uses []tipstaff.CredentialUse) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, u := range t.uses {
+		uses = append(uses, *u)
+	}
+	slices.SortFunc(uses, func(a, b tipstaff.CredentialUse) int { return cmp.Compare(a.Credential, b.Credential) })
+	return uses
+}
+
+// told gives the sentences for the caller.
+func (t *tally) told() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.says)
+}

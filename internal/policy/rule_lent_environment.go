@@ -1,0 +1,36 @@
+package policy
+
+import (
+	"slices"
+
+	"tipstaff"
+	"tipstaff/internal/rules"
+)
+
+// lentEnvironment gives a command the variables of the server that its rule passes
+// on. The filter hides them from every other command. The server's value counts,
+// not one that the caller gives. A variable that the server does not have is not
+// there for the command either.
+type lentEnvironment struct{ vars *Environment }
+
+func (r lentEnvironment) Judge(req *tipstaff.Request, _ World, d *Draft) []Finding {
+	names, lent := d.Credentials.Of(rules.VariableCredential)
+	if !lent || d.Env == nil || r.vars == nil {
+		return nil
+	}
+	env := slices.Clone(d.Env)
+	for _, name := range names {
+		at := slices.IndexFunc(r.vars.apart, func(kv string) bool { return nameOf(kv) == name }) // the first counts: getenv(3)
+		if at < 0 {
+			continue
+		}
+		for _, kv := range req.Env {
+			if nameOf(kv) == name && !slices.Contains(d.Dropped, name) {
+				d.Dropped = append(d.Dropped, name)
+			}
+		}
+		env = append(env, r.vars.apart[at])
+	}
+	d.Env = sortVariables(env)
+	return nil
+}

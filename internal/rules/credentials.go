@@ -1,0 +1,236 @@
+package rules
+
+import (
+	"cmp"
+	"encoding/base64"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// CredentialKind is something of the operator's that a command can be lent.
+type CredentialKind string
+
+// What a rule can lend. The first four are the words of the file.
+const (
+	GitCredential    CredentialKind = "git"       // passwords for the hosts of a repository's remotes
+	AgentCredential  CredentialKind = "ssh-agent" // signatures by keys of the server's SSH agent
+	DockerCredential CredentialKind = "docker"    // the files with passwords for image registries
+	NPMCredential    CredentialKind = "npm"       // the files with tokens for npm
+	// VariableCredential is one variable of the server's environment.
+	VariableCredential CredentialKind = "environment"
+)
+
+// credentialWords are the kinds that stand under credentials.
+var credentialWords = []string{string(GitCredential), string(AgentCredential), string(DockerCredential), string(NPMCredential)}
+
+// Credential is one thing that a command is lent.
+type Credential struct {
+	Kind CredentialKind
+	// Only narrows it: a host of git's, as the fingerprint of a key of the agent's;
+	// "" is all of them. Of the environment it is the name of the variable.
+	Only string
+}
+
+// String writes it as people and records read it: "git", "ssh-agent SHA256:…",
+// "environment DATABASE_URL".
+func (c Credential) String() string { return strings.TrimSpace(string(c.Kind) + " " + c.Only) }
+
+// Credentials are what a command is lent, sorted, each once. None is the zero
+// Credentials.
+type Credentials []Credential
+
+// Of gives what there is of one kind: whether any, and to which it is narrowed;
+// none is no narrowing.
+func (c Credentials) Of(kind CredentialKind) (only []string, lent bool) {
+	for _, one := range c {
+		if one.Kind != kind {
+			continue
+		}
+		lent = true
+		if one.Only != "" {
+			only = append(only, one.Only)
+		}
+	}
+	return only, lent
+}
+
+// Strings lists them as [Credential.String] writes them.
+func (c Credentials) Strings() []string {
+	var out []string
+	for _, one := range c {
+		out = append(out, one.String())
+	}
+	return out
+}
+
+// Narrow gives what both lend.
+func (c Credentials) Narrow(o Credentials) Credentials {
+	var both Credentials
+	for _, one := range c {
+		if o.lends(one) {
+			both = append(both, one)
+		}
+	}
+	for _, one := range o {
+		if c.lends(one) {
+			both = append(both, one)
+		}
+	}
+	return both.sorted()
+}
+
+// lends reports whether one is among them, or lies in something that is.
+func (c Credentials) lends(one Credential) bool {
+	return slices.Contains(c, one) || slices.Contains(c, Credential{Kind: one.Kind})
+}
+
+// sorted puts them into their order and leaves out what is in another one.
+func (c Credentials) sorted() Credentials {
+	c = slices.DeleteFunc(c, func(one Credential) bool {
+		return one.Only != "" && slices.Contains(c, Credential{Kind: one.Kind})
+	})
+	slices.SortFunc(c, func(a, b Credential) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Only, b.Only)) })
+	return slices.Compact(c)
+}
+
+// lent is what an item lends; [loader.checkLent] has said what is wrong with it.
+func (i *Item) lent() Credentials {
+	var out Credentials
+	for _, c := range i.Credentials {
+		if c.Name.At.Set() {
+			out = append(out, Credential{Kind: CredentialKind(c.Name.Value)})
+		}
+		for _, host := range c.Git {
+			out = append(out, Credential{GitCredential, strings.ToLower(host.Value)})
+		}
+		for _, key := range c.SSHAgent {
+			out = append(out, Credential{AgentCredential, key.Value})
+		}
+	}
+	for _, name := range i.Environment.Pass {
+		out = append(out, Credential{VariableCredential, name.Value})
+	}
+	return out.sorted()
+}
+
+// checkLent names what rules must not lend.
+func (l *loader) checkLent(items []Item) {
+	for _, item := range items {
+		for _, c := range item.Credentials {
+			l.checkCredential(&c, item.Rule.At)
+		}
+		for _, name := range item.Environment.Pass {
+			if why := whyNotLent(name.Value); name.At.Set() && why != "" {
+				l.faults.add(name.At, "", "%s cannot be passed on: %s", cut(name.Value), why)
+			}
+		}
+	}
+}
+
+func (l *loader) checkCredential(c *Lent, rule Pos) {
+	switch {
+	case c.Name.At.Set() && !slices.Contains(credentialWords, c.Name.Value):
+		hint := didYouMean(c.Name.Value, credentialWords)
+		if hint == "" {
+			hint = "known are: " + strings.Join(credentialWords, ", ")
+		}
+		l.faults.add(c.Name.At, hint, "%q is no credential", cut(c.Name.Value))
+	case !c.Name.At.Set() && len(c.Git)+len(c.SSHAgent) == 0:
+		l.faults.add(rule, "write credentials: [git], or [git: [git.example.org]]", "a credential of the rule names nothing")
+	}
+	for _, host := range c.Git {
+		if !isHost(host.Value) {
+			l.faults.add(host.At, "write a host as the remote has it, as git.example.org or git.example.org:8443", "%q is not a host", cut(host.Value))
+		}
+	}
+	for _, key := range c.SSHAgent {
+		if !isFingerprint(key.Value) {
+			l.faults.add(key.At, "write it as ssh-add -l prints it: SHA256: and 43 characters", "%q is not the fingerprint of a key", cut(key.Value))
+		}
+	}
+}
+
+// isHost reports whether text is a host, with its port if it has one.
+func isHost(text string) bool {
+	host := text
+	if at := strings.LastIndexByte(text, ':'); at >= 0 && !strings.HasSuffix(text, "]") {
+		port := text[at+1:]
+		if host = text[:at]; port == "" || len(port) > 5 || strings.Trim(port, "0123456789") != "" {
+			return false
+		}
+	}
+	if inner, bracketed := strings.CutPrefix(host, "["); bracketed {
+		_, err := netip.ParseAddr(strings.TrimSuffix(inner, "]"))
+		return err == nil
+	}
+	return host != "" && !strings.ContainsFunc(host, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '.' && r != '_'
+	})
+}
+
+// isFingerprint reports whether text is one of OpenSSH's, by SHA-256.
+func isFingerprint(text string) bool {
+	sum, found := strings.CutPrefix(text, "SHA256:")
+	raw, err := base64.RawStdEncoding.DecodeString(sum)
+	return found && err == nil && len(raw) == 32
+}
+
+// whyNotLent says why a rule cannot lend a variable of the server's; "" if it can.
+// A rule names variables; patterns are for whole programs.
+func whyNotLent(name string) string {
+	for i := range len(name) {
+		c := name[i]
+		if c != '_' && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && (i == 0 || c < '0' || c > '9') {
+			return "a rule lends variables by their names"
+		}
+	}
+	switch {
+	case name == "":
+		return "it is empty"
+	case name == "SSH_AUTH_SOCK":
+		return "write credentials: [ssh-agent]"
+	case name == "TMPDIR", strings.HasPrefix(name, "GIT_CONFIG"):
+		return "the server sets it itself"
+	}
+	return PassFault(name)
+}
+
+// lendsNothing refuses credentials where a rule permits nothing by itself.
+func (l *loader) lendsNothing(items []Item, where string) {
+	for i := range items {
+		item := &items[i]
+		at := Pos{}
+		switch {
+		case len(item.Credentials) > 0:
+			at = item.Rule.At
+		case len(item.Environment.Pass) > 0:
+			at = item.Environment.Pass[0].At
+		}
+		if at.Set() {
+			l.faults.add(at, "", "a rule under %s lends nothing: credentials and environment stand at the rules under allow and ask of commands", where)
+		}
+	}
+}
+
+// Lends gives what a command is lent where the rules let it run: what any of the
+// file's own rules under allow and ask lends that matches it. Rules of presets and
+// profiles only narrow, and lend nothing. Whether it may run says [Policy.Judge].
+func (p *Policy) Lends(q Query, f Facts) Credentials {
+	j := p.judgeOf(q, f)
+	if j.base == nil {
+		return nil
+	}
+	var out Credentials
+	for i := range j.base.allow {
+		if r := &j.base.allow[i]; r.lends != nil && matchWhole(r.tokens, q.Args, f) {
+			out = append(out, r.lends...)
+		}
+	}
+	for i := range j.base.ask {
+		if r := &j.base.ask[i]; r.lends != nil && r.content.in(&j.seen, f) {
+			out = append(out, r.lends...)
+		}
+	}
+	return out.sorted()
+}
