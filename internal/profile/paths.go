@@ -45,7 +45,8 @@ type Paths struct {
 
 	root    string
 	watched *watch
-	partial bool // the search for repositories has not seen all
+	kept    []string // pinned, and for Landlock as well
+	partial bool     // the search for repositories has not seen all
 }
 
 // Place is a file or directory, with a reason.
