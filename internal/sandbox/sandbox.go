@@ -25,6 +25,7 @@ type Sandbox struct {
 	found   chan struct{} // closed when all of the above is settled
 
 	questions questions
+	lately    lately
 
 	mu     sync.Mutex
 	rooms  map[roomKey]*room
