@@ -54,6 +54,7 @@ type Paths struct {
 	partial bool // the search for repositories has not seen all
 	// exhausted: it has met a bound.
 	exhausted bool
+	kept      []string // pinned, and for Landlock as well
 }
 
 // Place is a file or directory, with a reason.
