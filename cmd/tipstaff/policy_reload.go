@@ -68,6 +68,9 @@ func newRulebook(j *judge, outside *deciders) (*rulebook, error) {
 // begin lets what the file says count for a server.
 func (b *rulebook) begin(st *stack) {
 	b.st = st
+	if f := b.decides.Load(); f != nil {
+		st.sandbox.AllowControl(f.Policy.Control())
+	}
 	b.settleAsks()
 }
 
@@ -190,6 +193,7 @@ func (b *rulebook) reload(trigger string) {
 		return
 	}
 	b.st.monitor.Swap(b.judge.policy(next.Policy), beside)
+	b.st.sandbox.AllowControl(next.Policy.Control())
 	b.decides.Store(&next)
 	b.settleAsks()
 	if b.client != nil {

@@ -46,6 +46,9 @@ type Item struct {
 	// Mild says that honest work may change it, as a checkout does: the command is
 	// ended only when it does so again after the change was put back.
 	Mild bool
+	// Late says that it is judged when a command ends, or a second after a change:
+	// tools make it in several steps, and nothing obeys it that quickly.
+	Late bool
 	// New says that commands may have made the item: nothing in it has been
 	// accepted yet.
 	New bool

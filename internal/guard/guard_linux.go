@@ -23,6 +23,8 @@ type Guard struct {
 	// announced counts the repositories that git was about to make.
 	announced atomic.Uint64
 
+	hooksPaths atomic.Pointer[func(value string) bool] // see AllowHooks
+
 	mu      sync.Mutex
 	items   map[string]*item
 	active  map[*Command]bool
@@ -44,6 +46,9 @@ func New(o Options) (*Guard, error) {
 	w.start(g.changed)
 	return g, nil
 }
+
+// AllowHooks says which values of core.hooksPath commands may set; before, none.
+func (g *Guard) AllowHooks(allowed func(value string) bool) { g.hooksPaths.Store(&allowed) }
 
 // Close ends the watch. No command may run then.
 func (g *Guard) Close() error {
@@ -126,10 +131,38 @@ func (g *Guard) marked(it *item, now content) []int32 {
 	return watches
 }
 
+// latePause is how long after a change a late item is looked at.
+const latePause = time.Second
+
 // changed hears that something may have happened to an item.
 func (g *Guard) changed(it *item) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if !it.Late {
+		g.begin(it)
+		return
+	}
+	if !it.waits {
+		it.waits = true
+		time.AfterFunc(latePause, func() {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			g.due(it)
+		})
+	}
+}
+
+// due begins to look at a late item that something has happened to. The caller holds
+// g.mu.
+func (g *Guard) due(it *item) {
+	if it.waits {
+		it.waits = false
+		g.begin(it)
+	}
+}
+
+// begin begins to look at an item. The caller holds g.mu.
+func (g *Guard) begin(it *item) {
 	if it.looking != nil || g.closed {
 		it.again = true
 		return
@@ -216,7 +249,10 @@ func (g *Guard) lookingIn(dirs []string) chan struct{} {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for path, it := range g.items {
-		if it.looking != nil && under(path, dirs) {
+		if !it.waits && it.looking == nil || !under(path, dirs) {
+			continue
+		}
+		if g.due(it); it.looking != nil {
 			return it.looking
 		}
 	}

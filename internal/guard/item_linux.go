@@ -13,6 +13,7 @@ type item struct {
 	accepted content
 
 	// Under Guard.mu.
+	waits   bool          // something has happened to a late item
 	again   bool          // something has happened since the last look began
 	looking chan struct{} // closed when the look that is under way is over; nil: none is
 }

@@ -87,7 +87,7 @@ func (g *Guard) admit(it *item, now content) []tipstaff.Violation {
 		it.accepted = now
 		return nil
 	}
-	it.accepted = it.harmless(now)
+	it.accepted = g.harmless(it, now)
 	return []tipstaff.Violation{g.report(it, g.putBack(it, now, why), g.suspects(it.Path), true)}
 }
 
@@ -100,7 +100,7 @@ func (g *Guard) judge(it *item, now content) string {
 	case now.form == unseen:
 		return fmt.Sprintf("it is %s now", now)
 	case it.Kind == Config:
-		return it.judgeConfig(now)
+		return g.judgeConfig(it, now)
 	case it.Kind == Pointer, it.Kind == Entry && now.form == file:
 		return g.judgePointer(it, now)
 	case it.Kind == Entry && now.form == directory:
@@ -115,17 +115,25 @@ func (g *Guard) judge(it *item, now content) string {
 	return it.Why
 }
 
-func (it *item) judgeConfig(now content) string {
+func (g *Guard) judgeConfig(it *item, now content) string {
 	switch {
 	case now.form != file:
 		return fmt.Sprintf("it is %s now, and was a configuration of git", now)
 	case !now.whole():
 		return fmt.Sprintf("it is larger than %d bytes", mostFile)
 	}
-	if err := (gitconfig.Repository{Dir: it.GitDir}).Judge(it.accepted.text, now.text); err != nil {
+	if err := g.repository(it).Judge(it.accepted.text, now.text); err != nil {
 		return err.Error()
 	}
 	return ""
+}
+
+func (g *Guard) repository(it *item) gitconfig.Repository {
+	r := gitconfig.Repository{Dir: it.GitDir}
+	if hooks := g.hooksPaths.Load(); hooks != nil {
+		r.Hooks = *hooks
+	}
+	return r
 }
 
 // judgePointer judges a file .git by where it leads. git writes it in one go, but
@@ -181,11 +189,11 @@ func (it *item) unknown(now content) (list []string) {
 }
 
 // harmless is what can be accepted of a new item.
-func (it *item) harmless(now content) content {
+func (g *Guard) harmless(it *item, now content) content {
 	switch {
 	case it.Kind == Config && now.form == file && now.whole():
 		c := now
-		c.text = gitconfig.Repository{Dir: it.GitDir}.Harmless(now.text)
+		c.text = g.repository(it).Harmless(now.text)
 		return c
 	case it.Kind == Fixed && now.form == directory && now.names != nil:
 		c := now

@@ -169,7 +169,7 @@ func (r *resolver) pinHooksPath(dir, value string, tops []string) {
 		path := r.gitPath(top, value)
 		real, rest := existing(path)
 		path = filepath.Join(real, rest)
-		if !r.writable(path) {
+		if !r.writable(path) || r.allowed(path, append(tops, r.Workspace...)) {
 			continue
 		}
 		if slices.ContainsFunc(slices.Concat(r.Workspace, tops), func(t string) bool { return under(t, path) }) {

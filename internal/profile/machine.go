@@ -35,6 +35,9 @@ type Machine struct {
 	// Seen are workspaces that were looked through: what is closed in them now was
 	// closed by commands.
 	Seen []string
+	// Control are patterns of files of work trees that steer others and that the
+	// operator leaves to commands: see [ControlAllowed].
+	Control []string
 	// Entries is how many directory entries are looked at in search of
 	// repositories, at most; 0: five million.
 	Entries int

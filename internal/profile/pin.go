@@ -42,7 +42,7 @@ func (r *resolver) pin() {
 
 func (r *resolver) pinInTops(name, why string) {
 	for _, top := range r.workTops() {
-		if real, info, err := canonical(filepath.Join(top, name)); err == nil {
+		if real, info, err := canonical(filepath.Join(top, name)); err == nil && !r.allowed(real, []string{top}) {
 			r.pins[real] = Pin{Place: Place{real, info.IsDir(), why}}
 		}
 	}
@@ -56,7 +56,7 @@ func (r *resolver) watchInTops() {
 			for _, top := range r.workTops() {
 				path := filepath.Join(top, rest)
 				real, missing := existing(path)
-				if _, pinned := r.pins[path]; !pinned && filepath.Join(real, missing) == path && r.writable(path) {
+				if _, pinned := r.pins[path]; !pinned && !r.allowed(path, []string{top}) && filepath.Join(real, missing) == path && r.writable(path) {
 					r.Watched = append(r.Watched, Place{path, missing == "" && isDir(path), row.why})
 				}
 			}

@@ -18,6 +18,7 @@ type File struct {
 	Limits      Limits            `key:"limits" doc:"Bounds for every command; they can only narrow what the server's settings allow."`
 	Sandbox     Sandbox           `key:"sandbox" doc:"How commands are confined."`
 	Environment PassedEnvironment `key:"environment" doc:"Which variables every command gets besides those that are harmless."`
+	Control     Control           `key:"control" doc:"Which files that steer programs outside of the sandbox commands may change."`
 	Commands    Table[Command]    `key:"commands" doc:"Rules by program. A key is a name, or several as a|b|c; * is every program that no other key names."`
 	Approvals   Approvals         `key:"approvals" doc:"What happens to commands that need a person's word."`
 	Profiles    Table[Profile]    `key:"profiles" doc:"Further restrictions for some callers."`
@@ -39,6 +40,11 @@ type Sandbox struct {
 	Profile Text   `key:"profile" enum:"workspace,read-only,open" doc:"What files a command reaches."`
 	Network []Text `key:"network" single:"true" doc:"on, off, or the hosts that can be reached."`
 	Tier    Text   `key:"tier" enum:"namespaces,landlock" doc:"The least tier of confinement without which nothing runs."`
+}
+
+// Control says which files that steer others are left to commands.
+type Control struct {
+	Allow []Text `key:"allow" single:"true" doc:"Paths of a work tree that commands may make and change, as .husky/** or .vscode/*.json, as seen from its top; core.hooksPath=DIRECTORY for hooks of git. Never git's own directory."`
 }
 
 // Command holds the rules of one program.

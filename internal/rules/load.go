@@ -81,6 +81,7 @@ func (l *loader) file() {
 	}
 	l.network(f.Sandbox.Network)
 	l.pass(f.Environment.Pass)
+	l.control(f.Control.Allow)
 	l.decider(&f.Decider)
 	for _, t := range f.Tests {
 		if _, err := l.options.Split(t.Run.Value); err != nil && t.Run.At.Set() {

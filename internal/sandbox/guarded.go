@@ -63,7 +63,7 @@ func (s *Sandbox) protect(p profile.Paths, came []string) profile.Paths {
 		}
 	}
 	for _, w := range p.Watched {
-		add(guard.Item{Path: w.Path, Why: w.Why, Mild: true})
+		add(guard.Item{Path: w.Path, Why: w.Why, Mild: true, Late: true})
 	}
 	for _, root := range roots {
 		s.foundLate(s.guard.Protect(root, items[root]))
@@ -180,4 +180,26 @@ func (c *Confined) explainRebases(r *tipstaff.Result) {
 			r.Refusals = append(r.Refusals, fmt.Sprintf("A rebase is under way, and git runs what its list names when it goes on: %s. A person looks at %s before git rebase --continue.", found[0], list))
 		}
 	}
+}
+
+// AllowControl says which files of work trees that steer others the operator leaves to
+// commands, by patterns as [profile.ControlAllowed] has them. It counts from the next
+// command on.
+func (s *Sandbox) AllowControl(patterns []string) {
+	if s.found == nil {
+		return
+	}
+	s.mu.Lock()
+	s.control = slices.Clone(patterns)
+	s.controls.Add(1)
+	s.mu.Unlock()
+	if s.guard != nil {
+		s.guard.AllowHooks(func(value string) bool { return !filepath.IsAbs(value) && profile.ControlAllowed(patterns, value) })
+	}
+}
+
+func (s *Sandbox) allowedControl() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.control
 }

@@ -303,6 +303,37 @@ func TestTrackedHooksCanBeCheckedOut(t *testing.T) {
 	})
 }
 
+// huskysInstall is what husky 9 does when it is installed.
+const huskysInstall = `git config core.hooksPath .husky/_; echo "git says $?"; mkdir -p .husky/_ && printf '#!/bin/sh\n%s\n' "$EVIL" > .husky/_/pre-commit && chmod 755 .husky/_/pre-commit; echo "made $?"`
+
+// TestHuskysInstallIsPutAside, and lives where the operator wants it to.
+func TestHuskysInstallIsPutAside(t *testing.T) {
+	eachTier(t, func(t *testing.T, tier Tier) {
+		for _, patterns := range [][]string{nil, {".husky/**"}} {
+			t.Run(fmt.Sprint(patterns), func(t *testing.T) {
+				b := newWorld(t)
+				gitWorld(t, b)
+				b.confine(tier)
+				b.AllowControl(patterns)
+				b.sh("true")
+				p, repo := b.person(), b.ws+"/repo"
+				o, err := b.run(Command{Dir: repo, Env: []string{"PATH=/usr/bin:/bin", "HOME=" + b.home, "EVIL=" + p.evil()}}, huskysInstall)
+				b.must(err)
+				p.works(repo)
+				hint := strings.Join(o.Refusals, " ")
+				switch {
+				case patterns == nil && (p.harmed() || !strings.Contains(o.text, "git says 4") || !strings.Contains(o.text, "made 0\n")):
+					t.Errorf("it ran: %v; the installation printed %q", p.harmed(), o.text)
+				case patterns == nil && (!strings.Contains(hint, "core.hookspath") || !strings.Contains(hint, repo+"/.husky")):
+					t.Errorf("the hint is %q", hint)
+				case patterns != nil && (!p.harmed() || o.text != "git says 0\nmade 0\n" || hint != ""):
+					t.Errorf("it ran: %v; the installation printed %q, the hint is %q", p.harmed(), o.text, hint)
+				}
+			})
+		}
+	})
+}
+
 // TestARepositoryUnderAnyNameIsFound when the command has ended.
 func TestARepositoryUnderAnyNameIsFound(t *testing.T) {
 	eachTier(t, func(t *testing.T, tier Tier) {

@@ -60,9 +60,10 @@ func (r *room) refresh() error {
 	if !r.stale() { // another command has seen to it
 		return nil
 	}
+	control := r.sandbox.controls.Load()
 	paths, err := r.sandbox.resolve(r)
 	if err == nil {
-		err = r.renew(paths)
+		err = r.renew(paths, control)
 	}
 	if err != nil {
 		return fmt.Errorf("a protected file was replaced, and the sandbox could not be made anew: %w", err)
@@ -73,7 +74,7 @@ func (r *room) refresh() error {
 func (r *room) stale() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.sandbox.guard.Stale(r.walls.enclosure)
+	return r.control != r.sandbox.controls.Load() || r.sandbox.guard.Stale(r.walls.enclosure)
 }
 
 // mostPlaces is how many places may have come and gone before the ruleset, which
@@ -101,13 +102,13 @@ func (r *room) look() {
 // bringUpToDate makes new walls if those that stand are not what the profile says
 // now. The caller holds r.lookMu.
 func (r *room) bringUpToDate() {
-	began, news := time.Now(), r.sandbox.guard.Announced()
+	began, news, control := time.Now(), r.sandbox.guard.Announced(), r.sandbox.controls.Load()
 	paths, err := r.sandbox.resolve(r)
 	r.mu.Lock()
 	old := r.walls
 	r.mu.Unlock()
 	if err == nil && (!paths.Equal(old.paths) || !old.paths.Fresh() || !old.allowed.Fresh() || old.places.Load() > mostPlaces || r.stale()) {
-		err = r.renew(paths)
+		err = r.renew(paths, control)
 	}
 	if err != nil {
 		r.sandbox.o.Log.Error("cannot bring the sandbox up to date; commands are confined as before", "error", err)
@@ -118,14 +119,14 @@ func (r *room) bringUpToDate() {
 }
 
 // renew makes new walls for the commands that come. The caller holds r.lookMu.
-func (r *room) renew(paths profile.Paths) error {
+func (r *room) renew(paths profile.Paths, control uint64) error {
 	w, err := r.sandbox.buildFor(r, paths)
 	if err != nil {
 		return err
 	}
 	r.mu.Lock()
 	old := r.walls
-	r.walls = w
+	r.walls, r.control = w, control
 	r.mu.Unlock()
 	r.drop(old)
 	return nil

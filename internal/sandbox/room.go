@@ -55,6 +55,7 @@ type room struct {
 	news    uint64          // what the guard had been told of new repositories by the last look
 	refused []refusal       // by the proxy, since the last command ended
 	told    map[string]bool // copies that differ, and were told of
+	control uint64          // of what was allowed when the walls were made: see AllowControl
 	unsafe  []string        // renames that the guard refused, since the last command ended
 
 	lookMu sync.Mutex // held by whoever looks, but for the first time
@@ -256,7 +257,7 @@ func (r *room) make() error {
 		return fmt.Errorf("cannot make a temporary directory: %w", err)
 	}
 	r.token = rand.Text()
-	began := time.Now()
+	began, control := time.Now(), r.sandbox.controls.Load()
 	w, err := r.sandbox.build(r)
 	if err != nil {
 		return err
@@ -270,6 +271,6 @@ func (r *room) make() error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.walls, r.looked, r.cost = w, time.Now(), time.Since(began)
+	r.walls, r.control, r.looked, r.cost = w, control, time.Now(), time.Since(began)
 	return nil
 }

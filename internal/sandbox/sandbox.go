@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tipstaff"
@@ -46,6 +47,8 @@ type Sandbox struct {
 	// through to the end.
 	repositories map[string]repository
 	seenThrough  []string
+	control      []string             // see AllowControl
+	controls     atomic.Uint64        // how often it was called
 	late         []tipstaff.Violation // that looks have put back, and no command has told
 	work         sync.WaitGroup       // what goes on behind the calls
 

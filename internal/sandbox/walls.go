@@ -143,7 +143,7 @@ func (s *Sandbox) consult(p profile.Profile, workspace, reveal []string) (profil
 	m := s.o.Machine
 	m.Reveal = reveal
 	m.Known, m.KnownDirs = s.knownRepositories()
-	m.Seen = s.workspacesSeen()
+	m.Seen, m.Control = s.workspacesSeen(), s.allowedControl()
 	m.ConfigFiles = append(slices.Clone(m.ConfigFiles), s.scratch.dir) // the rooms of others lie in it
 	m.Own = s.ownFiles()
 	paths, err := p.Resolve(ctx, m, workspace)
