@@ -62,19 +62,26 @@ The exit code is 3 when it would not start.`,
 			if err != nil {
 				return err
 			}
+			exposed, err := exposedBySettings(s)
+			if err != nil {
+				return err
+			}
 			if s.ConfigFile == "" {
 				if o.asJSON {
-					return writeJSON(cmd.OutOrStdout(), &checked{OK: true, Faults: []checkFault{}, Failed: []failedTest{}, Doubts: []checkFault{}})
+					return writeJSON(cmd.OutOrStdout(), &checked{OK: true, Faults: []checkFault{}, Failed: []failedTest{}, Doubts: []checkFault{}, Exposed: exposed})
 				}
 				say(cmd.OutOrStdout(), "✔ the environment can be understood; there is no configuration file")
+				printExposed(cmd.OutOrStdout(), exposed)
 				return nil
 			}
 			c := checkPolicy(s.ConfigFile)
+			c.Exposed = exposed
 			if o.asJSON {
 				err = writeJSON(cmd.OutOrStdout(), c)
 			} else {
 				say(cmd.OutOrStdout(), "✔ the environment can be understood")
 				c.print(cmd.OutOrStdout())
+				printExposed(cmd.OutOrStdout(), exposed)
 			}
 			if err == nil && !c.OK {
 				return &exitError{code: exitConfig}

@@ -27,6 +27,8 @@ type diagnosis struct {
 	Callers callersStatus  `json:"callers"`
 	Decider *deciderStatus `json:"decider,omitempty"` // nil without one
 	Policy  policyStatus   `json:"policy"`
+	// Exposed are files of tipstaff's own that commands may change.
+	Exposed []exposedFile `json:"exposed,omitempty"`
 	// Error says why no command would run with these settings.
 	Error string `json:"error,omitempty"`
 }
@@ -79,7 +81,12 @@ func diagnose(ctx context.Context, c *configFlag, reap bool) (diagnosis, error) 
 		return diagnosis{}, err
 	}
 	log := slog.New(slog.DiscardHandler)
-	j, err := newJudgeWithoutFile(settings, log)
+	k, err := newKeeper(settings, "", log)
+	if err != nil {
+		return diagnosis{}, err
+	}
+	defer k.Close()
+	j, err := newJudgeWithoutFile(settings, k, log)
 	if err != nil {
 		return diagnosis{}, err
 	}
@@ -96,12 +103,14 @@ func diagnose(ctx context.Context, c *configFlag, reap bool) (diagnosis, error) 
 		Start: m.Start, End: m.End, Reason: m.Reason, Ended: engine.Reaped(),
 		Record: examineAudit(ctx, settings), Callers: examineCallers(settings), Policy: examinePolicy(ctx, j),
 	}
+	keepPolicy(k, j.file)
 	if d.Decider, err = examineDecider(settings); err != nil {
 		return d, errors.Join(err, engine.Close())
 	}
 	if d.Sandbox, err = j.tryConfinement(engine, sandbox.Terms{}); err != nil {
 		d.Error = err.Error()
 	}
+	d.Exposed = exposedOf(k, wallsBy(d.Sandbox))
 	if err := engine.Close(); err != nil {
 		return d, fail(exitFailure, "cannot clean up: %w", err)
 	}
@@ -118,6 +127,7 @@ func (j *judge) tryConfinement(engine *proc.Engine, terms sandbox.Terms) (sandbo
 	if workspace := policy.Workspace(j.file.Policy, j.host); len(workspace) > 0 {
 		o.Workspace = workspace // as each command would bring it
 	}
+	confineOwn(&o, j.keeper)
 	box, err := makeSandbox(o, engine, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return sandbox.Status{}, err
@@ -143,6 +153,7 @@ func (d diagnosis) print(w io.Writer, reap, paths bool) {
 	d.Record.print(w)
 	d.Policy.print(w)
 	d.Callers.print(w)
+	printExposed(w, d.Exposed)
 	d.Decider.print(w)
 	if reap {
 		say(w, "✔ processes of dead servers ended: %d", d.Ended)

@@ -25,12 +25,12 @@ const soon = 7 * 24 * time.Hour
 func examineCallers(s config.Settings) callersStatus {
 	c := callersStatus{Methods: callersMethods(s.Callers)}
 	log := slog.New(slog.DiscardHandler)
-	pair, err := newServerTLS(s, log)
+	pair, err := newServerTLS(s, nil, log)
 	if pair != nil {
 		end := pair.Expiry()
 		c.CertificateEnds = &end
 	}
-	if _, wrong := newAuthenticator(s, io.Discard, log); wrong != nil {
+	if _, wrong := newAuthenticator(s, io.Discard, nil, log); wrong != nil {
 		err = errors.Join(err, wrong)
 	}
 	if err != nil {

@@ -196,7 +196,7 @@ func (s *servedPolicy) print(w io.Writer, now *policyStatus) {
 	switch {
 	case s.Refused != "":
 		say(w, "✘ server %d: an older policy goes on deciding, because the file cannot be used: %s", s.PID, strings.ReplaceAll(printable(s.Refused), "\n", "\n  "))
-		say(w, "  mend it, then it is read within a second: %s", argv.Display([]string{"tipstaff", "policy", "check", s.File}))
+		say(w, "  mend it, then it is read within a second (at SIGHUP if it is among the own files that are named here): %s", argv.Display([]string{"tipstaff", "policy", "check", s.File}))
 	case s.File == now.File && s.SHA256 != now.SHA256 && now.Error == "":
 		say(w, "! server %d: decides by an older state of %s (%.12s…)", s.PID, argv.Escape(s.File), s.SHA256)
 	default:

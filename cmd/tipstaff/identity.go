@@ -14,12 +14,12 @@ import (
 // newAuthenticator makes what finds out who callers over HTTP are. When the
 // settings name no way for them to show it, it makes a token and shows it once,
 // on stderr: no file, log or record has it.
-func newAuthenticator(s config.Settings, stderr io.Writer, log *slog.Logger) (*identity.Gate, error) {
+func newAuthenticator(s config.Settings, stderr io.Writer, changes identity.Changes, log *slog.Logger) (*identity.Gate, error) {
 	o, err := identityOptions(s)
 	if err != nil {
 		return nil, settingsError(err)
 	}
-	o.Log = log
+	o.Log, o.Changes = log, changes
 	made := o.Token == "" && o.TokensFile == "" && s.Callers.OAuth.Issuer == "" && s.Callers.TLS.ClientCAFile == ""
 	if made {
 		o.Token = identity.NewToken()
@@ -39,13 +39,13 @@ func newAuthenticator(s config.Settings, stderr io.Writer, log *slog.Logger) (*i
 
 // newServerTLS makes what connections over HTTP are encrypted with; nil without
 // a certificate in the settings.
-func newServerTLS(s config.Settings, log *slog.Logger) (*identity.TLS, error) {
+func newServerTLS(s config.Settings, changes identity.Changes, log *slog.Logger) (*identity.TLS, error) {
 	t := s.Callers.TLS
 	if t.CertFile == "" && t.KeyFile == "" && t.ClientCAFile == "" {
 		return nil, nil
 	}
 	pair, err := identity.NewTLS(identity.TLSOptions{
-		CertFile: t.CertFile, KeyFile: t.KeyFile, ClientCAFile: t.ClientCAFile, Optional: t.ClientOptional, Log: log,
+		CertFile: t.CertFile, KeyFile: t.KeyFile, ClientCAFile: t.ClientCAFile, Optional: t.ClientOptional, Changes: changes, Log: log,
 	})
 	if err != nil {
 		return nil, settingsError(err)

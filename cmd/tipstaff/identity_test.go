@@ -20,7 +20,7 @@ import (
 // would hide it.
 func TestATokenIsMadeWhenNoneIsSet(t *testing.T) {
 	var out, log bytes.Buffer
-	gate, err := newAuthenticator(config.Settings{}, &out, slog.New(slog.NewTextHandler(&log, nil)))
+	gate, err := newAuthenticator(config.Settings{}, &out, nil, slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,11 +42,11 @@ func TestATokenIsMadeWhenNoneIsSet(t *testing.T) {
 func TestATokenThatIsSetIsNotShown(t *testing.T) {
 	var out bytes.Buffer
 	s := config.Settings{Callers: config.Callers{Token: "9f86d081884c7d659a2feaa0c55ad015"}}
-	if _, err := newAuthenticator(s, &out, slog.New(slog.DiscardHandler)); err != nil || out.Len() > 0 {
+	if _, err := newAuthenticator(s, &out, nil, slog.New(slog.DiscardHandler)); err != nil || out.Len() > 0 {
 		t.Errorf("%v, %s", err, out.String())
 	}
 	s.Callers.Token = "hunter2"
-	_, err := newAuthenticator(s, &out, slog.New(slog.DiscardHandler))
+	_, err := newAuthenticator(s, &out, nil, slog.New(slog.DiscardHandler))
 	if err == nil || out.Len() > 0 || !strings.Contains(err.Error(), "TIPSTAFF_TOKEN: a token has at least 32 characters") || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("%v, %s", err, out.String())
 	}
@@ -76,7 +76,7 @@ func TestFaultsOfCallersNameTheVariable(t *testing.T) {
 		var s config.Settings
 		change(&s.Callers)
 		var out bytes.Buffer
-		_, err := newAuthenticator(s, &out, slog.New(slog.DiscardHandler))
+		_, err := newAuthenticator(s, &out, nil, slog.New(slog.DiscardHandler))
 		if err == nil || !strings.Contains(err.Error(), want) || out.Len() > 0 {
 			t.Errorf("%v; want %s", err, want)
 		}
@@ -86,11 +86,11 @@ func TestFaultsOfCallersNameTheVariable(t *testing.T) {
 		"TIPSTAFF_TLS_KEY_FILE: the key of the":              {CertFile: "/c"},
 		"TIPSTAFF_TLS_CERT_FILE: open":                       {CertFile: dir + "/c", KeyFile: dir + "/k"},
 	} {
-		if _, err := newServerTLS(config.Settings{Callers: config.Callers{TLS: c}}, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := newServerTLS(config.Settings{Callers: config.Callers{TLS: c}}, nil, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v; want %s", err, want)
 		}
 	}
-	if pair, err := newServerTLS(config.Settings{}, slog.New(slog.DiscardHandler)); pair != nil || err != nil {
+	if pair, err := newServerTLS(config.Settings{}, nil, slog.New(slog.DiscardHandler)); pair != nil || err != nil {
 		t.Errorf("without settings: %v, %v", pair, err)
 	}
 }
@@ -102,7 +102,7 @@ func TestClientsAskForWhatTheToolsNeed(t *testing.T) {
 	for terminal, want := range map[bool]string{true: `scope="execute sessions read"`, false: `scope="execute read"`} {
 		s.Terminal = terminal
 		var out bytes.Buffer
-		gate, err := newAuthenticator(s, &out, slog.New(slog.DiscardHandler))
+		gate, err := newAuthenticator(s, &out, nil, slog.New(slog.DiscardHandler))
 		if err != nil || out.Len() > 0 {
 			t.Fatal(err, out.String())
 		}
@@ -120,7 +120,7 @@ func TestWithATokensFileNoTokenIsMade(t *testing.T) {
 	}
 	var out bytes.Buffer
 	s := config.Settings{Callers: config.Callers{TokensFile: path}}
-	if _, err := newAuthenticator(s, &out, slog.New(slog.DiscardHandler)); err != nil || out.Len() > 0 {
+	if _, err := newAuthenticator(s, &out, nil, slog.New(slog.DiscardHandler)); err != nil || out.Len() > 0 {
 		t.Errorf("%v, %s", err, out.String())
 	}
 }

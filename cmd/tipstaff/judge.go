@@ -10,6 +10,7 @@ import (
 	"tipstaff/internal/config"
 	"tipstaff/internal/host"
 	"tipstaff/internal/monitor"
+	"tipstaff/internal/own"
 	"tipstaff/internal/policy"
 	"tipstaff/internal/profile"
 	"tipstaff/internal/rules"
@@ -22,25 +23,30 @@ import (
 type judge struct {
 	settings    config.Settings
 	host        *host.Host
+	keeper      *own.Keeper // nil: all changes of files are a person's
 	environment *policy.Environment
 	mode        policy.ArgumentMode
 	file        policyFile // empty without one
 }
 
 // newJudge reads the policy file that the settings name.
-func newJudge(s config.Settings, log *slog.Logger) (*judge, error) {
-	j, err := newJudgeWithoutFile(s, log)
+func newJudge(s config.Settings, log *slog.Logger) (*judge, error) { return newKeptJudge(s, nil, log) }
+
+// newKeptJudge is newJudge for a server, which reads files again as its keeper says.
+func newKeptJudge(s config.Settings, k *own.Keeper, log *slog.Logger) (*judge, error) {
+	j, err := newJudgeWithoutFile(s, k, log)
 	if err != nil {
 		return nil, err
 	}
 	if j.file, err = loadPolicy(s.ConfigFile); err != nil {
 		return nil, fail(exitConfig, "%w", err)
 	}
+	keepPolicy(k, j.file)
 	return j, nil
 }
 
 // newJudgeWithoutFile reads everything else.
-func newJudgeWithoutFile(s config.Settings, log *slog.Logger) (*judge, error) {
+func newJudgeWithoutFile(s config.Settings, k *own.Keeper, log *slog.Logger) (*judge, error) {
 	mode, err := policy.ParseArgumentMode(s.Arguments)
 	if err != nil {
 		return nil, fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_ARGUMENTS: %w", err)
@@ -50,13 +56,14 @@ func newJudgeWithoutFile(s config.Settings, log *slog.Logger) (*judge, error) {
 		AllowedCommands:   policy.ParseAllowlist(s.AllowedCommands, "ALLOWED_COMMANDS"),
 		AllowlistPath:     s.AllowlistPath,
 		AllowlistOptional: s.AllowlistDefault,
+		Gate:              k,
 		Roots:             host.ParseRoots(s.AllowedRoots),
 		Home:              s.Home,
 		Places:            writablePlaces(s),
 		Unconfined:        s.Sandbox == sandbox.Off.String() || s.SandboxProfile == profile.Open.String(),
 		Log:               log,
 	})
-	return &judge{settings: s, host: h, environment: policy.NewEnvironment(s.Environ, h.SearchPath().String()), mode: mode}, nil
+	return &judge{settings: s, host: h, keeper: k, environment: policy.NewEnvironment(s.Environ, h.SearchPath().String()), mode: mode}, nil
 }
 
 // writablePlaces are those where commands may write besides workspaces.

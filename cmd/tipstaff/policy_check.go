@@ -54,15 +54,19 @@ is doubtful.`,
 
 // checked is what is wrong with a policy file.
 type checked struct {
-	File   string        `json:"file"`
-	OK     bool          `json:"ok"` // a server would take it
-	SHA256 string        `json:"sha256,omitempty"`
-	Faults []checkFault  `json:"faults"`
-	Tests  int           `json:"tests"`
-	Failed []failedTest  `json:"failed_tests"`
-	Doubts []checkFault  `json:"doubts"`
-	shown  []rules.Fault // doubts, with their lines
-	err    error
+	File   string       `json:"file"`
+	OK     bool         `json:"ok"` // a server would take it
+	SHA256 string       `json:"sha256,omitempty"`
+	Faults []checkFault `json:"faults"`
+	Tests  int          `json:"tests"`
+	Failed []failedTest `json:"failed_tests"`
+	Doubts []checkFault `json:"doubts"`
+	// Exposed are files of tipstaff's own that commands may change; only "config
+	// check" looks for them.
+	Exposed []exposedFile `json:"exposed,omitempty"`
+
+	shown []rules.Fault // doubts, with their lines
+	err   error
 }
 
 type checkFault struct {

@@ -127,6 +127,7 @@ func (b *rulebook) follow(ctx context.Context, hangups <-chan struct{}) {
 		case <-ctx.Done():
 			return
 		case <-hangups:
+			b.st.rereads.all()
 			b.reload("signal")
 		case <-look:
 			b.lookAgain()
@@ -136,7 +137,7 @@ func (b *rulebook) follow(ctx context.Context, hangups <-chan struct{}) {
 
 // lookAgain reads the file again if it has changed, and has rested since the
 // look before: half a file that is just being written may be a good one, with
-// fewer rules.
+// fewer rules. It does not where a command may have changed it.
 func (b *rulebook) lookAgain() {
 	b.mu.Lock()
 	state, _ := host.StateOf(b.tried.sources)
@@ -145,8 +146,9 @@ func (b *rulebook) lookAgain() {
 		again = state == b.moving
 		b.moving = state
 	}
+	sources := b.tried.sources
 	b.mu.Unlock()
-	if again {
+	if again && b.st.rereads.keeper.May(sources...) {
 		b.reload("change")
 	}
 }
@@ -163,6 +165,7 @@ func (b *rulebook) reload(trigger string) {
 	}
 	next, err := loadPolicy(old.path)
 	b.tried = next
+	keepPolicy(b.st.rereads.keeper, next)
 	asked := trigger == "signal"
 	r := audit.Record{Event: audit.PolicyReload, Policy: &audit.Policy{Trigger: trigger, File: old.path, OldSHA256: old.Digest}}
 	var beside monitor.Decider

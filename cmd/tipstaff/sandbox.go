@@ -10,6 +10,7 @@ import (
 	"tipstaff/internal/config"
 	"tipstaff/internal/host"
 	"tipstaff/internal/monitor"
+	"tipstaff/internal/own"
 	"tipstaff/internal/policy"
 	"tipstaff/internal/proc"
 	"tipstaff/internal/profile"
@@ -19,12 +20,18 @@ import (
 
 // newSandbox makes the sandbox that the settings ask for. The error ends the
 // program: no sandbox of the required strength, no run.
-func newSandbox(s config.Settings, engine *proc.Engine, h *host.Host, log *slog.Logger) (*sandbox.Sandbox, error) {
+func newSandbox(s config.Settings, engine *proc.Engine, h *host.Host, k *own.Keeper, log *slog.Logger) (*sandbox.Sandbox, error) {
 	o, err := sandboxOptions(s, h)
 	if err != nil {
 		return nil, err
 	}
-	return makeSandbox(o, engine, log)
+	confineOwn(&o, k)
+	box, err := makeSandbox(o, engine, log)
+	if err != nil {
+		return nil, err
+	}
+	k.Confine(wallsOf(box))
+	return box, nil
 }
 
 func makeSandbox(o sandbox.Options, engine *proc.Engine, log *slog.Logger) (*sandbox.Sandbox, error) {
@@ -66,14 +73,6 @@ func sandboxOptions(s config.Settings, h *host.Host) (o sandbox.Options, err err
 		if canonical, err := filepath.EvalSymlinks(dir); err == nil {
 			o.Search = append(o.Search, canonical)
 		}
-	}
-	if s.Terminal {
-		if path, err := filepath.Abs(s.AllowlistPath); err == nil {
-			o.Guarded = []string{path}
-		}
-	}
-	if s.ConfigFile != "" {
-		o.Guarded = append(o.Guarded, s.ConfigFile)
 	}
 	o.Limits = sandbox.Limits(s.Limits)
 	// Below the state directory, which is hidden from commands: nobody sees the

@@ -61,7 +61,11 @@ func serve(ctx context.Context, o serveFlags) error {
 	}
 	settings.HTTP.Address = o.httpAddress(settings)
 	log := newLog(os.Stderr)
-	d, err := openGate(ctx, settings.HTTP.Address, settings, log)
+	k, err := newKeeper(settings, again(settings, settings.HTTP.Address != ""), log)
+	if err != nil {
+		return err
+	}
+	d, err := openGate(ctx, settings.HTTP.Address, settings, k, log)
 	if err != nil {
 		return err
 	}
@@ -76,10 +80,11 @@ func serve(ctx context.Context, o serveFlags) error {
 	defer unlisten()
 	spans, endTraces := openTraces(ctx, settings, log)
 	defer endTraces()
-	st, err := newWatchedStack(settings, log, watchers{counts, spans})
+	st, err := newWatchedStack(settings, k, log, watchers{counts, spans})
 	if err != nil {
 		return err
 	}
+	d.rereads(st)
 	st.announceKey()
 	st.warn()
 	st.openDoor()

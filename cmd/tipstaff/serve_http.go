@@ -17,6 +17,7 @@ import (
 	"tipstaff/internal/identity"
 	"tipstaff/internal/mcpfront"
 	"tipstaff/internal/metrics"
+	"tipstaff/internal/own"
 )
 
 const httpFlag = "http"
@@ -70,7 +71,7 @@ type gate struct {
 // openGate listens at an address, and finds out how callers show who they are; nil
 // without an address. It comes before the rest of the server, so that one whose
 // address is taken does not start and leaves no trail.
-func openGate(ctx context.Context, address string, s config.Settings, log *slog.Logger) (*gate, error) {
+func openGate(ctx context.Context, address string, s config.Settings, k *own.Keeper, log *slog.Logger) (*gate, error) {
 	if address == "" {
 		return nil, nil
 	}
@@ -78,15 +79,22 @@ func openGate(ctx context.Context, address string, s config.Settings, log *slog.
 	if err != nil {
 		return nil, fail(exitConfig, "cannot serve HTTP at %s: %w", address, err)
 	}
-	callers, err := newAuthenticator(s, os.Stderr, log)
+	callers, err := newAuthenticator(s, os.Stderr, k, log)
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	pair, err := newServerTLS(s, log)
+	pair, err := newServerTLS(s, k, log)
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	return &gate{listeners: l, callers: callers, tls: pair}, nil
+}
+
+// rereads lets a stack read the gate's files again when a person says so.
+func (d *gate) rereads(st *stack) {
+	if d != nil {
+		st.rereads.callers, st.rereads.tls = d.callers, d.tls
+	}
 }
 
 func (d *gate) close() {

@@ -14,6 +14,7 @@ import (
 	"tipstaff/internal/host"
 	"tipstaff/internal/mcpfront"
 	"tipstaff/internal/monitor"
+	"tipstaff/internal/own"
 	"tipstaff/internal/policy"
 	"tipstaff/internal/proc"
 	"tipstaff/internal/redact"
@@ -40,21 +41,29 @@ type stack struct {
 	watch    watchers
 	tried    *tried
 	follows  following
+	rereads  rereads
 }
 
 // newStack puts the parts of a server on top of each other and writes the
 // first record. The caller closes it.
 func newStack(s config.Settings, log *slog.Logger) (*stack, error) {
-	return newWatchedStack(s, log, watchers{})
+	k, err := newKeeper(s, again(s, false), log)
+	if err != nil {
+		return nil, err
+	}
+	return newWatchedStack(s, k, log, watchers{})
 }
 
-// newWatchedStack is newStack with watchers.
-func newWatchedStack(s config.Settings, log *slog.Logger, watch watchers) (*stack, error) {
-	j, err := newJudge(s, log)
+// newWatchedStack is newStack with a keeper, which the stack closes, and watchers.
+func newWatchedStack(s config.Settings, k *own.Keeper, log *slog.Logger, watch watchers) (*stack, error) {
+	j, err := newKeptJudge(s, k, log)
 	if err != nil {
 		return nil, err
 	}
 	h := j.host
+	if s.Terminal {
+		h.Allowlist(tipstaff.Terminal) // read before a command can change it
+	}
 	eyes, err := newEyes(s, log)
 	if err != nil {
 		return nil, err
@@ -76,7 +85,7 @@ func newWatchedStack(s config.Settings, log *slog.Logger, watch watchers) (*stac
 	if err != nil {
 		return nil, fail(exitFailure, "cannot start commands on this machine: %w", errors.Join(err, trail.Close()))
 	}
-	box, err := newSandbox(s, engine, h, log)
+	box, err := newSandbox(s, engine, h, k, log)
 	if err != nil {
 		return nil, errors.Join(err, engine.Close(), trail.Close())
 	}
@@ -93,7 +102,7 @@ func newWatchedStack(s config.Settings, log *slog.Logger, watch watchers) (*stac
 	if err != nil {
 		return nil, errors.Join(err, box.Close(), engine.Close(), trail.Close())
 	}
-	st := &stack{settings: s, log: log, rules: book, host: h, trail: trail, engine: engine, sandbox: box, monitor: m, asks: asks, secrets: secrets, eyes: eyes, watch: watch, tried: kept}
+	st := &stack{settings: s, log: log, rules: book, host: h, trail: trail, engine: engine, sandbox: box, monitor: m, asks: asks, secrets: secrets, eyes: eyes, watch: watch, tried: kept, rereads: rereads{keeper: k, host: h}}
 	if s.Terminal {
 		st.sessions = session.NewStore(session.Options{Max: s.MaxSessions, OwnMax: s.OwnSessions(), Idle: s.SessionIdle, Recorder: endings{m, box}})
 	}
@@ -184,6 +193,7 @@ func (st *stack) close(reason string) {
 		st.log.Error("cannot close the audit trail", "error", err)
 	}
 	st.eyes.close()
+	st.rereads.keeper.Close()
 }
 
 func osUser() string {

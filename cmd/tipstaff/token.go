@@ -37,7 +37,8 @@ func newTokenNew() *cobra.Command {
 		Long: `Make a token. It is printed once, on standard output, and kept nowhere. Its row
 has only its hash; it is printed on standard error to be pasted, or added to the
 file of --file, which is made if it does not exist. A running server takes the
-new token at once. The principal in the record is token:NAME.
+new token at once, or at SIGHUP if commands may write where the file lies. The
+principal in the record is token:NAME.
 
 Scopes: execute (commands), sessions (terminal sessions), read (look at what is
 one's own), admin (look at what is everybody's, grant approvals).`,

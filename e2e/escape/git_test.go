@@ -76,7 +76,9 @@ func TestEscapeE11AndE12WhatGitRunsStaysAsItIs(t *testing.T) {
 		{says: "E11 of a bare one", try: "create {g}/bare.git/hooks/pre-receive", namespaces: "EROFS"},
 		{says: "E11 its configuration", try: "append {g}/bare.git/config", namespaces: "EROFS"},
 		{says: "E11 hooks where there were none", try: "mkdir {g}/hookless/.git/hooks", namespaces: "EEXIST"},
-		{says: "E11 hooks where the configuration says", try: "append {g}/husky/.husky/pre-commit", namespaces: "EROFS"},
+		// The command has a copy of its own (TestTrackedHooksCanBeCheckedOut in internal/sandbox).
+		{says: "E11 hooks where the configuration says", try: "append {g}/husky/.husky/pre-commit", namespaces: "ok"},
+		{says: "E11 they do not make room for others", try: "rename {g}/husky/.husky {g}/husky/h", namespaces: "EBUSY"},
 		{says: "E11 a work tree belongs to no other repository", try: "overwrite {g}/tree/.git", namespaces: "EROFS"},
 		{says: "E11 it is not replaced", try: "rename {g}/plain/file {g}/tree/.git", namespaces: "EBUSY EXDEV"},
 		{says: "E11 nor does its directory say otherwise", try: "overwrite {g}/plain/.git/worktrees/tree/commondir", namespaces: "EROFS"},

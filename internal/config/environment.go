@@ -65,11 +65,16 @@ func FromEnvironment(environ []string) (Settings, error) {
 		HTTP:    r.http(),
 		Callers: r.callers(),
 
+		Authorities: Authorities{File: r.vars["SSL_CERT_FILE"], Dirs: r.vars["SSL_CERT_DIR"]},
+
 		Path:    r.searchPath(),
 		Home:    home,
 		Environ: environ,
 	}
 	s.ConfigFile, s.ConfigFrom = r.configFile(home)
+	for _, file := range r.defaultFiles(home) {
+		s.ConfigDirs = append(s.ConfigDirs, filepath.Dir(file))
+	}
 	s.TerminalDefaultTimeout = r.within("TERMINAL_DEFAULT_TIMEOUT", s.TerminalDefaultTimeout, "TERMINAL_MAX_TIMEOUT", s.TerminalMaxTimeout)
 	if s.ExecuteMaxTimeout > 0 {
 		s.ExecuteDefaultTimeout = r.within("TIPSTAFF_DEFAULT_TIMEOUT", s.ExecuteDefaultTimeout, "TIPSTAFF_MAX_TIMEOUT", s.ExecuteMaxTimeout)

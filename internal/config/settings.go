@@ -7,10 +7,11 @@ import (
 
 // Settings are what the operator has chosen.
 type Settings struct {
-	AllowedCommands string // ALLOWED_COMMANDS, as it is written
-	AllowedRoots    string // ALLOWED_CWD_ROOTS, as it is written
-	ConfigFile      string // TIPSTAFF_CONFIG, or the default that exists; absolute, "": none
-	ConfigFrom      string // who has named it: TIPSTAFF_CONFIG or [DefaultFile]
+	AllowedCommands string   // ALLOWED_COMMANDS, as it is written
+	AllowedRoots    string   // ALLOWED_CWD_ROOTS, as it is written
+	ConfigFile      string   // TIPSTAFF_CONFIG, or the default that exists; absolute, "": none
+	ConfigFrom      string   // who has named it: TIPSTAFF_CONFIG or [DefaultFile]
+	ConfigDirs      []string // where the default is looked for
 
 	ExecuteDefaultTimeout time.Duration // TIPSTAFF_DEFAULT_TIMEOUT
 	ExecuteMaxTimeout     time.Duration // TIPSTAFF_MAX_TIMEOUT; 0: no ceiling
@@ -50,6 +51,8 @@ type Settings struct {
 
 	HTTP    HTTP    // TIPSTAFF_HTTP*
 	Callers Callers // TIPSTAFF_TOKEN*, for --http
+
+	Authorities Authorities // SSL_CERT_FILE, SSL_CERT_DIR
 
 	Path string // PATH
 

@@ -222,3 +222,13 @@ func Differs(a, b string) (names []string) {
 	slices.Sort(names)
 	return names
 }
+
+// ReadSmall reads a regular file of at most a megabyte. It follows no link, and waits
+// for no writer.
+func ReadSmall(path string) ([]byte, error) {
+	c := read(path, 0)
+	if c.form != file || !c.whole() {
+		return nil, fmt.Errorf("cannot read %s: there is %s", path, c)
+	}
+	return c.text, nil
+}

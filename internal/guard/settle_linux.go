@@ -246,7 +246,7 @@ func (g *Guard) announce(dir string) {
 		for _, root := range c.writable {
 			if under(dir, []string{root}) {
 				g.announced.Add(1)
-				for _, one := range newRepository(dir) {
+				for _, one := range Repository(dir, true) {
 					g.protect(root, one)
 				}
 				return
@@ -254,22 +254,3 @@ func (g *Guard) announce(dir string) {
 		}
 	}
 }
-
-// newRepository gives the items of a repository that commands may have made.
-func newRepository(dir string) []Item {
-	return []Item{
-		{Path: dir, Kind: Entry, Why: WhyEntry},
-		{Path: filepath.Join(dir, "config"), Kind: Config, GitDir: dir, Why: WhyConfig, New: true},
-		{Path: filepath.Join(dir, "hooks"), Why: whyHooks, New: true},
-		{Path: filepath.Join(dir, "commondir"), Kind: Absent, Why: WhyCommonDir},
-		{Path: filepath.Join(dir, "config.worktree"), Kind: Config, GitDir: dir, Why: WhyConfig, New: true},
-	}
-}
-
-// Reasons that items of git have.
-const (
-	WhyConfig    = "git runs what it names"
-	whyHooks     = "git runs what is in it"
-	WhyEntry     = "git would take hooks and configuration from where it leads"
-	WhyCommonDir = "git would take hooks and configuration from where it says"
-)

@@ -16,13 +16,22 @@ import (
 // maxAllowlist bounds the file; a list of programs is far smaller.
 const maxAllowlist = 1 << 20
 
-// allowlistFile is the file of contract B9, read again when it changes.
+// Gate says whether a file that has changed may be read again: not where a command
+// may have changed it.
+type Gate interface {
+	May(paths ...string) bool
+}
+
+// allowlistFile is the file of contract B9, read again when it changes and a
+// person may have changed it.
 type allowlistFile struct {
 	path     string
 	optional bool
+	gate     Gate // nil: all changes are a person's
 	log      *slog.Logger
 
 	mu   sync.Mutex
+	read bool // once at least
 	seen stamp
 	list policy.Allowlist
 }
@@ -42,15 +51,34 @@ func (s stamp) same(o stamp) bool {
 	return s.file != nil && o.file != nil && s.size == o.size && s.modified.Equal(o.modified) && os.SameFile(s.file, o.file)
 }
 
-func newAllowlistFile(path string, optional bool, log *slog.Logger) *allowlistFile {
-	return &allowlistFile{path: path, optional: optional, log: log}
-}
-
-// current gives the list as the file has it now; a file that cannot be used
-// allows nothing and says why.
+// current gives the list as the file has it now, or had it when it could be
+// trusted last; a file that cannot be used allows nothing and says why.
 func (f *allowlistFile) current() policy.Allowlist {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	info, err := os.Stat(f.path)
+	if err == nil {
+		now := stamp{size: info.Size(), modified: info.ModTime(), file: info}
+		if now.same(f.seen) && time.Since(now.modified) > settled {
+			return f.list
+		}
+	}
+	if f.read && f.gate != nil && !f.gate.May(f.path) {
+		return f.list
+	}
+	return f.load()
+}
+
+// reload reads the file because a person says so.
+func (f *allowlistFile) reload() policy.Allowlist {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.load()
+}
+
+// load reads the file. The caller holds f.mu.
+func (f *allowlistFile) load() policy.Allowlist {
+	f.read = true
 	info, err := os.Stat(f.path)
 	if err != nil {
 		return f.broken(err)
@@ -59,9 +87,6 @@ func (f *allowlistFile) current() policy.Allowlist {
 		return f.broken(errNotRegular)
 	}
 	now := stamp{size: info.Size(), modified: info.ModTime(), file: info}
-	if now.same(f.seen) && time.Since(now.modified) > settled {
-		return f.list
-	}
 	data, err := read(f.path)
 	if err != nil {
 		return f.broken(err)

@@ -21,6 +21,8 @@ type Options struct {
 	// AllowlistOptional: nobody has named that file, so that it may be missing
 	// where a policy file says what is allowed.
 	AllowlistOptional bool
+	// Gate says whether that file may be read again when it has changed; nil: it may.
+	Gate Gate
 	// Roots is the list of ALLOWED_CWD_ROOTS (A10).
 	Roots Roots
 	// Home is what ~ stands for; "": there is none.
@@ -56,7 +58,7 @@ func New(o Options) *Host {
 	h := &Host{
 		search:  Trusted(o.Path),
 		execute: o.AllowedCommands,
-		file:    newAllowlistFile(o.AllowlistPath, o.AllowlistOptional, o.Log),
+		file:    &allowlistFile{path: o.AllowlistPath, optional: o.AllowlistOptional, gate: o.Gate, log: o.Log},
 		roots:   o.Roots,
 		home:    o.Home,
 		found:   map[string]policy.Program{},
@@ -82,6 +84,9 @@ func (h *Host) Allowlist(f tipstaff.Family) policy.Allowlist {
 		return policy.Allowlist{Source: "no family"}
 	}
 }
+
+// Reload reads the allowlist file again because a person says so.
+func (h *Host) Reload() policy.Allowlist { return h.file.reload() }
 
 // Roots gives the canonical roots as they stand now.
 func (h *Host) Roots() ([]string, error) { return h.roots.canonical() }

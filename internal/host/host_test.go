@@ -187,6 +187,39 @@ func TestA10RootsAreResolvedOrTheWholeSettingIsBroken(t *testing.T) {
 	}
 }
 
+// gate is one that lets nothing be read again.
+type gate struct{ asked int }
+
+func (g *gate) May(...string) bool { g.asked++; return false }
+
+// TestB9WhatACommandMayHaveChangedIsReadWhenAPersonSaysSo and only once before.
+func TestB9WhatACommandMayHaveChangedIsReadWhenAPersonSaysSo(t *testing.T) {
+	path, g := filepath.Join(t.TempDir(), "allow.json"), &gate{}
+	if err := os.WriteFile(path, []byte(`["aa"]`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := New(Options{AllowlistPath: path, Gate: g, Log: slog.New(slog.DiscardHandler)})
+	names := func() string { return strings.Join(h.Allowlist(tipstaff.Terminal).Names, " ") }
+	if names() != "aa" || g.asked != 0 {
+		t.Fatalf("at the start it allows %q, and the gate was asked %d times", names(), g.asked)
+	}
+	for _, change := range []func() error{
+		func() error { return os.WriteFile(path, []byte(`["bb", "cc"]`), 0o600) },
+		func() error { return os.Remove(path) },
+		func() error { return os.Mkdir(path, 0o700) },
+	} {
+		if err := change(); err != nil {
+			t.Fatal(err)
+		}
+		if names() != "aa" {
+			t.Errorf("it allows %q", names())
+		}
+	}
+	if l := h.Reload(); l.Fault == "" || names() != "" {
+		t.Errorf("with a directory in its place it allows %q after a person has asked", names())
+	}
+}
+
 func TestB9TheAllowlistFollowsItsFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "allow.json")
 	h := New(Options{AllowlistPath: path, Log: slog.New(slog.DiscardHandler)})

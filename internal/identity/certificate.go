@@ -41,14 +41,14 @@ var (
 	errBothScopes = errors.New("scopes for all client certificates and a file with the scopes of each exclude each other")
 )
 
-func newClients(c Clients, log *slog.Logger, now func() time.Time) (*clients, error) {
+func newClients(c Clients, gate Changes, log *slog.Logger, now func() time.Time) (*clients, error) {
 	if c.File == "" {
 		return &clients{scopes: c.Scopes, now: now}, nil
 	}
 	if len(c.Scopes) > 0 {
 		return nil, optionError("Clients.Scopes", errBothScopes)
 	}
-	file, err := watch("clients file", []string{c.File}, log, func() (map[string][]Scope, error) {
+	file, err := watch("clients file", []string{c.File}, gate, log, func() (map[string][]Scope, error) {
 		data, err := readOwn(c.File)
 		if err != nil {
 			return nil, err

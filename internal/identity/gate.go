@@ -21,6 +21,10 @@ type Options struct {
 	// principals "cert:uri:URI", "cert:dns:NAME" or "cert:cn:NAME".
 	Clients Clients
 
+	// Changes says whether files may be read again when they have changed; nil: all
+	// may.
+	Changes Changes
+
 	Log *slog.Logger     // nil: none
 	Now func() time.Time // nil: the clock
 }
@@ -54,7 +58,7 @@ func New(o Options) (*Gate, error) {
 		g.token = oneToken(o.Token)
 	}
 	if o.TokensFile != "" {
-		file, err := openTokens(o.TokensFile, o.Log)
+		file, err := openTokens(o.TokensFile, o.Changes, o.Log)
 		if err != nil {
 			return nil, optionError("TokensFile", err)
 		}
@@ -66,7 +70,7 @@ func New(o Options) (*Gate, error) {
 		}
 	}
 	if o.Clients.on() {
-		clients, err := newClients(o.Clients, o.Log, g.now)
+		clients, err := newClients(o.Clients, o.Changes, o.Log, g.now)
 		if err != nil {
 			return nil, err
 		}
@@ -120,6 +124,17 @@ func keysOf(i Issuer) func(ctx context.Context) (keyDocument, error) {
 	}
 }
 
+// Reload reads the files of the options again because a person says so. What cannot
+// be used leaves what counted before.
+func (g *Gate) Reload() {
+	if g.file != nil {
+		g.file.reload()
+	}
+	if g.clients != nil && g.clients.file != nil {
+		g.clients.file.reload()
+	}
+}
+
 // Metadata is what clients read to find the issuer; nil without one.
 func (g *Gate) Metadata() *Metadata { return g.metadata }
 
@@ -130,8 +145,8 @@ func (g *Gate) now() time.Time {
 	return g.clock()
 }
 
-func openTokens(path string, log *slog.Logger) (*watched[[]staticToken], error) {
-	return watch("tokens file", []string{path}, log, func() ([]staticToken, error) {
+func openTokens(path string, gate Changes, log *slog.Logger) (*watched[[]staticToken], error) {
+	return watch("tokens file", []string{path}, gate, log, func() ([]staticToken, error) {
 		data, err := readSecret(path)
 		if err != nil {
 			return nil, err

@@ -22,6 +22,10 @@ type TLSOptions struct {
 	// token instead. Without it the handshake fails.
 	Optional bool
 
+	// Changes says whether the files may be read again when they have changed; nil:
+	// they may.
+	Changes Changes
+
 	NextProtos []string     // of ALPN; nil: h2 and http/1.1, as net/http has it
 	Log        *slog.Logger // nil: none
 }
@@ -54,7 +58,7 @@ func NewTLS(o TLSOptions) (*TLS, error) {
 		paths = append(paths, o.ClientCAFile)
 	}
 	var err error
-	t.pair, err = watch("TLS certificate", paths, o.Log, t.load)
+	t.pair, err = watch("TLS certificate", paths, o.Changes, o.Log, t.load)
 	return t, err
 }
 
@@ -72,6 +76,10 @@ func (t *TLS) Config() *tls.Config {
 		},
 	}
 }
+
+// Reload reads the files again because a person says so. If they cannot be used, the
+// last good ones count.
+func (t *TLS) Reload() { t.pair.reload() }
 
 // Expiry is when the certificate in use ends.
 func (t *TLS) Expiry() time.Time { return t.pair.current().Certificates[0].Leaf.NotAfter }

@@ -172,7 +172,7 @@ func TestAFileThatWasSettledIsSeenToChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	loads := 0
-	w, err := watch("tokens file", []string{path}, slog.New(slog.DiscardHandler), func() ([]staticToken, error) {
+	w, err := watch("tokens file", []string{path}, nil, slog.New(slog.DiscardHandler), func() ([]staticToken, error) {
 		loads++
 		data, err := readSecret(path)
 		if err != nil {

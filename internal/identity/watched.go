@@ -13,11 +13,13 @@ import (
 // each file and can neither be missed nor late.
 //
 // When the files cannot be used, the last good value stays: a slip in an editor
-// must not shut everybody out. The fault is logged once.
+// must not shut everybody out. The fault is logged once. It stays, too, where the
+// gate says that a command may have made the change.
 type watched[T any] struct {
 	what  string // for the log: "tokens file"
 	paths []string
 	load  func() (T, error)
+	gate  Changes // nil: all changes are a person's
 	log   *slog.Logger
 
 	mu    sync.Mutex
@@ -42,9 +44,15 @@ func (s stamp) same(o stamp) bool {
 	return s.file != nil && o.file != nil && s.size == o.size && s.mode == o.mode && s.modified.Equal(o.modified) && os.SameFile(s.file, o.file)
 }
 
+// Changes says whether files that have changed may be read again: not where a
+// command may have changed them.
+type Changes interface {
+	May(paths ...string) bool
+}
+
 // watch loads for the first time; files that cannot be used then are an error.
-func watch[T any](what string, paths []string, log *slog.Logger, load func() (T, error)) (*watched[T], error) {
-	w := &watched[T]{what: what, paths: paths, load: load, log: log}
+func watch[T any](what string, paths []string, gate Changes, log *slog.Logger, load func() (T, error)) (*watched[T], error) {
+	w := &watched[T]{what: what, paths: paths, load: load, gate: gate, log: log}
 	w.seen = w.stamps()
 	var err error
 	w.value, err = load()
@@ -57,9 +65,22 @@ func (w *watched[T]) current() T {
 	defer w.mu.Unlock()
 	now := w.stamps()
 	changed := !sameStamps(w.seen, now)
-	if !changed && old(now) {
+	if !changed && old(now) || w.gate != nil && !w.gate.May(w.paths...) {
 		return w.value
 	}
+	return w.read(now, changed)
+}
+
+// reload reads the files because a person says so.
+func (w *watched[T]) reload() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := w.stamps()
+	w.read(now, !sameStamps(w.seen, now))
+}
+
+// read takes up what the files say if it can be used. The caller holds w.mu.
+func (w *watched[T]) read(now []stamp, changed bool) T {
 	w.seen = now
 	value, err := w.load()
 	switch {

@@ -82,7 +82,8 @@ var ErrTooMany = fmt.Errorf("more than %d rules would be needed", MaxGrants)
 //     secret, contents are. Otherwise neither / nor the home could be listed;
 //   - in a workspace in which something is hidden, nothing can be made, renamed
 //     or removed directly in the directories on the way to it;
-//   - pins do not hold, except in such directories. They need mounts.
+//   - pins do not hold, except in such directories, and those of [Own] that are
+//     kept. They need mounts.
 func (p Paths) Allow(own ...string) (Allowlist, error) {
 	if p.Profile == Open {
 		return Allowlist{Grants: []Grant{{Path: "/", Dir: true, Right: List | Read | Write | Device}}}, nil
@@ -110,6 +111,7 @@ type walk struct {
 	hidden  []string // sorted
 	blocked []string // neither granted nor gone into: hidden, /dev, /run; sorted
 	pinned  []string // not granted for writing where they are met; sorted
+	kept    []string // nor gone into for writing, like blocked; sorted
 	rights  map[string]Grant
 	notes   []string
 	watched *watch
@@ -120,9 +122,10 @@ func newWalk(p Paths) *walk {
 	for _, h := range p.Hidden {
 		w.hidden = append(w.hidden, h.Path)
 	}
+	w.kept = p.kept
 	w.blocked = outermost(append([]string{filepath.Join(w.root, "dev"), filepath.Join(w.root, "run")}, w.hidden...))
 	for _, pin := range p.Pinned {
-		if !pin.InPlace {
+		if !pin.InPlace && !slices.Contains(w.kept, pin.Path) {
 			w.pinned = append(w.pinned, pin.Path)
 		}
 	}
@@ -177,20 +180,24 @@ func (w *walk) own(paths []string) error {
 // blocked. The way down is followed however narrow it is; the names beside it
 // are taken as they are now.
 func (w *walk) cover(dir string, right Right) error {
-	if !within(dir, w.blocked) {
+	blocked := w.blocked
+	if right&Write != 0 && len(w.kept) > 0 {
+		blocked = outermost(slices.Concat(w.blocked, w.kept))
+	}
+	if !within(dir, blocked) {
 		return w.grant(dir, true, right)
 	}
-	if slices.Contains(w.blocked, dir) {
+	if slices.Contains(blocked, dir) {
 		return nil
 	}
 	w.watched.dir(dir).listed = true
 	entries, _ := os.ReadDir(dir) // what the server cannot list stays out of reach
 	if right&Write != 0 {
-		w.notes = append(w.notes, fmt.Sprintf("with Landlock alone, nothing can be made or removed directly in %s, because something in it is hidden", dir))
+		w.notes = append(w.notes, fmt.Sprintf("with Landlock alone, nothing can be made or removed directly in %s, because something in it is hidden or kept", dir))
 	}
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
-		if _, is := slices.BinarySearchFunc(w.blocked, path, byPath); is || right&Write != 0 && slices.Contains(w.pinned, path) {
+		if _, is := slices.BinarySearchFunc(blocked, path, byPath); is || right&Write != 0 && slices.Contains(w.pinned, path) {
 			continue
 		}
 		var err error

@@ -29,6 +29,7 @@ func (r *resolver) hide() {
 		r.hidePath(path, "tipstaff's own configuration", false)
 		r.warnOfConfig(path)
 	}
+	r.hideOwn()
 	r.hideHomes()
 	r.hideOtherNames()
 	r.hideOutermost()
@@ -161,22 +162,32 @@ func (r *resolver) hideHomes() {
 
 // hideOtherNames hides what is mounted a second time under its other name.
 func (r *resolver) hideOtherNames() {
-	text, err := os.ReadFile(filepath.Join(r.root, "proc/self/mountinfo"))
-	if err != nil {
-		return // not on Linux
-	}
-	mounts := parseMounts(string(text))
 	for _, h := range slices.Clone(r.Hidden) {
-		known, err := os.Lstat(h.Path)
-		if err != nil {
-			continue
-		}
-		for _, name := range mounts.otherNames(h.Path) {
-			if info, err := os.Lstat(name); err == nil && os.SameFile(info, known) && r.tooWide(name) == "" {
+		for _, name := range r.otherNames(h.Path) {
+			if r.tooWide(name) == "" {
 				r.Hidden = append(r.Hidden, Place{name, h.Dir, h.Why + ", mounted from " + h.Path})
 			}
 		}
 	}
+}
+
+// otherNames gives the paths at which what is at path can be seen a second time.
+func (r *resolver) otherNames(path string) []string {
+	if r.mounts == nil {
+		text, err := os.ReadFile(filepath.Join(r.root, "proc/self/mountinfo"))
+		if err != nil {
+			return nil // not on Linux
+		}
+		r.mounts = parseMounts(string(text))
+	}
+	known, err := os.Lstat(path)
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(r.mounts.otherNames(path), func(name string) bool {
+		info, err := os.Lstat(name)
+		return err != nil || !os.SameFile(info, known)
+	})
 }
 
 // hideOutermost drops what lies in something that is hidden.

@@ -68,6 +68,7 @@ func (r *resolver) findStartup() {
 			}
 		})
 	}
+	r.limitOwn()
 	for _, path := range r.m.Path {
 		if real, info, err := canonical(path); err == nil && info.IsDir() {
 			r.limits.programs = append(r.limits.programs, real)

@@ -19,6 +19,8 @@ type Machine struct {
 	// StateDir and ConfigFiles are tipstaff's own, and hidden.
 	StateDir    string
 	ConfigFiles []string
+	// Own are more of them, each as it is now, wherever it lies.
+	Own []Own
 	// Programs reports whether a program is found; nil: none is. It decides
 	// which caches are made.
 	Programs func(name string) bool
@@ -42,6 +44,19 @@ type Machine struct {
 	Reveal []string
 
 	root string // in tests: what stands for /
+}
+
+// Own is a file or directory of tipstaff's own. Its path is canonical and counts
+// as it is: who gives it has found it while it could be found. The zero Own is
+// hidden.
+type Own struct {
+	Place
+	Name string // another path by which it is reached; ""
+	// Readable: it is pinned where it lies in something writable, not hidden.
+	Readable bool
+	// Kept: what is readable stays as it is also where Landlock alone is to see to
+	// it. Nothing can be made directly in the directories around it then.
+	Kept bool
 }
 
 const defaultEntries = 5_000_000

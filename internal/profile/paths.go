@@ -54,6 +54,7 @@ type Paths struct {
 	partial bool // the search for repositories has not seen all
 	// exhausted: it has met a bound.
 	exhausted bool
+	kept      []string // pinned, and for Landlock as well
 }
 
 // Place is a file or directory, with a reason.
@@ -73,6 +74,9 @@ type Pin struct {
 	// GitDir is the directory of the repository of which it is a configuration; "":
 	// it is none.
 	GitDir string `json:"-"`
+	// Programs: it is a directory in which programs are found. Tools of the workspace
+	// (npm, venv) write there, so nothing but a mount keeps them from it.
+	Programs bool `json:"-"`
 	// Link: it is a symbolic link, which is pinned itself.
 	Link bool `json:"link,omitempty"`
 	// Copy: it is a directory that git tracks. Commands have a copy of their own in

@@ -12,7 +12,7 @@ func (r *resolver) pin() {
 		r.pins[s.Path] = Pin{Place: s}
 	}
 	for _, dir := range r.limits.programs {
-		r.pins[dir] = Pin{Place: Place{dir, true, "programs are found in it"}}
+		r.pins[dir] = Pin{Place: Place{dir, true, "programs are found in it"}, Programs: true}
 	}
 	for _, row := range r.tables.startup {
 		for _, name := range row.names {

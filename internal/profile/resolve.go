@@ -50,6 +50,7 @@ type resolver struct {
 	limits limits
 	pins   map[string]Pin
 	git    *search
+	mounts mounts // nil: not read yet
 
 	Paths
 }

@@ -229,7 +229,7 @@ func (c *Confined) whyNotMade(path string) string {
 	if unix.Access(path, unix.F_OK) == nil {
 		return ""
 	}
-	for _, h := range c.sandbox.guarded(c.walls.paths).Hidden {
+	for _, h := range c.walls.paths.Hidden {
 		if within(h.Path, filepath.Dir(path)) {
 			return fmt.Sprintf("The sandbox lets nothing new be made directly in %s, because %s in it is hidden: %s.", filepath.Dir(path), h.Path, h.Why)
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"tipstaff"
+	"tipstaff/internal/gitconfig"
 	"tipstaff/internal/guard"
 	"tipstaff/internal/profile"
 )
@@ -32,7 +33,7 @@ func (s *Sandbox) protect(p profile.Paths, came []string) profile.Paths {
 		}
 	}
 	for _, pin := range p.Pinned {
-		if pin.InPlace {
+		if pin.InPlace || pin.Programs {
 			continue
 		}
 		one := guard.Item{Path: pin.Path, Why: pin.Why, GitDir: pin.GitDir, Mild: pin.Copy}
@@ -50,14 +51,13 @@ func (s *Sandbox) protect(p profile.Paths, came []string) profile.Paths {
 		add(one)
 	}
 	for _, dir := range p.GitDirs {
-		is := slices.Contains(came, dir)
-		add(guard.Item{Path: dir, Kind: guard.Entry, Why: guard.WhyEntry})
-		add(guard.Item{Path: filepath.Join(dir, "commondir"), Kind: guard.Absent, Why: guard.WhyCommonDir, New: is})
-		tree := profile.Pin{Place: profile.Place{Path: filepath.Join(dir, "config.worktree"), Why: guard.WhyConfig}, GitDir: dir}
-		if !slices.ContainsFunc(p.Pinned, func(q profile.Pin) bool { return q.Path == tree.Path }) {
-			one := guard.Item{Path: tree.Path, Kind: guard.Config, Why: tree.Why, GitDir: dir, New: is}
-			if !is && s.status.tier == Namespaces {
-				one.Stage = p.Stage(tree)
+		made := slices.Contains(came, dir)
+		for _, one := range guard.Repository(dir, made) {
+			if slices.ContainsFunc(p.Pinned, func(pin profile.Pin) bool { return pin.Path == one.Path && !pin.InPlace }) {
+				continue // it was added above
+			}
+			if one.Kind == guard.Config && !made && s.status.tier == Namespaces {
+				one.Stage = p.Stage(profile.Pin{Place: profile.Place{Path: one.Path}, GitDir: dir})
 			}
 			add(one)
 		}
@@ -125,6 +125,7 @@ func (c *Confined) explainGuard(r *tipstaff.Result) {
 		r.Refusals = append(r.Refusals, "The sandbox refused a change: "+why+".")
 	}
 	c.explainCopies(r)
+	c.explainRebases(r)
 	r.Violations = append(c.sandbox.takeFound(c.walls.paths.Writable()), c.violations()...)
 	for _, v := range r.Violations {
 		if v.Ended && r.Cause == tipstaff.Cancelled {
@@ -142,17 +143,41 @@ func (c *Confined) explainCopies(r *tipstaff.Result) {
 		if len(names) == 0 {
 			continue
 		}
-		told := path + "\x00" + strings.Join(names, "\x00")
-		c.room.mu.Lock()
-		known := c.room.told[told]
-		if c.room.told == nil {
-			c.room.told = map[string]bool{}
-		}
-		c.room.told[told] = true
-		c.room.mu.Unlock()
-		if !known {
+		if c.room.tells(path + "\x00" + strings.Join(names, "\x00")) {
 			r.Refusals = append(r.Refusals, fmt.Sprintf("%s stays as it is outside, because git runs what is in it; commands of this session see their own copy, in which %s differ. A person takes over what is checked out there: git checkout -- %s",
 				path, strings.Join(names, ", "), path))
+		}
+	}
+}
+
+// tells reports whether something was not told in the room before.
+func (r *room) tells(what string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.told == nil {
+		r.told = map[string]bool{}
+	}
+	known := r.told[what]
+	r.told[what] = true
+	return !known
+}
+
+// mostRebases is in how many repositories a rebase is looked for when a command ends.
+const mostRebases = 16
+
+// explainRebases tells of a rebase that is under way and whose list names programs:
+// git runs them when a person goes on with it.
+func (c *Confined) explainRebases(r *tipstaff.Result) {
+	dirs := c.walls.paths.GitDirs
+	for _, dir := range dirs[:min(len(dirs), mostRebases)] {
+		list := filepath.Join(dir, "rebase-merge", "git-rebase-todo")
+		text, err := guard.ReadSmall(list)
+		if err != nil {
+			continue
+		}
+		found := gitconfig.Todo(text)
+		if len(found) > 0 && c.room.tells(list+"\x00"+string(text)) {
+			r.Refusals = append(r.Refusals, fmt.Sprintf("A rebase is under way, and git runs what its list names when it goes on: %s. A person looks at %s before git rebase --continue.", found[0], list))
 		}
 	}
 }

@@ -20,9 +20,12 @@ type Options struct {
 	// is empty, it is the server's own directory and that of the command.
 	Workspace []string
 	Directory string // the server's own
-	// Guarded are files by which commands could give themselves rights. They are
-	// hidden where mounts can do that without closing what is around them.
-	Guarded []string
+	// Own gives tipstaff's own files as they are now; nil: there are none but those
+	// of Machine. It is asked whenever commands are to be confined anew.
+	Own func() []profile.Own
+	// Opened is told what commands may read and write, before one of them does;
+	// mounts says whether what is pinned stays as it is. nil: it is not told.
+	Opened func(paths profile.Paths, mounts bool)
 	// Search are the directories in which programs are found.
 	Search  []string
 	Network Network

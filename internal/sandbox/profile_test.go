@@ -15,7 +15,10 @@ import (
 func furnished(p profile.Profile) func(*box, *Options) {
 	return func(b *box, o *Options) {
 		o.Profile = p
-		o.Machine.StateDir, o.Guarded = b.root+"/state", []string{b.ws + "/allowlist.json"}
+		o.Machine.StateDir = b.root + "/state"
+		o.Own = func() []profile.Own {
+			return []profile.Own{{Place: profile.Place{Path: b.ws + "/allowlist.json", Why: "it decides what may run"}, Readable: true}}
+		}
 		for path, text := range map[string]string{
 			b.ws + "/file": "text\n", b.ws + "/allowlist.json": "{}", b.root + "/beside/file": "beside\n",
 			b.home + "/.ssh/key": "secret\n", b.home + "/.npm/_cacache/x": "cached\n", b.root + "/state/key": "secret\n",
@@ -58,8 +61,9 @@ func TestTheProfileWorkspace(t *testing.T) {
 				{"so does the configuration of git", "echo x > .git/config", "Read-only file system"},
 				{"nobody moves them away", "mv .git moved; mv .git/hooks moved; mv .git/config moved", "busy"},
 				{"the rest of a repository is written", "echo x > .git/index && cat .git/index", "=x"},
-				{"the file that gives rights is hidden", not("grep . allowlist.json"), "=refused"},
-				{"and not replaced", not("mv file allowlist.json"), "=refused"},
+				{"the file that gives rights is read", "cat allowlist.json", "={}"},
+				{"and not written", not("echo '[]' > allowlist.json"), "=refused"},
+				{"nor replaced", not("mv file allowlist.json"), "=refused"},
 			})
 		}
 		if got := b.Status().Paths.Workspace; !slices.Equal(got, []string{b.ws}) {

@@ -118,7 +118,7 @@ func (s *Sandbox) workspaceOf(c Command) []string {
 	if len(s.o.Workspace) > 0 {
 		return s.o.Workspace
 	}
-	if within(dir, s.o.Directory) || s.personal(dir) {
+	if within(dir, s.o.Directory) || s.personal(dir) || s.holdsOwn(dir) {
 		return []string{s.o.Directory}
 	}
 	return []string{s.o.Directory, dir}

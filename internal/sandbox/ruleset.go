@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"slices"
 
 	"tipstaff/internal/landlock"
 	"tipstaff/internal/proc"
@@ -95,7 +94,7 @@ func (s *Sandbox) allow(rs *landlock.Ruleset, w *walls, r *room) error {
 		}
 	}
 	var err error
-	if w.allowed, err = s.guarded(w.paths).Allow(own...); err != nil {
+	if w.allowed, err = w.paths.Allow(own...); err != nil {
 		return err
 	}
 	for _, g := range w.allowed.Grants {
@@ -104,23 +103,6 @@ func (s *Sandbox) allow(rs *landlock.Ruleset, w *walls, r *room) error {
 		}
 	}
 	return nil
-}
-
-// guarded gives the paths as the ruleset is to guard them. To keep something
-// hidden in a directory it has to forbid that anything new is made there. For
-// the files that stand in the workspace as a matter of course it leaves them to
-// the mounts, which hide them as well.
-func (s *Sandbox) guarded(p profile.Paths) profile.Paths {
-	if s.status.tier != Namespaces {
-		return p
-	}
-	p.Hidden = slices.DeleteFunc(slices.Clone(p.Hidden), func(h profile.Place) bool {
-		return slices.ContainsFunc(s.o.Guarded, func(path string) bool {
-			canonical, err := filepath.EvalSymlinks(path)
-			return err == nil && canonical == h.Path
-		})
-	})
-	return p
 }
 
 // allowPath passes over what is gone, or is a link by now: what is not allowed

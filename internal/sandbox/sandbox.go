@@ -30,6 +30,7 @@ type Sandbox struct {
 	guard     *guard.Guard // of files that steer programs outside
 	asks      bool         // the kernel can ask about system calls
 	noAsking  error        // why not
+	lately    lately
 
 	mu     sync.Mutex
 	rooms  map[roomKey]*room

@@ -145,9 +145,7 @@ func (s *Sandbox) consult(p profile.Profile, workspace, reveal []string) (profil
 	m.Known, m.KnownDirs = s.knownRepositories()
 	m.Seen = s.workspacesSeen()
 	m.ConfigFiles = append(slices.Clone(m.ConfigFiles), s.scratch.dir) // the rooms of others lie in it
-	if s.status.tier == Namespaces {
-		m.ConfigFiles = append(m.ConfigFiles, s.o.Guarded...)
-	}
+	m.Own = s.ownFiles()
 	paths, err := p.Resolve(ctx, m, workspace)
 	var came []string
 	if err == nil {
@@ -168,6 +166,10 @@ func (s *Sandbox) consult(p profile.Profile, workspace, reveal []string) (profil
 	paths.Missing = paths.MissingBeside(came)
 	if p == profile.Open && s.status.tier == Namespaces {
 		paths.Hidden = append(paths.Hidden, own(m)...)
+		paths.PinOwn(m.Own)
+	}
+	if s.o.Opened != nil {
+		s.o.Opened(paths, s.status.tier == Namespaces)
 	}
 	return s.protect(paths, came), nil
 }
@@ -182,7 +184,7 @@ func whyUnmade(missing []profile.Place, err error) string {
 	return fmt.Sprintf("%d caches or files for commands do not exist and cannot be made (doctor --paths lists them), the first of them: %s", len(missing), reason)
 }
 
-// own are tipstaff's own files, which no profile opens where mounts can hide them.
+// own are tipstaff's own directories, which no profile opens where mounts can hide them.
 func own(m profile.Machine) (places []profile.Place) {
 	for _, path := range slices.Concat([]string{m.StateDir}, m.ConfigFiles) {
 		canonical, err := filepath.EvalSymlinks(path)

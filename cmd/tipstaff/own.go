@@ -1,0 +1,156 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+
+	"tipstaff/internal/argv"
+	"tipstaff/internal/config"
+	"tipstaff/internal/host"
+	"tipstaff/internal/identity"
+	"tipstaff/internal/own"
+	"tipstaff/internal/policy"
+	"tipstaff/internal/profile"
+	"tipstaff/internal/sandbox"
+)
+
+// newKeeper finds the files of tipstaff's own that the settings name. It comes
+// before they are read. again says how a person has them read again.
+func newKeeper(s config.Settings, again string, log *slog.Logger) (*own.Keeper, error) {
+	k := own.New(s.OwnFiles(), again, log)
+	if s.Sandbox == sandbox.Off.String() {
+		return k, nil // nothing is hidden
+	}
+	if faults := k.Linked(); len(faults) > 0 {
+		k.Close()
+		return nil, fail(exitConfig, "cannot start with these settings:\n%w", errors.Join(faults...))
+	}
+	return k, nil
+}
+
+// again says how a person has files read again. SIGHUP ends a server that has no
+// use for it (contract T4).
+func again(s config.Settings, overHTTP bool) string {
+	if overHTTP || s.ConfigFile != "" {
+		return fmt.Sprintf("kill -HUP %d, or restart the server", os.Getpid())
+	}
+	return "restart the server"
+}
+
+// keepPolicy makes a keeper know what a policy file consists of and leads to.
+func keepPolicy(k *own.Keeper, f policyFile) {
+	for _, path := range f.sources {
+		k.Add(own.File{Path: path, Setting: "extends", Kind: own.Steering, Why: "it decides what may run"})
+	}
+	if f.Policy != nil && f.File.Decider.Socket.At.Set() {
+		k.Add(own.File{Path: config.SocketPath("unix:" + f.File.Decider.Socket.Value), Setting: "decider.socket", Kind: own.Steering, Socket: true, Why: "it leads to the service that decides on commands"})
+	}
+}
+
+// confineOwn lets the sandbox keep from commands what a keeper knows, and tell it
+// what commands may write.
+func confineOwn(o *sandbox.Options, k *own.Keeper) {
+	if k == nil {
+		return
+	}
+	o.Own = func() []profile.Own {
+		var list []profile.Own
+		for _, p := range k.Places() {
+			list = append(list, profile.Own{
+				Place: profile.Place{Path: p.Path, Dir: p.Dir, Why: "tipstaff's own: " + p.Why},
+				Name:  p.Name, Readable: p.Kind != own.Secret, Kept: p.Kind == own.Kept,
+			})
+		}
+		return list
+	}
+	o.Opened = func(paths profile.Paths, mounts bool) {
+		k.Opened(paths.Writable(), paths.Profile == profile.Open, own.Walls{Mounts: mounts})
+	}
+}
+
+// wallsOf tells a keeper how commands are confined.
+func wallsOf(box *sandbox.Sandbox) func() own.Walls {
+	return func() own.Walls { return wallsBy(box.Status()) }
+}
+
+func wallsBy(s sandbox.Status) own.Walls {
+	return own.Walls{None: s.Tier == sandbox.None.String(), Mounts: s.Tier == sandbox.Namespaces.String()}
+}
+
+// rereads are the parts of a server that read files of tipstaff's own again when a
+// person says so.
+type rereads struct {
+	keeper  *own.Keeper
+	host    *host.Host
+	callers *identity.Gate // nil: not over HTTP
+	tls     *identity.TLS  // nil: none
+}
+
+// all reads everything but the policy file.
+func (r rereads) all() {
+	r.keeper.Settle()
+	r.host.Reload()
+	if r.callers != nil {
+		r.callers.Reload()
+	}
+	if r.tls != nil {
+		r.tls.Reload()
+	}
+}
+
+// exposedFile is a file of tipstaff's own that commands may change.
+type exposedFile struct {
+	File    string `json:"file"`
+	Setting string `json:"setting"`
+	Why     string `json:"why"`
+}
+
+// exposedOf lists what a keeper finds exposed behind these walls.
+func exposedOf(k *own.Keeper, w own.Walls) []exposedFile {
+	list := []exposedFile{}
+	for _, e := range k.Exposed(w) {
+		list = append(list, exposedFile{e.Path, e.Setting, e.Reason})
+	}
+	return list
+}
+
+// exposedBySettings lists what lies where commands of a server would write that is
+// started in this directory, for all that the settings tell.
+func exposedBySettings(s config.Settings) ([]exposedFile, error) {
+	k, err := newKeeper(s, "", nil)
+	if err != nil {
+		return nil, err
+	}
+	defer k.Close()
+	if s.Sandbox == sandbox.Off.String() || s.SandboxProfile == profile.ReadOnly.String() {
+		return []exposedFile{}, nil
+	}
+	var f policyFile
+	if s.ConfigFile != "" {
+		f, _ = readPolicy(s.ConfigFile) // its faults are for others to tell
+		keepPolicy(k, f)
+	}
+	h := host.New(host.Options{Path: s.Path, Roots: host.ParseRoots(s.AllowedRoots)})
+	dirs := policy.Workspace(f.Policy, h)
+	if len(dirs) == 0 {
+		dirs, _ = h.Roots()
+	}
+	if dir, err := workingDirectory(); err == nil && len(dirs) == 0 {
+		dirs = []string{dir}
+	}
+	walls := own.Walls{Mounts: s.SandboxTier != sandbox.Landlock.String()}
+	k.Opened(dirs, s.SandboxProfile == profile.Open.String(), walls)
+	return exposedOf(k, walls), nil
+}
+
+func printExposed(w io.Writer, list []exposedFile) {
+	for _, e := range list {
+		say(w, "! own files: %s (%s): %s; it is read at the start and when a person says so, not when it changes", argv.Escape(e.File), e.Setting, argv.Escape(e.Why))
+	}
+	if len(list) > 0 {
+		say(w, "  %s", own.Advice)
+	}
+}

@@ -1,0 +1,142 @@
+package config
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tipstaff/internal/own"
+)
+
+// holds says what the value of a setting means to the file system. The zero holds
+// is undecided, which no setting may be: whoever adds one has to say.
+type holds int
+
+const (
+	_        holds = iota
+	words          // it names no file
+	places         // it names directories of the user's or the machine's, not tipstaff's own
+	ownFiles       // it names tipstaff's own files: it has rows in filesOf
+)
+
+// fileSetting is a setting that names files of tipstaff's own.
+type fileSetting struct {
+	name  string
+	kind  own.Kind
+	is    shape
+	why   string // why commands are kept from it
+	paths func(s Settings) []string
+}
+
+// shape is what a setting names.
+type shape int
+
+const (
+	isFile shape = iota
+	isDirectory
+	isSocket
+)
+
+// filesOf says what each setting names. A key set of an issuer (JWKS) is fetched
+// from a URL, and a decider's own files lie with the decider: no setting names
+// either.
+var filesOf = []fileSetting{
+	{"TIPSTAFF_CONFIG", own.Steering, isFile, "it decides what may run", func(s Settings) []string { return one(s.ConfigFile) }},
+	{"TERMINAL_ALLOWLIST_PATH", own.Steering, isFile, "it decides what may run", func(s Settings) []string { return s.allowlist() }},
+	{"TIPSTAFF_STATE_DIR", own.Secret, isDirectory, "the records, the key that signs them and the sockets for approvals lie in it", func(s Settings) []string { return one(s.StateDir) }},
+	{"TIPSTAFF_AUDIT_CHECKPOINTS", own.Kept, isDirectory, "the copies of checkpoints prove what the records were", func(s Settings) []string { return one(s.AuditCheckpoints) }},
+	{"TIPSTAFF_AUDIT_WEBHOOK_SECRET_FILE", own.Secret, isFile, "records are signed with it", func(s Settings) []string { return one(s.AuditWebhookSecretFile) }},
+	{"TIPSTAFF_AUDIT_SINKS", own.Steering, isSocket, "records are sent there", func(s Settings) []string { return sockets(strings.ReplaceAll(s.AuditSinks, "syslog://", "unix:")) }},
+	{"TIPSTAFF_DECIDER", own.Steering, isSocket, "it leads to the service that decides on commands", func(s Settings) []string { return sockets(s.Decider.Address) }},
+	{"TIPSTAFF_HTTP", own.Steering, isSocket, "clients show their credentials there", func(s Settings) []string { return sockets(s.HTTP.Address) }},
+	{"TIPSTAFF_TOKENS_FILE", own.Secret, isFile, "it decides who may ask", func(s Settings) []string { return one(s.Callers.TokensFile) }},
+	{"TIPSTAFF_TLS_CERT_FILE", own.Steering, isFile, "the server shows it", func(s Settings) []string { return one(s.Callers.TLS.CertFile) }},
+	{"TIPSTAFF_TLS_KEY_FILE", own.Secret, isFile, "who has it can pass for the server", func(s Settings) []string { return one(s.Callers.TLS.KeyFile) }},
+	{"TIPSTAFF_TLS_CLIENT_CA_FILE", own.Steering, isFile, "it decides who may ask", func(s Settings) []string { return one(s.Callers.TLS.ClientCAFile) }},
+	{"TIPSTAFF_TLS_CLIENTS_FILE", own.Steering, isFile, "it decides who may ask, and for what", func(s Settings) []string { return one(s.Callers.TLS.ClientsFile) }},
+	{"SSL_CERT_FILE", own.Steering, isFile, "it decides which servers are believed", func(s Settings) []string { return one(s.Authorities.File) }},
+	{"SSL_CERT_DIR", own.Steering, isDirectory, "it decides which servers are believed", func(s Settings) []string { return filepath.SplitList(s.Authorities.Dirs) }},
+}
+
+// Authorities are those whose certificates are believed where the server is a
+// client, in the variables that Go has for them; empty: the machine's.
+type Authorities struct {
+	File string // SSL_CERT_FILE
+	Dirs string // SSL_CERT_DIR: directories with colons between them
+}
+
+// OwnDirectory is the name of a directory of a workspace in which all is
+// tipstaff's own: commands may read it and change nothing in it.
+const OwnDirectory = ".tipstaff"
+
+// OwnFiles are the files and directories of tipstaff's own that the settings name,
+// and the directories in which all is tipstaff's own, if they lie in one: one that
+// is called [OwnDirectory], or one of those where the configuration is looked for.
+// Paths are absolute.
+func (s Settings) OwnFiles() []own.File {
+	var all []own.File
+	for _, f := range filesOf {
+		for _, p := range f.paths(s) {
+			abs := own.Absolute(p)
+			all = append(all, own.File{Path: abs, Setting: f.name, Kind: f.kind, Dir: f.is == isDirectory, Socket: f.is == isSocket, Why: f.why})
+			if dir := s.ownDirectory(abs); dir != "" && dir != abs {
+				all = append(all, own.File{Path: dir, Setting: f.name, Kind: own.Steering, Dir: true, Why: "files of tipstaff's own lie in it"})
+			}
+		}
+	}
+	return all
+}
+
+// ownDirectory gives the outermost directory around a path in which all is
+// tipstaff's own; "" if there is none.
+func (s Settings) ownDirectory(path string) string {
+	found := ""
+	for dir := filepath.Dir(path); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if filepath.Base(dir) == OwnDirectory || slices.Contains(s.ConfigDirs, dir) {
+			found = dir
+		}
+	}
+	return found
+}
+
+// allowlist is the file of the terminal tools, where they are offered.
+func (s Settings) allowlist() []string {
+	if !s.Terminal {
+		return nil
+	}
+	return one(s.AllowlistPath)
+}
+
+// one gives the path of a setting, if there is one.
+func one(p string) []string {
+	if p == "" {
+		return nil
+	}
+	return []string{p}
+}
+
+// sockets gives the paths of the unix sockets in a comma-separated list of
+// addresses.
+func sockets(list string) []string {
+	var paths []string
+	for item := range strings.SplitSeq(list, ",") {
+		if p := SocketPath(strings.TrimSpace(item)); p != "" {
+			paths = append(paths, p)
+		}
+	}
+	return paths
+}
+
+// SocketPath gives the path in an address as unix:PATH, unix://PATH or
+// unix:PATH:/what/is/asked/there; "" for another address.
+func SocketPath(address string) string {
+	p, ok := strings.CutPrefix(address, "unix:")
+	if !ok {
+		return ""
+	}
+	p = strings.TrimPrefix(p, "//")
+	if i := strings.LastIndex(p, ":/"); i >= 0 {
+		p = p[:i]
+	}
+	return p
+}

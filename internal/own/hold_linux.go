@@ -1,0 +1,73 @@
+package own
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// hold opens what is at a path so that it can be found again wherever it is moved
+// to (O_PATH of open(2)): no rights to it are needed, and its number is given to
+// no other file meanwhile.
+func hold(path string) (*os.File, error) {
+	return os.OpenFile(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+}
+
+// whereIs gives the path at which something held is now; "" if it was removed.
+func whereIs(f *os.File) string {
+	info, err := f.Stat()
+	if err != nil || links(info) == 0 {
+		return ""
+	}
+	path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", f.Fd()))
+	if err != nil || !strings.HasPrefix(path, "/") || strings.HasSuffix(path, " (deleted)") && !isThere(path, info) {
+		return ""
+	}
+	return path
+}
+
+func isThere(path string, info os.FileInfo) bool {
+	there, err := os.Lstat(path)
+	return err == nil && os.SameFile(there, info)
+}
+
+// isUnknown reports whether a user stands for all whom this user namespace does not
+// know: user_namespaces(7).
+func isUnknown(uid int) bool {
+	if number("/proc/sys/kernel/overflowuid") != uid {
+		return false
+	}
+	text, err := os.ReadFile("/proc/self/uid_map")
+	if err != nil {
+		return false
+	}
+	for line := range strings.Lines(string(text)) {
+		var first, outside, count int
+		if _, err := fmt.Sscan(line, &first, &outside, &count); err != nil || uid >= first && uid-first < count {
+			return false
+		}
+	}
+	return true
+}
+
+// number reads a setting of the kernel; -1 where there is none.
+func number(path string) int {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return -1
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+// readOnly reports whether nobody can write to the file system at path.
+func readOnly(path string) bool {
+	var st unix.Statfs_t
+	return unix.Statfs(path, &st) == nil && st.Flags&unix.ST_RDONLY != 0
+}

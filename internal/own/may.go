@@ -1,0 +1,60 @@
+package own
+
+// May reports whether files that have changed may be read again. If a command may
+// have made the change, it may not, and the log says so once for each change. A
+// file that the Keeper does not know is judged as it stands.
+func (k *Keeper) May(paths ...string) bool {
+	if k == nil {
+		return true
+	}
+	k.mu.Lock()
+	walls := k.walls
+	k.mu.Unlock()
+	var w Walls
+	if walls != nil {
+		w = walls()
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	all := true
+	for _, path := range paths {
+		f := k.find(path)
+		if f == nil {
+			f = k.add(File{Path: path, Kind: Steering, Why: "tipstaff reads it"})
+		}
+		all = k.may(f, w) && all
+	}
+	return all
+}
+
+// may judges one file. What stands there now has to be out of reach, and so has
+// what stood there before: it is by that way that the change was made.
+func (k *Keeper) may(f *kept, w Walls) bool {
+	now := stampOf(f.Path)
+	if !w.None && f.refused != nil && now.there && now.same(*f.refused) {
+		return false
+	}
+	next := wayOf(f.Path)
+	if why := k.whyNot(f, next, w); why != "" {
+		if known := now.same(f.settled) || f.refused != nil && now.same(*f.refused); !known {
+			k.log.Warn("this file has changed, and the change is not taken up: a command may have made it; look at the file first",
+				"file", f.Path, "setting", f.Setting, "why", why, "to_take_it_up", k.again)
+			f.refused = &now
+		}
+		return false
+	}
+	f.way, f.settled, f.refused = next, now, nil
+	f.hold(next)
+	return true
+}
+
+func (k *Keeper) whyNot(f *kept, next way, w Walls) string {
+	if w.None {
+		return ""
+	}
+	r := k.reach(w)
+	if why := f.risk(r); why != "" || next.missing() {
+		return why
+	}
+	return r.risk(next)
+}

@@ -1,0 +1,115 @@
+package own
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+)
+
+// Places gives what is to be kept from commands, where it is now: what the files
+// were when they were read, wherever that has been moved, and what stands at their
+// paths now, as far as no command decides where those lead.
+func (k *Keeper) Places() []Place {
+	if k == nil {
+		return nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	r := k.reach(Walls{})
+	var all []Place
+	for _, f := range k.files {
+		for path, info := range f.found(r) {
+			if i := slices.IndexFunc(all, func(p Place) bool { return p.Path == path }); i >= 0 {
+				all[i].Kind = min(all[i].Kind, f.Kind)
+				continue
+			}
+			all = append(all, Place{Path: path, Dir: info.IsDir(), Kind: f.Kind, Why: f.Why, Name: f.Path})
+		}
+	}
+	slices.SortFunc(all, func(a, b Place) int { return strings.Compare(a.Path, b.Path) })
+	return all
+}
+
+// found gives what of a file is there, by canonical paths. Devices and pipes are
+// everybody's.
+func (f *kept) found(r reach) map[string]fs.FileInfo {
+	all := map[string]fs.FileInfo{}
+	add := func(path string, info fs.FileInfo) {
+		if info.IsDir() || info.Mode().IsRegular() || info.Mode()&fs.ModeSocket != 0 {
+			all[path] = info
+		}
+	}
+	for _, h := range f.held {
+		if path := whereIs(h.file); path != "" {
+			add(path, h.info)
+		}
+	}
+	// At the canonical path something new may stand, which is as secret: a person
+	// has renamed it into place. A link is a command's.
+	if info, err := os.Lstat(f.way.at); f.way.err == nil && err == nil && info.Mode()&fs.ModeSymlink == 0 {
+		add(f.way.at, info)
+	}
+	now := wayOf(f.Path)
+	if f.Dir && f.Kind == Secret && f.way.target == nil && now.err == nil { // the server has made it
+		f.way, f.first = now, now.target
+		f.hold(now)
+	}
+	if now.err == nil && (now.direct() || r.risk(now) == "") {
+		add(now.at, now.target)
+	}
+	return all
+}
+
+// Exposed is a file that commands, or other users, may change.
+type Exposed struct {
+	File
+	Reason string // why it is exposed
+}
+
+// Exposed gives the files that are not read again when they change, and why. The
+// rest of tipstaff's advice is in [Advice].
+func (k *Keeper) Exposed(walls Walls) []Exposed {
+	if k == nil {
+		return nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	r := k.reach(walls)
+	var all []Exposed
+	for _, f := range k.files {
+		if why := f.risk(r); why != "" {
+			all = append(all, Exposed{f.File, why})
+		}
+	}
+	return all
+}
+
+// Linked reports an error for each secret that has a second name: a command may
+// have made that name in a directory that it may read, and nothing can be hidden
+// whose name is not known.
+func (k *Keeper) Linked() (faults []error) {
+	if k == nil {
+		return nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, f := range k.files {
+		info := f.way.target
+		if f.Kind == Secret && info != nil && info.Mode().IsRegular() && links(info) > 1 {
+			faults = append(faults, fmt.Errorf("%s: %s has %d names (hard links), and commands could read it by another one; make it a file of its own: cp -p %s %s.new && mv %s.new %s",
+				f.Setting, f.Path, links(info), f.Path, f.Path, f.Path, f.Path))
+		}
+	}
+	return faults
+}
+
+func reasonOf(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}

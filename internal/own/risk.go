@@ -1,0 +1,102 @@
+package own
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// reach is what commands can change.
+type reach struct {
+	// writable are directories in which they may write, canonical.
+	writable []string
+	// closed are tipstaff's own directories that stay as they are although a
+	// writable one is around them, with the directories between.
+	closed []string
+}
+
+// risk says how a command, or another user, could change what is read by a way;
+// "" if they cannot.
+func (r reach) risk(w way) string {
+	for _, s := range w.steps {
+		if why := foreign(s); why != "" {
+			return why
+		}
+		if root := r.opens(s.dir, s.in); root != "" && !r.holds(s.path()) {
+			return "commands may write in " + root
+		}
+	}
+	switch {
+	case w.err != nil && !w.missing():
+		return fmt.Sprintf("it cannot be looked at: %v", reasonOf(w.err))
+	case w.target == nil || w.target.IsDir():
+		return ""
+	}
+	if n := links(w.target); n > 1 && canWrite(w.target) {
+		return fmt.Sprintf("it has %d names (hard links), and one of them may lie where commands write", n)
+	}
+	if root := r.opens(w.at, w.target); root != "" && !r.holds(w.at) {
+		return "commands may write in " + root
+	}
+	return ""
+}
+
+// opens names the writable directory around path, if a command could change what
+// is at path itself: add and remove names in a directory, write to a file.
+func (r reach) opens(path string, info fs.FileInfo) string {
+	if !canWrite(info) {
+		return ""
+	}
+	for _, root := range r.writable {
+		if within(path, root) {
+			return root
+		}
+	}
+	return ""
+}
+
+// holds reports whether no command can change or move what is at path although
+// the directory around it is writable.
+func (r reach) holds(path string) bool {
+	for _, dir := range r.closed {
+		if within(path, dir) || within(dir, path) {
+			return true
+		}
+	}
+	return false
+}
+
+// foreign says that a user who is neither root nor the server's decides what a
+// step leads to. A directory with the sticky bit that everybody may write is good
+// enough if what is there belongs to root or the server, and so is one on a file
+// system that is mounted read-only: a Kubernetes ConfigMap has the mode 0777.
+func foreign(s step) string {
+	if isForeign(s.in) {
+		return "the directory " + s.dir + " belongs to another user"
+	}
+	if s.isLink() && isForeign(s.found) {
+		return "the symbolic link " + s.path() + " belongs to another user"
+	}
+	if s.in.Mode().Perm()&0o002 == 0 || readOnly(s.dir) {
+		return ""
+	}
+	if s.in.Mode()&fs.ModeSticky != 0 && s.found != nil && !isForeign(s.found) {
+		return ""
+	}
+	return "every user may write in the directory " + s.dir
+}
+
+// canWrite reports whether the server's user may write to something, without
+// capabilities: commands have none. The owner of a thing can change its mode.
+func canWrite(info fs.FileInfo) bool {
+	owner, known := ownerOf(info)
+	return !known || owner == os.Geteuid() || info.Mode().Perm()&0o022 != 0
+}
+
+// isForeign reports whether a thing belongs to a user who is neither root nor the
+// server's. In a user namespace the owners that it does not know look like one user,
+// whom no process in it can be.
+func isForeign(info fs.FileInfo) bool {
+	owner, known := ownerOf(info)
+	return known && owner != 0 && owner != os.Geteuid() && !isUnknown(owner)
+}

@@ -1,0 +1,79 @@
+package profile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// hideOwn hides tipstaff's own secrets. Nothing that a command does to the
+// directories around one makes it be passed over: a path that cannot be looked at
+// is hidden all the same.
+func (r *resolver) hideOwn() {
+	for _, o := range r.m.Own {
+		if o.Name != "" {
+			r.watched.path(o.Name)
+		}
+		if o.Readable || !stands(o.Path) {
+			r.watched.path(o.Path)
+			continue
+		}
+		if what := r.tooWide(o.Path); what != "" {
+			r.note("%s is not hidden: it is or holds %s", o.Path, what)
+			continue
+		}
+		r.Hidden = append(r.Hidden, o.Place)
+	}
+}
+
+// limitOwn makes the rest count as what is run outside of any sandbox: pinned, and
+// never writable because a workspace, a cache or a repository is at or below it.
+func (r *resolver) limitOwn() {
+	for _, o := range r.m.Own {
+		if !o.Readable || !stands(o.Path) {
+			continue
+		}
+		for _, path := range append([]string{o.Path}, r.otherNames(o.Path)...) {
+			r.limits.startup = append(r.limits.startup, Place{path, o.Dir, o.Why})
+			if o.Kept {
+				r.kept = append(r.kept, path)
+			}
+		}
+	}
+	r.kept = sorted(r.kept)
+}
+
+// stands reports whether something is at path, or may be.
+func stands(path string) bool {
+	_, err := os.Lstat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// PinOwn adds to the paths of [Open], which leave all to commands, what mounts keep
+// from them there: tipstaff's own files, with the directories around them in place.
+func (p *Paths) PinOwn(list []Own) {
+	held := map[string]bool{}
+	for _, o := range list {
+		switch {
+		case !stands(o.Path):
+			continue
+		case !o.Readable:
+			p.Hidden = append(p.Hidden, o.Place)
+		default:
+			p.Pinned = append(p.Pinned, Pin{Place: o.Place})
+			held[o.Path] = true
+		}
+	}
+	for _, o := range list {
+		for dir := filepath.Dir(o.Path); stands(o.Path) && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+			if !held[dir] {
+				held[dir] = true
+				p.Pinned = append(p.Pinned, Pin{Place: Place{dir, true, "something of tipstaff's own lies in it"}, InPlace: true})
+			}
+		}
+	}
+	slices.SortFunc(p.Pinned, func(a, b Pin) int { return byPath(a.Path, b.Path) })
+	slices.SortFunc(p.Hidden, func(a, b Place) int { return byPath(a.Path, b.Path) })
+}
