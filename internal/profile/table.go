@@ -3,6 +3,7 @@ package profile
 import (
 	_ "embed"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -161,4 +162,16 @@ func known(name string) error {
 		}
 	}
 	return fmt.Errorf("%q begins with none of ~/ $ / ./", name)
+}
+
+// Lendable names the credentials for which files are not hidden: [Machine.Reveal].
+func Lendable() []string {
+	var names []string
+	for _, row := range builtin().secrets {
+		if row.lent != "" && !slices.Contains(names, row.lent) {
+			names = append(names, row.lent)
+		}
+	}
+	slices.Sort(names)
+	return names
 }

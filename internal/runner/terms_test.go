@@ -1,0 +1,27 @@
+package runner
+
+import (
+	"slices"
+	"testing"
+
+	"tipstaff/internal/profile"
+	"tipstaff/internal/rules"
+)
+
+// TestEveryFileThatCanBeLentIsLentByAWordOfThePolicy, and to nobody without it.
+func TestEveryFileThatCanBeLentIsLentByAWordOfThePolicy(t *testing.T) {
+	var all rules.Credentials
+	for _, kind := range []rules.CredentialKind{rules.DockerCredential, rules.GitCredential, rules.NPMCredential, rules.AgentCredential} {
+		all = append(all, rules.Credential{Kind: kind})
+	}
+	terms, err := Terms(rules.Bounds{}, all)
+	slices.Sort(terms.Reveal)
+	if err != nil || !slices.Equal(terms.Reveal, profile.Lendable()) || !terms.Doors {
+		t.Errorf("%v: %q is lent, and there is %q", err, terms.Reveal, profile.Lendable())
+	}
+	for _, c := range []rules.Credentials{nil, {{Kind: rules.VariableCredential, Only: "DATABASE_URL"}}} {
+		if terms, err := Terms(rules.Bounds{}, c); err != nil || terms.Doors || terms.Reveal != nil {
+			t.Errorf("%v: %v, %+v", c, err, terms)
+		}
+	}
+}
