@@ -74,6 +74,9 @@ func notConfined(g *policy.Grant, err error) error {
 			Hint: "The operator has to change the policy or the machine; tipstaff doctor says what the sandbox gives here.",
 		}
 	}
+	if u, is := errors.AsType[*sandbox.Unprotected](err); is {
+		return &tipstaff.Error{Code: tipstaff.ExecutionError, Rule: "sandbox", Err: err, Msg: u.Msg, Hint: u.Hint}
+	}
 	return &tipstaff.Error{
 		Code: tipstaff.ExecutionError, Rule: "sandbox", Err: fmt.Errorf("cannot confine %s: %w", g.Argv()[0], err),
 		Msg:  "The sandbox for this command could not be made, so nothing was started.",

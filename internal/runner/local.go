@@ -112,7 +112,7 @@ func (l Local) confine(g *policy.Grant, stop func()) (*sandbox.Confined, *creden
 		return nil, nil, err
 	}
 	c := sandbox.Command{
-		Terms: terms, Workspace: g.Roots(), Stop: stop,
+		Terms: terms, Workspace: g.Roots(), Stop: stop, Patience: g.Timeout(),
 		Principal: g.Request().Origin.Principal, Session: g.Request().Session, Dir: g.Dir().Path(), Env: g.Env(),
 	}
 	lent, err := l.borrow(g)

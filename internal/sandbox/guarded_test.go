@@ -3,6 +3,7 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -351,4 +352,24 @@ func TestARepositoryUnderAnyNameIsFound(t *testing.T) {
 			t.Errorf("the next command tells of %v", o.Violations)
 		}
 	})
+}
+
+// TestALookThatTakesLongHoldsNoCall, and goes on behind it.
+func TestALookThatTakesLongHoldsNoCall(t *testing.T) {
+	b := newWorld(t)
+	gitWorld(t, b)
+	b.confine(Namespaces)
+	b.sh("true")
+	b.questions.mu.Lock() // every look waits
+	_, err := b.run(Command{Dir: b.ws, Session: "late", Patience: time.Millisecond}, "true")
+	b.questions.mu.Unlock()
+	var u *Unprotected
+	if !errors.As(err, &u) || !strings.Contains(u.Msg, "not over") {
+		t.Errorf("it says %v", err)
+	}
+	o, err := b.run(Command{Dir: b.ws, Session: "late", Patience: patience}, "echo fine")
+	b.must(err)
+	if o.text != "fine\n" {
+		t.Errorf("the next one printed %q", o.text)
+	}
 }

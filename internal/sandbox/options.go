@@ -3,6 +3,7 @@ package sandbox
 import (
 	"log/slog"
 	"path/filepath"
+	"time"
 
 	"tipstaff"
 	"tipstaff/internal/proc"
@@ -52,6 +53,8 @@ type Command struct {
 	// else it is that of the options.
 	Workspace []string
 	Env       []string
+	// Patience is how long the command waits for a sandbox; 0: as long as it takes.
+	Patience time.Duration
 	// Stop ends the command, and waits for nothing: it may have changed a file that
 	// steers programs outside of the sandbox. nil: there is no such way.
 	Stop  func()

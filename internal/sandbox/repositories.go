@@ -51,7 +51,10 @@ func (s *Sandbox) noteRepositories(p profile.Paths) (came []string, err error) {
 		return nil, err
 	}
 	if p.Exhausted() {
-		return nil, fmt.Errorf("%s cannot be looked through for repositories of git, which have to be protected: it holds too many files; name a smaller workspace (TIPSTAFF_ROOTS, or roots in the policy)", strings.Join(p.Workspace, ", "))
+		return nil, &Unprotected{
+			Msg:  fmt.Sprintf("%s holds too many files to be looked through for repositories of git, which have to be protected, so nothing was started.", strings.Join(p.Workspace, ", ")),
+			Hint: "The operator has to name a smaller workspace (ALLOWED_CWD_ROOTS, or roots in the policy).",
+		}
 	}
 	for _, w := range p.Workspace {
 		if p.Complete() && !slices.Contains(s.seenThrough, w) {
@@ -84,7 +87,10 @@ func (s *Sandbox) lost(p profile.Paths) error {
 		case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENOTDIR):
 			delete(s.repositories, path)
 		case err != nil && !is.came:
-			return fmt.Errorf("the repository %s cannot be looked at any more, so its hooks and configuration cannot be protected: %w; commands that could write there are refused until it can (chmod u+rx the directories above it)", path, err)
+			return &Unprotected{
+				Msg:  fmt.Sprintf("The repository %s cannot be looked at any more, so its hooks and configuration cannot be protected, and nothing was started.", path),
+				Hint: "A person has to let the server see it again: chmod u+rx the directories above it.", Err: err,
+			}
 		}
 	}
 	return nil

@@ -38,6 +38,7 @@ type room struct {
 	dir       string // in the scratch directory
 
 	making sync.Once
+	made   chan struct{} // closed when err is settled
 	err    error
 	token  string // for the proxy
 
@@ -80,7 +81,7 @@ func (s *Sandbox) enter(c Command) (*room, *walls, error) {
 	r := s.rooms[key]
 	if r == nil {
 		s.count++
-		r = &room{sandbox: s, key: key, workspace: workspace, held: h, dir: filepath.Join(s.scratch.dir, strconv.Itoa(s.count))}
+		r = &room{sandbox: s, key: key, workspace: workspace, held: h, made: make(chan struct{}), dir: filepath.Join(s.scratch.dir, strconv.Itoa(s.count))}
 		if h.doors {
 			r.doors = newDoors()
 		}
@@ -94,7 +95,10 @@ func (s *Sandbox) enter(c Command) (*room, *walls, error) {
 	}
 	s.mu.Unlock()
 
-	r.making.Do(func() { r.err = r.make() })
+	if !r.await(c.Patience) {
+		r.leave(nil)
+		return nil, nil, stillLooking(c.Patience)
+	}
 	if r.err != nil {
 		s.forget(r)
 		r.leave(nil)
@@ -273,4 +277,44 @@ func (r *room) make() error {
 	defer r.mu.Unlock()
 	r.walls, r.control, r.looked, r.cost = w, control, time.Now(), time.Since(began)
 	return nil
+}
+
+// makeNow makes the room, which has a user for that.
+func (r *room) makeNow() {
+	r.err = r.make()
+	r.mu.Lock()
+	r.users--
+	over := r.users == 0 && r.doomed
+	r.mu.Unlock()
+	close(r.made)
+	if over {
+		r.close()
+	}
+}
+
+// await makes the room, or waits until it is made, for as long as a call has time; 0 is
+// as long as it takes. It reports whether it is made, or cannot be. What takes longer
+// than the call goes on behind it.
+func (r *room) await(patience time.Duration) bool {
+	r.making.Do(func() {
+		r.mu.Lock()
+		r.users++ // until it is made
+		r.mu.Unlock()
+		if !r.sandbox.behind(r.makeNow) {
+			r.err = errClosed
+			close(r.made)
+		}
+	})
+	if patience <= 0 {
+		<-r.made
+		return true
+	}
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
+	select {
+	case <-r.made:
+		return true
+	case <-limit.C:
+		return false
+	}
 }

@@ -265,13 +265,14 @@ func (c *Confined) Release() {
 func (s *Sandbox) inBackground(f func()) { s.work.Go(f) }
 
 // behind is inBackground for those who do not know whether Close has been called;
-// then nothing is done.
-func (s *Sandbox) behind(f func()) {
+// then nothing is done, and it says so.
+func (s *Sandbox) behind(f func()) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed {
 		s.inBackground(f)
 	}
+	return !s.closed
 }
 
 // Close removes everything. No command may run then, or be started. To close

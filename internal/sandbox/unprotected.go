@@ -1,0 +1,29 @@
+package sandbox
+
+import "time"
+
+// Unprotected says why no command may run in a workspace for now: what in it steers
+// programs outside of the sandbox cannot be protected, because it cannot be seen. Msg
+// and Hint are for the caller.
+type Unprotected struct {
+	Msg, Hint string
+	Err       error // nil: there is nothing more to say
+}
+
+func (u *Unprotected) Error() string {
+	if u.Err != nil {
+		return u.Msg + ": " + u.Err.Error()
+	}
+	return u.Msg
+}
+
+func (u *Unprotected) Unwrap() error { return u.Err }
+
+// stillLooking is for a call whose time is up before the first look through its
+// workspace is over.
+func stillLooking(after time.Duration) error {
+	return &Unprotected{
+		Msg:  "The first look through the workspace for repositories of git, which have to be protected, was not over after " + after.Round(time.Millisecond).String() + ", so nothing was started.",
+		Hint: "It goes on; call again in a moment, or with more time.",
+	}
+}
