@@ -181,6 +181,7 @@ func printSandbox(w io.Writer, s sandbox.Status, paths bool) {
 	if paths {
 		printPaths(w, p)
 	}
+	printProtection(w, s)
 	printLimits(w, s.Limits)
 	for _, planted := range p.Planted {
 		say(w, "! %s: %s", planted.Path, planted.Why)
@@ -191,6 +192,18 @@ func printSandbox(w io.Writer, s sandbox.Status, paths bool) {
 }
 
 // printLimits tells by what memory and processes are bounded.
+func printProtection(w io.Writer, s sandbox.Status) {
+	switch {
+	case s.Protection == "":
+		return
+	case s.Weaker != "":
+		say(w, "! hooks, configuration of git and the like: protected by %s; %s", s.Protection, s.Weaker)
+	default:
+		say(w, "✔ hooks, configuration of git and the like: protected by %s", s.Protection)
+	}
+	say(w, "  git itself takes no repository of any name for one with: git config --global safe.bareRepository explicit")
+}
+
 func printLimits(w io.Writer, l *sandbox.LimitsStatus) {
 	switch {
 	case l == nil:

@@ -262,7 +262,7 @@ func (g *Guard) replace(it *item, text []byte, mode uint32, commit func() bool) 
 		staged := readAt(stage, temp, 0)
 		err := unix.Renameat(stage, temp, dir, name)
 		if err == nil {
-			it.accepted = staged
+			it.accepted, it.replaced = staged, time.Now()
 		}
 		return err
 	})

@@ -2,7 +2,10 @@
 
 package guard
 
-import "sync"
+import (
+	"sync"
+	"time"
+)
 
 // item is what is known of an [Item].
 type item struct {
@@ -11,6 +14,7 @@ type item struct {
 
 	mu       sync.Mutex // held while the item is looked at or changed
 	accepted content
+	replaced time.Time // when a pinned copy took its place
 
 	// Under Guard.mu.
 	waits   bool          // something has happened to a late item

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -65,11 +66,12 @@ func (g *Guard) accept(it *item, now content, detached bool) {
 	if now.form == unseen || now.form == nothing && it.Kind != Absent {
 		return // what comes next in this place is judged by what was there
 	}
+	echo := now.same(it.accepted) && time.Since(it.replaced) < echoPause
 	it.accepted = now
 	if !detached {
 		return
 	}
-	if it.Stage != "" && now.form == file && now.whole() {
+	if it.Stage != "" && !echo && now.form == file && now.whole() {
 		err := g.replace(it, now.text, now.mode, func() bool { return true })
 		if err == nil {
 			return
@@ -78,6 +80,11 @@ func (g *Guard) accept(it *item, now content, detached bool) {
 	}
 	g.cameOff(nil)
 }
+
+// echoPause is how long after a file was replaced here the same text in another file is
+// taken for the answer of another server that protects the same repository. Were it
+// replaced again, the two would never stop.
+const echoPause = 2 * time.Second
 
 // admit accepts a new item as far as it names no program, and puts the rest aside.
 // The caller holds it.mu.

@@ -373,3 +373,49 @@ func TestALookThatTakesLongHoldsNoCall(t *testing.T) {
 		t.Errorf("the next one printed %q", o.text)
 	}
 }
+
+// TestTwoServersOnOneRepositoryComeToRest: each puts a pinned copy in the place of what
+// the other has brought, and that must end.
+func TestTwoServersOnOneRepositoryComeToRest(t *testing.T) {
+	b := newWorld(t)
+	gitWorld(t, b)
+	b.confine(Namespaces)
+	other := &box{t: t, root: b.root, home: b.home, ws: b.ws, temp: b.root + "/temp2"}
+	other.mkdir(other.temp)
+	other.confine(Namespaces)
+	repo := b.ws + "/repo"
+	mine, err := b.start(Command{Dir: repo}, "read line; git config user.name one; git config user.name")
+	b.must(err)
+	theirs, err := other.start(Command{Dir: repo}, "read line; git config user.email two@x; git config --get-regexp user; echo x >> .git/config")
+	b.must(err)
+	if got := mine.wait().text; got != "one\n" {
+		t.Errorf("one says %q", got)
+	}
+	if got := theirs.wait().text; !strings.Contains(got, "user.name one\nuser.email two@x\n") && !strings.Contains(got, "user.email two@x\nuser.name one\n") {
+		t.Errorf("the other says %q", got)
+	}
+	before, err := os.Stat(repo + "/.git/config")
+	b.must(err)
+	for range 20 { // each settles what the other has done
+		for _, s := range []*box{b, other} {
+			s.guard.Begin([]string{b.ws}, func() {}).End()
+		}
+	}
+	middle, err := os.Stat(repo + "/.git/config")
+	b.must(err)
+	for range 20 {
+		for _, s := range []*box{b, other} {
+			s.guard.Begin([]string{b.ws}, func() {}).End()
+		}
+	}
+	after, err := os.Stat(repo + "/.git/config")
+	b.must(err)
+	if !os.SameFile(middle, after) {
+		t.Errorf("they do not come to rest: %v, %v, %v", before, middle, after)
+	}
+	for _, s := range []*box{b, other} {
+		if got := s.sh("cd repo; echo x >> .git/config").text; !strings.Contains(got, "Read-only file system") {
+			t.Errorf("afterwards a command is told %q", got)
+		}
+	}
+}

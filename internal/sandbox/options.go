@@ -81,6 +81,11 @@ type Status struct {
 	Reason string `json:"reason,omitempty"`
 	// Landlock says what the ruleset restricts; "" without Landlock.
 	Landlock string `json:"landlock,omitempty"`
+	// Protection says by what files that steer programs outside of the sandbox are
+	// protected; "" where none are.
+	Protection string `json:"protection,omitempty"`
+	// Weaker says why not better; "" if it is the best there is.
+	Weaker string `json:"weaker,omitempty"`
 	// Missing is what Landlock of this kernel cannot restrict.
 	Missing []string      `json:"missing,omitempty"`
 	Limits  *LimitsStatus `json:"limits,omitempty"` // nil without a sandbox

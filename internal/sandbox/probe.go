@@ -99,6 +99,7 @@ func (s *Sandbox) try(tier Tier, abi int, noLandlock error) error {
 		return err
 	}
 	defer r.leave(w)
+	s.status.Protection, s.status.Weaker = s.protection()
 	s.status.Limits = s.o.Limits.status(tier, s.o.Engine.Bounds())
 	s.status.Paths, s.status.Notes = w.paths, slices.Clone(w.paths.Notes)
 	if why := whyUnmade(w.paths.Missing, w.paths.Make()); why != "" {
@@ -117,6 +118,19 @@ func (s *Sandbox) try(tier Tier, abi int, noLandlock error) error {
 		return err
 	}
 	return nil
+}
+
+// protection says by what files that steer programs outside are protected.
+func (s *Sandbox) protection() (by, weaker string) {
+	switch {
+	case s.o.Profile != profile.Workspace:
+		return "", ""
+	case s.status.tier == Namespaces && s.asks:
+		return "pins (read-only mounts), through which git changes settings that name no program, and a watch", ""
+	case s.status.tier == Namespaces:
+		return "pins (read-only mounts), and a watch", fmt.Sprintf("git cannot change its configuration in repositories that were there before, because the kernel cannot ask about system calls here: %v", s.noAsking)
+	}
+	return "a watch, which puts back what a command has changed and ends it", "there are no pins without namespaces: a git that runs in the moment before sees the change"
 }
 
 func isLink(err error) bool { return errors.Is(err, syscall.ELOOP) }
