@@ -11,10 +11,9 @@
 // of one session, or of all calls without one (room.go). In a room each has a
 // Landlock domain and a PID namespace of its own.
 //
-// What commands and people change is found by looks behind the calls, or by a
-// glance before the next command (look.go, glance.go). It changes nothing that is
-// a person's but one thing: what is planted to lead git elsewhere is moved aside
-// (planted.go).
+// What commands and people change is found by looks behind the calls (look.go), and
+// what steers programs outside of the sandbox is protected by internal/guard, which
+// this package tells what there is and which commands run (guarded.go).
 //
-// Read next: sandbox.go, room.go, view.go, lift.go.
+// Read next: sandbox.go, room.go, view.go, guarded.go.
 package sandbox
