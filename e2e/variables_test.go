@@ -46,7 +46,7 @@ func TestB11NoVariableOfACallerRunsCodeOfTheWorkspace(t *testing.T) {
 			value := strings.ReplaceAll(c.value, "{W}", s.Workspace)
 			chmodAll(t, s.Workspace)
 
-			control := exec.Command(c.argv[0], c.argv[1:]...) //nolint:gosec // the table's own
+			control := exec.Command(c.argv[0], c.argv[1:]...)
 			control.Dir, control.Env = s.Workspace, append(os.Environ(), c.name+"="+value)
 			if out, _ := control.CombinedOutput(); !printed(string(out)) {
 				t.Fatalf("the control did not run it:\n%s", out)

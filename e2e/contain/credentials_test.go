@@ -271,7 +271,7 @@ func (l *lender) signedCommit(s *kit.Server) {
 		t.Errorf("recorded as %s, %s", c, used)
 	}
 	signers := filepath.Join(l.base, "signers")
-	if err := os.WriteFile(signers, []byte("me@example.org "+key+"\n"), 0o644); err != nil { //nolint:gosec // public
+	if err := os.WriteFile(signers, []byte("me@example.org "+key+"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := l.tryOutside("git", "-c", "gpg.format=ssh", "-c", "gpg.ssh.allowedSignersFile="+signers, "verify-commit", "HEAD"); err != nil || !strings.Contains(got, "Good") {

@@ -15,13 +15,7 @@ import (
 // that stands twice the first counts, as getenv(3) has it. The error names
 // every variable that cannot be understood.
 func FromEnvironment(environ []string) (Settings, error) {
-	r := reader{vars: map[string]string{}}
-	for _, kv := range environ {
-		name, value, _ := strings.Cut(kv, "=")
-		if _, dup := r.vars[name]; !dup {
-			r.vars[name] = value
-		}
-	}
+	r := newReader(environ)
 	home := r.home()
 	s := Settings{
 		AllowedCommands: r.vars["ALLOWED_COMMANDS"],
@@ -72,14 +66,31 @@ func FromEnvironment(environ []string) (Settings, error) {
 		Environ: environ,
 	}
 	s.ConfigFile, s.ConfigFrom = r.configFile(home)
-	for _, file := range r.defaultFiles(home) {
-		s.ConfigDirs = append(s.ConfigDirs, filepath.Dir(file))
-	}
+	s.ConfigDirs = r.configDirs(home)
 	s.TerminalDefaultTimeout = r.within("TERMINAL_DEFAULT_TIMEOUT", s.TerminalDefaultTimeout, "TERMINAL_MAX_TIMEOUT", s.TerminalMaxTimeout)
 	if s.ExecuteMaxTimeout > 0 {
 		s.ExecuteDefaultTimeout = r.within("TIPSTAFF_DEFAULT_TIMEOUT", s.ExecuteDefaultTimeout, "TIPSTAFF_MAX_TIMEOUT", s.ExecuteMaxTimeout)
 	}
 	return s, errors.Join(r.faults...)
+}
+
+func newReader(environ []string) *reader {
+	r := &reader{vars: map[string]string{}}
+	for _, kv := range environ {
+		name, value, _ := strings.Cut(kv, "=")
+		if _, dup := r.vars[name]; !dup {
+			r.vars[name] = value
+		}
+	}
+	return r
+}
+
+// configDirs are the directories in which a policy file is looked for by default.
+func (r *reader) configDirs(home string) (dirs []string) {
+	for _, file := range r.defaultFiles(home) {
+		dirs = append(dirs, filepath.Dir(file))
+	}
+	return dirs
 }
 
 func (r *reader) otlp() OTLP {

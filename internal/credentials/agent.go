@@ -52,7 +52,8 @@ var (
 func (a *agentDoor) serve(ctx context.Context, conn io.ReadWriter) {
 	up := upstream{dial: a.dial}
 	defer up.close()
-	defer context.AfterFunc(ctx, up.close)()
+	forget := context.AfterFunc(ctx, up.close)
+	defer forget()
 	for {
 		m, err := readMessage(conn)
 		if err != nil {
@@ -237,7 +238,7 @@ func writeMessage(w io.Writer, m []byte) error {
 }
 
 func appendText(out, text []byte) []byte {
-	return append(binary.BigEndian.AppendUint32(out, uint32(len(text))), text...) //nolint:gosec // at most maxAgentMessage
+	return append(binary.BigEndian.AppendUint32(out, uint32(len(text))), text...)
 }
 
 // reader takes a message apart. It is nil from the first part on that is not there.

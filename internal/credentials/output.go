@@ -34,7 +34,8 @@ func Output(ctx context.Context, e *proc.Engine, l proc.Launch, input string, by
 	}
 	_ = feed.SetDeadline(time.Now().Add(patience))
 	_ = ours.SetDeadline(time.Now().Add(patience))
-	defer context.AfterFunc(ctx, func() { _ = ours.SetDeadline(time.Now()) })()
+	forget := context.AfterFunc(ctx, func() { _ = ours.SetDeadline(time.Now()) })
+	defer forget()
 	_, failed := io.WriteString(feed, input)
 	_ = feed.Close()
 	text, err := io.ReadAll(io.LimitReader(ours, int64(bytes)+1))

@@ -20,8 +20,9 @@ import (
 )
 
 // Call is a system call of a command that waits for an answer. [proc.Call] is one.
+//
+//nolint:interfacebloat // one call: what it asks, and what can be answered
 type Call interface {
-	PID() int
 	Number() int
 	Argument(i int) uint64
 	Text(address uint64) (string, error)
@@ -213,7 +214,7 @@ func (g *Guard) pass(it *item, dir place, lock string, commit func() bool) answe
 func (g *Guard) perTree(it *item, proposed content) error {
 	entries, err := gitconfig.Parse(proposed.text)
 	if err != nil || !gitconfig.SettingsOf(entries).WorktreeConfig {
-		return nil //nolint:nilerr // it has been judged
+		return nil
 	}
 	tree := g.find(filepath.Join(it.GitDir, "config.worktree"))
 	if tree == nil || tree == it {

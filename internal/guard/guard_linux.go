@@ -226,16 +226,13 @@ const mostPatience = 2 * time.Second
 // settled waits until all that has happened in these directories is judged.
 func (g *Guard) settled(dirs []string) {
 	g.watch.drain(g.changed)
-	var patience *time.Timer
-	for {
-		looking := g.lookingIn(dirs)
-		if looking == nil {
-			return
-		}
-		if patience == nil {
-			patience = time.NewTimer(mostPatience)
-			defer patience.Stop()
-		}
+	looking := g.lookingIn(dirs)
+	if looking == nil {
+		return
+	}
+	patience := time.NewTimer(mostPatience)
+	defer patience.Stop()
+	for ; looking != nil; looking = g.lookingIn(dirs) {
 		select {
 		case <-looking:
 		case <-patience.C:

@@ -132,7 +132,7 @@ func buildFile(dir int, name string, text []byte, mode uint32) error {
 // keep moves what was found to the directory for that, and says where it is.
 func (g *Guard) keep(dir int, temp, name string) (string, error) {
 	found := readAt(dir, temp, 0)
-	to, err := g.keepCopy(dir, name, found)
+	to, err := g.keepCopy(name, found)
 	if err := errors.Join(err, removeAll(dir, temp)); err != nil {
 		return to, fmt.Errorf("cannot keep what was found: %w", err)
 	}
@@ -141,7 +141,7 @@ func (g *Guard) keep(dir int, temp, name string) (string, error) {
 
 // keepCopy writes what was found to the directory for that. What is too large or is no
 // file is not copied: the report says what it was.
-func (g *Guard) keepCopy(dir int, name string, found content) (string, error) {
+func (g *Guard) keepCopy(name string, found content) (string, error) {
 	if found.form == nothing || !found.whole() {
 		return "", nil
 	}

@@ -233,7 +233,7 @@ func (g *Guard) putBack(it *item, now content, why string) tipstaff.Violation {
 	if it.Stage != "" && it.Pinned && accepted.form == file {
 		// The pinned copy comes by a name of its own, and what it replaces is lost:
 		// so that is kept first.
-		v.Aside, err = g.keepCopy(dir, name, now)
+		v.Aside, err = g.keepCopy(name, now)
 		if err == nil {
 			err = g.replace(it, it.accepted.text, it.accepted.mode, func() bool { return true })
 		}

@@ -116,20 +116,19 @@ func (w *watcher) mark(it *item, now content) ([]int32, error) {
 	before := w.of[it]
 	var list []int32
 	var failure error
-	add := func(path string, mask uint32, name string) bool {
+	add := func(path string, mask uint32, name string) {
 		wd, err := w.add(path, mask)
 		if err != nil {
 			if !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ENOTDIR) {
 				failure = errors.Join(failure, err)
 			}
-			return false
+			return
 		}
 		if w.marks[wd] == nil {
 			w.marks[wd] = map[*item]string{}
 		}
 		w.marks[wd][it] = name
 		list = append(list, wd)
-		return true
 	}
 	for path := it.Path; under(filepath.Dir(path), []string{it.root}); path = filepath.Dir(path) {
 		add(filepath.Dir(path), eventsAbove|unix.IN_ATTRIB, filepath.Base(path))

@@ -63,6 +63,8 @@ type Instruction struct {
 // What its arguments point to may change at any time: the kernel reads them again
 // after Continue, so that is no way to allow what nothing else forbids. Methods may
 // be called from many goroutines at once; the first answer counts.
+//
+//nolint:interfacebloat // one call: what it asks, and what can be answered
 type Call interface {
 	PID() int              // of the process, as the server sees it
 	Number() int           // of the call

@@ -31,6 +31,10 @@ const (
 	drainGrace = 200 * time.Millisecond
 )
 
+// leastPatience is how long a call waits for its sandbox however short its own time is:
+// that of a session is made with its first command.
+const leastPatience = 5 * time.Second
+
 // Local runs commands on this machine. Run may be called from many goroutines
 // at once.
 type Local struct {
@@ -112,7 +116,7 @@ func (l Local) confine(g *policy.Grant, stop func()) (*sandbox.Confined, *creden
 		return nil, nil, err
 	}
 	c := sandbox.Command{
-		Terms: terms, Workspace: g.Roots(), Stop: stop, Patience: g.Timeout(),
+		Terms: terms, Workspace: g.Roots(), Stop: stop, Patience: max(g.Timeout(), leastPatience),
 		Principal: g.Request().Origin.Principal, Session: g.Request().Session, Dir: g.Dir().Path(), Env: g.Env(),
 	}
 	lent, err := l.borrow(g)

@@ -179,7 +179,7 @@ func (b *box) run(c Command, script string) (outcome, error) {
 
 // running is a confined command that has been started.
 type running struct {
-	stopped context.Context //nolint:containedctx // done when the guard ends the command
+	stopped context.Context // done when the guard ends the command
 	held    *Confined
 	process *proc.Process
 	stdin   *os.File // closed by wait; the command reads it to know when to go on

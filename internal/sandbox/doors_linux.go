@@ -57,8 +57,8 @@ func (d *doors) admit(list []Door) (paths map[string]string, end func()) {
 	defer d.mu.Unlock()
 	for _, door := range list {
 		path := doorsDir + rand.Text() + "/" + door.Name
-		o := &opened{serve: door.Serve, conns: map[*os.File]bool{}}
-		o.ctx, o.close = context.WithCancel(context.Background())
+		ctx, end := context.WithCancel(context.Background())
+		o := &opened{serve: door.Serve, conns: map[*os.File]bool{}, ctx: ctx, close: end}
 		paths[door.Name], d.open[path] = path, o
 		mine = append(mine, o)
 	}

@@ -22,7 +22,7 @@ func visitor(t *testing.T, tier Tier) *box {
 	b := newBox(t, tier)
 	program, err := os.ReadFile(testcmdtest.Build(t))
 	b.must(err)
-	b.must(os.WriteFile(filepath.Join(b.ws, "visit"), program, 0o755)) //nolint:gosec // it is a program
+	b.must(os.WriteFile(filepath.Join(b.ws, "visit"), program, 0o755))
 	return b
 }
 
