@@ -68,7 +68,9 @@ func TestOwnFilesInTheWorkspaceAreReadWhenAPersonSaysSo(t *testing.T) {
 			if a, b, n := status(alices), status(bobs), serial(); a != 200 || b != 401 || n != 2 || may() {
 				t.Errorf("a change was taken up: alice gets %d, bob %d, the certificate is number %d\n%s", a, b, n, w.Stderr)
 			}
-			if n := strings.Count(w.Stderr.String(), "the change is not taken up"); n != 4 {
+			said := func() int { return strings.Count(w.Stderr.String(), "the change is not taken up") }
+			kit.Eventually(t, "the log says so of each file", func() bool { return said() >= 4 }, w.Stderr.String)
+			if n := said(); n != 4 {
 				t.Errorf("the log says so %d times, want once for each file:\n%s", n, w.Stderr)
 			}
 			if err := w.Cmd.Process.Signal(syscall.SIGHUP); err != nil {
