@@ -86,16 +86,18 @@ func (g *Guard) accept(it *item, now content, detached bool) {
 // replaced again, the two would never stop.
 const echoPause = 2 * time.Second
 
-// admit accepts a new item as far as it names no program, and puts the rest aside.
-// The caller holds it.mu.
+// admit accepts a new item as far as it names no program, and puts the rest aside. It
+// ends no command: git itself brings hooks along, from a person's own template. The
+// caller holds it.mu.
 func (g *Guard) admit(it *item, now content) []tipstaff.Violation {
 	why := g.judge(it, now)
 	if why == "" {
 		it.accepted = now
+		it.New = it.New && (it.Kind == Config || it.byName())
 		return nil
 	}
 	it.accepted = g.harmless(it, now)
-	return []tipstaff.Violation{g.report(it, g.putBack(it, now, why), g.suspects(it.Path), true)}
+	return []tipstaff.Violation{g.report(it, g.putBack(it, now, why), g.suspects(it.Path), false)}
 }
 
 // judge says why a content may not take the place of the accepted one; "" if it may.
@@ -114,7 +116,7 @@ func (g *Guard) judge(it *item, now content) string {
 		return ""
 	case it.Kind == Fixed && !it.New && len(now.beyond(it.accepted)) == 0:
 		return ""
-	case it.Kind == Fixed && it.New && !it.hooks():
+	case it.Kind == Fixed && it.New && !it.byName():
 		return "" // the look that has found it has judged it
 	case it.Kind == Fixed && it.New && len(it.unknown(now)) == 0:
 		return ""
@@ -179,9 +181,14 @@ func (c content) beyond(accepted content) (list []string) {
 	return list
 }
 
-func (it *item) hooks() bool { return filepath.Base(it.Path) == "hooks" }
+// byName reports whether git obeys every file of a directory by its name.
+func (it *item) byName() bool {
+	base := filepath.Base(it.Path)
+	return it.Kind == Fixed && (base == "hooks" || base == "branches")
+}
 
-// unknown are the names in a new directory of hooks that git has not brought itself.
+// unknown are the names in such a directory, if it is new, that git has not brought
+// itself.
 func (it *item) unknown(now content) (list []string) {
 	if now.form != directory || now.names == nil {
 		return []string{""}
