@@ -19,6 +19,9 @@ type Result struct {
 	// Refusals say, a sentence each, what the sandbox is known to have refused
 	// and which limit was reached.
 	Refusals []string
+	// MissedNetwork: it wanted hosts that it may not reach. To run it again, or for
+	// longer, changes nothing.
+	MissedNetwork bool
 	// Recording is what was kept of the outputs as they came; zero: nothing.
 	Recording Recording
 }

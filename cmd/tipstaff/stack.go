@@ -86,7 +86,7 @@ func newWatchedStack(s config.Settings, log *slog.Logger, watch watchers) (*stac
 	kept := &tried{Trail: watch.trail(trail)}
 	m := j.monitor()
 	m.Trail, m.Log = kept, log
-	m.Runner = runner.NewWithSlots(watch.runner(runner.Local{Engine: engine, Sandbox: box, Recorder: newRecorder(s, trail, secrets), Log: log}), slots(s))
+	m.Runner = runner.NewWithSlots(watch.runner(runner.Local{Engine: engine, Sandbox: box, Hidden: j.environment.Hidden(), Recorder: newRecorder(s, trail, secrets), Log: log}), slots(s))
 	m.Sandbox = recordedUnder(box)
 	m.Decider = book.beside
 	asks, err := newAsks(m)

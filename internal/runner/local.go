@@ -35,6 +35,8 @@ const (
 type Local struct {
 	Engine  *proc.Engine
 	Sandbox Confiner
+	// Hidden are the names of the server's variables that commands do not get.
+	Hidden []string
 	// Recorder keeps what commands print; nil: nothing is kept.
 	Recorder *recording.Recorder
 	Log      *slog.Logger // needed with Recorder
@@ -62,7 +64,7 @@ func (l Local) Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Re
 	defer stop()
 	confined, err := l.Sandbox.Confine(sandbox.Command{
 		Terms: terms, Workspace: g.Roots(), Stop: stop,
-		Principal: g.Request().Origin.Principal, Session: g.Request().Session, Dir: g.Dir().Path(), Env: g.Env(),
+		Principal: g.Request().Origin.Principal, Session: g.Request().Session, Dir: g.Dir().Path(), Program: g.Argv()[0], Env: g.Env(),
 	})
 	if err != nil {
 		return tipstaff.Result{}, notConfined(g, err)
@@ -101,6 +103,7 @@ func (l Local) Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Re
 	r.Started, r.Duration, r.Limit = started, ended.Sub(started), g.Timeout()
 	r.Stdout, r.Stderr = capture.Share(g.OutputBytes(), s.out, s.err)
 	confined.Explain(&r)
+	l.explainVariables(g, &r)
 	l.keep(tape, &r)
 	return r, nil
 }

@@ -45,6 +45,7 @@ type Command struct {
 	Principal string             // who asks; what one does no other one sees
 	Session   tipstaff.SessionID // "" without one
 	Dir       string             // canonical
+	Program   string             // its path
 	// Workspace is what the command may change, canonical, where a policy says so;
 	// else it is that of the options.
 	Workspace []string

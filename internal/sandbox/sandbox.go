@@ -189,6 +189,7 @@ type Confined struct {
 	Env         []string          // the command's environment
 	sandbox     *Sandbox
 	dir         string
+	program     string // its path
 	room        *room
 	walls       *walls
 	guarded     *guard.Command // nil when it was told that the command has ended
@@ -219,7 +220,7 @@ func (s *Sandbox) Confine(c Command) (*Confined, error) {
 	}
 	return &Confined{
 		Confinement: &proc.Confinement{Enclosure: w.enclosure}, Env: r.environment(c.Env),
-		sandbox: s, dir: c.Dir, room: r, walls: w, guarded: s.guard.Begin(w.paths.Writable(), c.stop()),
+		sandbox: s, dir: c.Dir, program: c.Program, room: r, walls: w, guarded: s.guard.Begin(w.paths.Writable(), c.stop()),
 	}, nil
 }
 

@@ -1,0 +1,20 @@
+//go:build linux
+
+package sandbox
+
+import "regexp"
+
+// attributeWords are in what programs print when they may not give a file an
+// attribute.
+var attributeWords = []string{"setfattr", "xattr", "extended attribute", "setfacl"}
+
+var noAttributes = regexp.MustCompile(`(?i)(setfattr|setfacl|xattr|extended attribute).*(not supported|not permitted|ENOTSUP|EOPNOTSUPP)`)
+
+// whyNoAttributes explains the filter of system calls of the Landlock tier: Landlock
+// does not see attributes, so none are set there.
+func (c *Confined) whyNoAttributes(p remark) string {
+	if c.sandbox.status.tier != Landlock || !noAttributes.Match(p.line) {
+		return ""
+	}
+	return "The sandbox lets no command set extended attributes or access control lists of files on this machine, because it could not keep them to the workspace: go without them."
+}
