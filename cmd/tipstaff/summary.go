@@ -5,6 +5,7 @@ import (
 
 	"tipstaff"
 	"tipstaff/internal/mcpfront"
+	"tipstaff/internal/profile"
 	"tipstaff/internal/rules"
 )
 
@@ -23,7 +24,21 @@ func (st *stack) summary(who tipstaff.Origin) mcpfront.Summary {
 		s.Listed = !allowed.Absent
 		s.Restricted = s.Restricted || len(file.File.Roots) > 0
 	}
+	st.confines(&s)
 	return s
+}
+
+// confines says how the sandbox holds commands without terms of their own.
+func (st *stack) confines(s *mcpfront.Summary) {
+	status := st.sandbox.Status()
+	s.Tier, s.Network = status.Tier, status.Network
+	if dir, err := workingDirectory(); err == nil && !s.Restricted {
+		s.Directory = dir
+	}
+	s.Open = status.Profile == profile.Open.String()
+	if status.Profile == profile.Workspace.String() {
+		s.Writable = status.Paths.Workspace
+	}
 }
 
 // allowed says in one line which programs a family may run for a client.

@@ -27,7 +27,13 @@ type cause struct {
 // remark is a line of what a program printed.
 type remark struct {
 	line []byte
-	text []byte // the end of the output that the line is in
+	text []byte   // the end of the output that the line is in
+	told []string // what was said of the command before
+}
+
+// toldOf reports whether the guard has already said why it kept a file.
+func (p remark) toldOf(path string) bool {
+	return slices.ContainsFunc(p.told, func(t string) bool { return strings.Contains(t, path+" stays as it is") })
 }
 
 // causes are in the order in which a line is explained: the first one that knows
@@ -53,7 +59,7 @@ var causeWords = func() *wordSearch {
 
 const (
 	// explainedBytes is how much of the end of each output is looked at.
-	explainedBytes = 8 << 10
+	explainedBytes = 4 << 10
 	// explainedLines is how many complaints are explained.
 	explainedLines = 3
 )
@@ -94,7 +100,7 @@ func (c *Confined) explainOutput(r *tipstaff.Result, text []byte, sure bool, sai
 			if found&(1<<i) == 0 || !sure && !cause.proven {
 				continue
 			}
-			why := cause.explain(c, remark{line, text})
+			why := cause.explain(c, remark{line, text, r.Refusals})
 			if why == "" {
 				continue
 			}

@@ -14,7 +14,7 @@ import (
 // networkWords are in what programs print when they do not reach a host.
 var networkWords = []string{
 	"unreachable", "enetunreach", "ehostunreach", "no route to host", "resolv", "resolution", "eai_again", "enotfound", "getaddrinfo",
-	"no such host", "service not known", "address family not supported", "socket", "timed out", "timeout", "connecttime",
+	"no such host", "service not known", "address family not supported", "socket", "timed out", "timeout", "etimedout",
 	"failed to connect", "connect to server", "new connection", "connection broken", "lookup", "connection failed",
 }
 

@@ -59,7 +59,11 @@ func (c *Confined) whyNoPath(p remark) string {
 	}
 	for _, name := range namesIn(p.line, at[0]) {
 		deed := bytes.ReplaceAll(p.line, []byte(name), nil) // a name tells of no deed
-		if why := c.why(c.meant(name), readOnly.Match(p.line) || writing.Match(deed)); why != "" {
+		path := c.meant(name)
+		if p.toldOf(located(c.dir, path)) {
+			return ""
+		}
+		if why := c.why(path, readOnly.Match(p.line) || writing.Match(deed)); why != "" {
 			return why
 		}
 	}
