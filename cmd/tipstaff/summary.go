@@ -2,6 +2,7 @@ package main
 
 import (
 	"slices"
+	"strings"
 
 	"tipstaff"
 	"tipstaff/internal/mcpfront"
@@ -41,8 +42,15 @@ func (st *stack) confines(s *mcpfront.Summary) {
 	}
 }
 
-// allowed says in one line which programs a family may run for a client.
+// allowed says in a line each how commands are confined, and which programs a family
+// may run for a client.
 func (st *stack) allowed(who tipstaff.Origin, family tipstaff.Family) string {
+	var s mcpfront.Summary
+	st.confines(&s)
+	return strings.TrimPrefix(mcpfront.Confined(s)+"\n"+st.mayRun(who, family), "\n")
+}
+
+func (st *stack) mayRun(who tipstaff.Origin, family tipstaff.Family) string {
 	list := st.host.Allowlist(family)
 	lists := func(name string) bool {
 		return list.Absent || list.Fault == "" && (list.Any || slices.Contains(list.Names, name))

@@ -81,3 +81,25 @@ func TestInstructionsSayWhereCommandsRunAndHowTheyAreConfined(t *testing.T) {
 		}
 	}
 }
+
+func TestAToolsDescriptionSaysInOneLineHowCommandsAreConfined(t *testing.T) {
+	for _, c := range []struct {
+		s    Summary
+		want string
+	}{
+		{Summary{Writable: []string{"/srv/app"}, Network: "off", Tier: "landlock"}, "Here: writable: /srv/app, TMPDIR; network: off; sandbox: landlock."},
+		{Summary{Writable: []string{"/srv/app"}, Network: "on", Tier: "none"}, "Here: network: on; sandbox: none."},
+		{Summary{}, ""},
+	} {
+		if got := Confined(c.s); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.s, got, c.want)
+		}
+	}
+	many := make([]string, 99)
+	for i := range many {
+		many[i] = "/a/directory/with/a/name"
+	}
+	if got := Confined(Summary{Writable: many, Network: strings.Join(many, ","), Tier: "namespaces"}); len(got) > 320 {
+		t.Errorf("%d bytes: %s", len(got), got)
+	}
+}

@@ -53,3 +53,22 @@ func surroundings(s Summary) string {
 	}
 	return b.String()
 }
+
+// Confined says the same in one line, for a tool's description: "" if nothing is
+// known.
+func Confined(s Summary) string {
+	var parts []string
+	if len(s.Writable) > 0 && !s.Open && s.Tier != "none" {
+		parts = append(parts, "writable: "+listed(s.Writable, maxDirectory)+", TMPDIR")
+	}
+	if s.Network != "" {
+		parts = append(parts, "network: "+listed(strings.Split(s.Network, ","), maxDirectory/2))
+	}
+	if s.Tier != "" {
+		parts = append(parts, "sandbox: "+s.Tier)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "Here: " + strings.Join(parts, "; ") + "."
+}
