@@ -156,7 +156,7 @@ func (s *Sandbox) makeFilter(n Network, asks bool) ([]proc.Instruction, error) {
 	if !ok {
 		return nil, errors.New("there is no filter of system calls for this processor")
 	}
-	o := seccomp.Options{Sockets: seccomp.Internet, OwnIPC: s.status.tier == Namespaces, AskRenames: asks, SiblingSecret: s.secret}
+	o := seccomp.Options{Sockets: seccomp.Internet, OwnIPC: s.status.tier == Namespaces, Attributes: s.status.tier == Namespaces, AskRenames: asks, SiblingSecret: s.secret}
 	if s.status.tier == Landlock && n.Reach == NoNetwork {
 		o.Sockets = seccomp.NoSockets
 	}

@@ -97,7 +97,9 @@ func combinations() []Options {
 			for _, local := range []bool{false, true} {
 				for _, secret := range []uint64{0, testSecret} {
 					for _, ask := range []bool{false, true} {
-						all = append(all, Options{Sockets: s, OwnIPC: ipc, AllowUnix: local, SiblingSecret: secret, AskRenames: ask})
+						for _, attributes := range []bool{false, true} {
+							all = append(all, Options{Sockets: s, OwnIPC: ipc, AllowUnix: local, SiblingSecret: secret, AskRenames: ask, Attributes: attributes})
+						}
 					}
 				}
 			}
@@ -110,7 +112,7 @@ func combinations() []Options {
 const testSecret = 0x5ec4e7a1_c0ffee3d
 
 func TestTheFilterIsSmallAndTheMachineCanRunIt(t *testing.T) {
-	const most = 168 // every command that starts pays for each of them
+	const most = 172 // every command that starts pays for each of them
 	for _, m := range every() {
 		t.Logf("%v: %d instructions", m, len(m.code))
 		if len(m.code) > most {
