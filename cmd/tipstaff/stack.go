@@ -30,6 +30,7 @@ type stack struct {
 	rules    *rulebook
 	host     *host.Host
 	trail    *audit.Trail
+	modes    *sandbox.Modes
 	engine   *proc.Engine
 	sandbox  *sandbox.Sandbox
 	monitor  *monitor.Monitor
@@ -68,7 +69,8 @@ func newWatchedStack(s config.Settings, log *slog.Logger, watch watchers) (*stac
 	if err != nil {
 		return nil, err
 	}
-	trail, err := newTrail(s, log, eyes, secrets)
+	modes := sandbox.NewModes(log)
+	trail, err := newTrail(s, log, eyes, secrets, modes)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +78,7 @@ func newWatchedStack(s config.Settings, log *slog.Logger, watch watchers) (*stac
 	if err != nil {
 		return nil, fail(exitFailure, "cannot start commands on this machine: %w", errors.Join(err, trail.Close()))
 	}
-	box, err := newSandbox(s, engine, h, log)
+	box, err := newSandbox(s, engine, h, log, modes)
 	if err != nil {
 		return nil, errors.Join(err, engine.Close(), trail.Close())
 	}
@@ -93,7 +95,7 @@ func newWatchedStack(s config.Settings, log *slog.Logger, watch watchers) (*stac
 	if err != nil {
 		return nil, errors.Join(err, box.Close(), engine.Close(), trail.Close())
 	}
-	st := &stack{settings: s, log: log, rules: book, host: h, trail: trail, engine: engine, sandbox: box, monitor: m, asks: asks, secrets: secrets, eyes: eyes, watch: watch, tried: kept}
+	st := &stack{settings: s, modes: modes, log: log, rules: book, host: h, trail: trail, engine: engine, sandbox: box, monitor: m, asks: asks, secrets: secrets, eyes: eyes, watch: watch, tried: kept}
 	if s.Terminal {
 		st.sessions = session.NewStore(session.Options{Max: s.MaxSessions, OwnMax: s.OwnSessions(), Idle: s.SessionIdle, Recorder: endings{m, box}})
 	}
@@ -113,7 +115,7 @@ func newPolicy(s config.Settings, mode policy.ArgumentMode, environment *policy.
 }
 
 // newTrail begins the record of this server.
-func newTrail(s config.Settings, log *slog.Logger, e *eyes, secrets *redact.Redactor) (*audit.Trail, error) {
+func newTrail(s config.Settings, log *slog.Logger, e *eyes, secrets *redact.Redactor, modes *sandbox.Modes) (*audit.Trail, error) {
 	durability, err := audit.ParseDurability(s.AuditDurability)
 	if err != nil {
 		return nil, fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_AUDIT_DURABILITY: %w", err)
@@ -124,7 +126,11 @@ func newTrail(s config.Settings, log *slog.Logger, e *eyes, secrets *redact.Reda
 		Durability:   durability,
 		OnCheckpoint: e.watched(keepCheckpoints(s.AuditCheckpoints, log)),
 		OnRecord:     e.record,
+		Mend:         modes.Restore,
 	})
+	if err == nil {
+		err = modes.Add(s.StateDir, s.AuditDir(), trail.Path())
+	}
 	if err != nil {
 		return nil, fail(exitFailure, "cannot make an audit trail in %s: %w\nNo record, no run: set TIPSTAFF_STATE_DIR to a directory that this user can write", s.AuditDir(), err)
 	}
@@ -180,7 +186,7 @@ func (st *stack) close(reason string) {
 	if err := st.monitor.Trail.Append(audit.Record{Event: audit.ServerStop, Why: reason}); err != nil {
 		st.log.Error("cannot write the audit trail", "error", err)
 	}
-	if err := st.trail.Close(); err != nil {
+	if err := errors.Join(st.trail.Close(), st.modes.Close()); err != nil {
 		st.log.Error("cannot close the audit trail", "error", err)
 	}
 	st.eyes.close()

@@ -196,3 +196,23 @@ func TestGitNamesFilesFromTheTopOfItsWorkTree(t *testing.T) {
 		t.Errorf("said is %q", r.Refusals)
 	}
 }
+
+func TestAttributesThatWereRefusedAreExplained(t *testing.T) {
+	eachTier(t, func(t *testing.T, tier Tier) {
+		b := newWorldOutside(t).confine(tier)
+		b.write(b.ws+"/file", "x")
+		want := ""
+		if tier == Landlock {
+			want = "no command set extended attributes"
+		}
+		b.write(b.ws+"/try.py", "import os\nos.setxattr('file', 'user.x', b'1')\n")
+		b.real("python3", "python3 try.py", want)
+		b.complaints([]complaint{
+			{"tar", "tar: setxattrat: Cannot set 'user.x' extended attribute for file 'd/f': Operation not supported\n", want},
+			{"another thing that is not there", "mount: Operation not supported\n", ""},
+		})
+		if got := b.sh("cp -a file copy && cp -p file again && mv again moved && tar cf - copy moved | tar xf - -C " + b.ws + " && cat moved"); got.text != "x" {
+			t.Errorf("programs that copy attributes print %q", got.text)
+		}
+	})
+}

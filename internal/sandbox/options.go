@@ -29,6 +29,9 @@ type Options struct {
 	Limits  Limits
 	Temp    string // where the directory for temporary files is made
 	Log     *slog.Logger
+	// Modes keeps the modes of the server's directories in the tier that does not
+	// see chmod; nil: nothing keeps them.
+	Modes *Modes
 }
 
 // aside is where the guard keeps what it puts back: for as long as the server lives

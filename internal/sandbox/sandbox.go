@@ -77,6 +77,9 @@ func New(o Options) (*Sandbox, error) {
 	if s.scratch, err = newScratch(temp); err != nil {
 		return nil, err
 	}
+	if err := o.Modes.Add(s.scratch.dir); err != nil {
+		return nil, errors.Join(err, s.scratch.close())
+	}
 	if s.guard, err = guard.New(guard.Options{Aside: o.aside(s.scratch.dir), Log: o.Log}); err != nil {
 		return nil, errors.Join(err, s.scratch.close())
 	}
@@ -213,6 +216,7 @@ func (s *Sandbox) Confine(c Command) (*Confined, error) {
 	default:
 		return nil, errNoSandbox
 	}
+	s.restoreModes()
 	r, w, err := s.enter(c)
 	if err != nil {
 		s.complain(err)
@@ -228,7 +232,19 @@ func (s *Sandbox) Confine(c Command) (*Confined, error) {
 func (c *Confined) Release() {
 	if c.room != nil {
 		c.violations()
+		c.sandbox.restoreModes()
 		c.room.leave(c.walls)
+	}
+}
+
+// restoreModes sets back the modes of the server's directories, which commands can
+// change in the tier that does not see chmod.
+func (s *Sandbox) restoreModes() {
+	if s.status.tier != Landlock {
+		return
+	}
+	if err := s.o.Modes.Restore(); err != nil {
+		s.complain(err)
 	}
 }
 
