@@ -22,6 +22,9 @@ type Result struct {
 	// Violations are changes of files that steer other programs, which were put back
 	// while the command ran, or since the command before.
 	Violations []Violation
+	// MissedNetwork: it wanted hosts that it may not reach. To run it again, or for
+	// longer, changes nothing.
+	MissedNetwork bool
 	// Recording is what was kept of the outputs as they came; zero: nothing.
 	Recording Recording
 	// Used says what the command did with credentials that it was lent.

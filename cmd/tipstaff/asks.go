@@ -50,6 +50,9 @@ func (st *stack) openDoor() {
 		st.log.Warn("people of this machine cannot approve of commands: 'tipstaff approve' will not find this server", "error", err)
 		return
 	}
+	if err := st.modes.Add(control.Directory(st.settings.StateDir)); err != nil {
+		st.log.Warn("a command could close the control socket to people", "error", err)
+	}
 	st.asks.control = door
 	st.asks.door.Store(true)
 }

@@ -20,11 +20,12 @@ import (
 
 // newSandbox makes the sandbox that the settings ask for. The error ends the
 // program: no sandbox of the required strength, no run.
-func newSandbox(s config.Settings, engine *proc.Engine, h *host.Host, k *own.Keeper, log *slog.Logger) (*sandbox.Sandbox, error) {
+func newSandbox(s config.Settings, engine *proc.Engine, h *host.Host, k *own.Keeper, log *slog.Logger, modes *sandbox.Modes) (*sandbox.Sandbox, error) {
 	o, err := sandboxOptions(s, h)
 	if err != nil {
 		return nil, err
 	}
+	o.Modes = modes
 	confineOwn(&o, k)
 	box, err := makeSandbox(o, engine, log)
 	if err != nil {

@@ -31,6 +31,7 @@ type stack struct {
 	rules    *rulebook
 	host     *host.Host
 	trail    *audit.Trail
+	modes    *sandbox.Modes
 	engine   *proc.Engine
 	sandbox  *sandbox.Sandbox
 	monitor  *monitor.Monitor
@@ -77,7 +78,8 @@ func newWatchedStack(s config.Settings, k *own.Keeper, log *slog.Logger, watch w
 	if err != nil {
 		return nil, err
 	}
-	trail, err := newTrail(s, log, eyes, secrets)
+	modes := sandbox.NewModes(log)
+	trail, err := newTrail(s, log, eyes, secrets, modes)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +87,7 @@ func newWatchedStack(s config.Settings, k *own.Keeper, log *slog.Logger, watch w
 	if err != nil {
 		return nil, fail(exitFailure, "cannot start commands on this machine: %w", errors.Join(err, trail.Close()))
 	}
-	box, err := newSandbox(s, engine, h, k, log)
+	box, err := newSandbox(s, engine, h, k, log, modes)
 	if err != nil {
 		return nil, errors.Join(err, engine.Close(), trail.Close())
 	}
@@ -95,14 +97,14 @@ func newWatchedStack(s config.Settings, k *own.Keeper, log *slog.Logger, watch w
 	kept := &tried{Trail: watch.trail(trail)}
 	m := j.monitor()
 	m.Trail, m.Log = kept, log
-	m.Runner = runner.NewWithSlots(watch.runner(runner.Local{Engine: engine, Sandbox: box, Recorder: newRecorder(s, trail, secrets), Lender: newLender(s, h, engine, secrets), Log: log}), slots(s))
+	m.Runner = runner.NewWithSlots(watch.runner(runner.Local{Engine: engine, Sandbox: box, Hidden: j.environment.Hidden(), Recorder: newRecorder(s, trail, secrets), Lender: newLender(s, h, engine, secrets), Log: log}), slots(s))
 	m.Sandbox = recordedUnder(box)
 	m.Decider = book.beside
 	asks, err := newAsks(m)
 	if err != nil {
 		return nil, errors.Join(err, box.Close(), engine.Close(), trail.Close())
 	}
-	st := &stack{settings: s, log: log, rules: book, host: h, trail: trail, engine: engine, sandbox: box, monitor: m, asks: asks, secrets: secrets, eyes: eyes, watch: watch, tried: kept, rereads: rereads{keeper: k, host: h}}
+	st := &stack{settings: s, modes: modes, log: log, rules: book, host: h, trail: trail, engine: engine, sandbox: box, monitor: m, asks: asks, secrets: secrets, eyes: eyes, watch: watch, tried: kept, rereads: rereads{keeper: k, host: h}}
 	if s.Terminal {
 		st.sessions = session.NewStore(session.Options{Max: s.MaxSessions, OwnMax: s.OwnSessions(), Idle: s.SessionIdle, Recorder: endings{m, box}})
 	}
@@ -122,7 +124,7 @@ func newPolicy(s config.Settings, mode policy.ArgumentMode, environment *policy.
 }
 
 // newTrail begins the record of this server.
-func newTrail(s config.Settings, log *slog.Logger, e *eyes, secrets *redact.Redactor) (*audit.Trail, error) {
+func newTrail(s config.Settings, log *slog.Logger, e *eyes, secrets *redact.Redactor, modes *sandbox.Modes) (*audit.Trail, error) {
 	durability, err := audit.ParseDurability(s.AuditDurability)
 	if err != nil {
 		return nil, fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_AUDIT_DURABILITY: %w", err)
@@ -133,7 +135,11 @@ func newTrail(s config.Settings, log *slog.Logger, e *eyes, secrets *redact.Reda
 		Durability:   durability,
 		OnCheckpoint: e.watched(keepCheckpoints(s.AuditCheckpoints, log)),
 		OnRecord:     e.record,
+		Mend:         modes.Restore,
 	})
+	if err == nil {
+		err = modes.Add(s.StateDir, s.AuditDir(), trail.Path())
+	}
 	if err != nil {
 		return nil, fail(exitFailure, "cannot make an audit trail in %s: %w\nNo record, no run: set TIPSTAFF_STATE_DIR to a directory that this user can write", s.AuditDir(), err)
 	}
@@ -189,7 +195,7 @@ func (st *stack) close(reason string) {
 	if err := st.monitor.Trail.Append(audit.Record{Event: audit.ServerStop, Why: reason}); err != nil {
 		st.log.Error("cannot write the audit trail", "error", err)
 	}
-	if err := st.trail.Close(); err != nil {
+	if err := errors.Join(st.trail.Close(), st.modes.Close()); err != nil {
 		st.log.Error("cannot close the audit trail", "error", err)
 	}
 	st.eyes.close()

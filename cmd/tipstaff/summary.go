@@ -2,9 +2,11 @@ package main
 
 import (
 	"slices"
+	"strings"
 
 	"tipstaff"
 	"tipstaff/internal/mcpfront"
+	"tipstaff/internal/profile"
 	"tipstaff/internal/rules"
 )
 
@@ -23,11 +25,32 @@ func (st *stack) summary(who tipstaff.Origin) mcpfront.Summary {
 		s.Listed = !allowed.Absent
 		s.Restricted = s.Restricted || len(file.File.Roots) > 0
 	}
+	st.confines(&s)
 	return s
 }
 
-// allowed says in one line which programs a family may run for a client.
+// confines says how the sandbox holds commands without terms of their own.
+func (st *stack) confines(s *mcpfront.Summary) {
+	status := st.sandbox.Status()
+	s.Tier, s.Network = status.Tier, status.Network
+	if dir, err := workingDirectory(); err == nil && !s.Restricted {
+		s.Directory = dir
+	}
+	s.Open = status.Profile == profile.Open.String()
+	if status.Profile == profile.Workspace.String() {
+		s.Writable = status.Paths.Workspace
+	}
+}
+
+// allowed says in a line each how commands are confined, and which programs a family
+// may run for a client.
 func (st *stack) allowed(who tipstaff.Origin, family tipstaff.Family) string {
+	var s mcpfront.Summary
+	st.confines(&s)
+	return strings.TrimPrefix(mcpfront.Confined(s)+"\n"+st.mayRun(who, family), "\n")
+}
+
+func (st *stack) mayRun(who tipstaff.Origin, family tipstaff.Family) string {
 	list := st.host.Allowlist(family)
 	lists := func(name string) bool {
 		return list.Absent || list.Fault == "" && (list.Any || slices.Contains(list.Names, name))

@@ -126,11 +126,11 @@ func (t *Trail) sync() (records uint64, err error) {
 	t.mu.Unlock()
 	for _, s := range full {
 		if err == nil {
-			err = s.file.Sync()
+			err = t.reach(s.file.Sync)
 		}
 	}
 	if err == nil {
-		err = current.Sync()
+		err = t.reach(current.Sync)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -47,7 +48,7 @@ type segment struct {
 func openFile(path string) (file, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return nil, err
+		return nil, unreachable(path, err)
 	}
 	return &segment{File: f}, nil
 }
@@ -71,6 +72,9 @@ func (s *segment) Sync() error {
 		return err
 	}
 	there, err := os.Lstat(s.Name())
+	if errors.Is(err, fs.ErrPermission) {
+		return unreachable(s.Name(), err)
+	}
 	if err != nil || !os.SameFile(here, there) {
 		return errGone
 	}

@@ -84,7 +84,7 @@ func (t *Trail) writeMark(p point, end string) error {
 		t.opts.OnCheckpoint(c.Trail, signed)
 	}
 	if end != "" {
-		return m.file.Sync()
+		return t.reach(m.file.Sync)
 	}
 	return nil
 }

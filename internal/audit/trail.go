@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,6 +40,11 @@ type Options struct {
 	// record's number and its line as it was written, in order. It must not block,
 	// and the line is good for the time of the call. Nil: nobody.
 	OnRecord func(trail string, seq uint64, line []byte)
+
+	// Mend is asked to give the server back what it needs to reach the trail's
+	// directory, when that is not permitted. Its error says why it could not. It may
+	// be called by several goroutines at once. Nil: there is no such way.
+	Mend func() error
 
 	open func(path string) (file, error) // for tests; nil is [openFile]
 }
@@ -228,7 +234,9 @@ func (t *Trail) write(members []byte) error {
 		return err
 	}
 	if t.good >= t.opts.SegmentBytes {
-		t.nextSegment()
+		if err := t.nextSegment(); err != nil {
+			return fmt.Errorf("the trail needs another file: %w", err)
+		}
 	}
 	at := t.now()
 	line, hash := link(t.line[:0], t.seq+1, at, members, t.prev)
@@ -254,15 +262,24 @@ func (t *Trail) write(members []byte) error {
 	return nil
 }
 
-// nextSegment begins another file. If it cannot be made, the trail goes on in
-// the one that it has, and the next record tries again.
-func (t *Trail) nextSegment() {
-	f, err := t.opts.open(filepath.Join(t.path, segmentFile(t.number+1)))
+// nextSegment begins another file. If there is no room for it, the trail goes on in
+// the one that it has, and the next record tries again. It fails where the server may
+// not make one: a directory that it is locked out of is mended, or nothing runs.
+func (t *Trail) nextSegment() error {
+	var f file
+	err := t.reach(func() (err error) {
+		f, err = t.opts.open(filepath.Join(t.path, segmentFile(t.number+1)))
+		return err
+	})
+	if errors.Is(err, fs.ErrPermission) {
+		return err
+	}
 	if err != nil {
-		return
+		return nil
 	}
 	t.retired = append(t.retired, segmentEnd{t.file, segmentFile(t.number), t.point()})
 	t.file, t.good, t.number = f, 0, t.number+1
+	return nil
 }
 
 // mend takes a torn line off the end of the file.

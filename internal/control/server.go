@@ -39,10 +39,13 @@ type Server struct {
 // mostAtOnce bounds the conversations; others wait in the kernel's queue.
 const mostAtOnce = 8
 
+// Directory is where the sockets of servers with a state directory are.
+func Directory(state string) string { return filepath.Join(state, directory) }
+
 // Listen opens the socket of this server below its state directory, takes away
 // those of servers that are dead, and begins to answer.
 func Listen(state string, q Questions, log *slog.Logger) (*Server, error) {
-	dir := filepath.Join(state, directory)
+	dir := Directory(state)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot open the control socket: %w", err)
 	}

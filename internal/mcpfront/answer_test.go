@@ -52,6 +52,12 @@ func TestA8TheAnswerIsAYAMLMappingInAFixedOrder(t *testing.T) {
 		{"a timeout", tipstaff.Result{Cause: tipstaff.TimedOut, ExitCode: 124, Limit: 500 * time.Millisecond, Stdout: tipstaff.Stream{Head: []byte("so far")}},
 			"exit_code: 124\nstdout: \"so far\"\nstderr: \"\"\nerror: \"Timed out after 500ms; the command and everything it started was ended.\"\n" +
 				"hint: \"The output is what was captured so far. Give it more time with a longer timeout, or split the work.\"\n", true},
+		{"a timeout of what waited for the network", tipstaff.Result{Cause: tipstaff.TimedOut, ExitCode: 124, Limit: time.Second, MissedNetwork: true, Refusals: []string{"Commands have no network here."}},
+			"exit_code: 124\nstdout: \"\"\nstderr: \"\"\nerror: \"Timed out after 1000ms; the command and everything it started was ended.\"\n" +
+				"hint: \"The output is what was captured so far. Commands have no network here.\"\n", true},
+		{"a timeout of what met the sandbox, too", tipstaff.Result{Cause: tipstaff.TimedOut, ExitCode: 124, Limit: time.Second, Refusals: []string{"The sandbox hides x."}},
+			"exit_code: 124\nstdout: \"\"\nstderr: \"\"\nerror: \"Timed out after 1000ms; the command and everything it started was ended.\"\n" +
+				"hint: \"The output is what was captured so far. The sandbox hides x. Give it more time with a longer timeout, or split the work.\"\n", true},
 		{"output with a gap", tipstaff.Result{Cause: tipstaff.Exited, Stdout: tipstaff.Stream{Head: []byte("a\n"), Tail: []byte("z\n"), Dropped: 41_200_000, DroppedLines: 7}},
 			"exit_code: 0\nstdout: |\n  a\n\n  [… 41.2 MB, 7 lines omitted …]\n  z\nstderr: \"\"\ntruncated: true\n", false},
 	} {

@@ -88,14 +88,23 @@ func startExit(c tipstaff.Code) int {
 func outcome(r tipstaff.Result) (msg, hint string) {
 	switch r.Cause {
 	case tipstaff.TimedOut:
-		return fmt.Sprintf("Timed out after %dms; the command and everything it started was ended.", r.Limit.Milliseconds()),
-			"The output is what was captured so far. Give it more time with a longer timeout, or split the work."
+		return fmt.Sprintf("Timed out after %dms; the command and everything it started was ended.", r.Limit.Milliseconds()), timeoutHint(r)
 	case tipstaff.Cancelled:
 		return "Cancelled while it was running; the command and everything it started was ended.", ""
 	case tipstaff.Unknown:
 		return "The end of the command could not be observed.", "Check what it has done before you run it again."
 	}
 	return "", strings.Join(append(r.Refusals, exitHint(r)...), " ")
+}
+
+// timeoutHint says what to do after a timeout. What waits for a network that it does
+// not have waits in vain.
+func timeoutHint(r tipstaff.Result) string {
+	hint := append([]string{"The output is what was captured so far."}, r.Refusals...)
+	if !r.MissedNetwork {
+		hint = append(hint, "Give it more time with a longer timeout, or split the work.")
+	}
+	return strings.Join(hint, " ")
 }
 
 // deathSignal is the signal that ended a command by itself. One that tipstaff

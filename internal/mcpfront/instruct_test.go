@@ -47,3 +47,59 @@ func TestInstructionsSayWhatThePolicyFileAllows(t *testing.T) {
 		}
 	}
 }
+
+func TestInstructionsSayWhereCommandsRunAndHowTheyAreConfined(t *testing.T) {
+	for _, c := range []struct {
+		says      string
+		s         Summary
+		want, not []string
+	}{
+		{
+			"a default server", Summary{Directory: "/srv/app", Writable: []string{"/srv/app"}, Network: "on", Tier: "namespaces"},
+			[]string{"start in /srv/app unless you give cwd", "A sandbox (namespaces)", "write only in /srv/app, TMPDIR", "/tmp is their own", "The network is open", "No shell runs", "no Unix sockets, no tracing"},
+			[]string{"confined to the directories"},
+		},
+		{
+			"roots, read-only and offline", Summary{Restricted: true, Network: "off", Tier: "landlock"},
+			[]string{"cwd is confined", "A sandbox (landlock)", "write only in TMPDIR;", "There is no network"}, []string{"/tmp is", "start in"},
+		},
+		{"a list", Summary{Network: "a.example,b.example", Tier: "namespaces"}, []string{"only a.example, b.example, through the proxy"}, nil},
+		{"the profile open", Summary{Network: "on", Tier: "namespaces", Open: true}, []string{"wherever the server's user may"}, []string{"/tmp"}},
+		{"no sandbox", Summary{Network: "on", Tier: "none", Directory: "/srv"}, []string{"No sandbox confines them"}, []string{"Unix sockets"}},
+		{"nothing is known", Summary{}, nil, []string{"sandbox", "network", "start in"}},
+	} {
+		text := Instructions(c.s)
+		for _, want := range c.want {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: %q is not in:\n%s", c.says, want, text)
+			}
+		}
+		for _, not := range c.not {
+			if strings.Contains(text, not) {
+				t.Errorf("%s: %q is in:\n%s", c.says, not, text)
+			}
+		}
+	}
+}
+
+func TestAToolsDescriptionSaysInOneLineHowCommandsAreConfined(t *testing.T) {
+	for _, c := range []struct {
+		s    Summary
+		want string
+	}{
+		{Summary{Writable: []string{"/srv/app"}, Network: "off", Tier: "landlock"}, "Here: writable: /srv/app, TMPDIR; network: off; sandbox: landlock."},
+		{Summary{Writable: []string{"/srv/app"}, Network: "on", Tier: "none"}, "Here: network: on; sandbox: none."},
+		{Summary{}, ""},
+	} {
+		if got := Confined(c.s); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.s, got, c.want)
+		}
+	}
+	many := make([]string, 99)
+	for i := range many {
+		many[i] = "/a/directory/with/a/name"
+	}
+	if got := Confined(Summary{Writable: many, Network: strings.Join(many, ","), Tier: "namespaces"}); len(got) > 320 {
+		t.Errorf("%d bytes: %s", len(got), got)
+	}
+}

@@ -18,39 +18,61 @@ type Summary struct {
 	// nil without a file. Listed: Allowed narrows them.
 	Rules  []string
 	Listed bool
+
+	// How commands are confined, as it was at the start: a policy may tighten it for
+	// single commands. Directory is where they start without a cwd.
+	Directory string
+	Writable  []string // directories in which they may write beside the temporary one; nil: they are not known
+	Network   string   // "on", "off" or the hosts; "": it is not known
+	Tier      string   // "namespaces", "landlock", "none"; "": it is not known
+	Open      bool     // the profile lets them write wherever the server's user may
 }
 
-// maxNames bounds the bytes that the list of names takes in the instructions.
-const maxNames = 900
+// Instructions have at most maxInstructions bytes, because models read them in every
+// conversation. The list of names and that of rules share what the rest leaves, and
+// have at most maxNames each.
+const (
+	maxInstructions = 2000
+	maxNames        = 900
+	aroundNames     = 190 // what stands around the two lists
+)
 
 // Instructions tell a model what it can rely on, most important first.
 func Instructions(s Summary) string {
+	const first = "tipstaff runs programs for you and records every call.\n"
 	var b strings.Builder
-	b.WriteString("tipstaff runs programs for you and records every call.\n")
-	if s.Rules != nil {
-		b.WriteString("Commands may run as far as the operator's policy says (* is any argument, at the end any further ones):\n")
-		b.WriteString(ruleLines(s.Rules))
-	}
-	switch {
-	case s.Rules != nil && (!s.Listed || s.AllAllowed):
-	case s.Rules != nil:
-		fmt.Fprintf(&b, "Of these, execute_command and execute_process may run: %s.\n", listed(s.Allowed, maxNames))
-	case s.AllAllowed:
-		b.WriteString("execute_command and execute_process may run any program.\n")
-	case len(s.Allowed) == 0:
-		b.WriteString("execute_command and execute_process may run nothing yet: the operator has not set ALLOWED_COMMANDS.\n")
-	default:
-		fmt.Fprintf(&b, "execute_command and execute_process may run: %s.\n", listed(s.Allowed, maxNames))
-	}
-	if s.Restricted {
-		b.WriteString("cwd is confined to the directories that the operator has named.\n")
-	}
+	b.WriteString(surroundings(s))
 	b.WriteString("No shell runs, so there are no pipes, redirections, variables or cd: make one call per command and use cwd.\n")
 	fmt.Fprintf(&b, "A command gets %d ms unless you ask for another timeout; then it is ended with everything that it started. Nothing keeps running after its command has ended. Output beyond %d bytes is cut in the middle.\n", s.DefaultTimeout.Milliseconds(), s.OutputBytes)
 	if s.Terminal {
 		b.WriteString("terminal_* tools have an allowlist of their own: create a session, run commands in it, close it.\n")
 	}
 	b.WriteString("A refusal says which rule stood in the way and what to do instead; do not try to get around it.")
+	room := maxInstructions - len(first) - b.Len() - aroundNames
+	if s.Rules != nil && s.Listed {
+		room /= 2
+	}
+	return first + mayRun(s, min(room, maxNames)) + b.String()
+}
+
+// mayRun says which programs may run, in lists of about so many bytes.
+func mayRun(s Summary, room int) string {
+	var b strings.Builder
+	if s.Rules != nil {
+		b.WriteString("Commands may run as far as the operator's policy says (* is any argument, at the end any further ones):\n")
+		b.WriteString(ruleLines(s.Rules, room))
+	}
+	switch {
+	case s.Rules != nil && (!s.Listed || s.AllAllowed):
+	case s.Rules != nil:
+		fmt.Fprintf(&b, "Of these, execute_command and execute_process may run: %s.\n", listed(s.Allowed, room))
+	case s.AllAllowed:
+		b.WriteString("execute_command and execute_process may run any program.\n")
+	case len(s.Allowed) == 0:
+		b.WriteString("execute_command and execute_process may run nothing yet: the operator has not set ALLOWED_COMMANDS.\n")
+	default:
+		fmt.Fprintf(&b, "execute_command and execute_process may run: %s.\n", listed(s.Allowed, room))
+	}
 	return b.String()
 }
 
@@ -85,14 +107,11 @@ func listed(names []string, room int) string {
 	return b.String()
 }
 
-// maxRules bounds the bytes that the rules take in the instructions.
-const maxRules = 900
-
 // ruleLines gives rules as long as there is room, and counts the rest.
-func ruleLines(rules []string) string {
+func ruleLines(rules []string, room int) string {
 	var b strings.Builder
 	for i, r := range rules {
-		if b.Len()+len(r) > maxRules {
+		if b.Len()+len(r) > room {
 			fmt.Fprintf(&b, "- and %d more sets of programs\n", len(rules)-i)
 			break
 		}

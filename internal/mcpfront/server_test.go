@@ -331,7 +331,9 @@ func TestInstructionsAreShortAndSayWhatIsAllowedFirst(t *testing.T) {
 		many[i] = fmt.Sprintf("/opt/tools/a-rather-long-name-of-a-program-%03d", i)
 	}
 	for _, s := range []Summary{{}, {AllAllowed: true}, {Allowed: []string{"ls"}, Restricted: true, Terminal: true}, {Allowed: many, Terminal: true},
-		{Rules: many, Terminal: true, Restricted: true}, {Rules: []string{"git: log *"}, Listed: true, Allowed: []string{"git"}}, {Rules: []string{}}} {
+		{Rules: many, Terminal: true, Restricted: true}, {Rules: []string{"git: log *"}, Listed: true, Allowed: []string{"git"}}, {Rules: []string{}},
+		{Rules: many, Terminal: true, Directory: many[0], Writable: many, Network: strings.Join(many, ","), Tier: "namespaces"},
+		{Rules: many, Listed: true, Allowed: many, Terminal: true, Restricted: true, Writable: many, Network: strings.Join(many, ","), Tier: "namespaces"}} {
 		text := Instructions(s)
 		if len(text) > 2000 {
 			t.Errorf("%d bytes:\n%s", len(text), text)

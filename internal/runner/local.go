@@ -43,6 +43,8 @@ type Local struct {
 	// Lender lends credentials; nil: a command whose rule lends what needs it does
 	// not start.
 	Lender *credentials.Lender
+	// Hidden are the names of the server's variables that commands do not get.
+	Hidden []string
 	// Recorder keeps what commands print; nil: nothing is kept.
 	Recorder *recording.Recorder
 	Log      *slog.Logger // needed with Recorder
@@ -104,6 +106,7 @@ func (l Local) Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Re
 	r.Stdout, r.Stderr = capture.Share(g.OutputBytes(), s.out, s.err)
 	confined.Explain(&r)
 	giveBack(&r, confined, lent)
+	l.explainVariables(g, &r)
 	l.keep(tape, &r)
 	return r, nil
 }
@@ -117,7 +120,7 @@ func (l Local) confine(g *policy.Grant, stop func()) (*sandbox.Confined, *creden
 	}
 	c := sandbox.Command{
 		Terms: terms, Workspace: g.Roots(), Stop: stop, Patience: max(g.Timeout(), leastPatience),
-		Principal: g.Request().Origin.Principal, Session: g.Request().Session, Dir: g.Dir().Path(), Env: g.Env(),
+		Principal: g.Request().Origin.Principal, Session: g.Request().Session, Dir: g.Dir().Path(), Program: g.Argv()[0], Env: g.Env(),
 	}
 	lent, err := l.borrow(g)
 	if err != nil {

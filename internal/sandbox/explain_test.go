@@ -151,14 +151,22 @@ func TestProgramsOwnProblemsAreNotExplained(t *testing.T) {
 		})
 		key := "cat: " + b.home + "/.ssh/key: Permission denied\n"
 		for says, change := range map[string]func(*tipstaff.Result){
-			"a command that succeeded":     func(r *tipstaff.Result) { r.ExitCode = 0 },
-			"one whose time was up":        func(r *tipstaff.Result) { r.Cause = tipstaff.TimedOut },
 			"one that was cancelled":       func(r *tipstaff.Result) { r.Cause = tipstaff.Cancelled },
-			"what it printed elsewhere":    func(r *tipstaff.Result) { r.Stdout, r.Stderr = r.Stderr, tipstaff.Stream{} },
 			"what it complained of before": func(r *tipstaff.Result) { r.Stderr.Head = append([]byte(key), make([]byte, explainedBytes)...) },
 			"what is not its end":          func(r *tipstaff.Result) { r.Stderr.Dropped, r.Stderr.Tail = 1, []byte("end\n") },
 		} {
 			if got := b.explained(func(r *tipstaff.Result) { r.Stderr.Head = []byte(key); change(r) }); len(got) > 0 {
+				t.Errorf("%s: %q", says, got)
+			}
+		}
+		for says, change := range map[string]func(*tipstaff.Result){
+			"a command that succeeded": func(r *tipstaff.Result) { r.ExitCode = 0 },
+			"one whose time was up":    func(r *tipstaff.Result) { r.Cause = tipstaff.TimedOut },
+			"what it printed elsewhere, and succeeded": func(r *tipstaff.Result) {
+				r.Stdout, r.Stderr, r.ExitCode = r.Stderr, tipstaff.Stream{}, 0
+			},
+		} {
+			if got := b.explained(func(r *tipstaff.Result) { r.Stderr.Head = []byte(key); change(r) }); len(got) != 1 {
 				t.Errorf("%s: %q", says, got)
 			}
 		}

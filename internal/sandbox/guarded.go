@@ -131,7 +131,7 @@ func (c *Confined) explainGuard(r *tipstaff.Result) {
 		if v.Ended && r.Cause == tipstaff.Cancelled {
 			r.Cause = tipstaff.ProtectedFile
 		}
-		r.Refusals = append(r.Refusals, v.String())
+		r.Refusals = append(r.Refusals, v.String()+" If the change is wanted, a person makes it, outside of tipstaff.")
 	}
 }
 

@@ -33,6 +33,9 @@ type Options struct {
 	Limits  Limits
 	Temp    string // where the directory for temporary files is made
 	Log     *slog.Logger
+	// Modes keeps the modes of the server's directories in the tier that does not
+	// see chmod; nil: nothing keeps them.
+	Modes *Modes
 }
 
 // aside is where the guard keeps what it puts back: for as long as the server lives
@@ -49,6 +52,7 @@ type Command struct {
 	Principal string             // who asks; what one does no other one sees
 	Session   tipstaff.SessionID // "" without one
 	Dir       string             // canonical
+	Program   string             // its path
 	// Workspace is what the command may change, canonical, where a policy says so;
 	// else it is that of the options.
 	Workspace []string

@@ -144,7 +144,7 @@ func (s *Sandbox) makeFilter(h held) ([]proc.Instruction, error) {
 	}
 	n := h.network
 	o := seccomp.Options{
-		Sockets: seccomp.Internet, OwnIPC: s.status.tier == Namespaces, SiblingSecret: s.secret,
+		Sockets: seccomp.Internet, OwnIPC: s.status.tier == Namespaces, Attributes: s.status.tier == Namespaces, SiblingSecret: s.secret,
 		AskRenames: h.asks, AskUnix: h.doors,
 	}
 	if s.status.tier == Landlock && n.Reach == NoNetwork {

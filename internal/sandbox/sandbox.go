@@ -83,6 +83,9 @@ func New(o Options) (*Sandbox, error) {
 	if s.scratch, err = newScratch(temp); err != nil {
 		return nil, err
 	}
+	if err := o.Modes.Add(s.scratch.dir); err != nil {
+		return nil, errors.Join(err, s.scratch.close())
+	}
 	if s.guard, err = guard.New(guard.Options{Aside: o.aside(s.scratch.dir), Log: o.Log}); err != nil {
 		return nil, errors.Join(err, s.scratch.close())
 	}
@@ -195,6 +198,7 @@ type Confined struct {
 	Env         []string          // the command's environment
 	sandbox     *Sandbox
 	dir         string
+	program     string // its path
 	room        *room
 	walls       *walls
 	guarded     *guard.Command    // nil when it was told that the command has ended
@@ -225,6 +229,7 @@ func (s *Sandbox) Confine(c Command) (*Confined, error) {
 	default:
 		return nil, errNoSandbox
 	}
+	s.restoreModes()
 	r, w, err := s.enter(c)
 	if err != nil {
 		s.complain(err)
@@ -232,7 +237,7 @@ func (s *Sandbox) Confine(c Command) (*Confined, error) {
 	}
 	confined := &Confined{
 		Confinement: &proc.Confinement{Enclosure: w.enclosure}, Env: r.environment(c.Env),
-		sandbox: s, dir: c.Dir, room: r, walls: w, guarded: s.guard.Begin(w.paths.Writable(), c.stop()),
+		sandbox: s, dir: c.Dir, program: c.Program, room: r, walls: w, guarded: s.guard.Begin(w.paths.Writable(), c.stop()),
 	}
 	if len(c.Doors) > 0 {
 		confined.paths, confined.closeDoors = r.doors.admit(c.Doors)
@@ -257,7 +262,19 @@ func (c *Confined) Release() {
 	c.CloseDoors()
 	if c.room != nil {
 		c.violations()
+		c.sandbox.restoreModes()
 		c.room.leave(c.walls)
+	}
+}
+
+// restoreModes sets back the modes of the server's directories, which commands can
+// change in the tier that does not see chmod.
+func (s *Sandbox) restoreModes() {
+	if s.status.tier != Landlock {
+		return
+	}
+	if err := s.o.Modes.Restore(); err != nil {
+		s.complain(err)
 	}
 }
 

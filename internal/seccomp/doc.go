@@ -11,7 +11,8 @@
 // exist for a command.
 //
 // A refusal is an error that programs know: EPERM where permission is missing,
-// ENOSYS where they have another way, EAFNOSUPPORT for a family of sockets.
+// ENOSYS where they have another way, EAFNOSUPPORT for a family of sockets,
+// EOPNOTSUPP for attributes.
 // Only a call through another architecture's entry kills the process, for its
 // number would mean another call.
 //

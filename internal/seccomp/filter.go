@@ -60,6 +60,11 @@ type Options struct {
 	// refused.
 	OwnIPC bool
 
+	// Attributes allows extended attributes and access control lists of files to be
+	// set. Landlock does not see that, so without it they are refused everywhere, as
+	// by a file system that has none.
+	Attributes bool
+
 	// AllowUnix allows sockets of the Unix family. The filter cannot tell which
 	// ones of other processes a command connects to; something else has to.
 	AllowUnix bool

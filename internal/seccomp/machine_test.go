@@ -97,7 +97,9 @@ func combinations() []Options {
 			for _, local := range []bool{false, true} {
 				for _, secret := range []uint64{0, testSecret} {
 					for _, ask := range []bool{false, true} {
-						all = append(all, Options{Sockets: s, OwnIPC: ipc, AllowUnix: local, SiblingSecret: secret, AskRenames: ask, AskUnix: ask && local})
+						for _, attributes := range []bool{false, true} {
+							all = append(all, Options{Sockets: s, OwnIPC: ipc, AllowUnix: local, SiblingSecret: secret, AskRenames: ask, AskUnix: ask && local, Attributes: attributes})
+						}
 						all = append(all, Options{Sockets: s, OwnIPC: ipc, SiblingSecret: secret, AskUnix: local})
 					}
 				}
@@ -111,7 +113,7 @@ func combinations() []Options {
 const testSecret = 0x5ec4e7a1_c0ffee3d
 
 func TestTheFilterIsSmallAndTheMachineCanRunIt(t *testing.T) {
-	const most = 168 // every command that starts pays for each of them
+	const most = 172 // every command that starts pays for each of them
 	for _, m := range every() {
 		t.Logf("%v: %d instructions", m, len(m.code))
 		if len(m.code) > most {

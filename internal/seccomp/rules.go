@@ -47,6 +47,10 @@ func rules(o Options) []rule {
 			"shmget shmat shmdt shmctl semget semop semtimedop semctl msgget msgsnd msgrcv msgctl " +
 				"mq_open mq_unlink mq_timedsend mq_timedreceive mq_notify mq_getsetattr", eperm})
 	}
+	if !o.Attributes {
+		list = append(list, rule{"extended attributes of files that Landlock would not let a command write; programs go without",
+			"setxattr lsetxattr fsetxattr setxattrat removexattr lremovexattr fremovexattr removexattrat", eopnotsupp})
+	}
 	if o.AskRenames {
 		list = append(list, rule{"git changes its configuration by a rename, which a pin refuses and the supervisor may make in its place",
 			"rename renameat renameat2", ask})

@@ -150,6 +150,14 @@ var promises = []struct {
 	{say: "message queues are refused", call: "mq_open", want: eperm, when: sharedIPC},
 	{say: "in a namespace of its own a command shares memory", call: "shmget", want: allow, when: ownIPC},
 	{say: "in a namespace of its own a command has message queues", call: "mq_open", want: allow, when: ownIPC},
+
+	{say: "no attribute is set", call: "setxattr", want: eopnotsupp, when: noAttributes},
+	{say: "nor one of an open file", call: "fsetxattr", want: eopnotsupp, when: noAttributes},
+	{say: "nor by the newest call", call: "setxattrat", want: eopnotsupp, when: noAttributes},
+	{say: "nor is one removed", call: "lremovexattr", want: eopnotsupp, when: noAttributes},
+	{say: "nor by the newest call that removes", call: "removexattrat", want: eopnotsupp, when: noAttributes},
+	{say: "attributes are read", call: "getxattr", want: allow},
+	{say: "where mounts keep files attributes are set", call: "lsetxattr", want: allow, when: withAttributes},
 }
 
 func noSockets(o Options) bool   { return o.Sockets == NoSockets }
@@ -163,6 +171,9 @@ func asksRenames(o Options) bool { return o.AskRenames }
 func asksNothing(o Options) bool { return !o.AskRenames }
 func sharedIPC(o Options) bool   { return !o.OwnIPC }
 func ownIPC(o Options) bool      { return o.OwnIPC }
+
+func noAttributes(o Options) bool   { return !o.Attributes }
+func withAttributes(o Options) bool { return o.Attributes }
 
 func withSecret(o Options) bool    { return o.SiblingSecret != 0 }
 func withoutSecret(o Options) bool { return o.SiblingSecret == 0 }

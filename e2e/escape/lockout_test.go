@@ -1,0 +1,74 @@
+//go:build linux && !race
+
+package escape
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"tipstaff/e2e/kit"
+)
+
+// TestEscapeE10ACommandLocksTheServerOutOfItsState: Landlock does not see chmod, and
+// what belongs to the server's user belongs to its commands. The modes are set back
+// when the command ends, so that the record goes on.
+func TestEscapeE10ACommandLocksTheServerOutOfItsState(t *testing.T) {
+	t.Parallel()
+	everywhere(t, habitat{env: []string{"TIPSTAFF_AUDIT_DURABILITY=strict"}}, func(t *testing.T, w *world) {
+		s := w.On(t)
+		trails, err := filepath.Glob(filepath.Join(w.State, "audit", "2*"))
+		if err != nil || len(trails) != 1 {
+			t.Fatalf("the trails are %q, %v", trails, err)
+		}
+		dirs := []string{w.State, filepath.Join(w.State, "audit"), trails[0], filepath.Join(w.State, "control"), w.path("home")}
+		for _, dir := range dirs {
+			before := modeAt(t, dir)
+			done := s.Process("chmod", []string{"0", dir}).YAML().ExitCode == 0
+			after := modeAt(t, dir)
+			switch w.tier {
+			case kit.None:
+				if !done || after != 0 {
+					t.Fatalf("the control: chmod of %s succeeded: %v, and left %v", dir, done, after)
+				}
+				if err := os.Chmod(dir, before); err != nil { // for the next
+					t.Fatal(err)
+				}
+				continue
+			case kit.Namespaces:
+				if done {
+					t.Errorf("chmod of %s succeeded", dir)
+				}
+			case kit.Landlock:
+				if !done {
+					t.Errorf("chmod of %s is refused: this test shows nothing", dir)
+				}
+			}
+			if after != before && slices.Index(dirs, dir) < 4 {
+				t.Errorf("%s has the mode %v, had %v", dir, after, before)
+			}
+			for range 3 {
+				if got := s.Command("echo on"); got.Ran().Stdout != "on\n" {
+					t.Errorf("after a chmod of %s the answer is %s", dir, got.Text)
+				}
+			}
+			if w.tier == kit.Landlock && slices.Index(dirs, dir) < 4 && !strings.Contains(w.Stderr.String(), "was set back") {
+				t.Errorf("nothing is logged of %s:\n%s", dir, w.Stderr)
+			}
+		}
+		if records := w.Records(); w.tier != kit.None && len(records) < len(dirs)*8 {
+			t.Errorf("there are %d records", len(records))
+		}
+	})
+}
+
+func modeAt(t *testing.T, path string) os.FileMode {
+	t.Helper()
+	st, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st.Mode().Perm()
+}

@@ -1,0 +1,48 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// attempts is how often the trail tries to reach its directory: a command that locks
+// it may do so again at once.
+const attempts = 3
+
+// reach does something with the trail's directory. Where that is not permitted, it
+// asks for the modes to be mended and tries again.
+func (t *Trail) reach(do func() error) error {
+	var err error
+	for range attempts {
+		if err = do(); !errors.Is(err, fs.ErrPermission) || t.opts.Mend == nil {
+			return err
+		}
+		if fault := t.opts.Mend(); fault != nil {
+			return fmt.Errorf("%w; %v", err, fault)
+		}
+	}
+	return err
+}
+
+// unreachable says which directory above a file keeps the server's user out. An error
+// of another kind it gives back as it is.
+func unreachable(path string, err error) error {
+	if !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	dir := filepath.Dir(path)
+	for up := filepath.Dir(dir); up != dir; up = filepath.Dir(up) {
+		if _, fault := os.Lstat(dir); !errors.Is(fault, fs.ErrPermission) {
+			break
+		}
+		dir = up
+	}
+	mode := "unknown"
+	if st, err := os.Lstat(dir); err == nil {
+		mode = fmt.Sprintf("%04o", st.Mode().Perm())
+	}
+	return fmt.Errorf("the trail's directory cannot be reached: %s has the mode %s; its owner needs 0700: %w", dir, mode, err)
+}

@@ -1,0 +1,23 @@
+//go:build linux
+
+package sandbox
+
+import "regexp"
+
+// attributeWords are in what programs print when they may not give a file an
+// attribute.
+var attributeWords = []string{"operation not supported", "enotsup", "eopnotsupp"}
+
+var (
+	notSupported = regexp.MustCompile(`(?i)operation not supported|EOPNOTSUPP|ENOTSUP`)
+	attributes   = regexp.MustCompile(`(?i)xattr|setfattr|setfacl|extended attribute|access control list|\bacl`)
+)
+
+// whyNoAttributes explains the filter of system calls of the Landlock tier: Landlock
+// does not see attributes, so none are set there.
+func (c *Confined) whyNoAttributes(p remark) string {
+	if c.sandbox.status.tier != Landlock || !notSupported.Match(p.line) || !attributes.Match(p.text) {
+		return ""
+	}
+	return "The sandbox lets no command set extended attributes or access control lists of files on this machine, because it could not keep them to the workspace: go without them."
+}

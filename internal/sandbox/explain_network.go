@@ -1,0 +1,84 @@
+//go:build linux
+
+package sandbox
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+
+	"tipstaff"
+)
+
+// networkWords are in what programs print when they do not reach a host.
+var networkWords = []string{
+	"unreachable", "enetunreach", "ehostunreach", "no route to host", "resolv", "resolution", "eai_again", "enotfound", "getaddrinfo",
+	"no such host", "service not known", "address family not supported", "socket", "timed out", "timeout", "etimedout",
+	"failed to connect", "connect to server", "new connection", "connection broken", "lookup", "connection failed",
+}
+
+// unreachable is what is printed when there is no network, and timeout when there
+// is one that does not answer.
+var (
+	unreachable = regexp.MustCompile(`(?i)network is unreachable|no route to host|could ?n.t (resolve|connect to (server|host))|could not resolve|unable to resolve|(fail\w*|error) (to resolve|to lookup|resolving)|` +
+		`name resolution|service not known|ENETUNREACH|EHOSTUNREACH|EAI_AGAIN|ENOTFOUND|getaddrinfo|no such host|` +
+		`address family not supported|\bsocket\b.*not permitted|not permitted.*\bsocket\b|new connection:|connection broken by|failed to connect to \S+ port`)
+	timeout = regexp.MustCompile(`(?i)ETIMEDOUT|i/o timeout|(connection|connect|connecting|operation|request|lookup|resolving|fetch\w*|download\w*|port \d+).{0,80}timed? ?out|(Read|Connect)Timeout(Error)?\b`)
+	// loopback is where commands reach themselves.
+	loopback = regexp.MustCompile(`(?i)\b127\.\d+\.\d+\.\d+\b|\blocalhost\b|\[?::1\b`)
+	// ownTimeout is a test that says of itself that it took too long.
+	ownTimeout = regexp.MustCompile(`(?i)\b(test|hook|assert|spec)`)
+)
+
+// whyNoNetwork tells that there is no network, where a program seems to miss it.
+func (c *Confined) whyNoNetwork(p remark) string {
+	if c.room.held.network.Reach == AllNetwork || loopback.Match(p.line) {
+		return ""
+	}
+	if unreachable.Match(p.line) || timeout.Match(p.line) && !ownTimeout.Match(p.line) {
+		return c.networkSentence()
+	}
+	return ""
+}
+
+// networkSentence says what commands reach; "" if that is all.
+func (c *Confined) networkSentence() string {
+	n := c.room.held.network
+	switch n.Reach {
+	case AllNetwork:
+		return ""
+	case NoNetwork:
+		return "Commands have no network here (" + c.whoOffline() + "), and more time does not change that: work with what is there, or ask the operator for the hosts that the task needs."
+	default:
+		return fmt.Sprintf("Commands reach the network only through the proxy that HTTP_PROXY and HTTPS_PROXY name, and only %s. If the host is one of these, let the program use the proxy; if not, ask the operator for it. More time does not help.", n)
+	}
+}
+
+func (c *Confined) whoOffline() string {
+	if c.sandbox.o.Network.Reach != NoNetwork {
+		return "by the policy"
+	}
+	return "TIPSTAFF_NETWORK=off"
+}
+
+// fetching are programs that fetch things, and try again for minutes without a word
+// when they cannot.
+var fetching = []string{
+	"apt", "apt-get", "brew", "bun", "bundle", "bundler", "cargo", "composer", "conda", "curl", "dnf", "gem", "git", "go", "gradle",
+	"mvn", "npm", "npx", "pip", "pip3", "pnpm", "poetry", "rsync", "scp", "ssh", "uv", "wget", "yarn",
+}
+
+// explainSilence tells a program that fetches things and whose time was up that it
+// may have waited for what does not come.
+func (c *Confined) explainSilence(r *tipstaff.Result) {
+	n := c.room.held.network
+	if r.Cause != tipstaff.TimedOut || n.Reach == AllNetwork || !slices.Contains(fetching, filepath.Base(c.program)) {
+		return
+	}
+	have := "Commands have no network here (" + c.whoOffline() + ")"
+	if n.Reach == ListedHosts {
+		have = fmt.Sprintf("Commands reach no hosts but %s", n)
+	}
+	r.Refusals = append(r.Refusals, have+": if it waited for another host, more time does not help.")
+}

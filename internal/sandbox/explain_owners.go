@@ -1,0 +1,31 @@
+//go:build linux
+
+package sandbox
+
+import (
+	"regexp"
+
+	"golang.org/x/sys/unix"
+)
+
+// ownerWords are in what programs print when they may not give a file away.
+var ownerWords = []string{"ownership", "chown", "changing group", "owner", "set group id", "setgid", "setuid", "setgroups", "seteuid", "setegid", "setresuid", "setresgid"}
+
+var (
+	noOwner = regexp.MustCompile(`(?i)(chang\w* (the )?(ownership|owner|group)|\bl?f?chown\w*\b|preserve ownership).*(not permitted|invalid argument|EPERM|EINVAL)|EPERM.*\bl?f?chown\b`)
+	noUser  = regexp.MustCompile(`(?i)\bset(e|res|re)?(uid|gid|groups)\b.*(not permitted|invalid argument|EPERM|EINVAL)`)
+)
+
+// whyNotOwner explains what a root without capabilities cannot do. Any other user
+// could not do it without the sandbox either.
+func (c *Confined) whyNotOwner(p remark) string {
+	switch {
+	case unix.Geteuid() != 0:
+		return ""
+	case noOwner.Match(p.line):
+		return "Commands run as root without capabilities here, so they cannot change who owns a file: leave the owner as it is (cp without --preserve=ownership, tar --no-same-owner, install without -o)."
+	case noUser.Match(p.line):
+		return "Commands run as root without capabilities here, so they cannot become another user: run the program as it is."
+	}
+	return ""
+}

@@ -1,0 +1,36 @@
+//go:build linux
+
+package sandbox
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// pushWords are in what git prints when the repository at the other end cannot take
+// what was pushed.
+var pushWords = []string{"unpack", "remote rejected", "insufficient permission", "failed to push", "not a git repository"}
+
+var (
+	notPushed = regexp.MustCompile(`(?i)unpack(er)? (error|failed)|\(unpacker error\)|insufficient permission for adding an object|unable to (write|create temporary)`)
+	pushedTo  = regexp.MustCompile(`(?m)^To (?:file://)?([^\s:]+)$|failed to push some refs to '(?:file://)?([^':]+)'`)
+)
+
+// whyNotPushed explains a push to a repository of this machine that lies where
+// commands cannot write: git says that the remote failed, and not which directory.
+func (c *Confined) whyNotPushed(p remark) string {
+	if !notPushed.Match(p.line) {
+		return ""
+	}
+	m := pushedTo.FindSubmatch(p.text)
+	if m == nil {
+		return ""
+	}
+	path := located(c.dir, string(m[1])+string(m[2]))
+	if c.whyNotWritten(path) == "" {
+		return ""
+	}
+	return fmt.Sprintf("The sandbox does not let a push write %s: commands may write in %s. Push to a remote over the network, or leave this push to a person.",
+		path, strings.Join(c.walls.paths.Workspace, ", "))
+}

@@ -1,0 +1,73 @@
+//go:build linux
+
+package sandbox
+
+import "regexp"
+
+// socketWords are in what programs print when they get no Unix socket.
+var socketWords = []string{
+	"eafnosupport", "address family not supported", "docker daemon", "docker.sock", "socket", "listen eperm", "connect eperm",
+	"authentication agent", "connecting to agent", "gpg-agent", "connect to the agent", "keyboxd", "ssh_auth_sock",
+	"display", "x server", "connect to bus", "d-bus", "dbus-",
+}
+
+// unixSockets are programs and servers that meet on Unix sockets, and what can be
+// done instead.
+var unixSockets = []struct {
+	complaint *regexp.Regexp
+	not       *regexp.Regexp // what is over TCP is not refused here
+	instead   string
+}{
+	{
+		regexp.MustCompile(`(?i)docker daemon|docker\.sock|podman\.sock`), regexp.MustCompile(`tcp://`),
+		"so the daemon of Docker cannot be reached: leave what needs containers to a person, or to a system that builds and tests them.",
+	},
+	{
+		regexp.MustCompile(`(?i)authentication agent|error connecting to agent|gpg-agent|connect to the (gpg-)?agent|keyboxd|SSH_AUTH_SOCK`), nil,
+		"so no agent of ssh or gpg can be reached: if the task needs one, ask the operator for credentials: [ssh-agent] in the policy, or leave signing and signing in to a person.",
+	},
+	{
+		regexp.MustCompile(`(?i)(can't|cannot|could not|unable to|failed to|no) (open |connect to )?(the )?(x )?(display|x server)`), regexp.MustCompile(`(?i)(display|server):? *"?[\w.-]+:\d`),
+		"so there is no display: run the program without windows (headless), or leave this step to a person.",
+	},
+	{
+		regexp.MustCompile(`(?i)connect to (the )?(system |session |user )?(scope )?(message )?(bus|d-bus)|\bd-?bus\b.*(socket|connect)`), nil,
+		"so neither D-Bus nor systemd can be reached: leave services of the machine to a person.",
+	},
+	{
+		regexp.MustCompile(`(?i)socket "?/\S*(PGSQL|mysql|mariadb)|through socket|could not create socket|create UNIX socket`), regexp.MustCompile(`(?i)port \d+ failed`),
+		"",
+	},
+	{
+		regexp.MustCompile(`(?i)EAFNOSUPPORT|address family not supported|\b(listen|connect) EPERM\b.* /|unix socket.*(not permitted|failed)|(dial|listen) unix .*not permitted`),
+		regexp.MustCompile(`(?i)inet6|ipv6|\[?[0-9a-f]*::[0-9a-f:]*`),
+		"",
+	},
+}
+
+// whyNoSocket explains a socket that the filter of system calls refused.
+func (c *Confined) whyNoSocket(p remark) string {
+	for _, u := range unixSockets {
+		if !u.complaint.Match(p.line) || u.not != nil && u.not.Match(p.line) {
+			continue
+		}
+		instead := u.instead
+		if instead == "" {
+			instead = c.insteadOfUnix()
+		}
+		return "The sandbox gives commands no Unix sockets, " + instead
+	}
+	return ""
+}
+
+// insteadOfUnix says how processes can meet, which the network decides.
+func (c *Confined) insteadOfUnix() string {
+	switch {
+	case c.room.held.network.Reach == AllNetwork:
+		return "nor other kinds beside TCP and UDP: let the program use TCP on 127.0.0.1 if it can; pipes work."
+	case c.sandbox.status.tier == Landlock:
+		return "and no network either: let the program work without sockets, through pipes or files."
+	default:
+		return "nor other kinds beside TCP and UDP: processes of one command can use TCP on 127.0.0.1 among themselves, and pipes; servers of the machine are out of reach."
+	}
+}

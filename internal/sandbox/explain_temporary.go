@@ -1,0 +1,62 @@
+//go:build linux
+
+package sandbox
+
+import (
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"tipstaff/internal/profile"
+)
+
+// temporaryWords are in all lines about files for a time.
+var temporaryWords = []string{"/tmp/"}
+
+var missing = regexp.MustCompile(`(?i)no such file|ENOENT|not found|cannot find|can't find|does not exist|doesn't exist|no such path|cannot open|can't open|not a directory`)
+
+// whyNotInTmp explains a file of the machine's /tmp, where commands have a /tmp of
+// their own. Files of other users are not spoken of.
+func (c *Confined) whyNotInTmp(p remark) string {
+	if c.sandbox.status.tier != Namespaces || !missing.Match(p.line) {
+		return ""
+	}
+	for _, name := range namesIn(p.line, len(p.line)) {
+		path := filepath.Clean(name)
+		if c.covered(path) && ours(path) {
+			return "Commands have a /tmp and a /var/tmp of their own, and " + path + " is in the machine's: put the file into the workspace, or give it on standard input."
+		}
+	}
+	return ""
+}
+
+// covered reports whether commands see a private directory where path lies, and
+// nothing in it at path.
+func (c *Confined) covered(path string) bool {
+	p := c.walls.paths
+	for _, dir := range slices.Concat(p.Writable(), p.Workspace) {
+		if within(path, dir) {
+			return false
+		}
+	}
+	for _, h := range p.Hidden {
+		if within(path, h.Path) {
+			return false
+		}
+	}
+	for _, private := range []struct{ path, source string }{{"/tmp", tempOf(c.room.dir)}, {"/var/tmp", filepath.Join(c.room.dir, "var-tmp")}} {
+		if rest, in := strings.CutPrefix(path, private.path+"/"); in {
+			return p.Profile != profile.Open && unix.Access(filepath.Join(private.source, rest), unix.F_OK) != nil
+		}
+	}
+	return false
+}
+
+// ours reports whether there is a file of the server's user.
+func ours(path string) bool {
+	var st unix.Stat_t
+	return unix.Lstat(path, &st) == nil && int(st.Uid) == unix.Geteuid()
+}
