@@ -15,8 +15,9 @@ import (
 // Guard protects the items that it has been told of. Its methods may be called from
 // many goroutines at once.
 type Guard struct {
-	o     Options
-	watch *watcher
+	o        Options
+	watch    *watcher
+	patience time.Duration // of a command that waits for its rename
 
 	// changes counts the pinned files that were replaced: their pins have come off.
 	changes atomic.Uint64
@@ -40,7 +41,7 @@ func New(o Options) (*Guard, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Guard{o: o, watch: w, items: map[string]*item{}, active: map[*Command]bool{}, binders: map[Binder]*joined{}}
+	g := &Guard{o: o, watch: w, patience: mostJudging, items: map[string]*item{}, active: map[*Command]bool{}, binders: map[Binder]*joined{}}
 	w.start(g.changed)
 	return g, nil
 }
@@ -99,6 +100,7 @@ func (g *Guard) protect(root string, one Item) []tipstaff.Violation {
 	}
 	defer it.mu.Unlock()
 	now := g.see(it)
+	it.noteLinks(now)
 	if !one.New {
 		it.accepted = now
 		return nil
@@ -162,6 +164,7 @@ type Command struct {
 
 	found []tipstaff.Violation // under Guard.mu
 	mild  map[*item]int        // how often it was suspected of changing a mild item, likewise
+	over  bool                 // there is nothing left to stop, likewise
 }
 
 // Begin says that a command is about to run which may write in these directories.
@@ -177,27 +180,42 @@ func (g *Guard) Begin(writable []string, stop func()) *Command {
 }
 
 // End says that nothing of the command is left, and gives the changes that were put
-// back while it ran. What it has changed is settled first.
+// back while it ran. What it has changed is settled first; where that takes too long,
+// the command stays a suspect until it is.
 func (c *Command) End() []tipstaff.Violation {
-	c.guard.settled(c.writable)
-	c.guard.mu.Lock()
-	defer c.guard.mu.Unlock()
-	delete(c.guard.active, c)
-	return c.found
+	g := c.guard
+	looking := g.settled(c.writable)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	c.over = true
+	if looking == nil || g.closed {
+		delete(g.active, c)
+		return c.found
+	}
+	g.work.Go(func() {
+		for ; looking != nil; looking = g.lookingIn(c.writable) {
+			<-looking
+		}
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		delete(g.active, c)
+	})
+	return slices.Clone(c.found)
 }
 
 // mostPatience is how long the beginning and the end of a command wait for a file
 // system that does not answer.
 const mostPatience = 2 * time.Second
 
-// settled waits until all that has happened in these directories is judged.
-func (g *Guard) settled(dirs []string) {
+// settled waits until all that has happened in these directories is judged. It gives a
+// look that is not over in time.
+func (g *Guard) settled(dirs []string) (late chan struct{}) {
 	g.watch.drain(g.changed)
 	var patience *time.Timer
 	for {
 		looking := g.lookingIn(dirs)
 		if looking == nil {
-			return
+			return nil
 		}
 		if patience == nil {
 			patience = time.NewTimer(mostPatience)
@@ -207,7 +225,7 @@ func (g *Guard) settled(dirs []string) {
 		case <-looking:
 		case <-patience.C:
 			g.o.Log.Error("files that steer others could not be looked at in time", "directories", dirs)
-			return
+			return looking
 		}
 	}
 }
@@ -245,6 +263,7 @@ func (g *Guard) report(it *item, v tipstaff.Violation, suspects []*Command, ends
 	case ends:
 		ending = suspects
 	}
+	ending = g.alive(ending)
 	v.Ended = len(ending) > 0
 	for _, c := range ending {
 		c.stop()
@@ -256,6 +275,12 @@ func (g *Guard) report(it *item, v tipstaff.Violation, suspects []*Command, ends
 	g.mu.Unlock()
 	g.o.Log.Warn("a change of a file that steers others was put back", "file", v.Path, "why", v.Why, "aside", v.Aside, "fault", v.Fault, "commands", len(suspects), "ended", v.Ended)
 	return v
+}
+
+func (g *Guard) alive(list []*Command) []*Command {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(list), func(c *Command) bool { return c.over })
 }
 
 // mostTold is how many violations a command is told of.
