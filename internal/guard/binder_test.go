@@ -163,6 +163,7 @@ func TestAPinIsNoProofForAFileWithTwoNames(t *testing.T) {
 	w.must(err)
 	defer func() { _ = f.Close() }()
 	w.must(os.Remove(w.at("x")))
+	w.settle()
 	found, stopped := w.attack(func() {
 		_, err := f.WriteString("[core]\nfsmonitor = evil\n")
 		w.must(err)
@@ -178,8 +179,9 @@ func TestADirectoryInPlaceOfAPinnedFile(t *testing.T) {
 	w := newWorld(t)
 	w.pinned("r")
 	found, _ := w.attack(func() {
+		w.write("r/d/x", "evil")
 		w.must(os.Remove(w.at("r/config")))
-		w.write("r/config/x", "evil")
+		w.must(os.Rename(w.at("r/d"), w.at("r/config")))
 	})
 	if found != "r/config" {
 		t.Errorf("violations %q", found)
@@ -218,7 +220,7 @@ func TestANewRepository(t *testing.T) {
 	}
 	w.says("r/hooks/pre-commit", gone)
 	w.says("r/hooks/pre-commit.sample", "#!/bin/sh\n")
-	w.says("r/config", plainConfig)
+	w.says("r/config", "[core]\n\tbare = \"false\"\n")
 	c.End()
 	if got, _ := w.attack(func() { w.write("r/branches/origin", "ext::sh -c evil"); w.write("r/commondir", "../evil") }); got != "r/branches r/commondir" {
 		t.Errorf("violations %q", got)

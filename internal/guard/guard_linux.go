@@ -292,7 +292,11 @@ func (c *Command) tell(v tipstaff.Violation) {
 	i := slices.IndexFunc(c.found, func(w tipstaff.Violation) bool { return w.Path == v.Path })
 	switch {
 	case i >= 0:
-		c.found[i].Ended = c.found[i].Ended || v.Ended
+		known := &c.found[i]
+		known.Ended, known.Fault = known.Ended || v.Ended, v.Fault // of the last attempt
+		if known.Aside == "" {
+			known.Aside = v.Aside
+		}
 	case len(c.found) < mostTold:
 		c.found = append(c.found, v)
 	}

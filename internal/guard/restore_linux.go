@@ -17,9 +17,9 @@ import (
 
 // restore puts an accepted content in the place of what is there, by one exchange of
 // names where it can, and says where that is kept.
-func (g *Guard) restore(dir int, name string, accepted, now content) (aside string, err error) {
+func (g *Guard) restore(it *item, dir int, name string, accepted, now content) (aside string, err error) {
 	if accepted.form == directory && now.form == directory && accepted.names != nil {
-		return g.restoreNames(dir, name, accepted, now)
+		return g.restoreNames(it, dir, name, accepted, now)
 	}
 	if !accepted.whole() {
 		return "", disarm(dir, name, accepted, now)
@@ -40,16 +40,16 @@ func (g *Guard) restore(dir int, name string, accepted, now content) (aside stri
 		return "", nil
 	}
 	if errors.Is(err, unix.EINVAL) { // a file system that cannot exchange names
-		return g.restoreByTurns(dir, temp, name)
+		return g.restoreByTurns(it, dir, temp, name)
 	}
 	if err != nil {
 		return "", errors.Join(fmt.Errorf("cannot put %s back: %w", name, err), removeAll(dir, temp))
 	}
-	return g.keep(dir, temp, name)
+	return g.keep(it, dir, temp, name)
 }
 
 // restoreByTurns moves what is there away first, and the accepted content to its place.
-func (g *Guard) restoreByTurns(dir int, temp, name string) (aside string, err error) {
+func (g *Guard) restoreByTurns(it *item, dir int, temp, name string) (aside string, err error) {
 	found := ".tipstaff-" + strings.ToLower(rand.Text()[:12])
 	if err := unix.Renameat(dir, name, dir, found); err != nil && !errors.Is(err, unix.ENOENT) {
 		return "", errors.Join(fmt.Errorf("cannot put %s back: %w", name, err), removeAll(dir, temp))
@@ -57,7 +57,7 @@ func (g *Guard) restoreByTurns(dir int, temp, name string) (aside string, err er
 	if err := unix.Renameat(dir, temp, dir, name); err != nil {
 		return "", errors.Join(fmt.Errorf("cannot put %s back: %w", name, err), removeAll(dir, temp))
 	}
-	return g.keep(dir, found, name)
+	return g.keep(it, dir, found, name)
 }
 
 var errTooLarge = errors.New("what was there is too large to be kept, or could not be read")
@@ -129,7 +129,7 @@ func renameNew(dir int, temp, name string) error {
 
 // restoreNames does the same for what is in a directory: the directory itself stays,
 // and with it the mounts on it.
-func (g *Guard) restoreNames(dir int, name string, accepted, now content) (aside string, err error) {
+func (g *Guard) restoreNames(it *item, dir int, name string, accepted, now content) (aside string, err error) {
 	fd, err := unix.Openat(dir, name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return "", fmt.Errorf("cannot put %s back: %w", name, err)
@@ -145,7 +145,7 @@ func (g *Guard) restoreNames(dir int, name string, accepted, now content) (aside
 		if now.names[n].same(accepted.names[n]) {
 			return
 		}
-		at, failure := g.restore(fd, n, accepted.names[n], now.names[n])
+		at, failure := g.restore(it, fd, n, accepted.names[n], now.names[n])
 		err = errors.Join(err, failure)
 		if at != "" {
 			kept = append(kept, at)
@@ -229,21 +229,26 @@ func buildFile(dir int, name string, c content) error {
 }
 
 // keep moves what was found to the directory for that, and says where it is.
-func (g *Guard) keep(dir int, temp, name string) (string, error) {
+func (g *Guard) keep(it *item, dir int, temp, name string) (string, error) {
 	found := readAt(dir, temp, 0)
-	to, err := g.keepCopy(dir, name, found)
+	to, err := g.keepCopy(it, name, found)
 	if err := errors.Join(err, removeAll(dir, temp)); err != nil {
 		return to, fmt.Errorf("cannot keep what was found: %w", err)
 	}
 	return to, nil
 }
 
+// mostKept is how many copies are kept of what a command writes to one item again and
+// again.
+const mostKept = 64
+
 // keepCopy writes what was found to the directory for that. What is too large or is no
 // file is not copied: the report says what it was.
-func (g *Guard) keepCopy(dir int, name string, found content) (string, error) {
-	if found.form == nothing || !found.whole() {
+func (g *Guard) keepCopy(it *item, name string, found content) (string, error) {
+	if found.form == nothing || !found.whole() || it.kept >= mostKept {
 		return "", nil
 	}
+	it.kept++
 	if err := os.MkdirAll(g.o.Aside, 0o700); err != nil {
 		return "", err
 	}

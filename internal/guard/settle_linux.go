@@ -240,12 +240,12 @@ func (g *Guard) putBack(it *item, now content, why string) tipstaff.Violation {
 	if it.Stage != "" && it.Pinned && accepted.form == file {
 		// The pinned copy comes by a name of its own, and what it replaces is lost:
 		// so that is kept first.
-		v.Aside, err = g.keepCopy(dir, name, now)
+		v.Aside, err = g.keepCopy(it, name, now)
 		if err == nil {
 			err = g.replace(it, it.accepted, now, always)
 		}
 	} else {
-		v.Aside, err = g.restore(dir, name, accepted, now)
+		v.Aside, err = g.restore(it, dir, name, accepted, now)
 		if err == nil && it.Pinned {
 			g.cameOff(nil)
 		}

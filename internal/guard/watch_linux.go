@@ -169,11 +169,12 @@ func (w *watcher) mark(it *item, now content) ([]int32, error) {
 	return list, failure
 }
 
-// add watches a path; IN_MASK_ADD, because another item may watch it as well.
+// add watches a path; IN_MASK_ADD, because another item may watch it as well. Not
+// IN_EXCL_UNLINK: a write by another name that is gone meanwhile counts.
 func (w *watcher) add(path string, mask uint32) (wd int32, err error) {
 	failure := w.raw.Control(func(fd uintptr) {
 		var n int
-		n, err = unix.InotifyAddWatch(int(fd), path, mask|unix.IN_MASK_ADD|unix.IN_DONT_FOLLOW|unix.IN_EXCL_UNLINK)
+		n, err = unix.InotifyAddWatch(int(fd), path, mask|unix.IN_MASK_ADD|unix.IN_DONT_FOLLOW)
 		wd = int32(n)
 	})
 	if err := errors.Join(failure, err); err != nil {

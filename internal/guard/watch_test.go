@@ -64,6 +64,48 @@ func TestAWriteByAnotherName(t *testing.T) {
 	}
 }
 
+// TestAWriteByANameThatIsGone is seen, though nothing leads to it any more.
+func TestAWriteByANameThatIsGone(t *testing.T) {
+	w := newWorld(t)
+	w.repository("r")
+	found, stopped := w.attack(func() {
+		w.must(os.Link(w.at("r/config"), w.at("x")))
+		f, err := os.OpenFile(w.at("x"), os.O_APPEND|os.O_WRONLY, 0)
+		w.must(err)
+		w.must(os.Remove(w.at("x")))
+		w.settle()
+		_, err = f.WriteString("[core]\nfsmonitor = evil\n")
+		w.must(err)
+		w.must(f.Close())
+	})
+	if found != "r/config" || !stopped {
+		t.Errorf("violations %q, stopped %v", found, stopped)
+	}
+	w.says("r/config", plainConfig)
+}
+
+// TestAWriteThroughMemory is seen when the file is closed.
+func TestAWriteThroughMemory(t *testing.T) {
+	w := newWorld(t)
+	w.repository("r")
+	w.write("r/hooks/pre-commit", "#!/bin/sh\n# text\n")
+	w.settle()
+	found, stopped := w.attack(func() {
+		f, err := os.OpenFile(w.at("r/hooks/pre-commit"), os.O_RDWR, 0)
+		w.must(err)
+		memory, err := unix.Mmap(int(f.Fd()), 0, 4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+		w.must(err)
+		w.must(f.Close())
+		w.settle()
+		copy(memory[10:], "evil\n")
+		w.must(unix.Munmap(memory))
+	})
+	if found != "r/hooks" || !stopped {
+		t.Errorf("violations %q, stopped %v", found, stopped)
+	}
+	w.says("r/hooks/pre-commit", "#!/bin/sh\n# text\n")
+}
+
 // TestNamesOfAnyKind: with newlines, and bytes that are no letters.
 func TestNamesOfAnyKind(t *testing.T) {
 	for _, name := range []string{"a\nb", "a b", "\xff\xfe", "-rf", "…", "*"} {
