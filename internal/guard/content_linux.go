@@ -65,8 +65,8 @@ const (
 	mostNames = 256
 	mostDepth = 4
 	// of one look
-	mostLook      = 32 << 20
-	mostLookNames = 4096
+	mostLook      = 16 << 20
+	mostLookNames = 2048
 )
 
 // budget is what is left of one look.

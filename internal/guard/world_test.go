@@ -17,7 +17,8 @@ import (
 type world struct {
 	*testing.T
 	*Guard
-	root string
+	root  string
+	asked []*asked // calls that were answered
 }
 
 func newWorld(t *testing.T) *world {
@@ -31,7 +32,14 @@ func newWorld(t *testing.T) *world {
 	if w.Guard, err = New(Options{Aside: dir + "/aside"}); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { w.must(w.Close()) })
+	t.Cleanup(func() {
+		w.must(w.Close())
+		for _, a := range w.asked {
+			if len(a.done) > 0 {
+				t.Errorf("a call was answered twice, then %q", <-a.done)
+			}
+		}
+	})
 	return w
 }
 

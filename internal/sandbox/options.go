@@ -27,8 +27,11 @@ type Options struct {
 	Search  []string
 	Network Network
 	Limits  Limits
-	Temp    string // where the directory for temporary files is made
-	Log     *slog.Logger
+	// Unguarded leaves out the guard of what steers programs outside: only to measure
+	// what that costs.
+	Unguarded bool
+	Temp      string // where the directory for temporary files is made
+	Log       *slog.Logger
 }
 
 // aside is where the guard keeps what it puts back: for as long as the server lives
