@@ -28,7 +28,7 @@ type confined struct {
 	ws  string
 }
 
-func newConfined(b testing.TB, tier sandbox.Tier) *confined {
+func newConfined(b testing.TB, tier sandbox.Tier, change ...func(*sandbox.Options)) *confined {
 	b.Helper()
 	s := newStarter(b)
 	ws, err := filepath.EvalSymlinks(b.TempDir())
@@ -36,11 +36,15 @@ func newConfined(b testing.TB, tier sandbox.Tier) *confined {
 		b.Fatal(err)
 	}
 	home, _ := os.UserHomeDir()
-	box, err := sandbox.New(sandbox.Options{
+	o := sandbox.Options{
 		Engine: s.engine, Mode: sandbox.BestEffort, Tier: tier, Directory: ws, Temp: os.TempDir(),
 		Machine: profile.Machine{Home: home, Environ: os.Environ()},
 		Network: sandbox.Network{Reach: sandbox.AllNetwork}, Limits: sandbox.Limits{Processes: 4096},
-	})
+	}
+	for _, c := range change {
+		c(&o)
+	}
+	box, err := sandbox.New(o)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -185,6 +189,8 @@ func (c *confined) furnish(b *testing.B, name string) {
 	switch name {
 	case "git-status":
 		dir, files = "repo", 2000
+	case "checkout":
+		dir = "repo"
 	case "node":
 		return
 	}
@@ -197,7 +203,7 @@ func (c *confined) furnish(b *testing.B, name string) {
 			b.Fatal(err)
 		}
 	}
-	if name != "git-status" {
+	if dir != "repo" {
 		return
 	}
 	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.name=x", "-c", "user.email=x@y", "commit", "-qm", "x"}} {
@@ -206,6 +212,15 @@ func (c *confined) furnish(b *testing.B, name string) {
 		if out, err := cmd.CombinedOutput(); err != nil {
 			b.Fatalf("%v %s", err, out)
 		}
+	}
+	if name != "checkout" {
+		return
+	}
+	script := `git branch -q -m first && git switch -q -c other && find . -path ./.git -prune -o -type f -print | while read f; do echo others > "$f"; done && git -c user.name=x -c user.email=x@y commit -qam other && git switch -q first`
+	cmd := exec.Command("sh", "-c", script)
+	cmd.Dir = filepath.Join(c.ws, dir)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		b.Fatalf("%v %s", err, out)
 	}
 }
 

@@ -83,26 +83,48 @@ func renameOf(c Call) (r rename, ours bool) {
 // mostJudging is how long a command waits for its rename.
 const mostJudging = 2 * time.Second
 
+// What has become of a call that is being judged.
+const (
+	judging int32 = iota
+	changing
+	answered
+)
+
 // decide answers one rename. Either its time is up or the change is made, never both.
 func (g *Guard) decide(c Call, r rename, refused func(why string)) {
-	var settled atomic.Bool
-	timer := time.AfterFunc(mostJudging, func() {
-		if settled.CompareAndSwap(false, true) {
+	var state atomic.Int32
+	timer := time.AfterFunc(g.patience, func() {
+		if state.CompareAndSwap(judging, answered) {
 			c.Return(unix.EIO)
 		}
 	})
 	defer timer.Stop()
-	commit := func() bool { return c.Valid() && settled.CompareAndSwap(false, true) }
-	a := g.judgeRename(c, r, commit)
+	a := g.judgeRename(c, r, &wait{c, &state})
+	if state.Swap(answered) == answered {
+		return // its time was up
+	}
 	if a.why != "" {
 		refused(a.why)
 	}
-	settled.Store(true)
 	if a.let {
 		c.Continue()
 		return
 	}
 	c.Return(a.errno)
+}
+
+// wait is a command that waits for its rename.
+type wait struct {
+	call  Call
+	state *atomic.Int32
+}
+
+// lasts reports whether it still does.
+func (w *wait) lasts() bool { return w.call.Valid() && w.state.Load() == judging }
+
+// commit is asked right before the change is made: the time cannot be up afterwards.
+func (w *wait) commit() bool {
+	return w.call.Valid() && w.state.CompareAndSwap(judging, changing)
 }
 
 // answer is what becomes of a rename.
@@ -114,7 +136,7 @@ type answer struct {
 
 var letThrough = answer{let: true}
 
-func (g *Guard) judgeRename(c Call, r rename, commit func() bool) answer {
+func (g *Guard) judgeRename(c Call, r rename, w *wait) answer {
 	from, err := c.Text(r.from)
 	to, err2 := c.Text(r.to)
 	if err != nil || err2 != nil || r.flags != 0 || path.Base(from) != path.Base(to)+".lock" {
@@ -139,14 +161,13 @@ func (g *Guard) judgeRename(c Call, r rename, commit func() bool) answer {
 	g.settle(it) // the accepted text is to be the newest
 	it.mu.Lock()
 	defer it.mu.Unlock()
-	return g.pass(it, dir, path.Base(from), commit)
+	return g.pass(it, dir, path.Base(from), w)
 }
 
 // place is a directory that a process has named.
 type place struct {
 	fd   int
 	path string // outside
-	id   identity
 }
 
 // sameDirectory opens the directory of both names, if it is one.
@@ -180,12 +201,12 @@ func sameDirectory(c Call, r rename, from, to string) (d place, ok bool) {
 		_ = unix.Close(fd)
 		return d, false
 	}
-	return place{fd, name, identity{b.Dev, b.Ino}}, true
+	return place{fd, name}, true
 }
 
 // pass lets a new text of a configuration through, or refuses it. The caller holds
 // it.mu.
-func (g *Guard) pass(it *item, dir place, lock string, commit func() bool) answer {
+func (g *Guard) pass(it *item, dir place, lock string, w *wait) answer {
 	proposed := readAt(dir.fd, lock, 0)
 	if proposed.form != file || !proposed.whole() {
 		return letThrough // the pin, or the next look, has the last word
@@ -196,10 +217,10 @@ func (g *Guard) pass(it *item, dir place, lock string, commit func() bool) answe
 	if !it.Pinned || it.Stage == "" {
 		return letThrough
 	}
-	if err := g.perTree(it, proposed); err != nil {
+	if err := g.perTree(it, proposed, w.lasts); err != nil {
 		return answer{errno: unix.EIO, why: fmt.Sprintf("%s stays as it is: %v", it.Path, err)}
 	}
-	if err := g.replace(it, proposed.text, proposed.mode, commit); err != nil {
+	if err := g.replace(it, proposed, it.accepted, w.commit); err != nil {
 		g.o.Log.Error("a configuration of git could not be changed in place of a command", "file", it.Path, "error", err)
 		return answer{errno: unix.EIO}
 	}
@@ -211,7 +232,7 @@ func (g *Guard) pass(it *item, dir place, lock string, commit func() bool) answe
 
 // perTree pins an empty config.worktree before a configuration makes git read it: a
 // pin cannot lie on a file that is not there.
-func (g *Guard) perTree(it *item, proposed content) error {
+func (g *Guard) perTree(it *item, proposed content, lasts func() bool) error {
 	entries, err := gitconfig.Parse(proposed.text)
 	if err != nil || !gitconfig.SettingsOf(entries).WorktreeConfig {
 		return nil
@@ -229,19 +250,25 @@ func (g *Guard) perTree(it *item, proposed content) error {
 	if why := g.judge(tree, now); why != "" || now.form != file && now.form != nothing {
 		return fmt.Errorf("%s would be read: %s", tree.Path, why)
 	}
-	if err := g.replace(tree, now.text, it.accepted.mode, func() bool { return true }); err != nil {
+	text := now
+	text.mode, text.owner = it.accepted.mode, it.accepted.owner
+	if err := g.replace(tree, text, now, lasts); err != nil {
 		return err
 	}
 	tree.Pinned = true
 	return nil
 }
 
-var errNobodyWaits = errors.New("nobody waits for it any more")
+var (
+	errNobodyWaits = errors.New("nobody waits for it any more")
+	errNewer       = errors.New("it was changed once more meanwhile")
+)
 
-// replace makes text the content of a pinned file. The file is a new one, made where
-// no command could open it, and pinned everywhere before it is seen. The caller holds
-// it.mu.
-func (g *Guard) replace(it *item, text []byte, mode uint32, commit func() bool) error {
+// replace makes c the content of a pinned file, in which seen is now. The file is a new
+// one, made where no command could open it, and pinned everywhere before it is seen.
+// A change that came since it was looked at is not lost: another look comes. The
+// caller holds it.mu.
+func (g *Guard) replace(it *item, c, seen content, commit func() bool) error {
 	stage, err := openDir(it.Stage)
 	if err != nil {
 		return fmt.Errorf("cannot open %s: %w", it.Stage, err)
@@ -253,12 +280,23 @@ func (g *Guard) replace(it *item, text []byte, mode uint32, commit func() bool) 
 	}
 	defer func() { _ = unix.Close(dir) }()
 	temp := ".tipstaff-" + strings.ToLower(rand.Text()[:12])
-	if err := buildFile(stage, temp, text, mode); err != nil {
+	if seen.form == file {
+		c.owner = seen.owner
+	}
+	if err := buildFile(stage, temp, c); err != nil {
 		return fmt.Errorf("cannot write a new %s: %w", name, err)
 	}
 	err = g.bind(it.Stage, temp, func() error {
+		if now := readAt(dir, name, 0); now.id != seen.id || !now.same(seen) {
+			return errNewer
+		}
 		if !commit() {
 			return errNobodyWaits
+		}
+		if seen.form == directory {
+			if err := removeAll(dir, name); err != nil {
+				return err
+			}
 		}
 		staged := readAt(stage, temp, 0)
 		err := unix.Renameat(stage, temp, dir, name)

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -31,7 +32,9 @@ const (
 type content struct {
 	form  form
 	id    identity
-	mode  uint32             // of a file
+	mode  uint32 // of a file
+	owner owner
+	links bool               // the file has more names than this one
 	text  []byte             // of a file, as far as it was read
 	to    string             // of a link
 	names map[string]content // of a directory
@@ -39,13 +42,19 @@ type content struct {
 	fault error              // why it was not seen
 }
 
-// identity tells one file from another.
-type identity struct{ device, inode uint64 }
+// identity tells one file from another. A number of an inode is given again when its
+// file is gone: the time of its birth is not.
+type identity struct {
+	device, inode uint64
+	born          unix.StatxTimestamp
+}
+
+type owner struct{ user, group uint32 }
 
 // sign stands for a content that is too large to keep.
 type sign struct {
-	size    int64
-	changed unix.Timespec
+	size    uint64
+	changed unix.StatxTimestamp
 }
 
 // Bounds of what is kept of one item. They are far above what the files are that
@@ -55,7 +64,18 @@ const (
 	mostFile  = 1 << 20
 	mostNames = 256
 	mostDepth = 4
+	// of one look
+	mostLook      = 16 << 20
+	mostLookNames = 2048
 )
+
+// budget is what is left of one look.
+type budget struct{ bytes, names int }
+
+func (*budget) takes(left *int, n int) bool {
+	*left -= n
+	return *left >= 0
+}
 
 // openParent opens the directory that a path lies in. No link on the way is
 // followed: the path was canonical when it was taken up.
@@ -104,6 +124,12 @@ func readOnce(path string, depth int) content {
 	return readAt(dir, name, depth)
 }
 
+// stat asks for what tells one file from another, and whether it has changed.
+func stat(dir int, name string, flags int) (st unix.Statx_t, id identity, err error) {
+	err = unix.Statx(dir, name, flags|unix.AT_SYMLINK_NOFOLLOW, unix.STATX_BASIC_STATS|unix.STATX_BTIME, &st)
+	return st, identity{unix.Mkdev(st.Dev_major, st.Dev_minor), st.Ino, st.Btime}, err
+}
+
 // missing tells a path that is not there from one that cannot be seen.
 func missing(err error) content {
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
@@ -115,20 +141,24 @@ func missing(err error) content {
 // readAt looks at a name in a directory. Nothing but regular files and directories
 // is opened.
 func readAt(dir int, name string, depth int) content {
-	var st unix.Stat_t
-	if err := unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+	return (&budget{mostLook, mostLookNames}).readAt(dir, name, depth)
+}
+
+func (b *budget) readAt(dir int, name string, depth int) content {
+	st, id, err := stat(dir, name, 0)
+	if err != nil {
 		return missing(err)
 	}
-	c := content{id: identity{st.Dev, st.Ino}, mode: st.Mode & 0o777, sign: sign{st.Size, st.Ctim}}
+	c := content{id: id, mode: uint32(st.Mode & 0o777), owner: owner{st.Uid, st.Gid}, sign: sign{st.Size, st.Ctime}}
 	switch st.Mode & unix.S_IFMT {
 	case unix.S_IFREG:
-		c.form = file
-		if st.Size <= mostFile {
+		c.form, c.links = file, st.Nlink > 1
+		if st.Size <= mostFile && b.takes(&b.bytes, int(st.Size)) { //nolint:gosec // a megabyte
 			c.text, c.fault = readFile(dir, name, c.id)
 		}
 	case unix.S_IFDIR:
 		c.form = directory
-		c.readNames(dir, name, depth)
+		b.readNames(&c, dir, name, depth)
 	case unix.S_IFLNK:
 		c.form = link
 		buf := make([]byte, unix.PathMax)
@@ -154,8 +184,7 @@ func readFile(dir int, name string, id identity) ([]byte, error) {
 	}
 	f := os.NewFile(uintptr(fd), name)
 	defer func() { _ = f.Close() }()
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil || (identity{st.Dev, st.Ino}) != id {
+	if _, now, err := stat(fd, "", unix.AT_EMPTY_PATH); err != nil || now != id {
 		return nil, errors.Join(err, errChanging)
 	}
 	text, err := io.ReadAll(io.LimitReader(f, mostFile+1))
@@ -167,8 +196,8 @@ func readFile(dir int, name string, id identity) ([]byte, error) {
 
 var errChanging = errors.New("it is being changed")
 
-func (c *content) readNames(dir int, name string, depth int) {
-	if depth >= mostDepth {
+func (b *budget) readNames(c *content, dir int, name string, depth int) {
+	if depth >= mostDepth || b.names <= 0 {
 		return
 	}
 	fd, err := unix.Openat(dir, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
@@ -183,12 +212,12 @@ func (c *content) readNames(dir int, name string, depth int) {
 		c.fault = err
 		return
 	}
-	if len(list) > mostNames {
+	if len(list) > mostNames || !b.takes(&b.names, len(list)) {
 		return
 	}
 	c.names = make(map[string]content, len(list))
 	for _, n := range list {
-		switch in := readAt(fd, n, depth+1); {
+		switch in := b.readAt(fd, n, depth+1); {
 		case errors.Is(in.fault, errChanging):
 			c.fault = errChanging
 			return
@@ -198,8 +227,19 @@ func (c *content) readNames(dir int, name string, depth int) {
 	}
 }
 
-// whole reports whether a content was read to the end, so that it can be put back.
+// whole reports whether a content was read to the end, with all that is in it, so that
+// it can be put back.
 func (c content) whole() bool {
+	for _, in := range c.names {
+		if !in.whole() {
+			return false
+		}
+	}
+	return c.known()
+}
+
+// known reports whether it was read itself.
+func (c content) known() bool {
 	switch c.form {
 	case file:
 		return c.text != nil || c.sign.size == 0
@@ -211,7 +251,7 @@ func (c content) whole() bool {
 
 // same reports whether two contents mean the same to a program that reads them.
 func (c content) same(d content) bool {
-	if c.form != d.form || !c.whole() || !d.whole() {
+	if c.form != d.form || !c.known() || !d.known() {
 		return c.form == d.form && c.id == d.id && c.sign == d.sign
 	}
 	switch c.form {
@@ -225,19 +265,30 @@ func (c content) same(d content) bool {
 	return true
 }
 
-// subdirectories gives the directories below one that was read, as relative paths.
-func (c content) subdirectories() (list []string) {
+// below gives what is to be watched in a directory that was read, as relative paths:
+// directories, and files for themselves, because a write by another name of the same
+// file is none in the directory. Samples of hooks are not run.
+func (c content) below() (list []string) {
 	for name, in := range c.names {
-		if in.form != directory {
-			continue
+		if in.form == directory || in.form == file && !strings.HasSuffix(name, ".sample") {
+			list = append(list, name)
 		}
-		list = append(list, name)
-		for _, deeper := range in.subdirectories() {
+		for _, deeper := range in.below() {
 			list = append(list, filepath.Join(name, deeper))
 		}
 	}
 	slices.Sort(list)
 	return list
+}
+
+// linked reports whether a file in it has another name.
+func (c content) linked() bool {
+	for _, in := range c.names {
+		if in.linked() {
+			return true
+		}
+	}
+	return c.links
 }
 
 // String says what stands there, for reports.

@@ -15,8 +15,9 @@ import (
 // Guard protects the items that it has been told of. Its methods may be called from
 // many goroutines at once.
 type Guard struct {
-	o     Options
-	watch *watcher
+	o        Options
+	watch    *watcher
+	patience time.Duration // of a command that waits for its rename
 
 	// changes counts the pinned files that were replaced: their pins have come off.
 	changes atomic.Uint64
@@ -42,7 +43,7 @@ func New(o Options) (*Guard, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Guard{o: o, watch: w, items: map[string]*item{}, active: map[*Command]bool{}, binders: map[Binder]*joined{}}
+	g := &Guard{o: o, watch: w, patience: mostJudging, items: map[string]*item{}, active: map[*Command]bool{}, binders: map[Binder]*joined{}}
 	w.start(g.changed)
 	return g, nil
 }
@@ -104,6 +105,7 @@ func (g *Guard) protect(root string, one Item) []tipstaff.Violation {
 	}
 	defer it.mu.Unlock()
 	now := g.see(it)
+	it.noteLinks(now)
 	if !one.New {
 		it.accepted = now
 		return nil
@@ -195,6 +197,7 @@ type Command struct {
 
 	found []tipstaff.Violation // under Guard.mu
 	mild  map[*item]int        // how often it was suspected of changing a mild item, likewise
+	over  bool                 // there is nothing left to stop, likewise
 }
 
 // Begin says that a command is about to run which may write in these directories.
@@ -210,25 +213,40 @@ func (g *Guard) Begin(writable []string, stop func()) *Command {
 }
 
 // End says that nothing of the command is left, and gives the changes that were put
-// back while it ran. What it has changed is settled first.
+// back while it ran. What it has changed is settled first; where that takes too long,
+// the command stays a suspect until it is.
 func (c *Command) End() []tipstaff.Violation {
-	c.guard.settled(c.writable)
-	c.guard.mu.Lock()
-	defer c.guard.mu.Unlock()
-	delete(c.guard.active, c)
-	return c.found
+	g := c.guard
+	looking := g.settled(c.writable)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	c.over = true
+	if looking == nil || g.closed {
+		delete(g.active, c)
+		return c.found
+	}
+	g.work.Go(func() {
+		for ; looking != nil; looking = g.lookingIn(c.writable) {
+			<-looking
+		}
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		delete(g.active, c)
+	})
+	return slices.Clone(c.found)
 }
 
 // mostPatience is how long the beginning and the end of a command wait for a file
 // system that does not answer.
 const mostPatience = 2 * time.Second
 
-// settled waits until all that has happened in these directories is judged.
-func (g *Guard) settled(dirs []string) {
+// settled waits until all that has happened in these directories is judged. It gives a
+// look that is not over in time.
+func (g *Guard) settled(dirs []string) (late chan struct{}) {
 	g.watch.drain(g.changed)
 	looking := g.lookingIn(dirs)
 	if looking == nil {
-		return
+		return nil
 	}
 	patience := time.NewTimer(mostPatience)
 	defer patience.Stop()
@@ -237,9 +255,10 @@ func (g *Guard) settled(dirs []string) {
 		case <-looking:
 		case <-patience.C:
 			g.o.Log.Error("files that steer others could not be looked at in time", "directories", dirs)
-			return
+			return looking
 		}
 	}
+	return nil
 }
 
 func (g *Guard) lookingIn(dirs []string) chan struct{} {
@@ -278,6 +297,7 @@ func (g *Guard) report(it *item, v tipstaff.Violation, suspects []*Command, ends
 	case ends:
 		ending = suspects
 	}
+	ending = g.alive(ending)
 	v.Ended = len(ending) > 0
 	for _, c := range ending {
 		c.stop()
@@ -291,6 +311,12 @@ func (g *Guard) report(it *item, v tipstaff.Violation, suspects []*Command, ends
 	return v
 }
 
+func (g *Guard) alive(list []*Command) []*Command {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(list), func(c *Command) bool { return c.over })
+}
+
 // mostTold is how many violations a command is told of.
 const mostTold = 8
 
@@ -300,7 +326,11 @@ func (c *Command) tell(v tipstaff.Violation) {
 	i := slices.IndexFunc(c.found, func(w tipstaff.Violation) bool { return w.Path == v.Path })
 	switch {
 	case i >= 0:
-		c.found[i].Ended = c.found[i].Ended || v.Ended
+		known := &c.found[i]
+		known.Ended, known.Fault = known.Ended || v.Ended, v.Fault // of the last attempt
+		if known.Aside == "" {
+			known.Aside = v.Aside
+		}
 	case len(c.found) < mostTold:
 		c.found = append(c.found, v)
 	}

@@ -21,13 +21,17 @@ func (g *Guard) settle(it *item) {
 	it.mu.Lock()
 	defer it.mu.Unlock()
 	now := g.see(it)
+	it.noteLinks(now)
 	detached := it.Pinned && now.id != it.accepted.id
 	if now.same(it.accepted) && !detached {
 		it.accepted.id = now.id
 		return
 	}
 	suspects := g.suspects(it.Path)
-	if it.Pinned && !detached {
+	if len(suspects) == 0 {
+		it.kept = 0
+	}
+	if it.Pinned && !detached && it.linked != now.id {
 		suspects = nil // no command can write it: it was a person, in place
 	}
 	why := ""
@@ -35,14 +39,29 @@ func (g *Guard) settle(it *item) {
 		why = g.judge(it, now)
 	}
 	if why == "" {
-		if len(suspects) > 0 && it.Kind == Fixed && now.form == directory && !it.New {
-			return // only names have gone: what comes back is judged by what they were
+		if len(suspects) > 0 && it.steersLess(now) {
+			return // what comes back is judged by what was there
 		}
 		g.accept(it, now, detached)
 		return
 	}
 	ends := !detached // or it is a person's change, or was made in the moment after one
 	g.report(it, g.putBack(it, now, why), suspects, ends)
+}
+
+// steersLess reports whether a content that may stay is only what is left of the
+// accepted one: a directory without some of its names, a file that is being written.
+func (it *item) steersLess(now content) bool {
+	return it.Kind == Fixed && now.form == directory && !it.New ||
+		it.Kind == Pointer && now.form == file && now.sign.size == 0
+}
+
+// noteLinks remembers a file that can be written by another name, or once could: no
+// pin lies on that.
+func (it *item) noteLinks(now content) {
+	if now.linked() {
+		it.linked = now.id
+	}
 }
 
 // see looks at an item, when it is watched as it is: a directory that has just been
@@ -72,7 +91,7 @@ func (g *Guard) accept(it *item, now content, detached bool) {
 		return
 	}
 	if it.Stage != "" && !echo && now.form == file && now.whole() {
-		err := g.replace(it, now.text, now.mode, func() bool { return true })
+		err := g.replace(it, now, now, always)
 		if err == nil {
 			return
 		}
@@ -80,6 +99,8 @@ func (g *Guard) accept(it *item, now content, detached bool) {
 	}
 	g.cameOff(nil)
 }
+
+func always() bool { return true }
 
 // echoPause is how long after a file was replaced here the same text in another file is
 // taken for the answer of another server that protects the same repository. Were it
@@ -227,10 +248,6 @@ func (g *Guard) putBack(it *item, now content, why string) tipstaff.Violation {
 	if it.Kind == Entry {
 		accepted = content{} // the directory is gone; what has taken its place goes too
 	}
-	if !accepted.whole() {
-		v.Fault = "it is too large to be kept"
-		return v
-	}
 	dir, name, err := openParent(it.Path)
 	if err != nil {
 		v.Fault = err.Error()
@@ -240,12 +257,12 @@ func (g *Guard) putBack(it *item, now content, why string) tipstaff.Violation {
 	if it.Stage != "" && it.Pinned && accepted.form == file {
 		// The pinned copy comes by a name of its own, and what it replaces is lost:
 		// so that is kept first.
-		v.Aside, err = g.keepCopy(name, now)
+		v.Aside, err = g.keepCopy(it, name, now)
 		if err == nil {
-			err = g.replace(it, it.accepted.text, it.accepted.mode, func() bool { return true })
+			err = g.replace(it, it.accepted, now, always)
 		}
 	} else {
-		v.Aside, err = g.restore(dir, name, accepted, now)
+		v.Aside, err = g.restore(it, dir, name, accepted, now)
 		if err == nil && it.Pinned {
 			g.cameOff(nil)
 		}

@@ -27,12 +27,16 @@ type watcher struct {
 	buf   [64 << 10]byte
 	marks map[int32]map[*item]string // which name in the watched directory counts; "": each
 	of    map[*item][]int32
+	blind map[*item]bool // those that could not be watched whole
 }
 
 const (
 	eventsAbove = unix.IN_CREATE | unix.IN_MOVED_TO | unix.IN_MOVED_FROM | unix.IN_DELETE | unix.IN_MOVE_SELF | unix.IN_DELETE_SELF | unix.IN_ONLYDIR
 	eventsAt    = unix.IN_MODIFY | unix.IN_CLOSE_WRITE | unix.IN_ATTRIB | unix.IN_CREATE | unix.IN_DELETE | unix.IN_MOVED_TO | unix.IN_MOVED_FROM |
 		unix.IN_MOVE_SELF | unix.IN_DELETE_SELF
+	eventsItself = unix.IN_ATTRIB | unix.IN_MOVE_SELF | unix.IN_DELETE_SELF
+	// itself is the name that counts where nothing in the directory does.
+	itself = "/"
 )
 
 func newWatcher() (*watcher, error) {
@@ -40,7 +44,7 @@ func newWatcher() (*watcher, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot watch files: %w", err)
 	}
-	w := &watcher{file: os.NewFile(uintptr(fd), "inotify"), marks: map[int32]map[*item]string{}, of: map[*item][]int32{}}
+	w := &watcher{file: os.NewFile(uintptr(fd), "inotify"), marks: map[int32]map[*item]string{}, of: map[*item][]int32{}, blind: map[*item]bool{}}
 	if w.raw, err = w.file.SyscallConn(); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot watch files: %w", err), w.file.Close())
 	}
@@ -61,9 +65,14 @@ func (w *watcher) close() error {
 	return err
 }
 
-// drain passes on what has happened until now.
+// drain passes on what has happened until now, and what cannot be watched.
 func (w *watcher) drain(changed func(*item)) {
 	_ = w.raw.Control(func(fd uintptr) { w.pass(int(fd), changed) })
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for it := range w.blind {
+		changed(it)
+	}
 }
 
 // pass reads events and passes them on. It reports whether there were any.
@@ -113,6 +122,9 @@ func (w *watcher) events(b []byte, changed func(*item)) {
 func (w *watcher) mark(it *item, now content) ([]int32, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if it.dropped {
+		return nil, nil
+	}
 	before := w.of[it]
 	var list []int32
 	var failure error
@@ -136,22 +148,32 @@ func (w *watcher) mark(it *item, now content) ([]int32, error) {
 			break
 		}
 	}
-	if now.form != nothing && now.form != unseen {
+	switch {
+	case now.form == nothing || now.form == unseen:
+	case now.form == directory && it.Kind == Entry:
+		add(it.Path, eventsItself, itself)
+	default:
 		add(it.Path, eventsAt, "")
-		for _, below := range now.subdirectories() {
+		for _, below := range now.below() {
 			add(filepath.Join(it.Path, below), eventsAt, "")
 		}
 	}
 	w.of[it] = list
+	if failure != nil {
+		w.blind[it] = true
+	} else {
+		delete(w.blind, it)
+	}
 	w.drop(it, before, list)
 	return list, failure
 }
 
-// add watches a path; IN_MASK_ADD, because another item may watch it as well.
+// add watches a path; IN_MASK_ADD, because another item may watch it as well. Not
+// IN_EXCL_UNLINK: a write by another name that is gone meanwhile counts.
 func (w *watcher) add(path string, mask uint32) (wd int32, err error) {
 	failure := w.raw.Control(func(fd uintptr) {
 		var n int
-		n, err = unix.InotifyAddWatch(int(fd), path, mask|unix.IN_MASK_ADD|unix.IN_DONT_FOLLOW|unix.IN_EXCL_UNLINK)
+		n, err = unix.InotifyAddWatch(int(fd), path, mask|unix.IN_MASK_ADD|unix.IN_DONT_FOLLOW)
 		wd = int32(n)
 	})
 	if err := errors.Join(failure, err); err != nil {
@@ -164,8 +186,10 @@ func (w *watcher) add(path string, mask uint32) (wd int32, err error) {
 func (w *watcher) forget(it *item) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	it.dropped = true
 	before := w.of[it]
 	delete(w.of, it)
+	delete(w.blind, it)
 	w.drop(it, before, nil)
 }
 

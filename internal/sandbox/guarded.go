@@ -17,7 +17,7 @@ import (
 // protect hands what steers programs outside to the guard, and gives the paths as
 // commands are to have them: what came while the server ran is watched, not pinned.
 func (s *Sandbox) protect(p profile.Paths, came []string) profile.Paths {
-	if p.Profile != profile.Workspace {
+	if p.Profile != profile.Workspace || s.o.Unguarded {
 		return p
 	}
 	pinned := p

@@ -30,7 +30,7 @@ type held struct {
 // hold gets ready what commands are held to, for the tier that has been chosen.
 func (s *Sandbox) hold(h held) (*held, error) {
 	var err error
-	h.asks = s.asks && h.profile == profile.Workspace
+	h.asks = s.asks && !s.o.Unguarded && h.profile == profile.Workspace
 	if h.filter, err = s.makeFilter(h); err != nil {
 		return nil, err
 	}

@@ -36,6 +36,9 @@ type Options struct {
 	// Modes keeps the modes of the server's directories in the tier that does not
 	// see chmod; nil: nothing keeps them.
 	Modes *Modes
+	// Unguarded leaves out the guard of what steers programs outside: only to measure
+	// what that costs.
+	Unguarded bool
 }
 
 // aside is where the guard keeps what it puts back: for as long as the server lives

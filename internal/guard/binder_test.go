@@ -1,0 +1,229 @@
+//go:build linux
+
+package guard
+
+import (
+	"errors"
+	"os"
+	"testing"
+)
+
+// pins is a binder that pins nothing.
+type pins struct {
+	fails bool
+	then  func() // is done while a file is pinned
+	bound []string
+}
+
+func (p *pins) Bind(dir, name string) error {
+	if p.then != nil {
+		p.then()
+	}
+	if p.fails {
+		return errors.New("no mount")
+	}
+	p.bound = append(p.bound, dir+"/"+name)
+	return nil
+}
+
+// pinned is a repository whose configuration is pinned, with a door.
+func (w *world) pinned(name string) *item {
+	w.Helper()
+	w.skeleton(name)
+	w.protect(Item{Path: name + "/config", Kind: Config, GitDir: name, Pinned: true, Stage: w.at(name) + "/hooks"})
+	return w.find(w.at(name + "/config"))
+}
+
+// TestABinderThatMissedAChangeIsStale, and one that has pinned it is not.
+func TestABinderThatMissedAChangeIsStale(t *testing.T) {
+	w := newWorld(t)
+	it := w.pinned("r")
+	good, bad, left, late := &pins{}, &pins{fails: true}, &pins{}, &pins{}
+	before := w.Changes()
+	for _, b := range []*pins{good, bad, left} {
+		if !w.Join(b, before) {
+			t.Fatal("not taken in")
+		}
+	}
+	w.Leave(left)
+	good.then = func() {
+		good.then = nil
+		if !w.Join(late, before) { // its pin lies on the file that goes
+			t.Error("not taken in")
+		}
+	}
+	it.mu.Lock()
+	now := it.read()
+	next := now
+	next.text = []byte(namedConfig)
+	w.must(w.replace(it, next, now, always))
+	it.mu.Unlock()
+	w.says("r/config", namedConfig)
+	if w.Stale(good) || !w.Stale(bad) || !w.Stale(late) || w.Stale(left) {
+		t.Errorf("good %v, bad %v, late %v, left %v", w.Stale(good), w.Stale(bad), w.Stale(late), w.Stale(left))
+	}
+	if len(good.bound) != 1 || len(left.bound) != 0 {
+		t.Errorf("bound %v, %v", good.bound, left.bound)
+	}
+	if w.Join(&pins{}, before) || !w.Join(&pins{}, w.Changes()) {
+		t.Error("a binder that was made before is taken in, or one that was made since is not")
+	}
+	w.nothingIn("r/hooks", "pre-commit")
+}
+
+// nothingIn fails where a directory holds more than these.
+func (w *world) nothingIn(dir string, names ...string) {
+	w.Helper()
+	u := *w
+	u.root = w.at(dir)
+	u.nothingBeside(names...)
+}
+
+// TestAReplacementThatIsNotMade leaves nothing, and no binder has missed anything.
+func TestAReplacementThatIsNotMade(t *testing.T) {
+	w := newWorld(t)
+	it := w.pinned("r")
+	b := &pins{}
+	w.Join(b, w.Changes())
+	it.mu.Lock()
+	defer it.mu.Unlock()
+	now := it.read()
+	next := now
+	next.text = []byte(namedConfig)
+	if err := w.replace(it, next, now, func() bool { return false }); !errors.Is(err, errNobodyWaits) {
+		t.Error(err)
+	}
+	w.says("r/config", plainConfig)
+	b.then = func() { w.write("x", "newer"); w.must(os.Rename(w.at("x"), w.at("r/config"))) }
+	if err := w.replace(it, next, now, always); !errors.Is(err, errNewer) {
+		t.Error(err)
+	}
+	w.says("r/config", "newer")
+	w.nothingIn("r/hooks", "pre-commit")
+}
+
+// TestAPersonReplacesAPinnedFile: a pinned copy takes its place, whose binders are not
+// stale; a command cannot have written it in place.
+func TestAPersonReplacesAPinnedFile(t *testing.T) {
+	for _, runs := range []bool{false, true} {
+		w := newWorld(t)
+		it := w.pinned("r")
+		b := &pins{}
+		w.Join(b, w.Changes())
+		c := &running{}
+		if runs {
+			c = w.begin()
+		}
+		w.write("x", namedConfig)
+		w.must(os.Rename(w.at("x"), w.at("r/config")))
+		w.settle()
+		w.says("r/config", namedConfig)
+		if w.Stale(b) || len(b.bound) != 1 {
+			t.Errorf("stale %v, bound %v", w.Stale(b), b.bound)
+		}
+		w.add("r/config", "[core]\nfsmonitor = a person's\n") // in place: there is a pin
+		w.settle()
+		w.says("r/config", namedConfig+"[core]\nfsmonitor = a person's\n")
+		if runs {
+			if found := c.End(); len(found) != 0 || c.stopped.Load() != 0 {
+				t.Errorf("violations %v", found)
+			}
+		}
+		it.mu.Lock()
+		if it.accepted.id != it.read().id {
+			t.Error("the file that is there is not the accepted one")
+		}
+		it.mu.Unlock()
+	}
+}
+
+// TestAFileThatComesAgainIsAnother, though the kernel gives it the same number: a
+// person has removed the pinned file, and with it the pin.
+func TestAFileThatComesAgainIsAnother(t *testing.T) {
+	w := newWorld(t)
+	w.pinned("r")
+	for range 50 {
+		c := w.begin()
+		w.must(os.Remove(w.at("r/config")))
+		w.must(os.WriteFile(w.at("r/config"), []byte(evilConfig), 0o600))
+		if found := c.End(); w.paths(found) != "r/config" {
+			t.Fatalf("violations %v", found)
+		}
+		w.says("r/config", plainConfig)
+	}
+}
+
+// TestAPinIsNoProofForAFileWithTwoNames, also when the other is gone.
+func TestAPinIsNoProofForAFileWithTwoNames(t *testing.T) {
+	w := newWorld(t)
+	w.skeleton("r")
+	w.must(os.Link(w.at("r/config"), w.at("x")))
+	w.protect(Item{Path: "r/config", Kind: Config, GitDir: "r", Pinned: true, Stage: w.at("r/hooks")})
+	f, err := os.OpenFile(w.at("x"), os.O_APPEND|os.O_WRONLY, 0)
+	w.must(err)
+	defer func() { _ = f.Close() }()
+	w.must(os.Remove(w.at("x")))
+	w.settle()
+	found, stopped := w.attack(func() {
+		_, err := f.WriteString("[core]\nfsmonitor = evil\n")
+		w.must(err)
+	})
+	if found != "r/config" || !stopped {
+		t.Errorf("violations %q, stopped %v", found, stopped)
+	}
+	w.says("r/config", plainConfig)
+}
+
+// TestADirectoryInPlaceOfAPinnedFile is put back as well.
+func TestADirectoryInPlaceOfAPinnedFile(t *testing.T) {
+	w := newWorld(t)
+	w.pinned("r")
+	found, _ := w.attack(func() {
+		w.write("r/d/x", "evil")
+		w.must(os.Remove(w.at("r/config")))
+		w.must(os.Rename(w.at("r/d"), w.at("r/config")))
+	})
+	if found != "r/config" {
+		t.Errorf("violations %q", found)
+	}
+	w.says("r/config", plainConfig)
+}
+
+// TestAnEmptyPointerIsNotTakenOver: git makes the file first, and writes then.
+func TestAnEmptyPointerIsNotTakenOver(t *testing.T) {
+	w := newWorld(t)
+	w.repository("there")
+	w.write("a/.git", "gitdir: ../there\n")
+	w.Protect(w.root, append(Repository(w.at("there"), false), Item{Path: w.at("a/.git"), Kind: Pointer, Why: "why"}))
+	found, _ := w.attack(func() {
+		w.must(os.Truncate(w.at("a/.git"), 0))
+		w.settle()
+		w.add("a/.git", "gitdir: ../evil\n")
+	})
+	if found != "a/.git" {
+		t.Errorf("violations %q", found)
+	}
+	w.says("a/.git", "gitdir: ../there\n")
+}
+
+// TestANewRepository: what it brings from git's templates stays, what names a program
+// goes; no command is ended for what git has brought along.
+func TestANewRepository(t *testing.T) {
+	w := newWorld(t)
+	w.write("r/config", evilConfig)
+	w.write("r/hooks/pre-commit.sample", "#!/bin/sh\n")
+	w.write("r/hooks/pre-commit", "evil")
+	w.mkdir("r/branches")
+	c := w.begin()
+	found := w.Protect(w.root, Repository(w.at("r"), true))
+	if got := w.paths(found); got != "r/config r/hooks" || c.stopped.Load() != 0 {
+		t.Errorf("violations %q", got)
+	}
+	w.says("r/hooks/pre-commit", gone)
+	w.says("r/hooks/pre-commit.sample", "#!/bin/sh\n")
+	w.says("r/config", "[core]\n\tbare = \"false\"\n")
+	c.End()
+	if got, _ := w.attack(func() { w.write("r/branches/origin", "ext::sh -c evil"); w.write("r/commondir", "../evil") }); got != "r/branches r/commondir" {
+		t.Errorf("violations %q", got)
+	}
+}

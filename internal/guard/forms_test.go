@@ -1,0 +1,160 @@
+//go:build linux
+
+package guard
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// inPlace is what takes the place of something, whatever that is.
+var inPlace = []struct {
+	says string
+	make func(w *world, at string)
+}{
+	{"a file", func(w *world, at string) { w.write(at, evilConfig) }},
+	{"a link", func(w *world, at string) { w.write("x", evilConfig); w.must(os.Symlink("x", w.at(at))) }},
+	{"a link that leads nowhere", func(w *world, at string) { w.must(os.Symlink("nowhere", w.at(at))) }},
+	{"a link to itself", func(w *world, at string) { w.must(os.Symlink("it", w.at(at))) }},
+	{"a directory", func(w *world, at string) { w.write(at+"/pre-commit", "evil") }},
+	{"an empty directory", func(w *world, at string) { w.mkdir(at) }},
+	{"a FIFO", func(w *world, at string) { w.must(unix.Mkfifo(w.at(at), 0o600)) }},
+	{"a socket", func(w *world, at string) { w.must(w.socket(at)) }},
+	{"a file of 2 MiB", func(w *world, at string) { w.write(at, strings.Repeat("[a]\n", 1<<19)) }},
+	{"a file that claims a terabyte", func(w *world, at string) { w.write(at, ""); w.must(os.Truncate(w.at(at), 1<<40)) }},
+}
+
+func (w *world) socket(at string) error {
+	dir, err := os.Open(filepath.Dir(w.at(at)))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = dir.Close() }()
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = unix.Close(fd) }()
+	return unix.Bind(fd, &unix.SockaddrUnix{Name: fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), filepath.Base(at))})
+}
+
+// TestWhateverTakesThePlace of something that steers others is put back, and what is
+// looked at is never waited for.
+func TestWhateverTakesThePlace(t *testing.T) {
+	for _, item := range []struct {
+		Item
+		was map[string]string
+	}{
+		{fixed(), map[string]string{"it": "good"}},
+		{config(), map[string]string{"it": plainConfig}},
+		{absent(), nil},
+		{Item{Path: "it", Kind: Pointer}, map[string]string{"it": "gitdir: elsewhere\n"}},
+		{fixed(), map[string]string{"it/pre-commit": "good", "it/below/x": "good"}},
+	} {
+		for _, c := range inPlace {
+			t.Run(fmt.Sprintf("%v %s %v", item.Kind, c.says, item.was), func(t *testing.T) {
+				w := newWorld(t)
+				for name, text := range item.was {
+					w.write(name, text)
+				}
+				before := read(w.at("it"), 0)
+				w.protect(item.Item)
+				found, stopped := w.attack(func() {
+					c.make(w, "new")
+					w.must(os.RemoveAll(w.at("it")))
+					w.must(os.Rename(w.at("new"), w.at("it")))
+				})
+				if now := read(w.at("it"), 0); !now.same(before) && !(c.says == "an empty directory" && now.form == directory) {
+					t.Errorf("there is %v now", now)
+				} else if now.same(before) && (found != "it" || !stopped) {
+					t.Errorf("violations %q, stopped %v", found, stopped)
+				}
+				w.nothingBeside("it", "x")
+			})
+		}
+	}
+}
+
+// nothingBeside fails where something is left over in the root.
+func (w *world) nothingBeside(names ...string) {
+	w.Helper()
+	list, err := os.ReadDir(w.root)
+	w.must(err)
+	for _, one := range list {
+		if !strings.Contains(" "+strings.Join(names, " ")+" ", " "+one.Name()+" ") {
+			w.Errorf("%s is left", one.Name())
+		}
+	}
+}
+
+// asAnother runs something as an ordinary user, on a thread that ends with it.
+func (w *world) asAnother(what func()) {
+	w.Helper()
+	if os.Getuid() != 0 {
+		what()
+		return
+	}
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: it ends
+		if err := withoutRights(); err != nil {
+			done <- err
+			return
+		}
+		what()
+		done <- nil
+	}()
+	w.must(<-done)
+}
+
+// withoutRights gives up what lets root read whatever it likes.
+func withoutRights() error {
+	var none [2]unix.CapUserData
+	return unix.Capset(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &none[0])
+}
+
+// TestWhatMayNotBeRead is not taken for nothing: a file without rights is put back,
+// and what is in a directory without rights is looked at when they are back.
+func TestWhatMayNotBeRead(t *testing.T) {
+	w := newWorld(t)
+	w.write("it", "good")
+	w.mkdir("d")
+	w.asAnother(func() {
+		w.must(os.Chmod(w.at("it"), 0))
+		c := read(w.at("it"), 0)
+		if c.form != unseen {
+			t.Errorf("a file without rights is %v", c)
+		}
+		w.must(os.Chmod(w.at("d"), 0))
+		if c := read(w.at("d/config"), 0); c.form != unseen {
+			t.Errorf("a file in a directory without rights is %v", c)
+		}
+		if c := read(w.at("d"), 0); c.form != unseen {
+			t.Errorf("a directory without rights is %v", c)
+		}
+		w.must(os.Chmod(w.at("d"), 0o700))
+		it := &item{Item: fixed(), accepted: content{form: file, mode: 0o755, text: []byte("good"), sign: sign{size: 4}}}
+		it.Path = w.at("it")
+		if v := w.putBack(it, c, "why"); v.Fault != "" {
+			t.Error(v)
+		}
+		w.says("it", "good")
+		// A directory without rights that has taken the place of a file.
+		it = &item{Item: fixed(), accepted: it.accepted}
+		it.Path = w.at("other")
+		w.write("other/below/x", "evil")
+		w.must(os.Chmod(w.at("other/below"), 0))
+		w.must(os.Chmod(w.at("other"), 0))
+		if v := w.putBack(it, it.read(), "why"); v.Fault != "" {
+			t.Error(v)
+		}
+		w.says("other", "good")
+		w.nothingBeside("it", "other", "d")
+	})
+}
