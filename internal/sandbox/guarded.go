@@ -131,7 +131,8 @@ func (c *Confined) explainGuard(r *tipstaff.Result) {
 		if v.Ended && r.Cause == tipstaff.Cancelled {
 			r.Cause = tipstaff.ProtectedFile
 		}
-		r.Refusals = append(r.Refusals, v.String()+" If the change is wanted, a person makes it, outside of tipstaff.")
+		v.Why = strings.TrimSuffix(v.Why, ".") + "; if it is wanted, a person makes it, outside of tipstaff"
+		r.Refusals = append(r.Refusals, v.String())
 	}
 }
 
