@@ -17,8 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"tipstaff/internal/guard"
 	"tipstaff/internal/sandbox"
 	"tipstaff/internal/testcmd/testcmdtest"
@@ -32,12 +30,8 @@ const (
 	plantedText  = acceptedText + "\tfsmonitor = evil\n"
 )
 
-// monotonic is a clock that all processes share.
-func monotonic() int64 {
-	var now unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now)
-	return now.Nano()
-}
+// clock is one that all processes share.
+func clock() int64 { return time.Now().UnixNano() }
 
 // TestHelperBesideTheGuard is a process beside a guard: it plants a text whenever it
 // is asked to, and says when that was; is busy; or reads again and again, and says how
@@ -79,7 +73,7 @@ func TestHelperBesideTheGuard(t *testing.T) {
 func plantIn(file string, moved bool) int64 {
 	if moved {
 		_ = os.WriteFile(file+".x", []byte(plantedText), 0o600)
-		began := monotonic()
+		began := clock()
 		_ = os.Rename(file+".x", file)
 		return began
 	}
@@ -88,7 +82,7 @@ func plantIn(file string, moved bool) int64 {
 		return 0
 	}
 	defer func() { _ = f.Close() }()
-	began := monotonic()
+	began := clock()
 	_, _ = f.WriteString("\tfsmonitor = evil\n")
 	return began
 }
@@ -200,7 +194,7 @@ func putBacks(b *testing.B, root *guardedRoot, file string) (took []time.Duratio
 			done := make(chan int64, 64)
 			c := root.Begin([]string{root.dir}, func() {
 				select {
-				case done <- monotonic():
+				case done <- clock():
 				default:
 				}
 			})

@@ -21,12 +21,11 @@ type asked struct {
 	flags    uint64
 	number   int
 
-	mu     sync.Mutex
-	texts  func(name string, times int) string // what the memory of the command says
-	asks   map[uint64]int
-	gone   bool // it is valid no more
-	answer []string
-	done   chan string
+	mu    sync.Mutex
+	texts func(name string, times int) string // what the memory of the command says
+	asks  map[uint64]int
+	gone  bool // it is valid no more
+	done  chan string
 }
 
 func ask(from, to string) *asked {
