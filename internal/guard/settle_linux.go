@@ -34,8 +34,8 @@ func (g *Guard) settle(it *item) {
 		why = g.judge(it, now)
 	}
 	if why == "" {
-		if len(suspects) > 0 && it.Kind == Fixed && now.form == directory && !it.New {
-			return // only names have gone: what comes back is judged by what they were
+		if len(suspects) > 0 && it.Kind == Fixed && (now.form == directory || now.emptied(it.accepted)) && !it.New {
+			return // only names or texts have gone: what comes back is judged by what they were
 		}
 		g.accept(it, now, detached)
 		return
@@ -147,11 +147,17 @@ func (g *Guard) judgePointer(it *item, now content) string {
 	return fmt.Sprintf("it leads to %q, which is no repository that was there before", to)
 }
 
-// beyond gives the names in a directory whose content is not the accepted one; of
-// anything else itself, by the name "".
+// emptied reports whether of a file nothing is left but its name. A program that
+// writes a file anew does that first, and an empty file steers nothing.
+func (c content) emptied(accepted content) bool {
+	return c.form == file && c.whole() && len(c.text) == 0 && accepted.form == file && c.mode&^accepted.mode&0o111 == 0
+}
+
+// beyond gives the names in a directory whose content is not the accepted one, and of
+// which more is left than the name; of anything else itself, by the name "".
 func (c content) beyond(accepted content) (list []string) {
 	if c.form != directory || accepted.form != directory || c.names == nil || accepted.names == nil {
-		if c.form == nothing || c.same(accepted) {
+		if c.form == nothing || c.emptied(accepted) || c.same(accepted) {
 			return nil
 		}
 		return []string{""}

@@ -303,6 +303,31 @@ func TestTrackedHooksCanBeCheckedOut(t *testing.T) {
 	})
 }
 
+// TestHooksMayBeWrittenAnewAsTheyAre: husky does that with each install. A file that is
+// written has no text for a moment.
+func TestHooksMayBeWrittenAnewAsTheyAre(t *testing.T) {
+	b := newWorld(t)
+	gitWorld(t, b)
+	p, repo := b.person(), b.ws+"/repo"
+	for _, name := range []string{"a", "b", "c"} {
+		b.write(repo+"/.husky/_/"+name, "#!/bin/sh\nexit 0\n")
+	}
+	b.write(repo+"/.git/hooks/pre-push", "#!/bin/sh\nexit 0\n")
+	p.git(repo, "config", "core.hooksPath", ".husky/_")
+	b.confine(Landlock)
+	b.sh("true")
+	o, err := b.run(Command{Dir: repo}, "i=0; while [ $i -lt 300 ]; do i=$((i+1)); for f in .husky/_/* .git/hooks/pre-push; do printf '#!/bin/sh\nexit 0\n' > $f; done; done; echo done")
+	b.must(err)
+	if o.text != "done\n" || len(o.Refusals) > 0 || len(o.Violations) > 0 {
+		t.Errorf("%v, %q, %q", o.Cause, o.text, o.Refusals)
+	}
+	o, err = b.run(Command{Dir: repo}, ": > .git/hooks/pre-push; printf '#!/bin/sh\nexit 1\n' > .git/hooks/pre-push; sleep 60")
+	b.must(err)
+	if o.Cause != tipstaff.ProtectedFile {
+		t.Errorf("another text was not noticed: %v, %q", o.Cause, o.Refusals)
+	}
+}
+
 // TestARepositoryUnderAnyNameIsFound when the command has ended.
 func TestARepositoryUnderAnyNameIsFound(t *testing.T) {
 	eachTier(t, func(t *testing.T, tier Tier) {
