@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -95,13 +94,11 @@ type steer struct {
 	dir     string // in which the repository is; "" is repo
 	prepare string // by the person, in the workspace
 	cwd     string // of the commands, below {dir}; "" is the workspace
-	roots   bool   // the person lets commands run in the workspace only; else anywhere
 	tries   []string
-	personE []string // more of the person's environment
-	// later: nothing can be pinned, because the person's git has no repository there
-	// when the server starts; what is promised is that it does not run when the
-	// commands have ended.
-	later bool
+	// restart says that another server comes before the last command.
+	restart bool
+	// root says that it is played as root as well, whom modes do not stop.
+	root bool
 }
 
 const (
@@ -112,12 +109,14 @@ const (
 )
 
 var steers = []steer{
-	{says: "1 a directory that is closed for a while", tries: []string{"chmod 0 repo", "true", "chmod 755 repo; cd repo; " + plantAll}},
+	{says: "1 a directory that is closed for a while", root: true, tries: []string{"chmod 0 repo", "true", "chmod 755 repo; cd repo; " + plantAll}},
 	{says: "1 the directory of git", tries: []string{"chmod 0 repo/.git", "true", "chmod 755 repo/.git; cd repo; " + plantAll}},
+	{says: "1 closed when the server starts", root: true, restart: true, tries: []string{"chmod 0 repo", "chmod 755 repo; cd repo; " + plantAll}},
+	{says: "1 its parent closed when the server starts", dir: "above/repo", restart: true, tries: []string{"chmod 0 above", "chmod 755 above; cd above/repo; " + plantAll}},
 	{says: "1 the directory above", dir: "above/repo", tries: []string{"chmod 0 above", "true", "chmod 755 above; cd above/repo; " + plantAll}},
 	{says: "1 hooks and configuration", tries: []string{"chmod 0 repo/.git/hooks; chmod 0 repo/.git/config", "true", "cd repo; chmod 755 .git/hooks; chmod 644 .git/config; " + plantAll}},
 	{
-		says: "3 a link to the directory of git", prepare: "mv repo/.git real.git && ln -s ../real.git repo/.git",
+		says: "3 a link to the directory of git", root: true, prepare: "mv repo/.git real.git && ln -s ../real.git repo/.git",
 		tries: []string{"cd repo; cp -r .git/ g; printf '[core]\\n\\tfsmonitor = \"%s; false\"\\n' \"$E\" >> g/config; rm -f .git; ln -sfn g .git; " + plantAll},
 	},
 	{
@@ -129,7 +128,7 @@ var steers = []steer{
 		tries: []string{"cd repo; " + plantHook + "rm -f .git/hooks; mkdir -p .git/hooks; " + plantHook + "mv h i; mkdir h; " + plantHook},
 	},
 	{
-		says: "4 an include that is not there", prepare: "git -C repo config include.path ../later",
+		says: "4 an include that is not there", root: true, prepare: "git -C repo config include.path ../later",
 		tries: []string{`cd repo; printf '[core]\n\tfsmonitor = "%s; false"\n' "$E" > later; cp later x; mv -f x later`},
 	},
 	{
@@ -149,7 +148,7 @@ var steers = []steer{
 		tries: []string{`cd repo; printf '#!/bin/sh\n%s\n' "$E" > .hooks/pre-commit; chmod 755 .hooks/pre-commit; mv .hooks k; mkdir .hooks; printf '#!/bin/sh\n%s\n' "$E" > .hooks/pre-commit; chmod 755 .hooks/pre-commit`},
 	},
 	{
-		says: "8 a configuration that includes itself", prepare: `for i in 1 2 3 4 5 6 7 8 9 10 11 12; do printf '[include]\n\tpath = config\n'; done >> repo/.git/config; printf '[include]\n\tpath = ../later\n' >> repo/.git/config`,
+		says: "8 beside a configuration that includes itself", prepare: `git init -q other; for i in 1 2 3 4 5 6 7 8 9 10 11 12; do printf '[include]\n\tpath = config\n'; done >> other/.git/config; git -C repo config include.path ../later`,
 		tries: []string{"cd repo; " + plantAll + `printf '[core]\n\tfsmonitor = "%s; false"\n' "$E" > later`},
 	},
 	{says: "9 the directory above git's is renamed", dir: "above/repo", tries: []string{"mv above a; cp -r a above; cd above/repo; " + plantAll}},
@@ -161,79 +160,300 @@ var steers = []steer{
 // looks. With Landlock alone, nothing of it is left when the command has ended.
 func TestEscapeE11WhatSteersAPersonsGitIsNotWritten(t *testing.T) {
 	t.Parallel()
-	everywhere(t, habitat{}, func(t *testing.T, w *world) {
-		// A world for each would take longer to make than the attempts take.
-		for i, row := range steers {
-			t.Run(row.says, func(t *testing.T) {
+	for _, row := range steers {
+		t.Run(row.says, func(t *testing.T) {
+			t.Parallel()
+			eachUnsettled(t, row.root, func(t *testing.T, w *world) { row.in(t, w) })
+		})
+	}
+}
+
+// eachUnsettled is everywhere, but the servers do not run yet, and root's confined ones
+// are there only if they are asked for.
+func eachUnsettled(t *testing.T, root bool, test func(t *testing.T, w *world)) {
+	t.Helper()
+	for _, tier := range []string{kit.None, kit.Namespaces, kit.Landlock} {
+		for _, uid := range kit.Users() {
+			if uid == 0 && len(kit.Users()) > 1 && (!root || tier == kit.None) {
+				continue
+			}
+			if why := kernelCannot(t, tier, uid); why != "" {
+				t.Logf("no tier %s for user %d: %s", tier, uid, why)
+				continue
+			}
+			t.Run(place(tier, uid), func(t *testing.T) {
 				t.Parallel()
-				row.in(t, w.tier, w.uid, i)
+				test(t, prepareWorld(t, tier, uid, habitat{}))
 			})
 		}
-	})
-}
-
-func (s steer) repo() string {
-	if s.dir == "" {
-		return "repo"
 	}
-	return s.dir
 }
 
-// in plays an attempt in a world of its own.
-func (s steer) in(t *testing.T, tier string, uid, _ int) {
+// begins starts the server, whose first look is over then.
+func (w *world) begins(t *testing.T) {
 	t.Helper()
-	h := habitat{}
-	w := prepareWorld(t, tier, uid, h)
-	p := w.person(s.personE...)
-	p.must(t, w.path("ws"), fmt.Sprintf("git init -q %s && git -C %[1]s commit -q --allow-empty -m first", s.repo()))
+	w.Connect()
+	if got := w.tierOnRecord(t); got != w.tier {
+		t.Fatalf("commands run in the tier %q", got)
+	}
+}
+
+// restarts ends the server and starts another one.
+func (w *world) restarts(t *testing.T) {
+	t.Helper()
+	_ = w.Session.Close()
+	old := w.Cmd
+	w.Cmd = &exec.Cmd{Path: old.Path, Args: old.Args, Env: old.Env, Dir: old.Dir, SysProcAttr: kit.As(w.uid)}
+	w.Connect()
+}
+
+// polling is how long each attempt is made again and again: once, unless there is time.
+func polling() time.Duration {
+	if os.Getenv("TIPSTAFF_SOAK") != "" {
+		return 20 * time.Second
+	}
+	return 0
+}
+
+// in plays an attempt.
+func (s steer) in(t *testing.T, w *world) {
+	t.Helper()
+	dir := s.dir
+	if dir == "" {
+		dir = "repo"
+	}
+	p, repo := w.person(), w.path("ws", dir)
+	p.must(t, w.path("ws"), fmt.Sprintf("git init -q %s && git -C %[1]s commit -q --allow-empty -m first", dir))
 	if s.prepare != "" {
 		p.must(t, w.path("ws"), s.prepare)
 	}
-	w.Connect()
-	if got := w.tierOnRecord(t); got != tier { // the first look as well
-		t.Fatalf("commands run in the tier %q", got)
-	}
-	repo := w.path("ws", s.repo())
+	w.begins(t)
 	stop := p.polls(repo)
 	var answers []string
-	for _, try := range s.tries {
-		// After a look a later command may find other walls.
-		w.looks(t)
-		r := w.On(t).Process("sh", []string{"-c", "E='" + w.evil() + "'; " + try}, kit.Args{"cwd": w.path(orWorkspace(s.cwd))})
-		answers = append(answers, r.Text)
+	for began, once := time.Now(), true; once || time.Since(began) < polling(); once = false {
+		answers = s.attempt(t, w)
 	}
 	stop()
 	during := w.executions(t)
 	p.works(repo)
 	after := w.executions(t)
-	w.looks(t)
+	w.session(t)
 	p.works(repo)
 	later := w.executions(t)
 	switch {
-	case tier == kit.None && during+after == 0:
+	case w.tier == kit.None && during+after == 0:
 		t.Errorf("it does not work without a sandbox either: %q", answers)
-	case tier == kit.Namespaces && during > 0, tier != kit.None && after+later > 0:
+	case w.tier == kit.Namespaces && during > 0, w.tier != kit.None && after+later > 0:
 		t.Errorf("it ran outside, %d times meanwhile, %d after the commands, %d after the next look:\n%s", during, after, later, strings.Join(answers, "\n"))
-	case during > 0 && tier == kit.Landlock:
+	case during > 0 && w.tier == kit.Landlock:
 		t.Logf("a git that looked ten times a second has run it %d times", during)
 	}
 }
 
-func orWorkspace(dir string) string {
-	if dir == "" {
-		return "ws"
+// attempt runs the commands, and the last one in sessions as well that have begun
+// before and between them: each has walls of its own.
+func (s steer) attempt(t *testing.T, w *world) (answers []string) {
+	t.Helper()
+	var sessions []string
+	cwd := kit.Args{"cwd": w.path("ws")}
+	if s.cwd != "" {
+		cwd["cwd"] = w.path(s.cwd)
 	}
-	return dir
+	for i, try := range s.tries {
+		last := i == len(s.tries)-1
+		if last && s.restart {
+			w.restarts(t)
+			sessions = nil
+		}
+		sessions = append(sessions, w.session(t))
+		script := "E='" + w.evil() + "'; " + try
+		stays := ""
+		if last {
+			stays = "\nsleep 0.4" // so that the person's git comes by
+		}
+		answers = append(answers, w.On(t).Process("sh", []string{"-c", script + stays}, cwd).Text)
+		if !last || s.cwd != "" {
+			continue
+		}
+		w.put(t, "ws/plant.sh", script)
+		for _, id := range sessions {
+			if id != "" {
+				answers = append(answers, w.On(t).InSession(id, "sh", []string{"plant.sh"}).Text)
+			}
+		}
+	}
+	return answers
 }
 
-// looks has the server look through the workspace. A session of its own does not share
-// what others have found; where the workspace cannot be looked through, it is refused.
-func (w *world) looks(t *testing.T) {
+// session begins one, and has it look through the workspace; "" if that is refused,
+// because the workspace cannot be looked through.
+func (w *world) session(t *testing.T) string {
 	t.Helper()
-	s := w.On(t)
-	b := s.Call("terminal_create_session", kit.Args{"taskId": "T", "agentId": "a"}).JSON()
-	if b.Success {
-		s.InSession(b.SessionID, "cat", []string{filepath.Join("/dev/null")})
-		s.Call("terminal_close_session", kit.Args{"sessionId": b.SessionID})
+	b := w.On(t).Call("terminal_create_session", kit.Args{"taskId": "T", "agentId": "a"}).JSON()
+	if !b.Success || w.On(t).InSession(b.SessionID, "cat", []string{"/dev/null"}).IsError {
+		return ""
 	}
+	return b.SessionID
+}
+
+// mostSaves is how many of a person's saves a command can use before it is ended: the
+// guard's mildTimes, and the one that is too much.
+const mostSaves = 5
+
+// TestEscapeE11ACommandCannotWaitForAPersonToReplaceAPinnedFile for long: git saves a
+// configuration by a rename, which takes the kernel's pin away, everywhere. A command
+// waits for that moment all the time, and the person's git looks ten times a second. The
+// guard puts a pinned copy there within milliseconds, and ends a command that was there
+// before it again and again.
+func TestEscapeE11ACommandCannotWaitForAPersonToReplaceAPinnedFile(t *testing.T) {
+	t.Parallel()
+	eachUnsettled(t, true, func(t *testing.T, w *world) {
+		p, repo := w.person(), w.path("ws/repo")
+		p.must(t, w.path("ws"), "git init -q repo && git -C repo commit -q --allow-empty -m first")
+		w.begins(t)
+		limit := max(polling(), 3*time.Second)
+		if w.tier == kit.None {
+			limit = time.Second
+		}
+		answer := make(chan kit.Reply, 1)
+		go func() {
+			answer <- w.On(t).Process("timeout", []string{
+				fmt.Sprint(limit.Seconds()), "sh", "-c",
+				"E='" + w.evil() + "'; cd repo; exec 2>&-; (while :; do " + plantConfig + "done) & while :; do " + plantConfig + plantHook + replaced + "chmod 644 .git/config; rm -f .git/config.lock; done",
+			}, kit.Args{"timeout_ms": 60_000})
+		}()
+		stop := p.polls(repo)
+		saved := 0
+		for began := time.Now(); time.Since(began) < limit; saved++ {
+			_, _ = p.sh(repo, fmt.Sprintf("git config user.name saved-%d; sleep 0.2", saved))
+		}
+		r := <-answer
+		stop()
+		during := w.executions(t)
+		w.session(t)
+		p.works(repo)
+		after := w.executions(t)
+		name, _ := p.sh(repo, "git config user.name")
+		switch w.tier {
+		case kit.None:
+			if during+after == 0 {
+				t.Error("the attempt does not work without a sandbox either")
+			}
+			return
+		case kit.Namespaces:
+			if during > mostSaves {
+				t.Errorf("it ran outside, %d times while the person saved %d times: %s", during, saved, r.Text)
+			}
+			if last := fmt.Sprintf("saved-%d", saved-1); !strings.HasPrefix(name, last) && !w.keptAside(t, last) {
+				t.Errorf("the person's last name was %s, and is %q", last, name)
+			}
+			t.Logf("a git that looked ten times a second has run it %d times; the person saved %d times; the commands ended as %s", during, saved, w.causes(t))
+		default:
+			if got := w.causes(t); !strings.Contains(got, "protected_file") {
+				t.Errorf("the command was not ended, but: %s\n%s", got, r.Text)
+			}
+			t.Logf("a git that looked ten times a second has run it %d times; the person saved %d times", during, saved)
+		}
+		if after > 0 {
+			t.Errorf("it ran outside after the command, %d times: %s", after, r.Text)
+		}
+		if text, _ := os.ReadFile(repo + "/.git/config"); strings.Contains(string(text), "fsmonitor") {
+			t.Errorf("the configuration says\n%s", text)
+		}
+	})
+}
+
+// keptAside reports whether a text is in what was put back.
+func (w *world) keptAside(t *testing.T, text string) bool {
+	t.Helper()
+	files, _ := os.ReadDir(w.path("state/aside"))
+	for _, f := range files {
+		if data, _ := os.ReadFile(w.path("state/aside", f.Name())); strings.Contains(string(data), text) {
+			return true
+		}
+	}
+	return false
+}
+
+// causes gives why commands have ended, by their records.
+func (w *world) causes(t *testing.T) string {
+	t.Helper()
+	var list []string
+	for _, r := range w.On(t).Records() {
+		if result, ok := r["result"].(map[string]any); ok {
+			list = append(list, fmt.Sprint(result["cause"]))
+		}
+	}
+	return strings.Join(list, " ")
+}
+
+// unsafes are single writes, each of which ends its command where there are no pins.
+var unsafes = []struct{ says, try, file, hint string }{
+	{"the configuration, in place", plantConfig, ".git/config", "core.fsmonitor"},
+	{"the configuration, moved there", replaced, ".git/config", "core.fsmonitor"},
+	{"a hook", plantHook, ".git/hooks/pre-commit", "git runs what is in it"},
+	{"hooks elsewhere", "mkdir h; printf '[core]\n\thooksPath = h\n' >> .git/config; ", ".git/config", "core.hookspath"},
+	{"a common directory", "echo ../x > .git/commondir; ", ".git/commondir", "hooks and configuration"},
+	{"an include", "printf '[include]\n\tpath = x\n' >> .git/config; ", ".git/config", "include.path"},
+}
+
+// TestEscapeE11TheFirstUnsafeWriteEndsTheCommand where only the guard watches: the answer
+// and the record say why, and what is on disk is what was accepted.
+func TestEscapeE11TheFirstUnsafeWriteEndsTheCommand(t *testing.T) {
+	t.Parallel()
+	eachUnsettled(t, true, func(t *testing.T, w *world) {
+		p := w.person()
+		for i := range unsafes {
+			p.must(t, w.path("ws"), fmt.Sprintf("git init -q r%d", i))
+		}
+		w.begins(t)
+		for i, row := range unsafes {
+			t.Run(row.says, func(t *testing.T) {
+				file := w.path("ws", fmt.Sprintf("r%d", i), row.file)
+				before, none := os.ReadFile(file)
+				stays := ""
+				if w.tier == kit.Landlock {
+					stays = "sleep 40;"
+				}
+				r := w.On(t).Process("sh", []string{"-c", fmt.Sprintf("cd r%d; E='%s'; %s %s echo survived", i, w.evil(), row.try, stays)}, kit.Args{"timeout_ms": 50_000})
+				after, gone := os.ReadFile(file)
+				unchanged := string(after) == string(before) && (none == nil) == (gone == nil)
+				switch b := r.YAML(); {
+				case w.tier == kit.None:
+					if unchanged {
+						t.Errorf("it is not written without a sandbox either: %s", r.Text)
+					}
+				case !unchanged:
+					t.Errorf("%s is\n%s\nand was\n%s", file, after, before)
+				case w.tier == kit.Landlock:
+					if strings.Contains(b.Stdout, "survived") || !strings.Contains(b.Hint, row.hint) || !strings.Contains(b.Hint, "were ended") {
+						t.Errorf("it was not ended, or nobody is told why:\n%s", r.Text)
+					}
+					if got := strings.Fields(w.causes(t)); got[len(got)-1] != "protected_file" {
+						t.Errorf("the record gives the causes %v", got)
+					}
+				}
+			})
+		}
+	})
+}
+
+// TestEscapeE11ARebaseThatRunsProgramsIsTold: git runs what the list of a rebase says,
+// by design, when a person goes on with it.
+func TestEscapeE11ARebaseThatRunsProgramsIsTold(t *testing.T) {
+	t.Parallel()
+	eachUnsettled(t, false, func(t *testing.T, w *world) {
+		p := w.person()
+		p.must(t, w.path("ws"), "git init -q repo && cd repo && for i in 1 2 3; do echo $i > f; git add f; git commit -q -m $i; done")
+		w.begins(t)
+		r := w.On(t).Process("sh", []string{"-c", "cd repo; git config user.name x; git config user.email x@y; GIT_SEQUENCE_EDITOR='sed -i 1s/pick/edit/' git rebase -i HEAD~2; echo exec '" + w.evil() + "' >> .git/rebase-merge/git-rebase-todo"})
+		hint := r.YAML().Hint
+		if w.tier == kit.None {
+			if _, _ = p.sh(w.path("ws/repo"), "git rebase --continue"); w.executions(t) == 0 {
+				t.Errorf("the attempt does not work without a sandbox either: %s", r.Text)
+			}
+		} else if !strings.Contains(hint, "rebase") || !strings.Contains(hint, "git-rebase-todo") {
+			t.Errorf("nobody is told: %s", r.Text)
+		}
+	})
 }

@@ -328,6 +328,28 @@ func TestHooksMayBeWrittenAnewAsTheyAre(t *testing.T) {
 	}
 }
 
+// TestADirectoryThatWasClosedFromTheStartIsNotOpenedUnseen: there may be a repository in
+// it. With namespaces it is pinned, else commands wait until a person has opened it.
+func TestADirectoryThatWasClosedFromTheStartIsNotOpenedUnseen(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root looks into every directory; e2e/escape plays this as an ordinary user as well")
+	}
+	eachTier(t, func(t *testing.T, tier Tier) {
+		b := newWorld(t)
+		gitWorld(t, b)
+		b.must(os.Chmod(b.ws+"/repo", 0))
+		t.Cleanup(func() { _ = os.Chmod(b.ws+"/repo", 0o755) }) //nolint:gosec // a directory of the test
+		b.confine(tier)
+		o, err := b.run(Command{Dir: b.ws}, "chmod 755 repo && echo opened")
+		if tier == Landlock && (err == nil || !strings.Contains(err.Error(), "chmod u+rx")) {
+			t.Errorf("it was not refused with the way out: %q, %v", o.text, err)
+		}
+		if strings.Contains(o.text, "opened") {
+			t.Error("a command has opened it")
+		}
+	})
+}
+
 // TestARepositoryUnderAnyNameIsFound when the command has ended.
 func TestARepositoryUnderAnyNameIsFound(t *testing.T) {
 	eachTier(t, func(t *testing.T, tier Tier) {

@@ -50,6 +50,9 @@ func (s *Sandbox) noteRepositories(p profile.Paths) (came []string, err error) {
 	if err := s.lost(p); err != nil {
 		return nil, err
 	}
+	if closed := p.ClosedOff(); len(closed) > 0 && s.status.tier != Namespaces {
+		return nil, fmt.Errorf("%s cannot be looked through for repositories of git, which have to be protected, and a command could open it; without namespaces nothing can lie on it, so commands that could write there are refused until it can be looked through (chmod u+rx %[1]s)", closed[0])
+	}
 	if p.Exhausted() {
 		return nil, fmt.Errorf("%s cannot be looked through for repositories of git, which have to be protected: it holds too many files; name a smaller workspace (TIPSTAFF_ROOTS, or roots in the policy)", strings.Join(p.Workspace, ", "))
 	}
