@@ -269,7 +269,7 @@ func (s steer) attempt(t *testing.T, w *world) (answers []string) {
 		script := "E='" + w.evil() + "'; " + try
 		stays := ""
 		if last {
-			stays = "\nsleep 0.4" // so that the person's git comes by
+			stays = "\nsleep 0.2" // so that the person's git comes by
 		}
 		answers = append(answers, w.On(t).Process("sh", []string{"-c", script + stays}, cwd).Text)
 		if !last || s.cwd != "" {
