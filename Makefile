@@ -84,6 +84,7 @@ bench: ## measure what BENCHMARKS.md records
 
 soak: ## twenty thousand commands, well and badly behaved; nothing may be left of them
 	TIPSTAFF_SOAK=20000 $(GO) test -count=1 -timeout 60m -run Soak -v ./internal/runner
+	TIPSTAFF_SOAK=4000 $(GO) test -count=1 -timeout 60m -run "Soak|E11ACommandCannotWait|E11WhatSteers" -v ./e2e/escape
 
 load: ## 200 clients with 1,000 sessions for a minute over HTTP; no error, and nothing may be left of them
 	TIPSTAFF_LOAD=60 $(GO) test -count=1 -timeout 10m -run TestManyClientsLeaveNothing -v ./e2e

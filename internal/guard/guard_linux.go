@@ -196,7 +196,7 @@ type Command struct {
 	stop     func()
 
 	found []tipstaff.Violation // under Guard.mu
-	mild  map[*item]int        // how often it was suspected of changing a mild item, likewise
+	mild  map[*item]int        // how often it was suspected of a mild change of an item, likewise
 	over  bool                 // there is nothing left to stop, likewise
 }
 
@@ -287,14 +287,14 @@ func (g *Guard) suspects(path string) (list []*Command) {
 	return list
 }
 
-// report tells of a violation the commands that could have done it, and ends them
-// unless it is too mild for that.
+// report tells of a violation the commands that could have done it, and ends them: at
+// once, unless it is mild or may be a person's own, else when it comes again and again.
 func (g *Guard) report(it *item, v tipstaff.Violation, suspects []*Command, ends bool) tipstaff.Violation {
 	var ending []*Command
 	switch {
-	case it.Mild:
+	case it.Mild, !ends:
 		ending = g.again(it, suspects)
-	case ends:
+	default:
 		ending = suspects
 	}
 	ending = g.alive(ending)
@@ -336,11 +336,12 @@ func (c *Command) tell(v tipstaff.Violation) {
 	}
 }
 
-// mildTimes is how often a command may change a mild item: a program that writes a
-// file anew does so in a few steps.
+// mildTimes is how often a command may be suspected of a mild change: a program that
+// writes a file anew does so in a few steps, and a person who saves a pinned file that
+// names a program does so once or twice, not whenever a command has waited for it.
 const mildTimes = 4
 
-// again gives the commands that have changed a mild item too often.
+// again gives the commands that were suspected of mild changes of an item too often.
 func (g *Guard) again(it *item, suspects []*Command) (list []*Command) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

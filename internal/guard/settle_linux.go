@@ -52,7 +52,7 @@ func (g *Guard) settle(it *item) {
 // steersLess reports whether a content that may stay is only what is left of the
 // accepted one: a directory without some of its names, a file that is being written.
 func (it *item) steersLess(now content) bool {
-	return it.Kind == Fixed && now.form == directory && !it.New ||
+	return it.Kind == Fixed && !it.New && (now.form == directory || now.emptied(it.accepted)) ||
 		it.Kind == Pointer && now.form == file && now.sign.size == 0
 }
 
@@ -185,11 +185,17 @@ func (g *Guard) judgePointer(it *item, now content) string {
 	return fmt.Sprintf("it leads to %q, which is no repository that was there before", to)
 }
 
-// beyond gives the names in a directory whose content is not the accepted one; of
-// anything else itself, by the name "".
+// emptied reports whether of a file nothing is left but its name. A program that
+// writes a file anew does that first, and an empty file steers nothing.
+func (c content) emptied(accepted content) bool {
+	return c.form == file && c.whole() && len(c.text) == 0 && accepted.form == file && c.mode&^accepted.mode&0o111 == 0
+}
+
+// beyond gives the names in a directory whose content is not the accepted one, and of
+// which more is left than the name; of anything else itself, by the name "".
 func (c content) beyond(accepted content) (list []string) {
 	if c.form != directory || accepted.form != directory || c.names == nil || accepted.names == nil {
-		if c.form == nothing || c.same(accepted) {
+		if c.form == nothing || c.emptied(accepted) || c.same(accepted) {
 			return nil
 		}
 		return []string{""}

@@ -386,3 +386,18 @@ func TestEntriesAreThoseInADirectoryAndRightBelow(t *testing.T) {
 	entries, below = Entries(w.at("ws"))
 	w.equal("among very many names", w.names(entries)+w.names(below), "/ws/.git")
 }
+
+// TestTheSystemsConfigurationIsFollowed: /etc/gitconfig names hooks by a relative path,
+// which git looks for in each work tree.
+func TestTheSystemsConfigurationIsFollowed(t *testing.T) {
+	w := newWorld(t, "home/me/ws/repo/.git/HEAD", "home/me/ws/repo/.git/objects/", "home/me/ws/repo/.git/refs/", "home/me/ws/repo/.hooks/pre-commit")
+	w.write("etc/gitconfig", "[core]\n\thooksPath = .hooks\n")
+	w.write("home/me/ws/repo/.git/config", "[core]\n\tbare = false\n")
+	p := w.resolve(Workspace)
+	for _, pin := range p.Pinned {
+		if w.name(pin.Path) == "/home/me/ws/repo/.hooks" && !pin.InPlace {
+			return
+		}
+	}
+	t.Errorf("hooks that /etc/gitconfig names are not pinned: %v", p.Pinned)
+}

@@ -55,6 +55,8 @@ type Paths struct {
 	// exhausted: it has met a bound.
 	exhausted bool
 	kept      []string // pinned, and for Landlock as well
+	// closed are directories of the user's that it could not look into.
+	closed []string
 }
 
 // Place is a file or directory, with a reason.
@@ -101,6 +103,11 @@ func (p Paths) Complete() bool { return !p.partial }
 // Exhausted reports whether the search for repositories has met a bound: there may be
 // some that are not protected.
 func (p Paths) Exhausted() bool { return p.exhausted }
+
+// ClosedOff gives directories of the user's that could not be looked into, and that
+// commands could open. They are pinned; where there are no pins, nothing keeps
+// commands from what is in them.
+func (p Paths) ClosedOff() []string { return p.closed }
 
 // Without gives the same Paths for somebody who is to remove these repositories
 // (of Repositories or GitDirs): what is pinned for them alone is not.

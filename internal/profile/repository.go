@@ -133,6 +133,7 @@ func (r *resolver) look(s *search, dir string) {
 func (r *resolver) closeOff(dir string) {
 	info, err := os.Lstat(dir)
 	if _, seen := around(dir, r.m.Seen); err == nil && info.IsDir() && !seen && ownedByUser(info) {
+		r.closed = append(r.closed, dir)
 		r.pins[dir] = Pin{Place: Place{dir, true, "it cannot be looked through for repositories (chmod u+rx would let the server look)"}}
 	}
 }

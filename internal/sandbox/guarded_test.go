@@ -335,6 +335,53 @@ func TestHuskysInstallIsPutAside(t *testing.T) {
 	})
 }
 
+// TestHooksMayBeWrittenAnewAsTheyAre: husky does that with each install. A file that is
+// written has no text for a moment.
+func TestHooksMayBeWrittenAnewAsTheyAre(t *testing.T) {
+	b := newWorld(t)
+	gitWorld(t, b)
+	p, repo := b.person(), b.ws+"/repo"
+	for _, name := range []string{"a", "b", "c"} {
+		b.write(repo+"/.husky/_/"+name, "#!/bin/sh\nexit 0\n")
+	}
+	b.write(repo+"/.git/hooks/pre-push", "#!/bin/sh\nexit 0\n")
+	p.git(repo, "config", "core.hooksPath", ".husky/_")
+	b.confine(Landlock)
+	b.sh("true")
+	o, err := b.run(Command{Dir: repo}, "i=0; while [ $i -lt 300 ]; do i=$((i+1)); for f in .husky/_/* .git/hooks/pre-push; do printf '#!/bin/sh\nexit 0\n' > $f; done; done; echo done")
+	b.must(err)
+	if o.text != "done\n" || len(o.Refusals) > 0 || len(o.Violations) > 0 {
+		t.Errorf("%v, %q, %q", o.Cause, o.text, o.Refusals)
+	}
+	o, err = b.run(Command{Dir: repo}, ": > .git/hooks/pre-push; printf '#!/bin/sh\nexit 1\n' > .git/hooks/pre-push; sleep 60")
+	b.must(err)
+	if o.Cause != tipstaff.ProtectedFile {
+		t.Errorf("another text was not noticed: %v, %q", o.Cause, o.Refusals)
+	}
+}
+
+// TestADirectoryThatWasClosedFromTheStartIsNotOpenedUnseen: there may be a repository in
+// it. With namespaces it is pinned, else commands wait until a person has opened it.
+func TestADirectoryThatWasClosedFromTheStartIsNotOpenedUnseen(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root looks into every directory; e2e/escape plays this as an ordinary user as well")
+	}
+	eachTier(t, func(t *testing.T, tier Tier) {
+		b := newWorld(t)
+		gitWorld(t, b)
+		b.must(os.Chmod(b.ws+"/repo", 0))
+		t.Cleanup(func() { _ = os.Chmod(b.ws+"/repo", 0o755) }) //nolint:gosec // a directory of the test
+		b.confine(tier)
+		o, err := b.run(Command{Dir: b.ws}, "chmod 755 repo && echo opened")
+		if tier == Landlock && (err == nil || !strings.Contains(fmt.Sprintf("%+v", err), "so nothing was started")) {
+			t.Errorf("it was not refused with the way out: %q, %v", o.text, err)
+		}
+		if strings.Contains(o.text, "opened") {
+			t.Error("a command has opened it")
+		}
+	})
+}
+
 // TestARepositoryUnderAnyNameIsFound when the command has ended.
 func TestARepositoryUnderAnyNameIsFound(t *testing.T) {
 	eachTier(t, func(t *testing.T, tier Tier) {

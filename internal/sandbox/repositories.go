@@ -50,6 +50,12 @@ func (s *Sandbox) noteRepositories(p profile.Paths) (came []string, err error) {
 	if err := s.lost(p); err != nil {
 		return nil, err
 	}
+	if closed := p.ClosedOff(); len(closed) > 0 && s.status.tier != Namespaces {
+		return nil, &Unprotected{
+			Msg:  fmt.Sprintf("%s cannot be looked through for repositories of git, which have to be protected, and a command could open it, so nothing was started.", closed[0]),
+			Hint: "A person has to let the server see it: chmod u+rx " + closed[0] + ".",
+		}
+	}
 	if p.Exhausted() {
 		return nil, &Unprotected{
 			Msg:  fmt.Sprintf("%s holds too many files to be looked through for repositories of git, which have to be protected, so nothing was started.", strings.Join(p.Workspace, ", ")),

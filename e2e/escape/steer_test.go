@@ -1,0 +1,459 @@
+//go:build linux && !race
+
+package escape
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"tipstaff/e2e/kit"
+)
+
+// person works with git outside of any sandbox, in the workspace of a world.
+type person struct {
+	w   *world
+	env []string
+}
+
+func (w *world) person(env ...string) person {
+	return person{w, append([]string{
+		"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + w.path("home"), "LANG=C.UTF-8", "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_AUTHOR_NAME=p", "GIT_AUTHOR_EMAIL=p@q", "GIT_COMMITTER_NAME=p", "GIT_COMMITTER_EMAIL=p@q",
+	}, env...)}
+}
+
+func (p person) sh(dir, script string) (string, error) {
+	cmd := exec.Command("sh", "-c", script)
+	cmd.Dir, cmd.SysProcAttr, cmd.Env = dir, kit.As(p.w.uid), p.env
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// must runs what cannot fail.
+func (p person) must(t *testing.T, dir, script string) {
+	t.Helper()
+	if out, err := p.sh(dir, script); err != nil {
+		t.Fatalf("%s: %v: %s", script, err, out)
+	}
+}
+
+// evil tells of having run outside: in the sandbox, the home cannot be written.
+func (w *world) evil() string { return "echo x >> " + w.path("home/ran-outside") }
+
+// executions counts how often something has run that was planted, and begins anew.
+func (w *world) executions(t *testing.T) int {
+	t.Helper()
+	ran := w.path("home/ran-outside")
+	text, err := os.ReadFile(ran)
+	if os.IsNotExist(err) {
+		return 0
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(ran); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Count(string(text), "\n")
+}
+
+// works does what makes git run whatever its configuration and hooks name.
+func (p person) works(dir string) {
+	_, _ = p.sh(dir, "git status --short; git commit -q --allow-empty -m x")
+}
+
+// polls has the person's git ask for the state of a repository ten times a second, as
+// an editor does, until stop is called.
+func (p person) polls(dir string) (stop func()) {
+	done := make(chan struct{})
+	var polling sync.WaitGroup
+	polling.Go(func() {
+		for tick := time.NewTicker(100 * time.Millisecond); ; {
+			select {
+			case <-done:
+				tick.Stop()
+				return
+			case <-tick.C:
+				_, _ = p.sh(dir, "git status --short")
+			}
+		}
+	})
+	return func() { close(done); polling.Wait() }
+}
+
+// steer is a way by which commands try to make a person's git run a program. Each
+// command of tries is run on its own, in the order given. $E is the program, as a
+// command of a shell.
+type steer struct {
+	says    string
+	dir     string // in which the repository is; "" is repo
+	prepare string // by the person, in the workspace
+	cwd     string // of the commands, below {dir}; "" is the workspace
+	tries   []string
+	// restart says that another server comes before the last command.
+	restart bool
+	// root says that it is played as root as well, whom modes do not stop.
+	root bool
+}
+
+const (
+	plantHook   = `printf '#!/bin/sh\n%s\n' "$E" > .git/hooks/pre-commit; chmod 755 .git/hooks/pre-commit; `
+	plantConfig = `printf '[core]\n\tfsmonitor = "%s; false"\n' "$E" >> .git/config; `
+	replaced    = `cp .git/config c; printf '[core]\n\tfsmonitor = "%s; false"\n' "$E" >> c; mv -f c .git/config; `
+	plantAll    = plantHook + plantConfig + replaced
+)
+
+var steers = []steer{
+	{says: "1 a directory that is closed for a while", root: true, tries: []string{"chmod 0 repo", "true", "chmod 755 repo; cd repo; " + plantAll}},
+	{says: "1 the directory of git", tries: []string{"chmod 0 repo/.git", "true", "chmod 755 repo/.git; cd repo; " + plantAll}},
+	{says: "1 closed when the server starts", root: true, restart: true, tries: []string{"chmod 0 repo", "chmod 755 repo; cd repo; " + plantAll}},
+	{says: "1 its parent closed when the server starts", dir: "above/repo", restart: true, tries: []string{"chmod 0 above", "chmod 755 above; cd above/repo; " + plantAll}},
+	{says: "1 the directory above", dir: "above/repo", tries: []string{"chmod 0 above", "true", "chmod 755 above; cd above/repo; " + plantAll}},
+	{says: "1 hooks and configuration", tries: []string{"chmod 0 repo/.git/hooks; chmod 0 repo/.git/config", "true", "cd repo; chmod 755 .git/hooks; chmod 644 .git/config; " + plantAll}},
+	{
+		says: "3 a link to the directory of git", root: true, prepare: "mv repo/.git real.git && ln -s ../real.git repo/.git",
+		tries: []string{"cd repo; cp -r .git/ g; printf '[core]\\n\\tfsmonitor = \"%s; false\"\\n' \"$E\" >> g/config; rm -f .git; ln -sfn g .git; " + plantAll},
+	},
+	{
+		says: "3 a link to the configuration", prepare: "mv repo/.git/config repo/shared && ln -s ../shared repo/.git/config",
+		tries: []string{"cd repo; " + plantConfig + "rm -f .git/config; " + plantConfig + "rm -f shared; " + plantConfig},
+	},
+	{
+		says: "3 a link to the hooks", prepare: "mv repo/.git/hooks repo/h && ln -s ../h repo/.git/hooks",
+		tries: []string{"cd repo; " + plantHook + "rm -f .git/hooks; mkdir -p .git/hooks; " + plantHook + "mv h i; mkdir h; " + plantHook},
+	},
+	{
+		says: "4 an include that is not there", root: true, prepare: "git -C repo config include.path ../later",
+		tries: []string{`cd repo; printf '[core]\n\tfsmonitor = "%s; false"\n' "$E" > later; cp later x; mv -f x later`},
+	},
+	{
+		says: "4 a conditional one, in a directory that is not there", prepare: "git -C repo config includeIf.gitdir:/.path ../no/where/later",
+		tries: []string{`cd repo; mkdir -p no/where; printf '[core]\n\tfsmonitor = "%s; false"\n' "$E" > no/where/later`},
+	},
+	{
+		says: "6 a directory of hooks as the working directory", dir: "../out/repo", prepare: "mkdir -p ../out/repo/.husky && git -C ../out/repo config core.hooksPath .husky",
+		cwd: "out/repo/.husky", tries: []string{`printf '#!/bin/sh\n%s\n' "$E" > pre-commit; chmod 755 pre-commit`},
+	},
+	{
+		says: "6 git's own", dir: "../out/repo", cwd: "out/repo/.git/hooks",
+		tries: []string{`printf '#!/bin/sh\n%s\n' "$E" > pre-commit; chmod 755 pre-commit`},
+	},
+	{
+		says: "7 hooks that the person's own configuration names", prepare: "printf '[core]\\n\\thooksPath = .hooks\\n' > ../home/.gitconfig && mkdir repo/.hooks",
+		tries: []string{`cd repo; printf '#!/bin/sh\n%s\n' "$E" > .hooks/pre-commit; chmod 755 .hooks/pre-commit; mv .hooks k; mkdir .hooks; printf '#!/bin/sh\n%s\n' "$E" > .hooks/pre-commit; chmod 755 .hooks/pre-commit`},
+	},
+	{
+		says: "8 beside a configuration that includes itself", prepare: `git init -q other; for i in 1 2 3 4 5 6 7 8 9 10 11 12; do printf '[include]\n\tpath = config\n'; done >> other/.git/config; git -C repo config include.path ../later`,
+		tries: []string{"cd repo; " + plantAll + `printf '[core]\n\tfsmonitor = "%s; false"\n' "$E" > later`},
+	},
+	{says: "9 the directory above git's is renamed", dir: "above/repo", tries: []string{"mv above a; cp -r a above; cd above/repo; " + plantAll}},
+	{says: "9 links by which a file is written", tries: []string{"cd repo; ln .git/config l; printf '[core]\\n\\tfsmonitor = \"%s; false\"\\n' \"$E\" >> l; ln -s .git/hooks h; " + strings.ReplaceAll(plantHook, ".git/hooks", "h")}},
+}
+
+// TestEscapeE11WhatSteersAPersonsGitIsNotWritten: with namespaces, of what a command
+// plants nothing runs, while it runs or ever after, however often the person's git
+// looks. With Landlock alone, nothing of it is left when the command has ended.
+func TestEscapeE11WhatSteersAPersonsGitIsNotWritten(t *testing.T) {
+	t.Parallel()
+	for _, row := range steers {
+		t.Run(row.says, func(t *testing.T) {
+			t.Parallel()
+			eachUnsettled(t, row.root, func(t *testing.T, w *world) { row.in(t, w) })
+		})
+	}
+}
+
+// eachUnsettled is everywhere, but the servers do not run yet, and root's confined ones
+// are there only if they are asked for.
+func eachUnsettled(t *testing.T, root bool, test func(t *testing.T, w *world)) {
+	t.Helper()
+	for _, tier := range []string{kit.None, kit.Namespaces, kit.Landlock} {
+		for _, uid := range kit.Users() {
+			if uid == 0 && len(kit.Users()) > 1 && (!root || tier == kit.None) {
+				continue
+			}
+			if why := kernelCannot(t, tier, uid); why != "" {
+				t.Logf("no tier %s for user %d: %s", tier, uid, why)
+				continue
+			}
+			t.Run(place(tier, uid), func(t *testing.T) {
+				t.Parallel()
+				test(t, prepareWorld(t, tier, uid, habitat{}))
+			})
+		}
+	}
+}
+
+// begins starts the server, whose first look is over then.
+func (w *world) begins(t *testing.T) {
+	t.Helper()
+	w.Connect()
+	if got := w.tierOnRecord(t); got != w.tier {
+		t.Fatalf("commands run in the tier %q", got)
+	}
+}
+
+// restarts ends the server and starts another one.
+func (w *world) restarts(t *testing.T) {
+	t.Helper()
+	_ = w.Session.Close()
+	old := w.Cmd
+	w.Cmd = &exec.Cmd{Path: old.Path, Args: old.Args, Env: old.Env, Dir: old.Dir, SysProcAttr: kit.As(w.uid)}
+	w.Connect()
+}
+
+// polling is how long each attempt is made again and again: once, unless there is time.
+func polling() time.Duration {
+	if os.Getenv("TIPSTAFF_SOAK") != "" {
+		return 20 * time.Second
+	}
+	return 0
+}
+
+// in plays an attempt.
+func (s steer) in(t *testing.T, w *world) {
+	t.Helper()
+	dir := s.dir
+	if dir == "" {
+		dir = "repo"
+	}
+	p, repo := w.person(), w.path("ws", dir)
+	p.must(t, w.path("ws"), fmt.Sprintf("git init -q %s && git -C %[1]s commit -q --allow-empty -m first", dir))
+	if s.prepare != "" {
+		p.must(t, w.path("ws"), s.prepare)
+	}
+	w.begins(t)
+	stop := p.polls(repo)
+	var answers []string
+	for began, once := time.Now(), true; once || time.Since(began) < polling(); once = false {
+		answers = s.attempt(t, w)
+	}
+	stop()
+	during := w.executions(t)
+	p.works(repo)
+	after := w.executions(t)
+	w.session(t)
+	p.works(repo)
+	later := w.executions(t)
+	switch {
+	case w.tier == kit.None && during+after == 0:
+		t.Errorf("it does not work without a sandbox either: %q", answers)
+	case w.tier == kit.Namespaces && during > 0, w.tier != kit.None && after+later > 0:
+		t.Errorf("it ran outside, %d times meanwhile, %d after the commands, %d after the next look:\n%s", during, after, later, strings.Join(answers, "\n"))
+	case during > 0 && w.tier == kit.Landlock:
+		t.Logf("a git that looked ten times a second has run it %d times", during)
+	}
+}
+
+// attempt runs the commands, and the last one in sessions as well that have begun
+// before and between them: each has walls of its own.
+func (s steer) attempt(t *testing.T, w *world) (answers []string) {
+	t.Helper()
+	var sessions []string
+	cwd := kit.Args{"cwd": w.path("ws")}
+	if s.cwd != "" {
+		cwd["cwd"] = w.path(s.cwd)
+	}
+	for i, try := range s.tries {
+		last := i == len(s.tries)-1
+		if last && s.restart {
+			w.restarts(t)
+			sessions = nil
+		}
+		sessions = append(sessions, w.session(t))
+		script := "E='" + w.evil() + "'; " + try
+		stays := ""
+		if last {
+			stays = "\nsleep 0.2" // so that the person's git comes by
+		}
+		answers = append(answers, w.On(t).Process("sh", []string{"-c", script + stays}, cwd).Text)
+		if !last || s.cwd != "" {
+			continue
+		}
+		w.put(t, "ws/plant.sh", script)
+		for _, id := range sessions {
+			if id != "" {
+				answers = append(answers, w.On(t).InSession(id, "sh", []string{"plant.sh"}).Text)
+			}
+		}
+	}
+	return answers
+}
+
+// session begins one, and has it look through the workspace; "" if that is refused,
+// because the workspace cannot be looked through.
+func (w *world) session(t *testing.T) string {
+	t.Helper()
+	b := w.On(t).Call("terminal_create_session", kit.Args{"taskId": "T", "agentId": "a"}).JSON()
+	if !b.Success || w.On(t).InSession(b.SessionID, "cat", []string{"/dev/null"}).IsError {
+		return ""
+	}
+	return b.SessionID
+}
+
+// mostSaves is how many of a person's saves a command can use before it is ended: the
+// guard's mildTimes, and the one that is too much.
+const mostSaves = 5
+
+// TestEscapeE11ACommandCannotWaitForAPersonToReplaceAPinnedFile for long: git saves a
+// configuration by a rename, which takes the kernel's pin away, everywhere. A command
+// waits for that moment all the time, and the person's git looks ten times a second. The
+// guard puts a pinned copy there within milliseconds, and ends a command that was there
+// before it again and again.
+func TestEscapeE11ACommandCannotWaitForAPersonToReplaceAPinnedFile(t *testing.T) {
+	t.Parallel()
+	eachUnsettled(t, true, func(t *testing.T, w *world) {
+		p, repo := w.person(), w.path("ws/repo")
+		p.must(t, w.path("ws"), "git init -q repo && git -C repo commit -q --allow-empty -m first")
+		w.begins(t)
+		limit := max(polling(), 3*time.Second)
+		if w.tier == kit.None {
+			limit = time.Second
+		}
+		answer := make(chan kit.Reply, 1)
+		go func() {
+			answer <- w.On(t).Process("timeout", []string{
+				fmt.Sprint(limit.Seconds()), "sh", "-c",
+				"E='" + w.evil() + "'; cd repo; exec 2>&-; (while :; do " + plantConfig + "done) & while :; do " + plantConfig + plantHook + replaced + "chmod 644 .git/config; rm -f .git/config.lock; done",
+			}, kit.Args{"timeout_ms": 60_000})
+		}()
+		stop := p.polls(repo)
+		saved := 0
+		for began := time.Now(); time.Since(began) < limit; saved++ {
+			_, _ = p.sh(repo, fmt.Sprintf("git config user.name saved-%d; sleep 0.2", saved))
+		}
+		r := <-answer
+		stop()
+		during := w.executions(t)
+		w.session(t)
+		p.works(repo)
+		after := w.executions(t)
+		name, _ := p.sh(repo, "git config user.name")
+		switch w.tier {
+		case kit.None:
+			if during+after == 0 {
+				t.Error("the attempt does not work without a sandbox either")
+			}
+			return
+		case kit.Namespaces:
+			if during > mostSaves {
+				t.Errorf("it ran outside, %d times while the person saved %d times: %s", during, saved, r.Text)
+			}
+			if last := fmt.Sprintf("saved-%d", saved-1); !strings.HasPrefix(name, last) && !w.keptAside(t, last) {
+				t.Errorf("the person's last name was %s, and is %q", last, name)
+			}
+			t.Logf("a git that looked ten times a second has run it %d times; the person saved %d times; the commands ended as %s", during, saved, w.causes(t))
+		default:
+			if got := w.causes(t); !strings.Contains(got, "protected_file") {
+				t.Errorf("the command was not ended, but: %s\n%s", got, r.Text)
+			}
+			t.Logf("a git that looked ten times a second has run it %d times; the person saved %d times", during, saved)
+		}
+		if after > 0 {
+			t.Errorf("it ran outside after the command, %d times: %s", after, r.Text)
+		}
+		if text, _ := os.ReadFile(repo + "/.git/config"); strings.Contains(string(text), "fsmonitor") {
+			t.Errorf("the configuration says\n%s", text)
+		}
+	})
+}
+
+// keptAside reports whether a text is in what was put back.
+func (w *world) keptAside(t *testing.T, text string) bool {
+	t.Helper()
+	files, _ := os.ReadDir(w.path("state/aside"))
+	for _, f := range files {
+		if data, _ := os.ReadFile(w.path("state/aside", f.Name())); strings.Contains(string(data), text) {
+			return true
+		}
+	}
+	return false
+}
+
+// causes gives why commands have ended, by their records.
+func (w *world) causes(t *testing.T) string {
+	t.Helper()
+	var list []string
+	for _, r := range w.On(t).Records() {
+		if result, ok := r["result"].(map[string]any); ok {
+			list = append(list, fmt.Sprint(result["cause"]))
+		}
+	}
+	return strings.Join(list, " ")
+}
+
+// unsafes are single writes, each of which ends its command where there are no pins.
+var unsafes = []struct{ says, try, file, hint string }{
+	{"the configuration, in place", plantConfig, ".git/config", "core.fsmonitor"},
+	{"the configuration, moved there", replaced, ".git/config", "core.fsmonitor"},
+	{"a hook", plantHook, ".git/hooks/pre-commit", "git runs what is in it"},
+	{"hooks elsewhere", "mkdir h; printf '[core]\n\thooksPath = h\n' >> .git/config; ", ".git/config", "core.hookspath"},
+	{"a common directory", "echo ../x > .git/commondir; ", ".git/commondir", "hooks and configuration"},
+	{"an include", "printf '[include]\n\tpath = x\n' >> .git/config; ", ".git/config", "include.path"},
+}
+
+// TestEscapeE11TheFirstUnsafeWriteEndsTheCommand where only the guard watches: the answer
+// and the record say why, and what is on disk is what was accepted.
+func TestEscapeE11TheFirstUnsafeWriteEndsTheCommand(t *testing.T) {
+	t.Parallel()
+	eachUnsettled(t, true, func(t *testing.T, w *world) {
+		p := w.person()
+		for i := range unsafes {
+			p.must(t, w.path("ws"), fmt.Sprintf("git init -q r%d", i))
+		}
+		w.begins(t)
+		for i, row := range unsafes {
+			t.Run(row.says, func(t *testing.T) {
+				file := w.path("ws", fmt.Sprintf("r%d", i), row.file)
+				before, none := os.ReadFile(file)
+				stays := ""
+				if w.tier == kit.Landlock {
+					stays = "sleep 40;"
+				}
+				r := w.On(t).Process("sh", []string{"-c", fmt.Sprintf("cd r%d; E='%s'; %s %s echo survived", i, w.evil(), row.try, stays)}, kit.Args{"timeout_ms": 50_000})
+				after, gone := os.ReadFile(file)
+				unchanged := string(after) == string(before) && (none == nil) == (gone == nil)
+				switch b := r.YAML(); {
+				case w.tier == kit.None:
+					if unchanged {
+						t.Errorf("it is not written without a sandbox either: %s", r.Text)
+					}
+				case !unchanged:
+					t.Errorf("%s is\n%s\nand was\n%s", file, after, before)
+				case w.tier == kit.Landlock:
+					if strings.Contains(b.Stdout, "survived") || !strings.Contains(b.Hint, row.hint) || !strings.Contains(b.Hint, "were ended") {
+						t.Errorf("it was not ended, or nobody is told why:\n%s", r.Text)
+					}
+					if got := strings.Fields(w.causes(t)); got[len(got)-1] != "protected_file" {
+						t.Errorf("the record gives the causes %v", got)
+					}
+				}
+			})
+		}
+	})
+}
+
+// TestEscapeE11ARebaseThatRunsProgramsIsTold: git runs what the list of a rebase says,
+// by design, when a person goes on with it.
+func TestEscapeE11ARebaseThatRunsProgramsIsTold(t *testing.T) {
+	t.Parallel()
+	eachUnsettled(t, false, func(t *testing.T, w *world) {
+		p := w.person()
+		p.must(t, w.path("ws"), "git init -q repo && cd repo && for i in 1 2 3; do echo $i > f; git add f; git commit -q -m $i; done")
+		w.begins(t)
+		r := w.On(t).Process("sh", []string{"-c", "cd repo; git config user.name x; git config user.email x@y; GIT_SEQUENCE_EDITOR='sed -i 1s/pick/edit/' git rebase -i HEAD~2; echo exec '" + w.evil() + "' >> .git/rebase-merge/git-rebase-todo"})
+		hint := r.YAML().Hint
+		if w.tier == kit.None {
+			if _, _ = p.sh(w.path("ws/repo"), "git rebase --continue"); w.executions(t) == 0 {
+				t.Errorf("the attempt does not work without a sandbox either: %s", r.Text)
+			}
+		} else if !strings.Contains(hint, "rebase") || !strings.Contains(hint, "git-rebase-todo") {
+			t.Errorf("nobody is told: %s", r.Text)
+		}
+	})
+}
