@@ -32,6 +32,7 @@ func newSandbox(s config.Settings, engine *proc.Engine, h *host.Host, k *own.Kee
 		return nil, err
 	}
 	k.Confine(wallsOf(box))
+	h.AskUnconfined(func() bool { return box.Status().Tier == sandbox.None.String() })
 	return box, nil
 }
 

@@ -91,9 +91,6 @@ func newWatchedStack(s config.Settings, k *own.Keeper, log *slog.Logger, watch w
 	if err != nil {
 		return nil, errors.Join(err, engine.Close(), trail.Close())
 	}
-	if box.Status().Tier == sandbox.None.String() {
-		h.Unconfine()
-	}
 	kept := &tried{Trail: watch.trail(trail)}
 	m := j.monitor()
 	m.Trail, m.Log = kept, log

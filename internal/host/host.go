@@ -31,7 +31,7 @@ type Options struct {
 	// caches of tools, and directories for temporary files.
 	Places []string
 	// Unconfined: commands run without a sandbox, or with one that has no rules
-	// for files; see [Host.Unconfine].
+	// for files; see [Host.AskUnconfined].
 	Unconfined bool
 	Log        *slog.Logger
 }
@@ -46,7 +46,7 @@ type Host struct {
 	home    string
 	written []string // Options.Places, also canonical
 
-	unconfined atomic.Bool
+	unconfined atomic.Pointer[func() bool]
 
 	mu    sync.Mutex
 	found map[string]policy.Program // bare name → what it led to
@@ -64,7 +64,9 @@ func New(o Options) *Host {
 		found:   map[string]policy.Program{},
 	}
 	h.written = canonicalPlaces(h, o.Places)
-	h.unconfined.Store(o.Unconfined)
+	if o.Unconfined {
+		h.AskUnconfined(func() bool { return true })
+	}
 	return h
 }
 

@@ -8,9 +8,10 @@ import (
 	"tipstaff/internal/policy"
 )
 
-// Unconfine says that commands run without a sandbox, so that they may write
-// wherever the server's user may.
-func (h *Host) Unconfine() { h.unconfined.Store(true) }
+// AskUnconfined gives what tells whether commands run without a sandbox, so that they
+// may write whatever the server's user may. It is asked when that matters, and may take
+// its time: the sandbox is found out behind the start. The first one counts.
+func (h *Host) AskUnconfined(ask func() bool) { h.unconfined.CompareAndSwap(nil, &ask) }
 
 // Writable reports whether a command in dir may change what path leads to, put
 // something in its place, or write below it: whether the path, on its way or at
@@ -44,7 +45,7 @@ func (h *Host) Writable(path string, dir policy.Directory) bool {
 				return true
 			}
 		}
-		if h.unconfined.Load() && mayWrite(way) {
+		if h.isUnconfined() && mayWrite(way) {
 			return true
 		}
 	}
@@ -109,4 +110,9 @@ func canonicalPlaces(h *Host, list []string) []string {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+func (h *Host) isUnconfined() bool {
+	ask := h.unconfined.Load()
+	return ask != nil && (*ask)()
 }

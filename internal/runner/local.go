@@ -33,7 +33,7 @@ const (
 
 // leastPatience is how long a call waits for its sandbox however short its own time is:
 // that of a session is made with its first command.
-const leastPatience = 30 * time.Second
+const leastPatience = 10 * time.Second
 
 // Local runs commands on this machine. Run may be called from many goroutines
 // at once.

@@ -94,11 +94,16 @@ func (s *Sandbox) try(tier Tier, abi int, noLandlock error) error {
 	if s.own, err = s.hold(held{profile: s.o.Profile, network: s.o.Network, limits: s.o.Limits}); err != nil {
 		return err
 	}
+	s.probing.Store(true)
 	r, w, err := s.enter(Command{Dir: s.o.Directory})
+	s.probing.Store(false)
 	if err != nil {
 		return err
 	}
 	defer r.leave(w)
+	if w.paths.Exhausted() {
+		s.forget(r) // the first command has a room that knows all repositories
+	}
 	s.status.Protection, s.status.Weaker = s.protection()
 	s.status.Limits = s.o.Limits.status(tier, s.o.Engine.Bounds())
 	s.status.Paths, s.status.Notes = w.paths, slices.Clone(w.paths.Notes)

@@ -56,7 +56,7 @@ func (s *Sandbox) noteRepositories(p profile.Paths) (came []string, err error) {
 			Hint: "A person has to let the server see it: chmod u+rx " + closed[0] + ".",
 		}
 	}
-	if p.Exhausted() {
+	if p.Exhausted() && !s.probing.Load() {
 		return nil, &Unprotected{
 			Msg:  fmt.Sprintf("%s holds too many files to be looked through for repositories of git, which have to be protected, so nothing was started.", strings.Join(p.Workspace, ", ")),
 			Hint: "The operator has to name a smaller workspace (ALLOWED_CWD_ROOTS, or roots in the policy).",

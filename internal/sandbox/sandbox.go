@@ -49,6 +49,7 @@ type Sandbox struct {
 	seenThrough  []string
 	control      []string             // see AllowControl
 	controls     atomic.Uint64        // how often it was called
+	probing      atomic.Bool          // the tier is being found out; no command runs yet
 	late         []tipstaff.Violation // that looks have put back, and no command has told
 	work         sync.WaitGroup       // what goes on behind the calls
 

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -137,9 +138,18 @@ func (s *Sandbox) resolve(r *room) (profile.Paths, error) {
 	})
 }
 
+// mostProbing is how long the workspace is looked through while the tier is found out:
+// neither the start of a server nor doctor waits for a vast one.
+const mostProbing = time.Second
+
 // consult asks a profile, and makes what has to be there before commands run.
 func (s *Sandbox) consult(p profile.Profile, workspace, reveal []string) (profile.Paths, error) {
 	ctx := context.Background()
+	if s.probing.Load() {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, mostProbing)
+		defer stop()
+	}
 	m := s.o.Machine
 	m.Reveal = reveal
 	m.Known, m.KnownDirs = s.knownRepositories()
