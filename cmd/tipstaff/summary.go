@@ -31,7 +31,7 @@ func (st *stack) summary(who tipstaff.Origin) mcpfront.Summary {
 
 // confines says how the sandbox holds commands without terms of their own.
 func (st *stack) confines(s *mcpfront.Summary) {
-	status := st.sandbox.Status()
+	status := st.sandbox.Outlook() // the answer to initialize does not wait for it
 	s.Tier, s.Network = status.Tier, status.Network
 	if dir, err := workingDirectory(); err == nil && !s.Restricted {
 		s.Directory = dir

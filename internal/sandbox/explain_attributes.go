@@ -2,15 +2,13 @@
 
 package sandbox
 
-import "regexp"
-
 // attributeWords are in what programs print when they may not give a file an
 // attribute.
 var attributeWords = []string{"operation not supported", "enotsup", "eopnotsupp"}
 
 var (
-	notSupported = regexp.MustCompile(`(?i)operation not supported|EOPNOTSUPP|ENOTSUP`)
-	attributes   = regexp.MustCompile(`(?i)xattr|setfattr|setfacl|extended attribute|access control list|\bacl`)
+	notSupported = newPattern(`(?i)operation not supported|EOPNOTSUPP|ENOTSUP`)
+	attributes   = newPattern(`(?i)xattr|setfattr|setfacl|extended attribute|access control list|\bacl`)
 )
 
 // whyNoAttributes explains the filter of system calls of the Landlock tier: Landlock

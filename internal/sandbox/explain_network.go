@@ -5,7 +5,6 @@ package sandbox
 import (
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 
 	"tipstaff"
@@ -21,14 +20,14 @@ var networkWords = []string{
 // unreachable is what is printed when there is no network, and timeout when there
 // is one that does not answer.
 var (
-	unreachable = regexp.MustCompile(`(?i)network is unreachable|no route to host|could ?n.t (resolve|connect to (server|host))|could not resolve|unable to resolve|(fail\w*|error) (to resolve|to lookup|resolving)|` +
+	unreachable = newPattern(`(?i)network is unreachable|no route to host|could ?n.t (resolve|connect to (server|host))|could not resolve|unable to resolve|(fail\w*|error) (to resolve|to lookup|resolving)|` +
 		`name resolution|service not known|ENETUNREACH|EHOSTUNREACH|EAI_AGAIN|ENOTFOUND|getaddrinfo|no such host|` +
 		`address family not supported|\bsocket\b.*not permitted|not permitted.*\bsocket\b|new connection:|connection broken by|failed to connect to \S+ port`)
-	timeout = regexp.MustCompile(`(?i)ETIMEDOUT|i/o timeout|(connection|connect|connecting|operation|request|lookup|resolving|fetch\w*|download\w*|port \d+).{0,80}timed? ?out|(Read|Connect)Timeout(Error)?\b`)
+	timeout = newPattern(`(?i)ETIMEDOUT|i/o timeout|(connection|connect|connecting|operation|request|lookup|resolving|fetch\w*|download\w*|port \d+).{0,80}timed? ?out|(Read|Connect)Timeout(Error)?\b`)
 	// loopback is where commands reach themselves.
-	loopback = regexp.MustCompile(`(?i)\b127\.\d+\.\d+\.\d+\b|\blocalhost\b|\[?::1\b`)
+	loopback = newPattern(`(?i)\b127\.\d+\.\d+\.\d+\b|\blocalhost\b|\[?::1\b`)
 	// ownTimeout is a test that says of itself that it took too long.
-	ownTimeout = regexp.MustCompile(`(?i)\b(test|hook|assert|spec)`)
+	ownTimeout = newPattern(`(?i)\b(test|hook|assert|spec)`)
 )
 
 // whyNoNetwork tells that there is no network, where a program seems to miss it.

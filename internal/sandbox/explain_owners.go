@@ -3,8 +3,6 @@
 package sandbox
 
 import (
-	"regexp"
-
 	"golang.org/x/sys/unix"
 )
 
@@ -12,8 +10,8 @@ import (
 var ownerWords = []string{"ownership", "chown", "changing group", "owner", "set group id", "setgid", "setuid", "setgroups", "seteuid", "setegid", "setresuid", "setresgid"}
 
 var (
-	noOwner = regexp.MustCompile(`(?i)(chang\w* (the )?(ownership|owner|group)|\bl?f?chown\w*\b|preserve ownership).*(not permitted|invalid argument|EPERM|EINVAL)|EPERM.*\bl?f?chown\b`)
-	noUser  = regexp.MustCompile(`(?i)\bset(e|res|re)?(uid|gid|groups)\b.*(not permitted|invalid argument|EPERM|EINVAL)`)
+	noOwner = newPattern(`(?i)(chang\w* (the )?(ownership|owner|group)|\bl?f?chown\w*\b|preserve ownership).*(not permitted|invalid argument|EPERM|EINVAL)|EPERM.*\bl?f?chown\b`)
+	noUser  = newPattern(`(?i)\bset(e|res|re)?(uid|gid|groups)\b.*(not permitted|invalid argument|EPERM|EINVAL)`)
 )
 
 // whyNotOwner explains what a root without capabilities cannot do. Any other user

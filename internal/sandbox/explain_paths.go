@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -20,32 +19,32 @@ import (
 var pathWords = []string{"read-only file system", "permission denied", "operation not permitted", "resource busy", "erofs", "eacces", "eperm", "ebusy"}
 
 // complaints are what programs print when the kernel refuses a file.
-var complaints = regexp.MustCompile(`(?i)read-only file system|permission denied|operation not permitted|device or resource busy|\b(EROFS|EACCES|EPERM|EBUSY)\b`)
+var complaints = newPattern(`(?i)read-only file system|permission denied|operation not permitted|device or resource busy|\b(EROFS|EACCES|EPERM|EBUSY)\b`)
 
 // readOnly and writing tell a complaint of somebody who wanted to write.
 var (
-	readOnly = regexp.MustCompile(`(?i)read-only|EROFS|resource busy|EBUSY`)
-	writing  = regexp.MustCompile(`(?i)creat|touch|remov|writ|mkdir|mov|renam|unlink|truncat|delet|link|sav|cop|install`)
+	readOnly = newPattern(`(?i)read-only|EROFS|resource busy|EBUSY`)
+	writing  = newPattern(`(?i)creat|touch|remov|writ|mkdir|mov|renam|unlink|truncat|delet|link|sav|cop|install`)
 )
 
 // Ways in which a complaint names a path, the surest first: in quotes, as a word
 // with a slash in it, as the word before what is said of it.
 var (
-	quoted  = regexp.MustCompile(`'([^']+)'|"([^"]+)"|\x60([^\x60']+)[\x60']`)
-	slashed = regexp.MustCompile(`[^\s'"\x60:,()\[\]]*/[^\s'"\x60:,()\[\]]*`)
-	before  = regexp.MustCompile(`(?:^|\s)([^\s:@]+):?\s*$`)
+	quoted  = newPattern(`'([^']+)'|"([^"]+)"|\x60([^\x60']+)[\x60']`)
+	slashed = newPattern(`[^\s'"\x60:,()\[\]]*/[^\s'"\x60:,()\[\]]*`)
+	before  = newPattern(`(?:^|\s)([^\s:@]+):?\s*$`)
 )
 
 // namesIn gives what a line may call the path that it complains of. at is where
 // the complaint begins.
 func namesIn(line []byte, at int) (names []string) {
-	for _, m := range quoted.FindAllSubmatch(line, -1) {
+	for _, m := range quoted.compiled().FindAllSubmatch(line, -1) {
 		names = append(names, string(bytes.Join(m[1:], nil)))
 	}
-	for _, m := range slashed.FindAll(line, -1) {
+	for _, m := range slashed.compiled().FindAll(line, -1) {
 		names = append(names, string(m))
 	}
-	if m := before.FindSubmatch(line[:at]); m != nil {
+	if m := before.compiled().FindSubmatch(line[:at]); m != nil {
 		names = append(names, string(m[1]))
 	}
 	return names
@@ -53,7 +52,7 @@ func namesIn(line []byte, at int) (names []string) {
 
 // whyNoPath looks for a refused path in what a program complained of.
 func (c *Confined) whyNoPath(p remark) string {
-	at := complaints.FindIndex(p.line)
+	at := complaints.compiled().FindIndex(p.line)
 	if at == nil {
 		return ""
 	}

@@ -4,7 +4,6 @@ package sandbox
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 )
 
@@ -13,8 +12,8 @@ import (
 var pushWords = []string{"unpack", "remote rejected", "insufficient permission", "failed to push", "not a git repository"}
 
 var (
-	notPushed = regexp.MustCompile(`(?i)unpack(er)? (error|failed)|\(unpacker error\)|insufficient permission for adding an object|unable to (write|create temporary)`)
-	pushedTo  = regexp.MustCompile(`(?m)^To (?:file://)?([^\s:]+)$|failed to push some refs to '(?:file://)?([^':]+)'`)
+	notPushed = newPattern(`(?i)unpack(er)? (error|failed)|\(unpacker error\)|insufficient permission for adding an object|unable to (write|create temporary)`)
+	pushedTo  = newPattern(`(?m)^To (?:file://)?([^\s:]+)$|failed to push some refs to '(?:file://)?([^':]+)'`)
 )
 
 // whyNotPushed explains a push to a repository of this machine that lies where
@@ -23,7 +22,7 @@ func (c *Confined) whyNotPushed(p remark) string {
 	if !notPushed.Match(p.line) {
 		return ""
 	}
-	m := pushedTo.FindSubmatch(p.text)
+	m := pushedTo.compiled().FindSubmatch(p.text)
 	if m == nil {
 		return ""
 	}

@@ -2,8 +2,6 @@
 
 package sandbox
 
-import "regexp"
-
 // socketWords are in what programs print when they get no Unix socket.
 var socketWords = []string{
 	"eafnosupport", "address family not supported", "docker daemon", "docker.sock", "socket", "listen eperm", "connect eperm",
@@ -14,33 +12,33 @@ var socketWords = []string{
 // unixSockets are programs and servers that meet on Unix sockets, and what can be
 // done instead.
 var unixSockets = []struct {
-	complaint *regexp.Regexp
-	not       *regexp.Regexp // what is over TCP is not refused here
+	complaint *pattern
+	not       *pattern // what is over TCP is not refused here
 	instead   string
 }{
 	{
-		regexp.MustCompile(`(?i)docker daemon|docker\.sock|podman\.sock`), regexp.MustCompile(`tcp://`),
+		newPattern(`(?i)docker daemon|docker\.sock|podman\.sock`), newPattern(`tcp://`),
 		"so the daemon of Docker cannot be reached: leave what needs containers to a person, or to a system that builds and tests them.",
 	},
 	{
-		regexp.MustCompile(`(?i)authentication agent|error connecting to agent|gpg-agent|connect to the (gpg-)?agent|keyboxd|SSH_AUTH_SOCK`), nil,
+		newPattern(`(?i)authentication agent|error connecting to agent|gpg-agent|connect to the (gpg-)?agent|keyboxd|SSH_AUTH_SOCK`), nil,
 		"so no agent of ssh or gpg can be reached: if the task needs one, ask the operator for credentials: [ssh-agent] in the policy, or leave signing and signing in to a person.",
 	},
 	{
-		regexp.MustCompile(`(?i)(can't|cannot|could not|unable to|failed to|no) (open |connect to )?(the )?(x )?(display|x server)`), regexp.MustCompile(`(?i)(display|server):? *"?[\w.-]+:\d`),
+		newPattern(`(?i)(can't|cannot|could not|unable to|failed to|no) (open |connect to )?(the )?(x )?(display|x server)`), newPattern(`(?i)(display|server):? *"?[\w.-]+:\d`),
 		"so there is no display: run the program without windows (headless), or leave this step to a person.",
 	},
 	{
-		regexp.MustCompile(`(?i)connect to (the )?(system |session |user )?(scope )?(message )?(bus|d-bus)|\bd-?bus\b.*(socket|connect)`), nil,
+		newPattern(`(?i)connect to (the )?(system |session |user )?(scope )?(message )?(bus|d-bus)|\bd-?bus\b.*(socket|connect)`), nil,
 		"so neither D-Bus nor systemd can be reached: leave services of the machine to a person.",
 	},
 	{
-		regexp.MustCompile(`(?i)socket "?/\S*(PGSQL|mysql|mariadb)|through socket|could not create socket|create UNIX socket`), regexp.MustCompile(`(?i)port \d+ failed`),
+		newPattern(`(?i)socket "?/\S*(PGSQL|mysql|mariadb)|through socket|could not create socket|create UNIX socket`), newPattern(`(?i)port \d+ failed`),
 		"",
 	},
 	{
-		regexp.MustCompile(`(?i)EAFNOSUPPORT|address family not supported|\b(listen|connect) EPERM\b.* /|unix socket.*(not permitted|failed)|(dial|listen) unix .*not permitted`),
-		regexp.MustCompile(`(?i)inet6|ipv6|\[?[0-9a-f]*::[0-9a-f:]*`),
+		newPattern(`(?i)EAFNOSUPPORT|address family not supported|\b(listen|connect) EPERM\b.* /|unix socket.*(not permitted|failed)|(dial|listen) unix .*not permitted`),
+		newPattern(`(?i)inet6|ipv6|\[?[0-9a-f]*::[0-9a-f:]*`),
 		"",
 	},
 }

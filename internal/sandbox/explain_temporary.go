@@ -4,7 +4,6 @@ package sandbox
 
 import (
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -16,7 +15,7 @@ import (
 // temporaryWords are in all lines about files for a time.
 var temporaryWords = []string{"/tmp/"}
 
-var missing = regexp.MustCompile(`(?i)no such file|ENOENT|not found|cannot find|can't find|does not exist|doesn't exist|no such path|cannot open|can't open|not a directory`)
+var missing = newPattern(`(?i)no such file|ENOENT|not found|cannot find|can't find|does not exist|doesn't exist|no such path|cannot open|can't open|not a directory`)
 
 // whyNotInTmp explains a file of the machine's /tmp, where commands have a /tmp of
 // their own. Files of other users are not spoken of.

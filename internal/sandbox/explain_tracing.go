@@ -2,16 +2,14 @@
 
 package sandbox
 
-import "regexp"
-
 // tracingWords are in what debuggers print when they may not trace.
 var tracingWords = []string{"ptrace", "inferior", "could not launch process", "could not attach", "leaksanitizer", "perf_event", "process_vm_"}
 
 var (
-	noTracing = regexp.MustCompile(`(?i)ptrace.*(not permitted|permission denied|EPERM)|could not trace the inferior|` +
+	noTracing = newPattern(`(?i)ptrace.*(not permitted|permission denied|EPERM)|could not trace the inferior|` +
 		`could not (launch process|attach to pid).*(not permitted|permission|security setting)|process_vm_(read|write)v.*not permitted`)
-	noLeakCheck = regexp.MustCompile(`LeakSanitizer (has encountered a fatal error|does not work under ptrace)`)
-	noCounters  = regexp.MustCompile(`(?i)perf_event_(open|paranoid)`)
+	noLeakCheck = newPattern(`LeakSanitizer (has encountered a fatal error|does not work under ptrace)`)
+	noCounters  = newPattern(`(?i)perf_event_(open|paranoid)`)
 )
 
 // whyNoTracing explains what the filter of system calls keeps from debuggers.

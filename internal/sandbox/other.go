@@ -32,6 +32,9 @@ func New(o Options) (*Sandbox, error) {
 // Status tells how commands are confined.
 func (s *Sandbox) Status() Status { return s.status }
 
+// Outlook is Status.
+func (s *Sandbox) Outlook() Status { return s.status }
+
 // Err says why no command may run.
 func (s *Sandbox) Err() error {
 	if s.status.Mode == Require.String() || s.status.Mode == "" {

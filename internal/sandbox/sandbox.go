@@ -13,6 +13,7 @@ import (
 
 	"tipstaff"
 	"tipstaff/internal/guard"
+	"tipstaff/internal/landlock"
 	"tipstaff/internal/proc"
 )
 
@@ -153,6 +154,30 @@ func (s *Sandbox) Status() Status {
 	}
 	s.await()
 	return s.status
+}
+
+// Outlook is [Sandbox.Status] for those who cannot wait until it has been found out: as
+// much as is known. Before, the tier is what the kernel speaks for, and of the paths
+// only the workspaces of the settings are there.
+func (s *Sandbox) Outlook() Status {
+	if s.found == nil {
+		return s.Status()
+	}
+	select {
+	case <-s.found:
+		return s.status
+	default:
+	}
+	st := newStatus(s.o)
+	st.Tier = ""
+	if abi, _ := landlock.Version(); abi > 0 {
+		st.Tier = "landlock or namespaces"
+	}
+	st.Paths.Workspace = s.o.Workspace
+	if len(st.Paths.Workspace) == 0 {
+		st.Paths.Workspace = []string{s.o.Directory}
+	}
+	return st
 }
 
 // errNoSandbox is what the zero Sandbox says to everything.
