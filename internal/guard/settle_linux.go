@@ -3,6 +3,7 @@
 package guard
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -95,8 +96,11 @@ func (g *Guard) accept(it *item, now content, detached bool) {
 		if err == nil {
 			return
 		}
-		g.o.Log.Warn("a file that a person has replaced could not be pinned at once", "file", it.Path, "error", err)
+		if !errors.Is(err, errNewer) { // or the next look sees to it
+			g.o.Log.Warn("a file that a person has replaced could not be pinned at once", "file", it.Path, "error", err)
+		}
 	}
+	it.accepted.id = identity{} // there is no pin on what is there: it may be a command's next time
 	g.cameOff(nil)
 }
 
@@ -261,12 +265,7 @@ func (g *Guard) putBack(it *item, now content, why string) tipstaff.Violation {
 	}
 	defer func() { _ = unix.Close(dir) }()
 	if it.Stage != "" && it.Pinned && accepted.form == file {
-		// The pinned copy comes by a name of its own, and what it replaces is lost:
-		// so that is kept first.
-		v.Aside, err = g.keepCopy(it, name, now)
-		if err == nil {
-			err = g.replace(it, it.accepted, now, always)
-		}
+		v.Aside, err = g.oust(it)
 	} else {
 		v.Aside, err = g.restore(it, dir, name, accepted, now)
 		if err == nil && it.Pinned {
@@ -278,7 +277,11 @@ func (g *Guard) putBack(it *item, now content, why string) tipstaff.Violation {
 	}
 	after := g.see(it)
 	if after.same(it.accepted) {
+		brought := it.accepted.id == after.id // and pinned
 		it.accepted = after
+		if it.Pinned && !brought {
+			it.accepted.id = identity{} // as in accept
+		}
 	}
 	return v
 }

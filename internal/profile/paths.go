@@ -79,6 +79,9 @@ type Pin struct {
 	// Programs: it is a directory in which programs are found. Tools of the workspace
 	// (npm, venv) write there, so nothing but a mount keeps them from it.
 	Programs bool `json:"-"`
+	// Own: it is a file of tipstaff's own, which is read again only when no command can
+	// have written it.
+	Own bool `json:"-"`
 	// Link: it is a symbolic link, which is pinned itself.
 	Link bool `json:"link,omitempty"`
 	// Copy: it is a directory that git tracks. Commands have a copy of their own in

@@ -9,7 +9,8 @@ import (
 // pin lists what stays as it is although something writable is around it.
 func (r *resolver) pin() {
 	for _, s := range r.limits.startup {
-		r.pins[s.Path] = Pin{Place: s}
+		own := slices.ContainsFunc(r.m.Own, func(o Own) bool { return o.Path == s.Path })
+		r.pins[s.Path] = Pin{Place: s, Own: own}
 	}
 	for _, dir := range r.limits.programs {
 		r.pins[dir] = Pin{Place: Place{dir, true, "programs are found in it"}, Programs: true}

@@ -36,7 +36,7 @@ func (s *Sandbox) protect(p profile.Paths, came []string) profile.Paths {
 		if pin.InPlace || pin.Programs {
 			continue
 		}
-		one := guard.Item{Path: pin.Path, Why: pin.Why, GitDir: pin.GitDir, Mild: pin.Copy}
+		one := guard.Item{Path: pin.Path, Why: pin.Why, GitDir: pin.GitDir, Mild: pin.Copy || pin.Own}
 		switch {
 		case pin.GitDir != "":
 			one.Kind = guard.Config
