@@ -275,7 +275,7 @@ func (t *Trail) nextSegment() error {
 		return err
 	}
 	if err != nil {
-		return nil
+		return nil //nolint:nilerr // the trail goes on in the file that it has
 	}
 	t.retired = append(t.retired, segmentEnd{t.file, segmentFile(t.number), t.point()})
 	t.file, t.good, t.number = f, 0, t.number+1

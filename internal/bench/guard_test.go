@@ -226,7 +226,7 @@ func BenchmarkRename(b *testing.B) {
 	const times = 20_000
 	renames := func(c *confined) time.Duration {
 		testcmd := c.ws + "/testcmd"
-		if err := os.WriteFile(testcmd, binary, 0o700); err != nil { //nolint:gosec // a program
+		if err := os.WriteFile(testcmd, binary, 0o700); err != nil {
 			b.Fatal(err)
 		}
 		return c.run(b, testcmd, "renames", strconv.Itoa(times), c.ws+"/x") / times

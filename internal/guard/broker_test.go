@@ -36,7 +36,7 @@ func (a *asked) PID() int    { return os.Getpid() }
 func (a *asked) Number() int { return a.number }
 func (a *asked) Argument(i int) uint64 {
 	cwd := int32(unix.AT_FDCWD)
-	return []uint64{uint64(uint32(cwd)), 1, uint64(uint32(cwd)), 2, a.flags, 0}[i] //nolint:gosec // as the kernel has it
+	return []uint64{uint64(uint32(cwd)), 1, uint64(uint32(cwd)), 2, a.flags, 0}[i]
 }
 
 func (a *asked) Text(address uint64) (string, error) {

@@ -153,7 +153,7 @@ func (b *budget) readAt(dir int, name string, depth int) content {
 	switch st.Mode & unix.S_IFMT {
 	case unix.S_IFREG:
 		c.form, c.links = file, st.Nlink > 1
-		if st.Size <= mostFile && b.takes(&b.bytes, int(st.Size)) { //nolint:gosec // a megabyte
+		if st.Size <= mostFile && b.takes(&b.bytes, int(st.Size)) {
 			c.text, c.fault = readFile(dir, name, c.id)
 		}
 	case unix.S_IFDIR:

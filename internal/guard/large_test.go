@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestALargeFileAmongHooks is a person's: it is never replaced by less, whatever
@@ -62,14 +64,16 @@ func TestATreeOfAnyDepthIsRemoved(t *testing.T) {
 	w.repository("r")
 	w.mkdir("top")
 	const at = "a-directory"
-	old, err := os.Getwd()
+	dir, err := openDir(w.at("top"))
 	w.must(err)
-	w.must(os.Chdir(w.at("top")))
 	for range 1000 {
-		w.must(os.Mkdir(at, 0o700))
-		w.must(os.Chdir(at))
+		w.must(unix.Mkdirat(dir, at, 0o700))
+		below, err := unix.Openat(dir, at, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		w.must(err)
+		w.must(unix.Close(dir))
+		dir = below
 	}
-	w.must(os.Chdir(old))
+	w.must(unix.Close(dir))
 	found, _ := w.attack(func() { w.must(os.Rename(w.at("top"), w.at("r/hooks/top"))) })
 	list, err := os.ReadDir(w.at("r/hooks"))
 	w.must(err)

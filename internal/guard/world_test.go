@@ -54,13 +54,13 @@ func (w *world) at(name string) string { return filepath.Join(w.root, name) }
 
 func (w *world) mkdir(name string) {
 	w.Helper()
-	w.must(os.MkdirAll(w.at(name), 0o755)) //nolint:gosec // a workspace
+	w.must(os.MkdirAll(w.at(name), 0o755))
 }
 
 func (w *world) write(name, text string) {
 	w.Helper()
-	w.must(os.MkdirAll(filepath.Dir(w.at(name)), 0o755))  //nolint:gosec // a workspace
-	w.must(os.WriteFile(w.at(name), []byte(text), 0o755)) //nolint:gosec // a hook
+	w.must(os.MkdirAll(filepath.Dir(w.at(name)), 0o755))
+	w.must(os.WriteFile(w.at(name), []byte(text), 0o755))
 }
 
 // add writes at the end of a file.

@@ -370,7 +370,7 @@ func TestADirectoryThatWasClosedFromTheStartIsNotOpenedUnseen(t *testing.T) {
 		b := newWorld(t)
 		gitWorld(t, b)
 		b.must(os.Chmod(b.ws+"/repo", 0))
-		t.Cleanup(func() { _ = os.Chmod(b.ws+"/repo", 0o755) }) //nolint:gosec // a directory of the test
+		t.Cleanup(func() { _ = os.Chmod(b.ws+"/repo", 0o755) })
 		b.confine(tier)
 		o, err := b.run(Command{Dir: b.ws}, "chmod 755 repo && echo opened")
 		if tier == Landlock && (err == nil || !strings.Contains(fmt.Sprintf("%+v", err), "so nothing was started")) {
