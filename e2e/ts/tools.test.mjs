@@ -12,9 +12,16 @@ const terminal = ['terminal_close_session', 'terminal_create_session', 'terminal
 row('B0 there are six tools with terminal access, in one order', async (start) => {
   const [s, other] = [await start(), await start()];
   assert.deepEqual(s.tools.map((tool) => tool.name), [...execute, ...terminal]);
-  assert.deepEqual((await s.client.listTools()).tools, s.tools, 'a second list differs');
-  assert.deepEqual(other.tools, s.tools, 'another server lists otherwise');
+  assert.deepEqual(anywhere((await s.client.listTools()).tools), anywhere(s.tools), 'a second list differs');
+  assert.deepEqual(anywhere(other.tools), anywhere(s.tools), 'another server lists otherwise');
 });
+
+// anywhere gives tools without the line that says what commands may write and by what
+// they are confined: each server has a workspace of its own, and may still be finding
+// out about the sandbox.
+function anywhere(tools) {
+  return tools.map((tool) => ({ ...tool, description: tool.description.replace(/^Here: .*\n?/m, '') }));
+}
 
 row('B0 there are two tools without terminal access', async (start) => {
   for (const ENABLE_TERMINAL_ACCESS of ['', 'false']) {
