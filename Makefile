@@ -80,7 +80,7 @@ vm: ## the engine and the sandbox on Debian's kernels in QEMU, for VM (arm64 amd
 	@for machine in $(VM); do bash .ci/vm/run $$machine; done
 
 bench: ## measure what BENCHMARKS.md records
-	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) ./internal/bench/... ./internal/audit ./internal/trailread ./internal/policy ./internal/decider
+	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) ./internal/bench/... ./internal/audit ./internal/trailread ./internal/policy ./internal/decider ./internal/gitconfig
 
 soak: ## twenty thousand commands, well and badly behaved; nothing may be left of them
 	TIPSTAFF_SOAK=20000 $(GO) test -count=1 -timeout 60m -run Soak -v ./internal/runner

@@ -24,5 +24,5 @@
 //
 // Read next: parse.go (the syntax), keys.txt (the keys, with a reason each),
 // values.go and address.go (their values), judge.go (the difference), todo.go
-// and modules.go (two more files with commands in them).
+// (one more file with commands in it).
 package gitconfig

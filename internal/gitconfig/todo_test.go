@@ -63,29 +63,3 @@ func TestAnHonestListHasNothingAndALongOneIsRefused(t *testing.T) {
 		t.Error(found)
 	}
 }
-
-func TestASubmoduleThatLeadsElsewhereIsFound(t *testing.T) {
-	for text, why := range map[string]string{
-		"path = lib\nurl = ../lib.git\nbranch = main\nupdate = rebase\nshallow = true\nignore = all": "",
-		"url = https://example.org/a.git": "",
-		"update = !rm":                    "git submodule update would run it",
-		"url = ext::sh":                   "git-remote-ext",
-		"url = -u./x":                     "option",
-		"url = foo://x":                   "git-remote-foo",
-		"path = -x":                       "option",
-		"path = ../x":                     "out of the work tree",
-		"path = /x":                       "out of the work tree",
-		"branch = --x":                    "option",
-		"update":                          "",
-		"url = \"a\\nb\"":                 "control character",
-		"[":                               "cannot be read",
-	} {
-		found := gitconfig.Modules([]byte("[submodule \"lib\"]\n" + text))
-		if why == "" && len(found) > 0 || why != "" && (len(found) != 1 || !strings.Contains(found[0].String(), why)) {
-			t.Errorf("%q: %v", text, found)
-		}
-	}
-	if found := gitconfig.Modules([]byte("[submodule \"a/../../x\"]\npath = x\n[submodule \"b..c\"]\npath = b\n")); len(found) != 1 {
-		t.Error(found)
-	}
-}

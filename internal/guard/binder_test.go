@@ -227,3 +227,26 @@ func TestANewRepository(t *testing.T) {
 		t.Errorf("violations %q", got)
 	}
 }
+
+// TestAPinThatComesLaterDoesNotBindWhoRunsAlready: a command that has begun without it
+// can write the file in place, and that is no person's change.
+func TestAPinThatComesLaterDoesNotBindWhoRunsAlready(t *testing.T) {
+	for _, known := range []bool{false, true} {
+		w := newWorld(t)
+		w.repository("r")
+		list := Repository(w.at("r"), false)
+		if known {
+			w.Protect(w.root, list)
+		}
+		c := w.begin()
+		for i := range list {
+			list[i].Pinned = list[i].Kind == Config
+		}
+		w.Protect(w.root, list)
+		w.add("r/config", "[core]\nfsmonitor = evil\n")
+		if found := c.End(); w.paths(found) != "r/config" {
+			t.Errorf("known before: %v, violations %q", known, w.paths(found))
+		}
+		w.says("r/config", plainConfig)
+	}
+}

@@ -99,8 +99,12 @@ func (g *Guard) protect(root string, one Item) []tipstaff.Violation {
 	g.mu.Unlock()
 	if known {
 		it.mu.Lock()
+		defer it.mu.Unlock()
+		pinnedLater := one.Pinned && !it.Pinned
 		it.Item.Pinned, it.Item.Stage, it.Item.Why = one.Pinned, one.Stage, one.Why
-		it.mu.Unlock()
+		if pinnedLater {
+			g.unpinnedYet(it)
+		}
 		return nil
 	}
 	defer it.mu.Unlock()
@@ -108,9 +112,21 @@ func (g *Guard) protect(root string, one Item) []tipstaff.Violation {
 	it.noteLinks(now)
 	if !one.New {
 		it.accepted = now
+		if one.Pinned {
+			g.unpinnedYet(it)
+		}
 		return nil
 	}
 	return g.admit(it, now)
+}
+
+// unpinnedYet makes a change of an item that is about to be pinned count as one that a
+// command may have made, if commands run: those have begun without the pin. The caller
+// holds it.mu.
+func (g *Guard) unpinnedYet(it *item) {
+	if len(g.suspects(it.Path)) > 0 {
+		it.accepted.id = identity{}
+	}
 }
 
 // Announced counts the repositories that git has begun to make since the guard is

@@ -370,23 +370,6 @@ func TestWithoutARepositoryItsOwnPinsAreGone(t *testing.T) {
 	}
 }
 
-func TestEntriesAreThoseInADirectoryAndRightBelow(t *testing.T) {
-	w := newWorld(t)
-	for _, dir := range []string{"ws", "ws/sub", "ws/sub/below", "ws/deep/er"} {
-		w.repository(dir)
-	}
-	w.git("ws", "init", "-q", "--bare", "bare")
-	w.add("ws/empty/")
-	entries, below := Entries(w.at("ws"))
-	w.equal("entries", w.names(entries), "/ws/.git /ws/bare /ws/sub/.git")
-	w.equal("below", w.names(below), "/ws/deep /ws/empty")
-	for i := range mostNames {
-		w.write(fmt.Sprintf("ws/file%d", i), "")
-	}
-	entries, below = Entries(w.at("ws"))
-	w.equal("among very many names", w.names(entries)+w.names(below), "/ws/.git")
-}
-
 // TestTheSystemsConfigurationIsFollowed: /etc/gitconfig names hooks by a relative path,
 // which git looks for in each work tree.
 func TestTheSystemsConfigurationIsFollowed(t *testing.T) {
