@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -117,6 +118,9 @@ func BenchmarkPutBack(b *testing.B) {
 	}{{"idle", 0, 0, 0}, {"4-busy-processes", 4, 0, 0}, {"2-busy-goroutines", 0, 2, 0}, {"poller", 0, 0, 1}} {
 		b.Run(c.says, func(b *testing.B) {
 			root, file := guardedRepositories(b)
+			// As the server does.
+			before := runtime.GOMAXPROCS(runtime.NumCPU() + 1)
+			b.Cleanup(func() { runtime.GOMAXPROCS(before) })
 			for range c.processes {
 				beside(b, "busy", "")
 			}

@@ -3,8 +3,6 @@
 package guard
 
 import (
-	"crypto/rand"
-	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -256,97 +254,5 @@ func (g *Guard) perTree(it *item, proposed content, lasts func() bool) error {
 		return err
 	}
 	tree.Pinned = true
-	return nil
-}
-
-var (
-	errNobodyWaits = errors.New("nobody waits for it any more")
-	errNewer       = errors.New("it was changed once more meanwhile")
-)
-
-// replace makes c the content of a pinned file, in which seen is now. A change that came
-// since it was looked at is not lost: then it fails, and another look comes. The caller
-// holds it.mu.
-func (g *Guard) replace(it *item, c, seen content, commit func() bool) error {
-	if seen.form == file {
-		c.owner = seen.owner
-	}
-	return g.bring(it, c, func(from staged, dir int, name string) error {
-		if now := readAt(dir, name, 0); now.id != seen.id || !now.same(seen) {
-			return errNewer
-		}
-		if !commit() {
-			return errNobodyWaits
-		}
-		if seen.form == directory {
-			if err := removeAll(dir, name); err != nil {
-				return err
-			}
-		}
-		return unix.Renameat(from.dir, from.name, dir, name)
-	})
-}
-
-// oust makes the accepted content that of a pinned file, whatever is there by now, and
-// says where that is kept. Who writes all the time cannot put it off. The caller holds
-// it.mu.
-func (g *Guard) oust(it *item) (aside string, err error) {
-	err = g.bring(it, it.accepted, func(from staged, dir int, name string) error {
-		err := unix.Renameat2(from.dir, from.name, dir, name, unix.RENAME_EXCHANGE)
-		switch {
-		case errors.Is(err, unix.ENOENT): // nothing is there
-			return unix.Renameat(from.dir, from.name, dir, name)
-		case errors.Is(err, unix.EINVAL): // the file system cannot
-			if aside, err = g.keepCopy(it, name, readAt(dir, name, 0)); err == nil {
-				err = errors.Join(removeAll(dir, name), unix.Renameat(from.dir, from.name, dir, name))
-			}
-			return err
-		case err == nil:
-			aside, err = g.keep(it, from.dir, from.name, name)
-			if err != nil {
-				g.o.Log.Error("what was found in the place of a protected file could not be kept", "file", it.Path, "error", err)
-			}
-			return nil
-		}
-		return err
-	})
-	return aside, err
-}
-
-// staged is a new file that waits for its place, in a directory that is open.
-type staged struct {
-	dir  int
-	name string
-}
-
-// bring makes c the content of a pinned file. The file is a new one, made where no
-// command could open it, and pinned everywhere before take puts it in its place.
-func (g *Guard) bring(it *item, c content, take func(from staged, dir int, name string) error) error {
-	stage, err := openDir(it.Stage)
-	if err != nil {
-		return fmt.Errorf("cannot open %s: %w", it.Stage, err)
-	}
-	defer func() { _ = unix.Close(stage) }()
-	dir, name, err := openParent(it.Path)
-	if err != nil {
-		return fmt.Errorf("cannot open the directory of %s: %w", it.Path, err)
-	}
-	defer func() { _ = unix.Close(dir) }()
-	from := staged{stage, ".tipstaff-" + strings.ToLower(rand.Text()[:12])}
-	if err := buildFile(stage, from.name, c); err != nil {
-		return fmt.Errorf("cannot write a new %s: %w", name, err)
-	}
-	err = g.bind(it.Stage, from.name, func() error {
-		made := readAt(stage, from.name, 0)
-		err := take(from, dir, name)
-		if err == nil {
-			it.accepted, it.replaced = made, time.Now()
-		}
-		return err
-	})
-	if err != nil {
-		_ = unix.Unlinkat(stage, from.name, 0)
-		return fmt.Errorf("cannot replace %s: %w", it.Path, err)
-	}
 	return nil
 }

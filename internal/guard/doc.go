@@ -16,8 +16,14 @@
 // tier landlock. A change that nobody but a person can have made is taken over. One
 // that a command may have made is judged: what names no program is taken over, all
 // else is put back at once, kept aside, reported, and ends the commands that could
-// have written it. Watching comes after the fact, by a fraction of a millisecond:
-// a program that polls the file can be quicker.
+// have written it. Read leases tell of a file that is opened for writing, because
+// inotify hears of no write through a memory mapping. Watching comes after the fact,
+// by a fraction of a millisecond: a program that polls the file can be quicker.
+//
+// Haste decides here. One thread hears of changes and puts files back itself; it has
+// short turns of the processor and waits outside of the runtime's poller. A server in
+// which more goroutines are busy than the runtime has processors keeps it waiting all
+// the same: give the runtime one more than the machine has.
 //
 // The package starts no process and makes no mount; who pins files is told by an
 // interface ([Binder]). Read next: item.go, settle_linux.go, broker_linux.go.

@@ -141,7 +141,7 @@ func TestWhatMayNotBeRead(t *testing.T) {
 		w.must(os.Chmod(w.at("d"), 0o700))
 		it := &item{Item: fixed(), accepted: content{form: file, mode: 0o755, text: []byte("good"), sign: sign{size: 4}}}
 		it.Path = w.at("it")
-		if v := w.putBack(it, c, "why"); v.Fault != "" {
+		if v := w.refuse(it, c, "why", nil, true); v.Fault != "" {
 			t.Error(v)
 		}
 		w.says("it", "good")
@@ -151,7 +151,7 @@ func TestWhatMayNotBeRead(t *testing.T) {
 		w.write("other/below/x", "evil")
 		w.must(os.Chmod(w.at("other/below"), 0))
 		w.must(os.Chmod(w.at("other"), 0))
-		if v := w.putBack(it, it.read(), "why"); v.Fault != "" {
+		if v := w.refuse(it, it.read(), "why", nil, true); v.Fault != "" {
 			t.Error(v)
 		}
 		w.says("other", "good")

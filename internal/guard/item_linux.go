@@ -23,5 +23,6 @@ type item struct {
 	again   bool          // something has happened since the last look began
 	looking chan struct{} // closed when the look that is under way is over; nil: none is
 
-	dropped bool // under watcher.mu: it is not to be watched again
+	dropped   bool // under watcher.mu: it is not to be watched again
+	leaseless bool // under leases.mu: no lease is to be taken again
 }

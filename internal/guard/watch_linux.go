@@ -6,11 +6,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,8 +17,9 @@ import (
 // names, so an item has one on each directory above it, up to where commands may
 // write, and on itself.
 type watcher struct {
-	file *os.File
-	raw  syscall.RawConn
+	fd   int // inotify's
+	poke int // an eventfd: readable when leases are to be looked at
+	stop int // an eventfd: readable when the watch is over
 	over sync.WaitGroup
 
 	mu    sync.Mutex // held while events are read and passed on, so that who has it knows all of them
@@ -44,30 +43,29 @@ func newWatcher() (*watcher, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot watch files: %w", err)
 	}
-	w := &watcher{file: os.NewFile(uintptr(fd), "inotify"), marks: map[int32]map[*item]string{}, of: map[*item][]int32{}, blind: map[*item]bool{}}
-	if w.raw, err = w.file.SyscallConn(); err != nil {
-		return nil, errors.Join(fmt.Errorf("cannot watch files: %w", err), w.file.Close())
+	w := &watcher{fd: fd, poke: -1, stop: -1, marks: map[int32]map[*item]string{}, of: map[*item][]int32{}, blind: map[*item]bool{}}
+	for _, event := range []*int{&w.poke, &w.stop} {
+		if *event, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
+			return nil, errors.Join(fmt.Errorf("cannot watch files: %w", err), unix.Close(fd), closed(w.poke))
+		}
 	}
 	return w, nil
 }
 
-// start passes on what is heard, from a goroutine of its own, until close.
-func (w *watcher) start(changed func(*item)) {
-	w.over.Go(func() {
-		for w.raw.Read(func(fd uintptr) bool { return w.pass(int(fd), changed) }) == nil {
-		}
-	})
-}
-
+// close ends the watch. Nothing may be watched or drained afterwards.
 func (w *watcher) close() error {
-	err := w.file.Close()
+	_, err := unix.Write(w.stop, binary.NativeEndian.AppendUint64(nil, 1))
 	w.over.Wait()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	err = errors.Join(err, unix.Close(w.fd), unix.Close(w.poke), unix.Close(w.stop))
+	w.fd, w.poke, w.stop = -1, -1, -1
 	return err
 }
 
 // drain passes on what has happened until now, and what cannot be watched.
 func (w *watcher) drain(changed func(*item)) {
-	_ = w.raw.Control(func(fd uintptr) { w.pass(int(fd), changed) })
+	w.pass(changed)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for it := range w.blind {
@@ -75,20 +73,18 @@ func (w *watcher) drain(changed func(*item)) {
 	}
 }
 
-// pass reads events and passes them on. It reports whether there were any.
-func (w *watcher) pass(fd int, changed func(*item)) bool {
+// pass reads events and passes them on.
+func (w *watcher) pass(changed func(*item)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	any := false
 	for {
-		n, err := unix.Read(fd, w.buf[:])
+		n, err := unix.Read(w.fd, w.buf[:])
 		if err == unix.EINTR {
 			continue
 		}
 		if err != nil || n <= 0 {
-			return any
+			return
 		}
-		any = true
 		w.events(w.buf[:n], changed)
 	}
 }
@@ -170,16 +166,12 @@ func (w *watcher) mark(it *item, now content) ([]int32, error) {
 
 // add watches a path; IN_MASK_ADD, because another item may watch it as well. Not
 // IN_EXCL_UNLINK: a write by another name that is gone meanwhile counts.
-func (w *watcher) add(path string, mask uint32) (wd int32, err error) {
-	failure := w.raw.Control(func(fd uintptr) {
-		var n int
-		n, err = unix.InotifyAddWatch(int(fd), path, mask|unix.IN_MASK_ADD|unix.IN_DONT_FOLLOW)
-		wd = int32(n)
-	})
-	if err := errors.Join(failure, err); err != nil {
+func (w *watcher) add(path string, mask uint32) (int32, error) {
+	wd, err := unix.InotifyAddWatch(w.fd, path, mask|unix.IN_MASK_ADD|unix.IN_DONT_FOLLOW)
+	if err != nil {
 		return 0, fmt.Errorf("cannot watch %s: %w", path, err)
 	}
-	return wd, nil
+	return int32(wd), nil
 }
 
 // forget watches an item no longer.
@@ -206,7 +198,7 @@ func (w *watcher) drop(it *item, before, kept []int32) {
 		delete(w.marks[wd], it)
 		if len(w.marks[wd]) == 0 {
 			delete(w.marks, wd)
-			_ = w.raw.Control(func(fd uintptr) { _, _ = unix.InotifyRmWatch(int(fd), uint32(wd)) })
+			_, _ = unix.InotifyRmWatch(w.fd, uint32(wd))
 		}
 	}
 }

@@ -4,10 +4,12 @@ package guard
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -86,26 +88,90 @@ func TestAWriteByANameThatIsGone(t *testing.T) {
 	w.says("r/config", plainConfig)
 }
 
-// TestAWriteThroughMemory is seen when the file is closed.
+// TestAWriteThroughMemory: inotify hears of none while the mapping stands. It is put back
+// all the same, also where the file was mapped before it was protected.
 func TestAWriteThroughMemory(t *testing.T) {
+	for _, early := range []bool{false, true} {
+		for _, name := range []string{"r/config", "r/hooks/pre-commit"} {
+			w := newWorld(t)
+			w.skeleton("r")
+			was := "#!/bin/sh\n# a text of some length\n"
+			evil := "#!/bin/sh\nevil\n"
+			if name == "r/config" {
+				was, evil = namedConfig, "[core]\nfsmonitor=evil\n"
+			}
+			w.write(name, was)
+			var memory []byte
+			if early {
+				memory = w.mapped(name)
+			}
+			w.Protect(w.root, Repository(w.at("r"), false))
+			w.settle()
+			stopped := make(chan struct{})
+			c := w.Begin([]string{w.root}, sync.OnceFunc(func() { close(stopped) }))
+			if !early {
+				memory = w.mapped(name)
+			}
+			control := w.hears(name)
+			copy(memory, evil)
+			<-stopped // while the mapping stands
+			if control() {
+				t.Errorf("%s: inotify hears of a mapped write by itself", name)
+			}
+			found := c.End()
+			w.must(unix.Munmap(memory))
+			if got := w.paths(found); !strings.HasPrefix(name, got) || got == "" {
+				t.Errorf("%s, mapped before: %v: violations %q", name, early, got)
+			}
+			w.settle()
+			w.says(name, was)
+		}
+	}
+}
+
+// mapped maps a file into memory, for writing.
+func (w *world) mapped(name string) []byte {
+	w.Helper()
+	f, err := os.OpenFile(w.at(name), os.O_RDWR, 0)
+	w.must(err)
+	memory, err := unix.Mmap(int(f.Fd()), 0, 4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	w.must(err)
+	w.must(f.Close())
+	return memory
+}
+
+// hears watches a file for writes, and says whether there were any.
+func (w *world) hears(name string) func() bool {
+	w.Helper()
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	w.must(err)
+	w.Cleanup(func() { _ = unix.Close(fd) })
+	_, err = unix.InotifyAddWatch(fd, w.at(name), unix.IN_MODIFY|unix.IN_CLOSE_WRITE)
+	w.must(err)
+	return func() bool {
+		n, _ := unix.Read(fd, make([]byte, 4096))
+		return n > 0
+	}
+}
+
+// TestWhoOpensAFileForWriting waits for the guard and not for longer: a person writes in
+// place, and the file is not the guard's afterwards.
+func TestWhoOpensAFileForWriting(t *testing.T) {
 	w := newWorld(t)
 	w.repository("r")
-	w.write("r/hooks/pre-commit", "#!/bin/sh\n# text\n")
-	w.settle()
-	found, stopped := w.attack(func() {
-		f, err := os.OpenFile(w.at("r/hooks/pre-commit"), os.O_RDWR, 0)
-		w.must(err)
-		memory, err := unix.Mmap(int(f.Fd()), 0, 4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
-		w.must(err)
-		w.must(f.Close())
-		w.settle()
-		copy(memory[10:], "evil\n")
-		w.must(unix.Munmap(memory))
-	})
-	if found != "r/hooks" || !stopped {
-		t.Errorf("violations %q, stopped %v", found, stopped)
+	for i := range 50 {
+		w.add("r/config", "[user]\n\tname = "+strconv.Itoa(i)+"\n")
 	}
-	w.says("r/hooks/pre-commit", "#!/bin/sh\n# text\n")
+	w.settle()
+	fd, err := unix.Open(w.at("r/config"), unix.O_WRONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if errors.Is(err, unix.EWOULDBLOCK) { // it asks, and does not wait
+		fd, err = unix.Open(w.at("r/config"), unix.O_WRONLY|unix.O_CLOEXEC, 0)
+	}
+	w.must(err)
+	w.must(unix.Close(fd))
+	if found, stopped := w.attack(func() { w.add("r/config", "[user]\n\temail = a@b\n") }); found != "" || stopped {
+		t.Errorf("an honest write: violations %q, stopped %v", found, stopped)
+	}
 }
 
 // TestNamesOfAnyKind: with newlines, and bytes that are no letters.

@@ -1,0 +1,101 @@
+//go:build linux
+
+package guard
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// build makes a content under a temporary name. It uses, and closes, a blank where one
+// is given and fits.
+func build(dir int, name string, c content, blank int) error {
+	var err error
+	if c.form == file {
+		err = buildFile(dir, name, c, blank)
+	} else {
+		_ = closed(blank)
+	}
+	switch c.form {
+	case nothing:
+		return nil
+	case file:
+	case link:
+		err = unix.Symlinkat(c.to, dir, name)
+		c.owner.give(dir, name)
+	case directory:
+		if err = unix.Mkdirat(dir, name, c.mode|0o700); err != nil {
+			break
+		}
+		var fd int
+		if fd, err = unix.Openat(dir, name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0); err != nil {
+			break
+		}
+		for n, in := range c.names {
+			err = errors.Join(err, build(fd, n, in, noBlank))
+		}
+		c.owner.give(dir, name)
+		_ = unix.Close(fd)
+	default:
+		err = errors.New("it was no file")
+	}
+	if err != nil {
+		return fmt.Errorf("cannot make what was there: %w", err)
+	}
+	return nil
+}
+
+// give makes a file that was made anew its owner's again. Only root can, and only root
+// needs to: anybody else puts back what is its own.
+func (o owner) give(dir int, name string) {
+	if os.Geteuid() == 0 {
+		_ = unix.Fchownat(dir, name, int(o.user), int(o.group), unix.AT_SYMLINK_NOFOLLOW|unix.AT_EMPTY_PATH)
+	}
+}
+
+// noBlank says that a file is to be made anew.
+const noBlank = -1
+
+// buildFile makes a file that has no name while it is written, where the file system
+// has such files: of a blank, or anew.
+func buildFile(dir int, name string, c content, blank int) error {
+	if !c.known() {
+		return errors.Join(errTooLarge, closed(blank))
+	}
+	if blank >= 0 && fill(blank, dir, name, c, true) == nil {
+		return nil
+	}
+	fd, err := unix.Openat(dir, ".", unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, c.mode)
+	unnamed := err == nil
+	if !unnamed {
+		fd, err = unix.Openat(dir, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, c.mode)
+	}
+	if err != nil {
+		return err
+	}
+	return fill(fd, dir, name, c, unnamed)
+}
+
+// fill writes a content to an open file, gives it a name where it has none, and closes
+// it.
+func fill(fd, dir int, name string, c content, unnamed bool) error {
+	f := os.NewFile(uintptr(fd), name)
+	_, err := f.Write(c.text)
+	c.owner.give(fd, "")
+	err = errors.Join(err, unix.Fchmod(fd, c.mode))
+	if err == nil && unnamed {
+		err = unix.Linkat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", fd), dir, name, unix.AT_SYMLINK_FOLLOW)
+	}
+	return errors.Join(err, f.Close())
+}
+
+// closed closes a descriptor, if it is one.
+func closed(fd int) error {
+	if fd < 0 {
+		return nil
+	}
+	return unix.Close(fd)
+}

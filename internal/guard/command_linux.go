@@ -1,0 +1,178 @@
+//go:build linux
+
+package guard
+
+import (
+	"slices"
+	"time"
+
+	"tipstaff"
+)
+
+// Command is one that runs, and may write in some directories.
+type Command struct {
+	guard    *Guard
+	writable []string
+	stop     func()
+
+	found []tipstaff.Violation // under Guard.mu
+	mild  map[*item]int        // how often it was suspected of a mild change of an item, likewise
+	over  bool                 // there is nothing left to stop, likewise
+}
+
+// Begin says that a command is about to run which may write in these directories.
+// stop is called when it may have made a change that is put back; it must end the
+// command, and wait for nothing. What a person has changed before is settled first.
+func (g *Guard) Begin(writable []string, stop func()) *Command {
+	g.settled(writable)
+	c := &Command{guard: g, writable: writable, stop: stop}
+	g.mu.Lock()
+	g.active[c] = true
+	g.mu.Unlock()
+	return c
+}
+
+// End says that nothing of the command is left, and gives the changes that were put
+// back while it ran. What it has changed is settled first; where that takes too long,
+// the command stays a suspect until it is.
+func (c *Command) End() []tipstaff.Violation {
+	g := c.guard
+	looking := g.settled(c.writable)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	c.over = true
+	if looking == nil || g.closed {
+		delete(g.active, c)
+		return c.found
+	}
+	g.work.Go(func() {
+		for ; looking != nil; looking = g.lookingIn(c.writable) {
+			<-looking
+		}
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		delete(g.active, c)
+	})
+	return slices.Clone(c.found)
+}
+
+// mostPatience is how long the beginning and the end of a command wait for a file
+// system that does not answer.
+const mostPatience = 2 * time.Second
+
+// settled waits until all that has happened in these directories is judged. It gives a
+// look that is not over in time.
+func (g *Guard) settled(dirs []string) (late chan struct{}) {
+	g.watch.drain(g.changed)
+	looking := g.lookingIn(dirs)
+	if looking == nil {
+		return nil
+	}
+	patience := time.NewTimer(mostPatience)
+	defer patience.Stop()
+	for ; looking != nil; looking = g.lookingIn(dirs) {
+		select {
+		case <-looking:
+		case <-patience.C:
+			g.o.Log.Error("files that steer others could not be looked at in time", "directories", dirs)
+			return looking
+		}
+	}
+	return nil
+}
+
+func (g *Guard) lookingIn(dirs []string) chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for path, it := range g.items {
+		if !it.waits && it.looking == nil || !under(path, dirs) {
+			continue
+		}
+		if g.waited(it); it.looking != nil {
+			return it.looking
+		}
+	}
+	return nil
+}
+
+// suspects are the commands that could have changed a path.
+func (g *Guard) suspects(path string) (list []*Command) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for c := range g.active {
+		if under(path, c.writable) {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// stop ends the commands that could have made an unsafe change, and reports whether
+// there were any: at once, unless the change is mild or may be a person's own, else when
+// it comes again and again.
+func (g *Guard) stop(it *item, suspects []*Command, ends bool) bool {
+	ending := suspects
+	if it.Mild || !ends {
+		ending = g.again(it, suspects)
+	}
+	ending = g.alive(ending)
+	for _, c := range ending {
+		c.stop()
+	}
+	return len(ending) > 0
+}
+
+// tell reports a violation, and keeps it for the answers of these commands.
+func (g *Guard) tell(suspects []*Command, v tipstaff.Violation) {
+	g.mu.Lock()
+	for _, c := range suspects {
+		c.tell(v)
+	}
+	g.mu.Unlock()
+	g.o.Log.Warn("a change of a file that steers others was put back", "file", v.Path, "why", v.Why, "aside", v.Aside, "fault", v.Fault, "commands", len(suspects), "ended", v.Ended)
+}
+
+func (g *Guard) alive(list []*Command) []*Command {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(list), func(c *Command) bool { return c.over })
+}
+
+// mostTold is how many violations a command is told of.
+const mostTold = 8
+
+// tell keeps a violation for the answer: of those of one path the first, which names
+// what was kept. The caller holds Guard.mu.
+func (c *Command) tell(v tipstaff.Violation) {
+	i := slices.IndexFunc(c.found, func(w tipstaff.Violation) bool { return w.Path == v.Path })
+	switch {
+	case i >= 0:
+		known := &c.found[i]
+		known.Ended, known.Fault = known.Ended || v.Ended, v.Fault // of the last attempt
+		if known.Aside == "" {
+			known.Aside = v.Aside
+		}
+	case len(c.found) < mostTold:
+		c.found = append(c.found, v)
+	}
+}
+
+// mildTimes is how often a command may be suspected of a mild change: a program that
+// writes a file anew does so in a few steps, and a person who saves a pinned file that
+// names a program does so once or twice, not whenever a command has waited for it.
+const mildTimes = 4
+
+// again gives the commands that were suspected of mild changes of an item too often.
+func (g *Guard) again(it *item, suspects []*Command) (list []*Command) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, c := range suspects {
+		if c.mild == nil {
+			c.mild = map[*item]int{}
+		}
+		if c.mild[it]++; c.mild[it] > mildTimes {
+			list = append(list, c)
+		}
+	}
+	return list
+}

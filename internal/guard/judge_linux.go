@@ -1,0 +1,139 @@
+//go:build linux
+
+package guard
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tipstaff/internal/gitconfig"
+)
+
+// judge says why a content may not take the place of the accepted one; "" if it may.
+// Whatever is only removed steers nothing any more; what comes in its place is judged.
+func (g *Guard) judge(it *item, now content) string {
+	switch {
+	case now.form == nothing, now.same(it.accepted):
+		return ""
+	case now.form == unseen:
+		return fmt.Sprintf("it is %s now", now)
+	case it.Kind == Config:
+		return g.judgeConfig(it, now)
+	case it.Kind == Pointer, it.Kind == Entry && now.form == file:
+		return g.judgePointer(it, now)
+	case it.Kind == Entry && now.form == directory:
+		return ""
+	case it.Kind == Fixed && !it.New && len(now.beyond(it.accepted)) == 0:
+		return ""
+	case it.Kind == Fixed && it.New && !it.byName():
+		return "" // the look that has found it has judged it
+	case it.Kind == Fixed && it.New && len(it.unknown(now)) == 0:
+		return ""
+	}
+	return it.Why
+}
+
+func (g *Guard) judgeConfig(it *item, now content) string {
+	switch {
+	case now.form != file:
+		return fmt.Sprintf("it is %s now, and was a configuration of git", now)
+	case !now.whole():
+		return fmt.Sprintf("it is larger than %d bytes", mostFile)
+	}
+	if err := g.repository(it).Judge(it.accepted.text, now.text); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+func (g *Guard) repository(it *item) gitconfig.Repository {
+	r := gitconfig.Repository{Dir: it.GitDir}
+	if hooks := g.hooksPaths.Load(); hooks != nil {
+		r.Hooks = *hooks
+	}
+	return r
+}
+
+// judgePointer judges a file .git by where it leads. git writes it in one go, but
+// makes it first.
+func (g *Guard) judgePointer(it *item, now content) string {
+	if now.form != file || !now.whole() {
+		return fmt.Sprintf("it is %s now, and was a file that names a repository", now)
+	}
+	if it.New || len(now.text) == 0 {
+		return ""
+	}
+	to, ok := strings.CutPrefix(strings.TrimRight(string(now.text), "\r\n"), "gitdir: ")
+	if ok && !filepath.IsAbs(to) {
+		to = filepath.Join(filepath.Dir(it.Path), to)
+	}
+	if ok && (g.find(filepath.Join(to, "config")) != nil || g.find(filepath.Join(to, "commondir")) != nil) {
+		return ""
+	}
+	return fmt.Sprintf("it leads to %q, which is no repository that was there before", to)
+}
+
+// emptied reports whether of a file nothing is left but its name. A program that
+// writes a file anew does that first, and an empty file steers nothing.
+func (c content) emptied(accepted content) bool {
+	return c.form == file && c.whole() && len(c.text) == 0 && accepted.form == file && c.mode&^accepted.mode&0o111 == 0
+}
+
+// beyond gives the names in a directory whose content is not the accepted one, and of
+// which more is left than the name; of anything else itself, by the name "".
+func (c content) beyond(accepted content) (list []string) {
+	if c.form != directory || accepted.form != directory || c.names == nil || accepted.names == nil {
+		if c.form == nothing || c.emptied(accepted) || c.same(accepted) {
+			return nil
+		}
+		return []string{""}
+	}
+	for name, in := range c.names {
+		if len(in.beyond(accepted.names[name])) > 0 {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// byName reports whether git obeys every file of a directory by its name.
+func (it *item) byName() bool {
+	base := filepath.Base(it.Path)
+	return it.Kind == Fixed && (base == "hooks" || base == "branches")
+}
+
+// unknown are the names in such a directory, if it is new, that git has not brought
+// itself.
+func (it *item) unknown(now content) (list []string) {
+	if now.form != directory || now.names == nil {
+		return []string{""}
+	}
+	for name, one := range now.names {
+		if !it.accepted.names[name].same(one) && (one.form != file || !strings.HasSuffix(name, ".sample")) {
+			list = append(list, name)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// harmless is what can be accepted of a new item.
+func (g *Guard) harmless(it *item, now content) content {
+	switch {
+	case it.Kind == Config && now.form == file && now.whole():
+		c := now
+		c.text = g.repository(it).Harmless(now.text)
+		return c
+	case it.Kind == Fixed && now.form == directory && now.names != nil:
+		c := now
+		c.names = maps.Clone(now.names)
+		for _, name := range it.unknown(now) {
+			delete(c.names, name)
+		}
+		return c
+	}
+	return content{}
+}
