@@ -394,6 +394,10 @@ var unsafes = []struct{ says, try, file, hint string }{
 	{"a hook", plantHook, ".git/hooks/pre-commit", "git runs what is in it"},
 	{"hooks elsewhere", "mkdir h; printf '[core]\n\thooksPath = h\n' >> .git/config; ", ".git/config", "core.hookspath"},
 	{"a common directory", "echo ../x > .git/commondir; ", ".git/commondir", "hooks and configuration"},
+	{"the configuration, through memory that stays mapped", `python3 -c 'import mmap, sys, time
+f = open(".git/config", "r+b"); m = mmap.mmap(f.fileno(), 0); f.close()
+t = b"[core]\nfsmonitor=x\n#"; m[:len(t)] = t
+time.sleep(float(sys.argv[1]))' ${S:-0}; `, ".git/config", "core.fsmonitor"},
 	{"an include", "printf '[include]\n\tpath = x\n' >> .git/config; ", ".git/config", "include.path"},
 }
 
@@ -414,6 +418,7 @@ func TestEscapeE11TheFirstUnsafeWriteEndsTheCommand(t *testing.T) {
 				stays := ""
 				if w.tier == kit.Landlock {
 					stays = "sleep 40;"
+					row.try = "S=40; " + row.try
 				}
 				r := w.On(t).Process("sh", []string{"-c", fmt.Sprintf("cd r%d; E='%s'; %s %s echo survived", i, w.evil(), row.try, stays)}, kit.Args{"timeout_ms": 50_000})
 				after, gone := os.ReadFile(file)

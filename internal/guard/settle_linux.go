@@ -189,10 +189,21 @@ func (g *Guard) putBack(it *item, now content, p *put) error {
 	return err
 }
 
+// mostItems is how many items there may be for a repository to be taken up before a look
+// has found it: a command can make repositories as fast as git can.
+const mostItems = 50_000
+
 // announce takes up a repository in which a command is about to change the
 // configuration, and which no look has found yet. root is where the command may
 // write.
 func (g *Guard) announce(dir string) {
+	g.mu.Lock()
+	many := len(g.items) >= mostItems
+	g.mu.Unlock()
+	if many {
+		g.announced.Add(1)
+		return
+	}
 	for _, c := range g.suspects(dir) {
 		for _, root := range c.writable {
 			if under(dir, []string{root}) {
