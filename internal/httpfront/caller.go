@@ -23,7 +23,7 @@ func (s *Server) known(scope identity.Scope, next http.Handler) http.Handler {
 			s.refuse(w, r, noScope, http.StatusForbidden, "this needs the scope "+string(scope)+", which your credentials do not have")
 			return
 		}
-		if wait := s.pace.wait(p.Name); wait > 0 {
+		if wait := s.rateLimit.wait(p.Name); wait > 0 {
 			w.Header().Set("Retry-After", seconds(wait))
 			s.refuse(w, r, tooOften, http.StatusTooManyRequests, "you ask too often: no more than "+strconv.Itoa(s.opts.Rate)+" requests a second")
 			return
@@ -34,7 +34,7 @@ func (s *Server) known(scope identity.Scope, next http.Handler) http.Handler {
 			return
 		}
 		defer s.share.giveBack(p.Name)
-		if v := visitorFrom(r); v != nil {
+		if v := connectionFrom(r); v != nil {
 			defer v.serve()()
 		}
 		next.ServeHTTP(w, r.WithContext(identity.NewContext(r.Context(), p)))
@@ -73,7 +73,7 @@ func (s *Server) turnAway(w http.ResponseWriter, r *http.Request, err error) {
 		w.Header().Set("Retry-After", "5")
 	}
 	s.noteRefused(reasonOf(no.Status))
-	s.lines.say("caller", "status", no.Status, "remote", r.RemoteAddr, "error", no.Error())
+	s.refusalLog.say("caller", "status", no.Status, "remote", r.RemoteAddr, "error", no.Error())
 	answer(w, no.Status, no.Msg)
 }
 
@@ -91,7 +91,7 @@ func seconds(d time.Duration) string { return strconv.Itoa(max(1, int((d+time.Se
 // refuse answers a request that does not get through.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, reason string, status int, text string) {
 	s.noteRefused(reason)
-	s.lines.say("request", "status", status, "remote", r.RemoteAddr, "host", clipped(r.Host), "origin", clipped(r.Header.Get("Origin")), "why", text)
+	s.refusalLog.say("request", "status", status, "remote", r.RemoteAddr, "host", clipped(r.Host), "origin", clipped(r.Header.Get("Origin")), "why", text)
 	answer(w, status, text)
 }
 

@@ -15,7 +15,7 @@ import (
 // little, for a token that could be guessed is none that the server takes. What it
 // bounds is how fast somebody can try, and it tells a client that repeats a
 // credential which has expired to stop.
-type failures struct{ by *pace }
+type failures struct{ by *rateLimit }
 
 const (
 	failuresEach  = 5    // a second
@@ -24,7 +24,7 @@ const (
 )
 
 func newFailures() *failures {
-	p := newPace(failuresEach)
+	p := newRateLimit(failuresEach)
 	p.burst, p.most = failuresBurst, failuresKnown
 	return &failures{p}
 }

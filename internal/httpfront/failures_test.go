@@ -81,7 +81,7 @@ func TestFailuresAreRememberedOfABoundedNumber(t *testing.T) {
 		p.limiter(fmt.Sprint(i), now).AllowN(now, failuresBurst)
 	}
 	if n := len(p.by); n > failuresKnown+1 || p.limiter("one", now) != p.limiter("another", now) {
-		t.Errorf("%d are remembered, and those beyond have a pace each", n)
+		t.Errorf("%d are remembered, and those beyond have a limit each", n)
 	}
 	p.limiter("late", now.Add(2*forgetful))
 	if n := len(p.by); n != 1 {

@@ -226,7 +226,7 @@ func TestWhoAsksTooOftenWaits(t *testing.T) {
 }
 
 func TestPaceForgetsWhoIsSilent(t *testing.T) {
-	p := newPace(2)
+	p := newRateLimit(2)
 	for i := range 100 {
 		p.wait("user" + strconv.Itoa(i))
 	}
@@ -234,7 +234,7 @@ func TestPaceForgetsWhoIsSilent(t *testing.T) {
 	if n := len(p.by); n != 1 {
 		t.Errorf("%d principals are remembered", n)
 	}
-	if New(Options{Log: slog.New(slog.DiscardHandler)}).pace.wait("x") == 0 {
+	if New(Options{Log: slog.New(slog.DiscardHandler)}).rateLimit.wait("x") == 0 {
 		t.Error("without a rate somebody may ask")
 	}
 }

@@ -21,7 +21,7 @@ type Peers struct {
 
 // Authenticate implements [identity.Authenticator].
 func (p Peers) Authenticate(r *http.Request) (identity.Principal, error) {
-	v := visitorFrom(r)
+	v := connectionFrom(r)
 	if v == nil {
 		return identity.Principal{}, unknownPeer(errors.New("the request has no connection"))
 	}

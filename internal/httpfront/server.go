@@ -63,13 +63,13 @@ type Readiness struct {
 
 // Server is one front. Make it with New.
 type Server struct {
-	opts     Options
-	crowd    *crowd
-	pace     *pace
-	failures *failures
-	share    *share
-	http     *http.Server
-	lines    *lines
+	opts        Options
+	connections *connectionLimiter
+	rateLimit   *rateLimit
+	failures    *failures
+	share       *share
+	http        *http.Server
+	refusalLog  *refusalLog
 }
 
 // Times within which a client has to do its part. Bodies and answers have bounds
@@ -83,15 +83,15 @@ const (
 
 // New returns a server that does not listen yet.
 func New(o Options) *Server {
-	s := &Server{opts: o, crowd: newCrowd(o.Connections), pace: newPace(o.Rate), failures: newFailures(), share: newShare(o.Connections), lines: newLines(o.Log)}
+	s := &Server{opts: o, connections: newConnectionLimiter(o.Connections), rateLimit: newRateLimit(o.Rate), failures: newFailures(), share: newShare(o.Connections), refusalLog: newLines(o.Log)}
 	s.http = &http.Server{
 		Handler:           s.handler(),
 		ErrorLog:          slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    headerBytes,
-		ConnContext:       s.crowd.connContext,
-		ConnState:         s.crowd.changed,
+		ConnContext:       s.connections.connContext,
+		ConnState:         s.connections.changed,
 	}
 	return s
 }
@@ -118,7 +118,7 @@ func (s *Server) handler() http.Handler {
 func (s *Server) Serve(ctx context.Context, listeners *Listeners) error {
 	failed := make(chan error, len(listeners.all))
 	for _, l := range listeners.all {
-		l = s.crowd.listener(l)
+		l = s.connections.listener(l)
 		if s.opts.TLS != nil && l.Addr().Network() == "tcp" {
 			go func() { failed <- s.serveTLS(l) }()
 			continue
@@ -146,7 +146,7 @@ func (s *Server) serveTLS(l net.Listener) error {
 func (s *Server) Shutdown(ctx context.Context, endCalls func(context.Context)) {
 	var ending sync.WaitGroup
 	ending.Go(func() { endCalls(ctx) })
-	s.crowd.sendAway()
+	s.connections.closeIdle()
 	err := s.http.Shutdown(ctx)
 	ending.Wait()
 	if err != nil && !errors.Is(err, http.ErrServerClosed) {

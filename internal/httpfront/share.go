@@ -3,7 +3,7 @@ package httpfront
 import "sync"
 
 // share bounds how many requests of one principal are under way. Whoever is being
-// served keeps the place (see crowd), so that without it one known caller with
+// served keeps the place (see connectionLimiter), so that without it one known caller with
 // streams that it does not read would keep all others out.
 type share struct {
 	most int

@@ -8,26 +8,26 @@ import (
 	"sync"
 )
 
-// crowd bounds the connections. When there are as many as there may be, a new one
+// connectionLimiter bounds the connections. When there are as many as there may be, a new one
 // takes the place of the one that has been without a request of a known caller
 // for the longest: so nobody keeps others out by being slow. Those that are being
 // served stay, and when there are only such, a new one is sent away.
-type crowd struct {
+type connectionLimiter struct {
 	most int
 
 	mu      sync.Mutex
 	closed  bool
-	waiting *list.List // of *visitor, the one that has waited longest in front
-	serving int        // visitors that are not among them
+	waiting *list.List // of *connection, the one that has waited longest in front
+	serving int        // connections that are not among them
 }
 
-// visitor is one connection.
-type visitor struct {
+// connection is one connection.
+type connection struct {
 	net.Conn
-	crowd *crowd
-	place *list.Element // in waiting; nil while served or gone
-	busy  int           // requests that are being answered
-	gone  bool
+	limiter *connectionLimiter
+	place   *list.Element // in waiting; nil while served or gone
+	busy    int           // requests that are being answered
+	gone    bool
 
 	// Who is at the other end of a Unix socket; it stays the same.
 	asked   sync.Once
@@ -35,23 +35,27 @@ type visitor struct {
 	unknown error
 }
 
-func newCrowd(most int) *crowd { return &crowd{most: most, waiting: list.New()} }
-
-// listener lets in as many as there may be.
-func (c *crowd) listener(l net.Listener) net.Listener { return &door{Listener: l, crowd: c} }
-
-type door struct {
-	net.Listener
-	crowd *crowd
+func newConnectionLimiter(most int) *connectionLimiter {
+	return &connectionLimiter{most: most, waiting: list.New()}
 }
 
-func (d *door) Accept() (net.Conn, error) {
+// listener lets in as many as there may be.
+func (c *connectionLimiter) listener(l net.Listener) net.Listener {
+	return &limitedListener{Listener: l, limiter: c}
+}
+
+type limitedListener struct {
+	net.Listener
+	limiter *connectionLimiter
+}
+
+func (d *limitedListener) Accept() (net.Conn, error) {
 	for {
 		conn, err := d.Listener.Accept()
 		if err != nil {
 			return nil, err
 		}
-		if v := d.crowd.enter(conn); v != nil {
+		if v := d.limiter.enter(conn); v != nil {
 			return v, nil
 		}
 		_ = conn.Close()
@@ -59,8 +63,8 @@ func (d *door) Accept() (net.Conn, error) {
 }
 
 // enter gives a connection a place; nil if there is none.
-func (c *crowd) enter(conn net.Conn) *visitor {
-	v := &visitor{Conn: conn, crowd: c}
+func (c *connectionLimiter) enter(conn net.Conn) *connection {
+	v := &connection{Conn: conn, limiter: c}
 	out := c.admit(v)
 	if out != nil {
 		_ = out.Close()
@@ -72,7 +76,7 @@ func (c *crowd) enter(conn net.Conn) *visitor {
 }
 
 // admit takes v in, and says who has to go for that.
-func (c *crowd) admit(v *visitor) (out *visitor) {
+func (c *connectionLimiter) admit(v *connection) (out *connection) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed || c.serving >= c.most {
@@ -80,7 +84,7 @@ func (c *crowd) admit(v *visitor) (out *visitor) {
 		return nil
 	}
 	if c.serving+c.waiting.Len() >= c.most {
-		out, _ = c.waiting.Front().Value.(*visitor) // nothing else is put there
+		out, _ = c.waiting.Front().Value.(*connection) // nothing else is put there
 		c.leave(out)
 	}
 	v.place = c.waiting.PushBack(v)
@@ -88,7 +92,7 @@ func (c *crowd) admit(v *visitor) (out *visitor) {
 }
 
 // leave needs the lock.
-func (c *crowd) leave(v *visitor) {
+func (c *connectionLimiter) leave(v *connection) {
 	switch {
 	case v.gone:
 		return
@@ -102,19 +106,19 @@ func (c *crowd) leave(v *visitor) {
 }
 
 // Close gives the place back.
-func (v *visitor) Close() error {
-	v.crowd.mu.Lock()
-	v.crowd.leave(v)
-	v.crowd.mu.Unlock()
+func (v *connection) Close() error {
+	v.limiter.mu.Lock()
+	v.limiter.leave(v)
+	v.limiter.mu.Unlock()
 	return v.Conn.Close()
 }
 
 // NetConn is the connection itself.
-func (v *visitor) NetConn() net.Conn { return v.Conn }
+func (v *connection) NetConn() net.Conn { return v.Conn }
 
-// serve keeps a visitor's place while a request of a known caller is answered.
-func (v *visitor) serve() (done func()) {
-	c := v.crowd
+// serve keeps the place of a connection while a request of a known caller is answered.
+func (v *connection) serve() (done func()) {
+	c := v.limiter
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if v.busy++; v.place != nil {
@@ -132,13 +136,13 @@ func (v *visitor) serve() (done func()) {
 	}
 }
 
-// sendAway closes the connections that have no request, and lets nobody in.
-func (c *crowd) sendAway() {
+// closeIdle closes the connections that have no request, and lets nobody in.
+func (c *connectionLimiter) closeIdle() {
 	c.mu.Lock()
 	c.closed = true
-	var out []*visitor
+	var out []*connection
 	for e := c.waiting.Front(); e != nil; e = e.Next() {
-		if v, ok := e.Value.(*visitor); ok {
+		if v, ok := e.Value.(*connection); ok {
 			out = append(out, v)
 		}
 	}
@@ -148,18 +152,18 @@ func (c *crowd) sendAway() {
 	}
 }
 
-type visitorKey struct{}
+type connectionKey struct{}
 
 // connContext tells the requests of a connection which one it is.
-func (c *crowd) connContext(ctx context.Context, conn net.Conn) context.Context {
-	return context.WithValue(ctx, visitorKey{}, visitorOf(conn))
+func (c *connectionLimiter) connContext(ctx context.Context, conn net.Conn) context.Context {
+	return context.WithValue(ctx, connectionKey{}, connectionOf(conn))
 }
 
-// visitorOf finds the visitor below TLS.
-func visitorOf(conn net.Conn) *visitor {
+// connectionOf finds the connection below TLS.
+func connectionOf(conn net.Conn) *connection {
 	for {
 		switch c := conn.(type) {
-		case *visitor:
+		case *connection:
 			return c
 		case interface{ NetConn() net.Conn }:
 			conn = c.NetConn()
@@ -169,14 +173,14 @@ func visitorOf(conn net.Conn) *visitor {
 	}
 }
 
-func visitorFrom(r *http.Request) *visitor {
-	v, _ := r.Context().Value(visitorKey{}).(*visitor)
+func connectionFrom(r *http.Request) *connection {
+	v, _ := r.Context().Value(connectionKey{}).(*connection)
 	return v
 }
 
 // changed sends those away that come to rest while the server ends: the library
 // would wait for one that has not said anything yet.
-func (c *crowd) changed(conn net.Conn, state http.ConnState) {
+func (c *connectionLimiter) changed(conn net.Conn, state http.ConnState) {
 	if state != http.StateNew && state != http.StateIdle {
 		return
 	}

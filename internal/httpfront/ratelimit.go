@@ -8,19 +8,19 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// pace bounds how often each principal asks, or each of others who have a name.
-type pace struct {
+// rateLimit bounds how often each principal asks, or each of others who have a name.
+type rateLimit struct {
 	each  int // a second
 	burst int // at once
-	most  int // names that are remembered; those beyond it share one pace. 0: any number
+	most  int // names that are remembered; those beyond it share one limit. 0: any number
 
 	mu      sync.Mutex
 	by      map[string]*rate.Limiter
 	cleaned time.Time
 }
 
-func newPace(each int) *pace {
-	return &pace{each: each, burst: each, by: map[string]*rate.Limiter{}, cleaned: time.Now()}
+func newRateLimit(each int) *rateLimit {
+	return &rateLimit{each: each, burst: each, by: map[string]*rate.Limiter{}, cleaned: time.Now()}
 }
 
 // forgetful is how long principals are remembered at least. Who has been silent
@@ -28,7 +28,7 @@ func newPace(each int) *pace {
 const forgetful = time.Minute
 
 // wait is how long a principal has to wait with its request; 0: it may ask.
-func (p *pace) wait(principal string) time.Duration {
+func (p *rateLimit) wait(principal string) time.Duration {
 	now := time.Now()
 	l := p.limiter(principal, now)
 	r := l.ReserveN(now, 1)
@@ -42,7 +42,7 @@ func (p *pace) wait(principal string) time.Duration {
 	return d
 }
 
-func (p *pace) limiter(principal string, now time.Time) *rate.Limiter {
+func (p *rateLimit) limiter(principal string, now time.Time) *rate.Limiter {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if now.Sub(p.cleaned) > forgetful || p.full() && now.Sub(p.cleaned) > time.Second {
@@ -65,11 +65,11 @@ func (p *pace) limiter(principal string, now time.Time) *rate.Limiter {
 }
 
 // full needs the lock.
-func (p *pace) full() bool { return p.most > 0 && len(p.by) >= p.most }
+func (p *rateLimit) full() bool { return p.most > 0 && len(p.by) >= p.most }
 
-// lines writes what strangers can make the server write, but not as often as they
+// refusalLog writes what strangers can make the server write, but not as often as they
 // like.
-type lines struct {
+type refusalLog struct {
 	log   *slog.Logger
 	often *rate.Limiter
 
@@ -82,11 +82,11 @@ const (
 	linesBurst = 50
 )
 
-func newLines(log *slog.Logger) *lines {
-	return &lines{log: log, often: rate.NewLimiter(linesEach, linesBurst)}
+func newLines(log *slog.Logger) *refusalLog {
+	return &refusalLog{log: log, often: rate.NewLimiter(linesEach, linesBurst)}
 }
 
-func (l *lines) say(what string, args ...any) {
+func (l *refusalLog) say(what string, args ...any) {
 	l.mu.Lock()
 	if !l.often.Allow() {
 		l.skipped++
