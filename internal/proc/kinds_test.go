@@ -35,46 +35,15 @@ func enclose(t testing.TB, e *Engine, spec *NamespaceSpec) *Enclosure {
 	return n
 }
 
-// leftOf lists what is left of a command that has been ended. Its place may have
-// a child ready for the next one by now.
-func leftOf(p *Process) []int {
-	left := p.place.members()
-	if n := p.place.zygote.next.Load(); n != nil {
-		p.place.zygote.await()
-		left = without(left, n.pid())
-	}
-	return left
-}
-
-// settle waits until no place is being made or ended, and every one that nobody
-// is in has a child that waits.
+// settle waits until no place is being made or ended.
 func settle() {
-	settleIn := func(n *Enclosure) {
-		n.work.Wait()
-		settlePlaces(n)
-	}
-	confinements.Range(func(_, c any) bool { settleIn(c.(*Confinement).Enclosure); return true })
+	confinements.Range(func(_, c any) bool { c.(*Confinement).Enclosure.work.Wait(); return true })
 	made.Range(func(e, _ any) bool {
 		if n := e.(*Engine).open; n != nil {
-			settleIn(n)
+			n.work.Wait()
 		}
 		return true
 	})
-}
-
-// settlePlaces waits until the zygotes of places that nobody is in have done what
-// they were told. Whether there was time to prepare a child is chance; here every
-// place has one, so that descriptors can be counted before and after.
-func settlePlaces(n *Enclosure) {
-	var places []*place
-	for len(n.ready) > 0 {
-		places = append(places, <-n.ready)
-	}
-	for _, p := range places {
-		p.prepare() // if there was no time for it
-		p.zygote.await()
-		n.ready <- p
-	}
 }
 
 // made are all engines of these tests.

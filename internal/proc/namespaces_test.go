@@ -280,7 +280,7 @@ func TestABombInNamespacesIsBounded(t *testing.T) {
 		t.Errorf("%d processes run", n)
 	}
 	within(t, time.Second, func() { p.End(10 * time.Millisecond) })
-	if n := len(leftOf(p)); n > 0 {
+	if n := len(p.place.members()); n > 0 {
 		t.Errorf("%d processes are left", n)
 	}
 }

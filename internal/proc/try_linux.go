@@ -12,9 +12,6 @@ func (e *Engine) Try(c *Confinement) error {
 		return err
 	}
 	defer p.release(false)
-	if n := p.place.prepared(); n != nil {
-		n.end() // it would tell no more than that there is something wrong
-	}
 	s := &script{}
 	p.place.begin(s)
 	s.add("end", unix.SYS_EXIT_GROUP, 0)
