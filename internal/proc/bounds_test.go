@@ -39,7 +39,7 @@ func bound(t *testing.T, e *Engine, l GroupLimits, spec *NamespaceSpec) *Enclosu
 	if err != nil {
 		t.Fatal(err)
 	}
-	confinements.Store(e, &Confinement{Enclosure: n})
+	confinements.Store(e, n)
 	t.Cleanup(func() { confinements.Delete(e); n.Close() })
 	return n
 }
@@ -154,7 +154,7 @@ func TestALimitTooSmallForAProgramHarmsNobodyElse(t *testing.T) {
 			}
 			for range 5 {
 				for _, argv := range [][]string{{"sh", "-c", "echo; " + eat}, long} {
-					p, err := e.Start(Launch{Path: "/bin/sh", Argv: argv, Dir: root.Fd(), DirPath: "/", Confine: &Confinement{Enclosure: n}})
+					p, err := e.Start(Launch{Path: "/bin/sh", Argv: argv, Dir: root.Fd(), DirPath: "/", Confine: n})
 					if err == nil {
 						p.Status()
 						p.End(0)
@@ -233,7 +233,7 @@ func TestNoCommandHasTheBoundsOfAnother(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			confinements.Store(e, &Confinement{Enclosure: n})
+			confinements.Store(e, n)
 			for range 2 {
 				p, _ := spawn(t, e, "sleep", "60")
 				for file, limit := range map[string]int64{"memory.max": l.MemoryBytes, "pids.max": int64(l.Processes)} {

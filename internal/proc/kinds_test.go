@@ -12,15 +12,15 @@ import (
 	"tipstaff/internal/testcmd/testcmdtest"
 )
 
-// confinements are what the commands of some engines are held to: *Engine → *Confinement.
+// confinements are what the commands of some engines are held to: *Engine → *Enclosure.
 var confinements sync.Map
 
-func confinementOf(e *Engine) *Confinement {
+func confinementOf(e *Engine) *Enclosure {
 	c, ok := confinements.Load(e)
 	if !ok {
 		return nil
 	}
-	return c.(*Confinement)
+	return c.(*Enclosure)
 }
 
 // enclose lets the commands of an engine enter namespaces.
@@ -30,14 +30,14 @@ func enclose(t testing.TB, e *Engine, spec *NamespaceSpec) *Enclosure {
 	if err != nil {
 		t.Skipf("no namespaces here: %v", err)
 	}
-	confinements.Store(e, &Confinement{Enclosure: n})
+	confinements.Store(e, n)
 	t.Cleanup(func() { confinements.Delete(e); n.Close() })
 	return n
 }
 
 // settle waits until no place is being made or ended.
 func settle() {
-	confinements.Range(func(_, c any) bool { c.(*Confinement).Enclosure.work.Wait(); return true })
+	confinements.Range(func(_, c any) bool { c.(*Enclosure).work.Wait(); return true })
 	made.Range(func(e, _ any) bool {
 		if n := e.(*Engine).open; n != nil {
 			n.work.Wait()

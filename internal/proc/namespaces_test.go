@@ -33,7 +33,7 @@ func inside(t *testing.T, n *Enclosure, dir, script string) string {
 	defer d.Close()
 	p, err := e.Start(Launch{
 		Path: "/bin/sh", Argv: []string{"sh", "-c", script}, Env: []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"},
-		Dir: d.Fd(), DirPath: dir, Stdout: theirs, Stderr: theirs, Confine: &Confinement{Enclosure: n},
+		Dir: d.Fd(), DirPath: dir, Stdout: theirs, Stderr: theirs, Confine: n,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -3,7 +3,6 @@
 package proc
 
 import (
-	"errors"
 	"math"
 	"os"
 	"runtime"
@@ -36,23 +35,15 @@ func (e *Engine) Start(l Launch) (*Process, error) {
 }
 
 // takePlace takes a place for the command.
-func (p *Process) takePlace(c *Confinement) (err error) {
-	var in *Enclosure
-	switch {
-	case c == nil:
+func (p *Process) takePlace(in *Enclosure) (err error) {
+	if in == nil {
 		if in, err = p.engine.openEnclosure(); err != nil {
 			return err
 		}
-	case c.Enclosure == nil:
-		return errNoEnclosure // whatever the zero Confinement was to mean, it is not freedom
-	default:
-		in = c.Enclosure
 	}
 	p.place, err = in.take()
 	return err
 }
-
-var errNoEnclosure = errors.New("a program that is to be confined needs an enclosure")
 
 func (e *Engine) start(p *Process, l Launch) error {
 	fds, giveBack, err := e.descriptors(l)
