@@ -75,7 +75,7 @@ func wantFootprint(t *testing.T, s *kit.Server, before footprint, commands, thre
 	kit.Eventually(t, "the server takes what it took before", func() bool {
 		after = footprintOf(s)
 		return after.descriptors <= before.descriptors+5*places && after.threads <= before.threads+threads &&
-			after.children <= max(before.children, 2*places) && // zygotes, and children that wait
+			after.children <= max(before.children, 2*places) && // zygotes, and the first processes of namespaces
 			after.groups <= max(before.groups, places) &&
 			after.resident <= before.resident+resident
 	}, func() string { return fmt.Sprintf("before: %s\nafter: %s", before, after) })

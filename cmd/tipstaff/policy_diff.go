@@ -13,6 +13,7 @@ import (
 
 	"tipstaff/internal/argv"
 	"tipstaff/internal/audit"
+	"tipstaff/internal/paths"
 	"tipstaff/internal/policy"
 	"tipstaff/internal/rules"
 	"tipstaff/internal/trailread"
@@ -189,7 +190,7 @@ func judged(file *rules.Policy, r *audit.Record) sentence {
 	for _, root := range file.File.Roots {
 		where.roots = append(where.roots, path.Clean(root.Value))
 	}
-	if len(where.roots) > 0 && path.IsAbs(where.dir) && !policy.Within(where.dir, where.roots) {
+	if len(where.roots) > 0 && path.IsAbs(where.dir) && !paths.Within(where.dir, where.roots...) {
 		return sentence{policy.Deny.String(), "policy/roots", file.File.Roots[0].At.String()}
 	}
 	words := r.What.Argv
@@ -220,7 +221,7 @@ func (p recordedPlace) Inside(name string) bool {
 	if len(roots) == 0 {
 		roots = []string{p.dir}
 	}
-	return policy.Within(path.Clean(name), roots)
+	return paths.Within(path.Clean(name), roots...)
 }
 
 func (c *comparison) result() *compared {

@@ -50,8 +50,7 @@ func (o serveFlags) httpAddress(s config.Settings) string { return cmp.Or(o.http
 
 // Bounds of the HTTP front that nobody has to set.
 const (
-	allSessions  = 20_000          // of the stateful protocol, of all principals together
-	rest         = 2 * time.Second // of a session, before less is kept of it
+	allSessions  = 20_000 // of the stateful protocol, of all principals together
 	keepAlive    = 15 * time.Second
 	replayBytes  = 8 << 20
 	writeTimeout = 10 * time.Second
@@ -144,7 +143,7 @@ func (d *gate) serve(ctx context.Context, st *stack) error {
 	defer stop()
 	s := st.settings.HTTP
 	protocol := mcpfront.NewHTTPHandler(st.front(), mcpfront.HTTPOptions{
-		Sessions: allSessions, OwnSessions: s.Sessions, OwnCalls: s.Calls, Idle: s.SessionIdle, Rest: rest,
+		Sessions: allSessions, OwnSessions: s.Sessions, OwnCalls: s.Calls, Idle: s.SessionIdle,
 		KeepAlive: keepAlive, ReplayBytes: replayBytes, WriteTimeout: writeTimeout,
 		Challenge: d.challenge,
 	})

@@ -7,6 +7,7 @@ import (
 
 	"tipstaff"
 	"tipstaff/internal/config"
+	"tipstaff/internal/paths"
 	"tipstaff/internal/policy"
 )
 
@@ -49,7 +50,7 @@ func (st *stack) warnOfDirectory() {
 	if len(roots) == 0 || err != nil {
 		return
 	}
-	if dir, err = filepath.EvalSymlinks(dir); err == nil && !policy.Within(dir, roots) {
+	if dir, err = filepath.EvalSymlinks(dir); err == nil && !paths.Within(dir, roots...) {
 		st.log.Warn("the server's own directory is outside of ALLOWED_CWD_ROOTS; calls without cwd run there", "dir", dir)
 	}
 }
@@ -61,7 +62,7 @@ func (st *stack) warnOfPath() {
 		roots = []string{dir}
 	}
 	for _, dir := range st.host.SearchPath() {
-		if canonical, err := filepath.EvalSymlinks(dir); err == nil && policy.Within(canonical, roots) {
+		if canonical, err := filepath.EvalSymlinks(dir); err == nil && paths.Within(canonical, roots...) {
 			st.log.Warn("a directory of the PATH lies inside the workspace: a command can replace the programs in it", "dir", dir)
 		}
 	}

@@ -74,7 +74,7 @@ var strengths = []struct {
 }
 
 // BenchmarkCall: execute_process true over stdio, one at a time. Budgets: p50
-// at most 1.05 × the floor without a sandbox, 1.20 × in one.
+// at most 1.05 × the floor without a sandbox, 1.15 × in one.
 func BenchmarkCall(b *testing.B) {
 	for _, strength := range strengths {
 		b.Run(strength.name, func(b *testing.B) {

@@ -19,7 +19,7 @@ import (
 
 // worker is this test binary again: a process of its own in which one contender
 // works whenever it is asked to. In one process contenders would not be alone
-// with what each of them keeps: descriptors, threads, children that wait.
+// with what each of them keeps: descriptors, threads, zygotes.
 type worker struct {
 	b      *testing.B
 	pid    int

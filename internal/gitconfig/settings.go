@@ -31,20 +31,15 @@ func SettingsOf(entries []Entry) Settings {
 	return s
 }
 
-// Include is another file that git reads as part of a configuration.
-type Include struct {
-	Path      string // as it is written: relative to the file, or from ~/
-	Condition string // of includeIf; "" if it always counts
-}
-
-// Includes gives what a configuration includes, in its order, whether or not the
-// condition is met.
-func Includes(entries []Entry) []Include {
-	var list []Include
+// Includes gives the other files that git reads as part of a configuration, in
+// their order, whether or not the condition of an includeIf is met. They are as
+// they are written: relative to the file, or from ~/.
+func Includes(entries []Entry) []string {
+	var list []string
 	for i := range entries {
 		e := &entries[i]
 		if e.is("include", "path") || e.Section == "includeif" && e.HasSub && e.Name == "path" {
-			list = append(list, Include{e.Value, e.Sub})
+			list = append(list, e.Value)
 		}
 	}
 	return list

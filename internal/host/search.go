@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"tipstaff/internal/paths"
 	"tipstaff/internal/policy"
 )
 
@@ -42,7 +43,7 @@ func (s SearchPath) String() string { return strings.Join(s, string(filepath.Lis
 func (s SearchPath) Outside(roots []string) SearchPath {
 	var out SearchPath
 	for _, dir := range s {
-		if canonical, err := filepath.EvalSymlinks(dir); err == nil && !policy.Within(canonical, roots) {
+		if canonical, err := filepath.EvalSymlinks(dir); err == nil && !paths.Within(canonical, roots...) {
 			out = append(out, dir)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"tipstaff/internal/paths"
 	"tipstaff/internal/policy"
 )
 
@@ -41,7 +42,7 @@ func (h *Host) Writable(path string, dir policy.Directory) bool {
 	}
 	for _, way := range ways {
 		for _, place := range places {
-			if policy.Within(way, []string{place}) {
+			if paths.Within(way, place) {
 				return true
 			}
 		}
@@ -53,7 +54,7 @@ func (h *Host) Writable(path string, dir policy.Directory) bool {
 }
 
 // around reports whether a directory, but for /, has place below it.
-func around(dir, place string) bool { return dir != "/" && policy.Within(place, []string{dir}) }
+func around(dir, place string) bool { return dir != "/" && paths.Within(place, dir) }
 
 // places are where commands may write.
 func (h *Host) places(dir policy.Directory) ([]string, bool) {

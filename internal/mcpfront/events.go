@@ -109,13 +109,6 @@ func (l *listener) begin(session *mcp.ServerSession) {
 	}()
 }
 
-// begun reports whether the client has asked for its events.
-func (l *listener) begun() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.sub != nil
-}
-
 // end is said when the connection has ended.
 func (l *listener) end() {
 	l.mu.Lock()

@@ -22,7 +22,6 @@ type HTTPOptions struct {
 	OwnSessions  int           // of one principal
 	OwnCalls     int           // calls of tools that one principal may have in flight
 	Idle         time.Duration // how long a session lives without a request
-	Rest         time.Duration // how long one waits before less is kept of it
 	KeepAlive    time.Duration // how often a silent stream says that it lives
 	ReplayBytes  int           // kept of streams, for clients that come back
 	WriteTimeout time.Duration // how long a client may not read before it counts as gone
@@ -73,7 +72,7 @@ func NewHTTPHandler(s *Server, o HTTPOptions) *HTTPHandler {
 // as the bearer of a token, which here stands for what has been found out.
 func authenticated(next http.Handler) http.Handler {
 	verify := func(ctx context.Context, _ string, _ *http.Request) (*auth.TokenInfo, error) {
-		in, _ := ctx.Value(visitKey{}).(*inbound)
+		in, _ := ctx.Value(requestKey{}).(*inbound)
 		if in == nil {
 			return nil, auth.ErrInvalidToken
 		}
@@ -81,6 +80,9 @@ func authenticated(next http.Handler) http.Handler {
 	}
 	return auth.RequireBearerToken(verify, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(next)
 }
+
+// requestKey finds what came in with an HTTP request.
+type requestKey struct{}
 
 // Headers of the protocol.
 const (
@@ -122,35 +124,26 @@ func (h *HTTPHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	id := r.Header.Get(sessionHeader)
-	switch {
-	case modern || id == "":
-	case r.Method == http.MethodDelete:
+	if !modern && id != "" && r.Method == http.MethodDelete {
 		// The library would wait for the calls of the session to finish.
 		h.sessions.close(id, in.peer, errDeleted)
 		w.WriteHeader(http.StatusNoContent)
 		return
-	default:
-		if id = h.wake(r.Context(), id, in); id == "" {
-			noSession(out)
-			return
-		}
 	}
-	visit := newVisit(r.Context(), in)
-	defer visit.end()
-	r = r.WithContext(visit)
-	r.Header = protocolHeaders(r.Header, id)
+	r = r.WithContext(context.WithValue(r.Context(), requestKey{}, in))
+	r.Header = protocolHeaders(r.Header)
 	next.ServeHTTP(out, r)
+	if !modern && id != "" && r.ContentLength > longMessage {
+		h.follow(r.Context(), id, in)
+	}
 }
 
 // protocolHeaders are what the library needs to see. Credentials go no further;
 // see authenticated for what stands in their place.
-func protocolHeaders(from http.Header, session string) http.Header {
+func protocolHeaders(from http.Header) http.Header {
 	to := http.Header{"Authorization": {bearer}}
 	for name, values := range from {
-		switch {
-		case name == sessionHeader:
-			to[name] = []string{session}
-		case name == "Accept", name == "Content-Type", name == "Last-Event-Id", strings.HasPrefix(name, "Mcp-"):
+		if name == "Accept" || name == "Content-Type" || name == "Last-Event-Id" || strings.HasPrefix(name, "Mcp-") {
 			to[name] = values
 		}
 	}
@@ -184,7 +177,7 @@ const bearer = "Bearer -"
 // that is not there.
 const codeSession = -32001
 
-// Sessions is how many sessions of the protocol live, parked ones among them.
+// Sessions is how many sessions of the protocol live.
 func (h *HTTPHandler) Sessions() int {
 	h.sessions.mu.Lock()
 	defer h.sessions.mu.Unlock()

@@ -74,7 +74,7 @@ func (h *HTTPHandler) judge(w *stream, r *http.Request, in *inbound) bool {
 		reject(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "invalid request: there is no session; begin one with initialize and send its "+sessionHeader+", or name a version without sessions in "+versionHeader)
 		return false
 	}
-	if m.Method == "initialize" && !in.peer.web.introduced(body) {
+	if m.Method == "initialize" && len(body) > longestHello {
 		reject(w, http.StatusRequestEntityTooLarge, jsonrpc.CodeInvalidRequest, fmt.Sprintf("this initialize is longer than %d bytes", longestHello))
 		return false
 	}
@@ -83,16 +83,6 @@ func (h *HTTPHandler) judge(w *stream, r *http.Request, in *inbound) bool {
 
 // longestHello bounds what is kept of every session.
 const longestHello = 16 << 10
-
-// introduced keeps the request that begins a session.
-func (w *webPeer) introduced(hello []byte) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.hello == nil && len(hello) <= longestHello {
-		w.hello = bytes.Clone(hello)
-	}
-	return len(hello) <= longestHello
-}
 
 // judgeBatch leaves batches to the library, which knows the versions that have
 // them.
@@ -243,7 +233,7 @@ func (in *inbound) web(ctx context.Context, method string, req mcp.Request, next
 	case *mcp.InitializeParams:
 		res, err := next(ctx, method, req)
 		if session, ok := req.GetSession().(*mcp.ServerSession); ok && err == nil {
-			err = h.met(session, in.peer)
+			err = h.sessions.add(session, in.peer)
 		}
 		if err != nil {
 			return nil, err

@@ -145,28 +145,8 @@ func (r *replays) after(session, stream string, index int) ([][]byte, error) {
 	return slices.Clone(of.events[min(index+1-of.first, len(of.events)):]), nil
 }
 
-// SessionClosed does nothing: a session of the library may end and its client
-// come back; see drop.
+// SessionClosed does nothing: who closes a session drops what is kept of it.
 func (r *replays) SessionClosed(context.Context, string) error { return nil }
-
-// rename is said when the library calls a session by another name.
-func (r *replays) rename(from, to string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	streams := r.sessions[from]
-	if streams == nil || from == to {
-		return
-	}
-	r.lose(streams[standalone]) // the library counts anew on it
-	delete(streams, standalone)
-	delete(r.sessions, from)
-	for _, of := range streams {
-		of.session = to
-	}
-	if len(streams) > 0 {
-		r.sessions[to] = streams
-	}
-}
 
 // drop forgets a session.
 func (r *replays) drop(session string) {

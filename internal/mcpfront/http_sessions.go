@@ -21,11 +21,8 @@ type webPeer struct {
 	single    bool // one request of the stateless protocol
 	calls     atomic.Uint64
 
-	turn sync.Mutex // held while the session is parked or woken
-
 	mu      sync.Mutex
-	hello   []byte             // the request that began the session
-	session *mcp.ServerSession // the library's; nil until initialize, and while parked
+	session *mcp.ServerSession // the library's; nil until initialize
 	open    int                // HTTP requests that are being answered
 	used    time.Time          // when the last one was
 	ended   error              // why no more calls are carried out; nil while they are
@@ -194,20 +191,8 @@ func (ws *webSessions) close(id string, p *peer, cause error) {
 	}
 	p.web.cancel(cause)
 	p.listener.end()
-	p.web.turn.Lock()
-	defer p.web.turn.Unlock()
-	if session := p.web.live(); session != nil {
-		_ = session.Close() // nobody is left to tell
-		ws.replays.drop(session.ID())
-	}
+	_ = p.web.session.Close() // nobody is left to tell
 	ws.replays.drop(id)
-}
-
-// live gives the library's session; nil for one that is parked.
-func (w *webPeer) live() *mcp.ServerSession {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.session
 }
 
 // where gives the sessions for which want holds.
@@ -243,7 +228,7 @@ func (ws *webSessions) endAll(ctx context.Context, cause error) {
 // sweep ends sessions that nobody uses, until the handler is closed.
 func (h *HTTPHandler) sweep() {
 	defer close(h.swept)
-	look := time.NewTicker(max(min(h.opts.Idle, h.opts.Rest)/4, 10*time.Millisecond))
+	look := time.NewTicker(max(h.opts.Idle/4, 10*time.Millisecond))
 	defer look.Stop()
 	for {
 		select {
@@ -253,10 +238,6 @@ func (h *HTTPHandler) sweep() {
 			before := now.Add(-h.opts.Idle)
 			for id, p := range h.sessions.where(func(p *peer) bool { return p.web.idle(before) }) {
 				go h.sessions.close(id, p, errExpired)
-			}
-			before = now.Add(-h.opts.Rest)
-			for id, p := range h.sessions.where(func(p *peer) bool { return p.rests(before) }) {
-				h.park(id, p, before)
 			}
 		}
 	}

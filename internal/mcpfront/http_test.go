@@ -28,7 +28,7 @@ type web struct {
 }
 
 func webOptions() HTTPOptions {
-	return HTTPOptions{Sessions: 100, OwnSessions: 50, OwnCalls: 20, Idle: time.Hour, Rest: time.Hour, KeepAlive: time.Minute, ReplayBytes: 1 << 20, WriteTimeout: 5 * time.Second}
+	return HTTPOptions{Sessions: 100, OwnSessions: 50, OwnCalls: 20, Idle: time.Hour, KeepAlive: time.Minute, ReplayBytes: 1 << 20, WriteTimeout: 5 * time.Second}
 }
 
 func serveWeb(t *testing.T, o Options, h HTTPOptions) *web {
@@ -240,7 +240,7 @@ func TestTheLibraryBindsSessionsToPrincipalsAsWell(t *testing.T) {
 	r.Header.Set("Accept", "application/json, text/event-stream")
 	r.Header.Set(sessionHeader, id)
 	rec := httptest.NewRecorder()
-	w.handler.stateful.ServeHTTP(rec, r.WithContext(newVisit(r.Context(), in)))
+	w.handler.stateful.ServeHTTP(rec, r.WithContext(context.WithValue(r.Context(), requestKey{}, in)))
 	if rec.Code != http.StatusForbidden {
 		t.Errorf("%d %s", rec.Code, rec.Body)
 	}

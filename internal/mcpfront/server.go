@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -37,9 +36,7 @@ type Options struct {
 	// Allowed says in one line, for a tool's description, what a family may run
 	// for a caller; nil says nothing.
 	Allowed func(who tipstaff.Origin, f tipstaff.Family) string
-	// TerminalMaxTimeout is the ceiling of one terminal command (contract B4).
-	TerminalMaxTimeout time.Duration
-	Log                *slog.Logger
+	Log     *slog.Logger
 	// Events is where the records are published that clients may listen to
 	// (contract B14); nil offers none.
 	Events *bus.Bus

@@ -6,12 +6,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 	"unsafe"
 
 	"tipstaff"
@@ -174,27 +171,6 @@ func lowered(t *testing.T, resource int, to uint64) (undo func()) {
 	return lower(t, append(testcmdtest.Children(), 0), resource, to)
 }
 
-// endChildren kills what waits for commands, with what would make others.
-func endChildren(t *testing.T) {
-	t.Helper()
-	for _, pid := range testcmdtest.Children() {
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
-			t.Error(err)
-		}
-		for limit := time.Now().Add(10 * time.Second); runs(pid); runtime.Gosched() {
-			if time.Now().After(limit) {
-				t.Fatalf("process %d was killed and runs on", pid)
-			}
-		}
-	}
-}
-
-// runs reports whether a process exists and has not ended.
-func runs(pid int) bool {
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	return err == nil && !strings.Contains(string(text), ") Z ")
-}
-
 // lower lowers a limit of processes until undo: prlimit(2).
 func lower(t *testing.T, pids []int, resource int, to uint64) (undo func()) {
 	t.Helper()
@@ -331,13 +307,8 @@ func TestAUserWithoutRightsGetsClearErrors(t *testing.T) {
 		want  failure
 	}{
 		"no process is left to the user": {
-			// The runtime keeps threads in reserve for itself. A child that waits for a
-			// command would not have to be made.
-			func(*real) func() {
-				undo := lowered(t, rlimitNProc, 1)
-				endChildren(t)
-				return undo
-			},
+			// The runtime keeps threads in reserve for itself.
+			func(*real) func() { return lowered(t, rlimitNProc, 1) },
 			failure{tipstaff.ExecutionError, nothingLeft, []string{`step "make a process"`, "resource temporarily unavailable"}},
 		},
 		"the directory may not be entered any more": {

@@ -201,11 +201,11 @@ func (r *real) holdings() holdings {
 
 // wantNoMore checks what so many failures may have left: not one thing each.
 // The engine makes ready for the next command behind the calls, so there may be
-// what one command needs: a zygote and a child that waits.
+// what one command needs: a zygote.
 func (r *real) wantNoMore(before holdings, failures int) {
 	r.t.Helper()
 	after := r.holdings()
-	if after.descriptors-before.descriptors >= failures || after.children > before.children+2 {
+	if after.descriptors-before.descriptors >= failures || after.children > before.children+1 {
 		r.t.Errorf("%+v became %+v by %d failures", before, after, failures)
 	}
 }

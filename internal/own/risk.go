@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+
+	"tipstaff/internal/paths"
 )
 
 // reach is what commands can change.
@@ -48,7 +50,7 @@ func (r reach) opens(path string, info fs.FileInfo) string {
 		return ""
 	}
 	for _, root := range r.writable {
-		if within(path, root) {
+		if paths.Within(path, root) {
 			return root
 		}
 	}
@@ -59,7 +61,7 @@ func (r reach) opens(path string, info fs.FileInfo) string {
 // the directory around it is writable.
 func (r reach) holds(path string) bool {
 	for _, dir := range r.closed {
-		if within(path, dir) || within(dir, path) {
+		if paths.Within(path, dir) || paths.Within(dir, path) {
 			return true
 		}
 	}

@@ -116,8 +116,3 @@ func rootOf(path string) string {
 func split(path string) []string {
 	return strings.FieldsFunc(path[len(filepath.VolumeName(path)):], func(r rune) bool { return r < 0x80 && os.IsPathSeparator(uint8(r)) })
 }
-
-// within reports whether path is dir or lies below it. Both are clean.
-func within(path, dir string) bool {
-	return path == dir || dir == rootOf(dir) || strings.HasPrefix(path, dir+string(filepath.Separator))
-}

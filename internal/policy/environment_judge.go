@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"tipstaff/internal/paths"
 	"tipstaff/internal/redact"
 )
 
@@ -64,8 +65,8 @@ func assignmentFault(name, value string) string {
 type systemOnly struct{ World }
 
 func (systemOnly) Writable(path string, _ Directory) bool {
-	system := Within(path, []string{"/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt"})
-	return !system || strings.Contains(path, "..") || Within(path, []string{"/usr/src", "/usr/local/src"})
+	system := paths.Within(path, "/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt")
+	return !system || strings.Contains(path, "..") || paths.Within(path, "/usr/src", "/usr/local/src")
 }
 
 // faultOfUnknown judges a variable that no row names.

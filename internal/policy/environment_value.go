@@ -3,6 +3,8 @@ package policy
 import (
 	"net/url"
 	"strings"
+
+	"tipstaff/internal/paths"
 )
 
 // variableJudge judges the variables of one caller.
@@ -168,10 +170,8 @@ func (j *variableJudge) writable(path string) bool {
 	case "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/stdout", "/dev/stderr":
 		return false
 	}
-	for _, own := range []string{"/proc", "/dev"} {
-		if Within(strings.TrimRight(path, "/"), []string{own}) {
-			return true
-		}
+	if paths.Within(strings.TrimRight(path, "/"), "/proc", "/dev") {
+		return true
 	}
 	if j.asked++; j.asked > maxPathsAsked {
 		return true
@@ -193,7 +193,7 @@ func (j *variableJudge) inRoots(path string) bool {
 		return true
 	}
 	real, err := r.Canonical(path, j.by.Dir)
-	return err != nil || Within(real, j.by.Roots) || Within(path, j.by.Roots)
+	return err != nil || paths.Within(real, j.by.Roots...) || paths.Within(path, j.by.Roots...)
 }
 
 func isSchemeByte(c byte) bool {

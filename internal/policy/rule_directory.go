@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tipstaff"
+	"tipstaff/internal/paths"
 )
 
 // directory opens where to run and confines it to the roots (contract A9, A10).
@@ -32,9 +33,9 @@ func (directory) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 	switch {
 	case errors.Is(err, ErrExhausted):
 		return exhausted()
-	case err != nil && (!strings.HasPrefix(req.Dir, "/") || insideAny(roots, req.Dir)):
+	case err != nil && (!strings.HasPrefix(req.Dir, "/") || insideRoots(req.Dir, roots)):
 		return refuseDirectory(req, quoted(req.Dir)+" "+unusable(err), "Give a directory that exists and may be entered; a relative one counts from the server's working directory. ~ and variables are not expanded.")
-	case err != nil || !insideAny(roots, dir.Path()):
+	case err != nil || !insideRoots(dir.Path(), roots):
 		if dir != nil {
 			_ = dir.Close() // opened to look at only
 		}
@@ -52,19 +53,10 @@ func openDirectory(path string, w World) (Directory, error) {
 	return w.Directory(path)
 }
 
-// insideAny reports whether a canonical path is one of the roots or lies below
-// one, by path segment. Without roots everything is inside.
-func insideAny(roots []string, path string) bool {
-	if len(roots) == 0 {
-		return true
-	}
-	for _, root := range roots {
-		root = strings.TrimSuffix(root, "/")
-		if rest, ok := strings.CutPrefix(path, root); ok && (rest == "" || rest[0] == '/') {
-			return true
-		}
-	}
-	return false
+// insideRoots reports whether a canonical path lies within the roots. Without
+// roots everything does.
+func insideRoots(path string, roots []string) bool {
+	return len(roots) == 0 || paths.Within(path, roots...)
 }
 
 // unusable says why a directory cannot be entered, and no more of the host.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tipstaff"
+	"tipstaff/internal/paths"
 	"tipstaff/internal/rules"
 )
 
@@ -19,7 +20,7 @@ func (r fileRoots) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 	roots, ok := canonicalRoots(r.policy.File.Roots, w)
 	set, err := w.Roots()
 	ok = ok && err == nil
-	if ok && insideAny(roots, d.Dir.Path()) {
+	if ok && insideRoots(d.Dir.Path(), roots) {
 		d.Roots = narrowRoots(roots, set)
 		return nil
 	}
@@ -59,9 +60,9 @@ func narrowRoots(file, set []string) []string {
 	for _, a := range file {
 		for _, b := range set {
 			switch {
-			case Within(a, []string{b}):
+			case paths.Within(a, b):
 				both = append(both, a)
-			case Within(b, []string{a}):
+			case paths.Within(b, a):
 				both = append(both, b)
 			}
 		}
@@ -112,7 +113,7 @@ func (p *pathFacts) Inside(path string) bool {
 		return false
 	}
 	for _, roots := range p.known {
-		if !Within(canonical, roots) {
+		if !paths.Within(canonical, roots...) {
 			return false
 		}
 	}

@@ -33,9 +33,3 @@ func (p *Policy) AdmitSession(s tipstaff.Session, w World) (tipstaff.Session, er
 func (p *Policy) passesSome(name string) bool {
 	return p.settings.File != nil && p.settings.File.PassesSome(name)
 }
-
-// Within reports whether a canonical path is one of the roots or lies below
-// one, by path segment. Nothing is within no roots.
-func Within(path string, roots []string) bool {
-	return len(roots) > 0 && insideAny(roots, path)
-}

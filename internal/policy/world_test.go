@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tipstaff"
+	"tipstaff/internal/paths"
 	"tipstaff/internal/policy"
 )
 
@@ -96,7 +97,7 @@ func (w *world) Writable(name string, _ policy.Directory) bool {
 	}
 	name = path.Clean(name)
 	return slices.ContainsFunc(append([]string{"/work", "/tmp", "/var/tmp", "/dev/shm", "/home/user/.cache"}, w.roots...), func(place string) bool {
-		return policy.Within(name, []string{place}) || name != "/" && policy.Within(place, []string{name})
+		return paths.Within(name, place) || name != "/" && paths.Within(place, name)
 	})
 }
 

@@ -22,8 +22,7 @@ import (
 // process right in the command's. It may do so without capabilities, because the
 // groups of both and the one above are the server's own. Until that is another
 // program it shares the server's memory too, but then somebody waits for it in
-// vfork, and the kernel passes it over (in_vfork, mm/oom_kill.c). For a prepared
-// child nobody waits so; where memory is bounded there is none.
+// vfork, and the kernel passes it over (in_vfork, mm/oom_kill.c).
 //
 // A group with bounds serves the commands of one place, one after the other, and
 // goes with it: none ever has the bounds of another enclosure.
@@ -181,10 +180,6 @@ func (p *place) settle(u *tipstaff.Usage) {
 // bounded reports whether the place has a control group with bounds, in which
 // its zygote is not.
 func (p *place) bounded() bool { return p.cell != nil && p.cell.meter != nil }
-
-// memoryBound reports whether the kernel may end processes in the place because
-// its control group has used up its memory.
-func (p *place) memoryBound() bool { return p.bounded() && p.cell.meter.limits.MemoryBytes > 0 }
 
 // born is the control group that the zygote makes processes in; -1: its own.
 func (p *place) born() int {

@@ -5,14 +5,6 @@ import (
 	"syscall"
 )
 
-// Confinement is what a program is held to, with everything that it starts.
-// It can be used for many launches at once; whoever made the enclosure keeps it
-// open until the last program has been ended.
-type Confinement struct {
-	// Enclosure is where the program runs; it is needed.
-	Enclosure *Enclosure
-}
-
 // EnclosureSpec says what the programs of an enclosure have in common.
 type EnclosureSpec struct {
 	// Namespaces are made for the enclosure; nil: its programs stay in the

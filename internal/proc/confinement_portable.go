@@ -28,7 +28,7 @@ func (*Enclosure) Restrict(int, func(procfs int) error) error { return errNoEncl
 func (*Enclosure) Bind(string, string) error { return errNoEnclosure }
 
 // Try fails on this system.
-func (*Engine) Try(*Confinement) error { return errNoEnclosure }
+func (*Engine) Try(*Enclosure) error { return errNoEnclosure }
 
 // Close closes nothing.
 func (*Enclosure) Close() {}

@@ -27,7 +27,6 @@ type Enclosure struct {
 
 	ready     chan *place // nobody is in them
 	refilling atomic.Bool
-	pace      pace
 	mu        sync.Mutex
 	ruleset   int                    // see Restrict; 0 before
 	eachProc  func(procfs int) error // the same
@@ -40,9 +39,8 @@ const keptReady = 32
 
 // place is where one command runs at a time. Its zygote makes the command's
 // process; its PID namespace, its control group or its mark holds together
-// what comes of it. Where no child waits, a command that is not confined is made
-// by the server itself, which spares it a change of processes; then the zygote
-// only keeps the control group from becoming empty, which costs the kernel more.
+// what comes of it. A command that is not confined is made by the server itself,
+// which spares it a change of processes; then the zygote only keeps the control group from becoming empty, which costs the kernel more.
 type place struct {
 	in     *Enclosure
 	zygote *zygote
@@ -95,7 +93,6 @@ func (n *Enclosure) Restrict(ruleset int, eachProc func(procfs int) error) error
 func (n *Enclosure) makeFirst() error {
 	p, err := n.newPlace()
 	if err == nil {
-		p.prepare()
 		n.ready <- p
 	}
 	return err
@@ -160,7 +157,7 @@ func (n *Enclosure) refill() {
 	n.inBackground(func() {
 		defer n.refilling.Store(false)
 		if p, err := n.newPlace(); err == nil {
-			n.keep(p, true, true) // nobody was in it
+			n.giveBack(p, true) // nothing ran in it
 		}
 		// An error comes again to whoever needs a place and finds none.
 	})
@@ -179,27 +176,14 @@ func (n *Enclosure) inBackground(f func()) {
 	}
 }
 
-// giveBack takes a place back, when its command is over. empty says that somebody
-// has looked since.
-//
-// A command that is confined has a child prepared for it in any case; to enter a
-// domain, or to be made by a zygote, takes so much longer.
+// giveBack takes a place back, when its command is over, and keeps it for another
+// one if it is empty as it should be. empty says that somebody has looked since.
 func (n *Enclosure) giveBack(p *place, empty bool) {
-	timely := n.pace.end()
-	n.keep(p, empty, timely || !n.open)
-}
-
-// keep keeps a place for another command if it is empty as it should be, and
-// prepares a child for that if told to.
-func (n *Enclosure) keep(p *place, empty, prepare bool) {
 	if !p.killed && p.freshen() != nil {
 		p.killed = true
 	}
 	n.mu.Lock()
 	if !n.gone && !p.killed && !p.zygote.dead && (empty || !p.populated()) {
-		if prepare {
-			p.prepare()
-		}
 		select {
 		case n.ready <- p:
 			n.mu.Unlock()
@@ -413,12 +397,6 @@ func (p *place) over() bool {
 // end ends the place with what is in it, and lets go of it.
 func (p *place) end() {
 	e := p.in.engine
-	if p.zygote != nil {
-		if n := p.zygote.next.Swap(nil); n != nil {
-			p.zygote.await() // it may be about to make it
-			n.end()
-		}
-	}
 	if p.space != nil {
 		p.space.end()
 	}

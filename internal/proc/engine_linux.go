@@ -43,7 +43,6 @@ type Engine struct {
 	// for writing by whoever must not mistake one for an orphan.
 	starting sync.RWMutex
 	live     sync.Map // pid → *Process
-	prepared preparedChildren
 	firsts   sync.Map // pids of zygotes and of the first processes of PID namespaces
 }
 

@@ -27,13 +27,11 @@ func TestTheAssemblyKnowsTheLayout(t *testing.T) {
 	var c vforkCall
 	var s step
 	var p post
-	var o order
 	for name, at := range map[string][2]uintptr{
 		"trap": {unsafe.Offsetof(c.trap), 0}, "arg": {unsafe.Offsetof(c.arg), 8}, "steps": {unsafe.Offsetof(c.steps), 48},
 		"left": {unsafe.Offsetof(c.left), 56}, "errno": {unsafe.Offsetof(c.errno), 64}, "block": {unsafe.Offsetof(c.block), 72}, "restore": {unsafe.Offsetof(c.restore), 80},
 		"step.trap": {unsafe.Offsetof(s.trap), 0}, "step.arg": {unsafe.Offsetof(s.arg), 8}, "step.flags": {unsafe.Offsetof(s.flags), 56}, "step.result": {unsafe.Offsetof(s.result), 64}, "step": {unsafe.Sizeof(s), 72},
 		"post.state": {unsafe.Offsetof(p.state), 0}, "post.call": {unsafe.Offsetof(p.call), 8}, "post.pid": {unsafe.Offsetof(p.pid), 16}, "post.server": {unsafe.Offsetof(p.server), 24},
-		"order.state": {unsafe.Offsetof(o.state), 0}, "order.steps": {unsafe.Offsetof(o.steps), 8}, "order.left": {unsafe.Offsetof(o.left), 16}, "order.parent": {unsafe.Offsetof(o.parent), 24},
 		"clone_args": {unsafe.Sizeof(cloneArgs{}), 88}, "siginfo": {unsafe.Sizeof(siginfo{}), 128},
 	} {
 		if at[0] != at[1] {
@@ -259,7 +257,7 @@ func TestT6NothingThatACommandStartsSurvivesIt(t *testing.T) {
 				pidsFrom(t, out, 1)
 				p.Await(t.Context(), 30*time.Millisecond)
 				within(t, 2*time.Second, func() { p.End(10 * time.Millisecond) })
-				if left := leftOf(p); len(left) != 0 {
+				if left := p.place.members(); len(left) != 0 {
 					t.Errorf("%d are left", len(left))
 				}
 			})
@@ -274,7 +272,7 @@ func TestT6NothingThatACommandStartsSurvivesIt(t *testing.T) {
 					t.Errorf("nobody noticed it: %s", text)
 				}
 				within(t, 2*time.Second, func() { p.End(10 * time.Millisecond) })
-				if left := leftOf(p); len(left) != 0 {
+				if left := p.place.members(); len(left) != 0 {
 					t.Errorf("%d are left", len(left))
 				}
 			})

@@ -60,9 +60,6 @@ func attemptSpoiled(t *testing.T, e *Engine, l Launch, i int) int {
 		t.Fatal(err)
 	}
 	defer giveBack()
-	if n := p.place.prepared(); n != nil {
-		n.end()
-	}
 	s, err := e.script(l, p, fds)
 	if err != nil {
 		t.Fatal(err)

@@ -12,15 +12,15 @@ import (
 	"tipstaff/internal/testcmd/testcmdtest"
 )
 
-// confinements are what the commands of some engines are held to: *Engine → *Confinement.
+// confinements are what the commands of some engines are held to: *Engine → *Enclosure.
 var confinements sync.Map
 
-func confinementOf(e *Engine) *Confinement {
+func confinementOf(e *Engine) *Enclosure {
 	c, ok := confinements.Load(e)
 	if !ok {
 		return nil
 	}
-	return c.(*Confinement)
+	return c.(*Enclosure)
 }
 
 // enclose lets the commands of an engine enter namespaces.
@@ -30,51 +30,20 @@ func enclose(t testing.TB, e *Engine, spec *NamespaceSpec) *Enclosure {
 	if err != nil {
 		t.Skipf("no namespaces here: %v", err)
 	}
-	confinements.Store(e, &Confinement{Enclosure: n})
+	confinements.Store(e, n)
 	t.Cleanup(func() { confinements.Delete(e); n.Close() })
 	return n
 }
 
-// leftOf lists what is left of a command that has been ended. Its place may have
-// a child ready for the next one by now.
-func leftOf(p *Process) []int {
-	left := p.place.members()
-	if n := p.place.zygote.next.Load(); n != nil {
-		p.place.zygote.await()
-		left = without(left, n.pid())
-	}
-	return left
-}
-
-// settle waits until no place is being made or ended, and every one that nobody
-// is in has a child that waits.
+// settle waits until no place is being made or ended.
 func settle() {
-	settleIn := func(n *Enclosure) {
-		n.work.Wait()
-		settlePlaces(n)
-	}
-	confinements.Range(func(_, c any) bool { settleIn(c.(*Confinement).Enclosure); return true })
+	confinements.Range(func(_, c any) bool { c.(*Enclosure).work.Wait(); return true })
 	made.Range(func(e, _ any) bool {
 		if n := e.(*Engine).open; n != nil {
-			settleIn(n)
+			n.work.Wait()
 		}
 		return true
 	})
-}
-
-// settlePlaces waits until the zygotes of places that nobody is in have done what
-// they were told. Whether there was time to prepare a child is chance; here every
-// place has one, so that descriptors can be counted before and after.
-func settlePlaces(n *Enclosure) {
-	var places []*place
-	for len(n.ready) > 0 {
-		places = append(places, <-n.ready)
-	}
-	for _, p := range places {
-		p.prepare() // if there was no time for it
-		p.zygote.await()
-		n.ready <- p
-	}
 }
 
 // made are all engines of these tests.

@@ -15,8 +15,10 @@ type Launch struct {
 	// DirPath names the same directory, without links. It counts where the
 	// program enters namespaces: it has other mounts there than Dir.
 	DirPath string
-	// Confine is what the program is held to; nil: to nothing.
-	Confine *Confinement
+	// Confine is what the program is held to, with everything that it starts; nil:
+	// to nothing. Many launches may have it at once. It stays open until the last
+	// program has been ended.
+	Confine *Enclosure
 	// The program's standard streams. nil is /dev/null. Start does not close them.
 	Stdin, Stdout, Stderr *os.File
 }

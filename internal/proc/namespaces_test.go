@@ -33,7 +33,7 @@ func inside(t *testing.T, n *Enclosure, dir, script string) string {
 	defer d.Close()
 	p, err := e.Start(Launch{
 		Path: "/bin/sh", Argv: []string{"sh", "-c", script}, Env: []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"},
-		Dir: d.Fd(), DirPath: dir, Stdout: theirs, Stderr: theirs, Confine: &Confinement{Enclosure: n},
+		Dir: d.Fd(), DirPath: dir, Stdout: theirs, Stderr: theirs, Confine: n,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -280,7 +280,7 @@ func TestABombInNamespacesIsBounded(t *testing.T) {
 		t.Errorf("%d processes run", n)
 	}
 	within(t, time.Second, func() { p.End(10 * time.Millisecond) })
-	if n := len(leftOf(p)); n > 0 {
+	if n := len(p.place.members()); n > 0 {
 		t.Errorf("%d processes are left", n)
 	}
 }

@@ -96,7 +96,7 @@ func TestACallThatNobodyAnswersEndsWithItsCommand(t *testing.T) {
 	dir := t.TempDir()
 	p, err := n.engine.Start(Launch{
 		Path: "/bin/sh", Argv: []string{"sh", "-c", "echo x > a; mv a b"}, Env: []string{"PATH=/usr/bin:/bin"},
-		DirPath: dir, Confine: &Confinement{Enclosure: n},
+		DirPath: dir, Confine: n,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -94,13 +94,13 @@ func (o *orphans) list(children func() []int) []int {
 	return o.strangers(children())
 }
 
-// strangers gives those who are neither commands nor ready to become one.
+// strangers gives those that are neither commands nor stand at the root of a place.
 func (o *orphans) strangers(children []int) []int {
 	var found []int
 	for _, pid := range children {
 		_, ours := o.engine.live.Load(pid)
 		_, first := o.engine.firsts.Load(pid)
-		if !ours && !first && !o.engine.prepared.has(pid) {
+		if !ours && !first {
 			found = append(found, pid)
 		}
 	}

@@ -33,7 +33,7 @@ func restricted(t *testing.T) (*Engine, *Enclosure) {
 
 func TestWhatIsToBeRestrictedDoesNotRunBefore(t *testing.T) {
 	e, n := restricted(t)
-	launch := Launch{Path: "/bin/true", Argv: []string{"true"}, DirPath: "/", Confine: &Confinement{Enclosure: n}}
+	launch := Launch{Path: "/bin/true", Argv: []string{"true"}, DirPath: "/", Confine: n}
 	if _, err := e.Start(launch); !errors.Is(err, errNoRuleset) {
 		t.Errorf("without a ruleset: %v", err)
 	}
@@ -67,7 +67,7 @@ func TestARestrictedPlaceHasADomain(t *testing.T) {
 	if err := n.Restrict(int(rs), func(int) error { places++; return nil }); err != nil {
 		t.Fatal(err)
 	}
-	confinements.Store(e, &Confinement{Enclosure: n})
+	confinements.Store(e, n)
 	defer confinements.Delete(e)
 	file := t.TempDir() + "/file"
 	for range 3 {

@@ -19,11 +19,10 @@ import (
 
 // slots are the reserved descriptors, four for each child that is being made.
 type slots struct {
-	null     int
-	unshares bool // a child that shares the table can copy it, or a part of it, later
-	mu       sync.Mutex
-	all      []slot // the lowest first
-	busy     []bool
+	null int
+	mu   sync.Mutex
+	all  []slot // the lowest first
+	busy []bool
 }
 
 // slot is one set: standard input, output, error, directory.
@@ -44,7 +43,6 @@ func newSlots(null int) *slots {
 	if unix.CloseRange(math.MaxUint32, math.MaxUint32, 0) != nil {
 		return s // a kernel before 5.9 cannot unshare a part of the table
 	}
-	s.unshares = true
 	for range slotCount {
 		var one slot
 		for i := range one {

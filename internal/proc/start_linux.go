@@ -3,7 +3,6 @@
 package proc
 
 import (
-	"errors"
 	"math"
 	"os"
 	"runtime"
@@ -36,25 +35,15 @@ func (e *Engine) Start(l Launch) (*Process, error) {
 }
 
 // takePlace takes a place for the command.
-func (p *Process) takePlace(c *Confinement) (err error) {
-	var in *Enclosure
-	switch {
-	case c == nil:
+func (p *Process) takePlace(in *Enclosure) (err error) {
+	if in == nil {
 		if in, err = p.engine.openEnclosure(); err != nil {
 			return err
 		}
-	case c.Enclosure == nil:
-		return errNoEnclosure // whatever the zero Confinement was to mean, it is not freedom
-	default:
-		in = c.Enclosure
 	}
-	if p.place, err = in.take(); err == nil {
-		in.pace.begin()
-	}
+	p.place, err = in.take()
 	return err
 }
-
-var errNoEnclosure = errors.New("a program that is to be confined needs an enclosure")
 
 func (e *Engine) start(p *Process, l Launch) error {
 	fds, giveBack, err := e.descriptors(l)
@@ -62,37 +51,11 @@ func (e *Engine) start(p *Process, l Launch) error {
 		return err
 	}
 	defer giveBack()
-	if n := p.place.prepared(); n != nil {
-		if done, err := e.launchPrepared(p, n, l, fds); done || err != nil {
-			return err
-		}
-	}
 	s, err := e.script(l, p, fds)
 	if err != nil {
 		return err
 	}
 	return e.launch(p, s, fds)
-}
-
-// launchPrepared lets a child that waits become the command. It is noted before
-// it may end.
-func (e *Engine) launchPrepared(p *Process, n *prepared, l Launch, fds streams) (done bool, err error) {
-	s := newScript()
-	if err := e.program(s, l, p, fds, true); err != nil {
-		n.end()
-		return true, err
-	}
-	e.starting.RLock()
-	defer e.starting.RUnlock()
-	pid := n.pid()
-	e.live.Store(pid, p)
-	if done, err = n.launch(s, pid); !done || err != nil {
-		e.live.Delete(pid)
-		return done, err
-	}
-	p.place.thread = n.zygote.thread
-	p.watch(pid, int(n.attempt.pidfd))
-	return true, nil
 }
 
 // launch makes the child and notes it before anybody could take it for an orphan.
@@ -150,40 +113,24 @@ func (e *Engine) script(l Launch, p *Process, fds streams) (*script, error) {
 		p.place.common(s)
 	}
 	p.place.begin(s)
-	return s, e.program(s, l, p, fds, fds.beyond != nothingBeyond)
-}
-
-// begin adds what each command of the place does first. It needs nothing that is
-// the command's own.
-func (p *place) begin(s *script) {
-	s.add("start a session", unix.SYS_SETSID)
-	s.add("die with the server", unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL))
-	if p.in.spec.Domain == DomainOfCommand {
-		s.add(enterDomain, unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(p.in.ruleset), 0)
-	}
-}
-
-// program adds what makes the child into the command. shared says that it still
-// shares the server's table of descriptors.
-func (e *Engine) program(s *script, l Launch, p *Process, fds streams, shared bool) error {
 	path, err := s.text(l.Path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	argv, err := s.texts(l.Argv)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	env, err := s.texts(l.Env)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if shared {
+	if fds.beyond != nothingBeyond {
 		s.add("copy the descriptors", unix.SYS_CLOSE_RANGE, fds.beyond, math.MaxUint32, unix.CLOSE_RANGE_UNSHARE)
 	}
 	if p.place.space != nil {
 		if err := s.enterByName(l.DirPath); err != nil {
-			return err
+			return nil, err
 		}
 	} else {
 		s.add(enterDirectory, unix.SYS_FCHDIR, uintptr(fds.dir))
@@ -196,7 +143,17 @@ func (e *Engine) program(s *script, l Launch, p *Process, fds streams, shared bo
 	e.limitDescriptors(s, p.place.in.spec.Limits)
 	s.add("let signals in", unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, hold(s, &noSignals), 0, sigsetBytes)
 	s.add("execute", unix.SYS_EXECVE, path, argv, env)
-	return nil
+	return s, nil
+}
+
+// begin adds what each command of the place does first. It needs nothing that is
+// the command's own.
+func (p *place) begin(s *script) {
+	s.add("start a session", unix.SYS_SETSID)
+	s.add("die with the server", unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL))
+	if p.in.spec.Domain == DomainOfCommand {
+		s.add(enterDomain, unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(p.in.ruleset), 0)
+	}
 }
 
 var (

@@ -73,13 +73,13 @@ func stress(t *testing.T, e *Engine, starts int) {
 	stop()
 	settle()
 	e.orphans.collect()
-	// What held commands is kept for the next: a zygote, a child that waits, and in
-	// namespaces the first process for each.
+	// What held commands is kept for the next: a zygote, and in namespaces the first
+	// process for each.
 	const kept = callers + 1
 	if after := countFDs(t); after > before+8*kept {
 		t.Errorf("%d descriptors became %d", before, after)
 	}
-	if after := len(testcmdtest.Children()); after > children+3*kept {
+	if after := len(testcmdtest.Children()); after > children+2*kept {
 		t.Errorf("%d children became %d", children, after)
 	}
 	if after := testcmdtest.Threads(t); after > threads+2*callers { // callers wait for the kernel in a thread each

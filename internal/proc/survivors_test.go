@@ -103,13 +103,13 @@ func TestHelperServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var confine *Confinement
+	var confine *Enclosure
 	if os.Getenv("TIPSTAFF_TEST_KIND") == "bounded" {
 		n, err := e.NewEnclosure(EnclosureSpec{Group: GroupLimits{MemoryBytes: 1 << 30, Processes: 100}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		confine = &Confinement{Enclosure: n}
+		confine = n
 	}
 	start := func(path string, argv ...string) {
 		if _, err := e.Start(Launch{Path: path, Argv: argv, Env: []string{"PATH=/usr/bin:/bin"}, Dir: dir.Fd(), Stdout: os.Stdout, Confine: confine}); err != nil {

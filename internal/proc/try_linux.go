@@ -4,17 +4,14 @@ package proc
 
 import "golang.org/x/sys/unix"
 
-// Try makes a process that is held to c and ends at once, to see whether the
+// Try makes a process that is held to n and ends at once, to see whether the
 // machine lets it. The error names the step at which it did not.
-func (e *Engine) Try(c *Confinement) error {
+func (e *Engine) Try(n *Enclosure) error {
 	p := &Process{engine: e}
-	if err := p.takePlace(c); err != nil {
+	if err := p.takePlace(n); err != nil {
 		return err
 	}
 	defer p.release(false)
-	if n := p.place.prepared(); n != nil {
-		n.end() // it would tell no more than that there is something wrong
-	}
 	s := &script{}
 	p.place.begin(s)
 	s.add("end", unix.SYS_EXIT_GROUP, 0)

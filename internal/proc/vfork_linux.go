@@ -13,11 +13,10 @@ type step struct {
 
 // flags of steps.
 const (
-	mayFail    = 1  // a failure changes nothing
-	argumentAt = 2  // the first argument is the address of the argument
-	twins      = 4  // the call makes a process; the new one leaves out the next step
-	serves     = 8  // no call: the process serves at the post that the argument is the address of
-	awaits     = 16 // no call: the process waits at the order that the argument is the address of
+	mayFail    = 1 // a failure changes nothing
+	argumentAt = 2 // the first argument is the address of the argument
+	twins      = 4 // the call makes a process; the new one leaves out the next step
+	serves     = 8 // no call: the process serves at the post that the argument is the address of
 )
 
 // vforkCall is what the assembly needs to make a child and what the child

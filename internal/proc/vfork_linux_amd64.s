@@ -59,8 +59,6 @@ run:
 	JZ	die
 	TESTQ	$8, 56(R12) // serves
 	JNZ	serve
-	TESTQ	$16, 56(R12) // awaits
-	JNZ	await
 	MOVQ	0(R12), AX
 	MOVQ	8(R12), DI
 	TESTQ	$2, 56(R12) // argumentAt
@@ -101,31 +99,6 @@ die:
 	MOVQ	$253, DI
 	SYSCALL
 	JMP	die
-
-	// A prepared child waits for the rest of its script. BX is its order: 0 state,
-	// 8 steps, 16 left, 24 parent.
-await:
-	MOVQ	8(R12), BX
-	MOVQ	$110, AX // getppid
-	SYSCALL
-	CMPQ	AX, 24(BX)
-	JNE	die
-unordered:
-	MOVL	(BX), DX
-	CMPL	DX, $1
-	JEQ	ordered
-	MOVQ	$202, AX // futex
-	MOVQ	BX, DI
-	MOVQ	$128, SI // FUTEX_WAIT | FUTEX_PRIVATE_FLAG
-	XORL	R10, R10
-	SYSCALL
-	JMP	unordered
-ordered:
-	MOVQ	8(BX), R12
-	MOVQ	16(BX), R13
-	MOVL	$2, AX
-	XCHGL	AX, (BX)
-	JMP	run
 
 	// A zygote makes children for the server, for as long as it lives. BX is its
 	// post: 0 state, 8 call, 16 pid, 24 server.

@@ -48,7 +48,6 @@ run:
 	CBZ	R22, die
 	MOVD	56(R20), R23
 	TBNZ	$3, R23, serve // serves
-	TBNZ	$4, R23, await // awaits
 	MOVD	0(R20), R8
 	MOVD	8(R20), R0
 	TBZ	$1, R23, direct // argumentAt
@@ -84,32 +83,6 @@ die:
 	MOVD	$253, R0
 	SVC
 	B	die
-
-	// A prepared child waits for the rest of its script. R25 is its order: 0 state,
-	// 8 steps, 16 left, 24 parent.
-await:
-	MOVD	8(R20), R25
-	MOVD	$173, R8 // getppid
-	SVC
-	MOVD	24(R25), R1
-	CMP	R1, R0
-	BNE	die
-unordered:
-	LDARW	(R25), R2
-	CMPW	$1, R2
-	BEQ	ordered
-	MOVD	$98, R8 // futex
-	MOVD	R25, R0
-	MOVD	$128, R1 // FUTEX_WAIT | FUTEX_PRIVATE_FLAG
-	MOVD	ZR, R3
-	SVC
-	B	unordered
-ordered:
-	MOVD	8(R25), R20
-	MOVD	16(R25), R22
-	MOVD	$2, R2
-	STLRW	R2, (R25)
-	B	run
 
 	// A zygote makes children for the server, for as long as it lives. R25 is its
 	// post: 0 state, 8 call, 16 pid, 24 server.

@@ -29,8 +29,7 @@ type zygote struct {
 	keep   []any // what its script points to
 	// secret is the last argument of its calls of clone.
 	secret uint64
-	dead   bool                     // somebody has killed it
-	next   atomic.Pointer[prepared] // its last child, if that waits for a command
+	dead   bool // somebody has killed it
 }
 
 // post is where a zygote takes its orders. The assembly knows its layout.
@@ -53,8 +52,6 @@ const (
 const (
 	futexWait = 128 // FUTEX_WAIT | FUTEX_PRIVATE_FLAG, linux/futex.h
 	futexWake = 129 // FUTEX_WAKE | FUTEX_PRIVATE_FLAG
-	// futexWaitShared is FUTEX_WAIT for a word that the kernel wakes itself.
-	futexWaitShared = 0
 	// zygotePatience is how long a zygote may take before it is looked after.
 	zygotePatience = 100 * time.Millisecond
 	zygoteLimit    = 10 * time.Second // then it is given up
@@ -92,7 +89,9 @@ func (z *zygote) spawn(c *vforkCall) (pid, errno uintptr) {
 	if !z.await() {
 		return 0, uintptr(unix.ESRCH)
 	}
-	z.order(c)
+	z.post.call = c
+	atomic.StoreUint32(&z.post.state, posted)
+	z.wake()
 	if !z.await() {
 		return 0, uintptr(unix.ESRCH)
 	}
@@ -100,13 +99,6 @@ func (z *zygote) spawn(c *vforkCall) (pid, errno uintptr) {
 		return n, 0
 	}
 	return 0, -z.post.pid
-}
-
-// order posts what the zygote is to do, when it has nothing to do.
-func (z *zygote) order(c *vforkCall) {
-	z.post.call = c
-	atomic.StoreUint32(&z.post.state, posted)
-	z.wake()
 }
 
 // await waits until the zygote has nothing to do, and reports whether it lives.

@@ -11,10 +11,7 @@ import (
 func parseGitConfig(text string) (gitConfig, error) {
 	entries, err := gitconfig.Parse([]byte(text))
 	s := gitconfig.SettingsOf(entries)
-	c := gitConfig{hooksPath: s.HooksPath, workTree: s.WorkTree, perTree: s.WorktreeConfig}
-	for _, include := range gitconfig.Includes(entries) {
-		c.includes = append(c.includes, include.Path)
-	}
+	c := gitConfig{includes: gitconfig.Includes(entries), hooksPath: s.HooksPath, workTree: s.WorkTree, perTree: s.WorktreeConfig}
 	return c, err
 }
 

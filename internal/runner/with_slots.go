@@ -3,6 +3,8 @@ package runner
 import (
 	"context"
 
+	"golang.org/x/sync/semaphore"
+
 	"tipstaff"
 	"tipstaff/internal/policy"
 )
@@ -11,21 +13,21 @@ import (
 // its turn in the order in which it came. A command that waits is not running:
 // its timeout has not begun.
 type WithSlots struct {
-	next Runner
-	line *line
+	next  Runner
+	slots *semaphore.Weighted // first come, first served
 }
 
 // NewWithSlots wraps next. slots is at least 1.
 func NewWithSlots(next Runner, slots int) *WithSlots {
-	return &WithSlots{next: next, line: newLine(slots)}
+	return &WithSlots{next: next, slots: semaphore.NewWeighted(int64(slots))}
 }
 
 // Run waits for a slot and carries out g. A call that is cancelled while it
 // waits starts nothing.
 func (w *WithSlots) Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Result, error) {
-	if err := w.line.enter(ctx); err != nil {
+	if err := w.slots.Acquire(ctx, 1); err != nil {
 		return tipstaff.Result{}, cancelledBeforeStart(ctx)
 	}
-	defer w.line.leave()
+	defer w.slots.Release(1)
 	return w.next.Run(ctx, g, live)
 }

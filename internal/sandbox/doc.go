@@ -5,7 +5,7 @@
 // The strength is found out once, at the start, by trying (probe.go). It never
 // falls afterwards: what cannot be made for a command is an error, and the
 // command does not run. It decides nothing about which commands run, and starts
-// none: it hands [proc.Confinement] values to whoever does.
+// none: it hands a [proc.Enclosure] to whoever does.
 //
 // Commands share a room: the namespaces, the ruleset and the temporary directory
 // of one session, or of all calls without one (room.go). In a room each has a

@@ -45,8 +45,8 @@ func (s *Sandbox) Err() error {
 
 // Confined is how to start one command.
 type Confined struct {
-	Confinement *proc.Confinement // nil
-	Env         []string          // the command's environment
+	Confinement *proc.Enclosure // nil
+	Env         []string        // the command's environment
 }
 
 // Confine gives the command as it is.

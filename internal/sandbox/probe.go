@@ -118,7 +118,7 @@ func (s *Sandbox) try(tier Tier, abi int, noLandlock error) error {
 	if tier == Landlock {
 		s.status.Notes = append(s.status.Notes, w.allowed.Notes...)
 	}
-	if err := s.o.Engine.Try(&proc.Confinement{Enclosure: w.enclosure}); err != nil {
+	if err := s.o.Engine.Try(w.enclosure); err != nil {
 		s.forget(r) // the next tier makes its own
 		return err
 	}

@@ -220,8 +220,8 @@ func (s *Sandbox) warnOnce(text string, args ...any) {
 // Confined is how to start one command. The caller releases it when nothing of
 // the command is left.
 type Confined struct {
-	Confinement *proc.Confinement // nil: the command is not confined
-	Env         []string          // the command's environment
+	Confinement *proc.Enclosure // nil: the command is not confined
+	Env         []string        // the command's environment
 	sandbox     *Sandbox
 	dir         string
 	program     string // its path
@@ -261,8 +261,11 @@ func (s *Sandbox) Confine(c Command) (*Confined, error) {
 		s.complain(err)
 		return nil, err
 	}
+	if w.enclosure == nil {
+		return nil, errNoSandbox // to hand out nothing would mean freedom
+	}
 	confined := &Confined{
-		Confinement: &proc.Confinement{Enclosure: w.enclosure}, Env: r.environment(c.Env),
+		Confinement: w.enclosure, Env: r.environment(c.Env),
 		sandbox: s, dir: c.Dir, program: c.Program, room: r, walls: w, guarded: s.guard.Begin(w.paths.Writable(), c.stop()),
 	}
 	if len(c.Doors) > 0 {

@@ -2,8 +2,6 @@ package trailread
 
 import (
 	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -43,23 +41,6 @@ func (f *Faults) note(at Place) {
 	}
 }
 
-var errNoRecord = errors.New("the line is no record")
-
-// decode reads a line into r. It fails if the line is no record.
-func (q *quick) decode(line []byte, r *audit.Record) error {
-	*r = audit.Record{}
-	if !q.canonical(line, r) {
-		*r = audit.Record{}
-		if err := json.Unmarshal(line, r); err != nil {
-			return err
-		}
-	}
-	if r.Seq == 0 || r.Event == "" || r.Time.IsZero() {
-		return errNoRecord
-	}
-	return nil
-}
-
 // The ends of a line as package audit writes it.
 const (
 	lineBegin = `{"v":`
@@ -78,7 +59,7 @@ func timeOf(line []byte) (time.Time, bool) {
 		return t, true
 	}
 	var r audit.Record
-	if err := new(quick).decode(line, &r); err != nil {
+	if err := new(decoder).decode(line, &r); err != nil {
 		return time.Time{}, false
 	}
 	return r.Time, true

@@ -304,7 +304,7 @@ func (s *source) openNext() error {
 type judge struct {
 	filter  *Filter
 	quick   prefilter
-	decoder quick
+	decoder decoder
 }
 
 func newJudge(f *Filter) judge { return judge{filter: f, quick: f.prefilter()} }
