@@ -58,6 +58,9 @@ type Request struct {
 
 	// Env holds the variables that the caller adds, each "NAME=value".
 	Env []string
+	// Dropped names variables that its session was asked for and does not have. They
+	// decide nothing; an answer explains by them what a program misses.
+	Dropped []string
 	// Fixed holds variables that the server adds and a caller cannot
 	// override, each "NAME=value".
 	Fixed []string

@@ -39,7 +39,7 @@ func arrangements() []arrangement {
 
 // installedByCI are the programs for which no test may be skipped where .ci/run
 // has seen to everything.
-var installedByCI = []string{"bash", "curl", "gcc", "git", "make", "node", "npm", "pytest-3", "python3", "sh"}
+var installedByCI = []string{"bash", "curl", "gcc", "git", "git-lfs", "make", "node", "npm", "pytest-3", "python3", "sh"}
 
 // absent skips the test for want of a program; on CI it fails, unless it is a
 // program that CI does not install.

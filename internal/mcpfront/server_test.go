@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -395,4 +396,14 @@ func FuzzFront(f *testing.F) {
 			t.Errorf("the last call was not answered after %q:\n%s", data, out.String())
 		}
 	})
+}
+
+// TestACommandKnowsWhatItsSessionHasDropped, so that its answer can say so when a
+// program misses it.
+func TestACommandKnowsWhatItsSessionHasDropped(t *testing.T) {
+	in := tipstaff.Session{ID: "term-1", Env: []string{"CI=1"}, Dropped: []string{"API_TOKEN"}}
+	got := terminalRequest(&caller{}, in, arguments{text: map[string]string{"command": "npm"}})
+	if !slices.Equal(got.Dropped, in.Dropped) || !slices.Equal(got.Env, in.Env) {
+		t.Errorf("it has %q and misses %q", got.Env, got.Dropped)
+	}
 }

@@ -60,7 +60,7 @@ func terminalRequest(c *caller, in tipstaff.Session, a arguments) tipstaff.Reque
 	return tipstaff.Request{
 		Session: in.ID, Origin: origin, Tool: tipstaff.Tool(terminalExecuteName), Family: tipstaff.Terminal,
 		Argv: append([]string{a.text["command"]}, a.texts["args"]...),
-		Dir:  in.Dir, DirGiven: in.DirGiven, Env: in.Env,
+		Dir:  in.Dir, DirGiven: in.DirGiven, Env: in.Env, Dropped: in.Dropped,
 		Fixed:   append(session, origin.Trace.Variables()...),
 		Timeout: a.millis["timeout"],
 	}

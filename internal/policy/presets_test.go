@@ -118,10 +118,10 @@ func documented(t *testing.T, sentence string) {
 	}
 }
 
-// TestSecurityNamesWhatIsBeyondPresets: the table of SECURITY.md is that of
+// TestThePageNamesWhatIsBeyondPresets: the table of docs/presets.md is that of
 // testdata/presets/beyond.txt.
-func TestSecurityNamesWhatIsBeyondPresets(t *testing.T) {
-	data, err := os.ReadFile("../../SECURITY.md")
+func TestThePageNamesWhatIsBeyondPresets(t *testing.T) {
+	data, err := os.ReadFile("../../docs/presets.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,12 +134,12 @@ func TestSecurityNamesWhatIsBeyondPresets(t *testing.T) {
 		}
 		command, reason := strings.Trim(cells[0], "|` "), strings.Trim(cells[1], "| ")
 		if want[command] != reason {
-			t.Errorf("SECURITY.md says of %s: %q; beyond.txt says %q", command, reason, want[command])
+			t.Errorf("docs/presets.md says of %s: %q; beyond.txt says %q", command, reason, want[command])
 		}
 		delete(want, command)
 	}
 	for command := range want {
-		t.Errorf("SECURITY.md does not name %s", command)
+		t.Errorf("docs/presets.md does not name %s", command)
 	}
 }
 

@@ -22,9 +22,10 @@ const (
 var unset = regexp.MustCompile(`(?i)\b(not|n't|never|un)[ -]?(be )?(set|defined|found|provided|given|configured|specified|present|exist)|\bundefined|\bunbound|\bmissing|\brequire[ds]?\b|\bmust (be|have|provide|specify|set)|\bKeyError|\bis (empty|blank|null|None|nil)\b|\b(needs?|expected|provide|please|export|no)\b|\binvalid`)
 
 // explainVariables tells of variables that a program misses and that tipstaff has
-// kept from it: those of the caller that were dropped, and the server's own.
+// kept from it: those of the caller that were dropped, now or when its session was
+// made, and the server's own.
 func (l Local) explainVariables(g *policy.Grant, r *tipstaff.Result) {
-	dropped := g.Dropped()
+	dropped := slices.Concat(g.Dropped(), g.Request().Dropped)
 	if len(dropped)+len(l.Hidden) == 0 {
 		return
 	}

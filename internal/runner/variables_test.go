@@ -51,6 +51,26 @@ func TestAVariableThatWasKeptBackIsExplainedWhereAProgramMissesIt(t *testing.T) 
 	}
 }
 
+// TestAVariableThatASessionDroppedIsExplained: it was dropped calls ago.
+func TestAVariableThatASessionDroppedIsExplained(t *testing.T) {
+	b := newBench(t)
+	for _, c := range []struct {
+		says, script string
+		env          []string
+		want         string
+	}{
+		{"it is missed", "echo ${GITHUB_TOKEN?is not set}", nil, "The variable GITHUB_TOKEN was dropped from what you gave"},
+		{"it is not missed", "exit 1", nil, ""},
+		{"the command has it", "echo PAGE_SIZE is not set >&2; exit 1", []string{"PAGE_SIZE=4"}, ""},
+	} {
+		r := b.run(tipstaff.Request{Argv: []string{"sh", "-c", c.script}, Env: c.env, Dropped: []string{"GITHUB_TOKEN", "PAGE_SIZE"}})
+		said := strings.Join(r.Refusals, "\n")
+		if !strings.Contains(said, c.want) || c.want == "" && said != "" {
+			t.Errorf("%s: said %q", c.says, said)
+		}
+	}
+}
+
 func TestAVariableThatAPolicyPassesOnIsNotExplained(t *testing.T) {
 	b := newBench(t)
 	b.local.Hidden = []string{"PWD"} // which every command has

@@ -217,3 +217,17 @@ func TestARoomThatCannotBeMadeIsLoggedOnce(t *testing.T) {
 		t.Errorf("the log says %q", got)
 	}
 }
+
+// TestTheOutlookIsTrueBeforeTheTierIsKnown: what clients are told at once does not wait,
+// and is not another thing than what is found out afterwards.
+func TestTheOutlookIsTrueBeforeTheTierIsKnown(t *testing.T) {
+	for _, tier := range tiers {
+		newBox(t, tier)
+	}
+	for most, want := range map[Tier]string{None: "namespaces or landlock, being found out", Namespaces: "namespaces or landlock, being found out", Landlock: "landlock"} {
+		s := &Sandbox{found: make(chan struct{}), o: Options{Mode: BestEffort, Tier: most}}
+		if got := s.Outlook().Tier; got != want {
+			t.Errorf("at most %s: %q, want %q", most, got, want)
+		}
+	}
+}

@@ -28,7 +28,8 @@ func (b *box) real(program, script, want string) {
 
 const (
 	noDocker = "no Unix sockets, so the daemon of Docker cannot be reached"
-	noAgent  = "no Unix sockets, so no agent of ssh or gpg can be reached: if the task needs one, ask the operator for credentials: [ssh-agent]"
+	noAgent  = "no Unix sockets, so no agent of ssh can be reached: if the task needs one, ask the operator for credentials: [ssh-agent]"
+	noGPG    = "no Unix sockets, so no agent of gpg can be reached: leave signing with gpg to a person"
 	noWindow = "no Unix sockets, so there is no display"
 	noBus    = "no Unix sockets, so neither D-Bus"
 	useTCP   = "no Unix sockets, nor other kinds beside TCP and UDP: let the program use TCP on 127.0.0.1"
@@ -46,7 +47,8 @@ func TestUnixSocketsThatWereRefusedAreExplained(t *testing.T) {
 			{"docker in the other tier", "permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock: Get \"http://%2Fvar%2Frun%2Fdocker.sock/v1.50/containers/json\": dial unix /var/run/docker.sock: socket: operation not permitted\n", noDocker},
 			{"ssh-add", "Could not open a connection to your authentication agent.\n", noAgent},
 			{"ssh-add with a socket", "Error connecting to agent: Address family not supported by protocol\n", noAgent},
-			{"gpg", "gpg: can't connect to the gpg-agent: IPC connect call failed\n", noAgent},
+			{"gpg", "gpg: can't connect to the gpg-agent: IPC connect call failed\n", noGPG},
+			{"gpg without a key", "gpg: can't connect to the agent: IPC connect call failed\n", noGPG},
 			{"X11", "Error: Can't open display: :0\n", noWindow},
 			{"Chromium", "[1:1:0101/000000.0:ERROR:ozone_platform_x11.cc(240)] Missing X server or $DISPLAY\nUnable to open X display.\n", noWindow},
 			{"systemctl", "Failed to connect to bus: Address family not supported by protocol\n", noBus},
@@ -62,6 +64,29 @@ func TestUnixSocketsThatWereRefusedAreExplained(t *testing.T) {
 		b.real("node", `node -e 'require("net").createServer().listen("x.sock")'`, useTCP)
 		b.real("python3", `python3 -c 'import socket; socket.socket(socket.AF_UNIX)'`, useTCP)
 		b.real("node", `node -e 'require("net").createServer().listen(0, "127.0.0.1", () => { console.error("a TCP socket is there"); process.exit(1) })'`, "")
+	})
+}
+
+// TestACommandThatIsLentTheAgentIsNotToldToAskForIt: what it complains of is the
+// agent's own matter then, but for other agents.
+func TestACommandThatIsLentTheAgentIsNotToldToAskForIt(t *testing.T) {
+	eachTier(t, func(t *testing.T, tier Tier) {
+		b := newBox(t, tier)
+		for door, want := range map[string]string{"ssh-agent": "", "git": noAgent} {
+			held, err := b.Confine(Command{Dir: b.ws, Terms: Terms{Doors: true}, Doors: []Door{{Name: door, Serve: echo("").Serve}}})
+			b.must(err)
+			for stderr, want := range map[string]string{
+				"Could not open a connection to your authentication agent.\n":    want,
+				"gpg: can't connect to the gpg-agent: IPC connect call failed\n": noGPG,
+			} {
+				r := tipstaff.Result{Cause: tipstaff.Exited, ExitCode: 1, Stderr: tipstaff.Stream{Head: []byte(stderr)}}
+				held.Explain(&r)
+				if said := strings.Join(r.Refusals, "\n"); !strings.Contains(said, want) || want == "" && said != "" {
+					t.Errorf("with the door %s, of %q is said %q", door, stderr, said)
+				}
+			}
+			held.Release()
+		}
 	})
 }
 

@@ -15,31 +15,37 @@ var unixSockets = []struct {
 	complaint *pattern
 	not       *pattern // what is over TCP is not refused here
 	instead   string
+	door      string // of a command that has this one, the sandbox is not in the way
 }{
 	{
 		newPattern(`(?i)docker daemon|docker\.sock|podman\.sock`), newPattern(`tcp://`),
-		"so the daemon of Docker cannot be reached: leave what needs containers to a person, or to a system that builds and tests them.",
+		"so the daemon of Docker cannot be reached: leave what needs containers to a person, or to a system that builds and tests them.", "",
 	},
 	{
-		newPattern(`(?i)authentication agent|error connecting to agent|gpg-agent|connect to the (gpg-)?agent|keyboxd|SSH_AUTH_SOCK`), nil,
-		"so no agent of ssh or gpg can be reached: if the task needs one, ask the operator for credentials: [ssh-agent] in the policy, or leave signing and signing in to a person.",
+		newPattern(`(?i)gpg-agent|\bgpg\b.*agent|keyboxd`), nil,
+		"so no agent of gpg can be reached: leave signing with gpg to a person, or sign with an SSH key if the operator lends the agent of ssh.", "",
+	},
+	{
+		newPattern(`(?i)authentication agent|connecting to agent|connect to the agent|SSH_AUTH_SOCK`), nil,
+		"so no agent of ssh can be reached: if the task needs one, ask the operator for credentials: [ssh-agent] in the policy, or leave signing and signing in to a person.",
+		"ssh-agent",
 	},
 	{
 		newPattern(`(?i)(can't|cannot|could not|unable to|failed to|no) (open |connect to )?(the )?(x )?(display|x server)`), newPattern(`(?i)(display|server):? *"?[\w.-]+:\d`),
-		"so there is no display: run the program without windows (headless), or leave this step to a person.",
+		"so there is no display: run the program without windows (headless), or leave this step to a person.", "",
 	},
 	{
 		newPattern(`(?i)connect to (the )?(system |session |user )?(scope )?(message )?(bus|d-bus)|\bd-?bus\b.*(socket|connect)`), nil,
-		"so neither D-Bus nor systemd can be reached: leave services of the machine to a person.",
+		"so neither D-Bus nor systemd can be reached: leave services of the machine to a person.", "",
 	},
 	{
 		newPattern(`(?i)socket "?/\S*(PGSQL|mysql|mariadb)|through socket|could not create socket|create UNIX socket`), newPattern(`(?i)port \d+ failed`),
-		"",
+		"", "",
 	},
 	{
 		newPattern(`(?i)EAFNOSUPPORT|address family not supported|\b(listen|connect) EPERM\b.* /|unix socket.*(not permitted|failed)|(dial|listen) unix .*not permitted`),
 		newPattern(`(?i)inet6|ipv6|\[?[0-9a-f]*::[0-9a-f:]*`),
-		"",
+		"", "",
 	},
 }
 
@@ -48,6 +54,9 @@ func (c *Confined) whyNoSocket(p remark) string {
 	for _, u := range unixSockets {
 		if !u.complaint.Match(p.line) || u.not != nil && u.not.Match(p.line) {
 			continue
+		}
+		if _, lent := c.paths[u.door]; lent {
+			return ""
 		}
 		instead := u.instead
 		if instead == "" {

@@ -171,7 +171,10 @@ func (s *Sandbox) Outlook() Status {
 	st := newStatus(s.o)
 	st.Tier = ""
 	if abi, _ := landlock.Version(); abi > 0 {
-		st.Tier = "landlock or namespaces"
+		st.Tier = "namespaces or landlock, being found out"
+		if s.o.Tier == Landlock { // at most, for the settings require nothing
+			st.Tier = Landlock.String()
+		}
 	}
 	st.Paths.Workspace = s.o.Workspace
 	if len(st.Paths.Workspace) == 0 {
