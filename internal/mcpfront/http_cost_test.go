@@ -65,7 +65,7 @@ func TestAWaitingSessionCostsLittle(t *testing.T) {
 		arguments string
 	}{
 		"after short calls":    {waitingSessions - 200, echo},
-		"after a long message": {100, `{"command":"echo ` + strings.Repeat("x", 200<<10) + `"}`},
+		"after a long message": {200, `{"command":"echo ` + strings.Repeat("x", 40<<10) + `"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := crowded(t)
