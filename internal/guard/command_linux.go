@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tipstaff"
+	"tipstaff/internal/paths"
 )
 
 // Command is one that runs, and may write in some directories.
@@ -85,7 +86,7 @@ func (g *Guard) lookingIn(dirs []string) chan struct{} {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for path, it := range g.items {
-		if !it.waits && it.looking == nil || !under(path, dirs) {
+		if !it.waits && it.looking == nil || !paths.Within(path, dirs...) {
 			continue
 		}
 		if g.waited(it); it.looking != nil {
@@ -100,7 +101,7 @@ func (g *Guard) suspects(path string) (list []*Command) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for c := range g.active {
-		if under(path, c.writable) {
+		if paths.Within(path, c.writable...) {
 			list = append(list, c)
 		}
 	}

@@ -3,7 +3,6 @@ package guard
 import (
 	"log/slog"
 	"path/filepath"
-	"strings"
 )
 
 // Options say where a guard keeps what it puts back.
@@ -59,16 +58,6 @@ type Item struct {
 // is one.
 type Binder interface {
 	Bind(dir, name string) error
-}
-
-// under reports whether a path is or lies below one of the directories.
-func under(path string, dirs []string) bool {
-	for _, dir := range dirs {
-		if path == dir || dir == "/" || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/") {
-			return true
-		}
-	}
-	return false
 }
 
 func split(path string) (dir, name string) { return filepath.Dir(path), filepath.Base(path) }

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tipstaff"
+	"tipstaff/internal/paths"
 )
 
 // settle looks at an item and takes over what has changed, or puts it back. What is
@@ -206,7 +207,7 @@ func (g *Guard) announce(dir string) {
 	}
 	for _, c := range g.suspects(dir) {
 		for _, root := range c.writable {
-			if under(dir, []string{root}) {
+			if paths.Within(dir, root) {
 				g.announced.Add(1)
 				for _, one := range Repository(dir, true) {
 					g.protect(root, one)

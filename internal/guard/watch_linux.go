@@ -11,6 +11,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"tipstaff/internal/paths"
 )
 
 // watcher hears of changes from the kernel: inotify(7). Watches follow files, not
@@ -138,7 +140,7 @@ func (w *watcher) mark(it *item, now content) ([]int32, error) {
 		w.marks[wd][it] = name
 		list = append(list, wd)
 	}
-	for path := it.Path; under(filepath.Dir(path), []string{it.root}); path = filepath.Dir(path) {
+	for path := it.Path; paths.Within(filepath.Dir(path), it.root); path = filepath.Dir(path) {
 		add(filepath.Dir(path), eventsAbove|unix.IN_ATTRIB, filepath.Base(path))
 		if filepath.Dir(path) == path {
 			break
