@@ -11,7 +11,7 @@ import (
 
 // follow makes the mounts of a place followers of those that it was copied from:
 // what is mounted there later comes here as well, and nothing goes back.
-func (s *script) follow() error {
+func (s *childSteps) follow() error {
 	slash, err := s.text("/")
 	if err != nil {
 		return err
@@ -30,7 +30,7 @@ func (n *Enclosure) Bind(path, name string) error {
 	if !kept {
 		return fmt.Errorf("cannot bind a file in %s: nothing is kept of what is covered there", path)
 	}
-	s, tree, err := n.bindScript(uintptr(dir), name)
+	s, tree, err := n.bindSteps(uintptr(dir), name)
 	if err == nil {
 		err = n.engine.carryOut(s, unix.CLONE_FILES)
 	}
@@ -43,10 +43,10 @@ func (n *Enclosure) Bind(path, name string) error {
 	return nil
 }
 
-// bindScript gives the steps, and where the descriptor of the mount is while it is
+// bindSteps gives the steps, and where the descriptor of the mount is while it is
 // open.
-func (n *Enclosure) bindScript(dir uintptr, name string) (s *script, tree *uintptr, err error) {
-	s, tree = &script{}, new(uintptr)
+func (n *Enclosure) bindSteps(dir uintptr, name string) (s *childSteps, tree *uintptr, err error) {
+	s, tree = &childSteps{}, new(uintptr)
 	for _, one := range n.enter {
 		if one.kind == unix.CLONE_NEWUSER || one.kind == unix.CLONE_NEWNS {
 			s.add("enter the namespaces", unix.SYS_SETNS, uintptr(one.fd), one.kind)

@@ -31,14 +31,14 @@ import (
 func (e *Engine) Bounds() Bounds {
 	b := Bounds{InNamespaces: ownPidMax()}
 	switch {
-	case e.cells == nil:
-		b.Reason = fmt.Sprintf("the server has no control group of its own: %v", e.noCells)
+	case e.cgroups == nil:
+		b.Reason = fmt.Sprintf("the server has no control group of its own: %v", e.noCgroups)
 	case e.clone.Load().legacy:
 		b.Reason = "processes cannot be made in a control group here: there is no clone3"
 	default:
-		b.Memory, b.Processes = e.cells.on.memory, e.cells.on.pids
-		if !e.cells.on.all() {
-			b.Reason = fmt.Sprint(e.cells.why)
+		b.Memory, b.Processes = e.cgroups.on.memory, e.cgroups.on.pids
+		if !e.cgroups.on.all() {
+			b.Reason = fmt.Sprint(e.cgroups.why)
 		}
 	}
 	return b
@@ -68,8 +68,8 @@ type meter struct {
 type counts struct{ outOfMemory, killed, refused int64 }
 
 // bounded makes a control group with bounds.
-func (c *cells) bounded(l GroupLimits) (*cell, error) {
-	one, err := openCell(c.next())
+func (c *cgroups) bounded(l GroupLimits) (*cgroup, error) {
+	one, err := openCgroup(c.next())
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (c *cells) bounded(l GroupLimits) (*cell, error) {
 }
 
 // bind writes the bounds and opens what tells of them.
-func (one *cell) bind() error {
+func (one *cgroup) bind() error {
 	m := one.meter
 	write := func(name string, value int64) error {
 		return os.WriteFile(filepath.Join(one.path, name), strconv.AppendInt(nil, value, 10), 0)
@@ -159,7 +159,7 @@ func (m *meter) settle(u *tipstaff.Usage) {
 // they stay for as long as their file system, which is the session's. They keep
 // the account that they were written on, and when that is closed they count for
 // none of the commands that come; the size of their file system bounds them.
-func (one *cell) fouled() bool {
+func (one *cgroup) fouled() bool {
 	var buf [64]byte
 	m := one.meter
 	most := m.limits.MemoryBytes / 4
@@ -173,18 +173,18 @@ func (one *cell) fouled() bool {
 // settle asks the meter of a place, if it has one.
 func (p *place) settle(u *tipstaff.Usage) {
 	if p.bounded() {
-		p.cell.meter.settle(u)
+		p.cgroup.meter.settle(u)
 	}
 }
 
 // bounded reports whether the place has a control group with bounds, in which
 // its zygote is not.
-func (p *place) bounded() bool { return p.cell != nil && p.cell.meter != nil }
+func (p *place) bounded() bool { return p.cgroup != nil && p.cgroup.meter != nil }
 
 // born is the control group that the zygote makes processes in; -1: its own.
 func (p *place) born() int {
 	if p.bounded() {
-		return p.cell.dir
+		return p.cgroup.dir
 	}
 	return -1
 }
@@ -199,13 +199,13 @@ func (p *place) resident() int {
 
 // freshen gives the place another control group if its own is fouled.
 func (p *place) freshen() error {
-	if !p.bounded() || !p.cell.fouled() {
+	if !p.bounded() || !p.cgroup.fouled() {
 		return nil
 	}
-	one, err := p.in.engine.cells.bounded(p.cell.meter.limits)
+	one, err := p.in.engine.cgroups.bounded(p.cgroup.meter.limits)
 	if err == nil {
-		p.cell.remove()
-		p.cell = one
+		p.cgroup.remove()
+		p.cgroup = one
 	}
 	return err
 }

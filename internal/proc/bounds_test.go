@@ -214,7 +214,7 @@ func TestAGroupWithBoundsIsEmptyBetweenCommands(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if members := p.cell.members(); len(members) != 0 {
+			if members := p.cgroup.members(); len(members) != 0 {
 				t.Errorf("%+v: in the group are %v", l, members)
 			}
 			n.work.Go(p.end)
@@ -241,12 +241,12 @@ func TestNoCommandHasTheBoundsOfAnother(t *testing.T) {
 					if limit > 0 {
 						want = strconv.FormatInt(limit, 10)
 					}
-					if got, err := os.ReadFile(filepath.Join(p.place.cell.path, file)); err != nil || strings.TrimSpace(string(got)) != want {
+					if got, err := os.ReadFile(filepath.Join(p.place.cgroup.path, file)); err != nil || strings.TrimSpace(string(got)) != want {
 						t.Errorf("%+v: %s is %q, %v", l, file, got, err)
 					}
 				}
-				if l.given() == slices.Contains(p.place.cell.members(), p.place.zygote.pid) {
-					t.Errorf("%+v: the group has %v, the zygote is %d", l, p.place.cell.members(), p.place.zygote.pid)
+				if l.given() == slices.Contains(p.place.cgroup.members(), p.place.zygote.pid) {
+					t.Errorf("%+v: the group has %v, the zygote is %d", l, p.place.cgroup.members(), p.place.zygote.pid)
 				}
 				p.End(0)
 			}
@@ -294,11 +294,11 @@ func TestManyBoundedCommandsLeaveNoGroups(t *testing.T) {
 		if after := countFDs(t); after > before+200+20 { // a test keeps its pipes until its end
 			t.Errorf("%d descriptors became %d", before, after)
 		}
-		if groups := len(groupsIn(t, e.cells.base)); groups > 1+len(n.ready)+len(e.cells.free) { // with that of zygotes
+		if groups := len(groupsIn(t, e.cgroups.base)); groups > 1+len(n.ready)+len(e.cgroups.free) { // with that of zygotes
 			t.Errorf("there are %d groups for %d places", groups, len(n.ready))
 		}
 		n.Close()
-		if groups := groupsIn(t, e.cells.base); len(groups) != 1+len(e.cells.free) {
+		if groups := groupsIn(t, e.cgroups.base); len(groups) != 1+len(e.cgroups.free) {
 			t.Errorf("afterwards there are %v", groups)
 		}
 	})
@@ -366,7 +366,7 @@ func TestBoundedSurvivorsOfAKilledServerAreEndedByTheNext(t *testing.T) {
 	}
 	// The next server in the same place finds that of a dead one there, and does
 	// not take the group of servers for one.
-	if err := os.MkdirAll(filepath.Join(g.Dir, cellPrefix+"0000000000", "1"), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(g.Dir, cgroupPrefix+"0000000000", "1"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	removeDead(g.Dir)

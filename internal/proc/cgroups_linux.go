@@ -16,27 +16,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cells are the control groups of a server: one directory of its own, one
+// cgroups are the control groups of a server: one directory of its own, one
 // below it for each command that runs. They need a place in the unified
 // hierarchy (cgroup v2) where the server may make directories; controllers they
 // need only to bound a command (controllers_linux.go, bounds_linux.go).
 // Nothing can leave a group that it may not write to.
-type cells struct {
+type cgroups struct {
 	base string      // the server's directory
 	lock int         // its descriptor, locked for as long as the server lives
 	on   controllers // for the groups of commands
 	why  error       // why not all of them
-	// nursery is the group of zygotes whose commands have bounds, in which they are
+	// zygotes is the group of zygotes whose commands have bounds, in which they are
 	// not themselves; nil where no command has.
-	nursery *cell
+	zygotes *cgroup
 
 	mu   sync.Mutex
-	free []*cell
+	free []*cgroup
 	made int
 }
 
-// cell is the control group of one command.
-type cell struct {
+// cgroup is the control group of one command.
+type cgroup struct {
 	path   string
 	dir    int // descriptor of the directory, to start in
 	procs  int // of cgroup.procs, to enter and to list
@@ -46,25 +46,25 @@ type cell struct {
 	meter  *meter // nil without bounds
 }
 
-const cellPrefix = "tipstaff-"
+const cgroupPrefix = "tipstaff-"
 
-// newCells makes the server's directory, or says why it cannot.
-func newCells(m serverMark) (*cells, error) {
+// newCgroups makes the server's directory, or says why it cannot.
+func newCgroups(m serverMark) (*cgroups, error) {
 	s, err := findSite()
 	if err != nil {
 		return nil, err
 	}
 	parent := s.dir
-	c := &cells{base: filepath.Join(parent, cellPrefix+m.String()), lock: -1, why: s.why}
+	c := &cgroups{base: filepath.Join(parent, cgroupPrefix+m.String()), lock: -1, why: s.why}
 	if err := os.Mkdir(c.base, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot make a directory in %s: %w", parent, bare(err))
 	}
 	c.lock, err = lockDirectory(c.base)
 	if err == nil {
 		c.switchOn(s.on)
-		var one *cell
+		var one *cgroup
 		if one, err = c.take(); err == nil && c.on != (controllers{}) {
-			c.nursery, err = openCell(filepath.Join(c.base, "zygotes"))
+			c.zygotes, err = openCgroup(filepath.Join(c.base, "zygotes"))
 		}
 		if err == nil {
 			c.giveBack(one)
@@ -78,7 +78,7 @@ func newCells(m serverMark) (*cells, error) {
 }
 
 // switchOn lets the kernel count in the groups of commands.
-func (c *cells) switchOn(on controllers) {
+func (c *cgroups) switchOn(on controllers) {
 	if err := on.writeTo(c.base); err != nil {
 		c.why = fmt.Errorf("the kernel does not bound the groups of commands: %w", bare(err))
 	}
@@ -104,7 +104,7 @@ func lockDirectory(path string) (int, error) {
 func removeDead(parent string) {
 	entries, _ := os.ReadDir(parent) // its name is no pattern: systemd writes \x2d in them
 	for _, e := range entries {
-		mark, ours := strings.CutPrefix(e.Name(), cellPrefix)
+		mark, ours := strings.CutPrefix(e.Name(), cgroupPrefix)
 		if _, ok := parseServerMark(mark); !ours || !ok {
 			continue // it may be that of living servers themselves
 		}
@@ -151,7 +151,7 @@ func unifiedMount(mounts string) string {
 }
 
 // take gives a control group that nobody is in.
-func (c *cells) take() (*cell, error) {
+func (c *cgroups) take() (*cgroup, error) {
 	c.mu.Lock()
 	if n := len(c.free); n > 0 {
 		one := c.free[n-1]
@@ -160,22 +160,22 @@ func (c *cells) take() (*cell, error) {
 		return one, nil
 	}
 	c.mu.Unlock()
-	return openCell(c.next())
+	return openCgroup(c.next())
 }
 
 // next is the path of a new control group.
-func (c *cells) next() string {
+func (c *cgroups) next() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.made++
 	return filepath.Join(c.base, strconv.Itoa(c.made))
 }
 
-func openCell(path string) (*cell, error) {
+func openCgroup(path string) (*cgroup, error) {
 	if err := os.Mkdir(path, 0o700); err != nil {
 		return nil, &StepError{Step: "make a control group", Errno: errnoOf(err)}
 	}
-	one := &cell{path: path, dir: -1, procs: -1, events: -1, end: -1}
+	one := &cgroup{path: path, dir: -1, procs: -1, events: -1, end: -1}
 	for _, f := range []struct {
 		fd    *int
 		name  string
@@ -198,7 +198,7 @@ func openCell(path string) (*cell, error) {
 // One that was killed serves nobody any more: kernels since 6.14 count kills,
 // and take a child that starts right into such a group for one that was made
 // before the kill.
-func (c *cells) giveBack(one *cell) {
+func (c *cgroups) giveBack(one *cgroup) {
 	if one.populated() {
 		one.kill() // what is left waits for a device, and dies in here
 		if one.meter == nil {
@@ -214,21 +214,21 @@ func (c *cells) giveBack(one *cell) {
 	c.free = append(c.free, one)
 }
 
-func (c *cells) close() error {
+func (c *cgroups) close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, one := range c.free {
 		one.remove()
 	}
 	c.free = nil
-	if c.nursery != nil {
-		c.nursery.remove()
+	if c.zygotes != nil {
+		c.zygotes.remove()
 	}
 	_ = unix.Close(c.lock)
 	return clearCgroup(c.base)
 }
 
-func (one *cell) remove() {
+func (one *cgroup) remove() {
 	for _, fd := range []int{one.dir, one.procs, one.events, one.end} {
 		if fd >= 0 {
 			_ = unix.Close(fd)
@@ -242,7 +242,7 @@ func (one *cell) remove() {
 
 // populated reports whether anything runs in the group; what has ended and
 // waits to be reaped does not count.
-func (one *cell) populated() bool {
+func (one *cgroup) populated() bool {
 	var buf [128]byte
 	n, err := unix.Pread(one.events, buf[:], 0)
 	return err != nil || !bytes.Contains(buf[:n], []byte("populated 0"))
@@ -250,7 +250,7 @@ func (one *cell) populated() bool {
 
 // populatedBeside reports whether anything runs in the group but one process; 0
 // is no process.
-func (one *cell) populatedBeside(pid int) bool {
+func (one *cgroup) populatedBeside(pid int) bool {
 	var buf [64]byte
 	want := ""
 	if pid != 0 {
@@ -261,7 +261,7 @@ func (one *cell) populatedBeside(pid int) bool {
 }
 
 // members lists what is in the group.
-func (one *cell) members() []int {
+func (one *cgroup) members() []int {
 	data, err := os.ReadFile(filepath.Join(one.path, "cgroup.procs"))
 	if err != nil {
 		return nil
@@ -276,7 +276,7 @@ func (one *cell) members() []int {
 }
 
 // kill ends everything in the group, whatever it does meanwhile.
-func (one *cell) kill() {
+func (one *cgroup) kill() {
 	one.killed = true
 	_, _ = unix.Pwrite(one.end, []byte("1"), 0)
 }

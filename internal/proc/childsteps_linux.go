@@ -10,14 +10,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// script is what a child does before it is another program: a flat list of
+// childSteps is what a child does before it is another program: a flat list of
 // system calls, prepared in Go and carried out without Go. The child must not
 // allocate, lock or touch the stack, which are all its parent's; so it makes
 // its calls one after the other, with arguments that were laid out before.
 //
 // What a step points to is on the heap and held by keep: the stack of a
 // goroutine moves, the heap does not.
-type script struct {
+type childSteps struct {
 	steps []step
 	names []string // of the steps, for errors
 	keep  []any
@@ -25,16 +25,16 @@ type script struct {
 	twinPID *uintptr // of the process that goes on after a twin; nil without one
 }
 
-// usualSteps are more than most scripts have; to grow there step by step took a
+// usualSteps are more than most children have; to grow there step by step took a
 // hundredth of a start.
 const usualSteps = 32
 
-// newScript makes a script with room for what a command usually takes.
-func newScript() *script {
-	return &script{steps: make([]step, 0, usualSteps), names: make([]string, 0, usualSteps), keep: make([]any, 0, 8)}
+// newChildSteps makes a list with room for what a command usually takes.
+func newChildSteps() *childSteps {
+	return &childSteps{steps: make([]step, 0, usualSteps), names: make([]string, 0, usualSteps), keep: make([]any, 0, 8)}
 }
 
-func (s *script) add(name string, trap uintptr, arg ...uintptr) *step {
+func (s *childSteps) add(name string, trap uintptr, arg ...uintptr) *step {
 	st := step{trap: trap}
 	copy(st.arg[:], arg)
 	s.steps = append(s.steps, st)
@@ -43,18 +43,18 @@ func (s *script) add(name string, trap uintptr, arg ...uintptr) *step {
 }
 
 // try adds a step that may fail.
-func (s *script) try(name string, trap uintptr, arg ...uintptr) {
+func (s *childSteps) try(name string, trap uintptr, arg ...uintptr) {
 	s.add(name, trap, arg...).flags = mayFail
 }
 
 // hold keeps p until the child has started and gives its address.
-func hold[T any](s *script, p *T) uintptr {
+func hold[T any](s *childSteps, p *T) uintptr {
 	s.keep = append(s.keep, p)
 	return uintptr(unsafe.Pointer(p))
 }
 
 // text lays out a string for the kernel; one with a NUL in it is EINVAL.
-func (s *script) text(t string) (uintptr, error) {
+func (s *childSteps) text(t string) (uintptr, error) {
 	p, err := syscall.BytePtrFromString(t)
 	if err != nil {
 		return 0, err
@@ -63,7 +63,7 @@ func (s *script) text(t string) (uintptr, error) {
 }
 
 // texts lays out a list of strings for the kernel.
-func (s *script) texts(list []string) (uintptr, error) {
+func (s *childSteps) texts(list []string) (uintptr, error) {
 	p, err := syscall.SlicePtrFromStrings(list)
 	if err != nil {
 		return 0, err
@@ -104,7 +104,7 @@ type cloning struct {
 
 // start clones, and lets the child carry out s. It returns a process id, and
 // the pidfd if the flags ask for one. A child that failed is reaped.
-func (c cloner) start(s *script, o cloning) (pid, pidfd int, err error) {
+func (c cloner) start(s *childSteps, o cloning) (pid, pidfd int, err error) {
 	a := &attempt{pidfd: -1}
 	s.keep = append(s.keep, a)
 	var id, errno uintptr
@@ -132,7 +132,7 @@ func (c cloner) start(s *script, o cloning) (pid, pidfd int, err error) {
 }
 
 // prepare lays out the call that clones.
-func (a *attempt) prepare(legacy bool, o cloning, s *script) {
+func (a *attempt) prepare(legacy bool, o cloning, s *childSteps) {
 	flags := uint64(sharing) | o.flags
 	if o.alone {
 		flags &^= unix.CLONE_VFORK
@@ -148,7 +148,7 @@ func (a *attempt) prepare(legacy bool, o cloning, s *script) {
 }
 
 // failure says at which step a child failed.
-func (a *attempt) failure(s *script) error {
+func (a *attempt) failure(s *childSteps) error {
 	return &StepError{Step: s.names[len(s.names)-int(a.call.left)], Errno: syscall.Errno(a.call.errno)}
 }
 

@@ -28,7 +28,7 @@ var (
 var coreLimit unix.Rlimit
 
 // dropCapabilities adds a step that gives all of them up.
-func (s *script) dropCapabilities() {
+func (s *childSteps) dropCapabilities() {
 	s.add("give up capabilities", unix.SYS_CAPSET, hold(s, &capabilityVersion3), hold(s, &noCapabilities))
 }
 
@@ -45,7 +45,7 @@ func newFilterProgram(f []Instruction) *filterProgram {
 
 // limit adds the mark and the limits of resources, but for that of descriptors:
 // the zygote shares the server's. None may go beyond what the server has.
-func (e *Engine) limit(s *script, t tag, more []Limit) {
+func (e *Engine) limit(s *childSteps, t mark, more []Limit) {
 	// The mark can fail where the server itself carries one, because it was
 	// started by another one: a limit cannot be raised.
 	s.try("carry the mark", unix.SYS_PRLIMIT64, 0, rlimitRTTime, hold(s, &unix.Rlimit{Cur: uint64(t), Max: uint64(t)}), 0)
@@ -73,7 +73,7 @@ func (e *Engine) limit(s *script, t tag, more []Limit) {
 
 // limitDescriptors adds the limit of descriptors, which a child takes on when it
 // needs no more of them.
-func (e *Engine) limitDescriptors(s *script, limits []Limit) {
+func (e *Engine) limitDescriptors(s *childSteps, limits []Limit) {
 	files := e.files
 	for _, l := range limits {
 		if l.Resource == unix.RLIMIT_NOFILE {
@@ -87,7 +87,7 @@ func (e *Engine) limitDescriptors(s *script, limits []Limit) {
 // enterByName adds steps that enter a directory by its name, part by part: a
 // descriptor from outside would keep the child in the mounts outside. The name
 // was resolved before; if a link stands in it now, somebody has put it there.
-func (s *script) enterByName(path string) error {
+func (s *childSteps) enterByName(path string) error {
 	const flags = unix.O_PATH | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
 	slash, err := s.text("/")
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 
 // serverGroup is the control group that a server moves into, beside its
 // directory and not below it: what is below is killed when the server has died.
-const serverGroup = cellPrefix + "server"
+const serverGroup = cgroupPrefix + "server"
 
 // controllers are what can be bounded.
 type controllers struct{ memory, pids bool }

@@ -28,12 +28,12 @@ func TestAServerLeavesItsGroupToBoundCommands(t *testing.T) {
 	if want := filepath.Join(before, serverGroup); now != want {
 		t.Errorf("the server is in %s, want %s", now, want)
 	}
-	if filepath.Dir(first.cells.base) != before {
-		t.Errorf("its directory is %s", first.cells.base)
+	if filepath.Dir(first.cgroups.base) != before {
+		t.Errorf("its directory is %s", first.cgroups.base)
 	}
 	second := boundEngine(t)
-	if filepath.Dir(second.cells.base) != before {
-		t.Errorf("the directory of another engine is %s", second.cells.base)
+	if filepath.Dir(second.cgroups.base) != before {
+		t.Errorf("the directory of another engine is %s", second.cgroups.base)
 	}
 	for _, e := range []*Engine{first, second} {
 		if st, text := run(t, e, "echo ran"); st.ExitCode != 0 || text != "ran\n" {
@@ -92,8 +92,8 @@ func TestAServerThatIsNotAloneBoundsNothing(t *testing.T) {
 			t.Errorf("%+v: %v", l, err)
 		}
 	}
-	if e.cells == nil {
-		t.Fatal("it has no control groups at all: ", e.noCells)
+	if e.cgroups == nil {
+		t.Fatal("it has no control groups at all: ", e.noCgroups)
 	}
 	if st, text := run(t, e, "echo ran"); st.ExitCode != 0 || text != "ran\n" {
 		t.Errorf("%+v, %q", st, text)
@@ -125,8 +125,8 @@ func TestAServerInASubgroupUsesWhatWasHandedOver(t *testing.T) {
 	if now, _ := ownCgroup(); now != before || filepath.Base(now) != "main" {
 		t.Errorf("the server was in %s and is in %s", before, now)
 	}
-	if filepath.Dir(e.cells.base) != filepath.Dir(before) {
-		t.Errorf("its directory is %s", e.cells.base)
+	if filepath.Dir(e.cgroups.base) != filepath.Dir(before) {
+		t.Errorf("its directory is %s", e.cgroups.base)
 	}
 	bound(t, e, GroupLimits{MemoryBytes: 64 * mib}, nil)
 	if st, _ := run(t, e, eat); !st.Usage.OutOfMemory {

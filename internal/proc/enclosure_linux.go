@@ -45,9 +45,9 @@ type place struct {
 	in     *Enclosure
 	zygote *zygote
 	asks   *listener // nil without [EnclosureSpec.Supervise]
-	tag    tag
+	mark   mark
 	space  *pidNamespace // nil in the server's namespaces
-	cell   *cell         // nil in a PID namespace without bounds, and without control groups
+	cgroup *cgroup       // nil in a PID namespace without bounds, and without control groups
 	procfs int           // descriptor of its own /proc, to name it; -1 without one
 	thread int           // of the server, whose child the command is
 	killed bool          // with its zygote: it serves nobody any more
@@ -198,13 +198,13 @@ func (n *Enclosure) giveBack(p *place, empty bool) {
 // newPlace makes a place.
 func (n *Enclosure) newPlace() (*place, error) {
 	e := n.engine
-	p := &place{in: n, tag: e.mark.command(e.counter.Add(1)), procfs: -1}
+	p := &place{in: n, mark: e.mark.command(e.counter.Add(1)), procfs: -1}
 	var err error
 	switch {
 	case n.spec.Group.given():
-		p.cell, err = e.cells.bounded(n.spec.Group)
-	case len(n.enter) == 0 && e.cells != nil:
-		p.cell, err = e.cells.take()
+		p.cgroup, err = e.cgroups.bounded(n.spec.Group)
+	case len(n.enter) == 0 && e.cgroups != nil:
+		p.cgroup, err = e.cgroups.take()
 	}
 	if err == nil && len(n.enter) > 0 {
 		p.space, err = n.newPIDNamespace()
@@ -262,7 +262,7 @@ var errNoRuleset = errors.New("a place that is to be restricted needs a ruleset"
 // hatch makes the zygote of a place.
 func (p *place) hatch() (err error) {
 	e := p.in.engine
-	s, cgroup, asks := p.zygoteScript()
+	s, cgroup, asks := p.zygoteSteps()
 	e.starting.RLock()
 	defer e.starting.RUnlock()
 	if p.zygote, err = e.newZygote(s, cgroup); err == nil {
@@ -279,11 +279,11 @@ func (p *place) hatch() (err error) {
 // zygoteName is what ps and top show; the command line is the server's.
 var zygoteName = []byte("tipstaff-zygote\x00")
 
-// zygoteScript lists what a zygote takes on, for all its children, and the
+// zygoteSteps lists what a zygote takes on, for all its children, and the
 // control group that it starts in. asks is where the descriptor of the listener is
 // put, if there is one: the zygote shares the server's table.
-func (p *place) zygoteScript() (s *script, cgroup int, asks *uintptr) {
-	s, asks = &script{}, new(uintptr)
+func (p *place) zygoteSteps() (s *childSteps, cgroup int, asks *uintptr) {
+	s, asks = &childSteps{}, new(uintptr)
 	if p.space != nil {
 		s.add("enter the namespaces", unix.SYS_SETNS, uintptr(p.space.fd), p.in.kinds())
 	}
@@ -308,31 +308,31 @@ func (p *place) zygoteScript() (s *script, cgroup int, asks *uintptr) {
 			hold(s, asks)
 		}
 	}
-	return s, p.cgroup(p.in.engine.clone.Load().legacy), asks
+	return s, p.birthGroup(p.in.engine.clone.Load().legacy), asks
 }
 
 // common adds what every command of the place has: its control group where it
 // was not born in it, default signals, limits, the mark.
-func (p *place) common(s *script) {
+func (p *place) common(s *childSteps) {
 	e := p.in.engine
 	legacy := e.clone.Load().legacy
-	if p.cell != nil && legacy && !p.bounded() {
-		s.add("enter the control group", unix.SYS_WRITE, uintptr(p.cell.procs), hold(s, &zero[0]), 1)
+	if p.cgroup != nil && legacy && !p.bounded() {
+		s.add("enter the control group", unix.SYS_WRITE, uintptr(p.cgroup.procs), hold(s, &zero[0]), 1)
 	}
 	e.defaultSignals(s, legacy)
-	e.limit(s, p.tag, p.in.spec.Limits)
+	e.limit(s, p.mark, p.in.spec.Limits)
 }
 
-// cgroup is the descriptor of the control group that a zygote is born in, or
+// birthGroup is the descriptor of the control group that a zygote is born in, or
 // what the server makes itself; -1 where there is none, or clone cannot do it.
-func (p *place) cgroup(legacy bool) int {
+func (p *place) birthGroup(legacy bool) int {
 	switch {
-	case p.cell == nil || legacy:
+	case p.cgroup == nil || legacy:
 		return -1
 	case p.bounded():
-		return p.in.engine.cells.nursery.dir
+		return p.in.engine.cgroups.zygotes.dir
 	}
-	return p.cell.dir
+	return p.cgroup.dir
 }
 
 // populated reports whether anything of the command is left in the place, after
@@ -341,24 +341,24 @@ func (p *place) populated() bool {
 	switch {
 	case p.space != nil:
 		return p.space.populated()
-	case p.cell != nil && p.killed:
-		return p.cell.populated()
-	case p.cell != nil:
-		return p.cell.populatedBeside(p.resident())
+	case p.cgroup != nil && p.killed:
+		return p.cgroup.populated()
+	case p.cgroup != nil:
+		return p.cgroup.populatedBeside(p.resident())
 	}
 	o := p.in.engine.orphans
 	if len(p.in.spec.Filter) > 0 && p.in.spec.CloneSecret != 0 {
-		return o.any(p.tag, o.ofMainThread) // it can make no child of its own parent
+		return o.any(p.mark, o.ofMainThread) // it can make no child of its own parent
 	}
-	return o.any(p.tag, func() []int { return o.ofThread(p.thread) })
+	return o.any(p.mark, func() []int { return o.ofThread(p.thread) })
 }
 
 // members lists the processes of the command.
 func (p *place) members() []int {
-	if p.cell != nil {
-		return without(p.cell.members(), p.zygote.pid)
+	if p.cgroup != nil {
+		return without(p.cgroup.members(), p.zygote.pid)
 	}
-	return without(marked(func(t tag) bool { return t == p.tag }), p.zygote.pid)
+	return without(marked(func(one mark) bool { return one == p.mark }), p.zygote.pid)
 }
 
 func without(pids []int, one int) []int {
@@ -378,11 +378,11 @@ func (p *place) kill() {
 	case p.space != nil:
 		p.killed = true
 		p.space.kill()
-	case p.cell != nil:
+	case p.cgroup != nil:
 		p.killed = true
-		p.cell.kill()
+		p.cgroup.kill()
 	default:
-		killMarked(func(t tag) bool { return t == p.tag }, p.zygote.pid)
+		killMarked(func(one mark) bool { return one == p.mark }, p.zygote.pid)
 	}
 }
 
@@ -400,9 +400,9 @@ func (p *place) end() {
 	if p.space != nil {
 		p.space.end()
 	}
-	if p.cell != nil && p.zygote != nil && p.cell.populatedBeside(p.resident()) {
+	if p.cgroup != nil && p.zygote != nil && p.cgroup.populatedBeside(p.resident()) {
 		p.killed = true
-		p.cell.kill() // what is left waits for a device, and dies in here
+		p.cgroup.kill() // what is left waits for a device, and dies in here
 	}
 	if p.zygote != nil {
 		e.reapFirst(p.zygote.pid)
@@ -413,7 +413,7 @@ func (p *place) end() {
 	if p.procfs >= 0 {
 		_ = unix.Close(p.procfs)
 	}
-	if p.cell != nil {
-		e.cells.giveBack(p.cell)
+	if p.cgroup != nil {
+		e.cgroups.giveBack(p.cgroup)
 	}
 }

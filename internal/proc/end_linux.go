@@ -94,7 +94,7 @@ func (p *Process) force() {
 // killMarked kills every process whose mark matches, but for one. Whoever forks faster than
 // a list can be read is stopped first: when a look finds nobody new, nobody is
 // left who could fork.
-func killMarked(match func(tag) bool, but int) {
+func killMarked(match func(mark) bool, but int) {
 	stopped := map[int]bool{}
 	const rounds = 64
 	for range rounds {
@@ -111,7 +111,7 @@ func killMarked(match func(tag) bool, but int) {
 		}
 	}
 	for pid := range stopped {
-		if match(tagOf(pid)) { // not somebody else's by now
+		if match(markOf(pid)) { // not somebody else's by now
 			_ = unix.Kill(pid, unix.SIGKILL)
 		}
 	}

@@ -19,20 +19,20 @@ import (
 // cost does not depend on how large the server is. It is ended by its PID
 // namespace if it has one of its own, else by its control group where the
 // server can make one, else by the mark that every descendant carries
-// (tag_linux.go); all find descendants wherever they went.
+// (mark_linux.go); all find descendants wherever they went.
 type Engine struct {
-	clone   atomic.Pointer[cloner]
-	null    int // descriptor of /dev/null
-	slots   *slots
-	cells   *cells // nil without a control group of our own
-	noCells error  // why not
-	mark    serverMark
-	reaped  int   // processes of dead servers that were ended
-	word    *word // of this server, for the next one; nil without a state directory
-	orphans *orphans
-	ignored []uintptr // signals that the server was started to ignore
-	files   unix.Rlimit
-	tasks   uint64 // limit of processes for commands; 0: none
+	clone     atomic.Pointer[cloner]
+	null      int // descriptor of /dev/null
+	slots     *slots
+	cgroups   *cgroups // nil without a control group of our own
+	noCgroups error    // why not
+	mark      serverMark
+	reaped    int        // processes of dead servers that were ended
+	ownerLock *ownerLock // of this server, for the next one; nil without a state directory
+	orphans   *orphans
+	ignored   []uintptr // signals that the server was started to ignore
+	files     unix.Rlimit
+	tasks     uint64 // limit of processes for commands; 0: none
 
 	counter atomic.Uint64
 
@@ -67,12 +67,12 @@ func NewEngine(o Options) (*Engine, error) {
 	if err := ignoreChildSignals(); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot ignore SIGCHLD: %w", err), unix.Close(null))
 	}
-	e.cells, e.noCells = newCells(mark)
+	e.cgroups, e.noCgroups = newCgroups(mark)
 	if err := e.probeClone(); err != nil {
 		return nil, err
 	}
 	if o.StateDir != "" {
-		if e.word, err = leaveWord(o.StateDir, mark, e.cells); err != nil {
+		if e.ownerLock, err = takeOwnerLock(o.StateDir, mark, e.cgroups); err != nil {
 			return nil, err
 		}
 		if e.reaped, err = e.reap(); err != nil {
@@ -88,15 +88,15 @@ func NewEngine(o Options) (*Engine, error) {
 // answer that there is no such call.
 func (e *Engine) probeClone() error {
 	cgroup := -1
-	if e.cells != nil {
-		one, err := e.cells.take()
+	if e.cgroups != nil {
+		one, err := e.cgroups.take()
 		if err != nil {
 			return err
 		}
-		defer e.cells.giveBack(one)
+		defer e.cgroups.giveBack(one)
 		cgroup = one.dir
 	}
-	s := &script{}
+	s := &childSteps{}
 	s.add("end", unix.SYS_EXIT_GROUP, 0)
 	pid, _, err := e.clone.Load().start(s, cloning{cgroup: cgroup})
 	if err != nil {
@@ -115,8 +115,8 @@ func (e *Engine) Reaped() int { return e.reaped }
 // Means says by what this engine starts and ends programs.
 func (e *Engine) Means() Means {
 	m := Means{Start: "vfork and exec; of confined ones by zygotes", End: "control group (cgroup.kill)"}
-	if e.cells == nil {
-		m.End, m.Reason = "scan for the command's mark", fmt.Sprintf("no control group of our own: %v", e.noCells)
+	if e.cgroups == nil {
+		m.End, m.Reason = "scan for the command's mark", fmt.Sprintf("no control group of our own: %v", e.noCgroups)
 	}
 	return m
 }
@@ -132,11 +132,11 @@ func (e *Engine) Close() error {
 	e.orphans.close()
 	e.slots.close()
 	var err error
-	if e.cells != nil {
-		err = e.cells.close()
+	if e.cgroups != nil {
+		err = e.cgroups.close()
 	}
-	if e.word != nil {
-		err = errors.Join(err, e.word.take())
+	if e.ownerLock != nil {
+		err = errors.Join(err, e.ownerLock.release())
 	}
 	return errors.Join(err, unix.Close(e.null))
 }

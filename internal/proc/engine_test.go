@@ -202,7 +202,7 @@ func outside(t *testing.T, p *Process, pids []int) []int {
 		_, rest, _ := strings.Cut(string(data), "\nNSpid:")
 		line, _, _ := strings.Cut(rest, "\n")
 		f := strings.Fields(line)
-		if tagOf(pid) == p.place.tag && len(f) > 1 {
+		if markOf(pid) == p.place.mark && len(f) > 1 {
 			inner, _ := strconv.Atoi(f[len(f)-1])
 			names[inner] = pid
 		}
@@ -364,7 +364,7 @@ func TestMarksNameTheirServerAndSurviveNothingElse(t *testing.T) {
 			t.Errorf("%q is a mark", s)
 		}
 	}
-	if tagOf(os.Getpid()) != 0 {
+	if markOf(os.Getpid()) != 0 {
 		t.Log("this test runs under a mark itself")
 	}
 }
@@ -405,9 +405,9 @@ func TestCloseLeavesNoControlGroup(t *testing.T) {
 	q, _ := spawn(t, e, "true")
 	q.Status()
 	q.End(0)
-	base, dir := "", filepath.Dir(e.word.name())
-	if e.cells != nil {
-		base = e.cells.base
+	base, dir := "", filepath.Dir(e.ownerLock.name())
+	if e.cgroups != nil {
+		base = e.cgroups.base
 	}
 	if err := e.Close(); err != nil {
 		t.Fatal(err)

@@ -60,7 +60,7 @@ func attemptSpoiled(t *testing.T, e *Engine, l Launch, i int) int {
 		t.Fatal(err)
 	}
 	defer giveBack()
-	s, err := e.script(l, p, fds)
+	s, err := e.childSteps(l, p, fds)
 	if err != nil {
 		t.Fatal(err)
 	}

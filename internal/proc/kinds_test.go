@@ -82,15 +82,21 @@ func kinds(t *testing.T) map[string]*Engine {
 	t.Cleanup(keepFromSweeping(t)) // as the others: see stopSweeping
 	all := map[string]*Engine{}
 	changes := map[string]func(*Engine){
-		"best":                 func(*Engine) {},
-		"marks":                func(e *Engine) { _ = e.cells.close(); e.cells, e.noCells = nil, errors.New("the test wants it so") },
+		"best": func(*Engine) {},
+		"marks": func(e *Engine) {
+			_ = e.cgroups.close()
+			e.cgroups, e.noCgroups = nil, errors.New("the test wants it so")
+		},
 		"clone":                func(e *Engine) { e.clone.Store(&cloner{legacy: true}) },
-		"clone and marks":      func(e *Engine) { _ = e.cells.close(); e.cells = nil; e.clone.Store(&cloner{legacy: true}) },
+		"clone and marks":      func(e *Engine) { _ = e.cgroups.close(); e.cgroups = nil; e.clone.Store(&cloner{legacy: true}) },
 		"namespaces":           func(*Engine) {},
 		"clone and namespaces": func(e *Engine) { e.clone.Store(&cloner{legacy: true}) },
 		"confined":             func(*Engine) {},
-		"confined and marks":   func(e *Engine) { _ = e.cells.close(); e.cells, e.noCells = nil, errors.New("the test wants it so") },
-		"no slots":             func(e *Engine) { e.slots.close(); e.slots = &slots{null: e.null} },
+		"confined and marks": func(e *Engine) {
+			_ = e.cgroups.close()
+			e.cgroups, e.noCgroups = nil, errors.New("the test wants it so")
+		},
+		"no slots": func(e *Engine) { e.slots.close(); e.slots = &slots{null: e.null} },
 	}
 	if testcmdtest.Alone() { // there are controllers
 		for _, name := range []string{"bounded", "bounded memory", "bounded, namespaces", "bounded memory, namespaces"} {
@@ -107,7 +113,7 @@ func kinds(t *testing.T) map[string]*Engine {
 				t.Errorf("%s: %v", name, err)
 			}
 		})
-		if e.cells == nil && strings.Contains(name, "marks") {
+		if e.cgroups == nil && strings.Contains(name, "marks") {
 			change = func(*Engine) {}
 		}
 		change(e)

@@ -37,7 +37,7 @@ type Status struct {
 
 // Options are what an engine may use of the machine.
 type Options struct {
-	// StateDir is where servers leave word of themselves, so that the next one
+	// StateDir is where servers keep their owner locks, so that the next one
 	// finds what a dead one has left running. "": nothing is looked for.
 	StateDir string
 }

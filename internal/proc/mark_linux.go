@@ -19,9 +19,9 @@ import (
 // parents still has it. (It may lower it. That takes intent; a sandbox forbids
 // the call.)
 
-// tag is the mark of one command: bit 61, 39 bits of the server, 22 bits that
+// mark is that of one command: bit 61, 39 bits of the server, 22 bits that
 // count its commands. As a limit it is centuries of microseconds.
-type tag uint64
+type mark uint64
 
 // serverMark is the part of the mark that all commands of a server share.
 type serverMark uint64
@@ -43,7 +43,7 @@ func newServerMark() (serverMark, error) {
 
 // command gives the mark of the n-th command. After four million of them the
 // numbers come round; by then the first have long ended.
-func (m serverMark) command(n uint64) tag { return tag(markBit | uint64(m) | n&(1<<counterBits-1)) }
+func (m serverMark) command(n uint64) mark { return mark(markBit | uint64(m) | n&(1<<counterBits-1)) }
 
 // String names the server in files and control groups.
 func (m serverMark) String() string { return fmt.Sprintf("%010x", uint64(m)>>counterBits) }
@@ -57,24 +57,24 @@ func parseServerMark(s string) (serverMark, bool) {
 }
 
 // of reports whether t is the mark of a command of m.
-func (t tag) of(m serverMark) bool {
+func (t mark) of(m serverMark) bool {
 	return t&markBit != 0 && uint64(t)&serverMask == uint64(m)
 }
 
-// tagOf reads the mark of a process; 0 if there is none, or no such process.
-func tagOf(pid int) tag {
+// markOf reads the mark of a process; 0 if there is none, or no such process.
+func markOf(pid int) mark {
 	var limit unix.Rlimit
 	if err := unix.Prlimit(pid, rlimitRTTime, nil, &limit); err != nil || limit.Max == unix.RLIM_INFINITY || limit.Max&markBit == 0 {
 		return 0
 	}
-	return tag(limit.Max)
+	return mark(limit.Max)
 }
 
 // marked lists the processes that run with a mark for which match holds.
-func marked(match func(tag) bool) []int {
+func marked(match func(mark) bool) []int {
 	var found []int
 	for _, pid := range processes() {
-		if t := tagOf(pid); t != 0 && match(t) && running(pid) {
+		if t := markOf(pid); t != 0 && match(t) && running(pid) {
 			found = append(found, pid)
 		}
 	}

@@ -29,9 +29,9 @@ func (n *Enclosure) kinds() uintptr {
 	return all
 }
 
-// view is a script that makes namespaces, while it is written.
+// view is the list of steps that make namespaces, while it is written.
 type view struct {
-	script
+	childSteps
 	spec    NamespaceSpec
 	sources []*uintptr // descriptors of what the mounts show, by index of the mount; nil: none
 	opened  []*uintptr // everything that stays open in the server
@@ -76,7 +76,7 @@ func (n *Enclosure) makeNamespaces(spec NamespaceSpec) error {
 	return nil
 }
 
-// carryOutView makes the namespaces by a script. A file that it has written is
+// carryOutView makes the namespaces by a list of steps. A file that it has written is
 // closed, but a command that is started at the same moment may have a copy of
 // the descriptor until it is another program, and as long as that lasts the
 // mount below the file cannot be made read-only.
@@ -87,7 +87,7 @@ func (n *Enclosure) carryOutView(spec NamespaceSpec) (*view, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err = n.engine.carryOut(&v.script, namespaceFlags(spec)|unix.CLONE_FILES); err == nil {
+		if err = n.engine.carryOut(&v.childSteps, namespaceFlags(spec)|unix.CLONE_FILES); err == nil {
 			return v, nil
 		}
 		v.giveUp()
@@ -110,7 +110,7 @@ func namespaceFlags(spec NamespaceSpec) (flags uint64) {
 	return flags
 }
 
-// giveUp closes what a script has opened that failed.
+// giveUp closes what a list of steps has opened that failed.
 func (v *view) giveUp() {
 	for _, fd := range v.opened {
 		if *fd != 0 {
@@ -119,8 +119,8 @@ func (v *view) giveUp() {
 	}
 }
 
-// carryOut makes a child that carries out a script and ends.
-func (e *Engine) carryOut(s *script, flags uint64) error {
+// carryOut makes a child that carries out the steps and ends.
+func (e *Engine) carryOut(s *childSteps, flags uint64) error {
 	e.starting.RLock()
 	defer e.starting.RUnlock()
 	pid, _, err := e.clone.Load().start(s, cloning{flags: flags, cgroup: -1})
@@ -135,14 +135,14 @@ func (e *Engine) carryOut(s *script, flags uint64) error {
 // too where the table is shared. The step's result is the descriptor.
 func (v *view) open(name string, trap uintptr, arg ...uintptr) *uintptr {
 	fd := new(uintptr)
-	hold(&v.script, fd)
+	hold(&v.childSteps, fd)
 	v.add(name, trap, arg...).result = fd
 	v.opened = append(v.opened, fd)
 	return fd
 }
 
 // at adds a step whose first argument is a descriptor that an earlier one opened.
-func (s *script) at(name string, trap uintptr, fd *uintptr, arg ...uintptr) *step {
+func (s *childSteps) at(name string, trap uintptr, fd *uintptr, arg ...uintptr) *step {
 	st := s.add(name, trap, append([]uintptr{hold(s, fd)}, arg...)...)
 	st.flags |= argumentAt
 	return st
@@ -156,7 +156,7 @@ func (v *view) done(fd *uintptr) {
 // here is AT_FDCWD as an argument.
 const here = ^uintptr(-unix.AT_FDCWD - 1)
 
-// newView writes the script.
+// newView writes the list of steps.
 func newView(spec NamespaceSpec) (*view, error) {
 	v := &view{spec: spec, roots: map[string]*uintptr{}, covered: map[string]*uintptr{}, spaces: map[string]*uintptr{}, sources: make([]*uintptr, len(spec.Mounts))}
 	steps := []func() error{v.mapIDs, v.takeSources, v.closeView, v.mount, v.share, v.network, v.keep}
@@ -187,7 +187,7 @@ func (v *view) mapIDs() error {
 }
 
 // write adds steps that write a file, by way of fd, which is 0 afterwards.
-func (s *script) write(path, text string) (fd *uintptr, err error) {
+func (s *childSteps) write(path, text string) (fd *uintptr, err error) {
 	name, err := s.text(path)
 	if err != nil {
 		return nil, err
@@ -235,7 +235,7 @@ func (v *view) closeView() error {
 }
 
 // attributes adds a step that sets attributes of a mount and all below it.
-func (s *script) attributes(name, path string, set uint64, flags uintptr) error {
+func (s *childSteps) attributes(name, path string, set uint64, flags uintptr) error {
 	p, err := s.text(path)
 	if err != nil {
 		return err
@@ -342,14 +342,14 @@ func (v *view) network() error {
 	up := &ifreq{flags: unix.IFF_UP | unix.IFF_RUNNING}
 	copy(up.name[:], "lo")
 	control := v.open("open a socket", unix.SYS_SOCKET, unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	v.at("start the loopback", unix.SYS_IOCTL, control, unix.SIOCSIFFLAGS, hold(&v.script, up))
+	v.at("start the loopback", unix.SYS_IOCTL, control, unix.SIOCSIFFLAGS, hold(&v.childSteps, up))
 	v.done(control)
 	if v.spec.Listen == 0 {
 		return nil
 	}
 	address := &syscall.RawSockaddrInet4{Family: unix.AF_INET, Port: v.spec.Listen<<8 | v.spec.Listen>>8, Addr: [4]byte{127, 0, 0, 1}}
 	v.socket = v.open("open the server's socket", unix.SYS_SOCKET, unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
-	v.at("bind the server's socket", unix.SYS_BIND, v.socket, hold(&v.script, address), unsafe.Sizeof(*address))
+	v.at("bind the server's socket", unix.SYS_BIND, v.socket, hold(&v.childSteps, address), unsafe.Sizeof(*address))
 	v.at("listen", unix.SYS_LISTEN, v.socket, listenBacklog)
 	return nil
 }

@@ -195,18 +195,18 @@ func TestEveryStepThatMakesNamespacesIsNamed(t *testing.T) {
 	spec := NamespaceSpec{ReadOnly: true, OwnNetwork: true, Listen: 3128, Mounts: []Mount{{Path: "/dev/shm", Bytes: 1 << 20, Mode: 0o700}, {Path: dir, Source: dir, ReadOnly: true}}}
 	settle()
 	before := countFDs(t)
-	view := func() (*script, func() error) {
+	view := func() (*childSteps, func() error) {
 		v, err := newView(spec)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return &v.script, func() error {
+		return &v.childSteps, func() error {
 			defer v.giveUp()
-			return e.carryOut(&v.script, namespaceFlags(spec)|unix.CLONE_FILES)
+			return e.carryOut(&v.childSteps, namespaceFlags(spec)|unix.CLONE_FILES)
 		}
 	}
-	pid := func() (*script, func() error) {
-		s, err := n.pidScript()
+	pid := func() (*childSteps, func() error) {
+		s, err := n.pidSteps()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -218,13 +218,13 @@ func TestEveryStepThatMakesNamespacesIsNamed(t *testing.T) {
 			return err
 		}
 	}
-	zygote := func() (*script, func() error) {
-		p := &place{in: n, tag: e.mark.command(e.counter.Add(1)), procfs: -1}
+	zygote := func() (*childSteps, func() error) {
+		p := &place{in: n, mark: e.mark.command(e.counter.Add(1)), procfs: -1}
 		var err error
 		if p.space, err = n.newPIDNamespace(); err != nil {
 			t.Fatal(err)
 		}
-		s, cgroup, _ := p.zygoteScript()
+		s, cgroup, _ := p.zygoteSteps()
 		return s, func() error {
 			defer p.end()
 			e.starting.RLock()
@@ -234,7 +234,7 @@ func TestEveryStepThatMakesNamespacesIsNamed(t *testing.T) {
 			return err
 		}
 	}
-	for name, prepare := range map[string]func() (*script, func() error){"the view": view, "a PID namespace": pid, "a zygote": zygote} {
+	for name, prepare := range map[string]func() (*childSteps, func() error){"the view": view, "a PID namespace": pid, "a zygote": zygote} {
 		s, run := prepare()
 		steps := len(s.steps)
 		_ = run()

@@ -187,7 +187,7 @@ func (o *orphans) collect() {
 	defer o.engine.starting.Unlock()
 	all := os.Getpid() == 1
 	for _, pid := range o.strangers(o.all()) {
-		if all || tagOf(pid).of(o.engine.mark) {
+		if all || markOf(pid).of(o.engine.mark) {
 			var ws unix.WaitStatus
 			_, _ = unix.Wait4(pid, &ws, unix.WNOHANG, nil)
 		}
@@ -200,10 +200,10 @@ func (o *orphans) collect() {
 // One that ends while it is looked at hands its own children over, and they are
 // not in the list that was read before; so a list counts only if it is that of
 // the look before, in which all of them had ended. Others come and go.
-func (o *orphans) any(t tag, children func() []int) bool {
+func (o *orphans) any(t mark, children func() []int) bool {
 	before, looked := []int(nil), false
 	for {
-		list := slices.DeleteFunc(o.list(children), func(pid int) bool { return tagOf(pid) != t })
+		list := slices.DeleteFunc(o.list(children), func(pid int) bool { return markOf(pid) != t })
 		if slices.ContainsFunc(list, running) {
 			return true
 		}

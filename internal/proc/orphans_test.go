@@ -39,7 +39,7 @@ func TestALongListOfChildrenIsReadToItsEnd(t *testing.T) {
 		z, err := func() (*zygote, error) {
 			e.starting.RLock()
 			defer e.starting.RUnlock()
-			s := &script{}
+			s := &childSteps{}
 			s.add("die with the server", unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL))
 			return e.newZygote(s, -1)
 		}()

@@ -30,7 +30,7 @@ type pidNamespace struct {
 // newPIDNamespace makes one. A process enters the namespaces, and makes another
 // that is the server's child as well and the first in its own.
 func (n *Enclosure) newPIDNamespace() (*pidNamespace, error) {
-	s, err := n.pidScript()
+	s, err := n.pidSteps()
 	if err != nil {
 		return nil, err
 	}
@@ -43,12 +43,12 @@ func (n *Enclosure) newPIDNamespace() (*pidNamespace, error) {
 	return e.watch(int(*s.twinPID))
 }
 
-func (n *Enclosure) pidScript() (*script, error) {
+func (n *Enclosure) pidSteps() (*childSteps, error) {
 	program, err := waiter()
 	if err != nil {
 		return nil, err
 	}
-	s := &script{}
+	s := &childSteps{}
 	for _, one := range n.enter {
 		s.add("enter the namespaces", unix.SYS_SETNS, uintptr(one.fd), one.kind)
 	}
@@ -97,7 +97,7 @@ func openPidfd(pid int) (*os.File, int, error) {
 var kernelFiles = []string{"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi", "/proc/mtrr", "/proc/scsi"}
 
 // procfs adds the mount of a new /proc, and makes read-only in it what is the machine's.
-func procfs(s *script, processes int) error {
+func procfs(s *childSteps, processes int) error {
 	kind, err := s.text("proc")
 	if err != nil {
 		return err
@@ -139,7 +139,7 @@ var ownPidMax = sync.OnceValue(func() bool {
 })
 
 // firstProcess adds what makes the process into one that only waits.
-func (e *Engine) firstProcess(s *script, program int) error {
+func (e *Engine) firstProcess(s *childSteps, program int) error {
 	none, err := s.text("")
 	if err != nil {
 		return err
@@ -173,17 +173,17 @@ func (e *Engine) firstProcess(s *script, program int) error {
 const sigIgn = 1 // SIG_IGN
 
 // twin adds a step that makes a second process, the server's child as the first
-// one is; that one ends, and the second goes on with the script.
-func (s *script) twin(flags uintptr) {
+// one is; that one ends, and the second goes on with the steps.
+func (s *childSteps) twin(flags uintptr) {
 	s.twinPID = new(uintptr)
 	st := s.add("make a process inside", unix.SYS_CLONE, sharing|unix.CLONE_PARENT|flags)
 	st.flags, st.result = twins, s.twinPID
 	s.add("end the first process", unix.SYS_EXIT_GROUP, 0)
 }
 
-// startTwin starts a script that has a twin in it, and reaps the first process.
+// startTwin starts steps that have a twin in them, and reaps the first process.
 // The caller holds e.starting. If it fails, no process is left.
-func (e *Engine) startTwin(s *script) error {
+func (e *Engine) startTwin(s *childSteps) error {
 	first, _, err := e.clone.Load().start(s, cloning{cgroup: -1})
 	if err != nil {
 		if *s.twinPID != 0 {

@@ -24,7 +24,7 @@ func (*Engine) Means() Means {
 	}
 }
 
-// Reaped is 0: dead servers leave no word on this system.
+// Reaped is 0: dead servers leave no lock on this system.
 func (*Engine) Reaped() int { return 0 }
 
 // Close lets go of nothing.

@@ -51,7 +51,7 @@ func (e *Engine) start(p *Process, l Launch) error {
 		return err
 	}
 	defer giveBack()
-	s, err := e.script(l, p, fds)
+	s, err := e.childSteps(l, p, fds)
 	if err != nil {
 		return err
 	}
@@ -59,11 +59,11 @@ func (e *Engine) start(p *Process, l Launch) error {
 }
 
 // launch makes the child and notes it before anybody could take it for an orphan.
-func (e *Engine) launch(p *Process, s *script, fds streams) error {
+func (e *Engine) launch(p *Process, s *childSteps, fds streams) error {
 	c := e.clone.Load()
 	o := cloning{flags: unix.CLONE_PIDFD, cgroup: p.place.born(), by: p.place.zygote}
 	if p.place.in.open {
-		o.by, o.cgroup = nil, p.place.cgroup(c.legacy)
+		o.by, o.cgroup = nil, p.place.birthGroup(c.legacy)
 	}
 	if fds.beyond != nothingBeyond {
 		o.flags |= unix.CLONE_FILES
@@ -103,12 +103,12 @@ type streams struct {
 // nothingBeyond says that a child copies all descriptors.
 const nothingBeyond = math.MaxUint32
 
-// script lists what the child does. The order matters: descriptors are
+// childSteps lists what the child does. The order matters: descriptors are
 // arranged before the others are closed, the directory is entered through one
 // of them, and signals are let in last. A zygote's child has from it what is
 // the same for all of them (see place.common); the server's own takes it on here.
-func (e *Engine) script(l Launch, p *Process, fds streams) (*script, error) {
-	s := newScript()
+func (e *Engine) childSteps(l Launch, p *Process, fds streams) (*childSteps, error) {
+	s := newChildSteps()
 	if p.place.in.open {
 		p.place.common(s)
 	}
@@ -148,7 +148,7 @@ func (e *Engine) script(l Launch, p *Process, fds streams) (*script, error) {
 
 // begin adds what each command of the place does first. It needs nothing that is
 // the command's own.
-func (p *place) begin(s *script) {
+func (p *place) begin(s *childSteps) {
 	s.add("start a session", unix.SYS_SETSID)
 	s.add("die with the server", unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL))
 	if p.in.spec.Domain == DomainOfCommand {
@@ -173,7 +173,7 @@ var byDefault [4]uint64
 // defaultSignals gives every signal its default action. clone3 does so itself,
 // but for those that are ignored; exec does, but for the same. A handler of
 // the server must not run in the child, so without clone3 all are reset.
-func (e *Engine) defaultSignals(s *script, all bool) {
+func (e *Engine) defaultSignals(s *childSteps, all bool) {
 	if !all {
 		for _, n := range e.ignored {
 			s.add("default signals", unix.SYS_RT_SIGACTION, n, hold(s, &byDefault), 0, sigsetBytes)

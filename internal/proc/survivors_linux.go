@@ -16,27 +16,27 @@ import (
 )
 
 // A server that is killed cannot end its commands. Each server therefore
-// leaves word of itself in the state directory: a file that carries its mark
+// keeps an owner lock in the state directory: a file that carries its mark
 // in the name, names its control group, and is locked for as long as the
 // server lives. Whoever can lock such a file has found a dead server, and
 // knows by the mark what it has left running. Files of living servers stay
 // locked, so nothing of theirs is touched.
 
-// word is the file of a living server.
-type word struct{ file *os.File }
+// ownerLock is the file of a living server.
+type ownerLock struct{ file *os.File }
 
 func wordDir(state string) string { return filepath.Join(state, "servers") }
 
-// leaveWord writes and locks the file of this server.
-func leaveWord(state string, m serverMark, c *cells) (*word, error) {
+// takeOwnerLock writes and locks the file of this server.
+func takeOwnerLock(state string, m serverMark, c *cgroups) (*ownerLock, error) {
 	dir := wordDir(state)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("cannot leave word of this server: %w", err)
+		return nil, fmt.Errorf("cannot lock the file of this server: %w", err)
 	}
 	// It gets its name when it is locked: nobody finds it unlocked.
 	temp, err := os.CreateTemp(dir, ".new-*")
 	if err != nil {
-		return nil, fmt.Errorf("cannot leave word of this server: %w", err)
+		return nil, fmt.Errorf("cannot lock the file of this server: %w", err)
 	}
 	base := ""
 	if c != nil {
@@ -50,21 +50,21 @@ func leaveWord(state string, m serverMark, c *cells) (*word, error) {
 		err = os.Rename(temp.Name(), filepath.Join(dir, m.String()))
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("cannot leave word of this server: %w", err), os.Remove(temp.Name()), temp.Close())
+		return nil, errors.Join(fmt.Errorf("cannot lock the file of this server: %w", err), os.Remove(temp.Name()), temp.Close())
 	}
-	return &word{temp}, nil
+	return &ownerLock{temp}, nil
 }
 
-// take takes the word back.
-func (w *word) take() error {
-	return errors.Join(os.Remove(filepath.Join(filepath.Dir(w.file.Name()), filepath.Base(w.name()))), w.file.Close())
+// release gives the lock back, and removes its file.
+func (l *ownerLock) release() error {
+	return errors.Join(os.Remove(filepath.Join(filepath.Dir(l.file.Name()), filepath.Base(l.name()))), l.file.Close())
 }
 
 // name is the name under which the file lies now.
-func (w *word) name() string {
-	path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", w.file.Fd()))
+func (l *ownerLock) name() string {
+	path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", l.file.Fd()))
 	if err != nil {
-		return w.file.Name()
+		return l.file.Name()
 	}
 	return path
 }
@@ -72,10 +72,10 @@ func (w *word) name() string {
 // reap ends what dead servers with the same state directory have left running
 // and tells how many processes that were.
 func (e *Engine) reap() (int, error) {
-	if e.word == nil {
+	if e.ownerLock == nil {
 		return 0, nil
 	}
-	dir := filepath.Dir(e.word.name())
+	dir := filepath.Dir(e.ownerLock.name())
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return 0, fmt.Errorf("cannot look for dead servers: %w", err)
@@ -137,10 +137,10 @@ func lockOfDead(file *os.File, pid int) bool {
 
 // endSurvivors kills what runs with the marks of a server, and its control groups.
 func endSurvivors(m serverMark, base string) int {
-	match := func(t tag) bool { return t.of(m) }
+	match := func(one mark) bool { return one.of(m) }
 	ended := len(marked(match))
 	limit := time.Now().Add(forceLimit)
-	if filepath.Base(base) == cellPrefix+m.String() { // what the file says is believed no further
+	if filepath.Base(base) == cgroupPrefix+m.String() { // what the file says is believed no further
 		_ = clearCgroup(base)
 	}
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {

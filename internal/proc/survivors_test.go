@@ -95,9 +95,9 @@ func TestHelperServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if os.Getenv("TIPSTAFF_TEST_KIND") == "marks" && e.cells != nil {
-		_ = e.cells.close()
-		e.cells = nil
+	if os.Getenv("TIPSTAFF_TEST_KIND") == "marks" && e.cgroups != nil {
+		_ = e.cgroups.close()
+		e.cgroups = nil
 	}
 	dir, err := os.Open("/")
 	if err != nil {
@@ -120,7 +120,7 @@ func TestHelperServer(t *testing.T) {
 	start("/bin/sh", "sh", "-c", "setsid sleep 60 & echo $!; wait")
 	_, _ = io.Copy(io.Discard, os.Stdin)
 	e.live.Range(func(_, p any) bool { p.(*Process).End(0); return true })
-	for _, pid := range marked(func(t tag) bool { return t.of(e.mark) }) {
+	for _, pid := range marked(func(one mark) bool { return one.of(e.mark) }) {
 		_ = unix.Kill(pid, unix.SIGKILL)
 	}
 	_ = e.Close()
@@ -133,10 +133,10 @@ func TestTheControlGroupOfADeadServerIsRemovedAndThatOfALivingOneIsNot(t *testin
 		t.Fatal(err)
 	}
 	defer living.Close()
-	if living.cells == nil {
-		t.Skip("no control group can be made here: ", living.noCells)
+	if living.cgroups == nil {
+		t.Skip("no control group can be made here: ", living.noCgroups)
 	}
-	dead := filepath.Join(filepath.Dir(living.cells.base), cellPrefix+"0000000000")
+	dead := filepath.Join(filepath.Dir(living.cgroups.base), cgroupPrefix+"0000000000")
 	if err := os.MkdirAll(filepath.Join(dead, "1"), 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ func (e *Engine) Try(n *Enclosure) error {
 		return err
 	}
 	defer p.release(false)
-	s := &script{}
+	s := &childSteps{}
 	p.place.begin(s)
 	s.add("end", unix.SYS_EXIT_GROUP, 0)
 	e.starting.RLock()

@@ -26,7 +26,7 @@ type zygote struct {
 	pid    int
 	thread int // of the server, whose children its own ones are
 	post   *post
-	keep   []any // what its script points to
+	keep   []any // what its steps point to
 	// secret is the last argument of its calls of clone.
 	secret uint64
 	dead   bool // somebody has killed it
@@ -58,7 +58,7 @@ const (
 )
 
 // newZygote makes a zygote that carries out s first. The caller holds e.starting.
-func (e *Engine) newZygote(s *script, cgroup int) (*zygote, error) {
+func (e *Engine) newZygote(s *childSteps, cgroup int) (*zygote, error) {
 	z := &zygote{post: &post{server: uintptr(os.Getpid())}}
 	s.add("serve", 0, hold(s, z.post)).flags = serves
 	a := &attempt{}
@@ -116,7 +116,7 @@ func (z *zygote) await() bool {
 // its children have what comes of it. To the zygote it is a child that it makes
 // and is: it serves again.
 func (z *zygote) takeOn(name string, trap uintptr, arg ...uintptr) error {
-	s := &script{}
+	s := &childSteps{}
 	s.add("serve", 0, hold(s, z.post)).flags = serves
 	c := &vforkCall{trap: trap, steps: &s.steps[0], left: 1}
 	copy(c.arg[:], arg)
