@@ -12,6 +12,7 @@ import (
 	"tipstaff/internal/monitor"
 	"tipstaff/internal/own"
 	"tipstaff/internal/policy"
+	"tipstaff/internal/policyfile"
 	"tipstaff/internal/profile"
 	"tipstaff/internal/rules"
 	"tipstaff/internal/sandbox"
@@ -26,7 +27,7 @@ type judge struct {
 	keeper      *own.Keeper // nil: all changes of files are a person's
 	environment *policy.Environment
 	mode        policy.ArgumentMode
-	file        policyFile // empty without one
+	file        policyfile.File // empty without one
 }
 
 // newJudge reads the policy file that the settings name.
@@ -38,7 +39,7 @@ func newKeptJudge(s config.Settings, k *own.Keeper, log *slog.Logger) (*judge, e
 	if err != nil {
 		return nil, err
 	}
-	if j.file, err = loadPolicy(s.ConfigFile); err != nil {
+	if j.file, err = policyfile.Load(s.ConfigFile); err != nil {
 		return nil, fail(exitConfig, "%w", err)
 	}
 	keepPolicy(k, j.file)

@@ -152,7 +152,7 @@ func (j *judge) explain(req tipstaff.Request) (*explanation, policy.Effect) {
 	e.Credentials = would.Credentials.Strings()
 	e.Sandbox = j.sandboxOf(&would)
 	if f := j.file; f.Policy != nil {
-		e.Policy.File, e.Policy.SHA256 = f.path, f.Digest
+		e.Policy.File, e.Policy.SHA256 = f.Path, f.Digest
 	}
 	if j.asksDecider() {
 		e.Notes = append(e.Notes, "A decider is asked as well when a server decides, and it can only narrow.")

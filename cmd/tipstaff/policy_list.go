@@ -114,7 +114,7 @@ func (j *judge) list(family tipstaff.Family, who rules.Who) *listing {
 		l.fromAllowlist(j)
 		return l
 	}
-	l.Policy = explainedPolicy{File: j.file.path, SHA256: j.file.Digest}
+	l.Policy = explainedPolicy{File: j.file.Path, SHA256: j.file.Digest}
 	l.Default = cmp.Or(j.file.File.Default.Value, l.Default)
 	for _, r := range j.file.File.Roots {
 		l.Roots = append(l.Roots, r.Value)

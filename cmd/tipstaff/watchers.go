@@ -4,7 +4,6 @@ import (
 	"tipstaff/internal/mcpfront"
 	"tipstaff/internal/metrics"
 	"tipstaff/internal/monitor"
-	"tipstaff/internal/runner"
 	"tipstaff/internal/traces"
 )
 
@@ -15,12 +14,6 @@ type watchers struct {
 	traces  *traces.Traces
 }
 
-func (w watchers) trail(next monitor.Trail) monitor.Trail { return w.metrics.Trail(next) }
-
 func (w watchers) decider(next monitor.Decider) monitor.Decider { return w.metrics.Decider(next) }
-
-func (w watchers) runner(next runner.Runner) runner.Runner {
-	return w.traces.Runner(w.metrics.Runner(next))
-}
 
 func (w watchers) road(next mcpfront.Road) mcpfront.Road { return w.traces.Road(next) }
