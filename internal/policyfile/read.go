@@ -63,8 +63,9 @@ func readOnce(path string) (File, error) {
 				other = filepath.Join(filepath.Dir(path), other)
 			}
 			if !slices.Contains(f.Sources, other) {
-				f.Sources = append(f.Sources, other)
-				f.State, f.Fresh = host.StateOf(f.Sources)
+				// Not all states anew: the file may have changed since it was read.
+				state, fresh := host.StateOf([]string{other})
+				f.Sources, f.State, f.Fresh = append(f.Sources, other), f.State+state, f.Fresh || fresh
 			}
 			return host.ReadTrusted(other)
 		},

@@ -28,7 +28,7 @@ func (e *AlteredError) Error() string {
 // that it gives was, when it was read, the one of which the record of the command's
 // end speaks; another is an [AlteredError], none [ErrNoRecording]. The trail itself
 // is not verified (that is [audit.Verify]).
-func Recording(ctx context.Context, trails []Trail, command string) (file string, err error) {
+func Recording(ctx context.Context, trails []Trail, command string) (string, error) {
 	for _, trail := range trails {
 		file := recording.File(trail.Path, command)
 		data, err := os.ReadFile(file)
