@@ -14,16 +14,16 @@ import (
 // deciders are who is asked beside the policy: the decider of the settings, and
 // that of the policy file. Each can only narrow, so both are asked.
 type deciders struct {
-	fixed   *decider.Client // of the settings; nil: none
-	own     *decider.Client // of the policy file that decides; nil: none
-	secrets *redact.Redactor
-	watch   watchers
-	log     *slog.Logger
+	fixed     *decider.Client // of the settings; nil: none
+	own       *decider.Client // of the policy file that decides; nil: none
+	secrets   *redact.Redactor
+	telemetry telemetry
+	log       *slog.Logger
 }
 
-func newDeciders(s config.Settings, secrets *redact.Redactor, watch watchers, log *slog.Logger) (*deciders, error) {
+func newDeciders(s config.Settings, secrets *redact.Redactor, t telemetry, log *slog.Logger) (*deciders, error) {
 	fixed, err := deciderClient(s, secrets, log)
-	return &deciders{fixed: fixed, secrets: secrets, watch: watch, log: log}, err
+	return &deciders{fixed: fixed, secrets: secrets, telemetry: t, log: log}, err
 }
 
 // beside gives who is asked beside a policy file, nil for none; and the client of
@@ -36,11 +36,11 @@ func (d *deciders) beside(file *rules.Policy) (monitor.Decider, *decider.Client,
 	case own == nil && d.fixed == nil:
 		return nil, nil, nil
 	case own == nil:
-		return d.watch.decider(d.fixed), nil, nil
+		return d.telemetry.decider(d.fixed), nil, nil
 	case d.fixed == nil:
-		return d.watch.decider(own), own, nil
+		return d.telemetry.decider(own), own, nil
 	default:
-		return d.watch.decider(decider.Strictest{d.fixed, own}), own, nil
+		return d.telemetry.decider(decider.Strictest{d.fixed, own}), own, nil
 	}
 }
 

@@ -72,7 +72,7 @@ func diagnose(ctx context.Context, c *configFlag, reap bool) (d doctor.Diagnosis
 		return d, err
 	}
 	defer k.Close()
-	j, err := newJudgeWithoutFile(s, k, log)
+	ev, err := newEvaluatorWithoutFile(s, k, log)
 	if err != nil {
 		return d, err
 	}
@@ -90,8 +90,8 @@ func diagnose(ctx context.Context, c *configFlag, reap bool) (d doctor.Diagnosis
 		Sinks: func() ([]sink.Sink, error) { return sinksOf(s) },
 	})
 	d.Callers = examineCallers(s)
-	d.Policy, j.file = doctor.ExaminePolicy(ctx, doctor.PolicyOptions{File: s.ConfigFile, From: s.ConfigFrom, Trails: s.AuditDir(), Host: j.host})
-	keepPolicy(k, j.file)
+	d.Policy, ev.file = doctor.ExaminePolicy(ctx, doctor.PolicyOptions{File: s.ConfigFile, From: s.ConfigFrom, Trails: s.AuditDir(), Host: ev.host})
+	keepPolicy(k, ev.file)
 	outside, err := deciderClient(s, redact.New(redact.Secrets(s.Environ)), nil)
 	if err != nil {
 		return d, errors.Join(err, engine.Close())
@@ -100,7 +100,7 @@ func diagnose(ctx context.Context, c *configFlag, reap bool) (d doctor.Diagnosis
 		defer outside.Close()
 	}
 	d.Decider = doctor.ExamineDecider(ctx, outside)
-	if d.Sandbox, err = j.tryConfinement(engine, sandbox.Terms{}); err != nil {
+	if d.Sandbox, err = ev.tryConfinement(engine, sandbox.Terms{}); err != nil {
 		d.Error = err.Error()
 	}
 	d.Exposed = doctor.ExposedOf(k, wallsBy(d.Sandbox))
@@ -150,15 +150,15 @@ func callersMethods(c config.Callers) []string {
 
 // tryConfinement makes the sandbox of the settings and the policy file, looks at it
 // and removes it.
-func (j *judge) tryConfinement(engine *proc.Engine, terms sandbox.Terms) (sandbox.Status, error) {
-	o, err := sandboxOptions(j.settings, j.host)
+func (ev *evaluator) tryConfinement(engine *proc.Engine, terms sandbox.Terms) (sandbox.Status, error) {
+	o, err := sandboxOptions(ev.settings, ev.host)
 	if err != nil {
 		return sandbox.Status{}, err
 	}
-	if workspace := policy.Workspace(j.file.Policy, j.host); len(workspace) > 0 {
+	if workspace := policy.Workspace(ev.file.Policy, ev.host); len(workspace) > 0 {
 		o.Workspace = workspace // as each command would bring it
 	}
-	confineOwn(&o, j.keeper)
+	confineOwn(&o, ev.keeper)
 	box, err := makeSandbox(o, engine, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return sandbox.Status{}, err

@@ -9,14 +9,14 @@ import (
 	"tipstaff/internal/monitor"
 )
 
-// tried is a trail that remembers when it last failed.
-type tried struct {
+// trailStatus is a trail that remembers when it last failed.
+type trailStatus struct {
 	monitor.Trail
 
 	failed atomic.Int64 // ns since 1970; 0: never, or not since
 }
 
-func (r *tried) Append(rec audit.Record) error {
+func (r *trailStatus) Append(rec audit.Record) error {
 	err := r.Trail.Append(rec)
 	switch {
 	case err != nil:
@@ -40,7 +40,7 @@ func (st *stack) readiness() httpfront.Readiness {
 	if _, err := st.host.Roots(); err != nil {
 		r.Ready, r.Policy = false, "ALLOWED_CWD_ROOTS is broken"
 	}
-	failed := st.tried.failed.Load()
+	failed := st.trailStatus.failed.Load()
 	if failed != 0 && time.Since(time.Unix(0, failed)) < suspicion || audit.Writable(st.settings.AuditDir()) != nil {
 		r.Ready, r.Trail = false, "cannot be written"
 	}

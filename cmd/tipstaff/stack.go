@@ -28,25 +28,25 @@ import (
 
 // stack is a whole server, but for its front.
 type stack struct {
-	settings config.Settings
-	log      *slog.Logger
-	judge    *judge
-	host     *host.Host
-	deciders *deciders
-	policy   *reload.Reloader
-	trail    *audit.Trail
-	modes    *sandbox.Modes
-	engine   *proc.Engine
-	sandbox  *sandbox.Sandbox
-	monitor  *monitor.Monitor
-	sessions *session.Store // nil without terminal access
-	asks     *asks
-	secrets  *redact.Redactor
-	eyes     *eyes
-	watch    watchers
-	tried    *tried
-	rereads  rereads
-	follows  following
+	settings    config.Settings
+	log         *slog.Logger
+	evaluator   *evaluator
+	host        *host.Host
+	deciders    *deciders
+	policy      *reload.Reloader
+	trail       *audit.Trail
+	modes       *sandbox.Modes
+	engine      *proc.Engine
+	sandbox     *sandbox.Sandbox
+	monitor     *monitor.Monitor
+	sessions    *session.Store // nil without terminal access
+	questions   *questions
+	secrets     *redact.Redactor
+	observers   *observers
+	telemetry   telemetry
+	trailStatus *trailStatus
+	rereads     rereads
+	follows     following
 }
 
 // newStack puts the parts of a server on top of each other and writes the
@@ -56,13 +56,13 @@ func newStack(s config.Settings, log *slog.Logger) (*stack, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newWatchedStack(s, k, log, watchers{})
+	return newServerStack(s, k, log, telemetry{})
 }
 
-// newWatchedStack is newStack with a keeper, which the stack closes, and watchers.
+// newServerStack is newStack with a keeper, which the stack closes, and telemetry.
 // It is a list: each part needs those above it, and nothing runs before the last.
-func newWatchedStack(s config.Settings, k *own.Keeper, log *slog.Logger, watch watchers) (_ *stack, err error) {
-	st := &stack{settings: s, log: log, watch: watch}
+func newServerStack(s config.Settings, k *own.Keeper, log *slog.Logger, t telemetry) (_ *stack, err error) {
+	st := &stack{settings: s, log: log, telemetry: t}
 	var opened closers
 	defer func() {
 		if err != nil {
@@ -71,34 +71,34 @@ func newWatchedStack(s config.Settings, k *own.Keeper, log *slog.Logger, watch w
 	}()
 
 	// What decides: the settings, the policy file, and the machine that both speak of.
-	if st.judge, err = newKeptJudge(s, k, log); err != nil {
+	if st.evaluator, err = newKeptEvaluator(s, k, log); err != nil {
 		return nil, err
 	}
-	st.host = st.judge.host
+	st.host = st.evaluator.host
 	if s.Terminal {
 		st.host.Allowlist(tipstaff.Terminal) // read before a command can change it
 	}
 	// What a person has read again at SIGHUP.
 	st.rereads = rereads{keeper: k, host: st.host}
 	// Where records go beside the trail.
-	if st.eyes, err = newEyes(s, log); err != nil {
+	if st.observers, err = newObservers(s, log); err != nil {
 		return nil, err
 	}
 	// What hides secrets in everything that is kept or told.
 	st.secrets = redact.New(redact.Secrets(s.Environ))
 	// Who is asked beside the policy, and can only narrow it.
-	if st.deciders, err = newDeciders(s, st.secrets, watch, log); err != nil {
+	if st.deciders, err = newDeciders(s, st.secrets, t, log); err != nil {
 		return nil, err
 	}
 	// What lets the policy file decide, once everything below is there.
-	decide, err := st.prepare(st.judge.file.Policy)
+	decide, err := st.prepare(st.evaluator.file.Policy)
 	if err != nil {
 		return nil, fail(exitConfig, "cannot use the policy file: %w", err)
 	}
 	// What sets back the modes of the server's own directories when a command changes them.
 	st.modes = sandbox.NewModes(log)
 	// The record: no record, no run.
-	if st.trail, err = newTrail(s, log, st.eyes, st.secrets, st.modes); err != nil {
+	if st.trail, err = newTrail(s, log, st.observers, st.secrets, st.modes); err != nil {
 		return nil, err
 	}
 	opened.add(st.trail.Close)
@@ -115,7 +115,7 @@ func newWatchedStack(s config.Settings, k *own.Keeper, log *slog.Logger, watch w
 	// The road that each command takes: decide, record, run, record.
 	st.monitor = &monitor.Monitor{World: st.host, Trail: st.recordTo(st.trail), Runner: st.newRunner(), Sandbox: recordedUnder(st.sandbox), Log: log}
 	// The people whom the policy leaves commands to.
-	if st.asks, err = newAsks(st.monitor); err != nil {
+	if st.questions, err = newQuestions(st.monitor); err != nil {
 		return nil, err
 	}
 	// What commands of one task share.
@@ -126,8 +126,8 @@ func newWatchedStack(s config.Settings, k *own.Keeper, log *slog.Logger, watch w
 	decide()
 	st.policy = st.newReloader()
 	// The metrics ask what only the whole server knows.
-	watch.metrics.TellTier(func() string { return st.sandbox.Status().Tier })
-	watch.metrics.TellApprovals(st.asks.store.Pending)
+	t.metrics.TellTier(func() string { return st.sandbox.Status().Tier })
+	t.metrics.TellApprovals(st.questions.store.Pending)
 	st.begin()
 	return st, nil
 }
@@ -135,24 +135,24 @@ func newWatchedStack(s config.Settings, k *own.Keeper, log *slog.Logger, watch w
 // recordTo stacks what writes the record, the innermost layer first.
 func (st *stack) recordTo(trail monitor.Trail) monitor.Trail {
 	// Counts what the records tell.
-	trail = st.watch.metrics.Trail(trail)
+	trail = st.telemetry.metrics.Trail(trail)
 	// Remembers when it last failed, for the readiness of the server.
-	st.tried = &tried{Trail: trail}
-	return st.tried
+	st.trailStatus = &trailStatus{Trail: trail}
+	return st.trailStatus
 }
 
 // newRunner stacks what carries out a grant, the innermost layer first.
 func (st *stack) newRunner() runner.Runner {
 	// Runs the command: confined, its output kept, with what the policy lends it.
 	var run runner.Runner = runner.Local{
-		Engine: st.engine, Sandbox: st.sandbox, Hidden: st.judge.environment.Hidden(), Log: st.log,
+		Engine: st.engine, Sandbox: st.sandbox, Hidden: st.evaluator.environment.Hidden(), Log: st.log,
 		Recorder: newRecorder(st.settings, st.trail, st.secrets),
 		Lender:   newLender(st.settings, st.host, st.engine, st.secrets),
 	}
 	// Takes the time that it runs.
-	run = st.watch.metrics.Runner(run)
+	run = st.telemetry.metrics.Runner(run)
 	// Puts a span around it.
-	run = st.watch.traces.Runner(run)
+	run = st.telemetry.traces.Runner(run)
 	// Runs so many at once, and lets the others wait.
 	return runner.NewWithSlots(run, slots(st.settings))
 }
@@ -194,7 +194,7 @@ func newEngine(s config.Settings) (*proc.Engine, error) {
 }
 
 // newTrail begins the record of this server.
-func newTrail(s config.Settings, log *slog.Logger, e *eyes, secrets *redact.Redactor, modes *sandbox.Modes) (*audit.Trail, error) {
+func newTrail(s config.Settings, log *slog.Logger, e *observers, secrets *redact.Redactor, modes *sandbox.Modes) (*audit.Trail, error) {
 	durability, err := audit.ParseDurability(s.AuditDurability)
 	if err != nil {
 		return nil, fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_AUDIT_DURABILITY: %w", err)
@@ -242,8 +242,8 @@ func limits(s config.Settings) map[tipstaff.Family]policy.Limits {
 // front makes the front for one connection.
 func (st *stack) front() *mcpfront.Server {
 	return mcpfront.NewServer(mcpfront.Options{
-		Version: version, Road: st.watch.road(st.monitor), Sessions: st.sessions, Log: st.log, Events: st.eyes.bus,
-		Approvals: st.asks.front(), Redactor: st.secrets,
+		Version: version, Road: st.telemetry.road(st.monitor), Sessions: st.sessions, Log: st.log, Events: st.observers.bus,
+		Approvals: st.questions.front(), Redactor: st.secrets,
 		Instructions: func(who tipstaff.Origin) string { return mcpfront.Instructions(st.summary(who)) },
 		Allowed:      st.allowed,
 	})
@@ -256,7 +256,7 @@ func (st *stack) close(reason string) {
 		st.sessions.CloseAll(reason)
 	}
 	st.monitor.Wait()
-	if err := st.asks.close(); err != nil {
+	if err := st.questions.close(); err != nil {
 		st.log.Error("cannot close the control socket", "error", err)
 	}
 	if err := errors.Join(st.sandbox.Close(), st.engine.Close()); err != nil {
@@ -268,7 +268,7 @@ func (st *stack) close(reason string) {
 	if err := errors.Join(st.trail.Close(), st.modes.Close()); err != nil {
 		st.log.Error("cannot close the audit trail", "error", err)
 	}
-	st.eyes.close()
+	st.observers.close()
 	st.rereads.keeper.Close()
 }
 

@@ -13,7 +13,7 @@ import (
 // it.
 func (st *stack) newReloader() *reload.Reloader {
 	return reload.New(reload.Options{
-		File: st.judge.file, Prepare: st.prepare, Keeper: st.rereads.keeper,
+		File: st.evaluator.file, Prepare: st.prepare, Keeper: st.rereads.keeper,
 		Read:   func(f policyfile.File) { keepPolicy(st.rereads.keeper, f) },
 		Others: func() { st.rereads.all() },
 		Trail:  st.monitor.Trail, Log: st.log,
@@ -28,13 +28,13 @@ func (st *stack) prepare(file *rules.Policy) (decide func(), err error) {
 		return nil, err
 	}
 	return func() {
-		st.monitor.Swap(st.judge.policy(file), beside)
+		st.monitor.Swap(st.evaluator.policy(file), beside)
 		var a rules.Approvals
 		if file != nil {
 			st.sandbox.AllowControl(file.Control())
 			a = file.File.Approvals
 		}
-		st.asks.store.Configure(a.Wait.D, a.Remember.Value == "once")
+		st.questions.store.Configure(a.Wait.D, a.Remember.Value == "once")
 		st.deciders.use(client)
 	}, nil
 }
