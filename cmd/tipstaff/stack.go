@@ -70,6 +70,8 @@ func newServerStack(s config.Settings, k *own.Keeper, log *slog.Logger, t teleme
 		}
 	}()
 
+	// What takes a while and needs nothing is made beside the rest.
+	go audit.WarmUp()
 	// What decides: the settings, the policy file, and the machine that both speak of.
 	if st.evaluator, err = newKeptEvaluator(s, k, log); err != nil {
 		return nil, err

@@ -61,7 +61,7 @@ func (h *Host) places(dir policy.Directory) ([]string, bool) {
 	if err != nil {
 		return nil, false
 	}
-	list := slices.Concat(h.written, roots)
+	list := slices.Concat(h.written(), roots)
 	if dir != nil {
 		list = append(list, dir.Path())
 	}

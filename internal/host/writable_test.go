@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
+	"sync/atomic"
 	"testing"
 )
 
@@ -26,7 +28,9 @@ func TestWhereCommandsMayWrite(t *testing.T) {
 	}
 	h := New(Options{
 		Roots: ParseRoots(base + "/ws"), Home: base + "/home", Log: slog.New(slog.DiscardHandler),
-		Places: []string{base + "/home/.cache/go", base + "/home/moved", base + "/home/.cache/not-yet", "relative"},
+		Places: func() []string {
+			return []string{base + "/home/.cache/go", base + "/home/moved", base + "/home/.cache/not-yet", "relative"}
+		},
 	})
 	dir, err := h.Directory(base + "/cwd")
 	if err != nil {
@@ -52,6 +56,31 @@ func TestWhereCommandsMayWrite(t *testing.T) {
 	}
 	if !h.Writable("/proc/self/root/x\x00", nil) {
 		t.Error("a path that is none cannot be written")
+	}
+}
+
+// TestPlacesAreKnownBeforeAProgramIsFound: a command that runs could lead them
+// elsewhere, and none runs without its program.
+func TestPlacesAreKnownBeforeAProgramIsFound(t *testing.T) {
+	for says, find := range map[string]func(h *Host){
+		"by its name": func(h *Host) { _, _ = h.Lookup("tool") },
+		"by its path": func(h *Host) { _, _ = h.File("/bin/tool", nil) },
+	} {
+		asked := make(chan struct{})
+		var known atomic.Bool
+		h := New(Options{Log: slog.New(slog.DiscardHandler), Places: func() []string {
+			<-asked
+			for range 10_000 {
+				runtime.Gosched()
+			}
+			known.Store(true)
+			return nil
+		}})
+		close(asked)
+		find(h)
+		if !known.Load() {
+			t.Errorf("%s: a program is found while the places are not known", says)
+		}
 	}
 }
 
