@@ -62,7 +62,7 @@ func newEvaluatorWithoutFile(s config.Settings, k *own.Keeper, log *slog.Logger)
 		Gate:              k,
 		Roots:             host.ParseRoots(s.AllowedRoots),
 		Home:              s.Home,
-		Places:            func() []string { return writablePlaces(s) },
+		Places:            writablePlaces(s),
 		Unconfined:        s.Sandbox == sandbox.Off.String() || s.SandboxProfile == profile.Open.String(),
 		Log:               log,
 	})

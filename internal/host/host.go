@@ -27,10 +27,9 @@ type Options struct {
 	Roots Roots
 	// Home is what ~ stands for; "": there is none.
 	Home string
-	// Places gives absolute paths that commands may write besides workspaces: the
-	// caches of tools, and directories for temporary files. It is asked once, behind
-	// [New]; nil: there are none.
-	Places func() []string
+	// Places are absolute paths that commands may write besides workspaces: the
+	// caches of tools, and directories for temporary files.
+	Places []string
 	// Unconfined: commands run without a sandbox, or with one that has no rules
 	// for files; see [Host.AskUnconfined].
 	Unconfined bool
@@ -45,7 +44,7 @@ type Host struct {
 	file    *allowlistFile
 	roots   Roots
 	home    string
-	written func() []string // Options.Places, also canonical
+	written []string // Options.Places, also canonical
 
 	unconfined atomic.Pointer[func() bool]
 
@@ -64,16 +63,7 @@ func New(o Options) *Host {
 		home:    o.Home,
 		found:   map[string]policy.Program{},
 	}
-	// A command can lead one of the places elsewhere, so they are known before any
-	// program is found (Lookup, File), which takes a command to run. Until then
-	// nothing waits for them.
-	h.written = sync.OnceValue(func() []string {
-		if o.Places == nil {
-			return nil
-		}
-		return canonicalPlaces(h, o.Places())
-	})
-	go h.written()
+	h.written = canonicalPlaces(h, o.Places)
 	if o.Unconfined {
 		h.AskUnconfined(func() bool { return true })
 	}
@@ -106,7 +96,6 @@ func (h *Host) Roots() ([]string, error) { return h.roots.canonical() }
 // Lookup finds a bare name. What it found is remembered with device and inode;
 // a name that leads to another file now is found anew and marked as changed.
 func (h *Host) Lookup(name string) (policy.Program, error) {
-	h.written()
 	h.mu.Lock()
 	old, known := h.found[name]
 	h.mu.Unlock()
@@ -128,7 +117,6 @@ func (h *Host) Lookup(name string) (policy.Program, error) {
 
 // File looks at the file that path names, from dir when path is relative.
 func (h *Host) File(path string, dir policy.Directory) (policy.Program, error) {
-	h.written()
 	path = absolute(path, dir)
 	id, err := executable(path)
 	if err != nil {

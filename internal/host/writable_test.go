@@ -6,8 +6,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime"
-	"sync/atomic"
 	"testing"
 )
 
@@ -28,9 +26,7 @@ func TestWhereCommandsMayWrite(t *testing.T) {
 	}
 	h := New(Options{
 		Roots: ParseRoots(base + "/ws"), Home: base + "/home", Log: slog.New(slog.DiscardHandler),
-		Places: func() []string {
-			return []string{base + "/home/.cache/go", base + "/home/moved", base + "/home/.cache/not-yet", "relative"}
-		},
+		Places: []string{base + "/home/.cache/go", base + "/home/moved", base + "/home/.cache/not-yet", "relative"},
 	})
 	dir, err := h.Directory(base + "/cwd")
 	if err != nil {
@@ -59,27 +55,28 @@ func TestWhereCommandsMayWrite(t *testing.T) {
 	}
 }
 
-// TestPlacesAreKnownBeforeAProgramIsFound: a command that runs could lead them
-// elsewhere, and none runs without its program.
-func TestPlacesAreKnownBeforeAProgramIsFound(t *testing.T) {
-	for says, find := range map[string]func(h *Host){
-		"by its name": func(h *Host) { _, _ = h.Lookup("tool") },
-		"by its path": func(h *Host) { _, _ = h.File("/bin/tool", nil) },
+// TestPlacesThatBeginAlikeAreFollowedAsEachAlone also where links dangle or turn in
+// circles.
+func TestPlacesThatBeginAlikeAreFollowedAsEachAlone(t *testing.T) {
+	base := tree(t, "a/b/c/", "a/file", "real/deep/")
+	for name, to := range map[string]string{
+		"a/link": base + "/real", "a/near": "b", "a/dangles": base + "/nothing", "a/loop": "loop", "a/b/up": "../../real/deep", "real/again": base + "/a",
 	} {
-		asked := make(chan struct{})
-		var known atomic.Bool
-		h := New(Options{Log: slog.New(slog.DiscardHandler), Places: func() []string {
-			<-asked
-			for range 10_000 {
-				runtime.Gosched()
+		if err := os.Symlink(to, filepath.Join(base, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h := New(Options{})
+	p := prefixes{host: h, canonical: map[string]string{}}
+	for _, path := range []string{
+		"", "/a", "/a/b/c", "/a/b/c/new/er", "/a/b/other", "/a/file", "/a/file/below", "/a/link", "/a/link/deep", "/a/link/deep/new", "/a/link/new/deep", "/a/link/again/b",
+		"/a/near/c", "/a/near/new", "/a/dangles", "/a/dangles/x", "/a/loop", "/a/loop/x", "/a/b/up", "/a/b/up/x", "/none/at/all", "/none/at/else",
+	} {
+		want, wantErr := h.Canonical(base+path, nil)
+		for range 2 { // the second time it is known
+			if got, err := p.follow(base + path); got != want || (err == nil) != (wantErr == nil) {
+				t.Errorf("%s: %s, %v; alone %s, %v", path, got, err, want, wantErr)
 			}
-			known.Store(true)
-			return nil
-		}})
-		close(asked)
-		find(h)
-		if !known.Load() {
-			t.Errorf("%s: a program is found while the places are not known", says)
 		}
 	}
 }
