@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -77,36 +75,15 @@ func recordingOf(ctx context.Context, path, command string) (string, error) {
 	if err != nil {
 		return "", fail(exitFailure, "%w", err)
 	}
-	for _, trail := range trails {
-		file := recording.File(trail.Path, command)
-		data, err := os.ReadFile(file)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return "", fail(exitFailure, "cannot read the recording: %w", err)
-		}
-		want, err := recordedSum(ctx, trail, command)
-		if err != nil {
-			return "", fail(exitFailure, "cannot read the trail: %w", err)
-		}
-		if got := recording.Sum(data); got != want {
-			return "", fail(exitTampered, "%s is not the recording that the trail speaks of: its SHA-256 is %s, recorded is %q", file, got, want)
-		}
-		return file, nil
+	file, err := trailread.Recording(ctx, trails, command)
+	var altered *trailread.AlteredError
+	switch {
+	case errors.Is(err, trailread.ErrNoRecording):
+		return "", fail(exitFailure, "there is no recording of %s in %s; servers keep them with TIPSTAFF_RECORDINGS=true", command, path)
+	case errors.As(err, &altered):
+		return "", fail(exitTampered, "%w", err)
+	case err != nil:
+		return "", fail(exitFailure, "%w", err)
 	}
-	return "", fail(exitFailure, "there is no recording of %s in %s; servers keep them with TIPSTAFF_RECORDINGS=true", command, path)
-}
-
-// recordedSum looks in a trail for the hash of a command's recording; "" if no
-// record has one.
-func recordedSum(ctx context.Context, trail trailread.Trail, command string) (sum string, err error) {
-	want := trailread.Filter{Command: command, Event: trailread.Word{Text: string(audit.CommandEnd)}}
-	_, err = trailread.Read(ctx, []trailread.Trail{trail}, &want, func(l *trailread.Line) error {
-		if l.Record.Result != nil {
-			sum = l.Record.Result.RecordingSHA256
-		}
-		return nil
-	})
-	return sum, err
+	return file, nil
 }

@@ -10,6 +10,8 @@ import (
 
 	"tipstaff/internal/argv"
 	"tipstaff/internal/config"
+	"tipstaff/internal/doctor"
+	"tipstaff/internal/policyfile"
 	"tipstaff/internal/redact"
 	"tipstaff/internal/rules"
 )
@@ -66,22 +68,18 @@ The exit code is 3 when it would not start.`,
 			if err != nil {
 				return err
 			}
-			if s.ConfigFile == "" {
-				if o.asJSON {
-					return writeJSON(cmd.OutOrStdout(), &checked{OK: true, Faults: []checkFault{}, Failed: []failedTest{}, Doubts: []checkFault{}, Exposed: exposed})
-				}
-				say(cmd.OutOrStdout(), "✔ the environment can be understood; there is no configuration file")
-				printExposed(cmd.OutOrStdout(), exposed)
-				return nil
+			c, what := policyfile.NewReport(), "; there is no configuration file"
+			if s.ConfigFile != "" {
+				c, what = policyfile.Check(s.ConfigFile), ""
 			}
-			c := checkPolicy(s.ConfigFile)
-			c.Exposed = exposed
 			if o.asJSON {
-				err = writeJSON(cmd.OutOrStdout(), c)
+				err = writeJSON(cmd.OutOrStdout(), configReport{c, exposed})
 			} else {
-				say(cmd.OutOrStdout(), "✔ the environment can be understood")
-				c.print(cmd.OutOrStdout())
-				printExposed(cmd.OutOrStdout(), exposed)
+				say(cmd.OutOrStdout(), "✔ the environment can be understood%s", what)
+				if s.ConfigFile != "" {
+					printReport(cmd.OutOrStdout(), c)
+				}
+				printFindings(cmd.OutOrStdout(), doctor.ExposedFindings(exposed))
 			}
 			if err == nil && !c.OK {
 				return &exitError{code: exitConfig}
@@ -92,6 +90,14 @@ The exit code is 3 when it would not start.`,
 	o.config.declare(cmd)
 	cmd.Flags().BoolVar(&o.asJSON, "json", false, "print one JSON object")
 	return cmd
+}
+
+// configReport is what is wrong with the configuration file, and which files of
+// tipstaff's own commands may change.
+type configReport struct {
+	*policyfile.Report
+
+	Exposed []doctor.Exposed `json:"exposed,omitempty"`
 }
 
 // shownSetting is one setting.
@@ -158,9 +164,9 @@ func showSettings(s config.Settings) ([]shownSetting, error) {
 	if s.ConfigFile == "" {
 		return list, nil
 	}
-	f, err := readPolicy(s.ConfigFile)
+	f, err := policyfile.Read(s.ConfigFile)
 	if err != nil {
-		return nil, fail(exitConfig, "%s", printable(err.Error()))
+		return nil, fail(exitConfig, "%s", argv.EscapeLines(err.Error()))
 	}
 	for _, g := range f.Given() {
 		list = append(list, shownSetting{Name: g.Key, Value: hide.Text(g.Value), Origin: g.At.String()})

@@ -4,34 +4,20 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"tipstaff/internal/config"
+	"tipstaff/internal/doctor"
 	"tipstaff/internal/policy"
 	"tipstaff/internal/proc"
-	"tipstaff/internal/profile"
+	"tipstaff/internal/redact"
 	"tipstaff/internal/sandbox"
+	"tipstaff/internal/sink"
 )
-
-// diagnosis is what doctor finds.
-type diagnosis struct {
-	Start   string         `json:"start"`            // by what programs are started
-	End     string         `json:"end"`              // by what trees are ended
-	Reason  string         `json:"reason,omitempty"` // why not by something better
-	Ended   int            `json:"ended"`            // processes of dead servers that were ended
-	Sandbox sandbox.Status `json:"sandbox"`
-	Record  auditStatus    `json:"record"`
-	Callers callersStatus  `json:"callers"`
-	Decider *deciderStatus `json:"decider,omitempty"` // nil without one
-	Policy  policyStatus   `json:"policy"`
-	// Exposed are files of tipstaff's own that commands may change.
-	Exposed []exposedFile `json:"exposed,omitempty"`
-	// Error says why no command would run with these settings.
-	Error string `json:"error,omitempty"`
-}
 
 func newDoctor() *cobra.Command {
 	var reap, asJSON, paths bool
@@ -57,9 +43,9 @@ same. Exit code 3 if the settings ask for more than the machine gives.`,
 			if asJSON {
 				err = json.NewEncoder(cmd.OutOrStdout()).Encode(d)
 			} else {
-				d.print(cmd.OutOrStdout(), reap, paths)
+				printFindings(cmd.OutOrStdout(), d.Findings(time.Now(), doctor.Detail{Paths: paths, Ended: reap}))
 			}
-			if err == nil && (d.Error != "" || d.Record.Error != "" || d.Policy.Error != "" || d.Decider.fault() != "") {
+			if err == nil && d.Refuses() {
 				err = fail(exitConfig, "no command would run with these settings")
 			}
 			return err
@@ -72,62 +58,107 @@ same. Exit code 3 if the settings ask for more than the machine gives.`,
 	return cmd
 }
 
-// diagnose makes an engine and a sandbox as a server would. Only with reap does
-// the engine look at the state directory, because making one there ends
-// survivors.
-func diagnose(ctx context.Context, c *configFlag, reap bool) (diagnosis, error) {
-	settings, err := c.settings()
+// diagnose examines each part of a server with these settings, and makes an engine
+// and a sandbox as a server would. Only with reap does the engine look at the state
+// directory, because making one there ends survivors.
+func diagnose(ctx context.Context, c *configFlag, reap bool) (d doctor.Diagnosis, err error) {
+	s, err := c.settings()
 	if err != nil {
-		return diagnosis{}, err
+		return d, err
 	}
 	log := slog.New(slog.DiscardHandler)
-	k, err := newKeeper(settings, "", log)
+	k, err := newKeeper(s, "", log)
 	if err != nil {
-		return diagnosis{}, err
+		return d, err
 	}
 	defer k.Close()
-	j, err := newJudgeWithoutFile(settings, k, log)
+	ev, err := newEvaluatorWithoutFile(s, k, log)
 	if err != nil {
-		return diagnosis{}, err
+		return d, err
 	}
 	var o proc.Options
 	if reap {
-		o.StateDir = settings.StateDir
+		o.StateDir = s.StateDir
 	}
 	engine, err := proc.NewEngine(o)
 	if err != nil {
-		return diagnosis{}, fail(exitFailure, "cannot start commands on this machine: %w", err)
+		return d, fail(exitFailure, "cannot start commands on this machine: %w", err)
 	}
-	m := engine.Means()
-	d := diagnosis{
-		Start: m.Start, End: m.End, Reason: m.Reason, Ended: engine.Reaped(),
-		Record: examineAudit(ctx, settings), Callers: examineCallers(settings), Policy: examinePolicy(ctx, j),
-	}
-	keepPolicy(k, j.file)
-	if d.Decider, err = examineDecider(settings); err != nil {
+	d.Engine(engine.Means(), engine.Reaped())
+	d.Record = doctor.ExamineRecord(ctx, doctor.RecordOptions{
+		Dir: s.AuditDir(), Durability: s.AuditDurability, Recordings: s.Recordings,
+		Sinks: func() ([]sink.Sink, error) { return sinksOf(s) },
+	})
+	d.Callers = examineCallers(s)
+	d.Policy, ev.file = doctor.ExaminePolicy(ctx, doctor.PolicyOptions{File: s.ConfigFile, From: s.ConfigFrom, Trails: s.AuditDir(), Host: ev.host})
+	keepPolicy(k, ev.file)
+	outside, err := deciderClient(s, redact.New(redact.Secrets(s.Environ)), nil)
+	if err != nil {
 		return d, errors.Join(err, engine.Close())
 	}
-	if d.Sandbox, err = j.tryConfinement(engine, sandbox.Terms{}); err != nil {
+	if outside != nil {
+		defer outside.Close()
+	}
+	d.Decider = doctor.ExamineDecider(ctx, outside)
+	if d.Sandbox, err = ev.tryConfinement(engine, sandbox.Terms{}); err != nil {
 		d.Error = err.Error()
 	}
-	d.Exposed = exposedOf(k, wallsBy(d.Sandbox))
+	d.Exposed = doctor.ExposedOf(k, wallsBy(d.Sandbox))
 	if err := engine.Close(); err != nil {
 		return d, fail(exitFailure, "cannot clean up: %w", err)
 	}
 	return d, nil
 }
 
+// examineCallers reads the files of the settings as a server over HTTP would. It
+// asks no issuer.
+func examineCallers(s config.Settings) doctor.Callers {
+	c := doctor.Callers{Methods: callersMethods(s.Callers)}
+	log := slog.New(slog.DiscardHandler)
+	pair, err := newServerTLS(s, nil, log)
+	if pair != nil {
+		end := pair.Expiry()
+		c.CertificateEnds = &end
+	}
+	if _, wrong := newAuthenticator(s, io.Discard, nil, log); wrong != nil {
+		err = errors.Join(err, wrong)
+	}
+	if err != nil {
+		c.Error = err.Error()
+	}
+	return c
+}
+
+// callersMethods names the ways to show who one is that the settings give.
+func callersMethods(c config.Callers) []string {
+	methods := []string{}
+	for _, m := range []struct {
+		on   bool
+		text string
+	}{
+		{c.Token != "", "the token of TIPSTAFF_TOKEN"},
+		{c.TokensFile != "", "the tokens of " + c.TokensFile},
+		{c.OAuth.Issuer != "", "access tokens of " + c.OAuth.Issuer},
+		{c.TLS.ClientCAFile != "", "client certificates of " + c.TLS.ClientCAFile},
+	} {
+		if m.on {
+			methods = append(methods, m.text)
+		}
+	}
+	return methods
+}
+
 // tryConfinement makes the sandbox of the settings and the policy file, looks at it
 // and removes it.
-func (j *judge) tryConfinement(engine *proc.Engine, terms sandbox.Terms) (sandbox.Status, error) {
-	o, err := sandboxOptions(j.settings, j.host)
+func (ev *evaluator) tryConfinement(engine *proc.Engine, terms sandbox.Terms) (sandbox.Status, error) {
+	o, err := sandboxOptions(ev.settings, ev.host)
 	if err != nil {
 		return sandbox.Status{}, err
 	}
-	if workspace := policy.Workspace(j.file.Policy, j.host); len(workspace) > 0 {
+	if workspace := policy.Workspace(ev.file.Policy, ev.host); len(workspace) > 0 {
 		o.Workspace = workspace // as each command would bring it
 	}
-	confineOwn(&o, j.keeper)
+	confineOwn(&o, ev.keeper)
 	box, err := makeSandbox(o, engine, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return sandbox.Status{}, err
@@ -138,112 +169,13 @@ func (j *judge) tryConfinement(engine *proc.Engine, terms sandbox.Terms) (sandbo
 	return box.StatusUnder(terms), errors.Join(box.Meets(terms), box.Close())
 }
 
-func (d diagnosis) print(w io.Writer, reap, paths bool) {
-	say(w, "✔ starts programs by %s", d.Start)
-	if d.Reason == "" {
-		say(w, "✔ ends trees by %s", d.End)
-	} else {
-		say(w, "! ends trees by %s: %s", d.End, d.Reason)
-	}
-	if d.Error != "" {
-		say(w, "✘ sandbox: %s", d.Error)
-	} else {
-		printSandbox(w, d.Sandbox, paths)
-	}
-	d.Record.print(w)
-	d.Policy.print(w)
-	d.Callers.print(w)
-	printExposed(w, d.Exposed)
-	d.Decider.print(w)
-	if reap {
-		say(w, "✔ processes of dead servers ended: %d", d.Ended)
-	}
-}
-
-// printSandbox tells how commands are confined, and with paths each path.
-func printSandbox(w io.Writer, s sandbox.Status, paths bool) {
-	line := fmt.Sprintf("sandbox: tier %s, profile %s, network %s (TIPSTAFF_SANDBOX=%s)", s.Tier, s.Profile, s.Network, s.Mode)
-	switch {
-	case s.Tier == sandbox.None.String():
-		say(w, "✘ %s: commands are NOT confined: %s", line, s.Reason)
-		return
-	case s.Reason != "":
-		say(w, "! %s; not better, because %s", line, s.Reason)
-	default:
-		say(w, "✔ %s", line)
-	}
-	if s.Landlock != "" {
-		say(w, "  %s", s.Landlock)
-	}
-	p := s.Paths
-	say(w, "  writable: %d directories and files, hidden: %d, pinned: %d, repositories of git: %d%s",
-		len(p.Writable()), len(p.Hidden), len(p.Pinned), len(p.Repositories), pathsHint(paths))
-	if paths {
-		printPaths(w, p)
-	}
-	printProtection(w, s)
-	printLimits(w, s.Limits)
-	for _, planted := range p.Planted {
-		say(w, "! %s: %s", planted.Path, planted.Why)
-	}
-	for _, note := range s.Notes {
-		say(w, "! %s", note)
-	}
-}
-
-// printLimits tells by what memory and processes are bounded.
-func printProtection(w io.Writer, s sandbox.Status) {
-	switch {
-	case s.Protection == "":
-		return
-	case s.Weaker != "":
-		say(w, "! hooks, configuration of git and the like: protected by %s; %s", s.Protection, s.Weaker)
-	default:
-		say(w, "✔ hooks, configuration of git and the like: protected by %s", s.Protection)
-	}
-	say(w, "  git itself takes no repository of any name for one with: git config --global safe.bareRepository explicit")
-}
-
-func printLimits(w io.Writer, l *sandbox.LimitsStatus) {
-	switch {
-	case l == nil:
-	case l.Reason == "":
-		say(w, "✔ memory: %s; processes: %s", l.Memory, l.Processes)
-	default:
-		say(w, "! memory: %s; processes: %s; not by control groups, because %s", l.Memory, l.Processes, l.Reason)
-	}
-}
-
-func pathsHint(shown bool) string {
-	if shown {
-		return ""
-	}
-	return " (--paths lists them)"
-}
-
-// printPaths lists a profile as it comes to here.
-func printPaths(w io.Writer, p profile.Paths) {
-	for _, list := range []struct {
-		title string
-		paths []string
-	}{{"workspace", p.Workspace}, {"cache", p.Caches}, {"git", p.Git}, {"device", p.Devices}, {"runtime", p.Runtime}} {
-		for _, path := range list.paths {
-			say(w, "    %-9s  %s", list.title, path)
+// printFindings tells findings to people, each with the mark of its level.
+func printFindings(w io.Writer, list []doctor.Finding) {
+	marks := map[doctor.Level]string{doctor.Good: "✔", doctor.Doubt: "!", doctor.Fault: "✘"}
+	for _, f := range list {
+		say(w, "%s %s", marks[f.Level], f.Text)
+		for _, note := range f.Notes {
+			say(w, "  %s", note)
 		}
-	}
-	for _, list := range []struct {
-		title  string
-		places []profile.Place
-	}{{"missing", p.Missing}, {"hidden", p.Hidden}} {
-		for _, place := range list.places {
-			say(w, "    %-9s  %s  (%s)", list.title, place.Path, place.Why)
-		}
-	}
-	for _, pin := range p.Pinned {
-		kind := "pinned"
-		if pin.InPlace {
-			kind = "in place"
-		}
-		say(w, "    %-9s  %s  (%s)", kind, pin.Path, pin.Why)
 	}
 }

@@ -3,16 +3,16 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 
-	"tipstaff/internal/argv"
 	"tipstaff/internal/config"
+	"tipstaff/internal/doctor"
 	"tipstaff/internal/host"
 	"tipstaff/internal/identity"
 	"tipstaff/internal/own"
 	"tipstaff/internal/policy"
+	"tipstaff/internal/policyfile"
 	"tipstaff/internal/profile"
 	"tipstaff/internal/sandbox"
 )
@@ -41,8 +41,8 @@ func again(s config.Settings, overHTTP bool) string {
 }
 
 // keepPolicy makes a keeper know what a policy file consists of and leads to.
-func keepPolicy(k *own.Keeper, f policyFile) {
-	for _, path := range f.sources {
+func keepPolicy(k *own.Keeper, f policyfile.File) {
+	for _, path := range f.Sources {
 		k.Add(own.File{Path: path, Setting: "extends", Kind: own.Steering, Why: "it decides what may run"})
 	}
 	if f.Policy != nil && f.File.Decider.Socket.At.Set() {
@@ -101,36 +101,20 @@ func (r rereads) all() {
 	}
 }
 
-// exposedFile is a file of tipstaff's own that commands may change.
-type exposedFile struct {
-	File    string `json:"file"`
-	Setting string `json:"setting"`
-	Why     string `json:"why"`
-}
-
-// exposedOf lists what a keeper finds exposed behind these walls.
-func exposedOf(k *own.Keeper, w own.Walls) []exposedFile {
-	list := []exposedFile{}
-	for _, e := range k.Exposed(w) {
-		list = append(list, exposedFile{e.Path, e.Setting, e.Reason})
-	}
-	return list
-}
-
 // exposedBySettings lists what lies where commands of a server would write that is
 // started in this directory, for all that the settings tell.
-func exposedBySettings(s config.Settings) ([]exposedFile, error) {
+func exposedBySettings(s config.Settings) ([]doctor.Exposed, error) {
 	k, err := newKeeper(s, "", nil)
 	if err != nil {
 		return nil, err
 	}
 	defer k.Close()
 	if s.Sandbox == sandbox.Off.String() || s.SandboxProfile == profile.ReadOnly.String() {
-		return []exposedFile{}, nil
+		return []doctor.Exposed{}, nil
 	}
-	var f policyFile
+	var f policyfile.File
 	if s.ConfigFile != "" {
-		f, _ = readPolicy(s.ConfigFile) // its faults are for others to tell
+		f, _ = policyfile.Read(s.ConfigFile) // its faults are for others to tell
 		keepPolicy(k, f)
 	}
 	h := host.New(host.Options{Path: s.Path, Roots: host.ParseRoots(s.AllowedRoots)})
@@ -143,14 +127,5 @@ func exposedBySettings(s config.Settings) ([]exposedFile, error) {
 	}
 	walls := own.Walls{Mounts: s.SandboxTier != sandbox.Landlock.String()}
 	k.Opened(dirs, s.SandboxProfile == profile.Open.String(), walls)
-	return exposedOf(k, walls), nil
-}
-
-func printExposed(w io.Writer, list []exposedFile) {
-	for _, e := range list {
-		say(w, "! own files: %s (%s): %s; it is read at the start and when a person says so, not when it changes", argv.Escape(e.File), e.Setting, argv.Escape(e.Why))
-	}
-	if len(list) > 0 {
-		say(w, "  %s", own.Advice)
-	}
+	return doctor.ExposedOf(k, walls), nil
 }

@@ -54,12 +54,12 @@ type asker struct {
 }
 
 // judgeHere gives what a server with these settings would decide by.
-func judgeHere(c *configFlag) (*judge, error) {
+func evaluatorHere(c *configFlag) (*evaluator, error) {
 	s, err := c.settings()
 	if err != nil {
 		return nil, err
 	}
-	return newJudge(s, slog.New(slog.DiscardHandler))
+	return newEvaluator(s, slog.New(slog.DiscardHandler))
 }
 
 // policyPath is the file that an argument names, else the one of the settings.

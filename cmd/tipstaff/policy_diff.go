@@ -1,20 +1,15 @@
 package main
 
 import (
-	"cmp"
 	"io"
-	"path"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"tipstaff/internal/argv"
-	"tipstaff/internal/audit"
-	"tipstaff/internal/paths"
-	"tipstaff/internal/policy"
+	"tipstaff/internal/policydiff"
+	"tipstaff/internal/policyfile"
 	"tipstaff/internal/rules"
 	"tipstaff/internal/trailread"
 )
@@ -58,16 +53,17 @@ The exit code is 0 when none is decided differently, 1 when some are.`,
 			if err != nil {
 				return err
 			}
-			tally, err := trailread.Read(cmd.Context(), r.trails, f, c.note)
+			tally, err := trailread.Read(cmd.Context(), r.trails, f, c.Note)
 			if err = r.end(err, tally.Faults); err != nil {
 				return err
 			}
+			compared := c.Result()
 			if o.asJSON {
-				err = writeJSON(cmd.OutOrStdout(), c.result())
+				err = writeJSON(cmd.OutOrStdout(), compared)
 			} else {
-				c.result().print(cmd.OutOrStdout(), cmd.ErrOrStderr())
+				printComparison(cmd.OutOrStdout(), cmd.ErrOrStderr(), compared)
 			}
-			if err == nil && len(c.differ) > 0 {
+			if err == nil && len(compared.Differ) > 0 {
 				return &exitError{code: exitFailure}
 			}
 			return err
@@ -79,166 +75,27 @@ The exit code is 0 when none is decided differently, 1 when some are.`,
 	return cmd
 }
 
-// comparison judges recorded commands by two policies.
-type comparison struct {
-	old, new *rules.Policy // old is nil for what was decided then
-
-	asked   int64
-	known   map[string]*difference // by command, directory and caller; nil if there is no difference
-	differ  map[string]*difference // by command and decisions
-	hidden  int64                  // commands with something hidden or cut
-	skipped int64                  // commands that are no words
-}
-
-// difference is a command that is decided differently.
-type difference struct {
-	Command []string  `json:"command"`
-	Count   int64     `json:"count"`
-	Last    time.Time `json:"last"`
-	Old     sentence  `json:"old"`
-	New     sentence  `json:"new"`
-	// Hidden: a secret was hidden, or something was cut, in what was judged.
-	Hidden bool `json:"hidden,omitempty"`
-}
-
-// sentence is what one policy says.
-type sentence struct {
-	Effect string `json:"effect"`
-	Rule   string `json:"rule"`
-	At     string `json:"at,omitempty"`
-}
-
-type compared struct {
-	Commands int64         `json:"commands"` // that were judged
-	Skipped  int64         `json:"skipped"`  // that could not be
-	Hidden   int64         `json:"hidden"`   // of which something is hidden
-	Differ   []*difference `json:"differ"`   // the most frequent first
-}
-
-func newComparison(args []string) (*comparison, error) {
-	c := &comparison{known: map[string]*difference{}, differ: map[string]*difference{}}
+// newComparison reads the policy files of a command line.
+func newComparison(args []string) (*policydiff.Comparison, error) {
+	var old, new *rules.Policy
 	for i, arg := range args {
 		full, err := filepath.Abs(arg)
 		if err != nil {
 			return nil, fail(exitConfig, "cannot find the policy file %s: %w", arg, err)
 		}
-		f, err := readPolicy(full)
+		f, err := policyfile.Read(full)
 		if err != nil {
-			return nil, fail(exitConfig, "%s", printable(err.Error()))
+			return nil, fail(exitConfig, "%s", argv.EscapeLines(err.Error()))
 		}
-		if c.new = f.Policy; i < len(args)-1 {
-			c.old = f.Policy
+		if new = f.Policy; i < len(args)-1 {
+			old = f.Policy
 		}
 	}
-	return c, nil
+	return policydiff.New(old, new), nil
 }
 
-// note judges one record, if it is of a command that was asked.
-func (c *comparison) note(l *trailread.Line) error {
-	r := &l.Record
-	if r.Event != audit.CommandStart && r.Event != audit.CommandRefused {
-		return nil
-	}
-	if len(r.What.Argv) == 0 {
-		c.skipped++
-		return nil
-	}
-	c.asked++
-	hidden := slices.ContainsFunc(r.What.Argv, func(w string) bool { return strings.Contains(w, "<redacted:") || strings.Contains(w, "…[+") })
-	if hidden {
-		c.hidden++
-	}
-	words := slices.Concat(r.What.Argv, []string{"", r.What.Cwd, r.Who.Agent, r.Who.Task, r.Who.Client, r.Who.Principal})
-	if c.old == nil {
-		words = append(words, r.Decision.Action, r.Decision.Rule)
-	}
-	key := strings.Join(words, "\x00")
-	d, known := c.known[key]
-	if !known {
-		d = c.compare(r)
-		c.known[key] = d
-	}
-	if d != nil {
-		d.Count++
-		d.Last, d.Hidden = r.Time, d.Hidden || hidden
-	}
-	return nil
-}
-
-// compare judges a command twice; nil if both say the same.
-func (c *comparison) compare(r *audit.Record) *difference {
-	before := sentence{cmp.Or(r.Decision.Action, policy.Deny.String()), r.Decision.Rule, r.Decision.At}
-	if c.old != nil {
-		before = judged(c.old, r)
-	}
-	after := judged(c.new, r)
-	if before.Effect == after.Effect {
-		return nil
-	}
-	key := strings.Join(slices.Concat(r.What.Argv, []string{"", before.Effect, before.Rule, after.Effect, after.Rule}), "\x00")
-	d := c.differ[key]
-	if d == nil {
-		d = &difference{Command: slices.Clone(r.What.Argv), Old: before, New: after}
-		c.differ[key] = d
-	}
-	return d
-}
-
-// judged is what a file says of a recorded command.
-func judged(file *rules.Policy, r *audit.Record) sentence {
-	where := recordedPlace{dir: r.What.Cwd}
-	for _, root := range file.File.Roots {
-		where.roots = append(where.roots, path.Clean(root.Value))
-	}
-	if len(where.roots) > 0 && path.IsAbs(where.dir) && !paths.Within(where.dir, where.roots...) {
-		return sentence{policy.Deny.String(), "policy/roots", file.File.Roots[0].At.String()}
-	}
-	words := r.What.Argv
-	if base := path.Base(words[0]); base != words[0] && !slices.Contains(file.Names(), words[0]) && slices.Contains(file.Names(), base) {
-		words = append([]string{base}, words[1:]...) // a server finds out that it is the same file
-	}
-	who := rules.Who{Agent: r.Who.Agent, Task: r.Who.Task, Client: r.Who.Client, Principal: r.Who.Principal}
-	d := policy.JudgeFile(file, words, who, where)
-	f := d.Deciding()
-	return sentence{d.Effect.String(), f.Rule, f.At}
-}
-
-// recordedPlace answers by the text of a path, from a recorded directory.
-type recordedPlace struct {
-	dir   string
-	roots []string // of the file; none: the directory
-}
-
-// Inside is part of [rules.Facts].
-func (p recordedPlace) Inside(name string) bool {
-	if !path.IsAbs(p.dir) {
-		return rules.Lexical().Inside(name)
-	}
-	if !path.IsAbs(name) {
-		name = path.Join(p.dir, name)
-	}
-	roots := p.roots
-	if len(roots) == 0 {
-		roots = []string{p.dir}
-	}
-	return paths.Within(path.Clean(name), roots...)
-}
-
-func (c *comparison) result() *compared {
-	out := &compared{Commands: c.asked, Skipped: c.skipped, Hidden: c.hidden, Differ: []*difference{}}
-	for _, d := range c.differ {
-		out.Differ = append(out.Differ, d)
-	}
-	slices.SortFunc(out.Differ, func(a, b *difference) int {
-		if n := cmp.Compare(b.Count, a.Count); n != 0 {
-			return n
-		}
-		return slices.Compare(a.Command, b.Command)
-	})
-	return out
-}
-
-func (c *compared) print(out, talk io.Writer) {
+// printComparison tells what differs on out, and what that is worth on talk.
+func printComparison(out, talk io.Writer, c *policydiff.Result) {
 	for _, d := range c.Differ {
 		mark := ""
 		if d.Hidden {
@@ -260,11 +117,11 @@ func (c *compared) print(out, talk io.Writer) {
 	}
 }
 
-func arrow(a, b sentence) string {
+func arrow(a, b policydiff.Decision) string {
 	return argv.Escape(a.Effect+" ("+a.Rule+at(a)+")") + " → " + argv.Escape(b.Effect+" ("+b.Rule+at(b)+")")
 }
 
-func at(s sentence) string {
+func at(s policydiff.Decision) string {
 	if s.At == "" {
 		return ""
 	}

@@ -44,7 +44,7 @@ needs a person's approval.`,
 			if err != nil {
 				return err
 			}
-			j, err := judgeHere(&o.config)
+			ev, err := evaluatorHere(&o.config)
 			if err != nil {
 				return err
 			}
@@ -52,7 +52,7 @@ needs a person's approval.`,
 				Origin: o.caller.origin(), Family: family, Argv: args, Timeout: o.timeout,
 				Dir: o.dir, DirGiven: cmd.Flags().Changed("cwd"),
 			}
-			e, effect := j.explain(req)
+			e, effect := ev.explain(req)
 			if o.asJSON {
 				err = writeJSON(cmd.OutOrStdout(), e)
 			} else {
@@ -131,8 +131,8 @@ type explainedPolicy struct {
 }
 
 // explain asks what would be decided.
-func (j *judge) explain(req tipstaff.Request) (*explanation, policy.Effect) {
-	d := j.monitor().Explain(req)
+func (ev *evaluator) explain(req tipstaff.Request) (*explanation, policy.Effect) {
+	d := ev.monitor().Explain(req)
 	defer d.Close()
 	if g, ok := d.Grant(); ok {
 		defer g.Close()
@@ -144,45 +144,45 @@ func (j *judge) explain(req tipstaff.Request) (*explanation, policy.Effect) {
 		Policy: explainedPolicy{DecisionSHA256: d.Digest},
 		Limits: explainedLimits{
 			TimeoutMS: would.Timeout.Milliseconds(), MaxTimeoutMS: would.MaxTimeout.Milliseconds(), OutputBytes: would.Output,
-			MemoryBytes: least(j.settings.Limits.MemoryBytes, would.Bounds.Memory), Processes: least(j.settings.Limits.Processes, would.Bounds.Processes),
+			MemoryBytes: least(ev.settings.Limits.MemoryBytes, would.Bounds.Memory), Processes: least(ev.settings.Limits.Processes, would.Bounds.Processes),
 		},
 	}
-	e.weigh(&d, j)
-	e.Environment = j.environmentOf(&d, &would)
+	e.weigh(&d, ev)
+	e.Environment = ev.environmentOf(&d, &would)
 	e.Credentials = would.Credentials.Strings()
-	e.Sandbox = j.sandboxOf(&would)
-	if f := j.file; f.Policy != nil {
-		e.Policy.File, e.Policy.SHA256 = f.path, f.Digest
+	e.Sandbox = ev.sandboxOf(&would)
+	if f := ev.file; f.Policy != nil {
+		e.Policy.File, e.Policy.SHA256 = f.Path, f.Digest
 	}
-	if j.asksDecider() {
+	if ev.asksDecider() {
 		e.Notes = append(e.Notes, "A decider is asked as well when a server decides, and it can only narrow.")
 	}
-	if req.Family == tipstaff.Terminal && !j.settings.Terminal {
+	if req.Family == tipstaff.Terminal && !ev.settings.Terminal {
 		e.Notes = append(e.Notes, "These settings do not offer the terminal_* tools; ENABLE_TERMINAL_ACCESS=true does.")
 	}
 	return e, d.Effect
 }
 
 // asksDecider reports whether a server would ask somebody beside the policy.
-func (j *judge) asksDecider() bool {
-	if j.settings.Decider.Address != "" || j.file.Policy == nil {
-		return j.settings.Decider.Address != ""
+func (ev *evaluator) asksDecider() bool {
+	if ev.settings.Decider.Address != "" || ev.file.Policy == nil {
+		return ev.settings.Decider.Address != ""
 	}
-	d := &j.file.File.Decider
+	d := &ev.file.File.Decider
 	return d.URL.At.Set() || d.Socket.At.Set()
 }
 
 // weigh divides the findings into the one that decided and the others.
-func (e *explanation) weigh(d *policy.Decision, j *judge) {
-	e.Decides = j.found(d.Deciding())
+func (e *explanation) weigh(d *policy.Decision, ev *evaluator) {
+	e.Decides = ev.found(d.Deciding())
 	if len(d.Findings) == 0 { // nothing stands against it, and no file speaks for it
-		list := j.host.Allowlist(tipstaff.Family(e.Family))
+		list := ev.host.Allowlist(tipstaff.Family(e.Family))
 		e.Decides = found{Effect: policy.Allow.String(), Rule: "allowlist", At: list.Source, Message: "nothing stands against it"}
 		return
 	}
 	decided := false
 	for _, f := range d.Findings {
-		one := j.found(f)
+		one := ev.found(f)
 		if !decided && one == e.Decides {
 			decided = true
 			continue
@@ -195,19 +195,19 @@ func (e *explanation) weigh(d *policy.Decision, j *judge) {
 	slices.SortStableFunc(e.Others, func(a, b found) int { return slices.Index(order, a.Effect) - slices.Index(order, b.Effect) })
 }
 
-func (j *judge) found(f policy.Finding) found {
+func (ev *evaluator) found(f policy.Finding) found {
 	out := found{Effect: f.Effect.String(), Rule: f.Rule, At: f.At, Code: string(f.Code), Message: f.Msg, Hint: f.Hint}
-	if j.file.Policy != nil {
-		out.Line, _ = j.file.Text(f.At)
+	if ev.file.Policy != nil {
+		out.Line, _ = ev.file.Text(f.At)
 	}
 	out.Nearest, _ = f.Details["nearest"].(string)
 	return out
 }
 
 // environmentOf names variables; their values are nobody's business here.
-func (j *judge) environmentOf(d *policy.Decision, w *policy.Would) explainedEnv {
+func (ev *evaluator) environmentOf(d *policy.Decision, w *policy.Would) explainedEnv {
 	e := explainedEnv{Passed: w.Env, Dropped: d.Dropped}
-	for _, name := range j.environment.Hidden() {
+	for _, name := range ev.environment.Hidden() {
 		if !slices.Contains(w.Env, name) { // PWD is another one for the command
 			e.Hidden = append(e.Hidden, name)
 		}
@@ -217,7 +217,7 @@ func (j *judge) environmentOf(d *policy.Decision, w *policy.Would) explainedEnv 
 		e.Passed = []string{}
 		return e
 	}
-	for _, name := range j.environment.Names() {
+	for _, name := range ev.environment.Names() {
 		if name != "NO_COLOR" && !slices.Contains(w.Env, name) { // that one gives way to a wish for colours
 			e.Dropped = append(e.Dropped, name)
 		}

@@ -18,12 +18,12 @@ type explainedBox struct {
 
 // sandboxOf finds out by making one, as doctor does, and holds it to what the
 // policy file wishes.
-func (j *judge) sandboxOf(w *policy.Would) explainedBox {
+func (ev *evaluator) sandboxOf(w *policy.Would) explainedBox {
 	terms, err := runner.Terms(w.Bounds, w.Credentials)
 	if err != nil {
 		return explainedBox{Error: err.Error()}
 	}
-	status, err := j.confinementUnder(terms)
+	status, err := ev.confinementUnder(terms)
 	box := explainedBox{Tier: status.Tier, Profile: status.Profile, Network: status.Network, Reason: status.Reason}
 	if err != nil {
 		box.Error = err.Error()
@@ -32,11 +32,11 @@ func (j *judge) sandboxOf(w *policy.Would) explainedBox {
 }
 
 // confinementUnder makes a sandbox, looks at it and removes it.
-func (j *judge) confinementUnder(terms sandbox.Terms) (sandbox.Status, error) {
+func (ev *evaluator) confinementUnder(terms sandbox.Terms) (sandbox.Status, error) {
 	engine, err := proc.NewEngine(proc.Options{})
 	if err != nil {
 		return sandbox.Status{}, err
 	}
 	defer func() { _ = engine.Close() }() // nothing was started
-	return j.tryConfinement(engine, terms)
+	return ev.tryConfinement(engine, terms)
 }

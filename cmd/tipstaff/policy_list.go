@@ -40,11 +40,11 @@ A form is allowed when it matches as a whole and contains nothing that is denied
 			if err != nil {
 				return err
 			}
-			j, err := judgeHere(&o.config)
+			ev, err := evaluatorHere(&o.config)
 			if err != nil {
 				return err
 			}
-			l := j.list(family, o.caller.who())
+			l := ev.list(family, o.caller.who())
 			if o.asJSON {
 				return writeJSON(cmd.OutOrStdout(), l)
 			}
@@ -100,36 +100,36 @@ type listedProgram struct {
 }
 
 // list says what a caller may run.
-func (j *judge) list(family tipstaff.Family, who rules.Who) *listing {
+func (ev *evaluator) list(family tipstaff.Family, who rules.Who) *listing {
 	l := &listing{
 		Who: asker{who.Agent, who.Task, who.Client, who.Principal}, Family: string(family), Default: policy.Deny.String(),
 		Profiles: []listedProfile{}, Programs: []listedProgram{},
 	}
-	allowed := j.host.Allowlist(family)
-	l.Roots, _ = j.host.Roots() // roots that cannot be told refuse; doctor says so
-	if j.file.Policy == nil || !allowed.Absent {
+	allowed := ev.host.Allowlist(family)
+	l.Roots, _ = ev.host.Roots() // roots that cannot be told refuse; doctor says so
+	if ev.file.Policy == nil || !allowed.Absent {
 		l.Allowlist = &listedAllowlist{allowed.Source, append([]string{}, allowed.Names...), allowed.Any && allowed.Fault == "", allowed.Fault}
 	}
-	if j.file.Policy == nil {
-		l.fromAllowlist(j)
+	if ev.file.Policy == nil {
+		l.fromAllowlist(ev)
 		return l
 	}
-	l.Policy = explainedPolicy{File: j.file.path, SHA256: j.file.Digest}
-	l.Default = cmp.Or(j.file.File.Default.Value, l.Default)
-	for _, r := range j.file.File.Roots {
+	l.Policy = explainedPolicy{File: ev.file.Path, SHA256: ev.file.Digest}
+	l.Default = cmp.Or(ev.file.File.Default.Value, l.Default)
+	for _, r := range ev.file.File.Roots {
 		l.Roots = append(l.Roots, r.Value)
 	}
-	narrow := j.file.Narrowings(who)
+	narrow := ev.file.Narrowings(who)
 	for _, n := range narrow {
 		l.Profiles = append(l.Profiles, listedProfile{n.Name, n.At.String(), ruleTexts(n.Only), ruleTexts(n.Ask), ruleTexts(n.Deny)})
 	}
-	for _, e := range j.file.List() {
+	for _, e := range ev.file.List() {
 		out := func(n rules.Narrowing) bool { return !n.Reaches(e.Program) }
 		if e.Program != "*" && (!l.lists(e.Program) || slices.ContainsFunc(narrow, out)) || len(e.Allow)+len(e.Ask) == 0 && l.Default == policy.Deny.String() {
 			continue
 		}
 		p := listedProgram{Program: e.Program, Paths: e.Paths, Allow: ruleTexts(e.Allow), Ask: ruleTexts(e.Ask), Deny: ruleTexts(e.Deny)}
-		p.find(j)
+		p.find(ev)
 		l.Programs = append(l.Programs, p)
 	}
 	return l
@@ -141,14 +141,14 @@ func (l *listing) lists(program string) bool {
 	return a == nil || a.Any || a.Fault == "" && slices.Contains(a.Names, program)
 }
 
-func (l *listing) fromAllowlist(j *judge) {
+func (l *listing) fromAllowlist(ev *evaluator) {
 	any := []ruleText{{Pattern: "*", Rule: "allowlist", At: l.Allowlist.Source}}
 	if l.Allowlist.Fault != "" {
 		return
 	}
 	for _, name := range l.Allowlist.Names {
 		p := listedProgram{Program: name, Allow: any}
-		p.find(j)
+		p.find(ev)
 		l.Programs = append(l.Programs, p)
 	}
 	if l.Allowlist.Any {
@@ -157,11 +157,11 @@ func (l *listing) fromAllowlist(j *judge) {
 }
 
 // find looks where a program is.
-func (p *listedProgram) find(j *judge) {
+func (p *listedProgram) find(ev *evaluator) {
 	if p.Program == "*" || strings.Contains(p.Program, "/") {
 		return
 	}
-	found, err := j.host.Lookup(p.Program)
+	found, err := ev.host.Lookup(p.Program)
 	if p.File = found.Path; err != nil {
 		p.Missing = err.Error()
 	}

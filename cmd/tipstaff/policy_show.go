@@ -8,6 +8,7 @@ import (
 
 	"tipstaff/internal/argv"
 	"tipstaff/internal/host"
+	"tipstaff/internal/policyfile"
 	"tipstaff/internal/rules"
 )
 
@@ -108,9 +109,9 @@ type effectiveProgram struct {
 }
 
 func showEffective(w io.Writer, path string, asJSON bool) error {
-	f, err := readPolicy(path)
+	f, err := policyfile.Read(path)
 	if err != nil {
-		return fail(exitConfig, "%s", printable(err.Error()))
+		return fail(exitConfig, "%s", argv.EscapeLines(err.Error()))
 	}
 	list := []effectiveProgram{}
 	for _, e := range f.List() {

@@ -9,14 +9,14 @@ import (
 	"tipstaff/internal/monitor"
 )
 
-// tried is a trail that remembers when it last failed.
-type tried struct {
+// trailStatus is a trail that remembers when it last failed.
+type trailStatus struct {
 	monitor.Trail
 
 	failed atomic.Int64 // ns since 1970; 0: never, or not since
 }
 
-func (r *tried) Append(rec audit.Record) error {
+func (r *trailStatus) Append(rec audit.Record) error {
 	err := r.Trail.Append(rec)
 	switch {
 	case err != nil:
@@ -34,14 +34,14 @@ const suspicion = 10 * time.Second
 // readiness says whether commands could run now.
 func (st *stack) readiness() httpfront.Readiness {
 	r := httpfront.Readiness{Ready: true, Policy: "loaded", Trail: "writable", Sandbox: st.sandbox.Status().Tier}
-	if st.rules.refused() {
+	if st.policy.Refused() {
 		r.Policy = "loaded; the file that is there now cannot be used"
 	}
 	if _, err := st.host.Roots(); err != nil {
 		r.Ready, r.Policy = false, "ALLOWED_CWD_ROOTS is broken"
 	}
-	failed := st.tried.failed.Load()
-	if failed != 0 && time.Since(time.Unix(0, failed)) < suspicion || canWrite(st.settings.AuditDir()) != nil {
+	failed := st.trailStatus.failed.Load()
+	if failed != 0 && time.Since(time.Unix(0, failed)) < suspicion || audit.Writable(st.settings.AuditDir()) != nil {
 		r.Ready, r.Trail = false, "cannot be written"
 	}
 	if st.sandbox.Err() != nil {

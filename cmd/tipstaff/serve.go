@@ -87,7 +87,7 @@ func serve(ctx context.Context, o serveFlags) error {
 	defer unlisten()
 	spans, endTraces := openTraces(ctx, settings, log)
 	defer endTraces()
-	st, err := newWatchedStack(settings, k, log, watchers{counts, spans})
+	st, err := newServerStack(settings, k, log, telemetry{counts, spans})
 	if err != nil {
 		return err
 	}

@@ -148,10 +148,10 @@ func (d *gate) serve(ctx context.Context, st *stack) error {
 		Challenge: d.challenge,
 	})
 	front := httpfront.New(httpfront.Options{
-		MCP: protocol, Metrics: st.watch.metrics.Handler(st.log), Ready: st.readiness,
+		MCP: protocol, Metrics: st.telemetry.metrics.Handler(st.log), Ready: st.readiness,
 		Callers: d.callers, Users: s.Users, Hosts: s.Hosts, Origins: s.Origins,
 		Rate: s.Rate, Connections: s.Connections, TLS: d.config(), Discovery: d.discovery(), Log: st.log,
-		Counter: st.watch.metrics.HTTP(d.figures(protocol.Sessions)),
+		Counter: st.telemetry.metrics.HTTP(d.figures(protocol.Sessions)),
 	})
 	for _, a := range d.listeners.Addresses() {
 		st.log.Info("serving MCP over HTTP", "address", a.Text, "path", "/mcp")

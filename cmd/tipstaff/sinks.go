@@ -13,22 +13,22 @@ import (
 	"tipstaff/internal/sink"
 )
 
-// eyes are those who look on: the bus, and the sinks that carry what is on it
+// observers are those who look on: the bus, and the sinks that carry what is on it
 // off the host. Nothing waits for them but the end of the server, and that not
 // for long.
-type eyes struct {
+type observers struct {
 	bus   *bus.Bus
 	sinks *sink.Set
 }
 
 // newEyes opens the sinks of the settings.
-func newEyes(s config.Settings, log *slog.Logger) (*eyes, error) {
+func newObservers(s config.Settings, log *slog.Logger) (*observers, error) {
 	sinks, err := sinksOf(s)
 	if err != nil {
 		return nil, fail(exitConfig, "cannot start with these settings:\n%w", err)
 	}
 	b := &bus.Bus{}
-	return &eyes{bus: b, sinks: sink.Start(b, sinks, log)}, nil
+	return &observers{bus: b, sinks: sink.Start(b, sinks, log)}, nil
 }
 
 // sinksOf makes the sinks of the settings. It reaches none of them.
@@ -50,17 +50,17 @@ func sinksOf(s config.Settings) ([]sink.Sink, error) {
 }
 
 // record is told of every line of the trail, while it is held.
-func (e *eyes) record(trail string, seq uint64, line []byte) {
+func (e *observers) record(trail string, seq uint64, line []byte) {
 	e.bus.Publish(bus.Event{Kind: bus.Record, Trail: trail, Seq: seq, Data: line})
 }
 
 // checkpoint is told of every checkpoint.
-func (e *eyes) checkpoint(trail string, note []byte) {
+func (e *observers) checkpoint(trail string, note []byte) {
 	e.bus.Publish(bus.Event{Kind: bus.Checkpoint, Trail: trail, Data: note})
 }
 
 // watched gives what copies checkpoints to all places.
-func (e *eyes) watched(keep func(trail string, note []byte)) func(trail string, note []byte) {
+func (e *observers) watched(keep func(trail string, note []byte)) func(trail string, note []byte) {
 	return func(trail string, note []byte) {
 		e.checkpoint(trail, note)
 		if keep != nil {
@@ -70,7 +70,7 @@ func (e *eyes) watched(keep func(trail string, note []byte)) func(trail string, 
 }
 
 // close delivers what is left, for a bounded time.
-func (e *eyes) close() { e.sinks.Close() }
+func (e *observers) close() { e.sinks.Close() }
 
 // The bounds of a secret: less can be guessed, more is another file.
 const (

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os/user"
 	"runtime"
+	"slices"
 	"time"
 
 	"tipstaff"
@@ -18,6 +19,7 @@ import (
 	"tipstaff/internal/policy"
 	"tipstaff/internal/proc"
 	"tipstaff/internal/redact"
+	"tipstaff/internal/reload"
 	"tipstaff/internal/rules"
 	"tipstaff/internal/runner"
 	"tipstaff/internal/sandbox"
@@ -26,23 +28,25 @@ import (
 
 // stack is a whole server, but for its front.
 type stack struct {
-	settings config.Settings
-	log      *slog.Logger
-	rules    *rulebook
-	host     *host.Host
-	trail    *audit.Trail
-	modes    *sandbox.Modes
-	engine   *proc.Engine
-	sandbox  *sandbox.Sandbox
-	monitor  *monitor.Monitor
-	sessions *session.Store // nil without terminal access
-	asks     *asks
-	secrets  *redact.Redactor
-	eyes     *eyes
-	watch    watchers
-	tried    *tried
-	follows  following
-	rereads  rereads
+	settings    config.Settings
+	log         *slog.Logger
+	evaluator   *evaluator
+	host        *host.Host
+	deciders    *deciders
+	policy      *reload.Reloader
+	trail       *audit.Trail
+	modes       *sandbox.Modes
+	engine      *proc.Engine
+	sandbox     *sandbox.Sandbox
+	monitor     *monitor.Monitor
+	sessions    *session.Store // nil without terminal access
+	questions   *questions
+	secrets     *redact.Redactor
+	observers   *observers
+	telemetry   telemetry
+	trailStatus *trailStatus
+	rereads     rereads
+	follows     following
 }
 
 // newStack puts the parts of a server on top of each other and writes the
@@ -52,66 +56,128 @@ func newStack(s config.Settings, log *slog.Logger) (*stack, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newWatchedStack(s, k, log, watchers{})
+	return newServerStack(s, k, log, telemetry{})
 }
 
-// newWatchedStack is newStack with a keeper, which the stack closes, and watchers.
-func newWatchedStack(s config.Settings, k *own.Keeper, log *slog.Logger, watch watchers) (*stack, error) {
-	j, err := newKeptJudge(s, k, log)
-	if err != nil {
+// newServerStack is newStack with a keeper, which the stack closes, and telemetry.
+// It is a list: each part needs those above it, and nothing runs before the last.
+func newServerStack(s config.Settings, k *own.Keeper, log *slog.Logger, t telemetry) (_ *stack, err error) {
+	st := &stack{settings: s, log: log, telemetry: t}
+	var opened closers
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, opened.close())
+		}
+	}()
+
+	// What takes a while and needs nothing is made beside the rest.
+	go audit.WarmUp()
+	// What decides: the settings, the policy file, and the machine that both speak of.
+	if st.evaluator, err = newKeptEvaluator(s, k, log); err != nil {
 		return nil, err
 	}
-	h := j.host
+	st.host = st.evaluator.host
 	if s.Terminal {
-		h.Allowlist(tipstaff.Terminal) // read before a command can change it
+		st.host.Allowlist(tipstaff.Terminal) // read before a command can change it
 	}
-	eyes, err := newEyes(s, log)
-	if err != nil {
+	// What a person has read again at SIGHUP.
+	st.rereads = rereads{keeper: k, host: st.host}
+	// Where records go beside the trail.
+	if st.observers, err = newObservers(s, log); err != nil {
 		return nil, err
 	}
-	secrets := redact.New(redact.Secrets(s.Environ))
-	outside, err := newDeciders(s, secrets, watch, log)
-	if err != nil {
+	// What hides secrets in everything that is kept or told.
+	st.secrets = redact.New(redact.Secrets(s.Environ))
+	// Who is asked beside the policy, and can only narrow it.
+	if st.deciders, err = newDeciders(s, st.secrets, t, log); err != nil {
 		return nil, err
 	}
-	book, err := newRulebook(j, outside)
+	// What lets the policy file decide, once everything below is there.
+	decide, err := st.prepare(st.evaluator.file.Policy)
 	if err != nil {
+		return nil, fail(exitConfig, "cannot use the policy file: %w", err)
+	}
+	// What sets back the modes of the server's own directories when a command changes them.
+	st.modes = sandbox.NewModes(log)
+	// The record: no record, no run.
+	if st.trail, err = newTrail(s, log, st.observers, st.secrets, st.modes); err != nil {
 		return nil, err
 	}
-	modes := sandbox.NewModes(log)
-	trail, err := newTrail(s, log, eyes, secrets, modes)
-	if err != nil {
+	opened.add(st.trail.Close)
+	// What starts processes, and ends them with everything that they started.
+	if st.engine, err = newEngine(s); err != nil {
 		return nil, err
 	}
-	engine, err := proc.NewEngine(proc.Options{StateDir: s.StateDir})
-	if err != nil {
-		return nil, fail(exitFailure, "cannot start commands on this machine: %w", errors.Join(err, trail.Close()))
+	opened.add(st.engine.Close)
+	// What confines them.
+	if st.sandbox, err = newSandbox(s, st.engine, st.host, k, log, st.modes); err != nil {
+		return nil, err
 	}
-	box, err := newSandbox(s, engine, h, k, log, modes)
-	if err != nil {
-		return nil, errors.Join(err, engine.Close(), trail.Close())
+	opened.add(st.sandbox.Close)
+	// The road that each command takes: decide, record, run, record.
+	st.monitor = &monitor.Monitor{World: st.host, Trail: st.recordTo(st.trail), Runner: st.newRunner(), Sandbox: recordedUnder(st.sandbox), Log: log}
+	// The people whom the policy leaves commands to.
+	if st.questions, err = newQuestions(st.monitor); err != nil {
+		return nil, err
 	}
-	kept := &tried{Trail: watch.trail(trail)}
-	m := j.monitor()
-	m.Trail, m.Log = kept, log
-	m.Runner = runner.NewWithSlots(watch.runner(runner.Local{Engine: engine, Sandbox: box, Hidden: j.environment.Hidden(), Recorder: newRecorder(s, trail, secrets), Lender: newLender(s, h, engine, secrets), Log: log}), slots(s))
-	m.Sandbox = recordedUnder(box)
-	m.Decider = book.beside
-	asks, err := newAsks(m)
-	if err != nil {
-		return nil, errors.Join(err, box.Close(), engine.Close(), trail.Close())
-	}
-	st := &stack{settings: s, modes: modes, log: log, rules: book, host: h, trail: trail, engine: engine, sandbox: box, monitor: m, asks: asks, secrets: secrets, eyes: eyes, watch: watch, tried: kept, rereads: rereads{keeper: k, host: h}}
+	// What commands of one task share.
 	if s.Terminal {
-		st.sessions = session.NewStore(session.Options{Max: s.MaxSessions, OwnMax: s.OwnSessions(), Idle: s.SessionIdle, Recorder: endings{m, box}})
+		st.sessions = session.NewStore(session.Options{Max: s.MaxSessions, OwnMax: s.OwnSessions(), Idle: s.SessionIdle, Recorder: endings{st.monitor, st.sandbox}})
 	}
-	book.begin(st)
-	watch.metrics.TellTier(func() string { return box.Status().Tier })
-	watch.metrics.TellApprovals(asks.store.Pending)
-	if err := m.Trail.Append(book.startRecord()); err != nil {
-		log.Error("cannot write the audit trail; commands are refused until it can be written", "dir", s.AuditDir(), "error", err)
-	}
+	// The policy file decides, and another one when the file changes.
+	decide()
+	st.policy = st.newReloader()
+	// The metrics ask what only the whole server knows.
+	t.metrics.TellTier(func() string { return st.sandbox.Status().Tier })
+	t.metrics.TellApprovals(st.questions.store.Pending)
+	st.begin()
 	return st, nil
+}
+
+// recordTo stacks what writes the record, the innermost layer first.
+func (st *stack) recordTo(trail monitor.Trail) monitor.Trail {
+	// Counts what the records tell.
+	trail = st.telemetry.metrics.Trail(trail)
+	// Remembers when it last failed, for the readiness of the server.
+	st.trailStatus = &trailStatus{Trail: trail}
+	return st.trailStatus
+}
+
+// newRunner stacks what carries out a grant, the innermost layer first.
+func (st *stack) newRunner() runner.Runner {
+	// Runs the command: confined, its output kept, with what the policy lends it.
+	var run runner.Runner = runner.Local{
+		Engine: st.engine, Sandbox: st.sandbox, Hidden: st.evaluator.environment.Hidden(), Log: st.log,
+		Recorder: newRecorder(st.settings, st.trail, st.secrets),
+		Lender:   newLender(st.settings, st.host, st.engine, st.secrets),
+	}
+	// Takes the time that it runs.
+	run = st.telemetry.metrics.Runner(run)
+	// Puts a span around it.
+	run = st.telemetry.traces.Runner(run)
+	// Runs so many at once, and lets the others wait.
+	return runner.NewWithSlots(run, slots(st.settings))
+}
+
+// begin writes the first record. A server that cannot write it stays up to say so.
+func (st *stack) begin() {
+	if err := st.monitor.Trail.Append(audit.Record{Event: audit.ServerStart, Policy: st.policy.Start()}); err != nil {
+		st.log.Error("cannot write the audit trail; commands are refused until it can be written", "dir", st.settings.AuditDir(), "error", err)
+	}
+}
+
+// closers close what was opened when a later part cannot be made.
+type closers []func() error
+
+func (c *closers) add(closer func() error) { *c = append(*c, closer) }
+
+// close closes the last one first.
+func (c closers) close() error {
+	var errs []error
+	for _, closer := range slices.Backward(c) {
+		errs = append(errs, closer())
+	}
+	return errors.Join(errs...)
 }
 
 // newPolicy makes the whole policy of some settings and a policy file, nil for
@@ -120,8 +186,17 @@ func newPolicy(s config.Settings, mode policy.ArgumentMode, environment *policy.
 	return policy.New(policy.Settings{Limits: limits(s), Arguments: mode, Environment: environment, File: file, Roots: s.AllowedRoots})
 }
 
+// newEngine makes what starts and ends processes, and ends those of dead servers.
+func newEngine(s config.Settings) (*proc.Engine, error) {
+	engine, err := proc.NewEngine(proc.Options{StateDir: s.StateDir})
+	if err != nil {
+		return nil, fail(exitFailure, "cannot start commands on this machine: %w", err)
+	}
+	return engine, nil
+}
+
 // newTrail begins the record of this server.
-func newTrail(s config.Settings, log *slog.Logger, e *eyes, secrets *redact.Redactor, modes *sandbox.Modes) (*audit.Trail, error) {
+func newTrail(s config.Settings, log *slog.Logger, e *observers, secrets *redact.Redactor, modes *sandbox.Modes) (*audit.Trail, error) {
 	durability, err := audit.ParseDurability(s.AuditDurability)
 	if err != nil {
 		return nil, fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_AUDIT_DURABILITY: %w", err)
@@ -169,8 +244,8 @@ func limits(s config.Settings) map[tipstaff.Family]policy.Limits {
 // front makes the front for one connection.
 func (st *stack) front() *mcpfront.Server {
 	return mcpfront.NewServer(mcpfront.Options{
-		Version: version, Road: st.watch.road(st.monitor), Sessions: st.sessions, Log: st.log, Events: st.eyes.bus,
-		Approvals: st.asks.front(), Redactor: st.secrets,
+		Version: version, Road: st.telemetry.road(st.monitor), Sessions: st.sessions, Log: st.log, Events: st.observers.bus,
+		Approvals: st.questions.front(), Redactor: st.secrets,
 		Instructions: func(who tipstaff.Origin) string { return mcpfront.Instructions(st.summary(who)) },
 		Allowed:      st.allowed,
 	})
@@ -183,7 +258,7 @@ func (st *stack) close(reason string) {
 		st.sessions.CloseAll(reason)
 	}
 	st.monitor.Wait()
-	if err := st.asks.close(); err != nil {
+	if err := st.questions.close(); err != nil {
 		st.log.Error("cannot close the control socket", "error", err)
 	}
 	if err := errors.Join(st.sandbox.Close(), st.engine.Close()); err != nil {
@@ -195,7 +270,7 @@ func (st *stack) close(reason string) {
 	if err := errors.Join(st.trail.Close(), st.modes.Close()); err != nil {
 		st.log.Error("cannot close the audit trail", "error", err)
 	}
-	st.eyes.close()
+	st.observers.close()
 	st.rereads.keeper.Close()
 }
 

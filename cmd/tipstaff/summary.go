@@ -20,7 +20,7 @@ func (st *stack) summary(who tipstaff.Origin) mcpfront.Summary {
 		DefaultTimeout: st.settings.ExecuteDefaultTimeout, OutputBytes: st.settings.MaxOutputBytes,
 		Restricted: err != nil || len(roots) > 0, Terminal: st.sessions != nil,
 	}
-	if file := st.rules.file(); file != nil {
+	if file := st.policy.Policy(); file != nil {
 		s.Rules = file.Summary(callerOf(who))
 		s.Listed = !allowed.Absent
 		s.Restricted = s.Restricted || len(file.File.Roots) > 0
@@ -55,7 +55,7 @@ func (st *stack) mayRun(who tipstaff.Origin, family tipstaff.Family) string {
 	lists := func(name string) bool {
 		return list.Absent || list.Fault == "" && (list.Any || slices.Contains(list.Names, name))
 	}
-	file := st.rules.file()
+	file := st.policy.Policy()
 	if file == nil {
 		return mcpfront.Allowed(slices.DeleteFunc(slices.Clone(list.Names), func(n string) bool { return !lists(n) }), list.Any && list.Fault == "")
 	}

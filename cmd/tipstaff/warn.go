@@ -9,6 +9,7 @@ import (
 	"tipstaff/internal/config"
 	"tipstaff/internal/paths"
 	"tipstaff/internal/policy"
+	"tipstaff/internal/reload"
 )
 
 // warn tells the operator at the start what the settings do not protect from.
@@ -18,14 +19,14 @@ func (st *stack) warn() {
 	}
 	st.warnOfDirectory()
 	st.warnOfPath()
-	warnOfPolicy(st.rules.file(), st.log)
-	warnOfCredentials(st.rules.file(), st.settings, st.log)
+	reload.Warn(st.policy.Policy(), st.log)
+	warnOfCredentials(st.policy.Policy(), st.settings, st.log)
 	for _, f := range []tipstaff.Family{tipstaff.Execute, tipstaff.Terminal} {
 		if f == tipstaff.Terminal && st.sessions == nil {
 			continue
 		}
 		list := st.host.Allowlist(f)
-		if st.rules.file() != nil && list.Absent {
+		if st.policy.Policy() != nil && list.Absent {
 			continue // the policy file says what may run
 		}
 		if runners := policy.Runners(list); len(runners) > 0 {

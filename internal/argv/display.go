@@ -23,6 +23,15 @@ func Display(words []string) string {
 // written as an escape. It quotes nothing, so it is for people only.
 func Escape(text string) string { return escapeWith(text, "") }
 
+// EscapeLines is [Escape] for text of several lines, which stay lines.
+func EscapeLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = Escape(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}
+
 // escapeQuoted is Escape with backslashes doubled, as $'…' needs.
 func escapeQuoted(text string) string { return escapeWith(text, `\`) }
 

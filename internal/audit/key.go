@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"crypto/ed25519"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -33,6 +34,11 @@ const (
 	rotationsFile = "rotations"
 	trailKeyFile  = "key.pub" // in each trail: the key that signs it
 )
+
+// WarmUp makes the table of the curve that the first key of a process needs. It takes
+// about a millisecond, and [LoadKey] would make it otherwise; a server that starts
+// has something else to do meanwhile. It may be called at any time.
+func WarmUp() { ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)) }
 
 // LoadKey reads the key that signs the trails in dir, or makes one: the private
 // part 0400, the public part beside it. Servers that start at the same time get

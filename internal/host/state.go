@@ -12,8 +12,9 @@ import (
 // StateOf tells one state of some files from another, without reading them:
 // where the paths lead, and the sizes and times of what is there. A file that is
 // written, renamed into place, removed, or reached through a link that leads
-// elsewhere now changes it. fresh: something has changed so recently that the
-// next change could look the same, because file systems count time in steps.
+// elsewhere now changes it. The state of several files is that of each, one behind
+// the other. fresh: something has changed so recently that the next change could
+// look the same, because file systems count time in steps.
 func StateOf(paths []string) (state string, fresh bool) {
 	var b strings.Builder
 	for _, path := range paths {

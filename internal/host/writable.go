@@ -1,6 +1,9 @@
 package host
 
 import (
+	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -100,17 +103,56 @@ func (h *Host) ways(path string, dir policy.Directory) ([]string, bool) {
 // canonicalPlaces gives paths as they are written and with links followed.
 func canonicalPlaces(h *Host, list []string) []string {
 	var out []string
+	known := prefixes{host: h, canonical: map[string]string{}}
 	for _, place := range list {
 		if !filepath.IsAbs(place) {
 			continue
 		}
-		out = append(out, filepath.Clean(place))
-		if real, err := h.Canonical(place, nil); err == nil {
+		clean := filepath.Clean(place)
+		out = append(out, clean)
+		follow := known.follow
+		if clean != place {
+			follow = func(string) (string, error) { return h.Canonical(place, nil) } // .. counts behind a link
+		}
+		if real, err := follow(clean); err == nil {
 			out = append(out, real)
 		}
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// prefixes follows the links of many paths that begin alike, and looks at each
+// beginning once: a server does so at its start.
+type prefixes struct {
+	host      *Host
+	canonical map[string]string // a path that is clean → with links followed
+}
+
+// follow is [Host.Canonical] for a path that is absolute and clean.
+func (p prefixes) follow(path string) (string, error) {
+	if path == "/" {
+		return path, nil
+	}
+	if real, ok := p.canonical[path]; ok {
+		return real, nil
+	}
+	parent, err := p.follow(filepath.Dir(path))
+	if err != nil {
+		return "", err
+	}
+	real := filepath.Join(parent, filepath.Base(path))
+	switch info, err := os.Lstat(real); {
+	case errors.Is(err, fs.ErrNotExist): // it is kept as it is written
+	case err != nil:
+		return "", err
+	case info.Mode()&fs.ModeSymlink != 0:
+		if real, err = p.host.Canonical(real, nil); err != nil {
+			return "", err
+		}
+	}
+	p.canonical[path] = real
+	return real, nil
 }
 
 func (h *Host) isUnconfined() bool {

@@ -55,6 +55,32 @@ func TestWhereCommandsMayWrite(t *testing.T) {
 	}
 }
 
+// TestPlacesThatBeginAlikeAreFollowedAsEachAlone also where links dangle or turn in
+// circles.
+func TestPlacesThatBeginAlikeAreFollowedAsEachAlone(t *testing.T) {
+	base := tree(t, "a/b/c/", "a/file", "real/deep/")
+	for name, to := range map[string]string{
+		"a/link": base + "/real", "a/near": "b", "a/dangles": base + "/nothing", "a/loop": "loop", "a/b/up": "../../real/deep", "real/again": base + "/a",
+	} {
+		if err := os.Symlink(to, filepath.Join(base, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h := New(Options{})
+	p := prefixes{host: h, canonical: map[string]string{}}
+	for _, path := range []string{
+		"", "/a", "/a/b/c", "/a/b/c/new/er", "/a/b/other", "/a/file", "/a/file/below", "/a/link", "/a/link/deep", "/a/link/deep/new", "/a/link/new/deep", "/a/link/again/b",
+		"/a/near/c", "/a/near/new", "/a/dangles", "/a/dangles/x", "/a/loop", "/a/loop/x", "/a/b/up", "/a/b/up/x", "/none/at/all", "/none/at/else",
+	} {
+		want, wantErr := h.Canonical(base+path, nil)
+		for range 2 { // the second time it is known
+			if got, err := p.follow(base + path); got != want || (err == nil) != (wantErr == nil) {
+				t.Errorf("%s: %s, %v; alone %s, %v", path, got, err, want, wantErr)
+			}
+		}
+	}
+}
+
 // TestWithoutASandboxCommandsWriteWhatTheUserMay.
 func TestWithoutASandboxCommandsWriteWhatTheUserMay(t *testing.T) {
 	base := tree(t, "ws/", "else/file")

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"tipstaff"
 	"tipstaff/internal/policy"
@@ -19,7 +20,9 @@ const (
 )
 
 // unset is how programs say that they miss a variable.
-var unset = regexp.MustCompile(`(?i)\b(not|n't|never|un)[ -]?(be )?(set|defined|found|provided|given|configured|specified|present|exist)|\bundefined|\bunbound|\bmissing|\brequire[ds]?\b|\bmust (be|have|provide|specify|set)|\bKeyError|\bis (empty|blank|null|None|nil)\b|\b(needs?|expected|provide|please|export|no)\b|\binvalid`)
+var unset = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(not|n't|never|un)[ -]?(be )?(set|defined|found|provided|given|configured|specified|present|exist)|\bundefined|\bunbound|\bmissing|\brequire[ds]?\b|\bmust (be|have|provide|specify|set)|\bKeyError|\bis (empty|blank|null|None|nil)\b|\b(needs?|expected|provide|please|export|no)\b|\binvalid`)
+})
 
 // explainVariables tells of variables that a program misses and that tipstaff has
 // kept from it: those of the caller that were dropped, now or when its session was
@@ -60,7 +63,7 @@ func containsAny(text []byte, names []string) bool {
 func missed(line []byte, lists ...[]string) string {
 	for _, list := range lists {
 		for _, name := range list {
-			if namesVariable(line, name) && unset.Match(line) {
+			if namesVariable(line, name) && unset().Match(line) {
 				return name
 			}
 		}

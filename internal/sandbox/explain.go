@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+	"sync"
 
 	"tipstaff"
 )
@@ -49,13 +50,13 @@ var causes = []cause{
 	{words: temporaryWords, proven: true, explain: (*Confined).whyNotInTmp},
 }
 
-var causeWords = func() *wordSearch {
+var causeWords = sync.OnceValue(func() *wordSearch {
 	var words [][]string
 	for _, c := range causes {
 		words = append(words, c.words)
 	}
 	return newWordSearch(words)
-}()
+})
 
 const (
 	// explainedBytes is how much of the end of each output is looked at.
@@ -91,7 +92,7 @@ func (c *Confined) Explain(r *tipstaff.Result) {
 // is not sure, because the command succeeded and it may have printed a text about
 // something else, only what is proven is said. said is what was said before.
 func (c *Confined) explainOutput(r *tipstaff.Result, text []byte, sure bool, said []string) []string {
-	found := causeWords.find(text)
+	found := causeWords().find(text)
 	if found == 0 {
 		return said
 	}

@@ -16,9 +16,9 @@ import (
 	"tipstaff/internal/policy"
 )
 
-// asks are the questions that the policy leaves to people, and the ways by which
+// questions are those that the policy leaves to people, and the ways by which
 // they are answered.
-type asks struct {
+type questions struct {
 	store  *approval.Store
 	sealer *approval.Sealer
 	// door is open while people of the host can answer.
@@ -26,26 +26,26 @@ type asks struct {
 	control *control.Server
 }
 
-func newAsks(m *monitor.Monitor) (*asks, error) {
+func newQuestions(m *monitor.Monitor) (*questions, error) {
 	sealer, err := approval.NewSealer()
 	if err != nil {
 		return nil, fail(exitFailure, "cannot make a key for approvals: %w", err)
 	}
-	a := &asks{sealer: sealer}
+	a := &questions{sealer: sealer}
 	a.store = approval.NewStore(approval.Options{Host: a.door.Load, OnLapse: m.NoteLapse})
 	m.Approver = a.store
 	return a, nil
 }
 
 // front is what clients are asked through.
-func (a *asks) front() *mcpfront.Approvals {
+func (a *questions) front() *mcpfront.Approvals {
 	return &mcpfront.Approvals{Store: a.store, Sealer: a.sealer}
 }
 
 // openDoor lets people of the host answer. A server that cannot offer it serves
 // on; then only clients that ask their own people get anything approved.
 func (st *stack) openDoor() {
-	door, err := control.Listen(st.settings.StateDir, st.asks.store, st.log)
+	door, err := control.Listen(st.settings.StateDir, st.questions.store, st.log)
 	if err != nil {
 		st.log.Warn("people of this machine cannot approve of commands: 'tipstaff approve' will not find this server", "error", err)
 		return
@@ -53,11 +53,11 @@ func (st *stack) openDoor() {
 	if err := st.modes.Add(control.Directory(st.settings.StateDir)); err != nil {
 		st.log.Warn("a command could close the control socket to people", "error", err)
 	}
-	st.asks.control = door
-	st.asks.door.Store(true)
+	st.questions.control = door
+	st.questions.door.Store(true)
 }
 
-func (a *asks) close() error {
+func (a *questions) close() error {
 	a.door.Store(false)
 	var err error
 	if a.control != nil {

@@ -12,41 +12,44 @@ import (
 	"tipstaff/internal/monitor"
 	"tipstaff/internal/own"
 	"tipstaff/internal/policy"
+	"tipstaff/internal/policyfile"
 	"tipstaff/internal/profile"
 	"tipstaff/internal/rules"
 	"tipstaff/internal/sandbox"
 )
 
-// judge is what decides on commands: the settings, the policy file if there is
+// evaluator is what decides on commands: the settings, the policy file if there is
 // one, and the machine. A server has one, and so has whoever asks what a server
 // would decide.
-type judge struct {
+type evaluator struct {
 	settings    config.Settings
 	host        *host.Host
 	keeper      *own.Keeper // nil: all changes of files are a person's
 	environment *policy.Environment
 	mode        policy.ArgumentMode
-	file        policyFile // empty without one
+	file        policyfile.File // empty without one
 }
 
-// newJudge reads the policy file that the settings name.
-func newJudge(s config.Settings, log *slog.Logger) (*judge, error) { return newKeptJudge(s, nil, log) }
+// newEvaluator reads the policy file that the settings name.
+func newEvaluator(s config.Settings, log *slog.Logger) (*evaluator, error) {
+	return newKeptEvaluator(s, nil, log)
+}
 
-// newKeptJudge is newJudge for a server, which reads files again as its keeper says.
-func newKeptJudge(s config.Settings, k *own.Keeper, log *slog.Logger) (*judge, error) {
-	j, err := newJudgeWithoutFile(s, k, log)
+// newKeptEvaluator is newEvaluator for a server, which reads files again as its keeper says.
+func newKeptEvaluator(s config.Settings, k *own.Keeper, log *slog.Logger) (*evaluator, error) {
+	ev, err := newEvaluatorWithoutFile(s, k, log)
 	if err != nil {
 		return nil, err
 	}
-	if j.file, err = loadPolicy(s.ConfigFile); err != nil {
+	if ev.file, err = policyfile.Load(s.ConfigFile); err != nil {
 		return nil, fail(exitConfig, "%w", err)
 	}
-	keepPolicy(k, j.file)
-	return j, nil
+	keepPolicy(k, ev.file)
+	return ev, nil
 }
 
-// newJudgeWithoutFile reads everything else.
-func newJudgeWithoutFile(s config.Settings, k *own.Keeper, log *slog.Logger) (*judge, error) {
+// newEvaluatorWithoutFile reads everything else.
+func newEvaluatorWithoutFile(s config.Settings, k *own.Keeper, log *slog.Logger) (*evaluator, error) {
 	mode, err := policy.ParseArgumentMode(s.Arguments)
 	if err != nil {
 		return nil, fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_ARGUMENTS: %w", err)
@@ -63,7 +66,7 @@ func newJudgeWithoutFile(s config.Settings, k *own.Keeper, log *slog.Logger) (*j
 		Unconfined:        s.Sandbox == sandbox.Off.String() || s.SandboxProfile == profile.Open.String(),
 		Log:               log,
 	})
-	return &judge{settings: s, host: h, keeper: k, environment: policy.NewEnvironment(s.Environ, h.SearchPath().String()), mode: mode}, nil
+	return &evaluator{settings: s, host: h, keeper: k, environment: policy.NewEnvironment(s.Environ, h.SearchPath().String()), mode: mode}, nil
 }
 
 // writablePlaces are those where commands may write besides workspaces.
@@ -79,13 +82,13 @@ func writablePlaces(s config.Settings) []string {
 
 // policy makes a policy of the settings and a policy file, nil for none. The
 // settings do not change while a server runs; the file may.
-func (j *judge) policy(file *rules.Policy) *policy.Policy {
-	return newPolicy(j.settings, j.mode, j.environment, file)
+func (ev *evaluator) policy(file *rules.Policy) *policy.Policy {
+	return newPolicy(ev.settings, ev.mode, ev.environment, file)
 }
 
 // monitor gives the road of a server, as far as it decides.
-func (j *judge) monitor() *monitor.Monitor {
-	return &monitor.Monitor{Policy: j.policy(j.file.Policy), World: j.host}
+func (ev *evaluator) monitor() *monitor.Monitor {
+	return &monitor.Monitor{Policy: ev.policy(ev.file.Policy), World: ev.host}
 }
 
 // familyOf reads a --family flag.

@@ -1,0 +1,69 @@
+package doctor
+
+import (
+	"time"
+
+	"tipstaff/internal/proc"
+	"tipstaff/internal/sandbox"
+)
+
+// Diagnosis is what doctor finds, in the form that programs read.
+type Diagnosis struct {
+	Start   string         `json:"start"`            // by what programs are started
+	End     string         `json:"end"`              // by what trees are ended
+	Reason  string         `json:"reason,omitempty"` // why not by something better
+	Ended   int            `json:"ended"`            // processes of dead servers that were ended
+	Sandbox sandbox.Status `json:"sandbox"`
+	Record  Record         `json:"record"`
+	Callers Callers        `json:"callers"`
+	Decider *Decider       `json:"decider,omitempty"` // nil without one
+	Policy  Policy         `json:"policy"`
+	// Exposed are files of tipstaff's own that commands may change.
+	Exposed []Exposed `json:"exposed,omitempty"`
+	// Error says why no command would run in the sandbox that the settings ask for.
+	Error string `json:"error,omitempty"`
+}
+
+// Engine takes in how an engine starts and ends commands, and how many processes
+// of dead servers it has ended.
+func (d *Diagnosis) Engine(m proc.Means, ended int) {
+	d.Start, d.End, d.Reason, d.Ended = m.Start, m.End, m.Reason, ended
+}
+
+// Refuses reports whether a server with these settings would not start, or would
+// run no command. Faults of callers over HTTP do not count: without HTTP such a
+// server works.
+func (d *Diagnosis) Refuses() bool {
+	return d.Error != "" || d.Record.Error != "" || d.Policy.Error != "" || d.Decider != nil && d.Decider.Error != ""
+}
+
+// Detail says what else is to be told.
+type Detail struct {
+	Paths bool // each path of the sandbox
+	Ended bool // how many processes of dead servers were ended
+}
+
+// Findings tells a diagnosis to people, in the order of a command's way. now is
+// the time against which certificates are held.
+func (d *Diagnosis) Findings(now time.Time, detail Detail) []Finding {
+	all := []Finding{good("starts programs by %s", d.Start)}
+	if d.Reason == "" {
+		all = append(all, good("ends trees by %s", d.End))
+	} else {
+		all = append(all, doubt("ends trees by %s: %s", d.End, d.Reason))
+	}
+	if d.Error != "" {
+		all = append(all, fault("sandbox: %s", d.Error))
+	} else {
+		all = append(all, sandboxFindings(&d.Sandbox, detail.Paths)...)
+	}
+	all = append(all, d.Record.findings()...)
+	all = append(all, d.Policy.findings()...)
+	all = append(all, d.Callers.findings(now)...)
+	all = append(all, ExposedFindings(d.Exposed)...)
+	all = append(all, d.Decider.findings()...)
+	if detail.Ended {
+		all = append(all, good("processes of dead servers ended: %d", d.Ended))
+	}
+	return all
+}

@@ -1,0 +1,60 @@
+package doctor
+
+import (
+	"fmt"
+	"strings"
+
+	"tipstaff/internal/argv"
+)
+
+// Level says how good a finding is. The zero Level is a fault.
+type Level int
+
+// The levels. With a fault, something that the settings ask for is not had.
+const (
+	Fault Level = iota
+	Doubt       // it works, and could be better
+	Good
+)
+
+// Finding is one thing that was found, for people.
+type Finding struct {
+	Level Level
+	// Text is one printable line; of a policy file that cannot be used, it is
+	// several, of which all but the first are indented by two blanks.
+	Text string
+	// Notes are lines that say more, or what to do.
+	Notes []string
+}
+
+func good(format string, args ...any) Finding {
+	return Finding{Level: Good, Text: fmt.Sprintf(format, args...)}
+}
+func doubt(format string, args ...any) Finding {
+	return Finding{Level: Doubt, Text: fmt.Sprintf(format, args...)}
+}
+func fault(format string, args ...any) Finding {
+	return Finding{Level: Fault, Text: fmt.Sprintf(format, args...)}
+}
+
+// note gives the finding with one more line.
+func (f Finding) note(format string, args ...any) Finding {
+	f.Notes = append(f.Notes, fmt.Sprintf(format, args...))
+	return f
+}
+
+// indented shows lines that hold what others wrote, behind the first indented.
+func indented(text string) string {
+	return strings.ReplaceAll(argv.EscapeLines(text), "\n", "\n  ")
+}
+
+// listed shows names that others chose.
+func listed(names []string) string { return argv.Escape(strings.Join(names, ", ")) }
+
+// counted is a number with its noun: "1 rule", "2 rules".
+func counted(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %ss", n, one)
+}

@@ -1,0 +1,110 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"tipstaff/internal/argv"
+	"tipstaff/internal/audit"
+	"tipstaff/internal/sink"
+)
+
+// Record is what there is to say of the record.
+type Record struct {
+	Dir        string `json:"dir"`
+	Key        string `json:"key,omitempty"` // public; "" before the first server
+	Durability string `json:"durability"`
+	Sinks      []Sink `json:"sinks,omitempty"`
+	Recordings bool   `json:"recordings"`
+	Error      string `json:"error,omitempty"` // why no server could keep a record
+
+	advice string // what to do about the error
+}
+
+// Sink is one place that records are handed on to.
+type Sink struct {
+	Name  string `json:"name"`
+	Error string `json:"error,omitempty"` // why it cannot be reached now
+}
+
+// RecordOptions are the settings of the record, as an operator wrote them.
+type RecordOptions struct {
+	Dir, Durability string
+	Recordings      bool
+	// Sinks makes the sinks of the settings, and reaches none of them.
+	Sinks func() ([]sink.Sink, error)
+}
+
+// reachLimit is how long all sinks together may take to be reached.
+const reachLimit = 5 * time.Second
+
+// ExamineRecord looks whether a server could keep its record, and makes nothing
+// that stays. It tries to reach the sinks for five seconds at most, all at once;
+// they get no record.
+func ExamineRecord(ctx context.Context, o RecordOptions) Record {
+	r := Record{Dir: o.Dir, Durability: o.Durability, Recordings: o.Recordings}
+	_, err := audit.ParseDurability(o.Durability)
+	if err != nil {
+		err = fmt.Errorf("TIPSTAFF_AUDIT_DURABILITY: %w", err)
+	} else {
+		r.Sinks, err = examineSinks(ctx, o.Sinks)
+	}
+	if err != nil {
+		r.Error, r.advice = err.Error(), "no server starts with this setting"
+		return r
+	}
+	if r.Key, err = audit.PublicKey(r.Dir); err == nil {
+		err = audit.Writable(r.Dir)
+	}
+	if err != nil {
+		r.Error, r.advice = err.Error(), "make the directory writable for this user, or set TIPSTAFF_STATE_DIR to one that is"
+	}
+	return r
+}
+
+func examineSinks(ctx context.Context, make func() ([]sink.Sink, error)) ([]Sink, error) {
+	sinks, err := make()
+	if err != nil {
+		return nil, err
+	}
+	ctx, done := context.WithTimeout(ctx, reachLimit)
+	defer done()
+	var all []Sink
+	for _, r := range sink.Reach(ctx, sinks) {
+		one := Sink{Name: r.Name}
+		if r.Err != nil {
+			one.Error = r.Err.Error()
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// findings tell of the record. The sinks that cannot be reached are no faults: no
+// command waits for them.
+func (r *Record) findings() []Finding {
+	if r.Error != "" {
+		return []Finding{fault("record: no server could keep one in %s, and without it nothing runs: %s", r.Dir, r.Error).note("%s", r.advice)}
+	}
+	last := good("record: %s (%s)", r.Dir, r.Durability)
+	if r.Key == "" {
+		last = last.note("the first server makes the key that signs it")
+	} else {
+		last = last.note("signed by %s", r.Key)
+	}
+	var all []Finding
+	for _, one := range r.Sinks {
+		if one.Error == "" {
+			last = last.note("handed on to %s", one.Name)
+			continue
+		}
+		all = append(all, last)
+		last = doubt("handed on to %s, which cannot be reached now: %s", one.Name, argv.Escape(one.Error)).
+			note("a server keeps trying, and no command waits for it; the record itself is complete")
+	}
+	if r.Recordings {
+		last = last.note("what commands print is kept as well (TIPSTAFF_RECORDINGS)")
+	}
+	return append(all, last)
+}

@@ -1,0 +1,64 @@
+package trailread
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"tipstaff/internal/audit"
+	"tipstaff/internal/recording"
+)
+
+// ErrNoRecording is the error of [Recording] where none of the trails has one.
+var ErrNoRecording = errors.New("there is no such recording")
+
+// AlteredError says that a file is not the recording of which the trail speaks.
+type AlteredError struct {
+	File      string
+	Got, Want string // SHA-256; Want is "" if no record speaks of a recording
+}
+
+func (e *AlteredError) Error() string {
+	return fmt.Sprintf("%s is not the recording that the trail speaks of: its SHA-256 is %s, recorded is %q", e.File, e.Got, e.Want)
+}
+
+// Recording finds the recording of a command and holds it to its record. The file
+// that it gives was, when it was read, the one of which the record of the command's
+// end speaks; another is an [AlteredError], none [ErrNoRecording]. The trail itself
+// is not verified (that is [audit.Verify]).
+func Recording(ctx context.Context, trails []Trail, command string) (string, error) {
+	for _, trail := range trails {
+		file := recording.File(trail.Path, command)
+		data, err := os.ReadFile(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return "", fmt.Errorf("cannot read the recording: %w", err)
+		}
+		want, err := recordedSum(ctx, trail, command)
+		if err != nil {
+			return "", fmt.Errorf("cannot read the trail: %w", err)
+		}
+		if got := recording.Sum(data); got != want {
+			return "", &AlteredError{file, got, want}
+		}
+		return file, nil
+	}
+	return "", ErrNoRecording
+}
+
+// recordedSum looks in a trail for the hash of a command's recording; "" if no
+// record has one.
+func recordedSum(ctx context.Context, trail Trail, command string) (sum string, err error) {
+	want := Filter{Command: command, Event: Word{Text: string(audit.CommandEnd)}}
+	_, err = Read(ctx, []Trail{trail}, &want, func(l *Line) error {
+		if l.Record.Result != nil {
+			sum = l.Record.Result.RecordingSHA256
+		}
+		return nil
+	})
+	return sum, err
+}
