@@ -11,6 +11,7 @@ import (
 	"tipstaff/internal/argv"
 	"tipstaff/internal/host"
 	"tipstaff/internal/policy"
+	"tipstaff/internal/programs"
 	"tipstaff/internal/rules"
 )
 
@@ -92,8 +93,7 @@ func loadPolicy(path string) (policyFile, error) {
 
 // lintPolicy names what is doubtful in a file, and what of it nothing carries out.
 func lintPolicy(file *rules.Policy) []rules.Fault {
-	runs := func(name string) bool { return len(policy.Runners(policy.Allowlist{Names: []string{name}})) > 0 }
-	return file.Lint(rules.LintOptions{Runs: runs, Now: time.Now()})
+	return file.Lint(rules.LintOptions{Runs: programs.Interpreter, Now: time.Now()})
 }
 
 // warnOfPolicy tells the operator what is doubtful in the file.
