@@ -72,4 +72,6 @@ func beginsWord(c byte) bool {
 	return c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
+func notInWord(r rune) bool { return r > '~' || !inWord(byte(r)) }
+
 func inWord(c byte) bool { return beginsWord(c) || '0' <= c && c <= '9' }

@@ -100,9 +100,7 @@ func vimStarts(text string) string {
 	return text
 }
 
-func notInPath(r rune) bool {
-	return r > '~' || !inWord(byte(r)) && !strings.ContainsRune("./~+-@:%,", r)
-}
+func notInPath(r rune) bool { return notInWord(r) && !strings.ContainsRune("./~+-@:%,", r) }
 
 // lessStarts: +command runs a command at the start; a few only move.
 func lessStarts(text string) string {

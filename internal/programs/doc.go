@@ -9,21 +9,21 @@
 //
 // The knowledge is data, a file in table/ for a program or for a few that are
 // alike. A [Program] begins at the left margin with all its names; its rows are
-// indented; "sub" begins a subcommand, whose rows are indented further ("sub *":
+// indented, or a single one stands behind two blanks; "sub" begins a subcommand, whose rows are indented further ("sub *":
 // any that has no rows of its own). A program that is not there is one of which
 // nothing is known: nothing in its arguments is text, starts anything or is
 // secret but by its form. An option whose value is harmless is named only where
 // it has to be known in order to read the rest.
 //
 //	is: …           interpreter: it runs what it is given or finds, so that a list of
-//	                programs is no boundary for it; shells: it hands its arguments to
-//	                shells; fetches: it waits for other hosts; containers: long options
-//	                name containers, images and the like
-//	style: …        single: long options have one dash; old: the first operand may be
-//	                options; early: there are no options behind an operand; inherits:
-//	                options count behind a subcommand too; subcommands: the first word
-//	                says what to do; abbreviates: and may be abbreviated; prefixes: what
-//	                is put in for {} begins with a directory
+//	                programs is no boundary for it (nor for a wrapper); shells: it hands
+//	                its arguments to shells; fetches: it waits for other hosts;
+//	                containers: long options name containers, images and the like;
+//	                subcommands: the first word says what to do; abbreviates: and may be
+//	                abbreviated; single: long options have one dash; old: the first
+//	                operand may be options; early: there are no options behind an operand;
+//	                inherits: options count behind a subcommand too; prefixes: what is put
+//	                in for {} begins with a directory
 //	alias NAME: …   other names of a subcommand
 //
 // Options, each by its row; a long one may be abbreviated wherever that is

@@ -26,20 +26,21 @@ func (r *reader) option(arg string) (done bool) {
 
 // long finds a long option, which may be abbreviated. Of several that it could
 // be short for, the most dangerous one counts.
-func (r *reader) long(name string) (string, Option) {
+func (r *reader) long(name string) (full string, o Option) {
 	if o, ok := r.Options[name]; ok {
 		return name, o
 	}
-	full, best := name, Option{}
-	for candidate, o := range r.Options {
-		if !strings.HasPrefix(candidate, name) || o.Kind == Ends {
+	defer func() { o.Text = false }() // not every program abbreviates
+	full, o = name, Option{}
+	for candidate, may := range r.Options {
+		if !strings.HasPrefix(candidate, name) || may.Kind == Ends {
 			continue
 		}
-		if o.Kind > best.Kind || o.Kind == best.Kind && candidate < full {
-			full, best = candidate, o
+		if may.Kind > o.Kind || may.Kind == o.Kind && candidate < full {
+			full, o = candidate, may
 		}
 	}
-	return full, best
+	return full, o
 }
 
 // cluster reads -abc: flags, of which the last may have a value, glued to it or
@@ -48,6 +49,7 @@ func (r *reader) cluster(arg string) (done bool) {
 	for i := 1; i < len(arg); i++ {
 		name, rest := "-"+arg[i:i+1], arg[i+1:]
 		o := r.Options[name]
+		o.Text = o.Text && (i == 1 || rest == "" && !strings.ContainsFunc(arg[1:], notInWord)) // else it may be no option
 		switch o.Kind {
 		case Flag, Perhaps, Plain, Ends, Refuse, Needs, Unknown:
 			r.apply(name, o, "", o.Kind == Perhaps && rest != "")
@@ -87,7 +89,9 @@ func (r *reader) apply(name string, o Option, value string, glued bool) (done bo
 		value = r.args[r.at]
 	}
 	r.seen = append(r.seen, name)
-	r.text[r.at] = r.text[r.at] || o.Text
+	if o.Text && option != r.doubtful {
+		r.text[r.at] = true
+	}
 	by := r.by + " " + name
 	switch o.Kind {
 	case Perhaps:
@@ -164,12 +168,15 @@ func (r *reader) unknown(name string, glued bool) {
 // follows is text, and what the program could take for an option or act upon is
 // read as well.
 func (r *reader) perhaps(glued bool) {
-	switch {
+	switch next := r.at + 1; {
+	case r.at == r.doubtful:
 	case glued:
 		r.text[r.at] = true
-	case r.at+1 < len(r.args):
-		r.text[r.at+1] = true
-		if r.Subcommands == nil && !r.Operands.act() && !strings.HasPrefix(r.args[r.at+1], "-") {
+	case next < len(r.args):
+		r.text[next] = true
+		if strings.HasPrefix(r.args[next], "-") {
+			r.doubtful = next
+		} else if r.Subcommands == nil && !r.Operands.act() {
 			r.at++
 		}
 	}

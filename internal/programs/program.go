@@ -17,8 +17,7 @@ type Program struct {
 	// Names are all names under which the same is known.
 	Names []string
 
-	// Interpreter: it runs what it is given or finds, so that a list of allowed
-	// programs is no boundary for it.
+	// Interpreter: it runs what it is given or finds. So does a wrapper.
 	Interpreter bool
 	// Shells: it hands its arguments to shells, so that none of them is text
 	// unless its own rows say so.
@@ -142,6 +141,15 @@ type Option struct {
 	Last bool   // and so is everything behind it
 }
 
+// acts reports whether the option can make the program start others.
+func (o Option) acts() bool {
+	switch o.Kind {
+	case ValueProgram, MaybeProgram, Splits, Until, UntilMoved, Variable, Needs, Refuse, MaybeRefuse, Setting, SettingEnv, Code:
+		return true
+	}
+	return false
+}
+
 // Secret says which part of an option's value is secret.
 type Secret struct {
 	Rule   string // what is hidden, as pass or token; "" for nothing
@@ -175,6 +183,9 @@ var tables = sync.OnceValue(func() map[string]*Program {
 			panic("table/" + f.Name() + ": " + err.Error()) // a test reads them
 		}
 	}
+	for _, p := range all {
+		p.starts = p.starting()
+	}
 	return all
 })
 
@@ -198,11 +209,12 @@ func Starter(name string) *Program {
 	return nil
 }
 
-// Interpreter reports whether a program runs whatever the workspace holds,
-// whichever its path and version.
+// Interpreter reports whether a program, whichever its path and version, runs
+// what it is given or finds, so that a list of allowed programs is no boundary
+// for it.
 func Interpreter(name string) bool {
 	p := Find(PlainName(name))
-	return p != nil && p.Interpreter
+	return p != nil && (p.Interpreter || p.Wraps != nil || p.Never != "")
 }
 
 // Fetches reports whether a program waits for other hosts.

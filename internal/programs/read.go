@@ -113,6 +113,7 @@ type reader struct {
 	commanded bool // an option gave the command
 	moved     bool
 	holes     []string
+	doubtful  int      // an argument that is an option, or the value of one
 	seen      []string // options that were there
 	operands  []operand
 }
@@ -124,7 +125,7 @@ type operand struct {
 }
 
 func newReader(p *Program, by string, args []string, base Place, text []bool) *reader {
-	r := &reader{Program: p, by: by, args: args, base: base, text: text, options: true}
+	r := &reader{Program: p, by: by, args: args, base: base, text: text, options: true, doubtful: -1}
 	if p.Wraps != nil {
 		r.skip = p.Wraps.After
 	}

@@ -87,7 +87,7 @@ func TestWhereTextStands(t *testing.T) {
 		"bundle exec rspec -e x":              "...T",
 		"npx sometool --title x":              "...",
 		"sometool --title x --body=y --title": ".TT.",
-		"sometool --title --body y":           ".TT",
+		"sometool --title --body y":           ".T.",
 		"find . -name x -exec grep y {} ;":    "..T...TT",
 		"docker ps --format x":                "..T",
 		"bash -c x":                           "..",
@@ -103,6 +103,11 @@ func TestWhereTextStands(t *testing.T) {
 		"perl -i -pe x f":                     "..T.",
 		"xargs -I {} git commit -m {}":        "......",
 		"gh -R a/b search x y":                "...TT",
+		"podman run -xx;rm y":                 "...",
+		"az --que x":                          "..",
+		"hg log -m --title x":                 "..T.",
+		"awk -e x y":                          ".T.",
+		"sqlite3 -separator | f x":            ".TTT",
 		"awk -F | -v a=b x f":                 ".T.TT.",
 	} {
 		words := strings.Fields(line)

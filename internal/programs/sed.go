@@ -48,7 +48,7 @@ func sedPassing(file string) *regexp.Regexp {
 	commands = append(commands,
 		`[=dDgGhHnNpPxzF]`, `[qQlL][ \t]*\d*`, `v[ \t\d.]*`, `#[^\n]*`,
 		`[btT][ \t]*[\w.-]*`, `:[ \t]*[\w.-]+`,
-		`[rRwW][ \t]*`+file, `[aic](?:\\[\s\S]|[^\\\n])*`)
+		`[rRwW][ \t]*`+file, `[aic](?:\\[\s\S]|[^\\\n])*(?:\\\z)?`)
 	addressed := `(?:` + address + `(?:[ \t]*,[ \t]*(?:` + address + `|[+~]\d+))?)?[ \t!]*`
 	edits := regexp.MustCompile(`^(?:[\s;{}]|` + addressed + `(?:[{}]|` + strings.Join(commands, "|") + `))*` + addressed)
 	edits.Longest()

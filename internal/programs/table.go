@@ -15,7 +15,7 @@ func parse(all map[string]*Program, text string) error {
 		if strings.HasPrefix(line, "#") || strings.TrimSpace(line) == "" {
 			continue
 		}
-		row, _, _ := strings.Cut(strings.TrimSpace(line), "  # ")
+		row, rest, short := strings.Cut(strings.TrimSpace(line), "  ")
 		depth := (len(line) - len(strings.TrimLeft(line, " "))) / 2
 		if depth > len(open) {
 			return fmt.Errorf("%q is indented too far", row)
@@ -34,12 +34,12 @@ func parse(all map[string]*Program, text string) error {
 		default:
 			err = open[depth-1].row(row)
 		}
+		if err == nil && short { // the only row of a program, in its own line
+			err = open[len(open)-1].row(rest)
+		}
 		if err != nil {
 			return fmt.Errorf("%q: %w", row, err)
 		}
-	}
-	for _, p := range all {
-		p.starts = p.starting()
 	}
 	return nil
 }
@@ -62,7 +62,7 @@ func (p *Program) starting() bool {
 		return true
 	}
 	for _, option := range p.Options {
-		if option.Kind > Maybe && option.Kind != Module {
+		if option.acts() {
 			return true
 		}
 	}
@@ -87,10 +87,9 @@ func (p *Program) row(row string) error {
 	case "never":
 		p.Never = value
 	case "is":
-		return set(words, map[string]*bool{"interpreter": &p.Interpreter, "shells": &p.Shells, "fetches": &p.Fetches, "containers": &p.Containers})
-	case "style":
 		s := &p.Style
 		return set(words, map[string]*bool{
+			"interpreter": &p.Interpreter, "shells": &p.Shells, "fetches": &p.Fetches, "containers": &p.Containers,
 			"single": &s.Single, "old": &s.Old, "early": &s.Early, "inherits": &s.Inherits,
 			"subcommands": &s.Subcommands, "abbreviates": &s.Abbreviates, "prefixes": &s.Prefixes,
 		})

@@ -105,13 +105,17 @@ func (w *walk) ownOption(option string) (s programs.Secret, own bool) {
 	if w.program == nil || option == "" {
 		return s, false
 	}
-	names := []string{"-" + option, "--" + option}
-	if len(option) <= 4 && letters(option) && !w.program.Style.Single {
-		names = append(names, "-"+option[len(option)-1:])
-	}
-	for _, name := range names {
+	for _, name := range []string{"-" + option, "--" + option} {
 		if s, own = w.program.Secrets[name]; own {
 			return s, true
+		}
+	}
+	if len(option) > 4 || !letters(option) || w.program.Style.Single {
+		return s, false
+	}
+	for i := range len(option) {
+		if s, own = w.program.Secrets["-"+option[i:i+1]]; own {
+			return s, i == len(option)-1 // else the value is glued to it
 		}
 	}
 	return s, false
@@ -157,10 +161,11 @@ func (w *walk) ownWord(s *programs.SecretWord, word string, at int, hide *spans)
 		w.rest = d
 	case follows:
 		w.next = d
-	case s.Follows == nil && (s.Nth == 0 || s.Nth == w.nth):
-		if !slices.ContainsFunc(s.Required, func(r string) bool { return !slices.Contains(w.seen, r) }) {
-			d.hide(word, at, hide)
-		}
+	case s.Follows != nil || slices.ContainsFunc(s.Required, func(r string) bool { return !slices.Contains(w.seen, r) }):
+	case s.Nth == 0 || s.Nth == w.nth:
+		d.hide(word, at, hide)
+	case s.Nth == w.nth+1:
+		w.next = d
 	}
 }
 
