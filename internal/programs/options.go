@@ -73,11 +73,11 @@ func (r *reader) oldOptions() {
 
 // apply does what an option says. value counts when it is glued to the option.
 func (r *reader) apply(name string, o Option, value string, glued bool) (done bool) {
-	option := r.at
 	if o.Kind == Unknown {
 		r.unknown(name, glued)
 		return false
 	}
+	isText := o.Text && r.at != r.doubtful
 	if o.Kind.takesValue() && !glued {
 		r.at++
 		if o.Kind == Value2 {
@@ -89,9 +89,19 @@ func (r *reader) apply(name string, o Option, value string, glued bool) (done bo
 		value = r.args[r.at]
 	}
 	r.seen = append(r.seen, name)
-	if o.Text && option != r.doubtful {
-		r.text[r.at] = true
+	r.text[r.at] = r.text[r.at] || isText
+	r.do(name, o, value, glued)
+	if o.Kind == Module {
+		r.inner(r.at + 1)
 	}
+	for i := r.at; o.Last && i < len(r.text); i++ {
+		r.text[i] = true
+	}
+	return o.Last || o.Kind == Module
+}
+
+// do does what the kind of an option says.
+func (r *reader) do(name string, o Option, value string, glued bool) {
 	by := r.by + " " + name
 	switch o.Kind {
 	case Perhaps:
@@ -106,15 +116,15 @@ func (r *reader) apply(name string, o Option, value string, glued bool) (done bo
 	case Splits:
 		r.commanded = true
 		r.line(RunsLine, by, value, r.at, r.args[min(r.at+1, len(r.args)):]...)
-		r.at = len(r.args)
+		r.at = len(r.args) - 1
 	case Until, UntilMoved:
 		r.until(by, value, o.Kind == UntilMoved)
-	case Hole:
-		r.holes = append(r.holes, value)
 	case MaybeHole:
 		if !glued {
 			value = "{}"
 		}
+		r.holes = append(r.holes, value)
+	case Hole:
 		r.holes = append(r.holes, value)
 	case Variable:
 		r.act(Act{Does: PutsInEnv, Text: value}, r.by, r.at)
@@ -125,27 +135,18 @@ func (r *reader) apply(name string, o Option, value string, glued bool) (done bo
 	case Ends:
 		r.ended = true
 	case Needs:
-		r.act(Act{Does: Starts, Start: Start{Words: []string{o.Of}}}, by, option)
+		r.act(Act{Does: Starts, Start: Start{Words: []string{o.Of}}}, by, r.at)
 	case Refuse:
-		r.refuse(name, "an option of "+r.by+" that can start programs or read commands from a file", option)
+		r.refuse(name, "an option of "+r.by+" that can start programs or read commands from a file", r.at)
 	case MaybeRefuse:
 		if glued {
-			r.refuse(name, "an option of "+r.by+" that says where its programs are", option)
+			r.refuse(name, "an option of "+r.by+" that says where its programs are", r.at)
 		}
 	case Setting, SettingEnv:
 		r.act(Act{Does: Sets, Text: value, FromName: o.Kind == SettingEnv}, by, r.at)
 	case Code:
 		r.act(Act{Does: RunsCode, Text: value, Of: o.Of}, r.by, r.at)
-	case Module:
-		r.inner(r.at + 1)
-		return true
 	}
-	if o.Last {
-		for i := r.at; i < len(r.text); i++ {
-			r.text[i] = true
-		}
-	}
-	return o.Last
 }
 
 // unknown refuses an option of a wrapper that might take a value: then nobody

@@ -2,6 +2,7 @@ package programs
 
 import (
 	"embed"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -172,22 +173,33 @@ type SecretWord struct {
 func Find(name string) *Program { return tables()[name] }
 
 var tables = sync.OnceValue(func() map[string]*Program {
+	all, err := readTables()
+	if err != nil {
+		panic(err) // a test reads them
+	}
+	return all
+})
+
+func readTables() (map[string]*Program, error) {
 	all := map[string]*Program{}
 	files, err := tableFiles.ReadDir("table")
+	if err != nil {
+		return nil, err
+	}
 	for _, f := range files {
-		var text []byte
-		if text, err = tableFiles.ReadFile("table/" + f.Name()); err == nil {
+		text, err := tableFiles.ReadFile("table/" + f.Name())
+		if err == nil {
 			err = parse(all, string(text))
 		}
 		if err != nil {
-			panic("table/" + f.Name() + ": " + err.Error()) // a test reads them
+			return nil, fmt.Errorf("table/%s: %w", f.Name(), err)
 		}
 	}
 	for _, p := range all {
 		p.starts = p.starting()
 	}
-	return all
-})
+	return all, nil
+}
 
 // Starting names the programs that may start others by their arguments.
 func Starting() []string {
