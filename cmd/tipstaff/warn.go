@@ -29,9 +29,9 @@ func (st *stack) warn() {
 		if st.policy.Policy() != nil && list.Absent {
 			continue // the policy file says what may run
 		}
-		if runners := policy.Runners(list); len(runners) > 0 {
+		if found := policy.Interpreters(list); len(found) > 0 {
 			st.log.Warn("programs on this allowlist run whatever they are given or find in the workspace; the list is no boundary for them",
-				"allowlist", list.Source, "programs", strings.Join(runners, ","))
+				"allowlist", list.Source, "programs", strings.Join(found, ","))
 		}
 		if f == tipstaff.Execute && !list.Any && len(list.Names) == 0 {
 			st.log.Warn("execute_command and execute_process may run nothing: set ALLOWED_COMMANDS", "allowlist", list.Source)

@@ -62,7 +62,7 @@ func JudgeFile(file *rules.Policy, words []string, who rules.Who, facts rules.Fa
 	j.list = Allowlist{Names: file.Names(), Source: "the policy"}
 	got, ok := j.names.admit(words[0], Program{})
 	if ok {
-		j.layer(layer{words: words, name: got.name, facts: facts})
+		unwrap(&j, &layer{words: words, name: got.name, facts: facts})
 	} else {
 		j.add(j.notNamed(words[0], ""))
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tipstaff"
+	"tipstaff/internal/programs"
 )
 
 // ArgumentMode says how much of the content of arguments is judged for the
@@ -64,13 +65,23 @@ func (r arguments) Judge(req *tipstaff.Request, _ World, d *Draft) []Finding {
 			continue
 		}
 		if free == nil {
-			free = freeText(path.Base(d.Argv[0]), args, r.mode == ArgumentsStrict)
+			free = r.textIn(path.Base(d.Argv[0]), args)
 		}
 		if !free[i] && len(found) < maxFindings {
 			found = append(found, unsafeArgument(i, in))
 		}
 	}
 	return found
+}
+
+// textIn tells for every argument whether it is free text, a pattern or the
+// like, which the program never hands to a shell. In strict mode only the
+// program's own grammar counts as that.
+func (r arguments) textIn(program string, args []string) []bool {
+	if r.mode == ArgumentsStrict {
+		return programs.Grammar(program, args)
+	}
+	return programs.Read(program, args, programs.Place{}).Text
 }
 
 // intent is what shows that an argument was written for a shell.

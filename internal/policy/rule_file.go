@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tipstaff"
+	"tipstaff/internal/programs"
 	"tipstaff/internal/rules"
 )
 
@@ -32,7 +33,7 @@ func (r file) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 	}
 	d.Program = got.program
 	d.Argv = append([]string{got.argv0}, d.Argv[1:]...)
-	j.layer(layer{words: d.Argv, name: got.name, also: got.also, facts: j.facts})
+	unwrap(j, &layer{words: d.Argv, name: got.name, also: got.also, facts: j.facts})
 	d.Bounds, d.Credentials = j.bounds, j.lent
 	return j.found
 }
@@ -82,35 +83,14 @@ type named struct {
 	also    []string // names of the same file, whose ask and deny count as well
 }
 
-// layer is one command line of a wrapped command.
-type layer struct {
-	words []string
-	name  string
-	also  []string
-	from  started
-	rest  place
-	depth int
-	facts rules.Facts
-	// contained: only ask and deny count. What starts it was allowed to.
-	contained bool
-	// options are those holes that input may fill with options.
-	options []string
-}
-
-// layer judges a command line, and what it would start.
-func (j *fileJudge) layer(l layer) {
-	args := rules.Args{Words: l.words[1:], Open: l.from.open, Holes: l.from.holes, Options: l.options}
-	j.verdicts(&l, j.policy.Judge(rules.Query{Program: l.name, Args: args, Who: j.who}, l.facts), l.contained)
+// layer judges a command line by the rules of its names.
+func (j *fileJudge) layer(l *layer) {
+	args := rules.Args{Words: l.words[1:], Open: l.from.Open, Holes: l.from.Holes, Options: l.options}
+	j.verdicts(l, j.policy.Judge(rules.Query{Program: l.name, Args: args, Who: j.who}, l.facts), l.contained)
 	for _, name := range l.also {
-		j.verdicts(&l, j.policy.Judge(rules.Query{Program: name, Args: args, Who: j.who}, l.facts), true)
+		j.verdicts(l, j.policy.Judge(rules.Query{Program: name, Args: args, Who: j.who}, l.facts), true)
 	}
-	j.narrow(j.policy.Bounds(l.name, j.who), j.lends(&l, args))
-	for _, program := range append([]string{path.Base(l.words[0])}, l.also...) {
-		if table := starters()[program]; table != nil {
-			j.unwrap(&l, table, program)
-			return
-		}
-	}
+	j.narrow(j.policy.Bounds(l.name, j.who), j.lends(l, args))
 }
 
 // lends gives what a layer is lent. A program of a project that needs no rule is
@@ -130,61 +110,31 @@ func (j *fileJudge) narrow(b rules.Bounds, lent rules.Credentials) {
 	j.bounds, j.lent, j.any = b, lent, true
 }
 
-// unwrap judges what a program would start.
-func (j *fileJudge) unwrap(l *layer, table *starter, program string) {
-	if l.depth == maxLayers {
-		j.fault(fault{l.rest.index, program, "one program that starts another too many"})
-		return
-	}
-	got := readStarting(table, program, l.words[1:], l.rest)
-	if table.wraps && !table.project && !table.workspace || table.never != "" {
-		for _, f := range got.faults {
-			j.fault(f)
-		}
-	}
-	if l.from.open && got.bare {
-		j.fault(fault{l.rest.index, program, "which would take the name of a program from its input"})
-	}
-	for _, s := range got.inner {
-		options := l.options
-		if program != "find" && program != "gfind" { // which puts the directory in front
-			options = slices.Concat(s.holes, options)
-		}
-		s.holes = append(s.holes, l.from.holes...)
-		s.open = s.open || l.from.open
-		j.started(s, l, options)
-	}
+// counts: what an allowed program's own options do is the rules' matter.
+func (j *fileJudge) counts(p *programs.Program) bool {
+	return p.Wraps != nil && !p.Wraps.Trusted() || p.Never != ""
 }
 
-// started judges one command line that a program would start.
-func (j *fileJudge) started(s started, l *layer, options []string) {
-	word := s.words[0]
-	for _, hole := range s.holes {
-		if hole == "" || strings.Contains(word, hole) {
-			j.fault(fault{s.index, word, "whose name would come from the input of " + s.by})
-			return
-		}
+// admit finds the rules of a program that another one would start.
+func (j *fileJudge) admit(l *layer) bool {
+	s := &l.from
+	if s.Moved {
+		l.facts = elsewhere{l.facts}
 	}
-	next := layer{words: s.words, from: s, rest: place{s.index, s.inOne}, depth: l.depth + 1, facts: l.facts, contained: s.itself, options: options}
-	next.rest.index = next.rest.of(1)
-	if s.moved {
-		next.facts = elsewhere{l.facts}
-	}
+	word := l.words[0]
 	got, ok := j.names.admit(word, Program{})
-	switch relative := strings.Contains(word, "/") && !strings.HasPrefix(word, "/"); {
-	case s.moved && relative:
+	switch {
+	case s.Moved && isRelative(word):
 		ok = false // it would be another file there
 	case ok:
-	case s.itself, (s.project || s.workspace) && relative,
-		s.project && !strings.Contains(word, "/") && commandKind(word) != systemCommand && !isWrapper(word):
-		got, ok, next.contained = named{name: path.Base(word)}, true, true
+	case s.Itself, ofWorkspace(s), ofProject(s):
+		got, ok, l.contained = named{name: path.Base(word)}, true, true
 	}
 	if !ok {
-		j.add(j.notNamed(word, s.by))
-		return
+		j.add(j.notNamed(word, s.By))
 	}
-	next.name, next.also = got.name, got.also
-	j.layer(next)
+	l.name, l.also = got.name, got.also
+	return ok
 }
 
 // verdicts turns what the file says of a layer into findings.
@@ -205,12 +155,12 @@ func (j *fileJudge) finding(l *layer, v rules.Verdict) Finding {
 	}
 	word := l.words[0]
 	if v.Unnamed && v.Effect == Deny {
-		return j.notNamed(word, l.from.by)
+		return j.notNamed(word, l.from.By)
 	}
 	f.Details = map[string]any{"command": shown(word), "rule": f.Rule}
 	say := []string{v.Why}
-	if l.from.by != "" {
-		say = append([]string{l.from.by + " would start it, so it must be allowed as well."}, say...)
+	if l.from.By != "" {
+		say = append([]string{l.from.By + " would start it, so it must be allowed as well."}, say...)
 	}
 	if near := j.policy.Nearest(rules.Query{Program: l.name, Args: rules.Args{Words: l.words[1:]}}); near != "" {
 		say = append(say, "Nearest allowed form: "+near)

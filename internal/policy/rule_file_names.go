@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"tipstaff/internal/programs"
 	"tipstaff/internal/rules"
 )
 
@@ -73,10 +74,7 @@ func (n fileNames) same(file FileID, asked string, list []string) (string, bool)
 // program that nobody names may be one of them under another name.
 func (n fileNames) all(file FileID, word string) []string {
 	var out []string
-	known := n.policy.Known()
-	for name := range starters() {
-		known = append(known, name)
-	}
+	known := slices.Concat(n.policy.Known(), programs.Starting())
 	slices.Sort(known)
 	for _, name := range slices.Compact(known) {
 		if name == word || strings.Contains(name, "/") {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tipstaff/internal/audit"
+	"tipstaff/internal/paths"
 	"tipstaff/internal/policy"
 	"tipstaff/internal/rules"
 )
@@ -15,7 +16,7 @@ func judge(file *rules.Policy, r *audit.Record) Decision {
 	for _, root := range file.File.Roots {
 		where.roots = append(where.roots, path.Clean(root.Value))
 	}
-	if len(where.roots) > 0 && path.IsAbs(where.dir) && !policy.Within(where.dir, where.roots) {
+	if len(where.roots) > 0 && path.IsAbs(where.dir) && !paths.Within(where.dir, where.roots...) {
 		return Decision{policy.Deny.String(), "policy/roots", file.File.Roots[0].At.String()}
 	}
 	words := r.What.Argv
@@ -46,5 +47,5 @@ func (p recordedPlace) Inside(name string) bool {
 	if len(roots) == 0 {
 		roots = []string{p.dir}
 	}
-	return policy.Within(path.Clean(name), roots)
+	return paths.Within(path.Clean(name), roots...)
 }

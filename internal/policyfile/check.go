@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tipstaff/internal/policy"
+	"tipstaff/internal/programs"
 	"tipstaff/internal/rules"
 )
 
@@ -90,8 +91,7 @@ func examine(path string) (*Report, File) {
 
 // Lint names what is doubtful in a file, and what of it nothing carries out.
 func Lint(file *rules.Policy) []rules.Fault {
-	runs := func(name string) bool { return len(policy.Runners(policy.Allowlist{Names: []string{name}})) > 0 }
-	return file.Lint(rules.LintOptions{Runs: runs, Now: time.Now()})
+	return file.Lint(rules.LintOptions{Runs: programs.Interpreter, Now: time.Now()})
 }
 
 // FaultsOf gives faults for programs to read; nil for none.

@@ -9,20 +9,21 @@ type demand struct {
 	part part
 }
 
-// part says which part of a word is the secret.
-type part int
+// part says which part of a word is the secret: one of the shapes of
+// [programs.Secret], or header.
+type part string
 
 const (
-	whole         part = iota
-	userPassword       // user:password
-	headerValue        // Name: value, if the name says so
-	cookies            // name=value; anything else is a file's name
-	opensslSource      // pass:password; file:name and env:name are none
-	behindColon
-	behindPercent
-	behindComma
-	behindEquals
+	whole        part = ""
+	userPassword part = "user"    // user:password
+	headerValue  part = "header"  // Name: value, if the name says so
+	cookies      part = "cookies" // name=value; anything else is a file's name
+	source       part = "source"  // pass:password; file:name and env:name are none
+	logon        part = "logon"   // user/password@database
 )
+
+// separators are those of the parts that stand behind one.
+var separators = map[part]string{"colon": ":", "percent": "%", "comma": ",", "equals": "="}
 
 func when(ok bool, d demand) demand {
 	if ok {
@@ -31,34 +32,46 @@ func when(ok bool, d demand) demand {
 	return demand{}
 }
 
-// find returns where in word the secret begins, and the rule; "" when word
-// holds none.
-func (d demand) find(word string) (from int, rule string) {
+// find returns where in word the secret begins and ends, and the rule; "" when
+// word holds none.
+func (d demand) find(word string) (from, to int, rule string) {
 	switch d.part {
 	case userPassword:
 		from = d.behind(word, ":", userAndPassword)
 	case headerValue:
-		return headerStart(word)
+		from, rule = headerStart(word)
+		return from, quotedEnd(word, from), rule
 	case cookies:
 		if !strings.Contains(word, "=") {
-			return 0, ""
+			return 0, 0, ""
 		}
-	case opensslSource:
+	case source:
 		from = d.behind(word, ":", func(source, _ string) bool { return source == "pass" })
-	case behindColon:
-		from = d.behind(word, ":", nil)
-	case behindPercent:
-		from = d.behind(word, "%", nil)
-	case behindComma:
-		from = d.behind(word, ",", nil)
-	case behindEquals:
-		from = d.behind(word, "=", nil)
+	case logon:
+		from = d.behind(word, "/", func(user, _ string) bool { return user != "" && user[0] != '@' && !pathLike(word) })
+		if at := strings.LastIndexByte(word, '@'); at > from {
+			return from, at, d.rule
+		}
+	default:
+		if separator := separators[d.part]; separator != "" {
+			from = d.behind(word, separator, nil)
+		}
 	}
 	secret := unquoted(word[from:])
 	if harmless(d.rule, secret) || d.part == whole && strings.HasPrefix(secret, "id=") { // docker build --secret id=…
-		return 0, ""
+		return 0, 0, ""
 	}
-	return from, d.rule
+	return from, quotedEnd(word, from), d.rule
+}
+
+// quotedEnd returns where a secret ends that begins at from in word: before the
+// closing mark, if the secret begins within the quotation.
+func quotedEnd(word string, from int) int {
+	last := len(word) - 1
+	if from > 0 && last >= from && (word[0] == '"' || word[0] == '\'') && word[last] == word[0] {
+		return last
+	}
+	return len(word)
 }
 
 // behind returns the index behind the first sep, if ok accepts the two sides

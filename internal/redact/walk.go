@@ -1,21 +1,26 @@
 package redact
 
-import "strings"
+import (
+	"slices"
+	"strings"
+
+	"tipstaff/internal/programs"
+)
 
 // walk goes over the words of a command, in order, and finds the secrets that
 // show by the words around them. The zero walk stands before the first word.
+//
+// It begins anew at every word that names a program with ways of its own,
+// wherever that stands: behind a wrapper that no table knows, too.
 type walk struct {
-	family string // of the program whose words these are
-	seen   marks
-	next   demand // of the word before
-	rest   string // the rule by which every further word is secret
-	set    bool   // the word before was "set"; this one is a name
-	nth    int    // words since the program that are no options
-	long   bool   // the word before was an option with two dashes
+	program *programs.Program // whose words these are; nil: one without ways of its own
+	seen    []string          // words and options that may change what others mean
+	next    demand            // of the word before
+	rest    demand            // of every further word
+	set     bool              // the word before was "set"; this one is a name
+	nth     int               // words since the program that are no options
+	long    bool              // the word before was an option with two dashes
 }
-
-// marks are the words seen that change what others mean.
-type marks struct{ login, secret, batch, user bool }
 
 // step judges the next word, which begins at offset at of a text, and adds
 // what is to be hidden of it.
@@ -26,9 +31,7 @@ func (w *walk) step(word string, at int, hide *spans) {
 	bare := word[skip:]
 	switch {
 	case asked.rule != "" && !optionLike(bare):
-		if from, rule := asked.find(word); rule != "" {
-			hide.add(at+from, at+quotedEnd(word, from), rule)
-		}
+		asked.hide(word, at, hide)
 		w.long = false
 	case len(bare) > 1 && bare[0] == '-' && bare != "--":
 		w.stepOption(bare, at+skip, hide)
@@ -39,46 +42,56 @@ func (w *walk) step(word string, at int, hide *spans) {
 	}
 }
 
-// quotedEnd returns where a secret ends that begins at from in word: before the
-// closing mark, if the secret begins within the quotation.
-func quotedEnd(word string, from int) int {
-	last := len(word) - 1
-	if from > 0 && last >= from && (word[0] == '"' || word[0] == '\'') && word[last] == word[0] {
-		return last
+// hide adds what is secret in a word that begins at offset at.
+func (d demand) hide(word string, at int, hide *spans) {
+	if from, to, rule := d.find(word); rule != "" {
+		hide.add(at+from, at+to, rule)
 	}
-	return len(word)
 }
 
 // stepOption judges an option, and its value if that is in the same word.
 func (w *walk) stepOption(word string, at int, hide *spans) {
 	name, value, from, inline := splitOption(word)
-	if w.family == "htpasswd" && word[1] != '-' && strings.Contains(word, "b") {
-		w.seen.batch = true
-		if strings.Contains(word, "n") {
-			w.nth++ // no file comes first
+	if word[1] != '-' {
+		for i := range min(len(name), maxName) {
+			w.note("-" + name[i:i+1])
 		}
 	}
 	d := w.optionDemand(name)
 	switch {
 	case d.rule != "" && inline:
-		if start, rule := d.find(value); rule != "" {
-			hide.add(at+from+start, at+from+quotedEnd(value, start), rule)
-		}
+		d.hide(value, at+from, hide)
 	case d.rule != "":
 		w.next = d
-	case word[1] != '-' && len(word) > 2:
-		w.stepGlued(word, at, hide)
+	case word[1] != '-' && len(word) > 2 && w.program != nil && !w.program.Style.Single:
+		for _, end := range []int{2, 3} {
+			if s := w.program.Secrets[word[:end]]; end == 2 || s.Glued {
+				w.demand(s).hide(word[end:], at+end, hide)
+			}
+		}
 	}
+}
+
+// note remembers a word or a letter that changes what others mean.
+func (w *walk) note(word string) {
+	if w.program != nil && slices.Contains(w.program.Marks, word) && !slices.Contains(w.seen, word) {
+		w.seen = append(w.seen, word)
+	}
+}
+
+// demand is what the table asks, if the word was there that it goes by.
+func (w *walk) demand(s programs.Secret) demand {
+	return when(s.Behind == "" || slices.Contains(w.seen, s.Behind), demand{s.Rule, part(s.Shape)})
 }
 
 // optionDemand says what the option takes, first by the program's own ways.
 func (w *walk) optionDemand(option string) demand {
-	if d := programOption(w.family, option, w.seen); d.rule != "" {
-		return d
+	if s, own := w.ownOption(option); own && (s.Rule == "" || !s.Glued && w.demand(s).rule != "") {
+		return w.demand(s)
 	}
 	switch option {
 	case "u", "user", "auth":
-		return when(userOption(w.family), demand{"password", userPassword})
+		return demand{"password", userPassword}
 	case "H", "header":
 		return demand{"header", headerValue}
 	}
@@ -86,30 +99,39 @@ func (w *walk) optionDemand(option string) demand {
 	return when(ok, demand{rule, whole})
 }
 
-// stepGlued judges a short option with its value (-phunter2, -uuser:hunter2).
-func (w *walk) stepGlued(word string, at int, hide *spans) {
-	d := gluedOption(w.family, word[1], w.seen)
-	from := 2
-	if w.family == "7z" && strings.HasPrefix(word, "-hp") {
-		d, from = demand{"pass", whole}, 3
+// ownOption finds an option in the program's table, also at the end of a few
+// letters (-sSu).
+func (w *walk) ownOption(option string) (s programs.Secret, own bool) {
+	if w.program == nil || option == "" {
+		return s, false
 	}
-	if d.rule == "" {
-		return
+	for _, name := range []string{"-" + option, "--" + option} {
+		if s, own = w.program.Secrets[name]; own {
+			return s, true
+		}
 	}
-	if start, rule := d.find(word[from:]); rule != "" {
-		hide.add(at+from+start, at+len(word), rule)
+	if len(option) > 4 || !letters(option) || w.program.Style.Single {
+		return s, false
 	}
+	for i := range len(option) {
+		if s, own = w.program.Secrets["-"+option[i:i+1]]; own {
+			return s, i == len(option)-1 // else the value is glued to it
+		}
+	}
+	return s, false
 }
 
 // stepWord judges a word that is no option.
 func (w *walk) stepWord(word string, at int, hide *spans) {
 	// docker run --name mysql -p 3306:3306 does not run mysql's own command.
-	if f := family(programName(word)); f != "" && !(w.family == "docker" && w.long) {
-		*w = walk{family: f}
+	named := w.long && w.program != nil && w.program.Containers
+	if p := programs.Find(programName(word)); p != nil && p.Secretive() && !named {
+		*w = walk{program: p}
 		return
 	}
 	word = unquoted(word)
 	w.nth++
+	w.rest.hide(word, at, hide)
 	if w.set {
 		w.set = false
 		if rule, ok := SecretName(word); ok {
@@ -117,47 +139,41 @@ func (w *walk) stepWord(word string, at int, hide *spans) {
 			return
 		}
 	}
-	w.remember(word)
-	w.next = programWord(w.family, word, w.nth, w.seen)
-	if rule, from, to := w.secretPlace(word); rule != "" {
-		hide.add(at+from, at+to, rule)
+	w.set = word == "set"
+	if w.program == nil {
+		return
 	}
-	if w.family == "redis-cli" && strings.EqualFold(word, "auth") {
-		w.rest = "pass"
-	}
-}
-
-// remember notes the words that change what later ones mean.
-func (w *walk) remember(word string) {
-	switch word {
-	case "set":
-		w.set = true
-	case "login":
-		w.seen.login = true
-	case "secret":
-		w.seen.secret = true
-	case "add_user", "change_password", "authenticate_user":
-		w.seen.user = true
+	w.note(word)
+	for i := range w.program.Words {
+		w.ownWord(&w.program.Words[i], word, at, hide)
 	}
 }
 
-// secretPlace finds what is secret by its place among the words.
-func (w *walk) secretPlace(word string) (rule string, from, to int) {
+// ownWord judges a word by a row of the program's table.
+func (w *walk) ownWord(s *programs.SecretWord, word string, at int, hide *spans) {
+	d := w.demand(s.Secret)
+	follows := slices.ContainsFunc(s.Follows, func(f string) bool {
+		end, suffix := strings.CutPrefix(f, "*")
+		return suffix && strings.HasSuffix(word, end) || strings.EqualFold(word, f)
+	})
 	switch {
-	case w.rest != "":
-		return w.rest, 0, len(word)
-	case w.family == "htpasswd" && w.seen.batch && w.nth == 3:
-		return "password", 0, len(word)
-	case w.family == "sqlplus":
-		// user/password@database
-		user, rest, ok := strings.Cut(word, "/")
-		if !ok || user == "" || rest == "" || strings.HasPrefix(user, "@") || pathLike(word) {
-			return "", 0, 0
-		}
-		if to = strings.LastIndexByte(word, '@'); to < len(user) {
-			to = len(word)
-		}
-		return "password", len(user) + 1, to
+	case follows && s.Rest:
+		w.rest = d
+	case follows:
+		w.next = d
+	case s.Follows != nil || slices.ContainsFunc(s.Required, func(r string) bool { return !slices.Contains(w.seen, r) }):
+	case s.Nth == 0 || s.Nth == w.nth:
+		d.hide(word, at, hide)
+	case s.Nth == w.nth+1:
+		w.next = d
 	}
-	return "", 0, 0
+}
+
+// programName is the base name of what a word would run.
+func programName(word string) string {
+	word = unquoted(word)
+	if i := strings.LastIndexAny(word, `/\|;&(`+"`"); i >= 0 {
+		word = word[i+1:]
+	}
+	return strings.TrimSuffix(word, ".exe")
 }

@@ -1,6 +1,10 @@
 package rules
 
-import "strings"
+import (
+	"strings"
+
+	"tipstaff/internal/programs"
+)
 
 // Facts answers questions about the machine. Its methods may be called from
 // many goroutines at once.
@@ -34,7 +38,8 @@ type argument struct {
 	value  bool   // it may be the value of the option in front of it
 }
 
-// style is how a program writes its options.
+// style is how a program writes its options: what is known of it, and what the
+// rules say.
 type style struct {
 	single      bool // -exec is one option
 	subcommands bool // the first word says what to do
@@ -44,6 +49,25 @@ type style struct {
 	known       map[string]bool // long options that the rules name
 	final       map[string]bool // options behind which another program's begin
 	plain       map[string]bool // options that take no value: what follows is an operand
+}
+
+// styleOf says how a program is called.
+func styleOf(program string) *style {
+	s := &style{known: map[string]bool{}, plain: map[string]bool{}, final: map[string]bool{}}
+	if p := programs.Find(program); p != nil {
+		s.single, s.subcommands, s.abbreviates, s.aliases = p.Style.Single, p.Style.Subcommands, p.Style.Abbreviates, p.Aliases
+	}
+	return s
+}
+
+// declare takes what a file says of it.
+func (s *style) declare(subcommands, singleDash Flag) {
+	if subcommands.At.Set() {
+		s.subcommands = subcommands.On
+	}
+	if singleDash.At.Set() {
+		s.single = singleDash.On
+	}
 }
 
 // textFlag is an option whose value is text, behind a subcommand if it has one.

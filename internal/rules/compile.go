@@ -3,6 +3,8 @@ package rules
 import (
 	"slices"
 	"strings"
+
+	"tipstaff/internal/programs"
 )
 
 // commands compiles the rules of the file and of its presets, by program.
@@ -32,7 +34,7 @@ func (l *loader) commands() {
 				l.addPreset(l.adds[i].name, name, &row.Value, k == 0)
 			}
 			for _, own := range l.policy.names {
-				if !slices.Contains(names, own) && slices.Contains(names, plainName(own)) {
+				if !slices.Contains(names, own) && slices.Contains(names, programs.PlainName(own)) {
 					l.addPreset(l.adds[i].name, own, &row.Value, false)
 				}
 			}

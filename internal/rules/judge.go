@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"tipstaff/internal/programs"
 )
 
 // Query is one command, or one layer of a wrapped one.
@@ -52,7 +54,7 @@ func (p *Policy) Judge(q Query, f Facts) []Verdict {
 func (p *Policy) judgeOf(q Query, f Facts) judge {
 	j := judge{p: p, q: q, f: f, preset: p.entries[q.Program]}
 	if j.preset == nil {
-		if e := p.entries[plainName(q.Program)]; e != nil && !e.own {
+		if e := p.entries[programs.PlainName(q.Program)]; e != nil && !e.own {
 			j.preset = e // a preset's rules hold for python3.12 and /usr/bin/python3, too
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"tipstaff/internal/programs"
 )
 
 // Alternatives that only ask and deny know, for what cannot be said by words
@@ -15,12 +17,12 @@ import (
 //	{not:a*|*b}     the value is not like any of these; behind an option only
 //	{first:a*|*b}   the first argument is like this, and no option
 //	{outside}       some argument leads outside the roots
-//	{code:awk}      some argument is a program in which this language starts programs: awk, sed;
-//	                sed-files: in which it names a file outside of the working directory
+//	{code:awk}      an argument is a program of awk or sed that starts others, or that cannot be
+//	                followed; sed-files: or that names a file outside of the working directory
 var specialKinds = map[string]kind{"text": textLike, "not": textUnlike, "first": firstLike, "outside": leadsOutside, "code": codeStarts}
 
-// languages are the judges of {code:…}.
-var languages = map[string]func(string) string{"awk": AwkStarts, "sed": SedStarts, "sed-files": SedFiles}
+// languages are those of {code:…}.
+var languages = []string{"awk", "sed", "sed-files"}
 
 // special reads {text:…} and its like; ok is false for other braces.
 func special(name, of string, has bool) (a alternative, ok bool, err error) {
@@ -31,8 +33,8 @@ func special(name, of string, has bool) (a alternative, ok bool, err error) {
 	switch {
 	case k == leadsOutside && has, k != leadsOutside && of == "":
 		err = fmt.Errorf("{%s} is written {text:a*|b}, {not:a*|b}, {first:a*|b}, {code:awk} or {outside}", name)
-	case k == codeStarts && languages[of] == nil:
-		err = fmt.Errorf("{code:%s} is unknown; there are {code:awk}, {code:sed} and {code:sed-files}", cut(of))
+	case k == codeStarts && !slices.Contains(languages, of):
+		err = fmt.Errorf("{code:%s} is unknown; there are {code:awk} and {code:sed}", cut(of))
 	}
 	a = alternative{kind: k, text: of}
 	a.globs = splitGlobs(of)
@@ -78,8 +80,7 @@ func (a *alternative) holds(r *reading, f Facts) bool {
 		first := &r.args[0]
 		return first.hole || !strings.HasPrefix(first.text, "-") && a.like(first.text)
 	case codeStarts:
-		texts, hole := r.code()
-		return r.open || hole || slices.ContainsFunc(texts, func(text string) bool { return languages[a.text](text) != "" })
+		return r.open || r.starts(a.text)
 	}
 	raw, lower := r.texts()
 	if a.kind == textLike {
@@ -182,52 +183,17 @@ func (n *flagName) valueHolds(r *reading, i int, t *token, f Facts) bool {
 	return r.open
 }
 
-// code are the arguments that can be a program text of awk and sed: values of
-// -e, and the first operand. Those that may be values of unknown options are
-// looked at as well. hole: one of them comes from input.
-func (r *reading) code() (texts []string, hole bool) {
-	given := false // by an option: operands are files then
+// starts reports whether an argument is a program text, where sed or awk take
+// one, in which they start programs, or may be one that comes from input.
+func (r *reading) starts(language string) bool {
+	words := make([]string, len(r.args))
 	for i := range r.args {
-		g := &r.args[i]
-		switch {
-		case g.hidden, g.end:
-		case g.flag:
-			given = given || g.text[1] != '-' && strings.HasSuffix(g.text, "e") && strings.Trim(g.text, "-nErszu") == "e"
-			name, value, ok := strings.Cut(g.text, "=")
-			if ok && len(name) > 3 && (strings.HasPrefix("--expression", name) || strings.HasPrefix("--source", name)) {
-				texts = append(texts, value)
-			}
-			if at := strings.IndexByte(g.text[1:], 'e'); at >= 0 && g.text[1] != '-' {
-				texts = append(texts, g.text[at+2:])
-			}
-			hole = hole || g.hole
-		case g.value:
-			texts, hole = append(texts, g.text), hole || g.hole
-		case given:
-			return append(texts, r.laterCode(i)...), hole
-		default:
-			return append(append(texts, g.text), r.laterCode(i)...), hole || g.hole
-		}
+		words[i] = r.args[i].text
 	}
-	return texts, hole
-}
-
-// laterCode are the values of -e behind the first operand.
-func (r *reading) laterCode(from int) []string {
-	var texts []string
-	for i := from + 1; i < len(r.args); i++ {
-		g, before := &r.args[i], &r.args[i-1]
-		if before.flag && !g.flag && (strings.HasSuffix(before.text, "e") || strings.HasPrefix(before.text, "--e") || strings.HasPrefix(before.text, "--s")) {
-			texts = append(texts, g.text)
-		}
-		if _, value, ok := strings.Cut(g.text, "="); ok && g.flag {
-			texts = append(texts, value)
-		}
-		if at := strings.IndexByte(g.text, 'e'); g.flag && at > 0 && g.text[1] != '-' {
-			texts = append(texts, g.text[at+1:])
-		}
-	}
-	return texts
+	program, _, _ := strings.Cut(language, "-")
+	return slices.ContainsFunc(programs.Read(program, words, programs.Place{}).Acts, func(a programs.Act) bool {
+		return a.Does == programs.RunsCode && (r.args[a.Index].hole || programs.CodeStarts(language, a.Text) != "")
+	})
 }
 
 // outside reports whether an argument could be a path that leads outside the

@@ -4,10 +4,9 @@ package sandbox
 
 import (
 	"fmt"
-	"path/filepath"
-	"slices"
 
 	"tipstaff"
+	"tipstaff/internal/programs"
 )
 
 // networkWords are in what programs print when they do not reach a host.
@@ -61,18 +60,11 @@ func (c *Confined) whoOffline() string {
 	return "TIPSTAFF_NETWORK=off"
 }
 
-// fetching are programs that fetch things, and try again for minutes without a word
-// when they cannot.
-var fetching = []string{
-	"apt", "apt-get", "brew", "bun", "bundle", "bundler", "cargo", "composer", "conda", "curl", "dnf", "gem", "git", "go", "gradle",
-	"mvn", "npm", "npx", "pip", "pip3", "pnpm", "poetry", "rsync", "scp", "ssh", "uv", "wget", "yarn",
-}
-
 // explainSilence tells a program that fetches things and whose time was up that it
 // may have waited for what does not come.
 func (c *Confined) explainSilence(r *tipstaff.Result) {
 	n := c.room.held.network
-	if r.Cause != tipstaff.TimedOut || n.Reach == AllNetwork || !slices.Contains(fetching, filepath.Base(c.program)) {
+	if r.Cause != tipstaff.TimedOut || n.Reach == AllNetwork || !programs.Fetches(c.program) {
 		return
 	}
 	have := "Commands have no network here (" + c.whoOffline() + ")"

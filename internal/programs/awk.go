@@ -1,12 +1,12 @@
-package rules
+package programs
 
 import "strings"
 
-// AwkStarts finds where an awk program starts others: system(…), a pipe, a
-// coprocess, an extension, a call through a variable. Strings, regular expressions and comments are
-// skipped; a slash that cannot be told from a division is taken for one, so
-// that nothing behind it is overlooked. It returns the telling part, or "".
-func AwkStarts(text string) string {
+// awkStarts finds where an awk program starts others: system(…), a pipe, a
+// coprocess, an extension, a call through a variable. Strings, regular
+// expressions and comments are skipped; a slash that cannot be told from a
+// division is taken for one, so that nothing behind it is overlooked.
+func awkStarts(text string) string {
 	last := byte(0) // the last character that means something
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
@@ -27,9 +27,9 @@ func AwkStarts(text string) string {
 				last = '|'
 				continue
 			}
-			return begin(text[i:])
+			return cut(text[i:])
 		case c == '@': // @load, @include, or a call through a variable
-			return begin(text[i:])
+			return cut(text[i:])
 		case c == '\\' && strings.HasPrefix(text[i:], "\\\n"):
 			i++ // the line goes on
 		case beginsWord(c):
@@ -72,12 +72,6 @@ func beginsWord(c byte) bool {
 	return c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-func inWord(c byte) bool { return beginsWord(c) || '0' <= c && c <= '9' }
+func notInWord(r rune) bool { return r > '~' || !inWord(byte(r)) }
 
-// begin shortens what is shown of a program.
-func begin(s string) string {
-	if len(s) <= 24 {
-		return s
-	}
-	return strings.ToValidUTF8(s[:24], "") + "…"
-}
+func inWord(c byte) bool { return beginsWord(c) || '0' <= c && c <= '9' }

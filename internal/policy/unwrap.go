@@ -1,0 +1,126 @@
+package policy
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"tipstaff"
+	"tipstaff/internal/programs"
+	"tipstaff/internal/rules"
+)
+
+// layer is one command line of a wrapped command.
+type layer struct {
+	words []string
+	name  string   // by which its rules are found
+	also  []string // names of the same file, whose ask and deny count as well
+	from  programs.Start
+	rest  programs.Place
+	depth int
+	facts rules.Facts
+	// contained: only ask and deny count. What starts it was allowed to.
+	contained bool
+	// options are those holes that input may fill with options.
+	options []string
+}
+
+// maxLayers bounds how deep wrappers may be nested.
+const maxLayers = 8
+
+// layerJudge judges the layers of a command, from the outermost on.
+type layerJudge interface {
+	// layer judges a layer by itself.
+	layer(l *layer)
+	// admit reports whether a layer may be started by the one around it.
+	admit(l *layer) bool
+	// counts reports whether it matters what a program's options do beside
+	// starting others.
+	counts(p *programs.Program) bool
+	fault(f fault)
+}
+
+// unwrap judges a layer, and every layer that it would start.
+func unwrap(j layerJudge, l *layer) {
+	j.layer(l)
+	for _, name := range append([]string{path.Base(l.words[0])}, l.also...) {
+		if p := programs.Starter(name); p != nil {
+			unwrapProgram(j, l, p, name)
+			return
+		}
+	}
+}
+
+func unwrapProgram(j layerJudge, l *layer, p *programs.Program, name string) {
+	if l.depth == maxLayers {
+		j.fault(fault{l.rest.Index, name, "one program that starts another too many"})
+		return
+	}
+	reading := programs.Read(name, l.words[1:], l.rest)
+	starts, faults := outcomeOf(reading)
+	if j.counts(p) {
+		for _, f := range faults {
+			j.fault(f)
+		}
+	}
+	if l.from.Open && reading.Bare {
+		j.fault(fault{l.rest.Index, name, "which would take the name of a program from its input"})
+	}
+	for _, s := range starts {
+		next := layer{words: s.Words, depth: l.depth + 1, facts: l.facts, contained: s.Itself, options: slices.Concat(s.Options, l.options)}
+		s.Holes = append(s.Holes, l.from.Holes...)
+		s.Open = s.Open || l.from.Open
+		next.from, next.rest = s, programs.Place{Index: s.Index, InOne: s.InOne}
+		next.rest.Index = next.rest.Of(1)
+		if hole := func(h string) bool { return h == "" || strings.Contains(s.Words[0], h) }; slices.ContainsFunc(s.Holes, hole) {
+			j.fault(fault{s.Index, s.Words[0], "whose name would come from the input of " + s.By})
+			continue
+		}
+		if j.admit(&next) {
+			unwrap(j, &next)
+		}
+	}
+}
+
+// ofWorkspace reports whether a layer is a file of the workspace that its
+// wrapper may start: given by a relative path.
+func ofWorkspace(s *programs.Start) bool {
+	return (s.Project || s.Workspace) && isRelative(s.Words[0])
+}
+
+// ofProject reports whether a layer is a program of the project that its wrapper
+// may start: neither of the system nor a wrapper.
+func ofProject(s *programs.Start) bool {
+	word := s.Words[0]
+	p := programs.Starter(word)
+	wraps := p != nil && (p.Wraps != nil && !p.Wraps.Project || p.Never != "")
+	return s.Project && !strings.Contains(word, "/") && commandKind(word) != systemCommand && !wraps
+}
+
+// isRelative reports whether a word is a path from a directory.
+func isRelative(word string) bool {
+	return strings.Contains(word, "/") && !strings.HasPrefix(word, "/")
+}
+
+// fault is something that a program would do and that cannot be judged, or
+// must not be.
+type fault struct {
+	index int
+	found string // the telling part
+	why   string // continues "args[1] …, "
+}
+
+// finding tells a fault to the caller.
+func (f fault) finding(rule string) Finding {
+	where := "the command"
+	if f.index >= 0 {
+		where = position(f.index)
+	}
+	return Finding{
+		Rule:    rule,
+		Code:    tipstaff.UnsafeArguments,
+		Msg:     where + " is not safe: " + quoted(f.found) + ", " + f.why,
+		Hint:    "Leave it out, or call the program that is meant by itself, if it is allowed.",
+		Details: map[string]any{"index": f.index, "rule": rule, "found": shown(f.found)},
+	}
+}

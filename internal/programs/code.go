@@ -1,0 +1,142 @@
+package programs
+
+import (
+	"slices"
+	"strings"
+)
+
+// codeReaders judge texts in small languages, each under the name that the rows
+// "code" give it. They return the part that tells that the text starts
+// programs, or ""; what they cannot follow tells that too.
+var codeReaders = map[string]func(text string) string{
+	"awk":       awkStarts,
+	"sed":       sedStarts,
+	"sed-files": sedLeaves,
+	"gdb": func(text string) string {
+		return debuggerStarts(text, "shell", "python", "pipe", "pi", "py", "guile", "guile-repl", "gu", "gr", "make", "compile")
+	},
+	"lldb":   func(text string) string { return debuggerStarts(text, "platform", "script", "command", "shell") },
+	"vim":    vimStarts,
+	"less":   lessStarts,
+	"sqlite": sqliteStarts,
+	"psql": func(text string) string {
+		return containsAny(text, `\!`, `\o |`, `\o|`, `\g |`, `\g|`, `\w |`, `\w|`, `\out |`, `\write |`, `\setenv`, "to program", "from program '", "from program $")
+	},
+	"mysql": mysqlStarts,
+	"log":   func(text string) string { return beginsWith(text, "|", "!") }, // strace -o "|command"
+	"linker": func(text string) string {
+		return containsAny(text, "-extld=", "-extld ", "-wrapper", "-fplugin", "-specs")
+	},
+	"checkpoint": func(text string) string { return beginsWith(text, "exec") }, // of tar
+}
+
+// CodeStarts finds where a text in a small language makes its program start
+// others, or cannot be followed. It returns the telling part, or "".
+func CodeStarts(language, text string) string {
+	read := codeReaders[language]
+	if read == nil {
+		return cut(text)
+	}
+	return read(text)
+}
+
+// cut shortens what is shown of a text.
+func cut(s string) string {
+	const most = 24
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
+func beginsWith(text string, parts ...string) string {
+	if slices.ContainsFunc(parts, func(p string) bool { return strings.HasPrefix(text, p) }) {
+		return text
+	}
+	return ""
+}
+
+// containsAny returns the first of parts that text contains, in whatever case.
+func containsAny(text string, parts ...string) string {
+	text = strings.ToLower(text)
+	for _, part := range parts {
+		if strings.Contains(text, part) {
+			return part
+		}
+	}
+	return ""
+}
+
+// debuggerStarts looks for a debugger's commands among the words of a text,
+// because prefixes ("thread apply all …") take commands as arguments. Commands
+// may be abbreviated to two letters and more; ! and | need no blank.
+func debuggerStarts(text string, commands ...string) string {
+	if found := beginsWith(strings.TrimSpace(text), "!", "|"); found != "" {
+		return found
+	}
+	for word := range strings.FieldsSeq(text) {
+		for _, command := range commands {
+			if word == command || len(word) > 2 && strings.HasPrefix(command, word) || strings.HasPrefix(word, "python-") {
+				return word
+			}
+		}
+	}
+	return ""
+}
+
+func digits(text string) bool { return strings.Trim(text, "0123456789") == "" }
+
+// vimStarts lets only commands pass that move, leave or save: -c and + take any.
+func vimStarts(text string) string {
+	command, plus := strings.CutPrefix(text, "+")
+	switch {
+	case digits(command), plus && command[0] == '/':
+		return ""
+	case slices.Contains([]string{"$", "q", "q!", "qa", "qa!", "wq", "wqa", "x", "w", "wa"}, command):
+		return ""
+	case !plus && strings.ContainsAny(text, "./") && text[0] != '-' && !strings.ContainsFunc(text, notInPath):
+		return "" // a file
+	}
+	return text
+}
+
+func notInPath(r rune) bool { return notInWord(r) && !strings.ContainsRune("./~+-@:%,", r) }
+
+// lessStarts: +command runs a command at the start; a few only move.
+func lessStarts(text string) string {
+	command, plus := strings.CutPrefix(text, "+")
+	command = strings.TrimPrefix(command, "+")
+	if !plus || digits(command) || strings.ContainsRune("/?FGgp", rune(command[0])) && !strings.ContainsAny(command, "!|#") {
+		return ""
+	}
+	return text
+}
+
+// sqliteStarts lets only those dot commands pass that neither start programs nor
+// load code, and no statement that loads code or starts an editor.
+func sqliteStarts(text string) string {
+	const harmless = ` .backup .bail .cd .changes .clone .databases .dbinfo .dump .echo .eqp .exit .explain .fullschema .header .headers .help .import .indexes .indices
+		.mode .nullvalue .once .open .output .parameter .print .quit .read .restore .save .schema .separator .show .stats .tables .timeout .timer .version .width `
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		command, rest, _ := strings.Cut(line, " ")
+		if !strings.HasPrefix(line, ".") {
+			continue
+		}
+		known := slices.Contains(strings.Fields(harmless), command)
+		if !known || strings.Contains(rest, "|") && command != ".separator" && command != ".print" { // .output |command
+			return cut(line)
+		}
+	}
+	return containsAny(text, "edit(", "load_extension(")
+}
+
+func mysqlStarts(text string) string {
+	for line := range strings.Lines(text) {
+		word, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if word = strings.ToLower(word); word == "system" || word == "pager" {
+			return word
+		}
+	}
+	return containsAny(text, `\!`)
+}

@@ -1,0 +1,95 @@
+package programs_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tipstaff/internal/programs"
+)
+
+// TestScriptsThatOnlyEditPass, and those that start programs or cannot be
+// followed do not.
+func TestScriptsThatOnlyEditPass(t *testing.T) {
+	for language, scripts := range map[string]struct{ pass, not []string }{
+		"sed": {
+			[]string{
+				"", "p", "1,20p", "$p", "1~2d", "10q", "2,+3p", "/x/,/y/p", "/a/I,$!d", "s/a/b/", "s/e/f/g", "s|/usr|/opt|gp", "s#a#b#;s,c,d,", "s/[^/]*$//", `s/\//x/`,
+				`s/a\/e/b\/e/`, "s/[[:space:]]*$//", "s/x/&\\n/", "s/a/b\\\nc/", "y/ab/cd/", "/^$/d;/^#/d", "N;N;s/\\n/ /g", ":a;N;$!ba;s/\\n/ /g", "/a/{s/b/c/;p}", "/a/{\nd\n}",
+				"a hello", "a\\\ntext; e x", "1i\\", "i\\  text", "1i # e", "# a comment; e x", "r f", "w out.txt", "s/a/b/w out", "r /dev/stdin", "$!N", "=", "l 5", `\,x,d`, `s/\(a\)\([e-z]*\)/\2\1/`, "/x/!s/a/b/2",
+				"s/[a-z]*/x/Ig", "1!G;h;$!d", "q5", "s_a_b_", "1", "s/é/e/", "w /etc/x",
+			},
+			[]string{
+				"e", "1e id", "e id", "s/a/b/e", "s/a/b/ge", "s/a/b/;e", "/x/e id", "$e", "p;e id", "s,x,[,e;s/]//e", "s/[/]/x/;e evil", ":a;e evil", "b;e evil", "y/ab/cd/;e evil", "{e id\n}",
+				"a x\ne id", "#\ne id", "$!N;e id", `\,x,e id`, "s/a\\/b/c/;e id", "1{e id}", "s/a/b/w out\ne id", "s/a", "s/[a/b/", "s/[]/]/x/;e id", "s\x01a\x01b\x01e", "sxaxbxe", `s/[\]/x/;e id;/]/d`,
+				strings.Repeat("p;", 8<<10) + "e id",
+			},
+		},
+		"sed-files": {
+			[]string{"r f", "w a/b.txt", "s/a/b/w c", "p"},
+			[]string{"r /etc/passwd", "w /tmp/x", "r../x", "w a/../../x", "s/a/b/w /etc/x", "R ~/x", "W $HOME/x"},
+		},
+		"awk": {
+			[]string{"{print $1}", `{print $1 "|" $2}`, "/a|b/", "a || b", `BEGIN{x="system(1)"} # system(2)`, "NR>1 && $3/2 > 1"},
+			[]string{`BEGIN{system("id")}`, `{print | "id"}`, `"id" | getline`, `@load "x"`, `{ f="system"; @f($1) }`, "BEGIN{if(1)/x/;system(1)}"},
+		},
+		"vim":    {[]string{"f.txt", "+10", "+/x", "q!", "+", "a/b.c"}, []string{"+!id", ":!id", "!id", "set x", "-c", "+call system(1)"}},
+		"less":   {[]string{"f", "+10", "+/x", "++G", "+F"}, []string{"+!id", "++!id", "+|x"}},
+		"sqlite": {[]string{"select 1;", ".tables", ".mode csv\nselect 1", ".separator |", "a.db"}, []string{".shell id", ".sh id", ".system id", ".load x", ".output |id", ".import -csv |id t", "select edit(1)", "select LOAD_EXTENSION('x')", "select 1;\n .shell id", ".new"}},
+		"gdb":    {[]string{"run", "thread apply all bt"}, []string{"shell id", "!id", "python x", "she id", "thread apply all shell id", "python-interactive"}},
+		"psql":   {[]string{"select 1", "copy t from stdin"}, []string{`\! id`, "COPY t FROM PROGRAM 'id'", "copy t TO PROGRAM 'x'"}},
+		"mysql":  {[]string{"select 1"}, []string{"system id", `\! id`, "pager x"}},
+		"nobody": {nil, []string{"x"}},
+	} {
+		for _, text := range scripts.pass {
+			if found := programs.CodeStarts(language, text); found != "" {
+				t.Errorf("%s: %q does not pass: %q", language, text, found)
+			}
+		}
+		for _, text := range scripts.not {
+			if programs.CodeStarts(language, text) == "" {
+				t.Errorf("%s: %q passes", language, text)
+			}
+		}
+	}
+}
+
+// FuzzSedStartsNothing: a script that passes is run by the machine's own sed,
+// and must not have started anything.
+func FuzzSedStartsNothing(f *testing.F) {
+	path, err := exec.LookPath("sed")
+	if err != nil {
+		f.Skip("no sed")
+	}
+	bin := f.TempDir()
+	mark := filepath.Join(bin, "mark")
+	if err := os.WriteFile(filepath.Join(bin, "evil"), []byte("#!/bin/sh\n: > "+mark+"\n"), 0o700); err != nil {
+		f.Fatal(err)
+	}
+	started := func(t testing.TB, script string) bool {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second) // some loop
+		defer cancel()
+		cmd := exec.CommandContext(ctx, path, "-n", script)
+		cmd.Dir, cmd.Env, cmd.Stdin = t.TempDir(), []string{"PATH=" + bin}, strings.NewReader("x\n")
+		_ = cmd.Run() // most scripts are nonsense
+		return os.Remove(mark) == nil
+	}
+	if !started(f, "1e evil") {
+		f.Skip("this sed starts nothing")
+	}
+	for _, seed := range []string{"1e evil", "s/x/evil/e", "s,x,[,e;s/]//e", "s/[/]/x/;e evil", "a\\\ne evil", ":a;e evil", "y/ab/e /;e evil", `s/[\]/x/;e evil;/]/d`, "/[[:alpha:]/]/e evil", "s/[]/]/x/;e evil", "}e evil", "1,2{e evil\n}"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, script string) {
+		if programs.CodeStarts("sed-files", script) != "" {
+			return
+		}
+		if started(t, script) {
+			t.Errorf("%q passes and starts a program", script)
+		}
+	})
+}

@@ -1,0 +1,200 @@
+package programs
+
+import (
+	"slices"
+	"strings"
+)
+
+// option reads one argument that begins with a dash. It reports whether the rest
+// has been read as well.
+func (r *reader) option(arg string) (done bool) {
+	name, value, assigned := strings.Cut(arg, "=")
+	switch o, whole := r.Options[arg]; {
+	case r.Style.Single:
+		if strings.HasPrefix(name, "--") && r.Options[name].Kind == Unknown {
+			name = name[1:]
+		}
+		return r.apply(name, r.Options[name], value, assigned)
+	case strings.HasPrefix(arg, "--"):
+		name, o := r.long(name)
+		return r.apply(name, o, value, assigned)
+	case whole && len(arg) > 2: // -TT of zip
+		return r.apply(arg, o, "", false)
+	}
+	return r.cluster(arg)
+}
+
+// long finds a long option, which may be abbreviated. Of several that it could
+// be short for, the most dangerous one counts.
+func (r *reader) long(name string) (full string, o Option) {
+	if o, ok := r.Options[name]; ok {
+		return name, o
+	}
+	defer func() { o.Text = false }() // not every program abbreviates
+	full, o = name, Option{}
+	for candidate, may := range r.Options {
+		if !strings.HasPrefix(candidate, name) || may.Kind == Ends {
+			continue
+		}
+		if may.Kind > o.Kind || may.Kind == o.Kind && candidate < full {
+			full, o = candidate, may
+		}
+	}
+	return full, o
+}
+
+// cluster reads -abc: flags, of which the last may have a value, glued to it or
+// in the next argument.
+func (r *reader) cluster(arg string) (done bool) {
+	for i := 1; i < len(arg); i++ {
+		name, rest := "-"+arg[i:i+1], arg[i+1:]
+		o := r.Options[name]
+		o.Text = o.Text && (i == 1 || rest == "" && !strings.ContainsFunc(arg[1:], notInWord)) // else it may be no option
+		switch o.Kind {
+		case Flag, Perhaps, Plain, Ends, Refuse, Needs, Unknown:
+			r.apply(name, o, "", o.Kind == Perhaps && rest != "")
+			continue
+		}
+		return r.apply(name, o, rest, rest != "")
+	}
+	return false
+}
+
+// oldOptions reads "cIf gzip out.tar": letters first, then their values.
+func (r *reader) oldOptions() {
+	for _, c := range r.args[0] {
+		name := "-" + string(c)
+		if o := r.Options[name]; o.Kind != Unknown {
+			r.apply(name, o, "", false)
+		}
+	}
+	r.at++
+}
+
+// apply does what an option says. value counts when it is glued to the option.
+func (r *reader) apply(name string, o Option, value string, glued bool) (done bool) {
+	if o.Kind == Unknown {
+		r.unknown(name, glued)
+		return false
+	}
+	isText := o.Text && r.at != r.doubtful
+	if o.Kind.takesValue() && !glued {
+		r.at++
+		if o.Kind == Value2 {
+			r.at++
+		}
+		if r.at >= len(r.args) {
+			return false // the program will say that the value is missing
+		}
+		value = r.args[r.at]
+	}
+	r.seen = append(r.seen, name)
+	r.text[r.at] = r.text[r.at] || isText
+	r.do(name, o, value, glued)
+	if o.Kind == Module {
+		r.inner(r.at + 1)
+	}
+	for i := r.at; o.Last && i < len(r.text); i++ {
+		r.text[i] = true
+	}
+	return o.Last || o.Kind == Module
+}
+
+// do does what the kind of an option says.
+func (r *reader) do(name string, o Option, value string, glued bool) {
+	by := r.by + " " + name
+	switch o.Kind {
+	case Perhaps:
+		r.perhaps(glued)
+	case ValueProgram:
+		r.commanded = true
+		r.line(RunsValue, by, value, r.at)
+	case MaybeProgram:
+		if glued {
+			r.line(RunsValue, by, value, r.at)
+		}
+	case Splits:
+		r.commanded = true
+		r.line(RunsLine, by, value, r.at, r.args[min(r.at+1, len(r.args)):]...)
+		r.at = len(r.args) - 1
+	case Until, UntilMoved:
+		r.until(by, value, o.Kind == UntilMoved)
+	case MaybeHole:
+		if !glued {
+			value = "{}"
+		}
+		r.holes = append(r.holes, value)
+	case Hole:
+		r.holes = append(r.holes, value)
+	case Variable:
+		r.act(Act{Does: PutsInEnv, Text: value}, r.by, r.at)
+	case Moves:
+		r.moved = true
+	case Plain:
+		r.asIs = true
+	case Ends:
+		r.ended = true
+	case Needs:
+		r.act(Act{Does: Starts, Start: Start{Words: []string{o.Of}}}, by, r.at)
+	case Refuse:
+		r.refuse(name, "an option of "+r.by+" that can start programs or read commands from a file", r.at)
+	case MaybeRefuse:
+		if glued {
+			r.refuse(name, "an option of "+r.by+" that says where its programs are", r.at)
+		}
+	case Setting, SettingEnv:
+		r.act(Act{Does: Sets, Text: value, FromName: o.Kind == SettingEnv}, by, r.at)
+	case Code:
+		r.act(Act{Does: RunsCode, Text: value, Of: o.Of}, r.by, r.at)
+	}
+}
+
+// unknown refuses an option of a wrapper that might take a value: then nobody
+// could say where the command begins. For other programs, it may be one whose
+// value is text wherever it is known.
+func (r *reader) unknown(name string, glued bool) {
+	if r.Wraps != nil {
+		if !r.Wraps.Trusted() {
+			r.refuse(name, "an option of "+r.by+" that is not known here, so it cannot be told what it would start", r.at)
+		}
+		return
+	}
+	arg := r.args[r.at]
+	if long, _, _ := strings.Cut(arg, "="); strings.HasPrefix(arg, "--") && !r.Shells && Find("*").Options[long].Kind == Perhaps {
+		r.perhaps(glued)
+	}
+}
+
+// perhaps marks the text of an option that may have one, or may be a flag: what
+// follows is text, and what the program could take for an option or act upon is
+// read as well.
+func (r *reader) perhaps(glued bool) {
+	switch next := r.at + 1; {
+	case r.at == r.doubtful:
+	case glued:
+		r.text[r.at] = true
+	case next < len(r.args):
+		r.text[next] = true
+		if strings.HasPrefix(r.args[next], "-") {
+			r.doubtful = next
+		} else if r.Subcommands == nil && !r.Operands.act() {
+			r.at++
+		}
+	}
+}
+
+// until takes the words up to ; or {} + as a command line, as find does. first
+// is its first word if that is glued to the option.
+func (r *reader) until(by, first string, moved bool) {
+	from := r.at + 1
+	end := from
+	for end < len(r.args) && r.args[end] != ";" && (r.args[end] != "+" || r.args[end-1] != "{}") {
+		end++
+	}
+	words := r.args[min(from, len(r.args)):end]
+	if first != "" {
+		words = slices.Concat([]string{first}, words)
+	}
+	r.act(Act{Does: Starts, Start: Start{Words: words, InOne: r.base.InOne, Moved: moved, Holes: []string{"{}"}}}, by, from)
+	r.at = end
+}

@@ -1,0 +1,347 @@
+package programs
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Reading is what the arguments of one program come to.
+type Reading struct {
+	Acts []Act  // in the order of the arguments
+	Bare bool   // a wrapper without a command
+	Text []bool // for each argument: it is text, which no shell gets to see
+}
+
+// Act is something that a program would do by its arguments. What it comes to,
+// the caller judges.
+type Act struct {
+	Does Deed
+	Start
+	Text     string   // the line, variable, setting or code; for Refused the telling part
+	Of       string   // of Code: the language; of Refused: why, continuing "args[1] …, "
+	More     []string // arguments behind the line
+	Table    *Program // the table by which it was read
+	FromName bool     // of Sets: the value is in a variable
+}
+
+// Deed is the kind of an act.
+type Deed int
+
+// The deeds. The zero one is refused.
+const (
+	Refused   Deed = iota
+	Starts         // the words of Start
+	RunsLine       // Text, through a shell or a splitter like one
+	RunsValue      // the same, if it names more than "no program" or cat
+	PutsInEnv      // Text is NAME=value of an environment
+	Sets           // Text is KEY=value
+	SetsNamed      // the same, of which only settings that name programs count
+	RunsCode       // Text is a program in the language Of
+)
+
+// Start is a command line that a program would start, and what is known of it.
+type Start struct {
+	Words []string
+	By    string // what would start it, as "git clone --upload-pack"
+	Index int    // the argument of the whole command in which it stands; -1: in none
+	InOne bool   // all of it stands in that argument
+
+	Itself             bool     // the program may start it anyway
+	Project, Workspace bool     // how much of it is looked at
+	Moved              bool     // it runs in another directory
+	Open               bool     // more arguments come from the program's input
+	Holes              []string // text that stands for input
+	Options            []string // those of them that may be filled with options
+}
+
+// Place is where arguments stand in the whole command: from an index on, or all
+// of them in the one of that index.
+type Place struct {
+	Index int
+	InOne bool
+}
+
+// Of gives the index of the ith argument.
+func (p Place) Of(i int) int {
+	if p.InOne {
+		return p.Index
+	}
+	return p.Index + i
+}
+
+// Read reads what a program does with args, which stand at a place. A program
+// that no table knows can have text only behind the options of the table "*".
+func Read(name string, args []string, at Place) Reading {
+	table := Find(name)
+	if table == nil {
+		table = &Program{}
+	}
+	text := make([]bool, len(args))
+	r := newReader(table, name, args, at, text)
+	r.read()
+	r.out.Text = text
+	return r.out
+}
+
+// Grammar tells for each argument of a program whether it is a word of the
+// program's own grammar, as {} of find.
+func Grammar(name string, args []string) []bool {
+	text := make([]bool, len(args))
+	if table := Find(name); table != nil {
+		for i, arg := range args {
+			text[i] = slices.Contains(table.Operands.Grammar, arg)
+		}
+	}
+	return text
+}
+
+// reader reads the arguments of one program by its table.
+type reader struct {
+	*Program
+	by   string // the program, and its subcommand
+	args []string
+	base Place
+	text []bool
+	at   int
+
+	out       Reading
+	skip      int // operands that still come before the command
+	options   bool
+	asIs      bool // not joined
+	ended     bool // no command is started
+	commanded bool // an option gave the command
+	moved     bool
+	holes     []string
+	doubtful  int      // an argument that is an option, or the value of one
+	seen      []string // options that were there
+	operands  []operand
+}
+
+// operand is an argument that is no option, and its index in args.
+type operand struct {
+	text string
+	at   int
+}
+
+func newReader(p *Program, by string, args []string, base Place, text []bool) *reader {
+	r := &reader{Program: p, by: by, args: args, base: base, text: text, options: true, doubtful: -1}
+	if p.Wraps != nil {
+		r.skip = p.Wraps.After
+	}
+	return r
+}
+
+func (r *reader) read() {
+	for i, arg := range r.args {
+		r.text[i] = r.text[i] || slices.Contains(r.Operands.Grammar, arg)
+	}
+	if r.Style.Old && len(r.args) > 0 && !strings.HasPrefix(r.args[0], "-") {
+		r.oldOptions()
+	}
+	for ; r.at < len(r.args); r.at++ {
+		if done := r.word(r.args[r.at]); done {
+			return
+		}
+	}
+	r.finish()
+}
+
+// word reads one argument. It reports whether the rest has been read as well.
+func (r *reader) word(arg string) (done bool) {
+	switch {
+	case !r.options, len(arg) < 2 || arg[0] != '-':
+		return r.operand(arg)
+	case arg == "--" && r.Wraps != nil && r.Wraps.Dashdash:
+		r.start(r.at + 1)
+		return true
+	case arg == "--":
+		r.options = false
+	case r.Wraps != nil && r.Wraps.Digits && strings.Trim(arg[1:], "0123456789") == "":
+	default:
+		return r.option(arg)
+	}
+	return false
+}
+
+// operand reads an argument that is no option.
+func (r *reader) operand(arg string) (done bool) {
+	w := r.Wraps
+	switch {
+	case r.Subcommands != nil:
+		r.subcommand(arg)
+		return true
+	case w == nil:
+		r.operands = append(r.operands, operand{arg, r.at})
+		r.options = r.options && !r.Style.Early
+	case arg == "-" && r.options: // env - and su - say something else with it
+	case w.Assigns && strings.Contains(arg, "=") && arg[0] != '/': // to sudo, what begins with a slash is a program
+		r.act(Act{Does: PutsInEnv, Text: arg}, r.by, r.at)
+	case w.Dashdash, r.skip > 0 && (r.Operands.Optional == nil || slices.Contains(r.Operands.Optional, arg)):
+		r.skip--
+		r.options = r.options && (w.Permute || w.Dashdash)
+	default:
+		r.start(r.at)
+		return true
+	}
+	return false
+}
+
+// subcommand goes on with the table of a subcommand, or with an empty one:
+// options of the program are none of a subcommand.
+func (r *reader) subcommand(arg string) {
+	sub := r.Subcommands[arg]
+	if sub == nil {
+		sub = r.Subcommands["*"]
+	}
+	if sub == nil {
+		sub = &Program{}
+	}
+	merged := *sub
+	if r.Style.Inherits {
+		merged.Options = maps.Clone(r.Options)
+		maps.Copy(merged.Options, sub.Options)
+		merged.Style.Inherits = true
+	}
+	if merged.Settings == nil {
+		merged.Settings, merged.Safe = r.Settings, r.Safe
+	}
+	if merged.Itself == nil {
+		merged.Itself = r.Itself
+	}
+	merged.Shells = r.Shells
+	merged.Style.Single = merged.Style.Single || r.Style.Single
+	rest := newReader(&merged, r.by+" "+arg, r.args[r.at+1:], Place{r.base.Of(r.at + 1), r.base.InOne}, r.text[r.at+1:])
+	rest.read()
+	r.out.Acts = append(r.out.Acts, rest.out.Acts...)
+	r.out.Bare = rest.out.Bare
+}
+
+// start takes the rest as the command line of the wrapped program.
+func (r *reader) start(at int) {
+	words := r.args[at:]
+	if len(words) == 0 {
+		r.finish()
+		return
+	}
+	if r.Wraps.Exact {
+		r.inner(at)
+	}
+	if r.Wraps.Appends {
+		if end := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, ":::") }); end >= 0 {
+			words = words[:end] // of GNU parallel: arguments, not the command
+		}
+	}
+	if r.Wraps.Joined && !r.asIs {
+		r.line(RunsLine, r.by, strings.Join(words, " "), at)
+		return
+	}
+	r.act(Act{Does: Starts, Start: Start{Words: words, Open: r.appends()}}, r.by, at)
+}
+
+// inner finds the text in a command line that gets its arguments as they are.
+func (r *reader) inner(at int) {
+	if at < len(r.args) {
+		table := Find(r.args[at])
+		if table == nil {
+			table = &Program{}
+		}
+		newReader(table, r.args[at], r.args[at+1:], Place{}, r.text[at+1:]).read()
+	}
+}
+
+func (r *reader) appends() bool { return r.Wraps != nil && r.Wraps.Appends }
+
+// finish looks at the whole when there was no command line among the arguments.
+func (r *reader) finish() {
+	r.textOperands()
+	if r.ended {
+		return
+	}
+	r.out.Bare = r.Wraps != nil && !r.commanded
+	if r.Never != "" {
+		r.refuse(r.by, r.Never, -1)
+	}
+	if r.out.Bare && r.Wraps.Shell {
+		r.refuse(r.by, "without a command it starts a shell", -1)
+	}
+	r.finishOperands()
+}
+
+// textOperands marks the operands that are text.
+func (r *reader) textOperands() {
+	o := &r.Operands
+	for i, operand := range r.operands {
+		if o.Text || o.FirstText && i == 0 && !r.given(o.TextNot) {
+			r.text[operand.at] = true
+		}
+	}
+}
+
+// given reports whether one of some options was there.
+func (r *reader) given(options []string) bool {
+	return slices.ContainsFunc(options, func(o string) bool { return slices.Contains(r.seen, o) })
+}
+
+// finishOperands judges what is left when options and command are taken away.
+func (r *reader) finishOperands() {
+	o := &r.Operands
+	for i, operand := range r.operands {
+		for _, text := range o.Begins {
+			if strings.HasPrefix(operand.text, text) {
+				r.refuse(operand.text, "it decides what "+r.by+" starts", operand.at)
+			}
+		}
+		for _, text := range o.Contains {
+			if strings.Contains(strings.ToLower(operand.text), text) {
+				r.refuse(operand.text, "it makes "+r.by+" start something", operand.at)
+			}
+		}
+		if o.Code != "" && !r.given(o.CodeNot) && (o.EachCode || i == 0) {
+			r.act(Act{Does: RunsCode, Text: operand.text, Of: o.Code}, r.by, operand.at)
+		}
+		if o.Line {
+			r.line(RunsLine, r.by, operand.text, operand.at)
+		}
+		if o.Program && i == 0 {
+			r.act(Act{Does: Starts, Start: Start{Words: []string{operand.text}, Workspace: true}}, r.by, operand.at)
+		}
+		switch {
+		case !o.Setting && !o.Assignment:
+		case strings.Contains(operand.text, "="):
+			r.act(Act{Does: SetsNamed, Text: operand.text}, r.by, operand.at)
+		case o.Setting && i+1 < len(r.operands): // KEY value
+			next := r.operands[i+1]
+			r.act(Act{Does: SetsNamed, Text: operand.text + "=" + next.text}, r.by, next.at)
+		}
+	}
+}
+
+// act adds an act of the argument at, -1 for none.
+func (r *reader) act(a Act, by string, at int) {
+	a.By, a.Table = by, r.Program
+	a.Index = at
+	if at >= 0 {
+		a.Index = r.base.Of(at)
+	}
+	if !r.Style.Prefixes {
+		a.Options = slices.Concat(r.holes, a.Holes)
+	}
+	a.Holes = slices.Concat(r.holes, a.Holes)
+	a.Moved = a.Moved || r.moved
+	if r.Wraps != nil {
+		a.Project, a.Workspace = a.Project || r.Wraps.Project, a.Workspace || r.Wraps.Workspace
+	}
+	if a.Does != Starts || len(a.Words) > 0 {
+		r.out.Acts = append(r.out.Acts, a)
+	}
+}
+
+// line takes text as a command line, with more arguments behind it.
+func (r *reader) line(does Deed, by, text string, at int, more ...string) {
+	r.act(Act{Does: does, Text: text, More: more, Start: Start{InOne: true, Open: r.appends()}}, by, at)
+}
+
+func (r *reader) refuse(found, why string, at int) {
+	r.act(Act{Does: Refused, Text: found, Of: why}, r.by, at)
+}

@@ -1,0 +1,260 @@
+package programs
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// parse reads a text of the table, and adds its programs to all.
+func parse(all map[string]*Program, text string) error {
+	var open []*Program // the program and the subcommands that the next row belongs to
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "#") || strings.TrimSpace(line) == "" {
+			continue
+		}
+		row, rest, short := strings.Cut(strings.TrimSpace(line), "  ")
+		depth := (len(line) - len(strings.TrimLeft(line, " "))) / 2
+		if depth > len(open) {
+			return fmt.Errorf("%q is indented too far", row)
+		}
+		open = open[:depth]
+		names, isSub := strings.CutPrefix(row, "sub ")
+		var err error
+		switch {
+		case depth == 0:
+			open, err = begin(open, all, row)
+		case isSub:
+			if open[depth-1].Subcommands == nil {
+				open[depth-1].Subcommands = map[string]*Program{}
+			}
+			open, err = begin(open, open[depth-1].Subcommands, names)
+		default:
+			err = open[depth-1].row(row)
+		}
+		if err == nil && short { // the only row of a program, in its own line
+			err = open[len(open)-1].row(rest)
+		}
+		if err != nil {
+			return fmt.Errorf("%q: %w", row, err)
+		}
+	}
+	return nil
+}
+
+// begin begins a program, or a subcommand.
+func begin(open []*Program, in map[string]*Program, names string) ([]*Program, error) {
+	p := &Program{Names: strings.Fields(names), Options: map[string]Option{}, Secrets: map[string]Secret{}}
+	for _, name := range p.Names {
+		if in[name] != nil {
+			return nil, fmt.Errorf("%s stands there twice", name)
+		}
+		in[name] = p
+	}
+	return append(open, p), nil
+}
+
+// starting reports whether arguments can make the program start others.
+func (p *Program) starting() bool {
+	if p.Wraps != nil || p.Never != "" || p.Operands.act() {
+		return true
+	}
+	for _, option := range p.Options {
+		if option.acts() {
+			return true
+		}
+	}
+	for _, sub := range p.Subcommands {
+		if sub.starting() {
+			return true
+		}
+	}
+	return false
+}
+
+// row reads one row: a key, for some keys with words behind it, and a value.
+func (p *Program) row(row string) error {
+	name, value, ok := strings.Cut(row, ":")
+	key := strings.Fields(name)
+	if !ok || len(key) == 0 {
+		return errors.New("no colon")
+	}
+	value = strings.TrimSpace(value)
+	words := strings.Fields(value)
+	switch key[0] {
+	case "never":
+		p.Never = value
+	case "is":
+		s := &p.Style
+		return set(words, map[string]*bool{
+			"interpreter": &p.Interpreter, "shells": &p.Shells, "fetches": &p.Fetches, "containers": &p.Containers,
+			"single": &s.Single, "old": &s.Old, "early": &s.Early, "inherits": &s.Inherits,
+			"subcommands": &s.Subcommands, "abbreviates": &s.Abbreviates, "prefixes": &s.Prefixes,
+		})
+	case "alias":
+		if p.Aliases == nil {
+			p.Aliases = map[string]string{}
+		}
+		for _, other := range words {
+			p.Aliases[other] = strings.Join(key[1:], " ")
+		}
+	case "wraps":
+		return p.wrapsRow(words)
+	case "safe":
+		p.Safe = append(p.Safe, words...)
+	case "names":
+		p.Settings = append(p.Settings, words...)
+	case "itself":
+		p.Itself = words
+	case "operand":
+		return p.Operands.row(words)
+	case "secret", "glued", "no-secret", "follows", "rest", "nth":
+		return p.secretRow(key, words)
+	default:
+		return p.optionRow(key, words)
+	}
+	return nil
+}
+
+// set sets the flags that words name.
+func set(words []string, flags map[string]*bool) error {
+	for _, word := range words {
+		flag, ok := flags[word]
+		if !ok {
+			return fmt.Errorf("unknown word %q", word)
+		}
+		*flag = true
+	}
+	return nil
+}
+
+var kinds = map[string]Option{
+	"flag": {Kind: Flag}, "perhaps": {Kind: Perhaps}, "value": {Kind: Value}, "maybe": {Kind: Maybe}, "program": {Kind: ValueProgram}, "maybe-program": {Kind: MaybeProgram},
+	"splits": {Kind: Splits}, "until": {Kind: Until}, "until-moved": {Kind: UntilMoved}, "hole": {Kind: Hole}, "maybe-hole": {Kind: MaybeHole},
+	"variable": {Kind: Variable}, "moves": {Kind: Moves}, "plain": {Kind: Plain}, "ends": {Kind: Ends}, "needs": {Kind: Needs},
+	"refuse": {Kind: Refuse}, "maybe-refuse": {Kind: MaybeRefuse}, "setting": {Kind: Setting}, "setting-env": {Kind: SettingEnv}, "code": {Kind: Code},
+	"text": {Kind: Value, Text: true}, "text2": {Kind: Value2, Text: true}, "last": {Kind: Value, Text: true, Last: true}, "module": {Kind: Module},
+}
+
+// optionRow reads a row that names options. A text may be code as well.
+func (p *Program) optionRow(key, options []string) error {
+	kind, ok := kinds[key[0]]
+	if !ok {
+		return fmt.Errorf("unknown row %q", key[0])
+	}
+	kind.Of = strings.Join(key[1:], " ")
+	for _, name := range options {
+		o := kind
+		if known := p.Options[name]; known.Kind == Code || known.Text {
+			o = Option{Kind: max(known.Kind, kind.Kind), Of: known.Of + kind.Of, Text: known.Text || kind.Text, Last: known.Last || kind.Last}
+		}
+		p.Options[name] = o
+	}
+	return nil
+}
+
+func (p *Program) wrapsRow(words []string) error {
+	w := &Wraps{}
+	p.Wraps = w
+	if i := slices.Index(words, "after"); i >= 0 && i+1 < len(words) {
+		n, err := strconv.Atoi(words[i+1])
+		if err != nil {
+			return err
+		}
+		w.After = n
+		words = slices.Delete(words, i, i+2)
+	}
+	return set(words, map[string]*bool{
+		"permute": &w.Permute, "dashdash": &w.Dashdash, "assigns": &w.Assigns, "joined": &w.Joined, "appends": &w.Appends,
+		"shell": &w.Shell, "digits": &w.Digits, "project": &w.Project, "workspace": &w.Workspace, "exact": &w.Exact,
+	})
+}
+
+func (o *Operands) row(words []string) error {
+	if len(words) == 0 {
+		return errors.New("nothing is said of operands")
+	}
+	rest := words[1:]
+	var unless []string
+	if i := slices.Index(rest, "unless"); i >= 0 {
+		rest, unless = rest[:i], rest[i+1:]
+	}
+	switch words[0] {
+	case "setting":
+		o.Setting = true
+	case "assignment":
+		o.Assignment = true
+	case "program":
+		o.Program = true
+	case "line":
+		o.Line = true
+	case "optional":
+		o.Optional = rest
+	case "grammar":
+		o.Grammar = rest
+	case "begins":
+		o.Begins = append(o.Begins, rest...)
+	case "contains":
+		o.Contains = append(o.Contains, rest...)
+	case "text":
+		o.FirstText = len(rest) > 0
+		o.Text, o.TextNot = !o.FirstText, unless
+	case "code":
+		if len(rest) == 0 {
+			return errors.New("no language")
+		}
+		o.Code, o.EachCode = strings.CutSuffix(rest[0], "*")
+		o.CodeNot = unless
+	default:
+		return fmt.Errorf("unknown operand row %q", words[0])
+	}
+	return nil
+}
+
+// shapes are the forms in which secrets stand in a value; internal/redact reads
+// them.
+var shapes = []string{"user", "colon", "percent", "comma", "equals", "cookies", "source", "logon"}
+
+// secretRow reads what is secret: the rule, the shape, and behind which word.
+func (p *Program) secretRow(key, words []string) error {
+	var s Secret
+	w := SecretWord{}
+	if key[0] != "no-secret" {
+		if len(key) < 2 {
+			return errors.New("no name for what is hidden")
+		}
+		s.Rule = key[1]
+		for i := 2; i < len(key); i++ {
+			n, err := strconv.Atoi(key[i])
+			switch {
+			case key[i] == "behind" && i+1 < len(key):
+				i++
+				s.Behind = key[i]
+				p.Marks = append(p.Marks, key[i])
+			case slices.Contains(shapes, key[i]):
+				s.Shape = key[i]
+			case err == nil && key[0] == "nth":
+				w.Nth = n
+			default:
+				return fmt.Errorf("unknown shape %q", key[i])
+			}
+		}
+	}
+	s.Glued = key[0] == "glued"
+	switch w.Secret = s; key[0] {
+	case "nth":
+		w.Required = words
+		p.Marks = append(p.Marks, words...)
+		p.Words = append(p.Words, w)
+	case "follows", "rest":
+		w.Follows, w.Rest = words, key[0] == "rest"
+		p.Words = append(p.Words, w)
+	default:
+		for _, option := range words {
+			p.Secrets[option] = s
+		}
+	}
+	return nil
+}
