@@ -20,6 +20,7 @@ var lfsDaily = []string{
 	"git lfs ls-files && git lfs status --porcelain && git status -sb",
 	"rm a.bin && git checkout -- a.bin && cat a.bin",
 	"git switch -c other && printf 'another\\n' > a.bin && git commit -am other && git switch main && cat a.bin && git switch other && cat a.bin",
+	"git clone -q . ../clone && cd ../clone && cat a.bin && ls .git/hooks | grep -v sample && git lfs track '*.dat' && printf x > b.dat && git add . && git commit -qm dat && git lfs ls-files -n",
 	"git lfs fsck && git lfs pointer --check --file a.bin; git lfs env | grep -c 'git config filter'",
 }
 

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"tipstaff/internal/gitconfig"
 )
@@ -26,7 +28,7 @@ func (g *Guard) judge(it *item, now content) string {
 		return g.judgePointer(it, now)
 	case it.Kind == Entry && now.form == directory:
 		return ""
-	case it.Kind == Fixed && !it.New && len(now.beyond(it.accepted)) == 0:
+	case it.Kind == Fixed && !it.New && len(it.added(now)) == 0:
 		return ""
 	case it.Kind == Fixed && it.New && !it.byName():
 		return "" // the look that has found it has judged it
@@ -99,6 +101,12 @@ func (c content) beyond(accepted content) (list []string) {
 	return list
 }
 
+// added are the names in an item that was there before, which are neither accepted nor
+// git-lfs's own hooks.
+func (it *item) added(now content) []string {
+	return slices.DeleteFunc(now.beyond(it.accepted), func(name string) bool { return it.byName() && lfsHook(name, now.names[name]) })
+}
+
 // byName reports whether git obeys every file of a directory by its name.
 func (it *item) byName() bool {
 	base := filepath.Base(it.Path)
@@ -112,13 +120,35 @@ func (it *item) unknown(now content) (list []string) {
 		return []string{""}
 	}
 	for name, one := range now.names {
-		if !it.accepted.names[name].same(one) && (one.form != file || !strings.HasSuffix(name, ".sample")) {
+		if !it.accepted.names[name].same(one) && (one.form != file || !strings.HasSuffix(name, ".sample")) && !lfsHook(name, one) {
 			list = append(list, name)
 		}
 	}
 	slices.Sort(list)
 	return list
 }
+
+// lfsHook reports whether a hook is one of those that git-lfs makes wherever it is used
+// and they are missing. They call git-lfs, if the person who runs git has it, and do
+// nothing else: the text that they print differs between versions and is inert, for
+// it has nothing in it that a shell replaces.
+func lfsHook(name string, c content) bool {
+	if c.form != file || !c.whole() {
+		return false
+	}
+	if len(c.text) == 0 {
+		return lfsNames[name] // it is being written; so it does nothing
+	}
+	m := lfsText().FindSubmatch(c.text)
+	return m != nil && string(m[1]) == name && lfsNames[name]
+}
+
+var lfsNames = map[string]bool{"post-checkout": true, "post-commit": true, "post-merge": true, "pre-push": true}
+
+var lfsText = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\A#!/bin/sh\ncommand -v git-lfs >/dev/null 2>&1 \|\| \{ (?:echo|printf) >&2(?: "(?:[^"$\\\n` + "`" + `]|\\n)*")+; exit 2; \}\n` +
+		`git lfs ([a-z-]+) "\$@"\n?\z`)
+})
 
 // harmless is what can be accepted of a new item.
 func (g *Guard) harmless(it *item, now content) content {
