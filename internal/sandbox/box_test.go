@@ -289,8 +289,8 @@ func (b *box) all(tries []try) {
 }
 
 // later lets so much time pass that the sandbox looks at what has changed, and
-// waits until it has looked. Nobody waits for the clock: the rooms are told that
-// they last looked long ago.
+// waits until it has looked. Nobody waits for the clock: the constraints are told that
+// the last rescan was long ago.
 func (b *box) later(sessions ...string) {
 	b.t.Helper()
 	b.forgetLooks()
@@ -303,10 +303,10 @@ func (b *box) later(sessions ...string) {
 func (b *box) forgetLooks() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, r := range b.rooms {
-		r.mu.Lock()
-		r.looked = time.Time{}
-		r.mu.Unlock()
+	for _, c := range b.constraints {
+		c.mu.Lock()
+		c.looked, c.trusted = time.Time{}, time.Time{}
+		c.mu.Unlock()
 	}
 }
 

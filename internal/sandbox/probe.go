@@ -103,6 +103,7 @@ func (s *Sandbox) try(tier Tier, abi int, noLandlock error) error {
 	defer r.leave(w)
 	if w.paths.Exhausted() {
 		s.forget(r) // the first command has a room that knows all repositories
+		r.constraints.forget()
 	}
 	s.status.Protection, s.status.Weaker = s.protection()
 	s.status.Limits = s.o.Limits.status(tier, s.o.Engine.Bounds())
@@ -116,10 +117,11 @@ func (s *Sandbox) try(tier Tier, abi int, noLandlock error) error {
 		}
 	}
 	if tier == Landlock {
-		s.status.Notes = append(s.status.Notes, w.allowed.Notes...)
+		s.status.Notes = append(s.status.Notes, w.version.allowed.Notes...)
 	}
 	if err := s.o.Engine.Try(&proc.Confinement{Enclosure: w.enclosure}); err != nil {
 		s.forget(r) // the next tier makes its own
+		r.constraints.forget()
 		return err
 	}
 	return nil

@@ -93,11 +93,12 @@ func (s *Sandbox) allow(rs *landlock.Ruleset, w *walls, r *room) error {
 			}
 		}
 	}
-	var err error
-	if w.allowed, err = w.paths.Allow(own...); err != nil {
-		return err
+	for _, dir := range own {
+		if err := allowPath(rs, dir, landlock.Read|landlock.Write|landlock.Device); err != nil {
+			return err
+		}
 	}
-	for _, g := range w.allowed.Grants {
+	for _, g := range w.version.allowed.Grants {
 		if err := allowPath(rs, g.Path, accessOf(g.Right)); err != nil {
 			return err
 		}

@@ -28,17 +28,18 @@ type Sandbox struct {
 	fault   error         // why no command may run
 	found   chan struct{} // closed when all of the above is settled
 
-	questions questions
-	guard     *guard.Guard // of files that steer programs outside
-	asks      bool         // the kernel can ask about system calls
-	noAsking  error        // why not
-	lately    lately
+	guard    *guard.Guard // of files that steer programs outside
+	asks     bool         // the kernel can ask about system calls
+	noAsking error        // why not
+	lately   lately
 
-	mu     sync.Mutex
-	rooms  map[roomKey]*room
-	tight  map[string]*held // by the terms that asked for it
-	count  int              // rooms that were made
-	closed bool
+	mu    sync.Mutex
+	rooms map[roomKey]*room
+	// constraints are those that sessions have, or have had.
+	constraints map[constraintsKey]*constraints
+	tight       map[string]*held // by the terms that asked for it
+	count       int              // rooms that were made
+	closed      bool
 	// complaint is the reason for a refusal that was logged last; warned are
 	// warnings that were logged: one room after the other would repeat them.
 	complaint string
@@ -69,7 +70,7 @@ func New(o Options) (*Sandbox, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Sandbox{o: o, rooms: map[roomKey]*room{}, tight: map[string]*held{}, warned: map[string]bool{}, repositories: map[string]repository{}, status: newStatus(o), found: make(chan struct{}), needed: make(chan struct{})}
+	s := &Sandbox{o: o, rooms: map[roomKey]*room{}, constraints: map[constraintsKey]*constraints{}, tight: map[string]*held{}, warned: map[string]bool{}, repositories: map[string]repository{}, status: newStatus(o), found: make(chan struct{}), needed: make(chan struct{})}
 	if o.Mode == Off {
 		close(s.found)
 		s.status.Reason = "it is switched off (TIPSTAFF_SANDBOX=off)"

@@ -65,6 +65,9 @@ func newView(p profile.Paths, search, seen []string, dir string, s *scratch) (*v
 // tempOf is the temporary directory of a room's commands, as the server sees it.
 func tempOf(dir string) string { return filepath.Join(dir, "tmp") }
 
+// privateDirs are directories of the machine in whose place a room has its own.
+var privateDirs = []string{"/tmp", "/var/tmp", "/run"}
+
 // cover puts private directories in the place of the shared ones.
 func (v *view) cover() error {
 	if v.paths.Profile == profile.Open {

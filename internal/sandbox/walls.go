@@ -25,8 +25,8 @@ import (
 
 // walls are what a room consists of for the kernel.
 type walls struct {
-	paths     profile.Paths
-	allowed   profile.Allowlist
+	version   *version
+	paths     profile.Paths // of the version
 	enclosure *proc.Enclosure
 	ruleset   *landlock.Ruleset  // nil where the profile has no rules for files and nothing else needs one
 	places    atomic.Int64       // for whose /proc the ruleset has a rule
@@ -36,26 +36,16 @@ type walls struct {
 	users     int // commands, and the room itself for as long as it has them; under room.mu
 }
 
-// build makes the walls for what the profile says now.
-func (s *Sandbox) build(r *room) (w *walls, err error) {
-	paths, err := s.resolve(r)
-	if err != nil {
-		return nil, err
-	}
-	return s.buildFor(r, paths)
-}
-
-// buildFor makes the walls for what the profile has said. What it says may change
-// before they stand (a secret is removed, a pinned file is replaced): then it is
-// asked again.
-func (s *Sandbox) buildFor(r *room, paths profile.Paths) (w *walls, err error) {
+// build makes the walls for a version. What it says may change before they stand (a
+// secret is removed, a pinned file is replaced): then the workspace is rescanned.
+func (r *room) build(v *version) (w *walls, err error) {
 	const attempts = 5
 	for range attempts {
-		if w, err = s.raise(r, paths); !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errReplaced) {
+		if w, err = r.sandbox.raise(r, v); !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errReplaced) {
 			return w, err
 		}
 		var failure error
-		if paths, failure = s.resolve(r); failure != nil {
+		if v, failure = r.constraints.rescan(); failure != nil {
 			return nil, failure
 		}
 	}
@@ -65,15 +55,15 @@ func (s *Sandbox) buildFor(r *room, paths profile.Paths) (w *walls, err error) {
 // errReplaced: while walls were made, a file that they pin was replaced.
 var errReplaced = errors.New("a protected file was replaced meanwhile")
 
-// raise makes the walls for what the profile has said.
-func (s *Sandbox) raise(r *room, paths profile.Paths) (*walls, error) {
-	w, before := &walls{paths: paths, users: 1}, s.guard.Changes()
+// raise makes the walls for a version.
+func (s *Sandbox) raise(r *room, ver *version) (*walls, error) {
+	w, before := &walls{version: ver, paths: ver.paths, users: 1}, s.guard.Changes()
 	spec := proc.EnclosureSpec{Filter: r.held.filter, CloneSecret: s.secret, Limits: r.held.kernel, Group: r.held.group, Domain: s.domain()}
 	if r.held.asks || r.doors != nil {
 		spec.Supervise = r.supervise
 	}
 	if s.status.tier == Namespaces {
-		v, err := newView(paths, s.o.Search, append(s.visible(), r.workspace...), r.dir, s.scratch)
+		v, err := newView(ver.paths, s.o.Search, append(s.visible(), r.constraints.workspace...), r.dir, s.scratch)
 		if err != nil {
 			return nil, err
 		}
@@ -128,14 +118,6 @@ func (s *Sandbox) visible() []string {
 		list = append(list, home)
 	}
 	return list
-}
-
-// resolve asks the profile of a room, together with other rooms of its workspace.
-// What it gives is shared: nobody changes it.
-func (s *Sandbox) resolve(r *room) (profile.Paths, error) {
-	return s.questions.ask(r.held.profile, r.workspace, r.held.reveal, func() (profile.Paths, error) {
-		return s.consult(r.held.profile, r.workspace, r.held.reveal)
-	})
 }
 
 // mostProbing is how long the workspace is looked through while the tier is found out:

@@ -76,15 +76,15 @@ func TestWhereNothingChangesTheWallsStay(t *testing.T) {
 		r := b.room("")
 		before := r.standing()
 		b.later()
-		if r.standing() != before && before.allowed.Fresh() { // nobody else has made files beside what is hidden
+		if r.standing() != before && before.version.allowed.Fresh() { // nobody else has made files beside what is hidden
 			t.Error("they were made anew for nothing")
 		}
 		before = r.standing()
-		r.mu.Lock()
-		if time.Since(r.looked) > patience {
+		r.constraints.mu.Lock()
+		if time.Since(r.constraints.looked) > patience {
 			t.Error("nobody has looked")
 		}
-		r.mu.Unlock()
+		r.constraints.mu.Unlock()
 		before.places.Store(mostPlaces + 1)
 		b.later()
 		if r.standing() == before {
@@ -100,7 +100,7 @@ func TestACommandThatRunsKeepsTheWallsThatItHas(t *testing.T) {
 		r, err := b.start(Command{Dir: b.ws}, "read line; echo x > $TMPDIR/x; cat $TMPDIR/x; cat /proc/self/comm; sh -c 'echo y'")
 		b.must(err)
 		b.room("").standing().places.Store(mostPlaces + 1)
-		b.room("").lookNow()
+		b.must(b.room("").refresh())
 		if b.room("").standing() == r.held.walls {
 			t.Error("the walls are the old ones")
 		}
@@ -164,13 +164,6 @@ func (r *room) standing() *walls {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.walls
-}
-
-// lookNow looks although somebody is in the room.
-func (r *room) lookNow() {
-	r.lookMu.Lock()
-	defer r.lookMu.Unlock()
-	r.bringUpToDate()
 }
 
 func TestWallsThatCannotBeMadeAnewStayAsTheyWere(t *testing.T) {
