@@ -8,7 +8,6 @@ import (
 	"os"
 	"strconv"
 	"sync"
-	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 )
@@ -25,14 +24,13 @@ type Enclosure struct {
 	roots    map[string]int
 	covered  map[string]int // descriptors of what mounts cover, by path: see Bind
 
-	ready     chan *place // nobody is in them
-	refilling atomic.Bool
-	pace      pace
-	mu        sync.Mutex
-	ruleset   int                    // see Restrict; 0 before
-	eachProc  func(procfs int) error // the same
-	gone      bool                   // closed: nothing is kept ready any more
-	work      sync.WaitGroup         // making and ending places
+	ready    chan *place // nobody is in them
+	pace     pace
+	mu       sync.Mutex
+	ruleset  int                    // see Restrict; 0 before
+	eachProc func(procfs int) error // the same
+	gone     bool                   // closed: nothing is kept ready any more
+	work     sync.WaitGroup         // making and ending places
 }
 
 // keptReady is how many places are kept at most for the next commands.
@@ -139,31 +137,15 @@ func (n *Enclosure) Close() {
 	}
 }
 
-// take gives a place that nobody is in.
+// take gives a place that nobody is in. Where there is none, one is made: as those come
+// back that are in use, there are as many soon as commands run at once.
 func (n *Enclosure) take() (*place, error) {
 	select {
 	case p := <-n.ready:
-		n.refill()
 		return p, nil
 	default:
 		return n.newPlace()
 	}
-}
-
-// refill keeps one ready, behind the call that took the last one. As those come
-// back that are in use, there are as many soon as commands run at once, and one
-// more.
-func (n *Enclosure) refill() {
-	if len(n.ready) > 0 || n.refilling.Swap(true) {
-		return
-	}
-	n.inBackground(func() {
-		defer n.refilling.Store(false)
-		if p, err := n.newPlace(); err == nil {
-			n.keep(p, true, true) // nobody was in it
-		}
-		// An error comes again to whoever needs a place and finds none.
-	})
 }
 
 // inBackground does f behind the calls, but not after Close.

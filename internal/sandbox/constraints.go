@@ -51,6 +51,39 @@ type version struct {
 	paths   profile.Paths
 	allowed profile.Allowlist
 	control uint64 // of what was allowed when it was found: see AllowControl
+
+	laying sync.Mutex
+	view   *view  // nil: it is to be laid out
+	proven bool   // mounts were made by it
+	rules  *rules // of all its sandboxes, in namespaces; nil: it is to be made
+}
+
+// viewOf gives what commands in namespaces see.
+func (s *Sandbox) viewOf(c *constraints, ver *version) (*view, error) {
+	ver.laying.Lock()
+	defer ver.laying.Unlock()
+	var err error
+	if ver.view == nil {
+		ver.view, err = newView(ver.paths, s.o.Search, append(s.visible(), c.workspace...), s.scratch)
+	}
+	return ver.view, err
+}
+
+// prove keeps in mind that a sandbox was made of the version.
+func (ver *version) prove() {
+	ver.laying.Lock()
+	defer ver.laying.Unlock()
+	ver.proven = true
+}
+
+// spoil forgets the view, by which something could not be made: it may be there no longer.
+// It reports whether something could before.
+func (ver *version) spoil() (proven bool) {
+	ver.laying.Lock()
+	defer ver.laying.Unlock()
+	proven = ver.proven
+	ver.view, ver.proven = nil, false
+	return proven
 }
 
 // keptConstraints is how many are kept that no session uses.

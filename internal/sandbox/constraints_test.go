@@ -5,8 +5,11 @@ package sandbox
 import (
 	"errors"
 	"os"
+	"strconv"
 	"testing"
 	"time"
+
+	"tipstaff"
 )
 
 // constraints are those of the workspace.
@@ -115,5 +118,36 @@ func TestWhereARescanFailsNewSessionsAreRefused(t *testing.T) {
 		b.work.Wait()
 		b.o.Machine.Entries = 0
 		b.in("new", "true")
+	})
+}
+
+// TestOneRulesetIsForAllSessionsInNamespaces, for a while, and each has its own where
+// nothing else keeps them apart.
+func TestOneRulesetIsForAllSessionsInNamespaces(t *testing.T) {
+	eachTier(t, func(t *testing.T, tier Tier) {
+		b := newBox(t, tier)
+		b.sh("true") // holdings that are not of sessions
+		before := holdings(t, ofRooms)
+		rulesets := map[*rules]int{}
+		const sessions = mostSessions + 6
+		for i := range sessions {
+			b.in(strconv.Itoa(i), "true")
+			rulesets[b.room(strconv.Itoa(i)).standing().rules]++
+		}
+		want := sessions
+		if tier == Namespaces {
+			want = 2
+		}
+		if len(rulesets) != want || rulesets[nil] > 0 {
+			t.Errorf("%d sessions have %d rulesets, not %d", sessions, len(rulesets), want)
+		}
+		for i := range sessions {
+			if got := b.in(strconv.Itoa(i), "echo x > $TMPDIR/x; cat $TMPDIR/x").text; got != "x\n" {
+				t.Fatalf("session %d printed %q", i, got)
+			}
+			b.EndSession(tipstaff.SessionID(strconv.Itoa(i)))
+		}
+		b.work.Wait()
+		before.compare(t)
 	})
 }

@@ -41,15 +41,17 @@ type room struct {
 	err    error
 	token  string // for the proxy
 
-	mu      sync.Mutex
-	walls   *walls // as they stand now; nil when they could not be made
-	users   int
-	doomed  bool // nobody enters any more; the last one who leaves closes it
-	gone    bool
-	used    time.Time
-	refused []refusal       // by the proxy, since the last command ended
-	told    map[string]bool // copies that differ, and were told of
-	unsafe  []string        // renames that the guard refused, since the last command ended
+	mu     sync.Mutex
+	walls  *walls // as they stand now; nil when they could not be made
+	users  int
+	doomed bool // nobody enters any more; the last one who leaves closes it
+	gone   bool
+	used   time.Time
+	// furnished: directories were made in it for a view, and commands may have been there.
+	furnished bool
+	refused   []refusal       // by the proxy, since the last command ended
+	told      map[string]bool // copies that differ, and were told of
+	unsafe    []string        // renames that the guard refused, since the last command ended
 
 	renewing sync.Mutex // held by whoever makes new walls in the place of others
 }
@@ -280,6 +282,9 @@ func (r *room) close() {
 	if r.doors != nil {
 		r.doors.close()
 	}
+	if w != nil && w.remove(r.dir) {
+		return
+	}
 	if err := removeTree(r.dir); err != nil {
 		r.sandbox.o.Log.Error("cannot remove temporary files of commands", "dir", r.dir, "error", err)
 	}
@@ -345,10 +350,6 @@ func (r *room) refresh() error {
 	}
 	return nil
 }
-
-// mostPlaces is how many places may have come and gone before the ruleset, which
-// has a rule for each, is made anew.
-const mostPlaces = 256
 
 // outdated reports whether the next command is to have new walls, and whether it must
 // not run without.

@@ -18,7 +18,6 @@ import (
 
 	"tipstaff/internal/egress"
 	"tipstaff/internal/guard"
-	"tipstaff/internal/landlock"
 	"tipstaff/internal/proc"
 	"tipstaff/internal/profile"
 )
@@ -27,8 +26,9 @@ import (
 type walls struct {
 	version   *version
 	paths     profile.Paths // of the version
+	view      *view         // nil outside of namespaces
 	enclosure *proc.Enclosure
-	ruleset   *landlock.Ruleset  // nil where the profile has no rules for files and nothing else needs one
+	rules     *rules             // nil where the profile has no rules for files and nothing else needs one
 	places    atomic.Int64       // for whose /proc the ruleset has a rule
 	copies    map[string]string  // of directories that git tracks, by their paths
 	serving   context.CancelFunc // ends the proxy's service; nil without
@@ -41,8 +41,12 @@ type walls struct {
 func (r *room) build(v *version) (w *walls, err error) {
 	const attempts = 5
 	for range attempts {
-		if w, err = r.sandbox.raise(r, v); !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errReplaced) {
-			return w, err
+		if w, err = r.sandbox.raise(r, v); err == nil {
+			v.prove()
+			return w, nil
+		}
+		if !v.spoil() && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errReplaced) {
+			return nil, err
 		}
 		var failure error
 		if v, failure = r.constraints.rescan(); failure != nil {
@@ -63,13 +67,12 @@ func (s *Sandbox) raise(r *room, ver *version) (*walls, error) {
 		spec.Supervise = r.supervise
 	}
 	if s.status.tier == Namespaces {
-		v, err := newView(ver.paths, s.o.Search, append(s.visible(), r.constraints.workspace...), r.dir, s.scratch)
+		mounts, err := w.furnish(r)
 		if err != nil {
 			return nil, err
 		}
-		w.copies = v.copies
 		spec.Namespaces = &proc.NamespaceSpec{
-			ReadOnly: r.held.profile != profile.Open, Mounts: v.mounts,
+			ReadOnly: r.held.profile != profile.Open, Mounts: mounts,
 			OwnNetwork: r.held.network.Reach != AllNetwork, Processes: r.held.limits.Processes,
 		}
 		if r.held.proxy != nil {
@@ -83,7 +86,10 @@ func (s *Sandbox) raise(r *room, ver *version) (*walls, error) {
 		}
 		return nil, err
 	}
-	if w.ruleset, err = s.ruleset(w, r); err == nil {
+	if w.rules, err = s.takeRules(w, r); err == nil {
+		err = s.allowOwn(w, r)
+	}
+	if err == nil {
 		err = s.restrict(w, r)
 	}
 	if err == nil && r.held.proxy != nil {
@@ -97,6 +103,29 @@ func (s *Sandbox) raise(r *room, ver *version) (*walls, error) {
 		return nil, err
 	}
 	return w, nil
+}
+
+// furnish makes what the view needs in the room, and gives the mounts.
+func (w *walls) furnish(r *room) (mounts []proc.Mount, err error) {
+	if w.view, err = r.sandbox.viewOf(r.constraints, w.version); err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	isNew := r.walls == nil && !r.furnished
+	r.furnished = true
+	r.mu.Unlock()
+	mounts, w.copies, err = w.view.furnish(r.dir, isNew)
+	return mounts, err
+}
+
+// remove removes the directory of the room if there is nothing in it but what was made
+// for it, and reports whether it is gone.
+func (w *walls) remove(dir string) bool {
+	v := w.view
+	if v == nil {
+		v = &view{spots: []spot{{in: "tmp"}}}
+	}
+	return v.remove(dir)
 }
 
 // supervise answers the system calls that the filter of a room asks about.
@@ -219,7 +248,7 @@ func (w *walls) close(g *guard.Guard) {
 		g.Leave(w.enclosure)
 		w.enclosure.Close()
 	}
-	if w.ruleset != nil {
-		_ = w.ruleset.Close()
+	if w.rules != nil {
+		w.version.leaveRules(w.rules)
 	}
 }
