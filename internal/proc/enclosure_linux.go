@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 )
@@ -24,7 +25,8 @@ type Enclosure struct {
 	roots    map[string]int
 	covered  map[string]int // descriptors of what mounts cover, by path: see Bind
 
-	ready    chan *place // nobody is in them
+	ready    chan *place  // nobody is in them
+	places   atomic.Int64 // that there are
 	pace     pace
 	mu       sync.Mutex
 	ruleset  int                    // see Restrict; 0 before
@@ -197,6 +199,7 @@ func (n *Enclosure) keep(p *place, empty, prepare bool) {
 func (n *Enclosure) newPlace() (*place, error) {
 	e := n.engine
 	p := &place{in: n, tag: e.mark.command(e.counter.Add(1)), procfs: -1}
+	n.places.Add(1)
 	var err error
 	switch {
 	case n.spec.Group.given():
@@ -395,6 +398,7 @@ func (p *place) over() bool {
 // end ends the place with what is in it, and lets go of it.
 func (p *place) end() {
 	e := p.in.engine
+	defer p.in.places.Add(-1)
 	if p.zygote != nil {
 		if n := p.zygote.next.Swap(nil); n != nil {
 			p.zygote.await() // it may be about to make it

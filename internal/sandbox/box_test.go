@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -302,11 +303,25 @@ func (b *box) later(sessions ...string) {
 
 func (b *box) forgetLooks() {
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, c := range b.constraints {
+	all := slices.Collect(maps.Values(b.constraints))
+	b.mu.Unlock()
+	for _, c := range all {
 		c.mu.Lock()
 		c.looked, c.trusted = time.Time{}, time.Time{}
 		c.mu.Unlock()
+	}
+}
+
+// settle ends what was made for sessions to come, when what goes on behind the calls is
+// over.
+func (b *box) settle() {
+	b.t.Helper()
+	b.work.Wait()
+	b.mu.Lock()
+	all := slices.Collect(maps.Values(b.constraints))
+	b.mu.Unlock()
+	for _, c := range all {
+		b.dropAhead(c)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tipstaff/internal/profile"
@@ -28,10 +29,15 @@ type constraints struct {
 	workspace []string
 	reveal    []string
 
-	used time.Time // by the last session that began; under Sandbox.mu
+	// Under Sandbox.mu:
+	used    time.Time         // when the last session began
+	evicted bool              // a session that begins gets other ones
+	ahead   map[*held][]*room // sandboxes for sessions to come
+	making  bool              // of some of them
+
+	version atomic.Pointer[version] // nil before the first rescan
 
 	mu      sync.Mutex
-	version *version
 	failure error // of the last rescan
 	waiting bool  // until the next rescan is due
 	rescans bool  // in the background, now
@@ -112,23 +118,20 @@ func (s *Sandbox) evictConstraints() {
 				oldest = key
 			}
 		}
+		c := s.constraints[oldest]
+		c.evicted = true
+		for _, r := range c.takeAhead() {
+			s.inBackground(r.close)
+		}
 		delete(s.constraints, oldest) // rooms that use them keep them
 	}
 }
 
 // current gives the version that commands are held to now; nil before the first rescan.
-func (c *constraints) current() *version {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.version
-}
+func (c *constraints) current() *version { return c.version.Load() }
 
 // forget lets the next session begin with a rescan.
-func (c *constraints) forget() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.version = nil
-}
+func (c *constraints) forget() { c.version.Store(nil) }
 
 // freshPause is how long nobody asks again whether secrets have come or moved.
 const freshPause = 100 * time.Millisecond
@@ -162,7 +165,8 @@ func (c *constraints) await(patience time.Duration) error {
 
 // isTrusted reports whether there is nothing to find out. The caller holds c.mu.
 func (c *constraints) isTrusted() bool {
-	return c.version != nil && c.failure == nil && c.version.control == c.sandbox.controls.Load() && time.Since(c.trusted) < freshPause
+	v := c.current()
+	return v != nil && c.failure == nil && v.control == c.sandbox.controls.Load() && time.Since(c.trusted) < freshPause
 }
 
 // try finds out whether a session may begin with the current version, and else makes
@@ -170,7 +174,7 @@ func (c *constraints) isTrusted() bool {
 func (c *constraints) try(over chan struct{}) {
 	began := time.Now()
 	c.mu.Lock()
-	v, failed := c.version, c.failure != nil
+	v, failed := c.current(), c.failure != nil
 	c.mu.Unlock()
 	if v == nil || failed || v.control != c.sandbox.controls.Load() || !v.paths.Fresh() {
 		_, _ = c.rescan()
@@ -211,10 +215,11 @@ func (c *constraints) rescan() (*version, error) {
 	if err != nil {
 		return nil, err
 	}
-	if old := c.version; old == nil || !old.paths.Equal(found.paths) || old.control != found.control || !old.paths.Fresh() || !old.allowed.Fresh() {
-		c.version = found
+	if old := c.current(); old == nil || !old.paths.Equal(found.paths) || old.control != found.control || !old.paths.Fresh() || !old.allowed.Fresh() {
+		c.version.Store(found)
+		c.sandbox.behind(func() { c.sandbox.dropAhead(c) })
 	}
-	return c.version, nil
+	return c.current(), nil
 }
 
 // find asks the profile.

@@ -127,6 +127,7 @@ func TestOneRulesetIsForAllSessionsInNamespaces(t *testing.T) {
 	eachTier(t, func(t *testing.T, tier Tier) {
 		b := newBox(t, tier)
 		b.sh("true") // holdings that are not of sessions
+		b.settle()
 		before := holdings(t, ofRooms)
 		rulesets := map[*rules]int{}
 		const sessions = mostSessions + 6
@@ -147,7 +148,7 @@ func TestOneRulesetIsForAllSessionsInNamespaces(t *testing.T) {
 			}
 			b.EndSession(tipstaff.SessionID(strconv.Itoa(i)))
 		}
-		b.work.Wait()
+		b.settle()
 		before.compare(t)
 	})
 }

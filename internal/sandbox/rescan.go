@@ -26,7 +26,7 @@ func (c *constraints) rescanAgain() {
 	}
 	pause -= time.Since(c.looked)
 	switch {
-	case c.version == nil:
+	case c.current() == nil:
 	case c.rescans:
 		c.again = true
 	case pause <= 0:

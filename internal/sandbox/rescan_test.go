@@ -96,6 +96,8 @@ func TestWhereNothingChangesTheWallsStay(t *testing.T) {
 func TestACommandThatRunsKeepsTheWallsThatItHas(t *testing.T) {
 	eachTier(t, func(t *testing.T, tier Tier) {
 		b := newBox(t, tier)
+		b.sh("true")
+		b.settle()
 		before := holdings(t, ofRooms)
 		r, err := b.start(Command{Dir: b.ws}, "read line; echo x > $TMPDIR/x; cat $TMPDIR/x; cat /proc/self/comm; sh -c 'echo y'")
 		b.must(err)
@@ -107,7 +109,7 @@ func TestACommandThatRunsKeepsTheWallsThatItHas(t *testing.T) {
 		if got := r.wait().text; got != "x\ncat\ny\n" {
 			t.Errorf("it printed %q", got)
 		}
-		b.work.Wait()
+		b.settle()
 		before.compare(t)
 	})
 }
@@ -121,6 +123,8 @@ func TestWhereCommandsAlwaysOverlapTheWallsAreMadeAnewAllTheSame(t *testing.T) {
 				b.ws, o.Directory = b.root, b.root
 			}
 		})
+		b.sh("true")
+		b.settle()
 		before := holdings(t, ofRooms)
 		last, err := b.start(Command{Dir: b.ws}, "read line; echo first")
 		b.must(err)
@@ -137,7 +141,7 @@ func TestWhereCommandsAlwaysOverlapTheWallsAreMadeAnewAllTheSame(t *testing.T) {
 		if got := last.wait().text; got != "next\n" {
 			t.Errorf("the last one printed %q", got)
 		}
-		b.work.Wait()
+		b.settle()
 		before.compare(t)
 	})
 }
@@ -148,11 +152,11 @@ func TestNobodyHasToComeBeforeTheLastCommandIsLookedAt(t *testing.T) {
 	t.Parallel()
 	b := newBox(t, Landlock)
 	b.later()
-	before := b.room("").standing()
+	before := b.room("").constraints.current()
 	b.write(b.home+"/.netrc", "password\n")
 	b.sh("true")
 	for began := time.Now(); time.Since(began) < patience; time.Sleep(100 * time.Millisecond) {
-		if b.room("").standing() != before {
+		if b.room("").constraints.current() != before {
 			return
 		}
 	}
@@ -168,6 +172,7 @@ func (r *room) standing() *walls {
 
 func TestWallsThatCannotBeMadeAnewStayAsTheyWere(t *testing.T) {
 	b := newBox(t, Namespaces, func(b *box, o *Options) { b.ws, o.Directory = b.root, b.root })
+	b.sh("true")
 	b.must(os.Rename(b.scratch.empty, b.scratch.empty+".away"))
 	b.write(b.home+"/.netrc", "password\n") // is to be covered by a file that is gone
 	b.later()

@@ -6,13 +6,14 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"tipstaff"
 )
@@ -46,7 +47,9 @@ type room struct {
 	users  int
 	doomed bool // nobody enters any more; the last one who leaves closes it
 	gone   bool
+	spent  bool // it is not given on, because there are too many
 	used   time.Time
+	began  time.Time // when its first command came in
 	// furnished: directories were made in it for a view, and commands may have been there.
 	furnished bool
 	refused   []refusal       // by the proxy, since the last command ended
@@ -87,6 +90,9 @@ func (s *Sandbox) enter(c Command) (*room, *walls, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.walls.users++
+	if r.began.IsZero() {
+		r.began = time.Now()
+	}
 	return r, r.walls, nil
 }
 
@@ -108,8 +114,13 @@ func (s *Sandbox) roomOf(key roomKey, h *held, workspace []string, patience time
 	if r, err := s.roomFor(key); r != nil || err != nil {
 		return r, err // another command has made it meanwhile
 	}
-	r := s.newRoom(c, h)
+	r := s.claim(c, h)
+	if r == nil {
+		r = s.newRoom(c, h)
+	}
+	r.mu.Lock()
 	r.key, r.users = key, 1 // before one is chosen that goes
+	r.mu.Unlock()
 	s.rooms[key] = r
 	s.evict()
 	return r, nil
@@ -181,6 +192,9 @@ func (s *Sandbox) evict() {
 	for len(idle) > keptRooms {
 		oldest := slices.MinFunc(idle, func(a, b *room) int { return a.used.Compare(b.used) })
 		delete(s.rooms, oldest.key)
+		oldest.mu.Lock()
+		oldest.spent = true
+		oldest.mu.Unlock()
 		s.inBackground(oldest.doom)
 		idle = slices.DeleteFunc(idle, func(r *room) bool { return r == oldest })
 	}
@@ -227,30 +241,36 @@ func (r *room) doom() {
 	idle := r.users == 0
 	r.mu.Unlock()
 	if idle {
-		r.close()
+		r.sandbox.retire(r)
 	}
 }
 
 // leave is called by each command that has entered, with the walls that it was given.
 func (r *room) leave(w *walls) {
 	r.drop(w)
-	if !r.part() {
-		r.sandbox.behind(r.constraints.rescanAgain)
-	}
+	r.mu.Lock()
+	r.used = time.Now()
+	session := r.key.session != ""
+	r.mu.Unlock()
+	r.part()
+	r.sandbox.behind(func() {
+		r.constraints.rescanAgain()
+		if session {
+			r.sandbox.makeAhead(r.constraints, r.held)
+		}
+	})
 }
 
-// part takes a user from the room, and closes it if that was the last one of a room that
+// part takes a user from the room, and ends it if that was the last one of a room that
 // is to go.
-func (r *room) part() (closed bool) {
+func (r *room) part() {
 	r.mu.Lock()
 	r.users--
-	r.used = time.Now()
 	over := r.users == 0 && r.doomed
 	r.mu.Unlock()
 	if over {
-		r.close()
+		r.sandbox.retire(r)
 	}
-	return over
 }
 
 // drop takes a user from walls, and closes them when that was the last one.
@@ -292,8 +312,10 @@ func (r *room) close() {
 
 // make builds the room.
 func (r *room) make() error {
-	if err := os.MkdirAll(tempOf(r.dir), 0o700); err != nil {
-		return fmt.Errorf("cannot make a temporary directory: %w", err)
+	for _, dir := range []string{r.dir, tempOf(r.dir)} {
+		if err := unix.Mkdir(dir, 0o700); err != nil {
+			return fmt.Errorf("cannot make a temporary directory in %s: %w", r.sandbox.scratch.dir, err)
+		}
 	}
 	r.token = rand.Text()
 	w, err := r.build(r.constraints.current())
@@ -304,6 +326,13 @@ func (r *room) make() error {
 	defer r.mu.Unlock()
 	r.walls = w
 	return nil
+}
+
+// isNew reports whether no command has been in the room.
+func (r *room) isNew() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.walls == nil
 }
 
 // makeNow makes the room, which has a user for that.

@@ -33,7 +33,8 @@ type walls struct {
 	copies    map[string]string  // of directories that git tracks, by their paths
 	serving   context.CancelFunc // ends the proxy's service; nil without
 	served    chan struct{}
-	users     int // commands, and the room itself for as long as it has them; under room.mu
+	stamps    *stamps // of a room that no command had been in; nil: it is used once
+	users     int     // commands, and the room itself for as long as it has them; under room.mu
 }
 
 // build makes the walls for a version. What it says may change before they stand (a
@@ -94,6 +95,9 @@ func (s *Sandbox) raise(r *room, ver *version) (*walls, error) {
 	}
 	if err == nil && r.held.proxy != nil {
 		err = w.serve(s, r)
+	}
+	if r.isNew() && err == nil {
+		w.stamp(r.dir)
 	}
 	if err == nil && !s.guard.Join(w.enclosure, before) {
 		err = errReplaced
