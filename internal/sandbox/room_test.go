@@ -214,6 +214,7 @@ func TestACommandInADirectoryThatIsGoneDoesNotRun(t *testing.T) {
 			t.Error("a command ran without its workspace")
 		}
 		b.must(os.Rename(b.root+"/moved", b.ws))
+		b.work.Wait() // for a rescan that has found none
 		b.forgetLooks()
 		_, _ = b.run(Command{Session: "two", Dir: b.ws}, "true") // the room may look only now
 		b.work.Wait()
