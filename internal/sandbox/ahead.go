@@ -2,10 +2,7 @@
 
 package sandbox
 
-import (
-	"crypto/rand"
-	"time"
-)
+import "time"
 
 // Sandboxes are made before a session is there: nothing in one belongs to a principal but
 // the key under which it is kept. The start's probe is the first of them, and one that a
@@ -153,8 +150,8 @@ func (s *Sandbox) giveOn(r *room) {
 		return
 	}
 	r.mu.Lock()
-	r.key, r.doomed, r.token, r.began = roomKey{}, false, rand.Text(), time.Time{}
-	r.refused, r.told, r.unsafe = nil, nil, nil
+	r.key, r.doomed, r.began = roomKey{}, false, time.Time{}
+	r.told, r.unsafe = nil, nil
 	r.mu.Unlock()
 	if !s.keepAhead(r) {
 		r.close()

@@ -150,32 +150,6 @@ func (s *Sandbox) newRoom(c *constraints, h *held) *room {
 	return r
 }
 
-// workspaceOf is what a command may change.
-func (s *Sandbox) workspaceOf(c Command) []string {
-	if len(c.Workspace) > 0 {
-		return c.Workspace
-	}
-	dir := c.Dir
-	if len(s.o.Workspace) > 0 {
-		return s.o.Workspace
-	}
-	if within(dir, s.o.Directory) || s.personal(dir) || s.holdsOwn(dir) {
-		return []string{s.o.Directory}
-	}
-	return []string{s.o.Directory, dir}
-}
-
-// personal reports whether a directory is the home, is around it, or lies in one
-// of the home's directories of settings. Who may write there decides what the
-// user's shell does next; that is not for a caller to open by naming it.
-func (s *Sandbox) personal(dir string) bool {
-	home, err := filepath.EvalSymlinks(s.o.Machine.Home)
-	if err != nil || s.o.Machine.Home == "" {
-		return false
-	}
-	return within(home, dir) || within(dir, home) && strings.HasPrefix(strings.TrimPrefix(dir, home+"/"), ".")
-}
-
 // keptRooms is how many rooms are kept that nobody is in, beside those of
 // sessions, which end with them.
 const keptRooms = 32
@@ -356,57 +330,4 @@ func (r *room) await(patience time.Duration) bool {
 		}
 	})
 	return waitFor(r.made, patience)
-}
-
-// refresh makes new walls before a command where those that stand are not of the current
-// version, or where a pin has come off. The room has a user.
-func (r *room) refresh() error {
-	if now, _ := r.outdated(); !now {
-		return nil
-	}
-	r.renewing.Lock()
-	defer r.renewing.Unlock()
-	now, must := r.outdated()
-	if !now { // another command has seen to it
-		return nil
-	}
-	err := r.renew()
-	if err != nil && must {
-		return fmt.Errorf("a protected file was replaced, and the sandbox could not be made anew: %w", err)
-	}
-	if err != nil {
-		r.sandbox.o.Log.Error("cannot bring the sandbox up to date; commands are confined as before", "error", err)
-	}
-	return nil
-}
-
-// outdated reports whether the next command is to have new walls, and whether it must
-// not run without.
-func (r *room) outdated() (now, must bool) {
-	v := r.constraints.current()
-	r.mu.Lock()
-	w := r.walls
-	r.mu.Unlock()
-	must = w.version.control != r.sandbox.controls.Load() || r.sandbox.guard.Stale(w.enclosure)
-	return must || w.version != v || w.places.Load() > mostPlaces, must
-}
-
-// renew makes new walls for the commands that come. The caller holds r.renewing.
-func (r *room) renew() error {
-	v, err := r.constraints.current(), error(nil)
-	if v == nil || v.control != r.sandbox.controls.Load() {
-		if v, err = r.constraints.rescan(); err != nil {
-			return err
-		}
-	}
-	w, err := r.build(v)
-	if err != nil {
-		return err
-	}
-	r.mu.Lock()
-	old := r.walls
-	r.walls = w
-	r.mu.Unlock()
-	r.drop(old)
-	return nil
 }

@@ -1,0 +1,34 @@
+//go:build linux
+
+package sandbox
+
+import (
+	"path/filepath"
+	"strings"
+)
+
+// workspaceOf is what a command may change.
+func (s *Sandbox) workspaceOf(c Command) []string {
+	if len(c.Workspace) > 0 {
+		return c.Workspace
+	}
+	dir := c.Dir
+	if len(s.o.Workspace) > 0 {
+		return s.o.Workspace
+	}
+	if within(dir, s.o.Directory) || s.personal(dir) || s.holdsOwn(dir) {
+		return []string{s.o.Directory}
+	}
+	return []string{s.o.Directory, dir}
+}
+
+// personal reports whether a directory is the home, is around it, or lies in one
+// of the home's directories of settings. Who may write there decides what the
+// user's shell does next; that is not for a caller to open by naming it.
+func (s *Sandbox) personal(dir string) bool {
+	home, err := filepath.EvalSymlinks(s.o.Machine.Home)
+	if err != nil || s.o.Machine.Home == "" {
+		return false
+	}
+	return within(home, dir) || within(dir, home) && strings.HasPrefix(strings.TrimPrefix(dir, home+"/"), ".")
+}
