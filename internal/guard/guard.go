@@ -25,6 +25,9 @@ const (
 	// Pointer is a file .git: it may lead to the directory of a repository that is
 	// guarded, and nowhere else.
 	Pointer
+	// WorkTree is a file gitdir: it says where a linked work tree is, which git moves.
+	// It may lead to any .git where commands may write.
+	WorkTree
 	// Entry is the directory by which git finds a repository: what takes its place may
 	// not lead elsewhere. What is in it does not count.
 	Entry

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"tipstaff/internal/gitconfig"
+	"tipstaff/internal/paths"
 )
 
 // judge says why a content may not take the place of the accepted one; "" if it may.
@@ -26,6 +27,8 @@ func (g *Guard) judge(it *item, now content) string {
 		return g.judgeConfig(it, now)
 	case it.Kind == Pointer, it.Kind == Entry && now.form == file:
 		return g.judgePointer(it, now)
+	case it.Kind == WorkTree:
+		return it.judgeWorkTree(now)
 	case it.Kind == Entry && now.form == directory:
 		return ""
 	case it.Kind == Fixed && !it.New && len(it.added(now)) == 0:
@@ -76,6 +79,22 @@ func (g *Guard) judgePointer(it *item, now content) string {
 		return ""
 	}
 	return fmt.Sprintf("it leads to %q, which is no repository that was there before", to)
+}
+
+// judgeWorkTree judges where a linked work tree is said to be. git opens the file first,
+// and writes it then.
+func (it *item) judgeWorkTree(now content) string {
+	if now.form != file || !now.whole() {
+		return fmt.Sprintf("it is %s now, and was a file that names a work tree", now)
+	}
+	to := strings.TrimRight(string(now.text), "\r\n")
+	if to != "" && !filepath.IsAbs(to) {
+		to = filepath.Join(filepath.Dir(it.Path), to)
+	}
+	if to == "" || filepath.Base(to) == ".git" && paths.Within(to, it.root) {
+		return ""
+	}
+	return fmt.Sprintf("it leads to %q, which is no work tree that commands could make", to)
 }
 
 // emptied reports whether of a file nothing is left but its name. A program that

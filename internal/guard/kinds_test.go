@@ -151,3 +151,25 @@ func TestAllSuspectsAreTold(t *testing.T) {
 		}
 	}
 }
+
+// TestALinkedWorkTreeMayBeMoved where commands may write, and nowhere else.
+func TestALinkedWorkTreeMayBeMoved(t *testing.T) {
+	w := newWorld(t)
+	w.skeleton("r")
+	const gitdir = "r/worktrees/w/gitdir"
+	w.write(gitdir, w.at("w/.git")+"\n")
+	w.protect(Item{Path: gitdir, Kind: WorkTree})
+	for _, to := range []string{w.at("moved/.git"), "../../../moved/.git", w.at("a b/.git")} {
+		if found, stopped := w.attack(func() { w.must(os.WriteFile(w.at(gitdir), []byte(to+"\n"), 0o600)) }); found != "" || stopped {
+			t.Errorf("to %s: violations %q, stopped %v", to, found, stopped)
+		}
+		w.says(gitdir, to+"\n")
+	}
+	was := w.text(gitdir)
+	for _, to := range []string{"/etc/.git", w.at("moved"), w.at("../.git"), "../../../../../.git"} {
+		if found, stopped := w.attack(func() { w.must(os.WriteFile(w.at(gitdir), []byte(to+"\n"), 0o600)) }); found != gitdir || !stopped {
+			t.Errorf("to %s: violations %q, stopped %v", to, found, stopped)
+		}
+		w.says(gitdir, was)
+	}
+}

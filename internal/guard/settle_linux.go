@@ -68,7 +68,7 @@ func (g *Guard) weigh(it *item, now content) (w weighed) {
 // accepted one: a directory without some of its names, a file that is being written.
 func (it *item) steersLess(now content) bool {
 	return it.Kind == Fixed && !it.New && (now.form == directory || now.emptied(it.accepted)) ||
-		it.Kind == Pointer && now.form == file && now.sign.size == 0
+		(it.Kind == Pointer || it.Kind == WorkTree) && now.form == file && now.sign.size == 0
 }
 
 // noteLinks remembers a file that can be written by another name, or once could: no

@@ -42,6 +42,8 @@ func (s *Sandbox) protect(p profile.Paths, came []string) profile.Paths {
 			one.Kind = guard.Config
 		case !pin.Dir && filepath.Base(pin.Path) == ".git":
 			one.Kind = guard.Pointer
+		case !pin.Dir && filepath.Base(pin.Path) == "gitdir" && filepath.Base(filepath.Dir(filepath.Dir(pin.Path))) == "worktrees":
+			one.Kind = guard.WorkTree
 		}
 		one.Pinned = s.status.tier == Namespaces && slices.ContainsFunc(pinned.Pinned, func(q profile.Pin) bool { return q.Path == pin.Path })
 		if one.Pinned {
