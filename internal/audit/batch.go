@@ -12,35 +12,36 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Most of what a line has to be asked, it can be asked by itself. So the lines of
-// a file are looked at in batches, on all processors, and only what concerns
-// their order is judged one after the other.
+// Most properties of a line can be checked without the lines around it. So the
+// lines of a file are checked in batches, on all processors, and only what
+// depends on their order is checked sequentially.
 
-// sight is what a line says by itself.
+// sight is what a line shows by itself.
 type sight struct {
-	size   int // with its newline
+	size   int // including its newline
 	head   head
 	own    links
-	leaf   tlog.Hash // in the tree
-	reason Reason    // what is wrong with it; "" if it is sound
+	leaf   tlog.Hash // in the Merkle tree
+	reason Reason    // what is wrong with the line; "" if nothing
 }
 
-// batch is a run of whole lines. What ends the file comes with the last one.
+// batch is a run of whole lines. The last batch also describes the end of the
+// file.
 type batch struct {
-	seen chan []sight // holds one value when the lines have been looked at
-	rest int          // bytes of a line that has no end
+	seen chan []sight // receives one value when the lines have been checked
+	rest int          // bytes of a line without an end
 	err  error        // io.EOF, or why reading ended; nil: another batch follows
 }
 
-// readBuffer is more than any line is long.
+// readBuffer is more than the length of any line.
 const readBuffer = 256 << 10
 
-// batchBytes is how much is looked at in one go.
+// batchBytes is how much is checked in one batch.
 const batchBytes = 4 * readBuffer
 
-// batches reads in to its end and looks at its lines. It lets go of in before
-// the channel is closed; whoever does not want the rest closes stop and waits
-// for that.
+// batches reads in to its end and checks its lines. It no longer uses in when
+// the channel is closed. A caller that does not need the rest closes stop and
+// waits for that.
 func batches(in io.Reader, stop <-chan struct{}) <-chan batch {
 	out := make(chan batch, runtime.GOMAXPROCS(0))
 	go func() {
@@ -72,10 +73,10 @@ func batches(in io.Reader, stop <-chan struct{}) <-chan batch {
 	return out
 }
 
-// errTooLong: a line goes on for longer than any that is written.
+// errTooLong: a line is longer than any that Append writes.
 var errTooLong = errors.New("a line is too long")
 
-// lookAt takes the lines of text apart, each of which has its newline.
+// lookAt checks the lines of text, each of which ends with a newline.
 func lookAt(text []byte) []sight {
 	seen := make([]sight, 0, len(text)/512)
 	sha := sha256.New()
@@ -87,7 +88,7 @@ func lookAt(text []byte) []sight {
 	return seen
 }
 
-// look holds a line to its own hash. sha is used to work with.
+// look checks a line against its own hash. It uses sha as scratch space.
 func look(sha hash.Hash, line []byte) sight {
 	s := sight{size: len(line) + 1}
 	switch {

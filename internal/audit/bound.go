@@ -7,25 +7,25 @@ import (
 	"unicode/utf8"
 )
 
-// MaxLine bounds a line of a trail, its newline included. The bounds of the
-// parts below, in bytes as they are written, add up to less.
+// MaxLine bounds a line of a trail in bytes, newline included. The bounds of
+// its parts below, in bytes as written, add up to less.
 const MaxLine = 32 << 10
 
 const (
-	maxArgv  = 12 << 10 // all arguments, or the line in their place
+	maxArgv  = 12 << 10 // all arguments, or the command line that replaces them
 	maxArg   = 4 << 10
-	maxAside = 2 << 10 // a line beside arguments
+	maxAside = 2 << 10 // a command line in addition to arguments
 	maxPath  = 2 << 10
 	maxWhy   = 2 << 10
 	maxError = 1 << 10
 	maxNames = 3 << 9 // all names of variables of one kind
-	maxWord  = 200    // whatever is a name
-	maxUses  = 10     // of credentials
-	maxUse   = 120    // the name of one
+	maxWord  = 200    // a name of any other kind
+	maxUses  = 10     // number of credentials used
+	maxUse   = 120    // the name of one of them
 )
 
-// bound cuts everything in r that is too long. Slices are replaced, never
-// changed.
+// bound cuts every part of r that is too long. It replaces slices and does not
+// modify them.
 func (r *Record) bound() {
 	for _, s := range []*string{
 		(*string)(&r.Event), (*string)(&r.Code), (*string)(&r.Name),
@@ -79,7 +79,7 @@ func (r *Record) bound() {
 	}
 }
 
-// markRoom is kept for the mark of what was cut.
+// markRoom is reserved for the marker behind text that was cut.
 const markRoom = 32
 
 // cutList cuts each string of list to each bytes, and the list to total.
@@ -102,8 +102,8 @@ func cutList(list []string, each, total int, unit string) []string {
 	return out
 }
 
-// cut returns s, or its beginning and a mark if s takes more than limit bytes
-// when it is written.
+// cut returns s if it takes at most limit bytes when written, else its
+// beginning and a marker.
 func cut(s string, limit int) string {
 	if len(s) <= limit && plain(s) || writtenLen(s) <= limit {
 		return s
@@ -122,10 +122,10 @@ func cut(s string, limit int) string {
 	return s
 }
 
-// widest is how many bytes one byte of a string takes at most: \u0000.
+// widest is the most bytes that one byte of a string takes: \u0000.
 const widest = 6
 
-// plain reports whether s is written as it is, a byte for a byte.
+// plain reports whether s is written unchanged, one byte for each byte.
 func plain(s string) bool {
 	for i := range len(s) {
 		if b := s[i]; b < ' ' || b >= 0x7f || b == '"' || b == '\\' {
@@ -135,7 +135,7 @@ func plain(s string) bool {
 	return true
 }
 
-// writtenLen is how many bytes s takes between its quotation marks.
+// writtenLen returns how many bytes s takes between its quotation marks.
 func writtenLen(s string) int {
 	if plain(s) {
 		return len(s)
@@ -149,8 +149,8 @@ func writtenLen(s string) int {
 	return n
 }
 
-// written is how many bytes the encoder and [AppendPrintable] make of a rune of size
-// bytes; a byte that is no UTF-8 is written \ufffd.
+// written returns how many bytes the encoder and [AppendPrintable] write for a
+// rune of size bytes. A byte that is not UTF-8 is written as \ufffd.
 func written(r rune, size int) int {
 	switch {
 	case r == '"', r == '\\':

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// digest is a hash as it is written: 64 hexadecimal digits.
+// digest is a hash as written: 64 hexadecimal digits.
 type digest [2 * sha256.Size]byte
 
-// origin is the prev of the first record.
+// origin is the prev member of the first record.
 func origin() digest { return digest(bytes.Repeat([]byte("0"), len(digest{}))) }
 
 func digestOf(b []byte) digest {
@@ -22,7 +22,7 @@ func digestOf(b []byte) digest {
 	return d
 }
 
-// timeLayout has a fixed width, so that lines sort as their times do.
+// timeLayout has a fixed width, so that lines sort in the order of their times.
 const timeLayout = "2006-01-02T15:04:05.000000000Z07:00"
 
 // The ends of a line:
@@ -37,8 +37,8 @@ const (
 	lineEnd   = `"}`
 )
 
-// link appends to buf the line of a record that follows one with the hash
-// prev, newline included, and returns it with its own hash.
+// link appends to buf the line of a record that follows one with hash prev,
+// newline included, and returns it with its own hash.
 func link(buf []byte, seq uint64, at time.Time, members []byte, prev digest) ([]byte, digest) {
 	start := len(buf)
 	buf = append(buf, lineBegin...)
@@ -60,11 +60,11 @@ func link(buf []byte, seq uint64, at time.Time, members []byte, prev digest) ([]
 	return append(buf, '\n'), own
 }
 
-// links are the hashes that a line claims, and the one that it has.
+// links are the hashes that a line contains, and its actual hash.
 type links struct{ prev, hash, actual digest }
 
-// unlink reads the end of a line, without newline. ok is false if the line
-// does not end as [link] ends it. h is used to work with.
+// unlink parses the end of a line, without its newline. ok is false if the line
+// does not end as [link] writes it. It uses h as scratch space.
 func unlink(h hash.Hash, line []byte) (l links, ok bool) {
 	rest, ok := cutDigest(line, &l.hash, lineEnd)
 	if !ok {
@@ -86,7 +86,7 @@ func unlink(h hash.Hash, line []byte) (l links, ok bool) {
 	return l, true
 }
 
-// cutDigest takes a digest and what follows it off the end of line.
+// cutDigest removes a digest and the given end from the end of line.
 func cutDigest(line []byte, d *digest, end string) (rest []byte, ok bool) {
 	line, ok = bytes.CutSuffix(line, []byte(end))
 	if !ok || len(line) < len(d) {

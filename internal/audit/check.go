@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// checker goes over the lines of a trail.
+// checker checks the lines of a trail in order.
 type checker struct {
-	report   TrailReport // Records are the sound ones
-	before   uint64      // number of the record before the first
+	report   TrailReport // Records counts the sound ones
+	before   uint64      // number of the record before the first one
 	prev     digest      // hash of the last sound record
 	anyStart bool        // the first line may be any record
-	witness  *witness    // of the whole trail; nil: there is none
+	witness  *witness    // of the whole trail; nil: none
 	end      Fault       // where the trail ends
 }
 
-// check judges the line that stands at the given place. After the first fault
-// it only looks for the record that was expected there.
+// check checks the line at the given place. After the first fault it only
+// searches for the record that was expected there.
 func (c *checker) check(s *sight, at Fault) {
 	if c.report.Fault != nil {
 		c.lookBehind(s)
@@ -46,10 +46,10 @@ func (c *checker) check(s *sight, at Fault) {
 	}
 }
 
-// expected is the number of the record that belongs behind the last sound one.
+// expected is the number of the record that must follow the last sound one.
 func (c *checker) expected() uint64 { return c.before + c.report.Records + 1 }
 
-// judge holds a line to the ones before it.
+// judge checks a line against the ones before it.
 func (c *checker) judge(h head, own links) Reason {
 	switch {
 	case h.Seq > c.expected():
@@ -69,7 +69,8 @@ func (c *checker) fail(s Status, at Fault) {
 	}
 }
 
-// lookBehind corrects Missing to Reordered when the record turns up.
+// lookBehind changes the fault Missing to Reordered if the record appears
+// later.
 func (c *checker) lookBehind(s *sight) {
 	if c.report.Fault.Reason == Missing && s.head.Seq == c.expected() {
 		c.report.Fault.Reason = Reordered
@@ -82,7 +83,7 @@ type head struct {
 	Time time.Time
 }
 
-// readHead reads what [link] writes first, wherever it stands in the record.
+// readHead parses what [link] writes first, wherever it is in the record.
 func readHead(line []byte) (head, bool) {
 	if h, ok := quickHead(line); ok {
 		return h, true
@@ -92,7 +93,8 @@ func readHead(line []byte) (head, bool) {
 	return h, err == nil && h.Seq > 0
 }
 
-// QuickTime reads the time of a record whose line begins as records are written.
+// QuickTime returns the time of a record whose line begins as records are
+// written.
 func QuickTime(line []byte) (at time.Time, ok bool) {
 	h, ok := quickHead(line)
 	return h.Time, ok

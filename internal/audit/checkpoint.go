@@ -13,9 +13,9 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// A checkpoint is a signed statement of the server about its trail: so many
-// records, and this root of the tree over their lines. Its text is that of
-// C2SP's tlog-checkpoint, signed as a C2SP signed note:
+// A checkpoint is a statement that the server signs about its trail: the number
+// of records, and the root of the Merkle tree over their lines. Its text has
+// the format of C2SP's tlog-checkpoint, signed as a C2SP signed note:
 //
 //	tipstaff-audit/20260101T120000Z-4711-c0ffee00
 //	1200
@@ -25,16 +25,16 @@ import (
 //
 //	— tipstaff-audit 1zjHDs…
 //
-// The last line of the text is there only where a file of the trail was sealed
-// ("end sealed") or the trail was closed. A trail's checkpoints stand one after
-// the other in the file [checkpointsFile], each followed by an empty line.
+// The last line of the text is present only where a file of the trail was
+// sealed ("end sealed") or the trail was closed. The checkpoints of a trail are
+// in the file [checkpointsFile], each followed by an empty line.
 
-// Checkpoint is what one says.
+// Checkpoint is the content of a checkpoint.
 type Checkpoint struct {
 	Trail string    // the name of the trail's directory
-	Size  uint64    // records
-	Root  [32]byte  // RFC 6962
-	Time  time.Time // of the server's clock
+	Size  uint64    // number of records
+	Root  [32]byte  // root of the Merkle tree, RFC 6962
+	Time  time.Time // by the server's clock
 	End   string    // "", "sealed" or "closed"
 }
 
@@ -47,7 +47,7 @@ const (
 	closed          = "closed"
 )
 
-// text is what is signed.
+// text returns the text to sign.
 func (c Checkpoint) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s%s\n%d\n%s\n%s%s\n", originPrefix, c.Trail, c.Size, tlog.Hash(c.Root), timeLine, c.Time.UTC().Format(timeLayout))
@@ -57,15 +57,16 @@ func (c Checkpoint) text() string {
 	return b.String()
 }
 
-// sign makes the note as it is written and handed on, without the empty line.
+// sign returns the signed note as it is written and passed on, without the
+// empty line.
 func (c Checkpoint) sign(by note.Signer) ([]byte, error) {
 	return note.Sign(&note.Note{Text: c.text()}, by)
 }
 
 var errNoCheckpoint = errors.New("it is no checkpoint of a trail")
 
-// parseCheckpoint reads the text of a note. Lines that it does not know may
-// follow, as C2SP allows.
+// parseCheckpoint parses the text of a note. Unknown lines may follow, as C2SP
+// allows.
 func parseCheckpoint(text string) (c Checkpoint, err error) {
 	l := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	if len(l) < 3 {
@@ -97,7 +98,7 @@ func parseCheckpoint(text string) (c Checkpoint, err error) {
 	return c, nil
 }
 
-// openCheckpoint checks a note's signature and reads it.
+// openCheckpoint checks a note's signature and parses it.
 func openCheckpoint(msg []byte, known note.Verifiers) (Checkpoint, error) {
 	n, err := note.Open(msg, known)
 	if err != nil {
@@ -106,11 +107,11 @@ func openCheckpoint(msg []byte, known note.Verifiers) (Checkpoint, error) {
 	return parseCheckpoint(n.Text)
 }
 
-// splitNotes takes apart what stands in a file of notes. torn reports that the
-// last one has no end.
+// splitNotes splits a file of notes. torn reports that the last one is
+// incomplete.
 func splitNotes(data []byte) (notes [][]byte, torn bool) {
 	const (
-		signature = "\n— " // begins a line of signature
+		signature = "\n— " // begins a signature line
 		end       = "\n\n"
 	)
 	for len(data) > 0 {
@@ -122,7 +123,7 @@ func splitNotes(data []byte) (notes [][]byte, torn bool) {
 		if stop < 0 {
 			return notes, true
 		}
-		stop += at + len(signature) + 1 // with the newline of the last signature
+		stop += at + len(signature) + 1 // including the newline of the last signature
 		notes = append(notes, data[:stop])
 		data = data[stop+1:]
 	}

@@ -8,18 +8,19 @@ import (
 	"time"
 )
 
-// Durability says when a record is on the disk. It survives the death of the
-// server in any case, and is lost, if at all, with the machine.
+// Durability says when a record is on the disk. In any case it survives the end
+// of the server process; it can only be lost if the machine fails.
 type Durability int
 
 const (
-	// Interval syncs behind the commands, within 100 ms.
+	// Interval syncs in the background, within 100 ms.
 	Interval Durability = iota
-	// Strict syncs before a command starts. One sync serves all that wait for it.
+	// Strict syncs before a command starts. One sync serves all commands that
+	// wait.
 	Strict
 )
 
-// ParseDurability reads a setting: "interval" or "strict".
+// ParseDurability parses a setting: "interval" or "strict".
 func ParseDurability(s string) (Durability, error) {
 	switch s {
 	case "interval":
@@ -31,11 +32,12 @@ func ParseDurability(s string) (Durability, error) {
 }
 
 // syncInterval is how long a record waits for the sync that it shares with the
-// records around it; with the sync itself it stays under 100 ms on a sound disk.
+// records around it. Including the sync itself, that is less than 100 ms on a
+// healthy disk.
 const syncInterval = 80 * time.Millisecond
 
-// keepSynced syncs a moment after something was written, writes checkpoints when
-// they are due, and goes on trying when that fails. Close ends it and waits for it.
+// keepSynced syncs shortly after each write, writes checkpoints when they are
+// due, and retries after failures. Close ends it and waits for it.
 func (t *Trail) keepSynced() {
 	defer close(t.done)
 	if t.key.Made {
@@ -68,9 +70,9 @@ func (t *Trail) keepSynced() {
 	}
 }
 
-// keep brings to the disk what was written before it was called, and then signs
-// it if that is due. What is signed is on the disk: after the death of the
-// machine a checkpoint never speaks of more than there is.
+// keep syncs what was written before it was called, and then signs a checkpoint
+// if one is due. Only what is on the disk is signed, so after a failure of the
+// machine no checkpoint covers more than there is.
 func (t *Trail) keep(end string) error {
 	t.keeping.Lock()
 	defer t.keeping.Unlock()
@@ -87,8 +89,8 @@ func (t *Trail) keep(end string) error {
 	return err
 }
 
-// flush brings the first records to the disk, as many as given. Of all who call
-// it at once, one syncs for the others.
+// flush syncs at least the given number of records. Of concurrent callers, one
+// syncs for the others.
 func (t *Trail) flush(records uint64) error {
 	t.commit.Lock()
 	defer t.commit.Unlock()
@@ -118,8 +120,8 @@ type segmentEnd struct {
 	at   point
 }
 
-// sync brings to the disk what was written before it was called, and says how
-// many records that are. Records may be appended meanwhile.
+// sync syncs what was written before it was called, and returns the number of
+// records that are on the disk. Records may be appended meanwhile.
 func (t *Trail) sync() (records uint64, err error) {
 	t.mu.Lock()
 	full, current, records := t.retired, t.file, t.seq
@@ -147,8 +149,8 @@ func (t *Trail) sync() (records uint64, err error) {
 	return records, nil
 }
 
-// Close syncs the trail, signs its end and closes it. Later calls of Append fail
-// with [ErrClosed]; a second Close does nothing.
+// Close syncs the trail, signs its end and closes it. Later calls of Append
+// return [ErrClosed]; a second Close does nothing.
 func (t *Trail) Close() error {
 	t.mu.Lock()
 	if t.closed {
@@ -161,7 +163,7 @@ func (t *Trail) Close() error {
 	<-t.done
 	err := t.mendLocked()
 	if err == nil {
-		t.synced, err = t.sync() // nobody else does any more
+		t.synced, err = t.sync() // the syncing goroutine has ended
 	}
 	if err == nil {
 		err = t.keep(closed)

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// encoder turns records into JSON. One is used by one goroutine at a time.
+// encoder encodes records as JSON. It must not be used concurrently.
 type encoder struct {
 	raw  bytes.Buffer
 	json *json.Encoder
@@ -23,7 +23,7 @@ func newEncoder() *encoder {
 }
 
 // encode returns the members of r without the braces around them. They are
-// good until the next call.
+// valid until the next call.
 func (e *encoder) encode(r *Record) ([]byte, error) {
 	e.raw.Reset()
 	if err := e.json.Encode(r); err != nil {
@@ -38,7 +38,7 @@ func (e *encoder) encode(r *Record) ([]byte, error) {
 	return e.out, nil
 }
 
-// printable reports whether text is ASCII that prints.
+// printable reports whether text is printable ASCII.
 func printable(text []byte) bool {
 	for _, b := range text {
 		if b < ' ' || b >= 0x7f {
@@ -48,10 +48,10 @@ func printable(text []byte) bool {
 	return true
 }
 
-// AppendPrintable appends JSON text to out with \uXXXX in place of every rune
-// that does not print, as records are written. In JSON such runes stand in
-// strings only, where that means the same. A line of a trail stays as it is;
-// bytes that are no UTF-8, which no JSON has, become \ufffd.
+// AppendPrintable appends JSON text to out and replaces every rune that does
+// not print by \uXXXX, as in records. In JSON, such runes occur only in
+// strings, where the escape means the same. A line of a trail stays unchanged.
+// Bytes that are not UTF-8, which JSON cannot contain, become \ufffd.
 func AppendPrintable(out, text []byte) []byte {
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRune(text[i:])

@@ -17,14 +17,14 @@ import (
 // goroutine writes.
 type file interface {
 	io.WriteCloser             // appends
-	Truncate(size int64) error // what is appended next begins at size
-	Sync() error               // what was written survives the machine
+	Truncate(size int64) error // the next write begins at size
+	Sync() error               // what was written survives a failure of the machine
 }
 
-// firstSegment is the file that a trail begins with.
+// firstSegment is the first file of a trail.
 const firstSegment = "000001.jsonl"
 
-// segmentFile names the n-th file of a trail.
+// segmentFile returns the name of the n-th file of a trail.
 func segmentFile(n int) string { return fmt.Sprintf("%06d.jsonl", n) }
 
 // makeTrail makes the directory of a trail that starts at the given time.
@@ -33,7 +33,7 @@ func makeTrail(dir string, start time.Time) (string, error) {
 		return "", err
 	}
 	random := make([]byte, 4)
-	_, _ = rand.Read(random) // it never fails
+	_, _ = rand.Read(random) // never fails
 	path := filepath.Join(dir, fmt.Sprintf("%s-%d-%s", start.UTC().Format("20060102T150405Z"), os.Getpid(), hex.EncodeToString(random)))
 	return path, os.Mkdir(path, 0o700)
 }
@@ -41,7 +41,7 @@ func makeTrail(dir string, start time.Time) (string, error) {
 // segment is a file of a trail on the disk.
 type segment struct {
 	*os.File
-	entries sync.Once // its name and its directory's are on the disk, too
+	entries sync.Once // guards the sync of the directory entries of the file and its directory
 }
 
 // openFile makes a file of a trail.
@@ -53,11 +53,11 @@ func openFile(path string) (file, error) {
 	return &segment{File: f}, nil
 }
 
-// errGone: whoever removed the file removed the record.
+// errGone: removing the file removed the records in it.
 var errGone = errors.New("the file of the trail was removed or replaced")
 
-// Sync fails when the file is not where it was: what nobody can find any more
-// is not recorded.
+// Sync fails if the file is no longer at its path, because a record that no
+// reader can find is lost.
 func (s *segment) Sync() error {
 	if err := syncFile(s.File); err != nil {
 		return err
@@ -81,7 +81,8 @@ func (s *segment) Sync() error {
 	return nil
 }
 
-// syncDirectory makes new names durable where the system can do that.
+// syncDirectory makes new directory entries durable, on systems that can do
+// that.
 func syncDirectory(path string) {
 	if d, err := os.Open(path); err == nil {
 		_ = d.Sync()

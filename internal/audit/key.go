@@ -14,12 +14,13 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// Key signs checkpoints: Ed25519, as C2SP's signed notes have it.
+// Key signs checkpoints: Ed25519, as specified for C2SP's signed notes.
 type Key struct {
-	// Public is the public part, "tipstaff-audit+1a2b3c4d+…": it is what a
-	// verifier needs, kept where the server cannot change it.
+	// Public is the public part, "tipstaff-audit+1a2b3c4d+…". A verifier needs
+	// it, and should keep it where the server cannot change it.
 	Public string
-	// Path is the file of the private part, and Made says that this call made it.
+	// Path is the file of the private part. Made reports that this call made
+	// the key.
 	Path string
 	Made bool
 
@@ -32,17 +33,17 @@ const (
 	privateFile   = "audit.key"
 	publicFile    = "audit.pub"
 	rotationsFile = "rotations"
-	trailKeyFile  = "key.pub" // in each trail: the key that signs it
+	trailKeyFile  = "key.pub" // in each trail: the public key that signs it
 )
 
-// WarmUp makes the table of the curve that the first key of a process needs. It takes
-// about a millisecond, and [LoadKey] would make it otherwise; a server that starts
-// has something else to do meanwhile. It may be called at any time.
+// WarmUp computes the curve's table that the first key of a process needs. It
+// takes about a millisecond; a server that starts can do that concurrently.
+// Otherwise, [LoadKey] does it. WarmUp may be called at any time.
 func WarmUp() { ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)) }
 
 // LoadKey reads the key that signs the trails in dir, or makes one: the private
-// part 0400, the public part beside it. Servers that start at the same time get
-// the same key.
+// part with mode 0400, and the public part beside it. Servers that start at the
+// same time get the same key.
 func LoadKey(dir string) (*Key, error) {
 	k, err := loadKey(filepath.Join(dir, keysDir))
 	if err != nil {
@@ -51,8 +52,8 @@ func LoadKey(dir string) (*Key, error) {
 	return k, nil
 }
 
-// PublicKey reads the public part of the key that signs the trails in dir; "" if
-// no server has made one yet.
+// PublicKey reads the public part of the key that signs the trails in dir. It
+// returns "" if no server has made one yet.
 func PublicKey(dir string) (string, error) {
 	k, err := readKey(filepath.Join(dir, keysDir, privateFile))
 	switch {
@@ -81,7 +82,7 @@ func loadKey(dir string) (*Key, error) {
 		return nil, err
 	}
 	fresh.Path = path
-	// Whoever links its file first has made the key; the others read it.
+	// The first server to link its file has made the key; the others read it.
 	temp, err := writeTemp(dir, private, false) // see persist
 	if err != nil {
 		return nil, err
@@ -96,9 +97,9 @@ func loadKey(dir string) (*Key, error) {
 	return fresh, writePublic(dir, fresh.Public, false)
 }
 
-// persist brings a key that was just made to the disk. A server does so behind
-// its start, which would wait for the disk four times; should the machine die
-// before, what is left is taken for no key (see readKey).
+// persist syncs a key that was just made. It runs in the background, because
+// the start of a server would otherwise wait for four syncs. If the machine
+// fails before, the remains are recognized as no key (see readKey).
 func (k *Key) persist() {
 	dir := filepath.Dir(k.Path)
 	for _, path := range []string{k.Path, filepath.Join(dir, publicFile)} {
@@ -111,7 +112,7 @@ func (k *Key) persist() {
 	syncDirectory(filepath.Dir(dir))
 }
 
-// newKey makes a key, and what its file holds.
+// newKey makes a key, and returns the content of its file.
 func newKey() (k *Key, private string, err error) {
 	secret, public, err := note.GenerateKey(rand.Reader, keyName)
 	if err != nil {
@@ -124,8 +125,8 @@ func newKey() (k *Key, private string, err error) {
 	return &Key{Public: public, signer: signer}, secret + "\n" + public + "\n", nil
 }
 
-// errNoKey: the machine died before the key was on the disk. It has signed
-// nothing that anybody could have kept.
+// errNoKey: the machine failed before the key was on the disk. The key has
+// signed nothing that another party could have kept.
 var errNoKey = errors.New("the file of the key is empty")
 
 func readKey(path string) (*Key, error) {
@@ -149,7 +150,7 @@ func readKey(path string) (*Key, error) {
 	return &Key{Public: public, Path: path, signer: signer}, nil
 }
 
-// writeTemp writes a file that only its owner reads and nobody writes.
+// writeTemp writes a file that only its owner can read, and no user can write.
 func writeTemp(dir, text string, durable bool) (path string, err error) {
 	f, err := os.CreateTemp(dir, ".new-*") // 0600
 	if err != nil {
@@ -168,7 +169,7 @@ func writeTemp(dir, text string, durable bool) (path string, err error) {
 	return f.Name(), nil
 }
 
-// writePublic leaves the public part beside the private one.
+// writePublic writes the public part beside the private one.
 func writePublic(dir, public string, durable bool) error {
 	temp, err := writeTemp(dir, public+"\n", durable)
 	if err != nil {
@@ -184,10 +185,10 @@ func writePublic(dir, public string, durable bool) error {
 	return nil
 }
 
-// RotateKey makes a new key for the trails in dir. The old and the new one both
-// sign that the one follows the other, so that who trusts either can trust both;
-// the old private part is gone then. Servers that run go on with the key that
-// they have; it signs their trails to the end.
+// RotateKey makes a new key for the trails in dir. The old and the new key sign
+// that the new one follows the old one, so a verifier that trusts either can
+// trust both. Then the old private part is removed. Running servers keep their
+// key, which signs their trails to the end.
 func RotateKey(dir string, now time.Time) (*Key, error) {
 	dir = filepath.Join(dir, keysDir)
 	old, err := readKey(filepath.Join(dir, privateFile))

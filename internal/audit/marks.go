@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Checkpoints are due after so many records, and after so long.
+// A checkpoint is due after this many records, and after this time.
 const (
 	checkpointRecords  = 100
 	checkpointInterval = 10 * time.Second
@@ -17,21 +17,21 @@ type point struct {
 	root [32]byte
 }
 
-// point is the present state. t.mu is held.
+// point returns the present state. The caller holds t.mu.
 func (t *Trail) point() point { return point{t.seq, t.tree.root()} }
 
 // marks is the file of checkpoints.
 type marks struct {
 	file file
-	good int64 // where the last one ends
-	torn bool  // bytes beyond good may be in the file
-	last point // of the last one
+	good int64 // end of the last checkpoint
+	torn bool  // the file may contain bytes beyond good
+	last point // state that the last one covers
 	when time.Time
 }
 
-// mark writes the checkpoints that are due: one at the end of each file, and one
-// for p if end says that the trail ends with it, or if it is time. t.keeping is
-// held.
+// mark writes the checkpoints that are due: one for the end of each full file,
+// and one for p if end says that the trail ends with it, or if it is time. The
+// caller holds t.keeping.
 func (t *Trail) mark(p point, end string) error {
 	t.mu.Lock()
 	seals := t.seals
@@ -46,7 +46,7 @@ func (t *Trail) mark(p point, end string) error {
 	}
 	m := &t.marks
 	if p.size < m.last.size {
-		return nil // a file was full meanwhile, and its end is signed
+		return nil // a file has become full since, and its end is signed
 	}
 	fresh := p.size - m.last.size
 	due := fresh >= checkpointRecords || fresh > 0 && t.opts.Clock().Sub(m.when) >= checkpointInterval
@@ -56,7 +56,7 @@ func (t *Trail) mark(p point, end string) error {
 	return t.writeMark(p, end)
 }
 
-// writeMark signs a point and adds it to the file of checkpoints.
+// writeMark signs a point and appends it to the file of checkpoints.
 func (t *Trail) writeMark(p point, end string) error {
 	m := &t.marks
 	if m.torn {

@@ -2,19 +2,19 @@ package audit
 
 import "tipstaff"
 
-// Name is the name that the contract (B14) gives to an event. Every command
-// that was asked comes to exactly one of the last three.
+// Name is the contract's name (B14) of an event. Every command that was asked
+// leads to exactly one of the last three.
 type Name string
 
 const (
 	SessionCreated    Name = "terminal:session:created"
 	SessionClosed     Name = "terminal:session:closed"
-	CommandExecuted   Name = "terminal:command:executed"   // it ran and ended by itself, whatever its exit code
+	CommandExecuted   Name = "terminal:command:executed"   // it ran and ended by itself, with any exit code
 	CommandFailed     Name = "terminal:command:failed"     // it could not be started, or was ended
 	SecurityViolation Name = "terminal:security:violation" // refused by policy
 )
 
-// Named gives the name that stands on r, or that the trail will give it.
+// Named returns the name of r, or the one that the trail will give it.
 func (r *Record) Named() Name {
 	if r.Name != "" {
 		return r.Name
@@ -22,7 +22,7 @@ func (r *Record) Named() Name {
 	return r.name()
 }
 
-// name gives r's name. The intent and the server's own records have none.
+// name derives r's name. The intent and the server's own records have none.
 func (r *Record) name() Name {
 	switch r.Event {
 	case SessionCreate:
@@ -49,13 +49,13 @@ func (r *Record) name() Name {
 	return ""
 }
 
-// byPolicy tells what was refused for what it would do from what was refused
-// for a fault in how it was asked.
+// byPolicy reports whether a request was refused for what it would do, not for
+// a fault in the request itself.
 func (r *Record) byPolicy() bool {
 	switch r.Code {
 	case tipstaff.CommandNotAllowed, tipstaff.UnsafeArguments, tipstaff.DirectoryNotAllowed:
 		return true
-	case tipstaff.ApprovalDenied: // the policy left it to a person, who has refused
+	case tipstaff.ApprovalDenied: // the policy left it to a person, who refused
 		return r.Decision.Approval != nil && r.Decision.Approval.Outcome == "denied"
 	}
 	return false

@@ -13,19 +13,19 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Proof shows that one record stands on a trail, to someone who has nothing but
-// the public key: the record, a checkpoint, and the hashes that lead from the
-// one to the root of the other (RFC 6962).
+// Proof proves that a trail contains one record, to a person who has nothing
+// but the public key. It contains the record, a checkpoint, and the hashes that
+// lead from the record to the checkpoint's root (RFC 6962).
 type Proof struct {
-	Record     string   `json:"record"` // the line as it stands there, without its newline
+	Record     string   `json:"record"` // the line as in the file, without its newline
 	Seq        uint64   `json:"seq"`
 	Checkpoint string   `json:"checkpoint"`
 	Hashes     []string `json:"hashes"` // base64
-	Key        string   `json:"key"`    // that signed the checkpoint; who verifies has it from elsewhere
+	Key        string   `json:"key"`    // of the checkpoint's signature; a verifier must know it from elsewhere
 }
 
-// Trails finds the trails in a directory, or the one that it is, in the order of
-// their names, which is that of their starts.
+// Trails finds the trails in a directory, or the trail that dir itself is,
+// sorted by name, which is the order of their starts.
 func Trails(dir string) ([]TrailFiles, error) {
 	trails, err := findTrails(dir)
 	if err != nil {
@@ -34,8 +34,8 @@ func Trails(dir string) ([]TrailFiles, error) {
 	return trails, nil
 }
 
-// LastCheckpoint gives the newest checkpoint of a trail, as it was written: to
-// keep where the owner of the trail cannot write, for [VerifyOptions].Since.
+// LastCheckpoint returns the newest checkpoint of a trail, as written. Keep it
+// where the owner of the trail cannot write, for [VerifyOptions].Since.
 func LastCheckpoint(trail string) ([]byte, error) {
 	data, err := os.ReadFile(filepath.Join(trail, checkpointsFile))
 	if err != nil {
@@ -48,9 +48,8 @@ func LastCheckpoint(trail string) ([]byte, error) {
 	return notes[len(notes)-1], nil
 }
 
-// Prove makes the proof of a record with the newest checkpoint, which has to
-// cover it. It holds the hashes of the whole trail in memory, 64 bytes for each
-// record.
+// Prove makes the proof of a record by the newest checkpoint, which must cover
+// it. It needs memory for the hashes of the whole trail, 64 bytes a record.
 func Prove(trail string, seq uint64) (Proof, error) {
 	p, err := prove(trail, seq)
 	if err != nil {
@@ -102,7 +101,7 @@ func prove(trail string, seq uint64) (Proof, error) {
 	return p, nil
 }
 
-// hashes are stored as tlog numbers them.
+// hashes are the stored hashes, in the order that tlog defines.
 type hashes []tlog.Hash
 
 func (h hashes) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
@@ -116,7 +115,8 @@ func (h hashes) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	return out, nil
 }
 
-// readHashes reads so many records of a trail, and the one that is wanted.
+// readHashes reads the given number of records of a trail, and returns the one
+// with number seq.
 func readHashes(trail string, records, seq uint64) (record []byte, stored hashes, err error) {
 	segments, _, err := list(trail)
 	if err != nil {
@@ -132,7 +132,7 @@ func readHashes(trail string, records, seq uint64) (record []byte, stored hashes
 		for in := bufio.NewReaderSize(f, readBuffer); n < records; n++ {
 			line, err := in.ReadSlice('\n')
 			if err != nil {
-				return nil // the end of the file, or what verify has to judge
+				return nil // the end of the file, or a fault, which is for verify to report
 			}
 			line = line[:len(line)-1]
 			if n+1 == seq {
@@ -157,9 +157,9 @@ func readHashes(trail string, records, seq uint64) (record []byte, stored hashes
 	return record, stored, nil
 }
 
-// Check holds a proof to the public key, which the verifier has from elsewhere.
-// It returns the checkpoint that covers the record. An error says what does not
-// fit: whoever gets one has no proof.
+// Check verifies a proof with the public key, which the verifier must know from
+// elsewhere. It returns the checkpoint that covers the record. After an error,
+// nothing is proven; the error says what does not fit.
 func (p Proof) Check(public string) (Checkpoint, error) {
 	c, err := p.check(public)
 	if err != nil {

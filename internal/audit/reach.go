@@ -8,12 +8,12 @@ import (
 	"path/filepath"
 )
 
-// attempts is how often the trail tries to reach its directory: a command that locks
-// it may do so again at once.
+// attempts is how often the trail tries to reach its directory: a command that
+// removes permissions may do so again at once.
 const attempts = 3
 
-// reach does something with the trail's directory. Where that is not permitted, it
-// asks for the modes to be mended and tries again.
+// reach calls do. If it fails for lack of permission, reach asks Mend to
+// restore the permissions and tries again.
 func (t *Trail) reach(do func() error) error {
 	var err error
 	for range attempts {
@@ -27,8 +27,8 @@ func (t *Trail) reach(do func() error) error {
 	return err
 }
 
-// unreachable says which directory above a file keeps the server's user out. An error
-// of another kind it gives back as it is.
+// unreachable returns an error that says which directory above a file the
+// server's user cannot enter. It returns errors of another kind unchanged.
 func unreachable(path string, err error) error {
 	if !errors.Is(err, fs.ErrPermission) {
 		return err

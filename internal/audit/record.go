@@ -6,8 +6,8 @@ import (
 	"tipstaff"
 )
 
-// Version is the value of a record's field v. Readers ignore fields that they
-// do not know; the version grows when a field changes its meaning.
+// Version is the value of a record's field v. Readers must ignore unknown
+// fields; the version increases when a field changes its meaning.
 const Version = 1
 
 // Event says what a record is about. The names are stable.
@@ -15,28 +15,28 @@ type Event string
 
 const (
 	ServerStart    Event = "server.start"    // the first record of a trail
-	ServerStop     Event = "server.stop"     // an orderly end; absent after a crash
+	ServerStop     Event = "server.stop"     // a regular end; missing after a crash
 	SessionCreate  Event = "session.create"  //
 	SessionRefused Event = "session.refused" // no session was created
 	SessionClose   Event = "session.close"   //
-	CommandAsked   Event = "command.asked"   // a person is asked; how it goes on is another record
+	CommandAsked   Event = "command.asked"   // a person is asked; another record says how it continues
 	CommandStart   Event = "command.start"   // the intent: written before anything runs
 	CommandEnd     Event = "command.end"     // the outcome, with a Result
-	CallRefused    Event = "call.refused"    // a call that could not be judged: bad arguments, no such session
-	CommandRefused Event = "command.refused" // nothing was started, by decision or for the request's faults
-	CommandError   Event = "command.error"   // it was allowed and could not be started
-	PolicyReload   Event = "policy.reload"   // the policy file was read again, with what came of it
+	CallRefused    Event = "call.refused"    // the call could not be judged: invalid arguments, unknown session
+	CommandRefused Event = "command.refused" // nothing was started, by decision or because of faults in the request
+	CommandError   Event = "command.error"   // the command was allowed and could not be started
+	PolicyReload   Event = "policy.reload"   // the policy file was read again, with the outcome
 )
 
-// Record is one line of a trail. Append fills V, Seq, Time, Prev and Hash, and
-// os_user and name where they are empty. Parts with nothing to say are left out.
+// Record is one line of a trail. Append fills in V, Seq, Time, Prev and Hash,
+// and OSUser and Name if they are empty. Empty parts are left out.
 type Record struct {
 	V    int       `json:"v,omitzero"`
 	Seq  uint64    `json:"seq,omitzero"`  // from 1, without gaps
 	Time time.Time `json:"time,omitzero"` // UTC; never earlier than the record before
 
 	Event Event `json:"event"`
-	// Code is why nothing was started; "" on records of what was.
+	// Code is why nothing was started; "" if something was.
 	Code tipstaff.Code `json:"code,omitempty"`
 	Name Name          `json:"name,omitempty"`
 
@@ -45,24 +45,24 @@ type Record struct {
 	What     What     `json:"what,omitzero"`
 	Decision Decision `json:"decision,omitzero"`
 	Sandbox  Sandbox  `json:"sandbox,omitzero"`
-	// Credentials is what the command was lent: "git", "ssh-agent SHA256:…",
+	// Credentials lists what the command was lent: "git", "ssh-agent SHA256:…",
 	// "environment DATABASE_URL".
 	Credentials []string `json:"credentials,omitempty"`
 	Result      *Result  `json:"result,omitempty"`
-	// Policy is on the records of a policy file: when a server starts with one,
-	// and when it is read again.
+	// Policy is set on records about a policy file: when a server starts with
+	// one, and when it is read again.
 	Policy *Policy `json:"policy,omitempty"`
 
 	// Why explains a refusal, in the words that the caller was told.
 	Why string `json:"why,omitempty"`
-	// Error is the operator's account of what failed.
+	// Error describes for the operator what failed.
 	Error string `json:"error,omitempty"`
 
 	Prev string `json:"prev,omitempty"`
 	Hash string `json:"hash,omitempty"`
 }
 
-// Who asked: what the front established, and the caller's own claims.
+// Who says who asked: what the front established, and the caller's own claims.
 type Who struct {
 	Front     string             `json:"front,omitempty"`
 	Principal string             `json:"principal,omitempty"`
@@ -70,30 +70,31 @@ type Who struct {
 	Agent     string             `json:"agent,omitempty"` // claimed
 	Task      string             `json:"task,omitempty"`  // claimed
 	Session   tipstaff.SessionID `json:"session,omitempty"`
-	Call      string             `json:"call,omitempty"`    // of which connection, as <connection>/<number>; a session's is the one that made it
-	OSUser    string             `json:"os_user,omitempty"` // as whom the server runs
+	Call      string             `json:"call,omitempty"`    // the call and its connection, as <connection>/<number>; for a session, the call that created it
+	OSUser    string             `json:"os_user,omitempty"` // the user that the server runs as
 }
 
-// Trace ties the records of one command together, and to a trace elsewhere.
+// Trace connects the records of one command with each other, and with a trace
+// elsewhere.
 type Trace struct {
 	Traceparent string             `json:"traceparent,omitempty"` // W3C Trace Context
 	CommandID   tipstaff.RequestID `json:"command_id,omitempty"`
 }
 
-// What was asked. Argv and Line are given as they were asked; the trail hides
-// the secrets in them.
+// What says what was asked. The caller sets Argv and Line as they were asked;
+// the trail hides the secrets in them.
 type What struct {
 	Tool tipstaff.Tool `json:"tool,omitempty"`
 	Argv []string      `json:"argv,omitempty"`
-	// ArgvSHA256 is filled by Append: the hexadecimal SHA-256 of the arguments
-	// joined by NUL, as they were asked, neither hidden nor cut.
+	// ArgvSHA256 is filled in by Append: the hexadecimal SHA-256 of the
+	// arguments joined by NUL, as they were asked, neither hidden nor cut.
 	ArgvSHA256  string   `json:"argv_sha256,omitempty"`
 	Line        string   `json:"line,omitempty"`         // a command line that could not be split
 	File        string   `json:"file,omitempty"`         // the program's file
 	FileChanged bool     `json:"file_changed,omitempty"` // the name led to another file before
 	Cwd         string   `json:"cwd,omitempty"`
 	EnvNames    []string `json:"env_names,omitempty"`   // variables of the caller that were passed on
-	EnvDropped  []string `json:"env_dropped,omitempty"` // and those that were not
+	EnvDropped  []string `json:"env_dropped,omitempty"` // variables of the caller that were not
 }
 
 // Decision is what was decided, and by which rule.
@@ -102,90 +103,92 @@ type Decision struct {
 	Rule         string `json:"rule,omitempty"`
 	At           string `json:"at,omitempty"` // where the rule comes from
 	PolicySHA256 string `json:"policy_sha256,omitempty"`
-	// Approval is what a person was asked and said; nil where nobody had to be.
+	// Approval is what a person was asked and answered; nil if none was asked.
 	Approval *Approval `json:"approval,omitempty"`
 }
 
-// Approval is what became of a question to a person.
+// Approval is the outcome of a question to a person.
 type Approval struct {
 	Handle  string `json:"handle,omitempty"`
 	Outcome string `json:"outcome"`           // granted, denied, expired, pending, cancelled, unasked
 	Choice  string `json:"choice,omitempty"`  // once, session
-	By      string `json:"by,omitempty"`      // who answered, as far as it is known
+	By      string `json:"by,omitempty"`      // who answered, if known
 	How     string `json:"how,omitempty"`     // elicitation, host, terminal, remembered
-	Comment string `json:"comment,omitempty"` // of who refused; the trail hides the secrets in it
+	Comment string `json:"comment,omitempty"` // of the person who refused; the trail hides the secrets in it
 }
 
-// Sandbox is how the command was confined.
+// Sandbox says how the command was confined.
 type Sandbox struct {
 	Tier    string `json:"tier,omitempty"`
 	Profile string `json:"profile,omitempty"`
 	Network string `json:"network,omitempty"`
 }
 
-// Policy is what became of a policy file.
+// Policy is the outcome of reading a policy file.
 type Policy struct {
-	// Outcome is loaded: it decides from now on; unchanged: as before; refused:
-	// it cannot be used, and the last good one goes on deciding.
+	// Outcome is loaded (the file decides from now on), unchanged, or refused
+	// (it cannot be used, and the last good one stays in force).
 	Outcome string `json:"outcome"`
 	Trigger string `json:"trigger,omitempty"` // start, signal, change
 	File    string `json:"file"`
-	// SHA256 is of the file with everything that it extends, "" if it could not
-	// be read; OldSHA256 that of the one before. What decisions name in
-	// policy_sha256 is made of it and of the settings of a family of tools.
+	// SHA256 covers the file and everything that it extends; "" if it could not
+	// be read. OldSHA256 is that of the file before. The policy_sha256 of
+	// decisions is computed from it and from the settings of a family of tools.
 	SHA256    string `json:"sha256,omitempty"`
 	OldSHA256 string `json:"old_sha256,omitempty"`
-	Programs  int    `json:"programs,omitempty"` // that it names
-	Rules     int    `json:"rules,omitempty"`    // in the file itself
-	Presets   int    `json:"presets,omitempty"`  // that it extends
-	Doubts    int    `json:"doubts,omitempty"`   // that lint has of it
+	Programs  int    `json:"programs,omitempty"` // number of programs that it names
+	Rules     int    `json:"rules,omitempty"`    // number of rules in the file itself
+	Presets   int    `json:"presets,omitempty"`  // number of presets that it extends
+	Doubts    int    `json:"doubts,omitempty"`   // number of findings of lint
 }
 
-// What Outcome can be.
+// Values of Outcome.
 const (
 	PolicyLoaded    = "loaded"
 	PolicyUnchanged = "unchanged"
 	PolicyRefused   = "refused"
 )
 
-// Result is how the command ended; [Outcome] makes one.
+// Result is how the command ended; see [Outcome].
 type Result struct {
 	Cause       string `json:"cause"`
 	ExitCode    int    `json:"exit_code"`
 	Signal      string `json:"signal,omitempty"`
 	DurationMS  int64  `json:"duration_ms"`
-	StdoutBytes int64  `json:"stdout_bytes"` // that the command wrote, kept or not
+	StdoutBytes int64  `json:"stdout_bytes"` // number of bytes that the command wrote, kept or not
 	StderrBytes int64  `json:"stderr_bytes"`
 	Truncated   bool   `json:"truncated"`
-	// Violations are changes of files that steer other programs, which were put back
-	// while the command ran, or since the command before.
+	// Violations are changes of files that steer other programs. They were put
+	// back while the command ran, or since the previous command.
 	Violations []Violation `json:"violations,omitempty"`
-	// Recording is the file that holds what the command printed, in the directory
-	// recordings of the trail; "" without one. Its hash is RecordingSHA256.
+	// Recording is the file that contains what the command printed, in the
+	// trail's directory recordings; "" without one. RecordingSHA256 is its
+	// hash.
 	Recording       string `json:"recording,omitempty"`
 	RecordingSHA256 string `json:"recording_sha256,omitempty"`
-	// Used says what the command did with the credentials that a door counts.
+	// Used says what the command did with credentials that are lent through a
+	// door, which counts.
 	Used []CredentialUse `json:"used,omitempty"`
 }
 
-// CredentialUse is how often a command was given something by one of its
+// CredentialUse counts how often a command was given something by one of its
 // credentials, or was refused.
 type CredentialUse struct {
 	Credential string `json:"credential"`        // "git https://git.example.org", "ssh-agent SHA256:…"
-	Given      int    `json:"given,omitempty"`   // passwords, signatures
-	Refused    int    `json:"refused,omitempty"` // what was asked beside
+	Given      int    `json:"given,omitempty"`   // number of passwords or signatures
+	Refused    int    `json:"refused,omitempty"` // number of other requests, which were refused
 }
 
 // Violation is a change that was put back.
 type Violation struct {
 	Path  string `json:"path"`
 	Why   string `json:"why"`
-	Aside string `json:"aside,omitempty"` // where what was found is kept
+	Aside string `json:"aside,omitempty"` // where the content that was found is kept
 	Fault string `json:"fault,omitempty"` // why it could not be put back
-	Ended bool   `json:"ended,omitempty"` // the command was ended for it
+	Ended bool   `json:"ended,omitempty"` // the command was ended because of it
 }
 
-// Outcome is what the record says of res.
+// Outcome returns the record's form of res.
 func Outcome(res *tipstaff.Result) *Result {
 	var used []CredentialUse
 	for _, u := range res.Used {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Status is what checking a trail came to. The zero Status is no good news.
+// Status is the result of verifying a trail. The zero Status is not OK.
 type Status string
 
 const (
@@ -16,10 +16,10 @@ const (
 
 // Report is what [Verify] found.
 type Report struct {
-	Trails []TrailReport // in the order of their names, which is that of their starts
+	Trails []TrailReport // sorted by name, which is the order of their starts
 }
 
-// Status is the worst status of any trail; OK when there are none.
+// Status returns the worst status of any trail; OK if there are none.
 func (r Report) Status() Status {
 	worst := OK
 	for _, t := range r.Trails {
@@ -36,14 +36,14 @@ func (r Report) Status() Status {
 // TrailReport is what was found in one trail.
 type TrailReport struct {
 	Path        string
-	Records     uint64    // sound records from the beginning on
+	Records     uint64    // number of sound records from the beginning on
 	First, Last time.Time // of those records; zero if there are none
 	Status      Status
-	Fault       *Fault // the first one; nil when Status is OK
+	Fault       *Fault // the first fault; nil if Status is OK
 
-	// Key is the public key whose checkpoints say that the first Signed records
-	// are what they were; "" and 0 without any. Closed says that the server
-	// signed the end.
+	// Key is the public key whose checkpoints confirm the first Signed records;
+	// "" and 0 without checkpoints. Closed reports that the server signed the
+	// end of the trail.
 	Key    string
 	Signed uint64
 	Closed bool
@@ -62,7 +62,7 @@ func (f Fault) String() string {
 	return fmt.Sprintf("record %d, %s line %d, byte %d: %s", f.Seq, f.File, f.Line, f.Offset, f.Reason.sentence())
 }
 
-// Reason is what is wrong with a record: a stable word.
+// Reason says what is wrong with a record. The values are stable.
 type Reason string
 
 const (
@@ -76,7 +76,7 @@ const (
 	Torn      Reason = "torn"
 	NoSegment Reason = "no_segment"
 
-	// What checkpoints show.
+	// Faults that checkpoints reveal.
 	Forged        Reason = "forged"
 	CutOff        Reason = "cut_off"
 	RolledBack    Reason = "rolled_back"

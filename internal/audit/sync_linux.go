@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// syncFile writes the data of f to the disk, and of its metadata only what is
-// needed to read it back: fdatasync(2).
+// syncFile syncs the data of f, and only the metadata that is needed to read it
+// back: fdatasync(2).
 func syncFile(f *os.File) error {
 	conn, err := f.SyscallConn()
 	if err != nil {

@@ -4,5 +4,5 @@ package audit
 
 import "os"
 
-// syncFile writes f to the disk.
+// syncFile syncs f.
 func syncFile(f *os.File) error { return f.Sync() }

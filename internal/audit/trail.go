@@ -16,34 +16,33 @@ import (
 	"tipstaff/internal/redact"
 )
 
-// Options say how a trail is written. The zero Options are useful.
+// Options configure a trail. The zero Options are useful.
 type Options struct {
-	// Redactor hides the secrets; nil goes by structure and form alone.
+	// Redactor hides secrets; nil recognizes them by structure and form alone.
 	Redactor *redact.Redactor
-	// OSUser is written where a record names none.
+	// OSUser is used for records without one.
 	OSUser string
-	// Clock tells the time; nil is the machine's.
+	// Clock returns the time; nil is the machine's clock.
 	Clock func() time.Time
-	// Durability says what a command waits for; the zero one is [Interval].
+	// Durability says what a command waits for; the zero value is [Interval].
 	Durability Durability
-	// SegmentBytes is how large a file of the trail gets before the next one is
-	// begun; 0: 64 MiB.
+	// SegmentBytes is the size of a segment after which the next one begins; 0
+	// means 64 MiB.
 	SegmentBytes int64
-	// OnCheckpoint is told of every checkpoint, as it is written, and the name of
-	// the trail: who hands it on
-	// to another place makes it count against the owner of this one. Nil: nobody.
-	// It is called by one goroutine at a time, and holds up nothing but the next
-	// checkpoint.
+	// OnCheckpoint, if not nil, is called with the name of the trail and every
+	// checkpoint as it is written. A copy on another machine protects the trail
+	// against the owner of this one. It is called by one goroutine at a time,
+	// and delays only the next checkpoint.
 	OnCheckpoint func(trail string, note []byte)
 
-	// OnRecord is told of every record that is on the trail: the trail's name, the
-	// record's number and its line as it was written, in order. It must not block,
-	// and the line is good for the time of the call. Nil: nobody.
+	// OnRecord, if not nil, is called for every record that is on the trail, in
+	// order, with the trail's name, the record's number and its line as
+	// written. It must not block, and the line is valid during the call only.
 	OnRecord func(trail string, seq uint64, line []byte)
 
-	// Mend is asked to give the server back what it needs to reach the trail's
-	// directory, when that is not permitted. Its error says why it could not. It may
-	// be called by several goroutines at once. Nil: there is no such way.
+	// Mend, if not nil, is called when the server lacks the permission to reach
+	// the trail's directory, and should restore it. Its error says why it could
+	// not. It may be called concurrently.
 	Mend func() error
 
 	open func(path string) (file, error) // for tests; nil is [openFile]
@@ -51,8 +50,8 @@ type Options struct {
 
 const defaultSegmentBytes = 64 << 20
 
-// Trail is a trail that is being written. Its methods may be called from many
-// goroutines at once.
+// Trail is a trail that is being written. Its methods may be called
+// concurrently.
 type Trail struct {
 	path     string
 	opts     Options
@@ -61,38 +60,38 @@ type Trail struct {
 
 	mu      sync.Mutex
 	file    file
-	number  int          // of the file
-	retired []segmentEnd // files before it that are not on the disk yet
-	seals   []point      // ends of files that are, and are not signed
-	line    []byte       // room for the line that is being written
+	number  int          // number of the file
+	retired []segmentEnd // previous files that are not on the disk yet
+	seals   []point      // ends of files that are on the disk and not signed yet
+	line    []byte       // buffer for the line that is being written
 	seq     uint64       // of the last record
 	last    time.Time    // of the last record
 	prev    digest       // hash of the last record
 	tree    tree         // over all records
-	good    int64        // where the last record ends in the file
-	torn    bool         // bytes beyond good may be in the file
-	unsync  error        // why the last sync, or checkpoint, failed; nil if it did not
+	good    int64        // end of the last record in the file
+	torn    bool         // the file may contain bytes beyond good
+	unsync  error        // why the last sync or checkpoint failed; nil if it succeeded
 	closed  bool
 
 	commit  sync.Mutex
-	wake    *sync.Cond // somebody has synced
-	syncing bool       // somebody does
-	synced  uint64     // records that are on the disk
+	wake    *sync.Cond // signalled after a sync
+	syncing bool       // a goroutine is syncing
+	synced  uint64     // number of records on the disk
 
 	keeping sync.Mutex
-	marks   marks // the checkpoints; with keeping held
+	marks   marks // the checkpoints; guarded by keeping
 
-	dirty chan struct{} // there is something to sync; holds one
+	dirty chan struct{} // signals that there is something to sync; capacity 1
 	quit  chan struct{} // closed by Close
 	done  chan struct{} // closed when the syncing goroutine has ended
 }
 
-// ErrClosed is what Append fails with after Close.
+// ErrClosed is returned by Append after Close.
 var ErrClosed = errors.New("the trail is closed")
 
-// Create makes a new trail in dir, which it makes if needed, as a directory
-// named <start time>-<pid>-<random>. Directories are 0700, files 0600. It
-// writes no record. The caller closes the trail.
+// Create makes a new trail in dir, as a directory named <start
+// time>-<pid>-<random>. It makes dir if needed. Directories have mode 0700,
+// files 0600. It writes no record. The caller closes the trail.
 func Create(dir string, o Options) (*Trail, error) {
 	if o.Clock == nil {
 		o.Clock = time.Now
@@ -132,7 +131,8 @@ func newTrail(dir string, o Options) (*Trail, error) {
 	if t.marks.file, err = o.open(filepath.Join(path, checkpointsFile)); err != nil {
 		return nil, err
 	}
-	// A trail without any checkpoint is one whose checkpoints were removed.
+	// Without this, a trail without checkpoints could not be told from one
+	// whose checkpoints were removed.
 	if err := t.writeMark(t.point(), ""); err != nil {
 		return nil, err
 	}
@@ -140,26 +140,26 @@ func newTrail(dir string, o Options) (*Trail, error) {
 	return t, err
 }
 
-// name is that of the trail's directory.
+// name returns the name of the trail's directory.
 func (t *Trail) name() string { return filepath.Base(t.path) }
 
-// Key is the key that signs the trail.
+// Key returns the key that signs the trail.
 func (t *Trail) Key() *Key { return t.key }
 
-// Path is the trail's directory; the records are in its *.jsonl files.
+// Path returns the trail's directory; the records are in its *.jsonl files.
 func (t *Trail) Path() string { return t.path }
 
-// Append writes one record, completed, with its secrets hidden and cut to
-// [MaxLine]. When it returns nil the kernel has the whole line; within 100 ms
-// it is on the disk. When it fails, nothing of the record stays on the trail,
-// the chain is unbroken, and the next Append tries anew: a disk that was full
-// and has room again needs no restart. With [Strict], the start of a command is
-// on the disk when Append returns nil; if it could not be brought there, it stays
-// on the trail as a start without an end.
+// Append completes a record, hides its secrets, cuts it to [MaxLine], and
+// writes it. If it returns nil, the kernel has the whole line; within 100 ms it
+// is on the disk. If it fails, nothing of the record stays on the trail, and
+// the chain is unbroken. The next Append tries anew: after a full disk has room
+// again, no restart is needed. With [Strict], the start of a command is on the
+// disk when Append returns nil; if the sync failed, it stays on the trail as a
+// start without an end.
 //
-// Append also fails as long as the disk does not take what was written before.
-// After a failed sync the system may have dropped what it could not write, so
-// records of the last moments may be lost if the machine then dies.
+// Append also fails as long as earlier records cannot be synced. After a failed
+// sync the system may have dropped what it could not write, so the latest
+// records may be lost if the machine then fails.
 func (t *Trail) Append(r Record) error {
 	if r.Event == "" {
 		return errors.New("cannot record: the record names no event")
@@ -189,8 +189,8 @@ func (t *Trail) add(members []byte) (seq uint64, err error) {
 	return t.seq, err
 }
 
-// complete fills in what the caller leaves to the trail, hides secrets and
-// cuts what is too long. It does not change what r's slices hold.
+// complete fills in the fields that the trail sets, hides secrets and cuts what
+// is too long. It does not modify the elements of r's slices.
 func (t *Trail) complete(r *Record) {
 	r.V, r.Seq, r.Time, r.Prev, r.Hash = 0, 0, time.Time{}, "", ""
 	if r.Who.OSUser == "" {
@@ -218,7 +218,7 @@ func argvSHA256(argv []string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// write adds one line to the file. t.mu is held.
+// write appends one line to the file. The caller holds t.mu.
 //
 // Invariant: the file's first t.good bytes are the t.seq records that were
 // acknowledged, t.prev is the hash of the last of them, and the file holds
@@ -247,7 +247,7 @@ func (t *Trail) write(members []byte) error {
 	}
 	if err != nil {
 		t.torn = true
-		_ = t.mend() // if it cannot be done now, the next Append does it
+		_ = t.mend() // if it fails, the next Append tries again
 		return err
 	}
 	t.seq, t.last, t.prev, t.good = t.seq+1, at, hash, t.good+int64(len(line))
@@ -262,9 +262,10 @@ func (t *Trail) write(members []byte) error {
 	return nil
 }
 
-// nextSegment begins another file. If there is no room for it, the trail goes on in
-// the one that it has, and the next record tries again. It fails where the server may
-// not make one: a directory that it is locked out of is mended, or nothing runs.
+// nextSegment begins another file. If there is no space for it, the trail
+// continues in the present one, and the next record tries again. nextSegment
+// fails if the server lacks the permission to make a file: either the
+// directory's permissions are restored, or no command runs.
 func (t *Trail) nextSegment() error {
 	var f file
 	err := t.reach(func() (err error) {
@@ -275,14 +276,14 @@ func (t *Trail) nextSegment() error {
 		return err
 	}
 	if err != nil {
-		return nil //nolint:nilerr // the trail goes on in the file that it has
+		return nil //nolint:nilerr // the trail continues in the present file
 	}
 	t.retired = append(t.retired, segmentEnd{t.file, segmentFile(t.number), t.point()})
 	t.file, t.good, t.number = f, 0, t.number+1
 	return nil
 }
 
-// mend takes a torn line off the end of the file.
+// mend truncates a torn line at the end of the file.
 func (t *Trail) mend() error {
 	if !t.torn {
 		return nil
@@ -294,7 +295,8 @@ func (t *Trail) mend() error {
 	return nil
 }
 
-// now is the time of the next record. A clock that is set back stands still.
+// now returns the time of the next record. If the clock is set back, the time
+// stands still.
 func (t *Trail) now() time.Time {
 	now := t.opts.Clock().UTC().Round(0)
 	if now.Before(t.last) {

@@ -6,11 +6,11 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// tree is the Merkle tree over the lines of a trail (RFC 6962), as much of it as
-// is needed to go on: the roots of the complete trees that stand side by side,
-// the widest first. It holds as many of them as n has bits that are set.
+// tree is the Merkle tree over the lines of a trail (RFC 6962), reduced to what
+// is needed to extend it: the roots of the complete subtrees side by side, the
+// largest first. There is one for each bit that is set in n.
 type tree struct {
-	n     uint64 // leaves
+	n     uint64 // number of leaves
 	roots []tlog.Hash
 }
 
@@ -20,7 +20,7 @@ func (t *tree) add(line []byte) { t.addLeaf(tlog.RecordHash(line)) }
 // addLeaf appends the line with this hash.
 func (t *tree) addLeaf(leaf tlog.Hash) {
 	t.roots = append(t.roots, leaf)
-	// Two complete trees of one height make one of the next.
+	// Two complete subtrees of one height make one of the next height.
 	for rest := t.n; rest&1 == 1; rest >>= 1 {
 		last := len(t.roots) - 1
 		t.roots[last-1] = tlog.NodeHash(t.roots[last-1], t.roots[last])
@@ -29,7 +29,7 @@ func (t *tree) addLeaf(leaf tlog.Hash) {
 	t.n++
 }
 
-// root is the hash of the whole tree.
+// root returns the hash of the whole tree.
 func (t *tree) root() tlog.Hash {
 	if t.n == 0 {
 		return sha256.Sum256(nil) // RFC 6962, section 2.1

@@ -22,7 +22,7 @@ func (r rotation) text(at time.Time) string {
 	return fmt.Sprintf("%s\nold %s\nnew %s\n%s%s\n", rotationHeader, r.old, r.fresh, timeLine, at.UTC().Format(timeLayout))
 }
 
-// openRotation reads a statement that both keys have signed.
+// openRotation parses a statement and checks the signatures of both keys.
 func openRotation(msg []byte) (r rotation, err error) {
 	text, _, _ := strings.Cut(string(msg), "\n\n")
 	for line := range strings.SplitSeq(text, "\n") {
@@ -60,7 +60,7 @@ func verifiers(keys ...string) (note.Verifiers, error) {
 	return note.VerifierList(list...), nil
 }
 
-// CheckPublic says what is wrong with a public key, as it was written.
+// CheckPublic returns what is wrong with a public key in its written form.
 func CheckPublic(key string) error {
 	_, err := verifiers(key)
 	return err
@@ -68,14 +68,14 @@ func CheckPublic(key string) error {
 
 func isKey(key string) bool { return CheckPublic(key) == nil }
 
-// trust says which keys may have signed the trails of a directory.
+// trust is the set of keys that may have signed the trails of a directory.
 type trust struct {
-	keys      []string // nil: whichever key a trail names, for want of anything better
+	keys      []string // nil: the key that a trail itself names, because no better one is known
 	rotations []rotation
 }
 
-// newTrust begins with the given public key, or without one with that which is
-// kept beside the trails in dir.
+// newTrust begins with the given public key, or, if it is "", with the one
+// beside the trails in dir.
 func newTrust(dir, public string) (t trust, err error) {
 	keys := filepath.Join(dir, keysDir)
 	if public == "" {
@@ -98,11 +98,12 @@ func newTrust(dir, public string) (t trust, err error) {
 	}
 	notes, _ := splitNotes(data)
 	for _, msg := range notes {
-		if r, err := openRotation(msg); err == nil { // others say nothing
+		if r, err := openRotation(msg); err == nil { // other statements have no effect
 			t.rotations = append(t.rotations, r)
 		}
 	}
-	// Each vouches for the other, so trust goes both ways along the rotations.
+	// Each key of a rotation vouches for the other, so trust follows rotations
+	// in both directions.
 	for grown := true; grown; {
 		grown = false
 		for _, r := range t.rotations {

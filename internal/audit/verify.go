@@ -11,28 +11,29 @@ import (
 	"sync"
 )
 
-// VerifyOptions are what a verifier knows of his own. The zero one knows nothing
-// and believes the public key that is kept beside the trails: it finds whoever
-// does not have the private one.
+// VerifyOptions are what a verifier knows from elsewhere. With the zero value,
+// Verify trusts the public key that is kept beside the trails; it then detects
+// changes by anyone who lacks the private key.
 type VerifyOptions struct {
-	// Public is the key that signs, or one that it was rotated from or to.
+	// Public is the public key, or one that it was rotated from or to.
 	Public string
-	// Since are checkpoints that were kept elsewhere, as they were written: the
-	// trails have to go on from there.
+	// Since contains checkpoints that were kept elsewhere, as written. The
+	// trails must contain what they cover.
 	Since []byte
 }
 
-// Verify checks the chain and the checkpoints of a trail (its directory), of
-// every trail in the directory that holds them, or the chain of one segment (a
-// file). A trail that a crash ended is sound, also without a server.stop; if the
-// crash tore its last line, or came before the first checkpoint, it is
-// [Incomplete]. An error means that something could not be read, or that what
-// the verifier brought is no key or no checkpoint.
+// Verify verifies the chain and the checkpoints of a trail (its directory), or
+// of every trail in a directory of trails, or the chain of one segment (a
+// file). A trail that a crash ended is sound, although it has no server.stop.
+// If the crash tore its last line, or came before the first checkpoint, it is
+// [Incomplete]. An error means that something could not be read, or that o
+// contains an invalid key or checkpoint.
 //
-// What neither can show is that a trail, with its checkpoints, was put back to an
-// earlier state; see the package comment.
+// Neither chain nor checkpoints show that a trail was set back to an earlier
+// state together with its checkpoints; see the package comment.
 //
-// Verify uses the same memory for every length, but for the checkpoints.
+// Apart from the checkpoints, the memory that Verify uses does not depend on
+// the length of the trail.
 func Verify(path string, o VerifyOptions) (Report, error) {
 	report, err := verify(path, o)
 	if err != nil {
@@ -50,7 +51,7 @@ func verify(path string, o VerifyOptions) (report Report, err error) {
 		one, err := TrailFiles{Path: path, Segments: []string{path}}.verify(nil)
 		return Report{Trails: []TrailReport{one}}, err
 	}
-	// What lies above a trail counts, and "." has nothing above it.
+	// The directory above a trail matters, and "." has no name for it.
 	if path, err = filepath.Abs(path); err != nil {
 		return report, err
 	}
@@ -62,7 +63,7 @@ func verify(path string, o VerifyOptions) (report Report, err error) {
 	if err != nil {
 		return report, err
 	}
-	known := map[string]trust{} // by the directory that the keys are in
+	known := map[string]trust{} // by the directory that contains the keys
 	for _, t := range trails {
 		above := filepath.Dir(t.Path)
 		if _, ok := known[above]; !ok {
@@ -97,7 +98,7 @@ var (
 	trailName   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\d{8}T\d{6}Z-\d+-[0-9a-f]+$`) })
 )
 
-// findTrails looks in dir, and in the directories right under it.
+// findTrails searches dir, and the directories directly in it.
 func findTrails(dir string) ([]TrailFiles, error) {
 	own, below, err := list(dir)
 	if err != nil {
@@ -122,7 +123,7 @@ func findTrails(dir string) ([]TrailFiles, error) {
 	return trails, nil
 }
 
-// list returns the segments and the directories in dir, in the order of their names.
+// list returns the segments and the directories in dir, sorted by name.
 func list(dir string) (segments, below []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -139,7 +140,8 @@ func list(dir string) (segments, below []string, err error) {
 	return segments, below, nil
 }
 
-// verify holds a trail to its chain and to what its witness says; nil: nothing.
+// verify checks a trail's chain, and compares it with what its witness says;
+// nil: nothing.
 func (t TrailFiles) verify(w *witness) (TrailReport, error) {
 	c := checker{report: TrailReport{Path: t.Path, Status: OK}, prev: origin(), witness: w}
 	if len(t.Segments) == 0 {
@@ -150,7 +152,7 @@ func (t TrailFiles) verify(w *witness) (TrailReport, error) {
 	}
 	if first := filepath.Base(t.Segments[0]); len(t.Segments) == 1 && t.Path == t.Segments[0] &&
 		segmentName().MatchString(first) && first != firstSegment {
-		c.anyStart = true // a later segment by itself
+		c.anyStart = true // a later segment without those before it
 	}
 	for i, path := range t.Segments {
 		if err := c.checkFile(path, i == len(t.Segments)-1); err != nil {
@@ -161,8 +163,8 @@ func (t TrailFiles) verify(w *witness) (TrailReport, error) {
 	return c.report, nil
 }
 
-// checkFile reads one segment to its end. A torn line is a crash's work only
-// in the last one.
+// checkFile reads one segment to its end. A torn line can result from a crash
+// only in the last segment.
 func (c *checker) checkFile(path string, last bool) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -173,7 +175,7 @@ func (c *checker) checkFile(path string, last bool) error {
 	read := batches(f, stop)
 	defer func() {
 		close(stop)
-		for range read { // until nobody reads the file any more
+		for range read { // until the reading goroutine has ended
 		}
 	}()
 	at := Fault{File: path, Line: 1}
@@ -200,7 +202,7 @@ func (c *checker) checkFile(path string, last bool) error {
 	return nil
 }
 
-// endFile notes where a segment ends, and whether within a line.
+// endFile records where a segment ends, and whether it ends within a line.
 func (c *checker) endFile(at Fault, torn, last bool) {
 	c.end = at
 	if !torn {

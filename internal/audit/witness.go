@@ -14,31 +14,31 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// witness is what the checkpoints of one trail say, as the records go by.
+// witness compares the records of one trail with its checkpoints.
 type witness struct {
 	key    string
-	signed []statement // in the order of their sizes
+	signed []statement // sorted by size
 	fault  *Fault      // what is wrong with the checkpoints themselves
-	next   int         // of signed
+	next   int         // index in signed
 	closed bool
 
 	tree  tree
-	bare  Fault     // where the first record stands that is not covered yet
-	since time.Time // and its time
+	bare  Fault     // place of the first record that is not covered yet
+	since time.Time // time of that record
 }
 
-// statement is a checkpoint that holds for a trail.
+// statement is a checkpoint that is valid for a trail.
 type statement struct {
 	Checkpoint
-	kept bool // elsewhere, by who verifies
+	kept bool // kept elsewhere, by the verifier
 }
 
-// patience is how long records may stay without a checkpoint: one is due every
-// ten seconds, and it waits for the disk.
+// patience is how long records may stay without a checkpoint. One is due every
+// ten seconds, and waits for the disk.
 const patience = time.Minute
 
-// witness reads the checkpoints of a trail. One that is nothing but lines (its
-// name is no trail's, and it has no key) has none.
+// witness reads the checkpoints of a trail. A directory with nothing but lines,
+// without a key and without the name of a trail, has none.
 func (t TrailFiles) witness(trusted trust, kept [][]byte) (*witness, error) {
 	name := filepath.Base(t.Path)
 	key, err := os.ReadFile(filepath.Join(t.Path, trailKeyFile))
@@ -98,7 +98,7 @@ func (w *witness) blame(r Reason) *witness {
 	return w
 }
 
-// testify holds a record that is sound in itself to the checkpoints.
+// testify compares a sound record with the checkpoints.
 func (c *checker) testify(s *sight, at Fault) {
 	w := c.witness
 	w.tree.addLeaf(s.leaf)
@@ -109,7 +109,7 @@ func (c *checker) testify(s *sight, at Fault) {
 	for ; w.next < len(w.signed) && w.signed[w.next].Size <= w.tree.n; w.next++ {
 		claim := w.signed[w.next]
 		if claim.Size != w.tree.n {
-			continue // of no record at all
+			continue // it covers no record
 		}
 		if claim.Root != w.tree.root() {
 			reason := Forged
@@ -123,14 +123,14 @@ func (c *checker) testify(s *sight, at Fault) {
 	}
 }
 
-// blame notes a fault of which the record is known.
+// blame records a fault of a known record.
 func (c *checker) blame(s Status, at Fault, r Reason) {
 	at.Reason = r
 	c.report.Status, c.report.Fault = s, &at
 }
 
-// finish says what the checkpoints have to say when all records have gone by. It
-// can be worse than a line that a crash has torn.
+// finish evaluates the checkpoints after the last record. The result can be
+// worse than that of a torn line.
 func (c *checker) finish() {
 	w := c.witness
 	if w == nil || c.report.Status == Tampered {
@@ -159,7 +159,7 @@ func (c *checker) finish() {
 	}
 }
 
-// keptNotes are checkpoints that the verifier brought, by trail.
+// keptNotes are the checkpoints that the verifier kept, by trail.
 type keptNotes map[string][][]byte
 
 func parseKept(data []byte) (keptNotes, error) {
@@ -184,7 +184,7 @@ func parseKept(data []byte) (keptNotes, error) {
 	return kept, nil
 }
 
-// of gives those of a trail, and forgets them.
+// of returns the checkpoints of a trail, and removes them.
 func (k keptNotes) of(path string) [][]byte {
 	name := filepath.Base(path)
 	notes := k[name]
@@ -192,7 +192,7 @@ func (k keptNotes) of(path string) [][]byte {
 	return notes
 }
 
-// rest reports the trails that are not there any more.
+// rest reports trails that no longer exist.
 func (k keptNotes) rest(dir string) (reports []TrailReport) {
 	for name := range k {
 		path := filepath.Join(dir, name)

@@ -7,31 +7,31 @@ import (
 )
 
 // Buffer keeps the head and the tail of a stream. Its memory stays below the
-// limit it was made with, whatever is written; short streams cost what they
-// are long. One goroutine writes; the rest is read after it has finished.
+// limit, however much is written, and grows with the stream up to that. One
+// goroutine writes; the other methods may be called when it has finished.
 type Buffer struct {
 	headMax, tailMax int
 
 	head  []byte
-	tail  []byte // a ring once it holds tailMax bytes
-	start int    // of the ring: its oldest byte
+	tail  []byte // a ring buffer once it holds tailMax bytes
+	start int    // index of the ring's oldest byte
 
 	total int64
-	lines int64 // line ends in everything written
+	lines int64 // number of line ends in the whole stream
 
 	watch func(p []byte) // see Watch
 }
 
 // NewBuffer returns a buffer that keeps at most limit bytes: 30 % of them from
-// the beginning, the rest from the end, where results and errors stand.
+// the beginning, the rest from the end, where results and errors usually are.
 func NewBuffer(limit int) *Buffer {
 	head := limit * 3 / 10
 	return &Buffer{headMax: head, tailMax: limit - head}
 }
 
-// Watch lets f see everything that is written, as it comes, after those who
-// watch already. What it is given is good for the time of the call. It is called
-// before the first write, or not at all.
+// Watch registers f, which sees everything that is written, as it is written,
+// after functions that were registered before. Its argument is valid during the
+// call only. Watch must be called before the first Write.
 func (b *Buffer) Watch(f func(p []byte)) {
 	if first := b.watch; first != nil {
 		b.watch = func(p []byte) { first(p); f(p) }
@@ -40,7 +40,7 @@ func (b *Buffer) Watch(f func(p []byte)) {
 	b.watch = f
 }
 
-// Write keeps what there is room for. It never fails.
+// Write keeps what fits. It never fails.
 func (b *Buffer) Write(p []byte) (int, error) {
 	if b.watch != nil && len(p) > 0 {
 		b.watch(p)
@@ -66,21 +66,22 @@ func (b *Buffer) writeTail(p []byte) {
 		b.tail = append(b.tail, p[:k]...)
 		p = p[k:]
 	}
-	for len(p) > 0 { // the ring is full: the oldest bytes give way
+	for len(p) > 0 { // the ring is full: overwrite the oldest bytes
 		k := copy(b.tail[b.start:], p)
 		b.start = (b.start + k) % len(b.tail)
 		p = p[k:]
 	}
 }
 
-// Total is how many bytes were written.
+// Total returns the number of bytes that were written.
 func (b *Buffer) Total() int64 { return b.total }
 
-// gapRoom is left free for the mark that an answer puts where bytes are missing.
+// gapRoom is reserved for the marker that an answer puts where bytes are
+// missing.
 const gapRoom = 64
 
-// Stream returns what is kept when only limit bytes may be: everything if the
-// stream is not longer, else its head and tail, cut between characters.
+// Stream returns at most limit bytes: all of the stream if it is not longer,
+// else its head and tail, cut between characters.
 func (b *Buffer) Stream(limit int) tipstaff.Stream {
 	kept := b.kept()
 	if b.total <= int64(min(limit, len(kept))) {
@@ -97,7 +98,7 @@ func (b *Buffer) Stream(limit int) tipstaff.Stream {
 	return s
 }
 
-// kept gives head and tail in one piece, in the order of writing.
+// kept returns head and tail in the order of writing.
 func (b *Buffer) kept() []byte {
 	if len(b.tail) == 0 {
 		return b.head

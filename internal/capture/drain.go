@@ -5,20 +5,20 @@ import (
 	"sync"
 )
 
-// chunk is as much as a pipe holds by default.
+// chunk is the default capacity of a pipe.
 const chunk = 64 << 10
 
-// big is how much a stream has brought when it is worth a relay.
+// big is the number of bytes after which a stream gets a relay.
 const big = 1 << 20
 
-// wide is how much the pipes of a big stream hold. Its writer and its reader have
-// to wake each other less often. More than that is no faster: it does not stay in
-// the processor's cache.
+// wide is the capacity of the pipes of a big stream, so that its writer and
+// reader wake each other less often. More is no faster, because it does not fit
+// into the processor's cache.
 const wide = 256 << 10
 
-// mostWide is how many streams may have wide pipes at a time. What the kernel
-// grants a user for pipes (pipe-user-pages-soft, pipe(7)) is for all programs of
-// that user; this is an eighth of it.
+// mostWide bounds the streams with wide pipes. The kernel's limit for pipes
+// (pipe-user-pages-soft, pipe(7)) is for all programs of a user; this is an
+// eighth of it.
 const mostWide = 16
 
 var (
@@ -26,7 +26,7 @@ var (
 	widths = make(chan struct{}, mostWide)
 )
 
-// Drain reads r into b until r ends or fails. It never waits for anything but r.
+// Drain reads r into b until r ends or fails. It waits for nothing but r.
 func Drain(b *Buffer, r io.Reader) {
 	buf := chunks.Get().(*[chunk]byte)
 	defer chunks.Put(buf)
@@ -38,8 +38,8 @@ func Drain(b *Buffer, r io.Reader) {
 	drainBig(b, r, buf[:])
 }
 
-// drainBig goes on with a stream that is worth it. buf is used where the stream
-// gets no wider one.
+// drainBig continues with a big stream. It uses buf if the stream gets no wide
+// pipe.
 func drainBig(b *Buffer, r io.Reader, buf []byte) {
 	select {
 	case widths <- struct{}{}:
@@ -53,7 +53,7 @@ func drainBig(b *Buffer, r io.Reader, buf []byte) {
 	}
 }
 
-// read takes what there is, and reports whether there may be more.
+// read reads once, and reports whether more may follow.
 func read(b *Buffer, r io.Reader, buf []byte) bool {
 	n, err := r.Read(buf)
 	_, _ = b.Write(buf[:n])

@@ -4,5 +4,5 @@ package capture
 
 import "io"
 
-// relayed gives r: there is no faster way to read it here.
+// relayed returns r: this system has no faster way to read it.
 func relayed(r io.Reader, _ int) (same io.Reader, release func()) { return r, func() {} }

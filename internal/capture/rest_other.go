@@ -4,5 +4,5 @@ package capture
 
 import "os"
 
-// Rest does nothing where a pipe cannot be read without waiting.
+// Rest does nothing on systems where a pipe cannot be read without blocking.
 func Rest(*Buffer, *os.File) {}

@@ -9,18 +9,17 @@ import (
 	"time"
 )
 
-// mostRest is more than any pipe of ours holds. Whoever else has the other end may
-// write on while we read.
+// mostRest is more than any pipe here holds. It ends the read if another
+// process keeps writing.
 const mostRest = 1 << 20
 
-// Rest reads into b what is in the pipe r and waits for nothing. It is for when
-// Drain has ended by a deadline: on a machine that is busy the deadline may pass
-// before Drain has had a chance to run, and what a program has written before its
-// end is still there.
+// Rest reads what is in the pipe r into b, without blocking. Call it when Drain
+// has ended by a deadline: on a busy machine the deadline may pass before Drain
+// has run, and the last output of a program is still in the pipe.
 func Rest(b *Buffer, r *os.File) {
 	raw, err := r.SyscallConn()
 	if err != nil || r.SetReadDeadline(time.Time{}) != nil {
-		return // it is closed, or no pipe
+		return // it is closed, or not a pipe
 	}
 	buf := chunks.Get().(*[chunk]byte)
 	defer chunks.Put(buf)
@@ -34,7 +33,7 @@ func Rest(b *Buffer, r *os.File) {
 			return true
 		})
 		if err != nil || n <= 0 {
-			return // the end, or nothing there now
+			return // end of the stream, or nothing to read now
 		}
 		_, _ = b.Write(buf[:n])
 		total += n

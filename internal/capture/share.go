@@ -2,9 +2,9 @@ package capture
 
 import "tipstaff"
 
-// Share divides limit bytes between the two streams of a command. Either may
-// use what the other leaves; when both want more, a quarter is kept for
-// standard error, where the reason of a failure usually stands.
+// Share divides limit bytes between the two streams of a command. Each may use
+// what the other leaves. If both want more, standard error gets a quarter,
+// because it usually contains the reason of a failure.
 func Share(limit int, stdout, stderr *Buffer) (out, err tipstaff.Stream) {
 	forErr := clamp(stderr.Total(), max(limit/4, limit-clamp(stdout.Total(), limit)))
 	return stdout.Stream(limit - forErr), stderr.Stream(forErr)

@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// native are the schemes for which git starts no other program than its own,
-// and ssh. For any other it runs git-remote-SCHEME.
+// native reports whether git handles a scheme itself or by ssh. For any other
+// scheme it runs git-remote-SCHEME.
 func native(scheme string) bool {
 	switch scheme {
 	case "http", "https", "ftp", "ftps", "git", "ssh", "git+ssh", "ssh+git", "file":
@@ -14,10 +14,10 @@ func native(scheme string) bool {
 	return false
 }
 
-// addressFault says why an address of a repository, or the name of a remote,
-// which git takes for an address where no such remote has one, could run a
-// program; "" if it could not. It follows transport_get of git's transport.c
-// and is stricter.
+// addressFault returns why an address of a repository could make git run a
+// program, or "" if it could not. Names of remotes are checked as well, because
+// git uses a name as the address if no such remote has one. The function
+// follows transport_get of git's transport.c and is stricter.
 func addressFault(address string) string {
 	if strings.HasPrefix(address, "-") {
 		return `it begins with "-", so that git or ssh could take it for an option`
@@ -44,7 +44,8 @@ func addressFault(address string) string {
 }
 
 // schemeLength counts the characters that can be a scheme or the name of a
-// helper: is_urlschemechar of git's url.c, of which the first may be any here.
+// helper: is_urlschemechar of git's url.c, except that the first one may be any
+// of them.
 func schemeLength(s string) int {
 	n := 0
 	for n < len(s) && (keyChar(s[n]) || s[n] == '+' || s[n] == '.') {
@@ -53,8 +54,8 @@ func schemeLength(s string) int {
 	return n
 }
 
-// hasEscapedControl reports a control character as a URL writes it: %0a in a
-// host could end a line of what git tells a credential helper.
+// hasEscapedControl reports a percent-encoded control character: %0a in a host
+// could end a line of what git sends to a credential helper.
 func hasEscapedControl(s string) bool {
 	for i := 0; i+2 < len(s); i++ {
 		if s[i] != '%' {

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// circumstances reports changes of harmless entries that would give another
-// meaning to what is kept, in this file or in a person's own configuration:
+// circumstances reports changes of harmless entries that would change the
+// meaning of entries that stay, in this file or in a person's own
+// configuration:
 //
 //   - Without a work tree, a relative core.hooksPath is seen from the directory in
 //     which git was started, not from the top of the work tree.

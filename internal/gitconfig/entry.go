@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// Entry is one entry of a configuration. Entries are equal when git cannot tell
-// them apart.
+// Entry is one entry of a configuration. Two entries are equal if and only if
+// git cannot tell them apart.
 type Entry struct {
 	Section string // in lower case, without dots
-	Sub     string // the subsection, as it is written between quotes
-	HasSub  bool   // whether there is one: it may be empty
+	Sub     string // the subsection, as written between the quotes
+	HasSub  bool   // whether there is a subsection; it may be empty
 	Name    string // in lower case
 	Value   string // without quotes, escapes and comments
-	NoValue bool   // only the name is there, which means true
+	NoValue bool   // only the name is written, which means true
 }
 
-// Key gives section, subsection and name as git config prints them.
+// Key returns section, subsection and name as git config prints them.
 func (e Entry) Key() string {
 	if e.HasSub {
 		return e.Section + "." + e.Sub + "." + e.Name
@@ -29,7 +29,7 @@ func (e Entry) is(section, name string) bool {
 	return !e.HasSub && e.Section == section && e.Name == name
 }
 
-// isTrue gives the value as a truth value; it is not ok if git would refuse it.
+// isTrue returns the value as a boolean; ok is false if git would refuse it.
 func (e Entry) isTrue() (value, ok bool) {
 	if e.NoValue {
 		return true, true

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Finding is one thing that a command may not write, for the command's author
-// and for a person.
+// Finding is one change that a command may not make. It is written for the
+// command's author and for a person.
 type Finding struct {
-	Key     string // of the entry, shortened and quoted if it is no plain word; "" for a whole text
+	Key     string // of the entry, shortened, and quoted unless it is a plain word; "" for a whole text
 	What    string // what may not be done with it
 	Why     string // what git would do
-	Instead string // who can do it, and how; it may be ""
+	Instead string // who can do it, and how; may be ""
 }
 
 func (f Finding) String() string {
@@ -27,13 +27,13 @@ func (f Finding) String() string {
 	return b.String()
 }
 
-// Refusal is the error of a judgement: everything that stands against a text.
+// Refusal is the error of Judge: all findings against a text.
 type Refusal struct {
 	Findings []Finding // at least one, at most maxFindings
-	More     int       // that are not listed
+	More     int       // number of findings that are not listed
 }
 
-// Error gives the first findings.
+// Error describes the first findings.
 func (r *Refusal) Error() string {
 	const most = 3
 	var parts []string
@@ -46,16 +46,16 @@ func (r *Refusal) Error() string {
 	return strings.Join(parts, ". ")
 }
 
-// maxFindings bounds what a hostile text can make us write.
+// maxFindings bounds the message that a hostile text can cause.
 const maxFindings = 100
 
-// findings collects within the bound.
+// findings collects findings up to maxFindings.
 type findings struct {
 	list []Finding
 	more int
 }
 
-// add writes a finding down, or only counts it.
+// add records a finding, or counts it if the list is full.
 func (fs *findings) add(finding func() Finding) {
 	if len(fs.list) >= maxFindings {
 		fs.more++
@@ -64,7 +64,7 @@ func (fs *findings) add(finding func() Finding) {
 	fs.list = append(fs.list, finding())
 }
 
-// refusal is nil if there is nothing to refuse.
+// refusal returns nil if there are no findings.
 func (fs *findings) refusal() error {
 	if len(fs.list) == 0 {
 		return nil
@@ -72,7 +72,7 @@ func (fs *findings) refusal() error {
 	return &Refusal{fs.list, fs.more}
 }
 
-// all gives the list, and says in its last row what it leaves out.
+// all returns the list; its last row says what is left out.
 func (fs *findings) all() []Finding {
 	if fs.more == 0 {
 		return fs.list
@@ -80,7 +80,7 @@ func (fs *findings) all() []Finding {
 	return append(fs.list, Finding{What: fmt.Sprintf("and %d more", fs.more), Why: "only the first are listed"})
 }
 
-// shown makes a word that came from a command fit for a message.
+// shown makes a command's word safe to show in a message.
 func shown(word string) string {
 	const most = 120
 	if len(word) > most {
@@ -93,7 +93,7 @@ func shown(word string) string {
 	return word
 }
 
-// ask says which command a person would run.
+// ask names the command that a person would run.
 func ask(format string, a ...any) string {
 	return "ask a person to run: " + fmt.Sprintf(format, a...)
 }

@@ -6,31 +6,32 @@ import (
 	"strings"
 )
 
-// Repository is where a configuration lies. The zero value owns no work tree.
+// Repository says where a configuration lies. The zero value has no work tree.
 type Repository struct {
-	// Dir is the canonical path of the directory in which the configuration
-	// counts, with HEAD and hooks: /work/.git.
+	// Dir is the canonical path of the directory that the configuration belongs
+	// to, with HEAD and hooks: /work/.git.
 	Dir string
-	// Trees are the tops of work trees, canonical, in which core.worktree of a
-	// submodule may lie. If there are none it is the directory around the .git
-	// that Dir lies in.
+	// Trees are the canonical roots of work trees in which core.worktree of a
+	// submodule may lie. If empty, it is the directory around the .git that
+	// contains Dir.
 	Trees []string
-	// Hooks reports whether commands may make core.hooksPath this value, because the
-	// operator leaves that directory to them; nil: none.
+	// Hooks reports whether commands may set core.hooksPath to value, because
+	// the operator leaves that directory to them; nil: no value.
 	Hooks func(value string) bool
 }
 
-// Judge says why a command may not turn the accepted configuration into the
-// proposed one: nil, a [Refusal], or what makes one of the texts unreadable.
+// Judge returns nil if a command may turn the accepted configuration into the
+// proposed one. Otherwise the error is a [Refusal], or the [SyntaxError] of an
+// unreadable text.
 //
-// Entries that keys.txt lets commands write may come, go and change. All others
-// must be the same in the same order, and so must everything that bears the key
-// of one of them. What an entry that is kept depends on may not change either:
-// whether there is a work tree, whether config.worktree counts, and, beside a
-// relative core.hooksPath, where the work tree is.
+// Entries that keys.txt allows commands to write may come, go and change. All
+// other entries must be the same in the same order, and so must every entry
+// with the same key as one of them. What the meaning of a kept entry depends on
+// must not change either: whether there is a work tree, whether config.worktree
+// counts, and, if there is a relative core.hooksPath, where the work tree is.
 //
-// Messages hold keys, and values that the command wrote; never a value that
-// only the accepted text has, which may be a secret.
+// Messages contain keys, and values that the command wrote; never a value that
+// only the accepted text contains, which may be a secret.
 func (r Repository) Judge(accepted, proposed []byte) error {
 	old, err := Parse(accepted)
 	if err != nil {
@@ -54,8 +55,9 @@ func (r Repository) Judge(accepted, proposed []byte) error {
 	return fs.refusal()
 }
 
-// Unsafe gives every entry of a configuration that a command may not write, for
-// one that was never accepted: that of a repository which a command made.
+// Unsafe returns all entries of a configuration that a command may not write.
+// It is for configurations that were never accepted, such as that of a
+// repository that a command made.
 func (r Repository) Unsafe(text []byte) []Finding {
 	var fs findings
 	entries, err := Parse(text)
@@ -68,7 +70,7 @@ func (r Repository) Unsafe(text []byte) []Finding {
 	return fs.all()
 }
 
-// forbidden says of each entry whether it is not for a command to write.
+// forbidden reports for each entry whether commands may not write it.
 func (r Repository) forbidden(entries []Entry) []bool {
 	own := make([]bool, len(entries))
 	for i := range entries {
@@ -77,7 +79,7 @@ func (r Repository) forbidden(entries []Entry) []bool {
 	return own
 }
 
-// kept gives the entries that are marked, and those that bear one of the keys.
+// kept returns the marked entries, and those with one of the keys.
 func kept(entries []Entry, marked []bool, keys keySet) []Entry {
 	var list []Entry
 	for i := range entries {
@@ -88,7 +90,7 @@ func kept(entries []Entry, marked []bool, keys keySet) []Entry {
 	return list
 }
 
-// keySet holds keys by what is short in them, and then by their subsection.
+// keySet is a set of keys: first by section and name, then by subsection.
 type keySet map[pattern]map[string]bool
 
 func (s keySet) add(e *Entry) {
@@ -115,8 +117,9 @@ func (r Repository) harmless(e *Entry) bool {
 	return slices.ContainsFunc(row.values, func(w rule) bool { return w.allows(r, e) })
 }
 
-// nameFault says what is wrong with a subsection: git takes the name of a
-// remote without an address for one, and hands it to git fetch as an argument.
+// nameFault returns what is wrong with a subsection: git uses the name of a
+// remote without an address as its address, and passes it to git fetch as an
+// argument.
 func nameFault(e *Entry) string {
 	if e.HasSub && e.Section == "remote" {
 		return addressFault(e.Sub)
@@ -124,7 +127,7 @@ func nameFault(e *Entry) string {
 	return ""
 }
 
-// compare reports what is in one list only, or else that the order differs.
+// compare reports entries that are in one list only, or else a different order.
 func (r Repository) compare(fs *findings, old, now []Entry) {
 	if slices.Equal(old, now) {
 		return
@@ -153,7 +156,7 @@ func (r Repository) compare(fs *findings, old, now []Entry) {
 	}
 }
 
-// finding explains why an entry is not a command's to write.
+// finding explains why commands may not write an entry.
 func (r Repository) finding(e Entry, what, instead string) Finding {
 	f := Finding{Key: shown(e.Key()), What: what, Instead: instead}
 	row := rowOf(&e)
@@ -177,7 +180,7 @@ func (r Repository) finding(e Entry, what, instead string) Finding {
 	return f
 }
 
-// wanted names the values of a row, for people.
+// wanted describes the allowed values, for people.
 func wanted(rules []rule) string {
 	var words []string
 	for _, w := range rules {
@@ -194,7 +197,7 @@ func wanted(rules []rule) string {
 	return strings.Join(words, ", ")
 }
 
-// moved gives the first entry that stands where another stood.
+// moved returns the first entry that differs from the old one at its position.
 func moved(old, now []Entry) Entry {
 	i := 0
 	for old[i] == now[i] {
@@ -203,8 +206,8 @@ func moved(old, now []Entry) Entry {
 	return now[i]
 }
 
-// unset explains why an entry may not be set. The value is the command's own and
-// may be long: the person is shown which entry is meant, and types the value.
+// unset explains why an entry may not be set. The value is the command's and
+// may be long, so the message names the entry, and the person types the value.
 func (r Repository) unset(e Entry) Finding {
 	return r.finding(e, "may not be set by a command", ask("git config %s VALUE", shown(e.Key())))
 }

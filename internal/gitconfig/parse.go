@@ -7,11 +7,12 @@ import (
 
 const (
 	maxText    = 1 << 20 // of a configuration
-	maxSection = 4096    // of what stands in brackets: every entry is compared with it
-	maxEntries = 1 << 16 // two for each of thirty thousand branches
+	maxSection = 4096    // of what is in brackets; it is compared with every entry
+	maxEntries = 1 << 16 // enough for thirty thousand branches with two each
 )
 
-// SyntaxError says why a text is not read. git refuses most such texts too.
+// SyntaxError says why a text cannot be parsed. Git refuses most such texts
+// too.
 type SyntaxError struct {
 	Line int // from 1
 	Why  string
@@ -21,13 +22,14 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("line %d of the git configuration: %s", e.Line, e.Why)
 }
 
-// Parse gives the entries of a text in their order. What it gives without an
-// error is what git reads, but that versions of git before 2.45 read every blank
+// Parse returns the entries of a text in order. If it returns no error, the
+// entries are what git reads, except that git before 2.45 reads each blank
 // inside of a value as a space; Parse keeps tabs.
 //
-// A text is refused when it is larger than one MiB or has more than 65536
-// entries, with a NUL, and with a carriage return that no line feed follows. Together with an error, always a [SyntaxError], come
-// the entries before the fault.
+// Parse refuses texts of more than 1 MiB or more than 65536 entries, and texts
+// with a NUL or with a carriage return that is not followed by a line feed. The
+// error is always a [SyntaxError]; the entries before the fault are returned
+// with it.
 func Parse(text []byte) ([]Entry, error) {
 	if len(text) > maxText {
 		return nil, &SyntaxError{1, fmt.Sprintf("it is larger than %d bytes", maxText)}
@@ -48,17 +50,18 @@ func Parse(text []byte) ([]Entry, error) {
 	return p.entries, nil
 }
 
-// parser reads a text once, from its start to its end.
+// parser reads a text once, from start to end.
 type parser struct {
 	text    string
-	at      int // in text
+	at      int // offset in text
 	line    int
-	last    byte  // what next gave
-	section Entry // of the line
+	last    byte  // the last result of next
+	section Entry // section of the current line
 	entries []Entry
 }
 
-// next gives the next character, and line feeds after the end, as git does.
+// next returns the next character; after the end it returns line feeds, as git
+// does.
 func (p *parser) next() byte {
 	if p.last == '\n' {
 		p.line++
@@ -104,8 +107,8 @@ func (p *parser) comment() {
 	}
 }
 
-// header reads a section to its closing bracket: [section], [section "sub"], or
-// the old form [section.sub], in which the subsection has no upper case.
+// header reads a section up to its closing bracket: [section], [section "sub"],
+// or the old form [section.sub], which git converts to lower case.
 func (p *parser) header() error {
 	start := p.at
 	c := p.next()
@@ -139,13 +142,13 @@ func (p *parser) header() error {
 	return nil
 }
 
-// subsection reads what stands between quotes; c should be the first of them.
+// subsection reads a quoted subsection; c should be its opening quote.
 func (p *parser) subsection(c byte) (string, error) {
 	if c != '"' {
 		return "", p.fault("a subsection has to stand in quotes")
 	}
 	rest := p.text[min(p.at, len(p.text)):]
-	if n := strings.IndexAny(rest, "\"\\\n"); n >= 0 && rest[n] == '"' { // as most are
+	if n := strings.IndexAny(rest, "\"\\\n"); n >= 0 && rest[n] == '"' { // the common case
 		p.at += n
 		p.next()
 		return rest[:n], nil
@@ -196,15 +199,15 @@ func (p *parser) entry(c byte) error {
 	return nil
 }
 
-// value reads to the end of the line. Blanks around the value do not count
-// unless they stand in quotes.
+// value reads to the end of the line. It drops blanks around the value unless
+// they are quoted.
 func (p *parser) value() (string, error) {
 	if v, ok := p.plain(); ok {
 		return v, nil
 	}
 	var b strings.Builder
 	quoted := false
-	end := 0 // of what counts so far
+	end := 0 // end of the value so far, without trailing blanks
 	for {
 		c := p.next()
 		switch {
@@ -224,7 +227,7 @@ func (p *parser) value() (string, error) {
 			quoted = !quoted
 		case c == '\\':
 			if c = p.next(); c == '\n' {
-				break // the value goes on in the next line
+				break // the value continues on the next line
 			}
 			i := strings.IndexByte(`tnb\"`, c)
 			if i < 0 {
@@ -238,7 +241,7 @@ func (p *parser) value() (string, error) {
 	}
 }
 
-// plain reads a value that is what stands on the line, as most are.
+// plain reads the common case: a value without quotes and escapes.
 func (p *parser) plain() (value string, ok bool) {
 	n := strings.IndexAny(p.text[p.at:], "\n\"\\#;")
 	if n < 0 || p.text[p.at+n] != '\n' {

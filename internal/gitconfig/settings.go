@@ -1,7 +1,7 @@
 package gitconfig
 
-// Settings are the values by which a configuration leads to other files and
-// directories. As in git the last entry of a key counts.
+// Settings are the values by which a configuration refers to other files and
+// directories. As in git, the last entry of a key counts.
 type Settings struct {
 	HooksPath      string // core.hooksPath
 	WorkTree       string // core.worktree
@@ -9,8 +9,8 @@ type Settings struct {
 	Bare           *bool  // core.bare; nil if it is not set
 }
 
-// SettingsOf reads the settings from entries, includes not followed. A value
-// that git would refuse counts as true where it makes more files count.
+// SettingsOf reads the settings from entries, without includes. A value that
+// git would refuse counts as true if that makes more files count.
 func SettingsOf(entries []Entry) Settings {
 	var s Settings
 	for i := range entries {
@@ -31,9 +31,9 @@ func SettingsOf(entries []Entry) Settings {
 	return s
 }
 
-// Includes gives the other files that git reads as part of a configuration, in
-// their order, whether or not the condition of an includeIf is met. They are as
-// they are written: relative to the file, or from ~/.
+// Includes returns the paths of the files that the configuration includes, in
+// order, whether or not the condition of an includeIf is met. They are as
+// written: relative to the file, or beginning with ~/.
 func Includes(entries []Entry) []string {
 	var list []string
 	for i := range entries {

@@ -2,8 +2,8 @@ package gitconfig
 
 import "strings"
 
-// Harmless gives a configuration with those entries of a text that a command may
-// write, in their order; an empty one if the text cannot be read.
+// Harmless returns a configuration with the entries of a text that a command
+// may write, in order. It is empty if the text cannot be parsed.
 func (r Repository) Harmless(text []byte) []byte {
 	entries, err := Parse(text)
 	if err != nil {
@@ -29,7 +29,7 @@ func (r Repository) Harmless(text []byte) []byte {
 	return []byte(b.String())
 }
 
-// header is the line above an entry.
+// header returns the section line above an entry.
 func (e Entry) header() string {
 	if !e.HasSub {
 		return "[" + e.Section + "]"

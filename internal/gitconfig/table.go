@@ -11,21 +11,21 @@ import (
 //go:embed keys.txt
 var keysText string
 
-// row is what keys.txt says of a key.
+// row is one line of keys.txt.
 type row struct {
-	key    string // as it is written there
-	values []rule // any of which makes an entry harmless; none of them: nothing does
+	key    string // as written in keys.txt
+	values []rule // an entry with one of these values is harmless; if empty, no value is
 	why    string
 }
 
-// pattern finds a row: all of it in lower case, and "*" for any name.
+// pattern is the key of a row: in lower case, and "*" for any name.
 type pattern struct {
 	section string
 	hasSub  bool
 	name    string
 }
 
-// rows reads keys.txt once; a test sees to it that it can be read.
+// rows parses keys.txt once; a test makes sure that it can be parsed.
 var rows = sync.OnceValue(func() map[pattern]*row {
 	t, err := readRows(keysText)
 	if err != nil {
@@ -67,7 +67,7 @@ func readRows(text string) (map[pattern]*row, error) {
 	return t, nil
 }
 
-// readPatterns reads section.name, section.*.name or section.**.
+// readPatterns parses section.name, section.*.name or section.**.
 func readPatterns(key string) ([]pattern, error) {
 	part := strings.Split(strings.ToLower(key), ".")
 	switch {
@@ -81,7 +81,7 @@ func readPatterns(key string) ([]pattern, error) {
 	return nil, fmt.Errorf("keys.txt: %q is none of section.name, section.*.name, section.**", key)
 }
 
-// rowOf gives the row of an entry's key, or nil.
+// rowOf returns the row for an entry's key, or nil.
 func rowOf(e *Entry) *row {
 	t := rows()
 	if r := t[pattern{e.Section, e.HasSub, e.Name}]; r != nil {

@@ -6,13 +6,14 @@ import (
 	"strings"
 )
 
-// maxTodo bounds a list: one of a hundred thousand commits is smaller.
+// maxTodo bounds the text; the list of a hundred thousand commits is smaller.
 const maxTodo = 16 << 20
 
-// Todo gives the lines of a list of what a rebase does (git-rebase-todo) that
-// are commands of the shell, or that are not understood.
+// Todo returns the lines of a rebase todo list (git-rebase-todo) that are shell
+// commands or are not understood.
 //
-// A line whose first character is no letter is a comment for git, or an error.
+// Git treats a line whose first character is not a letter as a comment, or as
+// an error.
 func Todo(text []byte) []Finding {
 	var fs findings
 	if len(text) > maxTodo {
@@ -48,7 +49,8 @@ func Todo(text []byte) []Finding {
 	return fs.all()
 }
 
-// isStep knows the steps of a rebase, and of a sequence of picks and reverts.
+// isStep reports whether word is a step of a rebase, or of a sequence of picks
+// and reverts.
 func isStep(word string) bool {
 	switch word {
 	case "pick", "p", "revert", "edit", "e", "reword", "r", "fixup", "f", "squash", "s",

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// rule is one of the values that a row of keys.txt allows: a word, or, if kind
-// is not nil, whatever that kind lets through.
+// rule is one value that a row of keys.txt allows: a word, or, if kind is not
+// nil, all values that kind accepts.
 type rule struct {
 	word string
 	kind func(r Repository, value string) bool
 }
 
-// kinds are the values that keys.txt writes in angle brackets. A truth value is
-// none of them, because it may be missing.
+// kinds returns the check for a name that keys.txt writes in angle brackets.
+// Booleans are not among them, because their value may be missing.
 func kinds(name string) func(Repository, string) bool {
 	switch name {
 	case "<text>":
@@ -39,7 +39,7 @@ func kinds(name string) func(Repository, string) bool {
 
 const boolean = "<bool>"
 
-// readRules reads the second column of keys.txt.
+// readRules parses the second column of keys.txt.
 func readRules(column string) ([]rule, error) {
 	if column == "-" {
 		return nil, nil
@@ -71,8 +71,8 @@ func (w rule) allows(r Repository, e *Entry) bool {
 	return strings.EqualFold(w.word, e.Value)
 }
 
-// isBool is stricter than git, for which an empty value is false and any number
-// a truth value too.
+// isBool is stricter than git, which accepts an empty value as false, and any
+// number.
 func isBool(e *Entry) bool {
 	_, ok := e.isTrue()
 	return ok && (e.NoValue || e.Value != "" && len(e.Value) <= len("false"))
@@ -82,7 +82,7 @@ func isLine(v string) bool {
 	return !strings.ContainsFunc(v, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f })
 }
 
-// isPlain keeps out what git could hand to another program as an option.
+// isPlain excludes values that git could pass to another program as an option.
 func isPlain(v string) bool { return isLine(v) && !strings.HasPrefix(v, "-") }
 
 func isNumber(v string) bool {
@@ -90,8 +90,8 @@ func isNumber(v string) bool {
 	return digits != "" && len(v)-len(digits) <= 2 && strings.Trim(digits, "0123456789") == ""
 }
 
-// areRemotes reports whether a group of remotes names harmless ones only: git
-// cuts the value at blanks and fetches from each.
+// areRemotes reports whether a group of remotes contains harmless names only:
+// git splits the value at blanks and fetches from each.
 func areRemotes(v string) bool {
 	for name := range strings.FieldsSeq(v) {
 		if addressFault(name) != "" {
@@ -102,10 +102,10 @@ func areRemotes(v string) bool {
 }
 
 // owns reports whether a value of core.worktree is one that git writes for a
-// submodule: relative, from the directory of the submodule below .git/modules
-// (or below that of a linked work tree) to a place inside of a work tree of the
-// super project, and not into a .git. It is judged as text: whether a link leads
-// elsewhere is for the caller to see.
+// submodule: a relative path from the submodule's directory below .git/modules
+// (or below that of a linked work tree) to a directory inside of a work tree of
+// the superproject, and not into a .git. Only the text is judged; the caller
+// must check whether a symbolic link leads elsewhere.
 func (r Repository) owns(value string) bool {
 	super, below, ok := strings.Cut(r.Dir, "/.git/")
 	if !ok || path.IsAbs(value) || value == "" || !isLine(value) {

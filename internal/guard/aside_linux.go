@@ -13,7 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keep moves what was found to the directory for that, and says where it is.
+// keep moves the content that was found to the aside directory and returns its
+// new path.
 func (g *Guard) keep(it *item, p *put) (aside string, err error) {
 	var list []string
 	for _, m := range p.moved {
@@ -29,12 +30,13 @@ func (g *Guard) keep(it *item, p *put) (aside string, err error) {
 	return strings.Join(list, ", "), err
 }
 
-// mostKept is how many copies are kept of what a command writes to one item again and
-// again.
+// mostKept bounds the copies that are kept of one item, because a command may
+// write it repeatedly.
 const mostKept = 64
 
-// keepCopy writes what was found to the directory for that. What is too large or is no
-// file is not copied: the report says what it was.
+// keepCopy writes a copy of the content that was found to the aside directory.
+// Content that is too large, or that is not a file, is not copied: the report
+// describes it instead.
 func (g *Guard) keepCopy(it *item, name string, found content) (string, error) {
 	if found.form == nothing || !found.whole() || it.kept >= mostKept {
 		return "", nil
@@ -50,7 +52,7 @@ func (g *Guard) keepCopy(it *item, name string, found content) (string, error) {
 	defer func() { _ = unix.Close(aside) }()
 	to := strings.TrimPrefix(name, ".") + "-" + strings.ToLower(rand.Text()[:8])
 	if found.form == file {
-		found.mode &= 0o666 // it is to be read, not run
+		found.mode &= 0o666 // a copy is for reading, not for running
 	}
 	if err := build(aside, to, found, noBlank); err != nil {
 		return "", err

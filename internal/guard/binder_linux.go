@@ -2,13 +2,14 @@
 
 package guard
 
-// Changes counts the pinned files that were replaced. It is asked before a binder
-// is made; see [Guard.Join].
+// Changes returns the number of pinned files that have been replaced. Read it
+// before making a binder, and pass it to [Guard.Join].
 func (g *Guard) Changes() uint64 { return g.changes.Load() }
 
-// Join takes in a binder that was made since [Guard.Changes] gave before. It reports
-// whether what the binder has pinned is still there: if not, it has to be made anew,
-// and is not taken in.
+// Join registers a binder. before is the value of [Guard.Changes] from before
+// the binder was made. Join reports whether all files that the binder pinned
+// are still in place; if not, the binder is not registered and must be made
+// again.
 func (g *Guard) Join(b Binder, before uint64) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -19,15 +20,15 @@ func (g *Guard) Join(b Binder, before uint64) bool {
 	return true
 }
 
-// Leave takes a binder out. No command of it may run then.
+// Leave removes a binder. No command may be running in it.
 func (g *Guard) Leave(b Binder) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.binders, b)
 }
 
-// Stale reports whether a pin of the binder has come off: it has to be made anew
-// before another command runs in it.
+// Stale reports whether a file that the binder pinned has been replaced. A
+// stale binder must be made again before another command runs in it.
 func (g *Guard) Stale(b Binder) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -35,11 +36,12 @@ func (g *Guard) Stale(b Binder) bool {
 	return j != nil && j.stale
 }
 
-// joined is what is known of a binder that was taken in.
+// joined is the state of a registered binder.
 type joined struct{ stale bool }
 
-// bind pins a file in every binder that has pinned something in this directory, lets
-// exchange put it in its place, and notes which binders have missed it.
+// bind pins a file in every binder that has pinned something in this directory,
+// calls exchange to move it into place, and marks the binders in which pinning
+// failed as stale.
 func (g *Guard) bind(stage, name string, exchange func() error) error {
 	bound := map[Binder]bool{}
 	for _, b := range g.joinedNow() {
@@ -61,8 +63,8 @@ func (g *Guard) joinedNow() (list []Binder) {
 	return list
 }
 
-// cameOff notes that a pinned file was replaced by another one, which only these
-// binders have pinned.
+// cameOff records that a pinned file was replaced by another one, which is
+// pinned only in the binders in bound.
 func (g *Guard) cameOff(bound map[Binder]bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

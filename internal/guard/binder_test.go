@@ -34,7 +34,7 @@ func (w *world) pinned(name string) *item {
 	return w.find(w.at(name + "/config"))
 }
 
-// TestABinderThatMissedAChangeIsStale, and one that has pinned it is not.
+// TestABinderThatMissedAChangeIsStale: one that pinned the new file is not.
 func TestABinderThatMissedAChangeIsStale(t *testing.T) {
 	w := newWorld(t)
 	it := w.pinned("r")
@@ -228,8 +228,8 @@ func TestANewRepository(t *testing.T) {
 	}
 }
 
-// TestAPinThatComesLaterDoesNotBindWhoRunsAlready: a command that has begun without it
-// can write the file in place, and that is no person's change.
+// TestAPinThatComesLaterDoesNotBindWhoRunsAlready: a command that started before the pin
+// can write the file in place, and its write does not count as a person's.
 func TestAPinThatComesLaterDoesNotBindWhoRunsAlready(t *testing.T) {
 	for _, known := range []bool{false, true} {
 		w := newWorld(t)

@@ -8,15 +8,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// blanks are empty files without a name, one in each directory that commands may write.
-// One that lies ready takes a text and a name in a tenth of a millisecond; to make one
-// where the disk has rested takes several times as long, and now and then milliseconds.
+// blanks are unnamed empty files, one for each directory that commands may
+// write. Filling and naming a prepared file takes a tenth of a millisecond.
+// Making one on an idle disk takes several times as long, and occasionally
+// milliseconds.
 type blanks struct {
 	mu sync.Mutex
-	of map[string]int // a descriptor by directory; -1: the file system has no such files
+	of map[string]int // descriptors by directory; -1: the file system does not support unnamed files
 }
 
-// refill makes a blank for a directory, if there is none.
+// refill makes a blank for a directory that has none.
 func (b *blanks) refill(root string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -30,7 +31,8 @@ func (b *blanks) refill(root string) {
 	b.of[root] = fd
 }
 
-// take gives the blank of a directory, which the caller closes; -1: there is none.
+// take returns the blank of a directory, or -1 if there is none. The caller
+// closes it.
 func (b *blanks) take(root string) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -42,7 +44,7 @@ func (b *blanks) take(root string) int {
 	return fd
 }
 
-// close ends it: no blank is made any more.
+// close closes all blanks and stops refill from making more.
 func (b *blanks) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -17,9 +17,9 @@ var (
 	errNewer       = errors.New("it was changed once more meanwhile")
 )
 
-// replace makes c the content of a pinned file, in which seen is now. A change that came
-// since it was looked at is not lost: then it fails, and another look comes. The caller
-// holds it.mu.
+// replace makes c the content of a pinned file whose current content is seen.
+// If the file has changed since it was read, replace fails, so that no change
+// is lost; a further check of the item follows. The caller holds it.mu.
 func (g *Guard) replace(it *item, c, seen content, commit func() bool) error {
 	if seen.form == file {
 		c.owner = seen.owner
@@ -40,15 +40,16 @@ func (g *Guard) replace(it *item, c, seen content, commit func() bool) error {
 	})
 }
 
-// oust makes the accepted content that of a pinned file, whatever is there by now. Who
-// writes all the time cannot put it off. The caller holds it.mu.
+// oust makes the accepted content that of a pinned file, whatever the file
+// contains now, so a process that writes all the time cannot delay it. The
+// caller holds it.mu.
 func (g *Guard) oust(it *item, p *put) error {
 	return g.bring(it, it.accepted, p.takeBlank(), func(from staged, dir int, name string) error {
 		err := unix.Renameat2(from.dir, from.name, dir, name, unix.RENAME_EXCHANGE)
 		switch {
-		case errors.Is(err, unix.ENOENT): // nothing is there
+		case errors.Is(err, unix.ENOENT): // the file does not exist
 			return unix.Renameat(from.dir, from.name, dir, name)
-		case errors.Is(err, unix.EINVAL): // the file system cannot
+		case errors.Is(err, unix.EINVAL): // the file system does not support it
 			return restoreByTurns(p, from, dir, name)
 		case err == nil:
 			if err := p.away(from.dir, from.name, name); err != nil {
@@ -59,14 +60,16 @@ func (g *Guard) oust(it *item, p *put) error {
 	})
 }
 
-// staged is a new file that waits for its place, in a directory that is open.
+// staged is a new file, in an open directory, that is ready to be moved into
+// place.
 type staged struct {
 	dir  int
 	name string
 }
 
-// bring makes c the content of a pinned file. The file is a new one, made where no
-// command could open it, and pinned everywhere before take puts it in its place.
+// bring makes c the content of a pinned file. It creates a new file where no
+// command can open it, pins it in every binder, and only then calls take to
+// move it into place.
 func (g *Guard) bring(it *item, c content, blank int, take func(from staged, dir int, name string) error) error {
 	stage, err := openDir(it.Stage)
 	if err != nil {

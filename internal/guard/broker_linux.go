@@ -17,9 +17,10 @@ import (
 	"tipstaff/internal/gitconfig"
 )
 
-// Call is a system call of a command that waits for an answer. [proc.Call] is one.
+// Call is a system call of a command that the kernel holds until it is
+// answered; see [proc.Call].
 //
-//nolint:interfacebloat // one call: what it asks, and what can be answered
+//nolint:interfacebloat // one call: its arguments and its possible answers
 type Call interface {
 	Number() int
 	Argument(i int) uint64
@@ -30,17 +31,18 @@ type Call interface {
 	Return(errno syscall.Errno)
 }
 
-// Supervise answers a call of rename, renameat or renameat2. Nearly all are let
-// through at once. One that makes a configuration of git of its lock file is judged,
-// on a goroutine of its own; refused hears why one was refused, before the answer.
+// Supervise answers a call of rename, renameat or renameat2. It lets nearly all
+// of them through at once. A rename that turns a lock file into a git
+// configuration is judged on a goroutine of its own; if it is refused,
+// Supervise calls refused with the reason before it answers.
 func (g *Guard) Supervise(c Call, refused func(why string)) {
 	r, ours := renameOf(c)
 	if !ours {
 		c.Continue()
 		return
 	}
-	// By the last part of the name alone: whoever changes it after the look meets
-	// the pin.
+	// Only the last element of the path decides. If another thread changes the
+	// path after it was read here, the pin still refuses the rename.
 	name, err := c.Text(r.to)
 	if err != nil || !configNames[path.Base(name)] {
 		c.Continue()
@@ -55,14 +57,14 @@ func (g *Guard) Supervise(c Call, refused func(why string)) {
 	g.work.Go(func() { g.decide(c, r, refused) })
 }
 
-// configNames are the names of files that git changes by a lock file beside them, and
-// in which programs are named.
+// configNames are the names of files that git replaces by renaming a lock file,
+// and that can name programs.
 var configNames = map[string]bool{"config": true, "config.worktree": true}
 
-// rename is what the arguments of a call of the family mean.
+// rename holds the decoded arguments of a call of the rename family.
 type rename struct {
 	fromDir, toDir int32
-	from, to       uint64 // addresses
+	from, to       uint64 // addresses in the caller's memory
 	flags          uint64
 }
 
@@ -78,17 +80,18 @@ func renameOf(c Call) (r rename, ours bool) {
 	return rename{}, false
 }
 
-// mostJudging is how long a command waits for its rename.
+// mostJudging is the longest time that a command waits for its rename.
 const mostJudging = 2 * time.Second
 
-// What has become of a call that is being judged.
+// States of a call that is being judged.
 const (
 	judging int32 = iota
 	changing
 	answered
 )
 
-// decide answers one rename. Either its time is up or the change is made, never both.
+// decide answers one rename. Either the call times out or the change is made,
+// never both.
 func (g *Guard) decide(c Call, r rename, refused func(why string)) {
 	var state atomic.Int32
 	timer := time.AfterFunc(g.patience, func() {
@@ -111,25 +114,26 @@ func (g *Guard) decide(c Call, r rename, refused func(why string)) {
 	c.Return(a.errno)
 }
 
-// wait is a command that waits for its rename.
+// wait identifies a command that waits for its rename.
 type wait struct {
 	call  Call
 	state *atomic.Int32
 }
 
-// lasts reports whether it still does.
+// lasts reports whether the command still waits.
 func (w *wait) lasts() bool { return w.call.Valid() && w.state.Load() == judging }
 
-// commit is asked right before the change is made: the time cannot be up afterwards.
+// commit is called right before the change is made. If it returns true, the
+// call can no longer time out.
 func (w *wait) commit() bool {
 	return w.call.Valid() && w.state.CompareAndSwap(judging, changing)
 }
 
-// answer is what becomes of a rename.
+// answer is the outcome of a rename.
 type answer struct {
-	let   bool // the kernel goes on
+	let   bool // the kernel carries the rename out
 	errno syscall.Errno
-	why   string // it was refused
+	why   string // why it was refused; "" if it was not
 }
 
 var letThrough = answer{let: true}
@@ -149,14 +153,14 @@ func (g *Guard) judgeRename(c Call, r rename, w *wait) answer {
 	if it == nil {
 		g.announce(dir.path)
 		if it = g.find(filepath.Join(dir.path, path.Base(to))); it == nil {
-			return letThrough // where no command may write, the kernel refuses it
+			return letThrough // where no command may write, the kernel refuses the rename
 		}
 	}
 	if it.Kind != Config {
 		return letThrough
 	}
 	g.watch.drain(g.changed)
-	g.settle(it) // the accepted text is to be the newest
+	g.settle(it) // so that the accepted text is the newest one
 	it.mu.Lock()
 	defer it.mu.Unlock()
 	return g.pass(it, dir, path.Base(from), w)
@@ -165,10 +169,11 @@ func (g *Guard) judgeRename(c Call, r rename, w *wait) answer {
 // place is a directory that a process has named.
 type place struct {
 	fd   int
-	path string // outside
+	path string // outside of the sandbox
 }
 
-// sameDirectory opens the directory of both names, if it is one.
+// sameDirectory opens the directory of both names; ok is false if they lie in
+// different ones.
 func sameDirectory(c Call, r rename, from, to string) (d place, ok bool) {
 	one, err := c.OpenDir(r.fromDir, path.Dir(from))
 	if err != nil {
@@ -184,8 +189,9 @@ func sameDirectory(c Call, r rename, from, to string) (d place, ok bool) {
 	if unix.Fstat(one, &a) != nil || unix.Fstat(two, &b) != nil || a.Dev != b.Dev || a.Ino != b.Ino {
 		return d, false
 	}
-	// The descriptor is of the command's mounts. Its path is the same outside where
-	// commands may write, and must lead to the same directory.
+	// The descriptor belongs to the command's mount namespace. Where commands
+	// may write, its path is the same outside, and must lead to the same
+	// directory.
 	name, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", two))
 	if err != nil {
 		return d, false
@@ -202,12 +208,12 @@ func sameDirectory(c Call, r rename, from, to string) (d place, ok bool) {
 	return place{fd, name}, true
 }
 
-// pass lets a new text of a configuration through, or refuses it. The caller holds
-// it.mu.
+// pass lets the new text of a configuration through or refuses it. The caller
+// holds it.mu.
 func (g *Guard) pass(it *item, dir place, lock string, w *wait) answer {
 	proposed := readAt(dir.fd, lock, 0)
 	if proposed.form != file || !proposed.whole() {
-		return letThrough // the pin, or the next look, has the last word
+		return letThrough // the pin, or the next check of the item, decides
 	}
 	if why := g.judge(it, proposed); why != "" {
 		return answer{errno: unix.EPERM, why: fmt.Sprintf("%s stays as it is: %s", it.Path, strings.TrimSuffix(why, "."))}
@@ -228,8 +234,8 @@ func (g *Guard) pass(it *item, dir place, lock string, w *wait) answer {
 	return answer{}
 }
 
-// perTree pins an empty config.worktree before a configuration makes git read it: a
-// pin cannot lie on a file that is not there.
+// perTree pins an empty config.worktree before a configuration makes git read
+// it: a pin needs an existing file.
 func (g *Guard) perTree(it *item, proposed content, lasts func() bool) error {
 	entries, err := gitconfig.Parse(proposed.text)
 	if err != nil || !gitconfig.SettingsOf(entries).WorktreeConfig {

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// build makes a content under a temporary name. It uses, and closes, a blank where one
-// is given and fits.
+// build writes a content to a temporary name. If blank is a descriptor and the
+// content is a regular file, build uses it; it closes blank in any case.
 func build(dir int, name string, c content, blank int) error {
 	var err error
 	if c.form == file {
@@ -48,19 +48,19 @@ func build(dir int, name string, c content, blank int) error {
 	return nil
 }
 
-// give makes a file that was made anew its owner's again. Only root can, and only root
-// needs to: anybody else puts back what is its own.
+// give restores the owner of a file that was made again. Only root can do that,
+// and only root needs to: any other user restores files that it owns.
 func (o owner) give(dir int, name string) {
 	if os.Geteuid() == 0 {
 		_ = unix.Fchownat(dir, name, int(o.user), int(o.group), unix.AT_SYMLINK_NOFOLLOW|unix.AT_EMPTY_PATH)
 	}
 }
 
-// noBlank says that a file is to be made anew.
+// noBlank tells build to create the file itself.
 const noBlank = -1
 
-// buildFile makes a file that has no name while it is written, where the file system
-// has such files: of a blank, or anew.
+// buildFile writes a file that has no name until it is complete, if the file
+// system supports that. It uses the blank if there is one.
 func buildFile(dir int, name string, c content, blank int) error {
 	if !c.known() {
 		return errors.Join(errTooLarge, closed(blank))
@@ -79,8 +79,8 @@ func buildFile(dir int, name string, c content, blank int) error {
 	return fill(fd, dir, name, c, unnamed)
 }
 
-// fill writes a content to an open file, gives it a name where it has none, and closes
-// it.
+// fill writes a content to an open file, names the file if it is unnamed, and
+// closes it.
 func fill(fd, dir int, name string, c content, unnamed bool) error {
 	f := os.NewFile(uintptr(fd), name)
 	_, err := f.Write(c.text)
@@ -92,7 +92,7 @@ func fill(fd, dir int, name string, c content, unnamed bool) error {
 	return errors.Join(err, f.Close())
 }
 
-// closed closes a descriptor, if it is one.
+// closed closes fd unless it is -1.
 func closed(fd int) error {
 	if fd < 0 {
 		return nil

@@ -10,20 +10,22 @@ import (
 	"tipstaff/internal/paths"
 )
 
-// Command is one that runs, and may write in some directories.
+// Command is a running command that may write in some directories.
 type Command struct {
 	guard    *Guard
 	writable []string
 	stop     func()
 
-	found []tipstaff.Violation // under Guard.mu
-	mild  map[*item]int        // how often it was suspected of a mild change of an item, likewise
-	over  bool                 // there is nothing left to stop, likewise
+	found []tipstaff.Violation // guarded by Guard.mu
+	mild  map[*item]int        // how often it was suspected of a mild change of an item; guarded by Guard.mu
+	over  bool                 // the command has ended; guarded by Guard.mu
 }
 
-// Begin says that a command is about to run which may write in these directories.
-// stop is called when it may have made a change that is put back; it must end the
-// command, and wait for nothing. What a person has changed before is settled first.
+// Begin announces a command that is about to run and may write in the given
+// directories. Earlier changes are settled first, so that a person's change is
+// not blamed on the command. The guard calls stop when the command may have
+// made a change that was put back; stop must end the command and must not
+// block.
 func (g *Guard) Begin(writable []string, stop func()) *Command {
 	g.settled(writable)
 	c := &Command{guard: g, writable: writable, stop: stop}
@@ -33,9 +35,10 @@ func (g *Guard) Begin(writable []string, stop func()) *Command {
 	return c
 }
 
-// End says that nothing of the command is left, and gives the changes that were put
-// back while it ran. What it has changed is settled first; where that takes too long,
-// the command stays a suspect until it is.
+// End must be called when no process of the command is left. It settles what
+// the command has changed and returns the changes that were put back while it
+// ran. If settling takes too long, the command remains a suspect until it is
+// done.
 func (c *Command) End() []tipstaff.Violation {
 	g := c.guard
 	looking := g.settled(c.writable)
@@ -57,12 +60,13 @@ func (c *Command) End() []tipstaff.Violation {
 	return slices.Clone(c.found)
 }
 
-// mostPatience is how long the beginning and the end of a command wait for a file
-// system that does not answer.
+// mostPatience bounds how long Begin and End wait for a file system that does
+// not answer.
 const mostPatience = 2 * time.Second
 
-// settled waits until all that has happened in these directories is judged. It gives a
-// look that is not over in time.
+// settled waits until all changes so far in these directories are judged. If
+// that takes longer than mostPatience, it returns the channel of a check that
+// is still running.
 func (g *Guard) settled(dirs []string) (late chan struct{}) {
 	g.watch.drain(g.changed)
 	looking := g.lookingIn(dirs)
@@ -96,7 +100,7 @@ func (g *Guard) lookingIn(dirs []string) chan struct{} {
 	return nil
 }
 
-// suspects are the commands that could have changed a path.
+// suspects returns the running commands that may write at path.
 func (g *Guard) suspects(path string) (list []*Command) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -108,9 +112,9 @@ func (g *Guard) suspects(path string) (list []*Command) {
 	return list
 }
 
-// stop ends the commands that could have made an unsafe change, and reports whether
-// there were any: at once, unless the change is mild or may be a person's own, else when
-// it comes again and again.
+// stop ends the commands that may have made an unsafe change, and reports
+// whether there were any. If the change is mild or may be a person's own, it
+// ends only those suspected of it repeatedly.
 func (g *Guard) stop(it *item, suspects []*Command, ends bool) bool {
 	ending := suspects
 	if it.Mild || !ends {
@@ -123,7 +127,7 @@ func (g *Guard) stop(it *item, suspects []*Command, ends bool) bool {
 	return len(ending) > 0
 }
 
-// tell reports a violation, and keeps it for the answers of these commands.
+// tell logs a violation and records it for the answers of these commands.
 func (g *Guard) tell(suspects []*Command, v tipstaff.Violation) {
 	g.mu.Lock()
 	for _, c := range suspects {
@@ -139,11 +143,11 @@ func (g *Guard) alive(list []*Command) []*Command {
 	return slices.DeleteFunc(slices.Clone(list), func(c *Command) bool { return c.over })
 }
 
-// mostTold is how many violations a command is told of.
+// mostTold bounds the violations in the answer of one command.
 const mostTold = 8
 
-// tell keeps a violation for the answer: of those of one path the first, which names
-// what was kept. The caller holds Guard.mu.
+// tell records a violation for the answer, merged with an earlier one of the
+// same path. The caller holds Guard.mu.
 func (c *Command) tell(v tipstaff.Violation) {
 	i := slices.IndexFunc(c.found, func(w tipstaff.Violation) bool { return w.Path == v.Path })
 	switch {
@@ -158,12 +162,14 @@ func (c *Command) tell(v tipstaff.Violation) {
 	}
 }
 
-// mildTimes is how often a command may be suspected of a mild change: a program that
-// writes a file anew does so in a few steps, and a person who saves a pinned file that
-// names a program does so once or twice, not whenever a command has waited for it.
+// mildTimes is how often a command may be suspected of a mild change. A program
+// that writes a file anew changes it in a few steps. A person who saves a
+// pinned file that names a program does so once or twice, not each time that a
+// command has waited for it.
 const mildTimes = 4
 
-// again gives the commands that were suspected of mild changes of an item too often.
+// again counts a mild change and returns the commands suspected of it more than
+// mildTimes.
 func (g *Guard) again(it *item, suspects []*Command) (list []*Command) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

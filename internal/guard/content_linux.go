@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// form is what stands at a path.
+// form is the kind of file at a path.
 type form int
 
 const (
@@ -28,22 +28,22 @@ const (
 	unseen
 )
 
-// content is what stood at a path when it was looked at.
+// content is what a path held when it was read.
 type content struct {
 	form  form
 	id    identity
 	mode  uint32 // of a file
 	owner owner
-	links bool               // the file has more names than this one
+	links bool               // the file has several names (hard links)
 	text  []byte             // of a file, as far as it was read
-	to    string             // of a link
+	to    string             // the target of a link
 	names map[string]content // of a directory
-	sign  sign               // of what was not read whole
-	fault error              // why it was not seen
+	sign  sign               // size and change time; compared when the content was not read whole
+	fault error              // why it could not be read
 }
 
-// identity tells one file from another. A number of an inode is given again when its
-// file is gone: the time of its birth is not.
+// identity tells one file from another. The time of birth is part of it because
+// inode numbers are reused.
 type identity struct {
 	device, inode uint64
 	born          unix.StatxTimestamp
@@ -57,19 +57,19 @@ type sign struct {
 	changed unix.StatxTimestamp
 }
 
-// Bounds of what is kept of one item. They are far above what the files are that
-// people write; whatever is larger is compared by its size and time of change, and
-// cannot be put back.
+// Bounds for the content that is kept of one item. They are far above the size
+// of files that people write. Larger files are compared by size and time of
+// change, and cannot be put back.
 const (
 	mostFile  = 1 << 20
 	mostNames = 256
 	mostDepth = 4
-	// of one look
+	// of one check
 	mostLook      = 16 << 20
 	mostLookNames = 2048
 )
 
-// budget is what is left of one look.
+// budget is what remains of these bounds during one check.
 type budget struct{ bytes, names int }
 
 func (*budget) takes(left *int, n int) bool {
@@ -77,8 +77,8 @@ func (*budget) takes(left *int, n int) bool {
 	return *left >= 0
 }
 
-// openParent opens the directory that a path lies in. No link on the way is
-// followed: the path was canonical when it was taken up.
+// openParent opens the directory that path lies in. It follows no symbolic
+// link: path was canonical when the item was registered.
 func openParent(path string) (fd int, name string, err error) {
 	dir, name := split(path)
 	fd, err = openDir(dir)
@@ -90,14 +90,14 @@ func openDir(dir string) (int, error) {
 		Flags:   unix.O_PATH | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_NO_SYMLINKS,
 	})
-	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) { // before 5.6, or in a sandbox without it
+	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) { // before Linux 5.6, or in a sandbox that forbids it
 		fd, err = unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	}
 	return fd, err
 }
 
-// read looks at an item. What is replaced again and again while it is looked at stays
-// unseen.
+// read reads an item. An item that keeps being replaced while it is read gives
+// a content with a fault.
 func (it *item) read() (c content) {
 	depth := 0
 	if it.Kind == Entry {
@@ -124,13 +124,13 @@ func readOnce(path string, depth int) content {
 	return readAt(dir, name, depth)
 }
 
-// stat asks for what tells one file from another, and whether it has changed.
+// stat returns what tells one file from another, and whether it has changed.
 func stat(dir int, name string, flags int) (st unix.Statx_t, id identity, err error) {
 	err = unix.Statx(dir, name, flags|unix.AT_SYMLINK_NOFOLLOW, unix.STATX_BASIC_STATS|unix.STATX_BTIME, &st)
 	return st, identity{unix.Mkdev(st.Dev_major, st.Dev_minor), st.Ino, st.Btime}, err
 }
 
-// missing tells a path that is not there from one that cannot be seen.
+// missing tells a path that does not exist from one that cannot be read.
 func missing(err error) content {
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
 		return content{}
@@ -138,8 +138,8 @@ func missing(err error) content {
 	return content{form: unseen, fault: err}
 }
 
-// readAt looks at a name in a directory. Nothing but regular files and directories
-// is opened.
+// readAt reads a name in a directory. It opens only regular files and
+// directories.
 func readAt(dir int, name string, depth int) content {
 	return (&budget{mostLook, mostLookNames}).readAt(dir, name, depth)
 }
@@ -176,7 +176,8 @@ func (b *budget) readAt(dir int, name string, depth int) content {
 	return c
 }
 
-// readFile reads a small regular file, if it is still the one that was looked at.
+// readFile reads a small regular file, if it is still the file with this
+// identity.
 func readFile(dir int, name string, id identity) ([]byte, error) {
 	fd, err := unix.Openat(dir, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
 	if err != nil {
@@ -221,14 +222,14 @@ func (b *budget) readNames(c *content, dir int, name string, depth int) {
 		case errors.Is(in.fault, errChanging):
 			c.fault = errChanging
 			return
-		case in.form != nothing: // or it has gone meanwhile
+		case in.form != nothing: // or it was removed meanwhile
 			c.names[n] = in
 		}
 	}
 }
 
-// whole reports whether a content was read to the end, with all that is in it, so that
-// it can be put back.
+// whole reports whether a content was read completely, including everything in
+// a directory, so that it can be put back.
 func (c content) whole() bool {
 	for _, in := range c.names {
 		if !in.whole() {
@@ -238,7 +239,7 @@ func (c content) whole() bool {
 	return c.known()
 }
 
-// known reports whether it was read itself.
+// known reports whether the content itself was read.
 func (c content) known() bool {
 	switch c.form {
 	case file:
@@ -265,9 +266,10 @@ func (c content) same(d content) bool {
 	return true
 }
 
-// below gives what is to be watched in a directory that was read, as relative paths:
-// directories, and files for themselves, because a write by another name of the same
-// file is none in the directory. Samples of hooks are not run.
+// below returns the relative paths to watch in a directory that was read. Files
+// are watched as well as directories, because a write through another hard link
+// causes no event in the directory. Hook samples are left out: git does not run
+// them.
 func (c content) below() (list []string) {
 	for name, in := range c.names {
 		if in.form == directory || in.form == file && !strings.HasSuffix(name, ".sample") {
@@ -281,7 +283,7 @@ func (c content) below() (list []string) {
 	return list
 }
 
-// linked reports whether a file in it has another name.
+// linked reports whether a file in the content has another name.
 func (c content) linked() bool {
 	for _, in := range c.names {
 		if in.linked() {
@@ -291,7 +293,7 @@ func (c content) linked() bool {
 	return c.links
 }
 
-// String says what stands there, for reports.
+// String describes the content, for reports.
 func (c content) String() string {
 	switch c.form {
 	case nothing:

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Copy fills a directory with what is in another one. It fails where that is too
-// large to be kept.
+// Copy copies the content of one directory into another. It fails if the
+// content exceeds the bounds of what the guard keeps.
 func Copy(from, to string) error {
 	c := read(from, 0)
 	if c.form != directory || !c.whole() {
@@ -29,8 +29,8 @@ func Copy(from, to string) error {
 	return nil
 }
 
-// Differs gives the names in two directories, of at most the size that is kept, whose
-// content is not the same.
+// Differs returns the names in two directories whose contents differ. Files
+// that are too large to be kept are compared by size and time of change.
 func Differs(a, b string) (names []string) {
 	x, y := read(a, 0), read(b, 0)
 	for name := range x.names {
@@ -47,8 +47,8 @@ func Differs(a, b string) (names []string) {
 	return names
 }
 
-// ReadSmall reads a regular file of at most a megabyte. It follows no link, and waits
-// for no writer.
+// ReadSmall reads a regular file of at most 1 MiB. It follows no symbolic link,
+// and does not block on a FIFO.
 func ReadSmall(path string) ([]byte, error) {
 	c := read(path, 0)
 	if c.form != file || !c.whole() {

@@ -44,8 +44,8 @@ func (w *world) socket(at string) error {
 	return unix.Bind(fd, &unix.SockaddrUnix{Name: fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), filepath.Base(at))})
 }
 
-// TestWhateverTakesThePlace of something that steers others is put back, and what is
-// looked at is never waited for.
+// TestWhateverTakesThePlace: whatever replaces a protected file is put back, and reading
+// it never blocks.
 func TestWhateverTakesThePlace(t *testing.T) {
 	for _, item := range []struct {
 		Item
@@ -119,8 +119,8 @@ func withoutRights() error {
 	return unix.Capset(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &none[0])
 }
 
-// TestWhatMayNotBeRead is not taken for nothing: a file without rights is put back,
-// and what is in a directory without rights is looked at when they are back.
+// TestWhatMayNotBeRead: a file without permissions does not count as missing; it is put
+// back. A directory without permissions is checked when they are restored.
 func TestWhatMayNotBeRead(t *testing.T) {
 	w := newWorld(t)
 	w.write("it", "good")

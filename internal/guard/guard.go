@@ -5,9 +5,10 @@ import (
 	"path/filepath"
 )
 
-// Options say where a guard keeps what it puts back.
+// Options configure a guard.
 type Options struct {
-	// Aside is a directory out of the commands' reach. It is made when it is needed.
+	// Aside is a directory out of the commands' reach, for content that was put
+	// back. It is created on first use.
 	Aside string
 	Log   *slog.Logger
 }
@@ -16,48 +17,53 @@ type Options struct {
 type Kind int
 
 const (
-	// Fixed is a file or directory that no command changes, makes or removes.
+	// Fixed is a file or directory that commands may not change, make or
+	// remove.
 	Fixed Kind = iota
-	// Config is a configuration of git: keys that name no program may change.
+	// Config is a git configuration: commands may change keys that name no
+	// program.
 	Config
-	// Absent is a file that is not there, and that no command makes.
+	// Absent is a file that does not exist, and that commands may not make.
 	Absent
-	// Pointer is a file .git: it may lead to the directory of a repository that is
-	// guarded, and nowhere else.
+	// Pointer is a file .git: it may only lead to the directory of a repository
+	// that is guarded.
 	Pointer
-	// WorkTree is a file gitdir: it says where a linked work tree is, which git moves.
-	// It may lead to any .git where commands may write.
+	// WorkTree is a file gitdir, which says where a linked work tree is. It may
+	// lead to any .git where commands may write, because git moves work trees.
 	WorkTree
-	// Entry is the directory by which git finds a repository: what takes its place may
-	// not lead elsewhere. What is in it does not count.
+	// Entry is the directory by which git finds a repository. What replaces it
+	// may not lead elsewhere. Its content is not judged.
 	Entry
 )
 
-// Item is a file or directory that steers others.
+// Item is a file or directory that steers programs.
 type Item struct {
 	Path string // canonical
 	Kind Kind
-	Why  string // what it steers, as a reason
+	Why  string // what it steers, for messages
 	// GitDir is the directory of the repository that a Config belongs to.
 	GitDir string
-	// Pinned says that no command can write it while the pin stands.
+	// Pinned reports that no command can write it while the pin is in place.
 	Pinned bool
-	// Stage is a directory beside a pinned Config that is pinned as well: a new
-	// version is made ready there. "": the pin has no door.
+	// Stage is a directory beside a pinned Config that is pinned as well, in
+	// which new versions are prepared. If it is empty, commands cannot change
+	// the Config at all.
 	Stage string
-	// Mild says that honest work may change it, as a checkout does: the command is
-	// ended only when it does so again after the change was put back.
+	// Mild says that honest work may change the item, as a checkout does. The
+	// change is put back all the same, but only repeated changes end the
+	// command.
 	Mild bool
-	// Late says that it is judged when a command ends, or a second after a change:
-	// tools make it in several steps, and nothing obeys it that quickly.
+	// Late says that the item is judged when a command ends, or one second
+	// after a change, because tools make it in several steps and no program
+	// obeys it sooner.
 	Late bool
-	// New says that commands may have made the item: nothing in it has been
-	// accepted yet.
+	// New says that commands may have made the item, so that its present
+	// content is judged before it is accepted.
 	New bool
 }
 
-// Binder pins files: mounts a file on itself, read-only, wherever commands run. It
-// is the file of this name in a directory that is pinned already. [proc.Enclosure]
+// Binder pins files: Bind mounts the file name in dir, a directory that is
+// already pinned, on itself, read-only, wherever commands run. [proc.Enclosure]
 // is one.
 type Binder interface {
 	Bind(dir, name string) error

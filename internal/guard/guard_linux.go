@@ -11,18 +11,19 @@ import (
 	"tipstaff"
 )
 
-// Guard protects the items that it has been told of. Its methods may be called from
-// many goroutines at once.
+// Guard protects the items that Protect registers. Its methods may be called
+// concurrently.
 type Guard struct {
 	o        Options
 	watch    *watcher
 	blanks   blanks
 	leases   leases
-	patience time.Duration // of a command that waits for its rename
+	patience time.Duration // how long a command waits for its rename
 
-	// changes counts the pinned files that were replaced: their pins have come off.
+	// changes counts the pinned files that were replaced, which detaches their
+	// pins.
 	changes atomic.Uint64
-	// announced counts the repositories that git was about to make.
+	// announced counts the repositories that git began to make.
 	announced atomic.Uint64
 
 	hooksPaths atomic.Pointer[func(value string) bool] // see AllowHooks
@@ -35,7 +36,7 @@ type Guard struct {
 	work    sync.WaitGroup
 }
 
-// New makes a guard of nothing.
+// New returns a guard without items. The caller closes it.
 func New(o Options) (*Guard, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -50,10 +51,11 @@ func New(o Options) (*Guard, error) {
 	return g, nil
 }
 
-// AllowHooks says which values of core.hooksPath commands may set; before, none.
+// AllowHooks sets which values of core.hooksPath commands may write. By
+// default, none.
 func (g *Guard) AllowHooks(allowed func(value string) bool) { g.hooksPaths.Store(&allowed) }
 
-// Close ends the watch. No command may run then.
+// Close stops watching. No command may be running.
 func (g *Guard) Close() error {
 	err := g.watch.close()
 	g.mu.Lock()
@@ -65,10 +67,10 @@ func (g *Guard) Close() error {
 	return err
 }
 
-// Protect takes up the items in a directory that commands may write, as they are
-// now, and drops those in it that are no longer among them. What is known already
-// keeps the state that was accepted. It gives what it had to put back: in a new item
-// nothing is accepted that names a program.
+// Protect registers the items in root, a directory that commands may write, and
+// drops earlier items of root that are not in the list. An item that is already
+// registered keeps its accepted content. Protect returns the changes that it
+// put back: of a new item, only content that names no program is accepted.
 func (g *Guard) Protect(root string, items []Item) []tipstaff.Violation {
 	if len(items) > 0 {
 		g.blanks.refill(root)
@@ -95,7 +97,7 @@ func (g *Guard) Protect(root string, items []Item) []tipstaff.Violation {
 	return found
 }
 
-// protect takes up one item.
+// protect registers one item.
 func (g *Guard) protect(root string, one Item) []tipstaff.Violation {
 	g.mu.Lock()
 	it, known := g.items[one.Path]
@@ -128,17 +130,18 @@ func (g *Guard) protect(root string, one Item) []tipstaff.Violation {
 	return g.admit(it, now)
 }
 
-// unpinnedYet makes a change of an item that is about to be pinned count as one that a
-// command may have made, if commands run: those have begun without the pin. The caller
-// holds it.mu.
+// unpinnedYet clears the accepted identity of an item that is about to be
+// pinned while commands run: those commands started without the pin and may
+// have changed the item. The caller holds it.mu.
 func (g *Guard) unpinnedYet(it *item) {
 	if len(g.suspects(it.Path)) > 0 {
 		it.accepted.id = identity{}
 	}
 }
 
-// Announced counts the repositories that git has begun to make since the guard is
-// there. A look through the workspace finds the rest of them.
+// Announced returns the number of repositories that git began to make while a
+// command was watched. Repositories that appear otherwise are found by a rescan
+// of the workspace.
 func (g *Guard) Announced() uint64 { return g.announced.Load() }
 
 func (g *Guard) find(path string) *item {
@@ -147,8 +150,8 @@ func (g *Guard) find(path string) *item {
 	return g.items[path]
 }
 
-// marked watches an item as it is now. What cannot be watched is looked at when a
-// command ends.
+// marked watches an item in its present state. An item that cannot be watched
+// is checked when a command ends.
 func (g *Guard) marked(it *item, now content) []int32 {
 	watches, err := g.watch.mark(it, now)
 	if err != nil {
@@ -157,10 +160,10 @@ func (g *Guard) marked(it *item, now content) []int32 {
 	return watches
 }
 
-// latePause is how long after a change a late item is looked at.
+// latePause is the time between a change of a late item and its check.
 const latePause = time.Second
 
-// changed hears that something may have happened to an item.
+// changed is called when an item may have changed.
 func (g *Guard) changed(it *item) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -169,9 +172,9 @@ func (g *Guard) changed(it *item) {
 	}
 }
 
-// due hears that something may have happened to an item, and reports whether the caller
-// is to look at it: not if it is late, or a look is under way, which goes on then. The
-// caller holds g.mu.
+// due records that an item may have changed, and reports whether the caller
+// must check it. It returns false if the item is late, or if a check is under
+// way, which then repeats. The caller holds g.mu.
 func (g *Guard) due(it *item) bool {
 	if !it.Late {
 		return g.begun(it)
@@ -187,7 +190,7 @@ func (g *Guard) due(it *item) bool {
 	return false
 }
 
-// waited begins to look at a late item that something has happened to. The caller holds
+// waited starts the check of a late item that has changed. The caller holds
 // g.mu.
 func (g *Guard) waited(it *item) {
 	if !it.waits {
@@ -199,7 +202,8 @@ func (g *Guard) waited(it *item) {
 	}
 }
 
-// begun reports whether the caller is to look at an item. The caller holds g.mu.
+// begun marks a check as started and reports whether the caller must carry it
+// out. The caller holds g.mu.
 func (g *Guard) begun(it *item) bool {
 	if it.looking != nil || g.closed {
 		it.again = true
@@ -209,7 +213,7 @@ func (g *Guard) begun(it *item) bool {
 	return true
 }
 
-// look settles an item until nothing more has happened to it.
+// look settles an item until it no longer changes.
 func (g *Guard) look(it *item) {
 	for {
 		g.settle(it)

@@ -7,22 +7,22 @@ import (
 	"time"
 )
 
-// item is what is known of an [Item].
+// item is an [Item] and its state.
 type item struct {
 	Item
-	root string // the directory above that commands may write
+	root string // the directory above it that commands may write
 
-	mu       sync.Mutex // held while the item is looked at or changed
+	mu       sync.Mutex // held while the item is read or changed
 	accepted content
-	replaced time.Time // when a pinned copy took its place
-	linked   identity  // the file, or directory with one in it, that had more names than one
-	kept     int       // copies of what was put back, since no command could have written it
+	replaced time.Time // when a pinned copy replaced it
+	linked   identity  // the file (or directory with a file in it) that had several names
+	kept     int       // copies kept of content that was put back; see mostKept
 
-	// Under Guard.mu.
-	waits   bool          // something has happened to a late item
-	again   bool          // something has happened since the last look began
-	looking chan struct{} // closed when the look that is under way is over; nil: none is
+	// Guarded by Guard.mu.
+	waits   bool          // a late item has changed and is not checked yet
+	again   bool          // it has changed since the last check began
+	looking chan struct{} // closed when the check under way ends; nil: none is
 
-	dropped   bool // under watcher.mu: it is not to be watched again
-	leaseless bool // under leases.mu: no lease is to be taken again
+	dropped   bool // guarded by watcher.mu: do not watch it again
+	leaseless bool // guarded by leases.mu: take no further lease
 }

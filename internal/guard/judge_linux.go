@@ -15,8 +15,9 @@ import (
 	"tipstaff/internal/paths"
 )
 
-// judge says why a content may not take the place of the accepted one; "" if it may.
-// Whatever is only removed steers nothing any more; what comes in its place is judged.
+// judge returns why a content may not replace the accepted one, or "" if it
+// may. A removal is allowed, because a missing file steers nothing; its
+// replacement is judged.
 func (g *Guard) judge(it *item, now content) string {
 	switch {
 	case now.form == nothing, now.same(it.accepted):
@@ -34,7 +35,7 @@ func (g *Guard) judge(it *item, now content) string {
 	case it.Kind == Fixed && !it.New && len(it.added(now)) == 0:
 		return ""
 	case it.Kind == Fixed && it.New && !it.byName():
-		return "" // the look that has found it has judged it
+		return "" // the check that found it has judged it
 	case it.Kind == Fixed && it.New && len(it.unknown(now)) == 0:
 		return ""
 	}
@@ -62,8 +63,8 @@ func (g *Guard) repository(it *item) gitconfig.Repository {
 	return r
 }
 
-// judgePointer judges a file .git by where it leads. git writes it in one go, but
-// makes it first.
+// judgePointer judges a file .git by where it leads. Git creates the file
+// empty, then writes it in one call.
 func (g *Guard) judgePointer(it *item, now content) string {
 	if now.form != file || !now.whole() {
 		return fmt.Sprintf("it is %s now, and was a file that names a repository", now)
@@ -81,8 +82,8 @@ func (g *Guard) judgePointer(it *item, now content) string {
 	return fmt.Sprintf("it leads to %q, which is no repository that was there before", to)
 }
 
-// judgeWorkTree judges where a linked work tree is said to be. git opens the file first,
-// and writes it then.
+// judgeWorkTree judges where a linked work tree is said to be. An empty file is one
+// that git is about to write.
 func (it *item) judgeWorkTree(now content) string {
 	if now.form != file || !now.whole() {
 		return fmt.Sprintf("it is %s now, and was a file that names a work tree", now)
@@ -97,14 +98,14 @@ func (it *item) judgeWorkTree(now content) string {
 	return fmt.Sprintf("it leads to %q, which is no work tree that commands could make", to)
 }
 
-// emptied reports whether of a file nothing is left but its name. A program that
-// writes a file anew does that first, and an empty file steers nothing.
+// emptied reports whether a file that had content is now empty. A program that
+// rewrites a file truncates it first, and an empty file steers nothing.
 func (c content) emptied(accepted content) bool {
 	return c.form == file && c.whole() && len(c.text) == 0 && accepted.form == file && c.mode&^accepted.mode&0o111 == 0
 }
 
-// beyond gives the names in a directory whose content is not the accepted one, and of
-// which more is left than the name; of anything else itself, by the name "".
+// beyond returns the names in a directory whose content is not the accepted one
+// and is not merely emptied. For anything but a directory, the name is "".
 func (c content) beyond(accepted content) (list []string) {
 	if c.form != directory || accepted.form != directory || c.names == nil || accepted.names == nil {
 		if c.form == nothing || c.emptied(accepted) || c.same(accepted) {
@@ -120,8 +121,8 @@ func (c content) beyond(accepted content) (list []string) {
 	return list
 }
 
-// added are the names in an item that was there before, which are neither accepted nor
-// git-lfs's own hooks.
+// added returns the names in an item that existed before that are neither
+// accepted nor git-lfs's own hooks.
 func (it *item) added(now content) []string {
 	return slices.DeleteFunc(now.beyond(it.accepted), func(name string) bool { return it.byName() && lfsHook(name, now.names[name]) })
 }
@@ -132,8 +133,8 @@ func (it *item) byName() bool {
 	return it.Kind == Fixed && (base == "hooks" || base == "branches")
 }
 
-// unknown are the names in such a directory, if it is new, that git has not brought
-// itself.
+// unknown returns the names in such a directory, if it is new, that git did not
+// create.
 func (it *item) unknown(now content) (list []string) {
 	if now.form != directory || now.names == nil {
 		return []string{""}
@@ -147,16 +148,16 @@ func (it *item) unknown(now content) (list []string) {
 	return list
 }
 
-// lfsHook reports whether a hook is one of those that git-lfs makes wherever it is used
-// and they are missing. They call git-lfs, if the person who runs git has it, and do
-// nothing else: the text that they print differs between versions and is inert, for
-// it has nothing in it that a shell replaces.
+// lfsHook reports whether a hook is one of those that git-lfs installs wherever
+// it is used and they are missing. They call git-lfs, if the person who runs
+// git has it, and do nothing else. The text that they print differs between
+// versions and is inert: it contains nothing that a shell expands.
 func lfsHook(name string, c content) bool {
 	if c.form != file || !c.whole() {
 		return false
 	}
 	if len(c.text) == 0 {
-		return lfsNames[name] // it is being written; so it does nothing
+		return lfsNames[name] // git-lfs is writing it; an empty hook does nothing
 	}
 	m := lfsText().FindSubmatch(c.text)
 	return m != nil && string(m[1]) == name && lfsNames[name]
@@ -169,7 +170,7 @@ var lfsText = sync.OnceValue(func() *regexp.Regexp {
 		`git lfs ([a-z-]+) "\$@"\n?\z`)
 })
 
-// harmless is what can be accepted of a new item.
+// harmless returns the part of a new item that can be accepted.
 func (g *Guard) harmless(it *item, now content) content {
 	switch {
 	case it.Kind == Config && now.form == file && now.whole():

@@ -82,7 +82,8 @@ func TestATreeOfAnyDepthIsRemoved(t *testing.T) {
 	}
 }
 
-// TestALookIsBounded, however many and large the files are that a command makes.
+// TestALookIsBounded: a check reads a bounded amount, however many and large the files
+// are that a command makes.
 func TestALookIsBounded(t *testing.T) {
 	w := newWorld(t)
 	w.repository("r")

@@ -15,37 +15,37 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// leases tell when a file that is watched is opened for writing: fcntl(2), F_SETLEASE.
-// A watch hears of no write through a memory mapping while the mapping stands, and a
-// reader outside sees such a write at once. So each file that is not pinned has a read
-// lease. Its loss comes before the first write; from then on the file is read every
-// millisecond, until the lease can be had again: then nothing has it open or mapped for
-// writing.
+// leases tell when a watched file is opened for writing: fcntl(2), F_SETLEASE.
+// Inotify reports no write through a memory mapping while the mapping exists,
+// but a reader outside sees such a write at once. So each file that is not
+// pinned gets a read lease. The kernel breaks the lease before the first write.
+// From then on the file is read every millisecond until the lease can be taken
+// again, which means that no process has the file open or mapped for writing.
 //
-// The opener waits until the lease is given up, which is at once. Who it is, and
-// whether it is a command, is not asked: its writes are judged.
+// The opener waits until the lease is released, which happens at once. It does
+// not matter whether the opener is a command: its writes are judged.
 type leases struct {
 	signals chan os.Signal
-	wake    func() // the thread that polls
+	wake    func() // wakes the thread that polls
 
 	mu      sync.Mutex
 	of      map[*item][]*lease
-	written map[*lease]*item // those that may be written just now
-	n       int              // descriptors
+	written map[*lease]*item // files that may be written now
+	n       int              // number of descriptors
 	buf     [64 << 10]byte
 }
 
 type lease struct {
-	fd  int // -1: the file system has none, or the file is another user's
+	fd  int // -1: the file system has no leases, or the file is another user's
 	id  identity
-	sum uint64 // of what was in it when it was last looked at
+	sum uint64 // hash of the content at the last check
 }
 
-// mostLeases is how many files have one. Of what is more a mapped write is seen when
-// the file is closed.
+// mostLeases bounds the leases. In further files, a write through a mapping is
+// noticed when the file is closed.
 const mostLeases = 512
 
-// leasePause is how long a file that may be written is left alone.
+// leasePause is the interval at which a file without its lease is read.
 const leasePause = time.Millisecond
 
 func (l *leases) start(wake func()) {
@@ -71,7 +71,8 @@ func (l *leases) close() {
 	l.of = nil
 }
 
-// keep holds leases on the files of an item as it is now, and on no others of it.
+// keep takes leases on the files of an item as it is now, and drops its other
+// leases.
 func (l *leases) keep(it *item, now content) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -103,7 +104,7 @@ func (l *leases) keep(it *item, now content) {
 	}
 }
 
-// forget holds none of an item any more.
+// forget drops all leases of an item.
 func (l *leases) forget(it *item) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -114,7 +115,7 @@ func (l *leases) forget(it *item) {
 	delete(l.of, it)
 }
 
-// leasable gives the files of an item that steer something.
+// leasable returns the files of an item that steer something.
 func leasable(path string, now content) map[string]identity {
 	files := map[string]identity{}
 	if now.form == file {
@@ -131,7 +132,7 @@ func leasable(path string, now content) map[string]identity {
 	return files
 }
 
-// take begins to hold a lease. The caller holds l.mu.
+// take opens a file and takes a lease on it. The caller holds l.mu.
 func (l *leases) take(it *item, path string, id identity) *lease {
 	dir, name, err := openParent(path)
 	if err != nil {
@@ -146,7 +147,8 @@ func (l *leases) take(it *item, path string, id identity) *lease {
 		_ = unix.Close(fd)
 		return nil
 	}
-	// The kernel would tell the thread that takes the lease, which may be gone by then.
+	// By default the kernel signals the thread that took the lease, which may
+	// have ended by then.
 	_, _ = unix.FcntlInt(uintptr(fd), unix.F_SETOWN, os.Getpid())
 	l.n++
 	one := &lease{fd: fd, id: id, sum: l.sum(fd)}
@@ -154,15 +156,15 @@ func (l *leases) take(it *item, path string, id identity) *lease {
 	return one
 }
 
-// regain takes the lease, unless something has the file open for writing. It reports
-// whether the lease is held. The caller holds l.mu.
+// regain takes the lease, unless a process has the file open for writing. It
+// reports whether the lease is held. The caller holds l.mu.
 func (l *leases) regain(one *lease, it *item) bool {
 	_, err := unix.FcntlInt(uintptr(one.fd), unix.F_SETLEASE, unix.F_RDLCK)
 	switch {
 	case err == nil:
 		delete(l.written, one)
 		return true
-	case !errors.Is(err, unix.EAGAIN): // there are none here
+	case !errors.Is(err, unix.EAGAIN): // the file system has no leases
 		l.drop(one)
 	case l.written[one] == nil:
 		l.written[one] = it
@@ -171,7 +173,7 @@ func (l *leases) regain(one *lease, it *item) bool {
 	return false
 }
 
-// drop holds one no longer. The caller holds l.mu.
+// drop releases a lease. The caller holds l.mu.
 func (l *leases) drop(one *lease) {
 	if one.fd >= 0 {
 		_, _ = unix.FcntlInt(uintptr(one.fd), unix.F_SETLEASE, unix.F_UNLCK)
@@ -182,8 +184,9 @@ func (l *leases) drop(one *lease) {
 	delete(l.written, one)
 }
 
-// giveUp lets one go on who waits for a lease, and reports whether there was one. Who
-// waits may write at once: the next is looked for when that was heard.
+// giveUp releases one lease that an opener waits for, and reports whether there
+// was one. The opener may write at once, so the caller handles that before it
+// calls giveUp again.
 func (l *leases) giveUp() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -202,13 +205,13 @@ func (l *leases) giveUp() bool {
 	return false
 }
 
-// look reads what may be written. It gives the items in which something has changed,
-// and whether more may come.
+// look reads the files that may be written. It returns the items that have
+// changed, and whether more changes may follow.
 func (l *leases) look() (changed []*item, more bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for one, it := range l.written {
-		held := l.regain(one, it) // before the last look
+		held := l.regain(one, it) // before the last read of the file
 		if now := l.sum(one.fd); held || now != one.sum {
 			one.sum = now
 			changed = append(changed, it)
@@ -219,7 +222,7 @@ func (l *leases) look() (changed []*item, more bool) {
 
 var seed = maphash.MakeSeed()
 
-// sum stands for what is in a file, as far as it is judged. The caller holds l.mu.
+// sum hashes the part of a file that is judged. The caller holds l.mu.
 func (l *leases) sum(fd int) uint64 {
 	var h maphash.Hash
 	h.SetSeed(seed)

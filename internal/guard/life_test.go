@@ -94,7 +94,7 @@ func TestAnItemThatIsRewrittenAgainAndAgain(t *testing.T) {
 	}
 }
 
-// TestAllAtOnce: commands, persons, looks, binders and renames at the same time; for
+// TestAllAtOnce: commands, persons, checks, binders and renames at the same time; for
 // the race detector.
 func TestAllAtOnce(t *testing.T) {
 	w := newWorld(t)

@@ -12,12 +12,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mostOpen is how deep a tree is gone down into with a descriptor open at each step.
+// mostOpen bounds the descriptors that are open while a tree is removed.
 const mostOpen = 16
 
-// removeAll removes a name with what is in it, and follows no link. What lies deeper
-// than mostOpen is moved up first, and removed then: a command may have made a tree of
-// any depth.
+// removeAll removes a name and everything in it. It follows no symbolic link.
+// Directories deeper than mostOpen are moved up and removed then, because a
+// command may have made a tree of any depth.
 func removeAll(dir int, name string) error {
 	var err error
 	for left := []string{name}; len(left) > 0 && err == nil; left = left[1:] {
@@ -70,5 +70,6 @@ func removeTree(dir int, name string, depth int, lift func(from int, name string
 	return err
 }
 
-// mostRemovals is how often a directory is emptied that a command goes on to fill.
+// mostRemovals is how often a directory is emptied while a command keeps adding
+// to it.
 const mostRemovals = 8

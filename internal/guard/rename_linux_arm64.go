@@ -1,3 +1,3 @@
 package guard
 
-const oldRename = 0 // there is none
+const oldRename = 0 // arm64 has no rename(2)

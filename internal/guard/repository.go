@@ -2,8 +2,9 @@ package guard
 
 import "path/filepath"
 
-// Repository gives what of a repository of git steers git, by its directory: what is
-// there and what may come. made says that commands may have made the repository.
+// Repository returns the items of the git repository in dir that steer git,
+// whether they exist or not. made says that commands may have made the
+// repository.
 func Repository(dir string, made bool) []Item {
 	at := func(name string, kind Kind, why string) Item {
 		one := Item{Path: filepath.Join(dir, name), Kind: kind, Why: why, New: made}

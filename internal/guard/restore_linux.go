@@ -12,26 +12,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// put is an item that is being put back. What is moved away meanwhile is kept
-// afterwards: first of all the item is to be what it was.
+// put is an item that is being put back. What was moved away is kept aside only
+// afterwards, because restoring the item is more urgent.
 type put struct {
-	blank int // a file for the first content, or -1; see [blanks]
+	blank int // an empty file for the first content, or -1; see [blanks]
 	moved []moved
 }
 
-// takeBlank gives the blank once.
+// takeBlank returns the blank, once; after that -1.
 func (p *put) takeBlank() (fd int) {
 	fd, p.blank = p.blank, -1
 	return fd
 }
 
 type moved struct {
-	dir  *os.File // in which it lies now
+	dir  *os.File // the directory that it lies in now
 	temp string
-	name string // that it had
+	name string // its name before
 }
 
-// away notes what lies under a temporary name now.
+// away records content that was moved to a temporary name.
 func (p *put) away(dir int, temp, name string) error {
 	fd, err := unix.FcntlInt(uintptr(dir), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
@@ -41,8 +41,8 @@ func (p *put) away(dir int, temp, name string) error {
 	return nil
 }
 
-// restore puts an accepted content in the place of what is there, by one exchange of
-// names where it can.
+// restore replaces what is there by the accepted content, by exchanging the two
+// names if the file system can do that.
 func restore(p *put, dir int, name string, accepted, now content) error {
 	if accepted.form == directory && now.form == directory && accepted.names != nil {
 		return restoreNames(p, dir, name, accepted, now)
@@ -60,13 +60,13 @@ func restore(p *put, dir int, name string, accepted, now content) error {
 		err = unix.Renameat(dir, name, dir, temp)
 	default:
 		if err = unix.Renameat2(dir, temp, dir, name, unix.RENAME_EXCHANGE); errors.Is(err, unix.ENOENT) {
-			return renameNew(dir, temp, name) // nothing is there any more
+			return renameNew(dir, temp, name) // the name no longer exists
 		}
 	}
 	if errors.Is(err, unix.ENOENT) {
 		return nil
 	}
-	if errors.Is(err, unix.EINVAL) { // a file system that cannot exchange names
+	if errors.Is(err, unix.EINVAL) { // the file system cannot exchange names
 		return restoreByTurns(p, staged{dir, temp}, dir, name)
 	}
 	if err != nil {
@@ -75,7 +75,7 @@ func restore(p *put, dir int, name string, accepted, now content) error {
 	return p.away(dir, temp, name)
 }
 
-// restoreByTurns moves what is there away first, and the new file to its place.
+// restoreByTurns moves the present file away, then the new one into place.
 func restoreByTurns(p *put, from staged, dir int, name string) error {
 	found := ".tipstaff-" + strings.ToLower(rand.Text()[:12])
 	err := unix.Renameat(dir, name, dir, found)
@@ -94,8 +94,8 @@ func restoreByTurns(p *put, from staged, dir int, name string) error {
 
 var errTooLarge = errors.New("what was there is too large to be kept, or could not be read")
 
-// disarm takes the right to be run from a file that cannot be put back, and leaves it:
-// it is a person's for the most part.
+// disarm removes the execute permission of a file that cannot be put back. It
+// does not remove the file, which is a person's in most cases.
 func disarm(dir int, name string, accepted, now content) error {
 	if accepted.form != file || now.form != file || now.mode&0o111 == 0 {
 		return errTooLarge
@@ -111,8 +111,8 @@ func disarm(dir int, name string, accepted, now content) error {
 	return errors.Join(errTooLarge, unix.Fchmod(fd, now.mode&^0o111))
 }
 
-// prune removes the names in a directory that has too many of them, but for the
-// accepted ones, and looks at it again. What is removed is not kept.
+// prune removes all names but the accepted ones from a directory that has too
+// many of them, and reads it again. What it removes is not kept.
 func prune(dir int, name string, accepted content) (now content, err error) {
 	fd, err := openToRead(dir, name)
 	if err != nil {
@@ -133,14 +133,16 @@ func prune(dir int, name string, accepted content) (now content, err error) {
 	return now, err
 }
 
-// openToRead opens a directory, if need be after its owner's rights were put right.
+// openToRead opens a directory, and first restores its owner's rights if it
+// must.
 func openToRead(dir int, name string) (fd int, err error) {
 	const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
 	fd, err = unix.Openat(dir, name, flags, 0)
 	if !errors.Is(err, unix.EACCES) {
 		return fd, err
 	}
-	// There is no fchmodat that follows no link everywhere: by a descriptor then.
+	// Not every kernel has an fchmodat that follows no link, so use a
+	// descriptor.
 	at, err := unix.Openat(dir, name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return -1, err
@@ -159,8 +161,8 @@ func renameNew(dir int, temp, name string) error {
 	return nil
 }
 
-// restoreNames does the same for what is in a directory: the directory itself stays,
-// and with it the mounts on it.
+// restoreNames does the same for the content of a directory. The directory
+// itself stays, and with it the mounts on it.
 func restoreNames(p *put, dir int, name string, accepted, now content) error {
 	fd, err := unix.Openat(dir, name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {

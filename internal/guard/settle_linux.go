@@ -13,8 +13,8 @@ import (
 	"tipstaff/internal/paths"
 )
 
-// settle looks at an item and takes over what has changed, or puts it back. What is
-// unsafe at the first sight is put back before anything else is done.
+// settle checks an item, and accepts what has changed or puts it back. A change
+// that is unsafe at the first reading is put back before anything else is done.
 func (g *Guard) settle(it *item) {
 	it.mu.Lock()
 	defer it.mu.Unlock()
@@ -26,22 +26,22 @@ func (g *Guard) settle(it *item) {
 	}
 	switch {
 	case w.why != "":
-		ends := !w.detached // or it is a person's change, or was made in the moment after one
+		ends := !w.detached // otherwise it is a person's change, or was made just after one
 		g.refuse(it, now, w.why, w.suspects, ends)
 	case w.unchanged:
 		it.accepted.id = now.id
-	case len(w.suspects) > 0 && it.steersLess(now): // what comes back is judged by what was there
+	case len(w.suspects) > 0 && it.steersLess(now): // keep the accepted content, which judges the next change
 	default:
 		g.accept(it, now, w.detached)
 	}
 }
 
-// weighed is what a look at an item has found out.
+// weighed is what a check of an item has found.
 type weighed struct {
 	unchanged bool
-	detached  bool       // the pin has come off
-	suspects  []*Command // that could have changed it
-	why       string     // it may not stay; "": it may
+	detached  bool       // the pin no longer lies on the file
+	suspects  []*Command // the commands that could have changed it
+	why       string     // why the change must be put back; "" if it may stay
 }
 
 func (g *Guard) weigh(it *item, now content) (w weighed) {
@@ -56,7 +56,7 @@ func (g *Guard) weigh(it *item, now content) (w weighed) {
 		it.kept = 0
 	}
 	if it.Pinned && !w.detached && it.linked != now.id {
-		w.suspects = nil // no command can write it: it was a person, in place
+		w.suspects = nil // no command can write it, so a person wrote the file in place
 	}
 	if len(w.suspects) > 0 {
 		w.why = g.judge(it, now)
@@ -64,23 +64,24 @@ func (g *Guard) weigh(it *item, now content) (w weighed) {
 	return w
 }
 
-// steersLess reports whether a content that may stay is only what is left of the
-// accepted one: a directory without some of its names, a file that is being written.
+// steersLess reports whether a safe content is only a remainder of the accepted
+// one: a directory with names missing, or a file that is being rewritten.
 func (it *item) steersLess(now content) bool {
 	return it.Kind == Fixed && !it.New && (now.form == directory || now.emptied(it.accepted)) ||
 		(it.Kind == Pointer || it.Kind == WorkTree) && now.form == file && now.sign.size == 0
 }
 
-// noteLinks remembers a file that can be written by another name, or once could: no
-// pin lies on that.
+// noteLinks records a file that has, or had, a second name by which it can be
+// written: a pin protects one name only.
 func (it *item) noteLinks(now content) {
 	if now.linked() {
 		it.linked = now.id
 	}
 }
 
-// see looks at an item, when it is watched as it is: a directory that has just been
-// made is watched before it is looked into.
+// see reads an item after watching it in its present state. It repeats both
+// until nothing is new, so that a directory that has just been made is watched
+// before it is read.
 func (g *Guard) see(it *item) (now content) {
 	var before []int32
 	for i := range mostDepth * 4 {
@@ -95,11 +96,11 @@ func (g *Guard) see(it *item) (now content) {
 	return now
 }
 
-// accept takes over what is there. Where a person has replaced a pinned file, a copy
-// takes its place that is pinned and that no command has a descriptor of.
+// accept makes the present content the accepted one. If a person has replaced a
+// pinned file, a pinned copy replaces it, of which no command has a descriptor.
 func (g *Guard) accept(it *item, now content, detached bool) {
 	if now.form == unseen || now.form == nothing && it.Kind != Absent {
-		return // what comes next in this place is judged by what was there
+		return // the accepted content judges the next change
 	}
 	echo := now.same(it.accepted) && time.Since(it.replaced) < echoPause
 	it.accepted = now
@@ -111,24 +112,24 @@ func (g *Guard) accept(it *item, now content, detached bool) {
 		if err == nil {
 			return
 		}
-		if !errors.Is(err, errNewer) { // or the next look sees to it
+		if !errors.Is(err, errNewer) { // errNewer: the next check handles it
 			g.o.Log.Warn("a file that a person has replaced could not be pinned at once", "file", it.Path, "error", err)
 		}
 	}
-	it.accepted.id = identity{} // there is no pin on what is there: it may be a command's next time
+	it.accepted.id = identity{} // the file has no pin: the next change may be a command's
 	g.cameOff(nil)
 }
 
 func always() bool { return true }
 
-// echoPause is how long after a file was replaced here the same text in another file is
-// taken for the answer of another server that protects the same repository. Were it
-// replaced again, the two would never stop.
+// echoPause is how long after a file was replaced here the same text in a new
+// file counts as the reaction of another server that protects the same
+// repository. Replacing it again would make the two servers go on without end.
 const echoPause = 2 * time.Second
 
-// admit accepts a new item as far as it names no program, and puts the rest aside. It
-// ends no command: git itself brings hooks along, from a person's own template. The
-// caller holds it.mu.
+// admit accepts the part of a new item that names no program, and puts the rest
+// aside. It ends no command, because git itself copies hooks from a person's
+// template. The caller holds it.mu.
 func (g *Guard) admit(it *item, now content) []tipstaff.Violation {
 	why := g.judge(it, now)
 	if why == "" {
@@ -140,9 +141,9 @@ func (g *Guard) admit(it *item, now content) []tipstaff.Violation {
 	return []tipstaff.Violation{g.refuse(it, now, why, g.suspects(it.Path), false)}
 }
 
-// refuse makes an item what was accepted, tells the commands that could have changed it,
-// and ends them (see stop). What was there is kept. The order is that of haste: first
-// the file, then its writer, then the rest.
+// refuse restores the accepted content, ends the commands that could have
+// changed it (see stop), and tells them. What was there is kept aside. The
+// order is by urgency: the file, the writer, the rest.
 func (g *Guard) refuse(it *item, now content, why string, suspects []*Command, ends bool) tipstaff.Violation {
 	v := tipstaff.Violation{Path: it.Path, Why: why}
 	p := &put{blank: g.blanks.take(it.root)}
@@ -156,12 +157,12 @@ func (g *Guard) refuse(it *item, now content, why string, suspects []*Command, e
 	after := g.see(it)
 	switch {
 	case after.same(it.accepted):
-		brought := it.accepted.id == after.id // and pinned
+		brought := it.accepted.id == after.id // bring has placed and pinned it
 		it.accepted = after
 		if it.Pinned && !brought {
 			it.accepted.id = identity{} // as in accept
 		}
-	case err == nil: // it was changed again, maybe when it was not watched whole
+	case err == nil: // it was changed again, maybe before all of it was watched
 		g.changed(it)
 	}
 	g.tell(suspects, v)
@@ -169,11 +170,11 @@ func (g *Guard) refuse(it *item, now content, why string, suspects []*Command, e
 	return v
 }
 
-// putBack makes an item what was accepted.
+// putBack restores the accepted content of an item.
 func (g *Guard) putBack(it *item, now content, p *put) error {
 	accepted := it.accepted
 	if it.Kind == Entry {
-		accepted = content{} // the directory is gone; what has taken its place goes too
+		accepted = content{} // the directory is gone; remove its replacement as well
 	}
 	if it.Stage != "" && it.Pinned && accepted.form == file {
 		return g.oust(it, p)
@@ -190,13 +191,13 @@ func (g *Guard) putBack(it *item, now content, p *put) error {
 	return err
 }
 
-// mostItems is how many items there may be for a repository to be taken up before a look
-// has found it: a command can make repositories as fast as git can.
+// mostItems bounds the items up to which announce registers repositories.
+// Beyond it they wait for a rescan, because a command can make repositories as
+// fast as git can.
 const mostItems = 50_000
 
-// announce takes up a repository in which a command is about to change the
-// configuration, and which no look has found yet. root is where the command may
-// write.
+// announce registers a repository that no rescan has found yet, when a command
+// is about to change its configuration.
 func (g *Guard) announce(dir string) {
 	g.mu.Lock()
 	many := len(g.items) >= mostItems

@@ -11,22 +11,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// shortTurn is what a thread asks of the scheduler that is to be woken soon among busy
-// ones, since Linux 6.12. No right is needed. Where it is not known it changes nothing.
+// shortTurn is the time slice that the thread asks for (Linux 6.12), so that it
+// is woken soon beside busy threads. It needs no privilege; older kernels
+// ignore it.
 const shortTurn = 100 * time.Microsecond
 
-// mostInline is how long the thread that hears of changes looks at files itself, before
-// another one goes on to hear.
+// mostInline is how long the thread that receives events may check files itself
+// before another thread takes over receiving.
 const mostInline = 20 * time.Millisecond
 
-// start hears of changes until close, on a thread of its own that has short turns, and
-// looks at what has changed there as well: no other thread has to be woken. It does not
-// wait in the runtime's poller, which busy goroutines keep from being asked.
+// start receives events until close, on a locked thread with short time slices.
+// It checks changed items on the same thread, so that no other thread has to be
+// woken. It waits outside of the runtime's poller, which is not polled while
+// all processors are busy with goroutines.
 func (w *watcher) start(g *Guard) {
 	w.over.Go(func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with its short turns
+		runtime.LockOSThread() // and never unlocked: the thread ends together with its time slice setting
 		_ = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL, Runtime: uint64(shortTurn)}, 0)
-		// Another thread may have left something.
+		// The previous thread may have left events unread.
 		for asked, soon := true, true; ; {
 			pause := -1
 			switch {
@@ -53,14 +55,14 @@ func (w *watcher) start(g *Guard) {
 	})
 }
 
-// heard is what the thread has waited for.
+// heard is what the thread was woken by.
 type heard struct {
 	events bool
-	asked  bool // for leases
+	asked  bool // wake was called: check the leases
 }
 
-// wait blocks until there is something, or so many milliseconds; -1: without end. false:
-// the watch is over.
+// wait blocks until there is an event, or for pause milliseconds; -1 means
+// without a limit. ok is false when the watch has ended.
 func (w *watcher) wait(pause int) (h heard, ok bool) {
 	fds := []unix.PollFd{{Fd: int32(w.fd), Events: unix.POLLIN}, {Fd: int32(w.poke), Events: unix.POLLIN}, {Fd: int32(w.stop), Events: unix.POLLIN}}
 	for {
@@ -79,18 +81,19 @@ func (w *watcher) wait(pause int) (h heard, ok bool) {
 	}
 }
 
-// wake makes the thread look at the leases.
+// wake makes the thread check the leases.
 func (w *watcher) wake() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	_, _ = unix.Write(w.poke, binary.NativeEndian.AppendUint64(nil, 1))
 }
 
-// inline passes on what has changed and what is heard, and looks at it. It reports whether this thread is
-// still the one that hears: where a file system does not answer, another one is started.
+// inline reports changes and pending events to the guard, and checks the
+// changed items. It reports whether this thread still receives events: if a
+// file system does not answer within mostInline, another thread takes over.
 func (w *watcher) inline(g *Guard, changed []*item) bool {
 	var mu sync.Mutex
-	var list []*item // that are to be looked at
+	var list []*item // to be checked
 	hear := func(it *item) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
@@ -110,7 +113,7 @@ func (w *watcher) inline(g *Guard, changed []*item) bool {
 		}
 		return it
 	}
-	over, relieved := false, false // under mu
+	over, relieved := false, false // guarded by mu
 	deputy := time.AfterFunc(mostInline, func() {
 		mu.Lock()
 		defer mu.Unlock()
@@ -121,7 +124,7 @@ func (w *watcher) inline(g *Guard, changed []*item) bool {
 		w.start(g)
 		for range list {
 			g.work.Go(func() {
-				if it := next(); it != nil { // or this thread was quicker
+				if it := next(); it != nil { // unless this thread was faster
 					g.look(it)
 				}
 			})

@@ -15,20 +15,20 @@ import (
 	"tipstaff/internal/paths"
 )
 
-// watcher hears of changes from the kernel: inotify(7). Watches follow files, not
-// names, so an item has one on each directory above it, up to where commands may
-// write, and on itself.
+// watcher receives changes from the kernel: inotify(7). Watches follow files,
+// not names, so an item has one watch on itself and one on each directory above
+// it, up to the directory that commands may write.
 type watcher struct {
-	fd   int // inotify's
-	poke int // an eventfd: readable when leases are to be looked at
-	stop int // an eventfd: readable when the watch is over
+	fd   int // the inotify descriptor
+	poke int // an eventfd, readable when leases are to be checked
+	stop int // an eventfd, readable when the watch has ended
 	over sync.WaitGroup
 
-	mu    sync.Mutex // held while events are read and passed on, so that who has it knows all of them
+	mu    sync.Mutex // held while events are read and passed on: its holder knows that none is pending
 	buf   [64 << 10]byte
-	marks map[int32]map[*item]string // which name in the watched directory counts; "": each
+	marks map[int32]map[*item]string // the name that counts in the watched directory; "": all names
 	of    map[*item][]int32
-	blind map[*item]bool // those that could not be watched whole
+	blind map[*item]bool // items that could not be watched completely
 }
 
 const (
@@ -36,7 +36,7 @@ const (
 	eventsAt    = unix.IN_MODIFY | unix.IN_CLOSE_WRITE | unix.IN_ATTRIB | unix.IN_CREATE | unix.IN_DELETE | unix.IN_MOVED_TO | unix.IN_MOVED_FROM |
 		unix.IN_MOVE_SELF | unix.IN_DELETE_SELF
 	eventsItself = unix.IN_ATTRIB | unix.IN_MOVE_SELF | unix.IN_DELETE_SELF
-	// itself is the name that counts where nothing in the directory does.
+	// itself is the name to use when no entry of the directory counts.
 	itself = "/"
 )
 
@@ -54,7 +54,7 @@ func newWatcher() (*watcher, error) {
 	return w, nil
 }
 
-// close ends the watch. Nothing may be watched or drained afterwards.
+// close ends the watch. Afterwards, neither mark nor drain may be called.
 func (w *watcher) close() error {
 	_, err := unix.Write(w.stop, binary.NativeEndian.AppendUint64(nil, 1))
 	w.over.Wait()
@@ -65,7 +65,7 @@ func (w *watcher) close() error {
 	return err
 }
 
-// drain passes on what has happened until now, and what cannot be watched.
+// drain passes on all events so far, and the items that cannot be watched.
 func (w *watcher) drain(changed func(*item)) {
 	w.pass(changed)
 	w.mu.Lock()
@@ -98,7 +98,7 @@ func (w *watcher) events(b []byte, changed func(*item)) {
 		size := unix.SizeofInotifyEvent + int(binary.NativeEndian.Uint32(b[12:]))
 		name := strings.TrimRight(string(b[unix.SizeofInotifyEvent:size]), "\x00")
 		b = b[size:]
-		if mask&unix.IN_Q_OVERFLOW != 0 { // what was lost may have been anything
+		if mask&unix.IN_Q_OVERFLOW != 0 { // lost events may concern any item
 			for it := range w.of {
 				changed(it)
 			}
@@ -115,8 +115,8 @@ func (w *watcher) events(b []byte, changed func(*item)) {
 	}
 }
 
-// mark watches an item as it is now. What was watched of it before is no longer,
-// unless it is the same.
+// mark watches an item in its present state. It drops earlier watches of the
+// item that are no longer needed.
 func (w *watcher) mark(it *item, now content) ([]int32, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -166,8 +166,9 @@ func (w *watcher) mark(it *item, now content) ([]int32, error) {
 	return list, failure
 }
 
-// add watches a path; IN_MASK_ADD, because another item may watch it as well. Not
-// IN_EXCL_UNLINK: a write by another name that is gone meanwhile counts.
+// add watches a path. It sets IN_MASK_ADD because another item may watch the
+// same path, and not IN_EXCL_UNLINK because writes through an unlinked name
+// count.
 func (w *watcher) add(path string, mask uint32) (int32, error) {
 	wd, err := unix.InotifyAddWatch(w.fd, path, mask|unix.IN_MASK_ADD|unix.IN_DONT_FOLLOW)
 	if err != nil {
@@ -176,7 +177,7 @@ func (w *watcher) add(path string, mask uint32) (int32, error) {
 	return int32(wd), nil
 }
 
-// forget watches an item no longer.
+// forget removes all watches of an item.
 func (w *watcher) forget(it *item) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -187,7 +188,8 @@ func (w *watcher) forget(it *item) {
 	w.drop(it, before, nil)
 }
 
-// drop ends those watches of an item that are not kept. The caller holds w.mu.
+// drop removes the watches in before that are not in kept. The caller holds
+// w.mu.
 func (w *watcher) drop(it *item, before, kept []int32) {
 	keep := map[int32]bool{}
 	for _, wd := range kept {

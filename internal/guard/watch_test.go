@@ -154,8 +154,8 @@ func (w *world) hears(name string) func() bool {
 	}
 }
 
-// TestWhoOpensAFileForWriting waits for the guard and not for longer: a person writes in
-// place, and the file is not the guard's afterwards.
+// TestWhoOpensAFileForWriting: the opener waits for the guard to release its lease and no
+// longer; a person who writes in place keeps the file.
 func TestWhoOpensAFileForWriting(t *testing.T) {
 	w := newWorld(t)
 	w.repository("r")
@@ -216,7 +216,7 @@ func TestADirectoryThatIsFilledAtOnce(t *testing.T) {
 	}
 }
 
-// TestEventsThatWereLost: after an overflow of the queue all is looked at.
+// TestEventsThatWereLost: after an overflow of the queue every item is checked.
 func TestEventsThatWereLost(t *testing.T) {
 	w := newWorld(t)
 	w.repository("r")
@@ -243,7 +243,7 @@ func TestEventsThatWereLost(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeWatched is looked at when a command ends.
+// TestWhatCannotBeWatched is checked when a command ends.
 func TestWhatCannotBeWatched(t *testing.T) {
 	w := newWorld(t)
 	w.repository("r")
@@ -258,7 +258,7 @@ func TestWhatCannotBeWatched(t *testing.T) {
 	}
 }
 
-// TestManyRepositories: the first look, the watches, and what one attack among them
+// TestManyRepositories: the first rescan, the watches, and what one attack among them
 // takes.
 func TestManyRepositories(t *testing.T) {
 	w := newWorld(t)

@@ -8,24 +8,24 @@ import (
 
 // Effective says what a ruleset really restricts.
 type Effective struct {
-	// ABI is the version of Landlock as which the ruleset behaves.
+	// ABI is the version of Landlock that the ruleset behaves like.
 	ABI int
-	// Files are the accesses that need a rule. Where Refer is not among them but
-	// others are, files are never renamed to another directory (EXDEV).
+	// Files are the operations that need a rule. If Refer is missing but others
+	// are present, renaming a file to another directory always fails (EXDEV).
 	Files Access
-	// TCP says that nothing connects and nothing binds a port.
+	// TCP reports that connecting and binding are refused.
 	TCP bool
-	// Scope says that abstract sockets and signals reach only processes of the
-	// same domain and those below it.
+	// Scope reports that abstract sockets and signals reach only processes of
+	// the same domain and those below it.
 	Scope bool
-	// Missing is what was asked for and is not restricted, in words.
+	// Missing lists in words what was asked for and is not restricted.
 	Missing []string
 }
 
-// newest is the last ABI from which this package takes something.
+// newest is the latest ABI of which this package uses something.
 const newest = 9
 
-// files are the accesses that an ABI can restrict.
+// files returns the operations that an ABI can restrict.
 func files(abi int) Access {
 	a := MakeSym<<1 - 1
 	for _, f := range []struct {
@@ -39,13 +39,13 @@ func files(abi int) Access {
 	return a
 }
 
-// The first ABI with a restriction that is no access to files.
+// The first ABIs with restrictions that do not concern files.
 const (
 	sinceTCP   = 4
 	sinceScope = 6
 )
 
-// effective says what a ruleset restricts on a kernel with this ABI.
+// effective returns what a ruleset restricts on a kernel with this ABI.
 func (o Options) effective(kernel int) (Effective, error) {
 	e := Effective{ABI: kernel}
 	if o.ABI != 0 {
@@ -71,7 +71,7 @@ func (o Options) effective(kernel int) (Effective, error) {
 	return e, nil
 }
 
-// missing names what was asked for and came only after this ABI.
+// missing lists what was asked for and needs a later ABI.
 func (o Options) missing(abi int) []string {
 	var list []string
 	for _, m := range []struct {
@@ -94,7 +94,7 @@ func (o Options) missing(abi int) []string {
 	return list
 }
 
-// String is a line for the operator.
+// String returns a line for the operator.
 func (e Effective) String() string {
 	var has []string
 	if e.Files != 0 {

@@ -22,8 +22,8 @@ func version() (int, error) {
 	return 0, fmt.Errorf("the kernel does not tell: %w", errno)
 }
 
-// rulesetAttr is struct landlock_ruleset_attr. A kernel that knows a shorter
-// one takes this one too, if what it does not know is zero.
+// rulesetAttr is struct landlock_ruleset_attr. A kernel that has a shorter
+// struct accepts this one if the fields that it does not know are zero.
 type rulesetAttr struct {
 	files, net, scoped uint64
 }
@@ -36,7 +36,7 @@ func create(e Effective) (int, error) {
 	if e.Scope {
 		attr.scoped = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
 	}
-	// The kernel makes the descriptor one that exec closes.
+	// The kernel opens the descriptor with close-on-exec.
 	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
 	if errno != 0 {
 		return -1, errno
@@ -44,8 +44,8 @@ func create(e Effective) (int, error) {
 	return int(fd), nil
 }
 
-// pathBeneath is struct landlock_path_beneath_attr, which ends without the
-// padding that this one has.
+// pathBeneath is struct landlock_path_beneath_attr, which is packed: it lacks
+// the padding at the end of this one.
 type pathBeneath struct {
 	allowed uint64
 	parent  int32
@@ -61,7 +61,7 @@ func addRule(ruleset, fd int, a Access) error {
 	return nil
 }
 
-// openPath opens an absolute path and follows no link.
+// openPath opens an absolute path and follows no symbolic link.
 func openPath(path string) (int, error) {
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS}
 	for {
@@ -70,15 +70,15 @@ func openPath(path string) (int, error) {
 		case err == nil:
 			return fd, nil
 		case errors.Is(err, unix.EINTR):
-			continue // by a file system in user space
+			continue // interrupted in a FUSE file system
 		case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EPERM):
-			return openNames(path) // tipstaff runs under its own filter, or an older container's
+			return openNames(path) // tipstaff runs under its own filter, or under that of an old container
 		}
 		return -1, err
 	}
 }
 
-// openNames does the same one name at a time, without openat2.
+// openNames does the same element by element, without openat2.
 func openNames(path string) (int, error) {
 	dir, err := openName(unix.AT_FDCWD, "/")
 	if err != nil {
@@ -99,7 +99,7 @@ func openName(dir int, name string) (int, error) {
 	for {
 		fd, err := unix.Openat(dir, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 		if errors.Is(err, unix.EINTR) {
-			continue // by a file system in user space
+			continue // interrupted in a FUSE file system
 		}
 		if err != nil {
 			return -1, err

@@ -8,8 +8,8 @@ import (
 	"runtime"
 )
 
-// Only Linux has Landlock. Since there is no version, there is no ruleset, and
-// the rest is never called.
+// Only Linux has Landlock. Without a version, New fails, and the other
+// functions are never called.
 
 func version() (int, error) {
 	return 0, fmt.Errorf("%s: %w", runtime.GOOS, errors.ErrUnsupported)

@@ -7,22 +7,23 @@ import (
 	"path/filepath"
 )
 
-// Options say what a ruleset restricts. The zero Options make none.
+// Options say what a ruleset restricts. New fails with the zero Options.
 type Options struct {
-	// Files restricts every access to files that the ABI knows.
+	// Files restricts all file operations that the ABI knows.
 	Files bool
-	// NoTCP forbids TCP: to connect and to bind. Nothing allows it again.
+	// NoTCP forbids connecting and binding with TCP. No rule can allow it
+	// again.
 	NoTCP bool
-	// Scope keeps abstract sockets and signals within the domain.
+	// Scope restricts abstract sockets and signals to the domain.
 	Scope bool
-	// ABI is 0 for what the kernel has; a lower one than that makes the ruleset
-	// behave as on an older kernel.
+	// ABI makes the ruleset behave as on an older kernel; 0 means the kernel's
+	// own ABI.
 	ABI int
 }
 
-// Version returns the ABI of the running kernel's Landlock, or 0 and why it has
-// none. The error is an [errors.ErrUnsupported] if it was built without, does
-// not switch it on, or belongs to another system.
+// Version returns the ABI of the running kernel's Landlock, or 0 and an error.
+// The error is [errors.ErrUnsupported] if the kernel was built without Landlock
+// or does not enable it, and on other systems.
 func Version() (abi int, err error) {
 	abi, err = version()
 	if err != nil {
@@ -31,18 +32,18 @@ func Version() (abi int, err error) {
 	return abi, nil
 }
 
-// Ruleset is an open ruleset of the kernel. Rules are added by one goroutine;
-// once all are there, any number of children may apply it at once. Its owner
-// closes it. A child that has applied it stays confined.
+// Ruleset is an open ruleset of the kernel. One goroutine adds rules; after
+// that, any number of children may apply it at once. The caller closes it. A
+// child that has applied it stays restricted.
 type Ruleset struct {
 	fd      int
 	handled Effective
 }
 
-// New makes a ruleset that allows nothing yet of what it restricts. On a kernel
-// that cannot restrict all that was asked for it restricts the rest and says so
-// in [Ruleset.Handled]; if nothing would be left, or there is no Landlock, it
-// fails.
+// New makes a ruleset that does not yet allow anything that it restricts. On a
+// kernel that cannot restrict all that was asked for, it restricts the rest and
+// reports that in [Ruleset.Handled]. It fails if nothing would be restricted,
+// or if there is no Landlock.
 func New(o Options) (*Ruleset, error) {
 	abi, err := Version()
 	if err != nil {
@@ -59,16 +60,16 @@ func New(o Options) (*Ruleset, error) {
 	return &Ruleset{fd, e}, nil
 }
 
-// AllowPath allows what is in a directory and below it, or one file, to be
-// accessed. What is allowed is the file that has the name now; one that gets
-// the name later is another. What the ruleset does not handle is left out, and
-// on a file what only a directory can have.
+// AllowPath allows operations on a file, or on a directory and everything below
+// it. The rule applies to the file that has this path now, not to one that gets
+// the path later. Operations that the ruleset does not handle are ignored, and
+// so are, on a file, those that only a directory supports.
 //
-// The path is absolute and clean, and no part of it is a symbolic link (ELOOP):
-// a command that may write somewhere could point a link at what it may not
-// read, and wait for the next ruleset. Who trusts the links on a path resolves
-// them first, and passes on what that gave. A file that does not exist is an
-// [io/fs.ErrNotExist].
+// The path must be absolute and clean, and no element of it may be a symbolic
+// link (ELOOP): a command with write access could replace an element by a link
+// to a file that it may not read, and wait for the next ruleset. A caller that
+// trusts the links resolves them first. If the file does not exist, the error
+// is [io/fs.ErrNotExist].
 func (r *Ruleset) AllowPath(path string, a Access) error {
 	if !filepath.IsAbs(path) || filepath.Clean(path) != path {
 		return fmt.Errorf("cannot allow %q: the path is not absolute and clean", path)
@@ -85,8 +86,8 @@ func (r *Ruleset) AllowPath(path string, a Access) error {
 	return nil
 }
 
-// AllowFD is [Ruleset.AllowPath] for a file that is open, also with O_PATH.
-// The descriptor stays the caller's.
+// AllowFD is [Ruleset.AllowPath] for a file that is open, possibly with O_PATH.
+// The caller still owns the descriptor.
 func (r *Ruleset) AllowFD(fd int, a Access) error {
 	if err := r.allow(fd, a); err != nil {
 		return fmt.Errorf("cannot allow descriptor %d: %w", fd, err)
@@ -94,7 +95,8 @@ func (r *Ruleset) AllowFD(fd int, a Access) error {
 	return nil
 }
 
-// allow refuses what can only be a mistake, and leaves out what has no meaning.
+// allow refuses arguments that must be mistakes, and ignores operations without
+// a meaning.
 func (r *Ruleset) allow(fd int, a Access) error {
 	switch {
 	case r.fd < 0:
@@ -115,19 +117,19 @@ func (r *Ruleset) allow(fd int, a Access) error {
 		a &= File
 	}
 	if a &= r.handled.Files; a == 0 {
-		return nil // nobody is refused it
+		return nil // the operation is not restricted
 	}
 	return addRule(r.fd, fd, a)
 }
 
-// FD returns the descriptor for landlock_restrict_self, which belongs to the
-// ruleset and is closed by exec; -1 after Close.
+// FD returns the descriptor for landlock_restrict_self. It belongs to the
+// ruleset and has close-on-exec set; -1 after Close.
 func (r *Ruleset) FD() int { return r.fd }
 
-// Handled says what the ruleset restricts.
+// Handled returns what the ruleset restricts.
 func (r *Ruleset) Handled() Effective { return r.handled }
 
-// Close gives the descriptor back. A second Close does nothing.
+// Close closes the descriptor. A second Close does nothing.
 func (r *Ruleset) Close() error {
 	if r.fd < 0 {
 		return nil

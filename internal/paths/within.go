@@ -1,5 +1,5 @@
-// Package paths says which paths lie where, by their text alone. It follows no
-// links: who asks about the machine asks with canonical paths.
+// Package paths compares paths by their text alone. It follows no symbolic
+// links: for answers about real files, pass canonical paths.
 package paths
 
 import (
@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Within reports whether path is one of dirs or lies below one, name by name:
-// /ab does not lie within /a. All of them are absolute and clean. Nothing lies
-// within no directory.
+// Within reports whether path is one of dirs or lies below one, compared by
+// whole elements: /ab does not lie within /a. All paths must be absolute and
+// clean. Without dirs, the result is false.
 func Within(path string, dirs ...string) bool {
 	const separator = string(filepath.Separator)
 	for _, dir := range dirs {

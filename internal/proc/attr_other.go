@@ -9,8 +9,8 @@ import (
 
 func attributes() *syscall.SysProcAttr { return nil }
 
-// dirPath refuses: without a way to enter an open directory, the program would
-// start in a place that nobody has checked.
+// dirPath fails: without a way to enter an open directory, the program could
+// start in a directory that was never checked.
 func dirPath(uintptr) (string, error) {
 	return "", errors.New("this system cannot start a program in an open directory")
 }

@@ -9,8 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// follow makes the mounts of a place followers of those that it was copied from:
-// what is mounted there later comes here as well, and nothing goes back.
+// follow makes the mounts of an instance receive what is later mounted in the
+// namespaces that they were copied from, but not the other way round
+// (MS_SLAVE).
 func (s *childSteps) follow() error {
 	slash, err := s.text("/")
 	if err != nil {
@@ -20,11 +21,12 @@ func (s *childSteps) follow() error {
 	return nil
 }
 
-// Bind mounts a file on itself, read-only, in the namespaces and in every place:
-// the one of this name in the directory that the mount at path covers, for which
-// [Mount.KeepCovered] was set. The file must be there. It is seen below the mount
-// at path, not through it: when it is renamed from outside to a name in a directory
-// above, the mount goes along.
+// Bind mounts a file on itself, read-only, in the namespaces of the enclosure
+// and of every instance. The file is name in the directory that the mount at
+// path covers; [Mount.KeepCovered] must be set for that mount, and the file
+// must exist. The mount lies on the file below the mount at path: if the file
+// is renamed from outside to a name in a directory above, the mount moves with
+// it.
 func (n *Enclosure) Bind(path, name string) error {
 	dir, kept := n.covered[path]
 	if !kept {
@@ -36,15 +38,15 @@ func (n *Enclosure) Bind(path, name string) error {
 	}
 	if err != nil {
 		if tree != nil && *tree > 0 {
-			_ = unix.Close(int(*tree)) // the table is the server's
+			_ = unix.Close(int(*tree)) // the child shares the server's descriptor table
 		}
 		return fmt.Errorf("cannot bind a file in %s: %w", path, err)
 	}
 	return nil
 }
 
-// bindSteps gives the steps, and where the descriptor of the mount is while it is
-// open.
+// bindSteps returns the steps, and where the descriptor of the mount is stored
+// while it is open.
 func (n *Enclosure) bindSteps(dir uintptr, name string) (s *childSteps, tree *uintptr, err error) {
 	s, tree = &childSteps{}, new(uintptr)
 	for _, one := range n.enter {
@@ -65,7 +67,7 @@ func (n *Enclosure) bindSteps(dir uintptr, name string) (s *childSteps, tree *ui
 	attr := &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV}
 	s.at("make it read-only", unix.SYS_MOUNT_SETATTR, tree, none, unix.AT_EMPTY_PATH, hold(s, attr), unsafe.Sizeof(*attr))
 	s.at("mount it", unix.SYS_MOVE_MOUNT, tree, none, dir, file, unix.MOVE_MOUNT_F_EMPTY_PATH)
-	s.at("close", unix.SYS_CLOSE, tree).result = tree // 0
+	s.at("close", unix.SYS_CLOSE, tree).result = tree // sets it to 0
 	s.add("end", unix.SYS_EXIT_GROUP, 0)
 	return s, tree, nil
 }

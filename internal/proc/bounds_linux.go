@@ -15,19 +15,21 @@ import (
 	"tipstaff"
 )
 
-// A command is bounded as a whole by its control group. Its zygote must not be
-// in that: it shares the server's memory, and when the kernel ends processes of
-// a group that has used up its memory, it ends whoever shares theirs as well.
-// So the zygote is in a group without bounds beside it, and makes the command's
-// process right in the command's. It may do so without capabilities, because the
-// groups of both and the one above are the server's own. Until that is another
-// program it shares the server's memory too, but then somebody waits for it in
-// vfork, and the kernel passes it over (in_vfork, mm/oom_kill.c).
+// A control group bounds a command as a whole. The zygote must not be in that
+// group: it shares the server's memory, and when the kernel ends processes of a
+// group whose memory is used up, it also ends all processes that share memory
+// with them. So the zygote is in a group without limits beside it, and creates
+// the command's process in the command's group. This needs no capabilities,
+// because both groups and their parent belong to the server's user. Until exec
+// the new process shares the server's memory too, but its parent waits for it
+// in vfork, and the kernel skips such processes (in_vfork, mm/oom_kill.c).
 //
-// A group with bounds serves the commands of one place, one after the other, and
-// goes with it: none ever has the bounds of another enclosure.
+// A group with limits serves the commands of one instance, one after the other,
+// and is removed with it. It is never used with the limits of another
+// enclosure.
 
-// Bounds says what the engine can bound for a command as a whole.
+// Bounds returns the limits that the engine can enforce for a command as a
+// whole.
 func (e *Engine) Bounds() Bounds {
 	b := Bounds{InNamespaces: ownPidMax()}
 	switch {
@@ -44,7 +46,7 @@ func (e *Engine) Bounds() Bounds {
 	return b
 }
 
-// check refuses limits that the engine cannot keep.
+// check refuses limits that the engine cannot enforce.
 func (l GroupLimits) check(b Bounds) error {
 	if l.MemoryBytes > 0 && !b.Memory || l.Processes > 0 && !b.Processes {
 		return fmt.Errorf("cannot bound a command as a whole: %s", b.Reason)
@@ -54,20 +56,20 @@ func (l GroupLimits) check(b Bounds) error {
 
 func (l GroupLimits) given() bool { return l.MemoryBytes > 0 || l.Processes > 0 }
 
-// meter tells of a control group that has bounds.
+// meter reads the counters of a control group with limits.
 type meter struct {
 	limits GroupLimits
-	// Descriptors of its files; -1 where the kernel has none.
+	// Descriptors of its files; -1 where the kernel has no such file.
 	memoryEvents, pidsEvents, current, highest int
 
-	seen counts // before the command that runs now
-	peak int64  // the same; 0: nothing ran, or the kernel has forgotten it
+	seen counts // before the present command
+	peak int64  // before the present command; 0: none ran, or the kernel has reset it
 }
 
-// counts are how often the group met its bounds.
+// counts are how often the group reached its limits.
 type counts struct{ outOfMemory, killed, refused int64 }
 
-// bounded makes a control group with bounds.
+// bounded makes a control group with limits.
 func (c *cgroups) bounded(l GroupLimits) (*cgroup, error) {
 	one, err := openCgroup(c.next())
 	if err != nil {
@@ -81,7 +83,7 @@ func (c *cgroups) bounded(l GroupLimits) (*cgroup, error) {
 	return one, nil
 }
 
-// bind writes the bounds and opens what tells of them.
+// bind writes the limits and opens the files with the counters.
 func (one *cgroup) bind() error {
 	m := one.meter
 	write := func(name string, value int64) error {
@@ -126,8 +128,8 @@ func (m *meter) close() {
 	}
 }
 
-// settle tells what the kernel has counted for the command that was the last in
-// the group, and gets ready for the next.
+// settle adds what the kernel has counted for the last command of the group to
+// u, and prepares the meter for the next command.
 func (m *meter) settle(u *tipstaff.Usage) {
 	var buf [512]byte
 	now := counts{}
@@ -135,13 +137,13 @@ func (m *meter) settle(u *tipstaff.Usage) {
 		now.outOfMemory, now.killed = field(text, "oom"), field(text, "oom_kill")
 	}
 	now.refused = field(readAt(m.pidsEvents, buf[:]), "max")
-	// The kernel counts as killed also what it ends because the machine has no
-	// more memory.
+	// The kernel counts processes as killed even if it ended them because the
+	// machine ran out of memory.
 	u.OutOfMemory = now.outOfMemory > m.seen.outOfMemory && now.killed > m.seen.killed
 	u.RefusedProcesses = now.refused - m.seen.refused
 	m.seen = now
-	// The peak is that of all commands that were in the group. If it has grown it
-	// is that of the last one; kernels since 6.12 forget it when they are told to.
+	// The peak covers all commands that were in the group. If it has grown, it
+	// is that of the last command. Since Linux 6.12 it can be reset.
 	if peak := number(readAt(m.highest, buf[:])); peak > m.peak {
 		u.PeakBytes, m.peak = peak, peak
 	}
@@ -153,12 +155,13 @@ func (m *meter) settle(u *tipstaff.Usage) {
 	}
 }
 
-// fouled reports whether so much is left in the group that the next command
-// would miss it. Files that were read and written stay in memory on its account,
-// but make room as soon as somebody needs it. Files in memory (/dev/shm) cannot:
-// they stay for as long as their file system, which is the session's. They keep
-// the account that they were written on, and when that is closed they count for
-// none of the commands that come; the size of their file system bounds them.
+// fouled reports whether the group still has so much memory charged to it that
+// the next command would be short of it. Page cache stays charged, but is
+// reclaimed when memory is needed. Files in memory (/dev/shm) cannot be
+// reclaimed: they remain as long as their file system, which is the session's.
+// They stay charged to the group that they were written in; once that group is
+// removed, they count for no later command, and the size of their file system
+// bounds them.
 func (one *cgroup) fouled() bool {
 	var buf [64]byte
 	m := one.meter
@@ -170,18 +173,19 @@ func (one *cgroup) fouled() bool {
 	return err != nil || field(stat, "shmem") > most
 }
 
-// settle asks the meter of a place, if it has one.
+// settle reads the meter of the instance, if it has one.
 func (p *place) settle(u *tipstaff.Usage) {
 	if p.bounded() {
 		p.cgroup.meter.settle(u)
 	}
 }
 
-// bounded reports whether the place has a control group with bounds, in which
-// its zygote is not.
+// bounded reports whether the instance has a control group with limits, which
+// its zygote is not in.
 func (p *place) bounded() bool { return p.cgroup != nil && p.cgroup.meter != nil }
 
-// born is the control group that the zygote makes processes in; -1: its own.
+// born returns the control group that the zygote creates processes in; -1: its
+// own.
 func (p *place) born() int {
 	if p.bounded() {
 		return p.cgroup.dir
@@ -189,7 +193,8 @@ func (p *place) born() int {
 	return -1
 }
 
-// resident is the process that keeps the place in its control group; 0: nobody.
+// resident returns the process that keeps the instance in its control group; 0:
+// none.
 func (p *place) resident() int {
 	if p.bounded() {
 		return 0
@@ -197,7 +202,7 @@ func (p *place) resident() int {
 	return p.zygote.pid
 }
 
-// freshen gives the place another control group if its own is fouled.
+// freshen gives the instance another control group if its own is fouled.
 func (p *place) freshen() error {
 	if !p.bounded() || !p.cgroup.fouled() {
 		return nil
@@ -217,7 +222,7 @@ func readAt(fd int, buf []byte) []byte {
 	return nil
 }
 
-// field finds a number by its name, in lines of both.
+// field returns the number after a name, in a text of lines "name number".
 func field(text []byte, name string) int64 {
 	for line := range bytes.Lines(text) {
 		if key, value, ok := bytes.Cut(line, []byte(" ")); ok && string(key) == name {

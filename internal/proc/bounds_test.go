@@ -103,7 +103,7 @@ func TestACommandThatUsesUpItsMemoryIsEndedWhole(t *testing.T) {
 		if st.SignalName != "SIGKILL" || len(text) > 0 {
 			t.Errorf("it ended as %+v and went on to print %q", st, text)
 		}
-		p.End(10 * time.Second) // the kernel has ended it; nobody has to use force, which the place would not survive
+		p.End(10 * time.Second) // the kernel has ended it; force would also end the instance
 		wantNone(t, pids)
 		u := p.Status().Usage
 		if !u.OutOfMemory || u.PeakBytes > 64*mib || u.PeakBytes < 60*mib {

@@ -16,18 +16,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cgroups are the control groups of a server: one directory of its own, one
-// below it for each command that runs. They need a place in the unified
-// hierarchy (cgroup v2) where the server may make directories; controllers they
-// need only to bound a command (controllers_linux.go, bounds_linux.go).
-// Nothing can leave a group that it may not write to.
+// cgroups are the control groups of a server: one directory for the server, and
+// one below it for each running command. They need a directory in the unified
+// hierarchy (cgroup v2) where the server may make directories. They need
+// controllers only to limit a command (controllers_linux.go, bounds_linux.go).
+// A process cannot leave a group unless it may write to another one.
 type cgroups struct {
 	base string      // the server's directory
-	lock int         // its descriptor, locked for as long as the server lives
+	lock int         // descriptor of base, locked as long as the server lives
 	on   controllers // for the groups of commands
-	why  error       // why not all of them
-	// zygotes is the group of zygotes whose commands have bounds, in which they are
-	// not themselves; nil where no command has.
+	why  error       // why some of them are missing
+	// zygotes is the group of the zygotes whose commands have limits, see
+	// bounds_linux.go; nil if no command has.
 	zygotes *cgroup
 
 	mu   sync.Mutex
@@ -38,17 +38,17 @@ type cgroups struct {
 // cgroup is the control group of one command.
 type cgroup struct {
 	path   string
-	dir    int // descriptor of the directory, to start in
-	procs  int // of cgroup.procs, to enter and to list
-	events int // of cgroup.events, to ask whether anybody is in it
-	end    int // of cgroup.kill
+	dir    int // descriptor of the directory, to start processes in
+	procs  int // descriptor of cgroup.procs, to enter the group and to list it
+	events int // descriptor of cgroup.events, to ask whether the group is populated
+	end    int // descriptor of cgroup.kill
 	killed bool
-	meter  *meter // nil without bounds
+	meter  *meter // nil without limits
 }
 
 const cgroupPrefix = "tipstaff-"
 
-// newCgroups makes the server's directory, or says why it cannot.
+// newCgroups makes the server's directory, or returns why it cannot.
 func newCgroups(m serverMark) (*cgroups, error) {
 	s, err := findSite()
 	if err != nil {
@@ -77,7 +77,7 @@ func newCgroups(m serverMark) (*cgroups, error) {
 	return nil, err
 }
 
-// switchOn lets the kernel count in the groups of commands.
+// switchOn enables the controllers for the groups of commands.
 func (c *cgroups) switchOn(on controllers) {
 	if err := on.writeTo(c.base); err != nil {
 		c.why = fmt.Errorf("the kernel does not bound the groups of commands: %w", bare(err))
@@ -85,7 +85,8 @@ func (c *cgroups) switchOn(on controllers) {
 	c.on = controllersOf(c.base, "cgroup.subtree_control")
 }
 
-// lockDirectory opens and locks a directory; it fails when somebody else has it.
+// lockDirectory opens and locks a directory. It fails if another process holds
+// the lock.
 func lockDirectory(path string) (int, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -98,25 +99,25 @@ func lockDirectory(path string) (int, error) {
 	return fd, nil
 }
 
-// removeDead removes the control groups of servers that were killed, if nothing
-// is left in them. What is left in one belongs to the next server with the same
-// state directory (survivors_linux.go).
+// removeDead removes the empty control groups of servers that were killed. A
+// group that is not empty is left to the next server with the same state
+// directory (survivors_linux.go).
 func removeDead(parent string) {
-	entries, _ := os.ReadDir(parent) // its name is no pattern: systemd writes \x2d in them
+	entries, _ := os.ReadDir(parent) // no filepath.Glob: systemd writes \x2d in names
 	for _, e := range entries {
 		mark, ours := strings.CutPrefix(e.Name(), cgroupPrefix)
 		if _, ok := parseServerMark(mark); !ours || !ok {
-			continue // it may be that of living servers themselves
+			continue // it may contain living servers
 		}
 		dir := filepath.Join(parent, e.Name())
-		if fd, err := lockDirectory(dir); err == nil { // nobody who lives has it
+		if fd, err := lockDirectory(dir); err == nil { // no living server holds the lock
 			_ = removeCgroup(dir)
 			_ = unix.Close(fd)
 		}
 	}
 }
 
-// ownCgroup finds the directory of the control group that the server runs in.
+// ownCgroup returns the directory of the control group that the server runs in.
 func ownCgroup() (string, error) {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -138,7 +139,8 @@ func ownCgroup() (string, error) {
 	return "", errors.New("the server is in no control group of the unified hierarchy")
 }
 
-// unifiedMount finds where cgroup v2 is mounted whole: proc_pid_mountinfo(5).
+// unifiedMount returns where the whole of cgroup v2 is mounted:
+// proc_pid_mountinfo(5).
 func unifiedMount(mounts string) string {
 	for line := range strings.Lines(mounts) {
 		before, after, ok := strings.Cut(line, " - ")
@@ -150,7 +152,7 @@ func unifiedMount(mounts string) string {
 	return ""
 }
 
-// take gives a control group that nobody is in.
+// take returns an empty control group.
 func (c *cgroups) take() (*cgroup, error) {
 	c.mu.Lock()
 	if n := len(c.free); n > 0 {
@@ -163,7 +165,7 @@ func (c *cgroups) take() (*cgroup, error) {
 	return openCgroup(c.next())
 }
 
-// next is the path of a new control group.
+// next returns the path of a new control group.
 func (c *cgroups) next() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -194,13 +196,12 @@ func openCgroup(path string) (*cgroup, error) {
 	return one, nil
 }
 
-// giveBack takes a group for another command, if it is empty as it should be.
-// One that was killed serves nobody any more: kernels since 6.14 count kills,
-// and take a child that starts right into such a group for one that was made
-// before the kill.
+// giveBack keeps an empty group for another command. A group that was killed is
+// not used again: since Linux 6.14 the kernel counts kills, and ends a child
+// that is created in such a group as if it had been there before the kill.
 func (c *cgroups) giveBack(one *cgroup) {
 	if one.populated() {
-		one.kill() // what is left waits for a device, and dies in here
+		one.kill() // what remains waits for a device, and is killed when that answers
 		if one.meter == nil {
 			return
 		}
@@ -240,16 +241,16 @@ func (one *cgroup) remove() {
 	_ = os.Remove(one.path)
 }
 
-// populated reports whether anything runs in the group; what has ended and
-// waits to be reaped does not count.
+// populated reports whether a process runs in the group. A process that has
+// ended but is not reaped does not count.
 func (one *cgroup) populated() bool {
 	var buf [128]byte
 	n, err := unix.Pread(one.events, buf[:], 0)
 	return err != nil || !bytes.Contains(buf[:n], []byte("populated 0"))
 }
 
-// populatedBeside reports whether anything runs in the group but one process; 0
-// is no process.
+// populatedBeside reports whether a process other than pid runs in the group.
+// If pid is 0, any process counts.
 func (one *cgroup) populatedBeside(pid int) bool {
 	var buf [64]byte
 	want := ""
@@ -260,7 +261,7 @@ func (one *cgroup) populatedBeside(pid int) bool {
 	return err != nil || string(buf[:n]) != want
 }
 
-// members lists what is in the group.
+// members lists the processes in the group.
 func (one *cgroup) members() []int {
 	data, err := os.ReadFile(filepath.Join(one.path, "cgroup.procs"))
 	if err != nil {
@@ -275,14 +276,14 @@ func (one *cgroup) members() []int {
 	return pids
 }
 
-// kill ends everything in the group, whatever it does meanwhile.
+// kill ends all processes in the group, including those that are being created.
 func (one *cgroup) kill() {
 	one.killed = true
 	_, _ = unix.Pwrite(one.end, []byte("1"), 0)
 }
 
-// clearCgroup kills what is in a control group and below it, and removes them.
-// A process that is being killed is gone a moment later; so it is tried again.
+// clearCgroup kills everything in a control group and below it, and removes the
+// groups. It retries, because a killed process takes a moment to disappear.
 func clearCgroup(path string) error {
 	limit := time.Now().Add(forceLimit)
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
@@ -298,7 +299,7 @@ func clearCgroup(path string) error {
 	}
 }
 
-// removeCgroup removes a control group with those below it, if they are empty.
+// removeCgroup removes a control group and those below it, if they are empty.
 func removeCgroup(path string) error {
 	entries, err := os.ReadDir(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -10,26 +10,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// childSteps is what a child does before it is another program: a flat list of
-// system calls, prepared in Go and carried out without Go. The child must not
-// allocate, lock or touch the stack, which are all its parent's; so it makes
-// its calls one after the other, with arguments that were laid out before.
+// childSteps is what a child does before exec: a flat list of system calls,
+// prepared in Go and carried out without Go. The child shares its parent's
+// memory, so it must not allocate, lock or touch the stack. It makes one call
+// after the other, with arguments that were prepared before.
 //
-// What a step points to is on the heap and held by keep: the stack of a
-// goroutine moves, the heap does not.
+// What the arguments of a step point to is on the heap, and keep holds it: a
+// goroutine's stack can move, the heap does not.
 type childSteps struct {
 	steps []step
 	names []string // of the steps, for errors
 	keep  []any
 
-	twinPID *uintptr // of the process that goes on after a twin; nil without one
+	twinPID *uintptr // process id of the second process that a twin step makes; nil without one
 }
 
-// usualSteps are more than most children have; to grow there step by step took a
-// hundredth of a start.
+// usualSteps is more than most children need. Growing the list step by step
+// took one percent of a start.
 const usualSteps = 32
 
-// newChildSteps makes a list with room for what a command usually takes.
+// newChildSteps returns a list with the usual capacity.
 func newChildSteps() *childSteps {
 	return &childSteps{steps: make([]step, 0, usualSteps), names: make([]string, 0, usualSteps), keep: make([]any, 0, 8)}
 }
@@ -47,13 +47,13 @@ func (s *childSteps) try(name string, trap uintptr, arg ...uintptr) {
 	s.add(name, trap, arg...).flags = mayFail
 }
 
-// hold keeps p until the child has started and gives its address.
+// hold keeps p alive until the child has started, and returns its address.
 func hold[T any](s *childSteps, p *T) uintptr {
 	s.keep = append(s.keep, p)
 	return uintptr(unsafe.Pointer(p))
 }
 
-// text lays out a string for the kernel; one with a NUL in it is EINVAL.
+// text prepares a string for the kernel; a string with a NUL gives EINVAL.
 func (s *childSteps) text(t string) (uintptr, error) {
 	p, err := syscall.BytePtrFromString(t)
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *childSteps) text(t string) (uintptr, error) {
 	return hold(s, p), nil
 }
 
-// texts lays out a list of strings for the kernel.
+// texts prepares a list of strings for the kernel.
 func (s *childSteps) texts(list []string) (uintptr, error) {
 	p, err := syscall.SlicePtrFromStrings(list)
 	if err != nil {
@@ -71,7 +71,7 @@ func (s *childSteps) texts(list []string) (uintptr, error) {
 	return hold(s, &p[0]), nil
 }
 
-// makeProcess is the step that comes before all others.
+// makeProcess is the name of the step before all others.
 const makeProcess = "make a process"
 
 // cloneArgs is struct clone_args of clone3(2).
@@ -79,39 +79,39 @@ type cloneArgs struct {
 	flags, pidfd, childTID, parentTID, exitSignal, stack, stackSize, tls, setTID, setTIDSize, cgroup uint64
 }
 
-// attempt is one call of clone and what comes of it.
+// attempt is one call of clone and its result.
 type attempt struct {
 	call  vforkCall
 	args  cloneArgs
 	pidfd int32
 }
 
-// cloner knows which system call makes a child here.
+// cloner knows which system call makes a child on this machine.
 type cloner struct{ legacy bool }
 
 // sharing are the flags of every clone: the child shares memory, and its parent
-// waits until it has another program.
+// waits until the child calls exec.
 const sharing = unix.CLONE_VM | unix.CLONE_VFORK
 
 // cloning says what kind of child to make.
 type cloning struct {
-	flags  uint64 // beside sharing
+	flags  uint64 // in addition to sharing
 	cgroup int    // descriptor of the control group to start in, or -1
-	signal uint64 // that tells the server of the child's end; 0: none
+	signal uint64 // signal that is sent to the server when the child ends; 0: none
 	alone  bool   // the server does not wait for it
 	by     *zygote
 }
 
-// start clones, and lets the child carry out s. It returns a process id, and
-// the pidfd if the flags ask for one. A child that failed is reaped.
+// start clones, and the child carries out s. It returns the process id, and the
+// pidfd if the flags ask for one. If the child fails, start reaps it.
 func (c cloner) start(s *childSteps, o cloning) (pid, pidfd int, err error) {
 	a := &attempt{pidfd: -1}
 	s.keep = append(s.keep, a)
 	var id, errno uintptr
 	if o.by != nil {
 		o.flags |= unix.CLONE_PARENT
-		a.prepare(o.cgroup < 0, o, s)        // clone lets a filter see more than clone3 does
-		a.call.arg[4] = uintptr(o.by.secret) // neither CLONE_SETTLS nor CLONE_CHILD_*TID: the kernel passes it over
+		a.prepare(o.cgroup < 0, o, s)        // a filter can see more of clone's arguments than of clone3's
+		a.call.arg[4] = uintptr(o.by.secret) // without CLONE_SETTLS and CLONE_CHILD_*TID, the kernel ignores this argument
 		id, errno = o.by.spawn(&a.call)
 	} else {
 		a.prepare(c.legacy, o, s)
@@ -147,7 +147,7 @@ func (a *attempt) prepare(legacy bool, o cloning, s *childSteps) {
 	a.call.steps, a.call.left = &s.steps[0], uintptr(len(s.steps))
 }
 
-// failure says at which step a child failed.
+// failure returns the error of the step at which a child failed.
 func (a *attempt) failure(s *childSteps) error {
 	return &StepError{Step: s.names[len(s.names)-int(a.call.left)], Errno: syscall.Errno(a.call.errno)}
 }
@@ -166,17 +166,17 @@ func (a *attempt) clone3(o cloning) {
 	a.call.arg[1] = unsafe.Sizeof(a.args)
 }
 
-// legacy uses clone(2), which gives the pidfd in place of the parent's tid.
-// Both are the third argument on all architectures here; the stack is 0, so
-// that the child goes on with its parent's.
+// legacy uses clone(2), which returns the pidfd through the parent's tid
+// argument. Both are the third argument on the architectures here. The stack is
+// 0, so that the child continues on its parent's.
 func (a *attempt) legacy(o cloning) {
 	a.call.trap = unix.SYS_CLONE
 	a.call.arg[0] = uintptr(o.flags | o.signal)
 	a.call.arg[2] = uintptr(unsafe.Pointer(&a.pidfd))
 }
 
-// reapNow collects a child that ends before it was a program, and so without
-// its parent being told by SIGCHLD.
+// reapNow reaps a child that ended before exec; its parent gets no SIGCHLD for
+// it.
 func reapNow(pid int) {
 	for {
 		var ws syscall.WaitStatus

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// capabilityHeader and capabilities are what capset(2) takes.
+// capabilityHeader and capabilities are the arguments of capset(2).
 type (
 	capabilityHeader struct {
 		version uint32
@@ -23,11 +23,11 @@ var (
 	noCapabilities     capabilities
 )
 
-// coreLimit is how large the core file of a command may become: there is none, for
-// it would hold what the command had in memory. Only a test changes it.
+// coreLimit is the limit for core files of commands: none are written, because
+// they would contain the command's memory. Only a test changes it.
 var coreLimit unix.Rlimit
 
-// dropCapabilities adds a step that gives all of them up.
+// dropCapabilities adds a step that drops all capabilities.
 func (s *childSteps) dropCapabilities() {
 	s.add("give up capabilities", unix.SYS_CAPSET, hold(s, &capabilityVersion3), hold(s, &noCapabilities))
 }
@@ -43,11 +43,12 @@ func newFilterProgram(f []Instruction) *filterProgram {
 	return &filterProgram{length: uint16(len(f)), first: unsafe.SliceData(f)}
 }
 
-// limit adds the mark and the limits of resources, but for that of descriptors:
-// the zygote shares the server's. None may go beyond what the server has.
+// limit adds the mark and the resource limits, except for that of descriptors:
+// the zygote shares the server's descriptor table. No limit exceeds the
+// server's own.
 func (e *Engine) limit(s *childSteps, t mark, more []Limit) {
-	// The mark can fail where the server itself carries one, because it was
-	// started by another one: a limit cannot be raised.
+	// Setting the mark fails if the server itself carries one because another
+	// server started it: a limit cannot be raised.
 	s.try("carry the mark", unix.SYS_PRLIMIT64, 0, rlimitRTTime, hold(s, &unix.Rlimit{Cur: uint64(t), Max: uint64(t)}), 0)
 	s.add("write no core file", unix.SYS_PRLIMIT64, 0, unix.RLIMIT_CORE, hold(s, &coreLimit), 0)
 	if e.tasks > 0 {
@@ -65,14 +66,14 @@ func (e *Engine) limit(s *childSteps, t mark, more []Limit) {
 		}
 		hard := v
 		if l.Resource == unix.RLIMIT_CPU {
-			hard = min(v+1, own.Max) // the signal that tells of it comes at the soft one
+			hard = min(v+1, own.Max) // the soft limit sends the signal, the hard one kills
 		}
 		s.add("limit resources", unix.SYS_PRLIMIT64, 0, uintptr(l.Resource), hold(s, &unix.Rlimit{Cur: v, Max: hard}), 0)
 	}
 }
 
-// limitDescriptors adds the limit of descriptors, which a child takes on when it
-// needs no more of them.
+// limitDescriptors adds the limit of descriptors. It comes after the last step
+// that needs more of them.
 func (e *Engine) limitDescriptors(s *childSteps, limits []Limit) {
 	files := e.files
 	for _, l := range limits {
@@ -84,9 +85,10 @@ func (e *Engine) limitDescriptors(s *childSteps, limits []Limit) {
 	s.add("limit descriptors", unix.SYS_PRLIMIT64, 0, unix.RLIMIT_NOFILE, hold(s, &files), 0)
 }
 
-// enterByName adds steps that enter a directory by its name, part by part: a
-// descriptor from outside would keep the child in the mounts outside. The name
-// was resolved before; if a link stands in it now, somebody has put it there.
+// enterByName adds steps that enter a directory by its path, element by
+// element. A descriptor from outside would leave the child in the mounts
+// outside. The path was resolved before; a link that is found on the way now
+// was put there since, and is not followed.
 func (s *childSteps) enterByName(path string) error {
 	const flags = unix.O_PATH | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
 	slash, err := s.text("/")

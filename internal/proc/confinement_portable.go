@@ -18,7 +18,7 @@ var errNoEnclosure = errors.New("programs can be confined on Linux on amd64 and 
 // NewEnclosure fails on this system.
 func (*Engine) NewEnclosure(EnclosureSpec) (*Enclosure, error) { return nil, errNoEnclosure }
 
-// Bounds are none on this system.
+// Bounds reports that this system can limit nothing.
 func (*Engine) Bounds() Bounds { return Bounds{Reason: errNoEnclosure.Error()} }
 
 // Restrict fails on this system.
@@ -39,5 +39,5 @@ func (*Engine) Rest(int) {}
 // Try fails on this system.
 func (*Engine) Try(*Enclosure) error { return errNoEnclosure }
 
-// Close closes nothing.
+// Close does nothing.
 func (*Enclosure) Close() {}

@@ -14,16 +14,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The kernel bounds memory and processes of a control group where the group
-// above has switched that on for those below it. A group that has, has no
+// The kernel limits memory and processes of a control group if the controllers
+// are enabled in its parent. A group that enables controllers must not have
 // processes of its own (cgroup-v2.rst, "No Internal Process Constraint"), so a
-// server has to leave the group that it was started in for one below it.
+// server has to move from the group that it was started in to one below it.
 
-// serverGroup is the control group that a server moves into, beside its
-// directory and not below it: what is below is killed when the server has died.
+// serverGroup is the control group that a server moves into. It lies beside the
+// server's directory and not below it, because everything below the directory
+// is killed when the server has died.
 const serverGroup = cgroupPrefix + "server"
 
-// controllers are what can be bounded.
+// controllers says which resources can be limited.
 type controllers struct{ memory, pids bool }
 
 func (c controllers) all() bool { return c.memory && c.pids }
@@ -31,12 +32,12 @@ func (c controllers) all() bool { return c.memory && c.pids }
 // site is where a server makes its directory.
 type site struct {
 	dir string
-	on  controllers // for what is made there
-	why error       // why not all; nil if all
+	on  controllers // enabled for the groups that are made there
+	why error       // why some are missing; nil if none is
 }
 
-// findSite finds the place for the server's directory, and switches on there
-// what can be.
+// findSite returns the group for the server's directory, and enables the
+// controllers that it can enable.
 func findSite() (site, error) {
 	own, err := ownCgroup()
 	if err != nil {
@@ -57,17 +58,18 @@ func findSite() (site, error) {
 }
 
 // isSubgroup reports whether systemd has put the server into a group of its own
-// below the one that it may divide (DelegateSubgroup=). A unit that lies directly
-// in one that may be divided is not the server's, but systemd's.
+// below the delegated one (DelegateSubgroup=). A unit directly below a
+// delegated group belongs to systemd, not to the server.
 func isSubgroup(own string) bool { return !isUnit(own) && handedOver(filepath.Dir(own)) }
 
-// isUnit reports whether systemd has made a group for a unit of its own.
+// isUnit reports whether systemd has made the group for a unit.
 func isUnit(dir string) bool {
 	return slices.Contains([]string{".service", ".scope", ".slice"}, filepath.Ext(dir))
 }
 
-// handedOver reports whether systemd has marked a group as one that may be divided
-// (Delegate=). The first mark is for everybody to see, since systemd 251.
+// handedOver reports whether systemd has marked a group as delegated
+// (Delegate=). All users can read the first of the two marks, which exists
+// since systemd 251.
 func handedOver(dir string) bool {
 	for _, mark := range []string{"user.delegate", "trusted.delegate"} {
 		var value [2]byte
@@ -78,15 +80,15 @@ func handedOver(dir string) bool {
 	return false
 }
 
-// switchOn lets the kernel count in the groups that are made here. It says why
-// not everything that can be bounded is.
+// switchOn enables the controllers for the groups that are made here. It
+// returns why some are missing.
 func (s site) switchOn(own string) error {
 	have, on := controllersOf(s.dir, "cgroup.controllers"), controllersOf(s.dir, "cgroup.subtree_control")
 	if (!have.memory || on.memory) && (!have.pids || on.pids) {
 		return have.lacking(s.dir)
 	}
 	if s.dir == own {
-		// Root may write everywhere, and would be in systemd's way.
+		// Root may write everywhere, but must not interfere with systemd.
 		if os.Geteuid() == 0 && isUnit(own) && !handedOver(own) {
 			return errNotHandedOver
 		}
@@ -111,7 +113,7 @@ var errNotAlone = errors.New("other processes are in the server's control group;
 
 var errNotHandedOver = errors.New("systemd has not handed the server's control group over; Delegate=yes in the unit does")
 
-// lacking says what there is not; nil if nothing.
+// lacking returns which controllers are missing; nil if none is.
 func (c controllers) lacking(dir string) error {
 	var names []string
 	if !c.memory {
@@ -129,7 +131,7 @@ func (c controllers) lacking(dir string) error {
 	return fmt.Errorf("the control group %s does not have the controllers %s; a service gets them by Delegate=yes", dir, strings.Join(names, " and "))
 }
 
-// version1 reports whether a controller belongs to a hierarchy of version 1:
+// version1 reports whether a controller is attached to a version 1 hierarchy:
 // cgroups(7).
 func version1(name string) bool {
 	data, _ := os.ReadFile("/proc/cgroups")
@@ -141,15 +143,15 @@ func version1(name string) bool {
 	return false
 }
 
-// controllersOf reads which ones a file of a control group names.
+// controllersOf reads the controllers that a file of a control group lists.
 func controllersOf(dir, file string) controllers {
 	data, _ := os.ReadFile(filepath.Join(dir, file))
 	names := strings.Fields(string(data))
 	return controllers{memory: slices.Contains(names, "memory"), pids: slices.Contains(names, "pids")}
 }
 
-// writeTo switches them on for the groups below dir. One may be refused and
-// the other not.
+// writeTo enables the controllers for the groups below dir, one by one, because
+// the kernel may accept only one of them.
 func (c controllers) writeTo(dir string) (err error) {
 	file := filepath.Join(dir, "cgroup.subtree_control")
 	if c.memory {
@@ -167,8 +169,8 @@ func alone(own string) bool {
 	return err == nil && strings.TrimSpace(string(data)) == strconv.Itoa(os.Getpid())
 }
 
-// moveInto makes a control group, if it is not there, and moves the server into
-// it. Nobody but the server is ever moved.
+// moveInto makes a control group, unless it exists, and moves the server into
+// it. No other process is ever moved.
 func moveInto(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
@@ -180,7 +182,7 @@ func moveInto(dir string) error {
 	return err
 }
 
-// enter moves the server, with all its threads.
+// enter moves the server with all its threads.
 func enter(dir string) error {
 	return os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(os.Getpid())), 0)
 }

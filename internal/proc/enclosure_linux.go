@@ -13,48 +13,50 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Enclosure is what the commands of one kind have in common: namespaces, a
-// filter of system calls, limits. It keeps places ready in which they run, one
-// command in each. Its methods may be called from many goroutines at once.
+// Enclosure is what commands of one kind have in common: namespaces, a filter
+// of system calls, limits. It keeps instances of itself ready; one command at a
+// time runs in each. Its methods may be called concurrently.
 type Enclosure struct {
 	engine   *Engine
 	spec     EnclosureSpec
 	open     bool        // it confines nothing
-	enter    []namespace // descriptors that hold the namespaces; none: the server's
+	enter    []namespace // descriptors of the namespaces; empty: the server's
 	listener *os.File
 	roots    map[string]int
-	covered  map[string]int // descriptors of what mounts cover, by path: see Bind
+	covered  map[string]int // descriptors of the directories that mounts cover, by path: see Bind
 
-	ready    chan *place  // nobody is in them
-	places   atomic.Int64 // that there are
+	ready    chan *place  // instances in which no process runs
+	places   atomic.Int64 // how many instances there are
 	mu       sync.Mutex
-	ruleset  int                    // see Restrict; 0 before
-	eachProc func(procfs int) error // the same
-	gone     bool                   // closed: nothing is kept ready any more
-	work     sync.WaitGroup         // making and ending places
+	ruleset  int                    // see Restrict; 0 before it is called
+	eachProc func(procfs int) error // see Restrict
+	gone     bool                   // closed: no instance is kept ready any more
+	work     sync.WaitGroup         // goroutines that make and end instances
 }
 
-// keptReady is how many places are kept at most for the next commands.
+// keptReady bounds the instances that are kept for the next commands.
 const keptReady = 32
 
-// place is where one command runs at a time. Its zygote makes the command's
-// process; its PID namespace, its control group or its mark holds together
-// what comes of it. A command that is not confined is made by the server itself,
-// which spares it a change of processes; then the zygote only keeps the control group from becoming empty, which costs the kernel more.
+// place is one instance of an enclosure, in which one command runs at a time.
+// Its zygote makes the command's process. Its PID namespace, its control group
+// or its mark identifies all processes of the command. If the enclosure
+// confines nothing, the server makes the command's process itself, which saves
+// a context switch; then the zygote only keeps the control group populated,
+// because a group that becomes empty costs the kernel more.
 type place struct {
 	in     *Enclosure
 	zygote *zygote
 	asks   *listener // nil without [EnclosureSpec.Supervise]
 	mark   mark
 	space  *pidNamespace // nil in the server's namespaces
-	cgroup *cgroup       // nil in a PID namespace without bounds, and without control groups
-	procfs int           // descriptor of its own /proc, to name it; -1 without one
-	thread int           // of the server, whose child the command is
-	killed bool          // with its zygote: it serves nobody any more
+	cgroup *cgroup       // nil in a PID namespace without limits, and on machines without control groups
+	procfs int           // descriptor of its own /proc; -1 without one
+	thread int           // the thread of the server that is the command's parent
+	killed bool          // killed together with its zygote, and not to be used again
 }
 
-// NewEnclosure makes an enclosure and, unless it waits for Restrict, its first
-// place. The error names the step that the machine refused.
+// NewEnclosure makes an enclosure and, unless it has a Domain, its first
+// instance. The error names the step that the kernel refused.
 func (e *Engine) NewEnclosure(spec EnclosureSpec) (*Enclosure, error) {
 	if err := spec.Group.check(e.Bounds()); err != nil {
 		return nil, err
@@ -75,13 +77,14 @@ func (e *Engine) NewEnclosure(spec EnclosureSpec) (*Enclosure, error) {
 	return n, nil
 }
 
-// Restrict gives the Landlock ruleset, by its descriptor, from which places or
-// commands enter domains of their own, and makes the first place. It stays open
-// for as long as the enclosure. eachProc hears of the /proc of every place with a
-// domain before it enters that, by a descriptor that is good for the time of the
-// call: where a mount covers another, rules for the one below do not count for
-// it. An error of eachProc means that the place is none. Restrict is called once,
-// before the first command, and only for an enclosure with domains.
+// Restrict sets the Landlock ruleset, by its descriptor, from which instances
+// or commands enter domains of their own, and makes the first instance. The
+// descriptor must stay open as long as the enclosure. Before an instance with a
+// domain enters it, eachProc is called with a descriptor of the instance's
+// /proc, valid during the call: rules for a directory do not apply to a mount
+// that covers it, so each /proc needs rules of its own. If eachProc fails, the
+// instance is not used. Restrict must be called once, before the first command,
+// and only for an enclosure with a Domain.
 func (n *Enclosure) Restrict(ruleset int, eachProc func(procfs int) error) error {
 	n.mu.Lock()
 	n.ruleset, n.eachProc = ruleset, eachProc
@@ -89,7 +92,7 @@ func (n *Enclosure) Restrict(ruleset int, eachProc func(procfs int) error) error
 	return n.makeFirst()
 }
 
-// makeFirst makes the first place.
+// makeFirst makes the first instance.
 func (n *Enclosure) makeFirst() error {
 	p, err := n.newPlace()
 	if err == nil {
@@ -112,8 +115,8 @@ func (e *Engine) openEnclosure() (*Enclosure, error) {
 	return e.open, nil
 }
 
-// Close ends what runs in the enclosure and lets go of it. No command may be
-// started in it then.
+// Close ends all processes in the enclosure and releases its resources. No
+// command may be started in it afterwards.
 func (n *Enclosure) Close() {
 	n.mu.Lock()
 	n.gone = true
@@ -136,8 +139,8 @@ func (n *Enclosure) Close() {
 	}
 }
 
-// take gives a place that nobody is in. Where there is none, one is made: as those come
-// back that are in use, there are as many soon as commands run at once.
+// take returns an empty instance, and makes one if none is ready. Since instances
+// return after use, there are soon as many as commands run at once.
 func (n *Enclosure) take() (*place, error) {
 	select {
 	case p := <-n.ready:
@@ -147,7 +150,7 @@ func (n *Enclosure) take() (*place, error) {
 	}
 }
 
-// inBackground does f behind the calls, but not after Close.
+// inBackground calls f on another goroutine, but not after Close.
 func (n *Enclosure) inBackground(f func()) {
 	n.mu.Lock()
 	late := n.gone
@@ -160,8 +163,9 @@ func (n *Enclosure) inBackground(f func()) {
 	}
 }
 
-// giveBack takes a place back, when its command is over, and keeps it for another
-// one if it is empty as it should be. empty says that somebody has looked since.
+// giveBack returns an instance after its command has ended, and keeps it for
+// another one if no process is left in it. empty says that the caller has
+// already checked that.
 func (n *Enclosure) giveBack(p *place, empty bool) {
 	if !p.killed && p.freshen() != nil {
 		p.killed = true
@@ -179,7 +183,7 @@ func (n *Enclosure) giveBack(p *place, empty bool) {
 	n.inBackground(p.end)
 }
 
-// newPlace makes a place.
+// newPlace makes an instance.
 func (n *Enclosure) newPlace() (*place, error) {
 	e := n.engine
 	p := &place{in: n, mark: e.mark.command(e.counter.Add(1)), procfs: -1}
@@ -210,8 +214,7 @@ func (n *Enclosure) newPlace() (*place, error) {
 	return p, nil
 }
 
-// openProc opens the /proc of a place by way of its zygote, which has it as its
-// own.
+// openProc opens the /proc of an instance through its zygote.
 func (p *place) openProc() error {
 	fd, err := unix.Open("/proc/"+strconv.Itoa(p.zygote.pid)+"/root/proc", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -221,9 +224,10 @@ func (p *place) openProc() error {
 	return nil
 }
 
-// restrict lets the zygote of a place with a domain enter it. One place holds one
-// command at a time, and those of others are in other domains; so what runs in
-// one can do nothing to another. Taken on here, it costs the commands nothing.
+// restrict makes the zygote of an instance enter a Landlock domain. An instance
+// holds one command at a time, and other instances are in other domains; so
+// commands cannot affect each other. Because the zygote enters the domain, it
+// costs the commands nothing.
 func (p *place) restrict() error {
 	n := p.in
 	n.mu.Lock()
@@ -244,7 +248,7 @@ func (p *place) restrict() error {
 
 var errNoRuleset = errors.New("a place that is to be restricted needs a ruleset")
 
-// hatch makes the zygote of a place.
+// hatch makes the zygote of an instance.
 func (p *place) hatch() (err error) {
 	e := p.in.engine
 	s, cgroup, asks := p.zygoteSteps()
@@ -261,12 +265,13 @@ func (p *place) hatch() (err error) {
 	return err
 }
 
-// zygoteName is what ps and top show; the command line is the server's.
+// zygoteName is what ps and top show as the name; the command line is the
+// server's.
 var zygoteName = []byte("tipstaff-zygote\x00")
 
-// zygoteSteps lists what a zygote takes on, for all its children, and the
-// control group that it starts in. asks is where the descriptor of the listener is
-// put, if there is one: the zygote shares the server's table.
+// zygoteSteps lists what a zygote sets up for all its children, and returns the
+// control group that it starts in. asks is where the descriptor of the listener
+// is stored, if there is one; the zygote shares the server's descriptor table.
 func (p *place) zygoteSteps() (s *childSteps, cgroup int, asks *uintptr) {
 	s, asks = &childSteps{}, new(uintptr)
 	if p.space != nil {
@@ -296,8 +301,8 @@ func (p *place) zygoteSteps() (s *childSteps, cgroup int, asks *uintptr) {
 	return s, p.birthGroup(p.in.engine.clone.Load().legacy), asks
 }
 
-// common adds what every command of the place has: its control group where it
-// was not born in it, default signals, limits, the mark.
+// common adds what all commands of the instance have: the control group, unless
+// they were created in it, default signals, limits, the mark.
 func (p *place) common(s *childSteps) {
 	e := p.in.engine
 	legacy := e.clone.Load().legacy
@@ -308,8 +313,9 @@ func (p *place) common(s *childSteps) {
 	e.limit(s, p.mark, p.in.spec.Limits)
 }
 
-// birthGroup is the descriptor of the control group that a zygote is born in, or
-// what the server makes itself; -1 where there is none, or clone cannot do it.
+// birthGroup returns the descriptor of the control group in which the zygote,
+// or a process that the server makes itself, is created; -1 if there is none,
+// or if clone cannot do it.
 func (p *place) birthGroup(legacy bool) int {
 	switch {
 	case p.cgroup == nil || legacy:
@@ -320,8 +326,8 @@ func (p *place) birthGroup(legacy bool) int {
 	return p.cgroup.dir
 }
 
-// populated reports whether anything of the command is left in the place, after
-// its own process has been reaped.
+// populated reports whether a process of the command is left in the instance,
+// after the command's own process has been reaped.
 func (p *place) populated() bool {
 	switch {
 	case p.space != nil:
@@ -333,7 +339,7 @@ func (p *place) populated() bool {
 	}
 	o := p.in.engine.orphans
 	if len(p.in.spec.Filter) > 0 && p.in.spec.CloneSecret != 0 {
-		return o.any(p.mark, o.ofMainThread) // it can make no child of its own parent
+		return o.any(p.mark, o.ofMainThread) // the command cannot make children of its own parent
 	}
 	return o.any(p.mark, func() []int { return o.ofThread(p.thread) })
 }
@@ -356,8 +362,8 @@ func without(pids []int, one int) []int {
 	return kept
 }
 
-// kill ends everything in the place. Where it can, it does so with one call,
-// and the zygote goes as well.
+// kill ends all processes in the instance. Where possible it does so with one
+// call, which also kills the zygote.
 func (p *place) kill() {
 	switch {
 	case p.space != nil:
@@ -371,7 +377,7 @@ func (p *place) kill() {
 	}
 }
 
-// over reports whether nothing is left of what was killed.
+// over reports whether all killed processes are gone.
 func (p *place) over() bool {
 	if p.space != nil {
 		return p.space.over()
@@ -379,7 +385,7 @@ func (p *place) over() bool {
 	return !p.populated()
 }
 
-// end ends the place with what is in it, and lets go of it.
+// end kills all processes in the instance and releases its resources.
 func (p *place) end() {
 	e := p.in.engine
 	defer p.in.places.Add(-1)
@@ -388,7 +394,7 @@ func (p *place) end() {
 	}
 	if p.cgroup != nil && p.zygote != nil && p.cgroup.populatedBeside(p.resident()) {
 		p.killed = true
-		p.cgroup.kill() // what is left waits for a device, and dies in here
+		p.cgroup.kill() // what remains waits for a device, and is killed when that answers
 	}
 	if p.zygote != nil {
 		e.reapFirst(p.zygote.pid)

@@ -9,13 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// End ends the program with everything that it started, wherever it went:
-// politely first, by force when grace is over. It returns when nothing is left.
-// It may be called after the program has ended, to end what it left behind,
-// and costs next to nothing when that is nothing.
+// End ends the program with everything that it started, wherever that went:
+// with SIGTERM first, and with SIGKILL after the grace period. It returns when
+// no process is left, or when SIGKILL has had no effect for some time. It may
+// be called after the program has ended, to end what the program left behind;
+// if that is nothing, it costs next to nothing.
 func (p *Process) End(grace time.Duration) {
 	if p.released.Load() {
-		return // what held it may hold another command by now
+		return // the instance may hold another command by now
 	}
 	if p.ended.Load() && !p.leftovers() {
 		p.release(true)
@@ -30,7 +31,7 @@ func (p *Process) End(grace time.Duration) {
 	p.release(false)
 }
 
-// ask sends SIGTERM to the process group, and to whoever has left it.
+// ask sends SIGTERM to the process group, and to descendants that have left it.
 func (p *Process) ask() {
 	if !p.ended.Load() {
 		_ = unix.Kill(-p.pid, unix.SIGTERM)
@@ -42,16 +43,17 @@ func (p *Process) ask() {
 	}
 }
 
-// leftovers reports whether anything of a command runs whose program has ended.
+// leftovers reports whether descendants still run after the program has ended.
 func (p *Process) leftovers() bool { return p.place.populated() }
 
-// Pauses between looks: what ends quickly is noticed quickly.
+// Intervals between checks. The first is short, so that a quick end is noticed
+// quickly.
 const (
 	firstPause = 500 * time.Microsecond
 	lastPause  = 16 * time.Millisecond
 )
 
-// waitGone waits until nothing of the command runs, at most for d.
+// waitGone waits until no process of the command runs, at most for d.
 func (p *Process) waitGone(d time.Duration) bool {
 	limit := time.Now().Add(d)
 	if !p.Await(context.Background(), d) {
@@ -68,16 +70,16 @@ func (p *Process) waitGone(d time.Duration) bool {
 	return true
 }
 
-// forceLimit bounds how long the force is used. A process that cannot be
-// killed waits for a device; nothing but the device ends it.
+// forceLimit bounds how long force keeps killing. A process that cannot be
+// killed waits for a device, and only the device can end that.
 const forceLimit = 2 * time.Second
 
-// force kills until nothing is left.
+// force kills until no process is left, or forceLimit is over.
 func (p *Process) force() {
 	limit := time.Now().Add(forceLimit)
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		p.place.kill()
-		// The program itself, if it cannot be seen (a setuid program's limits).
+		// A program whose limits cannot be read (set-user-ID) is not found by its mark.
 		if !p.ended.Load() {
 			_ = unix.Kill(-p.pid, unix.SIGKILL)
 		}
@@ -91,9 +93,9 @@ func (p *Process) force() {
 	}
 }
 
-// killMarked kills every process whose mark matches, but for one. Whoever forks faster than
-// a list can be read is stopped first: when a look finds nobody new, nobody is
-// left who could fork.
+// killMarked kills all processes whose mark matches, except one. A process that
+// forks faster than the list can be read is stopped first: when a listing finds
+// no new process, none is left that could fork.
 func killMarked(match func(mark) bool, but int) {
 	stopped := map[int]bool{}
 	const rounds = 64
@@ -111,14 +113,15 @@ func killMarked(match func(mark) bool, but int) {
 		}
 	}
 	for pid := range stopped {
-		if match(markOf(pid)) { // not somebody else's by now
+		if match(markOf(pid)) { // the id may belong to another process by now
 			_ = unix.Kill(pid, unix.SIGKILL)
 		}
 	}
 }
 
-// release gives the place back, once; empty says that somebody has looked. What
-// its control group has counted is added to the status.
+// release returns the instance, once. empty says that the caller has checked
+// that no process is left in it. It adds the counters of the control group to
+// the status.
 func (p *Process) release(empty bool) {
 	if !p.released.Swap(true) {
 		p.place.settle(&p.status.Usage)

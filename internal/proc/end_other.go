@@ -2,7 +2,7 @@
 
 package proc
 
-// Without process groups only the program itself can be ended.
+// Without process groups, only the program itself can be ended.
 
 func (p *Process) terminate() { p.kill() }
 

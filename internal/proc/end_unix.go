@@ -4,9 +4,9 @@ package proc
 
 import "syscall"
 
-// The group keeps the id of its leader. Once the leader is reaped and the
-// group empty, the id is free; it comes round again only after the kernel has
-// handed out every other one, and End asks within its grace.
+// A process group has the id of its leader. Once the leader is reaped and the
+// group is empty, the kernel may reuse the id, but only after it has used all
+// others; End signals the group within the grace period.
 
 func (p *Process) terminate() { p.signalGroup(syscall.SIGTERM) }
 

@@ -11,23 +11,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Engine starts programs and ends them with everything that they started. Make
-// one for each server, with [NewEngine]; its methods may be called from many
-// goroutines at once.
+// Engine starts programs, and ends them with everything that they started. Make
+// one for each server, with [NewEngine]. Its methods may be called
+// concurrently.
 //
-// A program is started by vfork and exec without help of the Go runtime: the
-// cost does not depend on how large the server is. It is ended by its PID
-// namespace if it has one of its own, else by its control group where the
-// server can make one, else by the mark that every descendant carries
-// (mark_linux.go); all find descendants wherever they went.
+// A program is started by vfork and exec without the Go runtime, so the cost
+// does not depend on the size of the server. It is ended by its PID namespace
+// if it has one, else by its control group if the server can make one, else by
+// the mark that every descendant carries (mark_linux.go). All three find
+// descendants wherever they went.
 type Engine struct {
 	clone     atomic.Pointer[cloner]
 	null      int // descriptor of /dev/null
 	slots     *slots
-	cgroups   *cgroups // nil without a control group of our own
-	noCgroups error    // why not
+	cgroups   *cgroups // nil if the server cannot make control groups
+	noCgroups error    // why it cannot
 	mark      serverMark
-	reaped    int        // processes of dead servers that were ended
+	reaped    int        // number of processes of dead servers that were ended
 	ownerLock *ownerLock // of this server, for the next one; nil without a state directory
 	orphans   *orphans
 	ignored   []uintptr // signals that the server was started to ignore
@@ -37,17 +37,18 @@ type Engine struct {
 	counter atomic.Uint64
 
 	openMu sync.Mutex
-	open   *Enclosure // of commands that are not confined; nil until there was one
+	open   *Enclosure // of commands that are not confined; nil before the first of them
 
-	// starting is held for reading while a child comes to be and is noted, and
-	// for writing by whoever must not mistake one for an orphan.
+	// starting is held for reading from the creation of a child until it is
+	// recorded, and for writing by code that must not mistake such a child for
+	// an orphan.
 	starting sync.RWMutex
 	live     sync.Map // pid → *Process
 	firsts   sync.Map // pids of zygotes and of the first processes of PID namespaces
 }
 
-// NewEngine looks at what the machine has and takes the best of it. It also
-// ends what dead servers with the same state directory have left running.
+// NewEngine chooses the best means that the machine has. It also ends the
+// processes that dead servers with the same state directory have left running.
 func NewEngine(o Options) (*Engine, error) {
 	null, err := openNull()
 	if err != nil {
@@ -83,9 +84,9 @@ func NewEngine(o Options) (*Engine, error) {
 	return e, nil
 }
 
-// probeClone finds out by which call a child is made here: kernels before 5.7
-// lack what is asked of clone3, and sandboxes that cannot look at its arguments
-// answer that there is no such call.
+// probeClone finds out which call can make a child: kernels before 5.7 lack the
+// flags of clone3 that are needed here, and sandboxes that cannot inspect its
+// arguments answer ENOSYS.
 func (e *Engine) probeClone() error {
 	cgroup := -1
 	if e.cgroups != nil {
@@ -109,10 +110,10 @@ func (e *Engine) probeClone() error {
 	return nil
 }
 
-// Reaped is how many processes of dead servers were ended at the start.
+// Reaped returns how many processes of dead servers were ended at the start.
 func (e *Engine) Reaped() int { return e.reaped }
 
-// Means says by what this engine starts and ends programs.
+// Means describes how this engine starts and ends programs.
 func (e *Engine) Means() Means {
 	m := Means{Start: "vfork and exec; of confined ones by zygotes", End: "control group (cgroup.kill)"}
 	if e.cgroups == nil {
@@ -121,7 +122,7 @@ func (e *Engine) Means() Means {
 	return m
 }
 
-// Close lets go of what the engine holds. Nothing may run or be started then.
+// Close releases what the engine holds. No program may run or be started.
 func (e *Engine) Close() error {
 	e.openMu.Lock()
 	if e.open != nil {
@@ -149,8 +150,9 @@ func openNull() (int, error) {
 	if fd > 2 {
 		return fd, nil
 	}
-	// The server was started without some standard stream. What a child is
-	// given must not lie where its own streams will be.
+	// The server was started without some of its standard streams. Descriptors
+	// for children must not lie at 0, 1 or 2, where the child's own streams
+	// will be.
 	defer closeFDs([]int{fd})
 	return unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 3)
 }

@@ -325,7 +325,7 @@ func TestACommandThatHasBeenKilledLeavesItsPlaceToAnother(t *testing.T) {
 
 func countFDs(t *testing.T) int {
 	t.Helper()
-	again := keepFromSweeping(t) // whoever looks for orphans has files open meanwhile
+	again := keepFromSweeping(t) // the sweep for orphans has files open meanwhile
 	defer again()
 	return testcmdtest.Descriptors(t)
 }

@@ -9,8 +9,9 @@ import (
 )
 
 // groupRuns reports whether a process of the group still runs. Members that
-// have ended stay in the group as zombies until their new parent asks for
-// them, which not every init does; kill(2) does not tell the two apart.
+// have ended stay in the group as zombies until their new parent reaps them,
+// which not every init does; kill(2) does not tell zombies from running
+// processes.
 func groupRuns(group int) bool {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -24,7 +25,7 @@ func groupRuns(group int) bool {
 			continue
 		}
 		stat, err := os.ReadFile("/proc/" + name + "/stat")
-		i := bytes.LastIndexByte(stat, ')') // the name before it may hold anything
+		i := bytes.LastIndexByte(stat, ')') // the name may contain any character, also ')'
 		if err != nil || i < 0 {
 			continue
 		}

@@ -2,6 +2,5 @@
 
 package proc
 
-// groupRuns cannot tell a member that runs from one that nobody has asked for
-// yet; whatever is in the group counts.
+// groupRuns cannot tell a running member from a zombie, so every member counts.
 func groupRuns(int) bool { return true }

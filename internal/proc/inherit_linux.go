@@ -13,7 +13,7 @@ import (
 )
 
 // ignoredSignals lists the signals that the server was started to ignore
-// (nohup, a shell's background): exec would keep them ignored.
+// (nohup, a shell's background jobs). Exec would keep them ignored.
 func ignoredSignals() []uintptr {
 	data, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -33,10 +33,10 @@ func ignoredSignals() []uintptr {
 	return list
 }
 
-// originalFiles is the limit of descriptors that the server was started with.
-// The Go runtime raises its own at the start; programs that still use select
-// must not inherit that. The parent's limit is what ours was; where it cannot
-// be read, the usual one is taken.
+// originalFiles returns the limit of descriptors that the server was started
+// with. The Go runtime raises the server's own limit at the start, and programs
+// that still use select must not inherit that. The original limit is read from
+// the parent process; if that fails, the usual limit is used.
 func originalFiles() unix.Rlimit {
 	var own, parents unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &own) != nil {
@@ -49,10 +49,10 @@ func originalFiles() unix.Rlimit {
 	return unix.Rlimit{Cur: min(usual, own.Max), Max: own.Max}
 }
 
-// processesForCommands is how many processes of its user a command may count
-// on, or 0 for no limit: a few less than the server may, so that a command that
-// uses up all of them leaves the server its threads. The kernel does not hold
-// root to this limit.
+// processesForCommands returns how many processes of its user a command may
+// have, or 0 for no limit. It is a few less than the server may have, so that a
+// command that uses up all of them leaves the server its threads. The kernel
+// does not apply this limit to root.
 func processesForCommands() uint64 {
 	var own unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NPROC, &own) != nil || own.Cur == unix.RLIM_INFINITY || own.Cur < 4*spareProcesses {
@@ -63,18 +63,18 @@ func processesForCommands() uint64 {
 
 const spareProcesses = 32
 
-// spareThreads is how many threads the server keeps in reserve.
+// spareThreads is the number of threads that the server keeps in reserve.
 const spareThreads = 8
 
-// reserveThreads makes the runtime own a few threads more than it needs. It
-// ends the program when it cannot make one, so a command that uses up all
-// processes of the user must not find it without.
+// reserveThreads makes the runtime create a few more threads than it needs. The
+// runtime aborts the server if it cannot create one, so it needs a reserve when
+// a command has used up all processes of the user.
 func reserveThreads() {
 	var all, there sync.WaitGroup
 	there.Add(spareThreads)
 	for range spareThreads {
 		all.Go(func() {
-			runtime.LockOSThread() // no two of them share one
+			runtime.LockOSThread() // so that each goroutine occupies a thread of its own
 			defer runtime.UnlockOSThread()
 			there.Done()
 			there.Wait()

@@ -12,7 +12,7 @@ import (
 	"tipstaff/internal/testcmd/testcmdtest"
 )
 
-// confinements are what the commands of some engines are held to: *Engine → *Enclosure.
+// confinements are the enclosures of the engines: *Engine → *Enclosure.
 var confinements sync.Map
 
 func confinementOf(e *Engine) *Enclosure {
@@ -35,7 +35,7 @@ func enclose(t testing.TB, e *Engine, spec *NamespaceSpec) *Enclosure {
 	return n
 }
 
-// settle waits until no place is being made or ended.
+// settle waits until no instance is being made or ended.
 func settle() {
 	confinements.Range(func(_, c any) bool { c.(*Enclosure).work.Wait(); return true })
 	made.Range(func(e, _ any) bool {
@@ -49,7 +49,7 @@ func settle() {
 // made are all engines of these tests.
 var made sync.Map
 
-// stopSweeping keeps an engine from looking for orphans now and then. A server
+// stopSweeping stops the periodic sweep of an engine for orphans. A server
 // has one engine, which as the first process of a namespace collects every
 // child that it does not know. These tests have many, and one would collect
 // what another one waits for: on a slow machine, a command that has just ended.
@@ -58,10 +58,10 @@ func stopSweeping(e *Engine) {
 	e.orphans = &orphans{engine: e, children: e.orphans.children, adopted: e.orphans.adopted, quit: make(chan struct{})}
 }
 
-// resting says that the engine that tests share may not look for orphans now.
+// resting says that the shared engine must not sweep for orphans now.
 var resting atomic.Bool
 
-// keepFromSweeping keeps the engine that tests share from looking for orphans.
+// keepFromSweeping keeps the shared engine from sweeping for orphans.
 func keepFromSweeping(t *testing.T) (again func()) {
 	t.Helper()
 	if resting.Swap(true) {

@@ -9,42 +9,48 @@ import (
 // Launch says how to start a program. Every field is used as it is.
 type Launch struct {
 	Path string   // absolute path of the program's file
-	Argv []string // its name first; never empty
+	Argv []string // the program's name first; never empty
 	Env  []string // the whole environment, each "NAME=value"
 	Dir  uintptr  // descriptor of the directory to start in, open until Start returns
-	// DirPath names the same directory, without links. It counts where the
-	// program enters namespaces: it has other mounts there than Dir.
+	// DirPath is the path of the same directory, without symbolic links. It is
+	// used instead of Dir when the program enters namespaces, which have other
+	// mounts than Dir.
 	DirPath string
-	// Confine is what the program is held to, with everything that it starts; nil:
-	// to nothing. Many launches may have it at once. It stays open until the last
-	// program has been ended.
+	// Confine is the enclosure that the program and everything it starts run
+	// in; nil: the program is not confined. Many launches may use the same
+	// enclosure at once. It must stay open until the last of its programs has
+	// been ended.
 	Confine *Enclosure
-	// The program's standard streams. nil is /dev/null. Start does not close them.
+	// Stdin, Stdout and Stderr are the program's standard streams; nil is /dev/null.
+	// Start does not close them.
 	Stdin, Stdout, Stderr *os.File
 }
 
-// Status is how the program itself ended, exactly as the kernel told it. What
-// the usage has of the command as a whole is there after [Process.End].
+// Status is how the program itself ended, as the kernel reported it. The parts
+// of Usage that concern the command as a whole are valid only after
+// [Process.End].
 type Status struct {
 	ExitCode   int    // valid when Signal is 0
 	Signal     int    // the number of the signal that ended it, or 0
 	SignalName string // its name, "SIGKILL"
 	CoreDumped bool
 	Usage      tipstaff.Usage
-	// Err is set when the end could not be observed; then nothing else is valid.
+	// Err is set if the end could not be observed; then no other field is
+	// valid.
 	Err error
 }
 
-// Options are what an engine may use of the machine.
+// Options configure an engine.
 type Options struct {
-	// StateDir is where servers keep their owner locks, so that the next one
-	// finds what a dead one has left running. "": nothing is looked for.
+	// StateDir is the directory in which servers keep their owner locks, so
+	// that the next server finds what a dead one has left running. "": the
+	// engine does not look for that.
 	StateDir string
 }
 
-// Means says by what an engine starts and ends programs, for people.
+// Means describes, for people, how an engine starts and ends programs.
 type Means struct {
 	Start  string // "vfork (clone3)", …
 	End    string // "control group", …
-	Reason string // why not by something better; "" when there is nothing better
+	Reason string // why no better means is used; "" if none is better
 }

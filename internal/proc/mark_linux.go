@@ -12,15 +12,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Every command carries a mark that its descendants inherit and cannot lose:
-// its limit of real-time CPU (RLIMIT_RTTIME), which binds only programs with
-// real-time priority, of which there are none here, and which nobody may
-// raise. A descendant that leaves the process group, the session and its
-// parents still has it. (It may lower it. That takes intent; a sandbox forbids
-// the call.)
+// Every command carries a mark that its descendants inherit and cannot remove:
+// its limit of real-time CPU time (RLIMIT_RTTIME). The limit constrains only
+// programs with real-time priority, of which there are none here, and an
+// unprivileged process cannot raise it. A descendant that leaves the process
+// group, the session and its parents still has it. (A process can lower it.
+// That takes intent, and the sandbox forbids the call.)
 
-// mark is that of one command: bit 61, 39 bits of the server, 22 bits that
-// count its commands. As a limit it is centuries of microseconds.
+// mark is the mark of one command: bit 61, 39 bits of the server, 22 bits that
+// count the server's commands. As a limit, it is centuries in microseconds.
 type mark uint64
 
 // serverMark is the part of the mark that all commands of a server share.
@@ -41,11 +41,11 @@ func newServerMark() (serverMark, error) {
 	return serverMark(binary.LittleEndian.Uint64(b[:]) & serverMask), nil
 }
 
-// command gives the mark of the n-th command. After four million of them the
-// numbers come round; by then the first have long ended.
+// command returns the mark of the n-th command. The numbers repeat after four
+// million commands; the first ones have ended by then.
 func (m serverMark) command(n uint64) mark { return mark(markBit | uint64(m) | n&(1<<counterBits-1)) }
 
-// String names the server in files and control groups.
+// String is how files and control groups name the server.
 func (m serverMark) String() string { return fmt.Sprintf("%010x", uint64(m)>>counterBits) }
 
 func parseServerMark(s string) (serverMark, bool) {
@@ -61,7 +61,7 @@ func (t mark) of(m serverMark) bool {
 	return t&markBit != 0 && uint64(t)&serverMask == uint64(m)
 }
 
-// markOf reads the mark of a process; 0 if there is none, or no such process.
+// markOf reads the mark of a process; 0 if it has none or does not exist.
 func markOf(pid int) mark {
 	var limit unix.Rlimit
 	if err := unix.Prlimit(pid, rlimitRTTime, nil, &limit); err != nil || limit.Max == unix.RLIM_INFINITY || limit.Max&markBit == 0 {
@@ -70,7 +70,7 @@ func markOf(pid int) mark {
 	return mark(limit.Max)
 }
 
-// marked lists the processes that run with a mark for which match holds.
+// marked lists the running processes whose mark satisfies match.
 func marked(match func(mark) bool) []int {
 	var found []int
 	for _, pid := range processes() {
@@ -98,8 +98,8 @@ func processes() []int {
 	return pids
 }
 
-// running reports whether a process exists and has not ended: one that has is
-// listed until its parent asks for it.
+// running reports whether a process exists and has not ended: a process that
+// has ended is listed until its parent reaps it.
 func running(pid int) bool {
 	state, _, ok := stat(pid)
 	return ok && state != 'Z' && state != 'X'

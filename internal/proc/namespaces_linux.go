@@ -14,13 +14,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// namespace is one that is entered, by descriptor.
+// namespace is a namespace to enter, by its descriptor.
 type namespace struct {
 	fd   int
 	kind uintptr
 }
 
-// kinds are those that a command enters by way of a first process.
+// kinds returns the flags of all namespaces of a command, including the PID
+// namespace.
 func (n *Enclosure) kinds() uintptr {
 	all := uintptr(unix.CLONE_NEWPID)
 	for _, s := range n.enter {
@@ -29,19 +30,20 @@ func (n *Enclosure) kinds() uintptr {
 	return all
 }
 
-// view is the list of steps that make namespaces, while it is written.
+// view is a list of steps that make namespaces, while it is being built.
 type view struct {
 	childSteps
 	spec    NamespaceSpec
-	sources []*uintptr // descriptors of what the mounts show, by index of the mount; nil: none
-	opened  []*uintptr // everything that stays open in the server
+	sources []*uintptr // descriptors of the mounts' sources, by index of the mount; nil: none
+	opened  []*uintptr // all descriptors that stay open in the server
 	roots   map[string]*uintptr
 	covered map[string]*uintptr
 	spaces  map[string]*uintptr
 	socket  *uintptr
 }
 
-// inNamespaces are the kinds that are always made, by their names in /proc/self/ns.
+// inNamespaces are the kinds that are always made, with their names in
+// /proc/self/ns.
 var inNamespaces = []struct {
 	name string
 	kind uintptr
@@ -49,9 +51,9 @@ var inNamespaces = []struct {
 	{"user", unix.CLONE_NEWUSER}, {"mnt", unix.CLONE_NEWNS}, {"net", unix.CLONE_NEWNET}, {"ipc", unix.CLONE_NEWIPC}, {"uts", unix.CLONE_NEWUTS},
 }
 
-// makeNamespaces makes namespaces with the view that spec describes. A child
-// does it that shares the server's descriptors and ends at once; no process
-// lives in them but commands, and descriptors hold them.
+// makeNamespaces makes namespaces with the mounts that spec describes. A child
+// does that which shares the server's descriptors and ends at once. Descriptors
+// keep the namespaces alive; only commands live in them.
 func (n *Enclosure) makeNamespaces(spec NamespaceSpec) error {
 	v, err := n.carryOutView(spec)
 	if err != nil {
@@ -76,10 +78,10 @@ func (n *Enclosure) makeNamespaces(spec NamespaceSpec) error {
 	return nil
 }
 
-// carryOutView makes the namespaces by a list of steps. A file that it has written is
-// closed, but a command that is started at the same moment may have a copy of
-// the descriptor until it is another program, and as long as that lasts the
-// mount below the file cannot be made read-only.
+// carryOutView makes the namespaces, and tries again if a mount is busy. The
+// steps close each file that they have written, but a command that is started
+// at the same moment may have a copy of the descriptor until exec; until then
+// the mount of that file cannot be made read-only.
 func (n *Enclosure) carryOutView(spec NamespaceSpec) (*view, error) {
 	const attempts = 50
 	for i := 0; ; i++ {
@@ -110,7 +112,7 @@ func namespaceFlags(spec NamespaceSpec) (flags uint64) {
 	return flags
 }
 
-// giveUp closes what a list of steps has opened that failed.
+// giveUp closes the descriptors that a failed list of steps has opened.
 func (v *view) giveUp() {
 	for _, fd := range v.opened {
 		if *fd != 0 {
@@ -131,8 +133,8 @@ func (e *Engine) carryOut(s *childSteps, flags uint64) error {
 	return nil
 }
 
-// open adds a step that opens something and keeps the descriptor, in the server
-// too where the table is shared. The step's result is the descriptor.
+// open adds a step that opens a descriptor and stores it; if the child shares
+// the server's descriptor table, the descriptor stays open in the server.
 func (v *view) open(name string, trap uintptr, arg ...uintptr) *uintptr {
 	fd := new(uintptr)
 	hold(&v.childSteps, fd)
@@ -141,22 +143,23 @@ func (v *view) open(name string, trap uintptr, arg ...uintptr) *uintptr {
 	return fd
 }
 
-// at adds a step whose first argument is a descriptor that an earlier one opened.
+// at adds a step whose first argument is a descriptor that an earlier step
+// opened.
 func (s *childSteps) at(name string, trap uintptr, fd *uintptr, arg ...uintptr) *step {
 	st := s.add(name, trap, append([]uintptr{hold(s, fd)}, arg...)...)
 	st.flags |= argumentAt
 	return st
 }
 
-// done closes a descriptor that nothing needs any more.
+// done adds a step that closes a descriptor.
 func (v *view) done(fd *uintptr) {
-	v.at("close", unix.SYS_CLOSE, fd).result = fd // 0
+	v.at("close", unix.SYS_CLOSE, fd).result = fd // sets it to 0
 }
 
 // here is AT_FDCWD as an argument.
 const here = ^uintptr(-unix.AT_FDCWD - 1)
 
-// newView writes the list of steps.
+// newView builds the list of steps.
 func newView(spec NamespaceSpec) (*view, error) {
 	v := &view{spec: spec, roots: map[string]*uintptr{}, covered: map[string]*uintptr{}, spaces: map[string]*uintptr{}, sources: make([]*uintptr, len(spec.Mounts))}
 	steps := []func() error{v.mapIDs, v.takeSources, v.closeView, v.mount, v.share, v.network, v.keep}
@@ -169,7 +172,7 @@ func newView(spec NamespaceSpec) (*view, error) {
 	return v, nil
 }
 
-// mapIDs keeps the user who the server is, and nobody else.
+// mapIDs maps the server's user and group to themselves, and no others.
 func (v *view) mapIDs() error {
 	uid, gid := strconv.Itoa(os.Getuid()), strconv.Itoa(os.Getgid())
 	for _, f := range []struct{ path, text string }{
@@ -186,7 +189,8 @@ func (v *view) mapIDs() error {
 	return nil
 }
 
-// write adds steps that write a file, by way of fd, which is 0 afterwards.
+// write adds steps that write a file. fd is its descriptor, which is 0
+// afterwards.
 func (s *childSteps) write(path, text string) (fd *uintptr, err error) {
 	name, err := s.text(path)
 	if err != nil {
@@ -201,7 +205,7 @@ func (s *childSteps) write(path, text string) (fd *uintptr, err error) {
 	return fd, nil
 }
 
-// takeSources opens what the mounts will show, before anything covers it.
+// takeSources opens the sources of the mounts before another mount covers them.
 func (v *view) takeSources() error {
 	slash, err := v.text("/")
 	if err != nil {
@@ -225,7 +229,8 @@ func (v *view) takeSources() error {
 	return nil
 }
 
-// closeView makes everything read-only, and programs that change their user harmless.
+// closeView makes all mounts read-only, and makes set-user-ID programs have no
+// effect.
 func (v *view) closeView() error {
 	set := uint64(unix.MOUNT_ATTR_NOSUID)
 	if v.spec.ReadOnly {
@@ -234,7 +239,8 @@ func (v *view) closeView() error {
 	return v.attributes(closeView, "/", set, 0)
 }
 
-// attributes adds a step that sets attributes of a mount and all below it.
+// attributes adds a step that sets attributes of a mount and of all mounts
+// below it.
 func (s *childSteps) attributes(name, path string, set uint64, flags uintptr) error {
 	p, err := s.text(path)
 	if err != nil {
@@ -286,8 +292,8 @@ func (v *view) mount() error {
 	return nil
 }
 
-// share lets mounts that come later reach the places that are made from here on,
-// each of which has a copy of these mounts: see Bind.
+// share makes later mounts propagate to the instances that are made from now
+// on, each of which has a copy of these mounts: see Bind.
 func (v *view) share() error {
 	if len(v.covered) == 0 {
 		return nil
@@ -300,7 +306,8 @@ func (v *view) share() error {
 	return nil
 }
 
-// memory adds a new file system, and keeps its root open if there is room in it.
+// memory adds a file system in memory, and keeps its root open if it can hold
+// files.
 func (v *view) memory(m Mount, path uintptr) error {
 	flags := uintptr(unix.MS_NOSUID | unix.MS_NODEV)
 	kind, option := "tmpfs", fmt.Sprintf("size=%d,mode=%o", m.Bytes, m.Mode)
@@ -356,7 +363,7 @@ func (v *view) network() error {
 
 const listenBacklog = 128
 
-// keep opens what holds the namespaces.
+// keep opens the descriptors that keep the namespaces alive.
 func (v *view) keep() error {
 	for _, n := range inNamespaces {
 		if n.kind == unix.CLONE_NEWNET && !v.spec.OwnNetwork {

@@ -21,9 +21,9 @@ import (
 // the same on amd64 and arm64.
 const (
 	seccompNewListener = 1 << 3
-	// seccompWaitKillable: once the server has received a call, only a signal
-	// that kills interrupts it. Without it each handled signal (timers, Go's
-	// SIGURG) would ask a second time. Linux 5.19.
+	// seccompWaitKillable: once the server has received a call, only a fatal
+	// signal interrupts it. Without it, each handled signal (timers, Go's
+	// SIGURG) would make the kernel ask again. Linux 5.19.
 	seccompWaitKillable = 1 << 5
 
 	seccompReceive  = 0xc0502100 // SECCOMP_IOCTL_NOTIF_RECV
@@ -65,19 +65,19 @@ type addition struct {
 	newFlags uint32
 }
 
-// listener is the server's end of the filter of one zygote. Its commands hold no
-// copy: the kernel opens it with close-on-exec.
+// listener is the server's end of the filter of one zygote. Commands have no
+// copy of it, because the kernel opens it with close-on-exec.
 type listener struct {
 	file *os.File
 	raw  syscall.RawConn
 	over sync.WaitGroup
 }
 
-// listen answers the calls that come in through a listener, until no process with
-// its filter is left. One goroutine receives; what takes long is for supervise to
-// do on another one.
+// listen answers the calls that arrive at a listener, until no process with its
+// filter is left. One goroutine receives the calls and runs supervise, which
+// must move slow work to another one.
 func listen(fd int, supervise func(Call)) (*listener, error) {
-	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(fd), seccompSetFlags, seccompSyncWakeUp) // quicker where there is such a thing
+	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(fd), seccompSetFlags, seccompSyncWakeUp) // faster on kernels that have it
 	if err := unix.SetNonblock(fd, true); err != nil {
 		_ = unix.Close(fd)
 		return nil, fmt.Errorf("cannot listen to a filter of system calls: %w", err)
@@ -100,7 +100,7 @@ func listen(fd int, supervise func(Call)) (*listener, error) {
 	return l, nil
 }
 
-// receive waits for the next call. The error io.EOF says that none will come.
+// receive waits for the next call. It returns io.EOF if none will come.
 func (l *listener) receive() (*notification, error) {
 	n := &notification{}
 	var failure error
@@ -123,7 +123,7 @@ func (l *listener) receive() (*notification, error) {
 			switch _, _, errno := unix.Syscall(unix.SYS_IOCTL, fd, seccompReceive, uintptr(unsafe.Pointer(n))); errno {
 			case 0:
 				return true
-			case unix.EINTR, unix.ENOENT: // ENOENT: it was killed meanwhile
+			case unix.EINTR, unix.ENOENT: // ENOENT: the process was killed meanwhile
 			default:
 				failure = errno
 				return true
@@ -133,13 +133,13 @@ func (l *listener) receive() (*notification, error) {
 	return n, errors.Join(err, failure)
 }
 
-// close ends the service. Calls that wait, and those that come, fail with ENOSYS.
+// close stops answering. Waiting calls, and later ones, fail with ENOSYS.
 func (l *listener) close() {
 	_ = l.file.Close()
 	l.over.Wait()
 }
 
-// call is one that waits for an answer.
+// call is a [Call].
 type call struct {
 	listener *listener
 	n        notification
@@ -158,10 +158,11 @@ func (c *call) Valid() bool {
 // Continue lets the kernel carry out the call.
 func (c *call) Continue() { c.send(response{id: c.n.id, flags: seccompContinue}) }
 
-// Return answers in the kernel's place; 0 is success.
+// Return answers instead of the kernel; 0 is success.
 func (c *call) Return(errno syscall.Errno) { c.send(response{id: c.n.id, errno: -int32(errno)}) }
 
-// Give returns a copy of a descriptor, made in the process, as the call's result.
+// Give copies a descriptor into the process and returns its number there as the
+// call's result.
 func (c *call) Give(fd int, closeOnExec bool) error {
 	a := addition{id: c.n.id, flags: seccompAddAndSend, from: uint32(fd)}
 	if closeOnExec {
@@ -179,7 +180,7 @@ func (c *call) Give(fd int, closeOnExec bool) error {
 
 func (c *call) send(r response) {
 	if !c.answered.Swap(true) {
-		_ = c.request(seccompSend, unsafe.Pointer(&r)) // whoever was killed meanwhile needs no answer
+		_ = c.request(seccompSend, unsafe.Pointer(&r)) // a process that was killed meanwhile needs no answer
 	}
 }
 
@@ -194,11 +195,11 @@ func (c *call) request(what uintptr, p unsafe.Pointer) (err error) {
 	return err
 }
 
-// pageBytes is the least size of a page: what lies beyond the next border may not
-// be there.
+// pageBytes is the minimal size of a page: memory behind the next page boundary
+// may not be mapped.
 const pageBytes = 4096
 
-// Text reads a string of the process, as far as it is a path.
+// Text reads a string of the process, at most as long as a path.
 func (c *call) Text(address uint64) (string, error) {
 	var buf [unix.PathMax]byte
 	for got := 0; got < len(buf); {
@@ -217,9 +218,10 @@ func (c *call) Text(address uint64) (string, error) {
 	return "", fmt.Errorf("cannot read a path of process %d: %w", c.PID(), unix.ENAMETOOLONG)
 }
 
-// OpenDir opens a directory as the process would name it: from its root, through
-// its mounts, from its directory or one of its descriptors. Magic links are not
-// followed. The descriptor is good to compare, and the caller closes it.
+// OpenDir opens a directory as the process would resolve the path: with its
+// root, its mounts, its working directory or one of its descriptors. It does
+// not follow magic links. The descriptor is suitable for comparison, and the
+// caller closes it.
 func (c *call) OpenDir(dirfd int32, path string) (int, error) {
 	proc := fmt.Sprintf("/proc/%d/", c.PID())
 	if !strings.HasPrefix(path, "/") {
@@ -231,7 +233,7 @@ func (c *call) OpenDir(dirfd int32, path string) (int, error) {
 		if err != nil {
 			return -1, fmt.Errorf("cannot find a directory of process %d: %w", c.PID(), err)
 		}
-		path = filepath.Join(base, "/") + "/" + path // not joined further: a ".." behind a link counts
+		path = filepath.Join(base, "/") + "/" + path // not cleaned, because ".." behind a symbolic link is significant
 	}
 	root, err := unix.Open(proc+"root", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {

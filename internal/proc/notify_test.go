@@ -81,7 +81,7 @@ func TestTheServerIsAskedAboutSystemCalls(t *testing.T) {
 			if !strings.HasPrefix(got, "b\n") || !strings.Contains(got, "quota") || !strings.HasSuffix(got, "b\n") || asked.Load() < 3 {
 				t.Errorf("asked %d times, it printed %q", asked.Load(), got)
 			}
-			if got := inside(t, n, dir, "mv b again; ls"); got != "again\n" { // another command in the same place
+			if got := inside(t, n, dir, "mv b again; ls"); got != "again\n" { // another command in the same instance
 				t.Errorf("the next command printed %q", got)
 			}
 		})
@@ -89,7 +89,7 @@ func TestTheServerIsAskedAboutSystemCalls(t *testing.T) {
 }
 
 // TestACallThatNobodyAnswersEndsWithItsCommand: neither the end of a command nor
-// that of its place waits for an answer.
+// that of its instance waits for an answer.
 func TestACallThatNobodyAnswersEndsWithItsCommand(t *testing.T) {
 	waits := make(chan Call, 1)
 	n := supervised(t, &NamespaceSpec{}, func(c Call) { waits <- c })

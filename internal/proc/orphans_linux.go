@@ -14,24 +14,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A process whose parent ends is given to the nearest ancestor that has asked
-// for it, which is the server. So it hears of descendants that a command has
-// left behind, and they do not stay as zombies when they end.
+// A process whose parent ends gets the nearest ancestor that is a subreaper as
+// its new parent, which is the server. So the server learns of descendants that
+// a command has left behind, and can reap them.
 
 func becomeSubreaper() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
 
-// orphans collects children of the server that are not its commands.
+// orphans reaps children of the server that are not its commands.
 type orphans struct {
 	engine   *Engine
-	children string // the directory of the threads, each with a file that lists its own; "" where the kernel has none
-	main     string // the directory of the main one in it
-	adopted  int    // descriptor of its file; -1 the same
+	children string // the directory of the threads, each of which has a file that lists its children; "" where the kernel lacks these files
+	main     string // the directory of the main thread in it
+	adopted  int    // descriptor of the main thread's file; -1 where the kernel lacks it
 	mu       sync.Mutex
 	quit     chan struct{}
 	done     sync.WaitGroup
 }
 
-// collectOrphans starts collecting, until stop.
+// collectOrphans starts reaping orphans, until stop.
 func (e *Engine) collectOrphans() *orphans {
 	o := &orphans{engine: e, main: strconv.Itoa(os.Getpid()), quit: make(chan struct{})}
 	o.children = "/proc/" + o.main + "/task"
@@ -43,14 +43,14 @@ func (e *Engine) collectOrphans() *orphans {
 	return o
 }
 
-// sweepPause is how long an orphan that has ended may stay. What a command
-// leaves behind is collected when the command is ended; this is for what its
-// descendants orphan while it runs. The signal that tells of each is not used:
-// it comes with every command's own end, and waking somebody for it costs more
-// than the rest of waiting.
+// sweepPause is how long an orphan that has ended may remain. Orphans of a
+// command are reaped when the command is ended; the sweep is for those that
+// appear while it runs. SIGCHLD is not used: it also comes with the end of
+// every command, and waking a thread for it costs more than the rest of
+// waiting.
 const sweepPause = time.Second
 
-// sweep collects now and then, as long as commands come.
+// sweep reaps orphans at intervals, as long as commands are started.
 func (o *orphans) sweep() {
 	tick := time.NewTicker(sweepPause)
 	defer tick.Stop()
@@ -75,16 +75,16 @@ func (o *orphans) stop() {
 	o.done.Wait()
 }
 
-// close lets go of what was looked at, after stop.
+// close releases the descriptors; it is called after stop.
 func (o *orphans) close() {
 	if o.adopted >= 0 {
 		_ = unix.Close(o.adopted)
 	}
 }
 
-// list gives the children of the server that are no commands. A child that has
-// just come to be and is not noted yet looks like one; so before anybody is
-// called an orphan, no child may be coming to be.
+// list returns the children of the server that are no commands. A child that
+// was just created and is not recorded yet looks like an orphan; so list waits
+// until none is being created.
 func (o *orphans) list(children func() []int) []int {
 	if len(o.strangers(children())) == 0 {
 		return nil
@@ -94,7 +94,8 @@ func (o *orphans) list(children func() []int) []int {
 	return o.strangers(children())
 }
 
-// strangers gives those that are neither commands nor stand at the root of a place.
+// strangers returns the children that are neither commands nor the first
+// process of an instance.
 func (o *orphans) strangers(children []int) []int {
 	var found []int
 	for _, pid := range children {
@@ -107,9 +108,9 @@ func (o *orphans) strangers(children []int) []int {
 	return found
 }
 
-// all gives the children of all threads. Orphans come to the main thread; what a
-// command made a child of its own parent belongs to the thread that made the
-// command.
+// all returns the children of all threads. Orphans become children of the main
+// thread. What a command made with CLONE_PARENT is a child of the thread that
+// made the command.
 func (o *orphans) all() []int {
 	if o.children == "" {
 		var pids []int
@@ -131,8 +132,8 @@ func (o *orphans) all() []int {
 	return pids
 }
 
-// ofThread gives the children of a thread and of the main one, to which they go
-// when that thread ends.
+// ofThread returns the children of a thread and of the main thread, which
+// inherits them when the thread ends.
 func (o *orphans) ofThread(id int) []int {
 	var pids []int
 	if thread := strconv.Itoa(id); o.adopted >= 0 && thread != o.main {
@@ -141,15 +142,15 @@ func (o *orphans) ofThread(id int) []int {
 	return append(pids, o.ofMainThread()...)
 }
 
-// ofMainThread gives the children of the main thread; all of them where the
-// kernel does not tell.
+// ofMainThread returns the children of the main thread, or all children if the
+// kernel does not list them by thread.
 func (o *orphans) ofMainThread() []int {
 	if o.adopted < 0 {
 		return o.all()
 	}
-	// The kernel gives a page at once, or less where the list ends. What is longer
-	// is read by a descriptor that nobody else reads by: the rest of a list that
-	// has changed could begin in the middle of a number.
+	// The kernel returns up to a page at once. A longer list is read through a
+	// separate descriptor: if the list changed between two reads, the rest
+	// could begin in the middle of a number.
 	var page [4 << 10]byte
 	n, err := unix.Pread(o.adopted, page[:], 0)
 	if err != nil || n > len(page)-len("4194304 ") {
@@ -158,7 +159,7 @@ func (o *orphans) ofMainThread() []int {
 	return pidsIn(page[:n])
 }
 
-// of gives the children of one thread; none if it has ended.
+// of returns the children of one thread; none if it has ended.
 func (o *orphans) of(thread string) []int {
 	data, _ := os.ReadFile(filepath.Join(o.children, thread, "children"))
 	return pidsIn(data)
@@ -173,16 +174,16 @@ func pidsIn(text []byte) (pids []int) {
 	return pids
 }
 
-// collect reaps orphans that have ended: those that carry a mark of this
-// server, and where it is the first process of its namespace, all of them.
-// Other children are somebody else's to wait for.
+// collect reaps orphans that have ended: those with a mark of this server, or,
+// if the server is the first process of its PID namespace, all of them. Other
+// children are not the engine's to reap.
 func (o *orphans) collect() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if len(o.strangers(o.all())) == 0 {
 		return
 	}
-	// Whoever becomes a command meanwhile is another's to wait for.
+	// A process that becomes a command meanwhile is reaped by its Process.
 	o.engine.starting.Lock()
 	defer o.engine.starting.Unlock()
 	all := os.Getpid() == 1
@@ -194,12 +195,13 @@ func (o *orphans) collect() {
 	}
 }
 
-// any reports whether an orphan with the mark runs. Whatever a command has
-// left behind hangs below one: its program has ended, and with it the root.
+// any reports whether an orphan with the mark runs. All that a command has left
+// behind is below an orphan, because its program, the root of its tree, has
+// ended.
 //
-// One that ends while it is looked at hands its own children over, and they are
-// not in the list that was read before; so a list counts only if it is that of
-// the look before, in which all of them had ended. Others come and go.
+// An orphan that ends during the check passes its own children on, and these
+// are missing from the list that was read before. So a negative result counts
+// only if two consecutive lists agree and all their processes have ended.
 func (o *orphans) any(t mark, children func() []int) bool {
 	before, looked := []int(nil), false
 	for {

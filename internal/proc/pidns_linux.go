@@ -13,22 +13,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pidNamespace is a PID namespace with a /proc of its own and a first process
-// that does nothing but wait. A command that enters it cannot see other
-// processes, and cannot leave anything behind that outlives the first one:
-// the kernel ends all of a PID namespace with it. One that is empty again after
-// a command serves another.
+// pidNamespace is a PID namespace with its own /proc and a first process that
+// only waits. A command in it cannot see processes outside. When the first
+// process ends, the kernel ends all others, so the command leaves nothing
+// behind. A namespace that is empty after a command is used for another one.
 type pidNamespace struct {
 	engine   *Engine
 	pid      int      // of its first process
-	pidfd    *os.File // of the same
-	fd       int      // the descriptor that is in pidfd
-	children int      // descriptor of the file that lists that one's children
+	pidfd    *os.File // of its first process
+	fd       int      // the descriptor in pidfd
+	children int      // descriptor of the file that lists the first process's children
 	reaped   bool
 }
 
-// newPIDNamespace makes one. A process enters the namespaces, and makes another
-// that is the server's child as well and the first in its own.
+// newPIDNamespace makes a PID namespace. A process enters the enclosure's
+// namespaces and makes another one, which is the server's child too and the
+// first process of the new namespace.
 func (n *Enclosure) newPIDNamespace() (*pidNamespace, error) {
 	s, err := n.pidSteps()
 	if err != nil {
@@ -65,7 +65,7 @@ func (n *Enclosure) pidSteps() (*childSteps, error) {
 	return s, n.engine.firstProcess(s, program)
 }
 
-// watch opens what tells of the first process of a new PID namespace.
+// watch opens the descriptors for the first process of a new PID namespace.
 func (e *Engine) watch(pid int) (*pidNamespace, error) {
 	p := &pidNamespace{engine: e, pid: pid}
 	e.firsts.Store(pid, p)
@@ -83,7 +83,7 @@ func (e *Engine) watch(pid int) (*pidNamespace, error) {
 	return p, nil
 }
 
-// openPidfd gives a pidfd that the poller can wait on.
+// openPidfd returns a pidfd that the runtime's poller can wait for.
 func openPidfd(pid int) (*os.File, int, error) {
 	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
 	if err != nil {
@@ -92,11 +92,12 @@ func openPidfd(pid int) (*os.File, int, error) {
 	return os.NewFile(uintptr(fd), "pidfd"), fd, nil
 }
 
-// kernelFiles are files of /proc through which the user who the server is could
-// change the machine, if that is root: modes are all that protects them.
+// kernelFiles are files of /proc through which the server's user could change
+// the machine, if that user is root; only their permissions protect them.
 var kernelFiles = []string{"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi", "/proc/mtrr", "/proc/scsi"}
 
-// procfs adds the mount of a new /proc, and makes read-only in it what is the machine's.
+// procfs adds the mount of a new /proc, and makes its files read-only that
+// belong to the machine.
 func procfs(s *childSteps, processes int) error {
 	kind, err := s.text("proc")
 	if err != nil {
@@ -128,17 +129,17 @@ func procfs(s *childSteps, processes int) error {
 	return nil
 }
 
-// reservedPIDs are never given again when the numbers come round: kernel/pid.c.
+// reservedPIDs are not used again when process ids wrap around: kernel/pid.c.
 const reservedPIDs = 300
 
-// ownPidMax reports whether kernel.pid_max belongs to each PID namespace: it
-// does since Linux 6.14.
+// ownPidMax reports whether each PID namespace has its own kernel.pid_max, as
+// it does since Linux 6.14.
 var ownPidMax = sync.OnceValue(func() bool {
 	major, minor := kernelVersion()
 	return major > 6 || major == 6 && minor >= 14
 })
 
-// firstProcess adds what makes the process into one that only waits.
+// firstProcess adds the steps that turn the process into one that only waits.
 func (e *Engine) firstProcess(s *childSteps, program int) error {
 	none, err := s.text("")
 	if err != nil {
@@ -156,10 +157,10 @@ func (e *Engine) firstProcess(s *childSteps, program int) error {
 	for fd := range uintptr(3) {
 		s.add("connect nothing", unix.SYS_DUP3, uintptr(e.null), fd, 0)
 	}
-	// The table is shared until here with nobody: clone copied it.
+	// No process shares the table here: clone copied it.
 	s.add("close the other descriptors", unix.SYS_CLOSE_RANGE, 3, ^uintptr(0)>>32, unix.CLOSE_RANGE_CLOEXEC)
-	// What is orphaned in the namespace becomes this one's child, and goes
-	// without being asked for.
+	// Orphans of the namespace become children of this process. Because it
+	// ignores SIGCHLD, the kernel reaps them.
 	ignore := &[4]uint64{sigIgn}
 	s.add("let orphans go", unix.SYS_RT_SIGACTION, uintptr(unix.SIGCHLD), hold(s, ignore), 0, sigsetBytes)
 	s.dropCapabilities()
@@ -172,8 +173,8 @@ func (e *Engine) firstProcess(s *childSteps, program int) error {
 
 const sigIgn = 1 // SIG_IGN
 
-// twin adds a step that makes a second process, the server's child as the first
-// one is; that one ends, and the second goes on with the steps.
+// twin adds a step that makes a second process, also a child of the server. The
+// first process ends, and the second one goes on with the steps.
 func (s *childSteps) twin(flags uintptr) {
 	s.twinPID = new(uintptr)
 	st := s.add("make a process inside", unix.SYS_CLONE, sharing|unix.CLONE_PARENT|flags)
@@ -181,8 +182,8 @@ func (s *childSteps) twin(flags uintptr) {
 	s.add("end the first process", unix.SYS_EXIT_GROUP, 0)
 }
 
-// startTwin starts steps that have a twin in them, and reaps the first process.
-// The caller holds e.starting. If it fails, no process is left.
+// startTwin starts steps that contain a twin, and reaps the first process. If
+// it fails, no process is left. The caller holds e.starting.
 func (e *Engine) startTwin(s *childSteps) error {
 	first, _, err := e.clone.Load().start(s, cloning{cgroup: -1})
 	if err != nil {
@@ -196,18 +197,19 @@ func (e *Engine) startTwin(s *childSteps) error {
 	return nil
 }
 
-// populated reports whether anything runs in the namespace. All of it hangs
-// below the first process, once the command's own process has been reaped.
+// populated reports whether a command's process runs in the namespace. Once the
+// command's own process has been reaped, all others descend from the first
+// process.
 func (p *pidNamespace) populated() bool {
 	var buf [16]byte
 	n, err := unix.Pread(p.children, buf[:], 0)
 	return err != nil || n > 0
 }
 
-// kill ends everything in the namespace.
+// kill ends all processes in the namespace.
 func (p *pidNamespace) kill() { _ = unix.Kill(p.pid, unix.SIGKILL) }
 
-// over reports whether nothing is left of a namespace that was killed.
+// over reports whether all processes of a killed namespace are gone.
 func (p *pidNamespace) over() bool {
 	if !p.reaped {
 		var ws unix.WaitStatus
@@ -217,7 +219,8 @@ func (p *pidNamespace) over() bool {
 	return p.reaped
 }
 
-// end kills the namespace, waits until it is gone, and lets go of it.
+// end kills all processes in the namespace, waits until they are gone, and
+// releases the namespace.
 func (p *pidNamespace) end() {
 	if !p.reaped {
 		p.kill()
@@ -230,11 +233,11 @@ func (p *pidNamespace) end() {
 	_ = unix.Close(p.children)
 }
 
-// waiter is a program that waits for ever, as a file in memory.
+// waiter is a descriptor of a file in memory: a program that waits forever.
 var waiter = sync.OnceValues(func() (int, error) {
 	const name = "tipstaff-init"
 	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING|unix.MFD_EXEC)
-	if err == unix.EINVAL { // before 6.3
+	if err == unix.EINVAL { // before Linux 6.3
 		fd, err = unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	}
 	if err != nil {
@@ -250,7 +253,7 @@ var waiter = sync.OnceValues(func() (int, error) {
 	return fd, nil
 })
 
-// waiterELF lays out the smallest executable that holds waiterCode: elf(5).
+// waiterELF builds the smallest executable that contains waiterCode: elf(5).
 func waiterELF() []byte {
 	const base, headers = 0x400000, 64 + 56
 	type header struct {

@@ -9,9 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Pipe makes a pipe between the server and a program. Ours is waited for by
-// the poller; theirs blocks, as programs expect, and the poller never hears of
-// it, which os.Pipe would tell it twice. read says which end is ours.
+// Pipe makes a pipe between the server and a program. read says that ours is
+// the end to read from. The runtime's poller waits for ours. theirs blocks, as
+// programs expect, and is not registered with the poller; os.Pipe would
+// register both ends.
 func Pipe(read bool) (ours, theirs *os.File, err error) {
 	var fds [2]int
 	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {

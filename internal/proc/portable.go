@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// Engine starts programs with os/exec and ends their process groups. It is
-// what systems have for which there is no engine of our own. The zero Engine
-// is ready.
+// Engine starts programs with os/exec and ends their process groups. It is used
+// on systems for which this package has no engine of its own. The zero Engine
+// is ready to use.
 type Engine struct{}
 
 // NewEngine returns the portable engine.
 func NewEngine(Options) (*Engine, error) { return &Engine{}, nil }
 
-// Means says what this engine is, and what it is not.
+// Means says what this engine does and what it cannot do.
 func (*Engine) Means() Means {
 	return Means{
 		Start: "os/exec", End: "process group",
@@ -24,10 +24,10 @@ func (*Engine) Means() Means {
 	}
 }
 
-// Reaped is 0: dead servers leave no lock on this system.
+// Reaped returns 0: servers keep no owner locks on this system.
 func (*Engine) Reaped() int { return 0 }
 
-// Close lets go of nothing.
+// Close does nothing.
 func (*Engine) Close() error { return nil }
 
 // Process is a started program. One goroutine at a time may call its methods.
@@ -37,9 +37,8 @@ type Process struct {
 	status Status
 }
 
-// Start starts the program in a session and process group of its own. An
-// error is a [syscall.Errno] in its chain where the kernel refused; nothing
-// runs then.
+// Start starts the program in a session and process group of its own. If the
+// kernel refuses, the error wraps a [syscall.Errno], and nothing runs.
 func (*Engine) Start(l Launch) (*Process, error) {
 	dir, err := dirPath(l.Dir)
 	if err != nil {
@@ -70,11 +69,11 @@ func (p *Process) wait() {
 	close(p.done)
 }
 
-// PID is the process id, which is also the id of its group.
+// PID returns the process id, which is also the id of the process group.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
 // Await waits until the program has ended, limit is over, or ctx is done, and
-// reports whether the program has ended. Descendants may live on.
+// reports whether the program has ended. Its descendants may still run.
 func (p *Process) Await(ctx context.Context, limit time.Duration) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -87,16 +86,16 @@ func (p *Process) Await(ctx context.Context, limit time.Duration) bool {
 	return p.ended()
 }
 
-// Status tells how the program ended. It waits for that.
+// Status waits until the program has ended, and returns how it ended.
 func (p *Process) Status() Status {
 	<-p.done
 	return p.status
 }
 
-// End ends the program and its process group: politely first, by force when
-// grace is over. It returns when the program has been reaped and no member of
-// the group is left, or when the force has been used. It may be called after
-// the program has ended, to end what it left behind.
+// End ends the program and its process group: with SIGTERM first, and with
+// SIGKILL after the grace period. It returns when the program has been reaped
+// and the group is empty, or after SIGKILL was sent. It may be called after the
+// program has ended, to end what the program left behind.
 func (p *Process) End(grace time.Duration) {
 	if p.groupGone() {
 		return
@@ -108,7 +107,7 @@ func (p *Process) End(grace time.Duration) {
 	<-p.done
 }
 
-// waitGone waits until no member of the group is left, at most for d.
+// waitGone waits until the process group is empty, at most for d.
 func (p *Process) waitGone(d time.Duration) bool {
 	limit := time.NewTimer(d)
 	defer limit.Stop()
@@ -117,7 +116,7 @@ func (p *Process) waitGone(d time.Duration) bool {
 	case <-limit.C:
 		return false
 	}
-	// The end of the other members is told to nobody, so it is asked for.
+	// The system does not report the end of the other members, so poll.
 	const first, last = time.Millisecond, 16 * time.Millisecond
 	for pause := first; !p.groupGone(); pause = min(2*pause, last) {
 		select {

@@ -23,17 +23,18 @@ type Process struct {
 	pid    int
 	pidfd  *os.File
 	place  *place
-	// released: nothing of the command is left, and what held it is given back.
+	// released: no process of the command is left, and its instance has been
+	// returned.
 	released atomic.Bool
-	ended    atomic.Bool // and status says how
+	ended    atomic.Bool // set after status
 	status   Status
 }
 
-// PID is the process id, which is also the id of its group.
+// PID returns the process id, which is also the id of the process group.
 func (p *Process) PID() int { return p.pid }
 
 // Await waits until the program has ended, limit is over, or ctx is done, and
-// reports whether the program has ended. Descendants may live on.
+// reports whether the program has ended. Its descendants may still run.
 func (p *Process) Await(ctx context.Context, limit time.Duration) bool {
 	if p.ended.Load() {
 		return true
@@ -46,8 +47,8 @@ func (p *Process) Await(ctx context.Context, limit time.Duration) bool {
 	return p.reap()
 }
 
-// interruptWhen ends the wait when ctx is done. After the function that it
-// returns was called, ctx touches no later wait.
+// interruptWhen ends the wait when ctx is done. After the caller has called
+// leave, ctx affects no later wait.
 func (p *Process) interruptWhen(ctx context.Context) (leave func()) {
 	var mu sync.Mutex
 	left := false
@@ -66,7 +67,7 @@ func (p *Process) interruptWhen(ctx context.Context) (leave func()) {
 	}
 }
 
-// Status tells how the program ended. It waits for that.
+// Status waits until the program has ended, and returns how it ended.
 func (p *Process) Status() Status {
 	if !p.ended.Load() {
 		_ = p.pidfd.SetReadDeadline(time.Time{})
@@ -75,8 +76,8 @@ func (p *Process) Status() Status {
 	return p.status
 }
 
-// reap waits for the end of the program until the deadline of the pidfd. It
-// holds no thread: the poller tells when the descriptor can be read.
+// reap waits for the end of the program until the deadline of the pidfd. The
+// poller wakes it, so it occupies no thread.
 func (p *Process) reap() bool {
 	raw, err := p.pidfd.SyscallConn()
 	var st Status
@@ -111,15 +112,14 @@ type siginfo struct {
 	_                  [100]byte
 }
 
-// What became of a child: si_code of SIGCHLD, sigaction(2).
+// How a child ended: si_code of SIGCHLD, sigaction(2).
 const (
 	cldExited = 1
 	cldKilled = 2
 	cldDumped = 3
 )
 
-// waitid asks for the end of the process behind a pidfd. again means that it has
-// not ended.
+// waitid reaps the process behind a pidfd. again means that it has not ended.
 func waitid(pidfd uintptr) (st Status, again bool, err error) {
 	var info siginfo
 	var usage unix.Rusage

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// restricted makes an enclosure in namespaces whose places wait for a ruleset.
+// restricted makes an enclosure in namespaces whose instances need a ruleset.
 func restricted(t *testing.T) (*Engine, *Enclosure) {
 	t.Helper()
 	e, err := NewEngine(Options{})

@@ -2,5 +2,5 @@
 
 package proc
 
-// Seal has nothing to do: nothing starts on this system.
+// Seal does nothing: this system starts no programs.
 func Seal() {}

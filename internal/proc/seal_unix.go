@@ -4,8 +4,8 @@ package proc
 
 import "syscall"
 
-// Seal makes sure that no descriptor which the server itself was started with
-// reaches a command. It is called once, before the first Start.
+// Seal marks all descriptors that the server was started with close-on-exec, so
+// that none reaches a command. Call it once, before the first Start.
 func Seal() {
 	for fd := 3; fd < 1024; fd++ {
 		syscall.CloseOnExec(fd)

@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// signalName gives "SIGTERM"; real-time signals have only numbers.
+// signalName returns a name such as "SIGTERM"; real-time signals have only
+// numbers.
 func signalName(s syscall.Signal) string {
 	if name := unix.SignalName(s); name != "" {
 		return name

@@ -12,16 +12,16 @@ import (
 )
 
 // Making a process copies the table of descriptors, and exec closes them one by
-// one, which costs as much as all the rest when a server has ten thousand open,
-// and a thirtieth of it with two hundred. A child that shares the table and
-// unshares only its low end copies next to nothing; so the engine keeps a few low
-// descriptors in reserve, and puts what a child is to take over there.
+// one. With ten thousand open descriptors that costs as much as the rest of a
+// start, with two hundred a thirtieth of it. A child that shares the table, and
+// then unshares only its low end, copies next to nothing. So the engine
+// reserves a few low descriptors, and puts the descriptors of a child there.
 
 // slots are the reserved descriptors, four for each child that is being made.
 type slots struct {
 	null int
 	mu   sync.Mutex
-	all  []slot // the lowest first
+	all  []slot // lowest first
 	busy []bool
 }
 
@@ -30,18 +30,18 @@ type slot [4]int
 
 const (
 	slotCount = 16
-	// lowest descriptors are worth reserving only where they are low.
+	// Only low descriptors are worth reserving.
 	slotCeiling = 1024
 )
 
 // none is the index of no slot.
 const none = -1
 
-// newSlots reserves descriptors. There may be none, if the low ones are taken.
+// newSlots reserves descriptors; none if the low ones are in use.
 func newSlots(null int) *slots {
 	s := &slots{null: null}
 	if unix.CloseRange(math.MaxUint32, math.MaxUint32, 0) != nil {
-		return s // a kernel before 5.9 cannot unshare a part of the table
+		return s // kernels before 5.9 cannot unshare a part of the table
 	}
 	for range slotCount {
 		var one slot
@@ -73,7 +73,7 @@ func (s *slots) close() {
 	}
 }
 
-// take takes the lowest slot that is free: the lower it is, the less is copied.
+// take takes the lowest free slot: the lower it is, the less is copied.
 func (s *slots) take() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,8 +90,8 @@ func (s *slots) giveBack(i int) {
 	s.busy[i] = false
 }
 
-// fill makes the descriptors of a slot mean what fds mean. Each means null
-// before.
+// fill makes the descriptors of a slot copies of fds. Before, each is
+// /dev/null.
 func (s *slots) fill(one, fds slot) error {
 	for i, fd := range fds {
 		if fd == s.null {
@@ -100,7 +100,7 @@ func (s *slots) fill(one, fds slot) error {
 		if err := unix.Dup3(fd, one[i], unix.O_CLOEXEC); err != nil {
 			s.empty(one, fds)
 			if _, closed := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == unix.EBADF && closed == nil {
-				err = unix.EMFILE // the limit has been lowered below the reserved ones: dup(2)
+				err = unix.EMFILE // dup(2): the limit is now below the reserved descriptors
 			}
 			return err
 		}
@@ -108,7 +108,7 @@ func (s *slots) fill(one, fds slot) error {
 	return nil
 }
 
-// empty takes the meaning away: a pipe ends only when nobody holds it.
+// empty undoes fill: a pipe ends only when no descriptor of it is open.
 func (s *slots) empty(one, fds slot) {
 	for i, fd := range fds {
 		if fd != s.null {
@@ -117,8 +117,8 @@ func (s *slots) empty(one, fds slot) {
 	}
 }
 
-// descriptors arranges what a child takes over, in reserved descriptors where
-// there are any left. giveBack ends the arrangement when the child has started.
+// descriptors arranges the descriptors that a child takes over, in a reserved
+// slot if one is free. The caller calls giveBack when the child has started.
 func (e *Engine) descriptors(l Launch) (fds streams, giveBack func(), err error) {
 	want := slot{e.orNull(l.Stdin), e.orNull(l.Stdout), e.orNull(l.Stderr), int(l.Dir)}
 	if i := e.slots.take(); i != none {
@@ -130,7 +130,8 @@ func (e *Engine) descriptors(l Launch) (fds streams, giveBack func(), err error)
 		beyond := uintptr(slices.Max(one[:]) + 1)
 		return streams{one[0], one[1], one[2], one[3], beyond}, func() { e.slots.empty(one, want); e.slots.giveBack(i) }, nil
 	}
-	// The plain way. A descriptor below 3 would be overwritten before its turn.
+	// Without a slot. A descriptor below 3 would be overwritten before it is
+	// used.
 	var copies []int
 	for i, fd := range want {
 		if fd > 2 {

@@ -11,10 +11,10 @@ import (
 )
 
 // Start starts the program in a session and process group of its own, and
-// returns when it is another program than the server. An error is a
-// [*StepError] or a [syscall.Errno]; nothing runs then.
+// returns after exec. An error is a [*StepError] or a [syscall.Errno]; then
+// nothing runs.
 func (e *Engine) Start(l Launch) (*Process, error) {
-	defer runtime.KeepAlive(l) // its files stay open until the end
+	defer runtime.KeepAlive(l) // its files must stay open until Start returns
 	for {
 		p := &Process{engine: e}
 		if err := p.takePlace(l.Confine); err != nil {
@@ -29,12 +29,12 @@ func (e *Engine) Start(l Launch) (*Process, error) {
 		if !dead {
 			return nil, err
 		}
-		// Somebody has killed the zygote, and with it nothing but that. The
-		// place is thrown away; the next one is another.
+		// Another process has killed the zygote, but not the server. Discard
+		// the instance and use another one.
 	}
 }
 
-// takePlace takes a place for the command.
+// takePlace takes an instance for the command.
 func (p *Process) takePlace(in *Enclosure) (err error) {
 	if in == nil {
 		if in, err = p.engine.openEnclosure(); err != nil {
@@ -58,7 +58,7 @@ func (e *Engine) start(p *Process, l Launch) error {
 	return e.launch(p, s, fds)
 }
 
-// launch makes the child and notes it before anybody could take it for an orphan.
+// launch makes the child and records it before it could be taken for an orphan.
 func (e *Engine) launch(p *Process, s *childSteps, fds streams) error {
 	c := e.clone.Load()
 	o := cloning{flags: unix.CLONE_PIDFD, cgroup: p.place.born(), by: p.place.zygote}
@@ -84,11 +84,11 @@ func (e *Engine) launch(p *Process, s *childSteps, fds streams) error {
 	return nil
 }
 
-// watch takes the process that the command has.
+// watch sets the process of the command.
 func (p *Process) watch(pid, pidfd int) {
 	p.pid = pid
-	// The poller takes descriptors that do not block; for a pidfd this also
-	// means that waiting for it does not.
+	// The poller needs descriptors that do not block; for a pidfd, O_NONBLOCK
+	// also makes waitid not block.
 	_, _ = unix.FcntlInt(uintptr(pidfd), unix.F_SETFL, unix.O_RDWR|unix.O_NONBLOCK)
 	p.pidfd = os.NewFile(uintptr(pidfd), "pidfd")
 }
@@ -96,7 +96,7 @@ func (p *Process) watch(pid, pidfd int) {
 // streams are the descriptors that a child takes over. None is below 3.
 type streams struct {
 	in, out, err, dir int
-	// beyond: from here on, the child need copy none of the server's.
+	// beyond: the child need not copy descriptors from this number on.
 	beyond uintptr
 }
 
@@ -105,8 +105,9 @@ const nothingBeyond = math.MaxUint32
 
 // childSteps lists what the child does. The order matters: descriptors are
 // arranged before the others are closed, the directory is entered through one
-// of them, and signals are let in last. A zygote's child has from it what is
-// the same for all of them (see place.common); the server's own takes it on here.
+// of them, and signals are unblocked last. A zygote's child inherits from it
+// what is the same for all of them (see place.common); a child of the server
+// does that here.
 func (e *Engine) childSteps(l Launch, p *Process, fds streams) (*childSteps, error) {
 	s := newChildSteps()
 	if p.place.in.open {
@@ -138,7 +139,7 @@ func (e *Engine) childSteps(l Launch, p *Process, fds streams) (*childSteps, err
 	s.add("connect standard input", unix.SYS_DUP3, uintptr(fds.in), 0, 0)
 	s.add("connect standard output", unix.SYS_DUP3, uintptr(fds.out), 1, 0)
 	s.add("connect standard error", unix.SYS_DUP3, uintptr(fds.err), 2, 0)
-	// All of the server's own are closed by exec in any case (see Seal).
+	// Exec closes all descriptors of the server in any case (see Seal).
 	s.try("close the other descriptors", unix.SYS_CLOSE_RANGE, 3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
 	e.limitDescriptors(s, p.place.in.spec.Limits)
 	s.add("let signals in", unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, hold(s, &noSignals), 0, sigsetBytes)
@@ -146,8 +147,8 @@ func (e *Engine) childSteps(l Launch, p *Process, fds streams) (*childSteps, err
 	return s, nil
 }
 
-// begin adds what each command of the place does first. It needs nothing that is
-// the command's own.
+// begin adds what every command of the instance does first. It depends on
+// nothing of the single command.
 func (p *place) begin(s *childSteps) {
 	s.add("start a session", unix.SYS_SETSID)
 	s.add("die with the server", unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL))
@@ -157,7 +158,7 @@ func (p *place) begin(s *childSteps) {
 }
 
 var (
-	zero      = []byte("0") // "whoever writes this", to a control group
+	zero      = []byte("0") // as a process id: the writing process, for cgroup.procs
 	noSignals uint64
 )
 
@@ -167,12 +168,13 @@ const (
 	lastSignal   = 64
 )
 
-// byDefault is struct kernel_sigaction with everything zero: the default action.
+// byDefault is struct kernel_sigaction with all fields zero: the default
+// action.
 var byDefault [4]uint64
 
-// defaultSignals gives every signal its default action. clone3 does so itself,
-// but for those that are ignored; exec does, but for the same. A handler of
-// the server must not run in the child, so without clone3 all are reset.
+// defaultSignals resets every signal to its default action. clone3 does that
+// itself, except for ignored signals; so does exec. A handler of the server
+// must not run in the child, so without clone3 all signals are reset.
 func (e *Engine) defaultSignals(s *childSteps, all bool) {
 	if !all {
 		for _, n := range e.ignored {

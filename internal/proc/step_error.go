@@ -17,7 +17,7 @@ func (e *StepError) Unwrap() error { return e.Errno }
 
 const enterDirectory = "enter directory"
 
-// EnteringDirectory reports whether a start failed at entering the directory.
+// EnteringDirectory reports whether a start failed to enter the directory.
 func EnteringDirectory(err error) bool {
 	var at *StepError
 	return errors.As(err, &at) && at.Step == enterDirectory
@@ -25,8 +25,8 @@ func EnteringDirectory(err error) bool {
 
 const execute = "execute"
 
-// BeforeTheProgram reports whether a start failed at a step that has nothing
-// to do with the program's file.
+// BeforeTheProgram reports whether a start failed at a step that does not
+// depend on the program's file.
 func BeforeTheProgram(err error) bool {
 	var at *StepError
 	return errors.As(err, &at) && at.Step != execute
@@ -34,9 +34,10 @@ func BeforeTheProgram(err error) bool {
 
 const filterCalls = "filter system calls"
 
-// NoListener reports whether an enclosure could not be made because nobody can be
-// asked about system calls here: the kernel is older than Linux 5.19 (EINVAL), or
-// an outer sandbox has a listener already, and a process can have one only (EBUSY).
+// NoListener reports whether an enclosure could not be made because the kernel
+// cannot pass system calls to a supervisor here: it is older than Linux 5.19
+// (EINVAL), or an outer sandbox has a listener already, and a process can have
+// only one (EBUSY).
 func NoListener(err error) bool {
 	var at *StepError
 	return errors.As(err, &at) && at.Step == filterCalls && (at.Errno == syscall.EBUSY || at.Errno == syscall.EINVAL)

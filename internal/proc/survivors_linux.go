@@ -15,12 +15,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A server that is killed cannot end its commands. Each server therefore
-// keeps an owner lock in the state directory: a file that carries its mark
-// in the name, names its control group, and is locked for as long as the
-// server lives. Whoever can lock such a file has found a dead server, and
-// knows by the mark what it has left running. Files of living servers stay
-// locked, so nothing of theirs is touched.
+// A server that is killed cannot end its commands. Each server therefore keeps
+// an owner lock in the state directory: a file that has the server's mark as
+// its name, contains its control group, and is locked as long as the server
+// lives. If another server can lock such a file, the file's server is dead, and
+// the mark identifies what it has left running. Files of living servers stay
+// locked, so their commands are not touched.
 
 // ownerLock is the file of a living server.
 type ownerLock struct{ file *os.File }
@@ -33,7 +33,8 @@ func takeOwnerLock(state string, m serverMark, c *cgroups) (*ownerLock, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot lock the file of this server: %w", err)
 	}
-	// It gets its name when it is locked: nobody finds it unlocked.
+	// The file gets its name when it is locked, so that no server finds it
+	// unlocked.
 	temp, err := os.CreateTemp(dir, ".new-*")
 	if err != nil {
 		return nil, fmt.Errorf("cannot lock the file of this server: %w", err)
@@ -55,12 +56,12 @@ func takeOwnerLock(state string, m serverMark, c *cgroups) (*ownerLock, error) {
 	return &ownerLock{temp}, nil
 }
 
-// release gives the lock back, and removes its file.
+// release unlocks and removes the file.
 func (l *ownerLock) release() error {
 	return errors.Join(os.Remove(filepath.Join(filepath.Dir(l.file.Name()), filepath.Base(l.name()))), l.file.Close())
 }
 
-// name is the name under which the file lies now.
+// name returns the present path of the file.
 func (l *ownerLock) name() string {
 	path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", l.file.Fd()))
 	if err != nil {
@@ -69,8 +70,8 @@ func (l *ownerLock) name() string {
 	return path
 }
 
-// reap ends what dead servers with the same state directory have left running
-// and tells how many processes that were.
+// reap ends what dead servers with the same state directory have left running,
+// and returns the number of those processes.
 func (e *Engine) reap() (int, error) {
 	if e.ownerLock == nil {
 		return 0, nil
@@ -95,11 +96,11 @@ func (e *Engine) reap() (int, error) {
 	return ended, nil
 }
 
-// reapServer ends what the server of one file has left, if it is dead.
+// reapServer ends what the server of one file has left running, if it is dead.
 func reapServer(path string, m serverMark) (int, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		// Its server has ended in good order meanwhile, or it is another user's,
+		// The server has ended regularly meanwhile, or it is another user's,
 		// whose commands this one could not end either.
 		return 0, nil
 	}
@@ -114,14 +115,14 @@ func reapServer(path string, m serverMark) (int, error) {
 		return 0, nil
 	}
 	if _, err := os.Stat(path); err != nil {
-		return 0, nil // somebody else was faster
+		return 0, nil // another server was faster
 	}
 	ended := endSurvivors(m, base)
 	return ended, os.Remove(path)
 }
 
-// lockOfDead locks the file of a server if that is dead. Its zygotes share its
-// descriptors, and so the lock; they go right after it.
+// lockOfDead locks the file of a server if that server is dead. Its zygotes
+// share its descriptors, and with them the lock; they end right after it.
 func lockOfDead(file *os.File, pid int) bool {
 	limit := time.Now().Add(forceLimit)
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
@@ -129,18 +130,19 @@ func lockOfDead(file *os.File, pid int) bool {
 			return true
 		}
 		if running(pid) || time.Now().After(limit) {
-			return false // it lives, or others hold the file that cannot be seen from here
+			return false // the server lives, or processes hold the file that cannot be seen from here
 		}
 		time.Sleep(pause)
 	}
 }
 
-// endSurvivors kills what runs with the marks of a server, and its control groups.
+// endSurvivors kills the processes with the marks of a server, and its control
+// groups.
 func endSurvivors(m serverMark, base string) int {
 	match := func(one mark) bool { return one.of(m) }
 	ended := len(marked(match))
 	limit := time.Now().Add(forceLimit)
-	if filepath.Base(base) == cgroupPrefix+m.String() { // what the file says is believed no further
+	if filepath.Base(base) == cgroupPrefix+m.String() { // the content of the file is not trusted further
 		_ = clearCgroup(base)
 	}
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {

@@ -4,8 +4,8 @@ package proc
 
 import "golang.org/x/sys/unix"
 
-// Try makes a process that is held to n and ends at once, to see whether the
-// machine lets it. The error names the step at which it did not.
+// Try makes a process in n that ends at once, to find out whether the machine
+// allows it. The error names the step that failed.
 func (e *Engine) Try(n *Enclosure) error {
 	p := &Process{engine: e}
 	if err := p.takePlace(n); err != nil {

@@ -10,7 +10,8 @@ import (
 
 func coreDumped(ws syscall.WaitStatus) bool { return ws.CoreDump() }
 
-// maxResident gives bytes: darwin counts bytes, the others kibibytes (getrusage(2)).
+// maxResident returns bytes: darwin counts bytes, other systems KiB
+// (getrusage(2)).
 func maxResident(state *os.ProcessState) int64 {
 	ru, ok := state.SysUsage().(*syscall.Rusage)
 	if !ok {

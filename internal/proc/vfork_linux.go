@@ -3,38 +3,38 @@
 package proc
 
 // step is one system call that a child makes between clone and exec. The
-// assembly knows its layout.
+// assembly depends on its layout.
 type step struct {
 	trap   uintptr
 	arg    [6]uintptr
 	flags  uintptr
-	result *uintptr // where to put what the call returns; nil: nowhere
+	result *uintptr // where to store what the call returns; nil: nowhere
 }
 
-// flags of steps.
+// Flags of steps.
 const (
-	mayFail    = 1 // a failure changes nothing
+	mayFail    = 1 // a failure is ignored
 	argumentAt = 2 // the first argument is the address of the argument
-	twins      = 4 // the call makes a process; the new one leaves out the next step
-	serves     = 8 // no call: the process serves at the post that the argument is the address of
+	twins      = 4 // the call makes a process, which skips the next step
+	serves     = 8 // not a call: the process becomes a zygote; the argument is the address of its post
 )
 
-// vforkCall is what the assembly needs to make a child and what the child
-// tells of itself. The assembly knows its layout, and the child writes to it,
-// so it lies on the heap and is kept alive until vfork returns.
+// vforkCall contains what the assembly needs to make a child, and the results
+// that the child stores. The assembly depends on its layout. The child writes
+// to it, so it is on the heap and must be kept alive until vfork returns.
 type vforkCall struct {
 	trap    uintptr    // the system call that clones
 	arg     [5]uintptr // its arguments
-	steps   *step      // what the child does
-	left    uintptr    // how many there are; how many were left when one failed
-	errno   uintptr    // of the step at which the child failed; 0 if it did not
-	block   uint64     // every signal
-	restore uint64     // what was blocked before
+	steps   *step      // the steps of the child
+	left    uintptr    // number of steps; after a failure, the number that were left
+	errno   uintptr    // of the step that failed; 0 if none did
+	block   uint64     // set of all signals
+	restore uint64     // set of signals that were blocked before
 }
 
 // vfork makes a child that shares the memory of this process until it has
-// carried out its steps or failed; meanwhile the calling thread stands still.
-// It returns the child's process id, or why there is none.
+// carried out its steps or failed; until then, the calling thread is suspended.
+// It returns the child's process id, or an errno.
 //
 //go:noescape
 func vfork(c *vforkCall) (pid, errno uintptr)

@@ -3,8 +3,9 @@ package proc
 // waiterMachine is EM_X86_64, elf(5).
 const waiterMachine = 62
 
-// waiterCode is the whole program of the first process in a PID namespace:
-// nobody may look into it, and it waits.
+// waiterCode is the whole program of the first process of a PID namespace: it
+// makes itself not dumpable, so that other processes cannot read its memory,
+// and waits.
 var waiterCode = []byte{
 	0x31, 0xf6, // xor esi, esi
 	0x6a, 0x04, 0x5f, // push 4; pop rdi      PR_SET_DUMPABLE

@@ -3,8 +3,9 @@ package proc
 // waiterMachine is EM_AARCH64, elf(5).
 const waiterMachine = 183
 
-// waiterCode is the whole program of the first process in a PID namespace:
-// nobody may look into it, and it waits.
+// waiterCode is the whole program of the first process of a PID namespace: it
+// makes itself not dumpable, so that other processes cannot read its memory,
+// and waits.
 var waiterCode = []byte{
 	0x80, 0x00, 0x80, 0xd2, // mov x0, #4           PR_SET_DUMPABLE
 	0x01, 0x00, 0x80, 0xd2, // mov x1, #0

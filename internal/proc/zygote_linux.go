@@ -14,50 +14,53 @@ import (
 )
 
 // zygote is a process that makes children for the server, one at a time. It
-// shares the server's memory and descriptors and runs nothing but a few lines
-// of assembly, so nothing has to be handed over to it but an address. What is
-// the same for many commands (namespaces, the filter of system calls, limits,
-// no capabilities) it took on once; its children have it without doing
-// anything, where the filter alone would cost each of them more than all the
-// rest of a start. They are the server's children, not its own.
+// shares the server's memory and descriptors and runs only a few lines of
+// assembly, so an order is just an address. It sets up once what is the same
+// for many commands (namespaces, the filter of system calls, limits, no
+// capabilities), and its children inherit that; for a single command, the
+// filter alone would cost more than the rest of a start. They are the server's
+// children, not its own.
 //
-// It is born with all signals blocked and ends with the server.
+// A zygote is created with all signals blocked, and ends with the server.
 type zygote struct {
 	pid    int
-	thread int // of the server, whose children its own ones are
+	thread int // the thread of the server whose children the zygote's children are
 	post   *post
-	keep   []any // what its steps point to
+	keep   []any // keeps alive what its steps point to
 	// secret is the last argument of its calls of clone.
 	secret uint64
-	dead   bool // somebody has killed it
+	dead   bool // another process has killed it
 }
 
-// post is where a zygote takes its orders. The assembly knows its layout.
+// post is where a zygote receives orders. The assembly depends on its layout.
 type post struct {
 	state uint32     // a futex
 	_     uint32     //
-	call  *vforkCall // what to do
-	pid   uintptr    // what came of it: a process id, or an errno, negated
-	// server is the process that a zygote serves. If that died before the zygote
-	// had asked to die with it, nobody would ever tell.
+	call  *vforkCall // the order
+	pid   uintptr    // the result: a process id, or a negated errno
+	// server is the process that the zygote serves. The zygote compares it with
+	// its parent, because the server may have died before the zygote asked for
+	// its death signal.
 	server uintptr
 }
 
 // States of a post.
 const (
 	posted = 1 // the server wants a child
-	idle   = 2 // the zygote has nothing to do, or has done it
+	idle   = 2 // the zygote has no order, or has carried it out
 )
 
 const (
 	futexWait = 128 // FUTEX_WAIT | FUTEX_PRIVATE_FLAG, linux/futex.h
 	futexWake = 129 // FUTEX_WAKE | FUTEX_PRIVATE_FLAG
-	// zygotePatience is how long a zygote may take before it is looked after.
+	// zygotePatience is the time after which a busy zygote is checked for being
+	// alive.
 	zygotePatience = 100 * time.Millisecond
-	zygoteLimit    = 10 * time.Second // then it is given up
+	zygoteLimit    = 10 * time.Second // after that it is killed
 )
 
-// newZygote makes a zygote that carries out s first. The caller holds e.starting.
+// newZygote makes a zygote that carries out s first. The caller holds
+// e.starting.
 func (e *Engine) newZygote(s *childSteps, cgroup int) (*zygote, error) {
 	z := &zygote{post: &post{server: uintptr(os.Getpid())}}
 	s.add("serve", 0, hold(s, z.post)).flags = serves
@@ -83,8 +86,8 @@ func (e *Engine) newZygote(s *childSteps, cgroup int) (*zygote, error) {
 	return z, nil
 }
 
-// spawn lets the zygote make a child. The caller holds e.starting and keeps
-// what c points to alive.
+// spawn makes the zygote create a child. The caller holds e.starting and keeps
+// alive what c points to.
 func (z *zygote) spawn(c *vforkCall) (pid, errno uintptr) {
 	if !z.await() {
 		return 0, uintptr(unix.ESRCH)
@@ -101,20 +104,21 @@ func (z *zygote) spawn(c *vforkCall) (pid, errno uintptr) {
 	return 0, -z.post.pid
 }
 
-// await waits until the zygote has nothing to do, and reports whether it lives.
+// await waits until the zygote is idle, and reports whether it lives.
 func (z *zygote) await() bool {
 	for limit := time.Now().Add(zygoteLimit); !z.dead && !z.waitIdle(); {
 		if time.Now().After(limit) {
-			_ = unix.Kill(z.pid, unix.SIGKILL) // somebody has stopped it
+			_ = unix.Kill(z.pid, unix.SIGKILL) // another process has stopped it
 		}
 		z.dead = !z.lives()
 	}
 	return !z.dead
 }
 
-// takeOn lets the zygote make one more system call for itself, which returns 0:
-// its children have what comes of it. To the zygote it is a child that it makes
-// and is: it serves again.
+// takeOn makes the zygote carry out one more system call for itself, which must
+// return 0; its children inherit the effect. The order looks like one for a
+// child, except that the zygote itself carries out the steps and then serves
+// again.
 func (z *zygote) takeOn(name string, trap uintptr, arg ...uintptr) error {
 	s := &childSteps{}
 	s.add("serve", 0, hold(s, z.post)).flags = serves
@@ -133,7 +137,7 @@ func (z *zygote) wake() {
 	_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&z.post.state)), futexWake, 1, 0, 0, 0)
 }
 
-// waitIdle waits until the zygote is idle, for a while.
+// waitIdle waits until the zygote is idle, at most for zygotePatience.
 func (z *zygote) waitIdle() bool {
 	patience := unix.NsecToTimespec(zygotePatience.Nanoseconds())
 	for {
@@ -148,7 +152,7 @@ func (z *zygote) waitIdle() bool {
 	}
 }
 
-// onThread does f on one thread and tells which.
+// onThread calls f on one thread and returns the thread's id.
 func onThread(f func()) (id int) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -158,8 +162,7 @@ func onThread(f func()) (id int) {
 
 func (z *zygote) lives() bool { return running(z.pid) }
 
-// reapFirst ends and collects a process that stands at the root of something:
-// a zygote, or the first one of a PID namespace.
+// reapFirst kills and reaps a zygote or the first process of a PID namespace.
 func (e *Engine) reapFirst(pid int) {
 	_ = unix.Kill(pid, unix.SIGKILL)
 	reapNow(pid)

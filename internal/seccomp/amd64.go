@@ -1,6 +1,6 @@
 package seccomp
 
-// amd64Calls are the calls that only amd64 has under these numbers:
+// amd64Calls are the system calls whose numbers are specific to amd64:
 // arch/x86/entry/syscalls/syscall_64.tbl.
 var amd64Calls = []stretch{
 	{0, "read write open close stat fstat lstat poll lseek mmap"},

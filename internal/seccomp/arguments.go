@@ -1,19 +1,19 @@
 package seccomp
 
-// Numbers that calls take as arguments, from include/uapi/. All of them are the
-// same on amd64 and arm64.
+// Argument values of system calls, from include/uapi/. All are the same on
+// amd64 and arm64.
 const (
-	// CLONE_NEWCGROUP, _NEWUTS, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET, and _NEWNS.
-	// CLONE_NEWTIME is not among the flags of clone: there its bit belongs to the
-	// signal that the child sends when it ends.
+	// CLONE_NEWCGROUP, _NEWUTS, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET, and
+	// _NEWNS. CLONE_NEWTIME is not a flag of clone: there, its bit belongs to
+	// the signal that is sent when the child ends.
 	newNamespaces = 0x7e000000 | 0x00020000
 
-	// CLONE_PARENT: the child is a sibling. That of a command would be a child of
-	// the server.
+	// CLONE_PARENT makes the child a sibling. A command's sibling would be a
+	// child of the server.
 	cloneParent = 0x00008000
 
-	// CLONE_VM, _FS, _FILES, _SIGHAND, _THREAD, _SYSVSEM: what unshare can undo
-	// without making a namespace.
+	// CLONE_VM, _FS, _FILES, _SIGHAND, _THREAD, _SYSVSEM: the flags of unshare
+	// that make no namespace.
 	unshareable = 0x00000100 | 0x00000200 | 0x00000400 | 0x00000800 | 0x00010000 | 0x00040000
 
 	tiocsti   = 0x5412
@@ -30,7 +30,7 @@ const (
 	afInet6   = 10
 	afNetlink = 16
 
-	sockTypeMask  = 0xf // beside it are SOCK_CLOEXEC and SOCK_NONBLOCK
+	sockTypeMask  = 0xf // the remaining bits are SOCK_CLOEXEC and SOCK_NONBLOCK
 	sockStream    = 1
 	sockDgram     = 2
 	sockSeqpacket = 5
@@ -38,28 +38,28 @@ const (
 	netlinkRoute = 0
 )
 
-// personalities: PER_LINUX; PER_LINUX32; either with UNAME26; the question
-// which one it is; ADDR_NO_RANDOMIZE, for race detectors.
+// personalities are PER_LINUX, PER_LINUX32, either with UNAME26, the query for
+// the present value, and ADDR_NO_RANDOMIZE, which race detectors need.
 var personalities = []uint32{0, 8, 0x20000, 0x20008, 0xffffffff, 0x40000}
 
-// protocols: the default, ICMP, TCP, UDP, ICMPv6, MPTCP. Others make the kernel
-// load a module that the machine has never used.
+// protocols are the default, ICMP, TCP, UDP, ICMPv6 and MPTCP. Others could
+// make the kernel load a module that the machine does not use otherwise.
 var protocols = []uint32{0, 1, 6, 17, 58, 262}
 
-// cloneFlags refuses new namespaces, and children of one's own parent to all but
-// whoever knows the secret: in the fifth argument, which the kernel passes over
-// unless other flags make it mean something.
+// cloneFlags refuses new namespaces. It refuses CLONE_PARENT except to callers
+// that know the secret; it is passed in the fifth argument, which the kernel
+// ignores unless other flags give it a meaning.
 func cloneFlags(secret uint64) decision {
 	return &question{of: low(0), answers: []answer{{anyBit, newNamespaces, eperm}, {anyBit, cloneParent, knows(secret, eperm)}}, otherwise: allow}
 }
 
-// clone3 does not exist, but for whoever knows the secret: its flags lie in
-// memory, where no filter sees them. It has two arguments, so the kernel never
-// looks at the one that carries the secret.
+// clone3 answers ENOSYS except to callers that know the secret: its flags are
+// in memory, where no filter sees them. It has two arguments, so the kernel
+// ignores the one that carries the secret.
 func clone3(secret uint64) decision { return knows(secret, enosys) }
 
-// knows allows a call whose fifth argument is the secret; without a secret
-// nobody knows it.
+// knows allows a call whose fifth argument is the secret; with secret 0, no
+// call.
 func knows(secret uint64, otherwise verdict) decision {
 	if secret == 0 {
 		return otherwise
@@ -67,28 +67,30 @@ func knows(secret uint64, otherwise verdict) decision {
 	return oneOf(low(4), []uint32{uint32(secret)}, oneOf(high(4), []uint32{uint32(secret >> 32)}, allow, otherwise), otherwise)
 }
 
-// unshareFlags is a list of what is allowed, because unshare has flags that
-// clone has not (CLONE_NEWTIME), and gets new ones that imply a namespace.
+// unshareFlags lists what is allowed instead of what is refused, because
+// unshare has flags that clone lacks (CLONE_NEWTIME), and may get new ones that
+// make a namespace.
 func unshareFlags() decision {
 	upper := oneOf(high(0), []uint32{0}, allow, eperm)
 	return &question{of: low(0), answers: []answer{{anyBit, ^uint32(unshareable), eperm}}, otherwise: upper}
 }
 
-// modeBits refuses a mode with set-user-ID or set-group-ID.
+// modeBits refuses modes with set-user-ID or set-group-ID.
 func modeBits(argument int) decision {
 	return &question{of: low(argument), answers: []answer{{anyBit, setIDs, eperm}}, otherwise: allow}
 }
 
-// limitOfSelf looks at process, resource, and the pointer to the new limit. The
-// mark is RLIMIT_RTTIME, by which internal/proc finds whatever a command has
-// started. Nobody can raise it; who could lower it would be found no more.
+// limitOfSelf checks the arguments process, resource, and pointer to the new
+// limit. RLIMIT_RTTIME is the mark by which internal/proc finds the descendants
+// of a command. They cannot raise it; one that could lower it would no longer
+// be found.
 func limitOfSelf() decision {
 	onlyAsks := oneOf(low(2), []uint32{0}, oneOf(high(2), []uint32{0}, allow, eperm), eperm)
 	resource := oneOf(low(1), []uint32{rlimitRTTime}, onlyAsks, allow)
 	return oneOf(low(0), []uint32{0}, resource, eperm)
 }
 
-// socketFamily looks at family, type and protocol.
+// socketFamily checks family, type and protocol.
 func socketFamily(o Options) decision {
 	var families []answer
 	switch {
@@ -108,8 +110,9 @@ func socketFamily(o Options) decision {
 	return orElse(low(0), families, eafnosupport)
 }
 
-// pair allows pairs that stay pairs. A datagram socket does not: connected to
-// its twin it still sends to any address that it is told, such as the log's.
+// pair allows socket pairs that cannot be used for other peers. A datagram
+// socket can: although connected to its peer, it still sends to any address
+// that it is given, such as that of the system log.
 func pair(o Options) decision {
 	var types decision = allow
 	if !o.AllowUnix {
@@ -118,7 +121,7 @@ func pair(o Options) decision {
 	return oneOf(low(0), []uint32{afUnix}, types, eafnosupport)
 }
 
-// oneOf asks whether a word is one of the values.
+// oneOf chooses yes if a word is one of the values, else no.
 func oneOf(of word, values []uint32, yes, no decision) decision {
 	return oneOfMasked(of, 0, values, yes, no)
 }
@@ -131,7 +134,7 @@ func oneOfMasked(of word, mask uint32, values []uint32, yes, no decision) decisi
 	return q
 }
 
-// orElse is a question with these answers, if there are any.
+// orElse is a question with these answers, or just otherwise if there are none.
 func orElse(of word, answers []answer, otherwise decision) decision {
 	if len(answers) == 0 {
 		return otherwise

@@ -1,7 +1,7 @@
 package seccomp
 
 // arm64Calls are the calls of include/uapi/asm-generic/unistd.h that are older
-// than the numbers which all architectures share.
+// than the numbers shared by all architectures.
 var arm64Calls = []stretch{
 	{0, "io_setup io_destroy io_submit io_cancel io_getevents setxattr lsetxattr fsetxattr getxattr lgetxattr"},
 	{10, "fgetxattr listxattr llistxattr flistxattr removexattr lremovexattr fremovexattr getcwd lookup_dcookie eventfd2"},

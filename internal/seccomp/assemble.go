@@ -6,29 +6,29 @@ import (
 	"slices"
 )
 
-// Opcodes besides the comparisons: linux/bpf_common.h.
+// Opcodes other than comparisons: linux/bpf_common.h.
 const (
 	load       = 0x20 // BPF_LD|BPF_W|BPF_ABS: the word at offset K
 	and        = 0x54 // BPF_ALU|BPF_AND|BPF_K
 	returnCode = 0x06 // BPF_RET|BPF_K
 )
 
-// assembler lays decisions out as instructions.
+// assembler converts decisions to instructions.
 type assembler struct {
 	code  []Instruction
-	at    map[decision]int // where each decision begins
+	at    map[decision]int // index of each decision's first instruction
 	jumps []jump
 }
 
-// jump is an instruction whose two targets are not known yet.
+// jump is an instruction whose two targets are not resolved yet.
 type jump struct {
 	at      int
 	yes, no decision // nil: the next instruction
 }
 
-// assemble makes the program that begins with a decision. The machine jumps
-// forward only, and over at most 255 instructions: a decision therefore lies
-// behind all that lead to it, and a program that is too long is an error.
+// assemble returns the program that begins with a decision. BPF jumps go
+// forward only, over at most 255 instructions, so each decision is placed
+// behind all those that lead to it. A program that is too long gives an error.
 func assemble(first decision) ([]Instruction, error) {
 	a := &assembler{at: map[decision]int{}}
 	for _, d := range order(first) {
@@ -54,8 +54,9 @@ func assemble(first decision) ([]Instruction, error) {
 	return a.code, nil
 }
 
-// order lists a decision and all that it leads to, each once and behind those
-// that lead to it. What a question goes on to otherwise follows it closely.
+// order lists a decision and all decisions that it leads to, each once and
+// behind those that lead to it. The default branch of a question follows it
+// closely.
 func order(first decision) []decision {
 	var list []decision
 	seen := map[decision]bool{}

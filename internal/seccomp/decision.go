@@ -1,14 +1,14 @@
 package seccomp
 
 // decision is what happens to a call: a verdict, or a question about the call
-// whose answers lead to further decisions. Decisions are compared by identity,
-// and one that several places lead to is in the filter once.
+// whose answers lead to further decisions. Decisions are compared by identity;
+// one that several questions lead to is in the filter only once.
 type decision interface {
 	next() []decision
 }
 
-// verdict is what a filter returns: SECCOMP_RET_* of linux/seccomp.h, with an
-// error number where there is one. The numbers are the same on amd64 and arm64.
+// verdict is a return value of a filter: SECCOMP_RET_* of linux/seccomp.h, with
+// an error number if it has one. The values are the same on amd64 and arm64.
 type verdict uint32
 
 const (
@@ -26,10 +26,10 @@ const (
 
 func (verdict) next() []decision { return nil }
 
-// question decides by one word: by the first answer that holds, or otherwise.
+// question decides by one word: the first answer that matches, or otherwise.
 type question struct {
 	of        word
-	mask      uint32 // the bits that count; 0 means all of them
+	mask      uint32 // the bits to compare; 0 means all
 	answers   []answer
 	otherwise decision
 }
@@ -48,7 +48,7 @@ func (q *question) next() []decision {
 	return append(list, q.otherwise)
 }
 
-// comparison is how a word compares to k. Its value is the opcode.
+// comparison says how a word is compared to k. Its value is the opcode.
 type comparison uint16
 
 const (
@@ -57,16 +57,16 @@ const (
 	anyBit  comparison = 0x45 // BPF_JMP|BPF_JSET|BPF_K
 )
 
-// word is a 32-bit part of struct seccomp_data, by its offset. Arguments are
-// 64 bits wide and the machine compares 32 at a time. Where the kernel takes an
-// int, it never sees the upper half, whatever a command puts there, and so the
-// filter must not look at it either: socket(1<<32|AF_UNIX) makes a Unix socket.
+// word is a 32-bit part of struct seccomp_data, by its offset. Arguments have
+// 64 bits, and BPF compares 32 at a time. If the kernel takes an int, it
+// ignores the upper half, whatever its value, so the filter must ignore it too:
+// socket(1<<32|AF_UNIX) makes a Unix socket.
 type word uint32
 
 const (
 	number       word = 0
 	architecture word = 4
-	kept         word = ^word(0) // the word of the question before
+	kept         word = ^word(0) // the word of the previous question
 )
 
 func low(argument int) word  { return word(16 + 8*argument) }

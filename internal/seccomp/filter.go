@@ -14,7 +14,7 @@ const (
 )
 
 // Native returns the architecture that this program was built for, and whether
-// there are filters for it.
+// the package has filters for it.
 func Native() (Arch, bool) {
 	switch runtime.GOARCH {
 	case "amd64":
@@ -25,8 +25,9 @@ func Native() (Arch, bool) {
 	return 0, false
 }
 
-// audit is the architecture as the kernel tells it to a filter: AUDIT_ARCH_* of
-// linux/audit.h. Both are little-endian, which the offsets of words rely on.
+// audit returns the value by which the kernel passes the architecture to a
+// filter: AUDIT_ARCH_* of linux/audit.h. Both are little-endian, which the
+// offsets of words rely on.
 func (a Arch) audit() uint32 {
 	switch a {
 	case AMD64:
@@ -38,51 +39,52 @@ func (a Arch) audit() uint32 {
 }
 
 // Sockets says which sockets a command may make. Pairs of connected stream
-// sockets are pipes by another name and always allowed.
+// sockets are always allowed, because they are equivalent to pipes.
 type Sockets int
 
 const (
 	// NoSockets allows none.
 	NoSockets Sockets = iota
-	// Internet allows TCP, MPTCP, UDP and echo requests over IPv4 and IPv6, and
-	// the netlink family that tells about interfaces and routes. Which hosts
-	// they reach is not the filter's concern: it cannot see addresses.
+	// Internet allows TCP, MPTCP, UDP and ICMP echo over IPv4 and IPv6, and the
+	// netlink family for interfaces and routes. It does not restrict the hosts:
+	// the filter cannot see addresses.
 	Internet
 )
 
-// Options say what a command may do beyond what all may. The zero Options
-// allow nothing more.
+// Options say what a command may do in addition to what all commands may. The
+// zero Options add nothing.
 type Options struct {
 	Sockets Sockets
 
 	// OwnIPC says that the command has an IPC namespace of its own, so that
-	// System V IPC and message queues reach nobody else. Without it they are
-	// refused.
+	// System V IPC and message queues reach no other process. Without it they
+	// are refused.
 	OwnIPC bool
 
-	// Attributes allows extended attributes and access control lists of files to be
-	// set. Landlock does not see that, so without it they are refused everywhere, as
-	// by a file system that has none.
+	// Attributes allows setting extended attributes and access control lists.
+	// Landlock does not control that, so without Attributes it is refused
+	// everywhere with the error of a file system that lacks them.
 	Attributes bool
 
-	// AllowUnix allows sockets of the Unix family. The filter cannot tell which
-	// ones of other processes a command connects to; something else has to.
+	// AllowUnix allows Unix sockets. The filter cannot tell which sockets of
+	// other processes a command connects to; another layer must restrict that.
 	AllowUnix bool
 
-	// AskRenames says that a supervisor is asked about rename, renameat and
-	// renameat2 (SECCOMP_RET_USER_NOTIF). It needs a listener; without one, these
-	// calls fail with ENOSYS.
+	// AskRenames passes rename, renameat and renameat2 to a supervisor
+	// (SECCOMP_RET_USER_NOTIF). The filter then needs a listener; without one,
+	// these calls fail with ENOSYS.
 	AskRenames bool
 
-	// AskUnix says that a supervisor is asked about every socket of the Unix family
-	// and about every connect: the filter cannot see to where. The supervisor makes
-	// the sockets itself, already connected, so that a command never has one that it
-	// could connect anywhere. It needs a listener, and goes before AllowUnix.
+	// AskUnix passes the creation of every Unix socket, and every connect, to a
+	// supervisor, because the filter cannot see the address. The supervisor
+	// makes the sockets itself, already connected, so that a command never has
+	// one that it could connect elsewhere. The filter then needs a listener.
+	// AskUnix takes precedence over AllowUnix.
 	AskUnix bool
 
-	// SiblingSecret is the fifth argument of clone by which the filter knows who
-	// may make children of its own parent (CLONE_PARENT), and of clone3 by which
-	// it knows who may call that at all; 0: nobody may.
+	// SiblingSecret is the fifth argument of clone and clone3 by which the
+	// filter recognizes callers that may make siblings (CLONE_PARENT), and that
+	// may call clone3 at all; 0: no caller may.
 	SiblingSecret uint64
 }
 
@@ -90,13 +92,13 @@ type Options struct {
 // of linux/filter.h, with the same layout.
 type Instruction struct {
 	Code      uint16
-	JumpTrue  uint8 // how many instructions to leave out if the condition holds
-	JumpFalse uint8 // and if it does not
+	JumpTrue  uint8 // number of instructions to skip if the condition holds
+	JumpFalse uint8 // number of instructions to skip if it does not
 	K         uint32
 }
 
-// Filter returns the filter for commands on an architecture. Each call returns
-// a new slice. It fails if it does not know the architecture or an option.
+// Filter returns a new filter for commands on an architecture. It fails if it
+// does not know the architecture or an option.
 func Filter(a Arch, o Options) ([]Instruction, error) {
 	calls, ok := tableOf(a)
 	if !ok {

@@ -166,9 +166,9 @@ func TestAnUnknownArchitectureOrOptionHasNoFilter(t *testing.T) {
 func TestAMistakeInTheRulesIsAnError(t *testing.T) {
 	calls, _ := tableOf(ARM64)
 	for name, list := range map[string][]rule{
-		"a call that nobody has": {{"why", "read ptrase", eperm}},
-		"a call in two rows":     {{"why", "read", eperm}, {"why not", "write read", enosys}},
-		"a call twice in a row":  {{"why", "read read", eperm}},
+		"a call that no architecture has": {{"why", "read ptrase", eperm}},
+		"a call in two rows":              {{"why", "read", eperm}, {"why not", "write read", enosys}},
+		"a call twice in a row":           {{"why", "read read", eperm}},
 	} {
 		if _, err := spansOf(calls, list); err == nil {
 			t.Errorf("%s is no error", name)

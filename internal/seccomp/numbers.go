@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// The tables hold all system calls of an architecture, denied or not, because
-// the filter lets only those through that somebody has thought about: a number
-// without a name is answered with ENOSYS, as by a kernel that does not have the
-// call. This covers numbers beyond the newest, holes that a later kernel may
-// fill, and the x32 calls of amd64, whose numbers have bit 30 set.
+// The tables contain all system calls of an architecture, refused or not,
+// because the filter allows only calls that were reviewed: a number without a
+// name is answered with ENOSYS, as by a kernel that lacks the call. This covers
+// numbers beyond the newest, gaps that a later kernel may fill, and the x32
+// calls of amd64, whose numbers have bit 30 set.
 //
-// They are maintained against golang.org/x/sys: when it is updated and knows a
-// call that is missing here, TestTheTablesAreThoseOfTheKernel fails. Then read
-// what the call does. If a confined command may have it, its name in the table
-// is enough; if not, it also goes into a row of rules.go.
+// They are maintained against golang.org/x/sys: if an update of it knows a call
+// that is missing here, TestTheTablesAreThoseOfTheKernel fails. Then read what
+// the call does. If a confined command may use it, add its name to the table;
+// if not, also add it to a row of rules.go.
 
 // stretch is a part of a table: the names of consecutive numbers.
 type stretch struct {
@@ -22,8 +22,8 @@ type stretch struct {
 	names string
 }
 
-// sharedCalls have the same numbers on all architectures, as all calls do that
-// were added since Linux 5.1. The last one is the newest that is known.
+// sharedCalls have the same numbers on all architectures, as all calls since
+// Linux 5.1 do. The last one is the newest that was reviewed.
 var sharedCalls = []stretch{
 	{424, "pidfd_send_signal io_uring_setup io_uring_enter io_uring_register open_tree move_mount"},
 	{430, "fsopen fsconfig fsmount fspick pidfd_open clone3 close_range openat2 pidfd_getfd faccessat2"},
@@ -46,7 +46,7 @@ func tableOf(a Arch) (table, bool) {
 	return nil, false
 }
 
-// tableFrom adds the shared calls to those of an architecture.
+// tableFrom adds the shared calls to those of one architecture.
 func tableFrom(older []stretch) table {
 	t := table{}
 	for _, s := range slices.Concat(older, sharedCalls) {
@@ -59,7 +59,7 @@ func tableFrom(older []stretch) table {
 	return t
 }
 
-// everyName holds the names that at least one architecture has a number for.
+// everyName returns the names of all calls of all architectures.
 func everyName() map[string]bool {
 	names := map[string]bool{}
 	for _, s := range slices.Concat(amd64Calls, arm64Calls, sharedCalls) {

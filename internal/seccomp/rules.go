@@ -1,10 +1,10 @@
 package seccomp
 
-// rule is one row of the policy: calls and what happens to them. A call that
+// rule is one row of the policy: calls, and what happens to them. A call that
 // is in no row is allowed.
 type rule struct {
 	why    string
-	calls  string // names, separated by blanks; not every architecture has all
+	calls  string // names, separated by blanks; an architecture may lack some
 	decide decision
 }
 
@@ -38,7 +38,7 @@ func rules(o Options) []rule {
 			"openat2", enosys},
 		{"attributes of files that Landlock would not let a command open; programs fall back to ioctl",
 			"file_setattr", enosys},
-		{"what nobody uses any more, and what never was",
+		{"obsolete calls, and numbers without an implementation",
 			"modify_ldt uselib ustat sysfs _sysctl lookup_dcookie nfsservctl create_module get_kernel_syms " +
 				"query_module getpmsg putpmsg afs_syscall tuxcall security vserver epoll_ctl_old epoll_wait_old", enosys},
 	}
@@ -62,7 +62,7 @@ func rules(o Options) []rule {
 	return append(list, argumentRules(o)...)
 }
 
-// argumentRules are the rows for calls that are good or bad by their arguments.
+// argumentRules are the rows for calls that depend on their arguments.
 func argumentRules(o Options) []rule {
 	return []rule{
 		{"new namespaces: in one, a command has capabilities and meets the kernel's least tested parts",
@@ -73,7 +73,7 @@ func argumentRules(o Options) []rule {
 			"unshare", unshareFlags()},
 		{"keys that are typed for a terminal's other users, and line disciplines",
 			"ioctl", oneOf(low(1), []uint32{tiocsti, tioclinux, tiocsetd}, eperm, allow)},
-		{"programs that run with the user's or group's rights whoever starts them: the mode is argument 1",
+		{"modes with set-user-ID or set-group-ID: the mode is argument 1",
 			"chmod fchmod creat mknod", modeBits(1)},
 		{"the same: the mode is argument 2",
 			"fchmodat fchmodat2 mknodat", modeBits(2)},

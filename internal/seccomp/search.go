@@ -1,19 +1,20 @@
 package seccomp
 
-// leaf is a run of spans that are decided alike but for a few single numbers.
+// leaf is a run of spans with the same decision, except for a few single
+// numbers.
 type leaf struct {
 	from    uint32
-	answers []answer // for the few
+	answers []answer // for the exceptions
 	rest    decision
 }
 
 // leafAtMost bounds the comparisons of a leaf. A number whose neighbours are
-// both decided otherwise costs one comparison in a leaf, and two in the search
-// by halves, one for each border. More of them would make the filter no
+// both decided differently costs one comparison in a leaf and two in the binary
+// search, one for each border. A higher bound would not make the filter
 // smaller, but slower.
 const leafAtMost = 4
 
-// leavesOf takes as many spans into each leaf as go.
+// leavesOf puts as many spans into each leaf as fit.
 func leavesOf(spans []span) []leaf {
 	var leaves []leaf
 	for len(spans) > 0 {
@@ -51,8 +52,8 @@ func leafOf(spans []span) (best leaf, ok bool) {
 	return best, ok
 }
 
-// search finds what is decided about a number: by halves down to a leaf, and
-// there by comparing.
+// search decides about a number: binary search down to a leaf, then
+// comparisons.
 func search(of word, leaves []leaf) decision {
 	if len(leaves) == 1 {
 		return orElse(of, leaves[0].answers, leaves[0].rest)

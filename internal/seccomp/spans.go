@@ -8,14 +8,15 @@ import (
 	"strings"
 )
 
-// span is a range of numbers about which the same is decided.
+// span is a range of numbers with the same decision.
 type span struct {
-	from, to uint32 // both belong to it
+	from, to uint32 // both inclusive
 	decide   decision
 }
 
-// spansOf lays rules over all numbers there can be. A name without a number
-// and a name in two rows are mistakes in the rules, and errors.
+// spansOf applies the rules to all possible numbers. A name without a number on
+// any architecture, or in two rows, is a mistake in the rules and gives an
+// error.
 func spansOf(calls table, list []rule) ([]span, error) {
 	decisions := map[uint32]decision{}
 	for _, n := range calls {
@@ -40,8 +41,8 @@ func spansOf(calls table, list []rule) ([]span, error) {
 	return merge(decisions), nil
 }
 
-// merge makes spans of neighbours that are decided alike. Numbers about which
-// nothing is decided are those of no call.
+// merge joins neighbours with the same decision into spans. Numbers without a
+// decision are no system calls.
 func merge(decisions map[uint32]decision) []span {
 	var spans []span
 	add := func(from, to uint32, d decision) {
