@@ -29,7 +29,10 @@ func (w *watcher) start(g *Guard) {
 		runtime.LockOSThread() // and never unlocked: the thread ends together with its time slice setting
 		_ = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL, Runtime: uint64(shortTurn)}, 0)
 		// The previous thread may have left events unread.
-		for asked, soon := true, true; ; {
+		asked, soon := true, true
+		var looked time.Time // at the leases
+		var n noise
+		for {
 			pause := -1
 			switch {
 			case asked:
@@ -38,21 +41,68 @@ func (w *watcher) start(g *Guard) {
 				pause = int(leasePause.Milliseconds())
 			}
 			h, ok := w.wait(pause)
-			if !ok || h.events && !w.inline(g, nil) {
+			if !ok {
 				return
+			}
+			if h.events {
+				counted, on := w.inline(g, nil)
+				if !on {
+					return
+				}
+				if n.note(!counted) {
+					w.nap()
+				}
 			}
 			if asked = asked || h.asked; asked {
 				asked, soon = g.leases.giveUp(), true
 			}
-			if h.events || !soon {
+			if !soon || h.events && time.Since(looked) < leasePause {
 				continue
 			}
 			var list []*item
-			if list, soon = g.leases.look(); len(list) > 0 && !w.inline(g, list) {
-				return
+			list, soon = g.leases.look()
+			looked = time.Now()
+			if len(list) > 0 {
+				if _, on := w.inline(g, list); !on {
+					return
+				}
 			}
 		}
 	})
+}
+
+// noise counts events in a row that concern no item: a checkout of many files makes
+// one or two for each. Waking for each of them would slow the checkout down.
+type noise struct {
+	n    int
+	last time.Time
+}
+
+const (
+	// mostNoise is how many times in a row the thread wakes for nothing before it
+	// lets events gather.
+	mostNoise = 8
+	// noisePause ends a row.
+	noisePause = 10 * time.Millisecond
+	// gathering is for how long events gather then. A change of an item in the
+	// midst of noise is seen that much later.
+	gathering = 500 * time.Microsecond
+)
+
+// note reports whether the thread should let events gather.
+func (n *noise) note(nothing bool) bool {
+	now := time.Now()
+	if !nothing || now.Sub(n.last) > noisePause {
+		n.n = 0
+	}
+	n.last = now
+	n.n++
+	return n.n > mostNoise
+}
+
+// nap lets events gather.
+func (w *watcher) nap() {
+	_, _ = unix.Ppoll([]unix.PollFd{{Fd: int32(w.stop), Events: unix.POLLIN}}, &unix.Timespec{Nsec: gathering.Nanoseconds()}, nil)
 }
 
 // heard is what the thread was woken by.
@@ -89,12 +139,14 @@ func (w *watcher) wake() {
 }
 
 // inline reports changes and pending events to the guard, and checks the
-// changed items. It reports whether this thread still receives events: if a
-// file system does not answer within mostInline, another thread takes over.
-func (w *watcher) inline(g *Guard, changed []*item) bool {
+// changed items. counted reports whether any item was concerned; on, whether
+// this thread still receives events: if a file system does not answer within
+// mostInline, another thread takes over.
+func (w *watcher) inline(g *Guard, changed []*item) (counted, on bool) {
 	var mu sync.Mutex
 	var list []*item // to be checked
 	hear := func(it *item) {
+		counted = true
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		if g.due(it) {
@@ -105,6 +157,9 @@ func (w *watcher) inline(g *Guard, changed []*item) bool {
 		hear(it)
 	}
 	w.pass(hear)
+	if len(list) == 0 {
+		return counted, true
+	}
 	next := func() (it *item) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -137,5 +192,5 @@ func (w *watcher) inline(g *Guard, changed []*item) bool {
 	mu.Lock()
 	defer mu.Unlock()
 	over = true
-	return !relieved
+	return counted, !relieved
 }
