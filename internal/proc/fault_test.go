@@ -118,7 +118,7 @@ func TestEveryErrnoOfAStartComesBack(t *testing.T) {
 	defer null.Close()
 
 	// What is kept for the next start is there before descriptors are counted: the
-	// place that a command has had, if it need not be killed, and the one that is made
+	// instance that a command has had, if it need not be killed, and the one that is made
 	// when the last is taken.
 	e := newEngine(t)
 	made.Store(e, true)

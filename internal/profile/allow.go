@@ -176,7 +176,7 @@ func (w *walk) cover(dir string, right Right) error {
 	if right&Write != 0 && len(w.kept) > 0 {
 		blocked = outermost(slices.Concat(w.blocked, w.kept))
 	}
-	if !within(dir, blocked) {
+	if !anyWithin(dir, blocked) {
 		return w.grant(dir, true, right)
 	}
 	if slices.Contains(blocked, dir) {

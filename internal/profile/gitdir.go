@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"tipstaff/internal/paths"
 )
 
 // gitDir pins what of a repository decides which programs git starts: hooks and
@@ -172,7 +174,7 @@ func (r *resolver) pinHooksPath(dir, value string, tops []string) {
 		if !r.writable(path) || r.allowed(path, append(tops, r.Workspace...)) {
 			continue
 		}
-		if slices.ContainsFunc(slices.Concat(r.Workspace, tops), func(t string) bool { return under(t, path) }) {
+		if slices.ContainsFunc(slices.Concat(r.Workspace, tops), func(t string) bool { return paths.Within(t, path) }) {
 			r.note("core.hooksPath of %s is %s, around the work tree: its hooks are not protected", dir, path)
 			continue
 		}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"tipstaff/internal/paths"
 )
 
 // gitFile takes up a file .git, which names the repository of a linked work
@@ -64,7 +66,7 @@ func (r *resolver) proves(path, own, repository string) error {
 		return fmt.Errorf("it belongs to another user")
 	}
 	for _, w := range r.Workspace {
-		if under(w, repository) {
+		if paths.Within(w, repository) {
 			return fmt.Errorf("it is around the workspace %s; make it a workspace if that is meant", w)
 		}
 	}

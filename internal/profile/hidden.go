@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"tipstaff/internal/paths"
 )
 
 // hide lists the secrets that exist. A secret that does not is watched for.
@@ -98,14 +100,14 @@ func (r *resolver) show(dir string, names []string) {
 // showsHidden reports whether a path is a link to what is hidden.
 func (r *resolver) showsHidden(path string) bool {
 	real, _, err := canonical(path)
-	return err != nil || real != path && slices.ContainsFunc(r.Hidden, func(h Place) bool { return under(real, h.Path) })
+	return err != nil || real != path && slices.ContainsFunc(r.Hidden, func(h Place) bool { return paths.Within(real, h.Path) })
 }
 
 // onlyMounted reports whether path is a directory of the kernel's that is there to
 // be mounted on, and nothing is: it is empty, and nobody can put anything there. To
 // hide it would cost each command a rule for everything around it.
 func (r *resolver) onlyMounted(path string) bool {
-	if !under(path, filepath.Join(r.root, "sys")) {
+	if !paths.Within(path, filepath.Join(r.root, "sys")) {
 		return false
 	}
 	entries, err := os.ReadDir(path)
@@ -115,13 +117,13 @@ func (r *resolver) onlyMounted(path string) bool {
 // tooWide names what could not be used any more if path were hidden.
 func (r *resolver) tooWide(path string) string {
 	for _, home := range r.homes {
-		if home.own && home.path != "" && under(home.path, path) {
+		if home.own && home.path != "" && paths.Within(home.path, path) {
 			return "the home directory"
 		}
 	}
 	for _, kind := range []string{"closed", "below", "home"} {
 		for _, dir := range r.tables.system[kind] {
-			if under(filepath.Join(r.root, dir), path) {
+			if paths.Within(filepath.Join(r.root, dir), path) {
 				return dir
 			}
 		}
@@ -153,7 +155,7 @@ func (r *resolver) hideHomes() {
 		used := slices.Concat(r.Workspace, r.m.Path, []string{r.homes[0].path})
 		if !slices.ContainsFunc(used, func(p string) bool {
 			real, _ := existing(p)
-			return under(real, home)
+			return paths.Within(real, home)
 		}) {
 			r.Hidden = append(r.Hidden, Place{home, true, "somebody else's home"})
 		}
@@ -195,7 +197,7 @@ func (r *resolver) hideOutermost() {
 	slices.SortStableFunc(r.Hidden, func(a, b Place) int { return byPath(a.Path, b.Path) })
 	var kept []Place
 	for _, h := range r.Hidden {
-		if len(kept) == 0 || !under(h.Path, kept[len(kept)-1].Path) {
+		if len(kept) == 0 || !paths.Within(h.Path, kept[len(kept)-1].Path) {
 			kept = append(kept, h)
 		}
 	}

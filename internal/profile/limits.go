@@ -3,6 +3,8 @@ package profile
 import (
 	"path/filepath"
 	"slices"
+
+	"tipstaff/internal/paths"
 )
 
 // limits say what is never made writable.
@@ -39,16 +41,16 @@ func (r *resolver) whyNot(path string) string {
 			return "it belongs to the system: " + closed
 		}
 	}
-	if within(path, r.limits.closed) || within(path, r.limits.tops) {
+	if anyWithin(path, r.limits.closed) || anyWithin(path, r.limits.tops) {
 		return "it is a system directory, or there is one in it"
 	}
 	for _, h := range r.Hidden {
-		if under(path, h.Path) {
+		if paths.Within(path, h.Path) {
 			return "it lies in " + h.Path + ", which is hidden: " + h.Why
 		}
 	}
 	for _, s := range r.limits.startup {
-		if under(path, s.Path) {
+		if paths.Within(path, s.Path) {
 			return "it is or lies in " + s.Path + ": " + s.Why
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"tipstaff/internal/paths"
 )
 
 // Make makes what is missing: directories that only the user may enter, empty
@@ -28,7 +30,7 @@ func (p Paths) Make() error {
 func (p Paths) make(m Place) error {
 	base, _ := existing(m.Path)
 	for _, dir := range p.Writable() {
-		if under(base, dir) {
+		if paths.Within(base, dir) {
 			base = dir
 			break
 		}

@@ -3,6 +3,8 @@ package profile
 import (
 	"path/filepath"
 	"strings"
+
+	"tipstaff/internal/paths"
 )
 
 // mounts are those of the process, in the order in which they were made:
@@ -33,7 +35,7 @@ var unescape = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\13
 func (m mounts) otherNames(path string) []string {
 	var on mount
 	for _, c := range m {
-		if under(path, c.point) && len(c.point) >= len(on.point) {
+		if paths.Within(path, c.point) && len(c.point) >= len(on.point) {
 			on = c
 		}
 	}
@@ -46,7 +48,7 @@ func (m mounts) otherNames(path string) []string {
 		if c.device != on.device || c == on {
 			continue
 		}
-		if under(inside, c.root) {
+		if paths.Within(inside, c.root) {
 			if name := move(inside, c.root, c.point); name != path {
 				names = append(names, name)
 			}

@@ -3,6 +3,8 @@ package profile
 import (
 	"path/filepath"
 	"slices"
+
+	"tipstaff/internal/paths"
 )
 
 // Paths is what a profile comes to on this machine, for these workspaces, now.
@@ -166,7 +168,7 @@ func (p Paths) MissingBeside(dirs []string) []Place {
 func (p Paths) OwnersIn(path string) []string {
 	var owners []string
 	for _, pin := range p.Pinned {
-		if !pin.InPlace && under(pin.Path, path) {
+		if !pin.InPlace && paths.Within(pin.Path, path) {
 			owners = append(owners, pin.of)
 		}
 	}

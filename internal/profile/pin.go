@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"tipstaff/internal/paths"
 )
 
 // pin lists what stays as it is although something writable is around it.
@@ -32,7 +34,7 @@ func (r *resolver) pin() {
 	slices.SortFunc(r.Pinned, func(a, b Pin) int { return byPath(a.Path, b.Path) })
 	var kept []Pin
 	for _, p := range r.Pinned {
-		if len(kept) == 0 || !under(p.Path, kept[len(kept)-1].Path) {
+		if len(kept) == 0 || !paths.Within(p.Path, kept[len(kept)-1].Path) {
 			kept = append(kept, p)
 		} else if around := &kept[len(kept)-1]; around.of != p.of {
 			around.of = "" // it is there for both
@@ -74,7 +76,7 @@ func (r *resolver) holdInPlace(pinned []Pin, roots []string) []Pin {
 	hold := func(path, why string) {
 		root, in := around(path, roots)
 		for dir := filepath.Dir(path); in && below(dir, root); dir = filepath.Dir(dir) {
-			if !slices.ContainsFunc(pinned, func(p Pin) bool { return under(dir, p.Path) }) {
+			if !slices.ContainsFunc(pinned, func(p Pin) bool { return paths.Within(dir, p.Path) }) {
 				places[dir] = Pin{Place: Place{dir, true, why}, InPlace: true}
 			}
 		}

@@ -8,18 +8,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"tipstaff/internal/paths"
 )
 
-// under reports whether path is dir or lies below it. Both are clean.
-func under(path, dir string) bool { return path == dir || below(path, dir) }
-
 // below reports whether path lies below dir.
-func below(path, dir string) bool {
-	if dir == "/" {
-		return path != "/"
-	}
-	return len(path) > len(dir) && path[len(dir)] == '/' && path[:len(dir)] == dir
-}
+func below(path, dir string) bool { return path != dir && paths.Within(path, dir) }
 
 // byPath orders paths so that what lies below a directory follows it at once.
 func byPath(a, b string) int {
@@ -39,16 +33,16 @@ func byPath(a, b string) int {
 }
 
 // sorted orders paths, each once.
-func sorted(paths []string) []string {
-	slices.SortFunc(paths, byPath)
-	return slices.Compact(paths)
+func sorted(list []string) []string {
+	slices.SortFunc(list, byPath)
+	return slices.Compact(list)
 }
 
 // outermost keeps the paths that lie below no other.
-func outermost(paths []string) []string {
+func outermost(list []string) []string {
 	var kept []string
-	for _, p := range sorted(slices.Clone(paths)) {
-		if len(kept) == 0 || !under(p, kept[len(kept)-1]) {
+	for _, p := range sorted(slices.Clone(list)) {
+		if len(kept) == 0 || !paths.Within(p, kept[len(kept)-1]) {
 			kept = append(kept, p)
 		}
 	}
@@ -57,17 +51,17 @@ func outermost(paths []string) []string {
 
 // around gives the first of dirs in which path is or lies.
 func around(path string, dirs []string) (string, bool) {
-	i := slices.IndexFunc(dirs, func(d string) bool { return under(path, d) })
+	i := slices.IndexFunc(dirs, func(d string) bool { return paths.Within(path, d) })
 	if i < 0 {
 		return "", false
 	}
 	return dirs[i], true
 }
 
-// within reports whether one of the sorted paths is dir or lies below it.
-func within(dir string, paths []string) bool {
-	i, found := slices.BinarySearchFunc(paths, dir, byPath)
-	return found || i < len(paths) && below(paths[i], dir)
+// anyWithin reports whether one of the sorted paths is dir or lies below it.
+func anyWithin(dir string, list []string) bool {
+	i, found := slices.BinarySearchFunc(list, dir, byPath)
+	return found || i < len(list) && below(list[i], dir)
 }
 
 // canonical follows all links of path and says what is there.

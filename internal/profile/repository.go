@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"tipstaff/internal/paths"
 )
 
 // search looks through the workspaces for repositories of git, nearest first.
@@ -176,7 +178,7 @@ func firstLink(path string) (link, rest string) {
 
 // isHidden reports whether a path is or lies in what is hidden.
 func (r *resolver) isHidden(path string) bool {
-	return slices.ContainsFunc(r.Hidden, func(h Place) bool { return under(path, h.Path) })
+	return slices.ContainsFunc(r.Hidden, func(h Place) bool { return paths.Within(path, h.Path) })
 }
 
 // repository takes up what git finds a repository by: a directory .git, a file

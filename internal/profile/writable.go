@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"tipstaff/internal/paths"
 )
 
 // openWorkspaces keeps the workspaces that may be written.
@@ -24,7 +26,7 @@ func (r *resolver) openWorkspaces() {
 			continue
 		}
 		list = append(list, path)
-		if home := r.homes[0].path; home != "" && under(home, path) {
+		if home := r.homes[0].path; home != "" && paths.Within(home, path) {
 			r.note("the home directory lies in the workspace %s: start-up files that do not exist yet can be made by commands; use a workspace below it", path)
 		}
 	}
@@ -54,7 +56,7 @@ func (r *resolver) insideControl(path string) string {
 	for top := filepath.Dir(path); ; top = filepath.Dir(top) {
 		if exists(filepath.Join(top, ".git")) {
 			for _, dir := range r.controlOf(top) {
-				if under(path, dir) {
+				if paths.Within(path, dir) {
 					return "it steers programs of the work tree " + top + "; run the command in that one"
 				}
 			}
@@ -148,11 +150,11 @@ func (r *resolver) whyNotCache(path string) string {
 	if why := r.whyNot(path); why != "" {
 		return why
 	}
-	if home := r.homes[0].path; home != "" && under(home, path) {
+	if home := r.homes[0].path; home != "" && paths.Within(home, path) {
 		return "the home directory lies in it"
 	}
 	for _, s := range r.limits.startup {
-		if under(s.Path, path) {
+		if paths.Within(s.Path, path) {
 			return s.Path + " lies in it: " + s.Why
 		}
 	}

@@ -30,23 +30,23 @@ type constraints struct {
 	reveal    []string
 
 	// Under Sandbox.mu:
-	used    time.Time         // when the last session began
-	evicted bool              // a session that begins gets other ones
-	ahead   map[*held][]*room // sandboxes for sessions to come
-	making  bool              // of some of them
+	used    time.Time                       // when the last session began
+	evicted bool                            // a session that begins gets other ones
+	ahead   map[*settings][]*sessionSandbox // sandboxes for sessions to come
+	making  bool                            // of some of them
 
 	version atomic.Pointer[version] // nil before the first rescan
 
-	mu      sync.Mutex
-	failure error // of the last rescan
-	waiting bool  // until the next rescan is due
-	rescans bool  // in the background, now
-	again   bool  // a command has ended meanwhile
-	looked  time.Time
-	cost    time.Duration // of the last rescan
-	news    uint64        // what the guard had been told of new repositories by the last rescan
-	trusted time.Time     // when the version was last found to be true for a new session
-	trying  chan struct{} // closed when somebody has found out whether it is; nil: nobody does
+	mu        sync.Mutex
+	failure   error // of the last rescan
+	waiting   bool  // until the next rescan is due
+	rescans   bool  // in the background, now
+	again     bool  // a command has ended meanwhile
+	rescanned time.Time
+	cost      time.Duration // of the last rescan
+	news      uint64        // what the guard had been told of new repositories by the last rescan
+	trusted   time.Time     // when the version was last found to be true for a new session
+	trying    chan struct{} // closed when somebody has found out whether it is; nil: nobody does
 
 	rescanning sync.Mutex // held by the one rescan that there is at a time
 }
@@ -96,11 +96,11 @@ func (ver *version) spoil() (proven bool) {
 const keptConstraints = 64
 
 // constraintsOf finds or makes the constraints of commands. The caller holds s.mu.
-func (s *Sandbox) constraintsOf(h *held, workspace []string) *constraints {
-	key := constraintsKey{h.profile, strings.Join(h.reveal, " "), strings.Join(workspace, "\x00")}
+func (s *Sandbox) constraintsOf(set *settings, workspace []string) *constraints {
+	key := constraintsKey{set.profile, strings.Join(set.reveal, " "), strings.Join(workspace, "\x00")}
 	c := s.constraints[key]
 	if c == nil {
-		c = &constraints{sandbox: s, profile: h.profile, workspace: workspace, reveal: h.reveal}
+		c = &constraints{sandbox: s, profile: set.profile, workspace: workspace, reveal: set.reveal}
 		s.constraints[key] = c
 	}
 	c.used = time.Now()
@@ -120,10 +120,10 @@ func (s *Sandbox) evictConstraints() {
 		}
 		c := s.constraints[oldest]
 		c.evicted = true
-		for _, r := range c.takeAhead() {
-			s.inBackground(r.close)
+		for _, sess := range c.takeAhead() {
+			s.inBackground(sess.close)
 		}
-		delete(s.constraints, oldest) // rooms that use them keep them
+		delete(s.constraints, oldest) // session sandboxes that use them keep them
 	}
 }
 
@@ -211,7 +211,7 @@ func (c *constraints) rescan() (*version, error) {
 	found, err := c.find()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.looked, c.cost, c.news, c.failure = time.Now(), time.Since(began), news, err
+	c.rescanned, c.cost, c.news, c.failure = time.Now(), time.Since(began), news, err
 	if err != nil {
 		return nil, err
 	}

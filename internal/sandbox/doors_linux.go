@@ -15,7 +15,7 @@ import (
 	"tipstaff/internal/proc"
 )
 
-// doors are the Unix sockets of a room whose filter asks about them. A command that
+// doors are the Unix sockets of a session sandbox whose filter asks about them. A command that
 // makes a stream socket of the Unix family gets one end of a pair. It is connected
 // from birth, so that the kernel never connects it anywhere; the server keeps the
 // other end. A connect to the path of a door hands that end to the door. A path has
@@ -39,7 +39,7 @@ type opened struct {
 	over  sync.WaitGroup
 }
 
-// What a room may have at once. More is refused as a process is that has too many
+// What a session sandbox may have at once. More is refused as a process is that has too many
 // files open.
 const (
 	mostWaiting     = 64

@@ -15,13 +15,13 @@ import (
 
 // environment gives the variables by which programs find what the sandbox has
 // for them, in the place of the caller's.
-func (r *room) environment(env []string) []string {
-	set := map[string]string{"TMPDIR": tempOf(r.dir)}
-	if r.sandbox.status.tier == Namespaces {
-		set["TMPDIR"] = r.held.temp
+func (sess *sessionSandbox) environment(env []string) []string {
+	set := map[string]string{"TMPDIR": tempOf(sess.dir)}
+	if sess.sandbox.status.tier == Namespaces {
+		set["TMPDIR"] = sess.settings.temp
 	}
-	if r.held.proxy != nil {
-		proxy := fmt.Sprintf("http://tipstaff:%s@127.0.0.1:%d", r.token, proxyPort)
+	if sess.settings.proxy != nil {
+		proxy := fmt.Sprintf("http://tipstaff:%s@127.0.0.1:%d", sess.token, proxyPort)
 		for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"} {
 			set[name], set[strings.ToLower(name)] = proxy, proxy
 		}
@@ -62,20 +62,20 @@ func temporary(p profile.Profile, dirs ...string) string {
 	return "/dev/shm"
 }
 
-// roomOf is the key of the room in a context.
-type roomOf struct{}
+// sessionContext is the key of the session sandbox in a context.
+type sessionContext struct{}
 
-func withRoom(ctx context.Context, r *room) context.Context {
-	return context.WithValue(ctx, roomOf{}, r)
+func withSession(ctx context.Context, sess *sessionSandbox) context.Context {
+	return context.WithValue(ctx, sessionContext{}, sess)
 }
 
 // noteRefused keeps what the proxy refused, for the hint of the answer.
 func noteRefused(ctx context.Context, host, why string) {
-	if r, ok := ctx.Value(roomOf{}).(*room); ok {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if len(r.refused) < maxRefused {
-			r.refused = append(r.refused, refusal{host, why})
+	if sess, ok := ctx.Value(sessionContext{}).(*sessionSandbox); ok {
+		sess.mu.Lock()
+		defer sess.mu.Unlock()
+		if len(sess.refused) < maxRefused {
+			sess.refused = append(sess.refused, refusal{host, why})
 		}
 	}
 }

@@ -73,7 +73,7 @@ func (c *Confined) Explain(r *tipstaff.Result) {
 		return
 	}
 	c.explainLimit(r)
-	for _, h := range c.room.takeRefused() {
+	for _, h := range c.session.takeRefused() {
 		r.Refusals = append(r.Refusals, "The sandbox refused a connection: "+strings.TrimSuffix(h.why, ".")+".")
 		r.MissedNetwork = true
 	}
@@ -125,10 +125,10 @@ func lastOf(s tipstaff.Stream) []byte {
 }
 
 // takeRefused gives the hosts that were refused since it was last asked.
-func (r *room) takeRefused() []refusal {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	list := slices.Compact(r.refused)
-	r.refused = nil
+func (sess *sessionSandbox) takeRefused() []refusal {
+	sess.mu.Lock()
+	defer sess.mu.Unlock()
+	list := slices.Compact(sess.refused)
+	sess.refused = nil
 	return list
 }

@@ -20,7 +20,7 @@ const (
 // explainLimit tells of limits by what the kernel has counted, and by the signals
 // that it sends for them.
 func (c *Confined) explainLimit(r *tipstaff.Result) {
-	l, g := c.room.held.limits, c.room.held.group
+	l, g := c.session.settings.limits, c.session.settings.group
 	if n := r.Usage.RefusedProcesses; n > 0 && g.Processes > 0 {
 		r.Refusals = append(r.Refusals, fmt.Sprintf("It met the limit of processes, %d for the whole command: the kernel refused to make another (%d times).", g.Processes, n))
 	}

@@ -31,7 +31,7 @@ var (
 
 // whyNoNetwork tells that there is no network, where a program seems to miss it.
 func (c *Confined) whyNoNetwork(p remark) string {
-	if c.room.held.network.Reach == AllNetwork || loopback.Match(p.line) {
+	if c.session.settings.network.Reach == AllNetwork || loopback.Match(p.line) {
 		return ""
 	}
 	if unreachable.Match(p.line) || timeout.Match(p.line) && !ownTimeout.Match(p.line) {
@@ -42,7 +42,7 @@ func (c *Confined) whyNoNetwork(p remark) string {
 
 // networkSentence says what commands reach; "" if that is all.
 func (c *Confined) networkSentence() string {
-	n := c.room.held.network
+	n := c.session.settings.network
 	switch n.Reach {
 	case AllNetwork:
 		return ""
@@ -63,7 +63,7 @@ func (c *Confined) whoOffline() string {
 // explainSilence tells a program that fetches things and whose time was up that it
 // may have waited for what does not come.
 func (c *Confined) explainSilence(r *tipstaff.Result) {
-	n := c.room.held.network
+	n := c.session.settings.network
 	if r.Cause != tipstaff.TimedOut || n.Reach == AllNetwork || !programs.Fetches(c.program) {
 		return
 	}

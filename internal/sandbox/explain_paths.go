@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"tipstaff/internal/paths"
 	"tipstaff/internal/profile"
 )
 
@@ -76,7 +77,7 @@ func (c *Confined) meant(name string) string {
 	if first != ".git" {
 		return name
 	}
-	for dir := c.dir; slices.ContainsFunc(c.walls.paths.Workspace, func(w string) bool { return within(dir, w) }); dir = filepath.Dir(dir) {
+	for dir := c.dir; paths.Within(dir, c.layers.paths.Workspace...); dir = filepath.Dir(dir) {
 		if unix.Access(filepath.Join(dir, first), unix.F_OK) == nil {
 			return filepath.Join(dir, name)
 		}
@@ -94,17 +95,17 @@ func (c *Confined) why(path string, write bool) string {
 		return ""
 	}
 	path = located(c.dir, path)
-	if within(path, tempOf(c.room.dir)) {
+	if paths.Within(path, tempOf(c.session.dir)) {
 		return ""
 	}
-	p := c.walls.paths
+	p := c.layers.paths
 	for _, h := range p.Hidden {
-		if within(path, h.Path) {
+		if paths.Within(path, h.Path) {
 			return fmt.Sprintf("The sandbox hides %s from commands: %s.", path, h.Why)
 		}
 	}
 	for _, pin := range p.Pinned {
-		if c.sandbox.status.tier == Namespaces && (!pin.InPlace && within(path, pin.Path) || path == pin.Path) {
+		if c.sandbox.status.tier == Namespaces && (!pin.InPlace && paths.Within(path, pin.Path) || path == pin.Path) {
 			return fmt.Sprintf("The sandbox keeps %s as it is: %s. A person can change it, outside of tipstaff; go on without it, or ask for it.", path, pin.Why)
 		}
 	}
@@ -117,12 +118,12 @@ func (c *Confined) why(path string, write bool) string {
 // whyNotWritten explains a path outside of what is writable, if the server's
 // user could write there.
 func (c *Confined) whyNotWritten(path string) string {
-	p := c.walls.paths
+	p := c.layers.paths
 	if p.Profile == profile.Open {
 		return ""
 	}
 	elsewhere := []string{"/dev", "/proc"} // where writing follows other rules
-	if c.sandbox.status.tier == Namespaces && !slices.ContainsFunc(p.Workspace, func(w string) bool { return within(path, w) }) {
+	if c.sandbox.status.tier == Namespaces && !paths.Within(path, p.Workspace...) {
 		elsewhere = append(elsewhere, "/tmp", "/var/tmp")
 	}
 	target := path
@@ -130,7 +131,7 @@ func (c *Confined) whyNotWritten(path string) string {
 		target = filepath.Dir(path)
 	}
 	for _, dir := range slices.Concat(p.Writable(), elsewhere) {
-		if within(path, dir) {
+		if paths.Within(path, dir) {
 			return cmp.Or(c.whyNotMade(path), whyForeign(target))
 		}
 	}
@@ -159,8 +160,8 @@ func (c *Confined) whyNotMade(path string) string {
 	if unix.Access(path, unix.F_OK) == nil {
 		return ""
 	}
-	for _, h := range c.walls.paths.Hidden {
-		if within(h.Path, filepath.Dir(path)) {
+	for _, h := range c.layers.paths.Hidden {
+		if paths.Within(h.Path, filepath.Dir(path)) {
 			return fmt.Sprintf("The sandbox lets nothing new be made directly in %s, because %s in it is hidden: %s.", filepath.Dir(path), h.Path, h.Why)
 		}
 	}

@@ -31,5 +31,5 @@ func (c *Confined) whyNotPushed(p remark) string {
 		return ""
 	}
 	return fmt.Sprintf("The sandbox does not let a push write %s: commands may write in %s. Push to a remote over the network, or leave this push to a person.",
-		path, strings.Join(c.walls.paths.Workspace, ", "))
+		path, strings.Join(c.layers.paths.Workspace, ", "))
 }

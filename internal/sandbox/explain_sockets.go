@@ -70,7 +70,7 @@ func (c *Confined) whyNoSocket(p remark) string {
 // insteadOfUnix says how processes can meet, which the network decides.
 func (c *Confined) insteadOfUnix() string {
 	switch {
-	case c.room.held.network.Reach == AllNetwork:
+	case c.session.settings.network.Reach == AllNetwork:
 		return "nor other kinds beside TCP and UDP: let the program use TCP on 127.0.0.1 if it can; pipes work."
 	case c.sandbox.status.tier == Landlock:
 		return "and no network either: let the program work without sockets, through pipes or files."

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"tipstaff/internal/paths"
 	"tipstaff/internal/profile"
 )
 
@@ -35,18 +36,18 @@ func (c *Confined) whyNotInTmp(p remark) string {
 // covered reports whether commands see a private directory where path lies, and
 // nothing in it at path.
 func (c *Confined) covered(path string) bool {
-	p := c.walls.paths
+	p := c.layers.paths
 	for _, dir := range slices.Concat(p.Writable(), p.Workspace) {
-		if within(path, dir) {
+		if paths.Within(path, dir) {
 			return false
 		}
 	}
 	for _, h := range p.Hidden {
-		if within(path, h.Path) {
+		if paths.Within(path, h.Path) {
 			return false
 		}
 	}
-	for _, private := range []struct{ path, source string }{{"/tmp", tempOf(c.room.dir)}, {"/var/tmp", filepath.Join(c.room.dir, "var-tmp")}} {
+	for _, private := range []struct{ path, source string }{{"/tmp", tempOf(c.session.dir)}, {"/var/tmp", filepath.Join(c.session.dir, "var-tmp")}} {
 		if rest, in := strings.CutPrefix(path, private.path+"/"); in {
 			return p.Profile != profile.Open && unix.Access(filepath.Join(private.source, rest), unix.F_OK) != nil
 		}

@@ -20,11 +20,11 @@ type Modes struct {
 	log *slog.Logger
 
 	mu   sync.Mutex
-	held []heldMode
+	kept []keptMode
 }
 
 // heldMode is a directory, and the mode that it has to have.
-type heldMode struct {
+type keptMode struct {
 	dir  *os.File
 	want fs.FileMode
 	// least: only the bits of want have to be there. A person may change others of
@@ -60,8 +60,8 @@ func (m *Modes) Add(dirs ...string) error {
 func (m *Modes) hold(dir string, least bool) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	i := slices.IndexFunc(m.held, func(h heldMode) bool { return h.dir.Name() == dir })
-	if i >= 0 && (least || !m.held[i].least) {
+	i := slices.IndexFunc(m.kept, func(h keptMode) bool { return h.dir.Name() == dir })
+	if i >= 0 && (least || !m.kept[i].least) {
 		return nil
 	}
 	f, err := os.Open(dir)
@@ -72,16 +72,16 @@ func (m *Modes) hold(dir string, least bool) error {
 	if err != nil || !st.IsDir() {
 		return errors.Join(err, f.Close())
 	}
-	h := heldMode{dir: f, want: modeOf(st), least: least}
+	h := keptMode{dir: f, want: modeOf(st), least: least}
 	if least {
 		h.want &= 0o500
 	}
 	if i >= 0 {
-		_ = m.held[i].dir.Close()
-		m.held[i] = h
+		_ = m.kept[i].dir.Close()
+		m.kept[i] = h
 		return nil
 	}
-	m.held = append(m.held, h)
+	m.kept = append(m.kept, h)
 	return nil
 }
 
@@ -99,7 +99,7 @@ func (m *Modes) Restore() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var all error
-	for _, h := range m.held {
+	for _, h := range m.kept {
 		st, err := h.dir.Stat()
 		if err != nil {
 			all = errors.Join(all, err)
@@ -131,9 +131,9 @@ func (m *Modes) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var err error
-	for _, h := range m.held {
+	for _, h := range m.kept {
 		err = errors.Join(err, h.dir.Close())
 	}
-	m.held = nil
+	m.kept = nil
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"tipstaff/internal/paths"
 	"tipstaff/internal/profile"
 )
 
@@ -43,7 +44,7 @@ func (l *lately) ask(find func() []profile.Own) []profile.Own {
 // reached, lies in a directory. Such a directory does not become writable because a
 // caller names it: with Landlock alone, what is readable there could be written.
 func (s *Sandbox) holdsOwn(dir string) bool {
-	in := func(path string) bool { return within(path, dir) && !within(path, s.o.Directory) }
+	in := func(path string) bool { return paths.Within(path, dir) && !paths.Within(path, s.o.Directory) }
 	return slices.ContainsFunc(s.lately.ask(s.ownFiles), func(o profile.Own) bool {
 		return o.Readable && in(o.Path) || o.Name != "" && o.Name != o.Path && in(o.Name)
 	})

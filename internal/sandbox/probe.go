@@ -19,7 +19,7 @@ import (
 const leastABI = 3
 
 // chooseTier takes the best tier that works, from the one that is wanted
-// downwards. A tier works when the room of the server's own directory can be
+// downwards. A tier works when the session sandbox of the server's own directory can be
 // made in it, and a process in that.
 func (s *Sandbox) chooseTier() error {
 	abi, noLandlock := landlock.Version()
@@ -91,35 +91,35 @@ func (s *Sandbox) try(tier Tier, abi int, noLandlock error) error {
 			return err
 		}
 	}
-	if s.own, err = s.hold(held{profile: s.o.Profile, network: s.o.Network, limits: s.o.Limits}); err != nil {
+	if s.own, err = s.prepare(settings{profile: s.o.Profile, network: s.o.Network, limits: s.o.Limits}); err != nil {
 		return err
 	}
 	s.probing.Store(true)
-	r, w, err := s.enter(Command{Dir: s.o.Directory})
+	sess, l, err := s.enter(Command{Dir: s.o.Directory})
 	s.probing.Store(false)
 	if err != nil {
 		return err
 	}
-	defer s.handOver(r, w)
-	if w.paths.Exhausted() {
-		r.constraints.forget() // the first command has a room that knows all repositories
+	defer s.handOver(sess, l)
+	if l.paths.Exhausted() {
+		sess.constraints.forget() // the first command has a session sandbox that knows all repositories
 	}
 	s.status.Protection, s.status.Weaker = s.protection()
 	s.status.Limits = s.o.Limits.status(tier, s.o.Engine.Bounds())
-	s.status.Paths, s.status.Notes = w.paths, slices.Clone(w.paths.Notes)
-	if why := whyUnmade(w.paths.Missing, w.paths.Make()); why != "" {
+	s.status.Paths, s.status.Notes = l.paths, slices.Clone(l.paths.Notes)
+	if why := whyUnmade(l.paths.Missing, l.paths.Make()); why != "" {
 		s.status.Notes = append(s.status.Notes, why)
 	}
-	for _, dir := range w.paths.Workspace {
+	for _, dir := range l.paths.Workspace {
 		if why := whyNotUsable(dir); why != "" && s.o.Profile == profile.Workspace {
 			s.status.Notes = append(s.status.Notes, why)
 		}
 	}
 	if tier == Landlock {
-		s.status.Notes = append(s.status.Notes, w.version.allowed.Notes...)
+		s.status.Notes = append(s.status.Notes, l.version.allowed.Notes...)
 	}
-	if err := s.o.Engine.Try(w.enclosure); err != nil {
-		r.constraints.forget() // the next tier makes its own
+	if err := s.o.Engine.Try(l.enclosure); err != nil {
+		sess.constraints.forget() // the next tier makes its own
 		return err
 	}
 	return nil
@@ -127,15 +127,15 @@ func (s *Sandbox) try(tier Tier, abi int, noLandlock error) error {
 
 // handOver keeps the sandbox of the probe for the first command. One that is outdated, or
 // was not found good, ends.
-func (s *Sandbox) handOver(r *room, w *walls) {
+func (s *Sandbox) handOver(sess *sessionSandbox, l *layers) {
 	s.mu.Lock()
-	delete(s.rooms, r.key)
+	delete(s.sessions, sess.key)
 	s.mu.Unlock()
-	r.drop(w)
-	r.mu.Lock()
-	r.users--
-	r.mu.Unlock()
-	s.giveOn(r)
+	sess.drop(l)
+	sess.mu.Lock()
+	sess.users--
+	sess.mu.Unlock()
+	s.giveOn(sess)
 	s.restIn(restAfter)
 }
 

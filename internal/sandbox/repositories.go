@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"tipstaff/internal/paths"
 	"tipstaff/internal/profile"
 )
 
@@ -74,7 +75,7 @@ func (s *Sandbox) noteRepositories(p profile.Paths) (came []string, err error) {
 // seen reports whether the workspace that a path lies in has been looked through. The
 // caller holds s.mu.
 func (s *Sandbox) seen(path string) bool {
-	return slices.ContainsFunc(s.seenThrough, func(w string) bool { return within(path, w) })
+	return paths.Within(path, s.seenThrough...)
 }
 
 // lost forgets the repositories that are gone, and fails where one cannot be seen. The
@@ -85,7 +86,7 @@ func (s *Sandbox) lost(p profile.Paths) error {
 		if slices.Contains(owners, path) || slices.Contains(p.Repositories, path) || slices.Contains(p.GitDirs, path) {
 			continue
 		}
-		if !slices.ContainsFunc(p.Writable(), func(w string) bool { return within(path, w) }) {
+		if !paths.Within(path, p.Writable()...) {
 			continue // of another workspace
 		}
 		_, err := os.Lstat(path)

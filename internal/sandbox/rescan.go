@@ -24,7 +24,7 @@ func (c *constraints) rescanAgain() {
 	if news != c.news {
 		pause = 4 * c.cost
 	}
-	pause -= time.Since(c.looked)
+	pause -= time.Since(c.rescanned)
 	switch {
 	case c.current() == nil:
 	case c.rescans:
@@ -65,26 +65,26 @@ func (c *constraints) rescanNow() {
 	}
 }
 
-// mostRenewed is for how many sessions at work walls of a new version are made before
+// mostRenewed is for how many sessions at work layers of a new version are made before
 // their next command comes.
 const mostRenewed = 4
 
-// renewAtWork makes walls of the new version for the sessions that were at work last,
+// renewAtWork makes layers of the new version for the sessions that were at work last,
 // so that their next command does not wait for that.
 func (s *Sandbox) renewAtWork(c *constraints) {
 	type one struct {
-		*room
+		*sessionSandbox
 		used time.Time
 	}
 	var atWork []one
 	s.mu.Lock()
-	for _, r := range s.rooms {
-		r.mu.Lock()
-		if r.constraints == c && r.walls != nil && !r.doomed && (r.users > 0 || time.Since(r.used) < 2*rescanPause) {
-			r.users++
-			atWork = append(atWork, one{r, r.used})
+	for _, sess := range s.sessions {
+		sess.mu.Lock()
+		if sess.constraints == c && sess.layers != nil && !sess.doomed && (sess.users > 0 || time.Since(sess.used) < 2*rescanPause) {
+			sess.users++
+			atWork = append(atWork, one{sess, sess.used})
 		}
-		r.mu.Unlock()
+		sess.mu.Unlock()
 	}
 	s.mu.Unlock()
 	slices.SortFunc(atWork, func(a, b one) int { return -cmp.Compare(a.used.UnixNano(), b.used.UnixNano()) })

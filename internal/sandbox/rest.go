@@ -34,10 +34,10 @@ func (s *Sandbox) rest(since time.Time) {
 	last := time.Unix(0, s.lastCall.Load())
 	idle := s.calls.Load() == 0 && !last.After(since)
 	type one struct {
-		*room
-		walls *walls
+		*sessionSandbox
+		layers *layers
 	}
-	var ahead []*room
+	var ahead []*sessionSandbox
 	var resting []one
 	var latest time.Time
 	s.mu.Lock()
@@ -46,30 +46,30 @@ func (s *Sandbox) rest(since time.Time) {
 			ahead = append(ahead, c.takeAhead()...)
 		}
 	}
-	for _, r := range s.rooms {
-		r.mu.Lock()
-		if r.users == 0 && r.walls != nil && !r.doomed && !r.used.After(since) {
-			r.users++
-			r.walls.users++
-			resting = append(resting, one{r, r.walls})
-			if n := len(resting) - 1; r.used.After(latest) { // the last one comes first
-				latest = r.used
+	for _, sess := range s.sessions {
+		sess.mu.Lock()
+		if sess.users == 0 && sess.layers != nil && !sess.doomed && !sess.used.After(since) {
+			sess.users++
+			sess.layers.users++
+			resting = append(resting, one{sess, sess.layers})
+			if n := len(resting) - 1; sess.used.After(latest) { // the last one comes first
+				latest = sess.used
 				resting[0], resting[n] = resting[n], resting[0]
 			}
 		}
-		r.mu.Unlock()
+		sess.mu.Unlock()
 	}
 	s.mu.Unlock()
-	for _, r := range ahead {
-		r.close()
+	for _, sess := range ahead {
+		sess.close()
 	}
 	for i, r := range resting {
 		keep := 0
 		if idle && i == 0 {
 			keep = 1
 		}
-		r.walls.enclosure.Rest(keep)
-		r.drop(r.walls)
+		r.layers.enclosure.Rest(keep)
+		r.drop(r.layers)
 		r.part()
 	}
 	s.o.Engine.Rest(1)

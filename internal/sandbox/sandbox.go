@@ -26,7 +26,7 @@ type Sandbox struct {
 	status  Status
 	scratch *scratch
 	secret  uint64        // by which the filter knows the calls that make commands
-	own     *held         // what commands are held to without terms of their own
+	own     *settings     // what commands are held to without terms of their own
 	fault   error         // why no command may run
 	found   chan struct{} // closed when all of the above is settled
 
@@ -35,15 +35,15 @@ type Sandbox struct {
 	noAsking error        // why not
 	lately   lately
 
-	mu    sync.Mutex
-	rooms map[roomKey]*room
+	mu       sync.Mutex
+	sessions map[sessionKey]*sessionSandbox
 	// constraints are those that sessions have, or have had.
 	constraints map[constraintsKey]*constraints
-	tight       map[string]*held // by the terms that asked for it
-	count       int              // rooms that were made
+	tightened   map[string]*settings // by the terms that asked for it
+	count       int                  // session sandboxes that were made
 	closed      bool
 	// complaint is the reason for a refusal that was logged last; warned are
-	// warnings that were logged: one room after the other would repeat them.
+	// warnings that were logged: one session sandbox after the other would repeat them.
 	complaint string
 	warned    map[string]bool
 	// repositories are those that any look has found, by their paths and by those
@@ -77,7 +77,7 @@ func New(o Options) (*Sandbox, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Sandbox{o: o, rooms: map[roomKey]*room{}, constraints: map[constraintsKey]*constraints{}, tight: map[string]*held{}, warned: map[string]bool{}, repositories: map[string]repository{}, status: newStatus(o), ending: make(chan struct{}, mostEnding), found: make(chan struct{}), needed: make(chan struct{})}
+	s := &Sandbox{o: o, sessions: map[sessionKey]*sessionSandbox{}, constraints: map[constraintsKey]*constraints{}, tightened: map[string]*settings{}, warned: map[string]bool{}, repositories: map[string]repository{}, status: newStatus(o), ending: make(chan struct{}, mostEnding), found: make(chan struct{}), needed: make(chan struct{})}
 	if o.Mode == Off {
 		close(s.found)
 		s.status.Reason = "it is switched off (TIPSTAFF_SANDBOX=off)"
@@ -195,7 +195,7 @@ func (s *Sandbox) Outlook() Status {
 // errNoSandbox is what the zero Sandbox says to everything.
 var errNoSandbox = errors.New("there is no sandbox")
 
-// Err says why no command may run; nil if commands may. A room that cannot be made
+// Err says why no command may run; nil if commands may. A session sandbox that cannot be made
 // later is told by Confine.
 func (s *Sandbox) Err() error {
 	if s.found == nil {
@@ -237,15 +237,15 @@ type Confined struct {
 	sandbox     *Sandbox
 	dir         string
 	program     string // its path
-	room        *room
-	walls       *walls
+	session     *sessionSandbox
+	layers      *layers
 	guarded     *guard.Command    // nil when it was told that the command has ended
 	paths       map[string]string // of its doors
 	closeDoors  func()
 	over        func() // tells that the call is; nil when it was told
 }
 
-// errNoDoors: the filter of a room without doors lets nobody reach one.
+// errNoDoors: the filter of a session sandbox without doors lets nobody reach one.
 var errNoDoors = errors.New("a command has doors and its terms have none")
 
 // Confine gets ready what the command is to be held to. An error means that it
@@ -270,21 +270,21 @@ func (s *Sandbox) Confine(c Command) (*Confined, error) {
 	}
 	s.restoreModes()
 	over := s.begin()
-	r, w, err := s.enter(c)
+	sess, l, err := s.enter(c)
 	if err != nil {
 		over()
 		s.complain(err)
 		return nil, err
 	}
-	if w.enclosure == nil {
+	if l.enclosure == nil {
 		return nil, errNoSandbox // to hand out nothing would mean freedom
 	}
 	confined := &Confined{
-		Confinement: w.enclosure, Env: r.environment(c.Env),
-		sandbox: s, over: over, dir: c.Dir, program: c.Program, room: r, walls: w, guarded: s.guard.Begin(w.paths.Writable(), c.stop()),
+		Confinement: l.enclosure, Env: sess.environment(c.Env),
+		sandbox: s, over: over, dir: c.Dir, program: c.Program, session: sess, layers: l, guarded: s.guard.Begin(l.paths.Writable(), c.stop()),
 	}
 	if len(c.Doors) > 0 {
-		confined.paths, confined.closeDoors = r.doors.admit(c.Doors)
+		confined.paths, confined.closeDoors = sess.doors.admit(c.Doors)
 	}
 	return confined, nil
 }
@@ -304,10 +304,10 @@ func (c *Confined) CloseDoors() {
 // Release lets go of what Confine got ready.
 func (c *Confined) Release() {
 	c.CloseDoors()
-	if c.room != nil {
+	if c.session != nil {
 		c.violations()
 		c.sandbox.restoreModes()
-		c.room.leave(c.walls)
+		c.session.leave(c.layers)
 	}
 	if c.over != nil {
 		c.over()
@@ -354,20 +354,20 @@ func (s *Sandbox) close() error {
 	s.await()
 	s.mu.Lock()
 	s.closed = true
-	rooms := slices.Collect(maps.Values(s.rooms))
+	sessions := slices.Collect(maps.Values(s.sessions))
 	for _, c := range s.constraints {
-		rooms = append(rooms, c.takeAhead()...)
+		sessions = append(sessions, c.takeAhead()...)
 	}
-	s.rooms = map[roomKey]*room{}
-	tight := s.tight
+	s.sessions = map[sessionKey]*sessionSandbox{}
+	tight := s.tightened
 	s.mu.Unlock()
 	s.work.Wait()
-	for _, r := range rooms {
-		r.close()
+	for _, sess := range sessions {
+		sess.close()
 	}
 	var err error
-	for _, h := range tight {
-		err = errors.Join(err, h.close())
+	for _, set := range tight {
+		err = errors.Join(err, set.close())
 	}
 	if s.own != nil {
 		err = errors.Join(err, s.own.close())

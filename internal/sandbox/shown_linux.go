@@ -8,8 +8,8 @@ import (
 )
 
 // shownIn is where what is shown of a hidden directory is put together, in the
-// directory of a room.
-func shownIn(room, dir string) string { return filepath.Join(room, "shown", filepath.Base(dir)) }
+// directory of a session sandbox.
+func shownIn(session, dir string) string { return filepath.Join(session, "shown", filepath.Base(dir)) }
 
 // sshConfig is the name of ssh's settings, which are shown with a beginning of ours:
 // of each setting the first value counts (ssh_config(5)). Connections that are shared
@@ -27,7 +27,7 @@ func (v *view) showIn(dir string) (bool, error) {
 	if !slices.ContainsFunc(v.paths.Shown, in) {
 		return false, nil
 	}
-	v.spots = append(v.spots, spot{in: filepath.Dir(shownIn("", dir))})
+	v.points = append(v.points, mountPoint{in: filepath.Dir(shownIn("", dir))})
 	v.coverBy(cover{path: dir, source: shownIn("", dir), readOnly: true})
 	for _, path := range slices.DeleteFunc(slices.Clone(v.paths.Shown), func(path string) bool { return !in(path) }) {
 		if copiedWhole(path) {
@@ -39,7 +39,7 @@ func (v *view) showIn(dir string) (bool, error) {
 	return true, nil
 }
 
-// copiedWhole reports whether a file is shown by a copy, which is as old as the room's
+// copiedWhole reports whether a file is shown by a copy, which is as old as the session sandbox's
 // mounts: ssh's settings, and what a link leads to.
 func copiedWhole(path string) bool {
 	info, err := os.Lstat(path)
@@ -63,7 +63,7 @@ func copyShown(from, to, head string) error {
 	if err != nil || len(text) > maxShown {
 		return nil //nolint:nilerr // what the server cannot read is not shown
 	}
-	fresh := to + ".new" // commands of the room may be reading the old one
+	fresh := to + ".new" // commands of the session sandbox may be reading the old one
 	if err := os.WriteFile(fresh, bytes.Join([][]byte{[]byte(head), text}, nil), 0o600); err != nil {
 		return err
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"tipstaff/internal/paths"
 )
 
 // A sandbox that a session has left may serve another one if nothing in it can tell of
@@ -36,14 +38,14 @@ type stamps struct {
 // tick is longer than the steps in which kernels before 6.13 count the times of files.
 const tick = 20 * time.Millisecond
 
-// stamp notes how the directories of a room are that no command has been in.
-func (w *walls) stamp(dir string) {
+// stamp notes how the directories of a session sandbox are that no command has been in.
+func (l *layers) stamp(dir string) {
 	st, clocks := &stamps{ripe: time.Now()}, []string{tempOf(dir)}
 	paths := []string{dir, tempOf(dir)}
-	if w.view != nil {
-		paths = w.view.ownDirectories(dir)
+	if l.view != nil {
+		paths = l.view.ownDirectories(dir)
 	}
-	for path, fd := range w.enclosure.Roots() {
+	for path, fd := range l.enclosure.Roots() {
 		outside := fmt.Sprintf("/proc/self/fd/%d/.", fd)
 		paths = append(paths, outside)
 		if path == "/dev/pts" { // a mode and times are all that can be left there
@@ -64,22 +66,22 @@ func (w *walls) stamp(dir string) {
 		}
 		st.list = append(st.list, one)
 	}
-	w.stamps = st
+	l.stamps = st
 }
 
-// ownDirectories are those in which commands of a room may leave something.
+// ownDirectories are those in which commands of a session sandbox may leave something.
 func (v *view) ownDirectories(dir string) (list []string) {
 	known := map[string]bool{}
-	for _, s := range v.spots {
-		if s.in != "tmp" && s.in != "var-tmp" {
+	for _, p := range v.points {
+		if p.in != "tmp" && p.in != "var-tmp" {
 			continue // mounted read-only
 		}
-		base := filepath.Join(dir, s.in)
+		base := filepath.Join(dir, p.in)
 		at := base
-		if s.name != "" {
-			at = filepath.Dir(s.at(dir)) // something is mounted on the spot itself
+		if p.name != "" {
+			at = filepath.Dir(p.at(dir)) // something is mounted on the mount point itself
 		}
-		for ; within(at, base) && !known[at]; at = filepath.Dir(at) {
+		for ; paths.Within(at, base) && !known[at]; at = filepath.Dir(at) {
 			known[at] = true
 			list = append(list, at)
 		}
@@ -102,21 +104,21 @@ func finelyTimed(path string) bool {
 	return time.Since(began) < (changes-2)*least
 }
 
-// untouched reports whether a room that no session has any more is as it was made.
-func (r *room) untouched() bool {
-	r.mu.Lock()
-	w, began, spent := r.walls, r.began, r.spent || r.users > 0
-	r.mu.Unlock()
-	if w == nil || w.stamps == nil || spent || began.Before(w.stamps.ripe) {
+// untouched reports whether a session sandbox that no session has any more is as it was made.
+func (sess *sessionSandbox) untouched() bool {
+	sess.mu.Lock()
+	l, began, spent := sess.layers, sess.began, sess.spent || sess.users > 0
+	sess.mu.Unlock()
+	if l == nil || l.stamps == nil || spent || began.Before(l.stamps.ripe) {
 		return false
 	}
-	if !r.held.anyone() || r.held.network.Reach != AllNetwork || len(w.copies) > 0 {
+	if !sess.settings.anyone() || sess.settings.network.Reach != AllNetwork || len(l.copies) > 0 {
 		return false
 	}
-	if outdated, _ := r.outdated(); outdated || !w.enclosure.Untouched() {
+	if outdated, _ := sess.outdated(); outdated || !l.enclosure.Untouched() {
 		return false
 	}
-	for _, s := range w.stamps.list {
+	for _, s := range l.stamps.list {
 		if !s.same() {
 			return false
 		}

@@ -10,12 +10,13 @@ import (
 	"strconv"
 	"strings"
 
+	"tipstaff/internal/paths"
 	"tipstaff/internal/proc"
 	"tipstaff/internal/profile"
 )
 
 // view is what commands in namespaces see of the file system: the same for all sessions
-// but for what lies in the directory of each, its room's. Directories of the machine in
+// but for what lies in the directory of each, its session sandbox's. Directories of the machine in
 // which programs meet that do not know each other are covered by private ones.
 type view struct {
 	paths   profile.Paths
@@ -24,15 +25,15 @@ type view struct {
 	scratch *scratch
 	covers  []cover
 	shown   []string     // see readable
-	mounts  []proc.Mount // a source that is no absolute path lies in the room
-	spots   []spot       // what has to be in the room before the mounts are made, parents first
-	copies  []string     // directories that are copied into the room
-	files   []string     // shown by copies, in the room
+	mounts  []proc.Mount // a source that is no absolute path lies in the session sandbox
+	points  []mountPoint // what has to be in the session sandbox before the mounts are made, parents first
+	copies  []string     // directories that are copied into the session sandbox
+	files   []string     // shown by copies, in the session sandbox
 }
 
-// spot is a directory or an empty file in a private directory, to be mounted on.
-type spot struct {
-	in   string // the private directory; its path in the room
+// mountPoint is a directory or an empty file in a private directory, to be mounted on.
+type mountPoint struct {
+	in   string // the private directory; its path in the session sandbox
 	name string // in that; "": itself
 	file bool
 }
@@ -40,9 +41,9 @@ type spot struct {
 // cover is a private directory in the place of one of the machine's.
 type cover struct {
 	path     string
-	source   string // "": in memory; in the room if it is no absolute path
+	source   string // "": in memory; in the session sandbox if it is no absolute path
 	readOnly bool
-	shared   bool // with other rooms: what has to be in it is made by one at a time
+	shared   bool // with other session sandboxes: what has to be in it is made by one at a time
 }
 
 // deviceFiles are all devices that a command has.
@@ -57,7 +58,7 @@ var deviceLinks = map[string]string{
 // sharedMemoryBytes bounds /dev/shm, which counts as memory.
 const sharedMemoryBytes = 512 << 20
 
-// newView lays out the mounts for a profile. It makes nothing but what all rooms share.
+// newView lays out the mounts for a profile. It makes nothing but what all session sandboxes share.
 func newView(p profile.Paths, search, seen []string, s *scratch) (*view, error) {
 	v := &view{paths: p, search: search, seen: seen, scratch: s}
 	for _, step := range []func() error{v.cover, v.devices, v.show, v.hideAndPin} {
@@ -66,22 +67,22 @@ func newView(p profile.Paths, search, seen []string, s *scratch) (*view, error) 
 		}
 	}
 	closed := outOfReach()
-	v.mounts = slices.DeleteFunc(v.mounts, func(m proc.Mount) bool { return closed(inRoom(m, s.dir)) })
+	v.mounts = slices.DeleteFunc(v.mounts, func(m proc.Mount) bool { return closed(inSession(m, s.dir)) })
 	return v, nil
 }
 
-// inRoom gives a mount as it is in the room with this directory.
-func inRoom(m proc.Mount, dir string) proc.Mount {
+// inSession gives a mount as it is in the session sandbox with this directory.
+func inSession(m proc.Mount, dir string) proc.Mount {
 	if m.Source != "" && !filepath.IsAbs(m.Source) {
 		m.Source = filepath.Join(dir, m.Source)
 	}
 	return m
 }
 
-// tempOf is the temporary directory of a room's commands, as the server sees it.
+// tempOf is the temporary directory of a session sandbox's commands, as the server sees it.
 func tempOf(dir string) string { return filepath.Join(dir, "tmp") }
 
-// privateDirs are directories of the machine in whose place a room has its own.
+// privateDirs are directories of the machine in whose place a session sandbox has its own.
 var privateDirs = []string{"/tmp", "/var/tmp", "/run"}
 
 // cover puts private directories in the place of the shared ones.
@@ -102,15 +103,15 @@ func (v *view) cover() error {
 	return nil
 }
 
-// coverBy puts a directory of the room in the place of another one.
+// coverBy puts a directory of the session sandbox in the place of another one.
 func (v *view) coverBy(c cover) {
 	v.covers = append(v.covers, c)
-	v.spots = append(v.spots, spot{in: c.source})
+	v.points = append(v.points, mountPoint{in: c.source})
 	v.mounts = append(v.mounts, proc.Mount{Path: c.path, Source: c.source, ReadOnly: c.readOnly})
 }
 
 // devices gives the few devices that programs need, in a /dev of its own: the
-// user who the server is may be one who may open the others. All rooms have the
+// user who the server is may be one who may open the others. All session sandboxes have the
 // same, and none can write to it.
 func (v *view) devices() error {
 	if err := v.scratch.makeDev(); err != nil {
@@ -178,7 +179,7 @@ func (v *view) linked() []string {
 		entries, _ := os.ReadDir(dir)
 		for _, e := range entries {
 			target, err := filepath.EvalSymlinks(filepath.Join(dir, e.Name()))
-			if err == nil && e.Type()&os.ModeSymlink != 0 && v.coverOf(target) != nil && !within(target, dir) {
+			if err == nil && e.Type()&os.ModeSymlink != 0 && v.coverOf(target) != nil && !paths.Within(target, dir) {
 				targets = append(targets, target)
 			}
 		}
@@ -214,7 +215,7 @@ func (v *view) hideAndPin() error {
 	slices.SortStableFunc(all, func(a, b one) int { return strings.Compare(a.place.Path, b.place.Path) })
 	var closed []string // directories that were hidden: there is nothing in them any more
 	for _, o := range all {
-		gone := slices.ContainsFunc(closed, func(dir string) bool { return within(o.place.Path, dir) })
+		gone := paths.Within(o.place.Path, closed...)
 		if gone || !v.visible(o.place.Path) {
 			continue
 		}
@@ -232,7 +233,7 @@ func (v *view) hideAndPin() error {
 	return nil
 }
 
-// copyIn is where in a room a copy of a directory is that git tracks, which commands may
+// copyIn is where in a session sandbox a copy of a directory is that git tracks, which commands may
 // change.
 func copyIn(i int) string { return filepath.Join("copies", strconv.Itoa(i)) }
 
@@ -244,7 +245,7 @@ func (v *view) bring(path string, readOnly bool) error {
 		if err != nil {
 			return err
 		}
-		one := spot{c.source, strings.TrimPrefix(path, c.path+"/"), !st.IsDir()}
+		one := mountPoint{c.source, strings.TrimPrefix(path, c.path+"/"), !st.IsDir()}
 		if c.shared {
 			v.scratch.making.Lock()
 			defer v.scratch.making.Unlock()
@@ -252,7 +253,7 @@ func (v *view) bring(path string, readOnly bool) error {
 				return err
 			}
 		} else {
-			v.spots = append(v.spots, one)
+			v.points = append(v.points, one)
 		}
 	}
 	v.mounts = append(v.mounts, proc.Mount{Path: path, Source: path, ReadOnly: readOnly})
@@ -262,7 +263,7 @@ func (v *view) bring(path string, readOnly bool) error {
 // coverOf finds the private directory that path lies in; the last one counts.
 func (v *view) coverOf(path string) *cover {
 	for i := len(v.covers) - 1; i >= 0; i-- {
-		if within(path, v.covers[i].path) {
+		if paths.Within(path, v.covers[i].path) {
 			return &v.covers[i]
 		}
 	}
@@ -278,22 +279,17 @@ func (v *view) visible(path string) bool {
 		return true
 	}
 	return slices.ContainsFunc(v.readable(), func(shown string) bool {
-		return within(path, shown) && within(shown, c.path) && shown != c.path
+		return paths.Within(path, shown) && paths.Within(shown, c.path) && shown != c.path
 	})
 }
 
 // writable reports whether commands may write in dir.
 func (v *view) writable(dir string) bool {
-	return slices.ContainsFunc(v.paths.Writable(), func(w string) bool { return within(dir, w) })
+	return paths.Within(dir, v.paths.Writable()...)
 }
 
 // worked reports whether dir is writable, or would be under another profile: what
 // lies in a workspace may come from commands of an earlier server.
 func (v *view) worked(dir string) bool {
-	return v.writable(dir) || slices.ContainsFunc(v.paths.Workspace, func(w string) bool { return within(dir, w) })
-}
-
-// within reports whether path is dir or lies below it.
-func within(path, dir string) bool {
-	return path == dir || dir == "/" || strings.HasPrefix(path, dir+"/")
+	return v.writable(dir) || paths.Within(dir, v.paths.Workspace...)
 }

@@ -5,6 +5,8 @@ package sandbox
 import (
 	"path/filepath"
 	"strings"
+
+	"tipstaff/internal/paths"
 )
 
 // workspaceOf is what a command may change.
@@ -16,7 +18,7 @@ func (s *Sandbox) workspaceOf(c Command) []string {
 	if len(s.o.Workspace) > 0 {
 		return s.o.Workspace
 	}
-	if within(dir, s.o.Directory) || s.personal(dir) || s.holdsOwn(dir) {
+	if paths.Within(dir, s.o.Directory) || s.personal(dir) || s.holdsOwn(dir) {
 		return []string{s.o.Directory}
 	}
 	return []string{s.o.Directory, dir}
@@ -30,5 +32,5 @@ func (s *Sandbox) personal(dir string) bool {
 	if err != nil || s.o.Machine.Home == "" {
 		return false
 	}
-	return within(home, dir) || within(dir, home) && strings.HasPrefix(strings.TrimPrefix(dir, home+"/"), ".")
+	return paths.Within(home, dir) || paths.Within(dir, home) && strings.HasPrefix(strings.TrimPrefix(dir, home+"/"), ".")
 }

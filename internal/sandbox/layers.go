@@ -22,122 +22,122 @@ import (
 	"tipstaff/internal/profile"
 )
 
-// walls are what a room consists of for the kernel.
-type walls struct {
+// layers are what a session sandbox consists of for the kernel.
+type layers struct {
 	version   *version
 	paths     profile.Paths // of the version
 	view      *view         // nil outside of namespaces
 	enclosure *proc.Enclosure
 	rules     *rules             // nil where the profile has no rules for files and nothing else needs one
-	places    atomic.Int64       // for whose /proc the ruleset has a rule
+	instances atomic.Int64       // for whose /proc the ruleset has a rule
 	copies    map[string]string  // of directories that git tracks, by their paths
 	serving   context.CancelFunc // ends the proxy's service; nil without
 	served    chan struct{}
-	stamps    *stamps // of a room that no command had been in; nil: it is used once
-	users     int     // commands, and the room itself for as long as it has them; under room.mu
+	stamps    *stamps // of a session sandbox that no command had been in; nil: it is used once
+	users     int     // commands, and the session sandbox itself for as long as it has them; under sessionSandbox.mu
 }
 
-// build makes the walls for a version. What it says may change before they stand (a
+// build makes the layers for a version. What it says may change before they stand (a
 // secret is removed, a pinned file is replaced): then the workspace is rescanned.
-func (r *room) build(v *version) (w *walls, err error) {
+func (sess *sessionSandbox) build(v *version) (l *layers, err error) {
 	const attempts = 5
 	for range attempts {
-		if w, err = r.sandbox.raise(r, v); err == nil {
+		if l, err = sess.sandbox.newLayers(sess, v); err == nil {
 			v.prove()
-			return w, nil
+			return l, nil
 		}
 		if !v.spoil() && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errReplaced) {
 			return nil, err
 		}
 		var failure error
-		if v, failure = r.constraints.rescan(); failure != nil {
+		if v, failure = sess.constraints.rescan(); failure != nil {
 			return nil, failure
 		}
 	}
-	return w, err
+	return l, err
 }
 
-// errReplaced: while walls were made, a file that they pin was replaced.
+// errReplaced: while layers were made, a file that they pin was replaced.
 var errReplaced = errors.New("a protected file was replaced meanwhile")
 
-// raise makes the walls for a version.
-func (s *Sandbox) raise(r *room, ver *version) (*walls, error) {
-	w, before := &walls{version: ver, paths: ver.paths, users: 1}, s.guard.Changes()
-	spec := proc.EnclosureSpec{Filter: r.held.filter, CloneSecret: s.secret, Limits: r.held.kernel, Group: r.held.group, Domain: s.domain()}
-	if r.held.asks || r.doors != nil {
-		spec.Supervise = r.supervise
+// newLayers makes the layers for a version.
+func (s *Sandbox) newLayers(sess *sessionSandbox, ver *version) (*layers, error) {
+	l, before := &layers{version: ver, paths: ver.paths, users: 1}, s.guard.Changes()
+	spec := proc.EnclosureSpec{Filter: sess.settings.filter, CloneSecret: s.secret, Limits: sess.settings.kernel, Group: sess.settings.group, Domain: s.domain()}
+	if sess.settings.asks || sess.doors != nil {
+		spec.Supervise = sess.supervise
 	}
 	if s.status.tier == Namespaces {
-		mounts, err := w.furnish(r)
+		mounts, err := l.furnish(sess)
 		if err != nil {
 			return nil, err
 		}
 		spec.Namespaces = &proc.NamespaceSpec{
-			ReadOnly: r.held.profile != profile.Open, Mounts: mounts,
-			OwnNetwork: r.held.network.Reach != AllNetwork, Processes: r.held.limits.Processes,
+			ReadOnly: sess.settings.profile != profile.Open, Mounts: mounts,
+			OwnNetwork: sess.settings.network.Reach != AllNetwork, Processes: sess.settings.limits.Processes,
 		}
-		if r.held.proxy != nil {
+		if sess.settings.proxy != nil {
 			spec.Namespaces.Listen = proxyPort
 		}
 	}
 	var err error
-	if w.enclosure, err = s.o.Engine.NewEnclosure(spec); err != nil {
+	if l.enclosure, err = s.o.Engine.NewEnclosure(spec); err != nil {
 		if proc.NoListener(err) {
 			err = fmt.Errorf("%w: its credentials need a kernel that asks the server about system calls (Linux 5.19), and no outer sandbox that is asked already: %w", ErrUnmet, err)
 		}
 		return nil, err
 	}
-	if w.rules, err = s.takeRules(w, r); err == nil {
-		err = s.allowOwn(w, r)
+	if l.rules, err = s.takeRules(l, sess); err == nil {
+		err = s.allowOwn(l, sess)
 	}
 	if err == nil {
-		err = s.restrict(w, r)
+		err = s.restrict(l, sess)
 	}
-	if err == nil && r.held.proxy != nil {
-		err = w.serve(s, r)
+	if err == nil && sess.settings.proxy != nil {
+		err = l.serve(s, sess)
 	}
-	if r.isNew() && err == nil {
-		w.stamp(r.dir)
+	if sess.isNew() && err == nil {
+		l.stamp(sess.dir)
 	}
-	if err == nil && !s.guard.Join(w.enclosure, before) {
+	if err == nil && !s.guard.Join(l.enclosure, before) {
 		err = errReplaced
 	}
 	if err != nil {
-		w.close(s.guard)
+		l.close(s.guard)
 		return nil, err
 	}
-	return w, nil
+	return l, nil
 }
 
-// furnish makes what the view needs in the room, and gives the mounts.
-func (w *walls) furnish(r *room) (mounts []proc.Mount, err error) {
-	if w.view, err = r.sandbox.viewOf(r.constraints, w.version); err != nil {
+// furnish makes what the view needs in the session sandbox, and gives the mounts.
+func (l *layers) furnish(sess *sessionSandbox) (mounts []proc.Mount, err error) {
+	if l.view, err = sess.sandbox.viewOf(sess.constraints, l.version); err != nil {
 		return nil, err
 	}
-	r.mu.Lock()
-	isNew := r.walls == nil && !r.furnished
-	r.furnished = true
-	r.mu.Unlock()
-	mounts, w.copies, err = w.view.furnish(r.dir, isNew)
+	sess.mu.Lock()
+	isNew := sess.layers == nil && !sess.furnished
+	sess.furnished = true
+	sess.mu.Unlock()
+	mounts, l.copies, err = l.view.furnish(sess.dir, isNew)
 	return mounts, err
 }
 
-// remove removes the directory of the room if there is nothing in it but what was made
+// remove removes the directory of the session sandbox if there is nothing in it but what was made
 // for it, and reports whether it is gone.
-func (w *walls) remove(dir string) bool {
-	v := w.view
+func (l *layers) remove(dir string) bool {
+	v := l.view
 	if v == nil {
-		v = &view{spots: []spot{{in: "tmp"}}}
+		v = &view{points: []mountPoint{{in: "tmp"}}}
 	}
 	return v.remove(dir)
 }
 
-// supervise answers the system calls that the filter of a room asks about.
-func (r *room) supervise(c proc.Call) {
+// supervise answers the system calls that the filter of a session sandbox asks about.
+func (sess *sessionSandbox) supervise(c proc.Call) {
 	switch {
-	case r.doors != nil && r.doors.answer(c):
-	case r.held.asks:
-		r.sandbox.guard.Supervise(c, r.noteUnsafe)
+	case sess.doors != nil && sess.doors.answer(c):
+	case sess.settings.asks:
+		sess.sandbox.guard.Supervise(c, sess.noteUnsafe)
 	default:
 		c.Return(unix.ENOSYS) // the filter asks about nothing else
 	}
@@ -169,7 +169,7 @@ func (s *Sandbox) consult(p profile.Profile, workspace, reveal []string) (profil
 	m.Reveal = reveal
 	m.Known, m.KnownDirs = s.knownRepositories()
 	m.Seen, m.Control = s.workspacesSeen(), s.allowedControl()
-	m.ConfigFiles = append(slices.Clone(m.ConfigFiles), s.scratch.dir) // the rooms of others lie in it
+	m.ConfigFiles = append(slices.Clone(m.ConfigFiles), s.scratch.dir) // the session sandboxes of others lie in it
 	m.Own = s.ownFiles()
 	paths, err := p.Resolve(ctx, m, workspace)
 	var came []string
@@ -223,17 +223,17 @@ func own(m profile.Machine) (places []profile.Place) {
 	return places
 }
 
-// serve lets the egress proxy answer on the loopback of the room.
-func (w *walls) serve(s *Sandbox, r *room) error {
-	listener, err := egress.Listen(w.enclosure.Listener())
+// serve lets the egress proxy answer on the loopback of the session sandbox.
+func (l *layers) serve(s *Sandbox, sess *sessionSandbox) error {
+	listener, err := egress.Listen(l.enclosure.Listener())
 	if err != nil {
 		return err
 	}
-	ctx, stop := context.WithCancel(withRoom(context.Background(), r))
-	w.serving, w.served = stop, make(chan struct{})
+	ctx, stop := context.WithCancel(withSession(context.Background(), sess))
+	l.serving, l.served = stop, make(chan struct{})
 	go func() {
-		defer close(w.served)
-		if err := r.held.proxy.Serve(ctx, listener, r.token); err != nil {
+		defer close(l.served)
+		if err := sess.settings.proxy.Serve(ctx, listener, sess.token); err != nil {
 			s.o.Log.Error("the egress proxy has failed; commands of one session reach no host", "error", err)
 		}
 	}()
@@ -243,16 +243,16 @@ func (w *walls) serve(s *Sandbox, r *room) error {
 // proxyPort is where the egress proxy listens, on the loopback of the commands.
 const proxyPort = 3128
 
-func (w *walls) close(g *guard.Guard) {
-	if w.serving != nil {
-		w.serving()
-		<-w.served
+func (l *layers) close(g *guard.Guard) {
+	if l.serving != nil {
+		l.serving()
+		<-l.served
 	}
-	if w.enclosure != nil {
-		g.Leave(w.enclosure)
-		w.enclosure.Close()
+	if l.enclosure != nil {
+		g.Leave(l.enclosure)
+		l.enclosure.Close()
 	}
-	if w.rules != nil {
-		w.version.leaveRules(w.rules)
+	if l.rules != nil {
+		l.version.leaveRules(l.rules)
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"tipstaff/internal/profile"
 )
 
-// held is what the commands of a room are held to: the server's settings, or
+// settings are what the commands of a session sandbox are held to: the server's settings, or
 // those as terms have tightened them, and what has been made of them.
-type held struct {
+type settings struct {
 	profile profile.Profile
 	network Network
 	limits  Limits
@@ -27,25 +27,25 @@ type held struct {
 	proxy  *egress.Proxy // nil without a list of hosts
 }
 
-// hold gets ready what commands are held to, for the tier that has been chosen.
-func (s *Sandbox) hold(h held) (*held, error) {
+// prepare gets ready what commands are held to, for the tier that has been chosen.
+func (s *Sandbox) prepare(set settings) (*settings, error) {
 	var err error
-	h.asks = s.asks && !s.o.Unguarded && h.profile == profile.Workspace
-	if h.filter, err = s.makeFilter(h); err != nil {
+	set.asks = s.asks && !s.o.Unguarded && set.profile == profile.Workspace
+	if set.filter, err = s.makeFilter(set); err != nil {
 		return nil, err
 	}
-	h.group = h.limits.group(s.o.Engine.Bounds())
-	h.kernel = h.limits.kernel(s.status.tier, h.group)
-	h.temp = temporary(h.profile, "/tmp", "/var/tmp")
-	if h.network.Reach == ListedHosts {
-		h.proxy = egress.New(egress.Options{Hosts: h.network.Hosts, Log: s.o.Log, Refused: noteRefused})
+	set.group = set.limits.group(s.o.Engine.Bounds())
+	set.kernel = set.limits.kernel(s.status.tier, set.group)
+	set.temp = temporary(set.profile, "/tmp", "/var/tmp")
+	if set.network.Reach == ListedHosts {
+		set.proxy = egress.New(egress.Options{Hosts: set.network.Hosts, Log: s.o.Log, Refused: noteRefused})
 	}
-	return &h, nil
+	return &set, nil
 }
 
-// tightened gives what commands under these terms are held to. It is made once
+// settingsFor gives what commands under these terms are held to. It is made once
 // for the same terms, and kept: there are as many as an operator has written.
-func (s *Sandbox) tightened(t Terms) (*held, error) {
+func (s *Sandbox) settingsFor(t Terms) (*settings, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -54,36 +54,36 @@ func (s *Sandbox) tightened(t Terms) (*held, error) {
 	if !t.given() {
 		return s.own, nil
 	}
-	if h := s.tight[t.key()]; h != nil {
-		return h, nil
+	if set := s.tightened[t.key()]; set != nil {
+		return set, nil
 	}
-	made, err := s.hold(t.tighten(s.o))
+	made, err := s.prepare(t.tighten(s.o))
 	if err != nil {
 		return nil, err
 	}
-	s.tight[t.key()] = made
+	s.tightened[t.key()] = made
 	return made, nil
 }
 
 // tighten gives what terms make of the server's settings.
-func (t Terms) tighten(o Options) held {
-	h := held{profile: o.Profile, network: o.Network, limits: o.Limits.lower(t.Limits), doors: t.Doors, reveal: t.Reveal}
+func (t Terms) tighten(o Options) settings {
+	set := settings{profile: o.Profile, network: o.Network, limits: o.Limits.lower(t.Limits), doors: t.Doors, reveal: t.Reveal}
 	if t.Profile != nil {
-		h.profile = stricter(h.profile, *t.Profile)
+		set.profile = stricter(set.profile, *t.Profile)
 	}
 	if t.Network != nil {
-		h.network = h.network.intersect(*t.Network)
+		set.network = set.network.intersect(*t.Network)
 	}
-	return h
+	return set
 }
 
 // StatusUnder is [Sandbox.Status] for commands under these terms.
 func (s *Sandbox) StatusUnder(t Terms) Status {
 	st := s.Status()
-	h := t.tighten(s.o)
-	st.Profile, st.Network = h.profile.String(), h.network.String()
+	set := t.tighten(s.o)
+	st.Profile, st.Network = set.profile.String(), set.network.String()
 	if st.Limits != nil {
-		st.Limits = h.limits.status(st.tier, s.o.Engine.Bounds())
+		st.Limits = set.limits.status(st.tier, s.o.Engine.Bounds())
 	}
 	return st
 }
@@ -117,9 +117,9 @@ func (s *Sandbox) meets(t Terms) error {
 }
 
 // close ends the proxy. No command may run then.
-func (h *held) close() error {
-	if h.proxy == nil {
+func (set *settings) close() error {
+	if set.proxy == nil {
 		return nil
 	}
-	return h.proxy.Close()
+	return set.proxy.Close()
 }
