@@ -22,23 +22,24 @@ import (
 	"tipstaff/internal/profile"
 )
 
-// layers are what a session sandbox consists of for the kernel.
+// layers are what confines the commands of a session sandbox in the kernel.
 type layers struct {
 	version   *version
 	paths     profile.Paths // of the version
 	view      *view         // nil outside of namespaces
 	enclosure *proc.Enclosure
-	rules     *rules             // nil where the profile has no rules for files and nothing else needs one
+	rules     *rules             // nil if the profile has no rules for files and nothing else needs one
 	instances atomic.Int64       // for whose /proc the ruleset has a rule
 	copies    map[string]string  // of directories that git tracks, by their paths
 	serving   context.CancelFunc // ends the proxy's service; nil without
 	served    chan struct{}
-	stamps    *stamps // of a session sandbox that no command had been in; nil: it is used once
-	users     int     // commands, and the session sandbox itself for as long as it has them; under sessionSandbox.mu
+	stamps    *stamps // taken before the first command; nil: the sandbox is not reused
+	users     int     // commands, and the session sandbox while these are its layers; under sessionSandbox.mu
 }
 
-// build makes the layers for a version. What it says may change before they stand (a
-// secret is removed, a pinned file is replaced): then the workspace is rescanned.
+// build makes the layers for a version. The machine may differ from the version
+// before they are complete (a secret is removed, a pinned file is replaced): then
+// the workspace is rescanned.
 func (sess *sessionSandbox) build(v *version) (l *layers, err error) {
 	const attempts = 5
 	for range attempts {
@@ -109,7 +110,7 @@ func (s *Sandbox) newLayers(sess *sessionSandbox, ver *version) (*layers, error)
 	return l, nil
 }
 
-// furnish makes what the view needs in the session sandbox, and gives the mounts.
+// furnish makes what the view needs in the session sandbox, and returns the mounts.
 func (l *layers) furnish(sess *sessionSandbox) (mounts []proc.Mount, err error) {
 	if l.view, err = sess.sandbox.viewOf(sess.constraints, l.version); err != nil {
 		return nil, err
@@ -122,7 +123,7 @@ func (l *layers) furnish(sess *sessionSandbox) (mounts []proc.Mount, err error) 
 	return mounts, err
 }
 
-// remove removes the directory of the session sandbox if there is nothing in it but what was made
+// remove removes the directory of the session sandbox if it holds only what was made
 // for it, and reports whether it is gone.
 func (l *layers) remove(dir string) bool {
 	v := l.view
@@ -132,7 +133,8 @@ func (l *layers) remove(dir string) bool {
 	return v.remove(dir)
 }
 
-// supervise answers the system calls that the filter of a session sandbox asks about.
+// supervise answers the system calls that the filter of the session sandbox asks
+// about.
 func (sess *sessionSandbox) supervise(c proc.Call) {
 	switch {
 	case sess.doors != nil && sess.doors.answer(c):
@@ -143,8 +145,8 @@ func (sess *sessionSandbox) supervise(c proc.Call) {
 	}
 }
 
-// visible are directories that can be seen wherever they lie: where the server runs
-// commands that name no directory, and the home.
+// visible returns directories that stay visible wherever they lie: the one in which
+// the server runs commands that name none, and the home.
 func (s *Sandbox) visible() []string {
 	list := []string{s.o.Directory}
 	if home, err := filepath.EvalSymlinks(s.o.Machine.Home); err == nil && s.o.Machine.Home != "" {
@@ -153,11 +155,12 @@ func (s *Sandbox) visible() []string {
 	return list
 }
 
-// mostProbing is how long the workspace is looked through while the tier is found out:
+// mostProbing bounds the search of the workspace while the tier is found out:
 // neither the start of a server nor doctor waits for a vast one.
 const mostProbing = time.Second
 
-// consult asks a profile, and makes what has to be there before commands run.
+// consult resolves a profile, and makes files that have to exist before commands
+// run.
 func (s *Sandbox) consult(p profile.Profile, workspace, reveal []string) (profile.Paths, error) {
 	ctx := context.Background()
 	if s.probing.Load() {
@@ -169,7 +172,7 @@ func (s *Sandbox) consult(p profile.Profile, workspace, reveal []string) (profil
 	m.Reveal = reveal
 	m.Known, m.KnownDirs = s.knownRepositories()
 	m.Seen, m.Control = s.workspacesSeen(), s.allowedControl()
-	m.ConfigFiles = append(slices.Clone(m.ConfigFiles), s.scratch.dir) // the session sandboxes of others lie in it
+	m.ConfigFiles = append(slices.Clone(m.ConfigFiles), s.scratch.dir) // it holds the directories of all session sandboxes
 	m.Own = s.ownFiles()
 	paths, err := p.Resolve(ctx, m, workspace)
 	var came []string
@@ -199,8 +202,8 @@ func (s *Sandbox) consult(p profile.Profile, workspace, reveal []string) (profil
 	return s.protect(paths, came), nil
 }
 
-// whyUnmade says in one line what is missing and could not be made, of the tools'
-// caches and of what git would let a command make; "" if nothing.
+// whyUnmade returns one line about what is missing and could not be made, of the
+// tools' caches and of files that git would let a command make; "" if nothing is.
 func whyUnmade(missing []profile.Place, err error) string {
 	if len(missing) == 0 || err == nil {
 		return ""
@@ -209,7 +212,8 @@ func whyUnmade(missing []profile.Place, err error) string {
 	return fmt.Sprintf("%d caches or files for commands do not exist and cannot be made (doctor --paths lists them), the first of them: %s", len(missing), reason)
 }
 
-// own are tipstaff's own directories, which no profile opens where mounts can hide them.
+// own lists tipstaff's own directories, which stay hidden under every profile where
+// mounts can hide them.
 func own(m profile.Machine) (places []profile.Place) {
 	for _, path := range slices.Concat([]string{m.StateDir}, m.ConfigFiles) {
 		canonical, err := filepath.EvalSymlinks(path)
@@ -223,7 +227,7 @@ func own(m profile.Machine) (places []profile.Place) {
 	return places
 }
 
-// serve lets the egress proxy answer on the loopback of the session sandbox.
+// serve starts the egress proxy on the loopback of the session sandbox.
 func (l *layers) serve(s *Sandbox, sess *sessionSandbox) error {
 	listener, err := egress.Listen(l.enclosure.Listener())
 	if err != nil {
@@ -240,7 +244,7 @@ func (l *layers) serve(s *Sandbox, sess *sessionSandbox) error {
 	return nil
 }
 
-// proxyPort is where the egress proxy listens, on the loopback of the commands.
+// proxyPort is the port of the egress proxy on the loopback of the commands.
 const proxyPort = 3128
 
 func (l *layers) close(g *guard.Guard) {

@@ -18,8 +18,9 @@ import (
 	"tipstaff"
 )
 
-// sessionKey says who shares a session sandbox: the calls of a session, or those of a principal
-// without one, with the same workspace and under the same terms.
+// sessionKey identifies a session sandbox. The calls of a session share one, or
+// those of a principal without a session, if they have the same workspace and the
+// same terms.
 type sessionKey struct {
 	principal string
 	session   tipstaff.SessionID
@@ -27,8 +28,9 @@ type sessionKey struct {
 	terms     string // see Terms.key
 }
 
-// sessionSandbox is what commands share that may know of each other, the sandbox of a session: a
-// temporary directory, and the view, network and ruleset that were made for it.
+// sessionSandbox is what the commands of one session share, because they may know of
+// each other: a temporary directory, and the view, network and ruleset that were
+// made for it.
 type sessionSandbox struct {
 	sandbox     *Sandbox
 	key         sessionKey
@@ -43,20 +45,21 @@ type sessionSandbox struct {
 	token  string // for the proxy
 
 	mu     sync.Mutex
-	layers *layers // as they stand now; nil when they could not be made
+	layers *layers // for the next command; nil if they could not be made
 	users  int
-	doomed bool // nobody enters any more; the last one who leaves closes it
+	doomed bool // no command enters any more; the last one that leaves ends it
 	gone   bool
-	spent  bool // it is not given on, because there are too many
+	spent  bool // it is not reused, because there are too many
 	used   time.Time
-	began  time.Time // when its first command came in
-	// furnished: directories were made in it for a view, and commands may have been there.
+	began  time.Time // when its first command entered
+	// furnished: directories were made in it for a view, and commands may have used
+	// them.
 	furnished bool
 	refused   []refusal       // by the proxy, since the last command ended
-	told      map[string]bool // copies that differ, and were told of
+	told      map[string]bool // differences of copies that an answer has reported
 	unsafe    []string        // renames that the guard refused, since the last command ended
 
-	renewing sync.Mutex // held by whoever makes new layers in the place of others
+	renewing sync.Mutex // held while new layers replace others
 }
 
 // errClosed: the server is ending.
@@ -96,8 +99,8 @@ func (s *Sandbox) enter(c Command) (*sessionSandbox, *layers, error) {
 	return sess, sess.layers, nil
 }
 
-// sessionOf finds a session sandbox, or the constraints for a new one, and makes that. The session sandbox has a
-// user more.
+// sessionOf finds a session sandbox, or makes one under its constraints. It counts
+// one user more in it.
 func (s *Sandbox) sessionOf(key sessionKey, set *settings, workspace []string, patience time.Duration) (*sessionSandbox, error) {
 	s.mu.Lock()
 	if sess, err := s.existing(key); sess != nil || err != nil {
@@ -119,14 +122,15 @@ func (s *Sandbox) sessionOf(key sessionKey, set *settings, workspace []string, p
 		sess = s.newSession(c, set)
 	}
 	sess.mu.Lock()
-	sess.key, sess.users = key, 1 // before one is chosen that goes
+	sess.key, sess.users = key, 1 // before evict chooses, so that it keeps this one
 	sess.mu.Unlock()
 	s.sessions[key] = sess
 	s.evict()
 	return sess, nil
 }
 
-// existing finds a session sandbox that is there, and enters it. The caller holds s.mu.
+// existing finds a session sandbox that is there, and counts one user more in it.
+// The caller holds s.mu.
 func (s *Sandbox) existing(key sessionKey) (*sessionSandbox, error) {
 	if s.closed {
 		return nil, errClosed
@@ -140,7 +144,8 @@ func (s *Sandbox) existing(key sessionKey) (*sessionSandbox, error) {
 	return sess, nil
 }
 
-// newSession gives a session sandbox that is nobody's yet and has to be made. The caller holds s.mu.
+// newSession returns a session sandbox that belongs to no session yet and still has
+// to be made. The caller holds s.mu.
 func (s *Sandbox) newSession(c *constraints, set *settings) *sessionSandbox {
 	s.count++
 	sess := &sessionSandbox{sandbox: s, constraints: c, settings: set, made: make(chan struct{}), dir: filepath.Join(s.scratch.dir, strconv.Itoa(s.count))}
@@ -150,11 +155,11 @@ func (s *Sandbox) newSession(c *constraints, set *settings) *sessionSandbox {
 	return sess
 }
 
-// keptSessions is how many session sandboxes are kept that nobody is in, beside those of
-// sessions, which end with them.
+// keptSessions is how many unused sandboxes of calls without a session are kept.
+// Those of sessions end with the session.
 const keptSessions = 32
 
-// evict dooms the session sandboxes that were used longest ago if there are too many. The
+// evict ends the sandboxes that were used longest ago, if there are too many. The
 // caller holds s.mu.
 func (s *Sandbox) evict() {
 	var idle []*sessionSandbox
@@ -174,14 +179,15 @@ func (s *Sandbox) evict() {
 	}
 }
 
-// idle reports whether no command is in the session sandbox.
+// idle reports whether no command runs in the session sandbox.
 func (sess *sessionSandbox) idle() bool {
 	sess.mu.Lock()
 	defer sess.mu.Unlock()
 	return sess.users == 0
 }
 
-// forget takes a session sandbox out of the list, so that the next command makes a new one.
+// forget removes a session sandbox from the list, so that the next command makes a
+// new one.
 func (s *Sandbox) forget(sess *sessionSandbox) {
 	s.mu.Lock()
 	if s.sessions[sess.key] == sess {
@@ -191,8 +197,8 @@ func (s *Sandbox) forget(sess *sessionSandbox) {
 	sess.doom()
 }
 
-// EndSession removes what commands of a session shared. Commands that still run
-// keep it until they have ended.
+// EndSession removes what commands of a session shared. It stays for commands that
+// still run until they have ended.
 func (s *Sandbox) EndSession(id tipstaff.SessionID) {
 	var ended []*sessionSandbox
 	s.mu.Lock()
@@ -208,7 +214,7 @@ func (s *Sandbox) EndSession(id tipstaff.SessionID) {
 	}
 }
 
-// doom closes the session sandbox as soon as nobody is in it.
+// doom ends the session sandbox as soon as it has no users.
 func (sess *sessionSandbox) doom() {
 	sess.mu.Lock()
 	sess.doomed = true
@@ -219,7 +225,7 @@ func (sess *sessionSandbox) doom() {
 	}
 }
 
-// leave is called by each command that has entered, with the layers that it was given.
+// leave is called for each command that has entered, with the layers that it got.
 func (sess *sessionSandbox) leave(l *layers) {
 	sess.drop(l)
 	sess.mu.Lock()
@@ -235,8 +241,8 @@ func (sess *sessionSandbox) leave(l *layers) {
 	})
 }
 
-// part takes a user from the session sandbox, and ends it if that was the last one of a session sandbox that
-// is to go.
+// part counts one user less, and ends the sandbox if that was the last one of a
+// doomed one.
 func (sess *sessionSandbox) part() {
 	sess.mu.Lock()
 	sess.users--
@@ -247,7 +253,7 @@ func (sess *sessionSandbox) part() {
 	}
 }
 
-// drop takes a user from layers, and closes them when that was the last one.
+// drop counts one user of layers less, and closes them after the last one.
 func (sess *sessionSandbox) drop(l *layers) {
 	if l == nil {
 		return
@@ -261,7 +267,7 @@ func (sess *sessionSandbox) drop(l *layers) {
 	}
 }
 
-// close removes the session sandbox. Nobody is in it.
+// close removes the session sandbox, which has no users.
 func (sess *sessionSandbox) close() {
 	sess.mu.Lock()
 	gone := sess.gone
@@ -284,7 +290,7 @@ func (sess *sessionSandbox) close() {
 	}
 }
 
-// make builds the session sandbox.
+// make makes the session sandbox.
 func (sess *sessionSandbox) make() error {
 	for _, dir := range []string{sess.dir, tempOf(sess.dir)} {
 		if err := unix.Mkdir(dir, 0o700); err != nil {
@@ -302,23 +308,25 @@ func (sess *sessionSandbox) make() error {
 	return nil
 }
 
-// isNew reports whether no command has been in the session sandbox.
+// isNew reports whether the session sandbox has no layers yet, so that no command
+// has run in it.
 func (sess *sessionSandbox) isNew() bool {
 	sess.mu.Lock()
 	defer sess.mu.Unlock()
 	return sess.layers == nil
 }
 
-// makeNow makes the session sandbox, which has a user for that.
+// makeNow makes the session sandbox, which has a user for that time.
 func (sess *sessionSandbox) makeNow() {
 	sess.err = sess.make()
 	close(sess.made)
 	sess.part()
 }
 
-// await makes the session sandbox, or waits until it is made, for as long as a call has time; 0 is
-// as long as it takes. It reports whether it is made, or cannot be. What takes longer
-// than the call goes on behind it.
+// await makes the session sandbox, or waits until it is made, at most for patience
+// (0: without limit). It reports whether the attempt is over; sess.err says whether
+// it succeeded. An attempt that takes longer than the call continues in the
+// background.
 func (sess *sessionSandbox) await(patience time.Duration) bool {
 	sess.making.Do(func() {
 		sess.mu.Lock()

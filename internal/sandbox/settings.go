@@ -10,14 +10,15 @@ import (
 	"tipstaff/internal/profile"
 )
 
-// settings are what the commands of a session sandbox are held to: the server's settings, or
-// those as terms have tightened them, and what has been made of them.
+// settings are the server's settings for commands, or the same tightened by the
+// terms of a rule, and what was made of them: filter, limits, proxy. Session
+// sandboxes under equal terms share them.
 type settings struct {
 	profile profile.Profile
 	network Network
 	limits  Limits
-	doors   bool     // commands may have some
-	reveal  []string // what is not hidden
+	doors   bool     // commands may have doors
+	reveal  []string // the credentials whose files are not hidden
 
 	asks   bool // the guard is asked about renames
 	filter []proc.Instruction
@@ -27,7 +28,8 @@ type settings struct {
 	proxy  *egress.Proxy // nil without a list of hosts
 }
 
-// prepare gets ready what commands are held to, for the tier that has been chosen.
+// prepare makes the filter, limits and proxy of settings, for the tier that has been
+// chosen.
 func (s *Sandbox) prepare(set settings) (*settings, error) {
 	var err error
 	set.asks = s.asks && !s.o.Unguarded && set.profile == profile.Workspace
@@ -43,8 +45,8 @@ func (s *Sandbox) prepare(set settings) (*settings, error) {
 	return &set, nil
 }
 
-// settingsFor gives what commands under these terms are held to. It is made once
-// for the same terms, and kept: there are as many as an operator has written.
+// settingsFor returns the settings of commands under these terms. They are made once
+// for equal terms and kept: there are as many as an operator has written.
 func (s *Sandbox) settingsFor(t Terms) (*settings, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,7 +67,7 @@ func (s *Sandbox) settingsFor(t Terms) (*settings, error) {
 	return made, nil
 }
 
-// tighten gives what terms make of the server's settings.
+// tighten returns the server's settings, tightened by the terms.
 func (t Terms) tighten(o Options) settings {
 	set := settings{profile: o.Profile, network: o.Network, limits: o.Limits.lower(t.Limits), doors: t.Doors, reveal: t.Reveal}
 	if t.Profile != nil {
@@ -88,8 +90,8 @@ func (s *Sandbox) StatusUnder(t Terms) Status {
 	return st
 }
 
-// Meets says why commands under these terms would be refused; nil if they would
-// not be, for all that is known.
+// Meets returns why commands under these terms would be refused, or nil if they
+// would not, as far as is known.
 func (s *Sandbox) Meets(t Terms) error {
 	if err := s.Err(); err != nil {
 		return err
@@ -97,14 +99,14 @@ func (s *Sandbox) Meets(t Terms) error {
 	return s.meets(t)
 }
 
-// meets refuses terms that this machine cannot hold commands to.
+// meets reports an error for terms that this machine cannot enforce.
 func (s *Sandbox) meets(t Terms) error {
 	needs := t.Tier
 	if t.Network != nil {
 		needs = max(needs, s.o.Network.intersect(*t.Network).needs())
 	}
 	if t.given() {
-		needs = max(needs, Landlock) // whatever they ask for, it is the sandbox that does it
+		needs = max(needs, Landlock) // all terms need a sandbox to enforce them
 	}
 	if s.status.tier >= needs {
 		return nil
