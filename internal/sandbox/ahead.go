@@ -4,31 +4,32 @@ package sandbox
 
 import "time"
 
-// Sandboxes are made before a session is there: nothing in one belongs to a principal but
-// the key under which it is kept. The start's probe is the first of them, and one that a
-// session has left as it was (see untouched.go) is another. None of them is given to a
-// session unless it was made of the version that counts at that moment.
+// Sandboxes are made before a session needs them: only the key under which one is
+// kept belongs to a principal. The start's probe is the first of them, and one that
+// a session has left as it was made (see untouched.go) is another. A session gets
+// one only if it was made of the version that counts at that moment.
 
 const (
-	// fewAhead is how many are made, for constraints under which a session has begun
-	// lately, when a session has taken the last one.
+	// fewAhead is how many are made when a session has taken the last one, for
+	// constraints under which a session has begun lately.
 	fewAhead = 2
-	// mostAhead is how many are kept that sessions have left: as many as clients that
-	// are quick may need at once.
+	// mostAhead is how many are kept that sessions have left: as many as fast
+	// clients may need at once.
 	mostAhead = 16
 	// mostAheadInAll is how many are kept for all workspaces.
 	mostAheadInAll = 32
-	// mostEnding is how many end behind the calls at a time. Beyond that it is done by
-	// the call that ends a session: the kernel takes up to 6 ms for each.
+	// mostEnding is how many end in the background at a time. Beyond that, the call
+	// that ends a session ends its sandbox itself: the kernel takes up to 6 ms for
+	// each.
 	mostEnding = 16
 )
 
-// anyone reports whether a sandbox may be made for a session that is not known yet. What
-// lends something or has a proxy is made for one.
+// anyone reports whether a sandbox may be made for a session that is not known yet.
+// One that lends something or has a proxy is made for its session.
 func (set *settings) anyone() bool { return set.proxy == nil && !set.doors && len(set.reveal) == 0 }
 
-// claim gives a sandbox that was made ahead for the first command of a session; nil if
-// there is none. The caller holds s.mu.
+// claim returns a sandbox that was made ahead for the first command of a session, or
+// nil if there is none. The caller holds s.mu.
 func (s *Sandbox) claim(c *constraints, set *settings) *sessionSandbox {
 	for {
 		list := c.ahead[set]
@@ -69,8 +70,8 @@ func (s *Sandbox) aheadInAll() (n int) {
 	return n
 }
 
-// takeAhead takes away all that were made ahead under these constraints. The caller holds
-// s.mu, and closes them.
+// takeAhead takes away all that were made ahead under these constraints. The caller
+// holds s.mu and closes them.
 func (c *constraints) takeAhead() (list []*sessionSandbox) {
 	for _, sessions := range c.ahead {
 		list = append(list, sessions...)
@@ -79,7 +80,7 @@ func (c *constraints) takeAhead() (list []*sessionSandbox) {
 	return list
 }
 
-// dropAhead ends all that were made ahead of a version that counts no longer.
+// dropAhead ends all that were made ahead, because their version is replaced.
 func (s *Sandbox) dropAhead(c *constraints) {
 	s.mu.Lock()
 	list := c.takeAhead()
@@ -89,8 +90,8 @@ func (s *Sandbox) dropAhead(c *constraints) {
 	}
 }
 
-// makeAhead makes sandboxes for the next sessions, behind the calls, if there are none
-// and a session has begun lately.
+// makeAhead makes sandboxes for the next sessions, in the background, if there are
+// none and a session has begun lately.
 func (s *Sandbox) makeAhead(c *constraints, set *settings) {
 	s.mu.Lock()
 	idle := s.closed || c.making || !set.anyone() || len(c.ahead[set]) > 0 || time.Since(c.used) > restAfter
@@ -101,7 +102,7 @@ func (s *Sandbox) makeAhead(c *constraints, set *settings) {
 	}
 	for range fewAhead {
 		if !s.makeOne(c, set) {
-			break // the error comes again to the session that needs one
+			break // the session that needs one gets the error
 		}
 	}
 	s.mu.Lock()
@@ -124,8 +125,8 @@ func (s *Sandbox) makeOne(c *constraints, set *settings) bool {
 	return false
 }
 
-// retire ends a session sandbox that no session has any more, or keeps it for another one. It does
-// not wait for that, unless too many end already.
+// retire ends the sandbox of a session that has ended, or keeps it for another
+// session. It returns before that is done, unless too many end already.
 func (s *Sandbox) retire(sess *sessionSandbox) {
 	select {
 	case s.ending <- struct{}{}:
@@ -143,7 +144,8 @@ func (s *Sandbox) retire(sess *sessionSandbox) {
 	}
 }
 
-// giveOn keeps a session sandbox for another session if it is as it was made, and else ends it.
+// giveOn keeps a sandbox for another session if it is as it was made, and ends it
+// otherwise.
 func (s *Sandbox) giveOn(sess *sessionSandbox) {
 	if !sess.untouched() {
 		sess.close()

@@ -15,9 +15,9 @@ import (
 	"tipstaff/internal/proc"
 )
 
-// furnish makes what has to be in a session sandbox before the mounts of the view, and gives these
-// and the copies of directories, by their paths. A session sandbox is new if no command has been in
-// it yet.
+// furnish makes what has to be in a session sandbox before the mounts of the view.
+// It returns these mounts, and the copies of directories by their paths. isNew says
+// that no command has been in the sandbox yet.
 func (v *view) furnish(dir string, isNew bool) (mounts []proc.Mount, copies map[string]string, err error) {
 	made := map[string]bool{}
 	for _, p := range v.points {
@@ -44,8 +44,8 @@ func (v *view) furnish(dir string, isNew bool) (mounts []proc.Mount, copies map[
 	return mounts, copies, nil
 }
 
-// copy copies the directories that git tracks, each time to another place: commands of
-// the session sandbox may still use the last ones.
+// copy copies the directories that git tracks, each time to a new directory:
+// commands of the session may still use the last copies.
 func (v *view) copy(dir string, mounts []proc.Mount) (copies map[string]string, err error) {
 	if len(v.copies) == 0 {
 		return nil, nil
@@ -72,8 +72,8 @@ func (v *view) copy(dir string, mounts []proc.Mount) (copies map[string]string, 
 	return copies, nil
 }
 
-// remove removes what furnish has made in a session sandbox, if nothing else is there, and reports
-// whether the session sandbox is gone. To look through it would cost more.
+// remove removes what furnish has made in a session sandbox, if nothing else is
+// there, and reports whether its directory is gone. Searching it would cost more.
 func (v *view) remove(dir string) bool {
 	removed := map[string]bool{}
 	for i := len(v.points) - 1; i >= 0; i-- {
@@ -92,10 +92,11 @@ func (v *view) remove(dir string) bool {
 	return unix.Rmdir(dir) == nil
 }
 
-// at is where a mount point is in a session sandbox.
+// at returns the path of a mount point in a session sandbox.
 func (p mountPoint) at(dir string) string { return filepath.Join(dir, p.in, p.name) }
 
-// make makes a mount point where nothing else is. made are directories that were made before.
+// make makes a mount point in a directory that no command has used. made holds the
+// directories that were made before.
 func (p mountPoint) make(dir string, made map[string]bool) error {
 	at := filepath.Join(dir, p.in)
 	for name := range strings.SplitSeq(p.name, "/") {
@@ -120,8 +121,8 @@ func (p mountPoint) make(dir string, made map[string]bool) error {
 	return nil
 }
 
-// clear makes a mount point in a directory that has been the commands' own: what they have put
-// in the way goes, and a link leads nowhere.
+// clear makes a mount point in a directory that commands have used: it removes what
+// they have put in the way, and follows no link.
 func (p mountPoint) clear(dir string) error {
 	if err := os.MkdirAll(filepath.Join(dir, p.in), 0o700); err != nil {
 		return err

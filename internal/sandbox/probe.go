@@ -14,13 +14,13 @@ import (
 	"tipstaff/internal/profile"
 )
 
-// leastABI is what Require asks of Landlock: below it, a file that can be read
-// can be shortened.
+// leastABI is the version of Landlock that Require needs: below it, a command can
+// truncate a file that it may read.
 const leastABI = 3
 
-// chooseTier takes the best tier that works, from the one that is wanted
-// downwards. A tier works when the session sandbox of the server's own directory can be
-// made in it, and a process in that.
+// chooseTier takes the best tier that works, from the wanted one downwards. A tier
+// works if the session sandbox of the server's own directory, and a process in it,
+// can be made.
 func (s *Sandbox) chooseTier() error {
 	abi, noLandlock := landlock.Version()
 	var reasons []string
@@ -54,9 +54,9 @@ func (s *Sandbox) chooseTier() error {
 		return fmt.Errorf("TIPSTAFF_SANDBOX=require, and this machine does not give the sandbox that is required: %s", s.status.Reason)
 	}
 	if abi > 0 && s.o.Network.needs() <= Landlock {
-		// The kernel can, and something else is wrong: too many processes, no
-		// memory. It may be well again in a moment, and the record would say for
-		// ever that there is no sandbox here.
+		// The kernel supports a sandbox, and the cause is something else: too many
+		// processes, no memory. It may pass in a moment, and the record would say
+		// for ever that there is no sandbox here.
 		return fmt.Errorf("this machine has a sandbox, and it could not be made: %s", s.status.Reason)
 	}
 	return nil
@@ -86,7 +86,7 @@ func (s *Sandbox) try(tier Tier, abi int, noLandlock error) error {
 	if s.secret, err = newSecret(); err != nil {
 		return err
 	}
-	if s.own != nil { // of the tier before
+	if s.own != nil { // of the tier that was tried before
 		if err := s.own.close(); err != nil {
 			return err
 		}
@@ -102,7 +102,7 @@ func (s *Sandbox) try(tier Tier, abi int, noLandlock error) error {
 	}
 	defer s.handOver(sess, l)
 	if l.paths.Exhausted() {
-		sess.constraints.forget() // the first command has a session sandbox that knows all repositories
+		sess.constraints.forget() // the first command gets a session sandbox that knows all repositories
 	}
 	s.status.Protection, s.status.Weaker = s.protection()
 	s.status.Limits = s.o.Limits.status(tier, s.o.Engine.Bounds())
@@ -125,8 +125,8 @@ func (s *Sandbox) try(tier Tier, abi int, noLandlock error) error {
 	return nil
 }
 
-// handOver keeps the sandbox of the probe for the first command. One that is outdated, or
-// was not found good, ends.
+// handOver keeps the sandbox of the probe for the first command, or ends it if it is
+// outdated or did not work.
 func (s *Sandbox) handOver(sess *sessionSandbox, l *layers) {
 	s.mu.Lock()
 	delete(s.sessions, sess.key)
@@ -139,7 +139,7 @@ func (s *Sandbox) handOver(sess *sessionSandbox, l *layers) {
 	s.restIn(restAfter)
 }
 
-// protection says by what files that steer programs outside are protected.
+// protection says what protects files that steer programs outside.
 func (s *Sandbox) protection() (by, weaker string) {
 	switch {
 	case s.o.Profile != profile.Workspace:

@@ -4,8 +4,8 @@ package sandbox
 
 import "fmt"
 
-// refresh makes new layers before a command where those that stand are not of the current
-// version, or where a pin has come off. The session sandbox has a user.
+// refresh makes new layers before a command if the present ones are not of the
+// current version, or if a pin has come off. The session sandbox has a user.
 func (sess *sessionSandbox) refresh() error {
 	if now, _ := sess.outdated(); !now {
 		return nil
@@ -13,7 +13,7 @@ func (sess *sessionSandbox) refresh() error {
 	sess.renewing.Lock()
 	defer sess.renewing.Unlock()
 	now, must := sess.outdated()
-	if !now { // another command has seen to it
+	if !now { // another command has done it
 		return nil
 	}
 	err := sess.renew()
@@ -26,8 +26,8 @@ func (sess *sessionSandbox) refresh() error {
 	return nil
 }
 
-// outdated reports whether the next command is to have new layers, and whether it must
-// not run without.
+// outdated reports whether the next command needs new layers (now), and whether it
+// must not run without them (must).
 func (sess *sessionSandbox) outdated() (now, must bool) {
 	v := sess.constraints.current()
 	sess.mu.Lock()
@@ -37,7 +37,7 @@ func (sess *sessionSandbox) outdated() (now, must bool) {
 	return must || l.version != v || l.instances.Load() > mostInstances, must
 }
 
-// renew makes new layers for the commands that come. The caller holds sess.renewing.
+// renew makes new layers for the next commands. The caller holds sess.renewing.
 func (sess *sessionSandbox) renew() error {
 	v, err := sess.constraints.current(), error(nil)
 	if v == nil || v.control != sess.sandbox.controls.Load() {

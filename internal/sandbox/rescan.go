@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// rescanPause is the least time between two rescans of a workspace, as far as a rescan
-// does not take long.
+// rescanPause is the least time between two rescans of a workspace; it is longer if
+// a rescan takes long.
 const rescanPause = 2 * time.Second
 
-// rescanAgain rescans a workspace behind the calls: commands make repositories, people
-// make keys. It is asked for whenever a command of any session ends, and what the last
-// one did is looked at as soon as the pause is over. Where git has announced a
-// repository, there is hardly a pause.
+// rescanAgain rescans a workspace in the background, because commands make
+// repositories and people make keys. It is called whenever a command of any session
+// ends, and rescans as soon as the pause is over, so that it sees what the last
+// command did. If git has announced a repository, the pause is short.
 func (c *constraints) rescanAgain() {
 	news := c.sandbox.guard.Announced()
 	c.mu.Lock()
@@ -38,7 +38,7 @@ func (c *constraints) rescanAgain() {
 	}
 }
 
-// rescanLater rescans after a pause, unless all is over by then.
+// rescanLater rescans after a pause, unless the sandbox is closed by then.
 func (c *constraints) rescanLater() {
 	c.mu.Lock()
 	c.waiting = false
@@ -46,7 +46,7 @@ func (c *constraints) rescanLater() {
 	c.sandbox.behind(c.rescanAgain)
 }
 
-// rescanNow is a rescan behind the calls.
+// rescanNow is a rescan in the background.
 func (c *constraints) rescanNow() {
 	before := c.current()
 	now, err := c.rescan()
@@ -65,12 +65,12 @@ func (c *constraints) rescanNow() {
 	}
 }
 
-// mostRenewed is for how many sessions at work layers of a new version are made before
-// their next command comes.
+// mostRenewed is for how many active sessions layers of a new version are made
+// before their next command comes.
 const mostRenewed = 4
 
-// renewAtWork makes layers of the new version for the sessions that were at work last,
-// so that their next command does not wait for that.
+// renewAtWork makes layers of the new version for the sessions that were active
+// last, so that their next command does not wait for that.
 func (s *Sandbox) renewAtWork(c *constraints) {
 	type one struct {
 		*sessionSandbox
@@ -90,7 +90,7 @@ func (s *Sandbox) renewAtWork(c *constraints) {
 	slices.SortFunc(atWork, func(a, b one) int { return -cmp.Compare(a.used.UnixNano(), b.used.UnixNano()) })
 	for i, r := range atWork {
 		if i < mostRenewed {
-			_ = r.refresh() // an error is logged, and comes again with the next command if that must not run
+			_ = r.refresh() // it logs the error; the next command gets it too, if it must not run
 		}
 		r.part()
 	}

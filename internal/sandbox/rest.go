@@ -4,10 +4,12 @@ package sandbox
 
 import "time"
 
-// restAfter is how long after the last call what is kept ready for others ends.
+// restAfter is how long after the last call sandboxes and processes that wait for
+// others end.
 const restAfter = time.Minute
 
-// begin notes that a call is there; the function that it gives, that it is over.
+// begin notes that a call has begun; the function that it returns notes that the
+// call has ended.
 func (s *Sandbox) begin() (over func()) {
 	s.calls.Add(1)
 	return func() {
@@ -17,7 +19,7 @@ func (s *Sandbox) begin() (over func()) {
 	}
 }
 
-// restIn lets the sandbox rest after a while, unless that is due already.
+// restIn schedules a call of rest, unless one is scheduled already.
 func (s *Sandbox) restIn(after time.Duration) {
 	if !s.restDue.Swap(true) {
 		time.AfterFunc(after, func() {
@@ -27,9 +29,9 @@ func (s *Sandbox) restIn(after time.Duration) {
 	}
 }
 
-// rest ends what nobody has used since a time: sandboxes that were made ahead, and the
-// processes that wait for commands in those of sessions. Without any call since, one of
-// them stays, that of the last command.
+// rest ends what has not been used since a time: sandboxes that were made ahead, and
+// the processes that wait for commands in the sandboxes of sessions. If no call came
+// since, one process stays, that of the last command.
 func (s *Sandbox) rest(since time.Time) {
 	last := time.Unix(0, s.lastCall.Load())
 	idle := s.calls.Load() == 0 && !last.After(since)
@@ -52,7 +54,7 @@ func (s *Sandbox) rest(since time.Time) {
 			sess.users++
 			sess.layers.users++
 			resting = append(resting, one{sess, sess.layers})
-			if n := len(resting) - 1; sess.used.After(latest) { // the last one comes first
+			if n := len(resting) - 1; sess.used.After(latest) { // the latest comes first
 				latest = sess.used
 				resting[0], resting[n] = resting[n], resting[0]
 			}

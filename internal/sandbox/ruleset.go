@@ -17,26 +17,26 @@ import (
 	"tipstaff/internal/seccomp"
 )
 
-// rules are a Landlock ruleset and who has it. In namespaces all sandboxes of a version
-// have one: what its rules say of the directories of one session lies in no other's view.
-// In the landlock tier each has its own, because there the ruleset is all that keeps
-// sessions apart.
+// rules are a Landlock ruleset and its users. In namespaces all sandboxes of a
+// version share one: its rules for the directories of one session name nothing that
+// another session sees. In the landlock tier each has its own, because there only
+// the ruleset separates sessions.
 type rules struct {
 	*landlock.Ruleset
-	mu              sync.Mutex // held by whoever adds a rule
+	mu              sync.Mutex // held while a rule is added
 	users           int        // under version.laying
-	sessions, procs int        // that have had rules in it: the former under version.laying
+	sessions, procs int        // that have had rules in it; sessions is under version.laying
 }
 
-// Rules are copied whenever a place enters a domain; so a shared ruleset is made anew
-// after so many sessions or places.
+// The kernel copies all rules whenever an instance enters a domain; so a shared
+// ruleset is made anew after so many sessions or instances.
 const (
 	mostSessions  = 64
 	mostInstances = 256
 )
 
-// takeRules gives the ruleset for a session sandbox; nil where there is no Landlock, which only best
-// effort in namespaces bears.
+// takeRules returns the ruleset for a session sandbox; nil without Landlock, which
+// only best-effort in namespaces permits.
 func (s *Sandbox) takeRules(l *layers, sess *sessionSandbox) (*rules, error) {
 	if s.status.Landlock == "" {
 		return nil, nil
@@ -71,7 +71,7 @@ func (rs *rules) worn() bool {
 	return rs.sessions >= mostSessions || rs.procs >= mostInstances
 }
 
-// leaveRules closes the ruleset when nobody has it any more.
+// leaveRules counts one user less, and closes the ruleset after the last one.
 func (ver *version) leaveRules(rs *rules) {
 	ver.laying.Lock()
 	defer ver.laying.Unlock()
@@ -84,9 +84,9 @@ func (ver *version) leaveRules(rs *rules) {
 	}
 }
 
-// domain says who enters a Landlock domain. Outside of namespaces each command
-// enters one of its own: it could reach the process that makes it if that were in
-// the same.
+// domain says what enters a Landlock domain. Outside of namespaces each command
+// enters one of its own: in the same domain, it could reach the process that makes
+// it.
 func (s *Sandbox) domain() proc.Domain {
 	switch {
 	case s.status.Landlock == "":
@@ -98,7 +98,7 @@ func (s *Sandbox) domain() proc.Domain {
 	}
 }
 
-// restrict gives the ruleset to the enclosure.
+// restrict hands the ruleset to the enclosure.
 func (s *Sandbox) restrict(l *layers, sess *sessionSandbox) error {
 	if l.rules == nil {
 		return nil
@@ -118,7 +118,7 @@ func (s *Sandbox) restrict(l *layers, sess *sessionSandbox) error {
 	})
 }
 
-// landlockOptions are those of every ruleset.
+// landlockOptions returns the options of every ruleset.
 func (s *Sandbox) landlockOptions(p profile.Profile, n Network) landlock.Options {
 	return landlock.Options{
 		Files: p != profile.Open, Scope: true,
@@ -172,8 +172,8 @@ func (s *Sandbox) allowOwn(l *layers, sess *sessionSandbox) error {
 	return nil
 }
 
-// allowPath passes over what is gone, or is a link by now: what is not allowed
-// is refused.
+// allowPath adds a rule, but none for a path that is gone, or is a link by now:
+// without a rule, access is refused.
 func allowPath(rs *landlock.Ruleset, path string, a landlock.Access) error {
 	err := rs.AllowPath(path, a)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || isLink(err) {
@@ -193,8 +193,8 @@ func accessOf(r profile.Right) (a landlock.Access) {
 	return a
 }
 
-// newSecret makes a number that no command can guess or read: filters are shown
-// to nobody but root's debuggers.
+// newSecret makes a number that no command can guess or read: only debuggers of root
+// can read filters.
 func newSecret() (uint64, error) {
 	var b [8]byte
 	if _, err := rand.Read(b[:]); err != nil {
@@ -203,7 +203,7 @@ func newSecret() (uint64, error) {
 	return binary.NativeEndian.Uint64(b[:]) | 1, nil // never 0
 }
 
-// makeFilter writes the filter of system calls.
+// makeFilter makes the filter of system calls.
 func (s *Sandbox) makeFilter(set settings) ([]proc.Instruction, error) {
 	arch, ok := seccomp.Native()
 	if !ok {
