@@ -12,12 +12,12 @@ import (
 
 const (
 	timeStep = 10 * 1000 * 1000 // ns
-	// As a shell tells of a program that it ran.
+	// Exit codes by which a shell reports a program that a signal ended.
 	exitXCPU = 128 + int(unix.SIGXCPU)
 	exitXFSZ = 128 + int(unix.SIGXFSZ)
 )
 
-// explainLimit tells of limits by what the kernel has counted, and by the signals
+// explainLimit reports limits by what the kernel has counted, and by the signals
 // that it sends for them.
 func (c *Confined) explainLimit(r *tipstaff.Result) {
 	l, g := c.session.settings.limits, c.session.settings.group

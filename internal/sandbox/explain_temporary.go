@@ -13,13 +13,13 @@ import (
 	"tipstaff/internal/profile"
 )
 
-// temporaryWords are in all lines about files for a time.
+// temporaryWords are in all lines about temporary files.
 var temporaryWords = []string{"/tmp/"}
 
 var missing = newPattern(`(?i)no such file|ENOENT|not found|cannot find|can't find|does not exist|doesn't exist|no such path|cannot open|can't open|not a directory`)
 
-// whyNotInTmp explains a file of the machine's /tmp, where commands have a /tmp of
-// their own. Files of other users are not spoken of.
+// whyNotInTmp explains a file of the machine's /tmp, if commands have a /tmp of
+// their own. It does not mention files of other users.
 func (c *Confined) whyNotInTmp(p remark) string {
 	if c.sandbox.status.tier != Namespaces || !missing.Match(p.line) {
 		return ""
@@ -33,8 +33,8 @@ func (c *Confined) whyNotInTmp(p remark) string {
 	return ""
 }
 
-// covered reports whether commands see a private directory where path lies, and
-// nothing in it at path.
+// covered reports whether a private directory covers path, and nothing is mounted at
+// path.
 func (c *Confined) covered(path string) bool {
 	p := c.layers.paths
 	for _, dir := range slices.Concat(p.Writable(), p.Workspace) {
@@ -55,7 +55,7 @@ func (c *Confined) covered(path string) bool {
 	return false
 }
 
-// ours reports whether there is a file of the server's user.
+// ours reports whether a file of the server's user is there.
 func ours(path string) bool {
 	var st unix.Stat_t
 	return unix.Lstat(path, &st) == nil && int(st.Uid) == unix.Geteuid()

@@ -15,8 +15,9 @@ import (
 	"tipstaff/internal/profile"
 )
 
-// protect hands what steers programs outside to the guard, and gives the paths as
-// commands are to have them: what came while the server ran is watched, not pinned.
+// protect tells the guard which files steer programs outside, and returns the paths
+// as commands get them: repositories that came while the server ran are watched, not
+// pinned.
 func (s *Sandbox) protect(p profile.Paths, came []string) profile.Paths {
 	if p.Profile != profile.Workspace || s.o.Unguarded {
 		return p
@@ -74,18 +75,18 @@ func (s *Sandbox) protect(p profile.Paths, came []string) profile.Paths {
 	return pinned
 }
 
-// mostLate is how many violations wait for a command to tell.
+// mostLate bounds the violations that wait to be reported.
 const mostLate = 16
 
-// foundLate keeps what a look has put back, for the answer and the record of the next
-// command there: the one that has done it is over.
+// foundLate keeps what a rescan has put back, for the answer and the record of the
+// next command there: the command that did it has ended.
 func (s *Sandbox) foundLate(list []tipstaff.Violation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.late = append(s.late, list[:min(len(list), mostLate-len(s.late))]...)
 }
 
-// takeFound gives what looks have put back where a command may write.
+// takeFound returns what rescans have put back where a command may write.
 func (s *Sandbox) takeFound(writable []string) (list []tipstaff.Violation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,7 +109,8 @@ func (sess *sessionSandbox) noteUnsafe(why string) {
 	}
 }
 
-// violations tells the guard that the command is over, and gives what it put back.
+// violations tells the guard that the command has ended, and returns what it put
+// back.
 func (c *Confined) violations() []tipstaff.Violation {
 	if c.guarded == nil {
 		return nil
@@ -117,8 +119,8 @@ func (c *Confined) violations() []tipstaff.Violation {
 	return c.guarded.End()
 }
 
-// explainGuard tells of files that steer others: of changes that were refused, and
-// those that were put back.
+// explainGuard reports changes of files that steer other programs: those that were
+// refused, and those that were put back.
 func (c *Confined) explainGuard(r *tipstaff.Result) {
 	c.session.mu.Lock()
 	unsafe := c.session.unsafe
@@ -139,8 +141,8 @@ func (c *Confined) explainGuard(r *tipstaff.Result) {
 	}
 }
 
-// explainCopies tells of hooks that git tracks, which a command has checked out in a
-// copy of its own.
+// explainCopies reports hooks that git tracks and that a command has checked out in
+// its copy.
 func (c *Confined) explainCopies(r *tipstaff.Result) {
 	for path, copied := range c.layers.copies {
 		names := guard.Differs(path, copied)
@@ -154,7 +156,7 @@ func (c *Confined) explainCopies(r *tipstaff.Result) {
 	}
 }
 
-// tells reports whether something was not told in the session sandbox before.
+// tells reports whether something is said for the first time in the session.
 func (sess *sessionSandbox) tells(what string) bool {
 	sess.mu.Lock()
 	defer sess.mu.Unlock()
@@ -166,11 +168,12 @@ func (sess *sessionSandbox) tells(what string) bool {
 	return !known
 }
 
-// mostRebases is in how many repositories a rebase is looked for when a command ends.
+// mostRebases bounds the repositories that are checked for a rebase when a command
+// ends.
 const mostRebases = 16
 
-// explainRebases tells of a rebase that is under way and whose list names programs:
-// git runs them when a person goes on with it.
+// explainRebases reports a rebase in progress whose list names programs: git runs
+// them when a person continues it.
 func (c *Confined) explainRebases(r *tipstaff.Result) {
 	dirs := c.layers.paths.GitDirs
 	for _, dir := range dirs[:min(len(dirs), mostRebases)] {
@@ -186,9 +189,9 @@ func (c *Confined) explainRebases(r *tipstaff.Result) {
 	}
 }
 
-// AllowControl says which files of work trees that steer others the operator leaves to
-// commands, by patterns as [profile.ControlAllowed] has them. It counts from the next
-// command on.
+// AllowControl sets which files of work trees that steer other programs the operator
+// leaves to commands, by patterns of [profile.ControlAllowed]. It counts from the
+// next command on.
 func (s *Sandbox) AllowControl(patterns []string) {
 	if s.found == nil {
 		return

@@ -23,7 +23,7 @@ type Modes struct {
 	kept []keptMode
 }
 
-// heldMode is a directory, and the mode that it has to have.
+// keptMode is a directory, and the mode that it must have.
 type keptMode struct {
 	dir  *os.File
 	want fs.FileMode

@@ -16,19 +16,19 @@ import (
 	"tipstaff/internal/profile"
 )
 
-// Repositories that were there before the server's commands are a person's: pins keep
-// them as they are. One that came later was made by commands, or while they ran: the
-// guard watches it, and commands may remove it as they have made it.
+// Repositories that were there before the server's commands belong to a person: pins
+// keep them as they are. Commands may have made one that came later: the guard
+// watches it, and commands may remove it as they have made it.
 
-// repository is what is kept in mind of one.
+// repository is what the sandbox remembers of one.
 type repository struct {
-	came bool // after its workspace had been looked through; in doubt not
+	came bool // after its workspace had been searched to the end; false in doubt
 	dir  bool // it is only the directory of one, not the path by which git finds it
 }
 
-// noteRepositories keeps in mind which repositories there are, and gives those that
-// have come. It fails where one that is known cannot be seen any more, because what
-// cannot be seen cannot be pinned.
+// noteRepositories remembers which repositories exist, and returns those that came
+// later. It fails if a known one cannot be seen any more, because then it cannot be
+// pinned.
 func (s *Sandbox) noteRepositories(p profile.Paths) (came []string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,16 +72,16 @@ func (s *Sandbox) noteRepositories(p profile.Paths) (came []string, err error) {
 	return slices.Compact(came), nil
 }
 
-// seen reports whether the workspace that a path lies in has been looked through. The
-// caller holds s.mu.
+// seen reports whether the workspace that a path lies in has been searched to the
+// end. The caller holds s.mu.
 func (s *Sandbox) seen(path string) bool {
 	return paths.Within(path, s.seenThrough...)
 }
 
-// lost forgets the repositories that are gone, and fails where one cannot be seen. The
+// lost forgets the repositories that are gone, and fails if one cannot be seen. The
 // caller holds s.mu.
 func (s *Sandbox) lost(p profile.Paths) error {
-	owners := p.OwnersIn("/") // of work trees that are gone, git still knows something
+	owners := p.OwnersIn("/") // git still has files of work trees that are gone
 	for path, is := range s.repositories {
 		if slices.Contains(owners, path) || slices.Contains(p.Repositories, path) || slices.Contains(p.GitDirs, path) {
 			continue
@@ -103,8 +103,8 @@ func (s *Sandbox) lost(p profile.Paths) error {
 	return nil
 }
 
-// knownRepositories gives what looks have found, sorted: the paths by which git
-// finds repositories, and what may be the directory of one.
+// knownRepositories returns what rescans have found, sorted: the paths by which git
+// finds repositories, and directories that may be the one of a repository.
 func (s *Sandbox) knownRepositories() (entries, dirs []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,7 +119,7 @@ func (s *Sandbox) knownRepositories() (entries, dirs []string) {
 	return entries, dirs
 }
 
-// workspacesSeen gives the workspaces that were looked through to the end.
+// workspacesSeen returns the workspaces that were searched to the end.
 func (s *Sandbox) workspacesSeen() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
