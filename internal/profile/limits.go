@@ -7,9 +7,9 @@ import (
 	"tipstaff/internal/paths"
 )
 
-// limits say what is never made writable.
+// limits lists what never becomes writable.
 type limits struct {
-	closed, but []string // with all below; but not below these
+	closed, but []string // with everything below, except below these
 	tops        []string // not these themselves
 	startup     []Place
 	programs    []string
@@ -33,7 +33,7 @@ func (r *resolver) findSystem() {
 	r.limits.tops = sorted(append(resolve("below"), resolve("home")...))
 }
 
-// whyNot says why a directory is not made writable; "" when it may be.
+// whyNot says why a directory must not become writable; "" if it may.
 func (r *resolver) whyNot(path string) string {
 	if closed, is := around(path, r.limits.closed); is {
 		open, but := around(path, r.limits.but)
@@ -60,8 +60,8 @@ func (r *resolver) whyNot(path string) string {
 	return ""
 }
 
-// findStartup lists what is run outside of any sandbox and exists. Directories
-// of programs that belong to the system need no protection from workspaces.
+// findStartup lists existing files that run outside of any sandbox. Directories of
+// programs that belong to the system need no protection from workspaces.
 func (r *resolver) findStartup() {
 	for _, row := range r.tables.startup {
 		r.each(row.names, func(path string, _ bool) {

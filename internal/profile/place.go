@@ -49,7 +49,7 @@ func outermost(list []string) []string {
 	return kept
 }
 
-// around gives the first of dirs in which path is or lies.
+// around returns the first of dirs that is path or contains it.
 func around(path string, dirs []string) (string, bool) {
 	i := slices.IndexFunc(dirs, func(d string) bool { return paths.Within(path, d) })
 	if i < 0 {
@@ -64,7 +64,7 @@ func anyWithin(dir string, list []string) bool {
 	return found || i < len(list) && below(list[i], dir)
 }
 
-// canonical follows all links of path and says what is there.
+// canonical resolves all links of path and returns what is there.
 func canonical(path string) (string, fs.FileInfo, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -77,8 +77,8 @@ func canonical(path string) (string, fs.FileInfo, error) {
 	return real, info, nil
 }
 
-// existing gives the canonical form of what exists of path, and the rest, which
-// does not; "" when all of it exists.
+// existing returns the canonical form of the part of path that exists, and the rest,
+// which does not; "" if all of it exists.
 func existing(path string) (dir, rest string) {
 	for path = filepath.Clean(path); ; {
 		if real, err := filepath.EvalSymlinks(path); err == nil {
@@ -92,7 +92,7 @@ func existing(path string) (dir, rest string) {
 	}
 }
 
-// first gives the first element of a relative path.
+// first returns the first element of a relative path.
 func first(path string) string {
 	name, _, _ := strings.Cut(path, "/")
 	return name
@@ -108,5 +108,5 @@ func opens(path string) bool {
 	return true
 }
 
-// isPattern reports whether a name stands for several.
+// isPattern reports whether a name is a pattern for several.
 func isPattern(name string) bool { return strings.ContainsAny(name, "*?[") }

@@ -158,7 +158,7 @@ func (c *constraints) await(patience time.Duration) error {
 	trying := c.trying
 	c.mu.Unlock()
 	if !waitFor(trying, patience) {
-		return stillLooking(patience)
+		return stillSearching(patience)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -53,13 +53,13 @@ func (s *Sandbox) noteRepositories(p profile.Paths) (came []string, err error) {
 	}
 	if closed := p.ClosedOff(); len(closed) > 0 && s.status.tier != Namespaces {
 		return nil, &Unprotected{
-			Msg:  fmt.Sprintf("%s cannot be looked through for repositories of git, which have to be protected, and a command could open it, so nothing was started.", closed[0]),
+			Msg:  fmt.Sprintf("%s cannot be searched for repositories of git, which have to be protected, and a command could open it, so nothing was started.", closed[0]),
 			Hint: "A person has to let the server see it: chmod u+rx " + closed[0] + ".",
 		}
 	}
 	if p.Exhausted() && !s.probing.Load() {
 		return nil, &Unprotected{
-			Msg:  fmt.Sprintf("%s holds too many files to be looked through for repositories of git, which have to be protected, so nothing was started.", strings.Join(p.Workspace, ", ")),
+			Msg:  fmt.Sprintf("%s holds too many files to be searched for repositories of git, which have to be protected, so nothing was started.", strings.Join(p.Workspace, ", ")),
 			Hint: "The operator has to name a smaller workspace (ALLOWED_CWD_ROOTS, or roots in the policy).",
 		}
 	}
@@ -95,7 +95,7 @@ func (s *Sandbox) lost(p profile.Paths) error {
 			delete(s.repositories, path)
 		case err != nil && !is.came:
 			return &Unprotected{
-				Msg:  fmt.Sprintf("The repository %s cannot be looked at any more, so its hooks and configuration cannot be protected, and nothing was started.", path),
+				Msg:  fmt.Sprintf("The repository %s cannot be inspected any more, so its hooks and configuration cannot be protected, and nothing was started.", path),
 				Hint: "A person has to let the server see it again: chmod u+rx the directories above it.", Err: err,
 			}
 		}

@@ -79,7 +79,7 @@ func (s *Sandbox) enter(c Command) (*sessionSandbox, *layers, error) {
 	}
 	if !sess.await(c.Patience) {
 		sess.leave(nil)
-		return nil, nil, stillLooking(c.Patience)
+		return nil, nil, stillSearching(c.Patience)
 	}
 	if sess.err != nil {
 		s.forget(sess)

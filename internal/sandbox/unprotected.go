@@ -19,11 +19,11 @@ func (u *Unprotected) Error() string {
 
 func (u *Unprotected) Unwrap() error { return u.Err }
 
-// stillLooking returns the error of a call whose time is up before the first search
+// stillSearching returns the error of a call whose time is up before the first search
 // of its workspace is over.
-func stillLooking(after time.Duration) error {
+func stillSearching(after time.Duration) error {
 	return &Unprotected{
-		Msg:  "The first look through the workspace for repositories of git, which have to be protected, was not over after " + after.Round(time.Millisecond).String() + ", so nothing was started.",
+		Msg:  "The first search of the workspace for repositories of git, which have to be protected, was not over after " + after.Round(time.Millisecond).String() + ", so nothing was started.",
 		Hint: "It goes on; call again in a moment, or with more time.",
 	}
 }
