@@ -137,7 +137,7 @@ func neighbours(t *testing.T, w *world, together bool) {
 
 // TestEscapeE68RoomsAreOutOfReach: whoever works in the directory in which the
 // server keeps what commands share, or around it, does not get at that of
-// others, nor at what the next rooms are made of.
+// others, nor at what the next session sandboxes are made of.
 func TestEscapeE68RoomsAreOutOfReach(t *testing.T) {
 	t.Parallel()
 	everywhere(t, habitat{}, func(t *testing.T, w *world) {
@@ -146,18 +146,18 @@ func TestEscapeE68RoomsAreOutOfReach(t *testing.T) {
 			w.put(t, "state/tmp/tipstaff-control/lock", "")
 			w.own(t)
 		}
-		rooms, _ := filepath.Glob(w.path("state/tmp/tipstaff-*"))
-		if len(rooms) != 1 {
-			t.Fatalf("rooms are elsewhere than in %v: nothing is shown", rooms)
+		dirs, _ := filepath.Glob(w.path("state/tmp/tipstaff-*"))
+		if len(dirs) != 1 {
+			t.Fatalf("session sandboxes are elsewhere than in %v: nothing is shown", dirs)
 		}
-		for _, room := range rooms {
-			for _, try := range []string{"create " + room + "/gotcha", "mkdir " + room + "/99", "append " + room + "/lock", "rename " + room + " " + room + "2"} {
+		for _, dir := range dirs {
+			for _, try := range []string{"create " + dir + "/gotcha", "mkdir " + dir + "/99", "append " + dir + "/lock", "rename " + dir + " " + dir + "2"} {
 				for _, cwd := range []string{"", "state", "state/tmp"} {
 					argv := append([]string{"attempt"}, strings.Fields(try)...)
 					r := s.Process("testcmd", argv, kit.Args{"cwd": w.path(cwd)})
-					_ = os.Remove(room + "/gotcha")
-					_ = os.Remove(room + "/99")
-					_ = os.Rename(room+"2", room)
+					_ = os.Remove(dir + "/gotcha")
+					_ = os.Remove(dir + "/99")
+					_ = os.Rename(dir+"2", dir)
 					if ok := !r.IsError && outcomeOf(t, r).OK; ok != (w.tier == kit.None) {
 						t.Errorf("from %q: %s:\n%s", cwd, try, r.Text)
 					}

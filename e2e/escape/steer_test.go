@@ -189,7 +189,7 @@ func eachUnsettled(t *testing.T, root bool, test func(t *testing.T, w *world)) {
 	}
 }
 
-// begins starts the server, whose first look is over then.
+// begins starts the server, whose first rescan is over then.
 func (w *world) begins(t *testing.T) {
 	t.Helper()
 	w.Connect()
@@ -251,7 +251,7 @@ func (s steer) in(t *testing.T, w *world) {
 }
 
 // attempt runs the commands, and the last one in sessions as well that have begun
-// before and between them: each has walls of its own.
+// before and between them: each has layers of its own.
 func (s steer) attempt(t *testing.T, w *world) (answers []string) {
 	t.Helper()
 	var sessions []string

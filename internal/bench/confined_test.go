@@ -21,7 +21,7 @@ import (
 )
 
 // confined starts programs in a tier of the sandbox, in the default profile, as
-// the runner does: into a room, with both outputs in pipes.
+// the runner does: into a session sandbox, with both outputs in pipes.
 type confined struct {
 	*starter
 	box *sandbox.Sandbox
@@ -139,7 +139,7 @@ func BenchmarkConfinedParallel16(b *testing.B) {
 }
 
 // BenchmarkConfinedSessions: 160 sessions, each with a command at once, 16 at a
-// time, and all of them closed again. A session has a room of its own, which has
+// time, and all of them closed again. A session has a sandbox of its own, which has
 // to be made. No budget.
 func BenchmarkConfinedSessions(b *testing.B) {
 	eachTier(b, func(b *testing.B, c *confined) {

@@ -127,7 +127,7 @@ func TestACommandThatUsesUpItsMemoryIsEndedWhole(t *testing.T) {
 			}
 		}
 		if again == 0 {
-			t.Error("the instance has served nobody again")
+			t.Error("the instance has served no command again")
 		}
 	})
 }

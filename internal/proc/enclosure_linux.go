@@ -183,7 +183,7 @@ func (n *Enclosure) giveBack(i *instance, empty bool) {
 	n.inBackground(i.end)
 }
 
-// newPlace makes an instance.
+// newInstance makes an instance.
 func (n *Enclosure) newInstance() (*instance, error) {
 	e := n.engine
 	i := &instance{in: n, mark: e.mark.command(e.counter.Add(1)), procfs: -1}

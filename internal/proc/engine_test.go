@@ -310,7 +310,7 @@ func TestEndDoesNotTouchOtherCommands(t *testing.T) {
 	}
 }
 
-func TestACommandThatHasBeenKilledLeavesItsPlaceToAnother(t *testing.T) {
+func TestACommandThatHasBeenKilledLeavesItsInstanceToAnother(t *testing.T) {
 	e := newEngine(t)
 	for range 20 {
 		p, _ := spawn(t, e, "sleep", "60")

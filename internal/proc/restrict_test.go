@@ -53,9 +53,9 @@ func TestWhatIsToBeRestrictedDoesNotRunBefore(t *testing.T) {
 	}
 }
 
-// TestARestrictedPlaceHasADomain: what a ruleset does not allow is refused, and
+// TestARestrictedInstanceHasADomain: what a ruleset does not allow is refused, and
 // the zygote goes on serving.
-func TestARestrictedPlaceHasADomain(t *testing.T) {
+func TestARestrictedInstanceHasADomain(t *testing.T) {
 	writeFile := uint64(1 << 1) // LANDLOCK_ACCESS_FS_WRITE_FILE, the only thing it handles
 	rs, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&writeFile)), unsafe.Sizeof(writeFile), 0)
 	if errno != 0 {

@@ -17,7 +17,7 @@ func (e *Engine) Start(l Launch) (*Process, error) {
 	defer runtime.KeepAlive(l) // its files must stay open until Start returns
 	for {
 		p := &Process{engine: e}
-		if err := p.takePlace(l.Confine); err != nil {
+		if err := p.takeInstance(l.Confine); err != nil {
 			return nil, err
 		}
 		err := e.start(p, l)
@@ -34,8 +34,8 @@ func (e *Engine) Start(l Launch) (*Process, error) {
 	}
 }
 
-// takePlace takes an instance for the command.
-func (p *Process) takePlace(in *Enclosure) (err error) {
+// takeInstance takes an instance for the command.
+func (p *Process) takeInstance(in *Enclosure) (err error) {
 	if in == nil {
 		if in, err = p.engine.openEnclosure(); err != nil {
 			return err

@@ -67,23 +67,23 @@ const MaxGrants = 4000
 // ErrTooMany says that the directories above hidden paths hold too many entries.
 var ErrTooMany = fmt.Errorf("more than %d rules would be needed", MaxGrants)
 
-// Allow lists what to allow so that everything is as Paths say. What is a command's
-// alone, such as its temporary directory, is to be granted beside it. Commands do not
-// see what is directly in the directories unseen, because other ones are mounted there:
-// what comes or goes in them does not make the list less fresh.
+// Allow lists the grants that enforce Paths. Grant what belongs to one command, such
+// as its temporary directory, in addition. Commands do not see the direct contents
+// of the directories unseen, because others are mounted there; changes in these do
+// not make the list less fresh.
 //
-// Rights also hold for what is mounted below a directory. With mounts, grants
-// are to be opened in the view of the command.
+// Rights also hold for what is mounted below a directory. With mounts, open the
+// grants in the view of the command.
 //
-// Because nothing can be taken away below what is allowed, whatever lies beside
+// Because nothing below an allowed directory can be taken away, everything beside
 // hidden paths is granted one by one, from the root down. It follows that
 //
-//   - what is made later directly in a directory on the way to something hidden
-//     cannot be read until Allow is asked again;
+//   - what is made later directly in a directory above something hidden cannot be
+//     read until Allow is called again;
 //   - directories can be listed everywhere, hidden ones too: names are no
 //     secret, contents are. Otherwise neither / nor the home could be listed;
 //   - in a workspace in which something is hidden, nothing can be made, renamed
-//     or removed directly in the directories on the way to it;
+//     or removed directly in the directories above it;
 //   - pins do not hold, except in such directories, and those of [Own] that are
 //     kept. They need mounts.
 func (p Paths) Allow(unseen ...string) (Allowlist, error) {

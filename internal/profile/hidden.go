@@ -157,7 +157,7 @@ func (r *resolver) hideHomes() {
 			real, _ := existing(p)
 			return paths.Within(real, home)
 		}) {
-			r.Hidden = append(r.Hidden, Place{home, true, "somebody else's home"})
+			r.Hidden = append(r.Hidden, Place{home, true, "another user's home"})
 		}
 	}
 }

@@ -38,9 +38,9 @@ func TestOwnSecretsAreHiddenAndTheRestIsPinned(t *testing.T) {
 	}
 }
 
-// TestAClosedDirectoryHidesNoOwnSecretFromTheLook: a command can close a directory
+// TestAClosedDirectoryHidesNoOwnSecretFromResolve: a command can close a directory
 // of its workspace, wait for a look that sees nothing there, and open it again.
-func TestAClosedDirectoryHidesNoOwnSecretFromTheLook(t *testing.T) {
+func TestAClosedDirectoryHidesNoOwnSecretFromResolve(t *testing.T) {
 	w := newWorld(t, "home/me/ws/conf/key")
 	w.Own = []Own{w.mine("home/me/ws/conf/key", Own{})}
 	w.must(os.Chmod(w.at("home/me/ws/conf"), 0))

@@ -189,7 +189,7 @@ func TestWhatWasMadeAheadIsOfTheCurrentVersion(t *testing.T) {
 		}
 		// Without a question, by a rescan alone.
 		b.write(b.home+"/.ssh/id", "secret\n")
-		b.forgetLooks()
+		b.forgetRescans()
 		b.in("one", "true")
 		b.work.Wait()
 		if got := b.in("three", not("grep . "+b.home+"/.ssh/id")).text; got != "refused\n" {

@@ -289,19 +289,18 @@ func (b *box) all(tries []try) {
 	}
 }
 
-// later lets so much time pass that the sandbox looks at what has changed, and
-// waits until it has looked. Nobody waits for the clock: the constraints are told that
-// the last rescan was long ago.
+// later makes the sandbox rescan, and waits until it has. It does not wait for the
+// clock: the constraints are told that the last rescan was long ago.
 func (b *box) later(sessions ...string) {
 	b.t.Helper()
-	b.forgetLooks()
+	b.forgetRescans()
 	for _, session := range append(sessions, "") {
 		b.in(session, "true")
 	}
 	b.work.Wait()
 }
 
-func (b *box) forgetLooks() {
+func (b *box) forgetRescans() {
 	b.mu.Lock()
 	all := slices.Collect(maps.Values(b.constraints))
 	b.mu.Unlock()
@@ -335,7 +334,7 @@ func (b *box) sandboxOf(session string) *sessionSandbox {
 			return sess
 		}
 	}
-	b.t.Fatalf("session %q has no session sandbox", session)
+	b.t.Fatalf("session %q has no sandbox", session)
 	return nil
 }
 

@@ -175,8 +175,8 @@ func TestADirectoryForTemporaryFilesHasAnAbsolutePath(t *testing.T) {
 	}
 }
 
-// TestASandboxThatCannotBeMadeIsLoggedOnceWithTheReason: whoever calls is refused,
-// and whoever has to mend it reads the log.
+// TestASandboxThatCannotBeMadeIsLoggedOnceWithTheReason: callers are refused, and
+// the operator reads the log.
 func TestASandboxThatCannotBeMadeIsLoggedOnceWithTheReason(t *testing.T) {
 	newBox(t, Landlock)
 	w := newWorld(t)

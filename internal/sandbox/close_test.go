@@ -29,8 +29,8 @@ func everything(file string) bool {
 	return !strings.HasPrefix(file, "/sys/fs/cgroup/") && !strings.HasPrefix(file, fmt.Sprintf("/proc/%d/task", os.Getpid()))
 }
 
-// ofSessions is what a session sandbox holds and nothing else; places for commands come and
-// go behind the calls.
+// ofSessions selects what only session sandboxes hold. Sandbox instances come and go
+// in the background.
 func ofSessions(file string) bool {
 	return slices.ContainsFunc([]string{"user:", "mnt:", "net:", "ipc:", "uts:", "anon_inode:[landlock"}, func(kind string) bool {
 		return strings.HasPrefix(file, kind)
@@ -133,7 +133,7 @@ func TestToCloseASandboxAgainReturns(t *testing.T) {
 	}
 }
 
-// TestTheZeroSandboxRefusesAndReturns: nobody waits for what nobody makes.
+// TestTheZeroSandboxRefusesAndReturns: it waits for nothing.
 func TestTheZeroSandboxRefusesAndReturns(t *testing.T) {
 	var s Sandbox
 	if got := s.Status(); got.Tier != None.String() || got.Mode != Require.String() || got.Reason == "" {

@@ -66,7 +66,7 @@ func TestEverydayGitPasses(t *testing.T) {
 	})
 }
 
-// TestEverydayGitPassesInARepositoryThatACommandHasMade: with looks between.
+// TestEverydayGitPassesInARepositoryThatACommandHasMade: with rescans between.
 func TestEverydayGitPassesInARepositoryThatACommandHasMade(t *testing.T) {
 	eachTier(t, func(t *testing.T, tier Tier) {
 		b := newBox(t, tier)
@@ -86,7 +86,7 @@ func (b *box) everyday(dir string) {
 		if got := strings.TrimSuffix(o.text, "\n"); got != c.want || len(o.Refusals) > 0 {
 			b.t.Errorf("%s: %s\nprinted %q, want %q; %d, %v", c.says, c.line, got, c.want, o.ExitCode, o.Refusals)
 		}
-		b.forgetLooks()
+		b.forgetRescans()
 		b.work.Wait()
 	}
 }

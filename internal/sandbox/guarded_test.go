@@ -14,7 +14,7 @@ import (
 	"tipstaff"
 )
 
-// person is somebody who works in the same directory, outside of any sandbox.
+// person works in the same directory, outside of any sandbox.
 type person struct {
 	b   *box
 	ran string // a file that exists when a program has run outside that commands planted
@@ -94,7 +94,7 @@ func TestWhatIsPlantedDoesNotRunOutside(t *testing.T) {
 				b.must(os.CopyFS(b.root+"/control/repo", os.DirFS(b.ws+"/repo")))
 				b.control(p, b.root+"/control/repo", c.script)
 				b.confine(tier)
-				b.sh("true") // the first look
+				b.sh("true") // the first rescan
 				b.plant(b.ws+"/repo", c.script, p)
 				if tier == Landlock || strings.Contains(c.script, "commondir") {
 					// The guard comes after the fact: a git that asks all the time may see
@@ -401,8 +401,8 @@ func TestARepositoryUnderAnyNameIsFound(t *testing.T) {
 	})
 }
 
-// TestALookThatTakesLongHoldsNoCall, and goes on behind it.
-func TestALookThatTakesLongHoldsNoCall(t *testing.T) {
+// TestALongRescanHoldsNoCall, and continues in the background.
+func TestALongRescanHoldsNoCall(t *testing.T) {
 	b := newWorld(t)
 	gitWorld(t, b)
 	b.confine(Namespaces)

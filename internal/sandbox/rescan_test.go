@@ -50,7 +50,7 @@ func TestASecretThatReplacesAnotherIsHiddenWhateverItsNumber(t *testing.T) {
 		b.write(secret, "another\n")
 		if is, err := os.Lstat(secret); err == nil && os.SameFile(is, first) {
 			if b.sandboxOf("").standing().paths.Fresh() {
-				t.Error("nobody noticed")
+				t.Error("the change was not noticed")
 			}
 			b.later()
 			b.all([]try{{"the new one", not("grep . " + secret), "=refused"}})
@@ -69,20 +69,20 @@ func TestWhatLiesBesideASecretIsReadableAgain(t *testing.T) {
 	b.all([]try{{"a file that somebody has made", "cat " + b.home + "/new", "=public"}})
 }
 
-func TestWhereNothingChangesTheWallsStay(t *testing.T) {
+func TestWhereNothingChangesTheLayersStay(t *testing.T) {
 	eachTier(t, func(t *testing.T, tier Tier) {
 		b := newBox(t, tier)
 		b.sh("echo x > file; mkdir dir")
 		sess := b.sandboxOf("")
 		before := sess.standing()
 		b.later()
-		if sess.standing() != before && before.version.allowed.Fresh() { // nobody else has made files beside what is hidden
+		if sess.standing() != before && before.version.allowed.Fresh() { // no one else has made files beside what is hidden
 			t.Error("they were made anew for nothing")
 		}
 		before = sess.standing()
 		sess.constraints.mu.Lock()
 		if time.Since(sess.constraints.rescanned) > patience {
-			t.Error("nobody has looked")
+			t.Error("there was no rescan")
 		}
 		sess.constraints.mu.Unlock()
 		before.instances.Store(mostInstances + 1)
@@ -93,7 +93,7 @@ func TestWhereNothingChangesTheWallsStay(t *testing.T) {
 	})
 }
 
-func TestACommandThatRunsKeepsTheWallsThatItHas(t *testing.T) {
+func TestARunningCommandKeepsItsLayers(t *testing.T) {
 	eachTier(t, func(t *testing.T, tier Tier) {
 		b := newBox(t, tier)
 		b.sh("true")
@@ -114,9 +114,9 @@ func TestACommandThatRunsKeepsTheWallsThatItHas(t *testing.T) {
 	})
 }
 
-// TestWhereCommandsAlwaysOverlapTheWallsAreMadeAnewAllTheSame: nobody waits for a
+// TestLayersAreMadeAnewAlthoughCommandsAlwaysOverlap: nobody waits for a
 // moment in which no command runs.
-func TestWhereCommandsAlwaysOverlapTheWallsAreMadeAnewAllTheSame(t *testing.T) {
+func TestLayersAreMadeAnewAlthoughCommandsAlwaysOverlap(t *testing.T) {
 	eachTier(t, func(t *testing.T, tier Tier) {
 		b := newBox(t, tier, func(b *box, o *Options) {
 			if tier == Namespaces { // or the home would be out of sight
@@ -132,7 +132,7 @@ func TestWhereCommandsAlwaysOverlapTheWallsAreMadeAnewAllTheSame(t *testing.T) {
 		for range 3 {
 			next, err := b.start(Command{Dir: b.ws}, "read line; echo next")
 			b.must(err)
-			b.forgetLooks()
+			b.forgetRescans()
 			last.wait() // next still runs
 			b.work.Wait()
 			last = next
@@ -146,9 +146,9 @@ func TestWhereCommandsAlwaysOverlapTheWallsAreMadeAnewAllTheSame(t *testing.T) {
 	})
 }
 
-// TestNobodyHasToComeBeforeTheLastCommandIsLookedAt: its look fell into the pause
+// TestARescanFollowsTheLastCommand: its rescan fell into the pause
 // after another.
-func TestNobodyHasToComeBeforeTheLastCommandIsLookedAt(t *testing.T) {
+func TestARescanFollowsTheLastCommand(t *testing.T) {
 	t.Parallel()
 	b := newBox(t, Landlock)
 	b.later()
@@ -160,7 +160,7 @@ func TestNobodyHasToComeBeforeTheLastCommandIsLookedAt(t *testing.T) {
 			return
 		}
 	}
-	t.Errorf("after %v nobody has looked", patience)
+	t.Errorf("after %v there was no rescan", patience)
 }
 
 // standing are the layers for the next command.
@@ -170,7 +170,7 @@ func (sess *sessionSandbox) standing() *layers {
 	return sess.layers
 }
 
-func TestWallsThatCannotBeMadeAnewStayAsTheyWere(t *testing.T) {
+func TestLayersThatCannotBeMadeAnewStay(t *testing.T) {
 	b := newBox(t, Namespaces, func(b *box, o *Options) { b.ws, o.Directory = b.root, b.root })
 	b.sh("true")
 	b.must(os.Rename(b.scratch.empty, b.scratch.empty+".away"))
@@ -182,8 +182,8 @@ func TestWallsThatCannotBeMadeAnewStayAsTheyWere(t *testing.T) {
 	b.all([]try{{"and are up to date as soon as that is possible", not("grep . " + b.home + "/.netrc"), "=refused"}})
 }
 
-// TestTheClockAloneMakesTheSandboxLook does not tell it that time has passed.
-func TestTheClockAloneMakesTheSandboxLook(t *testing.T) {
+// TestTheClockAloneStartsARescan does not tell it that time has passed.
+func TestTheClockAloneStartsARescan(t *testing.T) {
 	t.Parallel()
 	b := newBox(t, Landlock)
 	b.write(b.home+"/.netrc", "password\n")

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// dead makes the directory of a server that was killed: nobody has its lock.
+// dead makes the directory of a server that was killed: no process has its lock.
 func (b *box) dead(name string) string {
 	b.t.Helper()
 	dir := filepath.Join(b.temp, scratchPrefix+name)

@@ -57,7 +57,7 @@ func TestTheEndOfASessionRemovesWhatItsCommandsShared(t *testing.T) {
 	})
 }
 
-func TestACommandThatStillRunsKeepsItsRoom(t *testing.T) {
+func TestARunningCommandKeepsItsSessionSandbox(t *testing.T) {
 	eachTier(t, func(t *testing.T, tier Tier) {
 		b := newBox(t, tier)
 		b.settle()
@@ -71,14 +71,14 @@ func TestACommandThatStillRunsKeepsItsRoom(t *testing.T) {
 			t.Errorf("its file is %s", got)
 		}
 		if got := b.in("one", "cat $TMPDIR/mine").text; !strings.Contains(got, "No such file") || b.sandboxOf("one").dir == old {
-			t.Errorf("a new session came into the old session sandbox: %q", got)
+			t.Errorf("a new session got the old sandbox: %q", got)
 		}
 		if got := r.wait().text; got != "mine\nmore\n" {
 			t.Errorf("it printed %q", got)
 		}
 		b.work.Wait()
 		if got := exists(old); got == "there" {
-			t.Error("the session sandbox is still there after it has left")
+			t.Error("the sandbox is still there after the command has ended")
 		}
 		b.EndSession("one")
 		b.settle()
@@ -86,7 +86,7 @@ func TestACommandThatStillRunsKeepsItsRoom(t *testing.T) {
 	})
 }
 
-func TestRoomsThatNobodyUsesAreRemovedTheOldestFirst(t *testing.T) {
+func TestUnusedSessionSandboxesAreRemovedTheOldestFirst(t *testing.T) {
 	b := newBox(t, Landlock)
 	b.in("session", "true") // goes with its session
 	busy, err := b.start(Command{Dir: b.root}, "read line; echo x > $TMPDIR/x && echo mine")
@@ -112,7 +112,7 @@ func TestRoomsThatNobodyUsesAreRemovedTheOldestFirst(t *testing.T) {
 		t.Errorf("of %d session sandboxes these are there: %v", more, kept)
 	}
 	if got := busy.wait().text; got != "mine\n" {
-		t.Errorf("a command whose session sandbox is the oldest printed %q", got)
+		t.Errorf("a command in the oldest session sandbox printed %q", got)
 	}
 	b.sandboxOf("session")
 }
@@ -152,7 +152,7 @@ func TestManyAtOnce(t *testing.T) {
 				b.attempt(Command{Dir: b.ws}, own, "x\n")
 				b.attempt(Command{Session: "lasting", Dir: b.ws}, own, "x\n")
 				b.attempt(Command{Dir: fmt.Sprintf("%s/elsewhere/%d", b.root, i)}, "pwd; echo x > made && cat made", "x\n")
-				b.forgetLooks()
+				b.forgetRescans()
 				b.attempt(Command{Session: "of-one", Dir: b.ws}, "true", "")
 				if i%3 == 0 {
 					b.EndSession("of-one")
@@ -178,7 +178,7 @@ func TestARoomThatCannotBeMadeRefusesAndSpoilsNothing(t *testing.T) {
 		b.must(os.Rename(b.scratch.dir, b.root+"/aside"))
 		b.write(b.scratch.dir, "no directory")
 		var all sync.WaitGroup
-		for range 4 { // who waits for a session sandbox that fails is told as well
+		for range 4 { // calls that wait for a session sandbox that fails are told too
 			all.Go(func() {
 				if confined, err := b.Confine(Command{Session: "one", Dir: b.ws}); err == nil || !strings.Contains(err.Error(), "temporary directory") {
 					t.Errorf("%v, %v", confined, err)
@@ -215,8 +215,8 @@ func TestACommandInADirectoryThatIsGoneDoesNotRun(t *testing.T) {
 		}
 		b.must(os.Rename(b.root+"/moved", b.ws))
 		b.work.Wait() // for a rescan that has found none
-		b.forgetLooks()
-		_, _ = b.run(Command{Session: "two", Dir: b.ws}, "true") // the session sandbox may look only now
+		b.forgetRescans()
+		_, _ = b.run(Command{Session: "two", Dir: b.ws}, "true") // its rescan may be only now
 		b.work.Wait()
 		if got := b.in("two", "echo x > made; cat made").text; got != "x\n" {
 			t.Errorf("with the workspace back it printed %q", got)

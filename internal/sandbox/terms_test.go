@@ -75,8 +75,8 @@ func TestTermsNeverLoosen(t *testing.T) {
 	})
 }
 
-// TestTermsThatCannotBeHeldAreRefused: nothing is weakened to what a machine gives.
-func TestTermsThatCannotBeHeldAreRefused(t *testing.T) {
+// TestTermsThatCannotBeEnforcedAreRefused: nothing is weakened to what a machine gives.
+func TestTermsThatCannotBeEnforcedAreRefused(t *testing.T) {
 	readOnly := profile.ReadOnly
 	weak := newBox(t, Landlock)
 	for says, terms := range map[string]Terms{
