@@ -133,7 +133,7 @@ func (s *Sandbox) await() {
 	<-s.found
 }
 
-// find chooses a tier, and reports a fault to tell.
+// find chooses a tier, and calls tell with a fault.
 func (s *Sandbox) find(tell func(error)) {
 	defer close(s.found)
 	if s.fault = s.chooseTier(); s.fault == nil {
@@ -360,14 +360,14 @@ func (s *Sandbox) close() error {
 		sessions = append(sessions, c.takeAhead()...)
 	}
 	s.sessions = map[sessionKey]*sessionSandbox{}
-	tight := s.tightened
+	tightened := s.tightened
 	s.mu.Unlock()
 	s.work.Wait()
 	for _, sess := range sessions {
 		sess.close()
 	}
 	var err error
-	for _, set := range tight {
+	for _, set := range tightened {
 		err = errors.Join(err, set.close())
 	}
 	if s.own != nil {
