@@ -27,6 +27,15 @@ func (*Enclosure) Restrict(int, func(procfs int) error) error { return errNoEncl
 // Bind fails on this system.
 func (*Enclosure) Bind(string, string) error { return errNoEnclosure }
 
+// Untouched is never true on this system.
+func (*Enclosure) Untouched() bool { return false }
+
+// Rest ends nothing.
+func (*Enclosure) Rest(int) {}
+
+// Rest ends nothing: nothing is kept ready on this system.
+func (*Engine) Rest(int) {}
+
 // Try fails on this system.
 func (*Engine) Try(*Enclosure) error { return errNoEnclosure }
 

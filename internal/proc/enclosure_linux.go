@@ -25,13 +25,13 @@ type Enclosure struct {
 	roots    map[string]int
 	covered  map[string]int // descriptors of what mounts cover, by path: see Bind
 
-	ready     chan *place // nobody is in them
-	refilling atomic.Bool
-	mu        sync.Mutex
-	ruleset   int                    // see Restrict; 0 before
-	eachProc  func(procfs int) error // the same
-	gone      bool                   // closed: nothing is kept ready any more
-	work      sync.WaitGroup         // making and ending places
+	ready    chan *place  // nobody is in them
+	places   atomic.Int64 // that there are
+	mu       sync.Mutex
+	ruleset  int                    // see Restrict; 0 before
+	eachProc func(procfs int) error // the same
+	gone     bool                   // closed: nothing is kept ready any more
+	work     sync.WaitGroup         // making and ending places
 }
 
 // keptReady is how many places are kept at most for the next commands.
@@ -136,31 +136,15 @@ func (n *Enclosure) Close() {
 	}
 }
 
-// take gives a place that nobody is in.
+// take gives a place that nobody is in. Where there is none, one is made: as those come
+// back that are in use, there are as many soon as commands run at once.
 func (n *Enclosure) take() (*place, error) {
 	select {
 	case p := <-n.ready:
-		n.refill()
 		return p, nil
 	default:
 		return n.newPlace()
 	}
-}
-
-// refill keeps one ready, behind the call that took the last one. As those come
-// back that are in use, there are as many soon as commands run at once, and one
-// more.
-func (n *Enclosure) refill() {
-	if len(n.ready) > 0 || n.refilling.Swap(true) {
-		return
-	}
-	n.inBackground(func() {
-		defer n.refilling.Store(false)
-		if p, err := n.newPlace(); err == nil {
-			n.giveBack(p, true) // nothing ran in it
-		}
-		// An error comes again to whoever needs a place and finds none.
-	})
 }
 
 // inBackground does f behind the calls, but not after Close.
@@ -199,6 +183,7 @@ func (n *Enclosure) giveBack(p *place, empty bool) {
 func (n *Enclosure) newPlace() (*place, error) {
 	e := n.engine
 	p := &place{in: n, mark: e.mark.command(e.counter.Add(1)), procfs: -1}
+	n.places.Add(1)
 	var err error
 	switch {
 	case n.spec.Group.given():
@@ -397,6 +382,7 @@ func (p *place) over() bool {
 // end ends the place with what is in it, and lets go of it.
 func (p *place) end() {
 	e := p.in.engine
+	defer p.in.places.Add(-1)
 	if p.space != nil {
 		p.space.end()
 	}

@@ -66,9 +66,10 @@ const MaxGrants = 4000
 // ErrTooMany says that the directories around hidden paths hold too much.
 var ErrTooMany = fmt.Errorf("more than %d rules would be needed", MaxGrants)
 
-// Allow lists what to allow so that everything is as Paths say. The paths own
-// are the command's alone, such as its temporary directory and, with mounts,
-// its own /dev/pts, /dev/shm and /tmp; they are granted whole.
+// Allow lists what to allow so that everything is as Paths say. What is a command's
+// alone, such as its temporary directory, is to be granted beside it. Commands do not
+// see what is directly in the directories unseen, because other ones are mounted there:
+// what comes or goes in them does not make the list less fresh.
 //
 // Rights also hold for what is mounted below a directory. With mounts, grants
 // are to be opened in the view of the command.
@@ -84,11 +85,12 @@ var ErrTooMany = fmt.Errorf("more than %d rules would be needed", MaxGrants)
 //     or removed directly in the directories on the way to it;
 //   - pins do not hold, except in such directories, and those of [Own] that are
 //     kept. They need mounts.
-func (p Paths) Allow(own ...string) (Allowlist, error) {
+func (p Paths) Allow(unseen ...string) (Allowlist, error) {
 	if p.Profile == Open {
 		return Allowlist{Grants: []Grant{{Path: "/", Dir: true, Right: List | Read | Write | Device}}}, nil
 	}
 	w := newWalk(p)
+	w.unseen = unseen
 	w.rights[w.root] = Grant{w.root, true, List}
 	for _, step := range []func() error{
 		func() error { return w.cover(w.root, Read) },
@@ -96,7 +98,6 @@ func (p Paths) Allow(own ...string) (Allowlist, error) {
 		func() error { return w.each(p.Runtime, Read) },
 		func() error { return w.show(p.Shown) },
 		func() error { return w.each(p.Devices, Read|Write|Device) },
-		func() error { return w.own(own) },
 	} {
 		if err := step(); err != nil {
 			return Allowlist{}, fmt.Errorf("cannot list what is allowed: %w", err)
@@ -112,6 +113,7 @@ type walk struct {
 	blocked []string // neither granted nor gone into: hidden, /dev, /run; sorted
 	pinned  []string // not granted for writing where they are met; sorted
 	kept    []string // nor gone into for writing, like blocked; sorted
+	unseen  []string // not watched
 	rights  map[string]Grant
 	notes   []string
 	watched *watch
@@ -166,16 +168,6 @@ func (w *walk) show(paths []string) error {
 	return nil
 }
 
-// own grants directories whole. What is hidden outside is not in them.
-func (w *walk) own(paths []string) error {
-	for _, path := range paths {
-		if err := w.grant(path, true, Read|Write|Device); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // cover grants a right on a directory, or on all that is in it but is not
 // blocked. The way down is followed however narrow it is; the names beside it
 // are taken as they are now.
@@ -190,7 +182,9 @@ func (w *walk) cover(dir string, right Right) error {
 	if slices.Contains(blocked, dir) {
 		return nil
 	}
-	w.watched.dir(dir).listed = true
+	if !slices.Contains(w.unseen, dir) {
+		w.watched.dir(dir).listed = true
+	}
 	entries, _ := os.ReadDir(dir) // what the server cannot list stays out of reach
 	if right&Write != 0 {
 		w.notes = append(w.notes, fmt.Sprintf("with Landlock alone, nothing can be made or removed directly in %s, because something in it is hidden or kept", dir))

@@ -44,6 +44,8 @@ func TestWhatArgumentsComeTo(t *testing.T) {
 
 		// What may be a flag swallows no option.
 		{"a flag that elsewhere has a text", "hg log -m --config a=b", "sets 3 hg --config: a=b"},
+		{"what is glued to an optional value", "sed -i.beg s/a/b/ f", "code 1 sed: s/a/b/"},
+		{"an option whose value is optional", "tar cf a b --checkpoint --checkpoint-action=exec=x", "code 4 tar: exec=x"},
 		{"a flag of rebase", "git rebase -S -x ls main", "value 3 git rebase -x: ls"},
 		{"a flag of a program whose operands count", "sqlite3 --json .shell", "code 1 sqlite3: .shell"},
 		{"a flag that means text elsewhere", "rg --json --pre=x y", "value 1 rg --pre: x"},

@@ -54,8 +54,18 @@ type style struct {
 // styleOf says how a program is called.
 func styleOf(program string) *style {
 	s := &style{known: map[string]bool{}, plain: map[string]bool{}, final: map[string]bool{}}
-	if p := programs.Find(program); p != nil {
-		s.single, s.subcommands, s.abbreviates, s.aliases = p.Style.Single, p.Style.Subcommands, p.Style.Abbreviates, p.Aliases
+	p := programs.Find(program)
+	if p == nil {
+		return s
+	}
+	s.single, s.subcommands, s.abbreviates, s.aliases = p.Style.Single, p.Style.Subcommands, p.Style.Abbreviates, p.Aliases
+	for name, o := range p.Options {
+		switch o.Kind {
+		case programs.Flag, programs.Maybe:
+			s.plain[name], s.known[name] = true, strings.HasPrefix(name, "--")
+		case programs.Module:
+			s.final[name] = true
+		}
 	}
 	return s
 }

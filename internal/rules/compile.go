@@ -65,7 +65,7 @@ func (l *loader) programName(name string, at Pos) bool {
 func (l *loader) command(name string, c *Command) {
 	e := &entry{program: name, own: true, style: styleOf(name), from: c}
 	e.style.declare(c.Subcommands, c.SingleDash)
-	e.style.text = l.textFlags(c.TextFlags, "")
+	e.style.text = l.textFlags(c.TextFlags)
 	e.allow = l.rules(e, name+"/allow", c.Allow, c.Why, true)
 	e.ask = l.rules(e, name+"/ask", c.Ask, c.Why, false)
 	e.deny = l.rules(e, name+"/deny", c.Deny, c.Why, false)
@@ -103,18 +103,7 @@ func (l *loader) addPreset(preset, name string, c *PresetCommand, first bool) {
 		e = &entry{program: name, style: styleOf(name)}
 		l.policy.entries[name] = e
 	}
-	e.style.declare(c.Subcommands, c.SingleDash)
-	if e.from != nil { // the file's own word counts
-		e.style.declare(e.from.Subcommands, e.from.SingleDash)
-	}
-	e.style.text = append(e.style.text, l.textFlags(c.TextFlags, preset)...)
-	for _, f := range c.FinalFlags {
-		e.style.final[f.Value] = true
-	}
-	for _, f := range c.Flags {
-		e.style.plain[f.Value] = true
-		e.style.known[f.Value] = strings.HasPrefix(f.Value, "--")
-	}
+	e.style.text = append(e.style.text, l.textFlags(c.TextFlags)...)
 	ask := l.rules(e, presetPrefix+preset+"/ask", c.Ask, c.Why, false)
 	deny := l.rules(e, presetPrefix+preset+"/deny", c.Deny, c.Why, false)
 	e.narrow, e.deny = append(e.narrow, ask...), append(e.deny, deny...)
@@ -145,7 +134,7 @@ func (l *loader) unique(id Text) {
 	l.ids[id.Value] = id.At
 }
 
-func (l *loader) textFlags(list []Text, _ string) []textFlag {
+func (l *loader) textFlags(list []Text) []textFlag {
 	var out []textFlag
 	for _, t := range list {
 		words := strings.Fields(t.Value)

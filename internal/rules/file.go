@@ -154,12 +154,8 @@ type Preset struct {
 
 // PresetCommand is what a preset may say of a program.
 type PresetCommand struct {
-	Ask         []Item `key:"ask"`
-	Deny        []Item `key:"deny"`
-	Why         Text   `key:"why"`
-	TextFlags   []Text `key:"text_flags"`
-	Flags       []Text `key:"flags"`
-	FinalFlags  []Text `key:"final_flags"`
-	SingleDash  Flag   `key:"single_dash"`
-	Subcommands Flag   `key:"subcommands"`
+	Ask       []Item `key:"ask"`
+	Deny      []Item `key:"deny"`
+	Why       Text   `key:"why"`
+	TextFlags []Text `key:"text_flags"`
 }

@@ -15,11 +15,7 @@ import (
 //	strict: true                 # optional: it stops what is ordinary work elsewhere
 //	commands:
 //	  git|hub:                   # programs by name
-//	    subcommands: true        # optional: the first word is a subcommand (known for common programs)
 //	    text_flags: [commit -m]  # optional: values of these are text; words in front name the subcommand
-//	    flags: [-u, -O]          # optional: options without a value, so that what follows is an operand
-//	    final_flags: [-m]        # optional: options behind which another program's begin (python -m)
-//	    single_dash: true        # optional: -exec is one option (known for common programs)
 //	    ask: […]                 # as deny
 //	    deny:
 //	      - rule: push --force|-f       # required
@@ -32,8 +28,8 @@ import (
 // order, its options anywhere before "--" and in any spelling: --opt=x, --opt x,
 // -o in a cluster -xo, -ovalue, abbreviations --op. An option with one dash and
 // several letters (-exec, -delete) is one option for programs that are known to
-// write them so (find, go, java, openssl …), else several letters. With
-// subcommands, a first word that looks like a name counts only as the
+// write them so (find, go, java, openssl …), else several letters. How programs
+// are called, internal/programs knows. With subcommands, a first word that looks like a name counts only as the
 // subcommand; otherwise words count anywhere among the operands. A word behind
 // an option may be its value or an operand: "-c alias.*" matches
 // -c alias.x=y, -calias.x=y and --c… alike. In any token: a|b is either; *

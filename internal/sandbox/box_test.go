@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -289,8 +290,8 @@ func (b *box) all(tries []try) {
 }
 
 // later lets so much time pass that the sandbox looks at what has changed, and
-// waits until it has looked. Nobody waits for the clock: the rooms are told that
-// they last looked long ago.
+// waits until it has looked. Nobody waits for the clock: the constraints are told that
+// the last rescan was long ago.
 func (b *box) later(sessions ...string) {
 	b.t.Helper()
 	b.forgetLooks()
@@ -302,11 +303,25 @@ func (b *box) later(sessions ...string) {
 
 func (b *box) forgetLooks() {
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, r := range b.rooms {
-		r.mu.Lock()
-		r.looked = time.Time{}
-		r.mu.Unlock()
+	all := slices.Collect(maps.Values(b.constraints))
+	b.mu.Unlock()
+	for _, c := range all {
+		c.mu.Lock()
+		c.looked, c.trusted = time.Time{}, time.Time{}
+		c.mu.Unlock()
+	}
+}
+
+// settle ends what was made for sessions to come, when what goes on behind the calls is
+// over.
+func (b *box) settle() {
+	b.t.Helper()
+	b.work.Wait()
+	b.mu.Lock()
+	all := slices.Collect(maps.Values(b.constraints))
+	b.mu.Unlock()
+	for _, c := range all {
+		b.dropAhead(c)
 	}
 }
 

@@ -203,6 +203,7 @@ func TestARoomThatCannotBeMadeIsLoggedOnce(t *testing.T) {
 	if err := b.Err(); err != nil {
 		t.Errorf("no command may run: %v", err)
 	}
+	b.settle() // the sandbox of the start could still be given to a session
 	b.must(os.Rename(b.scratch.dir, b.root+"/aside"))
 	b.write(b.scratch.dir, "no directory")
 	for range 2 {

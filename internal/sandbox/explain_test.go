@@ -137,6 +137,7 @@ func TestProgramsOwnProblemsAreNotExplained(t *testing.T) {
 		b := newBox(t, tier, furnished(profile.Workspace))
 		b.write(b.ws+"/closed", "x")
 		b.must(os.Chmod(b.ws+"/closed", 0))
+		b.sh("true")
 		b.complaints([]complaint{
 			{"a file of its own without rights", "cat: closed: Permission denied\n", ""},
 			{"a script that cannot be run", "sh: 1: ./file: Permission denied\n", ""},

@@ -407,9 +407,11 @@ func TestALookThatTakesLongHoldsNoCall(t *testing.T) {
 	gitWorld(t, b)
 	b.confine(Namespaces)
 	b.sh("true")
-	b.questions.mu.Lock() // every look waits
+	c := b.room("").constraints
+	c.forget()
+	c.rescanning.Lock() // every rescan waits
 	_, err := b.run(Command{Dir: b.ws, Session: "late", Patience: time.Millisecond}, "true")
-	b.questions.mu.Unlock()
+	c.rescanning.Unlock()
 	var u *Unprotected
 	if !errors.As(err, &u) || !strings.Contains(u.Msg, "not over") {
 		t.Errorf("it says %v", err)

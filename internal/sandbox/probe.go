@@ -100,9 +100,9 @@ func (s *Sandbox) try(tier Tier, abi int, noLandlock error) error {
 	if err != nil {
 		return err
 	}
-	defer r.leave(w)
+	defer s.handOver(r, w)
 	if w.paths.Exhausted() {
-		s.forget(r) // the first command has a room that knows all repositories
+		r.constraints.forget() // the first command has a room that knows all repositories
 	}
 	s.status.Protection, s.status.Weaker = s.protection()
 	s.status.Limits = s.o.Limits.status(tier, s.o.Engine.Bounds())
@@ -116,13 +116,27 @@ func (s *Sandbox) try(tier Tier, abi int, noLandlock error) error {
 		}
 	}
 	if tier == Landlock {
-		s.status.Notes = append(s.status.Notes, w.allowed.Notes...)
+		s.status.Notes = append(s.status.Notes, w.version.allowed.Notes...)
 	}
 	if err := s.o.Engine.Try(w.enclosure); err != nil {
-		s.forget(r) // the next tier makes its own
+		r.constraints.forget() // the next tier makes its own
 		return err
 	}
 	return nil
+}
+
+// handOver keeps the sandbox of the probe for the first command. One that is outdated, or
+// was not found good, ends.
+func (s *Sandbox) handOver(r *room, w *walls) {
+	s.mu.Lock()
+	delete(s.rooms, r.key)
+	s.mu.Unlock()
+	r.drop(w)
+	r.mu.Lock()
+	r.users--
+	r.mu.Unlock()
+	s.giveOn(r)
+	s.restIn(restAfter)
 }
 
 // protection says by what files that steer programs outside are protected.

@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -14,8 +13,9 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"tipstaff"
-	"tipstaff/internal/profile"
 )
 
 // roomKey says who shares a room: the calls of a session, or those of a principal
@@ -27,39 +27,36 @@ type roomKey struct {
 	terms     string // see Terms.key
 }
 
-// room is what commands share that may know of each other: a temporary
-// directory, and the view, network and ruleset that were made for a workspace.
+// room is what commands share that may know of each other, the sandbox of a session: a
+// temporary directory, and the view, network and ruleset that were made for it.
 type room struct {
-	sandbox   *Sandbox
-	key       roomKey
-	workspace []string
-	held      *held
-	doors     *doors // nil if commands have none
-	dir       string // in the scratch directory
+	sandbox     *Sandbox
+	key         roomKey
+	constraints *constraints
+	held        *held
+	doors       *doors // nil if commands have none
+	dir         string // in the scratch directory
 
 	making sync.Once
 	made   chan struct{} // closed when err is settled
 	err    error
 	token  string // for the proxy
 
-	mu      sync.Mutex
-	walls   *walls // as they stand now; nil when they could not be made
-	users   int
-	doomed  bool // nobody enters any more; the last one who leaves closes it
-	gone    bool
-	used    time.Time
-	looking bool
-	again   bool // a command has left while somebody looked
-	waiting bool // until the next look is due
-	looked  time.Time
-	cost    time.Duration   // of the last look
-	news    uint64          // what the guard had been told of new repositories by the last look
-	refused []refusal       // by the proxy, since the last command ended
-	told    map[string]bool // copies that differ, and were told of
-	control uint64          // of what was allowed when the walls were made: see AllowControl
-	unsafe  []string        // renames that the guard refused, since the last command ended
+	mu     sync.Mutex
+	walls  *walls // as they stand now; nil when they could not be made
+	users  int
+	doomed bool // nobody enters any more; the last one who leaves closes it
+	gone   bool
+	spent  bool // it is not given on, because there are too many
+	used   time.Time
+	began  time.Time // when its first command came in
+	// furnished: directories were made in it for a view, and commands may have been there.
+	furnished bool
+	refused   []refusal       // by the proxy, since the last command ended
+	told      map[string]bool // copies that differ, and were told of
+	unsafe    []string        // renames that the guard refused, since the last command ended
 
-	lookMu sync.Mutex // held by whoever looks, but for the first time
+	renewing sync.Mutex // held by whoever makes new walls in the place of others
 }
 
 // errClosed: the server is ending.
@@ -73,28 +70,10 @@ func (s *Sandbox) enter(c Command) (*room, *walls, error) {
 		return nil, nil, err
 	}
 	key := roomKey{c.Principal, c.Session, strings.Join(workspace, "\x00"), c.Terms.key()}
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
-		return nil, nil, errClosed
+	r, err := s.roomOf(key, h, workspace, c.Patience)
+	if err != nil {
+		return nil, nil, err
 	}
-	r := s.rooms[key]
-	if r == nil {
-		s.count++
-		r = &room{sandbox: s, key: key, workspace: workspace, held: h, made: make(chan struct{}), dir: filepath.Join(s.scratch.dir, strconv.Itoa(s.count))}
-		if h.doors {
-			r.doors = newDoors()
-		}
-		s.rooms[key] = r
-		r.users = 1 // before one is chosen that goes
-		s.evict()
-	} else {
-		r.mu.Lock()
-		r.users++
-		r.mu.Unlock()
-	}
-	s.mu.Unlock()
-
 	if !r.await(c.Patience) {
 		r.leave(nil)
 		return nil, nil, stillLooking(c.Patience)
@@ -111,7 +90,64 @@ func (s *Sandbox) enter(c Command) (*room, *walls, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.walls.users++
+	if r.began.IsZero() {
+		r.began = time.Now()
+	}
 	return r, r.walls, nil
+}
+
+// roomOf finds a room, or the constraints for a new one, and makes that. The room has a
+// user more.
+func (s *Sandbox) roomOf(key roomKey, h *held, workspace []string, patience time.Duration) (*room, error) {
+	s.mu.Lock()
+	if r, err := s.roomFor(key); r != nil || err != nil {
+		s.mu.Unlock()
+		return r, err
+	}
+	c := s.constraintsOf(h, workspace)
+	s.mu.Unlock()
+	if err := c.await(patience); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r, err := s.roomFor(key); r != nil || err != nil {
+		return r, err // another command has made it meanwhile
+	}
+	r := s.claim(c, h)
+	if r == nil {
+		r = s.newRoom(c, h)
+	}
+	r.mu.Lock()
+	r.key, r.users = key, 1 // before one is chosen that goes
+	r.mu.Unlock()
+	s.rooms[key] = r
+	s.evict()
+	return r, nil
+}
+
+// roomFor finds a room that is there, and enters it. The caller holds s.mu.
+func (s *Sandbox) roomFor(key roomKey) (*room, error) {
+	if s.closed {
+		return nil, errClosed
+	}
+	r := s.rooms[key]
+	if r != nil {
+		r.mu.Lock()
+		r.users++
+		r.mu.Unlock()
+	}
+	return r, nil
+}
+
+// newRoom gives a room that is nobody's yet and has to be made. The caller holds s.mu.
+func (s *Sandbox) newRoom(c *constraints, h *held) *room {
+	s.count++
+	r := &room{sandbox: s, constraints: c, held: h, made: make(chan struct{}), dir: filepath.Join(s.scratch.dir, strconv.Itoa(s.count))}
+	if h.doors {
+		r.doors = newDoors()
+	}
+	return r
 }
 
 // workspaceOf is what a command may change.
@@ -156,16 +192,19 @@ func (s *Sandbox) evict() {
 	for len(idle) > keptRooms {
 		oldest := slices.MinFunc(idle, func(a, b *room) int { return a.used.Compare(b.used) })
 		delete(s.rooms, oldest.key)
+		oldest.mu.Lock()
+		oldest.spent = true
+		oldest.mu.Unlock()
 		s.inBackground(oldest.doom)
 		idle = slices.DeleteFunc(idle, func(r *room) bool { return r == oldest })
 	}
 }
 
-// idle reports whether no command is in the room; somebody may be looking.
+// idle reports whether no command is in the room.
 func (r *room) idle() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.users == 0 || r.users == 1 && r.looking
+	return r.users == 0
 }
 
 // forget takes a room out of the list, so that the next command makes a new one.
@@ -202,22 +241,35 @@ func (r *room) doom() {
 	idle := r.users == 0
 	r.mu.Unlock()
 	if idle {
-		r.close()
+		r.sandbox.retire(r)
 	}
 }
 
-// leave is called by each who has entered, with the walls that it was given.
+// leave is called by each command that has entered, with the walls that it was given.
 func (r *room) leave(w *walls) {
+	r.drop(w)
+	r.mu.Lock()
+	r.used = time.Now()
+	session := r.key.session != ""
+	r.mu.Unlock()
+	r.part()
+	r.sandbox.behind(func() {
+		r.constraints.rescanAgain()
+		if session {
+			r.sandbox.makeAhead(r.constraints, r.held)
+		}
+	})
+}
+
+// part takes a user from the room, and ends it if that was the last one of a room that
+// is to go.
+func (r *room) part() {
 	r.mu.Lock()
 	r.users--
-	r.used = time.Now()
 	over := r.users == 0 && r.doomed
 	r.mu.Unlock()
-	r.drop(w)
 	if over {
-		r.close()
-	} else {
-		r.sandbox.behind(r.lookAgain)
+		r.sandbox.retire(r)
 	}
 }
 
@@ -250,6 +302,9 @@ func (r *room) close() {
 	if r.doors != nil {
 		r.doors.close()
 	}
+	if w != nil && w.remove(r.dir) {
+		return
+	}
 	if err := removeTree(r.dir); err != nil {
 		r.sandbox.o.Log.Error("cannot remove temporary files of commands", "dir", r.dir, "error", err)
 	}
@@ -257,39 +312,34 @@ func (r *room) close() {
 
 // make builds the room.
 func (r *room) make() error {
-	if err := os.MkdirAll(tempOf(r.dir), 0o700); err != nil {
-		return fmt.Errorf("cannot make a temporary directory: %w", err)
+	for _, dir := range []string{r.dir, tempOf(r.dir)} {
+		if err := unix.Mkdir(dir, 0o700); err != nil {
+			return fmt.Errorf("cannot make a temporary directory in %s: %w", r.sandbox.scratch.dir, err)
+		}
 	}
 	r.token = rand.Text()
-	began, control := time.Now(), r.sandbox.controls.Load()
-	w, err := r.sandbox.build(r)
+	w, err := r.build(r.constraints.current())
 	if err != nil {
 		return err
 	}
-	if r.held.profile == profile.Workspace {
-		for _, dir := range w.paths.Workspace {
-			if why := whyNotUsable(dir); why != "" {
-				r.sandbox.warnOnce("commands cannot work in a workspace", "why", why)
-			}
-		}
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.walls, r.control, r.looked, r.cost = w, control, time.Now(), time.Since(began)
+	r.walls = w
 	return nil
+}
+
+// isNew reports whether no command has been in the room.
+func (r *room) isNew() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.walls == nil
 }
 
 // makeNow makes the room, which has a user for that.
 func (r *room) makeNow() {
 	r.err = r.make()
-	r.mu.Lock()
-	r.users--
-	over := r.users == 0 && r.doomed
-	r.mu.Unlock()
 	close(r.made)
-	if over {
-		r.close()
-	}
+	r.part()
 }
 
 // await makes the room, or waits until it is made, for as long as a call has time; 0 is
@@ -305,16 +355,58 @@ func (r *room) await(patience time.Duration) bool {
 			close(r.made)
 		}
 	})
-	if patience <= 0 {
-		<-r.made
-		return true
+	return waitFor(r.made, patience)
+}
+
+// refresh makes new walls before a command where those that stand are not of the current
+// version, or where a pin has come off. The room has a user.
+func (r *room) refresh() error {
+	if now, _ := r.outdated(); !now {
+		return nil
 	}
-	limit := time.NewTimer(patience)
-	defer limit.Stop()
-	select {
-	case <-r.made:
-		return true
-	case <-limit.C:
-		return false
+	r.renewing.Lock()
+	defer r.renewing.Unlock()
+	now, must := r.outdated()
+	if !now { // another command has seen to it
+		return nil
 	}
+	err := r.renew()
+	if err != nil && must {
+		return fmt.Errorf("a protected file was replaced, and the sandbox could not be made anew: %w", err)
+	}
+	if err != nil {
+		r.sandbox.o.Log.Error("cannot bring the sandbox up to date; commands are confined as before", "error", err)
+	}
+	return nil
+}
+
+// outdated reports whether the next command is to have new walls, and whether it must
+// not run without.
+func (r *room) outdated() (now, must bool) {
+	v := r.constraints.current()
+	r.mu.Lock()
+	w := r.walls
+	r.mu.Unlock()
+	must = w.version.control != r.sandbox.controls.Load() || r.sandbox.guard.Stale(w.enclosure)
+	return must || w.version != v || w.places.Load() > mostPlaces, must
+}
+
+// renew makes new walls for the commands that come. The caller holds r.renewing.
+func (r *room) renew() error {
+	v, err := r.constraints.current(), error(nil)
+	if v == nil || v.control != r.sandbox.controls.Load() {
+		if v, err = r.constraints.rescan(); err != nil {
+			return err
+		}
+	}
+	w, err := r.build(v)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	old := r.walls
+	r.walls = w
+	r.mu.Unlock()
+	r.drop(old)
+	return nil
 }

@@ -37,6 +37,7 @@ func TestCommandsOfOneSessionShareATemporaryDirectory(t *testing.T) {
 func TestTheEndOfASessionRemovesWhatItsCommandsShared(t *testing.T) {
 	eachTier(t, func(t *testing.T, tier Tier) {
 		b := newBox(t, tier)
+		b.settle()
 		before := holdings(t, ofRooms)
 		b.in("one", "mkdir -p $TMPDIR/a/b; echo x > $TMPDIR/a/b/c; chmod 0 $TMPDIR/a/b")
 		dir := b.room("one").dir
@@ -45,6 +46,7 @@ func TestTheEndOfASessionRemovesWhatItsCommandsShared(t *testing.T) {
 			t.Errorf("the end of another session removed it: %s", got)
 		}
 		b.EndSession("one")
+		b.settle()
 		if got := exists(dir); got == "there" {
 			t.Error("the directory is still there")
 		}
@@ -58,6 +60,7 @@ func TestTheEndOfASessionRemovesWhatItsCommandsShared(t *testing.T) {
 func TestACommandThatStillRunsKeepsItsRoom(t *testing.T) {
 	eachTier(t, func(t *testing.T, tier Tier) {
 		b := newBox(t, tier)
+		b.settle()
 		before := holdings(t, ofRooms)
 		b.in("one", "echo mine > $TMPDIR/mine")
 		old := b.room("one").dir
@@ -73,10 +76,12 @@ func TestACommandThatStillRunsKeepsItsRoom(t *testing.T) {
 		if got := r.wait().text; got != "mine\nmore\n" {
 			t.Errorf("it printed %q", got)
 		}
+		b.work.Wait()
 		if got := exists(old); got == "there" {
 			t.Error("the room is still there after it has left")
 		}
 		b.EndSession("one")
+		b.settle()
 		before.compare(t)
 	})
 }
@@ -168,6 +173,7 @@ func TestManyAtOnce(t *testing.T) {
 func TestARoomThatCannotBeMadeRefusesAndSpoilsNothing(t *testing.T) {
 	eachTier(t, func(t *testing.T, tier Tier) {
 		b := newBox(t, tier)
+		b.settle()
 		before := holdings(t, ofRooms)
 		b.must(os.Rename(b.scratch.dir, b.root+"/aside"))
 		b.write(b.scratch.dir, "no directory")
@@ -186,6 +192,7 @@ func TestARoomThatCannotBeMadeRefusesAndSpoilsNothing(t *testing.T) {
 			t.Errorf("the next command printed %q", got)
 		}
 		b.EndSession("one")
+		b.settle()
 		before.compare(t)
 	})
 }
@@ -207,6 +214,7 @@ func TestACommandInADirectoryThatIsGoneDoesNotRun(t *testing.T) {
 			t.Error("a command ran without its workspace")
 		}
 		b.must(os.Rename(b.root+"/moved", b.ws))
+		b.work.Wait() // for a rescan that has found none
 		b.forgetLooks()
 		_, _ = b.run(Command{Session: "two", Dir: b.ws}, "true") // the room may look only now
 		b.work.Wait()

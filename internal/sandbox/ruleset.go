@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"sync"
 
 	"tipstaff/internal/landlock"
 	"tipstaff/internal/proc"
@@ -16,22 +17,71 @@ import (
 	"tipstaff/internal/seccomp"
 )
 
-// ruleset makes the Landlock ruleset of a room; nil where there is no Landlock,
-// which only best effort in namespaces bears.
-func (s *Sandbox) ruleset(w *walls, r *room) (*landlock.Ruleset, error) {
+// rules are a Landlock ruleset and who has it. In namespaces all sandboxes of a version
+// have one: what its rules say of the directories of one session lies in no other's view.
+// In the landlock tier each has its own, because there the ruleset is all that keeps
+// sessions apart.
+type rules struct {
+	*landlock.Ruleset
+	mu              sync.Mutex // held by whoever adds a rule
+	users           int        // under version.laying
+	sessions, procs int        // that have had rules in it: the former under version.laying
+}
+
+// Rules are copied whenever a place enters a domain; so a shared ruleset is made anew
+// after so many sessions or places.
+const (
+	mostSessions = 64
+	mostPlaces   = 256
+)
+
+// takeRules gives the ruleset for a room; nil where there is no Landlock, which only best
+// effort in namespaces bears.
+func (s *Sandbox) takeRules(w *walls, r *room) (*rules, error) {
 	if s.status.Landlock == "" {
 		return nil, nil
 	}
-	rs, err := landlock.New(s.landlockOptions(r.held.profile, r.held.network))
-	if err != nil {
-		return nil, err
-	}
-	if r.held.profile != profile.Open {
-		if err := s.allow(rs, w, r); err != nil {
-			return nil, errors.Join(err, rs.Close())
+	ver := w.version
+	ver.laying.Lock()
+	defer ver.laying.Unlock()
+	rs := ver.rules
+	if rs == nil || s.status.tier != Namespaces || rs.worn() {
+		made, err := landlock.New(s.landlockOptions(r.held.profile, r.held.network))
+		if err != nil {
+			return nil, err
+		}
+		rs = &rules{Ruleset: made}
+		if r.held.profile != profile.Open {
+			if err := s.allow(rs, ver); err != nil {
+				return nil, errors.Join(err, rs.Close())
+			}
+		}
+		if s.status.tier == Namespaces {
+			ver.rules = rs
 		}
 	}
+	rs.users++
+	rs.sessions++
 	return rs, nil
+}
+
+func (rs *rules) worn() bool {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	return rs.sessions >= mostSessions || rs.procs >= mostPlaces
+}
+
+// leaveRules closes the ruleset when nobody has it any more.
+func (ver *version) leaveRules(rs *rules) {
+	ver.laying.Lock()
+	defer ver.laying.Unlock()
+	if rs.users--; rs.users > 0 {
+		return
+	}
+	_ = rs.Close()
+	if ver.rules == rs {
+		ver.rules = nil
+	}
 }
 
 // domain says who enters a Landlock domain. Outside of namespaces each command
@@ -50,15 +100,18 @@ func (s *Sandbox) domain() proc.Domain {
 
 // restrict gives the ruleset to the enclosure.
 func (s *Sandbox) restrict(w *walls, r *room) error {
-	if w.ruleset == nil {
+	if w.rules == nil {
 		return nil
 	}
-	return w.enclosure.Restrict(w.ruleset.FD(), func(procfs int) error {
+	return w.enclosure.Restrict(w.rules.FD(), func(procfs int) error {
 		if r.held.profile == profile.Open {
 			return nil
 		}
 		w.places.Add(1)
-		if err := w.ruleset.AllowFD(procfs, landlock.Read); err != nil {
+		w.rules.mu.Lock()
+		defer w.rules.mu.Unlock()
+		w.rules.procs++
+		if err := w.rules.AllowFD(procfs, landlock.Read); err != nil {
 			return fmt.Errorf("cannot allow /proc: %w", err)
 		}
 		return nil
@@ -73,33 +126,47 @@ func (s *Sandbox) landlockOptions(p profile.Profile, n Network) landlock.Options
 	}
 }
 
-// allow adds what the profile allows, and the room's own directories.
-func (s *Sandbox) allow(rs *landlock.Ruleset, w *walls, r *room) error {
-	own := []string{tempOf(r.dir)}
+// allow adds what the profile allows every session.
+func (s *Sandbox) allow(rs *rules, ver *version) error {
+	if s.status.tier == Namespaces {
+		if err := allowPath(rs.Ruleset, s.scratch.dev, landlock.Read); err != nil {
+			return err
+		}
+	}
+	for _, g := range ver.allowed.Grants {
+		if err := allowPath(rs.Ruleset, g.Path, accessOf(g.Right)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// allowOwn adds the room's own directories.
+func (s *Sandbox) allowOwn(w *walls, r *room) error {
+	const all = landlock.Read | landlock.Write | landlock.Device
+	if w.rules == nil || r.held.profile == profile.Open {
+		return nil
+	}
+	w.rules.mu.Lock()
+	defer w.rules.mu.Unlock()
+	own, readable := []string{tempOf(r.dir)}, []string{}
 	if s.status.tier == Namespaces {
 		own = append(own, filepath.Join(r.dir, "var-tmp"))
-		readable := []string{filepath.Join(r.dir, "run"), s.scratch.dev}
+		readable = append(readable, filepath.Join(r.dir, "run"))
 		for _, path := range w.paths.Shown {
 			readable = append(readable, shownIn(r.dir, filepath.Dir(path)))
 		}
-		for _, dir := range readable {
-			if err := allowPath(rs, dir, landlock.Read); err != nil {
+	}
+	for access, dirs := range map[landlock.Access][]string{all: own, landlock.Read: readable} {
+		for _, dir := range dirs {
+			if err := allowPath(w.rules.Ruleset, dir, access); err != nil {
 				return err
 			}
 		}
-		for path, fd := range w.enclosure.Roots() {
-			if err := rs.AllowFD(fd, landlock.Read|landlock.Write|landlock.Device); err != nil {
-				return fmt.Errorf("cannot allow %s: %w", path, err)
-			}
-		}
 	}
-	var err error
-	if w.allowed, err = w.paths.Allow(own...); err != nil {
-		return err
-	}
-	for _, g := range w.allowed.Grants {
-		if err := allowPath(rs, g.Path, accessOf(g.Right)); err != nil {
-			return err
+	for path, fd := range w.enclosure.Roots() {
+		if err := w.rules.AllowFD(fd, all); err != nil {
+			return fmt.Errorf("cannot allow %s: %w", path, err)
 		}
 	}
 	return nil

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,17 +30,18 @@ type Sandbox struct {
 	fault   error         // why no command may run
 	found   chan struct{} // closed when all of the above is settled
 
-	questions questions
-	guard     *guard.Guard // of files that steer programs outside
-	asks      bool         // the kernel can ask about system calls
-	noAsking  error        // why not
-	lately    lately
+	guard    *guard.Guard // of files that steer programs outside
+	asks     bool         // the kernel can ask about system calls
+	noAsking error        // why not
+	lately   lately
 
-	mu     sync.Mutex
-	rooms  map[roomKey]*room
-	tight  map[string]*held // by the terms that asked for it
-	count  int              // rooms that were made
-	closed bool
+	mu    sync.Mutex
+	rooms map[roomKey]*room
+	// constraints are those that sessions have, or have had.
+	constraints map[constraintsKey]*constraints
+	tight       map[string]*held // by the terms that asked for it
+	count       int              // rooms that were made
+	closed      bool
 	// complaint is the reason for a refusal that was logged last; warned are
 	// warnings that were logged: one room after the other would repeat them.
 	complaint string
@@ -53,6 +56,11 @@ type Sandbox struct {
 	probing      atomic.Bool          // the tier is being found out; no command runs yet
 	late         []tipstaff.Violation // that looks have put back, and no command has told
 	work         sync.WaitGroup       // what goes on behind the calls
+	ending       chan struct{}        // holds those that end sandboxes behind the calls
+
+	calls    atomic.Int64
+	lastCall atomic.Int64 // when it was over, in nanoseconds
+	restDue  atomic.Bool  // somebody will look whether the sandbox can rest
 
 	need   sync.Once
 	needed chan struct{} // closed when somebody waits for found
@@ -69,12 +77,13 @@ func New(o Options) (*Sandbox, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Sandbox{o: o, rooms: map[roomKey]*room{}, tight: map[string]*held{}, warned: map[string]bool{}, repositories: map[string]repository{}, status: newStatus(o), found: make(chan struct{}), needed: make(chan struct{})}
+	s := &Sandbox{o: o, rooms: map[roomKey]*room{}, constraints: map[constraintsKey]*constraints{}, tight: map[string]*held{}, warned: map[string]bool{}, repositories: map[string]repository{}, status: newStatus(o), ending: make(chan struct{}, mostEnding), found: make(chan struct{}), needed: make(chan struct{})}
 	if o.Mode == Off {
 		close(s.found)
 		s.status.Reason = "it is switched off (TIPSTAFF_SANDBOX=off)"
 		return s, s.keepsNetwork()
 	}
+	s.inBackground(proc.GrowDescriptors)
 	if !filepath.IsAbs(o.Temp) {
 		return nil, fmt.Errorf("cannot make a directory for temporary files: %q is no absolute path", o.Temp)
 	}
@@ -233,6 +242,7 @@ type Confined struct {
 	guarded     *guard.Command    // nil when it was told that the command has ended
 	paths       map[string]string // of its doors
 	closeDoors  func()
+	over        func() // tells that the call is; nil when it was told
 }
 
 // errNoDoors: the filter of a room without doors lets nobody reach one.
@@ -254,13 +264,15 @@ func (s *Sandbox) Confine(c Command) (*Confined, error) {
 		return nil, errNoDoors
 	case s.status.tier != None:
 	case s.o.Mode == Off, s.o.Mode == BestEffort:
-		return &Confined{Env: c.Env}, nil
+		return &Confined{Env: c.Env, over: s.begin()}, nil
 	default:
 		return nil, errNoSandbox
 	}
 	s.restoreModes()
+	over := s.begin()
 	r, w, err := s.enter(c)
 	if err != nil {
+		over()
 		s.complain(err)
 		return nil, err
 	}
@@ -269,7 +281,7 @@ func (s *Sandbox) Confine(c Command) (*Confined, error) {
 	}
 	confined := &Confined{
 		Confinement: w.enclosure, Env: r.environment(c.Env),
-		sandbox: s, dir: c.Dir, program: c.Program, room: r, walls: w, guarded: s.guard.Begin(w.paths.Writable(), c.stop()),
+		sandbox: s, over: over, dir: c.Dir, program: c.Program, room: r, walls: w, guarded: s.guard.Begin(w.paths.Writable(), c.stop()),
 	}
 	if len(c.Doors) > 0 {
 		confined.paths, confined.closeDoors = r.doors.admit(c.Doors)
@@ -296,6 +308,10 @@ func (c *Confined) Release() {
 		c.violations()
 		c.sandbox.restoreModes()
 		c.room.leave(c.walls)
+	}
+	if c.over != nil {
+		c.over()
+		c.over = nil
 	}
 }
 
@@ -338,7 +354,10 @@ func (s *Sandbox) close() error {
 	s.await()
 	s.mu.Lock()
 	s.closed = true
-	rooms := s.rooms
+	rooms := slices.Collect(maps.Values(s.rooms))
+	for _, c := range s.constraints {
+		rooms = append(rooms, c.takeAhead()...)
+	}
 	s.rooms = map[roomKey]*room{}
 	tight := s.tight
 	s.mu.Unlock()

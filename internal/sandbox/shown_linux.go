@@ -5,8 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-
-	"tipstaff/internal/proc"
 )
 
 // shownIn is where what is shown of a hidden directory is put together, in the
@@ -29,32 +27,30 @@ func (v *view) showIn(dir string) (bool, error) {
 	if !slices.ContainsFunc(v.paths.Shown, in) {
 		return false, nil
 	}
-	c := cover{path: dir, source: shownIn(v.dir, dir), readOnly: true}
-	if err := os.MkdirAll(c.source, 0o700); err != nil {
-		return false, err
-	}
-	v.covers = append(v.covers, c)
-	v.mounts = append(v.mounts, proc.Mount{Path: c.path, Source: c.source, ReadOnly: true})
+	v.spots = append(v.spots, spot{in: filepath.Dir(shownIn("", dir))})
+	v.coverBy(cover{path: dir, source: shownIn("", dir), readOnly: true})
 	for _, path := range slices.DeleteFunc(slices.Clone(v.paths.Shown), func(path string) bool { return !in(path) }) {
-		if err := v.showFile(path, c.source); err != nil {
+		if copiedWhole(path) {
+			v.files = append(v.files, path)
+		} else if err := v.bring(path, true); err != nil {
 			return false, err
 		}
 	}
 	return true, nil
 }
 
-// showFile shows one file: ssh's settings and what a link leads to by a copy, which
-// is as old as the view, everything else as it is.
+// copiedWhole reports whether a file is shown by a copy, which is as old as the room's
+// mounts: ssh's settings, and what a link leads to.
+func copiedWhole(path string) bool {
+	info, err := os.Lstat(path)
+	return filepath.Base(path) == sshConfig || err != nil || !info.Mode().IsRegular()
+}
+
+// showFile shows a file by a copy.
 func (v *view) showFile(path, into string) error {
-	head, st := "", os.FileMode(0)
-	if info, err := os.Lstat(path); err == nil {
-		st = info.Mode()
-	}
+	head := ""
 	if filepath.Base(path) == sshConfig {
 		head = sshConfigHead
-	}
-	if head == "" && st.IsRegular() {
-		return v.bring(path, true)
 	}
 	return copyShown(path, filepath.Join(into, filepath.Base(path)), head)
 }

@@ -7,32 +7,40 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
-	"tipstaff/internal/guard"
 	"tipstaff/internal/proc"
 	"tipstaff/internal/profile"
 )
 
-// view is what commands in namespaces see of the file system, while it is laid
-// out. Directories of the machine in which programs meet that do not know each
-// other are covered by private ones.
+// view is what commands in namespaces see of the file system: the same for all sessions
+// but for what lies in the directory of each, its room's. Directories of the machine in
+// which programs meet that do not know each other are covered by private ones.
 type view struct {
 	paths   profile.Paths
 	search  []string // directories of programs
 	seen    []string // other directories that stay readable
-	dir     string   // of the room, in the scratch directory
 	scratch *scratch
 	covers  []cover
-	shown   []string          // see readable
-	copies  map[string]string // see copyOf
-	mounts  []proc.Mount
+	shown   []string     // see readable
+	mounts  []proc.Mount // a source that is no absolute path lies in the room
+	spots   []spot       // what has to be in the room before the mounts are made, parents first
+	copies  []string     // directories that are copied into the room
+	files   []string     // shown by copies, in the room
+}
+
+// spot is a directory or an empty file in a private directory, to be mounted on.
+type spot struct {
+	in   string // the private directory; its path in the room
+	name string // in that; "": itself
+	file bool
 }
 
 // cover is a private directory in the place of one of the machine's.
 type cover struct {
 	path     string
-	source   string // "": in memory
+	source   string // "": in memory; in the room if it is no absolute path
 	readOnly bool
 	shared   bool // with other rooms: what has to be in it is made by one at a time
 }
@@ -49,21 +57,32 @@ var deviceLinks = map[string]string{
 // sharedMemoryBytes bounds /dev/shm, which counts as memory.
 const sharedMemoryBytes = 512 << 20
 
-// newView lays out the mounts for a profile. dir is the room's directory, which
-// is filled with what has to be there before the mounts are made.
-func newView(p profile.Paths, search, seen []string, dir string, s *scratch) (*view, error) {
-	v := &view{paths: p, search: search, seen: seen, dir: dir, scratch: s}
+// newView lays out the mounts for a profile. It makes nothing but what all rooms share.
+func newView(p profile.Paths, search, seen []string, s *scratch) (*view, error) {
+	v := &view{paths: p, search: search, seen: seen, scratch: s}
 	for _, step := range []func() error{v.cover, v.devices, v.show, v.hideAndPin} {
 		if err := step(); err != nil {
 			return nil, fmt.Errorf("cannot lay out what commands see: %w", err)
 		}
 	}
-	v.mounts = slices.DeleteFunc(v.mounts, outOfReach())
+	closed := outOfReach()
+	v.mounts = slices.DeleteFunc(v.mounts, func(m proc.Mount) bool { return closed(inRoom(m, s.dir)) })
 	return v, nil
+}
+
+// inRoom gives a mount as it is in the room with this directory.
+func inRoom(m proc.Mount, dir string) proc.Mount {
+	if m.Source != "" && !filepath.IsAbs(m.Source) {
+		m.Source = filepath.Join(dir, m.Source)
+	}
+	return m
 }
 
 // tempOf is the temporary directory of a room's commands, as the server sees it.
 func tempOf(dir string) string { return filepath.Join(dir, "tmp") }
+
+// privateDirs are directories of the machine in whose place a room has its own.
+var privateDirs = []string{"/tmp", "/var/tmp", "/run"}
 
 // cover puts private directories in the place of the shared ones.
 func (v *view) cover() error {
@@ -71,20 +90,23 @@ func (v *view) cover() error {
 		return nil
 	}
 	for _, c := range []cover{
-		{path: "/tmp", source: tempOf(v.dir)},
-		{path: "/var/tmp", source: filepath.Join(v.dir, "var-tmp")},
-		{path: "/run", source: filepath.Join(v.dir, "run"), readOnly: true},
+		{path: "/tmp", source: "tmp"},
+		{path: "/var/tmp", source: "var-tmp"},
+		{path: "/run", source: "run", readOnly: true},
 	} {
 		if st, err := os.Lstat(c.path); err != nil || !st.IsDir() {
 			continue
 		}
-		if err := os.MkdirAll(c.source, 0o700); err != nil {
-			return err
-		}
-		v.covers = append(v.covers, c)
-		v.mounts = append(v.mounts, proc.Mount{Path: c.path, Source: c.source, ReadOnly: c.readOnly})
+		v.coverBy(c)
 	}
 	return nil
+}
+
+// coverBy puts a directory of the room in the place of another one.
+func (v *view) coverBy(c cover) {
+	v.covers = append(v.covers, c)
+	v.spots = append(v.spots, spot{in: c.source})
+	v.mounts = append(v.mounts, proc.Mount{Path: c.path, Source: c.source, ReadOnly: c.readOnly})
 }
 
 // devices gives the few devices that programs need, in a /dev of its own: the
@@ -184,11 +206,8 @@ func (v *view) hideAndPin() error {
 	for _, pin := range v.paths.Pinned {
 		m := proc.Mount{Path: pin.Path, Source: pin.Path, ReadOnly: !pin.InPlace, Link: pin.Link, KeepCovered: slices.Contains(stages, pin.Path)}
 		if pin.Copy {
-			copied, err := v.copyOf(pin.Path)
-			if err != nil {
-				return err
-			}
-			m.Source, m.ReadOnly = copied, false
+			m.Source, m.ReadOnly = copyIn(len(v.copies)), false
+			v.copies = append(v.copies, pin.Path)
 		}
 		all = append(all, one{pin.Place, m})
 	}
@@ -213,95 +232,31 @@ func (v *view) hideAndPin() error {
 	return nil
 }
 
-// copyOf makes a copy of a directory that git tracks, which commands may change.
-func (v *view) copyOf(path string) (string, error) {
-	to := filepath.Join(v.dir, "copies")
-	if err := os.MkdirAll(to, 0o700); err != nil {
-		return "", err
-	}
-	to, err := os.MkdirTemp(to, "*")
-	if err != nil {
-		return "", err
-	}
-	if v.copies == nil {
-		v.copies = map[string]string{}
-	}
-	v.copies[path] = to
-	return to, guard.Copy(path, to)
-}
+// copyIn is where in a room a copy of a directory is that git tracks, which commands may
+// change.
+func copyIn(i int) string { return filepath.Join("copies", strconv.Itoa(i)) }
 
-// bring mounts a file or directory of the machine in its own place, and makes
-// that place where it lies in a private directory.
+// bring mounts a file or directory of the machine in its own place, which has to be made
+// where it lies in a private directory.
 func (v *view) bring(path string, readOnly bool) error {
 	if c := v.coverOf(path); c != nil && c.source != "" && c.path != path {
+		st, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		one := spot{c.source, strings.TrimPrefix(path, c.path+"/"), !st.IsDir()}
 		if c.shared {
 			v.scratch.making.Lock()
 			defer v.scratch.making.Unlock()
-		}
-		if err := makePlace(path, c.source, strings.TrimPrefix(path, c.path+"/")); err != nil {
-			return err
+			if err := one.clear(""); err != nil {
+				return err
+			}
+		} else {
+			v.spots = append(v.spots, one)
 		}
 	}
 	v.mounts = append(v.mounts, proc.Mount{Path: path, Source: path, ReadOnly: readOnly})
 	return nil
-}
-
-// makePlace makes, in a private directory, what path can be mounted on. The
-// directory has been the commands' own: what they have put in the way goes, and
-// a link leads nowhere.
-func makePlace(path, dir, name string) error {
-	st, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = root.Close() }()
-	parts := strings.Split(name, "/")
-	for i := range parts {
-		at := filepath.Join(parts[:i+1]...)
-		if last := i == len(parts)-1; last && !st.IsDir() {
-			return makeFile(root, at)
-		}
-		if err := makeDirectory(root, at); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func makeDirectory(root *os.Root, name string) error {
-	there, err := root.Lstat(name)
-	if err == nil && there.IsDir() {
-		return nil
-	}
-	if err == nil {
-		err = root.Remove(name)
-	}
-	if err != nil && !os.IsNotExist(err) {
-		return err
-	}
-	return root.Mkdir(name, 0o700)
-}
-
-func makeFile(root *os.Root, name string) error {
-	there, err := root.Lstat(name)
-	if err == nil && there.Mode().IsRegular() {
-		return nil
-	}
-	if err == nil {
-		err = root.RemoveAll(name)
-	}
-	if err != nil && !os.IsNotExist(err) {
-		return err
-	}
-	f, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	return f.Close()
 }
 
 // coverOf finds the private directory that path lies in; the last one counts.

@@ -18,44 +18,39 @@ import (
 
 	"tipstaff/internal/egress"
 	"tipstaff/internal/guard"
-	"tipstaff/internal/landlock"
 	"tipstaff/internal/proc"
 	"tipstaff/internal/profile"
 )
 
 // walls are what a room consists of for the kernel.
 type walls struct {
-	paths     profile.Paths
-	allowed   profile.Allowlist
+	version   *version
+	paths     profile.Paths // of the version
+	view      *view         // nil outside of namespaces
 	enclosure *proc.Enclosure
-	ruleset   *landlock.Ruleset  // nil where the profile has no rules for files and nothing else needs one
+	rules     *rules             // nil where the profile has no rules for files and nothing else needs one
 	places    atomic.Int64       // for whose /proc the ruleset has a rule
 	copies    map[string]string  // of directories that git tracks, by their paths
 	serving   context.CancelFunc // ends the proxy's service; nil without
 	served    chan struct{}
-	users     int // commands, and the room itself for as long as it has them; under room.mu
+	stamps    *stamps // of a room that no command had been in; nil: it is used once
+	users     int     // commands, and the room itself for as long as it has them; under room.mu
 }
 
-// build makes the walls for what the profile says now.
-func (s *Sandbox) build(r *room) (w *walls, err error) {
-	paths, err := s.resolve(r)
-	if err != nil {
-		return nil, err
-	}
-	return s.buildFor(r, paths)
-}
-
-// buildFor makes the walls for what the profile has said. What it says may change
-// before they stand (a secret is removed, a pinned file is replaced): then it is
-// asked again.
-func (s *Sandbox) buildFor(r *room, paths profile.Paths) (w *walls, err error) {
+// build makes the walls for a version. What it says may change before they stand (a
+// secret is removed, a pinned file is replaced): then the workspace is rescanned.
+func (r *room) build(v *version) (w *walls, err error) {
 	const attempts = 5
 	for range attempts {
-		if w, err = s.raise(r, paths); !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errReplaced) {
-			return w, err
+		if w, err = r.sandbox.raise(r, v); err == nil {
+			v.prove()
+			return w, nil
+		}
+		if !v.spoil() && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errReplaced) {
+			return nil, err
 		}
 		var failure error
-		if paths, failure = s.resolve(r); failure != nil {
+		if v, failure = r.constraints.rescan(); failure != nil {
 			return nil, failure
 		}
 	}
@@ -65,21 +60,20 @@ func (s *Sandbox) buildFor(r *room, paths profile.Paths) (w *walls, err error) {
 // errReplaced: while walls were made, a file that they pin was replaced.
 var errReplaced = errors.New("a protected file was replaced meanwhile")
 
-// raise makes the walls for what the profile has said.
-func (s *Sandbox) raise(r *room, paths profile.Paths) (*walls, error) {
-	w, before := &walls{paths: paths, users: 1}, s.guard.Changes()
+// raise makes the walls for a version.
+func (s *Sandbox) raise(r *room, ver *version) (*walls, error) {
+	w, before := &walls{version: ver, paths: ver.paths, users: 1}, s.guard.Changes()
 	spec := proc.EnclosureSpec{Filter: r.held.filter, CloneSecret: s.secret, Limits: r.held.kernel, Group: r.held.group, Domain: s.domain()}
 	if r.held.asks || r.doors != nil {
 		spec.Supervise = r.supervise
 	}
 	if s.status.tier == Namespaces {
-		v, err := newView(paths, s.o.Search, append(s.visible(), r.workspace...), r.dir, s.scratch)
+		mounts, err := w.furnish(r)
 		if err != nil {
 			return nil, err
 		}
-		w.copies = v.copies
 		spec.Namespaces = &proc.NamespaceSpec{
-			ReadOnly: r.held.profile != profile.Open, Mounts: v.mounts,
+			ReadOnly: r.held.profile != profile.Open, Mounts: mounts,
 			OwnNetwork: r.held.network.Reach != AllNetwork, Processes: r.held.limits.Processes,
 		}
 		if r.held.proxy != nil {
@@ -93,11 +87,17 @@ func (s *Sandbox) raise(r *room, paths profile.Paths) (*walls, error) {
 		}
 		return nil, err
 	}
-	if w.ruleset, err = s.ruleset(w, r); err == nil {
+	if w.rules, err = s.takeRules(w, r); err == nil {
+		err = s.allowOwn(w, r)
+	}
+	if err == nil {
 		err = s.restrict(w, r)
 	}
 	if err == nil && r.held.proxy != nil {
 		err = w.serve(s, r)
+	}
+	if r.isNew() && err == nil {
+		w.stamp(r.dir)
 	}
 	if err == nil && !s.guard.Join(w.enclosure, before) {
 		err = errReplaced
@@ -107,6 +107,29 @@ func (s *Sandbox) raise(r *room, paths profile.Paths) (*walls, error) {
 		return nil, err
 	}
 	return w, nil
+}
+
+// furnish makes what the view needs in the room, and gives the mounts.
+func (w *walls) furnish(r *room) (mounts []proc.Mount, err error) {
+	if w.view, err = r.sandbox.viewOf(r.constraints, w.version); err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	isNew := r.walls == nil && !r.furnished
+	r.furnished = true
+	r.mu.Unlock()
+	mounts, w.copies, err = w.view.furnish(r.dir, isNew)
+	return mounts, err
+}
+
+// remove removes the directory of the room if there is nothing in it but what was made
+// for it, and reports whether it is gone.
+func (w *walls) remove(dir string) bool {
+	v := w.view
+	if v == nil {
+		v = &view{spots: []spot{{in: "tmp"}}}
+	}
+	return v.remove(dir)
 }
 
 // supervise answers the system calls that the filter of a room asks about.
@@ -128,14 +151,6 @@ func (s *Sandbox) visible() []string {
 		list = append(list, home)
 	}
 	return list
-}
-
-// resolve asks the profile of a room, together with other rooms of its workspace.
-// What it gives is shared: nobody changes it.
-func (s *Sandbox) resolve(r *room) (profile.Paths, error) {
-	return s.questions.ask(r.held.profile, r.workspace, r.held.reveal, func() (profile.Paths, error) {
-		return s.consult(r.held.profile, r.workspace, r.held.reveal)
-	})
 }
 
 // mostProbing is how long the workspace is looked through while the tier is found out:
@@ -237,7 +252,7 @@ func (w *walls) close(g *guard.Guard) {
 		g.Leave(w.enclosure)
 		w.enclosure.Close()
 	}
-	if w.ruleset != nil {
-		_ = w.ruleset.Close()
+	if w.rules != nil {
+		w.version.leaveRules(w.rules)
 	}
 }

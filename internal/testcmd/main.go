@@ -21,6 +21,7 @@
 //	closefds MS         closes standard output and error, sleeps, exits 0
 //	flood BYTES [stdout|stderr|both]  writes that many bytes, to each
 //	renames N FILE      renames a file to and fro, N times; prints what one took in nanoseconds
+//	leave KIND          makes what outlives it: shm, sem, msg, mq, or attribute of a FILE (Linux)
 //	invalid [N]         writes N letters, then every way to be no UTF-8
 //	control             writes every control and invisible character
 //
@@ -65,7 +66,7 @@ func programs() []program {
 	return []program{
 		{"argv", printArgv}, {"env", printEnv}, {"cwd", printDirectory}, {"fds", printDescriptors}, {"sigmask", printSignals},
 		{"exit", exit}, {"signal", dieBySignal}, {"sleep", sleep}, {"ignore", ignoreSignals}, {"term-print", printOnTerm}, {"deaf", becomeDeaf},
-		{"cat", cat}, {"slowread", neverRead}, {"partial", halfLine}, {"closefds", closeOutput}, {"flood", flood}, {"renames", rename},
+		{"cat", cat}, {"slowread", neverRead}, {"partial", halfLine}, {"closefds", closeOutput}, {"flood", flood}, {"renames", rename}, {"leave", leaveObject},
 		{"invalid", writeInvalid}, {"control", writeControl},
 		{"attempt", attempt}, {"without", without},
 		{"hold", hold}, {"daemon", daemon}, {"daemon-parent", daemonParent}, {"daemon-child", daemonChild}, {"tree", tree},

@@ -76,15 +76,15 @@ func TestWhereNothingChangesTheWallsStay(t *testing.T) {
 		r := b.room("")
 		before := r.standing()
 		b.later()
-		if r.standing() != before && before.allowed.Fresh() { // nobody else has made files beside what is hidden
+		if r.standing() != before && before.version.allowed.Fresh() { // nobody else has made files beside what is hidden
 			t.Error("they were made anew for nothing")
 		}
 		before = r.standing()
-		r.mu.Lock()
-		if time.Since(r.looked) > patience {
+		r.constraints.mu.Lock()
+		if time.Since(r.constraints.looked) > patience {
 			t.Error("nobody has looked")
 		}
-		r.mu.Unlock()
+		r.constraints.mu.Unlock()
 		before.places.Store(mostPlaces + 1)
 		b.later()
 		if r.standing() == before {
@@ -96,18 +96,20 @@ func TestWhereNothingChangesTheWallsStay(t *testing.T) {
 func TestACommandThatRunsKeepsTheWallsThatItHas(t *testing.T) {
 	eachTier(t, func(t *testing.T, tier Tier) {
 		b := newBox(t, tier)
+		b.sh("true")
+		b.settle()
 		before := holdings(t, ofRooms)
 		r, err := b.start(Command{Dir: b.ws}, "read line; echo x > $TMPDIR/x; cat $TMPDIR/x; cat /proc/self/comm; sh -c 'echo y'")
 		b.must(err)
 		b.room("").standing().places.Store(mostPlaces + 1)
-		b.room("").lookNow()
+		b.must(b.room("").refresh())
 		if b.room("").standing() == r.held.walls {
 			t.Error("the walls are the old ones")
 		}
 		if got := r.wait().text; got != "x\ncat\ny\n" {
 			t.Errorf("it printed %q", got)
 		}
-		b.work.Wait()
+		b.settle()
 		before.compare(t)
 	})
 }
@@ -121,6 +123,8 @@ func TestWhereCommandsAlwaysOverlapTheWallsAreMadeAnewAllTheSame(t *testing.T) {
 				b.ws, o.Directory = b.root, b.root
 			}
 		})
+		b.sh("true")
+		b.settle()
 		before := holdings(t, ofRooms)
 		last, err := b.start(Command{Dir: b.ws}, "read line; echo first")
 		b.must(err)
@@ -137,7 +141,7 @@ func TestWhereCommandsAlwaysOverlapTheWallsAreMadeAnewAllTheSame(t *testing.T) {
 		if got := last.wait().text; got != "next\n" {
 			t.Errorf("the last one printed %q", got)
 		}
-		b.work.Wait()
+		b.settle()
 		before.compare(t)
 	})
 }
@@ -148,11 +152,11 @@ func TestNobodyHasToComeBeforeTheLastCommandIsLookedAt(t *testing.T) {
 	t.Parallel()
 	b := newBox(t, Landlock)
 	b.later()
-	before := b.room("").standing()
+	before := b.room("").constraints.current()
 	b.write(b.home+"/.netrc", "password\n")
 	b.sh("true")
 	for began := time.Now(); time.Since(began) < patience; time.Sleep(100 * time.Millisecond) {
-		if b.room("").standing() != before {
+		if b.room("").constraints.current() != before {
 			return
 		}
 	}
@@ -166,15 +170,9 @@ func (r *room) standing() *walls {
 	return r.walls
 }
 
-// lookNow looks although somebody is in the room.
-func (r *room) lookNow() {
-	r.lookMu.Lock()
-	defer r.lookMu.Unlock()
-	r.bringUpToDate()
-}
-
 func TestWallsThatCannotBeMadeAnewStayAsTheyWere(t *testing.T) {
 	b := newBox(t, Namespaces, func(b *box, o *Options) { b.ws, o.Directory = b.root, b.root })
+	b.sh("true")
 	b.must(os.Rename(b.scratch.empty, b.scratch.empty+".away"))
 	b.write(b.home+"/.netrc", "password\n") // is to be covered by a file that is gone
 	b.later()

@@ -1,0 +1,90 @@
+//go:build linux && (amd64 || arm64)
+
+package proc
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Untouched reports whether nothing runs in the enclosure, a place is ready in it, and
+// its namespaces hold no System V object and no POSIX message queue that a command has
+// left. What is in files is for the caller to see: [Enclosure.Roots] are some. It is
+// false where that cannot be told.
+func (n *Enclosure) Untouched() bool {
+	if ready := int64(len(n.ready)); ready == 0 || ready != n.places.Load() {
+		return false
+	}
+	return len(n.enter) == 0 || n.holdsNoObjects()
+}
+
+// Commands of shmctl(2), semctl(2) and msgctl(2) that tell how many objects there are.
+const (
+	shmInfo = 14
+	semInfo = 19
+	msgInfo = 12
+)
+
+// noEntries is the length of a directory of two entries, "." and "..": getdents64(2).
+const noEntries = 2 * 24
+
+// holdsNoObjects lets a child ask in the namespaces.
+func (n *Enclosure) holdsNoObjects() bool {
+	s, told := &childSteps{}, &objects{}
+	for _, one := range n.enter {
+		if one.kind == unix.CLONE_NEWUSER || one.kind == unix.CLONE_NEWNS || one.kind == unix.CLONE_NEWIPC {
+			s.add("enter the namespaces", unix.SYS_SETNS, uintptr(one.fd), one.kind)
+		}
+	}
+	s.keep = append(s.keep, told)
+	at := func(p unsafe.Pointer) uintptr { return uintptr(p) }
+	s.add("ask for shared memory", unix.SYS_SHMCTL, 0, shmInfo, at(unsafe.Pointer(&told.shm)))
+	s.add("ask for semaphores", unix.SYS_SEMCTL, 0, 0, semInfo, at(unsafe.Pointer(&told.sem)))
+	s.add("ask for messages", unix.SYS_MSGCTL, 0, msgInfo, at(unsafe.Pointer(&told.msg)))
+	if err := told.listQueues(s); err != nil {
+		return false
+	}
+	s.add("end", unix.SYS_EXIT_GROUP, 0)
+	err := n.engine.carryOut(s, unix.CLONE_FILES)
+	told.close()
+	return err == nil && told.shm[0] == 0 && told.sem[7] == 0 && told.msg[0] == 0 && told.length == noEntries
+}
+
+// objects is what the kernel tells of an IPC namespace, in its structures.
+type objects struct {
+	shm [12]int32 // struct shm_info; the first one counts segments
+	sem [10]int32 // struct seminfo; semusz, the eighth, counts sets
+	msg [8]int32  // struct msginfo; msgpool, the first, counts queues
+	_   int32
+
+	context, mount, root uintptr // descriptors while they are open: the table is the server's
+	entries              [256]byte
+	length               uintptr
+}
+
+// listQueues lists the names of message queues, by a mount that is nowhere.
+func (o *objects) listQueues(s *childSteps) error {
+	kind, err := s.text("mqueue")
+	if err != nil {
+		return err
+	}
+	here, err := s.text(".")
+	if err != nil {
+		return err
+	}
+	s.add("prepare a mount", unix.SYS_FSOPEN, kind, unix.FSOPEN_CLOEXEC).result = &o.context
+	s.at("make a file system", unix.SYS_FSCONFIG, &o.context, unix.FSCONFIG_CMD_CREATE, 0, 0, 0)
+	s.at("mount it", unix.SYS_FSMOUNT, &o.context, unix.FSMOUNT_CLOEXEC, 0).result = &o.mount
+	s.at("open it", unix.SYS_OPENAT, &o.mount, here, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC).result = &o.root
+	s.at("list message queues", unix.SYS_GETDENTS64, &o.root, uintptr(unsafe.Pointer(&o.entries[0])), uintptr(len(o.entries))).result = &o.length
+	return nil
+}
+
+func (o *objects) close() {
+	for _, fd := range []uintptr{o.root, o.mount, o.context} {
+		if fd != 0 {
+			_ = unix.Close(int(fd))
+		}
+	}
+}

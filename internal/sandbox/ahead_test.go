@@ -1,0 +1,244 @@
+//go:build linux
+
+package sandbox
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"tipstaff"
+	"tipstaff/internal/testcmd/testcmdtest"
+)
+
+// session runs scripts in a session of its own, ends it, and gives its directory.
+func (b *box) session(id string, scripts ...string) (dir, text string) {
+	b.t.Helper()
+	for _, script := range scripts {
+		text += b.in(id, script).text
+	}
+	dir = b.room(id).dir
+	b.EndSession(tipstaff.SessionID(id))
+	b.work.Wait()
+	return dir, text
+}
+
+// kept are the directories of the sandboxes that wait for a session.
+func (b *box) kept() (dirs []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, c := range b.constraints {
+		for _, list := range c.ahead {
+			for _, r := range list {
+				dirs = append(dirs, r.dir)
+			}
+		}
+	}
+	return dirs
+}
+
+// TestWhatASessionLeavesReachesNoOther: a sandbox is given on only as it was made.
+func TestWhatASessionLeavesReachesNoOther(t *testing.T) {
+	binary, err := os.ReadFile(testcmdtest.Build(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	eachTier(t, func(t *testing.T, tier Tier) {
+		b := newWorldOutside(t).confine(tier)
+		b.must(os.WriteFile(b.ws+"/testcmd", binary, 0o700))
+		for _, c := range []struct {
+			says, script string
+			given        bool // on
+			only         Tier
+		}{
+			{says: "nothing", script: "true", given: true},
+			{says: "work in the workspace", script: "echo x > x; cat x /etc/passwd > y; ls -a . / > z; rm x y z", given: true},
+			{says: "a file", script: "echo x > $TMPDIR/x"},
+			{says: "nothing, after a file was there", script: "echo x > $TMPDIR/x; rm $TMPDIR/x"},
+			{says: "nothing, with the times as they were", script: "touch -r $TMPDIR ref; echo x > $TMPDIR/x; rm $TMPDIR/x; touch -r ref $TMPDIR"},
+			{says: "a mode", script: "chmod 755 $TMPDIR"},
+			{says: "a mode that was there", script: "chmod 755 $TMPDIR; chmod 700 $TMPDIR"},
+			{says: "times", script: "touch -d 2001-01-01 $TMPDIR"},
+			{says: "a process", script: "sleep 1000 > /dev/null 2>&1 &"},
+			{says: "another temporary file", script: "echo x > /var/tmp/x", only: Namespaces},
+			{says: "shared memory", script: "echo x > /dev/shm/x", only: Namespaces},
+			{says: "shared memory that is gone", script: "echo x > /dev/shm/x; rm /dev/shm/x", only: Namespaces},
+			{says: "a mode of shared memory", script: "chmod 700 /dev/shm", only: Namespaces},
+			{says: "a mode of terminals", script: "chmod 700 /dev/pts", only: Namespaces},
+			{says: "a mode of what makes terminals", script: "chmod 600 /dev/pts/ptmx", only: Namespaces},
+			{says: "a segment of System V", script: "./testcmd leave shm", only: Namespaces},
+			{says: "a set of semaphores", script: "./testcmd leave sem", only: Namespaces},
+			{says: "a queue of System V", script: "./testcmd leave msg", only: Namespaces},
+			{says: "a queue of POSIX", script: "./testcmd leave mq > /dev/null 2>&1; true", only: Namespaces},
+			{says: "an attribute", script: "./testcmd leave attribute $TMPDIR", only: Namespaces},
+			{says: "an attribute of shared memory", script: "./testcmd leave attribute /dev/shm", only: Namespaces},
+		} {
+			if c.only != None && c.only != tier {
+				continue
+			}
+			dir, text := b.session("first", c.script)
+			if text != "" {
+				t.Errorf("%s: the first session printed %q", c.says, text)
+			}
+			b.settleBut(dir)
+			next, text := b.session("next", "ls -A $TMPDIR; stat -c %a $TMPDIR; ls -A /var/tmp | grep '^x$'; true")
+			if text != "700\n" {
+				t.Errorf("%s: the next session finds %q", c.says, text)
+			}
+			if (next == dir) != c.given {
+				t.Errorf("%s was left, and the next session has the same sandbox: %v", c.says, next == dir)
+			}
+			if !c.given && exists(dir) == "there" {
+				t.Errorf("%s: the sandbox that was left is still there", c.says)
+			}
+			b.settle()
+		}
+	})
+}
+
+// settleBut ends what was made for sessions to come, but for the one in this directory.
+func (b *box) settleBut(dir string) {
+	b.mu.Lock()
+	var rest []*room
+	for _, c := range b.constraints {
+		for h, list := range c.ahead {
+			c.ahead[h] = nil
+			for _, r := range list {
+				if r.dir == dir {
+					c.ahead[h] = []*room{r}
+				} else {
+					rest = append(rest, r)
+				}
+			}
+		}
+	}
+	b.mu.Unlock()
+	for _, r := range rest {
+		r.close()
+	}
+}
+
+// TestASandboxWhoseClockIsCoarseIsGivenOnOnlyWhenItIsOldEnough: what a session does right
+// after it was made shows in no time.
+func TestASandboxWhoseClockIsCoarseIsGivenOnOnlyWhenItIsOldEnough(t *testing.T) {
+	eachTier(t, func(t *testing.T, tier Tier) {
+		b := newBox(t, tier)
+		b.in("one", "true")
+		r := b.room("one")
+		r.standing().stamps.ripe = time.Now().Add(tick)
+		dir, _ := b.session("one", "true")
+		if exists(dir) == "there" {
+			t.Error("it was given on")
+		}
+	})
+}
+
+func TestSandboxesAreMadeAheadForSessions(t *testing.T) {
+	eachTier(t, func(t *testing.T, tier Tier) {
+		b := newBox(t, tier)
+		if got := b.kept(); len(got) != 1 {
+			t.Fatalf("after the start there are %v", got)
+		}
+		probe := b.kept()[0]
+		b.in("one", "echo x > $TMPDIR/x")
+		if got := b.room("one").dir; got != probe {
+			t.Errorf("the first session has %s and not the one of the start", got)
+		}
+		b.work.Wait()
+		ahead := b.kept()
+		if len(ahead) != fewAhead {
+			t.Fatalf("after a session has begun there are %v", ahead)
+		}
+		b.in("two", "true")
+		if got := b.room("two").dir; got != ahead[len(ahead)-1] {
+			t.Errorf("the next session has %s", got)
+		}
+		b.settle()
+		b.sh("true")
+		b.work.Wait()
+		if got := b.kept(); len(got) != 0 {
+			t.Errorf("for commands without a session %v were made", got)
+		}
+	})
+}
+
+// TestWhatWasMadeAheadIsOfTheCurrentVersion: a secret that comes between two sessions is
+// hidden from the second, and what was made before it came is gone.
+func TestWhatWasMadeAheadIsOfTheCurrentVersion(t *testing.T) {
+	eachTier(t, func(t *testing.T, tier Tier) {
+		b := newBox(t, tier, withHome(tier))
+		b.in("one", "true")
+		b.work.Wait()
+		before := b.kept()
+		b.write(b.home+"/.netrc", "password\n")
+		b.in("one", "true")
+		c := b.room("one").constraints
+		c.passes()
+		if got := b.in("two", not("grep . "+b.home+"/.netrc")).text; got != "refused\n" {
+			t.Errorf("a session that begins with a sandbox made ahead reads %q", got)
+		}
+		b.work.Wait()
+		for _, dir := range before {
+			if exists(dir) == "there" {
+				t.Errorf("%s is still there", dir)
+			}
+		}
+		if got := b.kept(); len(before) != fewAhead || len(got) != fewAhead {
+			t.Errorf("there were %v and are %v", before, got)
+		}
+		// Without a question, by a rescan alone.
+		b.write(b.home+"/.ssh/id", "secret\n")
+		b.forgetLooks()
+		b.in("one", "true")
+		b.work.Wait()
+		if got := b.in("three", not("grep . "+b.home+"/.ssh/id")).text; got != "refused\n" {
+			t.Errorf("after a rescan, it reads %q", got)
+		}
+	})
+}
+
+// TestASandboxWhosePinCameOffIsNotGivenToASession.
+func TestASandboxWhosePinCameOffIsNotGivenToASession(t *testing.T) {
+	b := newBox(t, Namespaces)
+	b.in("one", "true")
+	b.work.Wait()
+	before := b.kept()
+	b.AllowControl([]string{".husky/**"}) // everything is to be made anew
+	b.in("two", "true")
+	if got := b.room("two"); strings.Contains(strings.Join(before, " ")+" ", got.dir+" ") || got.standing().version.control != b.controls.Load() {
+		t.Errorf("it was: %s", got.dir)
+	}
+}
+
+// TestAMinuteAfterTheLastCallNextToNothingWaits, with sessions and without.
+func TestAMinuteAfterTheLastCallNextToNothingWaits(t *testing.T) {
+	eachTier(t, func(t *testing.T, tier Tier) {
+		before := holdings(t, everything)
+		b := newBox(t, tier)
+		for _, session := range []string{"one", "two", "three", "four", ""} {
+			b.in(session, "echo x > $TMPDIR/x")
+		}
+		b.EndSession("four")
+		b.work.Wait()
+		children := func() int { return len(holdings(t, everything).Children) - len(before.Children) }
+		if got := children(); got <= 3 {
+			t.Fatalf("with four sessions there are only %d processes", got)
+		}
+		b.rest(time.Now().Add(-time.Minute))
+		if got := children(); got <= 3 {
+			t.Errorf("before the minute is over there are only %d", got)
+		}
+		b.rest(time.Now())
+		if got := children(); got > 3 || got == 0 {
+			t.Errorf("afterwards there are %d", got)
+		}
+		for _, session := range []string{"one", "two", "three", ""} {
+			if got := b.in(session, "cat $TMPDIR/x").text; got != "x\n" {
+				t.Errorf("then session %q prints %q", session, got)
+			}
+		}
+		b.must(b.Close())
+		before.compare(t)
+	})
+}

@@ -1,0 +1,180 @@
+//go:build linux
+
+package sandbox
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"tipstaff/internal/guard"
+	"tipstaff/internal/proc"
+)
+
+// furnish makes what has to be in a room before the mounts of the view, and gives these
+// and the copies of directories, by their paths. A room is new if no command has been in
+// it yet.
+func (v *view) furnish(dir string, isNew bool) (mounts []proc.Mount, copies map[string]string, err error) {
+	made := map[string]bool{}
+	for _, s := range v.spots {
+		if isNew {
+			err = s.make(dir, made)
+		} else {
+			err = s.clear(dir)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, path := range v.files {
+		if err := v.showFile(path, shownIn(dir, filepath.Dir(path))); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, m := range v.mounts {
+		mounts = append(mounts, inRoom(m, dir))
+	}
+	if copies, err = v.copy(dir, mounts); err != nil {
+		return nil, nil, err
+	}
+	return mounts, copies, nil
+}
+
+// copy copies the directories that git tracks, each time to another place: commands of
+// the room may still use the last ones.
+func (v *view) copy(dir string, mounts []proc.Mount) (copies map[string]string, err error) {
+	if len(v.copies) == 0 {
+		return nil, nil
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "copies"), 0o700); err != nil {
+		return nil, err
+	}
+	copies = map[string]string{}
+	for i, path := range v.copies {
+		to, err := os.MkdirTemp(filepath.Join(dir, "copies"), "*")
+		if err != nil {
+			return nil, err
+		}
+		for j := range mounts {
+			if mounts[j].Source == filepath.Join(dir, copyIn(i)) {
+				mounts[j].Source = to
+			}
+		}
+		copies[path] = to
+		if err := guard.Copy(path, to); err != nil {
+			return nil, err
+		}
+	}
+	return copies, nil
+}
+
+// remove removes what furnish has made in a room, if nothing else is there, and reports
+// whether the room is gone. To look through it would cost more.
+func (v *view) remove(dir string) bool {
+	removed := map[string]bool{}
+	for i := len(v.spots) - 1; i >= 0; i-- {
+		s := v.spots[i]
+		if s.file {
+			_ = unix.Unlink(s.at(dir))
+			s.name = filepath.Dir(s.name)
+		}
+		for path := s.at(dir); path != dir && !removed[path]; path = filepath.Dir(path) {
+			if unix.Rmdir(path) != nil {
+				break // something is in it
+			}
+			removed[path] = true
+		}
+	}
+	return unix.Rmdir(dir) == nil
+}
+
+// at is where a spot is in a room.
+func (s spot) at(dir string) string { return filepath.Join(dir, s.in, s.name) }
+
+// make makes a spot where nothing else is. made are directories that were made before.
+func (s spot) make(dir string, made map[string]bool) error {
+	at := filepath.Join(dir, s.in)
+	for name := range strings.SplitSeq(s.name, "/") {
+		if !made[at] {
+			if err := os.Mkdir(at, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+				return err
+			}
+			made[at] = true
+		}
+		at = filepath.Join(at, name)
+	}
+	if s.name == "" || made[at] {
+		return nil
+	}
+	made[at] = true
+	if s.file {
+		return os.WriteFile(at, nil, 0o600)
+	}
+	if err := os.Mkdir(at, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+// clear makes a spot in a directory that has been the commands' own: what they have put
+// in the way goes, and a link leads nowhere.
+func (s spot) clear(dir string) error {
+	if err := os.MkdirAll(filepath.Join(dir, s.in), 0o700); err != nil {
+		return err
+	}
+	if s.name == "" {
+		return nil
+	}
+	root, err := os.OpenRoot(filepath.Join(dir, s.in))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	parts := strings.Split(s.name, "/")
+	for i := range parts {
+		at := filepath.Join(parts[:i+1]...)
+		if last := i == len(parts)-1; last && s.file {
+			return makeFile(root, at)
+		}
+		if err := makeDirectory(root, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func makeDirectory(root *os.Root, name string) error {
+	there, err := root.Lstat(name)
+	if err == nil && there.IsDir() {
+		return nil
+	}
+	if err == nil {
+		err = root.Remove(name)
+	}
+	if err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	return root.Mkdir(name, 0o700)
+}
+
+func makeFile(root *os.Root, name string) error {
+	there, err := root.Lstat(name)
+	if err == nil && there.Mode().IsRegular() {
+		return nil
+	}
+	if err == nil {
+		err = root.RemoveAll(name)
+	}
+	if err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	f, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
