@@ -10,17 +10,18 @@ import (
 	"testing"
 )
 
-// containRow is one row of testdata/rows.jsonl: a call that must come to
-// nothing, or come back whole. Texts may hold @{NAME}, which is filled in:
+// containRow is one row of testdata/rows.jsonl: a call that must have no
+// effect, or whose answer must be complete. Texts may contain @{NAME}, which is
+// replaced:
 //
 //	@{WS} @{OUT} @{PARENT}   the workspace, a directory beside it, the one around both
 //	@{OUTREL} @{OUTBASE}     the name of the directory beside it
 //	@{TAG}                   marks processes of this row alone
 //	@{CANARY} @{SRVSECRET}   a text in @{OUT}/canary.txt; one in the server's environment
 //	@{SRVPID}                the server
-//	@{PORT} @{PORT2}         where somebody listens on 127.0.0.1; where nobody does
+//	@{PORT} @{PORT2}         a port of 127.0.0.1 with a listener; one without
 //
-// and arguments may be made: {"$gen": ["repeat", TEXT, N]} or ["list", TEXT, N].
+// and arguments may be generated: {"$gen": ["repeat", TEXT, N]} or ["list", TEXT, N].
 type containRow struct {
 	ID, Group, Why string
 	Setup          containSetup

@@ -253,8 +253,8 @@ func (s steer) in(t *testing.T, w *world) {
 	}
 }
 
-// attempt runs the commands, and the last one in sessions as well that have begun
-// before and between them: each has walls of its own.
+// attempt runs the commands, and the last one also in sessions that began
+// before and between them: each session has its own mounts.
 func (s steer) attempt(t *testing.T, w *world) (answers []string) {
 	t.Helper()
 	var sessions []string

@@ -20,9 +20,9 @@ import (
 )
 
 // The escape list: what a command may try to get out of its sandbox, E01 to E69,
-// and what has to come of it, in each tier, as root and as an ordinary user. The
-// same attempt by the same program without a sandbox is the control: it has to
-// succeed, else nothing is shown and the test fails.
+// and the expected result in each tier, as root and as an ordinary user. The
+// same attempt by the same program without a sandbox is the control: if it does
+// not succeed, the test proves nothing and fails.
 //
 //	E01–E10, E13, E14  files_test.go       files
 //	E02, E08           secrets_test.go     the same under other circumstances

@@ -47,11 +47,11 @@ func (s *Server) authenticate(r *http.Request) (identity.Principal, error) {
 		return Peers{Users: s.opts.Users}.Authenticate(r)
 	}
 	if s.opts.Callers == nil {
-		return identity.Principal{}, &identity.Refusal{Status: http.StatusUnauthorized, Msg: "nobody may ask here"}
+		return identity.Principal{}, &identity.Refusal{Status: http.StatusUnauthorized, Msg: "this server accepts no callers"}
 	}
 	p, err := s.opts.Callers.Authenticate(r)
 	if err == nil && p.Name == "" {
-		err = errors.New("the authenticator has found nobody and refused nobody")
+		err = errors.New("the authenticator returned neither a principal nor a refusal")
 	}
 	return p, err
 }

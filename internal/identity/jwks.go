@@ -61,7 +61,7 @@ func usableKey(raw json.RawMessage) (key jose.JSONWebKey, fault string) {
 		return key, "is no JSON Web Key"
 	}
 	if look.D != nil || look.P != nil || look.Q != nil || look.K != nil || look.Priv != nil {
-		return key, "is secret and has been published: whoever has it can make tokens; it is not used"
+		return key, "is secret and has been published: anyone who has it can make tokens; it is not used"
 	}
 	if !slices.Contains([]string{"RSA", "EC", "OKP"}, look.Kty) || look.Ops != nil && !slices.Contains(look.Ops, "verify") {
 		return key, ""

@@ -99,7 +99,7 @@ const firstStateless = "2026-07-28"
 func (h *HTTPHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p := identity.FromContext(r.Context())
 	if p.Name == "" {
-		reject(w, http.StatusUnauthorized, jsonrpc.CodeInvalidRequest, "this request comes from nobody")
+		reject(w, http.StatusUnauthorized, jsonrpc.CodeInvalidRequest, "this request has no authenticated caller")
 		return
 	}
 	if h.ctx.Err() != nil {

@@ -180,7 +180,7 @@ func (j *judge) nothing() Verdict {
 		v.Msg = "the policy does not name this program"
 		v.Rule, v.Unnamed = "default", true
 	case j.seen.open:
-		v.Msg = "no rule allows this with whatever comes from input"
+		v.Msg = "no rule allows this with arguments that come from input"
 	default:
 		v.Msg = "no rule allows these arguments"
 		if c := j.base.from; c != nil && c.Why.At.Set() {

@@ -22,7 +22,7 @@ func startError(g *policy.Grant, err error) error {
 	case proc.EnteringDirectory(err):
 		e.Code = tipstaff.DirectoryNotAllowed
 		e.Msg = "The working directory could not be entered; nothing ran."
-		e.Hint = "It was there when it was checked. If somebody has removed or moved it, choose another one; if not, it is closed to commands, which have no rights beyond those that modes give to the server's user."
+		e.Hint = "It was there when it was checked. If it was removed or moved since, choose another one; if not, it is closed to commands, which have no rights beyond those that modes give to the server's user."
 	case errors.Is(err, errReplaced):
 		e.Msg = fmt.Sprintf("Program %q was replaced while it was being started; nothing ran.", name)
 		e.Hint = "Ask again: the new file is judged anew."
@@ -49,7 +49,7 @@ func startError(g *policy.Grant, err error) error {
 		e.Msg = "The arguments and the environment together are larger than this system accepts."
 		e.Hint = "Pass long text through input, or in a file, instead of in arguments."
 	case errors.Is(err, syscall.ETXTBSY):
-		e.Msg = fmt.Sprintf("Program %q is being written to by somebody right now.", name)
+		e.Msg = fmt.Sprintf("Program %q is being written to by another process right now.", name)
 		e.Hint = "Try again in a moment."
 	default:
 		e.Msg = fmt.Sprintf("Program %q could not be started.", name)
