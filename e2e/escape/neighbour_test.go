@@ -16,15 +16,15 @@ import (
 	"tipstaff/e2e/kit"
 )
 
-// neighbour is a command that runs while others try to reach it. It has said in
-// its temporary directory that it is there.
+// neighbour is a command that runs while others try to reach it. It has made a
+// file in its temporary directory.
 type neighbour struct {
-	pid  int // as this test sees it
+	pid  int // as seen by this test
 	temp string
 }
 
 // moveIn starts a neighbour, by a call or in a session of its own, and waits
-// until it is deaf to signals: the kernel keeps those for it.
+// until it blocks signals, so that the kernel keeps them pending.
 func moveIn(t *testing.T, w *world, session string) *neighbour {
 	t.Helper()
 	m := kit.NewMark(t)
@@ -50,7 +50,7 @@ func moveIn(t *testing.T, w *world, session string) *neighbour {
 	return n
 }
 
-// sleeperOf finds a program sleep below a process, which is deaf.
+// sleeperOf finds a program sleep below a process that blocks signals.
 func sleeperOf(parent int) int {
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", parent))
 	for _, task := range tasks {
@@ -84,7 +84,7 @@ func withTemp(t *testing.T, w *world) {
 	}
 }
 
-// neighbours tries everything on a neighbour, from a call without a session
+// neighbours tries every attempt on a neighbour, from a call without a session
 // like its own, or from another session.
 func neighbours(t *testing.T, w *world, together bool) {
 	s := w.On(t)
@@ -135,9 +135,9 @@ func neighbours(t *testing.T, w *world, together bool) {
 	_ = syscall.Kill(n.pid, syscall.SIGKILL)
 }
 
-// TestEscapeE68RoomsAreOutOfReach: whoever works in the directory in which the
-// server keeps what commands share, or around it, does not get at that of
-// others, nor at what the next rooms are made of.
+// TestEscapeE68RoomsAreOutOfReach: a command that works in the directory where
+// the server keeps the files of session sandboxes, or above it, can reach
+// neither those of other sessions nor those prepared for the next ones.
 func TestEscapeE68RoomsAreOutOfReach(t *testing.T) {
 	t.Parallel()
 	everywhere(t, habitat{}, func(t *testing.T, w *world) {
