@@ -119,7 +119,7 @@ func (s *Server) converse(conn *net.UnixConn) {
 	_ = conn.SetDeadline(time.Now().Add(patience))
 	who, err := peerOf(conn)
 	if err != nil {
-		s.log.Warn("somebody who may not was at the control socket", "error", err)
+		s.log.Warn("refused a client of the control socket", "error", err)
 		s.say(conn, reply{Error: "this is for the user that the server runs as, and for root; not for commands"})
 		return
 	}

@@ -54,7 +54,7 @@ func (f *filler) fill(ctx context.Context, q question) (answer, error) {
 	return parseAnswer(string(text), q)
 }
 
-var errOther = errors.New("git has answered for somebody else")
+var errOther = errors.New("git has answered for another protocol or host")
 
 // parseAnswer parses git's output, and compares it with the question.
 func parseAnswer(text string, q question) (a answer, err error) {

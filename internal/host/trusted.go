@@ -44,7 +44,7 @@ func ReadTrusted(path string) ([]byte, error) {
 	case !info.Mode().IsRegular():
 		return nil, errNotRegular
 	case !os.SameFile(info, judged):
-		return nil, errors.New("it was replaced while it was looked at")
+		return nil, errors.New("it was replaced while it was checked")
 	}
 	if why := writable(info, canonical); why != "" {
 		return nil, fmt.Errorf("it %s; chmod go-w %s", why, canonical)

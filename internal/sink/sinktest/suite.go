@@ -59,7 +59,7 @@ func (s Suite) Run(t *testing.T) {
 	for _, m := range s.Modes {
 		switch m {
 		case Hang:
-			t.Run("a peer that hangs holds up nobody", s.hang)
+			t.Run("a peer that hangs delays no command", s.hang)
 			t.Run("a flood is kept in bounded memory and what is lost is told", s.flood)
 		case Slow:
 			t.Run("a slow peer gets everything or is told what it missed", s.slow)
@@ -184,7 +184,7 @@ func (s Suite) hang(t *testing.T) {
 	}
 	b.close()
 	if text := b.log.String(); !strings.Contains(text, "records") {
-		t.Errorf("nobody was told: %s", text)
+		t.Errorf("the loss was not reported: %s", text)
 	}
 	b.peer.Behave(Well)
 	b.noneLeft()
@@ -259,7 +259,7 @@ func (b *bench) complete(deaf bool) {
 		return max(e.Seq, e.To) >= b.seq
 	})
 	if missing, _ := b.account(deaf); missing > 0 && !deaf {
-		b.t.Errorf("%d records did not arrive, and nobody said so", missing)
+		b.t.Errorf("%d records did not arrive, and no loss was reported", missing)
 	}
 }
 
