@@ -69,7 +69,7 @@ func TestAServerIsFoundAndAnswered(t *testing.T) {
 				t.Errorf("a refusal was taken back: %v", err)
 			}
 			if _, err := Approve(state, "apr_none", false); !errors.Is(err, approval.ErrNotOpen) {
-				t.Errorf("a handle that nobody has: %v", err)
+				t.Errorf("an unknown handle: %v", err)
 			}
 		})
 	}
@@ -140,7 +140,7 @@ func TestNonsenseIsAnsweredAndTheServerGoesOn(t *testing.T) {
 		}
 		_ = conn.Close()
 	}
-	silent := make([]net.Conn, 3*mostAtOnce) // whoever says nothing is in nobody's way for long
+	silent := make([]net.Conn, 3*mostAtOnce) // silent clients block the others only for a short time
 	for i := range silent {
 		conn, err := net.Dial("unix", paths[0])
 		if err != nil {

@@ -42,7 +42,7 @@ type real struct {
 	fresh func() runner.Runner
 }
 
-// place makes a directory that others may enter, for what runs as somebody else.
+// place makes a directory that others may enter, for what runs as another user.
 func place(t *testing.T) string {
 	t.Helper()
 	base := t.TempDir()

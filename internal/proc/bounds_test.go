@@ -127,7 +127,7 @@ func TestACommandThatUsesUpItsMemoryIsEndedWhole(t *testing.T) {
 			}
 		}
 		if again == 0 {
-			t.Error("the place has served nobody again")
+			t.Error("the instance was not used again")
 		}
 	})
 }

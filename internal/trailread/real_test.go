@@ -161,7 +161,7 @@ func last(t testing.TB, trails []Trail, f *Filter, n int) ([]string, Tally) {
 	return got, tally
 }
 
-// naiveDecode does it as everybody would.
+// naiveDecode decodes a line by encoding/json.
 func naiveDecode(line []byte, r *audit.Record) error {
 	*r = audit.Record{}
 	if err := json.Unmarshal(line, r); err != nil {
