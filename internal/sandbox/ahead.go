@@ -20,7 +20,7 @@ const (
 	mostAheadInAll = 32
 	// mostEnding is how many end behind the calls at a time. Beyond that it is done by
 	// the call that ends a session: the kernel takes up to 6 ms for each.
-	mostEnding = 16
+	mostEnding = 8
 )
 
 // anyone reports whether a sandbox may be made for a session that is not known yet. What
