@@ -107,7 +107,7 @@ func TestOnlySocketsOfTheDeadAreSwept(t *testing.T) {
 	if list, err := List(state); err != nil || len(list) != 1 {
 		t.Errorf("beside dead sockets: %v, %d", err, len(list))
 	}
-	open(t, state) // looks for dead servers
+	open(t, state) // removes dead servers
 	for _, p := range gone {
 		if _, err := os.Stat(p); err == nil {
 			t.Errorf("%s is still there", p)
