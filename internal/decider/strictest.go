@@ -7,8 +7,8 @@ import (
 	"tipstaff/internal/policy"
 )
 
-// Judge judges commands beside the policy, and denies what it cannot judge.
-// [Client] is one.
+// Judge judges commands in addition to the policy, and denies what it cannot
+// judge. [Client] is one. Several goroutines may call it at once.
 type Judge interface {
 	Judge(ctx context.Context, c policy.Case) policy.Finding
 }

@@ -36,8 +36,8 @@ type Options struct {
 	// TLS is the configuration of TLS over TCP; nil: plain HTTP.
 	TLS *tls.Config
 
-	Hosts   []string // names of this server, beside those of the machine itself
-	Origins []string // pages that may ask, beside those of the machine itself
+	Hosts   []string // names of this server, in addition to those of the machine itself
+	Origins []string // origins of pages that may ask, in addition to those of the machine itself
 
 	Rate        int // requests per second of one principal; 0: none
 	Connections int // at once; 0: none

@@ -21,7 +21,7 @@ var (
 // bearer returns the token of a request (RFC 6750, section 2.1). Without an
 // Authorization header it returns "" and no error.
 //
-// A token in the URL is an error, even beside a good credential: every proxy
+// A token in the URL is an error, even with a good credential: every proxy
 // and server on the way logs URLs, so its sender has to be told.
 func bearer(r *http.Request) (string, error) {
 	if tokenInQuery(r.URL.RawQuery) {

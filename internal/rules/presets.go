@@ -49,7 +49,7 @@ var presetFiles embed.FS
 // presetPrefix marks a preset in extends.
 const presetPrefix = "preset:"
 
-// Presets names the presets that are built in, in order.
+// Presets returns the names of the built-in presets, in order.
 func Presets() []string {
 	entries, err := presetFiles.ReadDir("presets")
 	if err != nil {
@@ -62,7 +62,7 @@ func Presets() []string {
 	return names
 }
 
-// PresetText gives the text of a preset, for people to read.
+// PresetText returns the text of a preset, for people to read.
 func PresetText(name string) ([]byte, bool) {
 	if strings.Contains(name, "/") {
 		return nil, false
