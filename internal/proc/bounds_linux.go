@@ -174,43 +174,43 @@ func (one *cgroup) fouled() bool {
 }
 
 // settle reads the meter of the instance, if it has one.
-func (p *place) settle(u *tipstaff.Usage) {
-	if p.bounded() {
-		p.cgroup.meter.settle(u)
+func (i *instance) settle(u *tipstaff.Usage) {
+	if i.bounded() {
+		i.cgroup.meter.settle(u)
 	}
 }
 
 // bounded reports whether the instance has a control group with limits, which
 // its zygote is not in.
-func (p *place) bounded() bool { return p.cgroup != nil && p.cgroup.meter != nil }
+func (i *instance) bounded() bool { return i.cgroup != nil && i.cgroup.meter != nil }
 
 // born returns the control group that the zygote creates processes in; -1: its
 // own.
-func (p *place) born() int {
-	if p.bounded() {
-		return p.cgroup.dir
+func (i *instance) born() int {
+	if i.bounded() {
+		return i.cgroup.dir
 	}
 	return -1
 }
 
 // resident returns the process that keeps the instance in its control group; 0:
 // none.
-func (p *place) resident() int {
-	if p.bounded() {
+func (i *instance) resident() int {
+	if i.bounded() {
 		return 0
 	}
-	return p.zygote.pid
+	return i.zygote.pid
 }
 
 // freshen gives the instance another control group if its own is fouled.
-func (p *place) freshen() error {
-	if !p.bounded() || !p.cgroup.fouled() {
+func (i *instance) freshen() error {
+	if !i.bounded() || !i.cgroup.fouled() {
 		return nil
 	}
-	one, err := p.in.engine.cgroups.bounded(p.cgroup.meter.limits)
+	one, err := i.in.engine.cgroups.bounded(i.cgroup.meter.limits)
 	if err == nil {
-		p.cgroup.remove()
-		p.cgroup = one
+		i.cgroup.remove()
+		i.cgroup = one
 	}
 	return err
 }

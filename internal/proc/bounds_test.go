@@ -96,7 +96,7 @@ func TestACommandThatUsesUpItsMemoryIsEndedWhole(t *testing.T) {
 		other, _ := spawn(t, e, "sleep", "60")
 		p, out := spawn(t, e, "sh", "-c", "setsid sleep 60 & echo $!; read x < /dev/null; "+eat+"; echo on; sleep 60")
 		pids := outside(t, p, pidsFrom(t, out, 1))
-		place, zygote := p.place, p.place.zygote.pid
+		instance, zygote := p.instance, p.instance.zygote.pid
 		st := p.Status()
 		text, _ := io.ReadAll(out)
 		if st.SignalName != "SIGKILL" || len(text) > 0 {
@@ -118,11 +118,11 @@ func TestACommandThatUsesUpItsMemoryIsEndedWhole(t *testing.T) {
 			text, _ = io.ReadAll(out)
 			p.Status()
 			p.End(0)
-			if p.place == place {
+			if p.instance == instance {
 				again++
 			}
 			if st := p.Status(); string(text) != "ran\n" || st.Usage.OutOfMemory || st.Usage.PeakBytes > 32*mib {
-				t.Errorf("the next one, in the same place %v: %+v, %q", p.place == place, st, text)
+				t.Errorf("the next one, in the same instance %v: %+v, %q", p.instance == instance, st, text)
 			}
 		}
 		if again == 0 {
@@ -209,14 +209,14 @@ func TestAGroupWithBoundsIsEmptyBetweenCommands(t *testing.T) {
 				}
 			}
 			n.work.Wait()
-			p, err := n.take()
+			i, err := n.take()
 			if err != nil {
 				t.Fatal(err)
 			}
-			if members := p.cgroup.members(); len(members) != 0 {
+			if members := i.cgroup.members(); len(members) != 0 {
 				t.Errorf("%+v: in the group are %v", l, members)
 			}
-			n.work.Go(p.end)
+			n.work.Go(i.end)
 		}
 	})
 }
@@ -240,12 +240,12 @@ func TestNoCommandHasTheBoundsOfAnother(t *testing.T) {
 					if limit > 0 {
 						want = strconv.FormatInt(limit, 10)
 					}
-					if got, err := os.ReadFile(filepath.Join(p.place.cgroup.path, file)); err != nil || strings.TrimSpace(string(got)) != want {
+					if got, err := os.ReadFile(filepath.Join(p.instance.cgroup.path, file)); err != nil || strings.TrimSpace(string(got)) != want {
 						t.Errorf("%+v: %s is %q, %v", l, file, got, err)
 					}
 				}
-				if l.given() == slices.Contains(p.place.cgroup.members(), p.place.zygote.pid) {
-					t.Errorf("%+v: the group has %v, the zygote is %d", l, p.place.cgroup.members(), p.place.zygote.pid)
+				if l.given() == slices.Contains(p.instance.cgroup.members(), p.instance.zygote.pid) {
+					t.Errorf("%+v: the group has %v, the zygote is %d", l, p.instance.cgroup.members(), p.instance.zygote.pid)
 				}
 				p.End(0)
 			}
@@ -294,7 +294,7 @@ func TestManyBoundedCommandsLeaveNoGroups(t *testing.T) {
 			t.Errorf("%d descriptors became %d", before, after)
 		}
 		if groups := len(groupsIn(t, e.cgroups.base)); groups > 1+len(n.ready)+len(e.cgroups.free) { // with that of zygotes
-			t.Errorf("there are %d groups for %d places", groups, len(n.ready))
+			t.Errorf("there are %d groups for %d instances", groups, len(n.ready))
 		}
 		n.Close()
 		if groups := groupsIn(t, e.cgroups.base); len(groups) != 1+len(e.cgroups.free) {

@@ -36,10 +36,10 @@ type Domain int
 
 const (
 	NoDomain Domain = iota
-	// DomainOfPlace makes one domain for each instance. It is for namespaces,
+	// DomainOfInstance makes one domain for each instance. It is for namespaces,
 	// where commands cannot reach the zygote: there it is as good as a domain
 	// for each command, and costs nothing.
-	DomainOfPlace
+	DomainOfInstance
 	// DomainOfCommand makes one domain for each command. It is needed outside
 	// of namespaces.
 	DomainOfCommand

@@ -25,25 +25,25 @@ type Enclosure struct {
 	roots    map[string]int
 	covered  map[string]int // descriptors of the directories that mounts cover, by path: see Bind
 
-	ready    chan *place  // instances in which no process runs
-	places   atomic.Int64 // how many instances there are
-	mu       sync.Mutex
-	ruleset  int                    // see Restrict; 0 before it is called
-	eachProc func(procfs int) error // see Restrict
-	gone     bool                   // closed: no instance is kept ready any more
-	work     sync.WaitGroup         // goroutines that make and end instances
+	ready     chan *instance // instances in which no process runs
+	instances atomic.Int64   // how many instances there are
+	mu        sync.Mutex
+	ruleset   int                    // see Restrict; 0 before it is called
+	eachProc  func(procfs int) error // see Restrict
+	gone      bool                   // closed: no instance is kept ready any more
+	work      sync.WaitGroup         // goroutines that make and end instances
 }
 
 // keptReady bounds the instances that are kept for the next commands.
 const keptReady = 32
 
-// place is one instance of an enclosure, in which one command runs at a time.
+// instance is one instance of an enclosure, in which one command runs at a time.
 // Its zygote makes the command's process. Its PID namespace, its control group
 // or its mark identifies all processes of the command. If the enclosure
 // confines nothing, the server makes the command's process itself, which saves
 // a context switch; then the zygote only keeps the control group populated,
 // because a group that becomes empty costs the kernel more.
-type place struct {
+type instance struct {
 	in     *Enclosure
 	zygote *zygote
 	asks   *listener // nil without [EnclosureSpec.Supervise]
@@ -61,7 +61,7 @@ func (e *Engine) NewEnclosure(spec EnclosureSpec) (*Enclosure, error) {
 	if err := spec.Group.check(e.Bounds()); err != nil {
 		return nil, err
 	}
-	n := &Enclosure{engine: e, spec: spec, ready: make(chan *place, keptReady)}
+	n := &Enclosure{engine: e, spec: spec, ready: make(chan *instance, keptReady)}
 	if spec.Namespaces != nil {
 		if err := n.makeNamespaces(*spec.Namespaces); err != nil {
 			return nil, err
@@ -94,9 +94,9 @@ func (n *Enclosure) Restrict(ruleset int, eachProc func(procfs int) error) error
 
 // makeFirst makes the first instance.
 func (n *Enclosure) makeFirst() error {
-	p, err := n.newPlace()
+	i, err := n.newInstance()
 	if err == nil {
-		n.ready <- p
+		n.ready <- i
 	}
 	return err
 }
@@ -106,7 +106,7 @@ func (e *Engine) openEnclosure() (*Enclosure, error) {
 	e.openMu.Lock()
 	defer e.openMu.Unlock()
 	if e.open == nil {
-		n := &Enclosure{engine: e, open: true, ready: make(chan *place, keptReady)}
+		n := &Enclosure{engine: e, open: true, ready: make(chan *instance, keptReady)}
 		if err := n.makeFirst(); err != nil {
 			return nil, err
 		}
@@ -141,12 +141,12 @@ func (n *Enclosure) Close() {
 
 // take returns an empty instance, and makes one if none is ready. Since instances
 // return after use, there are soon as many as commands run at once.
-func (n *Enclosure) take() (*place, error) {
+func (n *Enclosure) take() (*instance, error) {
 	select {
-	case p := <-n.ready:
-		return p, nil
+	case i := <-n.ready:
+		return i, nil
 	default:
-		return n.newPlace()
+		return n.newInstance()
 	}
 }
 
@@ -166,61 +166,61 @@ func (n *Enclosure) inBackground(f func()) {
 // giveBack returns an instance after its command has ended, and keeps it for
 // another one if no process is left in it. empty says that the caller has
 // already checked that.
-func (n *Enclosure) giveBack(p *place, empty bool) {
-	if !p.killed && p.freshen() != nil {
-		p.killed = true
+func (n *Enclosure) giveBack(i *instance, empty bool) {
+	if !i.killed && i.freshen() != nil {
+		i.killed = true
 	}
 	n.mu.Lock()
-	if !n.gone && !p.killed && !p.zygote.dead && (empty || !p.populated()) {
+	if !n.gone && !i.killed && !i.zygote.dead && (empty || !i.populated()) {
 		select {
-		case n.ready <- p:
+		case n.ready <- i:
 			n.mu.Unlock()
 			return
 		default:
 		}
 	}
 	n.mu.Unlock()
-	n.inBackground(p.end)
+	n.inBackground(i.end)
 }
 
 // newPlace makes an instance.
-func (n *Enclosure) newPlace() (*place, error) {
+func (n *Enclosure) newInstance() (*instance, error) {
 	e := n.engine
-	p := &place{in: n, mark: e.mark.command(e.counter.Add(1)), procfs: -1}
-	n.places.Add(1)
+	i := &instance{in: n, mark: e.mark.command(e.counter.Add(1)), procfs: -1}
+	n.instances.Add(1)
 	var err error
 	switch {
 	case n.spec.Group.given():
-		p.cgroup, err = e.cgroups.bounded(n.spec.Group)
+		i.cgroup, err = e.cgroups.bounded(n.spec.Group)
 	case len(n.enter) == 0 && e.cgroups != nil:
-		p.cgroup, err = e.cgroups.take()
+		i.cgroup, err = e.cgroups.take()
 	}
 	if err == nil && len(n.enter) > 0 {
-		p.space, err = n.newPIDNamespace()
+		i.space, err = n.newPIDNamespace()
 	}
 	if err == nil {
-		err = p.hatch()
+		err = i.hatch()
 	}
-	if err == nil && p.space != nil {
-		err = p.openProc()
+	if err == nil && i.space != nil {
+		err = i.openProc()
 	}
 	if err == nil && n.spec.Domain != NoDomain {
-		err = p.restrict()
+		err = i.restrict()
 	}
 	if err != nil {
-		p.end()
+		i.end()
 		return nil, err
 	}
-	return p, nil
+	return i, nil
 }
 
 // openProc opens the /proc of an instance through its zygote.
-func (p *place) openProc() error {
-	fd, err := unix.Open("/proc/"+strconv.Itoa(p.zygote.pid)+"/root/proc", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+func (i *instance) openProc() error {
+	fd, err := unix.Open("/proc/"+strconv.Itoa(i.zygote.pid)+"/root/proc", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return fmt.Errorf("cannot open the /proc of a PID namespace: %w", err)
 	}
-	p.procfs = fd
+	i.procfs = fd
 	return nil
 }
 
@@ -228,8 +228,8 @@ func (p *place) openProc() error {
 // holds one command at a time, and other instances are in other domains; so
 // commands cannot affect each other. Because the zygote enters the domain, it
 // costs the commands nothing.
-func (p *place) restrict() error {
-	n := p.in
+func (i *instance) restrict() error {
+	n := i.in
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.ruleset <= 0 {
@@ -238,27 +238,27 @@ func (p *place) restrict() error {
 	if n.spec.Domain == DomainOfCommand {
 		return nil
 	}
-	if p.procfs >= 0 {
-		if err := n.eachProc(p.procfs); err != nil {
+	if i.procfs >= 0 {
+		if err := n.eachProc(i.procfs); err != nil {
 			return err
 		}
 	}
-	return p.zygote.takeOn(enterDomain, unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(n.ruleset), 0)
+	return i.zygote.takeOn(enterDomain, unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(n.ruleset), 0)
 }
 
 var errNoRuleset = errors.New("an instance with a Landlock domain needs a ruleset")
 
 // hatch makes the zygote of an instance.
-func (p *place) hatch() (err error) {
-	e := p.in.engine
-	s, cgroup, asks := p.zygoteSteps()
+func (i *instance) hatch() (err error) {
+	e := i.in.engine
+	s, cgroup, asks := i.zygoteSteps()
 	e.starting.RLock()
 	defer e.starting.RUnlock()
-	if p.zygote, err = e.newZygote(s, cgroup); err == nil {
-		p.zygote.secret = p.in.spec.CloneSecret
+	if i.zygote, err = e.newZygote(s, cgroup); err == nil {
+		i.zygote.secret = i.in.spec.CloneSecret
 	}
 	if *asks > 0 && err == nil {
-		p.asks, err = listen(int(*asks), p.in.spec.Supervise)
+		i.asks, err = listen(int(*asks), i.in.spec.Supervise)
 	} else if *asks > 0 {
 		_ = unix.Close(int(*asks))
 	}
@@ -272,24 +272,24 @@ var zygoteName = []byte("tipstaff-zygote\x00")
 // zygoteSteps lists what a zygote sets up for all its children, and returns the
 // control group that it starts in. asks is where the descriptor of the listener
 // is stored, if there is one; the zygote shares the server's descriptor table.
-func (p *place) zygoteSteps() (s *childSteps, cgroup int, asks *uintptr) {
+func (i *instance) zygoteSteps() (s *childSteps, cgroup int, asks *uintptr) {
 	s, asks = &childSteps{}, new(uintptr)
-	if p.space != nil {
-		s.add("enter the namespaces", unix.SYS_SETNS, uintptr(p.space.fd), p.in.kinds())
+	if i.space != nil {
+		s.add("enter the namespaces", unix.SYS_SETNS, uintptr(i.space.fd), i.in.kinds())
 	}
 	s.add("die with the server", unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL))
 	s.add("start a session", unix.SYS_SETSID)
 	s.try("take a name", unix.SYS_PRCTL, unix.PR_SET_NAME, hold(s, &zygoteName[0]))
-	p.common(s)
-	if !p.in.open {
+	i.common(s)
+	if !i.in.open {
 		s.dropCapabilities()
 	}
-	if !p.in.open {
+	if !i.in.open {
 		s.add("gain no privileges", unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1)
 	}
-	if f := p.in.spec.Filter; len(f) > 0 {
+	if f := i.in.spec.Filter; len(f) > 0 {
 		var flags uintptr
-		if p.in.spec.Supervise != nil {
+		if i.in.spec.Supervise != nil {
 			flags = seccompNewListener | seccompWaitKillable
 		}
 		st := s.add(filterCalls, unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, hold(s, newFilterProgram(f)))
@@ -298,58 +298,58 @@ func (p *place) zygoteSteps() (s *childSteps, cgroup int, asks *uintptr) {
 			hold(s, asks)
 		}
 	}
-	return s, p.birthGroup(p.in.engine.clone.Load().legacy), asks
+	return s, i.birthGroup(i.in.engine.clone.Load().legacy), asks
 }
 
 // common adds what all commands of the instance have: the control group, unless
 // they were created in it, default signals, limits, the mark.
-func (p *place) common(s *childSteps) {
-	e := p.in.engine
+func (i *instance) common(s *childSteps) {
+	e := i.in.engine
 	legacy := e.clone.Load().legacy
-	if p.cgroup != nil && legacy && !p.bounded() {
-		s.add("enter the control group", unix.SYS_WRITE, uintptr(p.cgroup.procs), hold(s, &zero[0]), 1)
+	if i.cgroup != nil && legacy && !i.bounded() {
+		s.add("enter the control group", unix.SYS_WRITE, uintptr(i.cgroup.procs), hold(s, &zero[0]), 1)
 	}
 	e.defaultSignals(s, legacy)
-	e.limit(s, p.mark, p.in.spec.Limits)
+	e.limit(s, i.mark, i.in.spec.Limits)
 }
 
 // birthGroup returns the descriptor of the control group in which the zygote,
 // or a process that the server makes itself, is created; -1 if there is none,
 // or if clone cannot do it.
-func (p *place) birthGroup(legacy bool) int {
+func (i *instance) birthGroup(legacy bool) int {
 	switch {
-	case p.cgroup == nil || legacy:
+	case i.cgroup == nil || legacy:
 		return -1
-	case p.bounded():
-		return p.in.engine.cgroups.zygotes.dir
+	case i.bounded():
+		return i.in.engine.cgroups.zygotes.dir
 	}
-	return p.cgroup.dir
+	return i.cgroup.dir
 }
 
 // populated reports whether a process of the command is left in the instance,
 // after the command's own process has been reaped.
-func (p *place) populated() bool {
+func (i *instance) populated() bool {
 	switch {
-	case p.space != nil:
-		return p.space.populated()
-	case p.cgroup != nil && p.killed:
-		return p.cgroup.populated()
-	case p.cgroup != nil:
-		return p.cgroup.populatedBeside(p.resident())
+	case i.space != nil:
+		return i.space.populated()
+	case i.cgroup != nil && i.killed:
+		return i.cgroup.populated()
+	case i.cgroup != nil:
+		return i.cgroup.populatedBeside(i.resident())
 	}
-	o := p.in.engine.orphans
-	if len(p.in.spec.Filter) > 0 && p.in.spec.CloneSecret != 0 {
-		return o.any(p.mark, o.ofMainThread) // the command cannot make children of its own parent
+	o := i.in.engine.orphans
+	if len(i.in.spec.Filter) > 0 && i.in.spec.CloneSecret != 0 {
+		return o.any(i.mark, o.ofMainThread) // the command cannot make children of its own parent
 	}
-	return o.any(p.mark, func() []int { return o.ofThread(p.thread) })
+	return o.any(i.mark, func() []int { return o.ofThread(i.thread) })
 }
 
 // members lists the processes of the command.
-func (p *place) members() []int {
-	if p.cgroup != nil {
-		return without(p.cgroup.members(), p.zygote.pid)
+func (i *instance) members() []int {
+	if i.cgroup != nil {
+		return without(i.cgroup.members(), i.zygote.pid)
 	}
-	return without(marked(func(one mark) bool { return one == p.mark }), p.zygote.pid)
+	return without(marked(func(one mark) bool { return one == i.mark }), i.zygote.pid)
 }
 
 func without(pids []int, one int) []int {
@@ -364,48 +364,48 @@ func without(pids []int, one int) []int {
 
 // kill ends all processes in the instance. Where possible it does so with one
 // call, which also kills the zygote.
-func (p *place) kill() {
+func (i *instance) kill() {
 	switch {
-	case p.space != nil:
-		p.killed = true
-		p.space.kill()
-	case p.cgroup != nil:
-		p.killed = true
-		p.cgroup.kill()
+	case i.space != nil:
+		i.killed = true
+		i.space.kill()
+	case i.cgroup != nil:
+		i.killed = true
+		i.cgroup.kill()
 	default:
-		killMarked(func(one mark) bool { return one == p.mark }, p.zygote.pid)
+		killMarked(func(one mark) bool { return one == i.mark }, i.zygote.pid)
 	}
 }
 
 // over reports whether all killed processes are gone.
-func (p *place) over() bool {
-	if p.space != nil {
-		return p.space.over()
+func (i *instance) over() bool {
+	if i.space != nil {
+		return i.space.over()
 	}
-	return !p.populated()
+	return !i.populated()
 }
 
 // end kills all processes in the instance and releases its resources.
-func (p *place) end() {
-	e := p.in.engine
-	defer p.in.places.Add(-1)
-	if p.space != nil {
-		p.space.end()
+func (i *instance) end() {
+	e := i.in.engine
+	defer i.in.instances.Add(-1)
+	if i.space != nil {
+		i.space.end()
 	}
-	if p.cgroup != nil && p.zygote != nil && p.cgroup.populatedBeside(p.resident()) {
-		p.killed = true
-		p.cgroup.kill() // what remains waits for a device, and is killed when that answers
+	if i.cgroup != nil && i.zygote != nil && i.cgroup.populatedBeside(i.resident()) {
+		i.killed = true
+		i.cgroup.kill() // what remains waits for a device, and is killed when that answers
 	}
-	if p.zygote != nil {
-		e.reapFirst(p.zygote.pid)
+	if i.zygote != nil {
+		e.reapFirst(i.zygote.pid)
 	}
-	if p.asks != nil {
-		p.asks.close()
+	if i.asks != nil {
+		i.asks.close()
 	}
-	if p.procfs >= 0 {
-		_ = unix.Close(p.procfs)
+	if i.procfs >= 0 {
+		_ = unix.Close(i.procfs)
 	}
-	if p.cgroup != nil {
-		e.cgroups.giveBack(p.cgroup)
+	if i.cgroup != nil {
+		e.cgroups.giveBack(i.cgroup)
 	}
 }

@@ -36,7 +36,7 @@ func (p *Process) ask() {
 	if !p.ended.Load() {
 		_ = unix.Kill(-p.pid, unix.SIGTERM)
 	}
-	for _, pid := range p.place.members() {
+	for _, pid := range p.instance.members() {
 		if group, err := unix.Getpgid(pid); err == nil && (group != p.pid || p.ended.Load()) {
 			_ = unix.Kill(pid, unix.SIGTERM)
 		}
@@ -44,7 +44,7 @@ func (p *Process) ask() {
 }
 
 // leftovers reports whether descendants still run after the program has ended.
-func (p *Process) leftovers() bool { return p.place.populated() }
+func (p *Process) leftovers() bool { return p.instance.populated() }
 
 // Intervals between checks. The first is short, so that a quick end is noticed
 // quickly.
@@ -78,7 +78,7 @@ const forceLimit = 2 * time.Second
 func (p *Process) force() {
 	limit := time.Now().Add(forceLimit)
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		p.place.kill()
+		p.instance.kill()
 		// A program whose limits cannot be read (set-user-ID) is not found by its mark.
 		if !p.ended.Load() {
 			_ = unix.Kill(-p.pid, unix.SIGKILL)
@@ -86,7 +86,7 @@ func (p *Process) force() {
 		if p.Await(context.Background(), pause); p.ended.Load() {
 			time.Sleep(pause)
 		}
-		if p.ended.Load() && p.place.over() || time.Now().After(limit) {
+		if p.ended.Load() && p.instance.over() || time.Now().After(limit) {
 			return
 		}
 		p.engine.orphans.collect()
@@ -124,7 +124,7 @@ func killMarked(match func(mark) bool, but int) {
 // the status.
 func (p *Process) release(empty bool) {
 	if !p.released.Swap(true) {
-		p.place.settle(&p.status.Usage)
-		p.place.in.giveBack(p.place, empty)
+		p.instance.settle(&p.status.Usage)
+		p.instance.in.giveBack(p.instance, empty)
 	}
 }

@@ -193,7 +193,7 @@ func pidsFrom(t *testing.T, r io.Reader, n int) []int {
 // outside gives the ids that processes of a command have for the server.
 func outside(t *testing.T, p *Process, pids []int) []int {
 	t.Helper()
-	if p.place.space == nil {
+	if p.instance.space == nil {
 		return pids
 	}
 	names := map[int]int{}
@@ -202,7 +202,7 @@ func outside(t *testing.T, p *Process, pids []int) []int {
 		_, rest, _ := strings.Cut(string(data), "\nNSpid:")
 		line, _, _ := strings.Cut(rest, "\n")
 		f := strings.Fields(line)
-		if markOf(pid) == p.place.mark && len(f) > 1 {
+		if markOf(pid) == p.instance.mark && len(f) > 1 {
 			inner, _ := strconv.Atoi(f[len(f)-1])
 			names[inner] = pid
 		}
@@ -257,7 +257,7 @@ func TestT6NothingThatACommandStartsSurvivesIt(t *testing.T) {
 				pidsFrom(t, out, 1)
 				p.Await(t.Context(), 30*time.Millisecond)
 				within(t, 2*time.Second, func() { p.End(10 * time.Millisecond) })
-				if left := p.place.members(); len(left) != 0 {
+				if left := p.instance.members(); len(left) != 0 {
 					t.Errorf("%d are left", len(left))
 				}
 			})
@@ -272,7 +272,7 @@ func TestT6NothingThatACommandStartsSurvivesIt(t *testing.T) {
 					t.Errorf("it was not noticed: %s", text)
 				}
 				within(t, 2*time.Second, func() { p.End(10 * time.Millisecond) })
-				if left := p.place.members(); len(left) != 0 {
+				if left := p.instance.members(); len(left) != 0 {
 					t.Errorf("%d are left", len(left))
 				}
 			})

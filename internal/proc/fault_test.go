@@ -118,7 +118,7 @@ func TestEveryErrnoOfAStartComesBack(t *testing.T) {
 	defer null.Close()
 
 	// Wait for what is kept for the next start before counting descriptors: the
-	// instance of the last command, unless it was killed, and the one that refill makes.
+	// instance of the last command, unless it was killed.
 	e := newEngine(t)
 	made.Store(e, true)
 	for range 2 {

@@ -302,7 +302,7 @@ func (v *view) share() error {
 	if err != nil {
 		return err
 	}
-	v.add("share mounts with the places", unix.SYS_MOUNT, 0, slash, 0, unix.MS_REC|unix.MS_SHARED, 0)
+	v.add("share mounts with the instances", unix.SYS_MOUNT, 0, slash, 0, unix.MS_REC|unix.MS_SHARED, 0)
 	return nil
 }
 

@@ -128,7 +128,7 @@ func TestCommandsInNamespacesDoNotSeeEachOther(t *testing.T) {
 func TestAPIDNamespaceServesAgainWhenItIsEmpty(t *testing.T) {
 	e := newEngine(t)
 	n := enclose(t, e, &NamespaceSpec{})
-	first := func(p *Process) int { return p.place.space.pid }
+	first := func(p *Process) int { return p.instance.space.pid }
 	settle()
 	p, _ := spawn(t, e, "true")
 	p.Status()
@@ -219,18 +219,18 @@ func TestEveryStepThatMakesNamespacesIsNamed(t *testing.T) {
 		}
 	}
 	zygote := func() (*childSteps, func() error) {
-		p := &place{in: n, mark: e.mark.command(e.counter.Add(1)), procfs: -1}
+		i := &instance{in: n, mark: e.mark.command(e.counter.Add(1)), procfs: -1}
 		var err error
-		if p.space, err = n.newPIDNamespace(); err != nil {
+		if i.space, err = n.newPIDNamespace(); err != nil {
 			t.Fatal(err)
 		}
-		s, cgroup, _ := p.zygoteSteps()
+		s, cgroup, _ := i.zygoteSteps()
 		return s, func() error {
-			defer p.end()
+			defer i.end()
 			e.starting.RLock()
 			defer e.starting.RUnlock()
 			var err error
-			p.zygote, err = e.newZygote(s, cgroup)
+			i.zygote, err = e.newZygote(s, cgroup)
 			return err
 		}
 	}
@@ -276,11 +276,11 @@ func TestABombInNamespacesIsBounded(t *testing.T) {
 	enclose(t, e, &NamespaceSpec{Processes: 100})
 	p, _ := spawn(t, e, "sh", "-c", "b() { b | b & }; b; sleep 60")
 	p.Await(t.Context(), 300*time.Millisecond)
-	if n := len(p.place.members()); n > 400 {
+	if n := len(p.instance.members()); n > 400 {
 		t.Errorf("%d processes run", n)
 	}
 	within(t, time.Second, func() { p.End(10 * time.Millisecond) })
-	if n := len(p.place.members()); n > 0 {
+	if n := len(p.instance.members()); n > 0 {
 		t.Errorf("%d processes are left", n)
 	}
 }

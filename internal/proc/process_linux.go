@@ -19,10 +19,10 @@ import (
 
 // Process is a started program. One goroutine at a time may call its methods.
 type Process struct {
-	engine *Engine
-	pid    int
-	pidfd  *os.File
-	place  *place
+	engine   *Engine
+	pid      int
+	pidfd    *os.File
+	instance *instance
 	// released: no process of the command is left, and its instance has been
 	// returned.
 	released atomic.Bool

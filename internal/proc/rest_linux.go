@@ -2,19 +2,19 @@
 
 package proc
 
-// Rest ends what is kept ready for commands to come, but for so many places. The next
+// Rest ends what is kept ready for commands to come, but for so many instances. The next
 // command makes what it needs. Commands may run, or begin, meanwhile.
 func (n *Enclosure) Rest(keep int) {
-	var rest []*place
+	var rest []*instance
 	for len(n.ready) > keep {
 		select {
-		case p := <-n.ready:
-			rest = append(rest, p)
+		case i := <-n.ready:
+			rest = append(rest, i)
 		default:
 		}
 	}
-	for _, p := range rest {
-		p.end()
+	for _, i := range rest {
+		i.end()
 	}
 }
 

@@ -18,7 +18,7 @@ func restricted(t *testing.T) (*Engine, *Enclosure) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := e.NewEnclosure(EnclosureSpec{Namespaces: &NamespaceSpec{OwnNetwork: true}, Domain: DomainOfPlace})
+	n, err := e.NewEnclosure(EnclosureSpec{Namespaces: &NamespaceSpec{OwnNetwork: true}, Domain: DomainOfInstance})
 	if err != nil {
 		t.Skipf("no namespaces here: %v", err)
 	}
@@ -63,8 +63,8 @@ func TestARestrictedPlaceHasADomain(t *testing.T) {
 	}
 	defer closeFDs([]int{int(rs)})
 	e, n := restricted(t)
-	places := 0
-	if err := n.Restrict(int(rs), func(int) error { places++; return nil }); err != nil {
+	instances := 0
+	if err := n.Restrict(int(rs), func(int) error { instances++; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	confinements.Store(e, n)
@@ -79,7 +79,7 @@ func TestARestrictedPlaceHasADomain(t *testing.T) {
 			p.End(0)
 		}
 	}
-	if places == 0 {
+	if instances == 0 {
 		t.Error("eachProc was not called")
 	}
 	if err := os.WriteFile(file, nil, 0o600); err != nil {

@@ -24,7 +24,7 @@ func (e *Engine) Start(l Launch) (*Process, error) {
 		if err == nil {
 			return p, nil
 		}
-		dead := p.place.zygote.dead
+		dead := p.instance.zygote.dead
 		p.release(false)
 		if !dead {
 			return nil, err
@@ -41,7 +41,7 @@ func (p *Process) takePlace(in *Enclosure) (err error) {
 			return err
 		}
 	}
-	p.place, err = in.take()
+	p.instance, err = in.take()
 	return err
 }
 
@@ -61,9 +61,9 @@ func (e *Engine) start(p *Process, l Launch) error {
 // launch makes the child and records it before it could be taken for an orphan.
 func (e *Engine) launch(p *Process, s *childSteps, fds streams) error {
 	c := e.clone.Load()
-	o := cloning{flags: unix.CLONE_PIDFD, cgroup: p.place.born(), by: p.place.zygote}
-	if p.place.in.open {
-		o.by, o.cgroup = nil, p.place.birthGroup(c.legacy)
+	o := cloning{flags: unix.CLONE_PIDFD, cgroup: p.instance.born(), by: p.instance.zygote}
+	if p.instance.in.open {
+		o.by, o.cgroup = nil, p.instance.birthGroup(c.legacy)
 	}
 	if fds.beyond != nothingBeyond {
 		o.flags |= unix.CLONE_FILES
@@ -72,9 +72,9 @@ func (e *Engine) launch(p *Process, s *childSteps, fds streams) error {
 	defer e.starting.RUnlock()
 	var pid, pidfd int
 	var err error
-	p.place.thread = onThread(func() { pid, pidfd, err = c.start(s, o) })
+	p.instance.thread = onThread(func() { pid, pidfd, err = c.start(s, o) })
 	if o.by != nil {
-		p.place.thread = o.by.thread
+		p.instance.thread = o.by.thread
 	}
 	if err != nil {
 		return err
@@ -106,14 +106,14 @@ const nothingBeyond = math.MaxUint32
 // childSteps lists what the child does. The order matters: descriptors are
 // arranged before the others are closed, the directory is entered through one
 // of them, and signals are unblocked last. A zygote's child inherits from it
-// what is the same for all of them (see place.common); a child of the server
+// what is the same for all of them (see instance.common); a child of the server
 // does that here.
 func (e *Engine) childSteps(l Launch, p *Process, fds streams) (*childSteps, error) {
 	s := newChildSteps()
-	if p.place.in.open {
-		p.place.common(s)
+	if p.instance.in.open {
+		p.instance.common(s)
 	}
-	p.place.begin(s)
+	p.instance.begin(s)
 	path, err := s.text(l.Path)
 	if err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ func (e *Engine) childSteps(l Launch, p *Process, fds streams) (*childSteps, err
 	if fds.beyond != nothingBeyond {
 		s.add("copy the descriptors", unix.SYS_CLOSE_RANGE, fds.beyond, math.MaxUint32, unix.CLOSE_RANGE_UNSHARE)
 	}
-	if p.place.space != nil {
+	if p.instance.space != nil {
 		if err := s.enterByName(l.DirPath); err != nil {
 			return nil, err
 		}
@@ -141,7 +141,7 @@ func (e *Engine) childSteps(l Launch, p *Process, fds streams) (*childSteps, err
 	s.add("connect standard error", unix.SYS_DUP3, uintptr(fds.err), 2, 0)
 	// Exec closes all descriptors of the server in any case (see Seal).
 	s.try("close the other descriptors", unix.SYS_CLOSE_RANGE, 3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
-	e.limitDescriptors(s, p.place.in.spec.Limits)
+	e.limitDescriptors(s, p.instance.in.spec.Limits)
 	s.add("let signals in", unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, hold(s, &noSignals), 0, sigsetBytes)
 	s.add("execute", unix.SYS_EXECVE, path, argv, env)
 	return s, nil
@@ -149,11 +149,11 @@ func (e *Engine) childSteps(l Launch, p *Process, fds streams) (*childSteps, err
 
 // begin adds what every command of the instance does first. It depends on
 // nothing of the single command.
-func (p *place) begin(s *childSteps) {
+func (i *instance) begin(s *childSteps) {
 	s.add("start a session", unix.SYS_SETSID)
 	s.add("die with the server", unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL))
-	if p.in.spec.Domain == DomainOfCommand {
-		s.add(enterDomain, unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(p.in.ruleset), 0)
+	if i.in.spec.Domain == DomainOfCommand {
+		s.add(enterDomain, unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(i.in.ruleset), 0)
 	}
 }
 

@@ -13,11 +13,11 @@ func (e *Engine) Try(n *Enclosure) error {
 	}
 	defer p.release(false)
 	s := &childSteps{}
-	p.place.begin(s)
+	p.instance.begin(s)
 	s.add("end", unix.SYS_EXIT_GROUP, 0)
 	e.starting.RLock()
 	defer e.starting.RUnlock()
-	pid, _, err := e.clone.Load().start(s, cloning{cgroup: p.place.born(), by: p.place.zygote})
+	pid, _, err := e.clone.Load().start(s, cloning{cgroup: p.instance.born(), by: p.instance.zygote})
 	if err == nil {
 		reapNow(pid)
 	}

@@ -38,17 +38,17 @@ func TestWhatACommandLeavesInItsNamespacesIsNoticed(t *testing.T) {
 func TestAnEnclosureThatRestsMakesWhatItNeeds(t *testing.T) {
 	n := enclose(t, newEngine(t), &NamespaceSpec{ReadOnly: true})
 	n.Rest(0)
-	if got := n.places.Load(); got != 0 || n.Untouched() {
-		t.Errorf("%d places are left", got)
+	if got := n.instances.Load(); got != 0 || n.Untouched() {
+		t.Errorf("%d instances are left", got)
 	}
 	if got := inside(t, n, "/", "echo x"); got != "x\n" {
 		t.Errorf("the next command printed %q", got)
 	}
-	if got := n.places.Load(); got != 1 {
-		t.Errorf("there are %d places", got)
+	if got := n.instances.Load(); got != 1 {
+		t.Errorf("there are %d instances", got)
 	}
 	n.Rest(1)
-	if got := n.places.Load(); got != 1 || !n.Untouched() {
-		t.Errorf("%d places are kept", got)
+	if got := n.instances.Load(); got != 1 || !n.Untouched() {
+		t.Errorf("%d instances are kept", got)
 	}
 }

@@ -18,12 +18,12 @@ func TestAZygoteThatIsGoneIsReplaced(t *testing.T) {
 			first.Status()
 			first.End(0)
 			settle()
-			in := first.place.in
+			in := first.instance.in
 			for len(in.ready) > 1 {
 				(<-in.ready).end()
 			}
-			p := <-in.ready
-			zygote, err := unix.PidfdOpen(p.zygote.pid, 0)
+			i := <-in.ready
+			zygote, err := unix.PidfdOpen(i.zygote.pid, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -35,7 +35,7 @@ func TestAZygoteThatIsGoneIsReplaced(t *testing.T) {
 			if n, err := unix.Poll(ended, 10_000); n != 1 || err != nil {
 				t.Fatalf("the zygote does not end: %d, %v", n, err)
 			}
-			in.ready <- p
+			in.ready <- i
 			for range 3 {
 				p, out := spawn(t, e, "sh", "-c", "echo x")
 				text, _ := io.ReadAll(out)
@@ -45,7 +45,7 @@ func TestAZygoteThatIsGoneIsReplaced(t *testing.T) {
 				p.End(0)
 			}
 			settle()
-			if _, _, there := stat(p.zygote.pid); there && confinementOf(e) != nil {
+			if _, _, there := stat(i.zygote.pid); there && confinementOf(e) != nil {
 				t.Error("the zygote is left")
 			}
 		})

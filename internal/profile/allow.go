@@ -19,7 +19,7 @@ const (
 	Device                   // control a device
 )
 
-// String names the rights.
+// String returns the names of the rights.
 func (r Right) String() string {
 	var list []string
 	for i, name := range []string{"list", "read", "write", "device"} {
@@ -33,37 +33,38 @@ func (r Right) String() string {
 	return strings.Join(list, ", ")
 }
 
-// MarshalText gives the names.
+// MarshalText returns the names.
 func (r Right) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// Grant allows something that is otherwise refused.
+// Grant allows access that is otherwise refused.
 type Grant struct {
 	Path  string `json:"path"`
 	Dir   bool   `json:"dir,omitempty"`
 	Right Right  `json:"right"`
 }
 
-// Allowlist is what Landlock is to allow. Rights of a directory and of those
-// around it add up; there are none that take away.
+// Allowlist is what Landlock has to allow. The rights of a directory and of those
+// above it add up; no grant takes rights away.
 type Allowlist struct {
-	// Grants are sorted by path. What is gone when its turn comes, or is not
-	// there because something else is mounted around it, is to be passed over.
+	// Grants are sorted by path. Pass over a path that is gone by then, or that is
+	// not there because something else is mounted above it.
 	Grants []Grant
-	// Notes are for the operator: where Landlock is less exact than mounts.
+	// Notes tell the operator where Landlock is less exact than mounts.
 	Notes []string
 
 	watched *watch
 }
 
-// Fresh reports whether the directories that had to be listed hold the names
-// that they held. A file that somebody has replaced since has lost its grant,
-// and git, for one, fails without ~/.gitconfig: then Allow is to be asked again.
+// Fresh reports whether the directories that had to be listed still hold the same
+// names and files. A file that was replaced since has lost its grant, and git, for
+// one, fails without ~/.gitconfig: then call Allow again.
 func (a Allowlist) Fresh() bool { return a.watched == nil || a.watched.fresh() }
 
-// MaxGrants bounds the list: each costs every command a tenth of a microsecond.
+// MaxGrants bounds the list: each grant costs every command a tenth of a
+// microsecond.
 const MaxGrants = 4000
 
-// ErrTooMany says that the directories around hidden paths hold too much.
+// ErrTooMany says that the directories above hidden paths hold too many entries.
 var ErrTooMany = fmt.Errorf("more than %d rules would be needed", MaxGrants)
 
 // Allow lists what to allow so that everything is as Paths say. What is a command's
@@ -106,13 +107,13 @@ func (p Paths) Allow(unseen ...string) (Allowlist, error) {
 	return w.finish(), nil
 }
 
-// walk goes from directories down to what is hidden in them.
+// walk descends from directories to the hidden paths in them.
 type walk struct {
 	root    string
 	hidden  []string // sorted
-	blocked []string // neither granted nor gone into: hidden, /dev, /run; sorted
-	pinned  []string // not granted for writing where they are met; sorted
-	kept    []string // nor gone into for writing, like blocked; sorted
+	blocked []string // neither granted nor entered: hidden, /dev, /run; sorted
+	pinned  []string // not granted for writing where the walk meets them; sorted
+	kept    []string // nor entered for writing, like blocked; sorted
 	unseen  []string // not watched
 	rights  map[string]Grant
 	notes   []string
@@ -168,15 +169,15 @@ func (w *walk) show(paths []string) error {
 	return nil
 }
 
-// cover grants a right on a directory, or on all that is in it but is not
-// blocked. The way down is followed however narrow it is; the names beside it
-// are taken as they are now.
+// cover grants a right on a directory, or on everything in it that is not blocked.
+// It descends towards what is blocked, and grants the names beside that as they are
+// now.
 func (w *walk) cover(dir string, right Right) error {
 	blocked := w.blocked
 	if right&Write != 0 && len(w.kept) > 0 {
 		blocked = outermost(slices.Concat(w.blocked, w.kept))
 	}
-	if !within(dir, blocked) {
+	if !anyWithin(dir, blocked) {
 		return w.grant(dir, true, right)
 	}
 	if slices.Contains(blocked, dir) {
@@ -185,7 +186,7 @@ func (w *walk) cover(dir string, right Right) error {
 	if !slices.Contains(w.unseen, dir) {
 		w.watched.dir(dir).listed = true
 	}
-	entries, _ := os.ReadDir(dir) // what the server cannot list stays out of reach
+	entries, _ := os.ReadDir(dir) // what the server cannot list stays refused
 	if right&Write != 0 {
 		w.notes = append(w.notes, fmt.Sprintf("with Landlock alone, nothing can be made or removed directly in %s, because something in it is hidden or kept", dir))
 	}
@@ -198,7 +199,7 @@ func (w *walk) cover(dir string, right Right) error {
 		switch kind := e.Type(); {
 		case kind.IsDir():
 			err = w.cover(path, right)
-		case kind&os.ModeSymlink == 0 && kind&os.ModeSocket == 0: // what they lead to has a grant of its own
+		case kind&os.ModeSymlink == 0 && kind&os.ModeSocket == 0: // their targets have grants of their own
 			err = w.grant(path, false, right)
 		}
 		if err != nil {

@@ -12,13 +12,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"tipstaff/internal/paths"
 )
 
 // right is what Landlock would give: the rights of a path and of all around it.
 func (a Allowlist) right(path string) Right {
 	var r Right
 	for _, g := range a.Grants {
-		if g.Path == path || g.Dir && under(path, g.Path) {
+		if g.Path == path || g.Dir && paths.Within(path, g.Path) {
 			r |= g.Right
 		}
 	}
@@ -136,12 +138,12 @@ func judge(p Paths, a Allowlist, path string) string {
 	got := a.right(path)
 	var hidden, onTheWay, upClosed, pinned bool
 	for _, h := range p.Hidden {
-		hidden = hidden || under(path, h.Path)
+		hidden = hidden || paths.Within(path, h.Path)
 		onTheWay = onTheWay || below(h.Path, path)
 		upClosed = upClosed || below(h.Path, filepath.Dir(path))
 	}
 	for _, pin := range p.Pinned {
-		pinned = pinned || under(path, pin.Path)
+		pinned = pinned || paths.Within(path, pin.Path)
 	}
 	_, inWorkspace := around(path, p.Workspace)
 	switch {

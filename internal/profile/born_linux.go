@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// born is when a file came to be: statx(2), STATX_BTIME.
+// born returns when a file was created: statx(2), STATX_BTIME.
 func born(path string) time.Time {
 	var st unix.Statx_t
 	if unix.Statx(unix.AT_FDCWD, path, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_BTIME, &st) != nil || st.Mask&unix.STATX_BTIME == 0 {

@@ -4,5 +4,5 @@ package profile
 
 import "time"
 
-// born is not known here, where nothing is confined.
+// born is unknown on this system, where nothing is confined.
 func born(string) time.Time { return time.Time{} }

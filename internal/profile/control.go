@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// ControlAllowed reports whether one of the patterns of an operator takes in a path of
-// a work tree, seen from its top: * and ? stand for text without a slash, ** for any
-// number of directories, and dir/** takes in dir itself.
+// ControlAllowed reports whether one of the operator's patterns matches a path of a
+// work tree, relative to its top: * and ? stand for text without a slash, ** for any
+// number of directories, and dir/** also matches dir itself.
 func ControlAllowed(patterns []string, rel string) bool {
 	parts := strings.Split(path.Clean(filepath.ToSlash(rel)), "/")
 	return slices.ContainsFunc(patterns, func(pattern string) bool {

@@ -4,10 +4,10 @@ import (
 	"tipstaff/internal/gitconfig"
 )
 
-// parseGitConfig reads what of a configuration of git leads to other files, of
-// includes whatever their condition. With an error come the settings before the
-// fault: git stops at most faults, and then leads nowhere, but it reads some
-// texts that are refused here.
+// parseGitConfig reads the settings of a git configuration that lead to other files.
+// It reads includes whatever their condition is. With an error it returns the
+// settings before the fault: git stops at most faults, and then leads nowhere, but
+// it reads some texts that are refused here.
 func parseGitConfig(text string) (gitConfig, error) {
 	entries, err := gitconfig.Parse([]byte(text))
 	s := gitconfig.SettingsOf(entries)
@@ -15,8 +15,8 @@ func parseGitConfig(text string) (gitConfig, error) {
 	return c, err
 }
 
-// gitConfig is what matters here of a configuration of git: the settings by
-// which it leads to other files.
+// gitConfig holds the settings of a git configuration by which it leads to other
+// files.
 type gitConfig struct {
 	includes  []string // of include and includeIf, whatever the condition
 	hooksPath string

@@ -7,20 +7,22 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"tipstaff/internal/paths"
 )
 
-// gitDir pins what of a repository decides which programs git starts: hooks and
-// configuration, of its submodules and work trees too. It reports whether there
-// is a repository.
+// gitDir pins the files of a repository that decide which programs git starts: hooks
+// and configuration, also those of its submodules and work trees. It reports whether
+// there is a repository.
 //
-// A repository is what the file commondir says it is, before anything else
-// (git: setup.c, get_common_dir). Only those of linked work trees have one; in
-// any other a command could make one that leads to hooks of its own, although
-// the real ones are pinned. No mount can forbid a file that does not exist, so
-// it is reported as planted.
+// The file commondir counts first: it says what the repository is (git: setup.c,
+// get_common_dir). Only those of linked work trees have one; in any other a command
+// could make one that leads to hooks of its own, although the real ones are pinned.
+// No mount can forbid a file that does not exist, so such a file is reported as
+// planted.
 //
-// What was a repository once is one for as long as its directory is there: a
-// command that takes HEAD away must not be able to put it back beside new hooks.
+// A former repository counts as one for as long as its directory exists: a command
+// that removes HEAD must not be able to put it back beside new hooks.
 func (r *resolver) gitDir(dir string) bool {
 	if common := filepath.Join(dir, "commondir"); exists(common) {
 		r.plant(common)
@@ -51,8 +53,8 @@ func (r *resolver) gitDir(dir string) bool {
 	return true
 }
 
-// owned says to which repository the pins belong that come now, until the function
-// is called that it gives. Nothing is made in a broken one.
+// owned sets the repository to which the following pins belong, until the returned
+// function is called. Nothing is made in a broken repository.
 func (r *resolver) owned(by string, broken bool) (end func()) {
 	owner, was := r.git.owner, r.git.broken
 	r.git.owner, r.git.broken = by, broken
@@ -63,8 +65,8 @@ func (r *resolver) plant(path string) {
 	r.Planted = append(r.Planted, Place{path, false, "git would take hooks and configuration from where it says"})
 }
 
-// workTrees pins what the linked work trees of a repository are known by, and
-// gives the tops of all its work trees, in which hooks are run.
+// workTrees pins the files that identify the linked work trees of a repository, and
+// returns the tops of all its work trees, in which hooks run.
 func (r *resolver) workTrees(dir string, config gitConfig) []string {
 	tops := []string{dir}
 	if filepath.Base(dir) == ".git" {
@@ -93,8 +95,8 @@ func (r *resolver) workTrees(dir string, config gitConfig) []string {
 	return tops
 }
 
-// workTree pins what a linked work tree is known by, in the directory own of its
-// repository. It belongs to the tree: it goes when that goes.
+// workTree pins the files that identify a linked work tree, in the directory own of
+// its repository. They belong to the tree: they go when it goes.
 func (r *resolver) workTree(own, file string, perTree bool) {
 	if top, rest := existing(filepath.Dir(file)); file != "" {
 		file = filepath.Join(top, rest, filepath.Base(file))
@@ -108,8 +110,8 @@ func (r *resolver) workTree(own, file string, perTree bool) {
 	}
 }
 
-// commonDir gives the repository that the directory of a linked work tree
-// belongs to, if it says so and lies where such directories lie; else "".
+// commonDir returns the repository that the directory of a linked work tree belongs
+// to, if it says so and lies where such directories lie; otherwise "".
 func commonDir(own string) string {
 	path, err := readGitPath(filepath.Join(own, "commondir"), "", own)
 	if err != nil {
@@ -122,7 +124,7 @@ func commonDir(own string) string {
 	return real
 }
 
-// submodules looks for repositories below modules, whose names have slashes.
+// submodules searches for repositories below modules, whose names contain slashes.
 func (r *resolver) submodules(dir string, depth int) {
 	entries, err := os.ReadDir(dir)
 	if err != nil || depth > 16 {
@@ -139,8 +141,8 @@ func (r *resolver) submodules(dir string, depth int) {
 	}
 }
 
-// pinGit pins a path of a repository. What is missing would be made by a
-// command; so it is to be made before.
+// pinGit pins a path of a repository. A command would make a missing one, so it has
+// to be made before.
 func (r *resolver) pinGit(path string, dir bool, why string) {
 	real, info, err := canonical(path)
 	switch {
@@ -163,7 +165,7 @@ func (r *resolver) pinGit(path string, dir bool, why string) {
 }
 
 // pinHooksPath pins the directory that core.hooksPath names, if it lies in the
-// workspace. Relative ones are seen from the top of a work tree.
+// workspace. Relative ones are relative to the top of a work tree.
 func (r *resolver) pinHooksPath(dir, value string, tops []string) {
 	for _, top := range tops {
 		path := r.gitPath(top, value)
@@ -172,7 +174,7 @@ func (r *resolver) pinHooksPath(dir, value string, tops []string) {
 		if !r.writable(path) || r.allowed(path, append(tops, r.Workspace...)) {
 			continue
 		}
-		if slices.ContainsFunc(slices.Concat(r.Workspace, tops), func(t string) bool { return under(t, path) }) {
+		if slices.ContainsFunc(slices.Concat(r.Workspace, tops), func(t string) bool { return paths.Within(t, path) }) {
 			r.note("core.hooksPath of %s is %s, around the work tree: its hooks are not protected", dir, path)
 			continue
 		}
@@ -184,7 +186,7 @@ func (r *resolver) pinHooksPath(dir, value string, tops []string) {
 	}
 }
 
-// gitPath gives a path of a configuration, as seen from the directory base.
+// gitPath returns a path of a configuration, relative to the directory base.
 func (r *resolver) gitPath(base, path string) string {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok && r.homes[0].path != "" {
 		return filepath.Join(r.homes[0].path, rest)

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// maxGitFile bounds what is read of a file of git's: configurations are far
+// maxGitFile bounds how much of a file of git is read: configurations are far
 // smaller, the others are one line.
 const maxGitFile = 1 << 20
 
@@ -37,7 +37,7 @@ func readGitFile(path string) (string, error) {
 	return string(data), nil
 }
 
-// readGitPath reads a file that holds one path, and gives it as seen from the
+// readGitPath reads a file that holds one path, and returns it relative to the
 // directory base: gitrepository-layout(5).
 func readGitPath(file, prefix, base string) (string, error) {
 	text, err := readGitFile(file)
@@ -51,7 +51,7 @@ func readGitPath(file, prefix, base string) (string, error) {
 	return from(base, text), nil
 }
 
-// from gives path as seen from the directory base.
+// from resolves path relative to the directory base.
 func from(base, path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)
@@ -59,7 +59,7 @@ func from(base, path string) string {
 	return filepath.Join(base, path)
 }
 
-// isRepository reports whether git would take a directory for a repository.
+// isRepository reports whether git would accept a directory as a repository.
 func isRepository(dir string) bool {
 	if _, err := os.Lstat(filepath.Join(dir, "HEAD")); err != nil {
 		return false
@@ -67,8 +67,8 @@ func isRepository(dir string) bool {
 	return isDir(filepath.Join(dir, "objects")) && isDir(filepath.Join(dir, "refs"))
 }
 
-// wasRepository reports whether a directory has been one by its place and by what
-// git runs and reads there, whatever is missing now.
+// wasRepository reports whether a directory has been one, by where it lies and by
+// what git runs and reads there, even if files are missing now.
 func wasRepository(dir string) bool {
 	placed := filepath.Base(dir) == ".git" || strings.Contains(dir, "/.git/modules/")
 	return placed && isDir(filepath.Join(dir, "hooks")) && exists(filepath.Join(dir, "config"))

@@ -7,8 +7,8 @@ import (
 // maxIncludes is how deep git itself follows include.path.
 const maxIncludes = 10
 
-// pinConfig pins a configuration of git with all that it includes, and gives
-// what they say together. A missing one is to be made if it would count.
+// pinConfig pins a git configuration with everything that it includes, and returns
+// all their settings together. A missing one has to be made if it would count.
 func (r *resolver) pinConfig(dir, path string, counts bool) gitConfig {
 	if counts || exists(path) {
 		r.pinGit(path, false, "git runs what it names")
@@ -25,17 +25,18 @@ func (r *resolver) isConfig(dir, path string) {
 	}
 }
 
-// configKey tells configurations apart: by the file, and how deep it was included.
+// configKey identifies a configuration: by its file, and by the depth of the
+// include.
 type configKey struct {
 	path  string
 	depth int
 }
 
-// mostConfigs bounds how many configurations are read in one look. A repository has
-// one or two.
+// mostConfigs bounds how many configurations one Resolve reads. A repository has one
+// or two.
 const mostConfigs = 20_000
 
-// readConfig reads a configuration with what it includes. Each file is read once for
+// readConfig reads a configuration with its includes. Each file is read once for
 // each depth, however often it is included.
 func (r *resolver) readConfig(path string, depth int) gitConfig {
 	key := configKey{path, depth}
@@ -47,7 +48,7 @@ func (r *resolver) readConfig(path string, depth int) gitConfig {
 		r.note("there are more than %d configurations of git; use a smaller workspace", mostConfigs)
 		return gitConfig{}
 	}
-	r.git.configs[key] = gitConfig{} // while it is read, it includes itself in vain
+	r.git.configs[key] = gitConfig{} // an include of itself adds nothing
 	c := r.parseConfig(path, depth)
 	r.git.configs[key] = c
 	return c
@@ -72,7 +73,7 @@ func (r *resolver) parseConfig(path string, depth int) gitConfig {
 		file := r.gitPath(filepath.Dir(path), include)
 		real, rest := existing(file)
 		if r.writable(real) {
-			// One that is not there is made, empty, or a command could make it.
+			// A missing one is made, empty, or a command could make it.
 			r.pinGit(filepath.Join(real, rest), false, "git runs what it names")
 			r.isConfig(filepath.Dir(path), filepath.Join(real, rest))
 			r.pinLinks(file, "git runs what it names")
@@ -104,7 +105,7 @@ func (r *resolver) globalConfig() {
 	}
 }
 
-// workTops gives the tops of workspaces and of the work trees in them.
+// workTops returns the tops of workspaces and of the work trees in them.
 func (r *resolver) workTops() []string {
 	var tops []string
 	tops = append(tops, r.Workspace...)

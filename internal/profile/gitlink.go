@@ -4,15 +4,17 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"tipstaff/internal/paths"
 )
 
-// gitFile takes up a file .git, which names the repository of a linked work
-// tree or of a submodule.
+// gitFile handles a file .git, which names the repository of a linked work tree or
+// of a submodule.
 //
-// Such a repository may lie outside of the workspace, and git can do nothing
-// there unless it may write it. But anybody who can write the workspace can
-// write such a file. So the repository has to prove that it knows this work
-// tree, in files that are out of reach of commands.
+// Such a repository may lie outside of the workspace, and git can do nothing there
+// unless it may write it. But every command that can write the workspace can write
+// such a file. So the repository has to prove that it knows this work tree, by files
+// that are out of reach of commands.
 func (r *resolver) gitFile(path string) {
 	named, err := readGitPath(path, "gitdir: ", filepath.Dir(path))
 	if err != nil {
@@ -47,8 +49,8 @@ func (r *resolver) gitFile(path string) {
 	r.gitDir(repository)
 }
 
-// proves reports an error unless the repository, with the directory own for
-// this work tree, is one that the file .git at path belongs to.
+// proves returns an error unless the file .git at path belongs to the repository, in
+// which the directory own is that of this work tree.
 func (r *resolver) proves(path, own, repository string) error {
 	if !isRepository(repository) {
 		return fmt.Errorf("it is no repository")
@@ -64,7 +66,7 @@ func (r *resolver) proves(path, own, repository string) error {
 		return fmt.Errorf("it belongs to another user")
 	}
 	for _, w := range r.Workspace {
-		if under(w, repository) {
+		if paths.Within(w, repository) {
 			return fmt.Errorf("it is around the workspace %s; make it a workspace if that is meant", w)
 		}
 	}
@@ -74,8 +76,8 @@ func (r *resolver) proves(path, own, repository string) error {
 	return nil
 }
 
-// workTreeOf gives the file .git that a repository says is its own: a linked
-// work tree by the file gitdir, a submodule by its configuration.
+// workTreeOf returns the file .git that a repository says is its own: a linked work
+// tree by the file gitdir, a submodule by its configuration.
 func (r *resolver) workTreeOf(own, repository string) (string, error) {
 	if own != repository {
 		return readGitPath(filepath.Join(own, "gitdir"), "", own)

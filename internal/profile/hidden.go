@@ -6,9 +6,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"tipstaff/internal/paths"
 )
 
-// hide lists the secrets that exist. A secret that does not is watched for.
+// hide lists the secrets that exist, and watches for those that do not.
 func (r *resolver) hide() {
 	for _, row := range r.tables.secrets {
 		lent := row.lent != "" && slices.Contains(r.m.Reveal, row.lent)
@@ -42,9 +44,9 @@ func (r *resolver) hide() {
 	}
 }
 
-// hidePath hides what path leads to. What is foreign and closed to the server
-// is closed to commands too. That the user's own files keep their modes is not
-// so sure.
+// hidePath hides the target of path. A foreign file that is closed to the server is
+// closed to commands too. The user's own files are hidden in any case, because their
+// modes can change.
 func (r *resolver) hidePath(path, why string, foreign bool) {
 	real, info, err := canonical(path)
 	switch {
@@ -59,7 +61,7 @@ func (r *resolver) hidePath(path, why string, foreign bool) {
 		r.note("%s cannot be looked at and is not hidden: %v", path, reasonOf(err))
 		return
 	case !info.IsDir() && !info.Mode().IsRegular():
-		return // a history that is /dev/null
+		return // for example a history that is /dev/null
 	case foreign && !opens(real):
 		return
 	case info.IsDir() && r.onlyMounted(real):
@@ -76,8 +78,8 @@ func (r *resolver) hidePath(path, why string, foreign bool) {
 	r.Hidden = append(r.Hidden, Place{real, info.IsDir(), why})
 }
 
-// show lists the files of a hidden directory that stay readable. People keep some
-// of them elsewhere, by a link; one that leads to what is hidden is left out.
+// show lists the files of a hidden directory that stay readable. People keep some of
+// them elsewhere, by a link; a link to something hidden is left out.
 func (r *resolver) show(dir string, names []string) {
 	real, info, err := canonical(dir)
 	if err != nil || !info.IsDir() {
@@ -95,33 +97,33 @@ func (r *resolver) show(dir string, names []string) {
 	}
 }
 
-// showsHidden reports whether a path is a link to what is hidden.
+// showsHidden reports whether a path is a link to something hidden.
 func (r *resolver) showsHidden(path string) bool {
 	real, _, err := canonical(path)
-	return err != nil || real != path && slices.ContainsFunc(r.Hidden, func(h Place) bool { return under(real, h.Path) })
+	return err != nil || real != path && slices.ContainsFunc(r.Hidden, func(h Place) bool { return paths.Within(real, h.Path) })
 }
 
-// onlyMounted reports whether path is a directory of the kernel's that is there to
-// be mounted on, and nothing is: it is empty, and nobody can put anything there. To
-// hide it would cost each command a rule for everything around it.
+// onlyMounted reports whether path is a mount point of the kernel on which nothing
+// is mounted: it is empty, and no process can make files there. Hiding it would cost
+// each command a rule for everything beside it.
 func (r *resolver) onlyMounted(path string) bool {
-	if !under(path, filepath.Join(r.root, "sys")) {
+	if !paths.Within(path, filepath.Join(r.root, "sys")) {
 		return false
 	}
 	entries, err := os.ReadDir(path)
 	return err == nil && len(entries) == 0
 }
 
-// tooWide names what could not be used any more if path were hidden.
+// tooWide names what would become unusable if path were hidden.
 func (r *resolver) tooWide(path string) string {
 	for _, home := range r.homes {
-		if home.own && home.path != "" && under(home.path, path) {
+		if home.own && home.path != "" && paths.Within(home.path, path) {
 			return "the home directory"
 		}
 	}
 	for _, kind := range []string{"closed", "below", "home"} {
 		for _, dir := range r.tables.system[kind] {
-			if under(filepath.Join(r.root, dir), path) {
+			if paths.Within(filepath.Join(r.root, dir), path) {
 				return dir
 			}
 		}
@@ -129,7 +131,7 @@ func (r *resolver) tooWide(path string) string {
 	return ""
 }
 
-// warnOfConfig says what a configuration file in a workspace leads to.
+// warnOfConfig adds a note about what a configuration file in a workspace leads to.
 func (r *resolver) warnOfConfig(path string) {
 	dir, absent := existing(path)
 	if _, inside := around(dir, r.Workspace); !inside || r.Profile != Workspace {
@@ -142,8 +144,8 @@ func (r *resolver) warnOfConfig(path string) {
 	}
 }
 
-// hideHomes hides the homes that nobody but their owner has business in, if
-// somebody else is at work and neither works nor has programs there.
+// hideHomes hides the homes of the row alone of system.txt, if the server runs as
+// another user, and no workspace, program or home of its lies there.
 func (r *resolver) hideHomes() {
 	for _, name := range r.tables.system["alone"] {
 		home, info, err := canonical(filepath.Join(r.root, name))
@@ -153,14 +155,14 @@ func (r *resolver) hideHomes() {
 		used := slices.Concat(r.Workspace, r.m.Path, []string{r.homes[0].path})
 		if !slices.ContainsFunc(used, func(p string) bool {
 			real, _ := existing(p)
-			return under(real, home)
+			return paths.Within(real, home)
 		}) {
 			r.Hidden = append(r.Hidden, Place{home, true, "somebody else's home"})
 		}
 	}
 }
 
-// hideOtherNames hides what is mounted a second time under its other name.
+// hideOtherNames also hides what is mounted a second time by its other name.
 func (r *resolver) hideOtherNames() {
 	for _, h := range slices.Clone(r.Hidden) {
 		for _, name := range r.otherNames(h.Path) {
@@ -171,7 +173,7 @@ func (r *resolver) hideOtherNames() {
 	}
 }
 
-// otherNames gives the paths at which what is at path can be seen a second time.
+// otherNames returns the other paths at which the file at path is visible.
 func (r *resolver) otherNames(path string) []string {
 	if r.mounts == nil {
 		text, err := os.ReadFile(filepath.Join(r.root, "proc/self/mountinfo"))
@@ -190,19 +192,19 @@ func (r *resolver) otherNames(path string) []string {
 	})
 }
 
-// hideOutermost drops what lies in something that is hidden.
+// hideOutermost drops paths that lie in another hidden one.
 func (r *resolver) hideOutermost() {
 	slices.SortStableFunc(r.Hidden, func(a, b Place) int { return byPath(a.Path, b.Path) })
 	var kept []Place
 	for _, h := range r.Hidden {
-		if len(kept) == 0 || !under(h.Path, kept[len(kept)-1].Path) {
+		if len(kept) == 0 || !paths.Within(h.Path, kept[len(kept)-1].Path) {
 			kept = append(kept, h)
 		}
 	}
 	r.Hidden = kept
 }
 
-// reasonOf says what is wrong without repeating the path.
+// reasonOf returns the cause of an error without the path.
 func reasonOf(err error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {

@@ -3,11 +3,13 @@ package profile
 import (
 	"path/filepath"
 	"slices"
+
+	"tipstaff/internal/paths"
 )
 
-// limits say what is never made writable.
+// limits lists what never becomes writable.
 type limits struct {
-	closed, but []string // with all below; but not below these
+	closed, but []string // with everything below, except below these
 	tops        []string // not these themselves
 	startup     []Place
 	programs    []string
@@ -31,7 +33,7 @@ func (r *resolver) findSystem() {
 	r.limits.tops = sorted(append(resolve("below"), resolve("home")...))
 }
 
-// whyNot says why a directory is not made writable; "" when it may be.
+// whyNot says why a directory must not become writable; "" if it may.
 func (r *resolver) whyNot(path string) string {
 	if closed, is := around(path, r.limits.closed); is {
 		open, but := around(path, r.limits.but)
@@ -39,16 +41,16 @@ func (r *resolver) whyNot(path string) string {
 			return "it belongs to the system: " + closed
 		}
 	}
-	if within(path, r.limits.closed) || within(path, r.limits.tops) {
+	if anyWithin(path, r.limits.closed) || anyWithin(path, r.limits.tops) {
 		return "it is a system directory, or there is one in it"
 	}
 	for _, h := range r.Hidden {
-		if under(path, h.Path) {
+		if paths.Within(path, h.Path) {
 			return "it lies in " + h.Path + ", which is hidden: " + h.Why
 		}
 	}
 	for _, s := range r.limits.startup {
-		if under(path, s.Path) {
+		if paths.Within(path, s.Path) {
 			return "it is or lies in " + s.Path + ": " + s.Why
 		}
 	}
@@ -58,8 +60,8 @@ func (r *resolver) whyNot(path string) string {
 	return ""
 }
 
-// findStartup lists what is run outside of any sandbox and exists. Directories
-// of programs that belong to the system need no protection from workspaces.
+// findStartup lists existing files that run outside of any sandbox. Directories of
+// programs that belong to the system need no protection from workspaces.
 func (r *resolver) findStartup() {
 	for _, row := range r.tables.startup {
 		r.each(row.names, func(path string, _ bool) {

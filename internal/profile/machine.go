@@ -6,66 +6,66 @@ import (
 	"strings"
 )
 
-// Machine is what Resolve has to be told. The zero Machine has no home, no
+// Machine holds the facts that Resolve needs. The zero Machine has no home, no
 // programs and no files of tipstaff's own.
 type Machine struct {
 	// Home is the user's home directory; "": there is none.
 	Home string
 	// Environ holds the server's variables, each "NAME=value".
 	Environ []string
-	// Path lists the directories in which programs are found. They stay as
-	// they are, and no workspace is one of them.
+	// Path lists the directories in which programs are found. They must not change,
+	// and none of them becomes a workspace.
 	Path []string
-	// StateDir and ConfigFiles are tipstaff's own, and hidden.
+	// StateDir and ConfigFiles are tipstaff's own and are hidden.
 	StateDir    string
 	ConfigFiles []string
-	// Own are more of them, each as it is now, wherever it lies.
+	// Own lists more of tipstaff's own files, as they are now, wherever they lie.
 	Own []Own
-	// Programs reports whether a program is found; nil: none is. It decides
+	// Programs reports whether a program is installed; nil: none is. It decides
 	// which caches are made.
 	Programs func(name string) bool
-	// Known are Repositories that an earlier Resolve has found. They are looked
-	// at before the workspace is looked through, so that no command can push
-	// them out of the bound by filling the workspace.
+	// Known lists Repositories that an earlier Resolve has found. They come before
+	// the search of the workspace, so that no command can push them out of the
+	// bound by filling the workspace.
 	Known []string
-	// KnownDirs are GitDirs that an earlier Resolve has found. They stay pinned
-	// for as long as there is a directory: a command that takes HEAD out of a
+	// KnownDirs lists GitDirs that an earlier Resolve has found. They stay pinned
+	// for as long as the directory exists: a command that removes HEAD from a
 	// repository must not free its hooks by that.
 	KnownDirs []string
-	// Seen are workspaces that were looked through: what is closed in them now was
-	// closed by commands.
+	// Seen lists workspaces that were searched to the end: commands have closed
+	// what is closed in them now.
 	Seen []string
-	// Control are patterns of files of work trees that steer others and that the
-	// operator leaves to commands: see [ControlAllowed].
+	// Control holds patterns of files of work trees that steer other programs and
+	// that the operator leaves to commands: see [ControlAllowed].
 	Control []string
-	// Entries is how many directory entries are looked at in search of
-	// repositories, at most; 0: five million.
+	// Entries bounds how many directory entries the search for repositories reads;
+	// 0: five million.
 	Entries int
 
-	// Reveal is for which credentials secrets are not hidden: names of the third
+	// Reveal names the credentials whose secrets are not hidden, by the third
 	// column of secrets.txt.
 	Reveal []string
 
 	root string // in tests: what stands for /
 }
 
-// Own is a file or directory of tipstaff's own. Its path is canonical and counts
-// as it is: who gives it has found it while it could be found. The zero Own is
+// Own is a file or directory of tipstaff's own. Its path is canonical and is not
+// resolved again: the caller resolved it while that was possible. The zero Own is
 // hidden.
 type Own struct {
 	Place
 	Name string // another path by which it is reached; ""
-	// Readable: it is pinned where it lies in something writable, not hidden.
+	// Readable: it is pinned if it lies in something writable, and not hidden.
 	Readable bool
-	// Kept: what is readable stays as it is also where Landlock alone is to see to
-	// it. Nothing can be made directly in the directories around it then.
+	// Kept: a readable one must not change even if only Landlock can enforce that.
+	// Then nothing can be made directly in the directories above it.
 	Kept bool
 }
 
 const defaultEntries = 5_000_000
 
-// variable gives the absolute paths that a variable holds. Of a name that
-// stands twice the first counts, as getenv(3) has it.
+// variable returns the absolute paths in a variable. If a name occurs twice, the
+// first counts, as in getenv(3).
 func (m Machine) variable(name string) []string {
 	for _, kv := range m.Environ {
 		if n, value, _ := strings.Cut(kv, "="); n == name {
@@ -75,7 +75,7 @@ func (m Machine) variable(name string) []string {
 	return nil
 }
 
-// has reports whether one of the programs is found.
+// has reports whether one of the programs is installed.
 func (m Machine) has(programs []string) bool {
 	return m.Programs != nil && slices.ContainsFunc(programs, m.Programs)
 }

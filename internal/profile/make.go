@@ -6,12 +6,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"tipstaff/internal/paths"
 )
 
-// Make makes what is missing: directories that only the user may enter, empty
-// files that only the user may read. What cannot be made is an error and stays
-// missing; the rest is made. Nothing that exists is changed. Commands may be
-// running: a link that one of them puts in the way leads nowhere.
+// Make makes what is missing: directories that only the user may enter, empty files
+// that only the user may read. It makes as much as it can; the error lists the rest,
+// which stays missing. It changes nothing that exists. Commands may be running: Make
+// does not follow a link that one of them puts in the way.
 func (p Paths) Make() error {
 	var errs []error
 	for _, m := range p.Missing {
@@ -22,13 +24,13 @@ func (p Paths) Make() error {
 	return errors.Join(errs...)
 }
 
-// make works from the outermost directory that a command may write, or from
-// the directory that exists, whichever is further out: what lies above is out
-// of reach of commands.
+// make starts from the outermost directory that a command may write, or from the
+// directory that exists, whichever is further out: what lies above is out of reach
+// of commands.
 func (p Paths) make(m Place) error {
 	base, _ := existing(m.Path)
 	for _, dir := range p.Writable() {
-		if under(base, dir) {
+		if paths.Within(base, dir) {
 			base = dir
 			break
 		}

@@ -3,16 +3,18 @@ package profile
 import (
 	"path/filepath"
 	"strings"
+
+	"tipstaff/internal/paths"
 )
 
-// mounts are those of the process, in the order in which they were made:
+// mounts are the mounts of the process, in the order in which they were made:
 // proc_pid_mountinfo(5).
 type mounts []mount
 
 type mount struct {
 	device string // of the file system, major:minor
-	root   string // what of the file system is mounted
-	point  string // where
+	root   string // the directory of the file system that is mounted
+	point  string // the path that it is mounted on
 }
 
 func parseMounts(text string) mounts {
@@ -25,15 +27,15 @@ func parseMounts(text string) mounts {
 	return list
 }
 
-// unescape undoes what the kernel does to blanks in paths.
+// unescape reverses the kernel's escapes of blanks in paths.
 var unescape = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
 
-// otherNames gives the paths at which path, or a part of what is in it, is
-// mounted a second time. A later mount may hide what it names.
+// otherNames returns the paths at which path, or a part of its contents, is mounted
+// a second time. A later mount may hide a path that it returns.
 func (m mounts) otherNames(path string) []string {
 	var on mount
 	for _, c := range m {
-		if under(path, c.point) && len(c.point) >= len(on.point) {
+		if paths.Within(path, c.point) && len(c.point) >= len(on.point) {
 			on = c
 		}
 	}
@@ -46,7 +48,7 @@ func (m mounts) otherNames(path string) []string {
 		if c.device != on.device || c == on {
 			continue
 		}
-		if under(inside, c.root) {
+		if paths.Within(inside, c.root) {
 			if name := move(inside, c.root, c.point); name != path {
 				names = append(names, name)
 			}
@@ -55,7 +57,7 @@ func (m mounts) otherNames(path string) []string {
 	return names
 }
 
-// move gives what path, which is under from, is called under to.
+// move returns path, which lies under from, with to in the place of from.
 func move(path, from, to string) string {
 	return filepath.Join(to, strings.TrimPrefix(path, from))
 }

@@ -9,12 +9,12 @@ import (
 // homeDir is a home directory, canonical.
 type homeDir struct {
 	path string
-	own  bool // the user's, for whom the variables speak
+	own  bool // the user's, to whom the variables belong
 }
 
-// names gives the paths that a name of the tables stands for in a home: what a
-// variable says, then where the thing is without it. A name that has nothing to
-// do with homes is for the user's own only.
+// names returns the paths that a name of the tables stands for in a home: the one
+// that a variable says, then the one without it. A name that does not depend on a
+// home counts only for the user's own.
 func (r *resolver) names(name string, home homeDir) []string {
 	if rest, ok := strings.CutPrefix(name, "~/"); ok {
 		if home.path == "" {
@@ -44,9 +44,9 @@ func (r *resolver) names(name string, home homeDir) []string {
 	return list
 }
 
-// each calls f for every path that a row's names stand for in any home, with
-// patterns replaced by what matches them now. Foreign is what is not the user's:
-// the system's, and other people's.
+// each calls f for every path that a row's names stand for in any home, with the
+// current matches of patterns. foreign says that it is not the user's: the system's,
+// or another person's.
 func (r *resolver) each(names []string, f func(path string, foreign bool)) {
 	for _, home := range r.homes {
 		for _, name := range names {
@@ -67,8 +67,8 @@ func (r *resolver) each(names []string, f func(path string, foreign bool)) {
 	}
 }
 
-// matches gives the entries of a directory that the last element of pattern
-// matches. Nothing before the last element is a pattern, whatever it contains.
+// matches returns the entries of a directory that the last element of pattern
+// matches. No earlier element is a pattern, whatever characters it contains.
 func matches(pattern string) []string {
 	dir, last := filepath.Split(pattern)
 	entries, err := os.ReadDir(dir)
@@ -84,9 +84,9 @@ func matches(pattern string) []string {
 	return list
 }
 
-// findHomes finds the home directories whose secrets are to be hidden: the
-// user's own first, then those of others that the server may enter. If the
-// user has none, the names that need no home still count.
+// findHomes finds the home directories whose secrets have to be hidden: the user's
+// own first, then those of others that the server may enter. Without a home of the
+// user, the names that need no home still count.
 func (r *resolver) findHomes() {
 	own := homeDir{own: true}
 	if r.m.Home != "" {
@@ -111,7 +111,7 @@ func (r *resolver) findHomes() {
 	}
 }
 
-// maxHomes bounds how many users' homes are looked at.
+// maxHomes bounds how many users' homes are checked.
 const maxHomes = 1000
 
 func (r *resolver) addHome(path string) {

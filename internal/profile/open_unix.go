@@ -8,13 +8,13 @@ import (
 	"syscall"
 )
 
-// openPlain opens a file for reading. It does not wait for the writer of a
-// pipe that somebody has put in its place.
+// openPlain opens a file for reading. If a pipe has been put in its place, it does
+// not wait for a writer.
 func openPlain(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }
 
-// openDirectory opens a directory to list it, and nothing else that somebody has
+// openDirectory opens a directory to list it. It fails if something else has been
 // put in its place.
 func openDirectory(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_DIRECTORY, 0)
@@ -27,7 +27,7 @@ func sameOwner(a, b fs.FileInfo) bool {
 	return ok && also && x.Uid == y.Uid
 }
 
-// ownedByUser reports whether a file belongs to the user who the server is.
+// ownedByUser reports whether a file belongs to the server's user.
 func ownedByUser(info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(st.Uid) == os.Geteuid()

@@ -8,9 +8,8 @@ import (
 	"slices"
 )
 
-// hideOwn hides tipstaff's own secrets. Nothing that a command does to the
-// directories around one makes it be passed over: a path that cannot be looked at
-// is hidden all the same.
+// hideOwn hides tipstaff's own secrets. A command cannot prevent that by changing
+// directories above one: a path that cannot be inspected is hidden too.
 func (r *resolver) hideOwn() {
 	for _, o := range r.m.Own {
 		if o.Name != "" {
@@ -28,8 +27,9 @@ func (r *resolver) hideOwn() {
 	}
 }
 
-// limitOwn makes the rest count as what is run outside of any sandbox: pinned, and
-// never writable because a workspace, a cache or a repository is at or below it.
+// limitOwn treats the rest like files that run outside of any sandbox: they are
+// pinned, and never become writable because a workspace, a cache or a repository is
+// at or below them.
 func (r *resolver) limitOwn() {
 	for _, o := range r.m.Own {
 		if !o.Readable || !stands(o.Path) {
@@ -45,14 +45,15 @@ func (r *resolver) limitOwn() {
 	r.kept = sorted(r.kept)
 }
 
-// stands reports whether something is at path, or may be.
+// stands reports whether a file exists at path, or may exist.
 func stands(path string) bool {
 	_, err := os.Lstat(path)
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// PinOwn adds to the paths of [Open], which leave all to commands, what mounts keep
-// from them there: tipstaff's own files, with the directories around them in place.
+// PinOwn adds to the paths of [Open], which leave everything to commands, what
+// mounts protect from them: tipstaff's own files, with the directories above them in
+// place.
 func (p *Paths) PinOwn(list []Own) {
 	held := map[string]bool{}
 	for _, o := range list {

@@ -5,6 +5,8 @@ package profile
 import (
 	"os"
 	"testing"
+
+	"tipstaff/internal/paths"
 )
 
 // mine is a file of tipstaff's own in a world.
@@ -48,7 +50,7 @@ func TestAClosedDirectoryHidesNoOwnSecretFromTheLook(t *testing.T) {
 	a, err := p.Allow()
 	w.must(err)
 	for _, g := range a.Grants {
-		if under(w.at("home/me/ws/conf/key"), g.Path) && g.Right&(Read|Write) != 0 {
+		if paths.Within(w.at("home/me/ws/conf/key"), g.Path) && g.Right&(Read|Write) != 0 {
 			t.Errorf("%s is granted %v", g.Path, g.Right)
 		}
 	}
@@ -68,7 +70,7 @@ func TestKeptDirectoriesAreReadableAndNotWritableWithLandlockAlone(t *testing.T)
 	for name, want := range map[string]Right{"out/proofs/1.txt": Read, "out/x": Read | Write, "out": Read, "src/new": Read | Write, "new": Read} {
 		got := Right(0)
 		for _, g := range a.Grants {
-			if under(w.at("home/me/ws/"+name), g.Path) {
+			if paths.Within(w.at("home/me/ws/"+name), g.Path) {
 				got |= g.Right
 			}
 		}

@@ -3,59 +3,62 @@ package profile
 import (
 	"path/filepath"
 	"slices"
+
+	"tipstaff/internal/paths"
 )
 
-// Paths is what a profile comes to on this machine, for these workspaces, now.
-// Every path is canonical and exists, but for those of Missing; lists are
-// sorted, parents first, and no path of Workspace, Caches and Git lies below
-// another of the three unless it is a workspace in a cache.
+// Paths is the result of a profile on this machine, for these workspaces, now. Every
+// path is canonical and exists, except those of Missing and Watched. Lists are
+// sorted, parents first. No path of Workspace, Caches and Git lies below another of
+// the three, except a workspace in a cache.
 type Paths struct {
 	Profile Profile `json:"profile"`
-	// Workspace is what commands work on: writable under Workspace.
+	// Workspace lists what commands work on: writable under the profile Workspace.
 	Workspace []string `json:"workspace,omitempty"`
 	// Caches are writable directories and files of tools.
 	Caches []string `json:"caches,omitempty"`
-	// Git is writable too: repositories outside of the workspace to which work
-	// trees in it belong, and which name those work trees themselves.
+	// Git lists repositories outside of the workspace that are writable too: those
+	// to which work trees in it belong, and which name these work trees themselves.
 	Git []string `json:"git,omitempty"`
 	// Devices may be read, written and controlled.
 	Devices []string `json:"devices,omitempty"`
-	// Runtime is what stays readable of /run.
+	// Runtime lists what stays readable of /run.
 	Runtime []string `json:"runtime,omitempty"`
-	// Hidden must be neither read nor written, nor anything below.
+	// Hidden lists what commands must neither read nor write, including everything
+	// below.
 	Hidden []Place `json:"hidden,omitempty"`
-	// Shown are files in hidden directories that stay readable all the same.
+	// Shown lists files in hidden directories that stay readable.
 	Shown []string `json:"shown,omitempty"`
-	// Pinned lies below something writable and stays as it is. In the order of
-	// the list each can be mounted on itself.
+	// Pinned lists what lies below something writable and must not change. In the
+	// order of the list, each can be mounted on itself.
 	Pinned []Pin `json:"pinned,omitempty"`
-	// Missing is to be made before commands run, with Make, and Resolve to be
-	// called again: caches of tools that are found, and what git would
+	// Missing lists what Make has to make before commands run; then call Resolve
+	// again. It holds caches of tools that are installed, and files that git would
 	// otherwise let a command make (hooks, configuration).
 	Missing []Place `json:"missing,omitempty"`
-	// Repositories are those of git in the workspace, each as the path by which
-	// git finds it: a .git, or the directory of a bare one.
+	// Repositories lists the git repositories in the workspace, each by the path by
+	// which git finds it: a .git, or the directory of a bare one.
 	Repositories []string `json:"repositories,omitempty"`
-	// GitDirs are the directories in which those, their submodules and the
-	// repositories of their work trees keep what is git's.
+	// GitDirs lists the directories in which these, their submodules and the
+	// repositories of their work trees keep git's files.
 	GitDirs []string `json:"-"`
-	// Planted are files by which a repository would take hooks and settings
-	// from elsewhere, and that no repository of this kind has. Nobody should
-	// run git there before they are gone.
+	// Planted lists files by which a repository would take hooks and settings from
+	// elsewhere, and that no repository of this kind has. Do not run git there
+	// before they are removed.
 	Planted []Place `json:"planted,omitempty"`
-	// Watched is not pinned: what is made or changed there is put back and reported.
-	// It need not exist.
+	// Watched lists what is not pinned: the guard puts back and reports what is
+	// made or changed there. The paths need not exist.
 	Watched []Place `json:"watched,omitempty"`
-	// Notes are for the operator: what was left out, and why.
+	// Notes tell the operator what was left out, and why.
 	Notes []string `json:"notes,omitempty"`
 
 	root    string
 	watched *watch
-	partial bool // the search for repositories has not seen all
-	// exhausted: it has met a bound.
+	partial bool // the search for repositories is incomplete
+	// exhausted: the search has met a bound.
 	exhausted bool
-	kept      []string // pinned, and for Landlock as well
-	// closed are directories of the user's that it could not look into.
+	kept      []string // pinned, under Landlock too
+	// closed lists the user's directories that the search could not open.
 	closed []string
 }
 
@@ -66,32 +69,31 @@ type Place struct {
 	Why  string `json:"why"`
 }
 
-// Pin is a place that a command must not change. The zero InPlace is the
-// stricter one.
+// Pin is a place that a command must not change. The zero InPlace is stricter.
 type Pin struct {
 	Place
-	// InPlace: it must not be moved or removed, because something hidden or
-	// pinned lies in it; what is in it is as writable as it would be.
+	// InPlace: it must not be moved or removed, because something hidden or pinned
+	// lies in it. Its contents are as writable as without the pin.
 	InPlace bool `json:"in_place,omitempty"`
-	// GitDir is the directory of the repository of which it is a configuration; "":
-	// it is none.
+	// GitDir is the directory of the repository whose configuration this is; "": it
+	// is no configuration.
 	GitDir string `json:"-"`
-	// Programs: it is a directory in which programs are found. Tools of the workspace
-	// (npm, venv) write there, so nothing but a mount keeps them from it.
+	// Programs: it is a directory in which programs are found. Tools of the
+	// workspace (npm, venv) write there, so only a mount protects it from commands.
 	Programs bool `json:"-"`
-	// Own: it is a file of tipstaff's own, which is read again only when no command can
-	// have written it.
+	// Own: it is a file of tipstaff's own. The server reads it again only if no
+	// command can have written it.
 	Own bool `json:"-"`
-	// Link: it is a symbolic link, which is pinned itself.
+	// Link: it is a symbolic link; the link itself is pinned.
 	Link bool `json:"link,omitempty"`
-	// Copy: it is a directory that git tracks. Commands have a copy of their own in
-	// its place, so that a checkout succeeds and a person's hooks stay.
+	// Copy: it is a directory that git tracks. Commands get a copy of their own at
+	// its path, so that a checkout succeeds and the person's hooks stay unchanged.
 	Copy bool `json:"copy,omitempty"`
 
 	of string // the repository or GitDir that it belongs to; "": none, or several
 }
 
-// Writable gives all that is writable besides devices, parents first.
+// Writable returns all that is writable besides devices, parents first.
 func (p Paths) Writable() []string {
 	if p.Profile != Workspace {
 		return nil
@@ -99,28 +101,27 @@ func (p Paths) Writable() []string {
 	return sorted(slices.Concat(p.Workspace, p.Caches, p.Git))
 }
 
-// Complete reports whether the workspaces were looked through to the end for
-// repositories.
+// Complete reports whether the workspaces were searched to the end for repositories.
 func (p Paths) Complete() bool { return !p.partial }
 
-// Exhausted reports whether the search for repositories has met a bound: there may be
-// some that are not protected.
+// Exhausted reports whether the search for repositories has met a bound: there may
+// be repositories that are not protected.
 func (p Paths) Exhausted() bool { return p.exhausted }
 
-// ClosedOff gives directories of the user's that could not be looked into, and that
-// commands could open. They are pinned; where there are no pins, nothing keeps
-// commands from what is in them.
+// ClosedOff returns directories of the user's that the server could not open and
+// that commands could. They are pinned; without pins, their contents are not
+// protected from commands.
 func (p Paths) ClosedOff() []string { return p.closed }
 
-// Without gives the same Paths for somebody who is to remove these repositories
-// (of Repositories or GitDirs): what is pinned for them alone is not.
+// Without returns the same Paths for commands that may remove these repositories (of
+// Repositories or GitDirs): what is pinned only for them is not pinned.
 func (p Paths) Without(repositories []string) Paths {
 	var kept []Pin
 	needed := func(dir string) bool {
 		return slices.ContainsFunc(kept, func(k Pin) bool { return below(k.Path, dir) }) ||
 			slices.ContainsFunc(p.Hidden, func(h Place) bool { return below(h.Path, dir) })
 	}
-	for _, pin := range slices.Backward(p.Pinned) { // what lies in a directory comes first
+	for _, pin := range slices.Backward(p.Pinned) { // the contents of a directory come first
 		if pin.InPlace && needed(pin.Path) || !pin.InPlace && (pin.of == "" || !slices.Contains(repositories, pin.of)) {
 			kept = append(kept, pin)
 		}
@@ -130,8 +131,8 @@ func (p Paths) Without(repositories []string) Paths {
 	return p
 }
 
-// Stage gives the pinned directory beside a pinned configuration of git in which a new
-// version of it can be made ready; "" if there is none.
+// Stage returns the pinned directory beside a pinned git configuration in which a
+// new version of it can be prepared; "" if there is none.
 func (p Paths) Stage(config Pin) string {
 	if config.GitDir == "" || filepath.Dir(config.Path) != config.GitDir {
 		return ""
@@ -143,7 +144,7 @@ func (p Paths) Stage(config Pin) string {
 	return ""
 }
 
-// Stages gives the stages of all pinned configurations.
+// Stages returns the stages of all pinned configurations.
 func (p Paths) Stages() (list []string) {
 	for _, pin := range p.Pinned {
 		if stage := p.Stage(pin); stage != "" {
@@ -153,7 +154,7 @@ func (p Paths) Stages() (list []string) {
 	return sorted(list)
 }
 
-// MissingBeside gives what is missing that does not lie in one of these directories.
+// MissingBeside returns what is missing and lies in none of these directories.
 func (p Paths) MissingBeside(dirs []string) []Place {
 	return slices.DeleteFunc(slices.Clone(p.Missing), func(m Place) bool {
 		_, in := around(m.Path, dirs)
@@ -161,20 +162,20 @@ func (p Paths) MissingBeside(dirs []string) []Place {
 	})
 }
 
-// OwnersIn gives the repositories (of Repositories or GitDirs) for which something
-// is pinned at path or below it.
+// OwnersIn returns the repositories (of Repositories or GitDirs) for which something
+// at path or below it is pinned.
 func (p Paths) OwnersIn(path string) []string {
 	var owners []string
 	for _, pin := range p.Pinned {
-		if !pin.InPlace && under(pin.Path, path) {
+		if !pin.InPlace && paths.Within(pin.Path, path) {
 			owners = append(owners, pin.of)
 		}
 	}
 	return sorted(owners)
 }
 
-// Equal reports whether two results mean the same to a command. Notes and
-// reasons do not count.
+// Equal reports whether two results mean the same to a command. Notes and reasons do
+// not count.
 func (p Paths) Equal(q Paths) bool {
 	return p.Profile == q.Profile &&
 		slices.Equal(p.Workspace, q.Workspace) &&
@@ -192,9 +193,8 @@ func (p Paths) Equal(q Paths) bool {
 
 func (p Place) same(q Place) bool { return p.Path == q.Path && p.Dir == q.Dir }
 
-// Fresh reports whether every hidden and pinned path is still the file that it
-// was, and no secret has come where there was none: mounts that were made by
-// these Paths still stand. It costs one look at each directory in which such
-// paths are, not a look through the workspace; new repositories are found only
-// by Resolve. It may be called from many goroutines at once.
+// Fresh reports whether every hidden and pinned path is still the same file, and no
+// secret has come where there was none: mounts that were made from these Paths are
+// still right. It checks each directory that contains such paths and does not search
+// the workspace; only Resolve finds new repositories. It may be called concurrently.
 func (p Paths) Fresh() bool { return p.watched == nil || p.watched.fresh() }

@@ -4,9 +4,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"tipstaff/internal/paths"
 )
 
-// pin lists what stays as it is although something writable is around it.
+// pin lists what must not change although something writable contains it.
 func (r *resolver) pin() {
 	for _, s := range r.limits.startup {
 		own := slices.ContainsFunc(r.m.Own, func(o Own) bool { return o.Path == s.Path })
@@ -32,10 +34,10 @@ func (r *resolver) pin() {
 	slices.SortFunc(r.Pinned, func(a, b Pin) int { return byPath(a.Path, b.Path) })
 	var kept []Pin
 	for _, p := range r.Pinned {
-		if len(kept) == 0 || !under(p.Path, kept[len(kept)-1].Path) {
+		if len(kept) == 0 || !paths.Within(p.Path, kept[len(kept)-1].Path) {
 			kept = append(kept, p)
 		} else if around := &kept[len(kept)-1]; around.of != p.of {
-			around.of = "" // it is there for both
+			around.of = "" // both need it
 		}
 	}
 	r.Pinned = r.holdInPlace(kept, roots)
@@ -49,7 +51,7 @@ func (r *resolver) pinInTops(name, why string) {
 	}
 }
 
-// watchInTops lists what of work trees is watched: what is pinned is safe already.
+// watchInTops lists what of work trees is watched; what is pinned is safe already.
 func (r *resolver) watchInTops() {
 	for _, row := range r.tables.control {
 		for _, name := range row.names {
@@ -66,15 +68,15 @@ func (r *resolver) watchInTops() {
 	slices.SortFunc(r.Watched, func(a, b Place) int { return byPath(a.Path, b.Path) })
 }
 
-// holdInPlace adds the directories between what is writable and what is pinned
-// or hidden in it: whoever can rename one of them can put another in its place,
+// holdInPlace adds the directories between what is writable and what is pinned or
+// hidden in it: a command that can rename one of them can put another in its place,
 // with other hooks in it.
 func (r *resolver) holdInPlace(pinned []Pin, roots []string) []Pin {
 	places := map[string]Pin{}
 	hold := func(path, why string) {
 		root, in := around(path, roots)
 		for dir := filepath.Dir(path); in && below(dir, root); dir = filepath.Dir(dir) {
-			if !slices.ContainsFunc(pinned, func(p Pin) bool { return under(dir, p.Path) }) {
+			if !slices.ContainsFunc(pinned, func(p Pin) bool { return paths.Within(dir, p.Path) }) {
 				places[dir] = Pin{Place: Place{dir, true, why}, InPlace: true}
 			}
 		}

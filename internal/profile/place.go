@@ -8,18 +8,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"tipstaff/internal/paths"
 )
 
-// under reports whether path is dir or lies below it. Both are clean.
-func under(path, dir string) bool { return path == dir || below(path, dir) }
-
 // below reports whether path lies below dir.
-func below(path, dir string) bool {
-	if dir == "/" {
-		return path != "/"
-	}
-	return len(path) > len(dir) && path[len(dir)] == '/' && path[:len(dir)] == dir
-}
+func below(path, dir string) bool { return path != dir && paths.Within(path, dir) }
 
 // byPath orders paths so that what lies below a directory follows it at once.
 func byPath(a, b string) int {
@@ -39,38 +33,38 @@ func byPath(a, b string) int {
 }
 
 // sorted orders paths, each once.
-func sorted(paths []string) []string {
-	slices.SortFunc(paths, byPath)
-	return slices.Compact(paths)
+func sorted(list []string) []string {
+	slices.SortFunc(list, byPath)
+	return slices.Compact(list)
 }
 
 // outermost keeps the paths that lie below no other.
-func outermost(paths []string) []string {
+func outermost(list []string) []string {
 	var kept []string
-	for _, p := range sorted(slices.Clone(paths)) {
-		if len(kept) == 0 || !under(p, kept[len(kept)-1]) {
+	for _, p := range sorted(slices.Clone(list)) {
+		if len(kept) == 0 || !paths.Within(p, kept[len(kept)-1]) {
 			kept = append(kept, p)
 		}
 	}
 	return kept
 }
 
-// around gives the first of dirs in which path is or lies.
+// around returns the first of dirs that is path or contains it.
 func around(path string, dirs []string) (string, bool) {
-	i := slices.IndexFunc(dirs, func(d string) bool { return under(path, d) })
+	i := slices.IndexFunc(dirs, func(d string) bool { return paths.Within(path, d) })
 	if i < 0 {
 		return "", false
 	}
 	return dirs[i], true
 }
 
-// within reports whether one of the sorted paths is dir or lies below it.
-func within(dir string, paths []string) bool {
-	i, found := slices.BinarySearchFunc(paths, dir, byPath)
-	return found || i < len(paths) && below(paths[i], dir)
+// anyWithin reports whether one of the sorted paths is dir or lies below it.
+func anyWithin(dir string, list []string) bool {
+	i, found := slices.BinarySearchFunc(list, dir, byPath)
+	return found || i < len(list) && below(list[i], dir)
 }
 
-// canonical follows all links of path and says what is there.
+// canonical resolves all links of path and returns what is there.
 func canonical(path string) (string, fs.FileInfo, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -83,8 +77,8 @@ func canonical(path string) (string, fs.FileInfo, error) {
 	return real, info, nil
 }
 
-// existing gives the canonical form of what exists of path, and the rest, which
-// does not; "" when all of it exists.
+// existing returns the canonical form of the part of path that exists, and the rest,
+// which does not; "" if all of it exists.
 func existing(path string) (dir, rest string) {
 	for path = filepath.Clean(path); ; {
 		if real, err := filepath.EvalSymlinks(path); err == nil {
@@ -98,7 +92,7 @@ func existing(path string) (dir, rest string) {
 	}
 }
 
-// first gives the first element of a relative path.
+// first returns the first element of a relative path.
 func first(path string) string {
 	name, _, _ := strings.Cut(path, "/")
 	return name
@@ -114,5 +108,5 @@ func opens(path string) bool {
 	return true
 }
 
-// isPattern reports whether a name stands for several.
+// isPattern reports whether a name is a pattern for several.
 func isPattern(name string) bool { return strings.ContainsAny(name, "*?[") }

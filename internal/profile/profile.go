@@ -11,7 +11,7 @@ const (
 	Open                     // no rules for files
 )
 
-// String gives the name that settings and records use.
+// String returns the name that settings and records use.
 func (p Profile) String() string {
 	switch p {
 	case Workspace:
@@ -35,5 +35,5 @@ func Parse(s string) (Profile, error) {
 	return Workspace, fmt.Errorf("%q is no profile: use workspace, read-only or open", s)
 }
 
-// MarshalText gives the name.
+// MarshalText returns the name.
 func (p Profile) MarshalText() ([]byte, error) { return []byte(p.String()), nil }

@@ -8,23 +8,25 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"tipstaff/internal/paths"
 )
 
-// search looks through the workspaces for repositories of git, nearest first.
-// A repository deep in somebody else's code (node_modules) is found last,
-// because nobody is likely to work there, and the bound comes at last.
+// search goes through the workspaces for git repositories, nearest first. A
+// repository deep in third-party code (node_modules) is found last: a person rarely
+// works there, so the bound cuts such ones off first.
 type search struct {
-	left        int // entries that may be looked at
+	left        int // entries that may still be read
 	near, later []string
-	entries     map[string]bool         // by which repositories are found, and which were taken up
+	entries     map[string]bool         // paths by which repositories are found, and whether each was handled
 	dirs        map[string]bool         // of repositories, likewise
-	known       map[string]bool         // of repositories that an earlier look has found
+	known       map[string]bool         // of repositories that an earlier Resolve has found
 	configs     map[configKey]gitConfig // that were read, each file once
 	owner       string                  // the repository that is being pinned
-	broken      bool                    // and git would not take it for one now
+	broken      bool                    // git would not accept it as one now
 }
 
-// deep names directories full of what others have written or tools have made.
+// deep names directories full of third-party code or output of tools.
 func deep(name string) bool {
 	switch name {
 	case "node_modules", "vendor", "target", "site-packages", "__pycache__", ".venv", "venv", ".tox", ".cache", ".terraform", "Pods", "dist", "build":
@@ -33,7 +35,7 @@ func deep(name string) bool {
 	return false
 }
 
-// searchRepositories finds what there is, the known ones first.
+// searchRepositories finds the repositories, the known ones first.
 func (r *resolver) searchRepositories(ctx context.Context) {
 	s := &search{left: r.m.Entries, entries: map[string]bool{}, dirs: map[string]bool{}, known: map[string]bool{}, configs: map[configKey]gitConfig{}}
 	if s.left <= 0 {
@@ -52,7 +54,7 @@ func (r *resolver) searchRepositories(ctx context.Context) {
 	for len(s.near)+len(s.later) > 0 {
 		if ctx.Err() != nil || s.left <= 0 {
 			r.partial, r.exhausted = true, true
-			r.note("the workspace is too large to be looked through for repositories; use a smaller one")
+			r.note("the workspace is too large to be searched for repositories; use a smaller one")
 			break
 		}
 		list := &s.near
@@ -61,7 +63,7 @@ func (r *resolver) searchRepositories(ctx context.Context) {
 		}
 		dir := (*list)[0]
 		*list = (*list)[1:]
-		r.look(s, dir)
+		r.searchDir(s, dir)
 	}
 	r.Repositories, r.Git = sorted(r.Repositories), outermost(r.Git)
 	for dir := range s.dirs {
@@ -74,9 +76,9 @@ func (r *resolver) searchRepositories(ctx context.Context) {
 // batch is how many entries of a directory are read at once.
 const batch = 1024
 
-// look looks through one directory. One that cannot be opened is worth a note:
-// a command can close it and open it again.
-func (r *resolver) look(s *search, dir string) {
+// searchDir searches one directory. One that cannot be opened gets a note: a command
+// can close it and open it again.
+func (r *resolver) searchDir(s *search, dir string) {
 	if r.isHidden(dir) {
 		return
 	}
@@ -84,7 +86,7 @@ func (r *resolver) look(s *search, dir string) {
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
 			r.partial = true
-			r.note("%s cannot be looked through for repositories: %v", dir, reasonOf(err))
+			r.note("%s cannot be searched for repositories: %v", dir, reasonOf(err))
 			r.closeOff(dir)
 		}
 		return
@@ -127,18 +129,18 @@ func (r *resolver) look(s *search, dir string) {
 	}
 }
 
-// closeOff pins a directory of the user's that the server cannot look into, as a whole:
-// a command could open it, and there may be repositories in it. What commands have
-// closed themselves stays theirs.
+// closeOff pins a directory of the user's that the server cannot open, as a whole: a
+// command could open it, and there may be repositories in it. Directories that
+// commands have closed stay theirs.
 func (r *resolver) closeOff(dir string) {
 	info, err := os.Lstat(dir)
 	if _, seen := around(dir, r.m.Seen); err == nil && info.IsDir() && !seen && ownedByUser(info) {
 		r.closed = append(r.closed, dir)
-		r.pins[dir] = Pin{Place: Place{dir, true, "it cannot be looked through for repositories (chmod u+rx would let the server look)"}}
+		r.pins[dir] = Pin{Place: Place{dir, true, "it cannot be searched for repositories (chmod u+rx would let the server search it)"}}
 	}
 }
 
-// pinLinks pins the symbolic links by which a path leads to what it leads to.
+// pinLinks pins the symbolic links through which a path resolves.
 func (r *resolver) pinLinks(path, why string) {
 	const most = 40 // as many as the kernel follows
 	for range most {
@@ -161,8 +163,8 @@ func (r *resolver) pinLinks(path, why string) {
 	}
 }
 
-// firstLink gives the first part of a path that is a symbolic link, and what follows
-// it; "" if none is.
+// firstLink returns the first part of a path that is a symbolic link, and the rest;
+// "" if there is no link.
 func firstLink(path string) (link, rest string) {
 	at := "/"
 	for part := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
@@ -174,13 +176,13 @@ func firstLink(path string) (link, rest string) {
 	return "", ""
 }
 
-// isHidden reports whether a path is or lies in what is hidden.
+// isHidden reports whether a path is hidden or lies in something hidden.
 func (r *resolver) isHidden(path string) bool {
-	return slices.ContainsFunc(r.Hidden, func(h Place) bool { return under(path, h.Path) })
+	return slices.ContainsFunc(r.Hidden, func(h Place) bool { return paths.Within(path, h.Path) })
 }
 
-// repository takes up what git finds a repository by: a directory .git, a file
-// .git that names one, or the directory of a bare one.
+// repository handles a path by which git finds a repository: a directory .git, a
+// file .git that names one, or the directory of a bare one.
 func (r *resolver) repository(path string) {
 	if r.git.entries[path] {
 		return
@@ -206,7 +208,7 @@ func (r *resolver) repository(path string) {
 	}
 }
 
-// linkedRepository takes up a .git that is a symbolic link, which is pinned itself.
+// linkedRepository handles a .git that is a symbolic link, which is pinned itself.
 func (r *resolver) linkedRepository(path string) {
 	real, info, err := canonical(path)
 	if err != nil {
@@ -222,7 +224,7 @@ func (r *resolver) linkedRepository(path string) {
 	}
 }
 
-// writable reports whether a path lies in what commands may write.
+// writable reports whether a path lies in something that commands may write.
 func (r *resolver) writable(path string) bool {
 	for _, list := range [][]string{r.Workspace, r.Git, r.Caches} {
 		if _, in := around(path, list); in {

@@ -7,14 +7,14 @@ import (
 	"slices"
 )
 
-// Resolve says what the profile means for commands that work in these
-// directories, which need not be canonical. Directories that no command may
-// write are left out of Paths.Workspace under the profile Workspace, with a
-// note; so are those that do not exist.
+// Resolve returns what the profile means for commands that work in these
+// directories, which need not be canonical. Under the profile Workspace, directories
+// that no command may write, and those that do not exist, are left out of
+// Paths.Workspace, with a note.
 //
-// It looks through the workspaces for repositories of git and stops when ctx
-// ends or the bound is reached; Notes say so. It changes nothing on disk: what
-// has to be made is in Missing.
+// It searches the workspaces for git repositories, and stops when ctx ends or the
+// bound is reached; Notes say so. It changes nothing on disk: what has to be made is
+// in Missing.
 func (p Profile) Resolve(ctx context.Context, m Machine, workspace []string) (Paths, error) {
 	if p < Workspace || p > Open {
 		return Paths{}, fmt.Errorf("cannot resolve %v: there is none of that number", p)
@@ -41,7 +41,7 @@ func (p Profile) Resolve(ctx context.Context, m Machine, workspace []string) (Pa
 	return r.finish(), nil
 }
 
-// resolver is one look at the machine.
+// resolver is the state of one Resolve.
 type resolver struct {
 	m      Machine
 	root   string
@@ -86,8 +86,8 @@ func (r *resolver) findWorkspaces(list []string) {
 	r.Workspace = outermost(r.Workspace)
 }
 
-// allowDevices lists what there is of the devices and of /run. Links there
-// count by the name that programs use.
+// allowDevices lists the existing devices and paths of /run. Links there count by
+// the name that programs use.
 func (r *resolver) allowDevices() {
 	for _, path := range slices.Concat(r.tables.system["device"], r.tables.system["shared"]) {
 		if real, _, err := canonical(filepath.Join(r.root, path)); err == nil {
@@ -103,7 +103,7 @@ func (r *resolver) allowDevices() {
 	r.Devices, r.Runtime = outermost(r.Devices), outermost(r.Runtime)
 }
 
-// finish puts the lists into their order.
+// finish sorts the lists.
 func (r *resolver) finish() Paths {
 	slices.SortFunc(r.Hidden, func(a, b Place) int { return byPath(a.Path, b.Path) })
 	r.Shown = sorted(slices.DeleteFunc(r.Shown, r.showsHidden))
@@ -115,7 +115,7 @@ func (r *resolver) finish() Paths {
 		r.watched.path(h.Path)
 	}
 	for _, p := range r.Pinned {
-		if r.Stage(p) == "" { // the guard puts another file in its place, pinned as it was
+		if r.Stage(p) == "" { // the guard replaces such a file, and pins the new one
 			r.watched.path(p.Path)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"tipstaff/internal/paths"
 )
 
 func TestAProfileHasAName(t *testing.T) {
@@ -277,7 +279,7 @@ func TestTheTablesAgree(t *testing.T) {
 				for _, name := range row.names {
 					for _, other := range r.names(name, r.homes[0]) {
 						like, _ := filepath.Match(other, path)
-						if like || under(path, other) || under(other, path) {
+						if like || paths.Within(path, other) || paths.Within(other, path) {
 							t.Errorf("the cache %s and %s (%s)", c.name, name, row.why)
 						}
 					}

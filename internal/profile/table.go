@@ -29,8 +29,8 @@ var (
 type reason struct {
 	names []string
 	why   string
-	lent  string   // the credential with which a command sees it; "": none
-	but   []string // what it sees then of a directory; none: all of it
+	lent  string   // the credential that reveals it; "": none
+	but   []string // what is revealed of a directory; none: all of it
 }
 
 // cache is a row of caches.txt.
@@ -40,7 +40,7 @@ type cache struct {
 	tools []string
 }
 
-// tables are the texts, read.
+// tables are the parsed texts.
 type tables struct {
 	secrets, readable, startup, control []reason
 	caches                              []cache
@@ -48,7 +48,7 @@ type tables struct {
 	system                              map[string][]string
 }
 
-// builtin reads the texts once; a test sees to it that they can be read.
+// builtin parses the texts once; a test ensures that they can be parsed.
 var builtin = sync.OnceValue(func() *tables {
 	t, err := readTables()
 	if err != nil {
@@ -84,7 +84,7 @@ func readTables() (*tables, error) {
 	return t, nil
 }
 
-// columns splits a row where two or more blanks stand.
+// columns splits a row at two or more blanks.
 func columns(line string) []string {
 	var list []string
 	for column := range strings.SplitSeq(line, "  ") {
@@ -154,7 +154,7 @@ func (t *tables) readSystem(columns []string) error {
 	}
 }
 
-// known reports an error for a name that begins with nothing that is known.
+// known returns an error for a name with an unknown beginning.
 func known(name string) error {
 	for _, prefix := range []string{"~/", "$", "/", "./"} {
 		if strings.HasPrefix(name, prefix) {
@@ -164,7 +164,7 @@ func known(name string) error {
 	return fmt.Errorf("%q begins with none of ~/ $ / ./", name)
 }
 
-// Lendable names the credentials for which files are not hidden: [Machine.Reveal].
+// Lendable lists the credentials whose files can be revealed: [Machine.Reveal].
 func Lendable() []string {
 	var names []string
 	for _, row := range builtin().secrets {

@@ -8,26 +8,26 @@ import (
 	"time"
 )
 
-// watch knows what stood in the directories in which hidden and pinned paths
-// are, and in which secrets would be that do not exist.
+// watch remembers the state of the directories that contain hidden and pinned paths,
+// or would contain secrets that do not exist.
 type watch struct {
 	dirs map[string]*watched
 }
 
-// watched is a directory as it was when it was first looked at.
+// watched is a directory as it was when it was first read.
 type watched struct {
-	info     fs.FileInfo // nil: it could not be looked at
+	info     fs.FileInfo // nil: it could not be read
 	listed   bool        // every name in it counts
 	at       time.Time
 	names    map[string]identity
 	patterns map[string]string // pattern → the names that matched
 }
 
-// identity tells a file from one that takes its name later. The number alone does
-// not: that of a file which was removed is soon given to another.
+// identity distinguishes a file from one that takes its name later. The inode number
+// alone does not: the number of a removed file is soon given to another.
 type identity struct {
 	info fs.FileInfo // nil: there is no such file
-	born time.Time   // zero where the file system does not know
+	born time.Time   // zero if the file system does not record it
 }
 
 func identify(path string) identity {
@@ -57,8 +57,8 @@ func (w *watch) dir(path string) *watched {
 	return d
 }
 
-// path remembers what stands at path now, be it nothing. Of a path whose
-// directory is missing too, the first missing one is remembered.
+// path remembers what is at path now, even if nothing is. If the directory of path
+// is missing too, the first missing one is remembered.
 func (w *watch) path(path string) {
 	dir, base := filepath.Split(path)
 	dir, absent := existing(dir)
@@ -92,12 +92,12 @@ func (w *watch) fresh() bool {
 	return true
 }
 
-// tick is longer than the steps in which file systems of Linux count the times
-// of files: a directory that was changed less than a tick before it was looked
-// at may have changed again without a trace.
+// tick is longer than the steps in which file systems of Linux count the times of
+// files: a directory that was changed less than a tick before it was read may have
+// changed again without a trace.
 const tick = 20 * time.Millisecond
 
-// fresh asks for names only when the directory has changed at all.
+// fresh reads the names only if the directory has changed at all.
 func (d *watched) fresh(path string) bool {
 	info, err := os.Stat(path)
 	if err != nil || d.info == nil {

@@ -6,9 +6,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"tipstaff/internal/paths"
 )
 
-// openWorkspaces keeps the workspaces that may be written.
+// openWorkspaces keeps the workspaces that commands may write.
 func (r *resolver) openWorkspaces() {
 	var list []string
 	for _, path := range r.Workspace {
@@ -24,16 +26,16 @@ func (r *resolver) openWorkspaces() {
 			continue
 		}
 		list = append(list, path)
-		if home := r.homes[0].path; home != "" && under(home, path) {
+		if home := r.homes[0].path; home != "" && paths.Within(home, path) {
 			r.note("the home directory lies in the workspace %s: start-up files that do not exist yet can be made by commands; use a workspace below it", path)
 		}
 	}
 	r.Workspace = list
 }
 
-// insideRepository says why a directory is not a workspace that is one of a
-// repository's own: hooks are made there, or names that lead to them. A bare
-// repository may be one, and so may a work tree in it.
+// insideRepository says why a directory of a repository's own cannot be a workspace:
+// hooks are made there, or names that lead to them. A bare repository can be one,
+// and so can a work tree in it.
 func insideRepository(path string) string {
 	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
 		if isRepository(dir) {
@@ -48,13 +50,13 @@ func insideRepository(path string) string {
 	}
 }
 
-// insideControl says why a directory is not a workspace that steers programs of the
-// work tree around it: one of its hooks, or of an agent's settings.
+// insideControl says why a directory that steers programs of the work tree around it
+// cannot be a workspace: one of its hooks, or of an agent's settings.
 func (r *resolver) insideControl(path string) string {
 	for top := filepath.Dir(path); ; top = filepath.Dir(top) {
 		if exists(filepath.Join(top, ".git")) {
 			for _, dir := range r.controlOf(top) {
-				if under(path, dir) {
+				if paths.Within(path, dir) {
 					return "it steers programs of the work tree " + top + "; run the command in that one"
 				}
 			}
@@ -65,7 +67,7 @@ func (r *resolver) insideControl(path string) string {
 	}
 }
 
-// controlOf gives the directories of a work tree that steer programs.
+// controlOf returns the directories of a work tree that steer programs.
 func (r *resolver) controlOf(top string) (dirs []string) {
 	for _, rows := range [][]reason{r.tables.startup, r.tables.control} {
 		for _, row := range rows {
@@ -92,9 +94,9 @@ func (r *resolver) controlOf(top string) (dirs []string) {
 	return dirs
 }
 
-// Caches gives the places of all caches that the tables know, as the machine's
-// home and variables have them, whether they are there or not. Commands may
-// write no cache that is not in one of them.
+// Caches returns the paths of all caches in the tables, by the machine's home and
+// variables, whether they exist or not. Every cache that commands may write is one
+// of them or lies in one.
 func Caches(m Machine) []string {
 	r := newResolver(Workspace, m)
 	home := homeDir{path: m.Home, own: true}
@@ -105,7 +107,7 @@ func Caches(m Machine) []string {
 	return sorted(list)
 }
 
-// openCaches lists the caches that exist or are to be made.
+// openCaches lists the caches that exist or have to be made.
 func (r *resolver) openCaches() {
 	for _, c := range r.tables.caches {
 		for i, path := range r.names(c.name, r.homes[0]) {
@@ -115,8 +117,8 @@ func (r *resolver) openCaches() {
 	r.Caches = outermost(r.Caches)
 }
 
-// openCache opens a cache. Of the places that a name stands for only the first
-// is made when it is missing: the one that the variable says, if there is one.
+// openCache makes a cache writable. Of the paths that a name stands for, only the
+// first is made if it is missing: the one that the variable says, if there is one.
 func (r *resolver) openCache(c cache, path string, first bool) {
 	real, info, err := canonical(path)
 	absent := err != nil
@@ -142,17 +144,17 @@ func (r *resolver) openCache(c cache, path string, first bool) {
 	}
 }
 
-// whyNotCache is whyNot for what nobody has named as a workspace: it must not
-// be around what a workspace may be around.
+// whyNotCache is whyNot for a path that no caller or operator has named as a
+// workspace: it must not contain what a workspace may contain.
 func (r *resolver) whyNotCache(path string) string {
 	if why := r.whyNot(path); why != "" {
 		return why
 	}
-	if home := r.homes[0].path; home != "" && under(home, path) {
+	if home := r.homes[0].path; home != "" && paths.Within(home, path) {
 		return "the home directory lies in it"
 	}
 	for _, s := range r.limits.startup {
-		if under(s.Path, path) {
+		if paths.Within(s.Path, path) {
 			return s.Path + " lies in it: " + s.Why
 		}
 	}

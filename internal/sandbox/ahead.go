@@ -4,58 +4,59 @@ package sandbox
 
 import "time"
 
-// Sandboxes are made before a session is there: nothing in one belongs to a principal but
-// the key under which it is kept. The start's probe is the first of them, and one that a
-// session has left as it was (see untouched.go) is another. None of them is given to a
-// session unless it was made of the version that counts at that moment.
+// Sandboxes are made before a session needs them: only the key under which one is
+// kept belongs to a principal. The start's probe is the first of them, and one that
+// a session has left as it was made (see untouched.go) is another. A session gets
+// one only if it was made of the version that counts at that moment.
 
 const (
-	// fewAhead is how many are made, for constraints under which a session has begun
-	// lately, when a session has taken the last one.
+	// fewAhead is how many are made when a session has taken the last one, for
+	// constraints under which a session has begun lately.
 	fewAhead = 2
-	// mostAhead is how many are kept that sessions have left: as many as clients that
-	// are quick may need at once.
+	// mostAhead is how many are kept that sessions have left: as many as fast
+	// clients may need at once.
 	mostAhead = 16
 	// mostAheadInAll is how many are kept for all workspaces.
 	mostAheadInAll = 32
-	// mostEnding is how many end behind the calls at a time. Beyond that it is done by
-	// the call that ends a session: the kernel takes up to 6 ms for each.
+	// mostEnding is how many end in the background at a time. Beyond that, the call
+	// that ends a session ends its sandbox itself: the kernel takes up to 6 ms for
+	// each.
 	mostEnding = 8
 )
 
-// anyone reports whether a sandbox may be made for a session that is not known yet. What
-// lends something or has a proxy is made for one.
-func (h *held) anyone() bool { return h.proxy == nil && !h.doors && len(h.reveal) == 0 }
+// anyone reports whether a sandbox may be made for a session that is not known yet.
+// One that lends something or has a proxy is made for its session.
+func (set *settings) anyone() bool { return set.proxy == nil && !set.doors && len(set.reveal) == 0 }
 
-// claim gives a sandbox that was made ahead for the first command of a session; nil if
-// there is none. The caller holds s.mu.
-func (s *Sandbox) claim(c *constraints, h *held) *room {
+// claim returns a sandbox that was made ahead for the first command of a session, or
+// nil if there is none. The caller holds s.mu.
+func (s *Sandbox) claim(c *constraints, set *settings) *sessionSandbox {
 	for {
-		list := c.ahead[h]
+		list := c.ahead[set]
 		if len(list) == 0 {
 			return nil
 		}
-		r := list[len(list)-1]
-		c.ahead[h] = list[:len(list)-1]
-		if now, _ := r.outdated(); !now {
-			return r
+		sess := list[len(list)-1]
+		c.ahead[set] = list[:len(list)-1]
+		if now, _ := sess.outdated(); !now {
+			return sess
 		}
-		s.inBackground(r.close)
+		s.inBackground(sess.close)
 	}
 }
 
 // keepAhead keeps a sandbox for a session to come, and reports whether it may.
-func (s *Sandbox) keepAhead(r *room) bool {
-	c := r.constraints
+func (s *Sandbox) keepAhead(sess *sessionSandbox) bool {
+	c := sess.constraints
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if outdated, _ := r.outdated(); s.closed || c.evicted || outdated || len(c.ahead[r.held]) >= mostAhead || s.aheadInAll() >= mostAheadInAll {
+	if outdated, _ := sess.outdated(); s.closed || c.evicted || outdated || len(c.ahead[sess.settings]) >= mostAhead || s.aheadInAll() >= mostAheadInAll {
 		return false
 	}
 	if c.ahead == nil {
-		c.ahead = map[*held][]*room{}
+		c.ahead = map[*settings][]*sessionSandbox{}
 	}
-	c.ahead[r.held] = append(c.ahead[r.held], r)
+	c.ahead[sess.settings] = append(c.ahead[sess.settings], sess)
 	return true
 }
 
@@ -69,39 +70,39 @@ func (s *Sandbox) aheadInAll() (n int) {
 	return n
 }
 
-// takeAhead takes away all that were made ahead under these constraints. The caller holds
-// s.mu, and closes them.
-func (c *constraints) takeAhead() (list []*room) {
-	for _, rooms := range c.ahead {
-		list = append(list, rooms...)
+// takeAhead takes away all that were made ahead under these constraints. The caller
+// holds s.mu and closes them.
+func (c *constraints) takeAhead() (list []*sessionSandbox) {
+	for _, sessions := range c.ahead {
+		list = append(list, sessions...)
 	}
 	c.ahead = nil
 	return list
 }
 
-// dropAhead ends all that were made ahead of a version that counts no longer.
+// dropAhead ends all that were made ahead, because their version is replaced.
 func (s *Sandbox) dropAhead(c *constraints) {
 	s.mu.Lock()
 	list := c.takeAhead()
 	s.mu.Unlock()
-	for _, r := range list {
-		r.close()
+	for _, sess := range list {
+		sess.close()
 	}
 }
 
-// makeAhead makes sandboxes for the next sessions, behind the calls, if there are none
-// and a session has begun lately.
-func (s *Sandbox) makeAhead(c *constraints, h *held) {
+// makeAhead makes sandboxes for the next sessions, in the background, if there are
+// none and a session has begun lately.
+func (s *Sandbox) makeAhead(c *constraints, set *settings) {
 	s.mu.Lock()
-	idle := s.closed || c.making || !h.anyone() || len(c.ahead[h]) > 0 || time.Since(c.used) > restAfter
+	idle := s.closed || c.making || !set.anyone() || len(c.ahead[set]) > 0 || time.Since(c.used) > restAfter
 	c.making = c.making || !idle
 	s.mu.Unlock()
 	if idle {
 		return
 	}
 	for range fewAhead {
-		if !s.makeOne(c, h) {
-			break // the error comes again to the session that needs one
+		if !s.makeOne(c, set) {
+			break // the session that needs one gets the error
 		}
 	}
 	s.mu.Lock()
@@ -109,51 +110,52 @@ func (s *Sandbox) makeAhead(c *constraints, h *held) {
 	s.mu.Unlock()
 }
 
-func (s *Sandbox) makeOne(c *constraints, h *held) bool {
+func (s *Sandbox) makeOne(c *constraints, set *settings) bool {
 	s.mu.Lock()
-	r := s.newRoom(c, h)
+	sess := s.newSession(c, set)
 	s.mu.Unlock()
-	r.making.Do(func() {
-		r.err = r.make()
-		close(r.made)
+	sess.making.Do(func() {
+		sess.err = sess.make()
+		close(sess.made)
 	})
-	if r.err == nil && s.keepAhead(r) {
+	if sess.err == nil && s.keepAhead(sess) {
 		return true
 	}
-	r.close()
+	sess.close()
 	return false
 }
 
-// retire ends a room that no session has any more, or keeps it for another one. It does
-// not wait for that, unless too many end already.
-func (s *Sandbox) retire(r *room) {
+// retire ends the sandbox of a session that has ended, or keeps it for another
+// session. It returns before that is done, unless too many end already.
+func (s *Sandbox) retire(sess *sessionSandbox) {
 	select {
 	case s.ending <- struct{}{}:
 	default:
-		r.close()
+		sess.close()
 		return
 	}
 	end := func() {
 		defer func() { <-s.ending }()
-		s.giveOn(r)
+		s.giveOn(sess)
 	}
 	if !s.behind(end) {
 		<-s.ending
-		r.close()
+		sess.close()
 	}
 }
 
-// giveOn keeps a room for another session if it is as it was made, and else ends it.
-func (s *Sandbox) giveOn(r *room) {
-	if !r.untouched() {
-		r.close()
+// giveOn keeps a sandbox for another session if it is as it was made, and ends it
+// otherwise.
+func (s *Sandbox) giveOn(sess *sessionSandbox) {
+	if !sess.untouched() {
+		sess.close()
 		return
 	}
-	r.mu.Lock()
-	r.key, r.doomed, r.began = roomKey{}, false, time.Time{}
-	r.told, r.unsafe = nil, nil
-	r.mu.Unlock()
-	if !s.keepAhead(r) {
-		r.close()
+	sess.mu.Lock()
+	sess.key, sess.doomed, sess.began = sessionKey{}, false, time.Time{}
+	sess.told, sess.unsafe = nil, nil
+	sess.mu.Unlock()
+	if !s.keepAhead(sess) {
+		sess.close()
 	}
 }

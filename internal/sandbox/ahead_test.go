@@ -18,7 +18,7 @@ func (b *box) session(id string, scripts ...string) (dir, text string) {
 	for _, script := range scripts {
 		text += b.in(id, script).text
 	}
-	dir = b.room(id).dir
+	dir = b.sandboxOf(id).dir
 	b.EndSession(tipstaff.SessionID(id))
 	b.work.Wait()
 	return dir, text
@@ -30,8 +30,8 @@ func (b *box) kept() (dirs []string) {
 	defer b.mu.Unlock()
 	for _, c := range b.constraints {
 		for _, list := range c.ahead {
-			for _, r := range list {
-				dirs = append(dirs, r.dir)
+			for _, sess := range list {
+				dirs = append(dirs, sess.dir)
 			}
 		}
 	}
@@ -100,22 +100,22 @@ func TestWhatASessionLeavesReachesNoOther(t *testing.T) {
 // settleBut ends what was made for sessions to come, but for the one in this directory.
 func (b *box) settleBut(dir string) {
 	b.mu.Lock()
-	var rest []*room
+	var rest []*sessionSandbox
 	for _, c := range b.constraints {
-		for h, list := range c.ahead {
-			c.ahead[h] = nil
-			for _, r := range list {
-				if r.dir == dir {
-					c.ahead[h] = []*room{r}
+		for set, list := range c.ahead {
+			c.ahead[set] = nil
+			for _, sess := range list {
+				if sess.dir == dir {
+					c.ahead[set] = []*sessionSandbox{sess}
 				} else {
-					rest = append(rest, r)
+					rest = append(rest, sess)
 				}
 			}
 		}
 	}
 	b.mu.Unlock()
-	for _, r := range rest {
-		r.close()
+	for _, sess := range rest {
+		sess.close()
 	}
 }
 
@@ -125,8 +125,8 @@ func TestASandboxWhoseClockIsCoarseIsGivenOnOnlyWhenItIsOldEnough(t *testing.T) 
 	eachTier(t, func(t *testing.T, tier Tier) {
 		b := newBox(t, tier)
 		b.in("one", "true")
-		r := b.room("one")
-		r.standing().stamps.ripe = time.Now().Add(tick)
+		sess := b.sandboxOf("one")
+		sess.standing().stamps.ripe = time.Now().Add(tick)
 		dir, _ := b.session("one", "true")
 		if exists(dir) == "there" {
 			t.Error("it was given on")
@@ -142,7 +142,7 @@ func TestSandboxesAreMadeAheadForSessions(t *testing.T) {
 		}
 		probe := b.kept()[0]
 		b.in("one", "echo x > $TMPDIR/x")
-		if got := b.room("one").dir; got != probe {
+		if got := b.sandboxOf("one").dir; got != probe {
 			t.Errorf("the first session has %s and not the one of the start", got)
 		}
 		b.work.Wait()
@@ -151,7 +151,7 @@ func TestSandboxesAreMadeAheadForSessions(t *testing.T) {
 			t.Fatalf("after a session has begun there are %v", ahead)
 		}
 		b.in("two", "true")
-		if got := b.room("two").dir; got != ahead[len(ahead)-1] {
+		if got := b.sandboxOf("two").dir; got != ahead[len(ahead)-1] {
 			t.Errorf("the next session has %s", got)
 		}
 		b.settle()
@@ -173,7 +173,7 @@ func TestWhatWasMadeAheadIsOfTheCurrentVersion(t *testing.T) {
 		before := b.kept()
 		b.write(b.home+"/.netrc", "password\n")
 		b.in("one", "true")
-		c := b.room("one").constraints
+		c := b.sandboxOf("one").constraints
 		c.passes()
 		if got := b.in("two", not("grep . "+b.home+"/.netrc")).text; got != "refused\n" {
 			t.Errorf("a session that begins with a sandbox made ahead reads %q", got)
@@ -206,7 +206,7 @@ func TestASandboxWhosePinCameOffIsNotGivenToASession(t *testing.T) {
 	before := b.kept()
 	b.AllowControl([]string{".husky/**"}) // everything is to be made anew
 	b.in("two", "true")
-	if got := b.room("two"); strings.Contains(strings.Join(before, " ")+" ", got.dir+" ") || got.standing().version.control != b.controls.Load() {
+	if got := b.sandboxOf("two"); strings.Contains(strings.Join(before, " ")+" ", got.dir+" ") || got.standing().version.control != b.controls.Load() {
 		t.Errorf("it was: %s", got.dir)
 	}
 }

@@ -145,10 +145,10 @@ func TestWhatTheKernelCountedIsTold(t *testing.T) {
 		{"the same without control groups", tipstaff.Result{Cause: tipstaff.Exited, ExitCode: 1, Usage: tipstaff.Usage{MaxResidentBytes: 900}}, false,
 			tipstaff.Exited, "It may have run into the limit of memory, 1000 bytes for each process; its peak was 900."},
 	} {
-		h := &held{limits: group}
-		h.group = group.group(proc.Bounds{Memory: c.groups, Processes: c.groups})
+		set := &settings{limits: group}
+		set.group = group.group(proc.Bounds{Memory: c.groups, Processes: c.groups})
 		r := c.r
-		(&Confined{sandbox: &Sandbox{}, room: &room{held: h}, walls: &walls{}}).Explain(&r)
+		(&Confined{sandbox: &Sandbox{}, session: &sessionSandbox{settings: set}, layers: &layers{}}).Explain(&r)
 		if got := strings.Join(r.Refusals, "\n"); got != c.want || r.Cause != c.cause {
 			t.Errorf("%s: %v, %q", c.says, r.Cause, got)
 		}

@@ -180,13 +180,13 @@ func (b *box) run(c Command, script string) (outcome, error) {
 
 // running is a confined command that has been started.
 type running struct {
-	stopped context.Context // done when the guard ends the command
-	held    *Confined
-	process *proc.Process
-	stdin   *os.File // closed by wait; the command reads it to know when to go on
-	texts   [2]bytes.Buffer
-	reading sync.WaitGroup
-	ours    [2]*os.File
+	stopped  context.Context // done when the guard ends the command
+	confined *Confined
+	process  *proc.Process
+	stdin    *os.File // closed by wait; the command reads it to know when to go on
+	texts    [2]bytes.Buffer
+	reading  sync.WaitGroup
+	ours     [2]*os.File
 }
 
 // start starts a shell script as the runner does.
@@ -196,13 +196,13 @@ func (b *box) start(c Command, script string) (*running, error) {
 	}
 	r := &running{}
 	r.stopped, c.Stop = context.WithCancel(context.Background())
-	held, err := b.Confine(c)
+	confined, err := b.Confine(c)
 	if err != nil {
 		return nil, err
 	}
-	r.held = held
+	r.confined = confined
 	if err := r.launch(b.o.Engine, c.Dir, script); err != nil {
-		held.Release()
+		confined.Release()
 		return nil, err
 	}
 	return r, nil
@@ -232,8 +232,8 @@ func (r *running) launchProgram(e *proc.Engine, path string, l proc.Launch) erro
 			return err
 		}
 	}
-	l.Env, l.Dir, l.DirPath = r.held.Env, dir.Fd(), path
-	l.Stdin, l.Stdout, l.Stderr, l.Confine = in, theirs[0], theirs[1], r.held.Confinement
+	l.Env, l.Dir, l.DirPath = r.confined.Env, dir.Fd(), path
+	l.Stdin, l.Stdout, l.Stderr, l.Confine = in, theirs[0], theirs[1], r.confined.Confinement
 	r.process, err = e.Start(l)
 	if err != nil {
 		return errors.Join(err, stdin.Close(), r.ours[0].Close(), r.ours[1].Close())
@@ -260,7 +260,7 @@ func (r *running) wait() outcome {
 	r.process.End(0)
 	st := r.process.Status()
 	r.reading.Wait()
-	o := outcome{Result: tipstaff.Result{Cause: cause, ExitCode: st.ExitCode, Usage: st.Usage}, env: r.held.Env}
+	o := outcome{Result: tipstaff.Result{Cause: cause, ExitCode: st.ExitCode, Usage: st.Usage}, env: r.confined.Env}
 	if st.Signal != 0 && cause == tipstaff.Cancelled {
 		o.Signal, o.ExitCode = st.SignalName, 128+st.Signal
 	} else if st.Signal != 0 {
@@ -268,8 +268,8 @@ func (r *running) wait() outcome {
 	}
 	o.Stdout.Head, o.Stderr.Head = r.texts[0].Bytes(), r.texts[1].Bytes()
 	o.text = r.texts[0].String() + r.texts[1].String()
-	r.held.Explain(&o.Result)
-	r.held.Release()
+	r.confined.Explain(&o.Result)
+	r.confined.Release()
 	return o
 }
 
@@ -307,7 +307,7 @@ func (b *box) forgetLooks() {
 	b.mu.Unlock()
 	for _, c := range all {
 		c.mu.Lock()
-		c.looked, c.trusted = time.Time{}, time.Time{}
+		c.rescanned, c.trusted = time.Time{}, time.Time{}
 		c.mu.Unlock()
 	}
 }
@@ -325,17 +325,17 @@ func (b *box) settle() {
 	}
 }
 
-// room gives the room of a session in the workspace.
-func (b *box) room(session string) *room {
+// sandboxOf gives the sandbox of a session in the workspace.
+func (b *box) sandboxOf(session string) *sessionSandbox {
 	b.t.Helper()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for key, r := range b.rooms {
+	for key, sess := range b.sessions {
 		if key.session == tipstaff.SessionID(session) {
-			return r
+			return sess
 		}
 	}
-	b.t.Fatalf("session %q has no room", session)
+	b.t.Fatalf("session %q has no session sandbox", session)
 	return nil
 }
 

@@ -113,15 +113,15 @@ func TestWithoutASandboxACommandIsAsItWas(t *testing.T) {
 	w.must(err)
 	w.Sandbox = s
 	env := []string{"TMPDIR=/somewhere", "HTTP_PROXY=http://proxy.example"}
-	held, err := s.Confine(Command{Session: "one", Dir: w.ws, Env: env})
+	confined, err := s.Confine(Command{Session: "one", Dir: w.ws, Env: env})
 	w.must(err)
-	if held.Confinement != nil || !slices.Equal(held.Env, env) {
-		t.Errorf("%+v", held)
+	if confined.Confinement != nil || !slices.Equal(confined.Env, env) {
+		t.Errorf("%+v", confined)
 	}
 	r := tipstaff.Result{Cause: tipstaff.Exited, ExitCode: 1}
 	r.Stderr.Head = []byte("touch: cannot touch '/etc/x': Permission denied\n")
-	held.Explain(&r)
-	held.Release()
+	confined.Explain(&r)
+	confined.Release()
 	s.EndSession("one")
 	w.must(s.Close())
 	if len(r.Refusals) > 0 {

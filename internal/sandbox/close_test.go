@@ -29,9 +29,9 @@ func everything(file string) bool {
 	return !strings.HasPrefix(file, "/sys/fs/cgroup/") && !strings.HasPrefix(file, fmt.Sprintf("/proc/%d/task", os.Getpid()))
 }
 
-// ofRooms is what a room holds and nothing else; places for commands come and
+// ofSessions is what a session sandbox holds and nothing else; places for commands come and
 // go behind the calls.
-func ofRooms(file string) bool {
+func ofSessions(file string) bool {
 	return slices.ContainsFunc([]string{"user:", "mnt:", "net:", "ipc:", "uts:", "anon_inode:[landlock"}, func(kind string) bool {
 		return strings.HasPrefix(file, kind)
 	})

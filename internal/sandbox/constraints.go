@@ -12,17 +12,18 @@ import (
 	"tipstaff/internal/profile"
 )
 
-// constraintsKey says what commands have in common that are held to the same paths.
+// constraintsKey identifies constraints: commands with an equal key have the same
+// paths.
 type constraintsKey struct {
 	profile   profile.Profile
 	reveal    string // the credentials whose files are not hidden
 	workspace string // its directories, each ended by a NUL
 }
 
-// constraints are what the commands of a workspace are held to, whichever session they
-// belong to: what the profile says, as of the last rescan. A rescan that finds another
-// state of the machine makes a new version; commands that run keep theirs, and every
-// session takes the new one with its next command.
+// constraints are what the profile says for the commands of a workspace, of all
+// sessions, as of the last rescan. A rescan that finds another state of the machine
+// makes a new version. Running commands keep their version, and each session takes
+// the new one with its next command.
 type constraints struct {
 	sandbox   *Sandbox
 	profile   profile.Profile
@@ -30,41 +31,41 @@ type constraints struct {
 	reveal    []string
 
 	// Under Sandbox.mu:
-	used    time.Time         // when the last session began
-	evicted bool              // a session that begins gets other ones
-	ahead   map[*held][]*room // sandboxes for sessions to come
-	making  bool              // of some of them
+	used    time.Time                       // when the last session began
+	evicted bool                            // new sessions get other ones
+	ahead   map[*settings][]*sessionSandbox // sandboxes for sessions to come
+	making  bool                            // sandboxes are being made ahead
 
 	version atomic.Pointer[version] // nil before the first rescan
 
-	mu      sync.Mutex
-	failure error // of the last rescan
-	waiting bool  // until the next rescan is due
-	rescans bool  // in the background, now
-	again   bool  // a command has ended meanwhile
-	looked  time.Time
-	cost    time.Duration // of the last rescan
-	news    uint64        // what the guard had been told of new repositories by the last rescan
-	trusted time.Time     // when the version was last found to be true for a new session
-	trying  chan struct{} // closed when somebody has found out whether it is; nil: nobody does
+	mu        sync.Mutex
+	failure   error // of the last rescan
+	waiting   bool  // for the time of the next rescan
+	rescans   bool  // one runs in the background
+	again     bool  // a command has ended since it began
+	rescanned time.Time
+	cost      time.Duration // of the last rescan
+	news      uint64        // count of the announcements to the guard, as of the last rescan
+	trusted   time.Time     // when the version was last found valid for a new session
+	trying    chan struct{} // closed when the check that runs is over; nil: none runs
 
-	rescanning sync.Mutex // held by the one rescan that there is at a time
+	rescanning sync.Mutex // held during a rescan: one runs at a time
 }
 
-// version is what one rescan has found, and what follows from it for all sessions. It
-// never changes.
+// version is what one rescan has found, and what follows from it for all sessions.
+// Its paths never change.
 type version struct {
 	paths   profile.Paths
 	allowed profile.Allowlist
-	control uint64 // of what was allowed when it was found: see AllowControl
+	control uint64 // Sandbox.controls when it was found
 
 	laying sync.Mutex
-	view   *view  // nil: it is to be laid out
-	proven bool   // mounts were made by it
-	rules  *rules // of all its sandboxes, in namespaces; nil: it is to be made
+	view   *view  // nil: not laid out yet
+	proven bool   // mounts were made from it
+	rules  *rules // of all its sandboxes, in namespaces; nil: not made yet
 }
 
-// viewOf gives what commands in namespaces see.
+// viewOf returns what commands in namespaces see.
 func (s *Sandbox) viewOf(c *constraints, ver *version) (*view, error) {
 	ver.laying.Lock()
 	defer ver.laying.Unlock()
@@ -75,15 +76,15 @@ func (s *Sandbox) viewOf(c *constraints, ver *version) (*view, error) {
 	return ver.view, err
 }
 
-// prove keeps in mind that a sandbox was made of the version.
+// prove notes that a sandbox was made of the version.
 func (ver *version) prove() {
 	ver.laying.Lock()
 	defer ver.laying.Unlock()
 	ver.proven = true
 }
 
-// spoil forgets the view, by which something could not be made: it may be there no longer.
-// It reports whether something could before.
+// spoil drops the view after layers could not be made from it: a path of it may be
+// gone. It reports whether layers were made from it before.
 func (ver *version) spoil() (proven bool) {
 	ver.laying.Lock()
 	defer ver.laying.Unlock()
@@ -92,15 +93,15 @@ func (ver *version) spoil() (proven bool) {
 	return proven
 }
 
-// keptConstraints is how many are kept that no session uses.
+// keptConstraints bounds the constraints that are kept for sessions to come.
 const keptConstraints = 64
 
 // constraintsOf finds or makes the constraints of commands. The caller holds s.mu.
-func (s *Sandbox) constraintsOf(h *held, workspace []string) *constraints {
-	key := constraintsKey{h.profile, strings.Join(h.reveal, " "), strings.Join(workspace, "\x00")}
+func (s *Sandbox) constraintsOf(set *settings, workspace []string) *constraints {
+	key := constraintsKey{set.profile, strings.Join(set.reveal, " "), strings.Join(workspace, "\x00")}
 	c := s.constraints[key]
 	if c == nil {
-		c = &constraints{sandbox: s, profile: h.profile, workspace: workspace, reveal: h.reveal}
+		c = &constraints{sandbox: s, profile: set.profile, workspace: workspace, reveal: set.reveal}
 		s.constraints[key] = c
 	}
 	c.used = time.Now()
@@ -108,8 +109,8 @@ func (s *Sandbox) constraintsOf(h *held, workspace []string) *constraints {
 	return c
 }
 
-// evictConstraints drops those that were used longest ago if there are too many. The
-// caller holds s.mu.
+// evictConstraints drops the constraints that were used longest ago, if there are
+// too many. The caller holds s.mu.
 func (s *Sandbox) evictConstraints() {
 	for len(s.constraints) > keptConstraints {
 		var oldest constraintsKey
@@ -120,25 +121,26 @@ func (s *Sandbox) evictConstraints() {
 		}
 		c := s.constraints[oldest]
 		c.evicted = true
-		for _, r := range c.takeAhead() {
-			s.inBackground(r.close)
+		for _, sess := range c.takeAhead() {
+			s.inBackground(sess.close)
 		}
-		delete(s.constraints, oldest) // rooms that use them keep them
+		delete(s.constraints, oldest) // session sandboxes that use them keep them
 	}
 }
 
-// current gives the version that commands are held to now; nil before the first rescan.
+// current returns the version for the next command, or nil before the first rescan.
 func (c *constraints) current() *version { return c.version.Load() }
 
-// forget lets the next session begin with a rescan.
+// forget makes the next session begin with a rescan.
 func (c *constraints) forget() { c.version.Store(nil) }
 
-// freshPause is how long nobody asks again whether secrets have come or moved.
+// freshPause is how long the answer counts that no secret has come or moved.
 const freshPause = 100 * time.Millisecond
 
-// await waits until a new session may begin with the current version: it has what the
-// last rescan found, and no secret has come or moved since. What takes longer than the
-// patience of the call (0: none does) goes on behind it.
+// await waits until a new session may begin with the current version: no secret has
+// come or moved since the last rescan, or a new rescan has succeeded. It waits at
+// most for patience (0: without limit); what takes longer continues in the
+// background.
 func (c *constraints) await(patience time.Duration) error {
 	c.mu.Lock()
 	if c.isTrusted() {
@@ -156,21 +158,22 @@ func (c *constraints) await(patience time.Duration) error {
 	trying := c.trying
 	c.mu.Unlock()
 	if !waitFor(trying, patience) {
-		return stillLooking(patience)
+		return stillSearching(patience)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.failure
 }
 
-// isTrusted reports whether there is nothing to find out. The caller holds c.mu.
+// isTrusted reports whether a session may begin without a check. The caller holds
+// c.mu.
 func (c *constraints) isTrusted() bool {
 	v := c.current()
 	return v != nil && c.failure == nil && v.control == c.sandbox.controls.Load() && time.Since(c.trusted) < freshPause
 }
 
-// try finds out whether a session may begin with the current version, and else makes
-// another one.
+// try checks whether a session may begin with the current version, and rescans if
+// not.
 func (c *constraints) try(over chan struct{}) {
 	began := time.Now()
 	c.mu.Lock()
@@ -185,8 +188,7 @@ func (c *constraints) try(over chan struct{}) {
 	close(over)
 }
 
-// waitFor waits until a channel is closed, for as long as a call has time; 0 is as long
-// as it takes.
+// waitFor waits until a channel is closed, at most for patience (0: without limit).
 func waitFor(done <-chan struct{}, patience time.Duration) bool {
 	if patience <= 0 {
 		<-done
@@ -202,8 +204,8 @@ func waitFor(done <-chan struct{}, patience time.Duration) bool {
 	}
 }
 
-// rescan asks the profile, and gives the version that counts from now on: the one that
-// there was if it is as true as before.
+// rescan resolves the profile and returns the version that counts from now on: the
+// old one if nothing has changed.
 func (c *constraints) rescan() (*version, error) {
 	c.rescanning.Lock()
 	defer c.rescanning.Unlock()
@@ -211,7 +213,7 @@ func (c *constraints) rescan() (*version, error) {
 	found, err := c.find()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.looked, c.cost, c.news, c.failure = time.Now(), time.Since(began), news, err
+	c.rescanned, c.cost, c.news, c.failure = time.Now(), time.Since(began), news, err
 	if err != nil {
 		return nil, err
 	}
@@ -222,7 +224,7 @@ func (c *constraints) rescan() (*version, error) {
 	return c.current(), nil
 }
 
-// find asks the profile.
+// find resolves the profile.
 func (c *constraints) find() (*version, error) {
 	s := c.sandbox
 	v := &version{control: s.controls.Load()}
@@ -245,8 +247,8 @@ func (c *constraints) find() (*version, error) {
 	return v, nil
 }
 
-// unseen are directories of the machine that commands do not see, because private ones
-// take their place: what comes and goes in them changes nothing.
+// unseen returns directories of the machine that commands do not see, because
+// private ones cover them: changes in them do not matter.
 func (s *Sandbox) unseen() []string {
 	if s.status.tier != Namespaces {
 		return nil

@@ -13,7 +13,7 @@ import (
 )
 
 // constraints are those of the workspace.
-func (b *box) constraintsNow() *constraints { return b.room("").constraints }
+func (b *box) constraintsNow() *constraints { return b.sandboxOf("").constraints }
 
 // withHome makes the home a part of what commands see, where it would be out of sight.
 func withHome(tier Tier) func(*box, *Options) {
@@ -70,7 +70,7 @@ func TestASessionDoesNotWaitForARescan(t *testing.T) {
 		if o.text != "fine\n" {
 			t.Errorf("it printed %q", o.text)
 		}
-		if b.room("new").constraints != c || b.room("new").standing().version != before {
+		if b.sandboxOf("new").constraints != c || b.sandboxOf("new").standing().version != before {
 			t.Error("it has constraints of its own")
 		}
 	})
@@ -94,7 +94,7 @@ func TestEverySessionTakesANewVersionWithItsNextCommand(t *testing.T) {
 			if got := b.in(session, not("grep . "+b.home+"/.netrc")).text; got != "refused\n" {
 				t.Errorf("session %s read what has come: %q", session, got)
 			}
-			if b.room(session).standing().version != b.constraintsNow().current() {
+			if b.sandboxOf(session).standing().version != b.constraintsNow().current() {
 				t.Errorf("session %s has an old version", session)
 			}
 		}
@@ -128,12 +128,12 @@ func TestOneRulesetIsForAllSessionsInNamespaces(t *testing.T) {
 		b := newBox(t, tier)
 		b.sh("true") // holdings that are not of sessions
 		b.settle()
-		before := holdings(t, ofRooms)
+		before := holdings(t, ofSessions)
 		rulesets := map[*rules]int{}
 		const sessions = mostSessions + 6
 		for i := range sessions {
 			b.in(strconv.Itoa(i), "true")
-			rulesets[b.room(strconv.Itoa(i)).standing().rules]++
+			rulesets[b.sandboxOf(strconv.Itoa(i)).standing().rules]++
 		}
 		want := sessions
 		if tier == Namespaces {

@@ -1,19 +1,20 @@
-// Package sandbox decides how a command is confined on this machine, and makes
-// what that takes: Landlock rulesets, filters of system calls, namespaces with a
-// view of the file system, limits, an egress proxy.
+// Package sandbox decides how a command is confined on this machine, and makes what
+// that takes: Landlock rulesets, filters of system calls, namespaces with a view of
+// the file system, limits, an egress proxy.
 //
-// The strength is found out once, at the start, by trying (probe.go). It never
-// falls afterwards: what cannot be made for a command is an error, and the
-// command does not run. It decides nothing about which commands run, and starts
-// none: it hands a [proc.Enclosure] to whoever does.
+// New finds out the strength of the sandbox once, by trying it (probe.go). The
+// strength never falls afterwards: if something cannot be made for a command, the
+// result is an error, and the command does not run. The package does not decide
+// which commands run, and starts none: it hands a [proc.Enclosure] to the code that
+// does.
 //
-// Commands share a room: the namespaces, the ruleset and the temporary directory
-// of one session, or of all calls without one (room.go). In a room each has a
-// Landlock domain and a PID namespace of its own.
+// Commands share a session sandbox: the namespaces, the ruleset and the temporary
+// directory of one session, or of all calls without one (session.go). In it, each
+// command has a Landlock domain and a PID namespace of its own.
 //
-// What commands and people change is found by looks behind the calls (look.go), and
-// what steers programs outside of the sandbox is protected by internal/guard, which
-// this package tells what there is and which commands run (guarded.go).
+// Rescans in the background find what commands and people change (rescan.go).
+// internal/guard protects files that steer programs outside of the sandbox; this
+// package tells it which files there are and which commands run (guarded.go).
 //
-// Read next: sandbox.go, room.go, view.go, guarded.go.
+// Read next: sandbox.go, session.go, view.go, guarded.go.
 package sandbox

@@ -5,16 +5,16 @@ import (
 	"os"
 )
 
-// Door is something of the server's that one command reaches by a Unix socket, with
-// what it starts, and no other command does. Nothing listens anywhere: the socket is
-// connected by the server before the command has it.
+// Door is a service of the server that one command, and what it starts, reaches by a
+// Unix socket; no other command does. No socket listens: the server connects the
+// socket before the command gets it.
 type Door struct {
 	Name string
-	// Serve speaks on one connection. It is called on a goroutine of its own for
-	// each, and returns soon after the context has ended; then the connection is
-	// closed as well.
+	// Serve serves one connection. It is called on a goroutine of its own for each,
+	// and must return soon after the context has ended; then the connection is
+	// closed too.
 	Serve func(ctx context.Context, conn *os.File)
 }
 
-// doorsDir is where the paths of doors begin. There is nothing at these paths.
+// doorsDir is the start of the paths of doors. No files lie at these paths.
 const doorsDir = "/run/tipstaff/"

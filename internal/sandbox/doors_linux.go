@@ -15,15 +15,15 @@ import (
 	"tipstaff/internal/proc"
 )
 
-// doors are the Unix sockets of a room whose filter asks about them. A command that
-// makes a stream socket of the Unix family gets one end of a pair. It is connected
-// from birth, so that the kernel never connects it anywhere; the server keeps the
-// other end. A connect to the path of a door hands that end to the door. A path has
-// a token in it that only the door's own command is told.
+// doors are the Unix sockets of a session sandbox whose filter asks the server about
+// them. A command that makes a Unix stream socket gets one end of a pair. It is
+// connected from birth, so that the kernel never connects it elsewhere; the server
+// keeps the other end. A connect to the path of a door hands that end to the door. A
+// path contains a token that only the door's own command is told.
 //
-// Answering Continue to a connect is safe for that reason: the sockets that it
-// could be about are those of the internet, about which others decide, and pairs,
-// for which the kernel answers EISCONN at best.
+// For that reason it is safe to answer a connect by Continue: the socket is one of
+// the internet, which other rules cover, or an end of a pair, for which the kernel
+// returns EISCONN at best.
 type doors struct {
 	mu      sync.Mutex
 	waiting map[uint64]int // the server's ends of pairs, by the inode of the other end
@@ -39,8 +39,8 @@ type opened struct {
 	over  sync.WaitGroup
 }
 
-// What a room may have at once. More is refused as a process is that has too many
-// files open.
+// Bounds of a session sandbox. Beyond them, calls fail as they do in a process that
+// has too many files open.
 const (
 	mostWaiting     = 64
 	mostConnections = 32 // of a door
@@ -48,8 +48,8 @@ const (
 
 func newDoors() *doors { return &doors{waiting: map[uint64]int{}, open: map[string]*opened{}} }
 
-// admit opens doors for one command. The paths are by name; end closes the doors and
-// waits for those who serve.
+// admit opens doors for one command. It returns their paths by name; end closes the
+// doors and waits until their Serve functions have returned.
 func (d *doors) admit(list []Door) (paths map[string]string, end func()) {
 	paths = map[string]string{}
 	var mine []*opened
@@ -80,7 +80,7 @@ func (d *doors) admit(list []Door) (paths map[string]string, end func()) {
 	}
 }
 
-// answer answers the calls that the filter asks about for the sake of doors, and
+// answer answers the system calls that the filter asks about because of doors, and
 // reports whether this is one.
 func (d *doors) answer(c proc.Call) bool {
 	switch c.Number() {
@@ -94,7 +94,7 @@ func (d *doors) answer(c proc.Call) bool {
 	return true
 }
 
-// Parts of socket's second argument, beside flags.
+// socketTypes masks the type in socket's second argument, which also has flags.
 const socketTypes = 0xf
 
 // socket gives a process one end of a pair.
@@ -139,8 +139,8 @@ func (d *doors) wait(ino uint64, ours int) bool {
 	return true
 }
 
-// forgetLeft closes pairs whose other end is closed: nobody will connect them. The
-// caller holds d.mu.
+// forgetLeft closes pairs whose other end is closed, because no process can connect
+// them any more. The caller holds d.mu.
 func (d *doors) forgetLeft() {
 	for ino, fd := range d.waiting {
 		poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLRDHUP}}
@@ -204,7 +204,7 @@ func (d *doors) enter(ino uint64, path string) syscall.Errno {
 	return 0
 }
 
-// close closes what nobody has connected. No command may run then.
+// close closes pairs that were never connected. No command may run then.
 func (d *doors) close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -214,9 +214,9 @@ func (d *doors) close() {
 	}
 }
 
-// socketOf gives the inode of the socket that a connect is about. It does not tell
-// of a process that the server may not look into (ssh-add outside of namespaces):
-// that one connects nowhere.
+// socketOf returns the inode of the socket that a connect is about. It fails for a
+// process that the server may not inspect (ssh-add outside of namespaces); such a
+// connect goes to no door.
 func socketOf(c proc.Call) (uint64, bool) {
 	link, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", c.PID(), int32(c.Argument(0))))
 	inner, is := strings.CutPrefix(link, "socket:[")

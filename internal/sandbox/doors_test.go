@@ -29,12 +29,12 @@ func visitor(t *testing.T, tier Tier) *box {
 // through runs a script for which $DOOR names its door.
 func (b *box) through(c Command, script string) string {
 	b.t.Helper()
-	held, err := b.Confine(c)
+	confined, err := b.Confine(c)
 	b.must(err)
-	held.Env = append(held.Env, "PATH=/usr/bin:/bin", "DOOR="+held.DoorPath("echo"))
-	r := &running{held: held, stopped: b.t.Context()}
+	confined.Env = append(confined.Env, "PATH=/usr/bin:/bin", "DOOR="+confined.DoorPath("echo"))
+	r := &running{confined: confined, stopped: b.t.Context()}
 	if err := r.launch(b.o.Engine, c.Dir, script); err != nil {
-		held.Release()
+		confined.Release()
 		b.t.Fatal(err)
 	}
 	return r.wait().text
@@ -100,7 +100,7 @@ func TestACommandReachesItsOwnDoorAndNoOtherSocket(t *testing.T) {
 }
 
 // TestADoorIsItsCommandsAlone: another command with a door of its own, in the same
-// room, does not get through it even if it is told where it is.
+// session sandbox, does not get through it even if it is told where it is.
 func TestADoorIsItsCommandsAlone(t *testing.T) {
 	eachTier(t, func(t *testing.T, tier Tier) {
 		b := visitor(t, tier)

@@ -13,15 +13,15 @@ import (
 	"tipstaff/internal/profile"
 )
 
-// environment gives the variables by which programs find what the sandbox has
-// for them, in the place of the caller's.
-func (r *room) environment(env []string) []string {
-	set := map[string]string{"TMPDIR": tempOf(r.dir)}
-	if r.sandbox.status.tier == Namespaces {
-		set["TMPDIR"] = r.held.temp
+// environment returns the variables of a command. Those by which programs find what
+// the sandbox has for them replace the caller's.
+func (sess *sessionSandbox) environment(env []string) []string {
+	set := map[string]string{"TMPDIR": tempOf(sess.dir)}
+	if sess.sandbox.status.tier == Namespaces {
+		set["TMPDIR"] = sess.settings.temp
 	}
-	if r.held.proxy != nil {
-		proxy := fmt.Sprintf("http://tipstaff:%s@127.0.0.1:%d", r.token, proxyPort)
+	if sess.settings.proxy != nil {
+		proxy := fmt.Sprintf("http://tipstaff:%s@127.0.0.1:%d", sess.token, proxyPort)
 		for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"} {
 			set[name], set[strings.ToLower(name)] = proxy, proxy
 		}
@@ -29,8 +29,8 @@ func (r *room) environment(env []string) []string {
 		set["NODE_USE_ENV_PROXY"] = "1" // Node.js asks for it before it obeys the others
 	}
 	if os.Getuid() == 0 {
-		// Files in an archive have owners, and a root without capabilities
-		// cannot give files away; tar fails over that.
+		// Archives name the owners of files, and a root without capabilities
+		// cannot give files away, which makes tar fail.
 		set["TAR_OPTIONS"] = "--no-same-owner"
 	}
 	out := make([]string, 0, len(env)+len(set))
@@ -46,10 +46,10 @@ func (r *room) environment(env []string) []string {
 	return out
 }
 
-// temporary gives the directory for temporary files that commands in namespaces
-// have: the first of these that is there and that they may write. In the profile
-// open they are the machine's, elsewhere private ones in their place. Shared
-// memory is always there, and always private.
+// temporary returns the temporary directory of commands in namespaces: the first of
+// these that exists and that they may write. Under the profile open they are the
+// machine's, otherwise private ones cover them. Shared memory always exists, and is
+// always private.
 func temporary(p profile.Profile, dirs ...string) string {
 	for _, dir := range dirs {
 		if st, err := os.Lstat(dir); err != nil || !st.IsDir() {
@@ -62,20 +62,20 @@ func temporary(p profile.Profile, dirs ...string) string {
 	return "/dev/shm"
 }
 
-// roomOf is the key of the room in a context.
-type roomOf struct{}
+// sessionContext is the key of the session sandbox in a context.
+type sessionContext struct{}
 
-func withRoom(ctx context.Context, r *room) context.Context {
-	return context.WithValue(ctx, roomOf{}, r)
+func withSession(ctx context.Context, sess *sessionSandbox) context.Context {
+	return context.WithValue(ctx, sessionContext{}, sess)
 }
 
-// noteRefused keeps what the proxy refused, for the hint of the answer.
+// noteRefused keeps what the proxy refused, for the hint in the answer.
 func noteRefused(ctx context.Context, host, why string) {
-	if r, ok := ctx.Value(roomOf{}).(*room); ok {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if len(r.refused) < maxRefused {
-			r.refused = append(r.refused, refusal{host, why})
+	if sess, ok := ctx.Value(sessionContext{}).(*sessionSandbox); ok {
+		sess.mu.Lock()
+		defer sess.mu.Unlock()
+		if len(sess.refused) < maxRefused {
+			sess.refused = append(sess.refused, refusal{host, why})
 		}
 	}
 }

@@ -12,11 +12,11 @@ import (
 // variables are those of a command of the session s, by name.
 func (b *box) variables(env ...string) map[string][]string {
 	b.t.Helper()
-	held, err := b.Confine(Command{Session: "s", Dir: b.ws, Env: env})
+	confined, err := b.Confine(Command{Session: "s", Dir: b.ws, Env: env})
 	b.must(err)
-	defer held.Release()
+	defer confined.Release()
 	got := map[string][]string{}
-	for _, kv := range held.Env {
+	for _, kv := range confined.Env {
 		name, value, _ := strings.Cut(kv, "=")
 		got[name] = append(got[name], value)
 	}
@@ -30,7 +30,7 @@ func TestCommandsFindWhatTheSandboxHasForThem(t *testing.T) {
 		got := b.variables(theirs...)
 		temp := []string{"/tmp"}
 		if tier == Landlock {
-			temp = []string{tempOf(b.room("s").dir)}
+			temp = []string{tempOf(b.sandboxOf("s").dir)}
 		}
 		tar := []string{"--theirs"}
 		if os.Getuid() == 0 {
@@ -50,7 +50,7 @@ func TestCommandsFindWhatTheSandboxHasForThem(t *testing.T) {
 func TestWithAListTheProxyIsNamedInTheEnvironment(t *testing.T) {
 	b := newBox(t, Namespaces, listed("listed.example"))
 	got := b.variables("HTTP_PROXY=http://theirs", "https_proxy=http://theirs", "no_proxy=*", "NODE_USE_ENV_PROXY=0")
-	proxy := "http://tipstaff:" + b.room("s").token + "@127.0.0.1:3128"
+	proxy := "http://tipstaff:" + b.sandboxOf("s").token + "@127.0.0.1:3128"
 	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"} {
 		if !slices.Equal(got[name], []string{proxy}) {
 			t.Errorf("%s is %q, want %q", name, got[name], proxy)
@@ -62,7 +62,7 @@ func TestWithAListTheProxyIsNamedInTheEnvironment(t *testing.T) {
 		}
 	}
 	b.in("other", "true")
-	if one, other := b.room("s").token, b.room("other").token; one == other || len(one) < 26 {
+	if one, other := b.sandboxOf("s").token, b.sandboxOf("other").token; one == other || len(one) < 26 {
 		t.Errorf("the tokens of two sessions are %q and %q", one, other)
 	}
 }

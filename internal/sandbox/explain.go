@@ -11,17 +11,17 @@ import (
 	"tipstaff"
 )
 
-// cause is a way in which the sandbox stands in a program's way, and how programs
-// speak of it.
+// cause is one way in which the sandbox stops programs, and how programs report it.
 type cause struct {
-	// words are what a program prints of it, in lower case: one of them is in every
-	// line that explain has something to say of. They are looked for in all that
-	// commands print, so they should be rare and have at least wordBytes.
+	// words are in what a program prints, in lower case: each line that explain can
+	// explain has one of them. They are searched for in all output of commands, so
+	// they should be rare and have at least wordBytes.
 	words []string
-	// proven says that explain has looked at the machine: what it says is true even if
-	// the command succeeded and the line is in what it was to print.
+	// proven says that explain has checked the machine: what it says is true even
+	// if the command succeeded and the line is part of its normal output.
 	proven bool
-	// explain says what the sandbox refused, in a sentence; "" if it was something else.
+	// explain returns a sentence about what the sandbox refused; "" if the cause
+	// was something else.
 	explain func(*Confined, remark) string
 }
 
@@ -29,16 +29,16 @@ type cause struct {
 type remark struct {
 	line []byte
 	text []byte   // the end of the output that the line is in
-	told []string // what was said of the command before
+	told []string // what was said about the command before
 }
 
-// toldOf reports whether the guard has already said why it kept a file.
+// toldOf reports whether the guard has already said why it protected a file.
 func (p remark) toldOf(path string) bool {
 	return slices.ContainsFunc(p.told, func(t string) bool { return strings.Contains(t, path+" stays as it is") })
 }
 
-// causes are in the order in which a line is explained: the first one that knows
-// what it is about says so.
+// causes are in the order in which a line is explained: the first one that has an
+// explanation counts.
 var causes = []cause{
 	{words: socketWords, explain: (*Confined).whyNoSocket},
 	{words: tracingWords, explain: (*Confined).whyNoTracing},
@@ -59,7 +59,7 @@ var causeWords = sync.OnceValue(func() *wordSearch {
 })
 
 const (
-	// explainedBytes is how much of the end of each output is looked at.
+	// explainedBytes is how much of the end of each output is searched.
 	explainedBytes = 4 << 10
 	// explainedLines is how many complaints are explained.
 	explainedLines = 3
@@ -67,13 +67,13 @@ const (
 
 // Explain adds to a result what the sandbox is known to have refused, so that a
 // caller does not repair what is not broken, and names the limit that ended a
-// command. It says nothing where it does not know.
+// command. It adds nothing where it does not know.
 func (c *Confined) Explain(r *tipstaff.Result) {
 	if c.sandbox == nil {
 		return
 	}
 	c.explainLimit(r)
-	for _, h := range c.room.takeRefused() {
+	for _, h := range c.session.takeRefused() {
 		r.Refusals = append(r.Refusals, "The sandbox refused a connection: "+strings.TrimSuffix(h.why, ".")+".")
 		r.MissedNetwork = true
 	}
@@ -88,9 +88,9 @@ func (c *Confined) Explain(r *tipstaff.Result) {
 	}
 }
 
-// explainOutput explains what is complained of at the end of an output. Where that
-// is not sure, because the command succeeded and it may have printed a text about
-// something else, only what is proven is said. said is what was said before.
+// explainOutput explains complaints at the end of an output. If the command
+// succeeded, the output may be a text about something else; then only what is proven
+// is said. said is what was said before.
 func (c *Confined) explainOutput(r *tipstaff.Result, text []byte, sure bool, said []string) []string {
 	found := causeWords().find(text)
 	if found == 0 {
@@ -124,11 +124,11 @@ func lastOf(s tipstaff.Stream) []byte {
 	return text[max(0, len(text)-explainedBytes):]
 }
 
-// takeRefused gives the hosts that were refused since it was last asked.
-func (r *room) takeRefused() []refusal {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	list := slices.Compact(r.refused)
-	r.refused = nil
+// takeRefused returns the hosts that were refused since the last call.
+func (sess *sessionSandbox) takeRefused() []refusal {
+	sess.mu.Lock()
+	defer sess.mu.Unlock()
+	list := slices.Compact(sess.refused)
+	sess.refused = nil
 	return list
 }

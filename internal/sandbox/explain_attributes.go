@@ -2,8 +2,8 @@
 
 package sandbox
 
-// attributeWords are in what programs print when they may not give a file an
-// attribute.
+// attributeWords are in what programs print when they may not set an attribute of a
+// file.
 var attributeWords = []string{"operation not supported", "enotsup", "eopnotsupp"}
 
 var (
@@ -11,8 +11,8 @@ var (
 	attributes   = newPattern(`(?i)xattr|setfattr|setfacl|extended attribute|access control list|\bacl`)
 )
 
-// whyNoAttributes explains the filter of system calls of the Landlock tier: Landlock
-// does not see attributes, so none are set there.
+// whyNoAttributes explains the filter of system calls of the landlock tier: Landlock
+// does not see attributes, so commands cannot set any there.
 func (c *Confined) whyNoAttributes(p remark) string {
 	if c.sandbox.status.tier != Landlock || !notSupported.Match(p.line) || !attributes.Match(p.text) {
 		return ""

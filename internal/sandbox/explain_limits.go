@@ -12,15 +12,15 @@ import (
 
 const (
 	timeStep = 10 * 1000 * 1000 // ns
-	// As a shell tells of a program that it ran.
+	// Exit codes by which a shell reports a program that a signal ended.
 	exitXCPU = 128 + int(unix.SIGXCPU)
 	exitXFSZ = 128 + int(unix.SIGXFSZ)
 )
 
-// explainLimit tells of limits by what the kernel has counted, and by the signals
+// explainLimit reports limits by what the kernel has counted, and by the signals
 // that it sends for them.
 func (c *Confined) explainLimit(r *tipstaff.Result) {
-	l, g := c.room.held.limits, c.room.held.group
+	l, g := c.session.settings.limits, c.session.settings.group
 	if n := r.Usage.RefusedProcesses; n > 0 && g.Processes > 0 {
 		r.Refusals = append(r.Refusals, fmt.Sprintf("It met the limit of processes, %d for the whole command: the kernel refused to make another (%d times).", g.Processes, n))
 	}

@@ -9,29 +9,29 @@ import (
 	"tipstaff/internal/programs"
 )
 
-// networkWords are in what programs print when they do not reach a host.
+// networkWords are in what programs print when they cannot reach a host.
 var networkWords = []string{
 	"unreachable", "enetunreach", "ehostunreach", "no route to host", "resolv", "resolution", "eai_again", "enotfound", "getaddrinfo",
 	"no such host", "service not known", "address family not supported", "socket", "timed out", "timeout", "etimedout",
 	"failed to connect", "connect to server", "new connection", "connection broken", "lookup", "connection failed",
 }
 
-// unreachable is what is printed when there is no network, and timeout when there
-// is one that does not answer.
+// unreachable matches what programs print without a network, and timeout what they
+// print when it does not answer.
 var (
 	unreachable = newPattern(`(?i)network is unreachable|no route to host|could ?n.t (resolve|connect to (server|host))|could not resolve|unable to resolve|(fail\w*|error) (to resolve|to lookup|resolving)|` +
 		`name resolution|service not known|ENETUNREACH|EHOSTUNREACH|EAI_AGAIN|ENOTFOUND|getaddrinfo|no such host|` +
 		`address family not supported|\bsocket\b.*not permitted|not permitted.*\bsocket\b|new connection:|connection broken by|failed to connect to \S+ port`)
 	timeout = newPattern(`(?i)ETIMEDOUT|i/o timeout|(connection|connect|connecting|operation|request|lookup|resolving|fetch\w*|download\w*|port \d+).{0,80}timed? ?out|(Read|Connect)Timeout(Error)?\b`)
-	// loopback is where commands reach themselves.
+	// loopback matches addresses of the command's own loopback.
 	loopback = newPattern(`(?i)\b127\.\d+\.\d+\.\d+\b|\blocalhost\b|\[?::1\b`)
-	// ownTimeout is a test that says of itself that it took too long.
+	// ownTimeout matches a test that reports its own time limit.
 	ownTimeout = newPattern(`(?i)\b(test|hook|assert|spec)`)
 )
 
-// whyNoNetwork tells that there is no network, where a program seems to miss it.
+// whyNoNetwork says that there is no network, if a program seems to need it.
 func (c *Confined) whyNoNetwork(p remark) string {
-	if c.room.held.network.Reach == AllNetwork || loopback.Match(p.line) {
+	if c.session.settings.network.Reach == AllNetwork || loopback.Match(p.line) {
 		return ""
 	}
 	if unreachable.Match(p.line) || timeout.Match(p.line) && !ownTimeout.Match(p.line) {
@@ -40,9 +40,9 @@ func (c *Confined) whyNoNetwork(p remark) string {
 	return ""
 }
 
-// networkSentence says what commands reach; "" if that is all.
+// networkSentence says what commands can reach; "" if that is everything.
 func (c *Confined) networkSentence() string {
-	n := c.room.held.network
+	n := c.session.settings.network
 	switch n.Reach {
 	case AllNetwork:
 		return ""
@@ -60,10 +60,10 @@ func (c *Confined) whoOffline() string {
 	return "TIPSTAFF_NETWORK=off"
 }
 
-// explainSilence tells a program that fetches things and whose time was up that it
-// may have waited for what does not come.
+// explainSilence says that a program which fetches things, and whose time was up,
+// may have waited for the network in vain.
 func (c *Confined) explainSilence(r *tipstaff.Result) {
-	n := c.room.held.network
+	n := c.session.settings.network
 	if r.Cause != tipstaff.TimedOut || n.Reach == AllNetwork || !programs.Fetches(c.program) {
 		return
 	}

@@ -63,11 +63,11 @@ func TestMoreTimeIsNoAdviceWithoutTheNetwork(t *testing.T) {
 	} {
 		t.Run(c.says, func(t *testing.T) {
 			b := newBox(t, Namespaces, listed(c.network))
-			held, err := b.Confine(Command{Dir: b.ws, Program: c.program})
+			confined, err := b.Confine(Command{Dir: b.ws, Program: c.program})
 			b.must(err)
-			defer held.Release()
+			defer confined.Release()
 			r := tipstaff.Result{Cause: c.cause, ExitCode: 1, Stderr: tipstaff.Stream{Head: []byte(c.stderr)}}
-			held.Explain(&r)
+			confined.Explain(&r)
 			said := strings.Join(r.Refusals, " ")
 			if r.MissedNetwork != c.missed || !strings.Contains(said, c.want) || c.want == "" && said != "" {
 				t.Errorf("missed %v, said %q", r.MissedNetwork, said)

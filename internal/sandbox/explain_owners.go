@@ -6,7 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ownerWords are in what programs print when they may not give a file away.
+// ownerWords are in what programs print when they may not change the owner of a
+// file.
 var ownerWords = []string{"ownership", "chown", "changing group", "owner", "set group id", "setgid", "setuid", "setgroups", "seteuid", "setegid", "setresuid", "setresgid"}
 
 var (
@@ -15,7 +16,7 @@ var (
 )
 
 // whyNotOwner explains what a root without capabilities cannot do. Any other user
-// could not do it without the sandbox either.
+// cannot do it without the sandbox either.
 func (c *Confined) whyNotOwner(p remark) string {
 	switch {
 	case unix.Geteuid() != 0:

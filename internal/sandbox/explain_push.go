@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// pushWords are in what git prints when the repository at the other end cannot take
-// what was pushed.
+// pushWords are in what git prints when the repository at the other end cannot
+// accept a push.
 var pushWords = []string{"unpack", "remote rejected", "insufficient permission", "failed to push", "not a git repository"}
 
 var (
@@ -17,7 +17,7 @@ var (
 )
 
 // whyNotPushed explains a push to a repository of this machine that lies where
-// commands cannot write: git says that the remote failed, and not which directory.
+// commands cannot write: git says that the remote failed, but not which directory.
 func (c *Confined) whyNotPushed(p remark) string {
 	if !notPushed.Match(p.line) {
 		return ""
@@ -31,5 +31,5 @@ func (c *Confined) whyNotPushed(p remark) string {
 		return ""
 	}
 	return fmt.Sprintf("The sandbox does not let a push write %s: commands may write in %s. Push to a remote over the network, or leave this push to a person.",
-		path, strings.Join(c.walls.paths.Workspace, ", "))
+		path, strings.Join(c.layers.paths.Workspace, ", "))
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tipstaff"
+	"tipstaff/internal/paths"
 	"tipstaff/internal/profile"
 )
 
@@ -73,19 +74,19 @@ func TestACommandThatIsLentTheAgentIsNotToldToAskForIt(t *testing.T) {
 	eachTier(t, func(t *testing.T, tier Tier) {
 		b := newBox(t, tier)
 		for door, want := range map[string]string{"ssh-agent": "", "git": noAgent} {
-			held, err := b.Confine(Command{Dir: b.ws, Terms: Terms{Doors: true}, Doors: []Door{{Name: door, Serve: echo("").Serve}}})
+			confined, err := b.Confine(Command{Dir: b.ws, Terms: Terms{Doors: true}, Doors: []Door{{Name: door, Serve: echo("").Serve}}})
 			b.must(err)
 			for stderr, want := range map[string]string{
 				"Could not open a connection to your authentication agent.\n":    want,
 				"gpg: can't connect to the gpg-agent: IPC connect call failed\n": noGPG,
 			} {
 				r := tipstaff.Result{Cause: tipstaff.Exited, ExitCode: 1, Stderr: tipstaff.Stream{Head: []byte(stderr)}}
-				held.Explain(&r)
+				confined.Explain(&r)
 				if said := strings.Join(r.Refusals, "\n"); !strings.Contains(said, want) || want == "" && said != "" {
 					t.Errorf("with the door %s, of %q is said %q", door, stderr, said)
 				}
 			}
-			held.Release()
+			confined.Release()
 		}
 	})
 }
@@ -178,7 +179,7 @@ func TestAFileOfTheMachinesTmpIsExplained(t *testing.T) {
 	eachTier(t, func(t *testing.T, tier Tier) {
 		b := newWorldOutside(t)
 		theirs := t.TempDir() + "/notes.txt"
-		if !within(theirs, "/tmp") && !within(theirs, "/var/tmp") {
+		if !paths.Within(theirs, "/tmp") && !paths.Within(theirs, "/var/tmp") {
 			t.Skipf("the tests' temporary directory is %s", theirs)
 		}
 		b.write(theirs, "text\n")
@@ -211,12 +212,12 @@ func dirOf(path string) string { return path[:strings.LastIndex(path, "/")] }
 func TestGitNamesFilesFromTheTopOfItsWorkTree(t *testing.T) {
 	b := newBox(t, Namespaces, furnished(profile.Workspace))
 	b.mkdir(b.ws + "/a/b")
-	held, err := b.Confine(Command{Dir: b.ws + "/a/b"})
+	confined, err := b.Confine(Command{Dir: b.ws + "/a/b"})
 	b.must(err)
-	defer held.Release()
+	defer confined.Release()
 	r := tipstaff.Result{Cause: tipstaff.Exited, ExitCode: 1}
 	r.Stderr.Head = []byte("error: could not lock config file .git/config: Read-only file system\n")
-	held.Explain(&r)
+	confined.Explain(&r)
 	if len(r.Refusals) != 1 || !strings.Contains(r.Refusals[0], b.ws+"/.git/config as it is") || !strings.Contains(r.Refusals[0], "A person can change it") {
 		t.Errorf("said is %q", r.Refusals)
 	}

@@ -2,20 +2,20 @@
 
 package sandbox
 
-// socketWords are in what programs print when they get no Unix socket.
+// socketWords are in what programs print when they cannot make a Unix socket.
 var socketWords = []string{
 	"eafnosupport", "address family not supported", "docker daemon", "docker.sock", "socket", "listen eperm", "connect eperm",
 	"authentication agent", "connecting to agent", "gpg-agent", "connect to the agent", "keyboxd", "ssh_auth_sock",
 	"display", "x server", "connect to bus", "d-bus", "dbus-",
 }
 
-// unixSockets are programs and servers that meet on Unix sockets, and what can be
-// done instead.
+// unixSockets are programs and servers that use Unix sockets, and alternatives to
+// each.
 var unixSockets = []struct {
 	complaint *pattern
-	not       *pattern // what is over TCP is not refused here
+	not       *pattern // a connection over TCP is not refused here
 	instead   string
-	door      string // of a command that has this one, the sandbox is not in the way
+	door      string // the sandbox does not stop a command that has this one
 }{
 	{
 		newPattern(`(?i)docker daemon|docker\.sock|podman\.sock`), newPattern(`tcp://`),
@@ -67,10 +67,11 @@ func (c *Confined) whyNoSocket(p remark) string {
 	return ""
 }
 
-// insteadOfUnix says how processes can meet, which the network decides.
+// insteadOfUnix says how processes can connect instead, which depends on the network
+// setting.
 func (c *Confined) insteadOfUnix() string {
 	switch {
-	case c.room.held.network.Reach == AllNetwork:
+	case c.session.settings.network.Reach == AllNetwork:
 		return "nor other kinds beside TCP and UDP: let the program use TCP on 127.0.0.1 if it can; pipes work."
 	case c.sandbox.status.tier == Landlock:
 		return "and no network either: let the program work without sockets, through pipes or files."

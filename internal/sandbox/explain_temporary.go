@@ -9,16 +9,17 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"tipstaff/internal/paths"
 	"tipstaff/internal/profile"
 )
 
-// temporaryWords are in all lines about files for a time.
+// temporaryWords are in all lines about temporary files.
 var temporaryWords = []string{"/tmp/"}
 
 var missing = newPattern(`(?i)no such file|ENOENT|not found|cannot find|can't find|does not exist|doesn't exist|no such path|cannot open|can't open|not a directory`)
 
-// whyNotInTmp explains a file of the machine's /tmp, where commands have a /tmp of
-// their own. Files of other users are not spoken of.
+// whyNotInTmp explains a file of the machine's /tmp, if commands have a /tmp of
+// their own. It does not mention files of other users.
 func (c *Confined) whyNotInTmp(p remark) string {
 	if c.sandbox.status.tier != Namespaces || !missing.Match(p.line) {
 		return ""
@@ -32,21 +33,21 @@ func (c *Confined) whyNotInTmp(p remark) string {
 	return ""
 }
 
-// covered reports whether commands see a private directory where path lies, and
-// nothing in it at path.
+// covered reports whether a private directory covers path, and nothing is mounted at
+// path.
 func (c *Confined) covered(path string) bool {
-	p := c.walls.paths
+	p := c.layers.paths
 	for _, dir := range slices.Concat(p.Writable(), p.Workspace) {
-		if within(path, dir) {
+		if paths.Within(path, dir) {
 			return false
 		}
 	}
 	for _, h := range p.Hidden {
-		if within(path, h.Path) {
+		if paths.Within(path, h.Path) {
 			return false
 		}
 	}
-	for _, private := range []struct{ path, source string }{{"/tmp", tempOf(c.room.dir)}, {"/var/tmp", filepath.Join(c.room.dir, "var-tmp")}} {
+	for _, private := range []struct{ path, source string }{{"/tmp", tempOf(c.session.dir)}, {"/var/tmp", filepath.Join(c.session.dir, "var-tmp")}} {
 		if rest, in := strings.CutPrefix(path, private.path+"/"); in {
 			return p.Profile != profile.Open && unix.Access(filepath.Join(private.source, rest), unix.F_OK) != nil
 		}
@@ -54,7 +55,7 @@ func (c *Confined) covered(path string) bool {
 	return false
 }
 
-// ours reports whether there is a file of the server's user.
+// ours reports whether a file of the server's user is there.
 func ours(path string) bool {
 	var st unix.Stat_t
 	return unix.Lstat(path, &st) == nil && int(st.Uid) == unix.Geteuid()

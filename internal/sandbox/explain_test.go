@@ -5,7 +5,6 @@ package sandbox
 import (
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tipstaff"
+	"tipstaff/internal/paths"
 	"tipstaff/internal/profile"
 )
 
@@ -23,12 +23,12 @@ type complaint struct{ says, stderr, want string }
 // explained gives what is said of a command that failed so.
 func (b *box) explained(change func(*tipstaff.Result)) []string {
 	b.t.Helper()
-	held, err := b.Confine(Command{Dir: b.ws})
+	confined, err := b.Confine(Command{Dir: b.ws})
 	b.must(err)
-	defer held.Release()
+	defer confined.Release()
 	r := tipstaff.Result{Cause: tipstaff.Exited, ExitCode: 1}
 	change(&r)
-	held.Explain(&r)
+	confined.Explain(&r)
 	return r.Refusals
 }
 
@@ -59,7 +59,7 @@ func outside(t *testing.T) string {
 		t.Fatal(err)
 	}
 	private := func(dir string) bool {
-		return slices.ContainsFunc([]string{"/tmp", "/var/tmp", "/dev", "/run"}, func(p string) bool { return within(dir, p) })
+		return paths.Within(dir, "/tmp", "/var/tmp", "/dev", "/run")
 	}
 	for _, dir := range []string{here, "/srv", "/opt", "/usr/local/src"} {
 		if !private(dir) && unix.Access(dir, unix.W_OK) == nil {
@@ -146,7 +146,7 @@ func TestProgramsOwnProblemsAreNotExplained(t *testing.T) {
 			{"what the user could not write either", "sh: 1: cannot create /proc/version: Permission denied\n", ""},
 			{"no complaint at all", "error: " + b.home + "/.ssh/key does not parse\n", ""},
 			{"devices", "sh: 1: cannot create /dev/null: Permission denied\n", ""},
-			{"its temporary directory", "touch: cannot touch '" + tempOf(b.room("").dir) + "/x': Permission denied\n", ""},
+			{"its temporary directory", "touch: cannot touch '" + tempOf(b.sandboxOf("").dir) + "/x': Permission denied\n", ""},
 			{"a name that is too long", "cat: /" + strings.Repeat("x", 5000) + ": Permission denied\n", ""},
 			{"no text", "\x00\xff Permission denied \xfe'\n'", ""},
 		})
@@ -312,7 +312,7 @@ func TestALimitThatEndedACommandIsNamed(t *testing.T) {
 		for _, l := range []Limits{limits, {}} {
 			b := &Sandbox{}
 			r := c.r
-			confined := &Confined{sandbox: b, room: &room{sandbox: b, held: &held{limits: l}}, walls: &walls{paths: profile.Paths{Profile: profile.Open}}}
+			confined := &Confined{sandbox: b, session: &sessionSandbox{sandbox: b, settings: &settings{limits: l}}, layers: &layers{paths: profile.Paths{Profile: profile.Open}}}
 			confined.Explain(&r)
 			cause, want := c.cause, c.want
 			if l == (Limits{}) {

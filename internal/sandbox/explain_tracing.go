@@ -12,7 +12,7 @@ var (
 	noCounters  = newPattern(`(?i)perf_event_(open|paranoid)`)
 )
 
-// whyNoTracing explains what the filter of system calls keeps from debuggers.
+// whyNoTracing explains what the filter of system calls refuses to debuggers.
 func (c *Confined) whyNoTracing(p remark) string {
 	switch {
 	case noTracing.Match(p.line):

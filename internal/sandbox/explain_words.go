@@ -12,12 +12,12 @@ const (
 	blockBits  = 5 * blockBytes // five bits of a byte tell letters apart
 )
 
-// wordSearch finds words of several sets in a text, in whatever case, and looks at
-// about every third block of bytes: the algorithm of Wu and Manber ("A fast algorithm
-// for multi-pattern searching", 1994).
+// wordSearch finds words of several sets in a text, in upper or lower case, and
+// reads about every third block of bytes: the algorithm of Wu and Manber ("A fast
+// algorithm for multi-pattern searching", 1994).
 type wordSearch struct {
-	// skip is how far the search may go on where a block stands at the end of the
-	// window; 0: a word may begin with the window. The index is hashed.
+	// skip is how far the search may advance if a block stands at the end of the
+	// window; 0: a word may begin with the window. The index is a hash.
 	skip [1 << blockBits]uint8
 	// words are those whose first wordBytes end in a block.
 	words map[uint16][]word
@@ -47,12 +47,12 @@ func newWordSearch(sets [][]string) *wordSearch {
 	return s
 }
 
-// blockOf hashes bytes, letters of either case alike.
+// blockOf hashes three bytes; upper and lower case are equal.
 func blockOf(a, b, c byte) uint16 {
 	return uint16(a&31)<<10 | uint16(b&31)<<5 | uint16(c&31)
 }
 
-// find gives the sets of which a word is in the text, as bits.
+// find returns the sets that have a word in the text, as bits.
 func (s *wordSearch) find(text []byte) (sets uint64) {
 	for end := wordBytes; end <= len(text); {
 		block := blockOf(text[end-3], text[end-2], text[end-1])

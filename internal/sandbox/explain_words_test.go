@@ -64,7 +64,7 @@ func TestTheQuickSearchFindsWhatTheSlowOneFinds(t *testing.T) {
 // explain.
 func BenchmarkExplainNothing(b *testing.B) {
 	line := "ok  \texample.com/module/internal/package\t0.013s  coverage: 81.2% of statements\n"
-	c := &Confined{sandbox: &Sandbox{}, room: &room{held: &held{network: Network{}}}, walls: &walls{}}
+	c := &Confined{sandbox: &Sandbox{}, session: &sessionSandbox{settings: &settings{network: Network{}}}, layers: &layers{}}
 	for _, size := range []struct {
 		says  string
 		bytes int

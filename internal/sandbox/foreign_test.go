@@ -38,8 +38,8 @@ func TestARootServerInAWorkspaceOfAnotherUserSaysThatCommandsCannotWriteThere(t 
 			var log strings.Builder
 			b := newForeignBox(t, tier, mode, &log)
 			notes := slices.DeleteFunc(b.Status().Notes, func(n string) bool { return !strings.Contains(n, "by commands: it belongs to") })
-			if held, err := b.Confine(Command{Session: "one", Dir: b.ws}); err == nil {
-				held.Release() // a room of its own
+			if confined, err := b.Confine(Command{Session: "one", Dir: b.ws}); err == nil {
+				confined.Release() // a session sandbox of its own
 			}
 			b.work.Wait()
 			warnings := strings.Count(log.String(), "by commands: it belongs to user 65534")

@@ -15,16 +15,16 @@ import (
 	"tipstaff/internal/proc"
 )
 
-// furnish makes what has to be in a room before the mounts of the view, and gives these
-// and the copies of directories, by their paths. A room is new if no command has been in
-// it yet.
+// furnish makes what has to be in a session sandbox before the mounts of the view.
+// It returns these mounts, and the copies of directories by their paths. isNew says
+// that no command has been in the sandbox yet.
 func (v *view) furnish(dir string, isNew bool) (mounts []proc.Mount, copies map[string]string, err error) {
 	made := map[string]bool{}
-	for _, s := range v.spots {
+	for _, p := range v.points {
 		if isNew {
-			err = s.make(dir, made)
+			err = p.make(dir, made)
 		} else {
-			err = s.clear(dir)
+			err = p.clear(dir)
 		}
 		if err != nil {
 			return nil, nil, err
@@ -36,7 +36,7 @@ func (v *view) furnish(dir string, isNew bool) (mounts []proc.Mount, copies map[
 		}
 	}
 	for _, m := range v.mounts {
-		mounts = append(mounts, inRoom(m, dir))
+		mounts = append(mounts, inSession(m, dir))
 	}
 	if copies, err = v.copy(dir, mounts); err != nil {
 		return nil, nil, err
@@ -44,8 +44,8 @@ func (v *view) furnish(dir string, isNew bool) (mounts []proc.Mount, copies map[
 	return mounts, copies, nil
 }
 
-// copy copies the directories that git tracks, each time to another place: commands of
-// the room may still use the last ones.
+// copy copies the directories that git tracks, each time to a new directory:
+// commands of the session may still use the last copies.
 func (v *view) copy(dir string, mounts []proc.Mount) (copies map[string]string, err error) {
 	if len(v.copies) == 0 {
 		return nil, nil
@@ -72,17 +72,17 @@ func (v *view) copy(dir string, mounts []proc.Mount) (copies map[string]string, 
 	return copies, nil
 }
 
-// remove removes what furnish has made in a room, if nothing else is there, and reports
-// whether the room is gone. To look through it would cost more.
+// remove removes what furnish has made in a session sandbox, if nothing else is
+// there, and reports whether its directory is gone. Searching it would cost more.
 func (v *view) remove(dir string) bool {
 	removed := map[string]bool{}
-	for i := len(v.spots) - 1; i >= 0; i-- {
-		s := v.spots[i]
-		if s.file {
-			_ = unix.Unlink(s.at(dir))
-			s.name = filepath.Dir(s.name)
+	for i := len(v.points) - 1; i >= 0; i-- {
+		p := v.points[i]
+		if p.file {
+			_ = unix.Unlink(p.at(dir))
+			p.name = filepath.Dir(p.name)
 		}
-		for path := s.at(dir); path != dir && !removed[path]; path = filepath.Dir(path) {
+		for path := p.at(dir); path != dir && !removed[path]; path = filepath.Dir(path) {
 			if unix.Rmdir(path) != nil {
 				break // something is in it
 			}
@@ -92,13 +92,14 @@ func (v *view) remove(dir string) bool {
 	return unix.Rmdir(dir) == nil
 }
 
-// at is where a spot is in a room.
-func (s spot) at(dir string) string { return filepath.Join(dir, s.in, s.name) }
+// at returns the path of a mount point in a session sandbox.
+func (p mountPoint) at(dir string) string { return filepath.Join(dir, p.in, p.name) }
 
-// make makes a spot where nothing else is. made are directories that were made before.
-func (s spot) make(dir string, made map[string]bool) error {
-	at := filepath.Join(dir, s.in)
-	for name := range strings.SplitSeq(s.name, "/") {
+// make makes a mount point in a directory that no command has used. made holds the
+// directories that were made before.
+func (p mountPoint) make(dir string, made map[string]bool) error {
+	at := filepath.Join(dir, p.in)
+	for name := range strings.SplitSeq(p.name, "/") {
 		if !made[at] {
 			if err := os.Mkdir(at, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 				return err
@@ -107,11 +108,11 @@ func (s spot) make(dir string, made map[string]bool) error {
 		}
 		at = filepath.Join(at, name)
 	}
-	if s.name == "" || made[at] {
+	if p.name == "" || made[at] {
 		return nil
 	}
 	made[at] = true
-	if s.file {
+	if p.file {
 		return os.WriteFile(at, nil, 0o600)
 	}
 	if err := os.Mkdir(at, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -120,24 +121,24 @@ func (s spot) make(dir string, made map[string]bool) error {
 	return nil
 }
 
-// clear makes a spot in a directory that has been the commands' own: what they have put
-// in the way goes, and a link leads nowhere.
-func (s spot) clear(dir string) error {
-	if err := os.MkdirAll(filepath.Join(dir, s.in), 0o700); err != nil {
+// clear makes a mount point in a directory that commands have used: it removes what
+// they have put in the way, and follows no link.
+func (p mountPoint) clear(dir string) error {
+	if err := os.MkdirAll(filepath.Join(dir, p.in), 0o700); err != nil {
 		return err
 	}
-	if s.name == "" {
+	if p.name == "" {
 		return nil
 	}
-	root, err := os.OpenRoot(filepath.Join(dir, s.in))
+	root, err := os.OpenRoot(filepath.Join(dir, p.in))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = root.Close() }()
-	parts := strings.Split(s.name, "/")
+	parts := strings.Split(p.name, "/")
 	for i := range parts {
 		at := filepath.Join(parts[:i+1]...)
-		if last := i == len(parts)-1; last && s.file {
+		if last := i == len(parts)-1; last && p.file {
 			return makeFile(root, at)
 		}
 		if err := makeDirectory(root, at); err != nil {

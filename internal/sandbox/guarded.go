@@ -11,11 +11,13 @@ import (
 	"tipstaff"
 	"tipstaff/internal/gitconfig"
 	"tipstaff/internal/guard"
+	"tipstaff/internal/paths"
 	"tipstaff/internal/profile"
 )
 
-// protect hands what steers programs outside to the guard, and gives the paths as
-// commands are to have them: what came while the server ran is watched, not pinned.
+// protect tells the guard which files steer programs outside, and returns the paths
+// as commands get them: repositories that came while the server ran are watched, not
+// pinned.
 func (s *Sandbox) protect(p profile.Paths, came []string) profile.Paths {
 	if p.Profile != profile.Workspace || s.o.Unguarded {
 		return p
@@ -27,7 +29,7 @@ func (s *Sandbox) protect(p profile.Paths, came []string) profile.Paths {
 	roots := p.Writable()
 	items := map[string][]guard.Item{}
 	add := func(one guard.Item) {
-		i := slices.IndexFunc(roots, func(root string) bool { return within(one.Path, root) })
+		i := slices.IndexFunc(roots, func(root string) bool { return paths.Within(one.Path, root) })
 		if i >= 0 {
 			items[roots[i]] = append(items[roots[i]], one)
 		}
@@ -49,7 +51,7 @@ func (s *Sandbox) protect(p profile.Paths, came []string) profile.Paths {
 		if one.Pinned {
 			one.Stage = p.Stage(pin)
 		}
-		one.New = slices.ContainsFunc(came, func(dir string) bool { return within(pin.Path, dir) && pin.Path != dir })
+		one.New = slices.ContainsFunc(came, func(dir string) bool { return paths.Within(pin.Path, dir) && pin.Path != dir })
 		add(one)
 	}
 	for _, dir := range p.GitDirs {
@@ -73,23 +75,23 @@ func (s *Sandbox) protect(p profile.Paths, came []string) profile.Paths {
 	return pinned
 }
 
-// mostLate is how many violations wait for a command to tell.
+// mostLate bounds the violations that wait to be reported.
 const mostLate = 16
 
-// foundLate keeps what a look has put back, for the answer and the record of the next
-// command there: the one that has done it is over.
+// foundLate keeps what a rescan has put back, for the answer and the record of the
+// next command there: the command that did it has ended.
 func (s *Sandbox) foundLate(list []tipstaff.Violation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.late = append(s.late, list[:min(len(list), mostLate-len(s.late))]...)
 }
 
-// takeFound gives what looks have put back where a command may write.
+// takeFound returns what rescans have put back where a command may write.
 func (s *Sandbox) takeFound(writable []string) (list []tipstaff.Violation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.late = slices.DeleteFunc(s.late, func(v tipstaff.Violation) bool {
-		here := slices.ContainsFunc(writable, func(dir string) bool { return within(v.Path, dir) })
+		here := paths.Within(v.Path, writable...)
 		if here {
 			list = append(list, v)
 		}
@@ -99,15 +101,16 @@ func (s *Sandbox) takeFound(writable []string) (list []tipstaff.Violation) {
 }
 
 // noteUnsafe keeps why the guard refused a change, for the answer.
-func (r *room) noteUnsafe(why string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.unsafe) < maxRefused && !slices.Contains(r.unsafe, why) {
-		r.unsafe = append(r.unsafe, why)
+func (sess *sessionSandbox) noteUnsafe(why string) {
+	sess.mu.Lock()
+	defer sess.mu.Unlock()
+	if len(sess.unsafe) < maxRefused && !slices.Contains(sess.unsafe, why) {
+		sess.unsafe = append(sess.unsafe, why)
 	}
 }
 
-// violations tells the guard that the command is over, and gives what it put back.
+// violations tells the guard that the command has ended, and returns what it put
+// back.
 func (c *Confined) violations() []tipstaff.Violation {
 	if c.guarded == nil {
 		return nil
@@ -116,19 +119,19 @@ func (c *Confined) violations() []tipstaff.Violation {
 	return c.guarded.End()
 }
 
-// explainGuard tells of files that steer others: of changes that were refused, and
-// those that were put back.
+// explainGuard reports changes of files that steer other programs: those that were
+// refused, and those that were put back.
 func (c *Confined) explainGuard(r *tipstaff.Result) {
-	c.room.mu.Lock()
-	unsafe := c.room.unsafe
-	c.room.unsafe = nil
-	c.room.mu.Unlock()
+	c.session.mu.Lock()
+	unsafe := c.session.unsafe
+	c.session.unsafe = nil
+	c.session.mu.Unlock()
 	for _, why := range unsafe {
 		r.Refusals = append(r.Refusals, "The sandbox refused a change: "+why+".")
 	}
 	c.explainCopies(r)
 	c.explainRebases(r)
-	r.Violations = append(c.sandbox.takeFound(c.walls.paths.Writable()), c.violations()...)
+	r.Violations = append(c.sandbox.takeFound(c.layers.paths.Writable()), c.violations()...)
 	for _, v := range r.Violations {
 		if v.Ended && r.Cause == tipstaff.Cancelled {
 			r.Cause = tipstaff.ProtectedFile
@@ -138,40 +141,41 @@ func (c *Confined) explainGuard(r *tipstaff.Result) {
 	}
 }
 
-// explainCopies tells of hooks that git tracks, which a command has checked out in a
-// copy of its own.
+// explainCopies reports hooks that git tracks and that a command has checked out in
+// its copy.
 func (c *Confined) explainCopies(r *tipstaff.Result) {
-	for path, copied := range c.walls.copies {
+	for path, copied := range c.layers.copies {
 		names := guard.Differs(path, copied)
 		if len(names) == 0 {
 			continue
 		}
-		if c.room.tells(path + "\x00" + strings.Join(names, "\x00")) {
+		if c.session.tells(path + "\x00" + strings.Join(names, "\x00")) {
 			r.Refusals = append(r.Refusals, fmt.Sprintf("%s stays as it is outside, because git runs what is in it; commands of this session see their own copy, in which %s differ. A person takes over what is checked out there: git checkout -- %s",
 				path, strings.Join(names, ", "), path))
 		}
 	}
 }
 
-// tells reports whether something was not told in the room before.
-func (r *room) tells(what string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.told == nil {
-		r.told = map[string]bool{}
+// tells reports whether something is said for the first time in the session.
+func (sess *sessionSandbox) tells(what string) bool {
+	sess.mu.Lock()
+	defer sess.mu.Unlock()
+	if sess.told == nil {
+		sess.told = map[string]bool{}
 	}
-	known := r.told[what]
-	r.told[what] = true
+	known := sess.told[what]
+	sess.told[what] = true
 	return !known
 }
 
-// mostRebases is in how many repositories a rebase is looked for when a command ends.
+// mostRebases bounds the repositories that are checked for a rebase when a command
+// ends.
 const mostRebases = 16
 
-// explainRebases tells of a rebase that is under way and whose list names programs:
-// git runs them when a person goes on with it.
+// explainRebases reports a rebase in progress whose list names programs: git runs
+// them when a person continues it.
 func (c *Confined) explainRebases(r *tipstaff.Result) {
-	dirs := c.walls.paths.GitDirs
+	dirs := c.layers.paths.GitDirs
 	for _, dir := range dirs[:min(len(dirs), mostRebases)] {
 		list := filepath.Join(dir, "rebase-merge", "git-rebase-todo")
 		text, err := guard.ReadSmall(list)
@@ -179,15 +183,15 @@ func (c *Confined) explainRebases(r *tipstaff.Result) {
 			continue
 		}
 		found := gitconfig.Todo(text)
-		if len(found) > 0 && c.room.tells(list+"\x00"+string(text)) {
+		if len(found) > 0 && c.session.tells(list+"\x00"+string(text)) {
 			r.Refusals = append(r.Refusals, fmt.Sprintf("A rebase is under way, and git runs what its list names when it goes on: %s. A person looks at %s before git rebase --continue.", found[0], list))
 		}
 	}
 }
 
-// AllowControl says which files of work trees that steer others the operator leaves to
-// commands, by patterns as [profile.ControlAllowed] has them. It counts from the next
-// command on.
+// AllowControl sets which files of work trees that steer other programs the operator
+// leaves to commands, by patterns of [profile.ControlAllowed]. It counts from the
+// next command on.
 func (s *Sandbox) AllowControl(patterns []string) {
 	if s.found == nil {
 		return

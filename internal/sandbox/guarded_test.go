@@ -407,7 +407,7 @@ func TestALookThatTakesLongHoldsNoCall(t *testing.T) {
 	gitWorld(t, b)
 	b.confine(Namespaces)
 	b.sh("true")
-	c := b.room("").constraints
+	c := b.sandboxOf("").constraints
 	c.forget()
 	c.rescanning.Lock() // every rescan waits
 	_, err := b.run(Command{Dir: b.ws, Session: "late", Patience: time.Millisecond}, "true")

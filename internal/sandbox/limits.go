@@ -4,7 +4,7 @@ import "time"
 
 // Limits bound what one command may use. 0 is no limit of tipstaff's own.
 type Limits struct {
-	MemoryBytes int64         // of a command; where it has no control group with bounds, of data for each process
+	MemoryBytes int64         // of a command; without a bounded control group, of data for each process
 	Processes   int           // of a command, threads included
 	CPU         time.Duration // for each process of a command; whole seconds
 	FileBytes   int64         // of each file that is written

@@ -12,8 +12,8 @@ import (
 	"tipstaff/internal/proc"
 )
 
-// group gives the limits that hold a command as a whole, as far as the engine can
-// keep them.
+// group returns the limits for a command as a whole, as far as the engine can
+// enforce them.
 func (l Limits) group(b proc.Bounds) (g proc.GroupLimits) {
 	if b.Memory {
 		g.MemoryBytes = max(0, l.MemoryBytes)
@@ -24,11 +24,11 @@ func (l Limits) group(b proc.Bounds) (g proc.GroupLimits) {
 	return g
 }
 
-// kernel gives the limits that the kernel keeps for each process. What holds the
-// whole command is not among them: RLIMIT_DATA counts memory that is only
-// reserved. In namespaces the number of processes is bounded by theirs. Outside,
-// the kernel counts all of a user's, so what there is now is added to what a
-// command may have; root is not held to it.
+// kernel returns the limits that the kernel enforces for each process. Limits of the
+// whole command are not among them: RLIMIT_DATA also counts memory that is only
+// reserved. In namespaces, the PID namespace bounds the number of processes.
+// Outside, the kernel counts all processes of a user, so the present ones are added
+// to the limit of a command; root is exempt.
 func (l Limits) kernel(t Tier, g proc.GroupLimits) []proc.Limit {
 	var list []proc.Limit
 	add := func(resource int, value int64) {
@@ -48,7 +48,7 @@ func (l Limits) kernel(t Tier, g proc.GroupLimits) []proc.Limit {
 	return list
 }
 
-// status says by what memory and processes are bounded.
+// status says what bounds memory and processes.
 func (l Limits) status(t Tier, b proc.Bounds) *LimitsStatus {
 	const none = "no limit"
 	g := l.group(b)

@@ -13,30 +13,30 @@ import (
 
 // Modes keeps the modes of the server's own directories. Landlock does not see
 // chmod, so in that tier a command of the same user can lock the server out of its
-// own trail. Modes holds the directories open and sets their modes back through
-// the descriptors, whatever has become of the paths. Its methods may be called from
-// many goroutines at once; those of a nil Modes do nothing.
+// own trail. Modes holds the directories open and restores their modes through the
+// descriptors, even if their paths have changed. Its methods may be called
+// concurrently; those of a nil Modes do nothing.
 type Modes struct {
 	log *slog.Logger
 
 	mu   sync.Mutex
-	held []heldMode
+	kept []keptMode
 }
 
-// heldMode is a directory, and the mode that it has to have.
-type heldMode struct {
+// keptMode is a directory, and the mode that it must have.
+type keptMode struct {
 	dir  *os.File
 	want fs.FileMode
-	// least: only the bits of want have to be there. A person may change others of
-	// a directory that is not the server's.
+	// least: only the bits of want must be set. A person may change others of a
+	// directory that is not the server's.
 	least bool
 }
 
-// NewModes keeps no directory yet.
+// NewModes returns Modes that keep no directory yet.
 func NewModes(log *slog.Logger) *Modes { return &Modes{log: log} }
 
-// Add keeps the server's own directories as they are now, and what their owner needs
-// to pass through the directories above them.
+// Add keeps the modes of the server's own directories as they are now, and the bits
+// that their owner needs to pass through the directories above them.
 func (m *Modes) Add(dirs ...string) error {
 	if m == nil {
 		return nil
@@ -50,7 +50,8 @@ func (m *Modes) Add(dirs ...string) error {
 			return fmt.Errorf("cannot keep a directory's mode: %w", err)
 		}
 		for up := filepath.Dir(dir); os.Geteuid() != 0 && up != filepath.Dir(up); up = filepath.Dir(up) {
-			// One that cannot be opened is not ours to change; root needs none of them.
+			// The server's user cannot change the mode of one that it cannot
+			// open; root needs no bits.
 			_ = m.hold(up, true)
 		}
 	}
@@ -60,8 +61,8 @@ func (m *Modes) Add(dirs ...string) error {
 func (m *Modes) hold(dir string, least bool) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	i := slices.IndexFunc(m.held, func(h heldMode) bool { return h.dir.Name() == dir })
-	if i >= 0 && (least || !m.held[i].least) {
+	i := slices.IndexFunc(m.kept, func(h keptMode) bool { return h.dir.Name() == dir })
+	if i >= 0 && (least || !m.kept[i].least) {
 		return nil
 	}
 	f, err := os.Open(dir)
@@ -72,16 +73,16 @@ func (m *Modes) hold(dir string, least bool) error {
 	if err != nil || !st.IsDir() {
 		return errors.Join(err, f.Close())
 	}
-	h := heldMode{dir: f, want: modeOf(st), least: least}
+	h := keptMode{dir: f, want: modeOf(st), least: least}
 	if least {
 		h.want &= 0o500
 	}
 	if i >= 0 {
-		_ = m.held[i].dir.Close()
-		m.held[i] = h
+		_ = m.kept[i].dir.Close()
+		m.kept[i] = h
 		return nil
 	}
-	m.held = append(m.held, h)
+	m.kept = append(m.kept, h)
 	return nil
 }
 
@@ -89,9 +90,9 @@ func modeOf(st fs.FileInfo) fs.FileMode {
 	return st.Mode() & (fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky)
 }
 
-// Restore sets back what has changed, and logs it. An error names the directory and
-// the mode that it could not change. Without a change it costs a system call for
-// each directory.
+// Restore restores the modes that have changed, and logs each. An error names the
+// directory and the mode that it could not change. Without a change, it costs one
+// system call for each directory.
 func (m *Modes) Restore() error {
 	if m == nil {
 		return nil
@@ -99,7 +100,7 @@ func (m *Modes) Restore() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var all error
-	for _, h := range m.held {
+	for _, h := range m.kept {
 		st, err := h.dir.Stat()
 		if err != nil {
 			all = errors.Join(all, err)
@@ -123,7 +124,7 @@ func (m *Modes) Restore() error {
 	return all
 }
 
-// Close lets go of the directories.
+// Close closes the directories.
 func (m *Modes) Close() error {
 	if m == nil {
 		return nil
@@ -131,9 +132,9 @@ func (m *Modes) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var err error
-	for _, h := range m.held {
+	for _, h := range m.kept {
 		err = errors.Join(err, h.dir.Close())
 	}
-	m.held = nil
+	m.kept = nil
 	return err
 }

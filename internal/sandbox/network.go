@@ -17,7 +17,7 @@ const (
 	AllNetwork               // the machine's
 )
 
-// Network is what a setting says of the network. The zero Network is none.
+// Network is a network setting. The zero Network is none.
 type Network struct {
 	Reach Reach
 	Hosts egress.Hosts // with ListedHosts
@@ -41,7 +41,7 @@ func ParseNetwork(s string) (Network, error) {
 	return Network{Reach: ListedHosts, Hosts: hosts}, nil
 }
 
-// needs is the least tier that keeps commands to the setting.
+// needs returns the least tier that enforces the setting.
 func (n Network) needs() Tier {
 	switch n.Reach {
 	case AllNetwork:
@@ -53,7 +53,7 @@ func (n Network) needs() Tier {
 	}
 }
 
-// String gives the setting in its shortest form.
+// String returns the setting in its shortest form.
 func (n Network) String() string {
 	switch n.Reach {
 	case AllNetwork:

@@ -10,39 +10,41 @@ import (
 	"tipstaff/internal/profile"
 )
 
-// Options are what the operator has chosen, and what is known of the machine.
+// Options are the operator's settings, and what is known of the machine.
 type Options struct {
 	Engine  *proc.Engine
 	Mode    Mode
 	Tier    Tier // at least this, with Require; with BestEffort at most this. None: the best
 	Profile profile.Profile
 	Machine profile.Machine
-	// Workspace is what commands may change: the roots of the settings. Where it
-	// is empty, it is the server's own directory and that of the command.
+	// Workspace lists the directories that commands may change: the roots of the
+	// settings. If it is empty, commands may change the server's own directory and
+	// that of the command.
 	Workspace []string
 	Directory string // the server's own
-	// Own gives tipstaff's own files as they are now; nil: there are none but those
-	// of Machine. It is asked whenever commands are to be confined anew.
+	// Own returns tipstaff's own files as they are now; nil: there are only those
+	// of Machine. It is called whenever commands get new constraints.
 	Own func() []profile.Own
-	// Opened is told what commands may read and write, before one of them does;
-	// mounts says whether what is pinned stays as it is. nil: it is not told.
+	// Opened is called with what commands may read and write before one of them
+	// does. mounts says whether mounts keep pinned files as they are. It may be
+	// nil.
 	Opened func(paths profile.Paths, mounts bool)
-	// Search are the directories in which programs are found.
+	// Search lists the directories in which programs are found.
 	Search  []string
 	Network Network
 	Limits  Limits
 	Temp    string // where the directory for temporary files is made
 	Log     *slog.Logger
 	// Modes keeps the modes of the server's directories in the tier that does not
-	// see chmod; nil: nothing keeps them.
+	// see chmod; nil: they are not kept.
 	Modes *Modes
-	// Unguarded leaves out the guard of what steers programs outside: only to measure
-	// what that costs.
+	// Unguarded leaves out the guard of files that steer programs outside. It
+	// serves only to measure what the guard costs.
 	Unguarded bool
 }
 
-// aside is where the guard keeps what it puts back: for as long as the server lives
-// where nothing else is kept either.
+// aside returns where the guard keeps what it puts back. Without a state directory,
+// that lasts only as long as the server.
 func (o Options) aside(scratch string) string {
 	if o.Machine.StateDir == "" {
 		return filepath.Join(scratch, "aside")
@@ -50,23 +52,24 @@ func (o Options) aside(scratch string) string {
 	return filepath.Join(o.Machine.StateDir, "aside")
 }
 
-// Command is what the sandbox has to know of a command.
+// Command is what the sandbox has to know about a command.
 type Command struct {
-	Principal string             // who asks; what one does no other one sees
+	Principal string             // the caller; others do not see its files and processes
 	Session   tipstaff.SessionID // "" without one
 	Dir       string             // canonical
 	Program   string             // its path
-	// Workspace is what the command may change, canonical, where a policy says so;
-	// else it is that of the options.
+	// Workspace lists what the command may change, canonical, if a policy says so;
+	// empty: that of the options.
 	Workspace []string
 	Env       []string
-	// Patience is how long the command waits for a sandbox; 0: as long as it takes.
+	// Patience is how long the command waits for a sandbox; 0: without limit.
 	Patience time.Duration
-	// Stop ends the command, and waits for nothing: it may have changed a file that
-	// steers programs outside of the sandbox. nil: there is no such way.
+	// Stop ends the command, and does not block. The guard calls it after the
+	// command may have changed a file that steers programs outside of the sandbox.
+	// It may be nil.
 	Stop  func()
 	Terms Terms // of the rule that allows it
-	// Doors are those of this command alone; [Terms.Doors] has to be set.
+	// Doors are the doors of this command alone; [Terms.Doors] must be set.
 	Doors []Door
 }
 
@@ -83,15 +86,15 @@ type Status struct {
 	Mode    string `json:"mode"`
 	Profile string `json:"profile"`
 	Network string `json:"network"`
-	// Reason says why it is not a better tier; "" if it is the best, or as good
-	// as was asked for.
+	// Reason says why the tier is not a better one; "" if it is the best, or as
+	// good as the settings ask for.
 	Reason string `json:"reason,omitempty"`
 	// Landlock says what the ruleset restricts; "" without Landlock.
 	Landlock string `json:"landlock,omitempty"`
-	// Protection says by what files that steer programs outside of the sandbox are
-	// protected; "" where none are.
+	// Protection says what protects files that steer programs outside of the
+	// sandbox; "" if nothing does.
 	Protection string `json:"protection,omitempty"`
-	// Weaker says why not better; "" if it is the best there is.
+	// Weaker says why the protection is not the best one; "" if it is.
 	Weaker string `json:"weaker,omitempty"`
 	// Missing is what Landlock of this kernel cannot restrict.
 	Missing []string      `json:"missing,omitempty"`
@@ -102,12 +105,12 @@ type Status struct {
 	tier Tier
 }
 
-// LimitsStatus says by what the memory and the processes of commands are bounded.
+// LimitsStatus says what bounds the memory and the processes of commands.
 type LimitsStatus struct {
 	Memory    string `json:"memory"`
 	Processes string `json:"processes"`
-	// Reason says why not both by the control group of each command, and what to do
-	// about it; "" if they are, or would be if there were limits.
+	// Reason says why a command's control group does not bound both, and what to do
+	// about it; "" if it does, or would if there were limits.
 	Reason string `json:"reason,omitempty"`
 }
 

@@ -15,7 +15,7 @@ type Sandbox struct{ status Status }
 
 const noSandbox = "commands can be confined on Linux only"
 
-// New refuses what it cannot give: a sandbox that is required, and a network
+// New reports an error for what it cannot provide: a required sandbox, and a network
 // that is not all of the machine's.
 func New(o Options) (*Sandbox, error) {
 	s := &Sandbox{newStatus(o)}
@@ -29,13 +29,13 @@ func New(o Options) (*Sandbox, error) {
 	return s, nil
 }
 
-// Status tells how commands are confined.
+// Status describes how commands are confined.
 func (s *Sandbox) Status() Status { return s.status }
 
 // Outlook is Status.
 func (s *Sandbox) Outlook() Status { return s.status }
 
-// Err says why no command may run.
+// Err returns why no command may run.
 func (s *Sandbox) Err() error {
 	if s.status.Mode == Require.String() || s.status.Mode == "" {
 		return errors.New(noSandbox)
@@ -43,13 +43,13 @@ func (s *Sandbox) Err() error {
 	return nil
 }
 
-// Confined is how to start one command.
+// Confined says how to start one command.
 type Confined struct {
 	Confinement *proc.Enclosure // nil
 	Env         []string        // the command's environment
 }
 
-// Confine gives the command as it is.
+// Confine returns the command unconfined, where the settings permit that.
 func (s *Sandbox) Confine(c Command) (*Confined, error) {
 	if err := s.Err(); err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func (s *Sandbox) Confine(c Command) (*Confined, error) {
 	return &Confined{Env: c.Env}, nil
 }
 
-// DoorPath is "" on this system.
+// DoorPath returns "" on this system.
 func (*Confined) DoorPath(string) string { return "" }
 
 // CloseDoors closes nothing.
@@ -69,7 +69,7 @@ func (*Confined) CloseDoors() {}
 // AllowControl changes nothing.
 func (s *Sandbox) AllowControl([]string) {}
 
-// Release lets go of nothing.
+// Release releases nothing.
 func (*Confined) Release() {}
 
 // Explain has nothing to explain.
@@ -81,10 +81,10 @@ func (*Sandbox) EndSession(tipstaff.SessionID) {}
 // Close removes nothing.
 func (*Sandbox) Close() error { return nil }
 
-// StatusUnder is [Sandbox.Status]: nothing is confined here, under whatever terms.
+// StatusUnder is [Sandbox.Status]: nothing is confined here under any terms.
 func (s *Sandbox) StatusUnder(Terms) Status { return s.status }
 
-// Meets says why commands under these terms would be refused.
+// Meets returns why commands under these terms would be refused.
 func (s *Sandbox) Meets(t Terms) error {
 	if t.given() {
 		return fmt.Errorf("%w: %s", ErrUnmet, noSandbox)

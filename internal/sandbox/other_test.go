@@ -34,8 +34,8 @@ func TestWithoutLinuxThereIsNoSandboxAndItSaysSo(t *testing.T) {
 			t.Errorf("%s: %+v", c.says, got)
 		}
 		env := []string{"A=b"}
-		if held, err := s.Confine(Command{Env: env}); err != nil || held.Confinement != nil || !slices.Equal(held.Env, env) {
-			t.Errorf("%s: %+v, %v", c.says, held, err)
+		if confined, err := s.Confine(Command{Env: env}); err != nil || confined.Confinement != nil || !slices.Equal(confined.Env, env) {
+			t.Errorf("%s: %+v, %v", c.says, confined, err)
 		}
 	}
 }

@@ -7,10 +7,11 @@ import (
 	"sync"
 	"time"
 
+	"tipstaff/internal/paths"
 	"tipstaff/internal/profile"
 )
 
-// ownFiles are tipstaff's own files as they are now.
+// ownFiles returns tipstaff's own files as they are now.
 func (s *Sandbox) ownFiles() []profile.Own {
 	if s.o.Own == nil {
 		return nil
@@ -18,16 +19,16 @@ func (s *Sandbox) ownFiles() []profile.Own {
 	return s.o.Own()
 }
 
-// lately is where tipstaff's own files were a moment ago. Every command that names a
-// directory asks, and files do not move that often.
+// lately caches where tipstaff's own files are. Every command that names a directory
+// asks for them, and files move rarely.
 type lately struct {
 	mu    sync.Mutex
 	at    time.Time
 	files []profile.Own
 }
 
-// moment is how old an answer may be. What commands are kept from does not depend on
-// it, only which directories a caller can open.
+// moment is the greatest age of an answer. What commands are kept from does not
+// depend on it, only which directories a caller can make writable.
 const moment = time.Second
 
 func (l *lately) ask(find func() []profile.Own) []profile.Own {
@@ -39,11 +40,11 @@ func (l *lately) ask(find func() []profile.Own) []profile.Own {
 	return l.files
 }
 
-// holdsOwn reports whether a file of tipstaff's own, or a link by which it is
-// reached, lies in a directory. Such a directory does not become writable because a
-// caller names it: with Landlock alone, what is readable there could be written.
+// holdsOwn reports whether a directory contains a file of tipstaff's own, or a link
+// by which one is reached. A caller cannot make such a directory writable by naming
+// it: with Landlock alone, commands could write every readable file in it.
 func (s *Sandbox) holdsOwn(dir string) bool {
-	in := func(path string) bool { return within(path, dir) && !within(path, s.o.Directory) }
+	in := func(path string) bool { return paths.Within(path, dir) && !paths.Within(path, s.o.Directory) }
 	return slices.ContainsFunc(s.lately.ask(s.ownFiles), func(o profile.Own) bool {
 		return o.Readable && in(o.Path) || o.Name != "" && o.Name != o.Path && in(o.Name)
 	})

@@ -14,13 +14,13 @@ import (
 	"tipstaff/internal/profile"
 )
 
-// leastABI is what Require asks of Landlock: below it, a file that can be read
-// can be shortened.
+// leastABI is the version of Landlock that Require needs: below it, a command can
+// truncate a file that it may read.
 const leastABI = 3
 
-// chooseTier takes the best tier that works, from the one that is wanted
-// downwards. A tier works when the room of the server's own directory can be
-// made in it, and a process in that.
+// chooseTier takes the best tier that works, from the wanted one downwards. A tier
+// works if the session sandbox of the server's own directory, and a process in it,
+// can be made.
 func (s *Sandbox) chooseTier() error {
 	abi, noLandlock := landlock.Version()
 	var reasons []string
@@ -54,9 +54,9 @@ func (s *Sandbox) chooseTier() error {
 		return fmt.Errorf("TIPSTAFF_SANDBOX=require, and this machine does not give the sandbox that is required: %s", s.status.Reason)
 	}
 	if abi > 0 && s.o.Network.needs() <= Landlock {
-		// The kernel can, and something else is wrong: too many processes, no
-		// memory. It may be well again in a moment, and the record would say for
-		// ever that there is no sandbox here.
+		// The kernel supports a sandbox, and the cause is something else: too many
+		// processes, no memory. It may pass in a moment, and the record would say
+		// for ever that there is no sandbox here.
 		return fmt.Errorf("this machine has a sandbox, and it could not be made: %s", s.status.Reason)
 	}
 	return nil
@@ -86,60 +86,60 @@ func (s *Sandbox) try(tier Tier, abi int, noLandlock error) error {
 	if s.secret, err = newSecret(); err != nil {
 		return err
 	}
-	if s.own != nil { // of the tier before
+	if s.own != nil { // of the tier that was tried before
 		if err := s.own.close(); err != nil {
 			return err
 		}
 	}
-	if s.own, err = s.hold(held{profile: s.o.Profile, network: s.o.Network, limits: s.o.Limits}); err != nil {
+	if s.own, err = s.prepare(settings{profile: s.o.Profile, network: s.o.Network, limits: s.o.Limits}); err != nil {
 		return err
 	}
 	s.probing.Store(true)
-	r, w, err := s.enter(Command{Dir: s.o.Directory})
+	sess, l, err := s.enter(Command{Dir: s.o.Directory})
 	s.probing.Store(false)
 	if err != nil {
 		return err
 	}
-	defer s.handOver(r, w)
-	if w.paths.Exhausted() {
-		r.constraints.forget() // the first command has a room that knows all repositories
+	defer s.handOver(sess, l)
+	if l.paths.Exhausted() {
+		sess.constraints.forget() // the first command gets a session sandbox that knows all repositories
 	}
 	s.status.Protection, s.status.Weaker = s.protection()
 	s.status.Limits = s.o.Limits.status(tier, s.o.Engine.Bounds())
-	s.status.Paths, s.status.Notes = w.paths, slices.Clone(w.paths.Notes)
-	if why := whyUnmade(w.paths.Missing, w.paths.Make()); why != "" {
+	s.status.Paths, s.status.Notes = l.paths, slices.Clone(l.paths.Notes)
+	if why := whyUnmade(l.paths.Missing, l.paths.Make()); why != "" {
 		s.status.Notes = append(s.status.Notes, why)
 	}
-	for _, dir := range w.paths.Workspace {
+	for _, dir := range l.paths.Workspace {
 		if why := whyNotUsable(dir); why != "" && s.o.Profile == profile.Workspace {
 			s.status.Notes = append(s.status.Notes, why)
 		}
 	}
 	if tier == Landlock {
-		s.status.Notes = append(s.status.Notes, w.version.allowed.Notes...)
+		s.status.Notes = append(s.status.Notes, l.version.allowed.Notes...)
 	}
-	if err := s.o.Engine.Try(w.enclosure); err != nil {
-		r.constraints.forget() // the next tier makes its own
+	if err := s.o.Engine.Try(l.enclosure); err != nil {
+		sess.constraints.forget() // the next tier makes its own
 		return err
 	}
 	return nil
 }
 
-// handOver keeps the sandbox of the probe for the first command. One that is outdated, or
-// was not found good, ends.
-func (s *Sandbox) handOver(r *room, w *walls) {
+// handOver keeps the sandbox of the probe for the first command, or ends it if it is
+// outdated or did not work.
+func (s *Sandbox) handOver(sess *sessionSandbox, l *layers) {
 	s.mu.Lock()
-	delete(s.rooms, r.key)
+	delete(s.sessions, sess.key)
 	s.mu.Unlock()
-	r.drop(w)
-	r.mu.Lock()
-	r.users--
-	r.mu.Unlock()
-	s.giveOn(r)
+	sess.drop(l)
+	sess.mu.Lock()
+	sess.users--
+	sess.mu.Unlock()
+	s.giveOn(sess)
 	s.restIn(restAfter)
 }
 
-// protection says by what files that steer programs outside are protected.
+// protection says what protects files that steer programs outside.
 func (s *Sandbox) protection() (by, weaker string) {
 	switch {
 	case s.o.Profile != profile.Workspace:

@@ -13,20 +13,20 @@ import (
 	"tipstaff/internal/proc"
 )
 
-// outOfReach gives a function that reports whether no command can get to where
-// a mount is to be made. A command is the user who the server is, without the
-// server's capabilities: root's commands do not get into a directory that is
-// closed to others. The root of the namespaces does not either, so that such a
-// mount would fail, and all of the view with it.
+// outOfReach returns a function that reports whether commands cannot reach the path
+// of a mount. A command runs as the server's user, without the server's
+// capabilities: root's commands do not get into a directory that is closed to
+// others. The root of the namespaces does not either, so such a mount would fail,
+// and with it all of the view.
 func outOfReach() func(proc.Mount) bool {
-	open := map[string]bool{} // directories that were looked at
+	open := map[string]bool{} // directories that were checked
 	return func(m proc.Mount) bool {
 		return closedAbove(m.Path, open) || m.Source != "" && closedAbove(m.Source, open)
 	}
 }
 
 // closedAbove reports whether a directory above path is closed to commands. The
-// user's own directories are open, whatever their mode: it can be changed.
+// user's own directories count as open, because a command can change their modes.
 func closedAbove(path string, open map[string]bool) bool {
 	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
 		is, known := open[dir]
@@ -43,9 +43,9 @@ func closedAbove(path string, open map[string]bool) bool {
 	}
 }
 
-// opensWithoutCapabilities reports whether names in a directory can be looked
-// up by the user who the server is, if capabilities do not help. What cannot be
-// told is taken for open: then the mount is tried.
+// opensWithoutCapabilities reports whether the server's user can look up names in a
+// directory without capabilities. If that cannot be found out, it counts as open:
+// then the mount is tried.
 func opensWithoutCapabilities(dir string) bool {
 	fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -70,19 +70,19 @@ func lookUpWithoutCapabilities(dir int) error {
 	})
 }
 
-// mayCommand reports whether a command has these rights to path (access(2)), as
-// far as modes and owners say. What cannot be told is taken for a yes.
+// mayCommand reports whether a command has these rights to path (access(2)), as far
+// as modes and owners say. If that cannot be found out, the answer is yes.
 func mayCommand(path string, mode uint32) bool {
 	err := withoutCapabilities(func() error { return unix.Faccessat(unix.AT_FDCWD, path, mode, unix.AT_EACCESS) })
 	return !errors.Is(err, unix.EACCES)
 }
 
-// withoutCapabilities does something on a thread that has given up its
-// capabilities for the moment.
+// withoutCapabilities calls f on a thread that gives up its capabilities for that
+// time.
 func withoutCapabilities(f func() error) error {
 	result := make(chan error)
 	go func() {
-		runtime.LockOSThread() // for ever, should they not come back
+		runtime.LockOSThread() // for ever, if they cannot be restored
 		header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 		var own, none [2]unix.CapUserData
 		if err := unix.Capget(&header, &own[0]); err != nil {
@@ -103,9 +103,9 @@ func withoutCapabilities(f func() error) error {
 	return <-result
 }
 
-// whyNotUsable says why commands can do nothing in a workspace although it is
-// theirs; "" if they can. A command is a root without capabilities where the
-// server is root: other users' modes hold for it.
+// whyNotUsable says why commands can do nothing in their workspace; "" if they can.
+// If the server runs as root, a command is a root without capabilities, and the
+// modes of other users' files hold for it.
 func whyNotUsable(dir string) string {
 	var st unix.Stat_t
 	if unix.Geteuid() != 0 || unix.Stat(dir, &st) != nil || st.Uid == 0 {

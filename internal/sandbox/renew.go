@@ -4,55 +4,55 @@ package sandbox
 
 import "fmt"
 
-// refresh makes new walls before a command where those that stand are not of the current
-// version, or where a pin has come off. The room has a user.
-func (r *room) refresh() error {
-	if now, _ := r.outdated(); !now {
+// refresh makes new layers before a command if the present ones are not of the
+// current version, or if a pin has come off. The session sandbox has a user.
+func (sess *sessionSandbox) refresh() error {
+	if now, _ := sess.outdated(); !now {
 		return nil
 	}
-	r.renewing.Lock()
-	defer r.renewing.Unlock()
-	now, must := r.outdated()
-	if !now { // another command has seen to it
+	sess.renewing.Lock()
+	defer sess.renewing.Unlock()
+	now, must := sess.outdated()
+	if !now { // another command has done it
 		return nil
 	}
-	err := r.renew()
+	err := sess.renew()
 	if err != nil && must {
 		return fmt.Errorf("a protected file was replaced, and the sandbox could not be made anew: %w", err)
 	}
 	if err != nil {
-		r.sandbox.o.Log.Error("cannot bring the sandbox up to date; commands are confined as before", "error", err)
+		sess.sandbox.o.Log.Error("cannot bring the sandbox up to date; commands are confined as before", "error", err)
 	}
 	return nil
 }
 
-// outdated reports whether the next command is to have new walls, and whether it must
-// not run without.
-func (r *room) outdated() (now, must bool) {
-	v := r.constraints.current()
-	r.mu.Lock()
-	w := r.walls
-	r.mu.Unlock()
-	must = w.version.control != r.sandbox.controls.Load() || r.sandbox.guard.Stale(w.enclosure)
-	return must || w.version != v || w.places.Load() > mostPlaces, must
+// outdated reports whether the next command needs new layers (now), and whether it
+// must not run without them (must).
+func (sess *sessionSandbox) outdated() (now, must bool) {
+	v := sess.constraints.current()
+	sess.mu.Lock()
+	l := sess.layers
+	sess.mu.Unlock()
+	must = l.version.control != sess.sandbox.controls.Load() || sess.sandbox.guard.Stale(l.enclosure)
+	return must || l.version != v || l.instances.Load() > mostInstances, must
 }
 
-// renew makes new walls for the commands that come. The caller holds r.renewing.
-func (r *room) renew() error {
-	v, err := r.constraints.current(), error(nil)
-	if v == nil || v.control != r.sandbox.controls.Load() {
-		if v, err = r.constraints.rescan(); err != nil {
+// renew makes new layers for the next commands. The caller holds sess.renewing.
+func (sess *sessionSandbox) renew() error {
+	v, err := sess.constraints.current(), error(nil)
+	if v == nil || v.control != sess.sandbox.controls.Load() {
+		if v, err = sess.constraints.rescan(); err != nil {
 			return err
 		}
 	}
-	w, err := r.build(v)
+	l, err := sess.build(v)
 	if err != nil {
 		return err
 	}
-	r.mu.Lock()
-	old := r.walls
-	r.walls = w
-	r.mu.Unlock()
-	r.drop(old)
+	sess.mu.Lock()
+	old := sess.layers
+	sess.layers = l
+	sess.mu.Unlock()
+	sess.drop(old)
 	return nil
 }

@@ -12,22 +12,23 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"tipstaff/internal/paths"
 	"tipstaff/internal/profile"
 )
 
-// Repositories that were there before the server's commands are a person's: pins keep
-// them as they are. One that came later was made by commands, or while they ran: the
-// guard watches it, and commands may remove it as they have made it.
+// Repositories that were there before the server's commands belong to a person: pins
+// keep them as they are. Commands may have made one that came later: the guard
+// watches it, and commands may remove it as they have made it.
 
-// repository is what is kept in mind of one.
+// repository is what the sandbox remembers of one.
 type repository struct {
-	came bool // after its workspace had been looked through; in doubt not
+	came bool // after its workspace had been searched to the end; false in doubt
 	dir  bool // it is only the directory of one, not the path by which git finds it
 }
 
-// noteRepositories keeps in mind which repositories there are, and gives those that
-// have come. It fails where one that is known cannot be seen any more, because what
-// cannot be seen cannot be pinned.
+// noteRepositories remembers which repositories exist, and returns those that came
+// later. It fails if a known one cannot be seen any more, because then it cannot be
+// pinned.
 func (s *Sandbox) noteRepositories(p profile.Paths) (came []string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,13 +53,13 @@ func (s *Sandbox) noteRepositories(p profile.Paths) (came []string, err error) {
 	}
 	if closed := p.ClosedOff(); len(closed) > 0 && s.status.tier != Namespaces {
 		return nil, &Unprotected{
-			Msg:  fmt.Sprintf("%s cannot be looked through for repositories of git, which have to be protected, and a command could open it, so nothing was started.", closed[0]),
+			Msg:  fmt.Sprintf("%s cannot be searched for repositories of git, which have to be protected, and a command could open it, so nothing was started.", closed[0]),
 			Hint: "A person has to let the server see it: chmod u+rx " + closed[0] + ".",
 		}
 	}
 	if p.Exhausted() && !s.probing.Load() {
 		return nil, &Unprotected{
-			Msg:  fmt.Sprintf("%s holds too many files to be looked through for repositories of git, which have to be protected, so nothing was started.", strings.Join(p.Workspace, ", ")),
+			Msg:  fmt.Sprintf("%s holds too many files to be searched for repositories of git, which have to be protected, so nothing was started.", strings.Join(p.Workspace, ", ")),
 			Hint: "The operator has to name a smaller workspace (ALLOWED_CWD_ROOTS, or roots in the policy).",
 		}
 	}
@@ -71,21 +72,21 @@ func (s *Sandbox) noteRepositories(p profile.Paths) (came []string, err error) {
 	return slices.Compact(came), nil
 }
 
-// seen reports whether the workspace that a path lies in has been looked through. The
-// caller holds s.mu.
+// seen reports whether the workspace that a path lies in has been searched to the
+// end. The caller holds s.mu.
 func (s *Sandbox) seen(path string) bool {
-	return slices.ContainsFunc(s.seenThrough, func(w string) bool { return within(path, w) })
+	return paths.Within(path, s.seenThrough...)
 }
 
-// lost forgets the repositories that are gone, and fails where one cannot be seen. The
+// lost forgets the repositories that are gone, and fails if one cannot be seen. The
 // caller holds s.mu.
 func (s *Sandbox) lost(p profile.Paths) error {
-	owners := p.OwnersIn("/") // of work trees that are gone, git still knows something
+	owners := p.OwnersIn("/") // git still has files of work trees that are gone
 	for path, is := range s.repositories {
 		if slices.Contains(owners, path) || slices.Contains(p.Repositories, path) || slices.Contains(p.GitDirs, path) {
 			continue
 		}
-		if !slices.ContainsFunc(p.Writable(), func(w string) bool { return within(path, w) }) {
+		if !paths.Within(path, p.Writable()...) {
 			continue // of another workspace
 		}
 		_, err := os.Lstat(path)
@@ -94,7 +95,7 @@ func (s *Sandbox) lost(p profile.Paths) error {
 			delete(s.repositories, path)
 		case err != nil && !is.came:
 			return &Unprotected{
-				Msg:  fmt.Sprintf("The repository %s cannot be looked at any more, so its hooks and configuration cannot be protected, and nothing was started.", path),
+				Msg:  fmt.Sprintf("The repository %s cannot be inspected any more, so its hooks and configuration cannot be protected, and nothing was started.", path),
 				Hint: "A person has to let the server see it again: chmod u+rx the directories above it.", Err: err,
 			}
 		}
@@ -102,8 +103,8 @@ func (s *Sandbox) lost(p profile.Paths) error {
 	return nil
 }
 
-// knownRepositories gives what looks have found, sorted: the paths by which git
-// finds repositories, and what may be the directory of one.
+// knownRepositories returns what rescans have found, sorted: the paths by which git
+// finds repositories, and directories that may be the one of a repository.
 func (s *Sandbox) knownRepositories() (entries, dirs []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,7 +119,7 @@ func (s *Sandbox) knownRepositories() (entries, dirs []string) {
 	return entries, dirs
 }
 
-// workspacesSeen gives the workspaces that were looked through to the end.
+// workspacesSeen returns the workspaces that were searched to the end.
 func (s *Sandbox) workspacesSeen() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// rescanPause is the least time between two rescans of a workspace, as far as a rescan
-// does not take long.
+// rescanPause is the least time between two rescans of a workspace; it is longer if
+// a rescan takes long.
 const rescanPause = 2 * time.Second
 
-// rescanAgain rescans a workspace behind the calls: commands make repositories, people
-// make keys. It is asked for whenever a command of any session ends, and what the last
-// one did is looked at as soon as the pause is over. Where git has announced a
-// repository, there is hardly a pause.
+// rescanAgain rescans a workspace in the background, because commands make
+// repositories and people make keys. It is called whenever a command of any session
+// ends, and rescans as soon as the pause is over, so that it sees what the last
+// command did. If git has announced a repository, the pause is short.
 func (c *constraints) rescanAgain() {
 	news := c.sandbox.guard.Announced()
 	c.mu.Lock()
@@ -24,7 +24,7 @@ func (c *constraints) rescanAgain() {
 	if news != c.news {
 		pause = 4 * c.cost
 	}
-	pause -= time.Since(c.looked)
+	pause -= time.Since(c.rescanned)
 	switch {
 	case c.current() == nil:
 	case c.rescans:
@@ -38,7 +38,7 @@ func (c *constraints) rescanAgain() {
 	}
 }
 
-// rescanLater rescans after a pause, unless all is over by then.
+// rescanLater rescans after a pause, unless the sandbox is closed by then.
 func (c *constraints) rescanLater() {
 	c.mu.Lock()
 	c.waiting = false
@@ -46,7 +46,7 @@ func (c *constraints) rescanLater() {
 	c.sandbox.behind(c.rescanAgain)
 }
 
-// rescanNow is a rescan behind the calls.
+// rescanNow is a rescan in the background.
 func (c *constraints) rescanNow() {
 	before := c.current()
 	now, err := c.rescan()
@@ -65,32 +65,32 @@ func (c *constraints) rescanNow() {
 	}
 }
 
-// mostRenewed is for how many sessions at work walls of a new version are made before
-// their next command comes.
+// mostRenewed is for how many active sessions layers of a new version are made
+// before their next command comes.
 const mostRenewed = 4
 
-// renewAtWork makes walls of the new version for the sessions that were at work last,
-// so that their next command does not wait for that.
+// renewAtWork makes layers of the new version for the sessions that were active
+// last, so that their next command does not wait for that.
 func (s *Sandbox) renewAtWork(c *constraints) {
 	type one struct {
-		*room
+		*sessionSandbox
 		used time.Time
 	}
 	var atWork []one
 	s.mu.Lock()
-	for _, r := range s.rooms {
-		r.mu.Lock()
-		if r.constraints == c && r.walls != nil && !r.doomed && (r.users > 0 || time.Since(r.used) < 2*rescanPause) {
-			r.users++
-			atWork = append(atWork, one{r, r.used})
+	for _, sess := range s.sessions {
+		sess.mu.Lock()
+		if sess.constraints == c && sess.layers != nil && !sess.doomed && (sess.users > 0 || time.Since(sess.used) < 2*rescanPause) {
+			sess.users++
+			atWork = append(atWork, one{sess, sess.used})
 		}
-		r.mu.Unlock()
+		sess.mu.Unlock()
 	}
 	s.mu.Unlock()
 	slices.SortFunc(atWork, func(a, b one) int { return -cmp.Compare(a.used.UnixNano(), b.used.UnixNano()) })
 	for i, r := range atWork {
 		if i < mostRenewed {
-			_ = r.refresh() // an error is logged, and comes again with the next command if that must not run
+			_ = r.refresh() // it logs the error; the next command gets it too, if it must not run
 		}
 		r.part()
 	}

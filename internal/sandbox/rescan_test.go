@@ -49,7 +49,7 @@ func TestASecretThatReplacesAnotherIsHiddenWhateverItsNumber(t *testing.T) {
 		b.must(os.Remove(secret))
 		b.write(secret, "another\n")
 		if is, err := os.Lstat(secret); err == nil && os.SameFile(is, first) {
-			if b.room("").standing().paths.Fresh() {
+			if b.sandboxOf("").standing().paths.Fresh() {
 				t.Error("nobody noticed")
 			}
 			b.later()
@@ -73,21 +73,21 @@ func TestWhereNothingChangesTheWallsStay(t *testing.T) {
 	eachTier(t, func(t *testing.T, tier Tier) {
 		b := newBox(t, tier)
 		b.sh("echo x > file; mkdir dir")
-		r := b.room("")
-		before := r.standing()
+		sess := b.sandboxOf("")
+		before := sess.standing()
 		b.later()
-		if r.standing() != before && before.version.allowed.Fresh() { // nobody else has made files beside what is hidden
+		if sess.standing() != before && before.version.allowed.Fresh() { // nobody else has made files beside what is hidden
 			t.Error("they were made anew for nothing")
 		}
-		before = r.standing()
-		r.constraints.mu.Lock()
-		if time.Since(r.constraints.looked) > patience {
+		before = sess.standing()
+		sess.constraints.mu.Lock()
+		if time.Since(sess.constraints.rescanned) > patience {
 			t.Error("nobody has looked")
 		}
-		r.constraints.mu.Unlock()
-		before.places.Store(mostPlaces + 1)
+		sess.constraints.mu.Unlock()
+		before.instances.Store(mostInstances + 1)
 		b.later()
-		if r.standing() == before {
+		if sess.standing() == before {
 			t.Error("with a rule for every /proc that ever was they stay")
 		}
 	})
@@ -98,13 +98,13 @@ func TestACommandThatRunsKeepsTheWallsThatItHas(t *testing.T) {
 		b := newBox(t, tier)
 		b.sh("true")
 		b.settle()
-		before := holdings(t, ofRooms)
+		before := holdings(t, ofSessions)
 		r, err := b.start(Command{Dir: b.ws}, "read line; echo x > $TMPDIR/x; cat $TMPDIR/x; cat /proc/self/comm; sh -c 'echo y'")
 		b.must(err)
-		b.room("").standing().places.Store(mostPlaces + 1)
-		b.must(b.room("").refresh())
-		if b.room("").standing() == r.held.walls {
-			t.Error("the walls are the old ones")
+		b.sandboxOf("").standing().instances.Store(mostInstances + 1)
+		b.must(b.sandboxOf("").refresh())
+		if b.sandboxOf("").standing() == r.confined.layers {
+			t.Error("the layers are the old ones")
 		}
 		if got := r.wait().text; got != "x\ncat\ny\n" {
 			t.Errorf("it printed %q", got)
@@ -125,7 +125,7 @@ func TestWhereCommandsAlwaysOverlapTheWallsAreMadeAnewAllTheSame(t *testing.T) {
 		})
 		b.sh("true")
 		b.settle()
-		before := holdings(t, ofRooms)
+		before := holdings(t, ofSessions)
 		last, err := b.start(Command{Dir: b.ws}, "read line; echo first")
 		b.must(err)
 		b.write(b.home+"/.netrc", "password\n")
@@ -152,22 +152,22 @@ func TestNobodyHasToComeBeforeTheLastCommandIsLookedAt(t *testing.T) {
 	t.Parallel()
 	b := newBox(t, Landlock)
 	b.later()
-	before := b.room("").constraints.current()
+	before := b.sandboxOf("").constraints.current()
 	b.write(b.home+"/.netrc", "password\n")
 	b.sh("true")
 	for began := time.Now(); time.Since(began) < patience; time.Sleep(100 * time.Millisecond) {
-		if b.room("").constraints.current() != before {
+		if b.sandboxOf("").constraints.current() != before {
 			return
 		}
 	}
 	t.Errorf("after %v nobody has looked", patience)
 }
 
-// standing are the walls for the next command.
-func (r *room) standing() *walls {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.walls
+// standing are the layers for the next command.
+func (sess *sessionSandbox) standing() *layers {
+	sess.mu.Lock()
+	defer sess.mu.Unlock()
+	return sess.layers
 }
 
 func TestWallsThatCannotBeMadeAnewStayAsTheyWere(t *testing.T) {

@@ -4,10 +4,12 @@ package sandbox
 
 import "time"
 
-// restAfter is how long after the last call what is kept ready for others ends.
+// restAfter is how long after the last call sandboxes and processes that wait for
+// others end.
 const restAfter = time.Minute
 
-// begin notes that a call is there; the function that it gives, that it is over.
+// begin notes that a call has begun; the function that it returns notes that the
+// call has ended.
 func (s *Sandbox) begin() (over func()) {
 	s.calls.Add(1)
 	return func() {
@@ -17,7 +19,7 @@ func (s *Sandbox) begin() (over func()) {
 	}
 }
 
-// restIn lets the sandbox rest after a while, unless that is due already.
+// restIn schedules a call of rest, unless one is scheduled already.
 func (s *Sandbox) restIn(after time.Duration) {
 	if !s.restDue.Swap(true) {
 		time.AfterFunc(after, func() {
@@ -27,17 +29,17 @@ func (s *Sandbox) restIn(after time.Duration) {
 	}
 }
 
-// rest ends what nobody has used since a time: sandboxes that were made ahead, and the
-// processes that wait for commands in those of sessions. Without any call since, one of
-// them stays, that of the last command.
+// rest ends what has not been used since a time: sandboxes that were made ahead, and
+// the processes that wait for commands in the sandboxes of sessions. If no call came
+// since, one process stays, that of the last command.
 func (s *Sandbox) rest(since time.Time) {
 	last := time.Unix(0, s.lastCall.Load())
 	idle := s.calls.Load() == 0 && !last.After(since)
 	type one struct {
-		*room
-		walls *walls
+		*sessionSandbox
+		layers *layers
 	}
-	var ahead []*room
+	var ahead []*sessionSandbox
 	var resting []one
 	var latest time.Time
 	s.mu.Lock()
@@ -46,30 +48,30 @@ func (s *Sandbox) rest(since time.Time) {
 			ahead = append(ahead, c.takeAhead()...)
 		}
 	}
-	for _, r := range s.rooms {
-		r.mu.Lock()
-		if r.users == 0 && r.walls != nil && !r.doomed && !r.used.After(since) {
-			r.users++
-			r.walls.users++
-			resting = append(resting, one{r, r.walls})
-			if n := len(resting) - 1; r.used.After(latest) { // the last one comes first
-				latest = r.used
+	for _, sess := range s.sessions {
+		sess.mu.Lock()
+		if sess.users == 0 && sess.layers != nil && !sess.doomed && !sess.used.After(since) {
+			sess.users++
+			sess.layers.users++
+			resting = append(resting, one{sess, sess.layers})
+			if n := len(resting) - 1; sess.used.After(latest) { // the latest comes first
+				latest = sess.used
 				resting[0], resting[n] = resting[n], resting[0]
 			}
 		}
-		r.mu.Unlock()
+		sess.mu.Unlock()
 	}
 	s.mu.Unlock()
-	for _, r := range ahead {
-		r.close()
+	for _, sess := range ahead {
+		sess.close()
 	}
 	for i, r := range resting {
 		keep := 0
 		if idle && i == 0 {
 			keep = 1
 		}
-		r.walls.enclosure.Rest(keep)
-		r.drop(r.walls)
+		r.layers.enclosure.Rest(keep)
+		r.drop(r.layers)
 		r.part()
 	}
 	s.o.Engine.Rest(1)

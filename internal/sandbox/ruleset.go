@@ -17,41 +17,41 @@ import (
 	"tipstaff/internal/seccomp"
 )
 
-// rules are a Landlock ruleset and who has it. In namespaces all sandboxes of a version
-// have one: what its rules say of the directories of one session lies in no other's view.
-// In the landlock tier each has its own, because there the ruleset is all that keeps
-// sessions apart.
+// rules are a Landlock ruleset and its users. In namespaces all sandboxes of a
+// version share one: its rules for the directories of one session name nothing that
+// another session sees. In the landlock tier each has its own, because there only
+// the ruleset separates sessions.
 type rules struct {
 	*landlock.Ruleset
-	mu              sync.Mutex // held by whoever adds a rule
+	mu              sync.Mutex // held while a rule is added
 	users           int        // under version.laying
-	sessions, procs int        // that have had rules in it: the former under version.laying
+	sessions, procs int        // that have had rules in it; sessions is under version.laying
 }
 
-// Rules are copied whenever a place enters a domain; so a shared ruleset is made anew
-// after so many sessions or places.
+// The kernel copies all rules whenever an instance enters a domain; so a shared
+// ruleset is made anew after so many sessions or instances.
 const (
-	mostSessions = 64
-	mostPlaces   = 256
+	mostSessions  = 64
+	mostInstances = 256
 )
 
-// takeRules gives the ruleset for a room; nil where there is no Landlock, which only best
-// effort in namespaces bears.
-func (s *Sandbox) takeRules(w *walls, r *room) (*rules, error) {
+// takeRules returns the ruleset for a session sandbox; nil without Landlock, which
+// only best-effort in namespaces permits.
+func (s *Sandbox) takeRules(l *layers, sess *sessionSandbox) (*rules, error) {
 	if s.status.Landlock == "" {
 		return nil, nil
 	}
-	ver := w.version
+	ver := l.version
 	ver.laying.Lock()
 	defer ver.laying.Unlock()
 	rs := ver.rules
 	if rs == nil || s.status.tier != Namespaces || rs.worn() {
-		made, err := landlock.New(s.landlockOptions(r.held.profile, r.held.network))
+		made, err := landlock.New(s.landlockOptions(sess.settings.profile, sess.settings.network))
 		if err != nil {
 			return nil, err
 		}
 		rs = &rules{Ruleset: made}
-		if r.held.profile != profile.Open {
+		if sess.settings.profile != profile.Open {
 			if err := s.allow(rs, ver); err != nil {
 				return nil, errors.Join(err, rs.Close())
 			}
@@ -68,10 +68,10 @@ func (s *Sandbox) takeRules(w *walls, r *room) (*rules, error) {
 func (rs *rules) worn() bool {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
-	return rs.sessions >= mostSessions || rs.procs >= mostPlaces
+	return rs.sessions >= mostSessions || rs.procs >= mostInstances
 }
 
-// leaveRules closes the ruleset when nobody has it any more.
+// leaveRules counts one user less, and closes the ruleset after the last one.
 func (ver *version) leaveRules(rs *rules) {
 	ver.laying.Lock()
 	defer ver.laying.Unlock()
@@ -84,41 +84,41 @@ func (ver *version) leaveRules(rs *rules) {
 	}
 }
 
-// domain says who enters a Landlock domain. Outside of namespaces each command
-// enters one of its own: it could reach the process that makes it if that were in
-// the same.
+// domain says what enters a Landlock domain. Outside of namespaces each command
+// enters one of its own: in the same domain, it could reach the process that makes
+// it.
 func (s *Sandbox) domain() proc.Domain {
 	switch {
 	case s.status.Landlock == "":
 		return proc.NoDomain
 	case s.status.tier == Namespaces:
-		return proc.DomainOfPlace
+		return proc.DomainOfInstance
 	default:
 		return proc.DomainOfCommand
 	}
 }
 
-// restrict gives the ruleset to the enclosure.
-func (s *Sandbox) restrict(w *walls, r *room) error {
-	if w.rules == nil {
+// restrict hands the ruleset to the enclosure.
+func (s *Sandbox) restrict(l *layers, sess *sessionSandbox) error {
+	if l.rules == nil {
 		return nil
 	}
-	return w.enclosure.Restrict(w.rules.FD(), func(procfs int) error {
-		if r.held.profile == profile.Open {
+	return l.enclosure.Restrict(l.rules.FD(), func(procfs int) error {
+		if sess.settings.profile == profile.Open {
 			return nil
 		}
-		w.places.Add(1)
-		w.rules.mu.Lock()
-		defer w.rules.mu.Unlock()
-		w.rules.procs++
-		if err := w.rules.AllowFD(procfs, landlock.Read); err != nil {
+		l.instances.Add(1)
+		l.rules.mu.Lock()
+		defer l.rules.mu.Unlock()
+		l.rules.procs++
+		if err := l.rules.AllowFD(procfs, landlock.Read); err != nil {
 			return fmt.Errorf("cannot allow /proc: %w", err)
 		}
 		return nil
 	})
 }
 
-// landlockOptions are those of every ruleset.
+// landlockOptions returns the options of every ruleset.
 func (s *Sandbox) landlockOptions(p profile.Profile, n Network) landlock.Options {
 	return landlock.Options{
 		Files: p != profile.Open, Scope: true,
@@ -141,39 +141,39 @@ func (s *Sandbox) allow(rs *rules, ver *version) error {
 	return nil
 }
 
-// allowOwn adds the room's own directories.
-func (s *Sandbox) allowOwn(w *walls, r *room) error {
+// allowOwn adds the session sandbox's own directories.
+func (s *Sandbox) allowOwn(l *layers, sess *sessionSandbox) error {
 	const all = landlock.Read | landlock.Write | landlock.Device
-	if w.rules == nil || r.held.profile == profile.Open {
+	if l.rules == nil || sess.settings.profile == profile.Open {
 		return nil
 	}
-	w.rules.mu.Lock()
-	defer w.rules.mu.Unlock()
-	own, readable := []string{tempOf(r.dir)}, []string{}
+	l.rules.mu.Lock()
+	defer l.rules.mu.Unlock()
+	own, readable := []string{tempOf(sess.dir)}, []string{}
 	if s.status.tier == Namespaces {
-		own = append(own, filepath.Join(r.dir, "var-tmp"))
-		readable = append(readable, filepath.Join(r.dir, "run"))
-		for _, path := range w.paths.Shown {
-			readable = append(readable, shownIn(r.dir, filepath.Dir(path)))
+		own = append(own, filepath.Join(sess.dir, "var-tmp"))
+		readable = append(readable, filepath.Join(sess.dir, "run"))
+		for _, path := range l.paths.Shown {
+			readable = append(readable, shownIn(sess.dir, filepath.Dir(path)))
 		}
 	}
 	for access, dirs := range map[landlock.Access][]string{all: own, landlock.Read: readable} {
 		for _, dir := range dirs {
-			if err := allowPath(w.rules.Ruleset, dir, access); err != nil {
+			if err := allowPath(l.rules.Ruleset, dir, access); err != nil {
 				return err
 			}
 		}
 	}
-	for path, fd := range w.enclosure.Roots() {
-		if err := w.rules.AllowFD(fd, all); err != nil {
+	for path, fd := range l.enclosure.Roots() {
+		if err := l.rules.AllowFD(fd, all); err != nil {
 			return fmt.Errorf("cannot allow %s: %w", path, err)
 		}
 	}
 	return nil
 }
 
-// allowPath passes over what is gone, or is a link by now: what is not allowed
-// is refused.
+// allowPath adds a rule, but none for a path that is gone, or is a link by now:
+// without a rule, access is refused.
 func allowPath(rs *landlock.Ruleset, path string, a landlock.Access) error {
 	err := rs.AllowPath(path, a)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || isLink(err) {
@@ -193,8 +193,8 @@ func accessOf(r profile.Right) (a landlock.Access) {
 	return a
 }
 
-// newSecret makes a number that no command can guess or read: filters are shown
-// to nobody but root's debuggers.
+// newSecret makes a number that no command can guess or read: only debuggers of root
+// can read filters.
 func newSecret() (uint64, error) {
 	var b [8]byte
 	if _, err := rand.Read(b[:]); err != nil {
@@ -203,16 +203,16 @@ func newSecret() (uint64, error) {
 	return binary.NativeEndian.Uint64(b[:]) | 1, nil // never 0
 }
 
-// makeFilter writes the filter of system calls.
-func (s *Sandbox) makeFilter(h held) ([]proc.Instruction, error) {
+// makeFilter makes the filter of system calls.
+func (s *Sandbox) makeFilter(set settings) ([]proc.Instruction, error) {
 	arch, ok := seccomp.Native()
 	if !ok {
 		return nil, errors.New("there is no filter of system calls for this processor")
 	}
-	n := h.network
+	n := set.network
 	o := seccomp.Options{
 		Sockets: seccomp.Internet, OwnIPC: s.status.tier == Namespaces, Attributes: s.status.tier == Namespaces, SiblingSecret: s.secret,
-		AskRenames: h.asks, AskUnix: h.doors,
+		AskRenames: set.asks, AskUnix: set.doors,
 	}
 	if s.status.tier == Landlock && n.Reach == NoNetwork {
 		o.Sockets = seccomp.NoSockets

@@ -19,65 +19,66 @@ import (
 	"tipstaff/internal/proc"
 )
 
-// Sandbox confines the commands of one server. Its methods may be called from
-// many goroutines at once.
+// Sandbox confines the commands of one server. Its methods may be called
+// concurrently.
 type Sandbox struct {
 	o       Options
 	status  Status
 	scratch *scratch
-	secret  uint64        // by which the filter knows the calls that make commands
-	own     *held         // what commands are held to without terms of their own
+	secret  uint64        // identifies, for the filter, the calls that make commands
+	own     *settings     // of commands without terms
 	fault   error         // why no command may run
 	found   chan struct{} // closed when all of the above is settled
 
 	guard    *guard.Guard // of files that steer programs outside
-	asks     bool         // the kernel can ask about system calls
+	asks     bool         // the kernel can ask the server about system calls
 	noAsking error        // why not
 	lately   lately
 
-	mu    sync.Mutex
-	rooms map[roomKey]*room
-	// constraints are those that sessions have, or have had.
+	mu       sync.Mutex
+	sessions map[sessionKey]*sessionSandbox
+	// constraints are those that sessions have used.
 	constraints map[constraintsKey]*constraints
-	tight       map[string]*held // by the terms that asked for it
-	count       int              // rooms that were made
+	tightened   map[string]*settings // by the key of the terms
+	count       int                  // how many session sandboxes were made
 	closed      bool
-	// complaint is the reason for a refusal that was logged last; warned are
-	// warnings that were logged: one room after the other would repeat them.
+	// complaint is the reason for the last refusal that was logged. warned holds
+	// the warnings that were logged; without it, each session sandbox would repeat
+	// them.
 	complaint string
 	warned    map[string]bool
-	// repositories are those that any look has found, by their paths and by those
-	// of their directories; seenThrough are the workspaces that were looked
-	// through to the end.
+	// repositories are all that rescans have found, by their paths and by the paths
+	// of their directories. seenThrough are the workspaces that a rescan has
+	// searched to the end.
 	repositories map[string]repository
 	seenThrough  []string
 	control      []string             // see AllowControl
-	controls     atomic.Uint64        // how often it was called
+	controls     atomic.Uint64        // how often AllowControl was called
 	probing      atomic.Bool          // the tier is being found out; no command runs yet
-	late         []tipstaff.Violation // that looks have put back, and no command has told
-	work         sync.WaitGroup       // what goes on behind the calls
-	ending       chan struct{}        // holds those that end sandboxes behind the calls
+	late         []tipstaff.Violation // that rescans have put back and no answer has reported
+	work         sync.WaitGroup       // goroutines in the background
+	ending       chan struct{}        // one element for each goroutine that ends a sandbox
 
 	calls    atomic.Int64
-	lastCall atomic.Int64 // when it was over, in nanoseconds
-	restDue  atomic.Bool  // somebody will look whether the sandbox can rest
+	lastCall atomic.Int64 // when it ended, in nanoseconds
+	restDue  atomic.Bool  // a call of rest is scheduled
 
 	need   sync.Once
-	needed chan struct{} // closed when somebody waits for found
+	needed chan struct{} // closed when a caller waits for found
 
 	closing    sync.Once
 	closeError error
 }
 
-// New finds out what the machine gives, by trying it, and takes the best of it
-// or what is required. It fails where Require is not met, and where the network
-// cannot be kept as it is to be. Where neither can happen it does not wait until
-// it has found out; whoever needs to know does.
+// New finds out what the machine provides, by trying it, and takes the strongest
+// tier, or the one that is required. It fails if Require is not met, or if the tier
+// cannot enforce the network setting. If neither can happen, New returns at once;
+// methods that need the result wait for it.
 func New(o Options) (*Sandbox, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Sandbox{o: o, rooms: map[roomKey]*room{}, constraints: map[constraintsKey]*constraints{}, tight: map[string]*held{}, warned: map[string]bool{}, repositories: map[string]repository{}, status: newStatus(o), ending: make(chan struct{}, mostEnding), found: make(chan struct{}), needed: make(chan struct{})}
+	s := &Sandbox{o: o, sessions: map[sessionKey]*sessionSandbox{}, constraints: map[constraintsKey]*constraints{}, tightened: map[string]*settings{}, warned: map[string]bool{}, repositories: map[string]repository{}, status: newStatus(o), ending: make(chan struct{}, mostEnding), found: make(chan struct{}), needed: make(chan struct{})}
 	if o.Mode == Off {
 		close(s.found)
 		s.status.Reason = "it is switched off (TIPSTAFF_SANDBOX=off)"
@@ -110,12 +111,12 @@ func New(o Options) (*Sandbox, error) {
 	return s, nil
 }
 
-// headStart is how long a server may answer its first questions before it finds
-// out about the sandbox, unless a command comes: to make namespaces holds up the
-// whole program for some milliseconds.
+// headStart is how long a server may answer its first requests before it tries the
+// sandbox, unless a command comes: making namespaces stops the whole program for
+// some milliseconds.
 const headStart = 50 * time.Millisecond
 
-// findLater finds out after the head start, or when somebody needs to know.
+// findLater settles the tier after the head start, or as soon as a caller needs it.
 func (s *Sandbox) findLater() {
 	timer := time.NewTimer(headStart)
 	defer timer.Stop()
@@ -126,13 +127,13 @@ func (s *Sandbox) findLater() {
 	s.find(s.complain)
 }
 
-// await waits until it is known how strong the sandbox is.
+// await waits until the strength of the sandbox is known.
 func (s *Sandbox) await() {
 	s.need.Do(func() { close(s.needed) })
 	<-s.found
 }
 
-// find settles on a tier, and tells of a fault.
+// find chooses a tier, and reports a fault to tell.
 func (s *Sandbox) find(tell func(error)) {
 	defer close(s.found)
 	if s.fault = s.chooseTier(); s.fault == nil {
@@ -143,8 +144,8 @@ func (s *Sandbox) find(tell func(error)) {
 	}
 }
 
-// keepsNetwork refuses where the tier cannot keep commands to what the setting
-// says: a list is never weakened to something else.
+// keepsNetwork reports an error if the tier cannot enforce the network setting: a
+// list of hosts is never weakened to something else.
 func (s *Sandbox) keepsNetwork() error {
 	needs := s.o.Network.needs()
 	if s.status.tier >= needs {
@@ -154,7 +155,7 @@ func (s *Sandbox) keepsNetwork() error {
 		s.o.Network, needs, s.status.tier, s.status.Reason)
 }
 
-// Status tells how commands are confined.
+// Status describes how commands are confined.
 func (s *Sandbox) Status() Status {
 	if s.found == nil {
 		st := newStatus(s.o)
@@ -165,9 +166,9 @@ func (s *Sandbox) Status() Status {
 	return s.status
 }
 
-// Outlook is [Sandbox.Status] for those who cannot wait until it has been found out: as
-// much as is known. Before, the tier is what the kernel speaks for, and of the paths
-// only the workspaces of the settings are there.
+// Outlook is [Sandbox.Status] for callers that cannot wait until the tier is known.
+// Before that, Tier says what the kernel supports, and Paths holds only the
+// workspaces of the settings.
 func (s *Sandbox) Outlook() Status {
 	if s.found == nil {
 		return s.Status()
@@ -192,11 +193,11 @@ func (s *Sandbox) Outlook() Status {
 	return st
 }
 
-// errNoSandbox is what the zero Sandbox says to everything.
+// errNoSandbox is the error of all methods of the zero Sandbox.
 var errNoSandbox = errors.New("there is no sandbox")
 
-// Err says why no command may run; nil if commands may. A room that cannot be made
-// later is told by Confine.
+// Err returns why no command may run, or nil if commands may. If a session sandbox
+// cannot be made later, Confine returns the error.
 func (s *Sandbox) Err() error {
 	if s.found == nil {
 		return errNoSandbox
@@ -205,8 +206,8 @@ func (s *Sandbox) Err() error {
 	return s.fault
 }
 
-// complain logs why commands are refused, once for each reason: it is the machine
-// or the server that has to be mended, and whoever calls cannot do that.
+// complain logs why commands are refused, once for each reason: the operator has to
+// repair the machine or the server, and callers cannot.
 func (s *Sandbox) complain(err error) {
 	s.mu.Lock()
 	known := s.complaint == err.Error()
@@ -217,7 +218,7 @@ func (s *Sandbox) complain(err error) {
 	}
 }
 
-// warnOnce logs a warning that nobody needs twice.
+// warnOnce logs a warning unless it was logged before.
 func (s *Sandbox) warnOnce(text string, args ...any) {
 	key := fmt.Sprint(text, args)
 	s.mu.Lock()
@@ -229,27 +230,27 @@ func (s *Sandbox) warnOnce(text string, args ...any) {
 	}
 }
 
-// Confined is how to start one command. The caller releases it when nothing of
-// the command is left.
+// Confined says how to start one command. The caller must release it when no process
+// of the command is left.
 type Confined struct {
 	Confinement *proc.Enclosure // nil: the command is not confined
 	Env         []string        // the command's environment
 	sandbox     *Sandbox
 	dir         string
 	program     string // its path
-	room        *room
-	walls       *walls
-	guarded     *guard.Command    // nil when it was told that the command has ended
+	session     *sessionSandbox
+	layers      *layers
+	guarded     *guard.Command    // nil once the guard knows that the command has ended
 	paths       map[string]string // of its doors
 	closeDoors  func()
-	over        func() // tells that the call is; nil when it was told
+	over        func() // notes that the call has ended; nil once it was called
 }
 
-// errNoDoors: the filter of a room without doors lets nobody reach one.
+// errNoDoors: the filter of a session sandbox without doors lets no command reach one.
 var errNoDoors = errors.New("a command has doors and its terms have none")
 
-// Confine gets ready what the command is to be held to. An error means that it
-// must not run.
+// Confine prepares the confinement of a command. On an error, the command must not
+// run.
 func (s *Sandbox) Confine(c Command) (*Confined, error) {
 	if s.found == nil {
 		return nil, errNoSandbox
@@ -270,44 +271,44 @@ func (s *Sandbox) Confine(c Command) (*Confined, error) {
 	}
 	s.restoreModes()
 	over := s.begin()
-	r, w, err := s.enter(c)
+	sess, l, err := s.enter(c)
 	if err != nil {
 		over()
 		s.complain(err)
 		return nil, err
 	}
-	if w.enclosure == nil {
-		return nil, errNoSandbox // to hand out nothing would mean freedom
+	if l.enclosure == nil {
+		return nil, errNoSandbox // a nil enclosure would mean no confinement
 	}
 	confined := &Confined{
-		Confinement: w.enclosure, Env: r.environment(c.Env),
-		sandbox: s, over: over, dir: c.Dir, program: c.Program, room: r, walls: w, guarded: s.guard.Begin(w.paths.Writable(), c.stop()),
+		Confinement: l.enclosure, Env: sess.environment(c.Env),
+		sandbox: s, over: over, dir: c.Dir, program: c.Program, session: sess, layers: l, guarded: s.guard.Begin(l.paths.Writable(), c.stop()),
 	}
 	if len(c.Doors) > 0 {
-		confined.paths, confined.closeDoors = r.doors.admit(c.Doors)
+		confined.paths, confined.closeDoors = sess.doors.admit(c.Doors)
 	}
 	return confined, nil
 }
 
-// DoorPath is where the command connects to one of its doors; "" if it has none of
-// that name.
+// DoorPath returns the path of the socket that the command connects to for one of
+// its doors, or "" if it has no door of that name.
 func (c *Confined) DoorPath(name string) string { return c.paths[name] }
 
-// CloseDoors closes the doors of the command and returns when nobody serves at them
-// any more. It may be called more than once; Release does it as well.
+// CloseDoors closes the doors of the command and waits until their Serve functions
+// have returned. It may be called more than once; Release calls it too.
 func (c *Confined) CloseDoors() {
 	if c.closeDoors != nil {
 		c.closeDoors()
 	}
 }
 
-// Release lets go of what Confine got ready.
+// Release releases what Confine prepared.
 func (c *Confined) Release() {
 	c.CloseDoors()
-	if c.room != nil {
+	if c.session != nil {
 		c.violations()
 		c.sandbox.restoreModes()
-		c.room.leave(c.walls)
+		c.session.leave(c.layers)
 	}
 	if c.over != nil {
 		c.over()
@@ -315,8 +316,8 @@ func (c *Confined) Release() {
 	}
 }
 
-// restoreModes sets back the modes of the server's directories, which commands can
-// change in the tier that does not see chmod.
+// restoreModes sets back the modes of the server's directories. Commands in the
+// landlock tier can change them, because Landlock does not see chmod.
 func (s *Sandbox) restoreModes() {
 	if s.status.tier != Landlock {
 		return
@@ -326,11 +327,11 @@ func (s *Sandbox) restoreModes() {
 	}
 }
 
-// inBackground does f behind the calls; Close waits for it.
+// inBackground calls f on another goroutine; Close waits for it.
 func (s *Sandbox) inBackground(f func()) { s.work.Go(f) }
 
-// behind is inBackground for those who do not know whether Close has been called;
-// then nothing is done, and it says so.
+// behind is inBackground for callers that do not know whether Close has been called.
+// After Close it does nothing and returns false.
 func (s *Sandbox) behind(f func()) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -340,8 +341,8 @@ func (s *Sandbox) behind(f func()) bool {
 	return !s.closed
 }
 
-// Close removes everything. No command may run then, or be started. To close
-// again changes nothing and gives the same error.
+// Close removes everything. No command may run then, or be started. Further calls do
+// nothing and return the same error.
 func (s *Sandbox) Close() error {
 	if s.found == nil {
 		return nil // the zero Sandbox
@@ -354,20 +355,20 @@ func (s *Sandbox) close() error {
 	s.await()
 	s.mu.Lock()
 	s.closed = true
-	rooms := slices.Collect(maps.Values(s.rooms))
+	sessions := slices.Collect(maps.Values(s.sessions))
 	for _, c := range s.constraints {
-		rooms = append(rooms, c.takeAhead()...)
+		sessions = append(sessions, c.takeAhead()...)
 	}
-	s.rooms = map[roomKey]*room{}
-	tight := s.tight
+	s.sessions = map[sessionKey]*sessionSandbox{}
+	tight := s.tightened
 	s.mu.Unlock()
 	s.work.Wait()
-	for _, r := range rooms {
-		r.close()
+	for _, sess := range sessions {
+		sess.close()
 	}
 	var err error
-	for _, h := range tight {
-		err = errors.Join(err, h.close())
+	for _, set := range tight {
+		err = errors.Join(err, set.close())
 	}
 	if s.own != nil {
 		err = errors.Join(err, s.own.close())

@@ -14,17 +14,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// scratch is the directory of a server for what its commands need and nobody
-// keeps: their temporary directories above all. It is locked for as long as the
-// server lives, so that the next server can tell and remove what a killed one
-// has left.
+// scratch is the directory of a server for files that its commands need and no one
+// keeps, above all their temporary directories. The server holds a lock on it for as
+// long as it lives, so that the next server can recognize and remove what a killed
+// one has left.
 type scratch struct {
 	dir   string
 	lock  *os.File
 	empty string // a file with nothing in it
-	dev   string // what all commands in namespaces have as /dev, or will
+	dev   string // the /dev of all commands in namespaces; made when the first needs it
 
-	making sync.Mutex // held by whoever makes something in dev
+	making sync.Mutex // held while something is made in dev
 }
 
 const (
@@ -35,7 +35,8 @@ const (
 // newScratch makes the directory in temp, which is canonical.
 func newScratch(temp string) (*scratch, error) {
 	removeDead(temp)
-	// It gets its name when it is locked: nobody finds it unlocked.
+	// It gets its name after it is locked, so that no other server finds it
+	// unlocked.
 	fresh, err := os.MkdirTemp(temp, ".new-"+scratchPrefix+"*")
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a directory for temporary files: %w", err)
@@ -55,7 +56,7 @@ func newScratch(temp string) (*scratch, error) {
 	return s, nil
 }
 
-// makeDev makes what is in every /dev, beside the devices.
+// makeDev makes the entries of every /dev besides the devices.
 func (s *scratch) makeDev() error {
 	s.making.Lock()
 	defer s.making.Unlock()
@@ -76,7 +77,7 @@ func (s *scratch) close() error {
 	return errors.Join(removeTree(s.dir), s.lock.Close())
 }
 
-// lockFile opens a file and locks it; it fails when somebody has it locked.
+// lockFile opens a file and locks it; it fails if another process holds the lock.
 func lockFile(path string, flags int) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|unix.O_NOFOLLOW|flags, 0o600)
 	if err != nil {
@@ -88,8 +89,8 @@ func lockFile(path string, flags int) (*os.File, error) {
 	return f, nil
 }
 
-// removeDead removes the directories of servers that were killed. Those of
-// other users cannot be locked, those of living servers neither.
+// removeDead removes the directories of killed servers. It skips those of other
+// users; those of living servers cannot be locked.
 func removeDead(temp string) {
 	entries, _ := os.ReadDir(temp)
 	for _, e := range entries {
@@ -108,8 +109,8 @@ func removeDead(temp string) {
 	}
 }
 
-// removeTree removes a directory, also where a command has taken the rights
-// from directories in it.
+// removeTree removes a directory, even if a command has removed permissions from
+// directories in it.
 func removeTree(dir string) error {
 	err := os.RemoveAll(dir)
 	if err == nil {

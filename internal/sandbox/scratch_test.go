@@ -104,7 +104,7 @@ func TestNobodyElseEntersTheDirectory(t *testing.T) {
 	eachTier(t, func(t *testing.T, tier Tier) {
 		b := newBox(t, tier)
 		b.sh("true")
-		for _, dir := range []string{b.scratch.dir, b.room("").dir, tempOf(b.room("").dir)} {
+		for _, dir := range []string{b.scratch.dir, b.sandboxOf("").dir, tempOf(b.sandboxOf("").dir)} {
 			st, err := os.Stat(dir)
 			b.must(err)
 			if mode := st.Mode().Perm(); mode != 0o700 {

@@ -7,27 +7,27 @@ import (
 	"slices"
 )
 
-// shownIn is where what is shown of a hidden directory is put together, in the
-// directory of a room.
-func shownIn(room, dir string) string { return filepath.Join(room, "shown", filepath.Base(dir)) }
+// shownIn returns the directory of a session sandbox in which the shown files of a
+// hidden directory are collected.
+func shownIn(session, dir string) string { return filepath.Join(session, "shown", filepath.Base(dir)) }
 
-// sshConfig is the name of ssh's settings, which are shown with a beginning of ours:
-// of each setting the first value counts (ssh_config(5)). Connections that are shared
-// by a socket cannot be had here, the agent is the one that is lent, and it is not
-// to be forwarded.
+// sshConfig is the name of ssh's settings, which are shown with these lines before
+// them: the first value of each setting counts (ssh_config(5)). Connections shared
+// by a socket do not work here, the agent is the one that is lent, and it must not
+// be forwarded.
 const (
 	sshConfig     = "config"
 	sshConfigHead = "ControlMaster no\nControlPath none\nIdentityAgent SSH_AUTH_SOCK\nForwardAgent no\n\n"
 )
 
-// showIn puts a directory in the place of a hidden one that has those of its files
-// which stay readable, and reports whether there are any.
+// showIn covers a hidden directory with one that holds its files that stay readable,
+// and reports whether there are any.
 func (v *view) showIn(dir string) (bool, error) {
 	in := func(path string) bool { return filepath.Dir(path) == dir }
 	if !slices.ContainsFunc(v.paths.Shown, in) {
 		return false, nil
 	}
-	v.spots = append(v.spots, spot{in: filepath.Dir(shownIn("", dir))})
+	v.points = append(v.points, mountPoint{in: filepath.Dir(shownIn("", dir))})
 	v.coverBy(cover{path: dir, source: shownIn("", dir), readOnly: true})
 	for _, path := range slices.DeleteFunc(slices.Clone(v.paths.Shown), func(path string) bool { return !in(path) }) {
 		if copiedWhole(path) {
@@ -39,8 +39,8 @@ func (v *view) showIn(dir string) (bool, error) {
 	return true, nil
 }
 
-// copiedWhole reports whether a file is shown by a copy, which is as old as the room's
-// mounts: ssh's settings, and what a link leads to.
+// copiedWhole reports whether a file is shown by a copy, as of when the mounts were
+// made: ssh's settings, and the target of a link.
 func copiedWhole(path string) bool {
 	info, err := os.Lstat(path)
 	return filepath.Base(path) == sshConfig || err != nil || !info.Mode().IsRegular()
@@ -55,7 +55,7 @@ func (v *view) showFile(path, into string) error {
 	return copyShown(path, filepath.Join(into, filepath.Base(path)), head)
 }
 
-// maxShown bounds what is copied; programs go without a longer one.
+// maxShown bounds the copies; a longer file is not shown.
 const maxShown = 1 << 20
 
 func copyShown(from, to, head string) error {
@@ -63,7 +63,7 @@ func copyShown(from, to, head string) error {
 	if err != nil || len(text) > maxShown {
 		return nil //nolint:nilerr // what the server cannot read is not shown
 	}
-	fresh := to + ".new" // commands of the room may be reading the old one
+	fresh := to + ".new" // commands of the session sandbox may be reading the old one
 	if err := os.WriteFile(fresh, bytes.Join([][]byte{[]byte(head), text}, nil), 0o600); err != nil {
 		return err
 	}

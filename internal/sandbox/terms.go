@@ -8,11 +8,10 @@ import (
 	"tipstaff/internal/profile"
 )
 
-// Terms tighten what the server's settings say, for the commands of one rule.
-// Doors and Reveal are what the rule lends; in everything else terms never loosen:
-// of two profiles the stricter one counts, of two lists
-// of hosts what both have, of two limits the lower one. The zero Terms change
-// nothing.
+// Terms tighten the server's settings for the commands of one rule. Doors and Reveal
+// say what the rule lends. All else only narrows: of two profiles the stricter one
+// counts, of two lists of hosts what both have, of two limits the lower one. The
+// zero Terms change nothing.
 type Terms struct {
 	Tier    Tier             // at least this, or the command is refused
 	Profile *profile.Profile // nil: the server's
@@ -20,22 +19,22 @@ type Terms struct {
 	Limits  Limits
 	// Doors says that the command may have doors of the server's; see [Door].
 	Doors bool
-	// Reveal is for which credentials files are not hidden: names of the third
-	// column of profile/builtin/secrets.txt. Commands under other terms see nothing
-	// of them.
+	// Reveal names the credentials whose files are not hidden, by the third column
+	// of profile/builtin/secrets.txt. Commands under other terms do not see these
+	// files.
 	Reveal []string
 }
 
-// ErrUnmet says that terms ask for more than this server can hold a command to.
-// They are never weakened to something else.
+// ErrUnmet says that terms ask for more than this server can enforce. Terms are
+// never weakened to something else.
 var ErrUnmet = errors.New("the policy confines this command more than this server can")
 
-// given reports whether they ask for anything.
+// given reports whether the terms change anything.
 func (t Terms) given() bool {
 	return t.Tier != None || t.Profile != nil || t.Network != nil || t.Limits != Limits{} || t.Doors || len(t.Reveal) > 0
 }
 
-// key tells terms apart.
+// key returns a text that is equal for equal terms.
 func (t Terms) key() string {
 	if !t.given() {
 		return ""
@@ -56,7 +55,7 @@ func (t Terms) key() string {
 	return key
 }
 
-// stricter gives the one of two profiles that allows less.
+// stricter returns the profile that allows less.
 func stricter(a, b profile.Profile) profile.Profile {
 	for _, p := range []profile.Profile{profile.ReadOnly, profile.Workspace} {
 		if a == p || b == p {
@@ -66,7 +65,7 @@ func stricter(a, b profile.Profile) profile.Profile {
 	return profile.Open
 }
 
-// intersect gives what both allow.
+// intersect returns what both allow.
 func (n Network) intersect(o Network) Network {
 	switch {
 	case n.Reach == AllNetwork:
@@ -81,7 +80,7 @@ func (n Network) intersect(o Network) Network {
 	return Network{}
 }
 
-// lower gives the lower of each limit.
+// lower returns the lower of each limit.
 func (l Limits) lower(o Limits) Limits {
 	return Limits{
 		MemoryBytes: lower(l.MemoryBytes, o.MemoryBytes), Processes: lower(l.Processes, o.Processes), CPU: lower(l.CPU, o.CPU),
@@ -89,7 +88,7 @@ func (l Limits) lower(o Limits) Limits {
 	}
 }
 
-// lower gives the lower one; 0 is none.
+// lower returns the lower limit; 0 is no limit.
 func lower[T ~int | ~int64](a, b T) T {
 	if a <= 0 || b > 0 && b < a {
 		return b

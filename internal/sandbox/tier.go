@@ -8,7 +8,7 @@ type Tier int
 const (
 	None       Tier = iota // not at all
 	Landlock               // a Landlock domain and a filter of system calls for each command
-	Namespaces             // the same, in namespaces with a view of their own
+	Namespaces             // the same, in namespaces with a view
 )
 
 // String gives the name that settings and records use.
@@ -33,13 +33,13 @@ func ParseTier(s string) (Tier, error) {
 	return None, fmt.Errorf("%q is no tier: use namespaces or landlock", s)
 }
 
-// Mode says what happens where a machine does not give the tier that is wanted.
-// The zero Mode refuses.
+// Mode says what happens if a machine does not provide the wanted tier. The zero
+// Mode refuses.
 type Mode int
 
 const (
 	Require    Mode = iota // nothing runs
-	BestEffort             // the best tier that the machine gives is used, and recorded
+	BestEffort             // the best tier of the machine is used, and recorded
 	Off                    // nothing is confined
 )
 

@@ -84,7 +84,7 @@ func TestTheZeroValuesAreTheStrictOnes(t *testing.T) {
 	if got := newStatus(o); got.Mode != "require" || got.Tier != "none" || got.Profile != "workspace" || got.Network != "off" {
 		t.Errorf("%+v", got)
 	}
-	if held, err := new(Sandbox).Confine(Command{Dir: "/"}); err == nil {
-		t.Errorf("the zero Sandbox let a command go: %+v", held)
+	if confined, err := new(Sandbox).Confine(Command{Dir: "/"}); err == nil {
+		t.Errorf("the zero Sandbox let a command go: %+v", confined)
 	}
 }

@@ -2,12 +2,12 @@ package sandbox
 
 import "time"
 
-// Unprotected says why no command may run in a workspace for now: what in it steers
-// programs outside of the sandbox cannot be protected, because it cannot be seen. Msg
-// and Hint are for the caller.
+// Unprotected says why no command may run in a workspace for now: files in it that
+// steer programs outside of the sandbox cannot be protected, because the server
+// cannot see them. Msg and Hint are for the caller.
 type Unprotected struct {
 	Msg, Hint string
-	Err       error // nil: there is nothing more to say
+	Err       error // may be nil
 }
 
 func (u *Unprotected) Error() string {
@@ -19,11 +19,11 @@ func (u *Unprotected) Error() string {
 
 func (u *Unprotected) Unwrap() error { return u.Err }
 
-// stillLooking is for a call whose time is up before the first look through its
-// workspace is over.
-func stillLooking(after time.Duration) error {
+// stillSearching returns the error of a call whose time is up before the first search
+// of its workspace is over.
+func stillSearching(after time.Duration) error {
 	return &Unprotected{
-		Msg:  "The first look through the workspace for repositories of git, which have to be protected, was not over after " + after.Round(time.Millisecond).String() + ", so nothing was started.",
+		Msg:  "The first search of the workspace for repositories of git, which have to be protected, was not over after " + after.Round(time.Millisecond).String() + ", so nothing was started.",
 		Hint: "It goes on; call again in a moment, or with more time.",
 	}
 }

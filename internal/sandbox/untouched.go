@@ -8,13 +8,15 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"tipstaff/internal/paths"
 )
 
-// A sandbox that a session has left may serve another one if nothing in it can tell of
-// the first: no process, no object of its IPC namespace (see [proc.Enclosure.Untouched]),
-// and nothing in the directories that are the session's own. Of these the kernel keeps
-// when something last changed: names in them, modes, attributes and access control lists.
-// No command can set that time back.
+// A sandbox that a session has left may serve another one if nothing in it can tell
+// of the first: no process, no object of its IPC namespace (see
+// [proc.Enclosure.Untouched]), and nothing in the session's own directories. The
+// kernel notes when one of these last changed: names in it, modes, attributes and
+// access control lists. No command can set that time back.
 
 // stamp is a directory of a sandbox as it was made.
 type stamp struct {
@@ -27,26 +29,28 @@ func (s stamp) same() bool {
 	return unix.Lstat(s.path, &is) == nil && is == s.was
 }
 
-// stamps are those of a sandbox, and from when on each change shows in them.
+// stamps are those of a sandbox, and the time from which every change shows in them.
 type stamps struct {
 	list []stamp
 	ripe time.Time
 }
 
-// tick is longer than the steps in which kernels before 6.13 count the times of files.
+// tick is longer than the steps in which kernels before 6.13 count the times of
+// files.
 const tick = 20 * time.Millisecond
 
-// stamp notes how the directories of a room are that no command has been in.
-func (w *walls) stamp(dir string) {
+// stamp notes the state of the directories of a session sandbox before its first
+// command.
+func (l *layers) stamp(dir string) {
 	st, clocks := &stamps{ripe: time.Now()}, []string{tempOf(dir)}
 	paths := []string{dir, tempOf(dir)}
-	if w.view != nil {
-		paths = w.view.ownDirectories(dir)
+	if l.view != nil {
+		paths = l.view.ownDirectories(dir)
 	}
-	for path, fd := range w.enclosure.Roots() {
+	for path, fd := range l.enclosure.Roots() {
 		outside := fmt.Sprintf("/proc/self/fd/%d/.", fd)
 		paths = append(paths, outside)
-		if path == "/dev/pts" { // a mode and times are all that can be left there
+		if path == "/dev/pts" { // commands can leave only a mode and times there
 			paths = append(paths, outside+"/ptmx")
 		} else {
 			clocks = append(clocks, outside)
@@ -60,26 +64,27 @@ func (w *walls) stamp(dir string) {
 	for _, path := range paths {
 		one := stamp{path: path}
 		if unix.Lstat(path, &one.was) != nil {
-			return // it is used once
+			return // it is not reused
 		}
 		st.list = append(st.list, one)
 	}
-	w.stamps = st
+	l.stamps = st
 }
 
-// ownDirectories are those in which commands of a room may leave something.
+// ownDirectories returns the directories in which commands of a session may leave
+// something.
 func (v *view) ownDirectories(dir string) (list []string) {
 	known := map[string]bool{}
-	for _, s := range v.spots {
-		if s.in != "tmp" && s.in != "var-tmp" {
+	for _, p := range v.points {
+		if p.in != "tmp" && p.in != "var-tmp" {
 			continue // mounted read-only
 		}
-		base := filepath.Join(dir, s.in)
+		base := filepath.Join(dir, p.in)
 		at := base
-		if s.name != "" {
-			at = filepath.Dir(s.at(dir)) // something is mounted on the spot itself
+		if p.name != "" {
+			at = filepath.Dir(p.at(dir)) // something is mounted on the mount point itself
 		}
-		for ; within(at, base) && !known[at]; at = filepath.Dir(at) {
+		for ; paths.Within(at, base) && !known[at]; at = filepath.Dir(at) {
 			known[at] = true
 			list = append(list, at)
 		}
@@ -87,8 +92,9 @@ func (v *view) ownDirectories(dir string) (list []string) {
 	return list
 }
 
-// finelyTimed reports whether the file system of a directory tells any two changes of it
-// apart by their times. A clock of steps cannot show so many times in so little time.
+// finelyTimed reports whether the file system of a directory distinguishes any two
+// changes of it by their times. A clock that counts in steps cannot show so many
+// times so quickly.
 func finelyTimed(path string) bool {
 	const changes, least = 4, time.Millisecond // no kernel has shorter steps: CONFIG_HZ
 	var before, is unix.Stat_t
@@ -102,21 +108,21 @@ func finelyTimed(path string) bool {
 	return time.Since(began) < (changes-2)*least
 }
 
-// untouched reports whether a room that no session has any more is as it was made.
-func (r *room) untouched() bool {
-	r.mu.Lock()
-	w, began, spent := r.walls, r.began, r.spent || r.users > 0
-	r.mu.Unlock()
-	if w == nil || w.stamps == nil || spent || began.Before(w.stamps.ripe) {
+// untouched reports whether the sandbox of an ended session is as it was made.
+func (sess *sessionSandbox) untouched() bool {
+	sess.mu.Lock()
+	l, began, spent := sess.layers, sess.began, sess.spent || sess.users > 0
+	sess.mu.Unlock()
+	if l == nil || l.stamps == nil || spent || began.Before(l.stamps.ripe) {
 		return false
 	}
-	if !r.held.anyone() || r.held.network.Reach != AllNetwork || len(w.copies) > 0 {
+	if !sess.settings.anyone() || sess.settings.network.Reach != AllNetwork || len(l.copies) > 0 {
 		return false
 	}
-	if outdated, _ := r.outdated(); outdated || !w.enclosure.Untouched() {
+	if outdated, _ := sess.outdated(); outdated || !l.enclosure.Untouched() {
 		return false
 	}
-	for _, s := range w.stamps.list {
+	for _, s := range l.stamps.list {
 		if !s.same() {
 			return false
 		}

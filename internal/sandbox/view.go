@@ -10,13 +10,14 @@ import (
 	"strconv"
 	"strings"
 
+	"tipstaff/internal/paths"
 	"tipstaff/internal/proc"
 	"tipstaff/internal/profile"
 )
 
-// view is what commands in namespaces see of the file system: the same for all sessions
-// but for what lies in the directory of each, its room's. Directories of the machine in
-// which programs meet that do not know each other are covered by private ones.
+// view is what commands in namespaces see of the file system. It is the same for all
+// sessions, except for the contents of each session's own directory. Private
+// directories cover those of the machine in which unrelated programs meet.
 type view struct {
 	paths   profile.Paths
 	search  []string // directories of programs
@@ -24,25 +25,26 @@ type view struct {
 	scratch *scratch
 	covers  []cover
 	shown   []string     // see readable
-	mounts  []proc.Mount // a source that is no absolute path lies in the room
-	spots   []spot       // what has to be in the room before the mounts are made, parents first
-	copies  []string     // directories that are copied into the room
-	files   []string     // shown by copies, in the room
+	mounts  []proc.Mount // a relative source lies in the directory of the session sandbox
+	points  []mountPoint // made in the session sandbox before the mounts, parents first
+	copies  []string     // directories that are copied into the session sandbox
+	files   []string     // shown by copies in the session sandbox
 }
 
-// spot is a directory or an empty file in a private directory, to be mounted on.
-type spot struct {
-	in   string // the private directory; its path in the room
-	name string // in that; "": itself
+// mountPoint is a directory or an empty file in a private directory, to be mounted
+// on.
+type mountPoint struct {
+	in   string // the private directory, by its path in the session sandbox
+	name string // in that directory; "": the directory itself
 	file bool
 }
 
-// cover is a private directory in the place of one of the machine's.
+// cover is a private directory that covers one of the machine's.
 type cover struct {
 	path     string
-	source   string // "": in memory; in the room if it is no absolute path
+	source   string // "": in memory; a relative path lies in the session sandbox
 	readOnly bool
-	shared   bool // with other rooms: what has to be in it is made by one at a time
+	shared   bool // by all session sandboxes: one at a time makes mount points in it
 }
 
 // deviceFiles are all devices that a command has.
@@ -57,7 +59,8 @@ var deviceLinks = map[string]string{
 // sharedMemoryBytes bounds /dev/shm, which counts as memory.
 const sharedMemoryBytes = 512 << 20
 
-// newView lays out the mounts for a profile. It makes nothing but what all rooms share.
+// newView lays out the mounts for a profile. It makes only what all session
+// sandboxes share.
 func newView(p profile.Paths, search, seen []string, s *scratch) (*view, error) {
 	v := &view{paths: p, search: search, seen: seen, scratch: s}
 	for _, step := range []func() error{v.cover, v.devices, v.show, v.hideAndPin} {
@@ -66,25 +69,28 @@ func newView(p profile.Paths, search, seen []string, s *scratch) (*view, error) 
 		}
 	}
 	closed := outOfReach()
-	v.mounts = slices.DeleteFunc(v.mounts, func(m proc.Mount) bool { return closed(inRoom(m, s.dir)) })
+	v.mounts = slices.DeleteFunc(v.mounts, func(m proc.Mount) bool { return closed(inSession(m, s.dir)) })
 	return v, nil
 }
 
-// inRoom gives a mount as it is in the room with this directory.
-func inRoom(m proc.Mount, dir string) proc.Mount {
+// inSession returns a mount with its source in the session sandbox that has this
+// directory.
+func inSession(m proc.Mount, dir string) proc.Mount {
 	if m.Source != "" && !filepath.IsAbs(m.Source) {
 		m.Source = filepath.Join(dir, m.Source)
 	}
 	return m
 }
 
-// tempOf is the temporary directory of a room's commands, as the server sees it.
+// tempOf returns the temporary directory of a session sandbox, as the server sees
+// it.
 func tempOf(dir string) string { return filepath.Join(dir, "tmp") }
 
-// privateDirs are directories of the machine in whose place a room has its own.
+// privateDirs are directories of the machine that private ones of a session sandbox
+// cover.
 var privateDirs = []string{"/tmp", "/var/tmp", "/run"}
 
-// cover puts private directories in the place of the shared ones.
+// cover lets private directories cover the shared ones.
 func (v *view) cover() error {
 	if v.paths.Profile == profile.Open {
 		return nil
@@ -102,16 +108,16 @@ func (v *view) cover() error {
 	return nil
 }
 
-// coverBy puts a directory of the room in the place of another one.
+// coverBy lets a directory of the session sandbox cover one of the machine's.
 func (v *view) coverBy(c cover) {
 	v.covers = append(v.covers, c)
-	v.spots = append(v.spots, spot{in: c.source})
+	v.points = append(v.points, mountPoint{in: c.source})
 	v.mounts = append(v.mounts, proc.Mount{Path: c.path, Source: c.source, ReadOnly: c.readOnly})
 }
 
-// devices gives the few devices that programs need, in a /dev of its own: the
-// user who the server is may be one who may open the others. All rooms have the
-// same, and none can write to it.
+// devices lays out a /dev with the few devices that programs need: the server's user
+// may have the right to open the others. All session sandboxes share it, and
+// commands cannot write to it.
 func (v *view) devices() error {
 	if err := v.scratch.makeDev(); err != nil {
 		return err
@@ -132,13 +138,13 @@ func (v *view) devices() error {
 	return nil
 }
 
-// show brings what is readable in directories that are covered, and leaves
-// writable what the profile has so.
+// show mounts what stays readable in covered directories, and what the profile makes
+// writable.
 func (v *view) show() error {
 	for _, path := range v.readable() {
 		if c := v.coverOf(path); c != nil && c.path != path {
 			if _, err := os.Stat(path); err != nil {
-				continue // it is not there: nothing is to be seen
+				continue // it does not exist: there is nothing to see
 			}
 			if err := v.bring(path, true); err != nil {
 				return err
@@ -153,7 +159,7 @@ func (v *view) show() error {
 	return nil
 }
 
-// readable are paths that stay readable wherever they are.
+// readable returns paths that stay readable wherever they are.
 func (v *view) readable() []string {
 	if v.shown != nil {
 		return v.shown
@@ -167,18 +173,18 @@ func (v *view) readable() []string {
 	return v.shown
 }
 
-// linked are the programs that directories of programs only link to: where both
-// lie in directories that are covered, the link would lead nowhere.
+// linked returns programs that directories of programs only link to: if both lie in
+// covered directories, the link would lead nowhere.
 func (v *view) linked() []string {
 	var targets []string
 	for _, dir := range v.search {
 		if v.coverOf(dir) == nil || v.worked(dir) {
-			continue // in the latter, commands make the links
+			continue // commands make links in the latter
 		}
 		entries, _ := os.ReadDir(dir)
 		for _, e := range entries {
 			target, err := filepath.EvalSymlinks(filepath.Join(dir, e.Name()))
-			if err == nil && e.Type()&os.ModeSymlink != 0 && v.coverOf(target) != nil && !within(target, dir) {
+			if err == nil && e.Type()&os.ModeSymlink != 0 && v.coverOf(target) != nil && !paths.Within(target, dir) {
 				targets = append(targets, target)
 			}
 		}
@@ -186,9 +192,9 @@ func (v *view) linked() []string {
 	return targets
 }
 
-// hideAndPin puts nothing in the place of what is hidden, and mounts on itself
-// what is not to be changed or moved. Parents come first, so that what lies in
-// a pin is hidden in it.
+// hideAndPin covers what is hidden with nothing, and mounts on itself what must not
+// be changed or moved. Parents come first, so that hidden paths in a pin are hidden
+// after the pin is mounted.
 func (v *view) hideAndPin() error {
 	type one struct {
 		place profile.Place
@@ -212,9 +218,9 @@ func (v *view) hideAndPin() error {
 		all = append(all, one{pin.Place, m})
 	}
 	slices.SortStableFunc(all, func(a, b one) int { return strings.Compare(a.place.Path, b.place.Path) })
-	var closed []string // directories that were hidden: there is nothing in them any more
+	var closed []string // hidden directories, in which nothing is visible any more
 	for _, o := range all {
-		gone := slices.ContainsFunc(closed, func(dir string) bool { return within(o.place.Path, dir) })
+		gone := paths.Within(o.place.Path, closed...)
 		if gone || !v.visible(o.place.Path) {
 			continue
 		}
@@ -232,19 +238,19 @@ func (v *view) hideAndPin() error {
 	return nil
 }
 
-// copyIn is where in a room a copy of a directory is that git tracks, which commands may
-// change.
+// copyIn returns where in a session sandbox the copy of a directory lies that git
+// tracks. Commands may change the copy.
 func copyIn(i int) string { return filepath.Join("copies", strconv.Itoa(i)) }
 
-// bring mounts a file or directory of the machine in its own place, which has to be made
-// where it lies in a private directory.
+// bring mounts a file or directory of the machine at its own path. If that lies in a
+// private directory, a mount point is made there.
 func (v *view) bring(path string, readOnly bool) error {
 	if c := v.coverOf(path); c != nil && c.source != "" && c.path != path {
 		st, err := os.Stat(path)
 		if err != nil {
 			return err
 		}
-		one := spot{c.source, strings.TrimPrefix(path, c.path+"/"), !st.IsDir()}
+		one := mountPoint{c.source, strings.TrimPrefix(path, c.path+"/"), !st.IsDir()}
 		if c.shared {
 			v.scratch.making.Lock()
 			defer v.scratch.making.Unlock()
@@ -252,7 +258,7 @@ func (v *view) bring(path string, readOnly bool) error {
 				return err
 			}
 		} else {
-			v.spots = append(v.spots, one)
+			v.points = append(v.points, one)
 		}
 	}
 	v.mounts = append(v.mounts, proc.Mount{Path: path, Source: path, ReadOnly: readOnly})
@@ -262,38 +268,33 @@ func (v *view) bring(path string, readOnly bool) error {
 // coverOf finds the private directory that path lies in; the last one counts.
 func (v *view) coverOf(path string) *cover {
 	for i := len(v.covers) - 1; i >= 0; i-- {
-		if within(path, v.covers[i].path) {
+		if paths.Within(path, v.covers[i].path) {
 			return &v.covers[i]
 		}
 	}
 	return nil
 }
 
-// visible reports whether what lies at path outside can be seen there inside: in
-// a private directory, what was brought there. A readable directory that is
-// covered itself, or is around that, does not bring what is in it.
+// visible reports whether commands see at path what lies there outside. In a private
+// directory, they see only what was mounted there. A readable directory that is
+// covered itself, or contains a cover, does not make its contents visible.
 func (v *view) visible(path string) bool {
 	c := v.coverOf(path)
 	if c == nil || v.writable(path) {
 		return true
 	}
 	return slices.ContainsFunc(v.readable(), func(shown string) bool {
-		return within(path, shown) && within(shown, c.path) && shown != c.path
+		return paths.Within(path, shown) && paths.Within(shown, c.path) && shown != c.path
 	})
 }
 
 // writable reports whether commands may write in dir.
 func (v *view) writable(dir string) bool {
-	return slices.ContainsFunc(v.paths.Writable(), func(w string) bool { return within(dir, w) })
+	return paths.Within(dir, v.paths.Writable()...)
 }
 
-// worked reports whether dir is writable, or would be under another profile: what
-// lies in a workspace may come from commands of an earlier server.
+// worked reports whether dir is writable, or would be under another profile:
+// commands of an earlier server may have made what lies in a workspace.
 func (v *view) worked(dir string) bool {
-	return v.writable(dir) || slices.ContainsFunc(v.paths.Workspace, func(w string) bool { return within(dir, w) })
-}
-
-// within reports whether path is dir or lies below it.
-func within(path, dir string) bool {
-	return path == dir || dir == "/" || strings.HasPrefix(path, dir+"/")
+	return v.writable(dir) || paths.Within(dir, v.paths.Workspace...)
 }

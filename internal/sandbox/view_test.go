@@ -155,7 +155,7 @@ func TestTheSandboxsOwnDirectoryIsOutOfSight(t *testing.T) {
 		t.Run(c.says, func(t *testing.T) {
 			b := newBox(t, Namespaces, c.options)
 			b.in("other", "echo secret > $TMPDIR/secret")
-			theirs := tempOf(b.room("other").dir)
+			theirs := tempOf(b.sandboxOf("other").dir)
 			if got := exists(theirs + "/secret"); got != "there" {
 				t.Fatalf("outside the file of the other session is %s", got)
 			}
@@ -174,7 +174,7 @@ func TestTheSandboxsOwnDirectoryIsOutOfSight(t *testing.T) {
 
 // TestALinkInTheWorkspaceOpensNothing: only directories of programs have their
 // links followed. A command could make one in its workspace, and wait for the
-// next room.
+// next session sandbox.
 func TestALinkInTheWorkspaceOpensNothing(t *testing.T) {
 	b := newBox(t, Namespaces)
 	b.write(b.root+"/beside/secret", "secret of somebody else")

@@ -5,9 +5,11 @@ package sandbox
 import (
 	"path/filepath"
 	"strings"
+
+	"tipstaff/internal/paths"
 )
 
-// workspaceOf is what a command may change.
+// workspaceOf returns the directories that a command may change.
 func (s *Sandbox) workspaceOf(c Command) []string {
 	if len(c.Workspace) > 0 {
 		return c.Workspace
@@ -16,19 +18,19 @@ func (s *Sandbox) workspaceOf(c Command) []string {
 	if len(s.o.Workspace) > 0 {
 		return s.o.Workspace
 	}
-	if within(dir, s.o.Directory) || s.personal(dir) || s.holdsOwn(dir) {
+	if paths.Within(dir, s.o.Directory) || s.personal(dir) || s.holdsOwn(dir) {
 		return []string{s.o.Directory}
 	}
 	return []string{s.o.Directory, dir}
 }
 
-// personal reports whether a directory is the home, is around it, or lies in one
-// of the home's directories of settings. Who may write there decides what the
-// user's shell does next; that is not for a caller to open by naming it.
+// personal reports whether a directory is the home, contains it, or lies in one of
+// the home's directories of settings. Files there decide what the user's shell does
+// next; a caller must not make them writable by naming the directory.
 func (s *Sandbox) personal(dir string) bool {
 	home, err := filepath.EvalSymlinks(s.o.Machine.Home)
 	if err != nil || s.o.Machine.Home == "" {
 		return false
 	}
-	return within(home, dir) || within(dir, home) && strings.HasPrefix(strings.TrimPrefix(dir, home+"/"), ".")
+	return paths.Within(home, dir) || paths.Within(dir, home) && strings.HasPrefix(strings.TrimPrefix(dir, home+"/"), ".")
 }

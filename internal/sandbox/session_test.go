@@ -27,7 +27,7 @@ func TestCommandsOfOneSessionShareATemporaryDirectory(t *testing.T) {
 				t.Errorf("%q read %q", session, got)
 			}
 		}
-		theirs := tempOf(b.room("two").dir)
+		theirs := tempOf(b.sandboxOf("two").dir)
 		if got := b.in("one", "echo x > "+theirs+"/mine || echo refused").text; !strings.Contains(got, "refused") {
 			t.Errorf("one session wrote the temporary file of another: %q", got)
 		}
@@ -38,9 +38,9 @@ func TestTheEndOfASessionRemovesWhatItsCommandsShared(t *testing.T) {
 	eachTier(t, func(t *testing.T, tier Tier) {
 		b := newBox(t, tier)
 		b.settle()
-		before := holdings(t, ofRooms)
+		before := holdings(t, ofSessions)
 		b.in("one", "mkdir -p $TMPDIR/a/b; echo x > $TMPDIR/a/b/c; chmod 0 $TMPDIR/a/b")
-		dir := b.room("one").dir
+		dir := b.sandboxOf("one").dir
 		b.EndSession("none")
 		if got := exists(tempOf(dir) + "/a"); got != "there" {
 			t.Errorf("the end of another session removed it: %s", got)
@@ -61,24 +61,24 @@ func TestACommandThatStillRunsKeepsItsRoom(t *testing.T) {
 	eachTier(t, func(t *testing.T, tier Tier) {
 		b := newBox(t, tier)
 		b.settle()
-		before := holdings(t, ofRooms)
+		before := holdings(t, ofSessions)
 		b.in("one", "echo mine > $TMPDIR/mine")
-		old := b.room("one").dir
+		old := b.sandboxOf("one").dir
 		r, err := b.start(Command{Session: "one", Dir: b.ws}, "read line; cat $TMPDIR/mine; echo more > $TMPDIR/more && cat $TMPDIR/more")
 		b.must(err)
 		b.EndSession("one")
 		if got := exists(tempOf(old) + "/mine"); got != "there" {
 			t.Errorf("its file is %s", got)
 		}
-		if got := b.in("one", "cat $TMPDIR/mine").text; !strings.Contains(got, "No such file") || b.room("one").dir == old {
-			t.Errorf("a new session came into the old room: %q", got)
+		if got := b.in("one", "cat $TMPDIR/mine").text; !strings.Contains(got, "No such file") || b.sandboxOf("one").dir == old {
+			t.Errorf("a new session came into the old session sandbox: %q", got)
 		}
 		if got := r.wait().text; got != "mine\nmore\n" {
 			t.Errorf("it printed %q", got)
 		}
 		b.work.Wait()
 		if got := exists(old); got == "there" {
-			t.Error("the room is still there after it has left")
+			t.Error("the session sandbox is still there after it has left")
 		}
 		b.EndSession("one")
 		b.settle()
@@ -91,14 +91,14 @@ func TestRoomsThatNobodyUsesAreRemovedTheOldestFirst(t *testing.T) {
 	b.in("session", "true") // goes with its session
 	busy, err := b.start(Command{Dir: b.root}, "read line; echo x > $TMPDIR/x && echo mine")
 	b.must(err)
-	const more = keptRooms + 6
+	const more = keptSessions + 6
 	var dirs []string
 	for i := range more {
 		dir := fmt.Sprintf("%s/elsewhere/%d", b.root, i)
 		b.mkdir(dir)
 		r, err := b.start(Command{Dir: dir}, "true")
 		b.must(err)
-		dirs = append(dirs, r.held.room.dir)
+		dirs = append(dirs, r.confined.session.dir)
 		r.wait()
 	}
 	b.work.Wait()
@@ -108,13 +108,13 @@ func TestRoomsThatNobodyUsesAreRemovedTheOldestFirst(t *testing.T) {
 			kept = append(kept, i)
 		}
 	}
-	if len(kept) < keptRooms || len(kept) > keptRooms+1 || kept[len(kept)-1] != more-1 || !slices.IsSorted(kept) || kept[0] != more-len(kept) {
-		t.Errorf("of %d rooms these are there: %v", more, kept)
+	if len(kept) < keptSessions || len(kept) > keptSessions+1 || kept[len(kept)-1] != more-1 || !slices.IsSorted(kept) || kept[0] != more-len(kept) {
+		t.Errorf("of %d session sandboxes these are there: %v", more, kept)
 	}
 	if got := busy.wait().text; got != "mine\n" {
-		t.Errorf("a command whose room is the oldest printed %q", got)
+		t.Errorf("a command whose session sandbox is the oldest printed %q", got)
 	}
-	b.room("session")
+	b.sandboxOf("session")
 }
 
 // TestNamespacesAreMadeAtOnce: what one child of the server has open for writing
@@ -142,11 +142,11 @@ func TestManyAtOnce(t *testing.T) {
 	eachTier(t, func(t *testing.T, tier Tier) {
 		before := holdings(t, everything)
 		b := newBox(t, tier)
-		for i := range keptRooms + 4 {
+		for i := range keptSessions + 4 {
 			b.mkdir(fmt.Sprintf("%s/elsewhere/%d", b.root, i))
 		}
 		var all sync.WaitGroup
-		for i := range keptRooms + 4 {
+		for i := range keptSessions + 4 {
 			own := fmt.Sprintf("echo x > $TMPDIR/x%d && cat $TMPDIR/x%[1]d", i)
 			all.Go(func() {
 				b.attempt(Command{Dir: b.ws}, own, "x\n")
@@ -174,14 +174,14 @@ func TestARoomThatCannotBeMadeRefusesAndSpoilsNothing(t *testing.T) {
 	eachTier(t, func(t *testing.T, tier Tier) {
 		b := newBox(t, tier)
 		b.settle()
-		before := holdings(t, ofRooms)
+		before := holdings(t, ofSessions)
 		b.must(os.Rename(b.scratch.dir, b.root+"/aside"))
 		b.write(b.scratch.dir, "no directory")
 		var all sync.WaitGroup
-		for range 4 { // who waits for a room that fails is told as well
+		for range 4 { // who waits for a session sandbox that fails is told as well
 			all.Go(func() {
-				if held, err := b.Confine(Command{Session: "one", Dir: b.ws}); err == nil || !strings.Contains(err.Error(), "temporary directory") {
-					t.Errorf("%v, %v", held, err)
+				if confined, err := b.Confine(Command{Session: "one", Dir: b.ws}); err == nil || !strings.Contains(err.Error(), "temporary directory") {
+					t.Errorf("%v, %v", confined, err)
 				}
 			})
 		}
@@ -216,7 +216,7 @@ func TestACommandInADirectoryThatIsGoneDoesNotRun(t *testing.T) {
 		b.must(os.Rename(b.root+"/moved", b.ws))
 		b.work.Wait() // for a rescan that has found none
 		b.forgetLooks()
-		_, _ = b.run(Command{Session: "two", Dir: b.ws}, "true") // the room may look only now
+		_, _ = b.run(Command{Session: "two", Dir: b.ws}, "true") // the session sandbox may look only now
 		b.work.Wait()
 		if got := b.in("two", "echo x > made; cat made").text; got != "x\n" {
 			t.Errorf("with the workspace back it printed %q", got)

@@ -1,0 +1,262 @@
+//go:build linux
+
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tipstaff/internal/egress"
+	"tipstaff/internal/guard"
+	"tipstaff/internal/proc"
+	"tipstaff/internal/profile"
+)
+
+// layers are what confines the commands of a session sandbox in the kernel.
+type layers struct {
+	version   *version
+	paths     profile.Paths // of the version
+	view      *view         // nil outside of namespaces
+	enclosure *proc.Enclosure
+	rules     *rules             // nil if the profile has no rules for files and nothing else needs one
+	instances atomic.Int64       // for whose /proc the ruleset has a rule
+	copies    map[string]string  // of directories that git tracks, by their paths
+	serving   context.CancelFunc // ends the proxy's service; nil without
+	served    chan struct{}
+	stamps    *stamps // taken before the first command; nil: the sandbox is not reused
+	users     int     // commands, and the session sandbox while these are its layers; under sessionSandbox.mu
+}
+
+// build makes the layers for a version. The machine may differ from the version
+// before they are complete (a secret is removed, a pinned file is replaced): then
+// the workspace is rescanned.
+func (sess *sessionSandbox) build(v *version) (l *layers, err error) {
+	const attempts = 5
+	for range attempts {
+		if l, err = sess.sandbox.newLayers(sess, v); err == nil {
+			v.prove()
+			return l, nil
+		}
+		if !v.spoil() && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errReplaced) {
+			return nil, err
+		}
+		var failure error
+		if v, failure = sess.constraints.rescan(); failure != nil {
+			return nil, failure
+		}
+	}
+	return l, err
+}
+
+// errReplaced: while layers were made, a file that they pin was replaced.
+var errReplaced = errors.New("a protected file was replaced meanwhile")
+
+// newLayers makes the layers for a version.
+func (s *Sandbox) newLayers(sess *sessionSandbox, ver *version) (*layers, error) {
+	l, before := &layers{version: ver, paths: ver.paths, users: 1}, s.guard.Changes()
+	spec := proc.EnclosureSpec{Filter: sess.settings.filter, CloneSecret: s.secret, Limits: sess.settings.kernel, Group: sess.settings.group, Domain: s.domain()}
+	if sess.settings.asks || sess.doors != nil {
+		spec.Supervise = sess.supervise
+	}
+	if s.status.tier == Namespaces {
+		mounts, err := l.furnish(sess)
+		if err != nil {
+			return nil, err
+		}
+		spec.Namespaces = &proc.NamespaceSpec{
+			ReadOnly: sess.settings.profile != profile.Open, Mounts: mounts,
+			OwnNetwork: sess.settings.network.Reach != AllNetwork, Processes: sess.settings.limits.Processes,
+		}
+		if sess.settings.proxy != nil {
+			spec.Namespaces.Listen = proxyPort
+		}
+	}
+	var err error
+	if l.enclosure, err = s.o.Engine.NewEnclosure(spec); err != nil {
+		if proc.NoListener(err) {
+			err = fmt.Errorf("%w: its credentials need a kernel that asks the server about system calls (Linux 5.19), and no outer sandbox that is asked already: %w", ErrUnmet, err)
+		}
+		return nil, err
+	}
+	if l.rules, err = s.takeRules(l, sess); err == nil {
+		err = s.allowOwn(l, sess)
+	}
+	if err == nil {
+		err = s.restrict(l, sess)
+	}
+	if err == nil && sess.settings.proxy != nil {
+		err = l.serve(s, sess)
+	}
+	if sess.isNew() && err == nil {
+		l.stamp(sess.dir)
+	}
+	if err == nil && !s.guard.Join(l.enclosure, before) {
+		err = errReplaced
+	}
+	if err != nil {
+		l.close(s.guard)
+		return nil, err
+	}
+	return l, nil
+}
+
+// furnish makes what the view needs in the session sandbox, and returns the mounts.
+func (l *layers) furnish(sess *sessionSandbox) (mounts []proc.Mount, err error) {
+	if l.view, err = sess.sandbox.viewOf(sess.constraints, l.version); err != nil {
+		return nil, err
+	}
+	sess.mu.Lock()
+	isNew := sess.layers == nil && !sess.furnished
+	sess.furnished = true
+	sess.mu.Unlock()
+	mounts, l.copies, err = l.view.furnish(sess.dir, isNew)
+	return mounts, err
+}
+
+// remove removes the directory of the session sandbox if it holds only what was made
+// for it, and reports whether it is gone.
+func (l *layers) remove(dir string) bool {
+	v := l.view
+	if v == nil {
+		v = &view{points: []mountPoint{{in: "tmp"}}}
+	}
+	return v.remove(dir)
+}
+
+// supervise answers the system calls that the filter of the session sandbox asks
+// about.
+func (sess *sessionSandbox) supervise(c proc.Call) {
+	switch {
+	case sess.doors != nil && sess.doors.answer(c):
+	case sess.settings.asks:
+		sess.sandbox.guard.Supervise(c, sess.noteUnsafe)
+	default:
+		c.Return(unix.ENOSYS) // the filter asks about nothing else
+	}
+}
+
+// visible returns directories that stay visible wherever they lie: the one in which
+// the server runs commands that name none, and the home.
+func (s *Sandbox) visible() []string {
+	list := []string{s.o.Directory}
+	if home, err := filepath.EvalSymlinks(s.o.Machine.Home); err == nil && s.o.Machine.Home != "" {
+		list = append(list, home)
+	}
+	return list
+}
+
+// mostProbing bounds the search of the workspace while the tier is found out:
+// neither the start of a server nor doctor waits for a vast one.
+const mostProbing = time.Second
+
+// consult resolves a profile, and makes files that have to exist before commands
+// run.
+func (s *Sandbox) consult(p profile.Profile, workspace, reveal []string) (profile.Paths, error) {
+	ctx := context.Background()
+	if s.probing.Load() {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, mostProbing)
+		defer stop()
+	}
+	m := s.o.Machine
+	m.Reveal = reveal
+	m.Known, m.KnownDirs = s.knownRepositories()
+	m.Seen, m.Control = s.workspacesSeen(), s.allowedControl()
+	m.ConfigFiles = append(slices.Clone(m.ConfigFiles), s.scratch.dir) // it holds the directories of all session sandboxes
+	m.Own = s.ownFiles()
+	paths, err := p.Resolve(ctx, m, workspace)
+	var came []string
+	if err == nil {
+		came, err = s.noteRepositories(paths)
+	}
+	if err == nil && len(paths.MissingBeside(came)) > 0 {
+		paths.Missing = paths.MissingBeside(came)
+		unmade := paths.Make()
+		if paths, err = p.Resolve(ctx, m, workspace); err == nil {
+			if why := whyUnmade(paths.MissingBeside(came), unmade); why != "" {
+				s.warnOnce("commands do without some files", "why", why)
+			}
+		}
+	}
+	if err != nil {
+		return paths, fmt.Errorf("cannot tell what commands may read and write: %w", err)
+	}
+	paths.Missing = paths.MissingBeside(came)
+	if p == profile.Open && s.status.tier == Namespaces {
+		paths.Hidden = append(paths.Hidden, own(m)...)
+		paths.PinOwn(m.Own)
+	}
+	if s.o.Opened != nil {
+		s.o.Opened(paths, s.status.tier == Namespaces)
+	}
+	return s.protect(paths, came), nil
+}
+
+// whyUnmade returns one line about what is missing and could not be made, of the
+// tools' caches and of files that git would let a command make; "" if nothing is.
+func whyUnmade(missing []profile.Place, err error) string {
+	if len(missing) == 0 || err == nil {
+		return ""
+	}
+	reason, _, _ := strings.Cut(err.Error(), "\n")
+	return fmt.Sprintf("%d caches or files for commands do not exist and cannot be made (doctor --paths lists them), the first of them: %s", len(missing), reason)
+}
+
+// own lists tipstaff's own directories, which stay hidden under every profile where
+// mounts can hide them.
+func own(m profile.Machine) (places []profile.Place) {
+	for _, path := range slices.Concat([]string{m.StateDir}, m.ConfigFiles) {
+		canonical, err := filepath.EvalSymlinks(path)
+		if err != nil || path == "" {
+			continue
+		}
+		if st, err := os.Stat(canonical); err == nil {
+			places = append(places, profile.Place{Path: canonical, Dir: st.IsDir(), Why: "tipstaff's own records and settings"})
+		}
+	}
+	return places
+}
+
+// serve starts the egress proxy on the loopback of the session sandbox.
+func (l *layers) serve(s *Sandbox, sess *sessionSandbox) error {
+	listener, err := egress.Listen(l.enclosure.Listener())
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(withSession(context.Background(), sess))
+	l.serving, l.served = stop, make(chan struct{})
+	go func() {
+		defer close(l.served)
+		if err := sess.settings.proxy.Serve(ctx, listener, sess.token); err != nil {
+			s.o.Log.Error("the egress proxy has failed; commands of one session reach no host", "error", err)
+		}
+	}()
+	return nil
+}
+
+// proxyPort is the port of the egress proxy on the loopback of the commands.
+const proxyPort = 3128
+
+func (l *layers) close(g *guard.Guard) {
+	if l.serving != nil {
+		l.serving()
+		<-l.served
+	}
+	if l.enclosure != nil {
+		g.Leave(l.enclosure)
+		l.enclosure.Close()
+	}
+	if l.rules != nil {
+		l.version.leaveRules(l.rules)
+	}
+}

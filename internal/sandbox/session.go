@@ -1,0 +1,341 @@
+//go:build linux
+
+package sandbox
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tipstaff"
+)
+
+// sessionKey identifies a session sandbox. The calls of a session share one, or
+// those of a principal without a session, if they have the same workspace and the
+// same terms.
+type sessionKey struct {
+	principal string
+	session   tipstaff.SessionID
+	workspace string // its directories, each ended by a NUL
+	terms     string // see Terms.key
+}
+
+// sessionSandbox is what the commands of one session share, because they may know of
+// each other: a temporary directory, and the view, network and ruleset that were
+// made for it.
+type sessionSandbox struct {
+	sandbox     *Sandbox
+	key         sessionKey
+	constraints *constraints
+	settings    *settings
+	doors       *doors // nil if commands have none
+	dir         string // in the scratch directory
+
+	making sync.Once
+	made   chan struct{} // closed when err is settled
+	err    error
+	token  string // for the proxy
+
+	mu     sync.Mutex
+	layers *layers // for the next command; nil if they could not be made
+	users  int
+	doomed bool // no command enters any more; the last one that leaves ends it
+	gone   bool
+	spent  bool // it is not reused, because there are too many
+	used   time.Time
+	began  time.Time // when its first command entered
+	// furnished: directories were made in it for a view, and commands may have used
+	// them.
+	furnished bool
+	refused   []refusal       // by the proxy, since the last command ended
+	told      map[string]bool // differences of copies that an answer has reported
+	unsafe    []string        // renames that the guard refused, since the last command ended
+
+	renewing sync.Mutex // held while new layers replace others
+}
+
+// errClosed: the server is ending.
+var errClosed = errors.New("the sandbox is closed")
+
+// enter finds or makes the session sandbox of a command.
+func (s *Sandbox) enter(c Command) (*sessionSandbox, *layers, error) {
+	workspace := s.workspaceOf(c)
+	set, err := s.settingsFor(c.Terms)
+	if err != nil {
+		return nil, nil, err
+	}
+	key := sessionKey{c.Principal, c.Session, strings.Join(workspace, "\x00"), c.Terms.key()}
+	sess, err := s.sessionOf(key, set, workspace, c.Patience)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !sess.await(c.Patience) {
+		sess.leave(nil)
+		return nil, nil, stillSearching(c.Patience)
+	}
+	if sess.err != nil {
+		s.forget(sess)
+		sess.leave(nil)
+		return nil, nil, sess.err
+	}
+	if err := sess.refresh(); err != nil {
+		sess.leave(nil)
+		return nil, nil, err
+	}
+	sess.mu.Lock()
+	defer sess.mu.Unlock()
+	sess.layers.users++
+	if sess.began.IsZero() {
+		sess.began = time.Now()
+	}
+	return sess, sess.layers, nil
+}
+
+// sessionOf finds a session sandbox, or makes one under its constraints. It counts
+// one user more in it.
+func (s *Sandbox) sessionOf(key sessionKey, set *settings, workspace []string, patience time.Duration) (*sessionSandbox, error) {
+	s.mu.Lock()
+	if sess, err := s.existing(key); sess != nil || err != nil {
+		s.mu.Unlock()
+		return sess, err
+	}
+	c := s.constraintsOf(set, workspace)
+	s.mu.Unlock()
+	if err := c.await(patience); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if sess, err := s.existing(key); sess != nil || err != nil {
+		return sess, err // another command has made it meanwhile
+	}
+	sess := s.claim(c, set)
+	if sess == nil {
+		sess = s.newSession(c, set)
+	}
+	sess.mu.Lock()
+	sess.key, sess.users = key, 1 // before evict chooses, so that it keeps this one
+	sess.mu.Unlock()
+	s.sessions[key] = sess
+	s.evict()
+	return sess, nil
+}
+
+// existing finds a session sandbox that is there, and counts one user more in it.
+// The caller holds s.mu.
+func (s *Sandbox) existing(key sessionKey) (*sessionSandbox, error) {
+	if s.closed {
+		return nil, errClosed
+	}
+	sess := s.sessions[key]
+	if sess != nil {
+		sess.mu.Lock()
+		sess.users++
+		sess.mu.Unlock()
+	}
+	return sess, nil
+}
+
+// newSession returns a session sandbox that belongs to no session yet and still has
+// to be made. The caller holds s.mu.
+func (s *Sandbox) newSession(c *constraints, set *settings) *sessionSandbox {
+	s.count++
+	sess := &sessionSandbox{sandbox: s, constraints: c, settings: set, made: make(chan struct{}), dir: filepath.Join(s.scratch.dir, strconv.Itoa(s.count))}
+	if set.doors {
+		sess.doors = newDoors()
+	}
+	return sess
+}
+
+// keptSessions is how many unused sandboxes of calls without a session are kept.
+// Those of sessions end with the session.
+const keptSessions = 32
+
+// evict ends the sandboxes that were used longest ago, if there are too many. The
+// caller holds s.mu.
+func (s *Sandbox) evict() {
+	var idle []*sessionSandbox
+	for _, sess := range s.sessions {
+		if sess.key.session == "" && sess.idle() {
+			idle = append(idle, sess)
+		}
+	}
+	for len(idle) > keptSessions {
+		oldest := slices.MinFunc(idle, func(a, b *sessionSandbox) int { return a.used.Compare(b.used) })
+		delete(s.sessions, oldest.key)
+		oldest.mu.Lock()
+		oldest.spent = true
+		oldest.mu.Unlock()
+		s.inBackground(oldest.doom)
+		idle = slices.DeleteFunc(idle, func(sess *sessionSandbox) bool { return sess == oldest })
+	}
+}
+
+// idle reports whether no command runs in the session sandbox.
+func (sess *sessionSandbox) idle() bool {
+	sess.mu.Lock()
+	defer sess.mu.Unlock()
+	return sess.users == 0
+}
+
+// forget removes a session sandbox from the list, so that the next command makes a
+// new one.
+func (s *Sandbox) forget(sess *sessionSandbox) {
+	s.mu.Lock()
+	if s.sessions[sess.key] == sess {
+		delete(s.sessions, sess.key)
+	}
+	s.mu.Unlock()
+	sess.doom()
+}
+
+// EndSession removes what commands of a session shared. It stays for commands that
+// still run until they have ended.
+func (s *Sandbox) EndSession(id tipstaff.SessionID) {
+	var ended []*sessionSandbox
+	s.mu.Lock()
+	for key, sess := range s.sessions {
+		if key.session == id {
+			delete(s.sessions, key)
+			ended = append(ended, sess)
+		}
+	}
+	s.mu.Unlock()
+	for _, sess := range ended {
+		sess.doom()
+	}
+}
+
+// doom ends the session sandbox as soon as it has no users.
+func (sess *sessionSandbox) doom() {
+	sess.mu.Lock()
+	sess.doomed = true
+	idle := sess.users == 0
+	sess.mu.Unlock()
+	if idle {
+		sess.sandbox.retire(sess)
+	}
+}
+
+// leave is called for each command that has entered, with the layers that it got.
+func (sess *sessionSandbox) leave(l *layers) {
+	sess.drop(l)
+	sess.mu.Lock()
+	sess.used = time.Now()
+	session := sess.key.session != ""
+	sess.mu.Unlock()
+	sess.part()
+	sess.sandbox.behind(func() {
+		sess.constraints.rescanAgain()
+		if session {
+			sess.sandbox.makeAhead(sess.constraints, sess.settings)
+		}
+	})
+}
+
+// part counts one user less, and ends the sandbox if that was the last one of a
+// doomed one.
+func (sess *sessionSandbox) part() {
+	sess.mu.Lock()
+	sess.users--
+	over := sess.users == 0 && sess.doomed
+	sess.mu.Unlock()
+	if over {
+		sess.sandbox.retire(sess)
+	}
+}
+
+// drop counts one user of layers less, and closes them after the last one.
+func (sess *sessionSandbox) drop(l *layers) {
+	if l == nil {
+		return
+	}
+	sess.mu.Lock()
+	l.users--
+	last := l.users == 0
+	sess.mu.Unlock()
+	if last {
+		l.close(sess.sandbox.guard)
+	}
+}
+
+// close removes the session sandbox, which has no users.
+func (sess *sessionSandbox) close() {
+	sess.mu.Lock()
+	gone := sess.gone
+	sess.gone = true
+	l := sess.layers
+	sess.layers = nil
+	sess.mu.Unlock()
+	if gone {
+		return
+	}
+	sess.drop(l)
+	if sess.doors != nil {
+		sess.doors.close()
+	}
+	if l != nil && l.remove(sess.dir) {
+		return
+	}
+	if err := removeTree(sess.dir); err != nil {
+		sess.sandbox.o.Log.Error("cannot remove temporary files of commands", "dir", sess.dir, "error", err)
+	}
+}
+
+// make makes the session sandbox.
+func (sess *sessionSandbox) make() error {
+	for _, dir := range []string{sess.dir, tempOf(sess.dir)} {
+		if err := unix.Mkdir(dir, 0o700); err != nil {
+			return fmt.Errorf("cannot make a temporary directory in %s: %w", sess.sandbox.scratch.dir, err)
+		}
+	}
+	sess.token = rand.Text()
+	l, err := sess.build(sess.constraints.current())
+	if err != nil {
+		return err
+	}
+	sess.mu.Lock()
+	defer sess.mu.Unlock()
+	sess.layers = l
+	return nil
+}
+
+// isNew reports whether the session sandbox has no layers yet, so that no command
+// has run in it.
+func (sess *sessionSandbox) isNew() bool {
+	sess.mu.Lock()
+	defer sess.mu.Unlock()
+	return sess.layers == nil
+}
+
+// makeNow makes the session sandbox, which has a user for that time.
+func (sess *sessionSandbox) makeNow() {
+	sess.err = sess.make()
+	close(sess.made)
+	sess.part()
+}
+
+// await makes the session sandbox, or waits until it is made, at most for patience
+// (0: without limit). It reports whether the attempt is over; sess.err says whether
+// it succeeded. An attempt that takes longer than the call continues in the
+// background.
+func (sess *sessionSandbox) await(patience time.Duration) bool {
+	sess.making.Do(func() {
+		sess.mu.Lock()
+		sess.users++ // until it is made
+		sess.mu.Unlock()
+		if !sess.sandbox.behind(sess.makeNow) {
+			sess.err = errClosed
+			close(sess.made)
+		}
+	})
+	return waitFor(sess.made, patience)
+}

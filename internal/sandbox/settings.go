@@ -1,0 +1,127 @@
+//go:build linux
+
+package sandbox
+
+import (
+	"fmt"
+
+	"tipstaff/internal/egress"
+	"tipstaff/internal/proc"
+	"tipstaff/internal/profile"
+)
+
+// settings are the server's settings for commands, or the same tightened by the
+// terms of a rule, and what was made of them: filter, limits, proxy. Session
+// sandboxes under equal terms share them.
+type settings struct {
+	profile profile.Profile
+	network Network
+	limits  Limits
+	doors   bool     // commands may have doors
+	reveal  []string // the credentials whose files are not hidden
+
+	asks   bool // the guard is asked about renames
+	filter []proc.Instruction
+	kernel []proc.Limit
+	group  proc.GroupLimits
+	temp   string        // of commands in namespaces, as they see it
+	proxy  *egress.Proxy // nil without a list of hosts
+}
+
+// prepare makes the filter, limits and proxy of settings, for the tier that has been
+// chosen.
+func (s *Sandbox) prepare(set settings) (*settings, error) {
+	var err error
+	set.asks = s.asks && !s.o.Unguarded && set.profile == profile.Workspace
+	if set.filter, err = s.makeFilter(set); err != nil {
+		return nil, err
+	}
+	set.group = set.limits.group(s.o.Engine.Bounds())
+	set.kernel = set.limits.kernel(s.status.tier, set.group)
+	set.temp = temporary(set.profile, "/tmp", "/var/tmp")
+	if set.network.Reach == ListedHosts {
+		set.proxy = egress.New(egress.Options{Hosts: set.network.Hosts, Log: s.o.Log, Refused: noteRefused})
+	}
+	return &set, nil
+}
+
+// settingsFor returns the settings of commands under these terms. They are made once
+// for equal terms and kept: there are as many as an operator has written.
+func (s *Sandbox) settingsFor(t Terms) (*settings, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, errClosed
+	}
+	if !t.given() {
+		return s.own, nil
+	}
+	if set := s.tightened[t.key()]; set != nil {
+		return set, nil
+	}
+	made, err := s.prepare(t.tighten(s.o))
+	if err != nil {
+		return nil, err
+	}
+	s.tightened[t.key()] = made
+	return made, nil
+}
+
+// tighten returns the server's settings, tightened by the terms.
+func (t Terms) tighten(o Options) settings {
+	set := settings{profile: o.Profile, network: o.Network, limits: o.Limits.lower(t.Limits), doors: t.Doors, reveal: t.Reveal}
+	if t.Profile != nil {
+		set.profile = stricter(set.profile, *t.Profile)
+	}
+	if t.Network != nil {
+		set.network = set.network.intersect(*t.Network)
+	}
+	return set
+}
+
+// StatusUnder is [Sandbox.Status] for commands under these terms.
+func (s *Sandbox) StatusUnder(t Terms) Status {
+	st := s.Status()
+	set := t.tighten(s.o)
+	st.Profile, st.Network = set.profile.String(), set.network.String()
+	if st.Limits != nil {
+		st.Limits = set.limits.status(st.tier, s.o.Engine.Bounds())
+	}
+	return st
+}
+
+// Meets returns why commands under these terms would be refused, or nil if they
+// would not, as far as is known.
+func (s *Sandbox) Meets(t Terms) error {
+	if err := s.Err(); err != nil {
+		return err
+	}
+	return s.meets(t)
+}
+
+// meets reports an error for terms that this machine cannot enforce.
+func (s *Sandbox) meets(t Terms) error {
+	needs := t.Tier
+	if t.Network != nil {
+		needs = max(needs, s.o.Network.intersect(*t.Network).needs())
+	}
+	if t.given() {
+		needs = max(needs, Landlock) // all terms need a sandbox to enforce them
+	}
+	if s.status.tier >= needs {
+		return nil
+	}
+	reason := s.status.Reason
+	if reason == "" {
+		reason = "no more was asked for"
+	}
+	return fmt.Errorf("%w: it needs the sandbox tier %s and this is %s: %s", ErrUnmet, needs, s.status.tier, reason)
+}
+
+// close ends the proxy. No command may run then.
+func (set *settings) close() error {
+	if set.proxy == nil {
+		return nil
+	}
+	return set.proxy.Close()
+}
