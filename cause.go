@@ -1,25 +1,25 @@
 package tipstaff
 
-// Cause says why a command ended. The zero Cause is no success: it means that
-// the fate of the command is not known.
+// Cause says why a command ended. The zero Cause, [Unknown], is not a success:
+// it means that the fate of the command is not known.
 type Cause int
 
 const (
-	Unknown       Cause = iota // not known to have ended
-	Exited                     // by itself, with an exit code
-	Signalled                  // by a signal that tipstaff did not send
-	TimedOut                   // its time was up, and the tree was ended
-	Cancelled                  // its caller or the server went away, and the tree was ended
-	CPULimit                   // it had used up its processor time
-	FileSizeLimit              // it wrote a file beyond the limit
-	MemoryLimit                // it had used up its memory
-	ProtectedFile              // it changed a file that steers programs outside of the sandbox, and the tree was ended
+	Unknown       Cause = iota // it is not known to have ended
+	Exited                     // it ended by itself, with an exit code
+	Signalled                  // it was ended by a signal that tipstaff did not send
+	TimedOut                   // its time was up, and its process tree was ended
+	Cancelled                  // its caller or the server went away, and its process tree was ended
+	CPULimit                   // it reached its limit of processor time
+	FileSizeLimit              // it tried to write a file beyond the limit of file sizes
+	MemoryLimit                // it reached its limit of memory
+	ProtectedFile              // it changed a file that steers programs outside of the sandbox, and its process tree was ended
 )
 
-// ByLimit reports whether a limit of resources ended the command.
+// ByLimit reports whether a resource limit ended the command.
 func (c Cause) ByLimit() bool { return c == CPULimit || c == FileSizeLimit || c == MemoryLimit }
 
-// String gives the name that the record uses.
+// String returns the name that the record uses.
 func (c Cause) String() string {
 	switch c {
 	case Exited:

@@ -2,9 +2,9 @@ package tipstaff
 
 import "errors"
 
-// Code is a stable name for why nothing was started. The names of the
-// terminal_* tools are those of the contract (B13); the rest are kept out of
-// answers to that family, or mapped by the front.
+// Code is a stable name for why nothing was started. The codes of the
+// terminal_* tools are those of the contract (B13). The other codes do not
+// appear in answers of these tools, or the front maps them to one that does.
 type Code string
 
 const (
@@ -18,16 +18,19 @@ const (
 
 	// InvalidCommandLine: a command line that cannot be split (contract A3).
 	InvalidCommandLine Code = "INVALID_COMMAND_LINE"
-	// DirectoryNotAllowed: a working directory that cannot be entered or lies outside the roots (A9, A10).
+	// DirectoryNotAllowed: a working directory that cannot be entered or lies
+	// outside of the roots (A9, A10).
 	DirectoryNotAllowed Code = "DIRECTORY_NOT_ALLOWED"
-	// ProgramNotFound and ProgramNotExecutable: allowed, but not there to run (A13).
+	// ProgramNotFound and ProgramNotExecutable: the program is allowed, but it
+	// does not exist or cannot be run (A13).
 	ProgramNotFound      Code = "PROGRAM_NOT_FOUND"
 	ProgramNotExecutable Code = "PROGRAM_NOT_EXECUTABLE"
-	// ApprovalRequired: a person has to allow it, and nobody has yet.
+	// ApprovalRequired: a person has to allow it and has not done so yet.
 	ApprovalRequired Code = "APPROVAL_REQUIRED"
-	// ApprovalDenied: a person has refused it, or nobody answered in time.
+	// ApprovalDenied: a person has refused it or did not answer in time.
 	ApprovalDenied Code = "APPROVAL_DENIED"
-	// PolicyUnavailable: whoever else has to be asked for a decision gave none, so nothing runs.
+	// PolicyUnavailable: the operator's decider gave no usable answer, so
+	// nothing runs.
 	PolicyUnavailable Code = "POLICY_UNAVAILABLE"
 	// NotRecorded: the trail cannot be written, so nothing runs.
 	NotRecorded Code = "NOT_RECORDED"
@@ -37,8 +40,8 @@ const (
 	Internal Code = "INTERNAL"
 )
 
-// Error says why a request came to nothing. Msg, Hint and Details are for the
-// caller and leak nothing of the host; Err is for the operator.
+// Error says why a request was not carried out. Msg, Hint and Details are for
+// the caller and tell nothing about the host; Err is for the operator.
 type Error struct {
 	Code    Code
 	Rule    string // the deciding rule, "" when no rule decided

@@ -3,17 +3,18 @@ package tipstaff
 import "time"
 
 type (
-	// RequestID names one asked command in the record. The monitor makes it.
+	// RequestID names one requested command in the record. The monitor makes
+	// it.
 	RequestID string
 	// SessionID is the handle of a terminal session, "" outside of one.
 	SessionID string
-	// Tool is the name of the tool or subcommand through which a command was asked.
+	// Tool is the name of the tool or subcommand that the request came through.
 	Tool string
 )
 
-// Family says whose rules a request follows: each family has an allowlist,
-// limits and argument rules of its own (contract, parts A and B). The zero
-// Family belongs to nobody, and everything asked in its name is denied.
+// Family says which rules a request follows: each family has its own allowlist,
+// limits and argument rules (contract, parts A and B). The zero Family has no
+// rules, and every request with it is denied.
 type Family string
 
 const (
@@ -32,9 +33,9 @@ type Origin struct {
 	Agent     string
 	Task      string
 	// Call says which call of which connection it is, as <connection>/<number>;
-	// "" where nobody is connected.
+	// "" without a connection.
 	Call  string
-	Trace Trace // that the call belongs to
+	Trace Trace // the trace that the call belongs to
 }
 
 // Request is what a caller asks, as asked: nothing in it has been checked.
@@ -45,21 +46,23 @@ type Request struct {
 	Tool    Tool
 	Family  Family
 
-	// Line is a command line that the policy splits into words. It is used
-	// when Argv is nil; exactly one of the two is given.
+	// Line is a command line that the policy splits into words. It is used when
+	// Argv is nil; exactly one of the two is set.
 	Line string
 	// Argv is the program's name and its arguments.
 	Argv []string
 
-	// Dir is where to run. It counts only when DirGiven is set, because the
-	// empty string is a directory that somebody asked for and does not exist.
+	// Dir is the working directory. It counts only when DirGiven is set: an
+	// empty string with DirGiven set is a directory that was asked for and does
+	// not exist.
 	Dir      string
 	DirGiven bool
 
 	// Env holds the variables that the caller adds, each "NAME=value".
 	Env []string
-	// Dropped names variables that its session was asked for and does not have. They
-	// decide nothing; an answer explains by them what a program misses.
+	// Dropped names variables that were requested for the session and that it
+	// does not have. They decide nothing; an answer uses them to explain what a
+	// program is missing.
 	Dropped []string
 	// Fixed holds variables that the server adds and a caller cannot
 	// override, each "NAME=value".
@@ -68,7 +71,7 @@ type Request struct {
 	// Stdin is written to the program, then closed. nil means /dev/null.
 	Stdin []byte
 
-	// Timeout counts from the start of the command; 0 asks for the default.
-	// A policy may refuse it, never lengthen it.
+	// Timeout counts from the start of the command; 0 asks for the default. A
+	// policy may refuse it but never lengthens it.
 	Timeout time.Duration
 }

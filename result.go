@@ -2,8 +2,8 @@ package tipstaff
 
 import "time"
 
-// Result is how a command ended. A command that ran and failed is a Result;
-// an error is kept for what never started or whose fate is unknown.
+// Result is how a command ended. A command that ran and failed is a Result; an
+// error is only for a command that never started or whose fate is unknown.
 type Result struct {
 	Cause Cause
 	// ExitCode is the program's own code; 128+n after signal n; 124 after a timeout.
@@ -14,49 +14,50 @@ type Result struct {
 	Stdout, Stderr Stream
 	Started        time.Time
 	Duration       time.Duration
-	Limit          time.Duration // the timeout that held for it
+	Limit          time.Duration // the timeout that applied
 	Usage          Usage
-	// Refusals say, a sentence each, what the sandbox is known to have refused
-	// and which limit was reached.
+	// Refusals say, one sentence each, what the sandbox is known to have
+	// refused and which limits were reached.
 	Refusals []string
-	// Violations are changes of files that steer other programs, which were put back
-	// while the command ran, or since the command before.
+	// Violations are changes of files that steer other programs, which were put
+	// back while the command ran, or between the previous command and this one.
 	Violations []Violation
-	// MissedNetwork: it wanted hosts that it may not reach. To run it again, or for
-	// longer, changes nothing.
+	// MissedNetwork reports that the command wanted hosts that it may not
+	// reach. Running it again, or for longer, changes nothing.
 	MissedNetwork bool
-	// Recording is what was kept of the outputs as they came; zero: nothing.
+	// Recording is the file that keeps the outputs unchanged; the zero
+	// Recording means that there is none.
 	Recording Recording
 	// Used says what the command did with credentials that it was lent.
 	Used []CredentialUse
 }
 
-// CredentialUse is how often a command was given something by one of the
-// credentials that it was lent, or was refused.
+// CredentialUse is how often one of the credentials that a command was lent was
+// used, and how often a request for it was refused.
 type CredentialUse struct {
 	Credential string
-	Given      int // passwords, signatures
-	Refused    int // what was asked beside
+	Given      int // passwords and signatures that the command was given
+	Refused    int // requests for what the credential does not cover
 }
 
-// Recording is a file that holds what a command printed, as it came.
+// Recording is a file that holds the output of a command unchanged.
 type Recording struct {
 	File   string // its name, in the directory of recordings of the trail
 	SHA256 string // of the file, in hexadecimal
 }
 
-// Truncated reports whether anything that the command wrote is missing.
+// Truncated reports whether any of the command's output is missing.
 func (r *Result) Truncated() bool { return r.Stdout.Dropped > 0 || r.Stderr.Dropped > 0 }
 
-// Stream is what was kept of one output of a command: its beginning, and when
-// Dropped bytes between are missing, its end.
+// Stream is what was kept of one output of a command: its beginning and, when
+// Dropped bytes between them are missing, its end.
 type Stream struct {
 	Head, Tail   []byte
 	Dropped      int64 // bytes missing between Head and Tail
-	DroppedLines int64 // line ends among them
+	DroppedLines int64 // line ends among the dropped bytes
 }
 
-// Total is how many bytes the command wrote.
+// Total returns how many bytes the command wrote.
 func (s *Stream) Total() int64 { return int64(len(s.Head)) + s.Dropped + int64(len(s.Tail)) }
 
 // Usage is what the operating system counted for a command and the
@@ -64,10 +65,10 @@ func (s *Stream) Total() int64 { return int64(len(s.Head)) + s.Dropped + int64(l
 type Usage struct {
 	UserCPU, SystemCPU time.Duration
 	MaxResidentBytes   int64
-	// Of the command as a whole, where a control group bounds it. PeakBytes is the
-	// most memory that it had at once, files that it left in the cache included;
-	// 0: not known.
+	// These three describe the command as a whole, where a control group bounds
+	// it. PeakBytes is the most memory that it had at once, including files
+	// that it left in the cache; 0 means that it is not known.
 	PeakBytes        int64
-	OutOfMemory      bool  // it met the limit of memory, and was ended
-	RefusedProcesses int64 // how often it met the limit of processes, which does not end it
+	OutOfMemory      bool  // it reached the limit of memory, and was ended
+	RefusedProcesses int64 // how often it reached the limit of processes, which does not end it
 }

@@ -2,17 +2,17 @@ package tipstaff
 
 import "strings"
 
-// Trace ties a command to a trace elsewhere, as W3C Trace Context writes it. The
-// zero Trace is none. Only [ParseTrace] makes another, so what one holds is safe
-// to repeat.
+// Trace ties a command to a trace of another system, in the form of W3C Trace
+// Context. The zero Trace is none. Only [ParseTrace] makes others, so the text
+// of a Trace is always safe to repeat.
 type Trace struct {
 	parent string // "00-<32 hex>-<16 hex>-<2 hex>"
 	state  string
 }
 
-// ParseTrace reads a caller's traceparent and tracestate. A traceparent that does
-// not hold to the letter of version 00 is ignored, and the state with it; a
-// tracestate that is malformed is ignored alone.
+// ParseTrace reads a caller's traceparent and tracestate. A traceparent that
+// does not follow version 00 exactly is ignored together with the tracestate; a
+// malformed tracestate alone is ignored alone.
 func ParseTrace(traceparent, tracestate string) Trace {
 	if !validTraceparent(traceparent) {
 		return Trace{}
@@ -23,16 +23,17 @@ func ParseTrace(traceparent, tracestate string) Trace {
 	return Trace{traceparent, tracestate}
 }
 
-// Parent is the traceparent, or "".
+// Parent returns the traceparent, or "".
 func (t Trace) Parent() string { return t.parent }
 
-// State is the tracestate, or "".
+// State returns the tracestate, or "".
 func (t Trace) State() string { return t.state }
 
 // Equal reports whether both are the same trace.
 func (t Trace) Equal(other Trace) bool { return t == other }
 
-// Variables are how a program is told of it, each "NAME=value".
+// Variables returns the variables that tell a program of the trace, each
+// "NAME=value".
 func (t Trace) Variables() []string {
 	switch {
 	case t.parent == "":
@@ -56,7 +57,7 @@ func validTraceparent(s string) bool {
 
 func lowerHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
 
-// What a tracestate may come to: the specification has all of it.
+// The limits that the specification sets for a tracestate.
 const (
 	maxTracestate  = 512 // bytes
 	maxStateValues = 32

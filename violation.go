@@ -2,17 +2,17 @@ package tipstaff
 
 import "strings"
 
-// Violation is a change of a file that steers programs outside of the sandbox, which
-// a command has made or may have made, and which was put back.
+// Violation is a change of a file that steers programs outside of the sandbox.
+// A command has made it or may have made it, and it was put back.
 type Violation struct {
-	Path  string // that was changed
+	Path  string // the file that was changed
 	Why   string // what is wrong with the change
-	Aside string // where what was found is kept; "": there was nothing to keep
-	Fault string // why it could not be put back; "": it was
-	Ended bool   // the commands that could have made it were ended
+	Aside string // where the changed file is kept; "": there was nothing to keep
+	Fault string // why the file could not be put back; "": it was put back
+	Ended bool   // the commands that could have made the change were ended
 }
 
-// String says it in sentences, for answers and logs.
+// String describes the violation in sentences, for answers and logs.
 func (v Violation) String() string {
 	var b strings.Builder
 	b.WriteString("A change of " + v.Path + " was ")

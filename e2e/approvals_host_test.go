@@ -12,8 +12,8 @@ import (
 	"tipstaff/e2e/kit"
 )
 
-// TestACommandCannotApprove: with the sandbox the socket is out of sight, and
-// without it the server does not listen to what it has started.
+// TestACommandCannotApprove: in a sandbox the socket cannot be seen, and
+// without one the server refuses processes that it has started.
 func TestACommandCannotApprove(t *testing.T) {
 	for _, tier := range []string{"namespaces", "landlock", "off"} {
 		t.Run(tier, func(t *testing.T) {
@@ -59,8 +59,8 @@ func TestACommandCannotApprove(t *testing.T) {
 	}
 }
 
-// works reports whether the machine has what a server requires: one that has it
-// not says so at its start.
+// works reports whether the machine has what a server requires: otherwise the
+// server says so at its start.
 func works(t *testing.T, s *kit.Server) bool {
 	t.Helper()
 	cmd := exec.Command(s.Cmd.Path, "run", "--", "echo", "x")
@@ -118,8 +118,9 @@ func TestTheSocketsOfDeadServersAreTakenAwayAndThoseOfLivingOnesStay(t *testing.
 }
 
 // TestACommandThatKnowsTheSocketIsTurnedAway: Landlock hides the name of the
-// socket and not the socket. The filter of system calls gives confined commands no
-// unix sockets; without a sandbox a command gets as far as the server's door.
+// socket but not the socket. The filter of system calls denies Unix sockets to
+// confined commands; without a sandbox a command can connect, and the server
+// refuses it.
 func TestACommandThatKnowsTheSocketIsTurnedAway(t *testing.T) {
 	if _, err := exec.LookPath("python3"); err != nil {
 		t.Skip("this machine has no python3")
@@ -152,7 +153,7 @@ except OSError as e:
 	}
 }
 
-// TestARunInATerminalAsksThere: whoever starts a command is the person.
+// TestARunInATerminalAsksThere: the person who starts the command is asked.
 func TestARunInATerminalAsksThere(t *testing.T) {
 	if _, err := exec.LookPath("script"); err != nil {
 		t.Skip("this machine has no script(1) to make a terminal with")

@@ -18,8 +18,8 @@ import (
 	"tipstaff/e2e/kit"
 )
 
-// The policy of these tests leaves to people whatever has this word among its
-// arguments.
+// The policy of these tests leaves every command with this word among its
+// arguments to a person.
 const needsAPerson = "needs-a-person"
 
 const leaveToPeople = `version: 1
@@ -60,7 +60,8 @@ func chooses(decision, comment string) func(*mcp.ElicitParams) (*mcp.ElicitResul
 	}
 }
 
-// startAsking runs a server whose policy asks, for a client with these options.
+// startAsking starts a server whose policy asks, and a client with these
+// options.
 func startAsking(t *testing.T, version string, o *mcp.ClientOptions, s setup) *kit.Server {
 	t.Helper()
 	srv := prepareAsking(t, s)
@@ -69,13 +70,13 @@ func startAsking(t *testing.T, version string, o *mcp.ClientOptions, s setup) *k
 	return srv
 }
 
-// prepareAsking makes a server's command without starting it.
+// prepareAsking returns a server's command without starting it.
 func prepareAsking(t *testing.T, s setup) *kit.Server {
 	t.Helper()
 	return prepare(t, s.withPolicy(t, leaveToPeople))
 }
 
-// approvalsOf gives what the trail says of questions, one line each.
+// approvalsOf returns what the trail says about questions, one line each.
 func approvalsOf(s *kit.Server) []string {
 	var out []string
 	for _, r := range s.Records() {
@@ -175,7 +176,7 @@ func TestWhateverIsNoApprovalRefuses(t *testing.T) {
 	}
 }
 
-// host runs a subcommand of a person on the host.
+// host runs a subcommand as a person on the host.
 func host(t *testing.T, s *kit.Server, args ...string) (out string, code string) {
 	t.Helper()
 	cmd := exec.Command(kit.Path(t), args...)
@@ -187,7 +188,7 @@ func host(t *testing.T, s *kit.Server, args ...string) (out string, code string)
 	return string(data), "0"
 }
 
-// handleIn reads the handle out of what a caller was told.
+// handleIn reads the handle from a text for a caller.
 func handleIn(t *testing.T, text string) string {
 	t.Helper()
 	_, rest, ok := strings.Cut(text, "apr_")
@@ -248,7 +249,7 @@ func TestWithoutElicitationAPersonOfTheHostAnswers(t *testing.T) {
 func TestTheHostMayAnswerWhileTheClientAsks(t *testing.T) {
 	gone := make(chan struct{})
 	o := &mcp.ClientOptions{ElicitationHandler: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-		<-ctx.Done() // the person does not look; the server takes the question back
+		<-ctx.Done() // the person does not look; the server withdraws the question
 		close(gone)
 		return nil, ctx.Err()
 	}}
@@ -263,7 +264,7 @@ func TestTheHostMayAnswerWhileTheClientAsks(t *testing.T) {
 	wantApprovals(t, s, "command.asked pending", "command.start granted once host", "command.end granted once host")
 }
 
-// approveAll waits until a question is open and approves of it.
+// approveAll waits until a question is open and approves it.
 func approveAll(t *testing.T, s *kit.Server) {
 	t.Helper()
 	kit.Eventually(t, "a question to approve of", func() bool {
@@ -300,8 +301,8 @@ func TestACallThatIsCancelledWhileAPersonIsAskedRunsNothing(t *testing.T) {
 	wantApprovals(t, s, "command.asked pending", "command.refused cancelled")
 }
 
-// TestAStateIsGoodForItsCallOnceAndUnchanged speaks the stateless protocol
-// itself: what a client brings back is not believed.
+// TestAStateIsGoodForItsCallOnceAndUnchanged speaks the stateless protocol by
+// hand: the server does not trust what a client brings back.
 func TestAStateIsGoodForItsCallOnceAndUnchanged(t *testing.T) {
 	srv := prepareAsking(t, setup{})
 	srv.Cmd.Stderr = nil

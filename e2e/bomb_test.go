@@ -13,8 +13,8 @@ import (
 	"tipstaff/e2e/kit"
 )
 
-// TestAForkBombTakesNothingFromTheServer runs the server as a user who may have
-// few processes, and a command that uses up all of them.
+// TestAForkBombTakesNothingFromTheServer runs the server as a user with a low
+// limit of processes, and a command that uses up all of them.
 func TestAForkBombTakesNothingFromTheServer(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can run the server as another user")

@@ -22,7 +22,7 @@ import (
 	"tipstaff/e2e/kit"
 )
 
-// deciderInput is the part of the documented input that these tests look at.
+// deciderInput is the part of the documented input that these tests read.
 type deciderInput struct {
 	Version   int      `json:"version"`
 	ID        string   `json:"command_id"`
@@ -38,8 +38,8 @@ type deciderInput struct {
 	Cwd       string   `json:"cwd"`
 }
 
-// opa is a stand-in that speaks Open Policy Agent's protocol and decides in Go.
-// e2e/opa asks a real one.
+// opa is a stand-in for Open Policy Agent: it speaks the same protocol and
+// decides in Go. e2e/opa uses a real one.
 type opa struct {
 	mu     sync.Mutex
 	inputs []deciderInput
@@ -71,7 +71,7 @@ func (o *opa) last(t *testing.T) deciderInput {
 	return o.inputs[len(o.inputs)-1]
 }
 
-// byWord refuses what holds a word.
+// byWord refuses commands that contain a word.
 func byWord(in deciderInput) string {
 	switch line := strings.Join(in.Argv, " "); {
 	case strings.Contains(line, "forbidden"):
@@ -85,7 +85,7 @@ func byWord(in deciderInput) string {
 	}
 }
 
-// overTCP and overSocket start a decider and give its address.
+// overTCP and overSocket start a decider and return its address.
 func overTCP(t *testing.T, h http.Handler) string {
 	t.Helper()
 	s := httptest.NewServer(h)
@@ -112,8 +112,8 @@ func overSocket(t *testing.T, h http.Handler) string {
 	return "unix:" + listener.Addr().String()
 }
 
-// TestADeciderNarrowsBothFamilies, whatever way it is reached by, and the record
-// and the caller are told of it.
+// TestADeciderNarrowsBothFamilies over each kind of address; the record and the
+// caller are told.
 func TestADeciderNarrowsBothFamilies(t *testing.T) {
 	for name, reach := range map[string]func(*testing.T, http.Handler) string{"tcp": overTCP, "unix": overSocket} {
 		t.Run(name, func(t *testing.T) {
@@ -127,7 +127,7 @@ func TestADeciderNarrowsBothFamilies(t *testing.T) {
 			s.Command("echo forbidden").Refused("decider", "the word is not to be said", "Say another.", "COMMAND_NOT_ALLOWED")
 			s.Command("echo delicate").Refused("wants a person", "it is delicate")
 			s.Command("echo undefined").Refused("says nothing of it")
-			s.Command("rm forbidden").Refused(`Command "rm" is not allowed`) // it is not asked
+			s.Command("rm forbidden").Refused(`Command "rm" is not allowed`) // the policy refuses it, so the decider is not asked
 
 			id := s.NewSession(kit.Args{"environment": map[string]any{"COLOUR": "secret-blue"}})
 			s.InSession(id, "echo", []string{"hello"})
@@ -162,8 +162,8 @@ func TestADeciderNarrowsBothFamilies(t *testing.T) {
 	}
 }
 
-// TestWithoutItsDeciderNothingRuns: nobody there, nonsense, too late; and when it
-// is back, everything goes on.
+// TestWithoutItsDeciderNothingRuns: the decider is absent, answers nonsense, or
+// is too late; when it is back, commands run again.
 func TestWithoutItsDeciderNothingRuns(t *testing.T) {
 	var mode string
 	var mu sync.Mutex

@@ -27,7 +27,8 @@ type event struct {
 	logger    string
 }
 
-// TestB14AClientThatListensIsToldOfItsEvents: the records have the same.
+// TestB14AClientThatListensIsToldOfItsEvents, which are the same as in the
+// records.
 func TestB14AClientThatListensIsToldOfItsEvents(t *testing.T) {
 	s := prepare(t, setup{})
 	var mu sync.Mutex
@@ -55,7 +56,7 @@ func TestB14AClientThatListensIsToldOfItsEvents(t *testing.T) {
 	}
 	defer func() { _ = session.Close() }()
 	s.Session = session
-	s.Command("echo before").Ran() // nobody has asked yet
+	s.Command("echo before").Ran() // the client has not subscribed yet
 	if session.InitializeResult().Capabilities.Logging == nil {
 		t.Fatal("logging is not declared")
 	}

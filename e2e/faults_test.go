@@ -47,7 +47,7 @@ func failToStart(t *testing.T, env []string) {
 		name  string
 		spoil func() (undo func())
 		says  string
-		end   string // of the operator's account
+		end   string // in the operator's account
 	}{
 		{"its interpreter is missing", func() func() { write("#!/no/such/interpreter\n"); return func() { write("#!/bin/sh\necho well\n") } }, "interpreter", `step "execute": no such file or directory`},
 		{"it is no program", func() func() { write("no program"); return func() { write("#!/bin/sh\necho well\n") } }, "format", `step "execute": exec format error`},
@@ -79,7 +79,7 @@ func failToStart(t *testing.T, env []string) {
 	if err != nil || report.Status() != audit.OK {
 		t.Errorf("the trail: %v, %+v", err, report)
 	}
-	// Of each command there are an intent and an outcome, one after the other.
+	// Each command has an intent directly followed by an outcome.
 	var outcomes []string
 	intents := map[string]bool{}
 	for _, r := range s.Records() {
@@ -108,8 +108,8 @@ func failToStart(t *testing.T, env []string) {
 	}
 }
 
-// limit lowers a limit of the running server, and of what makes its commands,
-// until undo: prlimit(2).
+// limit lowers a limit of the running server and of its zygotes, until undo is
+// called: prlimit(2).
 func limit(s *kit.Server, resource int, to uint64) (undo func()) {
 	s.T.Helper()
 	pids := []int{s.Cmd.Process.Pid}

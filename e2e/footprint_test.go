@@ -14,7 +14,7 @@ import (
 	"tipstaff/e2e/kit"
 )
 
-// footprint is what a server takes of its machine.
+// footprint is what a server uses of its machine.
 type footprint struct {
 	descriptors, threads, children, groups int
 
@@ -25,7 +25,7 @@ func (f footprint) String() string {
 	return fmt.Sprintf("%d descriptors, %d threads, %d children, %d control groups, %d MiB", f.descriptors, f.threads, f.children, f.groups, f.resident>>20)
 }
 
-// footprintOf looks at a server through /proc; where there is none, the test is
+// footprintOf examines a server through /proc; without /proc the test is
 // skipped.
 func footprintOf(s *kit.Server) footprint {
 	s.T.Helper()
@@ -54,7 +54,8 @@ func footprintOf(s *kit.Server) footprint {
 	return f
 }
 
-// directories counts those below a path, itself included. They come and go.
+// directories counts the directories below a path, including the path. They may
+// disappear meanwhile.
 func directories(path string) (n int) {
 	_ = filepath.WalkDir(path, func(_ string, e fs.DirEntry, err error) error {
 		if err == nil && e.IsDir() {
@@ -65,9 +66,9 @@ func directories(path string) (n int) {
 	return n
 }
 
-// wantFootprint waits until a server takes no more than it did, but for what it
-// keeps ready for so many commands at once, and threads: Go keeps those that it has
-// made for calls which waited for the disk.
+// wantFootprint waits until a server uses no more than before, except for what
+// it keeps ready for the given number of commands at once, and threads: Go
+// keeps those that it made for calls which waited for the disk.
 func wantFootprint(t *testing.T, s *kit.Server, before footprint, commands, threads int, resident int64) footprint {
 	t.Helper()
 	places := commands + 2 // and some in reserve

@@ -19,8 +19,7 @@ import (
 	"tipstaff/e2e/kit"
 )
 
-// askingPolicy leaves every printf of the word to a person, as an operator's file
-// would.
+// askingPolicy leaves every printf of the word to a person.
 const askingPolicy = `version: 1
 commands:
   echo|sleep|sh: {allow: ["*"]}
@@ -97,9 +96,9 @@ func TestOverHTTPAPersonAnswersThroughTheClient(t *testing.T) {
 		for _, c := range []struct {
 			what string
 			says func(*mcp.ElicitParams) (*mcp.ElicitResult, error)
-			told string // in place of running
+			told string // instead of being run
 			runs int    // of two calls
-			form int    // forms that two calls show
+			form int    // forms shown for two calls
 		}{
 			{"allow once", chooses("allow once", ""), "", 2, 2},
 			{"allow for the session", chooses("allow for this session", ""), "", 2, 1},
@@ -130,7 +129,7 @@ func TestOverHTTPAPersonAnswersThroughTheClient(t *testing.T) {
 	})
 }
 
-// lost is a person who never looks; asked tells that there is a form.
+// lost is a person who never answers; asked reports that there is a form.
 func lost(t *testing.T) (o *mcp.ClientOptions, asked, gone chan struct{}) {
 	asked, gone = make(chan struct{}), make(chan struct{})
 	return &mcp.ClientOptions{ElicitationHandler: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
@@ -159,8 +158,8 @@ func TestOverHTTPTheHostMayBeFasterThanTheClient(t *testing.T) {
 	wantApprovals(t, w.Server, "command.asked pending", "command.start granted once host", "command.end granted once host")
 }
 
-// TestOverHTTPAClientThatLeavesWhileItIsAskedGetsNothingRun: by cancelling, by
-// ending its session. Nobody can approve of it afterwards.
+// TestOverHTTPAClientThatLeavesWhileItIsAskedGetsNothingRun: by cancelling, or
+// by ending its session. The question cannot be approved afterwards.
 func TestOverHTTPAClientThatLeavesWhileItIsAskedGetsNothingRun(t *testing.T) {
 	for how, leave := range map[string]func(w *webServer, s *kit.Server, cancel func()){
 		"cancels": func(_ *webServer, _ *kit.Server, cancel func()) { cancel() },
@@ -209,7 +208,7 @@ func closed(c chan struct{}) bool {
 	}
 }
 
-// modernAnswer is what a call of the stateless protocol is answered with.
+// modernAnswer is the answer to a call of the stateless protocol.
 type modernAnswer struct {
 	Result struct {
 		ResultType    string
@@ -295,8 +294,8 @@ func TestOverHTTPAStateCountsForItsPrincipalAndServerAlone(t *testing.T) {
 	wantRuns(t, elsewhere.Server, 0)
 }
 
-// TestOverHTTPAHandedQuestionCanBeAnsweredOnTheHost: the client never has to come
-// back with its own answer, but with the call.
+// TestOverHTTPAHandedQuestionCanBeAnsweredOnTheHost: the client repeats the
+// call without an answer of its own.
 func TestOverHTTPAHandedQuestionCanBeAnsweredOnTheHost(t *testing.T) {
 	w := serveAsking(t, setup{})
 	call := kit.Args{"file": "printf", "args": asked}
@@ -328,8 +327,8 @@ func TestOverHTTPAnElicitationIsSentAgainToWhoComesBack(t *testing.T) {
 	before := asking.event
 	hangUp()
 	_ = first.Body.Close()
-	// An event id names a place in a stream: from its beginning, the question
-	// comes again.
+	// An event id is a position in a stream: from the stream's beginning, the
+	// question is sent again.
 	stream, _, _ := strings.Cut(before, "_")
 	again := w.comeBack(append(headers, "Last-Event-ID", stream+"_0")...)
 	defer func() { _ = again.Body.Close() }()
@@ -346,7 +345,7 @@ func TestOverHTTPAnElicitationIsSentAgainToWhoComesBack(t *testing.T) {
 	wantRuns(t, w.Server, 1)
 }
 
-// open makes one request and leaves its answer to be read.
+// open makes one request and leaves its answer unread.
 func (w *webServer) open(ctx context.Context, method, token, body string, header ...string) *http.Response {
 	w.T.Helper()
 	r, err := http.NewRequestWithContext(ctx, method, w.url, strings.NewReader(body))
@@ -365,7 +364,7 @@ func (w *webServer) open(ctx context.Context, method, token, body string, header
 	return resp
 }
 
-// comeBack asks for the rest of a stream, as soon as the server has seen that its
+// comeBack asks for the rest of a stream once the server has seen that the
 // first connection is gone.
 func (w *webServer) comeBack(header ...string) (resp *http.Response) {
 	w.T.Helper()
@@ -390,7 +389,7 @@ type streamed struct {
 }
 
 // nextMessage reads a stream up to its next message. It reads byte by byte, so
-// that nothing of what follows is lost.
+// that it consumes nothing after that message.
 func nextMessage(t *testing.T, resp *http.Response) (m streamed) {
 	t.Helper()
 	for {
@@ -430,8 +429,8 @@ func lineOf(r io.Reader) (string, error) {
 	}
 }
 
-// TestOverHTTPAQuestionThatNobodyAnswersRunsNothing: its time is up, for the call
-// that waits, for the sealed state, and for the handle.
+// TestOverHTTPAQuestionThatNobodyAnswersRunsNothing: its time runs out for the
+// waiting call, for the sealed state, and for the handle.
 func TestOverHTTPAQuestionThatNobodyAnswersRunsNothing(t *testing.T) {
 	w := servePolicy(t, "approvals: {wait: 1s}\n"+askingPolicy, setup{})
 	o, _, _ := lost(t)
@@ -455,8 +454,8 @@ func TestOverHTTPAQuestionThatNobodyAnswersRunsNothing(t *testing.T) {
 	wantRuns(t, w.Server, 0)
 }
 
-// TestOverHTTPAFormIsTakenBackWhoseCallWasCancelled: nothing else comes on the
-// stream of a cancelled call.
+// TestOverHTTPAFormIsTakenBackWhoseCallWasCancelled: nothing else is sent on
+// the stream of a cancelled call.
 func TestOverHTTPAFormIsTakenBackWhoseCallWasCancelled(t *testing.T) {
 	w := serveAsking(t, setup{})
 	begun, _ := w.fetch("POST", "/mcp", alices, strings.Replace(hello, `"capabilities":{}`, `"capabilities":{"elicitation":{}}`, 1))
@@ -464,8 +463,9 @@ func TestOverHTTPAFormIsTakenBackWhoseCallWasCancelled(t *testing.T) {
 	w.fetch("POST", "/mcp", alices, `{"jsonrpc":"2.0","method":"notifications/initialized"}`, headers...)
 	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
 	defer stop()
-	// The library sends the notice beside the call's end, and promises nothing:
-	// sometimes the stream has ended before. It must not be the rule.
+	// The library sends the notice concurrently with the end of the call and
+	// promises no order: sometimes the stream has ended before. That must not
+	// be the rule.
 	told := false
 	for id := 9; id < 40 && !told; id++ {
 		stream := w.open(ctx, "POST", alices, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"execute_process","arguments":{"file":"printf","args":["`+needsAPerson+`"]}}}`, id), headers...)

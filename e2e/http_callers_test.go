@@ -17,10 +17,11 @@ import (
 	"tipstaff/e2e/kit"
 )
 
-// toolsURL is how clients know the server; issuers put it into their tokens.
+// toolsURL is the server's address for clients; issuers put it into their
+// tokens.
 const toolsURL = "https://tools.example.com/mcp"
 
-// variable gives one of the server's environment.
+// variable returns a variable of the server's environment.
 func (w *webServer) variable(name string) string {
 	for _, kv := range slices.Backward(w.Cmd.Env) {
 		if value, ok := strings.CutPrefix(kv, name+"="); ok {
@@ -145,7 +146,7 @@ func TestAccessTokensOverTLS(t *testing.T) {
 			resp, _ := w.fetch("POST", "/mcp", renewed, hello)
 			return resp.StatusCode == 200
 		})
-		// So many tokens that were not good have slowed this address down.
+		// The many bad tokens have slowed this address down.
 		kit.Eventually(t, "the key that was withdrawn counts no more", func() bool {
 			resp, _ := w.fetch("POST", "/mcp", good, hello)
 			if resp.StatusCode != 401 && resp.StatusCode != 429 {

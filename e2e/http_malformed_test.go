@@ -19,14 +19,14 @@ import (
 type hostile struct {
 	what   string
 	first  string // line; "" is POST /mcp
-	header string // lines that each end with CRLF, beside the usual ones
+	header string // lines that each end with CRLF, in addition to the usual ones
 	bare   bool   // without the usual ones
 	body   io.Reader
-	length string // "" is that of the body if it is a string, "chunked" is none
-	want   []int  // statuses that are right; none: the server may hang up instead
+	length string // "": that of the body if it is a string; "chunked": none
+	want   []int  // accepted statuses; none: the server may hang up instead
 }
 
-// repeat gives so many bytes of the same without keeping them.
+// repeat returns n equal bytes without storing them.
 func repeat(c byte, n int64) io.Reader { return io.LimitReader(same(c), n) }
 
 type same byte
@@ -38,19 +38,19 @@ func (s same) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// marked is what none of the requests may make the server run.
+// marked is an argument that none of the requests may make the server run.
 const marked = "must-not-run"
 
 func runIt(id string) string {
 	return `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":"execute_process","arguments":{"file":"echo","args":["` + marked + `"]}}}`
 }
 
-// hostiles are the requests, with a session of the protocol that lives.
+// hostiles returns the requests, for an open session of the protocol.
 func hostiles(session string) []hostile {
 	in := "Mcp-Session-Id: " + session + "\r\n"
 	modern := "Mcp-Protocol-Version: 2026-07-28\r\n"
 	text := func(s string) io.Reader { return strings.NewReader(s) }
-	many, _ := json.Marshal(make([]string, 100_000)) // strings have a form in JSON
+	many, _ := json.Marshal(make([]string, 100_000)) // strings can always be written as JSON
 	deep := strings.Repeat("[", 1_000_000) + strings.Repeat("]", 1_000_000)
 	call := func(arguments string) string {
 		return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"execute_process","arguments":` + arguments + `}}`
@@ -103,7 +103,7 @@ func hostiles(session string) []hostile {
 	}
 }
 
-// send writes a request and gives the status; 0 if the server has hung up.
+// send sends a request and returns the status; 0 if the server has hung up.
 func (h hostile) send(t *testing.T, address, token string) int {
 	t.Helper()
 	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
@@ -114,7 +114,7 @@ func (h hostile) send(t *testing.T, address, token string) int {
 	if err := c.SetDeadline(time.Now().Add(60 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	go h.write(c, token) // the server may answer before it has heard everything
+	go h.write(c, token) // the server may answer before it has read everything
 	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 	var late net.Error
 	if errors.As(err, &late) && late.Timeout() {
@@ -173,7 +173,7 @@ func chunked(w io.Writer, body io.Reader) error {
 	}
 }
 
-// hostileCost is what all of it may take above idle.
+// hostileCost is how much memory above idle all of it may cost.
 const hostileCost = 200 << 20
 
 func TestOversizedAndMalformedOverHTTP(t *testing.T) {
@@ -203,7 +203,7 @@ func TestOversizedAndMalformedOverHTTP(t *testing.T) {
 	if r := good.Command("echo on"); r.IsError {
 		t.Errorf("afterwards: %+v", r)
 	}
-	good.Process("echo", []string{marked}).Ran() // what is looked for can be found
+	good.Process("echo", []string{marked}).Ran() // a control: the argument would be found
 	var ran []string
 	for _, rec := range w.Records() {
 		if line, _ := json.Marshal(rec); rec["event"] == "command.start" && strings.Contains(string(line), marked) {
@@ -215,7 +215,7 @@ func TestOversizedAndMalformedOverHTTP(t *testing.T) {
 	}
 }
 
-// right takes a server that hung up before it was told everything for one that
+// right treats a server that hung up before it had read everything as one that
 // has refused.
 func right(status int, want []int) bool {
 	for _, s := range want {

@@ -23,14 +23,15 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 )
 
-// grants is the part of an authorization server that people and clients meet: the
-// authorization code flow with PKCE (RFC 7636) and resource indicators (RFC 8707).
+// grants is the part of an authorization server that people and clients use:
+// the authorization code flow with PKCE (RFC 7636) and resource indicators (RFC
+// 8707).
 type grants struct {
 	realm *issuer
 
 	mu     sync.Mutex
 	asked  []string              // the scopes of each flow, in order
-	codes  map[string]url.Values // what each code was asked for
+	codes  map[string]url.Values // the request for each code
 	faults []string
 }
 
@@ -40,7 +41,7 @@ func (g *grants) fault(what string, r *http.Request) {
 	g.faults = append(g.faults, what+": "+r.URL.String()+" "+r.Form.Encode())
 }
 
-// authorize lets everybody in, without a page.
+// authorize grants every request, without a page.
 func (g *grants) authorize(w http.ResponseWriter, r *http.Request) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -55,7 +56,7 @@ func (g *grants) authorize(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, redirect+"?"+back.Encode(), http.StatusFound)
 }
 
-// token grants what was asked for, the first time no more than to read.
+// token grants what was requested, but the first time only the scope read.
 func (g *grants) token(w http.ResponseWriter, r *http.Request) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -86,8 +87,8 @@ func offerGrants(i *issuer) *grants {
 	return g
 }
 
-// TestAClientFindsItsWayToAToken: a client of the library that has nothing but the
-// server's address is told by the challenge and the metadata whom to ask, and for
+// TestAClientFindsItsWayToAToken: a client that knows only the server's address
+// learns from the challenge and the metadata which issuer to ask, and asks for
 // more when a tool needs more.
 func TestAClientFindsItsWayToAToken(t *testing.T) {
 	eachEra(t, func(t *testing.T, version string) {
@@ -134,7 +135,8 @@ func TestAClientFindsItsWayToAToken(t *testing.T) {
 	})
 }
 
-// publicClient reaches the server by its public name, and issuers where they are.
+// publicClient reaches the server by its public name, and issuers at their real
+// addresses.
 func (w *webServer) publicClient(roots ...*x509.Certificate) *http.Client {
 	pool := x509.NewCertPool()
 	for _, c := range roots {

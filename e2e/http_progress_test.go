@@ -36,7 +36,8 @@ func TestOverHTTPACallThatLastsTellsHowItGoesOn(t *testing.T) {
 		heard.waitFor(t, `^running for \d+ s: nearly there$`)
 		makeFile(t, w.Workspace, "second")
 		both.Wait()
-		// Nothing more may come for it; another call shows that the way is open.
+		// Nothing more may be sent for it; another call shows that the
+		// connection works.
 		before := len(heard.messages())
 		if r := alice.Command("echo on"); r.IsError {
 			t.Errorf("%s", r.Text)
@@ -52,7 +53,7 @@ func TestOverHTTPACallThatLastsTellsHowItGoesOn(t *testing.T) {
 	})
 }
 
-// lasting is a call by hand of sh with arguments, which asks for progress.
+// lasting is a hand-written call of sh with arguments, which asks for progress.
 func lasting(t *testing.T, argv []string, meta string) string {
 	t.Helper()
 	args, err := json.Marshal(kit.Args{"file": "sh", "args": argv})

@@ -15,11 +15,11 @@ import (
 	"time"
 )
 
-// slowOnes is how many connections the test opens that do not do their part.
+// slowOnes is how many slow connections the test opens.
 const slowOnes = 10_000
 
-// What so many may cost: with the usual number of connections, of which the
-// longest silent give way, and where the operator lets in all of them.
+// What they may cost: with the usual number of connections, where the longest
+// silent ones are replaced, and where the operator admits all of them.
 const (
 	slowCost    = 96 << 20
 	slowCostAll = 320 << 20
@@ -62,7 +62,7 @@ func TestTenThousandSlowConnections(t *testing.T) {
 			for _, s := range slow {
 				_ = s.Close()
 			}
-			wantFootprint(t, w.Server, before, 3*(4*runtime.NumCPU()+2), 16, 8*c.cost) // three callers; what memory was taken above says enough
+			wantFootprint(t, w.Server, before, 3*(4*runtime.NumCPU()+2), 16, 8*c.cost) // three callers; the memory was checked above
 			if r := good.Command("echo over"); r.IsError {
 				t.Errorf("afterwards: %+v", r)
 			}
@@ -70,7 +70,7 @@ func TestTenThousandSlowConnections(t *testing.T) {
 	}
 }
 
-// wantDescriptors skips the test where so many files cannot be open.
+// wantDescriptors skips the test where not enough files can be open.
 func wantDescriptors(t *testing.T, n uint64) {
 	t.Helper()
 	var l syscall.Rlimit
@@ -90,7 +90,7 @@ func wantDescriptors(t *testing.T, n uint64) {
 	}
 }
 
-// slowConnections opens so many, from several addresses of this machine.
+// slowConnections opens n connections, from several addresses of this machine.
 func (w *webServer) slowConnections(n int) []net.Conn {
 	w.T.Helper()
 	address := strings.TrimSuffix(strings.TrimPrefix(w.url, "http://"), "/mcp")
@@ -109,7 +109,7 @@ func (w *webServer) slowConnections(n int) []net.Conn {
 					return
 				}
 				conns[i] = c
-				_, _ = io.WriteString(c, w.half(i)) // it may have been sent away
+				_, _ = io.WriteString(c, w.half(i)) // the server may have closed it
 			}
 		})
 	}
@@ -120,7 +120,7 @@ func (w *webServer) slowConnections(n int) []net.Conn {
 	return conns
 }
 
-// half is what the slow one with a number says.
+// half returns the incomplete request of a slow connection.
 func (w *webServer) half(i int) string {
 	const (
 		post   = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
@@ -128,9 +128,9 @@ func (w *webServer) half(i int) string {
 		call   = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"execute_process","arguments":{"file":"testcmd","args":["flood","900000"]},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"slow","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`
 	)
 	switch {
-	case i%500 == 0: // asks for much, and reads nothing of it
+	case i%500 == 0: // asks for a large answer, and reads nothing of it
 		return fmt.Sprintf("%s%sAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", post, modern, alices, len(call), call)
-	case i%100 == 1: // a known one that sends half a body
+	case i%100 == 1: // an authenticated caller that sends half a body
 		return fmt.Sprintf("%sAuthorization: Bearer %s\r\nContent-Length: 2000000\r\n\r\n{", post, bobs)
 	case i%4 == 1:
 		return post + "X-Slow: "

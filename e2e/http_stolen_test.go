@@ -10,8 +10,9 @@ import (
 	"tipstaff/e2e/kit"
 )
 
-// TestStolenHandlesAreUseless has bob, who may do the same things, use alice's
-// session of the protocol and her terminal session, in every way that there is.
+// TestStolenHandlesAreUseless: bob has the same scopes as alice and tries to
+// use her session of the protocol and her terminal session in every possible
+// way.
 func TestStolenHandlesAreUseless(t *testing.T) {
 	w := serveHTTP(t, setup{})
 	opened, _ := w.fetch("POST", "/mcp", alices, hello)
@@ -50,7 +51,7 @@ func TestStolenHandlesAreUseless(t *testing.T) {
 			}
 		}
 	})
-	// What was stolen is still its owner's.
+	// The owner can still use what was stolen.
 	if resp, body := w.fetch("POST", "/mcp", alices, run, "Mcp-Session-Id", session); resp.StatusCode != 200 || !strings.Contains(body, "stolen") {
 		t.Errorf("alice: %d %s", resp.StatusCode, body)
 	}

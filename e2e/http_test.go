@@ -26,7 +26,7 @@ import (
 	"tipstaff/e2e/kit"
 )
 
-// Tokens of the tests: of everything, and of two named callers.
+// Tokens of the tests: one with every scope, and those of two named callers.
 const (
 	master = "e2e-7f3c0a9b5d2e4816-a1b2c3d4e5f60718"
 	alices = "e2e-91d4b7c25e8f3a60-0f1e2d3c4b5a6978"
@@ -41,8 +41,8 @@ type webServer struct {
 	base *http.Transport
 }
 
-// serveHTTP starts a server on a port that is free, with a token for everything
-// and tokens for alice and bob.
+// serveHTTP starts a server on a free port, with a token for everything and
+// tokens for alice and bob.
 func serveHTTP(t *testing.T, s setup, args ...string) *webServer {
 	t.Helper()
 	tokens := filepath.Join(t.TempDir(), "tokens.yaml")
@@ -112,7 +112,7 @@ func (w *webServer) client(token string) *http.Client {
 // as connects a client of the library.
 func (w *webServer) as(token, version string) *kit.Server { return w.asWith(token, version, nil) }
 
-// asWith is as, for a client with options.
+// asWith is as, for a client with options; nil: none.
 func (w *webServer) asWith(token, version string, o *mcp.ClientOptions) *kit.Server {
 	w.T.Helper()
 	client := mcp.NewClient(&mcp.Implementation{Name: "e2e", Version: "1"}, o)
@@ -338,13 +338,13 @@ func TestAUnixSocketKnowsWhoAsks(t *testing.T) {
 	}
 }
 
-// TestAnotherUserIsNotLetIn asks as a user who is neither root nor the server's,
-// of a socket that everybody can reach.
+// TestAnotherUserIsNotLetIn connects as a user who is neither root nor the
+// server's, to a socket whose permissions admit all users.
 func TestAnotherUserIsNotLetIn(t *testing.T) {
 	if !kit.MachinesRoot() {
 		t.Skip("only root can be another user")
 	}
-	dir, err := os.MkdirTemp("/tmp", "tipstaff-e2e") //nolint:usetesting // another user has to get there
+	dir, err := os.MkdirTemp("/tmp", "tipstaff-e2e") // another user has to reach it
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -381,8 +381,8 @@ func TestSystemdHandsOverItsSocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	srv := prepare(t, setup{env: []string{"TIPSTAFF_TOKEN=" + master}})
-	// LISTEN_PID is known once there is a process: a shell puts it there and
-	// becomes the server.
+	// LISTEN_PID is known only when the process exists: a shell sets it and
+	// then becomes the server.
 	srv.Cmd.Path, srv.Cmd.Args = "/bin/sh", append([]string{"sh", "-c", `LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" "$@"`}, append(srv.Cmd.Args, "--http=systemd")...)
 	srv.Cmd.ExtraFiles = []*os.File{f}
 	w := &webServer{Server: srv, url: "http://" + l.Addr().String() + "/mcp", base: &http.Transport{DisableKeepAlives: true}}

@@ -11,12 +11,12 @@ import (
 	"tipstaff/e2e/kit"
 )
 
-// eachTier runs f with the settings of every tier that the machine gives: each
-// holds its commands together, and ends them, by means of its own.
+// eachTier runs f with the settings of every tier that the machine has: each
+// tier holds its commands together, and ends them, by means of its own.
 func eachTier(t *testing.T, f func(t *testing.T, env []string)) {
 	t.Helper()
 	for tier, env := range map[string][]string{
-		kit.Namespaces: {"TIPSTAFF_SANDBOX=best-effort"}, // or what there is
+		kit.Namespaces: {"TIPSTAFF_SANDBOX=best-effort"}, // or what the machine has
 		kit.Landlock:   kit.Sandboxed(kit.Landlock),
 		kit.None:       kit.Sandboxed(kit.None),
 	} {
@@ -24,7 +24,7 @@ func eachTier(t *testing.T, f func(t *testing.T, env []string)) {
 	}
 }
 
-// TestASurvivorIsFoundByItsMarkAndTheDeadAreNot is about the search itself.
+// TestASurvivorIsFoundByItsMarkAndTheDeadAreNot tests the search itself.
 func TestASurvivorIsFoundByItsMarkAndTheDeadAreNot(t *testing.T) {
 	m := kit.NewMark(t)
 	m.WantHolders(t, 0)
@@ -35,9 +35,9 @@ func TestASurvivorIsFoundByItsMarkAndTheDeadAreNot(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); _ = cmd.Wait() })
 	m.WantHolders(t, 2)
-	kit.NewMark(t).WantHolders(t, 0) // they are not everybody's
+	kit.NewMark(t).WantHolders(t, 0) // other processes do not have the mark
 	_ = cmd.Process.Kill()
-	if !kit.Gone(cmd.Process.Pid, 10*time.Second) || !kit.Zombie(cmd.Process.Pid) { // nobody has asked for it yet
+	if !kit.Gone(cmd.Process.Pid, 10*time.Second) || !kit.Zombie(cmd.Process.Pid) { // it has not been reaped yet
 		t.Fatal("it is no zombie: nothing is shown")
 	}
 	m.WantHolders(t, 1)

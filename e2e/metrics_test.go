@@ -19,8 +19,8 @@ import (
 	"tipstaff/e2e/kit"
 )
 
-// serveMetrics starts a server that shows metrics on a port that is free, and
-// returns the address that its log names.
+// serveMetrics starts a server that serves metrics on a free port, and returns
+// the address that its log names.
 func serveMetrics(t *testing.T, s setup) (*kit.Server, string) {
 	t.Helper()
 	srv := prepare(t, s)
@@ -29,7 +29,7 @@ func serveMetrics(t *testing.T, s setup) (*kit.Server, string) {
 	return srv, logged(t, srv, "serving metrics", "url")
 }
 
-// logged gives an attribute of a line that the server has logged.
+// logged returns an attribute of a line that the server has logged.
 func logged(t *testing.T, srv *kit.Server, msg, attribute string) string {
 	t.Helper()
 	for line := range strings.Lines(srv.Stderr.String()) {
@@ -61,7 +61,7 @@ func fetch(t *testing.T, url string) (status int, body string) {
 	return res.StatusCode, string(data)
 }
 
-// scrape gives the series at url by name and labels.
+// scrape returns the series at url by name and labels.
 func scrape(t *testing.T, url string) (text string, series map[string]float64) {
 	t.Helper()
 	status, text := fetch(t, url)
@@ -181,13 +181,13 @@ func TestTheAlertsCatchWhatTheySay(t *testing.T) {
 	}
 }
 
-// TestAlertsReadMetricsThatThereAre: a rule about a name that nobody has is quiet
-// for ever.
+// TestAlertsReadMetricsThatThereAre: an alert on a name that does not exist
+// would never fire.
 func TestAlertsReadMetricsThatThereAre(t *testing.T) {
 	s, url := serveMetrics(t, setup{})
 	s.Command("true").Ran()
 	_, got := scrape(t, url)
-	// This one is there where there is a certificate: TestAccessTokensOverTLS.
+	// This one exists only with a certificate: TestAccessTokensOverTLS.
 	there := map[string]bool{"tipstaff_tls_certificate_expiry_timestamp_seconds": true}
 	for name := range got {
 		family, _, _ := strings.Cut(name, "{")
@@ -204,8 +204,8 @@ func TestAlertsReadMetricsThatThereAre(t *testing.T) {
 	}
 }
 
-// TestAPrometheusThatWantsThemGetsNativeHistograms: they are in the protobuf
-// format alone.
+// TestAPrometheusThatWantsThemGetsNativeHistograms, which only the protobuf
+// format has.
 func TestAPrometheusThatWantsThemGetsNativeHistograms(t *testing.T) {
 	s, url := serveMetrics(t, setup{})
 	s.Command("true").Ran()

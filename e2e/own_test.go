@@ -21,9 +21,9 @@ func row(name, token string) string {
 	return fmt.Sprintf("  - {name: %s, sha256: %s, scopes: [execute, sessions]}\n", name, hex.EncodeToString(sum[:]))
 }
 
-// TestOwnFilesInTheWorkspaceAreReadWhenAPersonSaysSo at the start and at SIGHUP, in
-// both tiers, and not when they change: a command may have changed them. The log
-// says which, and how to have them read.
+// TestOwnFilesInTheWorkspaceAreReadWhenAPersonSaysSo at the start and at
+// SIGHUP, in both tiers, and not when they change, because a command may have
+// changed them. The log says which files these are, and how to have them read.
 func TestOwnFilesInTheWorkspaceAreReadWhenAPersonSaysSo(t *testing.T) {
 	for _, tier := range []string{kit.Namespaces, kit.Landlock} {
 		t.Run(tier, func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestOwnFilesInTheWorkspaceAreReadWhenAPersonSaysSo(t *testing.T) {
 	}
 }
 
-// tierOf gives the tier of the last command.
+// tierOf returns the tier of the last command.
 func tierOf(records []map[string]any) (tier string) {
 	for _, r := range records {
 		if sandbox, ok := r["sandbox"].(map[string]any); ok {

@@ -85,7 +85,7 @@ func forServer(c *x509.Certificate) {
 	c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
 }
 
-// client gives a pair for an agent with a name of its own.
+// client returns the certificate of an agent with this name.
 func (a authority) client(name string) tls.Certificate {
 	a.t.Helper()
 	cert, key := a.issue(7, time.Now().Add(time.Hour), func(c *x509.Certificate) {
@@ -102,7 +102,8 @@ func (a authority) client(name string) tls.Certificate {
 	return pair
 }
 
-// serverFiles puts a server's pair where it is looked for, as tools that renew do.
+// serverFiles writes a server's certificate and key where it looks for them, as
+// tools that renew certificates do.
 func (a authority) serverFiles(dir string, serial int64, ends time.Time) (env []string) {
 	a.t.Helper()
 	cert, key := a.issue(serial, ends, forServer)
@@ -112,7 +113,7 @@ func (a authority) serverFiles(dir string, serial int64, ends time.Time) (env []
 	return []string{"TIPSTAFF_TLS_CERT_FILE=" + filepath.Join(dir, "tls.crt"), "TIPSTAFF_TLS_KEY_FILE=" + filepath.Join(dir, "tls.key")}
 }
 
-// put replaces a file whole.
+// put replaces a file atomically.
 func put(t *testing.T, path string, data []byte) {
 	t.Helper()
 	if err := os.WriteFile(path+".new", data, 0o600); err != nil {
@@ -123,7 +124,7 @@ func put(t *testing.T, path string, data []byte) {
 	}
 }
 
-// trusting makes the server's clients speak TLS, and believe an authority.
+// trusting makes the server's clients speak TLS, and trust an authority.
 func (w *webServer) trusting(a authority, pairs ...tls.Certificate) *webServer {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.cert)
@@ -177,7 +178,8 @@ func newIssuer(t *testing.T) *issuer {
 	return i
 }
 
-// token makes an access token of this issuer, good but for what is changed.
+// token makes a valid access token of this issuer, apart from the given
+// changes.
 func (i *issuer) token(kid string, key *ecdsa.PrivateKey, change map[string]any) string {
 	i.t.Helper()
 	claims := map[string]any{"iss": i.URL, "aud": toolsURL, "sub": "user-1", "scope": "execute", "exp": time.Now().Add(time.Hour).Unix(), "iat": time.Now().Unix(), "client_id": "agent"}
@@ -204,7 +206,7 @@ func (i *issuer) token(kid string, key *ecdsa.PrivateKey, change map[string]any)
 	return signed + "." + base64.RawURLEncoding.EncodeToString(both)
 }
 
-// rotate publishes another key in place of those of before.
+// rotate publishes a new key in place of the earlier ones.
 func (i *issuer) rotate(kid string) *ecdsa.PrivateKey {
 	key := newKey(i.t)
 	i.mu.Lock()

@@ -16,7 +16,8 @@ import (
 	"tipstaff/e2e/kit"
 )
 
-// Two policies that say something else of echo, and some that cannot be used.
+// Two policies that decide differently about echo, and some that cannot be
+// used.
 const (
 	allowsEcho = "version: 1\ncommands:\n  echo: {allow: [\"*\"]}\n  cat: {allow: [\"*\"]}\n"
 	deniesEcho = "version: 1\ncommands:\n  echo: {allow: [hello], deny: [\"*\"], why: Say it in a file.}\n  cat: {allow: [\"*\"]}\n"
@@ -30,7 +31,7 @@ type governed struct {
 	path string
 }
 
-// govern starts a server that decides by a policy file, and by nothing else.
+// govern starts a server whose only rules are those of a policy file.
 func govern(t *testing.T, path string) *governed {
 	t.Helper()
 	s := prepare(t, setup{env: []string{"ALLOWED_COMMANDS=", "TERMINAL_ALLOWLIST_PATH=", "TIPSTAFF_CONFIG=" + path}})
@@ -38,7 +39,7 @@ func govern(t *testing.T, path string) *governed {
 	return &governed{s, path}
 }
 
-// reloads gives what the record says of the policy file being read again.
+// reloads returns what the record says about reloads of the policy file.
 func (g *governed) reloads() []map[string]any {
 	var out []map[string]any
 	for _, r := range g.Records() {
@@ -49,7 +50,7 @@ func (g *governed) reloads() []map[string]any {
 	return out
 }
 
-// wantReload waits for reload number n, from 1, and what came of it.
+// wantReload waits for reload number n, from 1, and checks its outcome.
 func (g *governed) wantReload(n int, outcome string) map[string]any {
 	g.T.Helper()
 	kit.Eventually(g.T, fmt.Sprintf("reload %d", n), func() bool { return len(g.reloads()) >= n }, g.Stderr.String)
@@ -88,8 +89,8 @@ func rename(t *testing.T, from, to string) {
 	}
 }
 
-// TestAChangedPolicyDecidesFromTheNextCommandOn however it was changed, with and
-// without a signal.
+// TestAChangedPolicyDecidesFromTheNextCommandOn for every way of changing it,
+// with and without a signal.
 func TestAChangedPolicyDecidesFromTheNextCommandOn(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -179,7 +180,7 @@ func symlink(t *testing.T, to, path string) {
 	}
 }
 
-// TestAPolicyThatCannotBeUsedLeavesTheLastGoodOne: and everybody is told, once.
+// TestAPolicyThatCannotBeUsedLeavesTheLastGoodOne, and is reported once.
 func TestAPolicyThatCannotBeUsedLeavesTheLastGoodOne(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -214,7 +215,7 @@ func TestAPolicyThatCannotBeUsedLeavesTheLastGoodOne(t *testing.T) {
 			if err := g.Cmd.Process.Signal(syscall.SIGHUP); err != nil {
 				t.Fatal(err)
 			}
-			g.wantReload(2, "refused") // whoever asks is told again
+			g.wantReload(2, "refused") // a person who asks is told again
 			const told = "the policy file cannot be used; the last good one goes on deciding"
 			kit.Eventually(t, "the log says so", func() bool { return strings.Contains(g.Stderr.String(), told) })
 			if log := g.Stderr.String(); strings.Count(log, told) != 1 || !strings.Contains(log, c.say) {
@@ -234,7 +235,7 @@ func TestAPolicyThatCannotBeUsedLeavesTheLastGoodOne(t *testing.T) {
 	}
 }
 
-// doctored is what doctor says of the policy.
+// doctored is the output of doctor about the policy.
 type doctored struct {
 	Policy struct {
 		SHA256, Error string
@@ -253,7 +254,8 @@ func (g *governed) doctorSays(t *testing.T, right func(doctored) bool) {
 	}
 }
 
-// TestACommandInFlightKeepsWhatItWasGranted under the policy that has gone.
+// TestACommandInFlightKeepsWhatItWasGranted under a policy that is no longer in
+// force.
 func TestACommandInFlightKeepsWhatItWasGranted(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(canonical(t, t.TempDir()), "p.yaml")
@@ -265,7 +267,7 @@ func TestACommandInFlightKeepsWhatItWasGranted(t *testing.T) {
 	}
 	answer := make(chan kit.Reply, 1)
 	go func() { answer <- g.Command("cat pipe") }()
-	writer, err := os.OpenFile(pipe, os.O_WRONLY, 0) // waits for cat
+	writer, err := os.OpenFile(pipe, os.O_WRONLY, 0) // blocks until cat has opened it
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -329,12 +331,13 @@ func TestSIGHUPEndsNoServerOverHTTP(t *testing.T) {
 	}
 }
 
-// TestWhoseThePolicyFileIsCounts: root's and the server's own user's are good.
+// TestWhoseThePolicyFileIsCounts: files of root and of the server's own user
+// are accepted.
 func TestWhoseThePolicyFileIsCounts(t *testing.T) {
 	if !kit.MachinesRoot() {
 		t.Skip("only the machine's root can be everybody")
 	}
-	base, err := os.MkdirTemp("", "tipstaff-owners-") //nolint:usetesting // every user has to get there
+	base, err := os.MkdirTemp("", "tipstaff-owners-") // every user has to reach it
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -352,7 +355,7 @@ func TestWhoseThePolicyFileIsCounts(t *testing.T) {
 			if err := os.Chown(path, c.owner, c.owner); err != nil {
 				t.Fatal(err)
 			}
-			state := t.TempDir() // not made: check keeps nothing
+			state := t.TempDir() // not made: check stores nothing
 			cmd := exec.Command(kit.Path(t), "policy", "check", path)
 			cmd.Env, cmd.Dir, cmd.SysProcAttr = []string{"HOME=" + base, "PATH=/usr/bin:/bin", "TIPSTAFF_STATE_DIR=" + state}, base, kit.As(c.server)
 			out, err := cmd.CombinedOutput()
@@ -363,8 +366,8 @@ func TestWhoseThePolicyFileIsCounts(t *testing.T) {
 	}
 }
 
-// TestAnOpenDirectoryIsGoodWhereNobodyCanWrite: a ConfigMap is mounted read-only
-// with mode 0777.
+// TestAnOpenDirectoryIsGoodWhereNobodyCanWrite: a ConfigMap is mounted
+// read-only with mode 0777.
 func TestAnOpenDirectoryIsGoodWhereNobodyCanWrite(t *testing.T) {
 	if err := exec.Command("unshare", "-m", "true").Run(); err != nil {
 		t.Skip("no mounts can be made here: ", err)

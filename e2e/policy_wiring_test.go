@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestTheDeciderOfThePolicyFileFollowsReloads: it comes, goes and changes with
-// the file, and one of the settings is asked as well.
+// TestTheDeciderOfThePolicyFileFollowsReloads: it appears, changes and
+// disappears with the file, and the decider of the settings is asked as well.
 func TestTheDeciderOfThePolicyFileFollowsReloads(t *testing.T) {
 	t.Parallel()
 	refusing := func(word string) *httptest.Server {
@@ -89,8 +89,8 @@ func TestThePolicyFileSaysHowLongPeopleAreWaitedFor(t *testing.T) {
 	}
 }
 
-// TestAClientIsToldWhatItMayRun: by the instructions and by the tools'
-// descriptions, as the policy is for this caller and at this time.
+// TestAClientIsToldWhatItMayRun by the instructions and by the descriptions of
+// the tools, as the policy is for this caller at this time.
 func TestAClientIsToldWhatItMayRun(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "p.yaml")

@@ -18,7 +18,7 @@ import (
 	"tipstaff/e2e/kit"
 )
 
-// progressHeard collects what a client is told.
+// progressHeard collects the notifications of a client.
 type progressHeard struct {
 	mu    sync.Mutex
 	notes []mcp.ProgressNotificationParams
@@ -42,14 +42,14 @@ func (p *progressHeard) messages() []string {
 	return out
 }
 
-// waitFor waits until the client has been told what matches.
+// waitFor waits for a notification that matches.
 func (p *progressHeard) waitFor(t *testing.T, pattern string) {
 	t.Helper()
 	told := func() bool { return slices.ContainsFunc(p.messages(), regexp.MustCompile(pattern).MatchString) }
 	kit.Eventually(t, "progress like "+pattern, told, func() string { return strings.Join(p.messages(), "\n") })
 }
 
-// untilFile is a command that ends when the workspace has the file.
+// untilFile is a command that ends when the file exists in the workspace.
 func untilFile(name string) string {
 	return "until [ -e " + name + " ]; do sleep 0.02; done"
 }
@@ -61,8 +61,8 @@ func makeFile(t *testing.T, dir, name string) {
 	}
 }
 
-// TestACallThatLastsTellsHowItGoesOn, to a client that asks for it, in both eras.
-// The command ends only when the client has been told.
+// TestACallThatLastsTellsHowItGoesOn, to a client that asks for it, in both
+// eras. The command ends only after the client was notified.
 func TestACallThatLastsTellsHowItGoesOn(t *testing.T) {
 	for _, version := range eras {
 		t.Run(version, func(t *testing.T) {
@@ -92,7 +92,7 @@ func TestACallThatLastsTellsHowItGoesOn(t *testing.T) {
 			both.Wait()
 			before := len(heard.messages())
 			call(nil, "sleep 0.8")
-			// A call that is over before the first notice is due is not spoken of.
+			// A call that ends before the first notification is due gets none.
 			if took := call("token-2", "true"); took > 400*time.Millisecond {
 				t.Logf("the short call took %v: whether it is spoken of is not judged", took)
 				before = len(heard.messages())
@@ -107,7 +107,7 @@ func TestACallThatLastsTellsHowItGoesOn(t *testing.T) {
 	}
 }
 
-// TestACallThatWaitsSaysForWhat: for its turn in the session, and for a person.
+// TestACallThatWaitsSaysForWhat: for its turn in the session, or for a person.
 func TestACallThatWaitsSaysForWhat(t *testing.T) {
 	heard := &progressHeard{}
 	s := startAsking(t, "2025-11-25", &mcp.ClientOptions{

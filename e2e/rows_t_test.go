@@ -37,7 +37,7 @@ func TestT1BadArgumentsAreToolErrorsAndUnknownToolsAreProtocolErrors(t *testing.
 }
 
 func TestT2StandardOutputBelongsToTheProtocol(t *testing.T) {
-	s := prepare(t, setup{env: []string{"ALLOWED_COMMANDS=testcmd,sh,python3"}}) // which it warns about
+	s := prepare(t, setup{env: []string{"ALLOWED_COMMANDS=testcmd,sh,python3"}}) // the server warns about these
 	r := kit.StartRaw(t, s.Cmd)
 	r.Initialize()
 	r.Send("this is no message")
@@ -55,7 +55,7 @@ func TestT2StandardOutputBelongsToTheProtocol(t *testing.T) {
 	}
 }
 
-// within runs f and fails when it takes longer.
+// within runs f and fails if it takes longer than limit.
 func within(t *testing.T, limit time.Duration, what string, f func()) {
 	t.Helper()
 	began := time.Now()
@@ -66,8 +66,8 @@ func within(t *testing.T, limit time.Duration, what string, f func()) {
 }
 
 func TestT3ACallAlwaysComesBack(t *testing.T) {
-	// The time that an answer of 1 MiB takes to be written is the protocol
-	// library's; under the race detector that is seconds.
+	// The protocol library needs much time to write an answer of 1 MiB: seconds
+	// under the race detector.
 	s := start(t, setup{env: []string{"TERMINAL_MAX_OUTPUT_SIZE=65536"}})
 	within(t, time.Second, "a child in a session of its own that holds the output", func() {
 		s.Command("testcmd hold").Ran()
@@ -91,7 +91,7 @@ func TestT3ACallAlwaysComesBack(t *testing.T) {
 	})
 }
 
-// pidsOf reads process ids out of what a program printed.
+// pidsOf reads process ids from a program's output.
 func pidsOf(t *testing.T, text string) []int {
 	t.Helper()
 	var pids []int
@@ -126,8 +126,8 @@ func TestT4CancellingACallEndsItsTree(t *testing.T) {
 	})
 }
 
-// twoFamilies starts the family by both kinds of tools, as the calls 2 and 3,
-// and waits until all of it is there.
+// twoFamilies starts testcmd's process family with both kinds of tools, as
+// calls 2 and 3, and waits until all of its processes exist.
 func twoFamilies(r *kit.Raw, m kit.Mark) {
 	r.T.Helper()
 	r.Initialize()
@@ -171,7 +171,7 @@ func TestT4ANotificationOfCancellationEndsOneCallAndNoOther(t *testing.T) {
 		twoFamilies(r, m)
 		const cancelled = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`
 		r.Send(fmt.Sprintf(cancelled, 2))
-		m.WantHolders(t, kit.Members) // the other one's
+		m.WantHolders(t, kit.Members) // those of the other call
 		r.Send(fmt.Sprintf(cancelled, 3))
 		m.WantNone(t, 2*time.Second)
 		r.Send(r.Line(4, "execute_command", kit.Args{"command": "echo still here"}))
@@ -199,7 +199,7 @@ func TestT4WhatAKilledServerLeavesIsEndedByTheNext(t *testing.T) {
 				if len(m.Holders(t)) == 0 {
 					t.Log("nothing has survived the server, so nothing is left to the next")
 				}
-				if out, err := again.CombinedOutput(); err != nil { // standard input is empty: a server leaves at once
+				if out, err := again.CombinedOutput(); err != nil { // standard input is empty, so the server ends at once
 					t.Fatalf("%v\n%s", err, out)
 				}
 				m.WantNone(t, time.Second)
@@ -211,7 +211,7 @@ func TestT4WhatAKilledServerLeavesIsEndedByTheNext(t *testing.T) {
 func TestT6NothingOfACommandIsLeftASecondAfterItsAnswer(t *testing.T) {
 	for name, c := range map[string]struct {
 		timeout int
-		ends    bool // by itself
+		ends    bool // without a signal
 	}{
 		"after a timeout":    {5000, false},
 		"after a normal end": {30_000, true},
@@ -239,7 +239,7 @@ func TestT6NothingOfACommandIsLeftASecondAfterItsAnswer(t *testing.T) {
 	}
 }
 
-// memory gives the highest resident memory of the server so far.
+// memory returns the highest resident memory of the server so far.
 func memory(s *kit.Server, field string) int64 {
 	s.T.Helper()
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.Cmd.Process.Pid))

@@ -13,7 +13,7 @@ import (
 	"tipstaff/internal/testcmd/testcmdtest"
 )
 
-// TestScripts runs the promises of the command line: each file of testdata is
+// TestScripts tests the promises of the command line: each file in testdata is
 // a script that a user could have typed.
 func TestScripts(t *testing.T) {
 	bin := filepath.Dir(kit.Path(t))

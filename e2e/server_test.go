@@ -15,9 +15,9 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
 
-// setup is what a test changes of the usual server.
+// setup is how a test's server differs from the usual one.
 type setup struct {
-	env       []string          // replaces and adds
+	env       []string          // replaces and adds variables
 	files     map[string]string // below the workspace
 	allowlist string            // content of the terminal family's file; "" is ["testcmd", …] below
 }
@@ -42,7 +42,7 @@ func start(t *testing.T, s setup) *kit.Server {
 	return srv
 }
 
-// prepare makes a server's command without starting it.
+// prepare returns a server's command without starting it.
 func prepare(t *testing.T, s setup) *kit.Server {
 	t.Helper()
 	srv := &kit.Server{T: t, Workspace: canonical(t, t.TempDir()), State: t.TempDir(), Stderr: &kit.Buffer{}}

@@ -17,7 +17,8 @@ import (
 // server as a careless parent would: every signal blocked, and ignored.
 func TestACommandStartsWithItsOwnSignalsWhateverTheServerWasGiven(t *testing.T) {
 	testcmd := testcmdtest.Build(t)
-	// What the launcher hands on is seen in a command that it starts itself.
+	// A command that the launcher itself starts shows what the launcher hands
+	// on.
 	handedOn, err := exec.Command(testcmd, "deaf", testcmd, "sigmask").Output()
 	if err != nil || clean(string(handedOn), "SigBlk") || clean(string(handedOn), "SigIgn") {
 		t.Fatalf("the launcher hands nothing on, so nothing is shown: %v\n%s", err, handedOn)
@@ -36,7 +37,7 @@ func startDeaf(t *testing.T, testcmd string, env []string) {
 		if m.Result.IsError {
 			t.Fatal(m.Text())
 		}
-		return strings.ReplaceAll(strings.ReplaceAll(m.Text(), `\t`, "\t"), `\n`, "\n") // of JSON
+		return strings.ReplaceAll(strings.ReplaceAll(m.Text(), `\t`, "\t"), `\n`, "\n") // unescape JSON
 	}
 	session := r.Call(1, "terminal_create_session", kit.Args{"taskId": "T", "agentId": "a"}).JSON().SessionID
 	for what, said := range map[string]string{
@@ -49,7 +50,7 @@ func startDeaf(t *testing.T, testcmd string, env []string) {
 			t.Errorf("%s starts with signals of the server's:\n%s", what, said)
 		}
 	}
-	// And the server itself hears of its end.
+	// The server itself still receives signals.
 	if err := s.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ import (
 	"tipstaff/e2e/kit"
 )
 
-// received is what a peer got, one body each.
+// received holds the bodies that a peer got.
 type received struct {
 	mu     sync.Mutex
 	bodies []string
@@ -48,8 +48,8 @@ func (r *received) records() (records []string, checkpoints int) {
 	return records, checkpoints
 }
 
-// peers starts a receiver of every kind but those of this machine, and gives
-// the setting that names them.
+// peers starts a receiver for every kind of sink except those on this machine,
+// and returns the setting that names them.
 func peers(t *testing.T) (env []string, all map[string]*received) {
 	t.Helper()
 	all = map[string]*received{"webhook": {}, "otlp": {}, "datagram": {}, "tcp": {}, "stderr": {}}
@@ -123,8 +123,8 @@ func peers(t *testing.T) (env []string, all map[string]*received) {
 	}, all
 }
 
-// TestEverySinkGetsTheTrailAndItsCheckpoints: what arrives is the trail, line by
-// line, and with it what makes it count.
+// TestEverySinkGetsTheTrailAndItsCheckpoints: the records arrive line by line,
+// with the checkpoints that prove them.
 func TestEverySinkGetsTheTrailAndItsCheckpoints(t *testing.T) {
 	env, all := peers(t)
 	s := start(t, setup{env: env})
@@ -158,10 +158,10 @@ func TestEverySinkGetsTheTrailAndItsCheckpoints(t *testing.T) {
 	}
 }
 
-// TestDeadAndHangingSinksHoldUpNeitherCommandsNorTheEnd is about the worst that
-// peers can do.
+// TestDeadAndHangingSinksHoldUpNeitherCommandsNorTheEnd tests the worst faults
+// of peers.
 func TestDeadAndHangingSinksHoldUpNeitherCommandsNorTheEnd(t *testing.T) {
-	hanging, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and says nothing
+	hanging, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections and never answers
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +181,7 @@ func TestDeadAndHangingSinksHoldUpNeitherCommandsNorTheEnd(t *testing.T) {
 	if err := s.Session.Close(); err != nil {
 		t.Errorf("%v\n%s", err, s.Stderr)
 	}
-	if d := time.Since(began); d > 8*time.Second { // two, and what a busy machine adds
+	if d := time.Since(began); d > 8*time.Second { // two seconds, and what a busy machine adds
 		t.Errorf("the end took %v", d)
 	}
 	if log := s.Stderr.String(); strings.Count(log, "the server ends before the sink has taken everything") != 5 {

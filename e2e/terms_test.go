@@ -27,7 +27,8 @@ commands:
   ls: {allow: ["*"], network: [registry.example.org]}
 `
 
-// TestAPolicyConfinesItsCommands: a rule's wishes reach the kernel and the record.
+// TestAPolicyConfinesItsCommands: the constraints of a rule reach the kernel
+// and the record.
 func TestAPolicyConfinesItsCommands(t *testing.T) {
 	for _, tier := range []string{"landlock", "namespaces"} {
 		t.Run(tier, func(t *testing.T) {
@@ -59,8 +60,8 @@ func TestAPolicyConfinesItsCommands(t *testing.T) {
 	}
 }
 
-// TestTheRootsOfAPolicyAreWhatCommandsMayChange, and nothing else of the server's;
-// roots that come with a reload count from the next command on.
+// TestTheRootsOfAPolicyAreWhatCommandsMayChange, and none of the server's other
+// files; roots that a reload changes apply from the next command on.
 func TestTheRootsOfAPolicyAreWhatCommandsMayChange(t *testing.T) {
 	for _, tier := range []string{kit.Landlock, kit.Namespaces} {
 		t.Run(tier, func(t *testing.T) {

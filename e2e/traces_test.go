@@ -27,7 +27,7 @@ const (
 	traceparent  = "00-" + callersTrace + "-" + callersSpan + "-01"
 )
 
-// collector is the stub of one: it speaks OTLP over HTTP and keeps what it gets.
+// collector is a stub that speaks OTLP over HTTP and keeps what it receives.
 type collector struct {
 	*httptest.Server
 	mu       sync.Mutex
@@ -62,7 +62,7 @@ func newCollector(t *testing.T) *collector {
 	return c
 }
 
-// told gives the attributes of a span as text.
+// told returns the attributes of a span as text.
 func told(s *tracepb.Span) map[string]string {
 	m := map[string]string{}
 	for _, a := range s.GetAttributes() {
@@ -88,7 +88,7 @@ func callTraced(t *testing.T, s *kit.Server, meta mcp.Meta, tool string, args ki
 	return kit.Reply{T: t, Text: text.Text, IsError: res.IsError, Result: res}
 }
 
-// seen is what the command printed of its variables.
+// printTrace prints the trace variables of the command.
 const printTrace = `echo "$TRACEPARENT $TRACESTATE"`
 
 func TestTracesReachACollector(t *testing.T) {
@@ -100,7 +100,7 @@ func TestTracesReachACollector(t *testing.T) {
 	s.Command("true").Ran()
 	s.Command("echo 'word-of-the-caller").Refused()
 	s.Call("execute_command", kit.Args{"cmd": "word-of-the-caller"}).Refused()
-	_ = s.Session.Close() // the last spans get away
+	_ = s.Session.Close() // this sends the last spans
 
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -135,7 +135,7 @@ func TestTracesReachACollector(t *testing.T) {
 	}
 }
 
-// TestATraceIsRecordedAndPassedOn: with no collector, too.
+// TestATraceIsRecordedAndPassedOn, also without a collector.
 func TestATraceIsRecordedAndPassedOn(t *testing.T) {
 	s := start(t, setup{})
 	id := s.NewSession(kit.Args{"environment": map[string]string{"TRACEPARENT": "00-11111111111111111111111111111111-2222222222222222-01"}})
@@ -158,7 +158,7 @@ func TestATraceIsRecordedAndPassedOn(t *testing.T) {
 			if got := callTraced(t, on, c.meta, "execute_process", kit.Args{"file": "sh", "args": []string{"-c", printTrace}}).YAML().Stdout; got != c.want+"\n" {
 				t.Errorf("the command sees %q, want %q", got, c.want)
 			}
-			if c.kept != "" { // a session's own variable does not stand against it
+			if c.kept != "" { // the session has a variable of its own, which does not replace it
 				if got := callTraced(t, on, c.meta, "terminal_execute_command", kit.Args{"sessionId": id, "command": "testcmd", "args": []string{"env"}}).Text; !strings.Contains(got, "TRACEPARENT="+traceparent) {
 					t.Errorf("the command of the session sees %s", got)
 				}

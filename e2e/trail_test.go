@@ -25,8 +25,8 @@ import (
 	"tipstaff/internal/audit"
 )
 
-// TestAServerThatIsKilledAtAnyMomentLosesNothingItHasAnswered: with commands in
-// flight, by the strongest signal, after a random while.
+// TestAServerThatIsKilledAtAnyMomentLosesNothingItHasAnswered: SIGKILL after a
+// random time, with commands in flight.
 func TestAServerThatIsKilledAtAnyMomentLosesNothingItHasAnswered(t *testing.T) {
 	for _, durability := range []string{"interval", "strict"} {
 		t.Run(durability, func(t *testing.T) {
@@ -70,7 +70,7 @@ func killedAmong(t *testing.T, s *kit.Server) (answered []string) {
 				word := "word-" + rand.Text()
 				res, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "execute_process", Arguments: kit.Args{"file": "echo", "args": []string{word}}})
 				if err != nil {
-					return // it was killed
+					return // the server was killed
 				}
 				if !res.IsError {
 					mu.Lock()
@@ -81,7 +81,7 @@ func killedAmong(t *testing.T, s *kit.Server) (answered []string) {
 		})
 	}
 	while, _ := rand.Int(rand.Reader, big.NewInt(300))
-	time.Sleep(time.Duration(while.Int64()) * time.Millisecond) // a random moment is the test
+	time.Sleep(time.Duration(while.Int64()) * time.Millisecond) // the random moment is what is tested
 	if err := s.Cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,8 @@ func killedAmong(t *testing.T, s *kit.Server) (answered []string) {
 	return answered
 }
 
-// heldToTheEnd are the words of commands whose start and end are on the trail.
+// heldToTheEnd returns the words of commands whose start and end are on the
+// trail.
 func heldToTheEnd(s *kit.Server) map[string]bool {
 	begun, held := map[string]bool{}, map[string]bool{}
 	files, _ := filepath.Glob(filepath.Join(s.State, "audit", "*", "*.jsonl"))
@@ -139,8 +140,8 @@ func TestTwoServersHaveTrailsOfTheirOwnAndOneKey(t *testing.T) {
 	}
 }
 
-// TestWithoutRoomForTheRecordNothingRuns: on a small file system of its own that
-// fills up and has room again.
+// TestWithoutRoomForTheRecordNothingRuns, on a small file system that fills up
+// and then has room again.
 func TestWithoutRoomForTheRecordNothingRuns(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root mounts a file system")
@@ -158,7 +159,7 @@ func TestWithoutRoomForTheRecordNothingRuns(t *testing.T) {
 	refused := func(why string) {
 		t.Helper()
 		var last kit.Reply
-		for range 200 { // the page that was begun still takes some
+		for range 200 { // the partly filled page still takes some
 			if last = s.Command("echo refused"); last.IsError {
 				last.Refused("audit trail", "No record, no run")
 				return
@@ -179,7 +180,7 @@ func TestWithoutRoomForTheRecordNothingRuns(t *testing.T) {
 	}
 }
 
-// fill writes until nothing fits any more.
+// fill writes until the file system is full.
 func fill(t *testing.T, path string) {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
@@ -206,8 +207,9 @@ func runsAgain(t *testing.T, s *kit.Server) {
 	}
 }
 
-// TestNothingBelowTheStateDirectoryHoldsASecret: planted where callers and the
-// server's own environment have them, in every tier, searched for in every file.
+// TestNothingBelowTheStateDirectoryHoldsASecret: secrets are planted where
+// callers and the server's own environment have them, in every tier, and
+// searched for in every file.
 func TestNothingBelowTheStateDirectoryHoldsASecret(t *testing.T) {
 	plant := func(i int) string { return fmt.Sprintf("plantedSecret%dValue9876543", i) }
 	s := start(t, setup{env: []string{"SERVICE_API_TOKEN=" + plant(0), "DATABASE_URL=postgres://user:" + plant(1) + "@db/x"}})

@@ -13,8 +13,8 @@ import (
 	"tipstaff/e2e/kit"
 )
 
-// byVariable are programs that run code of the workspace when a variable says
-// so: each writes the line "evil" if it does.
+// byVariable are programs that a variable makes run code of the workspace: that
+// code prints the line "evil".
 var byVariable = []struct {
 	says  string
 	name  string
@@ -32,9 +32,10 @@ var byVariable = []struct {
 		map[string]string{"Makefile": "x:\n\t@echo $(FOO)\n"}},
 }
 
-// TestB11NoVariableOfACallerRunsCodeOfTheWorkspace: in a session they are
-// dropped with the reason. The controls show that they work, in a process that
-// no tipstaff started, and in a session to which the operator passes them on.
+// TestB11NoVariableOfACallerRunsCodeOfTheWorkspace: sessions drop such
+// variables with the reason. The controls show that the variables work in a
+// process outside of tipstaff, and in a session to which the operator passes
+// them on.
 func TestB11NoVariableOfACallerRunsCodeOfTheWorkspace(t *testing.T) {
 	for _, c := range byVariable {
 		t.Run(c.says, func(t *testing.T) {
@@ -74,10 +75,10 @@ func TestB11NoVariableOfACallerRunsCodeOfTheWorkspace(t *testing.T) {
 	}
 }
 
-// printed reports whether the line "evil" was written.
+// printed reports whether the line "evil" was printed.
 func printed(out string) bool { return strings.Contains("\n"+out, "\nevil\n") }
 
-// chmodAll lets the files of a workspace be run.
+// chmodAll makes the files of a workspace executable.
 func chmodAll(t *testing.T, dir string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

@@ -75,8 +75,8 @@ func showQuestions(out, talk io.Writer, list []control.Question, asJSON bool) er
 	return nil
 }
 
-// shownText is what a server says of a question. It is escaped there; a server
-// that does not escape must not get at the terminal either.
+// shownText is a server's text about a question. The server escapes it;
+// escaping it again keeps a faulty server's text from controlling the terminal.
 func shownText(q control.Question) string {
 	lines := strings.Split(strings.TrimSuffix(q.Text, "\n"), "\n")
 	for i := range lines {
@@ -129,7 +129,8 @@ The exit code is 1 when nothing is open under the handle.`,
 	return cmd
 }
 
-// answer gives a person's answer to the server that asks, and shows what it was about.
+// answer sends a person's answer to the server that asked, and shows the
+// question.
 func answer(cmd *cobra.Command, what, handle string, give func(state string) (control.Question, error)) error {
 	if !strings.HasPrefix(handle, approval.Prefix) {
 		return fail(exitUsage, "%s is no handle of a question; those begin with %s", argv.Display([]string{handle}), approval.Prefix)
@@ -149,7 +150,7 @@ func answer(cmd *cobra.Command, what, handle string, give func(state string) (co
 	return nil
 }
 
-// escapeLines shows an error that holds what others said.
+// escapeLines formats an error that contains text of other origin.
 func escapeLines(err error) string {
 	lines := strings.Split(err.Error(), "\n")
 	for i := range lines {

@@ -46,8 +46,8 @@ notice a trail that was rolled back, or is gone.`,
 	}
 }
 
-// keepCheckpoints gives what copies checkpoints to another place: a file in dir
-// for each trail. A copy that fails is logged, and stops nothing.
+// keepCheckpoints returns a function that copies checkpoints to another place:
+// a file in dir for each trail. A copy that fails is logged, and stops nothing.
 func keepCheckpoints(dir string, log *slog.Logger) func(trail string, note []byte) {
 	if dir == "" {
 		return nil

@@ -38,7 +38,7 @@ details):
 				return err
 			}
 			if o.host == "" {
-				o.host, _ = os.Hostname() // a machine without a name has none to tell
+				o.host, _ = os.Hostname() // without a host name the field is empty
 			}
 			format, ok := exporters(o.host)[o.format]
 			if !ok {

@@ -19,11 +19,12 @@ import (
 	"tipstaff/internal/trailread"
 )
 
-// pathHelp is what every command that reads trails says of its argument.
+// pathHelp is the help text of all commands that read trails, about their
+// argument.
 const pathHelp = `PATH is a trail, one of its files, or a directory of trails; without it, all
 trails of this user's state directory are read, merged in order of time.`
 
-// filterFlags are the flags that say which records are wanted.
+// filterFlags are the flags that select records.
 type filterFlags struct {
 	agent, task, session, principal  string
 	command                          string
@@ -48,7 +49,7 @@ func (f *filterFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.until, "until", "", "before this `time`, written in the same way")
 }
 
-// filter reads the flags. Its errors are of usage.
+// filter reads the flags. Its errors are usage errors.
 func (f *filterFlags) filter(cmd *cobra.Command, now time.Time) (*trailread.Filter, error) {
 	for _, name := range []string{"agent", "task", "session", "command", "principal", "event", "code", "cmd", "exit", "since", "until"} {
 		if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {
@@ -95,7 +96,8 @@ func knownEvents() []audit.Event {
 	}
 }
 
-// sayNothingFound tells that no record matches, and of a slip of the keys.
+// sayNothingFound says that no record matches, and points out likely typing
+// errors.
 func sayNothingFound(w io.Writer, f *trailread.Filter) {
 	var names []string
 	for _, e := range knownEvents() {
@@ -118,8 +120,8 @@ type trailReader struct {
 	screen screen
 }
 
-// openTrails finds the trails that args name. It has told when there is none;
-// then the reader has no trails.
+// openTrails finds the trails that args name. If there are none it has said so,
+// and the reader has no trails.
 func openTrails(cmd *cobra.Command, args []string, f *trailread.Filter, noColor bool) (*trailReader, error) {
 	path, err := trailPath(args)
 	if err != nil {
@@ -138,15 +140,15 @@ func openTrails(cmd *cobra.Command, args []string, f *trailread.Filter, noColor 
 	return r, nil
 }
 
-// end writes what is left, tells of lines that were passed over, and turns err
-// into an exit code.
+// end writes what is left, reports lines that were skipped, and turns err into
+// an exit code.
 func (r *trailReader) end(err error, faults trailread.Faults) error {
 	if flushed := r.out.Flush(); err == nil {
 		err = flushed
 	}
 	r.sayFaults(faults)
 	switch {
-	case err == nil, errors.Is(err, syscall.EPIPE): // the reader has seen enough
+	case err == nil, errors.Is(err, syscall.EPIPE): // a closed pipe means that the reader has seen enough
 		return nil
 	case errors.Is(err, errInterrupted), errors.Is(context.Cause(r.cmd.Context()), errInterrupted):
 		return &exitError{code: exitInterrupted}
@@ -184,8 +186,8 @@ func oneOrMany(n int64, one, many string) string {
 	return many
 }
 
-// printRaw writes a record as it is in the trail. On a terminal, what does not
-// print is escaped, which means the same.
+// printRaw writes a record as it is in the trail. On a terminal, unprintable
+// characters are replaced by JSON escapes with the same meaning.
 func (r *trailReader) printRaw(l *trailread.Line) error {
 	raw := l.Raw
 	if r.screen.terminal {

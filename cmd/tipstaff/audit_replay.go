@@ -15,7 +15,8 @@ import (
 	"tipstaff/internal/trailread"
 )
 
-// newRecorder gives what keeps what commands print; nil unless the operator wants it.
+// newRecorder returns what keeps the output of commands; nil unless the
+// settings ask for it.
 func newRecorder(s config.Settings, trail *audit.Trail, secrets *redact.Redactor) *recording.Recorder {
 	if !s.Recordings {
 		return nil
@@ -69,7 +70,8 @@ lets them through. asciinema plays the same files.`,
 	return cmd
 }
 
-// recordingOf finds the recording of a command and holds it to its record.
+// recordingOf finds the recording of a command and checks it against its
+// record.
 func recordingOf(ctx context.Context, path, command string) (string, error) {
 	trails, err := trailread.Find(path)
 	if err != nil {

@@ -51,7 +51,7 @@ Names and words are compared exactly, byte for byte.
 	return cmd
 }
 
-// search prints every record that is wanted.
+// search prints every selected record.
 func (r *trailReader) search(print func(*trailread.Line) error) error {
 	if len(r.trails) == 0 {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"tipstaff/internal/trailread"
 )
 
-// followInterval is how often --follow looks for more.
+// followInterval is how often --follow looks for new records.
 const followInterval = 300 * time.Millisecond
 
 func newAuditShow() *cobra.Command {
@@ -66,7 +66,7 @@ With --seq, show one record of one trail in full.
 	return cmd
 }
 
-// printer prints records for a person, or as they are.
+// printer returns a function that prints records for a person, or raw.
 func (r *trailReader) printer(raw bool) func(l *trailread.Line) error {
 	if raw {
 		return r.printRaw
@@ -93,7 +93,7 @@ func (r *trailReader) showLast(n int, follow bool, print func(*trailread.Line) e
 	return r.end(err, tally.Faults)
 }
 
-// follow prints what comes until the command is interrupted.
+// follow prints new records until the command is interrupted.
 func (r *trailReader) follow(print func(*trailread.Line) error) error {
 	w, err := trailread.Follow(r.path, r.trails, r.filter)
 	if err != nil {

@@ -79,7 +79,7 @@ func (r *trailReader) printJSON(v any) error {
 	return err
 }
 
-// mostCounts is how many names a person is shown of each kind.
+// mostCounts is how many names of each kind are printed for a person.
 const mostCounts = 10
 
 func printStats(w io.Writer, screen screen, s *trailread.Stats) {
@@ -111,7 +111,7 @@ func printStats(w io.Writer, screen screen, s *trailread.Stats) {
 	}
 }
 
-// printCounts lists the names that were met most.
+// printCounts lists the most frequent names.
 func printCounts(w io.Writer, screen screen, title string, counts trailread.Counts, empty string) {
 	if len(counts) == 0 {
 		return
@@ -132,7 +132,7 @@ func printCounts(w io.Writer, screen screen, title string, counts trailread.Coun
 
 func ms(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 
-// bytesText is a size for people.
+// bytesText formats a size for people.
 func bytesText(n int64) string {
 	size, units := float64(n), []string{"bytes", "kB", "MB", "GB", "TB"}
 	for size >= 1000 && len(units) > 1 {

@@ -13,8 +13,9 @@ import (
 	"tipstaff/internal/trailread"
 )
 
-// table prints records for a person, a line each. How wide its columns are goes
-// by the screen alone, so that it can begin before it knows what comes.
+// table prints records for a person, one line each. The widths of its columns
+// depend only on the screen, so that it can begin before it has seen the
+// records.
 type table struct {
 	r      *trailReader
 	fields []field
@@ -22,7 +23,7 @@ type table struct {
 	begun  bool
 }
 
-// field is one column. The last one takes what is left.
+// field is one column. The last one takes the rest of the line.
 type field struct {
 	title string
 	width int
@@ -31,7 +32,7 @@ type field struct {
 	color func(r *audit.Record) string
 }
 
-// Screens of so many columns get more fields.
+// Widths of screens, in columns, from which there are more fields.
 const (
 	wide     = 120
 	veryWide = 180
@@ -110,7 +111,7 @@ func (t *table) row(cell func(f field) (text, color string)) error {
 	return err
 }
 
-// outcome is what came of it; "" for what is told by its event.
+// outcome returns the outcome of a record; "" if its event says it.
 func outcome(r *audit.Record) string {
 	res := r.Result
 	switch {
@@ -139,10 +140,10 @@ func outcomeColor(r *audit.Record) string {
 	return ""
 }
 
-// who asked: as which agent, else as whom.
+// who returns the agent or, without one, the principal.
 func who(r *audit.Record) string { return cmp.Or(r.Who.Agent, r.Who.Principal) }
 
-// about is the command, or what else the record is about.
+// about returns the command, or what else the record is about.
 func about(r *audit.Record) string {
 	if line := trailread.CommandLine(r); line != "" {
 		return line

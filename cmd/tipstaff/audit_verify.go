@@ -15,10 +15,10 @@ import (
 	"tipstaff/internal/audit"
 )
 
-// verification is what audit verify was asked.
+// verification holds the flags of audit verify.
 type verification struct {
 	asJSON bool
-	public string // a key or a file with one
+	public string // a key, or a file with one
 	since  string // a file
 	proof  string // a file
 }
@@ -108,7 +108,7 @@ func (v verification) options() (o audit.VerifyOptions, err error) {
 	return o, nil
 }
 
-// publicKey takes a key, or the file that holds one.
+// publicKey reads a key that is given itself or as the name of its file.
 func publicKey(given string) (string, error) {
 	if given == "" {
 		return "", nil
@@ -122,7 +122,7 @@ func publicKey(given string) (string, error) {
 	return given, nil
 }
 
-// maxProof is more than any proof is long.
+// maxProof is larger than any proof.
 const maxProof = 1 << 20
 
 func (v verification) checkProof(cmd *cobra.Command) error {
@@ -166,7 +166,7 @@ func verdictCode(s audit.Status) error {
 	}
 }
 
-// reportLine tells a person about one trail.
+// reportLine describes one trail for a person.
 func reportLine(t audit.TrailReport) string {
 	if t.Status == audit.OK {
 		return fmt.Sprintf("ok          %s  %d records, %s to %s, %s", t.Path, t.Records, t.First.Format(time.RFC3339), t.Last.Format(time.RFC3339), signature(t))
@@ -186,7 +186,7 @@ func signature(t audit.TrailReport) string {
 	}
 }
 
-// verdict is what --json says of one trail.
+// verdict is the output of --json about one trail.
 type verdict struct {
 	Path    string       `json:"path"`
 	Status  audit.Status `json:"status"`

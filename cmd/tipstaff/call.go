@@ -119,5 +119,5 @@ func withNewline(s string) string {
 	return s + "\n"
 }
 
-// say prints to a person.
+// say prints a line for a person.
 func say(w io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(w, format+"\n", args...) }

@@ -92,8 +92,8 @@ The exit code is 3 when it would not start.`,
 	return cmd
 }
 
-// configReport is what is wrong with the configuration file, and which files of
-// tipstaff's own commands may change.
+// configReport lists the faults of the configuration file, and which of
+// tipstaff's own files commands may change.
 type configReport struct {
 	*policyfile.Report
 
@@ -105,7 +105,7 @@ type shownSetting struct {
 	Name   string `json:"name"`
 	Value  string `json:"value"`
 	Origin string `json:"origin,omitempty"` // --flag, environment, file:line, default
-	Secret bool   `json:"secret,omitempty"` // set, and not shown
+	Secret bool   `json:"secret,omitempty"` // it is set but not shown
 }
 
 func newConfigShow() *cobra.Command {

@@ -9,8 +9,8 @@ import (
 	"tipstaff/internal/config"
 )
 
-// configFlag lets a command line name the configuration file, before
-// TIPSTAFF_CONFIG.
+// configFlag is the flag that names the configuration file; it takes precedence
+// over TIPSTAFF_CONFIG.
 type configFlag struct{ path string }
 
 const configFlagName = "config"
@@ -19,7 +19,7 @@ func (f *configFlag) declare(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.path, configFlagName, "", "configuration and policy `FILE` (default: TIPSTAFF_CONFIG, else tipstaff/tipstaff.yaml in $XDG_CONFIG_HOME or ~/.config, else in /etc)")
 }
 
-// settings reads the environment and puts the flag on it.
+// settings reads the settings from the environment and the flag.
 func (f *configFlag) settings() (config.Settings, error) {
 	s, err := config.FromEnvironment(os.Environ())
 	if err != nil {

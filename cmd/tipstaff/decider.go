@@ -11,11 +11,11 @@ import (
 	"tipstaff/internal/rules"
 )
 
-// deciders are who is asked beside the policy: the decider of the settings, and
-// that of the policy file. Each can only narrow, so both are asked.
+// deciders are asked in addition to the policy: the decider of the settings and
+// that of the policy file. Each can only narrow a decision, so both are asked.
 type deciders struct {
 	fixed     *decider.Client // of the settings; nil: none
-	own       *decider.Client // of the policy file that decides; nil: none
+	own       *decider.Client // of the policy file in force; nil: none
 	secrets   *redact.Redactor
 	telemetry telemetry
 	log       *slog.Logger
@@ -26,8 +26,9 @@ func newDeciders(s config.Settings, secrets *redact.Redactor, t telemetry, log *
 	return &deciders{fixed: fixed, secrets: secrets, telemetry: t, log: log}, err
 }
 
-// beside gives who is asked beside a policy file, nil for none; and the client of
-// the file's own decider, which is closed when another file decides.
+// beside returns the decider to ask besides a policy file, nil for none, and
+// the client of the file's own decider, which is closed when another file takes
+// effect.
 func (d *deciders) beside(file *rules.Policy) (monitor.Decider, *decider.Client, error) {
 	own, err := d.ofFile(file)
 	switch {
@@ -44,7 +45,8 @@ func (d *deciders) beside(file *rules.Policy) (monitor.Decider, *decider.Client,
 	}
 }
 
-// ofFile makes the client of the decider that a policy file names; nil without one.
+// ofFile returns a client of the decider that a policy file names; nil without
+// one.
 func (d *deciders) ofFile(file *rules.Policy) (*decider.Client, error) {
 	if file == nil {
 		return nil, nil
@@ -64,7 +66,8 @@ func (d *deciders) ofFile(file *rules.Policy) (*decider.Client, error) {
 	return c, nil
 }
 
-// deciderClient makes the client of the decider of the settings; nil without one.
+// deciderClient returns a client of the decider of the settings; nil without
+// one.
 func deciderClient(s config.Settings, secrets *redact.Redactor, log *slog.Logger) (*decider.Client, error) {
 	if s.Decider.Address == "" {
 		return nil, nil

@@ -31,7 +31,7 @@ Nothing outside of the temporary directory is touched, and it is removed.`,
 	}
 }
 
-// demo plays one part after the other and stops at the first that fails.
+// demo runs one part after the other and stops at the first that fails.
 func demo(ctx context.Context, out io.Writer) error {
 	dir, err := os.MkdirTemp("", "tipstaff-demo-")
 	if err != nil {
@@ -87,11 +87,12 @@ func demoSettings(dir string) (config.Settings, error) {
 		"ALLOWED_COMMANDS=cat,ls,sh,wc", "ALLOWED_CWD_ROOTS="+workspace,
 		"ENABLE_TERMINAL_ACCESS=true", "TERMINAL_ALLOWLIST_PATH="+list, "TIPSTAFF_STATE_DIR="+state)
 	s, err := config.FromEnvironment(lastWins(environ))
-	s.ConfigFile = "" // the demo needs nothing but the binary
+	s.ConfigFile = "" // the demo needs only the binary
 	return s, err
 }
 
-// lastWins keeps the last value of each variable: the demo's own stand last.
+// lastWins keeps the last value of each variable, because the demo appends its
+// own.
 func lastWins(environ []string) []string {
 	at := map[string]int{}
 	var out []string
@@ -109,7 +110,7 @@ func lastWins(environ []string) []string {
 	return out
 }
 
-// demonstration is a demo that is being played.
+// demonstration is a running demo.
 type demonstration struct {
 	out    io.Writer
 	dir    string
@@ -126,11 +127,11 @@ func (d *demonstration) title(s string) {
 	d.say("\n%d. %s", d.parts, s)
 }
 
-// call calls a tool and shows both what was asked and what came back.
+// call calls a tool and prints the call and the answer.
 func (d *demonstration) call(ctx context.Context, tool string, args map[string]any) (mcpfront.Answer, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // it is shown to a person
+	enc.SetEscapeHTML(false) // for readability
 	if err := enc.Encode(args); err != nil {
 		return mcpfront.Answer{}, err
 	}
@@ -204,8 +205,8 @@ func (d *demonstration) refusal(ctx context.Context) error {
 	return err
 }
 
-// tree is a script that starts two more processes, each of which writes down
-// that it lives as long as it does, and waits for far longer than it gets.
+// tree is a script that starts two more processes, each of which writes a line
+// again and again while it lives, and waits for much longer than its timeout.
 const tree = "for i in 1 2; do (while :; do echo $i lives >> beats; sleep 0.05; done) & done; wait"
 
 func (d *demonstration) timeout(ctx context.Context) error {
@@ -223,7 +224,7 @@ func (d *demonstration) timeout(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	const watched = 300 * time.Millisecond // six times as long as they pause
+	const watched = 300 * time.Millisecond // six times as long as the processes sleep
 	time.Sleep(watched)
 	after, err := os.Stat(filepath.Join(d.workspace(), "beats"))
 	if err != nil {
@@ -233,8 +234,8 @@ func (d *demonstration) timeout(ctx context.Context) error {
 	return expect(after.Size() == before.Size(), "processes were left behind")
 }
 
-// escape tries to write outside of the workspace and to read the records, which
-// the server itself could.
+// escape tries to write outside of the workspace and to read the records, both
+// of which the server's user may do.
 func (d *demonstration) escape(ctx context.Context) error {
 	if d.tier == sandbox.None.String() {
 		d.title("An escape: not tried, because this machine gives no sandbox. tipstaff doctor says why.")

@@ -58,9 +58,10 @@ same. Exit code 3 if the settings ask for more than the machine gives.`,
 	return cmd
 }
 
-// diagnose examines each part of a server with these settings, and makes an engine
-// and a sandbox as a server would. Only with reap does the engine look at the state
-// directory, because making one there ends survivors.
+// diagnose examines each part of a server with these settings, and makes an
+// engine and a sandbox as a server would. The engine uses the state directory
+// only with reap, because an engine with a state directory ends survivors of
+// dead servers.
 func diagnose(ctx context.Context, c *configFlag, reap bool) (d doctor.Diagnosis, err error) {
 	s, err := c.settings()
 	if err != nil {
@@ -110,8 +111,8 @@ func diagnose(ctx context.Context, c *configFlag, reap bool) (d doctor.Diagnosis
 	return d, nil
 }
 
-// examineCallers reads the files of the settings as a server over HTTP would. It
-// asks no issuer.
+// examineCallers reads the files of the settings as a server over HTTP would.
+// It contacts no issuer.
 func examineCallers(s config.Settings) doctor.Callers {
 	c := doctor.Callers{Methods: callersMethods(s.Callers)}
 	log := slog.New(slog.DiscardHandler)
@@ -129,7 +130,7 @@ func examineCallers(s config.Settings) doctor.Callers {
 	return c
 }
 
-// callersMethods names the ways to show who one is that the settings give.
+// callersMethods lists the ways to authenticate that the settings allow.
 func callersMethods(c config.Callers) []string {
 	methods := []string{}
 	for _, m := range []struct {
@@ -148,15 +149,15 @@ func callersMethods(c config.Callers) []string {
 	return methods
 }
 
-// tryConfinement makes the sandbox of the settings and the policy file, looks at it
-// and removes it.
+// tryConfinement makes the sandbox of the settings and the policy file, reads
+// its status and removes it.
 func (ev *evaluator) tryConfinement(engine *proc.Engine, terms sandbox.Terms) (sandbox.Status, error) {
 	o, err := sandboxOptions(ev.settings, ev.host)
 	if err != nil {
 		return sandbox.Status{}, err
 	}
 	if workspace := policy.Workspace(ev.file.Policy, ev.host); len(workspace) > 0 {
-		o.Workspace = workspace // as each command would bring it
+		o.Workspace = workspace // the workspace that each command would have
 	}
 	confineOwn(&o, ev.keeper)
 	box, err := makeSandbox(o, engine, slog.New(slog.DiscardHandler))
@@ -169,7 +170,7 @@ func (ev *evaluator) tryConfinement(engine *proc.Engine, terms sandbox.Terms) (s
 	return box.StatusUnder(terms), errors.Join(box.Meets(terms), box.Close())
 }
 
-// printFindings tells findings to people, each with the mark of its level.
+// printFindings prints findings for people, each with the mark of its level.
 func printFindings(w io.Writer, list []doctor.Finding) {
 	marks := map[doctor.Level]string{doctor.Good: "✔", doctor.Doubt: "!", doctor.Fault: "✘"}
 	for _, f := range list {

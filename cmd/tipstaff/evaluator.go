@@ -18,13 +18,13 @@ import (
 	"tipstaff/internal/sandbox"
 )
 
-// evaluator is what decides on commands: the settings, the policy file if there is
-// one, and the machine. A server has one, and so has whoever asks what a server
-// would decide.
+// evaluator decides about commands: it holds the settings, the policy file if
+// there is one, and the machine. A server has one, and so have the subcommands
+// that say what a server would decide.
 type evaluator struct {
 	settings    config.Settings
 	host        *host.Host
-	keeper      *own.Keeper // nil: all changes of files are a person's
+	keeper      *own.Keeper // nil: every change of a file is accepted
 	environment *policy.Environment
 	mode        policy.ArgumentMode
 	file        policyfile.File // empty without one
@@ -35,7 +35,8 @@ func newEvaluator(s config.Settings, log *slog.Logger) (*evaluator, error) {
 	return newKeptEvaluator(s, nil, log)
 }
 
-// newKeptEvaluator is newEvaluator for a server, which reads files again as its keeper says.
+// newKeptEvaluator is newEvaluator for a server, whose keeper says which files
+// may be read again.
 func newKeptEvaluator(s config.Settings, k *own.Keeper, log *slog.Logger) (*evaluator, error) {
 	ev, err := newEvaluatorWithoutFile(s, k, log)
 	if err != nil {
@@ -48,7 +49,7 @@ func newKeptEvaluator(s config.Settings, k *own.Keeper, log *slog.Logger) (*eval
 	return ev, nil
 }
 
-// newEvaluatorWithoutFile reads everything else.
+// newEvaluatorWithoutFile reads everything except the policy file.
 func newEvaluatorWithoutFile(s config.Settings, k *own.Keeper, log *slog.Logger) (*evaluator, error) {
 	mode, err := policy.ParseArgumentMode(s.Arguments)
 	if err != nil {
@@ -69,7 +70,8 @@ func newEvaluatorWithoutFile(s config.Settings, k *own.Keeper, log *slog.Logger)
 	return &evaluator{settings: s, host: h, keeper: k, environment: policy.NewEnvironment(s.Environ, h.SearchPath().String()), mode: mode}, nil
 }
 
-// writablePlaces are those where commands may write besides workspaces.
+// writablePlaces are the directories where commands may write, besides
+// workspaces.
 func writablePlaces(s config.Settings) []string {
 	places := append(profile.Caches(profile.Machine{Home: s.Home, Environ: s.Environ}), "/tmp", "/var/tmp", "/dev/shm", s.StateDir)
 	for _, v := range s.Environ {
@@ -80,13 +82,13 @@ func writablePlaces(s config.Settings) []string {
 	return slices.DeleteFunc(places, func(p string) bool { return !filepath.IsAbs(p) })
 }
 
-// policy makes a policy of the settings and a policy file, nil for none. The
-// settings do not change while a server runs; the file may.
+// policy returns the policy of the settings and a policy file, nil for none.
+// The settings do not change while a server runs; the file may.
 func (ev *evaluator) policy(file *rules.Policy) *policy.Policy {
 	return newPolicy(ev.settings, ev.mode, ev.environment, file)
 }
 
-// monitor gives the road of a server, as far as it decides.
+// monitor returns a monitor that can decide but not run.
 func (ev *evaluator) monitor() *monitor.Monitor {
 	return &monitor.Monitor{Policy: ev.policy(ev.file.Policy), World: ev.host}
 }

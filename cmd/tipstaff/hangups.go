@@ -5,18 +5,17 @@ import (
 	"sync/atomic"
 )
 
-// hangupKey finds the hangups in a context.
+// hangupKey is the context key of the hangups.
 type hangupKey struct{}
 
-// hangups says what SIGHUP means: the end, until somebody takes it for something
-// else. A server with a policy file reads it again, and so does one over HTTP,
-// which has no terminal that could hang up.
+// hangups holds the meaning of SIGHUP: it ends the program unless takeHangups
+// has been called. A server with a policy file takes it and reads the file
+// again. So does a server over HTTP, which has no terminal that could hang up.
 type hangups struct {
 	taken atomic.Pointer[chan struct{}]
 }
 
-// heard reports whether somebody has taken the signal for something else, and
-// passes it on.
+// heard reports whether the signal was taken, and then passes it on.
 func (h *hangups) heard() bool {
 	ch := h.taken.Load()
 	if ch == nil {
@@ -24,12 +23,13 @@ func (h *hangups) heard() bool {
 	}
 	select {
 	case *ch <- struct{}{}:
-	default: // one is on its way already, and the file has not been read yet
+	default: // one is pending already and the file has not been read yet
 	}
 	return true
 }
 
-// takeHangups takes SIGHUP, from now on.
+// takeHangups takes SIGHUP: from now on it is passed on and does not end the
+// program.
 func takeHangups(ctx context.Context) <-chan struct{} {
 	ch := make(chan struct{}, 1)
 	if h, ok := ctx.Value(hangupKey{}).(*hangups); ok {

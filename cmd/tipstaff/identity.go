@@ -11,9 +11,9 @@ import (
 	"tipstaff/internal/identity"
 )
 
-// newAuthenticator makes what finds out who callers over HTTP are. When the
-// settings name no way for them to show it, it makes a token and shows it once,
-// on stderr: no file, log or record has it.
+// newAuthenticator returns the authenticator of callers over HTTP. If the
+// settings have no method, it makes a token and prints it once, on stderr: the
+// token is in no file, log or record.
 func newAuthenticator(s config.Settings, stderr io.Writer, changes identity.Changes, log *slog.Logger) (*identity.Gate, error) {
 	o, err := identityOptions(s)
 	if err != nil {
@@ -37,8 +37,8 @@ func newAuthenticator(s config.Settings, stderr io.Writer, changes identity.Chan
 	return gate, nil
 }
 
-// newServerTLS makes what connections over HTTP are encrypted with; nil without
-// a certificate in the settings.
+// newServerTLS returns the TLS configuration for HTTP; nil without a
+// certificate in the settings.
 func newServerTLS(s config.Settings, changes identity.Changes, log *slog.Logger) (*identity.TLS, error) {
 	t := s.Callers.TLS
 	if t.CertFile == "" && t.KeyFile == "" && t.ClientCAFile == "" {
@@ -67,8 +67,8 @@ func identityOptions(s config.Settings) (identity.Options, error) {
 	return o, err
 }
 
-// clientOptions says what callers with a certificate may do. Which of them the
-// authority would vouch for has to be known, and what they may do has to be said.
+// clientOptions says what callers with a certificate may do. Their certificates
+// must be verified, and their scopes must be set explicitly.
 func clientOptions(t config.TLS) (identity.Clients, error) {
 	scopes, err := identity.ParseScopes(t.ClientScopes)
 	said := t.ClientsFile != "" || len(scopes) > 0
@@ -83,7 +83,7 @@ func clientOptions(t config.TLS) (identity.Clients, error) {
 	return identity.Clients{Scopes: scopes, File: t.ClientsFile}, nil
 }
 
-// firstScopes are what a client should ask its issuer for at first: all that the
+// firstScopes are those that a client is told to request first: all that the
 // tools of this server need.
 func firstScopes(s config.Settings) []identity.Scope {
 	return slices.DeleteFunc([]identity.Scope{identity.Execute, identity.Sessions, identity.Read}, func(scope identity.Scope) bool {
@@ -91,7 +91,7 @@ func firstScopes(s config.Settings) []identity.Scope {
 	})
 }
 
-// settingsError names the variable from which an option came.
+// settingsError names the variable that set an option.
 func settingsError(err error) error {
 	variables := map[string]string{
 		"Token": "TIPSTAFF_TOKEN", "TokensFile": "TIPSTAFF_TOKENS_FILE",

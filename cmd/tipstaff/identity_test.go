@@ -33,7 +33,7 @@ func TestATokenIsMadeWhenNoneIsSet(t *testing.T) {
 	if strings.Count(out.String(), token) != 1 || log.Len() > 0 {
 		t.Errorf("%s\n%s", out.String(), log.String())
 	}
-	// Not told to the redactor, which sees by its form that it is a secret.
+	// A new redactor does not know it, and recognises it by its form.
 	if hidden := redact.New(nil).Argv([]string{"deploy", token}); strings.Contains(strings.Join(hidden, " "), token) {
 		t.Errorf("%q", hidden)
 	}
@@ -95,8 +95,8 @@ func TestFaultsOfCallersNameTheVariable(t *testing.T) {
 	}
 }
 
-// TestClientsAskForWhatTheToolsNeed: no sessions where there are none, and never
-// for admin.
+// TestClientsAskForWhatTheToolsNeed: the scope for sessions only if there are
+// sessions, and never admin.
 func TestClientsAskForWhatTheToolsNeed(t *testing.T) {
 	s := config.Settings{Callers: config.Callers{OAuth: config.OAuth{Issuer: "https://login.example.com", Audience: "https://tools.example.com/mcp"}}}
 	for terminal, want := range map[bool]string{true: `scope="execute sessions read"`, false: `scope="execute read"`} {

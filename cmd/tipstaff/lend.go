@@ -12,9 +12,9 @@ import (
 	"tipstaff/internal/rules"
 )
 
-// newLender lends what rules of the policy file lend. The operator's own git is
-// asked for passwords outside of the sandbox, so neither it nor its helpers are
-// looked for where a command may write.
+// newLender returns the lender of what the policy file's rules lend. The
+// operator's own git is asked for passwords outside of the sandbox, so git and
+// its helpers are never taken from a directory where a command may write.
 func newLender(s config.Settings, h *host.Host, engine *proc.Engine, secrets *redact.Redactor) *credentials.Lender {
 	roots, err := h.Roots()
 	if dir, wdErr := workingDirectory(); err == nil && len(roots) == 0 && wdErr == nil {
@@ -34,7 +34,8 @@ func newLender(s config.Settings, h *host.Host, engine *proc.Engine, secrets *re
 	})
 }
 
-// warnOfCredentials names what a policy lends and this server does not have.
+// warnOfCredentials warns of credentials that a policy lends and this server
+// does not have.
 func warnOfCredentials(file *rules.Policy, s config.Settings, log *slog.Logger) {
 	if file == nil {
 		return
@@ -59,7 +60,7 @@ func warnOfCredentials(file *rules.Policy, s config.Settings, log *slog.Logger) 
 	}
 	for _, name := range missing {
 		if !has[name] {
-			has[name] = true // once is enough
+			has[name] = true // one mention is enough
 			log.Warn("the policy lends what the server does not have", "variable", name)
 		}
 	}

@@ -1,8 +1,8 @@
 // Tipstaff runs commands for AI agents: by the operator's rules, confined,
-// ended with everything that they started, and on the record.
+// ended together with everything that they started, and recorded.
 //
-// This package stacks the parts and reads the command line; one file for each
-// subcommand. What happens to a command is in internal/monitor.
+// This package assembles the parts and reads the command line, with one file
+// for each subcommand. internal/monitor has the path of a command.
 package main
 
 import (
@@ -56,8 +56,8 @@ func run(args []string) int {
 	return e.code
 }
 
-// exitError ends the program with a code. err is told on standard error; nil
-// when everything has been said.
+// exitError ends the program with a code. err is printed on standard error; nil
+// when everything has been printed already.
 type exitError struct {
 	code int
 	err  error
@@ -76,22 +76,22 @@ func fail(code int, format string, args ...any) error {
 	return &exitError{code: code, err: fmt.Errorf(format, args...)}
 }
 
-// errInterrupted is the cause of a context that a person ended.
+// errInterrupted is the cause when a person interrupted the program.
 var errInterrupted = errors.New("interrupted")
 
-// errTerminated is the cause of a context that the system ended.
+// errTerminated is the cause when the system terminated the program.
 var errTerminated = errors.New("terminated")
 
-// signals gives a context that ends with the first signal to end, and says by
-// its cause which it was. Later ones change nothing: what runs is being ended.
-// SIGHUP is such a signal until somebody calls takeHangups.
+// signals returns a context that ends with the first signal to end; its cause
+// says which signal it was. Later ones change nothing: what runs is being ended
+// already. SIGHUP is such a signal until takeHangups is called.
 func signals() (context.Context, func()) {
 	hang := &hangups{}
 	ctx, cancel := context.WithCancelCause(context.WithValue(context.Background(), hangupKey{}, hang))
 	ch := make(chan os.Signal, 1)
 	signal.Notify(ch, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	// Without this the first write to a client that is gone would end the
-	// process, and leave its commands alone. Ignoring the signal would not do:
+	// Otherwise the first write to a client that is gone would end the process
+	// and leave its commands running. The signal is not ignored, because
 	// commands would inherit that.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	go func() {

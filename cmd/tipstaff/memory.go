@@ -7,19 +7,22 @@ import (
 	"time"
 )
 
-// httpMemoryLimit is as memoryLimit, for a server of many clients: what one command
-// prints costs 50 MiB above idle (contract T5); with 96 MiB it would be 80.
+// httpMemoryLimit is the memoryLimit of a server of many clients: the output of
+// one command then costs 50 MiB above idle (contract T5); with 96 MiB it would
+// be 80.
 const httpMemoryLimit = 64 << 20
 
-// memoryLook is how often followMemory looks.
+// memoryLook is how often followMemory checks the memory in use.
 const memoryLook = 2 * time.Second
 
-// memoryLimitFor is the limit for so much that is in use. A server with thousands
-// of sessions may need all of the usual limit for them, and the collector would run
-// all the time; with twice of what is in use it has room again.
+// memoryLimitFor returns the limit when live bytes are in use. A server with
+// thousands of sessions may use all of the usual limit for them, and the
+// collector would run all the time; with twice of what is in use it has room
+// again.
 func memoryLimitFor(live uint64) int64 { return max(httpMemoryLimit, 2*int64(live)) }
 
-// followMemory sets the soft memory limit by what is in use, until stop is called.
+// followMemory adapts the soft memory limit to what is in use, until stop is
+// called.
 func followMemory() (stop func()) {
 	debug.SetMemoryLimit(httpMemoryLimit)
 	done := make(chan struct{})
@@ -36,7 +39,8 @@ func followMemory() (stop func()) {
 			case <-look.C:
 			}
 			metrics.Read(live)
-			// To set it stops the world for a moment: not for a little.
+			// Setting it stops the world for a moment, so small changes are
+			// ignored.
 			if want := memoryLimitFor(live[0].Value.Uint64()); want > limit+limit/8 || want < limit-limit/4 {
 				limit = want
 				debug.SetMemoryLimit(limit)

@@ -11,7 +11,7 @@ import (
 	"tipstaff/internal/metrics"
 )
 
-// serveFlags are what serve takes beside the environment.
+// serveFlags are the flags of serve.
 type serveFlags struct {
 	metrics, http string
 	config        configFlag
@@ -28,13 +28,14 @@ func newMetrics() *metrics.Metrics {
 	return metrics.New(metrics.Build{Version: b.Version, Revision: b.Revision, Go: b.Go})
 }
 
-// metricsAddress is where to listen; the flag counts before the environment.
+// metricsAddress returns where to listen; the flag takes precedence over the
+// environment.
 func (o *serveFlags) metricsAddress(s config.Settings) string { return cmp.Or(o.metrics, s.Metrics) }
 
-// openMetrics makes metrics and shows them at address; with none there are no
-// metrics, and nobody listens. It comes before the rest of the server, so that one
-// whose address is taken does not start and leaves no trail. The caller calls
-// unlisten.
+// openMetrics makes metrics and serves them at address; without an address
+// there are none. It runs before the rest of the server is made, so that a
+// server whose address is in use does not start and leaves no trail. The caller
+// calls unlisten.
 func openMetrics(ctx context.Context, address string, log *slog.Logger) (counts *metrics.Metrics, unlisten func(), err error) {
 	if address == "" {
 		return nil, func() {}, nil

@@ -17,8 +17,8 @@ import (
 	"tipstaff/internal/sandbox"
 )
 
-// newKeeper finds the files of tipstaff's own that the settings name. It comes
-// before they are read. again says how a person has them read again.
+// newKeeper finds tipstaff's own files that the settings name. It is called
+// before they are read. again tells a person how to have them read again.
 func newKeeper(s config.Settings, again string, log *slog.Logger) (*own.Keeper, error) {
 	k := own.New(s.OwnFiles(), again, log)
 	if s.Sandbox == sandbox.Off.String() {
@@ -31,8 +31,8 @@ func newKeeper(s config.Settings, again string, log *slog.Logger) (*own.Keeper, 
 	return k, nil
 }
 
-// again says how a person has files read again. SIGHUP ends a server that has no
-// use for it (contract T4).
+// again says how a person has files read again. SIGHUP ends a server that has
+// no use for it (contract T4).
 func again(s config.Settings, overHTTP bool) string {
 	if overHTTP || s.ConfigFile != "" {
 		return fmt.Sprintf("kill -HUP %d, or restart the server", os.Getpid())
@@ -40,7 +40,7 @@ func again(s config.Settings, overHTTP bool) string {
 	return "restart the server"
 }
 
-// keepPolicy makes a keeper know what a policy file consists of and leads to.
+// keepPolicy tells a keeper which files a policy file consists of and leads to.
 func keepPolicy(k *own.Keeper, f policyfile.File) {
 	for _, path := range f.Sources {
 		k.Add(own.File{Path: path, Setting: "extends", Kind: own.Steering, Why: "it decides what may run"})
@@ -50,8 +50,8 @@ func keepPolicy(k *own.Keeper, f policyfile.File) {
 	}
 }
 
-// confineOwn lets the sandbox keep from commands what a keeper knows, and tell it
-// what commands may write.
+// confineOwn lets the sandbox protect the files of a keeper from commands, and
+// tells the keeper where commands may write.
 func confineOwn(o *sandbox.Options, k *own.Keeper) {
 	if k == nil {
 		return
@@ -80,8 +80,8 @@ func wallsBy(s sandbox.Status) own.Walls {
 	return own.Walls{None: s.Tier == sandbox.None.String(), Mounts: s.Tier == sandbox.Namespaces.String()}
 }
 
-// rereads are the parts of a server that read files of tipstaff's own again when a
-// person says so.
+// rereads are the parts of a server that read tipstaff's own files again when a
+// person asks for it.
 type rereads struct {
 	keeper  *own.Keeper
 	host    *host.Host
@@ -89,7 +89,7 @@ type rereads struct {
 	tls     *identity.TLS  // nil: none
 }
 
-// all reads everything but the policy file.
+// all reads all files except the policy file.
 func (r rereads) all() {
 	r.keeper.Settle()
 	r.host.Reload()
@@ -101,8 +101,8 @@ func (r rereads) all() {
 	}
 }
 
-// exposedBySettings lists what lies where commands of a server would write that is
-// started in this directory, for all that the settings tell.
+// exposedBySettings lists tipstaff's own files that commands could change if a
+// server were started in this directory, as far as the settings tell.
 func exposedBySettings(s config.Settings) ([]doctor.Exposed, error) {
 	k, err := newKeeper(s, "", nil)
 	if err != nil {
@@ -114,7 +114,7 @@ func exposedBySettings(s config.Settings) ([]doctor.Exposed, error) {
 	}
 	var f policyfile.File
 	if s.ConfigFile != "" {
-		f, _ = policyfile.Read(s.ConfigFile) // its faults are for others to tell
+		f, _ = policyfile.Read(s.ConfigFile) // its faults are reported elsewhere
 		keepPolicy(k, f)
 	}
 	h := host.New(host.Options{Path: s.Path, Roots: host.ParseRoots(s.AllowedRoots)})

@@ -26,7 +26,7 @@ Nothing is run, and nothing is recorded.`,
 	return cmd
 }
 
-// callerFlags say who would ask.
+// callerFlags describe an assumed caller.
 type callerFlags struct{ agent, task, client, principal string }
 
 func (c *callerFlags) declare(cmd *cobra.Command) {
@@ -45,7 +45,7 @@ func (c *callerFlags) origin() tipstaff.Origin {
 	return tipstaff.Origin{Front: "cli", Agent: c.agent, Task: c.task, Client: c.client, Principal: c.principal}
 }
 
-// asker is who asks, for JSON.
+// asker is the assumed caller in JSON.
 type asker struct {
 	Agent     string `json:"agent,omitempty"`
 	Task      string `json:"task,omitempty"`
@@ -53,7 +53,7 @@ type asker struct {
 	Principal string `json:"principal,omitempty"`
 }
 
-// judgeHere gives what a server with these settings would decide by.
+// evaluatorHere returns what a server with these settings would decide by.
 func evaluatorHere(c *configFlag) (*evaluator, error) {
 	s, err := c.settings()
 	if err != nil {
@@ -62,7 +62,8 @@ func evaluatorHere(c *configFlag) (*evaluator, error) {
 	return newEvaluator(s, slog.New(slog.DiscardHandler))
 }
 
-// policyPath is the file that an argument names, else the one of the settings.
+// policyPath is the file that an argument names, or else the one of the
+// settings.
 func policyPath(c *configFlag, args []string) (string, error) {
 	if len(args) > 0 {
 		path, err := filepath.Abs(args[0])
@@ -95,7 +96,7 @@ type ruleText struct {
 	Rule    string `json:"rule"`
 	At      string `json:"at"`
 	Why     string `json:"why,omitempty"`
-	// Lends is what a command is lent that it matches.
+	// Lends is what a matching command is lent.
 	Lends []string `json:"lends,omitempty"`
 }
 

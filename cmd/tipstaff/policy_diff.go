@@ -94,7 +94,8 @@ func newComparison(args []string) (*policydiff.Comparison, error) {
 	return policydiff.New(old, new), nil
 }
 
-// printComparison tells what differs on out, and what that is worth on talk.
+// printComparison prints the differences to out, and notes about their
+// reliability to talk.
 func printComparison(out, talk io.Writer, c *policydiff.Result) {
 	for _, d := range c.Differ {
 		mark := ""

@@ -10,7 +10,7 @@ import (
 	"tipstaff/internal/policy"
 )
 
-// exitCodes of explain, by what is decided.
+// effectExits are the exit codes of explain, by decision.
 var effectExits = map[policy.Effect]int{policy.Allow: exitOK, policy.Ask: exitApproval, policy.Deny: exitDenied}
 
 func newPolicyExplain() *cobra.Command {
@@ -79,9 +79,9 @@ needs a person's approval.`,
 type explanation struct {
 	Command []string `json:"command"`
 	Effect  string   `json:"effect"` // allow, ask, deny
-	// Decides is the finding that decided; the strictest one does.
+	// Decides is the finding that decided: the strictest one.
 	Decides found `json:"decides"`
-	// Others are the findings that did not, the strictest first.
+	// Others are the remaining findings, the strictest first.
 	Others []found `json:"others"`
 
 	File        string          `json:"program_file,omitempty"`
@@ -103,7 +103,7 @@ type found struct {
 	Effect  string `json:"effect"`
 	Rule    string `json:"rule"`
 	At      string `json:"at,omitempty"`   // file:line, or the name of a setting
-	Line    string `json:"line,omitempty"` // what stands there
+	Line    string `json:"line,omitempty"` // the text at that place
 	Code    string `json:"code,omitempty"`
 	Message string `json:"message,omitempty"`
 	Hint    string `json:"hint,omitempty"`
@@ -111,7 +111,7 @@ type found struct {
 }
 
 type explainedLimits struct {
-	TimeoutMS    int64 `json:"timeout_ms,omitempty"` // 0: what was asked for is refused
+	TimeoutMS    int64 `json:"timeout_ms,omitempty"` // 0: the requested timeout is refused
 	MaxTimeoutMS int64 `json:"max_timeout_ms,omitempty"`
 	OutputBytes  int   `json:"output_bytes"`
 	MemoryBytes  int64 `json:"memory_bytes,omitempty"`
@@ -120,8 +120,8 @@ type explainedLimits struct {
 
 type explainedEnv struct {
 	Passed  []string `json:"passed"`            // names of the command's variables
-	Hidden  []string `json:"hidden,omitempty"`  // of the server, that no command sees
-	Dropped []string `json:"dropped,omitempty"` // that the policy file takes away from this one
+	Hidden  []string `json:"hidden,omitempty"`  // names of the server's variables that no command sees
+	Dropped []string `json:"dropped,omitempty"` // names of variables that the policy file removes from this command
 }
 
 type explainedPolicy struct {
@@ -130,7 +130,7 @@ type explainedPolicy struct {
 	DecisionSHA256 string `json:"decision_sha256"` // as the record names it
 }
 
-// explain asks what would be decided.
+// explain decides about a request without running it.
 func (ev *evaluator) explain(req tipstaff.Request) (*explanation, policy.Effect) {
 	d := ev.monitor().Explain(req)
 	defer d.Close()
@@ -163,7 +163,7 @@ func (ev *evaluator) explain(req tipstaff.Request) (*explanation, policy.Effect)
 	return e, d.Effect
 }
 
-// asksDecider reports whether a server would ask somebody beside the policy.
+// asksDecider reports whether a server would ask a decider besides the policy.
 func (ev *evaluator) asksDecider() bool {
 	if ev.settings.Decider.Address != "" || ev.file.Policy == nil {
 		return ev.settings.Decider.Address != ""
@@ -175,7 +175,7 @@ func (ev *evaluator) asksDecider() bool {
 // weigh divides the findings into the one that decided and the others.
 func (e *explanation) weigh(d *policy.Decision, ev *evaluator) {
 	e.Decides = ev.found(d.Deciding())
-	if len(d.Findings) == 0 { // nothing stands against it, and no file speaks for it
+	if len(d.Findings) == 0 { // there is no objection, and no file that allows it
 		list := ev.host.Allowlist(tipstaff.Family(e.Family))
 		e.Decides = found{Effect: policy.Allow.String(), Rule: "allowlist", At: list.Source, Message: "nothing stands against it"}
 		return
@@ -204,11 +204,11 @@ func (ev *evaluator) found(f policy.Finding) found {
 	return out
 }
 
-// environmentOf names variables; their values are nobody's business here.
+// environmentOf lists the names of variables but not their values.
 func (ev *evaluator) environmentOf(d *policy.Decision, w *policy.Would) explainedEnv {
 	e := explainedEnv{Passed: w.Env, Dropped: d.Dropped}
 	for _, name := range ev.environment.Hidden() {
-		if !slices.Contains(w.Env, name) { // PWD is another one for the command
+		if !slices.Contains(w.Env, name) { // the command has a PWD of its own
 			e.Hidden = append(e.Hidden, name)
 		}
 	}
@@ -218,14 +218,14 @@ func (ev *evaluator) environmentOf(d *policy.Decision, w *policy.Would) explaine
 		return e
 	}
 	for _, name := range ev.environment.Names() {
-		if name != "NO_COLOR" && !slices.Contains(w.Env, name) { // that one gives way to a wish for colours
+		if name != "NO_COLOR" && !slices.Contains(w.Env, name) { // that one is dropped when the caller asks for colours
 			e.Dropped = append(e.Dropped, name)
 		}
 	}
 	return e
 }
 
-// least is the smaller one of two limits of which 0 is none.
+// least returns the smaller one of two limits, where 0 means no limit.
 func least[T int | int64](a, b T) T {
 	if a == 0 || b != 0 && b < a {
 		return b

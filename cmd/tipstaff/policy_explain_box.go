@@ -13,11 +13,11 @@ type explainedBox struct {
 	Profile string `json:"profile"`
 	Network string `json:"network"` // on, off, or hosts
 	Reason  string `json:"reason,omitempty"`
-	Error   string `json:"error,omitempty"` // why nothing would run in it, or why it cannot be told
+	Error   string `json:"error,omitempty"` // why nothing would run in it, or why this is not known
 }
 
-// sandboxOf finds out by making one, as doctor does, and holds it to what the
-// policy file wishes.
+// sandboxOf makes a sandbox, as doctor does, with the constraints of the policy
+// file, and describes it.
 func (ev *evaluator) sandboxOf(w *policy.Would) explainedBox {
 	terms, err := runner.Terms(w.Bounds, w.Credentials)
 	if err != nil {
@@ -31,7 +31,7 @@ func (ev *evaluator) sandboxOf(w *policy.Would) explainedBox {
 	return box
 }
 
-// confinementUnder makes a sandbox, looks at it and removes it.
+// confinementUnder makes a sandbox, reads its status and removes it.
 func (ev *evaluator) confinementUnder(terms sandbox.Terms) (sandbox.Status, error) {
 	engine, err := proc.NewEngine(proc.Options{})
 	if err != nil {

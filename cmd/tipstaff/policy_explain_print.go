@@ -10,14 +10,14 @@ import (
 	"tipstaff/internal/policy"
 )
 
-// marks of what was decided, for people.
+// effectMarks are the marks of decisions, for people.
 var effectMarks = map[string]struct{ mark, word, color string }{
 	policy.Allow.String(): {"✔", "allowed", bold},
 	policy.Ask.String():   {"!", "needs approval", yellow},
 	policy.Deny.String():  {"✘", "denied", red},
 }
 
-// print tells a person.
+// print prints the explanation for a person.
 func (e *explanation) print(w io.Writer, s screen) {
 	m := effectMarks[e.Effect]
 	say(w, "%s", s.paint(m.color, fmt.Sprintf("%s %s: %s", m.mark, m.word, argv.Display(e.Command))))
@@ -59,7 +59,7 @@ func (f *found) print(w io.Writer, decided bool) {
 	}
 }
 
-// printGiven tells what the command would be given.
+// printGiven prints what the command would be given.
 func (e *explanation) printGiven(w io.Writer) {
 	if e.File != "" {
 		fact(w, "program", "%s", argv.Escape(e.File))
@@ -97,7 +97,7 @@ func (e *explanation) printGiven(w io.Writer) {
 	}
 }
 
-// names lists names of variables, never values.
+// names prints names of variables, never values.
 func names(w io.Writer, title string, list []string) {
 	if len(list) == 0 {
 		return
@@ -105,12 +105,12 @@ func names(w io.Writer, title string, list []string) {
 	fact(w, title, "%d: %s", len(list), argv.Escape(strings.Join(list, " ")))
 }
 
-// fact is one line with a title in front.
+// fact prints one line with a title.
 func fact(w io.Writer, title, format string, args ...any) {
 	say(w, "  %s %s", fit(title, 10), fmt.Sprintf(format, args...))
 }
 
-// limitText writes a size as policy files do, where it is a round one.
+// limitText formats a size as policy files do, if it is a round number.
 func limitText(n int64) string {
 	for i, unit := range []string{"GiB", "MiB", "KiB"} {
 		if one := int64(1) << (30 - 10*i); n > 0 && n%one == 0 {
@@ -120,7 +120,7 @@ func limitText(n int64) string {
 	return bytesText(n)
 }
 
-// timeText writes a time without the zeros at its end: 5m, not 5m0s.
+// timeText formats a time without zero units at its end: 5m, not 5m0s.
 func timeText(ms int64) string {
 	text := (time.Duration(ms) * time.Millisecond).String()
 	if strings.HasSuffix(text, "m0s") {

@@ -65,10 +65,10 @@ type listing struct {
 	Who      asker           `json:"who"`
 	Family   string          `json:"family"`
 	Policy   explainedPolicy `json:"policy"`
-	Default  string          `json:"default"` // what happens to everything else
+	Default  string          `json:"default"` // the decision for everything else
 	Roots    []string        `json:"roots,omitempty"`
 	Profiles []listedProfile `json:"profiles"`
-	// Allowlist is the setting outside of which nothing runs; nil without one.
+	// Allowlist is the setting that limits what may run; nil without one.
 	Allowlist *listedAllowlist `json:"allowlist,omitempty"`
 	Programs  []listedProgram  `json:"programs"`
 }
@@ -89,7 +89,7 @@ type listedAllowlist struct {
 }
 
 type listedProgram struct {
-	Program string `json:"program"` // * is every other
+	Program string `json:"program"` // * means every other program
 	File    string `json:"file,omitempty"`
 	// Missing says why it cannot run although it is allowed.
 	Missing string     `json:"missing,omitempty"`
@@ -99,14 +99,14 @@ type listedProgram struct {
 	Deny    []ruleText `json:"deny,omitempty"`
 }
 
-// list says what a caller may run.
+// list returns what a caller may run.
 func (ev *evaluator) list(family tipstaff.Family, who rules.Who) *listing {
 	l := &listing{
 		Who: asker{who.Agent, who.Task, who.Client, who.Principal}, Family: string(family), Default: policy.Deny.String(),
 		Profiles: []listedProfile{}, Programs: []listedProgram{},
 	}
 	allowed := ev.host.Allowlist(family)
-	l.Roots, _ = ev.host.Roots() // roots that cannot be told refuse; doctor says so
+	l.Roots, _ = ev.host.Roots() // an error here refuses commands; doctor reports it
 	if ev.file.Policy == nil || !allowed.Absent {
 		l.Allowlist = &listedAllowlist{allowed.Source, append([]string{}, allowed.Names...), allowed.Any && allowed.Fault == "", allowed.Fault}
 	}
@@ -135,7 +135,7 @@ func (ev *evaluator) list(family tipstaff.Family, who rules.Who) *listing {
 	return l
 }
 
-// lists reports whether the allowlist leaves a program.
+// lists reports whether the allowlist has a program.
 func (l *listing) lists(program string) bool {
 	a := l.Allowlist
 	return a == nil || a.Any || a.Fault == "" && slices.Contains(a.Names, program)
@@ -156,7 +156,7 @@ func (l *listing) fromAllowlist(ev *evaluator) {
 	}
 }
 
-// find looks where a program is.
+// find looks for the program's file.
 func (p *listedProgram) find(ev *evaluator) {
 	if p.Program == "*" || strings.Contains(p.Program, "/") {
 		return
@@ -208,7 +208,7 @@ func (l *listing) print(w io.Writer, presets bool) {
 	say(w, "Everything else: %s.", map[string]string{"ask": "needs approval"}[l.Default]+map[string]string{"deny": "denied"}[l.Default])
 }
 
-// printRules lists rules, those of presets only if they are wanted.
+// printRules prints rules, with those of presets only if asked.
 func printRules(w io.Writer, effect string, list []ruleText, presets bool) {
 	more := 0
 	for _, r := range list {

@@ -98,10 +98,10 @@ func showPresets(w io.Writer, asJSON bool) error {
 	return nil
 }
 
-// effectiveProgram is every rule that counts for a program.
+// effectiveProgram is every rule that applies to a program.
 type effectiveProgram struct {
 	Program string     `json:"program"`
-	Own     bool       `json:"own"` // the file names it; else it can only be denied
+	Own     bool       `json:"own"` // the file names it; otherwise it can only be denied
 	Paths   string     `json:"paths,omitempty"`
 	Allow   []ruleText `json:"allow"`
 	Ask     []ruleText `json:"ask"`

@@ -16,12 +16,12 @@ import (
 	"tipstaff/internal/policy"
 )
 
-// questions are those that the policy leaves to people, and the ways by which
-// they are answered.
+// questions holds the questions that the policy leaves to people, and the ways
+// by which they are answered.
 type questions struct {
 	store  *approval.Store
 	sealer *approval.Sealer
-	// door is open while people of the host can answer.
+	// door is true while people on the host can answer.
 	door    atomic.Bool
 	control *control.Server
 }
@@ -37,13 +37,14 @@ func newQuestions(m *monitor.Monitor) (*questions, error) {
 	return a, nil
 }
 
-// front is what clients are asked through.
+// front returns what the front needs to have clients ask their users.
 func (a *questions) front() *mcpfront.Approvals {
 	return &mcpfront.Approvals{Store: a.store, Sealer: a.sealer}
 }
 
-// openDoor lets people of the host answer. A server that cannot offer it serves
-// on; then only clients that ask their own people get anything approved.
+// openDoor lets people on the host answer. A server that cannot offer this goes
+// on; then commands can be approved only through clients that ask their own
+// users.
 func (st *stack) openDoor() {
 	door, err := control.Listen(st.settings.StateDir, st.questions.store, st.log)
 	if err != nil {
@@ -67,15 +68,15 @@ func (a *questions) close() error {
 	return err
 }
 
-// askHere asks the person who started the command, in the terminal; nil where
-// there is none.
+// askHere asks the person who started the command, in the terminal; nil if
+// there is no terminal.
 func askHere(in *os.File, out io.Writer) approval.Ask {
-	if _, terminal := terminalWidth(in); !terminal { // /dev/null is a device, too
+	if _, terminal := terminalWidth(in); !terminal { // /dev/null is a character device, too
 		return nil
 	}
 	return func(_ context.Context, q policy.Question) (policy.Answer, error) {
 		say(out, "The policy leaves this command to a person.\n\n%s\nRun it? [y/N, or why not]", strings.TrimSuffix(approval.Show(q), "\n"))
-		// Whoever interrupts does not wait for the line; the process ends then.
+		// An interrupt ends the process without waiting for the line.
 		line, err := bufio.NewReader(io.LimitReader(in, 1000)).ReadString('\n')
 		if err != nil && line == "" {
 			return policy.Answer{}, err

@@ -13,7 +13,7 @@ import (
 type trailStatus struct {
 	monitor.Trail
 
-	failed atomic.Int64 // ns since 1970; 0: never, or not since
+	failed atomic.Int64 // ns since 1970; 0: never, or not since the last success
 }
 
 func (r *trailStatus) Append(rec audit.Record) error {
@@ -27,8 +27,9 @@ func (r *trailStatus) Append(rec audit.Record) error {
 	return err
 }
 
-// suspicion is how long a trail that has failed counts as failing when nobody
-// tries it: a server to which no calls are sent would never be ready again.
+// suspicion is how long a trail that has failed counts as failing without
+// another attempt to write: otherwise a server that gets no calls while it is
+// not ready would never be ready again.
 const suspicion = 10 * time.Second
 
 // readiness says whether commands could run now.

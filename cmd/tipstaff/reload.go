@@ -9,8 +9,8 @@ import (
 	"tipstaff/internal/rules"
 )
 
-// newReloader reads the policy file again for a server. The stack is whole but for
-// it.
+// newReloader returns what reads the policy file again. Everything else of the
+// stack exists by then.
 func (st *stack) newReloader() *reload.Reloader {
 	return reload.New(reload.Options{
 		File: st.evaluator.file, Prepare: st.prepare, Keeper: st.rereads.keeper,
@@ -20,8 +20,9 @@ func (st *stack) newReloader() *reload.Reloader {
 	})
 }
 
-// prepare makes what it takes for a policy file to decide, nil for none: the decider
-// that it names. What it gives lets the file decide, and does not fail.
+// prepare makes what a policy file, nil for none, needs to decide: the decider
+// that it names. The function that it returns puts the file in force and does
+// not fail.
 func (st *stack) prepare(file *rules.Policy) (decide func(), err error) {
 	beside, client, err := st.deciders.beside(file)
 	if err != nil {
@@ -39,23 +40,23 @@ func (st *stack) prepare(file *rules.Policy) (decide func(), err error) {
 	}, nil
 }
 
-// use closes the client of the file's own decider that was asked before, and keeps
-// the one that is asked from now on; nil without one.
+// use replaces the client of the file's own decider, nil for none, and closes
+// the old one.
 func (d *deciders) use(client *decider.Client) {
 	if d.own != nil {
-		d.own.Close() // of its idle connections: who is asking yet goes on
+		d.own.Close() // closes idle connections; requests in flight go on
 	}
 	d.own = client
 }
 
-// following is the policy file being read again, until end. The zero following
-// is none.
+// following is the repeated reading of the policy file, until end. The zero
+// following reads nothing.
 type following struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 }
 
-// end returns when no file is read any more.
+// end returns when no file is being read any more.
 func (f following) end() {
 	if f.cancel == nil {
 		return
@@ -64,9 +65,10 @@ func (f following) end() {
 	<-f.done
 }
 
-// followPolicy reads the policy file again when it changes, and at SIGHUP, until
-// the stack is closed. Over HTTP the signal ends no server, file or not; on
-// standard input and output, one without a file ends as every program does.
+// followPolicy reads the policy file again when it changes, and at SIGHUP,
+// until the stack is closed. Over HTTP the signal never ends the server, with
+// or without a policy file; over stdio, a server without a policy file ends as
+// usual.
 func (st *stack) followPolicy(ctx context.Context, overHTTP bool) {
 	var hangups <-chan struct{}
 	if overHTTP || st.policy.Policy() != nil {

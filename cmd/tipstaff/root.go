@@ -43,7 +43,7 @@ func newRoot() *cobra.Command {
 	return root
 }
 
-// isTerminal reports whether a person is likely to be on the other side.
+// isTerminal reports whether f is probably used by a person.
 func isTerminal(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0

@@ -107,7 +107,7 @@ func runOne(ctx context.Context, o configFlag, req tipstaff.Request, stdout, std
 	return nil
 }
 
-// refusal tells a person why nothing ran, with the exit code for it.
+// refusal says why nothing ran, with the exit code for it.
 func refusal(err error) error {
 	e := tipstaff.AsError(err)
 	code := exitFailure
@@ -117,7 +117,7 @@ func refusal(err error) error {
 	case tipstaff.ApprovalRequired, tipstaff.ApprovalDenied:
 		code = exitApproval
 		if e.Rule == "approval/denied" {
-			code = exitDenied // a person said no
+			code = exitDenied // a person refused
 		}
 	case tipstaff.InvalidParameters, tipstaff.InvalidCommandLine:
 		code = exitUsage

@@ -19,7 +19,7 @@ import (
 )
 
 // newSandbox makes the sandbox that the settings ask for. The error ends the
-// program: no sandbox of the required strength, no run.
+// program: without a sandbox of the required strength nothing may run.
 func newSandbox(s config.Settings, engine *proc.Engine, h *host.Host, k *own.Keeper, log *slog.Logger, modes *sandbox.Modes) (*sandbox.Sandbox, error) {
 	o, err := sandboxOptions(s, h)
 	if err != nil {
@@ -45,7 +45,7 @@ func makeSandbox(o sandbox.Options, engine *proc.Engine, log *slog.Logger) (*san
 	return box, nil
 }
 
-// sandboxOptions reads what the settings say of the sandbox.
+// sandboxOptions reads the settings of the sandbox.
 func sandboxOptions(s config.Settings, h *host.Host) (o sandbox.Options, err error) {
 	for _, setting := range []struct {
 		name string
@@ -68,8 +68,8 @@ func sandboxOptions(s config.Settings, h *host.Host) (o sandbox.Options, err err
 	if o.Directory, err = workingDirectory(); err != nil {
 		return o, fail(exitFailure, "cannot tell the server's own directory: %w", err)
 	}
-	// Roots that cannot be told refuse every call that names a directory; the
-	// workspace is the server's own then, as without any.
+	// With roots that cannot be resolved, every call that names a directory is
+	// refused; the workspace is then the server's own, as without roots.
 	o.Workspace, _ = h.Roots()
 	for _, dir := range h.SearchPath() {
 		if canonical, err := filepath.EvalSymlinks(dir); err == nil {
@@ -77,8 +77,8 @@ func sandboxOptions(s config.Settings, h *host.Host) (o sandbox.Options, err err
 		}
 	}
 	o.Limits = sandbox.Limits(s.Limits)
-	// Below the state directory, which is hidden from commands: nobody sees the
-	// temporary files of others.
+	// Below the state directory, which is hidden from commands, so that no
+	// command sees the temporary files of another.
 	o.Temp = filepath.Join(s.StateDir, "tmp")
 	if err := os.MkdirAll(o.Temp, 0o700); err != nil {
 		return o, fail(exitFailure, "cannot make a directory for temporary files: %w", err)
@@ -98,23 +98,24 @@ func workingDirectory() (string, error) {
 	return filepath.EvalSymlinks(dir)
 }
 
-// recorded is what the record of each command says of the sandbox.
+// recorded returns what the record of each command says about the sandbox.
 func recorded(s sandbox.Status) audit.Sandbox {
 	return audit.Sandbox{Tier: s.Tier, Profile: s.Profile, Network: s.Network}
 }
 
-// recordedUnder tells how a granted command is confined, for the record.
+// recordedUnder returns a function that describes the confinement of a granted
+// command for the record.
 func recordedUnder(box *sandbox.Sandbox) func(*policy.Grant) audit.Sandbox {
 	return func(g *policy.Grant) audit.Sandbox {
 		terms, err := runner.Terms(g.Bounds(), g.Credentials())
 		if err != nil {
-			return recorded(box.Status()) // nothing runs
+			return recorded(box.Status()) // nothing will run
 		}
 		return recorded(box.StatusUnder(terms))
 	}
 }
 
-// endings lets the sandbox know of the end of sessions, beside the record.
+// endings tells the sandbox of the end of sessions, in addition to the record.
 type endings struct {
 	*monitor.Monitor
 	sandbox *sandbox.Sandbox

@@ -9,15 +9,15 @@ import (
 	"unicode"
 )
 
-// screen says what a person sees of standard output.
+// screen describes standard output.
 type screen struct {
 	width    int  // in columns; 0 if nothing has to be cut
-	terminal bool // else a pipe or a file
+	terminal bool // otherwise a pipe or a file
 	color    bool
 }
 
-// screenOf looks at w and at the environment. COLUMNS counts also where there
-// is no terminal.
+// screenOf examines w and the environment. COLUMNS also applies without a
+// terminal.
 func screenOf(w io.Writer, noColor bool) screen {
 	var s screen
 	if f, ok := w.(*os.File); ok {
@@ -47,8 +47,8 @@ func (s screen) paint(color, text string) string {
 	return "\x1b[" + color + "m" + text + "\x1b[0m"
 }
 
-// rest cuts printable text to what is left of a line of which so many columns
-// are used.
+// rest cuts printable text to the rest of a line, of which used columns are
+// taken.
 func (s screen) rest(text string, used int) string {
 	if s.width == 0 {
 		return text
@@ -56,13 +56,13 @@ func (s screen) rest(text string, used int) string {
 	return cut(text, max(1, s.width-used))
 }
 
-// fit cuts or fills text to so many columns; printable text only.
+// fit cuts or pads printable text to the given number of columns.
 func fit(text string, columns int) string {
 	text = cut(text, columns)
 	return text + strings.Repeat(" ", max(0, columns-columnsOf(text)))
 }
 
-// cut shortens text that takes more columns, and shows that with an ellipsis.
+// cut shortens text that takes more columns, and marks that with an ellipsis.
 func cut(text string, columns int) string {
 	if columnsOf(text) <= columns {
 		return text
@@ -85,7 +85,7 @@ func columnsOf(text string) int {
 	return n
 }
 
-// runeColumns is how many columns terminals give to a character.
+// runeColumns returns how many columns terminals use for a character.
 func runeColumns(r rune) int {
 	switch {
 	case r < 0x300:
@@ -99,8 +99,8 @@ func runeColumns(r rune) int {
 }
 
 // isWide follows East Asian Width (Unicode Standard Annex 11), W and F, without
-// the narrow gaps in its ranges: what is thought too wide leaves a gap, what is
-// thought too narrow would break the line.
+// the narrow gaps in its ranges: a character wrongly counted as wide leaves a
+// gap, while one wrongly counted as narrow would break the line.
 func isWide(r rune) bool {
 	ranges := [...][2]rune{
 		{0x1100, 0x115f}, {0x231a, 0x231b}, {0x2329, 0x232a}, {0x23e9, 0x23f3}, {0x25fd, 0x25fe},

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminalWidth asks whether f is a terminal, and how many columns it has; 0 if
-// it does not know.
+// terminalWidth reports whether f is a terminal, and how many columns it has; 0
+// if unknown.
 func terminalWidth(f *os.File) (columns int, terminal bool) {
 	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
 	if err != nil {

@@ -39,14 +39,14 @@ README.md has the whole list. Logs go to standard error.`,
 }
 
 // gcPercent lets the heap grow further between collections: the protocol
-// library allocates 32 KiB and more for every message, so that the collector
-// would otherwise run every few dozen calls. BENCHMARKS.md has the figures.
+// library allocates 32 KiB and more for every message, so the collector would
+// otherwise run every few dozen calls. BENCHMARKS.md has the figures.
 const gcPercent = 400
 
-// memoryLimit makes the collector work harder before the garbage of large
-// answers adds up: one of 1 MiB is copied half a dozen times on its way out,
-// and a command's output must not cost more than 64 MB (contract T5). It is
-// soft: what is really in use may be more.
+// memoryLimit makes the collector run before the garbage of large answers adds
+// up: an answer of 1 MiB is copied half a dozen times before it is sent, and a
+// command's output must not cost more than 64 MB (contract T5). The limit is
+// soft: memory that is really in use may exceed it.
 const memoryLimit = 40 << 20
 
 func tuneCollector() {
@@ -54,9 +54,10 @@ func tuneCollector() {
 	debug.SetMemoryLimit(memoryLimit)
 }
 
-// spareProcessor lets one goroutine more run than the machine has processors. The guard
-// of files that steer others is to be woken while all others are busy; the kernel shares
-// the processors better than the runtime does, which lets a goroutine run for 10 ms.
+// spareProcessor lets one goroutine more run than the machine has processors.
+// The guard of files that steer other programs has to be woken while all others
+// are busy. The kernel shares the processors better than the runtime does,
+// which lets a goroutine run for 10 ms.
 func spareProcessor() { runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1) }
 
 func serve(ctx context.Context, o serveFlags) error {
@@ -110,7 +111,7 @@ func serve(ctx context.Context, o serveFlags) error {
 	return nil
 }
 
-// endReason says in the record why the server ended.
+// endReason returns the reason for the server's end that goes into the record.
 func endReason(ctx context.Context) string {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause.Error()

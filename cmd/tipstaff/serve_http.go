@@ -27,8 +27,8 @@ func (o *serveFlags) declareHTTP(cmd *cobra.Command) {
 	cmd.Flags().Lookup(httpFlag).NoOptDefVal = httpfront.DefaultAddress
 }
 
-// addressAlone lets the address of --http stand behind it as a word of its own,
-// which flags that may stand alone do not allow.
+// addressAlone accepts the address of --http as a separate word, which flags
+// with an optional value do not allow.
 func (*serveFlags) addressAlone(cmd *cobra.Command, args []string) error {
 	if f := cmd.Flags().Lookup(httpFlag); len(args) == 1 && f.Changed && f.Value.String() == f.NoOptDefVal {
 		return nil
@@ -36,7 +36,7 @@ func (*serveFlags) addressAlone(cmd *cobra.Command, args []string) error {
 	return cobra.NoArgs(cmd, args)
 }
 
-// with gives the flags with the address that stands alone.
+// with returns the flags with the address that was a separate word.
 func (o serveFlags) with(args []string) serveFlags {
 	if len(args) == 1 {
 		o.http = args[0]
@@ -44,13 +44,13 @@ func (o serveFlags) with(args []string) serveFlags {
 	return o
 }
 
-// httpAddress is where to listen; the flag counts before the environment. "" is
-// not over HTTP.
+// httpAddress returns where to listen; the flag takes precedence over the
+// environment. "" means not over HTTP.
 func (o serveFlags) httpAddress(s config.Settings) string { return cmp.Or(o.http, s.HTTP.Address) }
 
-// Bounds of the HTTP front that nobody has to set.
+// Bounds of the HTTP front without settings.
 const (
-	allSessions  = 20_000 // of the stateful protocol, of all principals together
+	allSessions  = 20_000 // sessions of the stateful protocol, of all principals together
 	keepAlive    = 15 * time.Second
 	replayBytes  = 8 << 20
 	writeTimeout = 10 * time.Second
@@ -60,16 +60,16 @@ const (
 // gives commands two seconds to end.
 const answersTimeout = 3 * time.Second
 
-// gate is where clients over HTTP come in.
+// gate is the HTTP entrance of a server.
 type gate struct {
 	listeners *httpfront.Listeners
 	callers   *identity.Gate
 	tls       *identity.TLS // nil without a certificate
 }
 
-// openGate listens at an address, and finds out how callers show who they are; nil
-// without an address. It comes before the rest of the server, so that one whose
-// address is taken does not start and leaves no trail.
+// openGate listens at an address and sets up authentication; nil without an
+// address. It runs before the rest of the server is made, so that a server
+// whose address is in use does not start and leaves no trail.
 func openGate(ctx context.Context, address string, s config.Settings, k *own.Keeper, log *slog.Logger) (*gate, error) {
 	if address == "" {
 		return nil, nil
@@ -89,7 +89,7 @@ func openGate(ctx context.Context, address string, s config.Settings, k *own.Kee
 	return &gate{listeners: l, callers: callers, tls: pair}, nil
 }
 
-// rereads lets a stack read the gate's files again when a person says so.
+// rereads lets a stack read the gate's files again when a person asks for it.
 func (d *gate) rereads(st *stack) {
 	if d != nil {
 		st.rereads.callers, st.rereads.tls = d.callers, d.tls
@@ -102,11 +102,11 @@ func (d *gate) close() {
 	}
 }
 
-// oauthPrincipals is how the names of those begin who come with an access token.
+// oauthPrincipals is the prefix of principals with an access token.
 const oauthPrincipals = "oauth:"
 
-// challenge sends those who come with an access token to their issuer, for the
-// least scope that will do.
+// challenge refers principals with an access token to their issuer, for the
+// least scope that is sufficient.
 func (d *gate) challenge(p identity.Principal, scopes []identity.Scope) string {
 	if d.callers.Metadata() == nil || !strings.HasPrefix(p.Name, oauthPrincipals) {
 		return ""
@@ -128,7 +128,7 @@ func (d *gate) config() *tls.Config {
 	return d.tls.Config()
 }
 
-// figures are what the metrics ask the front.
+// figures returns what the metrics report about the front.
 func (d *gate) figures(sessions func() int) metrics.HTTPSource {
 	from := metrics.HTTPSource{Reasons: httpfront.Reasons(), Sessions: sessions}
 	if d.tls != nil {

@@ -13,15 +13,14 @@ import (
 	"tipstaff/internal/sink"
 )
 
-// observers are those who look on: the bus, and the sinks that carry what is on it
-// off the host. Nothing waits for them but the end of the server, and that not
-// for long.
+// observers receive every record: the bus, and the sinks that carry records off
+// the host. Only the end of the server waits for them, for a bounded time.
 type observers struct {
 	bus   *bus.Bus
 	sinks *sink.Set
 }
 
-// newEyes opens the sinks of the settings.
+// newObservers opens the sinks of the settings.
 func newObservers(s config.Settings, log *slog.Logger) (*observers, error) {
 	sinks, err := sinksOf(s)
 	if err != nil {
@@ -31,7 +30,7 @@ func newObservers(s config.Settings, log *slog.Logger) (*observers, error) {
 	return &observers{bus: b, sinks: sink.Start(b, sinks, log)}, nil
 }
 
-// sinksOf makes the sinks of the settings. It reaches none of them.
+// sinksOf makes the sinks of the settings without contacting them.
 func sinksOf(s config.Settings) ([]sink.Sink, error) {
 	secret, err := webhookSecret(s.AuditWebhookSecretFile)
 	if err != nil {
@@ -49,17 +48,17 @@ func sinksOf(s config.Settings) ([]sink.Sink, error) {
 	return sinks, nil
 }
 
-// record is told of every line of the trail, while it is held.
+// record receives every line of the trail, while the trail is locked.
 func (e *observers) record(trail string, seq uint64, line []byte) {
 	e.bus.Publish(bus.Event{Kind: bus.Record, Trail: trail, Seq: seq, Data: line})
 }
 
-// checkpoint is told of every checkpoint.
+// checkpoint receives every checkpoint.
 func (e *observers) checkpoint(trail string, note []byte) {
 	e.bus.Publish(bus.Event{Kind: bus.Checkpoint, Trail: trail, Data: note})
 }
 
-// watched gives what copies checkpoints to all places.
+// watched returns a function that copies checkpoints to all places.
 func (e *observers) watched(keep func(trail string, note []byte)) func(trail string, note []byte) {
 	return func(trail string, note []byte) {
 		e.checkpoint(trail, note)
@@ -72,7 +71,8 @@ func (e *observers) watched(keep func(trail string, note []byte)) func(trail str
 // close delivers what is left, for a bounded time.
 func (e *observers) close() { e.sinks.Close() }
 
-// The bounds of a secret: less can be guessed, more is another file.
+// The bounds of a secret: a shorter one can be guessed, a longer file is not a
+// secret.
 const (
 	shortestSecret = 16
 	longestSecret  = 4096

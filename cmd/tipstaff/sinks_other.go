@@ -4,8 +4,9 @@ package main
 
 import "os"
 
-// isJournal: there is no journal here.
+// isJournal is always false: this system has no journal.
 func isJournal(*os.File, string) bool { return false }
 
-// othersRead: modes say nothing of other users here.
+// othersRead is always false: modes say nothing about other users on this
+// system.
 func othersRead(os.FileInfo) bool { return false }

@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// isJournal reports whether f is the stream that systemd says the journal
-// reads: it names the device and inode, because the variable is inherited by
-// whoever gets another standard error.
+// isJournal reports whether f is the stream that the journal reads, according
+// to systemd. The variable names its device and inode, because it is also
+// inherited by processes with another standard error.
 func isJournal(f *os.File, stream string) bool {
 	info, err := f.Stat()
 	if err != nil || stream == "" {

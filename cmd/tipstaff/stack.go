@@ -26,7 +26,7 @@ import (
 	"tipstaff/internal/session"
 )
 
-// stack is a whole server, but for its front.
+// stack is a whole server except for its front.
 type stack struct {
 	settings    config.Settings
 	log         *slog.Logger
@@ -49,8 +49,8 @@ type stack struct {
 	follows     following
 }
 
-// newStack puts the parts of a server on top of each other and writes the
-// first record. The caller closes it.
+// newStack assembles the parts of a server and writes the first record. The
+// caller closes it.
 func newStack(s config.Settings, log *slog.Logger) (*stack, error) {
 	k, err := newKeeper(s, again(s, false), log)
 	if err != nil {
@@ -59,8 +59,9 @@ func newStack(s config.Settings, log *slog.Logger) (*stack, error) {
 	return newServerStack(s, k, log, telemetry{})
 }
 
-// newServerStack is newStack with a keeper, which the stack closes, and telemetry.
-// It is a list: each part needs those above it, and nothing runs before the last.
+// newServerStack is newStack with a keeper, which the stack closes, and
+// telemetry. It is a list: each part needs those above it, and no command can
+// run before the last part is there.
 func newServerStack(s config.Settings, k *own.Keeper, log *slog.Logger, t telemetry) (_ *stack, err error) {
 	st := &stack{settings: s, log: log, telemetry: t}
 	var opened closers
@@ -70,9 +71,10 @@ func newServerStack(s config.Settings, k *own.Keeper, log *slog.Logger, t teleme
 		}
 	}()
 
-	// What takes a while and needs nothing is made beside the rest.
+	// What takes a while and needs nothing else is made in the background.
 	go audit.WarmUp()
-	// What decides: the settings, the policy file, and the machine that both speak of.
+	// What decides: the settings, the policy file, and the machine that both
+	// refer to.
 	if st.evaluator, err = newKeptEvaluator(s, k, log); err != nil {
 		return nil, err
 	}
@@ -80,24 +82,25 @@ func newServerStack(s config.Settings, k *own.Keeper, log *slog.Logger, t teleme
 	if s.Terminal {
 		st.host.Allowlist(tipstaff.Terminal) // read before a command can change it
 	}
-	// What a person has read again at SIGHUP.
+	// The files that are read again at SIGHUP.
 	st.rereads = rereads{keeper: k, host: st.host}
-	// Where records go beside the trail.
+	// Where records go in addition to the trail.
 	if st.observers, err = newObservers(s, log); err != nil {
 		return nil, err
 	}
-	// What hides secrets in everything that is kept or told.
+	// What hides secrets in everything that is stored or sent.
 	st.secrets = redact.New(redact.Secrets(s.Environ))
-	// Who is asked beside the policy, and can only narrow it.
+	// The deciders, which can only narrow the policy.
 	if st.deciders, err = newDeciders(s, st.secrets, t, log); err != nil {
 		return nil, err
 	}
-	// What lets the policy file decide, once everything below is there.
+	// Prepares the policy file; it takes effect once everything below exists.
 	decide, err := st.prepare(st.evaluator.file.Policy)
 	if err != nil {
 		return nil, fail(exitConfig, "cannot use the policy file: %w", err)
 	}
-	// What sets back the modes of the server's own directories when a command changes them.
+	// What restores the modes of the server's own directories when a command
+	// changes them.
 	st.modes = sandbox.NewModes(log)
 	// The record: no record, no run.
 	if st.trail, err = newTrail(s, log, st.observers, st.secrets, st.modes); err != nil {
@@ -114,20 +117,20 @@ func newServerStack(s config.Settings, k *own.Keeper, log *slog.Logger, t teleme
 		return nil, err
 	}
 	opened.add(st.sandbox.Close)
-	// The road that each command takes: decide, record, run, record.
+	// The path of each command: decide, record, run, record.
 	st.monitor = &monitor.Monitor{World: st.host, Trail: st.recordTo(st.trail), Runner: st.newRunner(), Sandbox: recordedUnder(st.sandbox), Log: log}
-	// The people whom the policy leaves commands to.
+	// The questions that the policy leaves to people.
 	if st.questions, err = newQuestions(st.monitor); err != nil {
 		return nil, err
 	}
-	// What commands of one task share.
+	// The sessions, which commands of one task share.
 	if s.Terminal {
 		st.sessions = session.NewStore(session.Options{Max: s.MaxSessions, OwnMax: s.OwnSessions(), Idle: s.SessionIdle, Recorder: endings{st.monitor, st.sandbox}})
 	}
-	// The policy file decides, and another one when the file changes.
+	// Puts the policy file in force, and replaces it when the file changes.
 	decide()
 	st.policy = st.newReloader()
-	// The metrics ask what only the whole server knows.
+	// The metrics need what only the whole server knows.
 	t.metrics.TellTier(func() string { return st.sandbox.Status().Tier })
 	t.metrics.TellApprovals(st.questions.store.Pending)
 	st.begin()
@@ -136,26 +139,27 @@ func newServerStack(s config.Settings, k *own.Keeper, log *slog.Logger, t teleme
 
 // recordTo stacks what writes the record, the innermost layer first.
 func (st *stack) recordTo(trail monitor.Trail) monitor.Trail {
-	// Counts what the records tell.
+	// Counts what the records say.
 	trail = st.telemetry.metrics.Trail(trail)
-	// Remembers when it last failed, for the readiness of the server.
+	// Remembers the last failure, for the readiness of the server.
 	st.trailStatus = &trailStatus{Trail: trail}
 	return st.trailStatus
 }
 
 // newRunner stacks what carries out a grant, the innermost layer first.
 func (st *stack) newRunner() runner.Runner {
-	// Runs the command: confined, its output kept, with what the policy lends it.
+	// Runs the command: confined, its output kept, with what the policy lends
+	// it.
 	var run runner.Runner = runner.Local{
 		Engine: st.engine, Sandbox: st.sandbox, Hidden: st.evaluator.environment.Hidden(), Log: st.log,
 		Recorder: newRecorder(st.settings, st.trail, st.secrets),
 		Lender:   newLender(st.settings, st.host, st.engine, st.secrets),
 	}
-	// Takes the time that it runs.
+	// Measures how long it runs.
 	run = st.telemetry.metrics.Runner(run)
 	// Puts a span around it.
 	run = st.telemetry.traces.Runner(run)
-	// Runs so many at once, and lets the others wait.
+	// Limits how many run at once; the others wait.
 	return runner.NewWithSlots(run, slots(st.settings))
 }
 
@@ -166,7 +170,7 @@ func (st *stack) begin() {
 	}
 }
 
-// closers close what was opened when a later part cannot be made.
+// closers close what was opened before a later part failed.
 type closers []func() error
 
 func (c *closers) add(closer func() error) { *c = append(*c, closer) }
@@ -180,13 +184,14 @@ func (c closers) close() error {
 	return errors.Join(errs...)
 }
 
-// newPolicy makes the whole policy of some settings and a policy file, nil for
-// none. What changes when the file does is in here and nowhere else.
+// newPolicy returns the whole policy of some settings and a policy file, nil
+// for none. Everything that a change of the file affects is made here.
 func newPolicy(s config.Settings, mode policy.ArgumentMode, environment *policy.Environment, file *rules.Policy) *policy.Policy {
 	return policy.New(policy.Settings{Limits: limits(s), Arguments: mode, Environment: environment, File: file, Roots: s.AllowedRoots})
 }
 
-// newEngine makes what starts and ends processes, and ends those of dead servers.
+// newEngine returns what starts and ends processes. It ends those of dead
+// servers.
 func newEngine(s config.Settings) (*proc.Engine, error) {
 	engine, err := proc.NewEngine(proc.Options{StateDir: s.StateDir})
 	if err != nil {
@@ -226,7 +231,7 @@ func (st *stack) announceKey() {
 }
 
 // slots is how many commands run at once: by default four for each processor,
-// because most wait for something.
+// because most commands wait for something.
 func slots(s config.Settings) int {
 	if s.MaxConcurrent > 0 {
 		return s.MaxConcurrent
@@ -241,7 +246,7 @@ func limits(s config.Settings) map[tipstaff.Family]policy.Limits {
 	}
 }
 
-// front makes the front for one connection.
+// front returns the front for one connection.
 func (st *stack) front() *mcpfront.Server {
 	return mcpfront.NewServer(mcpfront.Options{
 		Version: version, Road: st.telemetry.road(st.monitor), Sessions: st.sessions, Log: st.log, Events: st.observers.bus,
@@ -251,7 +256,7 @@ func (st *stack) front() *mcpfront.Server {
 	})
 }
 
-// close ends what still runs, writes the last record and lets go of the trail.
+// close ends what still runs, writes the last record and closes the trail.
 func (st *stack) close(reason string) {
 	st.follows.end()
 	if st.sessions != nil {
@@ -282,7 +287,8 @@ func osUser() string {
 	return u.Username
 }
 
-// newLog writes structured lines: standard output belongs to the protocol.
+// newLog logs structured lines to standard error: standard output belongs to
+// the protocol.
 func newLog(w io.Writer) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{
 		Level: slog.LevelInfo,

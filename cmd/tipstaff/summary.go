@@ -10,7 +10,7 @@ import (
 	"tipstaff/internal/rules"
 )
 
-// summary says what a client can rely on. What an agent and a task may do is
+// summary returns what a client can rely on. Rules for agents and tasks are
 // known only when a command names them.
 func (st *stack) summary(who tipstaff.Origin) mcpfront.Summary {
 	allowed := st.host.Allowlist(tipstaff.Execute)
@@ -29,9 +29,10 @@ func (st *stack) summary(who tipstaff.Origin) mcpfront.Summary {
 	return s
 }
 
-// confines says how the sandbox holds commands without terms of their own.
+// confines adds how the sandbox confines commands without constraints of their
+// own.
 func (st *stack) confines(s *mcpfront.Summary) {
-	status := st.sandbox.Outlook() // the answer to initialize does not wait for it
+	status := st.sandbox.Outlook() // the answer to initialize does not wait for the sandbox
 	s.Tier, s.Network = status.Tier, status.Network
 	if dir, err := workingDirectory(); err == nil && !s.Restricted {
 		s.Directory = dir
@@ -42,8 +43,8 @@ func (st *stack) confines(s *mcpfront.Summary) {
 	}
 }
 
-// allowed says in a line each how commands are confined, and which programs a family
-// may run for a client.
+// allowed says, in one line each, how commands are confined and which programs
+// a family may run for a client.
 func (st *stack) allowed(who tipstaff.Origin, family tipstaff.Family) string {
 	var s mcpfront.Summary
 	st.confines(&s)

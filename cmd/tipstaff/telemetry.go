@@ -7,8 +7,8 @@ import (
 	"tipstaff/internal/traces"
 )
 
-// telemetry measures a server while it works. Either part may be nil, and then
-// measures nothing.
+// telemetry measures a server. Either part may be nil and then measures
+// nothing.
 type telemetry struct {
 	metrics *metrics.Metrics
 	traces  *traces.Traces

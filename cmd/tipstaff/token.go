@@ -21,7 +21,7 @@ func newToken() *cobra.Command {
 	return cmd
 }
 
-// tokenFlags are those of "token new".
+// tokenFlags are the flags of "token new".
 type tokenFlags struct {
 	scopes  []string
 	expires string
@@ -86,7 +86,7 @@ func makeToken(cmd *cobra.Command, name string, o tokenFlags) error {
 	return nil
 }
 
-// expiry reads when a token ends: after a while, or at a time.
+// expiry reads when a token expires: a duration or a time.
 func expiry(s string, now time.Time) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil

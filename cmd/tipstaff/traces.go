@@ -8,10 +8,10 @@ import (
 	"tipstaff/internal/traces"
 )
 
-// openTraces begins to send traces if the environment names a collector. Its
-// variables are everybody's, and may be meant for another program: what cannot be
-// done about them is told and no reason not to serve. The caller calls end, which
-// takes a second at most.
+// openTraces begins to send traces if the environment names a collector. The
+// variables are shared by all programs and may be meant for another one: a
+// fault in them is logged and does not stop the server. The caller calls end,
+// which takes a second at most.
 func openTraces(ctx context.Context, s config.Settings, log *slog.Logger) (spans *traces.Traces, end func()) {
 	collector, err := traces.ParseCollector(s.Environ)
 	if err == nil && collector != nil {

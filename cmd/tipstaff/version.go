@@ -12,7 +12,7 @@ import (
 // version is set by a release build (-ldflags "-X main.version=1.2.3").
 var version = "dev"
 
-// buildInfo is what a build says of itself.
+// buildInfo is the description of a build.
 type buildInfo struct {
 	Version  string `json:"version"`
 	Revision string `json:"revision,omitempty"`

@@ -12,7 +12,7 @@ import (
 	"tipstaff/internal/reload"
 )
 
-// warn tells the operator at the start what the settings do not protect from.
+// warn logs at the start what the settings do not protect against.
 func (st *stack) warn() {
 	if unknown := config.Unknown(st.settings.Environ); len(unknown) > 0 {
 		st.log.Warn("these variables are no settings of tipstaff, and do nothing; tipstaff config show lists all that are", "variables", strings.Join(unknown, ","))
@@ -39,8 +39,8 @@ func (st *stack) warn() {
 	}
 }
 
-// warnOfDirectory: a call that gives no cwd runs in the server's directory,
-// whatever the roots are (contract A10).
+// warnOfDirectory warns of the server's directory: a call without a cwd runs
+// there, whatever the roots are (contract A10).
 func (st *stack) warnOfDirectory() {
 	roots, err := st.host.Roots()
 	if err != nil {
@@ -56,7 +56,8 @@ func (st *stack) warnOfDirectory() {
 	}
 }
 
-// warnOfPath: whoever can write a directory of the PATH can replace what is allowed.
+// warnOfPath warns of directories in the PATH that others can write to: they
+// can replace allowed programs there.
 func (st *stack) warnOfPath() {
 	roots, err := st.host.Roots()
 	if dir, wdErr := os.Getwd(); err == nil && len(roots) == 0 && wdErr == nil {

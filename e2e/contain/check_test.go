@@ -18,7 +18,7 @@ import (
 	"tipstaff/e2e/kit"
 )
 
-// findings collects what is not as a row wants it.
+// findings collects differences from what a row expects.
 type findings []string
 
 func (f *findings) add(wrong bool, format string, a ...any) {
@@ -27,11 +27,11 @@ func (f *findings) add(wrong bool, format string, a ...any) {
 	}
 }
 
-// otherTests is how much longer than alone something may take beside the tests
-// of other packages.
+// otherTests is how much slower something may be while tests of other packages
+// run.
 const otherTests = 4
 
-// check compares what has come of a row with what it expects.
+// check compares the outcome of a row with what it expects.
 func (s *stage) check(p played) findings {
 	s.t.Helper()
 	var f findings
@@ -62,7 +62,7 @@ func (s *stage) check(p played) findings {
 
 var rawControl = regexp.MustCompile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u0080-\u009f]")
 
-// checkAnswer looks at the last answer.
+// checkAnswer checks the last answer.
 func (s *stage) checkAnswer(f *findings, a told) {
 	e := s.row.Expect
 	f.add(e.Verdict == "allow" && !a.allowed || e.Verdict == "reject" && a.allowed, "the verdict is not %s: %.300s", e.Verdict, a.text)
@@ -85,7 +85,7 @@ func (s *stage) checkAnswer(f *findings, a told) {
 	f.add(e.NoRawEsc && rawControl.MatchString(a.text), "a raw control character in the text")
 }
 
-// checkNetwork looks whether somebody has come.
+// checkNetwork checks whether a command has reached the listener.
 func (s *stage) checkNetwork(f *findings) {
 	s.t.Helper()
 	e := s.row.Expect
@@ -95,7 +95,7 @@ func (s *stage) checkNetwork(f *findings) {
 	f.add(e.UDPHits != nil && udp > *e.UDPHits, "UDP HIT")
 }
 
-// checkProcesses looks who has survived, and who has not.
+// checkProcesses checks which processes have survived.
 func (s *stage) checkProcesses(f *findings) {
 	e := s.row.Expect
 	mark := s.words["TAG"]
@@ -116,8 +116,8 @@ func (s *stage) checkProcesses(f *findings) {
 	}
 }
 
-// checkEnd looks whether a server that was ended has left somebody who holds its
-// standard output.
+// checkEnd checks that no process holds the standard output of a server that
+// has ended.
 func (s *stage) checkEnd(f *findings) {
 	s.t.Helper()
 	for limit := time.After(kit.Patience); ; {
@@ -148,7 +148,7 @@ func (s *stage) holders() []string {
 	return found
 }
 
-// checkFiles looks at what was changed, inside and outside.
+// checkFiles checks what was changed, inside and outside.
 func (s *stage) checkFiles(f *findings) {
 	e := s.row.Expect
 	f.add(e.CanaryIntact && !maps.Equal(snapshot(s.words["OUT"]), s.before), "OUTSIDE CHANGED: %v", snapshot(s.words["OUT"]))
@@ -174,7 +174,7 @@ func (s *stage) checkFiles(f *findings) {
 	f.add(e.WSMBMax > 0 && size>>20 > e.WSMBMax, "the workspace has %d MB", size>>20)
 }
 
-// checkTrail looks at the records, after the server has ended.
+// checkTrail checks the records, after the server has ended.
 func (s *stage) checkTrail(f *findings) {
 	s.t.Helper()
 	e := s.row.Expect

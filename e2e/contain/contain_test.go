@@ -15,9 +15,9 @@ import (
 func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
 
 // TestWhatMustNotHappenDoesNot plays testdata/rows.jsonl through the built
-// binary: 162 calls by which commands have got out of other servers, brought
-// them down, or made their answers lie. All are played in both tiers; those that
-// the sandbox decides also as each user.
+// binary: 162 calls by which commands have escaped from other servers, crashed
+// them, or falsified their answers. All are played in both tiers; those that
+// depend on the sandbox also as each user.
 func TestWhatMustNotHappenDoesNot(t *testing.T) {
 	disposable(t)
 	rows := readRows[containRow](t, "testdata/rows.jsonl")
@@ -39,7 +39,7 @@ func TestWhatMustNotHappenDoesNot(t *testing.T) {
 }
 
 // TestWhatMustNotHappenHappensWithoutASandbox is the control: an attempt that
-// fails anyway shows nothing.
+// fails in any case proves nothing.
 func TestWhatMustNotHappenHappensWithoutASandbox(t *testing.T) {
 	disposable(t)
 	rows := readRows[containRow](t, "testdata/rows.jsonl")
@@ -59,8 +59,7 @@ func TestWhatMustNotHappenHappensWithoutASandbox(t *testing.T) {
 	}
 }
 
-// disposable skips the test where it could hit something: its commands kill
-// whom they can.
+// disposable skips the test where its commands could kill other processes.
 func disposable(t *testing.T) {
 	t.Helper()
 	kit.FollowSources(t)
@@ -69,8 +68,8 @@ func disposable(t *testing.T) {
 	}
 }
 
-// sandboxDecides reports whether a row is about what the sandbox keeps. Output,
-// the protocol, directories, variables and records are the server's own business.
+// sandboxDecides reports whether a row depends on the sandbox. Output, the
+// protocol, directories, variables and records depend on the server alone.
 func (row *containRow) sandboxDecides() bool {
 	return slices.Contains([]string{"read", "write", "net", "proc"}, row.Group) || settings[row.ID] != nil
 }
@@ -78,7 +77,8 @@ func (row *containRow) sandboxDecides() bool {
 // contain plays a row in an arrangement.
 func (row *containRow) contain(t *testing.T, a arrangement) {
 	row.needProgram(t)
-	// With the network on, what is on the machine's loopback can be reached, by design.
+	// With the network on, commands may reach the machine's loopback, by
+	// design.
 	env := append(kit.Sandboxed(a.tier), "TIPSTAFF_NETWORK=off")
 	s := setStage(t, row, a.uid, append(env, settings[row.ID]...))
 	found := s.check(s.play())
@@ -92,7 +92,8 @@ func (row *containRow) contain(t *testing.T, a arrangement) {
 	}
 }
 
-// needProgram skips a row whose program is not there, unless that is the point.
+// needProgram skips a row whose program is missing, unless the row is about
+// that.
 func (row *containRow) needProgram(t *testing.T) {
 	t.Helper()
 	name := row.Allowed[0]

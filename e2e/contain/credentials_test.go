@@ -38,7 +38,8 @@ const (
 	otherPassword = "another-password-8"
 )
 
-// lendingPolicy lends to some commands what others of the same program do not have.
+// lendingPolicy lends credentials to some commands but not to others of the
+// same program.
 const lendingPolicy = `version: 1
 commands:
   git:
@@ -94,7 +95,7 @@ func newLenderUser(t *testing.T, uid int) *lender {
 	return l
 }
 
-// serveRemote serves a bare repository over HTTPS, to whoever knows the password.
+// serveRemote serves a bare repository over HTTPS, with a password.
 func (l *lender) serveRemote() {
 	t, bare := l.t, filepath.Join(l.base, "remote")
 	out, err := exec.Command("git", "--exec-path").Output()
@@ -121,7 +122,7 @@ func (l *lender) serveRemote() {
 	t.Cleanup(l.remote.Close)
 }
 
-// startAgent starts an agent of the user's with one key.
+// startAgent starts an SSH agent of the user with one key.
 func (l *lender) startAgent() {
 	t := l.t
 	t.Helper()
@@ -138,7 +139,7 @@ func (l *lender) startAgent() {
 	l.key = strings.Fields(l.outside("ssh-add", "-l"))[1]
 }
 
-// outside runs a program as the user, confined by nothing.
+// outside runs a program as the user, unconfined.
 func (l *lender) outside(name string, args ...string) string {
 	l.t.Helper()
 	out, err := l.tryOutside(name, args...)
@@ -162,7 +163,8 @@ func (l *lender) serve(tier string) *kit.Server {
 	return serveAs(l.t, l.uid, l.work, append(env, l.env...))
 }
 
-// lent gives what the record says that the last command was lent, and did with it.
+// lent returns what the record says about the credentials of the last command,
+// and their use.
 func lent(s *kit.Server) (credentials, used string) {
 	s.T.Helper()
 	for _, r := range slices.Backward(s.Records()) {
@@ -221,7 +223,7 @@ func (l *lender) gitOverHTTPS(s *kit.Server) {
 	s.Command("rm -r copy")
 }
 
-// script runs a shell script that the policy lends everything to.
+// script runs a shell script to which the policy lends everything.
 func (l *lender) script(s *kit.Server, text string) kit.YAMLBody {
 	s.T.Helper()
 	writeFiles(s.T, l.work, map[string]string{"lent": text})
@@ -254,7 +256,7 @@ func (l *lender) noOtherHost(s *kit.Server) {
 			t.Errorf("%s: the hint is %q", c.says, r.Hint)
 		}
 	}
-	// The password is known from now on, and hidden where a command line has it.
+	// From now on the password is known, and hidden in command lines.
 	s.Command("git log --grep=" + gitPassword)
 }
 
@@ -286,8 +288,8 @@ func (l *lender) signedCommit(s *kit.Server) {
 func (l *lender) agentKeepsItsKeys(s *kit.Server, a arrangement) {
 	t := s.T
 	if a.tier == kit.Landlock && a.uid != 0 {
-		// ssh-add lets no process of its user look into it, and outside of
-		// namespaces the server is no more than that.
+		// ssh-add prevents other processes of its user from examining it, and
+		// without namespaces the server is just such a process.
 		s.Command("ssh-add -l")
 	} else if r := s.Command("ssh-add -l").YAML(); !strings.Contains(r.Stdout, l.key) {
 		t.Errorf("the key is not listed: %+v", r)
@@ -320,8 +322,8 @@ func (l *lender) filesAndVariables(s *kit.Server) {
 	}
 }
 
-// whatSSHNeeds: hosts that are known, settings and public keys are no secrets, and
-// without them ssh can use no agent.
+// whatSSHNeeds: known hosts, settings and public keys are not secret, and ssh
+// needs them to use an agent.
 func (l *lender) whatSSHNeeds(s *kit.Server) {
 	const look = `cd ~/.ssh && cat known_hosts id_work.pub; grep HostName config; cat id_work; ls; echo x > new`
 	with := l.script(s, look)
@@ -354,8 +356,8 @@ func (l *lender) nextCommand(s *kit.Server) {
 	}
 }
 
-// TestWithoutASandboxNoCredentialIsLent: nothing would keep it to the command. A
-// variable is in the command's environment and needs none.
+// TestWithoutASandboxNoCredentialIsLent, because nothing would restrict it to
+// the command. A variable is in the command's environment and needs no sandbox.
 func TestWithoutASandboxNoCredentialIsLent(t *testing.T) {
 	kit.FollowSources(t)
 	base := plot(t, "")

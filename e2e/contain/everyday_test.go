@@ -18,9 +18,10 @@ import (
 	"tipstaff/e2e/kit"
 )
 
-// TestEverydayGitDoesWhatItDoesOutside plays testdata/everyday/git.txtar: in a
-// repository that was there before the server, and in one that commands have made.
-// The lines are run without any sandbox first, which says what has to come of them.
+// TestEverydayGitDoesWhatItDoesOutside plays testdata/everyday/git.txtar in a
+// repository that existed before the server, and in one that commands have
+// made. The same lines are first run without a sandbox, which gives the
+// expected results.
 func TestEverydayGitDoesWhatItDoesOutside(t *testing.T) {
 	kit.FollowSources(t)
 	if _, err := exec.LookPath("git"); err != nil {
@@ -61,7 +62,7 @@ func TestEverydayGitDoesWhatItDoesOutside(t *testing.T) {
 	}
 }
 
-// part is some lines, and where they are run.
+// part is a list of lines, and where they are run.
 type part struct {
 	name, dir string
 	lines     []string
@@ -73,7 +74,7 @@ func readEveryday(t *testing.T, file string) (parts []part) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines := map[string][]string{} // a part that is empty is one of before
+	lines := map[string][]string{} // an empty part stands for an earlier one
 	for _, f := range archive.Files {
 		name, dir, _ := strings.Cut(f.Name, ", in ")
 		for line := range strings.Lines(string(f.Data)) {
@@ -86,7 +87,7 @@ func readEveryday(t *testing.T, file string) (parts []part) {
 	return parts
 }
 
-// desk is where somebody works with git.
+// desk is a user's home and workspace for work with git.
 type desk struct {
 	t          *testing.T
 	uid        int
@@ -113,7 +114,7 @@ func (d *desk) serve(tier string) {
 	d.server = serveAs(d.t, d.uid, d.work, append(kit.Sandboxed(tier), append(d.env, "ALLOWED_COMMANDS=sh,npm", "TIPSTAFF_STATE_DIR="+d.base+"/home/state")...))
 }
 
-// deed is a line, and what has come of it.
+// deed is a line and its result.
 type deed struct {
 	where, line string
 	exit        int
@@ -121,7 +122,7 @@ type deed struct {
 	hint        string
 }
 
-// always is the same for every line, so that hashes are.
+// always makes every line's environment the same, so that hashes are the same.
 const always = `exec 2>&1; export GIT_AUTHOR_DATE=2026-01-02T03:04:05Z GIT_COMMITTER_DATE=2026-01-02T03:04:05Z; n=$(basename "$PWD"); `
 
 // plays runs all lines but those that are refused.
@@ -159,7 +160,7 @@ func (d *desk) confined(dir, line string) deed {
 	return deed{exit: b.ExitCode, said: b.Stdout + b.Stderr, hint: b.Hint + b.Error}
 }
 
-// same compares what lines have said.
+// same compares the output of lines.
 func same(t *testing.T, got, want []deed) {
 	t.Helper()
 	for i, w := range want {
@@ -170,7 +171,7 @@ func same(t *testing.T, got, want []deed) {
 	}
 }
 
-// sameFiles compares what lines have left.
+// sameFiles compares the files that lines have left.
 func sameFiles(t *testing.T, got, want map[string]string) {
 	t.Helper()
 	for path, is := range got {
@@ -185,7 +186,8 @@ func sameFiles(t *testing.T, got, want map[string]string) {
 	}
 }
 
-// left gives what is in the workspace, but for objects and what has times in it.
+// left returns the contents of the workspace, except objects and files with
+// times in them.
 func (d *desk) left() map[string]string {
 	d.t.Helper()
 	m := map[string]string{}
@@ -214,8 +216,8 @@ func (d *desk) left() map[string]string {
 	return m
 }
 
-// refuses runs the lines that name programs: they fail, the answer says why, and the
-// configuration is as it was.
+// refuses runs the lines that name programs: they fail, the answer says why,
+// and the configuration is unchanged.
 func (d *desk) refuses(parts []part) {
 	d.t.Helper()
 	p := parts[len(parts)-1]
@@ -240,7 +242,7 @@ func (d *desk) refuses(parts []part) {
 	}
 }
 
-// newControl is a repository of somebody who is not confined.
+// newControl returns the same without any confinement.
 func newControl(d *desk, config string) *desk {
 	d.t.Helper()
 	c := *d

@@ -4,11 +4,12 @@ package contain
 
 import "tipstaff/e2e/kit"
 
-// exception says why a row does not hold, and what alone is found of it.
+// exception says why a row does not hold, and the only finding that it may
+// have.
 type exception struct{ finding, why string }
 
-// exceptions are the rows of testdata/rows.jsonl that do not hold, by tier. A row
-// that holds after all is an error too.
+// exceptions are the rows of testdata/rows.jsonl that do not hold, by tier. It
+// is an error if such a row holds after all.
 var exceptions = func() map[string]map[string]exception {
 	const (
 		readable = "with Landlock alone, what the user may read and no table calls a secret is readable; in namespaces it is out of sight only because it lies in /tmp"
@@ -44,15 +45,16 @@ var exceptions = func() map[string]map[string]exception {
 	return m
 }()
 
-// settings are what a row needs beside a sandbox: by default nothing bounds the
-// memory of a command and the size of a file, which some builds would miss.
+// settings are what a row needs besides a sandbox: by default the memory of a
+// command and the size of a file are not bounded, because some builds need
+// much.
 var settings = map[string][]string{
 	"C-0100": {"TIPSTAFF_LIMIT_MEMORY_BYTES=1073741824"},
 	"C-0101": {"TIPSTAFF_LIMIT_FILE_BYTES=268435456"},
 }
 
-// controls are rows that are not played without a sandbox: the server keeps what
-// they are after by other means, or nothing could be said after it.
+// controls are rows that are not played without a sandbox: the server prevents
+// them by other means, or nothing could be measured afterwards.
 var controls = map[string]string{
 	"C-0013": "secrets are taken from the environment",
 	"C-0026": "the server stops, and nobody wakes it",

@@ -14,36 +14,37 @@ import (
 	"tipstaff/e2e/kit"
 )
 
-// form is one row of testdata/forms.jsonl: arguments by which a program
-// that somebody may well allow starts another one, writes or reads a file, or
-// connects, most of them from GTFOBins. They are no contract of the arguments:
-// those are switched off here, and every program is allowed. What is shown is
-// that with all that, nothing comes of it outside of the sandbox:
+// form is one row of testdata/forms.jsonl: arguments by which a commonly
+// allowed program starts another one, writes or reads a file, or connects, most
+// of them from GTFOBins. The rules for arguments are switched off here, and
+// every program is allowed. The test shows that even so they have no effect
+// outside of the sandbox:
 //
 //	exec    the program is started, as it may be, but it is confined too: what
-//	        payload tries must come to nothing
-//	write   the file is not there afterwards
-//	read    what is in the file is not in the answer, nor in that of then
-//	net     nobody has come to the listener
+//	        payload tries must have no effect
+//	write   the file does not exist afterwards
+//	read    the content of the file is not in the answer, nor in that of then
+//	net     the listener has no connection
 //
-// @{W} is the workspace, @{O} a directory of secrets in the home, @{ON} its name
-// from beside the workspace, @{P} the payload, @{PORT} the listener's. The fields
-// of the corpus that say what else a program can do were left out.
+// @{W} is the workspace, @{O} a directory of secrets in the home, @{ON} its
+// name from beside the workspace, @{P} the payload, @{PORT} the listener's
+// port. The fields of the corpus that say what else a program can do were left
+// out.
 type form struct {
 	Effect string
 	Argv   []string
 	Note   string
 	Works  bool // on Debian 12, without a sandbox
 	Stdin  string
-	Env    map[string]string // of the session; most of it is dropped
+	Env    map[string]string // of the session; most are dropped
 	Files  map[string]string // in the workspace
-	Make   string            // what else is there: see furniture
+	Make   string            // what else the form needs: see furniture
 	Then   []string          // another command
 }
 
-// payload tries what a command must not do, and leaves word in the workspace:
-// that it ran, what it has read, and that the server took a signal. The signal
-// does nothing to a process that is not stopped.
+// payload tries what a command must not do, and writes to the workspace that it
+// ran, what it has read, and that the server accepted a signal. The signal has
+// no effect on a process that is not stopped.
 const payload = `#!/bin/bash
 touch @{W}/ran
 echo x > @{O}/w
@@ -91,7 +92,7 @@ func (made *furniture) open(t *testing.T, forms []form, a arrangement) *formsHom
 	list := `["` + strings.Join(programs, `", "`) + `"]`
 	writeFiles(t, h.dir, map[string]string{
 		"server/file": "x\n", "tools-allow.json": list, ".gitconfig": "[user]\n\tname = a\n\temail = a@b\n",
-		".config/go/telemetry/mode": "off 2026-01-01\n", // it is written behind the go command's back, also after the end
+		".config/go/telemetry/mode": "off 2026-01-01\n", // the go command writes it in the background, even after its end
 	})
 	env := append(append(kit.Sandboxed(a.tier), made.env...), "PATH="+made.path, "HOME="+h.dir, "LANG=C.UTF-8", "USER=corpus", "TIPSTAFF_STATE_DIR="+h.dir+"/state",
 		"TIPSTAFF_ARGUMENTS=off", "ALLOWED_COMMANDS="+strings.Join(programs, ","), "ENABLE_TERMINAL_ACCESS=true",
@@ -159,8 +160,8 @@ func (h *formsHome) silent(f *form) string {
 	}
 }
 
-// excepted reports whether what comes of the form is no secret: with Landlock
-// alone, names can be listed, or the home could not be.
+// excepted reports whether the effect of the form reveals no secret: with
+// Landlock alone names can be listed, because otherwise the home could not be.
 func (h *formsHome) excepted(f *form) bool {
 	return h.tier == kit.Landlock && slices.Equal(f.Argv, []string{"ls", "-la", "@{O}"})
 }
@@ -188,7 +189,7 @@ func (h *formsHome) run(s *kit.Server, f *form, argv []string, w words) string {
 	return s.Process(filled[0], filled[1:], a).Text
 }
 
-// effects are what has come of a form outside of the sandbox.
+// effects returns the effects of a form outside of the sandbox.
 func (h *formsHome) effects(f *form, w words, text string) []string {
 	var found []string
 	for what, is := range map[string]func() bool{

@@ -16,13 +16,13 @@ import (
 	"tipstaff/e2e/kit"
 )
 
-// furniture is what many forms need, made once: workspaces, and where programs
-// are.
+// furniture is what many forms need, made once: workspaces, and the paths of
+// programs.
 //
 //	repo    a repository with two commits, and another one like it in repo/
-//	bisect  the same, while it is bisected
+//	bisect  the same, in the middle of a bisect
 //	evil    a repository in evil/ whose configuration names the payload
-//	big     a file that sort does not hold in memory
+//	big     a file that sort cannot hold in memory
 //	tar     an archive with one file
 type furniture struct {
 	path       string

@@ -11,9 +11,10 @@ import (
 	"tipstaff/e2e/kit"
 )
 
-// TestARootWhomOthersShutOut: root's commands are a root without capabilities,
-// whom modes hold. What others have closed must neither take the tier away nor
-// be opened, and what they have left open stays hidden where it is a secret.
+// TestARootWhomOthersShutOut: root's commands run as root without capabilities,
+// so file modes apply to them. Files that other users have closed must neither
+// make the tier unavailable nor be opened, and those that they have left open
+// stay hidden where they are secret.
 func TestARootWhomOthersShutOut(t *testing.T) {
 	disposable(t)
 	if !kit.MachinesRoot() {
@@ -22,7 +23,7 @@ func TestARootWhomOthersShutOut(t *testing.T) {
 	const another, key = 1001, "a key\n"
 	for name, c := range map[string]struct {
 		home os.FileMode // of the other user
-		own  bool        // it is the home of the server too, as after sudo
+		own  bool        // it is also the server's own home, as after sudo
 	}{
 		"the home of another user, closed":                {0o750, false},
 		"the home of another user, open":                  {0o755, false},

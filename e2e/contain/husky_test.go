@@ -17,8 +17,9 @@ import (
 	"tipstaff/e2e/kit"
 )
 
-// TestHuskysFirstInstall: npm ends as it does outside, which is well. Outside, the hook
-// that husky sets up is not active until a person says so, and the answer says how.
+// TestHuskysFirstInstall: npm succeeds as it does outside. But the hook that
+// husky sets up is not active outside of the sandbox until a person enables it,
+// and the answer says how.
 func TestHuskysFirstInstall(t *testing.T) {
 	kit.FollowSources(t)
 	for _, name := range []string{"git", "npm", "node"} {
@@ -53,7 +54,8 @@ func TestHuskysFirstInstall(t *testing.T) {
 			if again := d.confined(d.work, huskyInstall); again.exit != want.exit {
 				t.Errorf("a second time it ends with %d: %s", again.exit, again.said)
 			}
-			// A person who wants it says so, and then it is what it is outside.
+			// A person who wants the hook enables it, and then it works as
+			// outside.
 			if set := d.outside(d.work, "git config core.hooksPath .husky/_ && npm run prepare"); set.exit != 0 || !d.commits() {
 				t.Errorf("the hook of a person who wants it is not active: %s", set.said)
 			}
@@ -76,8 +78,8 @@ func lastLine(s string) string {
 	return digits.ReplaceAllString(lines[len(lines)-1], "N") // npm says how long it took
 }
 
-// huskyProject gives the files of the project, with the package of the registry if it
-// answers, and else with the copy of it.
+// huskyProject returns the files of the project, with the package from the
+// registry if it answers, and otherwise with a copy of it.
 func huskyProject(t *testing.T) map[string]string {
 	t.Helper()
 	archive, err := txtar.ParseFile("testdata/everyday/husky.txtar")
@@ -108,7 +110,7 @@ func huskyProject(t *testing.T) map[string]string {
 	return files
 }
 
-// newHusky is a person's clone of the project.
+// newHusky makes a person's clone of the project.
 func newHusky(t *testing.T, uid int, files map[string]string) *desk {
 	t.Helper()
 	d := newDesk(t, uid)
@@ -134,9 +136,9 @@ func (d *desk) commits() bool {
 	return os.Remove(ran) == nil
 }
 
-// TestTrackedHooksAreCheckedOutAndStayAPersons: core.hooksPath leads to a directory that
-// git tracks. A checkout says what it says outside, and a person's git runs the hook
-// that was there before.
+// TestTrackedHooksAreCheckedOutAndStayAPersons: core.hooksPath leads to a
+// directory that git tracks. A checkout prints what it prints outside, and a
+// person's git runs the hook that was there before.
 func TestTrackedHooksAreCheckedOutAndStayAPersons(t *testing.T) {
 	kit.FollowSources(t)
 	if _, err := exec.LookPath("git"); err != nil {

@@ -12,8 +12,8 @@ import (
 	"tipstaff/e2e/kit"
 )
 
-// lfsDaily is what people do with git-lfs all day, where they have installed it for
-// all their repositories: a file becomes a pointer, and one again.
+// lfsDaily is everyday work with git-lfs, where a person has installed it for
+// all repositories: a file becomes a pointer, and a file again.
 var lfsDaily = []string{
 	"git lfs track '*.bin' && cat .gitattributes",
 	"printf 'large file\\n' > a.bin && git add . && git commit -m large && git cat-file -p HEAD:a.bin",
@@ -24,8 +24,9 @@ var lfsDaily = []string{
 	"git lfs fsck && git lfs pointer --check --file a.bin; git lfs env | grep -c 'git config filter'",
 }
 
-// TestLFSWorksWhereAPersonHasInstalledIt: pointers do what they do outside, and git lfs
-// install --local, which names programs in the repository, is refused with its reason.
+// TestLFSWorksWhereAPersonHasInstalledIt: pointers work as outside, and git lfs
+// install --local, which names programs in the repository, is refused with its
+// reason.
 func TestLFSWorksWhereAPersonHasInstalledIt(t *testing.T) {
 	kit.FollowSources(t)
 	for _, name := range []string{"git", "git-lfs"} {
@@ -69,7 +70,7 @@ func TestLFSWorksWhereAPersonHasInstalledIt(t *testing.T) {
 	}
 }
 
-// newLFS is a desk with a repository of somebody who uses git-lfs.
+// newLFS makes a desk with a repository that uses git-lfs.
 func newLFS(t *testing.T, uid int) *desk {
 	t.Helper()
 	d := newDesk(t, uid)

@@ -26,7 +26,7 @@ type arrangement struct {
 
 func (a arrangement) String() string { return fmt.Sprintf("%s, as user %d", a.tier, a.uid) }
 
-// arrangements are those that everything is shown in. The first two have both
+// arrangements are those in which everything is tested. The first two have both
 // tiers.
 func arrangements() []arrangement {
 	root, ordinary := kit.Users()[0], slices.Max(kit.Users())
@@ -37,12 +37,12 @@ func arrangements() []arrangement {
 	return append(all, arrangement{kit.Namespaces, root}, arrangement{kit.Landlock, ordinary})
 }
 
-// installedByCI are the programs for which no test may be skipped where .ci/run
-// has seen to everything.
+// installedByCI are the programs for which no test may be skipped on CI:
+// .ci/run installs them.
 var installedByCI = []string{"bash", "curl", "gcc", "git", "git-lfs", "make", "node", "npm", "pytest-3", "python3", "sh"}
 
-// absent skips the test for want of a program; on CI it fails, unless it is a
-// program that CI does not install.
+// absent skips the test because a program is missing; on CI it fails, unless CI
+// does not install the program.
 func absent(t *testing.T, program string, why any) {
 	t.Helper()
 	if os.Getenv("TIPSTAFF_CI_SANDBOX") == "1" && slices.Contains(installedByCI, program) {
@@ -51,8 +51,8 @@ func absent(t *testing.T, program string, why any) {
 	t.Skipf("%s is not there, or not for this user: %v", program, why)
 }
 
-// plot is a directory, removed in the end, that any user can reach. Tests make
-// what is in it and give it away.
+// plot makes a directory that any user can reach, and removes it in the end.
+// Tests fill it and change its owner.
 func plot(t *testing.T, parent string) string {
 	t.Helper()
 	dir, err := os.MkdirTemp(parent, "tipstaff-e2e-") //nolint:usetesting // only its owner can enter what t.TempDir lies in
@@ -73,8 +73,8 @@ func plot(t *testing.T, parent string) string {
 	return dir
 }
 
-// homesDir is where homes are. A home below /tmp would be out of sight in the
-// namespaces tier as everything there is, which is no test of what hides it.
+// homesDir is the directory of homes. In the namespaces tier all of /tmp is
+// hidden, so a home below it would not test what hides homes.
 func homesDir(t *testing.T) string {
 	t.Helper()
 	if os.Geteuid() == 0 {
@@ -90,7 +90,8 @@ func homesDir(t *testing.T) string {
 	return home
 }
 
-// writeFiles makes files below a directory; those that begin with #! can be run.
+// writeFiles makes files below a directory; those that begin with #! are
+// executable.
 func writeFiles(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, content := range files {
@@ -105,15 +106,15 @@ func writeFiles(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// tiersGiven remembers what doctor has said.
+// tiersGiven caches the answers of doctor.
 var tiersGiven struct {
 	sync.Mutex
 
-	why map[arrangement]string // "": it is given
+	why map[arrangement]string // "": the tier is available
 }
 
-// needTier skips the test where the kernel does not give the tier to the user,
-// and fails it where only tipstaff does not.
+// needTier skips the test if the kernel does not give the tier to the user, and
+// fails it if only tipstaff does not.
 func needTier(t *testing.T, a arrangement) {
 	t.Helper()
 	tiersGiven.Lock()
@@ -135,7 +136,7 @@ func needTier(t *testing.T, a arrangement) {
 	}
 }
 
-// withheld says why tipstaff does not give a tier.
+// withheld returns why tipstaff does not give a tier.
 func withheld(t *testing.T, a arrangement) string {
 	t.Helper()
 	dir := plot(t, "")
@@ -143,7 +144,7 @@ func withheld(t *testing.T, a arrangement) string {
 	cmd := exec.Command(kit.Path(t), "doctor", "--json")
 	cmd.Env = append([]string{"PATH=/usr/bin:/bin", "HOME=" + dir}, kit.Sandboxed(a.tier)...)
 	cmd.Dir, cmd.SysProcAttr = dir, kit.As(a.uid)
-	out, err := cmd.Output() // it fails where it finds something wrong, and says so in what it prints
+	out, err := cmd.Output() // its exit code reports faults that its output lists
 	var d struct {
 		Error   string
 		Sandbox struct{ Tier, Reason string }
@@ -181,7 +182,7 @@ func serveAs(t *testing.T, uid int, workspace string, env []string) *kit.Server 
 	return s
 }
 
-// wantTier checks what the trail says of how every command was confined.
+// wantTier checks the tier of every command in the trail.
 func wantTier(t *testing.T, s *kit.Server, name string) {
 	t.Helper()
 	commands := 0

@@ -19,9 +19,9 @@ import (
 	"tipstaff/e2e/kit"
 )
 
-// told is what an answer says, whichever tool gave it.
+// told is the content of an answer, from any tool.
 type told struct {
-	allowed   bool // something was run, or done
+	allowed   bool // something was run or done
 	exit      int
 	stdout    string
 	stderr    string
@@ -95,7 +95,7 @@ func (s *stage) answer(id int) kit.Message {
 	}
 }
 
-// hear passes on the server's lines, until it says no more or the test ends.
+// hear passes on the server's lines, until they end or the test does.
 func (s *stage) hear() {
 	defer close(s.lines)
 	for {
@@ -111,7 +111,7 @@ func (s *stage) hear() {
 	}
 }
 
-// next gives the server's next line; an empty one when it says no more.
+// next returns the server's next line; an empty one at the end.
 func (s *stage) next() (m kit.Message, alive bool) {
 	s.t.Helper()
 	select {
@@ -154,7 +154,7 @@ func (s *stage) arguments() (a any, refused *told) {
 	return a, nil
 }
 
-// played is what came of a row.
+// played is the outcome of a row.
 type played struct {
 	answers []told
 	took    time.Duration
@@ -194,7 +194,7 @@ func (s *stage) play() played {
 		case "term_server", "kill_server":
 			p.ended = true
 			s.must(s.Cmd.Process.Signal(map[string]os.Signal{"term_server": syscall.SIGTERM, "kill_server": syscall.SIGKILL}[st.Op]))
-		case "sleep": // for what the others wait for
+		case "sleep": // the other steps wait for what they need
 		default:
 			s.t.Fatalf("unknown step %q", st.Op)
 		}
@@ -206,8 +206,8 @@ func (s *stage) play() played {
 // marked lists the processes of the row.
 func (s *stage) marked() []string { return commandLines(s.words["TAG"]) }
 
-// commandLines lists the processes in whose command line a text is, but not the
-// victim's.
+// commandLines lists the processes whose command line contains a text, except
+// the victim.
 func commandLines(text string) []string {
 	var found []string
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
@@ -219,8 +219,8 @@ func commandLines(text string) []string {
 	return found
 }
 
-// listening waits for an answer. Where the row's command listens, it looks
-// whether somebody outside can reach it, as soon as it does, and ends it then.
+// listening waits for an answer. If the row's command listens on a port, it
+// checks at once whether a process outside can reach it, and then ends it.
 func (s *stage) listening(id int) kit.Message {
 	s.t.Helper()
 	port := s.words.fill(s.row.Expect.ListenUnreachable)

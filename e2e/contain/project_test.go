@@ -13,18 +13,18 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// project is a small real project and what somebody does in it: a txtar archive
-// whose files are made below home/ and home/work/, the workspace. Its comment
-// says, a line each,
+// project is a small real project and the work done in it: a txtar archive whose
+// files are made below home/ and home/work/, the workspace. Each line of its
+// comment says one thing:
 //
-//	needs PROGRAM…     skip it where one is missing
-//	network on off     the settings of the network to play it with; on without
-//	session            its commands share a session, and their words are parted by blanks
+//	needs PROGRAM…     skip it if one is missing
+//	network on off     the settings of the network to play it with; default: on
+//	session            its commands share a session, and their words are separated by blanks
 //	# a sentence       begins a step; a step that fails ends the project
 //	$ a command line   is run by execute_command, or in the session, and must end with 0
-//	> text             which the command before says on standard output
-//	again              the next step has a server that finds things as they are
-//	in TIER            the next step is not for the other tier
+//	> text             expected on standard output of the command before
+//	again              the next step starts a new server with the present files
+//	in TIER            the next step is only for this tier
 type project struct {
 	name     string
 	needs    []string
@@ -96,8 +96,8 @@ func (p *project) programs() []string {
 	return slices.Compact(list)
 }
 
-// env is that of somebody who uses Debian's programs, and for what is not there
-// those on the tester's own path.
+// env is the environment of a user of Debian's programs, with the tester's own
+// PATH for those that Debian does not have.
 func (p *project) env(t *testing.T) []string {
 	t.Helper()
 	path := []string{"/usr/local/bin", "/usr/bin", "/bin"}

@@ -10,17 +10,18 @@ import (
 	"testing"
 )
 
-// containRow is one row of testdata/rows.jsonl: a call that must come to
-// nothing, or come back whole. Texts may hold @{NAME}, which is filled in:
+// containRow is one row of testdata/rows.jsonl: a call that must have no
+// effect, or whose answer must be complete. Texts may contain @{NAME}, which is
+// replaced:
 //
 //	@{WS} @{OUT} @{PARENT}   the workspace, a directory beside it, the one around both
 //	@{OUTREL} @{OUTBASE}     the name of the directory beside it
 //	@{TAG}                   marks processes of this row alone
 //	@{CANARY} @{SRVSECRET}   a text in @{OUT}/canary.txt; one in the server's environment
 //	@{SRVPID}                the server
-//	@{PORT} @{PORT2}         where somebody listens on 127.0.0.1; where nobody does
+//	@{PORT} @{PORT2}         a port of 127.0.0.1 with a listener; one without
 //
-// and arguments may be made: {"$gen": ["repeat", TEXT, N]} or ["list", TEXT, N].
+// and arguments may be generated: {"$gen": ["repeat", TEXT, N]} or ["list", TEXT, N].
 type containRow struct {
 	ID, Group, Why string
 	Setup          containSetup
@@ -38,11 +39,11 @@ type containSetup struct {
 	Dirs           []string
 	Symlinks       map[string]string
 	OutsideSymlink map[string]string            `json:"outside_symlink"` // in @{OUT}
-	Sibling        string                       // what a directory beside the workspace has more in its name
+	Sibling        string                       // the suffix of the name of a directory beside the workspace
 	Tar            map[string]map[string]string // archive → member → text, or -> and the target of a link
 	ServerEnv      map[string]string            `json:"server_env"`
 	Session        map[string]any               // more parameters of the session
-	CanaryProc     bool                         `json:"canary_proc"` // somebody else's process
+	CanaryProc     bool                         `json:"canary_proc"` // a process that belongs to neither the row nor the server
 	Racer          *struct{ Path, Target string }
 }
 
@@ -52,7 +53,8 @@ type containStep struct {
 	MS int // not used: what is waited for is waited for itself
 }
 
-// containExpect is what must hold afterwards; what is not named may be.
+// containExpect is what must hold afterwards; fields that are not set do not
+// matter.
 type containExpect struct {
 	Verdict           string // allow, reject, any
 	Code              string
@@ -91,8 +93,8 @@ type containExpect struct {
 	AuditMaxLine     int      `json:"audit_max_line"`
 }
 
-// readRows reads a file with a row a line. A field that nobody knows would be
-// an expectation that nobody checks.
+// readRows reads a file with one row per line. Unknown fields are errors,
+// because they would be expectations that are not checked.
 func readRows[R any](t *testing.T, file string) []R {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -112,7 +114,7 @@ func readRows[R any](t *testing.T, file string) []R {
 	return rows
 }
 
-// words are what is filled in for @{NAME}.
+// words are the values for @{NAME}.
 type words map[string]string
 
 func (w words) fill(text string) string {
@@ -125,7 +127,8 @@ func (w words) fill(text string) string {
 	return text
 }
 
-// fillAll fills in everywhere in a value of JSON, and makes what is to be made.
+// fillAll fills in all texts of a JSON value, and makes the generated
+// arguments.
 func (w words) fillAll(v any) any {
 	switch v := v.(type) {
 	case string:

@@ -25,8 +25,8 @@ import (
 	"tipstaff/e2e/kit"
 )
 
-// stage is where a row is played: a workspace, a directory beside it that has
-// nothing to do with it, a listener, and a server.
+// stage is where a row is played: a workspace, an unrelated directory beside
+// it, a listener, and a server.
 type stage struct {
 	*kit.Raw
 
@@ -36,14 +36,14 @@ type stage struct {
 	dir    string
 	guests *visitors
 	victim *exec.Cmd
-	before map[string]string // what lies outside
+	before map[string]string // the files outside
 	stderr *kit.Buffer
-	lines  chan string // what the server says
+	lines  chan string // the server's output
 	ids    int
-	spare  []kit.Message // answers that came while another one was waited for
+	spare  []kit.Message // answers that arrived while another one was awaited
 
-	reached bool // somebody outside reached the command's port
-	dead    bool // the server says no more
+	reached bool // a process outside reached the command's port
+	dead    bool // the server's output has ended
 }
 
 func (s *stage) path(name ...string) string {
@@ -85,8 +85,8 @@ func (s *stage) must(err error) {
 	}
 }
 
-// nobodyListens finds a port on which nobody does, and which the kernel gives
-// nobody who asks for any.
+// nobodyListens finds a port on which no process listens, and which the kernel
+// does not assign by itself.
 func nobodyListens(t *testing.T) string {
 	t.Helper()
 	for range 1000 {
@@ -167,7 +167,7 @@ func (s *stage) startServer(uid int, settings []string) {
 	for name, value := range s.row.Setup.ServerEnv {
 		cmd.Env = kit.Overlay(cmd.Env, []string{name + "=" + s.words.fill(value)})
 	}
-	cmd.WaitDelay = 10 * time.Second // checkEnd says who holds its output
+	cmd.WaitDelay = 10 * time.Second // checkEnd reports which processes hold its output
 	s.Raw = kit.StartRaw(s.t, cmd)
 	s.Initialize()
 	go s.hear()

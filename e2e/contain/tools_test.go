@@ -17,8 +17,8 @@ import (
 
 // TestDeveloperToolsWorkConfined plays the projects of testdata/tools through
 // the built binary, in both tiers and as two users, each in a home and a
-// workspace of its own and with nothing but the profile's rights. What a
-// project is, project_test.go says.
+// workspace of its own and with only the rights of the profile. project_test.go
+// explains projects.
 func TestDeveloperToolsWorkConfined(t *testing.T) {
 	kit.FollowSources(t)
 	files, err := filepath.Glob("testdata/tools/*.txtar")
@@ -44,8 +44,8 @@ type toolRun struct {
 
 func (r toolRun) String() string { return fmt.Sprintf("%s, network %s", r.arrangement, r.network) }
 
-// runs are all ways to play a project. Without namespaces there is no loopback
-// of one's own, so that a program that needs one needs the network.
+// runs are all ways to play a project. Without namespaces there is no private
+// loopback, so a program that needs a loopback needs the network.
 func (p *project) runs() []toolRun {
 	var list []toolRun
 	for _, a := range arrangements() {
@@ -60,7 +60,7 @@ func (p *project) runs() []toolRun {
 	return list
 }
 
-// workplace is what a user has to work with.
+// workplace is a user's home and workspace.
 type workplace struct {
 	uid             int
 	home, workspace string
@@ -148,9 +148,9 @@ func (w *workplace) needs(t *testing.T, programs []string) {
 	}
 }
 
-// linkBuildCache makes a copy of the tester's build cache that costs no space:
-// to build the standard library anew takes most of a minute. The directories are
-// the user's, who can write others beside the files. These stay the tester's.
+// linkBuildCache makes a copy of the tester's build cache that takes no space:
+// building the standard library anew takes most of a minute. The directories
+// belong to the user, who can add files. The files still belong to the tester.
 func linkBuildCache(t *testing.T, uid int, dir string) {
 	t.Helper()
 	out, err := exec.Command("go", "env", "GOCACHE").Output()
@@ -169,7 +169,7 @@ func linkBuildCache(t *testing.T, uid int, dir string) {
 			err = os.Link(path, copied)
 		}
 		if errors.Is(err, os.ErrNotExist) {
-			return nil // somebody else tidies up in it
+			return nil // another process is removing files there
 		}
 		return err
 	})

@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// visitors is a port of 127.0.0.1 on which somebody listens, by TCP and UDP, and
-// remembers who came.
+// visitors listens on a port of 127.0.0.1, by TCP and UDP, and counts
+// connections.
 type visitors struct {
 	tcp *net.TCPListener
 	udp *net.UDPConn
 
-	came sync.WaitGroup // done when the one has come who is the last
+	came sync.WaitGroup // done when the last visitor has come
 	hits int
 }
 
@@ -38,10 +38,10 @@ func newVisitors(t *testing.T) *visitors {
 
 func (v *visitors) port() int { return v.tcp.Addr().(*net.TCPAddr).Port }
 
-// farewell is what the last one says.
+// farewell is the message of the last visitor.
 const farewell = "this is all"
 
-// receive lets visitors in and sends them away again, up to the last one.
+// receive accepts and closes connections, up to the last visitor.
 func (v *visitors) receive() {
 	for {
 		c, err := v.tcp.Accept()
@@ -49,9 +49,9 @@ func (v *visitors) receive() {
 			return
 		}
 		said := make([]byte, 4096)
-		_ = c.SetDeadline(time.Now().Add(time.Second)) // some say nothing
+		_ = c.SetDeadline(time.Now().Add(time.Second)) // some send nothing
 		n, _ := c.Read(said)
-		_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n") // some try for long otherwise
+		_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n") // some would retry for a long time otherwise
 		c.Close()
 		if string(said[:n]) == farewell {
 			return
@@ -60,8 +60,8 @@ func (v *visitors) receive() {
 	}
 }
 
-// count tells how many have come, by TCP and UDP. Who has come before it is
-// called is counted: they are let in one after the other, and the last one is
+// count returns how many visitors have come, by TCP and UDP. All that came
+// before the call are counted: they are accepted in order, and the last one is
 // this function's own.
 func (v *visitors) count(t *testing.T) (tcp, udp int) {
 	t.Helper()

@@ -20,30 +20,31 @@ import (
 
 // escape is one row of the list.
 type escape struct {
-	says string // with the number in front
-	// try is an attempt of testcmd, in words. {ws} and {out} are directories of
-	// the row alone, in the workspace and beside it, {home}, {bin}, {state} the
-	// world's. {server}, {maker} and {victim} are processes of the user.
+	says string // with its number first
+	// try is an attempt by testcmd, in words. {ws} and {out} are directories of
+	// this row, in the workspace and beside it; {home}, {bin}, {state} are
+	// those of the world. {server}, {maker} and {victim} are processes of the
+	// user.
 	try string
-	// What comes of it: ok, or the names of errors, one of which it has to be;
-	// "" where a tier has nothing of the kind.
+	// The expected result: ok, or the names of errors, one of which must occur;
+	// "" if a tier has nothing of the kind.
 	namespaces, landlock string
 	control              string // without a sandbox; "" is ok
-	// gets is what an attempt finds out that may do nothing but succeed. Another
-	// never finds it out, also where it is told that all went well.
+	// gets is what a successful attempt finds out. An attempt that may not
+	// succeed never finds it out, even where it is told that all went well.
 	gets string
-	// harms: where it is ok, something in {out} is another than before. Where
-	// it is not, nothing ever is.
+	// harms: where the result is ok, something in {out} changes. Where it is
+	// not, nothing ever changes.
 	harms bool
-	// signals: likewise, the victim has been sent one.
+	// signals: the same for a signal to the victim.
 	signals bool
-	// noControl says why nobody can do it without a sandbox. The row has no
-	// control then, and rests on others that have.
+	// noControl says why this is impossible without a sandbox, too. The row has
+	// no control then, and relies on others that have one.
 	noControl string
-	// rootOnly says why others than root cannot do it without a sandbox either.
-	// Root's control stands for them: the kernel asks nobody else.
+	// rootOnly says why only root can do it without a sandbox. Root's control
+	// stands for the others: the kernel makes no other difference.
 	rootOnly string
-	// impossible says why nobody can do it on this machine.
+	// impossible says why it is impossible on this machine.
 	impossible func() string
 	before     func(t *testing.T, p *spot)
 }
@@ -69,14 +70,14 @@ func (o outcome) verdict() string {
 	return o.Errno
 }
 
-// tried goes through rows everywhere.
+// tried tries the rows everywhere.
 func tried(t *testing.T, h habitat, rows []escape, words map[string]string) {
 	t.Helper()
 	t.Parallel()
 	everywhere(t, h, func(t *testing.T, w *world) { w.tries(t, rows, words) })
 }
 
-// tries goes through rows in one world, one after the other.
+// tries tries the rows in one world, one after the other.
 func (w *world) tries(t *testing.T, rows []escape, words map[string]string) {
 	t.Helper()
 	for i, row := range rows {
@@ -101,8 +102,8 @@ func (e escape) in(t *testing.T, w *world, row int, words map[string]string) {
 	kit.Give(t, p.uid, p.out)
 	before := p.account(t)
 	o := p.attempt(t, e.try)
-	// A control shows that it can be done, and on a busy machine it may take a
-	// second try. Of an attempt in a sandbox the first one counts.
+	// The control shows that the attempt is possible; on a busy machine it may
+	// need several tries. In a sandbox the first try counts.
 	for tries := 1; w.tier == kit.None && tries < 5 && !slices.Contains(strings.Fields(want), o.verdict()); tries++ {
 		o = p.attempt(t, e.try)
 	}
@@ -120,9 +121,9 @@ func (e escape) in(t *testing.T, w *world, row int, words map[string]string) {
 	}
 }
 
-// harmless is a signal that ends nobody, to be sent to all there are. That of
-// the controls, which reaches the victims of others, shows nothing against a
-// sandbox.
+// harmless is a signal that ends no process, for sending to all. The controls
+// use another one, because theirs also reaches the victims of other worlds and
+// would prove nothing about a sandbox.
 func (w *world) harmless() string {
 	if w.tier == kit.None {
 		return strconv.Itoa(int(syscall.SIGWINCH))
@@ -130,7 +131,8 @@ func (w *world) harmless() string {
 	return strconv.Itoa(int(syscall.SIGCHLD))
 }
 
-// stray are signals that a control may have sent to all at the same time.
+// stray returns the signals that a control may have sent to all at the same
+// time.
 func (e escape) stray(w *world) uint64 {
 	if w.tier == kit.None && e.signals {
 		return 0
@@ -140,11 +142,11 @@ func (e escape) stray(w *world) uint64 {
 
 const straySignals = 1 << (syscall.SIGWINCH - 1)
 
-// goSignals are those that the runtime of Go has sent to a victim before it
-// became another program.
+// goSignals are those that the Go runtime has sent to a victim before it
+// executed another program.
 const goSignals = 1 << (syscall.SIGURG - 1)
 
-// wants is what has to come of a row in a world; "" if there is nothing of it.
+// wants returns the expected result of a row in a world; "" if there is none.
 func (e escape) wants(w *world) string {
 	switch {
 	case w.tier == kit.Namespaces:
@@ -160,13 +162,13 @@ func (e escape) wants(w *world) string {
 	}
 }
 
-// otherControl reports whether a world is a control that cannot be, for which
-// root's stands.
+// otherControl reports whether the control is impossible in a world, so that
+// root's stands for it.
 func (e escape) otherControl(w *world) bool {
 	return w.tier == kit.None && w.uid != 0 && e.without(w) != "" && kit.MachinesRoot()
 }
 
-// without says why the control cannot be had.
+// without says why there is no control.
 func (e escape) without(w *world) string {
 	switch {
 	case w.tier != kit.None:
@@ -204,13 +206,13 @@ func newSpot(t *testing.T, w *world, row int, words map[string]string) *spot {
 	return p
 }
 
-// expand puts the words of a spot in the place of their names.
+// expand replaces the placeholders of a spot.
 func (p *spot) expand(t *testing.T, text string) string {
 	t.Helper()
 	if strings.Contains(text, "{victim}") || strings.Contains(text, "{address}") {
 		p.bringVictim(t)
 	}
-	if strings.Contains(text, "{maker}") { // they come and go
+	if strings.Contains(text, "{maker}") { // the processes change
 		p.words["maker"] = p.maker(t)
 	}
 	for name, word := range p.words {
@@ -258,8 +260,7 @@ func outcomeIn(t *testing.T, stdout string, r kit.Reply) outcome {
 	return o
 }
 
-// account is all that can be seen of what lies outside, but for the times at
-// which it was read.
+// account describes everything visible outside, except access times.
 func (p *spot) account(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
@@ -277,8 +278,8 @@ func (p *spot) account(t *testing.T) string {
 	return b.String()
 }
 
-// bringVictim starts a process of the user that every signal waits for: it
-// blocks all of them, so that the kernel keeps account.
+// bringVictim starts a process of the user that blocks all signals, so that the
+// kernel keeps those that were sent to it pending.
 func (p *spot) bringVictim(t *testing.T) {
 	t.Helper()
 	if p.victim != nil {
@@ -289,9 +290,9 @@ func (p *spot) bringVictim(t *testing.T) {
 	p.words["address"] = addressIn(t, p.victim.Process.Pid)
 }
 
-// addressIn is an address that a process may write, in hexadecimal: in its stack,
-// for the rest of what it may write when it starts may become read-only a moment
-// later.
+// addressIn returns an address that a process may write, in hexadecimal: in its
+// stack, because other writable memory may become read-only shortly after its
+// start.
 func addressIn(t *testing.T, pid int) string {
 	t.Helper()
 	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
@@ -323,7 +324,7 @@ func startVictim(t *testing.T, uid int) *exec.Cmd {
 	return c
 }
 
-// pending is the set of signals that wait for the victim.
+// pending returns the signals that are pending for the victim.
 func (p *spot) pending(t *testing.T) uint64 {
 	t.Helper()
 	if p.victim == nil {

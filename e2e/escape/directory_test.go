@@ -18,9 +18,9 @@ import (
 	"tipstaff/e2e/kit"
 )
 
-// TestEscapeE15ADirectoryThatIsSwappedAfterItWasChecked has somebody exchange a
-// directory of the workspace and a link to one outside, all the time. A command
-// runs in the one that was checked, or not at all.
+// TestEscapeE15ADirectoryThatIsSwappedAfterItWasChecked exchanges a directory
+// of the workspace with a link to one outside, all the time. A command runs in
+// the directory that was checked, or not at all.
 func TestEscapeE15ADirectoryThatIsSwappedAfterItWasChecked(t *testing.T) {
 	t.Parallel()
 	const calls = 60
@@ -47,7 +47,7 @@ func TestEscapeE15ADirectoryThatIsSwappedAfterItWasChecked(t *testing.T) {
 	})
 }
 
-// stayed checks where a command says that it has run.
+// stayed checks the directory in which a command says it has run.
 func (w *world) stayed(t *testing.T, r kit.Reply, said string, inside uint64) {
 	t.Helper()
 	var at struct{ Ino uint64 }
@@ -129,8 +129,8 @@ func exchanged(a, b string) error {
 	return nil
 }
 
-// strays starts a program in a directory by its name, as everybody does, and
-// reports whether it has run in another.
+// strays starts a program in a directory by its path, as programs usually do,
+// and reports whether it has run in another.
 func strays(t *testing.T, w *world, dir string, outside uint64) bool {
 	t.Helper()
 	c := exec.Command(ground(t)+"/bin/testcmd", "cwd")
@@ -140,8 +140,8 @@ func strays(t *testing.T, w *world, dir string, outside uint64) bool {
 	return err == nil && json.Unmarshal(out, &at) == nil && at.Ino == outside
 }
 
-// TestEscapeE16ADirectoryOutsideOfTheRootsIsRefused: without roots a command
-// may run anywhere, which is the control.
+// TestEscapeE16ADirectoryOutsideOfTheRootsIsRefused. The control: without roots
+// a command may run anywhere.
 func TestEscapeE16ADirectoryOutsideOfTheRootsIsRefused(t *testing.T) {
 	furnish := func(t *testing.T, w *world) {
 		swapped(t, w)
@@ -183,12 +183,13 @@ func TestEscapeE16ADirectoryOutsideOfTheRootsIsRefused(t *testing.T) {
 }
 
 // TestEscapeE16TheCallersDirectoryOpensNoStartup: without roots, a command may
-// change the directory that the caller names. That is no way to what shells and
-// sessions run outside of any sandbox, or to what commands of others share.
+// change the directory that the caller names. This must not give access to what
+// shells and sessions run outside of any sandbox, or to what other commands
+// share.
 func TestEscapeE16TheCallersDirectoryOpensNoStartup(t *testing.T) {
 	t.Parallel()
 	furnish := func(t *testing.T, w *world) {
-		for _, name := range secrets { // where one is hidden, Landlock lets nothing be made beside it
+		for _, name := range secrets { // beside a hidden one, Landlock lets nothing be made
 			_ = os.RemoveAll(w.path("home", strings.Split(name, "/")[0]))
 		}
 		_ = os.Remove(w.path("home/tools-allow.json"))

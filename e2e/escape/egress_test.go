@@ -13,7 +13,7 @@ import (
 	"tipstaff/e2e/kit"
 )
 
-// upstream is a host that says its name.
+// upstream is a host that answers with its name.
 func upstream(t *testing.T, name string) (address string) {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, name) }))
@@ -21,8 +21,8 @@ func upstream(t *testing.T, name string) (address string) {
 	return s.Listener.Addr().String()
 }
 
-// TestEscapeE34OnlyListedHostsAreReached: without namespaces there is no wall
-// behind the proxy, so a list is refused there.
+// TestEscapeE34OnlyListedHostsAreReached: without namespaces a command could
+// bypass the proxy, so a list of hosts is refused there.
 func TestEscapeE34OnlyListedHostsAreReached(t *testing.T) {
 	l := listen(t)
 	listed, other, byName := upstream(t, "the listed one"), upstream(t, "another"), upstream(t, "one that a name leads to")
@@ -56,7 +56,7 @@ func TestEscapeE34OnlyListedHostsAreReached(t *testing.T) {
 	everywhere(t, habitat{tiers: []string{kit.Namespaces}, confined: []string{network}}, func(t *testing.T, w *world) {
 		w.tries(t, around, l.words)
 		if w.tier == kit.None {
-			return // the control is above: what is not listed is there
+			return // the control is above: a host that is not listed can be reached
 		}
 		for i, row := range through {
 			t.Run("E34 "+row.says, func(t *testing.T) {

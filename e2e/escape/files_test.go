@@ -14,7 +14,7 @@ const (
 	noDevices = "only root makes and opens devices"
 )
 
-// clearAway removes what a control has made on the machine itself.
+// clearAway removes what a control has made on the machine.
 func clearAway(paths ...string) func(*testing.T, *spot) {
 	return func(t *testing.T, _ *spot) {
 		t.Cleanup(func() {
@@ -25,7 +25,7 @@ func clearAway(paths ...string) func(*testing.T, *spot) {
 	}
 }
 
-// closed says that nobody can open a file on this machine.
+// closed says that this machine lets no user open a file.
 func closed(path string) func() string {
 	return func() string {
 		f, err := os.Open(path)
@@ -121,9 +121,9 @@ func TestEscapeE08AndE09SecretsAreNotRead(t *testing.T) {
 	})
 }
 
-// TestEscapeE08TheAllowlistInTheWorkspaceIsNotWritten: it is looked for there by
-// default, and decides what may run. Landlock cannot keep a part of what is
-// writable without forbidding everything new beside it.
+// TestEscapeE08TheAllowlistInTheWorkspaceIsNotWritten: by default it is in the
+// workspace, and it decides what may run. Landlock cannot protect one file in a
+// writable directory without forbidding all new files beside it.
 func TestEscapeE08TheAllowlistInTheWorkspaceIsNotWritten(t *testing.T) {
 	tried(t, habitat{env: []string{"TERMINAL_ALLOWLIST_PATH={dir}/ws/apps/tools/caws/tools-allow.json"}, furnish: func(t *testing.T, w *world) {
 		w.put(t, "ws/apps/tools/caws/tools-allow.json", `["true"]`)
@@ -136,7 +136,7 @@ func TestEscapeE08TheAllowlistInTheWorkspaceIsNotWritten(t *testing.T) {
 	}, nil)
 }
 
-// linked puts a symbolic link to a file of the world into the workspace.
+// linked makes a symbolic link in the workspace to a file of the world.
 func linked(to, name string) func(*testing.T, *spot) {
 	return func(t *testing.T, p *spot) {
 		t.Helper()
@@ -147,7 +147,7 @@ func linked(to, name string) func(*testing.T, *spot) {
 }
 
 func TestEscapeE10AttributesOutsideAreNotChanged(t *testing.T) {
-	// Landlock does not see them; this is what the namespaces are for.
+	// Landlock does not see these; namespaces protect against them.
 	tried(t, habitat{}, []escape{
 		{says: "E10 the mode", try: "chmod {out}/file 600", namespaces: "EROFS", landlock: "ok", harms: true},
 		{says: "E10 the mode, of a file that is open", try: "fchmod {out}/file 600", namespaces: "EROFS", landlock: "ok", harms: true},
@@ -190,7 +190,7 @@ func TestEscapeE13AndE14DevicesAndProgramsWithRights(t *testing.T) {
 	}, nil)
 }
 
-// only64 is for what only the first architecture has.
+// only64 is for attempts that only the first architecture has.
 func only64() string {
 	if runtime.GOARCH != "amd64" {
 		return "this processor never had the call"

@@ -12,7 +12,7 @@ import (
 	"tipstaff/e2e/kit"
 )
 
-// repository is the least that git takes for one.
+// repository makes the minimum that git accepts as a repository.
 func repository(t *testing.T, w *world, dir, config string) {
 	t.Helper()
 	for _, sub := range []string{"objects", "refs/heads"} {
@@ -25,8 +25,8 @@ func repository(t *testing.T, w *world, dir, config string) {
 	w.put(t, filepath.Join(dir, "hooks/post-commit"), "#!/bin/sh\n")
 }
 
-// repositories makes a family of them below ws/gN, and one in out/gN, which has
-// a work tree in the workspace.
+// repositories makes a family of them below ws/gN, and one in out/gN with a
+// work tree in the workspace.
 func repositories(t *testing.T, w *world, n int) {
 	t.Helper()
 	ws, out := filepath.Join("ws", "g"+strconv.Itoa(n)), filepath.Join("out", "g"+strconv.Itoa(n))
@@ -46,7 +46,7 @@ func repositories(t *testing.T, w *world, n int) {
 	linkTree(t, w, filepath.Join(out, "repo/.git"), filepath.Join(ws, "far"))
 }
 
-// linkTree is what git worktree add leaves.
+// linkTree makes the files that git worktree add makes.
 func linkTree(t *testing.T, w *world, git, tree string) {
 	t.Helper()
 	own := filepath.Join(git, "worktrees", filepath.Base(tree))
@@ -56,9 +56,9 @@ func linkTree(t *testing.T, w *world, git, tree string) {
 	w.put(t, filepath.Join(own, "HEAD"), "ref: refs/heads/tree\n")
 }
 
-// TestEscapeE11AndE12WhatGitRunsStaysAsItIs: Landlock alone cannot keep a part
-// of what is writable; this is what the namespaces are for. {g} is a family of
-// repositories for the row alone.
+// TestEscapeE11AndE12WhatGitRunsStaysAsItIs: Landlock alone cannot protect
+// single files in a writable directory; namespaces can. {g} is a family of
+// repositories for this row.
 func TestEscapeE11AndE12WhatGitRunsStaysAsItIs(t *testing.T) {
 	rows := []escape{
 		{says: "E11 no hook is added", try: "create {g}/plain/.git/hooks/pre-commit", namespaces: "EROFS"},
@@ -76,7 +76,8 @@ func TestEscapeE11AndE12WhatGitRunsStaysAsItIs(t *testing.T) {
 		{says: "E11 of a bare one", try: "create {g}/bare.git/hooks/pre-receive", namespaces: "EROFS"},
 		{says: "E11 its configuration", try: "append {g}/bare.git/config", namespaces: "EROFS"},
 		{says: "E11 hooks where there were none", try: "mkdir {g}/hookless/.git/hooks", namespaces: "EEXIST"},
-		// The command has a copy of its own (TestTrackedHooksCanBeCheckedOut in internal/sandbox).
+		// The command has a private copy (TestTrackedHooksCanBeCheckedOut in
+		// internal/sandbox).
 		{says: "E11 hooks where the configuration says", try: "append {g}/husky/.husky/pre-commit", namespaces: "ok"},
 		{says: "E11 they do not make room for others", try: "rename {g}/husky/.husky {g}/husky/h", namespaces: "EBUSY"},
 		{says: "E11 a work tree belongs to no other repository", try: "overwrite {g}/tree/.git", namespaces: "EROFS"},
@@ -109,9 +110,9 @@ func TestEscapeE11AndE12WhatGitRunsStaysAsItIs(t *testing.T) {
 	})
 }
 
-// TestEscapeE11ARepositoryThatACommandMakesIsPinnedForTheNext: in the one that
-// it makes a command sets what it likes. What comes later finds it pinned, also
-// when there is always somebody at work.
+// TestEscapeE11ARepositoryThatACommandMakesIsPinnedForTheNext: a command may
+// set anything in a repository that it makes itself. Later commands find it
+// pinned, even if commands run all the time.
 func TestEscapeE11ARepositoryThatACommandMakesIsPinnedForTheNext(t *testing.T) {
 	t.Parallel()
 	for _, busy := range []bool{false, true} {

@@ -25,8 +25,8 @@ func TestEscapeE40NoWorldOfOnesOwn(t *testing.T) {
 			rows = append(rows, escape{says: "E40 nor cloned: " + kind, try: "clone-" + kind, namespaces: "EPERM", landlock: "EPERM", rootOnly: root})
 		}
 	}
-	// In the namespaces a command sees only copies of mounts, which it may not
-	// touch either.
+	// In namespaces a command sees only copies of mounts, which it may not
+	// change either.
 	mounted := func(t *testing.T, p *spot) {
 		t.Helper()
 		if err := syscall.Mount("none", p.out+"/dir", "tmpfs", 0, ""); err != nil {
@@ -61,8 +61,8 @@ func TestEscapeE40NoWorldOfOnesOwn(t *testing.T) {
 	}...), nil)
 }
 
-// switchedOff says that a setting of the machine forbids a call to those who
-// are not root.
+// switchedOff says that a setting of the machine forbids a call to users other
+// than root.
 func switchedOff(setting string) string {
 	value, err := os.ReadFile("/proc/sys/" + setting)
 	if err != nil {
@@ -76,8 +76,8 @@ func TestEscapeE41AndE43OddCalls(t *testing.T) {
 		return escape{says: says, try: try, namespaces: want, landlock: want}
 	}
 	root := func(why string, e escape) escape { e.rootOnly = why; return e }
-	// What would take the machine down is asked for with an argument that makes
-	// no sense, which the kernel looks at last.
+	// Calls that would stop the machine are made with an invalid argument,
+	// which the kernel checks last.
 	stopped := func(says, try, control string) escape {
 		e := both(says, try, "EPERM")
 		e.rootOnly, e.control = noCapability, control
@@ -111,7 +111,7 @@ func TestEscapeE41AndE43OddCalls(t *testing.T) {
 	}, nil)
 }
 
-// terminal is one of the user's, at which somebody may sit.
+// terminal is a terminal of the user.
 func terminal(t *testing.T, p *spot) {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)

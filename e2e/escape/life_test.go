@@ -21,11 +21,11 @@ import (
 	"tipstaff/e2e/kit"
 )
 
-// soon is when what a command leaves has to be ended, on a machine that has
-// other things to do as well. By itself it would live for longer.
+// soon is when the processes that a command leaves must have ended, on a busy
+// machine. Otherwise they would live longer.
 const soon = 20 * time.Second
 
-// TestEscapeE50ACommandHasThreeDescriptors starts servers that were given more.
+// TestEscapeE50ACommandHasThreeDescriptors starts servers that inherit more.
 func TestEscapeE50ACommandHasThreeDescriptors(t *testing.T) {
 	t.Parallel()
 	leak, err := os.Open("/etc/passwd")
@@ -66,9 +66,9 @@ func TestEscapeE50ACommandHasThreeDescriptors(t *testing.T) {
 	})
 }
 
-// TestEscapeE51AndE52NothingOutlivesItsEnd: not a family that went in all
-// directions, after a timeout, nor one that goes on multiplying, after its
-// caller has left. Before, they live, which is the control.
+// TestEscapeE51AndE52NothingOutlivesItsEnd: neither a family that left in all
+// directions, after a timeout, nor one that keeps multiplying, after its caller
+// has left. The control: they were alive before.
 func TestEscapeE51AndE52NothingOutlivesItsEnd(t *testing.T) {
 	t.Parallel()
 	everywhere(t, habitat{noControl: true}, func(t *testing.T, w *world) {
@@ -109,8 +109,8 @@ func TestEscapeE51AndE52NothingOutlivesItsEnd(t *testing.T) {
 	})
 }
 
-// bomb makes two of itself, in sessions of their own and deaf to polite
-// signals, until it is deep enough: 255 in all, of which half then go on making
+// bomb starts two copies of itself, in sessions of their own and ignoring
+// polite signals, up to a depth: 255 in all, of which half then keep making
 // short-lived ones. It ends by itself.
 const bomb = `trap '' TERM HUP INT
 if [ $1 -lt $2 ]; then
@@ -129,9 +129,10 @@ func wantAtLeast(t *testing.T, m kit.Mark, n int) {
 	kit.Eventually(t, fmt.Sprintf("%d processes with the mark", n), func() bool { return len(m.Holders(t)) >= n })
 }
 
-// TestEscapeE51AChildOfTheServersOwnIsEnded: a command can make its parent, the
-// server, the parent of another process as well (CLONE_PARENT). That is ended
-// with the command, if it can be made at all, and does not stay as a zombie.
+// TestEscapeE51AChildOfTheServersOwnIsEnded: a command can make the server, its
+// parent, the parent of another process as well (CLONE_PARENT). That process,
+// if it can be made at all, is ended with the command and does not stay as a
+// zombie.
 func TestEscapeE51AChildOfTheServersOwnIsEnded(t *testing.T) {
 	t.Parallel()
 	everywhere(t, habitat{}, func(t *testing.T, w *world) {
@@ -146,15 +147,15 @@ func TestEscapeE51AChildOfTheServersOwnIsEnded(t *testing.T) {
 			}
 		}
 		kit.Eventually(t, "the server has no zombies", func() bool {
-			w.On(t).Command("echo still here").Ran() // it looks for them now and then, while there is something to do
+			w.On(t).Command("echo still here").Ran() // the server looks for them now and then, while it has work
 			return w.holdings(t)["zombies"] == 0
 		}, func() string { return fmt.Sprint(w.holdings(t)) })
 	})
 }
 
-// TestEscapeE53NothingOutlivesTheServer kills it. In the namespaces everything
-// goes with it; without, what has left its parents stays until the next server
-// with the same state directory.
+// TestEscapeE53NothingOutlivesTheServer kills the server. With namespaces
+// everything ends with it; without, processes that have left their parents stay
+// until the next server with the same state directory.
 func TestEscapeE53NothingOutlivesTheServer(t *testing.T) {
 	t.Parallel()
 	everywhere(t, habitat{noControl: true}, func(t *testing.T, w *world) {
@@ -192,8 +193,8 @@ func TestEscapeE53NothingOutlivesTheServer(t *testing.T) {
 	})
 }
 
-// TestEscapeE57AndE61ACommandStartsCleanAndItsEndIsExact is the same in all
-// worlds: the sandbox changes nothing about it.
+// TestEscapeE57AndE61ACommandStartsCleanAndItsEndIsExact in all worlds: the
+// sandbox does not change this.
 func TestEscapeE57AndE61ACommandStartsCleanAndItsEndIsExact(t *testing.T) {
 	t.Parallel()
 	everywhere(t, habitat{}, func(t *testing.T, w *world) {

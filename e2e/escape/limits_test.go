@@ -10,7 +10,8 @@ import (
 	"tipstaff/e2e/kit"
 )
 
-// TestEscapeE58LimitsHoldAndAreNamed: without limits the same commands go on.
+// TestEscapeE58LimitsHoldAndAreNamed. The control: without limits the same
+// commands go on.
 func TestEscapeE58LimitsHoldAndAreNamed(t *testing.T) {
 	t.Parallel()
 	limits := habitat{confined: []string{
@@ -20,8 +21,8 @@ func TestEscapeE58LimitsHoldAndAreNamed(t *testing.T) {
 	rows := []escape{
 		{says: "E58 memory", try: "grow 500000000", namespaces: "ENOMEM", landlock: "ENOMEM"},
 		{says: "E58 less of it", try: "grow 50000000", namespaces: "ok", landlock: "ok"},
-		// Only a PID namespace has a count of its own. Without, the kernel counts
-		// all processes of the user, but does not hold root to it.
+		// Only a PID namespace has a count of its own. Without it, the kernel
+		// counts all processes of the user, but does not limit root.
 		{says: "E58 processes", try: "multiply 2000", namespaces: "EAGAIN", landlock: "EAGAIN ok"},
 		{says: "E58 fewer of them", try: "multiply 100", namespaces: "ok", landlock: "ok"},
 	}
@@ -42,7 +43,7 @@ func TestEscapeE58LimitsHoldAndAreNamed(t *testing.T) {
 			}
 		})
 		t.Run("E58 processor time", func(t *testing.T) {
-			patience := 60_000 // until the kernel has had enough
+			patience := 60_000 // until the kernel ends it
 			if w.tier == kit.None {
 				patience = 2500
 			}
@@ -55,8 +56,8 @@ func TestEscapeE58LimitsHoldAndAreNamed(t *testing.T) {
 	})
 }
 
-// TestEscapeE58OpenFiles has a limit that is lower than what the server itself
-// has open: it is the command's alone.
+// TestEscapeE58OpenFiles has a lower limit than the number of files that the
+// server has open: the limit applies to the command alone.
 func TestEscapeE58OpenFiles(t *testing.T) {
 	tried(t, habitat{confined: []string{"TIPSTAFF_LIMIT_OPEN_FILES=60"}}, []escape{
 		{says: "E58 open files", try: "open-many 100", namespaces: "EMFILE", landlock: "EMFILE"},

@@ -12,9 +12,9 @@ import (
 	"tipstaff/e2e/kit"
 )
 
-// TestEscapeE10ACommandLocksTheServerOutOfItsState: Landlock does not see chmod, and
-// what belongs to the server's user belongs to its commands. The modes are set back
-// when the command ends, so that the record goes on.
+// TestEscapeE10ACommandLocksTheServerOutOfItsState: Landlock does not control
+// chmod, and commands run as the server's user. The modes are restored when the
+// command ends, so that the record can go on.
 func TestEscapeE10ACommandLocksTheServerOutOfItsState(t *testing.T) {
 	t.Parallel()
 	everywhere(t, habitat{env: []string{"TIPSTAFF_AUDIT_DURABILITY=strict"}}, func(t *testing.T, w *world) {
@@ -33,7 +33,7 @@ func TestEscapeE10ACommandLocksTheServerOutOfItsState(t *testing.T) {
 				if !done || after != 0 {
 					t.Fatalf("the control: chmod of %s succeeded: %v, and left %v", dir, done, after)
 				}
-				if err := os.Chmod(dir, before); err != nil { // for the next
+				if err := os.Chmod(dir, before); err != nil { // for the next step
 					t.Fatal(err)
 				}
 				continue

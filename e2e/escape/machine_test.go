@@ -14,13 +14,13 @@ import (
 	"tipstaff/e2e/kit"
 )
 
-// machine is what a server finds that is started by way of other programs, and
-// what has to come of it.
+// machine is the environment of a server that is started through other
+// programs, and the expected result.
 type machine struct {
 	says string
-	by   []string // what starts the server; its path and arguments follow
+	by   []string // the programs that start the server; its path and arguments follow
 	env  []string
-	tier string // on the record; "" when it refuses to start
+	tier string // in the record; "" if it refuses to start
 	why  string // a part of the reason
 }
 
@@ -31,7 +31,8 @@ const (
 	clone3        = "435"
 )
 
-// inOwnUsers starts a program in a user namespace in which no other can be made.
+// inOwnUsers starts a program in a user namespace that does not allow another
+// one.
 var inOwnUsers = []string{"unshare", "--user", "--map-root-user", "sh", "-c", `echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"`, "sh"}
 
 func machines() []machine {
@@ -73,11 +74,11 @@ func TestEscapeE65ToE67ServersOnOtherMachines(t *testing.T) {
 	}
 }
 
-// start starts a server on the machine and looks at what it does.
+// start starts a server on the machine and checks the result.
 func (m machine) start(t *testing.T, uid int) {
 	t.Helper()
 	w := prepareWorld(t, m.tier, uid, habitat{env: m.env})
-	w.Cmd.Env = slices.DeleteFunc(w.Cmd.Env, func(kv string) bool { // only those of the machine
+	w.Cmd.Env = slices.DeleteFunc(w.Cmd.Env, func(kv string) bool { // remove all but the machine's
 		return strings.HasPrefix(kv, "TIPSTAFF_SANDBOX") && !slices.Contains(m.env, kv)
 	})
 	argv := append(slices.Clone(m.by), w.Cmd.Args...)
@@ -102,7 +103,7 @@ func (m machine) start(t *testing.T, uid int) {
 	}
 }
 
-// works goes through what a server does, and one escape.
+// works tests the functions of a server, and one escape.
 func (w *world) works(t *testing.T) {
 	t.Helper()
 	s := w.On(t)
@@ -124,15 +125,15 @@ func (w *world) works(t *testing.T) {
 }
 
 // TestEscapeE66AStrengthIsNotLostToABusyUser: outside of namespaces the kernel
-// counts all processes of a user, also those that the server cannot see. A
+// counts all processes of a user, including those that the server cannot see. A
 // server of such a user has its tier or does not start; it never runs commands
-// in a lesser one for that.
+// in a weaker one.
 func TestEscapeE66AStrengthIsNotLostToABusyUser(t *testing.T) {
 	contained(t)
 	if !kit.MachinesRoot() {
 		t.Skip("only root can be somebody else, in a PID namespace of its own")
 	}
-	for range 3 { // 100 processes each, in sight of the test and not of the server
+	for range 3 { // 100 processes each, visible to the test but not to the server
 		c := exec.Command("sh", "-c", "i=0; while [ $i -lt 100 ]; do sleep 50 & i=$((i + 1)); done; wait")
 		c.SysProcAttr = kit.As(kit.Ordinary)
 		if err := c.Start(); err != nil {

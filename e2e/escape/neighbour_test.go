@@ -16,15 +16,15 @@ import (
 	"tipstaff/e2e/kit"
 )
 
-// neighbour is a command that runs while others try to reach it. It has said in
-// its temporary directory that it is there.
+// neighbour is a command that runs while others try to reach it. It has made a
+// file in its temporary directory.
 type neighbour struct {
-	pid  int // as this test sees it
+	pid  int // as seen by this test
 	temp string
 }
 
 // moveIn starts a neighbour, by a call or in a session of its own, and waits
-// until it is deaf to signals: the kernel keeps those for it.
+// until it blocks signals, so that the kernel keeps them pending.
 func moveIn(t *testing.T, w *world, session string) *neighbour {
 	t.Helper()
 	m := kit.NewMark(t)
@@ -50,7 +50,7 @@ func moveIn(t *testing.T, w *world, session string) *neighbour {
 	return n
 }
 
-// sleeperOf finds a program sleep below a process, which is deaf.
+// sleeperOf finds a program sleep below a process that blocks signals.
 func sleeperOf(parent int) int {
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", parent))
 	for _, task := range tasks {
@@ -84,7 +84,7 @@ func withTemp(t *testing.T, w *world) {
 	}
 }
 
-// neighbours tries everything on a neighbour, from a call without a session
+// neighbours tries every attempt on a neighbour, from a call without a session
 // like its own, or from another session.
 func neighbours(t *testing.T, w *world, together bool) {
 	s := w.On(t)
@@ -135,9 +135,9 @@ func neighbours(t *testing.T, w *world, together bool) {
 	_ = syscall.Kill(n.pid, syscall.SIGKILL)
 }
 
-// TestEscapeE68RoomsAreOutOfReach: whoever works in the directory in which the
-// server keeps what commands share, or around it, does not get at that of
-// others, nor at what the next session sandboxes are made of.
+// TestEscapeE68RoomsAreOutOfReach: a command that works in the directory where
+// the server keeps the files of session sandboxes, or above it, can reach
+// neither those of other sessions nor those prepared for the next ones.
 func TestEscapeE68RoomsAreOutOfReach(t *testing.T) {
 	t.Parallel()
 	everywhere(t, habitat{}, func(t *testing.T, w *world) {
@@ -146,18 +146,18 @@ func TestEscapeE68RoomsAreOutOfReach(t *testing.T) {
 			w.put(t, "state/tmp/tipstaff-control/lock", "")
 			w.own(t)
 		}
-		dirs, _ := filepath.Glob(w.path("state/tmp/tipstaff-*"))
-		if len(dirs) != 1 {
-			t.Fatalf("session sandboxes are elsewhere than in %v: nothing is shown", dirs)
+		rooms, _ := filepath.Glob(w.path("state/tmp/tipstaff-*"))
+		if len(rooms) != 1 {
+			t.Fatalf("rooms are elsewhere than in %v: nothing is shown", rooms)
 		}
-		for _, dir := range dirs {
-			for _, try := range []string{"create " + dir + "/gotcha", "mkdir " + dir + "/99", "append " + dir + "/lock", "rename " + dir + " " + dir + "2"} {
+		for _, room := range rooms {
+			for _, try := range []string{"create " + room + "/gotcha", "mkdir " + room + "/99", "append " + room + "/lock", "rename " + room + " " + room + "2"} {
 				for _, cwd := range []string{"", "state", "state/tmp"} {
 					argv := append([]string{"attempt"}, strings.Fields(try)...)
 					r := s.Process("testcmd", argv, kit.Args{"cwd": w.path(cwd)})
-					_ = os.Remove(dir + "/gotcha")
-					_ = os.Remove(dir + "/99")
-					_ = os.Rename(dir+"2", dir)
+					_ = os.Remove(room + "/gotcha")
+					_ = os.Remove(room + "/99")
+					_ = os.Rename(room+"2", room)
 					if ok := !r.IsError && outcomeOf(t, r).OK; ok != (w.tier == kit.None) {
 						t.Errorf("from %q: %s:\n%s", cwd, try, r.Text)
 					}

@@ -14,14 +14,14 @@ import (
 	"testing"
 )
 
-// listeners are services of the machine that no command has business with.
+// listeners are services of the machine that commands must not reach.
 type listeners struct {
 	words   map[string]string
 	reached atomic.Int32
 }
 
-// listen starts them: TCP and UDP on the loopback, TCP on an address that
-// others can reach, a socket in the file system and one that has only a name.
+// listen starts them: TCP and UDP on the loopback, TCP on an address that other
+// machines can reach, a socket in the file system and an abstract one.
 func listen(t *testing.T) *listeners {
 	t.Helper()
 	l := &listeners{words: map[string]string{"outer": "192.0.2.1:9"}}
@@ -156,8 +156,8 @@ func TestEscapeE30ToE33WithTheNetwork(t *testing.T) {
 	}...), l.words)
 }
 
-// socketRows are sockets that no command has, whatever the network is. In each
-// tier there is an error for families that are refused.
+// socketRows are sockets that commands never get, whatever the network setting.
+// Each tier has an error for families that are refused.
 func socketRows(inNamespaces, byLandlock string) []escape {
 	row := func(says, try string) escape {
 		return escape{says: says, try: try, namespaces: inNamespaces, landlock: byLandlock}

@@ -12,25 +12,26 @@ import (
 	"tipstaff/e2e/kit"
 )
 
-// The allowlist of terminal sessions, as it is and as commands would like it.
+// The allowlist of terminal sessions, as it is and as an attacker wants it.
 const (
 	meansList = `["true", "sh"]`
 	wantsList = `["true", "sh", "uname"]`
-	listPath  = "apps/tools/caws/tools-allow.json" // from the workspace, by default
+	listPath  = "apps/tools/caws/tools-allow.json" // below the workspace, the default
 )
 
 // takeover is a way in which commands try to give themselves a program.
 type takeover struct {
 	says string
 	list string // what TERMINAL_ALLOWLIST_PATH names; "": the default
-	// furnish makes the ground; nil: the list is there as a plain file.
+	// furnish prepares the ground; nil: the list is there as a plain file.
 	furnish func(t *testing.T, w *world)
-	// steps are scripts, one command each, in the workspace. One that begins with
-	// "session:" runs in a session of its own, whose sandbox is made just then.
+	// steps are scripts, one command each, in the workspace. One that begins
+	// with "session:" runs in a session of its own, whose sandbox is made at
+	// that time.
 	steps []string
 }
 
-// plant is a script that puts the wished list somewhere.
+// plant is a script that writes the wanted list to a path.
 func plant(path string) string { return "echo '" + wantsList + "' > " + path }
 
 var takeovers = []takeover{
@@ -66,7 +67,7 @@ var takeovers = []takeover{
 	}, steps: []string{"rm way; mkdir way; " + plant("way/list.json")}},
 }
 
-// link makes a symbolic link in the ground, and the directories to it.
+// link makes a symbolic link in the ground, and its parent directories.
 func (w *world) link(t *testing.T, to, name string) {
 	t.Helper()
 	w.put(t, name, "")
@@ -83,7 +84,8 @@ func (w *world) link(t *testing.T, to, name string) {
 	}
 }
 
-// do runs the steps of an attempt, whatever comes of each, and gives what they print.
+// do runs the steps of an attempt, whether or not they succeed, and returns
+// their output.
 func (w *world) do(t *testing.T, steps []string) string {
 	t.Helper()
 	var said strings.Builder
@@ -100,9 +102,9 @@ func (w *world) do(t *testing.T, steps []string) string {
 	return said.String()
 }
 
-// TestEscapeE08NoCommandGivesItselfAProgram by any way to the allowlist of the
-// terminal tools, which lies in the workspace by default. Without a sandbox each
-// way works.
+// TestEscapeE08NoCommandGivesItselfAProgram by any path to the allowlist of the
+// terminal tools, which is in the workspace by default. Without a sandbox every
+// path works.
 func TestEscapeE08NoCommandGivesItselfAProgram(t *testing.T) {
 	t.Parallel()
 	for _, a := range takeovers {
@@ -124,8 +126,8 @@ func TestEscapeE08NoCommandGivesItselfAProgram(t *testing.T) {
 	}
 }
 
-// TestEscapeE08NoCommandChangesThePolicy that lies in the workspace, or what it
-// extends.
+// TestEscapeE08NoCommandChangesThePolicy if it is in the workspace, or a file
+// that it extends.
 func TestEscapeE08NoCommandChangesThePolicy(t *testing.T) {
 	t.Parallel()
 	const policy = "version: 1\ncommands:\n  sh: {allow: [\"*\"]}\n  \"true\": {allow: [\"*\"]}\n"
@@ -157,8 +159,9 @@ func TestEscapeE08NoCommandChangesThePolicy(t *testing.T) {
 				s := w.On(t)
 				s.Command("uname").Refused()
 				s.Process("sh", []string{"-c", a.step})
-				// The server looks once a second, and says what it has found. Where the
-				// file could not even be changed it has nothing to say.
+				// The server looks once a second, and logs what it has found.
+				// If the file could not be changed at all it has nothing to
+				// log.
 				kit.Eventually(t, "the server has looked", func() bool {
 					log := w.Stderr.String()
 					return strings.Contains(log, "the change is not taken up") || strings.Contains(log, "decides from now on") || w.unchanged(t, a.files)
@@ -172,7 +175,7 @@ func TestEscapeE08NoCommandChangesThePolicy(t *testing.T) {
 	}
 }
 
-// unchanged reports whether files of the ground say what they said.
+// unchanged reports whether files of the ground have their original content.
 func (w *world) unchanged(t *testing.T, files map[string]string) bool {
 	t.Helper()
 	for name, text := range files {
@@ -185,8 +188,8 @@ func (w *world) unchanged(t *testing.T, files map[string]string) bool {
 
 const ownSecret = "a secret of the server's own, in base64"
 
-// TestEscapeE08TheServersSecretsAreNotRead wherever they lie, and whatever a
-// command does to the directories around them.
+// TestEscapeE08TheServersSecretsAreNotRead wherever they are, and whatever a
+// command does to their parent directories.
 func TestEscapeE08TheServersSecretsAreNotRead(t *testing.T) {
 	t.Parallel()
 	names := []string{"ws/conf/tls.key", "ws/conf/tokens.yaml", "ws/conf/hook.secret"}
@@ -256,8 +259,8 @@ func TestEscapeE08ANewSecretIsHiddenFromTheNextCommands(t *testing.T) {
 	})
 }
 
-// TestEscapeE08ADirectoryOfOwnFilesStaysAsItIs: in namespaces what changes in it
-// can only be a person's, and is taken up at once.
+// TestEscapeE08ADirectoryOfOwnFilesStaysAsItIs: in namespaces only a person can
+// change it, so changes are accepted at once.
 func TestEscapeE08ADirectoryOfOwnFilesStaysAsItIs(t *testing.T) {
 	t.Parallel()
 	everywhere(t, habitat{
@@ -277,7 +280,7 @@ func TestEscapeE08ADirectoryOfOwnFilesStaysAsItIs(t *testing.T) {
 			t.Errorf("the person's change was taken up: %t\n%s", followed, w.Stderr)
 		}
 		if w.tier == kit.Landlock {
-			return // nothing can be kept there; it is not read again instead
+			return // there nothing can be protected, and changes are not read
 		}
 		w.do(t, []string{"echo '[\"true\"]' > .tipstaff/list.json", "mv .tipstaff old; mkdir .tipstaff; echo '[\"true\"]' > .tipstaff/list.json"})
 		if kept := uname(); kept != (w.tier == kit.Namespaces) {
@@ -299,7 +302,7 @@ func TestEscapeE08CopiesOfCheckpointsAreNotChanged(t *testing.T) {
 	}, nil)
 }
 
-// TestASecretWithASecondNameEndsTheStart: nothing hides it.
+// TestASecretWithASecondNameEndsTheStart, because it cannot be hidden.
 func TestASecretWithASecondNameEndsTheStart(t *testing.T) {
 	w := prepareWorld(t, kit.None, os.Getuid(), habitat{
 		env: []string{"TIPSTAFF_TLS_KEY_FILE={dir}/out/tls.key", "TIPSTAFF_SANDBOX=best-effort"},

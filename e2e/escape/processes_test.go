@@ -17,8 +17,8 @@ import (
 	"tipstaff/e2e/kit"
 )
 
-// {server} is the server, {maker} a process of its own that makes commands and
-// has all of its memory, {victim} another process of the same user.
+// {server} is the server, {maker} one of its own processes that makes commands
+// and shares all of its memory, {victim} another process of the same user.
 
 func TestEscapeE20AndE21TheServerIsNotLookedInto(t *testing.T) {
 	var rows []escape
@@ -29,7 +29,7 @@ func TestEscapeE20AndE21TheServerIsNotLookedInto(t *testing.T) {
 			escape{says: "E20 memory of the " + who, try: "open-read " + in + "mem", namespaces: "ENOENT", landlock: "EACCES"},
 			escape{says: "E20 memory of the " + who + ", for writing", try: "open-write " + in + "mem", namespaces: "ENOENT", landlock: "EACCES"},
 			escape{says: "E20 the map of the memory of the " + who, try: "read " + in + "maps", namespaces: "ENOENT", landlock: "EACCES"},
-			escape{says: "E20 the numbers of descriptors of the " + who, try: "list " + in + "fd", namespaces: "ENOENT", landlock: "ok"}, // modes are all that keeps them
+			escape{says: "E20 the numbers of descriptors of the " + who, try: "list " + in + "fd", namespaces: "ENOENT", landlock: "ok"}, // only modes protect them
 			escape{says: "E20 what is open in the " + who, try: "readlink " + in + "fd/0", namespaces: "ENOENT", landlock: "EACCES"},
 			escape{says: "E20 the root of the " + who, try: "list " + in + "root/", namespaces: "ENOENT", landlock: "EACCES"},
 			escape{says: "E20 the directory of the " + who, try: "list " + in + "cwd/", namespaces: "ENOENT", landlock: "EACCES"},
@@ -66,14 +66,14 @@ func TestEscapeE22AndE24OtherProcessesAreNotTouched(t *testing.T) {
 	tried(t, habitat{}, rows, nil)
 }
 
-// TestEscapeE25OthersAreNotHeldUp has worlds of its own: the server of the
-// control is held up from then on.
+// TestEscapeE25OthersAreNotHeldUp has worlds of its own, because the server of
+// the control is slow afterwards.
 func TestEscapeE25OthersAreNotHeldUp(t *testing.T) {
 	var rows []escape
 	for _, who := range []string{"victim", "server"} {
 		rows = append(rows,
-			// Landlock does not see it. A root without capabilities may do it to
-			// nobody who has some.
+			// Landlock does not control this. A root without capabilities may
+			// not do it to a process that has some.
 			escape{says: "E25 the " + who + " is not made slower", try: "renice {" + who + "}", namespaces: "ESRCH", landlock: "ok EPERM"},
 			escape{says: "E25 nor kept from processors: " + who, try: "affinity {" + who + "}", namespaces: "ESRCH", landlock: "ok EPERM"},
 			escape{says: "E25 nor from the disk: " + who, try: "ionice {" + who + "}", namespaces: "ESRCH", landlock: "ok EPERM"},
@@ -92,13 +92,13 @@ func TestEscapeE23NoSignalReachesOthers(t *testing.T) {
 	for _, way := range []string{"kill", "kill-group", "tkill", "tgkill", "sigqueue", "tgsigqueue", "pidfd-kill", "proc-kill"} {
 		rows = append(rows, escape{says: "E23 by " + way, try: way + " {victim} " + usr1, namespaces: "ESRCH ENOENT", landlock: "EPERM", signals: true})
 	}
-	for _, way := range []string{"own", "own-ex"} { // the kernel sends it later, and says nothing
+	for _, way := range []string{"own", "own-ex"} { // the kernel sends it later, and reports no error
 		rows = append(rows, escape{says: "E23 by way of a descriptor: " + way, try: way + " {victim} " + usr1, namespaces: "ESRCH", landlock: "ok EPERM", signals: true})
 	}
 	tried(t, habitat{}, rows, nil)
 }
 
-// TestEscapeE23TheServerIsNotEnded: its end is the control.
+// TestEscapeE23TheServerIsNotEnded. The control: without a sandbox it is.
 func TestEscapeE23TheServerIsNotEnded(t *testing.T) {
 	t.Parallel()
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL, syscall.SIGSTOP} {
@@ -106,7 +106,7 @@ func TestEscapeE23TheServerIsNotEnded(t *testing.T) {
 			everywhere(t, habitat{}, func(t *testing.T, w *world) {
 				pid := w.Cmd.Process.Pid
 				if w.tier == kit.None {
-					go func() { _, _ = w.Session.CallTool(t.Context(), killing(pid, signal)) }() // it is not answered any more
+					go func() { _, _ = w.Session.CallTool(t.Context(), killing(pid, signal)) }() // it gets no answer
 					kit.Eventually(t, "the server has ended or stopped", func() bool { return kit.Gone(pid, 0) || stateOf(pid) == "T" })
 					_ = syscall.Kill(pid, syscall.SIGKILL)
 					return

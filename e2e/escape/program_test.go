@@ -15,7 +15,7 @@ import (
 const impostor = "#!/bin/sh\necho gotcha\n"
 
 // TestEscapeE62NoProgramOfTheWorkspaceTakesTheNameOfAnother: the server's PATH
-// names the directory that it is in, in all ways.
+// contains its working directory in every possible form.
 func TestEscapeE62NoProgramOfTheWorkspaceTakesTheNameOfAnother(t *testing.T) {
 	t.Parallel()
 	furnish := func(t *testing.T, w *world) {
@@ -51,9 +51,9 @@ func TestEscapeE62NoProgramOfTheWorkspaceTakesTheNameOfAnother(t *testing.T) {
 	})
 }
 
-// TestEscapeE62NoProgramIsPutWhereProgramsAreFound: an absolute directory of the
-// PATH is the operator's will, also in the workspace; commands do not write it.
-// Landlock cannot keep a part of what is writable.
+// TestEscapeE62NoProgramIsPutWhereProgramsAreFound: the operator may put an
+// absolute directory of the workspace into the PATH; commands must not write to
+// it. Landlock cannot protect a part of a writable directory.
 func TestEscapeE62NoProgramIsPutWhereProgramsAreFound(t *testing.T) {
 	tools := habitat{
 		furnish: func(t *testing.T, w *world) { w.put(t, "ws/tools/tool", impostor) },
@@ -66,9 +66,9 @@ func TestEscapeE62NoProgramIsPutWhereProgramsAreFound(t *testing.T) {
 	}, nil)
 }
 
-// TestEscapeE63AProgramThatWasReplacedIsSeen: while somebody puts now one, now
-// another file in the place of a program, a command runs what was judged, and
-// the record has the change. A program that is replaced in between is refused,
+// TestEscapeE63AProgramThatWasReplacedIsSeen: while a program's file is
+// replaced again and again, a command runs the file that was judged, and the
+// record shows the change. A program that is replaced in between is refused,
 // which the runner's own tests show.
 func TestEscapeE63AProgramThatWasReplacedIsSeen(t *testing.T) {
 	t.Parallel()

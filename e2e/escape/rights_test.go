@@ -17,7 +17,7 @@ import (
 )
 
 func TestEscapeE44WhatProcessesShareByName(t *testing.T) {
-	// The machine's own, which other tests may use at the same time.
+	// Objects of the machine, which other tests may use at the same time.
 	key, queue := uintptr(rand.Uint32()|1), "tipstaff-test-"+crand.Text()
 	name, err := syscall.BytePtrFromString(queue)
 	if err != nil {
@@ -46,7 +46,7 @@ func TestEscapeE44WhatProcessesShareByName(t *testing.T) {
 }
 
 // TestEscapeE45NoProgramHasMoreRightsThanTheCommand: the programs belong to
-// root and would give whoever runs them its rights, or a capability.
+// root and would give every caller root's rights, or a capability.
 func TestEscapeE45NoProgramHasMoreRightsThanTheCommand(t *testing.T) {
 	furnish := func(t *testing.T, w *world) {
 		for _, name := range []string{"becomes-root", "has-capability"} {
@@ -107,7 +107,7 @@ func privileged(t *testing.T, w *world) {
 	}
 }
 
-// status reads what an attempt has found in /proc/self/status.
+// status reads what an attempt found in /proc/self/status.
 func status(t *testing.T, r kit.Reply) map[string]string {
 	t.Helper()
 	fields := map[string]string{}
@@ -156,7 +156,7 @@ func TestEscapeE47TheMachinesSettingsStay(t *testing.T) {
 	tried(t, habitat{}, rows, nil)
 }
 
-// unwritable says that not even root opens a file for writing here.
+// unwritable says that not even root can open a file for writing here.
 func unwritable(path string) func() string {
 	return func() string {
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)

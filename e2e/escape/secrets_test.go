@@ -18,9 +18,9 @@ import (
 	"tipstaff/e2e/kit"
 )
 
-// TestEscapeE08ASecretThatIsReplacedStaysHidden: people and programs put new
-// files and directories in the place of secrets while a command runs. A mount
-// goes with the name that it stands on.
+// TestEscapeE08ASecretThatIsReplacedStaysHidden: people and programs replace
+// secret files and directories while a command runs. A mount disappears with
+// the name on which it stands.
 func TestEscapeE08ASecretThatIsReplacedStaysHidden(t *testing.T) {
 	ownEtc(t)
 	files, dirs := []string{".netrc", ".git-credentials"}, []string{".ssh/id_ed25519", ".aws/credentials"}
@@ -54,10 +54,11 @@ func TestEscapeE08ASecretThatIsReplacedStaysHidden(t *testing.T) {
 	}
 }
 
-// etc is held by whoever replaces something in the /etc of ownEtc.
+// etc is locked while something in the /etc of ownEtc is replaced.
 var etc sync.Mutex
 
-// replacedMeanwhile replaces files while a command waits that reads them then.
+// replacedMeanwhile replaces files while a command waits that reads them
+// afterwards.
 func (w *world) replacedMeanwhile(t *testing.T, replaced map[string]func(path string) error) {
 	t.Helper()
 	paths := slices.Sorted(maps.Keys(replaced))
@@ -78,7 +79,7 @@ func (w *world) replacedMeanwhile(t *testing.T, replaced map[string]func(path st
 
 func newSecret(path string) string { return "the new secret of " + path + "\n" }
 
-// replace puts a new file in the place of another, as passwd and editors do.
+// replace replaces a file with a new one, as passwd and editors do.
 func (w *world) replace(path string) error {
 	if err := os.WriteFile(path+".new", []byte(newSecret(path)), 0o600); err != nil {
 		return err
@@ -89,7 +90,7 @@ func (w *world) replace(path string) error {
 	return os.Rename(path+".new", path)
 }
 
-// replaceDir puts a new directory, with a file in it, in the place of another.
+// replaceDir replaces a directory with a new one that contains a file.
 func (w *world) replaceDir(path string) error {
 	dir := filepath.Dir(path)
 	if err := os.RemoveAll(dir + ".old"); err != nil {
@@ -107,7 +108,7 @@ func (w *world) replaceDir(path string) error {
 	return w.replace(path)
 }
 
-// waiting runs a script that does not begin before goOn.
+// waiting runs a script that begins only when goOn is called.
 func (w *world) waiting(t *testing.T, script string) (answer chan kit.Reply, goOn func()) {
 	t.Helper()
 	s := w.On(t)
@@ -130,8 +131,8 @@ func (w *world) waiting(t *testing.T, script string) (answer chan kit.Reply, goO
 	}
 }
 
-// ownEtc puts a copy in the place of the machine's /etc, for this test and the
-// servers that it starts.
+// ownEtc replaces the machine's /etc with a copy, for this test and the servers
+// that it starts.
 func ownEtc(t *testing.T) {
 	t.Helper()
 	contained(t)
@@ -156,8 +157,8 @@ func ownEtc(t *testing.T) {
 	})
 }
 
-// TestEscapeE02UnderOtherProfiles: nothing is written under read-only, and open
-// is about files alone.
+// TestEscapeE02UnderOtherProfiles: read-only allows no writing, and open lifts
+// only restrictions on files.
 func TestEscapeE02UnderOtherProfiles(t *testing.T) {
 	const readOnly, open = "TIPSTAFF_SANDBOX_PROFILE=read-only", "TIPSTAFF_SANDBOX_PROFILE=open"
 	t.Run("read-only", func(t *testing.T) {
@@ -182,8 +183,8 @@ func TestEscapeE02UnderOtherProfiles(t *testing.T) {
 	})
 }
 
-// TestEscapeE08TheHomesOfOthersAreClosed: one that nobody but its owner may
-// enter, and one that everybody may. Neither takes the sandbox away.
+// TestEscapeE08TheHomesOfOthersAreClosed: one that only its owner may enter,
+// and one that all users may. Neither makes the sandbox unavailable.
 func TestEscapeE08TheHomesOfOthersAreClosed(t *testing.T) {
 	contained(t)
 	if !kit.MachinesRoot() {
@@ -216,8 +217,8 @@ func TestEscapeE08TheHomesOfOthersAreClosed(t *testing.T) {
 	everywhere(t, habitat{}, func(t *testing.T, w *world) { w.tries(t, rows, nil) })
 }
 
-// TestEscapeE02TemporaryFilesStayInTheRoom: nobody outside finds what a command
-// leaves in /tmp, where programs of all users meet.
+// TestEscapeE02TemporaryFilesStayInTheRoom: processes outside cannot find what
+// a command leaves in /tmp, which all users share.
 func TestEscapeE02TemporaryFilesStayInTheRoom(t *testing.T) {
 	t.Parallel()
 	everywhere(t, habitat{}, func(t *testing.T, w *world) {
@@ -229,7 +230,7 @@ func TestEscapeE02TemporaryFilesStayInTheRoom(t *testing.T) {
 				file := filepath.Join(dir, "tipstaff-gotcha-"+rand.Text())
 				t.Cleanup(func() { _ = os.Remove(file) })
 				o := outcomeOf(t, w.On(t).Process("testcmd", []string{"attempt", "create", file}))
-				shared := w.tier == kit.None || w.tier == kit.Landlock && dir == "/dev/shm" // Landlock has no other in its place
+				shared := w.tier == kit.None || w.tier == kit.Landlock && dir == "/dev/shm" // Landlock cannot replace it
 				if o.OK != (shared || w.tier == kit.Namespaces) {
 					t.Errorf("%+v", o)
 				}

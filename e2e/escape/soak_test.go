@@ -17,8 +17,8 @@ import (
 )
 
 // TestEscapeE55ManyCommandsLeaveNothing: most do nothing, some leave processes
-// behind, some are ended, some have a session of their own. TIPSTAFF_SOAK is how
-// many there are in all worlds together.
+// behind, some are ended, some have a session of their own. TIPSTAFF_SOAK is
+// the number of commands in all worlds together.
 func TestEscapeE55ManyCommandsLeaveNothing(t *testing.T) {
 	total := 4000
 	if said := os.Getenv("TIPSTAFF_SOAK"); said != "" {
@@ -31,7 +31,7 @@ func TestEscapeE55ManyCommandsLeaveNothing(t *testing.T) {
 	h := habitat{env: []string{"TMPDIR={dir}/tmp", "TIPSTAFF_MAX_CONCURRENT=8"}, furnish: withTemp, noControl: true}
 	everywhere(t, h, func(t *testing.T, w *world) {
 		m := kit.NewMark(t)
-		w.busy(t, m, 120) // whatever is kept for the next command is there then
+		w.busy(t, m, 120) // everything that is kept for later commands exists afterwards
 		before := w.holdings(t)
 		w.busy(t, m, total/4)
 		var after holdings
@@ -44,8 +44,8 @@ func TestEscapeE55ManyCommandsLeaveNothing(t *testing.T) {
 	})
 }
 
-// sorts are the commands of the soak. Of each there are more than what a server
-// may keep of anything for the next ones: what one of them leaves is seen.
+// sorts are the commands of the soak. There are more of each than a server may
+// keep of anything, so that a leak of one kind shows.
 var sorts = [12]func(s *kit.Server, m kit.Mark){
 	0: func(s *kit.Server, m kit.Mark) {
 		s.Process("sh", m.InEnvironment("setsid sleep 50 & (sleep 50 &) echo left > $TMPDIR/left"))
@@ -84,7 +84,7 @@ func (w *world) busy(t *testing.T, m kit.Mark, n int) {
 	all.Wait()
 }
 
-// holdings is what a server has of the machine's, by kind.
+// holdings counts what a server uses of the machine, by kind.
 type holdings map[string]int
 
 func (w *world) holdings(t *testing.T) holdings {
@@ -122,7 +122,7 @@ func (w *world) holdings(t *testing.T) holdings {
 	return h
 }
 
-// beyond reports whether there is more of something, by more than a few.
+// beyond reports whether something has grown by more than a few.
 func (h holdings) beyond(before holdings, few int) bool {
 	for kind, n := range h {
 		slack := few
@@ -136,7 +136,7 @@ func (h holdings) beyond(before holdings, few int) bool {
 	return false
 }
 
-// cgroups are those that carry the mark of the world's server.
+// cgroups lists those with the mark of the world's server.
 func (w *world) cgroups() []string {
 	var found []string
 	words, _ := os.ReadDir(w.path("state/servers"))
@@ -164,8 +164,8 @@ func below(dir string) []string {
 	return paths
 }
 
-// endsWithNothing ends the server and looks for what it has left. Its namespaces
-// have nothing that holds them then.
+// endsWithNothing ends the server and checks what it has left. Its namespaces
+// have no processes then.
 func (w *world) endsWithNothing(t *testing.T) {
 	t.Helper()
 	groups := w.cgroups()
@@ -191,8 +191,8 @@ func (w *world) endsWithNothing(t *testing.T) {
 	}
 }
 
-// processes are those of the world: the server, and all that work in its ground
-// or have a file of it open.
+// processes lists those of the world: the server, and all that work in its
+// ground or have a file of it open.
 func (w *world) processes() []string {
 	var found []string
 	for _, pattern := range []string{"exe", "cwd", "root", "fd/*"} {
@@ -207,9 +207,9 @@ func (w *world) processes() []string {
 	return found
 }
 
-// TestEscapeE55APipeInTheWayHoldsNobodyUp: the server looks through the
-// workspace now and then, for repositories. A command puts a pipe, which
-// nobody writes, in the place of a directory, again and again.
+// TestEscapeE55APipeInTheWayHoldsNobodyUp: the server searches the workspace
+// for repositories now and then. A command replaces a directory with a pipe
+// that has no writer, again and again.
 func TestEscapeE55APipeInTheWayHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
 	h := habitat{furnish: func(t *testing.T, w *world) { w.put(t, "ws/a/file", "") }, noControl: true}
@@ -220,9 +220,9 @@ func TestEscapeE55APipeInTheWayHoldsNobodyUp(t *testing.T) {
 		go func() {
 			swapped <- s.Process("testcmd", []string{"attempt", "exchange-often", "a", "b"}, kit.Args{"timeout_ms": 60_000})
 		}()
-		var sessions []string // a rescan may follow each command that is alone in its session
+		var rooms []string // a rescan may follow each command that is alone in its session sandbox
 		for range 12 {
-			sessions = append(sessions, s.NewSession())
+			rooms = append(rooms, s.NewSession())
 		}
 		for n, done := 0, false; !done; n++ {
 			select {
@@ -232,12 +232,12 @@ func TestEscapeE55APipeInTheWayHoldsNobodyUp(t *testing.T) {
 				}
 				done = true
 			default:
-				s.InSession(sessions[n%len(sessions)], "testcmd", []string{"exit", "0"})
+				s.InSession(rooms[n%len(rooms)], "testcmd", []string{"exit", "0"})
 			}
 		}
 		began := time.Now()
 		_ = w.Session.Close()
-		if took := time.Since(began); took > kit.Farewell { // it was told to, and was killed
+		if took := time.Since(began); took > kit.Farewell { // it did not end by itself, and was killed
 			t.Errorf("the server took %v to leave", took)
 		}
 	})

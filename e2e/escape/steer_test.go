@@ -34,7 +34,7 @@ func (p person) sh(dir, script string) (string, error) {
 	return string(out), err
 }
 
-// must runs what cannot fail.
+// must runs a script that must succeed.
 func (p person) must(t *testing.T, dir, script string) {
 	t.Helper()
 	if out, err := p.sh(dir, script); err != nil {
@@ -42,10 +42,11 @@ func (p person) must(t *testing.T, dir, script string) {
 	}
 }
 
-// evil tells of having run outside: in the sandbox, the home cannot be written.
+// evil is a command that records that it ran outside: in the sandbox, the home
+// is read-only.
 func (w *world) evil() string { return "echo x >> " + w.path("home/ran-outside") }
 
-// executions counts how often something has run that was planted, and begins anew.
+// executions returns how often a planted program has run, and resets the count.
 func (w *world) executions(t *testing.T) int {
 	t.Helper()
 	ran := w.path("home/ran-outside")
@@ -62,13 +63,13 @@ func (w *world) executions(t *testing.T) int {
 	return strings.Count(string(text), "\n")
 }
 
-// works does what makes git run whatever its configuration and hooks name.
+// works makes git run everything that its configuration and hooks name.
 func (p person) works(dir string) {
 	_, _ = p.sh(dir, "git status --short; git commit -q --allow-empty -m x")
 }
 
-// polls has the person's git ask for the state of a repository ten times a second, as
-// an editor does, until stop is called.
+// polls has the person's git read the state of a repository ten times a second,
+// as an editor does, until stop is called.
 func (p person) polls(dir string) (stop func()) {
 	done := make(chan struct{})
 	var polling sync.WaitGroup
@@ -86,18 +87,18 @@ func (p person) polls(dir string) (stop func()) {
 	return func() { close(done); polling.Wait() }
 }
 
-// steer is a way by which commands try to make a person's git run a program. Each
-// command of tries is run on its own, in the order given. $E is the program, as a
-// command of a shell.
+// steer is a way in which commands try to make a person's git run a program.
+// Each command of tries is run separately, in the order given. $E is the
+// program, as a shell command.
 type steer struct {
 	says    string
-	dir     string // in which the repository is; "" is repo
-	prepare string // by the person, in the workspace
+	dir     string // the directory of the repository; "" is repo
+	prepare string // run by the person, in the workspace
 	cwd     string // of the commands, below {dir}; "" is the workspace
 	tries   []string
-	// restart says that another server comes before the last command.
+	// restart: the server is restarted before the last command.
 	restart bool
-	// root says that it is played as root as well, whom modes do not stop.
+	// root: it is also played as root, for whom modes do not count.
 	root bool
 }
 
@@ -155,9 +156,10 @@ var steers = []steer{
 	{says: "9 links by which a file is written", tries: []string{"cd repo; ln .git/config l; printf '[core]\\n\\tfsmonitor = \"%s; false\"\\n' \"$E\" >> l; ln -s .git/hooks h; " + strings.ReplaceAll(plantHook, ".git/hooks", "h")}},
 }
 
-// TestEscapeE11WhatSteersAPersonsGitIsNotWritten: with namespaces, of what a command
-// plants nothing runs, while it runs or ever after, however often the person's git
-// looks. With Landlock alone, nothing of it is left when the command has ended.
+// TestEscapeE11WhatSteersAPersonsGitIsNotWritten: with namespaces, nothing that
+// a command plants ever runs, neither while it runs nor later, however often
+// the person's git reads the repository. With Landlock alone, nothing of it is
+// left when the command has ended.
 func TestEscapeE11WhatSteersAPersonsGitIsNotWritten(t *testing.T) {
 	t.Parallel()
 	for _, row := range steers {
@@ -168,8 +170,8 @@ func TestEscapeE11WhatSteersAPersonsGitIsNotWritten(t *testing.T) {
 	}
 }
 
-// eachUnsettled is everywhere, but the servers do not run yet, and root's confined ones
-// are there only if they are asked for.
+// eachUnsettled is like everywhere, but the servers are not started yet, and
+// root's confined worlds exist only on request.
 func eachUnsettled(t *testing.T, root bool, test func(t *testing.T, w *world)) {
 	t.Helper()
 	for _, tier := range []string{kit.None, kit.Namespaces, kit.Landlock} {
@@ -189,7 +191,7 @@ func eachUnsettled(t *testing.T, root bool, test func(t *testing.T, w *world)) {
 	}
 }
 
-// begins starts the server, whose first rescan is over then.
+// begins starts the server and waits for its first scan.
 func (w *world) begins(t *testing.T) {
 	t.Helper()
 	w.Connect()
@@ -198,7 +200,7 @@ func (w *world) begins(t *testing.T) {
 	}
 }
 
-// restarts ends the server and starts another one.
+// restarts ends the server and starts a new one.
 func (w *world) restarts(t *testing.T) {
 	t.Helper()
 	_ = w.Session.Close()
@@ -207,7 +209,8 @@ func (w *world) restarts(t *testing.T) {
 	w.Connect()
 }
 
-// polling is how long each attempt is made again and again: once, unless there is time.
+// polling is how long each attempt is repeated: once, unless there is more
+// time.
 func polling() time.Duration {
 	if os.Getenv("TIPSTAFF_SOAK") != "" {
 		return 20 * time.Second
@@ -250,8 +253,8 @@ func (s steer) in(t *testing.T, w *world) {
 	}
 }
 
-// attempt runs the commands, and the last one in sessions as well that have begun
-// before and between them: each has layers of its own.
+// attempt runs the commands, and the last one also in sessions that began
+// before and between them: each session has its own mounts.
 func (s steer) attempt(t *testing.T, w *world) (answers []string) {
 	t.Helper()
 	var sessions []string
@@ -296,15 +299,15 @@ func (w *world) session(t *testing.T) string {
 	return b.SessionID
 }
 
-// mostSaves is how many of a person's saves a command can use before it is ended: the
-// guard's mildTimes, and the one that is too much.
+// mostSaves is how many of a person's saves a command can use before it is
+// ended: the guard's mildTimes, and the one that is too much.
 const mostSaves = 5
 
-// TestEscapeE11ACommandCannotWaitForAPersonToReplaceAPinnedFile for long: git saves a
-// configuration by a rename, which takes the kernel's pin away, everywhere. A command
-// waits for that moment all the time, and the person's git looks ten times a second. The
-// guard puts a pinned copy there within milliseconds, and ends a command that was there
-// before it again and again.
+// TestEscapeE11ACommandCannotWaitForAPersonToReplaceAPinnedFile for long: git
+// saves a configuration by a rename, which removes the kernel's pin everywhere.
+// A command waits for that moment all the time, and the person's git reads the
+// file ten times a second. The guard puts a pinned copy there within
+// milliseconds, and ends a command that is repeatedly faster.
 func TestEscapeE11ACommandCannotWaitForAPersonToReplaceAPinnedFile(t *testing.T) {
 	t.Parallel()
 	eachUnsettled(t, true, func(t *testing.T, w *world) {
@@ -363,7 +366,7 @@ func TestEscapeE11ACommandCannotWaitForAPersonToReplaceAPinnedFile(t *testing.T)
 	})
 }
 
-// keptAside reports whether a text is in what was put back.
+// keptAside reports whether a text is in the files that were kept aside.
 func (w *world) keptAside(t *testing.T, text string) bool {
 	t.Helper()
 	files, _ := os.ReadDir(w.path("state/aside"))
@@ -375,7 +378,7 @@ func (w *world) keptAside(t *testing.T, text string) bool {
 	return false
 }
 
-// causes gives why commands have ended, by their records.
+// causes returns why commands have ended, according to their records.
 func (w *world) causes(t *testing.T) string {
 	t.Helper()
 	var list []string
@@ -387,7 +390,8 @@ func (w *world) causes(t *testing.T) string {
 	return strings.Join(list, " ")
 }
 
-// unsafes are single writes, each of which ends its command where there are no pins.
+// unsafes are single writes, each of which ends its command where there are no
+// pins.
 var unsafes = []struct{ says, try, file, hint string }{
 	{"the configuration, in place", plantConfig, ".git/config", "core.fsmonitor"},
 	{"the configuration, moved there", replaced, ".git/config", "core.fsmonitor"},
@@ -401,8 +405,8 @@ time.sleep(float(sys.argv[1]))' ${S:-0}; `, ".git/config", "core.fsmonitor"},
 	{"an include", "printf '[include]\n\tpath = x\n' >> .git/config; ", ".git/config", "include.path"},
 }
 
-// TestEscapeE11TheFirstUnsafeWriteEndsTheCommand where only the guard watches: the answer
-// and the record say why, and what is on disk is what was accepted.
+// TestEscapeE11TheFirstUnsafeWriteEndsTheCommand where only the guard watches:
+// the answer and the record say why, and the file on disk is the accepted one.
 func TestEscapeE11TheFirstUnsafeWriteEndsTheCommand(t *testing.T) {
 	t.Parallel()
 	eachUnsettled(t, true, func(t *testing.T, w *world) {
@@ -443,8 +447,8 @@ func TestEscapeE11TheFirstUnsafeWriteEndsTheCommand(t *testing.T) {
 	})
 }
 
-// TestEscapeE11ARebaseThatRunsProgramsIsTold: git runs what the list of a rebase says,
-// by design, when a person goes on with it.
+// TestEscapeE11ARebaseThatRunsProgramsIsTold: git runs the commands in the list
+// of a rebase, by design, when a person continues the rebase.
 func TestEscapeE11ARebaseThatRunsProgramsIsTold(t *testing.T) {
 	t.Parallel()
 	eachUnsettled(t, false, func(t *testing.T, w *world) {

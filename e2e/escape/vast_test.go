@@ -17,7 +17,8 @@ import (
 	"tipstaff/e2e/kit"
 )
 
-// traps are what a search through a workspace could wait for, or read without end.
+// traps makes files on which a search through a workspace could block, or never
+// end.
 func traps(t *testing.T, w *world) {
 	t.Helper()
 	must := func(err error) {
@@ -46,8 +47,8 @@ func traps(t *testing.T, w *world) {
 	w.put(t, "ws/loop/other", strings.Repeat("[include]\n\tpath = .git/config\n\tpath = other\n", 12))
 }
 
-// TestEscapeE55NothingInAWorkspaceHoldsTheServerUp: not the start, a command, doctor or
-// the end.
+// TestEscapeE55NothingInAWorkspaceHoldsTheServerUp: neither its start, a
+// command, doctor nor its end.
 func TestEscapeE55NothingInAWorkspaceHoldsTheServerUp(t *testing.T) {
 	t.Parallel()
 	everywhere(t, habitat{furnish: traps, noControl: true}, func(t *testing.T, w *world) {
@@ -64,8 +65,8 @@ func TestEscapeE55NothingInAWorkspaceHoldsTheServerUp(t *testing.T) {
 	})
 }
 
-// keepsGoing checks that doctor and another server are there within a time, and the end
-// of this one.
+// keepsGoing checks that doctor and another server start, and this one ends,
+// within a time.
 func (w *world) keepsGoing(t *testing.T, within time.Duration) {
 	t.Helper()
 	timed := func(what string, do func()) {
@@ -90,9 +91,9 @@ func (w *world) keepsGoing(t *testing.T, within time.Duration) {
 	timed("the first command", func() { w.On(t).Command("true").Ran() })
 }
 
-// TestSoakAVastWorkspace: 300,000 directories and 500 repositories, which takes longer to
-// make than other tests take. Once they have been looked through, a command begins as
-// in a workspace that is empty.
+// TestSoakAVastWorkspace: 300,000 directories and 500 repositories, which take
+// longer to make than other tests take. After they have been scanned, a command
+// starts as fast as in an empty workspace.
 func TestSoakAVastWorkspace(t *testing.T) {
 	if os.Getenv("TIPSTAFF_SOAK") == "" {
 		t.Skip("make soak runs it: TIPSTAFF_SOAK is not set")
@@ -125,7 +126,7 @@ func TestSoakAVastWorkspace(t *testing.T) {
 	}
 }
 
-// usual is how long a command takes, of many that follow one another.
+// usual returns how long a command takes in a series.
 func (w *world) usual(t *testing.T) time.Duration {
 	t.Helper()
 	var took []time.Duration

@@ -20,9 +20,9 @@ import (
 )
 
 // The escape list: what a command may try to get out of its sandbox, E01 to E69,
-// and what has to come of it, in each tier, as root and as an ordinary user. The
-// same attempt by the same program without a sandbox is the control: it has to
-// succeed, else nothing is shown and the test fails.
+// and the expected result in each tier, as root and as an ordinary user. The
+// same attempt by the same program without a sandbox is the control: if it does
+// not succeed, the test proves nothing and fails.
 //
 //	E01–E10, E13, E14  files_test.go       files
 //	E02, E08           secrets_test.go     the same under other circumstances
@@ -48,8 +48,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
 
-// world is a server of one tier and user, with a ground of its own that the
-// user may do everything with.
+// world is a server of one tier and user, with a directory, its ground, in
+// which the user may do everything.
 type world struct {
 	*kit.Server
 	tier string
@@ -66,16 +66,16 @@ func place(tier string, uid int) string {
 	return fmt.Sprintf("%s, as user %d", tier, uid)
 }
 
-// habitat is what a test wants of its worlds.
+// habitat says what worlds a test needs.
 type habitat struct {
 	env      []string // of the server; {dir} is the world's ground
-	confined []string // of servers with a sandbox; a list of hosts cannot be kept without one
+	confined []string // of servers with a sandbox: without one a list of hosts is refused
 	tiers    []string // nil: both
-	// noControl leaves out the worlds without a sandbox: for tests whose control
-	// is of another kind.
+	// noControl leaves out the worlds without a sandbox, for tests with another
+	// kind of control.
 	noControl bool
 	furnish   func(t *testing.T, w *world)
-	// inherited are files that whoever starts the server has left open for it.
+	// inherited are open files that the server inherits.
 	inherited []*os.File
 }
 
@@ -110,7 +110,7 @@ func everywhere(t *testing.T, h habitat, test func(t *testing.T, w *world)) {
 	}
 }
 
-// kernelCannot says why a tier cannot be had, whatever tipstaff does.
+// kernelCannot says why the kernel does not allow a tier.
 func kernelCannot(t *testing.T, tier string, uid int) string {
 	t.Helper()
 	base := ground(t)
@@ -125,7 +125,7 @@ func kernelCannot(t *testing.T, tier string, uid int) string {
 	return why
 }
 
-// kernel has been asked already.
+// kernel caches the answers.
 var kernel = struct {
 	sync.Mutex
 	cannot map[string]string
@@ -152,8 +152,8 @@ func askKernel(base, tier string, uid int) string {
 	return ""
 }
 
-// TestEscapesAreTriedInEveryTierThatTheKernelGives fails where tipstaff alone is
-// the reason why a tier was not tried.
+// TestEscapesAreTriedInEveryTierThatTheKernelGives fails if only tipstaff is
+// the reason why a tier was not tested.
 func TestEscapesAreTriedInEveryTierThatTheKernelGives(t *testing.T) {
 	contained(t)
 	for _, tier := range []string{kit.Namespaces, kit.Landlock} {
@@ -168,8 +168,8 @@ func TestEscapesAreTriedInEveryTierThatTheKernelGives(t *testing.T) {
 	}
 }
 
-// ground is a directory in memory for all worlds, with the programs in bin. It
-// stands where the sandbox covers nothing, and goes with the namespaces of the
+// ground is a directory in memory for all worlds, with the programs in bin. The
+// sandbox covers nothing there, and it disappears with the namespaces of the
 // tests.
 func ground(t *testing.T) string {
 	t.Helper()
@@ -192,7 +192,7 @@ func makeGround(dir string, programs ...string) error {
 	if err := syscall.Mount("none", dir, "tmpfs", 0, "mode=755"); err != nil {
 		return err
 	}
-	// Numbers of processes that do not come up in a young PID namespace.
+	// Process ids that do not occur in a young PID namespace.
 	if err := os.WriteFile("/proc/sys/kernel/ns_last_pid", []byte("20000"), 0); err != nil {
 		return err
 	}
@@ -216,7 +216,7 @@ func copyFile(from, to string) error {
 	return os.WriteFile(to, data, 0o755)
 }
 
-// contained skips where an escape that succeeds would have the machine.
+// contained skips the test where a successful escape could damage the machine.
 func contained(t *testing.T) {
 	t.Helper()
 	if !kit.Contained() {
@@ -235,7 +235,7 @@ func settle(t *testing.T, tier string, uid int, h habitat) *world {
 	return w
 }
 
-// tierOnRecord runs a command and reads in its record how it was confined.
+// tierOnRecord runs a command and returns its tier according to the record.
 func (w *world) tierOnRecord(t *testing.T) string {
 	t.Helper()
 	w.On(t).Command("true").Ran()
@@ -284,7 +284,7 @@ var secrets = []string{
 
 const secret = "a secret\n"
 
-// furnish puts into the ground what every world has.
+// furnish makes the files that every world has.
 func (w *world) furnish(t *testing.T) {
 	t.Helper()
 	if err := os.MkdirAll(w.path("bin"), 0o755); err != nil {
@@ -323,14 +323,14 @@ func (w *world) put(t *testing.T, name, content string) {
 	}
 }
 
-// own gives all of the ground to the user.
+// own makes the user the owner of the ground.
 func (w *world) own(t *testing.T) {
 	t.Helper()
 	kit.Give(t, w.uid, w.dir)
 }
 
-// nonLoopback is an address of this machine that others could have; "" if it
-// has none.
+// nonLoopback returns an address of this machine that other machines can reach;
+// "" if there is none.
 func nonLoopback() string {
 	addrs, _ := net.InterfaceAddrs()
 	for _, a := range addrs {

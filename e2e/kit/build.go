@@ -13,8 +13,8 @@ import (
 	"tipstaff/internal/testcmd/testcmdtest"
 )
 
-// prebuilt names a program under test that is there already: a virtual machine
-// that runs the tests has no Go and no sources (.ci/vm).
+// prebuilt names an existing program under test: a virtual machine that runs
+// the tests has no Go and no sources (.ci/vm).
 const prebuilt = "TIPSTAFF_TEST_BINARY"
 
 // binary is the program under test, built once, with the race detector where
@@ -38,8 +38,8 @@ var binary = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// Path is the program under test, where every user can run it. Main removes it
-// in the end.
+// Path returns the path of the program under test, which every user can run.
+// Main removes it in the end.
 func Path(t testing.TB) string {
 	t.Helper()
 	if path := os.Getenv(prebuilt); path != "" {
@@ -53,8 +53,8 @@ func Path(t testing.TB) string {
 	return path
 }
 
-// Main is for TestMain: it runs the tests in a PID namespace of their own,
-// where one can be made, and returns the exit code.
+// Main is for TestMain: it runs the tests in a PID namespace of their own, if
+// one can be made, and returns the exit code.
 func Main(m *testing.M) int {
 	return testcmdtest.Contain(m, func() error {
 		if os.Getenv(prebuilt) != "" {
@@ -68,6 +68,7 @@ func Main(m *testing.M) int {
 	})
 }
 
-// Contained reports whether the tests are in a PID namespace of their own, where
-// commands that kill whom they can have nobody else.
+// Contained reports whether the tests are in a PID namespace of their own,
+// where commands that kill every process they can reach only other test
+// processes.
 func Contained() bool { return os.Getpid() == 1 }

@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// Family is a script that leaves processes in every way that there is; Members
-// are how many there are in the end, itself included. They ignore the polite
-// signals or all of them, they are in sessions of their own, and some have no
-// parent that lives. It ends when somebody opens the other end of "go".
+// Family is a script that leaves processes behind in every possible way;
+// Members is how many there are in the end, including itself. They ignore the
+// polite signals or all of them, they are in sessions of their own, and some
+// have no living parent. It ends when the other end of "go" is opened.
 const (
 	Family = `trap '' TERM HUP INT
 testcmd daemon >/dev/null &
@@ -24,8 +24,9 @@ testcmd tree 3 >/dev/null &
 	Members = 1 + 1 + 1 + 3 + 1 + 3 + 4
 )
 
-// House puts the family into the workspace, as a file: a session takes no
-// script for an argument. What it gives opens the other end of "go".
+// House puts the family into the workspace as a file, because a session accepts
+// no script as an argument. The function that it returns opens the other end of
+// "go".
 func (s *Server) House() (open func()) {
 	s.T.Helper()
 	if err := os.WriteFile(filepath.Join(s.Workspace, "family.sh"), []byte(Family), 0o600); err != nil {

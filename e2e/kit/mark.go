@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// Mark is a variable that nobody has in the environment but the commands of
-// one test and what they start. It finds survivors that no pid leads to.
+// Mark is an environment variable that only the commands of one test have, and
+// what they start. It finds survivors to which no process id leads.
 type Mark string
 
-// NewMark makes one.
+// NewMark returns a new mark.
 func NewMark(t *testing.T) Mark {
 	t.Helper()
 	if _, err := os.Stat("/proc/self/environ"); err != nil {
@@ -29,14 +29,14 @@ func NewMark(t *testing.T) Mark {
 // MarkName is the name of the variable.
 const MarkName = "TEST_MARK"
 
-// InEnvironment are the arguments of sh for a script with the mark in its
-// environment, where the caller cannot set variables.
+// InEnvironment returns arguments of sh for a script with the mark in its
+// environment, for callers that cannot set variables.
 func (m Mark) InEnvironment(script string) []string {
 	return []string{"-c", MarkName + `="$1" exec sh -c "$2"`, "sh", string(m), script}
 }
 
-// Holders lists the processes that have the mark and run. One that has ended
-// has no environment any more.
+// Holders lists the running processes that have the mark. A process that has
+// ended has no environment any more.
 func (m Mark) Holders(t *testing.T) []string {
 	t.Helper()
 	dirs, err := filepath.Glob("/proc/[0-9]*")
@@ -58,8 +58,8 @@ func (m Mark) in(dir string) bool {
 	return err == nil && bytes.Contains(append([]byte{0}, environ...), []byte("\x00"+MarkName+"="+string(m)+"\x00"))
 }
 
-// WantHolders waits until as many processes with the mark run. That they are
-// found while they live is what makes it mean something that none is found.
+// WantHolders waits until n processes with the mark run. Only because they are
+// found while they live does it mean something that none is found later.
 func (m Mark) WantHolders(t *testing.T, n int) {
 	t.Helper()
 	for limit := time.Now().Add(Patience); ; time.Sleep(5 * time.Millisecond) {
@@ -74,8 +74,8 @@ func (m Mark) WantHolders(t *testing.T, n int) {
 }
 
 // WantNone waits until no process with the mark runs, at most for the time
-// given. One that is between two programs shows no environment for a moment,
-// so it looks twice.
+// given. A process in the middle of exec shows no environment for a moment, so
+// it looks twice.
 func (m Mark) WantNone(t *testing.T, within time.Duration) {
 	t.Helper()
 	none := 0
@@ -92,7 +92,7 @@ func (m Mark) WantNone(t *testing.T, within time.Duration) {
 	}
 }
 
-// Described names processes for people.
+// Described describes processes for people.
 func Described(dirs []string) string {
 	var b strings.Builder
 	for _, dir := range dirs {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Raw is a client that writes lines itself, for what no library would send.
+// Raw is a client that writes lines itself, to send what no library would send.
 type Raw struct {
 	T      *testing.T
 	Cmd    *exec.Cmd

@@ -68,7 +68,8 @@ type JSONBody struct {
 	} `json:"session"`
 }
 
-// JSON reads an answer of family B and checks that it says the same as text and as structure.
+// JSON reads an answer of family B and checks that its text and its structured
+// form are the same.
 func (r Reply) JSON() JSONBody {
 	r.T.Helper()
 	var b JSONBody
@@ -98,8 +99,8 @@ func (r Reply) Ran() YAMLBody {
 	return b
 }
 
-// Refused fails the test unless the call was refused with a text that says
-// everything of want.
+// Refused fails the test unless the call was refused with a text that contains
+// all of want.
 func (r Reply) Refused(want ...string) {
 	r.T.Helper()
 	if !r.IsError {
@@ -127,7 +128,8 @@ func (r Reply) Code(code string, want ...string) JSONBody {
 	return b
 }
 
-// ExitCode is the code of a program that failed, or why there is none.
+// ExitCode returns the exit code of a program that failed, or why there is
+// none.
 func ExitCode(err error) string {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {

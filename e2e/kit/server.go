@@ -28,17 +28,17 @@ type Server struct {
 	Session   *mcp.ClientSession
 	Workspace string // the server's working directory
 	State     string
-	Stderr    *Buffer // nil until Connect, unless somebody wants to read it earlier
+	Stderr    *Buffer // nil until Connect, unless a test sets it to read it earlier
 	// Options and Version are of the client; zero: no options, the newest version.
 	Options *mcp.ClientOptions
 	Version string
 }
 
-// Farewell is how long a server may take to leave when its client does, before
-// it is made to.
+// Farewell is how long a server may take to end after its client has left,
+// before it is killed.
 const Farewell = 20 * time.Second
 
-// answerLimit is longer than any command of a test may take.
+// answerLimit is longer than any command of a test takes.
 const answerLimit = 3 * time.Minute
 
 // Connect starts the server's command and a client of it. Both end with the
@@ -65,15 +65,15 @@ func (s *Server) Connect() {
 	})
 }
 
-// On is the server for another test, which ends before its own does.
+// On returns the server for a subtest.
 func (s *Server) On(t *testing.T) *Server {
 	other := *s
 	other.T = t
 	return &other
 }
 
-// Overlay gives the variables of base with those of over in their place, or
-// added.
+// Overlay returns the variables of base, replaced and extended by those of
+// over.
 func Overlay(base, over []string) []string {
 	for _, kv := range over {
 		name, _, _ := strings.Cut(kv, "=")
@@ -91,14 +91,14 @@ func Overlay(base, over []string) []string {
 // Args are the arguments of a call.
 type Args map[string]any
 
-// Call calls a tool and fails the test when the protocol does.
+// Call calls a tool and fails the test if the protocol fails.
 func (s *Server) Call(tool string, a any) Reply {
 	s.T.Helper()
 	return s.CallWithin(s.T.Context(), tool, a)
 }
 
-// CallWithin is Call with a context of the caller's. A call that is never
-// answered ends the server, which then says what all of its goroutines do.
+// CallWithin is Call with a context. A call that is never answered ends the
+// server, which then prints the stacks of its goroutines.
 func (s *Server) CallWithin(ctx context.Context, tool string, a any) Reply {
 	s.T.Helper()
 	limited, cancel := context.WithTimeout(ctx, answerLimit)
@@ -123,13 +123,13 @@ func (s *Server) CallWithin(ctx context.Context, tool string, a any) Reply {
 	return r
 }
 
-// Command runs a command line, by the first of the two tools of family A.
+// Command runs a command line with the first of the two tools of family A.
 func (s *Server) Command(line string, more ...Args) Reply {
 	s.T.Helper()
 	return s.Call("execute_command", merged(Args{"command": line}, more))
 }
 
-// Process runs a program with arguments, by the second.
+// Process runs a program with arguments, with the second.
 func (s *Server) Process(file string, argv []string, more ...Args) Reply {
 	s.T.Helper()
 	return s.Call("execute_process", merged(Args{"file": file, "args": argv}, more))
@@ -158,7 +158,7 @@ func (s *Server) InSession(id, command string, argv []string, more ...Args) Repl
 	return s.Call("terminal_execute_command", merged(Args{"sessionId": id, "command": command, "args": argv}, more))
 }
 
-// Records gives the server's trail, one object a line.
+// Records returns the server's trail, one object per line.
 func (s *Server) Records() []map[string]any {
 	s.T.Helper()
 	files, _ := filepath.Glob(filepath.Join(s.State, "audit", "*", "*.jsonl"))

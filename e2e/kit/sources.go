@@ -12,9 +12,9 @@ import (
 )
 
 // FollowSources makes the go command run a package's tests again when the
-// program under test has changed. It is built behind its back, so that it would
-// show the result of an earlier run. What it goes by are the files that a test
-// looks at; a directory that is read stands for what is in it.
+// program under test has changed. The go command does not know that the tests
+// build that program, so it would show a cached result. It decides by the files
+// that a test opens; a directory that is read stands for its contents.
 func FollowSources(t testing.TB) {
 	t.Helper()
 	if err := followed(); err != nil {

@@ -18,10 +18,10 @@ const (
 	None       = "none"
 )
 
-// Ordinary is a user who is nobody in particular.
+// Ordinary is an unprivileged user.
 const Ordinary = 1000
 
-// Sandboxed are the settings that ask for a tier, and for no other.
+// Sandboxed returns the settings that ask for exactly this tier.
 func Sandboxed(tier string) []string {
 	switch tier {
 	case Namespaces:
@@ -33,15 +33,15 @@ func Sandboxed(tier string) []string {
 	}
 }
 
-// MachinesRoot reports whether the tester is the root of the machine, who can be
-// everybody, and not only a user's own root.
+// MachinesRoot reports whether the tests run as the machine's root, who can
+// become every user, and not only as root of a user namespace.
 func MachinesRoot() bool {
 	ids, err := os.ReadFile("/proc/self/uid_map")
 	return err == nil && os.Geteuid() == 0 && strings.Contains(string(ids), "4294967295")
 }
 
-// Users are those as whom servers run: root and an ordinary user, or the tester
-// alone, who cannot be another.
+// Users returns the users as whom servers run: root and an ordinary user, or
+// only the present one if it cannot become another.
 func Users() []int {
 	if !MachinesRoot() {
 		return []int{os.Geteuid()}
@@ -49,7 +49,7 @@ func Users() []int {
 	return []int{0, Ordinary}
 }
 
-// As makes a process the user's, in a process group of its own.
+// As starts a process as the user, in a process group of its own.
 func As(uid int) *syscall.SysProcAttr {
 	if uid == os.Geteuid() {
 		return &syscall.SysProcAttr{Setpgid: true}
@@ -57,7 +57,7 @@ func As(uid int) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
 }
 
-// Give makes everything in a directory, and itself, the user's.
+// Give makes the user the owner of a directory and everything in it.
 func Give(t testing.TB, uid int, dir string) {
 	t.Helper()
 	if uid == os.Geteuid() {

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// Patience is how long something is waited for that comes at once on a machine
-// that has nothing else to do. It is not a promise of tipstaff's.
+// Patience is how long tests wait for something that is immediate on an idle
+// machine. It is not a promise of tipstaff.
 const Patience = 45 * time.Second
 
-// Eventually waits for a condition; details are for those who wait in vain.
+// Eventually waits for a condition; details describe a failure.
 func Eventually(t testing.TB, what string, is func() bool, details ...func() string) {
 	t.Helper()
 	for limit := time.Now().Add(Patience); !is(); time.Sleep(2 * time.Millisecond) {
@@ -41,7 +41,7 @@ func Gone(pid int, within time.Duration) bool {
 	}
 }
 
-// Zombie reports whether a process has ended and nobody has asked for it yet.
+// Zombie reports whether a process has ended and has not been reaped.
 func Zombie(pid int) bool {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

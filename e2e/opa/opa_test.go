@@ -1,7 +1,7 @@
 //go:build unix
 
-// Package opa asks a real Open Policy Agent, with the rules of deploy/opa, by
-// the built binary. It is a module of its own: make opa.
+// Package opa tests the built binary with a real Open Policy Agent and the
+// rules of deploy/opa. It is a module of its own: make opa.
 package opa
 
 import (
@@ -27,7 +27,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/tester"
 )
 
-// rules are what is shipped.
+// rules are the shipped rules.
 const rules = "../../deploy/opa"
 
 const document = "/v1/data/tipstaff/decision"
@@ -115,7 +115,7 @@ func build(t *testing.T) *tipstaff {
 	t.Helper()
 	p := &tipstaff{t: t, binary: filepath.Join(t.TempDir(), "tipstaff"), dir: t.TempDir()}
 	cmd := exec.Command("go", "build", "-o", p.binary, "./cmd/tipstaff")
-	cmd.Dir = "../.." // in the program's own module, of the versions that it is made of
+	cmd.Dir = "../.." // in the program's own module, with its versions
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -123,7 +123,7 @@ func build(t *testing.T) *tipstaff {
 	return p
 }
 
-// asking gives the program a decider and a state directory of its own.
+// asking sets the decider of the program, and a new state directory.
 func (p *tipstaff) asking(t *testing.T, url string) *tipstaff {
 	t.Helper()
 	with := *p
@@ -135,7 +135,7 @@ func (p *tipstaff) asking(t *testing.T, url string) *tipstaff {
 	return &with
 }
 
-// run takes a command down the road, and gives what is said and the exit code.
+// run runs a command with "tipstaff run", and returns its output and exit code.
 func (p *tipstaff) run(args ...string) (out string, code int) {
 	p.t.Helper()
 	cmd := exec.Command(p.binary, args...)
@@ -186,7 +186,7 @@ func TestARealOpenPolicyAgentDecides(t *testing.T) {
 func TestADocumentThatIsNotThereDenies(t *testing.T) {
 	opa := start(t, "unix")
 	p := build(t).asking(t, opa.url+":/v1/data/tipstaff/no_such_rule")
-	// It is not one that the rules of authorization let anybody ask for, either.
+	// The rules of authorization do not let clients ask for it either.
 	p.want(1, "could not be asked", "run", "--", "echo", "hello")
 	must(t, storage.Txn(t.Context(), opa.store, storage.WriteParams, func(txn storage.Transaction) error {
 		return opa.store.UpsertPolicy(t.Context(), txn, rules+"/authz.rego", []byte("package system.authz\n\ndefault allow := true\n"))
@@ -195,7 +195,7 @@ func TestADocumentThatIsNotThereDenies(t *testing.T) {
 	p.want(0, "! decider: ", "doctor")
 }
 
-// TestNobodyReplacesTheRules by the way on which questions come.
+// TestNobodyReplacesTheRules through the address at which questions are asked.
 func TestNobodyReplacesTheRules(t *testing.T) {
 	opa := start(t, "tcp")
 	for _, c := range []struct{ method, path, body string }{
@@ -267,7 +267,7 @@ func TestTheExampleOfThePage(t *testing.T) {
 		{`{"releasers": ["release"]}`, `["npm", "ci"]`, "allow"},
 		{`{"releasers": ["release"]}`, `["npm", "publish"]`, "deny"},
 		{`{"releasers": ["release", "local"]}`, `["npm", "publish"]`, "allow"},
-		{`{}`, `["npm", "publish"]`, "deny"}, // what is missing does not allow
+		{`{}`, `["npm", "publish"]`, "deny"}, // missing input does not allow
 	} {
 		query := fmt.Sprintf(`x := data.tipstaff.decision.decision with input as {"version": 1, "file": "/usr/bin/npm", "principal": "local", "argv": %s} with data.site as %s`, c.argv, c.data)
 		got, err := rego.New(rego.Query(query), rego.Module("page.rego", example)).Eval(t.Context())

@@ -9,8 +9,8 @@ import (
 	"tipstaff/internal/policy"
 )
 
-// wait asks the person at the caller's end, and takes the first answer, be it
-// that person's or the host's. Nobody waits longer than the question is open.
+// wait asks the person at the caller's end and takes the first answer, from
+// that person or from the host. It waits no longer than the question is open.
 func (s *Store) wait(ctx context.Context, it *item, ask Ask) (policy.Approval, error) {
 	type reply struct {
 		answer policy.Answer
@@ -19,7 +19,7 @@ func (s *Store) wait(ctx context.Context, it *item, ask Ask) (policy.Approval, e
 	asking, stop := context.WithDeadline(ctx, it.q.Expires)
 	defer stop()
 	got := make(chan reply, 1)
-	go func() { // it ends with asking, however long its peer takes to notice
+	go func() { // it ends with asking, even when the client is slow to notice
 		a, err := ask(asking, it.q)
 		got <- reply{a, err}
 	}()
@@ -33,11 +33,11 @@ func (s *Store) wait(ctx context.Context, it *item, ask Ask) (policy.Approval, e
 	}
 }
 
-// heard takes what came back from the caller's end.
+// heard handles what came back from the caller's end.
 func (s *Store) heard(ctx context.Context, it *item, a policy.Answer, err error) (policy.Approval, error) {
 	var refusal *tipstaff.Error
 	switch {
-	case errors.As(err, &refusal): // it could not be asked, and that is no fault of the client
+	case errors.As(err, &refusal): // the question could not be asked, and the client is not at fault
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.remove(it)
@@ -54,12 +54,12 @@ func (s *Store) heard(ctx context.Context, it *item, a policy.Answer, err error)
 	case err != nil:
 		return s.hostInstead(it, err)
 	}
-	_ = s.answerTo(it, a) // if the host was faster, that counts; unless this refuses
+	_ = s.answerTo(it, a) // an answer of the host that came first counts, unless this one refuses
 	return s.close(it, policy.Expired)
 }
 
-// hostInstead leaves the question to the host, because the client cannot ask
-// after all.
+// hostInstead leaves the question to people on the host, because the client
+// cannot ask after all.
 func (s *Store) hostInstead(it *item, cause error) (policy.Approval, error) {
 	if s.opts.Host == nil || !s.opts.Host() {
 		s.mu.Lock()
@@ -75,8 +75,8 @@ func (s *Store) hostInstead(it *item, cause error) (policy.Approval, error) {
 	return s.toldOf(it)
 }
 
-// close ends the wait for a question: by its answer, or as otherwise says if
-// there is none.
+// close ends the wait for a question, with its answer or, if there is none,
+// with the outcome otherwise.
 func (s *Store) close(it *item, otherwise policy.Outcome) (policy.Approval, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,25 +88,27 @@ func (s *Store) close(it *item, otherwise policy.Outcome) (policy.Approval, erro
 	return policy.NewApproval(it.q, w, time.Time{}), unanswered(it.q, otherwise)
 }
 
-// toldOf gives the caller the handle of an open question.
+// toldOf returns the error that gives the caller the handle of an open
+// question.
 func (s *Store) toldOf(it *item) (policy.Approval, error) {
 	return policy.NewApproval(it.q, policy.Word{Handle: it.q.Handle, Outcome: policy.Pending}, time.Time{}), required(it.q)
 }
 
-// ErrNotOpen is what an answer meets that comes too late or for nothing: the
-// handle is unknown, used, expired, or somebody else's.
+// ErrNotOpen is the error for an answer that is too late or fits no question:
+// the handle is unknown, used, expired, or belongs to another principal.
 var ErrNotOpen = errors.New("there is no open question with this handle")
 
-// ErrAnswered is what an answer meets that somebody else has given before.
+// ErrAnswered is the error for an answer to a question that already has one.
 var ErrAnswered = errors.New("this question has been answered already")
 
-// Answer takes the answer of somebody on the host.
+// Answer takes the answer of a person on the host. The errors are [ErrNotOpen]
+// and [ErrAnswered].
 func (s *Store) Answer(handle string, a policy.Answer) (policy.Question, error) {
 	return s.take(handle, a, func(policy.Question) bool { return true })
 }
 
-// AnswerOf takes an answer that came from the end of a principal. A question of
-// another one is not open to it.
+// AnswerOf takes an answer that came from the client of a principal. Questions
+// of other principals are not open to it: they give [ErrNotOpen].
 func (s *Store) AnswerOf(principal, handle string, a policy.Answer) error {
 	_, err := s.take(handle, a, func(q policy.Question) bool { return q.Origin.Principal == principal })
 	return err
@@ -122,8 +124,8 @@ func (s *Store) take(handle string, a policy.Answer, may func(policy.Question) b
 	return it.q, s.answerTo(it, a)
 }
 
-// answerTo answers a question. Who refuses has the last word, as long as
-// nothing has been run on the first.
+// answerTo records the answer to a question. A refusal overrides a permission
+// as long as nothing has been run by that permission.
 func (s *Store) answerTo(it *item, a policy.Answer) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,7 +155,8 @@ func (s *Store) answerTo(it *item, a policy.Answer) error {
 	return nil
 }
 
-// cannotAsk refuses what nobody can be asked. The lock is held.
+// cannotAsk refuses a question when there is no person to ask. The lock is
+// held.
 func (s *Store) cannotAsk(q policy.Question, canAsk bool) error {
 	if len(Show(q)) > maxShown {
 		return &tipstaff.Error{

@@ -22,17 +22,17 @@ type State struct {
 	Expires   time.Time `json:"e"`
 }
 
-// DigestOf names the arguments of a call, byte for byte.
+// DigestOf returns a digest of the arguments of a call, byte for byte.
 func DigestOf(arguments []byte) string {
 	sum := sha256.Sum256(arguments)
 	return hex.EncodeToString(sum[:])
 }
 
-// Sealer seals states with a key of its own, which lives as long as the process.
-// Its methods may be called from many goroutines at once.
+// Sealer seals states with a key of its own, which lives as long as the
+// process. Its methods may be called from several goroutines at once.
 type Sealer struct{ aead cipher.AEAD }
 
-// NewSealer makes a key.
+// NewSealer returns a Sealer with a new random key.
 func NewSealer() (*Sealer, error) {
 	key := make([]byte, 32)
 	if _, err := rand.Read(key); err != nil {
@@ -49,10 +49,11 @@ func NewSealer() (*Sealer, error) {
 	return &Sealer{aead}, nil
 }
 
-// purpose is bound into each seal, so that nothing sealed for another would open.
+// purpose is authenticated with each state, so that nothing that was sealed for
+// another purpose opens.
 var purpose = []byte("tipstaff approval state 1")
 
-// Seal closes a state: AES-256-GCM, with a random nonce.
+// Seal encrypts a state with AES-256-GCM and a random nonce.
 func (s *Sealer) Seal(st State) (string, error) {
 	data, err := json.Marshal(st)
 	if err != nil {
@@ -61,15 +62,16 @@ func (s *Sealer) Seal(st State) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(s.aead.Seal(nil, nil, data, purpose)), nil
 }
 
-// ErrSeal means: not a state of this server, or not as it was sealed.
+// ErrSeal says that a text is no state of this server, or was changed since it
+// was sealed.
 var ErrSeal = errors.New("the request state was not made by this server or has been changed")
 
-// maxSealed bounds what is looked at.
+// maxSealed is the length in bytes beyond which a text is refused unread.
 const maxSealed = 4 << 10
 
-// Unseal opens what [Sealer.Seal] has closed.
+// Unseal opens what [Sealer.Seal] has sealed. Any other text gives [ErrSeal].
 func (s *Sealer) Unseal(text string) (State, error) {
-	if len(text) > maxSealed || strings.ContainsAny(text, "\r\n") { // which the decoder would skip
+	if len(text) > maxSealed || strings.ContainsAny(text, "\r\n") { // the decoder would skip line ends
 		return State{}, ErrSeal
 	}
 	data, err := base64.RawURLEncoding.Strict().DecodeString(text)

@@ -9,13 +9,13 @@ import (
 	"tipstaff/internal/policy"
 )
 
-// maxShown bounds what a person is shown. What does not fit is not asked at all:
-// nobody can allow what he has not seen.
+// maxShown bounds in bytes what a person is shown. A longer question is not
+// asked at all: a person cannot allow what was not shown.
 const maxShown = 16 << 10
 
 // Show writes a question for a person: the whole command, and everything else
-// that makes a difference to it. Whatever cannot be seen is escaped, so each
-// line is what it seems; no text of a caller can begin a line of its own.
+// that makes a difference to it. Invisible characters are escaped, so every
+// line is what it seems, and no text of a caller can begin a line of its own.
 func Show(q policy.Question) string {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {

@@ -12,14 +12,15 @@ import (
 	"tipstaff/internal/policy"
 )
 
-// Bounds of a store unless its options say otherwise.
+// Bounds of a store where its options set none.
 const (
 	DefaultWait = 2 * time.Minute
-	// mostOpen and mostOpenEach bound the questions that are open at once, in
-	// all and of one principal.
+	// mostOpen and mostOpenEach bound the questions that are open at once: in
+	// all, and of one principal.
 	mostOpen     = 256
 	mostOpenEach = 32
-	// mostRemembered bounds what was allowed for sessions; the oldest gives way.
+	// mostRemembered bounds how many approvals for sessions are kept; the
+	// oldest is dropped.
 	mostRemembered = 1024
 	// rememberFor is how long "for this session" lasts at most.
 	rememberFor = 8 * time.Hour
@@ -28,29 +29,30 @@ const (
 // Prefix begins every handle.
 const Prefix = "apr_"
 
-// Options are how a store treats questions.
+// Options say how a store treats questions.
 type Options struct {
 	Wait time.Duration // how long a question stays open; 0: DefaultWait
-	// OnceOnly takes no answer for a whole session: it counts once.
+	// OnceOnly makes every answer count once, even one for the whole session.
 	OnceOnly bool
-	// Host says whether people of this machine can answer. If they cannot, and
+	// Host says whether people on this machine can answer. If they cannot, and
 	// the caller's end cannot either, a question is refused at once.
 	Host func() bool
-	// OnLapse is told of a question that was handed to a client, who never came
-	// back with an answer. It is called without locks; nil: nobody is told.
+	// OnLapse is told of a question that was handed to a client which never
+	// came back with an answer. It is called without locks and may be nil.
 	OnLapse func(q policy.Question, w policy.Word)
 }
 
 // Ask puts a question to the person at the caller's end. [ErrLater] says that
-// it has been handed on, and that the same request comes again when it is answered.
+// the question has been handed on, and that the same request will come again
+// with the answer.
 type Ask = func(ctx context.Context, q policy.Question) (policy.Answer, error)
 
-// ErrLater is what [Ask] says of a question that has been handed on, and
-// [Store.Approve] of a request that waits for its answer.
+// ErrLater is the error of [Ask] for a question that has been handed on, and of
+// [Store.Approve] for a request that waits for its answer.
 var ErrLater = errors.New("the question has been handed on")
 
 // Store holds open questions and their answers. Its methods may be called from
-// many goroutines at once.
+// several goroutines at once.
 type Store struct {
 	opts Options
 
@@ -65,29 +67,29 @@ type item struct {
 	kind   kind
 	state  policy.Outcome // pending, granted or denied
 	answer policy.Answer
-	until  time.Time     // the end of the question, then of its grant
-	done   chan struct{} // closed when it is not pending any more
+	until  time.Time     // when the question lapses, then when its grant does
+	done   chan struct{} // closed when it is no longer pending
 	timer  *time.Timer
 }
 
-// kind says who comes for the answer.
+// kind says how the answer reaches its request.
 type kind int
 
 const (
 	held   kind = iota // a call waits for it
-	handed             // a client carries it, and comes back
-	told               // a caller was told the handle; whoever makes the same call
+	handed             // a client carries the question and comes back with the answer
+	told               // a caller was told the handle, and the same call made again gets the answer
 )
 
-// memory is what a person has allowed for a session.
+// memory is an approval for the rest of a session.
 type memory struct {
 	word  policy.Word
 	until time.Time
 }
 
-// Configure changes how long questions stay open from now on (0: DefaultWait), and
-// whether answers for a whole session are taken. Questions that are open keep
-// their time.
+// Configure changes how long new questions stay open (0: DefaultWait), and
+// whether answers for a whole session are taken. Open questions keep their
+// time.
 func (s *Store) Configure(wait time.Duration, onceOnly bool) {
 	if wait <= 0 {
 		wait = DefaultWait
@@ -108,14 +110,15 @@ func NewStore(o Options) *Store {
 	return &Store{opts: o, open: map[string]*item{}, remembered: map[string]memory{}}
 }
 
-// Approve finds out whether a person allows what q asks: one has said so for the
-// session, or has answered the open question claim (a handle, "" for none) or
-// one for the same command, or says so now. ask is nil where the caller's end
-// has nobody who could be asked; then the handle is in the error, and the same
-// request finds the answer later.
+// Approve finds out whether a person allows what q asks. In this order, it
+// takes an approval for the session, the answer to the open question claim (a
+// handle, "" for none) or to one for the same command, or the answer of a
+// person whom it asks now. ask is nil if no person can be asked at the caller's
+// end; then the error holds the handle, and the same request finds the answer
+// later.
 //
-// An error means that nothing may run; the approval's word then says what became
-// of the question. It is [ErrLater] or an *tipstaff.Error.
+// An error means that nothing may run; the approval's word then says what
+// became of the question. It is [ErrLater] or an *tipstaff.Error.
 func (s *Store) Approve(ctx context.Context, q policy.Question, claim string, ask Ask) (policy.Approval, error) {
 	it, approval, err := s.enter(q, claim, ask != nil)
 	if it == nil {
@@ -127,7 +130,7 @@ func (s *Store) Approve(ctx context.Context, q policy.Question, claim string, as
 	return s.wait(ctx, it, ask)
 }
 
-// enter settles what is known already; else it gives the open question.
+// enter returns what is settled already, or else the open question.
 func (s *Store) enter(q policy.Question, claim string, canAsk bool) (*item, policy.Approval, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -168,7 +171,8 @@ func (s *Store) add(q policy.Question, canAsk bool, now time.Time) *item {
 	return it
 }
 
-// answered finds an answer to q. What somebody waits for is his. The lock is held.
+// answered finds an answer to q. A question that a call waits for is left to
+// that call. The lock is held.
 func (s *Store) answered(q policy.Question, claim string) *item {
 	if it := s.open[claim]; it != nil && it.q.Digest == q.Digest && it.kind != held && it.state != policy.Pending {
 		return it
@@ -181,13 +185,13 @@ func (s *Store) answered(q policy.Question, claim string) *item {
 	return nil
 }
 
-// settle gives what an answered question comes to, and uses it up. A refusal
-// whose caller was told a handle stays until its end, so that it cannot be
-// worn down by asking again. The lock is held.
+// settle returns the outcome of an answered question and uses it up. A refusal
+// whose caller was told a handle stays until it lapses, so that repeated
+// requests do not ask the person again. The lock is held.
 func (s *Store) settle(it *item) (policy.Approval, error) {
 	w := policy.Word{Answer: it.answer, Handle: it.q.Handle, Outcome: it.state}
 	if it.state != policy.Granted {
-		delete(s.remembered, it.q.Digest) // the latest word counts
+		delete(s.remembered, it.q.Digest) // the latest answer counts
 		if it.kind != told {
 			s.remove(it)
 		}
@@ -221,7 +225,7 @@ func (s *Store) remove(it *item) {
 	delete(s.open, it.q.Handle)
 }
 
-// full refuses more questions than people can answer. The lock is held.
+// full refuses to open more questions than people can answer. The lock is held.
 func (s *Store) full(principal string) error {
 	each := 0
 	for _, it := range s.open {
@@ -235,7 +239,7 @@ func (s *Store) full(principal string) error {
 	return nil
 }
 
-// lapse ends what was not answered or not used in time.
+// lapse ends a question that was not answered or not used in time.
 func (s *Store) lapse(it *item) {
 	s.mu.Lock()
 	if s.open[it.q.Handle] != it || time.Now().Before(it.until) {
@@ -255,8 +259,8 @@ func (s *Store) lapse(it *item) {
 	}
 }
 
-// Close ends all questions that are open. Of those that clients carry, OnLapse is
-// told. Nobody waits for an answer any more when it is called.
+// Close ends all open questions. OnLapse is told of those that clients carry.
+// Call it when no call waits for an answer any more.
 func (s *Store) Close() {
 	s.mu.Lock()
 	var abandoned []policy.Question
@@ -274,7 +278,7 @@ func (s *Store) Close() {
 	}
 }
 
-// Pending is how many questions wait for an answer.
+// Pending returns how many questions wait for an answer.
 func (s *Store) Pending() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -287,14 +291,14 @@ func (s *Store) Pending() int {
 	return n
 }
 
-// Open is a question as it stands.
+// Open is the present state of a question.
 type Open struct {
 	policy.Question
 	Outcome policy.Outcome // Pending; or Granted and not used yet; or Denied and not told yet
 	Until   time.Time
 }
 
-// List gives the open questions, the oldest first.
+// List returns the open questions, the oldest first.
 func (s *Store) List() []Open {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -157,7 +157,7 @@ func TestAStoreThatIsClosedTellsOfWhatClientsCarry(t *testing.T) {
 	var told []policy.Word
 	s := withHost(Options{OnLapse: func(_ policy.Question, w policy.Word) { told = append(told, w) }})
 	carried, _ := s.outcome(t, question("d", "me"), "", later)
-	s.outcome(t, question("e", "me"), "", nil) // who was told a handle has an answer already
+	s.outcome(t, question("e", "me"), "", nil) // a caller that was told a handle has its answer already
 	s.Close()
 	s.Close()
 	if len(told) != 1 || told[0].Handle != carried.Handle || told[0].Outcome != policy.Cancelled || len(s.List()) != 0 {
@@ -207,7 +207,7 @@ func TestTheHostMayBeFasterThanTheClient(t *testing.T) {
 		if code != "" || w.By != "ann" {
 			t.Errorf("%q %+v", code, w)
 		}
-		<-released // the client is told that nobody waits for it any more
+		<-released // the client is told that the question was withdrawn
 	})
 }
 
@@ -219,7 +219,7 @@ func TestACallThatIsCancelledComesBackAtOnceAndLeavesNothing(t *testing.T) {
 		stuck := make(chan struct{})
 		began := time.Now()
 		a, err := s.Approve(ctx, question("d", "me"), "", func(context.Context, policy.Question) (policy.Answer, error) {
-			<-stuck // a client that hears nothing
+			<-stuck // a client that does not react
 			return yes, nil
 		})
 		if tipstaff.AsError(err).Rule != "cancelled" || a.Word().Outcome != policy.Cancelled || time.Since(began) > 0 || len(s.List()) != 0 {
@@ -292,7 +292,7 @@ func TestWhatCannotBeShownWholeIsNotAsked(t *testing.T) {
 	}
 }
 
-// TestOneGrantIsUsedByOne: however many come for it at once.
+// TestOneGrantIsUsedByOne, however many callers come for it at once.
 func TestOneGrantIsUsedByOne(t *testing.T) {
 	s := withHost(Options{})
 	for range 50 {
@@ -313,7 +313,7 @@ func TestOneGrantIsUsedByOne(t *testing.T) {
 		}
 		all.Go(func() { _, _ = s.Answer(w.Handle, yes) })
 		all.Wait()
-		if used.Load() == 0 { // it was granted when all had given up
+		if used.Load() == 0 { // it was granted after all had given up
 			s.outcome(t, question("d", "me"), w.Handle, nil)
 			used.Add(1)
 		}

@@ -17,7 +17,7 @@ func TestCodeFollowsThePlan(t *testing.T) {
 }
 
 // Each archive in testdata is a small module with a plan. Its comment says what
-// it shows; its file "want" holds the faults that must be found, in order.
+// it shows; its file "want" holds the expected faults, in order.
 func TestCheckFinds(t *testing.T) {
 	archives, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(archives) == 0 {

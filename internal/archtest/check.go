@@ -44,7 +44,8 @@ func (c *checker) fault(file string, line int, rule, format string, args ...any)
 	c.faults = append(c.faults, Fault{file, line, rule, fmt.Sprintf(format, args...)})
 }
 
-// rooms: the packages that exist are exactly those that the plan calls built.
+// rooms checks that the packages that exist are exactly those that the plan
+// calls built.
 func (c *checker) rooms(files []File) {
 	built := map[string]bool{}
 	for _, f := range files {
@@ -72,7 +73,7 @@ func (c *checker) use(f *File, room Room, use Use) {
 		if use.Name == "" {
 			c.inward(f, room, use)
 		} else {
-			c.owned(f, room, use) // some names of the house have one user, too
+			c.owned(f, room, use) // some packages of the module are reserved to one user, too
 		}
 		return
 	}
@@ -82,8 +83,8 @@ func (c *checker) use(f *File, room Room, use Use) {
 	}
 }
 
-// inward: imports of the house go down, and nothing inside leans on what
-// stands outside.
+// inward checks that imports within the module go down, and that no package of
+// the plan's floors imports one outside of them.
 func (c *checker) inward(f *File, from Room, use Use) {
 	path := "."
 	if use.Path != c.module {
@@ -105,7 +106,8 @@ func (c *checker) inward(f *File, from Room, use Use) {
 	}
 }
 
-// owned: what is dangerous or foreign is used by its owners alone.
+// owned checks that dangerous and foreign packages are used only by their
+// owners.
 func (c *checker) owned(f *File, room Room, use Use) {
 	foreign := isForeign(use.Path)
 	named := false
@@ -132,7 +134,7 @@ func (o Owner) advice() string {
 	return "belongs to " + strings.Join(o.By, ", ") + ". Ask the owner to do it, through a function that says what is meant."
 }
 
-// pure: what decides gets its facts handed in.
+// pure checks that pure packages get their facts from their callers.
 func (c *checker) pure(f *File, room Room, use Use) {
 	for _, o := range c.plan.Impure {
 		if o.matches(use) {
@@ -143,8 +145,8 @@ func (c *checker) pure(f *File, room Room, use Use) {
 
 var requirement = regexp.MustCompile(`^(?:require\s+)?([^\s/]+\.[^\s/]+/\S+)\s+v\S+\s*(//.*)?$`)
 
-// modules: every direct requirement has an owner, and every foreign package
-// that has an owner comes from a requirement.
+// modules checks that every direct requirement has an owner, and that every
+// foreign package with an owner comes from a requirement.
 func (c *checker) modules(goMod string) {
 	var required []string
 	for i, line := range strings.Split(goMod, "\n") {
@@ -171,7 +173,7 @@ func (c *checker) anyOwned(is func(pattern string) bool) bool {
 	return slices.ContainsFunc(c.plan.Owners, func(o Owner) bool { return slices.ContainsFunc(o.Patterns, is) })
 }
 
-// within reports whether a pattern speaks of packages of the module.
+// within reports whether a pattern matches packages of the module.
 func within(pattern, module string) bool {
 	return pattern == module || strings.HasPrefix(pattern, module+"/")
 }
@@ -185,9 +187,9 @@ func moduleName(goMod string) string {
 	return ""
 }
 
-// isForeign reports whether an import path is somebody else's module: only the
+// isForeign reports whether an import path is in another module: only the
 // standard library and this module have no dot in the first element. A pattern
-// such as os.Getenv has one, but only one element.
+// such as os.Getenv has a dot, but only one element.
 func isForeign(path string) bool {
 	first, _, more := strings.Cut(path, "/")
 	return more && strings.Contains(first, ".")

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// outside is the floor of what does not belong to the house.
+// outside is the floor of packages that are not part of the program.
 const outside = -1
 
-// Plan is what floors.txt says.
+// Plan is the content of floors.txt.
 type Plan struct {
 	Rooms  []Room
 	Owners []Owner // who may use what
-	Impure []Owner // what pure packages use none of; without owners
+	Impure []Owner // what pure packages must not use; the rows have no owners
 }
 
 // Room is one package of the plan.
@@ -27,7 +27,7 @@ type Room struct {
 	Pure  bool
 }
 
-// Owner is one row about something dangerous or foreign.
+// Owner is one row about a dangerous or foreign package or name.
 type Owner struct {
 	Line     int
 	Patterns []string
@@ -44,7 +44,8 @@ func (p *Plan) Room(path string) (Room, bool) {
 	return p.Rooms[i], true
 }
 
-// columns are separated by two or more blanks, so that a column may hold sentences.
+// columns are separated by two or more blanks, so that a column may hold
+// sentences.
 var columns = regexp.MustCompile(`\s{2,}`)
 
 // ParsePlan reads the text of a plan. Its errors name the line.
@@ -111,7 +112,7 @@ func (p *Plan) addRoom(line, floor int, cols []string) error {
 	return nil
 }
 
-// coherent reports an owner that the plan does not know.
+// coherent reports owners that are not packages of the plan.
 func (p *Plan) coherent() error {
 	for _, o := range p.Owners {
 		for _, by := range o.By {

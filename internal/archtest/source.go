@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// File is what matters here of one Go file.
+// File is what the checks need of one Go file.
 type File struct {
 	Path string // relative to the module
 	Test bool
@@ -23,7 +23,7 @@ type File struct {
 // Package is the directory of the file, relative to the module.
 func (f *File) Package() string { return path.Dir(f.Path) }
 
-// Use is one import, or one name of an import.
+// Use is the use of an import, or of one name of an import.
 type Use struct {
 	Line int
 	Path string
@@ -37,14 +37,14 @@ func (u Use) String() string {
 	return u.Path + "." + u.Name
 }
 
-// machineCode are the endings of what the go command builds in beside Go. A
-// plan speaks of such a file as "assembly".
+// machineCode lists the extensions of files that the go command builds into a
+// package besides Go files. The plan calls such a file "assembly".
 var machineCode = []string{".s", ".S", ".c", ".cc", ".cpp", ".cxx", ".m", ".f", ".f90", ".swig", ".syso"}
 
 // ReadTree parses all Go files of the module at the root of tree, whatever
 // their build tags. Like the go command it leaves out testdata, other modules,
-// and names that begin with a dot or an underscore; and it leaves out
-// node_modules, where packages of npm bring Go files along.
+// and names that begin with a dot or an underscore; it also leaves out
+// node_modules, because packages of npm can contain Go files.
 func ReadTree(tree fs.FS) ([]File, error) {
 	var files []File
 	err := fs.WalkDir(tree, ".", func(p string, d fs.DirEntry, err error) error {
@@ -121,8 +121,8 @@ func readFile(name string, src []byte) (File, error) {
 
 var majorVersion = regexp.MustCompile(`^v[0-9]+$`)
 
-// defaultName guesses the name of the package at an import path. It is right
-// for the standard library; elsewhere a rule about single names may miss.
+// defaultName guesses the package name of an import path. It is right for the
+// standard library; elsewhere a rule about single names may miss a use.
 func defaultName(importPath string) string {
 	if base := path.Base(importPath); !majorVersion.MatchString(base) {
 		return base

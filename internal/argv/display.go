@@ -19,11 +19,11 @@ func Display(words []string) string {
 	})
 }
 
-// Escape shows text as one printable line: everything that cannot be seen is
-// written as an escape. It quotes nothing, so it is for people only.
+// Escape returns text as one printable line, with every invisible character as
+// an escape. It quotes nothing, so it is for people only.
 func Escape(text string) string { return escapeWith(text, "") }
 
-// EscapeLines is [Escape] for text of several lines, which stay lines.
+// EscapeLines is [Escape] for text of several lines and keeps the line ends.
 func EscapeLines(text string) string {
 	lines := strings.Split(text, "\n")
 	for i := range lines {
@@ -67,9 +67,9 @@ func escapeWith(text, also string) string {
 	return b.String()
 }
 
-// visible reports whether a person can see r. Besides what Unicode calls not
-// printable (controls, formats, odd spaces), these look like nothing: the
-// ignorable fillers, variation selectors, and the blank Braille pattern.
+// visible reports whether a person can see r. Some characters that Unicode
+// calls printable look like nothing: the ignorable fillers, variation
+// selectors, and the blank Braille pattern.
 func visible(r rune) bool {
 	return unicode.IsPrint(r) && r != '\u2800' &&
 		!unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)

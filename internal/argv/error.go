@@ -20,10 +20,10 @@ const (
 	ReservedWord      Kind = "RESERVED_WORD"
 )
 
-// SyntaxError says why a command line is not one plain command.
+// SyntaxError says why a command line is not one simple command.
 type SyntaxError struct {
 	Kind   Kind
-	Column int    // where it begins, in characters, the first is 1; 0 for an empty line
+	Column int    // where it begins, in characters from 1; 0 for an empty line
 	Found  string // what was found there, as "&&" or "$HOME"
 
 	first string // the first word, to recognise "cd src && …"

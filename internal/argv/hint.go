@@ -1,6 +1,6 @@
 package argv
 
-// Hint says what to do instead. It is written for whoever wrote the command.
+// Hint says what to do instead, for the author of the command.
 func (e *SyntaxError) Hint() string {
 	switch e.Kind {
 	case NUL:

@@ -16,14 +16,14 @@ import (
 	"tipstaff/internal/argv"
 )
 
-// shell is a real shell that says how it splits a line. It only ever sees
-// lines that Split accepted, with no program to find but one that prints its
-// arguments, in a directory of its own, without globbing, and unable to write
-// a file.
+// shell is a real shell that tells how it splits a line. It only sees lines
+// that Split accepted, and runs in a directory of its own, without globbing,
+// unable to write a file, with a PATH that contains only a program that prints
+// its arguments.
 type shell struct {
 	path     string
 	settings string
-	builtins string // names that it would not look up
+	builtins string // names that it would not look up on the PATH
 	printer  string // prints $0 and its arguments, NUL after each
 	bin      string // the whole PATH
 }
@@ -51,7 +51,7 @@ func shells(t testing.TB) []*shell {
 	return all
 }
 
-// run gives the arguments that script prints.
+// run returns the arguments that script prints.
 func (s *shell) run(t testing.TB, script string) []string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -67,7 +67,7 @@ func (s *shell) run(t testing.TB, script string) []string {
 	return strings.Split(strings.TrimSuffix(stdout.String(), "\x00"), "\x00")
 }
 
-// asArguments splits line by handing its words to a function.
+// asArguments splits line by passing its words to a function.
 func (s *shell) asArguments(t testing.TB, line string) []string {
 	for trimmed := ""; trimmed != line; { // line ends before the first word would end "args"
 		trimmed, line = line, strings.TrimPrefix(strings.TrimLeft(line, " \t\n"), "\\\n")
@@ -94,8 +94,8 @@ func (s *shell) canRun(program string) bool {
 		!strings.Contains(program, "/") && program[0] != '%' && !strings.Contains(s.builtins, " "+program+" ")
 }
 
-// comparable reports whether line is without the documented exceptions, and
-// says nothing that should never reach a shell, not even by mistake.
+// comparable reports whether line uses none of the documented exceptions, and
+// nothing that must never reach a shell, not even by mistake.
 func comparable(line string) bool {
 	if strings.ContainsAny(line, "~") || strings.Contains(line, "kill") {
 		return false
@@ -103,7 +103,7 @@ func comparable(line string) bool {
 	if strings.Contains(line, "\r\n") { // a CR before a trimmed line end is trimmed with it
 		return false
 	}
-	for i, c := range line { // positional and special parameters; a join may stand between
+	for i, c := range line { // positional and special parameters; backslash-newline may stand in between
 		rest := strings.ReplaceAll(line[i:], "\\\n", "")
 		if c == '$' && len(rest) > 1 && strings.IndexByte("0123456789$?!#@*-", rest[1]) >= 0 {
 			return false
@@ -136,7 +136,7 @@ func agree(t testing.TB, all []*shell, line string) {
 func TestA3AcceptedMeansTheSameToAShell(t *testing.T) {
 	all := shells(t)
 	for _, c := range tokenCases(t) {
-		if len(c.Command) < 100_000 { // one argument of a shell's own
+		if len(c.Command) < 100_000 { // the longest argument that a shell accepts
 			agree(t, all, c.Command)
 		}
 	}

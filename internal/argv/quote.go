@@ -2,17 +2,17 @@ package argv
 
 import "strings"
 
-// Quote writes words as a command line. Split(Quote(words)) gives the words
-// back for all words without NUL, and a POSIX shell gives them back too.
+// Quote writes words as a command line. Split(Quote(words)) returns the words
+// for all words without NUL, and a POSIX shell reads the same words.
 //
 // Control characters stay as they are, inside single quotes, because POSIX has
-// no other way to write them: the line may be several lines. What people are
-// to read goes through [Display].
+// no other way to write them, so the result may have several lines. Use
+// [Display] for text that people read.
 func Quote(words []string) string {
 	return join(words, func(w string) string { return single(w) })
 }
 
-// join writes every word bare where it can be, else as quoted writes it.
+// join writes every word bare where it can be, and otherwise with quoted.
 func join(words []string, quoted func(string) string) string {
 	var b strings.Builder
 	for i, w := range words {
@@ -28,9 +28,9 @@ func join(words []string, quoted func(string) string) string {
 	return b.String()
 }
 
-// isBare reports whether a word needs no quotes anywhere, also for people who
-// paste it into a shell. As the first word it must not be read as a keyword or
-// an assignment.
+// isBare reports whether a word needs no quotes, not even when a person pastes
+// it into a shell. As the first word it must not be read as a keyword or an
+// assignment.
 func isBare(w string, first bool) bool {
 	if w == "" {
 		return false

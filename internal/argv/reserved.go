@@ -3,7 +3,7 @@ package argv
 import "strings"
 
 // isOperator reports whether text is a control or redirection operator of POSIX
-// or bash. With every operator its beginnings are operators too.
+// or bash. Every prefix of an operator is an operator too.
 func isOperator(text string) bool {
 	switch text {
 	case ";", ";;", ";&", ";;&", "&", "&&", "&>", "&>>", "|", "||", "|&", "(", ")",
@@ -15,9 +15,9 @@ func isOperator(text string) bool {
 
 // isKeyword reports whether a shell does not run text as a program when it
 // stands first and unquoted: the reserved words of POSIX.1-2017 XCU 2.4, those
-// that it leaves to implementations, and bash's coproc. time is missing on
-// purpose: what follows it is a simple command, and a program of that name
-// does the same.
+// that it leaves to implementations, and bash's coproc. time is omitted on
+// purpose: a simple command follows it, and the program of that name does the
+// same.
 func isKeyword(text string) bool {
 	switch text {
 	case "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for",
@@ -27,7 +27,8 @@ func isKeyword(text string) bool {
 	return isGrouping(text)
 }
 
-// isGrouping reports whether text is a keyword that people take for an operator.
+// isGrouping reports whether text is a keyword that people take for an
+// operator.
 func isGrouping(text string) bool {
 	return text == "!" || text == "{" || text == "}"
 }
@@ -47,9 +48,9 @@ func (s *splitter) commandWord(w word) error {
 	return nil
 }
 
-// assigned reports whether a shell would take a word that begins so as an
-// assignment, and returns its beginning as far as that shows. name[ counts as
-// well: there bash reads an array subscript, across blanks if need be.
+// assigned reports whether a shell would take a word with this beginning as an
+// assignment, and returns as much of the beginning as shows it. name[ counts as
+// well: bash reads an array subscript there, even across blanks.
 func assigned(plain string) (string, bool) {
 	end := 0
 	for end < len(plain) && isName(plain[end]) {

@@ -50,8 +50,8 @@ type splitter struct {
 type word struct {
 	text  string
 	start int
-	// plain is the length of the unquoted beginning of text: what a shell
-	// looks at to find assignments. A keyword must not be quoted at all.
+	// plain is the length of the unquoted beginning of text, in which a shell
+	// looks for assignments. A keyword must not be quoted at all.
 	plain  int
 	quoted bool
 }
@@ -71,7 +71,7 @@ func (s *splitter) trimStart() {
 	}
 }
 
-// blanks skips what separates words.
+// blanks skips the blanks that separate words.
 func (s *splitter) blanks() {
 	for s.join(); s.peek(0) == ' ' || s.peek(0) == '\t'; s.join() {
 		s.pos++
@@ -100,7 +100,8 @@ func (s *splitter) join() {
 	}
 }
 
-// peek gives the byte n places ahead, 0 beyond the end; no byte of a line is 0.
+// peek returns the byte n places ahead, 0 beyond the end; no byte of a line is
+// 0.
 func (s *splitter) peek(n int) byte {
 	if s.pos+n < len(s.src) {
 		return s.src[s.pos+n]
@@ -216,7 +217,8 @@ func (s *splitter) escaped(b *strings.Builder) error {
 	return nil
 }
 
-// dollar reads a $, which is literal unless a shell would expand or quote with it.
+// dollar reads a $, which is literal unless a shell would expand it or start a
+// quote with it.
 func (s *splitter) dollar(b *strings.Builder, inQuotes bool) error {
 	at := s.pos
 	s.step()
@@ -254,7 +256,7 @@ func (s *splitter) operator() error {
 	return s.fault(Operator, at, found)
 }
 
-// fault makes the error for what stands at byte at.
+// fault makes the error for the text found at byte at.
 func (s *splitter) fault(k Kind, at int, found string) *SyntaxError {
 	e := &SyntaxError{Kind: k, Column: utf8.RuneCountInString(s.src[:at]) + 1, Found: found}
 	if len(s.words) > 0 {

@@ -29,7 +29,7 @@ func TestWhatAPersonSaidIsOnTheRecordWithoutSecrets(t *testing.T) {
 	}
 }
 
-// TestTheNameSaysWhetherAPersonRefused (contract B14): a question that nobody
+// TestTheNameSaysWhetherAPersonRefused (contract B14): a question that was not
 // answered is no violation.
 func TestTheNameSaysWhetherAPersonRefused(t *testing.T) {
 	for _, c := range []struct {

@@ -42,7 +42,7 @@ func writtenTrail(t testing.TB, dir string, n int, o Options) string {
 }
 
 // rewrite changes the lines of a trail's file and chains what follows anew, as
-// someone would who knows how and has no key.
+// an attacker would who knows how and has no key.
 func rewrite(t testing.TB, path string, change func(lines [][]byte) [][]byte) {
 	t.Helper()
 	data, err := os.ReadFile(path)

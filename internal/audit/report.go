@@ -120,7 +120,7 @@ func (r Reason) ofCheckpoints() string {
 	case RolledBack:
 		return "rolled back: it is not what the checkpoint that you kept speaks of, or ends before it"
 	case NoCheckpoint:
-		return "no checkpoint: every trail begins with one; somebody has removed it, or the disk has lost it"
+		return "no checkpoint: every trail begins with one; it was removed, or the disk has lost it"
 	case BadCheckpoint:
 		return "a checkpoint is none, speaks of another trail, or was not signed by the key of this one"
 	case ForeignKey:

@@ -23,7 +23,7 @@ func lines(n int) [][]byte {
 	return all
 }
 
-// relink makes the line with these members anew, as someone would who knows how.
+// relink rebuilds the line with these members, as an attacker who knows how would.
 func relink(line []byte, members string) []byte {
 	h, _ := readHead(line)
 	own, _ := unlink(sha256.New(), bytes.TrimSuffix(line, []byte("\n")))

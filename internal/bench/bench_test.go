@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// median of what was measured.
+// median returns the middle of the measured durations.
 func median(d []time.Duration) time.Duration { return quantile(d, 50) }
 
 func quantile(d []time.Duration, percent int) time.Duration {
@@ -20,20 +20,20 @@ func quantile(d []time.Duration, percent int) time.Duration {
 	return d[min(len(d)-1, len(d)*percent/100)]
 }
 
-// report gives a measurement beside its floor.
+// report reports a measurement and its ratio to the floor.
 func report(b *testing.B, ours, floor []time.Duration) {
-	b.ReportMetric(0, "ns/op") // says nothing here
+	b.ReportMetric(0, "ns/op") // it means nothing here
 	b.ReportMetric(float64(median(ours).Microseconds()), "ours-p50-µs")
 	b.ReportMetric(float64(median(floor).Microseconds()), "floor-p50-µs")
 	b.ReportMetric(float64(quantile(ours, 95))/float64(quantile(floor, 95)), "p95-ratio")
 	b.ReportMetric(float64(median(ours))/float64(median(floor)), "p50-ratio")
 }
 
-// inRow is how often one of two that may put work off does it before it is the
-// other's turn: what it puts off then meets its own next one, not the other's.
+// inRow is how often a contender runs in a row before the other one does: work
+// that it puts off then slows down its own next run and not the other's.
 const inRow = 10
 
-// turns lets two take turns of so many in a row, and reports.
+// turns lets both run in turn, row times in a row, and reports.
 func turns(b *testing.B, row int, ours, floor func() time.Duration) {
 	b.Helper()
 	inRows(b, func() []time.Duration { return repeat(row, ours) }, func() []time.Duration { return repeat(row, floor) })
@@ -46,8 +46,8 @@ func repeat(n int, one func() time.Duration) (took []time.Duration) {
 	return took
 }
 
-// inRows is turns for those who do a row themselves. Which one goes first changes
-// each time.
+// inRows is turns for contenders that do a whole row themselves. The one that
+// begins changes with each turn.
 func inRows(b *testing.B, ours, floor func() []time.Duration) {
 	b.Helper()
 	var o, f []time.Duration
@@ -63,7 +63,7 @@ func inRows(b *testing.B, ours, floor func() []time.Duration) {
 	report(b, o, f)
 }
 
-// strengths are the settings of the sandbox under measurement.
+// strengths are the sandbox settings that are measured.
 var strengths = []struct {
 	name string
 	env  []string
@@ -97,7 +97,7 @@ func BenchmarkThroughput16(b *testing.B) {
 		contender(func() { floor.call(b, "true") }))
 }
 
-// listing is what a client says to list the tools.
+// listing is the input of a client that lists the tools.
 const listing = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 {"jsonrpc":"2.0","id":2,"method":"tools/list"}

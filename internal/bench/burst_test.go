@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// A burst is what sixteen callers do at once, ten times each.
+// A burst is sixteen callers at once, each running ten times.
 const (
 	burstCallers = 16
 	burstTurns   = 10
 )
 
-// contender does something once.
+// contender runs once what is measured.
 type contender func()
 
-// burster is one of two that are compared.
+// burster is one of two contenders that are compared.
 type burster interface{ burst() time.Duration }
 
 func (one contender) burst() time.Duration {
@@ -32,8 +32,9 @@ func (one contender) burst() time.Duration {
 	return time.Since(began)
 }
 
-// compareBursts has both do a burst in turn, after one that does not count, and
-// reports how many each does in a second and what the first does of the second's.
+// compareBursts lets both do bursts in turn, after an uncounted one each. It
+// reports how many runs each does per second, and the ratio of the first to the
+// second.
 func compareBursts(b *testing.B, unit string, ours, floor burster) {
 	b.Helper()
 	ours.burst()

@@ -21,7 +21,7 @@ import (
 )
 
 // confined starts programs in a tier of the sandbox, in the default profile, as
-// the runner does: into a session sandbox, with both outputs in pipes.
+// the runner does: in a session sandbox, with both outputs in pipes.
 type confined struct {
 	*starter
 	box *sandbox.Sandbox
@@ -65,7 +65,7 @@ func (c *confined) run(b testing.TB, argv ...string) time.Duration {
 	return c.runIn(b, "", argv...)
 }
 
-// runIn does so in a terminal session.
+// runIn is run in a terminal session.
 func (c *confined) runIn(b testing.TB, id tipstaff.SessionID, argv ...string) time.Duration {
 	began := time.Now()
 	held, err := c.box.Confine(sandbox.Command{Session: id, Dir: c.ws, Env: []string{"PATH=/usr/bin:/bin", "HOME=" + c.ws}})
@@ -101,7 +101,7 @@ func (c *confined) runIn(b testing.TB, id tipstaff.SessionID, argv ...string) ti
 	return time.Since(began)
 }
 
-// plain runs the same by os/exec.
+// plain runs the same with os/exec.
 func (c *confined) plain(b *testing.B, argv ...string) time.Duration {
 	began := time.Now()
 	var out, err bytes.Buffer
@@ -112,7 +112,7 @@ func (c *confined) plain(b *testing.B, argv ...string) time.Duration {
 	return time.Since(began)
 }
 
-// tier is also the name of the work that is done in it.
+// tier is also the name under which workers do this work.
 func (c *confined) tier() string { return c.box.Status().Tier }
 
 func eachTier(b *testing.B, f func(b *testing.B, c *confined)) {
@@ -138,9 +138,9 @@ func BenchmarkConfinedParallel16(b *testing.B) {
 	})
 }
 
-// BenchmarkConfinedSessions: 160 sessions, each with a command at once, 16 at a
-// time, and all of them closed again. A session has a sandbox of its own, which has
-// to be made. No budget.
+// BenchmarkConfinedSessions: 160 sessions, 16 at a time, each with one command,
+// and all of them closed again. Each session has a sandbox of its own, which
+// has to be made. No budget.
 func BenchmarkConfinedSessions(b *testing.B) {
 	eachTier(b, func(b *testing.B, c *confined) {
 		var n atomic.Int64
@@ -182,7 +182,7 @@ func BenchmarkConfinedPrograms(b *testing.B) {
 	}
 }
 
-// furnish fills the workspace: 10,000 files, or a repository of 2,000.
+// furnish fills the workspace with 10,000 files, or with a repository of 2,000.
 func (c *confined) furnish(b *testing.B, name string) {
 	b.Helper()
 	dir, files := "tree", 10_000
@@ -225,7 +225,7 @@ func (c *confined) furnish(b *testing.B, name string) {
 }
 
 // BenchmarkBubblewrap: /bin/true in bubblewrap, with the flags that agents use,
-// against os/exec. It is no budget of ours, but what is usual.
+// against os/exec. It is not a budget but a comparison with common practice.
 func BenchmarkBubblewrap(b *testing.B) {
 	bwrap, err := exec.LookPath("bwrap")
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package bench measures the budgets that BENCHMARKS.md records. Every figure
-// is a ratio to a floor that is measured in the same run, turn by turn, so that
-// a noisy machine disturbs both alike; medians are compared.
+// is a ratio to a floor that is measured alternately in the same run, so that a
+// noisy machine disturbs both alike; medians are compared.
 //
 // Run it with `make bench`.
 package bench

@@ -25,7 +25,8 @@ import (
 	"tipstaff/internal/testcmd/testcmdtest"
 )
 
-// drained is how much one command writes, more than any buffer on the way.
+// drained is how many bytes one command writes, more than any buffer on the
+// way.
 const drained = 2 << 30
 
 // BenchmarkDrainPath: 2 GiB of output through the runner, which keeps head and
@@ -54,13 +55,13 @@ func (s *starter) drainPath(b *testing.B, argv []string) {
 	ways := append([]way{{name: ours, drain: s.throughRunner(b, argv)}}, s.plainWays(b, argv)...)
 	took := map[string][]time.Duration{}
 	for i := range ways {
-		ways[i].drain(b) // what is kept for the next is there now
+		ways[i].drain(b) // the next measurement finds its resources made
 	}
 	idle := restartPeak(b)
 	rounds := 0
 	for b.Loop() {
 		for range 5 {
-			for i := range ways { // another one goes first each time
+			for i := range ways { // the one that begins changes
 				w := ways[(i+rounds)%len(ways)]
 				began := time.Now()
 				w.drain(b)
@@ -86,13 +87,13 @@ func (s *starter) drainPath(b *testing.B, argv []string) {
 
 const ours = "ours"
 
-// way empties the output of one command.
+// way is one way to read the output of a command.
 type way struct {
 	name  string
 	drain func(b *testing.B)
 }
 
-// throughRunner is how the output of every command is read.
+// throughRunner reads as the runner reads the output of every command.
 func (s *starter) throughRunner(b *testing.B, argv []string) func(*testing.B) {
 	path := os.Getenv("PATH")
 	h := host.New(host.Options{Path: path, AllowedCommands: policy.ParseAllowlist("*", "ALLOWED_COMMANDS")})
@@ -115,8 +116,8 @@ func (s *starter) throughRunner(b *testing.B, argv []string) func(*testing.B) {
 	}
 }
 
-// plainWays are the fastest ways that are known to empty a pipe, with pipes of
-// three sizes (execution.md 2.6).
+// plainWays are the fastest known ways to empty a pipe, with pipes of three
+// sizes (execution.md 2.6).
 func (s *starter) plainWays(b *testing.B, argv []string) []way {
 	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	if err != nil {
@@ -150,7 +151,7 @@ func (s *starter) drainPlainly(b *testing.B, argv []string, size int, empty func
 	if _, _, errno := syscall.Syscall(syscall.SYS_FCNTL, r.Fd(), setPipeSize, uintptr(size)); errno != 0 {
 		b.Fatal("cannot size a pipe: ", errno)
 	}
-	_ = syscall.SetNonblock(int(r.Fd()), true) // Fd has made it block
+	_ = syscall.SetNonblock(int(r.Fd()), true) // Fd has made it blocking
 	p, err := s.engine.Start(proc.Launch{Path: argv[0], Argv: argv, Dir: s.dir.Fd(), Stdout: w})
 	_ = w.Close()
 	if err != nil {
@@ -167,7 +168,7 @@ const setPipeSize = 1031 // F_SETPIPE_SZ, fcntl(2)
 
 const chunk = 64 << 10
 
-// readRaw reads with a thread that waits in the kernel.
+// readRaw reads with a thread that blocks in the kernel.
 func readRaw(r *os.File) (total int64, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -188,7 +189,7 @@ func readRaw(r *os.File) (total int64, err error) {
 	}
 }
 
-// readPolled reads as files of Go do.
+// readPolled reads as Go's files do, through the poller.
 func readPolled(r *os.File) (total int64, err error) {
 	buf := make([]byte, chunk)
 	for {
@@ -203,7 +204,7 @@ func readPolled(r *os.File) (total int64, err error) {
 	}
 }
 
-// spliceTo moves what is in the pipe without looking at it.
+// spliceTo moves the contents of the pipe without reading them.
 func spliceTo(r *os.File, to int) (total int64, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -223,8 +224,8 @@ func spliceTo(r *os.File, to int) (total int64, err error) {
 	}
 }
 
-// restartPeak lets the kernel measure the peak of this process's resident
-// memory from now on, and gives the memory as it is.
+// restartPeak resets the kernel's measurement of the peak resident memory of
+// this process, and returns the present resident memory.
 func restartPeak(b *testing.B) int64 {
 	b.Helper()
 	runtime.GC()
@@ -234,7 +235,7 @@ func restartPeak(b *testing.B) int64 {
 	return memory(b, "VmRSS")
 }
 
-// memory gives a figure of /proc/self/status in bytes.
+// memory returns a value of /proc/self/status in bytes.
 func memory(b *testing.B, field string) int64 {
 	b.Helper()
 	data, err := os.ReadFile("/proc/self/status")
@@ -249,7 +250,7 @@ func memory(b *testing.B, field string) int64 {
 	return kib << 10
 }
 
-// unconfined confines nothing: what is measured is the drain.
+// unconfined confines nothing, because only the drain is measured.
 type unconfined struct{}
 
 func (unconfined) Confine(c sandbox.Command) (*sandbox.Confined, error) {

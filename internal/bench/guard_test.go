@@ -23,7 +23,7 @@ import (
 	"tipstaff/internal/testcmd/testcmdtest"
 )
 
-// guardVariable says what a process beside the guard does.
+// guardVariable tells a helper process what to do.
 const guardVariable = "TIPSTAFF_BENCH_GUARD"
 
 const (
@@ -31,12 +31,12 @@ const (
 	plantedText  = acceptedText + "\tfsmonitor = evil\n"
 )
 
-// clock is one that all processes share.
+// clock is a time that is the same in all processes.
 func clock() int64 { return time.Now().UnixNano() }
 
-// TestHelperBesideTheGuard is a process beside a guard: it plants a text whenever it
-// is asked to, and says when that was; is busy; or reads again and again, and says how
-// often the text was there.
+// TestHelperBesideTheGuard is a process that runs beside a guard. It either
+// plants a text whenever it is asked and reports the time, or keeps a processor
+// busy, or polls a file and reports how often it saw the text.
 func TestHelperBesideTheGuard(t *testing.T) {
 	file := os.Getenv("TIPSTAFF_BENCH_FILE")
 	switch os.Getenv(guardVariable) {
@@ -70,7 +70,7 @@ func TestHelperBesideTheGuard(t *testing.T) {
 	}
 }
 
-// plantIn does it by a rename or in place.
+// plantIn writes the text, by a rename or in place.
 func plantIn(file string, moved bool) int64 {
 	if moved {
 		_ = os.WriteFile(file+".x", []byte(plantedText), 0o600)
@@ -108,9 +108,10 @@ func beside(b *testing.B, what, file string) (in io.WriteCloser, out *bufio.Read
 	return in, bufio.NewReader(pipe)
 }
 
-// BenchmarkPutBack: from an unsafe write to its being put back, with the guard of 500
-// repositories, beside busy processes and goroutines; and how many attacks a poller
-// sees. Budget: 1 ms with nothing else running, 10 ms under full load (p99).
+// BenchmarkPutBack: the time from an unsafe write until it is put back, with a
+// guard of 500 repositories, beside busy processes and goroutines; and how many
+// attacks a polling process sees. Budget: 1 ms with nothing else running, 10 ms
+// under full load (p99).
 func BenchmarkPutBack(b *testing.B) {
 	for _, c := range []struct {
 		says                        string
@@ -156,7 +157,8 @@ func BenchmarkPutBack(b *testing.B) {
 	}
 }
 
-// guardedRepositories makes 500, and gives the configuration of one of them.
+// guardedRepositories makes 500, and returns the configuration file of one of
+// them.
 func guardedRepositories(b *testing.B) (root *guardedRoot, file string) {
 	b.Helper()
 	dir, err := filepath.EvalSymlinks(b.TempDir())
@@ -189,7 +191,7 @@ type guardedRoot struct {
 	dir string
 }
 
-// putBacks measures 200 attacks for each loop.
+// putBacks measures 200 attacks in each iteration.
 func putBacks(b *testing.B, root *guardedRoot, file string) (took []time.Duration) {
 	b.Helper()
 	ask, answer := beside(b, "attack", file)
@@ -220,8 +222,8 @@ func putBacks(b *testing.B, root *guardedRoot, file string) (took []time.Duratio
 	return took
 }
 
-// BenchmarkRename: 20,000 renames of a file by a confined command, with the filter
-// that asks about them and without. Budget: at most 30 µs more for each.
+// BenchmarkRename: 20,000 renames of a file by a confined command, with and
+// without the filter that asks about them. Budget: at most 30 µs more for each.
 func BenchmarkRename(b *testing.B) {
 	binary, err := os.ReadFile(testcmdtest.Build(b))
 	if err != nil {
@@ -246,7 +248,8 @@ func BenchmarkRename(b *testing.B) {
 	b.ReportMetric(float64((median(o)-median(f)).Nanoseconds())/1000, "more-µs")
 }
 
-// besideUnguarded gives two sandboxes in namespaces, the second without a guard.
+// besideUnguarded returns two sandboxes in namespaces, the second without a
+// guard.
 func besideUnguarded(b *testing.B) (with, without *confined) {
 	b.Helper()
 	return newConfined(b, sandbox.Namespaces), newConfined(b, sandbox.Namespaces, func(o *sandbox.Options) { o.Unguarded = true })

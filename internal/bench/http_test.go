@@ -16,7 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// eras are the two ways to speak over HTTP.
+// eras are the two forms of the protocol over HTTP.
 var eras = []struct{ name, version string }{
 	{"sessions", "2025-11-25"},
 	{"stateless", "2026-07-28"},
@@ -24,7 +24,7 @@ var eras = []struct{ name, version string }{
 
 const benchToken = "tps_benchmarks_0123456789abcdefghijklmnop"
 
-// httpServer is one of the two, serving over HTTP.
+// httpServer is one of the two servers, serving over HTTP.
 type httpServer struct {
 	cmd *exec.Cmd
 	url string
@@ -71,7 +71,7 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return b.next.RoundTrip(r)
 }
 
-// connect gives a client with connections of its own.
+// connect returns a client with connections of its own.
 func (s *httpServer) connect(tb testing.TB, version string) *server {
 	tb.Helper()
 	transport := &http.Transport{MaxIdleConnsPerHost: 2}
@@ -126,9 +126,9 @@ func BenchmarkHTTPThroughput16(b *testing.B) {
 	}
 }
 
-// BenchmarkWaitingSessions: what 10,000 sessions of the stateful protocol that
-// wait for their clients add to the resident memory of a server that has as many
-// already, so that what only passes through is there before. Budget: 20 kB each.
+// BenchmarkWaitingSessions: what 10,000 idle sessions of the stateful protocol
+// add to the resident memory of a server that has as many already, so that
+// memory used only while sessions are made is not counted. Budget: 20 kB each.
 func BenchmarkWaitingSessions(b *testing.B) {
 	const sessions = 10_000
 	body := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}`

@@ -47,14 +47,14 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// server is one of the two, running.
+// server is one of the two servers, running.
 type server struct {
 	cmd     *exec.Cmd
 	session *mcp.ClientSession
 }
 
-// command makes the command line of a server, with policy and record as an
-// operator would have them.
+// command returns the command line of a server, with a policy and a record as
+// an operator would have them.
 func command(tb testing.TB, name string, env ...string) *exec.Cmd {
 	tb.Helper()
 	paths, err := built()
@@ -101,7 +101,8 @@ func (s *server) resident(tb testing.TB) (now, peak int64) {
 	return resident(tb, s.cmd.Process.Pid)
 }
 
-// resident gives the resident memory of a process in bytes; peak its highest.
+// resident returns the resident memory of a process in bytes, now and at its
+// peak.
 func resident(tb testing.TB, pid int) (now, peak int64) {
 	tb.Helper()
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

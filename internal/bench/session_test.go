@@ -16,8 +16,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// sessionTiers are what the budgets of sessions are for, and what a server has to be
-// told for it.
+// sessionTiers are the tiers with budgets for sessions, and the settings that
+// select them.
 var sessionTiers = []struct {
 	name string
 	env  []string
@@ -26,8 +26,8 @@ var sessionTiers = []struct {
 	{"namespaces", []string{"TIPSTAFF_SANDBOX_TIER=namespaces"}},
 }
 
-// sessionServer starts a server of which both the workspace and the home lie in dir,
-// which is not in /tmp: a private /tmp makes a sandbox dearer.
+// sessionServer starts a server whose workspace and home are both in dir,
+// outside of /tmp: a private /tmp makes a sandbox more expensive.
 func sessionServer(tb testing.TB, dir string, env ...string) *server {
 	tb.Helper()
 	for _, name := range []string{"home", "ws"} {
@@ -64,7 +64,7 @@ func connectTo(tb testing.TB, cmd *exec.Cmd) *server {
 // outsideTmp makes a directory that is not in /tmp.
 func outsideTmp(tb testing.TB) string {
 	tb.Helper()
-	dir, err := os.MkdirTemp("/var/lib", "tipstaff-bench-*") //nolint:usetesting // that is in /tmp
+	dir, err := os.MkdirTemp("/var/lib", "tipstaff-bench-*") // the default would be in /tmp
 	if err != nil {
 		tb.Skipf("no directory outside of /tmp: %v", err)
 	}
@@ -72,7 +72,7 @@ func outsideTmp(tb testing.TB) string {
 	return dir
 }
 
-// tool calls a tool and gives its text.
+// tool calls a tool and returns its text.
 func (s *server) tool(tb testing.TB, name string, arguments map[string]any) string {
 	res, err := s.session.CallTool(context.Background(), &mcp.CallToolParams{Name: name, Arguments: arguments})
 	if err != nil || res.IsError {
@@ -174,8 +174,9 @@ func BenchmarkFirstCommandOfServer(b *testing.B) {
 	}
 }
 
-// BenchmarkCallsOfSession: how many system calls a session makes that runs true twice,
-// more than without a sandbox; those of Go's runtime do not count. Budget: at most 400.
+// BenchmarkCallsOfSession: how many more system calls a session that runs true
+// twice makes than without a sandbox; those of Go's runtime do not count.
+// Budget: at most 400.
 func BenchmarkCallsOfSession(b *testing.B) {
 	if _, err := exec.LookPath("strace"); err != nil {
 		b.Skip("system calls are counted by strace: ", err)
@@ -195,21 +196,23 @@ func BenchmarkCallsOfSession(b *testing.B) {
 	}
 }
 
-// callsOfSession gives the difference between servers that had few and many sessions.
+// callsOfSession returns the difference between servers with few and with many
+// sessions, for each session.
 func callsOfSession(b *testing.B, dir string, env ...string) float64 {
 	b.Helper()
 	const few, many = 20, 60
 	return float64(callsOfSessions(b, many, dir, env...)-callsOfSessions(b, few, dir, env...)) / (many - few)
 }
 
-// ofRuntime are calls that Go's scheduler makes; how many depends on the load of the
-// machine.
+// ofRuntime are calls of Go's scheduler, whose number depends on the load of
+// the machine.
 var ofRuntime = map[string]bool{
 	"futex": true, "nanosleep": true, "tgkill": true, "epoll_pwait": true, "sched_yield": true, "rt_sigreturn": true, "getpid": true,
 	"madvise": true, "restart_syscall": true,
 }
 
-// callsOfSessions counts the system calls of a server that has so many sessions.
+// callsOfSessions counts the system calls of a server with this number of
+// sessions.
 func callsOfSessions(b *testing.B, sessions int, dir string, env ...string) (calls int) {
 	b.Helper()
 	for _, name := range []string{"home", "ws"} {

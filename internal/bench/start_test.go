@@ -18,7 +18,7 @@ import (
 	"tipstaff/internal/proc"
 )
 
-// starter starts /bin/true by our engine.
+// starter starts /bin/true with our engine.
 type starter struct {
 	engine *proc.Engine
 	dir    *os.File
@@ -80,9 +80,9 @@ func osExec(b testing.TB, attr *syscall.SysProcAttr) time.Duration {
 }
 
 // BenchmarkStartToReap: /bin/true against os/exec with the same pipes and
-// buffers: as it is, and asked for the session of its own and the death with the
-// server that ours has. (A session costs the kernel a scheduling group.)
-// Each works in a process of its own. Budget: at most 1.0 ×.
+// buffers: os/exec as it is, and os/exec with the new session and the
+// parent-death signal that ours has. (A session costs the kernel a scheduling
+// group.) Each works in a process of its own. Budget: at most 1.0 ×.
 func BenchmarkStartToReap(b *testing.B) {
 	for name, floor := range map[string]string{"plain": "os/exec", "in a session": "os/exec in a session"} {
 		b.Run(name, func(b *testing.B) {
@@ -91,8 +91,8 @@ func BenchmarkStartToReap(b *testing.B) {
 	}
 }
 
-// BenchmarkStartAgainstC: against a C program that does vfork and exec of it,
-// without any pipe. Budget: at most 1.3 ×.
+// BenchmarkStartAgainstC: against a C program that does vfork and exec, without
+// pipes. Budget: at most 1.3 ×.
 func BenchmarkStartAgainstC(b *testing.B) {
 	s := newStarter(b)
 	binary := filepath.Join(b.TempDir(), "vfork")

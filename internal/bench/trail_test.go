@@ -25,14 +25,14 @@ import (
 	"tipstaff/internal/sandbox"
 )
 
-// nowhere is a trail that forgets: what the record costs is measured against it.
-// No server can be told to have it.
+// nowhere is a trail that discards all records: the cost of the record is
+// measured against it. No setting selects it.
 type nowhere struct{}
 
 func (nowhere) Append(audit.Record) error { return nil }
 
-// plainSync writes a line for every record and syncs that of a start: what one
-// sync of this machine costs in the same place.
+// plainSync writes a line for every record and syncs that of a start: it
+// measures the cost of one sync on this machine in the same place.
 type plainSync struct{ f *os.File }
 
 func (p plainSync) Append(r audit.Record) error {
@@ -53,8 +53,8 @@ func newPlainSync(b *testing.B) plainSync {
 	return plainSync{f}
 }
 
-// recording serves the protocol over pipes with a trail of the given kind, and
-// returns what a call takes.
+// recording serves the protocol over pipes with the given trail, and returns a
+// function that measures a call.
 func recording(b *testing.B, trail monitor.Trail) func() time.Duration {
 	b.Helper()
 	engine, err := proc.NewEngine(proc.Options{})
@@ -121,9 +121,10 @@ func newBenchTrail(b *testing.B, d audit.Durability) *audit.Trail {
 	return trail
 }
 
-// BenchmarkTrail: a call with the record on, against the same server that forgets,
-// and strict against one that syncs a plain file; the records are on the
-// machine's disk. Budgets: interval at most 1.05 ×, strict one sync more.
+// BenchmarkTrail: a call with the record on, against the same server with a
+// trail that discards records, and strict against a trail that syncs a plain
+// file; the records are on the machine's disk. Budgets: interval at most 1.05
+// ×, strict one sync more.
 func BenchmarkTrail(b *testing.B) {
 	b.Run("interval", func(b *testing.B) {
 		turns(b, inRow, recording(b, newBenchTrail(b, audit.Interval)), recording(b, nowhere{}))

@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// packages is how many npm installs, and packageFiles how many files each of them has.
+// packages is how many packages npm installs, and packageFiles how many files
+// each has.
 const (
 	packages     = 300
 	packageFiles = 12
@@ -41,13 +42,13 @@ func BenchmarkGuardedInstall(b *testing.B) {
 		}
 		return took
 	}
-	install(with) // and fill the cache of npm
+	install(with) // the first run fills npm's cache
 	install(without)
 	turns(b, 1, func() time.Duration { return install(with) }, func() time.Duration { return install(without) })
 }
 
-// nodeAndNpm are the files themselves: commands here have no PATH that finds them
-// everywhere.
+// nodeAndNpm returns the paths of both programs: the PATH of commands does not
+// find them on every machine.
 func nodeAndNpm(b *testing.B) (node, npm string) {
 	b.Helper()
 	for name, file := range map[string]*string{"node": &node, "npm": &npm} {
@@ -84,7 +85,7 @@ func makePackages(b *testing.B, dir string) {
 	}
 }
 
-// packed is a package as npm keeps it.
+// packed returns a package in npm's archive form.
 func packed(b *testing.B, name string) []byte {
 	b.Helper()
 	var file bytes.Buffer
@@ -123,15 +124,15 @@ func makeRepository(b *testing.B, dir string) {
 	}
 }
 
-// BenchmarkGuardedBuild: go build of this program in a repository, after a change of
-// the package that all of its packages import, with the guard and without. What it
-// imports from elsewhere has been built. Budget: at most 1.05 ×.
+// BenchmarkGuardedBuild: go build of this program in a repository, after a
+// change of the package that all of its packages import, with and without the
+// guard. Other modules are built before. Budget: at most 1.05 ×.
 func BenchmarkGuardedBuild(b *testing.B) {
 	gobin, err := exec.LookPath("go")
 	if err != nil {
 		b.Skip(err)
 	}
-	if out, err := exec.Command(gobin, "build", "-o", os.DevNull, "tipstaff/cmd/tipstaff").CombinedOutput(); err != nil { // and get all modules
+	if out, err := exec.Command(gobin, "build", "-o", os.DevNull, "tipstaff/cmd/tipstaff").CombinedOutput(); err != nil { // and fetch all modules
 		b.Fatalf("%v %s", err, out)
 	}
 	modules, err := exec.Command(gobin, "env", "GOMODCACHE").Output()
@@ -155,12 +156,12 @@ func BenchmarkGuardedBuild(b *testing.B) {
 			"GOFLAGS=-mod=readonly", "CGO_ENABLED=0", "TMPDIR=/tmp", gobin, "build", "-C", c.ws+"/repo", "-o", c.ws+"/repo/built", "./cmd/tipstaff",
 		)
 	}
-	build(with) // and all that it imports
+	build(with) // and everything that it imports
 	build(without)
 	turns(b, 1, func() time.Duration { return build(with) }, func() time.Duration { return build(without) })
 }
 
-// copyProgram copies what the program is built of.
+// copyProgram copies the sources of the program.
 func copyProgram(b *testing.B, to string) {
 	b.Helper()
 	const from = "../.."

@@ -17,9 +17,9 @@ import (
 	"tipstaff/internal/sandbox"
 )
 
-// worker is this test binary again: a process of its own in which one contender
-// works whenever it is asked to. In one process contenders would not be alone
-// with what each of them keeps: descriptors, threads, zygotes.
+// worker runs this test binary as a separate process in which one contender
+// works on request. In one process, contenders would share what each of them
+// keeps: descriptors, threads, zygotes.
 type worker struct {
 	b      *testing.B
 	pid    int
@@ -27,7 +27,8 @@ type worker struct {
 	answer *bufio.Reader
 }
 
-// works are what workers do: each sets itself up and gives what is done once.
+// works are the kinds of work: each sets itself up and returns what is run
+// once.
 var works = map[string]func(t testing.TB) func() time.Duration{
 	"engine": func(t testing.TB) func() time.Duration {
 		s := newStarter(t)
@@ -56,7 +57,7 @@ func inTier(tier sandbox.Tier) func(t testing.TB) func() time.Duration {
 	}
 }
 
-// newWorker starts a worker, with so many bytes of memory in use besides.
+// newWorker starts a worker that also keeps ballast bytes of memory in use.
 func newWorker(b *testing.B, work string, ballast int) *worker {
 	b.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestHelperWorker$")
@@ -84,16 +85,17 @@ func newWorker(b *testing.B, work string, ballast int) *worker {
 	return w
 }
 
-// Orders of a worker.
+// The requests to a worker.
 const (
 	aRow   = 'r'
 	aBurst = 'b'
 )
 
-// row lets it work several times, one after another, and gives how long each took.
+// row has the work run several times in a row, and returns how long each run
+// took.
 func (w *worker) row() []time.Duration { return w.order(aRow, inRow) }
 
-// burst lets it do a burst, and gives how long that took.
+// burst has a burst run, and returns how long it took.
 func (w *worker) burst() time.Duration { return w.order(aBurst, 1)[0] }
 
 func (w *worker) order(what byte, answers int) []time.Duration {
@@ -112,7 +114,7 @@ func (w *worker) order(what byte, answers int) []time.Duration {
 	return all
 }
 
-// resident gives the memory that the worker has, in bytes.
+// resident returns the worker's resident memory in bytes.
 func (w *worker) resident() int64 {
 	w.b.Helper()
 	now, _ := resident(w.b, w.pid)
@@ -124,8 +126,8 @@ const (
 	ballastVariable = "TIPSTAFF_BENCH_BALLAST"
 )
 
-// TestHelperWorker is the process of a worker. It says one duration when it is
-// ready, then what it was ordered to measure, until its input ends.
+// TestHelperWorker is the process of a worker. It prints a duration when it is
+// ready, and then the requested measurements, until its input ends.
 func TestHelperWorker(t *testing.T) {
 	work, ok := works[os.Getenv(workVariable)]
 	if !ok {

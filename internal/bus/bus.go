@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Kind says what an event is.
+// Kind is the kind of an event.
 type Kind int
 
 // The kinds of events.
@@ -14,31 +14,31 @@ const (
 	None       Kind = iota
 	Record          // Data is a line of the trail
 	Checkpoint      // Data is a signed checkpoint of the trail
-	Lost            // Count events were lost to this subscriber at this place
+	Lost            // Count events were lost to this subscriber at this position
 )
 
-// Event is what is published. Subscribers share Data and must not change it.
+// Event is what is published. Subscribers share Data and must not modify it.
 type Event struct {
 	Kind  Kind
 	Trail string // the name of the trail
-	Seq   uint64 // of a record: its number on the trail
+	Seq   uint64 // number on the trail, if it is a record
 	Data  []byte
 
-	// Of a loss: how many events, and the numbers of the first and last record
-	// among them; 0 if there was none.
+	// For Lost: the number of lost events, and the numbers of the first and
+	// last record among them; 0 if there was none.
 	Count, From, To uint64
 }
 
-// Bus is a place to publish at. The zero Bus has no subscribers and is ready to
-// use. Its methods may be called from many goroutines at once.
+// Bus passes events from publishers to subscribers. The zero Bus has no
+// subscribers and is ready to use. Its methods may be called concurrently.
 type Bus struct {
 	mu     sync.Mutex
 	subs   []*Subscription
 	closed bool
 }
 
-// Publish gives an event to all subscribers and waits for none of them. The
-// caller may use e.Data again when it returns. After Close it does nothing.
+// Publish passes an event to all subscribers and waits for none of them. The
+// caller may reuse e.Data when it returns. After Close it does nothing.
 func (b *Bus) Publish(e Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -54,8 +54,8 @@ func (b *Bus) Publish(e Event) {
 	}
 }
 
-// Subscribe begins a subscription: it gets what is published from now on. The
-// caller closes it, or closes the bus.
+// Subscribe starts a subscription to what is published from now on. The caller
+// closes it, or closes the bus.
 func (b *Bus) Subscribe(o Options) *Subscription {
 	s := newSubscription(b, o)
 	b.mu.Lock()
@@ -68,9 +68,9 @@ func (b *Bus) Subscribe(o Options) *Subscription {
 	return s
 }
 
-// Close ends publishing. Subscribers still get what is in their queues; Close
-// returns when they have it, or when ctx is done: then the rest is dropped, and
-// the last event of a subscription says how much that was.
+// Close ends publishing. Subscribers still receive what is in their queues.
+// Close returns when they have received it, or when ctx is done: then the rest
+// is dropped, and the last event of each subscription says how much was lost.
 func (b *Bus) Close(ctx context.Context) {
 	b.mu.Lock()
 	subs := b.subs

@@ -152,7 +152,7 @@ func TestCloseDrainsForABoundedTimeAndTellsWhatItDropped(t *testing.T) {
 		if d := time.Since(began); d != time.Second {
 			t.Errorf("it took %v", d)
 		}
-		b.Publish(record(11)) // nobody listens
+		b.Publish(record(11)) // there are no subscribers
 		e, _ = s.Next(t.Context())
 		a.take(e)
 		if a.received != 1 || a.lost != 9 {

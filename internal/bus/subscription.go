@@ -7,35 +7,35 @@ import (
 
 // Options bound a subscription. The zero Options are useful.
 type Options struct {
-	// Events is how many events may wait; 0: 1024.
+	// Events is the number of events that may wait; 0 means 1024.
 	Events int
-	// Bytes is how many bytes of them may wait; 0: 1 MiB. One event may always
-	// wait, however large it is.
+	// Bytes is the size of the events that may wait; 0 means 1 MiB. One event
+	// may always wait, even if it is larger.
 	Bytes int
-	// Want chooses events before they are queued; nil wants all. It is called
-	// while others publish, must return at once, and must not keep the data.
+	// Want selects events before they are queued; nil selects all. It is called
+	// during Publish, must return at once, and must not keep the data.
 	Want func(Event) bool
 }
 
-// reserve is how many checkpoints may wait when there is no room for records:
-// each says something of all records before it, also of those that are lost.
+// reserve is the number of checkpoints that may wait when the queue is full:
+// each covers all records before it, including lost ones.
 const reserve = 8
 
-// Subscription is one subscriber's queue. Next is for one goroutine, Close for
-// any.
+// Subscription is the queue of one subscriber. Next and Poll must not be called
+// concurrently; Close may be called by any goroutine.
 type Subscription struct {
 	bus  *Bus
 	opts Options
 
 	mu       sync.Mutex
 	queue    []Event
-	waiting  int // events in the queue without the losses
-	marks    int // checkpoints among them
+	waiting  int // number of events in the queue, without losses
+	marks    int // number of checkpoints among them
 	bytes    int
-	finished bool          // nothing comes any more
-	emptied  bool          // and nothing is left
-	wake     chan struct{} // holds one
-	empty    chan struct{} // closed when emptied
+	finished bool          // no further events arrive
+	emptied  bool          // finished, and the queue is empty
+	wake     chan struct{} // capacity 1
+	empty    chan struct{} // closed when emptied is set
 }
 
 func newSubscription(b *Bus, o Options) *Subscription {
@@ -48,7 +48,7 @@ func newSubscription(b *Bus, o Options) *Subscription {
 	return &Subscription{bus: b, opts: o, wake: make(chan struct{}, 1), empty: make(chan struct{})}
 }
 
-// put queues an event, or notes that there was no room for it.
+// put queues an event, or records its loss if there is no space.
 func (s *Subscription) put(e Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,7 +75,7 @@ func (s *Subscription) room(e Event) bool {
 	return s.waiting < s.opts.Events && s.bytes+len(e.Data) <= s.opts.Bytes
 }
 
-// lose adds e to the loss at the end of the queue, or begins one there.
+// lose adds e to the loss at the end of the queue, or appends a loss.
 func (s *Subscription) lose(e Event) {
 	if n := len(s.queue); n == 0 || s.queue[n-1].Kind != Lost {
 		s.queue = append(s.queue, Event{Kind: Lost})
@@ -90,8 +90,8 @@ func (s *Subscription) lose(e Event) {
 	}
 }
 
-// Next waits for the next event. ok is false when there are no more: the
-// subscription or its bus was closed, or ctx is done.
+// Next waits for the next event. ok is false if there are no more events
+// because the subscription or the bus was closed, or if ctx is done.
 func (s *Subscription) Next(ctx context.Context) (e Event, ok bool) {
 	for {
 		e, ok, finished := s.take()
@@ -106,7 +106,7 @@ func (s *Subscription) Next(ctx context.Context) (e Event, ok bool) {
 	}
 }
 
-// Poll gives the next event if there is one now.
+// Poll returns the next event if one is queued.
 func (s *Subscription) Poll() (e Event, ok bool) {
 	e, ok, _ = s.take()
 	return e, ok
@@ -120,7 +120,7 @@ func (s *Subscription) take() (e Event, ok, finished bool) {
 		return Event{}, false, s.finished
 	}
 	e = s.queue[0]
-	s.queue[0] = Event{} // the data can be collected
+	s.queue[0] = Event{} // release the data
 	if s.queue = s.queue[1:]; len(s.queue) == 0 {
 		s.queue = nil
 	}
@@ -135,7 +135,7 @@ func (s *Subscription) take() (e Event, ok, finished bool) {
 	return e, true, s.finished
 }
 
-// Close ends the subscription; what is in its queue is dropped.
+// Close ends the subscription and drops its queue.
 func (s *Subscription) Close() {
 	s.bus.remove(s)
 	s.mu.Lock()
@@ -144,7 +144,7 @@ func (s *Subscription) Close() {
 	s.finish()
 }
 
-// finish ends the queue behind what is in it.
+// finish marks the queue as complete.
 func (s *Subscription) finish() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,7 +153,7 @@ func (s *Subscription) finish() {
 	s.rouse()
 }
 
-// drop replaces what is in the queue by a loss.
+// drop replaces the content of the queue by a loss.
 func (s *Subscription) drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -169,7 +169,8 @@ func (s *Subscription) drop() {
 	s.rouse()
 }
 
-// Sum is the loss of e after what is lost already: an event, or another loss.
+// Sum returns the loss that consists of lost and then e, which is an event or
+// another loss.
 func Sum(lost, e Event) Event {
 	lost.Kind = Lost
 	switch e.Kind {
@@ -190,7 +191,7 @@ func Sum(lost, e Event) Event {
 	return lost
 }
 
-// checkEmpty and rouse need the lock.
+// The caller of checkEmpty and rouse holds the lock.
 func (s *Subscription) checkEmpty() {
 	if s.finished && len(s.queue) == 0 && !s.emptied {
 		s.emptied = true

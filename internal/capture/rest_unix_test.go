@@ -16,7 +16,7 @@ func TestWhatWasWrittenInTimeIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _, _ = r.Close(), w.Close() }() // somebody holds the other end
+	defer func() { _, _ = r.Close(), w.Close() }() // the other end stays open
 	text := strings.Repeat("x", 50_000)
 	if _, err := w.WriteString(text); err != nil {
 		t.Fatal(err)
@@ -33,7 +33,7 @@ func TestWhatWasWrittenInTimeIsKept(t *testing.T) {
 	if b.Total() != int64(len(text)) {
 		t.Errorf("%d bytes of %d were kept", b.Total(), len(text))
 	}
-	Rest(b, r) // and it waits for nobody
+	Rest(b, r) // and it does not block
 }
 
 // TestRestEndsThoughSomebodyWritesOn has a leftover that never stops.

@@ -2,7 +2,7 @@ package config
 
 import "strings"
 
-// Callers says how those who come over HTTP show who they are.
+// Callers are the settings by which callers over HTTP authenticate.
 type Callers struct {
 	Token      string // TIPSTAFF_TOKEN, as it is written; secret
 	TokensFile string // TIPSTAFF_TOKENS_FILE
@@ -10,7 +10,8 @@ type Callers struct {
 	TLS        TLS    // TIPSTAFF_TLS_*
 }
 
-// OAuth says whose access tokens are taken; the zero OAuth takes none.
+// OAuth are the settings of the issuer whose access tokens are accepted; the
+// zero OAuth accepts none.
 type OAuth struct {
 	Issuer      string   // TIPSTAFF_OAUTH_ISSUER, as it is written
 	Audience    string   // TIPSTAFF_OAUTH_AUDIENCE, as it is written
@@ -19,8 +20,8 @@ type OAuth struct {
 	ScopePrefix string   // TIPSTAFF_OAUTH_SCOPE_PREFIX, as it is written
 }
 
-// TLS says with what the server and its clients show who they are; the zero TLS
-// is none.
+// TLS are the certificates of the server and the settings for client
+// certificates; the zero TLS uses neither.
 type TLS struct {
 	CertFile     string   // TIPSTAFF_TLS_CERT_FILE
 	KeyFile      string   // TIPSTAFF_TLS_KEY_FILE
@@ -55,8 +56,9 @@ func (r *reader) callers() Callers {
 	}
 }
 
-// words gives a variable that holds words with commas between them. An empty
-// word between two commas stays one, for whoever knows the words to refuse.
+// words reads a variable that holds words separated by commas. An empty word
+// between two commas is kept, so that the code that knows the words can refuse
+// it.
 func (r *reader) words(name string) []string {
 	v := strings.TrimSpace(r.vars[name])
 	if v == "" {

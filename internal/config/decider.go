@@ -5,13 +5,14 @@ import (
 	"time"
 )
 
-// Decider says who else is asked about commands.
+// Decider are the settings of the service that is asked about commands too.
 type Decider struct {
-	Address string        // TIPSTAFF_DECIDER, as it is written; "": nobody
+	Address string        // TIPSTAFF_DECIDER, as it is written; "": no service
 	Timeout time.Duration // TIPSTAFF_DECIDER_TIMEOUT
 }
 
-// maxDeciderTimeout is in milliseconds: every command waits for the decider.
+// maxDeciderTimeout is in milliseconds. It is short because every command waits
+// for the decider.
 const maxDeciderTimeout = 10_000
 
 func (r *reader) decider() Decider {

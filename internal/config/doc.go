@@ -1,6 +1,6 @@
-// Package config turns the environment into typed settings. Nothing else reads
-// the environment, and nothing else knows the names of its variables.
+// Package config turns the environment into typed settings. No other package
+// reads the environment, and no other package knows the names of its variables.
 //
-// A value that cannot be understood is an error, never a default: an operator
-// who wrote it meant something.
+// A value that cannot be understood is an error, never a default: the operator
+// who wrote it meant something by it.
 package config

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// FromEnvironment reads settings from variables, each "NAME=value"; of a name
-// that stands twice the first counts, as getenv(3) has it. The error names
-// every variable that cannot be understood.
+// FromEnvironment reads settings from variables, each "NAME=value". If a name
+// appears twice, the first counts, as in getenv(3). The error names every
+// variable that cannot be understood.
 func FromEnvironment(environ []string) (Settings, error) {
 	r := newReader(environ)
 	home := r.home()
@@ -112,7 +112,7 @@ func (r *reader) limits() Limits {
 	}
 }
 
-// Bounds of what can be meant; beyond them a number is a slip of the keys.
+// Bounds of plausible values; a number beyond them is a typing error.
 const (
 	maxOutput     = 1 << 30
 	maxSessions   = 1_000_000
@@ -124,7 +124,7 @@ const (
 	maxMillis     = math.MaxInt64 / int64(time.Millisecond)
 )
 
-// reader takes settings out of variables and collects what is wrong with them.
+// reader reads settings from variables and collects their faults.
 type reader struct {
 	vars   map[string]string
 	faults []error
@@ -134,7 +134,7 @@ func (r *reader) fault(name, format string, args ...any) {
 	r.faults = append(r.faults, fmt.Errorf("%s=%q: %s", name, r.vars[name], fmt.Sprintf(format, args...)))
 }
 
-// text gives a variable; an empty one counts as unset.
+// text reads a variable; an empty one counts as unset.
 func (r *reader) text(name, unset string) string {
 	if v := r.vars[name]; v != "" {
 		return v
@@ -142,8 +142,8 @@ func (r *reader) text(name, unset string) string {
 	return unset
 }
 
-// absolute gives a variable that holds a path which must not depend on where the
-// server was started; an empty one counts as unset.
+// absolute reads a variable that holds a path which must not depend on the
+// directory in which the server was started; an empty one counts as unset.
 func (r *reader) absolute(name string) (path string, set bool) {
 	v := r.vars[name]
 	if v != "" && !filepath.IsAbs(v) {
@@ -152,7 +152,7 @@ func (r *reader) absolute(name string) (path string, set bool) {
 	return v, v != ""
 }
 
-// path gives a variable that holds such a path or nothing.
+// path reads a variable that holds an absolute path or nothing.
 func (r *reader) path(name string) string {
 	v, _ := r.absolute(name)
 	return v
@@ -190,8 +190,9 @@ func (r *reader) boolean(name string) bool {
 	return false
 }
 
-// within keeps a default at or below its ceiling. A default that was written
-// above it is a fault; one that nobody wrote gives way.
+// within keeps a default at or below its ceiling. If the operator has written a
+// default above the ceiling, that is a fault; otherwise the default is lowered
+// to it.
 func (r *reader) within(name string, d time.Duration, ceilingName string, ceiling time.Duration) time.Duration {
 	if d > ceiling && r.vars[name] != "" {
 		r.fault(name, "must not be above %s, which is %d", ceilingName, ceiling.Milliseconds())
@@ -199,8 +200,9 @@ func (r *reader) within(name string, d time.Duration, ceilingName string, ceilin
 	return min(d, ceiling)
 }
 
-// searchPath is where programs are found: PATH, and without one the directories
-// that execvp(3) searches then. A PATH that was set to nothing means nothing.
+// searchPath returns the directories in which programs are found: PATH or, if
+// it is unset, the directories that execvp(3) searches then. A PATH that is set
+// but empty means no directories.
 func (r *reader) searchPath() string {
 	if v, set := r.vars["PATH"]; set {
 		return v
@@ -208,9 +210,10 @@ func (r *reader) searchPath() string {
 	return "/bin:/usr/bin"
 }
 
-// home is the user's own directory. Clients that start servers with a handful
-// of variables often leave HOME out; the user still has one. A relative one would
-// be another for every command, and nobody's secrets would be found in it.
+// home returns the user's home directory. Clients that start servers with a
+// handful of variables often leave HOME out; then the user database has it. A
+// relative HOME is not used: it would mean another directory for every command,
+// and the user's secrets would not be found in it.
 func (r *reader) home() string {
 	if v, set := r.absolute("HOME"); set {
 		return v
@@ -221,8 +224,8 @@ func (r *reader) home() string {
 	return ""
 }
 
-// stateDir is TIPSTAFF_STATE_DIR, else the place that the XDG base directory
-// specification has for state.
+// stateDir returns TIPSTAFF_STATE_DIR, or else the directory that the XDG base
+// directory specification defines for state.
 func (r *reader) stateDir(home string) string {
 	if v, set := r.absolute("TIPSTAFF_STATE_DIR"); set {
 		return v

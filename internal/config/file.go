@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// DefaultFile says of a configuration file that nobody has named it: it was
-// found where such files are.
+// DefaultFile says that a configuration file was found in a default place and
+// not named by a setting.
 const DefaultFile = "default"
 
 // fileName is the configuration file below a directory of configurations.
@@ -18,9 +18,10 @@ const fileName = "tipstaff/tipstaff.yaml"
 // systemDir holds the configurations of the whole machine.
 const systemDir = "/etc"
 
-// configFile finds the configuration file, and who has named it; "" is none.
-// One that is named may be missing only for whoever reads it to say so. The
-// defaults are the user's own and the machine's, never a workspace.
+// configFile finds the configuration file and the setting that named it; ""
+// means that there is none. A file that was named is returned even if it is
+// missing, so that its reader reports that. The defaults are in the user's and
+// the machine's directories, never in a workspace.
 func (r *reader) configFile(home string) (path, from string) {
 	const name = "TIPSTAFF_CONFIG"
 	if path, set := r.absolute(name); set {
@@ -34,7 +35,8 @@ func (r *reader) configFile(home string) (path, from string) {
 	return "", ""
 }
 
-// defaultFiles are the places where a file is looked for that nobody has named.
+// defaultFiles returns the paths where a configuration file is looked for when
+// no setting names one.
 func (r *reader) defaultFiles(home string) []string {
 	var paths []string
 	if dir := r.vars["XDG_CONFIG_HOME"]; filepath.IsAbs(dir) {
@@ -45,8 +47,8 @@ func (r *reader) defaultFiles(home string) []string {
 	return append(paths, filepath.Join(systemDir, fileName))
 }
 
-// exists reports whether something stands at path, or may: what cannot be told
-// is left to whoever opens it, and is no reason to do without.
+// exists reports whether path exists or may exist: when that cannot be found
+// out, the path is used, and opening it gives the error.
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR)

@@ -8,23 +8,23 @@ import (
 	"tipstaff/internal/own"
 )
 
-// holds says what the value of a setting means to the file system. The zero holds
-// is undecided, which no setting may be: whoever adds one has to say.
+// holds says what the value of a setting means to the file system. The zero
+// holds is undecided, which is an error: every new setting has to choose one.
 type holds int
 
 const (
 	_        holds = iota
 	words          // it names no file
-	places         // it names directories of the user's or the machine's, not tipstaff's own
-	ownFiles       // it names tipstaff's own files: it has rows in filesOf
+	places         // it names directories of the user or of the machine, not tipstaff's own
+	ownFiles       // it names tipstaff's own files, which have rows in filesOf
 )
 
-// fileSetting is a setting that names files of tipstaff's own.
+// fileSetting is a setting that names tipstaff's own files.
 type fileSetting struct {
 	name  string
 	kind  own.Kind
 	is    shape
-	why   string // why commands are kept from it
+	why   string // why commands must not change it
 	paths func(s Settings) []string
 }
 
@@ -37,9 +37,9 @@ const (
 	isSocket
 )
 
-// filesOf says what each setting names. A key set of an issuer (JWKS) is fetched
-// from a URL, and a decider's own files lie with the decider: no setting names
-// either.
+// filesOf says what each setting names. No setting names the key set of an
+// issuer (JWKS), which is fetched from a URL, or a decider's own files, which
+// are kept where the decider runs.
 var filesOf = []fileSetting{
 	{"TIPSTAFF_CONFIG", own.Steering, isFile, "it decides what may run", func(s Settings) []string { return one(s.ConfigFile) }},
 	{"TERMINAL_ALLOWLIST_PATH", own.Steering, isFile, "it decides what may run", func(s Settings) []string { return s.allowlist() }},
@@ -58,21 +58,21 @@ var filesOf = []fileSetting{
 	{"SSL_CERT_DIR", own.Steering, isDirectory, "it decides which servers are believed", func(s Settings) []string { return filepath.SplitList(s.Authorities.Dirs) }},
 }
 
-// Authorities are those whose certificates are believed where the server is a
-// client, in the variables that Go has for them; empty: the machine's.
+// Authorities say which certificate authorities the server trusts as a client,
+// in the variables that Go reads for this; empty: those of the machine.
 type Authorities struct {
 	File string // SSL_CERT_FILE
 	Dirs string // SSL_CERT_DIR: directories with colons between them
 }
 
-// OwnDirectory is the name of a directory of a workspace in which all is
-// tipstaff's own: commands may read it and change nothing in it.
+// OwnDirectory is the name of a directory in a workspace in which every file is
+// tipstaff's own: commands may read it but change nothing in it.
 const OwnDirectory = ".tipstaff"
 
-// OwnFiles are the files and directories of tipstaff's own that the settings name,
-// and the directories in which all is tipstaff's own, if they lie in one: one that
-// is called [OwnDirectory], or one of those where the configuration is looked for.
-// Paths are absolute.
+// OwnFiles returns tipstaff's own files and directories that the settings name.
+// For a file in a directory that is entirely tipstaff's own, it returns that
+// directory too: one that is called [OwnDirectory], or one where the
+// configuration is looked for. Paths are absolute.
 func (s Settings) OwnFiles() []own.File {
 	var all []own.File
 	for _, f := range filesOf {
@@ -87,7 +87,7 @@ func (s Settings) OwnFiles() []own.File {
 	return all
 }
 
-// ownDirectory gives the outermost directory around a path in which all is
+// ownDirectory returns the outermost directory around a path that is entirely
 // tipstaff's own; "" if there is none.
 func (s Settings) ownDirectory(path string) string {
 	found := ""
@@ -99,7 +99,8 @@ func (s Settings) ownDirectory(path string) string {
 	return found
 }
 
-// allowlist is the file of the terminal tools, where they are offered.
+// allowlist returns the allowlist file of the terminal tools, if they are
+// offered.
 func (s Settings) allowlist() []string {
 	if !s.Terminal {
 		return nil
@@ -107,7 +108,8 @@ func (s Settings) allowlist() []string {
 	return one(s.AllowlistPath)
 }
 
-// one gives the path of a setting, if there is one.
+// one returns the path of a setting as a list, which is empty if the setting
+// is.
 func one(p string) []string {
 	if p == "" {
 		return nil
@@ -115,7 +117,7 @@ func one(p string) []string {
 	return []string{p}
 }
 
-// sockets gives the paths of the unix sockets in a comma-separated list of
+// sockets returns the paths of the Unix sockets in a comma-separated list of
 // addresses.
 func sockets(list string) []string {
 	var paths []string
@@ -127,8 +129,8 @@ func sockets(list string) []string {
 	return paths
 }
 
-// SocketPath gives the path in an address as unix:PATH, unix://PATH or
-// unix:PATH:/what/is/asked/there; "" for another address.
+// SocketPath returns the path in an address of the form unix:PATH, unix://PATH
+// or unix:PATH:/http/path; "" for any other address.
 func SocketPath(address string) string {
 	p, ok := strings.CutPrefix(address, "unix:")
 	if !ok {

@@ -50,7 +50,8 @@ func TestWhatASettingNamesIsListed(t *testing.T) {
 	}
 }
 
-// TestSecretsAreToldFromWhatOnlySteers because secrets are hidden at a price.
+// TestSecretsAreToldFromWhatOnlySteers: hiding secrets has a cost, so other
+// files are not hidden.
 func TestSecretsAreToldFromWhatOnlySteers(t *testing.T) {
 	s, err := FromEnvironment([]string{
 		"HOME=/h", "ENABLE_TERMINAL_ACCESS=true", "TERMINAL_ALLOWLIST_PATH=/ws/.tipstaff/allow.json", "TIPSTAFF_STATE_DIR=/state",

@@ -6,29 +6,30 @@ import (
 	"time"
 )
 
-// HTTP says where the server listens for clients over HTTP, and what each may take.
+// HTTP are the settings of where the server listens over HTTP, and how much
+// each client may use.
 type HTTP struct {
 	Address string // TIPSTAFF_HTTP, as it is written; "" for none
 
 	Hosts   []string // TIPSTAFF_HTTP_HOSTS
 	Origins []string // TIPSTAFF_HTTP_ORIGINS
-	Users   []int    // TIPSTAFF_HTTP_USERS: ids, for a Unix socket
+	Users   []int    // TIPSTAFF_HTTP_USERS: user ids, for a Unix socket
 
-	Rate        int // TIPSTAFF_HTTP_RATE: requests of a principal in a second
-	Calls       int // TIPSTAFF_HTTP_CALLS: of a principal, in flight
-	Sessions    int // TIPSTAFF_HTTP_SESSIONS: of the protocol, of a principal
+	Rate        int // TIPSTAFF_HTTP_RATE: requests per second of one principal
+	Calls       int // TIPSTAFF_HTTP_CALLS: calls in flight of one principal
+	Sessions    int // TIPSTAFF_HTTP_SESSIONS: protocol sessions of one principal
 	Connections int // TIPSTAFF_HTTP_CONNECTIONS: at once
 
-	// TerminalSessions is TIPSTAFF_HTTP_TERMINAL_SESSIONS: of a principal; 0: half
-	// of all.
+	// TerminalSessions is TIPSTAFF_HTTP_TERMINAL_SESSIONS: terminal sessions of
+	// one principal; 0: half of all.
 	TerminalSessions int
 
-	// SessionIdle is TIPSTAFF_HTTP_SESSION_IDLE: how long a session of the
-	// protocol lives without a request.
+	// SessionIdle is TIPSTAFF_HTTP_SESSION_IDLE: how long a protocol session
+	// lives without a request.
 	SessionIdle time.Duration
 
-	// ListenPID and ListenFDs are LISTEN_PID and LISTEN_FDS: systemd says so which
-	// sockets it has opened for this process.
+	// ListenPID and ListenFDs are LISTEN_PID and LISTEN_FDS, by which systemd
+	// says which sockets it has opened for this process.
 	ListenPID, ListenFDs string
 }
 
@@ -51,10 +52,10 @@ const (
 	maxConnections = 1_000_000
 )
 
-// OwnSessions is how many terminal sessions one principal may have. Over standard
-// input and output there is one, who may have all. Over HTTP nobody may take more
-// than half unless the operator says so: else one client that forgets to close its
-// sessions would keep everybody out.
+// OwnSessions returns how many terminal sessions one principal may have. Over
+// standard input and output the only principal may have all. Over HTTP a
+// principal may have half, unless the operator sets another number: otherwise
+// one client that forgets to close its sessions would keep all others out.
 func (s Settings) OwnSessions() int {
 	switch {
 	case s.HTTP.Address == "":
@@ -65,7 +66,7 @@ func (s Settings) OwnSessions() int {
 	return (s.MaxSessions + 1) / 2
 }
 
-// list gives a variable that holds items with commas between them.
+// list reads a variable that holds items separated by commas.
 func (r *reader) list(name string) []string {
 	var items []string
 	for item := range strings.SplitSeq(r.vars[name], ",") {
@@ -76,7 +77,7 @@ func (r *reader) list(name string) []string {
 	return items
 }
 
-// users gives a variable that holds ids of users.
+// users reads a variable that holds user ids.
 func (r *reader) users(name string) []int {
 	var ids []int
 	for _, item := range r.list(name) {

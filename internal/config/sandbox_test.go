@@ -23,8 +23,8 @@ func TestWithoutSettingsTheSandboxIsBestEffort(t *testing.T) {
 	}
 }
 
-// TestTheSandboxGetsItsSettingsAsTheyAreWritten: what they mean is read where
-// there are words for it.
+// TestTheSandboxGetsItsSettingsAsTheyAreWritten: this package does not
+// interpret them.
 func TestTheSandboxGetsItsSettingsAsTheyAreWritten(t *testing.T) {
 	environ := []string{
 		"HOME=/h", "TIPSTAFF_SANDBOX=require", "TIPSTAFF_SANDBOX_TIER=landlock", "TIPSTAFF_SANDBOX_PROFILE=read-only",
@@ -47,10 +47,10 @@ func TestTheSandboxGetsItsSettingsAsTheyAreWritten(t *testing.T) {
 	}
 }
 
-// TestALimitIsANumberOrAFault: "none" for a limit is to leave it out, never a
-// word that is taken for 0.
+// TestALimitIsANumberOrAFault: a limit is left out to have none; a word is
+// never read as 0.
 func TestALimitIsANumberOrAFault(t *testing.T) {
-	limits := map[string]string{ // each with the least that is too much
+	limits := map[string]string{ // each with the smallest value that is too large
 		"TIPSTAFF_LIMIT_MEMORY_BYTES": "1125899906842625", "TIPSTAFF_LIMIT_PROCESSES": "4000001", "TIPSTAFF_LIMIT_CPU_SECONDS": "2147483649",
 		"TIPSTAFF_LIMIT_FILE_BYTES": "1125899906842625", "TIPSTAFF_LIMIT_OPEN_FILES": "1073741825",
 	}

@@ -10,7 +10,7 @@ type Settings struct {
 	AllowedCommands string   // ALLOWED_COMMANDS, as it is written
 	AllowedRoots    string   // ALLOWED_CWD_ROOTS, as it is written
 	ConfigFile      string   // TIPSTAFF_CONFIG, or the default that exists; absolute, "": none
-	ConfigFrom      string   // who has named it: TIPSTAFF_CONFIG or [DefaultFile]
+	ConfigFrom      string   // where the file was named: TIPSTAFF_CONFIG or [DefaultFile]
 	ConfigDirs      []string // where the default is looked for
 
 	ExecuteDefaultTimeout time.Duration // TIPSTAFF_DEFAULT_TIMEOUT
@@ -18,7 +18,7 @@ type Settings struct {
 
 	Terminal               bool          // ENABLE_TERMINAL_ACCESS
 	AllowlistPath          string        // TERMINAL_ALLOWLIST_PATH
-	AllowlistDefault       bool          // AllowlistPath is the default: nobody has named it
+	AllowlistDefault       bool          // AllowlistPath is the default and not from a setting
 	TerminalDefaultTimeout time.Duration // TERMINAL_DEFAULT_TIMEOUT
 	TerminalMaxTimeout     time.Duration // TERMINAL_MAX_TIMEOUT
 	MaxOutputBytes         int           // TERMINAL_MAX_OUTPUT_SIZE, for both families
@@ -38,13 +38,13 @@ type Settings struct {
 
 	AuditDurability  string // TIPSTAFF_AUDIT_DURABILITY, as it is written
 	Recordings       bool   // TIPSTAFF_RECORDINGS
-	RecordingBytes   int    // TIPSTAFF_RECORDING_BYTES, of each command's output
+	RecordingBytes   int    // TIPSTAFF_RECORDING_BYTES, for the output of each command
 	AuditCheckpoints string // TIPSTAFF_AUDIT_CHECKPOINTS: a directory for copies; "": none
 
 	AuditSinks             string // TIPSTAFF_AUDIT_SINKS, as it is written
 	AuditWebhookSecretFile string // TIPSTAFF_AUDIT_WEBHOOK_SECRET_FILE
 	SinkOTLP               OTLP   // OTEL_EXPORTER_OTLP_*, for logs
-	JournalStream          string // JOURNAL_STREAM: systemd says so that the journal reads standard error
+	JournalStream          string // JOURNAL_STREAM, by which systemd says that the journal reads standard error
 
 	Decider Decider // TIPSTAFF_DECIDER*
 	Metrics string  // TIPSTAFF_METRICS, as it is written: an address, or "" for none
@@ -69,7 +69,7 @@ type Limits struct {
 	OpenFiles   int           // TIPSTAFF_LIMIT_OPEN_FILES
 }
 
-// OTLP says where a collector is, in the variables that OpenTelemetry has for it.
+// OTLP says where a collector is, in the variables that OpenTelemetry defines.
 type OTLP struct {
 	Endpoint     string   // OTEL_EXPORTER_OTLP_ENDPOINT
 	LogsEndpoint string   // OTEL_EXPORTER_OTLP_LOGS_ENDPOINT
@@ -77,5 +77,5 @@ type OTLP struct {
 	Protocols    []string // OTEL_EXPORTER_OTLP_PROTOCOL, or …_LOGS_PROTOCOL where that is set
 }
 
-// AuditDir is where the trails lie.
+// AuditDir returns the directory of the trails.
 func (s Settings) AuditDir() string { return filepath.Join(s.StateDir, "audit") }

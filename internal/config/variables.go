@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// Variable is one variable of the environment that is a setting.
+// Variable is an environment variable that is a setting.
 type Variable struct {
 	Name   string
-	Value  string // as it is written, or the default as it could be
-	Set    bool   // it stands in the environment and is not empty
-	Secret bool   // nobody is to read the value
+	Value  string // as it is written, or the default as it would be written
+	Set    bool   // it is in the environment and not empty
+	Secret bool   // the value must not be shown
 }
 
-// setting is a variable with its default as it would be written; "" is none, or
-// one that is worked out.
+// setting is a variable with its default as it would be written; "" means none,
+// or one that is computed.
 type setting struct {
 	name, unset string
 	secret      bool
@@ -97,7 +97,7 @@ var settings = []setting{
 	{name: "PATH", unset: "/bin:/usr/bin", holds: places},
 }
 
-// Variables lists the settings of an environment.
+// Variables returns all settings with their values in an environment.
 func Variables(environ []string) []Variable {
 	vars := map[string]string{}
 	for _, kv := range environ {
@@ -118,7 +118,7 @@ func Variables(environ []string) []Variable {
 }
 
 // Unknown names the variables of an environment that look like settings and are
-// none: somebody who wrote one meant something.
+// not: probably mistyped settings.
 func Unknown(environ []string) []string {
 	var out []string
 	for _, kv := range environ {

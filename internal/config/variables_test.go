@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestEverySettingIsListed reads the source of this package: whoever lets it read
-// another variable has to say what it is, too.
+// TestEverySettingIsListed reads the source of this package, so that every
+// variable that it reads is documented, too.
 func TestEverySettingIsListed(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil {
@@ -46,7 +46,7 @@ func TestEverySettingIsListed(t *testing.T) {
 	}
 }
 
-// TestTheListedDefaultsAreThose: to write a default changes nothing.
+// TestTheListedDefaultsAreThose: writing a default explicitly changes nothing.
 func TestTheListedDefaultsAreThose(t *testing.T) {
 	base := []string{"HOME=/h"}
 	want, err := FromEnvironment(base)

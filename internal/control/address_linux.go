@@ -6,12 +6,12 @@ import (
 	"strconv"
 )
 
-// maxAddress is less than the 107 bytes that a socket's address has room for,
+// maxAddress is less than the 107 bytes that fit into a socket address,
 // unix(7).
 const maxAddress = 100
 
-// addressOf gives the address of a socket. One whose path is too long is reached
-// through a descriptor of its directory, until release.
+// addressOf returns the address of a socket. If its path is too long, the
+// address leads through a descriptor of its directory, until release is called.
 func addressOf(dir, name string) (address string, release func(), err error) {
 	if path := filepath.Join(dir, name); len(path) <= maxAddress {
 		return path, func() {}, nil

@@ -4,8 +4,8 @@ package control
 
 import "path/filepath"
 
-// addressOf gives the address of a socket. Where its path is longer than the
-// system takes, there is none.
+// addressOf returns the address of a socket. It fails if the path is longer
+// than the system allows.
 func addressOf(dir, name string) (address string, release func(), err error) {
 	return filepath.Join(dir, name), func() {}, nil
 }

@@ -18,12 +18,13 @@ import (
 	"tipstaff/internal/approval"
 )
 
-// maxReply bounds what is read of a server: more than its questions can come to.
+// maxReply bounds what is read from a server; it is more than its questions can
+// need.
 const maxReply = 32 << 20
 
-// List gives the open questions of all running servers with this state
-// directory, the oldest first. The error tells of servers that did not answer;
-// the questions of the others come with it.
+// List returns the open questions of all running servers with this state
+// directory, the oldest first. If some servers did not answer, List returns an
+// error together with the questions of the others.
 func List(state string) ([]Question, error) {
 	var all []Question
 	err := each(state, func(dir, name string) error {
@@ -35,18 +36,18 @@ func List(state string) ([]Question, error) {
 	return all, err
 }
 
-// Approve lets a command run: once, or for the rest of its session. It returns
-// what was approved.
+// Approve allows a command: once, or for the rest of its session. It returns
+// the question that it answered.
 func Approve(state, handle string, session bool) (Question, error) {
 	return answer(state, request{Op: "approve", Handle: handle, Session: session})
 }
 
-// Deny refuses a command; the comment is told to the caller.
+// Deny refuses a command; the caller is told the comment.
 func Deny(state, handle, comment string) (Question, error) {
 	return answer(state, request{Op: "deny", Handle: handle, Comment: comment})
 }
 
-// answer finds the server that has the question.
+// answer sends an answer to the server that has the question.
 func answer(state string, r request) (Question, error) {
 	var found []Question
 	err := each(state, func(dir, name string) error {
@@ -66,7 +67,7 @@ func answer(state string, r request) (Question, error) {
 	return Question{}, approval.ErrNotOpen
 }
 
-// each does something with the socket of every server.
+// each calls do with the socket of every server.
 func each(state string, do func(dir, name string) error) error {
 	dir := filepath.Join(state, directory)
 	entries, err := os.ReadDir(dir)
@@ -87,12 +88,13 @@ func each(state string, do func(dir, name string) error) error {
 	return errors.Join(errs...)
 }
 
-// gone reports whether nobody listens: the server has ended, in good order or not.
+// gone reports whether no process listens on the socket: its server has ended,
+// regularly or not.
 func gone(err error) bool {
 	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist)
 }
 
-// ask says one thing to a server.
+// ask sends one request to a server and returns its reply.
 func ask(dir, name string, r request) (reply, error) {
 	conn, err := dial(dir, name)
 	if err != nil {
@@ -104,7 +106,8 @@ func ask(dir, name string, r request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	// A server that refuses the caller closes without reading; its reply says why.
+	// A server that refuses the caller replies with the reason and closes,
+	// without reading.
 	_, writeErr := conn.Write(append(data, '\n'))
 	line, err := bufio.NewReader(io.LimitReader(conn, maxReply)).ReadBytes('\n')
 	if err != nil {
@@ -132,12 +135,13 @@ func dial(dir, name string) (net.Conn, error) {
 	return net.DialTimeout("unix", address, patience)
 }
 
-// abandoned is how old a socket is that never got its name.
+// abandoned is the age from which a socket that never got its final name is
+// removed.
 const abandoned = time.Minute
 
-// sweep takes away the sockets of dead servers. A living one listens, so nobody
-// who connects to it is refused; and one that does not listen yet has no name
-// that this looks at, unless its server died over it.
+// sweep removes the sockets of dead servers. A connection to a living server is
+// not refused. The socket of a server that does not listen yet has a temporary
+// name, which sweep ignores until it is abandoned.
 func sweep(dir string) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {

@@ -69,7 +69,7 @@ func TestAServerIsFoundAndAnswered(t *testing.T) {
 				t.Errorf("a refusal was taken back: %v", err)
 			}
 			if _, err := Approve(state, "apr_none", false); !errors.Is(err, approval.ErrNotOpen) {
-				t.Errorf("a handle that nobody has: %v", err)
+				t.Errorf("an unknown handle: %v", err)
 			}
 		})
 	}
@@ -107,7 +107,7 @@ func TestOnlySocketsOfTheDeadAreSwept(t *testing.T) {
 	if list, err := List(state); err != nil || len(list) != 1 {
 		t.Errorf("beside dead sockets: %v, %d", err, len(list))
 	}
-	open(t, state) // looks for dead servers
+	open(t, state) // removes dead servers
 	for _, p := range gone {
 		if _, err := os.Stat(p); err == nil {
 			t.Errorf("%s is still there", p)
@@ -140,7 +140,7 @@ func TestNonsenseIsAnsweredAndTheServerGoesOn(t *testing.T) {
 		}
 		_ = conn.Close()
 	}
-	silent := make([]net.Conn, 3*mostAtOnce) // whoever says nothing is in nobody's way for long
+	silent := make([]net.Conn, 3*mostAtOnce) // silent clients block the others only for a short time
 	for i := range silent {
 		conn, err := net.Dial("unix", paths[0])
 		if err != nil {

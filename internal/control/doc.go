@@ -1,15 +1,16 @@
-// Package control lets people of this machine see and answer the questions that
-// a running server has open.
+// Package control lets people on this machine see and answer the open questions
+// of running servers.
 //
-// Each server listens on a unix socket of its own, 0600 in the directory control
-// (0700) of its state directory; who wants to answer finds the servers by listing
-// that. The kernel says who is at the other end: the server's own user, or root.
-// What a server has started, and what another tipstaff on this machine has
-// started, is refused even so: a command must not approve of commands. (The
-// sandbox hides the directory from commands; this holds where it is off.)
+// Each server listens on a unix socket of its own, with mode 0600, in the
+// directory control (0700) of its state directory. A client finds the servers
+// by listing that directory. The kernel identifies the client, which must run
+// as the server's own user or as root. Processes that this server, or another
+// tipstaff on this machine, has started are refused even so, because a command
+// must not approve commands. (The sandbox hides the directory from commands;
+// this check also works without a sandbox.)
 //
-// One connection carries one request and one reply, a line of JSON each. Nothing
-// else can be asked: the package runs nothing and changes no policy.
+// One connection carries one request and one reply, a line of JSON each. There
+// are no other requests: the package runs nothing and changes no policy.
 //
-// Read next: server.go, then client.go; wire.go for what is said.
+// Read next: server.go, then client.go; wire.go for the messages.
 package control

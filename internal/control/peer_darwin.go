@@ -9,8 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peerOf says who is at the other end, by the kernel's word (LOCAL_PEERCRED); an
-// error if that one may not answer. What started it is not known here.
+// peerOf returns the client's user, as reported by the kernel (LOCAL_PEERCRED),
+// or an error if that user may not answer. On this system it does not check
+// which process started the client.
 func peerOf(conn *net.UnixConn) (string, error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {

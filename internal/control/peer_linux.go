@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peerOf says who is at the other end, by the kernel's word (SO_PEERCRED); an
-// error if that one may not answer.
+// peerOf returns the client's user, as reported by the kernel (SO_PEERCRED), or
+// an error if the client may not answer.
 func peerOf(conn *net.UnixConn) (string, error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
@@ -42,12 +42,13 @@ func userName(uid uint32) string {
 	return "uid " + id
 }
 
-// deepest bounds how many ancestors are looked at; a process with more is refused.
+// deepest bounds the ancestors that are checked; a process with more is
+// refused.
 const deepest = 256
 
-// NoCommand refuses a process that a tipstaff has started: this one or another.
-// Servers are the reapers of what they start, so none of its descendants gets out
-// of their line, whatever becomes of its parents.
+// NoCommand returns an error for a process that this or another tipstaff has
+// started. Servers are subreapers, so all their descendants stay below them in
+// the process tree, even if the processes between end.
 func NoCommand(pid int) error {
 	self, err := os.Stat("/proc/self/exe")
 	if err != nil {
@@ -70,7 +71,7 @@ func NoCommand(pid int) error {
 	}
 }
 
-// parentOf reads the parent of a process: proc_pid_status(5).
+// parentOf returns the parent of a process: proc_pid_status(5).
 func parentOf(pid int) (int, error) {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
 	if err != nil {

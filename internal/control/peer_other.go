@@ -7,7 +7,7 @@ import (
 	"net"
 )
 
-// peerOf refuses everybody: who is at the other end cannot be told here.
+// peerOf refuses all clients, because this system does not identify them.
 func peerOf(*net.UnixConn) (string, error) {
 	return "", errors.New("this system does not say who is at the other end of a socket")
 }

@@ -20,36 +20,38 @@ import (
 	"tipstaff/internal/policy"
 )
 
-// Questions are what people answer. It is an [approval.Store].
+// Questions are the open questions. An [approval.Store] implements it.
 type Questions interface {
 	List() []approval.Open
 	Answer(handle string, a policy.Answer) (policy.Question, error)
 }
 
-// Server answers people of this machine. Close ends it.
+// Server answers clients on this machine. The caller closes it.
 type Server struct {
 	listener  *net.UnixListener
 	path      string
 	questions Questions
 	log       *slog.Logger
-	places    chan struct{} // as many as conversations at once
+	places    chan struct{} // bounds the concurrent connections
 	serving   sync.WaitGroup
 }
 
-// mostAtOnce bounds the conversations; others wait in the kernel's queue.
+// mostAtOnce bounds the concurrent connections; others wait in the kernel's
+// queue.
 const mostAtOnce = 8
 
-// Directory is where the sockets of servers with a state directory are.
+// Directory returns the directory for the sockets of servers with a state
+// directory.
 func Directory(state string) string { return filepath.Join(state, directory) }
 
-// Listen opens the socket of this server below its state directory, takes away
-// those of servers that are dead, and begins to answer.
+// Listen opens the socket of this server below its state directory, removes
+// those of dead servers, and starts answering.
 func Listen(state string, q Questions, log *slog.Logger) (*Server, error) {
 	dir := Directory(state)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot open the control socket: %w", err)
 	}
-	if err := os.Chmod(dir, 0o700); err != nil { //nolint:gosec // a directory; it may have been there
+	if err := os.Chmod(dir, 0o700); err != nil { //nolint:gosec // a directory, which may have existed with another mode
 		return nil, fmt.Errorf("cannot open the control socket: %w", err)
 	}
 	sweep(dir)
@@ -59,8 +61,8 @@ func Listen(state string, q Questions, log *slog.Logger) (*Server, error) {
 		return nil, fmt.Errorf("cannot open the control socket: %w", err)
 	}
 	s := &Server{listener: listener, path: filepath.Join(dir, name), questions: q, log: log, places: make(chan struct{}, mostAtOnce)}
-	// It gets its name when somebody listens: whoever finds it and is refused has
-	// found a dead server.
+	// The socket gets its final name when it listens: if a client finds it and
+	// is refused, the server is dead.
 	if err := os.Rename(filepath.Join(dir, fresh+name), s.path); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot open the control socket: %w", err), listener.Close(), os.Remove(filepath.Join(dir, fresh+name)))
 	}
@@ -79,14 +81,14 @@ func listen(dir, name string) (*net.UnixListener, error) {
 	if err != nil {
 		return nil, err
 	}
-	listener.SetUnlinkOnClose(false) // it is renamed
+	listener.SetUnlinkOnClose(false) // it will be renamed
 	if err := os.Chmod(filepath.Join(dir, name), 0o600); err != nil {
 		return nil, errors.Join(err, listener.Close(), os.Remove(filepath.Join(dir, name)))
 	}
 	return listener, nil
 }
 
-// Close takes the socket away and returns when nobody is spoken to any more.
+// Close removes the socket, and returns when all connections have ended.
 func (s *Server) Close() error {
 	err := errors.Join(s.listener.Close(), os.Remove(s.path))
 	s.serving.Wait()
@@ -99,7 +101,7 @@ func (s *Server) serve() {
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		if err != nil { // no descriptor to spare, as a rule
+		if err != nil { // usually for lack of descriptors
 			time.Sleep(100 * time.Millisecond)
 			continue
 		}
@@ -111,13 +113,13 @@ func (s *Server) serve() {
 	}
 }
 
-// converse hears one request and replies.
+// converse reads one request and replies.
 func (s *Server) converse(conn *net.UnixConn) {
 	defer func() { _ = conn.Close() }()
 	_ = conn.SetDeadline(time.Now().Add(patience))
 	who, err := peerOf(conn)
 	if err != nil {
-		s.log.Warn("somebody who may not was at the control socket", "error", err)
+		s.log.Warn("refused a client of the control socket", "error", err)
 		s.say(conn, reply{Error: "this is for the user that the server runs as, and for root; not for commands"})
 		return
 	}
@@ -133,7 +135,7 @@ func (s *Server) converse(conn *net.UnixConn) {
 func (*Server) say(conn *net.UnixConn, r reply) {
 	data, err := json.Marshal(r)
 	if err == nil {
-		_, _ = conn.Write(append(data, '\n')) // who has left hears nothing
+		_, _ = conn.Write(append(data, '\n')) // a client that has disconnected misses the reply
 	}
 }
 

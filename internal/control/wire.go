@@ -8,7 +8,7 @@ import (
 	"tipstaff/internal/policy"
 )
 
-// request is what a client says.
+// request is the message of a client.
 type request struct {
 	Op      string `json:"op"` // "list", "approve", "deny"
 	Handle  string `json:"handle,omitempty"`
@@ -16,17 +16,17 @@ type request struct {
 	Comment string `json:"comment,omitempty"`
 }
 
-// reply is what the server says.
+// reply is the message of the server.
 type reply struct {
 	Error     string     `json:"error,omitempty"`
-	NotOpen   bool       `json:"not_open,omitempty"` // the handle is none of this server's
+	NotOpen   bool       `json:"not_open,omitempty"` // this server does not have the handle
 	Questions []Question `json:"questions,omitempty"`
 }
 
-// Question is an open question, as a person of the host is shown it.
+// Question is an open question in the form for people on this host.
 type Question struct {
 	Approval  string    `json:"approval"` // its handle
-	State     string    `json:"state"`    // pending, granted (and not used yet), denied (and not told yet)
+	State     string    `json:"state"`    // pending, granted (and not used yet), or denied (and the caller is not told yet)
 	Expires   time.Time `json:"expires"`
 	Argv      []string  `json:"argv"`
 	Command   string    `json:"command"` // argv as one printable line
@@ -42,7 +42,7 @@ type Question struct {
 	Why       string    `json:"why,omitempty"`
 	// Credentials is what the command is lent.
 	Credentials []string `json:"credentials,omitempty"`
-	Text        string   `json:"text"`   // all of it, in printable lines
+	Text        string   `json:"text"`   // the whole question, in printable lines
 	Server      int      `json:"server"` // process id
 }
 
@@ -54,16 +54,16 @@ func questionOf(q policy.Question, state policy.Outcome, until time.Time, pid in
 	}
 }
 
-// directory is where the sockets lie, below the state directory.
+// directory is the directory of the sockets, below the state directory.
 const directory = "control"
 
 const (
 	suffix = ".sock"
-	// fresh begins the name of a socket on which nobody listens yet.
+	// fresh is the prefix of a socket's name before it listens.
 	fresh = ".new-"
 )
 
-// patience bounds one conversation; maxRequest what a client may say in it.
+// patience bounds one connection, maxRequest a client's request.
 const (
 	patience   = 5 * time.Second
 	maxRequest = 16 << 10

@@ -16,11 +16,11 @@ import (
 
 // agentDoor speaks the protocol of SSH agents (draft-miller-ssh-agent) with one
 // command. It passes on what ssh, git and ssh-keygen need to sign: the list of
-// public keys, requests to sign, and the binding of a connection to a host, which
-// only narrows what the agent signs for it. Everything else is refused.
+// public keys, signature requests, and the binding of a connection to a host,
+// which only narrows what the agent signs for it. It refuses everything else.
 type agentDoor struct {
 	dial  func() (net.Conn, error)
-	keys  []string // fingerprints; none: every key of the agent
+	keys  []string // fingerprints; if empty, all keys of the agent
 	count *tally
 }
 
@@ -33,13 +33,14 @@ const (
 	agentSignature         = 14
 	agentExtension         = 27
 
-	// sessionBind is OpenSSH's: PROTOCOL.agent, section 1.
+	// sessionBind is OpenSSH's extension: PROTOCOL.agent, section 1.
 	sessionBind = "session-bind@openssh.com"
 )
 
 const (
 	maxAgentMessage = 256 << 10 // OpenSSH's own bound
-	// agentPatience is for a key that wants to be touched, or a person to be asked.
+	// agentPatience allows for touching a hardware key, or for a confirmation
+	// by a person.
 	agentPatience = time.Minute
 )
 
@@ -48,7 +49,8 @@ var (
 	errForwarded = errors.New("the agent is forwarded to another machine")
 )
 
-// serve answers the messages of one connection until it ends, or the context does.
+// serve answers the messages of one connection until the connection or the
+// context ends.
 func (a *agentDoor) serve(ctx context.Context, conn io.ReadWriter) {
 	up := upstream{dial: a.dial}
 	defer up.close()
@@ -70,7 +72,8 @@ func (a *agentDoor) serve(ctx context.Context, conn io.ReadWriter) {
 	}
 }
 
-// answer asks the agent what may be asked of it; nil refuses.
+// answer passes a permitted message to the agent and returns the reply; nil
+// refuses.
 func (a *agentDoor) answer(up *upstream, m []byte) ([]byte, error) {
 	switch m[0] {
 	case agentRequestIdentities:
@@ -91,7 +94,7 @@ func (a *agentDoor) answer(up *upstream, m []byte) ([]byte, error) {
 	return nil, nil
 }
 
-// listed leaves of the agent's keys those that are lent.
+// listed removes the keys that are not lent from the agent's list.
 func (a *agentDoor) listed(list []byte) ([]byte, error) {
 	if list[0] != agentIdentities {
 		return nil, errMessage
@@ -120,17 +123,17 @@ func (a *agentDoor) lends(blob []byte) bool {
 	return len(a.keys) == 0 || slices.Contains(a.keys, fingerprint(blob))
 }
 
-// fingerprint names a public key as ssh-add -l does.
+// fingerprint returns the name of a public key as in ssh-add -l.
 func fingerprint(blob []byte) string {
 	sum := sha256.Sum256(blob)
 	return "SHA256:" + base64.RawStdEncoding.EncodeToString(sum[:])
 }
 
-// sign passes a request to sign on, and counts the signature.
+// sign passes on a signature request, and counts the signature.
 func (a *agentDoor) sign(up *upstream, m []byte) ([]byte, error) {
 	r := reader(m[1:])
 	blob := r.text()
-	r.text() // what is to be signed
+	r.text() // the data to sign
 	if r.uint32(); r == nil || len(r) > 0 {
 		return nil, errMessage
 	}
@@ -145,7 +148,7 @@ func (a *agentDoor) sign(up *upstream, m []byte) ([]byte, error) {
 	return answer, err
 }
 
-// extension passes on the binding to a host, unless that host forwards.
+// extension passes on the binding to a host, except for forwarded connections.
 func (a *agentDoor) extension(up *upstream, m []byte) ([]byte, error) {
 	r := reader(m[1:])
 	if string(r.text()) != sessionBind {
@@ -165,8 +168,9 @@ func (a *agentDoor) extension(up *upstream, m []byte) ([]byte, error) {
 	return up.ask(m)
 }
 
-// upstream is the server's own connection to the agent, made when it is needed: a
-// binding holds for a connection, so each connection of a command has one.
+// upstream is the server's own connection to the agent, made when it is needed.
+// A binding is valid for one connection, so each connection of a command has
+// its own.
 type upstream struct {
 	dial func() (net.Conn, error)
 
@@ -175,7 +179,7 @@ type upstream struct {
 	closed bool
 }
 
-// close ends what is being asked as well.
+// close also ends a request in progress.
 func (u *upstream) close() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -185,7 +189,7 @@ func (u *upstream) close() {
 	}
 }
 
-// connect gives the connection.
+// connect returns the connection, and makes it if necessary.
 func (u *upstream) connect() (net.Conn, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -202,7 +206,7 @@ func (u *upstream) connect() (net.Conn, error) {
 	return conn, err
 }
 
-// ask puts one question. The answer is not empty.
+// ask sends one request. The reply is not empty.
 func (u *upstream) ask(m []byte) ([]byte, error) {
 	conn, err := u.connect()
 	if err != nil {
@@ -217,7 +221,7 @@ func (u *upstream) ask(m []byte) ([]byte, error) {
 	return readMessage(conn)
 }
 
-// readMessage reads a message of at least its type.
+// readMessage reads a message, which contains at least its type.
 func readMessage(r io.Reader) ([]byte, error) {
 	var size [4]byte
 	if _, err := io.ReadFull(r, size[:]); err != nil {
@@ -241,7 +245,7 @@ func appendText(out, text []byte) []byte {
 	return append(binary.BigEndian.AppendUint32(out, uint32(len(text))), text...)
 }
 
-// reader takes a message apart. It is nil from the first part on that is not there.
+// reader parses a message. It becomes nil at the first part that is missing.
 type reader []byte
 
 func (r *reader) bytes(n int) []byte {

@@ -99,7 +99,7 @@ func TestTheDoorPassesOnWhatSignsAndNothingElse(t *testing.T) {
 		{"a question for extensions", message(agentExtension, []byte("query")), false},
 		{"another extension", message(agentExtension, []byte("ssh-add-x@example.org"), []byte("x")), false},
 		{"keys of the first version", []byte{1}, false},
-		{"what nobody knows", []byte{200}, false},
+		{"an unknown message", []byte{200}, false},
 	} {
 		t.Run(c.says, func(t *testing.T) {
 			agent, count := &realAgent{}, &tally{}

@@ -11,14 +11,15 @@ import (
 	"tipstaff/internal/proc"
 )
 
-// filler asks the operator's own git for passwords, outside of every sandbox and
-// repository: git credential fill, with the helpers that the operator has configured.
+// filler asks the operator's own git for passwords, outside of all sandboxes
+// and repositories: git credential fill, with the helpers that the operator has
+// configured.
 type filler struct {
 	engine  *proc.Engine
-	git     func() (string, error) // the program's path
+	git     func() (string, error) // returns the program's path
 	environ []string
-	dir     string        // where no repository is
-	slots   chan struct{} // so many at once
+	dir     string        // a directory outside of all repositories
+	slots   chan struct{} // bounds the concurrent runs
 }
 
 const (
@@ -27,7 +28,7 @@ const (
 	maxAnswer    = 64 << 10
 )
 
-// fill asks for one password. Nobody is prompted.
+// fill asks for one password. It never prompts a person.
 func (f *filler) fill(ctx context.Context, q question) (answer, error) {
 	select {
 	case f.slots <- struct{}{}:
@@ -53,9 +54,9 @@ func (f *filler) fill(ctx context.Context, q question) (answer, error) {
 	return parseAnswer(string(text), q)
 }
 
-var errOther = errors.New("git has answered for somebody else")
+var errOther = errors.New("git has answered for another protocol or host")
 
-// parseAnswer reads what git found, and holds it to what was asked.
+// parseAnswer parses git's output, and compares it with the question.
 func parseAnswer(text string, q question) (a answer, err error) {
 	for line := range strings.Lines(text) {
 		key, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
@@ -77,8 +78,9 @@ func parseAnswer(text string, q question) (a answer, err error) {
 	return a, nil
 }
 
-// fillEnvironment is the server's, in which the operator's helpers find what they
-// need, without what points git at a repository and without what asks a person.
+// fillEnvironment returns the server's environment, which the operator's
+// helpers need, without the variables that select a repository or prompt a
+// person.
 func fillEnvironment(environ []string, dir string) []string {
 	var out []string
 	for _, kv := range environ {

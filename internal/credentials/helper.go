@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// helperDoor answers git's credential-cache, which passes on what git asks of a
-// credential helper: git-credential(1), after a line that says action=get.
+// helperDoor answers git's credential-cache, which passes on the requests of
+// git to a credential helper: git-credential(1), after a line action=get.
 type helperDoor struct {
 	fill  func(context.Context, question) (answer, error)
 	hosts func() hosts
@@ -17,7 +17,7 @@ type helperDoor struct {
 	count *tally
 }
 
-// question is for whom a password is wanted, answer the password.
+// question is what a password is needed for, answer the password.
 type (
 	question struct{ protocol, host, path, username string }
 	answer   struct{ username, password string }
@@ -25,7 +25,7 @@ type (
 
 const (
 	maxQuestion    = 16 << 10
-	helperPatience = 5 * time.Second // for the question, and for taking the answer
+	helperPatience = 5 * time.Second // for reading the question, and for writing the answer
 )
 
 // serve answers the one question of a connection.
@@ -35,7 +35,7 @@ func (h *helperDoor) serve(ctx context.Context, conn *os.File) {
 	q, asked := parseQuestion(string(text))
 	switch {
 	case err != nil || len(text) > maxQuestion || !asked:
-		return // to store and to erase is nothing that is lent
+		return // storing and erasing is not lent
 	case !h.hosts().has(q.protocol, q.host):
 		h.count.refused("git", "")
 		h.count.say("The policy lends git passwords for " + h.hosts().String() + " here, and for no other host.")
@@ -55,15 +55,15 @@ func (h *helperDoor) serve(ctx context.Context, conn *os.File) {
 
 func (q question) origin() string { return q.protocol + "://" + q.host }
 
-// parseQuestion reads what git asks. It reports false for every action but get, and
-// for what no git would ask: a key that stands twice, a character that moves
-// something to another line.
+// parseQuestion parses a request of git. ok is false for every action except
+// get, and for requests that git never sends: with a key that occurs twice, or
+// a character that changes the lines.
 func parseQuestion(text string) (q question, ok bool) {
 	seen := map[string]string{}
 	for line := range strings.Lines(text) {
 		key, value, found := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
 		if key == "" && !found {
-			break // an empty line ends it
+			break // an empty line ends the request
 		}
 		if strings.HasSuffix(key, "[]") {
 			continue
@@ -79,7 +79,7 @@ func parseQuestion(text string) (q question, ok bool) {
 	return question{seen["protocol"], seen["host"], seen["path"], seen["username"]}, true
 }
 
-// text writes the question for git credential fill.
+// text returns the question in the form for git credential fill.
 func (q question) text() string {
 	var b strings.Builder
 	for _, part := range []struct{ key, value string }{

@@ -18,29 +18,28 @@ import (
 	"tipstaff/internal/rules"
 )
 
-// Options are what the server has to lend.
+// Options are what the server can lend.
 type Options struct {
 	Engine *proc.Engine
-	// Git gives the path of the operator's git.
+	// Git returns the path of the operator's git.
 	Git func() (string, error)
 	// Environ is the server's environment, each "NAME=value".
 	Environ []string
-	// Dir is a directory of the server's in which no repository is.
+	// Dir is a directory of the server outside of all repositories.
 	Dir string
-	// Learn is told every password that is given, so that it can be hidden wherever
-	// a command prints it; nil: nobody is.
+	// Learn, if not nil, is called with every password that is given, so that
+	// it can be redacted when a command prints it.
 	Learn func(password string)
 }
 
-// Lender lends credentials to commands. Its methods may be called from many
-// goroutines at once.
+// Lender lends credentials to commands. Its methods may be called concurrently.
 type Lender struct {
 	filler filler
 	socket string // of the agent; "": there is none
 	learn  func(string)
 }
 
-// New makes a lender.
+// New returns a Lender.
 func New(o Options) *Lender {
 	l := &Lender{
 		filler: filler{engine: o.Engine, git: o.Git, environ: o.Environ, dir: o.Dir, slots: make(chan struct{}, maxFills)},
@@ -49,7 +48,7 @@ func New(o Options) *Lender {
 	if l.learn == nil {
 		l.learn = func(string) {}
 	}
-	for _, kv := range slices.Backward(o.Environ) { // of two the first counts: getenv(3)
+	for _, kv := range slices.Backward(o.Environ) { // of duplicates, the first counts: getenv(3)
 		if socket, is := strings.CutPrefix(kv, "SSH_AUTH_SOCK="); is {
 			l.socket = socket
 		}
@@ -57,7 +56,7 @@ func New(o Options) *Lender {
 	return l
 }
 
-// Git gives the path of the operator's git.
+// Git returns the path of the operator's git.
 func (l *Lender) Git() (string, error) { return l.filler.git() }
 
 // Names of the doors.
@@ -66,7 +65,7 @@ const (
 	GitDoor   = "git"
 )
 
-// Lent is what one command is lent by way of doors.
+// Lent is what one command is lent through doors.
 type Lent struct {
 	lender      *Lender
 	credentials rules.Credentials
@@ -76,19 +75,19 @@ type Lent struct {
 	hosts hosts
 }
 
-// ByDoor reports whether credentials need doors.
+// ByDoor reports whether the credentials need doors.
 func ByDoor(c rules.Credentials) bool {
 	_, git := c.Of(rules.GitCredential)
 	_, agent := c.Of(rules.AgentCredential)
 	return git || agent
 }
 
-// Lend gets ready what a command is lent. git's passwords are lent for no host until
-// [Lent.FindRemotes].
+// Lend prepares what a command is lent. Before [Lent.FindRemotes], git's
+// passwords are lent for no host.
 func (l *Lender) Lend(c rules.Credentials) *Lent { return &Lent{lender: l, credentials: c} }
 
-// Doors gives what serves a connection at each door, by name, until the context
-// ends.
+// Doors returns for each door, by name, the function that serves a connection
+// until the context ends.
 func (l *Lent) Doors() map[string]func(context.Context, *os.File) {
 	doors := map[string]func(context.Context, *os.File){}
 	if keys, lent := l.credentials.Of(rules.AgentCredential); lent {
@@ -102,7 +101,7 @@ func (l *Lent) Doors() map[string]func(context.Context, *os.File) {
 	return doors
 }
 
-// agentDial bounds the connection to the agent.
+// agentDial bounds connecting to the agent.
 const agentDial = 5 * time.Second
 
 var errNoAgent = errors.New("the server has none (SSH_AUTH_SOCK)")
@@ -114,7 +113,7 @@ func (l *Lender) dialAgent() (net.Conn, error) {
 	return net.DialTimeout("unix", l.socket, agentDial)
 }
 
-// reasonWithoutPath says what is wrong with the agent without saying where it is.
+// reasonWithoutPath describes an error of the agent without its path.
 func reasonWithoutPath(err error) string {
 	var errno syscall.Errno
 	switch {
@@ -134,8 +133,8 @@ func (l *Lent) remotes() hosts {
 	return l.hosts
 }
 
-// FindRemotes finds out for which hosts git's passwords are lent, before the command
-// starts: see [Asker].
+// FindRemotes determines the hosts for which git's passwords are lent. Call it
+// before the command starts. See [Asker].
 func (l *Lent) FindRemotes(ctx context.Context, argv []string, ask Asker) {
 	only, lent := l.credentials.Of(rules.GitCredential)
 	if !lent {
@@ -147,8 +146,8 @@ func (l *Lent) FindRemotes(ctx context.Context, argv []string, ask Asker) {
 	l.hosts = found
 }
 
-// Env gives the environment of the command, with what leads its programs to the
-// doors at these paths.
+// Env adds to the command's environment the variables that lead its programs to
+// the doors at these paths.
 func (l *Lent) Env(env []string, path func(door string) string) []string {
 	env = slices.Clone(env)
 	if at := path(AgentDoor); at != "" {
@@ -156,14 +155,14 @@ func (l *Lent) Env(env []string, path func(door string) string) []string {
 	}
 	if at := path(GitDoor); at != "" {
 		env = withSettings(env, [][2]string{
-			{"credential.helper", ""}, // the operator's own do not work in there
+			{"credential.helper", ""}, // the operator's own helpers do not work in the sandbox
 			{"credential.helper", "cache --timeout=1 --socket=" + at},
 		})
 	}
 	return env
 }
 
-// withSettings adds settings of git's to those that an environment has: git-config(1),
+// withSettings adds git settings to those in an environment: git-config(1),
 // GIT_CONFIG_COUNT.
 func withSettings(env []string, settings [][2]string) []string {
 	const count = "GIT_CONFIG_COUNT="
@@ -184,8 +183,9 @@ func withSettings(env []string, settings [][2]string) []string {
 	return append(env, count+strconv.Itoa(n))
 }
 
-// Used says what the command did with what it was lent.
+// Used returns what the command did with its credentials.
 func (l *Lent) Used() []tipstaff.CredentialUse { return l.count.list() }
 
-// Told gives sentences for the caller: what was asked for and is not lent.
+// Told returns sentences for the caller about what was requested and is not
+// lent.
 func (l *Lent) Told() []string { return l.count.told() }

@@ -10,12 +10,14 @@ import (
 	"tipstaff/internal/proc"
 )
 
-// endGrace is what a program that has answered, or has had its time, gets to end.
+// endGrace is the grace period for ending a program that has answered or timed
+// out.
 const endGrace = 100 * time.Millisecond
 
-// Output runs a program of tipstaff's own choice, gives it input, and returns what
-// it prints, at most so many bytes. It is ended with all that it has started when it
-// has had its time. No command of a caller's runs by it.
+// Output runs a program of tipstaff's own choice, writes input to it, and
+// returns its output, at most the given number of bytes. After patience, the
+// program is ended with everything that it started. It must not be used for
+// commands of callers.
 func Output(ctx context.Context, e *proc.Engine, l proc.Launch, input string, bytes int, patience time.Duration) ([]byte, error) {
 	feed, in, err := proc.Pipe(false)
 	if err != nil {

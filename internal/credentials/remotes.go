@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// hosts are for whom passwords may be asked, as "https://git.example.org" or
-// "https://git.example.org:8443".
+// hosts are those for which passwords may be requested, as
+// "https://git.example.org" or "https://git.example.org:8443".
 type hosts map[string]bool
 
 func (h hosts) String() string {
@@ -25,8 +25,8 @@ func (h hosts) String() string {
 	return strings.Join(list, ", ")
 }
 
-// has reports whether a password for host may be asked. It is a host and nothing
-// else: what a URL could have around it would be read differently by others.
+// has reports whether a password for host may be requested. host must be a host
+// only: other programs could parse further parts of a URL differently.
 func (h hosts) has(protocol, host string) bool {
 	if strings.ContainsAny(host, "/@?#\\%; \t") {
 		return false
@@ -35,7 +35,7 @@ func (h hosts) has(protocol, host string) bool {
 	return ok && h[origin]
 }
 
-// add takes the host of a URL up, if only are none or have it.
+// add adds the host of a URL, unless only is set and does not contain it.
 func (h hosts) add(raw string, only []string) {
 	origin, ok := originOf(raw)
 	if !ok {
@@ -47,8 +47,8 @@ func (h hosts) add(raw string, only []string) {
 	}
 }
 
-// originOf gives protocol and host of a URL over HTTPS, or over HTTP to this machine
-// itself. The default port is left out.
+// originOf returns protocol and host of a URL with HTTPS, or with HTTP to this
+// machine itself, without the default port.
 func originOf(raw string) (string, bool) {
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" || u.Opaque != "" {
@@ -73,20 +73,20 @@ func loopback(host string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// remoteKeys are the settings of git that name remotes, and how it rewrites them.
+// remoteKeys are the git settings that name remotes, or rewrite their URLs.
 const remoteKeys = `^(remote\..*\.(url|pushurl)|submodule\..*\.url|branch\..*\.(remote|pushremote)|url\..*\.(insteadof|pushinsteadof))$`
 
 // maxConfig bounds what is read of a repository's settings.
 const maxConfig = 1 << 20
 
-// Asker runs a program as the command would be run, in its directory and confined
-// like it, and gives what it prints, at most so many bytes.
+// Asker runs a program in the command's directory and sandbox, and returns its
+// output, at most the given number of bytes.
 type Asker func(ctx context.Context, argv []string, bytes int) ([]byte, error)
 
-// remotes finds out for which hosts a command may need passwords: those of the
-// remotes of the repository that it works in, and of URLs among the arguments of a
-// git that clones, fetches or pushes. git itself tells of the remotes, in the
-// command's own sandbox, so that nothing of the repository is read outside.
+// remotes determines the hosts for which a command may need passwords: those of
+// the remotes of its repository, and of URLs among the arguments of git clone,
+// fetch, push and the like. Git itself lists the remotes, in the command's
+// sandbox, so the server reads nothing of the repository.
 func remotes(ctx context.Context, argv, only []string, ask Asker) hosts {
 	found := hosts{}
 	place, urls := gitArguments(argv)
@@ -103,11 +103,11 @@ func remotes(ctx context.Context, argv, only []string, ask Asker) hosts {
 	return found
 }
 
-// withURLs are the subcommands of git that take the URL of a repository.
+// withURLs are the git subcommands that take the URL of a repository.
 var withURLs = []string{"clone", "fetch", "pull", "push", "ls-remote", "submodule", "remote"}
 
-// gitArguments gives the options by which a git of the command line chooses its
-// repository, and the arguments of it that could be URLs.
+// gitArguments returns the options by which a git command line selects its
+// repository, and the arguments that may be URLs.
 func gitArguments(argv []string) (place, urls []string) {
 	at := slices.IndexFunc(argv, func(word string) bool { return path.Base(word) == "git" })
 	if at < 0 {
@@ -139,14 +139,14 @@ func gitArguments(argv []string) (place, urls []string) {
 	return place, urls
 }
 
-// config is what matters of the settings of git.
+// config contains the git settings that matter here.
 type config struct {
 	urls    []string
-	instead map[string]string // prefix → what stands for it
-	pushing map[string]string // the same for pushes
+	instead map[string]string // prefix → its replacement
+	pushing map[string]string // prefix → its replacement for pushes
 }
 
-// parseConfig reads what git config -z prints: a key, a line's end, a value, NUL.
+// parseConfig parses the output of git config -z: key, newline, value, NUL.
 func parseConfig(text string) config {
 	c := config{instead: map[string]string{}, pushing: map[string]string{}}
 	for entry := range strings.SplitSeq(text, "\x00") {
@@ -169,12 +169,12 @@ func parseConfig(text string) config {
 	return c
 }
 
-// rewritten gives what git makes of a URL when it fetches and when it pushes.
+// rewritten returns the URLs that git uses to fetch and to push.
 func (c *config) rewritten(raw string) []string {
 	return []string{longest(c.instead, raw), longest(c.pushing, raw)}
 }
 
-// longest replaces the longest of the prefixes that fits.
+// longest replaces the longest prefix that matches.
 func longest(table map[string]string, raw string) string {
 	best := ""
 	for prefix := range table {

@@ -15,14 +15,14 @@ type tally struct {
 	says []string
 }
 
-// mostUses bounds how many kinds of use are told apart; further ones are counted
-// with the first word of their name alone.
+// mostUses bounds the distinct uses; further ones are counted under the first
+// word of their name.
 const mostUses = 8
 
 func (t *tally) given(kind, of string)   { t.count(kind, of).Given++; t.mu.Unlock() }
 func (t *tally) refused(kind, of string) { t.count(kind, of).Refused++; t.mu.Unlock() }
 
-// count finds what to count in, and leaves t.mu held.
+// count returns the counter for a use. It locks t.mu, which the caller unlocks.
 func (t *tally) count(kind, of string) *tipstaff.CredentialUse {
 	t.mu.Lock()
 	name := kind
@@ -41,7 +41,7 @@ func (t *tally) count(kind, of string) *tipstaff.CredentialUse {
 	return t.uses[name]
 }
 
-// say keeps a sentence for the caller, once.
+// say records a sentence for the caller, once.
 func (t *tally) say(text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -50,7 +50,7 @@ func (t *tally) say(text string) {
 	}
 }
 
-// list gives what was counted, sorted by name.
+// list returns the counts, sorted by name.
 func (t *tally) list() (uses []tipstaff.CredentialUse) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -61,7 +61,7 @@ func (t *tally) list() (uses []tipstaff.CredentialUse) {
 	return uses
 }
 
-// told gives the sentences for the caller.
+// told returns the sentences for the caller.
 func (t *tally) told() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// DefaultDocument is asked for where an address names no document.
+// DefaultDocument is the document that is asked for when an address names none.
 const DefaultDocument = "/v1/data/tipstaff/decision"
 
-// longestSocket is how long the path of a unix socket can be: sun_path without
-// its NUL.
+// longestSocket is the greatest length of a Unix socket's path: sun_path
+// without its NUL.
 const longestSocket = 107
 
 // address is where the decider is: a URL, or a socket on which it speaks HTTP.
@@ -28,8 +28,8 @@ type address struct {
 //	https://opa.example.com/v1/data/tipstaff/decision
 //	unix:/run/opa/opa.sock:/v1/data/tipstaff/decision
 //
-// Without a document it is that of [DefaultDocument]. The last ":/" of a unix
-// address begins the document.
+// Without a document it is that of [DefaultDocument]. In a unix address the
+// document begins at the last ":/".
 func parse(text string) (address, error) {
 	if rest, ok := strings.CutPrefix(text, "unix:"); ok {
 		return parseSocket(rest)
@@ -55,7 +55,7 @@ func parse(text string) (address, error) {
 
 func parseSocket(rest string) (address, error) {
 	if strings.HasPrefix(rest, "///") {
-		rest = rest[2:] // unix:///run/opa.sock, as OPA itself writes it
+		rest = rest[2:] // unix:///run/opa.sock, the form that OPA itself uses
 	}
 	socket, document := rest, DefaultDocument
 	if i := strings.LastIndex(rest, ":/"); i >= 0 {
@@ -79,7 +79,7 @@ func loopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || err == nil && at.Unmap().IsLoopback()
 }
 
-// String is the address for the operator, without its query.
+// String returns the address for the operator, without its query.
 func (a address) String() string {
 	if a.socket != "" {
 		return "unix:" + a.socket + ":" + a.url.Path

@@ -17,11 +17,12 @@ type answer struct {
 	effect       policy.Effect
 	reason, hint string // printable, bounded
 	id           string // the decider's own name for it, "" without one
-	undefined    bool   // it says nothing of this command
+	undefined    bool   // it says nothing about this command
 }
 
-// understand reads the body of an answer. What it does not understand whole is
-// an error: half an answer may be the half that allows.
+// understand reads the body of an answer. An answer that it does not understand
+// completely is an error: the part that it understands may be the part that
+// allows.
 func understand(body []byte) (answer, error) {
 	outer, err := object(body)
 	if err != nil {
@@ -44,7 +45,7 @@ func understand(body []byte) (answer, error) {
 	return a, a.read(result)
 }
 
-// read takes in a result that is an object.
+// read reads a result that is an object.
 func (a *answer) read(result []byte) error {
 	fields, err := object(result)
 	if err != nil {
@@ -94,8 +95,8 @@ func effectOf(allow bool) policy.Effect {
 	return policy.Deny
 }
 
-// object reads one JSON object and nothing after it. Names count letter by
-// letter, and one that stands twice says nothing for certain.
+// object reads one JSON object and nothing after it. Names are case-sensitive,
+// and a name that appears twice is an error.
 func object(data []byte) (map[string]json.RawMessage, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
@@ -132,8 +133,8 @@ const (
 	longestName = 100
 )
 
-// shown is what a decider said on one printable line of at most so many bytes,
-// and a mark where it was cut.
+// shown returns a text of the decider as one printable line of at most the
+// given number of bytes, with a mark if it was cut.
 func shown(text string, most int) string {
 	cut := len(text) > most
 	text = argv.Escape(strings.ToValidUTF8(text[:min(len(text), most)], ""))

@@ -27,7 +27,8 @@ type Options struct {
 	// Timeout bounds a whole exchange, from the connection to the last byte of
 	// the answer. 0: DefaultTimeout. At most MaxTimeout.
 	Timeout time.Duration
-	// Redactor hides secrets in arguments; nil goes by structure and form alone.
+	// Redactor hides secrets in arguments; with nil, secrets are recognised
+	// only by the structure of arguments and the form of values.
 	Redactor *redact.Redactor
 	// Log is told when the decider stops answering, and when it answers again.
 	Log *slog.Logger
@@ -43,11 +44,12 @@ const (
 const (
 	longestAnswer  = 64 << 10
 	longestHeaders = 16 << 10
-	connections    = 64 // at once; whoever finds all taken waits as part of its timeout
+	connections    = 64 // at once; a request that finds all in use waits as part of its timeout
 	idle           = 16
 )
 
-// Client asks one decider. Its methods may be called from many goroutines at once.
+// Client asks one decider. Its methods may be called from several goroutines at
+// once.
 type Client struct {
 	at       address
 	timeout  time.Duration
@@ -56,12 +58,12 @@ type Client struct {
 	http     http.Client
 
 	mu   sync.Mutex
-	dead bool // it has failed, and the operator has been told
+	dead bool // it has failed, and the operator was told
 }
 
-// New makes a client of the decider at o.URL. It connects when it is asked for
-// the first time: a decider that is down is no fault of a setting. Close it in
-// the end.
+// New returns a client of the decider at o.URL. It connects only when it is
+// first asked, so a decider that is down is no error here. The caller closes
+// the client.
 func New(o Options) (*Client, error) {
 	at, err := parse(o.URL)
 	if err != nil {
@@ -78,21 +80,23 @@ func New(o Options) (*Client, error) {
 	}
 	c := &Client{at: at, timeout: o.Timeout, redactor: o.Redactor, log: o.Log}
 	c.http = http.Client{
-		// No HTTP/2: there a connection that has gone silent would be used for
-		// every call to come. Here an exchange that fails takes its own along.
+		// No HTTP/2: a single silent connection would delay every later call.
+		// Over HTTP/1.1 a failed exchange takes only its own connection with
+		// it.
 		Transport: &http.Transport{
 			DialContext: at.dial, DisableCompression: true,
 			MaxConnsPerHost: connections, MaxIdleConnsPerHost: idle, IdleConnTimeout: time.Minute,
 			MaxResponseHeaderBytes: longestHeaders,
 		},
-		// The operator named one place, and whoever answers there names no other.
+		// Redirects are not followed: the operator has named one address, and
+		// its answers must not name another.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return c, nil
 }
 
-// dial connects to the decider and to nothing else. http:// reaches this
-// machine only, whatever the name of the host is resolved to.
+// dial connects to the decider and to nothing else. http:// reaches only this
+// machine, whatever the host name resolves to.
 func (a address) dial(ctx context.Context, network, host string) (net.Conn, error) {
 	var d net.Dialer
 	switch {
@@ -104,7 +108,8 @@ func (a address) dial(ctx context.Context, network, host string) (net.Conn, erro
 	return d.DialContext(ctx, network, host)
 }
 
-// refuseOthers is asked before a connection is made, with the real address.
+// refuseOthers is called with the resolved address before a connection is made
+// and refuses all but this machine's.
 func refuseOthers(_, at string, _ syscall.RawConn) error {
 	to, err := netip.ParseAddrPort(at)
 	if err != nil || !to.Addr().Unmap().IsLoopback() {
@@ -113,13 +118,14 @@ func refuseOthers(_, at string, _ syscall.RawConn) error {
 	return nil
 }
 
-// String is the decider's address, for the operator.
+// String returns the decider's address, for the operator.
 func (c *Client) String() string { return c.at.String() }
 
-// Judge asks about q. It takes at most the timeout, and returns at once when ctx
-// is done. The finding allows only if the decider says so in a form that is
-// understood whole; it is a denial with the code [tipstaff.PolicyUnavailable]
-// if the decider could not be asked or its answer not be used.
+// Judge asks about q. It takes at most the timeout, and returns at once when
+// ctx is done. The finding allows only if the decider says so in an answer that
+// is understood completely. If the decider could not be asked or its answer
+// could not be used, the finding is a denial with the code
+// [tipstaff.PolicyUnavailable].
 func (c *Client) Judge(ctx context.Context, q policy.Case) policy.Finding {
 	body, err := c.question(&q)
 	if err != nil {
@@ -136,7 +142,7 @@ func (c *Client) Judge(ctx context.Context, q policy.Case) policy.Finding {
 	return a.finding()
 }
 
-// tell says once that the decider fails, and once that it answers again.
+// tell logs once that the decider fails, and once that it answers again.
 func (c *Client) tell(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -149,10 +155,10 @@ func (c *Client) tell(err error) {
 	c.dead = err != nil
 }
 
-// errLate ends an exchange that takes too long.
+// errLate ends an exchange that takes longer than the timeout.
 var errLate = errors.New("no whole answer in time")
 
-// ask is one exchange.
+// ask makes one exchange.
 func (c *Client) ask(ctx context.Context, body []byte) (answer, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, errLate)
 	defer cancel()
@@ -170,7 +176,7 @@ func (c *Client) ask(ctx context.Context, body []byte) (answer, error) {
 	return a, nil
 }
 
-// post sends a body and gives the body of the answer.
+// post sends a body and returns the body of the answer.
 func (c *Client) post(ctx context.Context, body []byte) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.at.url.String(), bytes.NewReader(body))
 	if err != nil {
@@ -179,8 +185,9 @@ func (c *Client) post(ctx context.Context, body []byte) ([]byte, error) {
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", "tipstaff")
-	// A question may be asked twice: one that met a connection which the decider
-	// was closing is asked again on another. An empty list is not sent.
+	// Asking twice is harmless: this key lets the transport repeat a request
+	// that met a connection which the decider was closing. A header that is an
+	// empty list is not sent.
 	req.Header["Idempotency-Key"] = []string{}
 	resp, err := c.http.Do(req)
 	if err != nil {
@@ -200,7 +207,7 @@ func (c *Client) post(ctx context.Context, body []byte) ([]byte, error) {
 	return answer, err
 }
 
-// usable says whether an answer may be one of a decider.
+// usable returns an error if a response cannot be a decider's answer.
 func usable(resp *http.Response) error {
 	switch kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type")); {
 	case resp.StatusCode/100 == 3:
@@ -213,5 +220,5 @@ func usable(resp *http.Response) error {
 	return nil
 }
 
-// Close lets go of idle connections.
+// Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }

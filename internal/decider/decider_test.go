@@ -14,8 +14,8 @@ import (
 	"tipstaff/internal/policy"
 )
 
-// TestTheInputIsWhatIsDocumented holds the body to the letter: rules of other
-// people's rely on it.
+// TestTheInputIsWhatIsDocumented compares the body exactly, because operators'
+// rules rely on it.
 func TestTheInputIsWhatIsDocumented(t *testing.T) {
 	const want = `{"input": {
 		"version": 1, "command_id": "cmd_1",
@@ -59,8 +59,8 @@ func TestNothingIsNullOrLeftOut(t *testing.T) {
 	}
 }
 
-// TestKnownSecretsAreHiddenAndSaidToBe, so that a rule can refuse what it
-// cannot see.
+// TestKnownSecretsAreHiddenAndSaidToBe, so that a rule can refuse an argument
+// with hidden text.
 func TestKnownSecretsAreHiddenAndSaidToBe(t *testing.T) {
 	s := newStub(t, "tcp", says(`{"result": true}`))
 	c, _ := s.client(patience)
@@ -145,7 +145,7 @@ func TestWhatIsNotUnderstoodWholeDenies(t *testing.T) {
 }
 
 // FuzzAnswer: no answer makes the client panic or widens a decision, and only
-// one that says so in so many words allows.
+// an explicit permission allows.
 func FuzzAnswer(f *testing.F) {
 	for _, s := range []string{`{"result":true}`, `{"result":{"allow":true}}`, `{"result":{"decision":"ask","reason":"r","hint":"h"}}`, `{}`, `{"result":{"allow":false}}`, `{"decision_id":"x","result":false}`, `{"result":{"decision":"allow","allow":true}}`} {
 		f.Add([]byte(s))
@@ -165,7 +165,7 @@ func FuzzAnswer(f *testing.F) {
 		if found.Effect == policy.Deny {
 			return
 		}
-		var doc struct{ Result any } // as somebody else reads it
+		var doc struct{ Result any } // as another parser reads it
 		if err := json.Unmarshal(body, &doc); err != nil {
 			t.Fatalf("%q is no JSON and gives %s", body, found.Effect)
 		}
@@ -181,7 +181,7 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// TestACallerThatIsGoneIsNotWaitedFor, and is no fault of the decider's.
+// TestACallerThatIsGoneIsNotWaitedFor, and the decider is not blamed.
 func TestACallerThatIsGoneIsNotWaitedFor(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	s := newStub(t, "unix", func(_ http.ResponseWriter, r *http.Request) {

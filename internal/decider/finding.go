@@ -7,16 +7,16 @@ import (
 	"tipstaff/internal/policy"
 )
 
-// rule is the name of the decider's findings, and where they come from.
+// The rule name of the decider's findings, and where they come from.
 const (
 	rule   = "decider"
 	source = "TIPSTAFF_DECIDER"
 )
 
-// errUndefined is for the operator: the usual reasons why nothing was said.
+// errUndefined tells the operator the usual reasons for an undefined document.
 var errUndefined = errors.New("the decider's document is undefined for this command: its rules say nothing of it, or the address names another document")
 
-// finding turns an answer into what the policy is told.
+// finding turns an answer into a finding of the policy.
 func (a *answer) finding() policy.Finding {
 	f := policy.Finding{Rule: rule, At: source, Effect: a.effect, Hint: a.hint}
 	if a.id != "" {
@@ -43,8 +43,8 @@ func (a *answer) finding() policy.Finding {
 	return f
 }
 
-// unasked is what a decider that could not be asked, or gave no usable answer,
-// comes to.
+// unasked is the finding when the decider could not be asked or gave no usable
+// answer.
 func unasked(err error) policy.Finding {
 	return policy.Finding{
 		Rule: rule, At: source, Code: tipstaff.PolicyUnavailable, Err: err,
@@ -53,7 +53,8 @@ func unasked(err error) policy.Finding {
 	}
 }
 
-// unsayable is for a command that no question can describe exactly.
+// unsayable is the finding for a command that cannot be described exactly in
+// JSON.
 func unsayable(err error) policy.Finding {
 	return policy.Finding{
 		Rule: rule, At: source, Code: tipstaff.CommandNotAllowed, Err: err,
@@ -62,7 +63,8 @@ func unsayable(err error) policy.Finding {
 	}
 }
 
-// cancelled is for a caller that went away while the decider was asked.
+// cancelled is the finding for a caller that went away while the decider was
+// asked.
 func cancelled(err error) policy.Finding {
 	return policy.Finding{
 		Rule: "cancelled", Code: tipstaff.ExecutionError, Err: err,

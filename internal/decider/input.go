@@ -13,26 +13,27 @@ import (
 	"tipstaff/internal/policy"
 )
 
-// Version is input.version. It grows when a field changes its meaning or goes
-// away; new fields may come without that.
+// Version is input.version. It grows when a field changes its meaning or is
+// removed; new fields do not change it.
 const Version = 1
 
-// Input is what a decider is told, and is documented in docs/decider.md. Every
-// field is always there, so that no rule meets an undefined one. Names are
-// those of the record.
+// Input is what a decider is told; docs/decider.md documents it. Every field is
+// always present, so that no rule meets an undefined one. Names are those of
+// the record.
 type Input struct {
 	Version int                `json:"version"`
 	ID      tipstaff.RequestID `json:"command_id"` // trace.command_id of the record
 
-	// Argv has its secrets hidden as on the record. Hidden has the index of each
-	// argument in which something is hidden: what stands there cannot be judged.
+	// Argv has its secrets hidden, as in the record. Hidden has the index of
+	// each argument in which something is hidden: rules cannot judge the hidden
+	// text.
 	Argv       []string `json:"argv"`
 	Hidden     []int    `json:"hidden"`
-	ArgvSHA256 string   `json:"argv_sha256"` // of the arguments joined by NUL, as they are
+	ArgvSHA256 string   `json:"argv_sha256"` // of the unchanged arguments joined by NUL
 	File       string   `json:"file"`
 	Cwd        string   `json:"cwd"`
-	EnvNames   []string `json:"env_names"`   // variables of the caller that are passed on
-	EnvDropped []string `json:"env_dropped"` // and those that are not
+	EnvNames   []string `json:"env_names"`   // the caller's variables that are passed on
+	EnvDropped []string `json:"env_dropped"` // the caller's variables that are not passed on
 	Stdin      bool     `json:"stdin"`       // the program is given input
 	TimeoutMS  int64    `json:"timeout_ms"`
 	// Credentials is what the command is lent: "git", "environment DATABASE_URL".
@@ -56,8 +57,9 @@ type Input struct {
 	} `json:"decision"`
 }
 
-// question writes the body of the request. It fails for what JSON cannot say
-// exactly: nobody can judge a path that is not the one that was written.
+// question writes the body of the request. It fails for a command that JSON
+// cannot represent exactly: the decider would judge another path than the one
+// in the request.
 func (c *Client) question(q *policy.Case) ([]byte, error) {
 	in := Input{
 		Version: Version, ID: q.ID,
@@ -87,7 +89,7 @@ func (c *Client) question(q *policy.Case) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// exact reports what JSON cannot say as it is.
+// exact returns an error if JSON cannot represent a field exactly.
 func (in *Input) exact() error {
 	for _, part := range []struct {
 		what  string
@@ -106,7 +108,8 @@ func (in *Input) exact() error {
 	return nil
 }
 
-// full makes a list that is written as one, not as null, and is nobody else's.
+// full returns a copy of list that is never nil, so that JSON has [] and not
+// null.
 func full(list []string) []string { return append([]string{}, list...) }
 
 func digest(argv []string) string {

@@ -20,10 +20,10 @@ import (
 	"tipstaff/internal/policy"
 )
 
-// header begins an answer of good looks.
+// header begins a valid answer.
 const header = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 
-// raw answers with bytes of its own, and then does as it likes until it returns.
+// raw writes its answer by hand, in any form, until it returns.
 func raw(then func(conn net.Conn, gone <-chan struct{})) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		hijacker, ok := w.(http.Hijacker)
@@ -36,7 +36,7 @@ func raw(then func(conn net.Conn, gone <-chan struct{})) http.HandlerFunc {
 		}
 		defer func() { _ = conn.Close() }()
 		gone := make(chan struct{})
-		go func() { // the other end says nothing more until it closes
+		go func() { // the other end sends nothing more before it closes
 			_, _ = io.Copy(io.Discard, conn)
 			close(gone)
 		}()
@@ -44,7 +44,7 @@ func raw(then func(conn net.Conn, gone <-chan struct{})) http.HandlerFunc {
 	}
 }
 
-// trickle writes a byte now and then, for as long as anybody listens.
+// trickle writes a byte now and then, until the connection is closed.
 func trickle(conn net.Conn, gone <-chan struct{}, begin, more string) {
 	_, _ = io.WriteString(conn, begin)
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -61,12 +61,12 @@ func trickle(conn net.Conn, gone <-chan struct{}, begin, more string) {
 	}
 }
 
-// misbehaviours are ways to give no usable answer; slow ones take all the time
-// that there is.
+// misbehaviours are ways to give no usable answer; the slow ones last as long
+// as the timeout.
 var misbehaviours = map[string]struct {
 	answer   http.HandlerFunc
 	slow     bool
-	operator string // what the operator is told of it
+	operator string // what the operator is told about it
 }{
 	"it never answers": {raw(func(_ net.Conn, gone <-chan struct{}) { <-gone }), true, "in time"},
 	"it hangs after the headers": {raw(func(c net.Conn, gone <-chan struct{}) {
@@ -120,8 +120,8 @@ var misbehaviours = map[string]struct {
 	}, false, "not understood"},
 }
 
-// TestADeciderThatMisbehavesDenies: quickly, with one word to the operator, and
-// with none about the host to the caller.
+// TestADeciderThatMisbehavesDenies: quickly, with one message for the operator,
+// and nothing about the host for the caller.
 func TestADeciderThatMisbehavesDenies(t *testing.T) {
 	for name, c := range misbehaviours {
 		for _, transport := range transports {
@@ -146,7 +146,8 @@ func TestADeciderThatMisbehavesDenies(t *testing.T) {
 						t.Errorf("the caller is told of the host: %s %s", f.Msg, f.Hint)
 					}
 				}
-				// What is slow takes its time and no more; a machine that is busy may.
+				// A slow one takes until the timeout and no longer, apart from
+				// a busy machine.
 				if took := time.Since(began); took > 2*timeout+4*time.Second || c.slow && took < 2*haste {
 					t.Errorf("two calls took %v", took)
 				}
@@ -198,8 +199,8 @@ func TestADeciderThatIsNotThereDenies(t *testing.T) {
 	}
 }
 
-// TestOneThatIsRestartedIsAskedAgainAtOnce: the connection that was kept is
-// closed, and that is noticed before anybody is refused for it.
+// TestOneThatIsRestartedIsAskedAgainAtOnce: the kept connection is closed, and
+// this is noticed before a command is refused for it.
 func TestOneThatIsRestartedIsAskedAgainAtOnce(t *testing.T) {
 	socket := filepath.Join(shortDir(t), "opa.sock")
 	first := newStubAt(t, "unix", socket, says(`{"result": true}`))
@@ -238,8 +239,8 @@ func TestConnectionsAreKept(t *testing.T) {
 	}
 }
 
-// TestManyCallsWaitForADeadOneNoLongerThanOneDoes, those that find all
-// connections taken included.
+// TestManyCallsWaitForADeadOneNoLongerThanOneDoes, including those that find
+// all connections in use.
 func TestManyCallsWaitForADeadOneNoLongerThanOneDoes(t *testing.T) {
 	s := newStub(t, "unix", raw(func(_ net.Conn, gone <-chan struct{}) { <-gone }))
 	c, log := s.client(haste)
@@ -285,7 +286,7 @@ func TestManyCallsAtOnceGetTheirOwnAnswers(t *testing.T) {
 	calls.Wait()
 }
 
-// TestHTTPReachesThisMachineOnly, whatever a name is resolved to.
+// TestHTTPReachesThisMachineOnly, whichever address a name resolves to.
 func TestHTTPReachesThisMachineOnly(t *testing.T) {
 	for at, refused := range map[string]bool{
 		"127.0.0.1:80": false, "[::1]:80": false, "127.8.9.1:80": false, "[::ffff:127.0.0.1]:80": false,
@@ -340,7 +341,7 @@ func TestNoProxyIsUsed(t *testing.T) {
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY"} {
 		t.Setenv(name, "http://"+proxy.Addr().String())
 	}
-	// Of a name that no proxy is passed by for, and that nobody resolves.
+	// A name for which proxies are not bypassed, and which does not resolve.
 	c := newClient(t, Options{URL: "https://opa.invalid/v1/data/x", Timeout: patience})
 	if f := c.Judge(t.Context(), push()); f.Effect != policy.Deny || f.Code != tipstaff.PolicyUnavailable {
 		t.Errorf("%+v", f)

@@ -7,24 +7,25 @@ import (
 	"tipstaff/internal/policy"
 )
 
-// Judge judges commands beside the policy, and denies what it cannot judge.
-// [Client] is one.
+// Judge judges commands in addition to the policy, and denies what it cannot
+// judge. [Client] is one. Several goroutines may call it at once.
 type Judge interface {
 	Judge(ctx context.Context, c policy.Case) policy.Finding
 }
 
-// errNone is for the operator: a list of deciders is empty that should not be.
+// errNone tells the operator that a list of deciders is empty.
 var errNone = errors.New("no decider is set")
 
-// Strictest asks several deciders, one after the other, and gives the strictest of
-// their findings: one that denies overrides all, one that asks overrides those that
-// allow. Of equal ones the first counts; where several ask, a person hears all
-// their reasons. The empty Strictest denies.
+// Strictest asks several deciders, one after the other, and returns the
+// strictest of their findings: a denial overrides all others, and a question to
+// a person overrides permission. Among equal findings the first counts; where
+// several ask for a person, the person is shown all reasons. The empty
+// Strictest denies.
 type Strictest []Judge
 
-// Judge asks in order and asks none behind one that denies, so an error of one, which
-// denies, is final. It returns when ctx is done, as each of the deciders does. Many
-// goroutines may call it at once.
+// Judge asks the deciders in order and stops at the first that denies; a
+// decider that fails denies. It returns when ctx is done, as each of the
+// deciders does. Several goroutines may call it at once.
 func (s Strictest) Judge(ctx context.Context, c policy.Case) policy.Finding {
 	if len(s) == 0 {
 		return unasked(errNone)

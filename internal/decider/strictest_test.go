@@ -11,7 +11,8 @@ import (
 	"tipstaff/internal/policy"
 )
 
-// fixed is a decider that says always the same, and notes that it was asked.
+// fixed is a decider that always gives the same answer, and notes that it was
+// asked.
 type fixed struct {
 	finding policy.Finding
 	asked   *[]string
@@ -22,7 +23,8 @@ func (f fixed) Judge(context.Context, policy.Case) policy.Finding {
 	return f.finding
 }
 
-// panelOf makes a decider for each word; "error" is one that could not be asked.
+// panelOf makes a decider for each word; "error" stands for one that could not
+// be asked.
 func panelOf(asked *[]string, words ...string) Strictest {
 	var all Strictest
 	for i, w := range words {
@@ -43,9 +45,9 @@ func panelOf(asked *[]string, words ...string) Strictest {
 	return all
 }
 
-// TestTheStrictestOfSeveralDecidersCounts, for all panels of up to four: the effect
-// is the strictest one, of the first that says so, and none is asked behind one that
-// denies.
+// TestTheStrictestOfSeveralDecidersCounts, for all panels of up to four: the
+// effect is the strictest one, from the first decider that gives it, and none
+// is asked after one that denies.
 func TestTheStrictestOfSeveralDecidersCounts(t *testing.T) {
 	words := []string{"allow", "ask", "deny", "error"}
 	panels := [][]string{{}}

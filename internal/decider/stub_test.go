@@ -21,15 +21,15 @@ import (
 	"tipstaff/internal/redact"
 )
 
-// patience is a timeout that no exchange with a decider that answers meets, and
-// haste one that a decider which does not answer may take.
+// patience is a timeout that is never reached with a decider that answers, and
+// haste one for deciders that do not answer.
 const (
 	patience = 8 * time.Second
 	haste    = 150 * time.Millisecond
 )
 
-// stub is a decider that speaks as Open Policy Agent does, on TCP or on a
-// socket, and misbehaves as a test wants.
+// stub is a decider that speaks the protocol of Open Policy Agent, on TCP or on
+// a socket, and misbehaves as a test wants.
 type stub struct {
 	t      testing.TB
 	server *httptest.Server
@@ -79,7 +79,7 @@ func newStubAt(t testing.TB, transport, at string, answer http.HandlerFunc) *stu
 	return s
 }
 
-// shortDir is a directory whose name leaves room for that of a socket.
+// shortDir returns a directory whose path leaves room for the name of a socket.
 func shortDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "opa") //nolint:usetesting // the name of a socket is short, that of a test is not
@@ -100,7 +100,7 @@ func (s *stub) serve(w http.ResponseWriter, r *http.Request) {
 	answer(w, r)
 }
 
-// asked gives the bodies that came.
+// asked returns the bodies that were received.
 func (s *stub) asked() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -4,16 +4,17 @@ import (
 	"time"
 )
 
-// Callers is how callers over HTTP show who they are.
+// Callers describes how callers over HTTP authenticate.
 type Callers struct {
-	// Methods are the ways to show it; none: a token is made at each start.
+	// Methods are the ways to authenticate; none: a token is made at each
+	// start.
 	Methods         []string   `json:"methods"`
 	CertificateEnds *time.Time `json:"certificate_ends,omitzero"`
-	Error           string     `json:"error,omitempty"` // why no server would serve over HTTP
+	Error           string     `json:"error,omitempty"` // why a server could not serve over HTTP
 }
 
-// soon is how long before its end a certificate is complained of: tools renew
-// them well before.
+// soon is how long before its expiry a certificate is reported. Tools renew
+// certificates well before that.
 const soon = 7 * 24 * time.Hour
 
 func (c *Callers) findings(now time.Time) []Finding {

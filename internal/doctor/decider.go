@@ -9,15 +9,15 @@ import (
 	"tipstaff/internal/policy"
 )
 
-// Decider is what there is to say of the decider of the settings.
+// Decider describes the decider of the settings.
 type Decider struct {
 	Address string `json:"address"`
-	// Answer is what it said of the command "true": allow, ask or deny.
+	// Answer is its answer for the command "true": allow, ask or deny.
 	Answer string        `json:"answer,omitempty"`
 	Said   string        `json:"said,omitempty"`
 	Took   time.Duration `json:"took_ns"`
-	Error  string        `json:"error,omitempty"` // why nothing would run
-	// Note is what the operator may want to look into.
+	Error  string        `json:"error,omitempty"` // why no command would run
+	// Note is something that the operator may want to look into.
 	Note string `json:"note,omitempty"`
 }
 

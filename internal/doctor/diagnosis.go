@@ -7,44 +7,44 @@ import (
 	"tipstaff/internal/sandbox"
 )
 
-// Diagnosis is what doctor finds, in the form that programs read.
+// Diagnosis is everything that doctor finds, in a form for programs.
 type Diagnosis struct {
-	Start   string         `json:"start"`            // by what programs are started
-	End     string         `json:"end"`              // by what trees are ended
-	Reason  string         `json:"reason,omitempty"` // why not by something better
-	Ended   int            `json:"ended"`            // processes of dead servers that were ended
+	Start   string         `json:"start"`            // the means by which programs are started
+	End     string         `json:"end"`              // the means by which process trees are ended
+	Reason  string         `json:"reason,omitempty"` // why better means are not used
+	Ended   int            `json:"ended"`            // how many processes of dead servers were ended
 	Sandbox sandbox.Status `json:"sandbox"`
 	Record  Record         `json:"record"`
 	Callers Callers        `json:"callers"`
 	Decider *Decider       `json:"decider,omitempty"` // nil without one
 	Policy  Policy         `json:"policy"`
-	// Exposed are files of tipstaff's own that commands may change.
+	// Exposed are tipstaff's own files that commands may change.
 	Exposed []Exposed `json:"exposed,omitempty"`
 	// Error says why no command would run in the sandbox that the settings ask for.
 	Error string `json:"error,omitempty"`
 }
 
-// Engine takes in how an engine starts and ends commands, and how many processes
+// Engine records how an engine starts and ends commands, and how many processes
 // of dead servers it has ended.
 func (d *Diagnosis) Engine(m proc.Means, ended int) {
 	d.Start, d.End, d.Reason, d.Ended = m.Start, m.End, m.Reason, ended
 }
 
-// Refuses reports whether a server with these settings would not start, or would
-// run no command. Faults of callers over HTTP do not count: without HTTP such a
-// server works.
+// Refuses reports whether a server with these settings would not start, or
+// would run no command. Errors that concern callers over HTTP do not count:
+// without HTTP such a server works.
 func (d *Diagnosis) Refuses() bool {
 	return d.Error != "" || d.Record.Error != "" || d.Policy.Error != "" || d.Decider != nil && d.Decider.Error != ""
 }
 
-// Detail says what else is to be told.
+// Detail says what the findings cover in addition.
 type Detail struct {
 	Paths bool // each path of the sandbox
 	Ended bool // how many processes of dead servers were ended
 }
 
-// Findings tells a diagnosis to people, in the order of a command's way. now is
-// the time against which certificates are held.
+// Findings describes a diagnosis for people, in the order in which a command
+// meets its parts. Certificates are checked against the time now.
 func (d *Diagnosis) Findings(now time.Time, detail Detail) []Finding {
 	all := []Finding{good("starts programs by %s", d.Start)}
 	if d.Reason == "" {

@@ -10,7 +10,7 @@ import (
 	"tipstaff/internal/sandbox"
 )
 
-// shown writes findings as the command does.
+// shown formats findings as the command does.
 func shown(list []Finding) string {
 	marks := map[Level]string{Good: "✔", Doubt: "!", Fault: "✘"}
 	var b strings.Builder
@@ -26,7 +26,7 @@ func shown(list []Finding) string {
 // now is the time of the tests.
 var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// healthy is a diagnosis with nothing to say against it.
+// healthy is a diagnosis without faults.
 func healthy() *Diagnosis {
 	end := now.Add(90 * 24 * time.Hour)
 	d := &Diagnosis{

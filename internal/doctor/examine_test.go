@@ -32,7 +32,7 @@ func write(t *testing.T, path, text string) string {
 	return path
 }
 
-// machine is one with a program named tool, and nothing else.
+// machine has a program named tool, and nothing else.
 func machine(t *testing.T, allowed, roots string) *host.Host {
 	t.Helper()
 	bin := t.TempDir()
@@ -145,7 +145,8 @@ func TestRunningServersSayByWhatTheyDecide(t *testing.T) {
 	}
 }
 
-// TestTheRecordIsTriedAndNothingStays: faults are told before a server meets them.
+// TestTheRecordIsTriedAndNothingStays: faults are found before a server meets
+// them.
 func TestTheRecordIsTriedAndNothingStays(t *testing.T) {
 	none := func() ([]sink.Sink, error) { return nil, nil }
 	dir := t.TempDir()
@@ -186,7 +187,7 @@ func TestTheKeyOfTheRecordIsTold(t *testing.T) {
 	}
 }
 
-// TestSinksAreReachedAndADeadOneIsNoFault: no command waits for it.
+// TestSinksAreReachedAndADeadOneIsNoFault, because no command waits for it.
 func TestSinksAreReachedAndADeadOneIsNoFault(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "log")
 	var stderr strings.Builder
@@ -198,7 +199,8 @@ func TestSinksAreReachedAndADeadOneIsNoFault(t *testing.T) {
 	}
 }
 
-// TestTheDeciderIsAskedAboutACommandThatRunsNowhere whatever it answers.
+// TestTheDeciderIsAskedAboutACommandThatRunsNowhere, and any answer is
+// reported.
 func TestTheDeciderIsAskedAboutACommandThatRunsNowhere(t *testing.T) {
 	for says, c := range map[string]struct {
 		answer      string

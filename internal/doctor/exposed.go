@@ -5,15 +5,15 @@ import (
 	"tipstaff/internal/own"
 )
 
-// Exposed is a file of tipstaff's own that commands may change.
+// Exposed is one of tipstaff's own files that commands may change.
 type Exposed struct {
 	File    string `json:"file"`
 	Setting string `json:"setting"`
 	Why     string `json:"why"`
 }
 
-// ExposedOf lists what a keeper finds exposed behind these walls. The list is
-// empty and not nil where nothing is.
+// ExposedOf lists the files that a keeper finds exposed under the constraints
+// w. The list is empty and not nil if there are none.
 func ExposedOf(k *own.Keeper, w own.Walls) []Exposed {
 	list := []Exposed{}
 	for _, e := range k.Exposed(w) {
@@ -22,7 +22,7 @@ func ExposedOf(k *own.Keeper, w own.Walls) []Exposed {
 	return list
 }
 
-// ExposedFindings tell of exposed files, and what to do about them.
+// ExposedFindings describes exposed files, and what to do about them.
 func ExposedFindings(list []Exposed) []Finding {
 	var all []Finding
 	for i, e := range list {

@@ -10,7 +10,8 @@ import (
 // Level says how good a finding is. The zero Level is a fault.
 type Level int
 
-// The levels. With a fault, something that the settings ask for is not had.
+// The levels. A Fault means that something which the settings ask for does not
+// work.
 const (
 	Fault Level = iota
 	Doubt       // it works, and could be better
@@ -20,10 +21,10 @@ const (
 // Finding is one thing that was found, for people.
 type Finding struct {
 	Level Level
-	// Text is one printable line; of a policy file that cannot be used, it is
-	// several, of which all but the first are indented by two blanks.
+	// Text is one printable line. For a policy file that cannot be used it is
+	// several lines, and all but the first are indented by two blanks.
 	Text string
-	// Notes are lines that say more, or what to do.
+	// Notes are lines that explain the finding or say what to do.
 	Notes []string
 }
 
@@ -37,21 +38,21 @@ func fault(format string, args ...any) Finding {
 	return Finding{Level: Fault, Text: fmt.Sprintf(format, args...)}
 }
 
-// note gives the finding with one more line.
+// note returns the finding with one more line.
 func (f Finding) note(format string, args ...any) Finding {
 	f.Notes = append(f.Notes, fmt.Sprintf(format, args...))
 	return f
 }
 
-// indented shows lines that hold what others wrote, behind the first indented.
+// indented escapes text of foreign origin and indents all lines but the first.
 func indented(text string) string {
 	return strings.ReplaceAll(argv.EscapeLines(text), "\n", "\n  ")
 }
 
-// listed shows names that others chose.
+// listed joins names of foreign origin, escaped.
 func listed(names []string) string { return argv.Escape(strings.Join(names, ", ")) }
 
-// counted is a number with its noun: "1 rule", "2 rules".
+// counted returns a number with its noun: "1 rule", "2 rules".
 func counted(n int, one string) string {
 	if n == 1 {
 		return "1 " + one

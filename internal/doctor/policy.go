@@ -11,36 +11,37 @@ import (
 	"tipstaff/internal/policyfile"
 )
 
-// Policy is what there is to say of the policy.
+// Policy describes the policy.
 type Policy struct {
-	File     string             `json:"file,omitempty"` // "" without one: the allowlists alone decide
-	From     string             `json:"from,omitempty"` // who has named it
+	File     string             `json:"file,omitempty"` // "" without one: then only the allowlists decide
+	From     string             `json:"from,omitempty"` // the setting that named it
 	SHA256   string             `json:"sha256,omitempty"`
-	Programs int                `json:"programs"` // that may run, as they are named
+	Programs int                `json:"programs"` // how many programs may run, by name
 	Rules    int                `json:"rules,omitempty"`
 	Presets  []string           `json:"presets,omitempty"`
 	Tests    int                `json:"tests,omitempty"`
 	Doubts   []policyfile.Fault `json:"doubts,omitempty"`
 	Missing  []string           `json:"missing,omitempty"` // named, and not found on the server's PATH
 	Roots    []string           `json:"roots,omitempty"`
-	// RootsError says why no call that names a directory can be judged.
+	// RootsError says why calls that name a directory cannot be judged.
 	RootsError string `json:"roots_error,omitempty"`
-	// Servers are those that run with this state directory and a policy file.
+	// Servers are the servers that run with this state directory and a policy
+	// file.
 	Servers []Server `json:"servers,omitempty"`
-	// Error says why no server would start with this file.
+	// Error says why a server would not start with this file.
 	Error string `json:"error,omitempty"`
 }
 
 // PolicyOptions say which policy to look at, and on which machine.
 type PolicyOptions struct {
-	File, From string     // the policy file, "" for none, and who has named it
+	File, From string     // the policy file, "" for none, and the setting that named it
 	Trails     string     // the directory of the servers' trails
-	Host       *host.Host // of the settings
+	Host       *host.Host // the host of the settings
 }
 
-// ExaminePolicy looks at the policy as a server would that starts now, and at the
-// policies of the servers that run. It gives the file that it has read, which is
-// the zero File without one; its Policy is nil if it cannot be used.
+// ExaminePolicy examines the policy as a server that starts now would read it,
+// and the policies of the running servers. It also returns the policy file as
+// read, the zero File if there is none; its Policy is nil if it cannot be used.
 func ExaminePolicy(ctx context.Context, o PolicyOptions) (Policy, policyfile.File) {
 	p := Policy{File: o.File, From: o.From, Servers: examineServers(ctx, o.Trails)}
 	f, err := policyfile.Load(o.File)
@@ -65,7 +66,7 @@ func ExaminePolicy(ctx context.Context, o PolicyOptions) (Policy, policyfile.Fil
 	return p, f
 }
 
-// describe takes in what a policy file says.
+// describe adds the contents of a policy file.
 func (p *Policy) describe(f *policyfile.File, h *host.Host) {
 	p.SHA256, p.Rules, p.Tests = f.Digest, f.Rules(), len(f.File.Tests)
 	p.Doubts = policyfile.FaultsOf(policyfile.Lint(f.Policy))
@@ -82,7 +83,7 @@ func (p *Policy) describe(f *policyfile.File, h *host.Host) {
 	}
 }
 
-// checkCommand is what an operator runs to look at a policy file.
+// checkCommand is the command that an operator runs to check a policy file.
 func checkCommand(file string) string {
 	return argv.Display([]string{"tipstaff", "policy", "check", file})
 }
@@ -110,7 +111,7 @@ func (p *Policy) findings() []Finding {
 	return all
 }
 
-// finding tells of the file itself, or of what decides without one.
+// finding describes the policy file, or what decides without one.
 func (p *Policy) finding() Finding {
 	switch {
 	case p.Error != "":

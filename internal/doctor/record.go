@@ -10,37 +10,37 @@ import (
 	"tipstaff/internal/sink"
 )
 
-// Record is what there is to say of the record.
+// Record describes the audit record.
 type Record struct {
 	Dir        string `json:"dir"`
 	Key        string `json:"key,omitempty"` // public; "" before the first server
 	Durability string `json:"durability"`
 	Sinks      []Sink `json:"sinks,omitempty"`
 	Recordings bool   `json:"recordings"`
-	Error      string `json:"error,omitempty"` // why no server could keep a record
+	Error      string `json:"error,omitempty"` // why a server could not keep a record
 
 	advice string // what to do about the error
 }
 
-// Sink is one place that records are handed on to.
+// Sink is one destination to which records are forwarded.
 type Sink struct {
 	Name  string `json:"name"`
 	Error string `json:"error,omitempty"` // why it cannot be reached now
 }
 
-// RecordOptions are the settings of the record, as an operator wrote them.
+// RecordOptions are the settings of the record, as the operator wrote them.
 type RecordOptions struct {
 	Dir, Durability string
 	Recordings      bool
-	// Sinks makes the sinks of the settings, and reaches none of them.
+	// Sinks makes the sinks of the settings without contacting them.
 	Sinks func() ([]sink.Sink, error)
 }
 
-// reachLimit is how long all sinks together may take to be reached.
+// reachLimit is how long contacting all sinks may take, at once.
 const reachLimit = 5 * time.Second
 
-// ExamineRecord looks whether a server could keep its record, and makes nothing
-// that stays. It tries to reach the sinks for five seconds at most, all at once;
+// ExamineRecord checks whether a server could keep its record, and leaves
+// nothing behind. It tries to reach all sinks at once for at most five seconds;
 // they get no record.
 func ExamineRecord(ctx context.Context, o RecordOptions) Record {
 	r := Record{Dir: o.Dir, Durability: o.Durability, Recordings: o.Recordings}
@@ -81,8 +81,8 @@ func examineSinks(ctx context.Context, make func() ([]sink.Sink, error)) ([]Sink
 	return all, nil
 }
 
-// findings tell of the record. The sinks that cannot be reached are no faults: no
-// command waits for them.
+// findings describe the record. A sink that cannot be reached is not a fault,
+// because no command waits for it.
 func (r *Record) findings() []Finding {
 	if r.Error != "" {
 		return []Finding{fault("record: no server could keep one in %s, and without it nothing runs: %s", r.Dir, r.Error).note("%s", r.advice)}

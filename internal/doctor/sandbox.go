@@ -7,7 +7,8 @@ import (
 	"tipstaff/internal/sandbox"
 )
 
-// sandboxFindings tell how commands are confined, and with paths each path.
+// sandboxFindings describe how commands are confined; with paths, also each
+// path.
 func sandboxFindings(s *sandbox.Status, paths bool) []Finding {
 	line := fmt.Sprintf("sandbox: tier %s, profile %s, network %s (TIPSTAFF_SANDBOX=%s)", s.Tier, s.Profile, s.Network, s.Mode)
 	if s.Tier == sandbox.None.String() {
@@ -42,7 +43,8 @@ func sandboxFindings(s *sandbox.Status, paths bool) []Finding {
 	return all
 }
 
-// protectionFindings tell what keeps files that steer programs outside.
+// protectionFindings describe what protects files that steer programs outside
+// of the sandbox.
 func protectionFindings(s *sandbox.Status) []Finding {
 	const subject = "hooks, configuration of git and the like: protected by "
 	if s.Protection == "" {
@@ -55,7 +57,7 @@ func protectionFindings(s *sandbox.Status) []Finding {
 	return []Finding{f.note("git itself takes no repository of any name for one with: git config --global safe.bareRepository explicit")}
 }
 
-// limitFindings tell by what memory and processes are bounded; nil without a
+// limitFindings describe what bounds memory and processes; nil without a
 // sandbox.
 func limitFindings(l *sandbox.LimitsStatus) []Finding {
 	switch {
@@ -68,7 +70,7 @@ func limitFindings(l *sandbox.LimitsStatus) []Finding {
 	}
 }
 
-// pathNotes list a profile as it comes to here.
+// pathNotes lists the paths of a profile on this machine.
 func pathNotes(p *profile.Paths) []string {
 	var notes []string
 	note := func(title, path, why string) {

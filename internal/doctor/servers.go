@@ -13,21 +13,22 @@ import (
 	"tipstaff/internal/trailread"
 )
 
-// Server is the policy of a running server, as its record tells.
+// Server describes the policy of a running server, according to its record.
 type Server struct {
 	PID    int       `json:"pid"`
 	File   string    `json:"file"`
-	SHA256 string    `json:"sha256"` // of the file that decides
-	Since  time.Time `json:"since"`  // it was read last
-	// Refused says why the file that is there now does not decide.
+	SHA256 string    `json:"sha256"` // of the policy file in force
+	Since  time.Time `json:"since"`  // when it was last read
+	// Refused says why the present file is not in force.
 	Refused string `json:"refused,omitempty"`
 }
 
-// examineServers reads what running servers have recorded of their policy files.
+// examineServers reads what running servers have recorded about their policy
+// files.
 func examineServers(ctx context.Context, dir string) []Server {
 	trails, err := trailread.Find(dir)
 	if err != nil {
-		return nil // what there is to say of the record is said there
+		return nil // ExamineRecord reports faults of the record
 	}
 	var out []Server
 	for i := range trails {
@@ -41,11 +42,11 @@ func examineServers(ctx context.Context, dir string) []Server {
 	return out
 }
 
-// reloadsRead bounds how far back a good reload is looked for.
+// reloadsRead bounds how many reloads back a successful one is looked for.
 const reloadsRead = 100
 
-// examineServer reads the policy of one server; ok is false for one that has
-// stopped, and for one without a policy file.
+// examineServer reads the policy of one server; ok is false for a server that
+// has stopped or has no policy file.
 func examineServer(ctx context.Context, t *trailread.Trail) (s Server, ok bool) {
 	s = Server{PID: t.PID()}
 	last := func(e audit.Event) []trailread.Line {
@@ -76,7 +77,7 @@ func examineServer(ctx context.Context, t *trailread.Trail) (s Server, ok bool) 
 	return s, s.File != ""
 }
 
-// alive reports whether another process runs.
+// alive reports whether the process pid runs and is not this one.
 func alive(pid int) bool {
 	if pid <= 0 || pid == os.Getpid() {
 		return false
@@ -89,7 +90,8 @@ func alive(pid int) bool {
 	return err == nil || errors.Is(err, os.ErrPermission)
 }
 
-// finding tells of a server beside the policy that one would have that starts now.
+// finding compares the policy of a running server with the one that a new
+// server would have.
 func (s *Server) finding(now *Policy) Finding {
 	switch {
 	case s.Refused != "":

@@ -6,9 +6,9 @@ import (
 	"net/netip"
 )
 
-// special are the addresses that are nobody's on the internet, or that lead
-// somewhere else than they seem to (IANA special-purpose address registries,
-// and what clouds have added). The order matters: the first that fits is named.
+// special are the addresses that are not public, or that lead somewhere else
+// than they seem to (IANA special-purpose address registries, and additions by
+// cloud providers). The order matters: the first match is named.
 var special = []struct {
 	prefix netip.Prefix
 	kind   string
@@ -26,9 +26,9 @@ var special = []struct {
 	{netip.MustParsePrefix("203.0.113.0/24"), "a documentation address"},
 	{netip.MustParsePrefix("198.18.0.0/15"), "a benchmarking address"},
 	{netip.MustParsePrefix("192.88.99.0/24"), "a 6to4 relay"},
-	{netip.MustParsePrefix("168.63.129.16/32"), "an address of the cloud's own"}, // Azure's host, though public by number
+	{netip.MustParsePrefix("168.63.129.16/32"), "an address of the cloud's own"}, // Azure's host, although in a public range
 	{netip.MustParsePrefix("224.0.0.0/4"), "a multicast address"},
-	{netip.MustParsePrefix("240.0.0.0/4"), "a reserved address"}, // and broadcast
+	{netip.MustParsePrefix("240.0.0.0/4"), "a reserved address"}, // including broadcast
 
 	{netip.MustParsePrefix("::1/128"), "a loopback address"},
 	{netip.MustParsePrefix("::/128"), "an unspecified address"},
@@ -38,21 +38,21 @@ var special = []struct {
 	{netip.MustParsePrefix("ff00::/8"), "a multicast address"},
 	{netip.MustParsePrefix("2001:db8::/32"), "a documentation address"},
 	{netip.MustParsePrefix("3fff::/20"), "a documentation address"},
-	{netip.MustParsePrefix("2001::/32"), "a Teredo tunnel"}, // holds IPv4 addresses
-	{netip.MustParsePrefix("2002::/16"), "a 6to4 tunnel"},   // holds an IPv4 address
+	{netip.MustParsePrefix("2001::/32"), "a Teredo tunnel"}, // contains IPv4 addresses
+	{netip.MustParsePrefix("2002::/16"), "a 6to4 tunnel"},   // contains an IPv4 address
 	{netip.MustParsePrefix("2001::/23"), "a protocol's own address"},
 }
 
 var (
-	// public6 is all of IPv6 that has been given out. What lies outside is
-	// reserved, with every other way to write an IPv4 address in IPv6.
+	// public6 is all of IPv6 that has been allocated. Everything outside of it
+	// is reserved, including all other ways to write an IPv4 address in IPv6.
 	public6 = netip.MustParsePrefix("2000::/3")
-	// nat64 ends with the IPv4 address that it stands for (RFC 6052); networks
-	// without IPv4 reach all of it this way.
+	// nat64 addresses end with the IPv4 address that they stand for (RFC 6052);
+	// in networks without IPv4, all of it can be reached this way.
 	nat64 = netip.MustParsePrefix("64:ff9b::/96")
 )
 
-// kindOf says what is special about an address; "" means that it is public.
+// kindOf returns what is special about an address; "" means that it is public.
 func kindOf(addr netip.Addr) string {
 	if addr.Zone() != "" {
 		return "a link-local address"
@@ -69,7 +69,7 @@ func kindOf(addr netip.Addr) string {
 	return ""
 }
 
-// plain takes away what IPv6 wraps around an IPv4 address.
+// plain returns the IPv4 address that an IPv6 address contains, or addr itself.
 func plain(addr netip.Addr) netip.Addr {
 	addr = addr.Unmap()
 	if nat64.Contains(addr) {
@@ -79,7 +79,7 @@ func plain(addr netip.Addr) netip.Addr {
 	return addr
 }
 
-// interfaces are the addresses of this machine.
+// interfaces returns the addresses of this machine.
 func interfaces() ([]netip.Prefix, error) {
 	addrs, err := net.InterfaceAddrs()
 	if err != nil {

@@ -11,12 +11,12 @@ import (
 	"syscall"
 )
 
-// answer is what a program gets instead of what it asked for.
+// answer is what a program receives if its request is not carried out.
 type answer struct {
 	status int
-	reason reason // empty when the proxy did not refuse but could not
-	host   string // as it was asked for, once it has been read
-	text   string // for the program; it leaks nothing that the program did not know
+	reason reason // empty if the proxy did not refuse, but failed
+	host   string // as requested, once it has been read
+	text   string // for the program; it reveals nothing that the program did not know
 	err    error  // for the operator
 }
 
@@ -27,9 +27,9 @@ type reason string
 
 const (
 	badToken   reason = "token"   // 407
-	badRequest reason = "request" // 400: no proxy request, or one with two meanings
+	badRequest reason = "request" // 400: not a proxy request, or an ambiguous one
 	badUpgrade reason = "upgrade" // 501
-	badHost    reason = "host"    // 403, and the following as well
+	badHost    reason = "host"    // 403, as are the following ones
 	badPort    reason = "port"
 	badAddress reason = "address"
 	badTLSName reason = "sni" // after the 200, so the connection ends
@@ -43,7 +43,8 @@ func forbidden(why reason, t target, format string, args ...any) *answer {
 	return &answer{status: http.StatusForbidden, reason: why, host: t.host(), text: fmt.Sprintf(format, args...)}
 }
 
-// unreachable says in the words of a program why its host was not reached.
+// unreachable returns an answer that tells the program why its host was not
+// reached.
 func unreachable(t target, err error) *answer {
 	a := &answer{status: http.StatusBadGateway, host: t.host(), err: err}
 	why := "the connection failed"
@@ -63,7 +64,7 @@ func unreachable(t target, err error) *answer {
 	return a
 }
 
-// answer tells the program, the operator, and whoever asked to know of refusals.
+// answer informs the program, the operator's log, and Options.Refused.
 func (d *door) answer(w http.ResponseWriter, r *http.Request, err error) {
 	var a *answer
 	if !errors.As(err, &a) {
@@ -93,7 +94,7 @@ func (d *door) report(ctx context.Context, a *answer) {
 	}
 	if a.reason == "" {
 		if ctx.Err() != nil {
-			return // the program has gone, or the door is closing
+			return // the program has disconnected, or the door is closing
 		}
 		d.proxy.o.Log.InfoContext(ctx, "egress failed", attrs...)
 		return

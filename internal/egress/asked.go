@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// asked reads what a request is for. It accepts only what has one meaning: the
-// request smuggled inside another one needs two readers that disagree.
+// asked parses the target of a request. It accepts only unambiguous requests:
+// request smuggling needs two parsers that disagree.
 func asked(r *http.Request, head []byte) (target, error) {
 	w := written(head)
 	switch {
@@ -24,8 +24,8 @@ func asked(r *http.Request, head []byte) (target, error) {
 	return askedToPass(r, w)
 }
 
-// askedToConnect reads CONNECT HOST:PORT (RFC 9110, 9.3.6). Its Host field goes
-// nowhere, so nothing depends on it.
+// askedToConnect parses CONNECT HOST:PORT (RFC 9110, 9.3.6). Its Host field is
+// not passed on, so it is ignored.
 func askedToConnect(r *http.Request) (target, error) {
 	t, err := parseTarget(r.RequestURI, 0)
 	switch {
@@ -37,7 +37,7 @@ func askedToConnect(r *http.Request) (target, error) {
 	return t, nil
 }
 
-// askedToPass reads METHOD http://HOST[:PORT]/PATH (RFC 9112, 3.2.2).
+// askedToPass parses METHOD http://HOST[:PORT]/PATH (RFC 9112, 3.2.2).
 func askedToPass(r *http.Request, w fields) (target, error) {
 	switch {
 	case r.URL.Scheme == "https":
@@ -65,21 +65,22 @@ func askedToPass(r *http.Request, w fields) (target, error) {
 	return t, nil
 }
 
-// onlyHTTP2 knows the upgrade that clients propose and can do without.
+// onlyHTTP2 reports whether a request proposes an upgrade to HTTP/2 only, which
+// clients can do without.
 func onlyHTTP2(upgrade []string) bool {
 	return len(upgrade) == 1 && strings.EqualFold(upgrade[0], "h2c")
 }
 
-// fields is what net/http does not tell about a header.
+// fields are the properties of a header that net/http does not report.
 type fields struct {
-	host    string // the last Host
+	host    string // the last Host field
 	hosts   int
 	lengths int
-	folded  bool // some line continues the one before
+	folded  bool // a line continues the previous one
 }
 
-// written looks at a header as it was written. It runs on headers that net/http
-// has accepted and need not understand more of them than this.
+// written parses a header as it was sent. Since net/http has accepted the
+// header, it only parses what is needed here.
 func written(head []byte) fields {
 	var w fields
 	first := true

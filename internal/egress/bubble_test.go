@@ -80,7 +80,7 @@ func (b *bubble) connect() *talk {
 	return c
 }
 
-// endsAfter holds the end of a conversation to a time, give or take a second of grace.
+// endsAfter checks when a conversation ends, give or take a second.
 func endsAfter(t *testing.T, want time.Duration, wait func()) {
 	t.Helper()
 	start := time.Now()
@@ -217,7 +217,7 @@ func TestAProgramThatStopsSendingIsNotWaitedFor(t *testing.T) {
 		})
 		endsAfter(t, 10*time.Second, func() { c.rest() })
 		c.Close()
-		// A refusal does not wait, and hears the rest out for a shorter time.
+		// A refusal does not wait, and reads the rest for a shorter time.
 		c = b.dial().say("PUT http://evil.example/ HTTP/1.1\r\nHost: evil.example\r\n" + authorization + "Content-Length: 100\r\n\r\nabc")
 		endsAfter(t, 0, func() {
 			if resp, _ := c.answer("PUT"); resp.StatusCode != 403 {

@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// client is the connection of a program. It remembers the header of its
-// request as it was written, because net/http tells neither the Host of a
-// request to a proxy nor lengths that contradict each other.
+// client is the connection of a program. It keeps the request's header as sent,
+// because net/http reports neither the Host field of a request to a proxy nor
+// contradicting lengths.
 type client struct {
 	net.Conn
 	door    *door
 	closing atomic.Bool
 
 	mu   sync.Mutex
-	open bool // the header has not ended yet
+	open bool // the header is not complete yet
 	head []byte
-	last time.Time // no read lasts longer, once this is set
+	last time.Time // if set, no read lasts longer
 }
 
 type clientKey struct{}
@@ -31,8 +31,8 @@ func clientOf(ctx context.Context) *client {
 	return c
 }
 
-// Read also keeps what it reads until the header has ended. net/http bounds the
-// header, and with it what is kept.
+// Read also keeps what it reads until the header is complete. net/http bounds
+// the header, and with it what is kept.
 func (c *client) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	c.mu.Lock()
@@ -48,8 +48,8 @@ func (c *client) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// blankLine is where the header ends: behind the line end before the first
-// empty line. It is negative when there is none.
+// blankLine returns the end of the header: the offset after the first empty
+// line; negative if there is none.
 func blankLine(p []byte) int {
 	for from := 0; ; {
 		i := bytes.IndexByte(p[from:], '\n')
@@ -63,7 +63,7 @@ func blankLine(p []byte) int {
 	}
 }
 
-// header gives the header as it was written, and whether its end has come.
+// header returns the header as sent, and whether it is complete.
 func (c *client) header() (head []byte, whole bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -73,9 +73,9 @@ func (c *client) header() (head []byte, whole bool) {
 	return head, whole
 }
 
-// hearOut bounds the time in which the rest of a request is read that has its
-// answer. net/http would take all the time of the world: it lifts a deadline
-// when it interrupts a read of the body, and then reads on.
+// hearOut bounds the time for reading the rest of a request that has already
+// been answered. net/http would set no bound: it clears the deadline when it
+// interrupts a read of the body, and then reads on.
 func (c *client) hearOut(rest time.Duration) {
 	c.mu.Lock()
 	c.last = time.Now().Add(rest)
@@ -83,7 +83,7 @@ func (c *client) hearOut(rest time.Duration) {
 	_ = c.SetReadDeadline(time.Time{})
 }
 
-// SetReadDeadline sets no time beyond the end of hearing out.
+// SetReadDeadline limits the deadline to the one set by hearOut.
 func (c *client) SetReadDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,24 +93,25 @@ func (c *client) SetReadDeadline(t time.Time) error {
 	return c.Conn.SetReadDeadline(t)
 }
 
-// Write gives up when the program does not read for the idle time.
+// Write fails if the program does not read for the idle time.
 func (c *client) Write(p []byte) (int, error) {
 	_ = c.Conn.SetWriteDeadline(time.Now().Add(c.door.proxy.o.IdleTimeout))
 	return c.Conn.Write(p)
 }
 
-// CloseWrite tells the program that nothing more comes.
+// CloseWrite tells the program that no more data follows.
 func (c *client) CloseWrite() error { return closeWrite(c.Conn) }
 
-// A program that is still sending when its connection closes would lose the
-// answer to the reset that follows. So it is heard out, within these bounds.
+// If a connection closes while the program is still sending, the reset makes
+// the program lose the answer. So Close first reads what the program sends,
+// within these bounds.
 const (
 	lingerTime  = 500 * time.Millisecond
 	lingerBytes = 256 << 10
 )
 
-// Close hears the program out; a second call, which may come from elsewhere
-// meanwhile, ends that.
+// Close reads the rest of the request, and closes the connection. A second
+// call, which may be concurrent, ends the reading.
 func (c *client) Close() error {
 	if !c.closing.CompareAndSwap(false, true) {
 		return c.Conn.Close()
@@ -125,12 +126,12 @@ func (c *client) Close() error {
 	return c.Conn.Close()
 }
 
-// cut ends the connection at once. It still wants to be closed.
+// cut ends the connection at once. Close must still be called.
 func (c *client) cut() { _ = c.Conn.Close() }
 
 type halfCloser interface{ CloseWrite() error }
 
-// closeWrite ends one direction, or both where there is no such thing.
+// closeWrite closes one direction, or both if the connection cannot do that.
 func closeWrite(c net.Conn) error {
 	if half, ok := c.(halfCloser); ok {
 		return half.CloseWrite()
@@ -138,8 +139,8 @@ func closeWrite(c net.Conn) error {
 	return c.Close()
 }
 
-// patient is a connection to a host. It fails when for the idle time nothing
-// moves in either direction.
+// patient is a connection to a host. It fails if no data moves in either
+// direction for the idle time.
 type patient struct {
 	net.Conn
 	idle time.Duration

@@ -9,16 +9,16 @@ import (
 	"sync/atomic"
 )
 
-// door is one listener of a proxy: its token, and the connections that have
-// come in through it.
+// door is one listener of a proxy: its token, and the connections that it has
+// accepted.
 type door struct {
 	net.Listener
 	proxy   *Proxy
 	token   string
 	forward *httputil.ReverseProxy
 
-	slots  chan struct{}  // one is taken by each connection
-	conns  sync.WaitGroup // the same, to wait for
+	slots  chan struct{}  // one for each connection
+	conns  sync.WaitGroup // all connections, to wait for
 	shut   chan struct{}  // closed when the door closes
 	ending atomic.Bool
 }
@@ -33,7 +33,8 @@ func newDoor(p *Proxy, l net.Listener, token string) *door {
 	return d
 }
 
-// server is net/http's part: reading requests within bounds, one for each connection.
+// server returns the HTTP server, which reads one bounded request from each
+// connection.
 func (d *door) server(ctx context.Context) *http.Server {
 	o := &d.proxy.o
 	srv := &http.Server{
@@ -58,7 +59,8 @@ func http1() *http.Protocols {
 	return &p
 }
 
-// Accept waits until there is room and somebody comes.
+// Accept waits until fewer than MaxConns connections are open, and then for the
+// next one.
 func (d *door) Accept() (net.Conn, error) {
 	select {
 	case <-d.shut:
@@ -74,8 +76,8 @@ func (d *door) Accept() (net.Conn, error) {
 	return &client{Conn: conn, door: d, open: true}, nil
 }
 
-// end closes the listener and every connection that net/http has; those that
-// carry a tunnel end with their context.
+// end closes the listener and all connections that net/http knows. Connections
+// with a tunnel end with their context.
 func (d *door) end(srv *http.Server) {
 	if d.ending.CompareAndSwap(false, true) {
 		close(d.shut)

@@ -8,13 +8,13 @@ import (
 	"net"
 )
 
-// isTLS tells from its first byte whether a conversation is to be TLS. All the
-// content types count, not only that of a ClientHello: there are servers that
-// read past an alert in front of it. No other protocol begins with one of them.
+// isTLS reports by its first byte whether a connection uses TLS. All content
+// types count, not only that of a ClientHello, because there are servers that
+// ignore an alert before it. No other protocol begins with one of these bytes.
 func isTLS(first byte) bool { return 0x14 <= first && first <= 0x18 }
 
-// maxHello bounds what is read of a ClientHello, however it is cut into records.
-// Real ones have less than 4 KiB.
+// maxHello bounds what is read of a ClientHello, in any number of records. Real
+// ones have less than 4 KiB.
 const maxHello = 128 << 10
 
 var (
@@ -23,10 +23,10 @@ var (
 	errNotHello  = errors.New("no ClientHello")
 )
 
-// readHello reads a ClientHello from r and gives its server name, which may be
-// empty, with everything that was read. The reading is crypto/tls's own, which
-// is stopped before it answers; conn lends its addresses and nothing else. An
-// error is errNotHello, unless r failed.
+// readHello reads a ClientHello from r, and returns what it read and the server
+// name, which may be empty. crypto/tls parses it, and is stopped before it
+// answers; conn is only used for its addresses. An error is errNotHello, unless
+// r failed.
 func readHello(conn net.Conn, r io.Reader) (read []byte, name string, err error) {
 	ear := &ear{Conn: conn, from: r}
 	config := &tls.Config{
@@ -47,7 +47,7 @@ func readHello(conn net.Conn, r io.Reader) (read []byte, name string, err error)
 	}
 }
 
-// ear hears everything and says nothing.
+// ear is a connection that reads from the program and writes nothing.
 type ear struct {
 	net.Conn
 	from  io.Reader

@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// Hosts is the list of where programs may connect. The zero value allows
-// nothing. It does not change and may be used by many at once.
+// Hosts is the list of hosts that programs may connect to. The zero value
+// allows nothing. It is immutable, so it may be used concurrently.
 type Hosts struct{ entries []entry }
 
-// entry is one word of the list: a name, the names below one, or addresses.
+// entry is one entry of the list: a name, the names below one, or addresses.
 type entry struct {
 	name   string       // in lower case, without a final dot; empty for addresses
-	below  bool         // the names below name, at any depth, and not name itself
-	prefix netip.Prefix // the addresses, when there is no name
+	below  bool         // all names below name, but not name itself
+	prefix netip.Prefix // the addresses, if there is no name
 	port   uint16       // 0 means 80 and 443
 }
 
-// String returns the list in its one canonical form, which ParseHosts reads:
-// sorted, in lower case, nothing twice.
+// String returns the list in its canonical form, which ParseHosts accepts:
+// sorted, in lower case, without duplicates.
 func (h Hosts) String() string { return strings.Join(h.words(), ",") }
 
 func (h Hosts) words() []string {
@@ -32,10 +32,10 @@ func (h Hosts) words() []string {
 	return words
 }
 
-// maxShown is how many entries a refusal lists.
+// maxShown is the number of entries that a refusal lists.
 const maxShown = 20
 
-// allowed ends the sentence that refuses something else.
+// allowed returns the end of a refusal, which lists what is allowed.
 func (h Hosts) allowed() string {
 	words := h.words()
 	switch more := len(words) - maxShown; {
@@ -48,7 +48,7 @@ func (h Hosts) allowed() string {
 	}
 }
 
-// names reports whether the list has a name, and whether with this port.
+// names reports whether the list contains a name, and whether with this port.
 func (h Hosts) names(name string, port uint16) (host, withPort bool) {
 	for _, e := range h.entries {
 		if e.matchesName(name) {
@@ -59,8 +59,8 @@ func (h Hosts) names(name string, port uint16) (host, withPort bool) {
 	return host, withPort
 }
 
-// lists is the same for an address, which is listed only as an address: no
-// name makes it so.
+// lists does the same for an address. Only an entry for addresses matches,
+// never a name.
 func (h Hosts) lists(addr netip.Addr, port uint16) (host, withPort bool) {
 	for _, e := range h.entries {
 		if e.name == "" && e.prefix.Contains(addr) {

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// ParseHosts reads the list form of TIPSTAFF_NETWORK, entries separated by commas:
+// ParseHosts parses the list form of TIPSTAFF_NETWORK, entries separated by
+// commas:
 //
 //	registry.npmjs.org      this host, ports 80 and 443
 //	git.example.org:8443    this host, this port only
@@ -16,9 +17,9 @@ import (
 //	192.0.2.7, [2001:db8::7]:8080, 10.1.0.0/16, fd00::/8
 //	                        addresses, private ones and loopback included
 //
-// A name that is listed may lead to public addresses; one that leads to others
-// needs these addresses in the list as well, with their port. The empty list is
-// the zero Hosts. An error says which entry is wrong and what to write instead.
+// A listed name allows its public addresses; other addresses must be listed as
+// well, with their port. An empty list gives the zero Hosts. An error says
+// which entry is wrong and what to write instead.
 func ParseHosts(list string) (Hosts, error) {
 	if strings.Trim(list, blanks) == "" {
 		return Hosts{}, nil
@@ -35,7 +36,7 @@ func ParseHosts(list string) (Hosts, error) {
 	return Hosts{sorted(entries)}, nil
 }
 
-// blanks may stand around an entry: those of ASCII, not all that look like one.
+// blanks are allowed around an entry: only those of ASCII.
 const blanks = " \t\r\n"
 
 func parseEntry(word string) (entry, error) {
@@ -63,7 +64,7 @@ func parseEntry(word string) (entry, error) {
 	}
 }
 
-// notAHost knows what people write when they do not know the form.
+// notAHost recognizes common mistakes.
 func notAHost(word string) error {
 	_, afterScheme, url := strings.Cut(word, "://")
 	switch {
@@ -84,7 +85,7 @@ func notAHost(word string) error {
 	return nil
 }
 
-// parsePrefix reads 10.0.0.0/8, fd00::/8 and either of them with a port.
+// parsePrefix parses 10.0.0.0/8, fd00::/8 and either of them with a port.
 func parsePrefix(word string) (entry, error) {
 	base, length, _ := strings.Cut(word, "/")
 	if _, err := netip.ParseAddr(base); err != nil {
@@ -116,7 +117,7 @@ func parsePrefix(word string) (entry, error) {
 	return entry{prefix: prefix, port: port}, nil
 }
 
-// splitPort divides HOST:PORT; without a port it gives 0.
+// splitPort splits HOST:PORT; without a port it returns 0.
 func splitPort(s string) (host string, port uint16, err error) {
 	host, digits, hasPort := s, "", false
 	if i := strings.LastIndexByte(s, ':'); i > strings.LastIndexByte(s, ']') {

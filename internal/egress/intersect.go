@@ -2,8 +2,8 @@ package egress
 
 import "strings"
 
-// Intersect gives the list of what both lists have. It may have fewer words than
-// either: a name below a listed one takes its place.
+// Intersect returns the list of hosts that both lists allow. Entries may be
+// replaced by narrower ones: *.example.org by a name below it.
 func (h Hosts) Intersect(o Hosts) Hosts {
 	var both []entry
 	for _, a := range h.entries {
@@ -19,14 +19,14 @@ func (h Hosts) Intersect(o Hosts) Hosts {
 	return Hosts{sorted(both)}
 }
 
-// Empty reports whether nothing is listed.
+// Empty reports whether the list has no entries.
 func (h Hosts) Empty() bool { return len(h.entries) == 0 }
 
-// common gives the hosts that two entries share.
+// common returns the hosts that two entries share.
 func common(a, b entry) (e entry, ok bool) {
 	switch {
 	case (a.name == "") != (b.name == ""):
-		return entry{}, false // no name makes an address a listed one
+		return entry{}, false // a name never makes an address a listed one
 	case a.name == "":
 		if a.prefix.Bits() < b.prefix.Bits() {
 			a, b = b, a
@@ -42,7 +42,7 @@ func common(a, b entry) (e entry, ok bool) {
 	return entry{name: a.name, below: a.below}, same || b.below && strings.HasSuffix(a.name, "."+b.name)
 }
 
-// commonPorts gives what two entries share of ports: 0 is 80 and 443.
+// commonPorts returns the ports that two entries share: 0 is 80 and 443.
 func commonPorts(a, b uint16) []uint16 {
 	switch {
 	case a == b:

@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// Listen gives the listener of a socket that somebody else has opened, bound and
-// set to listen, for Serve. The file stays the caller's.
+// Listen returns a listener for a socket that is already bound and listening,
+// for Serve. The caller still owns the file.
 func Listen(socket *os.File) (net.Listener, error) {
 	l, err := net.FileListener(socket)
 	if err != nil {

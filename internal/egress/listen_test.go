@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// socket gives what somebody else has opened, bound and set to listen.
+// socket returns a socket that is already bound and listening.
 func socket(t *testing.T) (*os.File, string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

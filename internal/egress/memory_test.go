@@ -10,7 +10,7 @@ import (
 
 // memory is a network inside a bubble: connections like TCP's, with buffers,
 // deadlines and directions that end one by one, but made of memory, so that the
-// bubble's clock moves when everybody waits.
+// bubble's clock moves when all goroutines wait.
 type memory struct {
 	waiting chan net.Conn
 	once    sync.Once

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// pass hands a plain request to the host that was reached, and its answer back.
+// pass sends a plain request to the connected host, and returns its answer.
 func (d *door) pass(w http.ResponseWriter, r *http.Request, t target, upstream net.Conn) {
 	ctx := context.WithValue(r.Context(), reachedKey{}, reached{t, upstream})
 	r = r.WithContext(ctx)
@@ -24,7 +24,7 @@ func (d *door) pass(w http.ResponseWriter, r *http.Request, t target, upstream n
 	clientOf(ctx).hearOut(d.proxy.o.HeaderTimeout)
 }
 
-// reached is the one connection over which a request may go.
+// reached is a transport with a single connection, for a single request.
 type reached struct {
 	target   target
 	upstream net.Conn
@@ -37,8 +37,8 @@ func reachedOf(ctx context.Context) (reached, bool) {
 	return to, ok
 }
 
-// forwarder is net/http's part: fields that end here are taken away, bodies and
-// trailers are streamed.
+// forwarder returns the HTTP proxy, which removes hop-by-hop fields and streams
+// bodies and trailers.
 func (d *door) forwarder() *httputil.ReverseProxy {
 	transport := &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -49,7 +49,7 @@ func (d *door) forwarder() *httputil.ReverseProxy {
 			return to.upstream, nil
 		},
 		Protocols:              http1(),
-		DisableKeepAlives:      true, // the next request gets a decision of its own
+		DisableKeepAlives:      true, // the next request needs a decision of its own
 		DisableCompression:     true,
 		MaxResponseHeaderBytes: int64(d.proxy.o.MaxHeaderBytes),
 		ExpectContinueTimeout:  time.Second,
@@ -62,13 +62,13 @@ func (d *door) forwarder() *httputil.ReverseProxy {
 			if resp.StatusCode == http.StatusSwitchingProtocols {
 				return errors.New("the host changed the protocol without being asked")
 			}
-			resp.Header.Del(refusedHeader) // it is ours to say
+			resp.Header.Del(refusedHeader) // only this proxy may set it
 			return nil
 		},
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			to, _ := reachedOf(r.Context())
 			a := unreachable(to.target, err)
-			if r.Context().Err() != nil { // the program was not heard any more
+			if r.Context().Err() != nil { // the program has disconnected
 				a = &answer{status: http.StatusRequestTimeout, text: "the request stopped before its end", err: err}
 			}
 			d.answer(w, r, a)
@@ -76,14 +76,13 @@ func (d *door) forwarder() *httputil.ReverseProxy {
 	}
 }
 
-// rewrite undoes what a proxy for one's own servers does and one for everybody
-// else's must not.
+// rewrite undoes what a reverse proxy does and a forward proxy must not do.
 func rewrite(r *httputil.ProxyRequest) {
 	to, _ := reachedOf(r.In.Context())
 	r.Out.URL.Host = strings.TrimSuffix(to.target.String(), ":80")
-	r.Out.Host = "" // that of the URL
+	r.Out.Host = "" // use that of the URL
 	r.Out.URL.RawQuery = r.In.URL.RawQuery
-	r.Out.Trailer = r.In.Trailer // the same one: it is filled when the body has ended
+	r.Out.Trailer = r.In.Trailer // the same map: it is filled when the body ends
 	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
 		if v := r.In.Header.Values(name); len(v) > 0 {
 			r.Out.Header[name] = v
@@ -91,7 +90,7 @@ func rewrite(r *httputil.ProxyRequest) {
 	}
 }
 
-// body fails when the program sends nothing for the idle time.
+// body fails if the program sends nothing for the idle time.
 type body struct {
 	io.ReadCloser
 	client *client

@@ -17,39 +17,40 @@ type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// Options are what a Proxy needs to know. What is zero gets the default that
-// its comment names; the zero Hosts allows nothing.
+// Options configure a Proxy. A zero field gets the default in its comment; the
+// zero Hosts allows nothing.
 type Options struct {
 	Hosts Hosts
 
 	Resolver Resolver // net.DefaultResolver
-	// Dial connects to an address, and returns when ctx is done. The result
-	// should have the method CloseWrite, as TCP connections do: without it a
-	// direction that ends is the end of both.
+	// Dial connects to an address, and returns when ctx is done. The connection
+	// should have a method CloseWrite, as TCP connections do; without it, the
+	// end of one direction ends both.
 	Dial func(ctx context.Context, addr netip.AddrPort) (net.Conn, error) // TCP
-	// Own gives the addresses of this machine, which nobody reaches through
-	// the proxy unless they are listed. By default these are the addresses of
-	// its interfaces; a public address that a router translates to one of
-	// them is not among those.
+	// Own returns the addresses of this machine, which cannot be reached
+	// through the proxy unless they are listed. By default these are the
+	// addresses of its interfaces; a public address that a router translates to
+	// one of them is not among these.
 	Own func() ([]netip.Prefix, error)
 
-	Log *slog.Logger // nothing is logged
-	// Refused is told what the list did not allow: the host, which is safe to
-	// print, and why, as a sentence for whoever asked. The context descends
-	// from that of Serve. Many goroutines may call at once, and wait for it.
+	Log *slog.Logger // nil: nothing is logged
+	// Refused, if not nil, is called with each host that the list does not
+	// allow, which is safe to print, and the reason, as a sentence for the
+	// program. The context is derived from that of Serve. It may be called
+	// concurrently, and the request waits for it.
 	Refused func(ctx context.Context, host, why string)
 
-	// Bounds of one listener. Who comes when there are MaxConns connections
-	// waits until one of them ends.
+	// Bounds of one listener. While there are MaxConns connections, further
+	// ones wait until one ends.
 	MaxConns       int           // 256
 	MaxHeaderBytes int           // 64 KiB, of a request or of a response
 	HeaderTimeout  time.Duration // 10 s, for a request's header, and for a ClientHello once it has begun
-	DialTimeout    time.Duration // 30 s, for the look-up and all addresses together
+	DialTimeout    time.Duration // 30 s, for name resolution and all addresses together
 	IdleTimeout    time.Duration // 5 min without a byte in either direction
 }
 
-// Proxy lets programs reach the hosts of its list. Its methods may be called by
-// many at once. The caller closes it.
+// Proxy connects programs to the hosts of its list. Its methods may be called
+// concurrently. The caller closes it.
 type Proxy struct {
 	o Options
 
@@ -59,7 +60,7 @@ type Proxy struct {
 	serving sync.WaitGroup // one for each call of Serve
 }
 
-// New returns a proxy that serves nobody yet.
+// New returns a proxy without listeners.
 func New(o Options) *Proxy {
 	if o.Resolver == nil {
 		o.Resolver = net.DefaultResolver
@@ -96,8 +97,8 @@ func orElse[T int | time.Duration](given, other T) T {
 
 var errEnded = errors.New("the proxy has stopped serving")
 
-// Serve answers on the listener whoever knows the token, until ctx is done or
-// the proxy is closed, and then returns nil. It owns the listener and closes
+// Serve serves programs that know the token on the listener, until ctx is done
+// or the proxy is closed, and then returns nil. It owns the listener and closes
 // it. When it returns, all connections of the listener have ended.
 func (p *Proxy) Serve(ctx context.Context, l net.Listener, token string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -117,7 +118,7 @@ func (p *Proxy) Serve(ctx context.Context, l net.Listener, token string) error {
 	err := srv.Serve(d)
 	cancel(errEnded)
 	<-ended
-	d.end(srv) // once more: a connection may have come in between
+	d.end(srv) // once more: a connection may have been accepted in between
 	d.conns.Wait()
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
@@ -146,7 +147,7 @@ func (p *Proxy) leave(d *door) {
 	p.serving.Done()
 }
 
-// Close ends all connections and waits until every call of Serve has returned.
+// Close ends all connections and waits until all calls of Serve have returned.
 // It may be called more than once.
 func (p *Proxy) Close() error {
 	p.mu.Lock()

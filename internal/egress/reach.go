@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// reach is the one road out: it decides, and dials exactly the addresses about
-// which it decided. The caller closes the connection.
+// reach makes all connections to the outside: it decides, and dials only the
+// addresses that it has accepted. The caller closes the connection.
 func (p *Proxy) reach(ctx context.Context, t target) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.o.DialTimeout)
 	defer cancel()
@@ -25,14 +25,14 @@ func (p *Proxy) reach(ctx context.Context, t target) (net.Conn, error) {
 		conn, err := p.dial(ctx, netip.AddrPortFrom(addr, t.port), len(addrs)-i)
 		if err == nil {
 			p.o.Log.DebugContext(ctx, "egress", "host", t.host(), "port", t.port, "address", addr)
-			return &patient{Conn: conn, idle: p.o.IdleTimeout + time.Second}, nil // if both stop, it was the program
+			return &patient{Conn: conn, idle: p.o.IdleTimeout + time.Second}, nil // a second more, so that if both stop, the program is blamed
 		}
 		failed = append(failed, fmt.Errorf("cannot dial %s: %w", addr, err))
 	}
 	return nil, unreachable(t, errors.Join(failed...))
 }
 
-// dial tries one address for its share of the time that is left.
+// dial tries one address, for its share of the remaining time.
 func (p *Proxy) dial(ctx context.Context, addr netip.AddrPort, left int) (net.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -45,11 +45,11 @@ func (p *Proxy) dial(ctx context.Context, addr netip.AddrPort, left int) (net.Co
 	return p.o.Dial(ctx, addr)
 }
 
-// maxAddresses is how many addresses of one name are looked at.
+// maxAddresses bounds the addresses of one name that are considered.
 const maxAddresses = 16
 
-// addresses decides about a target and gives the addresses that may be dialled,
-// at least one. Nothing is asked of the name server about a host that is not listed.
+// addresses decides about a target and returns the accepted addresses, at least
+// one. It sends no query to the name server for a host that is not listed.
 func (p *Proxy) addresses(ctx context.Context, t target) ([]netip.Addr, error) {
 	if err := p.listed(t); err != nil {
 		return nil, err
@@ -66,12 +66,12 @@ func (p *Proxy) addresses(ctx context.Context, t target) ([]netip.Addr, error) {
 	}
 	own, err := p.o.Own()
 	if err != nil {
-		return nil, unreachable(t, err) // without them nothing can be told apart
+		return nil, unreachable(t, err) // without them, no address can be judged
 	}
 	return p.judge(t, found, own)
 }
 
-// listed holds a target to the list, before anything is asked or dialled.
+// listed checks a target against the list, before any query or connection.
 func (p *Proxy) listed(t target) error {
 	host, withPort := p.o.Hosts.names(t.name, t.port)
 	what := "host"
@@ -88,7 +88,7 @@ func (p *Proxy) listed(t target) error {
 	return nil
 }
 
-// judge keeps the addresses that are public or listed themselves.
+// judge returns the addresses that are public or listed themselves.
 func (p *Proxy) judge(t target, found []netip.Addr, own []netip.Prefix) ([]netip.Addr, error) {
 	var good []netip.Addr
 	kind, refused := "", []error(nil)
@@ -113,7 +113,8 @@ func (p *Proxy) judge(t target, found []netip.Addr, own []netip.Prefix) ([]netip
 	if len(good) > 0 {
 		return good, nil
 	}
-	// The address itself is for the operator: it may tell of the network inside.
+	// Only the operator is told the address: it could reveal the internal
+	// network.
 	return nil, &answer{
 		status: http.StatusForbidden, reason: badAddress, host: t.host(), err: errors.Join(refused...),
 		text: fmt.Sprintf("host %s is in the network list (TIPSTAFF_NETWORK) but leads to %s; such an address has to be listed there itself, with the port if that is neither 80 nor 443", t.host(), kind),

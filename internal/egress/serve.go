@@ -5,14 +5,15 @@ import (
 	"net/http"
 )
 
-// ServeHTTP answers one request of a program: who asks, what for, may it, do it.
+// ServeHTTP handles one request of a program: check the token, parse the
+// target, decide, connect.
 func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := d.serve(w, r); err != nil {
 		d.answer(w, r, err)
 	}
 }
 
-// serve gives an error as long as nothing has been answered.
+// serve returns an error only if nothing has been answered yet.
 func (d *door) serve(w http.ResponseWriter, r *http.Request) error {
 	head, whole := clientOf(r.Context()).header()
 	if err := d.knows(r); err != nil {
@@ -37,10 +38,10 @@ func (d *door) serve(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// user is the name beside the token, which HTTP's way of asking requires.
+// user is the user name that HTTP authentication requires beside the token.
 const user = "tipstaff"
 
-// knows asks for the token of the session.
+// knows checks the token of the session.
 func (d *door) knows(r *http.Request) error {
 	given := r.Header.Values("Proxy-Authorization")
 	basic := http.Request{Header: http.Header{"Authorization": given}}

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// target is what a program asks for. It has either a name or an address, both
-// in the one form in which they can be compared and printed: a name consists of
-// letters in lower case, digits, hyphens, underscores and dots.
+// target is what a program wants to connect to: either a name or an address, in
+// the canonical form in which they are compared and printed. A name consists of
+// lower-case letters, digits, hyphens, underscores and dots.
 type target struct {
 	name string
 	addr netip.Addr
@@ -27,7 +27,8 @@ func (t target) host() string {
 
 func (t target) String() string { return net.JoinHostPort(t.host(), strconv.Itoa(int(t.port))) }
 
-// parseTarget reads HOST:PORT of a request. Where other is 0 the port is required.
+// parseTarget parses HOST:PORT of a request. other is the default port; if it
+// is 0, a port is required.
 func parseTarget(s string, other uint16) (target, error) {
 	host, port, err := splitPort(lower(s))
 	if err != nil {
@@ -43,8 +44,8 @@ func parseTarget(s string, other uint16) (target, error) {
 	return t, err
 }
 
-// parseHost reads a name, an IPv4 address or an IPv6 address in brackets, in
-// lower case.
+// parseHost parses a name, an IPv4 address or an IPv6 address in brackets, and
+// converts it to lower case.
 func parseHost(host string) (target, error) {
 	text, closed := host, true
 	if strings.HasPrefix(host, "[") {
@@ -67,7 +68,7 @@ func parseHost(host string) (target, error) {
 	return target{addr: addr}, nil
 }
 
-// lower knows ASCII only: the Kelvin sign is not a K.
+// lower converts ASCII only: the Kelvin sign is not a K.
 func lower(s string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {
@@ -77,9 +78,9 @@ func lower(s string) string {
 	}, s)
 }
 
-// checkName accepts what host names look like in practice (RFC 1123, and the
-// underscore), and nothing that some resolver would take for an address, such
-// as 127.1 or 0x7f000001.
+// checkName accepts the host names that occur in practice (RFC 1123, and
+// underscores), and rejects names that a resolver could take for an address,
+// such as 127.1 or 0x7f000001.
 func checkName(name string) error {
 	if name == "" {
 		return errors.New("it has no host")

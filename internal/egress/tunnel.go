@@ -13,21 +13,22 @@ import (
 
 // tunnel carries bytes between a program and the host that it asked for.
 //
-// The two directions do not wait for each other. What the host says is passed
+// The two directions do not wait for each other. What the host sends is passed
 // on at once, so a protocol in which the server speaks first needs no special
-// case; what the program says first is looked at whenever it comes, so there
-// is no time after which it would go unseen.
+// case. The first data of the program is checked whenever it arrives, so there
+// is no timeout after which it would pass unchecked.
 type tunnel struct {
 	door             *door
 	target           target
 	client, upstream net.Conn
-	words            io.Reader // of the program: what net/http has read already, then the rest
+	words            io.Reader // what net/http has read from the program already, then the rest
 
 	mu    sync.Mutex
 	ended bool
 }
 
-// tunnel serves CONNECT. After the first byte of its answer it gives no error.
+// tunnel serves CONNECT. After the first byte of its answer it returns no
+// error.
 func (d *door) tunnel(w http.ResponseWriter, r *http.Request, t target, upstream net.Conn) error {
 	_, rw, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -71,8 +72,8 @@ func (t *tunnel) run(ctx context.Context) {
 	<-down
 }
 
-// greet passes on what the program says first, unless it asks the host by
-// another name (hello.go). It reports whether there may be more.
+// greet passes on the first data of the program, unless it is a ClientHello
+// with another server name (hello.go). It reports whether more may follow.
 func (t *tunnel) greet(ctx context.Context) bool {
 	buf := make([]byte, chunk)
 	n, err := t.words.Read(buf)
@@ -96,10 +97,11 @@ func (t *tunnel) greet(ctx context.Context) bool {
 		t.end()
 		return false
 	}
-	return true // after an end of file copy meets it again, and says so
+	return true // if it was the end, copy sees it again and passes it on
 }
 
-// hello reads the rest of a ClientHello and holds its name to the target.
+// hello reads the rest of a ClientHello and compares its server name with the
+// target.
 func (t *tunnel) hello(first []byte) ([]byte, error) {
 	_ = t.client.SetReadDeadline(time.Now().Add(t.door.proxy.o.HeaderTimeout))
 	read, name, err := readHello(t.client, io.MultiReader(bytes.NewReader(first), t.words))
@@ -110,7 +112,7 @@ func (t *tunnel) hello(first []byte) ([]byte, error) {
 		return nil, a
 	case err != nil:
 		return nil, err
-	case name == "" || lower(name) == t.target.name: // without one the host decides who answers
+	case name == "" || lower(name) == t.target.name: // without a name, the host chooses the server
 		return read, nil
 	}
 	return nil, forbidden(badTLSName, t.target, "host %s was to be asked for another one by its TLS name (SNI); CONNECT to the host that is meant", t.target.host())
@@ -120,8 +122,8 @@ const chunk = 32 << 10
 
 var chunks = sync.Pool{New: func() any { return new([chunk]byte) }}
 
-// copy carries one direction until it ends, and passes on its end. When it
-// fails, so does the other one.
+// copy carries one direction until it ends, and passes the end on. If it fails,
+// the other direction fails as well.
 func (t *tunnel) copy(to net.Conn, from io.Reader) {
 	buf := chunks.Get().(*[chunk]byte)
 	defer chunks.Put(buf)
@@ -146,7 +148,7 @@ func (t *tunnel) copy(to net.Conn, from io.Reader) {
 	}
 }
 
-// touch starts the idle time of both directions anew.
+// touch restarts the idle time of both directions.
 func (t *tunnel) touch() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

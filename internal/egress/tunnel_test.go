@@ -133,7 +133,7 @@ func helloFor(t testing.TB, name string) []byte {
 	return w.said
 }
 
-// saying is a connection to nobody.
+// saying is a connection without a peer.
 type saying struct {
 	net.Conn
 	said []byte

@@ -19,7 +19,7 @@ func (r Repository) circumstances(fs *findings, old, now, kept []Entry) {
 	was, is := SettingsOf(old), SettingsOf(now)
 	if !r.bare(was) && r.bare(is) {
 		fs.add(func() Finding {
-			return Finding{"core.bare", "may not be switched on by a command", "the repository has a work tree, and without it git looks for the hooks of a relative core.hooksPath in whatever directory it is started", ask("git config core.bare true")}
+			return Finding{"core.bare", "may not be switched on by a command", "the repository has a work tree, and without it git looks for the hooks of a relative core.hooksPath in the directory in which it is started", ask("git config core.bare true")}
 		})
 	}
 	if was.WorktreeConfig && !is.WorktreeConfig {

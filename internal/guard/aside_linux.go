@@ -21,7 +21,7 @@ func (g *Guard) keep(it *item, p *put) (aside string, err error) {
 		fd := int(m.dir.Fd())
 		to, failure := g.keepCopy(it, m.name, readAt(fd, m.temp, 0))
 		if failure := errors.Join(failure, removeAll(fd, m.temp), m.dir.Close()); failure != nil {
-			err = errors.Join(err, fmt.Errorf("cannot keep what was found: %w", failure))
+			err = errors.Join(err, fmt.Errorf("cannot keep the content that was found: %w", failure))
 		}
 		if to != "" {
 			list = append(list, to)

@@ -90,7 +90,7 @@ func TestAReplacementThatIsNotMade(t *testing.T) {
 	now := it.read()
 	next := now
 	next.text = []byte(namedConfig)
-	if err := w.replace(it, next, now, func() bool { return false }); !errors.Is(err, errNobodyWaits) {
+	if err := w.replace(it, next, now, func() bool { return false }); !errors.Is(err, errNotWaiting) {
 		t.Error(err)
 	}
 	w.says("r/config", plainConfig)

@@ -13,8 +13,8 @@ import (
 )
 
 var (
-	errNobodyWaits = errors.New("nobody waits for it any more")
-	errNewer       = errors.New("it was changed once more meanwhile")
+	errNotWaiting = errors.New("the command no longer waits for it")
+	errNewer      = errors.New("it was changed once more meanwhile")
 )
 
 // replace makes c the content of a pinned file whose current content is seen.
@@ -29,7 +29,7 @@ func (g *Guard) replace(it *item, c, seen content, commit func() bool) error {
 			return errNewer
 		}
 		if !commit() {
-			return errNobodyWaits
+			return errNotWaiting
 		}
 		if seen.form == directory {
 			if err := removeAll(dir, name); err != nil {
@@ -53,7 +53,7 @@ func (g *Guard) oust(it *item, p *put) error {
 			return restoreByTurns(p, from, dir, name)
 		case err == nil:
 			if err := p.away(from.dir, from.name, name); err != nil {
-				g.o.Log.Error("what was found in the place of a protected file could not be kept", "file", it.Path, "error", err)
+				g.o.Log.Error("the content that was found in place of a protected file could not be kept", "file", it.Path, "error", err)
 			}
 		}
 		return err

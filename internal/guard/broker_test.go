@@ -172,7 +172,7 @@ func TestACallThatEndsWhileItIsJudged(t *testing.T) {
 	}
 }
 
-// TestTimeIsUpOrTheChangeIsMade, never both, whatever the time is.
+// TestTimeIsUpOrTheChangeIsMade: never both, for any timing.
 func TestTimeIsUpOrTheChangeIsMade(t *testing.T) {
 	w := newWorld(t)
 	w.pinned("r")

@@ -40,10 +40,10 @@ func build(dir int, name string, c content, blank int) error {
 		c.owner.give(dir, name)
 		_ = unix.Close(fd)
 	default:
-		err = errors.New("it was no file")
+		err = errors.New("it was neither a file, a link nor a directory")
 	}
 	if err != nil {
-		return fmt.Errorf("cannot make what was there: %w", err)
+		return fmt.Errorf("cannot restore the content: %w", err)
 	}
 	return nil
 }

@@ -79,7 +79,7 @@ func (g *Guard) settled(dirs []string) (late chan struct{}) {
 		select {
 		case <-looking:
 		case <-patience.C:
-			g.o.Log.Error("files that steer others could not be looked at in time", "directories", dirs)
+			g.o.Log.Error("protected files could not be checked in time", "directories", dirs)
 			return looking
 		}
 	}
@@ -134,7 +134,7 @@ func (g *Guard) tell(suspects []*Command, v tipstaff.Violation) {
 		c.tell(v)
 	}
 	g.mu.Unlock()
-	g.o.Log.Warn("a change of a file that steers others was put back", "file", v.Path, "why", v.Why, "aside", v.Aside, "fault", v.Fault, "commands", len(suspects), "ended", v.Ended)
+	g.o.Log.Warn("a change of a protected file was put back", "file", v.Path, "why", v.Why, "aside", v.Aside, "fault", v.Fault, "commands", len(suspects), "ended", v.Ended)
 }
 
 func (g *Guard) alive(list []*Command) []*Command {

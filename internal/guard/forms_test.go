@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inPlace is what takes the place of something, whatever that is.
+// inPlace lists ways to replace a file.
 var inPlace = []struct {
 	says string
 	make func(w *world, at string)
@@ -113,7 +113,7 @@ func (w *world) asAnother(what func()) {
 	w.must(<-done)
 }
 
-// withoutRights gives up what lets root read whatever it likes.
+// withoutRights drops the capabilities by which root reads all files.
 func withoutRights() error {
 	var none [2]unix.CapUserData
 	return unix.Capset(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &none[0])

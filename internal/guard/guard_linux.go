@@ -155,7 +155,7 @@ func (g *Guard) find(path string) *item {
 func (g *Guard) marked(it *item, now content) []int32 {
 	watches, err := g.watch.mark(it, now)
 	if err != nil {
-		g.o.Log.Warn("a file that steers others cannot be watched; it is looked at when a command ends", "file", it.Path, "error", err)
+		g.o.Log.Warn("a protected file cannot be watched; it is checked when a command ends", "file", it.Path, "error", err)
 	}
 	return watches
 }

@@ -35,7 +35,7 @@ type moved struct {
 func (p *put) away(dir int, temp, name string) error {
 	fd, err := unix.FcntlInt(uintptr(dir), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
-		return fmt.Errorf("cannot keep what was found: %w", err)
+		return fmt.Errorf("cannot keep the content that was found: %w", err)
 	}
 	p.moved = append(p.moved, moved{os.NewFile(uintptr(fd), name), temp, name})
 	return nil
@@ -92,7 +92,7 @@ func restoreByTurns(p *put, from staged, dir int, name string) error {
 	return err
 }
 
-var errTooLarge = errors.New("what was there is too large to be kept, or could not be read")
+var errTooLarge = errors.New("the earlier content is too large to be kept, or could not be read")
 
 // disarm removes the execute permission of a file that cannot be put back. It
 // does not remove the file, which is a person's in most cases.

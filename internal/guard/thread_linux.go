@@ -26,8 +26,13 @@ const mostInline = 20 * time.Millisecond
 // all processors are busy with goroutines.
 func (w *watcher) start(g *Guard) {
 	w.over.Go(func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends together with its time slice setting
-		_ = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL, Runtime: uint64(shortTurn)}, 0)
+		// The thread goes back to the runtime as it was. If it ended here, the kernel
+		// would kill each zygote that was made on it earlier: they die with the
+		// thread that made them.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		setSlice(shortTurn)
+		defer setSlice(0)
 		// The previous thread may have left events unread.
 		asked, soon := true, true
 		var looked time.Time // at the leases
@@ -103,6 +108,15 @@ func (n *noise) note(nothing bool) bool {
 // nap lets events gather.
 func (w *watcher) nap() {
 	_, _ = unix.Ppoll([]unix.PollFd{{Fd: int32(w.stop), Events: unix.POLLIN}}, &unix.Timespec{Nsec: gathering.Nanoseconds()}, nil)
+}
+
+// setSlice asks for a time slice for this thread; 0: the usual one.
+func setSlice(d time.Duration) {
+	attr, err := unix.SchedGetAttr(0, 0) // for the policy and the nice value, which stay
+	if err == nil {
+		attr.Runtime = uint64(d)
+		_ = unix.SchedSetAttr(0, attr, 0)
+	}
 }
 
 // heard is what the thread was woken by.

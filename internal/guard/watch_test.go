@@ -191,7 +191,7 @@ func TestNamesOfAnyKind(t *testing.T) {
 	}
 }
 
-// TestADirectoryThatIsFilledAtOnce: whatever is written right behind a mkdir is found.
+// TestADirectoryThatIsFilledAtOnce: a file that is written right after mkdir is found.
 func TestADirectoryThatIsFilledAtOnce(t *testing.T) {
 	w := newWorld(t)
 	w.repository("r")

@@ -13,46 +13,46 @@ import (
 	"tipstaff/internal/policy"
 )
 
-// maxAllowlist bounds the file; a list of programs is far smaller.
+// maxAllowlist bounds the file; real lists are far smaller.
 const maxAllowlist = 1 << 20
 
-// Gate says whether a file that has changed may be read again: not where a command
-// may have changed it.
+// Gate says whether a file that has changed may be read again. It may not if a
+// command may have made the change.
 type Gate interface {
 	May(paths ...string) bool
 }
 
-// allowlistFile is the file of contract B9, read again when it changes and a
-// person may have changed it.
+// allowlistFile is the file of contract B9. It is read again when it has
+// changed and only a person can have changed it.
 type allowlistFile struct {
 	path     string
 	optional bool
-	gate     Gate // nil: all changes are a person's
+	gate     Gate // nil: only persons make changes
 	log      *slog.Logger
 
 	mu   sync.Mutex
-	read bool // once at least
+	read bool // it was read at least once
 	seen stamp
 	list policy.Allowlist
 }
 
-// settled is how old a change must be before the file's times can be trusted
-// to tell it from the next one: file systems count time in steps.
+// settled is the age from which on a file's times are certain to differ after
+// the next change: file systems record times in steps.
 const settled = 2 * time.Second
 
-// stamp tells one state of a file from another.
+// stamp identifies one state of a file.
 type stamp struct {
 	size     int64
 	modified time.Time
-	file     fs.FileInfo // identity: a file renamed into place has another
+	file     fs.FileInfo // identity: a file that is renamed into place has another one
 }
 
 func (s stamp) same(o stamp) bool {
 	return s.file != nil && o.file != nil && s.size == o.size && s.modified.Equal(o.modified) && os.SameFile(s.file, o.file)
 }
 
-// current gives the list as the file has it now, or had it when it could be
-// trusted last; a file that cannot be used allows nothing and says why.
+// current returns the present list of the file, or the last one that could be
+// trusted. If the file cannot be used, the list allows nothing and says why.
 func (f *allowlistFile) current() policy.Allowlist {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -69,7 +69,7 @@ func (f *allowlistFile) current() policy.Allowlist {
 	return f.load()
 }
 
-// reload reads the file because a person says so.
+// reload reads the file because a person asked for it.
 func (f *allowlistFile) reload() policy.Allowlist {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -111,7 +111,7 @@ func (f *allowlistFile) broken(err error) policy.Allowlist {
 	return f.list
 }
 
-// reason says what is wrong without repeating the path.
+// reason returns what is wrong without the path.
 func reason(err error) string {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {

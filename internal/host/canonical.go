@@ -10,13 +10,13 @@ import (
 	"tipstaff/internal/policy"
 )
 
-// maxMissing bounds how many parts at the end of a path may not exist.
+// maxMissing bounds how many elements at the end of a path may be missing.
 const maxMissing = 256
 
 var errTooDeep = errors.New("too much of the path does not exist")
 
-// Canonical follows the symbolic links of a path. What does not exist yet at
-// its end is kept as it is written, but for .. in it, which nobody can follow.
+// Canonical resolves the symbolic links of a path. Elements at its end that do
+// not exist are kept as written, except "..", which cannot be resolved there.
 func (h *Host) Canonical(path string, dir policy.Directory) (string, error) {
 	if path == "" || strings.IndexByte(path, 0) >= 0 {
 		return "", fs.ErrInvalid
@@ -25,7 +25,7 @@ func (h *Host) Canonical(path string, dir policy.Directory) (string, error) {
 		if dir == nil {
 			return "", fs.ErrInvalid
 		}
-		path = dir.Path() + "/" + path // not cleaned: .. counts behind a link
+		path = dir.Path() + "/" + path // not cleaned: ".." after a link is significant
 	}
 	rest := ""
 	for at, n := path, 0; ; n++ {
@@ -41,7 +41,7 @@ func (h *Host) Canonical(path string, dir policy.Directory) (string, error) {
 			return "", errTooDeep
 		}
 		if isLink(at) {
-			return "", err // it dangles: who writes through it writes elsewhere
+			return "", err // a dangling link: writing through it creates its target
 		}
 		at, rest = parent, filepath.Join(last, rest)
 	}

@@ -10,8 +10,8 @@ import (
 	"tipstaff/internal/policy"
 )
 
-// Directory opens a directory. Its path is what the kernel says of the open
-// descriptor, so what is checked and what is entered cannot be two things.
+// Directory opens a directory. Its path is what the kernel reports for the open
+// descriptor, so the directory that is checked is the one that is entered.
 func (h *Host) Directory(path string) (policy.Directory, error) {
 	if path == "" {
 		return nil, policy.ErrNotFound

@@ -11,8 +11,9 @@ import (
 	"tipstaff/internal/policy"
 )
 
-// Directory opens a directory. The name is made canonical first; a directory
-// swapped in between would be entered under its new name, so both are compared.
+// Directory opens a directory. It resolves the path first, and then compares
+// both, because a directory that was exchanged in between would be entered
+// under its new name.
 func (h *Host) Directory(path string) (policy.Directory, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrPermission) {

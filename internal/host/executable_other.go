@@ -4,5 +4,6 @@ package host
 
 import "tipstaff/internal/policy"
 
-// executable finds nothing on systems whose files this package cannot identify.
+// executable always fails, because this package cannot identify files on this
+// system.
 func executable(string) (policy.FileID, error) { return policy.FileID{}, policy.ErrNotFound }

@@ -8,7 +8,8 @@ import (
 	"tipstaff/internal/policy"
 )
 
-// executable tells which file path leads to, if the server may execute it.
+// executable returns the identity of the file at path, if the server may
+// execute it.
 func executable(path string) (policy.FileID, error) {
 	var st unix.Stat_t
 	if err := unix.Stat(path, &st); err != nil {

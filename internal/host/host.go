@@ -9,51 +9,53 @@ import (
 	"tipstaff/internal/policy"
 )
 
-// Options say what of the machine the operator has opened.
+// Options say what the operator allows on the machine.
 type Options struct {
-	// Path is the server's PATH; relative and world-writable entries are not used.
+	// Path is the server's PATH. Relative and world-writable entries are
+	// ignored.
 	Path string
 	// AllowedCommands is the allowlist of the execute family (contract A6).
 	AllowedCommands policy.Allowlist
-	// AllowlistPath names the allowlist file of the terminal family (B9);
-	// "" leaves that family with nothing allowed.
+	// AllowlistPath is the allowlist file of the terminal family (B9); if it is
+	// "", that family may run nothing.
 	AllowlistPath string
-	// AllowlistOptional: nobody has named that file, so that it may be missing
-	// where a policy file says what is allowed.
+	// AllowlistOptional says that AllowlistPath is a default, so that the file
+	// may be missing if a policy file says what is allowed.
 	AllowlistOptional bool
-	// Gate says whether that file may be read again when it has changed; nil: it may.
+	// Gate says whether that file may be read again after a change; nil: it
+	// always may.
 	Gate Gate
 	// Roots is the list of ALLOWED_CWD_ROOTS (A10).
 	Roots Roots
-	// Home is what ~ stands for; "": there is none.
+	// Home replaces ~ in paths; "": there is none.
 	Home string
-	// Places are absolute paths that commands may write besides workspaces: the
-	// caches of tools, and directories for temporary files.
+	// Places are absolute paths that commands may write in addition to
+	// workspaces: the caches of tools, and directories for temporary files.
 	Places []string
-	// Unconfined: commands run without a sandbox, or with one that has no rules
-	// for files; see [Host.AskUnconfined].
+	// Unconfined says that commands run without a sandbox, or in one without
+	// rules for files; see [Host.AskUnconfined].
 	Unconfined bool
 	Log        *slog.Logger
 }
 
-// Host is the machine that the server runs on. Its methods may be called from
-// many goroutines at once.
+// Host is the machine that the server runs on. Its methods may be called
+// concurrently.
 type Host struct {
 	search  SearchPath
 	execute policy.Allowlist
 	file    *allowlistFile
 	roots   Roots
 	home    string
-	written []string // Options.Places, also canonical
+	written []string // Options.Places, as written and canonical
 
 	unconfined atomic.Pointer[func() bool]
 
 	mu    sync.Mutex
-	found map[string]policy.Program // bare name → what it led to
+	found map[string]policy.Program // bare name → the program that it led to
 }
 
-// New looks at the PATH once; later changes of the variable or of the
-// directories' modes do not count.
+// New checks the PATH once; later changes of the variable or of the
+// directories' permissions have no effect.
 func New(o Options) *Host {
 	h := &Host{
 		search:  Trusted(o.Path),
@@ -70,10 +72,10 @@ func New(o Options) *Host {
 	return h
 }
 
-// SearchPath gives the trusted directories in which programs are found.
+// SearchPath returns the trusted directories in which programs are searched.
 func (h *Host) SearchPath() SearchPath { return h.search }
 
-// Allowlist gives what the family may run, as it stands now.
+// Allowlist returns what the family may run at present.
 func (h *Host) Allowlist(f tipstaff.Family) policy.Allowlist {
 	switch f {
 	case tipstaff.Execute:
@@ -87,14 +89,15 @@ func (h *Host) Allowlist(f tipstaff.Family) policy.Allowlist {
 	}
 }
 
-// Reload reads the allowlist file again because a person says so.
+// Reload reads the allowlist file again because a person asked for it.
 func (h *Host) Reload() policy.Allowlist { return h.file.reload() }
 
-// Roots gives the canonical roots as they stand now.
+// Roots returns the canonical roots at present.
 func (h *Host) Roots() ([]string, error) { return h.roots.canonical() }
 
-// Lookup finds a bare name. What it found is remembered with device and inode;
-// a name that leads to another file now is found anew and marked as changed.
+// Lookup finds a program by its bare name. It remembers the result by device
+// and inode; if the name leads to another file later, the result is marked as
+// changed.
 func (h *Host) Lookup(name string) (policy.Program, error) {
 	h.mu.Lock()
 	old, known := h.found[name]
@@ -115,7 +118,7 @@ func (h *Host) Lookup(name string) (policy.Program, error) {
 	return p, nil
 }
 
-// File looks at the file that path names, from dir when path is relative.
+// File returns the program at path, which is relative to dir unless absolute.
 func (h *Host) File(path string, dir policy.Directory) (policy.Program, error) {
 	path = absolute(path, dir)
 	id, err := executable(path)

@@ -4,5 +4,5 @@ package host
 
 import "io/fs"
 
-// ownerOf knows nobody here: access lists would have to be read.
+// ownerOf reports no owner: this system would require reading access lists.
 func ownerOf(fs.FileInfo) (uid int, known bool) { return 0, false }

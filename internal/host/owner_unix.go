@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// ownerOf tells whose a file is.
+// ownerOf returns the id of the user who owns a file.
 func ownerOf(info fs.FileInfo) (uid int, known bool) {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

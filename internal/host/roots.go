@@ -7,15 +7,14 @@ import (
 	"strings"
 )
 
-// Roots are the directories that ALLOWED_CWD_ROOTS names, as they were written.
+// Roots are the directories of ALLOWED_CWD_ROOTS, as written.
 type Roots struct {
 	set   bool
 	paths []string
 }
 
-// ParseRoots reads a comma-separated list. An empty setting restricts nothing;
-// a setting that names no directory at all (",") is broken, and says so when
-// it is asked.
+// ParseRoots parses a comma-separated list. An empty setting restricts nothing.
+// A setting without any directory (",") is invalid, which Host.Roots reports.
 func ParseRoots(setting string) Roots {
 	r := Roots{set: strings.TrimSpace(setting) != ""}
 	for item := range strings.SplitSeq(setting, ",") {
@@ -28,8 +27,9 @@ func ParseRoots(setting string) Roots {
 
 var errNoRoots = errors.New("it names no directory")
 
-// canonical resolves every root. One that cannot be resolved makes the whole
-// setting invalid: a restriction that is not understood must not be dropped.
+// canonical resolves every root. If one cannot be resolved, the whole setting
+// is invalid, because a restriction that cannot be understood must not be
+// dropped.
 func (r Roots) canonical() ([]string, error) {
 	if !r.set {
 		return nil, nil

@@ -10,13 +10,13 @@ import (
 	"tipstaff/internal/policy"
 )
 
-// SearchPath is a list of trusted directories, most important first.
+// SearchPath is a list of trusted directories, in order of precedence.
 type SearchPath []string
 
-// Trusted keeps those directories of a PATH that only the operator can fill:
-// absolute, existing, and not writable by everybody. A relative entry means
-// whatever directory a command happens to run in; an entry that does not exist
-// yet could be made by a command.
+// Trusted returns the directories of a PATH that only the operator can fill:
+// absolute, existing, and not world-writable. A relative entry would depend on
+// the directory of the command; an entry that does not exist could be created
+// by a command.
 func Trusted(path string) SearchPath {
 	var s SearchPath
 	seen := map[string]bool{}
@@ -35,11 +35,11 @@ func Trusted(path string) SearchPath {
 	return s
 }
 
-// String gives the list as the value of a PATH variable.
+// String returns the list as the value of a PATH variable.
 func (s SearchPath) String() string { return strings.Join(s, string(filepath.ListSeparator)) }
 
-// Outside leaves out directories that lie in one of these, which are canonical, and
-// those that cannot be told.
+// Outside returns the list without directories that lie in one of the canonical
+// roots, and without those that cannot be resolved.
 func (s SearchPath) Outside(roots []string) SearchPath {
 	var out SearchPath
 	for _, dir := range s {
@@ -50,13 +50,13 @@ func (s SearchPath) Outside(roots []string) SearchPath {
 	return out
 }
 
-// Find gives the path of a program by its bare name.
+// Find returns the path of a program by its bare name.
 func (s SearchPath) Find(name string) (string, error) {
 	p, err := s.find(name)
 	return p.Path, err
 }
 
-// find looks for a bare name, as execvp(3) does: a file that cannot be
+// find searches for a bare name as execvp(3) does: a file that cannot be
 // executed does not end the search.
 func (s SearchPath) find(name string) (policy.Program, error) {
 	if name == "" || name == "." || name == ".." || strings.ContainsRune(name, '/') || strings.ContainsRune(name, 0) {

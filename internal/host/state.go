@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// StateOf tells one state of some files from another, without reading them:
-// where the paths lead, and the sizes and times of what is there. A file that is
-// written, renamed into place, removed, or reached through a link that leads
-// elsewhere now changes it. The state of several files is that of each, one behind
-// the other. fresh: something has changed so recently that the next change could
-// look the same, because file systems count time in steps.
+// StateOf identifies the state of some files without reading them: where the
+// paths lead, and the sizes and times of the files there. The state changes if
+// a file is written, replaced by renaming, or removed, or if a link on its path
+// is changed. The state of several files is the concatenation of theirs. fresh
+// says that a file changed so recently that its next change might not alter the
+// state, because file systems record times in steps.
 func StateOf(paths []string) (state string, fresh bool) {
 	var b strings.Builder
 	for _, path := range paths {
@@ -34,7 +34,7 @@ func StateOf(paths []string) (state string, fresh bool) {
 	return b.String(), fresh
 }
 
-// change is when something about a file changed last, and which file it is.
+// change is when a file was last changed, and which file it is.
 type change struct {
 	text string
 	at   time.Time

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// changeOf looks at the time that nobody can set.
+// changeOf uses the change time, which a user cannot set.
 func changeOf(info fs.FileInfo) change {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

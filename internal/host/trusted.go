@@ -11,18 +11,18 @@ import (
 	"syscall"
 )
 
-// maxTrusted bounds a file of settings.
+// maxTrusted bounds a settings file.
 const maxTrusted = 1 << 20
 
-// ReadTrusted reads a file that only the operator can have written. Everything
-// on the way to it is judged as the kernel goes it, symbolic links and what they
-// lead to alike: each has to belong to root or to the server's own user, and
-// neither a directory nor the file may be writable by others.
+// ReadTrusted reads a file that only the operator can have written. It checks
+// every element of the path as the kernel resolves it, including symbolic links
+// and their targets: each must belong to root or to the server's own user, and
+// no directory, nor the file, may be writable by others.
 //
-// Two directories are good enough although others can write there. One with the
-// sticky bit (/tmp): nobody can replace there what belongs to somebody else, and
-// whose the next step is has been judged. And one on a file system that is
-// mounted read-only: that is how a Kubernetes ConfigMap arrives, mode 0777.
+// Two kinds of directory are accepted although others can write there. In one
+// with the sticky bit (/tmp), a user cannot replace files of other users, and
+// the owner of the next element is checked as well. A file system that is
+// mounted read-only is how a Kubernetes ConfigMap arrives, with mode 0777.
 func ReadTrusted(path string) ([]byte, error) {
 	full, err := filepath.Abs(path)
 	if err != nil {
@@ -44,7 +44,7 @@ func ReadTrusted(path string) ([]byte, error) {
 	case !info.Mode().IsRegular():
 		return nil, errNotRegular
 	case !os.SameFile(info, judged):
-		return nil, errors.New("it was replaced while it was looked at")
+		return nil, errors.New("it was replaced while it was checked")
 	}
 	if why := writable(info, canonical); why != "" {
 		return nil, fmt.Errorf("it %s; chmod go-w %s", why, canonical)
@@ -56,11 +56,12 @@ func ReadTrusted(path string) ([]byte, error) {
 	return data, err
 }
 
-// maxLinks is how many symbolic links the kernel follows for one path.
+// maxLinks is the number of symbolic links that the kernel follows for one
+// path.
 const maxLinks = 40
 
-// walk follows an absolute path step by step and judges each. It gives the path
-// without links, and what stands there.
+// walk follows an absolute path step by step and checks each step. It returns
+// the path without links, and the file there.
 func walk(full string) (canonical string, found fs.FileInfo, err error) {
 	at := filepath.VolumeName(full) + string(filepath.Separator)
 	steps := split(full[len(filepath.VolumeName(full)):])
@@ -76,7 +77,7 @@ func walk(full string) (canonical string, found fs.FileInfo, err error) {
 		}
 		step := steps[0]
 		steps = steps[1:]
-		next := filepath.Join(at, step) // of .., too: nothing in at is a link
+		next := filepath.Join(at, step) // also for "..": at contains no links
 		if found, err = os.Lstat(next); err != nil {
 			return "", nil, err
 		}
@@ -105,12 +106,13 @@ func walk(full string) (canonical string, found fs.FileInfo, err error) {
 	return at, found, nil
 }
 
-// split gives the steps of a path.
+// split returns the elements of a path.
 func split(path string) []string {
 	return strings.FieldsFunc(path, func(r rune) bool { return r < 0x80 && os.IsPathSeparator(uint8(r)) })
 }
 
-// foreign says whose a thing is if it is neither root's nor the server's.
+// foreign returns the owner of a file if that is neither root nor the server's
+// user.
 func foreign(info fs.FileInfo) string {
 	if owner, known := ownerOf(info); known && owner != 0 && owner != os.Geteuid() {
 		return fmt.Sprintf("belongs to another user (%d)", owner)
@@ -118,7 +120,8 @@ func foreign(info fs.FileInfo) string {
 	return ""
 }
 
-// writable says why a file or directory is not the operator's alone, "" if it is.
+// writable returns why others may write a file or directory; "" if only the
+// operator may.
 func writable(info fs.FileInfo, path string) string {
 	if why := foreign(info); why != "" {
 		return why

@@ -142,7 +142,7 @@ func TestWhatBelongsToAnotherUserIsRefused(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dir := filepath.Join(base, c.name)
 			put(t, dir+"/f.yaml", "text")
-			chmod(t, dir, os.ModeSticky|0o777) // as /tmp: who can write may leave links
+			chmod(t, dir, os.ModeSticky|0o777) // as /tmp: all users may make links
 			link(t, "f.yaml", dir+"/link")
 			if err := os.Lchown(dir+c.give, 4711, 4711); err != nil {
 				t.Skip("this root cannot give files away: ", err)

@@ -12,23 +12,25 @@ import (
 	"tipstaff/internal/policy"
 )
 
-// AskUnconfined gives what tells whether commands run without a sandbox, so that they
-// may write whatever the server's user may. It is asked when that matters, and may take
-// its time: the sandbox is found out behind the start. The first one counts.
+// AskUnconfined sets the function that reports whether commands run without a
+// sandbox, and so may write everything that the server's user may. It is called
+// when that is needed and may block, because the sandbox is chosen in the
+// background of the start. Only the first call of AskUnconfined has an effect.
 func (h *Host) AskUnconfined(ask func() bool) { h.unconfined.CompareAndSwap(nil, &ask) }
 
-// Writable reports whether a command in dir may change what path leads to, put
-// something in its place, or write below it: whether the path, on its way or at
-// its end, is in a workspace, in the command's directory or the server's own, or
-// in one of [Options.Places], or is around one of these. / itself is around
-// everything and counts as none. What cannot be told is writable.
+// Writable reports whether a command in dir may change what path leads to,
+// replace it, or write below it. That is the case if the path, on its way or at
+// its end, lies in a workspace, in the command's directory or the server's own,
+// or in one of [Options.Places], or contains one of these. The root directory
+// contains everything and does not count. If it cannot be determined, the
+// answer is true.
 //
-// The sandbox may know more: of the caches, commands may write those that there
-// are, and those of a rule with a stricter profile may write none.
+// The sandbox may be stricter: of the caches, commands may write only those
+// that exist, and a rule with a stricter profile may allow none.
 func (h *Host) Writable(path string, dir policy.Directory) bool {
 	if rest, ok := strings.CutPrefix(path, "~"); ok {
 		if h.home == "" || rest != "" && rest[0] != '/' {
-			return true // another user's
+			return true // the home directory of another user
 		}
 		path = h.home + rest
 	}
@@ -56,10 +58,10 @@ func (h *Host) Writable(path string, dir policy.Directory) bool {
 	return slices.ContainsFunc(places, func(place string) bool { return around(ways[len(ways)-1], place) })
 }
 
-// around reports whether a directory, but for /, has place below it.
+// around reports whether a directory other than / contains place.
 func around(dir, place string) bool { return dir != "/" && paths.Within(place, dir) }
 
-// places are where commands may write.
+// places returns where commands may write.
 func (h *Host) places(dir policy.Directory) ([]string, bool) {
 	roots, err := h.Roots()
 	if err != nil {
@@ -77,14 +79,14 @@ func (h *Host) places(dir policy.Directory) ([]string, bool) {
 	return append(list, own.Path()), true
 }
 
-// ways gives the path and its beginnings, as they are written and with links
-// followed; the canonical form of the whole comes last. A link in a place where
+// ways returns the path and its parents, as written and with links resolved;
+// the canonical form of the whole path is last. A link in a directory that
 // commands may write leads wherever they want.
 func (h *Host) ways(path string, dir policy.Directory) ([]string, bool) {
 	var list []string
 	clean := filepath.Clean(path)
 	if strings.Contains(path, "/../") || strings.HasSuffix(path, "/..") {
-		clean = "" // .. counts behind a link: the written form says nothing
+		clean = "" // ".." after a link is significant, so the written form says nothing
 	}
 	for at := clean; at != "" && at != "/"; at = filepath.Dir(at) {
 		real, err := h.Canonical(at, dir)
@@ -100,7 +102,7 @@ func (h *Host) ways(path string, dir policy.Directory) ([]string, bool) {
 	return append(list, real), true
 }
 
-// canonicalPlaces gives paths as they are written and with links followed.
+// canonicalPlaces returns paths as written and with links resolved.
 func canonicalPlaces(h *Host, list []string) []string {
 	var out []string
 	known := prefixes{host: h, canonical: map[string]string{}}
@@ -112,7 +114,7 @@ func canonicalPlaces(h *Host, list []string) []string {
 		out = append(out, clean)
 		follow := known.follow
 		if clean != place {
-			follow = func(string) (string, error) { return h.Canonical(place, nil) } // .. counts behind a link
+			follow = func(string) (string, error) { return h.Canonical(place, nil) } // ".." after a link is significant
 		}
 		if real, err := follow(clean); err == nil {
 			out = append(out, real)
@@ -122,11 +124,11 @@ func canonicalPlaces(h *Host, list []string) []string {
 	return slices.Compact(out)
 }
 
-// prefixes follows the links of many paths that begin alike, and looks at each
-// beginning once: a server does so at its start.
+// prefixes resolves many paths with common beginnings, and looks up each
+// beginning once. A server does that at its start.
 type prefixes struct {
 	host      *Host
-	canonical map[string]string // a path that is clean → with links followed
+	canonical map[string]string // clean path → its canonical form
 }
 
 // follow is [Host.Canonical] for a path that is absolute and clean.
@@ -143,7 +145,7 @@ func (p prefixes) follow(path string) (string, error) {
 	}
 	real := filepath.Join(parent, filepath.Base(path))
 	switch info, err := os.Lstat(real); {
-	case errors.Is(err, fs.ErrNotExist): // it is kept as it is written
+	case errors.Is(err, fs.ErrNotExist): // keep it as written
 	case err != nil:
 		return "", err
 	case info.Mode()&fs.ModeSymlink != 0:

@@ -2,5 +2,5 @@
 
 package host
 
-// mayWrite cannot be told on this system, so it says yes.
+// mayWrite returns true, because it cannot be determined on this system.
 func mayWrite(string) bool { return true }

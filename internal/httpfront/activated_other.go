@@ -4,5 +4,6 @@ package httpfront
 
 import "net"
 
-// activated: no service manager of this system hands over sockets this way.
+// activated returns nothing: no service manager of this system passes sockets
+// this way.
 func activated(string, string) ([]net.Listener, error) { return nil, nil }

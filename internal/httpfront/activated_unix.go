@@ -10,12 +10,13 @@ import (
 	"syscall"
 )
 
-// firstActivated is the first descriptor that a service manager hands over
+// firstActivated is the first descriptor that a service manager passes
 // (sd_listen_fds(3)).
 const firstActivated = 3
 
-// activated gives the sockets that a service manager has opened for this process,
-// as LISTEN_PID and LISTEN_FDS say; none, if they are for nobody or another.
+// activated returns the sockets that a service manager has opened for this
+// process, according to LISTEN_PID and LISTEN_FDS; none if they are not set or
+// name another process.
 func activated(listenPID, listenFDs string) ([]net.Listener, error) {
 	if listenPID != strconv.Itoa(os.Getpid()) {
 		return nil, nil
@@ -29,7 +30,7 @@ func activated(listenPID, listenFDs string) ([]net.Listener, error) {
 		syscall.CloseOnExec(fd) // commands must not inherit it
 		f := os.NewFile(uintptr(fd), "LISTEN_FD_"+strconv.Itoa(fd))
 		l, err := net.FileListener(f)
-		_ = f.Close() // the listener has its own
+		_ = f.Close() // the listener has its own copy
 		if err != nil {
 			return nil, fmt.Errorf("descriptor %d of the service manager is no listening socket: %w", fd, err)
 		}

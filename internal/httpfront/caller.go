@@ -10,8 +10,8 @@ import (
 	"tipstaff/internal/identity"
 )
 
-// known lets through who has shown who it is, has the scope if one is needed, and
-// does not ask too often.
+// known passes a request on if its caller is authenticated, has the scope (if
+// one is needed), and is within the rate limit.
 func (s *Server) known(scope identity.Scope, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p, err := s.authenticate(r)
@@ -41,22 +41,22 @@ func (s *Server) known(scope identity.Scope, next http.Handler) http.Handler {
 	})
 }
 
-// authenticate asks whoever knows for this kind of connection.
+// authenticate asks the authenticator for this kind of connection.
 func (s *Server) authenticate(r *http.Request) (identity.Principal, error) {
 	if _, unix := arrivedAt(r); unix {
 		return Peers{Users: s.opts.Users}.Authenticate(r)
 	}
 	if s.opts.Callers == nil {
-		return identity.Principal{}, &identity.Refusal{Status: http.StatusUnauthorized, Msg: "nobody may ask here"}
+		return identity.Principal{}, &identity.Refusal{Status: http.StatusUnauthorized, Msg: "this server accepts no callers"}
 	}
 	p, err := s.opts.Callers.Authenticate(r)
 	if err == nil && p.Name == "" {
-		err = errors.New("the authenticator has found nobody and refused nobody")
+		err = errors.New("the authenticator returned neither a principal nor a refusal")
 	}
 	return p, err
 }
 
-// turnAway tells a client why it is nobody.
+// turnAway tells a client why it is not authenticated.
 func (s *Server) turnAway(w http.ResponseWriter, r *http.Request, err error) {
 	var no *identity.Refusal
 	if !errors.As(err, &no) {
@@ -77,34 +77,34 @@ func (s *Server) turnAway(w http.ResponseWriter, r *http.Request, err error) {
 	answer(w, no.Status, no.Msg)
 }
 
-// slowDown answers a credential that is not good from an address that has sent
-// too many such. Hanging up makes whoever tries out credentials connect for each.
+// slowDown answers a bad credential from an address that has sent too many of
+// them, and closes the connection, so that each further guess needs a new one.
 func (s *Server) slowDown(w http.ResponseWriter, r *http.Request, wait time.Duration) {
 	w.Header().Set("Connection", "close")
 	w.Header().Set("Retry-After", seconds(wait))
 	s.refuse(w, r, tooManyFailures, http.StatusTooManyRequests, "your address has sent too many credentials that are not valid here: wait, and look at the one that you send")
 }
 
-// seconds is a time to wait as Retry-After has it.
+// seconds formats a waiting time for Retry-After.
 func seconds(d time.Duration) string { return strconv.Itoa(max(1, int((d+time.Second-1)/time.Second))) }
 
-// refuse answers a request that does not get through.
+// refuse answers a request that is not passed on.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, reason string, status int, text string) {
 	s.noteRefused(reason)
 	s.refusalLog.say("request", "status", status, "remote", r.RemoteAddr, "host", clipped(r.Host), "origin", clipped(r.Header.Get("Origin")), "why", text)
 	answer(w, status, text)
 }
 
-// answer tells a failure in the form of the protocol, which its clients read.
+// answer sends an error in the form of the protocol, which its clients read.
 func answer(w http.ResponseWriter, status int, text string) {
 	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": -32600, "message": text}})
 	if err != nil {
-		body = nil // text that has no form in JSON is not of this package
+		body = nil // cannot happen: our own texts can be written as JSON
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // a peer that does not read gets no answer
 }
 
-// clipped bounds what a client writes into the log.
+// clipped bounds how much text of a client is logged.
 func clipped(s string) string { return s[:min(len(s), 200)] }

@@ -8,28 +8,29 @@ import (
 	"sync"
 )
 
-// connectionLimiter bounds the connections. When there are as many as there may be, a new one
-// takes the place of the one that has been without a request of a known caller
-// for the longest: so nobody keeps others out by being slow. Those that are being
-// served stay, and when there are only such, a new one is sent away.
+// connectionLimiter bounds the number of connections. When all are in use, a
+// new connection replaces the one that has been without a request of an
+// authenticated caller for the longest time, so that slow clients cannot keep
+// others out. Connections that are being served stay; when there are only such,
+// the new one is closed.
 type connectionLimiter struct {
 	most int
 
 	mu      sync.Mutex
 	closed  bool
-	waiting *list.List // of *connection, the one that has waited longest in front
-	serving int        // connections that are not among them
+	waiting *list.List // of *connection, the one that has waited longest first
+	serving int        // connections that are being served and so not in waiting
 }
 
 // connection is one connection.
 type connection struct {
 	net.Conn
 	limiter *connectionLimiter
-	place   *list.Element // in waiting; nil while served or gone
+	place   *list.Element // in waiting; nil while served or closed
 	busy    int           // requests that are being answered
 	gone    bool
 
-	// Who is at the other end of a Unix socket; it stays the same.
+	// The user at the other end of a Unix socket, who stays the same.
 	asked   sync.Once
 	user    int
 	unknown error
@@ -39,7 +40,7 @@ func newConnectionLimiter(most int) *connectionLimiter {
 	return &connectionLimiter{most: most, waiting: list.New()}
 }
 
-// listener lets in as many as there may be.
+// listener returns a listener that accepts within the limit.
 func (c *connectionLimiter) listener(l net.Listener) net.Listener {
 	return &limitedListener{Listener: l, limiter: c}
 }
@@ -62,7 +63,7 @@ func (d *limitedListener) Accept() (net.Conn, error) {
 	}
 }
 
-// enter gives a connection a place; nil if there is none.
+// enter admits a connection; nil if the limit is reached.
 func (c *connectionLimiter) enter(conn net.Conn) *connection {
 	v := &connection{Conn: conn, limiter: c}
 	out := c.admit(v)
@@ -75,7 +76,7 @@ func (c *connectionLimiter) enter(conn net.Conn) *connection {
 	return v
 }
 
-// admit takes v in, and says who has to go for that.
+// admit adds v and returns the connection that has to be closed for it, or nil.
 func (c *connectionLimiter) admit(v *connection) (out *connection) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -84,14 +85,14 @@ func (c *connectionLimiter) admit(v *connection) (out *connection) {
 		return nil
 	}
 	if c.serving+c.waiting.Len() >= c.most {
-		out, _ = c.waiting.Front().Value.(*connection) // nothing else is put there
+		out, _ = c.waiting.Front().Value.(*connection) // the list holds nothing else
 		c.leave(out)
 	}
 	v.place = c.waiting.PushBack(v)
 	return out
 }
 
-// leave needs the lock.
+// leave removes v. The caller holds the lock.
 func (c *connectionLimiter) leave(v *connection) {
 	switch {
 	case v.gone:
@@ -105,7 +106,7 @@ func (c *connectionLimiter) leave(v *connection) {
 	v.gone = true
 }
 
-// Close gives the place back.
+// Close closes the connection, which no longer counts towards the limit.
 func (v *connection) Close() error {
 	v.limiter.mu.Lock()
 	v.limiter.leave(v)
@@ -113,10 +114,11 @@ func (v *connection) Close() error {
 	return v.Conn.Close()
 }
 
-// NetConn is the connection itself.
+// NetConn returns the underlying connection.
 func (v *connection) NetConn() net.Conn { return v.Conn }
 
-// serve keeps the place of a connection while a request of a known caller is answered.
+// serve protects a connection from being replaced while a request of an
+// authenticated caller is answered.
 func (v *connection) serve() (done func()) {
 	c := v.limiter
 	c.mu.Lock()
@@ -136,7 +138,7 @@ func (v *connection) serve() (done func()) {
 	}
 }
 
-// closeIdle closes the connections that have no request, and lets nobody in.
+// closeIdle closes the connections without a request and admits no new ones.
 func (c *connectionLimiter) closeIdle() {
 	c.mu.Lock()
 	c.closed = true
@@ -154,7 +156,7 @@ func (c *connectionLimiter) closeIdle() {
 
 type connectionKey struct{}
 
-// connContext tells the requests of a connection which one it is.
+// connContext puts the connection into the context of its requests.
 func (c *connectionLimiter) connContext(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, connectionOf(conn))
 }
@@ -178,8 +180,8 @@ func connectionFrom(r *http.Request) *connection {
 	return v
 }
 
-// changed sends those away that come to rest while the server ends: the library
-// would wait for one that has not said anything yet.
+// changed closes connections that become idle while the server shuts down: the
+// library would wait for one that has not sent anything yet.
 func (c *connectionLimiter) changed(conn net.Conn, state http.ConnState) {
 	if state != http.StateNew && state != http.StateIdle {
 		return

@@ -2,13 +2,13 @@ package httpfront
 
 import "net/http"
 
-// Counter hears what becomes of requests. It may be called from many goroutines
-// at once.
+// Counter counts the outcomes of requests. Its methods may be called from
+// several goroutines at once.
 type Counter interface {
-	// Answered is told the status of an answer when the answer begins.
+	// Answered is called with the status of an answer when the answer begins.
 	Answered(status int)
-	// Refused is told of a request that does not get as far as the protocol, by
-	// one of [Reasons].
+	// Refused is called for a request that is refused before the protocol sees
+	// it, with one of [Reasons].
 	Refused(reason string)
 }
 
@@ -16,22 +16,22 @@ type Counter interface {
 const (
 	foreignHost     = "host"        // it names another server
 	foreignOrigin   = "origin"      // it comes from a page that may not ask
-	noCaller        = "caller"      // nobody has shown who asks, or not rightly
-	malformed       = "credentials" // credentials are sent in a way that cannot be right
-	unlisted        = "certificate" // the certificate is nobody's here
-	noScope         = "scope"       // the caller may not ask this
-	tooOften        = "rate"        // the caller asks too often
-	tooMany         = "share"       // the caller has too many requests under way
-	tooManyFailures = "attempts"    // the address has sent too many that are not good
-	unavailable     = "unavailable" // who asks cannot be found out now
+	noCaller        = "caller"      // it carries no credential, or one that is not good
+	malformed       = "credentials" // it sends its credential in a wrong way
+	unlisted        = "certificate" // its certificate is not listed
+	noScope         = "scope"       // the caller lacks the scope
+	tooOften        = "rate"        // the caller is beyond the rate limit
+	tooMany         = "share"       // the caller has too many requests in flight
+	tooManyFailures = "attempts"    // the address has sent too many bad credentials
+	unavailable     = "unavailable" // the caller cannot be authenticated now
 )
 
-// Reasons are all for which a request is refused.
+// Reasons returns all reasons for which a request is refused.
 func Reasons() []string {
 	return []string{foreignHost, foreignOrigin, noCaller, malformed, unlisted, noScope, tooOften, tooMany, tooManyFailures, unavailable}
 }
 
-// reasonOf names the refusal of an authenticator.
+// reasonOf returns the reason for a status that an authenticator gave.
 func reasonOf(status int) string {
 	switch status {
 	case http.StatusUnauthorized:
@@ -51,14 +51,14 @@ func (s *Server) noteRefused(reason string) {
 	}
 }
 
-// counted tells the counter how each request is answered.
+// counted reports the status of each answer to the counter.
 func (s *Server) counted(next http.Handler) http.Handler {
 	if s.opts.Counter == nil {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := &countedWriter{ResponseWriter: w, counter: s.opts.Counter}
-		defer c.begin(http.StatusOK) // of a handler that says nothing
+		defer c.begin(http.StatusOK) // for a handler that writes nothing
 		next.ServeHTTP(c, r)
 	})
 }
@@ -71,7 +71,7 @@ type countedWriter struct {
 }
 
 func (c *countedWriter) begin(status int) {
-	if !c.begun && status >= http.StatusOK { // others are not the answer yet
+	if !c.begun && status >= http.StatusOK { // informational statuses are not the answer yet
 		c.begun = true
 		c.counter.Answered(status)
 	}
@@ -83,7 +83,7 @@ func (c *countedWriter) WriteHeader(status int) {
 	c.ResponseWriter.WriteHeader(status)
 }
 
-// Write begins the answer, if nothing has.
+// Write begins the answer if WriteHeader has not.
 func (c *countedWriter) Write(p []byte) (int, error) {
 	c.begin(http.StatusOK)
 	return c.ResponseWriter.Write(p)

@@ -1,11 +1,12 @@
-// Package httpfront listens, and lets through to the protocol what it may hear:
-// requests over TCP, TLS or a Unix socket, asked by a name of this server's, from
-// a page that may ask if from any, by somebody who has shown who that is, not too
-// many and not too large.
+// Package httpfront listens for HTTP requests and passes on to the protocol
+// only those that it may see. It accepts TCP, TLS and Unix sockets. A request
+// must name this server, must come from an authenticated caller, must not come
+// from a web page of another origin unless the operator allows that, and must
+// be within the limits of rate, number and size.
 //
-// It knows nothing of the protocol: what comes through goes to a handler, with
-// the caller in its context ([identity.FromContext]).
+// It knows nothing of the protocol: requests go to a handler, with the caller
+// in their context ([identity.FromContext]).
 //
-// Read next: server.go for the way of a request, listen.go for where it comes
-// from, then one file for each guard.
+// Read next: server.go for the path of a request, listen.go for where requests
+// come from, then one file for each check.
 package httpfront

@@ -8,13 +8,13 @@ import (
 	"tipstaff/internal/identity"
 )
 
-// failures bounds how often an address is told that a credential is not valid.
+// failures limits how often an address is told that a credential is not valid.
 //
-// It never stands before the check: a caller with a good credential gets through,
-// whatever others do at its address, which may be that of a proxy. That costs
-// little, for a token that could be guessed is none that the server takes. What it
-// bounds is how fast somebody can try, and it tells a client that repeats a
-// credential which has expired to stop.
+// The credential is always checked first: a caller with a good one gets
+// through, whatever others send from the same address, which may be that of a
+// proxy. That is safe, because the server takes no tokens that could be
+// guessed. What is limited is how fast credentials can be tried; it also tells
+// a client that repeats an expired credential to stop.
 type failures struct{ by *rateLimit }
 
 const (
@@ -29,24 +29,25 @@ func newFailures() *failures {
 	return &failures{p}
 }
 
-// wait notes that a request was refused, and says how long its address should
-// leave it; 0: not yet.
+// wait counts a refused request and returns how long its address should wait
+// before the next; 0: it need not wait.
 func (f *failures) wait(r *http.Request, no *identity.Refusal) time.Duration {
 	if r.Header["Authorization"] == nil && no.Status != http.StatusForbidden {
-		return 0 // it guesses nothing: so clients ask where tokens are to be had
+		return 0 // without a credential nothing is guessed: clients ask this way where tokens are issued
 	}
 	if no.Status >= http.StatusInternalServerError {
-		return 0 // it may be good
+		return 0 // the credential could not be checked and may be good
 	}
 	return f.by.wait(place(r.RemoteAddr))
 }
 
-// place is what one peer has for itself: an IPv4 address, or the 64 bits of an
-// IPv6 network, in which it can take any address.
+// place returns the key under which a peer is counted: an IPv4 address, or the
+// first 64 bits of an IPv6 address, because a peer can use any address below
+// them.
 func place(remote string) string {
 	at, err := netip.ParseAddrPort(remote)
 	if err != nil {
-		return remote // a Unix socket: one place
+		return remote // a Unix socket: all peers share one key
 	}
 	a := at.Addr().Unmap().WithZone("")
 	if a.Is6() {

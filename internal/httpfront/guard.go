@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// guarded refuses what a page in somebody's browser may have asked: by a name
-// that is not this server's (DNS rebinding), or from a page that may not ask.
-// The protocol demands the latter of every server.
+// guarded refuses requests that a web page in a user's browser may have made:
+// those that name another server (DNS rebinding), and those of an origin that
+// may not ask. The protocol requires the second check of every server.
 func (s *Server) guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout)) // a test's recorder has none
@@ -36,7 +36,7 @@ func (s *Server) guarded(next http.Handler) http.Handler {
 	})
 }
 
-// arrivedAt says at which address of this machine a request has arrived.
+// arrivedAt returns the address of this machine at which a request has arrived.
 func arrivedAt(r *http.Request) (local netip.Addr, unix bool) {
 	switch a := r.Context().Value(http.LocalAddrContextKey).(type) {
 	case *net.UnixAddr:
@@ -47,8 +47,8 @@ func arrivedAt(r *http.Request) (local netip.Addr, unix bool) {
 	return netip.Addr{}, false
 }
 
-// ownHost reports whether a Host header names this server. A page can make a name
-// of its own lead here, but not an address.
+// ownHost reports whether a Host header names this server. A web page can make
+// a name of its own resolve to this machine, but not an address.
 func (s *Server) ownHost(host string, local netip.Addr) bool {
 	if host == "" {
 		return false
@@ -56,8 +56,8 @@ func (s *Server) ownHost(host string, local netip.Addr) bool {
 	return s.isLocal(hostName(host), local) || listed(s.opts.Hosts, host) || listed(s.opts.Hosts, hostName(host))
 }
 
-// isLocal reports whether name is one that only this machine has: localhost for a
-// connection that has not left it, and the address at which the request arrived.
+// isLocal reports whether name can only mean this machine: localhost on a
+// loopback connection, or the address at which the request arrived.
 func (*Server) isLocal(name string, local netip.Addr) bool {
 	if !local.IsValid() {
 		return false
@@ -73,7 +73,7 @@ func (*Server) isLocal(name string, local netip.Addr) bool {
 	return ip == local || ip.IsLoopback() && local.IsLoopback()
 }
 
-// hostName takes the port off.
+// hostName removes the port.
 func hostName(host string) string {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		return h
@@ -85,8 +85,8 @@ func listed(list []string, s string) bool {
 	return slices.ContainsFunc(list, func(l string) bool { return strings.EqualFold(l, s) })
 }
 
-// mayAsk judges where a request comes from. Programs say nothing; browsers say
-// the origin of the page, or at least that it is another one.
+// mayAsk checks the origin of a request. Programs send none; browsers send the
+// origin of the page, or at least say that it is a different one.
 func (s *Server) mayAsk(w http.ResponseWriter, r *http.Request, local netip.Addr, unix bool) bool {
 	origins := r.Header.Values("Origin")
 	if len(origins) == 0 {
@@ -109,7 +109,7 @@ func (s *Server) mayAsk(w http.ResponseWriter, r *http.Request, local netip.Addr
 }
 
 // ownOrigin reports whether pages of an origin may ask: those that the operator
-// has named, and those of this machine if the request has not left it.
+// has listed, and those of this machine if the request has not left it.
 func (s *Server) ownOrigin(origin string, local netip.Addr, unix bool) bool {
 	if listed(s.opts.Origins, origin) {
 		return true
@@ -119,7 +119,7 @@ func (s *Server) ownOrigin(origin string, local netip.Addr, unix bool) bool {
 		return false
 	}
 	if u.Scheme+"://"+u.Host != strings.ToLower(origin) {
-		return false // an origin is a scheme and a host; browsers send no user, path or query
+		return false // an origin is only a scheme and a host; browsers send no user, path or query
 	}
 	return local.IsLoopback() && s.isLocal(u.Hostname(), local)
 }

@@ -5,13 +5,13 @@ import (
 	"net/http"
 )
 
-// health says that the server answers.
+// health answers that the server is alive.
 func health(w http.ResponseWriter, _ *http.Request) {
 	show(w, http.StatusOK, map[string]string{"status": "ok"})
 }
 
-// ready says whether commands could run. Whoever balances load has no
-// credentials, so everybody may ask, and the answer says nothing of the host.
+// ready answers whether commands could run. Load balancers have no credentials,
+// so the answer is public and says nothing about the host.
 func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 	var r Readiness
 	if s.opts.Ready != nil {

@@ -258,8 +258,8 @@ func TestHeadersAreBounded(t *testing.T) {
 	}
 }
 
-// TestSlowConnectionsKeepNobodyOut opens many connections that say little or
-// nothing, more than there may be, and asks past them.
+// TestSlowConnectionsKeepNobodyOut opens more connections than allowed that
+// send little or nothing, and makes requests beside them.
 func TestSlowConnectionsKeepNobodyOut(t *testing.T) {
 	o := options()
 	o.Connections = 10
@@ -279,7 +279,8 @@ func TestSlowConnectionsKeepNobodyOut(t *testing.T) {
 	}
 }
 
-// TestWhoIsServedStays fills all places with requests that are being answered.
+// TestWhoIsServedStays uses up all connections with requests that are being
+// answered.
 func TestWhoIsServedStays(t *testing.T) {
 	o := options()
 	o.Connections = 3

@@ -12,7 +12,7 @@ import (
 	"syscall"
 )
 
-// DefaultAddress is where a server listens that was told no address.
+// DefaultAddress is where a server listens without an address in its settings.
 const DefaultAddress = "127.0.0.1:7075"
 
 // unixPrefix begins an address that is the path of a Unix socket.
@@ -21,12 +21,13 @@ const unixPrefix = "unix:"
 // FromSystemd is the address of a server whose sockets systemd has opened.
 const FromSystemd = "systemd"
 
-// Listeners are where a server listens. Connections wait until they are served.
+// Listeners are the sockets on which a server listens. Connections wait until
+// [Server.Serve] accepts them.
 type Listeners struct{ all []net.Listener }
 
-// Open takes an address: HOST:PORT, where no host is this machine alone, unix:PATH,
-// or FromSystemd. listenPID and listenFDs are LISTEN_PID and LISTEN_FDS of the
-// environment. The caller closes what it gets.
+// Open listens on an address: HOST:PORT (without a host, on this machine only),
+// unix:PATH, or FromSystemd. listenPID and listenFDs are LISTEN_PID and
+// LISTEN_FDS of the environment. The caller closes the listeners.
 func Open(ctx context.Context, address, listenPID, listenFDs string) (*Listeners, error) {
 	activated, err := activated(listenPID, listenFDs)
 	l := &Listeners{activated}
@@ -47,7 +48,7 @@ func Open(ctx context.Context, address, listenPID, listenFDs string) (*Listeners
 	return &Listeners{[]net.Listener{one}}, nil
 }
 
-// Close stops to listen. It may be called twice.
+// Close stops listening. It may be called twice.
 func (l *Listeners) Close() error {
 	var errs []error
 	for _, one := range l.all {
@@ -58,13 +59,13 @@ func (l *Listeners) Close() error {
 	return errors.Join(errs...)
 }
 
-// Address is where one of the listeners is.
+// Address is the address of one listener.
 type Address struct {
 	Text   string // HOST:PORT or unix:PATH
-	Public bool   // others than this machine reach it
+	Public bool   // other machines can reach it
 }
 
-// Addresses are where they are.
+// Addresses returns the addresses of all listeners.
 func (l *Listeners) Addresses() []Address {
 	all := make([]Address, len(l.all))
 	for i, one := range l.all {
@@ -96,11 +97,11 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 	return c.Listen(ctx, "tcp", net.JoinHostPort(host, port))
 }
 
-// longestPath is what fits into a socket's address (unix(7)).
+// longestPath is the length of the longest path of a Unix socket (unix(7)).
 const longestPath = 107
 
-// listenUnix makes a socket that only this user and root can connect to. One that
-// a dead server has left is taken away; a living one's is not.
+// listenUnix makes a socket that only this user and root can connect to. It
+// replaces the socket of a dead server, but not that of a live one.
 func listenUnix(ctx context.Context, path string) (net.Listener, error) {
 	if path == "" || len(path) > longestPath {
 		return nil, fmt.Errorf("the path of a Unix socket has 1 to %d bytes", longestPath)
@@ -113,7 +114,7 @@ func listenUnix(ctx context.Context, path string) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Who connects before this is asked who it is like everybody else.
+	// A client that connects before this is authenticated like any other.
 	if err := os.Chmod(path, 0o600); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// said sends a request as it is written, for what no client would send, and gives
-// the answer.
+// said sends a request exactly as it is written, which no client would do, and
+// returns the answer.
 func said(t *testing.T, url, request string) *http.Response {
 	t.Helper()
 	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(url, "http://"))
@@ -34,8 +34,8 @@ func said(t *testing.T, url, request string) *http.Response {
 	return resp
 }
 
-// TestHardening6EveryHostAndOrigin is the matrix of what a browser, or somebody who
-// has made a name lead here, could write.
+// TestHardening6EveryHostAndOrigin is the matrix of what a browser, or an
+// attacker whose name resolves to this machine, could send.
 func TestHardening6EveryHostAndOrigin(t *testing.T) {
 	o := options()
 	o.Hosts, o.Origins = []string{"tipstaff.example", "[2001:db8::5]"}, []string{"https://app.example"}

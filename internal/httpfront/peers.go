@@ -11,11 +11,11 @@ import (
 	"tipstaff/internal/identity"
 )
 
-// Peers knows callers over a Unix socket by what the kernel says of them: the
-// user who runs the process that has connected. Its principals are "uid:1000" and
+// Peers authenticates callers over a Unix socket by the user of the process
+// that connected, as the kernel reports it. Its principals are "uid:1000" and
 // have every scope.
 type Peers struct {
-	// Users may ask beside root and the user who runs this server.
+	// Users may ask, in addition to root and the user who runs this server.
 	Users []int
 }
 

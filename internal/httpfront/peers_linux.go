@@ -8,9 +8,9 @@ import (
 	"tipstaff/internal/control"
 )
 
-// peerUser is the user of the process that has connected, as it was then
-// (SO_PEERCRED, unix(7)). A command must not come back as its server's user and
-// get rights that its own caller does not have.
+// peerUser returns the user of the process at the time when it connected
+// (SO_PEERCRED, unix(7)). A command must not connect as its server's user and
+// gain rights that its own caller does not have.
 func peerUser(c *net.UnixConn) (int, error) {
 	raw, err := c.SyscallConn()
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"net"
 )
 
-// peerUser: only Linux is asked here; elsewhere nobody gets in through a Unix
-// socket.
+// peerUser always fails: only on Linux is the kernel asked for the user, so
+// elsewhere no caller is let in through a Unix socket.
 func peerUser(*net.UnixConn) (int, error) {
 	return 0, errors.New("this system is not asked who has connected")
 }

@@ -8,11 +8,11 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// rateLimit bounds how often each principal asks, or each of others who have a name.
+// rateLimit limits how often each principal, or another named party, may ask.
 type rateLimit struct {
 	each  int // a second
 	burst int // at once
-	most  int // names that are remembered; those beyond it share one limit. 0: any number
+	most  int // names that are remembered; the rest share one limit. 0: any number
 
 	mu      sync.Mutex
 	by      map[string]*rate.Limiter
@@ -23,11 +23,13 @@ func newRateLimit(each int) *rateLimit {
 	return &rateLimit{each: each, burst: each, by: map[string]*rate.Limiter{}, cleaned: time.Now()}
 }
 
-// forgetful is how long principals are remembered at least. Who has been silent
-// for a second has its whole allowance back, so nothing is lost.
+// forgetful is the minimum time for which a principal is remembered. After a
+// second of silence a principal has its whole allowance back, so forgetting it
+// loses nothing.
 const forgetful = time.Minute
 
-// wait is how long a principal has to wait with its request; 0: it may ask.
+// wait returns how long a principal has to wait with its request; 0: it may
+// ask.
 func (p *rateLimit) wait(principal string) time.Duration {
 	now := time.Now()
 	l := p.limiter(principal, now)
@@ -64,11 +66,12 @@ func (p *rateLimit) limiter(principal string, now time.Time) *rate.Limiter {
 	return l
 }
 
-// full needs the lock.
+// full reports whether no further name can be remembered. The caller holds the
+// lock.
 func (p *rateLimit) full() bool { return p.most > 0 && len(p.by) >= p.most }
 
-// refusalLog writes what strangers can make the server write, but not as often as they
-// like.
+// refusalLog logs refused requests at a limited rate, because anyone who can
+// connect can cause such lines.
 type refusalLog struct {
 	log   *slog.Logger
 	often *rate.Limiter

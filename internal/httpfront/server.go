@@ -14,34 +14,35 @@ import (
 	"tipstaff/internal/identity"
 )
 
-// Options are what a server lets through, and to whom.
+// Options say what a server serves, and to whom.
 type Options struct {
 	// MCP serves the protocol, at /mcp.
 	MCP http.Handler
-	// Metrics serves /metrics for principals with the scope admin; nil: there are none.
+	// Metrics serves /metrics for principals with the scope admin; nil: there
+	// is no such page.
 	Metrics http.Handler
-	// Discovery tells clients where to get credentials; nil: nowhere. Everybody
-	// may ask.
+	// Discovery tells clients where to get credentials, without authentication;
+	// nil: there is no such document.
 	Discovery Discovery
-	// Ready says at /readyz whether commands could run now.
+	// Ready tells /readyz whether commands could run now.
 	Ready func() Readiness
 
-	// Callers finds out who asks over TCP; nil refuses everybody. Over a Unix
-	// socket the kernel says it.
+	// Callers authenticates callers over TCP; nil refuses all. Over a Unix
+	// socket the kernel authenticates them.
 	Callers identity.Authenticator
-	// Users are the user ids, beside root's and the server's own, that may ask
-	// over a Unix socket.
+	// Users are the ids of users that may ask over a Unix socket, in addition
+	// to root and the server's own user.
 	Users []int
-	// TLS is how connections over TCP are secured; nil: they are not.
+	// TLS is the configuration of TLS over TCP; nil: plain HTTP.
 	TLS *tls.Config
 
-	Hosts   []string // names of this server, beside those of the machine itself
-	Origins []string // pages that may ask, beside those of the machine itself
+	Hosts   []string // names of this server, in addition to those of the machine itself
+	Origins []string // origins of pages that may ask, in addition to those of the machine itself
 
-	Rate        int // requests of one principal in a second; 0: none
+	Rate        int // requests per second of one principal; 0: none
 	Connections int // at once; 0: none
 
-	// Counter hears what becomes of requests; nil: nobody does.
+	// Counter counts the outcomes of requests; may be nil.
 	Counter Counter
 
 	Log *slog.Logger
@@ -53,7 +54,7 @@ type Discovery interface {
 	Paths() []string
 }
 
-// Readiness is what /readyz answers. Its fields hold words of ours.
+// Readiness is the answer of /readyz. All its fields hold fixed words.
 type Readiness struct {
 	Ready   bool   `json:"ready"`
 	Policy  string `json:"policy"`  // "loaded", or what is wrong
@@ -61,7 +62,7 @@ type Readiness struct {
 	Sandbox string `json:"sandbox"` // the tier
 }
 
-// Server is one front. Make it with New.
+// Server is an HTTP front. Make it with [New].
 type Server struct {
 	opts        Options
 	connections *connectionLimiter
@@ -72,8 +73,8 @@ type Server struct {
 	refusalLog  *refusalLog
 }
 
-// Times within which a client has to do its part. Bodies and answers have bounds
-// of their own, where they are read and written.
+// Time limits for clients. Bodies and answers have limits of their own, where
+// they are read and written.
 const (
 	headerTimeout = 10 * time.Second
 	idleTimeout   = 2 * time.Minute
@@ -96,7 +97,7 @@ func New(o Options) *Server {
 	return s
 }
 
-// handler is the way of a request: first what costs nothing to refuse.
+// handler is the path of a request: the cheapest checks come first.
 func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", s.known("", s.opts.MCP))
@@ -114,7 +115,7 @@ func (s *Server) handler() http.Handler {
 }
 
 // Serve answers on all listeners until ctx is done or one of them fails, and
-// then stops to accept. The caller calls Shutdown.
+// then stops accepting. The caller then calls Shutdown.
 func (s *Server) Serve(ctx context.Context, listeners *Listeners) error {
 	failed := make(chan error, len(listeners.all))
 	for _, l := range listeners.all {
@@ -141,8 +142,9 @@ func (s *Server) serveTLS(l net.Listener) error {
 	return s.http.Serve(tls.NewListener(l, c))
 }
 
-// Shutdown stops to accept, lets end by endCalls what is under way, and returns
-// when every request has been answered or ctx is done; then nothing is left.
+// Shutdown stops accepting, ends the calls in flight with endCalls, and returns
+// when every request has been answered or ctx is done. Afterwards no connection
+// is left.
 func (s *Server) Shutdown(ctx context.Context, endCalls func(context.Context)) {
 	var ending sync.WaitGroup
 	ending.Go(func() { endCalls(ctx) })
@@ -150,6 +152,6 @@ func (s *Server) Shutdown(ctx context.Context, endCalls func(context.Context)) {
 	err := s.http.Shutdown(ctx)
 	ending.Wait()
 	if err != nil && !errors.Is(err, http.ErrServerClosed) {
-		_ = s.http.Close() // whoever is still here does not read its answer
+		_ = s.http.Close() // a client that is still connected does not read its answer
 	}
 }

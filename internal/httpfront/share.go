@@ -2,23 +2,24 @@ package httpfront
 
 import "sync"
 
-// share bounds how many requests of one principal are under way. Whoever is being
-// served keeps the place (see connectionLimiter), so that without it one known caller with
-// streams that it does not read would keep all others out.
+// share bounds how many requests of one principal are in flight. A connection
+// that is being served is never replaced (see connectionLimiter), so without
+// this bound one authenticated caller with streams that it does not read could
+// keep all others out.
 type share struct {
 	most int
 
 	mu sync.Mutex
-	of map[string]int // who has none is not in it
+	of map[string]int // principals without requests have no entry
 }
 
-// newShare leaves a quarter of the places to others.
+// newShare leaves a quarter of the connections to other principals.
 func newShare(connections int) *share {
 	return &share{most: (3*connections + 3) / 4, of: map[string]int{}}
 }
 
-// take counts one more; false if there are as many as there may be. Who gets true
-// gives it back.
+// take counts one more request; false if the principal has its full number.
+// After true the caller gives it back.
 func (s *share) take(principal string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"tipstaff/internal/identity"
 )
 
-// byHeader lets everybody say who they are, as no real server would.
+// byHeader believes the caller's own header, as no real server would.
 type byHeader struct{}
 
 func (byHeader) Authenticate(r *http.Request) (identity.Principal, error) {

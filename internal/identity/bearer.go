@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// maxToken bounds a token before any work is done on it. Access tokens that
-// name many groups come close to 8 KiB; headers beyond that are cut off by
-// proxies anyway.
+// maxToken bounds a token in bytes before any work is done on it. Access tokens
+// that name many groups come close to 8 KiB; proxies cut longer headers anyway.
 const maxToken = 8 << 10
 
 var (
@@ -19,11 +18,11 @@ var (
 	errTooLong    = errors.New("a longer token than any issuer makes")
 )
 
-// bearer gives the token of a request (RFC 6750, section 2.1). Without an
-// Authorization header it gives "" and no error.
+// bearer returns the token of a request (RFC 6750, section 2.1). Without an
+// Authorization header it returns "" and no error.
 //
-// A token in the URL is an error wherever else a credential stands: URLs are
-// logged by everything on their way, so whoever sends one has to be told.
+// A token in the URL is an error, even with a good credential: every proxy
+// and server on the way logs URLs, so its sender has to be told.
 func bearer(r *http.Request) (string, error) {
 	if tokenInQuery(r.URL.RawQuery) {
 		return "", errInQuery
@@ -66,8 +65,8 @@ func alphanumeric(c byte) bool {
 }
 
 // tokenInQuery looks for the parameter of RFC 6750, section 2.3, which OAuth
-// 2.1 has dropped. It looks at names as they are written and as they decode, in
-// whatever case, and does not mind a query that is malformed elsewhere.
+// 2.1 has dropped. It compares names both as written and decoded, in any case,
+// and also searches a query that is malformed elsewhere.
 func tokenInQuery(query string) bool {
 	for pair := range strings.FieldsFuncSeq(query, func(c rune) bool { return c == '&' || c == ';' }) {
 		name, _, _ := strings.Cut(pair, "=")
@@ -78,7 +77,7 @@ func tokenInQuery(query string) bool {
 	return false
 }
 
-// unescape decodes %xx and leaves alone what is none.
+// unescape decodes %xx and leaves malformed escapes alone.
 func unescape(s string) string {
 	if !strings.Contains(s, "%") {
 		return s

@@ -14,13 +14,13 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Clients says what callers with a client certificate may do. Who issued their
-// certificates is for [TLSOptions] to say. The zero Clients lets none of them in.
+// Clients says what callers with a client certificate may do. [TLSOptions] says
+// which authorities may have issued it. The zero Clients refuses all.
 type Clients struct {
-	// Scopes are those of every certificate that the authority has issued.
+	// Scopes are the scopes of every certificate that the authorities issued.
 	Scopes []Scope
-	// File lists certificates with the scopes of each; others are refused. It
-	// takes the place of Scopes.
+	// File lists the accepted certificates with the scopes of each. It replaces
+	// Scopes.
 	File string
 }
 
@@ -65,8 +65,8 @@ func newClients(c Clients, gate Changes, log *slog.Logger, now func() time.Time)
 	return &clients{file: file, now: now}, nil
 }
 
-// verified gives the certificate by which a request's connection was verified,
-// nil if it was not.
+// verified returns the certificate with which a request's connection was
+// verified, or nil.
 func verified(r *http.Request) *x509.Certificate {
 	if r.TLS == nil || len(r.TLS.VerifiedChains) == 0 || len(r.TLS.VerifiedChains[0]) == 0 {
 		return nil
@@ -74,8 +74,8 @@ func verified(r *http.Request) *x509.Certificate {
 	return r.TLS.VerifiedChains[0][0]
 }
 
-// authenticate says whose certificate it is. A connection may outlive it, so
-// its time is looked at once more.
+// authenticate returns the principal of a certificate. A connection may outlive
+// its certificate, so the expiry is checked for each request.
 func (c *clients) authenticate(leaf *x509.Certificate) (Principal, error) {
 	if c.now().After(leaf.NotAfter) {
 		return Principal{}, errOldCert
@@ -93,9 +93,10 @@ func (c *clients) authenticate(leaf *x509.Certificate) (Principal, error) {
 	return Principal{Name: "cert:" + name, Scopes: scopes}, nil
 }
 
-// certificateName is the owner of a certificate: its URI (as SPIFFE has it), else
-// its DNS name, else its common name, with the kind in front. The first kind that
-// the certificate has decides; if it has several names of that kind, nothing does.
+// certificateName returns the owner of a certificate: its URI (as in SPIFFE),
+// else its DNS name, else its common name, prefixed with the kind. The first
+// kind that the certificate has decides; several names of that kind are an
+// error.
 func certificateName(c *x509.Certificate) (string, error) {
 	var kind string
 	var names []string
@@ -124,8 +125,8 @@ func certificateName(c *x509.Certificate) (string, error) {
 	return kind + name, nil
 }
 
-// printable reports whether a name can stand in a record without misleading
-// whoever reads it.
+// printable reports whether a name can stand in a record without misleading its
+// readers.
 func printable(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsGraphic(r) || r == utf8.RuneError })
 }

@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// Challenge makes the answers to requests that are refused, as RFC 6750 and the
-// protocol's authorization pages have them, from revision 2025-06-18 on. The
+// Challenge makes the answers to refused requests, as RFC 6750 and the
+// protocol's authorization pages define them, from revision 2025-06-18 on. The
 // zero Challenge is that of a server without OAuth.
 type Challenge struct {
 	metadata string   // where the protected-resource metadata is; "" without OAuth
-	scopes   []string // what a client should ask the issuer for at first
+	scopes   []string // what a client should request from the issuer at first
 	prefix   string   // of scope names at the issuer
 }
 
-// What clients are told. The same sentence stands for every token that is not
-// good, so that nobody learns from it how close a guess was.
+// The texts for clients. All bad tokens get the same sentence, so that it does
+// not tell how close a guess was.
 const (
 	msgMissing = "this server wants to know who you are: send a token in the header \"Authorization: Bearer …\""
 	msgInvalid = "the access token is not valid here: it may be wrong, expired or meant for another server"
@@ -34,28 +34,28 @@ func (c Challenge) invalid(err error) *Refusal {
 	return &Refusal{Status: http.StatusUnauthorized, Challenge: c.header("invalid_token", msgInvalid, c.scopes), Msg: msgInvalid, Err: err}
 }
 
-// malformed answers a request that sends its credential in a way that cannot
-// be right.
+// malformed answers a request that sends its credential in a wrong way.
 func (c Challenge) malformed(err error) *Refusal {
 	msg := "send one credential, as \"Authorization: Bearer TOKEN\"; this request has " + err.Error()
 	return &Refusal{Status: http.StatusBadRequest, Challenge: c.header("invalid_request", "", nil), Msg: msg, Err: err}
 }
 
-// unavailable answers while the issuer's keys cannot be had. It is not 401,
-// because the client would throw away a token that may be good.
+// unavailable answers while the issuer's keys cannot be fetched. The status is
+// not 401, because the client would discard a token that may be good.
 func (c Challenge) unavailable(err error) *Refusal {
 	return &Refusal{Status: http.StatusServiceUnavailable, Msg: msgKeysOut, Err: err}
 }
 
-// Insufficient is the refusal of a principal that lacks a scope: 403, with all
-// scopes that the request needs, for a client to ask its issuer for them.
+// Insufficient returns the refusal of a principal that lacks a scope: 403, with
+// all scopes that the request needs, so that a client can request them from its
+// issuer.
 func (c Challenge) Insufficient(needed ...Scope) *Refusal {
 	names := c.names(needed)
 	msg := "your credential lacks the scope for this: " + strings.Join(names, " ")
 	return &Refusal{Status: http.StatusForbidden, Challenge: c.header("insufficient_scope", msg, names), Msg: msg}
 }
 
-// names are scopes as the issuer calls them.
+// names returns scopes under their names at the issuer.
 func (c Challenge) names(scopes []Scope) []string {
 	names := make([]string, len(scopes))
 	for i, s := range scopes {
@@ -64,8 +64,8 @@ func (c Challenge) names(scopes []Scope) []string {
 	return names
 }
 
-// header writes a challenge. Scopes are named only where there is an issuer to
-// ask for them.
+// header returns a challenge. It names scopes only if there is an issuer to
+// request them from.
 func (c Challenge) header(code, description string, scopes []string) string {
 	var params []string
 	add := func(name, value string) {

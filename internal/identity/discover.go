@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// discover asks an issuer's metadata where its keys are, at the places that
-// RFC 8414 and OpenID Connect Discovery have for them.
+// discover asks an issuer's metadata for the address of its keys, at the URLs
+// that RFC 8414 and OpenID Connect Discovery define.
 func (f fetcher) discover(ctx context.Context, issuer string) (string, error) {
 	var missing []error
 	for _, place := range metadataOf(issuer) {
@@ -25,7 +25,8 @@ func (f fetcher) discover(ctx context.Context, issuer string) (string, error) {
 		case err != nil:
 			return "", err
 		case doc.Issuer != issuer:
-			// RFC 8414, section 3.3: else one issuer could speak for another.
+			// RFC 8414, section 3.3: otherwise one issuer could impersonate
+			// another.
 			return "", fmt.Errorf("%s: is about another issuer than %s", place, issuer)
 		}
 		keys, err := webAddress(doc.Keys)
@@ -40,8 +41,8 @@ func (f fetcher) discover(ctx context.Context, issuer string) (string, error) {
 	return "", errors.Join(missing...)
 }
 
-// metadataOf lists where an issuer's metadata can be, in the order that the
-// protocol's authorization pages have.
+// metadataOf lists where an issuer's metadata can be, in the order of the
+// protocol's authorization pages.
 func metadataOf(issuer string) []string {
 	u, err := url.Parse(issuer)
 	if err != nil {

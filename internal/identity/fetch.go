@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Bounds of what is asked of an issuer.
+// Bounds of a request to an issuer.
 const (
 	fetchTime   = 5 * time.Second
 	maxDocument = 1 << 20
@@ -23,7 +23,7 @@ type fetcher struct{ client *http.Client }
 
 func newFetcher(roots *x509.CertPool) fetcher {
 	return fetcher{&http.Client{
-		Timeout: fetchTime, // of all of it, the body included
+		Timeout: fetchTime, // for the whole exchange, including the body
 		Transport: &http.Transport{
 			TLSClientConfig:        &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
 			TLSHandshakeTimeout:    fetchTime,
@@ -32,15 +32,16 @@ func newFetcher(roots *x509.CertPool) fetcher {
 			IdleConnTimeout:        time.Minute,
 			MaxResponseHeaderBytes: 64 << 10,
 		},
-		// Keys come from where the operator said, not from where a redirect leads.
+		// Redirects are not followed: keys come only from where the operator
+		// said.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
 
-// errNotThere: the server has no such document.
+// errNotThere says that the server has no such document.
 var errNotThere = errors.New("there is no such document")
 
-// get reads a JSON document.
+// get fetches a JSON document.
 func (f fetcher) get(ctx context.Context, url string, into any) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {

@@ -11,15 +11,15 @@ import (
 const maxFile = 1 << 20
 
 // readSecret reads a file that only the server's user (or root) may change and
-// that nobody else may read.
+// that no other user may read.
 func readSecret(path string) ([]byte, error) { return readFile(path, private) }
 
 // readOwn reads a file that only the server's user (or root) may change; others
 // may read it.
 func readOwn(path string) ([]byte, error) { return readFile(path, ours) }
 
-// readFile looks at the file that it reads, not at the name, which may lead
-// elsewhere a moment later.
+// readFile checks the open file, not the path, which may lead to another file a
+// moment later.
 func readFile(path string, check func(os.FileInfo) error) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -4,7 +4,7 @@ package identity
 
 import "os"
 
-// On systems without Unix modes the lists of who may do what to a file are not
-// looked at: whoever puts secrets there has to see to it.
+// On systems without Unix modes the access rights of files are not checked: the
+// operator has to restrict access to secret files.
 func ours(os.FileInfo) error    { return nil }
 func private(os.FileInfo) error { return nil }

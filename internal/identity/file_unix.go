@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// ours wants a file that belongs to the server's user or to root and that
-// nobody else may write.
+// ours requires a file that belongs to the server's user or to root and that no
+// other user may write.
 func ours(info os.FileInfo) error {
 	owner, ok := info.Sys().(*syscall.Stat_t)
 	switch {
@@ -20,9 +20,9 @@ func ours(info os.FileInfo) error {
 	return nil
 }
 
-// private wants more: that nobody else may read it. A file of root's may be
-// readable by its group, for that is how a server without privileges is given
-// one (systemd, Kubernetes).
+// private requires in addition that no other user may read it. A file of root
+// may be readable by its group, because that is how an unprivileged server is
+// given a secret (systemd, Kubernetes).
 func private(info os.FileInfo) error {
 	if err := ours(info); err != nil {
 		return err

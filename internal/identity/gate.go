@@ -10,26 +10,25 @@ import (
 	"time"
 )
 
-// Options are the methods by which callers may show who they are; several may
-// be on at once.
+// Options are the methods by which callers may authenticate; several may be
+// used at once.
 type Options struct {
 	Token      string // one token, with every scope; principal "token"
 	TokensFile string // a file of named tokens; principals "token:NAME"
 	Issuer     Issuer // access tokens of OAuth; principals "oauth:ISSUER|SUBJECT"
 
-	// Clients are those whose certificate the TLS handshake has verified;
-	// principals "cert:uri:URI", "cert:dns:NAME" or "cert:cn:NAME".
+	// Clients are callers with a certificate that the TLS handshake has
+	// verified; principals "cert:uri:URI", "cert:dns:NAME" or "cert:cn:NAME".
 	Clients Clients
 
-	// Changes says whether files may be read again when they have changed; nil: all
-	// may.
+	// Changes says whether changed files may be read again; nil: all may.
 	Changes Changes
 
 	Log *slog.Logger     // nil: none
 	Now func() time.Time // nil: the clock
 }
 
-// Gate is the [Authenticator] of a server. The zero Gate refuses everybody.
+// Gate is the [Authenticator] of a server. The zero Gate refuses all requests.
 type Gate struct {
 	Challenge
 
@@ -43,9 +42,9 @@ type Gate struct {
 
 var errNoMethod = errors.New("there is no way for a caller to show who it is, and there are no anonymous ones: set a token, a tokens file, an issuer or an authority for client certificates")
 
-// New opens the files of the options. It asks nobody on the network: a server
-// starts while its issuer is down. The error is for the operator, and an
-// *[OptionError] where one option is at fault.
+// New opens the files of the options. It makes no network request, so a server
+// can start while its issuer is down. The error is for the operator, and an
+// *[OptionError] if a single option is at fault.
 func New(o Options) (*Gate, error) {
 	g := &Gate{clock: o.Now}
 	if o.Log == nil {
@@ -82,7 +81,7 @@ func New(o Options) (*Gate, error) {
 	return g, nil
 }
 
-// trust takes the tokens of an issuer.
+// trust accepts the tokens of an issuer.
 func (g *Gate) trust(i Issuer, log *slog.Logger) error {
 	if err := i.Check(); err != nil {
 		return err
@@ -108,8 +107,9 @@ func (g *Gate) trust(i Issuer, log *slog.Logger) error {
 	return nil
 }
 
-// keysOf gives what fetches an issuer's keys. Where they are is asked each time:
-// it is two questions in ten minutes, and the answer may change.
+// keysOf returns the function that fetches an issuer's keys. It looks up their
+// address each time: that is two requests in ten minutes, and the address may
+// change.
 func keysOf(i Issuer) func(ctx context.Context) (keyDocument, error) {
 	f := newFetcher(i.Roots)
 	return func(ctx context.Context) (doc keyDocument, err error) {
@@ -124,8 +124,8 @@ func keysOf(i Issuer) func(ctx context.Context) (keyDocument, error) {
 	}
 }
 
-// Reload reads the files of the options again because a person says so. What cannot
-// be used leaves what counted before.
+// Reload reads the files of the options again because a person asked for it.
+// Where a file cannot be used, its last good contents stay in force.
 func (g *Gate) Reload() {
 	if g.file != nil {
 		g.file.reload()
@@ -135,7 +135,8 @@ func (g *Gate) Reload() {
 	}
 }
 
-// Metadata is what clients read to find the issuer; nil without one.
+// Metadata returns the document by which clients find the issuer; nil without
+// one.
 func (g *Gate) Metadata() *Metadata { return g.metadata }
 
 func (g *Gate) now() time.Time {
@@ -159,11 +160,11 @@ func openTokens(path string, gate Changes, log *slog.Logger) (*watched[[]staticT
 	})
 }
 
-// Authenticate implements [Authenticator]. A token decides, if the request has
-// one, and the certificate of its connection otherwise. Errors are of type
-// *[Refusal]: 400 for a credential that was sent in a wrong way, 401 for one that
-// is missing or not good, 403 for a certificate that is nobody's here, 503 while
-// a token cannot be checked.
+// Authenticate implements [Authenticator]. The token decides if the request has
+// one, and otherwise the certificate of its connection. Errors are of type
+// *[Refusal]: 400 for a credential that was sent in a wrong way, 401 for one
+// that is missing or not good, 403 for a certificate that is not listed, 503
+// while a token cannot be checked.
 func (g *Gate) Authenticate(r *http.Request) (Principal, error) {
 	token, err := bearer(r)
 	leaf := verified(r)
@@ -184,7 +185,7 @@ func (g *Gate) Authenticate(r *http.Request) (Principal, error) {
 	return Principal{}, g.missing()
 }
 
-// byToken asks the tables of tokens, then the issuer.
+// byToken looks a token up in the tables, then asks the issuer's keys.
 func (g *Gate) byToken(r *http.Request, token string) (Principal, error) {
 	var named []staticToken
 	if g.file != nil {

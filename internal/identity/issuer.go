@@ -12,21 +12,23 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// Issuer says whose access tokens are taken: OAuth 2.1, with this server as the
-// resource server. The zero Issuer is none.
+// Issuer names the issuer whose access tokens are accepted: OAuth 2.1, with
+// this server as the resource server. The zero Issuer is none.
 type Issuer struct {
 	URL        string   // the issuer, exactly as it stands in "iss"
 	Audience   string   // this server's canonical URI, as it stands in "aud"
-	KeysURL    string   // where its JWKS is; "": what its metadata say
+	KeysURL    string   // the URL of its JWKS; "": the one in its metadata
 	Algorithms []string // of signatures; none: RS256, PS256, ES256 and EdDSA
 
-	// ScopePrefix is what the issuer puts in front of our scopes. Without one,
-	// scopes are known both bare and with "tipstaff:" in front.
+	// ScopePrefix is what the issuer puts before the names of our scopes.
+	// Without one, both the bare names and names with the prefix "tipstaff:"
+	// are known.
 	ScopePrefix string
-	// Scopes are what a client is told to ask for at first; none: all but admin.
+	// Scopes are those that a client is told to request at first; none: all but
+	// admin.
 	Scopes []Scope
-	// Roots are the authorities that the issuer's certificate is checked
-	// against; nil: those of the system.
+	// Roots are the authorities that may have issued the issuer's certificate;
+	// nil: those of the system.
 	Roots *x509.CertPool
 }
 
@@ -34,8 +36,8 @@ func (i Issuer) on() bool {
 	return i.URL != "" || i.Audience != "" || i.KeysURL != "" || len(i.Algorithms) > 0 || i.ScopePrefix != ""
 }
 
-// Check reports the first thing wrong with an issuer, as an *[OptionError], as
-// far as that can be said without asking it.
+// Check reports the first fault of an issuer, as an *[OptionError], as far as
+// it can be found without a request to the issuer.
 func (i Issuer) Check() error {
 	if i.URL == "" {
 		return optionError("Issuer.URL", errors.New("the issuer is missing, but other settings of it are there"))
@@ -66,12 +68,12 @@ func (i Issuer) Check() error {
 	return nil
 }
 
-// scopeBytes are what we allow in a prefix; RFC 6749 allows some more.
+// scopeBytes are the bytes allowed in a prefix; RFC 6749 allows some more.
 const scopeBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:/._-"
 
 // asymmetric are the algorithms that may be chosen. Those with a shared secret
-// are not among them: whoever could check such a token could also make it, and
-// a public key could be taken for the secret. Neither is "none".
+// are missing: a party that can check such a token can also make it, and a
+// public key could be mistaken for the secret. "none" is missing too.
 var asymmetric = []jose.SignatureAlgorithm{
 	jose.RS256, jose.PS256, jose.ES256, jose.EdDSA, // the default
 	jose.RS384, jose.RS512, jose.PS384, jose.PS512, jose.ES384, jose.ES512,
@@ -100,8 +102,8 @@ func names[S ~string](all []S) string {
 	return strings.Join(words, ", ")
 }
 
-// webAddress parses a URL that is safe to ask: https, or http on this machine
-// itself.
+// webAddress parses a URL that is safe to fetch: https, or http on this
+// machine.
 func webAddress(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	switch {

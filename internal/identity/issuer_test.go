@@ -23,7 +23,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// Keys are made once: an RSA key takes its time.
+// Keys are made once, because an RSA key takes long to make.
 var (
 	rsaKey   = sync.OnceValue(func() *rsa.PrivateKey { return must(rsa.GenerateKey(rand.Reader, 2048)) })
 	otherRSA = sync.OnceValue(func() *rsa.PrivateKey { return must(rsa.GenerateKey(rand.Reader, 2048)) })
@@ -40,7 +40,7 @@ func must[T any](v T, err error) T {
 
 const audience = "https://tools.example.com/mcp"
 
-// realm is an issuer at work: a server over HTTPS with metadata and keys.
+// realm is a working issuer: a server over HTTPS with metadata and keys.
 type realm struct {
 	*httptest.Server
 	t    *testing.T
@@ -160,7 +160,7 @@ func sign(t testing.TB, alg jose.SignatureAlgorithm, kid string, key any, claims
 	return must(sig.CompactSerialize())
 }
 
-// craft makes a token by hand: no library would.
+// craft makes a token that no library would make.
 func craft(header, claims map[string]any, signature []byte) string {
 	part := func(v any) string { return base64.RawURLEncoding.EncodeToString(must(json.Marshal(v))) }
 	return part(header) + "." + part(claims) + "." + base64.RawURLEncoding.EncodeToString(signature)

@@ -16,16 +16,16 @@ import (
 // maxKeys bounds a key set; issuers have a handful.
 const maxKeys = 100
 
-// keyDocument is a JWKS (RFC 7517, section 5). Keys stay as they came at first,
-// so that one that is unknown or unusable does not spoil the others.
+// keyDocument is a JWKS (RFC 7517, section 5). Keys are kept unparsed at first,
+// so that an unknown or unusable key does not spoil the others.
 type keyDocument struct {
 	Keys []json.RawMessage `json:"keys"`
 }
 
 var errNoKeys = errors.New("there is no key in it that could check a signature")
 
-// usable gives the keys that may check signatures, and a sentence about each of
-// the others that should not be there at all.
+// usable returns the keys that may verify signatures, and a sentence about each
+// key that should not be in the set at all.
 func (d keyDocument) usable() (keys []jose.JSONWebKey, faults []string, err error) {
 	if len(d.Keys) > maxKeys {
 		return nil, nil, fmt.Errorf("there are more than %d keys", maxKeys)
@@ -45,8 +45,8 @@ func (d keyDocument) usable() (keys []jose.JSONWebKey, faults []string, err erro
 	return keys, faults, nil
 }
 
-// usableKey reads one key. Kinds that are unknown or for other purposes give
-// neither a key nor a fault: RFC 7517 wants them ignored.
+// usableKey reads one key. A key of an unknown kind or for another purpose
+// gives neither a key nor a fault: RFC 7517 requires that it is ignored.
 func usableKey(raw json.RawMessage) (key jose.JSONWebKey, fault string) {
 	var look struct {
 		Kty  string           `json:"kty"`
@@ -61,7 +61,7 @@ func usableKey(raw json.RawMessage) (key jose.JSONWebKey, fault string) {
 		return key, "is no JSON Web Key"
 	}
 	if look.D != nil || look.P != nil || look.Q != nil || look.K != nil || look.Priv != nil {
-		return key, "is secret and has been published: whoever has it can make tokens; it is not used"
+		return key, "is secret and has been published: anyone who has it can make tokens; it is not used"
 	}
 	if !slices.Contains([]string{"RSA", "EC", "OKP"}, look.Kty) || look.Ops != nil && !slices.Contains(look.Ops, "verify") {
 		return key, ""
@@ -81,8 +81,8 @@ func usableKey(raw json.RawMessage) (key jose.JSONWebKey, fault string) {
 	return key, ""
 }
 
-// fits reports whether a key is for an algorithm. What the token says of its
-// algorithm does not choose the kind of key: both have to agree.
+// fits reports whether a key is for an algorithm. The algorithm named in a
+// token does not choose the kind of key: both have to agree.
 func fits(key jose.JSONWebKey, alg jose.SignatureAlgorithm) bool {
 	if key.Algorithm != "" && key.Algorithm != string(alg) {
 		return false
@@ -99,8 +99,8 @@ func fits(key jose.JSONWebKey, alg jose.SignatureAlgorithm) bool {
 	return false
 }
 
-// candidates are the keys that may have signed a token. One that names no key is
-// only taken if there is no choice.
+// candidates returns the keys that may have signed a token. For a token that
+// names no key there must be only one candidate.
 func candidates(keys []jose.JSONWebKey, kid string, alg jose.SignatureAlgorithm) []jose.JSONWebKey {
 	var found []jose.JSONWebKey
 	for _, key := range keys {

@@ -16,11 +16,11 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 )
 
-// leeway is how far the clocks of issuer and server may be apart.
+// leeway is the accepted difference between the clocks of issuer and server.
 const leeway = 30 * time.Second
 
-// issuer judges access tokens in the form of JWTs (RFC 9068, and what issuers
-// made of JWTs before it).
+// issuer judges access tokens that are JWTs (RFC 9068, and the forms that
+// issuers used before it).
 type issuer struct {
 	Issuer
 
@@ -30,7 +30,7 @@ type issuer struct {
 	now  func() time.Time
 }
 
-// What is wrong with a token, for the operator alone.
+// What is wrong with a token, for the operator only.
 var (
 	errNotJWT     = errors.New("not a signed JWT of a kind that is taken here")
 	errType       = errors.New("the JWT is of another type than an access token")
@@ -42,18 +42,18 @@ var (
 	errManyScopes = errors.New(`the JWT's "scope" is neither a string nor a list of strings`)
 )
 
-// looksLikeJWT tells tokens of an issuer from others, before any work.
+// looksLikeJWT distinguishes an issuer's tokens from others, before any work.
 func looksLikeJWT(token string) bool { return strings.Count(token, ".") == 2 }
 
-// claims are those of an access token that jwt.Claims does not have.
+// claims are the claims of an access token that jwt.Claims does not have.
 type claims struct {
 	Scope words                      `json:"scope"`
 	SCP   words                      `json:"scp"` // Okta and Entra
 	Bound map[string]json.RawMessage `json:"cnf"` // RFC 7800
 }
 
-// authenticate judges a token. Only [errKeysOut] and errors of ctx say that it
-// could not be judged; all others that it is not good.
+// authenticate judges a token. Only [errKeysOut] and the errors of ctx mean
+// that it could not be judged; all others mean that it is not good.
 func (i *issuer) authenticate(r *http.Request, token string) (Principal, error) {
 	if !looksLikeJWT(token) {
 		return Principal{}, errNotJWT
@@ -78,8 +78,8 @@ func (i *issuer) authenticate(r *http.Request, token string) (Principal, error) 
 	return Principal{Name: i.name + std.Subject, Scopes: i.scopes(ours)}, nil
 }
 
-// acceptable looks at the header. Parameters that name keys (jku, jwk, x5u, x5c)
-// are not looked at: the keys are the issuer's, whatever a token says.
+// acceptable checks the header. It ignores parameters that name keys (jku, jwk,
+// x5u, x5c): only the issuer's keys count, whatever a token says.
 func acceptable(h jose.Header) error {
 	typ, given := h.ExtraHeaders[jose.HeaderType]
 	if given {
@@ -103,7 +103,7 @@ func (i *issuer) verify(ctx context.Context, parsed *jwt.JSONWebToken) (std jwt.
 		return std, ours, err
 	}
 	for _, key := range found {
-		// The type of the claims is judged only once the signature is good.
+		// The type in the claims is checked only when the signature is good.
 		if err = parsed.Claims(key.Key, &std, &ours); err == nil {
 			return std, ours, nil
 		}
@@ -111,7 +111,8 @@ func (i *issuer) verify(ctx context.Context, parsed *jwt.JSONWebToken) (std jwt.
 	return jwt.Claims{}, claims{}, fmt.Errorf("%w: %w", errSignature, err)
 }
 
-// judge checks the claims: who made the token, for whom, until when, about whom.
+// judge checks the claims: who made the token, for whom, until when, about
+// whom.
 func (i *issuer) judge(c jwt.Claims) error {
 	if c.Expiry == nil {
 		return errNoExpiry
@@ -127,9 +128,9 @@ func (i *issuer) judge(c jwt.Claims) error {
 	return nil
 }
 
-// proven checks that a token which is bound to a key came from who has it. The
-// one binding that is known is that to the client's certificate (RFC 8705);
-// a token with another must not be taken as if it had none.
+// proven checks that a token which is bound to a key came from the owner of
+// that key. Only the binding to the client's certificate (RFC 8705) is
+// supported; a token with another binding is refused, not treated as unbound.
 func proven(bound map[string]json.RawMessage, r *http.Request) error {
 	if bound == nil {
 		return nil
@@ -145,7 +146,7 @@ func proven(bound map[string]json.RawMessage, r *http.Request) error {
 	return nil
 }
 
-// scopes are those of ours among a token's; others are of no concern here.
+// scopes returns our scopes among a token's; others are ignored.
 func (i *issuer) scopes(c claims) []Scope {
 	given := c.Scope
 	if given == nil {
@@ -164,7 +165,8 @@ func (i *issuer) scopes(c claims) []Scope {
 	return scopes
 }
 
-// words is a claim that is a string of words (RFC 8693) or a list of them.
+// words is a claim that is a space-separated string (RFC 8693) or a list of
+// strings.
 type words []string
 
 func (w *words) UnmarshalJSON(data []byte) error {

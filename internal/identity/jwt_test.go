@@ -37,7 +37,7 @@ func TestTokensOfTheIssuerAreTaken(t *testing.T) {
 		"scp as a string":          {sign(t, jose.ES256, "ec", ecKey(), with(with(r.claims(), "scope", nil), "scp", "admin admin"), nil), "[admin]"},
 		"scope empty, scp given":   {sign(t, jose.ES256, "ec", ecKey(), with(with(r.claims(), "scope", ""), "scp", "admin"), nil), "[]"},
 		"scopes that look similar": {sign(t, jose.ES256, "ec", ecKey(), with(r.claims(), "scope", "Execute executes other:read tipstaff:tipstaff:read tipstaff"), nil), "[]"},
-		// Where a token says its key can be found is of no interest.
+		// Where a token says its key can be found is ignored.
 		"jku, x5u, jwk": {sign(t, jose.ES256, "ec", ecKey(), r.claims(), map[string]any{"jku": "http://evil.example/", "x5u": "http://evil.example/", "jwk": public("ec", otherRSA())}), "[execute read]"},
 	} {
 		who, err := by(g, c.token)
@@ -135,8 +135,7 @@ func TestAttacksWithTokens(t *testing.T) {
 	}
 }
 
-// TestATokenWithoutAKeysNameMustNotChoose: with two keys that fit, it is not
-// tried which of them it was.
+// TestATokenWithoutAKeysNameMustNotChoose: if two keys fit, neither is tried.
 func TestATokenWithoutAKeysNameMustNotChoose(t *testing.T) {
 	r := newRealm(t)
 	r.publish(public("a", rsaKey()), public("b", otherRSA()))

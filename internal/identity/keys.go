@@ -11,15 +11,16 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// How long keys count, and how often an issuer is asked for them.
+// How long keys are used, and how often an issuer is asked for them.
 const (
-	keysFresh = 10 * time.Minute // then they are asked for again: a key that was withdrawn ends
-	keysStale = 6 * time.Hour    // so long they count while the issuer cannot be reached
-	keysPause = 10 * time.Second // between two questions, whatever tokens come
+	keysFresh = 10 * time.Minute // then they are fetched again, so that a withdrawn key ends
+	keysStale = 6 * time.Hour    // how long they are used while the issuer cannot be reached
+	keysPause = 10 * time.Second // at least this long between two fetches, whatever tokens come
 )
 
-// keys are an issuer's, fetched when a token needs them. They may be asked for by
-// many at once; one of them fetches, the others wait for it.
+// keys are an issuer's keys, fetched when a token needs them. Several
+// goroutines may use it at once; one of them fetches while the others wait for
+// it.
 type keys struct {
 	fetch func(ctx context.Context) (keyDocument, error)
 	now   func() time.Time
@@ -27,11 +28,11 @@ type keys struct {
 
 	mu      sync.Mutex
 	set     []jose.JSONWebKey
-	fetched time.Time     // when set came
-	tried   time.Time     // when it was asked for last
-	flight  chan struct{} // closed when the question that is under way has its answer
-	faults  string        // what was said of the keys last
-	err     error         // of the last question
+	fetched time.Time     // when set was fetched
+	tried   time.Time     // when the last fetch began
+	flight  chan struct{} // closed when the fetch in progress ends
+	faults  string        // the last logged faults of the keys
+	err     error         // of the last fetch
 }
 
 var (
@@ -39,9 +40,10 @@ var (
 	errKeysOut    = errors.New("the issuer's keys cannot be had")
 )
 
-// find gives the keys that may have signed a token. The issuer is asked again
-// when the keys are no longer fresh and when it seems to have a new one, and at
-// most once in keysPause: those who send forged tokens do not decide how often.
+// find returns the keys that may have signed a token. It fetches the keys again
+// when they are no longer fresh and when the issuer seems to have a new one,
+// but at most once in keysPause, so that senders of forged tokens cannot cause
+// more requests.
 func (k *keys) find(ctx context.Context, kid string, alg jose.SignatureAlgorithm) ([]jose.JSONWebKey, error) {
 	for asked := false; ; asked = true {
 		found, ask, err := k.look(kid, alg)
@@ -54,7 +56,7 @@ func (k *keys) find(ctx context.Context, kid string, alg jose.SignatureAlgorithm
 	}
 }
 
-// look looks at the keys that are there, and says whether to ask for others.
+// look searches the keys at hand, and says whether to fetch new ones.
 func (k *keys) look(kid string, alg jose.SignatureAlgorithm) (found []jose.JSONWebKey, ask bool, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -70,8 +72,8 @@ func (k *keys) look(kid string, alg jose.SignatureAlgorithm) (found []jose.JSONW
 	return found, ask && now.Sub(k.fetched) >= keysFresh, nil
 }
 
-// refresh asks the issuer, or waits for the answer to whoever asks already. Its
-// error is only that of ctx: what the issuer answered is for look to see.
+// refresh fetches the keys, or waits for a fetch in progress. Its error is only
+// that of ctx; look reports errors of the fetch.
 func (k *keys) refresh(ctx context.Context) error {
 	k.mu.Lock()
 	if flight := k.flight; flight != nil {
@@ -90,7 +92,7 @@ func (k *keys) refresh(ctx context.Context) error {
 	k.flight, k.tried = make(chan struct{}), k.now()
 	k.mu.Unlock()
 
-	// A client that goes away must not take the answer from those who wait.
+	// A client that goes away must not end the fetch that others wait for.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*fetchTime)
 	defer cancel()
 	doc, err := k.fetch(ctx)
@@ -98,7 +100,7 @@ func (k *keys) refresh(ctx context.Context) error {
 	return nil
 }
 
-// land takes the answer of an issuer.
+// land stores the result of a fetch.
 func (k *keys) land(doc keyDocument, err error) {
 	var set []jose.JSONWebKey
 	var faults []string

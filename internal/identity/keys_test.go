@@ -53,7 +53,7 @@ func TestKeysRotate(t *testing.T) {
 	taken("a withdrawn key afterwards", after, false, 3)
 }
 
-// TestForgedKeyNamesDoNotMakeManyQuestions: nor do they hold up good tokens.
+// TestForgedKeyNamesDoNotMakeManyQuestions, and do not delay good tokens.
 func TestForgedKeyNamesDoNotMakeManyQuestions(t *testing.T) {
 	r := newRealm(t)
 	g := r.gate(r.trusted())
@@ -109,8 +109,8 @@ func TestOldKeysCountWhileTheIssuerIsDown(t *testing.T) {
 	}
 }
 
-// TestAClientThatLeavesTakesNothingAlong: those who wait for its question get
-// the answer.
+// TestAClientThatLeavesTakesNothingAlong: others that wait for the same fetch
+// get the answer.
 func TestAClientThatLeavesTakesNothingAlong(t *testing.T) {
 	r := newRealm(t)
 	g := r.gate(r.trusted())
@@ -233,7 +233,7 @@ func (endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestASlowIssuerIsNotWaitedFor: neither before its headers nor within its body.
+// TestASlowIssuerIsNotWaitedFor, neither for its headers nor for its body.
 func TestASlowIssuerIsNotWaitedFor(t *testing.T) {
 	r := newRealm(t)
 	f := newFetcher(r.trusted().Roots)

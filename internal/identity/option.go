@@ -1,9 +1,9 @@
 package identity
 
-// OptionError says which option of [Options] or [TLSOptions] cannot be used, and
-// why: whoever has filled them in knows where the value came from.
+// OptionError says which option of [Options] or [TLSOptions] cannot be used,
+// and why. The caller that filled in the options knows which setting that is.
 type OptionError struct {
-	Option string // as "Issuer.URL"
+	Option string // for example "Issuer.URL"
 	Err    error
 }
 

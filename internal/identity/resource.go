@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// wellKnown is where RFC 9728 puts the metadata of a resource.
+// wellKnown is the path of a resource's metadata in RFC 9728.
 const wellKnown = "/.well-known/oauth-protected-resource"
 
-// Metadata tells clients which issuer to ask for a token: the protected-resource
-// metadata of RFC 9728. It is an [http.Handler] that needs no credential, holds
-// nothing secret, and may be read by scripts of any origin.
+// Metadata tells clients which issuer to ask for a token: the
+// protected-resource metadata of RFC 9728. It is an [http.Handler] that needs
+// no credential, holds no secrets, and may be read by scripts of any origin.
 type Metadata struct {
 	resource *url.URL
 	document []byte
@@ -33,8 +33,8 @@ func newMetadata(i Issuer, scopes []string) (*Metadata, error) {
 	return &Metadata{resource: u, document: document}, err
 }
 
-// URL is the address of the document, as clients see it (RFC 9728, section 3.1:
-// the well-known path goes between the host and the path of the resource).
+// URL returns the address of the document as clients see it (RFC 9728, section
+// 3.1: the well-known path goes between the host and the path of the resource).
 func (m *Metadata) URL() string {
 	path := m.resource.EscapedPath()
 	if path == "/" {
@@ -47,9 +47,9 @@ func (m *Metadata) URL() string {
 	return address
 }
 
-// Paths are where the document has to be served: at the root, for the endpoint
-// /mcp, and for the path by which clients see this server, which a proxy in
-// front of it may have changed.
+// Paths returns where the document has to be served: at the root, for the
+// endpoint /mcp, and for the path under which clients see this server, which a
+// proxy may have changed.
 func (m *Metadata) Paths() []string {
 	paths := []string{wellKnown, wellKnown + "/mcp"}
 	if path := strings.TrimSuffix(m.resource.Path, "/"); path != "" && path != "/mcp" {

@@ -65,7 +65,7 @@ func TestAddressesOfTheMetadata(t *testing.T) {
 	}
 }
 
-// TestAChallengeCannotBeBrokenOutOf: whatever stands in a setting.
+// TestAChallengeCannotBeBrokenOutOf by any text in a setting.
 func TestAChallengeCannotBeBrokenOutOf(t *testing.T) {
 	if got := quoted("a\"b\\c\r\nX: y\u2028ä"); got != `"a'b'c??X: y??"` {
 		t.Error(got)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// ParseScopes reads names of scopes, as they stand in files and settings. An
-// unknown one is an error; none at all is no scope.
+// ParseScopes reads names of scopes, as written in files and settings. An
+// unknown name is an error; no names are no scopes.
 func ParseScopes(names []string) ([]Scope, error) {
 	var scopes []Scope
 	for _, name := range names {

@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// tokenPrefix makes a token of ours recognisable: to people, to scanners that
-// look for leaked secrets, and to internal/redact, which hides every word of
-// this form from the record.
+// tokenPrefix makes our tokens recognisable: to people, to scanners that look
+// for leaked secrets, and to internal/redact, which hides every word of this
+// form from the record.
 const tokenPrefix = "tps_"
 
-// NewToken makes a token of 260 random bits.
+// NewToken returns a new token with 260 random bits.
 func NewToken() string { return tokenPrefix + rand.Text() + rand.Text() }
 
-// CheckToken reports why a token that an operator has chosen is not good
-// enough. The error does not repeat it.
+// CheckToken reports why a token that an operator has chosen is too weak. The
+// error does not repeat the token.
 func CheckToken(token string) error {
 	const hint = `make one with "tipstaff token new"`
 	switch {
@@ -35,8 +35,8 @@ func CheckToken(token string) error {
 	return nil
 }
 
-// bits estimates how much there is to guess, from how often each character
-// stands in s. It finds words that were typed to be long, nothing finer.
+// bits estimates how hard s is to guess, from the frequency of its characters.
+// It detects only words that were made long by repetition.
 func bits(s string) float64 {
 	var count [256]int
 	for i := range len(s) {
@@ -51,8 +51,8 @@ func bits(s string) float64 {
 	return sum
 }
 
-// repeats reports whether s is made of a few pieces over and over: then hardly
-// any four characters of it stand there only once.
+// repeats reports whether s repeats a few pieces: then hardly any sequence of
+// four characters occurs only once.
 func repeats(s string) bool {
 	const piece = 4
 	pieces := map[string]bool{}
@@ -63,15 +63,15 @@ func repeats(s string) bool {
 	return 4*len(pieces) < 3*n
 }
 
-// staticToken is a token by its hash. A plain hash is enough: there is nothing
-// to guess in 256 random bits.
+// staticToken holds a token by its hash. A plain hash is enough, because 256
+// random bits cannot be guessed.
 type staticToken struct {
 	hash    [sha256.Size]byte
 	who     Principal
 	expires time.Time // zero: never
 }
 
-// oneToken is the table for the single token of the settings.
+// oneToken returns the table for the single token of the settings.
 func oneToken(token string) []staticToken {
 	return []staticToken{{hash: sha256.Sum256([]byte(token)), who: Principal{Name: "token", Scopes: All()}}}
 }
@@ -81,9 +81,9 @@ var (
 	errExpiredToken = errors.New("the token has expired")
 )
 
-// lookUp finds the row of a token. It compares hashes, in constant time and with
+// lookUp finds the row of a token. It compares hashes in constant time and with
 // every row of every table, so that the time tells neither how much of a guess
-// was right nor which row it was.
+// was right nor which row matched.
 func lookUp(token string, now time.Time, tables ...[]staticToken) (Principal, error) {
 	hash := sha256.Sum256([]byte(token))
 	var row staticToken

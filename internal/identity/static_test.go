@@ -68,8 +68,8 @@ func TestOneTokenIsOnePrincipal(t *testing.T) {
 	refused(t, "in the query", g, request("/mcp?access_token="+token), 400, `Bearer error="invalid_request"`)
 }
 
-// refused checks that a request is nobody's, and that the answer is for the
-// client: neither credential nor reason.
+// refused checks that a request is refused, and that the answer tells the
+// client neither the credential nor the reason.
 func refused(t *testing.T, name string, a Authenticator, r *http.Request, status int, challenge string) {
 	t.Helper()
 	who, err := a.Authenticate(r)
@@ -101,8 +101,8 @@ func TestThereIsNoAnonymousMode(t *testing.T) {
 	}
 }
 
-// TestALookUpFindsTheRowWhereverItStands: every row is looked at, wherever the
-// match stands.
+// TestALookUpFindsTheRowWhereverItStands: every row is compared, wherever the
+// match is.
 func TestALookUpFindsTheRowWhereverItStands(t *testing.T) {
 	tokens := []string{NewToken(), NewToken(), NewToken()}
 	var rows []staticToken

@@ -9,30 +9,29 @@ import (
 	"time"
 )
 
-// TLSOptions say with what a server shows who it is, and whose certificates it
-// believes.
+// TLSOptions are the certificate of a server and the authorities of its
+// clients' certificates.
 type TLSOptions struct {
-	CertFile string // its certificate and those between it and the authority, PEM
-	KeyFile  string // the private key, PEM; nobody else may read it
+	CertFile string // the certificate and its intermediates, PEM
+	KeyFile  string // the private key, PEM; no other user may read it
 
-	// ClientCAFile has the authorities of client certificates, PEM; "": clients
-	// are not asked for one.
+	// ClientCAFile holds the authorities of client certificates, PEM; "":
+	// clients are not asked for a certificate.
 	ClientCAFile string
-	// Optional lets clients come without a certificate, for those who have a
-	// token instead. Without it the handshake fails.
+	// Optional accepts clients without a certificate, which then need a token.
+	// Without it their handshake fails.
 	Optional bool
 
-	// Changes says whether the files may be read again when they have changed; nil:
-	// they may.
+	// Changes says whether changed files may be read again; nil: they may.
 	Changes Changes
 
-	NextProtos []string     // of ALPN; nil: h2 and http/1.1, as net/http has it
+	NextProtos []string     // for ALPN; nil: h2 and http/1.1, as in net/http
 	Log        *slog.Logger // nil: none
 }
 
-// TLS is a certificate that is read again when its files change. New connections
-// get the new one, those that are there go on. If the files cannot be used, the
-// last good ones count. It may be used by many goroutines at once.
+// TLS is a TLS configuration that is read again when its files change. It
+// applies to new connections; existing ones go on. If the files cannot be used,
+// the last good ones stay in force. Several goroutines may use it at once.
 type TLS struct {
 	o    TLSOptions
 	pair *watched[*tls.Config]
@@ -62,7 +61,7 @@ func NewTLS(o TLSOptions) (*TLS, error) {
 	return t, err
 }
 
-// Config is for a listener. It always has what the files say now.
+// Config returns the configuration for a listener. It always follows the files.
 func (t *TLS) Config() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13,
@@ -70,21 +69,21 @@ func (t *TLS) Config() *tls.Config {
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
 			return t.pair.current(), nil
 		},
-		// For whoever asks whether there is a certificate at all.
+		// For callers that check whether there is a certificate at all.
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 			return &t.pair.current().Certificates[0], nil
 		},
 	}
 }
 
-// Reload reads the files again because a person says so. If they cannot be used, the
-// last good ones count.
+// Reload reads the files again because a person asked for it. If they cannot be
+// used, the last good ones stay in force.
 func (t *TLS) Reload() { t.pair.reload() }
 
-// Expiry is when the certificate in use ends.
+// Expiry returns when the certificate in use expires.
 func (t *TLS) Expiry() time.Time { return t.pair.current().Certificates[0].Leaf.NotAfter }
 
-// load makes the configuration of a connection from the files.
+// load makes a configuration from the files.
 func (t *TLS) load() (*tls.Config, error) {
 	cert, err := readOwn(t.o.CertFile)
 	if err != nil {
@@ -110,8 +109,9 @@ func (t *TLS) load() (*tls.Config, error) {
 	return c, t.believe(c)
 }
 
-// believe makes clients show a certificate. Each connection is verified anew:
-// with a ticket, one that was issued before the authorities changed would do.
+// believe requires client certificates. Session tickets are off, so that each
+// connection is verified anew: a ticket from before a change of the authorities
+// would still be accepted.
 func (t *TLS) believe(c *tls.Config) error {
 	if t.o.ClientCAFile == "" {
 		return nil

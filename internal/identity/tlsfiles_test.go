@@ -40,7 +40,7 @@ func serve(t *testing.T, config *tls.Config, g *Gate) *httptest.Server {
 func caller(s *httptest.Server, server authority, cert *tls.Certificate) *http.Client {
 	c := &tls.Config{RootCAs: server.pool(), ServerName: "localhost", MinVersion: tls.VersionTLS12}
 	if cert != nil {
-		// Shown even if the server would not believe its issuer.
+		// Sent even if the server does not trust its issuer.
 		c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return cert, nil }
 	}
 	return &http.Client{Transport: &http.Transport{TLSClientConfig: c, DisableKeepAlives: true, ForceAttemptHTTP2: true}}
@@ -70,8 +70,8 @@ func newTLS(t *testing.T, f files, optional bool) *TLS {
 	return pair
 }
 
-// TestClientCertificates: who has one that the authority issued is known by its
-// name, everybody else does not get through the handshake.
+// TestClientCertificates: a client with a certificate of the authority is known
+// by its name; the handshake of any other fails.
 func TestClientCertificates(t *testing.T) {
 	server, clients, strangers := newAuthority("server"), newAuthority("clients"), newAuthority("clients")
 	g, err := New(Options{Clients: Clients{Scopes: []Scope{Read}}})
@@ -212,7 +212,7 @@ func TestTheCertificateIsReadAgainUnderLoad(t *testing.T) {
 	close(stop)
 	wg.Wait()
 
-	// What cannot be used changes nothing.
+	// A file that cannot be used changes nothing.
 	logged.Reset()
 	for name, spoil := range map[string]func(){
 		"a key of another pair": func() { _, key := server.issue(forServer(9)); write(t, f.key, string(key), 0o600) },

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// YAML is a row as it stands in a tokens file, indented.
+// YAML returns the row as it is written in a tokens file, indented.
 func (r TokenRow) YAML(indent string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s- name: %q\n%s  sha256: %q\n%s  scopes: [%s]\n", indent, r.Name, indent, r.SHA256, indent, strings.Join(r.Scopes, ", "))
@@ -20,13 +20,13 @@ func (r TokenRow) YAML(indent string) string {
 	return b.String()
 }
 
-// ErrForm says that a row cannot be put at the end of a file as it is written.
+// ErrForm says that a row cannot be appended to a file in its present form.
 var ErrForm = errors.New("the file does not end in a list of tokens that a row could be added to: paste it by hand")
 
 // AppendToken adds a row at the end of a tokens file, which is made if it does
-// not exist. What stands there stays as it is, comments included; it is checked
-// first that the file says the same afterwards and the row too. A running
-// server sees either state.
+// not exist. The present text stays unchanged, comments included. The new text
+// is checked first: it has to mean the same as before plus the row. A running
+// server sees either the old or the new file.
 func AppendToken(path string, row TokenRow) error {
 	before, err := readSecret(path)
 	switch {
@@ -51,7 +51,8 @@ func AppendToken(path string, row TokenRow) error {
 	return errors.Join(err, f.Close())
 }
 
-// fitting finds the indentation by which a row belongs to the list at the end.
+// fitting finds the indentation with which a row belongs to the list at the
+// end.
 func fitting(before []byte, row TokenRow, want int) (string, error) {
 	end := ""
 	if len(before) > 0 && !bytes.HasSuffix(before, []byte("\n")) {
@@ -61,7 +62,7 @@ func fitting(before []byte, row TokenRow, want int) (string, error) {
 		added := end + row.YAML(indent)
 		rows, err := parseTokens(append(bytes.Clone(before), added...))
 		if err != nil && strings.Contains(err.Error(), "already") {
-			return "", err // a name that is taken is no matter of form
+			return "", err // a name that is already in use is not an error of form
 		}
 		if err == nil && len(rows) == want && rows[want-1].who.Name == "token:"+row.Name {
 			return added, nil

@@ -18,8 +18,8 @@ func made(t *testing.T, name string) (string, TokenRow) {
 	return token, r
 }
 
-// TestATokenIsAddedToAFileAsItIsWritten: whatever its indentation, and with what
-// stands there left alone.
+// TestATokenIsAddedToAFileAsItIsWritten, with any indentation, and without
+// changing the rest.
 func TestATokenIsAddedToAFileAsItIsWritten(t *testing.T) {
 	_, old := made(t, "old")
 	for name, before := range map[string]string{

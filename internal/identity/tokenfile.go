@@ -10,8 +10,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// maxRows bounds a tokens file: every row is compared with every token that
-// comes.
+// maxRows bounds a tokens file, because every token that a caller sends is
+// compared with every row.
 const maxRows = 10_000
 
 // TokenRow is one row of a tokens file.
@@ -22,8 +22,8 @@ type TokenRow struct {
 	Expires time.Time `yaml:"expires" json:"expires,omitzero"` // zero: never
 }
 
-// tokenFile is the shape of a tokens file. Rows stay nodes at first, because a
-// fault has to name its line.
+// tokenFile is the structure of a tokens file. Rows stay YAML nodes at first,
+// because errors name their lines.
 type tokenFile struct {
 	Tokens []yaml.Node `yaml:"tokens"`
 }
@@ -62,8 +62,8 @@ func parseTokens(data []byte) ([]staticToken, error) {
 	return rows, nil
 }
 
-// parse checks a row. Its errors do not repeat what stands for the hash: it
-// may be the token itself, written there by mistake.
+// parse checks a row. Its errors do not repeat the value in place of the hash:
+// it may be the token itself, written there by mistake.
 func (r TokenRow) parse() (staticToken, error) {
 	if err := CheckName(r.Name); err != nil {
 		return staticToken{}, err
@@ -82,7 +82,7 @@ func (r TokenRow) parse() (staticToken, error) {
 	return staticToken{hash: [sha256.Size]byte(hash), who: Principal{Name: "token:" + r.Name, Scopes: scopes}, expires: r.Expires}, nil
 }
 
-// CheckName reports why a name cannot be that of a token.
+// CheckName reports why a name cannot be that of a token; nil if it can.
 func CheckName(name string) error {
 	const most = 64
 	if name == "" || len(name) > most {
@@ -96,7 +96,8 @@ func CheckName(name string) error {
 	return nil
 }
 
-// NewTokenRow makes a token and the row for it. scopes are checked.
+// NewTokenRow returns a new token and the row for it. It checks name and
+// scopes.
 func NewTokenRow(name string, scopes []string, expires time.Time) (token string, row TokenRow, err error) {
 	token = NewToken()
 	hash := sha256.Sum256([]byte(token))

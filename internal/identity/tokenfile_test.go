@@ -107,8 +107,8 @@ func TestFaultsOfATokensFileNameTheLine(t *testing.T) {
 	}
 }
 
-// TestATokensFileIsReadAgainWhenItChanges: what is removed ends at once, what
-// cannot be read changes nothing.
+// TestATokensFileIsReadAgainWhenItChanges: a removed token ends at once, and a
+// file that cannot be read changes nothing.
 func TestATokensFileIsReadAgainWhenItChanges(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tokens.yaml")
 	a, rowA := row(t, "a", "read")
@@ -160,8 +160,8 @@ func TestATokensFileIsReadAgainWhenItChanges(t *testing.T) {
 	expect("with an empty list", false, false)
 }
 
-// TestAFileThatWasSettledIsSeenToChange: it is not read for nothing, and read
-// whenever something about it changes.
+// TestAFileThatWasSettledIsSeenToChange: it is read only if something about it
+// changes, and then always.
 func TestAFileThatWasSettledIsSeenToChange(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tokens.yaml")
 	a, rowA := row(t, "a", "read")
@@ -191,7 +191,7 @@ func TestAFileThatWasSettledIsSeenToChange(t *testing.T) {
 	if loads != 1 {
 		t.Errorf("it was read %d times", loads)
 	}
-	// As when its mode was wrong and has been mended.
+	// As if its mode was wrong and has been corrected.
 	if err := os.Chmod(path, 0o400); err != nil {
 		t.Fatal(err)
 	}
@@ -204,8 +204,8 @@ func TestAFileThatWasSettledIsSeenToChange(t *testing.T) {
 	}
 }
 
-// TestTwoChangesWithinATickOfTheClock: the second leaves size and times as they
-// are, and is seen all the same.
+// TestTwoChangesWithinATickOfTheClock: the second leaves size and times
+// unchanged, and is noticed nevertheless.
 func TestTwoChangesWithinATickOfTheClock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tokens.yaml")
 	a, rowA := row(t, "a", "read")

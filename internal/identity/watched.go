@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// watched is what files say, read again when one of them changes. Nothing
-// watches in the background: whoever asks looks, which costs a microsecond for
-// each file and can neither be missed nor late.
+// watched is a value read from files, and read again when one of them changes.
+// There is no background watcher: each use checks the files, which costs a
+// microsecond for each file, misses no change and is never late.
 //
-// When the files cannot be used, the last good value stays: a slip in an editor
-// must not shut everybody out. The fault is logged once. It stays, too, where the
-// gate says that a command may have made the change.
+// If the files cannot be used, the last good value stays: a mistake in an
+// editor must not shut out all callers. The fault is logged once. The value
+// also stays where the gate says that a command may have made the change.
 type watched[T any] struct {
 	what  string // for the log: "tokens file"
 	paths []string
 	load  func() (T, error)
-	gate  Changes // nil: all changes are a person's
+	gate  Changes // nil: every change is accepted
 	log   *slog.Logger
 
 	mu    sync.Mutex
@@ -28,29 +28,30 @@ type watched[T any] struct {
 	fault string
 }
 
-// settled is how old a change must be before the files' times can be trusted to
-// tell it from the next one: file systems count time in steps.
+// settled is how old a change must be before the files' times distinguish it
+// from the next change: file systems record times in steps.
 const settled = 2 * time.Second
 
-// stamp tells one state of a file from another; the zero stamp is no state.
+// stamp identifies one state of a file; the zero stamp is no state.
 type stamp struct {
 	size     int64
 	modified time.Time
 	mode     fs.FileMode
-	file     fs.FileInfo // identity: a file renamed into place has another
+	file     fs.FileInfo // identity: a file renamed into its place has another
 }
 
 func (s stamp) same(o stamp) bool {
 	return s.file != nil && o.file != nil && s.size == o.size && s.mode == o.mode && s.modified.Equal(o.modified) && os.SameFile(s.file, o.file)
 }
 
-// Changes says whether files that have changed may be read again: not where a
+// Changes says whether changed files may be read again. They may not where a
 // command may have changed them.
 type Changes interface {
 	May(paths ...string) bool
 }
 
-// watch loads for the first time; files that cannot be used then are an error.
+// watch loads the value for the first time; files that cannot be used are an
+// error here.
 func watch[T any](what string, paths []string, gate Changes, log *slog.Logger, load func() (T, error)) (*watched[T], error) {
 	w := &watched[T]{what: what, paths: paths, load: load, gate: gate, log: log}
 	w.seen = w.stamps()
@@ -59,7 +60,7 @@ func watch[T any](what string, paths []string, gate Changes, log *slog.Logger, l
 	return w, err
 }
 
-// current gives what the files say now, or what they said last that was good.
+// current returns the value of the present files, or the last good one.
 func (w *watched[T]) current() T {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -71,7 +72,7 @@ func (w *watched[T]) current() T {
 	return w.read(now, changed)
 }
 
-// reload reads the files because a person says so.
+// reload reads the files because a person asked for it.
 func (w *watched[T]) reload() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -79,7 +80,7 @@ func (w *watched[T]) reload() {
 	w.read(now, !sameStamps(w.seen, now))
 }
 
-// read takes up what the files say if it can be used. The caller holds w.mu.
+// read replaces the value if the files can be used. The caller holds w.mu.
 func (w *watched[T]) read(now []stamp, changed bool) T {
 	w.seen = now
 	value, err := w.load()
@@ -118,7 +119,7 @@ func sameStamps(a, b []stamp) bool {
 	return true
 }
 
-// old reports whether every file was changed long enough ago.
+// old reports whether the last change of every file is old enough.
 func old(all []stamp) bool {
 	for _, s := range all {
 		if time.Since(s.modified) <= settled {

@@ -31,7 +31,7 @@ func TestWhatAnOlderKernelCannotRestrictIsNamed(t *testing.T) {
 		"with sockets by path":           {all, 9, Effective{ABI: 9, Files: every, TCP: true, Scope: true}},
 		"one of the future":              {all, 30, Effective{ABI: 30, Files: every, TCP: true, Scope: true}},
 		"a new one that behaves as old":  {Options{Files: true, ABI: 3}, 30, Effective{ABI: 3, Files: first | Refer | Truncate, Missing: []string{"ioctl_dev", "resolve_unix"}}},
-		"what nobody asked for":          {Options{NoTCP: true}, 5, Effective{ABI: 5, TCP: true}},
+		"what was not asked for":         {Options{NoTCP: true}, 5, Effective{ABI: 5, TCP: true}},
 		"what was not asked is not lost": {Options{Scope: true}, 6, Effective{ABI: 6, Scope: true}},
 	} {
 		got, err := c.options.effective(c.kernel)

@@ -19,7 +19,7 @@ func version() (int, error) {
 	case unix.EOPNOTSUPP:
 		return 0, fmt.Errorf("the kernel has it, and did not switch it on at boot (lsm=): %w", errno)
 	}
-	return 0, fmt.Errorf("the kernel does not tell: %w", errno)
+	return 0, fmt.Errorf("unexpected error of the kernel: %w", errno)
 }
 
 // rulesetAttr is struct landlock_ruleset_attr. A kernel that has a shorter

@@ -20,8 +20,8 @@ const inChild = "TIPSTAFF_TEST_LANDLOCK"
 // world is where a child tries what it may do.
 type world struct {
 	Dir      string  // ws, other, norefer: writable; readable; hidden; file, tool: files
-	Port     int     // somebody listens for TCP
-	Abstract string  // somebody listens at this abstract socket
+	Port     int     // a process listens for TCP
+	Abstract string  // a process listens at this abstract socket
 	Confine  bool    // or try it all unconfined
 	Options  Options // if confined
 }

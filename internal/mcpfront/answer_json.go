@@ -11,7 +11,7 @@ import (
 	"tipstaff"
 )
 
-// What the declared output schemas are made of.
+// The parts of the declared output schemas.
 var (
 	schemaText    = map[string]any{"type": "string"}
 	schemaTexts   = map[string]any{"type": "array", "items": schemaText}
@@ -19,8 +19,9 @@ var (
 	schemaBoolean = map[string]any{"type": "boolean"}
 )
 
-// answerSchema is the schema of an answer of the terminal family: what it says
-// on success, and what every one of them says when it fails (contract B13).
+// answerSchema returns the schema of an answer of the terminal family: the
+// fields of a success, and those that all its tools have for a failure
+// (contract B13).
 func answerSchema(own map[string]any) map[string]any {
 	properties := map[string]any{
 		"success": schemaBoolean,
@@ -69,7 +70,7 @@ func terminalAnswer(r tipstaff.Result) (*mcp.CallToolResult, error) {
 	return res, err
 }
 
-// refuseJSON tells an error of the terminal family (contract B13).
+// refuseJSON answers with an error of the terminal family (contract B13).
 func refuseJSON(err error) *mcp.CallToolResult {
 	e := tipstaff.AsError(err)
 	details := e.Details
@@ -83,19 +84,19 @@ func refuseJSON(err error) *mcp.CallToolResult {
 		Details map[string]any `json:"details,omitempty"`
 		Hint    string         `json:"hint,omitempty"`
 	}{false, terminalCode(e.Code), e.Msg, details, e.Hint})
-	if err != nil { // details that do not marshal are a slip of ours
+	if err != nil { // details that do not marshal are a mistake of ours
 		return errorText(e.Msg)
 	}
 	res.IsError = true
 	return res
 }
 
-// terminalCode maps a code to one of the seven that this family knows.
+// terminalCode maps a code to one of the seven that the terminal family has.
 func terminalCode(c tipstaff.Code) tipstaff.Code {
 	switch c {
 	case tipstaff.CommandNotAllowed, tipstaff.UnsafeArguments, tipstaff.SessionNotFound, tipstaff.TimeoutExceeded,
 		tipstaff.ExecutionError, tipstaff.InvalidParameters, tipstaff.MaxSessionsExceeded,
-		tipstaff.ApprovalRequired, tipstaff.ApprovalDenied: // beyond the contract's seven: only an operator's own policy asks
+		tipstaff.ApprovalRequired, tipstaff.ApprovalDenied: // beyond the contract's seven: they occur only if the operator's own policy asks
 		return c
 	case tipstaff.DirectoryNotAllowed:
 		return tipstaff.InvalidParameters
@@ -104,7 +105,7 @@ func terminalCode(c tipstaff.Code) tipstaff.Code {
 	}
 }
 
-// jsonAnswer gives the same object as text and as structured content.
+// jsonAnswer returns v both as text and as structured content.
 func jsonAnswer(v any) (*mcp.CallToolResult, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -13,7 +13,7 @@ import (
 	"tipstaff"
 )
 
-// yamlAnswer tells how a command ended, in the form of contract A8.
+// yamlAnswer answers how a command ended, in the form of contract A8.
 func yamlAnswer(r tipstaff.Result) (*mcp.CallToolResult, error) {
 	doc := mapping{}
 	doc.integer("exit_code", r.ExitCode)
@@ -39,8 +39,9 @@ func yamlAnswer(r tipstaff.Result) (*mcp.CallToolResult, error) {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: body}}, IsError: msg != ""}, nil
 }
 
-// refuseText tells why nothing ran. A program that is allowed and cannot be
-// started is told as a result, with the exit code that a shell would give (A13).
+// refuseText answers why nothing ran. For a program that is allowed but could
+// not be started, the answer is a result with the exit code that a shell gives
+// (A13).
 func refuseText(err error) *mcp.CallToolResult {
 	e := tipstaff.AsError(err)
 	if code := startExit(e.Code); code != 0 {
@@ -70,8 +71,8 @@ func errorText(body string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: body}}, IsError: true}
 }
 
-// startExit is the exit code of a program that could not be started; 0 for
-// everything else.
+// startExit returns the exit code for a program that could not be started; 0
+// for all other codes.
 func startExit(c tipstaff.Code) int {
 	switch c {
 	case tipstaff.ProgramNotFound:
@@ -83,8 +84,8 @@ func startExit(c tipstaff.Code) int {
 	}
 }
 
-// outcome says what the caller must know beside the exit code; an empty msg
-// means that the command ended by itself.
+// outcome returns what the caller must know in addition to the exit code; an
+// empty msg means that the command ended by itself.
 func outcome(r tipstaff.Result) (msg, hint string) {
 	switch r.Cause {
 	case tipstaff.TimedOut:
@@ -97,8 +98,8 @@ func outcome(r tipstaff.Result) (msg, hint string) {
 	return "", strings.Join(append(r.Refusals, exitHint(r)...), " ")
 }
 
-// timeoutHint says what to do after a timeout. What waits for a network that it does
-// not have waits in vain.
+// timeoutHint says what to do after a timeout. More time does not help a
+// command that waits for a network it does not have.
 func timeoutHint(r tipstaff.Result) string {
 	hint := append([]string{"The output is what was captured so far."}, r.Refusals...)
 	if !r.MissedNetwork {
@@ -107,8 +108,8 @@ func timeoutHint(r tipstaff.Result) string {
 	return strings.Join(hint, " ")
 }
 
-// deathSignal is the signal that ended a command by itself. One that tipstaff
-// sent, because the time was up, is no news: the error says so.
+// deathSignal returns the signal that ended a command, unless tipstaff sent it
+// because the time was up: the error says that already.
 func deathSignal(r tipstaff.Result) string {
 	if r.Cause == tipstaff.Signalled || r.Cause.ByLimit() {
 		return r.Signal
@@ -116,11 +117,11 @@ func deathSignal(r tipstaff.Result) string {
 	return ""
 }
 
-// exitHint explains exit codes that programs use to say how another one failed.
+// exitHint explains exit codes by which programs report the failure of another.
 func exitHint(r tipstaff.Result) []string {
 	switch {
 	case r.Cause.ByLimit():
-		return nil // the refusal says it
+		return nil // the refusal explains it
 	case deathSignal(r) != "":
 		return []string{fmt.Sprintf("The program was ended by %s; tipstaff did not send it.", r.Signal)}
 	case r.ExitCode == 127:
@@ -131,8 +132,8 @@ func exitHint(r tipstaff.Result) []string {
 	return nil
 }
 
-// streamText turns what was kept of a stream into text. Bytes that are no
-// UTF-8 become U+FFFD; a gap is marked where it is.
+// streamText returns the kept part of a stream as text. Bytes that are not
+// UTF-8 become U+FFFD; a gap is marked in its place.
 func streamText(s tipstaff.Stream) string {
 	if s.Dropped == 0 {
 		return validText(s.Head)
@@ -141,7 +142,7 @@ func streamText(s tipstaff.Stream) string {
 	return head + fmt.Sprintf("\n[… %s, %d lines omitted …]\n", byteCount(s.Dropped), s.DroppedLines) + tail
 }
 
-// validText keeps valid text as it is and replaces every other byte.
+// validText keeps valid UTF-8 as it is and replaces every other byte.
 func validText(p []byte) string {
 	if utf8.Valid(p) {
 		return string(p)
@@ -150,7 +151,7 @@ func validText(p []byte) string {
 	b.Grow(len(p) + len(p)/8)
 	for len(p) > 0 {
 		r, n := utf8.DecodeRune(p)
-		b.WriteRune(r) // U+FFFD for a byte that is no text
+		b.WriteRune(r) // U+FFFD for an invalid byte
 		p = p[n:]
 	}
 	return b.String()
@@ -169,7 +170,7 @@ func byteCount(n int64) string {
 	}
 }
 
-// mapping is a YAML mapping that is written in the order in which it was filled.
+// mapping is a YAML mapping that keeps the order in which it was filled.
 type mapping struct{ nodes []*yaml.Node }
 
 func (m *mapping) add(key, tag, value string, style yaml.Style) {
@@ -181,8 +182,8 @@ func (m *mapping) add(key, tag, value string, style yaml.Style) {
 func (m *mapping) integer(key string, n int)  { m.add(key, "!!int", fmt.Sprint(n), 0) }
 func (m *mapping) boolean(key string, b bool) { m.add(key, "!!bool", fmt.Sprint(b), 0) }
 
-// text adds a string in a form that every YAML parser, of 1.1 as well, reads
-// back as the same string.
+// text adds a string in a form that every YAML parser, including those for 1.1,
+// reads back as the same string.
 func (m *mapping) text(key, s string) {
 	style := yaml.DoubleQuotedStyle
 	if readable(s) {
@@ -191,9 +192,9 @@ func (m *mapping) text(key, s string) {
 	m.add(key, "!!str", s, style)
 }
 
-// readable reports whether s can stand as a literal block without any of the
-// fine print of the format: lines of printable characters that begin and end
-// plainly.
+// readable reports whether s can be written as a literal block without special
+// rules of the format: lines of printable characters with plain beginnings and
+// ends.
 func readable(s string) bool {
 	if !strings.Contains(s, "\n") || strings.HasSuffix(s, "\n\n") || strings.ContainsRune(" \t\n", rune(s[0])) {
 		return false
@@ -208,7 +209,7 @@ func readable(s string) bool {
 
 func (m *mapping) encode() (string, error) {
 	var b bytes.Buffer
-	// Without a width the library folds long lines.
+	// Without this setting the library folds long lines.
 	d, err := yaml.NewDumper(&b, yaml.WithLineWidth(-1), yaml.WithIndent(2))
 	if err != nil {
 		return "", err

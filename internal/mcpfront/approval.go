@@ -16,42 +16,42 @@ import (
 	"tipstaff/internal/policy"
 )
 
-// Where the policy leaves a command to a person, the client is asked to ask its
-// own, if it has said that it can. A client of the stateful protocol is sent
-// elicitation/create while the call waits. One of the stateless protocol is
-// answered with the question and a sealed state, and calls again with the
+// If the policy leaves a command to a person, a client that supports it is
+// asked to ask its own user. A client of the stateful protocol gets
+// elicitation/create while the call waits. A client of the stateless protocol
+// gets an answer with the question and a sealed state, and calls again with the
 // person's answer and that state; the call is then judged anew from the start,
-// and what the person allowed counts only if exactly the same would run.
+// and the person's approval counts only if exactly the same command would run.
 //
-// Others are told a handle, which somebody on the host can grant. Such a call
-// does not wait: nobody would learn of the handle before the answer, a client's
-// patience is often shorter than a person's, and a session could do nothing else
-// meanwhile. The same call made again finds the answer.
+// Other clients get a handle, which a person on the host can approve. Such a
+// call does not wait: the handle could not be passed on before the answer,
+// clients often time out before a person answers, and the session could do
+// nothing else in the meantime. The same call made again finds the answer.
 
-// Approvals are what the front needs to have people asked.
+// Approvals are what the front needs to have clients ask their users.
 type Approvals struct {
 	Store  *approval.Store
 	Sealer *approval.Sealer
 }
 
-// asking is how one call has its person asked.
+// asking is the way in which one call can have a person asked.
 type asking struct {
 	approvals *Approvals
 	req       *mcp.CallToolRequest
 	principal string
 	claim     string          // handle of the question that the call brings an answer to
-	handed    policy.Question // that goes back with the answer of this call
+	handed    policy.Question // the question to return with the answer of this call
 	progress  *progress
 }
 
-// inputName names our question among those of an answer.
+// inputName is the name of our question among those of an answer.
 const inputName = "approval"
 
 // statelessSince is the first protocol version in which servers send no requests.
 const statelessSince = "2026-07-28"
 
-// asking reads what a call brings back. An error is a state that is not ours,
-// not for this call, or used.
+// asking reads the state that a call brings back. It fails if the state is not
+// ours, is for another call, or was used before.
 func (s *Server) asking(req *mcp.CallToolRequest, o tipstaff.Origin, p *progress) (*asking, error) {
 	a := &asking{approvals: s.opts.Approvals, req: req, principal: o.Principal, progress: p}
 	if req.Params.RequestState == "" && len(req.Params.InputResponses) == 0 {
@@ -88,8 +88,8 @@ func badState(what string) error {
 	}
 }
 
-// argumentsDigest names the arguments of a call whatever the order of their
-// members and the blanks between them.
+// argumentsDigest returns a digest of the arguments of a call that does not
+// depend on the order of members and on blanks.
 func argumentsDigest(raw json.RawMessage) string {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
@@ -102,7 +102,7 @@ func argumentsDigest(raw json.RawMessage) string {
 	return approval.DigestOf(raw)
 }
 
-// ask gives the way in which this client asks its person; nil if it has none.
+// ask returns the way in which this client asks its user; nil if it has none.
 func (a *asking) ask() approval.Ask {
 	if a.approvals == nil || a.req.Session == nil {
 		return nil
@@ -112,7 +112,7 @@ func (a *asking) ask() approval.Ask {
 		return nil
 	}
 	if e := p.Capabilities.Elicitation; e.Form == nil && e.URL != nil {
-		return nil // it opens pages, and shows no forms
+		return nil // it opens pages but shows no forms
 	}
 	if p.ProtocolVersion >= statelessSince {
 		return func(_ context.Context, q policy.Question) (policy.Answer, error) {
@@ -130,8 +130,8 @@ func (a *asking) ask() approval.Ask {
 	}
 }
 
-// question is the answer of a call whose person is asked by the client. It has
-// nothing but the question and the sealed state.
+// question returns the answer of a call whose client is to ask its user. It
+// holds only the question and the sealed state.
 func (a *asking) question() (*mcp.CallToolResult, error) {
 	q := a.handed
 	if q.Handle == "" {
@@ -147,14 +147,14 @@ func (a *asking) question() (*mcp.CallToolResult, error) {
 	return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{inputName: form(q)}, RequestState: state}, nil
 }
 
-// What a person can choose.
+// The choices of a person.
 const (
 	allowOnce    = "allow once"
 	allowSession = "allow for this session"
 	deny         = "deny"
 )
 
-// form is what a person is shown.
+// form is the form that a person sees.
 func form(q policy.Question) *mcp.ElicitParams {
 	choices := []string{allowOnce, allowSession, deny}
 	if !q.Remember {
@@ -175,10 +175,10 @@ func form(q policy.Question) *mcp.ElicitParams {
 	}
 }
 
-// maxComment bounds what a person tells the model, in characters.
+// maxComment bounds a person's comment for the model, in characters.
 const maxComment = 500
 
-// answerOf reads a form. Whatever is not plainly an approval refuses.
+// answerOf reads a form. Everything but a clear approval is a refusal.
 func answerOf(r *mcp.ElicitResult, o tipstaff.Origin) policy.Answer {
 	a := policy.Answer{By: o.Principal, How: policy.ByElicitation}
 	if o.Client != "" {
@@ -201,7 +201,7 @@ func answerOf(r *mcp.ElicitResult, o tipstaff.Origin) policy.Answer {
 
 // comments bounds and escapes what a person wrote, for the model and the record.
 func comments(s string) string {
-	if len(s) > 4*maxComment { // bytes of that many characters
+	if len(s) > 4*maxComment { // the most bytes of that many characters
 		s = strings.ToValidUTF8(s[:4*maxComment], "")
 	}
 	return argv.Escape(strings.TrimSpace(s))

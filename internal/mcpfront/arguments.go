@@ -14,23 +14,23 @@ import (
 	"tipstaff/internal/policy"
 )
 
-// arguments are the checked arguments of one call. A parameter that was not
-// given, or given as null, is not in any of the maps.
+// arguments are the checked arguments of one call. A parameter that was omitted
+// or null is in none of the maps.
 type arguments struct {
 	text   map[string]string
 	texts  map[string][]string
 	millis map[string]time.Duration
-	vars   map[string][]string // "NAME=value", in the order of the names
+	vars   map[string][]string // "NAME=value", ordered by name
 }
 
-// given reports whether a text was given at all; "" counts.
+// given returns a text and whether it was given; "" counts as given.
 func (a arguments) given(name string) (string, bool) {
 	v, ok := a.text[name]
 	return v, ok
 }
 
-// input gives the bytes for a program's standard input: nil when none were
-// given, which is not the same as none.
+// input returns the bytes for a program's standard input: nil if the parameter
+// was omitted, which is different from empty input.
 func (a arguments) input() []byte {
 	if v, ok := a.text["input"]; ok {
 		return []byte(v)
@@ -135,7 +135,7 @@ func stringList(p parameter, raw json.RawMessage) ([]string, error) {
 	return list, nil
 }
 
-// milliseconds takes 1500 and 1.5e3, which are the same number, and nothing
+// milliseconds accepts 1500 and 1.5e3, which are the same number, but nothing
 // that would have to be rounded.
 func milliseconds(p parameter, raw json.RawMessage) (time.Duration, error) {
 	var n json.Number
@@ -178,8 +178,8 @@ type member struct {
 	value json.RawMessage
 }
 
-// objectMembers reads an object in the order in which it was written. A name
-// that stands twice is a fault: two readers could take different ones.
+// objectMembers reads an object and keeps the order of its members. A duplicate
+// name is an error, because two readers could use different values.
 func objectMembers(raw json.RawMessage) ([]member, error) {
 	if raw = bytes.TrimSpace(raw); len(raw) == 0 || isNull(raw) {
 		return nil, nil
@@ -214,8 +214,8 @@ func objectMembers(raw json.RawMessage) ([]member, error) {
 	return members, nil
 }
 
-// wellFormed refuses text that would be changed on the way to the program:
-// what is decided must be what runs.
+// wellFormed refuses text that would be changed on the way to the program, so
+// that the program gets exactly what was judged.
 func wellFormed(raw json.RawMessage) error {
 	if !utf8.Valid(raw) || loneSurrogate(raw) {
 		return &tipstaff.Error{

@@ -5,19 +5,19 @@ import (
 	"sync"
 )
 
-// The library hands each call to a goroutine of its own, so two calls that
-// came one after the other may reach their session in either order. The
-// connection therefore numbers calls as they arrive, and a call that wants a
-// place in an order waits until all earlier ones have theirs or need none.
+// The library runs each call in a goroutine of its own, so two calls that came
+// one after the other may reach their session in either order. The connection
+// therefore numbers calls as they arrive, and a call that needs a place in the
+// order waits until every earlier call has its place or needs none.
 
-// arrival is the number of a call on its connection; 0 is no number.
+// arrival is the number of a call on its connection; 0 means no number.
 type arrival uint64
 
 // arrivals counts the calls of one connection.
 type arrivals struct {
 	mu      sync.Mutex
 	last    arrival
-	settled map[arrival]bool // out of turn: settled before an earlier one was
+	settled map[arrival]bool // those settled before an earlier one
 	low     arrival          // everything up to here is settled
 	moved   chan struct{}    // closed when low grows
 }
@@ -33,7 +33,8 @@ func (a *arrivals) next() arrival {
 	return a.last
 }
 
-// settle says that a call has its place or needs none. It may be said twice.
+// settle marks a call as having its place or needing none. It may be called
+// twice.
 func (a *arrivals) settle(x arrival) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -14,7 +14,7 @@ const noBatches = "2025-06-18"
 // maxBatch bounds the messages of one batch.
 const maxBatch = 1000
 
-// batch collects the replies to the calls of one batch, which go out together
+// batch collects the replies to the calls of one batch, which are sent together
 // (JSON-RPC 2.0, section 6).
 type batch struct {
 	mu      sync.Mutex
@@ -22,8 +22,8 @@ type batch struct {
 	replies [][]byte
 }
 
-// acceptBatch takes a batch apart. Only protocol versions that have batches
-// get this far; for others it is one fault, and the connection goes on.
+// acceptBatch reads the messages of a batch. Only protocol versions that have
+// batches use this; in others a batch is one error, and the connection goes on.
 func (c *stdioConn) acceptBatch(data []byte) {
 	c.mu.Lock()
 	version := c.version
@@ -38,7 +38,7 @@ func (c *stdioConn) acceptBatch(data []byte) {
 		return
 	}
 	b := &batch{}
-	b.mu.Lock() // no reply goes out before every call is counted
+	b.mu.Lock() // no reply may be sent before every call is counted
 	defer b.mu.Unlock()
 	for _, r := range raw {
 		msg, ok := c.decode(r, b)

@@ -10,7 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Client calls the tools of a server in the same process, through the whole
+// Client calls the tools of a server in the same process, through the complete
 // protocol. The command line and the demonstration use it.
 type Client struct {
 	session *mcp.ClientSession
@@ -18,13 +18,13 @@ type Client struct {
 	served  chan error
 }
 
-// Answer is what a tool said.
+// Answer is the answer of a tool.
 type Answer struct {
 	Text    string
 	IsError bool // the tool failed; Text says why
 }
 
-// Connect serves s to a client of its own.
+// Connect connects a new client to s. The caller closes it.
 func Connect(ctx context.Context, s *Server, name string) (*Client, error) {
 	fromClient, toServer := io.Pipe()
 	fromServer, toClient := io.Pipe()
@@ -45,8 +45,8 @@ func Connect(ctx context.Context, s *Server, name string) (*Client, error) {
 	return c, nil
 }
 
-// Call calls one tool. args is a JSON object, or nil for none. The error is
-// one of the protocol: an unknown tool, a lost connection.
+// Call calls one tool. args is a JSON object, or nil for none. The error is a
+// protocol error, such as an unknown tool or a lost connection.
 func (c *Client) Call(ctx context.Context, tool string, args json.RawMessage) (Answer, error) {
 	if args == nil {
 		args = json.RawMessage("{}")

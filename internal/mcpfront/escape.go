@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// escapeInvisible writes every character that cannot be seen as a \u escape,
-// so that an answer shown in a terminal does nothing to it. doc is valid JSON,
-// in which such characters stand only inside strings.
+// escapeInvisible writes every invisible character as a \u escape, so that an
+// answer shown in a terminal has no effect on it. doc is valid JSON, in which
+// such characters appear only inside strings.
 func escapeInvisible(doc []byte) []byte {
 	clean := true
 	for _, c := range doc {

@@ -16,13 +16,13 @@ import (
 	"tipstaff/internal/bus"
 )
 
-// Clients that ask for it are told of the events of their connection, those of
-// contract B14, as log messages. A client of the stateful protocol asks with
-// logging/setLevel and is told as it happens; one of the stateless protocol asks
-// with each call and is told before the answer.
+// Clients that ask for it receive the events of their connection (contract B14)
+// as log messages. A client of the stateful protocol asks with logging/setLevel
+// and receives events as they happen; a client of the stateless protocol asks
+// with each call and receives them before the answer.
 
-// listener is the subscription of one connection. Its name is on the records of
-// all its calls, which is how its events are told from those of others.
+// listener is the subscription of one connection. Its name is in the records of
+// all calls of the connection, which distinguishes its events from others.
 type listener struct {
 	bus  *bus.Bus
 	name string
@@ -32,7 +32,7 @@ type listener struct {
 	ended bool
 }
 
-// capabilities are what the server says of itself: only what is true.
+// capabilities are those that the server declares.
 func capabilities(o Options) *mcp.ServerCapabilities {
 	c := &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}
 	if o.Events != nil {
@@ -41,7 +41,7 @@ func capabilities(o Options) *mcp.ServerCapabilities {
 	return c
 }
 
-// kinds says which kinds of methods a server with these capabilities has.
+// kinds returns the kinds of methods that a server with these capabilities has.
 func kinds(c *mcp.ServerCapabilities) map[string]bool {
 	return map[string]bool{
 		"completion": c.Completions != nil,
@@ -52,13 +52,13 @@ func kinds(c *mcp.ServerCapabilities) map[string]bool {
 	}
 }
 
-// What waits for a client that does not read.
+// Bounds of the events that wait for a client that does not read.
 const (
 	eventsWaiting = 256
 	bytesWaiting  = 256 << 10
 )
 
-// tellEvents serves both ways of asking.
+// tellEvents implements both ways of asking.
 func (s *Server) tellEvents(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		session, ok := req.GetSession().(*mcp.ServerSession)
@@ -86,9 +86,9 @@ func (s *Server) tellEvents(next mcp.MethodHandler) mcp.MethodHandler {
 
 var levels = []mcp.LoggingLevel{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 
-// begin tells the client of everything that happens from now on. A client that
-// does not read loses events: they wait in a bounded queue, and the commands
-// wait for nobody.
+// begin sends the client all events from now on. Events wait in a bounded
+// queue; a client that does not read loses some, and commands never wait for
+// it.
 func (l *listener) begin(session *mcp.ServerSession) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -101,7 +101,8 @@ func (l *listener) begin(session *mcp.ServerSession) {
 	}})
 	l.sub = sub
 	go func() {
-		// The end of the connection ends it, by ending the subscription.
+		// The subscription ends with the connection, and this goroutine with
+		// it.
 		ctx := context.Background()
 		for e, ok := sub.Next(ctx); ok; e, ok = sub.Next(ctx) {
 			tell(ctx, session, e)
@@ -109,7 +110,7 @@ func (l *listener) begin(session *mcp.ServerSession) {
 	}()
 }
 
-// end is said when the connection has ended.
+// end is called when the connection has ended.
 func (l *listener) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -119,8 +120,8 @@ func (l *listener) end() {
 	}
 }
 
-// tellOfCall carries out a call that asks for its events, and tells them before
-// it is answered. Nothing that the call does waits for that: it is over.
+// tellOfCall runs a call that asks for its events, and sends them before the
+// answer. The call is over by then, so it does not wait for this.
 func (s *Server) tellOfCall(ctx context.Context, session *mcp.ServerSession, p *mcp.CallToolParamsRaw, call func() (mcp.Result, error)) (mcp.Result, error) {
 	mine := []byte(`"call":"` + inboundOf(ctx).callName() + `"`)
 	closing := closingOf(p)
@@ -130,7 +131,7 @@ func (s *Server) tellOfCall(ctx context.Context, session *mcp.ServerSession, p *
 	defer sub.Close()
 	res, err := call()
 	if r, ok := res.(*mcp.CallToolResult); closing != nil && (!ok || r == nil || r.IsError) {
-		return res, err // it has closed nothing: not its session
+		return res, err // it closed nothing, because the session is not its own
 	}
 	for e, ok := sub.Poll(); ok; e, ok = sub.Poll() {
 		tell(ctx, session, e)
@@ -140,8 +141,9 @@ func (s *Server) tellOfCall(ctx context.Context, session *mcp.ServerSession, p *
 
 var sessionClosed = []byte(`"event":"` + string(audit.SessionClose) + `"`)
 
-// closingOf is how the record names the session that a call would close: the end
-// of a session bears the name of the call that made it.
+// closingOf returns the name that the record has for the session that a call
+// would close: the record of the end of a session has the name of the call that
+// made it.
 func closingOf(p *mcp.CallToolParamsRaw) []byte {
 	var a struct {
 		SessionID string `json:"sessionId"`
@@ -157,12 +159,12 @@ func closingOf(p *mcp.CallToolParamsRaw) []byte {
 }
 
 // named reports whether a record has one of the names of the contract. Quotes
-// in what a caller says are escaped, so that nobody can write a member.
+// in texts of callers are escaped, so no caller can write such a member.
 func named(e bus.Event) bool {
 	return e.Kind == bus.Record && bytes.Contains(e.Data, []byte(`"name":"terminal:`))
 }
 
-// eventData is what a client is told of an event.
+// eventData is the form of an event for clients.
 type eventData struct {
 	Name       audit.Name `json:"name"`
 	Session    string     `json:"session,omitempty"`
@@ -173,11 +175,11 @@ type eventData struct {
 	Lost       uint64     `json:"lost,omitempty"`
 }
 
-// eventsLost tells a slow client how many events it has missed at this place.
+// eventsLost tells a slow client how many events it has missed at this point.
 const eventsLost audit.Name = "terminal:events:lost"
 
-// tell sends an event. The library leaves it out if the client did not ask for
-// its level.
+// tell sends an event. The library drops it if its level is below the one that
+// the client asked for.
 func tell(ctx context.Context, session *mcp.ServerSession, e bus.Event) {
 	data := eventData{Name: eventsLost, Lost: e.Count}
 	if e.Kind == bus.Record {
@@ -190,7 +192,7 @@ func tell(ctx context.Context, session *mcp.ServerSession, e bus.Event) {
 			data.ExitCode, data.DurationMS = &r.Result.ExitCode, &r.Result.DurationMS
 		}
 	}
-	// Whoever has left is told nothing.
+	// The error is ignored: the client has left.
 	_ = session.Log(ctx, &mcp.LoggingMessageParams{Level: levelOf(data.Name), Logger: "tipstaff", Data: data})
 }
 

@@ -10,7 +10,8 @@ import (
 	"tipstaff/internal/bus"
 )
 
-// telling is a server whose road publishes what the trail would have.
+// telling is a server whose road publishes the events that the trail would
+// publish.
 func telling(t *testing.T) (say func(string), hear func() string, b *bus.Bus, calls chan string) {
 	t.Helper()
 	b, calls = &bus.Bus{}, make(chan string, 100)
@@ -97,7 +98,7 @@ func TestB14AClientThatDoesNotReadHoldsUpNoCommand(t *testing.T) {
 	say(`{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"debug"}}`)
 	hear()
 	say(fmt.Sprintf(run, 2, ""))
-	mine := <-calls // and from here on nobody reads
+	mine := <-calls // from here on the events are not read
 	for range 10_000 {
 		publish(b, "terminal:command:executed", mine)
 	}

@@ -3,12 +3,13 @@ package mcpfront
 import "github.com/modelcontextprotocol/go-sdk/mcp"
 
 // Extension offers more of the protocol than the tools of this package use, so
-// that a conformance suite can judge the way that all of it takes: transports,
-// middleware, bounds. What it adds is offered to everybody who gets this far and
-// runs without a decision, so it is nothing for the program itself: cmd/tipstaff
-// may not import the library (floors.txt), and so cannot write one.
+// that a conformance suite can test the whole path: transports, middleware,
+// bounds. What it adds is offered to every authenticated caller and runs
+// without a decision, so the program itself must not use it: cmd/tipstaff may
+// not import the library (floors.txt), and so cannot make one.
 type Extension struct {
-	// Adjust completes what the server is made with: capabilities, handlers.
+	// Adjust completes the options of the library's server: capabilities,
+	// handlers.
 	Adjust func(*mcp.ServerOptions)
 	// Add registers tools, resources and prompts.
 	Add func(*mcp.Server)

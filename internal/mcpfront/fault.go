@@ -8,7 +8,7 @@ import (
 	"tipstaff"
 )
 
-// invalid is a fault in the arguments of a call, told by the argument's name.
+// invalid returns an error about an argument of a call.
 func invalid(name, format string, args ...any) *tipstaff.Error {
 	return &tipstaff.Error{
 		Code: tipstaff.InvalidParameters, Rule: "arguments",
@@ -21,7 +21,8 @@ func wrongType(p parameter, raw json.RawMessage) error {
 	return invalid(p.name, "Argument %q must be %s, not %s.", p.name, p.kind.describe(), jsonType(raw))
 }
 
-// unknownArgument names what the tool does take; the nearest name first.
+// unknownArgument names the arguments that the tool has, the most similar
+// first.
 func unknownArgument(params []parameter, name string) error {
 	names := make([]string, len(params))
 	for i, p := range params {
@@ -37,10 +38,11 @@ func unknownArgument(params []parameter, name string) error {
 	return e
 }
 
-// plain takes the spelling out of a name: timeoutMs and timeout_ms are one word.
+// plain removes differences of spelling from a name: timeoutMs and timeout_ms
+// become equal.
 func plain(name string) string { return strings.NewReplacer("_", "", "-", "").Replace(name) }
 
-// jsonType names the type of a JSON value in plain words.
+// jsonType names the type of a JSON value for people.
 func jsonType(raw json.RawMessage) string {
 	switch s := strings.TrimSpace(string(raw[:min(len(raw), 64)])); {
 	case s == "":

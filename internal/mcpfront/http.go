@@ -15,49 +15,50 @@ import (
 	"tipstaff/internal/identity"
 )
 
-// HTTPOptions bound what clients over HTTP may take. A bound that is 0 leaves
-// nothing: nobody gets a session, nobody may call.
+// HTTPOptions bound what clients over HTTP may use. A bound of 0 allows
+// nothing: no sessions, no calls.
 type HTTPOptions struct {
 	Sessions     int           // of the stateful protocol, of all principals together
 	OwnSessions  int           // of one principal
 	OwnCalls     int           // calls of tools that one principal may have in flight
 	Idle         time.Duration // how long a session lives without a request
-	KeepAlive    time.Duration // how often a silent stream says that it lives
-	ReplayBytes  int           // kept of streams, for clients that come back
-	WriteTimeout time.Duration // how long a client may not read before it counts as gone
+	KeepAlive    time.Duration // how often a silent stream sends a sign of life
+	ReplayBytes  int           // kept of streams, for clients that reconnect
+	WriteTimeout time.Duration // how long a client may not read before its connection is given up
 
-	// Challenge gives the WWW-Authenticate for a principal that needs one of the
-	// scopes and could get it from an authorization server; "" for one that could
-	// not. nil gives none to anybody.
+	// Challenge returns the WWW-Authenticate for a principal that needs one of
+	// the scopes and can get it from an authorization server; "" for one that
+	// cannot. nil: there are no challenges.
 	Challenge func(identity.Principal, []identity.Scope) string
 }
 
 // HTTPHandler serves every revision of the protocol at one endpoint (Streamable
-// HTTP). It asks for no credentials: who wraps it finds out who asks and says so
-// with [identity.NewContext]; from nobody it takes nothing.
+// HTTP). It does not authenticate: the handler around it does and passes the
+// principal with [identity.NewContext]. Requests without a principal are
+// refused.
 type HTTPHandler struct {
 	server   *Server
 	opts     HTTPOptions
 	sessions *webSessions
 	calls    quota
-	large    chan struct{} // a place for each large body
+	large    chan struct{} // one slot for each large body
 
 	stateful, stateless http.Handler
 
 	// ctx ends every call; its cause says why.
 	ctx    context.Context //nolint:containedctx // it is the lifetime of the front, not that of a call
 	cancel context.CancelCauseFunc
-	swept  chan struct{} // closed when nobody looks after idle sessions any more
+	swept  chan struct{} // closed when idle sessions are no longer looked for
 }
 
-// NewHTTPHandler returns a front of s. Close it.
+// NewHTTPHandler returns a front of s. The caller closes it.
 func NewHTTPHandler(s *Server, o HTTPOptions) *HTTPHandler {
 	h := &HTTPHandler{server: s, opts: o, calls: quota{most: o.OwnCalls}, large: make(chan struct{}, largeBodies), swept: make(chan struct{})}
 	h.ctx, h.cancel = context.WithCancelCause(context.Background())
 	h.sessions = newWebSessions(o)
 	one := func(*http.Request) *mcp.Server { return s.mcp }
-	// Origin and Host have been checked by who wraps this; the library would
-	// refuse names that the operator has allowed.
+	// The handler around this one has checked Origin and Host; the library
+	// would refuse names that the operator has allowed.
 	h.stateful = authenticated(mcp.NewStreamableHTTPHandler(one, &mcp.StreamableHTTPOptions{
 		EventStore: h.sessions.replays, MaxRequestBodyBytes: maxLine + 1, DisableLocalhostProtection: true,
 	}))
@@ -68,8 +69,9 @@ func NewHTTPHandler(s *Server, o HTTPOptions) *HTTPHandler {
 	return h
 }
 
-// authenticated tells the library who asks in the only way that it listens to:
-// as the bearer of a token, which here stands for what has been found out.
+// authenticated tells the library who the caller is in the only form that it
+// accepts: as a bearer token, which here stands for the authenticated
+// principal.
 func authenticated(next http.Handler) http.Handler {
 	verify := func(ctx context.Context, _ string, _ *http.Request) (*auth.TokenInfo, error) {
 		in, _ := ctx.Value(requestKey{}).(*inbound)
@@ -81,7 +83,7 @@ func authenticated(next http.Handler) http.Handler {
 	return auth.RequireBearerToken(verify, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(next)
 }
 
-// requestKey finds what came in with an HTTP request.
+// requestKey is the context key of what the front knows of an HTTP request.
 type requestKey struct{}
 
 // Headers of the protocol.
@@ -97,7 +99,7 @@ const firstStateless = "2026-07-28"
 func (h *HTTPHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p := identity.FromContext(r.Context())
 	if p.Name == "" {
-		reject(w, http.StatusUnauthorized, jsonrpc.CodeInvalidRequest, "this request comes from nobody")
+		reject(w, http.StatusUnauthorized, jsonrpc.CodeInvalidRequest, "this request has no authenticated caller")
 		return
 	}
 	if h.ctx.Err() != nil {
@@ -138,8 +140,8 @@ func (h *HTTPHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// protocolHeaders are what the library needs to see. Credentials go no further;
-// see authenticated for what stands in their place.
+// protocolHeaders are the headers that the library needs. Credentials are not
+// among them; see authenticated for what replaces them.
 func protocolHeaders(from http.Header) http.Header {
 	to := http.Header{"Authorization": {bearer}}
 	for name, values := range from {
@@ -150,8 +152,9 @@ func protocolHeaders(from http.Header) http.Header {
 	return to
 }
 
-// join finds the session that a request of the stateful protocol belongs to; one
-// without may begin one. False means that the request has been answered.
+// join finds the session of a request of the stateful protocol; a request
+// without a session may begin one. False means that the request has been
+// answered.
 func (h *HTTPHandler) join(w http.ResponseWriter, r *http.Request, in *inbound) bool {
 	id := r.Header.Get(sessionHeader)
 	if id == "" {
@@ -159,7 +162,7 @@ func (h *HTTPHandler) join(w http.ResponseWriter, r *http.Request, in *inbound) 
 		return true
 	}
 	if in.peer = h.sessions.enter(id, in.principal.Name); in.peer == nil {
-		// Another principal's session is no different from none.
+		// The answer for another principal's session is the same as for none.
 		noSession(w)
 		return false
 	}
@@ -170,22 +173,22 @@ func noSession(w http.ResponseWriter) {
 	reject(w, http.StatusNotFound, codeSession, "session not found: it has ended or never was; begin a new one with initialize")
 }
 
-// bearer is what stands for the credentials of a caller.
+// bearer replaces the credentials of a caller.
 const bearer = "Bearer -"
 
 // codeSession is what other implementations of the protocol send for a session
-// that is not there.
+// that does not exist.
 const codeSession = -32001
 
-// Sessions is how many sessions of the protocol live.
+// Sessions returns how many sessions of the protocol are open.
 func (h *HTTPHandler) Sessions() int {
 	h.sessions.mu.Lock()
 	defer h.sessions.mu.Unlock()
 	return len(h.sessions.byID)
 }
 
-// Close ends every call and session, whoever waits for them, and returns when
-// all have ended or ctx is done.
+// Close ends every call and session with cause, and returns when all have ended
+// or ctx is done.
 func (h *HTTPHandler) Close(ctx context.Context, cause error) {
 	h.cancel(cause)
 	<-h.swept
@@ -197,15 +200,15 @@ var (
 	errExpired = errors.New("the session was idle for too long")
 )
 
-// reject answers a request that the protocol has no answer for, or whose answer
-// has to be an HTTP status.
+// reject answers a request for which the protocol has no answer, or whose
+// answer has to be an HTTP status.
 func reject(w http.ResponseWriter, status, code int, text string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(failure(code, text)) // a peer that does not read gets no answer
 }
 
-// rejectFor is reject for a client that may try again after a while.
+// rejectFor is reject for a client that may try again later.
 func rejectFor(w http.ResponseWriter, status int, after time.Duration, text string) {
 	seconds := max(1, int((after+time.Second-1)/time.Second))
 	w.Header().Set("Retry-After", strconv.Itoa(seconds))

@@ -164,8 +164,8 @@ func TestClosingEndsEverythingAndTakesNothingNew(t *testing.T) {
 }
 
 func TestWhatAClientWritesIntoHeadersReachesNobody(t *testing.T) {
-	// Credentials stay out of what handlers see, and no header of a client's can
-	// stand for what the transport has found out.
+	// Handlers do not see credentials, and no header of a client can replace
+	// what the transport has found out.
 	var mu sync.Mutex
 	var seen []string
 	s := NewServer((&road{}).options())

@@ -12,7 +12,7 @@ import (
 	"tipstaff/internal/identity"
 )
 
-// What a session may cost while it waits, and how many wait.
+// What an idle session may cost, and the number of sessions.
 const (
 	waitingSessions = 10_000
 	sessionBudget   = 20_000
@@ -54,8 +54,8 @@ func (h *HTTPHandler) beginAndWait(t *testing.T, arguments string) {
 	}
 }
 
-// TestAWaitingSessionCostsLittle weighs what sessions leave that wait for their
-// clients: heap, stacks and all that the runtime keeps.
+// TestAWaitingSessionCostsLittle measures what idle sessions keep: heap, stacks
+// and everything of the runtime.
 func TestAWaitingSessionCostsLittle(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it begins ten thousand sessions")
@@ -70,7 +70,7 @@ func TestAWaitingSessionCostsLittle(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := crowded(t)
 			for range 100 {
-				h.beginAndWait(t, echo) // what the first ones make is nobody's
+				h.beginAndWait(t, echo) // what the first ones allocate is shared and not counted
 			}
 			before := weigh()
 			for range c.sessions {
@@ -86,7 +86,7 @@ func TestAWaitingSessionCostsLittle(t *testing.T) {
 	}
 }
 
-// weigh gives what is in use, after what can be thrown away has been.
+// weigh returns the memory in use, after a collection.
 func weigh() int {
 	runtime.GC()
 	runtime.GC()

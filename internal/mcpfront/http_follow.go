@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// The library's session holds on to the last message that it was sent, for as
-// long as it lives (its backlog is a slice that is cut
-// from the front). A few thousand sessions that wait behind a long message each
-// would take gigabytes; so a long message is followed by a short one.
+// The library's session keeps the last message that it was sent for as long as
+// it lives (its backlog is a slice that is cut from the front). A few thousand
+// idle sessions, each with a long message, would take gigabytes; so a long
+// message is followed by a short one, which replaces it.
 
-// longMessage is longer than what sessions that wait may hold on to.
+// longMessage is the size from which an idle session must not keep a message.
 const longMessage = 4 << 10
 
-// short means nothing to the server: nothing of it has this token.
+// short has no effect: no operation of the server has this token.
 const short = `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"","progress":0}}`
 
 // follow sends the short message of a session, after a long one.
@@ -23,7 +23,7 @@ func (h *HTTPHandler) follow(ctx context.Context, session string, in *inbound) {
 	ctx = context.WithValue(context.WithoutCancel(ctx), requestKey{}, own)
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "/", strings.NewReader(short))
 	if err != nil {
-		return // it is always the same request
+		return // the request is always the same
 	}
 	r.Header = http.Header{
 		"Authorization": {bearer}, "Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
@@ -32,7 +32,7 @@ func (h *HTTPHandler) follow(ctx context.Context, session string, in *inbound) {
 	h.stateful.ServeHTTP(&unheard{header: http.Header{}}, r)
 }
 
-// unheard is where an answer goes that no client waits for.
+// unheard discards an answer that no client waits for.
 type unheard struct{ header http.Header }
 
 func (u *unheard) Header() http.Header         { return u.header }

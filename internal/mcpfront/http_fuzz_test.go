@@ -16,9 +16,9 @@ import (
 	"tipstaff/internal/identity"
 )
 
-// FuzzHTTPHandler sends anything to the handler, from somebody and from nobody. It
-// must not panic, must answer nobody with 401 alone, and must not run what is no
-// call.
+// FuzzHTTPHandler sends arbitrary requests to the handler, with and without a
+// principal. It must not panic, must answer requests without a principal with
+// 401 alone, and must not run anything that is not a call.
 func FuzzHTTPHandler(f *testing.F) {
 	var ran atomic.Int64
 	r := &road{execute: func(context.Context, tipstaff.Request) (tipstaff.Result, error) {

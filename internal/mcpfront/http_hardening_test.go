@@ -96,7 +96,7 @@ func TestHardening7WhoHangsUpMayComeBackToAStatefulCall(t *testing.T) {
 	cancel()
 	_ = resp.Body.Close()
 	close(finish)
-	for range 100 { // the server notices in its own time that the first request is over
+	for range 100 { // the server may notice late that the first request is over
 		got := w.send(c, "GET", "", sessionHeader, session, versionHeader, lastStateful, "Last-Event-ID", id)
 		if got.status == http.StatusOK && strings.Contains(got.body, "the rest") {
 			return

@@ -23,11 +23,11 @@ import (
 type post struct {
 	handler *HTTPHandler
 	out     atomic.Pointer[stream] // nil when the request is over
-	large   sync.Once              // gives back the place of a large body
+	large   sync.Once              // gives back the slot of a large body
 	isLarge bool
 }
 
-// parsed says that the body of the request is needed no more.
+// parsed says that the body of the request is no longer needed.
 func (p *post) parsed() {
 	p.large.Do(func() {
 		if p.isLarge {
@@ -36,17 +36,18 @@ func (p *post) parsed() {
 	})
 }
 
-// What bodies may take. Every principal may send what the tools accept; a few at
-// once may send much.
+// Bounds of bodies. Every principal may send what the tools accept; only a few
+// large bodies are read at once.
 const (
 	largeBody   = 1 << 20
 	largeBodies = 4
 	bodyTimeout = 30 * time.Second // for a body to arrive
-	largeWait   = 5 * time.Second  // for a place
+	largeWait   = 5 * time.Second  // for a slot
 )
 
-// judge reads the body of a POST, refuses what is no message, and what this
-// principal may not or cannot ask now. False means that it has been answered.
+// judge reads the body of a POST. It refuses what is not a message, and what
+// this principal may not or cannot ask now. False means that it has been
+// answered.
 func (h *HTTPHandler) judge(w *stream, r *http.Request, in *inbound) bool {
 	body, ok := h.body(w, r, in.post)
 	if !ok {
@@ -81,7 +82,7 @@ func (h *HTTPHandler) judge(w *stream, r *http.Request, in *inbound) bool {
 	return h.admit(w, in, m)
 }
 
-// longestHello bounds what is kept of every session.
+// longestHello bounds the initialize message, which is kept with every session.
 const longestHello = 16 << 10
 
 // judgeBatch leaves batches to the library, which knows the versions that have
@@ -101,16 +102,15 @@ func judgeBatch(w http.ResponseWriter, body []byte, begun bool) bool {
 	return true
 }
 
-// envelope is what can be seen of a message from outside. Nothing is granted for
-// what stands there: whoever lies in it is refused later, by a tool's answer
-// instead of a status.
+// envelope is the outer part of a message. It grants nothing: a message with a
+// false envelope is refused later, in a tool's answer instead of by a status.
 type envelope struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params"`
 }
 
-// admit answers with a status what the protocol has one for.
+// admit refuses with an HTTP status where the protocol defines one.
 func (h *HTTPHandler) admit(w *stream, in *inbound, m envelope) bool {
 	switch m.Method {
 	case "initialize":
@@ -122,7 +122,7 @@ func (h *HTTPHandler) admit(w *stream, in *inbound, m envelope) bool {
 		var p struct {
 			Name string `json:"name"`
 		}
-		_ = json.Unmarshal(m.Params, &p) // what cannot be read has no name
+		_ = json.Unmarshal(m.Params, &p) // params that cannot be read have no name
 		if t, ok := toolNamed(p.Name); ok && !h.challenged(w, in, t) {
 			return false
 		}
@@ -141,8 +141,8 @@ func (h *HTTPHandler) admit(w *stream, in *inbound, m envelope) bool {
 	return true
 }
 
-// challenged sends a principal that lacks a scope to where it could get it. One
-// that cannot get it anywhere goes on and is told by the tool.
+// challenged refers a principal that lacks a scope to the server where it can
+// get it. Where there is none, the request goes on and the tool refuses it.
 func (h *HTTPHandler) challenged(w http.ResponseWriter, in *inbound, t tool) bool {
 	err := t.permit(in.principal)
 	if err == nil || h.opts.Challenge == nil {
@@ -162,7 +162,8 @@ func (h *HTTPHandler) challenged(w http.ResponseWriter, in *inbound, t tool) boo
 	return false
 }
 
-// body reads the body of a request, within its bounds of size, time and company.
+// body reads the body of a request, within the bounds of its size, of its time,
+// and of the number of large bodies.
 func (h *HTTPHandler) body(w *stream, r *http.Request, p *post) ([]byte, bool) {
 	tooLong := func() ([]byte, bool) {
 		w.Header().Set("Connection", "close")
@@ -199,7 +200,7 @@ func (h *HTTPHandler) body(w *stream, r *http.Request, p *post) ([]byte, bool) {
 	return b.Bytes(), true
 }
 
-// placeFor waits until few enough large bodies are being read.
+// placeFor waits for a slot for a large body.
 func (h *HTTPHandler) placeFor(ctx context.Context, p *post) bool {
 	limit := time.NewTimer(largeWait)
 	defer limit.Stop()
@@ -213,8 +214,9 @@ func (h *HTTPHandler) placeFor(ctx context.Context, p *post) bool {
 	return false
 }
 
-// web is what a message over HTTP goes through: it gets its number, its stream
-// begins to say that it lives, and it ends with its session and the server.
+// web prepares a message that came over HTTP: it gets its number, its stream
+// begins to send signs of life, and it ends with its session and with the
+// server.
 func (in *inbound) web(ctx context.Context, method string, req mcp.Request, next mcp.MethodHandler) (mcp.Result, error) {
 	own := *in
 	own.number = in.peer.web.calls.Add(1)

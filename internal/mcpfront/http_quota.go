@@ -2,8 +2,8 @@ package mcpfront
 
 import "sync"
 
-// quota counts what each principal has of something. The zero quota leaves
-// nothing to anybody.
+// quota counts the resources that each principal uses. The zero quota allows
+// none.
 type quota struct {
 	most int
 
@@ -11,7 +11,8 @@ type quota struct {
 	has map[string]int
 }
 
-// take gives one more to a principal, and what gives it back.
+// take counts one more for a principal and returns the function that gives it
+// back.
 func (q *quota) take(principal string) (release func(), ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

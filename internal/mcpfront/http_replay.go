@@ -13,15 +13,15 @@ import (
 
 // replays keeps what was sent on the streams of the stateful protocol, for
 // clients whose connection broke (Last-Event-ID). It keeps the newest events of
-// all sessions together, up to a bound; the library's own store never forgets
-// that a stream has been.
+// all sessions together, up to a bound; the library's own store never removes a
+// stream.
 type replays struct {
 	most int
 
 	mu       sync.Mutex
 	size     int
 	sessions map[string]map[string]*replay
-	oldest   []kept // in the order in which they came
+	oldest   []kept // in the order of their arrival
 }
 
 var _ mcp.EventStore = (*replays)(nil)
@@ -32,16 +32,17 @@ type replay struct {
 
 	first  int // the index of events[0]
 	events [][]byte
-	gone   bool // with its session
+	gone   bool // its session has ended
 }
 
-// kept is one event that can be forgotten.
+// kept is one event that can be dropped.
 type kept struct {
 	of   *replay
 	size int
 }
 
-// eventCost is what an event takes beside its data, and its share of the stream.
+// eventCost estimates the bytes that an event takes in addition to its data,
+// including its share of the stream.
 const eventCost = 256
 
 func newReplays(most int) *replays {
@@ -49,8 +50,8 @@ func newReplays(most int) *replays {
 }
 
 // standalone is the stream of a session that belongs to no request. It lives as
-// long as the session, and most never carry anything, so it is kept once there
-// is something on it.
+// long as the session and most never carry anything, so it is kept only from
+// its first event on.
 const standalone = ""
 
 // Open begins to keep a stream.
@@ -63,8 +64,8 @@ func (r *replays) Open(_ context.Context, session, stream string) error {
 	return nil
 }
 
-// Append keeps an event. Of a stream that has been forgotten nothing is kept any
-// more, since nobody could tell which event it is.
+// Append keeps an event. Nothing more is kept of a stream that has been
+// dropped, because the indexes of its events are lost.
 func (r *replays) Append(_ context.Context, session, stream string, data []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -95,7 +96,7 @@ func (r *replays) open(session, stream string) *replay {
 	return of
 }
 
-// forget drops the oldest event, and its stream with the last one.
+// forget drops the oldest event, and its stream if it was the last one.
 func (r *replays) forget() {
 	k := r.oldest[0]
 	r.oldest[0] = kept{}
@@ -116,7 +117,7 @@ func (r *replays) forget() {
 
 var errForgotten = errors.New("these events are no longer kept")
 
-// After gives the events of a stream behind index.
+// After returns the events of a stream after index.
 func (r *replays) After(_ context.Context, session, stream string, index int) iter.Seq2[[]byte, error] {
 	events, err := r.after(session, stream, index)
 	return func(yield func([]byte, error) bool) {
@@ -145,10 +146,10 @@ func (r *replays) after(session, stream string, index int) ([][]byte, error) {
 	return slices.Clone(of.events[min(index+1-of.first, len(of.events)):]), nil
 }
 
-// SessionClosed does nothing: who closes a session drops what is kept of it.
+// SessionClosed does nothing: whatever closes a session calls drop.
 func (r *replays) SessionClosed(context.Context, string) error { return nil }
 
-// drop forgets a session.
+// drop removes the streams of a session.
 func (r *replays) drop(session string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -158,8 +159,7 @@ func (r *replays) drop(session string) {
 	delete(r.sessions, session)
 }
 
-// lose forgets a stream. What is known of its events goes when they are the
-// oldest.
+// lose removes a stream. Its events are dropped when they become the oldest.
 func (*replays) lose(of *replay) {
 	if of != nil {
 		of.gone, of.events = true, nil

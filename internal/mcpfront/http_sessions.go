@@ -14,24 +14,24 @@ import (
 	"tipstaff/internal/bus"
 )
 
-// webPeer is what a client over HTTP has beside a name. Thousands of them wait at
-// once, so what few of them need is made when it is needed.
+// webPeer is what a client over HTTP has besides a name. Thousands of them are
+// idle at once, so fields that only few need are made on first use.
 type webPeer struct {
 	principal string
-	single    bool // one request of the stateless protocol
+	single    bool // for one request of the stateless protocol
 	calls     atomic.Uint64
 
 	mu      sync.Mutex
 	session *mcp.ServerSession // the library's; nil until initialize
 	open    int                // HTTP requests that are being answered
-	used    time.Time          // when the last one was
-	ended   error              // why no more calls are carried out; nil while they are
+	used    time.Time          // when the last one was answered
+	ended   error              // why no more calls are accepted; nil while they are
 
 	running map[uint64]context.CancelCauseFunc // calls in flight, by their numbers
-	streams map[string]*stream                 // on which they will be answered, by their ids
+	streams map[string]*stream                 // on which they will be answered, by request id
 }
 
-// bound gives a context that ends with the caller's and with the session.
+// bound returns a context that ends with the caller's and with the session.
 func (w *webPeer) bound(ctx context.Context, number uint64) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	w.mu.Lock()
@@ -54,7 +54,7 @@ func (w *webPeer) bound(ctx context.Context, number uint64) (context.Context, fu
 	}
 }
 
-// cancel ends the calls that are in flight and all that come.
+// cancel ends the calls in flight and refuses later ones.
 func (w *webPeer) cancel(cause error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -73,7 +73,8 @@ func (w *webPeer) leave() {
 	w.used = time.Now()
 }
 
-// began notes the stream on which a call will be answered, until it ends.
+// began stores the stream on which a call will be answered, until the call
+// ends.
 func (w *webPeer) began(id string, s *stream) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -93,7 +94,7 @@ func (w *webPeer) began(id string, s *stream) {
 	}
 }
 
-// mute drops the answer of a call that the client has cancelled.
+// mute drops the answer to a call that the client has cancelled.
 func (w *webPeer) mute(id string) {
 	w.mu.Lock()
 	s := w.streams[id]
@@ -103,14 +104,14 @@ func (w *webPeer) mute(id string) {
 	}
 }
 
-// idle reports whether nothing has been heard of the client since then.
+// idle reports whether the client has sent nothing since the given time.
 func (w *webPeer) idle(since time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.open == 0 && w.used.Before(since)
 }
 
-// webSessions are the living sessions of the stateful protocol.
+// webSessions are the open sessions of the stateful protocol.
 type webSessions struct {
 	most    int
 	own     quota
@@ -125,15 +126,15 @@ func newWebSessions(o HTTPOptions) *webSessions {
 	return &webSessions{replays: newReplays(o.ReplayBytes), most: o.Sessions, own: quota{most: o.OwnSessions}, byID: map[string]*peer{}}
 }
 
-// newWebPeer gives the peer of a request that belongs to no session yet.
+// newWebPeer returns the peer of a request that belongs to no session yet.
 func newWebPeer(principal string, b *bus.Bus) *peer {
 	p := &peer{name: rand.Text(), front: "http", web: &webPeer{principal: principal, open: 1}}
 	p.listener = listener{bus: b, name: p.name}
 	return p
 }
 
-// enter finds a session for one of its principal's requests, which has to leave
-// it; nil if there is none for this principal.
+// enter finds a session for a request of its principal, which has to leave it
+// afterwards; nil if this principal has no such session.
 func (ws *webSessions) enter(id, principal string) *peer {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
@@ -147,7 +148,7 @@ func (ws *webSessions) enter(id, principal string) *peer {
 	return p
 }
 
-// room says why a principal cannot begin another session now.
+// room returns why a principal cannot begin another session now; nil if it can.
 func (ws *webSessions) room(principal string) error {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
@@ -160,7 +161,7 @@ func (ws *webSessions) room(principal string) error {
 	return nil
 }
 
-// add takes a session in that has just been initialized.
+// add stores a session that has just been initialized.
 func (ws *webSessions) add(session *mcp.ServerSession, p *peer) error {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
@@ -177,7 +178,8 @@ func (ws *webSessions) add(session *mcp.ServerSession, p *peer) error {
 	return nil
 }
 
-// close ends a session, first its calls, and returns when they have ended.
+// close ends the calls of a session and then the session, and returns when both
+// have ended.
 func (ws *webSessions) close(id string, p *peer, cause error) {
 	ws.mu.Lock()
 	mine := ws.byID[id] == p
@@ -187,15 +189,15 @@ func (ws *webSessions) close(id string, p *peer, cause error) {
 	}
 	ws.mu.Unlock()
 	if !mine {
-		return // somebody else does
+		return // it is being closed already
 	}
 	p.web.cancel(cause)
 	p.listener.end()
-	_ = p.web.session.Close() // nobody is left to tell
+	_ = p.web.session.Close() // the client is gone
 	ws.replays.drop(id)
 }
 
-// where gives the sessions for which want holds.
+// where returns the sessions for which want holds.
 func (ws *webSessions) where(want func(*peer) bool) map[string]*peer {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
@@ -208,7 +210,7 @@ func (ws *webSessions) where(want func(*peer) bool) map[string]*peer {
 	return found
 }
 
-// endAll ends all sessions, side by side.
+// endAll ends all sessions at once.
 func (ws *webSessions) endAll(ctx context.Context, cause error) {
 	ws.mu.Lock()
 	ws.ended = true
@@ -225,7 +227,7 @@ func (ws *webSessions) endAll(ctx context.Context, cause error) {
 	}
 }
 
-// sweep ends sessions that nobody uses, until the handler is closed.
+// sweep ends idle sessions, until the handler is closed.
 func (h *HTTPHandler) sweep() {
 	defer close(h.swept)
 	look := time.NewTicker(max(h.opts.Idle/4, 10*time.Millisecond))

@@ -10,9 +10,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// stream is the answer to one HTTP request. It says that it lives while there is
-// nothing else to say, gives up on a client that does not read, and leaves out
-// what nobody wants any more.
+// stream is the answer to one HTTP request. While there is nothing to send it
+// sends signs of life; it gives up on a client that does not read, and drops
+// answers that were cancelled.
 type stream struct {
 	http.ResponseWriter
 
@@ -23,18 +23,18 @@ type stream struct {
 	mu    sync.Mutex
 	ended bool
 	muted bool
-	beat  *time.Timer // nil until the stream is alive
+	beat  *time.Timer // nil until alive is called
 }
 
 func newStream(w http.ResponseWriter, o *HTTPOptions) *stream {
-	// A proxy that buffers would keep events until there are many.
+	// Keeps proxies from collecting events in a buffer.
 	w.Header().Set("X-Accel-Buffering", "no")
 	return &stream{ResponseWriter: w, control: http.NewResponseController(w), opts: o}
 }
 
 var errEnded = errors.New("the request is over")
 
-// Write sends an event whole. The library writes one at a time.
+// Write sends a whole event. The library writes one at a time.
 func (s *stream) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,27 +62,29 @@ func (s *stream) FlushError() error {
 	return s.control.Flush()
 }
 
-// slowest is the least that a client has to read, in bytes a second.
+// slowest is the lowest rate at which a client has to read, in bytes per
+// second.
 const slowest = 64 << 10
 
-// patient gives a client time to read n bytes.
+// patient sets the time in which a client has to read n bytes.
 func (s *stream) patient(n int) {
 	d := s.opts.WriteTimeout + time.Duration(n)*time.Second/slowest
-	_ = s.control.SetWriteDeadline(time.Now().Add(d)) // a connection without deadlines is one of a test
+	_ = s.control.SetWriteDeadline(time.Now().Add(d)) // only a connection of a test has no deadlines
 }
 
 // readUntil bounds how long the body of the request may take to arrive.
 func (s *stream) readUntil(t time.Time) { _ = s.control.SetReadDeadline(t) }
 
-// alive begins to say that the stream lives. It must not be called before the
-// library has said what kind of answer it gives.
+// alive begins to send signs of life. It must not be called before the library
+// has chosen the kind of its answer.
 func (s *stream) alive() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.live()
 }
 
-// live needs the lock.
+// live starts the time to the next sign of life anew. The caller holds the
+// lock.
 func (s *stream) live() {
 	switch {
 	case s.ended || s.opts.KeepAlive <= 0:
@@ -93,7 +95,8 @@ func (s *stream) live() {
 	}
 }
 
-// comment sends what every client ignores (WHATWG, server-sent events).
+// comment sends a comment, which every client ignores (WHATWG, server-sent
+// events).
 func (s *stream) comment() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,16 +109,16 @@ func (s *stream) comment() {
 	}
 }
 
-// mute leaves out everything from now on, but that the server needs no answer
-// any more to what it has asked: a person would go on looking at a form.
+// mute drops everything from now on, except messages that withdraw a question
+// of the server: otherwise a person would go on looking at a form.
 func (s *stream) mute() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.muted = true
 }
 
-// end is said when the request is over. A session may hold on to the first
-// stream that it had, so nothing may hang on it.
+// end is called when the request is over. A session may keep its first stream,
+// so the stream must hold nothing afterwards.
 func (s *stream) end() {
 	s.mu.Lock()
 	s.ended = true
@@ -132,7 +135,7 @@ func (s *stream) end() {
 	}
 }
 
-// withdraws reports whether an event takes back a question of the server's.
+// withdraws reports whether an event withdraws a question of the server.
 func withdraws(p []byte) bool {
 	_, data, ok := bytes.Cut(p, []byte("data: "))
 	if !ok || !bytes.Contains(data, []byte("notifications/cancelled")) {
@@ -146,7 +149,7 @@ func withdraws(p []byte) bool {
 // longestMended is longer than any error of the library.
 const longestMended = 8 << 10
 
-// mended gives an error that has no code one, in an event or alone.
+// mended adds a code to an error that has none, in an event or alone.
 func mended(p []byte) []byte {
 	if len(p) > longestMended || !bytes.Contains(p, []byte(`"error":{`)) {
 		return p

@@ -19,8 +19,8 @@ import (
 	"tipstaff/internal/identity"
 )
 
-// web is a front over HTTP under test. Who asks is said by a header, as no real
-// server would believe it.
+// web is a front over HTTP under test. A header names the principal, which no
+// real server would believe.
 type web struct {
 	t       *testing.T
 	url     string
@@ -149,8 +149,8 @@ func callBody(id int, tool, args string) string {
 
 const echo = `{"command":"echo"}`
 
-// blocking gives a road whose commands run until they are ended, and tells when
-// one has begun and why it has ended.
+// blocking returns a road whose commands run until they are ended, and reports
+// when one has begun and why it has ended.
 func blocking() (r *road, begun chan struct{}, ended chan error) {
 	begun, ended = make(chan struct{}, 100), make(chan error, 100)
 	return &road{execute: func(ctx context.Context, _ tipstaff.Request) (tipstaff.Result, error) {
@@ -313,7 +313,7 @@ func TestScopesSayWhichToolsThereAre(t *testing.T) {
 	}
 }
 
-// noting is a road that tells what is refused on it.
+// noting is a road that reports refusals.
 type noting struct {
 	*road
 

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Summary is what a client is told of the server before its first call.
+// Summary is what the instructions tell a client about the server.
 type Summary struct {
 	Allowed        []string // names that execute_* may run
 	AllAllowed     bool
@@ -15,29 +15,30 @@ type Summary struct {
 	Restricted     bool // cwd is confined to roots
 	Terminal       bool
 	// Rules are those of the policy file, one line for each set of programs;
-	// nil without a file. Listed: Allowed narrows them.
+	// nil without a file. Listed: they apply only to programs in Allowed.
 	Rules  []string
 	Listed bool
 
-	// How commands are confined, as it was at the start: a policy may tighten it for
-	// single commands. Directory is where they start without a cwd.
+	// How commands are confined, as of the server's start: a policy may tighten
+	// it for single commands. Directory is where they start without a cwd.
 	Directory string
-	Writable  []string // directories in which they may write beside the temporary one; nil: they are not known
-	Network   string   // "on", "off" or the hosts; "": it is not known
-	Tier      string   // "namespaces", "landlock", "none"; "": it is not known
+	Writable  []string // directories in which they may write, besides the temporary one; nil: not known
+	Network   string   // "on", "off" or the hosts; "": not known
+	Tier      string   // "namespaces", "landlock", "none"; "": not known
 	Open      bool     // the profile lets them write wherever the server's user may
 }
 
-// Instructions have at most maxInstructions bytes, because models read them in every
-// conversation. The list of names and that of rules share what the rest leaves, and
-// have at most maxNames each.
+// Instructions have at most maxInstructions bytes, because models read them in
+// every conversation. The list of names and the list of rules share the rest of
+// the space and have at most maxNames bytes each.
 const (
 	maxInstructions = 2000
 	maxNames        = 900
-	aroundNames     = 190 // what stands around the two lists
+	aroundNames     = 190 // the text around the two lists
 )
 
-// Instructions tell a model what it can rely on, most important first.
+// Instructions returns a text for models about the server, the most important
+// first.
 func Instructions(s Summary) string {
 	const first = "tipstaff runs programs for you and records every call.\n"
 	var b strings.Builder
@@ -55,7 +56,7 @@ func Instructions(s Summary) string {
 	return first + mayRun(s, min(room, maxNames)) + b.String()
 }
 
-// mayRun says which programs may run, in lists of about so many bytes.
+// mayRun says which programs may run, in lists of about room bytes.
 func mayRun(s Summary, room int) string {
 	var b strings.Builder
 	if s.Rules != nil {
@@ -76,11 +77,11 @@ func mayRun(s Summary, room int) string {
 	return b.String()
 }
 
-// maxAllowed bounds the bytes that the list of names takes in a tool's description.
+// maxAllowed bounds the bytes of the list of names in a tool's description.
 const maxAllowed = 200
 
-// Allowed says in one line what may run, for a tool's description. any: every
-// program may.
+// Allowed returns one line for a tool's description about the programs that may
+// run. any: every program may.
 func Allowed(names []string, any bool) string {
 	switch {
 	case any:
@@ -92,7 +93,7 @@ func Allowed(names []string, any bool) string {
 	}
 }
 
-// listed joins names as long as there is room, and counts the rest.
+// listed joins as many names as fit, and counts the rest.
 func listed(names []string, room int) string {
 	var b strings.Builder
 	for i, n := range names {
@@ -107,7 +108,7 @@ func listed(names []string, room int) string {
 	return b.String()
 }
 
-// ruleLines gives rules as long as there is room, and counts the rest.
+// ruleLines joins as many rules as fit, and counts the rest.
 func ruleLines(rules []string, room int) string {
 	var b strings.Builder
 	for i, r := range rules {

@@ -9,22 +9,22 @@ import (
 	"tipstaff/internal/redact"
 )
 
-// What is kept of a stream to find its last line: enough that a secret is seen
-// with what stands before it. Half of the buffer is kept when it is full, so a
-// stream costs one copy of at most that much for each piece.
+// Bounds of what is kept of a stream to find its last line. It is enough to
+// recognise a secret by the text before it. When the buffer is full, half of it
+// is kept, so each piece costs one copy of at most that size.
 const (
 	lineWindow = 4 << 10
 	lineBuffer = 2 * lineWindow
-	maxLineOut = 200 // characters that are told
+	maxLineOut = 200 // characters that are sent
 )
 
-// lastLine keeps the end of a stream. The zero lastLine has heard nothing.
+// lastLine keeps the end of a stream. The zero lastLine is empty.
 type lastLine struct {
 	buf []byte
-	cut bool // what is kept does not begin where the stream or a line does
+	cut bool // what is kept begins neither with the stream nor with a line
 }
 
-// write takes a piece, and reports whether a line ended in it.
+// write adds a piece, and reports whether a line ended in it.
 func (l *lastLine) write(p []byte) bool {
 	if len(p) > lineWindow {
 		p, l.buf, l.cut = p[len(p)-lineWindow:], l.buf[:0], true
@@ -40,8 +40,8 @@ func (l *lastLine) write(p []byte) bool {
 	return bytes.ContainsAny(p, "\n\r")
 }
 
-// whole gives the whole lines that are kept. What has no end yet is not told:
-// half a secret looks like none.
+// whole returns the complete lines that are kept. An incomplete line is not
+// sent, because half of a secret cannot be recognised.
 func (l *lastLine) whole() string {
 	text := l.buf
 	if l.cut {
@@ -54,8 +54,8 @@ func (l *lastLine) whole() string {
 	return string(text[:bytes.LastIndexAny(text, "\n\r")+1])
 }
 
-// shownLine is the last line of text that has something on it, without secrets,
-// on one printable line.
+// shownLine returns the last line of text that is not blank, with secrets
+// hidden, as one printable line.
 func shownLine(r *redact.Redactor, text string) string {
 	text = r.Text(strings.ToValidUTF8(text, "\uFFFD"))
 	lines := strings.FieldsFunc(text, func(c rune) bool { return c == '\n' || c == '\r' })

@@ -9,13 +9,13 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// failure is an error that answers nothing that has an id.
+// failure returns an error response without an id.
 func failure(code int, text string) []byte {
 	data, err := json.Marshal(map[string]any{
 		"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": code, "message": text},
 	})
 	if err != nil {
-		return nil // a map of strings and numbers always has a form
+		return nil // cannot happen: a map of strings and numbers can always be written
 	}
 	return data
 }
@@ -23,7 +23,7 @@ func failure(code int, text string) []byte {
 func isNotification(method string) bool { return strings.HasPrefix(method, "notifications/") }
 
 // wholeID reports whether the id of a call is a string or a whole number: the
-// library would round 1.5 and answer a call that nobody made.
+// library would round 1.5 and answer with an id that the client never used.
 func wholeID(data []byte) bool {
 	if !fractional(data) {
 		return true
@@ -41,8 +41,8 @@ func wholeID(data []byte) bool {
 	return json.Unmarshal(m.ID, &n) == nil
 }
 
-// fractional reports whether any member called id could be a number that is
-// not whole. It saves reading nearly every message twice.
+// fractional reports whether a member called id could be a number that is not
+// whole. In nearly all messages it saves reading them twice.
 func fractional(data []byte) bool {
 	for {
 		_, rest, found := bytes.Cut(data, []byte(`"id"`))
@@ -60,7 +60,7 @@ func fractional(data []byte) bool {
 	}
 }
 
-// negotiated reads the protocol version out of the answer to initialize.
+// negotiated reads the protocol version from the answer to initialize.
 func negotiated(result json.RawMessage) string {
 	var r struct {
 		ProtocolVersion string `json:"protocolVersion"`
@@ -69,9 +69,8 @@ func negotiated(result json.RawMessage) string {
 	return r.ProtocolVersion
 }
 
-// withCode gives a failure that the library sends without a code the one that
-// JSON-RPC has for it: what got this far without one was refused before any
-// handler saw it.
+// withCode adds a code to a failure that the library sends without one: such a
+// message was refused before a handler saw it, for which JSON-RPC has a code.
 func withCode(resp *jsonrpc.Response) *jsonrpc.Response {
 	if resp.Error == nil {
 		return resp
@@ -79,7 +78,8 @@ func withCode(resp *jsonrpc.Response) *jsonrpc.Response {
 	var coded *jsonrpc.Error
 	if errors.As(resp.Error, &coded) && coded.Code != 0 {
 		if coded.Code == jsonrpc.CodeInvalidParams && strings.Contains(resp.Error.Error(), "unmarshaling") {
-			// The library names its own types, which help nobody.
+			// The library's text names its own types, which does not help
+			// clients.
 			return &jsonrpc.Response{ID: resp.ID, Error: &jsonrpc.Error{Code: coded.Code, Message: "invalid params: they do not have the form that this method takes"}}
 		}
 		return resp

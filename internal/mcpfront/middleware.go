@@ -12,8 +12,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// recoverPanics turns a panic of one call into an error of that call. The
-// library would let it end the server, and every other command with it.
+// recoverPanics turns a panic in one call into an error of that call. Otherwise
+// it would end the server and all its commands.
 func (s *Server) recoverPanics(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (res mcp.Result, err error) {
 		defer func() {
@@ -26,12 +26,12 @@ func (s *Server) recoverPanics(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// lastStateful is the newest protocol version that begins with initialize.
+// lastStateful is the newest protocol version that has initialize.
 const lastStateful = "2025-11-25"
 
-// clampVersion answers an initialize that asks for a version without
-// initialize as the newest one that has it. Left alone, the session would be
-// taken for one of the stateless protocol, which it is not.
+// clampVersion answers an initialize for a version that has no initialize with
+// the newest version that has it. Otherwise the library would treat the session
+// as one of the stateless protocol.
 func clampVersion(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		if p, ok := req.GetParams().(*mcp.InitializeParams); ok && p != nil && p.ProtocolVersion > lastStateful {
@@ -41,9 +41,8 @@ func clampVersion(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// instruct tells clients what they can rely on as it is when they connect: the
-// policy may have changed since the server started, and says something else to
-// each caller.
+// instruct writes the instructions when a client connects: the policy may have
+// changed since the server started, and depends on the caller.
 func (s *Server) instruct(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		res, err := next(ctx, method, req)
@@ -60,7 +59,8 @@ func (s *Server) instruct(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// newcomer is who connects, as far as that is known before the first call.
+// newcomer returns the origin of a connecting client, as far as it is known
+// before the first call.
 func newcomer(ctx context.Context, req mcp.Request) tipstaff.Origin {
 	in := inboundOf(ctx)
 	o := tipstaff.Origin{Front: in.peer.front, Principal: in.principal.Name}
@@ -75,8 +75,8 @@ func newcomer(ctx context.Context, req mcp.Request) tipstaff.Origin {
 	return o
 }
 
-// settleArrivals lets later calls pass those that need no place in an order.
-// A command of a session settles itself when it has its place.
+// settleArrivals lets later calls overtake those that need no place in the
+// order. A command of a session settles itself when it has its place.
 func settleArrivals(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		p, ok := req.GetParams().(*mcp.CallToolParamsRaw)
@@ -87,8 +87,8 @@ func settleArrivals(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// codeErrors gives every failure of a handler a code: without one the library
-// sends 0, which means nothing.
+// codeErrors gives every error of a handler a code: otherwise the library sends
+// 0, which has no meaning.
 func codeErrors(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		res, err := next(ctx, method, req)
@@ -100,8 +100,9 @@ func codeErrors(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// onlyDeclared refuses the methods of what the server does not have, as the
-// protocol asks of it. The library would answer them: with lists of nothing.
+// onlyDeclared refuses methods for capabilities that the server does not
+// declare, as the protocol requires. The library would answer them with empty
+// lists.
 func (s *Server) onlyDeclared(next mcp.MethodHandler) mcp.MethodHandler {
 	has := kinds(s.has)
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {

@@ -1,7 +1,7 @@
 package mcpfront
 
-// parameter describes one argument of a tool. The declared schema and the
-// check of a call are both made from it, so they cannot differ.
+// parameter describes one argument of a tool. The declared schema and the check
+// of a call are both made from it, so they always agree.
 type parameter struct {
 	name     string
 	kind     kind
@@ -21,7 +21,7 @@ const (
 	variables             // an object of strings
 )
 
-// describe names the kind for a caller who got it wrong.
+// describe names the kind in an error for a caller.
 func (k kind) describe() string {
 	switch k {
 	case texts:

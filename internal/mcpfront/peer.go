@@ -12,10 +12,10 @@ import (
 	"tipstaff/internal/identity"
 )
 
-// peer is one client: a pair of streams, a session of the stateful protocol over
-// HTTP, or one request of the stateless one.
+// peer is one client: a pair of streams, a session of the stateful protocol
+// over HTTP, or one request of the stateless protocol.
 type peer struct {
-	name     string // stands on the records of all its calls
+	name     string // in the records of all its calls
 	front    string // "stdio" or "http"
 	arrivals *arrivals
 	listener listener
@@ -28,32 +28,32 @@ func newStdioPeer(b *bus.Bus) *peer {
 	return p
 }
 
-// local is who calls over stdio: the client has started the server and could run
+// local is the caller over stdio: it has started the server, so it could run
 // anything without it.
 var local = identity.Principal{Name: "local", Scopes: identity.All()}
 
-// inbound is what the front knows of a message that came in: on which way, from
-// whom, as which. Nothing in it was written by the caller.
+// inbound is what the front knows about a message: its transport, its sender
+// and its number. No part of it was written by the caller.
 type inbound struct {
 	peer      *peer
 	principal identity.Principal
-	arrival   arrival // 0: it has no place in an order
+	arrival   arrival // 0: it needs no place in the order
 	number    uint64  // of the call on its peer
 	post      *post   // nil over stdio
 }
 
-// inboundName is where the library carries an inbound from the transport to the
-// handlers: of all that it passes on, this alone cannot be written by a client.
+// inboundName is the key under which the library carries an inbound from the
+// transport to the handlers: the only field that a client cannot write.
 const inboundName = "tipstaff"
 
-// token wraps in for the library.
+// token wraps in in the form that the library carries.
 func (in *inbound) token() *auth.TokenInfo {
 	return &auth.TokenInfo{UserID: in.principal.Name, Extra: map[string]any{inboundName: in}}
 }
 
 func (in *inbound) extra() *mcp.RequestExtra { return &mcp.RequestExtra{TokenInfo: in.token()} }
 
-// carried reads back what token has wrapped; nil if there is nothing.
+// carried returns what token has wrapped; nil if there is nothing.
 func carried(extra *mcp.RequestExtra) *inbound {
 	if extra == nil || extra.TokenInfo == nil {
 		return nil
@@ -64,10 +64,11 @@ func carried(extra *mcp.RequestExtra) *inbound {
 
 type inboundKey struct{}
 
-// nobody is where a message comes from that no transport of ours has brought.
+// nobody is the origin of a message that came over none of our transports. It
+// has no rights.
 var nobody = &inbound{peer: &peer{}}
 
-// inboundOf gives what identify has found out; never nil.
+// inboundOf returns what identify has found out; never nil.
 func inboundOf(ctx context.Context) *inbound {
 	if in, ok := ctx.Value(inboundKey{}).(*inbound); ok {
 		return in
@@ -75,10 +76,10 @@ func inboundOf(ctx context.Context) *inbound {
 	return nobody
 }
 
-// callName is what the records of a call name it.
+// callName returns the name of a call in the record.
 func (in *inbound) callName() string { return in.peer.name + "/" + strconv.FormatUint(in.number, 10) }
 
-// settle says that the call has its place among those of its connection, or
+// settle says that the call has its place among the calls of its connection, or
 // needs none.
 func (in *inbound) settle() {
 	if in.arrival > 0 {
@@ -94,11 +95,11 @@ func (in *inbound) await(ctx context.Context) error {
 	return in.peer.arrivals.await(ctx, in.arrival)
 }
 
-// listen tells the client of its events from now on.
+// listen sends the client its events from now on.
 func (in *inbound) listen(session *mcp.ServerSession) { in.peer.listener.begin(session) }
 
-// identify finds out where a message comes from, for everything behind it. Over
-// HTTP it also ties the call to what may end it.
+// identify finds out where a message comes from, for all later handlers. Over
+// HTTP it also ties the call to its session and its request.
 func (s *Server) identify(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		in := carried(req.GetExtra())

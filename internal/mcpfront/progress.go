@@ -11,16 +11,16 @@ import (
 	"tipstaff/internal/redact"
 )
 
-// A client that sends a progress token is told how its call goes on: for the
-// first time after half a second, so that short calls cost nothing, then every
-// ten seconds, with the last line of output. Nothing is told only so: the answer
-// has all of it, and clients may drop what comes right before the answer.
+// A client that sends a progress token is told how its call goes on: first
+// after half a second, so that short calls cost nothing, then every ten
+// seconds, with the last line of output. The answer repeats everything, because
+// clients may drop what comes right before it.
 const (
 	firstProgress = 500 * time.Millisecond
 	nextProgress  = 10 * time.Second
 )
 
-// progress tells of one call. A nil progress tells nobody.
+// progress reports on one call. A nil progress reports nothing.
 type progress struct {
 	notify   func(context.Context, *mcp.ProgressNotificationParams) error
 	token    any
@@ -35,8 +35,8 @@ type progress struct {
 	errLast bool // the last whole line came from standard error
 }
 
-// follow begins to tell the client of a call, if it wants to hear. stop returns
-// when nothing is told any more; the call is answered after that.
+// follow begins to report on a call if its client asks for that. stop returns
+// when nothing more is sent; the call is answered after that.
 func (s *Server) follow(ctx context.Context, req *mcp.CallToolRequest) (p *progress, stop func()) {
 	token := req.Params.GetProgressToken()
 	if token == nil || req.Session == nil {
@@ -54,8 +54,8 @@ func newProgress(token any, notify func(context.Context, *mcp.ProgressNotificati
 	return &progress{token: token, notify: notify, redactor: r, began: now, phase: "waiting for its turn", since: now}
 }
 
-// tell sends notifications until ctx is done. It uses the call's own context,
-// which ties them to its answer's stream.
+// tell sends notifications until ctx is done. ctx is the call's own context,
+// which ties them to the stream of its answer.
 func (p *progress) tell(ctx context.Context) {
 	timer := time.NewTimer(firstProgress)
 	defer timer.Stop()
@@ -68,7 +68,7 @@ func (p *progress) tell(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		// Whoever has left is told nothing.
+		// The error is ignored: the client has left.
 		_ = p.notify(ctx, &mcp.ProgressNotificationParams{
 			ProgressToken: p.token, Progress: time.Since(p.began).Round(time.Millisecond).Seconds(), Message: p.message(),
 		})
@@ -76,7 +76,7 @@ func (p *progress) tell(ctx context.Context) {
 	}
 }
 
-// now says what the call is doing from now on.
+// now sets what the call is doing.
 func (p *progress) now(phase string) {
 	if p == nil {
 		return
@@ -107,7 +107,8 @@ func (p *progress) message() string {
 	return m + ", no line of output yet"
 }
 
-// heard gives the listeners to the two streams; nil where nobody wants to know.
+// heard returns the functions that receive the two outputs; nil if the client
+// does not ask for progress.
 func (p *progress) heard() (stdout, stderr func([]byte)) {
 	if p == nil {
 		return nil, nil

@@ -134,7 +134,7 @@ func FuzzLastLine(f *testing.F) {
 	})
 }
 
-// BenchmarkHear: what a flood of output costs when somebody wants progress.
+// BenchmarkHear: the cost of much output for a call with progress.
 func BenchmarkHear(b *testing.B) {
 	p := newProgress("t", nil, nil)
 	stdout, _ := p.heard()

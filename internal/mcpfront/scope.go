@@ -13,7 +13,7 @@ import (
 	"tipstaff/internal/identity"
 )
 
-// admit checks who calls, then what the call says.
+// admit checks the caller's scopes, then the arguments.
 func (t tool) admit(p identity.Principal, raw json.RawMessage) (arguments, error) {
 	if err := t.permit(p); err != nil {
 		return arguments{}, err
@@ -41,7 +41,7 @@ func (t tool) permit(p identity.Principal) error {
 
 func (t tool) permits(p identity.Principal) bool { return slices.ContainsFunc(t.scopes, p.May) }
 
-// toolNamed looks a tool up.
+// toolNamed finds a tool by its name.
 func toolNamed(name string) (tool, bool) {
 	i := slices.IndexFunc(tools, func(t tool) bool { return t.name == name })
 	if i < 0 {
@@ -50,8 +50,8 @@ func toolNamed(name string) (tool, bool) {
 	return tools[i], true
 }
 
-// onlyPermitted leaves out of a list the tools that the caller may not call, and
-// says with the others what may run for this caller.
+// onlyPermitted removes the tools that the caller may not call from a list, and
+// adds to the others what this caller may run.
 func (s *Server) onlyPermitted(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		res, err := next(ctx, method, req)
@@ -73,15 +73,16 @@ func (s *Server) onlyPermitted(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// sayAllowed puts what a caller may run behind the descriptions of tools that run
-// something: many clients show these to the model and leave the instructions out.
+// sayAllowed appends what a caller may run to the descriptions of the tools
+// that run commands: many clients show these to the model but not the
+// instructions.
 func (s *Server) sayAllowed(list *mcp.ListToolsResult, who tipstaff.Origin) {
 	if s.opts.Allowed == nil {
 		return
 	}
 	for i, m := range list.Tools {
 		if t, known := toolNamed(m.Name); known && t.family != "" {
-			said := *m // the list is everybody's
+			said := *m // a copy, because the list is shared
 			said.Description += "\n" + s.opts.Allowed(who, t.family)
 			list.Tools[i] = &said
 		}

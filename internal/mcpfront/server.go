@@ -16,36 +16,37 @@ import (
 	"tipstaff/internal/session"
 )
 
-// Road carries out commands and judges sessions. It is internal/monitor.
+// Road carries out commands and judges sessions. It is implemented by
+// internal/monitor.
 type Road interface {
 	Execute(ctx context.Context, req tipstaff.Request, live runner.Live) (tipstaff.Result, error)
-	// AdmitSession checks what a session asks for and completes it.
+	// AdmitSession checks the request for a session and completes it.
 	AdmitSession(s tipstaff.Session) (tipstaff.Session, error)
-	// NoteRefusal records a call that came to nothing before it was judged.
+	// NoteRefusal records a call that was refused before it was judged.
 	NoteRefusal(req tipstaff.Request, err error)
 }
 
-// Options are what the front offers and to whom it hands on.
+// Options are what the front offers and what it hands calls to.
 type Options struct {
 	Version  string
 	Road     Road
 	Sessions *session.Store // nil: the terminal_* tools are not offered
-	// Instructions are told to every client when it connects, as they are then;
-	// see [Instructions]. nil tells nothing.
+	// Instructions returns the instructions for a client that connects; see
+	// [Instructions]. nil: there are none.
 	Instructions func(who tipstaff.Origin) string
-	// Allowed says in one line, for a tool's description, what a family may run
-	// for a caller; nil says nothing.
+	// Allowed returns one line, for a tool's description, about what a family
+	// may run for a caller; may be nil.
 	Allowed func(who tipstaff.Origin, f tipstaff.Family) string
 	Log     *slog.Logger
-	// Events is where the records are published that clients may listen to
+	// Events is where records are published for clients that subscribe
 	// (contract B14); nil offers none.
 	Events *bus.Bus
-	// Approvals has people asked where the policy leaves a command to them; nil:
-	// clients are not asked.
+	// Approvals lets clients ask their users where the policy leaves a command
+	// to a person; nil: clients are not asked.
 	Approvals *Approvals
-	// Redactor hides secrets in what is told of a command while it runs.
+	// Redactor hides secrets in the progress of commands.
 	Redactor *redact.Redactor
-	// Extension is nil but in tests.
+	// Extension is nil except in tests.
 	Extension *Extension
 }
 
@@ -63,7 +64,7 @@ func NewServer(o Options) *Server {
 		Logger:       slog.New(slog.DiscardHandler), // the library logs every connection as an error
 		Capabilities: capabilities(o),
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {
-			c.CacheScope = "private" // what is allowed is nobody else's business
+			c.CacheScope = "private" // what is allowed depends on the caller
 		},
 	})
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "tipstaff", Title: "tipstaff", Version: o.Version}, with)
@@ -80,9 +81,9 @@ func NewServer(o Options) *Server {
 	return s
 }
 
-// ServeStdio talks to one client until the client closes its end or ctx is
-// done. Commands of the connection that still run then are cancelled; it
-// returns when their calls have ended. The end of the client is no error.
+// ServeStdio serves one client until the client closes its end or ctx is done.
+// Commands of the connection that still run then are cancelled; it returns when
+// their calls have ended. The end of the input is not an error.
 func (s *Server) ServeStdio(ctx context.Context, in io.ReadCloser, out io.Writer) error {
 	p := newStdioPeer(s.opts.Events)
 	defer p.listener.end()

@@ -28,7 +28,7 @@ import (
 	"tipstaff/internal/session"
 )
 
-// road is a road that ends wherever the test wants it to.
+// road is a stub for the monitor, with behaviour set by the test.
 type road struct {
 	execute func(context.Context, tipstaff.Request) (tipstaff.Result, error)
 }
@@ -245,7 +245,7 @@ func TestHardening14WhatIsNotAdvertisedIsNotThere(t *testing.T) {
 func TestHardening13NoAnswerBreaksItsDeclaredSchema(t *testing.T) {
 	r := &road{}
 	cs := connect(t, r.options())
-	if _, err := cs.ListTools(t.Context(), nil); err != nil { // the client checks answers against what it has listed
+	if _, err := cs.ListTools(t.Context(), nil); err != nil { // the client checks answers against the listed tools
 		t.Fatal(err)
 	}
 	for _, err := range []error{
@@ -374,7 +374,7 @@ func TestOriginIsWhatTheConnectionKnows(t *testing.T) {
 }
 
 // FuzzFront writes arbitrary lines to a server whose road runs nothing. It must
-// answer and go on.
+// answer and continue.
 func FuzzFront(f *testing.F) {
 	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"execute_command","arguments":{"command":"echo x"}}}`))
 	f.Add([]byte(`[{"jsonrpc":"2.0","id":1,"method":"ping"}]`))
@@ -398,8 +398,8 @@ func FuzzFront(f *testing.F) {
 	})
 }
 
-// TestACommandKnowsWhatItsSessionHasDropped, so that its answer can say so when a
-// program misses it.
+// TestACommandKnowsWhatItsSessionHasDropped, so that its answer can explain a
+// missing variable.
 func TestACommandKnowsWhatItsSessionHasDropped(t *testing.T) {
 	in := tipstaff.Session{ID: "term-1", Env: []string{"CI=1"}, Dropped: []string{"API_TOKEN"}}
 	got := terminalRequest(&caller{}, in, arguments{text: map[string]string{"command": "npm"}})

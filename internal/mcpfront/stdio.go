@@ -15,22 +15,22 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// maxLine bounds one message. It leaves room for the largest arguments that
-// the policy accepts, escaped in the worst way, and for an input beside them.
+// maxLine bounds one message. It leaves room for the largest arguments that the
+// policy accepts, in their longest escaped form, and for an input in addition.
 const maxLine = 32 << 20
 
-// stdio is the transport over a pair of streams, one JSON-RPC message a line.
-// Unlike the library's own it survives what a peer may send: a line that is no
-// message is answered and forgotten.
+// stdio is the transport over a pair of streams, one JSON-RPC message per line.
+// Unlike the library's own it survives malformed input: a line that is not a
+// message is answered with an error and skipped.
 type stdio struct {
 	in   io.ReadCloser
 	out  io.Writer
 	peer *peer
 }
 
-// Connect is called once by the library. When ctx is done the connection is
-// closed, and with that every call that is still in flight is cancelled: the
-// library alone would wait for them to finish.
+// Connect is called once by the library. When ctx is done, the connection is
+// closed, which cancels every call in flight: the library alone would wait for
+// them to finish.
 func (t *stdio) Connect(ctx context.Context) (mcp.Connection, error) {
 	c := &stdioConn{
 		in:       t.in,
@@ -51,7 +51,7 @@ type line struct {
 	err  error
 }
 
-// stdioConn is the connection. Read is called by one goroutine, Write by many.
+// stdioConn is the connection. One goroutine calls Read, several call Write.
 type stdioConn struct {
 	in        io.ReadCloser
 	lines     chan line
@@ -65,7 +65,7 @@ type stdioConn struct {
 	mu       sync.Mutex // guards what follows
 	inFlight map[jsonrpc.ID]*call
 	version  string        // negotiated by initialize; "" before
-	idle     chan struct{} // closed when nothing is in flight; nil until somebody waits
+	idle     chan struct{} // closed when nothing is in flight; nil unless linger waits
 
 	writeMu sync.Mutex
 	out     io.Writer
@@ -81,8 +81,8 @@ type call struct {
 
 func (c *stdioConn) SessionID() string { return "" }
 
-// Close ends reading. A read from a terminal or pipe that is under way may
-// outlive it; nobody waits for that.
+// Close ends reading. A read from a terminal or pipe may still be blocked when
+// it returns; nothing waits for that.
 func (c *stdioConn) Close() error {
 	c.closeOnce.Do(func() {
 		close(c.closed)
@@ -112,8 +112,8 @@ func (c *stdioConn) scan(r *bufio.Reader) {
 
 var errTooLong = errors.New("line too long")
 
-// readLine returns one line without its end. A line that is too long is read
-// to its end and forgotten.
+// readLine returns one line without its end. A line that is too long is read to
+// its end and discarded.
 func readLine(r *bufio.Reader) ([]byte, error) {
 	var whole []byte
 	for {
@@ -145,7 +145,8 @@ func skipLine(r *bufio.Reader, err error) error {
 	return err
 }
 
-// Read returns the next message. Only the end of the input ends it.
+// Read returns the next message. Malformed input is no error; only the end of
+// the input is.
 func (c *stdioConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	for {
 		if len(c.queue) > 0 {
@@ -168,14 +169,14 @@ func (c *stdioConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// lingering is how long calls that are in flight may still be answered when
-// the client has closed its end. A client that is gone has its commands ended
-// a little later by it (contract T4 leaves two seconds); one that wrote its
-// calls into a pipe gets its answers.
+// lingering is how long calls in flight may still be answered when the client
+// has closed its end. A client that wrote its calls into a pipe gets its
+// answers; the commands of a client that has died are ended this much later
+// (contract T4 allows two seconds).
 const lingering = 500 * time.Millisecond
 
-// linger waits until everything is answered, but not for long. The library
-// cancels what is in flight as soon as Read has told it of the end.
+// linger waits until every call is answered, at most for lingering. The library
+// cancels what is in flight as soon as Read returns the end of the input.
 func (c *stdioConn) linger(ctx context.Context) {
 	c.mu.Lock()
 	if len(c.inFlight) == 0 {
@@ -195,7 +196,7 @@ func (c *stdioConn) linger(ctx context.Context) {
 	}
 }
 
-// accept turns a line into messages to be read, or answers why it cannot.
+// accept turns a line into messages to be read, or answers with an error.
 func (c *stdioConn) accept(data []byte) {
 	data = bytes.TrimSpace(data)
 	switch {
@@ -211,7 +212,8 @@ func (c *stdioConn) accept(data []byte) {
 	}
 }
 
-// decode reads one message and notes it when it is a call. A fault is answered.
+// decode reads one message and notes it if it is a call. It answers a malformed
+// one with an error.
 func (c *stdioConn) decode(data []byte, b *batch) (jsonrpc.Message, bool) {
 	msg, err := jsonrpc.DecodeMessage(data)
 	if err != nil {
@@ -241,7 +243,7 @@ func (c *stdioConn) decode(data []byte, b *batch) (jsonrpc.Message, bool) {
 	return msg, true
 }
 
-// note remembers a call until it is answered; false when its id is in use.
+// note remembers a call until it is answered; false if its id is in use.
 func (c *stdioConn) note(req *jsonrpc.Request, b *batch) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -254,7 +256,7 @@ func (c *stdioConn) note(req *jsonrpc.Request, b *batch) bool {
 	return true
 }
 
-// noteCancelled marks a call whose reply nobody waits for any more.
+// noteCancelled marks a call whose reply must not be sent.
 func (c *stdioConn) noteCancelled(req *jsonrpc.Request) {
 	if req.Method != "notifications/cancelled" {
 		return
@@ -300,7 +302,7 @@ func (c *stdioConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	return c.send(resp)
 }
 
-// answered takes a call out of the flight.
+// answered removes a call from those in flight.
 func (c *stdioConn) answered(resp *jsonrpc.Response) *call {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -191,7 +191,7 @@ func TestArrivalsAreTakenInTheirOrder(t *testing.T) {
 	for range n {
 		x := a.next()
 		all.Go(func() {
-			if x%3 != 0 { // needs no place
+			if x%3 != 0 { // needs no place in the order
 				a.settle(x)
 				return
 			}

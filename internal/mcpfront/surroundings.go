@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Bounds of the bytes that the instructions spend on directories and hosts: who needs
-// the rest learns it from refusals.
+// Bounds of the bytes that the instructions use for directories and hosts.
+// Refusals name what is left out.
 const (
 	maxDirectory = 120
 	maxWritable  = 180
 	maxHosts     = 120
 )
 
-// surroundings says where commands run and how they are confined. Nothing is said of
+// surroundings says where commands run and how they are confined. It leaves out
 // what is not known.
 func surroundings(s Summary) string {
 	var b strings.Builder
@@ -54,8 +54,8 @@ func surroundings(s Summary) string {
 	return b.String()
 }
 
-// Confined says the same in one line, for a tool's description: "" if nothing is
-// known.
+// Confined returns the same in one line, for a tool's description: "" if
+// nothing is known.
 func Confined(s Summary) string {
 	var parts []string
 	if len(s.Writable) > 0 && !s.Open && s.Tier != "none" {

@@ -30,14 +30,14 @@ Example: {"command": "git log --oneline -n 5", "cwd": "frontend"}`,
 	},
 }
 
-// What both tools of the family take.
+// The parameters of both tools of the family.
 var (
 	cwdParameter     = parameter{name: "cwd", kind: text, doc: "Working directory, absolute or relative to the server's. Default: the server's."}
 	timeoutParameter = parameter{name: "timeout_ms", kind: millis, doc: "Time limit in milliseconds. Default: 30000, unless the operator set another."}
 	inputParameter   = parameter{name: "input", kind: text, doc: "Text for the program's standard input, which is then closed."}
 )
 
-// executeRequest makes the part of a request that both tools share.
+// executeRequest returns the part of a request that both tools share.
 func executeRequest(c *caller, a arguments, name tipstaff.Tool) tipstaff.Request {
 	req := tipstaff.Request{
 		Origin: c.origin, Tool: name, Family: tipstaff.Execute,
@@ -48,7 +48,7 @@ func executeRequest(c *caller, a arguments, name tipstaff.Tool) tipstaff.Request
 	return req
 }
 
-// execute sends a request down the road and tells how it went.
+// execute hands a request to the monitor and answers with the outcome.
 func (s *Server) execute(ctx context.Context, c *caller, req tipstaff.Request) (*mcp.CallToolResult, error) {
 	c.judged = true
 	r, err := s.opts.Road.Execute(ctx, req, c.live(nil))

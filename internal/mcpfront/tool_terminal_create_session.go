@@ -57,7 +57,7 @@ Example: {"taskId": "BUILD-001", "agentId": "build-agent", "workingDirectory": "
 	},
 }
 
-// namePattern is what taskId and agentId may be (contract B1).
+// namePattern is the form of taskId and agentId (contract B1).
 const namePattern = `^[A-Za-z0-9._:-]{1,128}$`
 
 var errName = errors.New("must be 1 to 128 characters out of letters, digits, dot, underscore, colon and hyphen")
@@ -76,5 +76,5 @@ func validName(s string) error {
 	return nil
 }
 
-// stamp writes a time as RFC 3339, UTC, to the millisecond.
+// stamp formats a time as RFC 3339, UTC, to the millisecond.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }

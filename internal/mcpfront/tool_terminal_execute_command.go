@@ -52,7 +52,7 @@ Example: {"sessionId": "term-…", "command": "npm", "args": ["test", "--coverag
 
 var sessionParameter = parameter{name: "sessionId", kind: text, required: true, doc: "The session, from terminal_create_session."}
 
-// terminalRequest puts what the session holds around what the call asks.
+// terminalRequest combines what the session holds with what the call asks.
 func terminalRequest(c *caller, in tipstaff.Session, a arguments) tipstaff.Request {
 	origin := c.origin
 	origin.Task, origin.Agent = in.Origin.Task, in.Origin.Agent
@@ -66,6 +66,6 @@ func terminalRequest(c *caller, in tipstaff.Session, a arguments) tipstaff.Reque
 	}
 }
 
-// terminalExecuteName stands apart from the tool's row because the row's own
-// function needs it.
+// terminalExecuteName is declared outside of the tool's row because the row's
+// own function needs it.
 const terminalExecuteName = "terminal_execute_command"

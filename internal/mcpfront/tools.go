@@ -12,7 +12,7 @@ import (
 	"tipstaff/internal/runner"
 )
 
-// tools are what the server offers. The library lists them by name.
+// tools are the tools of the server. The library lists them by name.
 var tools = []tool{
 	executeCommand,
 	executeProcess,
@@ -29,34 +29,34 @@ type tool struct {
 	description string
 	params      []parameter
 	output      map[string]any // schema of the structured answer; nil: text only
-	// What a client may assume, all four said aloud.
+	// The annotations for clients; each tool sets all four explicitly.
 	readOnly, destructive, idempotent, openWorld bool
-	// session: offered only together with terminal sessions.
+	// session: offered only if terminal sessions are.
 	session bool
-	// scopes: a caller needs one of them; none means that nobody may.
+	// scopes: a caller needs one of them; with none the tool may not be called.
 	scopes []identity.Scope
-	// family: of a tool that runs a command.
+	// family: the family of a tool that runs a command.
 	family tipstaff.Family
 	// call carries out one call. An error becomes an answer that a model can
-	// read and mend.
+	// understand and correct.
 	call func(ctx context.Context, s *Server, c *caller, a arguments) (*mcp.CallToolResult, error)
-	// refuse tells an error in the manner of the tool's family.
+	// refuse answers with an error in the form of the tool's family.
 	refuse func(error) *mcp.CallToolResult
 }
 
-// caller is who calls, as far as the connection knows.
+// caller is the caller of a tool, as far as the connection knows it.
 type caller struct {
 	origin  tipstaff.Origin
 	in      *inbound
-	session tipstaff.SessionID // that the call names
-	// judged is set when the call has reached the road, which records it.
+	session tipstaff.SessionID // the session that the call names
+	// judged is set when the call has reached the monitor, which records it.
 	judged bool
-	// progress and asking are of calls that run a command.
+	// progress and asking are for calls that run a command.
 	progress *progress
 	asking   *asking
 }
 
-// live is how the client takes part in its command.
+// live connects the client to its running command.
 func (c *caller) live(started func()) runner.Live {
 	l := runner.Live{Started: func() {
 		c.progress.now(running)
@@ -84,8 +84,8 @@ func (t tool) declaration() *mcp.Tool {
 	return d
 }
 
-// handler makes a tool of the library out of a row: checked arguments go in,
-// errors come out as answers.
+// handler makes a handler for the library from a row: it checks arguments
+// before the call and turns errors into answers.
 func (s *Server) handler(t tool) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		in := inboundOf(ctx)
@@ -117,7 +117,7 @@ func (s *Server) handler(t tool) mcp.ToolHandler {
 	}
 }
 
-// origin says who calls.
+// origin returns the origin of a call.
 func origin(in *inbound, req *mcp.CallToolRequest) tipstaff.Origin {
 	o := tipstaff.Origin{Front: in.peer.front, Principal: in.principal.Name, Call: in.callName()}
 	o.Trace = traceOf(req.Params.Meta)
@@ -125,7 +125,7 @@ func origin(in *inbound, req *mcp.CallToolRequest) tipstaff.Origin {
 	return o
 }
 
-// clientName is what a client calls itself; "" if it does not.
+// clientName returns what a client calls itself; "" if it gives no name.
 func clientName(p *mcp.InitializeParams) string {
 	if p == nil || p.ClientInfo == nil {
 		return ""
@@ -133,10 +133,10 @@ func clientName(p *mcp.InitializeParams) string {
 	return clipped(p.ClientInfo.Name + "/" + p.ClientInfo.Version)
 }
 
-// clipped bounds what a client says of itself.
+// clipped bounds texts by which a client describes itself.
 func clipped(s string) string { return s[:min(len(s), 200)] }
 
-// logFault tells the operator of errors that are not the caller's.
+// logFault logs errors that are not the caller's fault.
 func (s *Server) logFault(tool string, err error) {
 	e := tipstaff.AsError(err)
 	if e.Code == tipstaff.Internal || e.Code == tipstaff.NotRecorded {

@@ -6,9 +6,9 @@ import (
 	"tipstaff"
 )
 
-// traceOf reads the trace that a call belongs to out of params._meta, where the
-// protocol has a place for it, under the names of W3C Trace Context. What is
-// malformed is no reason to refuse a call, and is ignored.
+// traceOf reads the trace of a call from params._meta, where the protocol puts
+// it under the names of W3C Trace Context. A malformed trace is ignored and
+// does not fail the call.
 func traceOf(m mcp.Meta) tipstaff.Trace {
 	parent, _ := m["traceparent"].(string)
 	state, _ := m["tracestate"].(string)

@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// Address checks where to listen, "HOST:PORT", and completes it: without a host it
-// is this machine alone. Whoever wants others to reach it has to write so.
+// Address checks an address to listen on, "HOST:PORT", and completes it:
+// without a host it is 127.0.0.1. To make the metrics reachable from other
+// machines, the host must be written.
 func Address(s string) (string, error) {
 	host, port, err := net.SplitHostPort(s)
 	if err != nil {
@@ -24,15 +25,16 @@ func Address(s string) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-// loopback reports whether only this machine reaches addr.
+// loopback reports whether addr can only be reached from this machine.
 func loopback(addr net.Addr) bool {
 	tcp, ok := addr.(*net.TCPAddr)
 	return ok && tcp.IP.IsLoopback()
 }
 
-// ownName lets through what was asked of this machine by a name of its own. A page
-// in a browser here can make its own name lead to 127.0.0.1 and would read what
-// others may not; the browser then sends the name of the page.
+// ownName passes on only requests whose Host is a name of this machine. Without
+// it, a web page in a local browser could make its own name resolve to
+// 127.0.0.1 and read the metrics (DNS rebinding); the browser then sends the
+// name of the page as Host.
 func ownName(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host := r.Host

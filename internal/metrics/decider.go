@@ -10,19 +10,19 @@ import (
 	"tipstaff/internal/policy"
 )
 
-// Decider judges commands from outside of the policy, as the road's does.
+// Decider judges commands in addition to the policy, like that of internal/monitor.
 type Decider interface {
 	Judge(ctx context.Context, c policy.Case) policy.Finding
 }
 
-// Answers of a decider, beside the effects.
+// Answers of a decider, in addition to the effects.
 const (
-	unavailable = "unavailable" // it could not be asked, or its answer not be used
-	withdrawn   = "cancelled"   // the caller went away meanwhile
+	unavailable = "unavailable" // it could not be asked, or its answer could not be used
+	withdrawn   = "cancelled"   // the caller cancelled the request
 )
 
-// Decider gives a decider that asks next, counts what it says and takes the
-// time. Without one, there are no such metrics.
+// Decider returns a decider that asks next, and counts and times its answers.
+// These metrics exist only once there is a decider.
 func (m *Metrics) Decider(next Decider) Decider {
 	if m == nil || next == nil {
 		return next
@@ -33,7 +33,7 @@ func (m *Metrics) Decider(next Decider) Decider {
 	return d
 }
 
-// countDecider makes the metrics of the first decider, and of all that follow it.
+// countDecider creates the metrics for all deciders, when there is a first one.
 func (m *Metrics) countDecider() {
 	d := asking{
 		answers: prometheus.NewCounterVec(opts("decider_answers_total", "Commands about which the operator's decider was asked, by what came of it."), []string{"answer"}),
@@ -52,7 +52,7 @@ type asking struct {
 	took    prometheus.Histogram
 }
 
-// Judge asks, counts and takes the time.
+// Judge asks the decider, and counts and times the answer.
 func (d asking) Judge(ctx context.Context, c policy.Case) policy.Finding {
 	began := time.Now()
 	f := d.next.Judge(ctx, c)

@@ -13,16 +13,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Endpoint shows metrics over HTTP, at /metrics, and at /healthz whether commands
-// can be recorded, without which none starts. Close it.
+// Endpoint serves metrics over HTTP at /metrics. At /healthz it reports whether
+// commands can be recorded, without which none starts. The caller closes it.
 type Endpoint struct {
 	listener net.Listener
 	server   *http.Server
 	done     chan struct{}
 }
 
-// Listen takes an address that [Address] has completed. From then on whoever asks
-// is answered once Serve is called.
+// Listen listens on an address that [Address] has completed. Requests are
+// answered once Serve is called.
 func Listen(ctx context.Context, address string) (*Endpoint, error) {
 	var c net.ListenConfig
 	l, err := c.Listen(ctx, "tcp", address)
@@ -32,13 +32,13 @@ func Listen(ctx context.Context, address string) (*Endpoint, error) {
 	return &Endpoint{listener: l, done: make(chan struct{})}, nil
 }
 
-// URL is where the metrics are.
+// URL returns the address of the metrics.
 func (e *Endpoint) URL() string { return fmt.Sprintf("http://%s/metrics", e.listener.Addr()) }
 
-// Local reports whether only this machine reaches it.
+// Local reports whether the endpoint can only be reached from this machine.
 func (e *Endpoint) Local() bool { return loopback(e.listener.Addr()) }
 
-// Serve answers from m until Close. Call it once.
+// Serve answers requests with the values of m until Close. Call it once.
 func (e *Endpoint) Serve(m *Metrics, log *slog.Logger) {
 	handler := m.handler(log)
 	if e.Local() {
@@ -57,7 +57,7 @@ func (e *Endpoint) Serve(m *Metrics, log *slog.Logger) {
 	}()
 }
 
-// Close lets go of the address; a scrape that is under way is cut off.
+// Close stops listening, and aborts requests in progress.
 func (e *Endpoint) Close() error {
 	if e.server == nil {
 		return e.listener.Close()
@@ -67,14 +67,15 @@ func (e *Endpoint) Close() error {
 	return err
 }
 
-// Handler answers scrapes, for who has found out who asks.
+// Handler returns a handler for requests of metrics. It does not authenticate
+// them.
 func (m *Metrics) Handler(log *slog.Logger) http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
 		MaxRequestsInFlight: scrapesAtOnce, EnableOpenMetrics: true, ErrorLog: scrapeLog{log},
 	})
 }
 
-// scrapesAtOnce bounds what a crowd of readers can take from the commands.
+// scrapesAtOnce bounds the load of concurrent requests.
 const scrapesAtOnce = 4
 
 func (m *Metrics) handler(log *slog.Logger) http.Handler {
@@ -84,8 +85,8 @@ func (m *Metrics) handler(log *slog.Logger) http.Handler {
 	return mux
 }
 
-// health fails when the last record could not be written: the server then runs,
-// and refuses every command.
+// health fails if the last record could not be written: the server then runs,
+// but refuses every command.
 func (m *Metrics) health(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	text := "ok\n"
@@ -96,8 +97,8 @@ func (m *Metrics) health(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, text)
 }
 
-// scrapeLog writes what goes wrong in a scrape into the server's log.
+// scrapeLog writes errors of promhttp to the server's log.
 type scrapeLog struct{ log *slog.Logger }
 
-// Println is what promhttp calls.
+// Println implements promhttp.Logger.
 func (l scrapeLog) Println(v ...any) { l.log.Warn("cannot answer a scrape", "error", fmt.Sprint(v...)) }

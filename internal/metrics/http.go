@@ -7,20 +7,22 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// HTTP counts what becomes of requests over HTTP. A nil one counts nothing.
+// HTTP counts requests of the HTTP front and their answers. A nil *HTTP counts
+// nothing.
 type HTTP struct {
 	requests *prometheus.CounterVec // code
 	refused  *prometheus.CounterVec // reason
 }
 
-// HTTPSource is what the front over HTTP is asked when somebody reads the metrics.
+// HTTPSource provides values of the HTTP front, which are read when metrics are
+// requested.
 type HTTPSource struct {
-	Reasons  []string         // for which it refuses requests
-	Sessions func() int       // of the protocol, that live
-	Expiry   func() time.Time // of the certificate in use; nil without TLS
+	Reasons  []string         // for refusing requests
+	Sessions func() int       // number of live protocol sessions
+	Expiry   func() time.Time // expiry of the certificate in use; nil without TLS
 }
 
-// HTTP adds the metrics of a front over HTTP. It may be called once.
+// HTTP adds the metrics of an HTTP front. It may be called once.
 func (m *Metrics) HTTP(from HTTPSource) *HTTP {
 	if m == nil {
 		return nil
@@ -52,15 +54,15 @@ func (h *HTTP) Answered(status int) {
 	}
 }
 
-// Refused counts a request that is turned away.
+// Refused counts a request that is refused.
 func (h *HTTP) Refused(reason string) {
 	if h != nil {
 		h.refused.WithLabelValues(reason).Inc()
 	}
 }
 
-// TellApprovals says whom to ask how many questions wait for a person. It may be
-// called once.
+// TellApprovals sets the function that returns how many questions wait for a
+// person. It may be called once.
 func (m *Metrics) TellApprovals(pending func() int) {
 	if m != nil {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(

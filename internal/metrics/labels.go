@@ -6,7 +6,7 @@ import (
 	"tipstaff"
 )
 
-// other is the value of a label for what is on no list.
+// other is the value of a label for values that are on no list.
 const other = "other"
 
 const (
@@ -14,17 +14,17 @@ const (
 	denied  = "deny"
 )
 
-// Outcomes of commands; the causes of [tipstaff.Cause] beside them.
+// Outcomes of commands, in addition to the causes of [tipstaff.Cause].
 const (
 	succeeded   = "succeeded"    // it exited with 0
-	failed      = "failed"       // it exited with another code
+	failed      = "failed"       // it exited with a code other than 0
 	notStarted  = "not_started"  // it was allowed and could not be started
 	notRecorded = "not_recorded" // it was allowed and its record could not be written
 	violation   = "violation"    // policy refused what it would have done
-	malformed   = "malformed"    // refused for a fault in how it was asked
+	malformed   = "malformed"    // refused for a fault in the request
 )
 
-// outcomes are all that a command can come to.
+// outcomes are all possible outcomes of a command.
 var outcomes = []struct{ decision, outcome string }{
 	{allowed, succeeded}, {allowed, failed}, {allowed, notStarted}, {allowed, notRecorded},
 	{allowed, tipstaff.Signalled.String()}, {allowed, tipstaff.TimedOut.String()}, {allowed, tipstaff.Cancelled.String()},
@@ -33,7 +33,7 @@ var outcomes = []struct{ decision, outcome string }{
 	{denied, violation}, {denied, malformed},
 }
 
-// codes are what policy refuses with.
+// codes are the codes of refusals by policy.
 var codes = []tipstaff.Code{
 	tipstaff.CommandNotAllowed, tipstaff.UnsafeArguments, tipstaff.DirectoryNotAllowed,
 	tipstaff.InvalidCommandLine, tipstaff.InvalidParameters, tipstaff.TimeoutExceeded,
@@ -41,10 +41,10 @@ var codes = []tipstaff.Code{
 	tipstaff.ProgramNotFound, tipstaff.ProgramNotExecutable, tipstaff.PolicyUnavailable, tipstaff.Internal,
 }
 
-// tiers of the sandbox, as records name them.
+// tiers are the tiers of the sandbox, by their names in records.
 var tiers = []string{"namespaces", "landlock", "none"}
 
-// reason gives the label for a code.
+// reason returns the label for a code.
 func reason(c tipstaff.Code) string {
 	if slices.Contains(codes, c) {
 		return string(c)
@@ -52,7 +52,7 @@ func reason(c tipstaff.Code) string {
 	return other
 }
 
-// ended gives the outcome of a command that was started.
+// ended returns the outcome of a command that was started.
 func ended(cause string, exitCode int) string {
 	switch {
 	case cause != tipstaff.Exited.String():

@@ -9,11 +9,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 )
 
-// Build is what tipstaff_build_info says.
+// Build is the content of tipstaff_build_info.
 type Build struct{ Version, Revision, Go string }
 
-// Metrics are the counts of one server. Its methods may be called from many
-// goroutines at once. A nil one counts nothing.
+// Metrics are the metrics of one server. Its methods may be called
+// concurrently. A nil *Metrics counts nothing.
 type Metrics struct {
 	registry *prometheus.Registry
 
@@ -30,13 +30,13 @@ type Metrics struct {
 	errors    prometheus.Counter
 	policies  *policies
 	deciding  sync.Once
-	decided   asking // once there is a decider
+	decided   asking // used once there is a decider
 	reloads   *reloads
 
 	unrecorded atomic.Bool // the last record could not be written
 }
 
-// New makes the metrics of a server, all at zero.
+// New returns the metrics of a server, all at zero.
 func New(b Build) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
@@ -47,7 +47,8 @@ func New(b Build) *Metrics {
 		duration: histogram("command_duration_seconds", "How long commands ran, from the start to the end of the program.", longDurations),
 		spawn:    histogram("spawn_seconds", "How long it took to start a command, from its turn to the running program: the last look at its file, its sandbox, the start itself.", shortDurations),
 		output:   counter("output_bytes_total", "Bytes that commands wrote to both outputs, kept or not."),
-		// Of commands, so that its rate over that of commands is a share.
+		// It counts commands, so that dividing its rate by that of commands
+		// gives a fraction.
 		truncated: counter("output_truncated_total", "Commands of whose output something was dropped."),
 		tier:      newTierInUse(),
 		records:   counter("audit_records_total", "Records that were written to the audit trail."),
@@ -65,8 +66,8 @@ func New(b Build) *Metrics {
 	return m
 }
 
-// begin makes the series that alerts look at exist before anything happens: a
-// rate over a series that begins with its first event does not see that event.
+// begin creates the series that alerts use before anything happens: if a series
+// begins with its first event, its rate does not include that event.
 func (m *Metrics) begin() {
 	for _, o := range outcomes {
 		m.commands.WithLabelValues(o.decision, o.outcome)
@@ -78,8 +79,8 @@ func (m *Metrics) begin() {
 
 const namespace = "tipstaff"
 
-// Bounds of the classic buckets, in seconds. Native histograms, which a
-// Prometheus that wants them gets as well, need none.
+// Bounds of the classic buckets, in seconds. Native histograms, which
+// Prometheus can request as well, need none.
 var (
 	longDurations  = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300}
 	shortDurations = []float64{.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1}

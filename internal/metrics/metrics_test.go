@@ -79,7 +79,7 @@ func TestWhatTheRecordsTellIsCounted(t *testing.T) {
 			map[string]string{`tipstaff_commands_total{decision="deny",outcome="malformed"}`: "1", `tipstaff_policy_denials_total{reason="INVALID_COMMAND_LINE"}`: "1"},
 		},
 		{
-			"a code that nobody knows is other", refused(audit.CommandRefused, "whatever\na caller says"), nil,
+			"an unknown code is other", refused(audit.CommandRefused, "whatever\na caller says"), nil,
 			map[string]string{`tipstaff_commands_total{decision="deny",outcome="malformed"}`: "1", `tipstaff_policy_denials_total{reason="other"}`: "1"},
 		},
 		{

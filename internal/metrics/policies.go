@@ -9,9 +9,9 @@ import (
 	"tipstaff/internal/audit"
 )
 
-// policies shows the digests of the rules by which was decided last, for each
-// tool: families of tools have rules of their own, and a file of them may change
-// while the server runs. Older digests are forgotten.
+// policies shows, for each tool, the digest of the rules that made the last
+// decision. Families of tools have rules of their own, and a policy file may
+// change while the server runs. Older digests are dropped.
 type policies struct {
 	desc *prometheus.Desc
 
@@ -37,10 +37,10 @@ func (p *policies) note(r *audit.Record) {
 	p.last[r.What.Tool] = digest
 }
 
-// Describe is part of [prometheus.Collector].
+// Describe implements [prometheus.Collector].
 func (p *policies) Describe(ch chan<- *prometheus.Desc) { ch <- p.desc }
 
-// Collect is part of [prometheus.Collector].
+// Collect implements [prometheus.Collector].
 func (p *policies) Collect(ch chan<- prometheus.Metric) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"tipstaff/internal/audit"
 )
 
-// reloads show what became of the policy file when it was read again.
+// reloads count the outcomes of reading the policy file again.
 type reloads struct {
 	total   *prometheus.CounterVec // outcome
 	refused prometheus.Gauge

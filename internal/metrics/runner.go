@@ -9,8 +9,8 @@ import (
 	"tipstaff/internal/runner"
 )
 
-// Runner gives a runner that runs by next and takes the time. It stands inside
-// of whatever makes commands wait for their turn.
+// Runner returns a runner that runs commands by next and measures their time.
+// Use it inside of runners that make commands wait.
 func (m *Metrics) Runner(next runner.Runner) runner.Runner {
 	if m == nil {
 		return next
@@ -23,8 +23,8 @@ type timing struct {
 	next    runner.Runner
 }
 
-// Run carries out g and takes the time: that of the record is in milliseconds,
-// which is longer than most starts take.
+// Run carries out g and measures the time itself, because the record's time is
+// in milliseconds, which most starts take less than.
 func (t timing) Run(ctx context.Context, g *policy.Grant, live runner.Live) (tipstaff.Result, error) {
 	t.metrics.running.Inc()
 	defer t.metrics.running.Dec()

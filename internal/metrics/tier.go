@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// tierInUse shows by which tier commands are confined.
+// tierInUse shows the tier by which commands are confined.
 type tierInUse struct {
 	desc *prometheus.Desc
 	tell atomic.Pointer[func() string]
@@ -17,18 +17,19 @@ func newTierInUse() *tierInUse {
 		"1 for the tier that confines commands, 0 for the others.", []string{"tier"}, nil)}
 }
 
-// TellTier says whom to ask for the tier. It is asked when somebody reads the
-// metrics and not before: to find the tier out takes longer than to start.
+// TellTier sets the function that returns the tier. It is only called when
+// metrics are requested, because finding out the tier takes longer than the
+// start.
 func (m *Metrics) TellTier(tell func() string) {
 	if m != nil {
 		m.tier.tell.Store(&tell)
 	}
 }
 
-// Describe is part of [prometheus.Collector].
+// Describe implements [prometheus.Collector].
 func (t *tierInUse) Describe(ch chan<- *prometheus.Desc) { ch <- t.desc }
 
-// Collect is part of [prometheus.Collector].
+// Collect implements [prometheus.Collector].
 func (t *tierInUse) Collect(ch chan<- prometheus.Metric) {
 	inUse := ""
 	if tell := t.tell.Load(); tell != nil {

@@ -5,13 +5,13 @@ import (
 	"tipstaff/internal/audit"
 )
 
-// Trail takes records, as the road's does.
+// Trail records events, like that of internal/monitor.
 type Trail interface {
 	Append(r audit.Record) error
 }
 
-// Trail gives a trail that writes to next and counts what the records tell. What
-// is on the record and what is counted therefore cannot differ in their words.
+// Trail returns a trail that writes to next and counts the records. So records
+// and metrics use the same terms.
 func (m *Metrics) Trail(next Trail) Trail {
 	if m == nil {
 		return next
@@ -41,8 +41,9 @@ func (m *Metrics) written(err error) {
 	m.records.Inc()
 }
 
-// count tells what a record is about. An intent or a new session that could not
-// be recorded did not come to be; the rest has happened, recorded or not.
+// count counts what a record is about. If an intent or a new session could not
+// be recorded, it did not happen; everything else has happened, recorded or
+// not.
 func (m *Metrics) count(r *audit.Record, err error) {
 	m.policies.note(r)
 	m.reloads.note(r)
@@ -70,7 +71,7 @@ func (m *Metrics) count(r *audit.Record, err error) {
 		if r.Code == tipstaff.ScopeMissing {
 			m.denials.WithLabelValues(reason(r.Code)).Inc()
 		}
-		if r.Named() != "" { // it asked for a command
+		if r.Named() != "" { // the record is about a command
 			m.refused(r)
 		}
 	}

@@ -12,17 +12,17 @@ import (
 	"tipstaff/internal/runner"
 )
 
-// Approver finds out whether a person allows what a policy leaves to one. It is
-// an [approval.Store].
+// Approver finds out whether a person allows a command that the policy leaves
+// to a person. An [approval.Store] is one.
 type Approver interface {
 	Approve(ctx context.Context, q policy.Question, claim string, ask approval.Ask) (policy.Approval, error)
 }
 
-// permission gives the grant of a decision to allow, or of one to ask that a
-// person has approved of. Whatever else is a refusal, which is on the record.
+// permission returns the grant of a decision to allow, or of a decision to ask
+// that a person has approved. Otherwise it refuses and records that.
 //
-// What a person says counts under the policy by which was asked: when another one
-// decides by then, the answer is void.
+// A person's answer is valid only under the policy by which the question was
+// asked. If another policy is in force by then, the answer is void.
 func (m *Monitor) permission(ctx context.Context, asked *policy.Policy, req *tipstaff.Request, d *policy.Decision, live runner.Live) (*policy.Grant, error) {
 	if grant, ok := d.Grant(); ok {
 		return grant, nil
@@ -38,7 +38,7 @@ func (m *Monitor) permission(ctx context.Context, asked *policy.Policy, req *tip
 	}
 	switch grant, ok := d.Approved(a, time.Now()); {
 	case errors.Is(err, approval.ErrLater):
-		return nil, err // the same request comes again; that the question is open is on the record
+		return nil, err // the same request will come again; the record says that the question is open
 	case err != nil:
 		return nil, m.refuse(req, d, err)
 	case !ok:
@@ -48,7 +48,8 @@ func (m *Monitor) permission(ctx context.Context, asked *policy.Policy, req *tip
 	}
 }
 
-// void takes an answer back that was given under a policy that has gone.
+// void revokes an answer that was given under a policy that is no longer in
+// force.
 func void(d *policy.Decision, w policy.Word) error {
 	w.Outcome = policy.Voided
 	d.Answered(w)
@@ -59,7 +60,7 @@ func void(d *policy.Decision, w policy.Word) error {
 	}
 }
 
-// recorded writes down that a person is asked, before one is.
+// recorded makes ask record the question before a person sees it.
 func (m *Monitor) recorded(ask approval.Ask) approval.Ask {
 	if ask == nil {
 		return nil
@@ -72,14 +73,14 @@ func (m *Monitor) recorded(ask approval.Ask) approval.Ask {
 	}
 }
 
-// NoteLapse records a command whose question was handed on and never answered.
+// NoteLapse records a command whose question was passed on and never answered.
 func (m *Monitor) NoteLapse(q policy.Question, w policy.Word) {
 	r := question(audit.CommandRefused, q, w)
 	r.Code, r.Why = tipstaff.ApprovalDenied, "A person was asked to allow this command, and the answer never came back."
 	m.note(r)
 }
 
-// question is a record of what a person is asked.
+// question returns a record of what a person is asked.
 func question(event audit.Event, q policy.Question, w policy.Word) audit.Record {
 	r := audit.Record{
 		Event: event,

@@ -16,7 +16,7 @@ import (
 	"tipstaff/internal/runner"
 )
 
-// leftToPeople is a rule of the tests: whatever has "push" among its words is
+// leftToPeople is a rule of the tests: a command with the word "push" is
 // left to a person.
 type leftToPeople struct{}
 
@@ -74,7 +74,7 @@ func TestWhatIsNotApprovedDoesNotRun(t *testing.T) {
 		"the client cannot ask after all": {runner.Live{Ask: func(context.Context, policy.Question) (policy.Answer, error) {
 			return policy.Answer{}, errors.New("method not found")
 		}}, true, "command.asked, command.refused", tipstaff.ApprovalRequired, "pending", "nothing ran yet"},
-		"a handle that nobody has": {runner.Live{Approval: "apr_x"}, true, "command.refused", tipstaff.ApprovalRequired, "pending", "nothing ran yet"},
+		"an unknown handle": {runner.Live{Approval: "apr_x"}, true, "command.refused", tipstaff.ApprovalRequired, "pending", "nothing ran yet"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := &journal{}

@@ -6,14 +6,13 @@ import (
 	"tipstaff/internal/policy"
 )
 
-// Decider judges commands beside the policy, from outside of it. Judge returns
-// when ctx is done at the latest, and denies what it cannot judge.
+// Decider judges commands in addition to the policy. Judge must return soon
+// after ctx is done, and must deny what it cannot judge.
 type Decider interface {
 	Judge(ctx context.Context, c policy.Case) policy.Finding
 }
 
-// consult lets the decider narrow a decision. It is asked about nothing that is
-// refused anyway.
+// consult lets the decider narrow a decision. It skips decisions to refuse.
 func (j judges) consult(ctx context.Context, d *policy.Decision) {
 	if j.decider == nil {
 		return

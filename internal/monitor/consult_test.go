@@ -27,7 +27,7 @@ func (s *saying) Judge(ctx context.Context, c policy.Case) policy.Finding {
 	return s.finding
 }
 
-// consulting is a road with a decider.
+// consulting is a monitor with a decider.
 func consulting(f policy.Finding) (*Monitor, *journal, *saying) {
 	j := &journal{}
 	m, s := newMonitor(j), &saying{j: j, finding: f}

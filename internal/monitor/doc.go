@@ -1,6 +1,7 @@
-// Package monitor is the one road: every command of every front goes through
+// Package monitor is the one road: every command goes through
 // [Monitor.Execute], which decides, records, runs and records again, in this
-// order. A decider outside, if there is one, has its say before the record. The order is the security argument of the program, so it is one
+// order. An external decider, if there is one, is asked before the first
+// record. The order is the security argument of the program, so Execute is one
 // short function.
 //
 // Read next: monitor.go.

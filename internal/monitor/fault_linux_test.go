@@ -295,7 +295,7 @@ func TestWithoutMemoryForAProcessAStartIsAClearError(t *testing.T) {
 	}
 }
 
-// TestAUserWithoutRightsGetsClearErrors runs the road as somebody who is not
+// TestAUserWithoutRightsGetsClearErrors runs commands as a user who is not
 // root and loses a right between the decision and the start.
 func TestAUserWithoutRightsGetsClearErrors(t *testing.T) {
 	if os.Geteuid() == 0 {
@@ -412,7 +412,7 @@ func TestWithoutADescriptorToJudgeWithNothingIsBlamedOnTheCall(t *testing.T) {
 	}
 }
 
-// TestWhenSomebodyKillsWhatMakesTheCommandsTheServerGoesOn: whoever kills
+// TestWhenSomebodyKillsWhatMakesTheCommandsTheServerGoesOn: a user who kills
 // processes by their names or numbers may hit those of the engine.
 func TestWhenSomebodyKillsWhatMakesTheCommandsTheServerGoesOn(t *testing.T) {
 	r := newReal(t)

@@ -13,25 +13,25 @@ import (
 	"tipstaff/internal/runner"
 )
 
-// Trail takes records. Append returns when the record is written.
+// Trail records events. Append returns when the record is written.
 type Trail interface {
 	Append(r audit.Record) error
 }
 
-// Monitor carries commands down the road. Its fields are set before its first
-// use; its methods may be called from many goroutines at once.
+// Monitor decides about commands, runs and records them. Set its fields before
+// the first use; its methods may be called concurrently.
 type Monitor struct {
 	Policy *policy.Policy // decides until [Monitor.Swap], as does Decider
 	World  policy.World
 	Trail  Trail
 	Runner runner.Runner
-	// Sandbox is how a command is confined, for the record.
+	// Sandbox returns how a command is confined, for the record.
 	Sandbox func(*policy.Grant) audit.Sandbox
 	// Decider is asked about every command that the policy does not refuse, and
-	// can only narrow; nil: nobody is.
+	// can only narrow the decision; nil: none.
 	Decider Decider
-	// Approver finds out what people say where the policy leaves a command to
-	// them; nil: nobody is asked, and such commands are refused.
+	// Approver asks a person where the policy leaves a command to a person;
+	// nil: such commands are refused.
 	Approver Approver
 	Log      *slog.Logger
 
@@ -39,10 +39,11 @@ type Monitor struct {
 	running sync.WaitGroup
 }
 
-// Execute decides on req, hears the decider, asks a person where the policy or
-// the decider leaves it to one, and, if it is allowed, records the intent, runs the
-// command and records how it ended. An error is a [*tipstaff.Error]: nothing
-// was started. A command that ran, however it ended, is a Result.
+// Execute decides about req, consults the decider, and asks a person if the
+// policy or the decider requires that. If the command is allowed, it records
+// the intent, runs the command and records how it ended. An error is a
+// [*tipstaff.Error], and means that nothing was started. For a command that
+// ran, however it ended, Execute returns a Result.
 func (m *Monitor) Execute(ctx context.Context, req tipstaff.Request, live runner.Live) (tipstaff.Result, error) {
 	m.running.Add(1)
 	defer m.running.Done()
@@ -66,22 +67,23 @@ func (m *Monitor) Execute(ctx context.Context, req tipstaff.Request, live runner
 	return res, err
 }
 
-// Explain tells what would be decided, and touches nothing else.
+// Explain returns what would be decided, without recording or running anything.
 func (m *Monitor) Explain(req tipstaff.Request) policy.Decision {
 	return m.Current().Decide(req, m.World)
 }
 
-// Wait returns when no command is on the road.
+// Wait returns when no call of Execute is running.
 func (m *Monitor) Wait() { m.running.Wait() }
 
-// refuse records a refusal and gives it to the caller. It stands, recorded or not.
+// refuse records a refusal and returns it. A refusal is valid even if it cannot
+// be recorded.
 func (m *Monitor) refuse(req *tipstaff.Request, d *policy.Decision, err error) error {
 	m.note(refused(req, d, tipstaff.AsError(err)))
 	return err
 }
 
-// NoteRefusal records a call that came to nothing before it could be judged:
-// arguments that are none, a session that does not exist or is busy.
+// NoteRefusal records a call that failed before it could be judged: with
+// invalid arguments, or for a session that does not exist or is busy.
 func (m *Monitor) NoteRefusal(req tipstaff.Request, err error) {
 	e := tipstaff.AsError(err)
 	r := asked(audit.CallRefused, &req)
@@ -93,8 +95,8 @@ func (m *Monitor) NoteRefusal(req tipstaff.Request, err error) {
 	m.note(r)
 }
 
-// note records what has happened already. When it cannot be recorded, the
-// operator hears of it; the next command will be refused by the trail itself.
+// note records what has happened already. If that fails, it is logged; the
+// trail itself will refuse the next command.
 func (m *Monitor) note(r audit.Record) {
 	if err := m.Trail.Append(r); err != nil {
 		m.Log.Error("cannot write the audit trail", "event", string(r.Event), "command_id", string(r.Trace.CommandID), "error", err)

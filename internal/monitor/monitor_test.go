@@ -15,7 +15,7 @@ import (
 	"tipstaff/internal/runner"
 )
 
-// journal notes what happens on the road, in order.
+// journal records the steps of Execute, in order.
 type journal struct {
 	mu     sync.Mutex
 	steps  []string

@@ -21,28 +21,28 @@ import (
 	"tipstaff/internal/testcmd/testcmdtest"
 )
 
-// real is a road of real parts: policy, machine, trail, runner and engine, as
+// real is a monitor of real parts: policy, machine, trail, runner and engine, as
 // the server stacks them. It allows the program "tool", which a test may do
 // with as it likes, "true" and "cat".
 type real struct {
 	*Monitor
 	t     *testing.T
 	trail *audit.Trail
-	seen  int // records of the trail that were looked at
+	seen  int // records of the trail that were checked
 	base  string
 	dir   string // to run in
 
 	// between is done once, when the intent is on the record and nothing has
 	// started.
 	between func()
-	// on is where the road is walked: a thread may be made unlike the others.
+	// on calls Execute, perhaps on a thread that differs from the others.
 	on func(func())
 
 	// fresh makes a runner with an engine that has started nothing yet.
 	fresh func() runner.Runner
 }
 
-// place makes a directory that others may enter, for what runs as somebody else.
+// place makes a directory that others may enter, for what runs as another user.
 func place(t *testing.T) string {
 	t.Helper()
 	base := t.TempDir()
@@ -115,7 +115,7 @@ func (r *real) Append(rec audit.Record) error {
 	return err
 }
 
-// execute walks the road.
+// execute calls Execute.
 func (r *real) execute(req tipstaff.Request, live runner.Live) (res tipstaff.Result, err error) {
 	r.on(func() { res, err = r.Execute(r.t.Context(), req, live) })
 	return res, err
@@ -123,7 +123,7 @@ func (r *real) execute(req tipstaff.Request, live runner.Live) (res tipstaff.Res
 
 func (r *real) path(name string) string { return filepath.Join(r.base, name) }
 
-// write puts a file in the place of another, or makes one.
+// write replaces a file, or makes one.
 func (r *real) write(name, content string, mode os.FileMode) {
 	r.t.Helper()
 	temp := r.path(name) + ".new"
@@ -143,7 +143,7 @@ func (r *real) request(f tipstaff.Family, argv ...string) tipstaff.Request {
 	return req
 }
 
-// works runs a command that ends well, and looks at its records.
+// works runs a command that succeeds, and checks its records.
 func (r *real) works(f tipstaff.Family) {
 	r.t.Helper()
 	res, err := r.execute(r.request(f, "cat"), runner.Live{})

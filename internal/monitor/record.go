@@ -26,7 +26,7 @@ func (m *Monitor) outcome(g *policy.Grant, d *policy.Decision, res *tipstaff.Res
 	return r
 }
 
-// refused is the record of a request that came to nothing.
+// refused is the record of a request that was refused.
 func refused(req *tipstaff.Request, d *policy.Decision, e *tipstaff.Error) audit.Record {
 	r := asked(audit.CommandRefused, req)
 	if d.Argv != nil {
@@ -56,12 +56,13 @@ func (m *Monitor) granted(event audit.Event, g *policy.Grant, d *policy.Decision
 func decided(d *policy.Decision) audit.Decision {
 	f, action := d.Deciding(), d.Effect
 	if d.Word().Outcome == policy.Granted {
-		action = policy.Allow // by a person, where the rule asks
+		action = policy.Allow // by a person, where the policy asks
 	}
 	return audit.Decision{Action: action.String(), Rule: f.Rule, At: f.At, PolicySHA256: d.Digest, Approval: said(d.Word())}
 }
 
-// said is what the record says of a question to a person; nil if there was none.
+// said returns the record's form of a question to a person; nil if there was
+// none.
 func said(w policy.Word) *audit.Approval {
 	if w.Outcome == "" {
 		return nil
@@ -73,7 +74,7 @@ func said(w policy.Word) *audit.Approval {
 	return a
 }
 
-// asked is what every record of a request has.
+// asked returns the part that all records of a request have.
 func asked(event audit.Event, req *tipstaff.Request) audit.Record {
 	return audit.Record{
 		Event: event,
@@ -87,7 +88,7 @@ func who(o tipstaff.Origin, s tipstaff.SessionID) audit.Who {
 	return audit.Who{Front: o.Front, Principal: o.Principal, Client: o.Client, Agent: o.Agent, Task: o.Task, Session: s, Call: o.Call}
 }
 
-// names gives the names of the variables that were passed on.
+// names returns the names of the variables that were passed on.
 func names(vars, dropped []string) []string {
 	gone := make(map[string]bool, len(dropped))
 	for _, n := range dropped {

@@ -5,9 +5,9 @@ import (
 	"tipstaff/internal/audit"
 )
 
-// AdmitSession judges what a session asks for: its directory and its
-// variables. It returns the session with the canonical directory and the
-// variables that its commands will get. A refusal is on the record.
+// AdmitSession judges the directory and the variables that a session asks for.
+// It returns the session with the canonical directory and with the variables
+// that its commands will get. It records a refusal.
 func (m *Monitor) AdmitSession(s tipstaff.Session) (tipstaff.Session, error) {
 	admitted, err := m.Current().AdmitSession(s, m.World)
 	if err != nil {
@@ -21,7 +21,8 @@ func (m *Monitor) AdmitSession(s tipstaff.Session) (tipstaff.Session, error) {
 	return admitted, nil
 }
 
-// SessionCreated records a session before it can be used.
+// SessionCreated records a session. It must be called before the session is
+// used.
 func (m *Monitor) SessionCreated(s tipstaff.Session) error {
 	if err := m.Trail.Append(sessionRecord(audit.SessionCreate, s)); err != nil {
 		return notRecorded(err)

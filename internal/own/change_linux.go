@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// changeOf is when something about a file changed last.
+// changeOf returns when a file was last changed, in content or metadata.
 func changeOf(info fs.FileInfo) time.Time {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

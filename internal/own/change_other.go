@@ -7,5 +7,5 @@ import (
 	"time"
 )
 
-// changeOf gives the time of change that every system has.
+// changeOf returns the modification time, which every system has.
 func changeOf(info fs.FileInfo) time.Time { return info.ModTime() }

@@ -4,8 +4,8 @@ package own
 
 import "io/fs"
 
-// ownerOf tells nothing: no owners are looked at here.
+// ownerOf reports no owner: owners are not checked on this system.
 func ownerOf(fs.FileInfo) (uid int, known bool) { return 0, false }
 
-// links tells nothing: names are not counted here.
+// links returns 1: hard links are not counted on this system.
 func links(fs.FileInfo) uint64 { return 1 }

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// ownerOf gives the user a thing belongs to.
+// ownerOf returns the id of the user who owns a file.
 func ownerOf(info fs.FileInfo) (uid int, known bool) {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -16,11 +16,11 @@ func ownerOf(info fs.FileInfo) (uid int, known bool) {
 	return int(st.Uid), true
 }
 
-// links is how many names a file has.
+// links returns the number of names of a file.
 func links(info fs.FileInfo) uint64 {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
 		return 1
 	}
-	return uint64(st.Nlink) //nolint:unconvert // 16 and 32 bits on other systems
+	return uint64(st.Nlink) //nolint:unconvert // 16 or 32 bits on other systems
 }

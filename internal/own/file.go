@@ -1,21 +1,22 @@
 package own
 
-// Kind says what commands are kept from. The zero Kind is the strictest.
+// Kind says what commands are kept from doing with a file. The zero Kind is the
+// strictest.
 type Kind int
 
 const (
-	// Secret files are hidden: commands neither read nor write them.
+	// Secret files are hidden: commands can neither read nor write them.
 	Secret Kind = iota
-	// Steering files decide something, and may be read. Where only the kernel's
-	// mounts can keep a file of a writable directory as it is, and there are none,
-	// such a file can be written; then it is not read again.
+	// Steering files affect decisions, and may be read. In a writable
+	// directory, only mounts can keep them unchanged; without mounts such a
+	// file can be written, and then it is not read again.
 	Steering
 	// Kept directories are written by tipstaff and not read again. Commands may
-	// read them; they are kept from writing at whatever price.
+	// read them, but must never be able to write them.
 	Kept
 )
 
-// String names the kind.
+// String returns the name of the kind.
 func (k Kind) String() string {
 	switch k {
 	case Secret:
@@ -29,25 +30,26 @@ func (k Kind) String() string {
 	}
 }
 
-// File is one of tipstaff's own.
+// File is one of tipstaff's own files.
 type File struct {
 	Path    string // absolute
-	Setting string // which names it, as TIPSTAFF_TOKENS_FILE
+	Setting string // the setting that names it, such as TIPSTAFF_TOKENS_FILE
 	Kind    Kind
-	// Dir says that it is a directory and all in it is of this kind.
+	// Dir says that it is a directory, and that everything in it is of this
+	// kind.
 	Dir bool
-	// Socket says that tipstaff meets others there and reads no file.
+	// Socket says that tipstaff communicates there and reads no file.
 	Socket bool
-	Why    string // as "it decides what may run"
+	Why    string // a reason, such as "it decides what may run"
 }
 
-// Place is where something of a [File] is now.
+// Place is where a [File], or a part of it, is now.
 type Place struct {
 	Path string // canonical
 	Dir  bool
 	Kind Kind
 	Why  string
-	// Name is the path by which the setting names the file. Something else may
-	// stand there by now.
+	// Name is the path by which the setting names the file. Another file may be
+	// there by now.
 	Name string
 }

@@ -9,14 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hold opens what is at a path so that it can be found again wherever it is moved
-// to (O_PATH of open(2)): no rights to it are needed, and its number is given to
-// no other file meanwhile.
+// hold opens a file so that it can be found wherever it is moved (O_PATH of
+// open(2)). That needs no permission on the file, and while the file is open,
+// its inode number is not reused.
 func hold(path string) (*os.File, error) {
 	return os.OpenFile(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 }
 
-// whereIs gives the path at which something held is now; "" if it was removed.
+// whereIs returns the present path of a held file; "" if it was removed.
 func whereIs(f *os.File) string {
 	info, err := f.Stat()
 	if err != nil || links(info) == 0 {
@@ -34,8 +34,8 @@ func isThere(path string, info os.FileInfo) bool {
 	return err == nil && os.SameFile(there, info)
 }
 
-// isUnknown reports whether a user stands for all whom this user namespace does not
-// know: user_namespaces(7).
+// isUnknown reports whether a user id stands for all users without a mapping in
+// this user namespace: user_namespaces(7).
 func isUnknown(uid int) bool {
 	if number("/proc/sys/kernel/overflowuid") != uid {
 		return false
@@ -53,7 +53,7 @@ func isUnknown(uid int) bool {
 	return true
 }
 
-// number reads a setting of the kernel; -1 where there is none.
+// number reads a kernel setting; -1 if it does not exist.
 func number(path string) int {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -66,7 +66,7 @@ func number(path string) int {
 	return n
 }
 
-// readOnly reports whether nobody can write to the file system at path.
+// readOnly reports whether the file system at path is mounted read-only.
 func readOnly(path string) bool {
 	var st unix.Statfs_t
 	return unix.Statfs(path, &st) == nil && st.Flags&unix.ST_RDONLY != 0

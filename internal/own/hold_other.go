@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// hold holds nothing: commands are confined on Linux only.
+// hold is not needed here: commands are confined on Linux only.
 func hold(string) (*os.File, error) { return nil, errors.ErrUnsupported }
 
 func whereIs(*os.File) string { return "" }

@@ -8,31 +8,32 @@ import (
 	"sync"
 )
 
-// Walls say how commands are confined. The zero Walls are the weakest that confine
-// at all.
+// Walls say how commands are confined. The zero Walls are the weakest
+// confinement.
 type Walls struct {
-	// None: commands are not confined. They could do to the server whatever its
-	// user can; nothing is kept from them, and all files are followed.
+	// None: commands are not confined. They have the same power over the server
+	// as its user, so nothing is kept from them, and all files are followed.
 	None bool
-	// Mounts: what is to stay as it is, is mounted read-only on itself.
+	// Mounts: files that must not change are mounted read-only on themselves.
 	Mounts bool
 }
 
-// Keeper knows tipstaff's own files. Its methods may be called by many goroutines
-// at once. A nil Keeper knows none, and lets all files be read again.
+// Keeper keeps track of tipstaff's own files. Its methods may be called
+// concurrently. A nil Keeper has no files, and allows all files to be read
+// again.
 type Keeper struct {
 	log   *slog.Logger
-	again string // how a person has a file read again
+	again string // how a person makes the server read a file again
 
 	mu       sync.Mutex
-	walls    func() Walls // nil: not known, so the weakest
+	walls    func() Walls // nil: unknown, so the weakest are assumed
 	files    []*kept
 	writable []string
-	bare     bool // commands may write everything that their user may
+	bare     bool // commands may write all files that their user may
 }
 
-// New follows the paths of files. again says how a person has them read again, as
-// "restart the server". Close lets go of what is held.
+// New follows the paths of files. again tells a person how to have them read
+// again, such as "restart the server". Close releases the handles.
 func New(files []File, again string, log *slog.Logger) *Keeper {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -42,8 +43,8 @@ func New(files []File, again string, log *slog.Logger) *Keeper {
 	return k
 }
 
-// Add makes the Keeper know more files. One that it knows stays as it is, but for
-// the stricter of both kinds.
+// Add adds files. A file that is known already stays, but gets the stricter of
+// both kinds.
 func (k *Keeper) Add(files ...File) {
 	if k == nil {
 		return
@@ -59,7 +60,7 @@ func (k *Keeper) Add(files ...File) {
 	}
 }
 
-// add takes up a file. The caller holds k.mu.
+// add registers a file. The caller holds k.mu.
 func (k *Keeper) add(f File) *kept {
 	f.Path = Absolute(f.Path)
 	one := &kept{File: f}
@@ -81,8 +82,8 @@ func (k *Keeper) find(path string) *kept {
 	return nil
 }
 
-// Confine tells how commands are confined. walls is asked when it matters, and may
-// wait until it is known.
+// Confine sets the function that returns how commands are confined. It is
+// called when that is needed, and may block until it is known.
 func (k *Keeper) Confine(walls func() Walls) {
 	if k == nil {
 		return
@@ -92,10 +93,10 @@ func (k *Keeper) Confine(walls func() Walls) {
 	k.walls = walls
 }
 
-// Opened tells that commands may write in these directories, canonical, from now
-// on; bare says that they may write everything that their user may. It logs which
-// files are not followed therefore. It has to be called before the first command
-// can write there.
+// Opened says that commands may write in these canonical directories from now
+// on; bare says that they may write everything that their user may. It must be
+// called before the first command can write there. It logs which files are
+// therefore not followed.
 func (k *Keeper) Opened(dirs []string, bare bool, walls Walls) {
 	if k == nil {
 		return
@@ -118,10 +119,10 @@ func (k *Keeper) Opened(dirs []string, bare bool, walls Walls) {
 	}
 }
 
-// Advice says where tipstaff's own files belong.
+// Advice says where tipstaff's own files should be.
 const Advice = "move it out of the directories that commands may write, to ~/.config/tipstaff or /etc/tipstaff; or, in the tier namespaces, into a directory .tipstaff"
 
-// reach gives what commands can change. The caller holds k.mu.
+// reach returns what commands can change. The caller holds k.mu.
 func (k *Keeper) reach(walls Walls) reach {
 	if walls.None {
 		return reach{}
@@ -141,7 +142,7 @@ func (k *Keeper) reach(walls Walls) reach {
 	return r
 }
 
-// Settle takes all files as they are now, because a person says so.
+// Settle accepts the present state of all files, because a person asked for it.
 func (k *Keeper) Settle() {
 	if k == nil {
 		return
@@ -156,7 +157,7 @@ func (k *Keeper) Settle() {
 	}
 }
 
-// Close lets go of what is held.
+// Close releases the handles.
 func (k *Keeper) Close() {
 	if k == nil {
 		return

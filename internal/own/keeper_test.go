@@ -226,7 +226,7 @@ func TestAnOwnDirectoryIsFollowedBehindMounts(t *testing.T) {
 	}
 }
 
-// TestASecretIsFoundWhereverItIsMoved by the descriptor that is held.
+// TestASecretIsFoundWhereverItIsMoved: by the open descriptor.
 func TestASecretIsFoundWhereverItIsMoved(t *testing.T) {
 	g := newGround(t)
 	path := g.ws + "/d/key"

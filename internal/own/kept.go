@@ -7,35 +7,35 @@ import (
 	"time"
 )
 
-// kept is a file of a Keeper.
+// kept is one file of a Keeper.
 type kept struct {
 	File
-	way     way         // by which it was read last
-	settled stamp       // of what was read last
-	first   fs.FileInfo // of a directory: which it was at the start
+	way     way         // how the path was followed at the last reading
+	settled stamp       // the file's state at the last reading
+	first   fs.FileInfo // of a directory: its identity at the start
 	held    []held
-	told    bool   // that it is not read again when it changes
-	refused *stamp // of a change that was not taken up; nil: none
+	told    bool   // it was logged that changes of the file are ignored
+	refused *stamp // the last change that was ignored; nil: none
 }
 
-// held is something that a file once was, wherever it is now.
+// held is a handle on what the file once was, wherever that is now.
 type held struct {
 	file *os.File
 	info fs.FileInfo
 }
 
-// mostHeld bounds how many states of a file are held: certificates are renewed
-// for years.
+// mostHeld bounds the handles of one file: over years, a certificate is renewed
+// often.
 const mostHeld = 8
 
-// stamp tells one state of a file from another.
+// stamp identifies one state of a file.
 type stamp struct {
 	there    bool
 	file     fs.FileInfo
 	size     int64
 	mode     fs.FileMode
 	modified time.Time
-	changed  time.Time // which no user can set
+	changed  time.Time // change time, which a user cannot set
 }
 
 func stampOf(path string) stamp {
@@ -53,14 +53,14 @@ func (s stamp) same(o stamp) bool {
 	return s.size == o.size && s.mode == o.mode && s.modified.Equal(o.modified) && s.changed.Equal(o.changed) && os.SameFile(s.file, o.file)
 }
 
-// settle follows the path anew, and takes what is there for the file.
+// settle follows the path again, and accepts what is there.
 func (f *kept) settle() {
 	f.settled = stampOf(f.Path)
 	f.way, f.refused = wayOf(f.Path), nil
 	f.hold(f.way)
 }
 
-// hold holds what a way leads to.
+// hold keeps a handle on what a way leads to.
 func (f *kept) hold(w way) {
 	if w.target == nil || slices.ContainsFunc(f.held, func(h held) bool { return os.SameFile(h.info, w.target) }) {
 		return
@@ -80,8 +80,8 @@ func (f *kept) hold(w way) {
 	}
 }
 
-// risk says why a file is not followed; "" if it is, or if there is nothing to be
-// read again.
+// risk returns why a file is not followed; "" if it is, or if it is never read
+// again.
 func (f *kept) risk(r reach) string {
 	if f.Dir || f.Socket {
 		return ""

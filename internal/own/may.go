@@ -1,8 +1,9 @@
 package own
 
-// May reports whether files that have changed may be read again. If a command may
-// have made the change, it may not, and the log says so once for each change. A
-// file that the Keeper does not know is judged as it stands.
+// May reports whether files that have changed may be read again. It returns
+// false if a command may have made the change, and logs that once for each
+// change. For a file that the Keeper does not know, only its present state is
+// checked.
 func (k *Keeper) May(paths ...string) bool {
 	if k == nil {
 		return true
@@ -27,8 +28,9 @@ func (k *Keeper) May(paths ...string) bool {
 	return all
 }
 
-// may judges one file. What stands there now has to be out of reach, and so has
-// what stood there before: it is by that way that the change was made.
+// may checks one file. Both the path as it is now and the path as it was before
+// must be out of commands' reach, because the change may have been made through
+// the former one.
 func (k *Keeper) may(f *kept, w Walls) bool {
 	now := stampOf(f.Path)
 	if !w.None && f.refused != nil && now.there && now.same(*f.refused) {

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Places gives what is to be kept from commands, where it is now: what the files
-// were when they were read, wherever that has been moved, and what stands at their
-// paths now, as far as no command decides where those lead.
+// Places returns what must be kept from commands, at its present location: the
+// files as they were when they were read, wherever they have been moved; and
+// what is at their paths now, unless commands can decide where these lead.
 func (k *Keeper) Places() []Place {
 	if k == nil {
 		return nil
@@ -33,8 +33,8 @@ func (k *Keeper) Places() []Place {
 	return all
 }
 
-// found gives what of a file is there, by canonical paths. Devices and pipes are
-// everybody's.
+// found returns what exists of a file, by canonical path. Devices and pipes are
+// left out.
 func (f *kept) found(r reach) map[string]fs.FileInfo {
 	all := map[string]fs.FileInfo{}
 	add := func(path string, info fs.FileInfo) {
@@ -47,13 +47,14 @@ func (f *kept) found(r reach) map[string]fs.FileInfo {
 			add(path, h.info)
 		}
 	}
-	// At the canonical path something new may stand, which is as secret: a person
-	// has renamed it into place. A link is a command's.
+	// There may be a new file at the canonical path, which is as secret,
+	// because a person renamed it into place. A symbolic link there is a
+	// command's.
 	if info, err := os.Lstat(f.way.at); f.way.err == nil && err == nil && info.Mode()&fs.ModeSymlink == 0 {
 		add(f.way.at, info)
 	}
 	now := wayOf(f.Path)
-	if f.Dir && f.Kind == Secret && f.way.target == nil && now.err == nil { // the server has made it
+	if f.Dir && f.Kind == Secret && f.way.target == nil && now.err == nil { // the server has created it since
 		f.way, f.first = now, now.target
 		f.hold(now)
 	}
@@ -69,8 +70,8 @@ type Exposed struct {
 	Reason string // why it is exposed
 }
 
-// Exposed gives the files that are not read again when they change, and why. The
-// rest of tipstaff's advice is in [Advice].
+// Exposed returns the files that are not read again when they change, and why.
+// See also [Advice].
 func (k *Keeper) Exposed(walls Walls) []Exposed {
 	if k == nil {
 		return nil
@@ -87,9 +88,9 @@ func (k *Keeper) Exposed(walls Walls) []Exposed {
 	return all
 }
 
-// Linked reports an error for each secret that has a second name: a command may
-// have made that name in a directory that it may read, and nothing can be hidden
-// whose name is not known.
+// Linked returns an error for each secret file that has a second name. A
+// command may have made that name in a directory that it may read, and a file
+// cannot be hidden under an unknown name.
 func (k *Keeper) Linked() (faults []error) {
 	if k == nil {
 		return nil

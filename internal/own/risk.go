@@ -10,15 +10,15 @@ import (
 
 // reach is what commands can change.
 type reach struct {
-	// writable are directories in which they may write, canonical.
+	// writable are the directories in which they may write, canonical.
 	writable []string
-	// closed are tipstaff's own directories that stay as they are although a
-	// writable one is around them, with the directories between.
+	// closed are tipstaff's own directories inside of a writable one that
+	// commands cannot change, and the directories between the two.
 	closed []string
 }
 
-// risk says how a command, or another user, could change what is read by a way;
-// "" if they cannot.
+// risk returns how a command, or another user, could change what is read by a
+// way; "" if they cannot.
 func (r reach) risk(w way) string {
 	for _, s := range w.steps {
 		if why := foreign(s); why != "" {
@@ -43,8 +43,8 @@ func (r reach) risk(w way) string {
 	return ""
 }
 
-// opens names the writable directory around path, if a command could change what
-// is at path itself: add and remove names in a directory, write to a file.
+// opens returns the writable directory around path if a command could change
+// what is at path: add or remove names in a directory, write to a file.
 func (r reach) opens(path string, info fs.FileInfo) string {
 	if !canWrite(info) {
 		return ""
@@ -57,8 +57,8 @@ func (r reach) opens(path string, info fs.FileInfo) string {
 	return ""
 }
 
-// holds reports whether no command can change or move what is at path although
-// the directory around it is writable.
+// holds reports whether commands can neither change nor move what is at path,
+// although the directory around it is writable.
 func (r reach) holds(path string) bool {
 	for _, dir := range r.closed {
 		if paths.Within(path, dir) || paths.Within(dir, path) {
@@ -68,10 +68,11 @@ func (r reach) holds(path string) bool {
 	return false
 }
 
-// foreign says that a user who is neither root nor the server's decides what a
-// step leads to. A directory with the sticky bit that everybody may write is good
-// enough if what is there belongs to root or the server, and so is one on a file
-// system that is mounted read-only: a Kubernetes ConfigMap has the mode 0777.
+// foreign returns why a user who is neither root nor the server's decides what
+// a step leads to; "" if none does. A directory with the sticky bit that all
+// users may write is acceptable if the file in it belongs to root or the
+// server's user. So is one on a file system that is mounted read-only: a
+// Kubernetes ConfigMap has mode 0777.
 func foreign(s step) string {
 	if isForeign(s.in) {
 		return "the directory " + s.dir + " belongs to another user"
@@ -88,16 +89,17 @@ func foreign(s step) string {
 	return "every user may write in the directory " + s.dir
 }
 
-// canWrite reports whether the server's user may write to something, without
-// capabilities: commands have none. The owner of a thing can change its mode.
+// canWrite reports whether the server's user may write to a file without
+// capabilities, which commands do not have. The owner of a file can change its
+// mode, and so may write.
 func canWrite(info fs.FileInfo) bool {
 	owner, known := ownerOf(info)
 	return !known || owner == os.Geteuid() || info.Mode().Perm()&0o022 != 0
 }
 
-// isForeign reports whether a thing belongs to a user who is neither root nor the
-// server's. In a user namespace the owners that it does not know look like one user,
-// whom no process in it can be.
+// isForeign reports whether a file belongs to a user who is neither root nor
+// the server's. In a user namespace, all owners without a mapping look like one
+// user, whom no process in it can be.
 func isForeign(info fs.FileInfo) bool {
 	owner, known := ownerOf(info)
 	return known && owner != 0 && owner != os.Geteuid() && !isUnknown(owner)

@@ -10,14 +10,14 @@ import (
 	"syscall"
 )
 
-// way is how a path is followed: every name that is looked up, in order, and
-// what the path leads to.
+// way records how a path was followed: every name that was looked up, in order,
+// and what the path leads to.
 type way struct {
 	steps []step
-	// at is what the path leads to, canonical; of a path whose end does not exist,
-	// what would be made.
+	// at is the canonical path of the result; if the end of the path does not
+	// exist, it is where it would be created.
 	at     string
-	target fs.FileInfo // nil: nothing is there
+	target fs.FileInfo // nil: nothing exists there
 	err    error       // why the path cannot be followed to its end
 }
 
@@ -26,14 +26,15 @@ type step struct {
 	dir   string // canonical
 	in    fs.FileInfo
 	name  string
-	found fs.FileInfo // nil: nothing has the name
+	found fs.FileInfo // nil: the name does not exist
 }
 
 func (s step) path() string { return filepath.Join(s.dir, s.name) }
 
 func (s step) isLink() bool { return s.found != nil && s.found.Mode()&fs.ModeSymlink != 0 }
 
-// maxLinks is how many symbolic links the kernel follows for one path.
+// maxLinks is the number of symbolic links that the kernel follows for one
+// path.
 const maxLinks = 40
 
 // wayOf follows an absolute path as the kernel does.
@@ -47,7 +48,7 @@ func wayOf(full string) way {
 			break
 		}
 		s := step{dir: w.at, in: in, name: names[0]}
-		s.found, err = os.Lstat(s.path()) // of .., too: nothing in dir is a link
+		s.found, err = os.Lstat(s.path()) // also for "..": dir contains no links
 		w.steps = append(w.steps, s)
 		if err != nil {
 			break
@@ -79,7 +80,7 @@ func wayOf(full string) way {
 	return w
 }
 
-// missing reports whether the path can be followed, and nothing is at its end.
+// missing reports whether the path can be followed, but does not exist.
 func (w way) missing() bool { return errors.Is(w.err, fs.ErrNotExist) }
 
 // direct reports whether no symbolic link was followed.
@@ -92,8 +93,8 @@ func (w way) direct() bool {
 	return true
 }
 
-// Absolute gives the absolute form of a path. It keeps .., which counts where a
-// symbolic link before it leads to.
+// Absolute returns the absolute form of a path. It keeps "..", because its
+// meaning depends on symbolic links before it.
 func Absolute(path string) string {
 	if !filepath.IsAbs(path) {
 		here, err := filepath.Abs(".")
@@ -112,7 +113,7 @@ func rootOf(path string) string {
 	return filepath.VolumeName(path) + string(filepath.Separator)
 }
 
-// split gives the names of a path.
+// split returns the elements of a path.
 func split(path string) []string {
 	return strings.FieldsFunc(path[len(filepath.VolumeName(path)):], func(r rune) bool { return r < 0x80 && os.IsPathSeparator(uint8(r)) })
 }

@@ -11,13 +11,13 @@ import (
 type Allowlist struct {
 	Names []string // compared byte for byte, before any lookup
 	Any   bool     // every program is allowed
-	// Source is where the list comes from, as callers are told: the name of a
-	// setting, or a file.
+	// Source is where the list comes from, for callers: the name of a setting,
+	// or a file.
 	Source string
 	// Fault says why the list could not be read; then nothing is allowed.
 	Fault string
-	// Absent: nobody has set the list. Without a policy file it allows nothing;
-	// with one, the file alone says what may run.
+	// Absent: the list is not set. Without a policy file it allows nothing;
+	// with one, only the file says what may run.
 	Absent bool
 }
 
@@ -41,7 +41,7 @@ func (l *Allowlist) lists(word string) bool {
 	return l.Fault == "" && word != "" && slices.Contains(l.Names, word)
 }
 
-// admission is what an allowlist says of one word.
+// admission is the decision of an allowlist about one word.
 type admission struct {
 	program Program
 	argv0   string // the name under which the program is to run
@@ -50,10 +50,10 @@ type admission struct {
 
 // admit decides whether word may be run from dir, and as which file. A bare
 // name must be listed, and is looked up only then. A word with a slash must be
-// listed as it stands or lead to the very file that a listed bare name leads
-// to; then it runs under that name, in the caller's own spelling of the
-// directory: a program that acts by its name cannot be made to act as another,
-// and a virtual environment is still found.
+// listed as it stands or lead to the same file as a listed bare name. In the
+// second case the program runs under that name, in the directory as the caller
+// wrote it: this way a program that acts by its name cannot be made to act as
+// another, and a virtual environment is still found.
 func (l *Allowlist) admit(word string, w World, dir Directory) (admission, bool) {
 	if !strings.Contains(word, "/") {
 		if !l.lists(word) && (!l.Any || l.Fault != "" || word == "") {
@@ -76,8 +76,8 @@ func (l *Allowlist) admit(word string, w World, dir Directory) (admission, bool)
 	return admission{program: same, argv0: word[:strings.LastIndexByte(word, '/')+1] + name}, true
 }
 
-// namedSame finds the listed bare name that leads to file; the one that was
-// asked for goes first.
+// namedSame finds the listed bare name that leads to file; the name asked is
+// tried first.
 func (l *Allowlist) namedSame(file FileID, asked string, w World) (string, Program, bool) {
 	same := func(name string) (Program, bool) {
 		if strings.Contains(name, "/") {

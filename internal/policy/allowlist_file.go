@@ -13,10 +13,10 @@ import (
 
 // ParseAllowlistFile reads an allowlist file (contract B9): a JSON array of
 // names, or an object with the array "commands" and, for people, "version",
-// "lastUpdated", "securityReview" and keys that begin with $. Whatever is not
-// understood makes the whole file a fault that allows nothing: other shapes
-// and keys, duplicate keys, names that are empty or no strings, text after the
-// value, a byte order mark, malformed UTF-8. * is a name like any other here.
+// "lastUpdated", "securityReview" and keys that begin with $. Anything else is
+// a fault, and a list with a fault allows nothing: other shapes and keys,
+// duplicate keys, names that are empty or not strings, text after the value, a
+// byte order mark, malformed UTF-8. In this file * is a name like any other.
 func ParseAllowlistFile(data []byte, source string) Allowlist {
 	names, err := allowlistNames(data)
 	if err != nil {
@@ -25,7 +25,8 @@ func ParseAllowlistFile(data []byte, source string) Allowlist {
 	return Allowlist{Names: names, Source: source}
 }
 
-// ReadNames gives the names of an allowlist file, for policies that extend one.
+// ReadNames returns the names of an allowlist file, for policies that extend
+// one.
 func ReadNames(data []byte) ([]string, error) { return allowlistNames(data) }
 
 func allowlistNames(data []byte) ([]string, error) {
@@ -91,7 +92,7 @@ func commandsObject(d *json.Decoder) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		key, _ := token.(string) // the decoder takes nothing else
+		key, _ := token.(string) // the decoder accepts only strings here
 		if slices.Contains(seen, key) {
 			return nil, fmt.Errorf("the key %q stands there twice", key)
 		}
@@ -120,7 +121,7 @@ func commandsObject(d *json.Decoder) ([]string, error) {
 	return names, err
 }
 
-// jsonFault says a fault of the syntax in words for an operator.
+// jsonFault describes a syntax error for an operator.
 func jsonFault(err error) error {
 	var syntax *json.SyntaxError
 	switch {

@@ -12,12 +12,12 @@ import (
 )
 
 // Question is what a person is asked when the policy leaves a command to one:
-// exactly what would run, for whom, and why nobody but a person may allow it.
+// exactly what would run, for whom, and which rule requires a person.
 type Question struct {
-	// Digest names exactly what would run. Two questions with one digest ask
-	// for the same thing: the same arguments, file, directory, environment,
-	// credentials, input and limits, for the same principal, session, task and agent, under
-	// the same settings.
+	// Digest identifies exactly what would run. Two questions with one digest
+	// ask for the same thing: the same arguments, file, directory, environment,
+	// credentials, input and limits, for the same principal, session, task and
+	// agent, under the same settings.
 	Digest string
 
 	ID      tipstaff.RequestID
@@ -25,7 +25,7 @@ type Question struct {
 	Origin  tipstaff.Origin
 	Session tipstaff.SessionID
 	Argv    []string
-	File    string   // the program's
+	File    string   // of the program
 	Dir     string   // canonical
 	Vars    []string // that the caller adds, each "NAME=value"
 	Stdin   []byte
@@ -33,23 +33,23 @@ type Question struct {
 	// Credentials is what the command is lent, as [rules.Credential.String] writes it.
 	Credentials []string
 
-	Rule, At, Why string // who asks for a person, and what it says
+	Rule, At, Why string // which rule requires a person, and its text
 	Policy        string // digest of the settings
 
-	// What follows is given by who keeps the question.
+	// The fields below are set by the store that keeps the question.
 	Handle  string
 	Expires time.Time
 	// Remember: it may be allowed for the whole session.
 	Remember bool
 }
 
-// Choice is what a person wants. The zero Choice refuses.
+// Choice is a person's choice. The zero Choice refuses.
 type Choice int
 
 const (
 	Refuse  Choice = iota
-	Once           // this command, this time
-	Session        // and again, as long as the session lasts
+	Once           // allow this command once
+	Session        // allow it again until the session ends
 )
 
 func (c Choice) String() string {
@@ -63,61 +63,62 @@ func (c Choice) String() string {
 	}
 }
 
-// Answer is what a person said to a question. The zero Answer refuses.
+// Answer is a person's answer to a question. The zero Answer refuses.
 type Answer struct {
 	Choice  Choice
 	Comment string // of a person who refuses, for the caller
-	By      string // who it was, as far as it is known
-	How     string // by which way it came, see the constants
+	By      string // the person, as far as known
+	How     string // how the answer came, see the constants
 }
 
-// The ways by which an answer comes.
+// The ways in which an answer comes.
 const (
-	ByElicitation = "elicitation" // the client asked its person
-	ByHost        = "host"        // somebody on this machine, through the control socket
-	ByTerminal    = "terminal"    // who started the command
-	ByMemory      = "remembered"  // it was given for the session before
+	ByElicitation = "elicitation" // the client asked its user
+	ByHost        = "host"        // a person on this machine, through the control socket
+	ByTerminal    = "terminal"    // the person who started the command
+	ByMemory      = "remembered"  // an earlier answer for the session
 )
 
-// Outcome is what became of a question.
+// Outcome is the outcome of a question.
 type Outcome string
 
 const (
 	Granted   Outcome = "granted"
 	Denied    Outcome = "denied"    // by a person
-	Expired   Outcome = "expired"   // nobody answered in time
+	Expired   Outcome = "expired"   // there was no answer in time
 	Pending   Outcome = "pending"   // it is open
-	Cancelled Outcome = "cancelled" // whoever asked is gone
-	Voided    Outcome = "void"      // the policy changed while it was open
-	Unasked   Outcome = "unasked"   // there is nobody to ask, or no room for the question
+	Cancelled Outcome = "cancelled" // the caller is gone
+	Voided    Outcome = "void"      // the policy changed while the question was open
+	Unasked   Outcome = "unasked"   // there is no person to ask, or too many questions are open
 )
 
-// Word is an answer together with the question's handle and what became of it,
-// for the record.
+// Word is an answer together with the question's handle and outcome, for the
+// record.
 type Word struct {
 	Answer
 	Handle  string
 	Outcome Outcome
 }
 
-// Approval is a person's permission for exactly one thing to run. The zero
-// Approval permits nothing.
+// Approval is a person's permission to run exactly one thing. The zero Approval
+// permits nothing.
 type Approval struct {
 	word   Word
 	digest string
 	until  time.Time
 }
 
-// NewApproval writes down that a person allows what q asks, until a moment.
-// Only internal/approval calls it, where answers are kept (see floors.txt).
+// NewApproval returns the approval of q by a person, valid until the given
+// time. Only internal/approval, which keeps the answers, calls it (see
+// floors.txt).
 func NewApproval(q Question, w Word, until time.Time) Approval {
 	return Approval{word: w, digest: q.Digest, until: until}
 }
 
-// Word is what was said.
+// Word returns the answer and its outcome.
 func (a Approval) Word() Word { return a.word }
 
-// Question is what a person has to be asked, if the decision is to ask.
+// Question returns what a person has to be asked, if the decision is to ask.
 func (d *Decision) Question() (Question, bool) {
 	g := d.withheld
 	if g == nil {
@@ -134,10 +135,11 @@ func (d *Decision) Question() (Question, bool) {
 	return q, true
 }
 
-// mostReasons bounds how many rules a person hears.
+// mostReasons bounds how many rules a question cites.
 const mostReasons = 5
 
-// reasons are what the rules say that ask for a person, a sentence or two each.
+// reasons are the texts of the rules that require a person, a sentence or two
+// each.
 func (d *Decision) reasons() string {
 	var all []string
 	for _, f := range d.Findings {
@@ -155,9 +157,9 @@ func (d *Decision) reasons() string {
 	return strings.Join(all, " ")
 }
 
-// Approved gives the permission that a decision to ask withholds, if a person
-// has approved of exactly this and now is before the end of the approval. It
-// gives it once.
+// Approved returns the grant that a decision to ask withholds, if a person has
+// approved exactly this command and now is before the end of the approval. It
+// returns the grant only once.
 func (d *Decision) Approved(a Approval, now time.Time) (*Grant, bool) {
 	g := d.withheld
 	if d.Effect != Ask || g == nil || a.word.Choice == Refuse || a.word.Outcome != Granted ||
@@ -168,14 +170,15 @@ func (d *Decision) Approved(a Approval, now time.Time) (*Grant, bool) {
 	return g, true
 }
 
-// Word is what a person said, when one was asked.
+// Word returns a person's answer, if one was asked.
 func (d *Decision) Word() Word { return d.word }
 
-// Answered notes, for the record, what became of a question that was not granted.
+// Answered notes, for the record, the outcome of a question that was not
+// granted.
 func (d *Decision) Answered(w Word) { d.word = w }
 
-// Close lets go of the directory of a command that was to be asked about and
-// was not approved of. It may be called on every decision, and more than once.
+// Close closes the directory of a command that needed an approval and did not
+// get one. It may be called on every decision, and more than once.
 func (d *Decision) Close() {
 	if d.withheld != nil {
 		d.withheld.Close()
@@ -183,7 +186,7 @@ func (d *Decision) Close() {
 	}
 }
 
-// passed gives the caller's own variables that are passed on.
+// passed returns the caller's own variables that are passed on.
 func passed(g *Grant) []string {
 	var vars []string
 	for _, kv := range g.req.Env {
@@ -194,9 +197,9 @@ func passed(g *Grant) []string {
 	return vars
 }
 
-// digest is the SHA-256, in hexadecimal, of everything that makes a difference
-// to what runs and to whose it is. Each part is preceded by its length, so that
-// no two lists of parts are written alike.
+// digest returns the SHA-256, in hexadecimal, of everything that affects what
+// runs and for whom. The length of each part precedes it, so that no two lists
+// of parts have the same digest.
 func (g *Grant) digest(settings string) string {
 	h := sha256.New()
 	number := func(n uint64) { h.Write(binary.BigEndian.AppendUint64(nil, n)) }
@@ -215,7 +218,7 @@ func (g *Grant) digest(settings string) string {
 	text(g.dir.Path())
 	texts(g.lastingEnv())
 	text(string(g.req.Stdin))
-	if g.req.Stdin != nil { // an empty input is not /dev/null
+	if g.req.Stdin != nil { // an empty input differs from /dev/null
 		text("input")
 	}
 	number(uint64(g.timeout))
@@ -228,8 +231,9 @@ func (g *Grant) digest(settings string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// lastingEnv is the environment without the trace that the server tells each
-// call of: it differs from call to call, and [tipstaff.ParseTrace] has checked it.
+// lastingEnv is the environment without the trace variables that the server
+// adds: they differ from call to call, and [tipstaff.ParseTrace] has checked
+// them.
 func (g *Grant) lastingEnv() []string {
 	return slices.DeleteFunc(slices.Clone(g.env), func(kv string) bool {
 		return (strings.HasPrefix(kv, "TRACEPARENT=") || strings.HasPrefix(kv, "TRACESTATE=")) && slices.Contains(g.req.Fixed, kv)

@@ -24,7 +24,7 @@ func (d counted) Path() string { return d.path }
 func (counted) Fd() uintptr    { return 0 }
 func (d counted) Close() error { *d.closed++; return nil }
 
-// spot is a world of one program and one directory, which may be others.
+// spot is a world of one program and one directory, which tests may change.
 type spot struct {
 	ino    uint64
 	file   string

@@ -2,7 +2,7 @@ package policy
 
 import "strings"
 
-// findChaining: an argument that is an operator; && or || between words; a
+// findChaining finds an argument that is an operator; && or || between words; a
 // trailing &; an operator or a line end with a command behind it.
 func findChaining(s string) string {
 	if isOperator(s) {
@@ -25,7 +25,7 @@ func findChaining(s string) string {
 	return ""
 }
 
-// isOperator reports whether s is a control operator and nothing else.
+// isOperator reports whether s is nothing but a control operator.
 func isOperator(s string) bool {
 	switch s {
 	case ";", "&", "&&", "|", "||", "|&", ";;", ";&", ";;&":
@@ -36,11 +36,11 @@ func isOperator(s string) bool {
 
 func isOperatorByte(c byte) bool { return c == ';' || c == '&' || c == '|' || c == '\n' }
 
-// lookBack bounds how much text in front of an operator is looked at, so that
-// the work stays in proportion to the length of an argument.
+// lookBack bounds how much text before an operator is examined, so that the
+// work stays proportional to the length of an argument.
 const lookBack = 1024
 
-// chains judges the operator s[at:end].
+// chains judges the operator at s[at:end].
 func chains(s string, at, end int) bool {
 	operator, before, after := s[at:end], s[max(0, at-lookBack):at], s[end:]
 	if operator == "&" && (strings.HasSuffix(before, ">") || strings.HasSuffix(before, "<") || strings.HasPrefix(after, ">")) {
@@ -58,7 +58,7 @@ func chains(s string, at, end int) bool {
 	return c.isCommand()
 }
 
-// beginsWord tells a word from a number or a comparison ("^1 || >=2").
+// beginsWord distinguishes a word from a number or a comparison ("^1 || >=2").
 func beginsWord(s string) bool {
 	return s != "" && (isNameStart(s[0]) || s[0] >= 0x80 || strings.IndexByte("./~'\"({[\\-@!:", s[0]) >= 0)
 }
@@ -66,7 +66,7 @@ func beginsWord(s string) bool {
 // following is what stands behind an operator.
 type following struct {
 	operator string
-	before   string // what is in front of it, as far as it is looked at
+	before   string // the text before it, up to lookBack
 	spaced   bool   // a blank in front of it
 	glued    bool   // no blank on either side
 	word     string // the word behind it, without quotes
@@ -105,7 +105,7 @@ func (c *following) isLast() bool {
 	return rest == "" || isOperatorByte(rest[0])
 }
 
-// isRooted reports whether word is written as a path from somewhere.
+// isRooted reports whether word is written as a path with a fixed beginning.
 func isRooted(word string) bool {
 	for _, prefix := range []string{"/", "./", "../", "~/"} {
 		if strings.HasPrefix(word, prefix) && len(word) > len(prefix) && word[len(prefix)] != '/' && isPath(word) {
@@ -115,7 +115,7 @@ func isRooted(word string) bool {
 	return false
 }
 
-// isProgramPath tells a program from the next of several paths
+// isProgramPath distinguishes a program from the next of several paths
 // ("/opt/a;/opt/b") and from an alternative of a pattern ("^/a|/b").
 func (c *following) isProgramPath() bool {
 	if commandKind(c.word[strings.LastIndexByte(c.word, '/')+1:]) != notCommand || c.hasOption() {
@@ -128,9 +128,10 @@ func (c *following) isProgramPath() bool {
 	return !strings.ContainsAny(last, `/^$*()[]\?+.`)
 }
 
-// isPartOfText: a name glued to an operator at the end is a parameter of an
-// address ("?a=1&date"), or an alternative of a pattern ("dist|make") unless a
-// shell or another reader of pipes stands there, or a command in front.
+// isPartOfText reports whether a name glued to an operator is text: at the end
+// it is a parameter of an address ("?a=1&date"), or an alternative of a pattern
+// ("dist|make") unless it is a shell or another reader of pipes, or a command
+// stands before it.
 func (c *following) isPartOfText() bool {
 	if c.operator == "&" {
 		address := c.before[strings.LastIndexAny(c.before, " \t\n")+1:]
@@ -143,7 +144,8 @@ func (c *following) isPartOfText() bool {
 	return !readsPipes(c.word) && (first == "" || commandKind(first) == notCommand)
 }
 
-// hasOption reports whether word looks like a name, and an option follows it.
+// hasOption reports whether word looks like a name and is followed by an
+// option.
 func (c *following) hasOption() bool {
 	rest := strings.TrimLeft(c.rest, " \t")
 	if rest == c.rest || !isPath(c.word) || c.word[0] == '-' {
@@ -154,8 +156,9 @@ func (c *following) hasOption() bool {
 	return (dashes == 1 || dashes == 2) && letters != "" && isNameStart(letters[0])
 }
 
-// nextWord takes the first word of s as a shell would look for a command: past
-// groups, negations, keywords and assignments, and without quotes.
+// nextWord returns the first word of s in which a shell would look for a
+// command: after groups, negations, keywords and assignments, and without
+// quotes.
 func nextWord(s string) (word, rest string) {
 	for {
 		s = strings.TrimLeft(s, " \t\r({!")

@@ -10,7 +10,8 @@ import (
 	"tipstaff/internal/rules"
 )
 
-// TestFailure is a test of a policy file that did not come out as it says.
+// TestFailure is a test of a policy file with another outcome than the file
+// expects.
 type TestFailure struct {
 	At   rules.Pos
 	Run  string
@@ -22,9 +23,9 @@ func (f TestFailure) Error() string {
 	return fmt.Sprintf("%s: %q is expected to be %s, and is %s", f.At, f.Run, f.Want, f.Got)
 }
 
-// CheckFile runs the tests that stand in a policy file, on no machine at all:
-// every program is there, and the text of a path says whether it lies inside
-// the roots (relative, without climbing).
+// CheckFile runs the tests of a policy file independently of any machine: every
+// program exists, and the text of a path says whether it lies inside the roots
+// (relative, without leading out by "..").
 func CheckFile(file *rules.Policy) []TestFailure {
 	var failed []TestFailure
 	for _, t := range file.File.Tests {
@@ -51,8 +52,9 @@ func CheckFile(file *rules.Policy) []TestFailure {
 	return failed
 }
 
-// JudgeFile says what a policy file alone makes of a command, every layer of
-// it: without allowlists, roots, and a machine. The decision grants nothing.
+// JudgeFile returns what a policy file alone decides about a command and every
+// layer of it: without allowlists, roots, and a machine. The decision grants
+// nothing.
 func JudgeFile(file *rules.Policy, words []string, who rules.Who, facts rules.Facts) Decision {
 	d := Decision{Argv: words, Digest: file.Digest}
 	if len(words) == 0 || words[0] == "" {
@@ -71,7 +73,7 @@ func JudgeFile(file *rules.Policy, words []string, who rules.Who, facts rules.Fa
 	return d
 }
 
-// namesAlone finds rules by the word as it stands.
+// namesAlone finds rules by the text of a word.
 type namesAlone struct{ policy *rules.Policy }
 
 func (n namesAlone) admit(word string, p Program) (named, bool) {

@@ -9,14 +9,14 @@ import (
 //go:embed builtin/commands.txt
 var commandsText string
 
-// commandClass says what a name is known as.
+// commandClass says what kind of command a name is known as.
 type commandClass int
 
 const (
 	notCommand    commandClass = iota
-	systemCommand              // of the system; a project's tool has no business with it
+	systemCommand              // of the system; the tools of a project do not use it
 	otherCommand               // of developers, or of a shell
-	proseCommand               // a word of prose as well
+	proseCommand               // also an ordinary word
 )
 
 var knownCommands = sync.OnceValue(func() map[string]commandClass {
@@ -44,7 +44,7 @@ func commandKind(word string) commandClass {
 	return knownCommands()[strings.TrimSuffix(word, ".exe")]
 }
 
-// readsPipes reports whether a program is worth piping text into.
+// readsPipes reports whether text is commonly piped into a program.
 func readsPipes(word string) bool {
 	switch word {
 	case "sh", "bash", "zsh", "dash", "ksh", "ash", "fish", "csh", "tcsh", "pwsh", "powershell",
@@ -54,7 +54,7 @@ func readsPipes(word string) bool {
 	return false
 }
 
-// readsOn reports whether text goes on like a sentence rather than like the
+// readsOn reports whether text continues like a sentence, not like the
 // arguments of a command.
 func readsOn(rest string) bool {
 	word := strings.TrimLeft(rest, " \t")

@@ -44,7 +44,8 @@ type parseCase struct {
 	Verdict, Code, Rule string
 }
 
-// world gives the machine of a case, as the corpus's runner builds it.
+// world returns the machine of a case, built as the corpus's own runner builds
+// it.
 func (c *parseCase) world(t *testing.T) *world {
 	w := allowing()
 	w.files = map[string]string{}
@@ -70,8 +71,8 @@ func (c *parseCase) world(t *testing.T) *world {
 	return w
 }
 
-// request gives what the tool would ask; false if the front refuses the call
-// because of the types of its arguments.
+// request returns the request that the tool would make; false if the front
+// refuses the call because of the types of its arguments.
 func (c *parseCase) request(t *testing.T) (tipstaff.Request, bool) {
 	var in struct {
 		Command, File *string
@@ -155,10 +156,10 @@ func TestB10BenignCommandsPass(t *testing.T) {
 	t.Logf("%d of %d wrong", wrong, len(all))
 }
 
-// TestEveryKnownWayToStartProgramsIsToldOrNamed: ways in which programs
-// execute others, from GTFOBins and measured. What the arguments do not tell is
-// named here: the program runs what the workspace or its input holds, or is an
-// interpreter of programs.
+// TestEveryKnownWayToStartProgramsIsToldOrNamed: ways in which programs execute
+// others, from GTFOBins and measured. Those that arguments do not show are
+// listed here: the program runs what the workspace or its input contains, or is
+// an interpreter.
 func TestEveryKnownWayToStartProgramsIsToldOrNamed(t *testing.T) {
 	untold := map[string]string{
 		"git --git-dir=/work/evil/.git --work-tree=/work/evil status": "a repository of the workspace has a configuration of its own",

@@ -7,18 +7,19 @@ import (
 	"tipstaff/internal/rules"
 )
 
-// Effect is what a rule or a decision says. The order is the strictness: the
-// zero Effect denies.
+// Effect is the effect of a rule or a decision. The order is the strictness:
+// the zero Effect denies.
 type Effect = rules.Effect
 
-// The effects of a policy file are those of every rule.
+// The effects of all rules are those of a policy file.
 const (
 	Deny  = rules.Deny
 	Ask   = rules.Ask
 	Allow = rules.Allow
 )
 
-// Finding is what one rule says of one request. The zero Finding denies.
+// Finding is the judgement of one rule about one request. The zero Finding
+// denies.
 type Finding struct {
 	Rule    string // stable name, as "arguments/chaining"
 	At      string // where the rule comes from: a setting's name, or file:line
@@ -26,26 +27,26 @@ type Finding struct {
 	Code    tipstaff.Code  // of a finding that denies
 	Msg     string         // for the caller: what was found
 	Hint    string         // for the caller: what to do instead
-	Details map[string]any // for the caller's program
+	Details map[string]any // facts for the caller's program
 	Err     error          // for the operator: what went wrong, if something did
 }
 
-// Decision is the answer to one request, with every finding. Close it when it
-// is not needed any more: a decision that allows holds a directory open.
+// Decision is the answer to one request, with every finding. The caller closes
+// it: a decision that allows holds a directory open.
 type Decision struct {
 	Effect   Effect
 	Findings []Finding
-	// Argv is what the request came to after splitting; nil if it could not be split.
+	// Argv is the request split into words; nil if it could not be split.
 	Argv []string
 	// Dropped names the variables of the caller that are not passed on.
 	Dropped []string
-	// Digest names the settings that it was made under.
+	// Digest identifies the settings under which the decision was made.
 	Digest string
 
 	grant    *Grant
 	withheld *Grant // of a decision to ask, until a person approves
 	word     Word
-	asked    []string // rules and reasons of findings from outside that ask
+	asked    []string // rules and reasons of outside findings that require a person
 	would    established
 }
 
@@ -63,7 +64,7 @@ func (d *Decision) Deciding() Finding {
 	return best
 }
 
-// Refusal gives the deciding finding as an error for the caller; nil when the
+// Refusal returns the deciding finding as an error for the caller; nil if the
 // decision is to allow. A decision to ask refuses until a person approves.
 func (d *Decision) Refusal() error {
 	if d.Effect == Allow {
@@ -72,7 +73,7 @@ func (d *Decision) Refusal() error {
 	return d.Deciding().refusal()
 }
 
-// refusal tells a finding to the caller.
+// refusal turns a finding into an error for the caller.
 func (f Finding) refusal() error {
 	if f.Effect == Ask && f.Code == "" {
 		f.Code = tipstaff.ApprovalRequired
@@ -81,7 +82,7 @@ func (f Finding) refusal() error {
 }
 
 // Grant is the permission to run one command once, exactly as it was decided.
-// Only [Policy.Decide] can make one; a decision to ask withholds it until
+// Only [Policy.Decide] makes one; a decision to ask withholds it until
 // [Decision.Approved]. The holder closes it.
 type Grant struct {
 	req     tipstaff.Request
@@ -98,42 +99,44 @@ type Grant struct {
 	credentials rules.Credentials
 }
 
-// Request is what was asked.
+// Request returns the request.
 func (g *Grant) Request() *tipstaff.Request { return &g.req }
 
-// Program is the file to run, to be checked again right before the start.
+// Program returns the file to run, which is to be checked again just before the
+// start.
 func (g *Grant) Program() Program { return g.program }
 
-// Argv is what the program is given, its name first.
+// Argv returns the program's arguments, its name first.
 func (g *Grant) Argv() []string { return g.argv }
 
-// Env is the whole environment of the command, each "NAME=value".
+// Env returns the whole environment of the command, each "NAME=value".
 func (g *Grant) Env() []string { return g.env }
 
-// Dropped names the caller's variables that are not in Env.
+// Dropped returns the names of the caller's variables that are not in Env.
 func (g *Grant) Dropped() []string { return g.dropped }
 
-// Dir is where to run, held open until Close.
+// Dir returns the working directory, held open until Close.
 func (g *Grant) Dir() Directory { return g.dir }
 
-// Roots are the directories that the policy file confines the command to, as far as
-// the setting of the roots has them too, canonical; none if the file says nothing.
+// Roots returns the directories to which the policy file confines the command,
+// limited to those that the setting of the roots has too, canonical; none if
+// the file says nothing.
 func (g *Grant) Roots() []string { return g.roots }
 
-// Timeout is positive.
+// Timeout returns the time limit, which is positive.
 func (g *Grant) Timeout() time.Duration { return g.timeout }
 
 // OutputBytes bounds what is kept of both output streams together.
 func (g *Grant) OutputBytes() int { return g.output }
 
-// Bounds is what the policy file wishes for this command. Timeout, output and
-// environment are in the grant already; memory, processes, network, profile and
-// tier are data for whoever confines it.
+// Bounds returns the bounds that the policy file sets for this command.
+// Timeout, output and environment are part of the grant already; memory,
+// processes, network, profile and tier are for the sandbox to apply.
 func (g *Grant) Bounds() rules.Bounds { return g.bounds }
 
-// Credentials is what the command is lent, and what it starts. Its variables are in
-// Env already; the rest is data for whoever confines it.
+// Credentials returns what the command, and what it starts, is lent. Variables
+// among them are in Env already; the rest is for the sandbox to provide.
 func (g *Grant) Credentials() rules.Credentials { return g.credentials }
 
-// Close lets go of the directory.
+// Close closes the directory.
 func (g *Grant) Close() { _ = g.dir.Close() }

@@ -18,8 +18,8 @@ import (
 
 var update = flag.Bool("update", false, "fill in rules and lines of testdata/decisions; effects stay")
 
-// TestDecisions: policies, commands, and what becomes of them by which rule in
-// which line.
+// TestDecisions: policies and commands, each with its decision, the deciding
+// rule and its line.
 func TestDecisions(t *testing.T) {
 	names, err := filepath.Glob("testdata/decisions/*.txtar")
 	if err != nil || len(names) < 5 {

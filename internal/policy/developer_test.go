@@ -13,7 +13,7 @@ import (
 	"tipstaff/internal/rules"
 )
 
-// shipped loads an example of deploy/policy.
+// shipped loads an example from deploy/policy.
 func shipped(t testing.TB, name string) *rules.Policy {
 	t.Helper()
 	dir := filepath.Join("..", "..", "deploy", "policy")
@@ -31,7 +31,7 @@ func shipped(t testing.TB, name string) *rules.Policy {
 	return file
 }
 
-// TestShippedExamplesPassTheirTests: what deploy/policy holds can be used.
+// TestShippedExamplesPassTheirTests: the files in deploy/policy can be used.
 func TestShippedExamplesPassTheirTests(t *testing.T) {
 	names, err := filepath.Glob(filepath.Join("..", "..", "deploy", "policy", "*.yaml"))
 	if err != nil || len(names) == 0 {
@@ -44,8 +44,8 @@ func TestShippedExamplesPassTheirTests(t *testing.T) {
 	}
 }
 
-// TestDevelopersAreNotStopped: at most 2 % of what developers' agents really
-// call is refused or asked about under the shipped example.
+// TestDevelopersAreNotStopped: of the calls that developers' agents really
+// make, the shipped example refuses or asks about at most 2 %.
 func TestDevelopersAreNotStopped(t *testing.T) {
 	data, err := os.ReadFile("testdata/corpus/benign.jsonl")
 	if err != nil {
@@ -82,7 +82,7 @@ func TestDevelopersAreNotStopped(t *testing.T) {
 	}
 }
 
-// unlisted is a world in which nobody has set an allowlist.
+// unlisted is a world without any allowlist.
 func unlisted() *world {
 	w := allowing()
 	for f, l := range w.allowed {
@@ -105,7 +105,7 @@ func TestTheCorpusWithAPolicyFile(t *testing.T) {
 		text.WriteString("version: 1\ncommands:\n")
 		for _, name := range c.Allowed {
 			if req.Family == "terminal" && name == "*" {
-				name = "''*''" // no name of a program there
+				name = "''*''" // a name that is not the name of a program there
 			}
 			fmt.Fprintf(&text, "  '%s': {allow: ['*']}\n", name)
 		}
@@ -114,7 +114,7 @@ func TestTheCorpusWithAPolicyFile(t *testing.T) {
 		}
 		file, err := rules.Load([]byte(text.String()), "policy.yaml", fileOptions(nil))
 		if err != nil {
-			continue // a name that no policy takes
+			continue // a name that a policy does not accept
 		}
 		judged++
 		t.Run(c.ID+" "+c.Why, func(t *testing.T) {

@@ -8,11 +8,11 @@ import (
 	"tipstaff"
 )
 
-// digest names the settings that a decision was made under: the allowlist of
-// the family as it stood, its limits, how arguments are judged, the policy file
-// with all that it extends, and the roots. Two
-// decisions with one digest were made by the same rules. It is the SHA-256, in
-// hexadecimal, of these settings in an order of our own.
+// digest identifies the settings under which a decision was made: the allowlist
+// of the family at that time, its limits, how arguments are judged, the policy
+// file with all that it extends, and the roots. Two decisions with one digest
+// were made by the same rules. It is the SHA-256, in hexadecimal, of these
+// settings in a fixed order.
 func (p *Policy) digest(f tipstaff.Family, a Allowlist) string {
 	l := p.settings.Limits[f]
 	b := fmt.Appendf(nil, "%s\x00%d\x00%d\x00%d\x00%d\x00%t\x00%s\x00", f, p.settings.Arguments, l.DefaultTimeout, l.MaxTimeout, l.OutputBytes, a.Any, a.Fault)

@@ -9,8 +9,8 @@ import (
 	"tipstaff/internal/rules"
 )
 
-// What a caller's variables may come to (rule E-388). Linux counts NAME=value
-// as one string of at most 131,071 bytes.
+// Bounds of a caller's variables (rule E-388). Linux accepts NAME=value as one
+// string of at most 131,071 bytes.
 const (
 	maxVariables     = 256
 	maxVariableBytes = 131_071
@@ -18,16 +18,16 @@ const (
 )
 
 // Environment makes the environment of every command. It does not change after
-// [NewEnvironment] and may be used from many goroutines at once.
+// [NewEnvironment], so several goroutines may use it at once.
 type Environment struct {
 	base   []string // sorted by name, without duplicates
 	hidden []string // names of the server's variables that are not in it
-	apart  []string // those variables, which a policy file may pass on
+	apart  []string // the hidden variables, which a policy file may pass on
 }
 
-// NewEnvironment takes what is harmless of the server's own variables, each
-// "NAME=value", and adds what keeps programs from paging, asking and editing.
-// Commands find programs on path and on nothing else.
+// NewEnvironment returns an Environment with the harmless ones of the server's
+// variables, each "NAME=value", and with settings that keep programs from
+// starting pagers, prompts and editors. Commands find programs only in path.
 func NewEnvironment(server []string, path string) *Environment {
 	e := &Environment{}
 	rules := environmentRules()
@@ -48,10 +48,10 @@ func NewEnvironment(server []string, path string) *Environment {
 	return e
 }
 
-// unattended are the settings of programs that nobody sits in front of: no
-// pager, no editor, no prompt, no colours, because these hang, run programs or
-// cost tokens. They replace what the server's environment says; a caller may
-// replace those that name no program.
+// unattended are settings for programs without a user: no pager, no editor, no
+// prompt, no colours, because these block, run programs or cost tokens. They
+// replace the server's own values; a caller may replace those that name no
+// program.
 func unattended() []string {
 	return []string{
 		"PAGER=cat", "GIT_PAGER=cat", "MANPAGER=cat", "EDITOR=:", "VISUAL=:", "GIT_EDITOR=:",
@@ -62,32 +62,33 @@ func unattended() []string {
 
 const noColor = "NO_COLOR=1"
 
-// Hidden names the server's variables that no command sees unless the policy
-// file passes them on.
+// Hidden returns the names of the server's variables that no command sees
+// unless the policy file passes them on.
 func (e *Environment) Hidden() []string { return slices.Clone(e.hidden) }
 
-// Admission is what a caller's variables are judged by, beside their names and
-// values. The zero Admission is the strictest: it knows no place in which
-// commands may not write, and passes nothing on.
+// Admission says by what a caller's variables are judged besides their names
+// and values. The zero Admission is the strictest: it treats every place as
+// writable for commands, and passes nothing on.
 type Admission struct {
 	World World
-	Dir   Directory // nil: it is not known
+	Dir   Directory // nil: not known
 	Roots []string  // of the policy file, canonical
-	// Pass reports whether the operator passes on what would be dropped.
+	// Pass reports whether the operator passes on a variable that would be
+	// dropped.
 	Pass func(name string) bool
 }
 
-// Dropped is a variable of a caller that commands do not get.
+// Dropped is a caller's variable that commands do not get.
 type Dropped struct {
 	Name string
 	Why  string // for the caller, a sentence
 }
 
 // Admit divides a caller's variables, each "NAME=value", into those that
-// commands get and those that they do not: secrets, what makes programs load or
-// start code or moves a lookup, and what leads to a place where commands may
-// write. Malformed or too many variables are an *[tipstaff.Error] with the code
-// InvalidParameters.
+// commands get and those that they do not get: secrets, variables that make
+// programs load or start code or that change where they look for it, and paths
+// to where commands may write. Malformed or too many variables are an
+// *[tipstaff.Error] with the code InvalidParameters.
 func (e *Environment) Admit(vars []string, by Admission) (kept []string, dropped []Dropped, err error) {
 	if len(vars) > maxVariables {
 		return nil, nil, badEnvironment("", fmt.Sprintf("there are %d environment variables, at most %d are allowed", len(vars), maxVariables))
@@ -118,7 +119,7 @@ func (e *Environment) Admit(vars []string, by Admission) (kept []string, dropped
 	return kept, dropped, nil
 }
 
-// tellDropped says to a caller what became of a variable, and what to do.
+// tellDropped explains to a caller why a variable was dropped, and what to do.
 func tellDropped(name, why string) string {
 	say := shown(name) + " was dropped: " + why
 	if rules.PassFault(name) == "" {
@@ -135,7 +136,7 @@ func droppedNames(list []Dropped) []string {
 	return names
 }
 
-// Variable writes a variable as "NAME=value". A name that no environment can
+// Variable writes a variable as "NAME=value". A name that an environment cannot
 // hold, or that would change the value, is an *[tipstaff.Error] with the code
 // InvalidParameters.
 func Variable(name, value string) (string, error) {
@@ -157,7 +158,7 @@ func checkVariable(name, value string) error {
 	return nil
 }
 
-// badName says what is wrong with a name, "" if nothing is.
+// badName returns what is wrong with a name, "" if nothing is.
 func badName(name string) string {
 	if name == "" {
 		return "has no name"
@@ -183,9 +184,9 @@ func badEnvironment(name, msg string) error {
 	return e
 }
 
-// complete gives the environment of one command: the base, then what the
-// operator passes on of the server's other variables, then what callers add,
-// then what they cannot override, then the directory.
+// complete returns the environment of one command: the base, then the server's
+// other variables that the operator passes on, then the caller's, then those
+// that the caller cannot override, then the directory.
 func (e *Environment) complete(kept, fixed []string, dir string, pass func(name string) bool) []string {
 	vars := make([]string, 0, len(e.base)+len(kept)+len(fixed)+1)
 	vars = append(vars, e.base...)
@@ -201,14 +202,15 @@ func (e *Environment) complete(kept, fixed []string, dir string, pass func(name 
 	}
 	vars = sortVariables(vars)
 	if hasVariable(vars, "FORCE_COLOR") || hasVariable(vars, "CLICOLOR_FORCE") {
-		// Somebody asked for colours; programs complain about being told both.
+		// The caller asks for colours; programs complain if both variables are
+		// set.
 		vars = slices.DeleteFunc(vars, func(v string) bool { return v == noColor })
 	}
 	return vars
 }
 
-// sortVariables sorts by name, in place. Of several with one name the last one
-// stays.
+// sortVariables sorts by name, in place. Of several with one name the last is
+// kept.
 func sortVariables(vars []string) []string {
 	slices.SortStableFunc(vars, func(a, b string) int { return strings.Compare(nameOf(a), nameOf(b)) })
 	out := vars[:0]

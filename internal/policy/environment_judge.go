@@ -8,9 +8,9 @@ import (
 	"tipstaff/internal/redact"
 )
 
-// fault says why a caller's variable does not reach commands, "" if it does.
-// The table of names comes first, then what its value is under whatever name,
-// then what its name and value say together.
+// fault returns why a caller's variable does not reach commands, "" if it does.
+// The table of names is checked first, then the value regardless of the name,
+// then name and value together.
 func (j *variableJudge) fault(name, value string) string {
 	if j.by.Pass != nil && j.by.Pass(name) {
 		return ""
@@ -43,8 +43,8 @@ func (j *variableJudge) fault(name, value string) string {
 	return j.faultOfUnknown(name, value)
 }
 
-// assignmentFault judges a variable that a command line hands to a program, as
-// "env NAME=value program" does. A secret is the caller's own there.
+// assignmentFault judges a variable that a command line passes to a program, as
+// "env NAME=value program" does. Here the caller may set secrets of its own.
 func assignmentFault(name, value string) string {
 	j := newVariableJudge(Admission{World: systemOnly{}})
 	rule, known := j.rules.named(name, ofCaller)
@@ -60,8 +60,7 @@ func assignmentFault(name, value string) string {
 	return j.faultOfUnknown(name, value)
 }
 
-// systemOnly is a world of which nothing is known but where the system's own
-// programs are.
+// systemOnly is a world that knows only where the system's own programs are.
 type systemOnly struct{ World }
 
 func (systemOnly) Writable(path string, _ Directory) bool {
@@ -69,7 +68,7 @@ func (systemOnly) Writable(path string, _ Directory) bool {
 	return !system || strings.Contains(path, "..") || paths.Within(path, "/usr/src", "/usr/local/src")
 }
 
-// faultOfUnknown judges a variable that no row names.
+// faultOfUnknown judges a variable that has no row in the table.
 func (j *variableJudge) faultOfUnknown(name, value string) string {
 	kind := j.tables.harmless(name)
 	switch kind {
@@ -110,9 +109,9 @@ func (j *variableJudge) faultOfUnknown(name, value string) string {
 	return j.faultOfPaths(value, slashIsPath)
 }
 
-// faultOfPlace judges the value of a variable whose name says that programs load
-// what lies there. A relative path may be a single word, an empty item of a list
-// is the working directory, and some programs take \ for / and expand $.
+// faultOfPlace judges the value of a variable whose name says that programs
+// load code from there. A relative path may be a single word, an empty item of
+// a list is the working directory, and some programs treat \ as / and expand $.
 func (j *variableJudge) faultOfPlace(value string) string {
 	if isPEM(value) {
 		return ""
@@ -140,8 +139,8 @@ func (j *variableJudge) faultOfPlace(value string) string {
 const faultRelative = "its name says that programs load what lies there, and its value leads into the working directory, where commands may write"
 
 // substitutes reports whether make or a shell would run a part of a value when
-// it expands the variable; make takes every variable of its environment for one
-// of its own.
+// it expands the variable; make treats every variable of its environment as a
+// make variable.
 func substitutes(value string) bool {
 	if findSubstitution(value) != "" {
 		return true
@@ -166,8 +165,8 @@ func isSwitch(value string) bool {
 	return strings.Trim(value, "0123456789.-") == "" && strings.ContainsAny(value, "0123456789") && !strings.Contains(value, "..")
 }
 
-// isPlainWord reports whether a value has nothing in it that a program could
-// take for a path, a list or code.
+// isPlainWord reports whether a value contains nothing that a program could
+// treat as a path, a list or code.
 func isPlainWord(value string) bool {
 	for i := range len(value) {
 		if c := value[i]; !isName(c) && strings.IndexByte(".:+-", c) < 0 {

@@ -54,7 +54,7 @@ func reaches(t *testing.T, s policy.Settings, v variable) (reached bool, told []
 }
 
 // TestB11NothingLeadsProgramsToCode: variables that would make programs load or
-// run what commands have written are dropped, with a reason.
+// run files which commands have written are dropped, with a reason.
 func TestB11NothingLeadsProgramsToCode(t *testing.T) {
 	for _, v := range variables(t, "code.txt") {
 		reached, told := reaches(t, server(), v)
@@ -76,8 +76,8 @@ func TestB11HonestVariablesPass(t *testing.T) {
 	}
 }
 
-// TestB11TheReasonSaysWhatToDo: it names the variable, what is wrong and the way
-// out, and no way out where there is none.
+// TestB11TheReasonSaysWhatToDo: it names the variable, what is wrong and what
+// to do instead, if there is something.
 func TestB11TheReasonSaysWhatToDo(t *testing.T) {
 	const ask = "; if the task needs it, ask the operator for environment: {pass: [NAME]} in the policy."
 	for _, c := range []struct{ v, want string }{
@@ -101,7 +101,8 @@ func TestB11TheReasonSaysWhatToDo(t *testing.T) {
 	}
 }
 
-// TestB11AWorldThatCannotTellIsWritable, and so is more than anybody would ask.
+// TestB11AWorldThatCannotTellIsWritable, and so are paths beyond the number
+// that is looked up.
 func TestB11AWorldThatCannotTellIsWritable(t *testing.T) {
 	e := policy.NewEnvironment(nil, "")
 	for _, by := range []policy.Admission{{}, {World: onlyWorld{allowing()}}} {

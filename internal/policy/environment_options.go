@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// harmlessOption is one, as environment-options.txt writes it: literal
-// texts between values.
+// harmlessOption is a harmless option as environment-options.txt writes it:
+// literal texts between values.
 type harmlessOption struct {
 	parts []optionPart
 	// apart: the value may be the next word.
@@ -69,8 +69,8 @@ func parseOption(text string) (harmlessOption, error) {
 }
 
 // harmlessOptions reports whether every word of a value is an option that is
-// known to be harmless under this name. Names of the class may have the general
-// ones.
+// known to be harmless for this variable. Names of the class may also have the
+// general ones.
 func (t *variableTables) harmlessOptions(name, value string, ofClass bool) bool {
 	known, ok := t.options[name]
 	if !ok && ofClass {
@@ -93,8 +93,8 @@ func (t *variableTables) harmlessOptions(name, value string, ofClass bool) bool 
 	return true
 }
 
-// takeOption gives how many words the option has with which words begin, 0 if it
-// is not known.
+// takeOption returns how many of the first words belong to one option, 0 if the
+// option is not known.
 func takeOption(known []harmlessOption, words []string) int {
 	for i := range known {
 		o := &known[i]

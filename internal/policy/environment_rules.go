@@ -12,7 +12,7 @@ import (
 //go:embed builtin/environment.txt
 var environmentText string
 
-// owner says whose variable is judged.
+// owner says who has set the judged variable.
 type owner int
 
 const (
@@ -28,7 +28,7 @@ type variableRule struct {
 	prefix  string
 	anycase bool
 	but     []string
-	why     string // told to callers; of a row that refuses
+	why     string // for callers; of a row that refuses
 }
 
 // variableRules is the table: names first, then prefixes in their order.
@@ -47,7 +47,7 @@ var environmentRules = sync.OnceValue(func() *variableRules {
 
 func parseVariableRules(text string) (*variableRules, error) {
 	rules := &variableRules{exact: map[string][]variableRule{}}
-	first := 0 // of the prefixes that a "but" line speaks of
+	first := 0 // the first of the prefixes that a "but" line refers to
 	why := ""
 	for line := range strings.Lines(text) {
 		line, _, _ = strings.Cut(line, "#")
@@ -91,7 +91,7 @@ func parseVariableHead(words []string) (rule variableRule, how string, err error
 	switch words[0] {
 	case "keep", "plain":
 		rule.keep, rule.plain = true, words[0] == "plain"
-	case "refuse", "hide": // they differ in why, which is for people
+	case "refuse", "hide": // they differ only in why, which is for people
 	default:
 		return rule, "", fmt.Errorf("unknown action %q", words[0])
 	}
@@ -123,8 +123,8 @@ func (r *variableRules) passesServer(name, value string) bool {
 	return keep && faultOfValue(name, value) == ""
 }
 
-// named finds the row of a name; an exact row comes before a prefix, and a row
-// that refuses before one that keeps.
+// named finds the row of a name; an exact row takes precedence over a prefix,
+// and a row that refuses over one that keeps.
 func (r *variableRules) named(name string, whose owner) (found variableRule, known bool) {
 	for _, rule := range r.exact[name] {
 		if rule.whose&whose == 0 {
@@ -161,8 +161,8 @@ func (r *variableRule) matches(name string) bool {
 	return true
 }
 
-// faultOfValue says why a value may reach no command, under whatever name; ""
-// if it may.
+// faultOfValue returns why a value may not reach commands under any name; "" if
+// it may.
 func faultOfValue(name, value string) string {
 	if strings.HasPrefix(value, "() ") {
 		return "its value is a function to a shell"

@@ -21,7 +21,8 @@ var (
 	optionsText string
 )
 
-// variableClass is what the words of a name say of a variable that no row names.
+// variableClass is what the words of a name tell about a variable without a
+// row.
 type variableClass int
 
 const (
@@ -33,7 +34,7 @@ const (
 	trafficClass
 )
 
-// harmlessKind is what may stand in a variable whose name is known.
+// harmlessKind is the kind of harmless value of a variable with a known name.
 type harmlessKind int
 
 const (
@@ -44,14 +45,14 @@ const (
 	anyWord
 )
 
-// variableTables are the texts, read.
+// variableTables are the parsed texts.
 type variableTables struct {
 	words    map[string]variableClass // last word of a name → its class
 	endings  []wordEnding
 	load     map[string]bool // whole names of the class place
 	switches map[string]bool
 	first    map[string]bool
-	anywhere map[string]bool         // words of the class source, also not at the end
+	anywhere map[string]bool         // words of the class source, which count in any position
 	exact    map[string]harmlessKind // upper case
 	patterns []harmlessPattern
 	options  map[string][]harmlessOption
@@ -152,7 +153,7 @@ func (t *variableTables) readHarmless(line string) error {
 	return nil
 }
 
-// harmless says what may stand in a variable of this name.
+// harmless returns which values are harmless in a variable with this name.
 func (t *variableTables) harmless(name string) harmlessKind {
 	name = strings.ToUpper(name)
 	if kind, ok := t.exact[name]; ok {
@@ -166,7 +167,7 @@ func (t *variableTables) harmless(name string) harmlessKind {
 	return notHarmless
 }
 
-// classOf gives the class of a name, and whether it turns something on or off.
+// classOf returns the class of a name, and whether the variable is a switch.
 func (t *variableTables) classOf(name string) (class variableClass, switched bool) {
 	if t.load[name] {
 		return placeClass, false
@@ -198,7 +199,7 @@ func (t *variableTables) classOf(name string) (class variableClass, switched boo
 	return noClass, switched
 }
 
-// firstClass is the class of a name that begins with a program's.
+// firstClass is the class of a name that begins with the name of a program.
 func (t *variableTables) firstClass(words []string) variableClass {
 	if class, ok := t.words[words[len(words)-1]]; ok && class == optionsClass {
 		return class
@@ -206,7 +207,8 @@ func (t *variableTables) firstClass(words []string) variableClass {
 	return programClass
 }
 
-// passedOver: numbers, versions and processors behind a name.
+// passedOver reports whether a word at the end of a name is ignored: numbers,
+// versions and processors.
 func passedOver(word string) bool {
 	switch word {
 	case "v", "x", "x64", "x86", "amd", "arm", "aarch", "i", "linux", "unix", "posix", "default", "override", "extra", "fallback",

@@ -12,28 +12,28 @@ type variableJudge struct {
 	by     Admission
 	rules  *variableRules
 	tables *variableTables
-	asked  int // paths that the world was asked about
+	asked  int // paths that were looked up in the world
 }
 
 func newVariableJudge(by Admission) *variableJudge {
 	return &variableJudge{by: by, rules: environmentRules(), tables: environmentTables()}
 }
 
-// slashes says what evil/lib and evil.so are taken for.
+// slashes says how evil/lib and evil.so are read.
 type slashes int
 
 const (
-	slashIsPath slashes = iota // they lead into the working directory
-	slashIsText                // they are names, as feature/login is
+	slashIsPath slashes = iota // as paths in the working directory
+	slashIsText                // as names, such as feature/login
 )
 
-// separators end a word of a value that could be a path: those of lists, quotes,
-// brackets and operators. Colons, = and @ are looked at apart, because they are
-// parts of URLs.
+// separators end a word of a value that could be a path: those of lists,
+// quotes, brackets and operators. Colons, = and @ are handled separately,
+// because they are parts of URLs.
 const separators = " \t\r\n,;|&()[]{}<>'\"!"
 
-// faultOfPaths says why a value may not be passed on for what it leads to; "" if
-// it leads to no place where commands may write.
+// faultOfPaths returns why a value may not be passed on because of the paths in
+// it; "" if none leads to where commands may write.
 func (j *variableJudge) faultOfPaths(value string, how slashes) string {
 	if isPEM(value) {
 		return ""
@@ -48,10 +48,12 @@ func (j *variableJudge) faultOfPaths(value string, how slashes) string {
 
 const faultWritable = "its value names a path that commands may write, and programs may load code from there"
 
-// isPEM: a certificate itself, whose base64 has slashes.
+// isPEM reports whether a value is a certificate, whose base64 contains
+// slashes.
 func isPEM(value string) bool { return strings.HasPrefix(value, "-----BEGIN ") }
 
-// leadsAstray reports whether a word of a value leads where commands may write.
+// leadsAstray reports whether a word of a value leads to where commands may
+// write.
 func (j *variableJudge) leadsAstray(word string, how slashes) bool {
 	if i := strings.Index(word, "://"); i > 0 {
 		at := i
@@ -72,7 +74,7 @@ func (j *variableJudge) leadsAstray(word string, how slashes) bool {
 	return j.anyPiece(word, how)
 }
 
-// anyPiece looks at each item of a list, and at both sides of = and @.
+// anyPiece checks each item of a list, and both sides of = and @.
 func (j *variableJudge) anyPiece(word string, how slashes) bool {
 	for piece := range strings.FieldsFuncSeq(word, func(r rune) bool { return strings.ContainsRune(":=@", r) }) {
 		if j.pieceLeadsAstray(piece, how) {
@@ -90,7 +92,7 @@ func (j *variableJudge) pieceLeadsAstray(piece string, how slashes) bool {
 	case piece == "." || piece == ".." || strings.HasPrefix(piece, "./") || climbs(piece):
 		return true
 	case piece[0] == '$':
-		return false // something else would have to expand it
+		return false // only some other program would expand it
 	case slash < 0:
 		return how == slashIsPath && isCodeFile(piece)
 	case piece[0] == '-' && slash == 2: // -I/usr/include
@@ -103,8 +105,8 @@ func (j *variableJudge) pieceLeadsAstray(piece string, how slashes) bool {
 	return how == slashIsPath
 }
 
-// isCodeFile reports whether a word is the name of a file that programs load:
-// of the working directory, then.
+// isCodeFile reports whether a word is the name of a file that programs load,
+// which is then one of the working directory.
 func isCodeFile(word string) bool {
 	i := strings.LastIndexByte(word, '.')
 	if i < 0 {
@@ -117,12 +119,12 @@ func isCodeFile(word string) bool {
 	return false
 }
 
-// climbs reports whether a relative path leads out of where it begins.
+// climbs reports whether a relative path leads out of its directory.
 func climbs(path string) bool {
 	return strings.HasPrefix(path, "../") || strings.Contains(path, "/../") || strings.HasSuffix(path, "/..")
 }
 
-// addresses are the schemes of URLs that lead to a host and to no file.
+// addresses are the schemes of URLs that name a host and no file.
 var addresses = map[string]bool{
 	"http": true, "https": true, "ws": true, "wss": true, "ftp": true, "ftps": true, "sftp": true, "ssh": true, "git": true, "git+https": true, "git+ssh": true,
 	"tcp": true, "tls": true, "udp": true, "grpc": true, "grpcs": true, "ldap": true, "ldaps": true, "smtp": true, "smtps": true, "imap": true, "imaps": true,
@@ -131,9 +133,9 @@ var addresses = map[string]bool{
 	"otlp": true, "s3": true, "gs": true, "android": true, "chrome-extension": true, "oci": true, "docker": true, "socks5": true, "socks5h": true,
 }
 
-// urlLeadsAstray judges a URL. One that leads to a host is passed on, unless
-// something behind a separator in it leads to a writable place: it may be the
-// first item of a list.
+// urlLeadsAstray judges a URL. A URL that names a host is passed on, unless a
+// part after a separator in it leads to a writable place: it may be the first
+// item of a list.
 func (j *variableJudge) urlLeadsAstray(scheme, rest string) bool {
 	if scheme == "file" || strings.HasSuffix(scheme, "+file") {
 		return j.fileURL("//" + rest)
@@ -149,7 +151,7 @@ func (j *variableJudge) urlLeadsAstray(scheme, rest string) bool {
 	return false
 }
 
-// fileURL judges what stands behind "file:".
+// fileURL judges the text after "file:".
 func (j *variableJudge) fileURL(rest string) bool {
 	rest, authority := strings.CutPrefix(rest, "//")
 	if authority {
@@ -164,7 +166,7 @@ func (j *variableJudge) fileURL(rest string) bool {
 
 // writable reports whether commands may write where an absolute path leads, or
 // one that begins with ~. Names by which a program finds its own directory or
-// descriptors lead wherever it is.
+// descriptors depend on the program and count as writable.
 func (j *variableJudge) writable(path string) bool {
 	switch path {
 	case "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/stdout", "/dev/stderr":
@@ -180,7 +182,7 @@ func (j *variableJudge) writable(path string) bool {
 	return !ok || places.Writable(path, j.by.Dir) || j.inRoots(path)
 }
 
-// maxPathsAsked bounds how many paths of a caller's variables are looked at.
+// maxPathsAsked bounds how many paths in a caller's variables are looked up.
 const maxPathsAsked = 256
 
 // inRoots reports whether a path leads into the roots of the policy file.

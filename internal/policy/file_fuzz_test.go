@@ -12,7 +12,7 @@ import (
 	"tipstaff/internal/rules"
 )
 
-// fuzzed is the policy that properties are held against; ask and deny get more.
+// fuzzed is the policy whose properties are tested; ask and deny add rules.
 func fuzzed(ask, deny []string) (*rules.Policy, error) {
 	text := func(list []string) string {
 		var b strings.Builder
@@ -35,7 +35,7 @@ commands:
 `, text(append([]string{"push"}, ask...)), text(append([]string{"push --force", "-c alias.*", "-rf", "--exec-path"}, deny...))), "p", rules.Options{Split: argv.Split})
 }
 
-// decideWords decides a command and lets go of it.
+// decideWords decides about a command and closes the decision.
 func decideWords(p *policy.Policy, words []string) policy.Decision {
 	d := p.Decide(tipstaff.Request{Family: tipstaff.Execute, Argv: words}, unlisted())
 	if g, ok := d.Grant(); ok {
@@ -77,7 +77,7 @@ func FuzzARuleMoreNeverWidens(f *testing.F) {
 			t.Fatalf("%q: %s, then %s", words, was.Effect, again.Effect)
 		}
 		if strings.ContainsAny(pattern, "\x00\n\r\t") || strings.ContainsFunc(pattern, func(r rune) bool { return r < ' ' || r == 0xfffd || r > 0x7e }) {
-			return // YAML reads these in ways of its own
+			return // YAML gives these a special meaning
 		}
 		if more, err := fuzzed(nil, []string{pattern}); err == nil {
 			if is := decideWords(policyOf(more), words); is.Effect > was.Effect {
@@ -99,11 +99,11 @@ func FuzzARuleMoreNeverWidens(f *testing.F) {
 // onlyDefault reports whether nothing but the default denied.
 func onlyDefault(d policy.Decision) bool {
 	return !slices.ContainsFunc(d.Findings, func(f policy.Finding) bool {
-		return f.Effect == policy.Deny && !strings.HasSuffix(f.Rule, "/default") // no rule of this file is called so
+		return f.Effect == policy.Deny && !strings.HasSuffix(f.Rule, "/default") // no rule of this file has that name
 	})
 }
 
-// FuzzLoadNeverPanics: neither do files that nobody would write.
+// FuzzLoadNeverPanics, whatever the file contains.
 func FuzzLoadNeverPanics(f *testing.F) {
 	f.Add([]byte(example))
 	f.Add([]byte("version: 1\ncommands: {a: {allow: [{rule: x, until: 2020-01-01}]}}"))

@@ -2,11 +2,11 @@ package policy
 
 import "strings"
 
-// The signs of a shell (policy.md, "Argument rules"). Each function returns
-// the telling part of an argument, or "".
+// The signs of a shell (policy.md, "Argument rules"). Each function returns the
+// part of an argument that shows the sign, or "".
 
-// findSubstitution: $( anywhere; two backquotes with something between them;
-// <( or >( at the start or after a blank or =.
+// findSubstitution finds $( anywhere; two backquotes with something between
+// them; <( or >( at the start or after a blank or =.
 func findSubstitution(s string) string {
 	if i := strings.Index(s, "$("); i >= 0 {
 		return cutAt(s[i:], 24)
@@ -26,7 +26,7 @@ func findSubstitution(s string) string {
 	return ""
 }
 
-// findExpansion: $ before a letter, _ or {.
+// findExpansion finds $ before a letter, _ or {.
 func findExpansion(s string) string {
 	for i := 0; i+1 < len(s); i++ {
 		if s[i] != '$' || s[i+1] != '{' && !isNameStart(s[i+1]) {
@@ -41,9 +41,9 @@ func findExpansion(s string) string {
 	return ""
 }
 
-// findRedirection: an argument that is a redirection and nothing else, alone
-// (>, 2>&1) or with a file behind it (>/dev/null, 2>log, <<EOF). >=18, ->, <T>,
-// </p> and >foo are none.
+// findRedirection finds an argument that is only a redirection, alone (>, 2>&1)
+// or with a file after it (>/dev/null, 2>log, <<EOF). >=18, ->, <T>, </p> and
+// >foo are not redirections.
 func findRedirection(s string) string {
 	rest := strings.TrimLeft(s, "0123456789")
 	numbered := rest != s
@@ -64,7 +64,7 @@ func findRedirection(s string) string {
 	return ""
 }
 
-// isPath reports whether s is written with the characters of plain paths only.
+// isPath reports whether s consists only of characters of plain paths.
 func isPath(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; !isName(c) && strings.IndexByte("./~+-@:%,", c) < 0 {
@@ -82,7 +82,7 @@ func isNameStart(c byte) bool {
 
 func isName(c byte) bool { return isNameStart(c) || '0' <= c && c <= '9' }
 
-// cutAt shortens what is shown of an argument.
+// cutAt shortens an argument for display.
 func cutAt(s string, most int) string {
 	if len(s) <= most {
 		return s

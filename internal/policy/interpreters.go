@@ -6,9 +6,9 @@ import (
 	"tipstaff/internal/programs"
 )
 
-// Interpreters names those programs of a list for which the list is no boundary:
-// interpreters, build tools, package managers and wrappers run whatever the
-// workspace holds. "*" stands for itself.
+// Interpreters returns those programs of a list that make it no boundary:
+// interpreters, build tools, package managers and wrappers can run anything in
+// the workspace. "*" stands for itself.
 func Interpreters(a Allowlist) []string {
 	var out []string
 	if a.Any {

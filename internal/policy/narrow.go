@@ -8,9 +8,9 @@ import (
 	"tipstaff"
 )
 
-// Case is what a decision comes to that does not refuse: exactly what would
-// run, for whom, and what has been decided so far. It is for those who have a
-// say beside the policy, and gives no permission. It is read only.
+// Case describes a command that was not refused: exactly what would run, for
+// whom, and what has been decided so far. It is for deciders besides the
+// policy, gives no permission, and is read-only.
 type Case struct {
 	ID      tipstaff.RequestID
 	Tool    tipstaff.Tool
@@ -19,13 +19,14 @@ type Case struct {
 	Session tipstaff.SessionID
 
 	Argv    []string
-	File    string   // the program's
+	File    string   // of the program
 	Dir     string   // canonical
 	Vars    []string // names of the caller's variables that are passed on
 	Dropped []string // and of those that are not
 	Stdin   bool     // the program is given input, not /dev/null
 	Timeout time.Duration
-	// Credentials is what it is lent, as [rules.Credential.String] writes it.
+	// Credentials is what the command is lent, as [rules.Credential.String]
+	// writes it.
 	Credentials []string
 
 	Effect   Effect // Allow or Ask
@@ -33,7 +34,7 @@ type Case struct {
 	Policy   string // digest of the settings
 }
 
-// Case is what would run, unless the decision is to deny.
+// Case returns what would run, unless the decision is to deny.
 func (d *Decision) Case() (Case, bool) {
 	g := d.grant
 	if g == nil {
@@ -51,7 +52,8 @@ func (d *Decision) Case() (Case, bool) {
 	}, true
 }
 
-// passedNames names the caller's own variables that are passed on.
+// passedNames returns the names of the caller's own variables that are passed
+// on.
 func (g *Grant) passedNames() []string {
 	var names []string
 	for _, kv := range g.req.Env {
@@ -62,11 +64,11 @@ func (g *Grant) passedNames() []string {
 	return names
 }
 
-// Narrow adds what others have found. The decision becomes as strict as the
-// strictest of it all, and never less strict than it was: for every finding f,
-// the effect afterwards is at most min(the effect before, f.Effect). A decision
-// that allows no longer gives up its grant; one that denies lets go of the
-// directory.
+// Narrow adds the findings of deciders besides the policy. The decision becomes
+// as strict as the strictest of all findings, and never less strict than it
+// was: for every finding f, the effect afterwards is at most min(the effect
+// before, f.Effect). A decision that no longer allows loses its grant; one that
+// denies closes the directory.
 func (d *Decision) Narrow(findings ...Finding) {
 	d.Findings = append(slices.Clip(d.Findings), findings...)
 	for _, f := range findings {
@@ -91,9 +93,9 @@ func (d *Decision) Narrow(findings ...Finding) {
 	}
 }
 
-// terms are what a person's approval is given under: the settings, and what
-// others than the policy ask for. An approval that was given for one reason is
-// none for another.
+// terms identify what a person's approval refers to: the settings, and the
+// reasons of outside findings that require a person. An approval that was given
+// for one reason does not count for another.
 func (d *Decision) terms() string {
 	return strings.Join(append([]string{d.Digest}, d.asked...), "\x00")
 }

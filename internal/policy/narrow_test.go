@@ -26,8 +26,8 @@ func narrowed(t testing.TB) map[policy.Effect]func() (policy.Decision, *world) {
 	}
 }
 
-// FuzzNarrow: whatever is found afterwards, a decision never becomes less
-// strict, has a grant exactly when it allows, and holds its directory open
+// FuzzNarrow: a finding that is added later never makes a decision less strict.
+// A decision has a grant exactly when it allows, and holds its directory open
 // exactly as long as the command may still run.
 func FuzzNarrow(f *testing.F) {
 	f.Add([]byte{2, 1, 0, 2})
@@ -42,7 +42,7 @@ func FuzzNarrow(f *testing.F) {
 			}
 			least := began
 			for _, e := range effects {
-				effect := policy.Effect(int8(e)) // some are none that there are
+				effect := policy.Effect(int8(e)) // some values are not valid effects
 				d.Narrow(policy.Finding{Rule: "outside", Effect: effect, Msg: "m", Hint: "h"})
 				least = max(policy.Deny, min(least, effect))
 				if d.Effect != least {
@@ -103,8 +103,8 @@ func TestWhoIsAskedBesideThePolicyIsToldWhatWouldRun(t *testing.T) {
 	}
 }
 
-// TestAnApprovalIsForTheReasonThatWasGiven: a person who allowed what the policy
-// asks about has not allowed what somebody outside asks about since.
+// TestAnApprovalIsForTheReasonThatWasGiven: a person who allowed what the
+// policy asks about has not allowed what a decider asks about since then.
 func TestAnApprovalIsForTheReasonThatWasGiven(t *testing.T) {
 	frozen := policy.Finding{Rule: "decider", Effect: policy.Ask, Msg: "the release is frozen"}
 	digest := func(findings ...policy.Finding) string {

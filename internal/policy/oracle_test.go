@@ -13,9 +13,9 @@ import (
 	"tipstaff/internal/policy"
 )
 
-// tried is a real program with words of its command line, of which
-// FuzzAllowedNeverStartsEvil puts command lines together. · is a blank inside
-// a word, ¶ a line end.
+// tried is a real program with words for its command line, which
+// FuzzAllowedNeverStartsEvil combines. · is a blank inside a word, ¶ a line
+// end.
 type tried struct {
 	program string
 	words   string
@@ -82,8 +82,8 @@ func FuzzAllowedNeverStartsEvil(f *testing.F) {
 	})
 }
 
-// mayRun asks the rule "inner"; what else is wrong with arguments is another
-// rule's matter.
+// mayRun applies only the rule "inner"; other faults of arguments are for other
+// rules.
 func mayRun(argv []string) bool {
 	d := policy.New(server()).Decide(terminal(argv...), allowing(argv[0], "good"))
 	if grant, ok := d.Grant(); ok {
@@ -100,7 +100,7 @@ func withoutArguments(d policy.Decision) policy.Decision {
 }
 
 // TestWhatStartsEvilIsRefused: command lines that do start evil on this
-// machine, one for each way at least. It shows that the fuzz test sees.
+// machine, at least one for each way. It shows that the fuzz test would notice.
 func TestWhatStartsEvilIsRefused(t *testing.T) {
 	stage := newStage(t)
 	for _, argv := range [][]string{
@@ -122,7 +122,7 @@ func TestWhatStartsEvilIsRefused(t *testing.T) {
 	} {
 		path, err := exec.LookPath("/usr/bin/" + argv[0])
 		if err != nil {
-			continue // not on this machine
+			continue // it does not work on this machine
 		}
 		if !stage.runsEvil(t, path, argv) {
 			t.Logf("%q does not start evil on this machine", argv)
@@ -133,7 +133,7 @@ func TestWhatStartsEvilIsRefused(t *testing.T) {
 	}
 }
 
-// stage is a PATH with good and evil.
+// stage is a PATH with the programs good and evil.
 type stage struct{ bin, mark, evil string }
 
 func newStage(t testing.TB) stage {

@@ -9,8 +9,8 @@ import (
 	"tipstaff/internal/rules"
 )
 
-// outcomeOf says what the arguments of a program come to: the command lines
-// that it would start, and what stands against it.
+// outcomeOf returns the effects of a program's arguments: the command lines
+// that the program would start, and the objections.
 func outcomeOf(r programs.Reading) ([]programs.Start, []fault) {
 	var o outcome
 	for i := range r.Acts {
@@ -63,9 +63,9 @@ func (o *outcome) start(a *programs.Act, s programs.Start) {
 	}
 }
 
-// line takes text as a command line, which a shell or a splitter like one will
-// run. What cannot be split is not judged, and neither are backslashes, which
-// such splitters read in ways of their own.
+// line adds text as a command line that a shell, or a splitter like one, will
+// run. Text that cannot be split is not judged, and neither are backslashes,
+// which such splitters read in different ways.
 func (o *outcome) line(a *programs.Act, by, text string) {
 	words, err := argv.Split(text)
 	if err != nil || strings.Contains(text, `\`) {
@@ -85,7 +85,7 @@ func (o *outcome) program(a *programs.Act, by, text string) {
 }
 
 // isHarmlessProgram reports whether a value turns a program off, or names one
-// that only passes text on.
+// that only copies text.
 func isHarmlessProgram(value string) bool {
 	switch strings.ToLower(value) {
 	case "", ":", "cat", "true", "false", "no", "none", "0", "/dev/null":
@@ -127,15 +127,15 @@ func (o *outcome) named(a *programs.Act, key, value string) {
 		s.Words, s.By, s.Itself, s.InOne, s.Open = append([]string{"git"}, gitWords(value)...), by, true, true, false
 		o.start(a, s)
 	case strings.HasPrefix(key, "credential.") && plain && !strings.Contains(value, "/"):
-		// The name of a helper that comes with git.
+		// The name of a helper that is part of git.
 	case key == "core.hookspath" && plain && value[0] != '/' && !strings.Contains(value, ".."):
-		// A directory of the workspace, as its own .git/hooks.
+		// A directory of the workspace, like its own .git/hooks.
 	default:
 		o.program(a, by, value)
 	}
 }
 
-// gitWords splits a git alias, which is a command line of git's own: no shell
+// gitWords splits a git alias, which is a command line for git itself: no shell
 // reads it, so operators in it are words.
 func gitWords(alias string) []string {
 	words, err := argv.Split(alias)

@@ -8,14 +8,14 @@ import (
 	"tipstaff/internal/rules"
 )
 
-// Policy is a set of rules with their settings. It does not change after
-// [New]; Decide may be called from many goroutines at once.
+// Policy is a set of rules with their settings. It does not change after [New],
+// so Decide may be called from several goroutines at once.
 type Policy struct {
 	settings Settings
 	rules    []entry
 }
 
-// Settings are what an operator can choose. The zero Settings deny everything,
+// Settings are the operator's choices. The zero Settings deny everything,
 // because no timeout is valid under them.
 type Settings struct {
 	// Limits for each family; a family without limits is denied.
@@ -28,7 +28,7 @@ type Settings struct {
 	File *rules.Policy
 	// Roots is the setting of the roots as it is written, for the digest.
 	Roots string
-	// More are rules beside the contract's. They narrow what those allow: a
+	// More are additional rules. They narrow what the contract's rules allow: a
 	// finding of theirs denies or asks.
 	More []Rule
 }
@@ -40,9 +40,9 @@ type Limits struct {
 	OutputBytes    int
 }
 
-// Rule judges one aspect of a request. It reads the request and the world,
-// adds what it has established to the draft, and returns its findings; none
-// means that it has nothing against the request. A rule narrows, never widens.
+// Rule judges one aspect of a request. It reads the request and the world, adds
+// what it has established to the draft, and returns its findings; none means
+// that it has no objection. A rule narrows and never widens.
 type Rule interface {
 	Judge(req *tipstaff.Request, w World, d *Draft) []Finding
 }
@@ -58,15 +58,16 @@ type Draft struct {
 	Dropped   []string
 	Dir       Directory // nil when it could not be opened
 	Timeout   time.Duration
-	// Roots are those of the policy file that lie in the setting's; see [Grant.Roots].
+	// Roots are those of the policy file that also lie in the setting's; see
+	// [Grant.Roots].
 	Roots []string
-	// Bounds is what the policy file wishes for the command.
+	// Bounds are the bounds that the policy file sets for the command.
 	Bounds rules.Bounds
-	// Credentials is what it lends to it.
+	// Credentials is what the policy file lends to the command.
 	Credentials rules.Credentials
 }
 
-// New makes a policy of the contract's rules.
+// New returns a policy with the contract's rules.
 func New(s Settings) *Policy {
 	p := &Policy{settings: s, rules: []entry{
 		{split{}, commandFirst},
@@ -78,7 +79,7 @@ func New(s Settings) *Policy {
 		{arguments{s.Arguments}, argumentsNext},
 		{inner{s.Arguments}, argumentsNext},
 		{environment{s.Environment}, restLast},
-		{narrowEnvironment{}, restLast}, // of what the rule above has made
+		{narrowEnvironment{}, restLast}, // of the environment that the previous rule has made
 		{lentEnvironment{s.Environment}, restLast},
 		{timeout{s.Limits}, restLast},
 	}}
@@ -89,8 +90,8 @@ func New(s Settings) *Policy {
 }
 
 // entry is a rule in the order in which rules judge, with the place of its
-// findings: the command comes first, then its arguments, then the rest
-// (contract B13).
+// findings: first those about the command, then about its arguments, then the
+// rest (contract B13).
 type entry struct {
 	Rule
 	place int
@@ -103,9 +104,9 @@ const (
 	places
 )
 
-// Decide judges a request by every rule that can be asked, so that the whole
-// answer is explained. Whatever is not established by then is denied. The
-// caller closes the decision.
+// Decide judges a request by every rule that can be applied, so that the answer
+// has all reasons. What is not established in the end is denied. The caller
+// closes the decision.
 func (p *Policy) Decide(req tipstaff.Request, w World) Decision {
 	limits, known := p.settings.Limits[req.Family]
 	if !known || (req.Family != tipstaff.Execute && req.Family != tipstaff.Terminal) {
@@ -145,12 +146,12 @@ func (p *Policy) Decide(req tipstaff.Request, w World) Decision {
 	return decision
 }
 
-// complete reports whether everything is established that a command needs.
+// complete reports whether everything that a command needs is established.
 func (d *Draft) complete() bool {
 	return len(d.Argv) > 0 && d.Program.Path != "" && d.Dir != nil && d.Env != nil && d.Timeout > 0
 }
 
-// undecided denies what no rule has refused and what is not complete either.
+// undecided denies a request that no rule has refused but that is not complete.
 func undecided() Finding {
 	return Finding{Rule: "default", Code: tipstaff.Internal, Msg: "the command could not be judged", Hint: "What cannot be judged does not run."}
 }

@@ -41,7 +41,7 @@ func (w *world) unset() *world {
 	return w
 }
 
-// table reads a file of testdata/presets: rows with a reason behind "  # ".
+// table reads a file of testdata/presets: rows with a reason after " # ".
 func table(t *testing.T, name string) map[string]string {
 	t.Helper()
 	data, err := os.ReadFile("testdata/presets/" + name)
@@ -64,8 +64,9 @@ func table(t *testing.T, name string) map[string]string {
 
 // TestEveryFormIsDeniedByPresetsOrBeyondArguments: ways in which programs start
 // others, write, read and connect, from GTFOBins and measured. Each program is
-// allowed with any arguments; the presets and the layers must say no, or the
-// form stands in testdata/presets/beyond.txt with the reason.
+// allowed with any arguments; either the presets or the rules for layers must
+// refuse the form, or it is listed in testdata/presets/beyond.txt with the
+// reason.
 func TestEveryFormIsDeniedByPresetsOrBeyondArguments(t *testing.T) {
 	type form struct {
 		Bin, Effect string
@@ -149,10 +150,11 @@ type benign struct {
 	Argv       []string
 }
 
-// TestPresetsLeaveOrdinaryCommandsAlone: what developers call every day, with
-// every program allowed. What is denied or asked all the same stands in
-// testdata/presets/benign.txt with the reason, and is at most two in a hundred.
-// The preset packages asks before anything is installed, which is its purpose.
+// TestPresetsLeaveOrdinaryCommandsAlone: everyday commands of developers, with
+// every program allowed. Those that are denied or asked about nevertheless are
+// listed in testdata/presets/benign.txt with the reason, and are at most two in
+// a hundred. The preset packages asks before anything is installed, which is
+// its purpose.
 func TestPresetsLeaveOrdinaryCommandsAlone(t *testing.T) {
 	all := lines[benign](t, "benign.jsonl")
 	var programs []string
@@ -224,8 +226,8 @@ func TestPresetsKnowOtherSpellings(t *testing.T) {
 
 var wordOfLine = regexp.MustCompile(`(?:[^ "]|"(?:\\"|[^"])*")+`)
 
-// words splits a line at blanks outside of double quotes; nothing else counts,
-// so that every sign of a shell can stand there.
+// words splits a line at blanks outside of double quotes, and ignores all other
+// signs of a shell, so that lines may contain them.
 func words(line string) []string {
 	out := wordOfLine.FindAllString(line, -1)
 	for i, word := range out {

@@ -7,24 +7,24 @@ import (
 	"tipstaff"
 )
 
-// allowlist lets only listed programs run, and finds the file (contract A6,
-// A7, B9, B13). That an allowed program is not there to run is a finding of
-// its own, so that nobody takes it for a refusal.
+// allowlist lets only listed programs run, and finds the file (contract A6, A7,
+// B9, B13). An allowed program that does not exist gives a finding of its own,
+// so that it is not mistaken for a refusal.
 //
-// With a policy file, a list that nobody has set is no layer at all.
+// With a policy file, a list that is not set does not restrict anything.
 type allowlist struct{ file bool }
 
 func (r allowlist) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 	d.Allowlist.Absent = d.Allowlist.Absent && r.file
 	if len(d.Argv) == 0 {
-		return nil // could not be split, or has no name: said elsewhere
+		return nil // it could not be split or has no name, which other rules report
 	}
 	if d.Allowlist.Absent {
-		return nil // the file says what may run, and finds it
+		return nil // the file says what may run, and its rule finds the program
 	}
 	word := d.Argv[0]
 	if strings.Contains(word, "/") && d.Dir == nil && !d.Allowlist.lists(word) {
-		return nil // cannot be judged without the directory, whose finding denies
+		return nil // it cannot be judged without the directory, whose finding denies
 	}
 	got, allowed := d.Allowlist.admit(word, w, d.Dir)
 	switch {
@@ -61,8 +61,8 @@ func notAllowed(family tipstaff.Family, word, by string, l *Allowlist) Finding {
 	return f
 }
 
-// notThere says that an allowed program cannot run, without saying where it
-// was looked for.
+// notThere says that an allowed program cannot run, without saying where it was
+// looked for.
 func notThere(word string, err error, l *Allowlist, w World) Finding {
 	f := Finding{Rule: "program", Details: map[string]any{"command": shown(word)}}
 	if errors.Is(err, ErrNotExecutable) {

@@ -14,11 +14,13 @@ import (
 type ArgumentMode int
 
 const (
-	// ArgumentsContextual judges every position that is not free text for its program.
+	// ArgumentsContextual judges every position that is not free text for its
+	// program.
 	ArgumentsContextual ArgumentMode = iota
 	// ArgumentsStrict judges every position.
 	ArgumentsStrict
-	// ArgumentsOff judges no content; the structure of arguments is judged always.
+	// ArgumentsOff judges no content; the structure of arguments is always
+	// judged.
 	ArgumentsOff
 )
 
@@ -48,8 +50,9 @@ func ParseArgumentMode(s string) (ArgumentMode, error) {
 }
 
 // arguments refuses arguments that were written for a shell (contract B10).
-// No shell runs, so nothing would happen; but programs hand their arguments on
-// to shells, and a caller who means a shell gets something else than it wants.
+// Without a shell they would have no effect; but some programs pass their
+// arguments to shells, and a caller who expects a shell would not get what it
+// wants.
 type arguments struct{ mode ArgumentMode }
 
 func (r arguments) Judge(req *tipstaff.Request, _ World, d *Draft) []Finding {
@@ -57,7 +60,7 @@ func (r arguments) Judge(req *tipstaff.Request, _ World, d *Draft) []Finding {
 		return nil
 	}
 	args := d.Argv[1:]
-	var free []bool // found out only when an argument looks like a shell's
+	var free []bool // computed only when an argument looks as if it was written for a shell
 	var found []Finding
 	for i, arg := range args {
 		in, ok := intentOf(arg)
@@ -74,9 +77,9 @@ func (r arguments) Judge(req *tipstaff.Request, _ World, d *Draft) []Finding {
 	return found
 }
 
-// textIn tells for every argument whether it is free text, a pattern or the
-// like, which the program never hands to a shell. In strict mode only the
-// program's own grammar counts as that.
+// textIn returns for every argument whether it is free text, a pattern or the
+// like, which the program never passes to a shell. In strict mode only words of
+// the program's own grammar count as text.
 func (r arguments) textIn(program string, args []string) []bool {
 	if r.mode == ArgumentsStrict {
 		return programs.Grammar(program, args)
@@ -84,13 +87,13 @@ func (r arguments) textIn(program string, args []string) []bool {
 	return programs.Read(program, args, programs.Place{}).Text
 }
 
-// intent is what shows that an argument was written for a shell.
+// intent is a sign that an argument was written for a shell.
 type intent struct {
 	rule  string // substitution, expansion, chaining or redirection
-	found string // the telling part
+	found string // the part that shows it
 }
 
-// intentOf looks for the first sign of a shell in an argument.
+// intentOf returns the first sign of a shell in an argument.
 func intentOf(arg string) (intent, bool) {
 	if !strings.ContainsAny(arg, "$`;&|<>\n") {
 		return intent{}, false

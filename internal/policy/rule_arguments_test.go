@@ -52,8 +52,8 @@ func TestB10ArgumentsWrittenForAShell(t *testing.T) {
 	}
 }
 
-// TestB10TextIsNoShell: positions that a program never hands to a shell, and
-// positions beside them that it may.
+// TestB10TextIsNoShell: positions that a program never passes to a shell, and
+// positions beside them that it may pass.
 func TestB10TextIsNoShell(t *testing.T) {
 	const text = "fix `x` && $(y); rm -rf $HOME | sh > f"
 	for _, c := range []struct {

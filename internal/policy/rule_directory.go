@@ -8,8 +8,9 @@ import (
 	"tipstaff/internal/paths"
 )
 
-// directory opens where to run and confines it to the roots (contract A9, A10).
-// A request without a directory gets the server's own, which is not confined.
+// directory opens the working directory and confines it to the roots (contract
+// A9, A10). A request without a directory gets the server's own, which is not
+// confined.
 type directory struct{}
 
 func (directory) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
@@ -37,7 +38,7 @@ func (directory) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 		return refuseDirectory(req, quoted(req.Dir)+" "+unusable(err), "Give a directory that exists and may be entered; a relative one counts from the server's working directory. ~ and variables are not expanded.")
 	case err != nil || !insideRoots(dir.Path(), roots):
 		if dir != nil {
-			_ = dir.Close() // opened to look at only
+			_ = dir.Close() // it was opened only to check it
 		}
 		return refuseDirectory(req, quoted(req.Dir)+" is not allowed: it lies outside of the roots", "Give a directory inside the roots that the operator has set with ALLOWED_CWD_ROOTS, or leave it out.")
 	}
@@ -45,7 +46,7 @@ func (directory) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 	return nil
 }
 
-// openDirectory asks the world only for what can be a path.
+// openDirectory asks the world only for texts that can be paths.
 func openDirectory(path string, w World) (Directory, error) {
 	if path == "" || strings.IndexByte(path, 0) >= 0 {
 		return nil, ErrNotFound
@@ -54,12 +55,13 @@ func openDirectory(path string, w World) (Directory, error) {
 }
 
 // insideRoots reports whether a canonical path lies within the roots. Without
-// roots everything does.
+// roots every path does.
 func insideRoots(path string, roots []string) bool {
 	return len(roots) == 0 || paths.Within(path, roots...)
 }
 
-// unusable says why a directory cannot be entered, and no more of the host.
+// unusable says why a directory cannot be entered, and nothing else about the
+// host.
 func unusable(err error) string {
 	switch {
 	case errors.Is(err, ErrNotDirectory):
@@ -71,7 +73,7 @@ func unusable(err error) string {
 	}
 }
 
-// refuseDirectory begins with the name that the directory has for the caller.
+// refuseDirectory begins its message with the caller's name for the directory.
 func refuseDirectory(req *tipstaff.Request, what, hint string) []Finding {
 	name := "cwd"
 	if req.Family == tipstaff.Terminal {

@@ -69,7 +69,7 @@ func TestA10ABrokenRootRefusesEveryGivenDirectory(t *testing.T) {
 	}
 }
 
-// TestADirectoryIsHeldOnlyByAGrant: whatever else is refused lets go of it.
+// TestADirectoryIsHeldOnlyByAGrant: every other decision closes it.
 func TestADirectoryIsHeldOnlyByAGrant(t *testing.T) {
 	w := allowing("ls")
 	for range 2 {

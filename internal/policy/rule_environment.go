@@ -4,8 +4,8 @@ import (
 	"tipstaff"
 )
 
-// environment gives a command its variables (contract B11). It stands after
-// the directory, whose path it passes on as PWD.
+// environment gives a command its variables (contract B11). It comes after the
+// rule of the directory, whose path it passes on as PWD.
 type environment struct{ vars *Environment }
 
 func (r environment) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {

@@ -12,16 +12,16 @@ import (
 
 // file judges by the operator's policy file: the program must be named there,
 // the whole command must be allowed, and so must every layer that a wrapper
-// would start. Where the allowlist of the family is absent, it finds the
+// would start. If the allowlist of the family is absent, this rule finds the
 // program as well.
 type file struct{ policy *rules.Policy }
 
 func (r file) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 	if r.policy == nil || len(d.Argv) == 0 || d.Argv[0] == "" || len(d.Argv) > maxArguments+1 {
-		return nil // nothing to judge, or said elsewhere
+		return nil // there is nothing to judge, or another rule reports it
 	}
 	if d.Dir == nil || d.Program.Path == "" && !d.Allowlist.Absent {
-		return nil // refused already, and paths could not be told
+		return nil // it is refused already, and paths could not be resolved
 	}
 	j := r.judge(req, w, d)
 	got, ok := j.names.admit(d.Argv[0], d.Program)
@@ -63,24 +63,24 @@ type fileJudge struct {
 
 	found  []Finding
 	bounds rules.Bounds
-	lent   rules.Credentials // what every layer's rules lend
-	any    bool              // bounds and lent hold those of a layer
+	lent   rules.Credentials // what the rules of every layer lend
+	any    bool              // bounds and lent hold those of at least one layer
 }
 
 // namer finds the rules of a word.
 type namer interface {
-	// admit gives the program of a word and the names of its rules. program is
-	// what is known of it already.
+	// admit returns the program of a word and the names of its rules. program
+	// is what is known of it already.
 	admit(word string, program Program) (named, bool)
 }
 
-// named is a program with the names by which rules are found.
+// named is a program with the names by which its rules are found.
 type named struct {
 	program Program
 	argv0   string
 	err     error
 	name    string
-	also    []string // names of the same file, whose ask and deny count as well
+	also    []string // names of the same file, whose ask and deny rules count as well
 }
 
 // layer judges a command line by the rules of its names.
@@ -93,8 +93,9 @@ func (j *fileJudge) layer(l *layer) {
 	j.narrow(j.policy.Bounds(l.name, j.who), j.lends(l, args))
 }
 
-// lends gives what a layer is lent. A program of a project that needs no rule is
-// lent what starts it is; see [rules.Policy.Lends] for the others.
+// lends returns what a layer is lent. A program of a project that needs no rule
+// is lent the same as the program that starts it; see [rules.Policy.Lends] for
+// others.
 func (j *fileJudge) lends(l *layer, args rules.Args) rules.Credentials {
 	if l.contained && j.any {
 		return j.lent
@@ -102,7 +103,8 @@ func (j *fileJudge) lends(l *layer, args rules.Args) rules.Credentials {
 	return j.policy.Lends(rules.Query{Program: l.name, Args: args, Who: j.who}, l.facts)
 }
 
-// narrow leaves of what has been found so far what a further layer leaves.
+// narrow restricts the bounds and credentials so far to those of another layer,
+// too.
 func (j *fileJudge) narrow(b rules.Bounds, lent rules.Credentials) {
 	if j.any {
 		b, lent = j.bounds.Narrow(b), j.lent.Narrow(lent)
@@ -110,7 +112,8 @@ func (j *fileJudge) narrow(b rules.Bounds, lent rules.Credentials) {
 	j.bounds, j.lent, j.any = b, lent, true
 }
 
-// counts: what an allowed program's own options do is the rules' matter.
+// counts reports whether the program is a wrapper or cannot be judged; what the
+// options of other allowed programs do is for the rules to judge.
 func (j *fileJudge) counts(p *programs.Program) bool {
 	return p.Wraps != nil && !p.Wraps.Trusted() || p.Never != ""
 }
@@ -137,7 +140,7 @@ func (j *fileJudge) admit(l *layer) bool {
 	return ok
 }
 
-// verdicts turns what the file says of a layer into findings.
+// verdicts turns the file's verdicts about a layer into findings.
 func (j *fileJudge) verdicts(l *layer, list []rules.Verdict, contained bool) {
 	for _, v := range list {
 		if contained && (v.Effect == Allow || v.Default) {

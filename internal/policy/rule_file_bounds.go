@@ -7,8 +7,8 @@ import (
 	"tipstaff/internal/rules"
 )
 
-// narrowEnvironment takes variables away that the policy file does not leave to
-// a command. PATH and what the server itself adds stay.
+// narrowEnvironment removes the variables that the policy file does not leave
+// to a command. PATH and what the server itself adds are kept.
 type narrowEnvironment struct{}
 
 func (narrowEnvironment) Judge(req *tipstaff.Request, _ World, d *Draft) []Finding {
@@ -43,8 +43,8 @@ func variableName(kv string) string {
 	return name
 }
 
-// narrowTimeout puts the policy file's time limits on those of a family. Its
-// timeout replaces the family's, which is no ceiling; ceilings only fall.
+// narrowTimeout applies the policy file's time limits to those of a family. Its
+// timeout replaces the family's default; ceilings can only become lower.
 func narrowTimeout(l Limits, b rules.Bounds) Limits {
 	if b.MaxTimeout > 0 && (l.MaxTimeout == 0 || b.MaxTimeout < l.MaxTimeout) {
 		l.MaxTimeout = b.MaxTimeout

@@ -9,9 +9,9 @@ import (
 	"tipstaff/internal/rules"
 )
 
-// fileNames finds the rules of a word as an allowlist does (contract A6): a
-// bare name is compared before any lookup; a word with a slash must be named as
-// it stands, or lead to the file that a name of the policy leads to.
+// fileNames finds the rules of a word in the same way as an allowlist (contract
+// A6): a bare name is compared before any lookup; a word with a slash must be
+// named as it stands, or lead to the same file as a name of the policy.
 type fileNames struct {
 	policy *rules.Policy
 	world  World
@@ -37,7 +37,7 @@ func (n fileNames) admit(word string, program Program) (named, bool) {
 		return got, true
 	}
 	if got.err != nil {
-		return got, bare // an open policy may say that a program is not there
+		return got, bare // an open policy may report that a program does not exist
 	}
 	if !bare {
 		if name, ok := n.same(got.program.File, path.Base(word), list); ok {
@@ -52,7 +52,7 @@ func (n fileNames) admit(word string, program Program) (named, bool) {
 	return got, true
 }
 
-// same finds the name that leads to a file; the one that was asked for first.
+// same finds the name that leads to a file; the name asked is tried first.
 func (n fileNames) same(file FileID, asked string, list []string) (string, bool) {
 	if slices.Contains(list, asked) {
 		if p, err := n.world.Lookup(asked); err == nil && p.File == file {
@@ -71,7 +71,7 @@ func (n fileNames) same(file FileID, asked string, list []string) (string, bool)
 }
 
 // all finds every name with rules, and every wrapper, that leads to a file: a
-// program that nobody names may be one of them under another name.
+// program that the policy does not name may be one of them under another name.
 func (n fileNames) all(file FileID, word string) []string {
 	var out []string
 	known := slices.Concat(n.policy.Known(), programs.Starting())

@@ -9,8 +9,8 @@ import (
 	"tipstaff/internal/rules"
 )
 
-// fileRoots confines every command to the roots of the policy file, also one
-// that gives no directory: the server's own may lie outside.
+// fileRoots confines every command to the roots of the policy file, including
+// one without a directory: the server's own may lie outside.
 type fileRoots struct{ policy *rules.Policy }
 
 func (r fileRoots) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
@@ -36,8 +36,8 @@ func (r fileRoots) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 	return found
 }
 
-// Workspace gives the directories that a policy file confines commands to, as
-// [Grant.Roots] does: none if it says nothing, or if they cannot be told.
+// Workspace returns the directories that a policy file confines commands to,
+// like [Grant.Roots]: none if it says nothing, or if they cannot be resolved.
 func Workspace(file *rules.Policy, w World) []string {
 	if file == nil {
 		return nil
@@ -50,8 +50,8 @@ func Workspace(file *rules.Policy, w World) []string {
 	return narrowRoots(roots, set)
 }
 
-// narrowRoots gives what lies in roots of both lists, of which the second may be
-// empty, for no roots at all.
+// narrowRoots returns what lies in roots of both lists. An empty second list
+// means no restriction.
 func narrowRoots(file, set []string) []string {
 	if len(set) == 0 {
 		return file
@@ -71,8 +71,8 @@ func narrowRoots(file, set []string) []string {
 	return slices.Compact(both)
 }
 
-// canonicalRoots resolves roots. One that cannot be resolved makes all of them
-// useless: a restriction that is not understood must not be dropped.
+// canonicalRoots resolves roots. If one cannot be resolved, it returns none and
+// false: a restriction that is not understood must not be dropped.
 func canonicalRoots(list []rules.Text, w World) ([]string, bool) {
 	r, ok := w.(Resolver)
 	if !ok {
@@ -89,8 +89,8 @@ func canonicalRoots(list []rules.Text, w World) ([]string, bool) {
 	return out, true
 }
 
-// pathFacts tells which paths lead inside the roots: those of the setting and
-// those of the file, both. With neither, the workspace is the server's own
+// pathFacts says which paths lead inside the roots: both those of the setting
+// and those of the file. Without either, the workspace is the server's own
 // directory and the command's.
 type pathFacts struct {
 	world     World
@@ -98,11 +98,11 @@ type pathFacts struct {
 	fileRoots []rules.Text
 
 	asked bool
-	known [][]string // each a list of roots; inside all of them
+	known [][]string // lists of roots; a path must be inside all of them
 	ok    bool
 }
 
-// Inside asks the world anew each time.
+// Inside looks the path up in the world each time.
 func (p *pathFacts) Inside(path string) bool {
 	r, ok := p.world.(Resolver)
 	if !ok || path == "" || strings.IndexByte(path, 0) >= 0 || !p.roots() {
@@ -120,7 +120,7 @@ func (p *pathFacts) Inside(path string) bool {
 	return true
 }
 
-// roots finds the roots once for a command.
+// roots resolves the roots once for a command.
 func (p *pathFacts) roots() bool {
 	if p.asked {
 		return p.ok
@@ -152,8 +152,8 @@ func (p *pathFacts) roots() bool {
 	return true
 }
 
-// elsewhere answers for a command that will run in another directory, which
-// nobody knows here: relative paths are outside.
+// elsewhere answers for a command that will run in an unknown directory:
+// relative paths are outside.
 type elsewhere struct{ rules.Facts }
 
 func (e elsewhere) Inside(path string) bool {

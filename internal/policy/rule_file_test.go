@@ -125,7 +125,7 @@ func with(t *testing.T, text string) *policy.Policy {
 }
 
 // TestListsAndFileIntersect: a list that is set narrows the file, and the file
-// narrows the list; a list that nobody has set is no layer.
+// narrows the list; a list that is not set does not restrict anything.
 func TestListsAndFileIntersect(t *testing.T) {
 	p := with(t, "version: 1\ncommands: {ls: {allow: ['*']}, cat: {allow: ['*']}}\n")
 	for _, c := range []struct {
@@ -164,7 +164,7 @@ func TestListsAndFileIntersect(t *testing.T) {
 	}
 }
 
-// TestANameByAPathIsTheSameProgram: rules are found by the file, as A6 has it.
+// TestANameByAPathIsTheSameProgram: rules are found by the file (A6).
 func TestANameByAPathIsTheSameProgram(t *testing.T) {
 	p := with(t, "version: 1\ncommands: {git: {allow: ['log *'], deny: [push]}}\n")
 	asks := with(t, "version: 1\ndefault: ask\ncommands: {git: {allow: ['log *'], deny: [push]}}\n")
@@ -278,7 +278,7 @@ func TestRootsOfBothListsHold(t *testing.T) {
 	}
 }
 
-// TestTheRootsOfAFileHoldEveryCommand, also one that gives no directory.
+// TestTheRootsOfAFileHoldEveryCommand, including one without a directory.
 func TestTheRootsOfAFileHoldEveryCommand(t *testing.T) {
 	p := with(t, "version: 1\nroots: [/work/src]\ncommands: {ls: {allow: ['*']}}\n")
 	w := unlisted()

@@ -5,15 +5,15 @@ import (
 	"tipstaff/internal/programs"
 )
 
-// inner makes sure that a listed program is no way to start one that is not
-// listed: what wrappers (env, xargs, find -exec …) and options (tar -I, git -c
-// …) would start must be listed as well, layer by layer.
+// inner makes sure that a listed program cannot be used to start one that is
+// not listed: what wrappers (env, xargs, find -exec …) and options (tar -I, git
+// -c …) would start must be listed as well, layer by layer.
 //
-// It looks at arguments only. Programs that execute what the workspace holds
-// (interpreters, make, package managers) do so unhindered; their options that
-// name other programs are looked at.
+// It examines arguments only. Programs that execute files of the workspace
+// (interpreters, make, package managers) are not hindered in that; their
+// options that name other programs are examined.
 //
-// Where the content of arguments is not judged, neither is this.
+// Where the content of arguments is not judged, this rule does nothing.
 type inner struct{ mode ArgumentMode }
 
 func (r inner) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
@@ -35,7 +35,7 @@ func (j *innerJudge) layer(*layer) {}
 
 func (j *innerJudge) counts(*programs.Program) bool { return true }
 
-// admit reports whether a program may be started by another one.
+// admit reports whether another program may start the program of this layer.
 func (j *innerJudge) admit(l *layer) bool {
 	word, s := l.words[0], &l.from
 	elsewhere := s.Moved && isRelative(word) // it would be another file there

@@ -136,7 +136,8 @@ func TestB13AnInnerProgramIsNamed(t *testing.T) {
 	}
 }
 
-// TestAStarStartsEverything: where every program is allowed, the inner ones are.
+// TestAStarStartsEverything: where every program is allowed, so are those that
+// others start.
 func TestAStarStartsEverything(t *testing.T) {
 	w := allowing()
 	w.allowed[tipstaff.Terminal] = policy.Allowlist{Any: true}
@@ -145,8 +146,8 @@ func TestAStarStartsEverything(t *testing.T) {
 	}
 }
 
-// TestB10OffKeepsStructuralChecksOnly: without a look at arguments there is none
-// at what they would start.
+// TestB10OffKeepsStructuralChecksOnly: if arguments are not judged, the
+// programs that they start are not judged either.
 func TestB10OffKeepsStructuralChecksOnly(t *testing.T) {
 	settings := server()
 	settings.Arguments = policy.ArgumentsOff

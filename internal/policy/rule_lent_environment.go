@@ -7,10 +7,10 @@ import (
 	"tipstaff/internal/rules"
 )
 
-// lentEnvironment gives a command the variables of the server that its rule passes
-// on. The filter hides them from every other command. The server's value counts,
-// not one that the caller gives. A variable that the server does not have is not
-// there for the command either.
+// lentEnvironment gives a command the variables of the server that its rule
+// passes on and that are hidden from every other command. The server's value
+// takes precedence over the caller's. A variable that the server does not have
+// is not set for the command either.
 type lentEnvironment struct{ vars *Environment }
 
 func (r lentEnvironment) Judge(req *tipstaff.Request, _ World, d *Draft) []Finding {

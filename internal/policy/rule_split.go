@@ -8,12 +8,12 @@ import (
 	"tipstaff/internal/argv"
 )
 
-// maxLine bounds a command line: what a program may be given at all, with room
-// for quotes.
+// maxLine bounds a command line: the longest that a program can be given, with
+// room for quotes.
 const maxLine = 4 << 20
 
-// split makes words of a command line (contract A2, A3). A request that comes
-// as words is taken byte for byte.
+// split splits a command line into words (contract A2, A3). Words of a request
+// are taken byte for byte.
 type split struct{}
 
 func (split) Judge(req *tipstaff.Request, _ World, d *Draft) []Finding {

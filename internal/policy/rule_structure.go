@@ -8,8 +8,8 @@ import (
 	"tipstaff"
 )
 
-// What every command of both families keeps to (contract B10). Linux takes no
-// argument longer than MAX_ARG_STRLEN, 131,072 bytes with the NUL behind it.
+// The limits of every command of both families (contract B10). Linux accepts no
+// argument longer than MAX_ARG_STRLEN, 131,072 bytes including the final NUL.
 const (
 	maxArgumentBytes = 131_071
 	maxArguments     = 4_096
@@ -17,7 +17,7 @@ const (
 )
 
 // structure refuses words that no program could be given, or that could not be
-// recorded as they are.
+// recorded unchanged.
 type structure struct{}
 
 func (structure) Judge(_ *tipstaff.Request, _ World, d *Draft) []Finding {
@@ -49,7 +49,7 @@ func (structure) Judge(_ *tipstaff.Request, _ World, d *Draft) []Finding {
 	return found
 }
 
-// judgeWord looks at one word; index -1 is the command itself.
+// judgeWord checks one word; index -1 is the command itself.
 func judgeWord(index int, word string) (Finding, bool) {
 	f := Finding{Code: tipstaff.UnsafeArguments, Details: map[string]any{"index": index}}
 	switch {
@@ -71,7 +71,7 @@ func tooMuch(rule, msg string) Finding {
 	return Finding{Rule: rule, Code: tipstaff.InvalidParameters, Msg: msg, Hint: "Put long text in a file, or send it with input, and do the work in several calls."}
 }
 
-// position names a word of a command as a caller counts: the arguments from 0.
+// position names a word of a command as callers count: the arguments from 0.
 func position(index int) string {
 	if index < 0 {
 		return "the command's name"
@@ -79,5 +79,5 @@ func position(index int) string {
 	return fmt.Sprintf("args[%d]", index)
 }
 
-// maxFindings bounds what one rule says of one request.
+// maxFindings bounds the findings of one rule about one request.
 const maxFindings = 8

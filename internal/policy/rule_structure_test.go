@@ -11,7 +11,7 @@ import (
 )
 
 // TestB10StructureOfBothFamilies: what no program could be given is refused in
-// both families, whatever the mode for contents.
+// both families, in every mode for contents.
 func TestB10StructureOfBothFamilies(t *testing.T) {
 	many := func(n int, word string) []string {
 		return append([]string{"echo"}, slices.Repeat([]string{word}, n)...)
@@ -68,8 +68,8 @@ func TestStructureNamesTheArgumentForPrograms(t *testing.T) {
 	}
 }
 
-// TestT7HostileLengthsAreJudgedInProportion: what is as long as it may be, and
-// longer, in the forms that make a careless reader start again and again.
+// TestT7HostileLengthsAreJudgedInProportion: arguments of the greatest length,
+// and longer ones, in forms for which a careless parser starts again and again.
 func TestT7HostileLengthsAreJudgedInProportion(t *testing.T) {
 	fill := func(n int, part string) string { return strings.Repeat(part, n/len(part)) }
 	begin := time.Now()

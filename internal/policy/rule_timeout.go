@@ -6,8 +6,8 @@ import (
 	"tipstaff"
 )
 
-// timeout bounds the time of a command (contract A4, B4). It never changes
-// what was asked: a time above the ceiling is refused.
+// timeout bounds the time of a command (contract A4, B4). It never changes a
+// requested time: a time above the ceiling is refused.
 type timeout struct{ limits map[tipstaff.Family]Limits }
 
 func (r timeout) Judge(req *tipstaff.Request, _ World, d *Draft) []Finding {

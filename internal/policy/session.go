@@ -2,9 +2,9 @@ package policy
 
 import "tipstaff"
 
-// AdmitSession judges what a terminal session asks for (contract B1, B2, B11)
+// AdmitSession judges the request for a terminal session (contract B1, B2, B11)
 // and returns it with its canonical directory, the variables that its commands
-// may get, and those that they will not, with the reasons. A refusal is an
+// may get, and those that they will not get, with the reasons. A refusal is an
 // *[tipstaff.Error]. Each command of the session is judged anew.
 func (p *Policy) AdmitSession(s tipstaff.Session, w World) (tipstaff.Session, error) {
 	req := tipstaff.Request{Family: tipstaff.Terminal, Dir: s.Dir, DirGiven: s.DirGiven}
@@ -28,8 +28,9 @@ func (p *Policy) AdmitSession(s tipstaff.Session, w World) (tipstaff.Session, er
 	return s, nil
 }
 
-// passesSome reports whether the policy file passes a variable on to commands of
-// any program. A session keeps it for them; others do not get it.
+// passesSome reports whether the policy file passes a variable on to commands
+// of any program. The session then keeps the variable for these; others do not
+// get it.
 func (p *Policy) passesSome(name string) bool {
 	return p.settings.File != nil && p.settings.File.PassesSome(name)
 }

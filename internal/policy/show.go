@@ -6,7 +6,8 @@ import (
 	"tipstaff/internal/argv"
 )
 
-// quoted shows what a caller gave, on one printable line and not at length.
+// quoted shows a caller's text as one printable line of bounded length, in
+// quotes.
 func quoted(text string) string {
 	return `"` + shown(text) + `"`
 }

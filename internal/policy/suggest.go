@@ -45,7 +45,7 @@ func namesAllowed(l *Allowlist) string {
 	return text + "."
 }
 
-// listed gives the names for a program to read; never null in JSON.
+// listed returns the names for a program to read; never null in JSON.
 func listed(l *Allowlist) []string {
 	if l.Fault != "" {
 		return []string{}
@@ -55,7 +55,7 @@ func listed(l *Allowlist) []string {
 
 // nearest finds the name that word was probably meant to be: the one at the
 // smallest distance, at most a third of its length, the first on the list of
-// several. Case and surrounding blanks count for nothing here.
+// several. Case and surrounding blanks are ignored.
 func nearest(word string, names []string, usable func(string) bool) (string, bool) {
 	const longest = 64 // the work grows with the square
 	typed := strings.ToLower(strings.TrimSpace(word))

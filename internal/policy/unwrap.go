@@ -14,28 +14,29 @@ import (
 type layer struct {
 	words []string
 	name  string   // by which its rules are found
-	also  []string // names of the same file, whose ask and deny count as well
+	also  []string // names of the same file, whose ask and deny rules count as well
 	from  programs.Start
 	rest  programs.Place
 	depth int
 	facts rules.Facts
-	// contained: only ask and deny count. What starts it was allowed to.
+	// contained: only ask and deny rules count, because the program that starts
+	// it was allowed to.
 	contained bool
-	// options are those holes that input may fill with options.
+	// options are those placeholders (holes) that input may fill with options.
 	options []string
 }
 
-// maxLayers bounds how deep wrappers may be nested.
+// maxLayers bounds how deeply wrappers may be nested.
 const maxLayers = 8
 
 // layerJudge judges the layers of a command, from the outermost on.
 type layerJudge interface {
 	// layer judges a layer by itself.
 	layer(l *layer)
-	// admit reports whether a layer may be started by the one around it.
+	// admit reports whether the layer around it may start a layer.
 	admit(l *layer) bool
-	// counts reports whether it matters what a program's options do beside
-	// starting others.
+	// counts reports whether a program's options matter beyond the programs
+	// that they start.
 	counts(p *programs.Program) bool
 	fault(f fault)
 }
@@ -88,8 +89,8 @@ func ofWorkspace(s *programs.Start) bool {
 	return (s.Project || s.Workspace) && isRelative(s.Words[0])
 }
 
-// ofProject reports whether a layer is a program of the project that its wrapper
-// may start: neither of the system nor a wrapper.
+// ofProject reports whether a layer is a program of the project that its
+// wrapper may start: neither a program of the system nor a wrapper.
 func ofProject(s *programs.Start) bool {
 	word := s.Words[0]
 	p := programs.Starter(word)
@@ -97,20 +98,20 @@ func ofProject(s *programs.Start) bool {
 	return s.Project && !strings.Contains(word, "/") && commandKind(word) != systemCommand && !wraps
 }
 
-// isRelative reports whether a word is a path from a directory.
+// isRelative reports whether a word is a relative path.
 func isRelative(word string) bool {
 	return strings.Contains(word, "/") && !strings.HasPrefix(word, "/")
 }
 
-// fault is something that a program would do and that cannot be judged, or
-// must not be.
+// fault is something that a program would do and that cannot be judged, or must
+// not happen.
 type fault struct {
 	index int
-	found string // the telling part
+	found string // the part that shows it
 	why   string // continues "args[1] …, "
 }
 
-// finding tells a fault to the caller.
+// finding turns a fault into a finding for the caller.
 func (f fault) finding(rule string) Finding {
 	where := "the command"
 	if f.index >= 0 {

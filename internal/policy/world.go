@@ -2,57 +2,58 @@ package policy
 
 import "tipstaff"
 
-// World answers questions about the machine. Methods may be called from many
-// goroutines at once.
+// World answers questions about the machine. Its methods may be called from
+// several goroutines at once.
 type World interface {
 	// Lookup finds a bare name on the server's trusted PATH.
 	// It fails with [ErrNotFound] or [ErrNotExecutable].
 	Lookup(name string) (Program, error)
-	// File looks at the file that path names; a relative path is taken from dir.
-	// It fails with [ErrNotFound] or [ErrNotExecutable].
+	// File examines the file that path names; a relative path is taken from
+	// dir. It fails with [ErrNotFound] or [ErrNotExecutable].
 	File(path string, dir Directory) (Program, error)
 	// Directory opens a directory; a relative path is taken from the server's
 	// working directory, and "." is that directory itself. The caller closes it.
 	// It fails with [ErrNotFound], [ErrNotDirectory], [ErrNotEnterable] or [ErrExhausted].
 	Directory(path string) (Directory, error)
-	// Roots gives the canonical roots that working directories are confined to.
-	// No roots and no error: no restriction. An error: the setting is broken.
+	// Roots returns the canonical roots that working directories are confined
+	// to. No roots and no error: no restriction. An error: the setting is
+	// broken.
 	Roots() ([]string, error)
-	// Allowlist gives the names that a family may run, as they stand now.
+	// Allowlist returns the names that a family may run at present.
 	Allowlist(f tipstaff.Family) Allowlist
 }
 
-// Resolver is a [World] that tells where paths lead. A policy file that asks
-// about paths needs one; without it, no path is inside the roots.
+// Resolver is a [World] that resolves paths. A policy file with conditions on
+// paths needs one; without it, no path is inside the roots.
 type Resolver interface {
-	// Canonical follows the symbolic links of a path; a relative one is taken
-	// from dir. What does not exist yet at its end is kept as it is written.
+	// Canonical follows the symbolic links of a path; a relative path is taken
+	// from dir. A part at its end that does not exist yet is kept as written.
 	Canonical(path string, dir Directory) (string, error)
 }
 
-// Places is a [World] that tells where commands may write. Paths in the variables
-// of callers are judged by it; without it, commands may write everywhere.
+// Places is a [World] that knows where commands may write. Paths in callers'
+// variables are judged by it; without it, commands are assumed to write
+// everywhere.
 type Places interface {
-	// Writable reports whether a command in dir may change what path leads to, or
-	// put something in its place. The path is absolute, or begins with ~ for a
-	// home directory. What cannot be told is writable.
+	// Writable reports whether a command in dir may change what path leads to,
+	// or put something in its place. The path is absolute, or begins with ~ for
+	// a home directory. When this cannot be found out, the answer is true.
 	Writable(path string, dir Directory) bool
 }
 
 // Program is a file that can be run, as it was when it was resolved.
 type Program struct {
-	Path string // absolute, as found (symbolic links kept, because programs look at their own name)
+	Path string // absolute, as found (symbolic links are kept, because programs read their own name)
 	File FileID
-	// Changed is set when the name led to another file before.
+	// Changed is set if the name led to another file before.
 	Changed bool
 }
 
-// FileID identifies a file apart from its names.
+// FileID identifies a file independently of its names.
 type FileID struct{ Dev, Ino uint64 }
 
-// Directory is an open directory. Its path was canonical when it was opened;
-// what runs in it enters it through the descriptor, whatever the path has
-// become.
+// Directory is an open directory. Its path was canonical when it was opened; a
+// command enters it through the descriptor, whatever the path leads to by then.
 type Directory interface {
 	Path() string
 	Fd() uintptr
@@ -69,7 +70,7 @@ const (
 	ErrNotExecutable = worldError("not executable")
 	ErrNotDirectory  = worldError("not a directory")
 	ErrNotEnterable  = worldError("not enterable")
-	// ErrExhausted: it could not be looked at, because the machine has no
-	// descriptor or memory left. That says nothing of the thing itself.
+	// ErrExhausted: the machine has no descriptor or memory left to examine it.
+	// That says nothing about the object itself.
 	ErrExhausted = worldError("the machine has nothing left to look with")
 )

@@ -112,7 +112,7 @@ func (d *openDir) Path() string { return d.path }
 func (d *openDir) Fd() uintptr  { return 3 }
 func (d *openDir) Close() error { d.w.closed.Add(1); return nil }
 
-// server is a policy as an operator has it who changes nothing.
+// server returns the default settings.
 func server() policy.Settings {
 	return policy.Settings{
 		Limits: map[tipstaff.Family]policy.Limits{

@@ -6,27 +6,27 @@ import (
 	"tipstaff/internal/rules"
 )
 
-// Would is what a command would run as and be given, as far as the rules have
-// established it. It is also known of a command that is refused, for people to
-// read; it permits nothing.
+// Would describes how a command would run, as far as the rules have established
+// it. It also exists for a refused command, for people to read; it permits
+// nothing.
 type Would struct {
-	File       string   // the program's; "" if it was not found
+	File       string   // of the program; "" if it was not found
 	Dir        string   // canonical; "" if it cannot be entered
 	Env        []string // the names of its variables
 	Timeout    time.Duration
 	MaxTimeout time.Duration // 0: no ceiling
 	Output     int           // bytes kept of both streams together
-	// Bounds is what the policy file wishes for the command. Timeout and output
-	// are above already.
+	// Bounds are the bounds that the policy file sets for the command. Timeout
+	// and output are included above.
 	Bounds rules.Bounds
-	// Credentials is what it would be lent.
+	// Credentials is what the command would be lent.
 	Credentials rules.Credentials
 }
 
-// Would tells what the command would be given.
+// Would returns what the command would be given.
 func (d *Decision) Would() Would { return d.would.tell() }
 
-// established keeps what the rules came to without working it out.
+// established keeps the results of the rules for [Decision.Would].
 type established struct {
 	draft  Draft
 	dir    string
@@ -46,7 +46,7 @@ func (e *established) tell() Would {
 	return w
 }
 
-// establish keeps what was drafted, without the directory, which is not its own.
+// establish keeps a draft without its directory, which it does not own.
 func establish(d Draft, l Limits) established {
 	e := established{draft: d, limits: l}
 	if d.Dir != nil {
@@ -56,8 +56,8 @@ func establish(d Draft, l Limits) established {
 	return e
 }
 
-// Names gives the names of the variables that every command gets from the
-// server, but for those that a policy file takes away.
+// Names returns the names of the variables that every command gets from the
+// server, except those that a policy file removes.
 func (e *Environment) Names() []string {
 	out := make([]string, 0, len(e.base))
 	for _, kv := range e.base {

@@ -1,15 +1,16 @@
 // Package policydiff says which recorded commands two policy files decide
-// differently, so that an operator knows what a change of the policy would have
-// meant before it decides.
+// differently, so that an operator sees the effect of a changed policy before
+// it is in force.
 //
-// It judges what the files say and nothing of a machine: no allowlists and roots of
-// the environment, and paths by their text, from the recorded directory. The record
-// holds commands with their secrets hidden and long arguments cut; a difference for
-// which that may matter is marked. Commands that were never split into words cannot
-// be judged and are counted.
+// It judges only what the files say, nothing about a machine: it ignores the
+// allowlists and roots of the environment, and judges paths by their text,
+// relative to the recorded directory. The record holds commands with their
+// secrets hidden and long arguments cut; a difference that may depend on that
+// is marked. Commands that were never split into words cannot be judged and are
+// counted.
 //
-// The package reads no file: its user hands it the records ([Comparison.Note] fits
-// [trailread.Read]).
+// The package reads no file: its caller passes it the records
+// ([Comparison.Note] fits [trailread.Read]).
 //
 // Read next: policydiff.go, then judge.go.
 package policydiff

@@ -10,7 +10,7 @@ import (
 	"tipstaff/internal/rules"
 )
 
-// judge is what a file says of a recorded command.
+// judge returns what a file decides about a recorded command.
 func judge(file *rules.Policy, r *audit.Record) Decision {
 	where := recordedPlace{dir: r.What.Cwd}
 	for _, root := range file.File.Roots {
@@ -21,7 +21,7 @@ func judge(file *rules.Policy, r *audit.Record) Decision {
 	}
 	words := r.What.Argv
 	if base := path.Base(words[0]); base != words[0] && !slices.Contains(file.Names(), words[0]) && slices.Contains(file.Names(), base) {
-		words = append([]string{base}, words[1:]...) // a server finds out that it is the same file
+		words = append([]string{base}, words[1:]...) // a server would see that both names are the same file
 	}
 	who := rules.Who{Agent: r.Who.Agent, Task: r.Who.Task, Client: r.Who.Client, Principal: r.Who.Principal}
 	d := policy.JudgeFile(file, words, who, where)
@@ -29,10 +29,11 @@ func judge(file *rules.Policy, r *audit.Record) Decision {
 	return Decision{d.Effect.String(), f.Rule, f.At}
 }
 
-// recordedPlace answers by the text of a path, from a recorded directory.
+// recordedPlace answers questions about paths by their text, relative to a
+// recorded directory.
 type recordedPlace struct {
 	dir   string
-	roots []string // of the file; none: the directory
+	roots []string // of the file; none: the directory itself
 }
 
 // Inside is part of [rules.Facts].

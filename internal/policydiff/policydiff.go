@@ -12,16 +12,16 @@ import (
 	"tipstaff/internal/trailread"
 )
 
-// Comparison judges recorded commands by two policies. Its methods are for one
-// goroutine at a time. Its memory grows with the number of different commands.
+// Comparison judges recorded commands by two policies. Only one goroutine at a
+// time may use it. Its memory grows with the number of different commands.
 type Comparison struct {
-	old, new *rules.Policy // old is nil for what was decided then
+	old, new *rules.Policy // old is nil for the recorded decisions
 
 	asked   int64
 	known   map[string]*Difference // by command, directory and caller; nil if there is no difference
 	differ  map[string]*Difference // by command and decisions
 	hidden  int64                  // commands with something hidden or cut
-	skipped int64                  // commands that are no words
+	skipped int64                  // commands that were never split into words
 }
 
 // Difference is a command that is decided differently.
@@ -31,33 +31,34 @@ type Difference struct {
 	Last    time.Time `json:"last"`
 	Old     Decision  `json:"old"`
 	New     Decision  `json:"new"`
-	// Hidden: a secret was hidden, or something was cut, in what was judged.
+	// Hidden reports that a secret was hidden, or a part cut, in what was
+	// judged.
 	Hidden bool `json:"hidden,omitempty"`
 }
 
-// Decision is what one policy says.
+// Decision is the decision of one policy.
 type Decision struct {
 	Effect string `json:"effect"` // allow, ask or deny
 	Rule   string `json:"rule"`
-	At     string `json:"at,omitempty"` // file:line, "" where a record does not tell
+	At     string `json:"at,omitempty"` // file:line, "" if the record does not have it
 }
 
-// Result is what a comparison comes to.
+// Result is the result of a comparison.
 type Result struct {
-	Commands int64         `json:"commands"` // that were judged
-	Skipped  int64         `json:"skipped"`  // that could not be
-	Hidden   int64         `json:"hidden"`   // of which something is hidden
-	Differ   []*Difference `json:"differ"`   // the most frequent first, equal ones in the order of their words
+	Commands int64         `json:"commands"` // judged
+	Skipped  int64         `json:"skipped"`  // not judged
+	Hidden   int64         `json:"hidden"`   // judged with something hidden
+	Differ   []*Difference `json:"differ"`   // the most frequent first, equally frequent ones in the order of their words
 }
 
-// New compares by two policies. With a nil old, new is compared with what was
-// decided then, by whatever decided then.
+// New returns a Comparison of two policies. If old is nil, new is compared with
+// the recorded decisions, whichever policy made them.
 func New(old, new *rules.Policy) *Comparison {
 	return &Comparison{old: old, new: new, known: map[string]*Difference{}, differ: map[string]*Difference{}}
 }
 
-// Note judges one record, if it is of a command that was asked. It keeps nothing of
-// the line, and its error is always nil.
+// Note judges one record if it is of a requested command. It keeps no reference
+// to the line, and its error is always nil.
 func (c *Comparison) Note(l *trailread.Line) error {
 	r := &l.Record
 	if r.Event != audit.CommandStart && r.Event != audit.CommandRefused {
@@ -89,13 +90,13 @@ func (c *Comparison) Note(l *trailread.Line) error {
 	return nil
 }
 
-// isHidden reports whether a recorded word is not what was asked: a secret in it
-// was hidden, or its end was cut.
+// isHidden reports whether a recorded word differs from the requested one: a
+// secret in it was hidden, or its end was cut.
 func isHidden(word string) bool {
 	return strings.Contains(word, "<redacted:") || strings.Contains(word, "…[+")
 }
 
-// compare judges a command twice; nil if both say the same.
+// compare judges a command by both policies; nil if they agree.
 func (c *Comparison) compare(r *audit.Record) *Difference {
 	before := Decision{cmp.Or(r.Decision.Action, policy.Deny.String()), r.Decision.Rule, r.Decision.At}
 	if c.old != nil {
@@ -114,7 +115,7 @@ func (c *Comparison) compare(r *audit.Record) *Difference {
 	return d
 }
 
-// Result gives what was found so far. Its lists are empty and not nil.
+// Result returns the result so far. Its lists are empty and not nil.
 func (c *Comparison) Result() *Result {
 	out := &Result{Commands: c.asked, Skipped: c.skipped, Hidden: c.hidden, Differ: []*Difference{}}
 	for _, d := range c.differ {

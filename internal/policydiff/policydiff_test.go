@@ -24,7 +24,7 @@ func file(t *testing.T, name, text string) *rules.Policy {
 	return p
 }
 
-// asked is the record of a command: what was decided then, and its words.
+// asked is the record of a command: the decision at the time, and its words.
 func asked(effect, cwd string, words ...string) audit.Record {
 	r := audit.Record{
 		Event: audit.CommandStart, What: audit.What{Argv: words, Cwd: cwd},
@@ -160,7 +160,8 @@ func TestProfilesJudgeTheirCallers(t *testing.T) {
 	}
 }
 
-// TestWhatIsHiddenInTheRecordIsMarked: a rule about it may decide otherwise.
+// TestWhatIsHiddenInTheRecordIsMarked, because a rule about it may decide
+// differently.
 func TestWhatIsHiddenInTheRecordIsMarked(t *testing.T) {
 	old := file(t, "old.yaml", "commands:\n  echo: {allow: [\"*\", --password *]}\n")
 	r := compare(t, old, file(t, "new.yaml", "commands: {}\n"),

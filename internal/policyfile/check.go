@@ -9,11 +9,11 @@ import (
 	"tipstaff/internal/rules"
 )
 
-// Report is what is wrong with a policy file, and what is doubtful in it. The zero
-// Report is not OK.
+// Report lists the errors in a policy file, and what is doubtful in it. The
+// zero Report is not OK.
 type Report struct {
 	File   string       `json:"file"`
-	OK     bool         `json:"ok"` // a server would take it
+	OK     bool         `json:"ok"` // a server would accept the file
 	SHA256 string       `json:"sha256,omitempty"`
 	Faults []Fault      `json:"faults"`
 	Tests  int          `json:"tests"`
@@ -22,13 +22,13 @@ type Report struct {
 
 	// Shown are the doubts with the lines in which they stand.
 	Shown []rules.Fault `json:"-"`
-	// Err says why the file cannot be read or understood, with the lines that are
-	// at fault; nil if it can, whatever its tests say.
+	// Err says why the file cannot be read or understood, with the faulty
+	// lines; nil if it can be, even if its tests fail.
 	Err error `json:"-"`
 }
 
 // Fault is one thing that is wrong or doubtful in a policy file, and what to do
-// about it. File is "" if it stands in no line.
+// about it. File is "" if the fault belongs to no line.
 type Fault struct {
 	File    string `json:"file,omitempty"`
 	Line    int    `json:"line,omitempty"`
@@ -37,7 +37,8 @@ type Fault struct {
 	Hint    string `json:"hint,omitempty"`
 }
 
-// FailedTest is a test of a policy file that did not come out as it says.
+// FailedTest is a test of a policy file with another outcome than the file
+// expects.
 type FailedTest struct {
 	At   string `json:"at"`
 	Run  string `json:"run"`
@@ -45,14 +46,14 @@ type FailedTest struct {
 	Got  string `json:"got"`
 }
 
-// NewReport is the Report of a server without a policy file: all is well. Its
-// lists are empty and not nil, as programs that read JSON like them.
+// NewReport returns the Report of a server without a policy file, which is OK.
+// Its lists are empty and not nil, so that JSON has [] and not null.
 func NewReport() *Report {
 	return &Report{OK: true, Faults: []Fault{}, Failed: []FailedTest{}, Doubts: []Fault{}}
 }
 
-// Check reads the file at path as a server would that starts now, runs its tests
-// and looks for what is doubtful. OK says whether [Load] would give no error.
+// Check reads the file at path as a starting server would, runs its tests and
+// looks for what is doubtful. OK reports whether [Load] would give no error.
 func Check(path string) *Report {
 	r, f := examine(path)
 	if r.Err == nil {
@@ -62,7 +63,8 @@ func Check(path string) *Report {
 	return r
 }
 
-// Test is [Check] without doubts: it reads the file at path and runs its tests.
+// Test is [Check] without the search for doubts: it reads the file at path and
+// runs its tests.
 func Test(path string) *Report {
 	r, _ := examine(path)
 	return r
@@ -89,12 +91,13 @@ func examine(path string) (*Report, File) {
 	return r, f
 }
 
-// Lint names what is doubtful in a file, and what of it nothing carries out.
+// Lint returns what is doubtful in a file, including settings that have no
+// effect.
 func Lint(file *rules.Policy) []rules.Fault {
 	return file.Lint(rules.LintOptions{Runs: programs.Interpreter, Now: time.Now()})
 }
 
-// FaultsOf gives faults for programs to read; nil for none.
+// FaultsOf converts faults for programs to read; nil for none.
 func FaultsOf(list []rules.Fault) []Fault {
 	var out []Fault
 	for _, f := range list {

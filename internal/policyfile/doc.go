@@ -1,9 +1,9 @@
-// Package policyfile brings the operator's policy file from the disk to the
-// rules that decide: it reads the file with everything that it extends, holds it
-// to its own tests, and says what is doubtful in it.
+// Package policyfile reads the operator's policy file from the disk, with
+// everything that it extends, runs the file's own tests, and says what is
+// doubtful in it.
 //
-// It trusts a file only where no other user could have written it
-// ([host.ReadTrusted]), and refuses one that changes while it is read: a file
+// It trusts a file only if no other user could have written it
+// ([host.ReadTrusted]), and refuses one that changes while it is read. A file
 // that cannot be used gives an error and no rules, never some of its rules.
 //
 // The package decides nothing (that is internal/policy) and watches nothing

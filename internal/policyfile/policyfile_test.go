@@ -27,8 +27,8 @@ func file(t *testing.T, dir, name, text string) string {
 
 const goodPolicy = "version: 1\ncommands:\n  echo: {allow: [\"*\"]}\ntests:\n  - {run: echo x, expect: allow}\n"
 
-// policies are files of every kind, with what a server says of them; "" would take
-// them.
+// policies are files of every kind, with a server's error; "" means that it
+// accepts them.
 func policies(t *testing.T) map[string]string {
 	dir := t.TempDir()
 	file(t, dir, "names.json", `["ls", "cat"]`)
@@ -76,7 +76,7 @@ func TestAFileThatCannotBeUsedGivesNoRules(t *testing.T) {
 	}
 }
 
-// TestACheckSaysWhatAServerWouldDo: nobody checks a file to be told something else.
+// TestACheckSaysWhatAServerWouldDo, which is the purpose of a check.
 func TestACheckSaysWhatAServerWouldDo(t *testing.T) {
 	for path, want := range policies(t) {
 		r := Check(path)
@@ -129,14 +129,14 @@ func TestWhatAFileExtendsIsAmongItsSources(t *testing.T) {
 	if f, err = Read(path); err != nil || f.State == was.State || f.Digest == was.Digest {
 		t.Errorf("%+v, %v", f, err)
 	}
-	// It changes nothing that Read does not run the tests: Load does.
+	// Read does not run the tests, so it accepts the file; Load does not.
 	if _, err := Read(file(t, dir, "t.yaml", strings.Replace(goodPolicy, "expect: allow", "expect: deny", 1))); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestFilesOfTwoStatesAreNeverReadTogether: a ConfigMap is replaced by a link that
-// leads elsewhere, between the file and what it extends as at any other time.
+// TestFilesOfTwoStatesAreNeverReadTogether: the link of a ConfigMap may be
+// replaced at any time, also between reading the file and what it extends.
 func TestFilesOfTwoStatesAreNeverReadTogether(t *testing.T) {
 	const versions = 300
 	dir := t.TempDir()

@@ -14,28 +14,30 @@ import (
 )
 
 // File is a policy file as it was read. The zero File is that of a server
-// without one. A File does not change; many goroutines may use it at once.
+// without one. A File does not change, so several goroutines may use it at
+// once.
 type File struct {
 	*rules.Policy // nil if the file could not be used, and without one
 
-	// Path is where the file was read.
+	// Path is the path of the file.
 	Path string
-	// Sources are Path and everything that the file extends, as far as it was read.
+	// Sources are Path and the paths of everything that the file extends, as
+	// far as it could be read.
 	Sources []string
-	// State is how the sources were before they were read ([host.StateOf]).
+	// State is the state of the sources before they were read ([host.StateOf]).
 	State string
-	// Fresh says that they had changed just then: the next change could leave the
-	// same State.
+	// Fresh reports that they had changed just before: the next change could
+	// leave the same State.
 	Fresh bool
 }
 
-// readings is how often a file is read that changes meanwhile.
+// readings is how many attempts are made to read a file that changes meanwhile.
 const readings = 3
 
-// Read reads the policy file at path, which is absolute, with all that it
-// extends. It does not run the file's tests. The File that comes with an error has
-// no Policy, but says what was read. The error of a file that is read and wrong
-// holds [rules.Faults].
+// Read reads the policy file at path, which is absolute, with everything that
+// it extends. It does not run the file's tests. A File that comes with an error
+// has no Policy, but says what was read. If the file was read and is wrong, the
+// error holds [rules.Faults].
 func Read(path string) (f File, err error) {
 	for range readings {
 		f, err = readOnce(path)
@@ -43,7 +45,7 @@ func Read(path string) (f File, err error) {
 			return f, err
 		}
 	}
-	f.Policy = nil // files that change while they are read do not belong together
+	f.Policy = nil // the texts of files that changed meanwhile may not belong together
 	return f, fmt.Errorf("cannot use the policy file %s: it changes while it is read", path)
 }
 
@@ -63,7 +65,8 @@ func readOnce(path string) (File, error) {
 				other = filepath.Join(filepath.Dir(path), other)
 			}
 			if !slices.Contains(f.Sources, other) {
-				// Not all states anew: the file may have changed since it was read.
+				// The states of the other sources are kept: those files may
+				// have changed since they were read.
 				state, fresh := host.StateOf([]string{other})
 				f.Sources, f.State, f.Fresh = append(f.Sources, other), f.State+state, f.Fresh || fresh
 			}
@@ -76,8 +79,8 @@ func readOnce(path string) (File, error) {
 	return f, nil
 }
 
-// Load is [Read] with the file's own tests: a File that it gives without an error
-// may decide. Without a path it gives the zero File and no error.
+// Load is [Read] followed by the file's own tests: a File without an error may
+// decide. With an empty path it returns the zero File and no error.
 func Load(path string) (File, error) {
 	if path == "" {
 		return File{}, nil

@@ -30,7 +30,7 @@ func (s *childSteps) follow() error {
 func (n *Enclosure) Bind(path, name string) error {
 	dir, kept := n.covered[path]
 	if !kept {
-		return fmt.Errorf("cannot bind a file in %s: nothing is kept of what is covered there", path)
+		return fmt.Errorf("cannot bind a file in %s: no mount there keeps the directory that it covers", path)
 	}
 	s, tree, err := n.bindSteps(uintptr(dir), name)
 	if err == nil {

@@ -27,8 +27,7 @@ func boundEngine(t *testing.T) *Engine {
 	return e
 }
 
-// bound lets the commands of an engine be bounded, in the namespaces of spec or
-// in none.
+// bound makes an enclosure with limits, in the namespaces of spec or in none.
 func bound(t *testing.T, e *Engine, l GroupLimits, spec *NamespaceSpec) *Enclosure {
 	t.Helper()
 	n, err := e.NewEnclosure(EnclosureSpec{Namespaces: spec, Group: l})
@@ -127,7 +126,7 @@ func TestACommandThatUsesUpItsMemoryIsEndedWhole(t *testing.T) {
 			}
 		}
 		if again == 0 {
-			t.Error("the instance has served no command again")
+			t.Error("the instance was not used again")
 		}
 	})
 }
@@ -364,8 +363,8 @@ func TestBoundedSurvivorsOfAKilledServerAreEndedByTheNext(t *testing.T) {
 	if left := groupsIn(t, g.Dir); len(left) != 1 || left[0] != serverGroup {
 		t.Errorf("groups are left: %v", left)
 	}
-	// The next server in the same place finds that of a dead one there, and does
-	// not take the group of servers for one.
+	// The next server in the same control group removes the directory of a dead
+	// server there, and does not take the servers' own group for one.
 	if err := os.MkdirAll(filepath.Join(g.Dir, cgroupPrefix+"0000000000", "1"), 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -41,6 +41,6 @@ func TestTheEndOfAChildWakesNobodyBySignal(t *testing.T) {
 	p.End(0)
 	var ended *exec.ExitError
 	if err := exec.Command("sh", "-c", "exit 4").Run(); !errors.As(err, &ended) || ended.ExitCode() != 4 {
-		t.Errorf("somebody else's child ended as %v", err)
+		t.Errorf("another child of the process ended as %v", err)
 	}
 }

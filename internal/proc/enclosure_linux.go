@@ -246,7 +246,7 @@ func (i *instance) restrict() error {
 	return i.zygote.takeOn(enterDomain, unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(n.ruleset), 0)
 }
 
-var errNoRuleset = errors.New("an instance that is to be restricted needs a ruleset")
+var errNoRuleset = errors.New("an instance with a Landlock domain needs a ruleset")
 
 // hatch makes the zygote of an instance.
 func (i *instance) hatch() (err error) {

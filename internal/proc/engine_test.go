@@ -269,7 +269,7 @@ func TestT6NothingThatACommandStartsSurvivesIt(t *testing.T) {
 				p.Status()
 				if !p.leftovers() {
 					text, _ := io.ReadAll(out)
-					t.Errorf("nobody noticed it: %s", text)
+					t.Errorf("it was not noticed: %s", text)
 				}
 				within(t, 2*time.Second, func() { p.End(10 * time.Millisecond) })
 				if left := p.instance.members(); len(left) != 0 {

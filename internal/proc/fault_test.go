@@ -117,9 +117,8 @@ func TestEveryErrnoOfAStartComesBack(t *testing.T) {
 	}
 	defer null.Close()
 
-	// What is kept for the next start is there before descriptors are counted: the
-	// instance that a command has had, if it need not be killed, and the one that is made
-	// when the last is taken.
+	// Wait for what is kept for the next start before counting descriptors: the
+	// instance of the last command, unless it was killed.
 	e := newEngine(t)
 	made.Store(e, true)
 	for range 2 {

@@ -23,7 +23,7 @@ func confinementOf(e *Engine) *Enclosure {
 	return c.(*Enclosure)
 }
 
-// enclose lets the commands of an engine enter namespaces.
+// enclose makes an enclosure with namespaces.
 func enclose(t testing.TB, e *Engine, spec *NamespaceSpec) *Enclosure {
 	t.Helper()
 	n, err := e.NewEnclosure(EnclosureSpec{Namespaces: spec})

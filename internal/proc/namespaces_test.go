@@ -68,7 +68,7 @@ func TestNamespacesShowWhatTheirSpecSays(t *testing.T) {
 		{"what is mounted read-only in it cannot", "echo new > pinned", "Read-only file system"},
 		{"nor moved away", "mv pinned other", "busy"},
 		{"nor can anything else", "echo x > /etc/tipstaff-test", "Read-only file system"},
-		{"nor the machine's settings, whoever the server is", "echo 1 > /proc/sys/vm/swappiness", "Read-only file system"},
+		{"nor the machine's settings, for any user of the server", "echo 1 > /proc/sys/vm/swappiness", "Read-only file system"},
 		{"what is hidden cannot be read", "cat " + secret, "ermission denied"},
 		{"nor listed", "ls " + hidden, "ermission denied"},
 		{"memory is new", "ls /dev/shm | wc -l; echo x > /dev/shm/x && cat /dev/shm/x", "0\nx\n"},

@@ -32,7 +32,7 @@ func supervised(t *testing.T, spec *NamespaceSpec, supervise func(Call)) *Enclos
 	e := newEngine(t)
 	n, err := e.NewEnclosure(EnclosureSpec{Namespaces: spec, Filter: askRenames(), Supervise: supervise})
 	if NoListener(err) {
-		t.Skipf("nobody can be asked about system calls here: %v", err)
+		t.Skipf("system calls cannot be passed to a supervisor here: %v", err)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -211,10 +211,10 @@ func TestEndTakesTheDescendantsOfTheGroup(t *testing.T) {
 		pids = append(pids, strings.Fields(s.says())...)
 	}
 	s.End(0)
-	// Whoever held the pipe is gone when it ends.
+	// The pipe ends when all processes that held it are gone.
 	_ = s.out.SetReadDeadline(time.Now().Add(5 * time.Second))
 	if _, err := io.ReadAll(s.out); err != nil {
-		t.Errorf("after the end of the tree, somebody still holds its output: %v", err)
+		t.Errorf("after the end of the tree, a process still holds its output: %v", err)
 	}
 }
 

@@ -80,7 +80,7 @@ func TestARestrictedInstanceHasADomain(t *testing.T) {
 		}
 	}
 	if instances == 0 {
-		t.Error("nobody heard of a /proc")
+		t.Error("eachProc was not called")
 	}
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Errorf("the server cannot write: %v", err)

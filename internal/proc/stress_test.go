@@ -73,8 +73,8 @@ func stress(t *testing.T, e *Engine, starts int) {
 	stop()
 	settle()
 	e.orphans.collect()
-	// What held commands is kept for the next: a zygote, and in namespaces the first
-	// process for each.
+	// Instances are kept for the next commands: each has a zygote, and in namespaces a
+	// first process.
 	const kept = callers + 1
 	if after := countFDs(t); after > before+8*kept {
 		t.Errorf("%d descriptors became %d", before, after)

@@ -2,12 +2,13 @@ package programs
 
 import "strings"
 
-// awkStarts finds where an awk program starts others: system(…), a pipe, a
-// coprocess, an extension, a call through a variable. Strings, regular
-// expressions and comments are skipped; a slash that cannot be told from a
-// division is taken for one, so that nothing behind it is overlooked.
+// awkStarts finds where an awk program starts other programs: system(…), a
+// pipe, a coprocess, an extension, a call through a variable. It skips strings,
+// regular expressions and comments. A slash that may be a division or begin a
+// regular expression is read as a division, so that nothing after it is
+// overlooked.
 func awkStarts(text string) string {
-	last := byte(0) // the last character that means something
+	last := byte(0) // the last significant character
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
 		case c == '"':
@@ -31,7 +32,7 @@ func awkStarts(text string) string {
 		case c == '@': // @load, @include, or a call through a variable
 			return cut(text[i:])
 		case c == '\\' && strings.HasPrefix(text[i:], "\\\n"):
-			i++ // the line goes on
+			i++ // the statement continues on the next line
 		case beginsWord(c):
 			end := i
 			for end < len(text) && inWord(text[end]) {
@@ -49,13 +50,13 @@ func awkStarts(text string) string {
 }
 
 // beginsPattern reports whether a slash after this character opens a regular
-// expression: nothing before it could be divided.
+// expression: a slash there cannot be a division.
 func beginsPattern(last byte) bool {
 	return last == 0 || strings.IndexByte("(,{};!~&|\n?:=", last) >= 0
 }
 
-// pastQuoted gives the index of the quote that closes the one at i; the end of
-// the text if there is none.
+// pastQuoted returns the index of the quote that closes the one at i; the end
+// of the text if there is none.
 func pastQuoted(text string, i int, quote byte) int {
 	for i++; i < len(text); i++ {
 		switch text[i] {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// codeReaders judge texts in small languages, each under the name that the rows
-// "code" give it. They return the part that tells that the text starts
-// programs, or ""; what they cannot follow tells that too.
+// codeReaders judge texts in small languages, each under its name in the rows
+// "code". They return the part that shows that the text starts programs, or "".
+// A part that they cannot follow is returned as well.
 var codeReaders = map[string]func(text string) string{
 	"awk":       awkStarts,
 	"sed":       sedStarts,
@@ -30,8 +30,8 @@ var codeReaders = map[string]func(text string) string{
 	"checkpoint": func(text string) string { return beginsWith(text, "exec") }, // of tar
 }
 
-// CodeStarts finds where a text in a small language makes its program start
-// others, or cannot be followed. It returns the telling part, or "".
+// CodeStarts returns the part of a text in a small language that makes its
+// program start others or that cannot be followed; "" if there is none.
 func CodeStarts(language, text string) string {
 	read := codeReaders[language]
 	if read == nil {
@@ -40,7 +40,7 @@ func CodeStarts(language, text string) string {
 	return read(text)
 }
 
-// cut shortens what is shown of a text.
+// cut shortens a text for display.
 func cut(s string) string {
 	const most = 24
 	if len(s) <= most {
@@ -56,7 +56,7 @@ func beginsWith(text string, parts ...string) string {
 	return ""
 }
 
-// containsAny returns the first of parts that text contains, in whatever case.
+// containsAny returns the first of parts that text contains, in any case.
 func containsAny(text string, parts ...string) string {
 	text = strings.ToLower(text)
 	for _, part := range parts {
@@ -69,7 +69,7 @@ func containsAny(text string, parts ...string) string {
 
 // debuggerStarts looks for a debugger's commands among the words of a text,
 // because prefixes ("thread apply all …") take commands as arguments. Commands
-// may be abbreviated to two letters and more; ! and | need no blank.
+// may be abbreviated to two or more letters; ! and | need no blank.
 func debuggerStarts(text string, commands ...string) string {
 	if found := beginsWith(strings.TrimSpace(text), "!", "|"); found != "" {
 		return found
@@ -86,7 +86,8 @@ func debuggerStarts(text string, commands ...string) string {
 
 func digits(text string) bool { return strings.Trim(text, "0123456789") == "" }
 
-// vimStarts lets only commands pass that move, leave or save: -c and + take any.
+// vimStarts accepts only commands that move, leave or save: -c and + take any
+// command.
 func vimStarts(text string) string {
 	command, plus := strings.CutPrefix(text, "+")
 	switch {
@@ -102,7 +103,8 @@ func vimStarts(text string) string {
 
 func notInPath(r rune) bool { return notInWord(r) && !strings.ContainsRune("./~+-@:%,", r) }
 
-// lessStarts: +command runs a command at the start; a few only move.
+// lessStarts accepts only a few commands that move: less runs a +command at its
+// start.
 func lessStarts(text string) string {
 	command, plus := strings.CutPrefix(text, "+")
 	command = strings.TrimPrefix(command, "+")
@@ -112,8 +114,8 @@ func lessStarts(text string) string {
 	return text
 }
 
-// sqliteStarts lets only those dot commands pass that neither start programs nor
-// load code, and no statement that loads code or starts an editor.
+// sqliteStarts accepts only dot commands that neither start programs nor load
+// code, and no statement that loads code or starts an editor.
 func sqliteStarts(text string) string {
 	const harmless = ` .backup .bail .cd .changes .clone .databases .dbinfo .dump .echo .eqp .exit .explain .fullschema .header .headers .help .import .indexes .indices
 		.mode .nullvalue .once .open .output .parameter .print .quit .read .restore .save .schema .separator .show .stats .tables .timeout .timer .version .width `

@@ -13,7 +13,7 @@ import (
 )
 
 // TestScriptsThatOnlyEditPass, and those that start programs or cannot be
-// followed do not.
+// followed are refused.
 func TestScriptsThatOnlyEditPass(t *testing.T) {
 	for language, scripts := range map[string]struct{ pass, not []string }{
 		"sed": {

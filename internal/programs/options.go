@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// option reads one argument that begins with a dash. It reports whether the rest
-// has been read as well.
+// option reads one argument that begins with a dash. It reports whether it has
+// read all further arguments as well.
 func (r *reader) option(arg string) (done bool) {
 	name, value, assigned := strings.Cut(arg, "=")
 	switch o, whole := r.Options[arg]; {
@@ -24,13 +24,13 @@ func (r *reader) option(arg string) (done bool) {
 	return r.cluster(arg)
 }
 
-// long finds a long option, which may be abbreviated. Of several that it could
-// be short for, the most dangerous one counts.
+// long finds a long option, which may be abbreviated. If an abbreviation fits
+// several, the most dangerous one counts.
 func (r *reader) long(name string) (full string, o Option) {
 	if o, ok := r.Options[name]; ok {
 		return name, o
 	}
-	defer func() { o.Text = false }() // not every program abbreviates
+	defer func() { o.Text = false }() // not every program accepts abbreviations
 	full, o = name, Option{}
 	for candidate, may := range r.Options {
 		if !strings.HasPrefix(candidate, name) || may.Kind == Ends {
@@ -49,7 +49,7 @@ func (r *reader) cluster(arg string) (done bool) {
 	for i := 1; i < len(arg); i++ {
 		name, rest := "-"+arg[i:i+1], arg[i+1:]
 		o := r.Options[name]
-		o.Text = o.Text && (i == 1 || rest == "" && !strings.ContainsFunc(arg[1:], notInWord)) // else it may be no option
+		o.Text = o.Text && (i == 1 || rest == "" && !strings.ContainsFunc(arg[1:], notInWord)) // otherwise it may not be an option
 		switch o.Kind {
 		case Flag, Perhaps, Plain, Ends, Refuse, Needs, Unknown:
 			r.apply(name, o, "", o.Kind == Perhaps && rest != "")
@@ -71,7 +71,8 @@ func (r *reader) oldOptions() {
 	r.at++
 }
 
-// apply does what an option says. value counts when it is glued to the option.
+// apply carries out the meaning of an option. value counts if it is glued to
+// the option.
 func (r *reader) apply(name string, o Option, value string, glued bool) (done bool) {
 	if o.Kind == Unknown {
 		r.unknown(name, glued)
@@ -84,7 +85,7 @@ func (r *reader) apply(name string, o Option, value string, glued bool) (done bo
 			r.at++
 		}
 		if r.at >= len(r.args) {
-			return false // the program will say that the value is missing
+			return false // the program itself will report that the value is missing
 		}
 		value = r.args[r.at]
 	}
@@ -100,7 +101,7 @@ func (r *reader) apply(name string, o Option, value string, glued bool) (done bo
 	return o.Last || o.Kind == Module
 }
 
-// do does what the kind of an option says.
+// do carries out the meaning of the option's kind.
 func (r *reader) do(name string, o Option, value string, glued bool) {
 	by := r.by + " " + name
 	switch o.Kind {
@@ -149,9 +150,10 @@ func (r *reader) do(name string, o Option, value string, glued bool) {
 	}
 }
 
-// unknown refuses an option of a wrapper that might take a value: then nobody
-// could say where the command begins. For other programs, it may be one whose
-// value is text wherever it is known.
+// unknown handles an option that is not in the table. For a wrapper it is
+// refused, because it might take a value, and then the beginning of the command
+// would be unknown. For other programs it may be an option that takes text in
+// every program that has it.
 func (r *reader) unknown(name string, glued bool) {
 	if r.Wraps != nil {
 		if !r.Wraps.Trusted() {
@@ -165,9 +167,9 @@ func (r *reader) unknown(name string, glued bool) {
 	}
 }
 
-// perhaps marks the text of an option that may have one, or may be a flag: what
-// follows is text, and what the program could take for an option or act upon is
-// read as well.
+// perhaps marks the text of an option that may take a value or be a flag: the
+// next argument is text, but it is also read as an option or operand if the
+// program could take it for one.
 func (r *reader) perhaps(glued bool) {
 	switch next := r.at + 1; {
 	case r.at == r.doubtful:

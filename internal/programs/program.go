@@ -12,38 +12,38 @@ import (
 //go:embed table/*.txt
 var tableFiles embed.FS
 
-// Program is what is known of one program, or of one of its subcommands. It is
-// read only. The zero Program is one of which nothing is known.
+// Program is what is known about one program, or one of its subcommands. It is
+// read-only. The zero Program is one about which nothing is known.
 type Program struct {
-	// Names are all names under which the same is known.
+	// Names are all names of the program; the same is known for each.
 	Names []string
 
-	// Interpreter: it runs what it is given or finds. So does a wrapper.
+	// Interpreter: it runs what it is given or finds. Wrappers do so, too.
 	Interpreter bool
-	// Shells: it hands its arguments to shells, so that none of them is text
-	// unless its own rows say so.
+	// Shells: it passes its arguments to shells, so none of them is text unless
+	// its own rows say so.
 	Shells bool
-	// Fetches: it waits for other hosts, for minutes and without a word.
+	// Fetches: it waits for other hosts, possibly for minutes without output.
 	Fetches bool
-	// Containers: what stands behind a long option of its is a container's name, an
-	// image or the like, and no program.
+	// Containers: the value of a long option is the name of a container, an
+	// image or the like, and not a program.
 	Containers bool
 
 	Style   Style
-	Aliases map[string]string // other names of subcommands → the name in rules
+	Aliases map[string]string // other names of subcommands → the name in the rows
 
-	Never       string // why it cannot be judged at all; "" if it can
-	Wraps       *Wraps // nil: its operands are no command line
+	Never       string // why it cannot be judged at all; "" if it can be
+	Wraps       *Wraps // nil: its operands are not a command line
 	Options     map[string]Option
 	Operands    Operands
 	Safe        []string // keys of settings that are harmless
 	Settings    []string // keys of settings that name programs
-	Itself      []string // programs that it starts anyway
+	Itself      []string // programs that it starts in any case
 	Subcommands map[string]*Program
 
 	Secrets map[string]Secret // by option, with its dashes
 	Words   []SecretWord
-	Marks   []string // words and letters that those two go by
+	Marks   []string // words and letters on which the secrets depend
 
 	starts bool
 }
@@ -52,16 +52,16 @@ type Program struct {
 type Style struct {
 	Single      bool // -exec is one option
 	Old         bool // the first operand may be options
-	Early       bool // there are no options behind an operand
-	Inherits    bool // options count behind a subcommand too
-	Subcommands bool // the first word says what to do
-	Abbreviates bool // and may be abbreviated
-	Prefixes    bool // what is put in for {} begins with a directory
+	Early       bool // there are no options after an operand
+	Inherits    bool // options also count after a subcommand
+	Subcommands bool // the first word names a subcommand
+	Abbreviates bool // the subcommand may be abbreviated
+	Prefixes    bool // a directory precedes what replaces {}
 }
 
-// Wraps says how operands are a command line.
+// Wraps says how the operands of a wrapper form a command line.
 type Wraps struct {
-	After              int // operands of the wrapper's own in front of it
+	After              int // the wrapper's own operands before the command line
 	Permute, Dashdash  bool
 	Assigns, Joined    bool
 	Appends, Shell     bool
@@ -70,20 +70,20 @@ type Wraps struct {
 	Exact              bool
 }
 
-// Trusted: programs of the project or the workspace are not looked at, and
-// neither are unknown options.
+// Trusted reports whether programs of the project or the workspace, and unknown
+// options, are not examined.
 func (w *Wraps) Trusted() bool { return w.Project || w.Workspace }
 
-// Operands says what arguments can be that are no options.
+// Operands says what arguments that are not options can mean.
 type Operands struct {
 	Setting, Assignment, Program, Line bool
 
 	Code     string // a language
-	EachCode bool   // all of them, not only the first
+	EachCode bool   // all of them are code, not only the first
 	CodeNot  []string
 
 	Text, FirstText bool
-	TextNot         []string // options with which the first is no text
+	TextNot         []string // options with which the first is not text
 
 	Optional, Begins, Contains, Grammar []string
 }
@@ -93,8 +93,8 @@ func (o *Operands) act() bool {
 	return o.Setting || o.Assignment || o.Program || o.Line || o.Code != "" || len(o.Begins)+len(o.Contains) > 0
 }
 
-// Kind says what an option does, or what its value is. Of several that an
-// abbreviation could mean, the greatest counts.
+// Kind says what an option does, or what its value is. If an abbreviation fits
+// several options, the greatest kind counts.
 type Kind int
 
 // The kinds are the rows of the tables; doc.go explains them.
@@ -134,12 +134,12 @@ func (k Kind) takesValue() bool {
 	return false
 }
 
-// Option is an option with what the table says beside its kind.
+// Option is an option with everything the table has about it.
 type Option struct {
 	Kind Kind
 	Of   string // the program that is needed, or the language of the code
-	Text bool   // the value is text, which no shell gets to see
-	Last bool   // and so is everything behind it
+	Text bool   // the value is text, which is never passed to a shell
+	Last bool   // so is everything after it
 }
 
 // acts reports whether the option can make the program start others.
@@ -153,23 +153,23 @@ func (o Option) acts() bool {
 
 // Secret says which part of an option's value is secret.
 type Secret struct {
-	Rule   string // what is hidden, as pass or token; "" for nothing
-	Shape  string // how it stands in the value; "" for all of it
-	Behind string // only behind this word
+	Rule   string // the name of the secret, such as pass or token; "" for none
+	Shape  string // its form in the value; "" for all of the value
+	Behind string // only after this word
 	Glued  bool   // only in the same argument
 }
 
-// SecretWord says which arguments are secret that are no values of options.
+// SecretWord says which arguments are secret, other than values of options.
 type SecretWord struct {
 	Secret
-	Follows []string // what stands behind one of these words
-	Rest    bool     // everything that does
+	Follows []string // the argument after one of these words
+	Rest    bool     // all arguments after it
 	// Or the Nth operand; 0 for each.
 	Nth      int
-	Required []string // if all of these words and letters were there
+	Required []string // only if all of these words and letters were there
 }
 
-// Find gives what is known of a program by the name in a command line, or nil.
+// Find returns the program with this name in a command line, or nil.
 func Find(name string) *Program { return tables()[name] }
 
 var tables = sync.OnceValue(func() map[string]*Program {
@@ -201,7 +201,8 @@ func readTables() (map[string]*Program, error) {
 	return all, nil
 }
 
-// Starting names the programs that may start others by their arguments.
+// Starting returns the names of the programs that may start others because of
+// their arguments.
 func Starting() []string {
 	var names []string
 	for name, p := range tables() {
@@ -213,7 +214,8 @@ func Starting() []string {
 	return names
 }
 
-// Starter is [Find] for programs that may start others by their arguments.
+// Starter is [Find] for programs that may start others because of their
+// arguments.
 func Starter(name string) *Program {
 	if p := Find(name); p != nil && p.starts {
 		return p
@@ -221,9 +223,9 @@ func Starter(name string) *Program {
 	return nil
 }
 
-// Interpreter reports whether a program, whichever its path and version, runs
-// what it is given or finds, so that a list of allowed programs is no boundary
-// for it.
+// Interpreter reports whether a program, regardless of its path and version,
+// runs what it is given or finds, so that a list of allowed programs is no
+// boundary for it.
 func Interpreter(name string) bool {
 	p := Find(PlainName(name))
 	return p != nil && (p.Interpreter || p.Wraps != nil || p.Never != "")
@@ -235,8 +237,8 @@ func Fetches(name string) bool {
 	return p != nil && p.Fetches
 }
 
-// PlainName takes the directory and the version off a name: /usr/bin/python3.11
-// is python. Only what denies may go by it.
+// PlainName removes the directory and the version from a name:
+// /usr/bin/python3.11 becomes python. Only rules that deny may depend on it.
 func PlainName(name string) string {
 	base := path.Base(name)
 	if trimmed := strings.TrimRight(base, "0123456789.-"); trimmed != "" {
@@ -245,5 +247,5 @@ func PlainName(name string) string {
 	return base
 }
 
-// Secretive reports whether the program has ways of its own with secrets.
+// Secretive reports whether the table has rows about the program's secrets.
 func (p *Program) Secretive() bool { return len(p.Secrets)+len(p.Words) > 0 }

@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// Reading is what the arguments of one program come to.
+// Reading is the meaning of the arguments of one program.
 type Reading struct {
 	Acts []Act  // in the order of the arguments
 	Bare bool   // a wrapper without a command
-	Text []bool // for each argument: it is text, which no shell gets to see
+	Text []bool // for each argument: it is text, which is never passed to a shell
 }
 
-// Act is something that a program would do by its arguments. What it comes to,
-// the caller judges.
+// Act is something that a program would do because of its arguments. The caller
+// judges its effect.
 type Act struct {
 	Does Deed
 	Start
-	Text     string   // the line, variable, setting or code; for Refused the telling part
+	Text     string   // the line, variable, setting or code; for Refused the part that shows it
 	Of       string   // of Code: the language; of Refused: why, continuing "args[1] …, "
-	More     []string // arguments behind the line
+	More     []string // arguments after the line
 	Table    *Program // the table by which it was read
 	FromName bool     // of Sets: the value is in a variable
 }
@@ -33,36 +33,37 @@ const (
 	Refused   Deed = iota
 	Starts         // the words of Start
 	RunsLine       // Text, through a shell or a splitter like one
-	RunsValue      // the same, if it names more than "no program" or cat
+	RunsValue      // the same, unless it is empty, cat or the like
 	PutsInEnv      // Text is NAME=value of an environment
 	Sets           // Text is KEY=value
-	SetsNamed      // the same, of which only settings that name programs count
+	SetsNamed      // the same, but only settings that name programs count
 	RunsCode       // Text is a program in the language Of
 )
 
-// Start is a command line that a program would start, and what is known of it.
+// Start is a command line that a program would start, and what is known about
+// it.
 type Start struct {
 	Words []string
-	By    string // what would start it, as "git clone --upload-pack"
-	Index int    // the argument of the whole command in which it stands; -1: in none
-	InOne bool   // all of it stands in that argument
+	By    string // what would start it, such as "git clone --upload-pack"
+	Index int    // the argument of the whole command that contains it; -1: none
+	InOne bool   // that argument contains all of it
 
-	Itself             bool     // the program may start it anyway
-	Project, Workspace bool     // how much of it is looked at
+	Itself             bool     // the program may start it in any case
+	Project, Workspace bool     // how much of it is not examined
 	Moved              bool     // it runs in another directory
 	Open               bool     // more arguments come from the program's input
-	Holes              []string // text that stands for input
-	Options            []string // those of them that may be filled with options
+	Holes              []string // placeholders that input replaces
+	Options            []string // those of them that may be replaced by options
 }
 
-// Place is where arguments stand in the whole command: from an index on, or all
-// of them in the one of that index.
+// Place says where arguments stand in the whole command: from an index on, or
+// all of them in the argument with that index.
 type Place struct {
 	Index int
 	InOne bool
 }
 
-// Of gives the index of the ith argument.
+// Of returns the index of the ith argument.
 func (p Place) Of(i int) int {
 	if p.InOne {
 		return p.Index
@@ -70,8 +71,9 @@ func (p Place) Of(i int) int {
 	return p.Index + i
 }
 
-// Read reads what a program does with args, which stand at a place. A program
-// that no table knows can have text only behind the options of the table "*".
+// Read reads what a program does with args, which stand at a place. In a
+// program that is not in the table, only values of the options of "*" can be
+// text.
 func Read(name string, args []string, at Place) Reading {
 	table := Find(name)
 	if table == nil {
@@ -84,8 +86,8 @@ func Read(name string, args []string, at Place) Reading {
 	return r.out
 }
 
-// Grammar tells for each argument of a program whether it is a word of the
-// program's own grammar, as {} of find.
+// Grammar reports for each argument of a program whether it is a word of the
+// program's own grammar, such as {} of find.
 func Grammar(name string, args []string) []bool {
 	text := make([]bool, len(args))
 	if table := Find(name); table != nil {
@@ -110,15 +112,15 @@ type reader struct {
 	options   bool
 	asIs      bool // not joined
 	ended     bool // no command is started
-	commanded bool // an option gave the command
+	commanded bool // an option contained the command
 	moved     bool
 	holes     []string
-	doubtful  int      // an argument that is an option, or the value of one
-	seen      []string // options that were there
+	doubtful  int      // an argument that is either an option or the value of one
+	seen      []string // options so far
 	operands  []operand
 }
 
-// operand is an argument that is no option, and its index in args.
+// operand is an argument that is not an option, and its index in args.
 type operand struct {
 	text string
 	at   int
@@ -147,7 +149,8 @@ func (r *reader) read() {
 	r.finish()
 }
 
-// word reads one argument. It reports whether the rest has been read as well.
+// word reads one argument. It reports whether it has read all further arguments
+// as well.
 func (r *reader) word(arg string) (done bool) {
 	switch {
 	case !r.options, len(arg) < 2 || arg[0] != '-':
@@ -164,7 +167,7 @@ func (r *reader) word(arg string) (done bool) {
 	return false
 }
 
-// operand reads an argument that is no option.
+// operand reads an argument that is not an option.
 func (r *reader) operand(arg string) (done bool) {
 	w := r.Wraps
 	switch {
@@ -174,8 +177,8 @@ func (r *reader) operand(arg string) (done bool) {
 	case w == nil:
 		r.operands = append(r.operands, operand{arg, r.at})
 		r.options = r.options && !r.Style.Early
-	case arg == "-" && r.options: // env - and su - say something else with it
-	case w.Assigns && strings.Contains(arg, "=") && arg[0] != '/': // to sudo, what begins with a slash is a program
+	case arg == "-" && r.options: // env - and su - give it another meaning
+	case w.Assigns && strings.Contains(arg, "=") && arg[0] != '/': // sudo treats a word that begins with a slash as a program
 		r.act(Act{Does: PutsInEnv, Text: arg}, r.by, r.at)
 	case w.Dashdash, r.skip > 0 && (r.Operands.Optional == nil || slices.Contains(r.Operands.Optional, arg)):
 		r.skip--
@@ -187,8 +190,9 @@ func (r *reader) operand(arg string) (done bool) {
 	return false
 }
 
-// subcommand goes on with the table of a subcommand, or with an empty one:
-// options of the program are none of a subcommand.
+// subcommand continues with the table of a subcommand, or with an empty one:
+// options of the program do not apply to a subcommand, unless the program's
+// style inherits them.
 func (r *reader) subcommand(arg string) {
 	sub := r.Subcommands[arg]
 	if sub == nil {
@@ -229,7 +233,7 @@ func (r *reader) start(at int) {
 	}
 	if r.Wraps.Appends {
 		if end := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, ":::") }); end >= 0 {
-			words = words[:end] // of GNU parallel: arguments, not the command
+			words = words[:end] // for GNU parallel: arguments, not the command
 		}
 	}
 	if r.Wraps.Joined && !r.asIs {
@@ -239,7 +243,8 @@ func (r *reader) start(at int) {
 	r.act(Act{Does: Starts, Start: Start{Words: words, Open: r.appends()}}, r.by, at)
 }
 
-// inner finds the text in a command line that gets its arguments as they are.
+// inner finds the text in a command line whose arguments are passed on
+// unchanged.
 func (r *reader) inner(at int) {
 	if at < len(r.args) {
 		table := Find(r.args[at])
@@ -252,7 +257,7 @@ func (r *reader) inner(at int) {
 
 func (r *reader) appends() bool { return r.Wraps != nil && r.Wraps.Appends }
 
-// finish looks at the whole when there was no command line among the arguments.
+// finish handles what remains when the arguments contained no command line.
 func (r *reader) finish() {
 	r.textOperands()
 	if r.ended {
@@ -278,12 +283,12 @@ func (r *reader) textOperands() {
 	}
 }
 
-// given reports whether one of some options was there.
+// given reports whether one of these options was there.
 func (r *reader) given(options []string) bool {
 	return slices.ContainsFunc(options, func(o string) bool { return slices.Contains(r.seen, o) })
 }
 
-// finishOperands judges what is left when options and command are taken away.
+// finishOperands judges the operands.
 func (r *reader) finishOperands() {
 	o := &r.Operands
 	for i, operand := range r.operands {
@@ -317,7 +322,7 @@ func (r *reader) finishOperands() {
 	}
 }
 
-// act adds an act of the argument at, -1 for none.
+// act adds an act of the argument with index at, -1 for none.
 func (r *reader) act(a Act, by string, at int) {
 	a.By, a.Table = by, r.Program
 	a.Index = at

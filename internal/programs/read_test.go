@@ -10,8 +10,8 @@ import (
 	"tipstaff/internal/programs"
 )
 
-// TestWhatArgumentsComeTo: acts in the order of the arguments, by the row of the
-// table that tells them.
+// TestWhatArgumentsComeTo: acts in the order of the arguments, with the
+// deciding row of the table.
 func TestWhatArgumentsComeTo(t *testing.T) {
 	names := map[programs.Deed]string{
 		programs.Refused: "refused", programs.Starts: "starts", programs.RunsLine: "line", programs.RunsValue: "value",
@@ -42,7 +42,7 @@ func TestWhatArgumentsComeTo(t *testing.T) {
 		{"what is not judged", "crontab x", "refused -1 crontab: crontab"},
 		{"with what is asked only", "crontab -l", ""},
 
-		// What may be a flag swallows no option.
+		// What may be a flag does not take an option as its value.
 		{"a flag that elsewhere has a text", "hg log -m --config a=b", "sets 3 hg --config: a=b"},
 		{"what is glued to an optional value", "sed -i.beg s/a/b/ f", "code 1 sed: s/a/b/"},
 		{"an option whose value is optional", "tar cf a b --checkpoint --checkpoint-action=exec=x", "code 4 tar: exec=x"},
@@ -123,7 +123,7 @@ func TestWhereTextStands(t *testing.T) {
 	}
 }
 
-// FuzzRead: no arguments make it panic, and it says something of each.
+// FuzzRead: no arguments make Read panic, and its result covers each of them.
 func FuzzRead(f *testing.F) {
 	for _, seed := range []string{"git\n-c\na=b", "find\n-exec\n+", "tar\ncIf", "env\n-S", "uv\nrun\nuv\nrun", "python\n-m", "jq\n--arg\na", "sg\n-c", "parallel\n:::", "x\n--json"} {
 		f.Add(seed)

@@ -6,16 +6,17 @@ import (
 	"sync"
 )
 
-// sedStarts lets only scripts pass that are put together from commands that
-// edit text. It refuses the command e and the flag e of s (GNU sed), which start
-// programs, and whatever it cannot follow: which character ends what depends on
-// every character before it.
+// sedStarts accepts only scripts that consist of commands that edit text. It
+// refuses the command e and the flag e of s (GNU sed), which start programs,
+// and everything that it cannot follow: every character can change where a
+// command ends.
 func sedStarts(script string) string { return beyond(sedEdits(), script) }
 
-// sedLeaves does the same, and refuses files outside of the working directory.
+// sedLeaves is sedStarts, and also refuses files outside of the working
+// directory.
 func sedLeaves(script string) string { return beyond(sedEditsHere(), script) }
 
-// beyond gives the part of a script that is beyond what passes, or "".
+// beyond returns the part of a script that does not match passes, or "".
 func beyond(passes *regexp.Regexp, script string) string {
 	const longest = 8 << 10 // the work grows with the script
 	end := passes.FindStringIndex(script[:min(len(script), longest)])[1]
@@ -29,8 +30,8 @@ var (
 	})
 )
 
-// sedPassing matches as much of a script as passes, with files that are like
-// this. What may be read in two ways is in no part of it: ] at the beginning of
+// sedPassing matches scripts that are accepted, with file names of this form.
+// It matches nothing that can be read in two ways: ] at the beginning of
 // brackets, [ inside.
 func sedPassing(file string) *regexp.Regexp {
 	const brackets = `\[\^?(?:\[[:.=][a-z]+[:.=]\]|\\[^\]\n]|[^\]\[\\\n])+\]`

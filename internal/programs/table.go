@@ -34,7 +34,7 @@ func parse(all map[string]*Program, text string) error {
 		default:
 			err = open[depth-1].row(row)
 		}
-		if err == nil && short { // the only row of a program, in its own line
+		if err == nil && short { // a program with a single row on its own line
 			err = open[len(open)-1].row(rest)
 		}
 		if err != nil {
@@ -74,7 +74,7 @@ func (p *Program) starting() bool {
 	return false
 }
 
-// row reads one row: a key, for some keys with words behind it, and a value.
+// row reads one row: a key, words after some keys, and a value.
 func (p *Program) row(row string) error {
 	name, value, ok := strings.Cut(row, ":")
 	key := strings.Fields(name)
@@ -213,11 +213,11 @@ func (o *Operands) row(words []string) error {
 	return nil
 }
 
-// shapes are the forms in which secrets stand in a value; internal/redact reads
-// them.
+// shapes are the forms of secrets in a value; internal/redact reads them.
 var shapes = []string{"user", "colon", "percent", "comma", "equals", "cookies", "source", "logon"}
 
-// secretRow reads what is secret: the rule, the shape, and behind which word.
+// secretRow reads a row about secrets: the rule, the shape, and the word that
+// must come before.
 func (p *Program) secretRow(key, words []string) error {
 	var s Secret
 	w := SecretWord{}

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestTheTableCanBeReached: an option that nobody can write, or that another row
-// hides, is a mistake in the table.
+// TestTheTableCanBeReached: an option that cannot be written, or that another
+// row hides, is a mistake in the table.
 func TestTheTableCanBeReached(t *testing.T) {
 	var look func(name string, p *Program)
 	look = func(name string, p *Program) {

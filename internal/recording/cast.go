@@ -16,18 +16,18 @@ import (
 
 const (
 	extension = ".cast"
-	// What commands of agents write to is no terminal; this is what players show
-	// it in.
+	// Commands of agents do not write to a terminal; this is the size that
+	// players use.
 	columns, rows = 120, 30
 	maxLine       = 16 << 20 // of a recording that is read
 )
 
-// cast is a recording as it is kept.
+// cast is the content of a recording.
 type cast struct {
 	began    time.Time
 	command  string
 	exitCode int
-	dropped  int64 // bytes of output that are not in it
+	dropped  int64 // number of output bytes that were left out
 	events   []event
 }
 
@@ -40,7 +40,7 @@ type event struct {
 type header struct {
 	Version   int    `json:"version"`
 	Term      term   `json:"term"`
-	Timestamp int64  `json:"timestamp"` // seconds
+	Timestamp int64  `json:"timestamp"` // Unix time in seconds
 	Command   string `json:"command,omitempty"`
 	Title     string `json:"title,omitempty"`
 }
@@ -50,7 +50,7 @@ type term struct {
 	Rows int `json:"rows"`
 }
 
-// writeTo writes the cast and gives the SHA-256 of what was written.
+// writeTo writes the cast and returns the SHA-256 of what was written.
 func (c cast) writeTo(w io.Writer) (sum string, err error) {
 	hash := sha256.New()
 	out := bufio.NewWriter(io.MultiWriter(w, hash))
@@ -65,7 +65,7 @@ func (c cast) writeTo(w io.Writer) (sum string, err error) {
 	}
 	var before time.Duration
 	write := func(after time.Duration, code, data string) error {
-		// v3 gives the time since the event before.
+		// v3 uses the time since the previous event.
 		gap := max(after-before, 0)
 		before = max(after, before)
 		seconds := json.Number(strconv.FormatFloat(gap.Seconds(), 'f', 6, 64))
@@ -82,12 +82,12 @@ func (c cast) writeTo(w io.Writer) (sum string, err error) {
 	return hex.EncodeToString(hash.Sum(nil)), nil
 }
 
-// lineEnds gives a terminal what a program's pipe leaves to it.
+// lineEnds converts line ends to those of a terminal, because a pipe does not.
 func lineEnds(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\n", "\r\n")
 }
 
-// read reads a cast.
+// read parses a cast.
 func read(data []byte) (c cast, err error) {
 	lines := bufio.NewScanner(bytes.NewReader(data))
 	lines.Buffer(nil, maxLine)

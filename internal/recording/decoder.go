@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// decoder makes text of bytes that come in pieces: a character may begin in one
-// and end in the next. What is no UTF-8 becomes U+FFFD.
+// decoder converts bytes that arrive in pieces to text: a character may begin
+// in one piece and end in the next. Bytes that are not UTF-8 become U+FFFD.
 type decoder struct{ held []byte }
 
 func (d *decoder) text(p []byte) string {
@@ -19,7 +19,7 @@ func (d *decoder) text(p []byte) string {
 	return strings.ToValidUTF8(string(p), "\uFFFD")
 }
 
-// rest is what never became a character.
+// rest returns an incomplete character at the end.
 func (d *decoder) rest() string {
 	if len(d.held) == 0 {
 		return ""
@@ -27,7 +27,8 @@ func (d *decoder) rest() string {
 	return "\uFFFD"
 }
 
-// unfinished is how many bytes at the end of p may be the beginning of a character.
+// unfinished returns how many bytes at the end of p may be the beginning of a
+// character.
 func unfinished(p []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(p); n++ {
 		if tail := p[len(p)-n:]; utf8.RuneStart(tail[0]) {

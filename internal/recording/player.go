@@ -16,29 +16,31 @@ import (
 // Player plays a recording on a terminal.
 type Player struct {
 	Out   io.Writer
-	Speed float64       // 1 is as it was; 0 too
-	Idle  time.Duration // the longest pause; 0: as it was
-	// Raw lets everything through that the command printed. Without it, colours
-	// stay, and whatever else a terminal would obey is shown as text: who made an
-	// agent run the command may have meant it for who looks at it now.
+	Speed float64       // 1, or 0, is the original speed
+	Idle  time.Duration // the longest pause; 0: as recorded
+	// Raw passes everything through that the command printed. Without it, only
+	// colours are passed through, and other control characters are shown as
+	// text: the author of the output may have aimed them at the person who
+	// plays the recording.
 	Raw bool
 }
 
-// File is where the recording of a command lies, below a trail.
+// File returns the path of a command's recording below a trail.
 func File(trail, command string) string {
 	return filepath.Join(trail, Directory, filepath.Base(command)+extension)
 }
 
-// Directory holds the recordings of a trail.
+// Directory is the directory of a trail's recordings.
 const Directory = "recordings"
 
-// Sum is what a record says of a recording: its SHA-256 in hexadecimal.
+// Sum returns what a record contains of a recording: its SHA-256 in
+// hexadecimal.
 func Sum(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
 }
 
-// Play plays what a file holds, until the end or until ctx is done.
+// Play plays a file until its end, or until ctx is done.
 func (p Player) Play(ctx context.Context, path string) error {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -83,7 +85,7 @@ func (p Player) pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// harmless shows what a terminal would obey, but for line ends, tabs and colours
+// harmless makes control characters visible, except line ends, tabs and colours
 // (SGR: ESC [ … m).
 func harmless(text string) string {
 	var b strings.Builder
@@ -105,8 +107,8 @@ func harmless(text string) string {
 	return b.String()
 }
 
-// colour reports whether what stands behind an escape changes nothing but how
-// letters look.
+// colour reports whether the text after an escape only changes how letters
+// look.
 func colour(rest string) bool {
 	rest, ok := strings.CutPrefix(rest, "[")
 	if !ok {

@@ -12,19 +12,19 @@ import (
 	"tipstaff/internal/redact"
 )
 
-// DefaultBytes bounds one recording unless the operator says otherwise.
+// DefaultBytes is the default bound of one recording.
 const DefaultBytes = 1 << 20
 
-// Recorder makes recordings in a directory of its own. Its fields are set before
-// its first use; its methods may be called from many goroutines at once.
+// Recorder makes recordings in a directory of its own. Set its fields before
+// the first use; its methods may be called concurrently.
 type Recorder struct {
-	Dir      string // it is made at the first recording, 0700
+	Dir      string // created with the first recording, mode 0700
 	Redactor *redact.Redactor
-	MaxBytes int // of output in one recording; 0: DefaultBytes
+	MaxBytes int // output bytes in one recording; 0: DefaultBytes
 }
 
-// Recording is what one command prints, while it runs. Output may be called from
-// several goroutines at once, and not after Finish.
+// Recording collects what one command prints while it runs. Output may be
+// called concurrently, but not after Finish.
 type Recording struct {
 	recorder *Recorder
 	id       tipstaff.RequestID
@@ -33,18 +33,18 @@ type Recording struct {
 
 	mu      sync.Mutex
 	pieces  []piece
-	left    int   // bytes that still fit
-	dropped int64 // bytes that did not
+	left    int   // number of bytes that still fit
+	dropped int64 // number of bytes that were left out
 }
 
-// piece is output that came at once.
+// piece is output that arrived together.
 type piece struct {
 	after time.Duration // since the beginning
 	from  Stream
 	data  []byte
 }
 
-// Stream is an output of a command.
+// Stream is one of the outputs of a command.
 type Stream int
 
 const (
@@ -61,10 +61,10 @@ func (r *Recorder) Begin(id tipstaff.RequestID, argv []string) *Recording {
 	return &Recording{recorder: r, id: id, argv: argv, began: time.Now(), left: limit}
 }
 
-// mostPieces bounds how many pieces there are, for what comes byte by byte.
+// mostPieces bounds the number of pieces, for output that arrives byte by byte.
 const mostPieces = 20_000
 
-// Output adds what came on a stream, as much of it as fits.
+// Output adds what arrived on a stream, as far as it fits.
 func (r *Recording) Output(from Stream, p []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -79,8 +79,8 @@ func (r *Recording) Output(from Stream, p []byte) {
 	r.dropped += int64(len(p) - n)
 }
 
-// Finish writes the recording and says where it is and what it hashes to. An
-// error means that there is none.
+// Finish writes the recording and returns its path and hash. If it fails, there
+// is no recording.
 func (r *Recording) Finish(exitCode int) (tipstaff.Recording, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -105,14 +105,15 @@ func (r *Recording) write(exitCode int) (tipstaff.Recording, error) {
 		err = closed
 	}
 	if err != nil {
-		_ = os.Remove(path) // half a recording is none
+		_ = os.Remove(path) // do not leave half a recording
 		return tipstaff.Recording{}, err
 	}
 	return tipstaff.Recording{File: filepath.Base(path), SHA256: sum}, nil
 }
 
-// cast makes what is written of what was heard. Each stream is a text of its own:
-// a secret that one prints is not cut by what the other prints between.
+// cast converts the pieces to the events of the file. Each stream is a text of
+// its own, so that a secret on one stream is found even if the other stream
+// printed in between.
 func (r *Recording) cast(exitCode int) cast {
 	c := cast{began: r.began, command: strings.Join(r.recorder.Redactor.Argv(r.argv), " "), exitCode: exitCode, dropped: r.dropped}
 	texts := make([]string, len(r.pieces))

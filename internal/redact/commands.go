@@ -6,9 +6,9 @@ import "strings"
 // (ssh host "sh -c 'mysql -phunter2'").
 const nesting = 3
 
-// findCommands takes s for a command line, as far as it looks like one, and
-// adds what a walk over its words finds; s begins at offset at of the text.
-// What does not follow a shell's rules is split all the same.
+// findCommands treats s as a command line, as far as it looks like one, and
+// adds what a walk over its words finds; s begins at offset at of the text. A
+// text that does not follow a shell's rules is split all the same.
 func findCommands(s string, at, depth int, hide *spans) {
 	if depth == 0 || !strings.ContainsAny(s, " \t\n") {
 		return
@@ -35,8 +35,9 @@ func findCommands(s string, at, depth int, hide *spans) {
 
 func blank(b byte) bool { return b == ' ' || b == '\t' || b == '\n' || b == '\r' }
 
-// quotes remembers which quotation marks can still be closed, so that one
-// without a partner counts as a letter and is looked for only once.
+// quotes remembers which quotation marks can still be closed, so that a mark
+// without a partner counts as a letter and its partner is searched for only
+// once.
 type quotes struct{ single, double bool }
 
 // wordEnd returns where the word that begins at i ends: at white space outside
@@ -77,8 +78,8 @@ func doubleEnd(s string) int {
 	return -1
 }
 
-// content returns what is quoted in a word that holds white space, and where
-// it begins; 0 if there is none.
+// content returns the quoted part of a word that contains white space, and
+// where it begins; 0 if there is none.
 func content(word string) (string, int) {
 	from := strings.IndexAny(word, `"'`)
 	if from < 0 || !strings.ContainsAny(word, " \t\n") {

@@ -2,8 +2,8 @@ package redact
 
 import "strings"
 
-// demand is what a word says of the next one, or an option of its value: which
-// part of it is secret. The zero demand says nothing.
+// demand is what a word says about the next one, or an option about its value:
+// which part of it is secret. The zero demand says nothing.
 type demand struct {
 	rule string
 	part part
@@ -16,13 +16,13 @@ type part string
 const (
 	whole        part = ""
 	userPassword part = "user"    // user:password
-	headerValue  part = "header"  // Name: value, if the name says so
+	headerValue  part = "header"  // Name: value, if the name says that it is secret
 	cookies      part = "cookies" // name=value; anything else is a file's name
-	source       part = "source"  // pass:password; file:name and env:name are none
+	source       part = "source"  // pass:password; file:name and env:name are not secret
 	logon        part = "logon"   // user/password@database
 )
 
-// separators are those of the parts that stand behind one.
+// separators are the texts after which these parts begin.
 var separators = map[part]string{"colon": ":", "percent": "%", "comma": ",", "equals": "="}
 
 func when(ok bool, d demand) demand {
@@ -32,8 +32,8 @@ func when(ok bool, d demand) demand {
 	return demand{}
 }
 
-// find returns where in word the secret begins and ends, and the rule; "" when
-// word holds none.
+// find returns where the secret in word begins and ends, and the rule; "" if
+// word contains none.
 func (d demand) find(word string) (from, to int, rule string) {
 	switch d.part {
 	case userPassword:
@@ -65,7 +65,7 @@ func (d demand) find(word string) (from, to int, rule string) {
 }
 
 // quotedEnd returns where a secret ends that begins at from in word: before the
-// closing mark, if the secret begins within the quotation.
+// closing mark if it begins within a quotation.
 func quotedEnd(word string, from int) int {
 	last := len(word) - 1
 	if from > 0 && last >= from && (word[0] == '"' || word[0] == '\'') && word[last] == word[0] {
@@ -74,8 +74,8 @@ func quotedEnd(word string, from int) int {
 	return len(word)
 }
 
-// behind returns the index behind the first sep, if ok accepts the two sides
-// of it; otherwise the end of word.
+// behind returns the index after the first sep whose two sides ok accepts;
+// otherwise the end of word.
 func (d demand) behind(word, sep string, ok func(before, after string) bool) int {
 	before, after, found := strings.Cut(word, sep)
 	if !found || ok != nil && !ok(unquoted(before), after) {
@@ -84,7 +84,8 @@ func (d demand) behind(word, sep string, ok func(before, after string) bool) int
 	return len(before) + len(sep)
 }
 
-// userAndPassword tells name:password from a URL, a Windows path and uid:gid.
+// userAndPassword distinguishes name:password from a URL, a Windows path and
+// uid:gid.
 func userAndPassword(name, password string) bool {
 	switch {
 	case name == "", strings.HasPrefix(password, "//"), strings.ContainsAny(name, " /%{}()"):
@@ -95,8 +96,8 @@ func userAndPassword(name, password string) bool {
 	return !port(name) || !port(password)
 }
 
-// headerStart is for the value of -H: every header there with a telling name
-// holds a secret, however short.
+// headerStart is for the value of -H: every header with a telling name contains
+// a secret there, however short.
 func headerStart(word string) (from int, rule string) {
 	name, value, ok := strings.Cut(word, ":")
 	if !ok || unquoted(strings.TrimSpace(value)) == "" {

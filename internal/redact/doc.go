@@ -1,14 +1,14 @@
 // Package redact finds secrets and hides them from the record.
 //
-// [SecretName] says whether the name of a variable, option or field promises a
-// secret; [SecretValue] says whether a value looks like one, whatever its name.
-// A [Redactor] adds the values that are known to be secret and hides all three
-// kinds in a command: [Redactor.Argv] for arguments, [Redactor.Text] for a line
-// that could not be split. What was hidden reads <redacted:rule>.
+// [SecretName] reports whether the name of a variable, option or field
+// indicates a secret; [SecretValue] reports whether a value looks like one,
+// whatever its name. A [Redactor] also knows values that are secret and hides
+// all three kinds in a command: [Redactor.Argv] for arguments, [Redactor.Text]
+// for a line that could not be split. Hidden text reads <redacted:rule>.
 //
-// Hiding errs towards too much. It can still miss: a secret with no telling
-// name, no telling form and no known value looks like any other word. Nothing
-// here judges whether a command may run, reads a file or reads an environment.
+// In doubt it hides. It can still miss secrets: one with no telling name, no
+// telling form and no known value looks like any other word. The package does
+// not judge whether a command may run, and reads no files and no environment.
 //
-// Read next: name.go and value.go for the rules, redactor.go for the work.
+// Read next: name.go and value.go for the rules, redactor.go for their use.
 package redact

@@ -2,8 +2,8 @@ package redact
 
 import "strings"
 
-// Secrets picks out of an environment, each "NAME=value", the variables whose
-// name or value says that they are secret: what [New] is to know.
+// Secrets returns the variables of an environment, each "NAME=value", whose
+// name or value indicates a secret, for [New].
 func Secrets(environ []string) map[string]string {
 	known := map[string]string{}
 	for _, kv := range environ {

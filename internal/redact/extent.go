@@ -3,8 +3,8 @@ package redact
 import "strings"
 
 // valueEnd returns where the value that begins at from ends: at the mark that
-// separates the members of the list in which its name stands, which shows in
-// the byte before the name. A quoted value ends with its quotation.
+// separates the members of its list, which the byte before the name tells. A
+// quoted value ends with its quotation.
 func (f *fields) valueEnd(n name, from int) int {
 	s := f.s
 	if from >= len(s) || f.first(n) {
@@ -24,7 +24,7 @@ func (f *fields) valueEnd(n name, from int) int {
 	return f.bareEnd(from, stops)
 }
 
-// stops are the marks that can end the value of n.
+// stops returns the marks that can end the value of n.
 func (f *fields) stops(n name) string {
 	switch {
 	case n.quoted:
@@ -38,8 +38,8 @@ func (f *fields) stops(n name) string {
 	return listStops(n.before)
 }
 
-// listStops are the marks between the members of a list, by the byte before a
-// member's name.
+// listStops returns the marks between the members of a list, from the byte
+// before a member's name.
 func listStops(before byte) string {
 	switch before {
 	case '&', '?':
@@ -54,9 +54,9 @@ func listStops(before byte) string {
 	return ""
 }
 
-// bareEnd finds the end of a value without quotation: at one of the stops, or
-// where the quotation ends that it stands in. Quoted pieces of a shell's word
-// (pass'wo rd') belong to it.
+// bareEnd finds the end of an unquoted value: at one of the stops, or where the
+// quotation around it ends. Quoted pieces of a shell word (pass'wo rd') belong
+// to it.
 func (f *fields) bareEnd(from int, stops string) int {
 	quote := f.quote
 	for i := from; i < len(f.s); i++ {
@@ -78,18 +78,18 @@ func (f *fields) bareEnd(from int, stops string) int {
 	return len(f.s)
 }
 
-// endsPiece reports whether nothing of a word follows at i.
+// endsPiece reports whether no part of a word follows at i.
 func endsPiece(s string, i int) bool {
 	return i >= len(s) || strings.IndexByte(" \t\r\n,;:)}]&|<>\"'`\\", s[i]) >= 0
 }
 
-// continues reports whether a shell's word goes on at i with a quoted piece.
+// continues reports whether a shell word goes on at i with a quoted piece.
 func continues(s string, i int) bool {
 	return i < len(s) && strings.IndexByte("\"'\\", s[i]) >= 0
 }
 
-// openingMark is the quotation mark at the beginning of s, with its backslash
-// if the mark itself stands inside a quotation.
+// openingMark returns the quotation mark at the beginning of s, with its
+// backslash if the mark itself stands inside a quotation.
 func openingMark(s string) (string, bool) {
 	for _, mark := range []string{`"`, `'`, `\"`, `\'`} {
 		if strings.HasPrefix(s, mark) {
@@ -99,7 +99,8 @@ func openingMark(s string) (string, bool) {
 	return "", false
 }
 
-// closing returns where the quotation with this mark ends, from its content on.
+// closing returns where the quotation with this mark ends; its content begins
+// at from.
 func closing(s string, from int, mark string) int {
 	for i := from; i < len(s); i++ {
 		if strings.HasPrefix(s[i:], mark) {

@@ -2,14 +2,14 @@ package redact
 
 import "strings"
 
-// maxField bounds how far back from its = or : the name of a field is looked for.
+// maxField bounds how far before its = or : the name of a field is looked for.
 const maxField = 80
 
-// name is a field's name with what stands around it.
+// name is a field's name with its surroundings.
 type name struct {
 	text   string
 	from   int  // where it begins, dashes included
-	before byte // what stands before it and its quotation mark; 0 at the beginning
+	before byte // the byte before it and its quotation mark; 0 at the beginning
 	quoted bool
 }
 
@@ -58,8 +58,9 @@ func nameByte(b byte) bool {
 	return wordByte(b) || b == '-' || b == '.' || b == '%' || b >= 0x80
 }
 
-// fieldRule is [SecretName] for fields, where more names are ordinary: "key"
-// and "license" alone are a secret as a variable, not as a member.
+// fieldRule is [SecretName] for fields, among which more names are ordinary:
+// "key" and "license" alone indicate a secret as a variable but not as a
+// member.
 func fieldRule(n name) (string, bool) {
 	option := strings.TrimLeft(n.text, "-")
 	if len(option) < len(n.text) {
@@ -80,7 +81,8 @@ func fieldRule(n name) (string, bool) {
 	return SecretName(n.text)
 }
 
-// ordinaryAlone: words that promise a secret only together with others.
+// ordinaryAlone reports whether a name indicates a secret only together with
+// other words.
 func ordinaryAlone(name string) bool {
 	switch strings.ToLower(name) {
 	case "key", "keys", "license", "auth", "oauth", "keystore", "netrc", "htpasswd", "pfx", "p12", "pin", "pat":

@@ -2,11 +2,12 @@ package redact
 
 import "strings"
 
-// maxHarmless bounds the values that are read and then left visible, so that
-// reading values within values stays linear; longer ones are hidden.
+// maxHarmless bounds the length of values that are examined and then left
+// visible, so that values within values take linear time; longer ones are
+// hidden.
 const maxHarmless = 4096
 
-// findFields adds the values of fields whose names promise a secret:
+// findFields adds the values of fields whose names indicate a secret:
 // NAME=value, ?token=value&, "name": "value", Name: value.
 func findFields(s string, m mode, hide *spans) {
 	f := fields{s: s, mode: m, space: -1}
@@ -29,17 +30,18 @@ func findFields(s string, m mode, hide *spans) {
 	}
 }
 
-// fields is a walk over a text that looks for fields.
+// fields searches a text for fields from left to right.
 type fields struct {
 	s     string
 	mode  mode
 	at    int
-	quote byte // the quotation that at is in, as a shell would see it; 0: none
+	quote byte // the quotation around at, as a shell reads it; 0: none
 	open  int  // where that quotation began
 	space int  // the last white space before at, or -1
 }
 
-// toggleQuote passes a quotation mark. One between letters is an apostrophe.
+// toggleQuote handles a quotation mark. A mark between letters is an
+// apostrophe.
 func (f *fields) toggleQuote(c byte) {
 	switch {
 	case f.quote == c:
@@ -53,7 +55,7 @@ func (f *fields) apostrophe() bool {
 	return f.at > 0 && f.at+1 < len(f.s) && class(f.s[f.at-1]) == lower && class(f.s[f.at+1]) == lower
 }
 
-// skipTo goes on behind a value that was hidden. What was quoted in it is whole.
+// skipTo continues after a hidden value. Quotations in it are complete.
 func (f *fields) skipTo(to int) {
 	f.at = to
 	if to < len(f.s) && f.s[to] == f.quote {
@@ -62,7 +64,7 @@ func (f *fields) skipTo(to int) {
 	}
 }
 
-// field looks at the separator at f.at: where the value behind it begins and
+// field examines the separator at f.at: where the value after it begins and
 // ends, and the rule if it is to be hidden.
 func (f *fields) field(sep byte) (from, to int, rule string) {
 	n, ok := f.nameBefore()
@@ -89,8 +91,8 @@ func (f *fields) field(sep byte) (from, to int, rule string) {
 	return from, to, rule
 }
 
-// comparison reports whether the separator at f.at is part of an operator that
-// compares (==, !=, >=, =~) or of a path (::, ://).
+// comparison reports whether the separator at f.at is part of a comparison (==,
+// !=, >=, =~) or of a path (::, ://).
 func (f *fields) comparison(sep byte) bool {
 	var before, after byte
 	if f.at > 0 {
@@ -105,23 +107,23 @@ func (f *fields) comparison(sep byte) bool {
 	return after == '=' || after == '~' || strings.IndexByte("=!<>~", before) >= 0
 }
 
-// first reports whether n begins an argument, so that all the rest is its value.
+// first reports whether n begins an argument, so that the rest is its value.
 func (f *fields) first(n name) bool {
 	return f.mode == wholeWord && f.space < 0 && n.before == 0 && !n.quoted
 }
 
-// closes reports whether the quotation that f.at is in ends at i.
+// closes reports whether the quotation around f.at ends at i.
 func (f *fields) closes(i int) bool {
 	return f.quote != 0 && i < len(f.s) && f.s[i] == f.quote
 }
 
-// assignment reports whether n is followed by its value whatever that begins
+// assignment reports whether n is followed by its value, whatever that begins
 // with: NAME==x and --name==x, but not token==1.0 (pip).
 func (f *fields) assignment(n name) bool {
 	return f.first(n) && f.s[f.at] == '=' && (n.text[0] == '-' || n.text == strings.ToUpper(n.text))
 }
 
-// valueStart returns where the value behind the separator at f.at begins.
+// valueStart returns where the value after the separator at f.at begins.
 func (f *fields) valueStart() int {
 	i := f.at + 1
 	if f.s[f.at] == '=' && i < len(f.s) && f.s[i] == '>' {
@@ -133,8 +135,8 @@ func (f *fields) valueStart() int {
 	return i
 }
 
-// harmless: values that hold no secret under any name, and the names of files
-// where a name may promise the secret or the file with it.
+// harmless reports whether a value is not secret under any name, or is the name
+// of a file where the name may mean either a secret or a file with one.
 func harmless(rule, value string) bool {
 	switch strings.ToLower(value) {
 	case "", "true", "false", "yes", "no", "on", "off", "none", "null", "nil":
@@ -144,10 +146,10 @@ func harmless(rule, value string) bool {
 	case "password", "passwd", "pwd", "passphrase", "pass", "token":
 		return false
 	case "connection-string":
-		return strings.Contains(value, "://") // the parts of a URL are judged on their own
+		return strings.Contains(value, "://") // the parts of a URL are judged separately
 	}
 	return pathLike(value)
 }
 
-// unquoted takes the quotation marks off.
+// unquoted removes the quotation marks.
 func unquoted(s string) string { return strings.Trim(s, "\\\"'") }

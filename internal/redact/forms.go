@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// findForms adds every secret that its form gives away (a token of a known
-// issuer, a private key).
+// findForms adds every secret that is recognised by its form (a token of a
+// known issuer, a private key).
 func findForms(s string, hide *spans) {
 	if len(s) < shortest {
 		return
@@ -19,7 +19,7 @@ func findForms(s string, hide *spans) {
 		}
 		end := 0
 		for _, at := range p.re().FindAllStringIndex(s, -1) {
-			if at[0] >= end { // not within the one before
+			if at[0] >= end { // not within the previous one
 				end = formEnd(s, at[1], p.name)
 				hide.add(at[0], end, p.name)
 			}
@@ -27,15 +27,15 @@ func findForms(s string, hide *spans) {
 	}
 }
 
-// forms are the [patterns], and those that are no value of a variable.
+// forms are the [patterns], and others that do not occur in variables.
 var forms = sync.OnceValue(func() []*pattern {
 	return append(slices.Clip(patterns()),
 		&pattern{name: "telegram-bot", bytes: ":", keywords: []string{":AA"}, // …/bot123:AA…/getMe
 			re: lazily(`\bbot\d{8,10}:AA[\w-]{33}`)})
 })
 
-// formEnd returns where a secret ends whose beginning ends at i: an expression
-// says how long a token is at least, and a key's heading only announces it.
+// formEnd returns where a secret ends whose match ends at i: an expression
+// gives only the minimum length of a token, and only the heading of a key.
 func formEnd(s string, i int, name string) int {
 	if name != "private-key-block" {
 		for i < len(s) && (wordByte(s[i]) || strings.IndexByte("-+=.", s[i]) >= 0 || s[i] == '/' && name != "telegram-bot") {

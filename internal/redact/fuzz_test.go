@@ -54,7 +54,7 @@ func FuzzPasswordIsHiddenToItsLastByte(f *testing.F) {
 		quoted := "'" + strings.ReplaceAll(p, "'", `'\''`) + "'"
 		for _, option := range []string{"--password ", "--password=", "DB_PASSWORD="} {
 			line := "tool " + option + quoted + " x"
-			// In text that no shell has read, more may be hidden, never less.
+			// In text that was not split, more may be hidden, never less.
 			got := New(nil).Text(line)
 			if rest, ok := strings.CutPrefix(got, "tool "+option+hidden); !ok || !strings.HasSuffix(" x", rest) {
 				t.Errorf("Text(%q) = %q", line, got)
@@ -68,8 +68,8 @@ func quoteJSON(s string) string {
 	return string(b)
 }
 
-// TestLongArgumentsTakeLinearTime holds the time for ten times the length to
-// well under a hundred times, for texts made to repeat work.
+// TestLongArgumentsTakeLinearTime: ten times the length must take much less
+// than a hundred times as long, for texts that provoke repeated work.
 func TestLongArgumentsTakeLinearTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -90,7 +90,7 @@ func TestLongArgumentsTakeLinearTime(t *testing.T) {
 			}
 			return best
 		}
-		// The machine may be busy; what takes quadratic time does so every time.
+		// The machine may be busy, but quadratic work takes long every time.
 		var short, long time.Duration
 		for range 8 {
 			short, long = measure(6_000), measure(60_000)

@@ -2,8 +2,9 @@ package redact
 
 import "strings"
 
-// header looks at Name: value, the form of HTTP headers and YAML. Prose and
-// the names of tasks (token:generate) have it too, so more is asked of it.
+// header handles Name: value, the form of HTTP headers and YAML. Because prose
+// and the names of tasks (token:generate) have this form too, further
+// conditions apply.
 func (f *fields) header(n name, from int) (int, int, string) {
 	if from >= len(f.s) || f.closes(from) || strings.IndexByte("/@.$", n.before) >= 0 {
 		return 0, 0, ""
@@ -27,8 +28,8 @@ func (f *fields) header(n name, from int) (int, int, string) {
 	return from, to, rule
 }
 
-// headerRule is [SecretName] for the names of headers; strong when the name
-// belongs to nothing else.
+// headerRule is [SecretName] for the names of headers; strong if the name is
+// used only for a header.
 func headerRule(header string) (rule string, strong bool) {
 	if rule := credentialHeader(header); rule != "" {
 		return rule, true
@@ -37,8 +38,8 @@ func headerRule(header string) (rule string, strong bool) {
 	return rule, ok && strings.Contains(strings.Trim(header, "-"), "-")
 }
 
-// credentialHeader gives the rule for the headers of HTTP that hold
-// credentials and have no telling word in their names; "" for others.
+// credentialHeader returns the rule for HTTP headers that hold credentials
+// without a telling word in their names; "" for others.
 func credentialHeader(name string) string {
 	switch name = strings.ToLower(name); name {
 	case "authorization", "proxy-authorization", "cookie", "set-cookie":
@@ -48,8 +49,8 @@ func credentialHeader(name string) string {
 }
 
 // headerEnd returns where a header's value ends: with the argument or the
-// quotation that the header begins; otherwise behind the word, or the two
-// words if the first names a scheme (Bearer).
+// quotation that the header begins; otherwise after one word, or after two if
+// the first is a scheme (Bearer).
 func (f *fields) headerEnd(n name, from int) int {
 	if f.mode == wholeWord && n.before == 0 {
 		return len(f.s)
@@ -64,19 +65,19 @@ func (f *fields) headerEnd(n name, from int) int {
 	return to
 }
 
-// lineStart reports whether only indentation stands between the last line end
-// and i.
+// lineStart reports whether only indentation stands between the previous line
+// end and i.
 func (f *fields) lineStart(i int) bool {
 	i = len(strings.TrimRight(f.s[max(0, i-maxField):i], " \t-")) + max(0, i-maxField)
 	return i == 0 || f.s[i-1] == '\n' || f.s[i-1] == f.quote
 }
 
-// random reports whether a value looks made up by a machine.
+// random reports whether a value looks as if a machine generated it.
 func random(value string) bool {
 	return len(value) >= minKnown && strings.ContainsAny(value, "0123456789")
 }
 
-// letters reports whether a word is made of letters and dashes alone.
+// letters reports whether a word consists of letters and dashes.
 func letters(s string) bool {
 	for i := range len(s) {
 		if c := class(s[i]); c != lower && c != upper && s[i] != '-' {

@@ -8,16 +8,17 @@ import (
 	"strings"
 )
 
-// minKnown: shorter values would hide parts of ordinary words.
+// minKnown is the minimum length of a known value: shorter ones would hide
+// parts of ordinary words.
 const minKnown = 6
 
-// knownValue is a value of one of the server's secret variables.
+// knownValue is the value of one of the server's secret variables.
 type knownValue struct {
 	value, rule string
 }
 
-// knownValues lists what to search for: each value, the password within it if
-// it is a URL, the lines of a value with many, and each of them as it looks
+// knownValues returns what to search for: each value, the password in it if it
+// is a URL, the lines of a value with many, and each of these as it looks
 // inside URLs and in base64.
 func knownValues(secrets map[string]string) []knownValue {
 	var all []knownValue
@@ -41,7 +42,7 @@ func knownValues(secrets map[string]string) []knownValue {
 	return slices.CompactFunc(all, func(a, b knownValue) bool { return a.value == b.value })
 }
 
-// parts are the pieces of a value that are secret on their own.
+// parts returns the pieces of a value that are secret on their own.
 func parts(value string) []string {
 	value = strings.TrimSpace(value)
 	all := []string{value}
@@ -61,7 +62,8 @@ func parts(value string) []string {
 	return all
 }
 
-// commonplace reports whether a value cannot be told from ordinary words.
+// commonplace reports whether a value cannot be distinguished from ordinary
+// words.
 func commonplace(value string) bool {
 	if len(value) < minKnown || pathLike(value) {
 		return true
@@ -75,7 +77,7 @@ func commonplace(value string) bool {
 	return false
 }
 
-// pathLike reports whether a value is plainly the name of a file.
+// pathLike reports whether a value is clearly the name of a file.
 func pathLike(value string) bool {
 	for _, root := range []string{
 		"./", "../", "~/", "/home/", "/root/", "/etc/", "/run/", "/var/", "/tmp/",
@@ -93,7 +95,7 @@ func pathLike(value string) bool {
 	return false
 }
 
-// plainName keeps a variable's name readable and harmless in the record.
+// plainName makes a variable's name readable and harmless in the record.
 func plainName(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r < 0x80 && wordByte(byte(r)) {
@@ -103,7 +105,7 @@ func plainName(name string) string {
 	}, tail(name, 64))
 }
 
-// findKnown adds every place where a known value stands.
+// findKnown adds every occurrence of a known value.
 func findKnown(s string, known []knownValue, hide *spans) {
 	for _, k := range known {
 		if len(k.value) > len(s) {

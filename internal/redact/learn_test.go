@@ -24,7 +24,7 @@ func TestASecretThatComesUpLaterIsHiddenFromThenOn(t *testing.T) {
 	}
 }
 
-// TestWhatIsLearnedIsBounded: the oldest is forgotten, and to learn while others
+// TestWhatIsLearnedIsBounded: the oldest is dropped, and learning while others
 // read is safe.
 func TestWhatIsLearnedIsBounded(t *testing.T) {
 	r := redact.New(nil)

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// SecretName reports whether a name promises a secret value, and the rule that
-// says so: the telling word ("password", "token"), or "key",
-// "connection-string", "webhook", "auth". It looks at words, not substrings:
-// AUTHOR, KEYBOARD_LAYOUT, TOKENIZERS_PARALLELISM and MAX_TOKENS promise none.
-// The shell's own PWD and OLDPWD are directories; DB_PWD is a password.
+// SecretName reports whether a name indicates a secret value, and the rule: the
+// telling word ("password", "token"), or "key", "connection-string", "webhook",
+// "auth". It examines words, not substrings: AUTHOR, KEYBOARD_LAYOUT,
+// TOKENIZERS_PARALLELISM and MAX_TOKENS do not indicate a secret. The shell's
+// own PWD and OLDPWD are directories; DB_PWD is a password.
 //
 // The rules are E-001 to E-042 and E-068 of the project's environment rules,
 // which were measured on the names of public workflows.
@@ -21,13 +21,13 @@ func SecretName(name string) (rule string, secret bool) {
 	return secretWords(splitName(room[:0], name), name)
 }
 
-// secretWords is [SecretName] for a name that was split before.
+// secretWords is [SecretName] for a name that is already split.
 func secretWords(w words, name string) (rule string, secret bool) {
 	rule = cmp.Or(tellingWord(w), lastWord(w), keyName(w), connectionName(w), webhookName(w), authName(w), gluedWord(name))
 	return rule, rule != ""
 }
 
-// tellingWord: a word that means a secret wherever it stands.
+// tellingWord returns a word that indicates a secret in any position.
 func tellingWord(w words) string {
 	for _, word := range w {
 		one := singular(word)
@@ -53,8 +53,8 @@ func tellingWord(w words) string {
 	return ""
 }
 
-// ofNumbers: beside these words, "token" is a unit that is counted
-// (MAX_TOKENS, TOKEN_LIMIT), or a property of tokens, not a token.
+// ofNumbers reports whether a word makes "token" a counted unit (MAX_TOKENS,
+// TOKEN_LIMIT) or a property of tokens.
 func ofNumbers(word string) bool {
 	switch word {
 	case "max", "min", "num", "count", "limit", "budget", "size", "length", "per",
@@ -64,7 +64,8 @@ func ofNumbers(word string) bool {
 	return false
 }
 
-// tellingEnd: words that others are written onto without a mark (PGPASSWORD).
+// tellingEnd returns a telling word that is joined to others without a
+// separator (PGPASSWORD).
 func tellingEnd(word string) string {
 	for _, end := range []string{"password", "passwd", "passphrase", "secret", "apikey"} {
 		if strings.HasSuffix(word, end) {
@@ -74,7 +75,7 @@ func tellingEnd(word string) string {
 	return ""
 }
 
-// gluedWord looks at the name with the marks of camelCase ignored, because
+// gluedWord examines the name without the boundaries of camelCase, because
 // people also write passWord and OAuth.
 func gluedWord(name string) string {
 	for part := range strings.FieldsFuncSeq(tail(name, maxName), func(r rune) bool { return r < 0x80 && class(byte(r)) == other }) {
@@ -91,7 +92,8 @@ func gluedWord(name string) string {
 	return ""
 }
 
-// lastWord: a word that means a secret only at the end (DOCKER_PASS, OVSX_PAT).
+// lastWord returns a word that indicates a secret only at the end (DOCKER_PASS,
+// OVSX_PAT).
 func lastWord(w words) string {
 	if i := w.last(); i >= 0 {
 		switch w[i] {
@@ -102,8 +104,9 @@ func lastWord(w words) string {
 	return ""
 }
 
-// keyName: KEY at the end or before a word that says in which form the key is;
-// not a key that is known to all (PUBLIC_KEY) or opens nothing (CACHE_KEY).
+// keyName handles KEY at the end or before a word for the form of the key. A
+// public key (PUBLIC_KEY), or one that opens nothing (CACHE_KEY), is not
+// secret.
 func keyName(w words) string {
 	for i, word := range w {
 		if singular(word) != "key" {
@@ -135,7 +138,7 @@ func keyForm(word string) bool {
 	return false
 }
 
-// connectionName: connection strings carry passwords.
+// connectionName handles connection strings, which contain passwords.
 func connectionName(w words) string {
 	for i, word := range w {
 		if strings.Contains(word, "connectionstring") ||
@@ -169,7 +172,7 @@ func database(word string) bool {
 	return false
 }
 
-// webhookName: who knows the address of a webhook may call it.
+// webhookName handles webhooks, whose address alone permits calling them.
 func webhookName(w words) string {
 	last := w.last()
 	for i, word := range w {
@@ -180,8 +183,8 @@ func webhookName(w words) string {
 	return ""
 }
 
-// authName: DOCKER_AUTH_CONFIG and COMPOSER_AUTH, but not AUTH_URL, AUTH_MODE
-// or ENABLE_AUTH.
+// authName handles DOCKER_AUTH_CONFIG and COMPOSER_AUTH, but not AUTH_URL,
+// AUTH_MODE or ENABLE_AUTH.
 func authName(w words) string {
 	last := w.last()
 	for i, word := range w {
@@ -203,7 +206,7 @@ func authForm(word string) bool {
 	return false
 }
 
-// toggle: before these words stands what is switched, not what is hidden.
+// toggle reports whether a word says that the value is a switch.
 func toggle(word string) bool {
 	switch word {
 	case "enable", "disable", "no", "use", "require", "skip", "with", "without", "allow", "has", "is":
@@ -212,7 +215,8 @@ func toggle(word string) bool {
 	return false
 }
 
-// singular takes the plural's s off a word that is long enough to have one.
+// singular removes the s of the plural from a word that is long enough to have
+// one.
 func singular(word string) string {
 	if len(word) >= 6 || word == "keys" {
 		return strings.TrimSuffix(word, "s")

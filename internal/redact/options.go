@@ -2,9 +2,9 @@ package redact
 
 import "strings"
 
-// optionRule is [SecretName] for the long options of programs, given without
-// dashes: most options with a telling name take a secret, but --password-file
-// and --token-type do not, and --key or --license alone say too little.
+// optionRule is [SecretName] for the long options of programs, without dashes:
+// most options with a telling name take a secret, but --password-file and
+// --token-type do not, and --key or --license alone are not telling enough.
 func optionRule(option string) (string, bool) {
 	if ordinaryAlone(option) && option != "pin" && option != "pat" {
 		return "", false
@@ -28,7 +28,8 @@ func optionRule(option string) (string, bool) {
 	return secretWords(w, option)
 }
 
-// about: an option that ends in these words takes something about a secret.
+// about reports whether an option that ends in these words takes information
+// about a secret instead of the secret.
 func about(word string) bool {
 	switch word {
 	case "file", "files", "path", "dir", "stdin", "fd", "env", "name", "type", "ttl",
@@ -38,8 +39,8 @@ func about(word string) bool {
 	return false
 }
 
-// splitOption takes an option apart: dashes, name, and the value behind = if
-// there is one. from is where the value begins.
+// splitOption splits an option: dashes, name, and the value after = if there is
+// one, which begins at from.
 func splitOption(word string) (name, value string, from int, inline bool) {
 	i := 0
 	for i < len(word) && word[i] == '-' {
@@ -52,8 +53,8 @@ func splitOption(word string) (name, value string, from int, inline bool) {
 	return word[i:end], word[end+1:], end + 1, true
 }
 
-// optionLike reports whether a word that follows an option is itself one,
-// rather than a value that begins with a dash.
+// optionLike reports whether a word after an option is itself an option, rather
+// than a value that begins with a dash.
 func optionLike(word string) bool {
 	name, _, _, _ := splitOption(word)
 	if name == "" || word[0] != '-' {

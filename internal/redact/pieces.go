@@ -2,8 +2,8 @@ package redact
 
 import "strings"
 
-// Pieces hides the secrets in a text that came in pieces, also those that go
-// over from one into the next: each piece loses what is hidden of it, and the
+// Pieces hides the secrets in a text that is given in pieces, including secrets
+// that extend over several: the hidden part is removed from each piece, and the
 // mark stands where the secret begins. It never changes pieces.
 func (r *Redactor) Pieces(pieces []string) []string {
 	var hide spans
@@ -13,10 +13,10 @@ func (r *Redactor) Pieces(pieces []string) []string {
 	}
 	rest := hide.merged()
 	out := make([]string, len(pieces))
-	at := 0 // where the piece begins in the whole
+	at := 0 // where the piece begins in the whole text
 	for i, p := range pieces {
 		var kept strings.Builder
-		done := 0 // of the piece
+		done := 0 // how much of the piece is done
 		for len(rest) > 0 && rest[0].from < at+len(p) {
 			one := rest[0]
 			if begin := one.from - at; begin >= 0 {
@@ -25,7 +25,7 @@ func (r *Redactor) Pieces(pieces []string) []string {
 			}
 			done = min(one.to-at, len(p))
 			if one.to > at+len(p) {
-				break // it goes on in the next one
+				break // it continues in the next piece
 			}
 			rest = rest[1:]
 		}

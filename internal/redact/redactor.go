@@ -7,29 +7,29 @@ import (
 	"sync/atomic"
 )
 
-// Redactor hides secrets in commands. Its methods may be called from many
-// goroutines at once. A nil Redactor knows no
-// values and goes by structure and form alone.
+// Redactor hides secrets in commands. Its methods may be called from several
+// goroutines at once. A nil Redactor knows no values and finds secrets only by
+// structure and form.
 type Redactor struct {
 	known []knownValue // longest first
 
 	learning sync.Mutex
-	secrets  []string // what was learned, the latest last
+	secrets  []string // learned values, the latest last
 	learned  atomic.Pointer[[]knownValue]
 }
 
-// New makes a Redactor that also knows the values of the server's own secret
-// variables, given by variable name. Values that are too short or too common
-// to be told from ordinary words, and paths, are not searched for.
+// New returns a Redactor that also knows the values of the server's own secret
+// variables, by variable name. It does not search for paths, or for values that
+// are too short or too common to be distinguished from ordinary words.
 func New(knownSecrets map[string]string) *Redactor {
 	return &Redactor{known: knownValues(knownSecrets)}
 }
 
-// mostLearned bounds what is kept of learned values; the oldest are forgotten.
+// mostLearned bounds how many learned values are kept; the oldest are dropped.
 const mostLearned = 64
 
-// Learn makes the Redactor know one more secret, which came up while the server
-// runs. kind says in the record what was hidden.
+// Learn adds a secret that became known while the server runs. kind is its name
+// in the record.
 func (r *Redactor) Learn(kind, secret string) {
 	r.learning.Lock()
 	defer r.learning.Unlock()
@@ -49,9 +49,9 @@ func (r *Redactor) Learn(kind, secret string) {
 	r.learned.Store(&known)
 }
 
-// Argv returns argv with its secrets hidden. It never changes argv, and
-// returns argv itself when there is nothing to hide. The time is linear in the
-// length of all arguments.
+// Argv returns argv with its secrets hidden. It never changes argv, and returns
+// argv itself if there is nothing to hide. The time is linear in the total
+// length of the arguments.
 func (r *Redactor) Argv(argv []string) []string {
 	var (
 		out  []string
@@ -76,8 +76,8 @@ func (r *Redactor) Argv(argv []string) []string {
 	return out
 }
 
-// Text returns running text with its secrets hidden: a command line that
-// could not be split, or the sentence that explains a refusal.
+// Text returns running text with its secrets hidden: a command line that could
+// not be split, or the explanation of a refusal.
 func (r *Redactor) Text(s string) string {
 	var hide spans
 	r.inside(s, runningText, &hide)
@@ -87,8 +87,8 @@ func (r *Redactor) Text(s string) string {
 	return hide.cover(s)
 }
 
-// inside adds what is secret in s by known value, by form, by the fields that
-// it holds, and by the command lines that it holds (sh -c "…").
+// inside adds the secrets in s: known values, secrets by form, fields, and
+// those in the command lines that s contains (sh -c "…").
 func (r *Redactor) inside(s string, m mode, hide *spans) {
 	if r != nil {
 		findKnown(s, r.known, hide)

@@ -12,8 +12,8 @@ type span struct {
 	rule     string
 }
 
-// spans collects what many rules found in the same text. Every rule looks at
-// the original, so no rule can be misled by what another has hidden.
+// spans collects what the rules found in the same text. Every rule sees the
+// original, so no rule is affected by what another has hidden.
 type spans []span
 
 func (s *spans) add(from, to int, rule string) {
@@ -22,8 +22,8 @@ func (s *spans) add(from, to int, rule string) {
 	}
 }
 
-// merged gives the spans in order, with those that overlap as one, so that
-// nothing of a secret stays between two cuts. It sorts s.
+// merged returns the spans in order and joins those that overlap, so that no
+// part of a secret remains between them. It sorts s.
 func (s spans) merged() spans {
 	slices.SortFunc(s, func(a, b span) int {
 		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(b.to, a.to))
@@ -39,7 +39,7 @@ func (s spans) merged() spans {
 	return out
 }
 
-// mark stands in the place of what was hidden.
+// mark returns the text that replaces the hidden part.
 func (s span) mark() string { return "<redacted:" + s.rule + ">" }
 
 // cover returns text with the spans replaced. It sorts s.

@@ -22,7 +22,8 @@ func findStatements(s string, hide *spans) {
 }
 
 // stringEnd returns the index of the mark that closes an SQL string whose
-// content begins at from, or the end of s. Two marks stand for one of its content.
+// content begins at from, or the end of s. Two marks in a row are one mark of
+// the content.
 func stringEnd(s string, from int) int {
 	for i := from; i < len(s); i++ {
 		switch {

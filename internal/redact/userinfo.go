@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// hasUserinfo reports whether a URL in s carries a password. It answers as the
-// expression beside "url-userinfo" in the environment rules (E-091), whose
-// large counts are slow to run as an expression.
+// hasUserinfo reports whether a URL in s contains a password. It gives the same
+// answers as the expression for "url-userinfo" in the environment rules
+// (E-091), whose large counts make it slow as an expression.
 func hasUserinfo(s string) bool {
 	for rest := s; ; {
 		i := strings.Index(rest, "://")
@@ -22,7 +22,8 @@ func hasUserinfo(s string) bool {
 	}
 }
 
-// schemeBefore: \b[a-z][a-z0-9+.-]{1,20} ends at s[:end].
+// schemeBefore reports whether \b[a-z][a-z0-9+.-]{1,20} matches at the end of
+// s[:end].
 func schemeBefore(s string, end int) bool {
 	for i := end - 1; i >= 0 && end-i <= 21 && schemeByte(s[i]); i-- {
 		if end-i >= 2 && class(s[i]) == lower && (i == 0 || !wordByte(s[i-1])) {
@@ -32,7 +33,8 @@ func schemeBefore(s string, end int) bool {
 	return false
 }
 
-// passwordAfter: [^\s/:@]{0,200}:[^\s/@]{3,200}@ begins s.
+// passwordAfter reports whether [^\s/:@]{0,200}:[^\s/@]{3,200}@ matches at the
+// beginning of s.
 func passwordAfter(s string) bool {
 	user, rest, ok := strings.Cut(s, ":")
 	if !ok || strings.ContainsAny(user, " \t\n\f\r/@") || utf8.RuneCountInString(user) > 200 {
@@ -50,16 +52,16 @@ func schemeByte(b byte) bool {
 	return 'a' <= b && b <= 'z' || '0' <= b && b <= '9' || b == '+' || b == '.' || b == '-'
 }
 
-// wordByte: \w.
+// wordByte reports whether b matches \w.
 func wordByte(b byte) bool {
 	return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9' || b == '_'
 }
 
 // findUserinfo adds the user and password of every URL. It finds more than
-// [hasUserinfo]: short passwords, passwords with @ and / in them, and long
-// user names without a password, which are tokens.
+// [hasUserinfo]: short passwords, passwords that contain @ and /, and long user
+// names without a password, which are tokens.
 func findUserinfo(s string, hide *spans) {
-	end, lastAt := -1, -1 // of the word that from is in
+	end, lastAt := -1, -1 // of the word that contains from
 	for from := 0; ; {
 		i := strings.Index(s[from:], "://")
 		if i < 0 {
@@ -77,7 +79,7 @@ func findUserinfo(s string, hide *spans) {
 	}
 }
 
-// wordLen is how far a URL can reach in running text.
+// wordLen returns how far a URL can extend in running text.
 func wordLen(s string) int {
 	if i := strings.IndexAny(s, " \t\r\n\f\"'<>`"); i >= 0 {
 		return i
@@ -85,8 +87,9 @@ func wordLen(s string) int {
 	return len(s)
 }
 
-// userinfoLen returns the length of the user info with a secret that begins
-// word, or 0. The last @ of the word is at lastAt; negative if there is none.
+// userinfoLen returns the length of the user info with a secret at the
+// beginning of word, or 0. The last @ of the word is at lastAt; negative if
+// there is none.
 func userinfoLen(word string, lastAt int) int {
 	if lastAt < 0 || word[0] == '[' {
 		return 0
@@ -99,7 +102,7 @@ func userinfoLen(word string, lastAt int) int {
 	user, password, colon := strings.Cut(authority, ":")
 	switch {
 	case at < 0 && colon && !port(password):
-		return lastAt // user:pa/ss@host; host:8080/@scope has a port there
+		return lastAt // user:pa/ss@host; in host:8080/@scope there is a port
 	case at < 0:
 		return 0
 	case colon && len(user) < at:
@@ -110,7 +113,7 @@ func userinfoLen(word string, lastAt int) int {
 	return 0
 }
 
-// port reports whether s can be the port behind a host's name.
+// port reports whether s can be the port after a host name.
 func port(s string) bool {
 	for i := range len(s) {
 		if class(s[i]) != digit {

@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// SecretValue reports whether a value looks like a secret whatever its name
-// is, and the name of the pattern that it matches ("github-token", "jwt",
-// "url-userinfo", …). The time is linear in the length of the value.
+// SecretValue reports whether a value looks like a secret, whatever its name,
+// and the name of the matching pattern ("github-token", "jwt", "url-userinfo",
+// …). The time is linear in the length of the value.
 //
 // The patterns are E-069 to E-092 of the project's environment rules, most of
 // them taken from gitleaks.
@@ -30,15 +30,15 @@ func SecretValue(value string) (rule string, secret bool) {
 // pattern is one form of secrets.
 type pattern struct {
 	name string
-	// One of these bytes and one of these literals is in every match; looking
-	// for them is cheap.
+	// Every match contains one of these bytes and one of these literals;
+	// searching for them is cheap.
 	bytes    string
 	keywords []string
-	fold     bool // keywords are lower case and match any case
+	fold     bool // keywords are lower case and match in any case
 	re       func() *regexp.Regexp
 }
 
-// mayMatch reports whether it is worth while to run the expression on s, whose
+// mayMatch reports whether it is worthwhile to run the expression on s, whose
 // bytes are in.
 func (p *pattern) mayMatch(s string, in *byteSet) bool {
 	if !in.hasAny(p.bytes) {
@@ -75,7 +75,7 @@ func (in *byteSet) hasAny(bytes string) bool {
 const shortest = 12 // slack-app
 
 // patterns is built when it is first needed, and each expression when its
-// keyword is first seen.
+// keyword is first found.
 var patterns = sync.OnceValue(func() []*pattern {
 	return []*pattern{
 		{name: "aws-access-key-id", bytes: "A", keywords: []string{"A3T", "AKIA", "ASIA", "ABIA", "ACCA"},
@@ -133,8 +133,8 @@ func lazily(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }
 
-// indexFold finds lower, which is written in small ASCII letters, in s whatever
-// the case in s; -1 if it is not there.
+// indexFold finds lower, which consists of lower-case ASCII letters, in s in
+// any case; -1 if it is not there.
 func indexFold(s, lower string) int {
 	for i := 0; i+len(lower) <= len(s); i++ {
 		if s[i]|0x20 == lower[0] && strings.EqualFold(s[i:i+len(lower)], lower) {

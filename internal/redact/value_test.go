@@ -60,7 +60,7 @@ func TestPatternsAreThoseOfTheCorpus(t *testing.T) {
 	}
 }
 
-// samples has a made-up secret of every form.
+// samples returns an invented secret of every form.
 func samples() map[string]string {
 	a := func(n int) string { return strings.Repeat("a", n) }
 	return map[string]string{
@@ -105,8 +105,8 @@ func TestEveryFormOfSecretIsSeenByItsValue(t *testing.T) {
 	}
 }
 
-// FuzzValue holds the cheap searches (keywords, the scan for URLs) to the
-// expressions that they stand for.
+// FuzzValue compares the fast searches (keywords, the scan for URLs) with the
+// expressions that they replace.
 func FuzzValue(f *testing.F) {
 	var all []*regexp.Regexp
 	for _, row := range rows[struct{ Name, Pattern string }](f, "value-patterns.jsonl") {

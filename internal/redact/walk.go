@@ -7,23 +7,24 @@ import (
 	"tipstaff/internal/programs"
 )
 
-// walk goes over the words of a command, in order, and finds the secrets that
-// show by the words around them. The zero walk stands before the first word.
+// walk goes through the words of a command in order, and finds the secrets that
+// are recognised by the words around them. The zero walk is before the first
+// word.
 //
-// It begins anew at every word that names a program with ways of its own,
-// wherever that stands: behind a wrapper that no table knows, too.
+// It restarts at every word that names a program with secrets of its own, in
+// any position: also after a wrapper that no table knows.
 type walk struct {
-	program *programs.Program // whose words these are; nil: one without ways of its own
-	seen    []string          // words and options that may change what others mean
-	next    demand            // of the word before
-	rest    demand            // of every further word
-	set     bool              // the word before was "set"; this one is a name
-	nth     int               // words since the program that are no options
-	long    bool              // the word before was an option with two dashes
+	program *programs.Program // whose words these are; nil: one without secrets of its own
+	seen    []string          // words and options that may change the meaning of others
+	next    demand            // set by the previous word
+	rest    demand            // for every further word
+	set     bool              // the previous word was "set"; this one is a name
+	nth     int               // words since the program that are not options
+	long    bool              // the previous word was an option with two dashes
 }
 
-// step judges the next word, which begins at offset at of a text, and adds
-// what is to be hidden of it.
+// step judges the next word, which begins at offset at of a text, and adds the
+// part of it that is to be hidden.
 func (w *walk) step(word string, at int, hide *spans) {
 	asked := w.next
 	w.next = demand{}
@@ -42,7 +43,7 @@ func (w *walk) step(word string, at int, hide *spans) {
 	}
 }
 
-// hide adds what is secret in a word that begins at offset at.
+// hide adds the secret in a word that begins at offset at.
 func (d demand) hide(word string, at int, hide *spans) {
 	if from, to, rule := d.find(word); rule != "" {
 		hide.add(at+from, at+to, rule)
@@ -72,19 +73,20 @@ func (w *walk) stepOption(word string, at int, hide *spans) {
 	}
 }
 
-// note remembers a word or a letter that changes what others mean.
+// note remembers a word or a letter that changes the meaning of others.
 func (w *walk) note(word string) {
 	if w.program != nil && slices.Contains(w.program.Marks, word) && !slices.Contains(w.seen, word) {
 		w.seen = append(w.seen, word)
 	}
 }
 
-// demand is what the table asks, if the word was there that it goes by.
+// demand returns what the table says, if the word that it requires was there.
 func (w *walk) demand(s programs.Secret) demand {
 	return when(s.Behind == "" || slices.Contains(w.seen, s.Behind), demand{s.Rule, part(s.Shape)})
 }
 
-// optionDemand says what the option takes, first by the program's own ways.
+// optionDemand returns what the option takes; the program's own table comes
+// first.
 func (w *walk) optionDemand(option string) demand {
 	if s, own := w.ownOption(option); own && (s.Rule == "" || !s.Glued && w.demand(s).rule != "") {
 		return w.demand(s)
@@ -115,13 +117,13 @@ func (w *walk) ownOption(option string) (s programs.Secret, own bool) {
 	}
 	for i := range len(option) {
 		if s, own = w.program.Secrets["-"+option[i:i+1]]; own {
-			return s, i == len(option)-1 // else the value is glued to it
+			return s, i == len(option)-1 // otherwise the value is glued to it
 		}
 	}
 	return s, false
 }
 
-// stepWord judges a word that is no option.
+// stepWord judges a word that is not an option.
 func (w *walk) stepWord(word string, at int, hide *spans) {
 	// docker run --name mysql -p 3306:3306 does not run mysql's own command.
 	named := w.long && w.program != nil && w.program.Containers
@@ -169,7 +171,7 @@ func (w *walk) ownWord(s *programs.SecretWord, word string, at int, hide *spans)
 	}
 }
 
-// programName is the base name of what a word would run.
+// programName returns the base name of the program that a word would run.
 func programName(word string) string {
 	word = unquoted(word)
 	if i := strings.LastIndexAny(word, `/\|;&(`+"`"); i >= 0 {

@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// maxName bounds how much of a name is looked at; names are short, and what
-// only looks like a name must not cost more than reading it once.
+// maxName bounds how much of a name is examined: real names are short, and a
+// long text that looks like a name must not cost more than reading it once.
 const maxName = 256
 
 // words is a name split into its words, in lower case.
 type words []string
 
-// splitName splits at everything that is neither letter nor digit, at
-// camelCase and between letters and digits: "S3ApiKey_2" is s 3 api key 2.
-// The words p12, base64 and b64 stay whole. It appends to buf.
+// splitName splits at everything that is neither letter nor digit, at camelCase
+// and between letters and digits: "S3ApiKey_2" becomes s 3 api key 2. The words
+// p12, base64 and b64 stay whole. It appends to buf.
 func splitName(buf words, name string) words {
 	name = tail(name, maxName)
 	for start := 0; start < len(name); {
@@ -35,7 +35,7 @@ func wordEnd(name string, start int) int {
 	for i < len(name) && !boundary(name, i) {
 		i++
 	}
-	// A word with its number, when the two together have a meaning of their own.
+	// A word with its number, if the two together have a meaning of their own.
 	if j := digitsEnd(name, i); j > i && ownNumber(name[start:j]) {
 		return j
 	}
@@ -47,7 +47,7 @@ func boundary(name string, i int) bool {
 	before, here := class(name[i-1]), class(name[i])
 	switch {
 	case before == here && here == upper:
-		// APIKey: the last capital before a small letter begins a word.
+		// APIKey: the last capital before a lower-case letter begins a word.
 		return i+1 < len(name) && class(name[i+1]) == lower
 	case before == here:
 		return false
@@ -71,14 +71,14 @@ func ownNumber(word string) bool {
 type charClass int
 
 const (
-	other charClass = iota // ends a word and belongs to none
+	other charClass = iota // separates words
 	lower
 	upper
 	digit
 )
 
-// class sorts a byte. Bytes of letters beyond ASCII count as small letters, so
-// that they stay within their word.
+// class classifies a byte. Bytes of letters beyond ASCII count as lower case,
+// so that they stay within their word.
 func class(b byte) charClass {
 	switch {
 	case 'a' <= b && b <= 'z', b >= 0x80:
@@ -91,12 +91,12 @@ func class(b byte) charClass {
 	return other
 }
 
-// number reports whether a word is made of digits.
+// number reports whether a word consists of digits.
 func number(word string) bool { return word != "" && class(word[0]) == digit }
 
-// last returns the index of the word that carries the meaning at the end: a
-// number or the name of an environment behind it (DB_PASS_2, API_KEY_PROD) is
-// passed over, unless nothing else is there. It is -1 for no words at all.
+// last returns the index of the last meaningful word: a number or the name of
+// an environment after it (DB_PASS_2, API_KEY_PROD) is skipped, unless there is
+// nothing else. It is -1 for no words at all.
 func (w words) last() int {
 	i := len(w) - 1
 	for i > 0 && (number(w[i]) || environment(w[i])) {
@@ -105,7 +105,8 @@ func (w words) last() int {
 	return i
 }
 
-// before returns the index of the word before i that is no number, or -1.
+// before returns the index of the last word before i that is not a number, or
+// -1.
 func (w words) before(i int) int {
 	for i--; i >= 0 && number(w[i]); {
 		i--
@@ -113,10 +114,11 @@ func (w words) before(i int) int {
 	return i
 }
 
-// has reports whether any word fulfils f.
+// has reports whether f holds for any word.
 func (w words) has(f func(string) bool) bool { return slices.ContainsFunc(w, f) }
 
-// environment: the names that people append to tell one deployment from another.
+// environment reports whether a word is one that people append to distinguish
+// deployments.
 func environment(word string) bool {
 	switch word {
 	case "prod", "production", "live", "stage", "staging", "dev", "development",
@@ -126,7 +128,7 @@ func environment(word string) bool {
 	return false
 }
 
-// tail keeps the last n bytes: the end of a name says most.
+// tail returns the last n bytes: the end of a name tells most.
 func tail(s string, n int) string {
 	if len(s) > n {
 		return s[len(s)-n:]

@@ -7,14 +7,16 @@ import (
 	"tipstaff/internal/host"
 )
 
-// interval is how often the files of the policy are looked at: one stat for each.
-// Watching by the kernel would be no surer: it misses network and overlay file
-// systems, and has to hold on to every directory and link on the way, which a
-// rename or a ConfigMap's swap of links takes from under it.
+// interval is how often the policy files are checked for changes, with one stat
+// for each. Watching them with the kernel's help would not be more reliable: it
+// misses changes on network and overlay file systems, and it would have to hold
+// every directory and link on the path, which a rename or a ConfigMap's swap of
+// links replaces.
 const interval = time.Second
 
-// Follow reads the file when it has changed, and together with all others whenever
-// told says so, until ctx is done. It returns when no file is read any more.
+// Follow reads the policy file when it has changed, and reads it and all other
+// files whenever told receives, until ctx is done. When it returns, no file is
+// being read any more.
 func (r *Reloader) Follow(ctx context.Context, told <-chan struct{}) {
 	var look <-chan time.Time
 	if r.Policy() != nil {
@@ -37,9 +39,9 @@ func (r *Reloader) Follow(ctx context.Context, told <-chan struct{}) {
 	}
 }
 
-// look reads the file if it has changed, and has rested since the look before: half
-// a file that is just being written may be a good one, with fewer rules. It does
-// not where a command may have changed it.
+// look reads the file if it has changed and has not changed again since the
+// look before: half of a file that is just being written may be a valid one
+// with fewer rules. It does not read a file that a command may have changed.
 func (r *Reloader) look() {
 	r.mu.Lock()
 	state, _ := host.StateOf(r.read.Sources)

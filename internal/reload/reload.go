@@ -11,53 +11,55 @@ import (
 	"tipstaff/internal/rules"
 )
 
-// Trail takes records. Append returns when the record is written.
+// Trail writes records. Append returns when the record is written.
 type Trail interface {
 	Append(r audit.Record) error
 }
 
-// Keeper knows which files a command may have changed: those are read only when a
-// person says so.
+// Keeper knows which files a command may have changed: those are read only when
+// a person asks for it.
 type Keeper interface {
-	// May reports whether these files may be read because they have changed.
+	// May reports whether these files may be read after they have changed.
 	May(paths ...string) bool
 }
 
-// Prepare makes everything that it takes for file to decide, and gives what lets it
-// decide from then on. An error refuses the file, and nothing has changed then.
+// Prepare makes everything that file needs to decide, and returns a function
+// that puts it in force. An error refuses the file; then nothing has changed.
 type Prepare func(file *rules.Policy) (decide func(), err error)
 
-// Options are what a [Reloader] reads and whom it tells. All are needed but those
-// that say otherwise.
+// Options are what a [Reloader] reads and where it reports. All are required
+// except where a comment says otherwise.
 type Options struct {
-	// File decides at the start; the zero File is that of a server without one.
+	// File is in force at the start; the zero File is that of a server without
+	// one.
 	File    policyfile.File
 	Prepare Prepare
 	Keeper  Keeper
-	// Read is told of every reading, also of a file that cannot be used; nil: nobody
-	// is.
+	// Read is called after every reading, also of a file that cannot be used;
+	// may be nil.
 	Read func(f policyfile.File)
-	// Others reads the server's other files when a person says so; nil: none.
+	// Others reads the server's other files when a person asks for it; may be
+	// nil.
 	Others func()
-	// Trail is told what came of each reading.
+	// Trail records the outcome of each reading.
 	Trail Trail
-	// Log is told the same, and what is doubtful in a file that decides from now on.
+	// Log gets the same, and what is doubtful in a file that is put in force.
 	Log *slog.Logger
 }
 
-// Reloader keeps the policy file that decides, and reads it again. Its methods may
-// be called from many goroutines at once.
+// Reloader holds the policy file in force, and reads it again. Its methods may
+// be called from several goroutines at once.
 type Reloader struct {
 	o       Options
 	decides atomic.Pointer[policyfile.File] // nil without a policy file
 
 	mu     sync.Mutex      // one reload at a time
-	read   policyfile.File // the one that was read last, good or not
-	fault  string          // of that one, "" if it was good
-	moving string          // the state of sources that had changed at the last look
+	read   policyfile.File // the last file read, good or not
+	fault  string          // the error of that file, "" if it was good
+	moving string          // the state of changed sources at the last look
 }
 
-// New sets out with the file that decides already. It reads nothing.
+// New returns a Reloader with o.File in force. It reads nothing.
 func New(o Options) *Reloader {
 	r := &Reloader{o: o, read: o.File}
 	if o.File.Policy != nil {
@@ -66,7 +68,7 @@ func New(o Options) *Reloader {
 	return r
 }
 
-// Policy gives the policy file that decides now; nil without one.
+// Policy returns the policy in force; nil without a policy file.
 func (r *Reloader) Policy() *rules.Policy {
 	if f := r.decides.Load(); f != nil {
 		return f.Policy
@@ -74,8 +76,8 @@ func (r *Reloader) Policy() *rules.Policy {
 	return nil
 }
 
-// Refused reports whether the file that is there now cannot be used, as far as it
-// has been read.
+// Refused reports whether the present file cannot be used, as of its last
+// reading.
 func (r *Reloader) Refused() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -88,12 +90,12 @@ type Trigger string
 // The triggers of a reload.
 const (
 	Change Trigger = "change" // the file has changed
-	Signal Trigger = "signal" // a person says so
+	Signal Trigger = "signal" // a person asked for it
 )
 
-// Reload reads the file, and lets it decide if it can be used. Otherwise the last
-// good one goes on deciding; the record and the log say so. Without a policy file
-// there is none to read, and the log says that.
+// Reload reads the file, and puts it in force if it can be used. Otherwise the
+// last good file stays in force, and the record and the log say why. If the
+// server has no policy file, only the log says so.
 func (r *Reloader) Reload(why Trigger) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -130,8 +132,8 @@ func (r *Reloader) Reload(why Trigger) {
 	r.record(rec)
 }
 
-// unchanged takes up a file that says what the old one said. It is told only to a
-// person who asked, and after a fault.
+// unchanged accepts a file with the same contents as the one in force. It is
+// reported only if a person asked, or after a fault.
 func (r *Reloader) unchanged(rec audit.Record, next *policyfile.File, why Trigger) {
 	mended := r.fault != ""
 	r.fault = ""
@@ -145,8 +147,8 @@ func (r *Reloader) unchanged(rec audit.Record, next *policyfile.File, why Trigge
 	r.record(rec)
 }
 
-// refuse says that the file cannot be used: once for each fault, and to a person
-// who asked.
+// refuse reports that the file cannot be used: once for each fault, and always
+// if a person asked.
 func (r *Reloader) refuse(rec audit.Record, err error, why Trigger) {
 	fault := err.Error()
 	if fault == r.fault && why != Signal {
@@ -168,8 +170,8 @@ func (r *Reloader) record(rec audit.Record) {
 	}
 }
 
-// Start is what the first record of a server says of the policy file; nil without
-// one.
+// Start returns what the first record of a server says about the policy file;
+// nil without one.
 func (r *Reloader) Start() *audit.Policy {
 	f := r.decides.Load()
 	if f == nil {
@@ -180,7 +182,7 @@ func (r *Reloader) Start() *audit.Policy {
 	return p
 }
 
-// describe says of a policy file what the record has of it.
+// describe fills in what the record has about a policy file.
 func describe(to *audit.Policy, file *rules.Policy) {
 	to.SHA256 = file.Digest
 	to.Programs, to.Rules = len(file.Names()), file.Rules()
@@ -192,7 +194,7 @@ func describe(to *audit.Policy, file *rules.Policy) {
 	to.Doubts = len(policyfile.Lint(file))
 }
 
-// Warn tells the operator what is doubtful in a file; nothing without one.
+// Warn logs what is doubtful in a file; nothing without one.
 func Warn(file *rules.Policy, log *slog.Logger) {
 	if file == nil {
 		return

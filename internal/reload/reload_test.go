@@ -24,7 +24,7 @@ const (
 	second = "version: 1\nextends: [preset:git]\ncommands:\n  bash: {allow: [\"*\"]}\n  ls: {allow: [\"*\"]}\n"
 )
 
-// server is what a Reloader serves, and remembers what it was told.
+// server is the user of a Reloader, and remembers what it was told.
 type server struct {
 	t    *testing.T
 	path string
@@ -34,7 +34,7 @@ type server struct {
 	records []audit.Record
 	full    error // of the trail
 	decided []string
-	cannot  error // of what is prepared
+	cannot  error // the error of prepare
 	read    []policyfile.File
 	others  int
 	may     bool
@@ -49,7 +49,7 @@ func (s *server) May(paths ...string) bool {
 	return s.may
 }
 
-// prepare remembers digests in the order in which they began to decide.
+// prepare remembers digests in the order in which they took effect.
 func (s *server) prepare(file *rules.Policy) (func(), error) {
 	if s.cannot != nil {
 		return nil, s.cannot
@@ -123,8 +123,8 @@ func TestAChangedFileDecidesAndIsRecorded(t *testing.T) {
 	}
 }
 
-// TestAFileThatCannotBeUsedLeavesTheLastGoodOne whatever is wrong with it, and it is
-// told once, but to a person who asks.
+// TestAFileThatCannotBeUsedLeavesTheLastGoodOne for every kind of fault, which
+// is reported once, and again to a person who asks.
 func TestAFileThatCannotBeUsedLeavesTheLastGoodOne(t *testing.T) {
 	for says, c := range map[string]struct {
 		spoil func(s *server)
@@ -162,7 +162,7 @@ func TestAFileThatCannotBeUsedLeavesTheLastGoodOne(t *testing.T) {
 			if n := strings.Count(s.log.String(), "level=ERROR"); n != 1 {
 				t.Errorf("the log tells it %d times: %s", n, s.log.String())
 			}
-			// And once it is mended, it decides.
+			// When the fault is corrected, the file decides.
 			s.cannot = nil
 			s.must(os.RemoveAll(s.path))
 			s.write(second)
@@ -190,7 +190,7 @@ func TestAFileThatSaysTheSameIsToldToWhoAsks(t *testing.T) {
 	if r := s.last(1); r.Policy.Outcome != audit.PolicyUnchanged || r.Policy.SHA256 != r.Policy.OldSHA256 || r.Policy.Programs != 1 {
 		t.Errorf("%+v", *r.Policy)
 	}
-	// A fault that is gone is told as well.
+	// The end of a fault is reported as well.
 	s.write("version: 7\n")
 	s.r.Reload(Change)
 	s.write(first)
@@ -203,8 +203,8 @@ func TestAFileThatSaysTheSameIsToldToWhoAsks(t *testing.T) {
 	}
 }
 
-// TestAFileThatIsBeingWrittenIsNotRead: half a file may be a good one with fewer
-// rules.
+// TestAFileThatIsBeingWrittenIsNotRead: half a file may be a valid one with
+// fewer rules.
 func TestAFileThatIsBeingWrittenIsNotRead(t *testing.T) {
 	s := serving(t, first)
 	s.write(second[:strings.Index(second, "  ls")])
@@ -291,8 +291,8 @@ func TestWithoutAFileThereIsNothingToRead(t *testing.T) {
 	})
 }
 
-// TestFollowingSeesAChangeWithinTwoLooks, reads everything else when told, and ends
-// with its context.
+// TestFollowingSeesAChangeWithinTwoLooks, reads all other files when told, and
+// ends with its context.
 func TestFollowingSeesAChangeWithinTwoLooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := serving(t, first)

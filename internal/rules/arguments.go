@@ -7,10 +7,11 @@ import (
 )
 
 // Facts answers questions about the machine. Its methods may be called from
-// many goroutines at once.
+// several goroutines at once.
 type Facts interface {
-	// Inside reports whether a path, taken from the command's directory, leads
-	// inside the roots, symbolic links followed. What cannot be told is outside.
+	// Inside reports whether a path, relative to the command's directory, leads
+	// inside the roots after symbolic links are followed. A path that cannot be
+	// resolved is outside.
 	Inside(path string) bool
 }
 
@@ -19,39 +20,39 @@ type Args struct {
 	Words []string
 	// Open: more arguments come from the program's input (xargs).
 	Open bool
-	// Holes are texts that stand for input, as {} of find -exec.
+	// Holes are placeholders that input replaces, such as {} of find -exec.
 	Holes []string
-	// Options are those holes that input may fill with options: not {} of find,
-	// which puts a directory in front.
+	// Options are those holes that input may replace with options. {} of find
+	// is not one, because find puts a directory before the name.
 	Options []string
 }
 
-// argument is what an argument can be to the program that gets it.
+// argument is what an argument can mean to its program.
 type argument struct {
 	text   string // as given
-	seen   string // what ask and deny look at: without text that is only text
+	seen   string // what ask and deny examine: the text without the parts that are free text
 	flag   bool   // begins with - and stands before --
 	hidden bool   // the value of a text flag
 	end    bool   // the -- itself
 	hole   bool   // its text comes from input
 	filled bool   // its text comes from input and may be an option
-	value  bool   // it may be the value of the option in front of it
+	value  bool   // it may be the value of the option before it
 }
 
-// style is how a program writes its options: what is known of it, and what the
-// rules say.
+// style is how a program writes its options, from the table of programs and
+// from the rules.
 type style struct {
 	single      bool // -exec is one option
-	subcommands bool // the first word says what to do
-	abbreviates bool // and may be abbreviated
+	subcommands bool // the first word names a subcommand
+	abbreviates bool // the subcommand may be abbreviated
 	aliases     map[string]string
 	text        []textFlag
 	known       map[string]bool // long options that the rules name
-	final       map[string]bool // options behind which another program's begin
-	plain       map[string]bool // options that take no value: what follows is an operand
+	final       map[string]bool // options after which another program's options begin
+	plain       map[string]bool // options without a value: an operand follows
 }
 
-// styleOf says how a program is called.
+// styleOf returns the style of a program.
 func styleOf(program string) *style {
 	s := &style{known: map[string]bool{}, plain: map[string]bool{}, final: map[string]bool{}}
 	p := programs.Find(program)
@@ -70,7 +71,7 @@ func styleOf(program string) *style {
 	return s
 }
 
-// declare takes what a file says of it.
+// declare adds what the policy file says about the style.
 func (s *style) declare(subcommands, singleDash Flag) {
 	if subcommands.At.Set() {
 		s.subcommands = subcommands.On
@@ -80,7 +81,8 @@ func (s *style) declare(subcommands, singleDash Flag) {
 	}
 }
 
-// textFlag is an option whose value is text, behind a subcommand if it has one.
+// textFlag is an option whose value is free text, after a subcommand if it has
+// one.
 type textFlag struct {
 	words []string
 	flag  string
@@ -91,21 +93,22 @@ type reading struct {
 	style *style
 	args  []argument
 	open  bool
-	// openFlags: what comes from input may be options, because no -- ends them.
+	// openFlags: arguments from input may be options, because no -- ends the
+	// options.
 	openFlags bool
 
-	raw, lower []string // of texts, once they are asked for
+	raw, lower []string // of texts, once computed
 	holes      bool
 }
 
-// read takes the arguments apart. It errs on the side of seeing an option, and
-// of looking into text.
+// read analyses the arguments. In doubt it treats an argument as an option, and
+// examines text.
 func read(a Args, s *style) reading {
 	r := reading{style: s, args: make([]argument, len(a.Words)), open: a.Open}
 	ended := false
 	text := false     // the argument is the value of a text flag
 	doubtful := false // and that flag may itself have been a value
-	prevFlag := false // the one before is an option that may take this one
+	prevFlag := false // the previous argument is an option that may take this one
 	var words []string
 	for i, w := range a.Words {
 		g := &r.args[i]
@@ -167,7 +170,7 @@ func (s *style) textFlag(g *argument, words []string) (next bool) {
 	return false
 }
 
-// begins reports whether words has the words of a text flag in front.
+// begins reports whether words begins with the words of a text flag.
 func begins(words, first []string) bool {
 	if len(first) > len(words) {
 		return false

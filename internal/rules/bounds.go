@@ -5,34 +5,34 @@ import (
 	"time"
 )
 
-// Bounds are what the file wishes for the commands of one program and caller,
-// beside whether they may run. Zero fields wish nothing.
+// Bounds are what the file sets for the commands of one program and caller
+// besides whether they may run. Zero fields set nothing.
 type Bounds struct {
-	Timeout    time.Duration // when none is asked for
+	Timeout    time.Duration // if the request has none
 	MaxTimeout time.Duration
 	Output     int64 // bytes
 	Memory     int64 // bytes
 	Processes  int
 	Network    Network
 	Profile    string     // of the sandbox: workspace, read-only, open
-	Tier       string     // of the sandbox, at least
+	Tier       string     // of the sandbox, the minimum
 	EnvOnly    [][]string // each list: only these variables; * stands for any text
-	EnvDrop    []string   // not these
-	// EnvPass: variables that are passed on though they would be dropped, if each
-	// list names them. Without a list there are none.
+	EnvDrop    []string   // none of these
+	// EnvPass: variables that are passed on although they would be dropped, if
+	// each list names them. No lists: none.
 	EnvPass [][]string
 }
 
-// Network says what hosts a command may reach. The zero Network says nothing.
+// Network says what hosts a command may reach. The zero Network sets nothing.
 type Network struct {
-	// Limited: only Hosts can be reached; without any, no network.
+	// Limited: only Hosts can be reached; without Hosts there is no network.
 	Limited bool
 	Hosts   []string
 }
 
-// Bounds gives what the file wishes for a program and a caller. A timeout of
-// the program replaces the file's, within every max_timeout; everything else is
-// the narrowest of what is said.
+// Bounds returns the bounds for a program and a caller. A timeout of the
+// program replaces the file's, within every max_timeout; of everything else the
+// narrowest value counts.
 func (p *Policy) Bounds(program string, who Who) Bounds {
 	b := bounds(p.File.Limits)
 	b.Network = network(p.File.Sandbox.Network)
@@ -89,7 +89,7 @@ func values(list []Text) []string {
 	return out
 }
 
-// Narrow gives the bounds that keep to both.
+// Narrow returns the bounds that satisfy both.
 func (b Bounds) Narrow(o Bounds) Bounds {
 	b.Timeout, b.MaxTimeout = least(b.Timeout, o.Timeout), least(b.MaxTimeout, o.MaxTimeout)
 	b.Output, b.Memory, b.Processes = least(b.Output, o.Output), least(b.Memory, o.Memory), least(b.Processes, o.Processes)
@@ -101,7 +101,7 @@ func (b Bounds) Narrow(o Bounds) Bounds {
 	return b
 }
 
-// least is the smaller one of two limits of which 0 is none.
+// least returns the smaller one of two limits, where 0 means no limit.
 func least[T int | int64 | time.Duration](a, b T) T {
 	if a == 0 || b != 0 && b < a {
 		return b
@@ -125,7 +125,7 @@ func (n Network) narrow(o Network) Network {
 	return both
 }
 
-// stricter is the one of two words that stands later in order.
+// stricter returns the one of two words that comes later in order.
 func stricter(a, b string, order ...string) string {
 	if slices.Index(order, b) > slices.Index(order, a) {
 		return b
@@ -133,7 +133,7 @@ func stricter(a, b string, order ...string) string {
 	return a
 }
 
-// Keeps reports whether a variable may stay.
+// Keeps reports whether a variable may be kept.
 func (b *Bounds) Keeps(name string) bool {
 	fits := func(pattern string) bool { return MatchGlob(pattern, name) }
 	for _, only := range b.EnvOnly {

@@ -95,8 +95,8 @@ func (l *loader) checkCommand(c *Command) {
 	}
 }
 
-// addPreset puts the rules of a preset to a program. Their text flags count for
-// them and for the file's own rules alike.
+// addPreset adds the rules of a preset to a program. Their text flags apply to
+// them and to the file's own rules alike.
 func (l *loader) addPreset(preset, name string, c *PresetCommand, first bool) {
 	e := l.policy.entries[name]
 	if e == nil {
@@ -177,7 +177,7 @@ func (l *loader) rules(e *entry, name string, items []Item, why Text, whole bool
 func (l *loader) compile(r *rule, whole bool) bool {
 	at := r.item.Rule.At
 	if !at.Set() {
-		return false // said already
+		return false // reported already
 	}
 	tokens, err := parsePattern(r.item.Rule.Value)
 	if err != nil {
@@ -207,9 +207,9 @@ func (l *loader) compile(r *rule, whole bool) bool {
 	return true
 }
 
-// know remembers the long options that allow names: they are no abbreviations
-// of others. Those of ask and deny are not remembered, because a rule that is
-// added there must not take a command out of another.
+// know remembers the long options in a rule of allow: they are no abbreviations
+// of other options. Those of ask and deny are not remembered, so that a new
+// rule of ask or deny never removes a command from another such rule.
 func (s *style) know(r *rule) {
 	for _, t := range r.tokens {
 		for _, a := range t.alts {

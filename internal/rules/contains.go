@@ -7,40 +7,40 @@ type content struct {
 	words []contentWord
 	flags []contentFlag
 	all   bool // * alone: every command
-	// anchored: the first word is looked for as the subcommand only, if the
-	// program has subcommands.
+	// anchored: if the program has subcommands, the first word can only be the
+	// subcommand.
 	anchored bool
 }
 
-// contentWord is a word that must be there, behind those before it.
+// contentWord is a word that must follow those before it.
 type contentWord struct {
 	token
-	flag int // the option in front of it, whose value it may be; -1: none
+	flag int // the option before it, whose value it may be; -1: none
 }
 
 // contentFlag is an option that must be there.
 type contentFlag struct {
 	alts       []flagName
-	conditions []alternative // instead of the option: see special.go
-	value      *token        // what must hold of its value
+	conditions []alternative // these replace the option: see special.go
+	value      *token        // the condition on its value
 }
 
 type flagName struct {
 	name  string // with its dashes
 	value string // of --name=value; * stands for any text
-	has   bool   // there is a value
+	has   bool   // it has a value
 	glob  bool
 	own   bool // ^: before the first operand only
 }
 
-// compileContent makes a pattern of ask and deny. The message continues "the
+// compileContent compiles a pattern of ask and deny. The message continues "the
 // pattern …".
 func compileContent(tokens []token) (content, string) {
 	c := content{all: len(tokens) == 1 && tokens[0].rest()}
 	last := -1
 	for i, t := range tokens {
 		if t.rest() && i == len(tokens)-1 && i > 0 && last != len(c.flags)-1 {
-			break // any further arguments: contained anyway
+			break // any further arguments: implied
 		}
 		options := 0
 		for _, a := range t.alts {
@@ -151,7 +151,8 @@ func (c *content) inOrder(unmet []int, r *reading, f Facts) bool {
 	return r.open
 }
 
-// isIn reports whether an argument is the word, or can be.
+// isIn reports whether an argument is the word, or may be after input replaces
+// it.
 func (t *token) isIn(a *argument, f Facts) bool {
 	if a.hole {
 		return true
@@ -164,7 +165,7 @@ func (t *token) isIn(a *argument, f Facts) bool {
 	return false
 }
 
-// meant reports whether a word is another name of a subcommand, or short for it.
+// meant reports whether a word is an alias or an abbreviation of a subcommand.
 func (t *token) meant(word string, s *style) bool {
 	if full := s.aliases[word]; full != "" {
 		word = full
@@ -179,8 +180,8 @@ func (t *token) meant(word string, s *style) bool {
 	return false
 }
 
-// in reports whether a command has the option; with a value, whether it has it
-// with that value, glued to it or behind it.
+// in reports whether a command has the option; with a value, whether it has the
+// option with that value, glued to it or in the next argument.
 func (c *contentFlag) in(r *reading, value *token, f Facts) bool {
 	for i := range c.conditions {
 		if c.conditions[i].holds(r, f) {
@@ -243,7 +244,7 @@ func (n *flagName) isAt(text string, s *style) bool {
 	case name == n.name:
 		return true
 	case strings.HasPrefix(n.name, "--"):
-		// Abbreviated, or with one dash, as programs in Go read it.
+		// Abbreviated, or with one dash, as programs written in Go accept it.
 		return strings.HasPrefix(name, "--") && len(name) > 2 && strings.HasPrefix(n.name, name) && !s.known[name] ||
 			len(n.name) > 3 && name == n.name[1:]
 	case len(n.name) > 2 || s.single:
@@ -254,7 +255,8 @@ func (n *flagName) isAt(text string, s *style) bool {
 	return cluster(text, n.name[1])
 }
 
-// letters reports whether the option is several of one letter: -rf.
+// letters reports whether the option stands for several one-letter options:
+// -rf.
 func (n *flagName) letters(s *style) bool {
 	return !s.single && !n.glob && len(n.name) > 2 && n.name[1] != '-' && allLetters(n.name[1:])
 }
@@ -273,8 +275,8 @@ func (r *reading) hasLetters(letters string) bool {
 	return true
 }
 
-// cluster reports whether -abc has the letter. What cannot be a letter of an
-// option ends the letters: a value is glued to them there.
+// cluster reports whether -abc has the letter. A character that cannot be a
+// letter of an option ends the letters, because there a value begins.
 func cluster(text string, letter byte) bool {
 	for i := 1; i < len(text); i++ {
 		if text[i] == letter {

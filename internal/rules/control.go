@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// hooksPath is the one key of git's configuration that a policy can leave to commands.
+// hooksPath is the only key of git's configuration that a policy can leave to
+// commands.
 const hooksPath = "core.hookspath="
 
-// control checks the patterns of files that commands may change though they steer
-// programs outside of the sandbox.
+// control checks the patterns of files that commands may change although they
+// steer programs outside of the sandbox.
 func (l *loader) control(list []Text) {
 	for _, t := range list {
 		if !t.At.Set() {
@@ -42,8 +43,8 @@ func badPattern(parts []string) bool {
 	return slices.ContainsFunc(parts, func(part string) bool { _, err := path.Match(part, ""); return err != nil })
 }
 
-// controlPattern gives what a value of control.allow stands for: with core.hooksPath
-// the directory and all that is in it.
+// controlPattern returns the pattern for a value of control.allow: for
+// core.hooksPath the directory and everything in it.
 func controlPattern(value string) string {
 	if strings.HasPrefix(strings.ToLower(value), hooksPath) {
 		return path.Join(value[len(hooksPath):], "**")
@@ -51,9 +52,10 @@ func controlPattern(value string) string {
 	return path.Clean(value)
 }
 
-// Control gives patterns of the files of a work tree, as seen from its top, that
-// commands may change although they steer programs outside of the sandbox. ** stands
-// for any number of directories. core.hooksPath of git may name what they take in.
+// Control returns patterns of the files of a work tree, relative to its top,
+// that commands may change although they steer programs outside of the sandbox.
+// ** stands for any number of directories. Git's core.hooksPath may point to
+// what they match.
 func (p *Policy) Control() (patterns []string) {
 	if p == nil {
 		return nil

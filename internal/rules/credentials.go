@@ -8,10 +8,11 @@ import (
 	"strings"
 )
 
-// CredentialKind is something of the operator's that a command can be lent.
+// CredentialKind is a kind of the operator's credentials that a command can be
+// lent.
 type CredentialKind string
 
-// What a rule can lend. The first four are the words of the file.
+// What a rule can lend. The first four are words of the file.
 const (
 	GitCredential    CredentialKind = "git"       // passwords for the hosts of a repository's remotes
 	AgentCredential  CredentialKind = "ssh-agent" // signatures by keys of the server's SSH agent
@@ -27,21 +28,22 @@ var credentialWords = []string{string(GitCredential), string(AgentCredential), s
 // Credential is one thing that a command is lent.
 type Credential struct {
 	Kind CredentialKind
-	// Only narrows it: a host of git's, as the fingerprint of a key of the agent's;
-	// "" is all of them. Of the environment it is the name of the variable.
+	// Only narrows it: to a host for git, to the fingerprint of a key for the
+	// agent; "" means all of them. For the environment it is the name of the
+	// variable.
 	Only string
 }
 
-// String writes it as people and records read it: "git", "ssh-agent SHA256:…",
-// "environment DATABASE_URL".
+// String returns it in the form for people and records: "git", "ssh-agent
+// SHA256:…", "environment DATABASE_URL".
 func (c Credential) String() string { return strings.TrimSpace(string(c.Kind) + " " + c.Only) }
 
-// Credentials are what a command is lent, sorted, each once. None is the zero
-// Credentials.
+// Credentials are what a command is lent, sorted and without duplicates. The
+// zero Credentials are none.
 type Credentials []Credential
 
-// Of gives what there is of one kind: whether any, and to which it is narrowed;
-// none is no narrowing.
+// Of returns the credentials of one kind: whether there are any, and to what
+// they are narrowed; an empty list means that they are not narrowed.
 func (c Credentials) Of(kind CredentialKind) (only []string, lent bool) {
 	for _, one := range c {
 		if one.Kind != kind {
@@ -64,7 +66,7 @@ func (c Credentials) Strings() []string {
 	return out
 }
 
-// Narrow gives what both lend.
+// Narrow returns what both lend.
 func (c Credentials) Narrow(o Credentials) Credentials {
 	var both Credentials
 	for _, one := range c {
@@ -80,12 +82,12 @@ func (c Credentials) Narrow(o Credentials) Credentials {
 	return both.sorted()
 }
 
-// lends reports whether one is among them, or lies in something that is.
+// lends reports whether one is among them, or is part of a wider one.
 func (c Credentials) lends(one Credential) bool {
 	return slices.Contains(c, one) || slices.Contains(c, Credential{Kind: one.Kind})
 }
 
-// sorted puts them into their order and leaves out what is in another one.
+// sorted sorts them and removes those that are part of a wider one.
 func (c Credentials) sorted() Credentials {
 	c = slices.DeleteFunc(c, func(one Credential) bool {
 		return one.Only != "" && slices.Contains(c, Credential{Kind: one.Kind})
@@ -94,7 +96,7 @@ func (c Credentials) sorted() Credentials {
 	return slices.Compact(c)
 }
 
-// lent is what an item lends; [loader.checkLent] has said what is wrong with it.
+// lent returns what an item lends; [loader.checkLent] reports its faults.
 func (i *Item) lent() Credentials {
 	var out Credentials
 	for _, c := range i.Credentials {
@@ -114,7 +116,7 @@ func (i *Item) lent() Credentials {
 	return out.sorted()
 }
 
-// checkLent names what rules must not lend.
+// checkLent reports what rules must not lend.
 func (l *loader) checkLent(items []Item) {
 	for _, item := range items {
 		for _, c := range item.Credentials {
@@ -151,7 +153,7 @@ func (l *loader) checkCredential(c *Lent, rule Pos) {
 	}
 }
 
-// isHost reports whether text is a host, with its port if it has one.
+// isHost reports whether text is a host, optionally with a port.
 func isHost(text string) bool {
 	host := text
 	if at := strings.LastIndexByte(text, ':'); at >= 0 && !strings.HasSuffix(text, "]") {
@@ -169,15 +171,15 @@ func isHost(text string) bool {
 	})
 }
 
-// isFingerprint reports whether text is one of OpenSSH's, by SHA-256.
+// isFingerprint reports whether text is a SHA-256 fingerprint of OpenSSH.
 func isFingerprint(text string) bool {
 	sum, found := strings.CutPrefix(text, "SHA256:")
 	raw, err := base64.RawStdEncoding.DecodeString(sum)
 	return found && err == nil && len(raw) == 32
 }
 
-// whyNotLent says why a rule cannot lend a variable of the server's; "" if it can.
-// A rule names variables; patterns are for whole programs.
+// whyNotLent returns why a rule cannot lend a variable of the server; "" if it
+// can. A rule names single variables; patterns are only for whole programs.
 func whyNotLent(name string) string {
 	for i := range len(name) {
 		c := name[i]
@@ -196,7 +198,7 @@ func whyNotLent(name string) string {
 	return PassFault(name)
 }
 
-// lendsNothing refuses credentials where a rule permits nothing by itself.
+// lendsNothing refuses credentials in rules that permit nothing by themselves.
 func (l *loader) lendsNothing(items []Item, where string) {
 	for i := range items {
 		item := &items[i]
@@ -213,9 +215,10 @@ func (l *loader) lendsNothing(items []Item, where string) {
 	}
 }
 
-// Lends gives what a command is lent where the rules let it run: what any of the
-// file's own rules under allow and ask lends that matches it. Rules of presets and
-// profiles only narrow, and lend nothing. Whether it may run says [Policy.Judge].
+// Lends returns what a command is lent if the rules let it run: everything that
+// the matching allow and ask rules of the file itself lend. Rules of presets
+// and profiles only narrow, and lend nothing. [Policy.Judge] says whether the
+// command may run.
 func (p *Policy) Lends(q Query, f Facts) Credentials {
 	j := p.judgeOf(q, f)
 	if j.base == nil {

@@ -11,13 +11,13 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Bounds of one file. Beyond them it is no policy that anybody has read.
+// Bounds of one file. A larger one cannot have been reviewed by a person.
 const (
 	maxFile  = 1 << 20
 	maxDepth = 16
 )
 
-// Table is a mapping in the order in which it was written.
+// Table is a mapping that keeps the order in which it was written.
 type Table[T any] struct {
 	Rows []Row[T]
 }
@@ -41,8 +41,8 @@ func (t *Table[T]) row(key Text) any {
 
 func (*Table[T]) rowType() reflect.Type { return reflect.TypeFor[T]() }
 
-// decode reads a YAML or JSON document into a struct of file.go. Whatever is
-// not understood is a fault.
+// decode reads a YAML or JSON document into a struct of file.go. Anything that
+// it does not understand is a fault.
 func decode(data []byte, name string, into any, f *faults) {
 	top := Pos{File: name, Line: 1, Col: 1}
 	if len(data) > maxFile {
@@ -84,7 +84,7 @@ func secondDocument(lines []string) int {
 	return 1
 }
 
-// syntaxFault tells what the YAML reader did not understand.
+// syntaxFault reports what the YAML reader did not understand.
 func syntaxFault(err error, at Pos, f *faults) {
 	if strings.Contains(err.Error(), "single document") {
 		at.Line = secondDocument(f.texts[at.File])
@@ -120,7 +120,7 @@ type decoder struct {
 
 func (d *decoder) pos(n *yaml.Node) Pos { return Pos{d.file, n.Line, n.Column} }
 
-// value reads a node into what v points to. what names it in messages.
+// value reads a node into what v points to. what is its name in messages.
 func (d *decoder) value(n *yaml.Node, v reflect.Value, what string, depth int) {
 	switch {
 	case depth > maxDepth:
@@ -188,7 +188,7 @@ func (d *decoder) table(n *yaml.Node, to rows, what string, depth int) {
 	})
 }
 
-// pairs walks through a mapping and refuses a key that stands there twice.
+// pairs visits the members of a mapping and refuses duplicate keys.
 func (d *decoder) pairs(n *yaml.Node, what string, each func(key Text, value *yaml.Node)) {
 	if n.Kind != yaml.MappingNode {
 		d.faults.add(d.pos(n), "", "%s must be a mapping (key: value), not %s", what, kindName(n))

@@ -7,18 +7,20 @@ import (
 )
 
 // lexical answers [Facts] by the text of a path alone, for examples and tests:
-// inside is what is relative and does not climb.
+// a path is inside if it is relative and does not lead out by "..".
 type lexical struct{}
 
 func (lexical) Inside(p string) bool {
 	return !strings.HasPrefix(p, "/") && p != ".." && !strings.HasPrefix(path.Clean(p), "../") && path.Clean(p) != ".."
 }
 
-// Lexical answers by the text of a path alone: relative paths that do not climb
-// lie inside. It is for tests and examples, which have no machine.
+// Lexical returns Facts that use only the text of a path: relative paths that
+// do not lead out by ".." are inside the roots. It is for tests and examples,
+// which have no machine.
 func Lexical() Facts { return lexical{} }
 
-// examples checks match and not_match of rules, each against its rule alone.
+// examples checks match and not_match of rules, each against its own rule
+// alone.
 func (l *loader) examples(names []string, items []Item) {
 	for i := range items {
 		item := &items[i]
@@ -52,7 +54,7 @@ func (l *loader) example(names []string, item *Item, text Text, want bool) {
 	}
 	r, whole := e.find(item.Rule.At)
 	if r == nil {
-		return // the rule was refused, or is past
+		return // the rule was refused, or has expired
 	}
 	args := Args{Words: words[1:]}
 	var got bool
@@ -70,7 +72,7 @@ func (l *loader) example(names []string, item *Item, text Text, want bool) {
 	}
 }
 
-// find looks a rule up by its place.
+// find finds a rule by its position.
 func (e *entry) find(at Pos) (r *rule, whole bool) {
 	for _, list := range [][]rule{e.allow, e.ask, e.deny, e.narrow} {
 		for i := range list {

@@ -7,16 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// Pos is a place in a file. The zero Pos is no place.
+// Pos is a position in a file. The zero Pos is none.
 type Pos struct {
-	File      string // as the operator named it, or preset:NAME
+	File      string // under the operator's name for it, or preset:NAME
 	Line, Col int    // from 1; Col counts characters
 }
 
-// String gives file:line, which is how findings name a rule.
+// String returns file:line, by which findings name a rule.
 func (p Pos) String() string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
 
-// Set reports whether p is a place.
+// Set reports whether p is a position.
 func (p Pos) Set() bool { return p.Line > 0 }
 
 // Fault is something in a policy file that is wrong (from [Load]) or doubtful
@@ -24,11 +24,11 @@ func (p Pos) Set() bool { return p.Line > 0 }
 type Fault struct {
 	Pos  Pos
 	Msg  string
-	Hint string // what to do, "" if that is plain
-	line string // of the file, to show
+	Hint string // what to do, "" if that is obvious
+	line string // the line of the file, for display
 }
 
-// Error shows the fault with its line and a caret below the place.
+// Error returns the fault with its line and a caret below the position.
 func (f Fault) Error() string {
 	b := fmt.Sprintf("%s:%d:%d: %s", f.Pos.File, f.Pos.Line, f.Pos.Col, f.Msg)
 	if f.Hint != "" {
@@ -40,13 +40,13 @@ func (f Fault) Error() string {
 	return b
 }
 
-// maxExcerpt bounds what is shown of a long line, in characters.
+// maxExcerpt bounds how much of a long line is shown, in characters.
 const maxExcerpt = 100
 
 func (f Fault) excerpt() string {
 	line := []rune(strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == utf8.RuneError {
-			return ' ' // a tab too: the caret stands below the right character
+			return ' ' // a tab too, so that the caret is below the right character
 		}
 		return r
 	}, f.line))
@@ -60,7 +60,7 @@ func (f Fault) excerpt() string {
 	return prefix + string(line) + "\n" + strings.Repeat(" ", len(prefix)+at-from) + "^"
 }
 
-// Faults are all that is wrong with a file, in the order of its lines.
+// Faults are all errors in a file, in the order of its lines.
 type Faults []Fault
 
 func (f Faults) Error() string {
@@ -74,10 +74,10 @@ func (f Faults) Error() string {
 	return b.String()
 }
 
-// maxFaults bounds how many faults are told at once.
+// maxFaults bounds how many faults are reported at once.
 const maxFaults = 20
 
-// faults collects what is wrong, with the texts of the files to show it in.
+// faults collects errors, with the texts of the files for display.
 type faults struct {
 	list  Faults
 	more  int
@@ -96,7 +96,7 @@ func (f *faults) add(at Pos, hint, format string, args ...any) {
 	f.list = append(f.list, one)
 }
 
-// err gives what was collected, nil if nothing was.
+// err returns what was collected, nil if nothing was.
 func (f *faults) err() error {
 	if len(f.list) == 0 {
 		return nil

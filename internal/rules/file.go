@@ -4,10 +4,10 @@ package rules
 // JSON Schema from them, both by these tags:
 //
 //	key      the name in the file
-//	doc      what it is, for the schema
+//	doc      the description in the schema
 //	enum     the words that a Text may be, separated by commas
-//	bare     in a struct: a scalar stands for the field with this tag
-//	single   of a list: one value may stand for a list of one
+//	bare     of a struct: a scalar sets the field with this tag
+//	single   of a list: a single value stands for a list of one
 
 // File is one policy file as it was written.
 type File struct {
@@ -26,7 +26,7 @@ type File struct {
 	Decider     Decider           `key:"decider" doc:"A service that is asked as well, and can only narrow."`
 }
 
-// Limits bound commands; a zero field says nothing.
+// Limits bound commands; a zero field sets nothing.
 type Limits struct {
 	Timeout    Duration `key:"timeout" doc:"The time that a command gets when it asks for none."`
 	MaxTimeout Duration `key:"max_timeout" doc:"The longest time that a command may ask for."`
@@ -42,7 +42,8 @@ type Sandbox struct {
 	Tier    Text   `key:"tier" enum:"namespaces,landlock" doc:"The least tier of confinement without which nothing runs."`
 }
 
-// Control says which files that steer others are left to commands.
+// Control lists the files that steer other programs and that commands may
+// change nevertheless.
 type Control struct {
 	Allow []Text `key:"allow" single:"true" doc:"Paths of a work tree that commands may make and change, as .husky/** or .vscode/*.json, as seen from its top; core.hooksPath=DIRECTORY for hooks of git. Never git's own directory."`
 }
@@ -87,8 +88,8 @@ type Passed struct {
 	Pass []Text `key:"pass" required:"true" doc:"Names of variables of the server's environment that commands do not see otherwise."`
 }
 
-// PassedEnvironment names variables that are passed on though the server would
-// keep or drop them; * stands for any text.
+// PassedEnvironment names variables that are passed on although the server
+// would keep or drop them; * stands for any text.
 type PassedEnvironment struct {
 	Pass []Text `key:"pass" doc:"Variables that the server would drop (a caller's) or hide (its own), and that commands get all the same. Never those of the loader and of tipstaff itself."`
 }
@@ -100,7 +101,7 @@ type Environment struct {
 	Pass []Text `key:"pass" doc:"Besides those of the file: variables that the server would drop (a caller's) or hide (its own), and that these commands get all the same."`
 }
 
-// Approvals says how approvals are sought.
+// Approvals are the settings for approvals by people.
 type Approvals struct {
 	Wait     Duration `key:"wait" doc:"How long a command waits for a person."`
 	Then     Text     `key:"then" enum:"deny" doc:"What happens when nobody answers."`
@@ -116,7 +117,7 @@ type Profile struct {
 	Limits Limits `key:"limits" doc:"Bounds of these callers' commands, within the others."`
 }
 
-// Match says whom a profile is for.
+// Match says which callers a profile applies to.
 type Match struct {
 	Agent     []Text `key:"agent" single:"true" doc:"The agent that the caller says it is."`
 	Task      []Text `key:"task" single:"true" doc:"The task that the caller names."`
@@ -124,7 +125,7 @@ type Match struct {
 	Principal []Text `key:"principal" single:"true" doc:"The authenticated caller."`
 }
 
-// Expectation is a test that stands in the file.
+// Expectation is a test in the file.
 type Expectation struct {
 	Run       Text `key:"run" required:"true" doc:"A command line."`
 	Expect    Text `key:"expect" required:"true" enum:"allow,ask,deny" doc:"What the file says of it."`
@@ -135,15 +136,15 @@ type Expectation struct {
 	Rule      Text `key:"rule" doc:"The rule that must decide, as messages call it: git/deny."`
 }
 
-// Decider names an external service; exactly one of URL and Socket is given.
+// Decider names an external service; exactly one of URL and Socket is set.
 type Decider struct {
 	URL     Text     `key:"url" doc:"An http or https URL that gets {\"input\": …} and answers {\"result\": …}."`
 	Socket  Text     `key:"socket" doc:"The absolute path of a unix socket on which it listens."`
 	Timeout Duration `key:"timeout" doc:"How long it may take; after that the command is denied."`
 }
 
-// Preset is one file of presets: what is known of programs that execute, write
-// or connect. It only adds ask and deny.
+// Preset is one file of presets: rules for programs that execute, write or
+// connect. It only adds ask and deny.
 type Preset struct {
 	Preset   Text                 `key:"preset" required:"true" doc:"Its name."`
 	Version  Count                `key:"version" required:"true" doc:"Counts changes to its rules."`
@@ -152,7 +153,7 @@ type Preset struct {
 	Commands Table[PresetCommand] `key:"commands" required:"true" doc:"Rules by program."`
 }
 
-// PresetCommand is what a preset may say of a program.
+// PresetCommand is what a preset may set for a program.
 type PresetCommand struct {
 	Ask       []Item `key:"ask"`
 	Deny      []Item `key:"deny"`

@@ -8,13 +8,13 @@ import (
 
 // Given is one setting of a policy file as it was written.
 type Given struct {
-	Key   string // as limits.timeout
+	Key   string // for example limits.timeout
 	Value string
 	At    Pos
 }
 
-// Given lists the settings of the file that hold for every command, with their
-// places; rules, profiles and tests are not among them.
+// Given lists the settings of the file that apply to every command, with their
+// positions; rules, profiles and tests are not among them.
 func (p *Policy) Given() []Given {
 	var out []Given
 	f := &p.File

@@ -10,33 +10,33 @@ import (
 
 // Query is one command, or one layer of a wrapped one.
 type Query struct {
-	// Program is the name by which rules are found, as [Policy.Names] has it.
+	// Program is the name by which rules are found, as in [Policy.Names].
 	Program string
 	Args    Args
 	Who     Who
 }
 
-// Verdict is what one rule says of a command.
+// Verdict is the judgement of one rule about a command.
 type Verdict struct {
 	Effect Effect
-	Rule   string // as git/deny, the id of the rule if it has one, or git/default
+	Rule   string // git/deny, the id of the rule if it has one, or git/default
 	At     Pos
 	// Msg says what was found, for the caller; it names no file.
 	Msg string
 	// Why is the operator's reason, "" without one.
 	Why string
-	// Default: no rule allows or asks, so this is what the file has for the rest.
+	// Default: no rule allows or asks, so the file's default applies.
 	Default bool
-	// Unnamed: the file says nothing of the program at all.
+	// Unnamed: the file has nothing about the program at all.
 	Unnamed bool
 }
 
-// maxVerdicts bounds what is said of one command.
+// maxVerdicts bounds the verdicts about one command.
 const maxVerdicts = 8
 
-// Judge says what the file makes of a command: every rule that speaks of it,
-// the strictest first. There is always at least one verdict, and the first
-// decides: deny before ask before allow, and the default if no rule allows.
+// Judge returns the verdicts of all rules that apply to a command, the
+// strictest first. There is always at least one verdict, and the first decides:
+// deny before ask before allow, and the default if no rule allows.
 func (p *Policy) Judge(q Query, f Facts) []Verdict {
 	j := p.judgeOf(q, f)
 	j.lists()
@@ -50,12 +50,12 @@ func (p *Policy) Judge(q Query, f Facts) []Verdict {
 	return j.out[:min(len(j.out), maxVerdicts)]
 }
 
-// judgeOf finds the rules that speak of a command, and reads its arguments.
+// judgeOf finds the rules that apply to a command, and reads its arguments.
 func (p *Policy) judgeOf(q Query, f Facts) judge {
 	j := judge{p: p, q: q, f: f, preset: p.entries[q.Program]}
 	if j.preset == nil {
 		if e := p.entries[programs.PlainName(q.Program)]; e != nil && !e.own {
-			j.preset = e // a preset's rules hold for python3.12 and /usr/bin/python3, too
+			j.preset = e // a preset's rules also apply to python3.12 and /usr/bin/python3
 		}
 	}
 	j.base = j.preset
@@ -70,13 +70,13 @@ type judge struct {
 	p      *Policy
 	q      Query
 	f      Facts
-	base   *entry // the file's own rules, or those for all programs; nil without
+	base   *entry // the file's own rules, or those for all programs; nil without any
 	preset *entry // what presets add; may be base
 	seen   reading
 	out    []Verdict
 }
 
-// plain is how programs are read that nothing is said of.
+// plain is the style of programs about which nothing is known.
 var plain = style{}
 
 func (j *judge) style() *style {
@@ -93,7 +93,7 @@ func (j *judge) add(e Effect, r *rule, msg string) {
 	j.out = append(j.out, Verdict{Effect: e, Rule: r.name, At: r.item.Rule.At, Msg: msg, Why: r.why})
 }
 
-// lists: nothing outside of the allowlists that the file extends.
+// lists denies programs outside of the allowlists that the file extends.
 func (j *judge) lists() {
 	for _, l := range j.p.lists {
 		if !slices.Contains(l.names, j.q.Program) {
@@ -128,7 +128,7 @@ func (j *judge) profile(p *profile) {
 	}
 }
 
-// rules asks the rules of the program, and what holds if none speaks.
+// rules applies the rules of the program, and the default if none applies.
 func (j *judge) rules() {
 	if j.preset != nil && j.preset != j.base {
 		j.contained(Deny, j.preset.deny)
@@ -169,7 +169,7 @@ func (j *judge) contained(effect Effect, list []rule) (any bool) {
 	return any
 }
 
-// nothing is the verdict when no rule allows or asks.
+// nothing returns the verdict when no rule allows or asks.
 func (j *judge) nothing() Verdict {
 	v := Verdict{Effect: j.p.byDefault, Default: true, Rule: j.q.Program + "/default", At: Pos{File: j.p.Name, Line: 1, Col: 1}}
 	if at := j.p.File.Default.At; at.Set() {
@@ -180,7 +180,7 @@ func (j *judge) nothing() Verdict {
 		v.Msg = "the policy does not name this program"
 		v.Rule, v.Unnamed = "default", true
 	case j.seen.open:
-		v.Msg = "no rule allows this with whatever comes from input"
+		v.Msg = "no rule allows this with arguments that come from input"
 	default:
 		v.Msg = "no rule allows these arguments"
 		if c := j.base.from; c != nil && c.Why.At.Set() {
@@ -196,7 +196,7 @@ func (j *judge) nothing() Verdict {
 	return v
 }
 
-// paths holds every argument that could be a path inside the roots.
+// paths requires every argument that could be a path to lead inside the roots.
 func (j *judge) paths(e *entry) {
 	if e.from == nil || e.from.Paths.Value != "inside-roots" {
 		return
@@ -222,7 +222,7 @@ func (j *judge) paths(e *entry) {
 	}
 }
 
-// pathsIn gives what an argument could name as a path.
+// pathsIn returns the texts of an argument that could be paths.
 func pathsIn(a *argument) []string {
 	if !a.flag {
 		if a.text == "" {
@@ -238,7 +238,7 @@ func pathsIn(a *argument) []string {
 		out = append(out, value)
 	}
 	if !strings.HasPrefix(a.text, "--") && len(a.text) > 2 {
-		// -fNAME; and behind more letters only what is a path for sure.
+		// -fNAME; after more letters only what is certainly a path.
 		out = append(out, a.text[2:])
 		if i := strings.IndexAny(a.text, "/."); i > 2 {
 			out = append(out, a.text[i:])
@@ -260,9 +260,9 @@ func patterns(items []Item) string {
 	return strings.Join(out, ", ")
 }
 
-// Nearest gives the allowed form of a program that is nearest to some
-// arguments, "" without one, or if that says no more than that any arguments are
-// allowed: something else has refused them then.
+// Nearest returns the allowed form of a program that is most similar to the
+// given arguments. It returns "" if there is none, or if the form allows any
+// arguments: then something else has refused them.
 func (p *Policy) Nearest(q Query) string {
 	e := p.entries[q.Program]
 	if e == nil || !e.own {
@@ -285,8 +285,8 @@ func (p *Policy) Nearest(q Query) string {
 	return best
 }
 
-// near counts how much of a command an allow rule accounts for: two for each
-// word at its place, one if it is there at another.
+// near scores how much of a command an allow rule matches: two for each word in
+// its place, one if it is in another place.
 func (r *rule) near(words []string) int {
 	n := 0
 	for i := range r.tokens {

@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// LintOptions say what of the world lint may know.
+// LintOptions say what lint may know of its surroundings.
 type LintOptions struct {
 	// Runs reports whether a program executes what it is given or what it finds:
 	// an interpreter, a build tool, a wrapper.
 	Runs func(program string) bool
-	// Now is the time against which dates are held.
+	// Now is the time against which dates are checked.
 	Now time.Time
 }
 
-// Lint names what is doubtful in a policy that is otherwise sound: rules that
-// never decide, rules past their day, programs that run others and are allowed
-// without a rule about their arguments, * as a program, and presets that exist
-// for a program and are not extended.
+// Lint returns what is doubtful in a valid policy: rules that never decide,
+// expired rules, programs that run other programs and are allowed without a
+// rule about their arguments, * as a program, and presets that exist for a
+// program but are not extended.
 func (p *Policy) Lint(o LintOptions) []Fault {
 	l := linter{p: p, o: o, out: slices.Clone(p.Past)}
 	covered := presetsOf()
@@ -60,7 +60,8 @@ func (l *linter) add(at Pos, hint, format string, args ...any) {
 	l.out = append(l.out, f.list...)
 }
 
-// open names the programs of a row that may run with any arguments and should not.
+// open reports the programs of a row that may run with any arguments and should
+// not.
 func (l *linter) open(names []string, c *Command) {
 	i := slices.IndexFunc(c.Allow, func(i Item) bool { return i.Rule.Value == "*" })
 	if i < 0 {
@@ -92,12 +93,12 @@ func (l *linter) dates(list []rule) {
 	}
 }
 
-// unreachable finds rules that never decide.
+// unreachable reports rules that never decide.
 func (l *linter) unreachable(e *entry) {
 	for i := range e.allow {
 		r := &e.allow[i]
 		for k := range i {
-			if r.lends == nil && covers(e.allow[k].tokens, r.tokens) { // one that lends counts all the same
+			if r.lends == nil && covers(e.allow[k].tokens, r.tokens) { // a rule that lends has an effect even so
 				l.add(r.item.Rule.At, "remove it", "the rule %q never decides: %q in line %d allows as much", cut(r.item.Rule.Value), cut(e.allow[k].item.Rule.Value), e.allow[k].item.Rule.At.Line)
 				break
 			}
@@ -121,7 +122,7 @@ func (l *linter) unreachable(e *entry) {
 	l.twice(e.deny, e.ask)
 }
 
-// twice finds rules of b that a rule of a says already.
+// twice reports rules of b that repeat a rule of a.
 func (l *linter) twice(a, b []rule) {
 	for i := range b {
 		for k := range a {
@@ -135,7 +136,7 @@ func (l *linter) twice(a, b []rule) {
 	}
 }
 
-// covers reports whether whatever b matches is matched by a, as far as the
+// covers reports whether a matches everything that b matches, as far as the
 // texts show it.
 func covers(a, b []token) bool {
 	for i := range a {
@@ -154,8 +155,8 @@ func covers(a, b []token) bool {
 	return len(a) == len(b)
 }
 
-// fixedWords gives the words of a pattern that leaves nothing open but what
-// follows.
+// fixedWords returns the words of a pattern that leaves only the arguments
+// after them open.
 func fixedWords(tokens []token) ([]string, bool) {
 	var words []string
 	for i := range tokens {
@@ -168,7 +169,8 @@ func fixedWords(tokens []token) ([]string, bool) {
 	return words, len(words) > 0
 }
 
-// presetsOf names the presets that speak of a program, but for the strict ones.
+// presetsOf returns the presets with rules for a program, except the strict
+// ones.
 var presetsOf = sync.OnceValue(func() map[string][]string {
 	out := map[string][]string{}
 	for _, name := range Presets() {

@@ -8,34 +8,34 @@ import (
 
 // Line is one rule as it was written.
 type Line struct {
-	Pattern string // as it was written; of a profile with the program in front
-	Rule    string // its name, as messages and records have it
+	Pattern string // as it was written; in a profile it begins with the program
+	Rule    string // its name in messages and records
 	At      Pos
 	Why     string // "" without one
 	Lends   Credentials
 }
 
-// Entry is what is said of one program.
+// Entry is everything about one program.
 type Entry struct {
 	Program string // * stands for every program that has no entry
-	Own     bool   // the file names it; else only presets speak of it
+	Own     bool   // the file names it; otherwise only presets have rules for it
 	Allow   []Line
 	Ask     []Line
 	Deny    []Line
 	Paths   string // inside-roots, or ""
 }
 
-// Narrowing is a profile that is for a caller.
+// Narrowing is a profile that applies to a caller.
 type Narrowing struct {
 	Name string
 	At   Pos
-	Only []Line // nothing but these; empty: no restriction
+	Only []Line // only these are allowed; empty: no restriction
 	Ask  []Line
 	Deny []Line
 }
 
-// List says what there is of rules: an entry for each program that the file
-// names, in its order, and * last. Rules of presets stand behind the file's own.
+// List returns all rules: an entry for each program that the file names, in its
+// order, and * last. In an entry, rules of presets follow the file's own.
 func (p *Policy) List() []Entry {
 	out := make([]Entry, 0, len(p.names)+1)
 	for _, name := range p.names {
@@ -47,7 +47,8 @@ func (p *Policy) List() []Entry {
 	return out
 }
 
-// Entry gives what is said of one program, also if only presets speak of it.
+// Entry returns everything about one program, including one that only presets
+// have rules for.
 func (p *Policy) Entry(program string) (Entry, bool) {
 	e := p.entries[program]
 	if e == nil {
@@ -56,7 +57,8 @@ func (p *Policy) Entry(program string) (Entry, bool) {
 	return e.list(), true
 }
 
-// Narrowings gives the profiles that are for a caller, in the order of the file.
+// Narrowings returns the profiles that apply to a caller, in the order of the
+// file.
 func (p *Policy) Narrowings(who Who) []Narrowing {
 	var out []Narrowing
 	for i := range p.profiles {
@@ -79,7 +81,7 @@ func (p *Policy) Narrowings(who Who) []Narrowing {
 	return out
 }
 
-// Reaches reports whether a profile leaves anything of a program.
+// Reaches reports whether a profile leaves any command of a program.
 func (n Narrowing) Reaches(program string) bool {
 	if len(n.Only) == 0 {
 		return true
@@ -95,7 +97,7 @@ func (n Narrowing) Reaches(program string) bool {
 	return false
 }
 
-// Rules counts the rules that stand in the file itself.
+// Rules returns the number of rules in the file itself.
 func (p *Policy) Rules() int {
 	n := 0
 	for i := range p.File.Commands.Rows {
@@ -109,8 +111,8 @@ func (p *Policy) Rules() int {
 	return n
 }
 
-// Text gives the line of a place, as [Pos.String] writes it, of the file or of
-// something that it extends; false if there is no such line.
+// Text returns the line at a position, in the form of [Pos.String], of the file
+// or of something that it extends; false if there is no such line.
 func (p *Policy) Text(at string) (string, bool) {
 	i := strings.LastIndexByte(at, ':')
 	if i < 0 {
@@ -144,7 +146,7 @@ func (r *rule) line() Line {
 	return Line{Pattern: r.item.Rule.Value, Rule: r.name, At: r.item.Rule.At, Why: r.why, Lends: r.lends}
 }
 
-// ReadPreset reads a preset that is built in.
+// ReadPreset reads a built-in preset.
 func ReadPreset(name string) (Preset, error) {
 	var p Preset
 	data, ok := PresetText(name)

@@ -10,20 +10,21 @@ import (
 	"time"
 )
 
-// Options are what [Load] cannot know by itself.
+// Options are what [Load] needs from its caller.
 type Options struct {
-	// Extend reads a file that the policy extends, by the name that stands there.
+	// Extend reads a file that the policy extends, by its name in the policy.
 	Extend func(name string) ([]byte, error)
 	// Split splits a command line into words, as a POSIX shell would.
 	Split func(line string) ([]string, error)
 	// Names reads a JSON allowlist.
 	Names func(data []byte) ([]string, error)
-	// Now is the time against which dates are held; the zero time is before all.
+	// Now is the time against which dates are checked; before the zero time no
+	// date has passed.
 	Now time.Time
 }
 
-// Load reads a policy file. Its error is [Faults]: all that is wrong, at most
-// twenty of them, each with file, line, column, the line and a caret.
+// Load reads a policy file. Its error is [Faults]: at most twenty errors, each
+// with file, line, column, the line and a caret.
 func Load(data []byte, name string, o Options) (*Policy, error) {
 	l := loader{options: o, faults: faults{texts: map[string][]string{}}, sum: sha256.New()}
 	l.policy = &Policy{Name: name, entries: map[string]*entry{}, presets: map[string]bool{}, now: o.Now}
@@ -68,7 +69,7 @@ func (l *loader) digest(name string, data []byte) {
 	l.sum.Write(data)
 }
 
-// file checks the parts of the file that stand alone.
+// file checks the parts of the file that do not depend on others.
 func (l *loader) file() {
 	f := &l.policy.File
 	for _, r := range f.Roots {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Variables that no policy passes on, whatever it says: by the first group code
-// runs before any program's own, by the second a shell runs something else than
-// what was asked for, and the third is the server's to set.
+// Variables that no policy passes on. The first group runs code before any
+// program's own, the second makes a shell run something other than what was
+// asked for, and the third is for the server to set.
 var (
 	ofLoader = []string{"LD_", "_RLD", "LDR_", "DYLD_"}
 	ofShell  = []string{"BASH_FUNC_", "__BASH_FUNC<"}
@@ -16,11 +16,11 @@ var (
 	byCode   = []string{"GLIBC_TUNABLES", "GCONV_PATH", "BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "PS4", "PROMPT_COMMAND", "IFS"}
 )
 
-// loaderNames are common names of the loader's, which a pattern with * must not
-// take in.
+// loaderNames are common variables of the dynamic loader, which a pattern with
+// * must not match.
 var loaderNames = []string{"LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "LD_BIND_NOW", "LD_DEBUG", "LD_ORIGIN_PATH", "LD_PROFILE", "DYLD_INSERT_LIBRARIES", "DYLD_LIBRARY_PATH"}
 
-// PassFault says why no policy may pass a variable on; "" if one may.
+// PassFault returns why no policy may pass a variable on; "" if one may.
 func PassFault(name string) string {
 	starts := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
 	switch {
@@ -57,7 +57,7 @@ func (l *loader) pass(list []Text) {
 }
 
 // variablePattern reports whether a text can be the name of a variable, or a
-// pattern of names.
+// pattern of such names.
 func variablePattern(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; c <= ' ' || c > '~' || c == '=' {
@@ -67,7 +67,8 @@ func variablePattern(text string) bool {
 	return text != ""
 }
 
-// Passes reports whether a variable is passed on that would be dropped or hidden.
+// Passes reports whether a variable is passed on that would otherwise be
+// dropped or hidden.
 func (b *Bounds) Passes(name string) bool {
 	for _, list := range b.EnvPass {
 		if !passes(list, name) {

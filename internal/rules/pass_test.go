@@ -45,7 +45,7 @@ func TestPassIsRefusedForWhatNoPolicyMayPass(t *testing.T) {
 	}
 }
 
-// TestAPatternNeverPassesTheLoaders, whatever it takes in.
+// TestAPatternNeverPassesTheLoaders, however wide it is.
 func TestAPatternNeverPassesTheLoaders(t *testing.T) {
 	p, err := rules.Load([]byte("version: 1\nenvironment: {pass: [\"*_X\", \"T*\"]}\ncommands:\n  ls: {allow: [\"*\"]}\n"), "p.yaml", rules.Options{Split: split})
 	if err != nil {

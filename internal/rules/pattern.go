@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// kind says what one alternative of a token stands for.
+// kind says what one alternative of a token matches.
 type kind int
 
 const (
@@ -47,7 +47,7 @@ const (
 	maxAlternatives = 64
 )
 
-// parsePattern splits a pattern into tokens. Blanks separate; what stands in
+// parsePattern splits a pattern into tokens. Blanks separate them; text in
 // quotes is literal; braces hold typed arguments.
 func parsePattern(s string) ([]token, error) {
 	if len(s) > maxPattern {
@@ -67,7 +67,7 @@ func parsePattern(s string) ([]token, error) {
 	return out, nil
 }
 
-// parseToken reads the token at the beginning of s and tells its length.
+// parseToken reads the token at the beginning of s and returns its length.
 func parseToken(s string) (token, int, error) {
 	t := token{}
 	var part strings.Builder
@@ -172,14 +172,15 @@ func typed(brace string) (alternative, error) {
 	return alternative{}, fmt.Errorf("unknown typed argument %s; %s", cut(brace), hint)
 }
 
-// splitURL takes scheme://host/… apart without any normalisation.
+// splitURL splits scheme://host/… without any normalisation.
 func splitURL(s string) (scheme, host string, ok bool) {
 	scheme, rest, ok := strings.Cut(s, "://")
 	host, _, _ = strings.Cut(rest, "/")
 	return scheme, host, ok && scheme != ""
 }
 
-// MatchGlob matches text against a pattern in which * stands for any text.
+// MatchGlob reports whether text matches a pattern in which * stands for any
+// text.
 func MatchGlob(pattern, text string) bool {
 	first, rest, star := strings.Cut(pattern, "*")
 	if !star {

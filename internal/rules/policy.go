@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Effect is what a rule says of a command. The order is the strictness: the
+// Effect is the effect of a rule on a command. The order is the strictness: the
 // zero Effect denies.
 type Effect int
 
@@ -26,17 +26,19 @@ func (e Effect) String() string {
 	}
 }
 
-// Policy is a policy file with everything that it extends, ready to judge by.
-// It does not change after [Load] and may be used from many goroutines at once.
+// Policy is a policy file with everything that it extends, ready to judge
+// commands. It does not change after [Load], so several goroutines may use it
+// at once.
 type Policy struct {
-	// Name is the file, as the operator named it.
+	// Name is the operator's name for the file.
 	Name string
-	// File is what was written.
+	// File is the content as written.
 	File File
-	// Digest is the SHA-256 of the file with all that it extends, hexadecimal.
+	// Digest is the SHA-256 of the file and all that it extends, in
+	// hexadecimal.
 	Digest string
-	// Past lists allow rules that do not count any more, because their day had
-	// ended at load.
+	// Past lists allow rules that had expired when the file was loaded, and so
+	// do not count.
 	Past []Fault
 
 	byDefault Effect
@@ -50,7 +52,7 @@ type Policy struct {
 	texts     map[string][]string
 }
 
-// entry is what is said of one program.
+// entry holds the rules of one program.
 type entry struct {
 	program string
 	own     bool // the file names it, not only a preset
@@ -58,8 +60,7 @@ type entry struct {
 	allow   []rule
 	ask     []rule
 	deny    []rule
-	// narrow holds rules of presets that ask: they take nothing but what is
-	// allowed.
+	// narrow holds rules of presets that ask: they only narrow what is allowed.
 	narrow []rule
 	from   *Command
 }
@@ -74,30 +75,29 @@ type rule struct {
 	lends   Credentials
 }
 
-// allowlist is a JSON file outside of which nothing is allowed.
+// allowlist is a JSON file; programs that are not in it are denied.
 type allowlist struct {
 	names []string
 	at    Pos
 	name  string
 }
 
-// Who asks. Agent and Task are the caller's own words.
+// Who is the caller. Agent and Task are the caller's own claims.
 type Who struct{ Agent, Task, Client, Principal string }
 
-// Names lists the programs that have rules of their own in the file, in its
-// order. The key * is not among them. The list is the policy's own: it must not
-// be changed.
+// Names returns the programs that have rules of their own in the file, in its
+// order. The key * is not among them. The caller must not change the list.
 func (p *Policy) Names() []string { return p.names }
 
-// Open reports whether programs that the file does not name may be allowed or
-// asked for.
+// Open reports whether programs that the file does not name may be allowed, or
+// left to a person.
 func (p *Policy) Open() bool { return p.any != nil || p.byDefault == Ask }
 
 // Knows reports whether there are rules for a program, in the file or in a
 // preset.
 func (p *Policy) Knows(program string) bool { return p.entries[program] != nil }
 
-// Known lists the programs that there are rules for, in no order.
+// Known returns the programs that have rules, in no particular order.
 func (p *Policy) Known() []string {
 	out := make([]string, 0, len(p.entries))
 	for name := range p.entries {
@@ -107,7 +107,7 @@ func (p *Policy) Known() []string {
 	return out
 }
 
-// Default is where the file says what happens to a command that no rule allows.
+// Default returns the position of the setting for commands that no rule allows.
 func (p *Policy) Default() Pos {
 	if at := p.File.Default.At; at.Set() {
 		return at

@@ -25,21 +25,23 @@ import (
 //	        not_match: [git push]       # required, except for the rule "*"
 //
 // A rule matches what a command contains. Its words must be there in this
-// order, its options anywhere before "--" and in any spelling: --opt=x, --opt x,
+// order, and its options anywhere before "--" in any spelling: --opt=x, --opt x,
 // -o in a cluster -xo, -ovalue, abbreviations --op. An option with one dash and
 // several letters (-exec, -delete) is one option for programs that are known to
-// write them so (find, go, java, openssl …), else several letters. How programs
-// are called, internal/programs knows. With subcommands, a first word that looks like a name counts only as the
-// subcommand; otherwise words count anywhere among the operands. A word behind
-// an option may be its value or an operand: "-c alias.*" matches
-// -c alias.x=y, -calias.x=y and --c… alike. In any token: a|b is either; *
-// inside stands for any text; * alone is any one argument; {path} is an
-// argument inside the roots, {int} a number, {url:https://x/*}, {file:*.py}.
-// ^ before an option: only before the first operand, where it is the program's
-// own. {text:…}, {not:…}, {first:…}, {outside} and {code:…} judge what arguments
-// hold (special.go).
+// write them so (find, go, java, openssl …), and otherwise several one-letter
+// options. internal/programs has these styles. With subcommands, a first word
+// that looks like a name counts only as the subcommand; otherwise words count
+// anywhere among the operands. A word after an option may be its value or an
+// operand: "-c alias.*" matches -c alias.x=y, -calias.x=y and --c… alike.
+//
+// In any token: a|b is either; * inside stands for any text; * alone is any one
+// argument; {path} is an argument inside the roots, {int} a number,
+// {url:https://x/*}, {file:*.py}. ^ before an option: only before the first
+// operand, where it is the program's own. {text:…}, {not:…}, {first:…},
+// {outside} and {code:…} are conditions on arguments (special.go).
+//
 // The rule "*" matches every command of the program. Examples are split as a
-// POSIX shell would, and are checked against their own rule alone.
+// POSIX shell would split them, and are checked against their own rule alone.
 //
 //go:embed presets/*.yaml
 var presetFiles embed.FS
@@ -47,11 +49,11 @@ var presetFiles embed.FS
 // presetPrefix marks a preset in extends.
 const presetPrefix = "preset:"
 
-// Presets names the presets that are built in, in order.
+// Presets returns the names of the built-in presets, in order.
 func Presets() []string {
 	entries, err := presetFiles.ReadDir("presets")
 	if err != nil {
-		return nil // the directory is embedded
+		return nil // cannot happen: the directory is embedded
 	}
 	var names []string
 	for _, e := range entries {
@@ -60,7 +62,7 @@ func Presets() []string {
 	return names
 }
 
-// PresetText gives the text of a preset, for people to read.
+// PresetText returns the text of a preset, for people to read.
 func PresetText(name string) ([]byte, bool) {
 	if strings.Contains(name, "/") {
 		return nil, false

@@ -14,7 +14,7 @@ type profile struct {
 	deny []programRule
 }
 
-// programRule is a rule with the programs that it is for.
+// programRule is a rule with the programs that it applies to.
 type programRule struct {
 	rule
 	programs token
@@ -39,7 +39,7 @@ func (l *loader) profiles() {
 	}
 }
 
-// programRules compiles patterns with a program in front.
+// programRules compiles patterns that begin with a program.
 func (l *loader) programRules(name string, items []Item, whole bool) []programRule {
 	var out []programRule
 	for _, item := range items {
@@ -81,7 +81,7 @@ func (r *programRule) contain() (msg string) {
 	return msg
 }
 
-// isFor reports whether the rule is for a program.
+// isFor reports whether the rule applies to a program.
 func (r *programRule) isFor(program string) bool {
 	for _, a := range r.programs.alts {
 		if a.kind == anyOne || a.kind == literal && a.text == program || a.kind == glob && MatchGlob(a.text, program) {
@@ -91,13 +91,14 @@ func (r *programRule) isFor(program string) bool {
 	return false
 }
 
-// fits reports whether a profile is for this caller.
+// fits reports whether a profile applies to this caller.
 func (p *profile) fits(who Who) bool {
 	m := &p.from.Match
 	return one(m.Agent, who.Agent) && one(m.Task, who.Task) && one(m.Client, who.Client) && one(m.Principal, who.Principal)
 }
 
-// one reports whether a value fits one of the patterns, or there is none.
+// one reports whether a value matches one of the patterns, or there are no
+// patterns.
 func one(patterns []Text, value string) bool {
 	for _, p := range patterns {
 		if MatchGlob(p.Value, value) {
@@ -107,7 +108,7 @@ func one(patterns []Text, value string) bool {
 	return len(patterns) == 0
 }
 
-// Profiles names the profiles that are for a caller.
+// Profiles returns the names of the profiles that apply to a caller.
 func (p *Policy) Profiles(who Who) []string {
 	var out []string
 	for i := range p.profiles {

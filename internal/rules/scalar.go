@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// scalar is a value that is written as one word or text.
+// scalar is a value that is written as a single word or text.
 type scalar interface {
 	read(text string) error
 	place(at Pos)
 	schema() map[string]any
 }
 
-// Text is a string with its place; with none it was not given.
+// Text is a string with its position; without a position it was not set.
 type Text struct {
 	Value string
 	At    Pos
@@ -32,7 +32,7 @@ func (t *Text) read(s string) error {
 
 func (*Text) schema() map[string]any { return map[string]any{"type": "string"} }
 
-// Count is a positive whole number; 0 was not given.
+// Count is a positive whole number; 0 was not set.
 type Count struct {
 	N  int
 	At Pos
@@ -50,7 +50,7 @@ func (c *Count) read(s string) error {
 
 func (*Count) schema() map[string]any { return map[string]any{"type": "integer", "minimum": 1} }
 
-// Flag is true or false; with no place it was not given.
+// Flag is true or false; without a position it was not set.
 type Flag struct {
 	On bool
 	At Pos
@@ -67,7 +67,7 @@ func (f *Flag) read(s string) error {
 }
 func (*Flag) schema() map[string]any { return map[string]any{"type": "boolean"} }
 
-// Size is a number of bytes, positive; 0 was not given.
+// Size is a positive number of bytes; 0 was not set.
 type Size struct {
 	Bytes int64
 	At    Pos
@@ -78,7 +78,7 @@ var sizeUnits = []struct {
 	bytes int64
 }{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1}}
 
-// maxSize is 1 PiB; beyond it a number is a slip of the keys.
+// maxSize is 1 PiB; a larger number is a typing error.
 const maxSize = 1 << 50
 
 func (s *Size) place(at Pos) { s.At = at }
@@ -102,7 +102,7 @@ func (*Size) schema() map[string]any {
 	return map[string]any{"type": "string", "pattern": "^[0-9]+(B|[KMGT]iB|kB|[MGT]B)$"}
 }
 
-// Duration is positive; 0 was not given.
+// Duration is positive; 0 was not set.
 type Duration struct {
 	D  time.Duration
 	At Pos
@@ -122,7 +122,7 @@ func (*Duration) schema() map[string]any {
 	return map[string]any{"type": "string", "pattern": `^([0-9]+(\.[0-9]+)?(h|ms|m|s))+$`}
 }
 
-// Date is a day; the zero Date was not given.
+// Date is a day; the zero Date was not set.
 type Date struct {
 	Day time.Time // its beginning, UTC
 	At  Pos
@@ -142,12 +142,12 @@ func (*Date) schema() map[string]any {
 	return map[string]any{"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}
 }
 
-// Past reports whether the day has ended by now.
+// Past reports whether the day has ended at the time now.
 func (d Date) Past(now time.Time) bool {
 	return d.At.Set() && !now.Before(d.Day.AddDate(0, 0, 1))
 }
 
-// cut shortens what is shown of a value.
+// cut shortens a value for display.
 func cut(s string) string {
 	if len(s) <= 60 {
 		return s

@@ -5,8 +5,8 @@ import (
 	"reflect"
 )
 
-// Schema gives the JSON Schema (draft 2020-12) of the policy file, made from
-// the types in file.go. Editors can check a policy by it; [Load] checks more.
+// Schema returns the JSON Schema (draft 2020-12) of the policy file, made from
+// the types in file.go. Editors can check a policy with it; [Load] checks more.
 func Schema() ([]byte, error) {
 	s := schemaOf(reflect.TypeFor[File]())
 	s["$schema"] = "https://json-schema.org/draft/2020-12/schema"
@@ -38,7 +38,8 @@ func schemaOf(t reflect.Type) map[string]any {
 			p = map[string]any{"type": "string", "enum": f.enum}
 		}
 		if f.bare {
-			// A word that YAML reads as a number or as true is text here.
+			// A word that YAML reads as a number or as true is a text in a
+			// policy file.
 			bare = map[string]any{"type": []string{"string", "number", "boolean"}}
 			if f.enum != nil {
 				bare = p

@@ -8,23 +8,24 @@ import (
 	"tipstaff/internal/programs"
 )
 
-// Alternatives that only ask and deny know, for what cannot be said by words
-// and options. A * in them stands for any text. They are conditions on the
-// whole command, wherever they stand in the pattern; directly behind an option
-// they speak of its value.
+// Alternatives that only ask and deny know, for what words and options cannot
+// express. A * in them stands for any text. They are conditions on the whole
+// command, in any position of the pattern; directly after an option they are
+// conditions on its value.
 //
-//	{text:a*|*b}    some argument, or what is glued to an option, is like this, in whatever case
-//	{not:a*|*b}     the value is not like any of these; behind an option only
-//	{first:a*|*b}   the first argument is like this, and no option
+//	{text:a*|*b}    some argument, or what is glued to an option, matches, in any case
+//	{not:a*|*b}     the value matches none of these; after an option only
+//	{first:a*|*b}   the first argument matches and is no option
 //	{outside}       some argument leads outside the roots
 //	{code:awk}      an argument is a program of awk or sed that starts others, or that cannot be
 //	                followed; sed-files: or that names a file outside of the working directory
 var specialKinds = map[string]kind{"text": textLike, "not": textUnlike, "first": firstLike, "outside": leadsOutside, "code": codeStarts}
 
-// languages are those of {code:…}.
+// languages are the languages of {code:…}.
 var languages = []string{"awk", "sed", "sed-files"}
 
-// special reads {text:…} and its like; ok is false for other braces.
+// special reads {text:…} and the other conditions; ok is false for other
+// braces.
 func special(name, of string, has bool) (a alternative, ok bool, err error) {
 	k, ok := specialKinds[name]
 	if !ok {
@@ -49,7 +50,7 @@ func special(name, of string, has bool) (a alternative, ok bool, err error) {
 	return a, true, err
 }
 
-// splitGlobs splits a|b; \| is a bar in the text.
+// splitGlobs splits a|b; \| is a literal bar.
 func splitGlobs(s string) []string {
 	globs := strings.Split(strings.ReplaceAll(s, `\|`, "\x00"), "|")
 	for i, g := range globs {
@@ -58,10 +59,10 @@ func splitGlobs(s string) []string {
 	return globs
 }
 
-// special reports whether the alternative is one of those.
+// special reports whether the alternative is a condition.
 func (a alternative) special() bool { return a.kind >= textLike }
 
-// special reports whether all alternatives are.
+// special reports whether all alternatives are conditions.
 func (t *token) special() bool {
 	return !slices.ContainsFunc(t.alts, func(a alternative) bool { return !a.special() })
 }
@@ -107,8 +108,8 @@ func (a *alternative) like(text string) bool {
 	return slices.ContainsFunc(a.globs, func(glob string) bool { return MatchGlob(glob, text) })
 }
 
-// texts are all arguments but the values of text flags, and what may be glued
-// to them; and the same in lower case.
+// texts returns all arguments except the values of text flags, and the values
+// that may be glued to them; and the same in lower case.
 func (r *reading) texts() (raw, lower []string) {
 	if r.raw == nil {
 		for i := range r.args {
@@ -124,8 +125,8 @@ func (r *reading) texts() (raw, lower []string) {
 	return r.raw, r.lower
 }
 
-// texts are the argument and what may be glued to it as a value. With single
-// dashes no letters stand in front of one.
+// texts returns the argument and what may be glued to it as a value. In the
+// single-dash style a value does not follow letters.
 func (g *argument) texts(single bool) []string {
 	texts := []string{g.seen}
 	if !g.flag {
@@ -143,8 +144,8 @@ func (g *argument) texts(single bool) []string {
 	if single {
 		return append(texts, g.seen[2:])
 	}
-	// Every letter may be the option that takes the rest; of very many, only
-	// what cannot be a letter ends them.
+	// Every letter may be the option that takes the rest. In a very long
+	// argument only a character that cannot be a letter ends the letters.
 	const most = 16
 	for at := 2; at < len(g.seen); at++ {
 		letter := allLetters(g.seen[at : at+1])
@@ -158,8 +159,8 @@ func (g *argument) texts(single bool) []string {
 	return texts
 }
 
-// valueHolds reports whether the value of the option at i meets a condition.
-// A glued value is the value; otherwise the next argument is.
+// valueHolds reports whether the value of the option at i meets a condition. A
+// glued value is the value; otherwise the next argument is.
 func (n *flagName) valueHolds(r *reading, i int, t *token, f Facts) bool {
 	g := &r.args[i]
 	if g.hole {
@@ -174,7 +175,7 @@ func (n *flagName) valueHolds(r *reading, i int, t *token, f Facts) bool {
 	if len(n.name) == 2 && !strings.HasPrefix(g.seen, "--") && !r.style.single {
 		if at := strings.IndexByte(g.seen[1:], n.name[1]); at >= 0 && at+2 < len(g.seen) {
 			value := g.seen[at+2:]
-			return holds(value) || value[0] == '=' && holds(value[1:]) // -v=x, as programs in Go read it
+			return holds(value) || value[0] == '=' && holds(value[1:]) // -v=x, as programs written in Go read it
 		}
 	}
 	if i+1 < len(r.args) {
@@ -183,8 +184,8 @@ func (n *flagName) valueHolds(r *reading, i int, t *token, f Facts) bool {
 	return r.open
 }
 
-// starts reports whether an argument is a program text, where sed or awk take
-// one, in which they start programs, or may be one that comes from input.
+// starts reports whether a program text of sed or awk among the arguments
+// starts programs, or comes from input and so may start some.
 func (r *reading) starts(language string) bool {
 	words := make([]string, len(r.args))
 	for i := range r.args {
@@ -198,9 +199,9 @@ func (r *reading) starts(language string) bool {
 
 // outside reports whether an argument could be a path that leads outside the
 // roots. An absolute one with characters that only programs and patterns have
-// (/^$/d) is none, unless it climbs.
+// (/^$/d) is not treated as a path, unless it contains "..".
 func outside(text string, f Facts) bool {
-	const longest = 4096 // what the kernel takes
+	const longest = 4096 // the longest path that the kernel accepts
 	text = strings.TrimPrefix(text, "@")
 	if scheme := strings.ToLower(text[:min(len(text), 5)]); scheme == "file:" {
 		text = "/" + strings.TrimLeft(text[5:], "/")
@@ -218,8 +219,9 @@ func outside(text string, f Facts) bool {
 	return !f.Inside(text)
 }
 
-// ownEnd is where a program's own options end: at its first operand. What may
-// be the value of an option is none, and neither are +O and its value in bash.
+// ownEnd returns where a program's own options end: at its first operand. An
+// argument that may be the value of an option does not count as an operand, and
+// neither do +O and its value in bash.
 func (r *reading) ownEnd() int {
 	for i := range r.args {
 		g := &r.args[i]
@@ -234,8 +236,8 @@ func (r *reading) ownEnd() int {
 	return len(r.args)
 }
 
-// isFinal reports whether an argument is an option behind which the options of
-// another program begin, as -m of python.
+// isFinal reports whether an argument is an option after which the options of
+// another program begin, such as -m of python.
 func (s *style) isFinal(text string) bool {
 	for name := range s.final {
 		if n := (flagName{name: name}); n.isAt(text, s) {

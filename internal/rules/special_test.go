@@ -7,7 +7,7 @@ import (
 	"tipstaff/internal/rules"
 )
 
-// TestConditions: what cannot be said by words and options.
+// TestConditions: what words and options cannot express.
 func TestConditions(t *testing.T) {
 	for _, c := range []struct{ why, rule, match, not string }{
 		{"an option of the program itself", `"^-c"`, "x -c a", "x sub -c a"},
@@ -62,8 +62,8 @@ func TestConditionsThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// TestLongArgumentsCostLittle: what is looked at of an argument does not grow
-// with its square.
+// TestLongArgumentsCostLittle: the work does not grow with the square of the
+// length.
 func TestLongArgumentsCostLittle(t *testing.T) {
 	p, err := load("version: 1\ncommands:\n  x: {allow: ['*'], deny: ['{outside}', '{text:a:*|b*c*d}', '{code:awk}']}\n")
 	if err != nil {
@@ -82,7 +82,7 @@ func TestLongArgumentsCostLittle(t *testing.T) {
 	}
 }
 
-// TestInputMayHoldAnything: what comes from the input of xargs is told nothing of.
+// TestInputMayHoldAnything: nothing is assumed about the input of xargs.
 func TestInputMayHoldAnything(t *testing.T) {
 	for _, rule := range []string{"{text:a}", "-p {not:no:*}", "{outside}", "{code:awk}", "^-c"} {
 		p, err := load("version: 1\ncommands:\n  x: {allow: ['*'], deny: ['" + rule + "']}\n")

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// split is as much of a shell's splitting as the examples here need: blanks and
-// quotes. What runs is split by internal/argv, whose floor is this one's.
+// split splits as much of a shell's syntax as the examples here need: blanks
+// and quotes. In the program, internal/argv splits, which is on the same floor
+// and cannot be imported.
 func split(line string) ([]string, error) {
 	var words []string
 	var word strings.Builder

@@ -8,9 +8,9 @@ import (
 // maxSummary bounds one line of a summary, in bytes.
 const maxSummary = 240
 
-// Summary says what the file allows a caller, one line for each set of programs,
-// behind those of the profiles that are for this caller; never nil. Presets and
-// paths are not in it.
+// Summary describes what the file allows a caller, one line for each set of
+// programs, after the lines of the profiles that apply to this caller; never
+// nil. It leaves out presets and paths.
 func (p *Policy) Summary(who Who) []string {
 	out := []string{}
 	for _, n := range p.Narrowings(who) {
@@ -47,7 +47,7 @@ func (p *Policy) Summary(who Who) []string {
 	return out
 }
 
-// summary says in one line how a profile narrows the rest.
+// summary describes in one line how a profile narrows the rest.
 func (n *Narrowing) summary() string {
 	var say []string
 	for _, part := range []struct {

@@ -9,7 +9,8 @@ import (
 	"tipstaff/internal/rules"
 )
 
-// TestASummaryIsForItsCaller: what a profile leaves stands before what it narrows.
+// TestASummaryIsForItsCaller: what a profile leaves comes before the rules that
+// it narrows.
 func TestASummaryIsForItsCaller(t *testing.T) {
 	const file = `version: 1
 commands:

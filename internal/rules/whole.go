@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// matchWhole matches a pattern of allow: it describes the whole command, so
-// that every argument must be accounted for. A * at the end takes any further
-// arguments; what comes from input is accounted for by nothing else.
+// matchWhole matches a pattern of allow, which describes the whole command:
+// every argument must be matched. A * at the end matches any further arguments;
+// only it matches arguments that come from input.
 func matchWhole(tokens []token, a Args, f Facts) bool {
 	words := a.Words
 	ended := false
@@ -34,8 +34,8 @@ func (a Args) fromInput(word string) bool {
 	return false
 }
 
-// matchesOne reports whether a token of allow accounts for one argument. What
-// could be an option is accounted for only by its name.
+// matchesOne reports whether a token of allow matches one argument. What could
+// be an option is matched only by its name.
 func (t *token) matchesOne(word string, ended bool, f Facts) bool {
 	dashed := len(word) > 1 && word[0] == '-' && !ended
 	for _, a := range t.alts {
@@ -76,13 +76,13 @@ func (a alternative) isA(word string, f Facts) bool {
 	return false
 }
 
-// climbs reports whether a word has a .. in it as a path has.
+// climbs reports whether a word contains .. as an element of a path.
 func climbs(word string) bool {
 	return strings.Contains(word, "..") && strings.Contains("/"+word+"/", "/../")
 }
 
 // urlIs matches a URL literally: scheme and host (with its port, if any) as
-// they are written, and nothing in it that programs read differently.
+// written, and without parts that programs read in different ways.
 func urlIs(pattern, word string) bool {
 	scheme, host, ok := splitURL(word)
 	wantScheme, wantHost, _ := splitURL(pattern)
@@ -100,7 +100,8 @@ func urlIs(pattern, word string) bool {
 	return MatchGlob(pattern[len(wantScheme)+3+len(wantHost):], word[len(scheme)+3+len(host):])
 }
 
-// matchHost: a * stands for labels, never for a colon.
+// matchHost reports whether a host matches; * stands for labels, never for a
+// colon.
 func matchHost(pattern, host string) bool {
 	return MatchGlob(pattern, host) && strings.Count(pattern, ":") == strings.Count(host, ":")
 }

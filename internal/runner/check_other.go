@@ -8,8 +8,8 @@ import (
 	"tipstaff/internal/policy"
 )
 
-// errReplaced: the file is not the one that was judged.
+// errReplaced says that the file is not the one that was judged.
 var errReplaced = errors.New("the program's file was replaced after it was allowed")
 
-// checkProgram cannot identify files here, so nothing passes.
+// checkProgram cannot identify files on this system, so it refuses all.
 func checkProgram(policy.Program) error { return errReplaced }

@@ -9,12 +9,12 @@ import (
 	"tipstaff/internal/policy"
 )
 
-// errReplaced: the file is not the one that was judged.
+// errReplaced says that the file is not the one that was judged.
 var errReplaced = errors.New("the program's file was replaced after it was allowed")
 
 // checkProgram makes sure that the program's name still leads to the file that
-// was judged. What can be swapped between this look and exec is only what the
-// operator's own directories allow to be swapped.
+// was judged. Between this check and exec, a file can be replaced only where
+// the permissions of the operator's own directories allow it.
 func checkProgram(p policy.Program) error {
 	var st syscall.Stat_t
 	if err := syscall.Stat(p.Path, &st); err != nil {

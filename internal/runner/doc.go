@@ -1,10 +1,9 @@
-// Package runner carries out what was granted: it starts the program exactly
-// as the grant says, keeps a bounded part of its output, ends it with
-// everything of its own when its time is up or its caller is gone, and tells
-// how it ended.
+// Package runner carries out grants: it starts the program exactly as the grant
+// says, keeps a bounded part of its output, ends it and everything that it
+// started when its time is up or its caller is gone, and reports how it ended.
 //
-// It asks nobody for permission and writes no record; both happened above, in
-// internal/monitor.
+// It asks for no permission and writes no record; internal/monitor did both
+// before.
 //
 // Read next: local.go.
 package runner

@@ -14,7 +14,7 @@ import (
 )
 
 // startError tells a caller why its program could not be started. The texts
-// name what the caller asked for, never where it lies on the host.
+// name what the caller asked for, never its path on the host.
 func startError(g *policy.Grant, err error) error {
 	name := g.Argv()[0]
 	e := &tipstaff.Error{Code: tipstaff.ExecutionError, Rule: "start", Err: fmt.Errorf("cannot start %s: %w", name, err)}
@@ -22,7 +22,7 @@ func startError(g *policy.Grant, err error) error {
 	case proc.EnteringDirectory(err):
 		e.Code = tipstaff.DirectoryNotAllowed
 		e.Msg = "The working directory could not be entered; nothing ran."
-		e.Hint = "It was there when it was checked. If somebody has removed or moved it, choose another one; if not, it is closed to commands, which have no rights beyond those that modes give to the server's user."
+		e.Hint = "It was there when it was checked. If it was removed or moved since, choose another one; if not, it is closed to commands, which have no rights beyond those that modes give to the server's user."
 	case errors.Is(err, errReplaced):
 		e.Msg = fmt.Sprintf("Program %q was replaced while it was being started; nothing ran.", name)
 		e.Hint = "Ask again: the new file is judged anew."
@@ -30,7 +30,7 @@ func startError(g *policy.Grant, err error) error {
 		e.Msg = fmt.Sprintf("Program %q could not be started: the machine has no process, memory or file descriptor left for it.", name)
 		e.Hint = "Wait until other commands have ended, then try again."
 	case proc.BeforeTheProgram(err):
-		// No fault of the program's file, whatever the errno would mean of one.
+		// The program's file is not at fault, even if the errno suggests it.
 		e.Msg = fmt.Sprintf("Program %q could not be started.", name)
 		e.Hint = "This is a fault of the machine or the server; tell the operator if it stays."
 	case errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.ENOTDIR):
@@ -49,7 +49,7 @@ func startError(g *policy.Grant, err error) error {
 		e.Msg = "The arguments and the environment together are larger than this system accepts."
 		e.Hint = "Pass long text through input, or in a file, instead of in arguments."
 	case errors.Is(err, syscall.ETXTBSY):
-		e.Msg = fmt.Sprintf("Program %q is being written to by somebody right now.", name)
+		e.Msg = fmt.Sprintf("Program %q is being written to by another process right now.", name)
 		e.Hint = "Try again in a moment."
 	default:
 		e.Msg = fmt.Sprintf("Program %q could not be started.", name)
@@ -58,7 +58,8 @@ func startError(g *policy.Grant, err error) error {
 	return e
 }
 
-// notConfined: no sandbox of the strength that was promised, no run.
+// notConfined refuses to run a command without a sandbox of the promised
+// strength.
 func notConfined(g *policy.Grant, err error) error {
 	if errors.Is(err, sandbox.ErrUnmet) && len(g.Credentials()) > 0 {
 		return &tipstaff.Error{
@@ -84,7 +85,8 @@ func notConfined(g *policy.Grant, err error) error {
 	}
 }
 
-// cancelledBeforeStart: the caller went away while the command was waiting.
+// cancelledBeforeStart says that the caller went away while the command was
+// waiting.
 func cancelledBeforeStart(ctx context.Context) error {
 	return &tipstaff.Error{
 		Code: tipstaff.ExecutionError, Rule: "cancelled", Err: context.Cause(ctx),

@@ -12,9 +12,9 @@ import (
 	"tipstaff/internal/proc"
 )
 
-// TestAStartErrorIsToldByStepAndErrno goes through what a start can fail at,
-// also where a machine does not fail on demand. The caller is told what to do;
-// the operator is told the step and the reason.
+// TestAStartErrorIsToldByStepAndErrno tests every way in which a start can
+// fail, including those that a machine cannot produce on demand. The caller is
+// told what to do; the operator is told the step and the reason.
 func TestAStartErrorIsToldByStepAndErrno(t *testing.T) {
 	g := newBench(t).grant(argv("true"))
 	defer g.Close()
@@ -61,8 +61,8 @@ func TestAStartErrorIsToldByStepAndErrno(t *testing.T) {
 	}
 }
 
-// TestOnlyTheLastStepBlamesTheProgram: the same errno before it means
-// something else than a program that is missing or may not be executed.
+// TestOnlyTheLastStepBlamesTheProgram: in earlier steps the same errno does not
+// mean that the program is missing or may not be executed.
 func TestOnlyTheLastStepBlamesTheProgram(t *testing.T) {
 	g := newBench(t).grant(argv("true"))
 	defer g.Close()

@@ -12,12 +12,12 @@ import (
 	"tipstaff/internal/sandbox"
 )
 
-// remotesPatience is how long it may take to find out which hosts are remotes.
+// remotesPatience is how long git may take to list the hosts of its remotes.
 const remotesPatience = 2 * time.Second
 
 var errNoLender = errors.New("the policy lends this command credentials, and this server lends none")
 
-// borrow gets ready what a command is lent by way of doors; nil if that is nothing.
+// borrow prepares what a command is lent through doors; nil if that is nothing.
 func (l Local) borrow(g *policy.Grant) (*credentials.Lent, error) {
 	switch {
 	case !credentials.ByDoor(g.Credentials()):
@@ -28,8 +28,9 @@ func (l Local) borrow(g *policy.Grant) (*credentials.Lent, error) {
 	return l.Lender.Lend(g.Credentials()), nil
 }
 
-// lend gives the environment by which the command finds what it is lent. Which
-// hosts git's passwords are lent for is found out now, before the command runs.
+// lend returns the environment by which the command finds what it is lent. It
+// finds out now, before the command runs, for which hosts git's passwords are
+// lent.
 func (l Local) lend(ctx context.Context, g *policy.Grant, c *sandbox.Confined, lent *credentials.Lent) []string {
 	if lent == nil {
 		return c.Env
@@ -46,7 +47,7 @@ func (l Local) lend(ctx context.Context, g *policy.Grant, c *sandbox.Confined, l
 	return lent.Env(c.Env, c.DoorPath)
 }
 
-// giveBack closes the doors, and says what went through them.
+// giveBack closes the doors, and notes in the result how they were used.
 func giveBack(r *tipstaff.Result, c *sandbox.Confined, lent *credentials.Lent) {
 	if lent == nil {
 		return

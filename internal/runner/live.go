@@ -6,18 +6,19 @@ import (
 	"tipstaff/internal/policy"
 )
 
-// Live is how a caller takes part while a command is on its way. The zero Live
-// listens to nothing and can be asked nothing.
+// Live connects a caller to its command while the command is in progress. All
+// fields may be zero.
 type Live struct {
-	// Started is called once, when a process has been started.
+	// Started is called once, when the process has been started.
 	Started func()
-	// Stdout and Stderr are given what the command prints, as it comes and good for
-	// the time of the call. They must not wait for anything; each is called from a
+	// Stdout and Stderr receive the command's output as it comes; p is valid
+	// only during the call. They must not block. Each is called from a
 	// goroutine of its own.
 	Stdout, Stderr func(p []byte)
-	// Ask puts a question to the person at the caller's end; nil: nobody is there.
+	// Ask puts a question to the person at the caller's end; nil: there is
+	// none.
 	Ask func(ctx context.Context, q policy.Question) (policy.Answer, error)
-	// Approval is the handle of a question that has been answered; "": none.
+	// Approval is the handle of an answered question; "": none.
 	Approval string
 }
 
@@ -27,7 +28,7 @@ func (l Live) started() {
 	}
 }
 
-// listen lets the caller hear both streams, beside whoever hears them already.
+// listen passes both outputs to the caller, in addition to earlier listeners.
 func (l Live) listen(s *streams) {
 	if l.Stdout != nil {
 		s.out.Watch(l.Stdout)

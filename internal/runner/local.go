@@ -20,37 +20,40 @@ type Runner interface {
 	Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Result, error)
 }
 
-// Together these stay below the second that an answer may be late (contract T3).
+// Together these stay below the second by which an answer may be late (contract
+// T3).
 const (
-	// stopGrace is for a program that is told to end because of a timeout or a cancellation.
+	// stopGrace is how long a program has to end after a timeout or a
+	// cancellation.
 	stopGrace = 500 * time.Millisecond
-	// leftoverGrace is for what a program has left running behind it.
+	// leftoverGrace is the same for processes that a program has left running.
 	leftoverGrace = 200 * time.Millisecond
-	// drainGrace is for output that is still on its way when the program has
-	// ended. Only a descendant out of reach can make it last.
+	// drainGrace is how long output that is still in the pipes is read after
+	// the program's end. Only a descendant out of reach can use all of it.
 	drainGrace = 200 * time.Millisecond
 )
 
-// leastPatience is how long a call waits for its sandbox however short its own time is:
-// that of a session is made with its first command.
+// leastPatience is how long a call waits at least for its sandbox, even if its
+// own timeout is shorter: the first command of a session waits until its
+// sandbox is made.
 const leastPatience = 10 * time.Second
 
-// Local runs commands on this machine. Run may be called from many goroutines
-// at once.
+// Local runs commands on this machine. Run may be called from several
+// goroutines at once.
 type Local struct {
 	Engine  *proc.Engine
 	Sandbox Confiner
-	// Lender lends credentials; nil: a command whose rule lends what needs it does
-	// not start.
+	// Lender lends credentials; nil: a command that is lent something that
+	// needs it is not started.
 	Lender *credentials.Lender
-	// Hidden are the names of the server's variables that commands do not get.
+	// Hidden are the names of the server's variables that commands do not see.
 	Hidden []string
-	// Recorder keeps what commands print; nil: nothing is kept.
+	// Recorder keeps the output of commands; nil: nothing is kept.
 	Recorder *recording.Recorder
 	Log      *slog.Logger // needed with Recorder
 }
 
-// Confiner gets ready what a command is to be held to. A [sandbox.Sandbox] is one.
+// Confiner prepares the confinement of a command. A [sandbox.Sandbox] is one.
 type Confiner interface {
 	Confine(c sandbox.Command) (*sandbox.Confined, error)
 }
@@ -111,7 +114,7 @@ func (l Local) Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Re
 	return r, nil
 }
 
-// confine gets ready what the command is to be held to, and what it is lent: nil if
+// confine prepares the confinement of the command and what it is lent: nil if
 // that is nothing, or needs no door.
 func (l Local) confine(g *policy.Grant, stop func()) (*sandbox.Confined, *credentials.Lent, error) {
 	terms, err := Terms(g.Bounds(), g.Credentials())
@@ -135,7 +138,7 @@ func (l Local) confine(g *policy.Grant, stop func()) (*sandbox.Confined, *creden
 	return confined, lent, err
 }
 
-// record lets a recording hear both outputs; nil where nobody wants one.
+// record makes a recording of both outputs; nil without a Recorder.
 func (l Local) record(g *policy.Grant, s *streams) *recording.Recording {
 	if l.Recorder == nil {
 		return nil
@@ -146,8 +149,8 @@ func (l Local) record(g *policy.Grant, s *streams) *recording.Recording {
 	return tape
 }
 
-// keep writes the recording. That there is none is logged; the record says it by
-// naming none.
+// keep writes the recording. A failure is logged, and shows in the record
+// because it names no recording.
 func (l Local) keep(tape *recording.Recording, r *tipstaff.Result) {
 	if tape == nil {
 		return
@@ -158,7 +161,8 @@ func (l Local) keep(tape *recording.Recording, r *tipstaff.Result) {
 	}
 }
 
-// await waits for the first of: the program ends, its time is up, its caller is gone.
+// await waits for the first of these: the program ends, its time is up, its
+// caller is gone.
 func await(ctx context.Context, p *proc.Process, limit time.Duration) tipstaff.Cause {
 	switch {
 	case p.Await(ctx, limit):

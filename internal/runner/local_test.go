@@ -219,7 +219,7 @@ func TestARunLeavesNoDescriptorBehind(t *testing.T) {
 			b.grant(argv("testcmd")).Close() // granted and not used
 		}
 	}
-	// What the engine has ready for the next command comes behind the calls.
+	// The engine prepares for the next command after the call.
 	if after := count(); after-before > runs/5 {
 		t.Errorf("%d descriptors became %d", before, after)
 	}

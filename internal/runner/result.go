@@ -5,12 +5,13 @@ import (
 	"tipstaff/internal/proc"
 )
 
-// timeoutExit is the exit code of a command whose time was up, as timeout(1) has it.
+// timeoutExit is the exit code of a command whose time was up, as in
+// timeout(1).
 const timeoutExit = 124
 
-// resultOf turns why the wait ended and how the program ended into a result.
-// A program that ended in the moment in which it was to be stopped still
-// counts as stopped: its caller was told that the time is up.
+// resultOf makes a result from why the wait ended and how the program ended. A
+// program that ended just as it was about to be stopped counts as stopped,
+// because its caller was told that the time is up.
 func resultOf(cause tipstaff.Cause, st proc.Status) tipstaff.Result {
 	r := tipstaff.Result{Cause: cause, ExitCode: st.ExitCode, Usage: st.Usage}
 	if st.Signal != 0 {

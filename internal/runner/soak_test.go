@@ -16,8 +16,8 @@ import (
 	"tipstaff/internal/testcmd/testcmdtest"
 )
 
-// TestSoak runs a mixture of well and badly behaved commands and looks whether
-// anything is left of them. TIPSTAFF_SOAK says how many (make soak: 20,000).
+// TestSoak runs a mixture of well and badly behaved commands and checks that
+// nothing is left of them. TIPSTAFF_SOAK is their number (make soak: 20,000).
 func TestSoak(t *testing.T) {
 	n := 600
 	if s := os.Getenv("TIPSTAFF_SOAK"); s != "" {
@@ -54,7 +54,7 @@ func TestSoak(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for i := range 64 { // what is kept for the next commands is there now
+	for i := range 64 { // everything that is kept for later commands exists afterwards
 		one(i)
 	}
 	before := soakHoldings(t)

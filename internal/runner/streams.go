@@ -10,7 +10,7 @@ import (
 )
 
 // streams are the pipes of one command: the child's ends until it is started,
-// ours until it is finished.
+// our ends until it is finished.
 type streams struct {
 	childIn, childOut, childErr *os.File
 	in, fromOut, fromErr        *os.File
@@ -21,7 +21,7 @@ type streams struct {
 	feeding  sync.WaitGroup
 }
 
-// openStreams makes the pipes. input == nil means that the program reads /dev/null.
+// openStreams makes the pipes. With input == nil the program reads /dev/null.
 func openStreams(input []byte, limit int) (*streams, error) {
 	s := &streams{input: input, out: capture.NewBuffer(limit), err: capture.NewBuffer(limit)}
 	var err error
@@ -44,7 +44,7 @@ func openStreams(input []byte, limit int) (*streams, error) {
 	return s, nil
 }
 
-// closeChildEnds lets go of what the child has its own copies of.
+// closeChildEnds closes our copies of the child's ends.
 func (s *streams) closeChildEnds() { closeAll(s.childIn, s.childOut, s.childErr) }
 
 // abandon closes our ends when nothing was started.
@@ -64,7 +64,8 @@ func (s *streams) pump() {
 	s.draining.Go(func() { capture.Drain(s.err, s.fromErr) })
 	if s.in != nil {
 		s.feeding.Go(func() {
-			// A program that does not read its input is no error (contract A12).
+			// A program that does not read its input is not an error (contract
+			// A12).
 			_, _ = s.in.Write(s.input)
 			_ = s.in.Close()
 		})
@@ -72,7 +73,7 @@ func (s *streams) pump() {
 }
 
 // finish waits for the rest of the output, at most for grace after the
-// program's end: whoever else holds a pipe does not delay the answer.
+// program's end: another process that holds a pipe must not delay the answer.
 func (s *streams) finish(grace time.Duration) {
 	limit := time.Now().Add(grace)
 	_ = s.fromOut.SetReadDeadline(limit)

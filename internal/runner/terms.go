@@ -11,8 +11,9 @@ import (
 	"tipstaff/internal/sandbox"
 )
 
-// Terms are what the sandbox has to hold a command to, by what the policy file
-// wishes for it and lends to it. What cannot be understood is an error, never left out.
+// Terms returns the constraints of a single command, from the bounds and
+// credentials of the policy file. A value that cannot be understood is an
+// error; it is never left out.
 func Terms(b rules.Bounds, c rules.Credentials) (sandbox.Terms, error) {
 	t := sandbox.Terms{Limits: sandbox.Limits{MemoryBytes: b.Memory, Processes: b.Processes}, Doors: credentials.ByDoor(c)}
 	for _, kind := range []rules.CredentialKind{rules.AgentCredential, rules.DockerCredential, rules.NPMCredential} {

@@ -8,7 +8,8 @@ import (
 	"tipstaff/internal/rules"
 )
 
-// TestEveryFileThatCanBeLentIsLentByAWordOfThePolicy, and to nobody without it.
+// TestEveryFileThatCanBeLentIsLentByAWordOfThePolicy, and is not lent without
+// it.
 func TestEveryFileThatCanBeLentIsLentByAWordOfThePolicy(t *testing.T) {
 	var all rules.Credentials
 	for _, kind := range []rules.CredentialKind{rules.DockerCredential, rules.GitCredential, rules.NPMCredential, rules.AgentCredential} {

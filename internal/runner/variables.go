@@ -19,14 +19,14 @@ const (
 	explainedVariables = 3
 )
 
-// unset is how programs say that they miss a variable.
+// unset matches the messages by which programs complain of a missing variable.
 var unset = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)\b(not|n't|never|un)[ -]?(be )?(set|defined|found|provided|given|configured|specified|present|exist)|\bundefined|\bunbound|\bmissing|\brequire[ds]?\b|\bmust (be|have|provide|specify|set)|\bKeyError|\bis (empty|blank|null|None|nil)\b|\b(needs?|expected|provide|please|export|no)\b|\binvalid`)
 })
 
-// explainVariables tells of variables that a program misses and that tipstaff has
-// kept from it: those of the caller that were dropped, now or when its session was
-// made, and the server's own.
+// explainVariables adds a hint about variables that a program misses and that
+// tipstaff has kept from it: those of the caller that were dropped, now or when
+// its session was made, and the server's own.
 func (l Local) explainVariables(g *policy.Grant, r *tipstaff.Result) {
 	dropped := slices.Concat(g.Dropped(), g.Request().Dropped)
 	if len(dropped)+len(l.Hidden) == 0 {
@@ -54,12 +54,12 @@ func (l Local) explainVariables(g *policy.Grant, r *tipstaff.Result) {
 	}
 }
 
-// containsAny is quick: nearly no output names such a variable.
+// containsAny is a fast first check: hardly any output names such a variable.
 func containsAny(text []byte, names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return bytes.Contains(text, []byte(name)) })
 }
 
-// missed gives the name that a line complains of; "" if there is none.
+// missed returns the name that a line complains about; "" if there is none.
 func missed(line []byte, lists ...[]string) string {
 	for _, list := range lists {
 		for _, name := range list {
@@ -71,8 +71,8 @@ func missed(line []byte, lists ...[]string) string {
 	return ""
 }
 
-// namesVariable reports whether a name stands in a line as a word of its own, and
-// not as one that is given a value.
+// namesVariable reports whether a name appears in a line as a word of its own,
+// and not in an assignment.
 func namesVariable(line []byte, name string) bool {
 	for {
 		_, after, found := bytes.Cut(line, []byte(name))
@@ -97,7 +97,7 @@ func has(env []string, name string) bool {
 	return slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
 }
 
-// withheld says what became of a variable, and what to do.
+// withheld says why the command does not have a variable, and what to do.
 func withheld(name string, given bool) string {
 	why := "The server's own variable " + name + " is kept from commands."
 	if given {

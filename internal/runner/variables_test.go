@@ -11,8 +11,8 @@ import (
 	"tipstaff/internal/policy"
 )
 
-// TestAVariableThatWasKeptBackIsExplainedWhereAProgramMissesIt: the shell complains,
-// which is a program like others here.
+// TestAVariableThatWasKeptBackIsExplainedWhereAProgramMissesIt: here a shell
+// complains, as any program may.
 func TestAVariableThatWasKeptBackIsExplainedWhereAProgramMissesIt(t *testing.T) {
 	b := newBench(t)
 	server := []string{"OPENAI_API_KEY=sk-1", "SHOWN=1", "PATH=/usr/bin"}
@@ -51,7 +51,8 @@ func TestAVariableThatWasKeptBackIsExplainedWhereAProgramMissesIt(t *testing.T) 
 	}
 }
 
-// TestAVariableThatASessionDroppedIsExplained: it was dropped calls ago.
+// TestAVariableThatASessionDroppedIsExplained, even if that was several calls
+// before.
 func TestAVariableThatASessionDroppedIsExplained(t *testing.T) {
 	b := newBench(t)
 	for _, c := range []struct {

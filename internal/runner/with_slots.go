@@ -9,9 +9,9 @@ import (
 	"tipstaff/internal/policy"
 )
 
-// WithSlots lets only so many commands run at once; more wait, and each gets
-// its turn in the order in which it came. A command that waits is not running:
-// its timeout has not begun.
+// WithSlots limits how many commands run at once; more wait, and are started in
+// the order in which they came. A command that waits is not running: its
+// timeout has not begun.
 type WithSlots struct {
 	next  Runner
 	slots *semaphore.Weighted // first come, first served

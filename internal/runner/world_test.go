@@ -12,8 +12,8 @@ import (
 	"tipstaff/internal/policy"
 )
 
-// world is the machine, as far as these tests ask about it: everything is
-// allowed, and files are what they are.
+// world is the real machine as far as these tests need it: everything is
+// allowed, and files are looked up.
 type world struct{ path []string }
 
 func (w world) Lookup(name string) (policy.Program, error) {

@@ -21,7 +21,7 @@ const (
 	// mostEnding is how many end in the background at a time. Beyond that, the call
 	// that ends a session ends its sandbox itself: the kernel takes up to 6 ms for
 	// each.
-	mostEnding = 16
+	mostEnding = 8
 )
 
 // anyone reports whether a sandbox may be made for a session that is not known yet.

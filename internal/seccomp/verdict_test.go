@@ -73,7 +73,7 @@ var promises = []struct {
 	{say: "for a caller that knows half of it clone3 does not exist", call: "clone3", args: []uint64{0x1000, 88, 0, 0, testSecret & 0xffffffff}, want: enosys},
 	{say: "nor for one that knows the other half", call: "clone3", args: []uint64{0x1000, 88, 0, 0, testSecret &^ 0xffffffff}, want: enosys},
 	{say: "the secret counts in the fifth argument only", call: "clone3", args: []uint64{testSecret, testSecret, testSecret, testSecret, 0, testSecret}, want: enosys},
-	{say: "without a secret clone3 does not exist for anybody", call: "clone3", args: []uint64{0x1000, 88, 0, 0, testSecret}, want: enosys, when: withoutSecret},
+	{say: "without a secret clone3 does not exist for any caller", call: "clone3", args: []uint64{0x1000, 88, 0, 0, testSecret}, want: enosys, when: withoutSecret},
 	{say: "without a secret clone3 does not exist for nothing either", call: "clone3", args: []uint64{0x1000, 88}, want: enosys, when: withoutSecret},
 
 	{say: "asking for the size of a terminal is allowed", call: "ioctl", args: []uint64{0, 0x5413}, want: allow},

@@ -36,7 +36,7 @@ func (e *entry) snapshot() tipstaff.Session {
 	return e.session
 }
 
-// touch starts the idle lifetime anew, unless a command is running.
+// touch restarts the idle time, unless a command is running.
 func (e *entry) touch() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -45,14 +45,14 @@ func (e *entry) touch() {
 	}
 }
 
-// startIdling needs the lock.
+// startIdling starts the idle time. The caller holds the lock.
 func (e *entry) startIdling() {
 	if e.expiry != nil && e.ctx.Err() == nil {
 		e.expiry.Reset(e.idle)
 	}
 }
 
-// started notes that a command of the session has been started.
+// started notes that a process of the session was started.
 func (e *entry) started() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -61,8 +61,8 @@ func (e *entry) started() {
 	e.session.LastCommand = time.Now().UTC()
 }
 
-// finished notes how a started command went. One that was refused or could not
-// be started never gets here, so it changes nothing.
+// finished notes how a started command ended. It is not called for a command
+// that was refused or could not be started, so such a command changes nothing.
 func (e *entry) finished(r tipstaff.Result) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -72,7 +72,8 @@ func (e *entry) finished(r tipstaff.Result) {
 	}
 }
 
-// close ends whatever runs or waits and returns when it is over.
+// close ends running and waiting commands with reason, and returns when they
+// have ended.
 func (e *entry) close(reason error) {
 	e.mu.Lock()
 	if e.expiry != nil {
@@ -83,7 +84,7 @@ func (e *entry) close(reason error) {
 	<-e.turns.none(&e.mu)
 }
 
-// bound gives a context that ends with the caller's and with the session.
+// bound returns a context that ends with the caller's and with the session.
 func (e *entry) bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(e.ctx, func() { cancel(context.Cause(e.ctx)) })

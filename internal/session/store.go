@@ -12,32 +12,33 @@ import (
 	"tipstaff"
 )
 
-// Recorder writes the life of sessions into the record.
+// Recorder records the beginning and the end of sessions.
 type Recorder interface {
-	// SessionCreated records a session before anybody can use it. An error
-	// means that it must not come to be.
+	// SessionCreated records a session before it can be used. After an error
+	// the session is not created.
 	SessionCreated(s tipstaff.Session) error
-	// SessionClosed records its end and why it came.
+	// SessionClosed records the end of a session and the reason.
 	SessionClosed(s tipstaff.Session, reason string)
 }
 
-// Options bound the sessions of one store.
+// Options set the bounds of a store.
 type Options struct {
 	Max      int           // sessions at once; 0 means none
 	OwnMax   int           // of one principal; 0 means none
-	Idle     time.Duration // how long a session lives without being used
+	Idle     time.Duration // how long a session lives without use
 	Recorder Recorder
 }
 
-// Store holds the living sessions. Its methods may be called from many
+// Store holds the open sessions. Its methods may be called from several
 // goroutines at once. A session that does not exist, has ended, or belongs to
-// another principal is SESSION_NOT_FOUND, so that a handle cannot be tried out.
+// another principal gives the same error, SESSION_NOT_FOUND, so that handles
+// cannot be probed.
 type Store struct {
 	opts Options
 
 	mu       sync.Mutex
 	sessions map[tipstaff.SessionID]*entry
-	own      map[string]int // how many of them each principal has; none is not kept
+	own      map[string]int // how many of them each principal has; without an entry, none
 }
 
 // NewStore returns an empty store.
@@ -45,8 +46,8 @@ func NewStore(o Options) *Store {
 	return &Store{opts: o, sessions: map[tipstaff.SessionID]*entry{}, own: map[string]int{}}
 }
 
-// Create makes a session from what s says of its owner, directory and
-// variables, and gives it an id, its time of birth and the state idle.
+// Create makes a session with the owner, directory and variables of s. It sets
+// the id, the time of creation and the state idle.
 func (st *Store) Create(s tipstaff.Session) (tipstaff.Session, error) {
 	s.Created = time.Now().UTC()
 	s.ID = newID(s.Origin.Task, s.Created)
@@ -64,7 +65,7 @@ func (st *Store) Create(s tipstaff.Session) (tipstaff.Session, error) {
 	return s, nil
 }
 
-// add gives e a place, if there is one left for its principal.
+// add stores e if the limits of all sessions and of its principal allow it.
 func (st *Store) add(e *entry) error {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -79,7 +80,7 @@ func (st *Store) add(e *entry) error {
 	return nil
 }
 
-// Info tells how a session stands.
+// Info returns the present state of a session.
 func (st *Store) Info(principal string, id tipstaff.SessionID) (tipstaff.Session, error) {
 	e, err := st.find(principal, id)
 	if err != nil {
@@ -89,8 +90,8 @@ func (st *Store) Info(principal string, id tipstaff.SessionID) (tipstaff.Session
 	return e.snapshot(), nil
 }
 
-// Close ends a session: the running command is ended, waiting ones are sent
-// away. It returns when nothing of the session is left.
+// Close ends a session: it ends the running command and refuses waiting ones.
+// It returns when nothing of the session is left.
 func (st *Store) Close(principal string, id tipstaff.SessionID) error {
 	e, err := st.find(principal, id)
 	if err != nil {
@@ -102,7 +103,7 @@ func (st *Store) Close(principal string, id tipstaff.SessionID) error {
 	return nil
 }
 
-// CloseAll ends every session, side by side, and returns when all have ended.
+// CloseAll ends all sessions at once, and returns when all have ended.
 func (st *Store) CloseAll(reason string) {
 	st.mu.Lock()
 	all := make([]*entry, 0, len(st.sessions))
@@ -122,7 +123,7 @@ var (
 	errIdle   = errors.New("idle")
 )
 
-// end closes e once; false when somebody else has done so.
+// end closes e once; false if it was closed before.
 func (st *Store) end(e *entry, reason error) bool {
 	if !st.remove(e) {
 		return false
@@ -155,7 +156,7 @@ func (st *Store) find(principal string, id tipstaff.SessionID) (*entry, error) {
 	return e, nil
 }
 
-// watch ends e when nobody has used it for the idle lifetime.
+// watch ends e when it has been idle for the idle time.
 func (st *Store) watch(e *entry) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -178,7 +179,7 @@ func notFound(id tipstaff.SessionID) error {
 	}
 }
 
-// shown bounds what is repeated of a handle that somebody made up.
+// shown bounds how much of an unknown handle an error repeats.
 func shown(id tipstaff.SessionID) string {
 	const longest = 200
 	if len(id) > longest {
@@ -196,8 +197,8 @@ func tooMany(n, limit int) error {
 	}
 }
 
-// tooManyOwn tells a principal of its own sessions only: how many others have is
-// not its business.
+// tooManyOwn is the error for a principal with too many sessions. It does not
+// tell how many other principals have.
 func tooManyOwn(n, limit int) error {
 	return &tipstaff.Error{
 		Code: tipstaff.MaxSessionsExceeded, Rule: "own sessions",
@@ -207,13 +208,15 @@ func tooManyOwn(n, limit int) error {
 	}
 }
 
-// Run carries out one command of a session: it gets the session as it stands,
-// calls started once when a process has been started, and returns how it ended.
+// Run carries out one command of a session: it gets the session's present
+// state, calls started once when a process has been started, and returns how it
+// ended.
 type Run func(ctx context.Context, s tipstaff.Session, started func()) (tipstaff.Result, error)
 
-// Execute gives a command of the session its turn. ctx ends with the caller,
-// and while the command runs also with the session. queued is called once, as
-// soon as the command has its place in the order or has failed to get one.
+// Execute runs a command of the session when its turn comes. ctx ends with the
+// caller and, while the command runs, also with the session. queued is called
+// once, as soon as the command has its place in the order or has failed to get
+// one.
 func (st *Store) Execute(ctx context.Context, principal string, id tipstaff.SessionID, queued func(), run Run) (tipstaff.Result, error) {
 	e, err := st.find(principal, id)
 	if err != nil {

@@ -166,7 +166,7 @@ func TestB6ClosingEndsWhatRunsAndSendsAwayWhatWaits(t *testing.T) {
 		if err := st.Close("me", s.ID); err != nil {
 			t.Fatal(err)
 		}
-		first, second := <-ended, <-ended // the waiting one is sent away at once
+		first, second := <-ended, <-ended // the waiting one is refused at once
 		wantCode(t, first, tipstaff.SessionNotFound)
 		if second != nil {
 			t.Errorf("the running command gave %v", second)
@@ -246,7 +246,7 @@ func TestB8AnIdleSessionEnds(t *testing.T) {
 		if _, err := st.Info("me", s.ID); err != nil {
 			t.Fatalf("after 29 minutes: %v", err)
 		}
-		time.Sleep(29 * time.Minute) // being asked about it has kept it alive
+		time.Sleep(29 * time.Minute) // asking about it has kept it alive
 		if _, err := execute(st, s.ID, func(context.Context, tipstaff.Session, func()) (tipstaff.Result, error) {
 			time.Sleep(2 * time.Hour) // working is not idling
 			return tipstaff.Result{}, nil
@@ -327,7 +327,7 @@ func TestASessionThatCannotBeRecordedDoesNotComeToBe(t *testing.T) {
 		t.Fatal("it was created")
 	}
 	j.refuse = nil
-	for _, task := range []string{"A", "B", "C"} { // and takes nobody's place
+	for _, task := range []string{"A", "B", "C"} { // and does not count for other principals
 		mustCreate(t, st, task)
 	}
 }

@@ -17,7 +17,7 @@ const maxWaiting = 16
 type turns struct {
 	taken   bool
 	waiting []chan struct{} // closed when it is this one's turn
-	empty   []chan struct{} // closed when nobody runs and nobody waits
+	empty   []chan struct{} // closed when no command runs or waits
 }
 
 // enter waits for the command's turn. On success the caller must leave.
@@ -46,7 +46,7 @@ func (e *entry) enter(ctx context.Context, queued func()) error {
 	return nil
 }
 
-// queue takes a place; the channel is closed when its turn has come.
+// queue adds a place; the channel is closed when its turn has come.
 func (e *entry) queue() (chan struct{}, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -59,7 +59,7 @@ func (e *entry) queue() (chan struct{}, error) {
 		e.turns.taken = true
 		close(turn)
 		if e.expiry != nil {
-			e.expiry.Stop() // a session that works is not idle
+			e.expiry.Stop() // a session with a command is not idle
 		}
 	case len(e.turns.waiting) >= maxWaiting:
 		return nil, busy()
@@ -69,8 +69,8 @@ func (e *entry) queue() (chan struct{}, error) {
 	return turn, nil
 }
 
-// giveUp takes a waiting command out of the queue, or passes on a turn that
-// came in the same moment.
+// giveUp removes a waiting command from the queue, or passes on a turn that
+// came at the same moment.
 func (e *entry) giveUp(turn chan struct{}) {
 	e.mu.Lock()
 	i := slices.Index(e.turns.waiting, turn)
@@ -83,8 +83,8 @@ func (e *entry) giveUp(turn chan struct{}) {
 	}
 }
 
-// leave ends a turn. The next one in the queue takes over; if there is none,
-// the idle lifetime starts.
+// leave ends a turn. The next command takes over; if there is none, the idle
+// time starts.
 func (e *entry) leave() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -101,7 +101,7 @@ func (e *entry) leave() {
 	e.startIdling()
 }
 
-// none gives a channel that is closed when no command of the session is left.
+// none returns a channel that is closed when the session has no command left.
 func (t *turns) none(mu *sync.Mutex) <-chan struct{} {
 	mu.Lock()
 	defer mu.Unlock()

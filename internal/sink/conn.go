@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// link is a connection to a peer, made when it is needed and made anew when it
-// has failed.
+// link is a connection to a peer. It is opened when it is needed, and again
+// after a failure.
 type link struct {
 	network, address string
-	tls              *tls.Config // nil: none
+	tls              *tls.Config // nil: without TLS
 
-	conn net.Conn     // nil: none
+	conn net.Conn     // nil: not connected
 	gone *atomic.Bool // the peer of conn has closed its end
 }
 
-// open gives the connection.
+// open returns the connection, and connects if necessary.
 func (l *link) open(ctx context.Context) (net.Conn, error) {
 	if l.conn != nil && !l.gone.Load() {
 		return l.conn, nil
@@ -47,15 +47,15 @@ func (l *link) open(ctx context.Context) (net.Conn, error) {
 
 func (l *link) stream() bool { return l.network == "tcp" }
 
-// watch notices that a peer has closed its end, which writing would notice one
-// message too late. It ends with the connection.
+// watch sets gone when the peer has closed its end. Writing would notice that
+// one message too late. It ends with the connection.
 func watch(conn net.Conn, gone *atomic.Bool) {
 	_, _ = io.Copy(io.Discard, conn)
 	gone.Store(true)
 }
 
-// write sends data whole, or closes the connection: half a message would spoil
-// what follows.
+// write sends all of data, or closes the connection, because a partial message
+// would corrupt what follows.
 func (l *link) write(ctx context.Context, data []byte) error {
 	conn, err := l.open(ctx)
 	if err != nil {
@@ -77,5 +77,5 @@ func (l *link) close() {
 	}
 }
 
-// tooLong reports whether a datagram was larger than the socket takes.
+// tooLong reports whether a datagram was larger than the socket accepts.
 func tooLong(err error) bool { return errors.Is(err, errTooLong) }

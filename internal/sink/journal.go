@@ -8,15 +8,15 @@ import (
 	"strconv"
 )
 
-// Journal sends messages to journald, by its native protocol, with fields that
-// can be searched (journalctl TIPSTAFF_CODE=…).
+// Journal sends messages to journald by its native protocol, with searchable
+// fields (journalctl TIPSTAFF_CODE=…).
 type Journal struct{ link link }
 
-// journalSocket is where journald listens.
+// journalSocket is the socket that journald listens on.
 const journalSocket = "/run/systemd/journal/socket"
 
-// NewJournal makes a sink to the journal that listens at path; "" is the usual
-// place.
+// NewJournal returns a sink to the journal that listens at path; "" means the
+// usual socket.
 func NewJournal(path string) *Journal {
 	if path == "" {
 		path = journalSocket
@@ -24,13 +24,14 @@ func NewJournal(path string) *Journal {
 	return &Journal{link{network: "unixgram", address: path}}
 }
 
-// Name is journald.
+// Name returns "journald".
 func (*Journal) Name() string { return "journald" }
 
-// Limits of a batch; each message is a datagram.
+// Limits bounds a batch; each message is one datagram.
 func (*Journal) Limits() Limits { return Limits{Count: 64, Bytes: 256 << 10} }
 
-// Send writes one datagram for each message. The kernel has it when it returns.
+// Send writes one datagram for each message. When it returns, the kernel has
+// them.
 func (j *Journal) Send(ctx context.Context, batch []Message) (int, error) {
 	for i, m := range batch {
 		if err := j.link.write(ctx, journalEntry(m)); err != nil {
@@ -49,7 +50,7 @@ func (j *Journal) Close() error {
 	return nil
 }
 
-// journalEntry writes the fields of one entry.
+// journalEntry returns the fields of one entry.
 func journalEntry(m Message) []byte {
 	f := m.facts()
 	var b bytes.Buffer
@@ -69,7 +70,7 @@ func journalEntry(m Message) []byte {
 		if field.value == "" {
 			continue
 		}
-		// The form with a length takes every value, also one with a newline.
+		// The form with a length allows every value, including newlines.
 		b.WriteString(field.name + "\n")
 		_ = binary.Write(&b, binary.LittleEndian, uint64(len(field.value)))
 		b.WriteString(field.value + "\n")

@@ -11,14 +11,14 @@ import (
 // Message is what a sink delivers.
 type Message struct {
 	bus.Event
-	// Body is one line of JSON without its end: a record as it stands on the
+	// Body is one line of JSON without its newline: a record as it is on the
 	// trail, or a checkpoint or a loss as an object with the member event.
 	Body []byte
-	// At is when the message was made; a record has a time of its own.
+	// At is when the message was made; a record also has its own time.
 	At time.Time
 }
 
-// The events that are no records.
+// Events that are not records.
 const (
 	eventCheckpoint = "checkpoint"
 	eventLost       = "sink.lost"
@@ -61,7 +61,7 @@ func lossText(e bus.Event) string {
 	return fmt.Sprintf("lost %d records, from seq %d to %d; they are on the trail", e.Count, e.From, e.To)
 }
 
-// severity is that of syslog; others are derived from it.
+// severity is a syslog severity; others are derived from it.
 type severity int
 
 const (
@@ -70,7 +70,7 @@ const (
 	informational severity = 6
 )
 
-// facts are what a sink tells beside the line.
+// facts are the properties that a sink sends in addition to the line.
 type facts struct {
 	time     time.Time
 	event    string
@@ -82,7 +82,7 @@ type facts struct {
 	severity severity
 }
 
-// facts reads them out of the body.
+// facts reads them from the body.
 func (m Message) facts() facts {
 	var r struct {
 		Time  time.Time `json:"time"`
@@ -97,7 +97,7 @@ func (m Message) facts() facts {
 			CommandID   string `json:"command_id"`
 		} `json:"trace"`
 	}
-	_ = json.Unmarshal(m.Body, &r) // the server's own line; what cannot be read is left out
+	_ = json.Unmarshal(m.Body, &r) // the server's own line; unreadable parts are left out
 	if r.Time.IsZero() {
 		r.Time = m.At
 	}
@@ -108,8 +108,8 @@ func (m Message) facts() facts {
 	}
 }
 
-// severityOf: what was refused by policy, or lost, is for somebody to look at;
-// what failed is for the record of the day.
+// severityOf: a refusal by policy, or a loss, needs a person's attention; a
+// failure is only notable.
 func severityOf(event, name string) severity {
 	switch {
 	case event == eventLost, name == "terminal:security:violation":

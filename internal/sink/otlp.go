@@ -17,29 +17,29 @@ import (
 )
 
 // OTLP posts messages as log records to an OpenTelemetry collector, in binary
-// protobuf over HTTP. It speaks the protocol itself: an SDK would put a second
-// queue behind ours, whose losses nobody counts.
+// protobuf over HTTP. It implements the protocol itself, because an SDK would
+// add a second queue, whose losses are not counted.
 type OTLP struct {
 	poster  *poster
 	version string
 }
 
-// NewOTLP makes a sink to the address of a collector's logs (…/v1/logs), with
-// headers that it wants.
+// NewOTLP returns a sink to the logs address of a collector (…/v1/logs). The
+// headers are sent with each request.
 func NewOTLP(address *url.URL, headers map[string]string, version string) *OTLP {
 	all := map[string]string{"Content-Type": "application/x-protobuf"}
 	maps.Copy(all, headers)
 	return &OTLP{poster: newPoster(address, all, nil, false), version: version}
 }
 
-// Name is otlp and the host.
+// Name returns otlp and the host.
 func (o *OTLP) Name() string { return "otlp " + o.poster.address.Host }
 
-// Limits of a batch.
+// Limits bounds a batch.
 func (*OTLP) Limits() Limits { return Limits{Count: 512, Bytes: 512 << 10, Wait: time.Second} }
 
-// Send posts a batch. The collector has it when it answers 2xx; of what it
-// rejected in doing so it says only how much.
+// Send posts a batch. An answer 2xx means that the collector has it; the
+// collector reports only the number of records that it rejected.
 func (o *OTLP) Send(ctx context.Context, batch []Message) (int, error) {
 	body, err := proto.Marshal(o.encode(batch))
 	if err != nil {
@@ -55,14 +55,14 @@ func (o *OTLP) Send(ctx context.Context, batch []Message) (int, error) {
 	return len(batch), nil
 }
 
-// Close lets go of idle connections.
+// Close closes idle connections.
 func (o *OTLP) Close() error {
 	o.poster.close()
 	return nil
 }
 
-// encode makes what the protocol calls ExportLogsServiceRequest. LogsData has
-// the same form on the wire, and comes without a remote procedure call.
+// encode returns what the protocol calls ExportLogsServiceRequest. LogsData has
+// the same wire format, and its package does not depend on gRPC.
 func (o *OTLP) encode(batch []Message) *logs.LogsData {
 	records := make([]*logs.LogRecord, len(batch))
 	for i, m := range batch {
@@ -107,7 +107,7 @@ func logSeverity(s severity) (logs.SeverityNumber, string) {
 	return logs.SeverityNumber_SEVERITY_NUMBER_INFO, "INFO"
 }
 
-// traceOf reads a W3C traceparent; what is none gives nothing.
+// traceOf parses a W3C traceparent; an invalid one gives nil.
 func traceOf(parent string) (trace, span []byte) {
 	parts := strings.Split(parent, "-")
 	if len(parts) < 4 || len(parts[1]) != 32 || len(parts[2]) != 16 {
@@ -123,7 +123,7 @@ func traceOf(parent string) (trace, span []byte) {
 	return trace, span
 }
 
-// attributes takes names and values in turn; empty values are left out.
+// attributes takes names and values alternately; empty values are left out.
 func attributes(pairs ...string) []*common.KeyValue {
 	var out []*common.KeyValue
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -138,14 +138,15 @@ func textValue(s string) *common.AnyValue {
 	return &common.AnyValue{Value: &common.AnyValue_StringValue{StringValue: strings.ToValidUTF8(s, "\ufffd")}}
 }
 
-// rejected reads ExportLogsServiceResponse.partial_success.rejected_log_records.
-// An answer that is none says nothing.
+// rejected reads
+// ExportLogsServiceResponse.partial_success.rejected_log_records; 0 if the
+// answer is not such a response.
 func rejected(answer []byte) uint64 {
 	n, _ := protowire.ConsumeVarint(field(field(answer, 1, protowire.BytesType), 1, protowire.VarintType))
 	return n
 }
 
-// field gives the value of a field: its content, or the number as it is written.
+// field returns a field of a message: its content, or its encoded number.
 func field(data []byte, want protowire.Number, kind protowire.Type) []byte {
 	for len(data) > 0 {
 		number, typ, n := protowire.ConsumeTag(data)

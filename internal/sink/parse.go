@@ -11,31 +11,33 @@ import (
 	"strings"
 )
 
-// Settings say which sinks there are and what they need.
+// Settings say which sinks there are, and configure them.
 type Settings struct {
 	// Sinks is a comma-separated list; see [Parse].
 	Sinks string
-	// Secret is what webhooks are signed with.
+	// Secret is the key that webhook requests are signed with.
 	Secret []byte
-	// LogsEndpoint is OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: the whole address.
+	// LogsEndpoint is OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: the full address.
 	LogsEndpoint string
 	// Endpoint is OTEL_EXPORTER_OTLP_ENDPOINT, to which v1/logs is added.
 	Endpoint string
-	// Headers are OTEL_EXPORTER_OTLP_HEADERS and …_LOGS_HEADERS, as they are written.
+	// Headers are OTEL_EXPORTER_OTLP_HEADERS and …_LOGS_HEADERS, as written.
 	Headers []string
 	// Protocols are OTEL_EXPORTER_OTLP_PROTOCOL and …_LOGS_PROTOCOL.
 	Protocols []string
-	// Stderr is where "stderr" writes, and Priorities whether the journal reads it.
+	// Stderr is where "stderr" writes. Priorities says that the journal reads
+	// it.
 	Stderr     io.Writer
 	Priorities bool
 	Version    string
 }
 
-// known is what a list may hold.
+// known lists the possible items.
 const known = `stderr, journald, syslog:///dev/log, syslog+udp://HOST:514, syslog+tcp://HOST:601, syslog+tls://HOST:6514, otlp, https://HOST/PATH`
 
-// Parse makes the sinks of a list. It reaches none of them: a peer that is down
-// is no fault of a setting. The error names everything that cannot be used.
+// Parse makes the sinks of a list. It connects to none of them: a peer that is
+// down does not make a setting invalid. The error names every item that cannot
+// be used.
 func Parse(s Settings) ([]Sink, error) {
 	var sinks []Sink
 	var faults []error
@@ -81,7 +83,7 @@ func (s *Settings) parse(item string) (Sink, error) {
 	return nil, fmt.Errorf("is not known; a sink is one of %s", known)
 }
 
-// syslogPorts are where daemons listen.
+// syslogPorts are the default ports.
 var syslogPorts = map[string]string{"syslog+udp": "514", "syslog+tcp": "601", "syslog+tls": "6514"}
 
 func syslog(item string, u *url.URL) (Sink, error) {
@@ -160,8 +162,8 @@ func (s *Settings) otlp() (Sink, error) {
 	return NewOTLP(u, headers, s.Version), nil
 }
 
-// parseHeaders reads lists as "name=value,name=value", values escaped as in
-// addresses; later lists count over earlier ones.
+// parseHeaders parses lists of the form "name=value,name=value", with values
+// percent-encoded. Later lists override earlier ones.
 func parseHeaders(lists []string) (map[string]string, error) {
 	all := map[string]string{}
 	for _, list := range lists {
@@ -181,7 +183,8 @@ func parseHeaders(lists []string) (map[string]string, error) {
 	return all, nil
 }
 
-// shown is an item as it may be repeated: an address without what is secret.
+// shown returns an item in a form for messages: an address without its secret
+// parts.
 func shown(item string) string {
 	if u, err := url.Parse(item); err == nil && u.Host != "" {
 		return u.Scheme + "://" + u.Host + strings.Repeat("/…", min(1, len(strings.Trim(u.Path+u.RawQuery, "/"))))

@@ -273,7 +273,7 @@ func TestTheSyslogSinkOverTLS(t *testing.T) {
 	sinktest.Suite{Start: securedOf, Modes: []sinktest.Mode{sinktest.Hang, sinktest.Slow, sinktest.Reset}, Deaf: true}.Run(t)
 }
 
-// TestTheSyslogSinkTellsNothingToAStranger: whose certificate nobody has signed.
+// TestTheSyslogSinkTellsNothingToAStranger: a peer with an unsigned certificate.
 func TestTheSyslogSinkTellsNothingToAStranger(t *testing.T) {
 	s, peer := securedOf(t)
 	stranger, ok := peer.(*streamPeer)
@@ -288,7 +288,7 @@ func TestTheSyslogSinkTellsNothingToAStranger(t *testing.T) {
 	}
 }
 
-// pipePeer reads a stream as whoever started the server reads its standard error.
+// pipePeer reads a stream as the parent of the server reads its standard error.
 type pipePeer struct{ record }
 
 func TestTheStreamSink(t *testing.T) {

@@ -20,13 +20,13 @@ import (
 type poster struct {
 	client  *http.Client
 	dialer  *net.Dialer
-	tls     *tls.Config // nil: the usual
+	tls     *tls.Config // nil: the default
 	address *url.URL
 	headers map[string]string
 }
 
-// newPoster makes one. With onlyLoopback it connects to this machine only,
-// whatever the name of the host is resolved to.
+// newPoster returns a poster. With onlyLoopback it connects to this machine
+// only, whatever address the host's name resolves to.
 func newPoster(address *url.URL, headers map[string]string, secure *tls.Config, onlyLoopback bool) *poster {
 	dialer := &net.Dialer{Timeout: 5 * time.Second}
 	if onlyLoopback {
@@ -40,13 +40,14 @@ func newPoster(address *url.URL, headers map[string]string, secure *tls.Config, 
 				TLSHandshakeTimeout: 5 * time.Second, ResponseHeaderTimeout: attempt,
 				MaxIdleConns: 1, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: 64 << 10,
 			},
-			// Records go where the operator said, not where a peer sends them.
+			// Records go to the operator's address, not to one that the peer
+			// names.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}
 }
 
-// refuseOthers is asked before a connection is made, with the real address.
+// refuseOthers is called with the resolved address before each connection.
 func refuseOthers(_, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil || !at.Addr().Unmap().IsLoopback() {
@@ -55,10 +56,10 @@ func refuseOthers(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// longestAnswer is how much of an answer is read.
+// longestAnswer bounds how much of an answer is read.
 const longestAnswer = 64 << 10
 
-// post sends a body and returns the answer to it, if that is a good one.
+// post sends a body and returns the answer if its status is 2xx.
 func (p *poster) post(ctx context.Context, body []byte, headers map[string]string) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.address.String(), bytes.NewReader(body))
 	if err != nil {
@@ -73,7 +74,7 @@ func (p *poster) post(ctx context.Context, body []byte, headers map[string]strin
 	resp, err := p.client.Do(req)
 	if err != nil {
 		if u, ok := errors.AsType[*url.Error](err); ok {
-			err = u.Err // without the address, which may hold a token
+			err = u.Err // without the address, which may contain a token
 		}
 		return nil, err
 	}
@@ -85,7 +86,7 @@ func (p *poster) post(ctx context.Context, body []byte, headers map[string]strin
 	return nil, failure(resp)
 }
 
-// failure says what an answer means that is not a good one.
+// failure returns the error for an answer without status 2xx.
 func failure(resp *http.Response) error {
 	err := fmt.Errorf("the peer answered %d", resp.StatusCode)
 	switch code := resp.StatusCode; {

@@ -11,24 +11,24 @@ import (
 	"tipstaff/internal/bus"
 )
 
-// What waits for a peer that does not take it is bounded by number and size.
+// Bounds for the events that wait for a peer.
 const (
 	queueEvents = 10_000
 	queueBytes  = 4 << 20
 )
 
-// How a peer is tried.
+// Timing of attempts to deliver.
 const (
-	attempt      = 10 * time.Second // how long one batch may take
+	attempt      = 10 * time.Second // the longest time for one batch
 	firstPause   = 200 * time.Millisecond
 	longestPause = 30 * time.Second
-	lastPauses   = 100 * time.Millisecond // when the server ends
+	lastPauses   = 100 * time.Millisecond // while the server ends
 )
 
-// logEvery is how often a peer that stays away is logged.
+// logEvery is how often failures of a peer are logged.
 const logEvery = time.Minute
 
-// pump carries events from the bus to one sink.
+// pump delivers events from the bus to one sink.
 type pump struct {
 	sink Sink
 	sub  *bus.Subscription
@@ -37,13 +37,13 @@ type pump struct {
 	// closing is closed when the server ends.
 	closing chan struct{}
 
-	trail  string    // of the last event
-	failed int       // attempts in a row
-	logged time.Time // when a failure was logged last
+	trail  string    // of the latest event
+	failed int       // number of failed attempts in a row
+	logged time.Time // when a failure was last logged
 
 	mu     sync.Mutex
-	inHand bus.Event // the sum of what was taken and is not delivered
-	lost   bus.Event // of what never will be
+	inHand bus.Event // sum of what was taken from the queue and is not delivered
+	lost   bus.Event // sum of what will not be delivered
 }
 
 func newPump(s Sink, b *bus.Bus, log *slog.Logger) *pump {
@@ -67,7 +67,7 @@ func (p *pump) run(ctx context.Context) {
 	}
 }
 
-// gather waits for a first message and a little for others.
+// gather waits for a first message, and a short time for others.
 func (p *pump) gather(ctx context.Context) (batch []Message, more bool) {
 	limits := p.sink.Limits()
 	e, ok := p.sub.Next(ctx)
@@ -85,7 +85,7 @@ func (p *pump) gather(ctx context.Context) (batch []Message, more bool) {
 			e, ok = p.sub.Next(wait)
 		}
 	}
-	return batch, true // if there is nothing more, the next time tells
+	return batch, true // if the queue has ended, the next call reports it
 }
 
 func (p *pump) message(e bus.Event) Message {
@@ -120,7 +120,7 @@ func (p *pump) deliver(ctx context.Context, batch []Message) {
 			p.works()
 			size = len(batch)
 		case errors.Is(err, errRefused) && size > 1 && len(batch) > 1:
-			size = (min(size, len(batch)) + 1) / 2 // find the one that is not wanted
+			size = (min(size, len(batch)) + 1) / 2 // search for the message that is refused
 		case errors.Is(err, errRefused):
 			batch = p.giveUp(batch, err)
 			size = len(batch)
@@ -131,7 +131,7 @@ func (p *pump) deliver(ctx context.Context, batch []Message) {
 	}
 }
 
-// settle notes what is in hand.
+// settle records what is in hand.
 func (p *pump) settle(batch []Message) {
 	var sum bus.Event
 	for _, m := range batch {
@@ -144,11 +144,11 @@ func (p *pump) settle(batch []Message) {
 	p.inHand = sum
 }
 
-// giveUp puts a loss in the place of the first message.
+// giveUp replaces the first message by a loss.
 func (p *pump) giveUp(batch []Message, err error) []Message {
 	first := batch[0].Event
 	if first.Kind == bus.Lost {
-		return batch[1:] // a peer that does not even want to know
+		return batch[1:] // the peer refuses even the report of a loss
 	}
 	p.log.Error("a record was refused and is lost to this sink; it is on the trail", "seq", first.Seq, "error", err)
 	loss := bus.Sum(bus.Event{}, first)
@@ -160,7 +160,8 @@ func (p *pump) giveUp(batch []Message, err error) []Message {
 	return batch
 }
 
-// rejected counts what a peer did not want of a batch that it took otherwise.
+// rejected counts the messages that a peer rejected from a batch that it
+// accepted otherwise.
 func (p *pump) rejected(batch []Message, n uint64, err error) {
 	first, last := span(batch)
 	p.log.Error("records were rejected and are lost to this sink; they are on the trail", "among_seq", first, "to_seq", last, "error", err)
@@ -169,7 +170,7 @@ func (p *pump) rejected(batch []Message, n uint64, err error) {
 	p.lost = bus.Sum(p.lost, bus.Event{Kind: bus.Lost, Count: n, From: first, To: last})
 }
 
-// works notes that the peer takes messages, and tells if it did not before.
+// works records a success, and logs it if it follows failures.
 func (p *pump) works() {
 	if p.failed > 0 && !p.logged.IsZero() {
 		p.mu.Lock()
@@ -180,7 +181,7 @@ func (p *pump) works() {
 	p.failed, p.logged = 0, time.Time{}
 }
 
-// fails logs a failure, but not each.
+// fails records a failure, and logs some of them.
 func (p *pump) fails(ctx context.Context, err error) {
 	p.failed++
 	if ctx.Err() != nil || time.Since(p.logged) < logEvery {
@@ -190,11 +191,11 @@ func (p *pump) fails(ctx context.Context, err error) {
 	p.log.Error("cannot deliver records; they are on the trail, and wait for the sink as long as there is room", "attempts", p.failed, "error", err)
 }
 
-// pause waits before the next attempt: longer each time, by chance, so that many
-// servers do not come back at once.
+// pause waits before the next attempt: longer each time, and randomized, so
+// that many servers do not reconnect at once.
 func (p *pump) pause(ctx context.Context, err error) {
 	d := min(longestPause, firstPause<<min(p.failed-1, 10))
-	d = d/2 + rand.N(d/2+1) //nolint:gosec // nobody gains by guessing a pause
+	d = d/2 + rand.N(d/2+1) //nolint:gosec // a predictable pause is no risk
 	if told, ok := errors.AsType[pauseError](err); ok {
 		d = max(d, min(told.pause, 2*longestPause))
 	}
@@ -213,8 +214,8 @@ func (p *pump) pause(ctx context.Context, err error) {
 	}
 }
 
-// left is what this sink has not delivered: what it lost before, what it has in
-// hand, and what is in its queue. It is told once, in the end.
+// left returns what this sink has not delivered: what it lost before, what is
+// in hand, and what is queued. It is called once, at the end.
 func (p *pump) left() (undelivered, lost bus.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

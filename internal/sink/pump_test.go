@@ -93,7 +93,7 @@ func TestManySinksThatHangHoldUpTheEndTogetherNotEach(t *testing.T) {
 		var sinks []Sink
 		for range 10 {
 			sinks = append(sinks, &script{limits: Limits{Count: 10, Bytes: 1 << 20}, send: func(context.Context, []Message) (int, error) {
-				<-release // whatever ctx says
+				<-release // even if ctx is done
 				return 0, errors.New("released")
 			}})
 		}

@@ -7,20 +7,21 @@ import (
 	"sync"
 )
 
-// reacher is a sink whose peer can be tried without a message to it.
+// reacher is a sink whose peer can be reached without sending a message.
 type reacher interface {
 	reach(ctx context.Context) error
 }
 
 // Reached says whether the peer of one sink could be reached.
 type Reached struct {
-	Name string // of the sink; nothing secret
-	Err  error  // why it could not be reached; nil too where there is nobody, as for a stream of our own
+	Name string // of the sink; contains no secret
+	Err  error  // why the peer could not be reached; also nil for a sink without a peer, such as a stream
 }
 
-// Reach connects to the peers of all sinks at once, with the handshake of TLS where
-// they speak it, and lets go again. It sends them no record. Over datagrams of UDP
-// nobody can tell whether a peer is there; an address that cannot be found is told.
+// Reach connects to the peers of all sinks concurrently, with a TLS handshake
+// if they use TLS, and disconnects. It sends no record. Over UDP it cannot
+// detect whether a peer exists, but it reports an address that cannot be
+// resolved.
 func Reach(ctx context.Context, sinks []Sink) []Reached {
 	all := make([]Reached, len(sinks))
 	var trying sync.WaitGroup

@@ -83,7 +83,7 @@ func TestPeersAreReachedWithoutAMessage(t *testing.T) {
 		{"no socket", NewSyslog("b", "unixgram", socket+"s", nil), "no such file"},
 		{"no journal", NewJournal(socket + "j"), "no such file"},
 		{"TCP", NewSyslog("c", "tcp", plain, nil), ""},
-		{"nobody there", NewSyslog("d", "tcp", closed, nil), "refused"},
+		{"no listener", NewSyslog("d", "tcp", closed, nil), "refused"},
 		{"TLS", NewSyslog("e", "tcp", secure.Listener.Addr().String(), &tls.Config{RootCAs: trust, ServerName: "127.0.0.1", MinVersion: tls.VersionTLS12}), ""},
 		{"a stranger's certificate", NewSyslog("f", "tcp", secure.Listener.Addr().String(), &tls.Config{ServerName: "127.0.0.1", MinVersion: tls.VersionTLS12}), "certificate"},
 		{"a peer that never shakes hands", NewSyslog("g", "tcp", nowhere, &tls.Config{ServerName: "x", MinVersion: tls.VersionTLS12}), "deadline"},

@@ -8,7 +8,7 @@ import (
 	"tipstaff/internal/bus"
 )
 
-// Set is the sinks of a server at work.
+// Set is the running sinks of a server.
 type Set struct {
 	bus    *bus.Bus
 	pumps  []*pump
@@ -16,8 +16,8 @@ type Set struct {
 	cancel context.CancelFunc
 }
 
-// Start subscribes sinks to a bus and delivers what comes. The caller closes
-// the set.
+// Start subscribes sinks to a bus and delivers events to them. The caller
+// closes the set.
 func Start(b *bus.Bus, sinks []Sink, log *slog.Logger) *Set {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Set{bus: b, log: log, cancel: cancel}
@@ -29,16 +29,16 @@ func Start(b *bus.Bus, sinks []Sink, log *slog.Logger) *Set {
 	return s
 }
 
-// How long the end of the server may wait, for all sinks together: for
-// delivery, and then for sends that were told to stop.
+// How long the server's end waits for all sinks together: for delivery, and
+// then for sends that were cancelled.
 const (
 	drainTime = 1500 * time.Millisecond
 	graceTime = 300 * time.Millisecond
 )
 
-// Close closes the bus and gives the sinks a bounded time to deliver what is
-// left. What they did not deliver is logged. A sink that does not even return
-// is left behind: the process is about to end.
+// Close closes the bus, and gives the sinks a bounded time to deliver the rest.
+// It logs what they did not deliver. It abandons a sink whose Send does not
+// return, because the process is about to end.
 func (s *Set) Close() {
 	drain, stop := context.WithTimeout(context.Background(), drainTime)
 	defer stop()
@@ -53,7 +53,7 @@ func (s *Set) Close() {
 	s.await(grace)
 	for _, p := range s.pumps {
 		s.report(p)
-		go func() { _ = p.sink.Close() }() // some descriptors wait for whoever writes to them
+		go func() { _ = p.sink.Close() }() // closing some descriptors waits for their writers
 	}
 }
 

@@ -7,32 +7,32 @@ import (
 	"time"
 )
 
-// Sink is a way to one peer. One goroutine calls it.
+// Sink sends messages to one peer. Its methods are not called concurrently.
 type Sink interface {
-	// Name says which sink it is, for logs: nothing secret.
+	// Name identifies the sink in logs. It contains no secret.
 	Name() string
-	// Limits say how large a batch may be.
+	// Limits bounds a batch.
 	Limits() Limits
-	// Send delivers messages in order. It returns how many the peer has, counted
-	// from the first, and why not the others. What it returns before ctx is done
-	// is up to the sink; it returns soon after.
+	// Send delivers messages in order. It returns how many of them the peer
+	// has, counted from the first, and an error if not all. Send returns soon
+	// after ctx is done.
 	Send(ctx context.Context, batch []Message) (int, error)
-	// Close lets go of the peer. It waits for nobody.
+	// Close disconnects from the peer. It does not block.
 	Close() error
 }
 
 // Limits bound a batch.
 type Limits struct {
-	Count int           // messages
-	Bytes int           // of their bodies; one message may be larger
+	Count int           // number of messages
+	Bytes int           // size of their bodies; a single message may be larger
 	Wait  time.Duration // how long the first message waits for others
 }
 
-// errRefused is a peer that has understood and does not want these messages: to
-// send them again would not help.
+// errRefused says that the peer has understood the messages and refuses them,
+// so that retrying is useless.
 var errRefused = errors.New("refused for good")
 
-// pauseError is a peer that has said when to come again.
+// pauseError says that the peer has told when to try again.
 type pauseError struct {
 	error
 	pause time.Duration
@@ -40,8 +40,8 @@ type pauseError struct {
 
 func (e pauseError) Unwrap() error { return e.error }
 
-// partialError is a peer that took a batch but for so many of it, which it does
-// not want and does not name.
+// partialError says that the peer accepted a batch except for this number of
+// messages, which it rejected without identifying them.
 type partialError uint64
 
 func (e partialError) Error() string {

@@ -6,21 +6,22 @@ import (
 	"strconv"
 )
 
-// Stream writes one line for each message to a stream, standard error above all.
+// Stream writes each message as one line to a stream, usually standard error.
 type Stream struct {
 	W io.Writer
-	// Priorities puts <N> before each line, the severity as sd-daemon(3) has it,
+	// Priorities prefixes each line with its severity as <N>, see sd-daemon(3),
 	// for a stream that the journal reads.
 	Priorities bool
 }
 
-// Name is stderr: there is no other stream to choose.
+// Name returns "stderr".
 func (*Stream) Name() string { return "stderr" }
 
-// Limits are those of one write.
+// Limits bounds one write.
 func (*Stream) Limits() Limits { return Limits{Count: 64, Bytes: 256 << 10} }
 
-// Send writes; a stream that nobody reads holds it up, whatever ctx says.
+// Send writes the batch. If the stream is not read, Send blocks, even after ctx
+// is done.
 func (s *Stream) Send(ctx context.Context, batch []Message) (int, error) {
 	for i, m := range batch {
 		if err := ctx.Err(); err != nil {
@@ -38,5 +39,5 @@ func (s *Stream) Send(ctx context.Context, batch []Message) (int, error) {
 	return len(batch), nil
 }
 
-// Close leaves the stream open: it is not the sink's.
+// Close does not close the stream, which belongs to the caller.
 func (*Stream) Close() error { return nil }

@@ -8,18 +8,18 @@ import (
 	"strconv"
 )
 
-// Syslog sends messages in the format of RFC 5424: over a datagram socket one
-// in each datagram, over TCP with the octet counting of RFC 6587.
+// Syslog sends messages in the format of RFC 5424: one in each datagram, or
+// over TCP with the octet counting of RFC 6587.
 type Syslog struct {
 	name   string
 	link   link
 	header syslogHeader
 }
 
-// NewSyslog makes a sink to the daemon at an address: network is "unixgram",
+// NewSyslog returns a sink to the daemon at an address: network is "unixgram",
 // "udp" or "tcp". secure is for "tcp" and may be nil.
 func NewSyslog(name, network, address string, secure *tls.Config) *Syslog {
-	host, _ := os.Hostname() // one that cannot be known is written as unknown
+	host, _ := os.Hostname() // if it fails, the host is written as unknown
 	return &Syslog{
 		name:   name,
 		link:   link{network: network, address: address, tls: secure},
@@ -27,14 +27,14 @@ func NewSyslog(name, network, address string, secure *tls.Config) *Syslog {
 	}
 }
 
-// Name is the address as it was set.
+// Name returns the address from the setting.
 func (s *Syslog) Name() string { return s.name }
 
-// Limits of a batch, which is one write over TCP.
+// Limits bounds a batch, which is one write over TCP.
 func (*Syslog) Limits() Limits { return Limits{Count: 64, Bytes: 256 << 10} }
 
-// Send writes the messages. Of a batch that a TCP connection did not take whole
-// nobody knows how much arrived, so all of it is sent again.
+// Send writes the messages. If a TCP connection did not accept a whole batch,
+// it is unknown how much arrived, so the pump sends all of it again.
 func (s *Syslog) Send(ctx context.Context, batch []Message) (int, error) {
 	if s.link.stream() {
 		var frames []byte

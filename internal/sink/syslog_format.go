@@ -9,23 +9,23 @@ import (
 const (
 	appName  = "tipstaff"
 	facility = 13 // log audit (RFC 5424, table 1)
-	// maxSyslog bounds a message: what receivers take at least is less, what the
-	// common ones take without a setting is this (rsyslog).
+	// maxSyslog bounds a message. Receivers must only accept less, but this is
+	// what the common ones (rsyslog) accept by default.
 	maxSyslog = 8 << 10
-	// structured names the structured data. 32473 is the enterprise number that
-	// RFC 5612 keeps for those who have none.
+	// structured is the id of the structured data. 32473 is the enterprise
+	// number that RFC 5612 reserves for examples.
 	structured = "tipstaff@32473"
 )
 
-// syslogHeader is what all messages of a process share.
+// syslogHeader is the part that all messages of a process share.
 type syslogHeader struct{ host, pid string }
 
-// format writes a message as RFC 5424 has it. What is too long is cut at a
-// character, and the structured data says by how much.
+// format returns a message in the format of RFC 5424. A message that is too
+// long is cut between characters, and the structured data says by how much.
 func (h syslogHeader) format(m Message) []byte {
 	f := m.facts()
-	// The record is JSON, which is ASCII unless somebody wrote otherwise: it is
-	// UTF-8, and the mark that says so comes before it.
+	// The record is JSON, and usually ASCII. The byte order mark declares it as
+	// UTF-8.
 	const bom = "\ufeff"
 	head, body := h.head(m, f, 0), string(m.Body)
 	if room := maxSyslog - len(head) - len(bom) - 1; len(body) > room {
@@ -39,7 +39,7 @@ func (h syslogHeader) format(m Message) []byte {
 	return []byte(head + " " + bom + body)
 }
 
-// head is everything before the text.
+// head returns everything before the text.
 func (h syslogHeader) head(m Message, f facts, cut int) string {
 	var b strings.Builder
 	b.WriteString("<" + strconv.Itoa(facility*8+int(f.severity)) + ">1 ")
@@ -61,8 +61,8 @@ func (h syslogHeader) head(m Message, f facts, cut int) string {
 	return b.String()
 }
 
-// printable makes a field of the header: printable ASCII without blanks, of a
-// bounded length, "-" if nothing is left.
+// printable returns a header field: printable ASCII without blanks, of bounded
+// length, "-" if it would be empty.
 func printable(s string, longest int) string {
 	s = strings.Map(func(r rune) rune {
 		if r <= ' ' || r > '~' {
@@ -76,8 +76,8 @@ func printable(s string, longest int) string {
 	return s[:min(len(s), longest)]
 }
 
-// paramValue escapes what RFC 5424 (6.3.3) wants escaped, drops control
-// characters, and bounds the value: a session's id is the longest.
+// paramValue escapes what RFC 5424 (6.3.3) requires, drops control characters,
+// and bounds the length; the longest value is a session's id.
 func paramValue(s string) string {
 	const longest = 512
 	s = strings.ToValidUTF8(s[:min(len(s), longest)], "\ufffd")

@@ -13,8 +13,8 @@ import (
 	"tipstaff/internal/bus"
 )
 
-// Webhook posts batches of messages to an address, one JSON object a line, each
-// batch signed with a secret that the receiver has, too.
+// Webhook posts batches of messages to an address, one JSON object a line. Each
+// batch is signed with a secret shared with the receiver.
 type Webhook struct {
 	name   string
 	poster *poster
@@ -22,7 +22,8 @@ type Webhook struct {
 	clock  func() time.Time
 }
 
-// NewWebhook makes a sink to an address that [Parse] accepts. secure may be nil.
+// NewWebhook returns a sink to an address that [Parse] accepts. secure may be
+// nil.
 func NewWebhook(address *url.URL, secret []byte, secure *tls.Config) *Webhook {
 	return &Webhook{
 		name:   address.Scheme + "://" + address.Host, // paths and queries of webhooks are often secret
@@ -31,14 +32,14 @@ func NewWebhook(address *url.URL, secret []byte, secure *tls.Config) *Webhook {
 	}
 }
 
-// Name is the scheme and host of the address.
+// Name returns the scheme and host of the address.
 func (w *Webhook) Name() string { return w.name }
 
-// Limits of a batch.
+// Limits bounds a batch.
 func (*Webhook) Limits() Limits { return Limits{Count: 100, Bytes: 256 << 10, Wait: time.Second} }
 
-// Send posts a batch. The receiver has it when it answers 2xx. All records of
-// a batch are of one trail.
+// Send posts a batch. An answer 2xx means that the receiver has it. All records
+// of a batch are of one trail.
 func (w *Webhook) Send(ctx context.Context, batch []Message) (int, error) {
 	var body []byte
 	for _, m := range batch {
@@ -58,7 +59,7 @@ func (w *Webhook) Send(ctx context.Context, batch []Message) (int, error) {
 	return len(batch), nil
 }
 
-// sign covers the time, so that an old batch cannot be posted again later.
+// sign includes the time, so that an old batch cannot be replayed later.
 func sign(secret []byte, stamp string, body []byte) string {
 	mac := hmac.New(sha256.New, secret)
 	mac.Write([]byte(stamp + "."))
@@ -66,7 +67,8 @@ func sign(secret []byte, stamp string, body []byte) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// span is the numbers of the first and last record of a batch; 0 without any.
+// span returns the numbers of the first and last record of a batch; 0 if it has
+// none.
 func span(batch []Message) (first, last uint64) {
 	for _, m := range batch {
 		if m.Kind != bus.Record {
@@ -79,7 +81,7 @@ func span(batch []Message) (first, last uint64) {
 	return first, last
 }
 
-// Close lets go of idle connections.
+// Close closes idle connections.
 func (w *Webhook) Close() error {
 	w.poster.close()
 	return nil

@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// callTries are about parts of the kernel that nobody needs for work.
+// callTries concern parts of the kernel that ordinary work does not need.
 func callTries() []try {
 	plain := func(name string, number uintptr, args ...uintptr) try {
 		return try{name, 0, func([]string) (string, error) { _, err := call(number, args...); return "", err }}
@@ -42,13 +42,13 @@ func callTries() []try {
 		plain("personality", syscall.SYS_PERSONALITY, 0x400000), // READ_IMPLIES_EXEC
 		plain("no-call", numberOfNoCall),
 		plain("openat2", numberOpenat2, ^uintptr(0)),
-		plain("reboot", syscall.SYS_REBOOT, 0xfee1dead, 0, 0), // a second number that is none of those
+		plain("reboot", syscall.SYS_REBOOT, 0xfee1dead, 0, 0), // an invalid second number
 		{"set-clock", 0, func([]string) (string, error) {
 			never := [2]int64{0, -1}
 			_, err := call(syscall.SYS_CLOCK_SETTIME, 0, uintptr(unsafe.Pointer(&never)))
 			return "", err
 		}},
-		plain("kernel-log", syscall.SYS_SYSLOG, 10), // how much there is of it
+		plain("kernel-log", syscall.SYS_SYSLOG, 10), // the size of the log
 		plain("load-module", syscall.SYS_INIT_MODULE, 0, 0, 0),
 		plain("swap-on", syscall.SYS_SWAPON, 0, 0),
 		plain("move-pages", syscall.SYS_MBIND, 0, 0, 1<<20),
@@ -78,7 +78,8 @@ func byHandle(a []string) (step string, err error) {
 	return "open", err
 }
 
-// sharedMemory reads the first bytes of a segment that somebody else has made.
+// sharedMemory reads the first bytes of a segment that another process has
+// made.
 func sharedMemory(a []string) (string, error) {
 	key, err := strconv.ParseUint(a[0], 0, 32)
 	if err != nil {
@@ -107,8 +108,7 @@ const (
 	tiocsptlck = 0x40045431
 )
 
-// terminal opens a new terminal of the command's own, or its other end where
-// that is all there is.
+// terminal opens a new terminal, or its other end if that is the only one.
 func terminal() (int, error) {
 	master, err := syscall.Open("/dev/ptmx", syscall.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
@@ -126,7 +126,7 @@ func terminal() (int, error) {
 	return master, nil
 }
 
-// typeForOthers puts a key into what the terminal's programs will read.
+// typeForOthers writes a key into the input of the terminal's programs.
 func typeForOthers([]string) (string, error) {
 	tty, err := terminal()
 	if err != nil {
@@ -137,7 +137,7 @@ func typeForOthers([]string) (string, error) {
 	return "type", err
 }
 
-// lineDiscipline sets the one that the terminal has.
+// lineDiscipline sets the present line discipline of the terminal again.
 func lineDiscipline([]string) (string, error) {
 	tty, err := terminal()
 	if err != nil {
@@ -148,7 +148,7 @@ func lineDiscipline([]string) (string, error) {
 	return "set", err
 }
 
-// selfTries tell what this process is allowed.
+// selfTries concern the process's own permissions.
 func selfTries() []try {
 	return []try{
 		{"landlock", 0, func([]string) (string, error) {

@@ -10,7 +10,7 @@ import (
 	"unsafe"
 )
 
-// fileTries are about files and what is in them.
+// fileTries concern files and their content.
 func fileTries() []try {
 	return []try{
 		{"create", 1, func(a []string) (string, error) {
@@ -68,7 +68,8 @@ func opened(path string, flags int) (string, error) {
 	return "", syscall.Close(fd)
 }
 
-// reopenWrite opens a file for reading, and what it has then for writing.
+// reopenWrite opens a file for reading, and then opens its descriptor for
+// writing.
 func reopenWrite(a []string) (string, error) {
 	f, err := os.Open(a[0])
 	if err != nil {
@@ -80,7 +81,7 @@ func reopenWrite(a []string) (string, error) {
 
 const oTmpfile = 0o20000000 | syscall.O_DIRECTORY // O_TMPFILE
 
-// linkUnnamed makes a file without a name in a directory, and names it.
+// linkUnnamed makes an unnamed file in a directory, and gives it a name.
 func linkUnnamed(a []string) (string, error) {
 	fd, err := syscall.Open(a[0], oTmpfile|syscall.O_WRONLY, 0o644)
 	if err != nil {
@@ -110,7 +111,8 @@ func exchange(a []string) (string, error) {
 	return "", err
 }
 
-// kept holds what system calls point to: these are few, and the program short.
+// kept keeps alive what system calls point to: there is little, and the program
+// runs briefly.
 var kept [][]byte
 
 func pathOf(path string) (uintptr, error) {
@@ -165,7 +167,7 @@ func statSize(a []string) (string, error) {
 	return itoa(int(st.Size())), nil
 }
 
-// watchFor asks to be told of what happens to a file.
+// watchFor watches a file.
 func watchFor(a []string) (string, error) {
 	fd, err := syscall.InotifyInit1(syscall.IN_CLOEXEC)
 	if err != nil {
@@ -175,8 +177,8 @@ func watchFor(a []string) (string, error) {
 	return "", err
 }
 
-// fromRoot goes up from here until it does not get any further, and down again
-// to a path.
+// fromRoot goes up from the working directory as far as possible, and from
+// there to a path.
 func fromRoot(a []string) (string, error) {
 	up := strings.Repeat("../", 64)
 	path := filepath.Clean(a[0])

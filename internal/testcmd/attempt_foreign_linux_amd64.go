@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// foreignTries enter the kernel by doors of other architectures, and by calls
-// that only this one has.
+// foreignTries enter the kernel by entry points of other architectures, and by
+// calls that only this one has.
 func foreignTries() []try {
 	const x32 = 1 << 30
 	return []try{
@@ -32,7 +32,7 @@ func foreignTries() []try {
 	}
 }
 
-// int80 asks for the process id as a program of 32 bits would.
+// int80 gets the process id as a 32-bit program would.
 func int80() error {
 	code, err := syscall.Mmap(-1, 0, 4096, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANON)
 	if err != nil {

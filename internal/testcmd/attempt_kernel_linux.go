@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// kernelTries are about namespaces and mounts: a world of one's own.
+// kernelTries concern namespaces and mounts.
 func kernelTries() []try {
 	var list []try
 	for name, flag := range map[string]uintptr{
@@ -18,7 +18,7 @@ func kernelTries() []try {
 			return "", startWith(&syscall.SysProcAttr{Unshareflags: flag})
 		}})
 		if name == "time" {
-			continue // its bit is the signal's, in clone
+			continue // in clone, this bit belongs to the signal
 		}
 		list = append(list, try{"clone-" + name, 0, func([]string) (string, error) {
 			return "", startWith(&syscall.SysProcAttr{Cloneflags: flag})
@@ -49,8 +49,8 @@ func kernelTries() []try {
 	)
 }
 
-// startWith starts a program with attributes, to do nothing. It has no threads:
-// those could not be made any more once the next child lives elsewhere.
+// startWith starts a program with attributes that does nothing. It has no
+// threads, which could not be created if children are in another namespace.
 func startWith(attr *syscall.SysProcAttr) error {
 	c := exec.Command("/bin/true")
 	c.SysProcAttr = attr
@@ -75,7 +75,7 @@ func clone3(flags uint64) error {
 	return err
 }
 
-// enterNamespace enters the one that a file names.
+// enterNamespace enters the namespace that a file stands for.
 func enterNamespace(a []string) (string, error) {
 	fd, err := syscall.Open(a[0], syscall.O_RDONLY, 0)
 	if err != nil {
@@ -85,7 +85,8 @@ func enterNamespace(a []string) (string, error) {
 	return "enter", err
 }
 
-// pivotRoot asks for a root that is the old one: the last thing that is checked.
+// pivotRoot uses the present root as the new root, which the kernel checks
+// last.
 func pivotRoot(a []string) (string, error) {
 	root, old, err := twoPaths(a[0], a[0])
 	if err == nil {

@@ -8,10 +8,10 @@ import (
 	"unsafe"
 )
 
-// limitTries use up something, and give back what they had.
+// limitTries use up a resource, and release it.
 func limitTries() []try {
 	return []try{
-		// A child of this process's parent, which has not asked for one. It lives
+		// A child of this process's parent, which did not ask for one. It lives
 		// for some seconds.
 		{"sibling", 1, func(a []string) (pid string, err error) {
 			err = withSize(a[0], func(n int) error {
@@ -68,8 +68,8 @@ func withSize(text string, do func(n int) error) error {
 	return do(n)
 }
 
-// forkIdle makes a process that does nothing: it is no program of its own, and
-// has no room for anything but a system call.
+// forkIdle makes a process that does nothing. It is not started by exec, and
+// can make only one system call.
 func forkIdle() (int, error) { return idle(5, 0) }
 
 // idle makes a process that sleeps for some seconds.

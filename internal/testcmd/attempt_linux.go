@@ -7,21 +7,21 @@ import (
 	"syscall"
 )
 
-// attempt tries one thing that a sandbox may forbid and prints what came of it
-// as a line of JSON. What the kernel answers is no failure of the program:
-// whoever started it knows what is to be expected. Each attempt is what an
-// ordinary program could do, and does no more than show that it could.
+// attempt tries one thing that a sandbox may forbid, and prints the outcome as
+// a line of JSON. A refusal by the kernel is not a failure of the program,
+// because the caller knows what to expect. Each attempt is what an ordinary
+// program could do, and does no more than show that it can.
 
 // outcome is what an attempt prints.
 type outcome struct {
 	Name  string `json:"name"`
 	OK    bool   `json:"ok"`
 	Errno string `json:"errno,omitempty"` // by name, of the call that was refused
-	Got   string `json:"got,omitempty"`   // what was found out, or which call it was
+	Got   string `json:"got,omitempty"`   // what was found out, or which call was refused
 }
 
-// try is one attempt. It wants a number of arguments; what it gets is text for
-// the outcome.
+// try is one attempt. It needs a number of arguments, and returns text for the
+// outcome.
 type try struct {
 	name string
 	args int
@@ -58,7 +58,7 @@ func attempt(args []string) error {
 	return fmt.Errorf("there is no attempt %q", args[0])
 }
 
-// answer makes an error of an errno; 0 is none.
+// answer converts an errno to an error; 0 is nil.
 func answer(errno syscall.Errno) error {
 	if errno == 0 {
 		return nil

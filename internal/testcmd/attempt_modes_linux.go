@@ -8,8 +8,8 @@ import (
 	"unsafe"
 )
 
-// modeTries are about what is known of files: modes, owners, times, attributes;
-// and about files that are more than files.
+// modeTries concern metadata of files: modes, owners, times, attributes; and
+// special files.
 func modeTries() []try {
 	return []try{
 		{"chmod", 2, func(a []string) (string, error) { return withMode(a, syscall.Chmod) }},
@@ -78,8 +78,8 @@ const (
 	fsNoDump      = 0x40
 )
 
-// chattr sets an attribute that is not a mode, by way of a descriptor that is
-// good for reading.
+// chattr sets an attribute that is not a mode, through a descriptor opened for
+// reading.
 func chattr(a []string) (string, error) {
 	f, err := os.Open(a[0])
 	if err != nil {
@@ -95,7 +95,7 @@ func chattr(a []string) (string, error) {
 	return "set", err
 }
 
-// fileSetattr sets the same by the call that came with Linux 6.17.
+// fileSetattr sets the same attribute by the call of Linux 6.17.
 func fileSetattr(a []string) (string, error) {
 	path, err := pathOf(a[0])
 	if err != nil {

@@ -17,5 +17,5 @@ const (
 	numberFchmodat2       = 452
 	numberFileSetattr     = 469
 
-	numberOfNoCall = 4000 // no kernel has got that far
+	numberOfNoCall = 4000 // higher than any number in use
 )

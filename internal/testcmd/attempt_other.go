@@ -4,7 +4,7 @@ package main
 
 import "errors"
 
-// What these programs try, only Linux can forbid.
+// These programs try what only Linux can forbid.
 
 var errNotLinux = errors.New("this program exists on Linux only")
 

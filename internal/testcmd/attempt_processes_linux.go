@@ -9,7 +9,7 @@ import (
 	"unsafe"
 )
 
-// processTries are about another process, by its id, which comes first.
+// processTries concern another process, whose id is the first argument.
 func processTries() []try {
 	return []try{
 		{"see", 1, see},
@@ -65,7 +65,7 @@ func ofProcess(id string, do func(pid int) error) error {
 	return do(pid)
 }
 
-// see looks for a process in the list of all.
+// see searches the list of all processes for one.
 func see(a []string) (string, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -77,7 +77,7 @@ func see(a []string) (string, error) {
 	return "", nil
 }
 
-// trace stops a process and lets it go on.
+// trace stops a process and lets it continue.
 func trace(pid int) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -92,8 +92,8 @@ func trace(pid int) error {
 	return syscall.PtraceDetach(pid)
 }
 
-// otherMemory reads or writes one word at an address of another process. What
-// is written is what was there.
+// otherMemory reads or writes one word at an address of another process. It
+// writes the word that is already there.
 func otherMemory(number uintptr, a []string) (string, error) {
 	address, err := strconv.ParseUint(a[1], 16, 64)
 	if err != nil {
@@ -131,7 +131,7 @@ func takeDescriptor(a []string) (step string, err error) {
 	return step, err
 }
 
-// adviseOther says of a page of another process that it is needed soon.
+// adviseOther gives advice about a page of another process.
 func adviseOther(a []string) (step string, err error) {
 	address, err := strconv.ParseUint(a[1], 16, 64)
 	if err != nil {
@@ -152,23 +152,23 @@ func adviseOther(a []string) (step string, err error) {
 	return step, err
 }
 
-// lowerLimit takes core files from a process.
+// lowerLimit sets the limit for core files of a process to 0.
 func lowerLimit(pid int) error {
 	none := syscall.Rlimit{}
 	_, err := call(syscall.SYS_PRLIMIT64, uintptr(pid), syscall.RLIMIT_CORE, uintptr(unsafe.Pointer(&none)), 0)
 	return err
 }
 
-// slower makes a process a little nicer to others than it is.
+// slower increases the nice value of a process by 1.
 func slower(pid int) error {
 	before, err := syscall.Getpriority(syscall.PRIO_PROCESS, pid)
 	if err != nil {
 		return err
 	}
-	return syscall.Setpriority(syscall.PRIO_PROCESS, pid, 20-before+1) // the call before gives 20 minus that
+	return syscall.Setpriority(syscall.PRIO_PROCESS, pid, 20-before+1) // the system call returns 20 minus the nice value
 }
 
-// narrowAffinity leaves a process one processor.
+// narrowAffinity restricts a process to one processor.
 func narrowAffinity(pid int) error {
 	var all [128]byte
 	n, err := call(syscall.SYS_SCHED_GETAFFINITY, uintptr(pid), uintptr(len(all)), uintptr(unsafe.Pointer(&all)))

@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// throughProxy asks the proxy that the environment names for HOST:PORT, and
-// gives the first line of the answer; of a host that it reaches, also what the
-// host says first.
+// throughProxy asks the proxy of the environment for HOST:PORT, and returns the
+// first line of the answer; if the proxy connects, also the first data of the
+// host.
 func throughProxy(target string, connect, withToken bool) (string, error) {
 	proxy, err := url.Parse(os.Getenv("HTTP_PROXY"))
 	if err != nil {
@@ -39,7 +39,7 @@ func throughProxy(target string, connect, withToken bool) (string, error) {
 	if !strings.Contains(line, " 200 ") {
 		return line, nil
 	}
-	if connect { // what comes now is the host's
+	if connect { // now follows the host's data
 		rest, err = hear(fd, "GET / HTTP/1.0\r\n\r\n")
 	}
 	_, body, _ := strings.Cut(rest, "\r\n\r\n")

@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// signalTries send a signal to another process, every way that there is. Id and
-// signal are given.
+// signalTries send a signal to another process in every possible way. The
+// arguments are process id and signal.
 func signalTries() []try {
 	raw := func(name string, number uintptr, args func(pid, signal uintptr) []uintptr) try {
 		return try{name, 2, func(a []string) (string, error) {
@@ -67,8 +67,8 @@ func signalBy(a []string, open func(pid int) (uintptr, error)) (step string, err
 	return step, err
 }
 
-// signalByDescriptor makes another process the owner of a pipe, and lets the
-// kernel tell it of input.
+// signalByDescriptor makes another process the owner of a pipe, so that the
+// kernel signals it when there is input.
 func signalByDescriptor(a []string, request uintptr, extended bool) (step string, err error) {
 	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
 	if err != nil {

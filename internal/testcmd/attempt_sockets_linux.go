@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// socketTries reach for somebody by a socket. They do without package net,
-// which would make this a program that depends on libraries.
+// socketTries connect to other processes by sockets. They do not use package
+// net, which would link the program dynamically.
 func socketTries() []try {
 	return []try{
 		{"socket", 3, func(a []string) (string, error) {
@@ -45,8 +45,8 @@ func threeNumbers(a []string) (n [3]uintptr, err error) {
 	return n, nil
 }
 
-// dial makes a socket and connects it. Nothing it does afterwards takes longer
-// than ten seconds.
+// dial makes a socket and connects it. No operation on it takes longer than ten
+// seconds.
 func dial(address string, kind int) (int, error) {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -80,7 +80,7 @@ func dialTo(family, kind int, sa syscall.Sockaddr) (int, error) {
 	return fd, syscall.Connect(fd, sa)
 }
 
-// greeting connects, says something, and reads an answer.
+// greeting connects, sends data, and reads an answer.
 func greeting(address string, kind int) (string, error) {
 	fd, err := dial(address, kind)
 	if err != nil {
@@ -112,7 +112,8 @@ func unixGreeting(path string) (string, error) {
 	return hear(fd, "hello\n")
 }
 
-// reconnect connects to one socket, and with the same descriptor to another.
+// reconnect connects to one socket, and with the same descriptor to another
+// one.
 func reconnect(a []string) (step string, err error) {
 	fd, err := dialTo(syscall.AF_UNIX, syscall.SOCK_STREAM, &syscall.SockaddrUnix{Name: a[0]})
 	if err != nil {
@@ -124,8 +125,8 @@ func reconnect(a []string) (step string, err error) {
 	return hear(fd, "hello\n")
 }
 
-// listenConnected connects to one socket, gives the descriptor a name in the file
-// system and listens with it.
+// listenConnected connects to one socket, binds the descriptor to a name in the
+// file system, and listens on it.
 func listenConnected(a []string) (step string, err error) {
 	fd, err := dialTo(syscall.AF_UNIX, syscall.SOCK_STREAM, &syscall.SockaddrUnix{Name: a[0]})
 	if err != nil {
@@ -150,8 +151,7 @@ func pair(a []string) (string, error) {
 	return hear(fds[1], "")
 }
 
-// sendFromPair sends to an address by one socket of a pair, which did not have
-// to be made for sending to addresses.
+// sendFromPair sends to an address by one socket of a pair.
 func sendFromPair(a []string) (string, error) {
 	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_DGRAM, 0)
 	if err != nil {
@@ -160,7 +160,7 @@ func sendFromPair(a []string) (string, error) {
 	return "send", syscall.Sendto(fds[0], []byte("hello"), 0, &syscall.SockaddrUnix{Name: a[0]})
 }
 
-// serveAndAsk listens on an address and connects to that.
+// serveAndAsk listens on an address and connects to it.
 func serveAndAsk(a []string) (step string, err error) {
 	to, err := netip.ParseAddr(a[0])
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"os/signal"
 )
 
-// Programs about how to end.
+// Programs that end in various ways.
 
 func exit(args []string) error {
 	code, err := number(args, 255)

@@ -10,15 +10,15 @@ import (
 	"unsafe"
 )
 
-const setSize = 8 // of a set of signals, in bytes
+const setSize = 8 // size of a signal set in bytes
 
-// restoreDefault undoes the handler of the Go runtime, which turns some deadly
-// signals into an exit with the code 2.
+// restoreDefault removes the handler of the Go runtime, which turns some fatal
+// signals into exit code 2.
 func restoreDefault(n syscall.Signal) error {
 	if n == syscall.SIGKILL {
 		return nil
 	}
-	var byDefault [8]uintptr // a struct sigaction of zeros: SIG_DFL
+	var byDefault [8]uintptr // a zero struct sigaction: SIG_DFL
 	_, _, errno := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(n), uintptr(unsafe.Pointer(&byDefault)), 0, setSize, 0, 0)
 	if errno != 0 {
 		return errno
@@ -26,8 +26,8 @@ func restoreDefault(n syscall.Signal) error {
 	return nil
 }
 
-// becomeDeaf hands on what a careless parent would: nohup ignores SIGHUP, and
-// a program with threads may start others while it has everything blocked.
+// becomeDeaf passes on what a careless parent would: nohup ignores SIGHUP, and
+// a program with threads may start others while all signals are blocked.
 func becomeDeaf(args []string) error {
 	if len(args) == 0 {
 		return errors.New("no command was named")
@@ -37,7 +37,7 @@ func becomeDeaf(args []string) error {
 		return err
 	}
 	signal.Ignore()
-	runtime.LockOSThread() // the mask is a thread's, and exec hands this one's on
+	runtime.LockOSThread() // the mask belongs to the thread, and exec keeps that of this one
 	everything := ^uint64(0)
 	const setMask = 2 // SIG_SETMASK
 	if _, _, errno := syscall.RawSyscall6(syscall.SYS_RT_SIGPROCMASK, setMask, uintptr(unsafe.Pointer(&everything)), 0, setSize, 0, 0); errno != 0 {

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// restoreDefault leaves the Go runtime's handler: SIGHUP, SIGINT, SIGKILL and
-// SIGTERM end the program as they should, others by way of an exit code.
+// restoreDefault keeps the Go runtime's handler: SIGHUP, SIGINT, SIGKILL and
+// SIGTERM end the program as they should, other signals by an exit code.
 func restoreDefault(syscall.Signal) error { return nil }
 
 func becomeDeaf([]string) error { return errors.New("this program exists on Linux only") }

@@ -11,9 +11,9 @@ import (
 	"syscall"
 )
 
-// Programs that leave something behind.
+// Programs that leave processes behind.
 
-// again prepares this binary to run another program of the collection.
+// again prepares a command that runs another program of this binary.
 func again(args ...string) (*exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -39,8 +39,8 @@ func hold([]string) error {
 	return nil
 }
 
-// daemon waits for its child, whose own child is then nobody's: it has a
-// session of its own and no parent that is still there.
+// daemon starts a child, waits for it, and so orphans the child's own child,
+// which has a session of its own.
 func daemon(args []string) error {
 	c, err := again(append([]string{"daemon-parent"}, args...)...)
 	if err != nil {
@@ -63,7 +63,7 @@ func daemonParent(args []string) error {
 	if err != nil {
 		return err
 	}
-	c.ExtraFiles = []*os.File{done} // its descriptor 3
+	c.ExtraFiles = []*os.File{done} // descriptor 3 of the child
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := c.Start(); err != nil {
 		return err

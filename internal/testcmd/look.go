@@ -5,7 +5,7 @@ import (
 	"os"
 )
 
-// Programs that tell what they were given.
+// Programs that print what they were given.
 
 func printArgv([]string) error { return printJSON(os.Args) }
 

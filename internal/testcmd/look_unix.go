@@ -10,11 +10,11 @@ import (
 	"syscall"
 )
 
-// printDirectory asks the kernel, because os.Getwd believes $PWD.
+// printDirectory asks the kernel, because os.Getwd trusts $PWD.
 func printDirectory([]string) error {
 	path, err := syscall.Getwd()
 	if err != nil {
-		path = "" // the directory is gone, and its inode still tells which it was
+		path = "" // the directory was removed, but its inode still identifies it
 	}
 	var st syscall.Stat_t
 	if err := syscall.Stat(".", &st); err != nil {
@@ -23,10 +23,10 @@ func printDirectory([]string) error {
 	return printJSON(map[string]any{"path": path, "dev": uint64(st.Dev), "ino": uint64(st.Ino)})
 }
 
-// printDescriptors asks for each number in turn, because reading /proc/self/fd
-// opens one more. The Go runtime's own (its poller, and the limits of its
-// control group) are left out. What the caller's caller had left open for
-// everybody is there too: compare with what the test itself would pass on.
+// printDescriptors tests each number, because reading /proc/self/fd opens one
+// more. It leaves out those of the Go runtime (its poller, and the limits of
+// its control group). Descriptors that an ancestor left open for all children
+// are included: compare with what the test itself would pass on.
 func printDescriptors([]string) error {
 	found := map[string]string{}
 	for fd := range 4096 {
@@ -47,10 +47,10 @@ func printDescriptors([]string) error {
 	return printJSON(found)
 }
 
-// printSignals prints the Sig lines of /proc/self/status. The Go runtime has
-// put handlers of its own over inherited dispositions by then, except over an
-// ignored SIGHUP or SIGINT; blocked ones are as inherited. For the whole truth
-// let grep print /proc/self/status.
+// printSignals prints the Sig lines of /proc/self/status. By then the Go
+// runtime has replaced inherited dispositions by its own handlers, except for
+// an ignored SIGHUP or SIGINT; blocked signals are as inherited. For exact
+// dispositions, let grep print /proc/self/status.
 func printSignals([]string) error {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -1,6 +1,5 @@
-// Command testcmd is a collection of badly behaved programs, for tests of
-// whatever has to run programs and get rid of them again. The first argument
-// chooses one:
+// Command testcmd is a collection of misbehaving programs, for tests of code
+// that has to run programs and to end them. The first argument selects one:
 //
 //	argv …              prints its whole argument list as a JSON array
 //	env                 prints its environment as a JSON array, in order
@@ -30,15 +29,14 @@
 //	                    "keep": the daemon keeps the output open
 //	tree DEPTH          a chain of sleeping descendants; each prints its pid
 //
-//	attempt NAME …      tries what a sandbox may forbid, and prints what came of it as JSON (Linux)
+//	attempt NAME …      tries what a sandbox may forbid, and prints the outcome as JSON (Linux)
 //	without N,N COMMAND …  becomes the command, for which the system calls N do not exist (Linux)
 //
-// None of them outlives a test run for long: every process ends by itself after
-// [lifetime] at the latest, whether anybody kills it or not, and what it makes
-// is bounded in number. It is safe to lose one.
+// Every process ends by itself after [lifetime] at the latest, even if it is not
+// killed, and what it makes is bounded in number. So a lost process does no harm.
 //
-// It uses the standard library only, so that it builds anywhere in a blink.
-// Tests get it through the package testcmdtest.
+// The program uses the standard library only, so that it builds quickly
+// everywhere. Tests get it through the package testcmdtest.
 package main
 
 import (
@@ -89,13 +87,13 @@ func main() {
 	fail("there is no program " + strconv.Quote(os.Args[1]))
 }
 
-// fail ends with a code that no test asks for by accident.
+// fail ends with an exit code that no test expects by accident.
 func fail(why string) {
 	fmt.Fprintln(os.Stderr, "testcmd:", why)
 	os.Exit(98)
 }
 
-// number reads the first argument, from 0 to limit.
+// number parses the first argument, from 0 to limit.
 func number(args []string, limit int) (int, error) {
 	if len(args) == 0 {
 		return 0, errors.New("a number is missing")
@@ -107,7 +105,7 @@ func number(args []string, limit int) (int, error) {
 	return n, nil
 }
 
-// pause sleeps for the milliseconds that the first argument says.
+// pause sleeps for the first argument, in milliseconds.
 func pause(args []string) error {
 	ms, err := number(args, int(lifetime/time.Millisecond))
 	if err == nil {

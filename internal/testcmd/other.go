@@ -4,7 +4,7 @@ package main
 
 import "errors"
 
-// These programs are about Unix processes and have no counterpart here.
+// These programs concern Unix processes and do not exist on this system.
 
 var errNotHere = errors.New("this program exists on Unix only")
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Programs about what is read and written.
+// Programs that read and write.
 
 func cat([]string) error {
 	_, err := io.Copy(os.Stdout, os.Stdin)
@@ -68,8 +68,8 @@ func pour(w io.Writer, n int) error {
 	return nil
 }
 
-// writeInvalid puts the malformed bytes after a given number of letters, so
-// that a test can lay any of them across the place where output is cut.
+// writeInvalid writes the malformed bytes after the given number of letters, so
+// that a test can place any of them at the position where output is cut.
 func writeInvalid(args []string) error {
 	before := 0
 	if len(args) > 0 {
@@ -112,7 +112,7 @@ func writeControl([]string) error {
 	show(0x2028, 0x202e)   // line and paragraph separators, direction overrides
 	show(0x2060, 0x2069)   // invisible operators, direction isolates
 	show(0xfeff, 0xfeff)   // byte order mark
-	show(0xe0041, 0xe0043) // tags: letters that nobody sees
+	show(0xe0041, 0xe0043) // tags: invisible letters
 	b.WriteString("\x1b[31mred\x1b[0m \x1b]0;title\x07 back\bspace over\rwrite\n")
 	_, err := os.Stdout.WriteString(b.String())
 	return err

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestEveryProgramIsUsedByATest: a program that misbehaves for nobody shows
+// TestEveryProgramIsUsedByATest: a program that no test uses shows
 // nothing. Those of the package comment are to be run by a test of another
 // package; the rest are parts of them.
 func TestEveryProgramIsUsedByATest(t *testing.T) {
@@ -25,7 +25,7 @@ func TestEveryProgramIsUsedByATest(t *testing.T) {
 		}
 	}
 	if runs("no-such-program").MatchString(elsewhere) {
-		t.Error("whatever one looks for is found: nothing is shown")
+		t.Error("every search succeeds: the test shows nothing")
 	}
 }
 

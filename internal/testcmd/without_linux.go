@@ -11,11 +11,12 @@ import (
 	"unsafe"
 )
 
-// An old kernel, or a container whose seccomp profile answers "no such call":
-// a filter makes one of any kernel.
+// A filter makes any kernel look like an old one, or like a container whose
+// seccomp profile answers ENOSYS.
 
-// without starts a command for which system calls do not exist: their numbers,
-// separated by commas, come first. Threads of this process keep them.
+// without starts a command for which some system calls do not exist: their
+// numbers, separated by commas, are the first argument. Threads of this process
+// keep them.
 func without(args []string) error {
 	if len(args) < 2 {
 		return errors.New("system calls and a command are wanted")
@@ -46,20 +47,21 @@ func numbersIn(list string) ([]uint32, error) {
 	return numbers, nil
 }
 
-// noSuchCalls answers some calls with ENOSYS and lets the others through.
+// noSuchCalls returns a filter that answers some calls with ENOSYS and allows
+// the others.
 func noSuchCalls(numbers []uint32) []instruction {
 	const (
 		load, equals, give = 0x20, 0x15, 0x06 // BPF_LD|W|ABS, BPF_JMP|JEQ|K, BPF_RET|K
 		allow, refuse      = 0x7fff0000, 0x00050000 | uint32(syscall.ENOSYS)
 	)
-	filter := []instruction{{code: load}} // the number
+	filter := []instruction{{code: load}} // load the number
 	for i, n := range numbers {
 		filter = append(filter, instruction{equals, uint8(len(numbers) - i), 0, n})
 	}
 	return append(filter, instruction{code: give, k: allow}, instruction{code: give, k: refuse})
 }
 
-// becomeUnderFilter becomes another program, which has the filter.
+// becomeUnderFilter executes another program, with the filter.
 func becomeUnderFilter(filter []instruction, command, env []string) error {
 	path, err := exec.LookPath(command[0])
 	if err != nil {
@@ -70,7 +72,7 @@ func becomeUnderFilter(filter []instruction, command, env []string) error {
 		n     uint16
 		first *instruction
 	}{uint16(len(filter)), &filter[0]}
-	runtime.LockOSThread() // both are a thread's, and exec keeps this one's
+	runtime.LockOSThread() // both belong to the thread, and exec keeps those of this one
 	if _, err := call(syscall.SYS_PRCTL, noNewPrivs, 1); err != nil {
 		return err
 	}

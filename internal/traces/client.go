@@ -13,9 +13,9 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// client sends spans by OTLP over HTTP. It is ours because the library's own comes
-// with all of gRPC, nine megabytes that nobody uses, and is three lines of protocol
-// beside what any client of HTTP does.
+// client sends spans by OTLP over HTTP. The library's own client depends on
+// gRPC, which adds nine megabytes and is not needed here; the protocol itself
+// needs only a few lines.
 type client struct {
 	to   *Collector
 	http *http.Client
@@ -25,7 +25,7 @@ func newClient(c *Collector) *client {
 	return &client{c, &http.Client{
 		Timeout:   c.timeout,
 		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, MaxIdleConns: 1, IdleConnTimeout: 90 * time.Second},
-		// The headers may be credentials, which are for one address.
+		// The headers may contain credentials, which are meant for one address.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
@@ -36,14 +36,14 @@ func (c *client) Start(context.Context) error { return nil }
 // Stop does nothing.
 func (c *client) Stop(context.Context) error { return nil }
 
-// attempts is how often a batch is sent that the collector cannot take now. Spans
-// that come meanwhile wait in a bounded queue, and are dropped when it is full.
+// attempts is how often a batch is sent that the collector cannot accept now.
+// Meanwhile, new spans wait in a bounded queue, and are dropped if it is full.
 const attempts = 4
 
-// UploadTraces sends a batch. It is called by one goroutine at a time, which no
-// command waits for.
+// UploadTraces sends a batch. It is called by one goroutine at a time; no
+// command waits for it.
 func (c *client) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpans) error {
-	// The request of the protocol has the same one field as this message.
+	// The protocol's request has the same single field as this message.
 	body, err := proto.Marshal(&tracepb.TracesData{ResourceSpans: spans})
 	if err != nil {
 		return err
@@ -65,7 +65,7 @@ func (c *client) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpan
 	return err
 }
 
-// post sends once; again says that it may help to do so later.
+// post sends once; again reports whether it is worth retrying later.
 func (c *client) post(ctx context.Context, body []byte) (again bool, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.to.url, bytes.NewReader(body))
 	if err != nil {
@@ -78,7 +78,7 @@ func (c *client) post(ctx context.Context, body []byte) (again bool, err error) 
 		return true, err
 	}
 	defer func() { _ = res.Body.Close() }()
-	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10)) // so that the connection can be used again
+	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10)) // so that the connection can be reused
 	switch res.StatusCode {
 	case http.StatusOK:
 		return false, nil

@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// Collector is where spans are sent. Only [ParseCollector] makes one.
+// Collector is where spans are sent. Use [ParseCollector] to make one.
 type Collector struct {
 	url     string
-	headers http.Header // may hold credentials
+	headers http.Header // may contain credentials
 	timeout time.Duration
 }
 
-// ParseCollector finds in the environment, each "NAME=value", where spans are
-// wanted; nil means nowhere. The variables are OpenTelemetry's own, so that whoever
-// traces already has set them. An error says why nothing can be sent although
-// somebody has; it does not repeat addresses and headers, which may hold passwords.
+// ParseCollector finds the collector in the environment, each entry
+// "NAME=value"; nil means none. The variables are those of OpenTelemetry. If
+// they are set, but no spans can be sent, it returns an error, which does not
+// contain addresses and headers, because these may contain passwords.
 func ParseCollector(environ []string) (*Collector, error) {
 	v := variables(environ)
 	name, endpoint := v.signal("ENDPOINT")
@@ -77,7 +77,8 @@ func variables(environ []string) environment {
 	return v
 }
 
-// signal gives the variable for traces, else the one for all signals.
+// signal returns the variable for traces, or else the one for all signals, and
+// its value.
 func (v environment) signal(name string) (string, string) {
 	for _, n := range []string{ofTraces + name, allSignals + name} {
 		if v[n] != "" {
@@ -87,7 +88,7 @@ func (v environment) signal(name string) (string, string) {
 	return "", ""
 }
 
-// parseHeaders reads "name=value,name=value"; values are percent-encoded.
+// parseHeaders parses "name=value,name=value"; values are percent-encoded.
 func parseHeaders(list string) (http.Header, error) {
 	h := http.Header{}
 	for pair := range strings.SplitSeq(list, ",") {
@@ -104,7 +105,7 @@ func parseHeaders(list string) (http.Header, error) {
 	return h, nil
 }
 
-// token reports whether s can be the name of a header.
+// token reports whether s is valid as the name of a header.
 func token(s string) bool {
 	const marks = "!#$%&'*+-.^_`|~"
 	return s != "" && strings.IndexFunc(s, func(c rune) bool {

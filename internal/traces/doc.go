@@ -1,15 +1,17 @@
-// Package traces makes a span for each tool call that asks for a command and
-// sends it to a collector, by OTLP over HTTP, if the operator has named one in
-// the variables that OpenTelemetry has for it.
+// Package traces makes a span for each tool call that asks for a command. If
+// the operator has set OpenTelemetry's variables for a collector, it sends the
+// spans there, by OTLP over HTTP.
 //
-// [Traces.Road] stands before the road and makes the span; [Traces.Runner] stands
-// at its end and adds what is known only there. Both add to the trace that the
-// caller said its call belongs to, and the command is told of the span. A span
-// holds names, codes and figures of ours, and the name of a program that was
-// allowed: no arguments, no output, no directory, nothing of what was refused.
+// [Traces.Road] wraps the monitor and makes the span; [Traces.Runner] wraps the
+// runner and adds what is known only there. The span belongs to the trace that
+// the caller named, and the command receives the span as its parent. A span
+// contains names, codes and figures of tipstaff, and the name of a program that
+// was allowed: no arguments, no output, no directory, and nothing of a refused
+// command.
 //
-// Sending happens behind the calls. A collector that is slow or gone loses spans
-// and delays nobody, but for the second that [Traces.Close] may wait.
+// Spans are sent in the background. If the collector is slow or absent, spans
+// are lost, and no command is delayed; only [Traces.Close] may wait for a
+// second.
 //
 // Read next: road.go.
 package traces

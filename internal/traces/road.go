@@ -15,15 +15,16 @@ import (
 	"tipstaff/internal/runner"
 )
 
-// Road is what commands are asked of: internal/monitor, as a front sees it.
+// Road executes commands: internal/monitor, as a front uses it.
 type Road interface {
 	Execute(ctx context.Context, req tipstaff.Request, live runner.Live) (tipstaff.Result, error)
 	AdmitSession(s tipstaff.Session) (tipstaff.Session, error)
 	NoteRefusal(req tipstaff.Request, err error)
 }
 
-// Road gives a road that leads to next and makes a span for each command that is
-// asked: its decision, its record, its wait for a turn, its run.
+// Road returns a Road that makes a span for each command that is asked, which
+// covers its decision, its record, its wait for a turn and its run, and passes
+// the command to next.
 func (t *Traces) Road(next Road) Road {
 	if t == nil {
 		return next
@@ -36,8 +37,8 @@ type road struct {
 	tracer trace.Tracer
 }
 
-// Execute carries out a command within a span, of which the command is told in
-// the place of its caller's.
+// Execute executes a command within a span. The command receives this span as
+// its parent, in place of the caller's.
 func (r road) Execute(ctx context.Context, req tipstaff.Request, live runner.Live) (tipstaff.Result, error) {
 	ctx, span := r.begin(ctx, &req)
 	defer span.End()
@@ -45,7 +46,7 @@ func (r road) Execute(ctx context.Context, req tipstaff.Request, live runner.Liv
 	res, err := r.Road.Execute(ctx, req, live)
 	switch {
 	case errors.Is(err, approval.ErrLater):
-		span.AddEvent("a person is asked") // the call comes again with the answer
+		span.AddEvent("a person is asked") // the call will come again with the answer
 	case err != nil:
 		refused(span, err)
 	default:
@@ -54,7 +55,7 @@ func (r road) Execute(ctx context.Context, req tipstaff.Request, live runner.Liv
 	return res, err
 }
 
-// NoteRefusal makes a span, of no length, for a command that came to nothing
+// NoteRefusal makes a span without duration for a command that was refused
 // before it could be judged.
 func (r road) NoteRefusal(req tipstaff.Request, err error) {
 	if req.Family != "" {
@@ -65,7 +66,7 @@ func (r road) NoteRefusal(req tipstaff.Request, err error) {
 	r.Road.NoteRefusal(req, err)
 }
 
-// begin starts a span of the trace that the caller's call belongs to, in the words
+// begin starts a span in the trace that the caller named, with the attributes
 // of OpenTelemetry's conventions for MCP.
 func (r road) begin(ctx context.Context, req *tipstaff.Request) (context.Context, trace.Span) {
 	asked := req.Origin.Trace
@@ -81,23 +82,23 @@ func (r road) begin(ctx context.Context, req *tipstaff.Request) (context.Context
 	return r.tracer.Start(ctx, "tools/call "+string(req.Tool), trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(attributes...))
 }
 
-// spanOf writes the span of ctx as a program is told of it.
+// spanOf returns the span of ctx in the form in which a program receives it.
 func spanOf(ctx context.Context) tipstaff.Trace {
 	written := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(ctx, written)
 	return tipstaff.ParseTrace(written["traceparent"], written["tracestate"])
 }
 
-// refused tells why nothing was started, by the code: the words repeat what the
-// caller has written.
+// refused records by the code why nothing was started. It leaves out the
+// message, which may repeat what the caller wrote.
 func refused(span trace.Span, err error) {
 	code := string(tipstaff.AsError(err).Code)
 	span.SetAttributes(attribute.String("error.type", "tool_error"), attribute.String("tipstaff.code", code))
 	span.SetStatus(codes.Error, code)
 }
 
-// ended tells how a command ended. A program that exits with another code than 0
-// has failed, as OpenTelemetry's conventions for programs have it.
+// ended records how a command ended. A program that exits with a code other
+// than 0 has failed, according to OpenTelemetry's conventions for programs.
 func ended(span trace.Span, r *tipstaff.Result) {
 	cause := r.Cause.String()
 	span.SetAttributes(

@@ -12,8 +12,8 @@ import (
 	"tipstaff/internal/runner"
 )
 
-// Runner gives a runner that runs by next and adds to the span what is known when
-// a command has been allowed and has its turn.
+// Runner returns a runner that runs commands by next, and adds to the span what
+// is known once a command has been allowed and has its turn.
 func (t *Traces) Runner(next runner.Runner) runner.Runner {
 	if t == nil {
 		return next
@@ -23,8 +23,8 @@ func (t *Traces) Runner(next runner.Runner) runner.Runner {
 
 type running struct{ next runner.Runner }
 
-// Run carries out g. The name of the program is that of the file which policy has
-// found; that the caller wrote is not told.
+// Run carries out g. The name of the program is that of the file that the
+// policy found, not the one that the caller wrote.
 func (r running) Run(ctx context.Context, g *policy.Grant, live runner.Live) (tipstaff.Result, error) {
 	span, told := trace.SpanFromContext(ctx), live.Started
 	if !span.IsRecording() {

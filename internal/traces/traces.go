@@ -15,21 +15,21 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Traces makes spans and sends them. Its methods may be called from many
-// goroutines at once. A nil one makes none and wraps nothing.
+// Traces makes spans and sends them. Its methods may be called concurrently. A
+// nil *Traces makes no spans and wraps nothing.
 type Traces struct {
 	provider *sdktrace.TracerProvider
 	tracer   trace.Tracer
 }
 
-// farewell is how long the last spans have to get away when the server ends.
+// farewell bounds the time for sending the last spans when the server ends.
 const farewell = time.Second
 
-// Open begins to send spans to a collector. What goes wrong in sending is logged.
-// The caller closes it.
+// Open starts sending spans to a collector. Failures to send are logged. The
+// caller closes the Traces.
 func Open(ctx context.Context, to *Collector, version string, log *slog.Logger) (*Traces, error) {
-	// The library has no other place than these two for its words; left alone it
-	// would write lines to standard error that are not the log's.
+	// Without these two settings, which are global in the library, it would
+	// write to standard error in a format of its own.
 	otel.SetLogger(logr.FromSlogHandler(log.Handler()))
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
 		log.Warn("traces are not sent", "error", err)
@@ -40,7 +40,7 @@ func Open(ctx context.Context, to *Collector, version string, log *slog.Logger) 
 	}
 	about, err := resource.New(ctx,
 		resource.WithAttributes(attribute.String("service.name", "tipstaff"), attribute.String("service.version", version)),
-		resource.WithTelemetrySDK(), resource.WithFromEnv()) // OTEL_SERVICE_NAME comes last, and counts
+		resource.WithTelemetrySDK(), resource.WithFromEnv()) // OTEL_SERVICE_NAME comes last, so it takes precedence
 	if err != nil {
 		log.Warn("a part of OTEL_RESOURCE_ATTRIBUTES cannot be understood", "error", err)
 	}
@@ -52,7 +52,7 @@ func open(p sdktrace.SpanProcessor, about *resource.Resource, version string) *T
 	return &Traces{provider, provider.Tracer("tipstaff", trace.WithInstrumentationVersion(version))}
 }
 
-// Close sends what is left, for a second at most.
+// Close sends the remaining spans, for a second at most.
 func (t *Traces) Close() error {
 	if t == nil {
 		return nil

@@ -110,7 +110,7 @@ func TestWhatFailsIsAnErrorWithoutTheCallersWords(t *testing.T) {
 		{"refused", stub{err: &tipstaff.Error{Code: tipstaff.CommandNotAllowed, Msg: "secret"}}, "tool_error"},
 		{"another code", stub{res: tipstaff.Result{Cause: tipstaff.Exited, ExitCode: 3}}, "exit_code"},
 		{"time is up", stub{res: tipstaff.Result{Cause: tipstaff.TimedOut, ExitCode: 124}}, "timed_out"},
-		{"nobody knows", stub{}, "unknown"},
+		{"the outcome is unknown", stub{}, "unknown"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			road, span := recorded(t, &c.stub)

@@ -16,7 +16,7 @@ import (
 
 // million writes a trail of a million records, of which one in a hundred
 // thousand is agent-9's, and returns its directory and its size. The hashes are
-// not right; nobody here looks at them.
+// not right; the benchmark does not check them.
 func million(b *testing.B) (dir string, size int64) {
 	b.Helper()
 	const records, each = 1_000_000, 100_000 // in a segment

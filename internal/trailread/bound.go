@@ -6,10 +6,11 @@ import (
 	"time"
 )
 
-// smallPart is not worth bisecting.
+// smallPart is the size below which bisection is not worthwhile.
 const smallPart = 64 << 10
 
-// parts are what of t lies in [since, until); zero times do not bound.
+// parts returns the parts of t between since, inclusive, and until, exclusive;
+// a zero time is no bound.
 func (t *Trail) parts(since, until time.Time) ([]part, error) {
 	var out []part
 	for i, s := range t.Segments {
@@ -32,8 +33,8 @@ func (t *Trail) parts(since, until time.Time) ([]part, error) {
 	return out, nil
 }
 
-// seek returns where the first line of p begins that is not before t, or the
-// end of p if there is none. It goes by the order of times.
+// seek returns the offset of the first line of p that is not before t, or the
+// end of p if there is none. It relies on the order of times.
 func (p part) seek(t time.Time) (int64, error) {
 	low, high := p.from, p.to
 	for high-low > smallPart {
@@ -51,8 +52,8 @@ func (p part) seek(t time.Time) (int64, error) {
 	return p.walk(low, t)
 }
 
-// judge looks at the first record that begins behind middle and no later than
-// high: is it before t, and where does the line after it begin?
+// judge finds the first record that begins after middle and not after high. It
+// reports whether that is before t, and where the next line begins.
 func (p part) judge(middle, high int64, t time.Time) (before bool, behind int64, err error) {
 	l, err := openForward(part{Segment: p.Segment, from: middle, to: p.to}, smallBuffer)
 	if err != nil {
@@ -76,7 +77,7 @@ func (p part) judge(middle, high int64, t time.Time) (before bool, behind int64,
 	}
 }
 
-// walk goes over lines from the given place until one is not before t.
+// walk reads lines from an offset until one is not before t.
 func (p part) walk(from int64, t time.Time) (int64, error) {
 	l, err := openForward(part{Segment: p.Segment, from: from, to: p.to}, smallBuffer)
 	if err != nil {

@@ -12,14 +12,14 @@ import (
 	"tipstaff/internal/audit"
 )
 
-// column is one column of the CSV form. The names are stable; new columns come
-// at the end.
+// column is one column of the CSV form. The names are stable; new columns are
+// appended at the end.
 type column struct {
 	name string
 	cell func(l *Line) string
 }
 
-// columns are what docs/audit.md describes.
+// columns are documented in docs/audit.md.
 func columns() []column {
 	text := func(name string, get func(r *audit.Record) string) column {
 		return column{name, func(l *Line) string { return safeCell(get(&l.Record)) }}
@@ -77,7 +77,8 @@ func columns() []column {
 	}, approvalColumns()...)
 }
 
-// approvalColumns and the one of credentials came later, and so they stand at the end.
+// approvalColumns, and the column of credentials, were added later and so are
+// at the end.
 func approvalColumns() []column {
 	said := func(name string, get func(a *audit.Approval) string) column {
 		return column{name, func(l *Line) string {
@@ -98,8 +99,8 @@ func approvalColumns() []column {
 	}
 }
 
-// safeCell makes text safe in a spreadsheet, where a cell that begins with one
-// of these is a formula, and on a terminal.
+// safeCell makes text safe for terminals and for spreadsheets, where a cell
+// that begins with one of these characters is a formula.
 func safeCell(s string) string {
 	if s != "" && strings.IndexByte("=+-@\t\r", s[0]) >= 0 {
 		s = "'" + s
@@ -107,8 +108,8 @@ func safeCell(s string) string {
 	return argv.Escape(s)
 }
 
-// CSV writes records as RFC 4180 has it, after a line with the names of the
-// columns.
+// CSV writes records in the format of RFC 4180, after a line with the column
+// names.
 type CSV struct {
 	out     *csv.Writer
 	columns []column
@@ -116,7 +117,7 @@ type CSV struct {
 	begun   bool
 }
 
-// NewCSV makes a CSV that writes to w.
+// NewCSV returns a CSV that writes to w.
 func NewCSV(w io.Writer) *CSV {
 	out := csv.NewWriter(w)
 	out.UseCRLF = true
@@ -138,7 +139,7 @@ func (c *CSV) Write(l *Line) error {
 	return nil
 }
 
-// Close writes what is left; without a row at least the names.
+// Close writes buffered rows; without any row, it writes the column names.
 func (c *CSV) Close() error {
 	if err := c.begin(); err != nil {
 		return err

@@ -11,14 +11,14 @@ import (
 	"tipstaff/internal/audit"
 )
 
-// decoder reads lines into records. What it makes of a line is what
-// encoding/json makes of it, and faster: a quicker library reads
-// the lines about which the two cannot differ, and encoding/json all others. A
-// fuzz test holds it to that. One is used by one goroutine at a time.
+// decoder decodes lines into records. The results are those of encoding/json,
+// but faster: another library decodes the lines for which the two cannot
+// differ, and encoding/json all others. A fuzz test compares them. A decoder
+// must not be used concurrently.
 type decoder struct{ record strictRecord }
 
-// strictRecord is a record whose time is read as strictly as encoding/json reads it;
-// the library takes other forms as well.
+// strictRecord is a record whose time is parsed as strictly as by
+// encoding/json; the library accepts other forms as well.
 type strictRecord struct {
 	Time moment `json:"time"`
 	audit.Record
@@ -28,7 +28,7 @@ type moment struct{ time.Time }
 
 var errNoRecord = errors.New("the line is no record")
 
-// decode reads a line into r. It fails if the line is no record.
+// decode decodes a line into r. It fails if the line is not a record.
 func (d *decoder) decode(line []byte, r *audit.Record) error {
 	if !d.plainly(line, r) {
 		*r = audit.Record{}
@@ -42,10 +42,11 @@ func (d *decoder) decode(line []byte, r *audit.Record) error {
 	return nil
 }
 
-// plainly reads a line into r as package audit writes it. It reports false, and
-// leaves anything in r, where encoding/json has to decide: about every error and
-// every name that is not exactly one of a record's, and in lists of objects,
-// where an item of a list that stands twice may show through.
+// plainly decodes a line into r if it is as package audit writes it. Otherwise
+// it returns false, with r in an undefined state, and encoding/json must
+// decide: about all errors, about names that are not exactly those of a record,
+// and about lists of objects, where a list that occurs twice may keep items of
+// the first one.
 func (d *decoder) plainly(line []byte, r *audit.Record) bool {
 	if !plain(line) {
 		return false
@@ -58,24 +59,24 @@ func (d *decoder) plainly(line []byte, r *audit.Record) bool {
 }
 
 const (
-	// longNumber is so many digits that the library may not notice when a number
-	// is too large.
+	// longNumber is the number of digits from which on the library may miss
+	// that a number is too large.
 	longNumber = 19
-	// mostBrackets are more than a record has, but in strings. The library follows
-	// nested values by recursion, however deep they are.
+	// mostBrackets is more than a record has outside of strings. The library
+	// recurses into nested values without a limit.
 	mostBrackets = 100
 )
 
-// plain reports whether a line has nothing that the library could read in another
-// way than encoding/json: no long numbers, no null, no deep nesting.
+// plain reports whether a line contains nothing that the library could decode
+// differently from encoding/json: no long numbers, no null, no deep nesting.
 func plain(line []byte) bool {
 	return !bytes.Contains(line, []byte("null")) &&
 		bytes.Count(line, []byte("["))+bytes.Count(line, []byte("{")) <= mostBrackets &&
 		!digitsInARow(line, longNumber)
 }
 
-// digitsInARow reports whether text has n digits in a row, by a look at every
-// n-th byte and at those before one that is a digit.
+// digitsInARow reports whether text has n digits in a row. It checks every n-th
+// byte, and the bytes before one that is a digit.
 func digitsInARow(text []byte, n int) bool {
 	for end := n - 1; end < len(text); {
 		found := 0

@@ -7,17 +7,18 @@ import (
 	"tipstaff/internal/audit"
 )
 
-// Exporter writes records in another form. Write may be called until Close,
-// which writes what is left; it does not close what is written to.
+// Exporter writes records in another form. Write must not be called after
+// Close, which writes what is buffered and does not close the underlying
+// writer.
 type Exporter interface {
 	Write(l *Line) error
 	Close() error
 }
 
-// JSONL writes the lines of the trail as they are.
+// JSONL writes the lines of the trail unchanged.
 type JSONL struct{ out io.Writer }
 
-// NewJSONL makes a JSONL that writes to w, once for each line.
+// NewJSONL returns a JSONL that writes to w, once for each line.
 func NewJSONL(w io.Writer) *JSONL { return &JSONL{w} }
 
 // Write writes a line.
@@ -32,9 +33,9 @@ func (j *JSONL) Write(l *Line) error {
 // Close does nothing.
 func (j *JSONL) Close() error { return nil }
 
-// CommandLine is what was asked as one line for people: quoted as a shell would
-// need it, or as it was given when it could not be split. What cannot be seen
-// in it is written as an escape.
+// CommandLine returns a command as one line for people: quoted as a shell
+// requires, or as it was given if it could not be split. Invisible characters
+// are escaped.
 func CommandLine(r *audit.Record) string {
 	if len(r.What.Argv) > 0 {
 		return argv.Display(r.What.Argv)

@@ -9,22 +9,22 @@ import (
 	"tipstaff/internal/audit"
 )
 
-// Filter says which records are wanted. All that is given must hold; the zero
-// Filter wants every record. Names are compared byte for byte.
+// Filter selects records. A record must match all fields that are set; the zero
+// Filter matches every record. Names are compared byte for byte.
 type Filter struct {
 	Agent, Task, Session, Principal string
 	Command                         string // the command's id
 	Event                           Word
 	Code                            string
 	Denied                          bool      // refusals of every kind
-	Since, Until                    time.Time // from Since on, up to and without Until
+	Since, Until                    time.Time // Since is inclusive, Until exclusive
 	Cmd                             Word
 	Exit                            *Exit
 	Seq                             uint64
 }
 
-// Word is a word that is asked for: exactly this one, or with Prefix each that
-// begins with it. The zero Word asks for nothing.
+// Word matches one name, or with Prefix all names that begin with it. The zero
+// Word matches everything.
 type Word struct {
 	Text   string
 	Prefix bool
@@ -36,13 +36,13 @@ func (w Word) is(s string) bool {
 	return s == w.Text || w.Prefix && strings.HasPrefix(s, w.Text)
 }
 
-// Exit is an exit code that is asked for, or with Not each other one.
+// Exit matches one exit code, or with Not all others.
 type Exit struct {
 	Code int
 	Not  bool
 }
 
-// Match reports whether r is wanted.
+// Match reports whether r is selected.
 func (f *Filter) Match(r *audit.Record) bool {
 	return equal(f.Agent, r.Who.Agent) && equal(f.Task, r.Who.Task) &&
 		equal(f.Session, string(r.Who.Session)) && equal(f.Principal, r.Who.Principal) &&
@@ -60,14 +60,14 @@ func equal(wanted, got string) bool { return wanted == "" || wanted == got }
 
 const refusedEnd = ".refused"
 
-// refused reports whether r says that something was not allowed, or could not
-// be judged.
+// refused reports whether r says that a request was refused or could not be
+// judged.
 func refused(r *audit.Record) bool {
 	return strings.HasSuffix(string(r.Event), refusedEnd) || r.Decision.Action == "deny"
 }
 
-// inCommand looks at every argument, at the name of the program without its
-// directory, and at the words of a line that could not be split.
+// inCommand tests every argument, the program's name without its directory, and
+// the words of a line that could not be split.
 func (w Word) inCommand(what *audit.What) bool {
 	if w.isBase(what.File) || len(what.Argv) > 0 && w.isBase(what.Argv[0]) {
 		return true

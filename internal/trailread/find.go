@@ -12,9 +12,9 @@ import (
 	"tipstaff/internal/audit"
 )
 
-// Trail is a trail as it was when it was found.
+// Trail is a trail in the state in which it was found.
 type Trail struct {
-	Path     string    // its directory, or the one file that was named
+	Path     string    // its directory, or the single file that was named
 	Segments []Segment // in order
 }
 
@@ -32,7 +32,8 @@ func (t *Trail) Name() string {
 	return filepath.Base(t.Path)
 }
 
-// PID is the process that wrote the trail, 0 if its name does not tell.
+// PID returns the id of the process that wrote the trail, or 0 if the name does
+// not contain it.
 func (t *Trail) PID() int {
 	parts := strings.Split(t.Name(), "-")
 	if len(parts) != 3 {
@@ -45,7 +46,7 @@ func (t *Trail) PID() int {
 	return pid
 }
 
-// Bytes is how large the trail was.
+// Bytes returns the size of the trail.
 func (t *Trail) Bytes() int64 {
 	var n int64
 	for _, s := range t.Segments {
@@ -55,8 +56,8 @@ func (t *Trail) Bytes() int64 {
 }
 
 // Find returns the trails at path, which is a trail, one of its files, or a
-// directory of trails, in the order of their names. Whatever else stands there
-// is passed over; a directory without trails is no error.
+// directory of trails, sorted by name. It ignores everything else there; a
+// directory without trails is not an error.
 func Find(path string) ([]Trail, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -82,7 +83,8 @@ func Find(path string) ([]Trail, error) {
 	return trails, nil
 }
 
-// sized asks for the sizes of segments; what is no file, or gone, is none.
+// sized returns segments with their sizes; it leaves out what is not a regular
+// file or no longer exists.
 func sized(paths []string) (segments []Segment, err error) {
 	for _, path := range paths {
 		info, err := os.Lstat(path)

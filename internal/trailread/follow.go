@@ -10,15 +10,15 @@ import (
 	"slices"
 )
 
-// Follower reads what is added to trails, and the trails that are added.
+// Follower reads what is appended to trails, and new trails.
 type Follower struct {
 	path  string
 	judge judge
-	at    map[string]int64 // where the next line of a file begins
+	at    map[string]int64 // offset of the next line of each file
 }
 
-// Follow begins behind what [Find] found at path. A line that was not yet
-// whole then is read when it is.
+// Follow starts after the records that [Find] found at path. A line that was
+// incomplete then is read when it is complete.
 func Follow(path string, found []Trail, f *Filter) (*Follower, error) {
 	w := &Follower{path: path, judge: newJudge(f), at: map[string]int64{}}
 	for _, t := range found {
@@ -33,7 +33,7 @@ func Follow(path string, found []Trail, f *Filter) (*Follower, error) {
 	return w, nil
 }
 
-// wholeEnd is where the last line of s that has an end ends.
+// wholeEnd returns the end of the last complete line of s.
 func (s Segment) wholeEnd() (int64, error) {
 	l, err := openBackward(part{Segment: s, to: s.Size})
 	if err != nil {
@@ -49,13 +49,13 @@ func (s Segment) wholeEnd() (int64, error) {
 	return s.Size, nil
 }
 
-// Poll hands to visit what was added since the last time, in order of time. It
-// waits for nothing.
+// Poll calls visit for what was added since the previous call, in order of
+// time. It does not wait for new records.
 func (w *Follower) Poll(ctx context.Context, visit func(*Line) error) (Faults, error) {
 	var faults Faults
 	trails, err := Find(w.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return faults, nil // not yet there, or removed
+		return faults, nil // it does not exist yet, or was removed
 	}
 	if err != nil {
 		return faults, err
@@ -90,7 +90,7 @@ func (w *Follower) Poll(ctx context.Context, visit func(*Line) error) (Faults, e
 	return faults, nil
 }
 
-// read returns the records of p that are wanted, and notes how far it came.
+// read returns the selected records of p, and records how far it has read.
 func (w *Follower) read(t *Trail, p part, faults *Faults) ([]Line, error) {
 	l, err := openForward(p, readBuffer)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"tipstaff/internal/audit"
 )
 
-// Line is one record and where it stands. Raw is the line as it is in the file,
-// without its newline.
+// Line is one record and its place. Raw is the line in the file, without its
+// newline.
 type Line struct {
 	Raw    []byte
 	Record audit.Record
@@ -17,7 +17,7 @@ type Line struct {
 	Place  Place
 }
 
-// Place is where a line begins.
+// Place is the position of a line.
 type Place struct {
 	File   string
 	Offset int64
@@ -25,11 +25,11 @@ type Place struct {
 
 func (p Place) String() string { return fmt.Sprintf("%s, byte %d", p.File, p.Offset) }
 
-// Faults counts the lines that are no records.
+// Faults counts the lines that are not records.
 type Faults struct {
-	Torn  int64 // last in their trail, and without an end
-	Bad   int64 // everything else
-	First Place // of the first of them that was met
+	Torn  int64 // last line of a trail, without an end
+	Bad   int64 // all others
+	First Place // of the first such line
 }
 
 func (f *Faults) torn(at Place) { f.note(at); f.Torn++ }
@@ -47,13 +47,13 @@ const (
 	lineEnd   = `"}`
 )
 
-// looksWhole reports whether a line has the beginning and the end of a record.
-// It is a guess, for lines that are not worth decoding.
+// looksWhole reports whether a line begins and ends like a record. It is an
+// approximation, for lines that are not worth decoding.
 func looksWhole(line []byte) bool {
 	return bytes.HasPrefix(line, []byte(lineBegin)) && bytes.HasSuffix(line, []byte(lineEnd))
 }
 
-// timeOf reads the time of a record, wherever it stands in the line.
+// timeOf returns the time of a record, wherever it is in the line.
 func timeOf(line []byte) (time.Time, bool) {
 	if t, ok := audit.QuickTime(line); ok {
 		return t, true

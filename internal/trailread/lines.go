@@ -9,25 +9,26 @@ import (
 )
 
 const (
-	// maxLine is the longest line that is read, as long as audit.Verify's; audit
-	// writes shorter ones.
+	// maxLine is the longest line that is read, the same as for audit.Verify;
+	// audit writes shorter ones.
 	maxLine = 256 << 10
-	// readBuffer is what is read of a file at once.
+	// readBuffer is the size of reads of a file.
 	readBuffer = 1 << 20
-	// smallBuffer is for a look at a few lines.
+	// smallBuffer is for reading a few lines.
 	smallBuffer = maxLine + 2
-	// backBlock is the same from the end of a file on, where few lines are wanted.
+	// backBlock is the size of reads from the end of a file, where few lines
+	// are needed.
 	backBlock = 64 << 10
 )
 
-// part is a piece of a segment that begins where a line begins.
+// part is a piece of a segment that begins at the start of a line.
 type part struct {
 	Segment
 	from, to int64
-	last     bool // it reaches to the end of the trail
+	last     bool // it extends to the end of the trail
 }
 
-// kind tells lines with an end from others.
+// kind says how a line ends.
 type kind int
 
 const (
@@ -36,10 +37,10 @@ const (
 	tooLong      // longer than maxLine
 )
 
-// lines yields the lines of one part, from one end of it to the other.
+// lines iterates over the lines of one part, forward or backward.
 type lines interface {
-	// next returns a line without its newline, which is good until the next
-	// call, and where it begins. After the last one it returns io.EOF.
+	// next returns a line without its newline, valid until the next call, and
+	// its offset. After the last line it returns io.EOF.
 	next() (text []byte, at int64, k kind, err error)
 	close()
 }
@@ -51,7 +52,7 @@ type forward struct {
 	at   int64
 }
 
-// openForward reads size bytes at once, which is more than maxLine.
+// openForward reads size bytes at a time, which must be more than maxLine.
 func openForward(p part, size int64) (lines, error) {
 	f, err := os.Open(p.Path)
 	if err != nil {
@@ -91,13 +92,13 @@ func (l *forward) next() ([]byte, int64, kind, error) {
 	return nil, at, tooLong, nil
 }
 
-// backward reads from the last line on.
+// backward reads from the last line to the first.
 type backward struct {
 	file *os.File
-	from int64  // of the part
-	pos  int64  // where buf stands in the file
-	buf  []byte // what was read and not yet returned
-	room []byte // backing of buf
+	from int64  // start of the part
+	pos  int64  // offset of buf in the file
+	buf  []byte // what was read and not returned yet
+	room []byte // backing array of buf
 }
 
 func openBackward(p part) (lines, error) {
@@ -123,7 +124,7 @@ func (l *backward) next() ([]byte, int64, kind, error) {
 	if l.buf[end-1] == '\n' {
 		k, end = whole, end-1
 	}
-	searched := 0 // so many bytes at the end hold no newline
+	searched := 0 // number of bytes at the end that contain no newline
 	for {
 		if i := bytes.LastIndexByte(l.buf[:end-searched], '\n'); i >= 0 {
 			text := l.buf[i+1 : end]
@@ -155,7 +156,7 @@ func fitting(text []byte, k kind) kind {
 	return k
 }
 
-// skip passes over the rest of a line that is too long and says where it begins.
+// skip skips the rest of a line that is too long, and returns its offset.
 func (l *backward) skip() (int64, error) {
 	for l.pos > l.from {
 		l.buf = l.buf[:0]
@@ -185,7 +186,7 @@ func (l *backward) fill() error {
 	got, err := l.file.ReadAt(l.room[:n], l.pos-int64(n))
 	if got < n {
 		if err == nil || errors.Is(err, io.EOF) {
-			err = io.ErrUnexpectedEOF // it became shorter
+			err = io.ErrUnexpectedEOF // the file has become shorter
 		}
 		return err
 	}

@@ -12,9 +12,9 @@ import (
 	"tipstaff/internal/audit"
 )
 
-// The Open Cybersecurity Schema Framework, https://schema.ocsf.io/1.3.0: what
-// befell a command is Process Activity, everything else a Base Event. The names
-// and numbers below are those of the schema.
+// The Open Cybersecurity Schema Framework, https://schema.ocsf.io/1.3.0.
+// Records about a command become Process Activity, all others Base Events. The
+// names and numbers below are those of the schema.
 const (
 	ocsfVersion = "1.3.0"
 
@@ -48,8 +48,8 @@ type OCSF struct {
 	line    []byte
 }
 
-// NewOCSF makes an OCSF that writes to w, once for each line. Events name this
-// version of tipstaff, and host as the machine where they happened.
+// NewOCSF returns an OCSF that writes to w, once for each line. Events contain
+// this version of tipstaff, and host as the machine on which they happened.
 func NewOCSF(w io.Writer, version, host string) *OCSF {
 	o := &OCSF{out: w, version: version, host: host}
 	o.json = json.NewEncoder(&o.buf)
@@ -93,7 +93,7 @@ func (o *OCSF) event(l *Line) *ocsfEvent {
 	return e
 }
 
-// classify says of what kind the event is.
+// classify sets the class of the event.
 func (e *ocsfEvent) classify(r *audit.Record) {
 	e.ActivityID, e.ActivityName = ocsfOther, string(r.Event)
 	e.CategoryName, e.ClassName = "Uncategorized", "Base Event"
@@ -113,7 +113,7 @@ func (e *ocsfEvent) classify(r *audit.Record) {
 	e.TypeName = e.ClassName + ": " + kind
 }
 
-// judge says how it went, and what was decided.
+// judge sets how it went, and what was decided.
 func (e *ocsfEvent) judge(r *audit.Record) {
 	e.StatusCode, e.StatusDetail = string(r.Code), r.Why
 	e.status(true)
@@ -167,11 +167,11 @@ func (e *ocsfEvent) end(r *audit.Result) {
 	e.Process.CreatedTime, e.Process.TerminatedTime = e.StartTime, e.EndTime
 }
 
-// ocsfActorOf is the server that wrote the trail, on behalf of a caller.
+// ocsfActorOf returns the server that wrote the trail, on behalf of a caller.
 func ocsfActorOf(l *Line) ocsfActor {
 	who := &l.Record.Who
 	a := ocsfActor{AppName: who.Client, Process: ocsfProc{Name: "tipstaff", PID: l.Trail.PID(), User: ocsfUserOf(who.OSUser)}}
-	if a.Process.PID == 0 { // one of the two is required
+	if a.Process.PID == 0 { // the schema requires one of the two
 		a.Process.UID = l.Trail.Name()
 	}
 	a.User = ocsfUserOf(who.Principal)
@@ -188,8 +188,8 @@ func ocsfUserOf(name string) *ocsfUser {
 	return &ocsfUser{name}
 }
 
-// ocsfProcessOf is the command. Its number is not on the record, so that its
-// command_id stands for it; without one, the record does.
+// ocsfProcessOf returns the command. The record lacks its process id, so its
+// command_id stands for it, or without one the record's own id.
 func ocsfProcessOf(l *Line) *ocsfProc {
 	r := &l.Record
 	p := &ocsfProc{
@@ -238,7 +238,7 @@ func ocsfRest(r *audit.Record) ocsfUnmapped {
 	return u
 }
 
-// ocsfMessage is the event in words.
+// ocsfMessage describes the event in words.
 func ocsfMessage(r *audit.Record) string {
 	message := string(r.Event)
 	if line := CommandLine(r); line != "" {

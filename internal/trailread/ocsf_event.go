@@ -5,7 +5,7 @@ import (
 	"tipstaff/internal/audit"
 )
 
-// ocsfEvent is an event of the schema, with the attributes that tipstaff knows.
+// ocsfEvent is an event of the schema, with the attributes that tipstaff sets.
 type ocsfEvent struct {
 	ActivityID   int    `json:"activity_id"`
 	ActivityName string `json:"activity_name"`
@@ -108,7 +108,8 @@ type ocsfProduct struct {
 	Version    string `json:"version,omitempty"`
 }
 
-// ocsfUnmapped is what the schema has no place for, under the names of the record.
+// ocsfUnmapped contains what the schema has no attribute for, under the names
+// of the record.
 type ocsfUnmapped struct {
 	Agent        string         `json:"agent,omitempty"`
 	Task         string         `json:"task,omitempty"`

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// ParseTime reads a moment: RFC 3339, or a duration that has passed since, such
-// as 90s, 2h, 1h30m, 7d or 2w. A day is 24 hours.
+// ParseTime parses a time: RFC 3339, or a duration before now, such as 90s, 2h,
+// 1h30m, 7d or 2w. A day has 24 hours.
 func ParseTime(text string, now time.Time) (time.Time, error) {
 	if t, err := time.Parse(time.RFC3339, text); err == nil {
 		return t, nil
@@ -47,7 +47,8 @@ func parseAgo(text string) (time.Duration, bool) {
 	return days + d, days < 200*365*24*time.Hour
 }
 
-// ParseWord reads a word that ends with * if it is only the beginning of one.
+// ParseWord parses a name; if it ends with *, it stands for all names with that
+// beginning.
 func ParseWord(text string) (Word, error) {
 	word, prefix := strings.CutSuffix(text, "*")
 	switch {
@@ -59,7 +60,7 @@ func ParseWord(text string) (Word, error) {
 	return Word{Text: word, Prefix: prefix}, nil
 }
 
-// ParseExit reads an exit code, as 0 or 137, or !=0 for every other one.
+// ParseExit parses an exit code, such as 0 or 137, or !=0 for all others.
 func ParseExit(text string) (*Exit, error) {
 	number, not := strings.CutPrefix(text, "!=")
 	code, err := strconv.Atoi(number)

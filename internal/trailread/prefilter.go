@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// prefilter tells by a look at the bytes of a line that it cannot match. It may
-// let through what does not match, and never turns away what does.
+// prefilter recognizes by its bytes that a line cannot match. It may accept a
+// line that does not match, and never rejects one that does.
 type prefilter []func(line []byte) bool
 
 func (p prefilter) may(line []byte) bool {
@@ -21,7 +21,7 @@ func (p prefilter) may(line []byte) bool {
 	return true
 }
 
-// prefilter makes the tests for f, the one that turns away most first.
+// prefilter returns the tests for f, the most selective first.
 func (f *Filter) prefilter() prefilter {
 	var p prefilter
 	for _, value := range []string{f.Command, f.Session, f.Task, f.Agent, f.Code, f.Principal} {
@@ -33,7 +33,8 @@ func (f *Filter) prefilter() prefilter {
 		p = p.need(`"`, f.Event.Text, end(f.Event))
 	}
 	if f.Cmd.given() {
-		// Not within quotation marks: it may follow a directory, or stand in a line.
+		// Without quotation marks: it may follow a directory, or be part of a
+		// line.
 		p = p.need("", f.Cmd.Text, "")
 	}
 	if f.Denied {
@@ -59,8 +60,8 @@ func end(w Word) string {
 	return `"`
 }
 
-// need adds the test that a line holds a value. A value that JSON may write in
-// more than one way besides \u and \/ cannot be looked for.
+// need adds the test that a line contains a value. It adds none if JSON has
+// several ways to write the value, other than \u and \/.
 func (p prefilter) need(before, value, after string) prefilter {
 	if value == "" || !utf8.ValidString(value) || strings.ContainsFunc(value, ambiguous) {
 		return p
@@ -69,13 +70,13 @@ func (p prefilter) need(before, value, after string) prefilter {
 	return append(p, func(line []byte) bool { return bytes.Contains(line, text) || hides(line, value) })
 }
 
-// ambiguous reports whether r is written with an escape that [hides] does not
-// know, or stands for bytes that are not its own.
+// ambiguous reports whether JSON may write r with an escape that [hides] does
+// not handle, or r stands for bytes other than its own.
 func ambiguous(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r == utf8.RuneError }
 
 // hides reports whether line has an escape that may stand for a character of
-// text, so that bytes that are not there may be meant all the same. Escapes of
-// what does not print, which package audit writes, hide nothing else.
+// text, so that the line may contain text in another form. The escapes of
+// unprintable characters, which package audit writes, do not count.
 func hides(line []byte, text string) bool {
 	for {
 		i := bytes.IndexByte(line, '\\')
@@ -95,7 +96,7 @@ func hides(line []byte, text string) bool {
 	}
 }
 
-// escaped reads the four digits of an escape.
+// escaped parses the four digits of an escape.
 func escaped(digits []byte) (rune, bool) {
 	if len(digits) < 4 {
 		return 0, false
@@ -115,9 +116,9 @@ func escaped(digits []byte) (rune, bool) {
 	return r, true
 }
 
-// may reports whether one of the exit codes in line is wanted. The name stands
-// between two bare quotation marks only where it is a name, or a whole value,
-// which no colon follows.
+// may reports whether line may contain a selected exit code. The name is
+// between two unescaped quotation marks only where it is a name, or a whole
+// value, which no colon follows.
 func (e *Exit) may(line []byte) bool {
 	for rest := line; ; {
 		_, after, found := bytes.Cut(rest, []byte(`"exit_code"`))

@@ -11,26 +11,26 @@ import (
 	"time"
 )
 
-// Tally says what was gone over to answer a question.
+// Tally says what was read to answer a query.
 type Tally struct {
 	Trails int
-	Lines  int64 // wanted or not, without torn ones
-	// Faults are the lines that are no records. A line that could not match is
-	// judged by its beginning and its end only.
+	Lines  int64 // selected or not, without torn ones
+	// Faults counts the lines that are not records. A line that cannot match is
+	// only checked at its beginning and end.
 	Faults Faults
 }
 
-// Read hands every record that f wants to visit, in order of time; records of
-// one trail stay in their order. A Line is good until visit returns. Read ends
-// early with the error of visit, or with the cause of ctx.
+// Read calls visit for every record that f selects, in order of time; records
+// of one trail stay in their order. A Line is valid until visit returns. Read
+// stops at an error of visit, which it returns, or with the cause of ctx.
 func Read(ctx context.Context, trails []Trail, f *Filter, visit func(*Line) error) (Tally, error) {
 	m := newMerge(ctx, f, false)
 	err := m.run(trails, visit)
 	return m.tally, err
 }
 
-// Last returns the last n records that f wants, in the order of [Read]. It
-// reads from the ends of the trails and goes back no further than it must.
+// Last returns the last n records that f selects, in the order of [Read]. It
+// reads backward from the ends of the trails, no further than necessary.
 func Last(ctx context.Context, trails []Trail, f *Filter, n int) ([]Line, Tally, error) {
 	m := newMerge(ctx, f, true)
 	var found []Line
@@ -55,16 +55,16 @@ func Last(ctx context.Context, trails []Trail, f *Filter, n int) ([]Line, Tally,
 
 var errEnough = errors.New("enough")
 
-// merge goes over several trails at once. A trail is opened when the time of
-// its first record has come and closed behind its last one.
+// merge reads several trails in order of time. It opens a trail when the time
+// of its first record is reached, and closes it after its last record.
 type merge struct {
 	context func() error
 	judge   judge
 	back    bool // from the last record to the first
 	tally   Tally
 
-	open    []*source // a heap: the next record stands first
-	waiting []*source // in the order in which they begin
+	open    []*source // a heap, with the next record at the top
+	waiting []*source // sorted by the time of their first record
 }
 
 func newMerge(ctx context.Context, f *Filter, back bool) *merge {
@@ -107,7 +107,7 @@ func (m *merge) run(trails []Trail, visit func(*Line) error) error {
 	}
 }
 
-// failed leaves what a caller knows again as it is.
+// failed leaves errors unchanged that a caller compares.
 func (m *merge) failed(err error) error {
 	if cause := m.context(); cause != nil {
 		return cause
@@ -115,7 +115,7 @@ func (m *merge) failed(err error) error {
 	return fmt.Errorf("cannot read the trail: %w", err)
 }
 
-// begin finds out what of each trail is to be read, and when it begins.
+// begin finds out which parts of each trail to read, and when it begins.
 func (m *merge) begin(trails []Trail) error {
 	for i := range trails {
 		if err := m.context(); err != nil {
@@ -129,7 +129,7 @@ func (m *merge) begin(trails []Trail) error {
 		if m.back {
 			slices.Reverse(s.parts)
 		}
-		if len(trails) > 1 { // one needs no order
+		if len(trails) > 1 { // a single trail needs no order
 			if s.begins, err = m.peek(parts); err != nil {
 				return err
 			}
@@ -145,7 +145,7 @@ func (m *merge) begin(trails []Trail) error {
 	return nil
 }
 
-// peek returns the time of the record that comes first.
+// peek returns the time of the first record to read.
 func (m *merge) peek(parts []part) (time.Time, error) {
 	for _, p := range parts {
 		l, err := m.lines(p, smallBuffer)
@@ -205,7 +205,7 @@ func (m *merge) admit() error {
 	return nil
 }
 
-// The heap of open trails.
+// Methods of the heap of open trails.
 
 func (m *merge) Len() int      { return len(m.open) }
 func (m *merge) Swap(i, j int) { m.open[i], m.open[j] = m.open[j], m.open[i] }
@@ -220,23 +220,23 @@ func (m *merge) Less(i, j int) bool {
 	return a.index < b.index
 }
 
-// Push and Pop are for package heap.
+// Push implements heap.Interface.
 func (m *merge) Push(s any) { m.open = append(m.open, s.(*source)) } //nolint:errcheck,forcetypeassert // only admit pushes
 
-// Pop is for package heap.
+// Pop implements heap.Interface.
 func (m *merge) Pop() any {
 	s := m.open[len(m.open)-1]
 	m.open = m.open[:len(m.open)-1]
 	return s
 }
 
-// source yields the records of one trail that are wanted.
+// source iterates over the selected records of one trail.
 type source struct {
 	of     *merge
 	trail  *Trail
 	index  int
 	begins time.Time
-	parts  []part // not yet opened
+	parts  []part // not opened yet
 	part   part   // open, if lines is not nil
 	lines  lines
 	line   Line // the current one
@@ -249,11 +249,11 @@ func (s *source) close() {
 	}
 }
 
-// breath is how many lines are read between two looks at the context.
+// breath is the number of lines between two checks of the context.
 const breath = 1024
 
-// advance goes on to the next record that is wanted. It reports false, and has
-// closed everything, behind the last one and when it fails.
+// advance moves to the next selected record. After the last record, and after
+// an error, it returns false and has closed everything.
 func (s *source) advance() (bool, error) {
 	for n := 1; ; n++ {
 		if s.lines == nil {
@@ -300,7 +300,7 @@ func (s *source) openNext() error {
 	return nil
 }
 
-// judge says which lines are wanted.
+// judge selects lines.
 type judge struct {
 	filter  *Filter
 	quick   prefilter
@@ -309,8 +309,7 @@ type judge struct {
 
 func newJudge(f *Filter) judge { return judge{filter: f, quick: f.prefilter()} }
 
-// take judges one line, which is not unended. It reports whether it is wanted;
-// then it is l.
+// take parses one complete line into l, and reports whether it is selected.
 func (j *judge) take(l *Line, text []byte, k kind, faults *Faults) bool {
 	if k != whole {
 		faults.bad(l.Place)

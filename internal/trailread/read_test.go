@@ -79,7 +79,7 @@ func TestASearchFindsWhatALookAtEveryRecordFinds(t *testing.T) {
 		{name: "one trail", trails: 1, n: 600, pieces: 1},
 		{name: "several segments", trails: 1, n: 900, pieces: 7},
 		{name: "several trails at once", trails: 5, n: 150, pieces: 2},
-		{name: "written by somebody else", trails: 2, n: 250, pieces: 1, disguised: true},
+		{name: "written by another program", trails: 2, n: 250, pieces: 1, disguised: true},
 		{name: "with bad lines among the good ones", trails: 2, n: 250, pieces: 3, damaged: true},
 	} {
 		t.Run(shape.name, func(t *testing.T) {
@@ -300,7 +300,7 @@ func FuzzReaderLosesNoRecord(f *testing.F) {
 			}
 		}
 		filter := Filter{Since: began().Add(3 * time.Second), Until: began().Add(9 * time.Second)}
-		read(t, trails, &filter) // whatever the order of times, it comes to an end
+		read(t, trails, &filter) // for any order of times, it ends
 		last(t, trails, &filter, 2)
 	})
 }

@@ -23,7 +23,7 @@ func began() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
 // before each record, and returns its directory.
 func write(t testing.TB, dir string, start time.Time, step time.Duration, records ...audit.Record) string {
 	t.Helper()
-	var mu sync.Mutex // a trail looks at its clock whenever it likes
+	var mu sync.Mutex // a trail may read its clock at any time
 	now := start
 	clock := func(step time.Duration) time.Time {
 		mu.Lock()
@@ -161,7 +161,7 @@ func last(t testing.TB, trails []Trail, f *Filter, n int) ([]string, Tally) {
 	return got, tally
 }
 
-// naiveDecode does it as everybody would.
+// naiveDecode decodes a line by encoding/json.
 func naiveDecode(line []byte, r *audit.Record) error {
 	*r = audit.Record{}
 	if err := json.Unmarshal(line, r); err != nil {

@@ -11,10 +11,10 @@ import (
 	"tipstaff/internal/recording"
 )
 
-// ErrNoRecording is the error of [Recording] where none of the trails has one.
+// ErrNoRecording is returned by [Recording] if none of the trails has one.
 var ErrNoRecording = errors.New("there is no such recording")
 
-// AlteredError says that a file is not the recording of which the trail speaks.
+// AlteredError says that a file is not the recording that the trail refers to.
 type AlteredError struct {
 	File      string
 	Got, Want string // SHA-256; Want is "" if no record speaks of a recording
@@ -24,10 +24,10 @@ func (e *AlteredError) Error() string {
 	return fmt.Sprintf("%s is not the recording that the trail speaks of: its SHA-256 is %s, recorded is %q", e.File, e.Got, e.Want)
 }
 
-// Recording finds the recording of a command and holds it to its record. The file
-// that it gives was, when it was read, the one of which the record of the command's
-// end speaks; another is an [AlteredError], none [ErrNoRecording]. The trail itself
-// is not verified (that is [audit.Verify]).
+// Recording returns the path of a command's recording, after comparing its hash
+// with the record of the command's end. If they differ, the error is an
+// [AlteredError]; if there is no recording, [ErrNoRecording]. It does not
+// verify the trail itself; use [audit.Verify].
 func Recording(ctx context.Context, trails []Trail, command string) (string, error) {
 	for _, trail := range trails {
 		file := recording.File(trail.Path, command)
@@ -50,7 +50,7 @@ func Recording(ctx context.Context, trails []Trail, command string) (string, err
 	return "", ErrNoRecording
 }
 
-// recordedSum looks in a trail for the hash of a command's recording; "" if no
+// recordedSum searches a trail for the hash of a command's recording; "" if no
 // record has one.
 func recordedSum(ctx context.Context, trail Trail, command string) (sum string, err error) {
 	want := Filter{Command: command, Event: Word{Text: string(audit.CommandEnd)}}

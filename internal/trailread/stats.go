@@ -10,42 +10,42 @@ import (
 )
 
 // Stats counts records. A command is counted once, when it was asked: by its
-// intent if it was to run, by its refusal if it was not. The zero Stats is
-// ready; it marshals to what `tipstaff audit stats --json` promises.
+// intent if it was to run, by its refusal otherwise. The zero Stats is ready to
+// use. It marshals to the output of `tipstaff audit stats --json`.
 type Stats struct {
 	Trails  int        `json:"trails"`
 	Records int64      `json:"records"`
-	Bytes   int64      `json:"bytes"` // of the records counted, newlines included
-	First   *time.Time `json:"first"` // null when there is no record
+	Bytes   int64      `json:"bytes"` // of the counted records, newlines included
+	First   *time.Time `json:"first"` // null if there is no record
 	Last    *time.Time `json:"last"`
 
 	Events    Counts `json:"events"`
-	Commands  int64  `json:"commands"`  // that were asked
-	Decisions Counts `json:"decisions"` // of commands and sessions
-	Rules     Counts `json:"rules"`     // that decided
+	Commands  int64  `json:"commands"`  // number of commands asked
+	Decisions Counts `json:"decisions"` // about commands and sessions
+	Rules     Counts `json:"rules"`     // of the decisions
 	Codes     Counts `json:"codes"`     // why nothing was started
 	Programs  Counts `json:"programs"`  // of commands, without directory
-	Agents    Counts `json:"agents"`    // of commands; "" where none was named
+	Agents    Counts `json:"agents"`    // of commands; "" if none was named
 	Causes    Counts `json:"causes"`    // how commands ended
-	Failed    int64  `json:"failed"`    // commands that ended by themselves with another exit code than 0
+	Failed    int64  `json:"failed"`    // commands that ended by themselves with an exit code other than 0
 
 	DurationMS  Durations `json:"duration_ms"`
 	StdoutBytes int64     `json:"stdout_bytes"`
 	StderrBytes int64     `json:"stderr_bytes"`
 
 	TornLines int64 `json:"torn_lines"` // not counted above
-	BadLines  int64 `json:"bad_lines"`  // nor these
+	BadLines  int64 `json:"bad_lines"`  // not counted above
 
-	durations map[int64]int64 // how often each one was met
+	durations map[int64]int64 // how often each duration occurred
 }
 
-// Counts says how often each name was met. What comes after [maxNames] others is
-// counted under [OtherNames].
+// Counts says how often each name occurred. After [maxNames] names, further
+// ones are counted under [OtherNames].
 type Counts map[string]int64
 
 const (
 	maxNames = 10_000
-	// OtherNames stands for the names that were too many.
+	// OtherNames stands for the names beyond maxNames.
 	OtherNames = "(others)"
 )
 
@@ -65,7 +65,7 @@ type Count struct {
 	N    int64
 }
 
-// Sorted returns the counts, the largest first, and names in their order.
+// Sorted returns the counts, the largest first, and equal ones by name.
 func (c Counts) Sorted() []Count {
 	list := make([]Count, 0, len(c))
 	for name, n := range c {
@@ -142,12 +142,12 @@ func (s *Stats) ended(r *audit.Result) {
 	s.durations[r.DurationMS]++
 }
 
-// Finish fills in what can be said only at the end.
+// Finish computes what depends on all records.
 func (s *Stats) Finish(t Tally) {
 	s.Trails, s.TornLines, s.BadLines = t.Trails, t.Faults.Torn, t.Faults.Bad
 	for _, c := range []*Counts{&s.Events, &s.Decisions, &s.Rules, &s.Codes, &s.Programs, &s.Agents, &s.Causes} {
 		if *c == nil {
-			*c = Counts{} // {} rather than null
+			*c = Counts{} // {} instead of null
 		}
 	}
 	s.DurationMS = summarize(s.durations)
@@ -179,8 +179,8 @@ func summarize(counts map[int64]int64) Durations {
 	return d
 }
 
-// program is the name of the program that a record is about, as it was asked
-// and without its directory.
+// program returns the name of the program that a record is about, as asked and
+// without its directory.
 func program(r *audit.Record) string {
 	switch {
 	case len(r.What.Argv) > 0 && r.What.Argv[0] != "":

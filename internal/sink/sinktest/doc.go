@@ -1,4 +1,4 @@
-// Package sinktest judges sinks: one suite, which every sink has to pass against
-// a real peer that behaves well, hangs, is slow, answers nonsense, or dies and
-// comes back.
+// Package sinktest is a test suite for sinks. Every sink has to pass it, with a
+// real peer that behaves well, hangs, is slow, answers nonsense, or ends and
+// restarts.
 package sinktest

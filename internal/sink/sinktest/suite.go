@@ -18,38 +18,39 @@ import (
 // Mode is how a peer behaves.
 type Mode int
 
-// The modes; a peer that does not know one is not tested in it.
+// The modes. A sink is tested only in the modes that its peer supports.
 const (
 	Well    Mode = iota
-	Hang         // takes connections, reads nothing, answers nothing
-	Slow         // takes its time for everything
-	Garbage      // answers 500, or nothing that is an answer
-	Reset        // cuts every connection
-	Down         // is not there
+	Hang         // accepts connections, reads nothing, answers nothing
+	Slow         // does everything slowly
+	Garbage      // answers 500, or with data that is not an answer
+	Reset        // closes every connection
+	Down         // does not listen
 )
 
 // Peer receives what a sink sends. It ends with the test.
 type Peer interface {
-	// Behave changes the mode; who hangs now goes on in the new one.
+	// Behave changes the mode, also for connections that hang now.
 	Behave(m Mode)
-	// Bodies are the bodies of the messages that arrived, in order.
+	// Bodies returns the bodies of the messages that arrived, in order.
 	Bodies() []string
 }
 
 // Suite is a sink with its peer.
 type Suite struct {
-	// Start starts a peer that behaves well and a sink to it.
+	// Start starts a peer that behaves well, and a sink to it.
 	Start func(t *testing.T) (sink.Sink, Peer)
-	// Modes that the peer knows beside Well.
+	// Modes are the modes that the peer supports in addition to Well.
 	Modes []Mode
-	// Deaf: the sink cannot know what arrived, so what was sent to a peer that is
-	// away may be lost without notice.
+	// Deaf: the sink cannot detect what arrived, so messages to an absent peer
+	// may be lost without being reported.
 	Deaf bool
-	// Many is how many messages the peer is sure to take when all is well; 0: 2000.
+	// Many is a number of messages that the peer certainly accepts in mode
+	// Well; 0: 2000.
 	Many int
 }
 
-// Run judges the sink.
+// Run runs the suite.
 func (s Suite) Run(t *testing.T) {
 	if s.Many == 0 {
 		s.Many = 2000
@@ -58,7 +59,7 @@ func (s Suite) Run(t *testing.T) {
 	for _, m := range s.Modes {
 		switch m {
 		case Hang:
-			t.Run("a peer that hangs holds up nobody", s.hang)
+			t.Run("a peer that hangs delays no command", s.hang)
 			t.Run("a flood is kept in bounded memory and what is lost is told", s.flood)
 		case Slow:
 			t.Run("a slow peer gets everything or is told what it missed", s.slow)
@@ -68,14 +69,14 @@ func (s Suite) Run(t *testing.T) {
 	}
 }
 
-// patience is how long something is waited for that comes soon.
+// patience bounds waiting for events that are expected soon.
 const patience = 45 * time.Second
 
-// closeTime is what the end of the server waits for all sinks, and a little for
-// a machine that has other things to do.
+// closeTime is how long the server's end waits for all sinks, and a little more
+// for a busy machine.
 const closeTime = 2500 * time.Millisecond
 
-// bench is a set of one sink at work.
+// bench is a running set of one sink.
 type bench struct {
 	t      *testing.T
 	bus    *bus.Bus
@@ -135,7 +136,7 @@ func (b *bench) eventually(what string, is func() bool) {
 	}
 }
 
-// noneLeft fails the test if goroutines of a sink live on.
+// noneLeft fails the test if goroutines of a sink still run.
 func (b *bench) noneLeft() {
 	b.t.Helper()
 	var stacks string
@@ -183,7 +184,7 @@ func (s Suite) hang(t *testing.T) {
 	}
 	b.close()
 	if text := b.log.String(); !strings.Contains(text, "records") {
-		t.Errorf("nobody was told: %s", text)
+		t.Errorf("the loss was not reported: %s", text)
 	}
 	b.peer.Behave(Well)
 	b.noneLeft()
@@ -208,7 +209,7 @@ func (s Suite) trouble(t *testing.T, m Mode) {
 		if !s.Deaf || strings.Contains(b.log.String(), "cannot deliver") {
 			return strings.Contains(b.log.String(), "cannot deliver")
 		}
-		b.publish(1) // who writes often enough hears of it
+		b.publish(1) // after several writes it notices the broken connection
 		return false
 	})
 	b.peer.Behave(Well)
@@ -244,12 +245,12 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// complete waits until every record has arrived or is told to be lost. Records
-// may come twice; none may come late.
+// complete waits until every record has arrived or is reported as lost. Records
+// may arrive twice; none may arrive late.
 func (b *bench) complete(deaf bool) {
 	b.t.Helper()
 	b.eventually("everything has arrived or is told to be lost", func() bool {
-		time.Sleep(20 * time.Millisecond) // to look is to copy all of it
+		time.Sleep(20 * time.Millisecond) // each check copies all of it
 		all := b.peer.Bodies()
 		if len(all) == 0 {
 			return false
@@ -258,11 +259,11 @@ func (b *bench) complete(deaf bool) {
 		return max(e.Seq, e.To) >= b.seq
 	})
 	if missing, _ := b.account(deaf); missing > 0 && !deaf {
-		b.t.Errorf("%d records did not arrive, and nobody said so", missing)
+		b.t.Errorf("%d records did not arrive, and no loss was reported", missing)
 	}
 }
 
-// account goes through what arrived.
+// account compares what arrived with what was published.
 func (b *bench) account(deaf bool) (missing, last uint64) {
 	known := make([]bool, b.seq+1)
 	for _, body := range b.peer.Bodies() {
@@ -305,7 +306,7 @@ func parse(t *testing.T, text string) (e body) {
 	return e
 }
 
-// buffer is a log that may be read meanwhile.
+// buffer is a log that may be read while it is written.
 type buffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer

@@ -8,14 +8,13 @@ import (
 	"testing"
 )
 
-// contained says that the tests run in a PID namespace of their own.
+// contained is set if the tests run in a PID namespace of their own.
 const contained = "TIPSTAFF_TEST_CONTAINED"
 
-// Contain runs the tests of a package in a PID namespace of their own, where
-// one can be made: they start programs that kill, and end programs themselves,
-// and what is outside of the namespace cannot be hit. It returns the exit code
-// for os.Exit. What the tests made is theirs to remove in after, which runs in
-// the namespace.
+// Contain runs the tests of a package in a PID namespace of their own, if one
+// can be made: they start programs that kill, and end programs themselves, and
+// cannot affect processes outside of the namespace. It returns the exit code
+// for os.Exit. after runs in the namespace, and removes what the tests made.
 func Contain(m *testing.M, after func() error) int {
 	if os.Getenv(contained) == "" {
 		if code, ok := inside(); ok {
@@ -31,8 +30,8 @@ func Contain(m *testing.M, after func() error) int {
 	return code
 }
 
-// inside runs this test binary again in new namespaces, as root or as the
-// user's own root.
+// inside runs this test binary again in new namespaces, as root, or as root of
+// a new user namespace.
 func inside() (code int, ok bool) {
 	args := []string{"--pid", "--fork", "--kill-child", "--mount-proc"}
 	if os.Geteuid() != 0 {

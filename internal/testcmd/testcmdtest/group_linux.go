@@ -13,14 +13,14 @@ import (
 	"time"
 )
 
-// alone says that a test runs in a control group that was made for it.
+// alone is set if a test runs in a control group that was made for it.
 const alone = "TIPSTAFF_TEST_ALONE"
 
-// Group is a control group for a process that runs a test again. Controllers
-// may be handed on in it.
+// Group is a control group for a process that runs a test again. The process
+// may enable controllers in it.
 type Group struct {
 	Dir  string
-	User int    // who runs in it; 0: root, or whoever runs the tests
+	User int    // the user who runs in it; 0: root, or the user who runs the tests
 	Sub  string // the group below it in which the test runs; "": none
 }
 
@@ -28,8 +28,8 @@ type Group struct {
 func Alone() bool { return os.Getenv(alone) != "" }
 
 // RunAlone runs the test that calls it again, in a process that is alone in a
-// control group of its own, and reports whether this is that process. Where no
-// such group can be made, the test is skipped.
+// control group of its own, and reports whether this is that process. If no
+// such group can be made, it skips the test.
 func RunAlone(t *testing.T, change ...func(*Group)) bool {
 	t.Helper()
 	if Alone() {
@@ -53,7 +53,8 @@ func RunAlone(t *testing.T, change ...func(*Group)) bool {
 	return false
 }
 
-// lastResult is the line that says how a test ended, after those of its parts.
+// lastResult returns the line with the result of a test, which follows those of
+// its subtests.
 func lastResult(out []byte) (line []byte) {
 	for l := range bytes.Lines(out) {
 		if bytes.HasPrefix(l, []byte("--- ")) {
@@ -63,7 +64,7 @@ func lastResult(out []byte) (line []byte) {
 	return line
 }
 
-// Command runs tests of this binary again, in the group.
+// Command returns a command that runs tests of this binary again, in the group.
 func (g *Group) Command(t *testing.T, tests string) *exec.Cmd {
 	t.Helper()
 	dir, err := os.Open(filepath.Join(g.Dir, g.Sub))
@@ -80,8 +81,8 @@ func (g *Group) Command(t *testing.T, tests string) *exec.Cmd {
 	return cmd
 }
 
-// GiveTo hands the group to another user, as systemd does with Delegate=yes, who
-// runs the test then.
+// GiveTo gives the group to another user, as systemd does with Delegate=yes.
+// The test then runs as that user.
 func GiveTo(t *testing.T, user int) func(*Group) {
 	return func(g *Group) {
 		if os.Geteuid() != 0 {
@@ -96,8 +97,8 @@ func GiveTo(t *testing.T, user int) func(*Group) {
 	}
 }
 
-// NewGroup makes a control group. It lies in the nearest one above that hands on
-// its controllers, and is removed with the test, with all that is in it.
+// NewGroup makes a control group in the nearest ancestor that delegates its
+// controllers. It is removed at the end of the test, with everything in it.
 func NewGroup(t *testing.T) *Group {
 	t.Helper()
 	own, err := os.ReadFile("/proc/self/cgroup")
@@ -123,7 +124,8 @@ func NewGroup(t *testing.T) *Group {
 	}
 }
 
-// clearGroup ends what is left in a group, and removes it with those below it.
+// clearGroup kills the processes in a group, and removes it with those below
+// it.
 func clearGroup(t *testing.T, dir string) {
 	limit := time.Now().Add(5 * time.Second)
 	for {
@@ -136,7 +138,7 @@ func clearGroup(t *testing.T, dir string) {
 			t.Errorf("cannot remove the control group of the test: %v", err)
 			return
 		}
-		time.Sleep(time.Millisecond) // what was killed is gone a moment later
+		time.Sleep(time.Millisecond) // a killed process takes a moment to disappear
 	}
 }
 

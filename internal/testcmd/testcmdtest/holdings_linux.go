@@ -10,14 +10,14 @@ import (
 	"testing"
 )
 
-// Descriptors counts what this process has open, the directory that is read for it
-// among them.
+// Descriptors returns the number of open descriptors of this process, including
+// the one that it opens to count them.
 func Descriptors(t testing.TB) int { return entries(t, "/proc/self/fd") }
 
-// Threads counts the threads of this process.
+// Threads returns the number of threads of this process.
 func Threads(t testing.TB) int { return entries(t, "/proc/self/task") }
 
-// Children lists the children of this process, whether they have ended or not.
+// Children lists the children of this process, including those that have ended.
 func Children() []int {
 	var pids []int
 	tasks, _ := filepath.Glob("/proc/self/task/*/children")
@@ -32,16 +32,17 @@ func Children() []int {
 	return pids
 }
 
-// HeapBytes is what is in use of the heap when what nobody holds is collected.
+// HeapBytes returns the size of the heap in use after garbage collection.
 func HeapBytes() int64 {
 	runtime.GC()
-	runtime.GC() // what the first has only finalized, or left to a pool
+	runtime.GC() // collects what the first run only finalized, or left in a pool
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
 }
 
-// Mappings counts the mappings of this process's memory, stacks among them.
+// Mappings returns the number of memory mappings of this process, including
+// stacks.
 func Mappings(t testing.TB) int {
 	t.Helper()
 	maps, err := os.ReadFile("/proc/self/maps")

@@ -12,13 +12,13 @@ import (
 	"testing"
 )
 
-// prebuilt names a testcmd that is there already: a virtual machine that runs
-// the tests has no Go (.ci/vm).
+// prebuilt is the path of an existing testcmd: a virtual machine that runs the
+// tests has no Go (.ci/vm).
 const prebuilt = "TIPSTAFF_TEST_TESTCMD"
 
-// Build returns the path of the program testcmd. The first call of a test
-// binary builds it, which takes about a second on a cold cache; it must come
-// before the test leaves the module's directories. What is built is removed
+// Build returns the path of the program testcmd. The first call in a test
+// binary builds it, which takes about a second with a cold cache. Call it
+// before the test leaves the module's directories. The program is removed
 // together with the test binary.
 func Build(t testing.TB) string {
 	t.Helper()
@@ -37,7 +37,7 @@ var built = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// Fuzzing runs several processes of one test binary side by side.
+	// Fuzzing runs several processes of one test binary concurrently.
 	path := filepath.Join(dir, fmt.Sprintf("testcmd-%d.exe", os.Getpid()))
 	c := exec.Command("go", "build", "-o", path, "tipstaff/internal/testcmd")
 	if out, err := c.CombinedOutput(); err != nil {
@@ -46,9 +46,9 @@ var built = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// workDir is where the go command keeps the test binary, and removes it. A
-// test binary that somebody keeps elsewhere gets a temporary directory that
-// stays behind.
+// workDir returns the directory of the test binary, which the go command
+// removes. For a test binary that is kept elsewhere, it makes a temporary
+// directory, which is not removed.
 func workDir() (string, error) {
 	self, err := os.Executable()
 	if err != nil {
