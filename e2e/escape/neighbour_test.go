@@ -135,10 +135,10 @@ func neighbours(t *testing.T, w *world, together bool) {
 	_ = syscall.Kill(n.pid, syscall.SIGKILL)
 }
 
-// TestEscapeE68RoomsAreOutOfReach: a command that works in the directory where
+// TestEscapeE68SessionSandboxesAreOutOfReach: a command that works in the directory where
 // the server keeps the files of session sandboxes, or above it, can reach
 // neither those of other sessions nor those prepared for the next ones.
-func TestEscapeE68RoomsAreOutOfReach(t *testing.T) {
+func TestEscapeE68SessionSandboxesAreOutOfReach(t *testing.T) {
 	t.Parallel()
 	everywhere(t, habitat{}, func(t *testing.T, w *world) {
 		s := w.On(t)
@@ -146,18 +146,18 @@ func TestEscapeE68RoomsAreOutOfReach(t *testing.T) {
 			w.put(t, "state/tmp/tipstaff-control/lock", "")
 			w.own(t)
 		}
-		rooms, _ := filepath.Glob(w.path("state/tmp/tipstaff-*"))
-		if len(rooms) != 1 {
-			t.Fatalf("rooms are elsewhere than in %v: nothing is shown", rooms)
+		dirs, _ := filepath.Glob(w.path("state/tmp/tipstaff-*"))
+		if len(dirs) != 1 {
+			t.Fatalf("session sandboxes are elsewhere than in %v: nothing is shown", dirs)
 		}
-		for _, room := range rooms {
-			for _, try := range []string{"create " + room + "/gotcha", "mkdir " + room + "/99", "append " + room + "/lock", "rename " + room + " " + room + "2"} {
+		for _, dir := range dirs {
+			for _, try := range []string{"create " + dir + "/gotcha", "mkdir " + dir + "/99", "append " + dir + "/lock", "rename " + dir + " " + dir + "2"} {
 				for _, cwd := range []string{"", "state", "state/tmp"} {
 					argv := append([]string{"attempt"}, strings.Fields(try)...)
 					r := s.Process("testcmd", argv, kit.Args{"cwd": w.path(cwd)})
-					_ = os.Remove(room + "/gotcha")
-					_ = os.Remove(room + "/99")
-					_ = os.Rename(room+"2", room)
+					_ = os.Remove(dir + "/gotcha")
+					_ = os.Remove(dir + "/99")
+					_ = os.Rename(dir+"2", dir)
 					if ok := !r.IsError && outcomeOf(t, r).OK; ok != (w.tier == kit.None) {
 						t.Errorf("from %q: %s:\n%s", cwd, try, r.Text)
 					}

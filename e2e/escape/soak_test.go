@@ -220,9 +220,9 @@ func TestEscapeE55APipeInTheWayHoldsNobodyUp(t *testing.T) {
 		go func() {
 			swapped <- s.Process("testcmd", []string{"attempt", "exchange-often", "a", "b"}, kit.Args{"timeout_ms": 60_000})
 		}()
-		var rooms []string // a rescan may follow each command that is alone in its session sandbox
+		var sessions []string // a rescan may follow each command that is alone in its session sandbox
 		for range 12 {
-			rooms = append(rooms, s.NewSession())
+			sessions = append(sessions, s.NewSession())
 		}
 		for n, done := 0, false; !done; n++ {
 			select {
@@ -232,7 +232,7 @@ func TestEscapeE55APipeInTheWayHoldsNobodyUp(t *testing.T) {
 				}
 				done = true
 			default:
-				s.InSession(rooms[n%len(rooms)], "testcmd", []string{"exit", "0"})
+				s.InSession(sessions[n%len(sessions)], "testcmd", []string{"exit", "0"})
 			}
 		}
 		began := time.Now()
