@@ -39,6 +39,8 @@ type lease struct {
 	fd  int // -1: the file system has no leases, or the file is another user's
 	id  identity
 	sum uint64 // hash of the content at the last check
+	// askedFor is when the lease was last given up.
+	askedFor time.Time
 }
 
 // mostLeases bounds the leases. In further files, a write through a mapping is
@@ -47,6 +49,10 @@ const mostLeases = 512
 
 // leasePause is the interval at which a file without its lease is read.
 const leasePause = time.Millisecond
+
+// leaseRest is for how long a lease that was given up is not taken again. A program
+// that writes a file again and again waits for the guard once, not each time.
+const leaseRest = 100 * time.Millisecond
 
 func (l *leases) start(wake func()) {
 	l.of, l.written, l.wake, l.signals = map[*item][]*lease{}, map[*lease]*item{}, wake, make(chan os.Signal, 1)
@@ -197,7 +203,7 @@ func (l *leases) giveUp() bool {
 			}
 			if kind, err := unix.FcntlInt(uintptr(one.fd), unix.F_GETLEASE, 0); err != nil || kind != unix.F_RDLCK {
 				_, _ = unix.FcntlInt(uintptr(one.fd), unix.F_SETLEASE, unix.F_UNLCK)
-				l.written[one] = it
+				l.written[one], one.askedFor = it, time.Now()
 				return true
 			}
 		}
@@ -211,7 +217,7 @@ func (l *leases) look() (changed []*item, more bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for one, it := range l.written {
-		held := l.regain(one, it) // before the last read of the file
+		held := time.Since(one.askedFor) > leaseRest && l.regain(one, it) // before the last read of the file
 		if now := l.sum(one.fd); held || now != one.sum {
 			one.sum = now
 			changed = append(changed, it)
