@@ -344,7 +344,7 @@ func TestAnotherUserIsNotLetIn(t *testing.T) {
 	if !kit.MachinesRoot() {
 		t.Skip("only root can be another user")
 	}
-	dir, err := os.MkdirTemp("/tmp", "tipstaff-e2e") // another user has to reach it
+	dir, err := os.MkdirTemp("/tmp", "tipstaff-e2e") //nolint:usetesting // another user has to reach it
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -337,7 +337,7 @@ func TestWhoseThePolicyFileIsCounts(t *testing.T) {
 	if !kit.MachinesRoot() {
 		t.Skip("only the machine's root can be everybody")
 	}
-	base, err := os.MkdirTemp("", "tipstaff-owners-") // every user has to reach it
+	base, err := os.MkdirTemp("", "tipstaff-owners-") //nolint:usetesting // every user has to reach it
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,7 +64,7 @@ func connectTo(tb testing.TB, cmd *exec.Cmd) *server {
 // outsideTmp makes a directory that is not in /tmp.
 func outsideTmp(tb testing.TB) string {
 	tb.Helper()
-	dir, err := os.MkdirTemp("/var/lib", "tipstaff-bench-*") // the default would be in /tmp
+	dir, err := os.MkdirTemp("/var/lib", "tipstaff-bench-*") //nolint:usetesting // the default would be in /tmp
 	if err != nil {
 		tb.Skipf("no directory outside of /tmp: %v", err)
 	}

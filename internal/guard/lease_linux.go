@@ -5,6 +5,7 @@ package guard
 import (
 	"errors"
 	"hash/maphash"
+	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -131,9 +132,7 @@ func leasable(path string, now content) map[string]identity {
 		if strings.HasSuffix(name, ".sample") && in.form == file {
 			continue
 		}
-		for p, id := range leasable(filepath.Join(path, name), in) {
-			files[p] = id
-		}
+		maps.Copy(files, leasable(filepath.Join(path, name), in))
 	}
 	return files
 }

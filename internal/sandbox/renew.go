@@ -39,8 +39,9 @@ func (sess *sessionSandbox) outdated() (now, must bool) {
 
 // renew makes new layers for the next commands. The caller holds sess.renewing.
 func (sess *sessionSandbox) renew() error {
-	v, err := sess.constraints.current(), error(nil)
+	v := sess.constraints.current()
 	if v == nil || v.control != sess.sandbox.controls.Load() {
+		var err error
 		if v, err = sess.constraints.rescan(); err != nil {
 			return err
 		}
