@@ -67,17 +67,17 @@ func confineOwn(o *sandbox.Options, k *own.Keeper) {
 		return list
 	}
 	o.Opened = func(paths profile.Paths, mounts bool) {
-		k.Opened(paths.Writable(), paths.Profile == profile.Open, own.Walls{Mounts: mounts})
+		k.Opened(paths.Writable(), paths.Profile == profile.Open, own.Confinement{Mounts: mounts})
 	}
 }
 
-// wallsOf tells a keeper how commands are confined.
-func wallsOf(box *sandbox.Sandbox) func() own.Walls {
-	return func() own.Walls { return wallsBy(box.Status()) }
+// confinementOf tells a keeper how commands are confined.
+func confinementOf(box *sandbox.Sandbox) func() own.Confinement {
+	return func() own.Confinement { return confinementBy(box.Status()) }
 }
 
-func wallsBy(s sandbox.Status) own.Walls {
-	return own.Walls{None: s.Tier == sandbox.None.String(), Mounts: s.Tier == sandbox.Namespaces.String()}
+func confinementBy(s sandbox.Status) own.Confinement {
+	return own.Confinement{None: s.Tier == sandbox.None.String(), Mounts: s.Tier == sandbox.Namespaces.String()}
 }
 
 // rereads are the parts of a server that read tipstaff's own files again when a
@@ -125,7 +125,7 @@ func exposedBySettings(s config.Settings) ([]doctor.Exposed, error) {
 	if dir, err := workingDirectory(); err == nil && len(dirs) == 0 {
 		dirs = []string{dir}
 	}
-	walls := own.Walls{Mounts: s.SandboxTier != sandbox.Landlock.String()}
-	k.Opened(dirs, s.SandboxProfile == profile.Open.String(), walls)
-	return doctor.ExposedOf(k, walls), nil
+	confinement := own.Confinement{Mounts: s.SandboxTier != sandbox.Landlock.String()}
+	k.Opened(dirs, s.SandboxProfile == profile.Open.String(), confinement)
+	return doctor.ExposedOf(k, confinement), nil
 }

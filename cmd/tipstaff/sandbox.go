@@ -31,7 +31,7 @@ func newSandbox(s config.Settings, engine *proc.Engine, h *host.Host, k *own.Kee
 	if err != nil {
 		return nil, err
 	}
-	k.Confine(wallsOf(box))
+	k.Confine(confinementOf(box))
 	h.AskUnconfined(func() bool { return box.Status().Tier == sandbox.None.String() })
 	return box, nil
 }

@@ -246,11 +246,11 @@ func TestFilesInTheOpenAreListed(t *testing.T) {
 	dir := t.TempDir()
 	k := own.New([]own.File{{Path: write(t, filepath.Join(dir, "p.yaml"), "x"), Setting: "TIPSTAFF_CONFIG", Kind: own.Steering}}, "restart", nil)
 	defer k.Close()
-	if list := ExposedOf(k, own.Walls{}); list == nil || len(list) > 0 || ExposedFindings(list) != nil {
+	if list := ExposedOf(k, own.Confinement{}); list == nil || len(list) > 0 || ExposedFindings(list) != nil {
 		t.Errorf("before commands may write there: %+v", list)
 	}
-	k.Opened([]string{dir}, false, own.Walls{})
-	list := ExposedOf(k, own.Walls{})
+	k.Opened([]string{dir}, false, own.Confinement{})
+	list := ExposedOf(k, own.Confinement{})
 	if len(list) != 1 || list[0].File != filepath.Join(dir, "p.yaml") || list[0].Setting != "TIPSTAFF_CONFIG" || list[0].Why == "" {
 		t.Errorf("%+v", list)
 	}

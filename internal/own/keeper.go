@@ -8,9 +8,9 @@ import (
 	"sync"
 )
 
-// Walls say how commands are confined. The zero Walls are the weakest
+// Confinement says how commands are confined. The zero Confinement is the weakest
 // confinement.
-type Walls struct {
+type Confinement struct {
 	// None: commands are not confined. They have the same power over the server
 	// as its user, so nothing is kept from them, and all files are followed.
 	None bool
@@ -26,7 +26,7 @@ type Keeper struct {
 	again string // how a person makes the server read a file again
 
 	mu       sync.Mutex
-	walls    func() Walls // nil: unknown, so the weakest are assumed
+	confinement    func() Confinement // nil: unknown, so the weakest are assumed
 	files    []*kept
 	writable []string
 	bare     bool // commands may write all files that their user may
@@ -84,20 +84,20 @@ func (k *Keeper) find(path string) *kept {
 
 // Confine sets the function that returns how commands are confined. It is
 // called when that is needed, and may block until it is known.
-func (k *Keeper) Confine(walls func() Walls) {
+func (k *Keeper) Confine(confinement func() Confinement) {
 	if k == nil {
 		return
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.walls = walls
+	k.confinement = confinement
 }
 
 // Opened says that commands may write in these canonical directories from now
 // on; bare says that they may write everything that their user may. It must be
 // called before the first command can write there. It logs which files are
 // therefore not followed.
-func (k *Keeper) Opened(dirs []string, bare bool, walls Walls) {
+func (k *Keeper) Opened(dirs []string, bare bool, confinement Confinement) {
 	if k == nil {
 		return
 	}
@@ -109,7 +109,7 @@ func (k *Keeper) Opened(dirs []string, bare bool, walls Walls) {
 		}
 	}
 	k.bare = k.bare || bare
-	r := k.reach(walls)
+	r := k.reach(confinement)
 	for _, f := range k.files {
 		if why := f.risk(r); why != "" && !f.told {
 			f.told = true
@@ -123,8 +123,8 @@ func (k *Keeper) Opened(dirs []string, bare bool, walls Walls) {
 const Advice = "move it out of the directories that commands may write, to ~/.config/tipstaff or /etc/tipstaff; or, in the tier namespaces, into a directory .tipstaff"
 
 // reach returns what commands can change. The caller holds k.mu.
-func (k *Keeper) reach(walls Walls) reach {
-	if walls.None {
+func (k *Keeper) reach(confinement Confinement) reach {
+	if confinement.None {
 		return reach{}
 	}
 	r := reach{writable: k.writable}
@@ -132,7 +132,7 @@ func (k *Keeper) reach(walls Walls) reach {
 		r.writable = []string{string(filepath.Separator)}
 	}
 	for _, f := range k.files {
-		if !f.Dir || f.first == nil || !walls.Mounts && (k.bare || f.Kind == Steering) {
+		if !f.Dir || f.first == nil || !confinement.Mounts && (k.bare || f.Kind == Steering) {
 			continue
 		}
 		if now, err := os.Stat(f.Path); err == nil && os.SameFile(now, f.first) {
@@ -150,7 +150,7 @@ func (k *Keeper) Settle() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, f := range k.files {
-		if now := stampOf(f.Path); f.risk(k.reach(Walls{})) != "" && !now.same(f.settled) {
+		if now := stampOf(f.Path); f.risk(k.reach(Confinement{})) != "" && !now.same(f.settled) {
 			k.log.Info("a file that commands may change is taken as it is now", "file", f.Path, "setting", f.Setting)
 		}
 		f.settle()

@@ -17,7 +17,7 @@ type ground struct {
 	root, ws, out string
 	log           bytes.Buffer
 	keeper        *Keeper
-	walls         Walls
+	confinement         Confinement
 }
 
 func newGround(t *testing.T) *ground {
@@ -50,8 +50,8 @@ func (g *ground) keep(files ...File) {
 	g.Helper()
 	g.keeper = New(files, "ask again", slog.New(slog.NewTextHandler(&g.log, nil)))
 	g.Cleanup(g.keeper.Close)
-	g.keeper.Confine(func() Walls { return g.walls })
-	g.keeper.Opened([]string{g.ws}, false, g.walls)
+	g.keeper.Confine(func() Confinement { return g.confinement })
+	g.keeper.Opened([]string{g.ws}, false, g.confinement)
 }
 
 func (g *ground) file(path string) File {
@@ -142,7 +142,7 @@ func TestWhoseChangesAreTakenUp(t *testing.T) {
 			if n := strings.Count(g.log.String(), "the change is not taken up"); (n == 1) == c.taken || n > 1 {
 				t.Errorf("the log says so %d times:\n%s", n, &g.log)
 			}
-			g.walls.None = true
+			g.confinement.None = true
 			if !g.keeper.May(path) {
 				t.Error("without a sandbox nothing could be kept from a command, and the file is not followed")
 			}
@@ -188,8 +188,8 @@ func TestADirectoryThatBecomesWritableMakesItsFilesStay(t *testing.T) {
 	if !g.keeper.May(path) {
 		t.Fatal("it lies outside, and is not followed")
 	}
-	g.keeper.Opened([]string{g.out}, false, Walls{})
-	g.keeper.Opened([]string{g.ws}, false, Walls{})
+	g.keeper.Opened([]string{g.out}, false, Confinement{})
+	g.keeper.Opened([]string{g.ws}, false, Confinement{})
 	g.write(path, "ccc")
 	if g.keeper.May(path) {
 		t.Error("it is followed although commands have been let in")
@@ -205,7 +205,7 @@ func TestAnOwnDirectoryIsFollowedBehindMounts(t *testing.T) {
 	g.must(os.Symlink(path, g.ws+"/link"))
 	own := g.file(dir)
 	own.Dir = true
-	g.walls.Mounts = true
+	g.confinement.Mounts = true
 	g.keep(g.file(path), g.file(g.ws+"/link"), own)
 	g.write(path, "bb")
 	if !g.keeper.May(path) {
@@ -214,11 +214,11 @@ func TestAnOwnDirectoryIsFollowedBehindMounts(t *testing.T) {
 	if g.keeper.May(g.ws + "/link") {
 		t.Error("a link that leads into it is a command's")
 	}
-	g.walls.Mounts = false
+	g.confinement.Mounts = false
 	if g.keeper.May(path) {
 		t.Error("it is followed without mounts")
 	}
-	g.walls.Mounts = true
+	g.confinement.Mounts = true
 	g.must(os.Rename(dir, g.ws+"/old"))
 	g.write(path, "bb")
 	if g.keeper.May(path) {
@@ -310,7 +310,7 @@ func TestTheStricterKindCounts(t *testing.T) {
 func TestNoKeeperLetsEverythingBeRead(t *testing.T) {
 	var k *Keeper
 	k.Add(File{Path: "/x"})
-	k.Opened([]string{"/"}, true, Walls{})
+	k.Opened([]string{"/"}, true, Confinement{})
 	k.Settle()
 	k.Close()
 	if !k.May("/x") || len(k.Places()) > 0 {
@@ -323,7 +323,7 @@ func TestUnderOpenAFileIsNotFollowedThatTheUserMayWrite(t *testing.T) {
 	g := newGround(t)
 	g.write(g.out+"/f", "a")
 	g.keep(g.file(g.out + "/f"))
-	g.keeper.Opened(nil, true, Walls{})
+	g.keeper.Opened(nil, true, Confinement{})
 	g.write(g.out+"/f", "bb")
 	if g.keeper.May(g.out + "/f") {
 		t.Error("a command may write it under the profile open, and it is followed")

@@ -9,11 +9,11 @@ func (k *Keeper) May(paths ...string) bool {
 		return true
 	}
 	k.mu.Lock()
-	walls := k.walls
+	confinement := k.confinement
 	k.mu.Unlock()
-	var w Walls
-	if walls != nil {
-		w = walls()
+	var w Confinement
+	if confinement != nil {
+		w = confinement()
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -31,7 +31,7 @@ func (k *Keeper) May(paths ...string) bool {
 // may checks one file. Both the path as it is now and the path as it was before
 // must be out of commands' reach, because the change may have been made through
 // the former one.
-func (k *Keeper) may(f *kept, w Walls) bool {
+func (k *Keeper) may(f *kept, w Confinement) bool {
 	now := stampOf(f.Path)
 	if !w.None && f.refused != nil && now.there && now.same(*f.refused) {
 		return false
@@ -50,7 +50,7 @@ func (k *Keeper) may(f *kept, w Walls) bool {
 	return true
 }
 
-func (k *Keeper) whyNot(f *kept, next way, w Walls) string {
+func (k *Keeper) whyNot(f *kept, next way, w Confinement) string {
 	if w.None {
 		return ""
 	}

@@ -18,7 +18,7 @@ func (k *Keeper) Places() []Place {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	r := k.reach(Walls{})
+	r := k.reach(Confinement{})
 	var all []Place
 	for _, f := range k.files {
 		for path, info := range f.found(r) {
@@ -72,13 +72,13 @@ type Exposed struct {
 
 // Exposed returns the files that are not read again when they change, and why.
 // See also [Advice].
-func (k *Keeper) Exposed(walls Walls) []Exposed {
+func (k *Keeper) Exposed(confinement Confinement) []Exposed {
 	if k == nil {
 		return nil
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	r := k.reach(walls)
+	r := k.reach(confinement)
 	var all []Exposed
 	for _, f := range k.files {
 		if why := f.risk(r); why != "" {
