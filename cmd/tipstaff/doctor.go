@@ -104,7 +104,7 @@ func diagnose(ctx context.Context, c *configFlag, reap bool) (d doctor.Diagnosis
 	if d.Sandbox, err = ev.tryConfinement(engine, sandbox.Terms{}); err != nil {
 		d.Error = err.Error()
 	}
-	d.Exposed = doctor.ExposedOf(k, wallsBy(d.Sandbox))
+	d.Exposed = doctor.ExposedOf(k, confinementBy(d.Sandbox))
 	if err := engine.Close(); err != nil {
 		return d, fail(exitFailure, "cannot clean up: %w", err)
 	}

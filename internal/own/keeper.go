@@ -25,11 +25,11 @@ type Keeper struct {
 	log   *slog.Logger
 	again string // how a person makes the server read a file again
 
-	mu       sync.Mutex
-	confinement    func() Confinement // nil: unknown, so the weakest are assumed
-	files    []*kept
-	writable []string
-	bare     bool // commands may write all files that their user may
+	mu          sync.Mutex
+	confinement func() Confinement // nil: unknown, so the weakest are assumed
+	files       []*kept
+	writable    []string
+	bare        bool // commands may write all files that their user may
 }
 
 // New follows the paths of files. again tells a person how to have them read

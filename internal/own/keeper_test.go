@@ -17,7 +17,7 @@ type ground struct {
 	root, ws, out string
 	log           bytes.Buffer
 	keeper        *Keeper
-	confinement         Confinement
+	confinement   Confinement
 }
 
 func newGround(t *testing.T) *ground {
