@@ -49,9 +49,7 @@ func (b *blanks) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, fd := range b.of {
-		if fd >= 0 {
-			_ = unix.Close(fd)
-		}
+		_ = closed(fd)
 	}
 	b.of = nil
 }

@@ -278,6 +278,8 @@ func (s *Sandbox) Confine(c Command) (*Confined, error) {
 		return nil, err
 	}
 	if l.enclosure == nil {
+		sess.leave(l)
+		over()
 		return nil, errNoSandbox // a nil enclosure would mean no confinement
 	}
 	confined := &Confined{
