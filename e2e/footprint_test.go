@@ -66,17 +66,25 @@ func directories(path string) (n int) {
 	return n
 }
 
+// sandboxesAhead is how many sandboxes a server keeps in one workspace, without a
+// session, for sessions to come. Each has two processes, and each process some
+// descriptors of the server: how many sandboxes there are before a load, and how
+// many after it, depends on when its sessions ended.
+const sandboxesAhead, descriptorsOfAProcess = 16, 6
+
 // wantFootprint waits until a server uses no more than before, except for what
-// it keeps ready for the given number of commands at once, and threads: Go
-// keeps those that it made for calls which waited for the disk.
+// it keeps ready for the given number of commands at once and for sessions to
+// come, and threads: Go keeps those that it made for calls which waited for the
+// disk.
 func wantFootprint(t *testing.T, s *kit.Server, before footprint, commands, threads int, resident int64) footprint {
 	t.Helper()
 	places := commands + 2 // and some in reserve
 	var after footprint
 	kit.Eventually(t, "the server takes what it took before", func() bool {
 		after = footprintOf(s)
-		return after.descriptors <= before.descriptors+5*places && after.threads <= before.threads+threads &&
-			after.children <= max(before.children, 2*places) && // zygotes, and the first processes of namespaces
+		more := max(0, after.children-before.children) // zygotes, and the first processes of namespaces
+		return after.descriptors <= before.descriptors+5*places+more*descriptorsOfAProcess && after.threads <= before.threads+threads &&
+			after.children <= max(before.children, 2*(places+sandboxesAhead)) &&
 			after.groups <= max(before.groups, places) &&
 			after.resident <= before.resident+resident
 	}, func() string { return fmt.Sprintf("before: %s\nafter: %s", before, after) })
