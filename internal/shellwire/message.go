@@ -1,0 +1,185 @@
+package shellwire
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// Kind says what a message is about.
+type Kind byte
+
+// The kinds. The zero Kind is no message.
+const (
+	// Ready: the script process can take a script. It has no fields.
+	Ready Kind = iota + 1
+	// Script, from the server: run this script. Descriptors: its standard input,
+	// output and error. A script process gets one script in its life.
+	Script
+	// Ask, from the script process: start this command. Descriptors: its
+	// directory (O_PATH), its standard input, output and error, and then those
+	// that it has as 3, 4, …
+	Ask
+	// Started, from the server: the command that was asked for under ID runs, as
+	// process Number. It is sent where Ask had WantNumber.
+	Started
+	// Ended, from the server: the command under ID has ended with Code, or did
+	// not start: then Text says why, and Refused whether it was refused.
+	Ended
+	// Signal, from the script process: send signal Number to the command under ID.
+	Signal
+	// Done, from the script process: the script has ended with Code. Directory
+	// and State are what a session keeps. Text is a fault of the script that
+	// stands nowhere else: "line:column: …".
+	Done
+)
+
+// Message is one message. Fields that its kind does not name are empty.
+type Message struct {
+	Kind Kind
+	// ID is the number of the command in its script; the first one is 1.
+	ID uint64
+	// Text: the script (Script), or words for a person.
+	Text string
+	// Words are a command and its arguments, byte for byte.
+	Words []string
+	// Environment: with Script the exported variables of the script at its
+	// beginning, each "NAME=value"; with Ask those that differ from that, where
+	// "NAME" alone is a variable that is gone.
+	Environment []string
+	// Directory is the path of the current directory.
+	Directory string
+	// State is what a session keeps of its scripts, as text of the language: the
+	// next Script brings what the last Done had.
+	State string
+	// Line and Column of the command in the script, from 1; 0: not known.
+	Line, Column int
+	Code         int
+	Number       int
+	// Write, with Script: redirections may write; else only to /dev/null,
+	// /dev/stdout and /dev/stderr.
+	Write bool
+	// Continue, with Script: a refused command does not end the script.
+	Continue bool
+	// WantNumber, with Ask: Started is wanted.
+	WantNumber bool
+	// Refused, with Ended: the policy refused the command.
+	Refused bool
+	// UserNanoseconds and SystemNanoseconds are the processor time of an ended command.
+	UserNanoseconds, SystemNanoseconds int64
+}
+
+// errMalformed is what a message that cannot be decoded gives.
+var errMalformed = errors.New("a message of the script socket is malformed")
+
+// Flags of a message.
+const (
+	flagWrite = 1 << iota
+	flagContinue
+	flagWantNumber
+	flagRefused
+)
+
+func (m *Message) flags() (f byte) {
+	for bit, on := range map[byte]bool{flagWrite: m.Write, flagContinue: m.Continue, flagWantNumber: m.WantNumber, flagRefused: m.Refused} {
+		if on {
+			f |= bit
+		}
+	}
+	return f
+}
+
+// append encodes m behind b.
+func (m *Message) append(b []byte) []byte {
+	b = append(b, byte(m.Kind), m.flags())
+	b = binary.AppendUvarint(b, m.ID)
+	for _, n := range []int64{int64(m.Line), int64(m.Column), int64(m.Code), int64(m.Number), m.UserNanoseconds, m.SystemNanoseconds} {
+		b = binary.AppendVarint(b, n)
+	}
+	for _, s := range []string{m.Text, m.Directory, m.State} {
+		b = appendText(b, s)
+	}
+	for _, list := range [][]string{m.Words, m.Environment} {
+		b = binary.AppendUvarint(b, uint64(len(list)))
+		for _, s := range list {
+			b = appendText(b, s)
+		}
+	}
+	return b
+}
+
+func appendText(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+// decode is the opposite of append.
+func decode(b []byte) (m Message, err error) {
+	if len(b) < 2 {
+		return m, errMalformed
+	}
+	m.Kind = Kind(b[0])
+	f := b[1]
+	m.Write, m.Continue, m.WantNumber, m.Refused = f&flagWrite != 0, f&flagContinue != 0, f&flagWantNumber != 0, f&flagRefused != 0
+	r := reader{left: b[2:]}
+	m.ID = r.unsigned()
+	for _, n := range []*int{&m.Line, &m.Column, &m.Code, &m.Number} {
+		*n = int(r.signed())
+	}
+	m.UserNanoseconds, m.SystemNanoseconds = r.signed(), r.signed()
+	m.Text, m.Directory, m.State = r.text(), r.text(), r.text()
+	m.Words, m.Environment = r.texts(), r.texts()
+	if r.bad || len(r.left) > 0 || m.Kind < Ready || m.Kind > Done {
+		return Message{}, fmt.Errorf("%w: kind %d, %d bytes", errMalformed, b[0], len(b))
+	}
+	return m, nil
+}
+
+// reader reads what append wrote. After bad input all that it returns is empty.
+type reader struct {
+	left []byte
+	bad  bool
+}
+
+func (r *reader) unsigned() uint64 {
+	v, n := binary.Uvarint(r.left)
+	if n <= 0 {
+		r.bad, r.left = true, nil
+		return 0
+	}
+	r.left = r.left[n:]
+	return v
+}
+
+func (r *reader) signed() int64 {
+	v, n := binary.Varint(r.left)
+	if n <= 0 {
+		r.bad, r.left = true, nil
+		return 0
+	}
+	r.left = r.left[n:]
+	return v
+}
+
+func (r *reader) text() string {
+	n := r.unsigned()
+	if n > uint64(len(r.left)) {
+		r.bad, r.left = true, nil
+		return ""
+	}
+	s := string(r.left[:n])
+	r.left = r.left[n:]
+	return s
+}
+
+func (r *reader) texts() []string {
+	n := r.unsigned()
+	if n > uint64(len(r.left)) { // each takes at least a byte
+		r.bad, r.left = true, nil
+		return nil
+	}
+	var list []string
+	for range n {
+		list = append(list, r.text())
+	}
+	return list
+}
