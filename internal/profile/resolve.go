@@ -12,15 +12,12 @@ import (
 // that no command may write, and those that do not exist, are left out of
 // Paths.Workspace, with a note.
 //
-// It searches the workspaces for git repositories, and stops when ctx ends or the
-// bound is reached; Notes say so. It changes nothing on disk: what has to be made is
+// It searches the workspaces for git repositories. The search stops when ctx ends or
+// the bound is reached, which is no error; Notes say so. It changes nothing on disk: what has to be made is
 // in Missing.
 func (p Profile) Resolve(ctx context.Context, m Machine, workspace []string) (Paths, error) {
 	if p < Workspace || p > Open {
 		return Paths{}, fmt.Errorf("cannot resolve %v: there is none of that number", p)
-	}
-	if err := ctx.Err(); err != nil {
-		return Paths{}, fmt.Errorf("cannot resolve the profile %v: %w", p, context.Cause(ctx))
 	}
 	r := newResolver(p, m)
 	r.findWorkspaces(workspace)

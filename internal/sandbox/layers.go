@@ -157,24 +157,20 @@ func (s *Sandbox) visible() []string {
 
 // mostProbing bounds the search of the workspace while the tier is found out:
 // neither the start of a server nor doctor waits for a vast one.
-const mostProbing = time.Second
+//
+// Only a test changes it.
+var mostProbing = time.Second
 
 // consult resolves a profile, and makes files that have to exist before commands
 // run.
 func (s *Sandbox) consult(p profile.Profile, workspace, reveal []string) (profile.Paths, error) {
-	ctx := context.Background()
-	if s.probing.Load() {
-		var stop context.CancelFunc
-		ctx, stop = context.WithTimeout(ctx, mostProbing)
-		defer stop()
-	}
 	m := s.o.Machine
 	m.Reveal = reveal
 	m.Known, m.KnownDirs = s.knownRepositories()
 	m.Seen, m.Control = s.workspacesSeen(), s.allowedControl()
 	m.ConfigFiles = append(slices.Clone(m.ConfigFiles), s.scratch.dir) // it holds the directories of all session sandboxes
 	m.Own = s.ownFiles()
-	paths, err := p.Resolve(ctx, m, workspace)
+	paths, err := s.resolve(p, m, workspace)
 	var came []string
 	if err == nil {
 		came, err = s.noteRepositories(paths)
@@ -182,7 +178,7 @@ func (s *Sandbox) consult(p profile.Profile, workspace, reveal []string) (profil
 	if err == nil && len(paths.MissingBeside(came)) > 0 {
 		paths.Missing = paths.MissingBeside(came)
 		unmade := paths.Make()
-		if paths, err = p.Resolve(ctx, m, workspace); err == nil {
+		if paths, err = s.resolve(p, m, workspace); err == nil {
 			if why := whyUnmade(paths.MissingBeside(came), unmade); why != "" {
 				s.warnOnce("commands do without some files", "why", why)
 			}
@@ -200,6 +196,17 @@ func (s *Sandbox) consult(p profile.Profile, workspace, reveal []string) (profil
 		s.o.Opened(paths, s.status.tier == Namespaces)
 	}
 	return s.protect(paths, came), nil
+}
+
+// resolve resolves a profile, within mostProbing while the tier is found out.
+func (s *Sandbox) resolve(p profile.Profile, m profile.Machine, workspace []string) (profile.Paths, error) {
+	ctx := context.Background()
+	if s.probing.Load() {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, mostProbing)
+		defer stop()
+	}
+	return p.Resolve(ctx, m, workspace)
 }
 
 // whyUnmade returns one line about what is missing and could not be made, of the
