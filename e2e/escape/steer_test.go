@@ -213,7 +213,7 @@ func (w *world) restarts(t *testing.T) {
 // time.
 func polling() time.Duration {
 	if os.Getenv("TIPSTAFF_SOAK") != "" {
-		return 20 * time.Second
+		return time.Minute
 	}
 	return 0
 }
