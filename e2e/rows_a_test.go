@@ -27,18 +27,62 @@ func TestA1ACommandLineRunsWithoutAShell(t *testing.T) {
 func TestA2WordsAreSplitAsAPOSIXShellSplitsThem(t *testing.T) {
 	s := start(t, setup{})
 	for line, want := range map[string]string{
-		`testcmd argv 'a b' "c d" e\ f`:  `["a b","c d","e f"]`,
-		`testcmd argv '' "" "a"'b'`:      `["","","ab"]`,
-		`testcmd argv "a\nb" 'c\nd'`:     `["a\\nb","c\\nd"]`,
-		`testcmd argv *.go {a,b} ~ !x`:   `["*.go","{a,b}","~","!x"]`,
-		"testcmd argv a\\\nb":            `["ab"]`,
-		`testcmd argv '$HOME; rm -rf /'`: `["$HOME; rm -rf /"]`,
-		"  testcmd\targv  x  \n":         `["x"]`,
+		`testcmd argv 'a b' "c d" e\ f`:   `["a b","c d","e f"]`,
+		`testcmd argv '' "" "a"'b'`:       `["","","ab"]`,
+		`testcmd argv "a\nb" 'c\nd'`:      `["a\\nb","c\\nd"]`,
+		`testcmd argv *.go a?c [x]y !x`:   `["*.go","a?c","[x]y","!x"]`, // no such files
+		`testcmd argv {} HEAD@{1} {x} a~`: `["{}","HEAD@{1}","{x}","a~"]`,
+		`testcmd argv '*.o' "{a,b}" \~`:   `["*.o","{a,b}","~"]`,
+		"testcmd argv a\\\nb":             `["ab"]`,
+		`testcmd argv '$HOME; rm -rf /'`:  `["$HOME; rm -rf /"]`,
+		"  testcmd\targv  x  \n":          `["x"]`,
 	} {
 		got := strings.TrimSpace(s.Command(line).Ran().Stdout)
 		if !strings.HasSuffix(strings.ReplaceAll(got, " ", ""), strings.ReplaceAll(strings.TrimPrefix(want, "["), " ", "")) {
 			t.Errorf("%q reached the program as %s, want %s", line, got, want)
 		}
+	}
+}
+
+// TestA2WhatAShellWouldExpandIsRefusedAndNothingIsTouched: rm -f *.o used to
+// remove nothing and say that all was well, touch *.log to make a file of that
+// name.
+func TestA2WhatAShellWouldExpandIsRefusedAndNothingIsTouched(t *testing.T) {
+	s := start(t, setup{
+		env:   []string{"ALLOWED_COMMANDS=rm,touch,ls,testcmd"},
+		files: map[string]string{"a.o": "", "b.o": "", "x.log": "", "src/c.o": "", ".env": ""},
+	})
+	for line, want := range map[string][]string{
+		"rm -f *.o":          {"the pattern *.o at column 7 matches a.o, b.o", "GLOB", "'*.o'"},
+		"rm -f ?.o":          {"a.o, b.o", "GLOB"},
+		"rm -f [!b].o":       {"matches a.o,", "GLOB"},
+		"rm -f ./*.o":        {"./a.o, ./b.o", "GLOB"},
+		"rm -f */*.o":        {"src/c.o", "GLOB"},
+		"rm -rf .e*":         {".env", "GLOB"},
+		"rm -rf *":           {"a.o, b.o, src, x.log", "GLOB"},
+		"touch *.log":        {"x.log", "GLOB"},
+		"rm -f {a,b}.o":      {"the brace expansion {a,b}.o at column 7", "BRACES"},
+		"touch {1..3}":       {"BRACES"},
+		"rm -rf ~":           {"the home directory ~ at column 8", "TILDE"},
+		"touch ~/x":          {"TILDE"},
+		"rm -f ../*.o":       {"leads out of the command's directory", "GLOB"},
+		"rm -f /tmp/*.o":     {"leads out of the command's directory", "GLOB"},
+		"ls --color=never *": {"GLOB"},
+	} {
+		s.Command(line).Refused(want...)
+	}
+	s.Command("rm -f *.o", kit.Args{"cwd": "src"}).Refused("matches c.o", "GLOB")
+	for _, name := range []string{"a.o", "b.o", "x.log", "src/c.o", ".env"} {
+		if _, err := os.Stat(filepath.Join(s.Workspace, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	// Arguments that are given one by one are what they are.
+	s.Process("touch", []string{"*.log", "{1..3}"}).Ran()
+	s.Process("rm", []string{"*.log", "{1..3}"}).Ran()
+	id := s.NewSession()
+	if b := s.InSession(id, "testcmd", []string{"argv", "*.o", "{a,b}", "~"}).JSON(); !strings.Contains(b.Stdout, `"*.o"`) || !strings.Contains(b.Stdout, `"{a,b}"`) || !strings.Contains(b.Stdout, `"~"`) {
+		t.Errorf("in a session: %+v", b)
 	}
 }
 

@@ -94,6 +94,25 @@ func TestB3ExecuteCommandTellsHowItWent(t *testing.T) {
 	}
 }
 
+// TestB3InputIsWrittenAndClosed as in the other family (A12).
+func TestB3InputIsWrittenAndClosed(t *testing.T) {
+	s := start(t, setup{})
+	id := s.NewSession()
+	big := strings.Repeat("0123456789abcdef", 20_000)
+	for input, want := range map[any]string{"a\nb": "a\nb", "": "", nil: "", big: big} {
+		if b := s.InSession(id, "cat", nil, kit.Args{"input": input}).JSON(); !b.Success || b.Stdout != want {
+			t.Errorf("%.20v: got %d bytes of %d: %+.200v", input, len(b.Stdout), len(want), b)
+		}
+	}
+	if b := s.InSession(id, "cat", nil).JSON(); !b.Success || b.Stdout != "" { // /dev/null
+		t.Errorf("without input: %+v", b)
+	}
+	if b := s.InSession(id, "testcmd", []string{"exit", "0"}, kit.Args{"input": big}).JSON(); !b.Success { // never reads it
+		t.Errorf("input that no one reads: %+v", b)
+	}
+	s.Call("terminal_execute_command", kit.Args{"sessionId": id, "command": "cat", "input": 5}).Code("INVALID_PARAMETERS", "input")
+}
+
 func TestB4TheTimeoutHasACeiling(t *testing.T) {
 	s := start(t, setup{env: []string{"TERMINAL_MAX_TIMEOUT=2000", "TERMINAL_DEFAULT_TIMEOUT=400"}})
 	id := s.NewSession()

@@ -65,6 +65,7 @@ func newEvaluatorWithoutFile(s config.Settings, k *own.Keeper, log *slog.Logger)
 		Home:              s.Home,
 		Places:            writablePlaces(s),
 		Unconfined:        s.Sandbox == sandbox.Off.String() || s.SandboxProfile == profile.Open.String(),
+		Secrets:           func() []string { return secretPlaces(s, k) },
 		Log:               log,
 	})
 	return &evaluator{settings: s, host: h, keeper: k, environment: policy.NewEnvironment(s.Environ, h.SearchPath().String()), mode: mode}, nil
@@ -80,6 +81,18 @@ func writablePlaces(s config.Settings) []string {
 		}
 	}
 	return slices.DeleteFunc(places, func(p string) bool { return !filepath.IsAbs(p) })
+}
+
+// secretPlaces are what the sandbox hides, whether there is one or not: patterns
+// in command lines must not tell names from there.
+func secretPlaces(s config.Settings, k *own.Keeper) []string {
+	o := sandbox.Options{}
+	confineOwn(&o, k)
+	m := profile.Machine{Home: s.Home, Environ: s.Environ, StateDir: s.StateDir}
+	if o.Own != nil {
+		m.Own = o.Own()
+	}
+	return profile.Secrets(m)
 }
 
 // policy returns the policy of the settings and a policy file, nil for none.

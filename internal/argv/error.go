@@ -1,6 +1,9 @@
 package argv
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Kind names what stopped [Split]. The names are stable and appear in answers.
 type Kind string
@@ -18,7 +21,23 @@ const (
 	DollarQuote       Kind = "DOLLAR_QUOTE"
 	Assignment        Kind = "ASSIGNMENT"
 	ReservedWord      Kind = "RESERVED_WORD"
+	Braces            Kind = "BRACES"
+	Tilde             Kind = "TILDE"
+	// Glob is the kind of a pattern that matches names of files. Only [Pattern]
+	// has it: whether it matches is not for the line to say.
+	Glob Kind = "GLOB"
 )
+
+// maxFound bounds how much of a word an error shows.
+const maxFound = 80
+
+// excerpt returns the beginning of a word for [SyntaxError.Found].
+func excerpt(text string) string {
+	if len(text) <= maxFound {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxFound], "") + "…"
+}
 
 // SyntaxError says why a command line is not one simple command.
 type SyntaxError struct {
@@ -67,6 +86,12 @@ func (k Kind) describe() string {
 		return "the assignment"
 	case ReservedWord:
 		return "the shell keyword"
+	case Braces:
+		return "the brace expansion"
+	case Tilde:
+		return "the home directory"
+	case Glob:
+		return "the pattern"
 	default:
 		return "something that is not plain words"
 	}

@@ -17,7 +17,8 @@ func seed(f *testing.F) {
 	}
 }
 
-// FuzzSplit: Split never panics, and what it accepts survives Quote.
+// FuzzSplit: Split never panics, and what it accepts survives Quote. Read agrees
+// with it, or refuses.
 func FuzzSplit(f *testing.F) {
 	seed(f)
 	f.Fuzz(func(t *testing.T, line string) {
@@ -27,6 +28,12 @@ func FuzzSplit(f *testing.F) {
 		}
 		if len(words) == 0 {
 			t.Fatalf("%q was accepted as no words", line)
+		}
+		if read, err := argv.Read(line); err == nil && !cmp.Equal(words, read.Words) {
+			t.Errorf("%q: Split says %q, Read %q", line, words, read.Words)
+		}
+		if read, err := argv.Read(argv.Quote(words)); err != nil || len(read.Patterns) > 0 {
+			t.Errorf("%q: quoted, it has %d patterns, %v", line, len(read.Patterns), err)
 		}
 		back, err := argv.Split(argv.Quote(words))
 		if err != nil || !cmp.Equal(words, back) {
@@ -54,6 +61,7 @@ func FuzzPiecesAgainstShells(f *testing.F) {
 	pieces := []string{
 		`\`, "\n", "\\\n", "'", `"`, "$", " ", "\t", "x", "if", "#", "=", "A=", "+=", "[", "]", "{", "}", ",", "!",
 		"*", "?", "%", "^", ":", "-", "/", ".", "`", "(", ")", "|", "&", ";", "<", ">", "$'", `$"`, "${", "\r", "é", "1", "@", "\x01", "\x7f", "\x81", "''", `\$`,
+		"~", "..", "a", "a.o", "d", "[:alpha:]", "[:^", "[.", "[=", ".]", ":]", "A=~", "}", "]", "3", "+",
 	}
 	all := shells(f)
 	f.Fuzz(func(t *testing.T, which []byte) {

@@ -1,7 +1,32 @@
 package argv
 
+// Offer says what else the author of a command can use. The zero Offer is
+// nothing else.
+type Offer struct {
+	// Shell: the tool execute_shell is offered, which runs scripts.
+	Shell bool
+}
+
+// scripts names the way to run what only a shell understands.
+func (o Offer) scripts() string {
+	if o.Shell {
+		return ` Or send it to execute_shell, which runs shell scripts.`
+	}
+	return ` An operator who wants a shell may allow bash; then say: bash -c '…'.`
+}
+
+// expanding is scripts for what only a shell expands. Without execute_shell it
+// says nothing: naming the files is less than asking for a shell.
+func (o Offer) expanding() string {
+	if o.Shell {
+		return o.scripts()
+	}
+	return ""
+}
+
 // Hint says what to do instead, for the author of the command.
-func (e *SyntaxError) Hint() string {
+func (e *SyntaxError) Hint(o Offer) string {
+	wantShell := o.scripts()
 	switch e.Kind {
 	case NUL:
 		return "Remove the NUL character; no program can be given one."
@@ -25,8 +50,12 @@ func (e *SyntaxError) Hint() string {
 		return `Variables cannot be set in front of a command here. Leave it out, or, if env is allowed: env NAME=value program …`
 	case ReservedWord:
 		return oneCall + ` No shell runs here.` + wantShell
+	case Braces:
+		return `No shell runs here, so braces are not expanded. Write every word out, or put it in single quotes if it is meant as text.` + o.expanding()
+	case Tilde:
+		return `No shell runs here, so ~ is not a directory. Write the path itself. ` + quoteIt + o.expanding()
 	}
-	return e.operatorHint()
+	return e.operatorHint() + wantShell
 }
 
 func (e *SyntaxError) operatorHint() string {
@@ -44,11 +73,10 @@ func (e *SyntaxError) operatorHint() string {
 	if e.first == "cd" {
 		hint = `To run in another directory, leave cd out and give the directory as cwd. ` + hint
 	}
-	return hint + " " + quoteIt + wantShell
+	return hint + " " + quoteIt
 }
 
 const (
-	oneCall   = `Make one call per command.`
-	quoteIt   = `If it is meant as text, put it in single quotes: '…'.`
-	wantShell = ` An operator who wants a shell may allow bash; then say: bash -c '…'.`
+	oneCall = `Make one call per command.`
+	quoteIt = `If it is meant as text, put it in single quotes: '…'.`
 )

@@ -5,7 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Split returns the words of one simple command, or a *[SyntaxError].
+// Split returns the words of one simple command, or a *[SyntaxError]. Patterns,
+// braces and ~ stay literal; [Read] is for lines in which they must not.
 //
 // Blanks (space and tab, no other character) separate words. '…' is literal.
 // In "…" a backslash escapes only $, `, ", \ and newline; elsewhere it escapes
@@ -15,27 +16,40 @@ import (
 // The source of the rules is POSIX.1-2017, XCU 2.2 and 2.3; see the package
 // comment for what is refused and what stays literal.
 func Split(line string) ([]string, error) {
-	if i := strings.IndexByte(line, 0); i >= 0 {
-		return nil, (&splitter{src: line}).fault(NUL, i, "")
-	}
 	s := &splitter{src: line}
+	if err := s.split(); err != nil {
+		return nil, err
+	}
+	return s.words, nil
+}
+
+// split reads the whole line.
+func (s *splitter) split() error {
+	if i := strings.IndexByte(s.src, 0); i >= 0 {
+		return s.fault(NUL, i, "")
+	}
 	s.trimStart()
 	for s.blanks(); !s.atEnd(); s.blanks() {
 		w, err := s.word()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if len(s.words) == 0 {
 			if err := s.commandWord(w); err != nil {
-				return nil, err
+				return err
+			}
+		}
+		if s.each != nil {
+			if err := s.each(w); err != nil {
+				return err
 			}
 		}
 		s.words = append(s.words, w.text)
 	}
 	if len(s.words) == 0 {
-		return nil, &SyntaxError{Kind: Empty}
+		return &SyntaxError{Kind: Empty}
 	}
-	return s.words, nil
+	return nil
 }
 
 // splitter reads a line from left to right. pos never stands on a
@@ -44,6 +58,7 @@ type splitter struct {
 	src   string
 	pos   int
 	words []string
+	each  func(word) error // judges a word that was read; nil: none is
 }
 
 // word is one word as read.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -28,7 +29,7 @@ func TestA2SplitKeepsWhatIsOneCommand(t *testing.T) {
 		{"line ends around the command are trimmed", "\r\n\n ls a \r\n \n", []string{"ls", "a"}},
 		{"a join at the very end is nothing", "ls a\\\n", []string{"ls", "a"}},
 		{"a lone CR is text", "ls a\rb \r", []string{"ls", "a\rb", "\r"}},
-		{"globs, braces, tilde and ! stay literal", `ls *.[ch] {a,b} ~ ~/x !x a!`, []string{"ls", "*.[ch]", "{a,b}", "~", "~/x", "!x", "a!"}},
+		{"patterns, braces and ~ are text to Split, and ! is to every reader", `ls *.[ch] {a,b} ~ ~/x !x a!`, []string{"ls", "*.[ch]", "{a,b}", "~", "~/x", "!x", "a!"}},
 		{"positional and special parameters stay literal", `echo $5 $$ $? $! $# $@ $* $- $0 "$1" a$ $`, []string{"echo", "$5", "$$", "$?", "$!", "$#", "$@", "$*", "$-", "$0", "$1", "a$", "$"}},
 		{"$ before a closing quote is text", `echo "a$" "$'"`, []string{"echo", "a$", "$'"}},
 		{"an equals sign after the first word is text", `env A=1 ls --x=y`, []string{"env", "A=1", "ls", "--x=y"}},
@@ -109,9 +110,26 @@ func TestA3SplitRefusesWhatOnlyAShellCanDo(t *testing.T) {
 			if !errors.As(err, &syntax) {
 				t.Fatalf("%T is no *argv.SyntaxError", err)
 			}
-			if !strings.Contains(syntax.Hint(), c.hint) {
-				t.Errorf("hint %q does not say %q", syntax.Hint(), c.hint)
+			if !strings.Contains(syntax.Hint(argv.Offer{}), c.hint) {
+				t.Errorf("hint %q does not say %q", syntax.Hint(argv.Offer{}), c.hint)
 			}
 		})
+	}
+}
+
+// TestALineOfSignsIsReadInTime: what has to be looked at is proportional to the
+// line.
+func TestALineOfSignsIsReadInTime(t *testing.T) {
+	const most = 64 << 10 // squared, this would take minutes
+	begin := time.Now()
+	for _, sign := range []string{"{", "}", "{a,", "{1..", "{}", "[", "[]", "[[:alpha:]", "[[.", "*", "?", "*/", "~", "~/", "a=~", "a[", ":~", "[!", "\\*", "''*", "* ", "{ ", "a{b}"} {
+		for _, line := range []string{"x " + strings.Repeat(sign, most/len(sign)), "x []" + strings.Repeat(sign, most/len(sign)), "x " + strings.Repeat(sign, most/len(sign)) + "]}"} {
+			if l, err := argv.Read(line); err == nil && len(l.Words) < 2 {
+				t.Errorf("%.20q: %d words", line, len(l.Words))
+			}
+		}
+	}
+	if took := time.Since(begin); took > 30*time.Second {
+		t.Errorf("it took %v", took)
 	}
 }

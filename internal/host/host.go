@@ -35,7 +35,10 @@ type Options struct {
 	// Unconfined says that commands run without a sandbox, or in one without
 	// rules for files; see [Host.AskUnconfined].
 	Unconfined bool
-	Log        *slog.Logger
+	// Secrets returns the canonical paths of what commands must not see; nil:
+	// there is none. It is called for each command line with a pattern.
+	Secrets func() []string
+	Log     *slog.Logger
 }
 
 // Host is the machine that the server runs on. Its methods may be called
@@ -47,6 +50,7 @@ type Host struct {
 	roots   Roots
 	home    string
 	written []string // Options.Places, as written and canonical
+	secrets func() []string
 
 	unconfined atomic.Pointer[func() bool]
 
@@ -63,6 +67,7 @@ func New(o Options) *Host {
 		file:    &allowlistFile{path: o.AllowlistPath, optional: o.AllowlistOptional, gate: o.Gate, log: o.Log},
 		roots:   o.Roots,
 		home:    o.Home,
+		secrets: o.Secrets,
 		found:   map[string]policy.Program{},
 	}
 	h.written = canonicalPlaces(h, o.Places)

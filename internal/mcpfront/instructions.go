@@ -43,7 +43,7 @@ func Instructions(s Summary) string {
 	const first = "tipstaff runs programs for you and records every call.\n"
 	var b strings.Builder
 	b.WriteString(surroundings(s))
-	b.WriteString("No shell runs, so there are no pipes, redirections, variables or cd: make one call per command and use cwd.\n")
+	b.WriteString("No shell runs, so there are no pipes, redirections, variables, globs or cd: make one call per command and use cwd.\n")
 	fmt.Fprintf(&b, "A command gets %d ms unless you ask for another timeout; then it is ended with everything that it started. Nothing keeps running after its command has ended. Output beyond %d bytes is cut in the middle.\n", s.DefaultTimeout.Milliseconds(), s.OutputBytes)
 	if s.Terminal {
 		b.WriteString("terminal_* tools have an allowlist of their own: create a session, run commands in it, close it.\n")

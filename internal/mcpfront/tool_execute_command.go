@@ -13,7 +13,7 @@ var executeCommand = tool{
 	name:  "execute_command",
 	title: "Run a command line",
 	description: `Run one program, given as a command line, and return its exit code and output as YAML.
-No shell runs: the line is split into words by POSIX quoting; pipes, redirections, ;, &&, $VAR, $(…) and backquotes outside single quotes are refused, and globs, braces and ~ reach the program as they are. Make one call per command; use cwd instead of cd; put text with special characters in single quotes.
+No shell runs: the line is split into words by POSIX quoting; pipes, redirections, ;, &&, $VAR, $(…) and backquotes outside single quotes are refused, and so are patterns (*.o) that match files, {a,b} and a leading ~: name the files. Make one call per command; use cwd instead of cd; put text with special characters in single quotes.
 Standard input is empty unless input is given. When the time is up, the program and everything it started is ended and exit_code is 124. Output beyond the limit is cut in the middle and marked truncated.
 Example: {"command": "git log --oneline -n 5", "cwd": "frontend"}`,
 	params: []parameter{

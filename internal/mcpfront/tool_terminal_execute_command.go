@@ -13,13 +13,14 @@ var terminalExecute = tool{
 	name:  terminalExecuteName,
 	title: "Run a command in a session",
 	description: `Run one allowed program in a session and return its exit code and output as JSON; success is true exactly when exitCode is 0.
-No shell runs: arguments reach the program as they are, and arguments that only a shell would understand (operators, redirections, $(…), $NAME) are refused with UNSAFE_ARGUMENTS, except where the program takes free text (a commit message, a pattern, program text). Commands of one session wait for each other. When the time is up, the program and everything it started is ended (TIMEOUT_EXCEEDED).
+No shell runs: arguments reach the program as they are, and arguments that only a shell would understand (operators, redirections, $(…), $NAME) are refused with UNSAFE_ARGUMENTS, except where the program takes free text (a commit message, a pattern, program text). Standard input is empty unless input is given. Commands of one session wait for each other. When the time is up, the program and everything it started is ended (TIMEOUT_EXCEEDED).
 Example: {"sessionId": "term-…", "command": "npm", "args": ["test", "--coverage"], "timeout": 120000}`,
 	params: []parameter{
 		sessionParameter,
 		{name: "command", kind: text, required: true, doc: "The program's name; it must be on the allowlist."},
 		{name: "args", kind: texts, doc: "The arguments, one item each. Default: none."},
 		{name: "timeout", kind: millis, doc: "Time limit in milliseconds, counted from the command's start. Default 60000, at most 300000, unless the operator set others."},
+		inputParameter,
 	},
 	output: answerSchema(map[string]any{
 		"exitCode":  schemaInteger,
@@ -62,6 +63,7 @@ func terminalRequest(c *caller, in tipstaff.Session, a arguments) tipstaff.Reque
 		Argv: append([]string{a.text["command"]}, a.texts["args"]...),
 		Dir:  in.Dir, DirGiven: in.DirGiven, Env: in.Env, Dropped: in.Dropped,
 		Fixed:   append(session, origin.Trace.Variables()...),
+		Stdin:   a.input(),
 		Timeout: a.millis["timeout"],
 	}
 }

@@ -64,16 +64,17 @@ func (o *outcome) start(a *programs.Act, s programs.Start) {
 }
 
 // line adds text as a command line that a shell, or a splitter like one, will
-// run. Text that cannot be split is not judged, and neither are backslashes,
-// which such splitters read in different ways.
+// run. Text that cannot be split is not judged, nor is what a shell expands into
+// other words by its form; and neither are backslashes, which such splitters read
+// in different ways.
 func (o *outcome) line(a *programs.Act, by, text string) {
-	words, err := argv.Split(text)
+	line, err := argv.Read(text)
 	if err != nil || strings.Contains(text, `\`) {
 		o.fault(a, text, by+" would run it, and it is more than one plain command")
 		return
 	}
 	s := a.Start
-	s.Words, s.By, s.InOne = append(words, a.More...), by, true
+	s.Words, s.By, s.InOne = append(line.Words, a.More...), by, true
 	o.start(a, s)
 }
 

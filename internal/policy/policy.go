@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tipstaff"
+	"tipstaff/internal/argv"
 	"tipstaff/internal/rules"
 )
 
@@ -28,6 +29,8 @@ type Settings struct {
 	File *rules.Policy
 	// Roots is the setting of the roots as it is written, for the digest.
 	Roots string
+	// Offer is what refusals of command lines may point to.
+	Offer argv.Offer
 	// More are additional rules. They narrow what the contract's rules allow: a
 	// finding of theirs denies or asks.
 	More []Rule
@@ -65,17 +68,20 @@ type Draft struct {
 	Bounds rules.Bounds
 	// Credentials is what the policy file lends to the command.
 	Credentials rules.Credentials
+
+	patterns []*argv.Pattern // words of Argv
 }
 
 // New returns a policy with the contract's rules.
 func New(s Settings) *Policy {
 	p := &Policy{settings: s, rules: []entry{
-		{split{}, commandFirst},
+		{split{s.Offer}, commandFirst},
 		{structure{}, argumentsNext},
 		{directory{}, restLast}, // the next ones look at files from there
 		{fileRoots{s.File}, restLast},
 		{allowlist{s.File != nil}, commandFirst},
 		{file{s.File}, commandFirst},
+		{patterns{s.Offer}, argumentsNext},
 		{arguments{s.Arguments}, argumentsNext},
 		{inner{s.Arguments}, argumentsNext},
 		{environment{s.Environment}, restLast},

@@ -14,9 +14,9 @@ const maxLine = 4 << 20
 
 // split splits a command line into words (contract A2, A3). Words of a request
 // are taken byte for byte.
-type split struct{}
+type split struct{ offer argv.Offer }
 
-func (split) Judge(req *tipstaff.Request, _ World, d *Draft) []Finding {
+func (r split) Judge(req *tipstaff.Request, _ World, d *Draft) []Finding {
 	if req.Argv != nil {
 		d.Argv = req.Argv
 		return nil
@@ -29,16 +29,16 @@ func (split) Judge(req *tipstaff.Request, _ World, d *Draft) []Finding {
 			Hint: "Give long text to the program with input, or in a file.",
 		}}
 	}
-	words, err := argv.Split(req.Line)
+	line, err := argv.Read(req.Line)
 	if err == nil {
-		d.Argv = words
+		d.Argv, d.patterns = line.Words, line.Patterns
 		return nil
 	}
 	f := Finding{Rule: "command-line", Code: tipstaff.InvalidCommandLine, Msg: err.Error()}
 	var syntax *argv.SyntaxError
 	if errors.As(err, &syntax) {
 		f.Rule += "/" + string(syntax.Kind)
-		f.Hint = syntax.Hint()
+		f.Hint = syntax.Hint(r.offer)
 		f.Details = map[string]any{"kind": string(syntax.Kind), "column": syntax.Column, "found": argv.Escape(syntax.Found)}
 	}
 	return []Finding{f}

@@ -1,6 +1,9 @@
 package policy
 
-import "tipstaff"
+import (
+	"tipstaff"
+	"tipstaff/internal/argv"
+)
 
 // World answers questions about the machine. Its methods may be called from
 // several goroutines at once.
@@ -41,6 +44,21 @@ type Places interface {
 	Writable(path string, dir Directory) bool
 }
 
+// Lister is a [World] that lists directories. Patterns in command lines are
+// judged by it; without it, every pattern may match.
+type Lister interface {
+	// Files returns the files that patterns of a command in dir are compared
+	// with. The caller closes it before dir. Its methods fail with [ErrOutside],
+	// [ErrNotListed] or [ErrTooManyFiles].
+	Files(dir Directory) Files
+}
+
+// Files are [argv.Files] that hold something open.
+type Files interface {
+	argv.Files
+	Close() error
+}
+
 // Program is a file that can be run, as it was when it was resolved.
 type Program struct {
 	Path string // absolute, as found (symbolic links are kept, because programs read their own name)
@@ -73,4 +91,9 @@ const (
 	// ErrExhausted: the machine has no descriptor or memory left to examine it.
 	// That says nothing about the object itself.
 	ErrExhausted = worldError("the machine has nothing left to look with")
+	// ErrOutside: the server may see more there than the command, or something
+	// else.
+	ErrOutside      = worldError("outside of the command's directory")
+	ErrNotListed    = worldError("may not be listed")
+	ErrTooManyFiles = worldError("too many files")
 )

@@ -22,6 +22,7 @@ type world struct {
 	files       map[string]string // path → the bare name that it is the same file as, or "" for a file of its own
 	directories []string
 	closed      atomic.Int32
+	listFault   error // what every question about patterns fails with
 
 	roots    []string
 	rootsErr error
@@ -99,6 +100,37 @@ func (w *world) Writable(name string, _ policy.Directory) bool {
 	return slices.ContainsFunc(append([]string{"/work", "/tmp", "/var/tmp", "/dev/shm", "/home/user/.cache"}, w.roots...), func(place string) bool {
 		return paths.Within(name, place) || name != "/" && paths.Within(place, name)
 	})
+}
+
+// Files: the paths of files, and of links, as they are written.
+func (w *world) Files(dir policy.Directory) policy.Files { return &worldFiles{w, dir.Path()} }
+
+type worldFiles struct {
+	w   *world
+	dir string
+}
+
+func (f *worldFiles) Close() error { f.w.closed.Add(100); return nil }
+
+func (f *worldFiles) List(dir string) ([]string, error) {
+	if f.w.listFault != nil {
+		return nil, f.w.listFault
+	}
+	var names []string
+	for name := range f.w.files {
+		if rest, ok := strings.CutPrefix(name, path.Join(f.dir, dir)+"/"); ok && !strings.Contains(rest, "/") {
+			names = append(names, rest)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+func (f *worldFiles) Spent() error { return nil }
+
+func (f *worldFiles) Exists(name string) (bool, error) {
+	_, ok := f.w.files[path.Join(f.dir, name)]
+	return ok, f.w.listFault
 }
 
 func (w *world) Allowlist(f tipstaff.Family) policy.Allowlist { return w.allowed[f] }

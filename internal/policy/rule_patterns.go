@@ -1,0 +1,79 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"tipstaff"
+	"tipstaff/internal/argv"
+)
+
+// patterns refuses a command line in which a shell would put names of files in
+// the place of a pattern (contract A2). Words of a request have none.
+type patterns struct{ offer argv.Offer }
+
+// Bounds of what an answer tells: of maxMatches names that are looked for,
+// namedMatches are named.
+const (
+	maxMatches   = 1000
+	namedMatches = 5
+)
+
+func (r patterns) Judge(_ *tipstaff.Request, w World, d *Draft) []Finding {
+	if len(d.patterns) == 0 || d.Dir == nil {
+		return nil
+	}
+	l, ok := w.(Lister)
+	if !ok {
+		return []Finding{r.refuse(d.patterns[0], nil, ErrNotListed)}
+	}
+	files := l.Files(d.Dir)
+	defer func() { _ = files.Close() }()
+	for _, p := range d.patterns {
+		if found, err := p.Find(files, maxMatches); err != nil || len(found) > 0 {
+			return []Finding{r.refuse(p, found, err)}
+		}
+	}
+	return nil
+}
+
+// refuse makes the finding about a pattern: it matches names, or why is a reason
+// for which that cannot be told.
+func (r patterns) refuse(p *argv.Pattern, names []string, why error) Finding {
+	f := Finding{
+		Rule: "command-line/" + string(argv.Glob), Code: tipstaff.InvalidCommandLine, Hint: p.Hint(r.offer),
+		Details: map[string]any{"kind": string(argv.Glob), "column": p.Column, "found": p.Shown()},
+	}
+	what := fmt.Sprintf("the pattern %s at column %d", p.Shown(), p.Column)
+	if len(names) == 0 {
+		f.Msg = fmt.Sprintf("%s may match files: %s (%s)", what, unlisted(why), argv.Glob)
+		return f
+	}
+	named := make([]string, 0, namedMatches)
+	for _, name := range names[:min(namedMatches, len(names))] {
+		named = append(named, shown(name))
+	}
+	f.Details["matches"] = named
+	list := strings.Join(named, ", ")
+	switch more := len(names) - len(named); {
+	case why != nil || len(names) == maxMatches:
+		list += " and more"
+	case more > 0:
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	f.Msg = fmt.Sprintf("%s matches %s, and no shell runs here that would put names in its place (%s)", what, list, argv.Glob)
+	return f
+}
+
+// unlisted says why it cannot be told what a pattern matches.
+func unlisted(err error) string {
+	switch {
+	case errors.Is(err, ErrOutside):
+		return "it leads out of the command's directory, or to what commands may not see, where nothing is looked up"
+	case errors.Is(err, ErrTooManyFiles):
+		return "there are too many to compare all with it"
+	default:
+		return "the directory cannot be listed"
+	}
+}
