@@ -22,14 +22,13 @@ func setOf(words string) map[string]bool {
 }
 
 // effect notes what a command may do to the shell that runs it.
-func (w *walker) effect(s *state, f *found, redirs []*syntax.Redirect, around string) {
+func (w *walker) effect(s *state, f *found) {
 	args := f.args[1:]
 	switch {
 	case f.replaces:
 		s.ends("exec before it replaces the shell")
 		if f.kind == Builtin { // only redirections
 			s.unsure("exec before it changes descriptors")
-			w.known.Writes = append(w.known.Writes, w.writes(redirs)...)
 		}
 	case f.kind == Program:
 	case f.kind == Function:

@@ -13,40 +13,28 @@ func (w *walker) call(s *state, c *syntax.CallExpr, redirs []*syntax.Redirect, a
 		w.expand(s, arg, around)
 	}
 	w.assignments(s, c.Assigns, around)
-	// A program that cannot be started because of a redirection is still one
-	// that the script came to; see Command.Certain.
-	reached := s.unreached(around)
 	w.redirects(s, redirs, around)
+	reached := s.unreached(around)
 	if len(c.Args) == 0 {
-		w.known.Writes = append(w.known.Writes, w.writes(redirs)...)
+		w.known.Writes = append(w.known.Writes, w.writes(redirs, reached)...)
 		if !silent(c, redirs) {
 			s.noisy()
 		}
 		return
 	}
-	x := Command{Opens: opens(redirs), Moved: s.moved, Sets: len(c.Assigns) > 0, Writes: w.writes(redirs)}
+	x := Command{Opens: opens(redirs), Moved: s.moved, Sets: len(c.Assigns) > 0, Writes: w.writes(redirs, reached)}
 	x.Line, x.Column = w.place(c.Args[0].Pos())
 	f := w.find(s, c.Args)
-	x.Kind, x.Words = f.kind, w.words(f.args)
+	x.Kind, x.Words, x.Why = f.kind, w.words(f.args), reached
 	if x.Kind == Program {
 		x.Why = f.uncertain(s, reached)
 		x.Certain = x.Why == ""
 	}
-	at := len(w.known.Commands)
 	w.known.Commands = append(w.known.Commands, x)
-	w.effect(s, &f, redirs, around)
+	w.effect(s, &f)
 	if !silent(c, redirs) {
 		s.noisy()
 	}
-	w.known.Commands[at].Why = why(&w.known.Commands[at], reached)
-}
-
-// why says of builtins and functions, too, why they may not be reached.
-func why(x *Command, reached string) string {
-	if x.Why == "" && x.Kind != Program {
-		return reached
-	}
-	return x.Why
 }
 
 // silent reports whether a command writes nothing, not even an error.

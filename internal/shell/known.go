@@ -41,6 +41,8 @@ type Word struct {
 type Write struct {
 	Line, Column int
 	Path         Word
+	// Certain: it is certain that the script comes to it.
+	Certain bool
 }
 
 // Command is a simple command of a script.
@@ -95,8 +97,8 @@ type Known struct {
 	// those in substitutions, in functions and in text for eval and trap that is
 	// literal.
 	Commands []Command
-	// Writes are the files that redirections open for writing which belong to no
-	// program: of compound commands, builtins, or nothing.
+	// Writes are the files that are opened for writing by redirections which
+	// belong to no simple command: to a compound one, or to nothing.
 	Writes []Write
 }
 
@@ -127,17 +129,41 @@ func unlike(s *Script) string {
 	case strings.ContainsRune(s.Text, '\r'):
 		return "the script has carriage returns"
 	}
-	globs := false
+	why := ""
 	syntax.Walk(s.File, func(n syntax.Node) bool {
-		if _, is := n.(*syntax.ExtGlob); is {
-			globs = true
+		switch n := n.(type) {
+		case *syntax.ExtGlob:
+			note(&why, "the script has patterns that Bash reads only after shopt -s extglob")
+		case *syntax.Redirect:
+			if endsEarly(n, s.Text) {
+				note(&why, "Bash ends a here-document of the script earlier")
+			}
 		}
-		return !globs
+		return why == ""
 	})
-	if globs {
-		return "the script has patterns that Bash reads only after shopt -s extglob"
+	return why
+}
+
+// endsEarly reports whether a line of a here-document, in a substitution, is its
+// end. Bash looks for the end first.
+func endsEarly(r *syntax.Redirect, source string) bool {
+	if r.Hdoc == nil || r.Op == syntax.WordHdoc {
+		return false
 	}
-	return ""
+	end, known := literal(r.Word)
+	from, to := int(r.Hdoc.Pos().Offset()), int(r.Hdoc.End().Offset())
+	if !known || from > to || to > len(source) {
+		return true
+	}
+	for line := range strings.Lines(source[from:to]) {
+		if r.Op == syntax.DashHdoc {
+			line = strings.TrimLeft(line, "\t")
+		}
+		if strings.TrimSuffix(line, "\n") == end {
+			return true
+		}
+	}
+	return false
 }
 
 // walker goes through a script in the order in which Bash does.
@@ -171,12 +197,14 @@ func (w *walker) word(n *syntax.Word) Word {
 	return Word{Text: w.text(n)}
 }
 
-func (w *walker) writes(list []*syntax.Redirect) []Write {
+// writes returns what redirections open for writing. unreached says why the
+// script may not come to them.
+func (w *walker) writes(list []*syntax.Redirect, unreached string) []Write {
 	var out []Write
 	for _, r := range list {
 		if opensForWriting(r) {
 			line, column := w.place(r.Pos())
-			out = append(out, Write{line, column, w.word(r.Word)})
+			out = append(out, Write{line, column, w.word(r.Word), unreached == ""})
 		}
 	}
 	return out

@@ -54,7 +54,7 @@ func succeeds(st *syntax.Stmt) bool {
 // compound walks everything but simple commands: first the redirections, which
 // are opened before anything in it runs.
 func (w *walker) compound(s *state, st *syntax.Stmt, around string) {
-	w.known.Writes = append(w.known.Writes, w.writes(st.Redirs)...)
+	w.known.Writes = append(w.known.Writes, w.writes(st.Redirs, s.unreached(around))...)
 	sure := w.redirects(s, st.Redirs, around)
 	if !sure {
 		s.noisy()
@@ -127,6 +127,9 @@ func (w *walker) binary(s *state, c *syntax.BinaryCmd, around string) {
 		w.stmt(s, c.Y, around)
 	default: // each part of a pipeline is a shell of its own
 		w.stmt(s.forkPiped(), c.X, around)
+		if _, is := c.Y.Cmd.(*syntax.TimeClause); is || c.Y.Negated {
+			note(&around, "Bash takes time for the name of a program here")
+		}
 		w.stmt(s.fork(), c.Y, around)
 	}
 }
