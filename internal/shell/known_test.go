@@ -171,8 +171,8 @@ func TestEarlierScriptsCount(t *testing.T) {
 	}
 }
 
-// TestWordsAreThoseThatBashGives: the second column is the argument, or ? where
-// only the run knows it. TestLiteralWordsAreThoseOfBash asks bash.
+// literalWords are words as they are written, and the argument that they give, ?
+// where only the run knows it. TestLiteralWordsAreThoseOfBash asks bash.
 var literalWords = [][2]string{
 	{`a`, "a"}, {`a"b"'c'`, "abc"}, {`""`, ""}, {`a\ b`, "a b"}, {`\*`, "*"}, {`'*'`, "*"}, {`"*"`, "*"}, {`*`, "?"}, {`a?`, "?"},
 	{`[a]`, "?"}, {`[`, "["}, {`]`, "]"}, {`a[`, "a["}, {`"["a]`, "[a]"}, {`["a"]`, "?"}, {`\[a]`, "[a]"},
@@ -200,24 +200,6 @@ func TestWordsAreKnownWithTheirQuotesRemoved(t *testing.T) {
 	}
 }
 
-func TestLiteralWordsAreThoseOfBash(t *testing.T) {
-	b := newBash(t)
-	var script strings.Builder
-	var want []string
-	for i, c := range literalWords {
-		if c[1] != "?" {
-			fmt.Fprintf(&script, "p1 %d %s x\n", i, c[0])
-			want = append(want, fmt.Sprintf("p1\x00%d\x00%s\x00x", i, c[1]))
-		}
-	}
-	calls, ended := b.run(t, script.String())
-	slices.Sort(calls)
-	slices.Sort(want)
-	if !ended || !slices.Equal(calls, want) {
-		t.Errorf("bash gives\n%q\nwant\n%q", calls, want)
-	}
-}
-
 func TestPlacesAndFilesAreTold(t *testing.T) {
 	s, err := Parse("a b >x 2>>'y z' <w\n  c >/dev/null &>\"$z\"; { d; } >|q; >r 3>&1 >&s\nexit; e >t; eval 'f >u'")
 	if err != nil {
@@ -226,11 +208,12 @@ func TestPlacesAndFilesAreTold(t *testing.T) {
 	k := s.Known(Before{})
 	var got []string
 	for _, c := range k.Commands {
-		line := fmt.Sprintf("%d:%d %s", c.Line, c.Column, c.Words[0].Text)
+		var line strings.Builder
+		fmt.Fprintf(&line, "%d:%d %s", c.Line, c.Column, c.Words[0].Text)
 		for _, w := range c.Writes {
-			line += fmt.Sprintf(" >%d:%d %s %v %v", w.Line, w.Column, w.Path.Text, w.Path.Known, w.Certain)
+			fmt.Fprintf(&line, " >%d:%d %s %v %v", w.Line, w.Column, w.Path.Text, w.Path.Known, w.Certain)
 		}
-		got = append(got, line)
+		got = append(got, line.String())
 	}
 	for _, w := range k.Writes {
 		got = append(got, fmt.Sprintf(">%d:%d %s %v", w.Line, w.Column, w.Path.Text, w.Certain))
