@@ -45,19 +45,11 @@ needs a person's approval.`,
 		Example: `  tipstaff policy explain -- git push --force origin main
   tipstaff policy explain --agent review-1 --json -- npm install left-pad
   tipstaff policy explain --shell 'git log --oneline | head -n 3 > log.txt'`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if cmd.Flags().Changed("shell") {
-				return cobra.NoArgs(cmd, args)
-			}
-			return cobra.MinimumNArgs(1)(cmd, args)
-		},
+		Args: explainArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			family, err := familyOf(o.family)
 			if err != nil {
 				return err
-			}
-			if cmd.Flags().Changed("shell") && strings.TrimSpace(o.script) == "" {
-				return fail(exitUsage, "--shell needs a script that is not empty")
 			}
 			ev, err := evaluatorHere(&o.config)
 			if err != nil {
@@ -67,14 +59,7 @@ needs a person's approval.`,
 				Origin: o.caller.origin(), Family: family, Argv: args, Timeout: o.timeout,
 				Dir: o.dir, DirGiven: cmd.Flags().Changed("cwd"),
 			}
-			var e printed
-			var effect policy.Effect
-			if cmd.Flags().Changed("shell") {
-				req.Argv, req.Script = nil, o.script
-				e, effect = ev.explainScript(req)
-			} else {
-				e, effect = ev.explain(req)
-			}
+			e, effect := ev.explainAny(req, o.script)
 			if o.asJSON {
 				err = writeJSON(cmd.OutOrStdout(), e)
 			} else {
@@ -96,6 +81,27 @@ needs a person's approval.`,
 	cmd.Flags().BoolVar(&o.noColor, "no-color", false, "no colours")
 	cmd.Flags().SetInterspersed(false)
 	return cmd
+}
+
+// explainArgs wants a command or --shell, not both.
+func explainArgs(cmd *cobra.Command, args []string) error {
+	script := cmd.Flags().Lookup("shell")
+	switch {
+	case !script.Changed:
+		return cobra.MinimumNArgs(1)(cmd, args)
+	case strings.TrimSpace(script.Value.String()) == "":
+		return fail(exitUsage, "--shell needs a script that is not empty")
+	}
+	return cobra.NoArgs(cmd, args)
+}
+
+// explainAny decides about a script if there is one, else about the command.
+func (ev *evaluator) explainAny(req tipstaff.Request, script string) (printed, policy.Effect) {
+	if script == "" {
+		return ev.explain(req)
+	}
+	req.Argv, req.Script = nil, script
+	return ev.explainScript(req)
 }
 
 // printed is an explanation, for programs as JSON and for people.
