@@ -15,6 +15,20 @@ import (
 // effectExits are the exit codes of explain, by decision.
 var effectExits = map[policy.Effect]int{policy.Allow: exitOK, policy.Ask: exitApproval, policy.Deny: exitDenied}
 
+const explainLong = `Say what a server with these settings, started in this directory, would decide on
+a command: the rule that decides with its file and line, what else speaks for or
+against it, the nearest form that is allowed; and what the command would be given:
+time, output, confinement, the names of its variables (never their values).
+
+The decision is the server's own, made by the same code. Not asked are people, and
+an external decider, which can only narrow. Nothing runs, and nothing is recorded.
+
+With --shell, say it of a script for execute_shell: of each command that stands in it,
+and what can be known only when it runs.
+
+The exit code is 0 when the command is allowed, 4 when it is denied, 5 when it
+needs a person's approval.`
+
 func newPolicyExplain() *cobra.Command {
 	var o struct {
 		config  configFlag
@@ -29,19 +43,7 @@ func newPolicyExplain() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain [flags] {-- PROGRAM [ARGUMENT…] | --shell SCRIPT}",
 		Short: "Say what would be decided on a command, by which rule, and what it would be given",
-		Long: `Say what a server with these settings, started in this directory, would decide on
-a command: the rule that decides with its file and line, what else speaks for or
-against it, the nearest form that is allowed; and what the command would be given:
-time, output, confinement, the names of its variables (never their values).
-
-The decision is the server's own, made by the same code. Not asked are people, and
-an external decider, which can only narrow. Nothing runs, and nothing is recorded.
-
-With --shell, say it of a script for execute_shell: of each command that stands in it,
-and what can be known only when it runs.
-
-The exit code is 0 when the command is allowed, 4 when it is denied, 5 when it
-needs a person's approval.`,
+		Long:  explainLong,
 		Example: `  tipstaff policy explain -- git push --force origin main
   tipstaff policy explain --agent review-1 --json -- npm install left-pad
   tipstaff policy explain --shell 'git log --oneline | head -n 3 > log.txt'`,
