@@ -46,11 +46,22 @@ type Request struct {
 	Tool    Tool
 	Family  Family
 
-	// Line is a command line that the policy splits into words. It is used when
-	// Argv is nil; exactly one of the two is set.
+	// Exactly one of Line, Argv and Script is set.
+
+	// Line is a command line that the policy splits into words.
 	Line string
 	// Argv is the program's name and its arguments.
 	Argv []string
+	// Script is a script in the language of Bash. Each command that it comes to
+	// is a request of its own, whose Parent is the ID of this one.
+	Script string
+
+	// Parent is the request of the script that asks for this command, "" for a
+	// command that a caller asks for.
+	Parent RequestID
+	// Writes holds the absolute paths of the files that a script has opened for
+	// this command to write to, by redirection.
+	Writes []string
 
 	// Dir is the working directory. It counts only when DirGiven is set: an
 	// empty string with DirGiven set is a directory that was asked for and does
