@@ -40,17 +40,23 @@ type Origin struct {
 
 // Request is what a caller asks, as asked: nothing in it has been checked.
 type Request struct {
-	ID      RequestID
+	ID RequestID
+	// Parent is the script that the command belongs to; "" for what a caller asks
+	// for itself.
+	Parent  RequestID
 	Session SessionID
 	Origin  Origin
 	Tool    Tool
 	Family  Family
 
 	// Line is a command line that the policy splits into words. It is used when
-	// Argv is nil; exactly one of the two is set.
+	// Argv is nil; exactly one of Line, Argv and Script is set.
 	Line string
 	// Argv is the program's name and its arguments.
 	Argv []string
+	// Script is a text in the language of Bash. Each command that it comes to is a
+	// request of its own, with this one as its Parent.
+	Script string
 
 	// Dir is the working directory. It counts only when DirGiven is set: an
 	// empty string with DirGiven set is a directory that was asked for and does
@@ -60,6 +66,11 @@ type Request struct {
 
 	// Env holds the variables that the caller adds, each "NAME=value".
 	Env []string
+	// Unset names variables that a script has taken away from its command.
+	Unset []string
+	// Writes lists the regular files that a command of a script can write from its
+	// start, by descriptors that it is handed: the redirections of the script.
+	Writes []string
 	// Dropped names variables that were requested for the session and that it
 	// does not have. They decide nothing; an answer uses them to explain what a
 	// program is missing.
@@ -72,6 +83,7 @@ type Request struct {
 	Stdin []byte
 
 	// Timeout counts from the start of the command; 0 asks for the default. A
-	// policy may refuse it but never lengthens it.
+	// policy may refuse it but never lengthens it. For a command of a script, it is
+	// that of the script, and a lower limit of the policy counts instead.
 	Timeout time.Duration
 }
