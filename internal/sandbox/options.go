@@ -57,7 +57,10 @@ type Command struct {
 	Principal string             // the caller; others do not see its files and processes
 	Session   tipstaff.SessionID // "" without one
 	Dir       string             // canonical
-	Program   string             // its path
+	Program   string             // its path; "" for a script
+	// Room is the directory of the script that the command belongs to: both share
+	// a workspace, wherever the script goes. "": that of Dir.
+	Room string
 	// Workspace lists what the command may change, canonical, if a policy says so;
 	// empty: that of the options.
 	Workspace []string
