@@ -40,23 +40,28 @@ type Origin struct {
 
 // Request is what a caller asks, as asked: nothing in it has been checked.
 type Request struct {
-	ID RequestID
-	// Parent is the script that the command belongs to; "" for what a caller asks
-	// for itself.
-	Parent  RequestID
+	ID      RequestID
 	Session SessionID
 	Origin  Origin
 	Tool    Tool
 	Family  Family
 
-	// Line is a command line that the policy splits into words. It is used when
-	// Argv is nil; exactly one of Line, Argv and Script is set.
+	// Exactly one of Line, Argv and Script is set.
+
+	// Line is a command line that the policy splits into words.
 	Line string
 	// Argv is the program's name and its arguments.
 	Argv []string
-	// Script is a text in the language of Bash. Each command that it comes to is a
-	// request of its own, with this one as its Parent.
+	// Script is a script in the language of Bash. Each command that it comes to
+	// is a request of its own, whose Parent is the ID of this one.
 	Script string
+
+	// Parent is the request of the script that asks for this command, "" for a
+	// command that a caller asks for.
+	Parent RequestID
+	// Writes holds the absolute paths of the files that a script has opened for
+	// this command to write to, by redirection.
+	Writes []string
 
 	// Dir is the working directory. It counts only when DirGiven is set: an
 	// empty string with DirGiven set is a directory that was asked for and does
@@ -68,9 +73,6 @@ type Request struct {
 	Env []string
 	// Unset names variables that a script has taken away from its command.
 	Unset []string
-	// Writes lists the regular files that a command of a script can write from its
-	// start, by descriptors that it is handed: the redirections of the script.
-	Writes []string
 	// Dropped names variables that were requested for the session and that it
 	// does not have. They decide nothing; an answer uses them to explain what a
 	// program is missing.
@@ -83,7 +85,7 @@ type Request struct {
 	Stdin []byte
 
 	// Timeout counts from the start of the command; 0 asks for the default. A
-	// policy may refuse it but never lengthens it. For a command of a script, it is
-	// that of the script, and a lower limit of the policy counts instead.
+	// policy may refuse it but never lengthens it. A command of a script has that
+	// of the script, and gets less where the policy allows it less.
 	Timeout time.Duration
 }
