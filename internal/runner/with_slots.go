@@ -26,7 +26,7 @@ func NewWithSlots(next Runner, slots int) *WithSlots {
 // Run waits for a slot and carries out g. A call that is cancelled while it
 // waits starts nothing.
 func (w *WithSlots) Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Result, error) {
-	if g.Request().Parent != "" {
+	if live.Streams != nil { // it belongs to a script
 		return w.next.Run(ctx, g, live)
 	}
 	if err := w.slots.Acquire(ctx, 1); err != nil {
