@@ -50,7 +50,7 @@ func (m *Monitor) Execute(ctx context.Context, req tipstaff.Request, live runner
 	req.ID = newID()
 
 	decide := m.current()
-	decision := decide.policy.Decide(req, m.World)
+	decision := decide.policy.Decide(req, m.world(live))
 	defer decision.Close()
 	decide.consult(ctx, &decision)
 	grant, err := m.permission(ctx, decide.policy, &req, &decision, live)
@@ -65,6 +65,14 @@ func (m *Monitor) Execute(ctx context.Context, req tipstaff.Request, live runner
 	res, err := m.Runner.Run(ctx, grant, live)
 	m.note(m.outcome(grant, &decision, &res, err))
 	return res, err
+}
+
+// world returns the machine as the policy sees it for one command.
+func (m *Monitor) world(live runner.Live) policy.World {
+	if live.Directory == nil {
+		return m.World
+	}
+	return policy.WithDirectory(m.World, live.Directory)
 }
 
 // Explain returns what would be decided, without recording or running anything.
