@@ -42,7 +42,11 @@ func (r *Record) bound() {
 	}
 	r.What.Argv = cutList(r.What.Argv, maxArg, maxArgv, "arguments")
 	r.What.Line = cut(r.What.Line, line)
-	r.What.Script = cut(r.What.Script, line)
+	script := line
+	if r.What.Line != "" {
+		script = maxAside
+	}
+	r.What.Script = cut(r.What.Script, script)
 	r.What.Writes = cutList(r.What.Writes, maxPath, maxAside, "files")
 	r.What.File = cut(r.What.File, maxPath)
 	r.What.Cwd = cut(r.What.Cwd, maxPath)

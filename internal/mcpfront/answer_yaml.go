@@ -19,6 +19,7 @@ func yamlAnswer(r tipstaff.Result) (*mcp.CallToolResult, error) {
 	doc.integer("exit_code", r.ExitCode)
 	doc.text("stdout", streamText(r.Stdout))
 	doc.text("stderr", streamText(r.Stderr))
+	doc.commands(&r)
 	if s := deathSignal(r); s != "" {
 		doc.text("signal", s)
 	}

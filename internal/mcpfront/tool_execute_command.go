@@ -2,6 +2,8 @@ package mcpfront
 
 import (
 	"context"
+	"errors"
+	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -26,7 +28,8 @@ Example: {"command": "git log --oneline -n 5", "cwd": "frontend"}`,
 	call: func(ctx context.Context, s *Server, c *caller, a arguments) (*mcp.CallToolResult, error) {
 		req := executeRequest(c, a, "execute_command")
 		req.Line = a.text["command"]
-		return s.execute(ctx, c, req)
+		answer, err := s.execute(ctx, c, req)
+		return answer, s.suggestShell(err)
 	},
 }
 
@@ -46,6 +49,24 @@ func executeRequest(c *caller, a arguments, name tipstaff.Tool) tipstaff.Request
 	}
 	req.Dir, req.DirGiven = a.given("cwd")
 	return req
+}
+
+// shellOnly are the rules that refuse what a shell could run.
+var shellOnly = []string{
+	"command-line/NEWLINE", "command-line/OPERATOR", "command-line/COMMENT", "command-line/SUBSTITUTION",
+	"command-line/EXPANSION", "command-line/DOLLAR_QUOTE", "command-line/ASSIGNMENT", "command-line/RESERVED_WORD",
+}
+
+// suggestShell leads a command line that only a shell can run to the tool that runs
+// scripts, if there is one.
+func (s *Server) suggestShell(err error) error {
+	e, is := errors.AsType[*tipstaff.Error](err)
+	if !is || !s.opts.Shell || e.Code != tipstaff.InvalidCommandLine || !slices.Contains(shellOnly, e.Rule) {
+		return err
+	}
+	led := *e
+	led.Hint = "No shell runs in this tool. Send the line to " + executeShellName + " as its script: it has pipes, redirections, variables and lists of commands, and judges each command by itself."
+	return &led
 }
 
 // execute hands a request to the monitor and answers with the outcome.
