@@ -44,7 +44,7 @@ func (r file) judge(req *tipstaff.Request, w World, d *Draft) *fileJudge {
 		policy: r.policy, family: req.Family, list: list,
 		names: fileNames{policy: r.policy, world: w, dir: d.Dir},
 		facts: &pathFacts{world: w, dir: d.Dir, fileRoots: r.policy.File.Roots},
-		who:   whoOf(req),
+		who:   whoOf(req), writes: req.Writes,
 	}
 }
 
@@ -60,6 +60,7 @@ type fileJudge struct {
 	names  namer
 	facts  rules.Facts
 	who    rules.Who
+	writes []string // by redirections, of every layer
 
 	found  []Finding
 	bounds rules.Bounds
@@ -86,9 +87,9 @@ type named struct {
 // layer judges a command line by the rules of its names.
 func (j *fileJudge) layer(l *layer) {
 	args := rules.Args{Words: l.words[1:], Open: l.from.Open, Holes: l.from.Holes, Options: l.options}
-	j.verdicts(l, j.policy.Judge(rules.Query{Program: l.name, Args: args, Who: j.who}, l.facts), l.contained)
+	j.verdicts(l, j.policy.Judge(rules.Query{Program: l.name, Args: args, Who: j.who, Writes: j.writes}, l.facts), l.contained)
 	for _, name := range l.also {
-		j.verdicts(l, j.policy.Judge(rules.Query{Program: name, Args: args, Who: j.who}, l.facts), true)
+		j.verdicts(l, j.policy.Judge(rules.Query{Program: name, Args: args, Who: j.who, Writes: j.writes}, l.facts), true)
 	}
 	j.narrow(j.policy.Bounds(l.name, j.who), j.lends(l, args))
 }

@@ -19,6 +19,7 @@ type File struct {
 	Sandbox     Sandbox           `key:"sandbox" doc:"How commands are confined."`
 	Environment PassedEnvironment `key:"environment" doc:"Which variables every command gets besides those that are harmless."`
 	Control     Control           `key:"control" doc:"Which files that steer programs outside of the sandbox commands may change."`
+	Shell       Shell             `key:"shell" doc:"Whether scripts run, in which every command is judged by itself; the setting TIPSTAFF_SHELL can only narrow it."`
 	Commands    Table[Command]    `key:"commands" doc:"Rules by program. A key is a name, or several as a|b|c; * is every program that no other key names."`
 	Approvals   Approvals         `key:"approvals" doc:"What happens to commands that need a person's word."`
 	Profiles    Table[Profile]    `key:"profiles" doc:"Further restrictions for some callers."`
@@ -54,7 +55,7 @@ type Command struct {
 	Ask         []Item      `key:"ask" doc:"What a command may contain only with a person's approval."`
 	Deny        []Item      `key:"deny" doc:"What a command must not contain."`
 	Why         Text        `key:"why" doc:"The reason, told with every refusal by these rules."`
-	Paths       Text        `key:"paths" enum:"inside-roots,any" doc:"inside-roots: every argument that could be a path must lead inside the roots."`
+	Paths       Text        `key:"paths" enum:"inside-roots,any" doc:"inside-roots: every argument that could be a path must lead inside the roots, and every file that a script redirects its output to."`
 	TextFlags   []Text      `key:"text_flags" doc:"Options whose value is text, in which ask and deny match nothing; behind a subcommand if words stand in front, as in \"commit -m\"."`
 	Subcommands Flag        `key:"subcommands" doc:"Whether the first word is a subcommand, so that ask and deny look for their first word only there. Known for common programs."`
 	SingleDash  Flag        `key:"single_dash" doc:"Whether -exec is one option, not letters. Known for common programs."`
@@ -127,7 +128,8 @@ type Match struct {
 
 // Expectation is a test in the file.
 type Expectation struct {
-	Run       Text `key:"run" required:"true" doc:"A command line."`
+	Run       Text `key:"run" doc:"A command line."`
+	Script    Text `key:"script" doc:"A script, instead of a command line: it is denied if a command of it is that is certain to run."`
 	Expect    Text `key:"expect" required:"true" enum:"allow,ask,deny" doc:"What the file says of it."`
 	Agent     Text `key:"agent" doc:"The agent that asks."`
 	Task      Text `key:"task" doc:"The task that is named."`

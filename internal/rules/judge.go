@@ -14,6 +14,8 @@ type Query struct {
 	Program string
 	Args    Args
 	Who     Who
+	// Writes are the files to which a script redirects what the command writes.
+	Writes []string
 }
 
 // Verdict is the judgement of one rule about a command.
@@ -203,6 +205,12 @@ func (j *judge) paths(e *entry) {
 	}
 	deny := func(msg string) {
 		j.out = append(j.out, Verdict{Effect: Deny, Rule: j.q.Program + "/paths", At: e.from.Paths.At, Msg: msg})
+	}
+	for _, path := range j.q.Writes {
+		if !Sink(path) && !j.f.Inside(path) {
+			deny(fmt.Sprintf("its redirection writes to %q, which lies outside of the roots", cut(path)))
+			return
+		}
 	}
 	if j.seen.open {
 		deny("its paths would come from input, and they must lie inside the roots")

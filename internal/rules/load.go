@@ -84,10 +84,27 @@ func (l *loader) file() {
 	l.pass(f.Environment.Pass)
 	l.control(f.Control.Allow)
 	l.decider(&f.Decider)
-	for _, t := range f.Tests {
-		if _, err := l.options.Split(t.Run.Value); err != nil && t.Run.At.Set() {
+	if at := f.Shell.Mode.At; at.Set() {
+		if _, err := ParseShellMode(f.Shell.Mode.Value); err != nil {
+			l.faults.add(at, "write off, read or write", "%v", err)
+		}
+	}
+	for i := range f.Tests {
+		l.test(&f.Tests[i])
+	}
+}
+
+// test checks that a test has a command or a script.
+func (l *loader) test(t *Expectation) {
+	switch run, script := t.Run.At.Set(), t.Script.At.Set(); {
+	case run && script:
+		l.faults.add(t.Script.At, "make two tests of it", "a test has either run or script")
+	case run:
+		if _, err := l.options.Split(t.Run.Value); err != nil {
 			l.faults.add(t.Run.At, "", "%v", err)
 		}
+	case !script && t.Expect.At.Set():
+		l.faults.add(t.Expect.At, "add run: COMMAND, or script: TEXT", "an item of tests lacks the key %q", "run")
 	}
 }
 
