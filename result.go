@@ -38,8 +38,7 @@ type Result struct {
 
 // ScriptCommand is a command of a script that failed or was refused.
 type ScriptCommand struct {
-	ID       RequestID // "" if nothing was asked of the policy
-	Line     int       // in the script, from 1; 0: not known
+	Line     int // in the script, from 1; 0: not known
 	Words    []string
 	ExitCode int
 	Rule     string // that refused it; "" if it ran

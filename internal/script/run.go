@@ -215,7 +215,7 @@ func (r *run) Status() proc.Status {
 	switch {
 	case r.done != nil:
 		st = proc.Status{ExitCode: r.done.Code & 0xff, Usage: st.Usage}
-	case st.Signal == 0 && st.Err == nil: // killed, or as good as that
+	case errors.Is(r.fault, errBroke), st.Signal == 0 && st.Err == nil: // killed, or as good as that
 		st = proc.Status{Signal: sigkill, SignalName: "SIGKILL", Usage: st.Usage}
 	}
 	st.Usage.UserCPU += r.usage.UserCPU
