@@ -88,7 +88,7 @@ func (f *faker) step(name string, words []string) error {
 		out, err := os.Create(words[0])
 		f.streams[1] = out
 		return err
-	case "pipeline": // COUNT: so many cats behind each other, and what they were answered
+	case "pipeline": // COUNT: so many cats behind each other and one command more, and how many were refused
 		return f.pipeline(number(0))
 	case "answer": // prints the next message
 		m, _, err := f.conn.Receive()
@@ -149,12 +149,15 @@ func (f *faker) send(m shellwire.Message, more int) error {
 }
 
 func (f *faker) pipeline(n int) error {
-	in, last := f.streams[0], f.streams[1]
+	in, feed, err := os.Pipe() // open until all have been asked for
+	if err != nil {
+		return err
+	}
+	last := f.streams[1]
 	for i := range n {
 		out := last
 		var next *os.File
 		if i < n-1 {
-			var err error
 			if next, out, err = os.Pipe(); err != nil {
 				return err
 			}
@@ -163,17 +166,19 @@ func (f *faker) pipeline(n int) error {
 		if err := f.ask(uint64(i+1), 0, []string{"cat"}); err != nil {
 			return err
 		}
-		if i > 0 {
-			_ = in.Close()
-		}
+		_ = in.Close()
 		if i < n-1 {
 			_ = out.Close()
 		}
 		in = next
 	}
 	f.streams[1] = last
+	f.streams[0] = os.Stdin
+	if err := f.ask(uint64(n+1), 0, []string{"true"}); err != nil { // one more
+		return err
+	}
 	refused := 0
-	for range n {
+	for range n + 1 {
 		m, _, err := f.conn.Receive()
 		if err != nil {
 			return err
@@ -181,7 +186,10 @@ func (f *faker) pipeline(n int) error {
 		if m.Refused {
 			refused++
 		}
+		if m.ID == uint64(n+1) { // the server has taken all
+			_ = feed.Close()
+		}
 	}
-	_, err := fmt.Fprintln(last, "refused", refused)
+	_, err = fmt.Fprintln(last, "refused", refused)
 	return err
 }

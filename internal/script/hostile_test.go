@@ -123,7 +123,7 @@ func TestTimeoutAndCancellationEndAllCommandsOfAScript(t *testing.T) {
 // as long as it may be.
 func TestTooManyCommandsAtOnceAreRefusedAndNothingWaitsForEver(t *testing.T) {
 	eachTier(t, func(t *testing.T, s *server) {
-		for n, want := range map[int]string{mostAtOnce: "refused 0\n", mostAtOnce + 6: "refused 6\n"} {
+		for n, want := range map[int]string{mostAtOnce - 1: "refused 0\n", mostAtOnce: "refused 1\n", mostAtOnce + 6: "refused 7\n"} {
 			r := s.run(fmt.Sprintf("pipeline %d", n) + end)
 			if got := printed(&r); got != want || r.Cause != tipstaff.Exited {
 				t.Errorf("%d: printed %q, %+v", n, got, r)

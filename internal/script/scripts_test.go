@@ -78,7 +78,7 @@ func TestVariablesAndDirectoryOfACommandAreThoseOfTheScript(t *testing.T) {
 // with the same directory is refused where only the room sees it.
 func TestTheRoomsOwnTemporaryDirectoryIsADirectoryOfCommands(t *testing.T) {
 	eachTier(t, func(t *testing.T, s *server) {
-		r := s.run("mkdir $TMPDIR/own\ncd $TMPDIR/own\nask 1 pwd\nanswer\nto file\nask 2 echo x\ncd " + s.ws + "\nto seen\nask 3 echo y\nanswer\nanswer" + end)
+		r := s.run("mkdir $TMPDIR/own\ncd $TMPDIR/own\nask 1 pwd\nanswer\nto file\nask 2 echo x\nanswer\ncd " + s.ws + "\nto seen\nask 3 echo y\nanswer" + end)
 		dir := strings.SplitN(printed(&r), "\n", 2)[0]
 		if !strings.HasSuffix(dir, "/own") {
 			t.Fatalf("printed %q, %+v", printed(&r), r.Commands)
