@@ -42,7 +42,7 @@ func said(c *tipstaff.ScriptCommand, hint string) string {
 	if c.Rule == "" {
 		return fmt.Sprintf("%s: %s", bounded(c.Words[0]), c.Msg)
 	}
-	text := fmt.Sprintf("tipstaff: %s was refused (%s): %s", bounded(c.Words[0]), c.Rule, c.Msg)
+	text := fmt.Sprintf("%s: refused by tipstaff (%s): %s", bounded(c.Words[0]), c.Rule, c.Msg)
 	if hint != "" {
 		text += " " + hint
 	}
