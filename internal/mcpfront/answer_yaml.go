@@ -123,6 +123,8 @@ func exitHint(r tipstaff.Result) []string {
 	switch {
 	case r.Cause.ByLimit():
 		return nil // the refusal explains it
+	case len(r.Commands) > 0:
+		return nil // they explain it
 	case deathSignal(r) != "":
 		return []string{fmt.Sprintf("The program was ended by %s; tipstaff did not send it.", r.Signal)}
 	case r.ExitCode == 127:

@@ -14,7 +14,7 @@ var executeShell = tool{
 	name:  executeShellName,
 	title: "Run a shell script",
 	description: `Run a script in the language of Bash and return its exit code and output as YAML: pipelines, &&, redirections, globs, variables, $(…), here-documents, loops and functions.
-Every command in it is judged by itself, with the words that it really gets, as execute_process would judge it. A command that is certain to run and not allowed refuses the whole script before anything runs; one that is refused later ends the script with exit code 126. What failed or was refused is listed under commands. What the language does not have here is refused by name and line; no other shell is needed, and none is faster. When the time is up, the script and everything it started is ended; so are jobs started with & when the script ends.
+Every command in it is judged by itself, with the words that it really gets, as by execute_process. One that is certain to run and not allowed refuses the script before anything runs; one that is refused later ends it with exit code 126. commands lists what failed or was refused. Jobs started with & end with the script.
 Example: {"script": "grep -rl TODO src | sort | head -n 20", "timeout_ms": 10000}`,
 	params: []parameter{
 		{name: "script", kind: text, required: true, doc: "The script."},
@@ -43,7 +43,7 @@ const executeShellName = "execute_shell"
 
 // shellSession names the session whose directory, variables and functions a script
 // goes on with.
-var shellSession = parameter{name: "session_id", kind: text, doc: "A session, from terminal_create_session: its directory, and the variables and functions of the script before, go on from script to script. Default: the script stands alone."}
+var shellSession = parameter{name: "session_id", kind: text, doc: "A session whose directory, variables and functions go on from script to script. Default: none."}
 
 // withoutSession returns the parameters of a server without sessions.
 func withoutSession(params []parameter) []parameter {
