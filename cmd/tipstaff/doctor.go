@@ -91,7 +91,7 @@ func diagnose(ctx context.Context, c *configFlag, reap bool) (d doctor.Diagnosis
 		Sinks: func() ([]sink.Sink, error) { return sinksOf(s) },
 	})
 	d.Callers = examineCallers(s)
-	d.Policy, ev.file = doctor.ExaminePolicy(ctx, doctor.PolicyOptions{File: s.ConfigFile, From: s.ConfigFrom, Trails: s.AuditDir(), Host: ev.host})
+	d.Policy, ev.file = doctor.ExaminePolicy(ctx, doctor.PolicyOptions{File: s.ConfigFile, From: s.ConfigFrom, Shell: shellSetting(s), Trails: s.AuditDir(), Host: ev.host})
 	keepPolicy(k, ev.file)
 	outside, err := deciderClient(s, redact.New(redact.Secrets(s.Environ)), nil)
 	if err != nil {

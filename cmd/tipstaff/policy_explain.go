@@ -1,7 +1,9 @@
 package main
 
 import (
+	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,11 +22,12 @@ func newPolicyExplain() *cobra.Command {
 		family  string
 		dir     string
 		timeout time.Duration
+		script  string
 		asJSON  bool
 		noColor bool
 	}
 	cmd := &cobra.Command{
-		Use:   "explain [flags] -- PROGRAM [ARGUMENT…]",
+		Use:   "explain [flags] {-- PROGRAM [ARGUMENT…] | --shell SCRIPT}",
 		Short: "Say what would be decided on a command, by which rule, and what it would be given",
 		Long: `Say what a server with these settings, started in this directory, would decide on
 a command: the rule that decides with its file and line, what else speaks for or
@@ -34,15 +37,27 @@ time, output, confinement, the names of its variables (never their values).
 The decision is the server's own, made by the same code. Not asked are people, and
 an external decider, which can only narrow. Nothing runs, and nothing is recorded.
 
+With --shell, say it of a script for execute_shell: of each command that stands in it,
+and what can be known only when it runs.
+
 The exit code is 0 when the command is allowed, 4 when it is denied, 5 when it
 needs a person's approval.`,
 		Example: `  tipstaff policy explain -- git push --force origin main
-  tipstaff policy explain --agent review-1 --json -- npm install left-pad`,
-		Args: cobra.MinimumNArgs(1),
+  tipstaff policy explain --agent review-1 --json -- npm install left-pad
+  tipstaff policy explain --shell 'git log --oneline | head -n 3 > log.txt'`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("shell") {
+				return cobra.NoArgs(cmd, args)
+			}
+			return cobra.MinimumNArgs(1)(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			family, err := familyOf(o.family)
 			if err != nil {
 				return err
+			}
+			if cmd.Flags().Changed("shell") && strings.TrimSpace(o.script) == "" {
+				return fail(exitUsage, "--shell needs a script that is not empty")
 			}
 			ev, err := evaluatorHere(&o.config)
 			if err != nil {
@@ -52,7 +67,14 @@ needs a person's approval.`,
 				Origin: o.caller.origin(), Family: family, Argv: args, Timeout: o.timeout,
 				Dir: o.dir, DirGiven: cmd.Flags().Changed("cwd"),
 			}
-			e, effect := ev.explain(req)
+			var e printed
+			var effect policy.Effect
+			if cmd.Flags().Changed("shell") {
+				req.Argv, req.Script = nil, o.script
+				e, effect = ev.explainScript(req)
+			} else {
+				e, effect = ev.explain(req)
+			}
 			if o.asJSON {
 				err = writeJSON(cmd.OutOrStdout(), e)
 			} else {
@@ -69,10 +91,16 @@ needs a person's approval.`,
 	cmd.Flags().StringVar(&o.family, "family", string(tipstaff.Execute), "as a tool of this `family` would: execute or terminal")
 	cmd.Flags().StringVar(&o.dir, "cwd", "", "in this `directory`, as a caller may give it (default: none is given)")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "with this time limit, as 500ms or 2m (default: none is given)")
+	cmd.Flags().StringVar(&o.script, "shell", "", "a `script` instead of a command")
 	cmd.Flags().BoolVar(&o.asJSON, "json", false, "print one JSON object")
 	cmd.Flags().BoolVar(&o.noColor, "no-color", false, "no colours")
 	cmd.Flags().SetInterspersed(false)
 	return cmd
+}
+
+// printed is an explanation, for programs as JSON and for people.
+type printed interface {
+	print(w io.Writer, s screen)
 }
 
 // explanation is everything about one decision.

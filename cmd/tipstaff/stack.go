@@ -200,7 +200,14 @@ func (c closers) close() error {
 // newPolicy returns the whole policy of some settings and a policy file, nil
 // for none. Everything that a change of the file affects is made here.
 func newPolicy(s config.Settings, mode policy.ArgumentMode, environment *policy.Environment, file *rules.Policy) *policy.Policy {
-	return policy.New(policy.Settings{Limits: limits(s), Arguments: mode, Environment: environment, File: file, Roots: s.AllowedRoots})
+	return policy.New(policy.Settings{Limits: limits(s), Arguments: mode, Environment: environment, File: file, Shell: shellSetting(s), Roots: s.AllowedRoots})
+}
+
+// shellSetting returns the setting for scripts, which was checked when it was
+// read.
+func shellSetting(s config.Settings) policy.ShellSetting {
+	set, _ := policy.ParseShellSetting(s.Shell)
+	return set
 }
 
 // newEngine returns what starts and ends processes. It ends those of dead

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"tipstaff/internal/rules"
 )
 
 // FromEnvironment reads settings from variables, each "NAME=value". If a name
@@ -44,6 +46,7 @@ func FromEnvironment(environ []string) (Settings, error) {
 		Limits:         r.limits(),
 
 		Arguments: r.text("TIPSTAFF_ARGUMENTS", "contextual"),
+		Shell:     r.shell(),
 		StateDir:  r.stateDir(home),
 
 		AuditDurability:  r.text("TIPSTAFF_AUDIT_DURABILITY", "interval"),
@@ -102,6 +105,16 @@ func (r *reader) otlp() OTLP {
 		Headers:      []string{r.vars["OTEL_EXPORTER_OTLP_HEADERS"], r.vars["OTEL_EXPORTER_OTLP_LOGS_HEADERS"]},
 		Protocols:    []string{r.text("OTEL_EXPORTER_OTLP_LOGS_PROTOCOL", r.vars["OTEL_EXPORTER_OTLP_PROTOCOL"])},
 	}
+}
+
+// shell reads the mode of scripts.
+func (r *reader) shell() string {
+	const name = "TIPSTAFF_SHELL"
+	mode := r.vars[name]
+	if _, err := rules.ParseShellMode(mode); mode != "" && err != nil {
+		r.fault(name, "must be off, read or write")
+	}
+	return mode
 }
 
 func (r *reader) limits() Limits {

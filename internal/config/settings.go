@@ -35,6 +35,7 @@ type Settings struct {
 	Limits         Limits // TIPSTAFF_LIMIT_*
 
 	Arguments string // TIPSTAFF_ARGUMENTS, as it is written
+	Shell     string // TIPSTAFF_SHELL: off, read, write, or "" for unset
 	StateDir  string // TIPSTAFF_STATE_DIR
 
 	AuditDurability  string // TIPSTAFF_AUDIT_DURABILITY, as it is written

@@ -47,6 +47,7 @@ var settings = []setting{
 	{name: "TIPSTAFF_LIMIT_FILE_BYTES", holds: words},
 	{name: "TIPSTAFF_LIMIT_OPEN_FILES", holds: words},
 	{name: "TIPSTAFF_ARGUMENTS", unset: "contextual", holds: words},
+	{name: "TIPSTAFF_SHELL", holds: words},
 	{name: "TIPSTAFF_DECIDER", holds: ownFiles},
 	{name: "TIPSTAFF_DECIDER_TIMEOUT", unset: "500", holds: words},
 	{name: "TIPSTAFF_RECORDINGS", unset: "false", holds: words},

@@ -59,6 +59,7 @@ func (d *Diagnosis) Findings(now time.Time, detail Detail) []Finding {
 	}
 	all = append(all, d.Record.findings()...)
 	all = append(all, d.Policy.findings()...)
+	all = append(all, d.shell()...)
 	all = append(all, d.Callers.findings(now)...)
 	all = append(all, ExposedFindings(d.Exposed)...)
 	all = append(all, d.Decider.findings()...)

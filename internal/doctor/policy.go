@@ -8,6 +8,7 @@ import (
 	"tipstaff"
 	"tipstaff/internal/argv"
 	"tipstaff/internal/host"
+	"tipstaff/internal/policy"
 	"tipstaff/internal/policyfile"
 )
 
@@ -25,6 +26,10 @@ type Policy struct {
 	Roots    []string           `json:"roots,omitempty"`
 	// RootsError says why calls that name a directory cannot be judged.
 	RootsError string `json:"roots_error,omitempty"`
+	// Shell is whether execute_shell runs scripts: off, read or write. ShellFrom is
+	// what says so, "" if nothing does.
+	Shell     string `json:"shell"`
+	ShellFrom string `json:"shell_from,omitempty"`
 	// Servers are the servers that run with this state directory and a policy
 	// file.
 	Servers []Server `json:"servers,omitempty"`
@@ -34,7 +39,8 @@ type Policy struct {
 
 // PolicyOptions say which policy to look at, and on which machine.
 type PolicyOptions struct {
-	File, From string     // the policy file, "" for none, and the setting that named it
+	File, From string // the policy file, "" for none, and the setting that named it
+	Shell      policy.ShellSetting
 	Trails     string     // the directory of the servers' trails
 	Host       *host.Host // the host of the settings
 }
@@ -57,6 +63,8 @@ func ExaminePolicy(ctx context.Context, o PolicyOptions) (Policy, policyfile.Fil
 		names = f.Names()
 		p.describe(&f, o.Host)
 	}
+	sh := policy.ShellOf(o.Shell, f.Policy)
+	p.Shell, p.ShellFrom = sh.Mode.String(), sh.From
 	p.Programs = len(names)
 	for _, name := range names {
 		if _, err := o.Host.Lookup(name); err != nil && !strings.Contains(name, "/") {

@@ -51,7 +51,7 @@ func (h *Host) Writable(path string, dir policy.Directory) bool {
 				return true
 			}
 		}
-		if h.isUnconfined() && mayWrite(way) {
+		if h.Unconfined() && mayWrite(way) {
 			return true
 		}
 	}
@@ -157,7 +157,8 @@ func (p prefixes) follow(path string) (string, error) {
 	return real, nil
 }
 
-func (h *Host) isUnconfined() bool {
+// Unconfined reports what the function of [Host.AskUnconfined] reports.
+func (h *Host) Unconfined() bool {
 	ask := h.unconfined.Load()
 	return ask != nil && (*ask)()
 }

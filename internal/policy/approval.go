@@ -16,7 +16,7 @@ import (
 type Question struct {
 	// Digest identifies exactly what would run. Two questions with one digest
 	// ask for the same thing: the same arguments, file, directory, environment,
-	// credentials, input and limits, for the same principal, session, task and
+	// credentials, input, redirections and limits, for the same principal, session, task and
 	// agent, under the same settings.
 	Digest string
 
@@ -30,6 +30,8 @@ type Question struct {
 	Vars    []string // that the caller adds, each "NAME=value"
 	Stdin   []byte
 	Timeout time.Duration
+	// Writes are the files that a script opens for the command to write to.
+	Writes []string
 	// Credentials is what the command is lent, as [rules.Credential.String] writes it.
 	Credentials []string
 
@@ -127,7 +129,7 @@ func (d *Decision) Question() (Question, bool) {
 	f := d.Deciding()
 	q := Question{
 		ID: g.req.ID, Tool: g.req.Tool, Origin: g.req.Origin, Session: g.req.Session,
-		Argv: g.argv, File: g.program.Path, Dir: g.dir.Path(), Vars: passed(g), Stdin: g.req.Stdin, Timeout: g.timeout,
+		Argv: g.argv, File: g.program.Path, Dir: g.dir.Path(), Vars: passed(g), Stdin: g.req.Stdin, Timeout: g.timeout, Writes: g.req.Writes,
 		Credentials: g.credentials.Strings(),
 		Rule:        f.Rule, At: f.At, Why: d.reasons(), Policy: d.Digest,
 	}
@@ -224,6 +226,10 @@ func (g *Grant) digest(settings string) string {
 	number(uint64(g.timeout))
 	number(uint64(g.output))
 	texts(g.credentials.Strings())
+	if len(g.req.Writes) > 0 {
+		text("writes")
+		texts(g.req.Writes)
+	}
 	o := g.req.Origin
 	for _, s := range []string{string(g.req.Session), string(g.req.Family), o.Front, o.Principal, o.Agent, o.Task, settings} {
 		text(s)

@@ -8,6 +8,7 @@ import (
 	"tipstaff"
 	"tipstaff/internal/argv"
 	"tipstaff/internal/rules"
+	"tipstaff/internal/shell"
 )
 
 // TestFailure is a test of a policy file with another outcome than the file
@@ -33,14 +34,20 @@ func CheckFile(file *rules.Policy) []TestFailure {
 		if t.Rule.At.Set() {
 			f.Want += " by " + t.Rule.Value
 		}
-		words, err := argv.Split(t.Run.Value)
-		if err != nil {
-			f.Got = err.Error()
-			failed = append(failed, f)
-			continue
-		}
 		who := rules.Who{Agent: t.Agent.Value, Task: t.Task.Value, Client: t.Client.Value, Principal: t.Principal.Value}
-		d := JudgeFile(file, words, who, rules.Lexical())
+		var d Decision
+		if t.Script.At.Set() {
+			f.At, f.Run = t.Script.At, t.Script.Value
+			d = judgeScript(file, t.Script.Value, who, rules.Lexical())
+		} else {
+			words, err := argv.Split(t.Run.Value)
+			if err != nil {
+				f.Got = err.Error()
+				failed = append(failed, f)
+				continue
+			}
+			d = JudgeFile(file, words, who, rules.Lexical())
+		}
 		got := d.Deciding()
 		rule := strings.TrimPrefix(got.Rule, "policy/")
 		if d.Effect.String() == t.Expect.Value && (!t.Rule.At.Set() || rule == t.Rule.Value) {
@@ -56,11 +63,42 @@ func CheckFile(file *rules.Policy) []TestFailure {
 // layer of it: without allowlists, roots, and a machine. The decision grants
 // nothing.
 func JudgeFile(file *rules.Policy, words []string, who rules.Who, facts rules.Facts) Decision {
+	return judgeFile(file, words, nil, who, facts)
+}
+
+// judgeScript returns what a policy file alone decides about a script before it
+// runs: the strictest of what it decides about the commands that are certain. A
+// file that does not say whether scripts run leaves that to the setting.
+func judgeScript(file *rules.Policy, text string, who rules.Who, facts rules.Facts) Decision {
+	d := Decision{Digest: file.Digest, Effect: Allow}
+	sh := ShellOf(ShellSetting{Mode: rules.ShellWrite, Set: true}, file)
+	parsed, err := shell.Parse(text)
+	switch {
+	case sh.Mode == rules.ShellOff:
+		d.Findings = []Finding{shellOff(sh)}
+	case err != nil:
+		d.Findings = []Finding{unreadable(err)}
+	default:
+		known := parsed.Known(shell.Before{})
+		d.Findings = writesAhead(sh, &known)
+		eachAhead(&known, "", func(c *shell.Command, words, writes []string) bool {
+			one := judgeFile(file, words, writes, who, facts)
+			if f := one.Deciding(); !c.Moved || f.Effect == Deny && f.everywhere(words[0]) {
+				d.Findings = append(d.Findings, f.within(c, words))
+			}
+			return true
+		})
+	}
+	d.Effect = d.Deciding().Effect
+	return d
+}
+
+func judgeFile(file *rules.Policy, words, writes []string, who rules.Who, facts rules.Facts) Decision {
 	d := Decision{Argv: words, Digest: file.Digest}
 	if len(words) == 0 || words[0] == "" {
 		return d
 	}
-	j := fileJudge{policy: file, family: tipstaff.Execute, who: who, facts: facts, names: namesAlone{file}}
+	j := fileJudge{policy: file, family: tipstaff.Execute, who: who, writes: writes, facts: facts, names: namesAlone{file}}
 	j.list = Allowlist{Names: file.Names(), Source: "the policy"}
 	got, ok := j.names.admit(words[0], Program{})
 	if ok {

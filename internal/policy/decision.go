@@ -38,6 +38,10 @@ type Decision struct {
 	Findings []Finding
 	// Argv is the request split into words; nil if it could not be split.
 	Argv []string
+	// Asked are the commands of a script that need a person's approval and are
+	// certain to run. They are questions that can be asked before anything runs;
+	// the decision about the script does not wait for the answers.
+	Asked []Asked
 	// Dropped names the variables of the caller that are not passed on.
 	Dropped []string
 	// Digest identifies the settings under which the decision was made.
@@ -81,8 +85,9 @@ func (f Finding) refusal() error {
 	return &tipstaff.Error{Code: f.Code, Rule: f.Rule, Msg: f.Msg, Hint: f.Hint, Details: f.Details, Err: f.Err}
 }
 
-// Grant is the permission to run one command once, exactly as it was decided.
-// Only [Policy.Decide] makes one; a decision to ask withholds it until
+// Grant is the permission to run one command once, exactly as it was decided, or
+// to begin one script. A grant of a script permits no program: Program is the
+// zero Program, and Argv is empty. Only [Policy.Decide] makes one; a decision to ask withholds it until
 // [Decision.Approved]. The holder closes it.
 type Grant struct {
 	req     tipstaff.Request
@@ -97,10 +102,19 @@ type Grant struct {
 	bounds  rules.Bounds
 
 	credentials rules.Credentials
+	script      *Script // nil for a command
 }
 
 // Request returns the request.
 func (g *Grant) Request() *tipstaff.Request { return &g.req }
+
+// Script returns the script that may begin, if the grant is for one.
+func (g *Grant) Script() (Script, bool) {
+	if g.script == nil {
+		return Script{}, false
+	}
+	return *g.script, true
+}
 
 // Program returns the file to run, which is to be checked again just before the
 // start.

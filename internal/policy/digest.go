@@ -16,6 +16,9 @@ import (
 func (p *Policy) digest(f tipstaff.Family, a Allowlist) string {
 	l := p.settings.Limits[f]
 	b := fmt.Appendf(nil, "%s\x00%d\x00%d\x00%d\x00%d\x00%t\x00%s\x00", f, p.settings.Arguments, l.DefaultTimeout, l.MaxTimeout, l.OutputBytes, a.Any, a.Fault)
+	if p.settings.Shell.Set {
+		b = fmt.Appendf(b, "shell %s\x00", p.settings.Shell.Mode)
+	}
 	if f := p.settings.File; f != nil {
 		b = append(append(b, f.Digest...), 0)
 	}

@@ -34,13 +34,14 @@ type Case struct {
 	Policy   string // digest of the settings
 }
 
-// Case returns what would run, unless the decision is to deny.
+// Case returns what would run, unless the decision is to deny or is about a
+// script, whose commands are cases of their own.
 func (d *Decision) Case() (Case, bool) {
 	g := d.grant
 	if g == nil {
 		g = d.withheld
 	}
-	if g == nil || d.Effect == Deny {
+	if g == nil || g.script != nil || d.Effect == Deny {
 		return Case{}, false
 	}
 	f := d.Deciding()

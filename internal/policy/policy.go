@@ -26,6 +26,8 @@ type Settings struct {
 	Environment *Environment
 	// File is the operator's policy file; nil without one.
 	File *rules.Policy
+	// Shell says whether scripts run, where the policy file does not say less.
+	Shell ShellSetting
 	// Roots is the setting of the roots as it is written, for the digest.
 	Roots string
 	// More are additional rules. They narrow what the contract's rules allow: a
@@ -107,6 +109,9 @@ const (
 // Decide judges a request by every rule that can be applied, so that the answer
 // has all reasons. What is not established in the end is denied. The caller
 // closes the decision.
+//
+// A request with a script is a request to begin it: each of its commands is a
+// request of its own.
 func (p *Policy) Decide(req tipstaff.Request, w World) Decision {
 	limits, known := p.settings.Limits[req.Family]
 	if !known || (req.Family != tipstaff.Execute && req.Family != tipstaff.Terminal) {
@@ -114,6 +119,12 @@ func (p *Policy) Decide(req tipstaff.Request, w World) Decision {
 			Rule: "family", Code: tipstaff.Internal,
 			Msg: "commands of this kind are not configured", Hint: "This is a fault of the server; tell the operator.",
 		}}}
+	}
+	if n := askedFor(&req); n != 1 && req.Script != "" {
+		return Decision{Findings: []Finding{undecided()}}
+	}
+	if req.Script != "" {
+		return p.decideScript(req, w, limits)
 	}
 	d := Draft{Allowlist: w.Allowlist(req.Family)}
 	var found [places][]Finding
@@ -144,6 +155,16 @@ func (p *Policy) Decide(req tipstaff.Request, w World) Decision {
 		decision.grant = grant
 	}
 	return decision
+}
+
+// askedFor counts what a request asks for, which is one thing.
+func askedFor(req *tipstaff.Request) (n int) {
+	for _, given := range []bool{req.Line != "", req.Argv != nil, req.Script != ""} {
+		if given {
+			n++
+		}
+	}
+	return n
 }
 
 // complete reports whether everything that a command needs is established.

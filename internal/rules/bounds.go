@@ -34,13 +34,22 @@ type Network struct {
 // program replaces the file's, within every max_timeout; of everything else the
 // narrowest value counts.
 func (p *Policy) Bounds(program string, who Who) Bounds {
-	b := bounds(p.File.Limits)
-	b.Network = network(p.File.Sandbox.Network)
-	b.Profile, b.Tier = p.File.Sandbox.Profile.Value, p.File.Sandbox.Tier.Value
 	e := p.entries[program]
 	if e == nil || !e.own {
 		e = p.any
 	}
+	return p.boundsOf(e, who)
+}
+
+// FileBounds returns the bounds of the file as a whole for a caller, which hold
+// for a script beside those of each of its commands.
+func (p *Policy) FileBounds(who Who) Bounds { return p.boundsOf(nil, who) }
+
+// boundsOf returns the bounds of an entry, nil for none.
+func (p *Policy) boundsOf(e *entry, who Who) Bounds {
+	b := bounds(p.File.Limits)
+	b.Network = network(p.File.Sandbox.Network)
+	b.Profile, b.Tier = p.File.Sandbox.Profile.Value, p.File.Sandbox.Tier.Value
 	if e != nil && e.from != nil {
 		own := bounds(e.from.Limits)
 		own.Network = network(e.from.Network)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash"
 	"path"
+	"slices"
 	"strings"
 	"time"
 )
@@ -85,7 +86,8 @@ func (l *loader) file() {
 	l.control(f.Control.Allow)
 	l.decider(&f.Decider)
 	if at := f.Shell.Mode.At; at.Set() {
-		if _, err := ParseShellMode(f.Shell.Mode.Value); err != nil {
+		said := slices.ContainsFunc(l.faults.list, func(f Fault) bool { return f.Pos == at }) // of the mapping
+		if _, err := ParseShellMode(f.Shell.Mode.Value); err != nil && !said {
 			l.faults.add(at, "write off, read or write", "%v", err)
 		}
 	}

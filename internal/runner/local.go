@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"time"
@@ -58,11 +59,17 @@ type Confiner interface {
 	Confine(c sandbox.Command) (*sandbox.Confined, error)
 }
 
+// errScript: a script is no program, and its grant permits none.
+var errScript = errors.New("a grant of a script reached the runner of programs")
+
 // Run carries out g. When ctx is done, the command is ended and the result's
 // cause is Cancelled.
 func (l Local) Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return tipstaff.Result{}, cancelledBeforeStart(ctx)
+	}
+	if _, is := g.Script(); is {
+		return tipstaff.Result{}, tipstaff.AsError(errScript)
 	}
 	if err := checkProgram(g.Program()); err != nil {
 		return tipstaff.Result{}, startError(g, err)

@@ -82,7 +82,7 @@ func (w *walker) builtin(s *state, name string, args []*syntax.Word) {
 		note(&s.path, "an alias may stand for it")
 	case "kill":
 		if word, _ := first(args); word != "-0" && word != "-l" && word != "-L" {
-			s.ends("kill before it may end the shell")
+			s.killed()
 		}
 	case "eval":
 		w.eval(s, args)

@@ -371,7 +371,7 @@ func TestWhatIsCertainIsRunByBash(t *testing.T) {
 		g := writer{choice: r.IntN, b: b}
 		checked += b.compare(t, g.list(1+r.IntN(6)))
 	}
-	if checked < scripts/2 {
+	if checked < scripts/5 {
 		t.Errorf("only %d commands were certain in %d scripts", checked, scripts)
 	}
 }

@@ -134,6 +134,18 @@ func unlike(s *Script) string {
 		switch n := n.(type) {
 		case *syntax.ExtGlob:
 			note(&why, "the script has patterns that Bash reads only after shopt -s extglob")
+		case *syntax.FuncDecl:
+			if n.Body == nil || !isBody(n.Body) {
+				note(&why, "Bash reads a function of the script as ending earlier")
+			}
+		case *syntax.TimeClause:
+			if n.Stmt == nil {
+				note(&why, "the script has time without a command")
+			}
+		case *syntax.CmdSubst:
+			note(&why, hereDocs(n.Stmts))
+		case *syntax.ProcSubst:
+			note(&why, hereDocs(n.Stmts))
 		case *syntax.Redirect:
 			if endsEarly(n, s.Text) {
 				note(&why, "Bash ends a here-document of the script earlier")
@@ -142,6 +154,38 @@ func unlike(s *Script) string {
 		return why == ""
 	})
 	return why
+}
+
+// isBody reports whether Bash takes a statement for the body of a function. The
+// parser also takes f() { a; } && b for one.
+func isBody(st *syntax.Stmt) bool {
+	switch st.Cmd.(type) {
+	case *syntax.Block, *syntax.Subshell, *syntax.IfClause, *syntax.WhileClause, *syntax.ForClause,
+		*syntax.CaseClause, *syntax.TestClause, *syntax.ArithmCmd:
+		return !st.Negated && !st.Background
+	}
+	return false
+}
+
+// hereDocs says why Bash may misread the commands of a substitution. Bash 5.2
+// writes them out and reads them again, which goes wrong for here-documents that
+// are not of the only command.
+func hereDocs(stmts []*syntax.Stmt) string {
+	if len(stmts) == 1 {
+		if _, simple := stmts[0].Cmd.(*syntax.CallExpr); simple {
+			return ""
+		}
+	}
+	found := ""
+	for _, st := range stmts {
+		syntax.Walk(st, func(n syntax.Node) bool {
+			if r, is := n.(*syntax.Redirect); is && r.Hdoc != nil && r.Op != syntax.WordHdoc {
+				found = "Bash may misread here-documents in substitutions"
+			}
+			return found == ""
+		})
+	}
+	return found
 }
 
 // endsEarly reports whether a line of a here-document, in a substitution, is its

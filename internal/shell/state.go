@@ -41,6 +41,14 @@ func (s *state) forkPiped() *state {
 // ends notes why what follows may not be reached.
 func (s *state) ends(why string) { note(&s.left, why) }
 
+// killed notes that this shell or those around it may have been ended from
+// inside.
+func (s *state) killed() {
+	for ; s != nil; s = s.parent {
+		s.ends("kill before it may end the shell")
+	}
+}
+
 // unsure notes why nothing is certain of what follows: what its names mean, in
 // which directory it runs, and whether it is reached.
 func (s *state) unsure(why string) {

@@ -1,0 +1,262 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"tipstaff"
+	"tipstaff/internal/argv"
+	"tipstaff/internal/rules"
+	"tipstaff/internal/shell"
+)
+
+// Shells is a [World] that knows what earlier scripts have left in the shell of
+// a session. Without it, nothing of a script in a session is certain before it
+// runs.
+type Shells interface {
+	Before(s tipstaff.SessionID) shell.Before
+}
+
+// Confiner is a [World] that knows whether commands are confined. Scripts are
+// refused where they are not.
+type Confiner interface {
+	// Unconfined reports whether commands run without a sandbox, or in one
+	// without rules for files.
+	Unconfined() bool
+}
+
+// Script is the part of a [Grant] that is about a script.
+type Script struct {
+	Text  string
+	Shell Shell
+}
+
+// Asked is a command of a script that the policy leaves to a person.
+type Asked struct {
+	Line, Column int
+	Question     Question
+}
+
+// WithinScript returns the request for a command of a script: as the script's
+// own, with these words. It is what is judged before the script runs; a person's
+// approval of that holds for a request with equal directory, variables, input and
+// limits.
+func WithinScript(script *tipstaff.Request, words []string) tipstaff.Request {
+	req := *script
+	req.ID, req.Parent = "", script.ID
+	req.Line, req.Argv, req.Script = "", words, ""
+	req.Stdin, req.Timeout, req.Writes = nil, 0, nil
+	return req
+}
+
+// decideScript judges a script as a whole, and every command of it that is
+// certain to run and whose words are known. It permits no command: each is
+// decided again when the script comes to it.
+func (p *Policy) decideScript(req tipstaff.Request, w World, limits Limits) Decision {
+	d := Draft{Allowlist: w.Allowlist(req.Family)}
+	found := p.mayShell(&req, w)
+	parsed, err := shell.Parse(req.Script)
+	if err != nil {
+		found = append(found, unreadable(err))
+	}
+	for _, r := range []Rule{directory{}, fileRoots{p.settings.File}, environment{p.settings.Environment}, narrowEnvironment{}, lentEnvironment{p.settings.Environment}} {
+		found = append(found, r.Judge(&req, w, &d)...)
+	}
+	if f := p.settings.File; f != nil {
+		d.Bounds = f.FileBounds(whoOf(&req))
+	}
+	found = append(found, timeout{p.settings.Limits}.Judge(&req, w, &d)...)
+	decision := Decision{Dropped: d.Dropped, Digest: p.digest(req.Family, d.Allowlist), Findings: found}
+	decision.would = establish(d, limits)
+	if len(found) == 0 && d.Dir != nil {
+		p.ahead(&req, w, parsed, &d, &decision)
+	}
+	decision.Effect = decision.Deciding().Effect
+	if decision.Effect != Deny && (d.Dir == nil || d.Env == nil || d.Timeout <= 0) {
+		decision.Findings, decision.Effect = append(decision.Findings, undecided()), Deny
+	}
+	if decision.Effect == Deny {
+		decision.Asked = nil
+		if d.Dir != nil {
+			_ = d.Dir.Close() // nothing runs there
+		}
+		return decision
+	}
+	decision.grant = &Grant{
+		req: req, script: &Script{Text: req.Script, Shell: p.Shell()}, env: d.Env, dropped: d.Dropped, dir: d.Dir, roots: d.Roots,
+		timeout: d.Timeout, output: narrowOutput(limits.OutputBytes, d.Bounds), bounds: d.Bounds,
+	}
+	return decision
+}
+
+// mayShell judges whether scripts run at all.
+func (p *Policy) mayShell(req *tipstaff.Request, w World) []Finding {
+	sh := p.Shell()
+	if sh.Mode == rules.ShellOff {
+		return []Finding{shellOff(sh)}
+	}
+	if c, knows := w.(Confiner); knows && c.Unconfined() {
+		return []Finding{{
+			Rule: "shell/unconfined", At: sh.From, Code: tipstaff.CommandNotAllowed, Msg: "scripts run only in a sandbox, and commands run here without one",
+			Hint: "A script opens files by itself. The operator turns the sandbox on with TIPSTAFF_SANDBOX=required and the profile workspace or read-only; single commands run as before.",
+		}}
+	}
+	if req.Family != tipstaff.Execute {
+		return []Finding{{Rule: "shell/family", Code: tipstaff.Internal, Msg: "scripts are not run by the tools of this family", Hint: "This is a fault of the server; tell the operator."}}
+	}
+	return nil
+}
+
+func shellOff(sh Shell) Finding {
+	return Finding{
+		Rule: "shell/off", At: sh.From, Code: tipstaff.CommandNotAllowed,
+		Msg: "scripts are not allowed here: the shell is off", Hint: sh.hint(),
+	}
+}
+
+// unreadable refuses a text that is no script.
+func unreadable(err error) Finding {
+	f := Finding{Rule: "shell/script", Code: tipstaff.InvalidCommandLine, Msg: err.Error(), Hint: "Nothing has run."}
+	if fault, is := errors.AsType[*shell.Fault](err); is {
+		f.Msg = place(fault.Line, fault.Column) + ": " + argv.Escape(fault.What)
+		f.Hint = strings.TrimSpace("Nothing has run. " + argv.Escape(fault.Hint))
+		f.Details = map[string]any{"line": fault.Line, "column": fault.Column}
+	}
+	return f
+}
+
+func place(line, column int) string { return fmt.Sprintf("line %d, column %d", line, column) }
+
+// mostAhead bounds how many commands are judged before a script runs. The others
+// are judged when they are reached, as all are.
+const mostAhead = 1000
+
+// ahead judges what is certain of a script, and adds what refuses it.
+func (p *Policy) ahead(req *tipstaff.Request, w World, parsed *shell.Script, d *Draft, to *Decision) {
+	known := parsed.Known(before(req, w))
+	to.Findings = append(to.Findings, writesAhead(p.Shell(), &known)...)
+	eachAhead(&known, d.Dir.Path(), func(c *shell.Command, words, writes []string) bool {
+		one := WithinScript(req, words)
+		one.Writes = writes
+		p.oneAhead(c, one, w, to)
+		return len(to.Findings) < maxFindings
+	})
+}
+
+// eachAhead calls judge for each command that can be judged before a script
+// runs, and once for equal ones: it is certain, all its words are known, and it
+// runs with the variables of the script.
+func eachAhead(known *shell.Known, dir string, judge func(c *shell.Command, words, writes []string) (more bool)) {
+	judged := map[string]bool{}
+	for i := range known.Commands {
+		c := &known.Commands[i]
+		words, literal := c.Literal()
+		if !c.Certain || !literal || c.Sets {
+			continue
+		}
+		writes := writesOf(c, dir)
+		key := strings.Join(slices.Concat(words, []string{"\x00>"}, writes), "\x00")
+		if judged[key] {
+			continue
+		}
+		judged[key] = true
+		if !judge(c, words, writes) || len(judged) == mostAhead {
+			return
+		}
+	}
+}
+
+// oneAhead judges one command of a script.
+func (p *Policy) oneAhead(c *shell.Command, req tipstaff.Request, w World, to *Decision) {
+	d := p.Decide(req, w)
+	defer d.Close()
+	if g, ok := d.Grant(); ok {
+		g.Close()
+		return
+	}
+	if q, ok := d.Question(); ok {
+		if c.Moved {
+			return // it would be asked for another directory
+		}
+		to.Asked = append(to.Asked, Asked{c.Line, c.Column, q})
+		return
+	}
+	f := d.Deciding()
+	switch {
+	case f.Code == tipstaff.ProgramNotFound, f.Code == tipstaff.ProgramNotExecutable:
+		return // to a script that is a command which fails
+	case c.Moved && !f.everywhere(req.Argv[0]):
+		return
+	}
+	to.Findings = append(to.Findings, f.within(c, req.Argv))
+}
+
+// everywhere reports whether a finding denies a program in every directory: its
+// name is on no list. Of paths, it depends on the directory where they lead.
+func (f Finding) everywhere(name string) bool {
+	return (f.Rule == "allowlist" || f.Rule == "policy/default") && f.Details["command"] == shown(name) && !strings.Contains(name, "/")
+}
+
+// within is a finding about a command of a script as one about the script.
+func (f Finding) within(c *shell.Command, words []string) Finding {
+	f.Msg = place(c.Line, c.Column) + ": " + shown(argv.Display(words)) + ": " + f.Msg
+	f.Hint = strings.TrimSpace("Nothing has run. " + f.Hint)
+	details := map[string]any{"line": c.Line, "column": c.Column, "words": words}
+	maps.Copy(details, f.Details)
+	f.Details = details
+	return f
+}
+
+// writesAhead refuses redirections that the mode does not allow.
+func writesAhead(sh Shell, known *shell.Known) []Finding {
+	if sh.Mode == rules.ShellWrite {
+		return nil
+	}
+	list := slices.Clone(known.Writes)
+	for i := range known.Commands {
+		list = append(list, known.Commands[i].Writes...)
+	}
+	var found []Finding
+	for _, write := range list {
+		if write.Certain && write.Path.Known && !rules.Sink(write.Path.Text) && len(found) < maxFindings {
+			found = append(found, Finding{
+				Rule: "shell/read", At: sh.From, Code: tipstaff.CommandNotAllowed,
+				Msg:     place(write.Line, write.Column) + ": the redirection opens " + quoted(write.Path.Text) + " for writing, and scripts may only read",
+				Hint:    "Nothing has run. Leave the redirection out, or redirect to /dev/null; a program that may write can write the file. The operator allows it with TIPSTAFF_SHELL=write.",
+				Details: map[string]any{"line": write.Line, "column": write.Column},
+			})
+		}
+	}
+	return found
+}
+
+// before is what is known of the shell in which a script runs.
+func before(req *tipstaff.Request, w World) shell.Before {
+	if req.Session == "" {
+		return shell.Before{}
+	}
+	if s, knows := w.(Shells); knows {
+		return s.Before(req.Session)
+	}
+	return shell.Before{Anything: true}
+}
+
+// writesOf returns the files that a command's redirections certainly open for
+// writing, absolute.
+func writesOf(c *shell.Command, dir string) []string {
+	var out []string
+	for _, w := range c.Writes {
+		switch {
+		case !w.Path.Known || w.Path.Text == "" || rules.Sink(w.Path.Text):
+		case path.IsAbs(w.Path.Text):
+			out = append(out, path.Clean(w.Path.Text))
+		default:
+			out = append(out, path.Join(dir, w.Path.Text))
+		}
+	}
+	return out
+}

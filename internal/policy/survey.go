@@ -1,0 +1,92 @@
+package policy
+
+import (
+	"tipstaff"
+	"tipstaff/internal/shell"
+)
+
+// Survey is what is known about a script before it runs, for people to read. It
+// permits nothing.
+type Survey struct {
+	// Script is the decision whether it may begin.
+	Script Decision
+	// Commands are its commands; none if it could not be read.
+	Commands []Surveyed
+	// Writes are the files that redirections of compound commands open for
+	// writing.
+	Writes []shell.Write
+	Shell  Shell
+}
+
+// Surveyed is one command of a script.
+type Surveyed struct {
+	shell.Command
+
+	// Decision is what would be decided on these words in the directory of the
+	// script; nil if that cannot be known, or if it is no program.
+	Decision *Decision
+	// Later says what is known only when the command runs, "" if nothing is.
+	Later string
+}
+
+// Survey judges every command of a script whose words are known, also those that
+// may not run.
+func (p *Policy) Survey(req tipstaff.Request, w World) Survey {
+	s := Survey{Script: p.Decide(req, w), Shell: p.Shell()}
+	s.Script.release()
+	parsed, err := shell.Parse(req.Script)
+	if err != nil {
+		return s
+	}
+	known := parsed.Known(before(&req, w))
+	s.Writes = known.Writes
+	for i := range known.Commands {
+		s.Commands = append(s.Commands, p.surveyed(&known.Commands[i], &req, w, s.Script.would.dir))
+	}
+	return s
+}
+
+func (p *Policy) surveyed(c *shell.Command, req *tipstaff.Request, w World, dir string) Surveyed {
+	out := Surveyed{Command: *c, Later: later(c)}
+	words, literal := c.Literal()
+	if c.Kind != shell.Program || !literal {
+		return out
+	}
+	one := WithinScript(req, words)
+	one.Writes = writesOf(c, dir)
+	d := p.Decide(one, w)
+	d.release()
+	out.Decision = &d
+	return out
+}
+
+// later says what of a command is known only when it runs.
+func later(c *shell.Command) string {
+	_, literal := c.Literal()
+	switch {
+	case c.Kind == shell.Builtin:
+		return ""
+	case c.Kind != shell.Function && !c.Words[0].Known, c.Kind == shell.Unknown:
+		return "which program it is"
+	case c.Kind == shell.Function:
+		return "what the function runs"
+	case !literal:
+		return "its words"
+	case !c.Certain:
+		return "whether it runs: " + c.Why
+	case c.Moved:
+		return "its directory"
+	case c.Sets:
+		return "its variables"
+	}
+	return ""
+}
+
+// release closes what a decision that is only looked at holds open.
+func (d *Decision) release() {
+	d.Close()
+	if g, ok := d.Grant(); ok {
+		g.Close()
+		d.grant = nil
+	}
+}
