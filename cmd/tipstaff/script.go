@@ -17,18 +17,12 @@ const scriptProcess = "script-process"
 func (st *stack) newScripts(program *os.File) *script.Scripts {
 	return &script.Scripts{
 		Program: program, Argv: []string{"tipstaff", scriptProcess}, Log: st.log,
-		Modes: func(*policy.Grant) (write, goOn bool) { return st.shellMode() == rules.ShellWrite, false },
+		Modes: func(g *policy.Grant) (write, goOn bool) {
+			s, _ := g.Script()
+			return s.Shell.Mode == rules.ShellWrite, s.Shell.Continue
+		},
 	}
 }
 
-// shellMode returns what scripts may do by the settings.
-func (st *stack) shellMode() rules.ShellMode {
-	mode, err := rules.ParseShellMode(st.settings.Shell)
-	if err != nil {
-		return rules.ShellOff
-	}
-	return mode
-}
-
-// shellOn reports whether scripts run at all.
-func (st *stack) shellOn() bool { return st.shellMode() != rules.ShellOff }
+// shellOn reports whether scripts run under the policy that is in force.
+func (st *stack) shellOn() bool { return st.monitor.Current().Shell().Mode != rules.ShellOff }

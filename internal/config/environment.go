@@ -35,8 +35,6 @@ func FromEnvironment(environ []string) (Settings, error) {
 		MaxSessions:            r.positive("TERMINAL_MAX_SESSIONS", 50, maxSessions),
 		SessionIdle:            r.millis("TIPSTAFF_SESSION_IDLE", 30*time.Minute),
 
-		Shell: r.text("TIPSTAFF_SHELL", "off"),
-
 		MaxConcurrent: r.positive("TIPSTAFF_MAX_CONCURRENT", 0, maxConcurrent),
 
 		Sandbox:        r.text("TIPSTAFF_SANDBOX", "best-effort"),

@@ -16,7 +16,6 @@ type Settings struct {
 	ExecuteDefaultTimeout time.Duration // TIPSTAFF_DEFAULT_TIMEOUT
 	ExecuteMaxTimeout     time.Duration // TIPSTAFF_MAX_TIMEOUT; 0: no ceiling
 
-	Shell                  string        // TIPSTAFF_SHELL: off, read, write
 	Terminal               bool          // ENABLE_TERMINAL_ACCESS
 	AllowlistPath          string        // TERMINAL_ALLOWLIST_PATH
 	AllowlistDefault       bool          // AllowlistPath is the default and not from a setting

@@ -128,13 +128,13 @@ func (p *Policy) Decide(req tipstaff.Request, w World) Decision {
 	}
 	d := Draft{Allowlist: w.Allowlist(req.Family)}
 	var found [places][]Finding
-	for _, e := range p.rulesOf(&req) {
+	for _, e := range p.rules {
 		found[e.place] = append(found[e.place], e.Judge(&req, w, &d)...)
 	}
 	decision := Decision{Argv: d.Argv, Dropped: d.Dropped, Digest: p.digest(req.Family, d.Allowlist), Findings: slices.Concat(found[:]...)}
 	decision.would = establish(d, limits)
 	decision.Effect = decision.Deciding().Effect
-	if decision.Effect != Deny && !d.complete(&req) {
+	if decision.Effect != Deny && !d.complete() {
 		decision.Findings = append(decision.Findings, undecided())
 		decision.Effect = Deny
 	}
@@ -168,9 +168,8 @@ func askedFor(req *tipstaff.Request) (n int) {
 }
 
 // complete reports whether everything that a command needs is established.
-func (d *Draft) complete(req *tipstaff.Request) bool {
-	command := len(d.Argv) > 0 && d.Program.Path != "" || req.Script != ""
-	return command && d.Dir != nil && d.Env != nil && d.Timeout > 0
+func (d *Draft) complete() bool {
+	return len(d.Argv) > 0 && d.Program.Path != "" && d.Dir != nil && d.Env != nil && d.Timeout > 0
 }
 
 // undecided denies a request that no rule has refused but that is not complete.
