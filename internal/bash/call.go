@@ -119,7 +119,7 @@ func (s *Shell) with(temps []temporary, f func()) {
 // invoke runs words: a function, a builtin or a program.
 func (s *Shell) invoke(words []string) {
 	if f := s.functions[words[0]]; f != nil {
-		s.job.begins(false)
+		s.job.begins()
 		s.call(f, words)
 		return
 	}
@@ -129,7 +129,7 @@ func (s *Shell) invoke(words []string) {
 // unfunctioned is invoke without functions.
 func (s *Shell) unfunctioned(words []string) {
 	if run := s.builtin(words[0]); run != nil {
-		s.job.begins(false)
+		s.job.begins()
 		s.status = run(s, words)
 		return
 	}
@@ -180,8 +180,15 @@ func (s *Shell) program(words []string) {
 	if s.shift < 0 {
 		c.Column = 0
 	}
-	o := s.settings.Host.Run(c, s.job.starts())
-	s.job.gone()
+	var p Process
+	var started func(Process)
+	if s.job != nil {
+		started = func(q Process) { p = q; s.job.add(q) }
+	}
+	o := s.settings.Host.Run(c, started)
+	if p != nil {
+		s.job.remove(p)
+	}
 	s.user.Add(int64(o.User))
 	s.system.Add(int64(o.System))
 	if o.Text != "" {

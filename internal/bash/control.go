@@ -82,7 +82,6 @@ func shift(s *Shell, a []string) int {
 		var err error
 		if n, err = strconv.Atoi(a[1]); err != nil {
 			s.errorf("shift: %s: numeric argument required", a[1])
-			s.jump = toLine
 			return 1
 		}
 	}

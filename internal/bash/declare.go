@@ -33,7 +33,7 @@ func (s *Shell) declaration(c *syntax.DeclClause, redirects []*syntax.Redirect) 
 		s.fail(&failure{text: c.Variant.Value + ": a function of this name is not supported", kind: endsShell, code: 2})
 		return
 	}
-	s.job.begins(false)
+	s.job.begins()
 	d := &declaring{s: s, command: c.Variant.Value}
 	names, ended := 0, false
 	for _, a := range c.Args {

@@ -19,7 +19,9 @@ func (s *Shell) evaluateText(name, text string) {
 	}
 	shift := s.shift
 	s.shift = -1
-	s.status = 0
+	if len(script.File.Stmts) == 0 {
+		s.status = 0
+	}
 	s.lines(script.File.Stmts)
 	s.shift = shift
 }

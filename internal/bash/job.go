@@ -45,13 +45,14 @@ func (s *Shell) background(st *syntax.Stmt) {
 	sub := s.subshell()
 	j := &job{id: s.nextJob(), text: sourceOfStmt(st), done: make(chan struct{}), known: make(chan struct{}), processes: map[Process]bool{}, own: beyond + s.number.Add(1)}
 	sub.job = j
-	if f, err := sub.open("/dev/null", reads); err == nil {
+	if f, err := sub.open("/dev/null", reads); err == nil && !s.fed {
 		sub.files.set(0, f)
 	}
+	sub.final = true
 	front := *st
 	front.Background = false
 	if _, simple := st.Cmd.(*syntax.CallExpr); !simple || st.Negated {
-		j.begins(false)
+		j.begins()
 	}
 	s.jobs = append(s.jobs, j)
 	s.last = &lastJob{j}
@@ -61,7 +62,7 @@ func (s *Shell) background(st *syntax.Stmt) {
 		if n := j.killed.Load(); n != 0 {
 			j.status = 128 + int(n)
 		}
-		j.begins(false)
+		j.begins()
 		close(j.done)
 	})
 	s.byNumber.Store(j, j)
@@ -86,9 +87,9 @@ func (j *job) ended() bool {
 	}
 }
 
-// begins settles the job's number: of its program, or one of its own.
-func (j *job) begins(program bool) {
-	if j == nil || program {
+// begins settles that the job is no single program: it gets a number of its own.
+func (j *job) begins() {
+	if j == nil {
 		return
 	}
 	j.mu.Lock()
@@ -99,31 +100,30 @@ func (j *job) begins(program bool) {
 	}
 }
 
-// starts is told of a program that runs as part of the job.
-func (j *job) starts() func(Process) {
-	if j == nil {
-		return nil
+// add takes a program that runs as part of the job.
+func (j *job) add(p Process) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.processes[p] = true
+	if j.number == 0 {
+		j.number = p.Number()
+		close(j.known)
 	}
-	return func(p Process) {
-		j.mu.Lock()
-		defer j.mu.Unlock()
-		j.processes[p] = true
-		if j.number == 0 {
-			j.number = p.Number()
-			close(j.known)
-		}
-		if n := j.killed.Load(); n != 0 {
-			p.Signal(int(n))
-		}
+	if n := j.killed.Load(); n != 0 {
+		p.Signal(int(n))
 	}
 }
 
-// gone forgets programs; their host knows which of them still run.
-func (j *job) gone() {}
+func (j *job) remove(p Process) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	delete(j.processes, p)
+}
 
 // signal sends a signal to a job. One that is a single program gets it; another
 // is ended, by signals that end processes.
 func (j *job) signal(n int) bool {
+	<-j.known
 	if j.ended() {
 		return false
 	}

@@ -42,6 +42,9 @@ func (s *Shell) indexed(name string, v *variable, index syntax.ArithmExpr) (valu
 	}
 	i := int(n)
 	if v.list == nil {
+		if i < -1 || i == -1 && !v.set {
+			s.errorf("%s: bad array subscript", name)
+		}
 		if i != 0 && i != -1 {
 			return value{}, nil
 		}

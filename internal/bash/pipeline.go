@@ -17,6 +17,7 @@ func (s *Shell) pipeline(list []part) {
 		sub := s.subshell()
 		if i > 0 {
 			sub.files.set(0, before)
+			sub.fed = true
 		}
 		if i < len(list)-1 {
 			r, w, err := pipe()
@@ -31,6 +32,7 @@ func (s *Shell) pipeline(list []part) {
 				sub.files.set(2, w.hold())
 			}
 		}
+		sub.final = true
 		all.Go(func() { status[i] = sub.in(func() { sub.statement(p.st) }) })
 	}
 	all.Wait()

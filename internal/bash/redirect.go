@@ -23,8 +23,13 @@ const (
 // redirect carries out redirections. The caller has restore undo them, also
 // after an error.
 func (s *Shell) redirect(list []*syntax.Redirect, compound bool) (restore func(), err error) {
+	final := s.final
+	s.final = false
 	if len(list) == 0 {
 		return func() {}, nil
+	}
+	if final { // nothing here needs what they replace: it is closed now, as in a process of its own
+		return func() {}, s.keep(list)
 	}
 	mark := len(s.passing)
 	saved := s.files.hold()
@@ -41,6 +46,16 @@ func (s *Shell) redirect(list []*syntax.Redirect, compound bool) (restore func()
 		}
 	}
 	return restore, nil
+}
+
+// feeds reports whether redirections change standard input.
+func feeds(list []*syntax.Redirect) bool {
+	for _, r := range list {
+		if r.N == nil && defaultNumber(r.Op) == 0 || r.N != nil && r.N.Value == "0" {
+			return true
+		}
+	}
+	return false
 }
 
 // keep makes redirections stay, as exec does without a command.

@@ -62,6 +62,8 @@ type Shell struct {
 	substatus  int // of the last command substitution; -1: none
 	depth      int // of calls, eval and source
 	inSubshell bool
+	fed        bool // standard input was redirected for this subshell
+	final      bool // the next statement is the last of this subshell
 	inTrap     bool
 
 	line, column int
@@ -86,7 +88,7 @@ func (s *Shell) subshell() *Shell {
 		core: s.core, vars: s.vars.clone(), functions: maps.Clone(s.functions), params: s.params,
 		options: s.options, dir: s.dir.hold(), stack: slices.Clone(s.stack), files: s.files.hold(), last: s.last,
 		status: s.status, pipestatus: s.pipestatus, loops: s.loops, calls: s.calls, sourced: s.sourced, ignores: s.ignores,
-		depth: s.depth, inSubshell: true, inTrap: s.inTrap, line: s.line, column: s.column, started: s.started, offset: s.offset,
+		depth: s.depth, inSubshell: true, fed: s.fed, inTrap: s.inTrap, line: s.line, column: s.column, started: s.started, offset: s.offset,
 		substatus: -1, traps: map[string]string{}, optionAt: s.optionAt, job: s.job,
 	}
 	for name, action := range s.traps { // ignored signals stay so

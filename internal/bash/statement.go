@@ -46,6 +46,7 @@ func (s *Shell) unnegated(st *syntax.Stmt) {
 		return
 	case *syntax.BinaryCmd:
 		if len(st.Redirs) == 0 {
+			s.final = false
 			s.binary(st, c)
 			return
 		}
@@ -62,6 +63,9 @@ func (s *Shell) unnegated(st *syntax.Stmt) {
 	}
 	s.at(st.Position)
 	restore, err := s.redirect(st.Redirs, true)
+	fed := s.fed
+	s.fed = s.fed || feeds(st.Redirs)
+	defer func() { s.fed = fed }()
 	if err != nil {
 		s.fail(err)
 		restore()
@@ -108,6 +112,7 @@ func (s *Shell) command(c syntax.Command) {
 			return
 		}
 		sub := s.subshell()
+		sub.fed = sub.fed && s.inSubshell
 		s.status = sub.in(func() { sub.lines(c.Stmts) })
 	case *syntax.BinaryCmd:
 		s.binary(&syntax.Stmt{Cmd: c, Position: c.Pos()}, c)

@@ -202,7 +202,8 @@ func (s *server) run(m shellwire.Message, files []*os.File) {
 	c, err := s.command(m, files)
 	if err != nil {
 		shellwire.CloseAll(files)
-		answer.Code, answer.Text = 127, m.Words[0]+": "+reasonOf(err, &answer.Code)
+		answer.Code = 127
+		answer.Text = m.Words[0] + ": " + reasonOf(err, &answer.Code)
 		return
 	}
 	s.mu.Lock()
