@@ -3,20 +3,20 @@ package main
 import (
 	"os"
 
+	"tipstaff"
+	"tipstaff/internal/host"
 	"tipstaff/internal/policy"
 	"tipstaff/internal/rules"
 	"tipstaff/internal/script"
+	"tipstaff/internal/shell"
+	"tipstaff/internal/shellproc"
 )
-
-// scriptProcess is the argument by which this program knows that it is a script
-// process.
-const scriptProcess = "script-process"
 
 // newScripts returns what runs scripts. Its runners and its road are set when they
 // exist.
 func (st *stack) newScripts(program *os.File) *script.Scripts {
 	return &script.Scripts{
-		Program: program, Argv: []string{"tipstaff", scriptProcess}, Log: st.log,
+		Program: program, Argv: []string{"tipstaff", shellproc.Argument}, Log: st.log,
 		Modes: func(g *policy.Grant) (write, goOn bool) {
 			s, _ := g.Script()
 			return s.Shell.Mode == rules.ShellWrite, s.Shell.Continue
@@ -26,3 +26,14 @@ func (st *stack) newScripts(program *os.File) *script.Scripts {
 
 // shellOn reports whether scripts run under the policy that is in force.
 func (st *stack) shellOn() bool { return st.monitor.Current().Shell().Mode != rules.ShellOff }
+
+// shells is the machine together with what scripts have left in sessions.
+type shells struct {
+	*host.Host
+	scripts *script.Scripts
+}
+
+// Before returns what is known of the shell of a session.
+func (w shells) Before(id tipstaff.SessionID) shell.Before {
+	return shell.Before{Anything: w.scripts.HasState(id)}
+}

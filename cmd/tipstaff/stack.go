@@ -127,7 +127,7 @@ func newServerStack(s config.Settings, k *own.Keeper, log *slog.Logger, t teleme
 	// What runs scripts, in which every command takes the path below.
 	st.scripts = st.newScripts(program)
 	// The path of each command: decide, record, run, record.
-	st.monitor = &monitor.Monitor{World: st.host, Trail: st.recordTo(st.trail), Runner: st.newRunner(), Sandbox: recordedUnder(st.sandbox), Log: log}
+	st.monitor = &monitor.Monitor{World: shells{st.host, st.scripts}, Trail: st.recordTo(st.trail), Runner: st.newRunner(), Sandbox: recordedUnder(st.sandbox), Log: log}
 	st.scripts.Road = t.road(st.monitor)
 	// The questions that the policy leaves to people.
 	if st.questions, err = newQuestions(st.monitor); err != nil {

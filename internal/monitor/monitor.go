@@ -35,6 +35,7 @@ type Monitor struct {
 	Approver Approver
 	Log      *slog.Logger
 
+	ahead   aheads
 	swapped atomic.Pointer[judges]
 	running sync.WaitGroup
 }
@@ -58,6 +59,11 @@ func (m *Monitor) Execute(ctx context.Context, req tipstaff.Request, live runner
 		return tipstaff.Result{}, err
 	}
 	defer grant.Close()
+	if _, script := grant.Script(); script {
+		if live.Approved, err = m.askAhead(ctx, decide.policy, &decision, live); err != nil {
+			return tipstaff.Result{}, m.notBegun(&req, &decision, err)
+		}
+	}
 
 	if err := m.Trail.Append(m.intent(grant, &decision)); err != nil {
 		return tipstaff.Result{}, notRecorded(err)

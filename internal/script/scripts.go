@@ -63,6 +63,9 @@ func (s *Scripts) Run(ctx context.Context, g *policy.Grant, live runner.Live) (t
 	return res, nil
 }
 
+// HasState reports whether a script has left a session something.
+func (s *Scripts) HasState(id tipstaff.SessionID) bool { return s.states.of(id) != state{} }
+
 // EndSession forgets what a session has kept of its scripts.
 func (s *Scripts) EndSession(id tipstaff.SessionID) { s.states.forget(id) }
 

@@ -19,6 +19,7 @@ import (
 	"tipstaff"
 	"tipstaff/internal/policy"
 	"tipstaff/internal/profile"
+	"tipstaff/internal/rules"
 	"tipstaff/internal/runner"
 	"tipstaff/internal/sandbox"
 )
@@ -78,6 +79,7 @@ func newServer(t *testing.T, tier sandbox.Tier, early string) *server {
 		Limits:      map[tipstaff.Family]policy.Limits{tipstaff.Execute: {DefaultTimeout: 20 * time.Second, OutputBytes: 1 << 20}},
 		Environment: policy.NewEnvironment([]string{"LANG=C"}, "/usr/bin:/bin"),
 		More:        []policy.Rule{deniesID{}},
+		Shell:       policy.ShellSetting{Mode: rules.ShellWrite, Set: true},
 	})
 	local := runner.Local{Engine: engine, Sandbox: s.sandbox}
 	s.scripts = &Scripts{
