@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,9 +31,7 @@ const noTouch = "  touch: {deny: [\"*\"]}\n"
 func shellCall(s *kit.Server, script string, more ...kit.Args) kit.Reply {
 	a := kit.Args{"script": script}
 	for _, m := range more {
-		for k, v := range m {
-			a[k] = v
-		}
+		maps.Copy(a, m)
 	}
 	return s.Call("execute_shell", a)
 }
