@@ -15,6 +15,20 @@ import (
 // effectExits are the exit codes of explain, by decision.
 var effectExits = map[policy.Effect]int{policy.Allow: exitOK, policy.Ask: exitApproval, policy.Deny: exitDenied}
 
+const explainLong = `Say what a server with these settings, started in this directory, would decide on
+a command: the rule that decides with its file and line, what else speaks for or
+against it, the nearest form that is allowed; and what the command would be given:
+time, output, confinement, the names of its variables (never their values).
+
+The decision is the server's own, made by the same code. Not asked are people, and
+an external decider, which can only narrow. Nothing runs, and nothing is recorded.
+
+With --shell, say it of a script for execute_shell: of each command that stands in it,
+and what can be known only when it runs.
+
+The exit code is 0 when the command is allowed, 4 when it is denied, 5 when it
+needs a person's approval.`
+
 func newPolicyExplain() *cobra.Command {
 	var o struct {
 		config  configFlag
@@ -29,35 +43,15 @@ func newPolicyExplain() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain [flags] {-- PROGRAM [ARGUMENT…] | --shell SCRIPT}",
 		Short: "Say what would be decided on a command, by which rule, and what it would be given",
-		Long: `Say what a server with these settings, started in this directory, would decide on
-a command: the rule that decides with its file and line, what else speaks for or
-against it, the nearest form that is allowed; and what the command would be given:
-time, output, confinement, the names of its variables (never their values).
-
-The decision is the server's own, made by the same code. Not asked are people, and
-an external decider, which can only narrow. Nothing runs, and nothing is recorded.
-
-With --shell, say it of a script for execute_shell: of each command that stands in it,
-and what can be known only when it runs.
-
-The exit code is 0 when the command is allowed, 4 when it is denied, 5 when it
-needs a person's approval.`,
+		Long:  explainLong,
 		Example: `  tipstaff policy explain -- git push --force origin main
   tipstaff policy explain --agent review-1 --json -- npm install left-pad
   tipstaff policy explain --shell 'git log --oneline | head -n 3 > log.txt'`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if cmd.Flags().Changed("shell") {
-				return cobra.NoArgs(cmd, args)
-			}
-			return cobra.MinimumNArgs(1)(cmd, args)
-		},
+		Args: explainArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			family, err := familyOf(o.family)
 			if err != nil {
 				return err
-			}
-			if cmd.Flags().Changed("shell") && strings.TrimSpace(o.script) == "" {
-				return fail(exitUsage, "--shell needs a script that is not empty")
 			}
 			ev, err := evaluatorHere(&o.config)
 			if err != nil {
@@ -67,14 +61,7 @@ needs a person's approval.`,
 				Origin: o.caller.origin(), Family: family, Argv: args, Timeout: o.timeout,
 				Dir: o.dir, DirGiven: cmd.Flags().Changed("cwd"),
 			}
-			var e printed
-			var effect policy.Effect
-			if cmd.Flags().Changed("shell") {
-				req.Argv, req.Script = nil, o.script
-				e, effect = ev.explainScript(req)
-			} else {
-				e, effect = ev.explain(req)
-			}
+			e, effect := ev.explainAny(req, o.script)
 			if o.asJSON {
 				err = writeJSON(cmd.OutOrStdout(), e)
 			} else {
@@ -96,6 +83,27 @@ needs a person's approval.`,
 	cmd.Flags().BoolVar(&o.noColor, "no-color", false, "no colours")
 	cmd.Flags().SetInterspersed(false)
 	return cmd
+}
+
+// explainArgs wants a command or --shell, not both.
+func explainArgs(cmd *cobra.Command, args []string) error {
+	script := cmd.Flags().Lookup("shell")
+	switch {
+	case !script.Changed:
+		return cobra.MinimumNArgs(1)(cmd, args)
+	case strings.TrimSpace(script.Value.String()) == "":
+		return fail(exitUsage, "--shell needs a script that is not empty")
+	}
+	return cobra.NoArgs(cmd, args)
+}
+
+// explainAny decides about a script if there is one, else about the command.
+func (ev *evaluator) explainAny(req tipstaff.Request, script string) (printed, policy.Effect) {
+	if script == "" {
+		return ev.explain(req)
+	}
+	req.Argv, req.Script = nil, script
+	return ev.explainScript(req)
 }
 
 // printed is an explanation, for programs as JSON and for people.

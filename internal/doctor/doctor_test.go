@@ -62,6 +62,7 @@ func TestAHealthyMachineIsToldInTheOrderOfACommandsWay(t *testing.T) {
   1 program, 2 rules, 3 tests, extends preset:git
 ✔ programs: all 1 are found
 ✔ roots: /w
+✔ execute_shell: off; TIPSTAFF_SHELL=read or write turns it on, or shell: in the policy file
 ✔ callers over HTTP: the token of TIPSTAFF_TOKEN
 ✔ the certificate for HTTP is good until 2026-04-02T03:04:05Z
 ✔ decider: http://127.0.0.1:1 answers in 1.23ms; of the command true it says allow
@@ -113,7 +114,13 @@ func TestEachFaultIsToldWithWhatToDo(t *testing.T) {
 			"✘ policy: line 1\n  line\\x07 2\n  no server starts with it, and running ones go on with what they have; mend it, then: tipstaff policy check '/p x.yaml'", true},
 		"no policy at all": {func(d *Diagnosis) { d.Policy = Policy{} },
 			"! policy: there is no policy file, and ALLOWED_COMMANDS names no program: execute_* may run nothing\n  set ALLOWED_COMMANDS, or write a policy file and name it with TIPSTAFF_CONFIG", false},
-		"an allowlist alone":     {func(d *Diagnosis) { d.Policy = Policy{Programs: 2} }, "✔ policy: no file; the allowlists alone decide, ALLOWED_COMMANDS names 2 programs", false},
+		"an allowlist alone":   {func(d *Diagnosis) { d.Policy = Policy{Programs: 2} }, "✔ policy: no file; the allowlists alone decide, ALLOWED_COMMANDS names 2 programs", false},
+		"scripts that are off": {func(d *Diagnosis) { d.Policy.Shell, d.Policy.ShellFrom = "off", "/p.yaml:2" }, "✔ execute_shell: off, by /p.yaml:2\n", false},
+		"scripts that read":    {func(d *Diagnosis) { d.Policy.Shell, d.Policy.ShellFrom = "read", "TIPSTAFF_SHELL" }, "✔ execute_shell: read, by TIPSTAFF_SHELL: scripts open no file for writing", false},
+		"scripts that write":   {func(d *Diagnosis) { d.Policy.Shell, d.Policy.ShellFrom = "write", "TIPSTAFF_SHELL" }, "✔ execute_shell: write, by TIPSTAFF_SHELL: scripts write where", false},
+		"scripts in the open profile": {func(d *Diagnosis) {
+			d.Policy.Shell, d.Policy.ShellFrom, d.Sandbox.Profile = "write", "TIPSTAFF_SHELL", "open"
+		}, "! execute_shell: write, by TIPSTAFF_SHELL, and every script is refused\n  scripts run only in a sandbox", false},
 		"a doubtful rule":        {func(d *Diagnosis) { d.Policy.Doubts = append(d.Policy.Doubts, doubtful) }, "! policy: /p.yaml:7: never decides\\n; remove it", false},
 		"a program is missing":   {func(d *Diagnosis) { d.Policy.Missing = []string{"a", "b"} }, "! programs: not found where the server looks: a, b\n  install them, or take them out of the policy", false},
 		"a root is missing":      {func(d *Diagnosis) { d.Policy.RootsError = "/w: gone" }, "✘ roots: /w: gone\n  calls are refused until it is there: mkdir -p, or take it out of ALLOWED_CWD_ROOTS or the policy", false},

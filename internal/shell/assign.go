@@ -54,6 +54,9 @@ func (w *walker) assignment(s *state, a *syntax.Assign, around string) {
 		}
 	}
 	w.expand(s, a.Value, around)
+	if a.Naked && a.Name != nil {
+		return // export NAME changes no value
+	}
 	if a.Name == nil {
 		s.unsure("what is assigned before it is not known")
 		return

@@ -195,16 +195,21 @@ func endsEarly(r *syntax.Redirect, source string) bool {
 		return false
 	}
 	end, known := literal(r.Word)
-	from, to := int(r.Hdoc.Pos().Offset()), int(r.Hdoc.End().Offset())
-	if !known || from > to || to > len(source) {
-		return true
-	}
-	for line := range strings.Lines(source[from:to]) {
-		if r.Op == syntax.DashHdoc {
-			line = strings.TrimLeft(line, "\t")
+	for _, p := range r.Hdoc.Parts {
+		from, to := int(p.Pos().Offset()), int(p.End().Offset())
+		if _, text := p.(*syntax.Lit); text {
+			continue
 		}
-		if strings.TrimSuffix(line, "\n") == end {
+		if !known || from > to || to > len(source) {
 			return true
+		}
+		for line := range strings.Lines(source[from:to]) {
+			if r.Op == syntax.DashHdoc {
+				line = strings.TrimLeft(line, "\t")
+			}
+			if strings.TrimSuffix(line, "\n") == end {
+				return true
+			}
 		}
 	}
 	return false

@@ -12,6 +12,9 @@ func literal(w *syntax.Word) (string, bool) {
 	if w == nil {
 		return "", false
 	}
+	if lit := w.Lit(); lit != "" && !strings.ContainsAny(lit, "\\*?[]{}~$`") {
+		return lit, true // nearly every word
+	}
 	var l literalWord
 	for _, p := range w.Parts {
 		if !l.part(p) {

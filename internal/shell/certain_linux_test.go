@@ -356,6 +356,24 @@ func (g *writer) list(n int) string {
 	return out
 }
 
+func TestLiteralWordsAreThoseOfBash(t *testing.T) {
+	b := newBash(t)
+	var script strings.Builder
+	var want []string
+	for i, c := range literalWords {
+		if c[1] != "?" {
+			fmt.Fprintf(&script, "p1 %d %s x\n", i, c[0])
+			want = append(want, fmt.Sprintf("p1\x00%d\x00%s\x00x", i, c[1]))
+		}
+	}
+	calls, ended := b.run(t, script.String())
+	slices.Sort(calls)
+	slices.Sort(want)
+	if !ended || !slices.Equal(calls, want) {
+		t.Errorf("bash gives\n%q\nwant\n%q", calls, want)
+	}
+}
+
 func TestWhatIsCertainIsRunByBash(t *testing.T) {
 	b := newBash(t)
 	scripts := 100
