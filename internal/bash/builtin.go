@@ -1,7 +1,10 @@
+//go:build linux
+
 package bash
 
 import (
 	"errors"
+	"strings"
 	"syscall"
 )
 
@@ -51,9 +54,7 @@ func (s *Shell) builtin(name string) command {
 	case "hash":
 		return hash
 	case "alias":
-		return func(*Shell, []string) int { return 0 } // aliases mean nothing in scripts
-	case "unalias":
-		return func(*Shell, []string) int { return 0 }
+		return alias
 	}
 	if notHere(name) {
 		return func(s *Shell, a []string) int {
@@ -155,4 +156,17 @@ func (s *Shell) broken() int {
 func (s *Shell) usage(name, format string, args ...any) int {
 	s.errorf(name+": "+format, args...)
 	return 2
+}
+
+// alias keeps nothing: in scripts, Bash does not look at aliases.
+func alias(s *Shell, a []string) int {
+	for _, w := range a[1:] {
+		if !strings.Contains(w, "=") {
+			return s.unsupported("alias", w, "A script does not see aliases: use a function.")
+		}
+	}
+	if len(a) == 1 {
+		return s.unsupported("alias", "a list", "A script does not see aliases: use a function.")
+	}
+	return 0
 }

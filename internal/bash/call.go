@@ -1,3 +1,5 @@
+//go:build linux
+
 package bash
 
 import (
@@ -21,6 +23,7 @@ func (s *Shell) simple(c *syntax.CallExpr, redirects []*syntax.Redirect, pos syn
 		return
 	}
 	if len(words) == 0 {
+		s.lastWord = ""
 		s.assignments(c.Assigns, redirects)
 		return
 	}
@@ -46,6 +49,7 @@ func (s *Shell) simple(c *syntax.CallExpr, redirects []*syntax.Redirect, pos syn
 	}
 	s.trace("", words)
 	s.with(temps, func() { s.invoke(words) })
+	s.lastWord = words[len(words)-1]
 }
 
 // assignments runs a command of nothing but assignments and redirections.

@@ -1,3 +1,5 @@
+//go:build linux
+
 package bash
 
 import (
@@ -163,6 +165,8 @@ func (s *Shell) special(name string, e *syntax.ParamExp) (variable, bool) {
 	case "EPOCHREALTIME":
 		t := time.Now()
 		return scalar(itoa(t.Unix()) + "." + pad(t.Nanosecond()/1000, 6))
+	case "_":
+		return scalar(s.lastWord)
 	case "PIPESTATUS":
 		return variable{list: numbers(s.pipestatus)}, true
 	case "FUNCNAME":

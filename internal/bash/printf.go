@@ -1,3 +1,5 @@
+//go:build linux
+
 package bash
 
 import (
@@ -16,8 +18,12 @@ func printf(s *Shell, a []string) int {
 	if len(args) > 1 && args[0] == "-v" {
 		into, args = args[1], args[2:]
 	}
-	if len(args) > 0 && args[0] == "--" {
+	switch {
+	case len(args) == 0:
+	case args[0] == "--":
 		args = args[1:]
+	case len(args[0]) > 1 && args[0][0] == '-':
+		return s.usage("printf", "%s: invalid option", args[0][:2])
 	}
 	if len(args) == 0 {
 		return s.usage("printf", "usage: printf [-v var] format [arguments]")

@@ -1,3 +1,5 @@
+//go:build linux
+
 package bash
 
 import (
@@ -45,7 +47,7 @@ func (s *Shell) Wait() { s.running.Wait() }
 func newShell(settings Settings) (*Shell, error) {
 	s := &Shell{
 		core: &core{settings: settings, base: map[string]string{}}, vars: &scope{names: map[string]variable{}},
-		functions: map[string]*function{}, traps: map[string]string{}, hashed: map[string]bool{}, last: &lastJob{}, substatus: -1, started: time.Now(),
+		functions: map[string]*function{}, traps: map[string]string{}, hashed: map[string]bool{}, last: &lastJob{}, substatus: -1, lastWord: "bash", started: time.Now(),
 	}
 	for i, f := range settings.Files {
 		if f != nil {
@@ -78,6 +80,7 @@ func (s *Shell) first() {
 		"OPTIND": {set: true, text: "1"},
 		"OPTERR": {set: true, text: "1"},
 		"PS4":    {set: true, text: "+ "},
+		"OSTYPE": {set: true, text: "linux-gnu"},
 		"UID":    {set: true, text: itoa(int64(os.Getuid())), fixed: true, integer: true},
 		"EUID":   {set: true, text: itoa(int64(os.Geteuid())), fixed: true, integer: true},
 		"PPID":   {set: true, text: itoa(int64(os.Getppid())), fixed: true, integer: true},

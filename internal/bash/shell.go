@@ -1,3 +1,5 @@
+//go:build linux
+
 package bash
 
 import (
@@ -66,6 +68,7 @@ type Shell struct {
 	final      bool // the next statement is the last of this subshell
 	inTrap     bool
 
+	lastWord     string // $_
 	line, column int
 	shift        int // by which eval moves lines; -1: lines are not those of the script
 	started      time.Time
@@ -89,7 +92,7 @@ func (s *Shell) subshell() *Shell {
 		options: s.options, dir: s.dir.hold(), stack: slices.Clone(s.stack), files: s.files.hold(), last: s.last,
 		status: s.status, pipestatus: s.pipestatus, loops: s.loops, calls: s.calls, sourced: s.sourced, ignores: s.ignores,
 		depth: s.depth, inSubshell: true, fed: s.fed, inTrap: s.inTrap, line: s.line, column: s.column, started: s.started, offset: s.offset,
-		substatus: -1, traps: map[string]string{}, optionAt: s.optionAt, job: s.job,
+		substatus: -1, traps: map[string]string{}, lastWord: s.lastWord, optionAt: s.optionAt, job: s.job,
 	}
 	for name, action := range s.traps { // ignored signals stay so
 		if action == "" {
