@@ -71,6 +71,8 @@ type Request struct {
 
 	// Env holds the variables that the caller adds, each "NAME=value".
 	Env []string
+	// Unset names variables that a script has taken away from its command.
+	Unset []string
 	// Dropped names variables that were requested for the session and that it
 	// does not have. They decide nothing; an answer uses them to explain what a
 	// program is missing.
@@ -83,6 +85,7 @@ type Request struct {
 	Stdin []byte
 
 	// Timeout counts from the start of the command; 0 asks for the default. A
-	// policy may refuse it but never lengthens it.
+	// policy may refuse it but never lengthens it. A command of a script has that
+	// of the script, and gets less where the policy allows it less.
 	Timeout time.Duration
 }

@@ -30,6 +30,19 @@ type Result struct {
 	Recording Recording
 	// Used says what the command did with credentials that it was lent.
 	Used []CredentialUse
+	// Commands are those of a script that failed or were refused, in the order in
+	// which they ended. Further says how many more there were.
+	Commands []ScriptCommand
+	Further  int
+}
+
+// ScriptCommand is a command of a script that failed or was refused.
+type ScriptCommand struct {
+	Line     int // in the script, from 1; 0: not known
+	Words    []string
+	ExitCode int
+	Rule     string // that refused it; "" if it ran
+	Msg      string // why it did not run; "" if it ran
 }
 
 // CredentialUse is how often one of the credentials that a command was lent was

@@ -143,10 +143,19 @@ func outcomeColor(r *audit.Record) string {
 // who returns the agent or, without one, the principal.
 func who(r *audit.Record) string { return cmp.Or(r.Who.Agent, r.Who.Principal) }
 
+// branch begins the line of a command of a script: its records stand between those of
+// the script's start and end.
+func branch(r *audit.Record) string {
+	if r.Trace.Parent == "" {
+		return ""
+	}
+	return "└ "
+}
+
 // about returns the command, or what else the record is about.
 func about(r *audit.Record) string {
 	if line := trailread.CommandLine(r); line != "" {
-		return line
+		return branch(r) + line
 	}
 	if r.Why != "" {
 		return r.Why

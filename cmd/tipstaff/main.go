@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"tipstaff/internal/proc"
+	"tipstaff/internal/shellproc"
 )
 
 // Exit codes, the same for every subcommand.
@@ -30,6 +31,13 @@ const (
 )
 
 func main() {
+	if len(os.Args) == 2 && os.Args[1] == shellproc.Argument {
+		if err := shellproc.Main(shellproc.Descriptor); err != nil {
+			fmt.Fprintf(os.Stderr, "tipstaff: script process: %v\n", err)
+			os.Exit(exitFailure)
+		}
+		os.Exit(exitOK)
+	}
 	proc.Seal()
 	os.Exit(run(os.Args[1:]))
 }

@@ -21,24 +21,36 @@ func newRun() *cobra.Command {
 		timeout time.Duration
 		dir     string
 		stdin   bool
+		shell   string
 		config  configFlag
 	}
 	cmd := &cobra.Command{
-		Use:   "run [flags] -- PROGRAM [ARGUMENT…]",
+		Use:   "run [flags] {-- PROGRAM [ARGUMENT…] | --shell SCRIPT}",
 		Short: "Run one command down the same road as an agent's",
-		Long: `Run one command as execute_process would: by ALLOWED_COMMANDS and
+		Long: `Run one command as execute_process would, or a script as execute_shell would: by ALLOWED_COMMANDS and
 ALLOWED_CWD_ROOTS, with the environment, limits and record of an agent's command.
 
 The exit code is the program's own; 124 after a timeout, 128+n after signal n,
 126 or 127 when it cannot be started, 4 when it is not allowed, 5 when a person has
 to allow it and nobody has. In a terminal you are that person, and are asked.`,
 		Example: `  ALLOWED_COMMANDS=git tipstaff run -- git status --short
-  echo hello | ALLOWED_COMMANDS=cat tipstaff run --stdin -- cat`,
-		Args: cobra.MinimumNArgs(1),
+  echo hello | ALLOWED_COMMANDS=cat tipstaff run --stdin -- cat
+  TIPSTAFF_SHELL=write ALLOWED_COMMANDS=git,wc tipstaff run --shell 'git status --short | wc -l'`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("shell") {
+				return cobra.NoArgs(cmd, args)
+			}
+			return cobra.MinimumNArgs(1)(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req := tipstaff.Request{
 				Origin: tipstaff.Origin{Front: "cli", Principal: "local"}, Tool: "run", Family: tipstaff.Execute,
 				Argv: args, Timeout: o.timeout, Dir: o.dir, DirGiven: cmd.Flags().Changed("dir"),
+			}
+			if cmd.Flags().Changed("shell") {
+				if req.Argv, req.Script = nil, o.shell; req.Script == "" {
+					return fail(exitUsage, "--shell needs a script")
+				}
 			}
 			if cmd.Flags().Changed("timeout") && o.timeout < time.Millisecond {
 				return fail(exitUsage, "--timeout must be at least 1ms")
@@ -56,6 +68,7 @@ to allow it and nobody has. In a terminal you are that person, and are asked.`,
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "time limit, as 500ms or 2m (default 30s)")
 	cmd.Flags().StringVar(&o.dir, "dir", "", "working directory (default: this one)")
 	cmd.Flags().BoolVar(&o.stdin, "stdin", false, "give the program this command's standard input (default: none)")
+	cmd.Flags().StringVar(&o.shell, "shell", "", "run this `script`, as execute_shell would (needs TIPSTAFF_SHELL or shell: in the policy)")
 	o.config.declare(cmd)
 	cmd.Flags().SetInterspersed(false)
 	return cmd

@@ -16,16 +16,17 @@ import (
 	"tipstaff/internal/profile"
 	"tipstaff/internal/runner"
 	"tipstaff/internal/sandbox"
+	"tipstaff/internal/script"
 )
 
 // newSandbox makes the sandbox that the settings ask for. The error ends the
 // program: without a sandbox of the required strength nothing may run.
-func newSandbox(s config.Settings, engine *proc.Engine, h *host.Host, k *own.Keeper, log *slog.Logger, modes *sandbox.Modes) (*sandbox.Sandbox, error) {
+func newSandbox(s config.Settings, engine *proc.Engine, h *host.Host, k *own.Keeper, log *slog.Logger, modes *sandbox.Modes, program *os.File) (*sandbox.Sandbox, error) {
 	o, err := sandboxOptions(s, h)
 	if err != nil {
 		return nil, err
 	}
-	o.Modes = modes
+	o.Modes, o.Program = modes, program
 	confineOwn(&o, k)
 	box, err := makeSandbox(o, engine, log)
 	if err != nil {
@@ -119,10 +120,12 @@ func recordedUnder(box *sandbox.Sandbox) func(*policy.Grant) audit.Sandbox {
 type endings struct {
 	*monitor.Monitor
 	sandbox *sandbox.Sandbox
+	scripts *script.Scripts
 }
 
 // SessionClosed records the end and removes what the session's commands shared.
 func (e endings) SessionClosed(s tipstaff.Session, reason string) {
 	e.Monitor.SessionClosed(s, reason)
 	e.sandbox.EndSession(s.ID)
+	e.scripts.EndSession(s.ID)
 }

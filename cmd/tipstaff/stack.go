@@ -23,6 +23,7 @@ import (
 	"tipstaff/internal/rules"
 	"tipstaff/internal/runner"
 	"tipstaff/internal/sandbox"
+	"tipstaff/internal/script"
 	"tipstaff/internal/session"
 )
 
@@ -38,6 +39,7 @@ type stack struct {
 	modes       *sandbox.Modes
 	engine      *proc.Engine
 	sandbox     *sandbox.Sandbox
+	scripts     *script.Scripts
 	monitor     *monitor.Monitor
 	sessions    *session.Store // nil without terminal access
 	questions   *questions
@@ -113,19 +115,27 @@ func newServerStack(s config.Settings, k *own.Keeper, log *slog.Logger, t teleme
 	}
 	opened.add(st.engine.Close)
 	// What confines them.
-	if st.sandbox, err = newSandbox(s, st.engine, st.host, k, log, st.modes); err != nil {
+	program, err := proc.Self()
+	if err != nil {
+		return nil, fail(exitFailure, "cannot start commands on this machine: %w", err)
+	}
+	opened.add(program.Close)
+	if st.sandbox, err = newSandbox(s, st.engine, st.host, k, log, st.modes, program); err != nil {
 		return nil, err
 	}
 	opened.add(st.sandbox.Close)
+	// What runs scripts, in which every command takes the path below.
+	st.scripts = st.newScripts(program)
 	// The path of each command: decide, record, run, record.
-	st.monitor = &monitor.Monitor{World: st.host, Trail: st.recordTo(st.trail), Runner: st.newRunner(), Sandbox: recordedUnder(st.sandbox), Log: log}
+	st.monitor = &monitor.Monitor{World: shells{st.host, st.scripts}, Trail: st.recordTo(st.trail), Runner: st.newRunner(), Sandbox: recordedUnder(st.sandbox), Log: log}
+	st.scripts.Road = t.road(st.monitor)
 	// The questions that the policy leaves to people.
 	if st.questions, err = newQuestions(st.monitor); err != nil {
 		return nil, err
 	}
 	// The sessions, which commands of one task share.
 	if s.Terminal {
-		st.sessions = session.NewStore(session.Options{Max: s.MaxSessions, OwnMax: s.OwnSessions(), Idle: s.SessionIdle, Recorder: endings{st.monitor, st.sandbox}})
+		st.sessions = session.NewStore(session.Options{Max: s.MaxSessions, OwnMax: s.OwnSessions(), Idle: s.SessionIdle, Recorder: endings{st.monitor, st.sandbox, st.scripts}})
 	}
 	// Puts the policy file in force, and replaces it when the file changes.
 	decide()
@@ -150,13 +160,16 @@ func (st *stack) recordTo(trail monitor.Trail) monitor.Trail {
 func (st *stack) newRunner() runner.Runner {
 	// Runs the command: confined, its output kept, with what the policy lends
 	// it.
-	var run runner.Runner = runner.Local{
+	local := runner.Local{
 		Engine: st.engine, Sandbox: st.sandbox, Hidden: st.evaluator.environment.Hidden(), Log: st.log,
 		Recorder: newRecorder(st.settings, st.trail, st.secrets),
 		Lender:   newLender(st.settings, st.host, st.engine, st.secrets),
 	}
 	// Measures how long it runs.
-	run = st.telemetry.metrics.Runner(run)
+	run := st.telemetry.metrics.Runner(local)
+	// Runs scripts, whose commands come back here.
+	st.scripts.Local, st.scripts.Next = local, run
+	run = st.scripts
 	// Puts a span around it.
 	run = st.telemetry.traces.Runner(run)
 	// Limits how many run at once; the others wait.
@@ -259,7 +272,7 @@ func (st *stack) front() *mcpfront.Server {
 		Version: version, Road: st.telemetry.road(st.monitor), Sessions: st.sessions, Log: st.log, Events: st.observers.bus,
 		Approvals: st.questions.front(), Redactor: st.secrets,
 		Instructions: func(who tipstaff.Origin) string { return mcpfront.Instructions(st.summary(who)) },
-		Allowed:      st.allowed,
+		Allowed:      st.allowed, Shell: st.shellOn(),
 	})
 }
 
@@ -270,10 +283,11 @@ func (st *stack) close(reason string) {
 		st.sessions.CloseAll(reason)
 	}
 	st.monitor.Wait()
+	st.scripts.Close()
 	if err := st.questions.close(); err != nil {
 		st.log.Error("cannot close the control socket", "error", err)
 	}
-	if err := errors.Join(st.sandbox.Close(), st.engine.Close()); err != nil {
+	if err := errors.Join(st.sandbox.Close(), st.engine.Close(), st.scripts.Program.Close()); err != nil {
 		st.log.Error("cannot clean up behind the commands", "error", err)
 	}
 	if err := st.monitor.Trail.Append(audit.Record{Event: audit.ServerStop, Why: reason}); err != nil {

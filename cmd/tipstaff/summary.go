@@ -18,7 +18,7 @@ func (st *stack) summary(who tipstaff.Origin) mcpfront.Summary {
 	s := mcpfront.Summary{
 		Allowed: allowed.Names, AllAllowed: allowed.Any,
 		DefaultTimeout: st.settings.ExecuteDefaultTimeout, OutputBytes: st.settings.MaxOutputBytes,
-		Restricted: err != nil || len(roots) > 0, Terminal: st.sessions != nil,
+		Restricted: err != nil || len(roots) > 0, Terminal: st.sessions != nil, Shell: st.shellOn(),
 	}
 	if file := st.policy.Policy(); file != nil {
 		s.Rules = file.Summary(callerOf(who))

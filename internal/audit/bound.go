@@ -12,7 +12,7 @@ import (
 const MaxLine = 32 << 10
 
 const (
-	maxArgv  = 12 << 10 // all arguments, or the command line that replaces them
+	maxArgv  = 12 << 10 // all arguments, or the command line or script that replaces them
 	maxArg   = 4 << 10
 	maxAside = 2 << 10 // a command line in addition to arguments
 	maxPath  = 2 << 10
@@ -30,7 +30,7 @@ func (r *Record) bound() {
 	for _, s := range []*string{
 		(*string)(&r.Event), (*string)(&r.Code), (*string)(&r.Name),
 		&r.Who.Front, &r.Who.Principal, &r.Who.Client, &r.Who.Agent, &r.Who.Task, (*string)(&r.Who.Session), &r.Who.Call, &r.Who.OSUser,
-		&r.Trace.Traceparent, (*string)(&r.Trace.CommandID), (*string)(&r.What.Tool), &r.What.ArgvSHA256,
+		&r.Trace.Traceparent, (*string)(&r.Trace.CommandID), (*string)(&r.Trace.Parent), (*string)(&r.What.Tool), &r.What.ArgvSHA256,
 		&r.Decision.Action, &r.Decision.Rule, &r.Decision.At, &r.Decision.PolicySHA256,
 		&r.Sandbox.Tier, &r.Sandbox.Profile, &r.Sandbox.Network,
 	} {
@@ -42,6 +42,12 @@ func (r *Record) bound() {
 	}
 	r.What.Argv = cutList(r.What.Argv, maxArg, maxArgv, "arguments")
 	r.What.Line = cut(r.What.Line, line)
+	script := line
+	if r.What.Line != "" {
+		script = maxAside
+	}
+	r.What.Script = cut(r.What.Script, script)
+	r.What.Writes = cutList(r.What.Writes, maxPath, maxAside, "files")
 	r.What.File = cut(r.What.File, maxPath)
 	r.What.Cwd = cut(r.What.Cwd, maxPath)
 	r.What.EnvNames = cutList(r.What.EnvNames, maxWord, maxNames, "names")

@@ -79,9 +79,11 @@ type Who struct {
 type Trace struct {
 	Traceparent string             `json:"traceparent,omitempty"` // W3C Trace Context
 	CommandID   tipstaff.RequestID `json:"command_id,omitempty"`
+	// Parent is the command id of the script that the command belongs to.
+	Parent tipstaff.RequestID `json:"parent,omitempty"`
 }
 
-// What says what was asked. The caller sets Argv and Line as they were asked;
+// What says what was asked. The caller sets Argv, Line and Script as they were asked;
 // the trail hides the secrets in them.
 type What struct {
 	Tool tipstaff.Tool `json:"tool,omitempty"`
@@ -90,6 +92,8 @@ type What struct {
 	// arguments joined by NUL, as they were asked, neither hidden nor cut.
 	ArgvSHA256  string   `json:"argv_sha256,omitempty"`
 	Line        string   `json:"line,omitempty"`         // a command line that could not be split
+	Script      string   `json:"script,omitempty"`       // the text of a script
+	Writes      []string `json:"writes,omitempty"`       // files that a script has opened for its command to write
 	File        string   `json:"file,omitempty"`         // the program's file
 	FileChanged bool     `json:"file_changed,omitempty"` // the name led to another file before
 	Cwd         string   `json:"cwd,omitempty"`

@@ -200,6 +200,7 @@ func (t *Trail) complete(r *Record) {
 	r.What.ArgvSHA256 = argvSHA256(r.What.Argv)
 	r.What.Argv = t.opts.Redactor.Argv(r.What.Argv)
 	r.What.Line = t.opts.Redactor.Text(r.What.Line)
+	r.What.Script = t.opts.Redactor.Text(r.What.Script)
 	r.Why = t.opts.Redactor.Text(r.Why)
 	r.Error = t.opts.Redactor.Text(r.Error)
 	if a := r.Decision.Approval; a != nil && a.Comment != "" {

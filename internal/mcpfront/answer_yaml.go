@@ -19,6 +19,7 @@ func yamlAnswer(r tipstaff.Result) (*mcp.CallToolResult, error) {
 	doc.integer("exit_code", r.ExitCode)
 	doc.text("stdout", streamText(r.Stdout))
 	doc.text("stderr", streamText(r.Stderr))
+	doc.commands(&r)
 	if s := deathSignal(r); s != "" {
 		doc.text("signal", s)
 	}
@@ -122,6 +123,8 @@ func exitHint(r tipstaff.Result) []string {
 	switch {
 	case r.Cause.ByLimit():
 		return nil // the refusal explains it
+	case len(r.Commands) > 0:
+		return nil // they explain it
 	case deathSignal(r) != "":
 		return []string{fmt.Sprintf("The program was ended by %s; tipstaff did not send it.", r.Signal)}
 	case r.ExitCode == 127:

@@ -14,6 +14,7 @@ type Summary struct {
 	OutputBytes    int
 	Restricted     bool // cwd is confined to roots
 	Terminal       bool
+	Shell          bool // execute_shell is offered
 	// Rules are those of the policy file, one line for each set of programs;
 	// nil without a file. Listed: they apply only to programs in Allowed.
 	Rules  []string
@@ -43,7 +44,11 @@ func Instructions(s Summary) string {
 	const first = "tipstaff runs programs for you and records every call.\n"
 	var b strings.Builder
 	b.WriteString(surroundings(s))
-	b.WriteString("No shell runs, so there are no pipes, redirections, variables, globs or cd: make one call per command and use cwd.\n")
+	if s.Shell {
+		b.WriteString("execute_shell runs scripts in the language of Bash: pipes, redirections, variables, cd, loops. Every command in them is judged by itself, as if you had called execute_process. The other tools run one command without a shell.\n")
+	} else {
+		b.WriteString("No shell runs, so there are no pipes, redirections, variables, globs or cd: make one call per command and use cwd.\n")
+	}
 	fmt.Fprintf(&b, "A command gets %d ms unless you ask for another timeout; then it is ended with everything that it started. Nothing keeps running after its command has ended. Output beyond %d bytes is cut in the middle.\n", s.DefaultTimeout.Milliseconds(), s.OutputBytes)
 	if s.Terminal {
 		b.WriteString("terminal_* tools have an allowlist of their own: create a session, run commands in it, close it.\n")

@@ -76,11 +76,12 @@ func newcomer(ctx context.Context, req mcp.Request) tipstaff.Origin {
 }
 
 // settleArrivals lets later calls overtake those that need no place in the
-// order. A command of a session settles itself when it has its place.
+// order. A command or script of a session settles itself when it has its
+// place.
 func settleArrivals(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		p, ok := req.GetParams().(*mcp.CallToolParamsRaw)
-		if !ok || p.Name != terminalExecuteName {
+		if !ok || p.Name != terminalExecuteName && p.Name != executeShellName {
 			inboundOf(ctx).settle()
 		}
 		return next(ctx, method, req)

@@ -31,6 +31,8 @@ type Options struct {
 	Version  string
 	Road     Road
 	Sessions *session.Store // nil: the terminal_* tools are not offered
+	// Shell: execute_shell is offered.
+	Shell bool
 	// Instructions returns the instructions for a client that connects; see
 	// [Instructions]. nil: there are none.
 	Instructions func(who tipstaff.Origin) string
@@ -70,8 +72,11 @@ func NewServer(o Options) *Server {
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "tipstaff", Title: "tipstaff", Version: o.Version}, with)
 	s.has = with.Capabilities
 	for _, t := range tools {
-		if t.session && o.Sessions == nil {
+		if t.session && o.Sessions == nil || t.shell && !o.Shell {
 			continue
+		}
+		if t.shell && o.Sessions == nil {
+			t.params = withoutSession(t.params)
 		}
 		s.mcp.AddTool(t.declaration(), s.handler(t))
 	}

@@ -57,15 +57,19 @@ var sessionParameter = parameter{name: "sessionId", kind: text, required: true, 
 func terminalRequest(c *caller, in tipstaff.Session, a arguments) tipstaff.Request {
 	origin := c.origin
 	origin.Task, origin.Agent = in.Origin.Task, in.Origin.Agent
-	session := []string{"CAWS_TASK_ID=" + origin.Task, "CAWS_AGENT_ID=" + origin.Agent, "CAWS_SESSION_ID=" + string(in.ID)}
 	return tipstaff.Request{
 		Session: in.ID, Origin: origin, Tool: tipstaff.Tool(terminalExecuteName), Family: tipstaff.Terminal,
 		Argv: append([]string{a.text["command"]}, a.texts["args"]...),
 		Dir:  in.Dir, DirGiven: in.DirGiven, Env: in.Env, Dropped: in.Dropped,
-		Fixed:   append(session, origin.Trace.Variables()...),
+		Fixed:   append(sessionVariables(in), origin.Trace.Variables()...),
 		Stdin:   a.input(),
 		Timeout: a.millis["timeout"],
 	}
+}
+
+// sessionVariables are those by which a command knows its session.
+func sessionVariables(in tipstaff.Session) []string {
+	return []string{"CAWS_TASK_ID=" + in.Origin.Task, "CAWS_AGENT_ID=" + in.Origin.Agent, "CAWS_SESSION_ID=" + string(in.ID)}
 }
 
 // terminalExecuteName is declared outside of the tool's row because the row's

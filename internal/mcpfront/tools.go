@@ -16,6 +16,7 @@ import (
 var tools = []tool{
 	executeCommand,
 	executeProcess,
+	executeShell,
 	terminalCreate,
 	terminalExecute,
 	terminalStatus,
@@ -33,6 +34,8 @@ type tool struct {
 	readOnly, destructive, idempotent, openWorld bool
 	// session: offered only if terminal sessions are.
 	session bool
+	// shell: offered only if scripts are.
+	shell bool
 	// scopes: a caller needs one of them; with none the tool may not be called.
 	scopes []identity.Scope
 	// family: the family of a tool that runs a command.
@@ -92,7 +95,7 @@ func (s *Server) handler(t tool) mcp.ToolHandler {
 		c := &caller{origin: origin(in, req), in: in}
 		defer in.settle()
 		a, err := t.admit(in.principal, req.Params.Arguments)
-		c.session = tipstaff.SessionID(a.text[sessionParameter.name])
+		c.session = tipstaff.SessionID(a.text[sessionParameter.name] + a.text[shellSession.name])
 		var res *mcp.CallToolResult
 		if err == nil && t.family != "" {
 			var stop func()

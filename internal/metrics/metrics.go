@@ -20,6 +20,7 @@ type Metrics struct {
 	sessions  prometheus.Gauge
 	running   prometheus.Gauge
 	commands  *prometheus.CounterVec // decision, outcome
+	scripts   *prometheus.CounterVec // the same
 	denials   *prometheus.CounterVec // reason
 	duration  prometheus.Histogram
 	spawn     prometheus.Histogram
@@ -43,6 +44,7 @@ func New(b Build) *Metrics {
 		sessions: gauge("sessions", "Terminal sessions that live."),
 		running:  gauge("commands_running", "Commands that run now; those that wait for their turn are not among them."),
 		commands: prometheus.NewCounterVec(opts("commands_total", "Commands that were asked, by what was decided and what became of them."), []string{"decision", "outcome"}),
+		scripts:  prometheus.NewCounterVec(opts("scripts_total", "Scripts that were asked, by what was decided and what became of them; their commands are counted as commands."), []string{"decision", "outcome"}),
 		denials:  prometheus.NewCounterVec(opts("policy_denials_total", "Commands and sessions that policy refused, and calls for which their caller has no scope, by the code of the refusal."), []string{"reason"}),
 		duration: histogram("command_duration_seconds", "How long commands ran, from the start to the end of the program.", longDurations),
 		spawn:    histogram("spawn_seconds", "How long it took to start a command, from its turn to the running program: the last look at its file, its sandbox, the start itself.", shortDurations),
@@ -59,7 +61,7 @@ func New(b Build) *Metrics {
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Name: "build_info", Help: "Always 1; which tipstaff this is."}, []string{"version", "revision", "goversion"})
 	build.WithLabelValues(b.Version, b.Revision, b.Go).Set(1)
 	m.registry.MustRegister(
-		build, m.sessions, m.running, m.commands, m.denials, m.duration, m.spawn, m.output, m.truncated, m.tier, m.records, m.errors, m.policies, m.reloads.total, m.reloads.refused, m.reloads.loaded,
+		build, m.sessions, m.running, m.commands, m.scripts, m.denials, m.duration, m.spawn, m.output, m.truncated, m.tier, m.records, m.errors, m.policies, m.reloads.total, m.reloads.refused, m.reloads.loaded,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	m.begin()
@@ -71,6 +73,7 @@ func New(b Build) *Metrics {
 func (m *Metrics) begin() {
 	for _, o := range outcomes {
 		m.commands.WithLabelValues(o.decision, o.outcome)
+		m.scripts.WithLabelValues(o.decision, o.outcome)
 	}
 	for _, code := range codes {
 		m.denials.WithLabelValues(string(code))

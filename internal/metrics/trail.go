@@ -1,6 +1,8 @@
 package metrics
 
 import (
+	"github.com/prometheus/client_golang/prometheus"
+
 	"tipstaff"
 	"tipstaff/internal/audit"
 )
@@ -56,40 +58,52 @@ func (m *Metrics) count(r *audit.Record, err error) {
 		m.sessions.Dec()
 	case audit.SessionRefused:
 		m.denials.WithLabelValues(reason(r.Code)).Inc()
+	case audit.CommandStart, audit.CommandEnd, audit.CommandError, audit.CommandRefused, audit.CallRefused:
+		if r.What.Script != "" {
+			m.countCommand(m.scripts, r, err)
+		} else {
+			m.countCommand(m.commands, r, err)
+		}
+	}
+}
+
+// countCommand counts a command, or a script, whose commands count for themselves.
+func (m *Metrics) countCommand(of *prometheus.CounterVec, r *audit.Record, err error) {
+	switch r.Event {
 	case audit.CommandStart:
 		if err != nil {
-			m.commands.WithLabelValues(allowed, notRecorded).Inc()
+			of.WithLabelValues(allowed, notRecorded).Inc()
 		}
 	case audit.CommandEnd:
-		m.end(r.Result)
+		m.end(of, r.Result)
 	case audit.CommandError:
-		m.commands.WithLabelValues(allowed, notStarted).Inc()
+		of.WithLabelValues(allowed, notStarted).Inc()
 	case audit.CommandRefused:
 		m.denials.WithLabelValues(reason(r.Code)).Inc()
-		m.refused(r)
+		refused(of, r)
 	case audit.CallRefused:
 		if r.Code == tipstaff.ScopeMissing {
 			m.denials.WithLabelValues(reason(r.Code)).Inc()
 		}
 		if r.Named() != "" { // the record is about a command
-			m.refused(r)
+			refused(of, r)
 		}
 	}
 }
 
-func (m *Metrics) refused(r *audit.Record) {
+func refused(of *prometheus.CounterVec, r *audit.Record) {
 	outcome := malformed
 	if r.Named() == audit.SecurityViolation {
 		outcome = violation
 	}
-	m.commands.WithLabelValues(denied, outcome).Inc()
+	of.WithLabelValues(denied, outcome).Inc()
 }
 
-func (m *Metrics) end(r *audit.Result) {
+func (m *Metrics) end(of *prometheus.CounterVec, r *audit.Result) {
 	if r == nil {
 		return
 	}
-	m.commands.WithLabelValues(allowed, ended(r.Cause, r.ExitCode)).Inc()
+	of.WithLabelValues(allowed, ended(r.Cause, r.ExitCode)).Inc()
 	m.output.Add(float64(r.StdoutBytes + r.StderrBytes))
 	if r.Truncated {
 		m.truncated.Inc()

@@ -31,6 +31,11 @@ func (m *Monitor) permission(ctx context.Context, asked *policy.Policy, req *tip
 	if !ok || m.Approver == nil {
 		return nil, m.refuse(req, d, d.Refusal())
 	}
+	if a, ok := live.Approved.Take(q.Digest); ok {
+		if grant, ok := d.Approved(a, time.Now()); ok {
+			return grant, nil
+		}
+	}
 	a, err := m.Approver.Approve(ctx, q, live.Approval, m.recorded(live.Ask))
 	d.Answered(a.Word())
 	if err == nil && m.Current() != asked {

@@ -35,6 +35,7 @@ type Monitor struct {
 	Approver Approver
 	Log      *slog.Logger
 
+	ahead   aheads
 	swapped atomic.Pointer[judges]
 	running sync.WaitGroup
 }
@@ -50,7 +51,7 @@ func (m *Monitor) Execute(ctx context.Context, req tipstaff.Request, live runner
 	req.ID = newID()
 
 	decide := m.current()
-	decision := decide.policy.Decide(req, m.World)
+	decision := decide.policy.Decide(req, m.world(live))
 	defer decision.Close()
 	decide.consult(ctx, &decision)
 	grant, err := m.permission(ctx, decide.policy, &req, &decision, live)
@@ -58,6 +59,11 @@ func (m *Monitor) Execute(ctx context.Context, req tipstaff.Request, live runner
 		return tipstaff.Result{}, err
 	}
 	defer grant.Close()
+	if _, script := grant.Script(); script {
+		if live.Approved, err = m.askAhead(ctx, decide.policy, &decision, live); err != nil {
+			return tipstaff.Result{}, m.notBegun(&req, &decision, err)
+		}
+	}
 
 	if err := m.Trail.Append(m.intent(grant, &decision)); err != nil {
 		return tipstaff.Result{}, notRecorded(err)
@@ -65,6 +71,14 @@ func (m *Monitor) Execute(ctx context.Context, req tipstaff.Request, live runner
 	res, err := m.Runner.Run(ctx, grant, live)
 	m.note(m.outcome(grant, &decision, &res, err))
 	return res, err
+}
+
+// world returns the machine as the policy sees it for one command.
+func (m *Monitor) world(live runner.Live) policy.World {
+	if live.Directory == nil {
+		return m.World
+	}
+	return policy.WithDirectory(m.World, live.Directory)
 }
 
 // Explain returns what would be decided, without recording or running anything.

@@ -79,8 +79,8 @@ func asked(event audit.Event, req *tipstaff.Request) audit.Record {
 	return audit.Record{
 		Event: event,
 		Who:   who(req.Origin, req.Session),
-		Trace: audit.Trace{Traceparent: req.Origin.Trace.Parent(), CommandID: req.ID},
-		What:  audit.What{Tool: req.Tool, Argv: req.Argv, Line: req.Line, Cwd: req.Dir},
+		Trace: audit.Trace{Traceparent: req.Origin.Trace.Parent(), CommandID: req.ID, Parent: req.Parent},
+		What:  audit.What{Tool: req.Tool, Argv: req.Argv, Line: req.Line, Script: req.Script, Writes: req.Writes, Cwd: req.Dir},
 	}
 }
 

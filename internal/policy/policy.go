@@ -31,8 +31,6 @@ type Settings struct {
 	Shell ShellSetting
 	// Roots is the setting of the roots as it is written, for the digest.
 	Roots string
-	// Offer is what refusals of command lines may point to.
-	Offer argv.Offer
 	// More are additional rules. They narrow what the contract's rules allow: a
 	// finding of theirs denies or asks.
 	More []Rule
@@ -76,14 +74,15 @@ type Draft struct {
 
 // New returns a policy with the contract's rules.
 func New(s Settings) *Policy {
+	offer := argv.Offer{Shell: ShellOf(s.Shell, s.File).Mode != rules.ShellOff}
 	p := &Policy{settings: s, rules: []entry{
-		{split{s.Offer}, commandFirst},
+		{split{offer}, commandFirst},
 		{structure{}, argumentsNext},
 		{directory{}, restLast}, // the next ones look at files from there
 		{fileRoots{s.File}, restLast},
 		{allowlist{s.File != nil}, commandFirst},
 		{file{s.File}, commandFirst},
-		{patterns{s.Offer}, argumentsNext},
+		{patterns{offer}, argumentsNext},
 		{arguments{s.Arguments}, argumentsNext},
 		{inner{s.Arguments}, argumentsNext},
 		{environment{s.Environment}, restLast},

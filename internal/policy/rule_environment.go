@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"slices"
+
 	"tipstaff"
 )
 
@@ -23,6 +25,19 @@ func (r environment) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 		dir = d.Dir.Path()
 	}
 	d.Dropped = droppedNames(dropped)
-	d.Env = r.vars.complete(kept, req.Fixed, dir, pass)
+	d.Env = without(r.vars.complete(kept, req.Fixed, dir, pass), req)
 	return nil
+}
+
+// without removes the variables that a script has taken away from its command. PATH
+// stays, and what the caller cannot override.
+func without(env []string, req *tipstaff.Request) []string {
+	if len(req.Unset) == 0 {
+		return env
+	}
+	return slices.DeleteFunc(env, func(v string) bool {
+		name := nameOf(v)
+		fixed := slices.ContainsFunc(req.Fixed, func(kv string) bool { return nameOf(kv) == name })
+		return name != "PATH" && !fixed && slices.Contains(req.Unset, name)
+	})
 }

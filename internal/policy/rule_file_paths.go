@@ -20,7 +20,7 @@ func (r fileRoots) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 	roots, ok := canonicalRoots(r.policy.File.Roots, w)
 	set, err := w.Roots()
 	ok = ok && err == nil
-	if ok && insideRoots(d.Dir.Path(), roots) {
+	if ok && (private(d.Dir) || insideRoots(d.Dir.Path(), roots)) {
 		d.Roots = narrowRoots(roots, set)
 		return nil
 	}

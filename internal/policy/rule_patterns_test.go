@@ -10,6 +10,7 @@ import (
 	"tipstaff"
 	"tipstaff/internal/argv"
 	"tipstaff/internal/policy"
+	"tipstaff/internal/rules"
 )
 
 // withFiles is a world with some objects in /work/src, and programs.
@@ -99,7 +100,9 @@ func TestRefusalsNameTheShellWhereItIsOffered(t *testing.T) {
 	for _, line := range []string{"rm *.o", "rm {a,b}", "rm ~", "ls | wc", "cd a && ls", "ls > x", "echo $HOME", "echo $(id)", "if true", "ls\nls"} {
 		for _, shell := range []bool{true, false} {
 			s := server()
-			s.Offer = argv.Offer{Shell: shell}
+			if shell {
+				s.Shell = policy.ShellSetting{Mode: rules.ShellRead, Set: true}
+			}
 			d := policy.New(s).Decide(execute(line), withFiles())
 			if hint := d.Deciding().Hint; strings.Contains(hint, "execute_shell") != shell || shell && strings.Contains(hint, "bash") {
 				t.Errorf("%q, shell %v: %s", line, shell, hint)

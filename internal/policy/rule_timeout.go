@@ -16,6 +16,9 @@ func (r timeout) Judge(req *tipstaff.Request, _ World, d *Draft) []Finding {
 	if asked == 0 {
 		asked = limits.DefaultTimeout
 	}
+	if req.Parent != "" && limits.MaxTimeout > 0 {
+		asked = min(asked, limits.MaxTimeout) // it was asked for the script, not for this command
+	}
 	f := Finding{Rule: "timeout", Code: tipstaff.InvalidParameters}
 	switch {
 	case asked <= 0 && req.Timeout == 0:

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -47,7 +48,7 @@ type Asked struct {
 // limits.
 func WithinScript(script *tipstaff.Request, words []string) tipstaff.Request {
 	req := *script
-	req.ID, req.Parent = "", script.ID
+	req.ID, req.Parent = "", cmp.Or(script.ID, "script") // what only explains has none
 	req.Line, req.Argv, req.Script = "", words, ""
 	req.Stdin, req.Timeout, req.Writes = nil, 0, nil
 	return req
@@ -141,7 +142,7 @@ func (p *Policy) ahead(req *tipstaff.Request, w World, parsed *shell.Script, d *
 	to.Findings = append(to.Findings, writesAhead(p.Shell(), &known)...)
 	eachAhead(&known, d.Dir.Path(), func(c *shell.Command, words, writes []string) bool {
 		one := WithinScript(req, words)
-		one.Writes = writes
+		one.Writes, one.Timeout = writes, d.Timeout
 		p.oneAhead(c, one, w, to)
 		return len(to.Findings) < maxFindings
 	})

@@ -8,7 +8,10 @@ import (
 
 // Launch says how to start a program. Every field is used as it is.
 type Launch struct {
-	Path string   // absolute path of the program's file
+	Path string // absolute path of the program's file
+	// File is the program's file itself, opened with O_PATH. If it is set, the
+	// program starts from it, whatever lies at Path in its mounts.
+	File *os.File
 	Argv []string // the program's name first; never empty
 	Env  []string // the whole environment, each "NAME=value"
 	Dir  uintptr  // descriptor of the directory to start in, open until Start returns
@@ -24,6 +27,9 @@ type Launch struct {
 	// Stdin, Stdout and Stderr are the program's standard streams; nil is /dev/null.
 	// Start does not close them.
 	Stdin, Stdout, Stderr *os.File
+	// More are the program's descriptors 3, 4, and so on. Start does not close
+	// them.
+	More []*os.File
 }
 
 // Status is how the program itself ended, as the kernel reported it. The parts

@@ -4,7 +4,9 @@ package proc
 
 import (
 	"context"
+	"errors"
 	"os/exec"
+	"syscall"
 	"time"
 )
 
@@ -37,14 +39,20 @@ type Process struct {
 	status Status
 }
 
+// errNoFile: os/exec finds programs by their paths only.
+var errNoFile = errors.New("a program cannot be started from an open file on this system")
+
 // Start starts the program in a session and process group of its own. If the
 // kernel refuses, the error wraps a [syscall.Errno], and nothing runs.
 func (*Engine) Start(l Launch) (*Process, error) {
+	if l.File != nil {
+		return nil, errNoFile
+	}
 	dir, err := dirPath(l.Dir)
 	if err != nil {
 		return nil, err
 	}
-	cmd := &exec.Cmd{Path: l.Path, Args: l.Argv, Env: l.Env, Dir: dir, SysProcAttr: attributes()}
+	cmd := &exec.Cmd{Path: l.Path, Args: l.Argv, Env: l.Env, Dir: dir, SysProcAttr: attributes(), ExtraFiles: l.More}
 	// A nil *os.File must not become a non-nil io.Reader.
 	if l.Stdin != nil {
 		cmd.Stdin = l.Stdin
@@ -85,6 +93,9 @@ func (p *Process) Await(ctx context.Context, limit time.Duration) bool {
 	}
 	return p.ended()
 }
+
+// Signal sends a signal to the program itself, not to what it started.
+func (p *Process) Signal(s syscall.Signal) error { return p.cmd.Process.Signal(s) }
 
 // Status waits until the program has ended, and returns how it ended.
 func (p *Process) Status() Status {

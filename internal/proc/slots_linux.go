@@ -121,6 +121,9 @@ func (s *slots) empty(one, fds slot) {
 // slot if one is free. The caller calls giveBack when the child has started.
 func (e *Engine) descriptors(l Launch) (fds streams, giveBack func(), err error) {
 	want := slot{e.orNull(l.Stdin), e.orNull(l.Stdout), e.orNull(l.Stderr), int(l.Dir)}
+	if len(l.More) > 0 || l.File != nil {
+		return manyDescriptors(l, want)
+	}
 	if i := e.slots.take(); i != none {
 		one := e.slots.all[i]
 		if err := e.slots.fill(one, want); err != nil {
@@ -128,7 +131,7 @@ func (e *Engine) descriptors(l Launch) (fds streams, giveBack func(), err error)
 			return streams{}, nil, &StepError{Step: "arrange descriptors", Errno: errnoOf(err)}
 		}
 		beyond := uintptr(slices.Max(one[:]) + 1)
-		return streams{one[0], one[1], one[2], one[3], beyond}, func() { e.slots.empty(one, want); e.slots.giveBack(i) }, nil
+		return streams{in: one[0], out: one[1], err: one[2], dir: one[3], beyond: beyond}, func() { e.slots.empty(one, want); e.slots.giveBack(i) }, nil
 	}
 	// Without a slot. A descriptor below 3 would be overwritten before it is
 	// used.
@@ -145,7 +148,35 @@ func (e *Engine) descriptors(l Launch) (fds streams, giveBack func(), err error)
 		want[i] = c
 		copies = append(copies, c)
 	}
-	return streams{want[0], want[1], want[2], want[3], nothingBeyond}, func() { closeFDs(copies) }, nil
+	return streams{in: want[0], out: want[1], err: want[2], dir: want[3], beyond: nothingBeyond}, func() { closeFDs(copies) }, nil
+}
+
+// manyDescriptors arranges more descriptors than a slot has: copies above all
+// those numbers that the child will use.
+func manyDescriptors(l Launch, want slot) (fds streams, giveBack func(), err error) {
+	var copies []int
+	above := 3 + len(l.More)
+	take := func(fd int) (c int) {
+		if err == nil {
+			c, err = unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, above)
+		}
+		if err == nil {
+			copies = append(copies, c)
+		}
+		return c
+	}
+	fds = streams{in: take(want[0]), out: take(want[1]), err: take(want[2]), dir: take(want[3]), beyond: nothingBeyond}
+	for _, f := range l.More {
+		fds.more = append(fds.more, take(int(f.Fd())))
+	}
+	if l.File != nil {
+		fds.file = take(int(l.File.Fd()))
+	}
+	if err != nil {
+		closeFDs(copies)
+		return streams{}, nil, &StepError{Step: "arrange descriptors", Errno: errnoOf(err)}
+	}
+	return fds, func() { closeFDs(copies) }, nil
 }
 
 func (e *Engine) orNull(f *os.File) int {

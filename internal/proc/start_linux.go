@@ -93,9 +93,12 @@ func (p *Process) watch(pid, pidfd int) {
 	p.pidfd = os.NewFile(uintptr(pidfd), "pidfd")
 }
 
-// streams are the descriptors that a child takes over. None is below 3.
+// streams are the descriptors that a child takes over. None is below 3, nor below
+// the number behind its last one.
 type streams struct {
 	in, out, err, dir int
+	more              []int // for 3, 4, and so on
+	file              int   // of the program; 0: it is found by its path
 	// beyond: the child need not copy descriptors from this number on.
 	beyond uintptr
 }
@@ -139,10 +142,21 @@ func (e *Engine) childSteps(l Launch, p *Process, fds streams) (*childSteps, err
 	s.add("connect standard input", unix.SYS_DUP3, uintptr(fds.in), 0, 0)
 	s.add("connect standard output", unix.SYS_DUP3, uintptr(fds.out), 1, 0)
 	s.add("connect standard error", unix.SYS_DUP3, uintptr(fds.err), 2, 0)
+	for i, fd := range fds.more {
+		s.add("connect further descriptors", unix.SYS_DUP3, uintptr(fd), uintptr(3+i), 0)
+	}
 	// Exec closes all descriptors of the server in any case (see Seal).
-	s.try("close the other descriptors", unix.SYS_CLOSE_RANGE, 3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
+	s.try("close the other descriptors", unix.SYS_CLOSE_RANGE, uintptr(3+len(fds.more)), math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
 	e.limitDescriptors(s, p.instance.in.spec.Limits)
 	s.add("let signals in", unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, hold(s, &noSignals), 0, sigsetBytes)
+	if fds.file > 0 {
+		empty, err := s.text("")
+		if err != nil {
+			return nil, err
+		}
+		s.add("execute", unix.SYS_EXECVEAT, uintptr(fds.file), empty, argv, env, unix.AT_EMPTY_PATH)
+		return s, nil
+	}
 	s.add("execute", unix.SYS_EXECVE, path, argv, env)
 	return s, nil
 }

@@ -16,7 +16,7 @@ import (
 // startError tells a caller why its program could not be started. The texts
 // name what the caller asked for, never its path on the host.
 func startError(g *policy.Grant, err error) error {
-	name := g.Argv()[0]
+	name := nameOf(g)
 	e := &tipstaff.Error{Code: tipstaff.ExecutionError, Rule: "start", Err: fmt.Errorf("cannot start %s: %w", name, err)}
 	switch {
 	case proc.EnteringDirectory(err):
@@ -58,6 +58,17 @@ func startError(g *policy.Grant, err error) error {
 	return e
 }
 
+// nameOf returns the caller's name for what was to start.
+func nameOf(g *policy.Grant) string {
+	if len(g.Argv()) == 0 {
+		return "script"
+	}
+	return g.Argv()[0]
+}
+
+// StartError is the error for a script whose process could not be started.
+func StartError(g *policy.Grant, err error) error { return startError(g, err) }
+
 // notConfined refuses to run a command without a sandbox of the promised
 // strength.
 func notConfined(g *policy.Grant, err error) error {
@@ -79,7 +90,7 @@ func notConfined(g *policy.Grant, err error) error {
 		return &tipstaff.Error{Code: tipstaff.ExecutionError, Rule: "sandbox", Err: err, Msg: u.Msg, Hint: u.Hint}
 	}
 	return &tipstaff.Error{
-		Code: tipstaff.ExecutionError, Rule: "sandbox", Err: fmt.Errorf("cannot confine %s: %w", g.Argv()[0], err),
+		Code: tipstaff.ExecutionError, Rule: "sandbox", Err: fmt.Errorf("cannot confine %s: %w", nameOf(g), err),
 		Msg:  "The sandbox for this command could not be made, so nothing was started.",
 		Hint: "This is a fault of the machine or the server; tell the operator if it stays. tipstaff doctor says what is wrong.",
 	}

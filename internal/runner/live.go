@@ -2,6 +2,8 @@ package runner
 
 import (
 	"context"
+	"os"
+	"syscall"
 
 	"tipstaff/internal/policy"
 )
@@ -20,6 +22,35 @@ type Live struct {
 	Ask func(ctx context.Context, q policy.Question) (policy.Answer, error)
 	// Approval is the handle of an answered question; "": none.
 	Approval string
+	// Approved are the approvals for commands of a script that were given before it
+	// began.
+	Approved *Approvals
+
+	// The fields below are those of a command of a script.
+
+	// Streams are what the command gets as its descriptors; nil: it gets pipes of
+	// its own, and what it writes is kept.
+	Streams *Streams
+	// Directory is the open directory of the command, if the policy is to take it
+	// instead of what lies at its path outside; see [policy.Private].
+	Directory policy.Directory
+	// Room is the directory of the script, whose sandbox the command shares.
+	Room string
+	// Process is called before Started with the process.
+	Process func(Signaller)
+}
+
+// Streams are open files for a command. The runner does not close them; nil is
+// /dev/null.
+type Streams struct {
+	In, Out, Err *os.File
+	More         []*os.File // descriptors 3, 4, and so on
+}
+
+// Signaller is a process that signals can be sent to. Signal may be called at any
+// time, and fails when the process has ended.
+type Signaller interface {
+	Signal(s syscall.Signal) error
 }
 
 func (l Live) started() {
@@ -30,6 +61,9 @@ func (l Live) started() {
 
 // listen passes both outputs to the caller, in addition to earlier listeners.
 func (l Live) listen(s *streams) {
+	if s.handed {
+		return
+	}
 	if l.Stdout != nil {
 		s.out.Watch(l.Stdout)
 	}

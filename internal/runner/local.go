@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"time"
 
 	"tipstaff"
-	"tipstaff/internal/capture"
 	"tipstaff/internal/credentials"
 	"tipstaff/internal/policy"
 	"tipstaff/internal/proc"
@@ -74,28 +74,63 @@ func (l Local) Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Re
 	if err := checkProgram(g.Program()); err != nil {
 		return tipstaff.Result{}, startError(g, err)
 	}
+	return l.Carry(ctx, g, live, func(c Cell) (Started, error) {
+		p, err := l.Engine.Start(proc.Launch{
+			Path: g.Program().Path, Argv: g.Argv(), Env: c.Env, Dir: g.Dir().Fd(), DirPath: g.Dir().Path(),
+			Confine: c.Confined.Confinement,
+			Stdin:   c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr, More: c.More,
+		})
+		if err != nil {
+			return nil, startError(g, err)
+		}
+		if live.Process != nil {
+			live.Process(p)
+		}
+		return p, nil
+	})
+}
+
+// Cell is what is prepared for a command before it starts. It is valid until the
+// command has ended; the streams are closed when it has started.
+type Cell struct {
+	Confined              *sandbox.Confined
+	Env                   []string
+	Stdin, Stdout, Stderr *os.File   // nil is /dev/null
+	More                  []*os.File // descriptors 3, 4, and so on
+}
+
+// Started is a command that runs. A [proc.Process] is one.
+type Started interface {
+	Await(ctx context.Context, limit time.Duration) bool
+	End(grace time.Duration)
+	Status() proc.Status
+}
+
+// Carry carries out g by start, which starts what the grant permits in its cell.
+// Carry prepares the cell, keeps the output, ends the command when its time is up
+// or ctx is done, and says how it ended. An error of start is returned as it is.
+func (l Local) Carry(ctx context.Context, g *policy.Grant, live Live, start func(Cell) (Started, error)) (tipstaff.Result, error) {
+	if err := ctx.Err(); err != nil {
+		return tipstaff.Result{}, cancelledBeforeStart(ctx)
+	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	confined, lent, err := l.confine(g, stop)
+	confined, lent, err := l.confine(g, live, stop)
 	if err != nil {
 		return tipstaff.Result{}, notConfined(g, err)
 	}
 	defer confined.Release()
 	env := l.lend(ctx, g, confined, lent)
-	s, err := openStreams(g.Request().Stdin, g.OutputBytes())
+	s, err := openStreams(g, live)
 	if err != nil {
 		return tipstaff.Result{}, startError(g, err)
 	}
 	started := time.Now()
-	p, err := l.Engine.Start(proc.Launch{
-		Path: g.Program().Path, Argv: g.Argv(), Env: env, Dir: g.Dir().Fd(), DirPath: g.Dir().Path(),
-		Confine: confined.Confinement,
-		Stdin:   s.childIn, Stdout: s.childOut, Stderr: s.childErr,
-	})
+	p, err := start(Cell{confined, env, s.childIn, s.childOut, s.childErr, s.more})
 	s.closeChildEnds()
 	if err != nil {
 		s.abandon()
-		return tipstaff.Result{}, startError(g, err)
+		return tipstaff.Result{}, err
 	}
 	live.started()
 	tape := l.record(g, s)
@@ -113,7 +148,7 @@ func (l Local) Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Re
 
 	r := resultOf(cause, p.Status())
 	r.Started, r.Duration, r.Limit = started, ended.Sub(started), g.Timeout()
-	r.Stdout, r.Stderr = capture.Share(g.OutputBytes(), s.out, s.err)
+	r.Stdout, r.Stderr = s.kept(g.OutputBytes())
 	confined.Explain(&r)
 	giveBack(&r, confined, lent)
 	l.explainVariables(g, &r)
@@ -123,14 +158,17 @@ func (l Local) Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Re
 
 // confine prepares the confinement of the command and what it is lent: nil if
 // that is nothing, or needs no door.
-func (l Local) confine(g *policy.Grant, stop func()) (*sandbox.Confined, *credentials.Lent, error) {
+func (l Local) confine(g *policy.Grant, live Live, stop func()) (*sandbox.Confined, *credentials.Lent, error) {
 	terms, err := Terms(g.Bounds(), g.Credentials())
 	if err != nil {
 		return nil, nil, err
 	}
 	c := sandbox.Command{
-		Terms: terms, Workspace: g.Roots(), Stop: stop, Patience: max(g.Timeout(), leastPatience),
-		Principal: g.Request().Origin.Principal, Session: g.Request().Session, Dir: g.Dir().Path(), Program: g.Argv()[0], Env: g.Env(),
+		Terms: terms, Workspace: g.Roots(), Room: live.Room, Stop: stop, Patience: max(g.Timeout(), leastPatience),
+		Principal: g.Request().Origin.Principal, Session: g.Request().Session, Dir: g.Dir().Path(), Env: g.Env(),
+	}
+	if len(g.Argv()) > 0 { // else it is a script
+		c.Program = g.Argv()[0]
 	}
 	lent, err := l.borrow(g)
 	if err != nil {
@@ -145,9 +183,10 @@ func (l Local) confine(g *policy.Grant, stop func()) (*sandbox.Confined, *creden
 	return confined, lent, err
 }
 
-// record makes a recording of both outputs; nil without a Recorder.
+// record makes a recording of both outputs; nil without a Recorder, and for a
+// command whose outputs belong to a script.
 func (l Local) record(g *policy.Grant, s *streams) *recording.Recording {
-	if l.Recorder == nil {
+	if l.Recorder == nil || s.handed {
 		return nil
 	}
 	tape := l.Recorder.Begin(g.Request().ID, g.Argv())
@@ -170,7 +209,7 @@ func (l Local) keep(tape *recording.Recording, r *tipstaff.Result) {
 
 // await waits for the first of these: the program ends, its time is up, its
 // caller is gone.
-func await(ctx context.Context, p *proc.Process, limit time.Duration) tipstaff.Cause {
+func await(ctx context.Context, p Started, limit time.Duration) tipstaff.Cause {
 	switch {
 	case p.Await(ctx, limit):
 		return tipstaff.Exited

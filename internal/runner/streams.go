@@ -5,13 +5,19 @@ import (
 	"sync"
 	"time"
 
+	"tipstaff"
 	"tipstaff/internal/capture"
+	"tipstaff/internal/policy"
 	"tipstaff/internal/proc"
 )
 
 // streams are the pipes of one command: the child's ends until it is started,
-// our ends until it is finished.
+// our ends until it is finished. Or they are handed over: then they belong to the
+// caller, and there is no end of ours.
 type streams struct {
+	handed bool
+	more   []*os.File
+
 	childIn, childOut, childErr *os.File
 	in, fromOut, fromErr        *os.File
 	input                       []byte
@@ -21,8 +27,13 @@ type streams struct {
 	feeding  sync.WaitGroup
 }
 
-// openStreams makes the pipes. With input == nil the program reads /dev/null.
-func openStreams(input []byte, limit int) (*streams, error) {
+// openStreams makes the pipes, unless there are streams already. Without input the
+// program reads /dev/null.
+func openStreams(g *policy.Grant, live Live) (*streams, error) {
+	if h := live.Streams; h != nil {
+		return &streams{handed: true, childIn: h.In, childOut: h.Out, childErr: h.Err, more: h.More}, nil
+	}
+	input, limit := g.Request().Stdin, g.OutputBytes()
 	s := &streams{input: input, out: capture.NewBuffer(limit), err: capture.NewBuffer(limit)}
 	var err error
 	if s.fromOut, s.childOut, err = proc.Pipe(true); err != nil {
@@ -45,7 +56,11 @@ func openStreams(input []byte, limit int) (*streams, error) {
 }
 
 // closeChildEnds closes our copies of the child's ends.
-func (s *streams) closeChildEnds() { closeAll(s.childIn, s.childOut, s.childErr) }
+func (s *streams) closeChildEnds() {
+	if !s.handed {
+		closeAll(s.childIn, s.childOut, s.childErr)
+	}
+}
 
 // abandon closes our ends when nothing was started.
 func (s *streams) abandon() { closeAll(s.in, s.fromOut, s.fromErr) }
@@ -60,6 +75,9 @@ func closeAll(files ...*os.File) {
 
 // pump drains both outputs and feeds the input until they end.
 func (s *streams) pump() {
+	if s.handed {
+		return
+	}
 	s.draining.Go(func() { capture.Drain(s.out, s.fromOut) })
 	s.draining.Go(func() { capture.Drain(s.err, s.fromErr) })
 	if s.in != nil {
@@ -75,6 +93,9 @@ func (s *streams) pump() {
 // finish waits for the rest of the output, at most for grace after the
 // program's end: another process that holds a pipe must not delay the answer.
 func (s *streams) finish(grace time.Duration) {
+	if s.handed {
+		return
+	}
 	limit := time.Now().Add(grace)
 	_ = s.fromOut.SetReadDeadline(limit)
 	_ = s.fromErr.SetReadDeadline(limit)
@@ -86,4 +107,12 @@ func (s *streams) finish(grace time.Duration) {
 		s.feeding.Wait()
 	}
 	s.abandon()
+}
+
+// kept returns what was kept of both outputs.
+func (s *streams) kept(limit int) (out, err tipstaff.Stream) {
+	if s.handed {
+		return out, err
+	}
+	return capture.Share(limit, s.out, s.err)
 }

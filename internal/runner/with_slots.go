@@ -11,7 +11,8 @@ import (
 
 // WithSlots limits how many commands run at once; more wait, and are started in
 // the order in which they came. A command that waits is not running: its
-// timeout has not begun.
+// timeout has not begun. A script takes one slot, and its commands none: those of a
+// pipeline wait for each other.
 type WithSlots struct {
 	next  Runner
 	slots *semaphore.Weighted // first come, first served
@@ -25,6 +26,9 @@ func NewWithSlots(next Runner, slots int) *WithSlots {
 // Run waits for a slot and carries out g. A call that is cancelled while it
 // waits starts nothing.
 func (w *WithSlots) Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Result, error) {
+	if live.Streams != nil { // it belongs to a script
+		return w.next.Run(ctx, g, live)
+	}
 	if err := w.slots.Acquire(ctx, 1); err != nil {
 		return tipstaff.Result{}, cancelledBeforeStart(ctx)
 	}

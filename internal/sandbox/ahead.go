@@ -147,6 +147,10 @@ func (s *Sandbox) retire(sess *sessionSandbox) {
 // giveOn keeps a sandbox for another session if it is as it was made, and ends it
 // otherwise.
 func (s *Sandbox) giveOn(sess *sessionSandbox) {
+	sess.mu.Lock()
+	l := sess.layers
+	sess.mu.Unlock()
+	sess.dismiss(l)
 	if !sess.untouched() {
 		sess.close()
 		return

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"log/slog"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -35,6 +36,9 @@ type Options struct {
 	Limits  Limits
 	Temp    string // where the directory for temporary files is made
 	Log     *slog.Logger
+	// Program is the server's own program, opened with O_PATH: commands may start
+	// it, wherever it lies. nil: that depends on where it lies.
+	Program *os.File
 	// Modes keeps the modes of the server's directories in the tier that does not
 	// see chmod; nil: they are not kept.
 	Modes *Modes
@@ -57,7 +61,10 @@ type Command struct {
 	Principal string             // the caller; others do not see its files and processes
 	Session   tipstaff.SessionID // "" without one
 	Dir       string             // canonical
-	Program   string             // its path
+	Program   string             // its path; "" for a script
+	// Room is the directory of the script that the command belongs to: both share
+	// a workspace, wherever the script goes. "": that of Dir.
+	Room string
 	// Workspace lists what the command may change, canonical, if a policy says so;
 	// empty: that of the options.
 	Workspace []string

@@ -5,6 +5,7 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"io"
 
 	"tipstaff"
 	"tipstaff/internal/proc"
@@ -91,3 +92,15 @@ func (s *Sandbox) Meets(t Terms) error {
 	}
 	return s.Err()
 }
+
+// Hold does nothing.
+func (*Confined) Hold() (release func()) { return func() {} }
+
+// Leave closes what it is given.
+func (*Confined) Leave(w io.Closer) { _ = w.Close() }
+
+// Take returns nil.
+func (*Confined) Take() io.Closer { return nil }
+
+// Private returns false.
+func (*Confined) Private(int) (string, bool) { return "", false }

@@ -66,6 +66,7 @@ func (s *Sandbox) rest(since time.Time) {
 		sess.close()
 	}
 	for i, r := range resting {
+		r.dismiss(r.layers)
 		keep := 0
 		if idle && i == 0 {
 			keep = 1

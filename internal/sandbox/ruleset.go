@@ -133,6 +133,11 @@ func (s *Sandbox) allow(rs *rules, ver *version) error {
 			return err
 		}
 	}
+	if s.o.Program != nil {
+		if err := rs.AllowFD(int(s.o.Program.Fd()), landlock.Execute|landlock.ReadFile); err != nil {
+			return fmt.Errorf("cannot allow the server's own program: %w", err)
+		}
+	}
 	for _, g := range ver.allowed.Grants {
 		if err := allowPath(rs.Ruleset, g.Path, accessOf(g.Right)); err != nil {
 			return err

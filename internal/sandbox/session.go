@@ -263,6 +263,7 @@ func (sess *sessionSandbox) drop(l *layers) {
 	last := l.users == 0
 	sess.mu.Unlock()
 	if last {
+		sess.dismiss(l)
 		l.close(sess.sandbox.guard)
 	}
 }

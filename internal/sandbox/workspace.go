@@ -15,6 +15,9 @@ func (s *Sandbox) workspaceOf(c Command) []string {
 		return c.Workspace
 	}
 	dir := c.Dir
+	if c.Room != "" {
+		dir = c.Room
+	}
 	if len(s.o.Workspace) > 0 {
 		return s.o.Workspace
 	}

@@ -45,6 +45,9 @@ func Parse(text string) (*Script, error) {
 		line := 1 + strings.Count(text[:i], "\n")
 		return nil, &Fault{Line: line, Column: i - strings.LastIndexByte(text[:i], '\n'), What: "the script has a NUL byte", Hint: "No argument can hold one; printf '\\0' writes one."}
 	}
+	if f := tooDeep(text); f != nil {
+		return nil, f
+	}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
 	if err != nil {
 		return nil, unparsed(err)

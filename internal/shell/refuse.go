@@ -1,27 +1,139 @@
 package shell
 
-import "mvdan.cc/sh/v3/syntax"
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
 
 // refuse returns a [*Fault] for the first thing in a file that would not do here
 // what it does in Bash.
 func refuse(file *syntax.File) error {
-	depth := 0
+	r := &refusal{functions: map[string]bool{}, tests: map[syntax.Node]bool{}}
+	syntax.Walk(file, r.survey)
+	var d depth
 	var found *Fault
 	syntax.Walk(file, func(n syntax.Node) bool {
-		switch {
-		case n == nil:
-			depth--
-			return true
-		case found != nil:
+		if found != nil {
 			return false
 		}
-		if depth++; depth > maxDepth*10 {
-			found = fault(n.Pos(), "Split the script.", "parts of the script lie more than %d deep within each other", maxDepth)
+		if found = d.enter(n); found == nil && n != nil {
+			found = r.node(n)
 		}
 		return found == nil
 	})
 	if found != nil {
 		return found
+	}
+	return nil
+}
+
+// refusal is what must be known of a whole script to judge its parts.
+type refusal struct {
+	functions map[string]bool      // declared somewhere in it
+	tests     map[syntax.Node]bool // extended patterns where they are no error: in [[ ]] and ${ }
+	extglob   uint                 // the line behind which shopt -s extglob holds; 0: nowhere
+}
+
+// survey collects that.
+func (r *refusal) survey(n syntax.Node) bool {
+	switch n := n.(type) {
+	case *syntax.FuncDecl:
+		if n.Name != nil {
+			r.functions[n.Name.Value] = true
+		}
+	case *syntax.TestClause, *syntax.ParamExp:
+		syntax.Walk(n, func(n syntax.Node) bool {
+			switch n.(type) {
+			case *syntax.ExtGlob:
+				r.tests[n] = true
+			case *syntax.CmdSubst, *syntax.ProcSubst:
+				return false
+			}
+			return true
+		})
+	case *syntax.CallExpr:
+		if len(n.Args) > 2 && n.Args[0].Lit() == "shopt" && n.Args[1].Lit() == "-s" && r.extglob == 0 {
+			for _, w := range n.Args[2:] {
+				if w.Lit() == "extglob" {
+					r.extglob = n.Pos().Line()
+				}
+			}
+		}
+	}
+	return true
+}
+
+// node judges one part.
+func (r *refusal) node(n syntax.Node) *Fault {
+	switch n := n.(type) {
+	case *syntax.CoprocClause:
+		return fault(n.Pos(), "Use a pipeline, or & and a file.", "coproc is not supported")
+	case *syntax.ForClause:
+		if n.Select {
+			return fault(n.Pos(), "A script has no terminal: use for.", "select is not supported")
+		}
+	case *syntax.CmdSubst:
+		if n.TempFile || n.ReplyVar {
+			return fault(n.Pos(), "Use $(…).", "this substitution is not of Bash 5.2")
+		}
+	case *syntax.ExtGlob:
+		if !r.tests[n] && (r.extglob == 0 || n.Pos().Line() <= r.extglob) {
+			return fault(n.Pos(), "Write shopt -s extglob on a line before it.", "extended patterns are off, and without them this is no Bash")
+		}
+	case *syntax.Stmt:
+		return numbers(n)
+	case *syntax.FuncDecl:
+		return function(n)
+	case *syntax.ParamExp:
+		return parameter(n)
+	case *syntax.Assign:
+		return assignment(n)
+	case *syntax.CallExpr:
+		return r.call(n)
+	}
+	return nil
+}
+
+// numbers judges the redirections of a statement.
+func numbers(st *syntax.Stmt) *Fault {
+	high := false
+	for _, rd := range st.Redirs {
+		if rd.N != nil {
+			if len(rd.N.Value) > 1 || rd.N.Value < "0" || rd.N.Value > "9" {
+				return fault(rd.Pos(), "Use a number from 3 to 9.", "the descriptor %s is not supported", rd.N.Value)
+			}
+			high = high || rd.N.Value > "2"
+		}
+		if rd.Word == nil {
+			continue
+		}
+		if v := rd.Word.Lit(); strings.HasPrefix(v, "/dev/tcp/") || strings.HasPrefix(v, "/dev/udp/") {
+			return fault(rd.Pos(), "Use a program such as curl or nc.", "connections by %s are not supported", v)
+		}
+	}
+	if !high {
+		return nil
+	}
+	var found *Fault
+	syntax.Walk(st, func(n syntax.Node) bool {
+		if p, is := n.(*syntax.ProcSubst); is && found == nil {
+			found = fault(p.Pos(), "Put the substitution into a command of its own.", "%s beside descriptors from 3 on is not supported", p.Op)
+		}
+		return found == nil
+	})
+	return found
+}
+
+// function judges a declaration: words that the grammar itself reads cannot be
+// functions here.
+func function(d *syntax.FuncDecl) *Fault {
+	if d.Name == nil {
+		return fault(d.Pos(), "", "a function needs a name")
+	}
+	switch d.Name.Value {
+	case "declare", "typeset", "local", "export", "readonly", "let", "nameref":
+		return fault(d.Pos(), "Give it another name.", "a function of the name %s is not supported", d.Name.Value)
 	}
 	return nil
 }

@@ -50,7 +50,8 @@ func New(fd uintptr) (*Conn, error) {
 // Close closes this end. A Receive that waits returns an error.
 func (c *Conn) Close() error { return c.file.Close() }
 
-// Send sends a message and copies of the descriptors. Those that it is given stay
+// Send sends a message and copies of the descriptors. After an error the other end
+// has not got the whole message. Those that it is given stay
 // open, and the caller keeps them so until it returns.
 func (c *Conn) Send(m Message, fds ...int) error {
 	if len(fds) > maxDescriptors {
@@ -68,7 +69,9 @@ func (c *Conn) Send(m Message, fds ...int) error {
 		if err != nil {
 			return err
 		}
-		body = body[n:]
+		if body = body[n:]; len(body) == 0 {
+			return nil // an empty write would fail if the other end has taken the message and is gone
+		}
 	}
 	_, err := c.file.Write(body)
 	return err

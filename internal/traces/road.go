@@ -66,9 +66,13 @@ func (r road) NoteRefusal(req tipstaff.Request, err error) {
 	r.Road.NoteRefusal(req, err)
 }
 
-// begin starts a span in the trace that the caller named, with the attributes
+// begin starts a span in the trace that the caller named, or within that of the
+// script that the command belongs to, with the attributes
 // of OpenTelemetry's conventions for MCP.
 func (r road) begin(ctx context.Context, req *tipstaff.Request) (context.Context, trace.Span) {
+	if req.Parent != "" { // ctx has the span of its script
+		return r.tracer.Start(ctx, string(req.Tool)+" command", trace.WithAttributes(attribute.String("gen_ai.tool.name", string(req.Tool))))
+	}
 	asked := req.Origin.Trace
 	ctx = propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{"traceparent": asked.Parent(), "tracestate": asked.State()})
 	attributes := []attribute.KeyValue{

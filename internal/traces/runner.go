@@ -30,10 +30,10 @@ func (r running) Run(ctx context.Context, g *policy.Grant, live runner.Live) (ti
 	if !span.IsRecording() {
 		return r.next.Run(ctx, g, live)
 	}
-	span.SetAttributes(
-		attribute.String("process.executable.name", filepath.Base(g.Program().Path)),
-		attribute.String("tipstaff.command_id", string(g.Request().ID)),
-	)
+	span.SetAttributes(attribute.String("tipstaff.command_id", string(g.Request().ID)))
+	if path := g.Program().Path; path != "" { // else it is a script
+		span.SetAttributes(attribute.String("process.executable.name", filepath.Base(path)))
+	}
 	live.Started = func() {
 		span.AddEvent("started")
 		if told != nil {

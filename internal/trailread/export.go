@@ -34,11 +34,15 @@ func (j *JSONL) Write(l *Line) error {
 func (j *JSONL) Close() error { return nil }
 
 // CommandLine returns a command as one line for people: quoted as a shell
-// requires, or as it was given if it could not be split. Invisible characters
+// requires, or as it was given if it
+// could not be split or is a script. Invisible characters
 // are escaped.
 func CommandLine(r *audit.Record) string {
 	if len(r.What.Argv) > 0 {
 		return argv.Display(r.What.Argv)
+	}
+	if r.What.Script != "" {
+		return argv.Escape(r.What.Script)
 	}
 	return argv.Escape(r.What.Line)
 }

@@ -46,7 +46,7 @@ type Exit struct {
 func (f *Filter) Match(r *audit.Record) bool {
 	return equal(f.Agent, r.Who.Agent) && equal(f.Task, r.Who.Task) &&
 		equal(f.Session, string(r.Who.Session)) && equal(f.Principal, r.Who.Principal) &&
-		equal(f.Code, string(r.Code)) && equal(f.Command, string(r.Trace.CommandID)) &&
+		equal(f.Code, string(r.Code)) && (equal(f.Command, string(r.Trace.CommandID)) || f.Command == string(r.Trace.Parent)) &&
 		(!f.Event.given() || f.Event.is(string(r.Event))) &&
 		(!f.Denied || refused(r)) &&
 		(f.Since.IsZero() || !r.Time.Before(f.Since)) &&
@@ -67,7 +67,7 @@ func refused(r *audit.Record) bool {
 }
 
 // inCommand tests every argument, the program's name without its directory, and
-// the words of a line that could not be split.
+// the words of a line that could not be split and of a script.
 func (w Word) inCommand(what *audit.What) bool {
 	if w.isBase(what.File) || len(what.Argv) > 0 && w.isBase(what.Argv[0]) {
 		return true
@@ -75,7 +75,7 @@ func (w Word) inCommand(what *audit.What) bool {
 	if slices.ContainsFunc(what.Argv, w.is) {
 		return true
 	}
-	for word := range strings.FieldsSeq(what.Line) {
+	for word := range strings.FieldsSeq(what.Line + "\n" + what.Script) {
 		if w.is(word) || w.is(strings.Trim(word, `'"`)) {
 			return true
 		}

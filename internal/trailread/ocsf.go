@@ -202,6 +202,9 @@ func ocsfProcessOf(l *Line) *ocsfProc {
 	if len(r.What.Argv) > 0 {
 		p.CmdLine = argv.Quote(r.What.Argv)
 	}
+	if r.What.Script != "" {
+		p.CmdLine = r.What.Script
+	}
 	if file := r.What.File; file != "" {
 		p.File = &ocsfFile{Name: path.Base(file), Path: file, TypeID: ocsfRegularFile, Type: "Regular File"}
 	}

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"os"
+
+	"tipstaff"
+	"tipstaff/internal/host"
+	"tipstaff/internal/policy"
+	"tipstaff/internal/rules"
+	"tipstaff/internal/script"
+	"tipstaff/internal/shell"
+	"tipstaff/internal/shellproc"
+)
+
+// newScripts returns what runs scripts. Its runners and its road are set when they
+// exist.
+func (st *stack) newScripts(program *os.File) *script.Scripts {
+	return &script.Scripts{
+		Program: program, Argv: []string{"tipstaff", shellproc.Argument}, Log: st.log,
+		Modes: func(g *policy.Grant) (write, goOn bool) {
+			s, _ := g.Script()
+			return s.Shell.Mode == rules.ShellWrite, s.Shell.Continue
+		},
+	}
+}
+
+// shellOn reports whether scripts run under the policy that is in force.
+func (st *stack) shellOn() bool { return st.monitor.Current().Shell().Mode != rules.ShellOff }
+
+// shells is the machine together with what scripts have left in sessions.
+type shells struct {
+	*host.Host
+	scripts *script.Scripts
+}
+
+// Before returns what is known of the shell of a session.
+func (w shells) Before(id tipstaff.SessionID) shell.Before {
+	return shell.Before{Anything: w.scripts.HasState(id)}
+}

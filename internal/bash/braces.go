@@ -1,0 +1,98 @@
+//go:build linux
+
+package bash
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// braces expands {a,b} and {1..3} of a word.
+func braces(w *syntax.Word) ([]*syntax.Word, error) {
+	own := *w
+	if !syntax.SplitBraces(&own) {
+		return []*syntax.Word{w}, nil
+	}
+	var list []*syntax.Word
+	if !spread(own.Parts, nil, &list) {
+		return nil, &failure{text: "a brace expansion of more than 1,048,576 words", kind: endsShell, code: 1}
+	}
+	return list, nil
+}
+
+// spread appends the words that begin with some parts and go on with others;
+// false: there are too many.
+func spread(parts, before []syntax.WordPart, list *[]*syntax.Word) bool {
+	for i, p := range parts {
+		b, ok := p.(*syntax.BraceExp)
+		if !ok {
+			before = append(slices.Clip(before), p)
+			continue
+		}
+		for _, e := range choices(b) {
+			if !spread(slices.Concat(e.Parts, parts[i+1:]), before, list) {
+				return false
+			}
+		}
+		return true
+	}
+	*list = append(*list, &syntax.Word{Parts: before})
+	return len(*list) <= maxFields
+}
+
+func choices(b *syntax.BraceExp) []*syntax.Word {
+	if !b.Sequence {
+		return b.Elems
+	}
+	var list []*syntax.Word
+	for _, t := range sequence(b) {
+		list = append(list, &syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: t}}})
+	}
+	return list
+}
+
+// sequence are the texts of {from..to..step}.
+func sequence(b *syntax.BraceExp) (list []string) {
+	first, last := b.Elems[0].Lit(), b.Elems[1].Lit()
+	step := int64(1)
+	if len(b.Elems) > 2 {
+		step, _ = strconv.ParseInt(b.Elems[2].Lit(), 10, 64)
+		step = max(1, max(step, -step))
+	}
+	from, err := strconv.ParseInt(first, 10, 64)
+	to, err2 := strconv.ParseInt(last, 10, 64)
+	letters := err != nil || err2 != nil
+	if letters {
+		from, to = int64(first[0]), int64(last[0])
+	}
+	width := 0
+	if !letters && (padded(first) || padded(last)) {
+		width = max(len(first), len(last))
+	}
+	for n := from; (from <= to && n <= to) || (from > to && n >= to); {
+		switch {
+		case letters:
+			list = append(list, string(rune(n)))
+		default:
+			list = append(list, fmt.Sprintf("%0*d", width, n))
+		}
+		if len(list) > maxFields {
+			return list
+		}
+		if from <= to {
+			n += step
+		} else {
+			n -= step
+		}
+	}
+	return list
+}
+
+func padded(t string) bool {
+	t = strings.TrimPrefix(t, "-")
+	return len(t) > 1 && t[0] == '0'
+}

@@ -1,0 +1,172 @@
+//go:build linux
+
+package bash
+
+import (
+	"errors"
+	"strings"
+	"syscall"
+)
+
+// command is a builtin: it gets its words and returns its status.
+type command func(s *Shell, words []string) int
+
+// builtin finds a builtin; nil: there is none of this name.
+func (s *Shell) builtin(name string) command {
+	if c := control(name); c != nil {
+		return c
+	}
+	switch name {
+	case "echo":
+		return echo
+	case "printf":
+		return printf
+	case "read":
+		return read
+	case "mapfile", "readarray":
+		return mapfile
+	case "test", "[":
+		return test
+	case "cd":
+		return cd
+	case "pwd":
+		return pwd
+	case "pushd":
+		return pushd
+	case "popd":
+		return popd
+	case "dirs":
+		return dirs
+	case "export", "readonly", "declare", "typeset", "local":
+		return declareWords
+	case "unset":
+		return unset
+	case "set":
+		return set
+	case "shopt":
+		return shopt
+	case "getopts":
+		return getopts
+	case "let":
+		return let
+	case "type":
+		return typeOf
+	case "hash":
+		return hash
+	case "alias":
+		return alias
+	}
+	if notHere(name) {
+		return func(s *Shell, a []string) int {
+			return s.unsupported(a[0], "it", "A script runs without a terminal, and its limits are the sandbox's.")
+		}
+	}
+	return nil
+}
+
+// control are the builtins that steer the shell itself.
+func control(name string) command {
+	switch name {
+	case ":", "true":
+		return func(*Shell, []string) int { return 0 }
+	case "false":
+		return func(*Shell, []string) int { return 1 }
+	case "break", "continue":
+		return leave
+	case "return":
+		return returns
+	case "exit":
+		return exit
+	case "shift":
+		return shift
+	case "eval":
+		return eval
+	case "source", ".":
+		return source
+	case "exec":
+		return execute
+	case "command":
+		return commandWord
+	case "builtin":
+		return builtinWord
+	case "trap":
+		return trapBuiltin
+	case "wait":
+		return wait
+	case "kill":
+		return kill
+	case "jobs":
+		return jobs
+	case "disown":
+		return func(*Shell, []string) int { return 0 } // all jobs end with the session
+	}
+	return nil
+}
+
+// notHere reports whether Bash has a builtin that makes no sense here.
+func notHere(name string) bool {
+	switch name {
+	case "bg", "bind", "caller", "compgen", "complete", "compopt", "enable", "fc", "fg", "help", "history", "logout", "suspend", "times", "ulimit", "umask":
+		return true
+	}
+	return false
+}
+
+// write writes to standard output; false: it failed, which has been said. A shell
+// that writes to a pipe without readers ends, as by SIGPIPE.
+func (s *Shell) write(text string) bool {
+	f := s.files[1]
+	if f == nil {
+		s.errorf("write error: Bad file descriptor")
+		return false
+	}
+	if text == "" {
+		return true
+	}
+	_, err := f.WriteString(text)
+	switch {
+	case err == nil:
+		return true
+	case errors.Is(err, syscall.EPIPE):
+		s.jump, s.traps = toExit, map[string]string{}
+		s.status = 141
+		return false
+	}
+	s.errorf("write error: %s", reason(err))
+	return false
+}
+
+// wrote is the status of a builtin whose answer is a text.
+func (s *Shell) wrote(text string) int {
+	if s.write(text) {
+		return 0
+	}
+	return s.broken()
+}
+
+// broken is the status after a failed write.
+func (s *Shell) broken() int {
+	if s.jump == toExit {
+		return 141
+	}
+	return 1
+}
+
+// usage reports wrong words of a builtin.
+func (s *Shell) usage(name, format string, args ...any) int {
+	s.errorf(name+": "+format, args...)
+	return 2
+}
+
+// alias keeps nothing: in scripts, Bash does not look at aliases.
+func alias(s *Shell, a []string) int {
+	for _, w := range a[1:] {
+		if !strings.Contains(w, "=") {
+			return s.unsupported("alias", w, "A script does not see aliases: use a function.")
+		}
+	}
+	if len(a) == 1 {
+		return s.unsupported("alias", "a list", "A script does not see aliases: use a function.")
+	}
+	return 0
+}

@@ -1,0 +1,232 @@
+//go:build linux
+
+package bash
+
+import (
+	"slices"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// temporary is a variable of one command: A=1 command.
+type temporary struct{ name, text string }
+
+// simple runs a simple command: words, assignments and redirections.
+func (s *Shell) simple(c *syntax.CallExpr, redirects []*syntax.Redirect, pos syntax.Pos) {
+	s.at(pos)
+	mark := len(s.passing)
+	defer func() { s.closePassing(mark) }()
+	s.substatus = -1
+	words, err := s.fields(c.Args)
+	if err != nil {
+		s.fail(err)
+		return
+	}
+	if len(words) == 0 {
+		s.lastWord = ""
+		s.assignments(c.Assigns, redirects)
+		return
+	}
+	temps, err := s.temporaries(c.Assigns)
+	if err != nil {
+		s.fail(err)
+		return
+	}
+	if words[0] == "exec" && len(words) == 1 && s.functions["exec"] == nil {
+		if err := s.keep(redirects); err != nil {
+			s.fail(err)
+			return
+		}
+		s.passing = s.passing[:mark]
+		s.status = 0
+		return
+	}
+	restore, err := s.redirect(redirects, false)
+	defer restore()
+	if err != nil {
+		s.fail(err)
+		return
+	}
+	s.trace("", words)
+	s.with(temps, func() { s.invoke(words) })
+	s.lastWord = words[len(words)-1]
+}
+
+// assignments runs a command of nothing but assignments and redirections.
+func (s *Shell) assignments(list []*syntax.Assign, redirects []*syntax.Redirect) {
+	before := s.status
+	s.status = 0
+	for _, a := range list {
+		if s.substatus < 0 {
+			s.status = before // for $? in the value
+		}
+		if err := s.assignment(a); err != nil {
+			if f, is := err.(*failure); is && f.kind == plain {
+				f.kind = endsLine
+			}
+			s.fail(err)
+			return
+		}
+		if s.options.xtrace {
+			s.trace("", []string{a.Name.Value + "=" + quote(s.text(a.Name.Value))})
+		}
+	}
+	restore, err := s.redirect(redirects, false)
+	restore()
+	if err != nil {
+		s.fail(err)
+		return
+	}
+	s.status = max(s.substatus, 0)
+}
+
+func (s *Shell) temporaries(list []*syntax.Assign) (temps []temporary, err error) {
+	for _, a := range list {
+		if a.Array != nil || a.Index != nil {
+			return nil, &failure{text: a.Name.Value + ": an array as the variable of one command is not supported", kind: endsShell, code: 2}
+		}
+		text, err := s.assigned(a.Value)
+		if err != nil {
+			return nil, err
+		}
+		if a.Append {
+			text = s.text(a.Name.Value) + text
+		}
+		if s.lookup(a.Name.Value).fixed {
+			s.errorf("%s: readonly variable", a.Name.Value)
+			continue
+		}
+		temps = append(temps, temporary{a.Name.Value, text})
+	}
+	return temps, nil
+}
+
+// with runs f with variables of its own.
+func (s *Shell) with(temps []temporary, f func()) {
+	if len(temps) == 0 {
+		f()
+		return
+	}
+	names := map[string]variable{}
+	for _, t := range temps {
+		names[t.name] = variable{set: true, text: t.text, exports: true, local: true}
+	}
+	outer := s.vars
+	s.vars = &scope{names: names, outer: outer, brief: true}
+	for _, t := range temps {
+		s.changed(t.name, &variable{text: t.text})
+	}
+	f()
+	s.vars = outer
+}
+
+// invoke runs words: a function, a builtin or a program.
+func (s *Shell) invoke(words []string) {
+	if f := s.functions[words[0]]; f != nil {
+		s.job.begins()
+		s.call(f, words)
+		return
+	}
+	s.unfunctioned(words)
+}
+
+// unfunctioned is invoke without functions.
+func (s *Shell) unfunctioned(words []string) {
+	if run := s.builtin(words[0]); run != nil {
+		s.job.begins()
+		s.status = run(s, words)
+		return
+	}
+	s.program(words)
+}
+
+// call calls a function.
+func (s *Shell) call(f *function, words []string) {
+	if !s.deeper(words[0]) {
+		return
+	}
+	params, loops, outer := s.params, s.loops, s.vars
+	s.params, s.loops = words[1:], 0
+	s.vars = &scope{names: map[string]variable{}, outer: outer}
+	s.calls = append(slices.Clip(s.calls), words[0])
+	s.statement(f.body)
+	s.calls = s.calls[:len(s.calls)-1]
+	s.params, s.loops, s.vars = params, loops, outer
+	s.depth--
+	if s.jump == toReturn {
+		s.jump = noJump
+	}
+}
+
+// deeper counts calls within each other; false: there are too many.
+func (s *Shell) deeper(name string) bool {
+	if s.depth >= maxDepth {
+		s.fail(&failure{text: name + ": maximum function nesting level exceeded (" + itoa(maxDepth) + ")", kind: endsShell, code: 1})
+		return false
+	}
+	s.depth++
+	return true
+}
+
+// declareFunction keeps a function.
+func (s *Shell) declareFunction(d *syntax.FuncDecl) {
+	s.functions[d.Name.Value] = &function{body: d.Body, decl: d}
+	s.status = 0
+	s.single()
+}
+
+// program has the host run a command.
+func (s *Shell) program(words []string) {
+	c := &Command{
+		Words: words, Environment: s.changes(), Directory: s.dir.path, At: s.dir.file.File, Files: s.files.passed(),
+		Line: s.line, Column: s.column,
+	}
+	if s.shift < 0 {
+		c.Column = 0
+	}
+	var p Process
+	var started func(Process)
+	if s.job != nil {
+		started = func(q Process) { p = q; s.job.add(q) }
+	}
+	o := s.settings.Host.Run(c, started)
+	if p != nil {
+		s.job.remove(p)
+	}
+	s.user.Add(int64(o.User))
+	s.system.Add(int64(o.System))
+	if o.Text != "" {
+		s.errorf("%s", o.Text)
+	}
+	s.status = o.Code
+	if o.Refused && !s.settings.Continue {
+		s.ended.Store(true)
+		s.jump = toExit
+	}
+}
+
+// changes are the exported variables that differ from what the host knows.
+func (s *Shell) changes() (list []string) {
+	left := len(s.base)
+	s.vars.each(func(name string, v *variable) {
+		if !v.exports || !v.set {
+			return
+		}
+		old, known := s.base[name]
+		if known {
+			left--
+		}
+		if !known || old != v.text {
+			list = append(list, name+"="+v.text)
+		}
+	})
+	if left > 0 {
+		for name := range s.base {
+			if v := s.lookup(name); validName(name) && (!v.exports || !v.set) {
+				list = append(list, name)
+			}
+		}
+	}
+	slices.Sort(list)
+	return list
+}

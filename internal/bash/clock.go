@@ -1,0 +1,84 @@
+//go:build linux
+
+package bash
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os/user"
+	"strconv"
+	"time"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// timeClause is time.
+func (s *Shell) timeClause(c *syntax.TimeClause) {
+	start, user, system := time.Now(), s.user.Load(), s.system.Load()
+	s.status = 0
+	if c.Stmt != nil {
+		s.statement(c.Stmt)
+	}
+	spent := []time.Duration{time.Since(start), time.Duration(s.user.Load() - user), time.Duration(s.system.Load() - system)}
+	text := ""
+	for i, name := range []string{"real", "user", "sys"} {
+		if c.PosixFormat {
+			text += fmt.Sprintf("%s %.2f\n", name, spent[i].Seconds())
+			continue
+		}
+		minutes := int(spent[i].Minutes())
+		text += fmt.Sprintf("%s\t%dm%.3fs\n", name, minutes, spent[i].Seconds()-60*float64(minutes))
+	}
+	if !c.PosixFormat {
+		text = "\n" + text
+	}
+	if f := s.files[2]; f != nil {
+		_, _ = f.WriteString(text)
+	}
+}
+
+// seed is RANDOM=n.
+func (s *Shell) seed(text string) {
+	n, _ := strconv.ParseUint(text, 10, 64)
+	s.random = rand.New(rand.NewPCG(n, n))
+}
+
+func (s *Shell) randomNumber() int {
+	if s.random != nil {
+		return s.random.IntN(32768)
+	}
+	return rand.IntN(32768)
+}
+
+func randomBits() uint32 { return rand.Uint32() }
+
+// restartSeconds is SECONDS=n.
+func (s *Shell) restartSeconds(text string) {
+	n, _ := strconv.Atoi(text)
+	s.started, s.offset = time.Now(), time.Duration(n)*time.Second
+}
+
+// home is what ~name stands for.
+func (s *Shell) home(name string) (string, bool) {
+	switch name {
+	case "":
+		if v := s.lookup("HOME"); v.set {
+			return v.text, true
+		}
+		u, err := user.Current()
+		if err != nil {
+			return "", false
+		}
+		return u.HomeDir, true
+	case "+":
+		return s.text("PWD"), true
+	case "-":
+		v := s.lookup("OLDPWD")
+		return v.text, v.set
+	}
+	u, err := user.Lookup(name)
+	if err != nil {
+		return "", false
+	}
+	return u.HomeDir, true
+}

@@ -1,0 +1,223 @@
+//go:build linux
+
+package bash
+
+import (
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// leave is break and continue.
+func leave(s *Shell, a []string) int {
+	if s.loops == 0 {
+		s.errorf("%s: only meaningful in a `for', `while', or `until' loop", a[0])
+		return 0
+	}
+	n := 1
+	if len(a) > 1 {
+		var err error
+		if n, err = strconv.Atoi(a[1]); err != nil {
+			s.errorf("%s: %s: numeric argument required", a[0], a[1])
+			s.jump = toExit
+			return 128
+		}
+		if n < 1 {
+			s.errorf("%s: %s: loop count out of range", a[0], a[1])
+			s.jump, s.levels = toBreak, s.loops
+			return 1
+		}
+	}
+	s.levels = min(n, s.loops)
+	s.jump = toContinue
+	if a[0] == "break" {
+		s.jump = toBreak
+	}
+	return 0
+}
+
+// statusOf reads the argument of exit and return.
+func (s *Shell) statusOf(a []string) int {
+	if len(a) < 2 {
+		return s.status
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(a[1]), 10, 64)
+	if err != nil {
+		s.errorf("%s: %s: numeric argument required", a[0], a[1])
+		return 2
+	}
+	return int(n & 0xff)
+}
+
+func returns(s *Shell, a []string) int {
+	if len(s.calls) == 0 && s.sourced == 0 {
+		s.errorf("return: can only `return' from a function or sourced script")
+		return 2
+	}
+	if len(a) > 2 {
+		s.errorf("return: too many arguments")
+		s.jump = toLine
+		return 1
+	}
+	n := s.statusOf(a)
+	s.jump = toReturn
+	return n
+}
+
+func exit(s *Shell, a []string) int {
+	if len(a) > 2 {
+		if _, err := strconv.Atoi(a[1]); err == nil {
+			s.errorf("exit: too many arguments")
+			s.jump = toLine
+			return 1
+		}
+	}
+	n := s.statusOf(a)
+	s.jump = toExit
+	return n
+}
+
+func shift(s *Shell, a []string) int {
+	n := 1
+	if len(a) > 1 {
+		var err error
+		if n, err = strconv.Atoi(a[1]); err != nil {
+			s.errorf("shift: %s: numeric argument required", a[1])
+			return 1
+		}
+	}
+	if n < 0 {
+		s.errorf("shift: %d: shift count out of range", n)
+		return 1
+	}
+	if n > len(s.params) {
+		return 1
+	}
+	s.params = s.params[n:]
+	return 0
+}
+
+func eval(s *Shell, a []string) int {
+	if len(a) > 1 && a[1] == "--" {
+		a = a[1:]
+	}
+	text := strings.Join(a[1:], " ")
+	if strings.TrimSpace(text) == "" {
+		return 0
+	}
+	s.evaluateText("eval", text)
+	return s.status
+}
+
+func source(s *Shell, a []string) int {
+	if len(a) > 1 && a[1] == "--" {
+		a = slices.Delete(slices.Clone(a), 1, 2)
+	}
+	if len(a) < 2 {
+		return s.usage(a[0], "filename argument required")
+	}
+	f, path, err := s.sourceFile(a[1])
+	if err != nil {
+		s.errorf("%s: %s", path, reason(err))
+		return 1
+	}
+	text, err := limited(f.File)
+	f.release()
+	if err != nil {
+		s.fail(err)
+		return s.status
+	}
+	params := s.params
+	if len(a) > 2 {
+		s.params = a[2:]
+	}
+	s.sourced++
+	s.evaluateText(a[1], string(text))
+	s.sourced--
+	if len(a) > 2 {
+		s.params = params
+	}
+	if s.jump == toReturn {
+		s.jump = noJump
+	}
+	return s.status
+}
+
+// sourceFile opens a script: one without a slash is looked for in PATH first.
+func (s *Shell) sourceFile(name string) (*file, string, error) {
+	if !strings.Contains(name, "/") {
+		for dir := range strings.SplitSeq(s.text("PATH"), ":") {
+			if dir == "" {
+				dir = "."
+			}
+			if st, err := stat(s.dir, dir+"/"+name, true); err == nil && isRegular(st) {
+				f, err := s.open(dir+"/"+name, reads)
+				return f, name, err
+			}
+		}
+	}
+	if st, err := stat(s.dir, name, true); err == nil && isDirectory(st) {
+		return nil, name + ": is a directory", os.ErrInvalid
+	}
+	f, err := s.open(name, reads)
+	return f, name, err
+}
+
+// execute is exec with a command: it runs, and the shell ends.
+func execute(s *Shell, a []string) int {
+	args := a[1:]
+	if args[0] == "--" {
+		args = args[1:]
+	}
+	if strings.HasPrefix(args[0], "-") {
+		return s.unsupported("exec", args[0], "")
+	}
+	s.traps = map[string]string{}
+	s.program(args)
+	s.jump = toExit
+	return s.status
+}
+
+// commandWord is command, which leaves functions out, and command -v.
+func commandWord(s *Shell, a []string) int {
+	args := a[1:]
+	describe := ""
+	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
+		opt := args[0]
+		args = args[1:]
+		if opt == "--" {
+			break
+		}
+		switch opt {
+		case "-v", "-V":
+			describe = opt
+		case "-p":
+		default:
+			return s.usage("command", "%s: invalid option", opt)
+		}
+	}
+	if len(args) == 0 {
+		return 0
+	}
+	if describe != "" {
+		return s.describe(args, describe == "-V")
+	}
+	s.unfunctioned(args)
+	return s.status
+}
+
+func builtinWord(s *Shell, a []string) int {
+	if len(a) > 1 && a[1] == "--" {
+		a = a[1:]
+	}
+	if len(a) < 2 {
+		return 0
+	}
+	run := s.builtin(a[1])
+	if run == nil {
+		s.errorf("builtin: %s: not a shell builtin", a[1])
+		return 1
+	}
+	return run(s, a[1:])
+}

@@ -1,0 +1,75 @@
+//go:build linux
+
+package bash
+
+import (
+	"errors"
+	"fmt"
+)
+
+// kind says how far a failure goes, as Bash has it for a script given by -c.
+type kind int
+
+const (
+	plain     kind = iota // the command at hand fails
+	endsLine              // what was read with it is left out: the rest of its line
+	endsShell             // the shell ends
+)
+
+// failure is an error of the language: an expansion or an assignment that cannot be.
+type failure struct {
+	text string
+	kind kind
+	code int
+}
+
+func (f *failure) Error() string { return f.text }
+
+func discard(format string, args ...any) error {
+	return &failure{text: fmt.Sprintf(format, args...), kind: endsLine, code: 1}
+}
+
+// jump is what leaves the ordinary order of commands.
+type jump int
+
+const (
+	noJump jump = iota
+	toBreak
+	toContinue
+	toReturn
+	toLine // give up the rest of the line
+	toExit
+)
+
+// fail says what failed and goes as far as it goes.
+func (s *Shell) fail(err error) {
+	f, is := errors.AsType[*failure](err)
+	if !is {
+		f = &failure{text: err.Error(), kind: plain, code: 1}
+	}
+	if f.text != "" {
+		s.errorf("%s", f.text)
+	}
+	s.status = f.code
+	switch f.kind {
+	case endsLine:
+		s.jump = toLine
+	case endsShell:
+		s.jump = toExit
+	}
+}
+
+// errorf writes one line to standard error, as Bash begins it.
+func (s *Shell) errorf(format string, args ...any) {
+	if f := s.files[2]; f != nil {
+		_, _ = fmt.Fprintf(f.File, "bash: line %d: "+format+"\n", append([]any{max(s.line, 1)}, args...)...)
+	}
+}
+
+// arithmeticFailure is an expression that an expansion cannot evaluate.
+func arithmeticFailure(err error) error {
+	if f, is := errors.AsType[*failure](err); is && f.kind == endsShell {
+		return err
+	}
+	return discard("%v", err)
+}

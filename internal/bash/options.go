@@ -1,0 +1,215 @@
+//go:build linux
+
+package bash
+
+import (
+	"slices"
+	"strings"
+)
+
+// options are those of set and shopt. Each of these can be on and off.
+type options struct {
+	allexport, errexit, noclobber, noexec, noglob, nounset, pipefail, xtrace                bool
+	dotglob, extglob, failglob, globstar, inheritErrexit, nocaseglob, nocasematch, nullglob bool
+}
+
+// letters is $-.
+func (o *options) letters() string {
+	text := ""
+	for _, f := range []struct {
+		on     bool
+		letter string
+	}{{o.allexport, "a"}, {o.errexit, "e"}, {o.noglob, "f"}, {true, "h"}, {o.nounset, "u"}, {o.xtrace, "x"}, {true, "B"}, {o.noclobber, "C"}, {true, "c"}} {
+		if f.on {
+			text += f.letter
+		}
+	}
+	return text
+}
+
+func (o *options) letter(c byte) *bool {
+	switch c {
+	case 'a':
+		return &o.allexport
+	case 'e':
+		return &o.errexit
+	case 'f':
+		return &o.noglob
+	case 'n':
+		return &o.noexec
+	case 'u':
+		return &o.nounset
+	case 'x':
+		return &o.xtrace
+	case 'C':
+		return &o.noclobber
+	}
+	return nil
+}
+
+// named is an option of set -o.
+func (o *options) named(name string) *bool {
+	switch name {
+	case "allexport":
+		return &o.allexport
+	case "errexit":
+		return &o.errexit
+	case "noglob":
+		return &o.noglob
+	case "noexec":
+		return &o.noexec
+	case "nounset":
+		return &o.nounset
+	case "xtrace":
+		return &o.xtrace
+	case "noclobber":
+		return &o.noclobber
+	case "pipefail":
+		return &o.pipefail
+	}
+	return nil
+}
+
+// shopt is an option of that builtin.
+func (o *options) shopt(name string) *bool {
+	switch name {
+	case "dotglob":
+		return &o.dotglob
+	case "extglob":
+		return &o.extglob
+	case "failglob":
+		return &o.failglob
+	case "globstar":
+		return &o.globstar
+	case "inherit_errexit":
+		return &o.inheritErrexit
+	case "nocaseglob":
+		return &o.nocaseglob
+	case "nocasematch":
+		return &o.nocasematch
+	case "nullglob":
+		return &o.nullglob
+	}
+	return nil
+}
+
+// fixedOption reports whether an option has this value, and no other, here.
+func fixedOption(name string, on bool) bool {
+	onNames := []string{"braceexpand", "hashall", "interactive-comments", "checkwinsize", "cmdhist", "complete_fullquote", "extquote", "force_fignore", "globasciiranges", "globskipdots", "hostcomplete", "interactive_comments", "patsub_replacement", "progcomp", "promptvars", "sourcepath"}
+	offNames := []string{"history", "histexpand", "monitor", "verbose", "posix", "vi", "emacs", "notify", "onecmd", "errtrace", "functrace", "ignoreeof", "keyword", "physical", "privileged", "nolog", "expand_aliases", "lastpipe", "huponexit", "autocd", "cdspell", "histappend", "xpg_echo", "login_shell", "checkjobs", "execfail", "shift_verbose", "gnu_errfmt", "localvar_inherit"}
+	return slices.Contains(onNames, name) && on || slices.Contains(offNames, name) && !on
+}
+
+// set changes options and parameters.
+func set(s *Shell, a []string) int {
+	args := a[1:]
+	if len(args) == 0 {
+		return s.unsupported("set", "a list of all variables", "declare -p NAME shows one.")
+	}
+	for len(args) > 0 {
+		arg := args[0]
+		if arg == "--" || arg == "-" {
+			if arg == "-" {
+				s.options.xtrace = false
+			}
+			if arg == "--" || len(args) > 1 {
+				s.params = args[1:]
+			}
+			return 0
+		}
+		if len(arg) < 2 || arg[0] != '-' && arg[0] != '+' {
+			s.params = args
+			return 0
+		}
+		args = args[1:]
+		for i := range len(arg) - 1 {
+			on, c := arg[0] == '-', arg[i+1]
+			switch p := s.options.letter(c); {
+			case p != nil:
+				*p = on
+			case c == 'o':
+				if len(args) == 0 {
+					return s.unsupported("set", "a list of all options", "")
+				}
+				if status := s.setNamed(args[0], on); status != 0 {
+					return status
+				}
+				args = args[1:]
+			case c == 'h' || c == 'B':
+				if !on {
+					return s.unsupported("set", "+"+string(c), "")
+				}
+			case strings.IndexByte("bkmptvEHPT", c) >= 0:
+				if on {
+					return s.unsupported("set", "-"+string(c), "")
+				}
+			default:
+				return s.usage("set", "%s: invalid option", arg)
+			}
+		}
+	}
+	return 0
+}
+
+func (s *Shell) setNamed(name string, on bool) int {
+	switch p := s.options.named(name); {
+	case p != nil:
+		*p = on
+		return 0
+	case fixedOption(name, on):
+		return 0
+	case fixedOption(name, !on):
+		return s.unsupported("set", "option "+name, "")
+	}
+	return s.usage("set", "%s: invalid option name", name)
+}
+
+func shopt(s *Shell, a []string) int {
+	mode, quiet, posixNames := "", false, false
+	args := a[1:]
+	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
+		for _, c := range args[0][1:] {
+			switch c {
+			case 's', 'u':
+				mode = string(c)
+			case 'q':
+				quiet = true
+			case 'o':
+				posixNames = true
+			case 'p':
+			default:
+				return s.usage("shopt", "%s: invalid option", args[0])
+			}
+		}
+		args = args[1:]
+	}
+	if len(args) == 0 {
+		return s.unsupported("shopt", "a list of all options", "")
+	}
+	status := 0
+	for _, name := range args {
+		p := s.options.shopt(name)
+		if posixNames {
+			p = s.options.named(name)
+		}
+		switch on := p != nil && *p || p == nil && fixedOption(name, true); {
+		case p == nil && !fixedOption(name, true) && !fixedOption(name, false):
+			s.errorf("shopt: %s: invalid shell option name", name)
+			status = 1
+		case mode == "":
+			if !on {
+				status = 1
+			}
+			if !quiet {
+				if w := s.wrote(name + strings.Repeat(" ", max(0, 15-len(name))) + "\t" + map[bool]string{true: "on", false: "off"}[on] + "\n"); w != 0 {
+					return w
+				}
+			}
+		case p != nil:
+			*p = mode == "s"
+		case on != (mode == "s"):
+			return s.unsupported("shopt", "option "+name, "")
+		}
+	}
+	return status
+}

@@ -1,0 +1,202 @@
+//go:build linux
+
+package bash
+
+import (
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// parameter is what a name, with an index or without, stands for.
+func (s *Shell) parameter(name string, index syntax.ArithmExpr, e *syntax.ParamExp) (value, error) {
+	switch name {
+	case "@", "*":
+		return value{texts: s.params, set: len(s.params) > 0, list: true, star: name == "*"}, nil
+	}
+	v, special := s.special(name, e)
+	if !special {
+		v = s.lookup(name)
+	}
+	if index == nil {
+		text, set := v.scalar()
+		return one(text, set), nil
+	}
+	if isLit(index, "@") || isLit(index, "*") {
+		return value{texts: all(&v), set: len(all(&v)) > 0, list: true, star: isLit(index, "*")}, nil
+	}
+	return s.indexed(name, &v, index)
+}
+
+func (s *Shell) indexed(name string, v *variable, index syntax.ArithmExpr) (value, error) {
+	if v.table != nil {
+		key, err := s.key(index)
+		text, ok := v.table.at(key)
+		return one(text, ok), err
+	}
+	n, err := s.arithmetic(index)
+	if err != nil {
+		return value{}, arithmeticFailure(err)
+	}
+	i := int(n)
+	if v.list == nil {
+		if i < -1 || i == -1 && !v.set {
+			s.errorf("%s: bad array subscript", name)
+		}
+		if i != 0 && i != -1 {
+			return value{}, nil
+		}
+		return one(v.text, v.set), nil
+	}
+	if i < 0 {
+		if i += v.list.end(); i < 0 {
+			s.errorf("%s: bad array subscript", name)
+			return value{}, nil
+		}
+	}
+	text, ok := v.list.at(i)
+	return one(text, ok), nil
+}
+
+// key is the index of an associative array.
+func (s *Shell) key(index syntax.ArithmExpr) (string, error) {
+	if w, ok := index.(*syntax.Word); ok {
+		return s.string(w)
+	}
+	return nodeText(index), nil
+}
+
+// element is an element by the text of its index.
+func (s *Shell) element(name, index string) (string, bool) {
+	v := s.lookup(name)
+	if v.table != nil {
+		return v.table.at(index)
+	}
+	n, err := s.arithmeticText(index)
+	if err != nil {
+		return "", false
+	}
+	if v.list == nil {
+		return v.text, v.set && n == 0
+	}
+	if n < 0 {
+		n += int64(v.list.end())
+	}
+	return v.list.at(int(n))
+}
+
+// all are the values of an array in their order; of a scalar its one.
+func all(v *variable) []string {
+	switch {
+	case v.list != nil:
+		return v.list.values
+	case v.table != nil:
+		var list []string
+		for _, k := range v.table.keys() {
+			list = append(list, v.table.values[k])
+		}
+		return list
+	case v.set:
+		return []string{v.text}
+	}
+	return nil
+}
+
+func (s *Shell) keysOf(name string) (list []string) {
+	v, special := s.special(name, nil)
+	if !special {
+		v = s.lookup(name)
+	}
+	switch {
+	case v.list != nil:
+		for _, k := range v.list.keys {
+			list = append(list, strconv.Itoa(k))
+		}
+	case v.table != nil:
+		return v.table.keys()
+	case v.set:
+		return []string{"0"}
+	}
+	return list
+}
+
+func (s *Shell) namesWith(prefix string) (list []string) {
+	s.vars.each(func(name string, v *variable) {
+		if strings.HasPrefix(name, prefix) && (v.set || v.list != nil || v.table != nil) {
+			list = append(list, name)
+		}
+	})
+	slices.Sort(list)
+	return list
+}
+
+func scalar(text string) (variable, bool) { return variable{set: true, text: text}, true }
+
+// special are the parameters that the shell computes.
+func (s *Shell) special(name string, e *syntax.ParamExp) (variable, bool) {
+	switch name {
+	case "#":
+		return scalar(strconv.Itoa(len(s.params)))
+	case "?":
+		return scalar(strconv.Itoa(s.status & 0xff))
+	case "$":
+		return scalar(strconv.Itoa(os.Getpid()))
+	case "!":
+		n := s.last.number()
+		return variable{set: n != 0, text: strconv.Itoa(n)}, true
+	case "-":
+		return scalar(s.options.letters())
+	case "0":
+		return scalar("bash")
+	case "LINENO":
+		return scalar(strconv.Itoa(s.line))
+	case "RANDOM":
+		return scalar(strconv.Itoa(s.randomNumber()))
+	case "SRANDOM":
+		return scalar(strconv.Itoa(int(randomBits())))
+	case "SECONDS":
+		return scalar(strconv.Itoa(int((time.Since(s.started) + s.offset).Seconds())))
+	case "EPOCHSECONDS":
+		return scalar(itoa(time.Now().Unix()))
+	case "EPOCHREALTIME":
+		t := time.Now()
+		return scalar(itoa(t.Unix()) + "." + pad(t.Nanosecond()/1000, 6))
+	case "_":
+		return scalar(s.lastWord)
+	case "PIPESTATUS":
+		return variable{list: numbers(s.pipestatus)}, true
+	case "FUNCNAME":
+		if len(s.calls) == 0 {
+			return variable{}, true
+		}
+		list := slices.Clone(s.calls)
+		slices.Reverse(list)
+		return variable{list: listOf(append(list, "main"))}, true
+	case "DIRSTACK":
+		return variable{list: listOf(s.directories())}, true
+	}
+	if n, err := strconv.Atoi(name); err == nil {
+		if n > len(s.params) || n < 1 {
+			return variable{}, true
+		}
+		return scalar(s.params[n-1])
+	}
+	return variable{}, false
+}
+
+func numbers(codes []int) *list {
+	texts := make([]string, len(codes))
+	for i, c := range codes {
+		texts[i] = strconv.Itoa(c)
+	}
+	return listOf(texts)
+}
+
+func pad(n, width int) string {
+	t := strconv.Itoa(n)
+	return strings.Repeat("0", max(0, width-len(t))) + t
+}

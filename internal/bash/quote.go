@@ -1,0 +1,112 @@
+//go:build linux
+
+package bash
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// quote is a text as ${x@Q} and set -x write it.
+func quote(text string) string {
+	if plainText(text) {
+		return singleQuoted(text)
+	}
+	var t strings.Builder
+	t.WriteString("$'")
+	for i := 0; i < len(text); {
+		r, n := utf8.DecodeRuneInString(text[i:])
+		switch at := strings.IndexByte("\a\b\x1b\f\n\r\t\v\\'", text[i]); {
+		case at >= 0:
+			t.WriteByte('\\')
+			t.WriteByte(`abEfnrtv\'`[at])
+		case r == utf8.RuneError && n == 1, r < ' ', r == 127:
+			fmt.Fprintf(&t, `\%03o`, text[i])
+			n = 1
+		default:
+			t.WriteString(text[i : i+n])
+		}
+		i += n
+	}
+	return t.String() + "'"
+}
+
+func plainText(text string) bool {
+	if !utf8.ValidString(text) {
+		return false
+	}
+	return strings.IndexFunc(text, func(r rune) bool { return r < ' ' || r == 127 }) < 0
+}
+
+func singleQuoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+
+// doubleQuoted is a text as declare -p writes it.
+func doubleQuoted(text string) string {
+	if !plainText(text) {
+		return quote(text)
+	}
+	var t strings.Builder
+	t.WriteByte('"')
+	for i := range len(text) {
+		if strings.IndexByte("$`\"\\", text[i]) >= 0 {
+			t.WriteByte('\\')
+		}
+		t.WriteByte(text[i])
+	}
+	return t.String() + `"`
+}
+
+// backslashed is a text as printf %q writes it.
+func backslashed(text string) string {
+	if text == "" {
+		return "''"
+	}
+	if !plainText(text) {
+		return quote(text)
+	}
+	var t strings.Builder
+	for i := range len(text) {
+		c := text[i]
+		if strings.IndexByte(" \t!\"$&'()*,;<>?[\\]^`{|}", c) >= 0 || i == 0 && (c == '#' || c == '~') {
+			t.WriteByte('\\')
+		}
+		t.WriteByte(c)
+	}
+	return t.String()
+}
+
+// traced is a word as set -x writes it: quoted only where it must be.
+func traced(text string) string {
+	if text == "" {
+		return "''"
+	}
+	if !plainText(text) {
+		return quote(text)
+	}
+	if strings.ContainsAny(text, " \t\n!\"$&'()*;<>?[\\]^`{|}") || text[0] == '#' || text[0] == '~' {
+		return singleQuoted(text)
+	}
+	return text
+}
+
+// trace writes a command to standard error, with set -x.
+func (s *Shell) trace(keyword string, words []string) {
+	if !s.options.xtrace || s.files[2] == nil {
+		return
+	}
+	var t strings.Builder
+	t.WriteString(s.text("PS4"))
+	t.WriteString(keyword)
+	for i, w := range words {
+		if i > 0 || keyword != "" {
+			t.WriteByte(' ')
+		}
+		if keyword == "" && i == 0 && strings.Contains(w, "=") {
+			t.WriteString(w)
+			continue
+		}
+		t.WriteString(traced(w))
+	}
+	_, _ = s.files[2].WriteString(t.String() + "\n")
+}

@@ -1,0 +1,234 @@
+//go:build linux
+
+package bash
+
+import (
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// reading is one read.
+type reading struct {
+	raw, exact bool
+	delimiter  byte
+	count      int
+	wait       time.Duration
+	array      string
+	number     int
+}
+
+// read reads a line, byte by byte: what follows belongs to the next reader.
+func read(s *Shell, a []string) int {
+	r := reading{delimiter: '\n', count: -1, wait: -1}
+	names, status := r.options(s, a[1:])
+	if status != 0 {
+		return status
+	}
+	for _, n := range names {
+		base, _, _ := strings.Cut(n, "[")
+		if !validName(base) {
+			s.errorf("read: `%s': not a valid identifier", n)
+			return 1
+		}
+	}
+	f := s.files[r.number]
+	if f == nil {
+		s.errorf("read: %d: invalid file descriptor: Bad file descriptor", r.number)
+		return 1
+	}
+	if r.wait == 0 {
+		return oneIf(!readable(f.File, 0))
+	}
+	line, status := r.line(s, f)
+	if err := r.store(s, line, names); err != nil {
+		s.errorf("read: %v", err)
+		return 1
+	}
+	return status
+}
+
+func (r *reading) options(s *Shell, args []string) (names []string, status int) {
+	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
+		opts := args[0][1:]
+		args = args[1:]
+		if opts == "-" {
+			break
+		}
+		for i := 0; i < len(opts); i++ {
+			c := opts[i]
+			if strings.IndexByte("adinNptu", c) < 0 {
+				switch c {
+				case 'r':
+					r.raw = true
+				case 's', 'e':
+				default:
+					return nil, s.usage("read", "-%c: invalid option", c)
+				}
+				continue
+			}
+			value := opts[i+1:]
+			if value == "" {
+				if len(args) == 0 {
+					return nil, s.usage("read", "-%c: option requires an argument", c)
+				}
+				value, args = args[0], args[1:]
+			}
+			if status := r.option(s, c, value); status != 0 {
+				return nil, status
+			}
+			break
+		}
+	}
+	return args, 0
+}
+
+func (r *reading) option(s *Shell, c byte, value string) int {
+	switch c {
+	case 'a':
+		r.array = value
+	case 'd':
+		r.delimiter = 0
+		if value != "" {
+			r.delimiter = value[0]
+		}
+	case 'n', 'N':
+		n, err := strconv.Atoi(value)
+		if err != nil || n < 0 {
+			s.errorf("read: %s: invalid number", value)
+			return 1
+		}
+		r.count, r.exact = n, c == 'N'
+	case 't':
+		seconds, err := strconv.ParseFloat(value, 64)
+		if err != nil || seconds < 0 {
+			s.errorf("read: %s: invalid timeout specification", value)
+			return 1
+		}
+		r.wait = time.Duration(seconds * float64(time.Second))
+	case 'u':
+		n, err := strconv.Atoi(value)
+		if err != nil || n < 0 || n > maxDescriptor {
+			s.errorf("read: %s: invalid file descriptor specification", value)
+			return 1
+		}
+		r.number = n
+	}
+	return 0
+}
+
+// line reads up to the delimiter. A backslash before a character stays in the text,
+// for store; one before a newline goes, with it.
+func (r *reading) line(s *Shell, f *file) (line []byte, status int) {
+	until := time.Now().Add(r.wait)
+	var b [1]byte
+	for taken := 0; r.count < 0 || taken < r.count; {
+		if r.wait >= 0 && !readable(f.File, time.Until(until)) {
+			return line, 142
+		}
+		if n, err := f.Read(b[:]); n == 0 || err != nil {
+			return line, 1
+		}
+		c := b[0]
+		if n := len(line); !r.raw && n > 0 && line[n-1] == '\\' && !r.escapedEnd(line[:n-1]) {
+			if c == '\n' {
+				line = line[:n-1]
+			} else {
+				line = append(line, c)
+				taken++
+			}
+			continue
+		}
+		if c == r.delimiter && !r.exact {
+			return line, 0
+		}
+		if c == 0 {
+			continue
+		}
+		line = append(line, c)
+		if (r.raw || c != '\\') && (!s.utf8() || utf8.FullRune(lastRune(line))) {
+			taken++
+		}
+		if len(line) > maxValue {
+			return line, 1
+		}
+	}
+	return line, 0
+}
+
+// escapedEnd reports whether the backslash behind a text is itself escaped.
+func (r *reading) escapedEnd(line []byte) bool {
+	n := 0
+	for n < len(line) && line[len(line)-1-n] == '\\' {
+		n++
+	}
+	return n%2 == 1
+}
+
+// lastRune is the last, perhaps unfinished character.
+func lastRune(line []byte) []byte {
+	i := len(line) - 1
+	for i > 0 && !utf8.RuneStart(line[i]) {
+		i--
+	}
+	return line[i:]
+}
+
+func (r *reading) store(s *Shell, line []byte, names []string) error {
+	text := string(line)
+	if r.exact {
+		if len(names) == 0 {
+			return s.assign("REPLY", r.unescaped(text))
+		}
+		for i, n := range names {
+			if i > 0 {
+				text = ""
+			}
+			if err := s.assignWord(n, r.unescaped(text)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if r.array != "" {
+		fields := s.readFields(text, -1, r.raw)
+		return s.change(r.array, func(v *variable) error {
+			v.list, v.set, v.text = listOf(fields), false, ""
+			return nil
+		})
+	}
+	if len(names) == 0 {
+		return s.assign("REPLY", r.unescaped(text))
+	}
+	fields := s.readFields(text, len(names), r.raw)
+	for i, n := range names {
+		value := ""
+		if i < len(fields) {
+			value = fields[i]
+		}
+		if err := s.assignWord(n, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *reading) unescaped(text string) string {
+	if r.raw {
+		return text
+	}
+	return unescape(strings.TrimSuffix(text, "\\"))
+}
+
+// assignWord assigns to a name, or to an element "name[index]".
+func (s *Shell) assignWord(target, text string) error {
+	name, index, element := strings.Cut(target, "[")
+	if !validName(name) {
+		return &failure{text: "`" + target + "': not a valid identifier", code: 1}
+	}
+	if element {
+		return s.putElement(name, strings.TrimSuffix(index, "]"), text)
+	}
+	return s.assign(name, text)
+}

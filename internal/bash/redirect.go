@@ -1,0 +1,247 @@
+//go:build linux
+
+package bash
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// The ways to open a file.
+const (
+	reads   = os.O_RDONLY
+	writes  = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	appends = os.O_WRONLY | os.O_CREATE | os.O_APPEND
+	both    = os.O_RDWR | os.O_CREATE
+)
+
+// redirect carries out redirections. The caller has restore undo them, also
+// after an error.
+func (s *Shell) redirect(list []*syntax.Redirect, compound bool) (restore func(), err error) {
+	final := s.final
+	s.final = false
+	if len(list) == 0 {
+		return func() {}, nil
+	}
+	if final { // nothing here needs what they replace: it is closed now, as in a process of its own
+		return func() {}, s.keep(list)
+	}
+	mark := len(s.passing)
+	saved := s.files.hold()
+	restore = func() {
+		if compound {
+			s.passing = s.passing[:mark]
+		}
+		s.files.close()
+		s.files = saved
+	}
+	for _, r := range list {
+		if err := s.redirection(r); err != nil {
+			return restore, err
+		}
+	}
+	return restore, nil
+}
+
+// feeds reports whether redirections change standard input.
+func feeds(list []*syntax.Redirect) bool {
+	for _, r := range list {
+		if r.N == nil && defaultNumber(r.Op) == 0 || r.N != nil && r.N.Value == "0" {
+			return true
+		}
+	}
+	return false
+}
+
+// keep makes redirections stay, as exec does without a command.
+func (s *Shell) keep(list []*syntax.Redirect) error {
+	for _, r := range list {
+		if err := s.redirection(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Shell) redirection(r *syntax.Redirect) error {
+	number := defaultNumber(r.Op)
+	if r.N != nil {
+		n, err := strconv.Atoi(r.N.Value)
+		if err != nil || n > maxDescriptor {
+			return &failure{text: r.N.Value + ": only descriptors 0 to 9 are supported", kind: endsShell, code: 2}
+		}
+		number = n
+	}
+	switch r.Op {
+	case syntax.Hdoc, syntax.DashHdoc:
+		text, err := s.document(r)
+		if err != nil {
+			return err
+		}
+		return s.given(number, text)
+	case syntax.WordHdoc:
+		text, err := s.string(r.Word)
+		if err != nil {
+			return err
+		}
+		return s.given(number, text+"\n")
+	}
+	path, err := s.target1(r.Word)
+	if err != nil {
+		return err
+	}
+	switch r.Op {
+	case syntax.DplIn, syntax.DplOut:
+		return s.duplicate(number, path, r)
+	case syntax.RdrAll, syntax.AppAll:
+		return s.openTo(path, way(r.Op), 1, 2)
+	}
+	return s.openTo(path, s.clobber(path, r.Op), number)
+}
+
+func defaultNumber(op syntax.RedirOperator) int {
+	switch op {
+	case syntax.RdrIn, syntax.RdrInOut, syntax.DplIn, syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+		return 0
+	}
+	return 1
+}
+
+func way(op syntax.RedirOperator) int {
+	switch op {
+	case syntax.RdrIn:
+		return reads
+	case syntax.RdrInOut:
+		return both
+	case syntax.AppOut, syntax.AppAll:
+		return appends
+	}
+	return writes
+}
+
+// clobber is way, with set -C.
+func (s *Shell) clobber(path string, op syntax.RedirOperator) int {
+	if s.options.noclobber && op == syntax.RdrOut {
+		if st, err := stat(s.dir, path, true); err != nil || isRegular(st) {
+			return os.O_WRONLY | os.O_CREATE | os.O_EXCL
+		}
+	}
+	return way(op)
+}
+
+// target1 expands the word of a redirection, which must be one.
+func (s *Shell) target1(w *syntax.Word) (string, error) {
+	words, err := s.fields([]*syntax.Word{w})
+	if err != nil {
+		return "", err
+	}
+	if len(words) != 1 {
+		return "", &failure{text: sourceOf(w) + ": ambiguous redirect", kind: plain, code: 1}
+	}
+	return words[0], nil
+}
+
+// duplicate is >&N, <&N, >&- and >&FILE.
+func (s *Shell) duplicate(number int, word string, r *syntax.Redirect) error {
+	if word == "-" {
+		s.files.set(number, nil)
+		return nil
+	}
+	from, moves := strings.CutSuffix(word, "-")
+	n, err := strconv.Atoi(from)
+	switch {
+	case err != nil && r.Op == syntax.DplOut && (r.N == nil || number == 1):
+		return s.openTo(word, writes, 1, 2)
+	case err != nil:
+		return &failure{text: word + ": ambiguous redirect", kind: plain, code: 1}
+	case n < 0 || n > maxDescriptor || s.files[n] == nil:
+		return &failure{text: from + ": Bad file descriptor", kind: plain, code: 1}
+	}
+	if n == number {
+		return nil
+	}
+	s.files.set(number, s.files[n].hold())
+	if moves {
+		s.files.set(n, nil)
+	}
+	return nil
+}
+
+func (s *Shell) openTo(path string, flags int, numbers ...int) error {
+	f, err := s.open(path, flags)
+	if err != nil {
+		if errors.Is(err, fs.ErrExist) {
+			return &failure{text: path + ": cannot overwrite existing file", kind: plain, code: 1}
+		}
+		return &failure{text: path + ": " + reason(err), kind: plain, code: 1}
+	}
+	for i, n := range numbers {
+		if i > 0 {
+			f.hold()
+		}
+		s.files.set(n, f)
+	}
+	return nil
+}
+
+// open opens a file as the script means its path: /dev/stdin and the like are
+// its own descriptors, not those of this process.
+func (s *Shell) open(path string, flags int) (*file, error) {
+	if n, is := s.descriptor(path); is {
+		if n > maxDescriptor || s.files[n] == nil {
+			return nil, syscall.EBADF
+		}
+		return s.files[n].hold(), nil
+	}
+	if strings.HasPrefix(path, "/dev/tcp/") || strings.HasPrefix(path, "/dev/udp/") {
+		return nil, errors.New("connections are not supported; use a program such as nc or curl")
+	}
+	if s.null != nil && filepath.Clean(path) == "/dev/null" {
+		return s.null.hold(), nil
+	}
+	if flags&(os.O_WRONLY|os.O_RDWR) != 0 {
+		if err := s.settings.Host.MayWrite(path); err != nil {
+			return nil, err
+		}
+	}
+	f, err := openFile(s.dir, path, flags, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	return newFile(f), nil
+}
+
+// descriptor is the number that a path like /dev/fd/3 names.
+func (s *Shell) descriptor(path string) (int, bool) {
+	switch path {
+	case "/dev/stdin":
+		return 0, true
+	case "/dev/stdout":
+		return 1, true
+	case "/dev/stderr":
+		return 2, true
+	}
+	for _, dir := range []string{"/dev/fd/", "/proc/self/fd/"} {
+		if rest, is := strings.CutPrefix(path, dir); is {
+			n, err := strconv.Atoi(rest)
+			return n, err == nil && n >= 0
+		}
+	}
+	return 0, false
+}
+
+// reason is what the system says of an error, as Bash writes it.
+func reason(err error) string {
+	if no, is := errors.AsType[syscall.Errno](err); is {
+		text := no.Error()
+		return strings.ToUpper(text[:1]) + text[1:]
+	}
+	return err.Error()
+}

@@ -1,0 +1,186 @@
+//go:build linux
+
+package bash
+
+import (
+	"maps"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// maxValue is how long a value may be, in bytes.
+const maxValue = 64 << 20
+
+// scope has the variables of the shell, or those that are local to a function.
+type scope struct {
+	names map[string]variable
+	outer *scope // of the caller: Bash's scopes are dynamic
+	brief bool   // of one command: A=1 command
+}
+
+// clone is the copy of a subshell: nothing of one is seen in the other.
+func (s *scope) clone() *scope {
+	if s == nil {
+		return nil
+	}
+	for _, v := range s.names {
+		if v.list != nil {
+			v.list.shared.Store(true)
+		}
+		if v.table != nil {
+			v.table.shared.Store(true)
+		}
+	}
+	return &scope{names: maps.Clone(s.names), outer: s.outer.clone(), brief: s.brief}
+}
+
+// holder is the scope that has a name; the outermost if none has.
+func (s *scope) holder(name string) *scope {
+	for {
+		if _, ok := s.names[name]; ok || s.outer == nil {
+			return s
+		}
+		s = s.outer
+	}
+}
+
+// each yields all variables, inner ones before those that they hide.
+func (s *scope) each(f func(name string, v *variable)) {
+	seen := map[string]bool{}
+	for ; s != nil; s = s.outer {
+		for name, v := range s.names {
+			if s.outer != nil {
+				if seen[name] {
+					continue
+				}
+				seen[name] = true
+			} else if seen[name] {
+				continue
+			}
+			f(name, &v)
+		}
+	}
+}
+
+// lookup returns a variable, through references.
+func (s *Shell) lookup(name string) variable {
+	v := s.vars.holder(name).names[name]
+	for range 10 {
+		if !v.refers || v.text == "" {
+			return v
+		}
+		target := v.text
+		if i := strings.IndexByte(target, '['); i > 0 {
+			l, _ := s.element(target[:i], strings.TrimSuffix(target[i+1:], "]"))
+			return variable{set: true, text: l}
+		}
+		v = s.vars.holder(target).names[target]
+	}
+	return variable{}
+}
+
+// resolve follows references to the name that holds the value.
+func (s *Shell) resolve(name string) string {
+	for range 10 {
+		v := s.vars.holder(name).names[name]
+		if !v.refers || !syntax.ValidName(v.text) {
+			return name
+		}
+		name = v.text
+	}
+	return name
+}
+
+// assign sets a variable to a text, as name=text does: for an array its element 0.
+func (s *Shell) assign(name, text string) error {
+	return s.change(name, func(v *variable) error {
+		text, err := s.converted(v, text)
+		if err != nil {
+			return err
+		}
+		switch {
+		case v.list != nil:
+			v.list = v.list.own()
+			v.list.put(0, text)
+		case v.table != nil:
+			v.table = v.table.own()
+			v.table.put("0", text)
+		default:
+			v.text, v.set = text, true
+		}
+		return nil
+	})
+}
+
+// converted applies the attributes -i, -u and -l.
+func (s *Shell) converted(v *variable, text string) (string, error) {
+	if len(text) > maxValue {
+		return "", &failure{text: "a value of more than 64 MiB", kind: endsShell, code: 1}
+	}
+	switch {
+	case v.integer:
+		n, err := s.arithmeticText(text)
+		return itoa(n), err
+	case v.upper:
+		return strings.ToUpper(text), nil
+	case v.lower:
+		return strings.ToLower(text), nil
+	}
+	return text, nil
+}
+
+// change applies f to a variable in the scope that holds it.
+func (s *Shell) change(name string, f func(*variable) error) error {
+	name = s.resolve(name)
+	at := s.vars.holder(name)
+	v := at.names[name]
+	if v.fixed {
+		return &failure{text: name + ": readonly variable", kind: plain, code: 1}
+	}
+	if err := f(&v); err != nil {
+		return err
+	}
+	if s.options.allexport {
+		v.exports = true
+	}
+	at.names[name] = v
+	s.changed(name, &v)
+	return nil
+}
+
+// changed does what the shell itself connects with a variable.
+func (s *Shell) changed(name string, v *variable) {
+	switch name {
+	case "OPTIND":
+		s.optionAt = 0
+	case "RANDOM":
+		s.seed(v.text)
+	case "SECONDS":
+		s.restartSeconds(v.text)
+	}
+}
+
+func (s *Shell) unset(name string) error {
+	name = s.resolve(name)
+	at := s.vars.holder(name)
+	v, ok := at.names[name]
+	switch {
+	case !ok:
+		return nil
+	case v.fixed:
+		return &failure{text: name + ": cannot unset: readonly variable", kind: plain, code: 1}
+	case at.outer != nil && at == s.vars:
+		at.names[name] = variable{local: true} // stays local
+	default:
+		delete(at.names, name)
+	}
+	return nil
+}
+
+// text is the value of a variable as a text, "" if it has none.
+func (s *Shell) text(name string) string {
+	v := s.lookup(name)
+	t, _ := v.scalar()
+	return t
+}

@@ -1,0 +1,145 @@
+//go:build linux
+
+package bash
+
+import (
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// The bounds of a script.
+const (
+	maxDepth     = 1000     // calls of functions, eval and source within each other
+	maxSubshells = 400      // subshells that live at once
+	maxOutput    = 16 << 20 // bytes of one command substitution
+	maxFields    = 1 << 20  // words of one command
+)
+
+// core is what a shell and its subshells share.
+type core struct {
+	settings Settings
+	null     *file
+	base     map[string]string // the environment that the host knows
+	ended    atomic.Bool       // a refusal has ended the script
+	killed   atomic.Int64      // the signal by which the script has ended itself
+	shells   atomic.Int64
+	running  sync.WaitGroup // jobs
+	number   atomic.Int64   // of jobs that are no program
+	byNumber sync.Map       // all jobs
+	user     atomic.Int64   // processor time of ended commands, nanoseconds
+	system   atomic.Int64
+}
+
+// Shell interprets a script. It and each of its subshells is used by one
+// goroutine at a time; nothing of a subshell is seen outside of it.
+type Shell struct {
+	*core
+	vars      *scope
+	functions map[string]*function
+	params    []string
+	options   options
+	dir       *directory
+	stack     []string // of pushd, without the current directory
+	files     files
+	last      *lastJob
+	jobs      []*job
+	traps     map[string]string
+	hashed    map[string]bool
+
+	status     int
+	pipestatus []int
+	jump       jump
+	levels     int // of loops that break or continue leaves
+	loops      int // around the command at hand
+	calls      []string
+	sourced    int
+	ignores    int // >0: failures do not end the shell in spite of set -e
+	substatus  int // of the last command substitution; -1: none
+	depth      int // of calls, eval and source
+	inSubshell bool
+	fed        bool // standard input was redirected for this subshell
+	final      bool // the next statement is the last of this subshell
+	inTrap     bool
+
+	lastWord     string // $_
+	line, column int
+	shift        int // by which eval moves lines; -1: lines are not those of the script
+	started      time.Time
+	offset       time.Duration // SECONDS that were assigned
+	random       *rand.Rand
+	optionAt     int   // within a word of getopts
+	passing      []int // descriptors of process substitutions of the command at hand
+	job          *job  // as part of which this runs
+}
+
+// function is a function that was declared.
+type function struct {
+	body *syntax.Stmt
+	decl *syntax.FuncDecl
+}
+
+// subshell makes a copy, with files of its own. The caller has it ended by end.
+func (s *Shell) subshell() *Shell {
+	n := &Shell{
+		core: s.core, vars: s.vars.clone(), functions: maps.Clone(s.functions), params: s.params,
+		options: s.options, dir: s.dir.hold(), stack: slices.Clone(s.stack), files: s.files.hold(), last: s.last,
+		status: s.status, pipestatus: s.pipestatus, loops: s.loops, calls: s.calls, sourced: s.sourced, ignores: s.ignores,
+		depth: s.depth, inSubshell: true, fed: s.fed, inTrap: s.inTrap, line: s.line, column: s.column, started: s.started, offset: s.offset,
+		substatus: -1, traps: map[string]string{}, lastWord: s.lastWord, optionAt: s.optionAt, job: s.job,
+	}
+	for name, action := range s.traps { // ignored signals stay so
+		if action == "" {
+			n.traps[name] = action
+		}
+	}
+	s.shells.Add(1)
+	return n
+}
+
+// crowded tells, in Bash's words, that there can be no more subshells.
+func (s *Shell) crowded() bool {
+	if s.shells.Load() < maxSubshells {
+		return false
+	}
+	s.errorf("fork: Resource temporarily unavailable: more than %d subshells at once", maxSubshells)
+	s.status, s.jump = 254, toExit
+	return true
+}
+
+// end is the end of a subshell: its EXIT trap runs and its files are closed.
+func (s *Shell) end() {
+	s.exitTrap()
+	s.files.close()
+	s.dir.release()
+	s.shells.Add(-1)
+}
+
+// stops reports whether the commands that follow are left out.
+func (s *Shell) stops() bool {
+	switch {
+	case s.jump != noJump:
+	case s.ended.Load():
+		s.status, s.jump = 126, toExit
+	case s.killed.Load() != 0:
+		s.status, s.jump = 128+int(s.killed.Load()), toExit
+	case s.job != nil && s.job.killed.Load() != 0:
+		s.status, s.jump = 128+int(s.job.killed.Load()), toExit
+	}
+	return s.jump != noJump
+}
+
+// in runs f with s as a subshell and returns its status.
+func (s *Shell) in(f func()) int {
+	f()
+	s.end()
+	return s.status
+}
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }

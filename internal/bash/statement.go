@@ -1,0 +1,186 @@
+//go:build linux
+
+package bash
+
+import (
+	"slices"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// statements runs a list until something leaves it.
+func (s *Shell) statements(list []*syntax.Stmt) {
+	for _, st := range list {
+		if s.stops() {
+			return
+		}
+		s.statement(st)
+	}
+}
+
+// statement runs one statement in this shell; with & as a job.
+func (s *Shell) statement(st *syntax.Stmt) {
+	if s.stops() || s.options.noexec {
+		return
+	}
+	if st.Background {
+		s.background(st)
+		return
+	}
+	if !st.Negated {
+		s.unnegated(st)
+		return
+	}
+	s.ignores++
+	s.unnegated(st)
+	s.ignores--
+	if s.jump == noJump || s.jump == toBreak || s.jump == toContinue {
+		s.status = oneIf(s.status == 0)
+	}
+}
+
+func (s *Shell) unnegated(st *syntax.Stmt) {
+	switch c := st.Cmd.(type) {
+	case *syntax.CallExpr:
+		s.simple(c, st.Redirs, st.Position)
+		s.single()
+		s.errexit()
+		return
+	case *syntax.BinaryCmd:
+		if len(st.Redirs) == 0 {
+			s.final = false
+			s.binary(st, c)
+			return
+		}
+	case nil:
+		s.simple(&syntax.CallExpr{}, st.Redirs, st.Position)
+		s.single()
+		s.errexit()
+		return
+	case *syntax.DeclClause:
+		s.declaration(c, st.Redirs)
+		s.single()
+		s.errexit()
+		return
+	}
+	s.at(st.Position)
+	restore, err := s.redirect(st.Redirs, true)
+	fed := s.fed
+	s.fed = s.fed || feeds(st.Redirs)
+	defer func() { s.fed = fed }()
+	if err != nil {
+		s.fail(err)
+		restore()
+		s.errexit()
+		return
+	}
+	s.command(st.Cmd)
+	restore()
+	switch st.Cmd.(type) {
+	case *syntax.Subshell, *syntax.ArithmCmd, *syntax.TestClause, *syntax.LetClause:
+		s.single()
+		s.errexit()
+	}
+}
+
+// single is the end of a command that is no pipeline.
+func (s *Shell) single() { s.pipestatus = []int{s.status} }
+
+// at keeps where the command at hand stands.
+func (s *Shell) at(p syntax.Pos) {
+	if s.shift < 0 {
+		return
+	}
+	s.line, s.column = int(p.Line()), int(p.Col())
+}
+
+// errexit ends the shell after a failure, with set -e.
+func (s *Shell) errexit() {
+	if s.status == 0 || s.jump != noJump || s.ignores > 0 {
+		return
+	}
+	s.errTrap()
+	if s.options.errexit && s.jump == noJump {
+		s.jump = toExit
+	}
+}
+
+func (s *Shell) command(c syntax.Command) {
+	switch c := c.(type) {
+	case *syntax.Block:
+		s.statements(c.Stmts)
+	case *syntax.Subshell:
+		if s.crowded() {
+			return
+		}
+		sub := s.subshell()
+		sub.fed = sub.fed && s.inSubshell
+		s.status = sub.in(func() { sub.lines(c.Stmts) })
+	case *syntax.BinaryCmd:
+		s.binary(&syntax.Stmt{Cmd: c, Position: c.Pos()}, c)
+	case *syntax.IfClause:
+		s.ifClause(c)
+	case *syntax.WhileClause:
+		s.whileClause(c)
+	case *syntax.ForClause:
+		s.forClause(c)
+	case *syntax.CaseClause:
+		s.caseClause(c)
+	case *syntax.FuncDecl:
+		s.declareFunction(c)
+	case *syntax.ArithmCmd:
+		s.arithmCmd(c)
+	case *syntax.LetClause:
+		s.letClause(c)
+	case *syntax.TestClause:
+		s.testClause(c)
+	case *syntax.TimeClause:
+		s.timeClause(c)
+	default:
+		s.fail(&failure{text: "this command is not supported", kind: endsShell, code: 2})
+	}
+}
+
+// binary runs a pipeline, or a list of && and ||.
+func (s *Shell) binary(st *syntax.Stmt, c *syntax.BinaryCmd) {
+	if isPipe(c) {
+		s.pipeline(parts(st))
+		s.errexit()
+		return
+	}
+	s.ignores++
+	s.statement(c.X)
+	s.ignores--
+	if s.stops() {
+		return
+	}
+	if (s.status == 0) == (c.Op == syntax.AndStmt) {
+		s.statement(c.Y)
+	}
+}
+
+func isPipe(c *syntax.BinaryCmd) bool { return c.Op == syntax.Pipe || c.Op == syntax.PipeAll }
+
+// part is one command of a pipeline; all: its standard error goes into the pipe too.
+type part struct {
+	st  *syntax.Stmt
+	all bool
+}
+
+// parts are the commands of a pipeline in their order.
+func parts(st *syntax.Stmt) []part {
+	c, ok := st.Cmd.(*syntax.BinaryCmd)
+	if !ok || !isPipe(c) || len(st.Redirs) > 0 {
+		return []part{{st: st}}
+	}
+	left := parts(&syntax.Stmt{Cmd: c.X.Cmd, Redirs: c.X.Redirs, Position: c.X.Position, Negated: c.X.Negated, Background: c.X.Background})
+	if c.X.Negated {
+		left = []part{{st: c.X}}
+	}
+	left[len(left)-1].all = c.Op == syntax.PipeAll
+	right := []part{{st: c.Y}}
+	if !c.Y.Negated {
+		right = parts(c.Y)
+	}
+	return slices.Concat(left, right)
+}

@@ -1,0 +1,102 @@
+//go:build linux
+
+package bash
+
+import (
+	"slices"
+	"strings"
+)
+
+// exitTrap runs the action of trap … EXIT, once.
+func (s *Shell) exitTrap() {
+	action := s.traps["EXIT"]
+	delete(s.traps, "EXIT")
+	if action == "" || s.ended.Load() {
+		return
+	}
+	status := s.status
+	s.jump = noJump
+	s.ignores++
+	s.inTrap = true
+	s.evaluateText("exit trap", action)
+	s.ignores--
+	if s.jump != toExit {
+		s.status = status
+	}
+}
+
+// errTrap runs the action of trap … ERR after a failed command.
+func (s *Shell) errTrap() {
+	action := s.traps["ERR"]
+	if action == "" || s.inTrap || len(s.calls) > 0 {
+		return
+	}
+	status := s.status
+	s.inTrap = true
+	s.evaluateText("error trap", action)
+	s.inTrap = false
+	if s.jump == noJump {
+		s.status = status
+	}
+}
+
+// trapBuiltin is trap [action] name….
+func trapBuiltin(s *Shell, a []string) int {
+	args := a[1:]
+	if len(args) > 0 && args[0] == "--" {
+		args = args[1:]
+	}
+	if len(args) == 0 || args[0] == "-p" {
+		return s.showTraps()
+	}
+	action, names := args[0], args[1:]
+	if len(names) == 0 {
+		action, names = "-", args
+	}
+	status := 0
+	for _, name := range names {
+		n, known := signalNumber(name)
+		upper := strings.ToUpper(name)
+		switch {
+		case upper == "ERR":
+			name = "ERR"
+		case known && n == 0:
+			name = "EXIT"
+		case known && action == "-" || upper == "DEBUG" && action == "-" || upper == "RETURN" && action == "-":
+			continue // the default, as it is
+		case known || upper == "DEBUG" || upper == "RETURN":
+			return s.unsupported("trap", name, "Traps of EXIT and ERR are.")
+		default:
+			s.errorf("trap: %s: invalid signal specification", name)
+			status = 1
+			continue
+		}
+		if action == "-" {
+			delete(s.traps, name)
+			continue
+		}
+		s.traps[name] = action
+	}
+	return status
+}
+
+func (s *Shell) showTraps() int {
+	var names []string
+	for name := range s.traps {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if !s.write("trap -- " + singleQuoted(s.traps[name]) + " " + name + "\n") {
+			return 1
+		}
+	}
+	return 0
+}
+
+// unsupported refuses what the text could not be refused for beforehand.
+func (s *Shell) unsupported(command, what, hint string) int {
+	s.errorf("%s: %s is not supported here. %s", command, what, hint)
+	s.jump = toExit
+	return 2
+}

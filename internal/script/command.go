@@ -1,0 +1,194 @@
+package script
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+
+	"tipstaff"
+	"tipstaff/internal/runner"
+	"tipstaff/internal/shellwire"
+)
+
+const (
+	// mostCommands is how many commands a script may ask for.
+	mostCommands = 10_000
+	// mostAtOnce is how many of them may run at a time. A further one is refused: if
+	// it waited, a pipeline that long would wait for ever.
+	mostAtOnce = 64
+)
+
+// Descriptors of a command as it is asked for.
+const (
+	fromDirectory = iota
+	fromIn
+	fromOut
+	fromErr
+	fromMore
+)
+
+// ask takes a request for a command. An error ends the script; then the files are
+// still the caller's.
+func (r *run) ask(m shellwire.Message, files []*os.File) error {
+	if m.ID == 0 || len(m.Words) == 0 || len(files) < fromMore {
+		return fmt.Errorf("%w: a command with the number %d, %d words and %d descriptors", errBroke, m.ID, len(m.Words), len(files))
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended {
+		return errEnded
+	}
+	// A number that is used twice would hide one command behind the other.
+	if r.numbers[m.ID] {
+		return fmt.Errorf("%w: two commands with the number %d", errBroke, m.ID)
+	}
+	why := ""
+	switch r.asked++; {
+	case r.asked > mostCommands:
+		why = fmt.Sprintf("a script may start %d commands and no more", mostCommands)
+	case len(r.running) >= mostAtOnce:
+		why = fmt.Sprintf("%d commands of the script run already, and no more may run at once", mostAtOnce)
+	}
+	if why != "" {
+		shellwire.CloseAll(files)
+		one := tipstaff.ScriptCommand{Line: m.Line, Words: m.Words, ExitCode: notRun, Rule: "script/bounds", Msg: why}
+		r.report.add(one)
+		r.commands.Go(func() { r.answer(shellwire.Message{ID: m.ID, Code: notRun, Refused: true, Text: said(&one, "")}) })
+		return nil
+	}
+	r.numbers[m.ID], r.running[m.ID] = true, nil
+	r.commands.Go(func() { r.command(m, files) })
+	return nil
+}
+
+// command puts a command on the road, and tells the script process how it ended.
+func (r *run) command(m shellwire.Message, files []*os.File) {
+	// Our copies are closed before the end of anything is waited for: a pipe whose
+	// write end we hold never ends, and one whose read end we hold never breaks.
+	release := sync.OnceFunc(func() { shellwire.CloseAll(files) })
+	defer release()
+	req, live := r.request(m, files)
+	live.Process = func(p runner.Signaller) { r.set(m.ID, p) }
+	live.Started = func() {
+		release()
+		if m.WantNumber {
+			r.send(shellwire.Message{Kind: shellwire.Started, ID: m.ID, Number: number(m.ID)})
+		}
+	}
+	res, err := r.scripts.Road.Execute(r.ctx, req, live)
+	release()
+	r.unset(m.ID)
+	if err != nil {
+		one := refused(m, err)
+		r.note(&one, nil)
+		r.answer(shellwire.Message{ID: m.ID, Code: one.ExitCode, Refused: one.Rule != "", Text: said(&one, tipstaff.AsError(err).Hint)})
+		return
+	}
+	r.note(&tipstaff.ScriptCommand{Line: m.Line, Words: m.Words, ExitCode: res.ExitCode}, &res)
+	r.answer(shellwire.Message{ID: m.ID, Code: res.ExitCode, UserNanoseconds: int64(res.Usage.UserCPU), SystemNanoseconds: int64(res.Usage.SystemCPU)})
+}
+
+// request returns a command as it is asked for on the road: by the script's caller,
+// with what the script process says of it.
+func (r *run) request(m shellwire.Message, files []*os.File) (tipstaff.Request, runner.Live) {
+	script := r.grant.Request()
+	req := tipstaff.Request{
+		Parent: script.ID, Session: script.Session, Origin: script.Origin, Tool: script.Tool, Family: script.Family,
+		Argv: m.Words, Dropped: script.Dropped, Fixed: script.Fixed, Timeout: r.grant.Timeout(),
+	}
+	req.Env = slices.Clone(script.Env)
+	for _, v := range m.Environment {
+		if strings.Contains(v, "=") {
+			req.Env = append(req.Env, v)
+		} else {
+			req.Unset = append(req.Unset, v)
+		}
+	}
+	live := runner.Live{
+		Streams: &runner.Streams{In: files[fromIn], Out: files[fromOut], Err: files[fromErr], More: files[fromMore:]},
+		Room:    r.grant.Dir().Path(), Ask: r.live.Ask, Approval: r.live.Approval, Approved: r.live.Approved,
+	}
+	path, private := r.cell.Confined.Private(int(files[fromDirectory].Fd()))
+	switch {
+	case private:
+		live.Directory = directory{files[fromDirectory], path}
+		req.Dir, req.DirGiven = path, true
+	case path == r.grant.Dir().Path():
+		req.Dir, req.DirGiven = script.Dir, script.DirGiven
+	default:
+		req.Dir, req.DirGiven = path, true
+	}
+	req.Writes = r.writes(files[fromIn:])
+	return req, live
+}
+
+// writes lists the files that a command could write to by its descriptors, without
+// those that only its room sees.
+func (r *run) writes(files []*os.File) (list []string) {
+	for _, f := range files {
+		if !writable(f) {
+			continue
+		}
+		if path, private := r.cell.Confined.Private(int(f.Fd())); !private && !slices.Contains(list, path) {
+			list = append(list, path)
+		}
+	}
+	return list
+}
+
+// firstNumber keeps the numbers of commands away from those of processes that every
+// command sees.
+const firstNumber = 1000
+
+// number is what $! is for a command. Commands see no processes of each other: only
+// the script process makes something of it.
+func number(id uint64) int { return firstNumber + int(id) }
+
+// signal sends a signal to a command that runs.
+func (r *run) signal(m shellwire.Message) {
+	r.mu.Lock()
+	p := r.running[m.ID]
+	r.mu.Unlock()
+	if p != nil {
+		_ = p.Signal(syscall.Signal(m.Number)) // it may have ended meanwhile
+	}
+}
+
+func (r *run) set(id uint64, p runner.Signaller) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.running[id] = p
+}
+
+func (r *run) unset(id uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.running, id)
+}
+
+// note keeps of an ended command what the answer tells.
+func (r *run) note(one *tipstaff.ScriptCommand, res *tipstaff.Result) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if one.ExitCode != 0 {
+		r.report.add(*one)
+	}
+	if res != nil {
+		r.report.addRefusals(res)
+		r.usage.UserCPU += res.Usage.UserCPU
+		r.usage.SystemCPU += res.Usage.SystemCPU
+		r.usage.MaxResidentBytes = max(r.usage.MaxResidentBytes, res.Usage.MaxResidentBytes)
+	}
+}
+
+// answer tells the script process how a command ended.
+func (r *run) answer(m shellwire.Message) {
+	m.Kind = shellwire.Ended
+	r.send(m)
+}
+
+// send sends a message. That it cannot be sent is noticed where messages are received.
+func (r *run) send(m shellwire.Message) { _ = r.process.conn.Send(m) }

@@ -1,0 +1,161 @@
+//go:build linux
+
+package script
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tipstaff"
+	"tipstaff/internal/runner"
+	"tipstaff/internal/sandbox"
+	"tipstaff/internal/shellwire"
+)
+
+var noLive runner.Live
+
+func commandIn(dir string) sandbox.Command { return sandbox.Command{Dir: dir} }
+
+// exists reports whether a command of a script has made a file.
+func (s *server) exists(name string) bool {
+	_, err := os.Stat(filepath.Join(s.ws, name))
+	return err == nil
+}
+
+// TestAHostileScriptProcessEndsItsScriptAndNothingElse: each attempt has a control
+// with which the same command runs.
+func TestAHostileScriptProcessEndsItsScriptAndNothingElse(t *testing.T) {
+	eachTier(t, func(t *testing.T, s *server) {
+		for _, c := range []struct{ says, steps, control string }{
+			{"a number twice", "ask 1 true\nanswer\nask 1 touch f\nhang", "ask 1 true\nanswer\nask 2 touch f\nanswer" + end},
+			{"a number twice, of one that runs", "ask 1 sleep 60\nask 1 touch f\nhang", "ask 1 true\nask 2 touch f\nanswer\nanswer" + end},
+			{"the number 0", "ask 0 touch f\nhang", "ask 1 touch f\nanswer" + end},
+			{"no words", "ask 1\nask 2 touch f\nhang", "ask 2 touch f\nanswer" + end},
+			{"no descriptors", "few 1 touch f\nhang", "ask 1 touch f\nanswer" + end},
+			{"garbage", "garbage\nask 1 touch f\nhang", "ask 1 touch f\nanswer" + end},
+			{"ready again", "ready\nask 1 touch f\nhang", "ask 1 touch f\nanswer" + end},
+			{"dies", "kill\nask 1 touch f", "ask 1 touch f\nanswer" + end},
+			{"ends without a word", "say x", "ask 1 touch f\nanswer" + end},
+		} {
+			r := s.run(c.steps)
+			if r.Cause != tipstaff.Signalled || r.ExitCode != 137 || s.exists("f") {
+				t.Errorf("%s: %+v, %v", c.says, r, s.exists("f"))
+			}
+			if !strings.Contains(strings.Join(r.Refusals, " "), "ended before the script did") {
+				t.Errorf("%s: told %q", c.says, r.Refusals)
+			}
+			if r := s.run(c.control); r.ExitCode != 0 || !s.exists("f") {
+				t.Errorf("the control of %s: %+v", c.says, r)
+			}
+			if err := os.Remove(s.ws + "/f"); err != nil && !errors.Is(err, os.ErrNotExist) {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+func TestNothingIsAskedBeforeTheScript(t *testing.T) {
+	for _, tier := range tiers {
+		for _, early := range []string{"asks", "dies"} {
+			t.Run(tier.String()+" "+early, func(t *testing.T) {
+				s := newServer(t, tier, early)
+				res, err := s.Execute(t.Context(), s.request("end 0 / x 1"), noLive)
+				if err == nil && res.Cause != tipstaff.Signalled || s.exists("early") || len(s.commands()) > 0 {
+					t.Errorf("%+v, %v, asked %q", res, err, s.commands())
+				}
+			})
+		}
+	}
+}
+
+// TestNothingStartsAfterTheEndOfAScript: what runs then is ended, and what is asked
+// for is not read any more.
+func TestNothingStartsAfterTheEndOfAScript(t *testing.T) {
+	eachTier(t, func(t *testing.T, s *server) {
+		began := time.Now()
+		r := s.run("started 1 sleep 60\nanswer\nend 0 / x 1\nask 2 touch f\nhang")
+		if r.ExitCode != 0 || r.Cause != tipstaff.Exited || time.Since(began) > 10*time.Second {
+			t.Errorf("%+v after %v", r, time.Since(began))
+		}
+		if !strings.Contains(printed(&r), fmt.Sprintf("4: 1 0 %d false", number(1))) {
+			t.Errorf("printed %q", printed(&r))
+		}
+		if got := s.commands(); len(got) != 1 || s.exists("f") {
+			t.Errorf("asked %q", got)
+		}
+	})
+}
+
+func TestTimeoutAndCancellationEndAllCommandsOfAScript(t *testing.T) {
+	eachTier(t, func(t *testing.T, s *server) {
+		for _, c := range []struct {
+			says    string
+			timeout time.Duration
+			cause   tipstaff.Cause
+		}{{"time is up", 300 * time.Millisecond, tipstaff.TimedOut}, {"cancelled", 0, tipstaff.Cancelled}} {
+			ctx, cancel := context.WithCancel(t.Context())
+			req := s.request("started 1 sleep 60\nstarted 2 sleep 60\nanswer\nanswer\nsay both\nhang")
+			req.Timeout = c.timeout
+			live := runner.Live{}
+			if c.timeout == 0 {
+				live.Stdout = func(p []byte) {
+					if strings.Contains(string(p), "both") {
+						cancel()
+					}
+				}
+			}
+			res, err := s.Execute(ctx, req, live)
+			cancel()
+			if err != nil || res.Cause != c.cause || res.Duration > 5*time.Second {
+				t.Errorf("%s: %+v, %v", c.says, res, err)
+			}
+		}
+	})
+}
+
+// TestTooManyCommandsAtOnceAreRefusedAndNothingWaitsForEver: the control is a pipeline
+// as long as it may be.
+func TestTooManyCommandsAtOnceAreRefusedAndNothingWaitsForEver(t *testing.T) {
+	eachTier(t, func(t *testing.T, s *server) {
+		for n, want := range map[int]string{mostAtOnce - 1: "refused 0\n", mostAtOnce: "refused 1\n", mostAtOnce + 6: "refused 7\n"} {
+			r := s.run(fmt.Sprintf("pipeline %d", n) + end)
+			if got := printed(&r); got != want || r.Cause != tipstaff.Exited {
+				t.Errorf("%d: printed %q, %+v", n, got, r)
+			}
+		}
+	})
+}
+
+func TestAScriptMayAskForSoManyCommandsAndNoMore(t *testing.T) {
+	server, theirs, err := shellwire.Pair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = server.Close(), theirs.Close() }()
+	r := newRun(t.Context(), &Scripts{}, nil, noLive)
+	r.process = &process{conn: server}
+	r.asked = mostCommands
+	files := make([]*os.File, fromMore)
+	if err := r.ask(shellwire.Message{Kind: shellwire.Ask, ID: 1, Words: []string{"touch", "f"}}, files); err != nil {
+		t.Fatal(err)
+	}
+	r.commands.Wait()
+	if len(r.running) != 0 || len(r.report.commands) != 1 || r.report.commands[0].Rule != "script/bounds" {
+		t.Errorf("running %v, told %+v", r.running, r.report)
+	}
+}
+
+func TestASignalGoesToACommandOfTheScriptAlone(t *testing.T) {
+	eachTier(t, func(t *testing.T, s *server) {
+		r := s.run("started 1 sleep 60\nanswer\nsignal 7 9\nsignal 1 15\nanswer\nsignal 1 9" + end)
+		if !strings.Contains(printed(&r), "5: 1 143 ") || r.ExitCode != 0 {
+			t.Errorf("printed %q, %+v", printed(&r), r)
+		}
+	})
+}

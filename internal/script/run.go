@@ -1,0 +1,250 @@
+package script
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"tipstaff"
+	"tipstaff/internal/policy"
+	"tipstaff/internal/proc"
+	"tipstaff/internal/runner"
+	"tipstaff/internal/shellwire"
+)
+
+// takePatience is how long a script process may take to take over a script.
+const takePatience = 10 * time.Second
+
+// run is one script that runs. It is a [runner.Started].
+type run struct {
+	scripts *Scripts
+	grant   *policy.Grant
+	live    runner.Live
+	cell    runner.Cell
+	process *process
+
+	ctx    context.Context //nolint:containedctx // it is that of the script's commands, and ends with the script
+	cancel context.CancelCauseFunc
+
+	over      chan struct{} // closed when the script process has nothing more to say
+	receiving sync.WaitGroup
+	commands  sync.WaitGroup
+
+	mu      sync.Mutex
+	ended   bool // nothing starts any more
+	asked   int
+	numbers map[uint64]bool // of the commands that were asked for
+	running map[uint64]runner.Signaller
+	done    *shellwire.Message // nil: it did not end in the regular way
+	fault   error              // why not
+	usage   tipstaff.Usage
+	report  report
+}
+
+var (
+	errEnded = errors.New("the script has ended")
+	errBroke = errors.New("the script process did not keep to its rules")
+	errGone  = errors.New("the script process has ended before its script")
+)
+
+func newRun(ctx context.Context, s *Scripts, g *policy.Grant, live runner.Live) *run {
+	r := &run{
+		scripts: s, grant: g, live: live, over: make(chan struct{}),
+		numbers: map[uint64]bool{}, running: map[uint64]runner.Signaller{},
+	}
+	r.ctx, r.cancel = context.WithCancelCause(ctx) // with its values: the span of the script
+	return r
+}
+
+// start hands the script over to a script process of its room.
+func (r *run) start(c runner.Cell) error {
+	if c.Confined.Confinement == nil {
+		return unconfined()
+	}
+	r.cell = c
+	waiting, _ := c.Confined.Take().(*process)
+	if waiting != nil {
+		if r.handOver(waiting) == nil {
+			return nil
+		}
+		_ = waiting.Close() // it has ended meanwhile: it has taken over nothing
+	}
+	fresh, err := r.scripts.newProcess(c.Confined, r.grant.Dir().Path(), r.grant.Dir().Fd())
+	if err != nil {
+		return runner.StartError(r.grant, err)
+	}
+	if err := r.handOver(fresh); err != nil {
+		_ = fresh.Close()
+		return notTaken(err)
+	}
+	return nil
+}
+
+// handOver sends the script.
+func (r *run) handOver(p *process) error {
+	write, goOn := r.scripts.Modes(r.grant)
+	m := shellwire.Message{
+		Kind: shellwire.Script, Text: r.grant.Request().Script, Environment: r.cell.Env, Directory: r.grant.Dir().Path(),
+		Write: write, Continue: goOn,
+	}
+	if st := r.scripts.states.of(r.grant.Request().Session); st.directory != "" {
+		m.Directory, m.State = st.directory, st.text
+	}
+	in := r.cell.Stdin
+	if in == nil {
+		null, err := os.Open(os.DevNull)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = null.Close() }()
+		in = null
+	}
+	// A script process that does not read must not hold the call up.
+	giveUp := func() { _ = p.conn.Close() }
+	stop := context.AfterFunc(r.ctx, giveUp)
+	defer stop()
+	patience := time.AfterFunc(takePatience, giveUp)
+	defer patience.Stop()
+	if err := p.conn.Send(m, int(in.Fd()), int(r.cell.Stdout.Fd()), int(r.cell.Stderr.Fd())); err != nil {
+		return err
+	}
+	r.process = p
+	r.receiving.Go(r.receive)
+	return nil
+}
+
+// receive serves the script process until it has nothing more to say.
+func (r *run) receive() {
+	defer close(r.over)
+	fault := r.serve()
+	r.mu.Lock()
+	r.fault = fault
+	r.mu.Unlock()
+	r.stop(errEnded)
+}
+
+// serve returns nil when the script has ended in the regular way.
+func (r *run) serve() error {
+	for first := true; ; first = false {
+		m, files, err := r.process.conn.Receive()
+		switch {
+		case errors.Is(err, io.EOF), errors.Is(err, os.ErrClosed):
+			return errGone
+		case err != nil:
+			return fmt.Errorf("%w: %w", errBroke, err)
+		case first != (m.Kind == shellwire.Ready):
+			err = fmt.Errorf("%w: message %d comes first, or not", errBroke, m.Kind)
+		case m.Kind == shellwire.Ask:
+			if err = r.ask(m, files); err == nil {
+				continue // the command closes them
+			}
+		case m.Kind == shellwire.Signal:
+			r.signal(m)
+		case m.Kind == shellwire.Done:
+			r.mu.Lock()
+			r.done = &m
+			r.mu.Unlock()
+			shellwire.CloseAll(files)
+			return nil
+		case m.Kind != shellwire.Ready:
+			err = fmt.Errorf("%w: message %d is not for the server", errBroke, m.Kind)
+		}
+		shellwire.CloseAll(files)
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// stop lets nothing start any more, and ends the commands that run.
+func (r *run) stop(why error) {
+	r.mu.Lock()
+	r.ended = true
+	r.mu.Unlock()
+	r.cancel(why)
+}
+
+// Await waits until the script process has nothing more to say, limit is over, or ctx
+// is done, and reports whether it has nothing more to say.
+func (r *run) Await(ctx context.Context, limit time.Duration) bool {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-r.over:
+		return true
+	case <-timer.C:
+		return false
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// End ends the script process and every command of the script, and returns when they
+// have ended. A script process whose script has ended gets a grace period to end
+// itself: it does that faster than it can be killed.
+func (r *run) End(grace time.Duration) {
+	r.stop(errEnded)
+	_ = r.process.conn.Close()
+	r.receiving.Wait()
+	if r.done == nil || !r.process.Await(context.Background(), grace) {
+		grace = 0
+	}
+	r.process.Process.End(grace)
+	r.commands.Wait()
+	r.again()
+}
+
+// again prepares for the next script of the room.
+func (r *run) again() {
+	dir, err := dup(r.grant.Dir().Fd())
+	if err != nil {
+		return
+	}
+	r.scripts.prepare(r.cell, r.grant.Dir().Path(), dir)
+}
+
+// Status says how the script has ended.
+func (r *run) Status() proc.Status {
+	st := r.process.Status()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.done != nil:
+		st = proc.Status{ExitCode: r.done.Code & 0xff, Usage: st.Usage}
+	case errors.Is(r.fault, errBroke), st.Signal == 0 && st.Err == nil: // killed, or as good as that
+		st = proc.Status{Signal: sigkill, SignalName: "SIGKILL", Usage: st.Usage}
+	}
+	st.Usage.UserCPU += r.usage.UserCPU
+	st.Usage.SystemCPU += r.usage.SystemCPU
+	st.Usage.MaxResidentBytes = max(st.Usage.MaxResidentBytes, r.usage.MaxResidentBytes)
+	return st
+}
+
+const sigkill = 9
+
+// tell adds to the result what is known of the script alone, and keeps its state.
+func (r *run) tell(res *tipstaff.Result) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.report.tell(res)
+	if d := r.done; d != nil {
+		if d.Text != "" {
+			res.Refusals = append(res.Refusals, bounded(d.Text))
+		}
+		if !r.scripts.states.keep(r.grant.Request().Session, state{d.Directory, d.State}) {
+			res.Refusals = append(res.Refusals, fmt.Sprintf("What the script leaves to the next one (variables, functions) is larger than %d bytes, so the session keeps what it had before.", mostState))
+		}
+		return
+	}
+	if res.Cause != tipstaff.Exited && res.Cause != tipstaff.Signalled {
+		return // ended because its time was up, or by a limit
+	}
+	if errors.Is(r.fault, errBroke) {
+		r.scripts.Log.Warn("a script process did not keep to its rules; its script was ended", "command_id", string(r.grant.Request().ID), "error", r.fault)
+	}
+	res.Refusals = append(res.Refusals, "The process that interprets the script ended before the script did, and everything that the script had started was ended with it. The session keeps the state from before.")
+}

@@ -1,0 +1,89 @@
+package script
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"sync"
+
+	"tipstaff"
+	"tipstaff/internal/policy"
+	"tipstaff/internal/runner"
+)
+
+// Road executes commands: internal/monitor, as a front uses it.
+type Road interface {
+	Execute(ctx context.Context, req tipstaff.Request, live runner.Live) (tipstaff.Result, error)
+}
+
+// Scripts runs the scripts of one server, and passes other commands on: it is a
+// [runner.Runner]. Set its fields before the first use; its methods may be called
+// concurrently.
+type Scripts struct {
+	// Local starts script processes, in the sandboxes of their scripts.
+	Local runner.Local
+	// Next runs everything that is not a script.
+	Next runner.Runner
+	// Road is where the commands of scripts go.
+	Road Road
+	// Program is the program of the script process, and Argv its arguments, its name
+	// first.
+	Program *os.File
+	Argv    []string
+	// Modes says what a script may do: open files for writing by redirections, and go
+	// on after a command of it was refused.
+	Modes func(g *policy.Grant) (write, goOn bool)
+	Log   *slog.Logger
+
+	states states
+	mu     sync.Mutex
+	closed bool
+	work   sync.WaitGroup // makes script processes for scripts to come
+}
+
+// Run carries out g: a script, or anything else by Next.
+func (s *Scripts) Run(ctx context.Context, g *policy.Grant, live runner.Live) (tipstaff.Result, error) {
+	if g.Request().Script == "" {
+		return s.Next.Run(ctx, g, live)
+	}
+	r := newRun(ctx, s, g, live)
+	defer r.cancel(nil)
+	// The outcome of the commands comes first, so that what is said of the whole
+	// script stands behind it.
+	res, err := s.Local.Carry(ctx, g, live, func(c runner.Cell) (runner.Started, error) {
+		if err := r.start(c); err != nil {
+			return nil, err
+		}
+		return r, nil
+	})
+	if err != nil {
+		return res, err
+	}
+	r.tell(&res)
+	return res, nil
+}
+
+// HasState reports whether a script has left a session something.
+func (s *Scripts) HasState(id tipstaff.SessionID) bool { return s.states.of(id) != state{} }
+
+// EndSession forgets what a session has kept of its scripts.
+func (s *Scripts) EndSession(id tipstaff.SessionID) { s.states.forget(id) }
+
+// Close waits for what goes on behind the calls. No script may run, or be run
+// afterwards.
+func (s *Scripts) Close() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.work.Wait()
+}
+
+// behind calls f on another goroutine, unless the server ends; then it returns false.
+func (s *Scripts) behind(f func()) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.work.Go(f)
+	}
+	return !s.closed
+}

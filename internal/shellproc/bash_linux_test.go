@@ -1,0 +1,105 @@
+package shellproc
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// answer is what a script comes to: all that a caller sees of it.
+type answer struct {
+	out   string
+	errs  int // lines of standard error
+	code  int
+	files string
+}
+
+// inBash asks real bash.
+func inBash(t testing.TB, text, stdin string) (answer, string) {
+	t.Helper()
+	var o, e bytes.Buffer
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	c := exec.CommandContext(ctx, "bash", "-c", text)
+	c.Dir, c.Stdout, c.Stderr, c.Env, c.Stdin = t.TempDir(), &o, &e, environment(), strings.NewReader(stdin)
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
+	c.WaitDelay = time.Second
+	_ = c.Run()
+	code := c.ProcessState.ExitCode()
+	if ws := c.ProcessState.Sys().(syscall.WaitStatus); ws.Signaled() {
+		code = 128 + int(ws.Signal())
+	}
+	return answer{strings.ReplaceAll(o.String(), c.Dir, "DIR"), strings.Count(e.String(), "\n"), code, listing(c.Dir)}, e.String()
+}
+
+// here asks the script process.
+func here(t testing.TB, text, stdin string) (answer, string, error) {
+	t.Helper()
+	dir := t.TempDir()
+	r, err := script{text: text, dir: dir, stdin: stdin}.start(t)
+	if r.gone {
+		err = fmt.Errorf("gone: %s", r.crash)
+	}
+	return answer{strings.ReplaceAll(r.out, dir, "DIR"), strings.Count(r.err, "\n"), r.code, listing(dir)}, r.err + r.done.Text, err
+}
+
+func listing(dir string) string {
+	var b strings.Builder
+	_ = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || p == dir {
+			return nil
+		}
+		rel, _ := filepath.Rel(dir, p)
+		info, err := d.Info()
+		if err != nil {
+			return nil
+		}
+		text := ""
+		if d.Type().IsRegular() {
+			c, _ := os.ReadFile(p)
+			text = strings.ReplaceAll(string(c), dir, "DIR")
+		}
+		fmt.Fprintf(&b, "%s %v %q\n", rel, info.Mode(), text)
+		return nil
+	})
+	return b.String()
+}
+
+// same holds the script process to bash.
+func same(t *testing.T, text string) {
+	t.Helper()
+	want, wantErr := inBash(t, text, "in1\nin2\n")
+	got, gotErr, err := here(t, text, "in1\nin2\n")
+	if err != nil {
+		t.Errorf("%s\n%v", text, err)
+		return
+	}
+	if (got.errs > 0) != (want.errs > 0) || got.out != want.out || got.code != want.code || got.files != want.files {
+		t.Errorf("%s\nhere %q %d err %q files %q\nbash %q %d err %q files %q", text, got.out, got.code, gotErr, got.files, want.out, want.code, wantErr, want.files)
+	}
+}
+
+func TestScriptsDoWhatBashDoes(t *testing.T) {
+	text, err := os.ReadFile("testdata/same.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, text := range strings.Split(string(text), "\n%%\n") {
+		if text = strings.TrimSuffix(text, "\n"); text == "" {
+			continue
+		}
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			same(t, text)
+		})
+	}
+}

@@ -1,0 +1,20 @@
+package shellproc
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"tipstaff/internal/testcmd/testcmdtest"
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == Argument {
+		if err := Main(Descriptor); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(testcmdtest.Contain(m, func() error { return nil }))
+}

@@ -1,0 +1,8 @@
+//go:build !linux
+
+package shellproc
+
+import "errors"
+
+// Main returns an error: scripts need a sandbox, which only Linux has.
+func Main(uintptr) error { return errors.ErrUnsupported }
