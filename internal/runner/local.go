@@ -75,7 +75,7 @@ func (l Local) Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Re
 	}
 	defer confined.Release()
 	env := l.lend(ctx, g, confined, lent)
-	s, err := openStreams(g.Request().Stdin, g.OutputBytes())
+	s, err := openStreams(g.Request().Stdin, capture.Room(g.OutputBytes()))
 	if err != nil {
 		return tipstaff.Result{}, startError(g, err)
 	}
@@ -106,7 +106,7 @@ func (l Local) Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Re
 
 	r := resultOf(cause, p.Status())
 	r.Started, r.Duration, r.Limit = started, ended.Sub(started), g.Timeout()
-	r.Stdout, r.Stderr = capture.Share(g.OutputBytes(), s.out, s.err)
+	r.Stdout, r.Stderr, r.Bound = s.out.Stream(), s.err.Stream(), g.OutputBytes()
 	confined.Explain(&r)
 	giveBack(&r, confined, lent)
 	l.explainVariables(g, &r)

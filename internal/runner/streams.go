@@ -21,9 +21,10 @@ type streams struct {
 	feeding  sync.WaitGroup
 }
 
-// openStreams makes the pipes. With input == nil the program reads /dev/null.
-func openStreams(input []byte, limit int) (*streams, error) {
-	s := &streams{input: input, out: capture.NewBuffer(limit), err: capture.NewBuffer(limit)}
+// openStreams makes the pipes. Of each output up to room bytes are kept. With
+// input == nil the program reads /dev/null.
+func openStreams(input []byte, room int) (*streams, error) {
+	s := &streams{input: input, out: capture.NewBuffer(room), err: capture.NewBuffer(room)}
 	var err error
 	if s.fromOut, s.childOut, err = proc.Pipe(true); err != nil {
 		return nil, err
