@@ -22,6 +22,9 @@ type Result struct {
 	// Refusals say, one sentence each, what the sandbox is known to have
 	// refused and which limits were reached.
 	Refusals []string
+	// Notes say, one sentence each, what the exit code and the last words of the
+	// command mean, and what was ended after it.
+	Notes []string
 	// Violations are changes of files that steer other programs, which were put
 	// back while the command ran, or between the previous command and this one.
 	Violations []Violation

@@ -2,6 +2,7 @@ package mcpfront
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -91,13 +92,13 @@ func outcome(r tipstaff.Result) (msg, hint string) {
 	case tipstaff.Unknown:
 		return "The end of the command could not be observed.", "Check what it has done before you run it again."
 	}
-	return "", strings.Join(append(r.Refusals, exitHint(r)...), " ")
+	return "", strings.Join(slices.Concat(r.Refusals, r.Notes, signalHint(r)), " ")
 }
 
 // timeoutHint says what to do after a timeout. More time does not help a
 // command that waits for a network it does not have.
 func timeoutHint(r tipstaff.Result) string {
-	hint := append([]string{"The output is what was captured so far."}, r.Refusals...)
+	hint := slices.Concat([]string{"The output is what was captured so far."}, r.Refusals, r.Notes)
 	if !r.MissedNetwork {
 		hint = append(hint, "Give it more time with a longer timeout, or split the work.")
 	}
@@ -113,17 +114,11 @@ func deathSignal(r tipstaff.Result) string {
 	return ""
 }
 
-// exitHint explains exit codes by which programs report the failure of another.
-func exitHint(r tipstaff.Result) []string {
-	switch {
-	case r.Cause.ByLimit():
-		return nil // the refusal explains it
-	case deathSignal(r) != "":
-		return []string{fmt.Sprintf("The program was ended by %s; tipstaff did not send it.", r.Signal)}
-	case r.ExitCode == 127:
-		return []string{"127 usually means that the program could not find another one that it wanted to run."}
-	case r.ExitCode == 126:
-		return []string{"126 usually means that the program found another one that it may not execute."}
+// signalHint names the signal that ended a program, unless a limit did, which
+// its refusal explains.
+func signalHint(r tipstaff.Result) []string {
+	if s := deathSignal(r); s != "" && !r.Cause.ByLimit() {
+		return []string{fmt.Sprintf("The program was ended by %s; tipstaff did not send it.", s)}
 	}
 	return nil
 }

@@ -101,7 +101,7 @@ func (l Local) Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Re
 		grace = stopGrace
 	}
 	ended := time.Now()
-	p.End(grace)
+	left := p.End(grace)
 	s.finish(drainGrace)
 
 	r := resultOf(cause, p.Status())
@@ -110,6 +110,7 @@ func (l Local) Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Re
 	confined.Explain(&r)
 	giveBack(&r, confined, lent)
 	l.explainVariables(g, &r)
+	explainEnd(g, &r, left)
 	l.keep(tape, &r)
 	return r, nil
 }
