@@ -12,13 +12,19 @@ type Result struct {
 	Signal         string
 	CoreDumped     bool
 	Stdout, Stderr Stream
-	Started        time.Time
-	Duration       time.Duration
-	Limit          time.Duration // the timeout that applied
-	Usage          Usage
+	// Bound is how many bytes of both outputs an answer may show; 0: it is not
+	// known, and what was kept may be shown.
+	Bound    int
+	Started  time.Time
+	Duration time.Duration
+	Limit    time.Duration // the timeout that applied
+	Usage    Usage
 	// Refusals say, one sentence each, what the sandbox is known to have
 	// refused and which limits were reached.
 	Refusals []string
+	// Notes say, one sentence each, what the exit code and the last words of the
+	// command mean, and what was ended after it.
+	Notes []string
 	// Violations are changes of files that steer other programs, which were put
 	// back while the command ran, or between the previous command and this one.
 	Violations []Violation
@@ -59,8 +65,11 @@ type Recording struct {
 	SHA256 string // of the file, in hexadecimal
 }
 
-// Truncated reports whether any of the command's output is missing.
-func (r *Result) Truncated() bool { return r.Stdout.Dropped > 0 || r.Stderr.Dropped > 0 }
+// Truncated reports whether the command wrote more than its bound allows to
+// show, or more than was kept. An answer may show less, and says so.
+func (r *Result) Truncated() bool {
+	return r.Stdout.Dropped > 0 || r.Stderr.Dropped > 0 || r.Bound > 0 && r.Stdout.Total()+r.Stderr.Total() > int64(r.Bound)
+}
 
 // Stream is what was kept of one output of a command: its beginning and, when
 // Dropped bytes between them are missing, its end.

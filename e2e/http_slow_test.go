@@ -125,7 +125,7 @@ func (w *webServer) half(i int) string {
 	const (
 		post   = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
 		modern = "Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: execute_process\r\n"
-		call   = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"execute_process","arguments":{"file":"testcmd","args":["flood","900000"]},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"slow","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`
+		call   = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"execute_process","arguments":{"file":"testcmd","args":["flood","900000"],"raw":true},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"slow","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`
 	)
 	switch {
 	case i%500 == 0: // asks for a large answer, and reads nothing of it

@@ -206,14 +206,14 @@ func TestA7ARefusalSaysWhatIsAllowedAndSuggestsTheNearest(t *testing.T) {
 
 func TestA8TheAnswerReadsBackExactly(t *testing.T) {
 	s := start(t, setup{})
-	control := s.Command("testcmd control").Ran()
+	control := s.Command("testcmd control", kit.Args{"raw": true}).Ran()
 	for _, r := range "\x00\x1b\x7f\u0085\u2028\u202e" {
 		if !strings.ContainsRune(control.Stdout, r) {
 			t.Errorf("%U did not come back", r)
 		}
 	}
 	for _, text := range []string{"---\n", "exit_code: 0\n", "0123", "yes", "trailing \n \n", strings.Repeat("long ", 1000)} {
-		if b := s.Process("printf", []string{"%s", text}).Ran(); b.Stdout != text {
+		if b := s.Process("printf", []string{"%s", text}).Ran(); b.Stdout != text || b.Cleaned {
 			t.Errorf("%q came back as %q", text, b.Stdout)
 		}
 	}
@@ -222,6 +222,33 @@ func TestA8TheAnswerReadsBackExactly(t *testing.T) {
 	}
 	if r := s.Command("false"); r.IsError || r.YAML().ExitCode != 1 {
 		t.Errorf("a failure of the program became one of the tool:\n%s", r.Text)
+	}
+}
+
+func TestA8OutputIsCleanedForModels(t *testing.T) {
+	s := start(t, setup{})
+	const bar = "10%\r55%\r100%\n\x1b[31mred\x1b[0m\n"
+	b := s.Process("printf", []string{"%s", bar}).Ran()
+	if b.Stdout != "100%\nred\n" || !b.Cleaned || b.Truncated {
+		t.Errorf("a progress bar: %+v", b)
+	}
+	if b := s.Process("printf", []string{"%s", bar}, kit.Args{"raw": true}).Ran(); b.Stdout != bar || b.Cleaned {
+		t.Errorf("raw: %+v", b)
+	}
+	if b := s.Process("sh", []string{"-c", "head -c 4000 /proc/self/exe"}).Ran(); !strings.HasPrefix(b.Stdout, "[binary, 4000 bytes, ELF, sha256 ") || !b.Truncated {
+		t.Errorf("a program: %+v", b)
+	}
+	r := s.Process("sh", []string{"-c", "yes equal; exit 3"}, kit.Args{"timeout_ms": 300})
+	if body := r.YAML(); !strings.Contains(body.Stdout, " more lines like this one …]\n") || len(body.Stdout) > 500 {
+		t.Errorf("equal lines: %.500s", r.Text)
+	}
+	for _, early := range []string{"exit_code:", "truncated:", "cleaned:", "error:", "hint:"} {
+		if i := strings.Index(r.Text, early); i < 0 || i > strings.Index(r.Text, "stdout:") {
+			t.Errorf("%s does not stand before the output:\n%.500s", early, r.Text)
+		}
+	}
+	if text := s.Process("printf", []string{"%s", " M a.go\n?? b 😀.go\n"}).Text; !strings.Contains(text, "stdout: |2\n   M a.go\n  ?? b 😀.go\n") {
+		t.Errorf("git's short status reads as\n%s", text)
 	}
 }
 
@@ -274,7 +301,7 @@ func TestA10ABrokenRootRefusesEveryCallThatGivesCwd(t *testing.T) {
 func TestA11ArgumentsReachTheProgramByteForByte(t *testing.T) {
 	s := start(t, setup{})
 	argv := []string{"", "a b", "$HOME", "$(id)", "`id`", "; rm -rf /", "|", ">", "'", "\"", "\\", "\n", "\t", "é日😀", "\u202e", "-n", "--"}
-	b := s.Process("testcmd", append([]string{"argv"}, argv...)).Ran()
+	b := s.Process("testcmd", append([]string{"argv"}, argv...), kit.Args{"raw": true}).Ran()
 	want, _ := jsonList(argv)
 	if got := strings.TrimSpace(b.Stdout); !strings.HasSuffix(got, want[1:]) {
 		t.Errorf("got  %s\nwant %s", got, want)

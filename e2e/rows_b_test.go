@@ -412,17 +412,42 @@ func TestB12SessionsAndOutputAreBounded(t *testing.T) {
 	id := s.NewSession()
 	s.NewSession()
 	s.Call("terminal_create_session", kit.Args{"taskId": "t", "agentId": "a"}).Code("MAX_SESSIONS_EXCEEDED", "2")
-	b := s.InSession(id, "testcmd", []string{"flood", "1000000", "both"}).JSON()
+	b := s.InSession(id, "testcmd", []string{"flood", "1000000", "both"}, kit.Args{"raw": true}).JSON()
 	if n := len(b.Stdout) + len(b.Stderr); !b.Success || !b.Truncated || n > 10_000 || n < 8_000 || len(b.Stderr) < 2_000 {
 		t.Errorf("kept %d and %d bytes, truncated=%v", len(b.Stdout), len(b.Stderr), b.Truncated)
 	}
-	y := s.Command("testcmd flood 1000000").Ran()
+	y := s.Command("testcmd flood 1000000", kit.Args{"raw": true}).Ran()
 	if len(y.Stdout) > 10_000 || len(y.Stdout) < 9_000 || !y.Truncated {
 		t.Errorf("family A kept %d bytes, truncated=%v", len(y.Stdout), y.Truncated)
 	}
-	if y := s.Command("testcmd flood 10000").Ran(); len(y.Stdout) != 10_000 || y.Truncated {
+	if y := s.Command("testcmd flood 10000", kit.Args{"raw": true}).Ran(); len(y.Stdout) != 10_000 || y.Truncated {
 		t.Errorf("exactly the bound: kept %d bytes, truncated=%v", len(y.Stdout), y.Truncated)
 	}
+}
+
+func TestB12AnAnswerShowsAsMuchAsIsAskedFor(t *testing.T) {
+	s := start(t, setup{env: []string{"TIPSTAFF_ANSWER_BYTES=2000", "TERMINAL_MAX_OUTPUT_SIZE=10000"}})
+	id := s.NewSession()
+	count := []string{"-c", "seq 50000"}
+	for _, c := range []struct {
+		more kit.Args
+		most int
+	}{{nil, 2000}, {kit.Args{"max_output_bytes": 500}, 500}, {kit.Args{"max_output_bytes": 5000}, 5000}, {kit.Args{"max_output_bytes": 1_000_000}, 10_000}} {
+		y := s.Process("sh", count, c.more).Ran()
+		if n := len(y.Stdout); !y.Truncated || n > c.most || n < c.most*8/10 || !strings.HasPrefix(y.Stdout, "1\n2\n") || !strings.HasSuffix(y.Stdout, "\n50000\n") {
+			t.Errorf("%v: %d bytes, truncated=%v", c.more, n, y.Truncated)
+		}
+	}
+	b := s.InSession(id, "sh", count, kit.Args{"maxOutputBytes": 500}).JSON()
+	if n := len(b.Stdout); !b.Truncated || n > 500 || n < 400 {
+		t.Errorf("family B: %d bytes, truncated=%v", n, b.Truncated)
+	}
+	failed := s.Process("sh", []string{"-c", "seq 50000; exit 1"}).YAML()
+	if head, _, _ := strings.Cut(failed.Stdout, "[…"); len(head) > 2000*15/100 {
+		t.Errorf("after a failure %d bytes of the beginning are shown", len(head))
+	}
+	s.Process("sh", count, kit.Args{"max_output_bytes": 0}).Refused("max_output_bytes")
+	s.InSession(id, "sh", count, kit.Args{"raw": "yes"}).Code("INVALID_PARAMETERS", "raw")
 }
 
 func TestB12ASettingThatIsNotAPositiveWholeNumberStopsTheStart(t *testing.T) {

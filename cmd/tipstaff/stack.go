@@ -270,7 +270,7 @@ func limits(s config.Settings) map[tipstaff.Family]policy.Limits {
 func (st *stack) front() *mcpfront.Server {
 	return mcpfront.NewServer(mcpfront.Options{
 		Version: version, Road: st.telemetry.road(st.monitor), Sessions: st.sessions, Log: st.log, Events: st.observers.bus,
-		Approvals: st.questions.front(), Redactor: st.secrets,
+		Approvals: st.questions.front(), Redactor: st.secrets, AnswerBytes: st.settings.AnswerBytes,
 		Instructions: func(who tipstaff.Origin) string { return mcpfront.Instructions(st.summary(who)) },
 		Allowed:      st.allowed, Shell: st.shellOn(),
 	})

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tipstaff"
+	"tipstaff/internal/config"
 	"tipstaff/internal/mcpfront"
 	"tipstaff/internal/profile"
 	"tipstaff/internal/rules"
@@ -17,7 +18,7 @@ func (st *stack) summary(who tipstaff.Origin) mcpfront.Summary {
 	roots, err := st.host.Roots()
 	s := mcpfront.Summary{
 		Allowed: allowed.Names, AllAllowed: allowed.Any,
-		DefaultTimeout: st.settings.ExecuteDefaultTimeout, OutputBytes: st.settings.MaxOutputBytes,
+		DefaultTimeout: st.settings.ExecuteDefaultTimeout, OutputBytes: answerBytes(st.settings),
 		Restricted: err != nil || len(roots) > 0, Terminal: st.sessions != nil, Shell: st.shellOn(),
 	}
 	if file := st.policy.Policy(); file != nil {
@@ -27,6 +28,14 @@ func (st *stack) summary(who tipstaff.Origin) mcpfront.Summary {
 	}
 	st.confines(&s)
 	return s
+}
+
+// answerBytes is how much output an answer shows if nothing else is asked for.
+func answerBytes(s config.Settings) int {
+	if s.AnswerBytes > 0 {
+		return min(s.AnswerBytes, s.MaxOutputBytes)
+	}
+	return s.MaxOutputBytes
 }
 
 // confines adds how the sandbox confines commands without constraints of their

@@ -180,9 +180,9 @@ func (h *formsHome) run(s *kit.Server, f *form, argv []string, w words) string {
 			env[name] = w.fill(value)
 		}
 		id := s.NewSession(kit.Args{"environment": env, "workingDirectory": w["W"]})
-		return s.InSession(id, filled[0], filled[1:], kit.Args{"timeout": timeout}).Text
+		return s.InSession(id, filled[0], filled[1:], kit.Args{"timeout": timeout, "raw": true}).Text
 	}
-	a := kit.Args{"cwd": w["W"], "timeout_ms": timeout}
+	a := kit.Args{"cwd": w["W"], "timeout_ms": timeout, "raw": true} // nothing is hidden by cleaning
 	if f.Stdin != "" {
 		a["input"] = w.fill(f.Stdin)
 	}

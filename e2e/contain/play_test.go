@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -129,11 +130,15 @@ func (s *stage) next() (m kit.Message, alive bool) {
 }
 
 // arguments fills in the row's arguments, and opens a session if one is needed.
-// A session that is refused is an answer too.
+// A session that is refused is an answer too. Output is asked for as it came,
+// so that cleaning hides nothing that got out of the sandbox.
 func (s *stage) arguments() (a any, refused *told) {
 	s.t.Helper()
 	a = s.words.fillAll(s.row.Args)
 	fields, ok := a.(map[string]any)
+	if ok && slices.Contains([]string{"execute_command", "execute_process", "terminal_execute_command"}, s.row.Tool) {
+		fields["raw"] = true
+	}
 	if !ok || s.row.Tool != "terminal_execute_command" || fields["sessionId"] != nil {
 		return a, nil
 	}

@@ -30,6 +30,7 @@ type YAMLBody struct {
 	Stderr    string `yaml:"stderr"`
 	Signal    string `yaml:"signal"`
 	Truncated bool   `yaml:"truncated"`
+	Cleaned   bool   `yaml:"cleaned"`
 	Error     string `yaml:"error"`
 	Hint      string `yaml:"hint"`
 }
@@ -61,6 +62,7 @@ type JSONBody struct {
 	Stderr             string         `json:"stderr"`
 	Duration           float64        `json:"duration"`
 	Truncated          bool           `json:"truncated"`
+	Cleaned            bool           `json:"cleaned"`
 	Signal             string         `json:"signal"`
 	Session            struct {
 		ID, TaskID, AgentID, WorkingDirectory, State, CreatedAt, LastCommandAt string

@@ -60,7 +60,7 @@ row('A11 arguments reach the program byte for byte', async (start) => {
     '', ' ', 'a b', '$HOME', '${x}', '$(id)', '`id`', '; rm -rf /', '|', '>', '&&', '*', '~', "'", '"', '\\', '\\n', '\n', '\r\n', '\t', '\x01\x1b\x7f',
     'é', 'e\u0301', '日本', '😀', '👩‍💻', '\u202e', '\u2028', '\ufeff', '\ufffd', '-n', '--', '--help', '#', '!x', '%s', '{"a":[1]}', 'x'.repeat(100_000),
   ];
-  const got = JSON.parse((await s.process('node', ['argv.cjs', ...args])).ran().stdout);
+  const got = JSON.parse((await s.process('node', ['argv.cjs', ...args], { raw: true })).ran().stdout);
   assert.deepEqual(got, args);
   const many = Array.from({ length: 4000 }, (_, i) => `${i}`);
   assert.deepEqual(JSON.parse((await s.process('node', ['argv.cjs', ...many])).ran().stdout), many);
@@ -74,7 +74,7 @@ row('A12 input is written and then closed', async (start) => {
   assert.equal((await s.process('cat', [], { input: '' })).ran().stdout, '');
   assert.equal((await s.command('cat')).ran().stdout, '', 'without input there is none');
   const big = 'é😀0123456789\n'.repeat(20_000);
-  assert.equal((await s.process('cat', [], { input: big })).ran().stdout, big);
+  assert.equal((await s.process('cat', [], { input: big, raw: true })).ran().stdout, big);
   (await s.process('true', [], { input: big })).ran(); // never reads it
 });
 

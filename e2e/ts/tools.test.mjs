@@ -58,11 +58,11 @@ row('the schema of the input says what a call takes', async (start) => {
     return [name, [inputSchema.required.sort(), Object.keys(inputSchema.properties).sort()]];
   }));
   assert.deepEqual(takes, {
-    execute_command: [['command'], ['command', 'cwd', 'input', 'timeout_ms']],
-    execute_process: [['file'], ['args', 'cwd', 'file', 'input', 'timeout_ms']],
+    execute_command: [['command'], ['command', 'cwd', 'input', 'max_output_bytes', 'raw', 'timeout_ms']],
+    execute_process: [['file'], ['args', 'cwd', 'file', 'input', 'max_output_bytes', 'raw', 'timeout_ms']],
     terminal_close_session: [['sessionId'], ['sessionId']],
     terminal_create_session: [['agentId', 'taskId'], ['agentId', 'environment', 'taskId', 'workingDirectory']],
-    terminal_execute_command: [['command', 'sessionId'], ['args', 'command', 'sessionId', 'timeout']],
+    terminal_execute_command: [['command', 'sessionId'], ['args', 'command', 'maxOutputBytes', 'raw', 'sessionId', 'timeout']],
     terminal_get_status: [['sessionId'], ['sessionId']],
   });
 });

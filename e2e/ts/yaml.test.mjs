@@ -39,8 +39,8 @@ const awkward = {
 row('A8 any text is read back exactly, from both outputs', async (start) => {
   const s = await start();
   for (const [name, text] of Object.entries(awkward)) {
-    assert.equal((await s.process('cat', [], { input: text })).ran().stdout, text, name);
-    assert.equal((await s.process('sh', ['-c', 'cat >&2'], { input: text })).ran().stderr, text, name);
+    assert.equal((await s.process('cat', [], { input: text, raw: true })).ran().stdout, text, name);
+    assert.equal((await s.process('sh', ['-c', 'cat >&2'], { input: text, raw: true })).ran().stderr, text, name);
   }
 });
 
@@ -51,14 +51,14 @@ row('A8 texts that are made of all of these are read back exactly', async (start
   const below = (n) => { seed = (seed * 48271) % 2147483647; return seed % n; };
   for (let i = 0; i < 100; i++) {
     const text = Array.from({ length: 1 + below(8) }, () => parts[below(parts.length)]).join('');
-    assert.equal((await s.process('cat', [], { input: text })).ran().stdout, text, JSON.stringify(text));
+    assert.equal((await s.process('cat', [], { input: text, raw: true })).ran().stdout, text, JSON.stringify(text));
   }
 });
 
 row('A8 long lines are not folded', async (start) => {
   const s = await start();
   for (const input of ['word '.repeat(2000), `${'word '.repeat(2000)}x\n`, '\x1b '.repeat(2000)]) {
-    const r = await s.process('cat', [], { input });
+    const r = await s.process('cat', [], { input, raw: true });
     assert.equal(r.ran().stdout, input);
     const longest = Math.max(...r.text.split('\n').map((line) => line.length));
     assert.ok(longest >= input.trimEnd().length, `the longest line has ${longest} characters`);
@@ -67,7 +67,7 @@ row('A8 long lines are not folded', async (start) => {
 
 row('A8 no control character stands in the answer itself', async (start) => {
   const s = await start();
-  const r = await s.process('cat', [], { input: awkward['every control character'] });
+  const r = await s.process('cat', [], { input: awkward['every control character'], raw: true });
   assert.match(r.text, /^[\n\x20-\x7e\xa0-\u{10ffff}]*$/u);
 });
 
@@ -77,11 +77,21 @@ row('A8 bytes that are no UTF-8 become U+FFFD', async (start) => {
   assert.equal((await s.process('printf', ['a\\342\\202'])).ran().stdout, 'a\ufffd\ufffd');
 });
 
-row('A8 what there is to say beyond the output follows it', async (start) => {
+row('A8 cleaned text is read back exactly, and stands in a block', async (start) => {
+  const s = await start();
+  for (const [name, input] of Object.entries(awkward)) {
+    const r = await s.process('cat', [], { input: `x\n${input}\ny\n` });
+    const { stdout } = r.ran();
+    assert.ok(stdout.startsWith('x\n') && stdout.endsWith('y\n'), name);
+    assert.match(r.text, /^stdout: \|$/m, name);
+  }
+});
+
+row('A8 what there is to say beyond the output stands before it', async (start) => {
   const s = await start({ env: { TERMINAL_MAX_OUTPUT_SIZE: '10000' } });
-  const body = (await s.process('cat', [], { input: 'x\n'.repeat(50_000) })).ran();
-  assert.deepEqual(Object.keys(body), ['exit_code', 'stdout', 'stderr', 'truncated']);
+  const body = (await s.process('cat', [], { input: 'x\n'.repeat(50_000), raw: true })).ran();
+  assert.deepEqual(Object.keys(body), ['exit_code', 'truncated', 'stdout', 'stderr']);
   assert.equal(body.truncated, true);
-  assert.match(body.stdout, /^(x\n)+\n\[… .* omitted …\]\n(x\n)+$/);
-  assert.deepEqual(Object.keys((await s.process('node', ['kill.cjs', 'SIGKILL'])).yaml()), ['exit_code', 'stdout', 'stderr', 'signal', 'hint']);
+  assert.match(body.stdout, /^(x\n)+\[… .* omitted …\]\n(x\n)+$/);
+  assert.deepEqual(Object.keys((await s.process('node', ['kill.cjs', 'SIGKILL'])).yaml()), ['exit_code', 'signal', 'hint', 'stdout', 'stderr']);
 });

@@ -76,37 +76,26 @@ func (b *Buffer) writeTail(p []byte) {
 // Total returns the number of bytes that were written.
 func (b *Buffer) Total() int64 { return b.total }
 
-// gapRoom is reserved for the marker that an answer puts where bytes are
-// missing.
-const gapRoom = 64
-
-// Stream returns at most limit bytes: all of the stream if it is not longer,
-// else its head and tail, cut between characters.
-func (b *Buffer) Stream(limit int) tipstaff.Stream {
-	kept := b.kept()
-	if b.total <= int64(min(limit, len(kept))) {
-		return tipstaff.Stream{Head: kept}
+// Stream returns what was kept: all of the stream if it is not longer than the
+// limit, else its head and tail, cut between characters. The buffer must not be
+// written to any more; head and tail are its memory.
+func (b *Buffer) Stream() tipstaff.Stream {
+	tail := b.ring()
+	if b.total == int64(len(b.head)+len(tail)) {
+		return tipstaff.Stream{Head: append(b.head, tail...)}
 	}
-	limit = max(min(limit, len(kept))-gapRoom, 0)
-	headLen := min(limit*3/10, len(b.head))
-	s := tipstaff.Stream{
-		Head: trimEnd(kept[:headLen]),
-		Tail: trimStart(kept[len(kept)-(limit-headLen):]),
-	}
+	s := tipstaff.Stream{Head: trimEnd(b.head), Tail: trimStart(tail)}
 	s.Dropped = b.total - int64(len(s.Head)+len(s.Tail))
 	s.DroppedLines = b.lines - int64(bytes.Count(s.Head, newline)+bytes.Count(s.Tail, newline))
 	return s
 }
 
-// kept returns head and tail in the order of writing.
-func (b *Buffer) kept() []byte {
-	if len(b.tail) == 0 {
-		return b.head
+// ring returns the tail in the order of writing.
+func (b *Buffer) ring() []byte {
+	if b.start == 0 {
+		return b.tail
 	}
-	all := make([]byte, 0, len(b.head)+len(b.tail))
-	all = append(all, b.head...)
-	all = append(all, b.tail[b.start:]...)
-	return append(all, b.tail[:b.start]...)
+	return append(append(make([]byte, 0, len(b.tail)), b.tail[b.start:]...), b.tail[:b.start]...)
 }
 
 var newline = []byte{'\n'}

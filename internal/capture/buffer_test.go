@@ -25,7 +25,7 @@ func whole(s tipstaff.Stream) string { return string(s.Head) + string(s.Tail) }
 func TestAStreamWithinItsBoundIsKeptExactly(t *testing.T) {
 	for _, n := range []int{0, 1, 299, 300, 301, 999, 1000} {
 		text := strings.Repeat("x", n)
-		s := written(1000, text).Stream(1000)
+		s := written(1000, text).Stream()
 		if whole(s) != text || s.Dropped != 0 || s.DroppedLines != 0 {
 			t.Errorf("%d bytes of 1000: kept %d, dropped %d", n, len(whole(s)), s.Dropped)
 		}
@@ -39,8 +39,8 @@ func TestALongStreamKeepsItsHeadAndTailAndCountsTheRest(t *testing.T) {
 	}
 	b := NewBuffer(1000)
 	Drain(b, strings.NewReader(text.String()))
-	s := b.Stream(1000)
-	if got := len(s.Head) + len(s.Tail); got > 1000-gapRoom || got < 900 {
+	s := b.Stream()
+	if got := len(s.Head) + len(s.Tail); got > 1000 || got < 990 {
 		t.Errorf("kept %d bytes of a bound of 1000", got)
 	}
 	if !strings.HasPrefix(text.String(), string(s.Head)) || !strings.HasSuffix(text.String(), string(s.Tail)) {
@@ -57,7 +57,7 @@ func TestALongStreamKeepsItsHeadAndTailAndCountsTheRest(t *testing.T) {
 func TestACutNeverSplitsACharacter(t *testing.T) {
 	text := strings.Repeat("a€😀é", 1000)
 	for limit := 100; limit < 130; limit++ {
-		s := written(limit, text).Stream(limit)
+		s := written(limit, text).Stream()
 		if !utf8.Valid(s.Head) || !utf8.Valid(s.Tail) {
 			t.Errorf("bound %d: a character was split", limit)
 		}
@@ -66,7 +66,7 @@ func TestACutNeverSplitsACharacter(t *testing.T) {
 
 func TestBytesThatAreNoTextAreKept(t *testing.T) {
 	junk := "\xff\xfe\x80\x80\x80\x80"
-	if s := written(100, junk).Stream(100); whole(s) != junk {
+	if s := written(100, junk).Stream(); whole(s) != junk {
 		t.Errorf("kept %q of %q", whole(s), junk)
 	}
 }
@@ -83,7 +83,7 @@ func TestTheRingAgreesWithKeepingEverything(t *testing.T) {
 			all = append(all, part...)
 			_, _ = b.Write(part)
 		}
-		s := b.Stream(limit)
+		s := b.Stream()
 		if !bytes.HasPrefix(all, s.Head) || !bytes.HasSuffix(all, s.Tail) || s.Total() != int64(len(all)) {
 			t.Fatalf("bound %d, %d bytes written: head %q tail %q dropped %d", limit, len(all), s.Head, s.Tail, s.Dropped)
 		}
@@ -93,33 +93,13 @@ func TestTheRingAgreesWithKeepingEverything(t *testing.T) {
 	}
 }
 
-func TestShareGivesEachStreamWhatTheOtherLeaves(t *testing.T) {
-	const limit = 1000
-	for _, c := range []struct {
-		name             string
-		out, err         int
-		wantOut, wantErr int // at least
-	}{
-		{"only stdout, exactly the bound", 1000, 0, 1000, 0},
-		{"only stderr, exactly the bound", 0, 1000, 0, 1000},
-		{"both within the bound", 600, 400, 600, 400},
-		{"stdout floods, stderr is short", 1 << 20, 100, 800, 100},
-		{"stderr floods, stdout is short", 100, 1 << 20, 100, 800},
-		{"both flood: a quarter is kept for stderr", 1 << 20, 1 << 20, 650, 180},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			o, e := written(limit, strings.Repeat("o", c.out)), written(limit, strings.Repeat("e", c.err))
-			out, err := Share(limit, o, e)
-			if n := len(whole(out)) + len(whole(err)); n > limit {
-				t.Errorf("kept %d bytes of a bound of %d", n, limit)
-			}
-			if len(whole(out)) < c.wantOut || len(whole(err)) < c.wantErr {
-				t.Errorf("kept %d and %d bytes, want at least %d and %d", len(whole(out)), len(whole(err)), c.wantOut, c.wantErr)
-			}
-			if out.Total() != int64(c.out) || err.Total() != int64(c.err) {
-				t.Errorf("totals %d and %d, want %d and %d", out.Total(), err.Total(), c.out, c.err)
-			}
-		})
+func TestThereIsRoomForAnAnswerThatShowsMoreOfTheEnd(t *testing.T) {
+	for _, bound := range []int{1, 10, 1000, 10_000, 32 << 10, 1 << 20, 100 << 20} {
+		room := Room(bound)
+		b := NewBuffer(room)
+		if b.headMax < bound*30/100 || b.tailMax < bound*85/100 || room > 4*bound || room > bound+max(bound/4, 192<<10) {
+			t.Errorf("bound %d: room %d, head %d, tail %d", bound, room, b.headMax, b.tailMax)
+		}
 	}
 }
 

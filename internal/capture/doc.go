@@ -2,6 +2,7 @@
 // drops the rest, so that no command waits for its reader.
 //
 // A [Buffer] keeps the beginning and the end of one stream and counts
-// everything; [Share] divides one bound between the two streams of a command.
+// everything; [Room] says how much that should be. What an answer shows of it is
+// internal/text's matter.
 // The package knows nothing about processes: it reads from an io.Reader.
 package capture

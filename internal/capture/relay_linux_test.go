@@ -54,7 +54,7 @@ func wantWhole(t *testing.T, r io.Reader, text []byte) {
 	t.Helper()
 	b := NewBuffer(len(text))
 	Drain(b, r)
-	if got := b.kept(); !bytes.Equal(got, text) {
+	if got := b.Stream().Head; !bytes.Equal(got, text) {
 		t.Errorf("%d bytes became %d, or others", len(text), len(got))
 	}
 }
@@ -174,7 +174,7 @@ func TestSomeBigStreamsHaveWidePipesAndAllArriveWhole(t *testing.T) {
 		}
 		_ = s.w.Close()
 		<-s.done
-		if !bytes.Equal(s.b.kept(), text) {
+		if !bytes.Equal(s.b.Stream().Head, text) {
 			t.Errorf("%d bytes became %d, or others", len(text), s.b.Total())
 		}
 		_ = s.r.Close()

@@ -32,6 +32,7 @@ func FromEnvironment(environ []string) (Settings, error) {
 		TerminalDefaultTimeout: r.millis("TERMINAL_DEFAULT_TIMEOUT", time.Minute),
 		TerminalMaxTimeout:     r.millis("TERMINAL_MAX_TIMEOUT", 5*time.Minute),
 		MaxOutputBytes:         r.positive("TERMINAL_MAX_OUTPUT_SIZE", 1<<20, maxOutput),
+		AnswerBytes:            r.positive("TIPSTAFF_ANSWER_BYTES", 0, maxOutput),
 		MaxSessions:            r.positive("TERMINAL_MAX_SESSIONS", 50, maxSessions),
 		SessionIdle:            r.millis("TIPSTAFF_SESSION_IDLE", 30*time.Minute),
 

@@ -22,6 +22,7 @@ type Settings struct {
 	TerminalDefaultTimeout time.Duration // TERMINAL_DEFAULT_TIMEOUT
 	TerminalMaxTimeout     time.Duration // TERMINAL_MAX_TIMEOUT
 	MaxOutputBytes         int           // TERMINAL_MAX_OUTPUT_SIZE, for both families
+	AnswerBytes            int           // TIPSTAFF_ANSWER_BYTES; 0: MaxOutputBytes
 	MaxSessions            int           // TERMINAL_MAX_SESSIONS
 	SessionIdle            time.Duration // TIPSTAFF_SESSION_IDLE
 

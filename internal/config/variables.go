@@ -32,6 +32,7 @@ var settings = []setting{
 	{name: "TERMINAL_DEFAULT_TIMEOUT", unset: "60000", holds: words},
 	{name: "TERMINAL_MAX_TIMEOUT", unset: "300000", holds: words},
 	{name: "TERMINAL_MAX_OUTPUT_SIZE", unset: "1048576", holds: words},
+	{name: "TIPSTAFF_ANSWER_BYTES", holds: words},
 	{name: "TERMINAL_MAX_SESSIONS", unset: "50", holds: words},
 	{name: "TIPSTAFF_DEFAULT_TIMEOUT", unset: "30000", holds: words},
 	{name: "TIPSTAFF_MAX_TIMEOUT", holds: words},

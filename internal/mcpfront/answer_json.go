@@ -35,27 +35,30 @@ func answerSchema(own map[string]any) map[string]any {
 }
 
 // commandAnswer is the answer of terminal_execute_command (contract B3, B4).
+// The output stands last, as in A8.
 type commandAnswer struct {
 	Success   bool          `json:"success"`
 	Error     tipstaff.Code `json:"error,omitempty"`
 	Message   string        `json:"message,omitempty"`
+	Hint      string        `json:"hint,omitempty"`
 	ExitCode  int           `json:"exitCode"`
-	Stdout    string        `json:"stdout"`
-	Stderr    string        `json:"stderr"`
+	Signal    string        `json:"signal,omitempty"`
 	Duration  int64         `json:"duration"` // ms
 	Truncated bool          `json:"truncated"`
-	Signal    string        `json:"signal,omitempty"`
-	Hint      string        `json:"hint,omitempty"`
+	Cleaned   bool          `json:"cleaned,omitempty"`
+	Stdout    string        `json:"stdout"`
+	Stderr    string        `json:"stderr"`
 }
 
-func terminalAnswer(r tipstaff.Result) (*mcp.CallToolResult, error) {
+func terminalAnswer(r tipstaff.Result, f answerForm) (*mcp.CallToolResult, error) {
 	msg, hint := outcome(r)
+	out := f.show(r)
 	a := commandAnswer{
 		Success:  msg == "" && r.ExitCode == 0,
 		Message:  msg,
-		ExitCode: r.ExitCode, Stdout: streamText(r.Stdout), Stderr: streamText(r.Stderr),
-		Duration: int64(r.Duration / time.Millisecond), Truncated: r.Truncated(),
-		Signal: deathSignal(r), Hint: hint,
+		ExitCode: r.ExitCode, Signal: deathSignal(r), Hint: hint,
+		Duration:  int64(r.Duration / time.Millisecond),
+		Truncated: out.truncated, Cleaned: out.cleaned, Stdout: out.stdout, Stderr: out.stderr,
 	}
 	switch {
 	case r.Cause == tipstaff.TimedOut:

@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.yaml.in/yaml/v4"
 
 	"tipstaff"
+	output "tipstaff/internal/text"
 )
 
 func exited(code int, stdout, stderr string) tipstaff.Result {
@@ -31,10 +31,12 @@ func textOf(t *testing.T, res *mcp.CallToolResult) string {
 
 func yamlText(t *testing.T, r tipstaff.Result) (string, bool) {
 	t.Helper()
-	res, err := yamlAnswer(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	return yamlIn(t, r, answerForm{raw: true})
+}
+
+func yamlIn(t *testing.T, r tipstaff.Result, f answerForm) (string, bool) {
+	t.Helper()
+	res := yamlAnswer(r, f)
 	return textOf(t, res), res.IsError
 }
 
@@ -48,18 +50,18 @@ func TestA8TheAnswerIsAYAMLMappingInAFixedOrder(t *testing.T) {
 		{"a command that said hello", exited(0, "hello\n", ""), "exit_code: 0\nstdout: |\n  hello\nstderr: \"\"\n", false},
 		{"a failure is no error of the tool", exited(3, "", "no\n"), "exit_code: 3\nstdout: \"\"\nstderr: |\n  no\n", false},
 		{"death by a signal", tipstaff.Result{Cause: tipstaff.Signalled, ExitCode: 137, Signal: "SIGKILL"},
-			"exit_code: 137\nstdout: \"\"\nstderr: \"\"\nsignal: \"SIGKILL\"\nhint: \"The program was ended by SIGKILL; tipstaff did not send it.\"\n", false},
+			"exit_code: 137\nsignal: \"SIGKILL\"\nhint: \"The program was ended by SIGKILL; tipstaff did not send it.\"\nstdout: \"\"\nstderr: \"\"\n", false},
 		{"a timeout", tipstaff.Result{Cause: tipstaff.TimedOut, ExitCode: 124, Limit: 500 * time.Millisecond, Stdout: tipstaff.Stream{Head: []byte("so far")}},
-			"exit_code: 124\nstdout: \"so far\"\nstderr: \"\"\nerror: \"Timed out after 500ms; the command and everything it started was ended.\"\n" +
-				"hint: \"The output is what was captured so far. Give it more time with a longer timeout, or split the work.\"\n", true},
+			"exit_code: 124\nerror: \"Timed out after 500ms; the command and everything it started was ended.\"\n" +
+				"hint: \"The output is what was captured so far. Give it more time with a longer timeout, or split the work.\"\nstdout: \"so far\"\nstderr: \"\"\n", true},
 		{"a timeout of what waited for the network", tipstaff.Result{Cause: tipstaff.TimedOut, ExitCode: 124, Limit: time.Second, MissedNetwork: true, Refusals: []string{"Commands have no network here."}},
-			"exit_code: 124\nstdout: \"\"\nstderr: \"\"\nerror: \"Timed out after 1000ms; the command and everything it started was ended.\"\n" +
-				"hint: \"The output is what was captured so far. Commands have no network here.\"\n", true},
+			"exit_code: 124\nerror: \"Timed out after 1000ms; the command and everything it started was ended.\"\n" +
+				"hint: \"The output is what was captured so far. Commands have no network here.\"\nstdout: \"\"\nstderr: \"\"\n", true},
 		{"a timeout of what met the sandbox, too", tipstaff.Result{Cause: tipstaff.TimedOut, ExitCode: 124, Limit: time.Second, Refusals: []string{"The sandbox hides x."}},
-			"exit_code: 124\nstdout: \"\"\nstderr: \"\"\nerror: \"Timed out after 1000ms; the command and everything it started was ended.\"\n" +
-				"hint: \"The output is what was captured so far. The sandbox hides x. Give it more time with a longer timeout, or split the work.\"\n", true},
+			"exit_code: 124\nerror: \"Timed out after 1000ms; the command and everything it started was ended.\"\n" +
+				"hint: \"The output is what was captured so far. The sandbox hides x. Give it more time with a longer timeout, or split the work.\"\nstdout: \"\"\nstderr: \"\"\n", true},
 		{"output with a gap", tipstaff.Result{Cause: tipstaff.Exited, Stdout: tipstaff.Stream{Head: []byte("a\n"), Tail: []byte("z\n"), Dropped: 41_200_000, DroppedLines: 7}},
-			"exit_code: 0\nstdout: |\n  a\n\n  [… 41.2 MB, 7 lines omitted …]\n  z\nstderr: \"\"\ntruncated: true\n", false},
+			"exit_code: 0\ntruncated: true\nstdout: |\n  a\n  [… 41.2 MB, 7 lines omitted …]\n  z\nstderr: \"\"\n", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, isError := yamlText(t, c.result)
@@ -90,7 +92,7 @@ func FuzzYAMLReadsBack(f *testing.F) {
 	for _, s := range awkward {
 		f.Add([]byte(s))
 	}
-	f.Fuzz(func(t *testing.T, p []byte) { checkReadBack(t, validText(p)) })
+	f.Fuzz(func(t *testing.T, p []byte) { checkReadBack(t, output.Valid(p)) })
 }
 
 func checkReadBack(t *testing.T, s string) {
@@ -109,25 +111,12 @@ func checkReadBack(t *testing.T, s string) {
 	}
 }
 
-func TestA8BytesThatAreNoTextBecomeReplacementCharacters(t *testing.T) {
-	for in, want := range map[string]string{
-		"ok\xff\xfeok": "ok\ufffd\ufffdok",
-		"a\xe2\x82":    "a\ufffd\ufffd",
-		"\ufffd real":  "\ufffd real",
-		"plain":        "plain",
-	} {
-		if got := validText([]byte(in)); got != want || !utf8.ValidString(got) {
-			t.Errorf("%q became %q, want %q", in, got, want)
-		}
-	}
-}
-
 func TestA8NoControlCharacterReachesTheTerminalOfWhoeverReadsTheAnswer(t *testing.T) {
 	all := make([]byte, 256)
 	for i := range all {
 		all[i] = byte(i)
 	}
-	res, err := terminalAnswer(exited(0, string(all)+"\u0085\u009b", ""))
+	res, err := terminalAnswer(exited(0, string(all)+"\u0085\u009b", ""), answerForm{raw: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,18 +142,18 @@ func TestA13AProgramThatCannotBeStartedHasTheExitCodeOfAShell(t *testing.T) {
 func TestB3TheAnswerIsTheSameAsTextAndAsStructure(t *testing.T) {
 	r := exited(0, "ok\n", "")
 	r.Duration = 5432*time.Millisecond + 999*time.Microsecond
-	res, err := terminalAnswer(r)
+	res, err := terminalAnswer(r, answerForm{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `{"success":true,"exitCode":0,"stdout":"ok\n","stderr":"","duration":5432,"truncated":false}`
+	const want = `{"success":true,"exitCode":0,"duration":5432,"truncated":false,"stdout":"ok\n","stderr":""}`
 	if got := textOf(t, res); got != want || res.IsError {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	if got := string(res.StructuredContent.(json.RawMessage)); got != want {
 		t.Errorf("structured content is %s", got)
 	}
-	failed, _ := terminalAnswer(exited(2, "", "x"))
+	failed, _ := terminalAnswer(exited(2, "", "x"), answerForm{})
 	if got := textOf(t, failed); failed.IsError || !strings.HasPrefix(got, `{"success":false,"exitCode":2,`) {
 		t.Errorf("exit 2 gives %s", got)
 	}
@@ -173,12 +162,12 @@ func TestB3TheAnswerIsTheSameAsTextAndAsStructure(t *testing.T) {
 func TestB4ATimeoutKeepsWhatWasCaptured(t *testing.T) {
 	r := exited(124, "so far\n", "")
 	r.Cause, r.Limit = tipstaff.TimedOut, time.Second
-	res, err := terminalAnswer(r)
+	res, err := terminalAnswer(r, answerForm{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := textOf(t, res)
-	if !res.IsError || !strings.HasPrefix(got, `{"success":false,"error":"TIMEOUT_EXCEEDED","message":"Timed out after 1000ms`) || !strings.Contains(got, `"exitCode":124,"stdout":"so far\n"`) {
+	if !res.IsError || !strings.HasPrefix(got, `{"success":false,"error":"TIMEOUT_EXCEEDED","message":"Timed out after 1000ms`) || !strings.Contains(got, `"exitCode":124,"duration":0,"truncated":false,"stdout":"so far\n"`) {
 		t.Errorf("got %s", got)
 	}
 }

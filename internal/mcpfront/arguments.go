@@ -21,6 +21,8 @@ type arguments struct {
 	texts  map[string][]string
 	millis map[string]time.Duration
 	vars   map[string][]string // "NAME=value", ordered by name
+	counts map[string]int
+	flags  map[string]bool
 }
 
 // given returns a text and whether it was given; "" counts as given.
@@ -41,7 +43,7 @@ func (a arguments) input() []byte {
 // parse checks the arguments of a call against the parameters of its tool.
 // The error names the argument and says what is expected (contract T1).
 func parse(params []parameter, raw json.RawMessage) (arguments, error) {
-	a := arguments{text: map[string]string{}, texts: map[string][]string{}, millis: map[string]time.Duration{}, vars: map[string][]string{}}
+	a := arguments{text: map[string]string{}, texts: map[string][]string{}, millis: map[string]time.Duration{}, vars: map[string][]string{}, counts: map[string]int{}, flags: map[string]bool{}}
 	if err := wellFormed(raw); err != nil {
 		return a, err
 	}
@@ -80,6 +82,12 @@ func (a arguments) has(p parameter) bool {
 	case variables:
 		_, ok := a.vars[p.name]
 		return ok
+	case count:
+		_, ok := a.counts[p.name]
+		return ok
+	case boolean:
+		_, ok := a.flags[p.name]
+		return ok
 	default:
 		_, ok := a.text[p.name]
 		return ok
@@ -117,6 +125,18 @@ func (a arguments) set(p parameter, raw json.RawMessage) error {
 			return err
 		}
 		a.vars[p.name] = vars
+	case count:
+		n, err := wholeNumber(p, raw)
+		if err != nil {
+			return err
+		}
+		a.counts[p.name] = int(min(n, math.MaxInt32))
+	case boolean:
+		var b bool
+		if json.Unmarshal(raw, &b) != nil {
+			return wrongType(p, raw)
+		}
+		a.flags[p.name] = b
 	}
 	return nil
 }
@@ -135,9 +155,9 @@ func stringList(p parameter, raw json.RawMessage) ([]string, error) {
 	return list, nil
 }
 
-// milliseconds accepts 1500 and 1.5e3, which are the same number, but nothing
+// wholeNumber accepts 1500 and 1.5e3, which are the same number, but nothing
 // that would have to be rounded.
-func milliseconds(p parameter, raw json.RawMessage) (time.Duration, error) {
+func wholeNumber(p parameter, raw json.RawMessage) (float64, error) {
 	var n json.Number
 	if raw[0] == '"' || json.Unmarshal(raw, &n) != nil {
 		return 0, wrongType(p, raw)
@@ -145,6 +165,14 @@ func milliseconds(p parameter, raw json.RawMessage) (time.Duration, error) {
 	f, err := n.Float64()
 	if err != nil || f != math.Trunc(f) || f < 1 {
 		return 0, invalid(p.name, "Argument %q must be %s; %.40s is not.", p.name, p.kind.describe(), raw)
+	}
+	return f, nil
+}
+
+func milliseconds(p parameter, raw json.RawMessage) (time.Duration, error) {
+	f, err := wholeNumber(p, raw)
+	if err != nil {
+		return 0, err
 	}
 	if f > float64(math.MaxInt64/int64(time.Millisecond))/2 {
 		return 0, invalid(p.name, "Argument %q is %.40s, longer than any command can run.", p.name, raw)

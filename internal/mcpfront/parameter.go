@@ -19,6 +19,8 @@ const (
 	texts                 // a list of strings
 	millis                // a positive whole number of milliseconds
 	variables             // an object of strings
+	count                 // a positive whole number
+	boolean               // true or false
 )
 
 // describe names the kind in an error for a caller.
@@ -30,6 +32,10 @@ func (k kind) describe() string {
 		return "a positive whole number of milliseconds"
 	case variables:
 		return "an object whose values are strings"
+	case count:
+		return "a positive whole number"
+	case boolean:
+		return "true or false"
 	default:
 		return "a string"
 	}
@@ -52,6 +58,11 @@ func (p parameter) schema() map[string]any {
 		if p.max > 0 {
 			s["maximum"] = p.max
 		}
+	case count:
+		s["type"] = "integer"
+		s["minimum"] = 1
+	case boolean:
+		s["type"] = "boolean"
 	case variables:
 		s["type"] = "object"
 		s["additionalProperties"] = map[string]any{"type": "string"}

@@ -39,7 +39,10 @@ type Options struct {
 	// Allowed returns one line, for a tool's description, about what a family
 	// may run for a caller; may be nil.
 	Allowed func(who tipstaff.Origin, f tipstaff.Family) string
-	Log     *slog.Logger
+	// AnswerBytes is how much output an answer shows if its call asks for no
+	// other bound; 0: as much as the command's bound allows.
+	AnswerBytes int
+	Log         *slog.Logger
 	// Events is where records are published for clients that subscribe
 	// (contract B14); nil offers none.
 	Events *bus.Bus

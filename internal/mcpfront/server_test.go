@@ -189,7 +189,7 @@ func TestHardening10WhatIsQuickIsAnsweredEvenAfterTheEndOfInput(t *testing.T) {
 }
 
 func TestHardening11AnAnswerOfTheLargestSizeComesBackWhole(t *testing.T) {
-	big := strings.Repeat("0123456789abcde\n", 1<<16)
+	big := strings.Repeat("0123456789abcde\n0123456789abcde \n", 1<<15)
 	cs := connect(t, (&road{execute: func(context.Context, tipstaff.Request) (tipstaff.Result, error) { return exited(0, big, ""), nil }}).options())
 	res, err := cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "execute_command", Arguments: map[string]any{"command": "x"}})
 	if err != nil {

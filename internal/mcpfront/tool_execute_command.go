@@ -14,11 +14,11 @@ var executeCommand = tool{
 	title: "Run a command line",
 	description: `Run one program, given as a command line, and return its exit code and output as YAML.
 No shell runs: the line is split into words by POSIX quoting; pipes, redirections, ;, &&, $VAR, $(…) and backquotes outside single quotes are refused, and so are patterns (*.o) that match files, {a,b} and a leading ~: name the files. Make one call per command; use cwd instead of cd; put text with special characters in single quotes.
-Standard input is empty unless input is given. When the time is up, the program and everything it started is ended and exit_code is 124. Output beyond the limit is cut in the middle and marked truncated.
+Standard input is empty unless input is given. When the time is up, the program and everything it started is ended and exit_code is 124. Output is shown without colours and repeated lines (cleaned); what is beyond the limit is cut in the middle (truncated).
 Example: {"command": "git log --oneline -n 5", "cwd": "frontend"}`,
 	params: []parameter{
 		{name: "command", kind: text, required: true, doc: "The program's name and its arguments, separated by blanks."},
-		cwdParameter, timeoutParameter, inputParameter,
+		cwdParameter, timeoutParameter, inputParameter, maxOutputParameter, rawParameter,
 	},
 	destructive: true, openWorld: true, family: tipstaff.Execute,
 	scopes: []identity.Scope{identity.Execute},
@@ -55,5 +55,5 @@ func (s *Server) execute(ctx context.Context, c *caller, req tipstaff.Request) (
 	if err != nil {
 		return nil, err
 	}
-	return yamlAnswer(r)
+	return yamlAnswer(r, c.form), nil
 }

@@ -18,7 +18,7 @@ Every command in it is judged by itself, with the words that it really gets, as 
 Example: {"script": "grep -rl TODO src | sort | head -n 20", "timeout_ms": 10000}`,
 	params: []parameter{
 		{name: "script", kind: text, required: true, doc: "The script."},
-		cwdParameter, shellSession, timeoutParameter, inputParameter,
+		cwdParameter, shellSession, timeoutParameter, inputParameter, maxOutputParameter, rawParameter,
 	},
 	destructive: true, openWorld: true, shell: true, family: tipstaff.Execute,
 	scopes: []identity.Scope{identity.Execute},
@@ -69,5 +69,5 @@ func (s *Server) executeInSession(ctx context.Context, c *caller, req tipstaff.R
 	if err != nil {
 		return nil, err
 	}
-	return yamlAnswer(r)
+	return yamlAnswer(r, c.form), nil
 }

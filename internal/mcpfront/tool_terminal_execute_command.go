@@ -20,7 +20,7 @@ Example: {"sessionId": "term-…", "command": "npm", "args": ["test", "--coverag
 		{name: "command", kind: text, required: true, doc: "The program's name; it must be on the allowlist."},
 		{name: "args", kind: texts, doc: "The arguments, one item each. Default: none."},
 		{name: "timeout", kind: millis, doc: "Time limit in milliseconds, counted from the command's start. Default 60000, at most 300000, unless the operator set others."},
-		inputParameter,
+		inputParameter, maxOutputParameterJSON, rawParameter,
 	},
 	output: answerSchema(map[string]any{
 		"exitCode":  schemaInteger,
@@ -28,6 +28,7 @@ Example: {"sessionId": "term-…", "command": "npm", "args": ["test", "--coverag
 		"stderr":    schemaText,
 		"duration":  schemaInteger,
 		"truncated": schemaBoolean,
+		"cleaned":   schemaBoolean,
 		"signal":    schemaText,
 	}),
 	destructive: true, openWorld: true, session: true, family: tipstaff.Terminal,
@@ -47,7 +48,7 @@ Example: {"sessionId": "term-…", "command": "npm", "args": ["test", "--coverag
 		if err != nil {
 			return nil, err
 		}
-		return terminalAnswer(r)
+		return terminalAnswer(r, c.form)
 	},
 }
 

@@ -52,6 +52,7 @@ type caller struct {
 	origin  tipstaff.Origin
 	in      *inbound
 	session tipstaff.SessionID // the session that the call names
+	form    answerForm         // how it wants the output of a command
 	// judged is set when the call has reached the monitor, which records it.
 	judged bool
 	// progress and asking are for calls that run a command.
@@ -96,6 +97,7 @@ func (s *Server) handler(t tool) mcp.ToolHandler {
 		defer in.settle()
 		a, err := t.admit(in.principal, req.Params.Arguments)
 		c.session = tipstaff.SessionID(a.text[sessionParameter.name] + a.text[shellSession.name])
+		c.form = s.formOf(a)
 		var res *mcp.CallToolResult
 		if err == nil && t.family != "" {
 			var stop func()

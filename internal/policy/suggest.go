@@ -53,6 +53,10 @@ func listed(l *Allowlist) []string {
 	return append([]string{}, l.Names...)
 }
 
+// Nearest returns the one of several names that word was probably meant to be,
+// if there is one.
+func Nearest(word string, names []string) (string, bool) { return nearest(word, names, nil) }
+
 // nearest finds the name that word was probably meant to be: the one at the
 // smallest distance, at most a third of its length, the first on the list of
 // several. Case and surrounding blanks are ignored.

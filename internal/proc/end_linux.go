@@ -13,34 +13,44 @@ import (
 // with SIGTERM first, and with SIGKILL after the grace period. It returns when
 // no process is left, or when SIGKILL has had no effect for some time. It may
 // be called after the program has ended, to end what the program left behind;
-// if that is nothing, it costs next to nothing.
-func (p *Process) End(grace time.Duration) {
+// if that is nothing, it costs next to nothing. left is how many processes that
+// were: those that ran when the program had ended and End was called.
+func (p *Process) End(grace time.Duration) (left int) {
 	if p.released.Load() {
-		return // the instance may hold another command by now
+		return 0 // the instance may hold another command by now
 	}
-	if p.ended.Load() && !p.leftovers() {
+	alone := p.ended.Load()
+	if alone && !p.leftovers() {
 		p.release(true)
-		return
+		return 0
 	}
-	p.ask()
+	if asked := p.ask(); alone {
+		left = asked
+	}
 	if !p.waitGone(grace) {
 		p.force()
 	}
 	p.Status()
 	p.engine.orphans.collect()
 	p.release(false)
+	return left
 }
 
-// ask sends SIGTERM to the process group, and to descendants that have left it.
-func (p *Process) ask() {
+// ask sends SIGTERM to the process group, and to descendants that have left it,
+// and returns how many of these still ran.
+func (p *Process) ask() (n int) {
 	if !p.ended.Load() {
 		_ = unix.Kill(-p.pid, unix.SIGTERM)
 	}
 	for _, pid := range p.instance.members() {
 		if group, err := unix.Getpgid(pid); err == nil && (group != p.pid || p.ended.Load()) {
+			if running(pid) {
+				n++
+			}
 			_ = unix.Kill(pid, unix.SIGTERM)
 		}
 	}
+	return n
 }
 
 // leftovers reports whether descendants still run after the program has ended.

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"tipstaff/internal/testcmd/testcmdtest"
 )
@@ -139,4 +140,29 @@ func kinds(t *testing.T) map[string]*Engine {
 		}
 	}
 	return all
+}
+
+// TestEveryKindTellsHowManyProcessesWereLeftBehind: those that a program had not
+// waited for, and none that has ended already.
+func TestEveryKindTellsHowManyProcessesWereLeftBehind(t *testing.T) {
+	for name, e := range kinds(t) {
+		t.Run(name, func(t *testing.T) {
+			for script, want := range map[string]int{"true": 0, "true | true": 0, "sleep 60 &": 1, "sleep 60 & setsid sleep 60 &": 2} {
+				p, _ := spawn(t, e, "sh", "-c", "{ "+script+"\n} </dev/null >/dev/null")
+				if st := p.Status(); st.ExitCode != 0 || st.Err != nil {
+					t.Errorf("%s: %+v", script, st)
+				}
+				if left := p.End(time.Second); left != want {
+					t.Errorf("%s: %d were left behind, want %d", script, left, want)
+				}
+				if again := p.End(0); again != 0 {
+					t.Errorf("%s: at the second time %d", script, again)
+				}
+			}
+			p, _ := spawn(t, e, "sh", "-c", "sleep 60 & sleep 60")
+			if left := p.End(time.Second); left != 0 {
+				t.Errorf("a program that was ended had left %d behind", left)
+			}
+		})
+	}
 }

@@ -106,16 +106,21 @@ func (p *Process) Status() Status {
 // End ends the program and its process group: with SIGTERM first, and with
 // SIGKILL after the grace period. It returns when the program has been reaped
 // and the group is empty, or after SIGKILL was sent. It may be called after the
-// program has ended, to end what the program left behind.
-func (p *Process) End(grace time.Duration) {
+// program has ended, to end what the program left behind; left is then 1 if that
+// was something, else 0.
+func (p *Process) End(grace time.Duration) (left int) {
 	if p.groupGone() {
-		return
+		return 0
+	}
+	if p.ended() {
+		left = 1
 	}
 	p.terminate()
 	if !p.waitGone(grace) {
 		p.kill()
 	}
 	<-p.done
+	return left
 }
 
 // waitGone waits until the process group is empty, at most for d.

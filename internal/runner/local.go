@@ -102,7 +102,7 @@ type Cell struct {
 // Started is a command that runs. A [proc.Process] is one.
 type Started interface {
 	Await(ctx context.Context, limit time.Duration) bool
-	End(grace time.Duration)
+	End(grace time.Duration) (left int)
 	Status() proc.Status
 }
 
@@ -143,15 +143,17 @@ func (l Local) Carry(ctx context.Context, g *policy.Grant, live Live, start func
 		grace = stopGrace
 	}
 	ended := time.Now()
-	p.End(grace)
+	left := p.End(grace)
 	s.finish(drainGrace)
 
 	r := resultOf(cause, p.Status())
 	r.Started, r.Duration, r.Limit = started, ended.Sub(started), g.Timeout()
-	r.Stdout, r.Stderr = s.kept(g.OutputBytes())
+	r.Stdout, r.Stderr = s.kept()
+	r.Bound = g.OutputBytes()
 	confined.Explain(&r)
 	giveBack(&r, confined, lent)
 	l.explainVariables(g, &r)
+	explainEnd(g, &r, left)
 	l.keep(tape, &r)
 	return r, nil
 }

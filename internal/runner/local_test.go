@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"tipstaff"
+	"tipstaff/internal/capture"
 	"tipstaff/internal/policy"
 	"tipstaff/internal/proc"
 	"tipstaff/internal/testcmd/testcmdtest"
@@ -112,8 +113,8 @@ func TestT5OutputIsBoundedAndCounted(t *testing.T) {
 	if r.Stdout.Total() != 5_000_000 || r.Stderr.Total() != 5_000_000 || !r.Truncated() {
 		t.Errorf("counted %d and %d bytes", r.Stdout.Total(), r.Stderr.Total())
 	}
-	if n := len(output(r.Stdout)) + len(output(r.Stderr)); n > 10_000 {
-		t.Errorf("kept %d bytes of 10000", n)
+	if n := len(output(r.Stdout)) + len(output(r.Stderr)); n > 2*capture.Room(10_000) || r.Bound != 10_000 {
+		t.Errorf("kept %d bytes for a bound of %d", n, r.Bound)
 	}
 }
 

@@ -33,8 +33,8 @@ func openStreams(g *policy.Grant, live Live) (*streams, error) {
 	if h := live.Streams; h != nil {
 		return &streams{handed: true, childIn: h.In, childOut: h.Out, childErr: h.Err, more: h.More}, nil
 	}
-	input, limit := g.Request().Stdin, g.OutputBytes()
-	s := &streams{input: input, out: capture.NewBuffer(limit), err: capture.NewBuffer(limit)}
+	input, room := g.Request().Stdin, capture.Room(g.OutputBytes())
+	s := &streams{input: input, out: capture.NewBuffer(room), err: capture.NewBuffer(room)}
 	var err error
 	if s.fromOut, s.childOut, err = proc.Pipe(true); err != nil {
 		return nil, err
@@ -110,9 +110,9 @@ func (s *streams) finish(grace time.Duration) {
 }
 
 // kept returns what was kept of both outputs.
-func (s *streams) kept(limit int) (out, err tipstaff.Stream) {
+func (s *streams) kept() (out, err tipstaff.Stream) {
 	if s.handed {
 		return out, err
 	}
-	return capture.Share(limit, s.out, s.err)
+	return s.out.Stream(), s.err.Stream()
 }

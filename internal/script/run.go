@@ -186,7 +186,7 @@ func (r *run) Await(ctx context.Context, limit time.Duration) bool {
 // End ends the script process and every command of the script, and returns when they
 // have ended. A script process whose script has ended gets a grace period to end
 // itself: it does that faster than it can be killed.
-func (r *run) End(grace time.Duration) {
+func (r *run) End(grace time.Duration) (left int) {
 	r.stop(errEnded)
 	_ = r.process.conn.Close()
 	r.receiving.Wait()
@@ -196,6 +196,7 @@ func (r *run) End(grace time.Duration) {
 	r.process.Process.End(grace)
 	r.commands.Wait()
 	r.again()
+	return 0 // what runs in the background is the script's
 }
 
 // again prepares for the next script of the room.

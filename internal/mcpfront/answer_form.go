@@ -1,0 +1,51 @@
+package mcpfront
+
+import (
+	"tipstaff"
+	output "tipstaff/internal/text"
+)
+
+// answerForm is how a call wants its answer. The zero answerForm is what a call without
+// these arguments gets on a server without a bound for answers.
+type answerForm struct {
+	bytes int  // how much output it shows at most; 0: as much as the command's bound allows
+	raw   bool // the output is not cleaned
+}
+
+// formOf reads the form that a call asks for. A caller may ask for less than
+// its answers have by default, or for more, up to the bound of the command
+// (contract B12).
+func (s *Server) formOf(a arguments) answerForm {
+	f := answerForm{bytes: s.opts.AnswerBytes}
+	for _, p := range [2]string{maxOutputParameter.name, maxOutputParameterJSON.name} {
+		if n, given := a.counts[p]; given {
+			f.bytes = n
+		}
+	}
+	f.raw = a.flags[rawParameter.name]
+	return f
+}
+
+// The parameters of every tool that answers with output, in the spelling of its
+// family.
+var (
+	maxOutputParameter     = parameter{name: "max_output_bytes", kind: count, doc: "Show at most so many bytes of output. Default: the operator's bound."}
+	maxOutputParameterJSON = parameter{name: "maxOutputBytes", kind: count, doc: maxOutputParameter.doc}
+	rawParameter           = parameter{name: "raw", kind: boolean, doc: "true: show output as it came, control sequences and repeated lines included."}
+)
+
+// shownOutput is what an answer shows of the output of a command.
+type shownOutput struct {
+	stdout, stderr     string
+	truncated, cleaned bool
+}
+
+func (f answerForm) show(r tipstaff.Result) shownOutput {
+	limit := r.Bound
+	if f.bytes > 0 && (limit == 0 || f.bytes < limit) {
+		limit = f.bytes
+	}
+	failed := r.Cause != tipstaff.Exited || r.ExitCode != 0
+	out, err := output.Show(r.Stdout, r.Stderr, output.Options{Limit: limit, Raw: f.raw, Failed: failed})
+	return shownOutput{out.Text, err.Text, out.Truncated || err.Truncated, out.Cleaned || err.Cleaned}
+}

@@ -1,0 +1,60 @@
+package text
+
+import "tipstaff"
+
+// Options say how output is shown. The zero Options clean, and cut nothing.
+type Options struct {
+	// Limit bounds the bytes of both texts together, counted after cleaning;
+	// 0: all that was kept is shown.
+	Limit int
+	// Raw refuses cleaning: only bytes that are not UTF-8 are replaced.
+	Raw bool
+	// Failed: the command failed, so more of its end is shown.
+	Failed bool
+}
+
+// Shown is one stream as a caller reads it.
+type Shown struct {
+	Text      string
+	Cleaned   bool // the text is not what the program wrote, byte for byte
+	Truncated bool // some of the output is missing from it
+}
+
+// Show makes two texts of what was kept of a command's output. Each may use
+// what the other leaves of the bound; if both want more, standard error gets a
+// quarter, because it usually has the reason of a failure. What does not fit is
+// cut out of the middle, at line ends where lines are short enough, and a line
+// says how much is missing: where bytes were not kept, as many as the program
+// wrote, and of what was kept, bytes of the cleaned text.
+func Show(stdout, stderr tipstaff.Stream, o Options) (out, err Shown) {
+	outPiece, outShown := prepare(stdout, o.Raw)
+	errPiece, errShown := prepare(stderr, o.Raw)
+	forOut, forErr := outPiece.size(), errPiece.size()
+	if o.Limit > 0 {
+		forErr = min(errPiece.size(), max(o.Limit/4, o.Limit-min(outPiece.size(), o.Limit)))
+		forOut = o.Limit - forErr
+	}
+	return finish(outPiece, outShown, forOut, o), finish(errPiece, errShown, forErr, o)
+}
+
+// prepare cleans what was kept of a stream, or describes it.
+func prepare(s tipstaff.Stream, raw bool) (piece, Shown) {
+	p := piece{gap: s.Dropped > 0, dropped: s.Dropped, lines: s.DroppedLines}
+	if raw {
+		p.head, p.tail = Valid(s.Head), Valid(s.Tail)
+		return p, Shown{}
+	}
+	if description, ok := binary(s.Head, s.Tail, s.Dropped); ok {
+		return piece{head: description}, Shown{Cleaned: true, Truncated: true}
+	}
+	var inHead, inTail bool
+	p.head, inHead = Clean(s.Head)
+	p.tail, inTail = Clean(s.Tail)
+	return p, Shown{Cleaned: inHead || inTail}
+}
+
+func finish(p piece, s Shown, limit int, o Options) Shown {
+	text, missing := p.cut(limit, headShare(o.Failed))
+	s.Text, s.Truncated = text, s.Truncated || missing
+	return s
+}
