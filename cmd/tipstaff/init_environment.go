@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tipstaff/internal/clients"
+	"tipstaff/internal/config"
 	"tipstaff/internal/host"
 )
 
@@ -30,13 +31,42 @@ func userConfigDir() (string, error) {
 	return filepath.Join(home, ".config", "tipstaff"), nil
 }
 
-// keptEnvironment reads what init has written down.
+// projectEnvironment is the file of a project that narrows what its entries may
+// run.
+const projectEnvironment = ".tipstaff/" + environmentFile
+
+// keptEnvironment reads what init has written down for a user.
 func keptEnvironment() ([]clients.Variable, error) {
 	dir, err := userConfigDir()
 	if err != nil {
 		return nil, nil //nolint:nilerr // without a home directory nothing is kept
 	}
-	path := filepath.Join(dir, environmentFile)
+	return readEnvironment(filepath.Join(dir, environmentFile))
+}
+
+// narrowedEnvironment reads the list of a project. A project comes from others,
+// so nothing else is taken from its file, and the list only where there is a
+// policy that it narrows: alone it would allow.
+func narrowedEnvironment(project string) ([]clients.Variable, error) {
+	path := filepath.Join(project, projectEnvironment)
+	vars, err := readEnvironment(path)
+	if err != nil || len(vars) == 0 {
+		return nil, err
+	}
+	for _, v := range vars {
+		if v.Name != "ALLOWED_COMMANDS" {
+			return nil, fail(exitConfig, "%s sets %s; a project may only narrow, by ALLOWED_COMMANDS; nothing was changed. Remove the line, or say --env %s=… yourself", path, v.Name, v.Name)
+		}
+	}
+	s, err := config.FromEnvironment(os.Environ())
+	if err != nil || s.ConfigFile == "" {
+		return nil, fail(exitConfig, "%s narrows a policy, and there is none of yours; nothing was changed. Run tipstaff init first", path)
+	}
+	return vars, nil
+}
+
+// readEnvironment reads a file of lines NAME=VALUE; none if it is not there.
+func readEnvironment(path string) ([]clients.Variable, error) {
 	text, err := host.ReadTrusted(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

@@ -122,7 +122,7 @@ func askPerson(cmd *cobra.Command, question string) (bool, error) {
 	in := cmd.InOrStdin()
 	if f, ok := in.(*os.File); ok {
 		if _, terminal := terminalWidth(f); !terminal {
-			return false, fail(exitUsage, "there is no terminal to ask in, so nothing was changed: say --yes, or --dry-run to see what would be")
+			return false, fail(exitUsage, "there is no terminal to ask in, so nothing was changed: say --yes to be asked nothing")
 		}
 	}
 	_, _ = io.WriteString(cmd.OutOrStdout(), question+" [y/N] ")

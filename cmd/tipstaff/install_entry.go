@@ -62,7 +62,7 @@ func (o entryFlags) entry(s clients.System, scope clients.Scope) (e clients.Entr
 		e.URL, err = addressOf(o.http)
 		return e, err
 	}
-	vars, err := o.variables(s)
+	vars, err := o.variables(s, scope)
 	if err != nil {
 		return e, err
 	}
@@ -82,7 +82,7 @@ func (o entryFlags) entry(s clients.System, scope clients.Scope) (e clients.Entr
 
 // variables are what the client gives the server: what init has written down,
 // the policy file if it is named here, and what a person says.
-func (o entryFlags) variables(s clients.System) (vars []clients.Variable, err error) {
+func (o entryFlags) variables(s clients.System, scope clients.Scope) (vars []clients.Variable, err error) {
 	set := func(name, value string) {
 		i := slices.IndexFunc(vars, func(v clients.Variable) bool { return v.Name == name })
 		if i < 0 {
@@ -94,6 +94,13 @@ func (o entryFlags) variables(s clients.System) (vars []clients.Variable, err er
 	kept, err := keptEnvironment()
 	if err != nil {
 		return nil, err
+	}
+	if scope == clients.Project {
+		narrower, err := narrowedEnvironment(s.Project)
+		if err != nil {
+			return nil, err
+		}
+		kept = append(kept, narrower...)
 	}
 	for _, v := range kept {
 		set(v.Name, v.Value)

@@ -39,7 +39,7 @@ func newRoot() *cobra.Command {
 	root.SetOut(os.Stdout)
 	root.SetErr(os.Stderr)
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newServe(), newCall(), newRun(), newApprovals(), newApprove(), newDeny(), newDemo(), newPolicyCommand(), newConfig(), newAudit(), newToken(), newDoctor(), newInstall(), newUninstall(), newClients(), newVersion())
+	root.AddCommand(newServe(), newCall(), newRun(), newApprovals(), newApprove(), newDeny(), newDemo(), newPolicyCommand(), newConfig(), newAudit(), newToken(), newDoctor(), newInit(), newInstall(), newUninstall(), newClients(), newVersion())
 	return root
 }
 
