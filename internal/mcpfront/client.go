@@ -100,3 +100,15 @@ func (c *Client) Close() error {
 	}
 	return <-c.served
 }
+
+// ToolNames lists the tools that a server has, those of terminal sessions only if
+// it offers them. A server may offer fewer to some callers.
+func ToolNames(sessions bool) []string {
+	var names []string
+	for _, t := range tools {
+		if sessions || !t.session {
+			names = append(names, t.name)
+		}
+	}
+	return names
+}
