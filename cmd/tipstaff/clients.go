@@ -18,8 +18,8 @@ func newClients() *cobra.Command {
 		Use:   "clients",
 		Short: "List the clients that tipstaff can be added to, and where it is",
 		Long: `List the programs that agents run in: which of them are on this machine, in which file
-each keeps its MCP servers, and whether tipstaff is in it. The files of a project are
-those of this directory.`,
+each keeps its MCP servers, and whether tipstaff is in it. The project is this directory,
+or the one above it in which its repository begins.`,
 		Example: `  tipstaff clients
   tipstaff clients --json`,
 		Args: cobra.NoArgs,

@@ -12,6 +12,7 @@ import (
 
 	"tipstaff/internal/argv"
 	"tipstaff/internal/clients"
+	"tipstaff/internal/paths"
 	"tipstaff/internal/policyfile"
 	"tipstaff/internal/propose"
 )
@@ -65,6 +66,7 @@ func initialise(cmd *cobra.Command, o initFlags) error {
 	out := cmd.OutOrStdout()
 	plan.sayFound(out)
 	missing, err := plan.show(out)
+	plan.sayRoots(out, o)
 	if err != nil || len(missing) == 0 {
 		return err
 	}
@@ -90,27 +92,42 @@ func initialise(cmd *cobra.Command, o initFlags) error {
 	return nil
 }
 
-// projectDirectory is this directory, or the one above it in which the
-// repository begins. A home directory is no project: commands could change all
-// in it.
+// projectDirectory is the project that this directory belongs to. A home
+// directory is no project: commands could change all in it.
 func projectDirectory() (string, error) {
 	here, err := workingDirectory()
 	if err != nil {
 		return "", fail(exitFailure, "this directory cannot be told: %w", err)
 	}
-	home, _ := os.UserHomeDir()
-	if real, err := filepath.EvalSymlinks(home); err == nil {
-		home = real
+	dir := projectOf(here)
+	if dir == realHome() || dir == filepath.Dir(dir) {
+		return "", fail(exitUsage, "this is %s, and no project: an agent could change everything in it; nothing was written. Change to the project's directory first", argv.Escape(dir))
 	}
+	return dir, nil
+}
+
+// projectOf is a directory, or the one above it in which its repository begins;
+// never the home directory or one around it.
+func projectOf(here string) string {
+	home := realHome()
 	for dir := here; dir != filepath.Dir(dir) && dir != home; dir = filepath.Dir(dir) {
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			return dir, nil
+			return dir
 		}
 	}
-	if here == home || here == filepath.Dir(here) {
-		return "", fail(exitUsage, "this is %s, and no project: an agent could change everything in it; nothing was written. Change to the project's directory first", argv.Escape(here))
+	return here
+}
+
+// realHome is the home directory without symbolic links; "" if there is none.
+func realHome() string {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return ""
 	}
-	return here, nil
+	if real, err := filepath.EvalSymlinks(home); err == nil {
+		return real
+	}
+	return home
 }
 
 // initFile is a file that init proposes.
@@ -212,6 +229,21 @@ func (p *initPlan) show(w io.Writer) (missing []initFile, err error) {
 		say(w, "\n%s is there and stays as it is. The proposal (+) differs from it (-):\n%s", argv.Escape(f.path), strings.TrimSuffix(argv.EscapeLines(clients.Diff(string(old), f.text)), "\n"))
 	}
 	return missing, nil
+}
+
+// sayRoots says how a second project is added to a policy that is there.
+func (p *initPlan) sayRoots(w io.Writer, o initFlags) {
+	own, err := policyfile.Load(p.policy)
+	if err != nil || own.Policy == nil || o.project {
+		return
+	}
+	var roots []string
+	for _, r := range own.File.Roots {
+		roots = append(roots, r.Value)
+	}
+	if len(roots) > 0 && !paths.Within(p.dir, roots...) {
+		say(w, "Commands do not run in this project yet: add %s to roots in %s.", argv.Escape(p.dir), argv.Escape(p.policy))
+	}
 }
 
 // write makes the file, for this user alone, whole or not at all, and only if

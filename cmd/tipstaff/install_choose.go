@@ -11,15 +11,19 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tipstaff/internal/argv"
 	"tipstaff/internal/clients"
 	"tipstaff/internal/config"
 	"tipstaff/internal/host"
+	"tipstaff/internal/paths"
 )
 
 // thisSystem is what of this machine decides where the files of clients are.
 func thisSystem() clients.System {
 	s := clients.System{GOOS: runtime.GOOS, Getenv: os.Getenv, Programs: host.Trusted(os.Getenv("PATH"))}
-	s.Project, _ = workingDirectory()
+	if here, err := workingDirectory(); err == nil {
+		s.Project = projectOf(here)
+	}
 	if home, err := os.UserHomeDir(); err == nil && filepath.IsAbs(home) {
 		s.Home = home
 	}
@@ -142,6 +146,11 @@ func warnOfEntry(w io.Writer, e clients.Entry) {
 	}
 	if names := settingsMissing(e); len(names) > 0 {
 		say(w, "! Set here, and not for the server that the client starts: %s. Say --env NAME to pass one on.", strings.Join(names, ", "))
+	}
+	if here, err := workingDirectory(); err == nil && sandboxHere() {
+		if real, err := filepath.EvalSymlinks(e.Command); err == nil && paths.Within(real, projectOf(here)) {
+			say(w, "! %s lies in this project, where an agent's commands can replace it. Keep it elsewhere, as in ~/.local/bin, and install with that.", argv.Escape(e.Command))
+		}
 	}
 	s, err := config.FromEnvironment(clientEnvironment(e))
 	if err == nil && sandboxHere() && s.ConfigFile == "" && s.AllowedCommands == "" {

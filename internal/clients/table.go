@@ -38,7 +38,7 @@ var table = []Client{
 		format:   jsonc("mcpServers"), entry: cline,
 	},
 	{
-		Name: "codex", Title: "Codex", Restart: "start Codex again",
+		Name: "codex", Title: "Codex", Restart: "start Codex again; a project's file counts in projects that it trusts",
 		user:     places{any: []string{"{$CODEX_HOME}/config.toml", "{home}/.codex/config.toml"}},
 		programs: []string{"codex"},
 		project:  []string{".codex/config.toml"}, format: toml{at: "mcp_servers"}, entry: codex, vendor: codexAdd,
@@ -71,7 +71,7 @@ var table = []Client{
 		project:  []string{".cursor/mcp.json"}, format: jsonc("mcpServers"), entry: cursor,
 	},
 	{
-		Name: "gemini", Title: "Gemini CLI", Restart: "start Gemini CLI again",
+		Name: "gemini", Title: "Gemini CLI", Restart: "start Gemini CLI again, in a folder that it trusts (elsewhere it starts no servers)",
 		user:     places{any: []string{"{home}/.gemini/settings.json"}},
 		programs: []string{"gemini"},
 		project:  []string{".gemini/settings.json"}, format: jsonc("mcpServers"), entry: gemini, vendor: geminiAdd,
