@@ -18,13 +18,13 @@ func (f file) foreign() (owner string, links uint64) {
 		return "an unknown user", 1
 	}
 	if int(st.Uid) == os.Geteuid() {
-		return "", uint64(st.Nlink) //nolint:unconvert // its type differs between systems
+		return "", uint64(st.Nlink)
 	}
 	name := strconv.Itoa(int(st.Uid))
 	if u, err := user.LookupId(name); err == nil {
 		name = u.Username
 	}
-	return fmt.Sprintf("the user %s", name), uint64(st.Nlink) //nolint:unconvert // its type differs between systems
+	return fmt.Sprintf("the user %s", name), uint64(st.Nlink)
 }
 
 // giveOwner gives another file the owner and group of f.

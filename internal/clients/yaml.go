@@ -141,7 +141,7 @@ func pair(m *yaml.Node, key string) int {
 }
 
 func (f yamlMap) set(text string, entry object, foreign []string) (string, error) {
-	return setYAML(text, f.at, nil, entry, foreign, func(t *yamlText, table *yaml.Node) *yaml.Node {
+	return setYAML(text, f.at, nil, entry, foreign, func(table *yaml.Node) *yaml.Node {
 		if i := pair(table, ServerName); i >= 0 {
 			return table.Content[i+1]
 		}
@@ -152,9 +152,7 @@ func (f yamlMap) set(text string, entry object, foreign []string) (string, error
 }
 
 func (f yamlList) set(text string, entry object, foreign []string) (string, error) {
-	return setYAML(text, f.at, f.head, entry, foreign, func(_ *yamlText, table *yaml.Node) *yaml.Node {
-		return f.item(table)
-	}, func(indent string) []string {
+	return setYAML(text, f.at, f.head, entry, foreign, f.item, func(indent string) []string {
 		lines := yamlLines(entry, indent+"  ")
 		lines[0] = indent + "- " + strings.TrimLeft(lines[0], " ")
 		return lines
@@ -176,7 +174,7 @@ func (f yamlList) item(list *yaml.Node) *yaml.Node {
 
 // setYAML adds an entry, or brings the one that find finds up to date. lines
 // gives the lines of a new one.
-func setYAML(text, at string, head, entry object, foreign []string, find func(*yamlText, *yaml.Node) *yaml.Node, lines func(indent string) []string) (string, error) {
+func setYAML(text, at string, head, entry object, foreign []string, find func(*yaml.Node) *yaml.Node, lines func(indent string) []string) (string, error) {
 	bom, text := withoutMark(text)
 	root, err := parseYAML(text)
 	if err != nil {
@@ -199,7 +197,7 @@ func setYAML(text, at string, head, entry object, foreign []string, find func(*y
 		return bom + t.String(), nil
 	}
 	table := root.Content[i+1]
-	if old := find(t, table); old != nil {
+	if old := find(table); old != nil {
 		if err := t.update(old, entry, foreign); err != nil {
 			return "", err
 		}
@@ -212,11 +210,11 @@ func setYAML(text, at string, head, entry object, foreign []string, find func(*y
 }
 
 func (f yamlMap) without(text string) (string, error) {
-	return withoutYAML(text, f.at, func(table *yaml.Node) (line, column int) {
+	return withoutYAML(text, f.at, func(table *yaml.Node) int {
 		if i := pair(table, ServerName); i >= 0 {
-			return table.Content[i].Line, table.Content[i].Column
+			return table.Content[i].Line
 		}
-		return 0, 0
+		return 0
 	}, 2)
 }
 
@@ -224,18 +222,18 @@ func (f yamlList) without(text string) (string, error) {
 	if _, others, err := f.get(text); err == nil && reflect.DeepEqual(others, map[string]any{}) {
 		return "", nil
 	}
-	return withoutYAML(text, f.at, func(table *yaml.Node) (line, column int) {
+	return withoutYAML(text, f.at, func(table *yaml.Node) int {
 		if item := f.item(table); item != nil {
-			return item.Line, item.Column
+			return item.Line
 		}
-		return 0, 0
+		return 0
 	}, 1)
 }
 
-// withoutYAML takes the lines of an entry out, and those of the table with it if
-// nothing else is in it. An entry of a mapping is two nodes, one of a list is
-// one.
-func withoutYAML(text, at string, find func(*yaml.Node) (line, column int), nodes int) (string, error) {
+// withoutYAML takes the lines of an entry out, of which find gives the first; and
+// those of the table, if nothing else is in it. An entry of a mapping is two
+// nodes, one of a list is one.
+func withoutYAML(text, at string, find func(*yaml.Node) int, nodes int) (string, error) {
 	bom, text := withoutMark(text)
 	root, err := parseYAML(text)
 	i := pair(root, at)
@@ -243,7 +241,7 @@ func withoutYAML(text, at string, find func(*yaml.Node) (line, column int), node
 		return bom + text, err
 	}
 	table := root.Content[i+1]
-	line, _ := find(table)
+	line := find(table)
 	if line == 0 {
 		return bom + text, nil
 	}
