@@ -18,7 +18,7 @@ GOLANGCI_LINT := $(GO) tool -modfile=tools/go.mod golangci-lint
 # least say honestly what it cannot do.
 SYSTEMS := linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: help check format modern vet cross staticcheck floors test lint tidy e2e typescript opa conformance escape contain vm bench soak load fuzz clean
+.PHONY: help check format modern vet cross staticcheck floors test lint tidy e2e typescript opa conformance clients escape contain vm bench soak load fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -69,6 +69,9 @@ opa: ## a real Open Policy Agent as the decider, with the rules of deploy/opa; a
 
 conformance: ## the protocol's own suite and its Inspector judge the built binary and fixtures, in both eras
 	@bin=$$(bash .ci/node22) && cd e2e/conformance && PATH=$$bin:$$PATH && npm ci --ignore-scripts --no-audit --no-fund && npm test
+
+clients: ## real clients from npm (some hundred MiB) list what tipstaff install wrote, and start it
+	bash .ci/clients
 
 escape: ## attempts to get out of the sandbox, each with a control; go test ./... runs them too
 	$(GO) test -count=1 ./e2e/escape

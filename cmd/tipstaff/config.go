@@ -80,6 +80,7 @@ The exit code is 3 when it would not start.`,
 					printReport(cmd.OutOrStdout(), c)
 				}
 				printFindings(cmd.OutOrStdout(), doctor.ExposedFindings(exposed))
+				printFindings(cmd.OutOrStdout(), misspeltFindings())
 			}
 			if err == nil && !c.OK {
 				return &exitError{code: exitConfig}

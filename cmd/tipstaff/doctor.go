@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,6 +22,7 @@ import (
 
 func newDoctor() *cobra.Command {
 	var reap, asJSON, paths bool
+	var names []string
 	var c configFlag
 	cmd := &cobra.Command{
 		Use:   "doctor",
@@ -30,12 +32,20 @@ the settings of this environment, and why not better. The workspace is that of a
 server started in this directory. With --paths, list every path that the profile
 opens, hides or pins, and why. With --reap, end what servers with this state
 directory have left running when they were killed; a starting server does the
-same. Exit code 3 if the settings ask for more than the machine gives.`,
+same. Exit code 3 if the settings ask for more than the machine gives.
+
+With --client, say instead what is wrong with tipstaff in a client: the entry is gone or
+switched off, its program has moved or is another, it does not start as the client starts
+it, or does not find the programs of the policy on the PATH that the client gives.`,
 		Example: `  tipstaff doctor
   TIPSTAFF_SANDBOX_PROFILE=read-only tipstaff doctor --paths
-  tipstaff doctor --reap`,
+  tipstaff doctor --reap
+  tipstaff doctor --client claude-code`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if len(names) > 0 {
+				return doctorClient(cmd.Context(), cmd.OutOrStdout(), names)
+			}
 			d, err := diagnose(cmd.Context(), &c, reap)
 			if err != nil {
 				return err
@@ -44,6 +54,7 @@ same. Exit code 3 if the settings ask for more than the machine gives.`,
 				err = json.NewEncoder(cmd.OutOrStdout()).Encode(d)
 			} else {
 				printFindings(cmd.OutOrStdout(), d.Findings(time.Now(), doctor.Detail{Paths: paths, Ended: reap}))
+				printFindings(cmd.OutOrStdout(), misspeltFindings())
 			}
 			if err == nil && d.Refuses() {
 				err = fail(exitConfig, "no command would run with these settings")
@@ -54,6 +65,8 @@ same. Exit code 3 if the settings ask for more than the machine gives.`,
 	c.declare(cmd)
 	cmd.Flags().BoolVar(&reap, "reap", false, "end what dead servers have left running")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, with all paths")
+	cmd.Flags().StringSliceVar(&names, "client", nil, "say how tipstaff stands in these `clients`, or in all that are here")
+	_ = cmd.RegisterFlagCompletionFunc("client", completeClients)
 	cmd.Flags().BoolVar(&paths, "paths", false, "list what the profile opens, hides and pins")
 	return cmd
 }
@@ -179,4 +192,12 @@ func printFindings(w io.Writer, list []doctor.Finding) {
 			say(w, "  %s", note)
 		}
 	}
+}
+
+// misspeltFindings names variables that look like settings and are none.
+func misspeltFindings() (found []doctor.Finding) {
+	for _, name := range misspelt(os.Environ()) {
+		found = append(found, finding(doctor.Doubt, "this variable is no setting, and does nothing: %s", name))
+	}
+	return found
 }

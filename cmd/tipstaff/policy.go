@@ -16,11 +16,9 @@ func newPolicyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "policy",
 		Short: "Ask the policy: what would be decided, and why",
-		Long: `Questions to the policy that a server with these settings would decide by: the
-policy file (--config, TIPSTAFF_CONFIG) and the allowlists of the environment.
-Nothing is run, and nothing is recorded.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Long:  policyHelp,
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newPolicyExplain(), newPolicyList(), newPolicyTest(), newPolicyCheck(), newPolicyShow(), newPolicyDiff())
 	return cmd

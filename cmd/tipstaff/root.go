@@ -9,9 +9,10 @@ import (
 const help = `tipstaff runs commands for AI agents: by your rules, on the record,
 ended with everything that they started.
 
-  Add it to an agent (here: any client that reads mcpServers from JSON):
-      {"mcpServers": {"tipstaff": {"command": "tipstaff", "args": ["serve"],
-       "env": {"ALLOWED_COMMANDS": "git,ls,cat,npm"}}}}
+  Add it to an agent: a policy for the project here, then the client
+  (--print shows what goes into its file, as mcpServers):
+      tipstaff init
+      tipstaff install --client claude-code
 
   Ask one tool from a shell:
       ALLOWED_COMMANDS=ls tipstaff call execute_command '{"command": "ls -l"}'
@@ -38,8 +39,13 @@ func newRoot() *cobra.Command {
 	}
 	root.SetOut(os.Stdout)
 	root.SetErr(os.Stderr)
-	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newServe(), newCall(), newRun(), newApprovals(), newApprove(), newDeny(), newDemo(), newPolicyCommand(), newConfig(), newAudit(), newToken(), newDoctor(), newVersion())
+	root.Version = thisBuild().line()
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.AddCommand(newServe(), newCall(), newRun(), newApprovals(), newApprove(), newDeny(), newDemo(), newPolicyCommand(), newConfig(), newAudit(), newToken(), newDoctor(), newInit(), newInstall(), newUninstall(), newClients(), newVersion())
+	root.AddCommand(newTopics()...)
+	root.SetHelpCommand(newHelp())
+	explainMistakes(root)
+	completeWith(root)
 	return root
 }
 

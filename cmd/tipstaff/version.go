@@ -15,18 +15,30 @@ var version = "dev"
 // buildInfo is the description of a build.
 type buildInfo struct {
 	Version  string `json:"version"`
-	Revision string `json:"revision,omitempty"`
+	Revision string `json:"revision,omitempty"` // the commit
+	Date     string `json:"date,omitempty"`     // of the commit
+	Modified bool   `json:"modified,omitempty"` // it was built from a work tree with changes
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
+	// Modules are the other modules that are built in, as path@version.
+	Modules []string `json:"modules,omitempty"`
 }
 
 func thisBuild() buildInfo {
 	b := buildInfo{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
+			switch s.Key {
+			case "vcs.revision":
 				b.Revision = s.Value
+			case "vcs.time":
+				b.Date = s.Value
+			case "vcs.modified":
+				b.Modified = s.Value == "true"
 			}
+		}
+		for _, m := range info.Deps {
+			b.Modules = append(b.Modules, m.Path+"@"+m.Version)
 		}
 	}
 	return b
@@ -43,14 +55,19 @@ func newVersion() *cobra.Command {
 			if asJSON {
 				return json.NewEncoder(cmd.OutOrStdout()).Encode(b)
 			}
-			line := "tipstaff " + b.Version
-			if b.Revision != "" {
-				line += " (" + b.Revision[:min(12, len(b.Revision))] + ")"
-			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s, %s, %s\n", line, b.Go, b.Platform)
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), b.line())
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, with commit, date and modules")
 	return cmd
+}
+
+// line says on one line which build it is.
+func (b buildInfo) line() string {
+	line := "tipstaff " + b.Version
+	if b.Revision != "" {
+		line += " (" + b.Revision[:min(12, len(b.Revision))] + ")"
+	}
+	return fmt.Sprintf("%s, %s, %s", line, b.Go, b.Platform)
 }

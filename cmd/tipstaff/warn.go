@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"tipstaff"
-	"tipstaff/internal/config"
 	"tipstaff/internal/paths"
 	"tipstaff/internal/policy"
 	"tipstaff/internal/reload"
@@ -14,8 +13,8 @@ import (
 
 // warn logs at the start what the settings do not protect against.
 func (st *stack) warn() {
-	if unknown := config.Unknown(st.settings.Environ); len(unknown) > 0 {
-		st.log.Warn("these variables are no settings of tipstaff, and do nothing; tipstaff config show lists all that are", "variables", strings.Join(unknown, ","))
+	if unknown := misspelt(st.settings.Environ); len(unknown) > 0 {
+		st.log.Warn("these variables are no settings of tipstaff, and do nothing; tipstaff config show lists all that are", "variables", strings.Join(unknown, ", "))
 	}
 	st.warnOfDirectory()
 	st.warnOfPath()

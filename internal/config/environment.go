@@ -214,10 +214,22 @@ func (r *reader) within(name string, d time.Duration, ceilingName string, ceilin
 	return min(d, ceiling)
 }
 
-// searchPath returns the directories in which programs are found: PATH or, if
-// it is unset, the directories that execvp(3) searches then. A PATH that is set
-// but empty means no directories.
+// searchPath returns the directories in which programs are found: those of
+// TIPSTAFF_PATH; else PATH or, if it is unset, the directories that execvp(3)
+// searches then. A PATH that is set but empty means no directories. Clients with
+// a window start servers with a PATH on which little is to be found, and commands
+// get this list as theirs.
 func (r *reader) searchPath() string {
+	const name = "TIPSTAFF_PATH"
+	if v := r.vars[name]; v != "" {
+		for _, dir := range filepath.SplitList(v) {
+			if !filepath.IsAbs(dir) {
+				r.fault(name, "must be a list of absolute paths, each of which begins with /, with a colon between two; %q is none", dir)
+				break
+			}
+		}
+		return v
+	}
 	if v, set := r.vars["PATH"]; set {
 		return v
 	}

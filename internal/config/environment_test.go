@@ -65,6 +65,19 @@ func TestWithoutAPathTheUsualDirectoriesAreSearched(t *testing.T) {
 	}
 }
 
+func TestTheListOfTheOperatorComesBeforeThePath(t *testing.T) {
+	for env, want := range map[string]string{"TIPSTAFF_PATH=/opt/bin:/usr/bin": "/opt/bin:/usr/bin", "TIPSTAFF_PATH=": "/bin"} {
+		if s, err := FromEnvironment([]string{"HOME=/h", "PATH=/bin", env}); err != nil || s.Path != want {
+			t.Errorf("%s: %q, %v", env, s.Path, err)
+		}
+	}
+	for _, bad := range []string{"bin", "/bin:", ":/bin", "/bin::/usr/bin", "~/bin", "/bin:./x"} {
+		if _, err := FromEnvironment([]string{"HOME=/h", "PATH=/bin", "TIPSTAFF_PATH=" + bad}); err == nil || !strings.Contains(err.Error(), "must be a list of absolute paths") {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}
+
 func TestOfANameThatStandsTwiceTheFirstCounts(t *testing.T) {
 	s, err := FromEnvironment([]string{"HOME=/h", "ALLOWED_COMMANDS=ls", "ALLOWED_COMMANDS=*"})
 	if err != nil || s.AllowedCommands != "ls" {

@@ -56,7 +56,7 @@ type Settings struct {
 
 	Authorities Authorities // SSL_CERT_FILE, SSL_CERT_DIR
 
-	Path string // PATH
+	Path string // TIPSTAFF_PATH, else PATH: where programs are found
 
 	Home    string   // the user's own directory; "" if there is none
 	Environ []string // the whole environment of the server, each "NAME=value"

@@ -84,6 +84,7 @@ var settings = []setting{
 	{name: "TIPSTAFF_OAUTH_ALGORITHMS", holds: words},
 	{name: "TIPSTAFF_OAUTH_SCOPE_PREFIX", holds: words},
 	{name: "TIPSTAFF_STATE_DIR", holds: ownFiles},
+	{name: "TIPSTAFF_PATH", holds: places},
 	{name: "OTEL_EXPORTER_OTLP_ENDPOINT", holds: words},
 	{name: "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT", holds: words},
 	{name: "OTEL_EXPORTER_OTLP_HEADERS", secret: true, holds: words},

@@ -10,8 +10,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Client calls the tools of a server in the same process, through the complete
-// protocol. The command line and the demonstration use it.
+// Client calls the tools of a server through the complete protocol: of one in
+// the same process, for the command line and the demonstration, or of one that
+// was started as a client starts it, to see that it works.
 type Client struct {
 	session *mcp.ClientSession
 	cancel  context.CancelFunc
@@ -43,6 +44,19 @@ func Connect(ctx context.Context, s *Server, name string) (*Client, error) {
 	}
 	c.session = session
 	return c, nil
+}
+
+// ConnectTo connects a new client to the server that reads from to and writes to
+// from. The caller closes it, and sees to the server.
+func ConnectTo(ctx context.Context, from io.ReadCloser, to io.WriteCloser, name string) (*Client, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	client := mcp.NewClient(&mcp.Implementation{Name: name, Version: "1"}, nil)
+	session, err := client.Connect(ctx, &mcp.IOTransport{Reader: from, Writer: to, MaxLineLength: -1}, nil)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	return &Client{session: session, cancel: cancel}, nil
 }
 
 // Call calls one tool. args is a JSON object, or nil for none. The error is a
@@ -77,9 +91,24 @@ func (c *Client) Tools(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// Close ends the connection and waits for the server.
+// Close ends the connection, and waits for a server in the same process.
 func (c *Client) Close() error {
-	_ = c.session.Close()
+	err := c.session.Close()
 	c.cancel()
+	if c.served == nil {
+		return err
+	}
 	return <-c.served
+}
+
+// ToolNames lists the tools that a server has, those of terminal sessions only if
+// it offers them. A server may offer fewer to some callers.
+func ToolNames(sessions bool) []string {
+	var names []string
+	for _, t := range tools {
+		if sessions || !t.session {
+			names = append(names, t.name)
+		}
+	}
+	return names
 }

@@ -61,8 +61,15 @@ func notAllowed(family tipstaff.Family, word, by string, l *Allowlist) Finding {
 	return f
 }
 
-// notThere says that an allowed program cannot run, without saying where it was
-// looked for.
+// installations is a World that knows where programs are that it does not find.
+// Only of a program that the operator has allowed is the place told.
+type installations interface {
+	// Elsewhere returns a directory that the server does not search, or "".
+	Elsewhere(name string) string
+}
+
+// notThere says that an allowed program cannot run, and where it is if it is
+// installed where the server does not look.
 func notThere(word string, err error, l *Allowlist, w World) Finding {
 	f := Finding{Rule: "program", Details: map[string]any{"command": shown(word)}}
 	if errors.Is(err, ErrNotExecutable) {
@@ -74,6 +81,11 @@ func notThere(word string, err error, l *Allowlist, w World) Finding {
 	f.Code = tipstaff.ProgramNotFound
 	f.Msg = "the program " + quoted(word) + " is allowed, but it was not found"
 	f.Hint = "It is not installed where the server looks for programs; ask the operator to install it."
+	if m, ok := w.(installations); ok {
+		if dir := m.Elsewhere(word); dir != "" {
+			f.Hint = "It is installed in " + dir + ", where the server does not look for programs; ask the operator to add that directory to TIPSTAFF_PATH."
+		}
+	}
 	exists := func(name string) bool {
 		_, err := w.Lookup(name)
 		return name != word && !strings.Contains(name, "/") && err == nil

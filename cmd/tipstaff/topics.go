@@ -1,0 +1,181 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tipstaff/internal/config"
+)
+
+// newTopics are pages of help that belong to no command: tipstaff help NAME.
+func newTopics() []*cobra.Command {
+	return []*cobra.Command{
+		{Use: "exit-codes", Short: "What the exit codes of tipstaff mean", Long: exitCodesHelp},
+		{Use: "environment", Short: "All settings, which are variables of the environment", Long: environmentHelp()},
+	}
+}
+
+// newHelp is the help command; a word that is neither a command nor a page is a
+// mistake like any other.
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [command or page]",
+		Short: "Help about a command, and pages about exit-codes, environment and policy",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			found, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return noSuchCommand(found, append(rest, args...))
+			}
+			found.InitDefaultHelpFlag()
+			found.InitDefaultVersionFlag()
+			return found.Help()
+		},
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			found, _, err := cmd.Root().Find(args)
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			var list []string
+			for _, sub := range found.Commands() {
+				if !sub.Hidden {
+					list = append(list, cobra.CompletionWithDesc(sub.Name(), sub.Short))
+				}
+			}
+			return list, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+}
+
+const exitCodesHelp = `What the exit codes of tipstaff mean, the same for every command:
+
+    0  well
+    1  failure: the message says of what
+    2  usage: the command line is not understood; nothing was done
+    3  settings: a variable, the policy file or a file that they name is not valid,
+       or asks for more than the machine gives
+    4  not allowed, by the policy or by a person
+    5  a person has to allow it, and none has
+    6  a trail was tampered with
+    7  a trail is torn at its end
+  130  interrupted
+
+"tipstaff run" passes on the exit code of its program; besides, as shells do:
+
+  124  the time was up
+  126  the program cannot be executed
+  127  the program was not found
+  128+n  the program was ended by signal n
+`
+
+// meanings say in a few words what each setting is. README.md has more.
+var meanings = map[string]string{
+	"ALLOWED_COMMANDS":                   "programs for execute_*: names or exact paths, comma-separated; * allows all",
+	"ALLOWED_CWD_ROOTS":                  "directories that cwd is confined to, comma-separated",
+	"TIPSTAFF_CONFIG":                    "the policy file, an absolute path",
+	"ENABLE_TERMINAL_ACCESS":             "true offers the terminal_* tools",
+	"TERMINAL_ALLOWLIST_PATH":            "their allowlist, a JSON file",
+	"TERMINAL_DEFAULT_TIMEOUT":           "milliseconds, for terminal_*",
+	"TERMINAL_MAX_TIMEOUT":               "milliseconds, at most, for terminal_*",
+	"TERMINAL_MAX_OUTPUT_SIZE":           "bytes kept of both outputs together",
+	"TERMINAL_MAX_SESSIONS":              "terminal sessions at once",
+	"TIPSTAFF_DEFAULT_TIMEOUT":           "milliseconds, for execute_*",
+	"TIPSTAFF_MAX_TIMEOUT":               "milliseconds, at most, for execute_*",
+	"TIPSTAFF_SESSION_IDLE":              "milliseconds after which an unused session ends",
+	"TIPSTAFF_MAX_CONCURRENT":            "commands at once; default four for each processor",
+	"TIPSTAFF_SANDBOX":                   "best-effort, require or off",
+	"TIPSTAFF_SANDBOX_TIER":              "namespaces or landlock",
+	"TIPSTAFF_SANDBOX_PROFILE":           "workspace, read-only or open",
+	"TIPSTAFF_NETWORK":                   "on, off, or a list of hosts, comma-separated",
+	"TIPSTAFF_LIMIT_PROCESSES":           "processes and threads of a command",
+	"TIPSTAFF_LIMIT_MEMORY_BYTES":        "memory of a command",
+	"TIPSTAFF_LIMIT_CPU_SECONDS":         "processor time of each process",
+	"TIPSTAFF_LIMIT_FILE_BYTES":          "size of a file that a process writes",
+	"TIPSTAFF_LIMIT_OPEN_FILES":          "descriptors of each process",
+	"TIPSTAFF_ARGUMENTS":                 "how arguments of terminal_execute_command are judged: contextual, strict or off",
+	"TIPSTAFF_DECIDER":                   "address of a service that is asked as well",
+	"TIPSTAFF_DECIDER_TIMEOUT":           "milliseconds that it has",
+	"TIPSTAFF_RECORDINGS":                "true keeps what commands print",
+	"TIPSTAFF_RECORDING_BYTES":           "so much of each command",
+	"TIPSTAFF_AUDIT_DURABILITY":          "interval or strict",
+	"TIPSTAFF_AUDIT_CHECKPOINTS":         "a directory that gets a copy of every checkpoint",
+	"TIPSTAFF_AUDIT_SINKS":               "where copies of the record go, comma-separated",
+	"TIPSTAFF_AUDIT_WEBHOOK_SECRET_FILE": "the secret that webhooks are signed with",
+	"TIPSTAFF_METRICS":                   "address of the metrics for Prometheus",
+	"TIPSTAFF_HTTP":                      "where to serve over HTTP",
+	"TIPSTAFF_HTTP_HOSTS":                "names by which it is called, comma-separated",
+	"TIPSTAFF_HTTP_ORIGINS":              "web pages that may call it, comma-separated",
+	"TIPSTAFF_HTTP_USERS":                "users that may call over its Unix socket",
+	"TIPSTAFF_HTTP_RATE":                 "requests in a minute of one principal",
+	"TIPSTAFF_HTTP_CALLS":                "calls at once",
+	"TIPSTAFF_HTTP_SESSIONS":             "sessions of the protocol at once",
+	"TIPSTAFF_HTTP_CONNECTIONS":          "connections at once",
+	"TIPSTAFF_HTTP_TERMINAL_SESSIONS":    "terminal sessions of one principal",
+	"TIPSTAFF_HTTP_SESSION_IDLE":         "milliseconds after which an unused session of the protocol ends",
+	"LISTEN_PID":                         "set by systemd for a socket that it hands over",
+	"LISTEN_FDS":                         "set by systemd for a socket that it hands over",
+	"TIPSTAFF_TOKEN":                     "the token of clients over HTTP",
+	"TIPSTAFF_TOKENS_FILE":               "named tokens with scopes",
+	"TIPSTAFF_TLS_CERT_FILE":             "certificate for HTTP",
+	"TIPSTAFF_TLS_KEY_FILE":              "its key",
+	"TIPSTAFF_TLS_CLIENT_CA_FILE":        "authority of client certificates",
+	"TIPSTAFF_TLS_CLIENT_CERT":           "require or optional",
+	"TIPSTAFF_TLS_CLIENTS_FILE":          "what single client certificates may do",
+	"TIPSTAFF_TLS_CLIENT_SCOPES":         "what all client certificates may do",
+	"TIPSTAFF_OAUTH_ISSUER":              "whose access tokens are taken",
+	"TIPSTAFF_OAUTH_AUDIENCE":            "this server's address in them",
+	"TIPSTAFF_OAUTH_JWKS_URL":            "where the issuer's keys are",
+	"TIPSTAFF_OAUTH_ALGORITHMS":          "signatures that are taken",
+	"TIPSTAFF_OAUTH_SCOPE_PREFIX":        "what stands before scopes in them",
+	"TIPSTAFF_STATE_DIR":                 "where trails are kept, an absolute path",
+	"TIPSTAFF_ANSWER_BYTES":              "bytes of output in an answer, unless a call asks for more or less",
+	"TIPSTAFF_SHELL":                     "whether execute_shell runs scripts: off, read or write",
+	"TIPSTAFF_PATH":                      "where commands find their programs, in place of PATH",
+	"OTEL_EXPORTER_OTLP_ENDPOINT":        "a collector, as OpenTelemetry defines it",
+	"OTEL_EXPORTER_OTLP_LOGS_ENDPOINT":   "a collector of records",
+	"OTEL_EXPORTER_OTLP_HEADERS":         "headers for it",
+	"OTEL_EXPORTER_OTLP_LOGS_HEADERS":    "headers for it",
+	"OTEL_EXPORTER_OTLP_PROTOCOL":        "http/protobuf",
+	"OTEL_EXPORTER_OTLP_LOGS_PROTOCOL":   "http/protobuf",
+	"SSL_CERT_FILE":                      "authorities that the server believes as a client",
+	"SSL_CERT_DIR":                       "directories of such authorities",
+	"JOURNAL_STREAM":                     "set by systemd where the journal reads standard error",
+	"XDG_CONFIG_HOME":                    "where the policy file is looked for by default",
+	"XDG_STATE_HOME":                     "where trails are kept by default",
+	"HOME":                               "the user's own directory",
+	"PATH":                               "where commands find their programs",
+}
+
+func environmentHelp() string {
+	var b strings.Builder
+	b.WriteString("All settings are variables of the environment, with their defaults in brackets. A value\nthat cannot be understood stops the start. README.md says more of each, and\n\"tipstaff config show --origin\" what counts here.\n\n")
+	for _, v := range config.Variables(nil) {
+		unset := ""
+		if v.Value != "" {
+			unset = " [" + v.Value + "]"
+		}
+		fmt.Fprintf(&b, "  %-34s  %s%s\n", v.Name, meanings[v.Name], unset)
+	}
+	return b.String()
+}
+
+const policyHelp = `Questions to the policy that a server with these settings would decide by: the
+policy file (--config, TIPSTAFF_CONFIG) and the allowlists of the environment.
+Nothing is run, and nothing is recorded.
+
+A policy file says which programs may run with which arguments; "tipstaff init"
+proposes one for a project. The strictest line that matches decides: deny, then
+ask (a person), then allow; what no line allows is refused.
+
+  version: 1
+  extends: [preset:git]                # what is known of programs; only narrows
+  roots: [/home/me/project]            # commands run in here, and change nothing elsewhere
+  commands:
+    ls|cat|grep: {allow: ["*"]}
+    git: {allow: ["*"], deny: ["push --force|-f"], ask: [push]}
+    npm: {allow: [test, "run *"], ask: [install]}
+  tests:                               # checked at every start
+    - {run: git push -f, expect: deny}
+
+docs/policy.md has all of it.`

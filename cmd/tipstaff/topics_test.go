@@ -1,0 +1,65 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"tipstaff/internal/config"
+	"tipstaff/internal/mcpfront"
+)
+
+// TestEverySettingHasItsMeaning, and nothing else has.
+func TestEverySettingHasItsMeaning(t *testing.T) {
+	list := config.Variables(nil)
+	for _, v := range list {
+		if meanings[v.Name] == "" {
+			t.Errorf("%s has none: say in topics.go what it is", v.Name)
+		}
+	}
+	if len(meanings) != len(list) {
+		t.Errorf("%d meanings of %d settings", len(meanings), len(list))
+	}
+}
+
+func TestTheNearestWordIsNamed(t *testing.T) {
+	commands := []string{"serve", "call", "run", "doctor", "policy", "install", "uninstall", "clients", "version", "audit"}
+	for word, want := range map[string]string{
+		"docter": "doctor", "srve": "serve", "plicy": "policy", "instal": "install", "uninstal": "uninstall",
+		"client": "clients", "Doctor": "doctor", "vresion": "version", "xyzzy": "", "a": "", "inst": "install", "": "",
+	} {
+		if got := nearest(word, commands); got != want {
+			t.Errorf("%q: %q, want %q", word, got, want)
+		}
+	}
+}
+
+func TestMisspeltVariablesAreNamedWithTheirNearest(t *testing.T) {
+	got := strings.Join(misspelt([]string{
+		"TIPSTAFF_SANDBX=off", "TIPSTAFF_NOTHING_LIKE_IT=1", "TIPSTAF_SANDBOX=off", "ALLOWED_COMANDS=ls", "ENABLE_TERMINAL_ACCES=true",
+		"TERMINAL_EMULATOR=x", "OTEL_EXPORTER_OTLP_HEADER=x", "PATHS=x", "ALLOWED_COMMANDS=ls", "HOME=/h",
+	}), "\n")
+	want := "TIPSTAFF_SANDBX; did you mean TIPSTAFF_SANDBOX?\nTIPSTAFF_NOTHING_LIKE_IT\nTIPSTAF_SANDBOX; did you mean TIPSTAFF_SANDBOX?\nALLOWED_COMANDS; did you mean ALLOWED_COMMANDS?\nENABLE_TERMINAL_ACCES; did you mean ENABLE_TERMINAL_ACCESS?"
+	if got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
+func TestAnAddressIsWrittenOutWhole(t *testing.T) {
+	for text, want := range map[string]string{
+		"127.0.0.1:7075": "http://127.0.0.1:7075/mcp", "https://host": "https://host/mcp", "https://host/x": "https://host/x",
+		"http://u:p@host/mcp": "", "ftp://host": "", "https://host/mcp?token=x": "", "https://": "",
+	} {
+		if got, err := addressOf(text); got != want || (err == nil) != (want != "") {
+			t.Errorf("%s: %q, %v", text, got, err)
+		}
+	}
+}
+
+func TestTheToolsAreCompleted(t *testing.T) {
+	if got := mcpfront.ToolNames(false); len(got) < 2 || got[0] != "execute_command" {
+		t.Errorf("%q", got)
+	}
+	if all, some := mcpfront.ToolNames(true), mcpfront.ToolNames(false); len(all) <= len(some) {
+		t.Errorf("%q, %q", all, some)
+	}
+}

@@ -1,0 +1,203 @@
+package clients
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// ours is the entry of the golden files.
+var ours = Entry{Command: "/usr/local/bin/tipstaff", Args: []string{"serve"}, Env: []Variable{{"TIPSTAFF_PATH", "/home/me/.local/bin:/usr/bin"}}}
+
+// cases are the texts that the file of a client can be, by name: with its own
+// word for the servers, and also with the line endings of Windows and the mark
+// that its editors write.
+func cases(t *testing.T, c Client) (names []string, texts map[string]string) {
+	t.Helper()
+	name, key := "jsonc", ""
+	switch f := c.format.(type) {
+	case jsonc:
+		key = string(f)
+	case toml:
+		name = "toml"
+	case yamlMap:
+		name = "yaml"
+	case yamlList:
+		name = "yaml_list"
+	}
+	a, err := txtar.ParseFile("testdata/before/" + name + ".txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts = map[string]string{}
+	for _, f := range a.Files {
+		text := strings.ReplaceAll(string(f.Data), "KEY", key)
+		if f.Name == "no_newline" {
+			text = strings.TrimSuffix(text, "\n")
+		}
+		names = append(names, f.Name)
+		texts[f.Name] = text
+	}
+	names = append(names, "crlf", "mark")
+	texts["crlf"] = strings.ReplaceAll(texts["others"], "\n", "\r\n")
+	texts["mark"] = mark + texts["others"]
+	return names, texts
+}
+
+// visible shows what an editor hides.
+func visible(text string) string {
+	text = strings.ReplaceAll(strings.ReplaceAll(text, mark, "<BOM>"), "\r", "<CR>")
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "<no newline>\n"
+	}
+	return text
+}
+
+// TestAfterAnInstallationTheFileHoldsTheEntryAndAllElse, for each client and
+// each text; the golden files show both.
+func TestAfterAnInstallationTheFileHoldsTheEntryAndAllElse(t *testing.T) {
+	for _, c := range All() {
+		t.Run(c.Name, func(t *testing.T) {
+			golden := &txtar.Archive{Comment: []byte(c.Title + ": its file after an installation, for each of testdata/before.\n")}
+			names, texts := cases(t, c)
+			for _, name := range names {
+				after, err := setEntry(c.format, texts[name], c.entry.fields(ours), c.entry.foreign(ours))
+				if err != nil {
+					t.Errorf("%s: %v", name, err)
+					continue
+				}
+				golden.Files = append(golden.Files, txtar.File{Name: name, Data: []byte(visible(after))})
+				again, err := setEntry(c.format, after, c.entry.fields(ours), c.entry.foreign(ours))
+				if err != nil || again != after {
+					t.Errorf("%s: a second installation changes it: %v\n%s", name, err, Diff(after, again))
+				}
+				if without, err := removeEntry(c.format, after); err != nil {
+					t.Errorf("%s: it cannot be taken out again: %v", name, err)
+				} else if _, old := texts[name], name == "old" || name == "old_inline"; !old && c.format.blank(texts[name]) != c.format.blank(without) {
+					t.Errorf("%s: what is left is %q", name, without)
+				}
+			}
+			path := filepath.Join("testdata", "golden", c.Name+".txtar")
+			if *update {
+				if err := os.WriteFile(path, txtar.Format(golden), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := txtar.Format(golden); !bytes.Equal(got, want) {
+				t.Errorf("run with -update if this is right:\n%s", cmp.Diff(string(want), string(got)))
+			}
+		})
+	}
+}
+
+// TestAnInstallationIsTakenBackByteForByte, also when it was made twice with
+// different entries; and a file that was changed since keeps the change.
+func TestAnInstallationIsTakenBackByteForByte(t *testing.T) {
+	newer := ours
+	newer.Command = "/opt/bin/tipstaff"
+	for _, c := range All() {
+		names, texts := cases(t, c)
+		for _, name := range append(names, "absent") {
+			s := home(t)
+			path := s.Path(c, User)
+			if name != "absent" {
+				put(t, path, texts[name])
+			}
+			for i, e := range []Entry{ours, newer, newer} {
+				do(t, s, c, e, time.Unix(int64(i), 0))
+			}
+			if st := s.Look(c, User); st.Entry.Command != newer.Command || st.Fault != "" {
+				t.Fatalf("%s, %s: %+v", c.Name, name, st)
+			}
+			undo(t, s, c)
+			if name == "old" || name == "old_inline" {
+				if st := s.Look(c, User); st.Installed || st.Fault != "" {
+					t.Errorf("%s, %s: the entry is still there", c.Name, name)
+				}
+				continue
+			}
+			got, err := os.ReadFile(path)
+			if name == "absent" {
+				if !os.IsNotExist(err) {
+					t.Errorf("%s: a file that was not there is left: %q, %v", c.Name, got, err)
+				}
+			} else if string(got) != texts[name] {
+				t.Errorf("%s, %s: %s", c.Name, name, Diff(texts[name], string(got)))
+			}
+			left, err := os.ReadDir(filepath.Dir(path))
+			if want := len(left) <= 1; err == nil && !want {
+				t.Errorf("%s, %s: left behind: %v", c.Name, name, left)
+			}
+		}
+	}
+}
+
+// TestWithoutTheCopyTheEntryAloneGoes: also then, what is left is what was there
+// but for an empty table.
+func TestWithoutTheCopyTheEntryAloneGoes(t *testing.T) {
+	for _, c := range All() {
+		_, texts := cases(t, c)
+		for _, name := range []string{"others", "crlf", "mark"} {
+			after, err := setEntry(c.format, texts[name], c.entry.fields(ours), nil)
+			if err != nil {
+				t.Fatalf("%s, %s: %v", c.Name, name, err)
+			}
+			got, err := removeEntry(c.format, after)
+			if err != nil || got != texts[name] {
+				t.Errorf("%s, %s: %v\n%s", c.Name, name, err, Diff(texts[name], got))
+			}
+		}
+	}
+}
+
+// home is a system with an empty home directory.
+func home(t *testing.T) System {
+	t.Helper()
+	dir := t.TempDir()
+	return System{GOOS: "linux", Home: filepath.Join(dir, "home"), Getenv: func(string) string { return "" }, Project: filepath.Join(dir, "project")}
+}
+
+func put(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o640); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func do(t *testing.T, s System, c Client, e Entry, now time.Time) {
+	t.Helper()
+	changes, errs := s.Install([]Client{c}, e, Options{Scope: User})
+	if len(errs) > 0 || len(changes) != 1 {
+		t.Fatalf("%s: %v", c.Name, errs)
+	}
+	if _, err := changes[0].Do(now); err != nil {
+		t.Fatalf("%s: %v", c.Name, err)
+	}
+}
+
+func undo(t *testing.T, s System, c Client) {
+	t.Helper()
+	changes, errs := s.Uninstall([]Client{c}, Options{Scope: User})
+	if len(errs) > 0 || len(changes) != 1 {
+		t.Fatalf("%s: %v", c.Name, errs)
+	}
+	if _, err := changes[0].Do(time.Unix(9, 0)); err != nil {
+		t.Fatalf("%s: %v", c.Name, err)
+	}
+}

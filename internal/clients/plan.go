@@ -1,0 +1,266 @@
+package clients
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Change is what becomes of one file, before anything is done.
+type Change struct {
+	Path    string
+	Clients []Client // whose file it is: sometimes two share one
+	New     bool     // the file does not exist yet
+	Remove  bool     // the file was made by an installation and goes again
+	// Restores is the copy that the file becomes again, byte for byte; "": it
+	// is changed by hand, so to say.
+	Restores string
+
+	file    file
+	after   string
+	backups []string // copies that are not needed any more once this is done
+}
+
+// Nothing reports whether the file already is as it should be.
+func (c Change) Nothing() bool {
+	return c.after == c.file.text && !c.Remove && (c.file.info != nil || c.after == "")
+}
+
+// Diff shows the change.
+func (c Change) Diff() string { return Diff(c.file.text, c.after) }
+
+// Options say how files are treated.
+type Options struct {
+	Scope  Scope
+	Follow bool // links may be followed
+}
+
+// Install plans the entry for clients. Clients that share a file share a change.
+// The errors are of the clients for which nothing can be planned.
+func (s System) Install(list []Client, e Entry, o Options) ([]Change, []error) {
+	return s.plan(list, o, func(c Client, ch *Change) error {
+		if e.URL != "" && c.NoHTTP != "" {
+			return refuse("Leave --http out.", "%s", c.NoHTTP)
+		}
+		after, err := setEntry(c.format, ch.after, c.entry.fields(e), c.entry.foreign(e))
+		if err == nil {
+			ch.after = after
+		}
+		return c.refused(ch.Path, err, "Mend it, or paste the entry there yourself.")
+	})
+}
+
+// Uninstall plans what gives the files back as they were before.
+func (s System) Uninstall(list []Client, o Options) ([]Change, []error) {
+	return s.plan(list, o, func(c Client, ch *Change) error {
+		if ch.file.info == nil || ch.after != ch.file.text || ch.Remove {
+			return nil // there is no file, or it is given back already
+		}
+		entry, _, err := c.format.get(ch.file.text)
+		if err == nil && entry != nil {
+			err = c.giveBack(ch)
+		}
+		return c.refused(ch.Path, err, "Mend it, or take the entry out yourself.")
+	})
+}
+
+// giveBack finds what the file was: a copy that an installation has kept, as
+// long as nothing has changed since, or else the text without the entry.
+func (c Client) giveBack(ch *Change) error {
+	first := ch.file.text // what the first of the installations in a row made
+	var chain []string
+	for {
+		backup, before := backupOf(ch.file.path, first)
+		if backup == "" || slices.Contains(chain, backup) {
+			break
+		}
+		chain = append(chain, backup)
+		if entry, _, err := c.format.get(before); err != nil || entry == nil {
+			ch.Restores, ch.after, ch.backups = backup, before, chain
+			return nil
+		}
+		first = before
+	}
+	after, err := removeEntry(c.format, first)
+	if err != nil {
+		return err
+	}
+	ch.after = after
+	if c.format.blank(after) && backups(ch.file.path) == len(chain) {
+		ch.Remove, ch.after, ch.backups = true, "", chain
+	}
+	return nil
+}
+
+// backups counts the copies beside a file.
+func backups(path string) (n int) {
+	names, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		return -1
+	}
+	for _, name := range names {
+		if strings.HasPrefix(name.Name(), filepath.Base(path)+backupWord) {
+			n++
+		}
+	}
+	return n
+}
+
+func (s System) plan(list []Client, o Options, change func(Client, *Change) error) ([]Change, []error) {
+	var changes []Change
+	var errs []error
+	for _, c := range list {
+		path := s.Path(c, o.Scope)
+		if path == "" {
+			errs = append(errs, fmt.Errorf("%s: %w", c.Name, s.noPath(c, o.Scope)))
+			continue
+		}
+		i := slices.IndexFunc(changes, func(other Change) bool { return other.is(path) })
+		if i < 0 {
+			f, err := read(path, o.Follow)
+			if err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", c.Name, err))
+				continue
+			}
+			changes = append(changes, Change{Path: path, file: f, New: f.info == nil, after: f.text})
+			i = len(changes) - 1
+		}
+		ch := changes[i]
+		if err := change(c, &ch); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", c.Name, err))
+			continue
+		}
+		ch.Clients = append(slices.Clone(ch.Clients), c)
+		changes[i] = ch
+	}
+	return slices.DeleteFunc(changes, func(c Change) bool { return len(c.Clients) == 0 }), errs
+}
+
+// is reports whether the change is that of a path, under whatever name.
+func (c Change) is(path string) bool {
+	if c.Path == path {
+		return true
+	}
+	a, errA := os.Stat(c.Path)
+	b, errB := os.Stat(path)
+	return errA == nil && errB == nil && os.SameFile(a, b)
+}
+
+func (s System) noPath(c Client, scope Scope) error {
+	switch {
+	case scope == Project:
+		return refuse("Leave --scope project out.", "%s keeps no servers in a project", c.Title)
+	case s.Home == "":
+		return refuse("Set HOME to your home directory and try again.", "no home directory is known, so the file of %s cannot be found", c.Title)
+	}
+	return refuse("Say --print and paste the entry there yourself.", "where %s keeps its file on %s is not known", c.Title, s.GOOS)
+}
+
+// refused makes a refusal of what a format found.
+func (c Client) refused(path string, err error, do string) error {
+	var refused *Refused
+	if err == nil || errors.As(err, &refused) {
+		return err
+	}
+	return refuse(do, "%s is left alone: %v", path, err)
+}
+
+// Do carries the change out. It returns the copy that it has kept of the file
+// before, "" for none.
+func (c Change) Do(now time.Time) (backup string, err error) {
+	if c.Nothing() {
+		return "", nil
+	}
+	if c.Remove {
+		return "", c.remove()
+	}
+	if c.file.info != nil && c.Restores == "" {
+		if backup, err = c.file.backUp(c.after, now); err != nil {
+			return "", err
+		}
+	}
+	if err := c.file.write(c.after); err != nil {
+		if backup != "" {
+			_ = os.Remove(backup)
+		}
+		return "", err
+	}
+	c.dropBackups()
+	return backup, nil
+}
+
+func (c Change) remove() error {
+	if !c.file.same() {
+		return refuse("Close the client and try again.", "%s was changed by another program meanwhile", c.Path)
+	}
+	if err := os.Remove(c.file.path); err != nil {
+		return refuse("Remove it yourself.", "%s cannot be removed: %v", c.Path, err)
+	}
+	c.dropBackups()
+	return nil
+}
+
+// dropBackups removes copies that say nothing any more: the file is the oldest
+// of them again, or gone as it was before, and the others are of installations.
+func (c Change) dropBackups() {
+	for _, old := range c.backups {
+		_ = os.Remove(old)
+	}
+}
+
+// Snippet is the entry as a person would paste it.
+func (c Client) Snippet(e Entry) (string, error) {
+	if e.URL != "" && c.NoHTTP != "" {
+		return "", refuse("Leave --http out.", "%s", c.NoHTTP)
+	}
+	return c.format.snippet(c.entry.fields(e)), nil
+}
+
+// Token says where the token for HTTP goes.
+func (c Client) Token() string {
+	if c.entry.token == tokenByVariable {
+		return fmt.Sprintf(tokenByVariable, c.Title)
+	}
+	return c.entry.token
+}
+
+// State is what a client's file says of the server.
+type State struct {
+	Path      string
+	Exists    bool   // there is a file
+	Installed bool   // the entry is in it
+	Entry     Entry  // the entry
+	Off       bool   // the entry is there and switched off
+	Fault     string // why the file cannot be read; ""
+}
+
+// Look reads what a client's file says.
+func (s System) Look(c Client, scope Scope) State {
+	st := State{Path: s.Path(c, scope)}
+	if st.Path == "" {
+		st.Fault = s.noPath(c, scope).Error()
+		return st
+	}
+	data, err := os.ReadFile(st.Path)
+	if err != nil {
+		if there(st.Path) {
+			st.Exists, st.Fault = true, err.Error()
+		}
+		return st
+	}
+	st.Exists = true
+	entry, _, err := c.format.get(string(data))
+	if err != nil {
+		st.Fault = err.Error()
+		return st
+	}
+	if entry != nil {
+		st.Installed, st.Entry = true, c.entry.read(entry)
+		st.Off = entry["disabled"] == true || entry["enabled"] == false
+	}
+	return st
+}
