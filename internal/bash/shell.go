@@ -61,10 +61,12 @@ type Shell struct {
 	calls      []string
 	sourced    int
 	ignores    int // >0: failures do not end the shell in spite of set -e
+	inverted   int // 1: the next statement is that of !
 	substatus  int // of the last command substitution; -1: none
 	depth      int // of calls, eval and source
 	inSubshell bool
 	fed        bool // standard input was redirected for this subshell
+	quiet      bool // its EXIT trap does not run
 	final      bool // the next statement is the last of this subshell
 	inTrap     bool
 
@@ -115,7 +117,9 @@ func (s *Shell) crowded() bool {
 
 // end is the end of a subshell: its EXIT trap runs and its files are closed.
 func (s *Shell) end() {
-	s.exitTrap()
+	if !s.quiet {
+		s.exitTrap()
+	}
 	s.files.close()
 	s.dir.release()
 	s.shells.Add(-1)

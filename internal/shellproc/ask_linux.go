@@ -143,4 +143,3 @@ func (a *asker) MayWrite(string) error {
 	}
 	return errReadOnly
 }
-
