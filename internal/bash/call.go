@@ -22,6 +22,9 @@ func (s *Shell) simple(c *syntax.CallExpr, redirects []*syntax.Redirect, pos syn
 		s.fail(err)
 		return
 	}
+	if s.ended.Load() && s.stops() { // by a substitution
+		return
+	}
 	if len(words) == 0 {
 		s.lastWord = ""
 		s.assignments(c.Assigns, redirects)

@@ -39,6 +39,9 @@ func leave(s *Shell, a []string) int {
 
 // tooMany ends the shell if a number is followed by something.
 func (s *Shell) tooMany(a []string) bool {
+	if len(a) > 1 && a[1] == "--" {
+		a = a[1:]
+	}
 	if len(a) < 3 {
 		return false
 	}
@@ -52,6 +55,9 @@ func (s *Shell) tooMany(a []string) bool {
 
 // statusOf reads the argument of exit and return.
 func (s *Shell) statusOf(a []string) int {
+	if len(a) > 1 && a[1] == "--" {
+		a = a[1:]
+	}
 	if len(a) < 2 {
 		return s.status
 	}

@@ -182,7 +182,10 @@ func (b *builder) alternative(w *syntax.Word, quoted bool) error {
 	defer func() { b.literals = literals }()
 	for i, p := range w.Parts {
 		var err error
-		if q, is := p.(*syntax.SglQuoted); is && quoted && !q.Dollar {
+		if q, is := p.(*syntax.SglQuoted); is && quoted && (!q.Dollar || b.document) {
+			if q.Dollar {
+				b.add("$", true)
+			}
 			err = b.apostrophes(q.Value)
 		} else {
 			err = b.part(p, quoted, i == 0, i == len(w.Parts)-1)

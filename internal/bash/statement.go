@@ -38,6 +38,10 @@ func (s *Shell) statement(st *syntax.Stmt) {
 	s.inverted++ // it has no failure; what is within it may
 	s.unnegated(st)
 	s.ignores = ignores
+	if s.upright { // Bash does not turn this one
+		s.upright = false
+		return
+	}
 	if s.jump == noJump || s.jump == toBreak || s.jump == toContinue {
 		s.status = oneIf(s.status == 0)
 	}
@@ -47,6 +51,7 @@ func (s *Shell) unnegated(st *syntax.Stmt) {
 	inverted := s.inverted > 0
 	s.inverted = 0
 	if s.plainly(st) && !inverted {
+		s.upright = false
 		s.errexit()
 	}
 }
@@ -80,6 +85,7 @@ func (s *Shell) plainly(st *syntax.Stmt) bool {
 	if err != nil {
 		s.fail(err)
 		restore()
+		s.upright = true
 		return true
 	}
 	s.command(st.Cmd)
