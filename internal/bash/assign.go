@@ -62,7 +62,7 @@ func (s *Shell) assignElement(name string, index syntax.ArithmExpr, text string)
 	}
 	n, err := s.arithmetic(index)
 	if err != nil {
-		return arithmeticFailure(err)
+		return subscriptFailure(err)
 	}
 	return s.putIndex(name, n, text)
 }
@@ -74,7 +74,7 @@ func (s *Shell) putElement(name, index, text string) error {
 	}
 	n, err := s.arithmeticText(index)
 	if err != nil {
-		return arithmeticFailure(err)
+		return subscriptFailure(err)
 	}
 	return s.putIndex(name, n, text)
 }
@@ -158,7 +158,7 @@ func (s *Shell) assignArray(name string, a *syntax.Assign) error {
 		}
 		n, err := s.arithmetic(e.Index)
 		if err != nil {
-			return arithmeticFailure(err)
+			return subscriptFailure(err)
 		}
 		if n < 0 {
 			n += int64(l.end())
@@ -170,7 +170,8 @@ func (s *Shell) assignArray(name string, a *syntax.Assign) error {
 		if err != nil {
 			return err
 		}
-		if at = n; put(text) != nil {
+		at = n
+		if err := put(text); err != nil {
 			return err
 		}
 	}

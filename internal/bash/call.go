@@ -22,6 +22,9 @@ func (s *Shell) simple(c *syntax.CallExpr, redirects []*syntax.Redirect, pos syn
 		s.fail(err)
 		return
 	}
+	if s.ended.Load() && s.stops() { // by a substitution
+		return
+	}
 	if len(words) == 0 {
 		s.lastWord = ""
 		s.assignments(c.Assigns, redirects)
@@ -41,6 +44,37 @@ func (s *Shell) simple(c *syntax.CallExpr, redirects []*syntax.Redirect, pos syn
 		s.status = 0
 		return
 	}
+	if s.forks(words[0], redirects) && !s.crowded() {
+		sub := s.subshell()
+		s.status = sub.in(func() { sub.redirected(words, temps, redirects) })
+	} else {
+		s.redirected(words, temps, redirects)
+	}
+	s.lastWord = words[len(words)-1]
+}
+
+// forks reports whether redirections must be expanded apart from this shell: for a
+// program Bash expands them in the new process, where i++ changes nothing here.
+func (s *Shell) forks(name string, redirects []*syntax.Redirect) (yes bool) {
+	if len(redirects) == 0 || s.functions[name] != nil || s.builtin(name) != nil {
+		return false
+	}
+	for _, r := range redirects {
+		syntax.Walk(r, func(n syntax.Node) bool {
+			switch n := n.(type) {
+			case *syntax.ArithmExp:
+				yes = true
+			case *syntax.ParamExp:
+				yes = yes || s.options.nounset || n.Excl || n.Exp != nil || n.Slice != nil || n.Index != nil
+			}
+			return !yes
+		})
+	}
+	return yes
+}
+
+// redirected runs words with redirections.
+func (s *Shell) redirected(words []string, temps []temporary, redirects []*syntax.Redirect) {
 	restore, err := s.redirect(redirects, false)
 	defer restore()
 	if err != nil {
@@ -49,7 +83,6 @@ func (s *Shell) simple(c *syntax.CallExpr, redirects []*syntax.Redirect, pos syn
 	}
 	s.trace("", words)
 	s.with(temps, func() { s.invoke(words) })
-	s.lastWord = words[len(words)-1]
 }
 
 // assignments runs a command of nothing but assignments and redirections.

@@ -37,8 +37,27 @@ func leave(s *Shell, a []string) int {
 	return 0
 }
 
+// tooMany ends the shell if a number is followed by something.
+func (s *Shell) tooMany(a []string) bool {
+	if len(a) > 1 && a[1] == "--" {
+		a = a[1:]
+	}
+	if len(a) < 3 {
+		return false
+	}
+	if _, err := strconv.Atoi(a[1]); err != nil {
+		return false
+	}
+	s.errorf("%s: too many arguments", a[0])
+	s.jump = toExit
+	return true
+}
+
 // statusOf reads the argument of exit and return.
 func (s *Shell) statusOf(a []string) int {
+	if len(a) > 1 && a[1] == "--" {
+		a = a[1:]
+	}
 	if len(a) < 2 {
 		return s.status
 	}
@@ -55,31 +74,28 @@ func returns(s *Shell, a []string) int {
 		s.errorf("return: can only `return' from a function or sourced script")
 		return 2
 	}
-	if len(a) > 2 {
-		s.errorf("return: too many arguments")
-		s.jump = toLine
+	n := s.statusOf(a)
+	if s.tooMany(a) {
 		return 1
 	}
-	n := s.statusOf(a)
 	s.jump = toReturn
 	return n
 }
 
 func exit(s *Shell, a []string) int {
-	if len(a) > 2 {
-		if _, err := strconv.Atoi(a[1]); err == nil {
-			s.errorf("exit: too many arguments")
-			s.jump = toLine
-			return 1
-		}
-	}
 	n := s.statusOf(a)
+	if s.tooMany(a) {
+		return 1
+	}
 	s.jump = toExit
 	return n
 }
 
 func shift(s *Shell, a []string) int {
 	n := 1
+	if s.tooMany(a) {
+		return 1
+	}
 	if len(a) > 1 {
 		var err error
 		if n, err = strconv.Atoi(a[1]); err != nil {

@@ -26,4 +26,7 @@ func (s *Shell) evaluateText(name, text string) {
 	}
 	s.lines(script.File.Stmts)
 	s.shift = shift
+	if s.jump == toLine && !s.inSubshell {
+		s.jump = noJump
+	}
 }

@@ -73,3 +73,11 @@ func arithmeticFailure(err error) error {
 	}
 	return discard("%v", err)
 }
+
+// subscriptFailure is an index that cannot be evaluated: it ends the shell.
+func subscriptFailure(err error) error {
+	if f, is := errors.AsType[*failure](err); is && f.kind == endsShell {
+		return err
+	}
+	return &failure{text: err.Error(), kind: endsShell, code: 1}
+}

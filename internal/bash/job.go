@@ -50,7 +50,7 @@ func (s *Shell) background(st *syntax.Stmt) {
 	if f, err := sub.open("/dev/null", reads); err == nil && !s.fed {
 		sub.files.set(0, f)
 	}
-	sub.final = true
+	sub.loops, sub.final, sub.quiet = 0, true, quiet(st)
 	front := *st
 	front.Background = false
 	if _, simple := st.Cmd.(*syntax.CallExpr); !simple || st.Negated {

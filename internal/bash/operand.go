@@ -203,7 +203,10 @@ func (e *evaluation) load(p place) (int64, error) {
 	}
 	text, set := v.scalar()
 	if p.element {
-		text, set = e.s.element(p.name, p.index)
+		var err error
+		if text, set, err = e.s.element(p.name, p.index); err != nil {
+			return 0, err
+		}
 		if special {
 			text, set = v.scalar()
 		}

@@ -156,10 +156,12 @@ func (b *builder) conditional(e *syntax.ParamExp, v value, quoted bool) error {
 		}
 		return &failure{text: e.Param.Value + ": " + text, kind: endsShell, code: b.s.fatal()}
 	case syntax.AssignUnset, syntax.AssignUnsetOrNull:
-		text, err := b.s.assigned(e.Exp.Word)
-		if err != nil {
+		word := b.s.builder(false)
+		word.assigns, word.document = !quoted, b.document
+		if err := word.alternative(e.Exp.Word, quoted); err != nil {
 			return err
 		}
+		text := join(word.current)
 		if err := b.s.assignElement(e.Param.Value, e.Index, text); err != nil {
 			return err
 		}
@@ -177,9 +179,40 @@ func (b *builder) alternative(w *syntax.Word, quoted bool) error {
 	}
 	literals := b.literals
 	b.literals = b.splits && !quoted
-	err := b.word(w.Parts, quoted)
-	b.literals = literals
-	return err
+	defer func() { b.literals = literals }()
+	for i, p := range w.Parts {
+		var err error
+		if q, is := p.(*syntax.SglQuoted); is && quoted && (!q.Dollar || b.document) {
+			if q.Dollar {
+				b.add("$", true)
+			}
+			err = b.apostrophes(q.Value)
+		} else {
+			err = b.part(p, quoted, i == 0, i == len(w.Parts)-1)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// apostrophes adds '…' in "${x:-'…'}": there they are no quotes.
+func (b *builder) apostrophes(text string) error {
+	b.add("'", true)
+	if strings.ContainsAny(text, "$`\\\"") {
+		w, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Document(strings.NewReader(text))
+		if err != nil || strings.Contains(text, "\"") {
+			return &failure{text: "these quotes within quotes are not supported", kind: endsShell, code: 2}
+		}
+		if err := b.word(w.Parts, true); err != nil {
+			return err
+		}
+	} else {
+		b.add(text, true)
+	}
+	b.add("'", true)
+	return nil
 }
 
 // indirect is ${!x}, ${!x*}, ${!a[@]}.

@@ -40,7 +40,7 @@ func (s *Shell) indexed(name string, v *variable, index syntax.ArithmExpr) (valu
 	}
 	n, err := s.arithmetic(index)
 	if err != nil {
-		return value{}, arithmeticFailure(err)
+		return value{}, subscriptFailure(err)
 	}
 	i := int(n)
 	if v.list == nil {
@@ -71,22 +71,24 @@ func (s *Shell) key(index syntax.ArithmExpr) (string, error) {
 }
 
 // element is an element by the text of its index.
-func (s *Shell) element(name, index string) (string, bool) {
+func (s *Shell) element(name, index string) (text string, set bool, err error) {
 	v := s.lookup(name)
 	if v.table != nil {
-		return v.table.at(index)
+		text, set = v.table.at(index)
+		return text, set, nil
 	}
 	n, err := s.arithmeticText(index)
 	if err != nil {
-		return "", false
+		return "", false, subscriptFailure(err)
 	}
 	if v.list == nil {
-		return v.text, v.set && n == 0
+		return v.text, v.set && n == 0, nil
 	}
 	if n < 0 {
 		n += int64(v.list.end())
 	}
-	return v.list.at(int(n))
+	text, set = v.list.at(int(n))
+	return text, set, nil
 }
 
 // all are the values of an array in their order; of a scalar its one.

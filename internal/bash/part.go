@@ -76,7 +76,11 @@ func (b *builder) result(text string, quoted bool) {
 func (b *builder) doubleQuoted(q *syntax.DblQuoted) error {
 	before := len(b.current)
 	fields, open := len(b.fields), b.open
-	if err := b.word(q.Parts, true); err != nil {
+	document := b.document
+	b.document = false
+	err := b.word(q.Parts, true)
+	b.document = document
+	if err != nil {
 		return err
 	}
 	if len(b.current) == before && len(b.fields) == fields && !(len(q.Parts) == 1 && b.lists(q.Parts[0])) {

@@ -28,12 +28,12 @@ func printf(s *Shell, a []string) int {
 	if len(args) == 0 {
 		return s.usage("printf", "usage: printf [-v var] format [arguments]")
 	}
-	f := &formatting{s: s, args: args[1:]}
+	f := &formatting{s: s, args: args[1:], keeps: into != ""}
 	f.all(args[0])
 	if into != "" {
 		if err := s.assignWord(into, f.out.String()); err != nil {
-			s.errorf("printf: %v", err)
-			return 2
+			s.failBuiltin(err)
+			return 1
 		}
 		return f.status
 	}
@@ -51,6 +51,20 @@ type formatting struct {
 	out    strings.Builder
 	status int
 	stops  bool
+	keeps  bool // the text is for a variable
+}
+
+// complain reports an error behind the lines that are written already.
+func (f *formatting) complain(format string, args ...any) {
+	if !f.keeps {
+		text := f.out.String()
+		lines := strings.LastIndexByte(text, '\n') + 1
+		if f.s.write(text[:lines]) {
+			f.out.Reset()
+			f.out.WriteString(text[lines:])
+		}
+	}
+	f.s.errorf(format, args...)
 }
 
 func (f *formatting) all(format string) {
@@ -125,7 +139,7 @@ func (f *formatting) directive(text string) int {
 		i++
 	}
 	if i >= len(text) {
-		f.s.errorf("printf: `%s': missing format character", text)
+		f.complain("printf: `%s': missing format character", text)
 		f.status, f.stops = 1, true
 		return len(text)
 	}
@@ -179,10 +193,10 @@ func (f *formatting) convert(c byte, flags string, width, precision int, source 
 	case 'e', 'E', 'f', 'F', 'g', 'G', 'a', 'A':
 		f.float(c, flags, width, precision)
 	case 'n':
-		f.s.errorf("printf: %%n is not supported")
+		f.complain("printf: %%n is not supported")
 		f.status, f.stops = 1, true
 	default:
-		f.s.errorf("printf: `%c': invalid format character", c)
+		f.complain("printf: `%c': invalid format character", c)
 		f.status, f.stops = 1, true
 	}
 	_ = source
@@ -283,11 +297,11 @@ func (f *formatting) integer() int64 {
 		if u, err := strconv.ParseUint(digitsOnly[:end], 0, 64); err == nil && sign != "-" {
 			n = int64(u)
 		} else if e, is := err.(*strconv.NumError); is && e.Err == strconv.ErrRange {
-			f.s.errorf("printf: warning: %s: Numerical result out of range", arg)
+			f.complain("printf: warning: %s: Numerical result out of range", arg)
 		}
 	}
 	if end < len(digitsOnly) || end == 0 {
-		f.s.errorf("printf: %s: invalid number", arg)
+		f.complain("printf: %s: invalid number", arg)
 		f.status = 1
 	}
 	return n
@@ -322,13 +336,13 @@ func (f *formatting) float(c byte, flags string, width, precision int) {
 					end--
 					v, err = strconv.ParseFloat(text[:end], 64)
 				}
-				f.s.errorf("printf: %s: invalid number", arg)
+				f.complain("printf: %s: invalid number", arg)
 				f.status = 1
 			}
 		}
 	}
 	if c == 'a' || c == 'A' {
-		f.s.errorf("printf: %%%c is not supported", c)
+		f.complain("printf: %%%c is not supported", c)
 		f.status, f.stops = 1, true
 		return
 	}
@@ -351,7 +365,7 @@ func (f *formatting) float(c byte, flags string, width, precision int) {
 func (f *formatting) clock(text string, at int, flags string, width int) int {
 	end := strings.Index(text, ")T")
 	if end < 0 {
-		f.s.errorf("printf: `%s': invalid format", text)
+		f.complain("printf: `%s': invalid format", text)
 		f.status, f.stops = 1, true
 		return len(text)
 	}
@@ -364,7 +378,7 @@ func (f *formatting) clock(text string, at int, flags string, width int) int {
 	}
 	out, ok := strftime(text[at+1:end], t, f.s.text("TZ"))
 	if !ok {
-		f.s.errorf("printf: %s: this time format is not supported; use date", text[at+1:end])
+		f.complain("printf: %s: this time format is not supported; use date", text[at+1:end])
 		f.status, f.stops = 1, true
 		return len(text)
 	}

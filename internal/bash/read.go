@@ -43,7 +43,7 @@ func read(s *Shell, a []string) int {
 	}
 	line, status := r.line(s, f)
 	if err := r.store(s, line, names); err != nil {
-		s.errorf("read: %v", err)
+		s.failBuiltin(err)
 		return 1
 	}
 	return status

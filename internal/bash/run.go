@@ -98,7 +98,7 @@ func (s *Shell) first() {
 // expansion gives up the rest of it, and goes on with the next line.
 func (s *Shell) lines(list []*syntax.Stmt) {
 	for i, st := range list {
-		if s.jump == toLine {
+		if s.jump == toLine && !s.inSubshell {
 			if st.Pos().Line() <= list[i-1].End().Line() {
 				continue
 			}

@@ -72,7 +72,7 @@ func (s *Shell) lookup(name string) variable {
 		}
 		target := v.text
 		if i := strings.IndexByte(target, '['); i > 0 {
-			l, _ := s.element(target[:i], strings.TrimSuffix(target[i+1:], "]"))
+			l, _, _ := s.element(target[:i], strings.TrimSuffix(target[i+1:], "]"))
 			return variable{set: true, text: l}
 		}
 		v = s.vars.holder(target).names[target]
@@ -121,7 +121,10 @@ func (s *Shell) converted(v *variable, text string) (string, error) {
 	switch {
 	case v.integer:
 		n, err := s.arithmeticText(text)
-		return itoa(n), err
+		if err != nil {
+			return "", subscriptFailure(err)
+		}
+		return itoa(n), nil
 	case v.upper:
 		return strings.ToUpper(text), nil
 	case v.lower:

@@ -18,6 +18,7 @@ import (
 const (
 	maxDepth     = 1000     // calls of functions, eval and source within each other
 	maxSubshells = 400      // subshells that live at once
+	maxNested    = 60       // subshells within each other
 	maxOutput    = 16 << 20 // bytes of one command substitution
 	maxFields    = 1 << 20  // words of one command
 )
@@ -61,10 +62,14 @@ type Shell struct {
 	calls      []string
 	sourced    int
 	ignores    int // >0: failures do not end the shell in spite of set -e
+	inverted   int // 1: the next statement is that of !
+	upright    bool // a compound command's redirection has failed
 	substatus  int // of the last command substitution; -1: none
 	depth      int // of calls, eval and source
 	inSubshell bool
+	nested     int // subshells around this one
 	fed        bool // standard input was redirected for this subshell
+	quiet      bool // its EXIT trap does not run
 	final      bool // the next statement is the last of this subshell
 	inTrap     bool
 
@@ -91,7 +96,7 @@ func (s *Shell) subshell() *Shell {
 		core: s.core, vars: s.vars.clone(), functions: maps.Clone(s.functions), params: s.params,
 		options: s.options, dir: s.dir.hold(), stack: slices.Clone(s.stack), files: s.files.hold(), last: s.last,
 		status: s.status, pipestatus: s.pipestatus, loops: s.loops, calls: s.calls, sourced: s.sourced, ignores: s.ignores,
-		depth: s.depth, inSubshell: true, fed: s.fed, inTrap: s.inTrap, line: s.line, column: s.column, started: s.started, offset: s.offset,
+		depth: s.depth, inSubshell: true, nested: s.nested + 1, fed: s.fed, inTrap: s.inTrap, line: s.line, column: s.column, started: s.started, offset: s.offset,
 		substatus: -1, traps: map[string]string{}, lastWord: s.lastWord, optionAt: s.optionAt, job: s.job,
 	}
 	for name, action := range s.traps { // ignored signals stay so
@@ -105,17 +110,23 @@ func (s *Shell) subshell() *Shell {
 
 // crowded tells, in Bash's words, that there can be no more subshells.
 func (s *Shell) crowded() bool {
-	if s.shells.Load() < maxSubshells {
+	switch {
+	case s.nested >= maxNested:
+		s.errorf("fork: Resource temporarily unavailable: more than %d subshells within each other", maxNested)
+	case s.shells.Load() >= maxSubshells:
+		s.errorf("fork: Resource temporarily unavailable: more than %d subshells at once", maxSubshells)
+	default:
 		return false
 	}
-	s.errorf("fork: Resource temporarily unavailable: more than %d subshells at once", maxSubshells)
 	s.status, s.jump = 254, toExit
 	return true
 }
 
 // end is the end of a subshell: its EXIT trap runs and its files are closed.
 func (s *Shell) end() {
-	s.exitTrap()
+	if !s.quiet {
+		s.exitTrap()
+	}
 	s.files.close()
 	s.dir.release()
 	s.shells.Add(-1)

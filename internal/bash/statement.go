@@ -31,37 +31,51 @@ func (s *Shell) statement(st *syntax.Stmt) {
 		s.unnegated(st)
 		return
 	}
-	s.ignores++
+	ignores := s.ignores
+	if s.options.errexit {
+		s.ignores++
+	}
+	s.inverted++ // it has no failure; what is within it may
 	s.unnegated(st)
-	s.ignores--
+	s.ignores = ignores
+	if s.upright { // Bash does not turn this one
+		s.upright = false
+		return
+	}
 	if s.jump == noJump || s.jump == toBreak || s.jump == toContinue {
 		s.status = oneIf(s.status == 0)
 	}
 }
 
 func (s *Shell) unnegated(st *syntax.Stmt) {
+	inverted := s.inverted > 0
+	s.inverted = 0
+	if s.plainly(st) && !inverted {
+		s.upright = false
+		s.errexit()
+	}
+}
+
+// plainly runs a statement, and reports whether its failure counts.
+func (s *Shell) plainly(st *syntax.Stmt) bool {
 	switch c := st.Cmd.(type) {
 	case *syntax.CallExpr:
 		s.simple(c, st.Redirs, st.Position)
 		s.single()
-		s.errexit()
-		return
+		return true
 	case *syntax.BinaryCmd:
 		if len(st.Redirs) == 0 {
 			s.final = false
-			s.binary(st, c)
-			return
+			return s.binary(st, c)
 		}
 	case nil:
 		s.simple(&syntax.CallExpr{}, st.Redirs, st.Position)
 		s.single()
-		s.errexit()
-		return
+		return true
 	case *syntax.DeclClause:
 		s.declaration(c, st.Redirs)
 		s.single()
-		s.errexit()
-		return
+		return true
 	}
 	s.at(st.Position)
 	restore, err := s.redirect(st.Redirs, true)
@@ -71,16 +85,17 @@ func (s *Shell) unnegated(st *syntax.Stmt) {
 	if err != nil {
 		s.fail(err)
 		restore()
-		s.errexit()
-		return
+		s.upright = true
+		return true
 	}
 	s.command(st.Cmd)
 	restore()
 	switch st.Cmd.(type) {
 	case *syntax.Subshell, *syntax.ArithmCmd, *syntax.TestClause, *syntax.LetClause:
 		s.single()
-		s.errexit()
+		return true
 	}
+	return false
 }
 
 // single is the end of a command that is no pipeline.
@@ -141,22 +156,22 @@ func (s *Shell) command(c syntax.Command) {
 	}
 }
 
-// binary runs a pipeline, or a list of && and ||.
-func (s *Shell) binary(st *syntax.Stmt, c *syntax.BinaryCmd) {
+// binary runs a pipeline, or a list of && and ||, whose commands count by themselves.
+func (s *Shell) binary(st *syntax.Stmt, c *syntax.BinaryCmd) (counts bool) {
 	if isPipe(c) {
 		s.pipeline(parts(st))
-		s.errexit()
-		return
+		return true
 	}
 	s.ignores++
 	s.statement(c.X)
 	s.ignores--
 	if s.stops() {
-		return
+		return false
 	}
 	if (s.status == 0) == (c.Op == syntax.AndStmt) {
 		s.statement(c.Y)
 	}
+	return false
 }
 
 func isPipe(c *syntax.BinaryCmd) bool { return c.Op == syntax.Pipe || c.Op == syntax.PipeAll }

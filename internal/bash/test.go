@@ -314,7 +314,10 @@ func (s *Shell) isSet(target string) bool {
 		if v := s.lookup(name); index == "@" || index == "*" {
 			return len(all(&v)) > 0
 		}
-		_, ok := s.element(name, unquoted(index))
+		_, ok, err := s.element(name, unquoted(index))
+		if err != nil {
+			s.fail(err)
+		}
 		return ok
 	}
 	v, special := s.special(name, nil)

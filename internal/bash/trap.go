@@ -5,6 +5,8 @@ package bash
 import (
 	"slices"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // exitTrap runs the action of trap … EXIT, once.
@@ -99,4 +101,14 @@ func (s *Shell) unsupported(command, what, hint string) int {
 	s.errorf("%s: %s is not supported here. %s", command, what, hint)
 	s.jump = toExit
 	return 2
+}
+
+// quiet reports whether Bash leaves out the EXIT trap of the subshell that a
+// statement makes as a part of a pipeline or a job: it does for these.
+func quiet(st *syntax.Stmt) bool {
+	switch st.Cmd.(type) {
+	case *syntax.IfClause, *syntax.WhileClause, *syntax.ForClause, *syntax.CaseClause:
+		return true
+	}
+	return false
 }

@@ -140,7 +140,7 @@ func (b *builder) done() [][]piece {
 
 // fields expands words to the arguments of a command.
 func (s *Shell) fields(words []*syntax.Word) ([]string, error) {
-	var list []string
+	var expanded [][]piece // all words, before any is a pattern for names
 	for _, w := range words {
 		all, err := braces(w)
 		if err != nil {
@@ -151,14 +151,17 @@ func (s *Shell) fields(words []*syntax.Word) ([]string, error) {
 			if err := b.word(w.Parts, false); err != nil {
 				return nil, err
 			}
-			for _, f := range b.done() {
-				if list, err = s.glob(list, f); err != nil {
-					return nil, err
-				}
-			}
-			if len(list) > maxFields {
+			expanded = append(expanded, b.done()...)
+			if len(expanded) > maxFields {
 				return nil, &failure{text: "a command of more than 1,048,576 words", kind: endsShell, code: 1}
 			}
+		}
+	}
+	list := make([]string, 0, len(expanded))
+	for _, f := range expanded {
+		var err error
+		if list, err = s.glob(list, f); err != nil {
+			return nil, err
 		}
 	}
 	return list, nil

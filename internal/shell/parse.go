@@ -52,6 +52,7 @@ func Parse(text string) (*Script, error) {
 	if err != nil {
 		return nil, unparsed(err)
 	}
+	mend(file)
 	if err := refuse(file); err != nil {
 		return nil, err
 	}

@@ -82,6 +82,9 @@ func (r *refusal) node(n syntax.Node) *Fault {
 			return fault(n.Pos(), "Write shopt -s extglob on a line before it.", "extended patterns are off, and without them this is no Bash")
 		}
 	case *syntax.Stmt:
+		if n.Background && endsWithLet(n) {
+			return fault(n.Pos(), "Write ((…)) with its redirection, or leave the & out.", "let with & is not supported")
+		}
 		return numbers(n)
 	case *syntax.FuncDecl:
 		return function(n)
@@ -131,9 +134,28 @@ func function(d *syntax.FuncDecl) *Fault {
 	if d.Name == nil {
 		return fault(d.Pos(), "", "a function needs a name")
 	}
+	switch d.Body.Cmd.(type) {
+	case *syntax.CallExpr, *syntax.DeclClause, *syntax.LetClause, *syntax.TimeClause, *syntax.FuncDecl, *syntax.CoprocClause, *syntax.BinaryCmd, nil:
+		return fault(d.Body.Pos(), "Write the body as { …; }.", "the body of the function %s is no compound command", d.Name.Value)
+	}
 	switch d.Name.Value {
 	case "declare", "typeset", "local", "export", "readonly", "let", "nameref":
 		return fault(d.Pos(), "Give it another name.", "a function of the name %s is not supported", d.Name.Value)
 	}
 	return nil
+}
+
+// endsWithLet reports whether the last command of a statement is let, which takes
+// the & of &> for its own.
+func endsWithLet(st *syntax.Stmt) bool {
+	for {
+		switch c := st.Cmd.(type) {
+		case *syntax.LetClause:
+			return true
+		case *syntax.BinaryCmd:
+			st = c.Y
+		default:
+			return false
+		}
+	}
 }

@@ -29,7 +29,7 @@ func inBash(t testing.TB, text, stdin string) (answer, string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	c := exec.CommandContext(ctx, "bash", "-c", text)
-	c.Dir, c.Stdout, c.Stderr, c.Env, c.Stdin = t.TempDir(), &o, &e, environment(), strings.NewReader(stdin)
+	c.Dir, c.Stdout, c.Stderr, c.Env, c.Stdin = t.TempDir(), &o, &e, environment(), input(t, stdin)
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
 	c.WaitDelay = time.Second
@@ -41,6 +41,21 @@ func inBash(t testing.TB, text, stdin string) (answer, string) {
 	return answer{strings.ReplaceAll(o.String(), c.Dir, "DIR"), strings.Count(e.String(), "\n"), code, listing(c.Dir)}, e.String()
 }
 
+// input is a file: programs give back what they read too much of one, and not of a pipe.
+func input(t testing.TB, text string) *os.File {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "in")
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+	return f
+}
+
 // here asks the script process.
 func here(t testing.TB, text, stdin string) (answer, string, error) {
 	t.Helper()
@@ -49,7 +64,7 @@ func here(t testing.TB, text, stdin string) (answer, string, error) {
 	if r.gone {
 		err = fmt.Errorf("gone: %s", r.crash)
 	}
-	return answer{strings.ReplaceAll(r.out, dir, "DIR"), strings.Count(r.err, "\n"), r.code, listing(dir)}, r.err + r.done.Text, err
+	return answer{strings.ReplaceAll(r.out, dir, "DIR"), strings.Count(r.err, "\n"), r.code, listing(dir)}, r.err + refusedMark(r), err
 }
 
 func listing(dir string) string {
@@ -66,7 +81,7 @@ func listing(dir string) string {
 		text := ""
 		if d.Type().IsRegular() {
 			c, _ := os.ReadFile(p)
-			text = strings.ReplaceAll(string(c), dir, "DIR")
+			text = unnumbered(strings.ReplaceAll(string(c), dir, "DIR"))
 		}
 		fmt.Fprintf(&b, "%s %v %q\n", rel, info.Mode(), text)
 		return nil
@@ -102,4 +117,12 @@ func TestScriptsDoWhatBashDoes(t *testing.T) {
 			same(t, text)
 		})
 	}
+}
+
+// refusedMark marks a script that was refused before it began.
+func refusedMark(r result) string {
+	if r.done.Text == "" {
+		return ""
+	}
+	return "~refused " + r.done.Text
 }

@@ -102,7 +102,8 @@ func (x script) start(t testing.TB) (r result, err error) {
 	}
 	first := shellwire.Message{Kind: shellwire.Script, Text: x.text, Environment: x.env, Directory: x.dir, State: x.state, Write: !x.readOnly, Continue: x.goOn}
 	if err := conn.Send(first, int(files[0].Fd()), int(files[1].Fd()), int(files[2].Fd())); err != nil {
-		return r, err
+		_ = s.cmd.Wait()
+		return r, fmt.Errorf("%w %v %s", err, s.cmd.ProcessState, &s.crash)
 	}
 	s.serve(&r, x.stays)
 	_ = conn.Close()
