@@ -82,17 +82,17 @@ func TestScriptsAreOfferedOnlyWhereTheShellIsOn(t *testing.T) {
 func TestAnAnswerListsTheCommandsOfAScriptThatFailed(t *testing.T) {
 	cs, asked := shellServer(t, func(*Options) {})
 	want := `exit_code: 126
+commands:
+  - line: 3
+    words: ["grep", "a b"]
+    exit_code: 1
+  - line: 4
+    words: ["id"]
+    exit_code: 126
+    refused: "id is not allowed (allowlist)"
+further_commands: 2
 stdout: "out"
 stderr: "err"
-commands:
-- line: 3
-  words: ["grep", "a b"]
-  exit_code: 1
-- line: 4
-  words: ["id"]
-  exit_code: 126
-  refused: "id is not allowed (allowlist)"
-further_commands: 2
 `
 	if got := toolText(t, cs, executeShellName, map[string]any{"script": "fails", "cwd": "sub", "input": "x"}); got != want {
 		t.Errorf("answered\n%s", got)
@@ -125,19 +125,6 @@ func TestAScriptInASessionHasItsDirectoryAndNoOther(t *testing.T) {
 	} {
 		if got := toolText(t, cs, executeShellName, arguments); !strings.Contains(got, says) {
 			t.Errorf("%v: %s", arguments, got)
-		}
-	}
-}
-
-func TestALineThatOnlyAShellCouldRunIsSentToScripts(t *testing.T) {
-	for _, c := range []struct {
-		shell   bool
-		command string
-		says    string
-	}{{true, "a | b", "execute_shell"}, {false, "a | b", "One call for each."}, {true, "a 'b", "Close it."}} {
-		cs, _ := shellServer(t, func(o *Options) { o.Shell = c.shell })
-		if got := toolText(t, cs, "execute_command", map[string]any{"command": c.command}); !strings.Contains(got, c.says) {
-			t.Errorf("%q, scripts %v: %s", c.command, c.shell, got)
 		}
 	}
 }

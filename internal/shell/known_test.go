@@ -92,7 +92,7 @@ func TestWhatIsReached(t *testing.T) {
 		"kill -0 1; a":                                         "+a",
 		"time a; b":                                            "+a +b",
 		"a | time b":                                           "+a -b",
-		"f() { a; } && b; c":                                   "-a -b -c",
+		"f() { a; } && b; c":                                   "-a -b +c",
 		"ls !(x); a":                                           "-ls ? -a",
 		"a\r\nb":                                               "-a -b",
 		"source x; a":                                          "-a",
