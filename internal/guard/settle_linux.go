@@ -18,7 +18,7 @@ import (
 func (g *Guard) settle(it *item) {
 	it.mu.Lock()
 	defer it.mu.Unlock()
-	now := it.read()
+	now := g.readOpen(it)
 	w := g.weigh(it, now)
 	if w.why == "" {
 		now = g.see(it)

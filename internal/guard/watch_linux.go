@@ -32,7 +32,7 @@ type watcher struct {
 }
 
 const (
-	eventsAbove = unix.IN_CREATE | unix.IN_MOVED_TO | unix.IN_MOVED_FROM | unix.IN_DELETE | unix.IN_MOVE_SELF | unix.IN_DELETE_SELF | unix.IN_ONLYDIR
+	eventsAbove = unix.IN_ATTRIB | unix.IN_CREATE | unix.IN_MOVED_TO | unix.IN_MOVED_FROM | unix.IN_DELETE | unix.IN_MOVE_SELF | unix.IN_DELETE_SELF | unix.IN_ONLYDIR
 	eventsAt    = unix.IN_MODIFY | unix.IN_CLOSE_WRITE | unix.IN_ATTRIB | unix.IN_CREATE | unix.IN_DELETE | unix.IN_MOVED_TO | unix.IN_MOVED_FROM |
 		unix.IN_MOVE_SELF | unix.IN_DELETE_SELF
 	eventsItself = unix.IN_ATTRIB | unix.IN_MOVE_SELF | unix.IN_DELETE_SELF
