@@ -54,7 +54,7 @@ func demo(ctx context.Context, out io.Writer) error {
 	d := &demonstration{out: out, dir: dir, client: client, home: settings.Home, tier: st.sandbox.Status().Tier}
 	d.say("tipstaff runs commands for AI agents. This is a server in its own process, spoken to over MCP.")
 	d.say("Allowed here: %s. Everything happens in %s.", strings.ReplaceAll(settings.AllowedCommands, ",", ", "), dir)
-	for _, part := range []func(context.Context) error{d.allowed, d.session, d.refusal, d.timeout, d.escape} {
+	for _, part := range []func(context.Context) error{d.allowed, d.script, d.session, d.refusal, d.timeout, d.escape} {
 		if err = part(ctx); err != nil {
 			break
 		}
@@ -84,7 +84,7 @@ func demoSettings(dir string) (config.Settings, error) {
 		return config.Settings{}, err
 	}
 	environ := append(os.Environ(),
-		"ALLOWED_COMMANDS=cat,ls,sh,wc", "ALLOWED_CWD_ROOTS="+workspace,
+		"ALLOWED_COMMANDS=cat,ls,sh,sort,wc", "TIPSTAFF_SHELL=write", "ALLOWED_CWD_ROOTS="+workspace,
 		"ENABLE_TERMINAL_ACCESS=true", "TERMINAL_ALLOWLIST_PATH="+list, "TIPSTAFF_STATE_DIR="+state)
 	s, err := config.FromEnvironment(lastWins(environ))
 	s.ConfigFile = "" // the demo needs only the binary
@@ -158,6 +158,30 @@ func (d *demonstration) allowed(ctx context.Context) error {
 	return expect(!a.IsError && strings.Contains(a.Text, "3 notes.txt"), "wc did not count three lines")
 }
 
+// script needs a sandbox, like execute_shell itself.
+func (d *demonstration) script(ctx context.Context) error {
+	if d.tier == sandbox.None.String() {
+		return nil
+	}
+	d.title("A shell script: each command in it is judged by itself. In the second one, rm is not allowed, so nothing of it has run.")
+	a, err := d.call(ctx, "execute_shell", map[string]any{"script": "sort -r notes.txt > sorted.txt && cat sorted.txt | wc -l", "cwd": d.workspace()})
+	if err != nil {
+		return err
+	}
+	if err := expect(!a.IsError && strings.Contains(a.Text, "3"), "the script did not count three lines"); err != nil {
+		return err
+	}
+	a, err = d.call(ctx, "execute_shell", map[string]any{"script": "echo gone > sorted.txt; rm notes.txt", "cwd": d.workspace()})
+	if err != nil {
+		return err
+	}
+	sorted, err := os.ReadFile(filepath.Join(d.workspace(), "sorted.txt"))
+	if err != nil {
+		return err
+	}
+	return expect(a.IsError && !strings.Contains(string(sorted), "gone"), "the second script was not refused as a whole")
+}
+
 func (d *demonstration) session(ctx context.Context) error {
 	d.title("A session: its commands share a directory and an environment. What could inject code is not passed on.")
 	a, err := d.call(ctx, "terminal_create_session", map[string]any{
@@ -192,7 +216,7 @@ func (d *demonstration) session(ctx context.Context) error {
 
 func (d *demonstration) refusal(ctx context.Context) error {
 	d.title("Refusals that teach: a program that is not on the list, and a line that only a shell could run.")
-	for _, line := range []string{"rm -rf notes.txt", "cat notes.txt | wc -l"} {
+	for _, line := range []string{"rm -rf notes.txt", "cat notes.txt | wc -l"} { // the second is told of execute_shell
 		a, err := d.call(ctx, "execute_command", map[string]any{"command": line, "cwd": d.workspace()})
 		if err != nil {
 			return err
