@@ -237,6 +237,9 @@ func unset(s *Shell, a []string) int {
 
 func (s *Shell) unsetElement(name, index string) error {
 	v := s.lookup(name)
+	if !v.declared() {
+		return nil
+	}
 	if index == "@" || index == "*" {
 		if v.table == nil || index == "@" {
 			return s.unset(name)

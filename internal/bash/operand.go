@@ -87,6 +87,13 @@ func (e *evaluation) operand() (int64, error) {
 			}
 			return e.step(p, op, false)
 		}
+		for _, op := range assignments {
+			start := e.at
+			if e.take(op, "=") {
+				e.at = start
+				return 0, e.wrong("attempted assignment to non-variable")
+			}
+		}
 		return e.load(p)
 	}
 	return e.literal()

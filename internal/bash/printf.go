@@ -289,8 +289,11 @@ func (f *formatting) integer() int64 {
 		return int64(r)
 	}
 	text := strings.TrimLeft(arg, " \t\n")
-	sign := strings.TrimLeft(text[:min(1, len(text))], "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
-	digitsOnly := strings.TrimPrefix(text, sign)
+	sign := ""
+	if text != "" && (text[0] == '-' || text[0] == '+') {
+		sign = text[:1]
+	}
+	digitsOnly := text[len(sign):]
 	end := integerEnd(digitsOnly)
 	n, err := strconv.ParseInt(strings.TrimPrefix(sign, "+")+digitsOnly[:end], 0, 64)
 	if err != nil && end > 0 {
