@@ -3,8 +3,6 @@
 package bash
 
 import (
-	"slices"
-
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -171,95 +169,4 @@ func (s *Shell) unfunctioned(words []string) {
 		return
 	}
 	s.program(words)
-}
-
-// call calls a function.
-func (s *Shell) call(f *function, words []string) {
-	if !s.deeper(words[0]) {
-		return
-	}
-	params, loops, outer := s.params, s.loops, s.vars
-	s.params, s.loops = words[1:], 0
-	s.vars = &scope{names: map[string]variable{}, outer: outer}
-	s.calls = append(slices.Clip(s.calls), words[0])
-	s.statement(f.body)
-	s.calls = s.calls[:len(s.calls)-1]
-	s.params, s.loops, s.vars = params, loops, outer
-	s.depth--
-	if s.jump == toReturn {
-		s.jump = noJump
-	}
-}
-
-// deeper counts calls within each other; false: there are too many.
-func (s *Shell) deeper(name string) bool {
-	if s.depth >= maxDepth {
-		s.fail(&failure{text: name + ": maximum function nesting level exceeded (" + itoa(maxDepth) + ")", kind: endsShell, code: 1})
-		return false
-	}
-	s.depth++
-	return true
-}
-
-// declareFunction keeps a function.
-func (s *Shell) declareFunction(d *syntax.FuncDecl) {
-	s.functions[d.Name.Value] = &function{body: d.Body, decl: d}
-	s.status = 0
-	s.single()
-}
-
-// program has the host run a command.
-func (s *Shell) program(words []string) {
-	c := &Command{
-		Words: words, Environment: s.changes(), Directory: s.dir.path, At: s.dir.file.File, Files: s.files.passed(),
-		Line: s.line, Column: s.column,
-	}
-	if s.shift < 0 {
-		c.Column = 0
-	}
-	var p Process
-	var started func(Process)
-	if s.job != nil {
-		started = func(q Process) { p = q; s.job.add(q) }
-	}
-	o := s.settings.Host.Run(c, started)
-	if p != nil {
-		s.job.remove(p)
-	}
-	s.user.Add(int64(o.User))
-	s.system.Add(int64(o.System))
-	if o.Text != "" {
-		s.errorf("%s", o.Text)
-	}
-	s.status = o.Code
-	if o.Refused && !s.settings.Continue {
-		s.ended.Store(true)
-		s.jump = toExit
-	}
-}
-
-// changes are the exported variables that differ from what the host knows.
-func (s *Shell) changes() (list []string) {
-	left := len(s.base)
-	s.vars.each(func(name string, v *variable) {
-		if !v.exports || !v.set {
-			return
-		}
-		old, known := s.base[name]
-		if known {
-			left--
-		}
-		if !known || old != v.text {
-			list = append(list, name+"="+v.text)
-		}
-	})
-	if left > 0 {
-		for name := range s.base {
-			if v := s.lookup(name); validName(name) && (!v.exports || !v.set) {
-				list = append(list, name)
-			}
-		}
-	}
-	slices.Sort(list)
-	return list
 }

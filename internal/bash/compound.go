@@ -95,7 +95,9 @@ func (s *Shell) forWords(c *syntax.ForClause, l *syntax.WordIter) {
 			return
 		}
 	}
-	s.status = 0
+	if len(words) == 0 {
+		s.status = 0
+	}
 	for _, w := range words {
 		if err := s.assign(l.Name.Value, w); err != nil {
 			s.fail(err)
@@ -123,7 +125,6 @@ func (s *Shell) forArithmetic(c *syntax.ForClause, l *syntax.CStyleLoop) {
 	if _, ok := value(l.Init, 0); !ok {
 		return
 	}
-	s.status = 0
 	status := 0
 	for {
 		n, ok := value(l.Cond, 1)
@@ -151,20 +152,25 @@ func (s *Shell) caseClause(c *syntax.CaseClause) {
 		return
 	}
 	s.trace("case", []string{word, "in"})
-	s.status = 0
-	through := false
+	through, ran := false, false
+	defer func() {
+		if !ran {
+			s.status = 0
+		}
+	}()
 	for _, item := range c.Items {
 		if !through {
 			yes, err := s.matchesAny(item.Patterns, word)
 			if err != nil {
 				s.fail(err)
+				ran = true
 				return
 			}
 			if !yes {
 				continue
 			}
 		}
-		s.status = 0
+		ran = ran || len(item.Stmts) > 0
 		s.statements(item.Stmts)
 		if s.stops() {
 			return

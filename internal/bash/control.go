@@ -3,8 +3,6 @@
 package bash
 
 import (
-	"os"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -112,72 +110,6 @@ func shift(s *Shell, a []string) int {
 	}
 	s.params = s.params[n:]
 	return 0
-}
-
-func eval(s *Shell, a []string) int {
-	if len(a) > 1 && a[1] == "--" {
-		a = a[1:]
-	}
-	text := strings.Join(a[1:], " ")
-	if strings.TrimSpace(text) == "" {
-		return 0
-	}
-	s.evaluateText("eval", text)
-	return s.status
-}
-
-func source(s *Shell, a []string) int {
-	if len(a) > 1 && a[1] == "--" {
-		a = slices.Delete(slices.Clone(a), 1, 2)
-	}
-	if len(a) < 2 {
-		return s.usage(a[0], "filename argument required")
-	}
-	f, path, err := s.sourceFile(a[1])
-	if err != nil {
-		s.errorf("%s: %s", path, reason(err))
-		return 1
-	}
-	text, err := limited(f.File)
-	f.release()
-	if err != nil {
-		s.fail(err)
-		return s.status
-	}
-	params := s.params
-	if len(a) > 2 {
-		s.params = a[2:]
-	}
-	s.sourced++
-	s.evaluateText(a[1], string(text))
-	s.sourced--
-	if len(a) > 2 {
-		s.params = params
-	}
-	if s.jump == toReturn {
-		s.jump = noJump
-	}
-	return s.status
-}
-
-// sourceFile opens a script: one without a slash is looked for in PATH first.
-func (s *Shell) sourceFile(name string) (*file, string, error) {
-	if !strings.Contains(name, "/") {
-		for dir := range strings.SplitSeq(s.text("PATH"), ":") {
-			if dir == "" {
-				dir = "."
-			}
-			if st, err := stat(s.dir, dir+"/"+name, true); err == nil && isRegular(st) {
-				f, err := s.open(dir+"/"+name, reads)
-				return f, name, err
-			}
-		}
-	}
-	if st, err := stat(s.dir, name, true); err == nil && isDirectory(st) {
-		return nil, name + ": is a directory", os.ErrInvalid
-	}
-	f, err := s.open(name, reads)
-	return f, name, err
 }
 
 // execute is exec with a command: it runs, and the shell ends.

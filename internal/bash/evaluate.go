@@ -106,15 +106,18 @@ func (e *evaluation) assignment() (int64, error) {
 }
 
 func (e *evaluation) assigned(p place, op string) (int64, error) {
+	var old int64
+	var err error
+	if op != "" { // before the right side, which may change it
+		if old, err = e.load(p); err != nil {
+			return 0, err
+		}
+	}
 	n, err := e.assignment()
 	if err != nil {
 		return 0, err
 	}
 	if op != "" {
-		old, err := e.load(p)
-		if err != nil {
-			return 0, err
-		}
 		if n, err = e.compute(op, old, n); err != nil {
 			return 0, err
 		}

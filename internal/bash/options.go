@@ -15,16 +15,16 @@ type options struct {
 
 // letters is $-.
 func (o *options) letters() string {
-	text := ""
+	var text strings.Builder
 	for _, f := range []struct {
 		on     bool
 		letter string
 	}{{o.allexport, "a"}, {o.errexit, "e"}, {o.noglob, "f"}, {true, "h"}, {o.nounset, "u"}, {o.xtrace, "x"}, {true, "B"}, {o.noclobber, "C"}, {true, "c"}} {
 		if f.on {
-			text += f.letter
+			text.WriteString(f.letter)
 		}
 	}
-	return text
+	return text.String()
 }
 
 func (o *options) letter(c byte) *bool {

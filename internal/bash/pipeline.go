@@ -51,10 +51,3 @@ func (s *Shell) pipeline(list []part) {
 		}
 	}
 }
-
-// deferred is a subshell of which nothing is waited for.
-func (s *Shell) asynchronous(f func(*Shell)) *Shell {
-	sub := s.subshell()
-	s.running.Go(func() { sub.in(func() { f(sub) }) })
-	return sub
-}

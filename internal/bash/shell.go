@@ -61,13 +61,13 @@ type Shell struct {
 	loops      int // around the command at hand
 	calls      []string
 	sourced    int
-	ignores    int // >0: failures do not end the shell in spite of set -e
-	inverted   int // 1: the next statement is that of !
+	ignores    int  // >0: failures do not end the shell in spite of set -e
+	inverted   int  // 1: the next statement is that of !
 	upright    bool // a compound command's redirection has failed
-	substatus  int // of the last command substitution; -1: none
-	depth      int // of calls, eval and source
+	substatus  int  // of the last command substitution; -1: none
+	depth      int  // of calls, eval and source
 	inSubshell bool
-	nested     int // subshells around this one
+	nested     int  // subshells around this one
 	fed        bool // standard input was redirected for this subshell
 	quiet      bool // its EXIT trap does not run
 	final      bool // the next statement is the last of this subshell

@@ -50,14 +50,14 @@ func (s *Shell) statement(st *syntax.Stmt) {
 func (s *Shell) unnegated(st *syntax.Stmt) {
 	inverted := s.inverted > 0
 	s.inverted = 0
-	if s.plainly(st) && !inverted {
+	if s.plainly(st, inverted) && !inverted {
 		s.upright = false
 		s.errexit()
 	}
 }
 
 // plainly runs a statement, and reports whether its failure counts.
-func (s *Shell) plainly(st *syntax.Stmt) bool {
+func (s *Shell) plainly(st *syntax.Stmt, inverted bool) bool {
 	switch c := st.Cmd.(type) {
 	case *syntax.CallExpr:
 		s.simple(c, st.Redirs, st.Position)
@@ -89,9 +89,18 @@ func (s *Shell) plainly(st *syntax.Stmt) bool {
 		return true
 	}
 	s.command(st.Cmd)
+	switch st.Cmd.(type) {
+	case *syntax.ArithmCmd, *syntax.TestClause: // the ERR trap has their redirections
+		s.single()
+		if !inverted {
+			s.errexit()
+		}
+		restore()
+		return false
+	}
 	restore()
 	switch st.Cmd.(type) {
-	case *syntax.Subshell, *syntax.ArithmCmd, *syntax.TestClause, *syntax.LetClause:
+	case *syntax.Subshell, *syntax.LetClause:
 		s.single()
 		return true
 	}

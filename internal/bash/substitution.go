@@ -41,7 +41,7 @@ func (s *Shell) substitution(c *syntax.CmdSubst) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return trimmed(text), nil
+	return s.trimmed(text), nil
 }
 
 // fileOnly is the file of $(<file).
@@ -79,7 +79,7 @@ func (s *Shell) fileText(w *syntax.Word) (string, error) {
 	if err == nil {
 		s.status, s.substatus = 0, 0
 	}
-	return trimmed(text), err
+	return s.trimmed(text), err
 }
 
 // limited reads all that a command substitution may hold.
@@ -94,7 +94,11 @@ func limited(f io.Reader) ([]byte, error) {
 	return text, nil
 }
 
-func trimmed(text []byte) string {
+// trimmed is an output as a value: without NUL and newlines at its end.
+func (s *Shell) trimmed(text []byte) string {
+	if bytes.IndexByte(text, 0) >= 0 {
+		s.errorf("warning: command substitution: ignored null byte in input")
+	}
 	return strings.TrimRight(string(bytes.ReplaceAll(text, []byte{0}, nil)), "\n")
 }
 

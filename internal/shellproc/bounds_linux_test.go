@@ -33,7 +33,7 @@ func TestWhatIsNotSupportedIsRefusedByNameAndPlace(t *testing.T) {
 		"a\x00b":                     "NUL",
 		strings.Repeat("(", 10000):   "brackets",
 		strings.Repeat("{ ", 900) + ":" + strings.Repeat("; }", 900): "deep",
-		strings.Repeat("x", 300<<10):                           "bytes",
+		strings.Repeat("x", 300<<10):                                 "bytes",
 	} {
 		dir := t.TempDir()
 		r := script{text: text, dir: dir}.run(t)

@@ -226,7 +226,7 @@ func (w *writer) command(deep int) string {
 	switch w.pick(20) {
 	case 0:
 		// Whether a writer meets a reader that has ended is chance.
-		return w.command(deep-1) + " | { (" + w.list(deep-1) + "); cat; }"
+		return w.command(deep-1) + " | { (" + apart(w.list(deep-1)) + "); cat; }"
 	case 1:
 		return w.command(deep-1) + " && " + w.command(deep-1)
 	case 2:
@@ -254,16 +254,22 @@ func (w *writer) command(deep int) string {
 	case 12:
 		return "x=$(" + w.list(deep-1) + ")"
 	case 13:
-		return "cat <(" + w.command(deep-1) + ")"
+		return "cat <(" + w.simple() + ")"
 	case 14:
 		w.loops++
 		n := "q" + strings.Repeat("q", w.loops)
 		return "for ((" + n + "=0; " + n + "<2; " + n + "++)); do " + w.list(deep-1) + "; done"
 	case 15:
-		return w.command(deep-1) + " | while read " + w.name() + "; do " + w.list(deep-1) + "; done"
+		return w.command(deep-1) + " | while read " + w.name() + "; do " + apart(w.list(deep-1)) + "; done"
 	default:
 		return w.simple() + w.redirect()
 	}
+}
+
+// apart gives a part of a pipeline files of its own: which part comes to one first
+// is chance.
+func apart(text string) string {
+	return strings.NewReplacer("f1", "h1", "f2", "h2", "f3", "h3", "a.c", "h.c").Replace(text)
 }
 
 func (w *writer) list(deep int) string {
@@ -346,4 +352,9 @@ func compare(t *testing.T, text string) {
 var numbered = regexp.MustCompile(`(?m)(bash|environment): (.*: )?line \d+: .*$`)
 
 // unnumbered leaves out the wording of errors.
-func unnumbered(text string) string { return numbered.ReplaceAllString(text, "error") }
+func unnumbered(text string) string {
+	return pipes.ReplaceAllString(numbered.ReplaceAllString(text, "error"), "/dev/fd/N")
+}
+
+// pipes are the numbers of process substitutions: Bash counts down from 63.
+var pipes = regexp.MustCompile(`/dev/fd/\d+`)

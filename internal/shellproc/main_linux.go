@@ -15,9 +15,6 @@ import (
 )
 
 const (
-	// maxData bounds the memory of the process by the kernel. Go counts against it
-	// what it has mapped, in steps of 64 MiB; what asks for more is ended.
-	maxData = 768 << 20
 	// softData is where the garbage collector begins to work harder.
 	softData = 384 << 20
 	// maxStack is how far the stack of one goroutine may grow. The interpreter

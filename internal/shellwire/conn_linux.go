@@ -69,8 +69,10 @@ func (c *Conn) Send(m Message, fds ...int) error {
 		if err != nil {
 			return err
 		}
+		// Nothing may be written behind the message: the other end may be gone by
+		// then, and the message has been sent.
 		if body = body[n:]; len(body) == 0 {
-			return nil // an empty write would fail if the other end has taken the message and is gone
+			return nil
 		}
 	}
 	_, err := c.file.Write(body)
@@ -84,8 +86,10 @@ func (c *Conn) sendWith(body, rights []byte) (n int, err error) {
 		return 0, err
 	}
 	failure := raw.Write(func(fd uintptr) bool {
-		n, err = unix.SendmsgN(int(fd), body, rights, nil, unix.MSG_NOSIGNAL)
-		return err != unix.EAGAIN && err != unix.EINTR
+		for err = unix.EINTR; err == unix.EINTR; {
+			n, err = unix.SendmsgN(int(fd), body, rights, nil, unix.MSG_NOSIGNAL)
+		}
+		return err != unix.EAGAIN
 	})
 	if failure != nil {
 		return 0, failure
@@ -132,8 +136,10 @@ func (c *Conn) first(head []byte) (n int, files []*os.File, err error) {
 	var flags, oobn int
 	oob := make([]byte, unix.CmsgSpace(maxDescriptors*4))
 	failure := raw.Read(func(fd uintptr) bool {
-		n, oobn, flags, _, err = unix.Recvmsg(int(fd), head, oob, unix.MSG_CMSG_CLOEXEC)
-		return err != unix.EAGAIN && err != unix.EINTR
+		for err = unix.EINTR; err == unix.EINTR; {
+			n, oobn, flags, _, err = unix.Recvmsg(int(fd), head, oob, unix.MSG_CMSG_CLOEXEC)
+		}
+		return err != unix.EAGAIN
 	})
 	if failure != nil {
 		return 0, nil, failure

@@ -80,3 +80,27 @@ func TestTooMuchIsRefusedOnBothSides(t *testing.T) {
 		t.Errorf("a length of 2 GiB gave %v", err)
 	}
 }
+
+// A message that has been sent whole is sent, even if the other end has read it
+// and left before Send returns.
+func TestAMessageThatEndsTheOtherSideIsSent(t *testing.T) {
+	for range 200 {
+		server, script := ends(t)
+		left := make(chan error, 1)
+		go func() {
+			_, files, err := script.Receive()
+			CloseAll(files)
+			left <- errors.Join(err, script.Close())
+		}()
+		null, err := os.Open("/dev/null")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := server.Send(Message{Kind: Script, Text: "exit"}, int(null.Fd())); err != nil {
+			t.Error(err)
+		}
+		if err := errors.Join(<-left, null.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,113 @@
+//go:build linux
+
+package bash
+
+import (
+	"slices"
+	"strings"
+)
+
+func (d *declaring) function(name string) {
+	s := d.s
+	f := s.functions[name]
+	switch {
+	case f == nil:
+		d.status = 1
+	case d.command == "export" || strings.Contains(d.on, "x"):
+		d.status = s.unsupported(d.command, "-f", "A program cannot be given functions.")
+	case d.command == "readonly" || strings.Contains(d.on, "r"):
+		d.status = s.unsupported(d.command, "-f", "")
+	case d.funcs == 'F':
+		d.status = max(d.status, s.wrote(name+"\n"))
+	default:
+		d.status = max(d.status, s.wrote(f.print()))
+	}
+}
+
+// show is declare -p name.
+func (d *declaring) show(name string) {
+	v := d.s.vars.holder(name).names[name]
+	if !v.declared() && !v.fixed {
+		d.s.errorf("%s: %s: not found", d.command, name)
+		d.status = 1
+		return
+	}
+	d.status = max(d.status, d.s.wrote(v.declaration(name)+"\n"))
+}
+
+// declaration is a variable as declare -p writes it.
+func (v *variable) declaration(name string) string {
+	flags := ""
+	for _, f := range []struct {
+		on     bool
+		letter string
+	}{{v.list != nil, "a"}, {v.table != nil, "A"}, {v.integer, "i"}, {v.lower, "l"}, {v.refers, "n"}, {v.fixed, "r"}, {v.upper, "u"}, {v.exports, "x"}} {
+		if f.on {
+			flags += f.letter
+		}
+	}
+	if flags == "" {
+		flags = "-"
+	}
+	text := "declare -" + flags + " " + name
+	switch {
+	case v.list != nil:
+		var items []string
+		for i, k := range v.list.keys {
+			items = append(items, "["+itoa(int64(k))+"]="+doubleQuoted(v.list.values[i]))
+		}
+		return text + "=(" + strings.Join(items, " ") + ")"
+	case v.table != nil:
+		text += "=("
+		for _, k := range v.table.keys() {
+			text += "[" + keyQuoted(k) + "]=" + doubleQuoted(v.table.values[k]) + " "
+		}
+		return text + ")"
+	case v.set:
+		return text + "=" + doubleQuoted(v.text)
+	}
+	return text
+}
+
+func keyQuoted(key string) string {
+	if key == "" || strings.Trim(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:%+,=") != "" {
+		return doubleQuoted(key)
+	}
+	return key
+}
+
+// list is export, readonly or declare without names.
+func (d *declaring) list() {
+	s := d.s
+	if d.funcs == 'F' {
+		var names []string
+		for n := range s.functions {
+			names = append(names, "declare -f "+n+"\n")
+		}
+		slices.Sort(names)
+		d.status = s.wrote(strings.Join(names, ""))
+		return
+	}
+	if d.funcs != 0 || d.status != 0 {
+		return
+	}
+	if d.command != "export" && d.command != "readonly" && d.on == "" && !d.shows || d.command == "local" {
+		d.status = s.unsupported(d.command, "a list of all variables", "declare -p NAME shows one.")
+		return
+	}
+	var lines []string
+	s.vars.each(func(name string, v *variable) {
+		want := d.shows && d.on == "" || strings.Contains(d.on, "x") && v.exports || strings.Contains(d.on, "r") && v.fixed ||
+			strings.Contains(d.on, "a") && v.list != nil || strings.Contains(d.on, "A") && v.table != nil || strings.Contains(d.on, "i") && v.integer
+		if d.command == "export" {
+			want = v.exports
+		} else if d.command == "readonly" {
+			want = v.fixed
+		}
+		if want {
+			lines = append(lines, v.declaration(name)+"\n")
+		}
+	})
+	slices.Sort(lines)
+	d.status = s.wrote(strings.Join(lines, ""))
+}

@@ -1,0 +1,60 @@
+//go:build linux
+
+package bash
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// indirect is ${!x}, ${!x*}, ${!a[@]}.
+func (b *builder) indirect(e *syntax.ParamExp, quoted bool) error {
+	s, name := b.s, e.Param.Value
+	switch {
+	case e.Names != 0:
+		b.elements(s.namesWith(name), e.Names == syntax.NamesPrefix, quoted)
+		return nil
+	case isLit(e.Index, "@") || isLit(e.Index, "*"):
+		b.elements(s.keysOf(name), isLit(e.Index, "*"), quoted)
+		return nil
+	}
+	v := s.vars.holder(name).names[name]
+	if v.refers {
+		b.result(v.text, quoted)
+		return nil
+	}
+	at, err := s.parameter(name, e.Index, e)
+	if err != nil {
+		return err
+	}
+	if !at.set {
+		return discard("%s: invalid indirect expansion", name)
+	}
+	target, index, err := s.target(at.text())
+	if err != nil {
+		return err
+	}
+	val, err := s.parameter(target, index, e)
+	if err != nil {
+		return err
+	}
+	plain := *e
+	plain.Excl, plain.Param, plain.Index = false, &syntax.Lit{Value: target}, index
+	return b.operated(&plain, val, quoted)
+}
+
+// target reads what ${!x} leads to: a name, or an element.
+func (s *Shell) target(text string) (string, syntax.ArithmExpr, error) {
+	name, sub, is := strings.Cut(text, "[")
+	if !is {
+		if text == "" || !syntax.ValidName(text) && strings.Trim(text, "0123456789") != "" && !strings.Contains("@*#?-$!", text) {
+			return "", nil, discard("%s: invalid variable name", text)
+		}
+		return text, nil, nil
+	}
+	if !syntax.ValidName(name) || !strings.HasSuffix(sub, "]") {
+		return "", nil, discard("%s: invalid variable name", text)
+	}
+	return name, &syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: strings.TrimSuffix(sub, "]")}}}, nil
+}

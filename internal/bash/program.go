@@ -1,0 +1,63 @@
+//go:build linux
+
+package bash
+
+import (
+	"slices"
+)
+
+// program has the host run a command.
+func (s *Shell) program(words []string) {
+	c := &Command{
+		Words: words, Environment: s.changes(), Directory: s.dir.path, At: s.dir.file.File, Files: s.files.passed(),
+		Line: s.line, Column: s.column,
+	}
+	if s.shift < 0 {
+		c.Column = 0
+	}
+	var p Process
+	var started func(Process)
+	if s.job != nil {
+		started = func(q Process) { p = q; s.job.add(q) }
+	}
+	o := s.settings.Host.Run(c, started)
+	if p != nil {
+		s.job.remove(p)
+	}
+	s.user.Add(int64(o.User))
+	s.system.Add(int64(o.System))
+	if o.Text != "" {
+		s.errorf("%s", o.Text)
+	}
+	s.status = o.Code
+	if o.Refused && !s.settings.Continue {
+		s.ended.Store(true)
+		s.jump = toExit
+	}
+}
+
+// changes are the exported variables that differ from what the host knows.
+func (s *Shell) changes() (list []string) {
+	left := len(s.base)
+	s.vars.each(func(name string, v *variable) {
+		if !v.exports || !v.set {
+			return
+		}
+		old, known := s.base[name]
+		if known {
+			left--
+		}
+		if !known || old != v.text {
+			list = append(list, name+"="+v.text)
+		}
+	})
+	if left > 0 {
+		for name := range s.base {
+			if v := s.lookup(name); validName(name) && (!v.exports || !v.set) {
+				list = append(list, name)
+			}
+		}
+	}
+	slices.Sort(list)
+	return list
+}

@@ -1,0 +1,90 @@
+//go:build linux
+
+package bash
+
+import (
+	"strings"
+)
+
+// unset takes variables and functions away.
+func unset(s *Shell, a []string) int {
+	vars, funcs, status := true, true, 0
+	args := a[1:]
+	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
+		switch args[0] {
+		case "-v":
+			funcs = false
+		case "-f":
+			vars = false
+		case "-n", "--":
+		default:
+			return s.usage("unset", "%s: invalid option", args[0])
+		}
+		args = args[1:]
+	}
+	for _, name := range args {
+		if base, index, element := strings.Cut(name, "["); element && vars {
+			if err := s.unsetElement(base, strings.TrimSuffix(index, "]")); err != nil {
+				s.errorf("unset: %v", err)
+				status = 1
+			}
+			continue
+		}
+		v := s.vars.holder(name).names[name]
+		switch {
+		case vars && (v.declared() || v.fixed):
+			if err := s.unset(name); err != nil {
+				s.errorf("unset: %v", err)
+				status = 1
+			}
+		case funcs:
+			delete(s.functions, name)
+		case vars && !validName(name):
+			s.errorf("unset: `%s': not a valid identifier", name)
+			status = 1
+		}
+	}
+	return status
+}
+
+func (s *Shell) unsetElement(name, index string) error {
+	v := s.lookup(name)
+	if !v.declared() {
+		return nil
+	}
+	if index == "@" || index == "*" {
+		if v.table == nil || index == "@" {
+			return s.unset(name)
+		}
+	}
+	return s.change(name, func(v *variable) error {
+		switch {
+		case v.table != nil:
+			v.table = v.table.own()
+			v.table.remove(unquoted(index))
+			return nil
+		case v.list == nil:
+			return &failure{text: name + ": not an array variable"}
+		}
+		n, err := s.arithmeticText(index)
+		if err != nil {
+			return err
+		}
+		if n < 0 {
+			if n += int64(v.list.end()); n < 0 {
+				return &failure{text: "[" + index + "]: bad array subscript"}
+			}
+		}
+		v.list = v.list.own()
+		v.list.remove(int(n))
+		return nil
+	})
+}
+
+// unquoted removes the quotes of an index that a word brought.
+func unquoted(t string) string {
+	if len(t) > 1 && (t[0] == '"' || t[0] == '\'') && t[len(t)-1] == t[0] {
+		return t[1 : len(t)-1]
+	}
+	return t
+}
