@@ -55,7 +55,7 @@ func BenchmarkShell(b *testing.B) {
 			b.Run("memory of a waiting script process, 15 MB", func(b *testing.B) {
 				s.took(b, "execute_shell", map[string]any{"script": "true"})
 				for _, pid := range children(b, s.cmd.Process.Pid) {
-					if strings.Contains(commandLine(pid), "script-process") {
+					if strings.Contains(commandLine(pid), "__script-process") {
 						now, _ := resident(b, pid)
 						b.ReportMetric(float64(now)/1e6, "MB")
 					}
