@@ -10,6 +10,7 @@ import (
 // A part that they cannot follow is returned as well.
 var codeReaders = map[string]func(text string) string{
 	"awk":       awkStarts,
+	"awk-piece": awkPieceStarts,
 	"sed":       sedStarts,
 	"sed-files": sedLeaves,
 	"gdb": func(text string) string {
