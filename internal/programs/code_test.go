@@ -45,7 +45,7 @@ func TestScriptsThatOnlyEditPass(t *testing.T) {
 		"awk-piece": {[]string{"{print $1}", "NR==1"}, []string{"/\"/; system(1) #\"/", "/a|b/"}},
 		"vim":       {[]string{"f.txt", "+10", "+/x", "q!", "+", "a/b.c"}, []string{"+!id", ":!id", "!id", "set x", "-c", "+call system(1)"}},
 		"less":      {[]string{"f", "+10", "+/x", "++G", "+F"}, []string{"+!id", "++!id", "+|x"}},
-		"sqlite":    {[]string{"select 1;", ".tables", ".mode csv\nselect 1", ".separator |", "a.db"}, []string{".shell id", ".sh id", ".system id", ".load x", ".output |id", ".import -csv |id t", "select edit(1)", "select LOAD_EXTENSION('x')", "select 1;\n .shell id", ".new"}},
+		"sqlite3":   {[]string{"select 1;", ".tables", ".mode csv\nselect 1", ".separator |", "a.db"}, []string{".shell id", ".sh id", ".system id", ".load x", ".output |id", ".import -csv |id t", "select edit(1)", "select LOAD_EXTENSION('x')", "select edit ('1')", `select "edit"('x','id')`, "select load_extension/**/('x')", ".once -x", ".output -e", ".once '-x'", ".once\t|id", ".excel", "select 1;\n .shell id", ".new"}},
 		"gdb":       {[]string{"run", "thread apply all bt"}, []string{"shell id", "!id", "python x", "she id", "thread apply all shell id", "python-interactive"}},
 		"psql":      {[]string{"select 1", "copy t from stdin"}, []string{`\! id`, "COPY t FROM PROGRAM 'id'", "copy t TO PROGRAM 'x'"}},
 		"mysql":     {[]string{"select 1"}, []string{"system id", `\! id`, "pager x"}},

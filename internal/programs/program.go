@@ -31,6 +31,11 @@ type Program struct {
 
 	Style   Style
 	Aliases map[string]string // other names of subcommands → the name in the rows
+	// Does: what a subcommand does besides its own action. Rules that stop the
+	// action stop it, too.
+	Does map[string][]string
+	// Groups are words that may stand in front of a subcommand: image of docker.
+	Groups []string
 
 	Never       string // why it cannot be judged at all; "" if it can be
 	Wraps       *Wraps // nil: its operands are not a command line
@@ -55,6 +60,7 @@ type Style struct {
 	Early       bool // there are no options after an operand
 	Inherits    bool // options also count after a subcommand
 	Subcommands bool // the first word names a subcommand
+	Underscores bool // --a_b is --a-b
 	Abbreviates bool // the subcommand may be abbreviated
 	Prefixes    bool // a directory precedes what replaces {}
 }
@@ -68,6 +74,7 @@ type Wraps struct {
 	Digits             bool
 	Project, Workspace bool
 	Exact              bool
+	Of                 string // the program whose arguments the rest is; "": the rest begins with one
 }
 
 // Trusted reports whether programs of the project or the workspace, and unknown
@@ -145,7 +152,7 @@ type Option struct {
 // acts reports whether the option can make the program start others.
 func (o Option) acts() bool {
 	switch o.Kind {
-	case ValueProgram, MaybeProgram, Splits, Until, UntilMoved, Variable, Needs, Refuse, MaybeRefuse, Setting, SettingEnv, Code:
+	case ValueProgram, MaybeProgram, Splits, Until, UntilMoved, Variable, Needs, Refuse, MaybeRefuse, Setting, SettingEnv, Code, Module:
 		return true
 	}
 	return false
@@ -246,6 +253,9 @@ func PlainName(name string) string {
 	}
 	return base
 }
+
+// Edits reports whether the program takes a script of sed or awk.
+func (p *Program) Edits() bool { return p.Operands.Code == "sed" || p.Operands.Code == "awk" }
 
 // Secretive reports whether the table has rows about the program's secrets.
 func (p *Program) Secretive() bool { return len(p.Secrets)+len(p.Words) > 0 }

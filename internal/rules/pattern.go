@@ -21,6 +21,7 @@ const (
 	firstLike
 	leadsOutside
 	codeStarts
+	globbedLike
 )
 
 // alternative is one of the a|b of a token.
