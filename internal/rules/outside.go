@@ -56,13 +56,14 @@ func leadsOut(text string, f Facts) bool {
 	if outside(text, f) {
 		return true
 	}
-	const signs = `=@<,;"'`
+	const signs = "=@<,;"
 	first := strings.IndexAny(text, signs)
 	if first < 0 {
 		return false
 	}
 	for part := range strings.FieldsFuncSeq(text[first:], func(c rune) bool { return strings.ContainsRune(signs, c) }) {
-		if (part[0] == '/' || part[0] == '~' || climbs(part)) && outside(part, f) {
+		part = strings.Trim(part, `"'`)
+		if part != "" && (part[0] == '/' || part[0] == '~' || climbs(part)) && outside(part, f) {
 			return true
 		}
 	}

@@ -22,6 +22,7 @@ const (
 	leadsOutside
 	codeStarts
 	globbedLike
+	gitSetting
 )
 
 // alternative is one of the a|b of a token.

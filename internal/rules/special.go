@@ -16,12 +16,13 @@ import (
 //	{text:a*|*b}    some argument, or what is glued to an option, matches, in any case
 //	{not:a*|*b}     the value matches none of these; after an option only
 //	{first:a*|*b}   the first argument matches and is no option
+//	{git-setting}   a setting of git, for one command or to stay, that is not known to name no program
 //	{outside}       some argument leads outside the roots
 //	{globbed:a*|*b} as text, and so does one of the texts that curl makes of {a,b} and [1-9]
 //	{code:awk}      an argument is a program in a small language (awk, sed, sqlite3, psql, mysql, jq)
 //	                that starts others, or that cannot be followed; sed-files: or that names a file
 //	                outside of the working directory
-var specialKinds = map[string]kind{"text": textLike, "not": textUnlike, "first": firstLike, "outside": leadsOutside, "code": codeStarts, "globbed": globbedLike}
+var specialKinds = map[string]kind{"text": textLike, "not": textUnlike, "first": firstLike, "outside": leadsOutside, "code": codeStarts, "globbed": globbedLike, "git-setting": gitSetting}
 
 // languages are the languages of {code:…}.
 var languages = []string{"awk", "sed", "sed-files", "sqlite3", "psql", "mysql", "jq", "vim"}
@@ -33,8 +34,9 @@ func special(name, of string, has bool) (a alternative, ok bool, err error) {
 	if !ok {
 		return alternative{}, false, nil
 	}
+	alone := k == leadsOutside || k == gitSetting
 	switch {
-	case k == leadsOutside && has, k != leadsOutside && of == "":
+	case alone && has, !alone && of == "":
 		err = fmt.Errorf("{%s} is written {text:a*|b}, {not:a*|b}, {first:a*|b}, {code:awk} or {outside}", name)
 	case k == codeStarts && !slices.Contains(languages, of):
 		err = fmt.Errorf("{code:%s} is unknown; there are: %s", cut(of), strings.Join(languages, ", "))
@@ -84,6 +86,8 @@ func (a *alternative) holds(r *reading, f Facts) bool {
 		return first.hole || !strings.HasPrefix(first.text, "-") && a.like(first.text)
 	case codeStarts:
 		return r.open || r.starts(a.text)
+	case gitSetting:
+		return r.open || r.holes || r.setsGit()
 	}
 	raw, lower := r.texts()
 	if a.kind == globbedLike {
@@ -102,6 +106,9 @@ func (a *alternative) is(text string, f Facts) bool {
 		return a.like(strings.ToLower(text))
 	case globbedLike:
 		return slices.ContainsFunc(globbed(strings.ToLower(text)), a.like)
+	case gitSetting:
+		key, value, _ := strings.Cut(text, "=")
+		return leadsGit(key, value)
 	case textUnlike:
 		return !a.like(strings.ToLower(text))
 	case leadsOutside:
