@@ -23,6 +23,7 @@ const (
 	codeStarts
 	globbedLike
 	gitSetting
+	operandLike
 )
 
 // alternative is one of the a|b of a token.

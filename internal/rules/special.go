@@ -16,13 +16,15 @@ import (
 //	{text:a*|*b}    some argument, or what is glued to an option, matches, in any case
 //	{not:a*|*b}     the value matches none of these; after an option only
 //	{first:a*|*b}   the first argument matches and is no option
+//	{operand:a*|*b} the first operand matches, or what may be it; or there is none, and no option
+//	                that is not known to be a plain flag
 //	{git-setting}   a setting of git, for one command or to stay, that is not known to name no program
 //	{outside}       some argument leads outside the roots
 //	{globbed:a*|*b} as text, and so does one of the texts that curl makes of {a,b} and [1-9]
 //	{code:awk}      an argument is a program in a small language (awk, sed, sqlite3, psql, mysql, jq)
 //	                that starts others, or that cannot be followed; sed-files: or that names a file
 //	                outside of the working directory
-var specialKinds = map[string]kind{"text": textLike, "not": textUnlike, "first": firstLike, "outside": leadsOutside, "code": codeStarts, "globbed": globbedLike, "git-setting": gitSetting}
+var specialKinds = map[string]kind{"text": textLike, "not": textUnlike, "first": firstLike, "outside": leadsOutside, "code": codeStarts, "globbed": globbedLike, "git-setting": gitSetting, "operand": operandLike}
 
 // languages are the languages of {code:…}.
 var languages = []string{"awk", "sed", "sed-files", "sqlite3", "psql", "mysql", "jq", "vim"}
@@ -84,6 +86,8 @@ func (a *alternative) holds(r *reading, f Facts) bool {
 		}
 		first := &r.args[0]
 		return first.hole || !strings.HasPrefix(first.text, "-") && a.like(first.text)
+	case operandLike:
+		return r.operandIs(a)
 	case codeStarts:
 		return r.open || r.starts(a.text)
 	case gitSetting:
@@ -188,6 +192,9 @@ func (n *flagName) valueHolds(r *reading, i int, t *token, f Facts) bool {
 	if len(n.name) == 2 && !strings.HasPrefix(g.seen, "--") && !r.style.single {
 		if at := strings.IndexByte(g.seen[1:], n.name[1]); at >= 0 && at+2 < len(g.seen) {
 			value := g.seen[at+2:]
+			if at > 0 && t.has(leadsOutside) {
+				return outside(value, f) // what is =/usr in -DPREFIX=/usr is no list of paths behind -R
+			}
 			return holds(value) || value[0] == '=' && holds(value[1:]) // -v=x, as programs written in Go read it
 		}
 	}
@@ -195,6 +202,21 @@ func (n *flagName) valueHolds(r *reading, i int, t *token, f Facts) bool {
 		return r.args[i+1].hole || holds(r.args[i+1].text)
 	}
 	return r.open
+}
+
+// operandIs reports whether the first operand may match. Without any it reads
+// its input, if it has no option that says otherwise.
+func (r *reading) operandIs(a *alternative) bool {
+	end := r.ownEnd()
+	bare := end == len(r.args)
+	for i := range r.args[:min(end+1, len(r.args))] {
+		g := &r.args[i]
+		if (!g.flag || g.hole) && !g.hidden && !g.end && (g.hole || a.like(g.text)) {
+			return true
+		}
+		bare = bare && g.flag && r.style.plain[g.text]
+	}
+	return bare || r.open && end == len(r.args)
 }
 
 // starts reports whether a program text of sed or awk among the arguments
