@@ -34,6 +34,8 @@ type Program struct {
 	// Does: what a subcommand does besides its own action. Rules that stop the
 	// action stop it, too.
 	Does map[string][]string
+	// Knows are all subcommands; empty if they are not known.
+	Knows []string
 	// Groups are words that may stand in front of a subcommand: image of docker.
 	Groups []string
 
@@ -253,6 +255,39 @@ func PlainName(name string) string {
 	}
 	return base
 }
+
+// Has reports whether a word is a subcommand in any spelling, or may stand in
+// front of one.
+func (p *Program) Has(word string) bool {
+	_, aliased := p.Aliases[word]
+	return aliased || p.Does[word] != nil || p.Subcommands[word] != nil || slices.Contains(p.Knows, word) || slices.Contains(p.Groups, word)
+}
+
+// LongOptions adds the long options of a program and of its subcommands.
+func (p *Program) LongOptions(to map[string]bool) {
+	for name := range p.Options {
+		if strings.HasPrefix(name, "--") {
+			to[name] = true
+		}
+	}
+	for _, sub := range p.Subcommands {
+		sub.LongOptions(to)
+	}
+}
+
+// Names returns the names of all programs of the tables.
+func Names() []string { return names() }
+
+var names = sync.OnceValue(func() []string {
+	var out []string
+	for name := range tables() {
+		if name != "*" {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+})
 
 // Edits reports whether the program takes a script of sed or awk.
 func (p *Program) Edits() bool { return p.Operands.Code == "sed" || p.Operands.Code == "awk" }

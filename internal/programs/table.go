@@ -107,6 +107,8 @@ func (p *Program) row(row string) error {
 		for _, sub := range words {
 			p.Does[sub] = append(p.Does[sub], key[1:]...)
 		}
+	case "knows":
+		p.Knows = append(p.Knows, words...)
 	case "groups":
 		p.Groups = words
 	case "wraps":

@@ -173,18 +173,17 @@ func fixedWords(tokens []token) ([]string, bool) {
 // ones.
 var presetsOf = sync.OnceValue(func() map[string][]string {
 	out := map[string][]string{}
-	for _, name := range Presets() {
-		data, _ := PresetText(name)
-		var p Preset
-		decode(data, presetPrefix+name, &p, &faults{texts: map[string][]string{}})
+	eachPreset(func(name string, p *Preset) {
 		if p.Strict.On {
-			continue
+			return
 		}
 		for _, row := range p.Commands.Rows {
 			for program := range strings.SplitSeq(row.Key.Value, "|") {
-				out[program] = append(out[program], name)
+				if !slices.Contains(out[program], name) {
+					out[program] = append(out[program], name)
+				}
 			}
 		}
-	}
+	})
 	return out
 })
