@@ -76,6 +76,7 @@ type Wraps struct {
 	Digits             bool
 	Project, Workspace bool
 	Exact              bool
+	all                bool   // it has no options of its own
 	Of                 string // the program whose arguments the rest is; "": the rest begins with one
 }
 
@@ -206,8 +207,19 @@ func readTables() (map[string]*Program, error) {
 	}
 	for _, p := range all {
 		p.starts = p.starting()
+		p.passing()
 	}
 	return all, nil
+}
+
+// passing marks the wrappers of which every option is the inner program's.
+func (p *Program) passing() {
+	if p.Wraps != nil {
+		p.Wraps.all = p.Wraps.Of != "" && len(p.Options) == 0
+	}
+	for _, sub := range p.Subcommands {
+		sub.passing()
+	}
 }
 
 // Starting returns the names of the programs that may start others because of

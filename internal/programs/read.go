@@ -154,6 +154,9 @@ func (r *reader) read() {
 // as well.
 func (r *reader) word(arg string) (done bool) {
 	switch {
+	case r.Wraps != nil && r.Wraps.Of != "" && r.Wraps.all && r.skip == 0 && arg != "--":
+		r.start(r.at) // the options are those of the program
+		return true
 	case !r.options, len(arg) < 2 || arg[0] != '-':
 		return r.operand(arg)
 	case arg == "--" && r.Wraps != nil && r.Wraps.Dashdash:

@@ -214,7 +214,7 @@ func (r *reading) operandIs(a *alternative) bool {
 		if (!g.flag || g.hole) && !g.hidden && !g.end && (g.hole || a.like(g.text)) {
 			return true
 		}
-		bare = bare && g.flag && r.style.plain[g.text]
+		bare = bare && g.flag && r.style.plain[g.text] && !slices.Contains([]string{"--test", "--watch", "--check", "-c"}, g.text)
 	}
 	return bare || r.open && end == len(r.args)
 }
