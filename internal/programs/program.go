@@ -236,10 +236,22 @@ func Starting() []string {
 }
 
 // Starter is [Find] for programs that may start others because of their
-// arguments.
+// arguments. What is known of python3 also counts for python3.12.
 func Starter(name string) *Program {
-	if p := Find(name); p != nil && p.starts {
+	if p := Versioned(name); p != nil && p.starts {
 		return p
+	}
+	return nil
+}
+
+// Versioned is [Find], and for a name with a version that of the program
+// without it. What is known of a program only ever narrows what it may do.
+func Versioned(name string) *Program {
+	if p := Find(name); p != nil {
+		return p
+	}
+	if last := name[max(len(name)-1, 0):]; last >= "0" && last <= "9" {
+		return Find(PlainName(name))
 	}
 	return nil
 }

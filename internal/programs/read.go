@@ -75,7 +75,7 @@ func (p Place) Of(i int) int {
 // program that is not in the table, only values of the options of "*" can be
 // text.
 func Read(name string, args []string, at Place) Reading {
-	table := Find(name)
+	table := Versioned(name)
 	if table == nil {
 		table = &Program{}
 	}

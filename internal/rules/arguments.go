@@ -59,7 +59,7 @@ type style struct {
 // styleOf returns the style of a program.
 func styleOf(program string) *style {
 	s := &style{program: program, known: map[string]bool{}, plain: map[string]bool{}, final: map[string]bool{}}
-	p := programs.Find(program)
+	p := programs.Versioned(program)
 	if p == nil {
 		return s
 	}

@@ -56,10 +56,13 @@ func leadsOut(text string, f Facts) bool {
 	if outside(text, f) {
 		return true
 	}
-	const signs = "=@<,;"
+	signs := "=@<,;"
 	first := strings.IndexAny(text, signs)
 	if first < 0 {
 		return false
+	}
+	if strings.HasPrefix(text, "--") && !strings.Contains(text, "://") {
+		signs += ":" // --report=html:/x
 	}
 	for part := range strings.FieldsFuncSeq(text[first:], func(c rune) bool { return strings.ContainsRune(signs, c) }) {
 		part = strings.Trim(part, `"'`)
