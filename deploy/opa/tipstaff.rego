@@ -22,8 +22,9 @@ deny contains "These rules are for another version of tipstaff's input." if inpu
 # Who may publish is the operator's word, not the caller's: input.agent and
 # input.task are claims, input.principal is not.
 deny contains "Only releasers publish. Open a pull request instead." if {
-	program in {"npm", "cargo", "twine"}
-	words & {"publish", "upload"} != set()
+	some layer in input.layers
+	layer.program in {"npm", "pnpm", "yarn", "cargo", "twine"}
+	words(layer) & {"publish", "upload"} != set()
 	not releaser
 }
 
@@ -35,19 +36,28 @@ releaser if input.principal in data.site.releasers
 # programs that need one.
 deny contains sprintf("Argument %d holds a secret. Pass it by a file or a variable.", [i]) if {
 	some i in input.hidden
-	not program in {"curl", "psql"}
+	not secretive
 }
+
+# One of the command lines is for a program that needs secrets. What a wrapper
+# holds, the program behind it gets.
+secretive if {
+	some layer in input.layers
+	layer.program in {"curl", "psql"}
+}
+
+# A rule can judge what it is told of. Where something else would be started, a
+# person looks at it.
+ask contains "It would start something that cannot be told from its arguments." if not input.layers_whole
 
 # What no file of a policy knows, because it changes by the hour.
 ask contains "The release is frozen, and this would change what others see." if {
 	data.site.frozen
-	program in {"git", "gh"}
-	words & {"push", "merge"} != set()
+	some layer in input.layers
+	layer.program in {"git", "gh"}
+	words(layer) & {"push", "merge", "send-pack"} != set()
 }
 
-program := last if {
-	parts := split(input.file, "/")
-	last := parts[count(parts) - 1]
-}
-
-words := {word | some i, word in input.argv; i > 0}
+# The command itself is the first layer, and what it would start are the others:
+# a rule about input.argv alone would not see the npm of timeout 20 npm publish.
+words(layer) := {word | some i, word in layer.argv; i > 0}

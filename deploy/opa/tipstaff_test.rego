@@ -2,8 +2,16 @@ package tipstaff_test
 
 import data.tipstaff
 
-asked(argv, changes) := object.union(
-	{"version": 1, "argv": argv, "hidden": [], "file": concat("/", ["/usr/bin", argv[0]]), "principal": "local"},
+asked(argv, changes) := behind([argv], changes)
+
+# behind is a command with the command lines that it would start, the command
+# itself first.
+behind(lines, changes) := object.union(
+	{
+		"version": 1, "argv": lines[0], "hidden": [], "file": concat("/", ["/usr/bin", lines[0][0]]), "principal": "local",
+		"layers": [{"argv": argv, "program": argv[0], "by": "", "open": false} | some argv in lines],
+		"layers_whole": true,
+	},
 	changes,
 )
 
@@ -20,6 +28,15 @@ test_only_releasers_publish if {
 	tipstaff.decision.decision == "deny" with input as asked(["npm", "publish"], {"agent": "release"})
 	tipstaff.decision.decision == "allow" with input as asked(["npm", "publish"], {"principal": "release"})
 	tipstaff.decision.decision == "deny" with input as asked(["npm", "publish"], {}) with data.site as {}
+}
+
+test_a_wrapper_hides_nothing if {
+	tipstaff.decision.decision == "deny" with input as behind([["timeout", "20", "npm", "publish"], ["npm", "publish"]], {})
+	tipstaff.decision.decision == "deny" with input as behind([["python3", "-m", "twine", "upload"], ["twine", "upload"]], {})
+	tipstaff.decision.decision == "ask" with input as behind([["env", "git", "push"], ["git", "push"]], {}) with data.site.frozen as true
+	tipstaff.decision.decision == "allow" with input as behind([["timeout", "20", "npm", "test"], ["npm", "test"]], {})
+	tipstaff.decision.decision == "allow" with input as behind([["timeout", "9", "curl", "-u", "<redacted:x>"], ["curl", "-u", "<redacted:x>"]], {"hidden": [4]})
+	tipstaff.decision.decision == "ask" with input as asked(["watch", "a; b"], {"layers_whole": false})
 }
 
 test_what_is_hidden_is_for_who_needs_it if {

@@ -267,9 +267,11 @@ func TestTheExampleOfThePage(t *testing.T) {
 		{`{"releasers": ["release"]}`, `["npm", "ci"]`, "allow"},
 		{`{"releasers": ["release"]}`, `["npm", "publish"]`, "deny"},
 		{`{"releasers": ["release", "local"]}`, `["npm", "publish"]`, "allow"},
+		{`{"releasers": ["release"]}`, `["timeout", "20", "npm", "publish"]`, "deny"},
 		{`{}`, `["npm", "publish"]`, "deny"}, // missing input does not allow
 	} {
-		query := fmt.Sprintf(`x := data.tipstaff.decision.decision with input as {"version": 1, "file": "/usr/bin/npm", "principal": "local", "argv": %s} with data.site as %s`, c.argv, c.data)
+		layers := fmt.Sprintf(`[{"argv": %s, "program": "npm", "by": "", "open": false}]`, strings.Replace(c.argv, `"timeout", "20", `, "", 1))
+		query := fmt.Sprintf(`x := data.tipstaff.decision.decision with input as {"version": 1, "file": "/usr/bin/npm", "principal": "local", "argv": %s, "layers": %s} with data.site as %s`, c.argv, layers, c.data)
 		got, err := rego.New(rego.Query(query), rego.Module("page.rego", example)).Eval(t.Context())
 		must(t, err)
 		if len(got) != 1 || got[0].Bindings["x"] != c.want {

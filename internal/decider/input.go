@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"path"
 	"strings"
 	"unicode/utf8"
 
@@ -30,12 +32,17 @@ type Input struct {
 	Argv       []string `json:"argv"`
 	Hidden     []int    `json:"hidden"`
 	ArgvSHA256 string   `json:"argv_sha256"` // of the unchanged arguments joined by NUL
-	File       string   `json:"file"`
-	Cwd        string   `json:"cwd"`
-	EnvNames   []string `json:"env_names"`   // the caller's variables that are passed on
-	EnvDropped []string `json:"env_dropped"` // the caller's variables that are not passed on
-	Stdin      bool     `json:"stdin"`       // the program is given input
-	TimeoutMS  int64    `json:"timeout_ms"`
+	// Layers has the command and every command line that it would start, so that
+	// a rule judges timeout 20 npm publish as npm publish, too. LayersWhole is
+	// false if something would be started that cannot be told from the arguments.
+	Layers      []Layer  `json:"layers"`
+	LayersWhole bool     `json:"layers_whole"`
+	File        string   `json:"file"`
+	Cwd         string   `json:"cwd"`
+	EnvNames    []string `json:"env_names"`   // the caller's variables that are passed on
+	EnvDropped  []string `json:"env_dropped"` // the caller's variables that are not passed on
+	Stdin       bool     `json:"stdin"`       // the program is given input
+	TimeoutMS   int64    `json:"timeout_ms"`
 	// Credentials is what the command is lent: "git", "environment DATABASE_URL".
 	Credentials []string `json:"credentials"`
 
@@ -57,6 +64,25 @@ type Input struct {
 	} `json:"decision"`
 }
 
+// Layer is one command line of a command, as [policy.Layer], with its secrets
+// hidden.
+type Layer struct {
+	Argv    []string `json:"argv"`
+	Program string   `json:"program"` // the last part of argv[0]
+	By      string   `json:"by"`      // what would start it; "" for the command itself
+	Open    bool     `json:"open"`    // more arguments come from input
+}
+
+// layers are those of a command, and whether that is all of them.
+func (c *Client) layers(argv []string) ([]Layer, bool) {
+	list, whole := policy.LayersOf(argv)
+	out := []Layer{}
+	for _, l := range list {
+		out = append(out, Layer{Argv: full(c.redactor.Argv(l.Argv)), Program: path.Base(l.Argv[0]), By: c.redactor.Text(l.By), Open: l.Open})
+	}
+	return out, whole
+}
+
 // question writes the body of the request. It fails for a command that JSON
 // cannot represent exactly: the decider would judge another path than the one
 // in the request.
@@ -69,6 +95,7 @@ func (c *Client) question(q *policy.Case) ([]byte, error) {
 		Family:      q.Family, Tool: q.Tool, Front: q.Origin.Front, Principal: q.Origin.Principal, Client: q.Origin.Client,
 		Agent: q.Origin.Agent, Task: q.Origin.Task, Session: q.Session,
 	}
+	in.Layers, in.LayersWhole = c.layers(q.Argv)
 	in.Decision.Action, in.Decision.Rule, in.Decision.At, in.Decision.Policy = q.Effect.String(), q.Rule, q.At, q.Policy
 	for i, arg := range q.Argv {
 		if in.Argv[i] != arg {
@@ -102,6 +129,13 @@ func (in *Input) exact() error {
 		for _, text := range part.texts {
 			if !utf8.ValidString(text) {
 				return fmt.Errorf("%s is not UTF-8", part.what)
+			}
+		}
+	}
+	for _, l := range in.Layers {
+		for _, text := range append([]string{l.By}, l.Argv...) {
+			if !utf8.ValidString(text) {
+				return errors.New("an argument is not UTF-8")
 			}
 		}
 	}

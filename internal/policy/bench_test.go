@@ -50,11 +50,11 @@ func BenchmarkPolicyOf200Rules(b *testing.B) {
 	var text strings.Builder
 	text.WriteString("version: 1\ncommands:\n  git:\n    text_flags: [commit -m]\n    deny:\n")
 	for i := range 80 {
-		fmt.Fprintf(&text, "      - push --option-%d\n      - remote-%d add\n", i, i)
+		fmt.Fprintf(&text, "      - push --option-%d\n      - \"'remote-%d' add\"\n", i, i)
 	}
 	text.WriteString("    allow:\n")
 	for i := range 39 {
-		fmt.Fprintf(&text, "      - sub%d|log%d -n {int} *\n", i, i)
+		fmt.Fprintf(&text, "      - \"'sub%d'|'log%d' -n {int} *\"\n", i, i)
 	}
 	text.WriteString("      - push|status *\n  timeout: {allow: ['*']}\n")
 	file, err := rules.Load([]byte(text.String()), "p", rules.Options{Split: argv.Split})

@@ -90,6 +90,17 @@ func decisions(t *testing.T, name string) int {
 // agent=…,task=…, in which \s is a blank.
 func decideLine(t *testing.T, p *policy.Policy, w *world, who, command string) (effect, rule string) {
 	t.Helper()
+	d := decisionOf(t, p, w, who, command)
+	f := d.Deciding()
+	at := f.At
+	if strings.HasPrefix(at, "preset:") {
+		at = at[:strings.LastIndexByte(at, ':')] // lines of presets move
+	}
+	return d.Effect.String(), strings.TrimPrefix(f.Rule, "policy/") + "@" + at
+}
+
+func decisionOf(t *testing.T, p *policy.Policy, w *world, who, command string) policy.Decision {
+	t.Helper()
 	req := tipstaff.Request{Family: tipstaff.Execute}
 	if who != "-" {
 		for part := range strings.SplitSeq(who, ",") {
@@ -118,10 +129,5 @@ func decideLine(t *testing.T, p *policy.Policy, w *world, who, command string) (
 	if g, ok := d.Grant(); ok {
 		g.Close()
 	}
-	f := d.Deciding()
-	at := f.At
-	if strings.HasPrefix(at, "preset:") {
-		at = at[:strings.LastIndexByte(at, ':')] // lines of presets move
-	}
-	return d.Effect.String(), strings.TrimPrefix(f.Rule, "policy/") + "@" + at
+	return d
 }

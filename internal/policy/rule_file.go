@@ -130,6 +130,8 @@ func (j *fileJudge) admit(l *layer) bool {
 	switch {
 	case s.Moved && isRelative(word):
 		ok = false // it would be another file there
+	case s.Itself && !slices.Contains(j.policy.Names(), word):
+		got, ok, l.contained = named{name: path.Base(word)}, true, true
 	case ok:
 	case s.Itself, ofWorkspace(s), ofProject(s):
 		got, ok, l.contained = named{name: path.Base(word)}, true, true

@@ -94,7 +94,14 @@ func examine(path string) (*Report, File) {
 // Lint returns what is doubtful in a file, including settings that have no
 // effect.
 func Lint(file *rules.Policy) []rules.Fault {
-	return file.Lint(rules.LintOptions{Runs: programs.Interpreter, Now: time.Now()})
+	return file.Lint(rules.LintOptions{Runs: runs, Now: time.Now()})
+}
+
+// runs reports whether a program runs what it is given or finds. A wrapper does
+// not: a policy judges what it starts.
+func runs(name string) bool {
+	p := programs.Find(programs.PlainName(name))
+	return p != nil && (p.Interpreter || p.Never != "" || p.Wraps != nil && p.Wraps.Trusted())
 }
 
 // FaultsOf converts faults for programs to read; nil for none.

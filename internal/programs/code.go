@@ -10,20 +10,20 @@ import (
 // A part that they cannot follow is returned as well.
 var codeReaders = map[string]func(text string) string{
 	"awk":       awkStarts,
+	"awk-piece": awkPieceStarts,
 	"sed":       sedStarts,
 	"sed-files": sedLeaves,
 	"gdb": func(text string) string {
 		return debuggerStarts(text, "shell", "python", "pipe", "pi", "py", "guile", "guile-repl", "gu", "gr", "make", "compile")
 	},
-	"lldb":   func(text string) string { return debuggerStarts(text, "platform", "script", "command", "shell") },
-	"vim":    vimStarts,
-	"less":   lessStarts,
-	"sqlite": sqliteStarts,
-	"psql": func(text string) string {
-		return containsAny(text, `\!`, `\o |`, `\o|`, `\g |`, `\g|`, `\w |`, `\w|`, `\out |`, `\write |`, `\setenv`, "to program", "from program '", "from program $")
-	},
-	"mysql": mysqlStarts,
-	"log":   func(text string) string { return beginsWith(text, "|", "!") }, // strace -o "|command"
+	"lldb":    func(text string) string { return debuggerStarts(text, "platform", "script", "command", "shell") },
+	"vim":     vimStarts,
+	"less":    lessStarts,
+	"sqlite3": sqliteStarts,
+	"psql":    psqlStarts,
+	"jq":      jqReads,
+	"mysql":   mysqlStarts,
+	"log":     func(text string) string { return beginsWith(text, "|", "!") }, // strace -o "|command"
 	"linker": func(text string) string {
 		return containsAny(text, "-extld=", "-extld ", "-wrapper", "-fplugin", "-specs")
 	},
@@ -112,33 +112,4 @@ func lessStarts(text string) string {
 		return ""
 	}
 	return text
-}
-
-// sqliteStarts accepts only dot commands that neither start programs nor load
-// code, and no statement that loads code or starts an editor.
-func sqliteStarts(text string) string {
-	const harmless = ` .backup .bail .cd .changes .clone .databases .dbinfo .dump .echo .eqp .exit .explain .fullschema .header .headers .help .import .indexes .indices
-		.mode .nullvalue .once .open .output .parameter .print .quit .read .restore .save .schema .separator .show .stats .tables .timeout .timer .version .width `
-	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		command, rest, _ := strings.Cut(line, " ")
-		if !strings.HasPrefix(line, ".") {
-			continue
-		}
-		known := slices.Contains(strings.Fields(harmless), command)
-		if !known || strings.Contains(rest, "|") && command != ".separator" && command != ".print" { // .output |command
-			return cut(line)
-		}
-	}
-	return containsAny(text, "edit(", "load_extension(")
-}
-
-func mysqlStarts(text string) string {
-	for line := range strings.Lines(text) {
-		word, _, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if word = strings.ToLower(word); word == "system" || word == "pager" {
-			return word
-		}
-	}
-	return containsAny(text, `\!`)
 }

@@ -25,8 +25,11 @@
 //	                be abbreviated; single: long options have one dash; old: the first
 //	                operand may be options; early: there are no options after an operand;
 //	                inherits: options also count after a subcommand; prefixes: a directory
-//	                precedes what replaces {}
+//	                precedes what replaces {}; underscores: --a_b is --a-b
 //	alias NAME: …   other names of a subcommand
+//	does NAME: …    subcommands that do what NAME does, and more: rules about NAME stop them
+//	groups: …       words that may stand in front of a subcommand: image of docker
+//	knows: …        all subcommands; without it, any word may be one
 //
 // Each option has a row by its kind. Dangerous long options are also recognised
 // when they are abbreviated:
@@ -40,7 +43,7 @@
 //	                is read as one. For the program "*": options that mean this in every
 //	                program that has them
 //	module          the rest is the command line of a part of the program, as after -m of
-//	                python: nothing else is started, and its text is text
+//	                python: it is judged as the program of that name, and its text is text
 //	program         the value is a command line; maybe-program: if there is one
 //	splits          the value is the beginning of the command line, the operands
 //	                are the rest of it
@@ -68,7 +71,8 @@
 //	                input; shell: without a command, it starts a shell; digits: -10
 //	                is an option; project: programs of the project are not examined,
 //	                those of the system are; workspace: files that are given by a
-//	                relative path are not examined either; exact: text in it is text.
+//	                relative path are not examined either; exact: text in it is text;
+//	                of P: they are the arguments of the program P.
 //	                A wrapper's unknown options are refused, except with project and
 //	                workspace.
 //	operand: …      text [first] [unless OPTION …]: text, each or the first;

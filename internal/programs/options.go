@@ -24,9 +24,41 @@ func (r *reader) option(arg string) (done bool) {
 	return r.cluster(arg)
 }
 
+// module takes the rest as the command line of a part of the program, which is
+// judged as the program of that name: python -m pip is pip.
+func (r *reader) module(value string, glued bool) {
+	if !glued {
+		if r.at++; r.at >= len(r.args) {
+			return
+		}
+		value = r.args[r.at]
+	}
+	words := append([]string{ModuleProgram(value)}, r.args[r.at+1:]...)
+	r.innerOf(words[0], r.at+1)
+	r.act(Act{Does: Starts, Start: Start{Words: words, Itself: true}}, r.by+" -m", r.at)
+}
+
+// ModuleProgram returns the name of the program that a module of Python is:
+// pre_commit is pre-commit, pip.__main__ and pip._internal are pip.
+func ModuleProgram(module string) string {
+	name, rest, inner := strings.Cut(module, ".")
+	if inner && !strings.HasPrefix(rest, "_") && !strings.HasPrefix(rest, "cli") && !strings.HasPrefix(rest, "main") && !strings.HasPrefix(rest, "command") {
+		name = module // http.server is not http
+	}
+	for _, written := range []string{name, strings.ReplaceAll(name, "_", "-"), strings.ToLower(name)} {
+		if Find(written) != nil {
+			return written
+		}
+	}
+	return strings.ReplaceAll(name, "_", "-")
+}
+
 // long finds a long option, which may be abbreviated. If an abbreviation fits
 // several, the most dangerous one counts.
 func (r *reader) long(name string) (full string, o Option) {
+	if r.Style.Underscores {
+		name = strings.ReplaceAll(name, "_", "-")
+	}
 	if o, ok := r.Options[name]; ok {
 		return name, o
 	}
@@ -93,7 +125,7 @@ func (r *reader) apply(name string, o Option, value string, glued bool) (done bo
 	r.text[r.at] = r.text[r.at] || isText
 	r.do(name, o, value, glued)
 	if o.Kind == Module {
-		r.inner(r.at + 1)
+		r.module(value, glued)
 	}
 	for i := r.at; o.Last && i < len(r.text); i++ {
 		r.text[i] = true
@@ -155,6 +187,9 @@ func (r *reader) do(name string, o Option, value string, glued bool) {
 // would be unknown. For other programs it may be an option that takes text in
 // every program that has it.
 func (r *reader) unknown(name string, glued bool) {
+	if !glued {
+		r.valueAt = r.at + 1
+	}
 	if r.Wraps != nil {
 		if !r.Wraps.Trusted() {
 			r.refuse(name, "an option of "+r.by+" that is not known here, so it cannot be told what it would start", r.at)

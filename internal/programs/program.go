@@ -31,6 +31,13 @@ type Program struct {
 
 	Style   Style
 	Aliases map[string]string // other names of subcommands → the name in the rows
+	// Does: what a subcommand does besides its own action. Rules that stop the
+	// action stop it, too.
+	Does map[string][]string
+	// Knows are all subcommands; empty if they are not known.
+	Knows []string
+	// Groups are words that may stand in front of a subcommand: image of docker.
+	Groups []string
 
 	Never       string // why it cannot be judged at all; "" if it can be
 	Wraps       *Wraps // nil: its operands are not a command line
@@ -55,6 +62,7 @@ type Style struct {
 	Early       bool // there are no options after an operand
 	Inherits    bool // options also count after a subcommand
 	Subcommands bool // the first word names a subcommand
+	Underscores bool // --a_b is --a-b
 	Abbreviates bool // the subcommand may be abbreviated
 	Prefixes    bool // a directory precedes what replaces {}
 }
@@ -68,6 +76,8 @@ type Wraps struct {
 	Digits             bool
 	Project, Workspace bool
 	Exact              bool
+	all                bool   // it has no options of its own
+	Of                 string // the program whose arguments the rest is; "": the rest begins with one
 }
 
 // Trusted reports whether programs of the project or the workspace, and unknown
@@ -145,7 +155,7 @@ type Option struct {
 // acts reports whether the option can make the program start others.
 func (o Option) acts() bool {
 	switch o.Kind {
-	case ValueProgram, MaybeProgram, Splits, Until, UntilMoved, Variable, Needs, Refuse, MaybeRefuse, Setting, SettingEnv, Code:
+	case ValueProgram, MaybeProgram, Splits, Until, UntilMoved, Variable, Needs, Refuse, MaybeRefuse, Setting, SettingEnv, Code, Module:
 		return true
 	}
 	return false
@@ -197,8 +207,19 @@ func readTables() (map[string]*Program, error) {
 	}
 	for _, p := range all {
 		p.starts = p.starting()
+		p.passing()
 	}
 	return all, nil
+}
+
+// passing marks the wrappers of which every option is the inner program's.
+func (p *Program) passing() {
+	if p.Wraps != nil {
+		p.Wraps.all = p.Wraps.Of != "" && len(p.Options) == 0
+	}
+	for _, sub := range p.Subcommands {
+		sub.passing()
+	}
 }
 
 // Starting returns the names of the programs that may start others because of
@@ -215,10 +236,22 @@ func Starting() []string {
 }
 
 // Starter is [Find] for programs that may start others because of their
-// arguments.
+// arguments. What is known of python3 also counts for python3.12.
 func Starter(name string) *Program {
-	if p := Find(name); p != nil && p.starts {
+	if p := Versioned(name); p != nil && p.starts {
 		return p
+	}
+	return nil
+}
+
+// Versioned is [Find], and for a name with a version that of the program
+// without it. What is known of a program only ever narrows what it may do.
+func Versioned(name string) *Program {
+	if p := Find(name); p != nil {
+		return p
+	}
+	if last := name[max(len(name)-1, 0):]; last >= "0" && last <= "9" {
+		return Find(PlainName(name))
 	}
 	return nil
 }
@@ -246,6 +279,42 @@ func PlainName(name string) string {
 	}
 	return base
 }
+
+// Has reports whether a word is a subcommand in any spelling, or may stand in
+// front of one.
+func (p *Program) Has(word string) bool {
+	_, aliased := p.Aliases[word]
+	return aliased || p.Does[word] != nil || p.Subcommands[word] != nil || slices.Contains(p.Knows, word) || slices.Contains(p.Groups, word)
+}
+
+// LongOptions adds the long options of a program and of its subcommands.
+func (p *Program) LongOptions(to map[string]bool) {
+	for name := range p.Options {
+		if strings.HasPrefix(name, "--") {
+			to[name] = true
+		}
+	}
+	for _, sub := range p.Subcommands {
+		sub.LongOptions(to)
+	}
+}
+
+// Names returns the names of all programs of the tables.
+func Names() []string { return names() }
+
+var names = sync.OnceValue(func() []string {
+	var out []string
+	for name := range tables() {
+		if name != "*" {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+})
+
+// Edits reports whether the program takes a script of sed or awk.
+func (p *Program) Edits() bool { return p.Operands.Code == "sed" || p.Operands.Code == "awk" }
 
 // Secretive reports whether the table has rows about the program's secrets.
 func (p *Program) Secretive() bool { return len(p.Secrets)+len(p.Words) > 0 }

@@ -75,7 +75,7 @@ func (p Place) Of(i int) int {
 // program that is not in the table, only values of the options of "*" can be
 // text.
 func Read(name string, args []string, at Place) Reading {
-	table := Find(name)
+	table := Versioned(name)
 	if table == nil {
 		table = &Program{}
 	}
@@ -116,6 +116,7 @@ type reader struct {
 	moved     bool
 	holes     []string
 	doubtful  int      // an argument that is either an option or the value of one
+	valueAt   int      // an argument that may be the value of an unknown option
 	seen      []string // options so far
 	operands  []operand
 }
@@ -127,7 +128,7 @@ type operand struct {
 }
 
 func newReader(p *Program, by string, args []string, base Place, text []bool) *reader {
-	r := &reader{Program: p, by: by, args: args, base: base, text: text, options: true, doubtful: -1}
+	r := &reader{Program: p, by: by, args: args, base: base, text: text, options: true, doubtful: -1, valueAt: -1}
 	if p.Wraps != nil {
 		r.skip = p.Wraps.After
 	}
@@ -153,6 +154,9 @@ func (r *reader) read() {
 // as well.
 func (r *reader) word(arg string) (done bool) {
 	switch {
+	case r.Wraps != nil && r.Wraps.Of != "" && r.Wraps.all && r.skip == 0 && arg != "--":
+		r.start(r.at) // the options are those of the program
+		return true
 	case !r.options, len(arg) < 2 || arg[0] != '-':
 		return r.operand(arg)
 	case arg == "--" && r.Wraps != nil && r.Wraps.Dashdash:
@@ -171,6 +175,8 @@ func (r *reader) word(arg string) (done bool) {
 func (r *reader) operand(arg string) (done bool) {
 	w := r.Wraps
 	switch {
+	case r.Subcommands != nil && r.at == r.valueAt && r.Subcommands[arg] == nil && r.hasSubcommandAfter(r.at):
+		// The value of an option that is not in the table, as far as can be told.
 	case r.Subcommands != nil:
 		r.subcommand(arg)
 		return true
@@ -188,6 +194,10 @@ func (r *reader) operand(arg string) (done bool) {
 		return true
 	}
 	return false
+}
+
+func (r *reader) hasSubcommandAfter(at int) bool {
+	return slices.ContainsFunc(r.args[at+1:], func(arg string) bool { return r.Subcommands[arg] != nil })
 }
 
 // subcommand continues with the table of a subcommand, or with an empty one:
@@ -240,6 +250,10 @@ func (r *reader) start(at int) {
 		r.line(RunsLine, r.by, strings.Join(words, " "), at)
 		return
 	}
+	if r.Wraps.Of != "" {
+		r.act(Act{Does: Starts, Start: Start{Words: append([]string{r.Wraps.Of}, words...), Itself: true}}, r.by, at-1)
+		return
+	}
 	r.act(Act{Does: Starts, Start: Start{Words: words, Open: r.appends()}}, r.by, at)
 }
 
@@ -247,12 +261,17 @@ func (r *reader) start(at int) {
 // unchanged.
 func (r *reader) inner(at int) {
 	if at < len(r.args) {
-		table := Find(r.args[at])
-		if table == nil {
-			table = &Program{}
-		}
-		newReader(table, r.args[at], r.args[at+1:], Place{}, r.text[at+1:]).read()
+		r.innerOf(r.args[at], at+1)
 	}
+}
+
+// innerOf finds the text in the arguments of a program, which begin at an index.
+func (r *reader) innerOf(name string, at int) {
+	table := Find(name)
+	if table == nil {
+		table = &Program{}
+	}
+	newReader(table, name, r.args[at:], Place{}, r.text[at:]).read()
 }
 
 func (r *reader) appends() bool { return r.Wraps != nil && r.Wraps.Appends }

@@ -91,7 +91,7 @@ func (p *Program) row(row string) error {
 		return set(words, map[string]*bool{
 			"interpreter": &p.Interpreter, "shells": &p.Shells, "fetches": &p.Fetches, "containers": &p.Containers,
 			"single": &s.Single, "old": &s.Old, "early": &s.Early, "inherits": &s.Inherits,
-			"subcommands": &s.Subcommands, "abbreviates": &s.Abbreviates, "prefixes": &s.Prefixes,
+			"subcommands": &s.Subcommands, "underscores": &s.Underscores, "abbreviates": &s.Abbreviates, "prefixes": &s.Prefixes,
 		})
 	case "alias":
 		if p.Aliases == nil {
@@ -100,6 +100,17 @@ func (p *Program) row(row string) error {
 		for _, other := range words {
 			p.Aliases[other] = strings.Join(key[1:], " ")
 		}
+	case "does":
+		if p.Does == nil {
+			p.Does = map[string][]string{}
+		}
+		for _, sub := range words {
+			p.Does[sub] = append(p.Does[sub], key[1:]...)
+		}
+	case "knows":
+		p.Knows = append(p.Knows, words...)
+	case "groups":
+		p.Groups = words
 	case "wraps":
 		return p.wrapsRow(words)
 	case "safe":
@@ -164,6 +175,10 @@ func (p *Program) wrapsRow(words []string) error {
 			return err
 		}
 		w.After = n
+		words = slices.Delete(words, i, i+2)
+	}
+	if i := slices.Index(words, "of"); i >= 0 && i+1 < len(words) {
+		w.Of = words[i+1]
 		words = slices.Delete(words, i, i+2)
 	}
 	return set(words, map[string]*bool{

@@ -45,7 +45,11 @@ type style struct {
 	single      bool // -exec is one option
 	subcommands bool // the first word names a subcommand
 	abbreviates bool // the subcommand may be abbreviated
+	underscores bool // --a_b is --a-b
+	program     string
 	aliases     map[string]string
+	does        map[string][]string
+	groups      []string
 	text        []textFlag
 	known       map[string]bool // long options that the rules name
 	final       map[string]bool // options after which another program's options begin
@@ -54,12 +58,13 @@ type style struct {
 
 // styleOf returns the style of a program.
 func styleOf(program string) *style {
-	s := &style{known: map[string]bool{}, plain: map[string]bool{}, final: map[string]bool{}}
-	p := programs.Find(program)
+	s := &style{program: program, known: map[string]bool{}, plain: map[string]bool{}, final: map[string]bool{}}
+	p := programs.Versioned(program)
 	if p == nil {
 		return s
 	}
 	s.single, s.subcommands, s.abbreviates, s.aliases = p.Style.Single, p.Style.Subcommands, p.Style.Abbreviates, p.Aliases
+	s.underscores, s.does, s.groups = p.Style.Underscores, p.Does, p.Groups
 	for name, o := range p.Options {
 		switch o.Kind {
 		case programs.Flag, programs.Maybe:

@@ -1,6 +1,9 @@
 package rules
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // content is a pattern of ask or deny: what a command must not contain.
 type content struct {
@@ -144,6 +147,9 @@ func (c *content) inOrder(unmet []int, r *reading, f Facts) bool {
 			}
 			continue
 		}
+		if anchored && k == 0 && slices.Contains(r.style.groups, a.text) {
+			continue // docker image push
+		}
 		if anchored && k == 0 && !a.value && !a.hole && a.text[:min(1, len(a.text))] != "+" { // +toolchain of cargo
 			return false // this is the subcommand
 		}
@@ -167,6 +173,11 @@ func (t *token) isIn(a *argument, f Facts) bool {
 
 // meant reports whether a word is an alias or an abbreviation of a subcommand.
 func (t *token) meant(word string, s *style) bool {
+	for _, does := range s.does[word] {
+		if slices.ContainsFunc(t.alts, func(a alternative) bool { return a.kind == literal && a.text == does }) {
+			return true
+		}
+	}
 	if full := s.aliases[word]; full != "" {
 		word = full
 	} else if !s.abbreviates || len(word) < 2 {
@@ -238,6 +249,9 @@ func (n *flagName) valueAt(r *reading, i int, value *token, f Facts) bool {
 // isAt reports whether an argument is the option, in any spelling.
 func (n *flagName) isAt(text string, s *style) bool {
 	name, _, _ := strings.Cut(text, "=")
+	if s.underscores && strings.HasPrefix(name, "-") {
+		name = strings.ReplaceAll(name, "_", "-")
+	}
 	switch {
 	case n.glob:
 		return MatchGlob(n.name, text) || MatchGlob(n.name, name)

@@ -117,19 +117,13 @@ func (f *faults) err() error {
 
 // didYouMean proposes the nearest of some words, "" if none is near.
 func didYouMean(word string, words []string) string {
-	best, least := "", max(1, len(word)/3)+1
 	if len(word) > 64 {
 		return ""
 	}
-	for _, w := range words {
-		if n := distance(strings.ToLower(word), strings.ToLower(w)); n < least {
-			best, least = w, n
-		}
+	if best := nearestOf(word, words); best != "" {
+		return fmt.Sprintf("did you mean %q?", best)
 	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf("did you mean %q?", best)
+	return ""
 }
 
 // distance counts insertions, deletions, substitutions and swaps of neighbours.

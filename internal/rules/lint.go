@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"tipstaff/internal/programs"
 )
 
 // LintOptions say what lint may know of its surroundings.
@@ -37,13 +39,7 @@ func (p *Policy) Lint(o LintOptions) []Fault {
 			l.dates(list)
 		}
 		l.open(names, &row.Value)
-		for _, name := range names {
-			for _, preset := range covered[name] {
-				if !p.presets[preset] {
-					l.add(row.Key.At, "extend preset:"+preset, "there is a preset for %s that the policy does not extend", name)
-				}
-			}
-		}
+		l.missing(row.Key.At, names, covered)
 	}
 	return l.out
 }
@@ -72,16 +68,62 @@ func (l *linter) open(names []string, c *Command) {
 		l.add(at, "name the programs that are needed", "every program is allowed that no other key names")
 		return
 	}
-	if l.o.Runs == nil || len(c.Ask)+len(c.Deny) > 0 {
+	l.unknown(names, at)
+	if l.o.Runs == nil || len(c.Ask)+len(c.Deny) > 0 || c.Allow[i].Why.Value != "" {
 		return
 	}
-	const hint = `allow what is needed, as "{file:*.py} *", or deny what executes`
-	switch run := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !l.o.Runs(n) }); len(run) {
+	const hint = `allow what is needed, as "{file:*.py} *", deny what executes, or give the rule * a why`
+	switch run := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !l.o.Runs(n) || l.narrowed(n) }); len(run) {
 	case 0:
 	case 1:
 		l.add(at, hint, "%s executes what it is given or finds, and is allowed with any arguments", run[0])
 	default:
 		l.add(at, hint, "%s execute what they are given or find, and are allowed with any arguments", strings.Join(run, ", "))
+	}
+}
+
+// narrowed reports whether a preset that the file extends has rules about the
+// arguments of a program.
+func (l *linter) narrowed(name string) bool {
+	e := l.p.entries[name]
+	return e != nil && len(e.narrow)+len(e.deny) > 0
+}
+
+// missing reports the presets that exist for programs of a row and that the file
+// does not extend, each once.
+func (l *linter) missing(at Pos, names []string, covered map[string][]string) {
+	var presets []string
+	about := map[string][]string{}
+	for _, name := range names {
+		for _, preset := range covered[name] {
+			if l.p.presets[preset] {
+				continue
+			}
+			if about[preset] == nil {
+				presets = append(presets, preset)
+			}
+			about[preset] = append(about[preset], name)
+		}
+	}
+	for _, preset := range presets {
+		l.add(at, "extend preset:"+preset, "there is a preset for %s that the policy does not extend", strings.Join(about[preset], ", "))
+	}
+}
+
+// unknown reports programs that are allowed with any arguments and of which
+// nothing is known: their options may start other programs, and no rule would
+// see it.
+func (l *linter) unknown(names []string, at Pos) {
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return strings.Contains(name, "/") || programs.Find(name) != nil || programs.Find(programs.PlainName(name)) != nil || slices.Contains(presetPrograms(), name)
+	})
+	const hint = "allow the forms that are needed, or deny the options that start programs, write or send; this warning goes away when the rule is no * alone"
+	switch len(names) {
+	case 0:
+	case 1:
+		l.add(at, hint, "nothing is known here of %s, and it is allowed with any arguments", names[0])
+	default:
+		l.add(at, hint, "nothing is known here of %s, and they are allowed with any arguments", strings.Join(names, ", "))
 	}
 }
 
@@ -173,18 +215,17 @@ func fixedWords(tokens []token) ([]string, bool) {
 // ones.
 var presetsOf = sync.OnceValue(func() map[string][]string {
 	out := map[string][]string{}
-	for _, name := range Presets() {
-		data, _ := PresetText(name)
-		var p Preset
-		decode(data, presetPrefix+name, &p, &faults{texts: map[string][]string{}})
+	eachPreset(func(name string, p *Preset) {
 		if p.Strict.On {
-			continue
+			return
 		}
 		for _, row := range p.Commands.Rows {
 			for program := range strings.SplitSeq(row.Key.Value, "|") {
-				out[program] = append(out[program], name)
+				if !slices.Contains(out[program], name) {
+					out[program] = append(out[program], name)
+				}
 			}
 		}
-	}
+	})
 	return out
 })

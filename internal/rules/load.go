@@ -42,6 +42,7 @@ func Load(data []byte, name string, o Options) (*Policy, error) {
 	l.extends()
 	l.commands()
 	l.profiles()
+	l.mistakes()
 	p.Digest = hex.EncodeToString(l.sum.Sum(nil))
 	p.texts = l.faults.texts
 	if err := l.faults.err(); err != nil {

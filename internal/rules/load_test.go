@@ -189,7 +189,7 @@ func TestLintNamesWhatIsDoubtful(t *testing.T) {
 		{"commands: {git: {allow: [log]}}", "there is a preset for git that the policy does not extend"},
 		{"commands: {x: {allow: ['log *', 'show *'], deny: [push]}}", ""},
 		{"commands: {bash: {allow: ['*'], deny: ['-c']}}", ""},
-		{"commands: {x: {allow: ['*', {rule: a, credentials: [npm]}]}}", ""},
+		{"commands: {x: {allow: ['b *', {rule: a, credentials: [npm]}]}}", ""},
 		{"commands: {x: {ask: [push, {rule: push, credentials: [npm]}]}}", ""},
 		{"commands: {x: {ask: [{rule: push, credentials: [npm]}], deny: [push]}}", "never decides"},
 	} {

@@ -21,6 +21,9 @@ const (
 	firstLike
 	leadsOutside
 	codeStarts
+	globbedLike
+	gitSetting
+	operandLike
 )
 
 // alternative is one of the a|b of a token.
@@ -155,6 +158,8 @@ func typed(brace string) (alternative, error) {
 		return alternative{kind: typedPath}, nil
 	case name == "int" && !has:
 		return alternative{kind: typedInt}, nil
+	case (name == "file" || name == "url") && strings.Contains(of, "|"):
+		return alternative{}, fmt.Errorf("%s: a | inside of the braces is none of its signs; write {%s:%s}", cut(brace), name, strings.ReplaceAll(of, "|", "}|{"+name+":"))
 	case name == "file" && of != "":
 		return alternative{kind: typedFile, text: of}, nil
 	case name == "url" && of != "":

@@ -16,13 +16,18 @@ import (
 //	{text:a*|*b}    some argument, or what is glued to an option, matches, in any case
 //	{not:a*|*b}     the value matches none of these; after an option only
 //	{first:a*|*b}   the first argument matches and is no option
+//	{operand:a*|*b} the first operand matches, or what may be it; or there is none, and no option
+//	                that is not known to be a plain flag
+//	{git-setting}   a setting of git, for one command or to stay, that is not known to name no program
 //	{outside}       some argument leads outside the roots
-//	{code:awk}      an argument is a program of awk or sed that starts others, or that cannot be
-//	                followed; sed-files: or that names a file outside of the working directory
-var specialKinds = map[string]kind{"text": textLike, "not": textUnlike, "first": firstLike, "outside": leadsOutside, "code": codeStarts}
+//	{globbed:a*|*b} as text, and so does one of the texts that curl makes of {a,b} and [1-9]
+//	{code:awk}      an argument is a program in a small language (awk, sed, sqlite3, psql, mysql, jq)
+//	                that starts others, or that cannot be followed; sed-files: or that names a file
+//	                outside of the working directory
+var specialKinds = map[string]kind{"text": textLike, "not": textUnlike, "first": firstLike, "outside": leadsOutside, "code": codeStarts, "globbed": globbedLike, "git-setting": gitSetting, "operand": operandLike}
 
 // languages are the languages of {code:…}.
-var languages = []string{"awk", "sed", "sed-files"}
+var languages = []string{"awk", "sed", "sed-files", "sqlite3", "psql", "mysql", "jq", "vim"}
 
 // special reads {text:…} and the other conditions; ok is false for other
 // braces.
@@ -31,11 +36,12 @@ func special(name, of string, has bool) (a alternative, ok bool, err error) {
 	if !ok {
 		return alternative{}, false, nil
 	}
+	alone := k == leadsOutside || k == gitSetting
 	switch {
-	case k == leadsOutside && has, k != leadsOutside && of == "":
+	case alone && has, !alone && of == "":
 		err = fmt.Errorf("{%s} is written {text:a*|b}, {not:a*|b}, {first:a*|b}, {code:awk} or {outside}", name)
 	case k == codeStarts && !slices.Contains(languages, of):
-		err = fmt.Errorf("{code:%s} is unknown; there are {code:awk} and {code:sed}", cut(of))
+		err = fmt.Errorf("{code:%s} is unknown; there are: %s", cut(of), strings.Join(languages, ", "))
 	}
 	a = alternative{kind: k, text: of}
 	a.globs = splitGlobs(of)
@@ -80,14 +86,21 @@ func (a *alternative) holds(r *reading, f Facts) bool {
 		}
 		first := &r.args[0]
 		return first.hole || !strings.HasPrefix(first.text, "-") && a.like(first.text)
+	case operandLike:
+		return r.operandIs(a)
 	case codeStarts:
 		return r.open || r.starts(a.text)
+	case gitSetting:
+		return r.open || r.holes || r.setsGit()
 	}
 	raw, lower := r.texts()
+	if a.kind == globbedLike {
+		return r.open || r.holes || slices.ContainsFunc(lower, func(text string) bool { return slices.ContainsFunc(globbed(text), a.like) })
+	}
 	if a.kind == textLike {
 		return r.open || r.holes || slices.ContainsFunc(lower, a.like)
 	}
-	return r.open || r.holes || slices.ContainsFunc(raw, func(text string) bool { return outside(text, f) })
+	return r.open || r.holes || r.leadOutside(raw, f)
 }
 
 // is judges one text.
@@ -95,11 +108,15 @@ func (a *alternative) is(text string, f Facts) bool {
 	switch a.kind {
 	case textLike:
 		return a.like(strings.ToLower(text))
+	case globbedLike:
+		return slices.ContainsFunc(globbed(strings.ToLower(text)), a.like)
+	case gitSetting:
+		key, value, _ := strings.Cut(text, "=")
+		return leadsGit(key, value)
 	case textUnlike:
 		return !a.like(strings.ToLower(text))
 	case leadsOutside:
-		_, value, _ := strings.Cut(text, "=") // x=/etc
-		return outside(text, f) || outside(value, f)
+		return leadsOut(text, f)
 	}
 	return false
 }
@@ -175,6 +192,9 @@ func (n *flagName) valueHolds(r *reading, i int, t *token, f Facts) bool {
 	if len(n.name) == 2 && !strings.HasPrefix(g.seen, "--") && !r.style.single {
 		if at := strings.IndexByte(g.seen[1:], n.name[1]); at >= 0 && at+2 < len(g.seen) {
 			value := g.seen[at+2:]
+			if at > 0 && t.has(leadsOutside) {
+				return outside(value, f) // what is =/usr in -DPREFIX=/usr is no list of paths behind -R
+			}
 			return holds(value) || value[0] == '=' && holds(value[1:]) // -v=x, as programs written in Go read it
 		}
 	}
@@ -184,6 +204,21 @@ func (n *flagName) valueHolds(r *reading, i int, t *token, f Facts) bool {
 	return r.open
 }
 
+// operandIs reports whether the first operand may match. Without any it reads
+// its input, if it has no option that says otherwise.
+func (r *reading) operandIs(a *alternative) bool {
+	end := r.ownEnd()
+	bare := end == len(r.args)
+	for i := range r.args[:min(end+1, len(r.args))] {
+		g := &r.args[i]
+		if (!g.flag || g.hole) && !g.hidden && !g.end && (g.hole || a.like(g.text)) {
+			return true
+		}
+		bare = bare && g.flag && r.style.plain[g.text] && !slices.Contains([]string{"--test", "--watch", "--check", "-c"}, g.text)
+	}
+	return bare || r.open && end == len(r.args)
+}
+
 // starts reports whether a program text of sed or awk among the arguments
 // starts programs, or comes from input and so may start some.
 func (r *reading) starts(language string) bool {
@@ -191,32 +226,17 @@ func (r *reading) starts(language string) bool {
 	for i := range r.args {
 		words[i] = r.args[i].text
 	}
-	program, _, _ := strings.Cut(language, "-")
-	return slices.ContainsFunc(programs.Read(program, words, programs.Place{}).Acts, func(a programs.Act) bool {
-		return a.Does == programs.RunsCode && (r.args[a.Index].hole || programs.CodeStarts(language, a.Text) != "")
+	name := r.style.program
+	if programs.Find(name) == nil {
+		name, _, _ = strings.Cut(language, "-")
+	}
+	return slices.ContainsFunc(programs.Read(name, words, programs.Place{}).Acts, func(a programs.Act) bool {
+		read := language
+		if strings.HasPrefix(a.Of, language) {
+			read = a.Of
+		}
+		return a.Does == programs.RunsCode && (r.args[a.Index].hole || programs.CodeStarts(read, a.Text) != "")
 	})
-}
-
-// outside reports whether an argument could be a path that leads outside the
-// roots. An absolute one with characters that only programs and patterns have
-// (/^$/d) is not treated as a path, unless it contains "..".
-func outside(text string, f Facts) bool {
-	const longest = 4096 // the longest path that the kernel accepts
-	text = strings.TrimPrefix(text, "@")
-	if scheme := strings.ToLower(text[:min(len(text), 5)]); scheme == "file:" {
-		text = "/" + strings.TrimLeft(text[5:], "/")
-	}
-	switch {
-	case text == "" || text[0] == '-' || len(text) > longest || strings.Contains(text, "://"):
-		return false
-	case text == "/dev/null", text == "/dev/stdout", text == "/dev/stderr", text == "/dev/stdin":
-		return false
-	case text[0] == '~':
-		return true
-	case text[0] == '/' && !climbs(text) && strings.ContainsAny(text, "{}()$^*\\|;<>\"'&! \n"):
-		return false
-	}
-	return !f.Inside(text)
 }
 
 // ownEnd returns where a program's own options end: at its first operand. An

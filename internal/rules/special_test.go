@@ -48,7 +48,7 @@ func TestConditionsThatMakeNoSense(t *testing.T) {
 		"{not:a}":      "no option stands in front",
 		"{text:}":      "is written",
 		"{outside:a}":  "is written",
-		"{code:perl}":  "there are {code:awk}",
+		"{code:perl}":  "there are: awk",
 		"{first:a}b":   "must stand alone",
 		"a {not:b|c}":  "no option stands in front",
 		"-p|word":      "write two rules",

@@ -1,0 +1,48 @@
+package policy
+
+import (
+	"slices"
+
+	"tipstaff/internal/programs"
+)
+
+// Layer is one command line of a command: the command itself, or one that it
+// would start.
+type Layer struct {
+	Argv []string
+	// By is what would start it, "" for the command itself: "timeout",
+	// "python3 -m".
+	By string
+	// Open: more arguments come from input, or some of these are replaced by it.
+	Open bool
+}
+
+// LayersOf returns every command line of a command that can be told from its
+// arguments, the command itself first: what wrappers and options would start,
+// and parts of a program under the name that they are judged by. whole is false
+// if the arguments hold something that would be started and cannot be told,
+// such as a line for a shell.
+func LayersOf(argv []string) (layers []Layer, whole bool) {
+	if len(argv) == 0 || argv[0] == "" {
+		return nil, true
+	}
+	var j layerList
+	unwrap(&j, &layer{words: argv})
+	return j.layers, !j.broken
+}
+
+// layerList collects the layers of a command, and judges none.
+type layerList struct {
+	layers []Layer
+	broken bool
+}
+
+func (j *layerList) layer(l *layer) {
+	j.layers = append(j.layers, Layer{Argv: slices.Clone(l.words), By: l.from.By, Open: l.from.Open || len(l.from.Holes) > 0})
+}
+
+func (j *layerList) admit(*layer) bool { return true }
+
+func (j *layerList) counts(*programs.Program) bool { return true }
+
+func (j *layerList) fault(fault) { j.broken = true }

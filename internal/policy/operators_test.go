@@ -1,0 +1,111 @@
+package policy_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/tools/txtar"
+
+	"tipstaff/internal/policy"
+	"tipstaff/internal/programs"
+	"tipstaff/internal/rules"
+)
+
+// TestOperatorsReadWhatTheyMeant: five files of operators, each with what
+// becomes of commands and what a caller is told. None of them is doubtful to
+// lint, and their own tests pass. With -update the explanations are written;
+// effects stay.
+func TestOperatorsReadWhatTheyMeant(t *testing.T) {
+	names, err := filepath.Glob("testdata/operators/*.txtar")
+	if err != nil || len(names) != 5 {
+		t.Fatal(names, err)
+	}
+	for _, name := range names {
+		t.Run(filepath.Base(name), func(t *testing.T) { operator(t, name) })
+	}
+}
+
+func operator(t *testing.T, name string) {
+	a, err := txtar.ParseFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{}
+	for _, f := range a.Files {
+		files[f.Name] = string(f.Data)
+	}
+	file, err := rules.Load([]byte(files["policy.yaml"]), "policy.yaml", fileOptions(files))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range policy.CheckFile(file) {
+		t.Error(f)
+	}
+	runs := func(name string) bool { p := programs.Find(name); return p != nil && p.Interpreter }
+	for _, f := range file.Lint(rules.LintOptions{Runs: runs, Now: time.Now()}) {
+		t.Errorf("a false alarm: %v", f)
+	}
+	s := server()
+	s.File = file
+	p := policy.New(s)
+	var out strings.Builder
+	for line := range strings.Lines(files["commands"]) {
+		want := strings.SplitN(strings.TrimSuffix(line, "\n"), " ", 3)
+		effect, rule := decideLine(t, p, unlisted(), want[1], want[2])
+		if effect != want[0] {
+			t.Errorf("%s is %s by %s", line, effect, rule)
+		}
+		fmt.Fprintf(&out, "%s\n  %s by %s\n%s", want[2], effect, rule, told(t, p, want[1], want[2]))
+	}
+	if out.String() == files["explained"] {
+		return
+	}
+	if !*update {
+		t.Errorf("the explanations have changed; read them after -update:\n%s", out.String())
+		return
+	}
+	for i := range a.Files {
+		if a.Files[i].Name == "explained" {
+			a.Files[i].Data = []byte(out.String())
+		}
+	}
+	if err := os.WriteFile(name, txtar.Format(a), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// told is what the caller reads about a command that may not simply run.
+func told(t *testing.T, p *policy.Policy, who, command string) string {
+	d := decisionOf(t, p, unlisted(), who, command)
+	if d.Effect == policy.Allow {
+		return ""
+	}
+	f := d.Deciding()
+	text := "  " + f.Msg + "\n"
+	if f.Hint != "" {
+		text += "  " + f.Hint + "\n"
+	}
+	return text
+}
+
+// TestThePageShowsPoliciesThatAreTested: docs/policy.md begins with three of
+// them.
+func TestThePageShowsPoliciesThatAreTested(t *testing.T) {
+	page, err := os.ReadFile("../../docs/policy.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"one-person", "team", "diagnosis"} {
+		a, err := txtar.ParseFile("testdata/operators/" + name + ".txtar")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := string(a.Files[0].Data); !strings.Contains(string(page), "```yaml\n"+text+"```") {
+			t.Errorf("docs/policy.md does not show the policy of %s", name)
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package rules_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestMistakesAreRefusedWithTheFormThatWasMeant: each of them loads silently in
+// a language that only looks at the syntax, decides nothing, and so opens what
+// its operator wanted closed.
+func TestMistakesAreRefusedWithTheFormThatWasMeant(t *testing.T) {
+	for _, c := range []struct{ rules, says, meant string }{
+		// The program stands there twice.
+		{`git: {allow: ["*"], deny: ["git push"]}`, "repeats its program", `write "push"`},
+		{`git: {allow: ["*"], deny: ["git push --force|-f"]}`, "repeats its program", `write "push --force|-f"`},
+		{`rm: {allow: ["*"], deny: ["rm -rf"]}`, "repeats its program", `write "-rf"`},
+		{`rm: {allow: ["*"], ask: [rm]}`, "repeats its program", `write "*"`},
+		{`docker|podman: {allow: ["*"], deny: ["docker run --privileged"]}`, "repeats its program", `write "run --privileged"`},
+		{`npm: {allow: ["npm test"]}`, "repeats its program", `write "test"`},
+		{`curl: {allow: ["*"], ask: ["curl -d *"]}`, "repeats its program", `write "-d *"`},
+
+		// Regular expressions.
+		{`git: {allow: ["*"], deny: ["/clean.*/"]}`, "regular expression", `write "clean*"`},
+		{`git: {allow: ["*"], deny: ["push.*force"]}`, "regular expression", `write "push*force"`},
+		{`git: {allow: ["*"], deny: ["^push$"]}`, "regular expression", `write "push"`},
+		{`git: {allow: ["*"], deny: ["push .*"]}`, "regular expression", `write "push *"`},
+		{`git: {allow: ["*"], deny: ["push --force.*"]}`, "regular expression", `write "push --force*"`},
+		{`rm: {allow: ["*"], deny: ['\brf\b']}`, "regular expression", `write "rf"`},
+		{`rm: {allow: ["*"], deny: ['-r\s+/']}`, "regular expression", `write "-r*/"`},
+		{`cat: {allow: ["*"], deny: ['.*\.env']}`, "regular expression", `write "*.env"`},
+		{`cat: {allow: ["*"], deny: ['secrets?/[^/]+']}`, "regular expression", ""},
+		{`git: {allow: ["*"], deny: ["(push|fetch)"]}`, "regular expression", `write "push|fetch"`},
+		{`git: {allow: ["*"], deny: ["/^push/i"]}`, "regular expression", `write "push"`},
+
+		// Subcommands that do not exist.
+		{`git: {allow: ["*"], deny: [psuh]}`, `no subcommand "psuh"`, `did you mean "push"?`},
+		{`git: {allow: ["*"], deny: ["psuh --force"]}`, `no subcommand "psuh"`, `did you mean "push --force"?`},
+		{`git: {allow: ["*"], ask: ["push|ftech"]}`, `no subcommand "ftech"`, `did you mean "push|fetch"?`},
+		{`git: {allow: ["*"], deny: [Push]}`, `no subcommand "Push"`, `did you mean "push"?`},
+		{`git: {allow: ["*"], deny: ["push,fetch"]}`, `no subcommand "push,fetch"`, ""},
+		{`git: {allow: [stauts]}`, `no subcommand "stauts"`, `did you mean "status"?`},
+		{`git: {allow: ["*"], deny: [force-push]}`, `no subcommand "force-push"`, "in quotes"},
+		{`npm: {allow: ["*"], deny: [pubish]}`, `no subcommand "pubish"`, `did you mean "publish"?`},
+		{`docker: {allow: ["*"], deny: ["rnu --privileged"]}`, `no subcommand "rnu"`, `did you mean "run --privileged"?`},
+		{`kubectl: {allow: ["*"], ask: [delte]}`, `no subcommand "delte"`, `did you mean "delete"?`},
+		{`terraform: {allow: ["*"], ask: [destory]}`, `no subcommand "destory"`, `did you mean "destroy"?`},
+		{`cargo: {allow: ["*"], deny: [publsh]}`, `no subcommand "publsh"`, `did you mean "publish"?`},
+		{`go: {allow: ["*"], deny: [genrate]}`, `no subcommand "genrate"`, `did you mean "generate"?`},
+		{`gh: {allow: ["*"], deny: ["rpeo delete"]}`, `no subcommand "rpeo"`, `did you mean "repo delete"?`},
+
+		// Options.
+		{`git: {allow: ["*"], deny: ["push --froce"]}`, "almost one", `write "push --force"`},
+		{`git: {allow: ["*"], deny: ["push --miror"]}`, "almost one", `write "push --mirror"`},
+		{`docker: {allow: ["*"], deny: [--privilegd]}`, "almost one", `write "--privileged"`},
+		{`git: {allow: ["*"], deny: ["push -force"]}`, "is letters", `write "push --force"`},
+		{`rm: {allow: ["*"], deny: [-recursive]}`, "", ""},
+		{`git: {allow: ["*"], deny: ["push –force"]}`, "dash of typography", `write "push --force"`},
+		{`git: {allow: ["*"], deny: ["push —force"]}`, "dash of typography", `write "push --force"`},
+		{`tar: {allow: ["*"], deny: [--to-comand]}`, "almost one", `write "--to-command"`},
+		{`rm: {allow: ["*"], deny: ["-r, -f"]}`, "ends with a comma", "an item for each"},
+
+		// What only a shell would do.
+		{`git: {allow: ["*"], deny: ["push && fetch"]}`, "no shell reads it", "a rule for each command"},
+		{`cat: {allow: ["*"], deny: ["* > /etc/passwd"]}`, "no shell reads it", ""},
+		{`cat: {allow: ["*"], deny: ["~/.ssh/*"]}`, "never expanded", "write the path itself"},
+		{`cat: {allow: ["*"], deny: ["$HOME/.ssh/*"]}`, "never expanded", "write the path itself"},
+		{`git: {allow: ["*"], deny: ["'push --force'"]}`, "one word with a blank", "leave the inner quotes out"},
+
+		// Types.
+		{`node: {allow: ["*"], deny: ["{file:*.js|*.mjs}"]}`, "none of its signs", "write {file:*.js}|{file:*.mjs}"},
+		{`curl: {allow: ["{url:https://a.test/*|https://b.test/*}"]}`, "none of its signs", "}|{url:"},
+
+		// Names.
+		{`gti: {allow: ["*"], deny: [push]}`, "almost the name", `did you mean "git"?`},
+		{`dokcer: {allow: ["*"], deny: [--privileged]}`, "almost the name", `did you mean "docker"?`},
+		{`pyhton3: {allow: ["*"], deny: ["-c"]}`, "almost the name", "python3"},
+		{`Git: {allow: ["*"], deny: [push]}`, "almost the name", `did you mean "git"?`},
+		{`"*": {deny: [--privileged]}`, "never decide", "under each program"},
+	} {
+		_, err := load("version: 1\ncommands:\n  " + c.rules + "\n")
+		switch {
+		case c.says == "":
+			if err != nil {
+				continue // a warning would do
+			}
+		case err == nil:
+			t.Errorf("%s: it is accepted", c.rules)
+		case !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), c.meant):
+			t.Errorf("%s: %v\nwant %q, %q", c.rules, err, c.says, c.meant)
+		}
+	}
+}
+
+// TestMistakesInProfilesAreRefused, where a rule begins with its program and a
+// profile names its callers.
+func TestMistakesInProfilesAreRefused(t *testing.T) {
+	for profile, want := range map[string]string{
+		`{match: {principal: "!rel"}, deny: [git push]}`:                    "there is no negation",
+		`{match: {agent: "a|b"}, deny: [git push]}`:                         "write a list: [a, b]",
+		`{match: {agent: "a, b"}, deny: [git push]}`:                        "write a list: [a, b]",
+		`{match: {agent: "^review.*$"}, deny: [git push]}`:                  `write "review*"`,
+		`{match: {agent: "/review/"}, deny: [git push]}`:                    "",
+		`{match: {agent: a}, only: [git stauts]}`:                           `did you mean "status"?`,
+		`{match: {agent: a}, deny: [git psuh]}`:                             `did you mean "push"?`,
+		`{match: {agent: a}, deny: [gti push]}`:                             `did you mean "git"?`,
+		`{match: {agent: a}, deny: [git git push]}`:                         "repeats its program",
+		`{match: {agent: a}, deny: ["git push.*force"]}`:                    "regular expression",
+		`{match: {agent: a}, ask: ["git push --froce"]}`:                    `"push --force"`,
+		`{match: {agent: "review-*"}, only: [ls, git status, git log]}`:     "",
+		`{match: {principal: "CN=a,O=b"}, deny: [git push]}`:                "",
+		`{match: {principal: "https://id.test/users/*"}, deny: [git push]}`: "",
+	} {
+		_, err := load("version: 1\ncommands:\n  git|ls: {allow: [\"*\"]}\nprofiles:\n  p: " + profile + "\n")
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", profile, err, want)
+		}
+	}
+}
+
+// TestWhatOnlyLooksLikeAMistakeIsNone.
+func TestWhatOnlyLooksLikeAMistakeIsNone(t *testing.T) {
+	for _, rules := range []string{
+		`git: {allow: ["*"], deny: ["-c alias.*", "-c credential.*.helper", "-c core.*|user.*"]}`,
+		`git: {allow: ["*"], deny: ["push --force|-f", "push --delete", "{outside}", "^-c", "--exec-path=*", "config {text:core.pager|alias.*}"]}`,
+		`git: {allow: ["-C {path} status", "status|log|diff|show *", "commit -m *"], deny: ["'own-command' x", "lfs push"]}`,
+		`kubectl|helm: {allow: ["*"], ask: [delete, drain, uninstall]}`,
+		`find: {allow: ["*"], deny: [-delete, -exec, -fprint*]}`,
+		`make: {allow: [test, build, "deploy-*"], deny: ["SHELL=*", install]}`,
+		`cat: {allow: ["*"], deny: ["*.env", "*/secrets/*", "/etc/*", "{file:*.key}|{file:*.pem}"]}`,
+		`mytool: {allow: ["*"], deny: [-force, --forc, psuh, delete]}`,
+		`mytool: {single_dash: true, allow: ["*"], deny: [-delete]}`,
+		`tar: {allow: ["*"], deny: [-P, --to-command, "-xzf /x"]}`,
+		`docker: {allow: ["*"], deny: [--tag, "run|create -v|--volume *docker.sock*", "image push", "compose up"]}`,
+		`npm: {allow: ["run build|lint", ci, "t"], deny: [publish, -g, i]}`,
+		`python3: {allow: ["{file:*.py} *"], deny: ["-c", "-m"]}`,
+		`grep: {allow: ["*"], deny: ["'a.*b'"]}`,
+		`./gradlew: {allow: [test], deny: [publish*]}`,
+		`cargo: {allow: ["+nightly *", "build *"], deny: [publish]}`,
+		`s3cmd|mytool: {allow: ["ls *"], deny: [del]}`,
+	} {
+		if _, err := load("version: 1\ncommands:\n  " + rules + "\n"); err != nil {
+			t.Errorf("%s: %v", rules, err)
+		}
+	}
+}
