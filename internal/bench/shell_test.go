@@ -87,7 +87,7 @@ func children(tb testing.TB, pid int) (list []int) {
 	}
 	for _, f := range files {
 		data, _ := os.ReadFile(f) // the thread may have ended
-		for _, one := range strings.Fields(string(data)) {
+		for one := range strings.FieldsSeq(string(data)) {
 			if n, err := strconv.Atoi(one); err == nil {
 				list = append(append(list, n), children(tb, n)...)
 			}
