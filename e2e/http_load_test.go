@@ -56,7 +56,7 @@ func (l *load) fault(format string, args ...any) {
 // a call and reconnect. With TIPSTAFF_LOAD, 200 clients do so for that many
 // seconds.
 func TestManyClientsLeaveNothing(t *testing.T) {
-	clients, length, threads := 20, 3*time.Second, 16
+	clients, length, threads := 20, 3*time.Second, 24
 	if v := os.Getenv("TIPSTAFF_LOAD"); v != "" {
 		seconds, err := strconv.Atoi(v)
 		if err != nil || seconds <= 0 {

@@ -257,7 +257,7 @@ func (f initFile) write() (err error) {
 	if err != nil {
 		return fail(exitFailure, "cannot write in %s: %w; nothing was written", dir, err)
 	}
-	defer os.Remove(temp.Name())
+	defer func() { _ = os.Remove(temp.Name()) }()
 	_, err = temp.WriteString(f.text)
 	for _, step := range []func() error{func() error { return temp.Chmod(0o600) }, temp.Sync, temp.Close} {
 		if stepErr := step(); err == nil {

@@ -156,7 +156,7 @@ func (d *desk) outside(dir, line string) deed {
 
 func (d *desk) confined(dir, line string) deed {
 	d.t.Helper()
-	b := d.server.Process("sh", []string{"-c", line}, kit.Args{"cwd": dir, "timeout_ms": 120_000}).YAML()
+	b := d.server.Process("sh", []string{"-c", line}, kit.Args{"cwd": dir, "timeout_ms": 120_000, "raw": true}).YAML()
 	return deed{exit: b.ExitCode, said: b.Stdout + b.Stderr, hint: b.Hint + b.Error}
 }
 

@@ -11,9 +11,6 @@ import (
 func (s *Shell) makeLocal(name string) {
 	at := s.vars
 	for at.brief && at.outer != nil {
-		if v, ok := at.names[name]; ok { // A=1 f: f's own A begins with it
-			defer func() { _ = v }()
-		}
 		at = at.outer
 	}
 	if v, ok := at.names[name]; ok && v.local {

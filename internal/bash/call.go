@@ -3,6 +3,7 @@
 package bash
 
 import (
+	"errors"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -92,7 +93,7 @@ func (s *Shell) assignments(list []*syntax.Assign, redirects []*syntax.Redirect)
 			s.status = before // for $? in the value
 		}
 		if err := s.assignment(a); err != nil {
-			if f, is := err.(*failure); is && f.kind == plain {
+			if f, is := errors.AsType[*failure](err); is && f.kind == plain {
 				f.kind = endsLine
 			}
 			s.fail(err)

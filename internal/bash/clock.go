@@ -40,17 +40,17 @@ func (s *Shell) timeClause(c *syntax.TimeClause) {
 // seed is RANDOM=n.
 func (s *Shell) seed(text string) {
 	n, _ := strconv.ParseUint(text, 10, 64)
-	s.random = rand.New(rand.NewPCG(n, n))
+	s.random = rand.New(rand.NewPCG(n, n)) //nolint:gosec // $RANDOM is no secret
 }
 
 func (s *Shell) randomNumber() int {
 	if s.random != nil {
 		return s.random.IntN(32768)
 	}
-	return rand.IntN(32768)
+	return rand.IntN(32768) //nolint:gosec // $RANDOM is no secret
 }
 
-func randomBits() uint32 { return rand.Uint32() }
+func randomBits() uint32 { return rand.Uint32() } //nolint:gosec // $SRANDOM here is no secret either
 
 // restartSeconds is SECONDS=n.
 func (s *Shell) restartSeconds(text string) {

@@ -10,7 +10,7 @@ func (e *evaluation) load(p place) (int64, error) {
 	if e.skips > 0 {
 		return 0, nil
 	}
-	v, special := e.s.special(p.name, nil)
+	v, special := e.s.special(p.name)
 	if !special {
 		v = e.s.lookup(p.name)
 	}

@@ -3,6 +3,7 @@
 package bash
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -14,13 +15,13 @@ import (
 func (s *Shell) testClause(c *syntax.TestClause) {
 	yes, err := s.condition2(c.X)
 	if err != nil {
-		if f, is := err.(*failure); is && f.kind != plain {
+		if f, is := errors.AsType[*failure](err); is && f.kind != plain {
 			s.fail(err)
 			return
 		}
 		s.errorf("[[: %v", err)
 		s.status = 1
-		if _, is := err.(badPattern); is {
+		if _, is := errors.AsType[badPattern](err); is {
 			s.status = 2
 		}
 		return
@@ -42,7 +43,7 @@ func (s *Shell) condition2(e syntax.TestExpr) (bool, error) {
 			yes, err := s.condition2(e.X)
 			return !yes, err
 		}
-		t, err := s.string(e.X.(*syntax.Word))
+		t, err := s.operand(e.X)
 		if err != nil {
 			return false, err
 		}
@@ -50,7 +51,18 @@ func (s *Shell) condition2(e syntax.TestExpr) (bool, error) {
 	case *syntax.BinaryTest:
 		return s.binaryCondition(e)
 	}
-	return false, fmt.Errorf("this condition is not supported")
+	return false, errCondition
+}
+
+var errCondition = errors.New("this condition is not supported")
+
+// operand is the text of an operand of [[, which the parser makes a word.
+func (s *Shell) operand(e syntax.TestExpr) (string, error) {
+	w, is := e.(*syntax.Word)
+	if !is {
+		return "", errCondition
+	}
+	return s.string(w)
 }
 
 func (s *Shell) binaryCondition(e *syntax.BinaryTest) (bool, error) {
@@ -62,11 +74,14 @@ func (s *Shell) binaryCondition(e *syntax.BinaryTest) (bool, error) {
 		}
 		return s.condition2(e.Y)
 	}
-	x, err := s.string(e.X.(*syntax.Word))
+	x, err := s.operand(e.X)
 	if err != nil {
 		return false, err
 	}
-	w := e.Y.(*syntax.Word)
+	w, is := e.Y.(*syntax.Word)
+	if !is {
+		return false, errCondition
+	}
 	switch e.Op {
 	case syntax.TsMatch, syntax.TsMatchShort, syntax.TsNoMatch:
 		p, err := s.pattern(w)

@@ -122,7 +122,7 @@ func (s *Shell) isSet(target string) bool {
 		}
 		return ok
 	}
-	v, special := s.special(name, nil)
+	v, special := s.special(name)
 	if !special {
 		v = s.lookup(name)
 	}

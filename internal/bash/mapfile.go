@@ -6,48 +6,21 @@ import (
 	"strconv"
 )
 
+// lineReading is what the options of mapfile say.
+type lineReading struct {
+	trims       bool
+	delimiter   byte
+	limit, skip int // lines; limit 0: all
+	origin      int // the first index; -1: the array begins anew
+	number      int // of the descriptor
+}
+
 // mapfile reads lines into an array.
 func mapfile(s *Shell, a []string) int {
-	args := a[1:]
-	trims, delimiter, limit, skip, origin := false, byte('\n'), 0, 0, -1
-	number := 0
-	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
-		opt := args[0]
-		args = args[1:]
-		if opt == "--" {
-			break
-		}
-		if opt == "-t" {
-			trims = true
-			continue
-		}
-		value := opt[2:]
-		if value == "" && len(args) > 0 {
-			value, args = args[0], args[1:]
-		}
-		n, err := strconv.Atoi(value)
-		switch {
-		case opt[1] == 'd':
-			delimiter = 0
-			if value != "" {
-				delimiter = value[0]
-			}
-			continue
-		case err != nil || n < 0:
-			return s.usage(a[0], "%s: invalid option or number", opt)
-		}
-		switch opt[1] {
-		case 'n':
-			limit = n
-		case 's':
-			skip = n
-		case 'O':
-			origin = n
-		case 'u':
-			number = n
-		default:
-			return s.usage(a[0], "%s: invalid option", opt)
-		}
+	r := lineReading{delimiter: '\n', origin: -1}
+	args, wrong := r.options(a[1:])
+	if wrong != "" {
+		return s.usage(a[0], "%s: invalid option or number", wrong)
 	}
 	name := "MAPFILE"
 	if len(args) > 0 {
@@ -57,19 +30,19 @@ func mapfile(s *Shell, a []string) int {
 		s.errorf("%s: `%s': not a valid identifier", a[0], name)
 		return 1
 	}
-	if number > maxDescriptor || s.files[number] == nil {
-		s.errorf("%s: %d: invalid file descriptor", a[0], number)
+	if r.number > maxDescriptor || s.files[r.number] == nil {
+		s.errorf("%s: %d: invalid file descriptor", a[0], r.number)
 		return 1
 	}
-	lines := s.linesOf(s.files[number], delimiter, skip, limit, trims)
+	lines := s.linesOf(s.files[r.number], r.delimiter, r.skip, r.limit, r.trims)
 	err := s.change(name, func(v *variable) error {
 		l := &list{}
-		if origin >= 0 {
+		if r.origin >= 0 {
 			v.makeList()
 			l = v.list
 		}
 		for i, t := range lines {
-			l.put(max(origin, 0)+i, t)
+			l.put(max(r.origin, 0)+i, t)
 		}
 		v.list, v.set, v.text = l, false, ""
 		return nil
@@ -79,6 +52,57 @@ func mapfile(s *Shell, a []string) int {
 		return 1
 	}
 	return 0
+}
+
+// options reads the options, and returns the words behind them and the option that
+// is wrong.
+func (r *lineReading) options(args []string) (rest []string, wrong string) {
+	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
+		opt := args[0]
+		args = args[1:]
+		if opt == "--" {
+			break
+		}
+		if opt == "-t" {
+			r.trims = true
+			continue
+		}
+		value := opt[2:]
+		if value == "" && len(args) > 0 {
+			value, args = args[0], args[1:]
+		}
+		if !r.option(opt[1], value) {
+			return nil, opt
+		}
+	}
+	return args, ""
+}
+
+func (r *lineReading) option(c byte, value string) bool {
+	if c == 'd' {
+		r.delimiter = 0
+		if value != "" {
+			r.delimiter = value[0]
+		}
+		return true
+	}
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 0 {
+		return false
+	}
+	switch c {
+	case 'n':
+		r.limit = n
+	case 's':
+		r.skip = n
+	case 'O':
+		r.origin = n
+	case 'u':
+		r.number = n
+	default:
+		return false
+	}
+	return true
 }
 
 // linesOf reads lines, with a buffer if it can give back what it read too many.

@@ -21,7 +21,7 @@ func (v value) each(f func(string) string) value {
 }
 
 // replace is ${x/pattern/text}.
-func (s *Shell) replace(r *syntax.Replace, v value, b *builder) (value, error) {
+func (s *Shell) replace(r *syntax.Replace, v value) (value, error) {
 	pattern, err := s.pattern(r.Orig)
 	if err != nil {
 		return v, err

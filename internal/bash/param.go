@@ -69,7 +69,7 @@ func (b *builder) operated(e *syntax.ParamExp, v value, quoted bool) error {
 	case e.Slice != nil:
 		v, err = s.slice(e, v)
 	case e.Repl != nil:
-		v, err = s.replace(e.Repl, v, b)
+		v, err = s.replace(e.Repl, v)
 	case e.Exp != nil:
 		v, err = s.transform(e.Exp, v)
 	}

@@ -18,7 +18,7 @@ func (s *Shell) parameter(name string, index syntax.ArithmExpr, e *syntax.ParamE
 	case "@", "*":
 		return value{texts: s.params, set: len(s.params) > 0, list: true, star: name == "*"}, nil
 	}
-	v, special := s.special(name, e)
+	v, special := s.special(name)
 	if !special {
 		v = s.lookup(name)
 	}
@@ -109,7 +109,7 @@ func all(v *variable) []string {
 }
 
 func (s *Shell) keysOf(name string) (list []string) {
-	v, special := s.special(name, nil)
+	v, special := s.special(name)
 	if !special {
 		v = s.lookup(name)
 	}
@@ -139,7 +139,7 @@ func (s *Shell) namesWith(prefix string) (list []string) {
 func scalar(text string) (variable, bool) { return variable{set: true, text: text}, true }
 
 // special are the parameters that the shell computes.
-func (s *Shell) special(name string, e *syntax.ParamExp) (variable, bool) {
+func (s *Shell) special(name string) (variable, bool) {
 	switch name {
 	case "#":
 		return scalar(strconv.Itoa(len(s.params)))

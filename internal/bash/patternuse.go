@@ -137,7 +137,7 @@ func replaced(text, pattern string, with []piece, anchor byte, every bool, m mat
 	fixed, literal := unpattern(pattern)
 	var t strings.Builder
 	for text != "" {
-		from, n := 0, 0
+		var from, n int
 		if literal && !m.fold {
 			if from = strings.Index(text, fixed); from < 0 {
 				break

@@ -3,6 +3,7 @@
 package bash
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -73,7 +74,7 @@ func (f *formatting) integer() int64 {
 	if err != nil && end > 0 {
 		if u, err := strconv.ParseUint(digitsOnly[:end], 0, 64); err == nil && sign != "-" {
 			n = int64(u)
-		} else if e, is := err.(*strconv.NumError); is && e.Err == strconv.ErrRange {
+		} else if errors.Is(err, strconv.ErrRange) {
 			f.complain("printf: warning: %s: Numerical result out of range", arg)
 		}
 	}

@@ -1,5 +1,7 @@
 package clients
 
+import "slices"
+
 // ServerName is the name under which clients know the server.
 const ServerName = "tipstaff"
 
@@ -25,13 +27,8 @@ type field struct {
 // object is a mapping whose keys keep their order.
 type object []field
 
-func (o object) get(key string) (any, bool) {
-	for _, f := range o {
-		if f.key == key {
-			return f.value, true
-		}
-	}
-	return nil, false
+func (o object) has(key string) bool {
+	return slices.ContainsFunc(o, func(f field) bool { return f.key == key })
 }
 
 // plain is o as decoders give a mapping.
@@ -91,7 +88,7 @@ func (d dialect) foreign(e Entry) []string {
 	}
 	var keys []string
 	for _, f := range other {
-		if _, both := own.get(f.key); !both {
+		if !own.has(f.key) {
 			keys = append(keys, f.key)
 		}
 	}

@@ -164,7 +164,7 @@ func (e tomlEntry) update(text string, header int, values map[string]any, want o
 func merged(old map[string]any, want object) object {
 	all := object{}
 	for _, k := range sortedKeys(old) {
-		if _, ours := want.get(k); !ours {
+		if !want.has(k) {
 			all = append(all, field{k, old[k]})
 		}
 	}

@@ -147,7 +147,7 @@ func TestA2ThereIsABoundForPatterns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer root.Close()
+		t.Cleanup(func() { _ = root.Close() })
 		c.files.root = root
 		if c.files.dir, err = filepath.EvalSymlinks(ws); err != nil {
 			t.Fatal(err)

@@ -23,7 +23,7 @@ func TestAProgramStartsFromAnOpenFileWithFurtherDescriptors(t *testing.T) {
 				t.Fatal(err)
 			}
 			path := filepath.Join(t.TempDir(), "shell")
-			if err := os.WriteFile(path, shell, 0o700); err != nil { //nolint:gosec // a program
+			if err := os.WriteFile(path, shell, 0o700); err != nil {
 				t.Fatal(err)
 			}
 			file, err := os.Open(path)

@@ -15,7 +15,7 @@ func remotes(top fs.FS) (hosts []string) {
 	if err != nil {
 		return nil
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	text, err := io.ReadAll(io.LimitReader(f, 1<<20))
 	if err != nil {
 		return nil

@@ -71,12 +71,12 @@ func listing(dir string) string {
 	var b strings.Builder
 	_ = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
 		if err != nil || p == dir {
-			return nil
+			return nil //nolint:nilerr // it has gone meanwhile
 		}
 		rel, _ := filepath.Rel(dir, p)
 		info, err := d.Info()
 		if err != nil {
-			return nil
+			return nil //nolint:nilerr // it has gone meanwhile
 		}
 		text := ""
 		if d.Type().IsRegular() {

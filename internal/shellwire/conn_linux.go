@@ -2,6 +2,7 @@ package shellwire
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -86,10 +87,10 @@ func (c *Conn) sendWith(body, rights []byte) (n int, err error) {
 		return 0, err
 	}
 	failure := raw.Write(func(fd uintptr) bool {
-		for err = unix.EINTR; err == unix.EINTR; {
+		for err = unix.EINTR; errors.Is(err, unix.EINTR); {
 			n, err = unix.SendmsgN(int(fd), body, rights, nil, unix.MSG_NOSIGNAL)
 		}
-		return err != unix.EAGAIN
+		return !errors.Is(err, unix.EAGAIN)
 	})
 	if failure != nil {
 		return 0, failure
@@ -136,10 +137,10 @@ func (c *Conn) first(head []byte) (n int, files []*os.File, err error) {
 	var flags, oobn int
 	oob := make([]byte, unix.CmsgSpace(maxDescriptors*4))
 	failure := raw.Read(func(fd uintptr) bool {
-		for err = unix.EINTR; err == unix.EINTR; {
+		for err = unix.EINTR; errors.Is(err, unix.EINTR); {
 			n, oobn, flags, _, err = unix.Recvmsg(int(fd), head, oob, unix.MSG_CMSG_CLOEXEC)
 		}
-		return err != unix.EAGAIN
+		return !errors.Is(err, unix.EAGAIN)
 	})
 	if failure != nil {
 		return 0, nil, failure
