@@ -36,18 +36,7 @@ func (r *Record) bound() {
 	} {
 		*s = cut(*s, maxWord)
 	}
-	line := maxArgv
-	if len(r.What.Argv) > 0 {
-		line = maxAside
-	}
-	r.What.Argv = cutList(r.What.Argv, maxArg, maxArgv, "arguments")
-	r.What.Line = cut(r.What.Line, line)
-	script := line
-	if r.What.Line != "" {
-		script = maxAside
-	}
-	r.What.Script = cut(r.What.Script, script)
-	r.What.Writes = cutList(r.What.Writes, maxPath, maxAside, "files")
+	r.What.bound()
 	r.What.File = cut(r.What.File, maxPath)
 	r.What.Cwd = cut(r.What.Cwd, maxPath)
 	r.What.EnvNames = cutList(r.What.EnvNames, maxWord, maxNames, "names")
@@ -83,6 +72,26 @@ func (r *Record) bound() {
 		}
 		r.Result = &bounded
 	}
+}
+
+// bound cuts what was asked. What stands there first has the room of the arguments,
+// what stands there besides shares maxAside. A record has two of them at most: a
+// command of a script its arguments and the files that it writes.
+func (w *What) bound() {
+	room := maxArgv
+	take := func(there bool) (limit int) {
+		limit = room
+		if there && room == maxArgv {
+			room = maxAside
+		} else if there {
+			room = maxWord
+		}
+		return limit
+	}
+	w.Argv = cutList(w.Argv, maxArg, take(len(w.Argv) > 0), "arguments")
+	w.Line = cut(w.Line, take(w.Line != ""))
+	w.Script = cut(w.Script, take(w.Script != ""))
+	w.Writes = cutList(w.Writes, maxPath, take(len(w.Writes) > 0), "files")
 }
 
 // markRoom is reserved for the marker behind text that was cut.

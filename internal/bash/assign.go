@@ -18,7 +18,7 @@ func (s *Shell) assignment(a *syntax.Assign) error {
 			return err
 		}
 		if a.Append {
-			v, err := s.parameter(name, a.Index, nil)
+			v, err := s.parameter(name, a.Index)
 			if err != nil {
 				return err
 			}

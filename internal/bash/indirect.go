@@ -24,7 +24,7 @@ func (b *builder) indirect(e *syntax.ParamExp, quoted bool) error {
 		b.result(v.text, quoted)
 		return nil
 	}
-	at, err := s.parameter(name, e.Index, e)
+	at, err := s.parameter(name, e.Index)
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (b *builder) indirect(e *syntax.ParamExp, quoted bool) error {
 	if err != nil {
 		return err
 	}
-	val, err := s.parameter(target, index, e)
+	val, err := s.parameter(target, index)
 	if err != nil {
 		return err
 	}

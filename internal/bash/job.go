@@ -147,7 +147,10 @@ func (j *job) signal(n int) bool {
 func (s *Shell) byProcess(number int) *job {
 	var found *job
 	s.byNumber.Range(func(_, v any) bool {
-		j := v.(*job)
+		j, is := v.(*job)
+		if !is {
+			return true
+		}
 		select {
 		case <-j.known:
 			if j.number == number {

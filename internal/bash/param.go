@@ -41,7 +41,7 @@ func (b *builder) param(e *syntax.ParamExp, quoted bool) error {
 	if e.Excl {
 		return b.indirect(e, quoted)
 	}
-	v, err := b.s.parameter(e.Param.Value, e.Index, e)
+	v, err := b.s.parameter(e.Param.Value, e.Index)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // parameter is what a name, with an index or without, stands for.
-func (s *Shell) parameter(name string, index syntax.ArithmExpr, e *syntax.ParamExp) (value, error) {
+func (s *Shell) parameter(name string, index syntax.ArithmExpr) (value, error) {
 	switch name {
 	case "@", "*":
 		return value{texts: s.params, set: len(s.params) > 0, list: true, star: name == "*"}, nil
