@@ -35,7 +35,7 @@ const installs = "It installs what others have written, which then runs here, or
 var kits = []kit{
 	{
 		name:    "every project",
-		presets: []string{"text", "find", "archive", "shells", "interpreters", "system"},
+		presets: []string{"text", "find", "archive", "shells", "interpreters", "system", "remote", "tools"},
 		lines: []line{
 			{
 				why:      "Reading changes nothing.",
