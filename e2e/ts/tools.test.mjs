@@ -62,7 +62,7 @@ row('the schema of the input says what a call takes', async (start) => {
     execute_process: [['file'], ['args', 'cwd', 'file', 'input', 'max_output_bytes', 'raw', 'timeout_ms']],
     terminal_close_session: [['sessionId'], ['sessionId']],
     terminal_create_session: [['agentId', 'taskId'], ['agentId', 'environment', 'taskId', 'workingDirectory']],
-    terminal_execute_command: [['command', 'sessionId'], ['args', 'command', 'maxOutputBytes', 'raw', 'sessionId', 'timeout']],
+    terminal_execute_command: [['command', 'sessionId'], ['args', 'command', 'input', 'maxOutputBytes', 'raw', 'sessionId', 'timeout']],
     terminal_get_status: [['sessionId'], ['sessionId']],
   });
 });
