@@ -69,7 +69,6 @@ func (r *run) start(c runner.Cell) error {
 	waiting, _ := c.Confined.Take().(*process)
 	if waiting != nil {
 		if r.handOver(waiting) == nil {
-			r.again()
 			return nil
 		}
 		_ = waiting.Close() // it has ended meanwhile: it has taken over nothing
@@ -82,7 +81,6 @@ func (r *run) start(c runner.Cell) error {
 		_ = fresh.Close()
 		return notTaken(err)
 	}
-	r.again()
 	return nil
 }
 
@@ -197,10 +195,12 @@ func (r *run) End(grace time.Duration) (left int) {
 	}
 	r.process.Process.End(grace)
 	r.commands.Wait()
+	r.again()
 	return 0 // what runs in the background is the script's
 }
 
-// again prepares for the next script of the room, while this one runs.
+// again prepares for the next script of the room. To do so while this one runs
+// was tried: it takes the processors from the script, which then takes a third longer.
 func (r *run) again() {
 	dir, err := dup(r.grant.Dir().Fd())
 	if err != nil {
