@@ -2,6 +2,7 @@ package script
 
 import (
 	"slices"
+	"strings"
 
 	"tipstaff"
 )
@@ -63,5 +64,5 @@ func bounded(s string) string {
 	if len(s) <= longestWord {
 		return s
 	}
-	return s[:longestWord] + "…"
+	return strings.ToValidUTF8(s[:longestWord], "") + "…"
 }

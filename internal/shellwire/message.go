@@ -81,11 +81,15 @@ const (
 )
 
 func (m *Message) flags() (f byte) {
-	for bit, on := range map[byte]bool{flagWrite: m.Write, flagContinue: m.Continue, flagWantNumber: m.WantNumber, flagRefused: m.Refused} {
+	set := func(on bool, flag byte) {
 		if on {
-			f |= bit
+			f |= flag
 		}
 	}
+	set(m.Write, flagWrite)
+	set(m.Continue, flagContinue)
+	set(m.WantNumber, flagWantNumber)
+	set(m.Refused, flagRefused)
 	return f
 }
 
