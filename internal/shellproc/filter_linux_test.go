@@ -46,17 +46,20 @@ func try(forbidden bool) error {
 	}
 	fmt.Println("os/exec", exec.Command("/bin/true").Run() == nil)
 	dir := os.Getenv("DIR")
-	for name, f := range map[string]func() error{
-		"create": func() error { return os.WriteFile(filepath.Join(dir, "new"), nil, 0o600) },
-		"open": func() error {
+	for _, c := range []struct {
+		name string
+		f    func() error
+	}{ // in this order: each finds the file that it needs
+		{"create", func() error { return os.WriteFile(filepath.Join(dir, "new"), nil, 0o600) }},
+		{"open", func() error {
 			f, err := os.OpenFile(filepath.Join(dir, "old"), os.O_WRONLY, 0)
 			return errors.Join(err, f.Close())
-		},
-		"mkdir":  func() error { return os.Mkdir(filepath.Join(dir, "d"), 0o700) },
-		"rename": func() error { return os.Rename(filepath.Join(dir, "old"), filepath.Join(dir, "older")) },
-		"remove": func() error { return os.Remove(filepath.Join(dir, "gone")) },
+		}},
+		{"mkdir", func() error { return os.Mkdir(filepath.Join(dir, "d"), 0o700) }},
+		{"rename", func() error { return os.Rename(filepath.Join(dir, "old"), filepath.Join(dir, "older")) }},
+		{"remove", func() error { return os.Remove(filepath.Join(dir, "gone")) }},
 	} {
-		fmt.Println(name, f() == nil)
+		fmt.Println(c.name, c.f() == nil)
 	}
 	b, err := os.ReadFile(filepath.Join(dir, "read"))
 	fmt.Println("read", string(b), err)
