@@ -77,7 +77,7 @@ func sandboxOptions(s config.Settings, h *host.Host) (o sandbox.Options, err err
 			o.Search = append(o.Search, canonical)
 		}
 	}
-	o.Limits = sandbox.Limits(s.Limits)
+	o.Limits = sandbox.ResourceLimits(s.Limits)
 	// Below the state directory, which is hidden from commands, so that no
 	// command sees the temporary files of another.
 	o.Temp = filepath.Join(s.StateDir, "tmp")

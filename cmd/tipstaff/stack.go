@@ -259,8 +259,8 @@ func slots(s config.Settings) int {
 	return 4 * runtime.NumCPU()
 }
 
-func limits(s config.Settings) map[tipstaff.Family]policy.Limits {
-	return map[tipstaff.Family]policy.Limits{
+func limits(s config.Settings) map[tipstaff.Family]policy.FamilyLimits {
+	return map[tipstaff.Family]policy.FamilyLimits{
 		tipstaff.Execute:  {DefaultTimeout: s.ExecuteDefaultTimeout, MaxTimeout: s.ExecuteMaxTimeout, OutputBytes: s.MaxOutputBytes},
 		tipstaff.Terminal: {DefaultTimeout: s.TerminalDefaultTimeout, MaxTimeout: s.TerminalMaxTimeout, OutputBytes: s.MaxOutputBytes},
 	}

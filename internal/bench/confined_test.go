@@ -39,7 +39,7 @@ func newConfined(b testing.TB, tier sandbox.Tier, change ...func(*sandbox.Option
 	o := sandbox.Options{
 		Engine: s.engine, Mode: sandbox.BestEffort, Tier: tier, Directory: ws, Temp: os.TempDir(),
 		Machine: profile.Machine{Home: home, Environ: os.Environ()},
-		Network: sandbox.Network{Reach: sandbox.AllNetwork}, Limits: sandbox.Limits{Processes: 4096},
+		Network: sandbox.Network{Reach: sandbox.AllNetwork}, Limits: sandbox.ResourceLimits{Processes: 4096},
 	}
 	for _, c := range change {
 		c(&o)

@@ -98,7 +98,7 @@ func (s *starter) throughRunner(b *testing.B, argv []string) func(*testing.B) {
 	path := os.Getenv("PATH")
 	h := host.New(host.Options{Path: path, AllowedCommands: policy.ParseAllowlist("*", "ALLOWED_COMMANDS")})
 	p := policy.New(policy.Settings{
-		Limits:      map[tipstaff.Family]policy.Limits{tipstaff.Execute: {DefaultTimeout: time.Minute, OutputBytes: 1 << 20}},
+		Limits:      map[tipstaff.Family]policy.FamilyLimits{tipstaff.Execute: {DefaultTimeout: time.Minute, OutputBytes: 1 << 20}},
 		Environment: policy.NewEnvironment(nil, path),
 	})
 	local := runner.Local{Engine: s.engine, Sandbox: unconfined{}}

@@ -69,7 +69,7 @@ func recording(b *testing.B, trail monitor.Trail) func() time.Duration {
 	world := host.New(host.Options{Path: os.Getenv("PATH"), AllowedCommands: policy.ParseAllowlist("*", "ALLOWED_COMMANDS"), Log: log})
 	front := mcpfront.NewServer(mcpfront.Options{Version: "bench", Log: log, Road: &monitor.Monitor{
 		Policy: policy.New(policy.Settings{
-			Limits:      map[tipstaff.Family]policy.Limits{tipstaff.Execute: {DefaultTimeout: time.Minute, OutputBytes: 1 << 20}},
+			Limits:      map[tipstaff.Family]policy.FamilyLimits{tipstaff.Execute: {DefaultTimeout: time.Minute, OutputBytes: 1 << 20}},
 			Environment: policy.NewEnvironment(os.Environ(), world.SearchPath().String()),
 		}),
 		World: world, Trail: trail, Runner: runner.NewWithSlots(runner.Local{Engine: engine, Sandbox: box}, 32), Log: log,

@@ -116,8 +116,8 @@ func (r *reader) shell() string {
 	return mode
 }
 
-func (r *reader) limits() Limits {
-	return Limits{
+func (r *reader) limits() ResourceSettings {
+	return ResourceSettings{
 		MemoryBytes: r.number("TIPSTAFF_LIMIT_MEMORY_BYTES", 0, maxBytes),
 		Processes:   r.positive("TIPSTAFF_LIMIT_PROCESSES", 4096, maxProcesses),
 		CPU:         time.Duration(r.number("TIPSTAFF_LIMIT_CPU_SECONDS", 0, maxSeconds)) * time.Second,

@@ -17,7 +17,7 @@ func TestWithoutSettingsTheSandboxIsBestEffort(t *testing.T) {
 		if s.Sandbox != "best-effort" || s.SandboxTier != "" || s.SandboxProfile != "workspace" || s.Network != "on" {
 			t.Errorf("%q: %q, %q, %q, %q", env, s.Sandbox, s.SandboxTier, s.SandboxProfile, s.Network)
 		}
-		if want := (Limits{Processes: 4096}); s.Limits != want {
+		if want := (ResourceSettings{Processes: 4096}); s.Limits != want {
 			t.Errorf("%q: %+v", env, s.Limits)
 		}
 	}
@@ -39,7 +39,7 @@ func TestTheSandboxGetsItsSettingsAsTheyAreWritten(t *testing.T) {
 	if s.Sandbox != "require" || s.SandboxTier != "landlock" || s.SandboxProfile != "read-only" || s.Network != " Example.com ,*.test" {
 		t.Errorf("%q, %q, %q, %q", s.Sandbox, s.SandboxTier, s.SandboxProfile, s.Network)
 	}
-	if want := (Limits{MemoryBytes: 8 << 30, Processes: 100, CPU: time.Hour, FileBytes: 1 << 20, OpenFiles: 1024}); s.Limits != want {
+	if want := (ResourceSettings{MemoryBytes: 8 << 30, Processes: 100, CPU: time.Hour, FileBytes: 1 << 20, OpenFiles: 1024}); s.Limits != want {
 		t.Errorf("%+v, want %+v", s.Limits, want)
 	}
 	if len(s.Environ) != len(environ) || s.Home != "/h" {

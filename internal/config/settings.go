@@ -28,11 +28,11 @@ type Settings struct {
 
 	MaxConcurrent int // TIPSTAFF_MAX_CONCURRENT: commands at once; 0: four for each processor
 
-	Sandbox        string // TIPSTAFF_SANDBOX, as it is written
-	SandboxTier    string // TIPSTAFF_SANDBOX_TIER, as it is written
-	SandboxProfile string // TIPSTAFF_SANDBOX_PROFILE, as it is written
-	Network        string // TIPSTAFF_NETWORK, as it is written
-	Limits         Limits // TIPSTAFF_LIMIT_*
+	Sandbox        string           // TIPSTAFF_SANDBOX, as it is written
+	SandboxTier    string           // TIPSTAFF_SANDBOX_TIER, as it is written
+	SandboxProfile string           // TIPSTAFF_SANDBOX_PROFILE, as it is written
+	Network        string           // TIPSTAFF_NETWORK, as it is written
+	Limits         ResourceSettings // TIPSTAFF_LIMIT_*
 
 	Arguments string // TIPSTAFF_ARGUMENTS, as it is written
 	Shell     string // TIPSTAFF_SHELL: off, read, write, or "" for unset
@@ -62,8 +62,8 @@ type Settings struct {
 	Environ []string // the whole environment of the server, each "NAME=value"
 }
 
-// Limits bound what one command may use; 0 is no limit.
-type Limits struct {
+// ResourceSettings bound what one command may use; 0 is no limit.
+type ResourceSettings struct {
 	MemoryBytes int64         // TIPSTAFF_LIMIT_MEMORY_BYTES
 	Processes   int           // TIPSTAFF_LIMIT_PROCESSES
 	CPU         time.Duration // TIPSTAFF_LIMIT_CPU_SECONDS

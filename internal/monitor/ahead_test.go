@@ -36,7 +36,7 @@ func (s *scripted) Run(ctx context.Context, g *policy.Grant, live runner.Live) (
 func newScripted(j *journal, commands ...[]string) *scripted {
 	m, _ := newAskingMonitor(j, true)
 	m.Policy = policy.New(policy.Settings{
-		Limits:      map[tipstaff.Family]policy.Limits{tipstaff.Execute: {DefaultTimeout: time.Second, OutputBytes: 1000}},
+		Limits:      map[tipstaff.Family]policy.FamilyLimits{tipstaff.Execute: {DefaultTimeout: time.Second, OutputBytes: 1000}},
 		Environment: policy.NewEnvironment(nil, "/bin"),
 		Shell:       policy.ShellSetting{Mode: rules.ShellWrite, Set: true},
 		More:        []policy.Rule{leftToPeople{}},

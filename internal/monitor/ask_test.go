@@ -31,7 +31,7 @@ func (leftToPeople) Judge(_ *tipstaff.Request, _ policy.World, d *policy.Draft) 
 func newAskingMonitor(j *journal, host bool) (*Monitor, *approval.Store) {
 	m := newMonitor(j)
 	m.Policy = policy.New(policy.Settings{
-		Limits:      map[tipstaff.Family]policy.Limits{tipstaff.Execute: {DefaultTimeout: time.Second, OutputBytes: 1000}},
+		Limits:      map[tipstaff.Family]policy.FamilyLimits{tipstaff.Execute: {DefaultTimeout: time.Second, OutputBytes: 1000}},
 		Environment: policy.NewEnvironment(nil, "/bin"),
 		More:        []policy.Rule{leftToPeople{}},
 	})

@@ -70,7 +70,7 @@ func (dir) Close() error { return nil }
 func newMonitor(j *journal) *Monitor {
 	return &Monitor{
 		Policy: policy.New(policy.Settings{
-			Limits:      map[tipstaff.Family]policy.Limits{tipstaff.Execute: {DefaultTimeout: time.Second, OutputBytes: 1000}},
+			Limits:      map[tipstaff.Family]policy.FamilyLimits{tipstaff.Execute: {DefaultTimeout: time.Second, OutputBytes: 1000}},
 			Environment: policy.NewEnvironment(nil, "/bin"),
 		}),
 		World: world{}, Trail: j, Runner: j, Log: slog.New(slog.DiscardHandler),

@@ -82,11 +82,11 @@ func newReal(t *testing.T) *real {
 		return runner.NewWithSlots(runner.Local{Engine: engine, Sandbox: unconfined{}}, 4)
 	}
 	path := bin + ":/usr/bin:/bin"
-	limits := policy.Limits{DefaultTimeout: 20 * time.Second, OutputBytes: 10_000}
+	limits := policy.FamilyLimits{DefaultTimeout: 20 * time.Second, OutputBytes: 10_000}
 	r.trail = trail
 	r.Monitor = &Monitor{
 		Policy: policy.New(policy.Settings{
-			Limits:      map[tipstaff.Family]policy.Limits{tipstaff.Execute: limits, tipstaff.Terminal: limits},
+			Limits:      map[tipstaff.Family]policy.FamilyLimits{tipstaff.Execute: limits, tipstaff.Terminal: limits},
 			Environment: policy.NewEnvironment(nil, path),
 		}),
 		World: host.New(host.Options{

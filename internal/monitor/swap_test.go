@@ -14,7 +14,7 @@ import (
 // deniesAll is a policy of the tests under which nothing runs.
 func deniesAll() *policy.Policy {
 	return policy.New(policy.Settings{
-		Limits:      map[tipstaff.Family]policy.Limits{tipstaff.Execute: {DefaultTimeout: time.Second, OutputBytes: 1000}},
+		Limits:      map[tipstaff.Family]policy.FamilyLimits{tipstaff.Execute: {DefaultTimeout: time.Second, OutputBytes: 1000}},
 		Environment: policy.NewEnvironment(nil, "/bin"),
 		More:        []policy.Rule{noCommand{}},
 	})

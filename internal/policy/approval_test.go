@@ -44,9 +44,9 @@ func (w spot) Allowlist(tipstaff.Family) Allowlist {
 }
 func usual(closed *int) spot { return spot{7, "/bin/git", "/ws", "git", closed} }
 func asking(timeout time.Duration, more ...Rule) *Policy {
-	l := Limits{DefaultTimeout: timeout, OutputBytes: 1000}
+	l := FamilyLimits{DefaultTimeout: timeout, OutputBytes: 1000}
 	return New(Settings{
-		Limits:      map[tipstaff.Family]Limits{tipstaff.Execute: l, tipstaff.Terminal: l},
+		Limits:      map[tipstaff.Family]FamilyLimits{tipstaff.Execute: l, tipstaff.Terminal: l},
 		Environment: NewEnvironment(nil, "/bin"), More: more,
 	})
 }

@@ -20,7 +20,7 @@ type Policy struct {
 // because no timeout is valid under them.
 type Settings struct {
 	// Limits for each family; a family without limits is denied.
-	Limits map[tipstaff.Family]Limits
+	Limits map[tipstaff.Family]FamilyLimits
 	// Arguments is how much of the content of arguments is judged (contract B10).
 	Arguments ArgumentMode
 	// Environment makes the environment of every command.
@@ -36,8 +36,8 @@ type Settings struct {
 	More []Rule
 }
 
-// Limits bound the commands of one family.
-type Limits struct {
+// FamilyLimits bound the commands of one family.
+type FamilyLimits struct {
 	DefaultTimeout time.Duration
 	MaxTimeout     time.Duration // 0: no ceiling
 	OutputBytes    int

@@ -90,4 +90,4 @@ func TestADecisionHasNoState(t *testing.T) {
 	}
 }
 
-func serverLimits() map[tipstaff.Family]policy.Limits { return server().Limits }
+func serverLimits() map[tipstaff.Family]policy.FamilyLimits { return server().Limits }

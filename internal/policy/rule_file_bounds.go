@@ -45,7 +45,7 @@ func variableName(kv string) string {
 
 // narrowTimeout applies the policy file's time limits to those of a family. Its
 // timeout replaces the family's default; ceilings can only become lower.
-func narrowTimeout(l Limits, b rules.Bounds) Limits {
+func narrowTimeout(l FamilyLimits, b rules.Bounds) FamilyLimits {
 	if b.MaxTimeout > 0 && (l.MaxTimeout == 0 || b.MaxTimeout < l.MaxTimeout) {
 		l.MaxTimeout = b.MaxTimeout
 	}

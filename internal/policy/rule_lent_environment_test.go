@@ -30,7 +30,7 @@ func lendingPolicy(t *testing.T) (*policy.Policy, *world) {
 	w := allowing()
 	w.allowed[tipstaff.Execute] = policy.Allowlist{Absent: true}
 	return policy.New(policy.Settings{
-		Limits:      map[tipstaff.Family]policy.Limits{tipstaff.Execute: {DefaultTimeout: time.Second, OutputBytes: 1000}},
+		Limits:      map[tipstaff.Family]policy.FamilyLimits{tipstaff.Execute: {DefaultTimeout: time.Second, OutputBytes: 1000}},
 		Environment: policy.NewEnvironment([]string{"DATABASE_URL=postgres://u:secret@db/x", "DATABASE_URL=second", "OTHER_TOKEN=x"}, "/bin"),
 		File:        file,
 	}), w

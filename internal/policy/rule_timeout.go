@@ -8,7 +8,9 @@ import (
 
 // timeout bounds the time of a command (contract A4, B4). It never changes a
 // requested time: a time above the ceiling is refused.
-type timeout struct{ limits map[tipstaff.Family]Limits }
+type timeout struct {
+	limits map[tipstaff.Family]FamilyLimits
+}
 
 func (r timeout) Judge(req *tipstaff.Request, _ World, d *Draft) []Finding {
 	limits := narrowTimeout(r.limits[req.Family], d.Bounds)

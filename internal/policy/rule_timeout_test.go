@@ -42,7 +42,7 @@ func TestWithoutLimitsNothingRuns(t *testing.T) {
 	w := allowing("ls")
 	for _, s := range []policy.Settings{
 		{}, {Environment: server().Environment},
-		{Limits: map[tipstaff.Family]policy.Limits{tipstaff.Execute: {}}, Environment: server().Environment},
+		{Limits: map[tipstaff.Family]policy.FamilyLimits{tipstaff.Execute: {}}, Environment: server().Environment},
 		{Limits: serverLimits()},
 	} {
 		if d := policy.New(s).Decide(execute("ls"), w); d.Effect != policy.Deny {

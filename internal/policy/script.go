@@ -57,7 +57,7 @@ func WithinScript(script *tipstaff.Request, words []string) tipstaff.Request {
 // decideScript judges a script as a whole, and every command of it that is
 // certain to run and whose words are known. It permits no command: each is
 // decided again when the script comes to it.
-func (p *Policy) decideScript(req tipstaff.Request, w World, limits Limits) Decision {
+func (p *Policy) decideScript(req tipstaff.Request, w World, limits FamilyLimits) Decision {
 	d := Draft{Allowlist: w.Allowlist(req.Family)}
 	found := p.mayShell(&req, w)
 	parsed, err := shell.Parse(req.Script)

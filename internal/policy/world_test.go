@@ -147,7 +147,7 @@ func (d *openDir) Close() error { d.w.closed.Add(1); return nil }
 // server returns the default settings.
 func server() policy.Settings {
 	return policy.Settings{
-		Limits: map[tipstaff.Family]policy.Limits{
+		Limits: map[tipstaff.Family]policy.FamilyLimits{
 			tipstaff.Execute:  {DefaultTimeout: 30 * time.Second, OutputBytes: 1 << 20},
 			tipstaff.Terminal: {DefaultTimeout: time.Minute, MaxTimeout: 5 * time.Minute, OutputBytes: 1 << 20},
 		},

@@ -30,7 +30,7 @@ func (d *Decision) Would() Would { return d.would.tell() }
 type established struct {
 	draft  Draft
 	dir    string
-	limits Limits // of the family
+	limits FamilyLimits // of the family
 }
 
 func (e *established) tell() Would {
@@ -47,7 +47,7 @@ func (e *established) tell() Would {
 }
 
 // establish keeps a draft without its directory, which it does not own.
-func establish(d Draft, l Limits) established {
+func establish(d Draft, l FamilyLimits) established {
 	e := established{draft: d, limits: l}
 	if d.Dir != nil {
 		e.dir = d.Dir.Path()

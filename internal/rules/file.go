@@ -11,20 +11,20 @@ package rules
 
 // File is one policy file as it was written.
 type File struct {
-	Version     Count             `key:"version" doc:"The version of this format: 1." required:"true"`
-	Extends     []Text            `key:"extends" doc:"Presets (preset:git), which only add ask and deny, and JSON allowlists (tools-allow.json), outside of which nothing is allowed."`
-	Default     Text              `key:"default" enum:"deny,ask" doc:"What happens to a command that no rule allows: deny (the default) or ask."`
-	Roots       []Text            `key:"roots" doc:"Absolute directories that working directories and paths are confined to."`
-	Limits      Limits            `key:"limits" doc:"Bounds for every command; they can only narrow what the server's settings allow."`
-	Sandbox     Sandbox           `key:"sandbox" doc:"How commands are confined."`
-	Environment PassedEnvironment `key:"environment" doc:"Which variables every command gets besides those that are harmless."`
-	Control     Control           `key:"control" doc:"Which files that steer programs outside of the sandbox commands may change."`
-	Shell       Shell             `key:"shell" doc:"Whether scripts run, in which every command is judged by itself; the setting TIPSTAFF_SHELL can only narrow it."`
-	Commands    Table[Command]    `key:"commands" doc:"Rules by program. A key is a name, or several as a|b|c; * is every program that no other key names."`
-	Approvals   Approvals         `key:"approvals" doc:"What happens to commands that need a person's word."`
-	Profiles    Table[Profile]    `key:"profiles" doc:"Further restrictions for some callers."`
-	Tests       []Expectation     `key:"tests" doc:"Commands and what is to become of them; checked at every load."`
-	Decider     Decider           `key:"decider" doc:"A service that is asked as well, and can only narrow."`
+	Version     Count                `key:"version" doc:"The version of this format: 1." required:"true"`
+	Extends     []Text               `key:"extends" doc:"Presets (preset:git), which only add ask and deny, and JSON allowlists (tools-allow.json), outside of which nothing is allowed."`
+	Default     Text                 `key:"default" enum:"deny,ask" doc:"What happens to a command that no rule allows: deny (the default) or ask."`
+	Roots       []Text               `key:"roots" doc:"Absolute directories that working directories and paths are confined to."`
+	Limits      Limits               `key:"limits" doc:"Bounds for every command; they can only narrow what the server's settings allow."`
+	Sandbox     Sandbox              `key:"sandbox" doc:"How commands are confined."`
+	Environment PassedEnvironment    `key:"environment" doc:"Which variables every command gets besides those that are harmless."`
+	Control     Control              `key:"control" doc:"Which files that steer programs outside of the sandbox commands may change."`
+	Shell       Shell                `key:"shell" doc:"Whether scripts run, in which every command is judged by itself; the setting TIPSTAFF_SHELL can only narrow it."`
+	Commands    Table[Command]       `key:"commands" doc:"Rules by program. A key is a name, or several as a|b|c; * is every program that no other key names."`
+	Approvals   Approvals            `key:"approvals" doc:"What happens to commands that need a person's word."`
+	Profiles    Table[CallerProfile] `key:"profiles" doc:"Further restrictions for some callers."`
+	Tests       []Expectation        `key:"tests" doc:"Commands and what is to become of them; checked at every load."`
+	Decider     Decider              `key:"decider" doc:"A service that is asked as well, and can only narrow."`
 }
 
 // Limits bound commands; a zero field sets nothing.
@@ -109,8 +109,8 @@ type Approvals struct {
 	Remember Text     `key:"remember" enum:"once,session" doc:"How long an approval lasts at most."`
 }
 
-// Profile restricts some callers further.
-type Profile struct {
+// CallerProfile restricts some callers further.
+type CallerProfile struct {
 	Match  Match  `key:"match" required:"true" doc:"Whose commands; all that is given must fit, * stands for any text."`
 	Only   []Item `key:"only" doc:"Nothing but these: a program, or a program with its first words."`
 	Ask    []Item `key:"ask" doc:"As in commands, with the program in front."`

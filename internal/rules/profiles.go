@@ -8,7 +8,7 @@ import (
 // profile is a compiled profile.
 type profile struct {
 	name string
-	from *Profile
+	from *CallerProfile
 	only []programRule
 	ask  []programRule
 	deny []programRule

@@ -34,8 +34,8 @@ type Live struct {
 	// Directory is the open directory of the command, if the policy is to take it
 	// instead of what lies at its path outside; see [policy.Private].
 	Directory policy.Directory
-	// Room is the directory of the script, whose sandbox the command shares.
-	Room string
+	// SandboxOf is the directory of the script, whose sandbox the command shares.
+	SandboxOf string
 	// Process is called before Started with the process.
 	Process func(Signaller)
 }

@@ -166,7 +166,7 @@ func (l Local) confine(g *policy.Grant, live Live, stop func()) (*sandbox.Confin
 		return nil, nil, err
 	}
 	c := sandbox.Command{
-		Terms: terms, Workspace: g.Roots(), Room: live.Room, Stop: stop, Patience: max(g.Timeout(), leastPatience),
+		Terms: terms, Workspace: g.Roots(), SandboxOf: live.SandboxOf, Stop: stop, Patience: max(g.Timeout(), leastPatience),
 		Principal: g.Request().Origin.Principal, Session: g.Request().Session, Dir: g.Dir().Path(), Env: g.Env(),
 	}
 	if len(g.Argv()) > 0 { // else it is a script

@@ -43,7 +43,7 @@ func newBench(t *testing.T) *bench {
 	}
 	path := []string{bin, "/usr/bin", "/bin"}
 	return &bench{t: t, local: Local{Engine: engine, Sandbox: unconfined{}}, world: world{path}, dir: t.TempDir(), policy: policy.New(policy.Settings{
-		Limits:      map[tipstaff.Family]policy.Limits{tipstaff.Execute: {DefaultTimeout: 20 * time.Second, OutputBytes: 10_000}},
+		Limits:      map[tipstaff.Family]policy.FamilyLimits{tipstaff.Execute: {DefaultTimeout: 20 * time.Second, OutputBytes: 10_000}},
 		Environment: policy.NewEnvironment(nil, strings.Join(path, ":")),
 	})}
 }

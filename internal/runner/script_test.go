@@ -14,7 +14,7 @@ import (
 func TestAGrantOfAScriptRunsNoProgram(t *testing.T) {
 	b := newBench(t)
 	b.policy = policy.New(policy.Settings{
-		Limits:      map[tipstaff.Family]policy.Limits{tipstaff.Execute: {DefaultTimeout: 20 * time.Second, OutputBytes: 10_000}},
+		Limits:      map[tipstaff.Family]policy.FamilyLimits{tipstaff.Execute: {DefaultTimeout: 20 * time.Second, OutputBytes: 10_000}},
 		Environment: policy.NewEnvironment(nil, "/bin"),
 		Shell:       policy.ShellSetting{Mode: rules.ShellWrite, Set: true},
 	})

@@ -15,7 +15,7 @@ import (
 // credentials of the policy file. A value that cannot be understood is an
 // error; it is never left out.
 func Terms(b rules.Bounds, c rules.Credentials) (sandbox.Terms, error) {
-	t := sandbox.Terms{Limits: sandbox.Limits{MemoryBytes: b.Memory, Processes: b.Processes}, Doors: credentials.ByDoor(c)}
+	t := sandbox.Terms{Limits: sandbox.ResourceLimits{MemoryBytes: b.Memory, Processes: b.Processes}, Doors: credentials.ByDoor(c)}
 	for _, kind := range []rules.CredentialKind{rules.AgentCredential, rules.DockerCredential, rules.NPMCredential} {
 		if _, lent := c.Of(kind); lent {
 			t.Reveal = append(t.Reveal, string(kind))

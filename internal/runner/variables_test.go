@@ -18,7 +18,7 @@ func TestAVariableThatWasKeptBackIsExplainedWhereAProgramMissesIt(t *testing.T) 
 	server := []string{"OPENAI_API_KEY=sk-1", "SHOWN=1", "PATH=/usr/bin"}
 	environment := policy.NewEnvironment(server, "/usr/bin:/bin")
 	b.policy = policy.New(policy.Settings{
-		Limits:      map[tipstaff.Family]policy.Limits{tipstaff.Execute: {DefaultTimeout: 20 * time.Second, OutputBytes: 10_000}},
+		Limits:      map[tipstaff.Family]policy.FamilyLimits{tipstaff.Execute: {DefaultTimeout: 20 * time.Second, OutputBytes: 10_000}},
 		Environment: environment,
 	})
 	b.local.Hidden = environment.Hidden()

@@ -21,7 +21,7 @@ const (
 )
 
 // bounding makes a sandbox whose commands are bounded as a whole.
-func bounding(t *testing.T, tier Tier, l Limits) *box {
+func bounding(t *testing.T, tier Tier, l ResourceLimits) *box {
 	t.Helper()
 	b := newBox(t, tier, func(_ *box, o *Options) { o.Limits = l })
 	if have := b.o.Engine.Bounds(); !have.Memory || !have.Processes {
@@ -44,7 +44,7 @@ func TestAnotherUsersCommandsAreBoundedAsWell(t *testing.T) {
 
 func boundedWhole(t *testing.T) {
 	eachTier(t, func(t *testing.T, tier Tier) {
-		b := bounding(t, tier, Limits{MemoryBytes: 64 * mib, Processes: 50})
+		b := bounding(t, tier, ResourceLimits{MemoryBytes: 64 * mib, Processes: 50})
 		limits := b.Status().Limits
 		if !strings.Contains(limits.Memory, "67108864 bytes for each command as a whole") || !strings.Contains(limits.Processes, "50 for each command (control group)") || limits.Reason != "" {
 			t.Errorf("the status says %+v", limits)
@@ -79,11 +79,11 @@ func TestTermsBoundOneCommandAndNotTheNext(t *testing.T) {
 		return
 	}
 	eachTier(t, func(t *testing.T, tier Tier) {
-		b := bounding(t, tier, Limits{})
+		b := bounding(t, tier, ResourceLimits{})
 		if limits := b.Status().Limits; limits.Memory != "no limit" || limits.Processes != "no limit" {
 			t.Errorf("the status says %+v", limits)
 		}
-		terms := Terms{Limits: Limits{MemoryBytes: 32 * mib}}
+		terms := Terms{Limits: ResourceLimits{MemoryBytes: 32 * mib}}
 		if limits := b.StatusUnder(terms).Limits; !strings.Contains(limits.Memory, fmt.Sprint(32*mib)) {
 			t.Errorf("under terms it says %+v", limits)
 		}
@@ -101,7 +101,7 @@ func TestTermsBoundOneCommandAndNotTheNext(t *testing.T) {
 
 func TestWithoutControlGroupsTheStatusSaysWhyAndWhatIsInstead(t *testing.T) {
 	eachTier(t, func(t *testing.T, tier Tier) {
-		b := newBox(t, tier, func(_ *box, o *Options) { o.Limits = Limits{MemoryBytes: 1 << 30, Processes: 77} })
+		b := newBox(t, tier, func(_ *box, o *Options) { o.Limits = ResourceLimits{MemoryBytes: 1 << 30, Processes: 77} })
 		if have := b.o.Engine.Bounds(); have.Memory || have.Processes {
 			t.Skip("there are control groups with bounds here")
 		}
@@ -123,7 +123,7 @@ func TestWithoutControlGroupsTheStatusSaysWhyAndWhatIsInstead(t *testing.T) {
 }
 
 func TestWhatTheKernelCountedIsTold(t *testing.T) {
-	group := Limits{MemoryBytes: 1000, Processes: 7}
+	group := ResourceLimits{MemoryBytes: 1000, Processes: 7}
 	ended := tipstaff.Usage{OutOfMemory: true, PeakBytes: 999}
 	for _, c := range []struct {
 		says   string
@@ -156,7 +156,7 @@ func TestWhatTheKernelCountedIsTold(t *testing.T) {
 }
 
 func TestALimitIsKeptInOneWay(t *testing.T) {
-	l := Limits{MemoryBytes: 1 << 30, Processes: 70}
+	l := ResourceLimits{MemoryBytes: 1 << 30, Processes: 70}
 	for _, c := range []struct {
 		says   string
 		bounds proc.Bounds

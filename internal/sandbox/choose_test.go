@@ -223,7 +223,7 @@ func TestASandboxThatCannotBeMadeIsLoggedOnceWithTheReason(t *testing.T) {
 	}
 }
 
-func TestARoomThatCannotBeMadeIsLoggedOnce(t *testing.T) {
+func TestASessionSandboxThatCannotBeMadeIsLoggedOnce(t *testing.T) {
 	var log strings.Builder
 	b := newBox(t, Landlock, func(_ *box, o *Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 	if err := b.Err(); err != nil {

@@ -291,7 +291,7 @@ func TestAHostThatWasRefusedIsNamed(t *testing.T) {
 
 func TestALimitThatEndedACommandIsNamed(t *testing.T) {
 	const mib = 1 << 20
-	limits := Limits{MemoryBytes: 100 * mib, CPU: time.Second, FileBytes: mib}
+	limits := ResourceLimits{MemoryBytes: 100 * mib, CPU: time.Second, FileBytes: mib}
 	for _, c := range []struct {
 		says  string
 		r     tipstaff.Result
@@ -309,13 +309,13 @@ func TestALimitThatEndedACommandIsNamed(t *testing.T) {
 		{"little memory is no reason", tipstaff.Result{Cause: tipstaff.Exited, ExitCode: 1, Usage: tipstaff.Usage{MaxResidentBytes: 50 * mib}}, tipstaff.Exited, nil},
 		{"nor is much, when all went well", tipstaff.Result{Cause: tipstaff.Exited, Usage: tipstaff.Usage{MaxResidentBytes: 95 * mib}}, tipstaff.Exited, nil},
 	} {
-		for _, l := range []Limits{limits, {}} {
+		for _, l := range []ResourceLimits{limits, {}} {
 			b := &Sandbox{}
 			r := c.r
 			confined := &Confined{sandbox: b, session: &sessionSandbox{sandbox: b, settings: &settings{limits: l}}, layers: &layers{paths: profile.Paths{Profile: profile.Open}}}
 			confined.Explain(&r)
 			cause, want := c.cause, c.want
-			if l == (Limits{}) {
+			if l == (ResourceLimits{}) {
 				cause, want = c.r.Cause, nil
 			}
 			if r.Cause != cause || len(r.Refusals) != len(want) || len(want) == 1 && !strings.Contains(r.Refusals[0], want[0]) {

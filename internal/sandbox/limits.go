@@ -2,8 +2,8 @@ package sandbox
 
 import "time"
 
-// Limits bound what one command may use. 0 is no limit of tipstaff's own.
-type Limits struct {
+// ResourceLimits bound what one command may use. 0 is no limit of tipstaff's own.
+type ResourceLimits struct {
 	MemoryBytes int64         // of a command; without a bounded control group, of data for each process
 	Processes   int           // of a command, threads included
 	CPU         time.Duration // for each process of a command; whole seconds

@@ -14,7 +14,7 @@ import (
 
 // group returns the limits for a command as a whole, as far as the engine can
 // enforce them.
-func (l Limits) group(b proc.Bounds) (g proc.GroupLimits) {
+func (l ResourceLimits) group(b proc.Bounds) (g proc.GroupLimits) {
 	if b.Memory {
 		g.MemoryBytes = max(0, l.MemoryBytes)
 	}
@@ -29,7 +29,7 @@ func (l Limits) group(b proc.Bounds) (g proc.GroupLimits) {
 // reserved. In namespaces, the PID namespace bounds the number of processes.
 // Outside, the kernel counts all processes of a user, so the present ones are added
 // to the limit of a command; root is exempt.
-func (l Limits) kernel(t Tier, g proc.GroupLimits) []proc.Limit {
+func (l ResourceLimits) kernel(t Tier, g proc.GroupLimits) []proc.Limit {
 	var list []proc.Limit
 	add := func(resource int, value int64) {
 		if value > 0 {
@@ -49,7 +49,7 @@ func (l Limits) kernel(t Tier, g proc.GroupLimits) []proc.Limit {
 }
 
 // status says what bounds memory and processes.
-func (l Limits) status(t Tier, b proc.Bounds) *LimitsStatus {
+func (l ResourceLimits) status(t Tier, b proc.Bounds) *LimitsStatus {
 	const none = "no limit"
 	g := l.group(b)
 	st := &LimitsStatus{Memory: none, Processes: none, Reason: b.Reason}

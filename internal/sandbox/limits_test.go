@@ -17,7 +17,7 @@ import (
 )
 
 func TestLimitsReachTheKernel(t *testing.T) {
-	limits := Limits{MemoryBytes: 3 << 30, CPU: 90*time.Second + time.Millisecond, FileBytes: 5 << 20, OpenFiles: 123}
+	limits := ResourceLimits{MemoryBytes: 3 << 30, CPU: 90*time.Second + time.Millisecond, FileBytes: 5 << 20, OpenFiles: 123}
 	eachTier(t, func(t *testing.T, tier Tier) {
 		b := newBox(t, tier, func(_ *box, o *Options) { o.Limits = limits })
 		lines := b.sh("cat /proc/self/limits").text
@@ -115,7 +115,7 @@ func TestProcessesAreBounded(t *testing.T) {
 
 func TestACommandThatMeetsALimitIsToldSo(t *testing.T) {
 	eachTier(t, func(t *testing.T, tier Tier) {
-		b := newBox(t, tier, func(_ *box, o *Options) { o.Limits = Limits{CPU: time.Second, FileBytes: 1 << 20} })
+		b := newBox(t, tier, func(_ *box, o *Options) { o.Limits = ResourceLimits{CPU: time.Second, FileBytes: 1 << 20} })
 		big := b.sh("exec head -c 2000000 /dev/zero > big")
 		if big.Cause != tipstaff.FileSizeLimit || len(big.Refusals) != 1 || !strings.Contains(big.Refusals[0], "1048576 bytes") {
 			t.Errorf("a file that is too big: %v, %q", big.Cause, big.Refusals)
@@ -136,13 +136,13 @@ func TestACommandThatMeetsALimitIsToldSo(t *testing.T) {
 func TestLimitsAreThoseThatTheKernelKnows(t *testing.T) {
 	for _, c := range []struct {
 		says string
-		l    Limits
+		l    ResourceLimits
 		want string
 	}{
-		{"none", Limits{}, ""},
-		{"nothing negative is a limit", Limits{MemoryBytes: -1, FileBytes: -1, OpenFiles: -1, CPU: -time.Hour}, ""},
-		{"less than a second is one", Limits{CPU: time.Millisecond}, "0:1"},
-		{"all", Limits{MemoryBytes: 4, CPU: 2 * time.Second, FileBytes: 3, OpenFiles: 1}, "0:2 1:3 2:4 7:1"},
+		{"none", ResourceLimits{}, ""},
+		{"nothing negative is a limit", ResourceLimits{MemoryBytes: -1, FileBytes: -1, OpenFiles: -1, CPU: -time.Hour}, ""},
+		{"less than a second is one", ResourceLimits{CPU: time.Millisecond}, "0:1"},
+		{"all", ResourceLimits{MemoryBytes: 4, CPU: 2 * time.Second, FileBytes: 3, OpenFiles: 1}, "0:2 1:3 2:4 7:1"},
 	} {
 		var got []string
 		for _, l := range c.l.kernel(Namespaces, proc.GroupLimits{}) {

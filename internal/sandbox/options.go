@@ -33,7 +33,7 @@ type Options struct {
 	// Search lists the directories in which programs are found.
 	Search  []string
 	Network Network
-	Limits  Limits
+	Limits  ResourceLimits
 	Temp    string // where the directory for temporary files is made
 	Log     *slog.Logger
 	// Program is the server's own program, opened with O_PATH: commands may start
@@ -62,9 +62,9 @@ type Command struct {
 	Session   tipstaff.SessionID // "" without one
 	Dir       string             // canonical
 	Program   string             // its path; "" for a script
-	// Room is the directory of the script that the command belongs to: both share
+	// SandboxOf is the directory of the script that the command belongs to: both share
 	// a workspace, wherever the script goes. "": that of Dir.
-	Room string
+	SandboxOf string
 	// Workspace lists what the command may change, canonical, if a policy says so;
 	// empty: that of the options.
 	Workspace []string

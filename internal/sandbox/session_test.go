@@ -170,7 +170,7 @@ func TestManyAtOnce(t *testing.T) {
 	})
 }
 
-func TestARoomThatCannotBeMadeRefusesAndSpoilsNothing(t *testing.T) {
+func TestASessionSandboxThatCannotBeMadeRefusesAndSpoilsNothing(t *testing.T) {
 	eachTier(t, func(t *testing.T, tier Tier) {
 		b := newBox(t, tier)
 		b.settle()

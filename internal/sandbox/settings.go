@@ -16,7 +16,7 @@ import (
 type settings struct {
 	profile profile.Profile
 	network Network
-	limits  Limits
+	limits  ResourceLimits
 	doors   bool     // commands may have doors
 	reveal  []string // the credentials whose files are not hidden
 

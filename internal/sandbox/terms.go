@@ -16,7 +16,7 @@ type Terms struct {
 	Tier    Tier             // at least this, or the command is refused
 	Profile *profile.Profile // nil: the server's
 	Network *Network         // nil: the server's
-	Limits  Limits
+	Limits  ResourceLimits
 	// Doors says that the command may have doors of the server's; see [Door].
 	Doors bool
 	// Reveal names the credentials whose files are not hidden, by the third column
@@ -31,7 +31,7 @@ var ErrUnmet = errors.New("the policy confines this command more than this serve
 
 // given reports whether the terms change anything.
 func (t Terms) given() bool {
-	return t.Tier != None || t.Profile != nil || t.Network != nil || t.Limits != Limits{} || t.Doors || len(t.Reveal) > 0
+	return t.Tier != None || t.Profile != nil || t.Network != nil || t.Limits != ResourceLimits{} || t.Doors || len(t.Reveal) > 0
 }
 
 // key returns a text that is equal for equal terms.
@@ -81,8 +81,8 @@ func (n Network) intersect(o Network) Network {
 }
 
 // lower returns the lower of each limit.
-func (l Limits) lower(o Limits) Limits {
-	return Limits{
+func (l ResourceLimits) lower(o ResourceLimits) ResourceLimits {
+	return ResourceLimits{
 		MemoryBytes: lower(l.MemoryBytes, o.MemoryBytes), Processes: lower(l.Processes, o.Processes), CPU: lower(l.CPU, o.CPU),
 		FileBytes: lower(l.FileBytes, o.FileBytes), OpenFiles: lower(l.OpenFiles, o.OpenFiles),
 	}

@@ -49,7 +49,7 @@ func TestTermsHoldOneCommandAndNotTheNext(t *testing.T) {
 		if got := b.under(Terms{Network: network(t, "off")}, "ls /sys/class/net /proc/net/dev >/dev/null; grep -c : /proc/net/dev"); tier == Namespaces && got != "1\n" {
 			t.Errorf("it has %q interfaces", got)
 		}
-		limits := Terms{Limits: Limits{OpenFiles: 77}}
+		limits := Terms{Limits: ResourceLimits{OpenFiles: 77}}
 		if got := b.under(limits, "ulimit -n"); got != "77\n" {
 			t.Errorf("with 77 files: %q", got)
 		}
@@ -62,10 +62,10 @@ func TestTermsHoldOneCommandAndNotTheNext(t *testing.T) {
 func TestTermsNeverLoosen(t *testing.T) {
 	eachTier(t, func(t *testing.T, tier Tier) {
 		b := newBox(t, tier, func(_ *box, o *Options) {
-			o.Profile, o.Network, o.Limits = profile.ReadOnly, Network{}, Limits{OpenFiles: 50}
+			o.Profile, o.Network, o.Limits = profile.ReadOnly, Network{}, ResourceLimits{OpenFiles: 50}
 		})
 		open := profile.Open
-		terms := Terms{Profile: &open, Network: network(t, "on"), Limits: Limits{OpenFiles: 60, CPU: time.Hour}}
+		terms := Terms{Profile: &open, Network: network(t, "on"), Limits: ResourceLimits{OpenFiles: 60, CPU: time.Hour}}
 		if got := b.under(terms, "(echo x > file) 2> /dev/null && echo written || echo refused; ulimit -n"); got != "refused\n50\n" {
 			t.Errorf("%q", got)
 		}
@@ -92,7 +92,7 @@ func TestTermsThatCannotBeEnforcedAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for says, terms := range map[string]Terms{
-		"a profile": {Profile: &readOnly}, "no network": {Network: network(t, "off")}, "a limit": {Limits: Limits{Processes: 3}}, "a tier": {Tier: Landlock},
+		"a profile": {Profile: &readOnly}, "no network": {Network: network(t, "off")}, "a limit": {Limits: ResourceLimits{Processes: 3}}, "a tier": {Tier: Landlock},
 	} {
 		if _, err := off.Confine(Command{Dir: "/", Terms: terms}); err == nil || !strings.Contains(err.Error(), "needs the sandbox tier landlock") {
 			t.Errorf("switched off, %s: %v", says, err)

@@ -15,8 +15,8 @@ func (s *Sandbox) workspaceOf(c Command) []string {
 		return c.Workspace
 	}
 	dir := c.Dir
-	if c.Room != "" {
-		dir = c.Room
+	if c.SandboxOf != "" {
+		dir = c.SandboxOf
 	}
 	if len(s.o.Workspace) > 0 {
 		return s.o.Workspace

@@ -108,8 +108,8 @@ func (r *run) request(m shellwire.Message, files []*os.File) (tipstaff.Request, 
 		}
 	}
 	live := runner.Live{
-		Streams: &runner.Streams{In: files[fromIn], Out: files[fromOut], Err: files[fromErr], More: files[fromMore:]},
-		Room:    r.grant.Dir().Path(), Ask: r.live.Ask, Approval: r.live.Approval, Approved: r.live.Approved,
+		Streams:   &runner.Streams{In: files[fromIn], Out: files[fromOut], Err: files[fromErr], More: files[fromMore:]},
+		SandboxOf: r.grant.Dir().Path(), Ask: r.live.Ask, Approval: r.live.Approval, Approved: r.live.Approved,
 	}
 	path, private := r.cell.Confined.Private(int(files[fromDirectory].Fd()))
 	switch {
@@ -126,7 +126,7 @@ func (r *run) request(m shellwire.Message, files []*os.File) (tipstaff.Request, 
 }
 
 // writes lists the files that a command could write to by its descriptors, without
-// those that only its room sees.
+// those that only its session sandbox sees.
 func (r *run) writes(files []*os.File) (list []string) {
 	for _, f := range files {
 		if !writable(f) {

@@ -2,7 +2,7 @@ package script
 
 import "os"
 
-// directory is a directory in the room's own temporary directory: a
+// directory is a directory in the session sandbox's own temporary directory: a
 // [tipstaff/internal/policy.Private].
 type directory struct {
 	*os.File

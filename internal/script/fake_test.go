@@ -35,7 +35,7 @@ func fake(early string) error {
 	}
 	m, files, err := conn.Receive()
 	if errors.Is(err, io.EOF) {
-		return nil // the room has ended
+		return nil // the session sandbox has ended
 	}
 	if err != nil {
 		return err

@@ -10,13 +10,13 @@ import (
 	"tipstaff/internal/shellwire"
 )
 
-// process is a script process. It runs one script; it may wait for that in its room.
+// process is a script process. It runs one script; it may wait for that in its session sandbox.
 type process struct {
 	*proc.Process
 	conn *shellwire.Conn
 }
 
-// newProcess starts a script process in a room.
+// newProcess starts a script process in a session sandbox.
 func (s *Scripts) newProcess(c *sandbox.Confined, dir string, fd uintptr) (*process, error) {
 	conn, theirs, err := shellwire.Pair()
 	if err != nil {
@@ -41,7 +41,7 @@ func (p *process) Close() error {
 	return err
 }
 
-// prepare starts the script process for the next script of a room, unless the server
+// prepare starts the script process for the next script of a session sandbox, unless the server
 // ends. The script that has ended has left its place. It closes dir.
 func (s *Scripts) prepare(c runner.Cell, path string, dir *os.File) {
 	release := c.Confined.Hold()

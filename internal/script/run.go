@@ -60,7 +60,7 @@ func newRun(ctx context.Context, s *Scripts, g *policy.Grant, live runner.Live) 
 	return r
 }
 
-// start hands the script over to a script process of its room.
+// start hands the script over to a script process of its session sandbox.
 func (r *run) start(c runner.Cell) error {
 	if c.Confined.Confinement == nil {
 		return unconfined()
@@ -199,7 +199,7 @@ func (r *run) End(grace time.Duration) (left int) {
 	return 0 // what runs in the background is the script's
 }
 
-// again prepares for the next script of the room. To do so while this one runs
+// again prepares for the next script of the session sandbox. To do so while this one runs
 // was tried: it takes the processors from the script, which then takes a third longer.
 func (r *run) again() {
 	dir, err := dup(r.grant.Dir().Fd())

@@ -29,7 +29,7 @@ func TestACommandOfAScriptRunsWithItsDescriptorsAndItsAnswerComesBack(t *testing
 	})
 }
 
-func TestTheNextScriptOfARoomFindsAProcessThatWaits(t *testing.T) {
+func TestTheNextScriptOfASessionSandboxFindsAProcessThatWaits(t *testing.T) {
 	eachTier(t, func(t *testing.T, s *server) {
 		for i := range 3 {
 			if r := s.run("ask 1 true\nanswer" + end); r.ExitCode != 0 {
@@ -74,9 +74,9 @@ func TestVariablesAndDirectoryOfACommandAreThoseOfTheScript(t *testing.T) {
 	})
 }
 
-// TestTheRoomsOwnTemporaryDirectoryIsADirectoryOfCommands: the control is that a call
-// with the same directory is refused where only the room sees it.
-func TestTheRoomsOwnTemporaryDirectoryIsADirectoryOfCommands(t *testing.T) {
+// TestTheSessionSandboxsOwnTemporaryDirectoryIsADirectoryOfCommands: the control is that a call
+// with the same directory is refused where only the session sandbox sees it.
+func TestTheSessionSandboxsOwnTemporaryDirectoryIsADirectoryOfCommands(t *testing.T) {
 	eachTier(t, func(t *testing.T, s *server) {
 		r := s.run("mkdir $TMPDIR/own\ncd $TMPDIR/own\nask 1 pwd\nanswer\nto file\nask 2 echo x\nanswer\ncd " + s.ws + "\nto seen\nask 3 echo y\nanswer" + end)
 		dir := strings.SplitN(printed(&r), "\n", 2)[0]

@@ -76,7 +76,7 @@ func newServer(t *testing.T, tier sandbox.Tier, early string) *server {
 		t.Fatal(err)
 	}
 	s.policy = policy.New(policy.Settings{
-		Limits:      map[tipstaff.Family]policy.Limits{tipstaff.Execute: {DefaultTimeout: 20 * time.Second, OutputBytes: 1 << 20}},
+		Limits:      map[tipstaff.Family]policy.FamilyLimits{tipstaff.Execute: {DefaultTimeout: 20 * time.Second, OutputBytes: 1 << 20}},
 		Environment: policy.NewEnvironment([]string{"LANG=C"}, "/usr/bin:/bin"),
 		More:        []policy.Rule{deniesID{}},
 		Shell:       policy.ShellSetting{Mode: rules.ShellWrite, Set: true},

@@ -2,7 +2,7 @@
 // execute_shell, and asks the server for each command of it.
 //
 // The server starts its own binary as this process, confined like a command of
-// the room. It forbids itself every program before it reads a word, says
+// the session sandbox. It forbids itself every program before it reads a word, says
 // [shellwire.Ready], gets its [shellwire.Script], and ends with it: after
 // [shellwire.Done] it stays only as long as jobs of the script run, or until the
 // server closes the socket. What it can do is what its sandbox lets any command

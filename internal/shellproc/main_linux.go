@@ -48,7 +48,7 @@ func Main(fd uintptr) error {
 	}
 	m, files, err := conn.Receive()
 	if errors.Is(err, io.EOF) {
-		return nil // the room is gone, and needed no script
+		return nil // the session sandbox is gone, and needed no script
 	}
 	if err != nil {
 		return err

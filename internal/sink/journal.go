@@ -28,7 +28,7 @@ func NewJournal(path string) *Journal {
 func (*Journal) Name() string { return "journald" }
 
 // Limits bounds a batch; each message is one datagram.
-func (*Journal) Limits() Limits { return Limits{Count: 64, Bytes: 256 << 10} }
+func (*Journal) Limits() BatchLimits { return BatchLimits{Count: 64, Bytes: 256 << 10} }
 
 // Send writes one datagram for each message. When it returns, the kernel has
 // them.

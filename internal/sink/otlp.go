@@ -36,7 +36,9 @@ func NewOTLP(address *url.URL, headers map[string]string, version string) *OTLP 
 func (o *OTLP) Name() string { return "otlp " + o.poster.address.Host }
 
 // Limits bounds a batch.
-func (*OTLP) Limits() Limits { return Limits{Count: 512, Bytes: 512 << 10, Wait: time.Second} }
+func (*OTLP) Limits() BatchLimits {
+	return BatchLimits{Count: 512, Bytes: 512 << 10, Wait: time.Second}
+}
 
 // Send posts a batch. An answer 2xx means that the collector has it; the
 // collector reports only the number of records that it rejected.

@@ -16,12 +16,12 @@ import (
 // script is a sink that does what a test wants.
 type script struct {
 	send   func(ctx context.Context, batch []Message) (int, error)
-	limits Limits
+	limits BatchLimits
 }
 
-func (*script) Name() string     { return "script" }
-func (s *script) Limits() Limits { return s.limits }
-func (*script) Close() error     { return nil }
+func (*script) Name() string          { return "script" }
+func (s *script) Limits() BatchLimits { return s.limits }
+func (*script) Close() error          { return nil }
 func (s *script) Send(ctx context.Context, batch []Message) (int, error) {
 	return s.send(ctx, batch)
 }
@@ -36,7 +36,7 @@ func TestTheOneRecordThatAPeerRefusesIsFoundAndToldToItAsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b bus.Bus
 		var got []string
-		s := &script{limits: Limits{Count: 100, Bytes: 1 << 20, Wait: time.Second}, send: func(_ context.Context, batch []Message) (int, error) {
+		s := &script{limits: BatchLimits{Count: 100, Bytes: 1 << 20, Wait: time.Second}, send: func(_ context.Context, batch []Message) (int, error) {
 			for _, m := range batch {
 				if m.Seq == 7 {
 					return 0, fmt.Errorf("%w: I do not want seven", errRefused)
@@ -61,7 +61,7 @@ func TestAPeerThatIsAwayIsTriedMoreAndMoreRarely(t *testing.T) {
 		var b bus.Bus
 		var log strings.Builder
 		attempts := 0
-		s := &script{limits: Limits{Count: 10, Bytes: 1 << 20}, send: func(context.Context, []Message) (int, error) {
+		s := &script{limits: BatchLimits{Count: 10, Bytes: 1 << 20}, send: func(context.Context, []Message) (int, error) {
 			attempts++
 			return 0, errors.New("away")
 		}}
@@ -92,7 +92,7 @@ func TestManySinksThatHangHoldUpTheEndTogetherNotEach(t *testing.T) {
 		release := make(chan struct{})
 		var sinks []Sink
 		for range 10 {
-			sinks = append(sinks, &script{limits: Limits{Count: 10, Bytes: 1 << 20}, send: func(context.Context, []Message) (int, error) {
+			sinks = append(sinks, &script{limits: BatchLimits{Count: 10, Bytes: 1 << 20}, send: func(context.Context, []Message) (int, error) {
 				<-release // even if ctx is done
 				return 0, errors.New("released")
 			}})
@@ -112,7 +112,7 @@ func TestAPeerMaySayWhenToComeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b bus.Bus
 		var at []time.Time
-		s := &script{limits: Limits{Count: 10, Bytes: 1 << 20}, send: func(_ context.Context, batch []Message) (int, error) {
+		s := &script{limits: BatchLimits{Count: 10, Bytes: 1 << 20}, send: func(_ context.Context, batch []Message) (int, error) {
 			if at = append(at, time.Now()); len(at) == 1 {
 				return 0, pauseError{errors.New("not now"), 20 * time.Second}
 			}

@@ -12,7 +12,7 @@ type Sink interface {
 	// Name identifies the sink in logs. It contains no secret.
 	Name() string
 	// Limits bounds a batch.
-	Limits() Limits
+	Limits() BatchLimits
 	// Send delivers messages in order. It returns how many of them the peer
 	// has, counted from the first, and an error if not all. Send returns soon
 	// after ctx is done.
@@ -21,8 +21,8 @@ type Sink interface {
 	Close() error
 }
 
-// Limits bound a batch.
-type Limits struct {
+// BatchLimits bound a batch.
+type BatchLimits struct {
 	Count int           // number of messages
 	Bytes int           // size of their bodies; a single message may be larger
 	Wait  time.Duration // how long the first message waits for others

@@ -18,7 +18,7 @@ type Stream struct {
 func (*Stream) Name() string { return "stderr" }
 
 // Limits bounds one write.
-func (*Stream) Limits() Limits { return Limits{Count: 64, Bytes: 256 << 10} }
+func (*Stream) Limits() BatchLimits { return BatchLimits{Count: 64, Bytes: 256 << 10} }
 
 // Send writes the batch. If the stream is not read, Send blocks, even after ctx
 // is done.

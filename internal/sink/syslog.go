@@ -31,7 +31,7 @@ func NewSyslog(name, network, address string, secure *tls.Config) *Syslog {
 func (s *Syslog) Name() string { return s.name }
 
 // Limits bounds a batch, which is one write over TCP.
-func (*Syslog) Limits() Limits { return Limits{Count: 64, Bytes: 256 << 10} }
+func (*Syslog) Limits() BatchLimits { return BatchLimits{Count: 64, Bytes: 256 << 10} }
 
 // Send writes the messages. If a TCP connection did not accept a whole batch,
 // it is unknown how much arrived, so the pump sends all of it again.

@@ -36,7 +36,9 @@ func NewWebhook(address *url.URL, secret []byte, secure *tls.Config) *Webhook {
 func (w *Webhook) Name() string { return w.name }
 
 // Limits bounds a batch.
-func (*Webhook) Limits() Limits { return Limits{Count: 100, Bytes: 256 << 10, Wait: time.Second} }
+func (*Webhook) Limits() BatchLimits {
+	return BatchLimits{Count: 100, Bytes: 256 << 10, Wait: time.Second}
+}
 
 // Send posts a batch. An answer 2xx means that the receiver has it. All records
 // of a batch are of one trail.

@@ -19,7 +19,7 @@ type closing struct{ times int }
 
 func (c *closing) Close() error { c.times++; return nil }
 
-func TestWhatWaitsInARoomEndsWithIt(t *testing.T) {
+func TestWhatWaitsInASessionSandboxEndsWithIt(t *testing.T) {
 	eachTier(t, func(t *testing.T, tier Tier) {
 		b := newBox(t, tier)
 		confine := func() *Confined {
@@ -45,7 +45,7 @@ func TestWhatWaitsInARoomEndsWithIt(t *testing.T) {
 		c.Release()
 		b.EndSession("s")
 		if first.times != 0 {
-			t.Error("it was closed while the room was held")
+			t.Error("it was closed while the session sandbox was held")
 		}
 		release()
 		b.work.Wait()
@@ -55,15 +55,15 @@ func TestWhatWaitsInARoomEndsWithIt(t *testing.T) {
 		c, first = confine(), &closing{}
 		b.EndSession("s")
 		if c.Leave(first); first.times != 1 {
-			t.Error("something was left in a room that ends")
+			t.Error("something was left in a session sandbox that ends")
 		}
 		c.Release()
 	})
 }
 
-// TestARoomKnowsItsOwnTemporaryFiles: the control is a directory of the workspace, and
+// TestASessionSandboxKnowsItsOwnTemporaryFiles: the control is a directory of the workspace, and
 // the temporary directory of another session.
-func TestARoomKnowsItsOwnTemporaryFiles(t *testing.T) {
+func TestASessionSandboxKnowsItsOwnTemporaryFiles(t *testing.T) {
 	eachTier(t, func(t *testing.T, tier Tier) {
 		b := newBox(t, tier)
 		for _, c := range []struct {
