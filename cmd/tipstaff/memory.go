@@ -8,9 +8,9 @@ import (
 )
 
 // httpMemoryLimit is the memoryLimit of a server of many clients: the output of
-// one command then costs 50 MiB above idle (contract T5); with 96 MiB it would
-// be 80.
-const httpMemoryLimit = 64 << 20
+// one command then costs 36 to 46 MiB above idle; with 64 MiB it would be 50 to
+// 56, too near to the 64 of contract T5.
+const httpMemoryLimit = 48 << 20
 
 // memoryLook is how often followMemory checks the memory in use.
 const memoryLook = 2 * time.Second

@@ -18,7 +18,7 @@ func TestHardening12TheCollectorIsSetForManySmallMessages(t *testing.T) {
 }
 
 func TestTheMemoryLimitFollowsWhatIsInUse(t *testing.T) {
-	for live, want := range map[uint64]int64{0: 64 << 20, 30 << 20: 64 << 20, 100 << 20: 200 << 20} {
+	for live, want := range map[uint64]int64{0: 48 << 20, 20 << 20: 48 << 20, 100 << 20: 200 << 20} {
 		if got := memoryLimitFor(live); got != want {
 			t.Errorf("%d bytes in use: %d", live, got)
 		}
