@@ -38,6 +38,9 @@ type Origin struct {
 	Trace Trace // the trace that the call belongs to
 }
 
+// TerminalSize is the size of a terminal in characters.
+type TerminalSize struct{ Rows, Columns uint16 }
+
 // Request is what a caller asks, as asked: nothing in it has been checked.
 type Request struct {
 	ID      RequestID
@@ -83,6 +86,14 @@ type Request struct {
 
 	// Stdin is written to the program, then closed. nil means /dev/null.
 	Stdin []byte
+
+	// Background says that the command may outlive the call that asks for it. Its
+	// standard input then stays open behind Stdin, for what the caller writes
+	// later.
+	Background bool
+	// Terminal asks for a pseudo-terminal of that size as standard input, output
+	// and error; nil: pipes.
+	Terminal *TerminalSize
 
 	// Timeout counts from the start of the command; 0 asks for the default. A
 	// policy may refuse it but never lengthens it. A command of a script has that

@@ -22,6 +22,9 @@ type Live struct {
 	Ask func(ctx context.Context, q policy.Question) (policy.Answer, error)
 	// Approval is the handle of an answered question; "": none.
 	Approval string
+	// Controls is called once, before Started, with what can be done with the
+	// command from then on.
+	Controls func(Controls)
 	// Approved are the approvals for commands of a script that were given before it
 	// began.
 	Approved *Approvals
