@@ -88,7 +88,7 @@ func hookCall(ctx context.Context, client string, env []string, in io.Reader, ou
 		}
 		return nil
 	}
-	answer := hookfront.Answer{}
+	var answer hookfront.Answer
 	if err != nil {
 		say(errs, "tipstaff: %v", err)
 		answer = hookfront.Denied(errors.New("its settings or its policy cannot be used; the operator sees why by: tipstaff hook install " + client + " --dry-run"))

@@ -69,6 +69,40 @@ func claudeHooks(e Entry) object {
 	return o
 }
 
+// HookEntry reads from a state what the hooks start. An error says which event has
+// none, or another one.
+func HookEntry(st State) (e Entry, err error) {
+	line := ""
+	for _, event := range hookEvents {
+		group, _ := st.found[event].(map[string]any)
+		list, _ := group["hooks"].([]any)
+		command := ""
+		if len(list) == 1 {
+			one, _ := list[0].(map[string]any)
+			command, _ = one["command"].(string)
+		}
+		switch {
+		case command == "":
+			return e, formError("there is none for %s", event)
+		case line != "" && command != line:
+			return e, formError("that for %s is another one", event)
+		case group["matcher"] != hookTools:
+			return e, formError("that for %s is for other tools than %s", event, hookTools)
+		}
+		line = command
+	}
+	words, err := argv.Split(line)
+	if err != nil {
+		return e, formError("their command cannot be read: %v", err)
+	}
+	e.Command, e.Args = words[0], words[1:3]
+	for i := 3; i+1 < len(words) && words[i] == "--env"; i += 2 {
+		name, value, _ := strings.Cut(words[i+1], "=")
+		e.Env = append(e.Env, Variable{name, value})
+	}
+	return e, nil
+}
+
 // isHook reports whether a command is tipstaff's own hook: PROGRAM hook CLIENT ….
 func isHook(command string) bool {
 	words, err := argv.Split(command)

@@ -115,11 +115,12 @@ func (f jsonHooks) get(text string) (map[string]any, any, error) {
 	if len(entry) == 0 {
 		entry = nil
 	}
-	return deepNumbers(entry).(map[string]any), all, nil
+	deepNumbers(entry)
+	return entry, all, nil
 }
 
-// deepNumbers makes whole numbers int, as entries are written, and lists of
-// groups comparable with those of an entry.
+// deepNumbers makes whole numbers int, as entries are written, in maps and lists in
+// their place.
 func deepNumbers(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -158,13 +159,13 @@ func (f jsonHooks) set(text string, entry object, _ []string) (string, error) {
 		case at < 0:
 			return bom + style.insert(text, root, v, hooksKey, f.whole(entry)), nil
 		case list == nil:
-			text = style.insert(text, table, root.Members[at].Value, group.key, []object{group.value.(object)})
+			text = style.insert(text, table, root.Members[at].Value, group.key, []object{groupOf(group)})
 		default:
 			i, err := member(table, group.key)
 			if err != nil {
 				return "", err
 			}
-			if text, err = style.place(text, list, table.Members[i].Value, group.value.(object)); err != nil {
+			if text, err = style.place(text, list, table.Members[i].Value, groupOf(group)); err != nil {
 				return "", err
 			}
 		}
@@ -172,11 +173,17 @@ func (f jsonHooks) set(text string, entry object, _ []string) (string, error) {
 	return bom + text, nil
 }
 
+// groupOf is the group of an event.
+func groupOf(f field) object {
+	o, _ := f.value.(object) // claudeHooks makes nothing else
+	return o
+}
+
 // whole is the table of hooks with nothing else in it.
 func (jsonHooks) whole(entry object) object {
 	o := object{}
 	for _, group := range entry {
-		o = append(o, field{group.key, []object{group.value.(object)}})
+		o = append(o, field{group.key, []object{groupOf(group)}})
 	}
 	return o
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -86,8 +87,9 @@ func TestHooksAreTakenBackByteForByte(t *testing.T) {
 		for i, e := range []Entry{ourHook, newer, newer} {
 			do(t, s, c, e, time.Unix(int64(i), 0))
 		}
-		if st := s.Look(c, User); !st.Installed || st.Fault != "" {
-			t.Fatalf("%s: %+v", name, st)
+		st := s.Look(c, User)
+		if e, err := HookEntry(st); !st.Installed || st.Fault != "" || err != nil || !reflect.DeepEqual(e, newer) {
+			t.Fatalf("%s: %+v, %+v, %v", name, st, e, err)
 		}
 		undo(t, s, c)
 		got, err := os.ReadFile(path)
