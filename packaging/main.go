@@ -55,6 +55,9 @@ func run(root, out, only, version string) error {
 	if err != nil {
 		return err
 	}
+	if err := s.unchanged(); err != nil { // while it was built
+		return err
+	}
 	for _, step := range []func(*stage, string) error{archives, systemPackages, image, bundles, npmPackages, registryEntry, checksums} {
 		if err := step(s, out); err != nil {
 			return err

@@ -34,12 +34,8 @@ func releaseOf(root, version string) (r release, err error) {
 	if r.Root, err = filepath.Abs(root); err != nil {
 		return r, err
 	}
-	changes, err := r.git("status", "--porcelain", "--untracked-files=normal")
-	if err != nil {
+	if err := r.unchanged(); err != nil {
 		return r, err
-	}
-	if changes != "" {
-		return r, fmt.Errorf("the sources differ from their commit, so no package could say what it was built from; commit first:\n%s", changes)
 	}
 	if r.Commit, err = r.git("rev-parse", "HEAD"); err != nil {
 		return r, err
@@ -63,6 +59,15 @@ func releaseOf(root, version string) (r release, err error) {
 		return r, fmt.Errorf("%q is no semantic version, as 1.2.3 or 1.2.3-rc.1", r.Version)
 	}
 	return r, nil
+}
+
+// unchanged says what of the sources differs from their commit.
+func (r release) unchanged() error {
+	changes, err := r.git("status", "--porcelain", "--untracked-files=normal")
+	if err == nil && changes != "" {
+		err = fmt.Errorf("the sources differ from their commit, so no package could say what it was built from; commit first:\n%s", changes)
+	}
+	return err
 }
 
 func (r release) git(args ...string) (string, error) {

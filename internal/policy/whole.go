@@ -3,6 +3,7 @@ package policy
 import (
 	"path"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -209,15 +210,25 @@ func (w *Whole) outside(name string, write bool) {
 	}
 }
 
-// pathsIn returns the arguments, and the values behind the = of options, that are
-// paths which can lead out of a directory.
+// attached matches what can stand before a path in one word: an option of one
+// letter, or anything that ends with a character that no plain name has.
+var attached = regexp.MustCompile(`^(?:-[A-Za-z]|.*?[=:,;@|(\[{<>])(/.*)$`)
+
+// pathsIn returns the paths in arguments that can lead out of a directory:
+// absolute ones, also behind an option or an =, and those that go up.
 func pathsIn(words []string) (found []string) {
 	for _, word := range words {
 		if _, value, ok := strings.Cut(word, "="); ok && strings.HasPrefix(word, "-") {
 			word = value
 		}
-		if path.IsAbs(word) || word == ".." || strings.HasPrefix(word, "../") || strings.Contains(word, "/../") || strings.HasSuffix(word, "/..") {
+		m := attached.FindStringSubmatch(word)
+		switch scheme, _, url := strings.Cut(word, "://"); {
+		case path.IsAbs(word), word == "..", strings.HasPrefix(word, "../"), strings.Contains(word, "/../"), strings.HasSuffix(word, "/.."):
 			found = append(found, word)
+		case url && !strings.EqualFold(scheme, "file"):
+			// an address on the network
+		case m != nil:
+			found = append(found, m[1])
 		}
 	}
 	return found

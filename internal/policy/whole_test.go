@@ -66,6 +66,23 @@ func TestPathsOfALineAreToldToWhoKnowsTheProject(t *testing.T) {
 	}
 }
 
+func TestPathsAreFoundWhereTheyStandInAWord(t *testing.T) {
+	for word, want := range map[string]string{
+		"/etc/x": "/etc/x", "--file=/etc/x": "/etc/x", "-I/etc/x": "/etc/x", "@/etc/x": "/etc/x", "a:/etc/x": "/etc/x", "file:///etc/x": "/etc/x", "if=/etc/x": "/etc/x",
+		"..": "/", "a/../../x": "/x", "--dir=../x": "/x",
+		"a/b": "", "src/a.go:12": "", "https://example.org/x": "", "s/a/b/": "", "HEAD~2": "", "-x": "", "origin/main": "", "./a": "", "a..b": "",
+	} {
+		got := whole(writing(), allowing("git"), "git '"+word+"'").Outside
+		if path := ""; len(got) > 0 && want != "" {
+			if path = got[0].Path; path != want {
+				t.Errorf("%q: %q, want %q", word, path, want)
+			}
+		} else if len(got) > 0 || want != "" {
+			t.Errorf("%q: %v, want %q", word, got, want)
+		}
+	}
+}
+
 func TestADeciderNarrowsEachCommandOfALine(t *testing.T) {
 	var asked []string
 	req := script("git status | wc -l")
