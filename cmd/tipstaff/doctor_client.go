@@ -25,7 +25,7 @@ func doctorClient(ctx context.Context, w io.Writer, names []string) error {
 	}
 	refuses := false
 	for _, c := range list {
-		found := examineClient(ctx, s, c)
+		found := append(examineClient(ctx, s, c), examineHooks(s, c)...)
 		printFindings(w, found)
 		for _, f := range found {
 			refuses = refuses || f.Level == doctor.Fault

@@ -165,7 +165,7 @@ func settingsMissing(e clients.Entry) (names []string) {
 		if !v.Set || v.Secret || slices.ContainsFunc(e.Env, func(given clients.Variable) bool { return given.Name == v.Name }) {
 			continue
 		}
-		for _, prefix := range []string{"TIPSTAFF_", "ALLOWED_", "TERMINAL_", "ENABLE_"} {
+		for _, prefix := range settingPrefixes {
 			if strings.HasPrefix(v.Name, prefix) {
 				names = append(names, v.Name)
 			}

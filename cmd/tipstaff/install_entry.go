@@ -68,16 +68,27 @@ func (o entryFlags) entry(s clients.System, scope clients.Scope) (e clients.Entr
 	}
 	way := o.through
 	if way == "" {
-		way = map[string]string{"darwin": "lima", "windows": "wsl"}[runtime.GOOS]
+		way = usualWay(runtime.GOOS)
 	}
 	switch way {
-	case "", "local":
+	case "local":
 		path, err := thisBinary()
 		return clients.Entry{Command: path, Args: []string{"serve"}, Env: vars}, err
 	case "docker", "lima", "wsl":
 		return o.beside(s, way, vars)
 	}
 	return e, fail(exitUsage, "--through must be one of %s, not %q%s", strings.Join(ways, ", "), way, didYouMean(way, ways))
+}
+
+// usualWay is the way to a server with a sandbox: only Linux has one of ours.
+func usualWay(goos string) string {
+	switch goos {
+	case "darwin":
+		return "lima"
+	case "windows":
+		return "wsl"
+	}
+	return "local"
 }
 
 // variables are what the client gives the server: what init has written down,

@@ -41,7 +41,7 @@ func newRoot() *cobra.Command {
 	root.SetErr(os.Stderr)
 	root.Version = thisBuild().line()
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.AddCommand(newServe(), newCall(), newRun(), newApprovals(), newApprove(), newDeny(), newDemo(), newPolicyCommand(), newConfig(), newAudit(), newToken(), newDoctor(), newInit(), newInstall(), newUninstall(), newClients(), newVersion())
+	root.AddCommand(newServe(), newCall(), newRun(), newApprovals(), newApprove(), newDeny(), newDemo(), newPolicyCommand(), newConfig(), newAudit(), newToken(), newDoctor(), newInit(), newInstall(), newUninstall(), newClients(), newHook(), newVersion())
 	root.AddCommand(newTopics()...)
 	root.SetHelpCommand(newHelp())
 	explainMistakes(root)
