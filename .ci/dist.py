@@ -49,6 +49,7 @@ def image(path, out):
         check(config["config"]["Entrypoint"] == ["/usr/bin/tipstaff"], "another program is started")
         for layer in layers:
             files = tarfile.open(fileobj=io.BytesIO(layer))
+            check(files.getmember("tmp").mode == 0o1777, "everyone may remove what others have in /tmp")
             check([f.name for f in files if f.isfile()] == ["usr/bin/tipstaff"], "not one binary")
             files.extractall(out, filter="data") if hasattr(tarfile, "data_filter") else files.extractall(out)
 

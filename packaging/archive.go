@@ -49,13 +49,17 @@ func sorted(list []entry) []entry {
 	return slices.SortedFunc(slices.Values(list), func(a, b entry) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// tarball writes files of root's with one date. What lies above them is not in it.
+// tarball writes files and directories of root's with one date, and nothing that is
+// not in the list.
 func tarball(w io.Writer, list []entry, date time.Time) error {
 	t := tar.NewWriter(w)
 	for _, e := range sorted(list) {
 		h := &tar.Header{Typeflag: tar.TypeReg, Name: e.Name, Mode: int64(e.Mode), Size: int64(len(e.Data)), ModTime: date, Format: tar.FormatUSTAR}
 		if e.Mode.IsDir() {
 			h.Typeflag, h.Mode = tar.TypeDir, int64(e.Mode.Perm())
+			if e.Mode&fs.ModeSticky != 0 {
+				h.Mode |= 0o1000
+			}
 		}
 		if err := t.WriteHeader(h); err != nil {
 			return err

@@ -83,7 +83,7 @@ func (l *layout) platform(s *stage, p platform) (d descriptor, err error) {
 	}
 	dir := func(name string, mode fs.FileMode) entry { return entry{Name: name, Mode: fs.ModeDir | mode} }
 	var layer, plain bytes.Buffer
-	if err := tarball(&plain, []entry{dir("usr/", 0o755), dir("usr/bin/", 0o755), bin, dir("tmp/", 0o777), dir("workspace/", 0o755)}, s.Date); err != nil {
+	if err := tarball(&plain, []entry{dir("usr/", 0o755), dir("usr/bin/", 0o755), bin, dir("tmp/", fs.ModeSticky|0o777), dir("workspace/", 0o755)}, s.Date); err != nil {
 		return d, err
 	}
 	z, err := gzip.NewWriterLevel(&layer, gzip.BestCompression)
