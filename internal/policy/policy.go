@@ -81,7 +81,7 @@ func New(s Settings) *Policy {
 		{directory{}, restLast}, // the next ones look at files from there
 		{fileRoots{s.File}, restLast},
 		{allowlist{s.File != nil}, commandFirst},
-		{file{s.File}, commandFirst},
+		{file{s.File, s.Environment}, commandFirst},
 		{patterns{offer}, argumentsNext},
 		{arguments{s.Arguments}, argumentsNext},
 		{inner{s.Arguments}, argumentsNext},

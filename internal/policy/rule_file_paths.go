@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tipstaff"
+	"tipstaff/internal/gitpush"
 	"tipstaff/internal/paths"
 	"tipstaff/internal/rules"
 )
@@ -97,9 +98,19 @@ type pathFacts struct {
 	dir       Directory
 	fileRoots []rules.Text
 
+	git func(gitpush.Place) gitpush.Repository // nil: nothing is known of repositories
+
 	asked bool
 	known [][]string // lists of roots; a path must be inside all of them
 	ok    bool
+}
+
+// Repository reads the repository of git each time.
+func (p *pathFacts) Repository(at gitpush.Place) gitpush.Repository {
+	if p.git == nil {
+		return gitpush.Repository{}
+	}
+	return p.git(at)
 }
 
 // Inside looks the path up in the world each time.
@@ -153,7 +164,7 @@ func (p *pathFacts) roots() bool {
 }
 
 // elsewhere answers for a command that will run in an unknown directory:
-// relative paths are outside.
+// relative paths are outside, and nothing is known of repositories.
 type elsewhere struct{ rules.Facts }
 
 func (e elsewhere) Inside(path string) bool {

@@ -108,7 +108,7 @@ func (j *judge) profile(p *profile) {
 	inside := len(p.only) == 0
 	for i := range p.only {
 		r := &p.only[i]
-		if !inside && r.isFor(j.q.Program) && matchWhole(r.tokens, j.q.Args, j.f) {
+		if !inside && r.isFor(j.q.Program) && r.allows(&j.seen, j.q.Args, j.f) {
 			inside = true
 		}
 	}
@@ -120,12 +120,12 @@ func (j *judge) profile(p *profile) {
 	}
 	for i := range p.deny {
 		if r := &p.deny[i]; r.isFor(j.q.Program) && r.content.in(&j.seen, j.f) {
-			j.add(Deny, &r.rule, "it contains what is denied to this caller: "+r.item.Rule.Value)
+			j.add(Deny, &r.rule, "it contains what is denied to this caller: "+r.item.Rule.Value+r.shows(&j.seen))
 		}
 	}
 	for i := range p.ask {
 		if r := &p.ask[i]; r.isFor(j.q.Program) && r.content.in(&j.seen, j.f) {
-			j.add(Ask, &r.rule, "it contains what needs approval for this caller: "+r.item.Rule.Value)
+			j.add(Ask, &r.rule, "it contains what needs approval for this caller: "+r.item.Rule.Value+r.shows(&j.seen))
 		}
 	}
 }
@@ -142,7 +142,7 @@ func (j *judge) rules() {
 		j.contained(Ask, e.narrow)
 		spoken = j.contained(Ask, e.ask)
 		for i := range e.allow {
-			if r := &e.allow[i]; matchWhole(r.tokens, j.q.Args, j.f) {
+			if r := &e.allow[i]; r.allows(&j.seen, j.q.Args, j.f) {
 				j.add(Allow, r, "allowed by: "+strings.TrimSpace(j.q.Program+" "+r.item.Rule.Value))
 				spoken = true
 				break
@@ -166,7 +166,7 @@ func (j *judge) contained(effect Effect, list []rule) (any bool) {
 		if effect == Ask {
 			what = "it contains what needs approval: "
 		}
-		j.add(effect, r, what+cut(r.item.Rule.Value))
+		j.add(effect, r, what+cut(r.item.Rule.Value)+r.shows(&j.seen))
 	}
 	return any
 }
