@@ -92,16 +92,22 @@ func pattern(to string, force bool) Update {
 // source is.
 func (r *reader) to(name string, from source) Update {
 	switch {
+	case strings.Contains(name, "..") || strings.Contains(name, "//") || strings.ContainsAny(name, " ~^?[\\"):
+		r.lost = true // git refuses it
+		return everything
 	case strings.HasPrefix(name, "refs/"):
 		return Update{To: []string{name}}
 	case name == "HEAD" || name == "":
 		return everything
 	}
 	u := Update{To: []string{branches + name}, May: []string{"refs/" + name, "refs/remotes/" + name, "refs/remotes/" + name + "/HEAD"}}
-	if from != branchSource {
-		u.To = append(u.To, tags+name)
-	} else {
+	switch from {
+	case branchSource:
 		u.May = append(u.May, mayTag+name)
+	case removal:
+		u.May = append(u.May, tags+name)
+	default:
+		u.To = append(u.To, tags+name)
 	}
 	if inNamespace(name) {
 		u.To = append(u.To, "refs/"+name)

@@ -117,6 +117,8 @@ var plainWrappers = []string{"timeout", "nice", "nohup", "setsid", "stdbuf", "ti
 func sameRepository(l *layer, s *programs.Start) rules.Facts {
 	name := path.Base(l.words[0])
 	switch {
+	case s.By == byAlias:
+		return l.facts
 	case s.Moved, s.InOne:
 	case slices.Contains(plainWrappers, name):
 		return l.facts

@@ -59,6 +59,11 @@ func unwrapProgram(j layerJudge, l *layer, p *programs.Program, name string) {
 	}
 	reading := programs.Read(name, l.words[1:], l.rest)
 	starts, faults := outcomeOf(reading)
+	alias, more := aliasOf(l)
+	starts = append(starts, alias...)
+	for _, f := range more {
+		j.fault(f)
+	}
 	if j.counts(p) {
 		for _, f := range faults {
 			j.fault(f)

@@ -185,6 +185,9 @@ func (j *judge) nothing() Verdict {
 		v.Msg = "no rule allows this with arguments that come from input"
 	default:
 		v.Msg = "no rule allows these arguments"
+		if slices.ContainsFunc(j.base.allow, func(r rule) bool { return r.push != nil }) {
+			v.Msg += j.seen.updates()
+		}
 		if c := j.base.from; c != nil && c.Why.At.Set() {
 			v.Why = c.Why.Value
 		}

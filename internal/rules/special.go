@@ -51,7 +51,7 @@ func special(name, of string, has bool) (a alternative, ok bool, err error) {
 	a = alternative{kind: k, text: of}
 	a.globs = splitGlobs(of)
 	if k >= refLike {
-		if err == nil {
+		if err == nil && k == refLike {
 			a, err = refPattern(a)
 		}
 		return a, true, err
