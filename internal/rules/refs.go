@@ -248,9 +248,14 @@ func (r *reading) updates() string {
 		return ""
 	}
 	var names []string
+	does := "; it would update "
 	for i := range r.push.Updates {
-		for _, name := range r.push.Updates[i].To {
+		u := &r.push.Updates[i]
+		for _, name := range u.To {
 			names = append(names, strings.TrimPrefix(name, "refs/heads/"))
+		}
+		if u.Delete {
+			does = "; it would remove "
 		}
 	}
 	slices.Sort(names)
@@ -264,5 +269,5 @@ func (r *reading) updates() string {
 	case len(names) > most:
 		names = append(names[:most], "and more")
 	}
-	return "; it would update " + cut(strings.Join(names, ", "))
+	return does + cut(strings.Join(names, ", "))
 }
