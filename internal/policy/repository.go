@@ -19,6 +19,7 @@ type repositories struct {
 	argv   []string
 	req    *tipstaff.Request
 	vars   *Environment
+	policy *rules.Policy
 	bounds func() rules.Bounds // of the command
 }
 
@@ -68,8 +69,10 @@ func (r *repositories) environment(run *GitRun) (ok bool) {
 			return false
 		}
 	}
-	if slices.ContainsFunc(r.vars.hidden, decidesGit) {
-		return false // a rule may pass it on
+	for _, name := range r.vars.hidden {
+		if (decidesGit(name) || name == "HOME" || name == "XDG_CONFIG_HOME") && r.policy.MayPass(name) {
+			return false
+		}
 	}
 	for _, kv := range slices.Concat(r.req.Env, r.req.Fixed) {
 		name, value, _ := strings.Cut(kv, "=")
@@ -83,7 +86,7 @@ func (r *repositories) environment(run *GitRun) (ok bool) {
 		}
 	}
 	b := r.bounds()
-	if !b.Keeps("HOME") || b.Passes("XDG_CONFIG_HOME") || b.Passes("HOME") {
+	if !b.Keeps("HOME") {
 		return false
 	}
 	run.Home = of["HOME"]
@@ -93,18 +96,17 @@ func (r *repositories) environment(run *GitRun) (ok bool) {
 	return true
 }
 
+// deciding are how the names of variables begin by which git finds its
+// repository, its refs and its settings.
+var deciding = []string{
+	"GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE", "GIT_NAMESPACE", "GIT_CONFIG", "GIT_CEILING", "GIT_DISCOVERY", "GIT_EXEC_PATH", "GIT_OBJECT", "GIT_ALTERNATE",
+	"GIT_REF_", "GIT_REFERENCE", "GIT_DEFAULT", "GIT_INTERNAL", "GIT_IMPLICIT", "GIT_TEST", "GIT_PREFIX", "GIT_SHALLOW", "GIT_GRAFT", "GIT_REPLACE", "GIT_QUARANTINE",
+}
+
 // decidesGit reports whether a variable may decide which repository and which
 // settings git takes.
 func decidesGit(name string) bool {
-	if !strings.HasPrefix(name, "GIT_") {
-		return false
-	}
-	for _, harmless := range []string{"GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_TRACE", "GIT_SSH", "GIT_CURL_"} {
-		if strings.HasPrefix(name, harmless) {
-			return false
-		}
-	}
-	return !slices.Contains([]string{"GIT_PAGER", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_TERMINAL_PROMPT", "GIT_OPTIONAL_LOCKS", "GIT_ADVICE", "GIT_MERGE_AUTOEDIT", "GIT_ASKPASS", "GIT_PROGRESS_DELAY", "GIT_REFLOG_ACTION"}, name)
+	return slices.ContainsFunc(deciding, func(d string) bool { return strings.HasPrefix(name, d) })
 }
 
 // plainWrappers start what they are given as it is: in the same directory, as

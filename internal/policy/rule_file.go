@@ -50,7 +50,7 @@ func (r file) judge(req *tipstaff.Request, w World, d *Draft) *fileJudge {
 		facts: facts,
 		who:   whoOf(req), writes: req.Writes,
 	}
-	git := repositories{world: w, dir: d.Dir, argv: d.Argv, req: req, vars: r.vars, bounds: func() rules.Bounds {
+	git := repositories{world: w, dir: d.Dir, argv: d.Argv, req: req, vars: r.vars, policy: r.policy, bounds: func() rules.Bounds {
 		return j.bounds.Narrow(j.policy.Bounds("git", j.who))
 	}}
 	facts.git = git.read
