@@ -29,8 +29,11 @@ type Push struct {
 	// HEAD, its refs or its settings. Another command may change them between
 	// the decision and the push.
 	Implied bool
+	// Forced reports whether the arguments alone say that it forces, with or
+	// without a lease.
+	Forced bool
 
-	forced bool // certainly: the arguments say it
+	plainly bool // without a lease
 }
 
 // Update is what happens to one ref, or to those of a pattern.
@@ -59,7 +62,7 @@ func (p *Push) Forces() bool {
 // ForcesPlainly reports whether the push certainly does what --force does, for
 // at least one ref.
 func (p *Push) ForcesPlainly() bool {
-	return p.forced || p.Whole && slices.ContainsFunc(p.Updates, func(u Update) bool { return u.Force })
+	return p.plainly || p.Whole && slices.ContainsFunc(p.Updates, func(u Update) bool { return u.Force })
 }
 
 // Deletes reports whether the push may remove refs.

@@ -18,7 +18,8 @@ func Read(args []string, open func(Place) Repository) Push {
 	}
 	o := readOptions(c.rest, c.sub == "send-pack")
 	p.Options, p.Prunes = o.tell, o.prune
-	p.forced = o.force || o.mirror || slices.ContainsFunc(o.operands[min(1, len(o.operands)):], func(spec string) bool { return strings.HasPrefix(spec, "+") })
+	p.plainly = o.force || o.mirror || slices.ContainsFunc(o.operands[min(1, len(o.operands)):], func(spec string) bool { return strings.HasPrefix(spec, "+") })
+	p.Forced = p.plainly || o.lease || o.prune
 	if o.strange || o.stdin {
 		return p.anything()
 	}
@@ -41,7 +42,7 @@ func Read(args []string, open func(Place) Repository) Push {
 
 // anything makes the push one that is not understood.
 func (p *Push) anything() Push {
-	return Push{Is: true, Sub: p.Sub, Options: p.Options, Prunes: p.Prunes, Updates: []Update{everything}, Implied: true, forced: p.forced}
+	return Push{Is: true, Sub: p.Sub, Options: p.Options, Prunes: p.Prunes, Updates: []Update{everything}, Implied: true, Forced: p.Forced, plainly: p.plainly}
 }
 
 // command is a command line of git up to its subcommand.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"tipstaff"
 	"tipstaff/internal/argv"
 	"tipstaff/internal/gitpush"
 	"tipstaff/internal/policy"
@@ -141,5 +142,59 @@ func BenchmarkRefs(b *testing.B) {
 				decideWordsIn(p, w, words)
 			}
 		})
+	}
+}
+
+// TestAScriptMayCheckOutTheBranchThatItPushes: what depends on the repository is
+// judged when the script comes to it, what the arguments say before it begins.
+func TestAScriptMayCheckOutTheBranchThatItPushes(t *testing.T) {
+	file, err := rules.Load([]byte("version: 1\nshell: write\ncommands:\n  git: {allow: ['checkout *', 'push {ref:feature/*}'], deny: ['push {force}']}\n"), "p", rules.Options{Split: argv.Split})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := server()
+	s.File = file
+	p, w := policy.New(s), unlisted()
+	w.git = onBranch("main")
+	for script, want := range map[string]policy.Effect{
+		"git checkout -b feature/x; git push -u origin HEAD":    policy.Allow,
+		"git checkout -b feature/x; git push":                   policy.Allow,
+		"git checkout -b feature/x; git push -f":                policy.Deny,
+		"git checkout -b feature/x; git push origin +feature/x": policy.Deny,
+		"git push origin HEAD:refs/heads/main":                  policy.Deny,
+		"git push origin HEAD:refs/heads/feature/x":             policy.Allow,
+	} {
+		d := p.Decide(tipstaff.Request{Family: tipstaff.Execute, Script: script}, w)
+		if g, ok := d.Grant(); ok {
+			g.Close()
+		}
+		d.Close()
+		if d.Effect != want {
+			t.Errorf("%s: %s, want %s: %s", script, d.Effect, want, answer(d))
+		}
+	}
+}
+
+// TestAnApprovalOfAPushIsForItsBranch: the same words on another branch are
+// another question.
+func TestAnApprovalOfAPushIsForItsBranch(t *testing.T) {
+	p := refsPolicy(t, `git: {allow: ["push {ref:feature/*}"], ask: ["push {ref:main|release/*}"]}`)
+	question := func(branch string) policy.Question {
+		w := unlisted()
+		w.git = onBranch(branch)
+		d := p.Decide(tipstaff.Request{Family: tipstaff.Execute, Argv: []string{"git", "push"}}, w)
+		defer d.Close()
+		q, ok := d.Question()
+		if !ok {
+			t.Fatalf("on %s: %s", branch, d.Effect)
+		}
+		return q
+	}
+	main := question("main")
+	if again := question("main"); again.Digest != main.Digest || !strings.Contains(main.Why, "main") {
+		t.Errorf("the same question is another one, or does not say what is meant: %+v", main)
+	}
+	if question("release/1").Digest == main.Digest {
+		t.Error("an approval for main counts for release/1")
 	}
 }

@@ -163,7 +163,7 @@ func (j *fileJudge) verdicts(l *layer, list []rules.Verdict, contained bool) {
 }
 
 func (j *fileJudge) finding(l *layer, v rules.Verdict) Finding {
-	f := Finding{Rule: "policy/" + v.Rule, At: v.At.String(), Effect: v.Effect}
+	f := Finding{Rule: "policy/" + v.Rule, At: v.At.String(), Effect: v.Effect, repository: v.Repository}
 	if v.Effect == Allow {
 		f.Msg = v.Msg
 		return f

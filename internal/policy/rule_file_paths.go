@@ -105,10 +105,24 @@ type pathFacts struct {
 	ok    bool
 }
 
-// Repository reads the repository of git each time.
+// Repository reads the repository of git each time. Outside of the roots a
+// command may see other files at a path than the server does (its own /tmp), so
+// a repository that an option leads to there is not known.
 func (p *pathFacts) Repository(at gitpush.Place) gitpush.Repository {
 	if p.git == nil {
 		return gitpush.Repository{}
+	}
+	if len(at.Dirs) == 0 && at.GitDir == "" {
+		return p.git(at)
+	}
+	dir := "."
+	for _, d := range append(slices.Clip(at.Dirs), at.GitDir) {
+		if !strings.HasPrefix(d, "/") {
+			d = dir + "/" + d
+		}
+		if dir = d; !p.Inside(dir) {
+			return gitpush.Repository{}
+		}
 	}
 	return p.git(at)
 }

@@ -29,6 +29,9 @@ type Verdict struct {
 	Why string
 	// Default: no rule allows or asks, so the file's default applies.
 	Default bool
+	// Repository: it depends on the repository of git around the command, which
+	// other commands may change.
+	Repository bool
 	// Unnamed: the file has nothing about the program at all.
 	Unnamed bool
 }
@@ -92,7 +95,7 @@ func (j *judge) style() *style {
 }
 
 func (j *judge) add(e Effect, r *rule, msg string) {
-	j.out = append(j.out, Verdict{Effect: e, Rule: r.name, At: r.item.Rule.At, Msg: msg, Why: r.why})
+	j.out = append(j.out, Verdict{Effect: e, Rule: r.name, At: r.item.Rule.At, Msg: msg, Why: r.why, Repository: r.dependsOn(&j.seen)})
 }
 
 // lists denies programs outside of the allowlists that the file extends.
@@ -187,6 +190,7 @@ func (j *judge) nothing() Verdict {
 		v.Msg = "no rule allows these arguments"
 		if slices.ContainsFunc(j.base.allow, func(r rule) bool { return r.push != nil }) {
 			v.Msg += j.seen.updates()
+			v.Repository = j.seen.implied()
 		}
 		if c := j.base.from; c != nil && c.Why.At.Set() {
 			v.Why = c.Why.Value

@@ -242,6 +242,18 @@ func (r *rule) shows(seen *reading) string {
 	return seen.updates()
 }
 
+// dependsOn reports whether the repository decides that a rule matches a push.
+func (r *rule) dependsOn(seen *reading) bool {
+	force := slices.ContainsFunc(r.content.flags, func(f contentFlag) bool {
+		return f.forces || slices.ContainsFunc(f.conditions, func(a alternative) bool { return a.kind == refsForced })
+	})
+	return (r.push != nil || r.content.pushes || force) && seen.implied() && !(force && seen.push.Forced)
+}
+
+// implied reports whether the command is a push of which the repository decides
+// what it updates.
+func (r *reading) implied() bool { return r.push != nil && r.push.Is && r.push.Implied }
+
 // updates says what a push updates, for people to read.
 func (r *reading) updates() string {
 	if r.push == nil || !r.push.Is {
