@@ -223,16 +223,16 @@ func saying(p *gitpush.Push) string {
 	}
 	var out []string
 	for _, u := range p.Updates {
-		say := ""
+		var say strings.Builder
 		for _, mark := range []struct {
 			on   bool
 			sign string
 		}{{u.Force, "+"}, {u.Lease, "~"}, {u.Delete, "-"}} {
 			if mark.on {
-				say += mark.sign
+				say.WriteString(mark.sign)
 			}
 		}
-		out = append(out, say+strings.Join(u.To, "|"))
+		out = append(out, say.String()+strings.Join(u.To, "|"))
 	}
 	text := cmp.Or(p.Remote, "?") + ": " + strings.Join(out, " ")
 	if p.Implied {

@@ -115,4 +115,13 @@ func TestThePageShowsPoliciesThatAreTested(t *testing.T) {
 			t.Errorf("docs/policy.md does not show the policy of %s", name)
 		}
 	}
+	a, err := txtar.ParseFile("testdata/operators/branches.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(a.Files[0].Data)
+	text = text[strings.Index(text, "  git:"):strings.Index(text, "  timeout:")]
+	if !strings.Contains(string(page), "```yaml\n"+text+"```") {
+		t.Errorf("docs/policy.md does not show the three lines about branches:\n%s", text)
+	}
 }
