@@ -179,6 +179,9 @@ func (p *Policy) oneAhead(c *shell.Command, req tipstaff.Request, w World, to *D
 		g.Close()
 		return
 	}
+	if d.Deciding().repository {
+		return // commands before it may check out another branch
+	}
 	if q, ok := d.Question(); ok {
 		if c.Moved {
 			return // it would be asked for another directory
