@@ -142,3 +142,48 @@ func (b block) commands() (list []command) {
 	}
 	return list
 }
+
+// TestTheIndexNamesAllPages: docs/README.md leads to each, and no link of a page
+// leads nowhere.
+func TestTheIndexNamesAllPages(t *testing.T) {
+	index, err := os.ReadFile(filepath.Join(top, "docs", "README.md"))
+	must(t, err)
+	link := regexp.MustCompile(`\]\(([^)#\s]*)(#[^)\s]*)?\)`)
+	for _, path := range pages(t) {
+		name := filepath.Base(path)
+		if filepath.Dir(path) == filepath.Join(top, "docs") && name != "README.md" && !strings.Contains(string(index), "("+name+")") {
+			t.Errorf("docs/README.md does not name %s", name)
+		}
+		data, err := os.ReadFile(path)
+		must(t, err)
+		for _, m := range link.FindAllStringSubmatch(string(data), -1) {
+			file, heading := m[1], strings.TrimPrefix(m[2], "#")
+			if strings.Contains(file, "://") {
+				continue
+			}
+			to := filepath.Join(filepath.Dir(path), file)
+			if file == "" {
+				to = path
+			}
+			text, err := os.ReadFile(to)
+			if info, statErr := os.Stat(to); statErr != nil {
+				t.Errorf("%s leads to %s, which is not there", path, m[0])
+			} else if heading != "" && !info.IsDir() && (err != nil || !hasHeading(string(text), heading)) {
+				t.Errorf("%s leads to %s, and there is no such heading", path, m[0])
+			}
+		}
+	}
+}
+
+// hasHeading reports whether a page has a heading under this name of a link.
+func hasHeading(text, name string) bool {
+	for line := range strings.Lines(text) {
+		if title, ok := strings.CutPrefix(strings.TrimLeft(line, "#"), " "); ok && strings.HasPrefix(line, "#") {
+			title = regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(strings.ToLower(strings.TrimSpace(title)), "")
+			if strings.ReplaceAll(title, " ", "-") == name {
+				return true
+			}
+		}
+	}
+	return false
+}

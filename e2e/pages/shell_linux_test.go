@@ -36,7 +36,7 @@ const patience = 30 * time.Second
 
 // reader is the shell: it runs the files that it is told, in this same shell, so
 // that directory and variables stay; and says how each has ended.
-const reader = `while IFS= read -r file <&3; do . "$file" 3<&- 4>&- >"$file.out" 2>&1; echo $? >&4; done`
+const reader = `set -o pipefail; while IFS= read -r file <&3; do . "$file" 3<&- 4>&- >"$file.out" 2>&1; echo $? >&4; done`
 
 // project is what the reader works on.
 var project = map[string]string{
