@@ -143,8 +143,8 @@ func (b block) commands() (list []command) {
 	return list
 }
 
-// TestTheIndexNamesAllPages: docs/README.md leads to each, and no link of a page
-// leads nowhere.
+// TestTheIndexNamesAllPages: docs/README.md leads to each, each begins with what
+// its reader wants to do ("To …"), and no link of a page leads nowhere.
 func TestTheIndexNamesAllPages(t *testing.T) {
 	index, err := os.ReadFile(filepath.Join(top, "docs", "README.md"))
 	must(t, err)
@@ -156,6 +156,9 @@ func TestTheIndexNamesAllPages(t *testing.T) {
 		}
 		data, err := os.ReadFile(path)
 		must(t, err)
+		if lines := strings.Split(string(data), "\n"); filepath.Dir(path) == filepath.Join(top, "docs") && !strings.HasPrefix(lines[2], "To ") {
+			t.Errorf("%s does not begin with what its reader wants to do: %s", path, lines[2])
+		}
 		for _, m := range link.FindAllStringSubmatch(string(data), -1) {
 			file, heading := m[1], strings.TrimPrefix(m[2], "#")
 			if strings.Contains(file, "://") {

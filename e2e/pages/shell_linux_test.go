@@ -32,7 +32,7 @@ type shell struct {
 }
 
 // patience is more than any command of a page takes.
-const patience = 30 * time.Second
+const patience = 60 * time.Second
 
 // reader is the shell: it runs the files that it is told, in this same shell, so
 // that directory and variables stay; and says how each has ended.
