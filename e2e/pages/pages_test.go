@@ -108,7 +108,7 @@ func (p *page) block(t *testing.T, b block, at string) {
 	}
 	switch b.language {
 	case "sh", "console", "bash":
-		p.type_(t, b)
+		p.enter(t, b)
 	case "json":
 		for dec := json.NewDecoder(strings.NewReader(b.text)); dec.More(); {
 			var v any
@@ -122,8 +122,8 @@ func (p *page) block(t *testing.T, b block, at string) {
 	}
 }
 
-// type_ types the commands of a block.
-func (p *page) type_(t *testing.T, b block) {
+// enter types the commands of a block.
+func (p *page) enter(t *testing.T, b block) {
 	t.Helper()
 	s := p.bash(t)
 	for _, line := range b.said("types") {

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -51,6 +52,13 @@ func home(t *testing.T) (dir string) {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)
+	fill(t, dir)
+	return dir
+}
+
+// fill makes the project in a home directory.
+func fill(t *testing.T, dir string) {
+	t.Helper()
 	for name, text := range project {
 		path := filepath.Join(dir, "my-project", name)
 		must(t, os.MkdirAll(filepath.Dir(path), 0o755))
@@ -66,7 +74,6 @@ func home(t *testing.T) (dir string) {
 			t.Fatalf("git %v: %v\n%s", args, err, out)
 		}
 	}
-	return dir
 }
 
 // environment is what a person's shell has.
@@ -91,12 +98,14 @@ func start(t *testing.T, home string) *shell {
 	codes, codesIn, err := os.Pipe()
 	must(t, err)
 	cmd := exec.Command(os.Args[0], "-test.run=^$")
-	cmd.Env = append(environment(t, home), apart+"=1")
+	cmd.Env = append(environment(t, home), apart+"="+strconv.FormatBool(kit.Contained()))
 	cmd.Dir = filepath.Join(home, "my-project")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
 	cmd.ExtraFiles = []*os.File{orders, codesIn}
-	// A network of its own: the ports that pages name are free there.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Pdeathsig: syscall.SIGKILL}
+	if kit.Contained() { // a network of its own: the ports that pages name are free there
+		cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWNET
+	}
 	must(t, cmd.Start())
 	for _, f := range []*os.File{slave, orders, codesIn} {
 		must(t, f.Close())
@@ -116,12 +125,31 @@ func start(t *testing.T, home string) *shell {
 	return s
 }
 
-// apart marks the process that becomes the shell.
+// apart marks the process that becomes the shell; "true" if it has a network of
+// its own.
 const apart = "TIPSTAFF_TEST_PAGES_SHELL"
 
-// becomeShell switches the loopback of this process's network on, and becomes
-// the shell.
+// becomeShell becomes the shell.
 func becomeShell() error {
+	if os.Getenv(apart) == "true" {
+		if err := switchLoopbackOn(); err != nil {
+			return err
+		}
+	}
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		return err
+	}
+	var env []string
+	for _, kv := range os.Environ() {
+		if !strings.HasPrefix(kv, apart) {
+			env = append(env, kv)
+		}
+	}
+	return syscall.Exec(bash, []string{"bash", "--norc", "-c", reader}, env)
+}
+
+func switchLoopbackOn() error {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return err
@@ -136,17 +164,7 @@ func becomeShell() error {
 	if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(fd), syscall.SIOCSIFFLAGS, uintptr(unsafe.Pointer(&request))); errno != 0 {
 		return errno
 	}
-	bash, err := exec.LookPath("bash")
-	if err != nil {
-		return err
-	}
-	var env []string
-	for _, kv := range os.Environ() {
-		if !strings.HasPrefix(kv, apart) {
-			env = append(env, kv)
-		}
-	}
-	return syscall.Exec(bash, []string{"bash", "--norc", "-c", reader}, env)
+	return nil
 }
 
 // terminal opens a pseudo-terminal.
