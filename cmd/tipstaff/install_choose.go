@@ -53,7 +53,7 @@ func (o clientFlags) chosen(s clients.System, verb string) (list []clients.Clien
 		}
 		c, ok := clients.Find(name)
 		if !ok {
-			return nil, fail(exitUsage, "there is no client %q%s\nClients: %s, or all", name, didYouMean(name, append(clients.Names(), "all")), strings.Join(clients.Names(), ", "))
+			return nil, fail(exitUsage, "there is no client %q; nothing was changed%s\nClients: %s, or all", name, didYouMean(name, append(clients.Names(), "all")), strings.Join(clients.Names(), ", "))
 		}
 		list = add(list, c)
 	}

@@ -103,7 +103,7 @@ func (p *Policy) mayShell(req *tipstaff.Request, w World) []Finding {
 	if c, knows := w.(Confiner); knows && c.Unconfined() {
 		return []Finding{{
 			Rule: "shell/unconfined", At: sh.From, Code: tipstaff.CommandNotAllowed, Msg: "scripts run only in a sandbox, and commands run here without one",
-			Hint: "A script opens files by itself. The operator turns the sandbox on with TIPSTAFF_SANDBOX=required and the profile workspace or read-only; single commands run as before.",
+			Hint: "A script opens files by itself. The operator turns the sandbox on with TIPSTAFF_SANDBOX=require and the profile workspace or read-only; single commands run as before.",
 		}}
 	}
 	if req.Family != tipstaff.Execute {
