@@ -1,11 +1,13 @@
 package host
 
 import (
+	"os/exec"
 	"testing"
 	"time"
 
 	"tipstaff"
 	"tipstaff/internal/argv"
+	"tipstaff/internal/gitpush"
 	"tipstaff/internal/policy"
 	"tipstaff/internal/rules"
 )
@@ -80,5 +82,32 @@ commands:
 	w.write(".git/remotes/old", "URL: ../origin.git\nPush: refs/heads/x:refs/heads/main\n")
 	if got := decide("git push", nil); got != policy.Deny {
 		t.Errorf("with a remote in a file of its own: %s", got)
+	}
+}
+
+// BenchmarkRepository is what a push costs more than another command, where
+// rules speak of refs.
+func BenchmarkRepository(b *testing.B) {
+	dir := b.TempDir()
+	for _, args := range [][]string{{"init", "-q", "-b", "main", "."}, {"-c", "user.name=a", "-c", "user.email=a@b.test", "commit", "-q", "--allow-empty", "-m", "x"}, {"remote", "add", "origin", "../o.git"}} {
+		cmd := exec.Command("git", args...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			b.Fatalf("%v %s", err, out)
+		}
+	}
+	h := New(Options{Path: "/usr/bin:/bin"})
+	d, err := h.Directory(dir)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer d.Close()
+	for b.Loop() {
+		p := gitpush.Read([]string{"push"}, func(at gitpush.Place) gitpush.Repository {
+			return h.Repository(policy.GitRun{Dir: d, Place: at, Program: "/usr/bin/git", Home: dir})
+		})
+		if !p.Whole {
+			b.Fatalf("%+v", p)
+		}
 	}
 }

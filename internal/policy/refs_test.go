@@ -198,3 +198,29 @@ func TestAnApprovalOfAPushIsForItsBranch(t *testing.T) {
 		t.Error("an approval for main counts for release/1")
 	}
 }
+
+// TestProfilesKnowRefs: with the program in front.
+func TestProfilesKnowRefs(t *testing.T) {
+	p := refsPolicy(t, `git: {allow: ["*"]}
+profiles:
+  review: {match: {agent: review}, only: [git log, "git push {ref:review/*}"]}
+  bot: {match: {agent: bot}, deny: ["git push {ref:main}"], ask: ["git push {delete}"]}`)
+	for line, want := range map[string]policy.Effect{
+		"review git log -3": policy.Allow, "review git push origin review/x": policy.Allow, "review git push -u origin HEAD:refs/heads/review/x": policy.Allow,
+		"review git push origin x": policy.Deny, "review git push": policy.Deny, "review git push origin +review/x": policy.Deny,
+		"bot git push origin x": policy.Allow, "bot git push origin HEAD:main": policy.Deny, "bot git push origin :x": policy.Ask, "bot git push --all": policy.Deny,
+	} {
+		agent, line, _ := strings.Cut(line, " ")
+		words, _ := argv.Split(line)
+		w := unlisted()
+		w.git = onBranch("topic")
+		d := p.Decide(tipstaff.Request{Family: tipstaff.Execute, Argv: words, Origin: tipstaff.Origin{Agent: agent}}, w)
+		if g, ok := d.Grant(); ok {
+			g.Close()
+		}
+		d.Close()
+		if d.Effect != want {
+			t.Errorf("%s: %s: %s, want %s: %s", agent, line, d.Effect, want, answer(d))
+		}
+	}
+}
