@@ -38,7 +38,7 @@ func audited(t *testing.T, width string, records []audit.Record, args ...string)
 func ask(t *testing.T, width string, args ...string) (out, talk string, code int) {
 	t.Helper()
 	t.Setenv("COLUMNS", width)
-	cmd := newRoot()
+	cmd := newRoot([]string{"audit"})
 	var stdout, stderr bytes.Buffer
 	cmd.SetOut(&stdout)
 	cmd.SetErr(&stderr)
@@ -170,7 +170,7 @@ func TestFollowShowsWhatComesUntilItIsInterrupted(t *testing.T) {
 	}
 	ctx, interrupt := context.WithCancelCause(t.Context())
 	shown, stdout := io.Pipe()
-	cmd := newRoot()
+	cmd := newRoot([]string{"audit"})
 	cmd.SetOut(stdout)
 	cmd.SetErr(io.Discard)
 	cmd.SetArgs([]string{"audit", "show", "--follow", "--json", trail.Path()})
