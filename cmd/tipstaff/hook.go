@@ -170,7 +170,7 @@ func hookSettings(given []string) (config.Settings, error) {
 	}
 	for _, kv := range given {
 		name, _, ok := strings.Cut(kv, "=")
-		if !ok || !variableName.MatchString(name) {
+		if !ok || !variableName().MatchString(name) {
 			return config.Settings{}, fail(exitUsage, "--env %s: write NAME=VALUE", argv.Escape(kv))
 		}
 		env = append(env, kv)

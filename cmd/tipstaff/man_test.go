@@ -31,7 +31,7 @@ func TestEveryCommandHasAManPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	root := newRoot()
+	root := newRoot([]string{"man"})
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	each(root, func(c *cobra.Command) {
