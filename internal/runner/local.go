@@ -138,9 +138,9 @@ func (l Local) Carry(ctx context.Context, g *policy.Grant, live Live, start func
 	}
 	s.attach(p.Terminal())
 	c := s.steer(ctx, p)
+	tape := l.record(g, s)
 	live.controls(c)
 	live.started()
-	tape := l.record(g, s)
 	live.listen(s)
 	s.pump(c)
 
@@ -197,7 +197,8 @@ func (l Local) record(g *policy.Grant, s *streams) *recording.Recording {
 	if l.Recorder == nil || s.handed {
 		return nil
 	}
-	tape := l.Recorder.Begin(g.Request().ID, g.Argv())
+	tape := l.Recorder.Begin(g.Request().ID, g.Argv(), s.size)
+	s.tape = tape
 	s.out.Watch(func(p []byte) { tape.Output(recording.Stdout, p) })
 	s.err.Watch(func(p []byte) { tape.Output(recording.Stderr, p) })
 	return tape
