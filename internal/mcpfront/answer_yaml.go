@@ -90,6 +90,8 @@ func outcome(r tipstaff.Result) (msg, hint string) {
 		return fmt.Sprintf("Timed out after %dms; the command and everything it started was ended.", r.Limit.Milliseconds()), timeoutHint(r)
 	case tipstaff.Cancelled:
 		return "Cancelled while it was running; the command and everything it started was ended.", ""
+	case tipstaff.Stopped:
+		return "Stopped, as it was asked for; the command and everything it started was ended.", ""
 	case tipstaff.Unknown:
 		return "The end of the command could not be observed.", "Check what it has done before you run it again."
 	}
@@ -97,10 +99,10 @@ func outcome(r tipstaff.Result) (msg, hint string) {
 }
 
 // timeoutHint says what to do after a timeout. More time does not help a
-// command that waits for a network it does not have.
+// command that waits for a network that it does not have, or for input.
 func timeoutHint(r tipstaff.Result) string {
 	hint := slices.Concat([]string{"The output is what was captured so far."}, r.Refusals, r.Notes)
-	if !r.MissedNetwork {
+	if !r.MissedNetwork && !r.WaitedForInput {
 		hint = append(hint, "Give it more time with a longer timeout, or split the work.")
 	}
 	return strings.Join(hint, " ")

@@ -23,10 +23,13 @@ type Process struct {
 	pid      int
 	pidfd    *os.File
 	instance *instance
+	terminal *Terminal // nil without one
+	ruleset  int       // of its own, while it is started; 0: that of the enclosure
 	// released: no process of the command is left, and its instance has been
 	// returned.
 	released atomic.Bool
-	ended    atomic.Bool // set after status
+	holding  sync.RWMutex // held while a method uses the instance beside the others, and to release it
+	ended    atomic.Bool  // set after status
 	status   Status
 }
 

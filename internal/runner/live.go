@@ -54,6 +54,13 @@ type Streams struct {
 // time, and fails when the process has ended.
 type Signaller interface {
 	Signal(s syscall.Signal) error
+	Reached
+}
+
+func (l Live) controls(c Controls) {
+	if l.Controls != nil {
+		l.Controls(c)
+	}
 }
 
 func (l Live) started() {

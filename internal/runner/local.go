@@ -78,7 +78,7 @@ func (l Local) Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Re
 		p, err := l.Engine.Start(proc.Launch{
 			Path: g.Program().Path, Argv: g.Argv(), Env: c.Env, Dir: g.Dir().Fd(), DirPath: g.Dir().Path(),
 			Confine: c.Confined.Confinement,
-			Stdin:   c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr, More: c.More,
+			Stdin:   c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr, Terminal: c.Terminal, More: c.More,
 		})
 		if err != nil {
 			return nil, startError(g, err)
@@ -97,6 +97,9 @@ type Cell struct {
 	Env                   []string
 	Stdin, Stdout, Stderr *os.File   // nil is /dev/null
 	More                  []*os.File // descriptors 3, 4, and so on
+	// Terminal asks for a terminal of that size in place of the three streams; nil:
+	// none.
+	Terminal *tipstaff.TerminalSize
 }
 
 // Started is a command that runs. A [proc.Process] is one.
@@ -104,6 +107,7 @@ type Started interface {
 	Await(ctx context.Context, limit time.Duration) bool
 	End(grace time.Duration) (left int)
 	Status() proc.Status
+	Reached
 }
 
 // Carry carries out g by start, which starts what the grant permits in its cell.
@@ -126,28 +130,30 @@ func (l Local) Carry(ctx context.Context, g *policy.Grant, live Live, start func
 		return tipstaff.Result{}, startError(g, err)
 	}
 	started := time.Now()
-	p, err := start(Cell{confined, env, s.childIn, s.childOut, s.childErr, s.more})
+	p, err := start(Cell{confined, env, s.childIn, s.childOut, s.childErr, s.more, s.size})
 	s.closeChildEnds()
 	if err != nil {
 		s.abandon()
 		return tipstaff.Result{}, err
 	}
-	live.started()
+	s.attach(p.Terminal())
+	c := s.steer(ctx, p)
 	tape := l.record(g, s)
+	live.controls(c)
+	live.started()
 	live.listen(s)
-	s.pump()
+	s.pump(c)
 
-	cause := await(ctx, p, g.Timeout())
-	grace := leftoverGrace
-	if cause != tipstaff.Exited {
-		grace = stopGrace
-	}
+	cause, grace := await(c.running, p, g.Timeout())
+	waits := cause == tipstaff.TimedOut && c.WaitsForInput()
+	c.end(errOver)
 	ended := time.Now()
 	left := p.End(grace)
 	s.finish(drainGrace)
 
 	r := resultOf(cause, p.Status())
 	r.Started, r.Duration, r.Limit = started, ended.Sub(started), g.Timeout()
+	r.WaitedForInput = waits
 	r.Stdout, r.Stderr = s.kept()
 	r.Bound = g.OutputBytes()
 	confined.Explain(&r)
@@ -191,7 +197,8 @@ func (l Local) record(g *policy.Grant, s *streams) *recording.Recording {
 	if l.Recorder == nil || s.handed {
 		return nil
 	}
-	tape := l.Recorder.Begin(g.Request().ID, g.Argv())
+	tape := l.Recorder.Begin(g.Request().ID, g.Argv(), s.size)
+	s.tape = tape
 	s.out.Watch(func(p []byte) { tape.Output(recording.Stdout, p) })
 	s.err.Watch(func(p []byte) { tape.Output(recording.Stderr, p) })
 	return tape
@@ -210,14 +217,19 @@ func (l Local) keep(tape *recording.Recording, r *tipstaff.Result) {
 }
 
 // await waits for the first of these: the program ends, its time is up, its
-// caller is gone.
-func await(ctx context.Context, p Started, limit time.Duration) tipstaff.Cause {
+// caller is gone, its end is asked for. grace is how long the rest has to end.
+func await(ctx context.Context, p Started, limit time.Duration) (cause tipstaff.Cause, grace time.Duration) {
 	switch {
 	case p.Await(ctx, limit):
-		return tipstaff.Exited
-	case ctx.Err() != nil:
-		return tipstaff.Cancelled
-	default:
-		return tipstaff.TimedOut
+		return tipstaff.Exited, leftoverGrace
+	case ctx.Err() == nil:
+		return tipstaff.TimedOut, stopGrace
 	}
+	switch context.Cause(ctx) {
+	case errTerminate:
+		return tipstaff.Stopped, stopGrace
+	case errKill:
+		return tipstaff.Stopped, 0
+	}
+	return tipstaff.Cancelled, stopGrace
 }
