@@ -30,7 +30,7 @@ func (r *Record) bound() {
 	for _, s := range []*string{
 		(*string)(&r.Event), (*string)(&r.Code), (*string)(&r.Name),
 		&r.Who.Front, &r.Who.Principal, &r.Who.Client, &r.Who.Agent, &r.Who.Task, (*string)(&r.Who.Session), &r.Who.Call, &r.Who.OSUser,
-		&r.Trace.Traceparent, (*string)(&r.Trace.CommandID), (*string)(&r.Trace.Parent), (*string)(&r.What.Tool), &r.What.ArgvSHA256,
+		&r.Trace.Traceparent, (*string)(&r.Trace.CommandID), (*string)(&r.Trace.Parent), (*string)(&r.What.Tool), &r.What.ArgvSHA256, &r.What.InputSHA256, &r.What.Signal, &r.What.Terminal,
 		&r.Decision.Action, &r.Decision.Rule, &r.Decision.At, &r.Decision.PolicySHA256,
 		&r.Sandbox.Tier, &r.Sandbox.Profile, &r.Sandbox.Network,
 	} {
@@ -92,6 +92,7 @@ func (w *What) bound() {
 	w.Line = cut(w.Line, take(w.Line != ""))
 	w.Script = cut(w.Script, take(w.Script != ""))
 	w.Writes = cutList(w.Writes, maxPath, take(len(w.Writes) > 0), "files")
+	w.Input = cut(w.Input, take(w.Input != ""))
 }
 
 // markRoom is reserved for the marker behind text that was cut.

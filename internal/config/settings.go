@@ -24,6 +24,7 @@ type Settings struct {
 	MaxOutputBytes         int           // TERMINAL_MAX_OUTPUT_SIZE, for both families
 	AnswerBytes            int           // TIPSTAFF_ANSWER_BYTES; 0: MaxOutputBytes
 	MaxSessions            int           // TERMINAL_MAX_SESSIONS
+	MaxJobs                int           // TERMINAL_MAX_JOBS: commands in the background at once; 0: none
 	SessionIdle            time.Duration // TIPSTAFF_SESSION_IDLE
 
 	MaxConcurrent int // TIPSTAFF_MAX_CONCURRENT: commands at once; 0: four for each processor

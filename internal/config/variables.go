@@ -34,6 +34,7 @@ var settings = []setting{
 	{name: "TERMINAL_MAX_OUTPUT_SIZE", unset: "1048576", holds: words},
 	{name: "TIPSTAFF_ANSWER_BYTES", holds: words},
 	{name: "TERMINAL_MAX_SESSIONS", unset: "50", holds: words},
+	{name: "TERMINAL_MAX_JOBS", unset: "64", holds: words},
 	{name: "TIPSTAFF_DEFAULT_TIMEOUT", unset: "30000", holds: words},
 	{name: "TIPSTAFF_MAX_TIMEOUT", holds: words},
 	{name: "TIPSTAFF_SESSION_IDLE", unset: "1800000", holds: words},

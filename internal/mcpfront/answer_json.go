@@ -94,11 +94,12 @@ func refuseJSON(err error) *mcp.CallToolResult {
 	return res
 }
 
-// terminalCode maps a code to one of the seven that the terminal family has.
+// terminalCode maps a code to one of those that the terminal family has.
 func terminalCode(c tipstaff.Code) tipstaff.Code {
 	switch c {
 	case tipstaff.CommandNotAllowed, tipstaff.UnsafeArguments, tipstaff.SessionNotFound, tipstaff.TimeoutExceeded,
 		tipstaff.ExecutionError, tipstaff.InvalidParameters, tipstaff.MaxSessionsExceeded,
+		tipstaff.CommandNotFound, tipstaff.CommandNotRunning, tipstaff.TooManyCommands,
 		tipstaff.ApprovalRequired, tipstaff.ApprovalDenied: // beyond the contract's seven: they occur only if the operator's own policy asks
 		return c
 	case tipstaff.DirectoryNotAllowed:
