@@ -12,6 +12,9 @@ type Result struct {
 	Signal         string
 	CoreDumped     bool
 	Stdout, Stderr Stream
+	// Spooled: all of both outputs is kept for a while and can be read by the ID of
+	// the request.
+	Spooled bool
 	// Bound is how many bytes of both outputs an answer may show; 0: it is not
 	// known, and what was kept may be shown.
 	Bound    int
