@@ -13,6 +13,7 @@ import (
 	"tipstaff/internal/audit"
 	"tipstaff/internal/config"
 	"tipstaff/internal/host"
+	"tipstaff/internal/job"
 	"tipstaff/internal/mcpfront"
 	"tipstaff/internal/monitor"
 	"tipstaff/internal/own"
@@ -42,6 +43,7 @@ type stack struct {
 	scripts     *script.Scripts
 	monitor     *monitor.Monitor
 	sessions    *session.Store // nil without terminal access
+	jobs        *job.Store     // nil where nothing runs in the background
 	questions   *questions
 	secrets     *redact.Redactor
 	observers   *observers

@@ -10,13 +10,21 @@ import (
 type answerForm struct {
 	bytes int  // how much output it shows at most; 0: as much as the command's bound allows
 	raw   bool // the output is not cleaned
+	// yields is the argument by which a call answers before its command has ended;
+	// "": it has none.
+	yields string
 }
 
 // formOf reads the form that a call asks for. A caller may ask for less than
 // its answers have by default, or for more, up to the bound of the command
 // (contract B12).
-func (s *Server) formOf(a arguments) answerForm {
+func (s *Server) formOf(t tool, a arguments) answerForm {
 	f := answerForm{bytes: s.opts.AnswerBytes}
+	if s.opts.Jobs != nil && t.family == tipstaff.Execute {
+		f.yields = yieldParameter.name
+	} else if s.opts.Jobs != nil {
+		f.yields = yieldParameterJSON.name
+	}
 	for _, p := range [2]string{maxOutputParameter.name, maxOutputParameterJSON.name} {
 		if n, given := a.counts[p]; given {
 			f.bytes = n

@@ -9,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tipstaff"
+	"tipstaff/internal/job"
 )
 
 // The parts of the declared output schemas.
@@ -37,24 +38,31 @@ func answerSchema(own map[string]any) map[string]any {
 // commandAnswer is the answer of terminal_execute_command (contract B3, B4).
 // The output stands last, as in A8.
 type commandAnswer struct {
-	Success   bool          `json:"success"`
-	Error     tipstaff.Code `json:"error,omitempty"`
-	Message   string        `json:"message,omitempty"`
-	Hint      string        `json:"hint,omitempty"`
-	ExitCode  int           `json:"exitCode"`
-	Signal    string        `json:"signal,omitempty"`
-	Duration  int64         `json:"duration"` // ms
-	Truncated bool          `json:"truncated"`
-	Cleaned   bool          `json:"cleaned,omitempty"`
-	Stdout    string        `json:"stdout"`
-	Stderr    string        `json:"stderr"`
+	Success   bool               `json:"success"`
+	State     job.State          `json:"state,omitempty"`
+	CommandID tipstaff.RequestID `json:"commandId,omitempty"`
+	Error     tipstaff.Code      `json:"error,omitempty"`
+	Message   string             `json:"message,omitempty"`
+	Hint      string             `json:"hint,omitempty"`
+	ExitCode  int                `json:"exitCode"`
+	Signal    string             `json:"signal,omitempty"`
+	Duration  int64              `json:"duration"` // ms
+	Truncated bool               `json:"truncated"`
+	Cleaned   bool               `json:"cleaned,omitempty"`
+	Stdout    string             `json:"stdout"`
+	Stderr    string             `json:"stderr"`
 }
 
 func terminalAnswer(r tipstaff.Result, f answerForm) (*mcp.CallToolResult, error) {
-	msg, hint := outcome(r)
+	return endedAnswer(r, f, commandAnswer{})
+}
+
+// endedAnswer completes an answer by how the command ended.
+func endedAnswer(r tipstaff.Result, f answerForm, a commandAnswer) (*mcp.CallToolResult, error) {
+	msg, hint := outcome(r, f)
 	out := f.show(r)
-	a := commandAnswer{
-		Success:  msg == "" && r.ExitCode == 0,
+	a = commandAnswer{
+		Success: msg == "" && r.ExitCode == 0, State: a.State, CommandID: a.CommandID,
 		Message:  msg,
 		ExitCode: r.ExitCode, Signal: deathSignal(r), Hint: hint,
 		Duration:  int64(r.Duration / time.Millisecond),

@@ -14,6 +14,7 @@ type Member struct {
 	Session tipstaff.Session
 
 	entry *entry
+	count int // of the session's commands, when this one had begun in its turn
 }
 
 // Join adds a command in the background to a session: it takes no turn, and waits
@@ -50,16 +51,34 @@ func (m *Member) Started() {
 	m.entry.session.LastCommand = time.Now().UTC()
 }
 
-// Finished notes how a command ended that had a turn and went on without one. It
-// changes nothing if another command has begun since.
-func (m *Member) Finished(r tipstaff.Result) {
+// InTurn returns the member for a command that begins in its turn, and perhaps goes
+// on without one: that it was started, the turn notes.
+func (m *Member) InTurn() *TurnMember { return &TurnMember{m} }
+
+// TurnMember is a [Member] that has a turn as well.
+type TurnMember struct{ *Member }
+
+// Started notes that the command's turn has begun with it.
+func (m *TurnMember) Started() {
 	m.entry.mu.Lock()
-	last := m.entry.session.State == tipstaff.SessionRunning && !m.entry.turns.taken
+	defer m.entry.mu.Unlock()
+	m.count = m.entry.session.Commands
+}
+
+// Finished notes how a command ended that went on without its turn. It changes
+// nothing if another command has begun since.
+func (m *TurnMember) Finished(r tipstaff.Result) {
+	m.entry.mu.Lock()
+	last := m.count == m.entry.session.Commands
 	m.entry.mu.Unlock()
 	if last {
 		m.entry.finished(r)
 	}
 }
+
+// Finished changes nothing: what the session is doing is said by the commands of
+// its order alone.
+func (*Member) Finished(tipstaff.Result) {}
 
 // Leave says that nothing of the command is left. It is called once.
 func (m *Member) Leave() { m.entry.members.Done() }
