@@ -25,6 +25,7 @@ import (
 	"tipstaff/internal/sandbox"
 	"tipstaff/internal/script"
 	"tipstaff/internal/session"
+	"tipstaff/internal/spool"
 )
 
 // stack is a whole server except for its front.
@@ -40,6 +41,7 @@ type stack struct {
 	engine      *proc.Engine
 	sandbox     *sandbox.Sandbox
 	scripts     *script.Scripts
+	spool       *spool.Store
 	monitor     *monitor.Monitor
 	sessions    *session.Store // nil without terminal access
 	questions   *questions
@@ -124,6 +126,9 @@ func newServerStack(s config.Settings, k *own.Keeper, log *slog.Logger, t teleme
 		return nil, err
 	}
 	opened.add(st.sandbox.Close)
+	// What keeps the whole output of commands for a while.
+	st.spool = newSpool(s, st.secrets, log)
+	opened.add(st.spool.Close)
 	// What runs scripts, in which every command takes the path below.
 	st.scripts = st.newScripts(program)
 	// The path of each command: decide, record, run, record.
@@ -162,8 +167,8 @@ func (st *stack) newRunner() runner.Runner {
 	// it.
 	local := runner.Local{
 		Engine: st.engine, Sandbox: st.sandbox, Hidden: st.evaluator.environment.Hidden(), Log: st.log,
-		Recorder: newRecorder(st.settings, st.trail, st.secrets),
-		Lender:   newLender(st.settings, st.host, st.engine, st.secrets),
+		Recorder: newRecorder(st.settings, st.trail, st.secrets), Spool: st.spool,
+		Lender: newLender(st.settings, st.host, st.engine, st.secrets),
 	}
 	// Measures how long it runs.
 	run := st.telemetry.metrics.Runner(local)
@@ -284,6 +289,9 @@ func (st *stack) close(reason string) {
 	}
 	st.monitor.Wait()
 	st.scripts.Close()
+	if err := st.spool.Close(); err != nil {
+		st.log.Error("cannot remove the spooled output of commands", "error", err)
+	}
 	if err := st.questions.close(); err != nil {
 		st.log.Error("cannot close the control socket", "error", err)
 	}
