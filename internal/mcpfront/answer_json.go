@@ -45,6 +45,7 @@ type commandAnswer struct {
 	Signal    string        `json:"signal,omitempty"`
 	Duration  int64         `json:"duration"` // ms
 	Truncated bool          `json:"truncated"`
+	CommandID string        `json:"commandId,omitempty"`
 	Cleaned   bool          `json:"cleaned,omitempty"`
 	Stdout    string        `json:"stdout"`
 	Stderr    string        `json:"stderr"`
@@ -58,7 +59,7 @@ func terminalAnswer(r tipstaff.Result, f answerForm) (*mcp.CallToolResult, error
 		Message:  msg,
 		ExitCode: r.ExitCode, Signal: deathSignal(r), Hint: hint,
 		Duration:  int64(r.Duration / time.Millisecond),
-		Truncated: out.truncated, Cleaned: out.cleaned, Stdout: out.stdout, Stderr: out.stderr,
+		Truncated: out.truncated, CommandID: string(out.command), Cleaned: out.cleaned, Stdout: out.stdout, Stderr: out.stderr,
 	}
 	switch {
 	case r.Cause == tipstaff.TimedOut:

@@ -23,6 +23,9 @@ func yamlAnswer(r tipstaff.Result, f answerForm) *mcp.CallToolResult {
 	if out.truncated {
 		doc.boolean("truncated", true)
 	}
+	if out.command != "" {
+		doc.text("command_id", string(out.command))
+	}
 	if out.cleaned {
 		doc.boolean("cleaned", true)
 	}

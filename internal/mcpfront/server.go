@@ -14,6 +14,7 @@ import (
 	"tipstaff/internal/redact"
 	"tipstaff/internal/runner"
 	"tipstaff/internal/session"
+	"tipstaff/internal/spool"
 )
 
 // Road carries out commands and judges sessions. It is implemented by
@@ -43,6 +44,8 @@ type Options struct {
 	// other bound; 0: as much as the command's bound allows.
 	AnswerBytes int
 	Log         *slog.Logger
+	// Outputs are what commands printed, as resources; nil offers none.
+	Outputs *spool.Store
 	// Events is where records are published for clients that subscribe
 	// (contract B14); nil offers none.
 	Events *bus.Bus
@@ -83,6 +86,7 @@ func NewServer(o Options) *Server {
 		}
 		s.mcp.AddTool(t.declaration(), s.handler(t))
 	}
+	s.addOutputs()
 	o.Extension.add(s.mcp)
 	// The first one is the outermost.
 	s.mcp.AddReceivingMiddleware(s.recoverPanics, s.identify, clampVersion, s.instruct, settleArrivals, codeErrors, s.onlyDeclared, s.tellEvents, s.onlyPermitted)

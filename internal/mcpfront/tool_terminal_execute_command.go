@@ -28,6 +28,7 @@ Example: {"sessionId": "term-…", "command": "npm", "args": ["test", "--coverag
 		"stderr":    schemaText,
 		"duration":  schemaInteger,
 		"truncated": schemaBoolean,
+		"commandId": schemaText,
 		"cleaned":   schemaBoolean,
 		"signal":    schemaText,
 	}),

@@ -97,7 +97,7 @@ func (s *Server) handler(t tool) mcp.ToolHandler {
 		defer in.settle()
 		a, err := t.admit(in.principal, req.Params.Arguments)
 		c.session = tipstaff.SessionID(a.text[sessionParameter.name] + a.text[shellSession.name])
-		c.form = s.formOf(a)
+		c.form = s.formOf(c, a)
 		var res *mcp.CallToolResult
 		if err == nil && t.family != "" {
 			var stop func()
