@@ -26,6 +26,7 @@ import (
 	"tipstaff/internal/sandbox"
 	"tipstaff/internal/script"
 	"tipstaff/internal/session"
+	"tipstaff/internal/spool"
 )
 
 // stack is a whole server except for its front.
@@ -41,6 +42,7 @@ type stack struct {
 	engine      *proc.Engine
 	sandbox     *sandbox.Sandbox
 	scripts     *script.Scripts
+	spool       *spool.Store
 	monitor     *monitor.Monitor
 	sessions    *session.Store // nil without terminal access
 	jobs        *job.Store     // nil where nothing runs in the background
@@ -126,6 +128,9 @@ func newServerStack(s config.Settings, k *own.Keeper, log *slog.Logger, t teleme
 		return nil, err
 	}
 	opened.add(st.sandbox.Close)
+	// What keeps the whole output of commands for a while.
+	st.spool = newSpool(s, st.secrets, log)
+	opened.add(st.spool.Close)
 	// What runs scripts, in which every command takes the path below.
 	st.scripts = st.newScripts(program)
 	// The path of each command: decide, record, run, record.
@@ -164,8 +169,8 @@ func (st *stack) newRunner() runner.Runner {
 	// it.
 	local := runner.Local{
 		Engine: st.engine, Sandbox: st.sandbox, Hidden: st.evaluator.environment.Hidden(), Log: st.log,
-		Recorder: newRecorder(st.settings, st.trail, st.secrets),
-		Lender:   newLender(st.settings, st.host, st.engine, st.secrets),
+		Recorder: newRecorder(st.settings, st.trail, st.secrets), Spool: st.spool,
+		Lender: newLender(st.settings, st.host, st.engine, st.secrets),
 	}
 	// Measures how long it runs.
 	run := st.telemetry.metrics.Runner(local)
@@ -272,7 +277,7 @@ func limits(s config.Settings) map[tipstaff.Family]policy.FamilyLimits {
 func (st *stack) front() *mcpfront.Server {
 	return mcpfront.NewServer(mcpfront.Options{
 		Version: version, Road: st.telemetry.road(st.monitor), Sessions: st.sessions, Log: st.log, Events: st.observers.bus,
-		Approvals: st.questions.front(), Redactor: st.secrets, AnswerBytes: st.settings.AnswerBytes,
+		Approvals: st.questions.front(), Redactor: st.secrets, AnswerBytes: st.settings.AnswerBytes, Outputs: st.spool,
 		Instructions: func(who tipstaff.Origin) string { return mcpfront.Instructions(st.summary(who)) },
 		Allowed:      st.allowed, Shell: st.shellOn(),
 	})
@@ -286,6 +291,9 @@ func (st *stack) close(reason string) {
 	}
 	st.monitor.Wait()
 	st.scripts.Close()
+	if err := st.spool.Close(); err != nil {
+		st.log.Error("cannot remove the spooled output of commands", "error", err)
+	}
 	if err := st.questions.close(); err != nil {
 		st.log.Error("cannot close the control socket", "error", err)
 	}

@@ -33,6 +33,7 @@ func FromEnvironment(environ []string) (Settings, error) {
 		TerminalMaxTimeout:     r.millis("TERMINAL_MAX_TIMEOUT", 5*time.Minute),
 		MaxOutputBytes:         r.positive("TERMINAL_MAX_OUTPUT_SIZE", 1<<20, maxOutput),
 		AnswerBytes:            r.positive("TIPSTAFF_ANSWER_BYTES", 0, maxOutput),
+		Spool:                  r.spool(),
 		MaxSessions:            r.positive("TERMINAL_MAX_SESSIONS", 50, maxSessions),
 		MaxJobs:                r.upTo("TERMINAL_MAX_JOBS", 64, maxJobs),
 		SessionIdle:            r.millis("TIPSTAFF_SESSION_IDLE", 30*time.Minute),

@@ -2,6 +2,7 @@ package mcpfront
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"maps"
 	"time"
@@ -62,11 +63,11 @@ func endedAnswer(r tipstaff.Result, f answerForm, a commandAnswer) (*mcp.CallToo
 	msg, hint := outcome(r, f)
 	out := f.show(r)
 	a = commandAnswer{
-		Success: msg == "" && r.ExitCode == 0, State: a.State, CommandID: a.CommandID,
+		Success: msg == "" && r.ExitCode == 0, State: a.State,
 		Message:  msg,
 		ExitCode: r.ExitCode, Signal: deathSignal(r), Hint: hint,
 		Duration:  int64(r.Duration / time.Millisecond),
-		Truncated: out.truncated, Cleaned: out.cleaned, Stdout: out.stdout, Stderr: out.stderr,
+		Truncated: out.truncated, CommandID: cmp.Or(a.CommandID, out.command), Cleaned: out.cleaned, Stdout: out.stdout, Stderr: out.stderr,
 	}
 	switch {
 	case r.Cause == tipstaff.TimedOut:

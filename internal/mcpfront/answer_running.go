@@ -18,6 +18,7 @@ func (s *Server) answerYAML(c *caller, out course) *mcp.CallToolResult {
 	if !out.runs {
 		doc.quoted("state", string(out.job.Status().State))
 		doc.quoted("command_id", string(out.job.ID()))
+		doc.named = true
 		return doc.ended(out.result, c.form)
 	}
 	now := s.unread(out.job, c.form)

@@ -28,6 +28,9 @@ func (m *mapping) ended(r tipstaff.Result, f answerForm) *mcp.CallToolResult {
 	if out.truncated {
 		doc.boolean("truncated", true)
 	}
+	if out.command != "" && !m.named {
+		doc.text("command_id", string(out.command))
+	}
 	if out.cleaned {
 		doc.boolean("cleaned", true)
 	}

@@ -15,6 +15,7 @@ import (
 	"tipstaff/internal/redact"
 	"tipstaff/internal/runner"
 	"tipstaff/internal/session"
+	"tipstaff/internal/spool"
 )
 
 // Road carries out commands and judges sessions. It is implemented by
@@ -50,6 +51,8 @@ type Options struct {
 	// (contract B12); 0: as much as a piece of output may have.
 	OutputBytes int
 	Log         *slog.Logger
+	// Outputs are what commands printed, as resources; nil offers none.
+	Outputs *spool.Store
 	// Events is where records are published for clients that subscribe
 	// (contract B14); nil offers none.
 	Events *bus.Bus
@@ -93,6 +96,7 @@ func NewServer(o Options) *Server {
 		}
 		s.mcp.AddTool(t.declaration(), s.handler(t))
 	}
+	s.addOutputs()
 	o.Extension.add(s.mcp)
 	// The first one is the outermost.
 	s.mcp.AddReceivingMiddleware(s.recoverPanics, s.identify, clampVersion, s.instruct, settleArrivals, codeErrors, s.onlyDeclared, s.tellEvents, s.onlyPermitted)

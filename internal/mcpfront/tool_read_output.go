@@ -15,7 +15,7 @@ import (
 )
 
 var readOutput = tool{
-	name:  "read_output",
+	name:  readOutputName,
 	title: "Read what a command prints, or wait for it",
 	description: `Read the output of a command by its command_id, while it runs and for an hour after its end; answers state, exit_code once there is one, and output as YAML. Without more arguments it shows what you have not read yet (of a command on a terminal: its screen).
 wait_ms waits on the server for what until names: exit; output (anything new); match (a line that match describes, in what you have not read yet); port (the command accepts connections there). happened says whether it did. The end of the command ends every wait.

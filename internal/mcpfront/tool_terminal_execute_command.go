@@ -28,12 +28,12 @@ Example: {"sessionId": "term-…", "command": "npm", "args": ["test", "--coverag
 		"stderr":    schemaText,
 		"duration":  schemaInteger,
 		"truncated": schemaBoolean,
+		"commandId": schemaText,
 		"cleaned":   schemaBoolean,
 		"signal":    schemaText,
 
 		// of a command in the background
 		"state":      schemaText,
-		"commandId":  schemaText,
 		"nextOffset": schemaInteger,
 		"totalBytes": schemaInteger,
 		"output":     schemaText,

@@ -104,7 +104,7 @@ func (s *Server) handler(t tool) mcp.ToolHandler {
 		defer in.settle()
 		a, err := t.admit(in.principal, req.Params.Arguments)
 		c.session = tipstaff.SessionID(a.text[sessionParameter.name] + a.text[shellSession.name])
-		c.form = s.formOf(t, a)
+		c.form = s.formOf(t, c, a)
 		if s.opts.Jobs != nil {
 			defer s.opts.Jobs.Call(c.owner())()
 		}

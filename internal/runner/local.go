@@ -153,7 +153,7 @@ func (l Local) Carry(ctx context.Context, g *policy.Grant, live Live, start func
 	r := resultOf(cause, p.Status())
 	r.Started, r.Duration, r.Limit = started, ended.Sub(started), g.Timeout()
 	r.Stdout, r.Stderr = s.kept()
-	r.Bound, r.Spooled = g.OutputBytes(), kept.Whole()
+	r.Bound, r.Spooled = g.OutputBytes(), kept.Spooled()
 	confined.Explain(&r)
 	giveBack(&r, confined, lent)
 	l.explainVariables(g, &r)
@@ -208,6 +208,7 @@ func (l Local) spool(g *policy.Grant, s *streams) *spool.Output {
 		return nil
 	}
 	kept := l.Spool.Begin(g.Request().ID)
+	kept.Own(g.Request().Origin.Owner())
 	s.out.Watch(func(p []byte) { kept.Write(spool.Stdout, p) })
 	s.err.Watch(func(p []byte) { kept.Write(spool.Stderr, p) })
 	return kept

@@ -19,6 +19,7 @@ type Output struct {
 	serial uint64
 
 	mu      sync.Mutex
+	owner   string
 	total   int64 // bytes that came
 	hold    hold  // the last of them
 	blocks  []block
@@ -185,12 +186,32 @@ func (o *Output) Done() bool {
 	return o.done
 }
 
-// Whole reports whether all that came is kept, so that everything an answer
-// leaves out can be read. Of nil nothing is.
-func (o *Output) Whole() bool {
+// Own says whom the output belongs to. Without this it belongs
+// to no owner.
+func (o *Output) Own(owner string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.owner = owner
+}
+
+// BelongsTo reports whether the output is this owner's.
+func (o *Output) BelongsTo(owner string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return owner != "" && o.owner == owner
+}
+
+// Spooled says for a result what is kept. Of nil nothing is.
+func (o *Output) Spooled() tipstaff.Spooled {
 	if o == nil {
-		return false
+		return tipstaff.Spooled{}
 	}
+	return tipstaff.Spooled{ID: o.id, Whole: o.Whole()}
+}
+
+// Whole reports whether all that came is kept, so that everything an answer
+// leaves out can be read.
+func (o *Output) Whole() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return !o.gone && o.unbroken()
