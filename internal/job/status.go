@@ -47,12 +47,13 @@ func (j *Job) Status() Status {
 	s.Age = over.Sub(s.Started)
 	s.State = Exited
 	switch {
-	case stopped != nil:
-		s.State, s.Why = Stopped, stopped.Error()
 	case s.Result.Cause == tipstaff.TimedOut:
 		s.State = TimedOut
-	case s.Result.Cause == tipstaff.Cancelled:
+	case s.Result.Cause == tipstaff.Cancelled, s.Result.Cause == tipstaff.Stopped:
 		s.State = Stopped
+		if stopped != nil {
+			s.Why = stopped.Error()
+		}
 	}
 	return s
 }

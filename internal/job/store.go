@@ -69,6 +69,9 @@ func NewStore(o Options) *Store {
 	}
 }
 
+// Takes reports whether commands may run in the background at all.
+func (st *Store) Takes() bool { return st != nil && st.opts.Max > 0 }
+
 // Member is the part of a session in a command. A [session.Member] is one.
 type Member interface {
 	// Ended is closed when the session ends, and Cause says why.

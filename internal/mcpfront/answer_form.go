@@ -21,10 +21,12 @@ type answerForm struct {
 // (contract B12).
 func (s *Server) formOf(t tool, c *caller, a arguments) answerForm {
 	f := answerForm{bytes: s.opts.AnswerBytes, reads: s.reads(c.in.principal)}
-	if s.opts.Jobs != nil && t.family == tipstaff.Execute {
-		f.yields = yieldParameter.name
-	} else if s.opts.Jobs != nil {
+	switch {
+	case !s.opts.Jobs.Takes():
+	case t.family == tipstaff.Terminal:
 		f.yields = yieldParameterJSON.name
+	default:
+		f.yields = yieldParameter.name
 	}
 	for _, p := range [2]string{maxOutputParameter.name, maxOutputParameterJSON.name} {
 		if n, given := a.counts[p]; given {

@@ -98,6 +98,8 @@ func outcome(r tipstaff.Result, f answerForm) (msg, hint string) {
 		return fmt.Sprintf("Timed out after %dms; the command and everything it started was ended.", r.Limit.Milliseconds()), timeoutHint(r, f.yields)
 	case tipstaff.Cancelled:
 		return "Cancelled while it was running; the command and everything it started was ended.", ""
+	case tipstaff.Stopped:
+		return "Stopped, as it was asked for; the command and everything it started was ended.", ""
 	case tipstaff.Unknown:
 		return "The end of the command could not be observed.", "Check what it has done before you run it again."
 	}
@@ -105,11 +107,14 @@ func outcome(r tipstaff.Result, f answerForm) (msg, hint string) {
 }
 
 // timeoutHint says what to do after a timeout. More time does not help a
-// command that waits for a network it does not have.
+// command that waits for a network that it does not have, or for input.
 func timeoutHint(r tipstaff.Result, yields string) string {
 	hint := slices.Concat([]string{"The output is what was captured so far."}, r.Refusals, r.Notes)
 	switch {
 	case r.MissedNetwork:
+	case r.WaitedForInput && yields != "":
+		hint = append(hint, "With "+yields+" or background: true the call answers while the command goes on, and write_input types.")
+	case r.WaitedForInput:
 	case yields != "":
 		hint = append(hint, "Give it more time with a longer timeout, or split the work. With "+yields+" the call answers while the command goes on, and read_output waits for the rest.")
 	default:

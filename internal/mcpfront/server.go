@@ -33,7 +33,7 @@ type Options struct {
 	Version  string
 	Road     Road
 	Sessions *session.Store // nil: the terminal_* tools are not offered
-	Jobs     *job.Store     // nil: nothing runs in the background
+	Jobs     *job.Store     // nil: nothing runs in the background, and no output is read
 	// Key returns what a key sends to a terminal, by its name; needed with Jobs.
 	Key func(name string) ([]byte, error)
 	// Shell: execute_shell is offered.
@@ -85,10 +85,10 @@ func NewServer(o Options) *Server {
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "tipstaff", Title: "tipstaff", Version: o.Version}, with)
 	s.has = with.Capabilities
 	for _, t := range tools {
-		if t.session && o.Sessions == nil || t.shell && !o.Shell || t.jobs && o.Jobs == nil {
+		if t.session && o.Sessions == nil || t.shell && !o.Shell || t.jobs && o.Jobs == nil || t.background && !o.Jobs.Takes() {
 			continue
 		}
-		if o.Jobs == nil {
+		if !o.Jobs.Takes() {
 			t.params = withoutJobs(t.params)
 		}
 		if t.shell && o.Sessions == nil {

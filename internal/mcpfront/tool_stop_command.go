@@ -22,7 +22,7 @@ Example: {"command_id": "cmd_…"}`,
 		{name: "signal", kind: text, words: []string{"SIGTERM", "SIGINT", "SIGHUP", "SIGKILL"}, doc: "Default: SIGTERM."},
 		rawParameter,
 	},
-	destructive: true, jobs: true,
+	destructive: true, jobs: true, background: true,
 	scopes: []identity.Scope{identity.Execute, identity.Sessions},
 	refuse: refuseText,
 	call: func(ctx context.Context, s *Server, c *caller, a arguments) (*mcp.CallToolResult, error) {

@@ -25,7 +25,7 @@ Examples: {"command_id": "cmd_…", "input": "print(6*7)\n"} {"command_id": "cmd
 		{name: "wait_ms", kind: millis, max: mostWait, doc: "Wait at most so long for what it prints. Default: 1000."},
 		rawParameter,
 	},
-	destructive: true, openWorld: true, jobs: true, follows: true,
+	destructive: true, openWorld: true, jobs: true, background: true, follows: true,
 	scopes: []identity.Scope{identity.Execute, identity.Sessions},
 	refuse: refuseText,
 	call: func(ctx context.Context, s *Server, c *caller, a arguments) (*mcp.CallToolResult, error) {

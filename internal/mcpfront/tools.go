@@ -39,8 +39,9 @@ type tool struct {
 	session bool
 	// shell: offered only if scripts are.
 	shell bool
-	// jobs: offered only if commands may run in the background.
-	jobs bool
+	// jobs: offered only where commands are known by their ids; background: only if
+	// they may run in the background, too.
+	jobs, background bool
 	// follows: the client is told how a call goes on, as for one that runs a command.
 	follows bool
 	// scopes: a caller needs one of them; with none the tool may not be called.

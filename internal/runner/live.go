@@ -61,6 +61,13 @@ type Streams struct {
 // time, and fails when the process has ended.
 type Signaller interface {
 	Signal(s syscall.Signal) error
+	Reached
+}
+
+func (l Live) controls(c Controls) {
+	if l.Controls != nil {
+		l.Controls(c)
+	}
 }
 
 // Name calls Named.
