@@ -41,7 +41,6 @@ func answerSchema(own map[string]any) map[string]any {
 type commandAnswer struct {
 	Success   bool               `json:"success"`
 	State     job.State          `json:"state,omitempty"`
-	CommandID tipstaff.RequestID `json:"commandId,omitempty"`
 	Error     tipstaff.Code      `json:"error,omitempty"`
 	Message   string             `json:"message,omitempty"`
 	Hint      string             `json:"hint,omitempty"`
@@ -49,6 +48,7 @@ type commandAnswer struct {
 	Signal    string             `json:"signal,omitempty"`
 	Duration  int64              `json:"duration"` // ms
 	Truncated bool               `json:"truncated"`
+	CommandID tipstaff.RequestID `json:"commandId,omitempty"`
 	Cleaned   bool               `json:"cleaned,omitempty"`
 	Stdout    string             `json:"stdout"`
 	Stderr    string             `json:"stderr"`

@@ -26,12 +26,10 @@ const (
 
 // The parameters of the four tools, in the spelling of both families.
 var (
-	backgroundParameter = parameter{name: "background", kind: boolean, jobs: true, doc: "true: answer at once with a command_id, and let the command run on: for servers, watchers, prompts. It lives until it ends, stop_command, or timeout; its standard input stays open."}
-	yieldParameter      = parameter{name: "yield_time_ms", kind: millis, min: leastYield, max: mostYield, jobs: true, doc: "Wait so long for the end; then answer as for background, and let the command run on. Default: wait for the end."}
-	ttyParameter        = parameter{name: "tty", kind: onTerminal, jobs: true, doc: "true, or {rows, cols}: run it on a terminal, 24 × 80, for programs that need one. Default: none."}
-
-	backgroundParameterJSON = parameter{name: "background", kind: boolean, jobs: true, doc: "true: answer at once with a commandId, and let the command run on: for servers, watchers, prompts. It lives until it ends, stop_command, timeout, or the session's end; its standard input stays open. It waits for no other command of the session."}
-	yieldParameterJSON      = parameter{name: "yieldTimeMs", kind: millis, min: leastYield, max: mostYield, jobs: true, doc: yieldParameter.doc}
+	backgroundParameter = parameter{name: "background", kind: boolean, jobs: true, doc: "true: answer at once and let it run on, for servers and prompts; its input stays open. timeout is then its life."}
+	yieldParameter      = parameter{name: "yield_time_ms", kind: millis, min: leastYield, max: mostYield, jobs: true, doc: "Answer as for background if it takes longer than this."}
+	yieldParameterJSON  = parameter{name: "yieldTimeMs", kind: millis, min: leastYield, max: mostYield, jobs: true, doc: yieldParameter.doc}
+	ttyParameter        = parameter{name: "tty", kind: onTerminal, jobs: true, doc: "true or {rows, cols}: run it on a terminal."}
 )
 
 // manner is how a call wants its command to run. The zero manner is a command that

@@ -14,11 +14,8 @@ const (
 )
 
 func sizeSchema() map[string]any {
-	side := func(most int) map[string]any { return map[string]any{"type": "integer", "minimum": 1, "maximum": most} }
-	return map[string]any{
-		"type": "object", "additionalProperties": false, "required": []string{"rows", "cols"},
-		"properties": map[string]any{"rows": side(mostRows), "cols": side(mostColumns)},
-	}
+	side := map[string]any{"type": "integer"}
+	return map[string]any{"type": "object", "required": []string{"rows", "cols"}, "properties": map[string]any{"rows": side, "cols": side}}
 }
 
 // sizeOf reads a terminal or its size; nil for false.

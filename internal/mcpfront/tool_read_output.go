@@ -17,23 +17,22 @@ import (
 var readOutput = tool{
 	name:  readOutputName,
 	title: "Read what a command prints, or wait for it",
-	description: `Read the output of a command by its command_id, while it runs and for an hour after its end; answers state, exit_code once there is one, and output as YAML. Without more arguments it shows what you have not read yet (of a command on a terminal: its screen).
-wait_ms waits on the server for what until names: exit; output (anything new); match (a line that match describes, in what you have not read yet); port (the command accepts connections there). happened says whether it did. The end of the command ends every wait.
-Other parts: offset and limit (go on at next_offset), tail (lines), or grep with context lines, which finds lines in output that an answer has cut.
-Examples: {"command_id": "cmd_…", "wait_ms": 30000, "until": "port", "port": 8080} {"command_id": "cmd_…", "grep": "FAIL|panic", "context": 5}`,
+	description: `Read what a command prints by its command_id, while it runs and for an hour after it; answers state, exit_code once there is one, and output as YAML. By default it shows what you have not read yet, or the screen of a terminal; else what offset and limit (go on at next_offset), tail or grep say.
+wait_ms waits on the server until exit, output (anything new), match (in what you have not read) or port (it accepts connections there); happened says whether it did. The end of the command ends every wait.
+Example: {"command_id": "cmd_…", "until": "port", "port": 8080, "wait_ms": 30000}`,
 	params: []parameter{
 		commandIDParameter,
 		waitParameter,
-		{name: "until", kind: text, words: []string{"exit", "output", "match", "port"}, doc: "What wait_ms waits for. Default: match or port if one is given, else output."},
-		{name: "match", kind: text, doc: "A regular expression (RE2) for until: match; a line need not be complete."},
-		{name: "port", kind: count, max: 65535, doc: "A TCP port for until: port."},
-		{name: "offset", kind: natural, doc: "Read from this byte on; what was read before stays as it is."},
-		{name: "limit", kind: count, doc: "At most so many bytes. Default: the operator's bound."},
-		{name: "tail", kind: count, max: 10_000, doc: "The last lines."},
-		{name: "grep", kind: text, doc: "Lines that match this regular expression (RE2), from offset on."},
-		{name: "context", kind: natural, max: spool.MostContext, doc: "Lines around each that grep finds. Default: 0."},
-		{name: "stream", kind: text, words: []string{"both", "stdout", "stderr"}, doc: "Default: both, in the order in which they came."},
-		{name: "screen", kind: boolean, doc: "false: of a command on a terminal, what it has sent there instead of what the terminal shows."},
+		{name: "until", kind: text, words: []string{"exit", "output", "match", "port"}, doc: "Default: match or port if given, else output."},
+		{name: "match", kind: text, doc: "RE2, for a line; it need not be complete."},
+		{name: "port", kind: count, max: 65535, doc: "A TCP port."},
+		{name: "offset", kind: natural, doc: "The first byte."},
+		{name: "limit", kind: count, doc: "At most so many bytes."},
+		{name: "tail", kind: count, max: 10_000, doc: "The last so many lines."},
+		{name: "grep", kind: text, doc: "RE2: lines that match, from offset on."},
+		{name: "context", kind: natural, max: spool.MostContext, doc: "Lines around each that grep finds."},
+		{name: "stream", kind: text, words: []string{"both", "stdout", "stderr"}, doc: "Default: both."},
+		{name: "screen", kind: boolean, doc: "false: what a terminal was sent, not what it shows."},
 		rawParameter,
 	},
 	readOnly: true, jobs: true, follows: true,
@@ -67,8 +66,8 @@ Examples: {"command_id": "cmd_…", "wait_ms": 30000, "until": "port", "port": 8
 }
 
 var (
-	commandIDParameter = parameter{name: "command_id", kind: text, required: true, doc: "The command, as the call that started it has answered."}
-	waitParameter      = parameter{name: "wait_ms", kind: millis, max: mostWait, doc: "Wait at most so long. Default: do not wait."}
+	commandIDParameter = parameter{name: "command_id", kind: text, required: true, doc: "As the call that started it has answered."}
+	waitParameter      = parameter{name: "wait_ms", kind: millis, max: mostWait, doc: "Default: do not wait."}
 )
 
 // reading says which part of an output is to be read, and what is waited for first.

@@ -15,7 +15,7 @@ import (
 var stopCommand = tool{
 	name:  "stop_command",
 	title: "Stop a command",
-	description: `End a command that runs in the background, by its command_id, with everything that it has started, and answer how it ended and what it printed last, as YAML. SIGTERM (the default) gives it half a second to end by itself, SIGKILL none. SIGINT and SIGHUP are only sent: the command may go on.
+	description: `End a command of background, yield_time_ms or tty with everything that it has started, and answer how it ended and what it printed last, as YAML. SIGTERM gives it half a second; SIGINT and SIGHUP are only sent.
 Example: {"command_id": "cmd_…"}`,
 	params: []parameter{
 		commandIDParameter,

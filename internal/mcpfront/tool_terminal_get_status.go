@@ -13,7 +13,7 @@ import (
 var terminalStatus = tool{
 	name:  "terminal_get_status",
 	title: "Ask how a session stands",
-	description: `Tell how a session stands: its directory, its state (idle, running, completed or failed, by its last command), how many commands it has started, and which run and have ended last, with their ids.
+	description: `Tell how a session stands: its directory, its state (idle, running, completed or failed, by its last command), how many commands it has started, and the commands that run or have ended last.
 Example: {"sessionId": "term-…"}`,
 	params: []parameter{sessionParameter},
 	output: answerSchema(map[string]any{
@@ -26,15 +26,7 @@ Example: {"sessionId": "term-…"}`,
 			"createdAt":        schemaText,
 			"lastCommandAt":    schemaText,
 			"commandCount":     schemaInteger,
-			"commands": map[string]any{"type": "array", "items": map[string]any{"type": "object", "properties": map[string]any{
-				"id":         schemaText,
-				"command":    schemaText,
-				"state":      map[string]any{"type": "string", "enum": []string{"running", "exited", "timed_out", "stopped"}},
-				"background": schemaBoolean,
-				"ageMs":      schemaInteger,
-				"exitCode":   schemaInteger,
-				"bytes":      schemaInteger,
-			}}},
+			"commands":         map[string]any{"type": "array", "items": map[string]any{"type": "object"}},
 		}},
 	}),
 	readOnly: true, idempotent: true, session: true,

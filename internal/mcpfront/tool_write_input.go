@@ -14,15 +14,15 @@ import (
 var writeInput = tool{
 	name:  "write_input",
 	title: "Type into a command",
-	description: `Give a command that was started with background, yield_time_ms or tty input, by its command_id, and answer what it prints then (of a command on a terminal: its screen), as YAML. input is given as it is: a line needs its \n. keys are pressed after it, on a terminal. What is typed is on the record.
-Examples: {"command_id": "cmd_…", "input": "print(6*7)\n"} {"command_id": "cmd_…", "keys": ["down", "enter"]} {"command_id": "cmd_…", "close": true}`,
+	description: `Type into a command of background, yield_time_ms or tty, and answer what it prints then, or the screen of its terminal, as YAML. What is typed is on the record.
+Example: {"command_id": "cmd_…", "input": "print(6*7)\n"}`,
 	params: []parameter{
 		commandIDParameter,
-		{name: "input", kind: text, doc: "Text to give, byte for byte."},
-		{name: "keys", kind: texts, doc: "Keys to press, by name: enter, tab, esc, up, down, left, right, home, end, page-up, page-down, backspace, delete, f1 to f12, ctrl-c, alt-x, or a single character. For a command on a terminal."},
-		{name: "close", kind: boolean, doc: "true: end the input after that; on a terminal, ctrl-d."},
+		{name: "input", kind: text, doc: "As it is: a line needs its \\n."},
+		{name: "keys", kind: texts, doc: "Then keys of a terminal: enter, esc, tab, up, page-down, f1, ctrl-c, alt-x, …"},
+		{name: "close", kind: boolean, doc: "true: then end the input."},
 		{name: "resize", kind: terminalSize, doc: "First give the terminal this size."},
-		{name: "wait_ms", kind: millis, max: mostWait, doc: "Wait at most so long for what it prints. Default: 1000."},
+		{name: "wait_ms", kind: millis, max: mostWait, doc: "How long to wait for what it prints. Default: 1000."},
 		rawParameter,
 	},
 	destructive: true, openWorld: true, jobs: true, background: true, follows: true,

@@ -27,7 +27,7 @@ func NewWithSlots(next Runner, slots int) *WithSlots {
 // Run waits for a slot and carries out g. A call that is cancelled while it
 // waits starts nothing.
 func (w *WithSlots) Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Result, error) {
-	if live.Streams != nil || g.Request().Background { // it belongs to a script, or is one of internal/job
+	if live.Streams != nil || live.WentOn != nil { // it belongs to a script, or is one of internal/job
 		return w.next.Run(ctx, g, live)
 	}
 	if err := w.slots.Acquire(ctx, 1); err != nil {
