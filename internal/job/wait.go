@@ -81,6 +81,7 @@ func (j *Job) waitOutput(ctx context.Context, u Until) (bool, error) {
 		}
 		changed := out.Changed() // before the look, so that nothing is missed
 		over := out.Done()
+		looked := time.Now()
 		if found, err := search.look(ctx, out); found || err != nil || over {
 			return found, err
 		}
@@ -89,7 +90,7 @@ func (j *Job) waitOutput(ctx context.Context, u Until) (bool, error) {
 		case <-ctx.Done():
 			return false, nil
 		}
-		if u.Match != nil && !pause(ctx, j.done, between) {
+		if u.Match != nil && !pause(ctx, j.done, between-time.Since(looked)) {
 			return search.look(context.WithoutCancel(ctx), out)
 		}
 	}
@@ -98,6 +99,9 @@ func (j *Job) waitOutput(ctx context.Context, u Until) (bool, error) {
 // pause waits for d. It returns early and false when ctx is done, and early when
 // over is closed.
 func pause(ctx context.Context, over <-chan struct{}, d time.Duration) bool {
+	if d <= 0 {
+		return true
+	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
