@@ -392,3 +392,75 @@ func TestTheRecordTellsOfCommandsThatLast(t *testing.T) {
 		t.Errorf("the outcome is %v", seen["command.end"])
 	}
 }
+
+func TestAScriptRunsInTheBackgroundWithAllItsCommands(t *testing.T) {
+	for _, tier := range shellTiers {
+		t.Run(tier, func(t *testing.T) {
+			s := setup{env: append(kit.Sandboxed(tier), "ALLOWED_COMMANDS=", "ENABLE_TERMINAL_ACCESS=true")}
+			srv := start(t, s.withPolicy(t, "version: 1\nshell: write\ncommands:\n  \"*\": {allow: [\"*\"]}\n  touch: {allow: [\"*\"], background: deny}\n"))
+			mark := kit.NewMark(t)
+			b := background(srv, "execute_shell", kit.Args{"script": "export TEST_MARK=" + string(mark) + "\necho ready\nread line\necho got $line\nsleep 60 | cat\necho never"})
+			if b.Output != "ready\n" || !b.Waits {
+				t.Errorf("it says %+v", b)
+			}
+			about(srv, "write_input", b.CommandID, kit.Args{"input": "it\n"})
+			if w := about(srv, "read_output", b.CommandID, kit.Args{"wait_ms": 10_000, "match": "^got it$", "offset": 0}); w.Happened == nil || !*w.Happened {
+				t.Errorf("then: %+v", w)
+			}
+			mark.WantHolders(t, 2)
+			about(srv, "stop_command", b.CommandID, nil)
+			mark.WantNone(t, 0)
+
+			// What is denied in the background is so for its commands, too.
+			shellCall(srv, "true; touch f", kit.Args{"background": true}).Refused("background, which is denied")
+			shellCall(srv, "true; touch f").Ran()
+
+			id := srv.NewSession()
+			in := kit.Args{"session_id": id}
+			shellCall(srv, "mkdir -p a b c; cd a", in).Ran()
+			shellCall(srv, "cd ../b", kit.Args{"session_id": id, "yield_time_ms": 20_000})
+			if out := shellCall(srv, "basename $PWD", in).Ran().Stdout; out != "b\n" {
+				t.Errorf("a script that ended before its yield left the session in %q", out)
+			}
+			late := ran(t, shellCall(srv, "cd ../c; read x", kit.Args{"session_id": id, "yield_time_ms": 300}))
+			if out := shellCall(srv, "basename $PWD", in).Ran().Stdout; out != "b\n" {
+				t.Errorf("while a script runs on, the session is in %q", out)
+			}
+			about(srv, "write_input", late.CommandID, kit.Args{"close": true})
+			about(srv, "read_output", late.CommandID, kit.Args{"wait_ms": 10_000, "until": "exit"})
+			if out := shellCall(srv, "basename $PWD", in).Ran().Stdout; out != "b\n" {
+				t.Errorf("a script that ran on has moved the session to %q", out)
+			}
+		})
+	}
+}
+
+// TestWhatAnAnswerCutsIsFoundByGrep: a test run of 40 MB of which one line matters.
+func TestWhatAnAnswerCutsIsFoundByGrep(t *testing.T) {
+	s := start(t, setup{env: append(kit.Sandboxed(kit.Namespaces), "ALLOWED_COMMANDS=python3", "TIPSTAFF_ANSWER_BYTES=8192")})
+	const prints = `
+import sys
+for i in range(500000):
+    sys.stdout.write("ok   test number %d with a name that is long enough to be one of a test suite\n" % i)
+    if i == 123456:
+        sys.stdout.write("FAIL the one that matters\n")
+`
+	r := s.Process("python3", []string{"-c", prints}, kit.Args{"timeout_ms": 120_000})
+	if !strings.Contains(r.Text, "read_output {") || strings.Contains(r.Text, "FAIL") || len(r.Text) > 9000 {
+		t.Fatalf("%d bytes: %.300s", len(r.Text), r.Text)
+	}
+	first := ran(t, r)
+	found := about(s, "read_output", first.CommandID, kit.Args{"grep": "^FAIL", "context": 1})
+	want := "ok   test number 123456 with"
+	if found.Matched != 1 || !strings.HasPrefix(found.Output, want) || !strings.Contains(found.Output, "FAIL the one that matters\nok   test number 123457") {
+		t.Errorf("found %+v", found)
+	}
+	tail := about(s, "read_output", first.CommandID, kit.Args{"tail": 2})
+	if strings.Count(tail.Output, "\n") != 2 || !strings.Contains(tail.Output, "number 499999") || tail.State != "exited" {
+		t.Errorf("its end: %+v", tail)
+	}
+	part := about(s, "read_output", first.CommandID, kit.Args{"offset": 0, "limit": 1000})
+	if len(part.Output) > 1000 || !strings.HasPrefix(part.Output, "ok   test number 0") || part.NextOffset == 0 {
+		t.Errorf("its beginning: %+v", part)
+	}
+}

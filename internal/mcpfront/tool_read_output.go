@@ -50,7 +50,7 @@ Example: {"command_id": "cmd_…", "until": "port", "port": 8080, "wait_ms": 300
 		var happened *bool
 		if wait := a.millis[waitParameter.name]; wait > 0 {
 			c.progress.watch(j)
-			if r.until.From = j.Read(); r.from > 0 {
+			if r.until.From = j.Read(); r.offset {
 				r.until.From = r.from
 			}
 			waiting, stop := context.WithTimeout(ctx, wait)
