@@ -62,6 +62,13 @@ func unattended() []string {
 
 const noColor = "NO_COLOR=1"
 
+// forTerminal replaces TERM for a command that has a terminal.
+const forTerminal = "TERM=xterm-256color"
+
+// unedited are the settings that keep programs from starting an editor or asking
+// for a password.
+var unedited = []string{"EDITOR=:", "VISUAL=:", "GIT_EDITOR=:", "GIT_TERMINAL_PROMPT=0"}
+
 // Hidden returns the names of the server's variables that no command sees
 // unless the policy file passes them on.
 func (e *Environment) Hidden() []string { return slices.Clone(e.hidden) }
@@ -184,12 +191,31 @@ func badEnvironment(name, msg string) error {
 	return e
 }
 
+// mode says how programs are kept from waiting for a person.
+type mode int
+
+const (
+	// alone: there is no terminal.
+	alone mode = iota
+	// atTerminal: there is one, and still no editor: it would start programs that
+	// nobody has allowed.
+	atTerminal
+	// editing: there is one, and every program may be started.
+	editing
+)
+
 // complete returns the environment of one command: the base, then the server's
 // other variables that the operator passes on, then the caller's, then those
 // that the caller cannot override, then the directory.
-func (e *Environment) complete(kept, fixed []string, dir string, pass func(name string) bool) []string {
+func (e *Environment) complete(kept, fixed []string, dir string, pass func(name string) bool, how mode) []string {
 	vars := make([]string, 0, len(e.base)+len(kept)+len(fixed)+1)
 	vars = append(vars, e.base...)
+	if how == editing {
+		vars = slices.DeleteFunc(vars, func(v string) bool { return slices.Contains(unedited, v) })
+	}
+	if how != alone {
+		vars = append(vars, forTerminal)
+	}
 	for _, v := range e.apart {
 		if pass != nil && pass(nameOf(v)) {
 			vars = append(vars, v)

@@ -119,6 +119,39 @@ func TestB11WhatAServerPassesOn(t *testing.T) {
 	}
 }
 
+// TestACommandWithATerminalIsTold: TERM, unless the caller says otherwise; and an
+// editor only where it could start nothing that is not allowed anyway.
+func TestACommandWithATerminalIsTold(t *testing.T) {
+	all := allowing("env")
+	all.allowed[tipstaff.Execute] = policy.ParseAllowlist("*", "ALLOWED_COMMANDS")
+	for _, c := range []struct {
+		says    string
+		world   *world
+		env     []string
+		term    string
+		editors bool // are kept from starting
+	}{
+		{"every program is allowed", all, nil, "TERM=xterm-256color", false},
+		{"some are", allowing("env"), nil, "TERM=xterm-256color", true},
+		{"the caller knows better", allowing("env"), []string{"TERM=vt100"}, "TERM=vt100", true},
+	} {
+		req := tipstaff.Request{Family: tipstaff.Execute, Argv: []string{"env"}, Env: c.env, Terminal: &tipstaff.TerminalSize{}}
+		d := decide(t, c.world, req)
+		grant, ok := d.Grant()
+		if !ok {
+			t.Fatal(c.says)
+		}
+		for _, v := range []string{"EDITOR=:", "VISUAL=:", "GIT_EDITOR=:", "GIT_TERMINAL_PROMPT=0"} {
+			if slices.Contains(grant.Env(), v) != c.editors {
+				t.Errorf("%s: %q", c.says, grant.Env())
+			}
+		}
+		if !slices.Contains(grant.Env(), c.term) || !slices.Contains(grant.Env(), "PAGER=cat") {
+			t.Errorf("%s: %q", c.says, grant.Env())
+		}
+	}
+}
+
 // TestB11WhatACallerAdds: kept, dropped by name, and never over the fixed ones.
 func TestB11WhatACallerAdds(t *testing.T) {
 	req := terminal("env")

@@ -85,7 +85,7 @@ func New(s Settings) *Policy {
 		{patterns{offer}, argumentsNext},
 		{arguments{s.Arguments}, argumentsNext},
 		{inner{s.Arguments}, argumentsNext},
-		{environment{s.Environment}, restLast},
+		{environment{s.Environment, s.File != nil}, restLast},
 		{narrowEnvironment{}, restLast}, // of the environment that the previous rule has made
 		{lentEnvironment{s.Environment}, restLast},
 		{timeout{s.Limits}, restLast},

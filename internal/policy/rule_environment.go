@@ -8,7 +8,10 @@ import (
 
 // environment gives a command its variables (contract B11). It comes after the
 // rule of the directory, whose path it passes on as PWD.
-type environment struct{ vars *Environment }
+type environment struct {
+	vars  *Environment
+	ruled bool // by a policy file, beside the allowlist
+}
 
 func (r environment) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 	if r.vars == nil {
@@ -25,8 +28,20 @@ func (r environment) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 		dir = d.Dir.Path()
 	}
 	d.Dropped = droppedNames(dropped)
-	d.Env = without(r.vars.complete(kept, req.Fixed, dir, pass), req)
+	d.Env = without(r.vars.complete(kept, req.Fixed, dir, pass, r.modeOf(req, d)), req)
 	return nil
+}
+
+// modeOf says whether a command has a terminal, and whether an editor in it could
+// start anything that the policy does not allow anyway.
+func (r environment) modeOf(req *tipstaff.Request, d *Draft) mode {
+	switch {
+	case req.Terminal == nil:
+		return alone
+	case d.Allowlist.Any && !r.ruled:
+		return editing
+	}
+	return atTerminal
 }
 
 // without removes the variables that a script has taken away from its command. PATH

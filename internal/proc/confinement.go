@@ -128,13 +128,29 @@ type Mount struct {
 	Device   bool   // Source is a device, or contains devices
 	Bytes    int64  // maximal size of a new file system; 0: it is empty and no user may enter it
 	Mode     uint32 // permissions of its root directory
-	// Terminals makes the new file system one of pseudo-terminals: devpts.
+	// Terminals makes the new file system one of pseudo-terminals: devpts. Each
+	// instance has one of its own. At most one mount may be of that kind.
 	Terminals bool
 	// Link: Path and Source are a symbolic link, which is mounted on itself.
 	Link bool
 	// KeepCovered keeps a descriptor of the directory that this mount covers,
 	// for [Enclosure.Bind].
 	KeepCovered bool
+}
+
+// Own adds to a Landlock ruleset what single instances and commands have of their
+// own, and nothing can name before. The descriptors that it is called with are
+// valid during the call.
+type Own struct {
+	// Instance is called before an instance with a domain enters it, with its
+	// /proc and, unless that is -1, its file system of terminals: a rule for a
+	// directory does not apply to a mount that covers it. If it fails, the
+	// instance is not used.
+	Instance func(procfs, terminals int) error
+	// Terminal returns the descriptor of another ruleset for a command with a
+	// domain of its own, which allows it this terminal as well. release is called
+	// when the command has started. nil: the terminal gets no rule.
+	Terminal func(terminal int) (ruleset int, release func(), err error)
 }
 
 // Listener returns the socket of [NamespaceSpec.Listen], for the server to

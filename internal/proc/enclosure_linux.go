@@ -28,10 +28,10 @@ type Enclosure struct {
 	ready     chan *instance // instances in which no process runs
 	instances atomic.Int64   // how many instances there are
 	mu        sync.Mutex
-	ruleset   int                    // see Restrict; 0 before it is called
-	eachProc  func(procfs int) error // see Restrict
-	gone      bool                   // closed: no instance is kept ready any more
-	work      sync.WaitGroup         // goroutines that make and end instances
+	ruleset   int            // see Restrict; 0 before it is called
+	own       Own            // see Restrict
+	gone      bool           // closed: no instance is kept ready any more
+	work      sync.WaitGroup // goroutines that make and end instances
 }
 
 // keptReady bounds the instances that are kept for the next commands.
@@ -51,6 +51,8 @@ type instance struct {
 	space  *pidNamespace // nil in the server's namespaces
 	cgroup *cgroup       // nil in a PID namespace without limits, and on machines without control groups
 	procfs int           // descriptor of its own /proc; -1 without one
+	pts    int           // descriptor of its own devpts; -1 without one
+	ptsWas ptsState      // as it was made
 	thread int           // the thread of the server that is the command's parent
 	killed bool          // killed together with its zygote, and not to be used again
 }
@@ -79,15 +81,11 @@ func (e *Engine) NewEnclosure(spec EnclosureSpec) (*Enclosure, error) {
 
 // Restrict sets the Landlock ruleset, by its descriptor, from which instances
 // or commands enter domains of their own, and makes the first instance. The
-// descriptor must stay open as long as the enclosure. Before an instance with a
-// domain enters it, eachProc is called with a descriptor of the instance's
-// /proc, valid during the call: rules for a directory do not apply to a mount
-// that covers it, so each /proc needs rules of its own. If eachProc fails, the
-// instance is not used. Restrict must be called once, before the first command,
-// and only for an enclosure with a Domain.
-func (n *Enclosure) Restrict(ruleset int, eachProc func(procfs int) error) error {
+// descriptor must stay open as long as the enclosure. Restrict must be called
+// once, before the first command, and only for an enclosure with a Domain.
+func (n *Enclosure) Restrict(ruleset int, own Own) error {
 	n.mu.Lock()
-	n.ruleset, n.eachProc = ruleset, eachProc
+	n.ruleset, n.own = ruleset, own
 	n.mu.Unlock()
 	return n.makeFirst()
 }
@@ -186,7 +184,7 @@ func (n *Enclosure) giveBack(i *instance, empty bool) {
 // newInstance makes an instance.
 func (n *Enclosure) newInstance() (*instance, error) {
 	e := n.engine
-	i := &instance{in: n, mark: e.mark.command(e.counter.Add(1)), procfs: -1}
+	i := &instance{in: n, mark: e.mark.command(e.counter.Add(1)), procfs: -1, pts: -1}
 	n.instances.Add(1)
 	var err error
 	switch {
@@ -202,7 +200,7 @@ func (n *Enclosure) newInstance() (*instance, error) {
 		err = i.hatch()
 	}
 	if err == nil && i.space != nil {
-		err = i.openProc()
+		err = i.openOwn()
 	}
 	if err == nil && n.spec.Domain != NoDomain {
 		err = i.restrict()
@@ -214,13 +212,22 @@ func (n *Enclosure) newInstance() (*instance, error) {
 	return i, nil
 }
 
-// openProc opens the /proc of an instance through its zygote.
-func (i *instance) openProc() error {
-	fd, err := unix.Open("/proc/"+strconv.Itoa(i.zygote.pid)+"/root/proc", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
+// openOwn opens the /proc and the devpts of an instance through its zygote.
+func (i *instance) openOwn() (err error) {
+	root := "/proc/" + strconv.Itoa(i.zygote.pid) + "/root"
+	if i.procfs, err = unix.Open(root+"/proc", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err != nil {
 		return fmt.Errorf("cannot open the /proc of a PID namespace: %w", err)
 	}
-	i.procfs = fd
+	path := i.in.terminals()
+	if path == "" {
+		return nil
+	}
+	if i.pts, err = unix.Open(root+path, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err == nil {
+		err = i.ptsWas.read(i.pts)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot open the terminals of an instance: %w", err)
+	}
 	return nil
 }
 
@@ -239,7 +246,7 @@ func (i *instance) restrict() error {
 		return nil
 	}
 	if i.procfs >= 0 {
-		if err := n.eachProc(i.procfs); err != nil {
+		if err := n.own.Instance(i.procfs, i.pts); err != nil {
 			return err
 		}
 	}
@@ -404,6 +411,9 @@ func (i *instance) end() {
 	}
 	if i.procfs >= 0 {
 		_ = unix.Close(i.procfs)
+	}
+	if i.pts >= 0 {
+		_ = unix.Close(i.pts)
 	}
 	if i.cgroup != nil {
 		e.cgroups.giveBack(i.cgroup)

@@ -27,6 +27,10 @@ type Launch struct {
 	// Stdin, Stdout and Stderr are the program's standard streams; nil is /dev/null.
 	// Start does not close them.
 	Stdin, Stdout, Stderr *os.File
+	// Terminal gives the program a terminal of that size as its standard streams,
+	// in place of the three above, and as its controlling terminal; nil: none. The
+	// server's end is [Process.Terminal].
+	Terminal *tipstaff.TerminalSize
 	// More are the program's descriptors 3, 4, and so on. Start does not close
 	// them.
 	More []*os.File

@@ -258,6 +258,9 @@ func (v *view) mount() error {
 		return err
 	}
 	for i, m := range v.spec.Mounts {
+		if m.Terminals {
+			continue // each instance has its own
+		}
 		path, err := v.text(m.Path)
 		if err != nil {
 			return err
@@ -311,11 +314,7 @@ func (v *view) share() error {
 func (v *view) memory(m Mount, path uintptr) error {
 	flags := uintptr(unix.MS_NOSUID | unix.MS_NODEV)
 	kind, option := "tmpfs", fmt.Sprintf("size=%d,mode=%o", m.Bytes, m.Mode)
-	switch {
-	case m.Terminals:
-		kind, option = "devpts", "newinstance,ptmxmode=0666,mode=0620"
-		flags = unix.MS_NOSUID | unix.MS_NOEXEC
-	case m.Bytes == 0:
+	if m.Bytes == 0 {
 		option = "nr_inodes=1,mode=000"
 		flags |= unix.MS_RDONLY | unix.MS_NOEXEC
 	}
@@ -328,7 +327,7 @@ func (v *view) memory(m Mount, path uintptr) error {
 		return err
 	}
 	v.add("mount "+m.Path, unix.SYS_MOUNT, name, path, name, flags, data)
-	if m.Bytes > 0 || m.Terminals {
+	if m.Bytes > 0 {
 		v.roots[m.Path] = v.open("open "+m.Path, unix.SYS_OPENAT, here, path, unix.O_PATH|unix.O_CLOEXEC)
 	}
 	return nil

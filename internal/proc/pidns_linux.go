@@ -59,6 +59,9 @@ func (n *Enclosure) pidSteps() (*childSteps, error) {
 			return nil, err
 		}
 	}
+	if err := devpts(s, n.terminals()); err != nil {
+		return nil, err
+	}
 	if err := procfs(s, n.spec.Namespaces.Processes); err != nil {
 		return nil, err
 	}

@@ -48,6 +48,9 @@ func (*Engine) Start(l Launch) (*Process, error) {
 	if l.File != nil {
 		return nil, errNoFile
 	}
+	if l.Terminal != nil {
+		return nil, errNoTerminals
+	}
 	dir, err := dirPath(l.Dir)
 	if err != nil {
 		return nil, err

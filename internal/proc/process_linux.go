@@ -23,6 +23,8 @@ type Process struct {
 	pid      int
 	pidfd    *os.File
 	instance *instance
+	terminal *Terminal // nil without one
+	ruleset  int       // of its own, while it is started; 0: that of the enclosure
 	// released: no process of the command is left, and its instance has been
 	// returned.
 	released atomic.Bool

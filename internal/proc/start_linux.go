@@ -45,7 +45,19 @@ func (p *Process) takeInstance(in *Enclosure) (err error) {
 	return err
 }
 
-func (e *Engine) start(p *Process, l Launch) error {
+func (e *Engine) start(p *Process, l Launch) (err error) {
+	if l.Terminal != nil {
+		started, err := p.openTerminal(&l)
+		if err != nil {
+			return err
+		}
+		defer started()
+	}
+	defer func() {
+		if err != nil && p.terminal != nil {
+			_ = p.terminal.Close()
+		}
+	}()
 	fds, giveBack, err := e.descriptors(l)
 	if err != nil {
 		return err
@@ -116,7 +128,7 @@ func (e *Engine) childSteps(l Launch, p *Process, fds streams) (*childSteps, err
 	if p.instance.in.open {
 		p.instance.common(s)
 	}
-	p.instance.begin(s)
+	p.begin(s)
 	path, err := s.text(l.Path)
 	if err != nil {
 		return nil, err
@@ -142,6 +154,9 @@ func (e *Engine) childSteps(l Launch, p *Process, fds streams) (*childSteps, err
 	s.add("connect standard input", unix.SYS_DUP3, uintptr(fds.in), 0, 0)
 	s.add("connect standard output", unix.SYS_DUP3, uintptr(fds.out), 1, 0)
 	s.add("connect standard error", unix.SYS_DUP3, uintptr(fds.err), 2, 0)
+	if l.Terminal != nil {
+		s.add("take the terminal", unix.SYS_IOCTL, 0, unix.TIOCSCTTY, 0)
+	}
 	for i, fd := range fds.more {
 		s.add("connect further descriptors", unix.SYS_DUP3, uintptr(fd), uintptr(3+i), 0)
 	}
@@ -161,13 +176,16 @@ func (e *Engine) childSteps(l Launch, p *Process, fds streams) (*childSteps, err
 	return s, nil
 }
 
-// begin adds what every command of the instance does first. It depends on
-// nothing of the single command.
-func (i *instance) begin(s *childSteps) {
+// begin adds what every command does first.
+func (p *Process) begin(s *childSteps) {
 	s.add("start a session", unix.SYS_SETSID)
 	s.add("die with the server", unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL))
-	if i.in.spec.Domain == DomainOfCommand {
-		s.add(enterDomain, unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(i.in.ruleset), 0)
+	if n := p.instance.in; n.spec.Domain == DomainOfCommand {
+		ruleset := n.ruleset
+		if p.ruleset > 0 {
+			ruleset = p.ruleset
+		}
+		s.add(enterDomain, unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(ruleset), 0)
 	}
 }
 

@@ -13,7 +13,7 @@ func (e *Engine) Try(n *Enclosure) error {
 	}
 	defer p.release(false)
 	s := &childSteps{}
-	p.instance.begin(s)
+	p.begin(s)
 	s.add("end", unix.SYS_EXIT_GROUP, 0)
 	e.starting.RLock()
 	defer e.starting.RUnlock()

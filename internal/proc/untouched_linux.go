@@ -10,10 +10,10 @@ import (
 
 // Untouched reports whether nothing runs in the enclosure, an instance is ready in it, and
 // its namespaces hold no System V object and no POSIX message queue that a command has
-// left. What is in files is for the caller to see: [Enclosure.Roots] are some. It is
+// left, and that of its terminals is as it was. What is in other files is for the caller to see: [Enclosure.Roots] are some. It is
 // false where that cannot be told.
 func (n *Enclosure) Untouched() bool {
-	if ready := int64(len(n.ready)); ready == 0 || ready != n.instances.Load() {
+	if ready := int64(len(n.ready)); ready == 0 || ready != n.instances.Load() || !n.terminalsUntouched() {
 		return false
 	}
 	return len(n.enter) == 0 || n.holdsNoObjects()

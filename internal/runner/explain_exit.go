@@ -20,7 +20,7 @@ func explainEnd(g *policy.Grant, r *tipstaff.Result, left int) {
 	if r.Cause == tipstaff.Exited && len(g.Argv()) > 0 { // a script says itself which command failed
 		r.Notes = append(r.Notes, explainExit(g, r)...)
 	}
-	if r.Cause == tipstaff.Exited && r.ExitCode != 0 || r.Cause == tipstaff.TimedOut {
+	if g.Request().Terminal == nil && (r.Cause == tipstaff.Exited && r.ExitCode != 0 || r.Cause == tipstaff.TimedOut) {
 		r.Notes = append(r.Notes, explainNoPerson(endOf(r.Stderr))...)
 	}
 	if r.WaitedForInput {
@@ -51,11 +51,15 @@ func WaitsForInput(req *tipstaff.Request) string {
 // explainExit says what an exit code means that is not the program's own word
 // for failure.
 func explainExit(g *policy.Grant, r *tipstaff.Result) []string {
+	said := endOf(r.Stderr)
+	if g.Request().Terminal != nil {
+		said = endOf(r.Stdout) // there is one stream
+	}
 	switch code := r.ExitCode; {
 	case code == 127:
-		return []string{explainMissing(g, endOf(r.Stderr))}
+		return []string{explainMissing(g, said)}
 	case code == 126:
-		return []string{explainBarred(endOf(r.Stderr))}
+		return []string{explainBarred(said)}
 	case code > 128 && deadly[code-128] != "" && filepath.Base(g.Argv()[0]) != "git": // git exits with 128 and more
 		return []string{fmt.Sprintf("%d is 128+%d: a program that it ran was ended by %s, which tipstaff did not send.", code, code-128, deadly[code-128])}
 	case code == 1 && r.Stderr.Total() == 0:

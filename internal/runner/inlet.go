@@ -6,6 +6,8 @@ import (
 	"os"
 	"sync/atomic"
 	"time"
+
+	"tipstaff/internal/proc"
 )
 
 // inlet is our end of a command's input. Writes come one after the other, in the
@@ -15,7 +17,10 @@ type inlet struct {
 	turn    chan struct{} // who has put something in has the turn
 	over    atomic.Bool   // the command has ended
 	closing atomic.Bool   // the input ends after the turn that is being taken
-	ended   bool          // there is no input any more; read and written in turn
+
+	// These are read and written in turn.
+	ended   bool // there is no input any more
+	midLine bool // what was written last ends no line
 }
 
 func newInlet(to *os.File) *inlet { return &inlet{to: to, turn: make(chan struct{}, 1)} }
@@ -76,7 +81,9 @@ func (i *inlet) put(ctx context.Context, p []byte) (n int, err error) {
 			return n, context.Cause(ctx)
 		}
 		k, err := i.to.Write(p[n:])
-		n += k
+		if n += k; n > 0 {
+			i.midLine = p[n-1] != '\n' && p[n-1] != '\r'
+		}
 		switch {
 		case err == nil:
 			return n, nil
@@ -85,6 +92,23 @@ func (i *inlet) put(ctx context.Context, p []byte) (n int, err error) {
 			return n, ErrInputClosed // nobody reads it any more
 		}
 	}
+}
+
+// typeEnd types at a terminal what ends the input there. The terminal stays open:
+// that may have ended the input of one program of many.
+func (i *inlet) typeEnd(ctx context.Context, t *proc.Terminal) error {
+	if err := i.take(ctx); err != nil {
+		return err
+	}
+	defer i.giveUp()
+	char, lines := t.EndOfInput()
+	end := []byte{char}
+	if lines && i.midLine {
+		end = append(end, char) // the first one ends the line
+	}
+	_, err := i.put(ctx, end)
+	i.midLine = false
+	return err
 }
 
 // close ends the input, after what is being written. It does not wait.

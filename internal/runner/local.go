@@ -81,7 +81,7 @@ func (l Local) Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Re
 		p, err := l.Engine.Start(proc.Launch{
 			Path: g.Program().Path, Argv: g.Argv(), Env: c.Env, Dir: g.Dir().Fd(), DirPath: g.Dir().Path(),
 			Confine: c.Confined.Confinement,
-			Stdin:   c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr, More: c.More,
+			Stdin:   c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr, Terminal: c.Terminal, More: c.More,
 		})
 		if err != nil {
 			return nil, startError(g, err)
@@ -100,6 +100,9 @@ type Cell struct {
 	Env                   []string
 	Stdin, Stdout, Stderr *os.File   // nil is /dev/null
 	More                  []*os.File // descriptors 3, 4, and so on
+	// Terminal asks for a terminal of that size in place of the three streams; nil:
+	// none.
+	Terminal *tipstaff.TerminalSize
 }
 
 // Started is a command that runs. A [proc.Process] is one.
@@ -130,18 +133,19 @@ func (l Local) Carry(ctx context.Context, g *policy.Grant, live Live, start func
 		return tipstaff.Result{}, startError(g, err)
 	}
 	started := time.Now()
-	p, err := start(Cell{confined, env, s.childIn, s.childOut, s.childErr, s.more})
+	p, err := start(Cell{confined, env, s.childIn, s.childOut, s.childErr, s.more, s.size})
 	s.closeChildEnds()
 	if err != nil {
 		s.abandon()
 		return tipstaff.Result{}, err
 	}
+	s.attach(p.Terminal())
 	c := s.steer(ctx, p)
 	tape, kept := l.record(g, s), l.spool(g, s)
 	live.controls(c)
 	live.started()
 	live.listen(s)
-	s.pump()
+	s.pump(c)
 
 	cause, grace := await(c.running, p, g.Timeout())
 	waits := cause == tipstaff.TimedOut && c.WaitsForInput()

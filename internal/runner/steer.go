@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"syscall"
+	"time"
 
 	"tipstaff"
 	"tipstaff/internal/proc"
@@ -19,6 +20,8 @@ type Reached interface {
 	WaitsFor(in proc.Input) bool
 	// Listens reports whether the command accepts connections at a TCP port.
 	Listens(port uint16) (bool, error)
+	// Terminal returns our end of the command's terminal; nil if it has none.
+	Terminal() *proc.Terminal
 }
 
 // steering are the [Controls] of one command.
@@ -57,14 +60,26 @@ func (c *steering) CloseInput() error {
 	if c.running.Err() != nil {
 		return ErrEnded
 	}
+	if t := c.streams.terminal; t != nil {
+		ctx, cancel := context.WithTimeout(c.running, typingPatience)
+		defer cancel()
+		return c.streams.inlet.typeEnd(ctx, t)
+	}
 	return c.streams.inlet.close()
 }
 
-func (c *steering) Resize(tipstaff.TerminalSize) error {
-	if c.running.Err() != nil {
+// typingPatience is how long a terminal may take for what ends the input. It
+// takes it at once unless much was typed that no program reads.
+const typingPatience = time.Second
+
+func (c *steering) Resize(size tipstaff.TerminalSize) error {
+	switch {
+	case c.running.Err() != nil:
 		return ErrEnded
+	case c.streams.terminal == nil:
+		return ErrNoTerminal
 	}
-	return ErrNoTerminal
+	return c.streams.terminal.Resize(size)
 }
 
 func (c *steering) Signal(s syscall.Signal) error {

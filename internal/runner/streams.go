@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"sync"
@@ -13,7 +14,8 @@ import (
 )
 
 // streams are the pipes of one command: the child's ends until it is started,
-// our ends until it is finished. Or they are handed over: then they belong to the
+// our ends until it is finished. A command with a terminal has one stream, which
+// comes with its start. Or they are handed over: then they belong to the
 // caller, and there is no end of ours.
 type streams struct {
 	handed bool
@@ -25,6 +27,9 @@ type streams struct {
 	stays                       bool   // the input, behind text
 	text                        []byte
 	input                       proc.Input // what the command waits at for input
+
+	size     *tipstaff.TerminalSize // of the terminal; nil: there is none
+	terminal *proc.Terminal         // from the start on
 
 	out, err *capture.Buffer
 	draining sync.WaitGroup
@@ -39,6 +44,10 @@ func openStreams(g *policy.Grant, live Live) (*streams, error) {
 	}
 	req, room := g.Request(), capture.Room(g.OutputBytes())
 	s := &streams{text: req.Stdin, stays: req.Background, out: capture.NewBuffer(room), err: capture.NewBuffer(room)}
+	if req.Terminal != nil {
+		s.size = &tipstaff.TerminalSize{Rows: cmp.Or(req.Terminal.Rows, usualRows), Columns: cmp.Or(req.Terminal.Columns, usualColumns)}
+		return s, nil
+	}
 	var err error
 	if s.fromOut, s.childOut, err = proc.Pipe(true); err != nil {
 		return nil, err
@@ -54,6 +63,9 @@ func openStreams(g *policy.Grant, live Live) (*streams, error) {
 	return s, nil
 }
 
+// The size of a terminal for which none is given.
+const usualRows, usualColumns = 24, 80
+
 // openInput makes the pipe of the standard input.
 func (s *streams) openInput() error {
 	ours, theirs, err := proc.Pipe(false)
@@ -63,6 +75,14 @@ func (s *streams) openInput() error {
 	s.inlet, s.childIn = newInlet(ours), theirs
 	s.input, err = proc.InputOf(theirs)
 	return err
+}
+
+// attach takes the terminal of a command that has been started with one.
+func (s *streams) attach(t *proc.Terminal) {
+	if t == nil || s.handed {
+		return
+	}
+	s.terminal, s.fromOut, s.inlet, s.input = t, t.File, newInlet(t.File), t.Input()
 }
 
 // closeChildEnds closes our copies of the child's ends.
@@ -86,15 +106,21 @@ func closeAll(files ...*os.File) {
 	}
 }
 
-// pump drains both outputs and feeds the input until they end.
-func (s *streams) pump() {
+// pump drains the outputs and feeds the input until they end.
+func (s *streams) pump(c *steering) {
 	if s.handed {
 		return
 	}
 	s.draining.Go(func() { capture.Drain(s.out, s.fromOut) })
-	s.draining.Go(func() { capture.Drain(s.err, s.fromErr) })
-	if s.inlet != nil {
+	if s.fromErr != nil {
+		s.draining.Go(func() { capture.Drain(s.err, s.fromErr) })
+	}
+	switch {
+	case s.inlet == nil:
+	case s.terminal == nil:
 		s.feeding.Go(s.feed)
+	default:
+		s.feeding.Go(func() { s.typeIn(c) })
 	}
 }
 
@@ -108,6 +134,25 @@ func (s *streams) feed() {
 	}
 }
 
+// typeIn is feed for a terminal. The end of the input is typed when a program
+// waits for more: before, it could be taken for a key.
+func (s *streams) typeIn(c *steering) {
+	_, err := s.inlet.put(context.Background(), s.text)
+	s.inlet.giveUp()
+	if err != nil || s.stays || s.text == nil {
+		return
+	}
+	const first, last = 10 * time.Millisecond, 200 * time.Millisecond
+	for pause := first; !c.WaitsForInput(); pause = min(2*pause, last) {
+		select {
+		case <-c.running.Done():
+			return
+		case <-time.After(pause):
+		}
+	}
+	_ = s.inlet.typeEnd(c.running, s.terminal)
+}
+
 // finish waits for the rest of the output, at most for grace after the
 // program's end: another process that holds a pipe must not delay the answer.
 func (s *streams) finish(grace time.Duration) {
@@ -116,10 +161,14 @@ func (s *streams) finish(grace time.Duration) {
 	}
 	limit := time.Now().Add(grace)
 	_ = s.fromOut.SetReadDeadline(limit)
-	_ = s.fromErr.SetReadDeadline(limit)
+	if s.fromErr != nil {
+		_ = s.fromErr.SetReadDeadline(limit)
+	}
 	s.draining.Wait()
 	capture.Rest(s.out, s.fromOut)
-	capture.Rest(s.err, s.fromErr)
+	if s.fromErr != nil {
+		capture.Rest(s.err, s.fromErr)
+	}
 	s.abandon()
 	s.feeding.Wait()
 }

@@ -103,19 +103,51 @@ func (s *Sandbox) restrict(l *layers, sess *sessionSandbox) error {
 	if l.rules == nil {
 		return nil
 	}
-	return l.enclosure.Restrict(l.rules.FD(), func(procfs int) error {
-		if sess.settings.profile == profile.Open {
-			return nil
-		}
-		l.instances.Add(1)
-		l.rules.mu.Lock()
-		defer l.rules.mu.Unlock()
-		l.rules.procs++
-		if err := l.rules.AllowFD(procfs, landlock.Read); err != nil {
-			return fmt.Errorf("cannot allow /proc: %w", err)
-		}
+	own := proc.Own{Instance: func(procfs, terminals int) error { return s.allowInstance(l, sess, procfs, terminals) }}
+	if sess.settings.profile != profile.Open {
+		own.Terminal = func(fd int) (int, func(), error) { return s.rulesWith(l, sess, fd) }
+	}
+	return l.enclosure.Restrict(l.rules.FD(), own)
+}
+
+// allowInstance adds the file systems that only one instance has.
+func (s *Sandbox) allowInstance(l *layers, sess *sessionSandbox, procfs, terminals int) error {
+	if sess.settings.profile == profile.Open {
 		return nil
-	})
+	}
+	l.instances.Add(1)
+	l.rules.mu.Lock()
+	defer l.rules.mu.Unlock()
+	l.rules.procs++
+	if err := l.rules.AllowFD(procfs, landlock.Read); err != nil {
+		return fmt.Errorf("cannot allow /proc: %w", err)
+	}
+	if terminals < 0 {
+		return nil
+	}
+	if err := l.rules.AllowFD(terminals, landlock.Read|landlock.Write|landlock.Device); err != nil {
+		return fmt.Errorf("cannot allow the terminals of an instance: %w", err)
+	}
+	return nil
+}
+
+// rulesWith makes a ruleset for one command in the Landlock tier: that of its
+// session sandbox, and its terminal. In that of the session sandbox, a rule for the
+// terminal would open it to all commands that start later.
+func (s *Sandbox) rulesWith(l *layers, sess *sessionSandbox, terminal int) (ruleset int, release func(), err error) {
+	rs, err := s.takeRules(l, sess)
+	if err != nil {
+		return 0, nil, err
+	}
+	release = func() { l.version.leaveRules(rs) }
+	if err = s.allowOwnIn(rs, l, sess); err == nil {
+		err = rs.AllowFD(terminal, landlock.Device)
+	}
+	if err != nil {
+		release()
+		return 0, nil, fmt.Errorf("cannot allow a command its terminal: %w", err)
+	}
+	return rs.FD(), release, nil
 }
 
 // landlockOptions returns the options of every ruleset.
@@ -148,12 +180,16 @@ func (s *Sandbox) allow(rs *rules, ver *version) error {
 
 // allowOwn adds the session sandbox's own directories.
 func (s *Sandbox) allowOwn(l *layers, sess *sessionSandbox) error {
-	const all = landlock.Read | landlock.Write | landlock.Device
 	if l.rules == nil || sess.settings.profile == profile.Open {
 		return nil
 	}
-	l.rules.mu.Lock()
-	defer l.rules.mu.Unlock()
+	return s.allowOwnIn(l.rules, l, sess)
+}
+
+func (s *Sandbox) allowOwnIn(rs *rules, l *layers, sess *sessionSandbox) error {
+	const all = landlock.Read | landlock.Write | landlock.Device
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
 	own, readable := []string{tempOf(sess.dir)}, []string{}
 	if s.status.tier == Namespaces {
 		own = append(own, filepath.Join(sess.dir, "var-tmp"))
@@ -164,13 +200,13 @@ func (s *Sandbox) allowOwn(l *layers, sess *sessionSandbox) error {
 	}
 	for access, dirs := range map[landlock.Access][]string{all: own, landlock.Read: readable} {
 		for _, dir := range dirs {
-			if err := allowPath(l.rules.Ruleset, dir, access); err != nil {
+			if err := allowPath(rs.Ruleset, dir, access); err != nil {
 				return err
 			}
 		}
 	}
 	for path, fd := range l.enclosure.Roots() {
-		if err := l.rules.AllowFD(fd, all); err != nil {
+		if err := rs.AllowFD(fd, all); err != nil {
 			return fmt.Errorf("cannot allow %s: %w", path, err)
 		}
 	}

@@ -47,14 +47,10 @@ func (l *layers) stamp(dir string) {
 	if l.view != nil {
 		paths = l.view.ownDirectories(dir)
 	}
-	for path, fd := range l.enclosure.Roots() {
+	for _, fd := range l.enclosure.Roots() {
 		outside := fmt.Sprintf("/proc/self/fd/%d/.", fd)
 		paths = append(paths, outside)
-		if path == "/dev/pts" { // commands can leave only a mode and times there
-			paths = append(paths, outside+"/ptmx")
-		} else {
-			clocks = append(clocks, outside)
-		}
+		clocks = append(clocks, outside)
 	}
 	for _, path := range clocks {
 		if !finelyTimed(path) {

@@ -26,6 +26,9 @@ type run struct {
 	live    runner.Live
 	cell    runner.Cell
 	process *process
+	// terminal is our end of that of the script, whose commands have it as their
+	// streams; nil: it has none.
+	terminal *proc.Terminal
 
 	ctx    context.Context //nolint:containedctx // it is that of the script's commands, and ends with the script
 	cancel context.CancelCauseFunc
@@ -94,28 +97,59 @@ func (r *run) handOver(p *process) error {
 	if st := r.scripts.states.of(r.grant.Request().Session); st.directory != "" {
 		m.Directory, m.State = st.directory, st.text
 	}
-	in := r.cell.Stdin
-	if in == nil {
-		null, err := os.Open(os.DevNull)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = null.Close() }()
-		in = null
+	streams, closeStreams, err := r.streams(p)
+	if err != nil {
+		return err
 	}
+	defer closeStreams()
 	// A script process that does not read must not hold the call up.
 	giveUp := func() { _ = p.conn.Close() }
 	stop := context.AfterFunc(r.ctx, giveUp)
 	defer stop()
 	patience := time.AfterFunc(takePatience, giveUp)
 	defer patience.Stop()
-	if err := p.conn.Send(m, int(in.Fd()), int(r.cell.Stdout.Fd()), int(r.cell.Stderr.Fd())); err != nil {
+	if err := p.conn.Send(m, streams...); err != nil {
+		r.hangUp()
 		return err
 	}
 	r.process = p
 	r.receiving.Go(r.receive)
 	return nil
 }
+
+// streams returns the descriptors of the script's standard streams. A terminal is
+// made with the script process, and nobody has it as the controlling one: the
+// script process and its commands are in sessions of their own.
+func (r *run) streams(p *process) (fds []int, done func(), err error) {
+	if r.cell.Terminal != nil {
+		near, far, err := p.OpenTerminal(*r.cell.Terminal)
+		if err != nil {
+			return nil, nil, err
+		}
+		r.terminal = near
+		fd := int(far.Fd())
+		return []int{fd, fd, fd}, func() { _ = far.Close() }, nil
+	}
+	in, done := r.cell.Stdin, func() {}
+	if in == nil {
+		if in, err = os.Open(os.DevNull); err != nil {
+			return nil, nil, err
+		}
+		done = func() { _ = in.Close() }
+	}
+	return []int{int(in.Fd()), int(r.cell.Stdout.Fd()), int(r.cell.Stderr.Fd())}, done, nil
+}
+
+// hangUp closes the terminal of a script that was not taken over.
+func (r *run) hangUp() {
+	if r.terminal != nil {
+		_ = r.terminal.Close()
+		r.terminal = nil
+	}
+}
+
+// Terminal returns our end of the script's terminal; nil if it has none.
+func (r *run) Terminal() *proc.Terminal { return r.terminal }
 
 // receive serves the script process until it has nothing more to say.
 func (r *run) receive() {
