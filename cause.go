@@ -13,6 +13,7 @@ const (
 	CPULimit                   // it reached its limit of processor time
 	FileSizeLimit              // it tried to write a file beyond the limit of file sizes
 	MemoryLimit                // it reached its limit of memory
+	Stopped                    // its caller asked for its end, and its process tree was ended
 	ProtectedFile              // it changed a file that steers programs outside of the sandbox, and its process tree was ended
 )
 
@@ -36,6 +37,8 @@ func (c Cause) String() string {
 		return "file_size_limit"
 	case MemoryLimit:
 		return "memory_limit"
+	case Stopped:
+		return "stopped"
 	case ProtectedFile:
 		return "protected_file"
 	default:

@@ -30,6 +30,9 @@ type Result struct {
 	// Violations are changes of files that steer other programs, which were put
 	// back while the command ran, or between the previous command and this one.
 	Violations []Violation
+	// WaitedForInput reports that the command waited for input when its time was
+	// up. More time changes nothing.
+	WaitedForInput bool
 	// MissedNetwork reports that the command wanted hosts that it may not
 	// reach. Running it again, or for longer, changes nothing.
 	MissedNetwork bool

@@ -25,6 +25,7 @@ type Settings struct {
 	AnswerBytes            int           // TIPSTAFF_ANSWER_BYTES; 0: MaxOutputBytes
 	Spool                  Spool         // TIPSTAFF_SPOOL*
 	MaxSessions            int           // TERMINAL_MAX_SESSIONS
+	MaxJobs                int           // TERMINAL_MAX_JOBS: commands in the background at once; 0: none
 	SessionIdle            time.Duration // TIPSTAFF_SESSION_IDLE
 
 	MaxConcurrent int // TIPSTAFF_MAX_CONCURRENT: commands at once; 0: four for each processor

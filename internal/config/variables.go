@@ -37,6 +37,7 @@ var settings = []setting{
 	{name: "TIPSTAFF_SPOOL_BYTES", unset: "67108864", holds: words},
 	{name: "TIPSTAFF_SPOOL_TOTAL_BYTES", unset: "1073741824", holds: words},
 	{name: "TERMINAL_MAX_SESSIONS", unset: "50", holds: words},
+	{name: "TERMINAL_MAX_JOBS", unset: "64", holds: words},
 	{name: "TIPSTAFF_DEFAULT_TIMEOUT", unset: "30000", holds: words},
 	{name: "TIPSTAFF_MAX_TIMEOUT", holds: words},
 	{name: "TIPSTAFF_SESSION_IDLE", unset: "1800000", holds: words},

@@ -11,13 +11,23 @@ type answerForm struct {
 	bytes int  // how much output it shows at most; 0: as much as the command's bound allows
 	raw   bool // the output is not cleaned
 	reads bool // the caller can read with read_output what the answer leaves out
+	// yields is the argument by which a call answers before its command has ended;
+	// "": it has none.
+	yields string
 }
 
 // formOf reads the form that a call asks for. A caller may ask for less than
 // its answers have by default, or for more, up to the bound of the command
 // (contract B12).
-func (s *Server) formOf(c *caller, a arguments) answerForm {
+func (s *Server) formOf(t tool, c *caller, a arguments) answerForm {
 	f := answerForm{bytes: s.opts.AnswerBytes, reads: s.reads(c.in.principal)}
+	switch {
+	case !s.opts.Jobs.Takes():
+	case t.family == tipstaff.Terminal:
+		f.yields = yieldParameterJSON.name
+	default:
+		f.yields = yieldParameter.name
+	}
 	for _, p := range [2]string{maxOutputParameter.name, maxOutputParameterJSON.name} {
 		if n, given := a.counts[p]; given {
 			f.bytes = n

@@ -137,7 +137,7 @@ func (p *Policy) Decide(req tipstaff.Request, w World) Decision {
 		found[e.place] = append(found[e.place], e.Judge(&req, w, &d)...)
 	}
 	decision := Decision{Argv: d.Argv, Dropped: d.Dropped, Digest: p.digest(req.Family, d.Allowlist), Findings: slices.Concat(found[:]...)}
-	decision.would = establish(d, limits)
+	decision.would = establish(&req, d, limits)
 	decision.Effect = decision.Deciding().Effect
 	if decision.Effect != Deny && !d.complete() {
 		decision.Findings = append(decision.Findings, undecided())

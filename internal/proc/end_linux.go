@@ -133,7 +133,10 @@ func killMarked(match func(mark) bool, but int) {
 // that no process is left in it. It adds the counters of the control group to
 // the status.
 func (p *Process) release(empty bool) {
-	if !p.released.Swap(true) {
+	p.holding.Lock()
+	late := p.released.Swap(true)
+	p.holding.Unlock()
+	if !late {
 		p.instance.settle(&p.status.Usage)
 		p.instance.in.giveBack(p.instance, empty)
 	}

@@ -14,6 +14,8 @@ func (p *Process) kill() { p.signalGroup(syscall.SIGKILL) }
 
 func (p *Process) signalGroup(s syscall.Signal) { _ = syscall.Kill(-p.PID(), s) }
 
+func (p *Process) signalAll(s syscall.Signal) error { return syscall.Kill(-p.PID(), s) }
+
 func (p *Process) groupGone() bool {
 	return p.ended() && (syscall.Kill(-p.PID(), 0) == syscall.ESRCH || !groupRuns(p.PID()))
 }

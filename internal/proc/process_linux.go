@@ -26,7 +26,8 @@ type Process struct {
 	// released: no process of the command is left, and its instance has been
 	// returned.
 	released atomic.Bool
-	ended    atomic.Bool // set after status
+	holding  sync.RWMutex // held while a method uses the instance beside the others, and to release it
+	ended    atomic.Bool  // set after status
 	status   Status
 }
 

@@ -23,6 +23,9 @@ func explainEnd(g *policy.Grant, r *tipstaff.Result, left int) {
 	if r.Cause == tipstaff.Exited && r.ExitCode != 0 || r.Cause == tipstaff.TimedOut {
 		r.Notes = append(r.Notes, explainNoPerson(endOf(r.Stderr))...)
 	}
+	if r.WaitedForInput {
+		r.Notes = append(r.Notes, WaitsForInput(g.Request()))
+	}
 	switch {
 	case r.Cause != tipstaff.Exited && r.Cause != tipstaff.Signalled:
 	case left == 1:
@@ -30,6 +33,19 @@ func explainEnd(g *policy.Grant, r *tipstaff.Result, left int) {
 	case left > 1:
 		r.Notes = append(r.Notes, fmt.Sprintf("%d processes that the command had left behind were ended: nothing outlives its command.", left))
 	}
+}
+
+// WaitsForInput says of a command that it waits for input, and what to do about
+// it.
+func WaitsForInput(req *tipstaff.Request) string {
+	at, do := "standard input", "what it waits for goes into input, or an option answers in its place (--yes, --batch, --no-input)"
+	if req.Terminal != nil {
+		at = "terminal"
+	}
+	if req.Background {
+		do = "write_input gives it what it waits for, or ends its input with close"
+	}
+	return fmt.Sprintf("It waits for input at its %s: %s.", at, do)
 }
 
 // explainExit says what an exit code means that is not the program's own word

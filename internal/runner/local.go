@@ -107,6 +107,7 @@ type Started interface {
 	Await(ctx context.Context, limit time.Duration) bool
 	End(grace time.Duration) (left int)
 	Status() proc.Status
+	Reached
 }
 
 // Carry carries out g by start, which starts what the grant permits in its cell.
@@ -135,16 +136,16 @@ func (l Local) Carry(ctx context.Context, g *policy.Grant, live Live, start func
 		s.abandon()
 		return tipstaff.Result{}, err
 	}
-	live.started()
+	c := s.steer(ctx, p)
 	tape, kept := l.record(g, s), l.spool(g, s)
+	live.controls(c)
+	live.started()
 	live.listen(s)
 	s.pump()
 
-	cause := await(ctx, p, g.Timeout())
-	grace := leftoverGrace
-	if cause != tipstaff.Exited {
-		grace = stopGrace
-	}
+	cause, grace := await(c.running, p, g.Timeout())
+	waits := cause == tipstaff.TimedOut && c.WaitsForInput()
+	c.end(errOver)
 	ended := time.Now()
 	left := p.End(grace)
 	s.finish(drainGrace)
@@ -152,6 +153,7 @@ func (l Local) Carry(ctx context.Context, g *policy.Grant, live Live, start func
 
 	r := resultOf(cause, p.Status())
 	r.Started, r.Duration, r.Limit = started, ended.Sub(started), g.Timeout()
+	r.WaitedForInput = waits
 	r.Stdout, r.Stderr = s.kept()
 	r.Bound, r.Spooled = g.OutputBytes(), kept.Spooled()
 	confined.Explain(&r)
@@ -227,14 +229,19 @@ func (l Local) keep(tape *recording.Recording, r *tipstaff.Result) {
 }
 
 // await waits for the first of these: the program ends, its time is up, its
-// caller is gone.
-func await(ctx context.Context, p Started, limit time.Duration) tipstaff.Cause {
+// caller is gone, its end is asked for. grace is how long the rest has to end.
+func await(ctx context.Context, p Started, limit time.Duration) (cause tipstaff.Cause, grace time.Duration) {
 	switch {
 	case p.Await(ctx, limit):
-		return tipstaff.Exited
-	case ctx.Err() != nil:
-		return tipstaff.Cancelled
-	default:
-		return tipstaff.TimedOut
+		return tipstaff.Exited, leftoverGrace
+	case ctx.Err() == nil:
+		return tipstaff.TimedOut, stopGrace
 	}
+	switch context.Cause(ctx) {
+	case errTerminate:
+		return tipstaff.Stopped, stopGrace
+	case errKill:
+		return tipstaff.Stopped, 0
+	}
+	return tipstaff.Cancelled, stopGrace
 }

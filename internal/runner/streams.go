@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"context"
 	"os"
 	"sync"
 	"time"
@@ -19,8 +20,11 @@ type streams struct {
 	more   []*os.File
 
 	childIn, childOut, childErr *os.File
-	in, fromOut, fromErr        *os.File
-	input                       []byte
+	fromOut, fromErr            *os.File
+	inlet                       *inlet // nil: there is no input
+	stays                       bool   // the input, behind text
+	text                        []byte
+	input                       proc.Input // what the command waits at for input
 
 	out, err *capture.Buffer
 	draining sync.WaitGroup
@@ -33,26 +37,32 @@ func openStreams(g *policy.Grant, live Live) (*streams, error) {
 	if h := live.Streams; h != nil {
 		return &streams{handed: true, childIn: h.In, childOut: h.Out, childErr: h.Err, more: h.More}, nil
 	}
-	input, room := g.Request().Stdin, capture.Room(g.OutputBytes())
-	s := &streams{input: input, out: capture.NewBuffer(room), err: capture.NewBuffer(room)}
+	req, room := g.Request(), capture.Room(g.OutputBytes())
+	s := &streams{text: req.Stdin, stays: req.Background, out: capture.NewBuffer(room), err: capture.NewBuffer(room)}
 	var err error
 	if s.fromOut, s.childOut, err = proc.Pipe(true); err != nil {
 		return nil, err
 	}
-	if s.fromErr, s.childErr, err = proc.Pipe(true); err != nil {
-		s.closeChildEnds()
-		s.abandon()
-		return nil, err
+	if s.fromErr, s.childErr, err = proc.Pipe(true); err == nil && (req.Stdin != nil || req.Background) {
+		err = s.openInput()
 	}
-	if input == nil {
-		return s, nil
-	}
-	if s.in, s.childIn, err = proc.Pipe(false); err != nil {
+	if err != nil {
 		s.closeChildEnds()
 		s.abandon()
 		return nil, err
 	}
 	return s, nil
+}
+
+// openInput makes the pipe of the standard input.
+func (s *streams) openInput() error {
+	ours, theirs, err := proc.Pipe(false)
+	if err != nil {
+		return err
+	}
+	s.inlet, s.childIn = newInlet(ours), theirs
+	s.input, err = proc.InputOf(theirs)
+	return err
 }
 
 // closeChildEnds closes our copies of the child's ends.
@@ -63,7 +73,10 @@ func (s *streams) closeChildEnds() {
 }
 
 // abandon closes our ends when nothing was started.
-func (s *streams) abandon() { closeAll(s.in, s.fromOut, s.fromErr) }
+func (s *streams) abandon() {
+	s.inlet.end()
+	closeAll(s.fromOut, s.fromErr)
+}
 
 func closeAll(files ...*os.File) {
 	for _, f := range files {
@@ -80,13 +93,18 @@ func (s *streams) pump() {
 	}
 	s.draining.Go(func() { capture.Drain(s.out, s.fromOut) })
 	s.draining.Go(func() { capture.Drain(s.err, s.fromErr) })
-	if s.in != nil {
-		s.feeding.Go(func() {
-			// A program that does not read its input is not an error (contract
-			// A12).
-			_, _ = s.in.Write(s.input)
-			_ = s.in.Close()
-		})
+	if s.inlet != nil {
+		s.feeding.Go(s.feed)
+	}
+}
+
+// feed writes the input that the command was asked for with, before any other.
+// A program that does not read its input is not an error (contract A12).
+func (s *streams) feed() {
+	defer s.inlet.giveUp()
+	_, _ = s.inlet.put(context.Background(), s.text)
+	if !s.stays {
+		s.inlet.closing.Store(true)
 	}
 }
 
@@ -102,11 +120,8 @@ func (s *streams) finish(grace time.Duration) {
 	s.draining.Wait()
 	capture.Rest(s.out, s.fromOut)
 	capture.Rest(s.err, s.fromErr)
-	if s.in != nil {
-		_ = s.in.SetWriteDeadline(time.Now())
-		s.feeding.Wait()
-	}
 	s.abandon()
+	s.feeding.Wait()
 }
 
 // kept returns what was kept of both outputs.

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"syscall"
 
 	"tipstaff"
+	"tipstaff/internal/proc"
 	"tipstaff/internal/runner"
 	"tipstaff/internal/shellwire"
 )
@@ -98,6 +100,7 @@ func (r *run) request(m shellwire.Message, files []*os.File) (tipstaff.Request, 
 	req := tipstaff.Request{
 		Parent: script.ID, Session: script.Session, Origin: script.Origin, Tool: script.Tool, Family: script.Family,
 		Argv: m.Words, Dropped: script.Dropped, Fixed: script.Fixed, Timeout: r.grant.Timeout(),
+		Background: script.Background, Terminal: script.Terminal,
 	}
 	req.Env = slices.Clone(script.Env)
 	for _, v := range m.Environment {
@@ -146,6 +149,46 @@ const firstNumber = 1000
 // number is what $! is for a command. Commands see no processes of each other: only
 // the script process makes something of it.
 func number(id uint64) int { return firstNumber + int(id) }
+
+// SignalAll sends a signal to every process of the script, which ends it unless it
+// is one that programs ignore: so it is with ctrl-c and a shell.
+func (r *run) SignalAll(s syscall.Signal) (err error) {
+	for _, p := range r.reached() {
+		if failed := p.SignalAll(s); !errors.Is(failed, syscall.ESRCH) { // it has ended meanwhile
+			err = errors.Join(err, failed)
+		}
+	}
+	return err
+}
+
+// WaitsFor reports whether a command of the script, or the script itself, waits
+// for input.
+func (r *run) WaitsFor(in proc.Input) bool {
+	return slices.ContainsFunc(r.reached(), func(p runner.Reached) bool { return p.WaitsFor(in) })
+}
+
+// Listens reports whether a command of the script listens at a TCP port.
+func (r *run) Listens(port uint16) (listens bool, err error) {
+	for _, p := range r.reached() {
+		if listens, err = p.Listens(port); listens || err != nil {
+			break
+		}
+	}
+	return listens, err
+}
+
+// reached are the commands that run, and the script process.
+func (r *run) reached() []runner.Reached {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := []runner.Reached{r.process}
+	for _, p := range r.running {
+		if p != nil {
+			list = append(list, p)
+		}
+	}
+	return list
+}
 
 // signal sends a signal to a command that runs.
 func (r *run) signal(m shellwire.Message) {

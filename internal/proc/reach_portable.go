@@ -1,0 +1,24 @@
+//go:build !linux || !(amd64 || arm64)
+
+package proc
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// SignalAll sends a signal to the process group, or where there are none to the
+// program.
+func (p *Process) SignalAll(s syscall.Signal) error { return p.signalAll(s) }
+
+// InputOf returns the zero Input: this system does not tell who waits for what.
+func InputOf(*os.File) (Input, error) { return Input{}, nil }
+
+// WaitsFor returns false: this system does not tell.
+func (*Process) WaitsFor(Input) bool { return false }
+
+var errNoPorts = errors.New("this system does not tell which program listens at a port")
+
+// Listens fails: this system does not tell.
+func (*Process) Listens(uint16) (bool, error) { return false, errNoPorts }

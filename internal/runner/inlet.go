@@ -1,0 +1,129 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync/atomic"
+	"time"
+)
+
+// inlet is our end of a command's input. Writes come one after the other, in the
+// order in which they got their turn. A nil inlet is closed.
+type inlet struct {
+	to      *os.File
+	turn    chan struct{} // who has put something in has the turn
+	over    atomic.Bool   // the command has ended
+	closing atomic.Bool   // the input ends after the turn that is being taken
+	ended   bool          // there is no input any more; read and written in turn
+}
+
+func newInlet(to *os.File) *inlet { return &inlet{to: to, turn: make(chan struct{}, 1)} }
+
+// take waits for a turn.
+func (i *inlet) take(ctx context.Context) error {
+	select {
+	case i.turn <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case i.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// giveUp ends a turn.
+func (i *inlet) giveUp() {
+	<-i.turn
+	if i.closing.Load() {
+		_ = i.close()
+	}
+}
+
+// write writes p, and returns how much of it the pipe or terminal has taken when
+// all is, ctx is done, or the command has ended.
+func (i *inlet) write(ctx context.Context, p []byte) (n int, err error) {
+	if i == nil {
+		return 0, ErrInputClosed
+	}
+	if err := i.take(ctx); err != nil {
+		return 0, err
+	}
+	defer i.giveUp()
+	return i.put(ctx, p)
+}
+
+// put is write for who has the turn.
+func (i *inlet) put(ctx context.Context, p []byte) (n int, err error) {
+	switch {
+	case i.over.Load():
+		return 0, ErrEnded
+	case i.ended || i.closing.Load():
+		return 0, ErrInputClosed
+	}
+	stop := context.AfterFunc(ctx, func() { _ = i.to.SetWriteDeadline(time.Unix(1, 0)) })
+	defer stop()
+	for {
+		// An earlier call may still set the deadline that was meant for itself.
+		_ = i.to.SetWriteDeadline(time.Time{})
+		if i.over.Load() {
+			return n, ErrEnded
+		}
+		if ctx.Err() != nil {
+			return n, context.Cause(ctx)
+		}
+		k, err := i.to.Write(p[n:])
+		n += k
+		switch {
+		case err == nil:
+			return n, nil
+		case !errors.Is(err, os.ErrDeadlineExceeded):
+			i.shut()
+			return n, ErrInputClosed // nobody reads it any more
+		}
+	}
+}
+
+// close ends the input, after what is being written. It does not wait.
+func (i *inlet) close() error {
+	if i == nil {
+		return ErrInputClosed
+	}
+	already := i.closing.Swap(true)
+	select {
+	case i.turn <- struct{}{}:
+		if !i.ended {
+			i.shut()
+		}
+		<-i.turn
+	default: // who has the turn sees it
+	}
+	if already {
+		return ErrInputClosed
+	}
+	return nil
+}
+
+// shut is called in turn.
+func (i *inlet) shut() {
+	i.ended = true
+	_ = i.to.Close()
+}
+
+// end ends the input at the command's end. Who writes or waits returns.
+func (i *inlet) end() {
+	if i == nil {
+		return
+	}
+	i.over.Store(true)
+	i.closing.Store(true)
+	_ = i.to.SetWriteDeadline(time.Unix(1, 0))
+	i.turn <- struct{}{}
+	if !i.ended {
+		i.shut()
+	}
+	<-i.turn
+}

@@ -1,0 +1,98 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"syscall"
+
+	"tipstaff"
+	"tipstaff/internal/proc"
+)
+
+// Reached is a command of which more can be asked while it runs, than how it
+// ends. The methods may be called beside all others and concurrently. A
+// [proc.Process] is one.
+type Reached interface {
+	// SignalAll sends a signal to every process of the command.
+	SignalAll(s syscall.Signal) error
+	// WaitsFor reports whether the command waits for input.
+	WaitsFor(in proc.Input) bool
+	// Listens reports whether the command accepts connections at a TCP port.
+	Listens(port uint16) (bool, error)
+}
+
+// steering are the [Controls] of one command.
+type steering struct {
+	command Reached
+	streams *streams
+	running context.Context         //nolint:containedctx // done when the command's end begins
+	end     context.CancelCauseFunc // begins it
+}
+
+// Why the end of a command begins.
+var (
+	errTerminate = errors.New("the end of the command was asked for")
+	errKill      = errors.New("the end of the command without delay was asked for")
+	errOver      = errors.New("the command has ended")
+)
+
+// steer prepares what can be done with a command, until its end begins.
+func (s *streams) steer(ctx context.Context, command Reached) *steering {
+	if s.inlet != nil {
+		s.inlet.turn <- struct{}{} // the first turn is that of feed
+	}
+	c := &steering{command: command, streams: s}
+	c.running, c.end = context.WithCancelCause(ctx)
+	return c
+}
+
+func (c *steering) Input(ctx context.Context, p []byte) (int, error) {
+	if c.running.Err() != nil {
+		return 0, ErrEnded
+	}
+	return c.streams.inlet.write(ctx, p)
+}
+
+func (c *steering) CloseInput() error {
+	if c.running.Err() != nil {
+		return ErrEnded
+	}
+	return c.streams.inlet.close()
+}
+
+func (c *steering) Resize(tipstaff.TerminalSize) error {
+	if c.running.Err() != nil {
+		return ErrEnded
+	}
+	return ErrNoTerminal
+}
+
+func (c *steering) Signal(s syscall.Signal) error {
+	if c.running.Err() != nil {
+		return ErrEnded
+	}
+	switch s {
+	case syscall.SIGTERM:
+		c.end(errTerminate)
+	case syscall.SIGKILL:
+		c.end(errKill)
+	default:
+		err := c.command.SignalAll(s)
+		if errors.Is(err, syscall.ESRCH) {
+			return ErrEnded
+		}
+		return err
+	}
+	return nil
+}
+
+func (c *steering) WaitsForInput() bool {
+	return c.running.Err() == nil && c.command.WaitsFor(c.streams.input)
+}
+
+func (c *steering) Listens(port uint16) (bool, error) {
+	if c.running.Err() != nil {
+		return false, ErrEnded
+	}
+	return c.command.Listens(port)
+}
