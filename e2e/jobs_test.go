@@ -464,3 +464,26 @@ for i in range(500000):
 		t.Errorf("its beginning: %+v", part)
 	}
 }
+
+func TestACommandOnATerminalIsSeenAndTypedInto(t *testing.T) {
+	jobServers(t, nil, func(t *testing.T, s *kit.Server) {
+		b := ran(t, s.Process("sh", []string{"-c", "test -t 0 && test -t 1 && echo both; stty size"}, kit.Args{"tty": kit.Args{"rows": 30, "cols": 100}}))
+		if b.State != "exited" || !strings.Contains(b.Stdout, "both\n30 100\n") {
+			t.Errorf("in the foreground: %+v", b)
+		}
+		b = background(s, "execute_process", kit.Args{"file": "sh", "args": []string{"-c", "stty -echo; printf 'Password: '; read p; stty echo; stty size; echo got $p; exec cat"}, "tty": true})
+		w := about(s, "read_output", b.CommandID, kit.Args{"match": "Password: ", "wait_ms": 10_000, "offset": 0, "screen": false})
+		if w.Happened == nil || !*w.Happened || !w.Waits {
+			t.Errorf("it does not ask: %+v", w)
+		}
+		about(s, "write_input", b.CommandID, kit.Args{"resize": kit.Args{"rows": 40, "cols": 120}, "input": "secret\n"})
+		w = about(s, "read_output", b.CommandID, kit.Args{"match": "got secret", "wait_ms": 10_000, "offset": 0, "screen": false})
+		if !strings.Contains(w.Output, "40 120") {
+			t.Errorf("after a resize: %+v", w)
+		}
+		about(s, "write_input", b.CommandID, kit.Args{"close": true})
+		if w = about(s, "read_output", b.CommandID, kit.Args{"until": "exit", "wait_ms": 10_000}); w.State != "exited" || *w.ExitCode != 0 {
+			t.Errorf("after the end of its input: %+v", w)
+		}
+	})
+}
