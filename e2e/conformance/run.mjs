@@ -30,7 +30,7 @@ const unscored = {
 const absent = new RegExp([
   'unknown tool "test_', 'method not found: "(prompts|resources|completion)/', "does not list the diagnostic tool 'test_",
   'could not get initial InputRequiredResult', 'Expected InputRequiredResult with', 'error instead of re-requesting',
-  String.raw`Expected error code -32602 \(Invalid Params\), got -32601`, 'data.uri is undefined',
+  String.raw`Expected error code -32602 \(Invalid Params\), got -32601`, 'Failed: Resource not found',
 ].join('|'));
 
 // judge has the suite judge a server in one revision. It gives what is wrong.
