@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"net"
 	"strings"
 	"sync"
@@ -60,9 +61,7 @@ func background(s *kit.Server, tool string, a kit.Args) running {
 func about(s *kit.Server, tool, id string, more kit.Args) running {
 	s.T.Helper()
 	a := kit.Args{"command_id": id}
-	for k, v := range more {
-		a[k] = v
-	}
+	maps.Copy(a, more)
 	return ran(s.T, s.Call(tool, a))
 }
 
@@ -250,9 +249,7 @@ func TestACommandIDIsWorthNothingToOthers(t *testing.T) {
 	never := strings.Repeat("A", 26)
 	told := func(s *kit.Server, tool, id string, more kit.Args) string {
 		a := kit.Args{"command_id": id}
-		for k, v := range more {
-			a[k] = v
-		}
+		maps.Copy(a, more)
 		r := s.Call(tool, a)
 		if !r.IsError {
 			t.Errorf("%s of another's command: %s", tool, r.Text)
