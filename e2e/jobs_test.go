@@ -8,6 +8,9 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -81,12 +84,48 @@ var loops = map[string]string{"loop.sh": "echo up; while :; do sleep 0.1; done\n
 
 const loop = "exec sh ./loop.sh"
 
+// startAs runs a server as a user, with directories of its own.
+func startAs(t *testing.T, uid int, env []string) *kit.Server {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "jobs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	dir = canonical(t, dir)
+	s := &kit.Server{T: t, Workspace: filepath.Join(dir, "work"), State: filepath.Join(dir, "state")}
+	for _, d := range []string{s.Workspace, s.State, filepath.Join(dir, "home")} {
+		if err := os.Mkdir(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := filepath.Join(dir, "tools-allow.json")
+	loops := maps.Clone(loops)
+	loops["../tools-allow.json"] = `["echo", "cat", "sh", "sleep"]`
+	for name, content := range loops {
+		if err := os.WriteFile(filepath.Join(s.Workspace, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kit.Give(t, uid, dir)
+	s.Cmd = exec.Command(kit.Path(t), "serve")
+	s.Cmd.Dir, s.Cmd.SysProcAttr = s.Workspace, kit.As(uid)
+	s.Cmd.Env = kit.Overlay([]string{
+		"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + filepath.Join(dir, "home"), "LANG=C.UTF-8",
+		"TERMINAL_ALLOWLIST_PATH=" + list, "TIPSTAFF_STATE_DIR=" + s.State,
+	}, env)
+	s.Connect()
+	return s
+}
+
 // jobServers runs a test with the Go client in both tiers over stdio, and over HTTP.
 func jobServers(t *testing.T, env []string, f func(t *testing.T, s *kit.Server)) {
 	t.Helper()
 	env = append([]string{"ALLOWED_COMMANDS=python3,sh,sleep,cat,echo,testcmd,curl", "TIPSTAFF_NETWORK=on"}, env...)
 	for _, tier := range []string{kit.Namespaces, kit.Landlock} {
-		t.Run("stdio "+tier, func(t *testing.T) { f(t, start(t, setup{env: append(kit.Sandboxed(tier), env...), files: loops})) })
+		for _, uid := range kit.Users() {
+			t.Run(fmt.Sprintf("stdio %s uid %d", tier, uid), func(t *testing.T) { f(t, startAs(t, uid, append(kit.Sandboxed(tier), env...))) })
+		}
 	}
 	eachEra(t, func(t *testing.T, version string) {
 		w := serveHTTP(t, setup{env: append(kit.Sandboxed(kit.Namespaces), env...), files: loops})
