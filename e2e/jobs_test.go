@@ -3,14 +3,21 @@
 package e2e
 
 import (
+	"context"
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.yaml.in/yaml/v4"
 
 	"tipstaff/e2e/kit"
@@ -57,9 +64,7 @@ func background(s *kit.Server, tool string, a kit.Args) running {
 func about(s *kit.Server, tool, id string, more kit.Args) running {
 	s.T.Helper()
 	a := kit.Args{"command_id": id}
-	for k, v := range more {
-		a[k] = v
-	}
+	maps.Copy(a, more)
 	return ran(s.T, s.Call(tool, a))
 }
 
@@ -79,12 +84,48 @@ var loops = map[string]string{"loop.sh": "echo up; while :; do sleep 0.1; done\n
 
 const loop = "exec sh ./loop.sh"
 
+// startAs runs a server as a user, with directories of its own.
+func startAs(t *testing.T, uid int, env []string) *kit.Server {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "jobs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	dir = canonical(t, dir)
+	s := &kit.Server{T: t, Workspace: filepath.Join(dir, "work"), State: filepath.Join(dir, "state")}
+	for _, d := range []string{s.Workspace, s.State, filepath.Join(dir, "home")} {
+		if err := os.Mkdir(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := filepath.Join(dir, "tools-allow.json")
+	loops := maps.Clone(loops)
+	loops["../tools-allow.json"] = `["echo", "cat", "sh", "sleep"]`
+	for name, content := range loops {
+		if err := os.WriteFile(filepath.Join(s.Workspace, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kit.Give(t, uid, dir)
+	s.Cmd = exec.Command(kit.Path(t), "serve")
+	s.Cmd.Dir, s.Cmd.SysProcAttr = s.Workspace, kit.As(uid)
+	s.Cmd.Env = kit.Overlay([]string{
+		"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + filepath.Join(dir, "home"), "LANG=C.UTF-8",
+		"TERMINAL_ALLOWLIST_PATH=" + list, "TIPSTAFF_STATE_DIR=" + s.State,
+	}, env)
+	s.Connect()
+	return s
+}
+
 // jobServers runs a test with the Go client in both tiers over stdio, and over HTTP.
 func jobServers(t *testing.T, env []string, f func(t *testing.T, s *kit.Server)) {
 	t.Helper()
 	env = append([]string{"ALLOWED_COMMANDS=python3,sh,sleep,cat,echo,testcmd,curl", "TIPSTAFF_NETWORK=on"}, env...)
 	for _, tier := range []string{kit.Namespaces, kit.Landlock} {
-		t.Run("stdio "+tier, func(t *testing.T) { f(t, start(t, setup{env: append(kit.Sandboxed(tier), env...), files: loops})) })
+		for _, uid := range kit.Users() {
+			t.Run(fmt.Sprintf("stdio %s uid %d", tier, uid), func(t *testing.T) { f(t, startAs(t, uid, append(kit.Sandboxed(tier), env...))) })
+		}
 	}
 	eachEra(t, func(t *testing.T, version string) {
 		w := serveHTTP(t, setup{env: append(kit.Sandboxed(kit.Namespaces), env...), files: loops})
@@ -247,9 +288,7 @@ func TestACommandIDIsWorthNothingToOthers(t *testing.T) {
 	never := strings.Repeat("A", 26)
 	told := func(s *kit.Server, tool, id string, more kit.Args) string {
 		a := kit.Args{"command_id": id}
-		for k, v := range more {
-			a[k] = v
-		}
+		maps.Copy(a, more)
 		r := s.Call(tool, a)
 		if !r.IsError {
 			t.Errorf("%s of another's command: %s", tool, r.Text)
@@ -486,4 +525,94 @@ func TestACommandOnATerminalIsSeenAndTypedInto(t *testing.T) {
 			t.Errorf("after the end of its input: %+v", w)
 		}
 	})
+}
+
+// TestHostileCommandsThatLast: what a program or a caller can do to stay, to hold a
+// call up, or to look beyond its own.
+func TestHostileCommandsThatLast(t *testing.T) {
+	for _, tier := range []string{kit.Namespaces, kit.Landlock} {
+		t.Run(tier, func(t *testing.T) {
+			s := start(t, setup{env: append(kit.Sandboxed(tier), "ALLOWED_COMMANDS=sh,sleep,cat,setsid,python3", "TIPSTAFF_NETWORK=on"), files: loops})
+			t.Run("it ignores SIGTERM and leaves daemons", func(t *testing.T) {
+				mark := kit.NewMark(t)
+				const stays = "trap '' TERM INT HUP; setsid sh ./loop.sh & (setsid setsid sh ./loop.sh &) ; echo up; while :; do sleep 0.1; done"
+				b := background(s, "execute_process", kit.Args{"file": "sh", "args": mark.InEnvironment(stays)})
+				if w := about(s, "stop_command", b.CommandID, kit.Args{"signal": "SIGINT"}); w.State != "running" {
+					t.Errorf("it did not ignore SIGINT: %+v", w)
+				}
+				begun := time.Now()
+				if w := about(s, "stop_command", b.CommandID, nil); w.State != "stopped" || time.Since(begun) > 3*time.Second {
+					t.Errorf("%+v after %v", w, time.Since(begun))
+				}
+				mark.WantNone(t, 0)
+			})
+			t.Run("it ends and leaves daemons", func(t *testing.T) {
+				mark := kit.NewMark(t)
+				r := ran(t, s.Process("sh", mark.InEnvironment("setsid sh ./loop.sh & echo bye"), kit.Args{"background": true}))
+				about(s, "read_output", r.CommandID, kit.Args{"until": "exit", "wait_ms": 10_000})
+				mark.WantNone(t, 0)
+			})
+			t.Run("it floods", func(t *testing.T) {
+				b := background(s, "execute_command", kit.Args{"command": "cat /dev/zero"})
+				begun := time.Now()
+				w := about(s, "read_output", b.CommandID, kit.Args{"match": "never", "wait_ms": 1000})
+				if w.Happened == nil || *w.Happened || time.Since(begun) > 10*time.Second {
+					t.Errorf("%v after %v", w.Happened, time.Since(begun))
+				}
+				if w = about(s, "stop_command", b.CommandID, kit.Args{"signal": "SIGKILL"}); w.State != "stopped" || len(w.Output) > 2<<20 {
+					t.Errorf("%s with %d bytes", w.State, len(w.Output))
+				}
+			})
+			t.Run("it does not read", func(t *testing.T) {
+				b := background(s, "execute_command", kit.Args{"command": "sleep 600"})
+				begun := time.Now()
+				w := about(s, "write_input", b.CommandID, kit.Args{"input": strings.Repeat("x", 4<<20), "wait_ms": 500})
+				if !strings.Contains(w.Hint, "of 4194304 bytes") || time.Since(begun) > 10*time.Second {
+					t.Errorf("%+v after %v", w, time.Since(begun))
+				}
+				about(s, "stop_command", b.CommandID, nil)
+			})
+			t.Run("a caller that leaves while it waits", func(t *testing.T) {
+				b := background(s, "execute_command", kit.Args{"command": "sleep 600"})
+				ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+				defer cancel()
+				_, _ = s.Session.CallTool(ctx, &mcp.CallToolParams{Name: "read_output", Arguments: kit.Args{"command_id": b.CommandID, "until": "exit", "wait_ms": 60_000}})
+				if w := about(s, "read_output", b.CommandID, nil); w.State != "running" {
+					t.Errorf("the end of a wait ended what it waited for: %+v", w)
+				}
+				about(s, "stop_command", b.CommandID, nil)
+			})
+			t.Run("the port of somebody else", func(t *testing.T) {
+				l, err := net.Listen("tcp", "127.0.0.1:0")
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = l.Close() }()
+				b := background(s, "execute_command", kit.Args{"command": "sleep 600"})
+				w := about(s, "read_output", b.CommandID, kit.Args{"port": l.Addr().(*net.TCPAddr).Port, "wait_ms": 700})
+				if w.Happened == nil || *w.Happened {
+					t.Errorf("it tells of a port that is another's: %+v", w)
+				}
+				about(s, "stop_command", b.CommandID, nil)
+			})
+			t.Run("many words at once", func(t *testing.T) {
+				b := background(s, "execute_command", kit.Args{"command": "cat"})
+				var writing sync.WaitGroup
+				for i := range 8 {
+					writing.Go(func() {
+						s.Call("write_input", kit.Args{"command_id": b.CommandID, "input": strings.Repeat(fmt.Sprint(i), 20_000) + "\n", "wait_ms": 5000})
+					})
+				}
+				writing.Wait()
+				about(s, "write_input", b.CommandID, kit.Args{"close": true})
+				about(s, "read_output", b.CommandID, kit.Args{"until": "exit", "wait_ms": 10_000})
+				for i := range 8 {
+					line := fmt.Sprintf("^%d{20000}$", i)
+					if w := about(s, "read_output", b.CommandID, kit.Args{"grep": line[:2] + "+$", "stream": "stdout"}); w.Matched != 1 {
+						t.Errorf("line %d came in pieces: %d", i, w.Matched)
+					}
+				}
+			})
+		})
+	}
 }

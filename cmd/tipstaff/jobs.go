@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"log/slog"
 
 	"tipstaff/internal/config"
 	"tipstaff/internal/job"
@@ -15,10 +16,10 @@ const (
 )
 
 // newJobs returns what keeps the commands that run.
-func newJobs(s config.Settings, outputs *spool.Store) *job.Store {
+func newJobs(s config.Settings, outputs *spool.Store, log *slog.Logger) *job.Store {
 	return job.NewStore(job.Options{
 		Max: s.MaxJobs, OwnMax: min(ownJobs, s.MaxJobs), SessionMax: min(sessionJobs, s.MaxJobs), Idle: s.SessionIdle,
-		Outputs: outputs,
+		Outputs: outputs, Log: log,
 	})
 }
 

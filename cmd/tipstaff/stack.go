@@ -134,7 +134,7 @@ func newServerStack(s config.Settings, k *own.Keeper, log *slog.Logger, t teleme
 	// What runs scripts, in which every command takes the path below.
 	st.scripts = st.newScripts(program)
 	// The commands that run, by their ids; some of them in the background.
-	st.jobs = newJobs(s, st.spool)
+	st.jobs = newJobs(s, st.spool, log)
 	// The path of each command: decide, record, run, record.
 	st.monitor = &monitor.Monitor{World: shells{st.host, st.scripts}, Trail: st.recordTo(st.trail), Runner: st.newRunner(), Sandbox: recordedUnder(st.sandbox), Log: log}
 	st.scripts.Road = t.road(st.monitor)

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"regexp"
+	"runtime"
 	"sync"
 	"syscall"
 	"testing"
@@ -131,7 +133,7 @@ func newWorld(t *testing.T, o Options) *world {
 	if o.Max == 0 {
 		o.Max, o.OwnMax, o.SessionMax = 5, 3, 2
 	}
-	o.Outputs = outputs
+	o.Outputs, o.Log = outputs, slog.New(slog.DiscardHandler)
 	w := &world{Store: NewStore(o), t: t, journal: &journal{}, outputs: outputs}
 	w.Recorder = w.journal
 	t.Cleanup(func() {
@@ -598,4 +600,62 @@ func TestAPersonIsNotAskedThroughACallThatWasAnswered(t *testing.T) {
 			t.Errorf("%v, asked %d times", err, asked)
 		}
 	})
+}
+
+func TestAPanicIsAnErrorOfItsCommandAlone(t *testing.T) {
+	bubble(t, Options{}, func(t *testing.T, w *world) {
+		j, err := w.Start(t.Context(), Command{Owner: me("a"), Run: func(_ context.Context, live runner.Live) (tipstaff.Result, error) {
+			live.Name("cmd_1")
+			live.Started()
+			panic("secret detail")
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err, ended := j.Settle(t.Context(), time.Hour)
+		wantCode(t, err, tipstaff.Internal)
+		if !ended || len(w.running) != 0 {
+			t.Errorf("ended %t, %d run", ended, len(w.running))
+		}
+	})
+}
+
+// TestAThousandWaitersCostLittle: under 8 kB each, and nothing while nothing happens.
+func TestAThousandWaitersCostLittle(t *testing.T) {
+	w := newWorld(t, Options{})
+	j, c := w.mustStart(me("a"), "")
+	memory := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapInuse + m.StackInuse
+	}
+	const waiters = 1000
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	before := memory()
+	var waiting sync.WaitGroup
+	ready := make(chan struct{}, waiters)
+	for i := range waiters {
+		u := []Until{{}, {Output: true}, {Match: regexp.MustCompile("never")}}[i%3]
+		waiting.Go(func() {
+			ready <- struct{}{}
+			if _, err := j.Wait(ctx, u); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for range waiters {
+		<-ready
+	}
+	for range 100 {
+		runtime.Gosched()
+	}
+	each := int64(memory()-before) / waiters
+	t.Logf("%d bytes for each", each)
+	if each > 8<<10 {
+		t.Errorf("%d bytes for each", each)
+	}
+	c.end(0)
+	waiting.Wait()
 }

@@ -3,6 +3,9 @@ package job
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -41,6 +44,7 @@ type Options struct {
 	NewScreen func(size tipstaff.TerminalSize) Screen
 	// Outputs keeps what commands print.
 	Outputs *spool.Store
+	Log     *slog.Logger
 }
 
 // Store holds the commands of one server. Its methods may be called from several
@@ -121,11 +125,21 @@ func (st *Store) Start(ctx context.Context, c Command) (*Job, error) {
 		defer j.leave()
 		stop := j.tieToSession()
 		defer stop()
-		r, err := c.Run(ctx, j.live(c.Live))
-		j.finish(r, err)
+		j.finish(st.run(ctx, c, j))
 		j.cancel(nil)
 	}()
 	return j, nil
+}
+
+// run takes the road. A panic is an error of this command alone.
+func (st *Store) run(ctx context.Context, c Command, j *Job) (r tipstaff.Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			st.opts.Log.Error("panic in a command", "command_id", string(j.id), "panic", p, "stack", string(debug.Stack()))
+			r, err = tipstaff.Result{}, fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return c.Run(ctx, j.live(c.Live))
 }
 
 // admit counts a command among those in the background, if there is room.

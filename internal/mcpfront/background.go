@@ -80,12 +80,7 @@ func (s *Server) carryOut(ctx context.Context, c *caller, req tipstaff.Request, 
 	}
 	if !m.stays() && m.terminal == nil {
 		c.judged = true
-		live := c.live(started)
-		named, ended := s.opts.Jobs.Note(c.owner(), req.Session, lineOf(&req))
-		live.Named = named
-		r, err := s.opts.Road.Execute(ctx, req, live)
-		ended(r, err)
-		return course{result: r}, err
+		return s.wait(ctx, c, req, started)
 	}
 	req.Background, req.Terminal = m.stays(), m.terminal
 	j, err := s.opts.Jobs.Start(ctx, job.Command{
@@ -104,6 +99,17 @@ func (s *Server) carryOut(ctx context.Context, c *caller, req tipstaff.Request, 
 		return course{}, err
 	}
 	return course{result: r, job: j, runs: !ended}, nil
+}
+
+// wait carries out a command that the call waits for, and notes it, so that its
+// owner can read its output.
+func (s *Server) wait(ctx context.Context, c *caller, req tipstaff.Request, started func()) (out course, err error) {
+	live := c.live(started)
+	named, ended := s.opts.Jobs.Note(c.owner(), req.Session, lineOf(&req))
+	defer func() { ended(out.result, err) }() // also after a panic
+	live.Named = named
+	out.result, err = s.opts.Road.Execute(ctx, req, live)
+	return out, err
 }
 
 // owner is whose commands the caller's are: over stdio those of its connection.
