@@ -16,6 +16,13 @@ const (
 	InvalidParameters   Code = "INVALID_PARAMETERS"
 	MaxSessionsExceeded Code = "MAX_SESSIONS_EXCEEDED"
 
+	// CommandNotFound: no command has this id, for this caller.
+	CommandNotFound Code = "COMMAND_NOT_FOUND"
+	// CommandNotRunning: the command has ended, or takes no input any more.
+	CommandNotRunning Code = "COMMAND_NOT_RUNNING"
+	// TooManyCommands: no more commands may run in the background now.
+	TooManyCommands Code = "TOO_MANY_COMMANDS"
+
 	// InvalidCommandLine: a command line that cannot be split (contract A3).
 	InvalidCommandLine Code = "INVALID_COMMAND_LINE"
 	// DirectoryNotAllowed: a working directory that cannot be entered or lies

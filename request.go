@@ -1,6 +1,9 @@
 package tipstaff
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 type (
 	// RequestID names one requested command in the record. The monitor makes
@@ -36,6 +39,17 @@ type Origin struct {
 	// "" without a connection.
 	Call  string
 	Trace Trace // the trace that the call belongs to
+}
+
+// Owner names the one whom what a request leaves behind belongs to: its
+// connection over stdio, where a connection is a person's own server; elsewhere
+// its principal.
+func (o Origin) Owner() string {
+	if o.Front == "stdio" {
+		connection, _, _ := strings.Cut(o.Call, "/")
+		return "stdio/" + connection
+	}
+	return o.Front + "/" + o.Principal
 }
 
 // TerminalSize is the size of a terminal in characters.

@@ -12,6 +12,8 @@ type Result struct {
 	Signal         string
 	CoreDumped     bool
 	Stdout, Stderr Stream
+	// Spooled says where the rest of both outputs can be read.
+	Spooled Spooled
 	// Bound is how many bytes of both outputs an answer may show; 0: it is not
 	// known, and what was kept may be shown.
 	Bound    int
@@ -43,6 +45,13 @@ type Result struct {
 	// which they ended. Further says how many more there were.
 	Commands []ScriptCommand
 	Further  int
+}
+
+// Spooled is the output of a command that is kept for a while beside its Result.
+// The zero Spooled is none.
+type Spooled struct {
+	ID    RequestID // its handle; "": there is none
+	Whole bool      // nothing is missing in it
 }
 
 // ScriptCommand is a command of a script that failed or was refused.

@@ -14,6 +14,7 @@ import (
 	"tipstaff/internal/audit"
 	"tipstaff/internal/config"
 	"tipstaff/internal/host"
+	"tipstaff/internal/job"
 	"tipstaff/internal/mcpfront"
 	"tipstaff/internal/monitor"
 	"tipstaff/internal/own"
@@ -26,6 +27,7 @@ import (
 	"tipstaff/internal/sandbox"
 	"tipstaff/internal/script"
 	"tipstaff/internal/session"
+	"tipstaff/internal/spool"
 )
 
 // stack is a whole server except for its front.
@@ -41,8 +43,10 @@ type stack struct {
 	engine      *proc.Engine
 	sandbox     *sandbox.Sandbox
 	scripts     *script.Scripts
+	spool       *spool.Store
 	monitor     *monitor.Monitor
 	sessions    *session.Store // nil without terminal access
+	jobs        *job.Store
 	questions   *questions
 	secrets     *redact.Redactor
 	observers   *observers
@@ -132,11 +136,17 @@ func newServerStack(s config.Settings, k *own.Keeper, log *slog.Logger, t teleme
 		return nil, err
 	}
 	opened.add(st.sandbox.Close)
+	// What keeps the whole output of commands for a while.
+	st.spool = newSpool(s, st.secrets, log)
+	opened.add(st.spool.Close)
 	// What runs scripts, in which every command takes the path below.
 	st.scripts = st.newScripts(program)
+	// The commands that run, by their ids; some of them in the background.
+	st.jobs = newJobs(s, st.spool, log)
 	// The path of each command: decide, record, run, record.
 	st.monitor = &monitor.Monitor{World: shells{st.host, st.scripts}, Trail: st.recordTo(st.trail), Runner: st.newRunner(), Sandbox: recordedUnder(st.sandbox), Log: log}
 	st.scripts.Road = t.road(st.monitor)
+	st.jobs.Recorder = st.monitor
 	// The questions that the policy leaves to people.
 	if st.questions, err = newQuestions(st.monitor); err != nil {
 		return nil, err
@@ -170,8 +180,8 @@ func (st *stack) newRunner() runner.Runner {
 	// it.
 	local := runner.Local{
 		Engine: st.engine, Sandbox: st.sandbox, Hidden: st.evaluator.environment.Hidden(), Log: st.log,
-		Recorder: newRecorder(st.settings, st.trail, st.secrets),
-		Lender:   newLender(st.settings, st.host, st.engine, st.secrets),
+		Recorder: newRecorder(st.settings, st.trail, st.secrets), Spool: st.spool,
+		Lender: newLender(st.settings, st.host, st.engine, st.secrets),
 	}
 	// Measures how long it runs.
 	run := st.telemetry.metrics.Runner(local)
@@ -180,6 +190,8 @@ func (st *stack) newRunner() runner.Runner {
 	run = st.scripts
 	// Puts a span around it.
 	run = st.telemetry.traces.Runner(run)
+	// Holds commands in the background to the policy's bound.
+	run = job.Bounded{Store: st.jobs, Next: run}
 	// Limits how many run at once; the others wait.
 	return runner.NewWithSlots(run, slots(st.settings))
 }
@@ -284,8 +296,8 @@ func limits(s config.Settings) map[tipstaff.Family]policy.FamilyLimits {
 // front returns the front for one connection.
 func (st *stack) front() *mcpfront.Server {
 	return mcpfront.NewServer(mcpfront.Options{
-		Version: version, Road: st.telemetry.road(st.monitor), Sessions: st.sessions, Log: st.log, Events: st.observers.bus,
-		Approvals: st.questions.front(), Redactor: st.secrets, AnswerBytes: st.settings.AnswerBytes,
+		Version: version, Road: st.telemetry.road(st.monitor), Sessions: st.sessions, Jobs: st.jobs, Key: pressed, OutputBytes: st.settings.MaxOutputBytes, Log: st.log, Events: st.observers.bus,
+		Approvals: st.questions.front(), Redactor: st.secrets, AnswerBytes: st.settings.AnswerBytes, Outputs: st.spool,
 		Instructions: func(who tipstaff.Origin) string { return mcpfront.Instructions(st.summary(who)) },
 		Allowed:      st.allowed, Shell: st.shellOn(),
 	})
@@ -294,11 +306,15 @@ func (st *stack) front() *mcpfront.Server {
 // close ends what still runs, writes the last record and closes the trail.
 func (st *stack) close(reason string) {
 	st.follows.end()
+	st.jobs.EndAll(errors.New(reason))
 	if st.sessions != nil {
 		st.sessions.CloseAll(reason)
 	}
 	st.monitor.Wait()
 	st.scripts.Close()
+	if err := st.spool.Close(); err != nil {
+		st.log.Error("cannot remove the spooled output of commands", "error", err)
+	}
 	if err := st.questions.close(); err != nil {
 		st.log.Error("cannot close the control socket", "error", err)
 	}

@@ -19,7 +19,7 @@ func (st *stack) summary(who tipstaff.Origin) mcpfront.Summary {
 	s := mcpfront.Summary{
 		Allowed: allowed.Names, AllAllowed: allowed.Any,
 		DefaultTimeout: st.settings.ExecuteDefaultTimeout, OutputBytes: answerBytes(st.settings),
-		Restricted: err != nil || len(roots) > 0, Terminal: st.sessions != nil, Shell: st.shellOn(),
+		Restricted: err != nil || len(roots) > 0, Terminal: st.sessions != nil, Shell: st.shellOn(), Jobs: st.jobs.Takes(),
 	}
 	if file := st.policy.Policy(); file != nil {
 		s.Rules = file.Summary(callerOf(who))

@@ -80,6 +80,7 @@ var meanings = map[string]string{
 	"TERMINAL_MAX_TIMEOUT":               "milliseconds, at most, for terminal_*",
 	"TERMINAL_MAX_OUTPUT_SIZE":           "bytes kept of both outputs together",
 	"TERMINAL_MAX_SESSIONS":              "terminal sessions at once",
+	"TERMINAL_MAX_JOBS":                  "commands in the background at once; 0: none",
 	"TIPSTAFF_DEFAULT_TIMEOUT":           "milliseconds, for execute_*",
 	"TIPSTAFF_MAX_TIMEOUT":               "milliseconds, at most, for execute_*",
 	"TIPSTAFF_SESSION_IDLE":              "milliseconds after which an unused session ends",

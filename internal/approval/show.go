@@ -33,7 +33,14 @@ func Show(q policy.Question) string {
 	if q.Stdin != nil {
 		line("Input", "%d bytes: %s", len(q.Stdin), argv.Display([]string{string(q.Stdin)}))
 	}
-	line("Time limit", "%s", q.Timeout.Round(time.Millisecond))
+	if q.Background {
+		line("Background", "it goes on after the call, for up to %s, and takes input that is not shown here", q.Timeout.Round(time.Millisecond))
+	} else {
+		line("Time limit", "%s", q.Timeout.Round(time.Millisecond))
+	}
+	if q.Terminal {
+		line("Terminal", "it gets one")
+	}
 	line("Asked by", "%s", asker(q))
 	if q.Session != "" {
 		line("Session", "%s", argv.Escape(string(q.Session)))

@@ -20,8 +20,11 @@ const (
 	maxError = 1 << 10
 	maxNames = 3 << 9 // all names of variables of one kind
 	maxWord  = 200    // a name of any other kind
-	maxUses  = 10     // number of credentials used
-	maxUse   = 120    // the name of one of them
+	maxShort = 40     // the name of a signal, a size
+	// maxDigest is a SHA-256 in hexadecimal.
+	maxDigest = 64
+	maxUses   = 10  // number of credentials used
+	maxUse    = 120 // the name of one of them
 )
 
 // bound cuts every part of r that is too long. It replaces slices and does not
@@ -92,6 +95,8 @@ func (w *What) bound() {
 	w.Line = cut(w.Line, take(w.Line != ""))
 	w.Script = cut(w.Script, take(w.Script != ""))
 	w.Writes = cutList(w.Writes, maxPath, take(len(w.Writes) > 0), "files")
+	w.Input = cut(w.Input, take(w.Input != ""))
+	w.InputSHA256, w.Signal, w.Terminal = cut(w.InputSHA256, maxDigest), cut(w.Signal, maxShort), cut(w.Terminal, maxShort)
 }
 
 // markRoom is reserved for the marker behind text that was cut.

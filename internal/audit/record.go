@@ -25,6 +25,8 @@ const (
 	CallRefused     Event = "call.refused"     // the call could not be judged: invalid arguments, unknown session
 	CommandRefused  Event = "command.refused"  // nothing was started, by decision or because of faults in the request
 	CommandError    Event = "command.error"    // the command was allowed and could not be started
+	CommandInput    Event = "command.input"    // what a caller types, before a command in the background gets it
+	CommandStopped  Event = "command.stopped"  // a caller sends a command in the background a signal, or something else ends it
 	CommandJudged   Event = "command.judged"   // a client's own shell has asked and may run it, or asks a person; tipstaff runs nothing
 	CommandReported Event = "command.reported" // what a client says has come of a command of its own shell
 	PolicyReload    Event = "policy.reload"    // the policy file was read again, with the outcome
@@ -104,6 +106,17 @@ type What struct {
 	Cwd         string   `json:"cwd,omitempty"`
 	EnvNames    []string `json:"env_names,omitempty"`   // variables of the caller that were passed on
 	EnvDropped  []string `json:"env_dropped,omitempty"` // variables of the caller that were not
+
+	Background bool   `json:"background,omitempty"` // it may outlive the call that asked for it
+	Terminal   string `json:"terminal,omitempty"`   // the size of its terminal, as 24x80
+
+	// Input is what a command was given while it ran. The caller sets it as it
+	// was typed; the trail hides the secrets in it. InputSHA256 is filled in by
+	// Append: the hexadecimal SHA-256 of all of it, neither hidden nor cut.
+	Input       string `json:"input,omitempty"`
+	InputSHA256 string `json:"input_sha256,omitempty"`
+	InputEnd    bool   `json:"input_end,omitempty"` // the command's input was closed
+	Signal      string `json:"signal,omitempty"`    // that was sent, as SIGTERM
 }
 
 // Decision is what was decided, and by which rule.

@@ -201,6 +201,11 @@ func (t *Trail) complete(r *Record) {
 	r.What.Argv = t.opts.Redactor.Argv(r.What.Argv)
 	r.What.Line = t.opts.Redactor.Text(r.What.Line)
 	r.What.Script = t.opts.Redactor.Text(r.What.Script)
+	if r.What.Input != "" {
+		sum := sha256.Sum256([]byte(r.What.Input))
+		r.What.InputSHA256 = hex.EncodeToString(sum[:])
+		r.What.Input = t.opts.Redactor.Text(r.What.Input)
+	}
 	r.Why = t.opts.Redactor.Text(r.Why)
 	r.Error = t.opts.Redactor.Text(r.Error)
 	if a := r.Decision.Approval; a != nil && a.Comment != "" {

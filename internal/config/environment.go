@@ -33,7 +33,9 @@ func FromEnvironment(environ []string) (Settings, error) {
 		TerminalMaxTimeout:     r.millis("TERMINAL_MAX_TIMEOUT", 5*time.Minute),
 		MaxOutputBytes:         r.positive("TERMINAL_MAX_OUTPUT_SIZE", 1<<20, maxOutput),
 		AnswerBytes:            r.positive("TIPSTAFF_ANSWER_BYTES", 0, maxOutput),
+		Spool:                  r.spool(),
 		MaxSessions:            r.positive("TERMINAL_MAX_SESSIONS", 50, maxSessions),
+		MaxJobs:                r.upTo("TERMINAL_MAX_JOBS", 64, maxJobs),
 		SessionIdle:            r.millis("TIPSTAFF_SESSION_IDLE", 30*time.Minute),
 
 		MaxConcurrent: r.positive("TIPSTAFF_MAX_CONCURRENT", 0, maxConcurrent),
@@ -130,6 +132,7 @@ func (r *reader) limits() ResourceSettings {
 const (
 	maxOutput     = 1 << 30
 	maxSessions   = 1_000_000
+	maxJobs       = 10_000
 	maxConcurrent = 100_000
 	maxProcesses  = 4_000_000
 	maxFiles      = 1 << 30
@@ -174,6 +177,20 @@ func (r *reader) path(name string) string {
 
 func (r *reader) positive(name string, unset, ceiling int) int {
 	return int(r.number(name, int64(unset), int64(ceiling)))
+}
+
+// upTo reads a number that may be 0, which means none.
+func (r *reader) upTo(name string, unset, ceiling int) int {
+	v := strings.TrimSpace(r.vars[name])
+	if v == "" {
+		return unset
+	}
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 0 || n > ceiling {
+		r.fault(name, "must be a whole number from 0 to %d", ceiling)
+		return unset
+	}
+	return n
 }
 
 func (r *reader) millis(name string, unset time.Duration) time.Duration {

@@ -23,7 +23,9 @@ type Settings struct {
 	TerminalMaxTimeout     time.Duration // TERMINAL_MAX_TIMEOUT
 	MaxOutputBytes         int           // TERMINAL_MAX_OUTPUT_SIZE, for both families
 	AnswerBytes            int           // TIPSTAFF_ANSWER_BYTES; 0: MaxOutputBytes
+	Spool                  Spool         // TIPSTAFF_SPOOL*
 	MaxSessions            int           // TERMINAL_MAX_SESSIONS
+	MaxJobs                int           // TERMINAL_MAX_JOBS: commands in the background at once; 0: none
 	SessionIdle            time.Duration // TIPSTAFF_SESSION_IDLE
 
 	MaxConcurrent int // TIPSTAFF_MAX_CONCURRENT: commands at once; 0: four for each processor
@@ -77,6 +79,21 @@ type OTLP struct {
 	LogsEndpoint string   // OTEL_EXPORTER_OTLP_LOGS_ENDPOINT
 	Headers      []string // OTEL_EXPORTER_OTLP_HEADERS and …_LOGS_HEADERS
 	Protocols    []string // OTEL_EXPORTER_OTLP_PROTOCOL, or …_LOGS_PROTOCOL where that is set
+}
+
+// Spool says how much of the output of commands is kept for a while.
+type Spool struct {
+	Off        bool  // TIPSTAFF_SPOOL=off: nothing is written to the disk
+	Bytes      int64 // TIPSTAFF_SPOOL_BYTES, of one command
+	TotalBytes int64 // TIPSTAFF_SPOOL_TOTAL_BYTES, of all commands of a server
+}
+
+// SpoolDir returns the directory of the spools of all servers; "": there is none.
+func (s Settings) SpoolDir() string {
+	if s.Spool.Off {
+		return ""
+	}
+	return filepath.Join(s.StateDir, "spool")
 }
 
 // AuditDir returns the directory of the trails.

@@ -42,7 +42,11 @@ type Input struct {
 	EnvNames    []string `json:"env_names"`   // the caller's variables that are passed on
 	EnvDropped  []string `json:"env_dropped"` // the caller's variables that are not passed on
 	Stdin       bool     `json:"stdin"`       // the program is given input
-	TimeoutMS   int64    `json:"timeout_ms"`
+	// Background: the command outlives its call, and may be given input that is
+	// not known yet. Terminal: it gets one.
+	Background bool  `json:"background"`
+	Terminal   bool  `json:"terminal"`
+	TimeoutMS  int64 `json:"timeout_ms"`
 	// Credentials is what the command is lent: "git", "environment DATABASE_URL".
 	Credentials []string `json:"credentials"`
 
@@ -90,7 +94,7 @@ func (c *Client) question(q *policy.Case) ([]byte, error) {
 	in := Input{
 		Version: Version, ID: q.ID,
 		Argv: full(c.redactor.Argv(q.Argv)), Hidden: []int{}, ArgvSHA256: digest(q.Argv),
-		File: q.File, Cwd: q.Dir, EnvNames: full(q.Vars), EnvDropped: full(q.Dropped), Stdin: q.Stdin, TimeoutMS: q.Timeout.Milliseconds(),
+		File: q.File, Cwd: q.Dir, EnvNames: full(q.Vars), EnvDropped: full(q.Dropped), Stdin: q.Stdin, Background: q.Background, Terminal: q.Terminal, TimeoutMS: q.Timeout.Milliseconds(),
 		Credentials: full(q.Credentials),
 		Family:      q.Family, Tool: q.Tool, Front: q.Origin.Front, Principal: q.Origin.Principal, Client: q.Origin.Client,
 		Agent: q.Origin.Agent, Task: q.Origin.Task, Session: q.Session,

@@ -10,13 +10,24 @@ import (
 type answerForm struct {
 	bytes int  // how much output it shows at most; 0: as much as the command's bound allows
 	raw   bool // the output is not cleaned
+	reads bool // the caller can read with read_output what the answer leaves out
+	// yields is the argument by which a call answers before its command has ended;
+	// "": it has none.
+	yields string
 }
 
 // formOf reads the form that a call asks for. A caller may ask for less than
 // its answers have by default, or for more, up to the bound of the command
 // (contract B12).
-func (s *Server) formOf(a arguments) answerForm {
-	f := answerForm{bytes: s.opts.AnswerBytes}
+func (s *Server) formOf(t tool, c *caller, a arguments) answerForm {
+	f := answerForm{bytes: s.opts.AnswerBytes, reads: s.reads(c.in.principal)}
+	switch {
+	case !s.opts.Jobs.Takes():
+	case t.family == tipstaff.Terminal:
+		f.yields = yieldParameterJSON.name
+	default:
+		f.yields = yieldParameter.name
+	}
 	for _, p := range [2]string{maxOutputParameter.name, maxOutputParameterJSON.name} {
 		if n, given := a.counts[p]; given {
 			f.bytes = n
@@ -38,6 +49,9 @@ var (
 type shownOutput struct {
 	stdout, stderr     string
 	truncated, cleaned bool
+	// command is the handle by which the rest can be read, if the output is
+	// truncated and the caller can read it; else "".
+	command tipstaff.RequestID
 }
 
 func (f answerForm) show(r tipstaff.Result) shownOutput {
@@ -46,6 +60,14 @@ func (f answerForm) show(r tipstaff.Result) shownOutput {
 		limit = f.bytes
 	}
 	failed := r.Cause != tipstaff.Exited || r.ExitCode != 0
-	out, err := output.Show(r.Stdout, r.Stderr, output.Options{Limit: limit, Raw: f.raw, Failed: failed})
-	return shownOutput{out.Text, err.Text, out.Truncated || err.Truncated, out.Cleaned || err.Cleaned}
+	o := output.Options{Limit: limit, Raw: f.raw, Failed: failed}
+	if f.reads {
+		o.Rest = restOf(r.Spooled)
+	}
+	out, err := output.Show(r.Stdout, r.Stderr, o)
+	shown := shownOutput{stdout: out.Text, stderr: err.Text, truncated: out.Truncated || err.Truncated, cleaned: out.Cleaned || err.Cleaned}
+	if f.reads && shown.truncated {
+		shown.command = r.Spooled.ID
+	}
+	return shown
 }

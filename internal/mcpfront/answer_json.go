@@ -2,6 +2,7 @@ package mcpfront
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"maps"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tipstaff"
+	"tipstaff/internal/job"
 )
 
 // The parts of the declared output schemas.
@@ -37,28 +39,35 @@ func answerSchema(own map[string]any) map[string]any {
 // commandAnswer is the answer of terminal_execute_command (contract B3, B4).
 // The output stands last, as in A8.
 type commandAnswer struct {
-	Success   bool          `json:"success"`
-	Error     tipstaff.Code `json:"error,omitempty"`
-	Message   string        `json:"message,omitempty"`
-	Hint      string        `json:"hint,omitempty"`
-	ExitCode  int           `json:"exitCode"`
-	Signal    string        `json:"signal,omitempty"`
-	Duration  int64         `json:"duration"` // ms
-	Truncated bool          `json:"truncated"`
-	Cleaned   bool          `json:"cleaned,omitempty"`
-	Stdout    string        `json:"stdout"`
-	Stderr    string        `json:"stderr"`
+	Success   bool               `json:"success"`
+	State     job.State          `json:"state,omitempty"`
+	Error     tipstaff.Code      `json:"error,omitempty"`
+	Message   string             `json:"message,omitempty"`
+	Hint      string             `json:"hint,omitempty"`
+	ExitCode  int                `json:"exitCode"`
+	Signal    string             `json:"signal,omitempty"`
+	Duration  int64              `json:"duration"` // ms
+	Truncated bool               `json:"truncated"`
+	CommandID tipstaff.RequestID `json:"commandId,omitempty"`
+	Cleaned   bool               `json:"cleaned,omitempty"`
+	Stdout    string             `json:"stdout"`
+	Stderr    string             `json:"stderr"`
 }
 
 func terminalAnswer(r tipstaff.Result, f answerForm) (*mcp.CallToolResult, error) {
-	msg, hint := outcome(r)
+	return endedAnswer(r, f, commandAnswer{})
+}
+
+// endedAnswer completes an answer by how the command ended.
+func endedAnswer(r tipstaff.Result, f answerForm, a commandAnswer) (*mcp.CallToolResult, error) {
+	msg, hint := outcome(r, f)
 	out := f.show(r)
-	a := commandAnswer{
-		Success:  msg == "" && r.ExitCode == 0,
+	a = commandAnswer{
+		Success: msg == "" && r.ExitCode == 0, State: a.State,
 		Message:  msg,
 		ExitCode: r.ExitCode, Signal: deathSignal(r), Hint: hint,
 		Duration:  int64(r.Duration / time.Millisecond),
-		Truncated: out.truncated, Cleaned: out.cleaned, Stdout: out.stdout, Stderr: out.stderr,
+		Truncated: out.truncated, CommandID: cmp.Or(a.CommandID, out.command), Cleaned: out.cleaned, Stdout: out.stdout, Stderr: out.stderr,
 	}
 	switch {
 	case r.Cause == tipstaff.TimedOut:
@@ -94,11 +103,12 @@ func refuseJSON(err error) *mcp.CallToolResult {
 	return res
 }
 
-// terminalCode maps a code to one of the seven that the terminal family has.
+// terminalCode maps a code to one of those that the terminal family has.
 func terminalCode(c tipstaff.Code) tipstaff.Code {
 	switch c {
 	case tipstaff.CommandNotAllowed, tipstaff.UnsafeArguments, tipstaff.SessionNotFound, tipstaff.TimeoutExceeded,
 		tipstaff.ExecutionError, tipstaff.InvalidParameters, tipstaff.MaxSessionsExceeded,
+		tipstaff.CommandNotFound, tipstaff.CommandNotRunning, tipstaff.TooManyCommands,
 		tipstaff.ApprovalRequired, tipstaff.ApprovalDenied: // beyond the contract's seven: they occur only if the operator's own policy asks
 		return c
 	case tipstaff.DirectoryNotAllowed:

@@ -14,8 +14,13 @@ import (
 // short and must not be missed stands before the output: a host that cuts
 // answers cuts their ends.
 func yamlAnswer(r tipstaff.Result, f answerForm) *mcp.CallToolResult {
-	out := f.show(r)
 	doc := mapping{}
+	return doc.ended(r, f)
+}
+
+// ended adds how a command ended, and is the answer.
+func (m *mapping) ended(r tipstaff.Result, f answerForm) *mcp.CallToolResult {
+	out, doc := f.show(r), m
 	doc.integer("exit_code", r.ExitCode)
 	if s := deathSignal(r); s != "" {
 		doc.text("signal", s)
@@ -23,10 +28,13 @@ func yamlAnswer(r tipstaff.Result, f answerForm) *mcp.CallToolResult {
 	if out.truncated {
 		doc.boolean("truncated", true)
 	}
+	if out.command != "" && !m.named {
+		doc.text("command_id", string(out.command))
+	}
 	if out.cleaned {
 		doc.boolean("cleaned", true)
 	}
-	msg, hint := outcome(r)
+	msg, hint := outcome(r, f)
 	if msg != "" {
 		doc.text("error", msg)
 	}
@@ -84,10 +92,10 @@ func startExit(c tipstaff.Code) int {
 
 // outcome returns what the caller must know in addition to the exit code; an
 // empty msg means that the command ended by itself.
-func outcome(r tipstaff.Result) (msg, hint string) {
+func outcome(r tipstaff.Result, f answerForm) (msg, hint string) {
 	switch r.Cause {
 	case tipstaff.TimedOut:
-		return fmt.Sprintf("Timed out after %dms; the command and everything it started was ended.", r.Limit.Milliseconds()), timeoutHint(r)
+		return fmt.Sprintf("Timed out after %dms; the command and everything it started was ended.", r.Limit.Milliseconds()), timeoutHint(r, f.yields)
 	case tipstaff.Cancelled:
 		return "Cancelled while it was running; the command and everything it started was ended.", ""
 	case tipstaff.Stopped:
@@ -100,9 +108,16 @@ func outcome(r tipstaff.Result) (msg, hint string) {
 
 // timeoutHint says what to do after a timeout. More time does not help a
 // command that waits for a network that it does not have, or for input.
-func timeoutHint(r tipstaff.Result) string {
+func timeoutHint(r tipstaff.Result, yields string) string {
 	hint := slices.Concat([]string{"The output is what was captured so far."}, r.Refusals, r.Notes)
-	if !r.MissedNetwork && !r.WaitedForInput {
+	switch {
+	case r.MissedNetwork:
+	case r.WaitedForInput && yields != "":
+		hint = append(hint, "With "+yields+" or background: true the call answers while the command goes on, and write_input types.")
+	case r.WaitedForInput:
+	case yields != "":
+		hint = append(hint, "Give it more time with a longer timeout, or split the work. With "+yields+" the call answers while the command goes on, and read_output waits for the rest.")
+	default:
 		hint = append(hint, "Give it more time with a longer timeout, or split the work.")
 	}
 	return strings.Join(hint, " ")

@@ -23,6 +23,7 @@ type arguments struct {
 	vars   map[string][]string // "NAME=value", ordered by name
 	counts map[string]int
 	flags  map[string]bool
+	sizes  map[string]*tipstaff.TerminalSize // nil: no terminal
 }
 
 // given returns a text and whether it was given; "" counts as given.
@@ -43,7 +44,7 @@ func (a arguments) input() []byte {
 // parse checks the arguments of a call against the parameters of its tool.
 // The error names the argument and says what is expected (contract T1).
 func parse(params []parameter, raw json.RawMessage) (arguments, error) {
-	a := arguments{text: map[string]string{}, texts: map[string][]string{}, millis: map[string]time.Duration{}, vars: map[string][]string{}, counts: map[string]int{}, flags: map[string]bool{}}
+	a := arguments{text: map[string]string{}, texts: map[string][]string{}, millis: map[string]time.Duration{}, vars: map[string][]string{}, counts: map[string]int{}, flags: map[string]bool{}, sizes: map[string]*tipstaff.TerminalSize{}}
 	if err := wellFormed(raw); err != nil {
 		return a, err
 	}
@@ -82,8 +83,11 @@ func (a arguments) has(p parameter) bool {
 	case variables:
 		_, ok := a.vars[p.name]
 		return ok
-	case count:
+	case count, natural:
 		_, ok := a.counts[p.name]
+		return ok
+	case onTerminal, terminalSize:
+		_, ok := a.sizes[p.name]
 		return ok
 	case boolean:
 		_, ok := a.flags[p.name]
@@ -100,6 +104,9 @@ func (a arguments) set(p parameter, raw json.RawMessage) error {
 		var s string
 		if json.Unmarshal(raw, &s) != nil {
 			return wrongType(p, raw)
+		}
+		if p.words != nil && !slices.Contains(p.words, s) {
+			return invalid(p.name, "Argument %q must be %s, not %.40q.", p.name, strings.Join(p.words, " or "), s)
 		}
 		if p.valid != nil {
 			if err := p.valid(s); err != nil {
@@ -125,12 +132,18 @@ func (a arguments) set(p parameter, raw json.RawMessage) error {
 			return err
 		}
 		a.vars[p.name] = vars
-	case count:
+	case count, natural:
 		n, err := wholeNumber(p, raw)
 		if err != nil {
 			return err
 		}
-		a.counts[p.name] = int(min(n, math.MaxInt32))
+		a.counts[p.name] = int(min(n, maxWhole))
+	case onTerminal, terminalSize:
+		size, err := sizeOf(p, raw)
+		if err != nil {
+			return err
+		}
+		a.sizes[p.name] = size
 	case boolean:
 		var b bool
 		if json.Unmarshal(raw, &b) != nil {
@@ -155,6 +168,9 @@ func stringList(p parameter, raw json.RawMessage) ([]string, error) {
 	return list, nil
 }
 
+// maxWhole is the largest whole number that JSON carries exactly.
+const maxWhole = 1 << 53
+
 // wholeNumber accepts 1500 and 1.5e3, which are the same number, but nothing
 // that would have to be rounded.
 func wholeNumber(p parameter, raw json.RawMessage) (float64, error) {
@@ -163,8 +179,11 @@ func wholeNumber(p parameter, raw json.RawMessage) (float64, error) {
 		return 0, wrongType(p, raw)
 	}
 	f, err := n.Float64()
-	if err != nil || f != math.Trunc(f) || f < 1 {
+	if err != nil || f != math.Trunc(f) || f < 0 || f < 1 && p.kind != natural {
 		return 0, invalid(p.name, "Argument %q must be %s; %.40s is not.", p.name, p.kind.describe(), raw)
+	}
+	if f < float64(p.least()) || p.max > 0 && f > float64(p.max) {
+		return 0, invalid(p.name, "Argument %q must be from %d to %d; %.40s is not.", p.name, p.least(), p.max, raw)
 	}
 	return f, nil
 }

@@ -35,6 +35,9 @@ type listener struct {
 // capabilities are those that the server declares.
 func capabilities(o Options) *mcp.ServerCapabilities {
 	c := &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}
+	if o.Outputs != nil {
+		c.Resources = &mcp.ResourceCapabilities{}
+	}
 	if o.Events != nil {
 		c.Logging = &mcp.LoggingCapabilities{}
 	}

@@ -15,6 +15,7 @@ type Summary struct {
 	Restricted     bool // cwd is confined to roots
 	Terminal       bool
 	Shell          bool // execute_shell is offered
+	Jobs           bool // commands may run in the background
 	// Rules are those of the policy file, one line for each set of programs;
 	// nil without a file. Listed: they apply only to programs in Allowed.
 	Rules  []string
@@ -49,7 +50,7 @@ func Instructions(s Summary) string {
 	} else {
 		b.WriteString("No shell runs, so there are no pipes, redirections, variables, globs or cd: make one call per command and use cwd.\n")
 	}
-	fmt.Fprintf(&b, "A command gets %d ms unless you ask for another timeout; then it is ended with everything that it started. Nothing keeps running after its command has ended. Output beyond %d bytes is cut in the middle.\n", s.DefaultTimeout.Milliseconds(), s.OutputBytes)
+	fmt.Fprintf(&b, "A command gets %d ms unless you ask for another timeout; then it is ended with everything that it started. %s Output beyond %d bytes is cut in the middle.\n", s.DefaultTimeout.Milliseconds(), lasts(s), s.OutputBytes)
 	if s.Terminal {
 		b.WriteString("terminal_* tools have an allowlist of their own: create a session, run commands in it, close it.\n")
 	}
@@ -59,6 +60,14 @@ func Instructions(s Summary) string {
 		room /= 2
 	}
 	return first + mayRun(s, min(room, maxNames)) + b.String()
+}
+
+// lasts says what keeps running after its call.
+func lasts(s Summary) string {
+	if s.Jobs {
+		return "Nothing that it started outlives it. Start servers and prompts with background: true; read_output waits for their port, a line or the end, write_input types, stop_command ends them."
+	}
+	return "Nothing keeps running after its command has ended."
 }
 
 // mayRun says which programs may run, in lists of about room bytes.

@@ -1,5 +1,7 @@
 package mcpfront
 
+import "maps"
+
 // parameter describes one argument of a tool. The declared schema and the check
 // of a call are both made from it, so they always agree.
 type parameter struct {
@@ -9,18 +11,23 @@ type parameter struct {
 	doc      string
 	pattern  string             // of a text, for the schema
 	valid    func(string) error // of a text, for the check
-	max      int64              // of millis; 0: no ceiling
+	words    []string           // of a text: what it may be; nil: anything
+	min, max int64              // of a number; 0: no bound besides that of its kind
+	jobs     bool               // offered only if commands may run in the background
 }
 
 type kind int
 
 const (
-	text      kind = iota // a string
-	texts                 // a list of strings
-	millis                // a positive whole number of milliseconds
-	variables             // an object of strings
-	count                 // a positive whole number
-	boolean               // true or false
+	text         kind = iota // a string
+	texts                    // a list of strings
+	millis                   // a positive whole number of milliseconds
+	variables                // an object of strings
+	count                    // a positive whole number
+	boolean                  // true or false
+	natural                  // a whole number from 0
+	onTerminal               // true, false, or the size of a terminal
+	terminalSize             // the size of a terminal
 )
 
 // describe names the kind in an error for a caller.
@@ -36,9 +43,23 @@ func (k kind) describe() string {
 		return "a positive whole number"
 	case boolean:
 		return "true or false"
+	case natural:
+		return "a whole number from 0"
+	case onTerminal:
+		return "true, false, or an object with rows and cols"
+	case terminalSize:
+		return "an object with rows and cols"
 	default:
 		return "a string"
 	}
+}
+
+// least is the least number that a parameter may be.
+func (p parameter) least() int64 {
+	if p.kind == natural {
+		return p.min
+	}
+	return max(p.min, 1)
 }
 
 func (p parameter) schema() map[string]any {
@@ -49,18 +70,22 @@ func (p parameter) schema() map[string]any {
 		if p.pattern != "" {
 			s["pattern"] = p.pattern
 		}
+		if p.words != nil {
+			s["enum"] = p.words
+		}
 	case texts:
 		s["type"] = "array"
 		s["items"] = map[string]any{"type": "string"}
-	case millis:
+	case millis, count, natural:
 		s["type"] = "integer"
-		s["minimum"] = 1
+		s["minimum"] = p.least()
 		if p.max > 0 {
 			s["maximum"] = p.max
 		}
-	case count:
-		s["type"] = "integer"
-		s["minimum"] = 1
+	case onTerminal:
+		s["anyOf"] = []any{map[string]any{"type": "boolean"}, sizeSchema()}
+	case terminalSize:
+		maps.Copy(s, sizeSchema())
 	case boolean:
 		s["type"] = "boolean"
 	case variables:

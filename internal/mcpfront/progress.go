@@ -8,7 +8,9 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"tipstaff/internal/job"
 	"tipstaff/internal/redact"
+	"tipstaff/internal/spool"
 )
 
 // A client that sends a progress token is told how its call goes on: first
@@ -28,6 +30,7 @@ type progress struct {
 	began    time.Time
 
 	mu      sync.Mutex
+	watched *job.Job // a command that the call only waits for; nil: none
 	phase   string
 	since   time.Time
 	out     lastLine
@@ -86,17 +89,31 @@ func (p *progress) now(phase string) {
 	p.phase, p.since = phase, time.Now()
 }
 
+// watch tells how it goes with a command that another call has started.
+func (p *progress) watch(j *job.Job) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.watched = j
+}
+
 const running = "running"
 
 func (p *progress) message() string {
 	p.mu.Lock()
-	phase, since := p.phase, p.since
+	phase, since, watched := p.phase, p.since, p.watched
 	latest := &p.out
 	if p.errLast {
 		latest = &p.err
 	}
 	text := latest.whole()
 	p.mu.Unlock()
+	if watched != nil {
+		st := watched.Status()
+		phase, since, text = string(st.State), time.Now().Add(-st.Age), lastOf(watched)
+	}
 	m := fmt.Sprintf("%s for %d s", phase, int(time.Since(since).Seconds()))
 	if phase != running {
 		return m
@@ -105,6 +122,19 @@ func (p *progress) message() string {
 		return m + ": " + line
 	}
 	return m + ", no line of output yet"
+}
+
+// lastOf returns the last lines of what a command has printed; secrets are hidden.
+func lastOf(j *job.Job) string {
+	out, kept := j.Output()
+	if !kept {
+		return ""
+	}
+	piece, err := out.Tail(2, spool.Both)
+	if err != nil {
+		return ""
+	}
+	return string(piece.Text)
 }
 
 // heard returns the functions that receive the two outputs; nil if the client

@@ -11,9 +11,11 @@ import (
 
 	"tipstaff"
 	"tipstaff/internal/bus"
+	"tipstaff/internal/job"
 	"tipstaff/internal/redact"
 	"tipstaff/internal/runner"
 	"tipstaff/internal/session"
+	"tipstaff/internal/spool"
 )
 
 // Road carries out commands and judges sessions. It is implemented by
@@ -31,6 +33,9 @@ type Options struct {
 	Version  string
 	Road     Road
 	Sessions *session.Store // nil: the terminal_* tools are not offered
+	Jobs     *job.Store     // nil: nothing runs in the background, and no output is read
+	// Key returns what a key sends to a terminal, by its name; needed with Jobs.
+	Key func(name string) ([]byte, error)
 	// Shell: execute_shell is offered.
 	Shell bool
 	// Instructions returns the instructions for a client that connects; see
@@ -42,7 +47,12 @@ type Options struct {
 	// AnswerBytes is how much output an answer shows if its call asks for no
 	// other bound; 0: as much as the command's bound allows.
 	AnswerBytes int
+	// OutputBytes bounds what an answer shows of a command in the background
+	// (contract B12); 0: as much as a piece of output may have.
+	OutputBytes int
 	Log         *slog.Logger
+	// Outputs are what commands printed, as resources; nil offers none.
+	Outputs *spool.Store
 	// Events is where records are published for clients that subscribe
 	// (contract B14); nil offers none.
 	Events *bus.Bus
@@ -60,6 +70,8 @@ type Server struct {
 	opts Options
 	mcp  *mcp.Server
 	has  *mcp.ServerCapabilities
+
+	tasks taskStore
 }
 
 // NewServer returns a server with its tools.
@@ -72,29 +84,39 @@ func NewServer(o Options) *Server {
 			c.CacheScope = "private" // what is allowed depends on the caller
 		},
 	})
+	with.Capabilities.AddExtension(tasksName, nil)
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "tipstaff", Title: "tipstaff", Version: o.Version}, with)
 	s.has = with.Capabilities
 	for _, t := range tools {
-		if t.session && o.Sessions == nil || t.shell && !o.Shell {
+		if t.session && o.Sessions == nil || t.shell && !o.Shell || t.jobs && o.Jobs == nil || t.background && !o.Jobs.Takes() {
 			continue
+		}
+		if !o.Jobs.Takes() {
+			t.params = withoutJobs(t.params)
 		}
 		if t.shell && o.Sessions == nil {
 			t.params = withoutSession(t.params)
 		}
 		s.mcp.AddTool(t.declaration(), s.handler(t))
 	}
+	s.addOutputs()
+	s.addTasks()
 	o.Extension.add(s.mcp)
 	// The first one is the outermost.
-	s.mcp.AddReceivingMiddleware(s.recoverPanics, s.identify, clampVersion, s.instruct, settleArrivals, codeErrors, s.onlyDeclared, s.tellEvents, s.onlyPermitted)
+	s.mcp.AddReceivingMiddleware(s.recoverPanics, s.identify, clampVersion, s.instruct, settleArrivals, codeErrors, s.onlyDeclared, s.tellEvents, s.onlyPermitted, s.asTask)
 	return s
 }
 
 // ServeStdio serves one client until the client closes its end or ctx is done.
-// Commands of the connection that still run then are cancelled; it returns when
-// their calls have ended. The end of the input is not an error.
+// Commands of the connection that still run then are ended, also those in the
+// background; it returns when they have ended. The end of the input is not an error.
 func (s *Server) ServeStdio(ctx context.Context, in io.ReadCloser, out io.Writer) error {
 	p := newStdioPeer(s.opts.Events)
 	defer p.listener.end()
+	if s.opts.Jobs != nil {
+		defer s.opts.Jobs.EndOf(p.name, job.ErrDisconnected)
+	}
+	defer s.tasks.endOf(p.name, job.ErrDisconnected)
 	err := s.mcp.Run(ctx, &stdio{in: in, out: out, peer: p})
 	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
 		return nil

@@ -14,11 +14,11 @@ var executeCommand = tool{
 	title: "Run a command line",
 	description: `Run one program, given as a command line, and return its exit code and output as YAML.
 No shell runs: the line is split into words by POSIX quoting; pipes, redirections, ;, &&, $VAR, $(…) and backquotes outside single quotes are refused, and so are patterns (*.o) that match files, {a,b} and a leading ~: name the files. Make one call per command; use cwd instead of cd; put text with special characters in single quotes.
-Standard input is empty unless input is given. When the time is up, the program and everything it started is ended and exit_code is 124. Output is shown without colours and repeated lines (cleaned); what is beyond the limit is cut in the middle (truncated).
+Standard input is empty unless input is given. When the time is up, the program and everything it started is ended and exit_code is 124. Output is shown without colours and repeated lines (cleaned); what is beyond the limit is cut in the middle (truncated). Nothing that it starts outlives it; for what is to stay, use background.
 Example: {"command": "git log --oneline -n 5", "cwd": "frontend"}`,
 	params: []parameter{
 		{name: "command", kind: text, required: true, doc: "The program's name and its arguments, separated by blanks."},
-		cwdParameter, timeoutParameter, inputParameter, maxOutputParameter, rawParameter,
+		cwdParameter, timeoutParameter, inputParameter, backgroundParameter, yieldParameter, ttyParameter, maxOutputParameter, rawParameter,
 	},
 	destructive: true, openWorld: true, family: tipstaff.Execute,
 	scopes: []identity.Scope{identity.Execute},
@@ -26,7 +26,7 @@ Example: {"command": "git log --oneline -n 5", "cwd": "frontend"}`,
 	call: func(ctx context.Context, s *Server, c *caller, a arguments) (*mcp.CallToolResult, error) {
 		req := executeRequest(c, a, "execute_command")
 		req.Line = a.text["command"]
-		return s.execute(ctx, c, req)
+		return s.execute(ctx, c, req, mannerOf(a))
 	},
 }
 
@@ -49,11 +49,10 @@ func executeRequest(c *caller, a arguments, name tipstaff.Tool) tipstaff.Request
 }
 
 // execute hands a request to the monitor and answers with the outcome.
-func (s *Server) execute(ctx context.Context, c *caller, req tipstaff.Request) (*mcp.CallToolResult, error) {
-	c.judged = true
-	r, err := s.opts.Road.Execute(ctx, req, c.live(nil))
+func (s *Server) execute(ctx context.Context, c *caller, req tipstaff.Request, m manner) (*mcp.CallToolResult, error) {
+	out, err := s.carryOut(ctx, c, req, m, nil, nil)
 	if err != nil {
 		return nil, err
 	}
-	return yamlAnswer(r, c.form), nil
+	return s.answerYAML(c, out), nil
 }

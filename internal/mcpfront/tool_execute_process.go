@@ -13,12 +13,12 @@ var executeProcess = tool{
 	name:  "execute_process",
 	title: "Run a program with arguments",
 	description: `Run one program with a list of arguments and return its exit code and output as YAML.
-Each argument reaches the program byte for byte: nothing is split, expanded or unquoted, and no shell runs. Prefer this tool when an argument holds blanks, quotes or special characters. Time limit, output limit and cwd are as for execute_command.
+Each argument reaches the program byte for byte: nothing is split, expanded or unquoted, and no shell runs. Prefer this tool when an argument holds blanks, quotes or special characters. Time limit, output limit, background and cwd are as for execute_command.
 Example: {"file": "python3", "args": ["-c", "print('a b')"], "timeout_ms": 5000}`,
 	params: []parameter{
 		{name: "file", kind: text, required: true, doc: "The program's name, or a path that is allowed."},
 		{name: "args", kind: texts, doc: "The arguments, one item each. Default: none."},
-		cwdParameter, timeoutParameter, inputParameter, maxOutputParameter, rawParameter,
+		cwdParameter, timeoutParameter, inputParameter, backgroundParameter, yieldParameter, ttyParameter, maxOutputParameter, rawParameter,
 	},
 	destructive: true, openWorld: true, family: tipstaff.Execute,
 	scopes: []identity.Scope{identity.Execute},
@@ -26,6 +26,6 @@ Example: {"file": "python3", "args": ["-c", "print('a b')"], "timeout_ms": 5000}
 	call: func(ctx context.Context, s *Server, c *caller, a arguments) (*mcp.CallToolResult, error) {
 		req := executeRequest(c, a, "execute_process")
 		req.Argv = append([]string{a.text["file"]}, a.texts["args"]...)
-		return s.execute(ctx, c, req)
+		return s.execute(ctx, c, req, mannerOf(a))
 	},
 }

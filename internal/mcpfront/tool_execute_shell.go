@@ -18,7 +18,7 @@ Every command in it is judged by itself, with the words that it really gets, as 
 Example: {"script": "grep -rl TODO src | sort | head -n 20", "timeout_ms": 10000}`,
 	params: []parameter{
 		{name: "script", kind: text, required: true, doc: "The script."},
-		cwdParameter, shellSession, timeoutParameter, inputParameter, maxOutputParameter, rawParameter,
+		cwdParameter, shellSession, timeoutParameter, inputParameter, backgroundParameter, yieldParameter, ttyParameter, maxOutputParameter, rawParameter,
 	},
 	destructive: true, openWorld: true, shell: true, family: tipstaff.Execute,
 	scopes: []identity.Scope{identity.Execute},
@@ -30,12 +30,12 @@ Example: {"script": "grep -rl TODO src | sort | head -n 20", "timeout_ms": 10000
 		}
 		if _, in := a.given(shellSession.name); !in {
 			c.in.settle()
-			return s.execute(ctx, c, req)
+			return s.execute(ctx, c, req, mannerOf(a))
 		}
 		if req.DirGiven {
 			return nil, invalid("cwd", "Arguments %q and %q exclude each other: a session has its own directory, which the script changes with cd.", "cwd", shellSession.name)
 		}
-		return s.executeInSession(ctx, c, req)
+		return s.executeInSession(ctx, c, req, mannerOf(a))
 	},
 }
 
@@ -50,24 +50,21 @@ func withoutSession(params []parameter) []parameter {
 	return slices.DeleteFunc(slices.Clone(params), func(p parameter) bool { return p.name == shellSession.name })
 }
 
-// executeInSession runs a script when its session's turn comes.
-func (s *Server) executeInSession(ctx context.Context, c *caller, req tipstaff.Request) (*mcp.CallToolResult, error) {
+// executeInSession runs a script when its session's turn comes, or beside its order
+// in the background. What such a script changes, the session does not keep.
+func (s *Server) executeInSession(ctx context.Context, c *caller, req tipstaff.Request, m manner) (*mcp.CallToolResult, error) {
 	if err := terminalExecute.permit(c.in.principal); err != nil {
 		return nil, err
 	}
-	if err := c.in.await(ctx); err != nil {
-		return nil, err
-	}
-	r, err := s.opts.Sessions.Execute(ctx, c.origin.Principal, c.session, c.in.settle,
-		func(ctx context.Context, in tipstaff.Session, started func()) (tipstaff.Result, error) {
-			c.judged = true
-			req.Session, req.Dir, req.DirGiven, req.Env, req.Dropped = in.ID, in.Dir, in.DirGiven, in.Env, in.Dropped
-			req.Origin.Task, req.Origin.Agent = in.Origin.Task, in.Origin.Agent
-			req.Fixed = append(sessionVariables(in), req.Fixed...)
-			return s.opts.Road.Execute(ctx, req, c.live(started))
-		})
+	out, err := s.inSession(ctx, c, m, func(in tipstaff.Session) tipstaff.Request {
+		req := req
+		req.Session, req.Dir, req.DirGiven, req.Env, req.Dropped = in.ID, in.Dir, in.DirGiven, in.Env, in.Dropped
+		req.Origin.Task, req.Origin.Agent = in.Origin.Task, in.Origin.Agent
+		req.Fixed = append(sessionVariables(in), req.Fixed...)
+		return req
+	})
 	if err != nil {
 		return nil, err
 	}
-	return yamlAnswer(r, c.form), nil
+	return s.answerYAML(c, out), nil
 }

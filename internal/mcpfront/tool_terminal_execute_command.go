@@ -20,7 +20,7 @@ Example: {"sessionId": "term-…", "command": "npm", "args": ["test", "--coverag
 		{name: "command", kind: text, required: true, doc: "The program's name; it must be on the allowlist."},
 		{name: "args", kind: texts, doc: "The arguments, one item each. Default: none."},
 		{name: "timeout", kind: millis, doc: "Time limit in milliseconds, counted from the command's start. Default 60000, at most 300000, unless the operator set others."},
-		inputParameter, maxOutputParameterJSON, rawParameter,
+		inputParameter, backgroundParameter, yieldParameterJSON, ttyParameter, maxOutputParameterJSON, rawParameter,
 	},
 	output: answerSchema(map[string]any{
 		"exitCode":  schemaInteger,
@@ -28,27 +28,25 @@ Example: {"sessionId": "term-…", "command": "npm", "args": ["test", "--coverag
 		"stderr":    schemaText,
 		"duration":  schemaInteger,
 		"truncated": schemaBoolean,
+		"commandId": schemaText,
 		"cleaned":   schemaBoolean,
 		"signal":    schemaText,
+
+		// of a command in the background
+		"state":      schemaText,
+		"nextOffset": schemaInteger,
+		"totalBytes": schemaInteger,
+		"output":     schemaText,
 	}),
 	destructive: true, openWorld: true, session: true, family: tipstaff.Terminal,
 	scopes: []identity.Scope{identity.Sessions},
 	refuse: refuseJSON,
 	call: func(ctx context.Context, s *Server, c *caller, a arguments) (*mcp.CallToolResult, error) {
-		if err := c.in.await(ctx); err != nil {
-			return nil, err
-		}
-		id := tipstaff.SessionID(a.text["sessionId"])
-		queued := c.in.settle
-		r, err := s.opts.Sessions.Execute(ctx, c.origin.Principal, id, queued,
-			func(ctx context.Context, in tipstaff.Session, started func()) (tipstaff.Result, error) {
-				c.judged = true
-				return s.opts.Road.Execute(ctx, terminalRequest(c, in, a), c.live(started))
-			})
+		out, err := s.inSession(ctx, c, mannerOf(a), func(in tipstaff.Session) tipstaff.Request { return terminalRequest(c, in, a) })
 		if err != nil {
 			return nil, err
 		}
-		return terminalAnswer(r, c.form)
+		return s.answerJSON(c, out)
 	},
 }
 

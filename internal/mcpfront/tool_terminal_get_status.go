@@ -7,12 +7,13 @@ import (
 
 	"tipstaff"
 	"tipstaff/internal/identity"
+	"tipstaff/internal/job"
 )
 
 var terminalStatus = tool{
 	name:  "terminal_get_status",
 	title: "Ask how a session stands",
-	description: `Tell how a session stands: its directory, its state (idle, running, completed or failed, by its last command) and how many commands it has started.
+	description: `Tell how a session stands: its directory, its state (idle, running, completed or failed, by its last command), how many commands it has started, and the commands that run or have ended last.
 Example: {"sessionId": "term-…"}`,
 	params: []parameter{sessionParameter},
 	output: answerSchema(map[string]any{
@@ -25,6 +26,7 @@ Example: {"sessionId": "term-…"}`,
 			"createdAt":        schemaText,
 			"lastCommandAt":    schemaText,
 			"commandCount":     schemaInteger,
+			"commands":         map[string]any{"type": "array", "items": map[string]any{"type": "object"}},
 		}},
 	}),
 	readOnly: true, idempotent: true, session: true,
@@ -38,7 +40,7 @@ Example: {"sessionId": "term-…"}`,
 		return jsonAnswer(struct {
 			Success bool          `json:"success"`
 			Session sessionStatus `json:"session"`
-		}{true, statusOf(in)})
+		}{true, s.statusOf(c, in)})
 	},
 }
 
@@ -51,15 +53,37 @@ type sessionStatus struct {
 	CreatedAt        string                `json:"createdAt"`
 	LastCommandAt    string                `json:"lastCommandAt,omitempty"`
 	CommandCount     int                   `json:"commandCount"`
+	Commands         []sessionCommand      `json:"commands,omitempty"`
 }
 
-func statusOf(in tipstaff.Session) sessionStatus {
+// sessionCommand is a command of a session that runs or has ended.
+type sessionCommand struct {
+	ID         tipstaff.RequestID `json:"id"`
+	Command    string             `json:"command"`
+	State      job.State          `json:"state"`
+	Background bool               `json:"background,omitempty"`
+	AgeMS      int64              `json:"ageMs"` // since its start, until its end
+	ExitCode   *int               `json:"exitCode,omitempty"`
+	Bytes      int64              `json:"bytes"` // that it has printed
+}
+
+func (s *Server) statusOf(c *caller, in tipstaff.Session) sessionStatus {
 	st := sessionStatus{
 		ID: in.ID, TaskID: in.Origin.Task, AgentID: in.Origin.Agent, WorkingDirectory: in.Dir,
 		State: in.State, CreatedAt: stamp(in.Created), CommandCount: in.Commands,
 	}
 	if !in.LastCommand.IsZero() {
 		st.LastCommandAt = stamp(in.LastCommand)
+	}
+	if s.opts.Jobs == nil {
+		return st
+	}
+	for _, one := range s.opts.Jobs.List(c.owner(), in.ID) {
+		shown := sessionCommand{ID: one.ID, Command: one.Line, State: one.State, Background: one.Background, AgeMS: one.Age.Milliseconds(), Bytes: one.Bytes}
+		if one.State != job.Running {
+			shown.ExitCode = &one.Result.ExitCode
+		}
+		st.Commands = append(st.Commands, shown)
 	}
 	return st
 }

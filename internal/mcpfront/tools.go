@@ -21,6 +21,9 @@ var tools = []tool{
 	terminalExecute,
 	terminalStatus,
 	terminalClose,
+	readOutput,
+	writeInput,
+	stopCommand,
 }
 
 // tool is one row of the table: what a client is told, and what a call does.
@@ -36,6 +39,11 @@ type tool struct {
 	session bool
 	// shell: offered only if scripts are.
 	shell bool
+	// jobs: offered only where commands are known by their ids; background: only if
+	// they may run in the background, too.
+	jobs, background bool
+	// follows: the client is told how a call goes on, as for one that runs a command.
+	follows bool
 	// scopes: a caller needs one of them; with none the tool may not be called.
 	scopes []identity.Scope
 	// family: the family of a tool that runs a command.
@@ -97,12 +105,17 @@ func (s *Server) handler(t tool) mcp.ToolHandler {
 		defer in.settle()
 		a, err := t.admit(in.principal, req.Params.Arguments)
 		c.session = tipstaff.SessionID(a.text[sessionParameter.name] + a.text[shellSession.name])
-		c.form = s.formOf(a)
+		c.form = s.formOf(t, c, a)
+		if s.opts.Jobs != nil {
+			defer s.opts.Jobs.Call(c.owner())()
+		}
 		var res *mcp.CallToolResult
-		if err == nil && t.family != "" {
+		if err == nil && (t.family != "" || t.follows) {
 			var stop func()
 			c.progress, stop = s.follow(ctx, req)
 			defer stop()
+		}
+		if err == nil && t.family != "" {
 			c.asking, err = s.asking(req, c.origin, c.progress)
 		}
 		if err == nil {

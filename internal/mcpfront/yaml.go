@@ -9,7 +9,10 @@ import (
 // mapping is a YAML mapping that keeps the order in which it was filled. It is
 // written here and not by a library, because no library writes literal blocks
 // wherever YAML has them.
-type mapping struct{ b strings.Builder }
+type mapping struct {
+	b     strings.Builder
+	named bool // it has the id of the command
+}
 
 func (m *mapping) integer(key string, n int) { m.b.WriteString(key + ": " + strconv.Itoa(n) + "\n") }
 func (m *mapping) boolean(key string, b bool) {

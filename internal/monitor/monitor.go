@@ -49,6 +49,7 @@ func (m *Monitor) Execute(ctx context.Context, req tipstaff.Request, live runner
 	m.running.Add(1)
 	defer m.running.Done()
 	req.ID = newID()
+	live.Name(req.ID)
 
 	decide := m.current()
 	decision := decide.policy.Decide(req, m.world(live))

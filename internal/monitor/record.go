@@ -45,6 +45,7 @@ func (m *Monitor) granted(event audit.Event, g *policy.Grant, d *policy.Decision
 	r.What.File, r.What.Cwd = g.Program().Path, g.Dir().Path()
 	r.What.FileChanged = g.Program().Changed
 	r.What.EnvNames, r.What.EnvDropped = names(req.Env, g.Dropped()), g.Dropped()
+	r.What.Background, r.What.Terminal = req.Background && req.Parent == "", sizeText(req)
 	r.Credentials = g.Credentials().Strings()
 	r.Decision = decided(d)
 	if m.Sandbox != nil {

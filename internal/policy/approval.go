@@ -30,6 +30,9 @@ type Question struct {
 	Vars    []string // that the caller adds, each "NAME=value"
 	Stdin   []byte
 	Timeout time.Duration
+	// Background: it outlives the call that asks for it, for as long as Timeout,
+	// and its input stays open. Terminal: it gets one.
+	Background, Terminal bool
 	// Writes are the files that a script opens for the command to write to.
 	Writes []string
 	// Credentials is what the command is lent, as [rules.Credential.String] writes it.
@@ -130,6 +133,7 @@ func (d *Decision) Question() (Question, bool) {
 	q := Question{
 		ID: g.req.ID, Tool: g.req.Tool, Origin: g.req.Origin, Session: g.req.Session,
 		Argv: g.argv, File: g.program.Path, Dir: g.dir.Path(), Vars: passed(g), Stdin: g.req.Stdin, Timeout: g.timeout, Writes: g.req.Writes,
+		Background: g.req.Background, Terminal: g.req.Terminal != nil,
 		Credentials: g.credentials.Strings(),
 		Rule:        f.Rule, At: f.At, Why: d.reasons(), Policy: d.Digest,
 	}
@@ -229,6 +233,12 @@ func (g *Grant) digest(settings string) string {
 	if len(g.req.Writes) > 0 {
 		text("writes")
 		texts(g.req.Writes)
+	}
+	if g.req.Background {
+		text("background")
+	}
+	if g.req.Terminal != nil {
+		text("terminal")
 	}
 	o := g.req.Origin
 	for _, s := range []string{string(g.req.Session), string(g.req.Family), o.Front, o.Principal, o.Agent, o.Task, settings} {

@@ -25,6 +25,9 @@ type Case struct {
 	Dropped []string // and of those that are not
 	Stdin   bool     // the program is given input, not /dev/null
 	Timeout time.Duration
+	// Background: the command outlives its call, and its input stays open.
+	// Terminal: it gets one.
+	Background, Terminal bool
 	// Credentials is what the command is lent, as [rules.Credential.String]
 	// writes it.
 	Credentials []string
@@ -48,7 +51,7 @@ func (d *Decision) Case() (Case, bool) {
 	return Case{
 		ID: g.req.ID, Tool: g.req.Tool, Family: g.req.Family, Origin: g.req.Origin, Session: g.req.Session,
 		Argv: g.argv, File: g.program.Path, Dir: g.dir.Path(), Vars: g.passedNames(), Dropped: g.dropped,
-		Stdin: g.req.Stdin != nil, Timeout: g.timeout, Credentials: g.credentials.Strings(),
+		Stdin: g.req.Stdin != nil, Background: g.req.Background, Terminal: g.req.Terminal != nil, Timeout: g.timeout, Credentials: g.credentials.Strings(),
 		Effect: d.Effect, Rule: f.Rule, At: f.At, Policy: d.Digest,
 	}, true
 }

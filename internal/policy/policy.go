@@ -142,7 +142,7 @@ func (p *Policy) Decide(req tipstaff.Request, w World) Decision {
 			decision.asked = append(decision.asked, f.Rule, f.Msg) // it says which refs are meant
 		}
 	}
-	decision.would = establish(d, limits)
+	decision.would = establish(&req, d, limits)
 	decision.Effect = decision.Deciding().Effect
 	if decision.Effect != Deny && !d.complete() {
 		decision.Findings = append(decision.Findings, undecided())

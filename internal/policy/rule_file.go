@@ -48,7 +48,7 @@ func (r file) judge(req *tipstaff.Request, w World, d *Draft) *fileJudge {
 		policy: r.policy, family: req.Family, list: list,
 		names: fileNames{policy: r.policy, world: w, dir: d.Dir},
 		facts: facts,
-		who:   whoOf(req), writes: req.Writes,
+		who:   whoOf(req), writes: req.Writes, background: req.Background, terminal: req.Terminal != nil,
 	}
 	git := repositories{world: w, dir: d.Dir, argv: d.Argv, req: req, vars: r.vars, policy: r.policy, bounds: func() rules.Bounds {
 		return j.bounds.Narrow(j.policy.Bounds("git", j.who))
@@ -70,6 +70,8 @@ type fileJudge struct {
 	facts  rules.Facts
 	who    rules.Who
 	writes []string // by redirections, of every layer
+	// The command would outlive its call, or get a terminal.
+	background, terminal bool
 
 	found  []Finding
 	bounds rules.Bounds
@@ -96,9 +98,11 @@ type named struct {
 // layer judges a command line by the rules of its names.
 func (j *fileJudge) layer(l *layer) {
 	args := rules.Args{Words: l.words[1:], Open: l.from.Open, Holes: l.from.Holes, Options: l.options}
-	j.verdicts(l, j.policy.Judge(rules.Query{Program: l.name, Args: args, Who: j.who, Writes: j.writes}, l.facts), l.contained)
+	q := rules.Query{Program: l.name, Args: args, Who: j.who, Writes: j.writes, Background: j.background, Terminal: j.terminal}
+	j.verdicts(l, j.policy.Judge(q, l.facts), l.contained)
 	for _, name := range l.also {
-		j.verdicts(l, j.policy.Judge(rules.Query{Program: name, Args: args, Who: j.who, Writes: j.writes}, l.facts), true)
+		q.Program = name
+		j.verdicts(l, j.policy.Judge(q, l.facts), true)
 	}
 	j.narrow(j.policy.Bounds(l.name, j.who), j.lends(l, args))
 }

@@ -43,6 +43,19 @@ func variableName(kv string) string {
 	return name
 }
 
+// limitsOf returns the time limits for a request, after a policy file.
+func limitsOf(req *tipstaff.Request, l FamilyLimits, b rules.Bounds) FamilyLimits {
+	if !req.Background {
+		return narrowTimeout(l, b)
+	}
+	l.MaxTimeout = LongestLife
+	if b.BackgroundTime > 0 {
+		l.MaxTimeout = min(l.MaxTimeout, b.BackgroundTime)
+	}
+	l.DefaultTimeout = l.MaxTimeout
+	return l
+}
+
 // narrowTimeout applies the policy file's time limits to those of a family. Its
 // timeout replaces the family's default; ceilings can only become lower.
 func narrowTimeout(l FamilyLimits, b rules.Bounds) FamilyLimits {

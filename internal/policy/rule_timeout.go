@@ -2,18 +2,24 @@ package policy
 
 import (
 	"fmt"
+	"time"
 
 	"tipstaff"
 )
 
-// timeout bounds the time of a command (contract A4, B4). It never changes a
-// requested time: a time above the ceiling is refused.
+// LongestLife is how long a command in the background lives at most.
+const LongestLife = 24 * time.Hour
+
+// timeout bounds the time of a command (contract A4, B4, J2). It never changes a
+// requested time: a time above the ceiling is refused. The settings of a family
+// bound the calls that wait for their commands; a command in the background has
+// a bound of its own, which a policy file can only lower.
 type timeout struct {
 	limits map[tipstaff.Family]FamilyLimits
 }
 
 func (r timeout) Judge(req *tipstaff.Request, _ World, d *Draft) []Finding {
-	limits := narrowTimeout(r.limits[req.Family], d.Bounds)
+	limits := limitsOf(req, r.limits[req.Family], d.Bounds)
 	asked := req.Timeout
 	if asked == 0 {
 		asked = limits.DefaultTimeout

@@ -88,10 +88,11 @@ func (p *Policy) decideScript(req tipstaff.Request, w World, limits FamilyLimits
 	}
 	if f := p.settings.File; f != nil {
 		d.Bounds = f.FileBounds(whoOf(&req))
+		found = append(found, mannerOfScript(f, &req)...)
 	}
 	found = append(found, timeout{p.settings.Limits}.Judge(&req, w, &d)...)
 	decision := Decision{Dropped: d.Dropped, Digest: p.digest(req.Family, d.Allowlist), Findings: found}
-	decision.would = establish(d, limits)
+	decision.would = establish(&req, d, limits)
 	if len(found) == 0 && d.Dir != nil {
 		p.ahead(&req, w, parsed, &d, &decision)
 	}
@@ -111,6 +112,18 @@ func (p *Policy) decideScript(req tipstaff.Request, w World, limits FamilyLimits
 		timeout: d.Timeout, output: narrowOutput(limits.OutputBytes, d.Bounds), bounds: d.Bounds,
 	}
 	return decision
+}
+
+// mannerOfScript refuses a script in the background or on a terminal to a caller
+// whose profile denies that.
+func mannerOfScript(f *rules.Policy, req *tipstaff.Request) (found []Finding) {
+	for _, v := range f.CallerDenies(whoOf(req), req.Background, req.Terminal != nil) {
+		found = append(found, Finding{
+			Rule: "policy/" + v.Rule, At: v.At.String(), Code: tipstaff.CommandNotAllowed,
+			Msg: "the script is not allowed: " + v.Msg, Hint: "Nothing has run.",
+		})
+	}
+	return found
 }
 
 // mayShell judges whether scripts run at all.

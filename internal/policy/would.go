@@ -3,6 +3,7 @@ package policy
 import (
 	"time"
 
+	"tipstaff"
 	"tipstaff/internal/rules"
 )
 
@@ -31,10 +32,12 @@ type established struct {
 	draft  Draft
 	dir    string
 	limits FamilyLimits // of the family
+
+	background bool
 }
 
 func (e *established) tell() Would {
-	l := narrowTimeout(e.limits, e.draft.Bounds)
+	l := limitsOf(&tipstaff.Request{Background: e.background}, e.limits, e.draft.Bounds)
 	w := Would{
 		File: e.draft.Program.Path, Dir: e.dir, Timeout: e.draft.Timeout, MaxTimeout: l.MaxTimeout,
 		Output: narrowOutput(e.limits.OutputBytes, e.draft.Bounds), Bounds: e.draft.Bounds,
@@ -47,8 +50,8 @@ func (e *established) tell() Would {
 }
 
 // establish keeps a draft without its directory, which it does not own.
-func establish(d Draft, l FamilyLimits) established {
-	e := established{draft: d, limits: l}
+func establish(req *tipstaff.Request, d Draft, l FamilyLimits) established {
+	e := established{draft: d, limits: l, background: req.Background}
 	if d.Dir != nil {
 		e.dir = d.Dir.Path()
 	}

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -13,11 +14,16 @@ type Bounds struct {
 	Output     int64 // bytes
 	Memory     int64 // bytes
 	Processes  int
-	Network    Network
-	Profile    string     // of the sandbox: workspace, read-only, open
-	Tier       string     // of the sandbox, the minimum
-	EnvOnly    [][]string // each list: only these variables; * stands for any text
-	EnvDrop    []string   // none of these
+	// Background is how many commands in the background the caller may have at
+	// once, when it asks for one of these; BackgroundTime is how long such a
+	// command may live.
+	Background     int
+	BackgroundTime time.Duration
+	Network        Network
+	Profile        string     // of the sandbox: workspace, read-only, open
+	Tier           string     // of the sandbox, the minimum
+	EnvOnly        [][]string // each list: only these variables; * stands for any text
+	EnvDrop        []string   // none of these
 	// EnvPass: variables that are passed on although they would be dropped, if
 	// each list names them. No lists: none.
 	EnvPass [][]string
@@ -76,7 +82,10 @@ func (p *Policy) boundsOf(e *entry, who Who) Bounds {
 }
 
 func bounds(l Limits) Bounds {
-	return Bounds{Timeout: l.Timeout.D, MaxTimeout: l.MaxTimeout.D, Output: l.Output.Bytes, Memory: l.Memory.Bytes, Processes: l.Processes.N}
+	return Bounds{
+		Timeout: l.Timeout.D, MaxTimeout: l.MaxTimeout.D, Output: l.Output.Bytes, Memory: l.Memory.Bytes, Processes: l.Processes.N,
+		Background: l.Background.N, BackgroundTime: cmp.Or(l.BackgroundTime.D, l.MaxTimeout.D),
+	}
 }
 
 func network(list []Text) Network {
@@ -102,6 +111,7 @@ func values(list []Text) []string {
 func (b Bounds) Narrow(o Bounds) Bounds {
 	b.Timeout, b.MaxTimeout = least(b.Timeout, o.Timeout), least(b.MaxTimeout, o.MaxTimeout)
 	b.Output, b.Memory, b.Processes = least(b.Output, o.Output), least(b.Memory, o.Memory), least(b.Processes, o.Processes)
+	b.Background, b.BackgroundTime = least(b.Background, o.Background), least(b.BackgroundTime, o.BackgroundTime)
 	b.Network = b.Network.narrow(o.Network)
 	b.Profile, b.Tier = stricter(b.Profile, o.Profile, "open", "workspace", "read-only"), stricter(b.Tier, o.Tier, "landlock", "namespaces")
 	b.EnvOnly = slices.Concat(b.EnvOnly, o.EnvOnly)

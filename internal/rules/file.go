@@ -34,6 +34,9 @@ type Limits struct {
 	Output     Size     `key:"output" doc:"How much of a command's output is kept, both streams together."`
 	Memory     Size     `key:"memory" doc:"Memory of a command with everything that it starts."`
 	Processes  Count    `key:"processes" doc:"Processes of a command."`
+
+	Background     Count    `key:"background" doc:"How many commands in the background one caller may have at once, when it asks for one of these."`
+	BackgroundTime Duration `key:"background_time" doc:"How long a command in the background may live. Without it max_timeout holds for these, too."`
 }
 
 // Sandbox says how commands are confined.
@@ -60,6 +63,8 @@ type Command struct {
 	Subcommands Flag        `key:"subcommands" doc:"Whether the first word is a subcommand, so that ask and deny look for their first word only there. Known for common programs."`
 	SingleDash  Flag        `key:"single_dash" doc:"Whether -exec is one option, not letters. Known for common programs."`
 	Limits      Limits      `key:"limits" doc:"Bounds of these commands, within the file's own."`
+	Background  Text        `key:"background" enum:"deny" doc:"deny: none of these commands runs in the background, where it outlives the call that asks for it."`
+	TTY         Text        `key:"tty" enum:"deny" doc:"deny: none of these commands gets a terminal."`
 	Environment Environment `key:"environment" doc:"Which variables these commands get."`
 	Network     []Text      `key:"network" single:"true" doc:"on, off, or the hosts that can be reached; within the file's own."`
 }
@@ -72,6 +77,9 @@ type Item struct {
 	NotMatch []Text `key:"not_match" doc:"Command lines that it does not match, checked at load."`
 	Until    Date   `key:"until" doc:"The last day on which an allow rule counts; after any rule's day it is reported."`
 	ID       Text   `key:"id" doc:"A name by which records and messages call the rule."`
+
+	Background Text `key:"background" enum:"deny" doc:"Under allow and ask, deny: what the rule matches does not run in the background."`
+	TTY        Text `key:"tty" enum:"deny" doc:"Under allow and ask, deny: what the rule matches gets no terminal."`
 
 	Credentials []Lent `key:"credentials" doc:"Under allow and ask: what this command alone is lent, with everything that it starts."`
 	Environment Passed `key:"environment" doc:"Under allow and ask: variables of the server that this command alone gets."`
@@ -116,6 +124,9 @@ type CallerProfile struct {
 	Ask    []Item `key:"ask" doc:"As in commands, with the program in front."`
 	Deny   []Item `key:"deny" doc:"As in commands, with the program in front."`
 	Limits Limits `key:"limits" doc:"Bounds of these callers' commands, within the others."`
+
+	Background Text `key:"background" enum:"deny" doc:"deny: these callers run nothing in the background."`
+	TTY        Text `key:"tty" enum:"deny" doc:"deny: no command of these callers gets a terminal."`
 }
 
 // Match says which callers a profile applies to.

@@ -16,6 +16,9 @@ type Query struct {
 	Who     Who
 	// Writes are the files to which a script redirects what the command writes.
 	Writes []string
+	// Background and Terminal say that the command outlives its call, and that it
+	// gets a terminal.
+	Background, Terminal bool
 }
 
 // Verdict is the judgement of one rule about a command.
@@ -48,6 +51,7 @@ func (p *Policy) Judge(q Query, f Facts) []Verdict {
 	for i := range p.profiles {
 		if p.profiles[i].fits(q.Who) {
 			j.profile(&p.profiles[i])
+			j.mannerOfCaller(&p.profiles[i])
 		}
 	}
 	j.rules()
@@ -152,6 +156,7 @@ func (j *judge) rules() {
 			}
 		}
 		j.paths(e)
+		j.manner(e)
 	}
 	if !spoken {
 		j.out = append(j.out, j.nothing())

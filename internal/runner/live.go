@@ -5,12 +5,16 @@ import (
 	"os"
 	"syscall"
 
+	"tipstaff"
 	"tipstaff/internal/policy"
 )
 
 // Live connects a caller to its command while the command is in progress. All
 // fields may be zero.
 type Live struct {
+	// Named is called once, before anything is decided, with the name that the
+	// record has for the command.
+	Named func(tipstaff.RequestID)
 	// Started is called once, when the process has been started.
 	Started func()
 	// Stdout and Stderr receive the command's output as it comes; p is valid
@@ -22,6 +26,9 @@ type Live struct {
 	Ask func(ctx context.Context, q policy.Question) (policy.Answer, error)
 	// Approval is the handle of an answered question; "": none.
 	Approval string
+	// WentOn reports whether the call was answered while the command still runs;
+	// nil: that never happens.
+	WentOn func() bool
 	// Controls is called once, before Started, with what can be done with the
 	// command from then on.
 	Controls func(Controls)
@@ -60,6 +67,13 @@ type Signaller interface {
 func (l Live) controls(c Controls) {
 	if l.Controls != nil {
 		l.Controls(c)
+	}
+}
+
+// Name calls Named.
+func (l Live) Name(id tipstaff.RequestID) {
+	if l.Named != nil {
+		l.Named(id)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"tipstaff/internal/proc"
 	"tipstaff/internal/recording"
 	"tipstaff/internal/sandbox"
+	"tipstaff/internal/spool"
 )
 
 // Runner runs a granted command. It returns after the command has ended; an
@@ -51,7 +52,9 @@ type Local struct {
 	Hidden []string
 	// Recorder keeps the output of commands; nil: nothing is kept.
 	Recorder *recording.Recorder
-	Log      *slog.Logger // needed with Recorder
+	// Spool keeps the whole output of commands for a while; nil: nothing is kept.
+	Spool *spool.Store
+	Log   *slog.Logger // needed with Recorder
 }
 
 // Confiner prepares the confinement of a command. A [sandbox.Sandbox] is one.
@@ -138,7 +141,7 @@ func (l Local) Carry(ctx context.Context, g *policy.Grant, live Live, start func
 	}
 	s.attach(p.Terminal())
 	c := s.steer(ctx, p)
-	tape := l.record(g, s)
+	tape, kept := l.record(g, s), l.spool(g, s)
 	live.controls(c)
 	live.started()
 	live.listen(s)
@@ -150,12 +153,13 @@ func (l Local) Carry(ctx context.Context, g *policy.Grant, live Live, start func
 	ended := time.Now()
 	left := p.End(grace)
 	s.finish(drainGrace)
+	kept.End()
 
 	r := resultOf(cause, p.Status())
 	r.Started, r.Duration, r.Limit = started, ended.Sub(started), g.Timeout()
 	r.WaitedForInput = waits
 	r.Stdout, r.Stderr = s.kept()
-	r.Bound = g.OutputBytes()
+	r.Bound, r.Spooled = g.OutputBytes(), kept.Spooled()
 	confined.Explain(&r)
 	giveBack(&r, confined, lent)
 	l.explainVariables(g, &r)
@@ -202,6 +206,19 @@ func (l Local) record(g *policy.Grant, s *streams) *recording.Recording {
 	s.out.Watch(func(p []byte) { tape.Output(recording.Stdout, p) })
 	s.err.Watch(func(p []byte) { tape.Output(recording.Stderr, p) })
 	return tape
+}
+
+// spool begins to keep the whole of both outputs; nil without a store, and for a
+// command whose outputs belong to a script.
+func (l Local) spool(g *policy.Grant, s *streams) *spool.Output {
+	if l.Spool == nil || s.handed {
+		return nil
+	}
+	kept := l.Spool.Begin(g.Request().ID)
+	kept.Own(g.Request().Origin.Owner())
+	s.out.Watch(func(p []byte) { kept.Write(spool.Stdout, p) })
+	s.err.Watch(func(p []byte) { kept.Write(spool.Stderr, p) })
+	return kept
 }
 
 // keep writes the recording. A failure is logged, and shows in the record

@@ -100,6 +100,7 @@ func (r *run) request(m shellwire.Message, files []*os.File) (tipstaff.Request, 
 	req := tipstaff.Request{
 		Parent: script.ID, Session: script.Session, Origin: script.Origin, Tool: script.Tool, Family: script.Family,
 		Argv: m.Words, Dropped: script.Dropped, Fixed: script.Fixed, Timeout: r.grant.Timeout(),
+		Background: script.Background, Terminal: script.Terminal,
 	}
 	req.Env = slices.Clone(script.Env)
 	for _, v := range m.Environment {

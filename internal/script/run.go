@@ -271,6 +271,9 @@ func (r *run) tell(res *tipstaff.Result) {
 		if d.Text != "" {
 			res.Refusals = append(res.Refusals, bounded(d.Text))
 		}
+		if r.live.WentOn != nil && r.live.WentOn() {
+			return // the session has gone on without it
+		}
 		if !r.scripts.states.keep(r.grant.Request().Session, state{d.Directory, d.State}) {
 			res.Refusals = append(res.Refusals, fmt.Sprintf("What the script leaves to the next one (variables, functions) is larger than %d bytes, so the session keeps what it had before.", mostState))
 		}

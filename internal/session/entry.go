@@ -23,6 +23,7 @@ type entry struct {
 	session tipstaff.Session
 	expiry  *time.Timer // nil until the session is watched
 	turns   turns
+	members sync.WaitGroup // commands in the background; none joins after the end
 }
 
 func newEntry(s tipstaff.Session, idle time.Duration) *entry {
@@ -72,16 +73,17 @@ func (e *entry) finished(r tipstaff.Result) {
 	}
 }
 
-// close ends running and waiting commands with reason, and returns when they
-// have ended.
+// close ends running and waiting commands and those in the background with
+// reason, and returns when they have ended.
 func (e *entry) close(reason error) {
 	e.mu.Lock()
 	if e.expiry != nil {
 		e.expiry.Stop()
 	}
+	e.cancel(reason) // under the lock: what is joining now has joined, or sees the end
 	e.mu.Unlock()
-	e.cancel(reason)
 	<-e.turns.none(&e.mu)
+	e.members.Wait()
 }
 
 // bound returns a context that ends with the caller's and with the session.

@@ -213,6 +213,10 @@ func tooManyOwn(n, limit int) error {
 // ended.
 type Run func(ctx context.Context, s tipstaff.Session, started func()) (tipstaff.Result, error)
 
+// ErrWentOn is returned by a [Run] whose command goes on in the background. The
+// command has joined the session, and says there how it ends.
+var ErrWentOn = errors.New("the command goes on in the background")
+
 // Execute runs a command of the session when its turn comes. ctx ends with the
 // caller and, while the command runs, also with the session. queued is called
 // once, as soon as the command has its place in the order or has failed to get
@@ -232,7 +236,7 @@ func (st *Store) Execute(ctx context.Context, principal string, id tipstaff.Sess
 	var once sync.Once
 	ran := false
 	r, err := run(ctx, e.snapshot(), func() { once.Do(func() { ran = true; e.started() }) })
-	if ran {
+	if ran && !errors.Is(err, ErrWentOn) {
 		e.finished(r)
 	}
 	return r, err

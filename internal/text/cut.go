@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// markerRoom is reserved for the line that stands where output is missing.
+// markerRoom is reserved for the line that stands where output is missing, without
+// what it says of the rest.
 const markerRoom = 80
 
 // headShare says how much of a bound is the beginning of a stream, in percent; the
@@ -23,18 +24,22 @@ func headShare(failed bool) int {
 type piece struct {
 	head, tail string
 	gap        bool
-	dropped    int64 // bytes that were not kept, as they were written
-	lines      int64 // line ends among them
+	dropped    int64  // bytes that were not kept, as they were written
+	lines      int64  // line ends among them
+	rest       string // what the marker says of them
 }
 
 // size is how many bytes the piece takes if no more is cut.
 func (p piece) size() int {
 	n := len(p.head) + len(p.tail)
 	if p.gap {
-		n += markerRoom
+		n += p.room()
 	}
 	return n
 }
+
+// room is reserved for the marker.
+func (p piece) room() int { return markerRoom + len(p.rest) }
 
 // cut returns at most limit bytes of the piece, or the marker alone where not
 // even that fits, and whether anything is missing.
@@ -45,7 +50,7 @@ func (p piece) cut(limit, share int) (text string, missing bool) {
 		}
 		p.tail = p.head
 	}
-	room := max(limit-markerRoom, 0)
+	room := max(limit-p.room(), 0)
 	forHead := room * share / 100
 	forTail := room - forHead
 	switch {
@@ -57,7 +62,11 @@ func (p piece) cut(limit, share int) (text string, missing bool) {
 	}
 	head, tail := endAtLine(p.head, forHead), beginAtLine(p.tail, forTail, p.gap)
 	omitted, lines := p.missing(head, tail)
-	marker := fmt.Sprintf("[… %s, %s lines omitted …]\n", ByteCount(omitted), grouped(lines))
+	rest := " …"
+	if p.rest != "" {
+		rest = "; " + p.rest
+	}
+	marker := fmt.Sprintf("[… %s, %s lines omitted%s]\n", ByteCount(omitted), grouped(lines), rest)
 	if head != "" && !strings.HasSuffix(head, "\n") {
 		marker = "\n" + marker
 	}

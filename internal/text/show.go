@@ -9,6 +9,9 @@ type Options struct {
 	Limit int
 	// Raw refuses cleaning: only bytes that are not UTF-8 are replaced.
 	Raw bool
+	// Rest is what the line that stands where output is missing says of it, as
+	// where it can be read; "": nothing.
+	Rest string
 	// Failed: the command failed, so more of its end is shown.
 	Failed bool
 }
@@ -27,8 +30,8 @@ type Shown struct {
 // says how much is missing: where bytes were not kept, as many as the program
 // wrote, and of what was kept, bytes of the cleaned text.
 func Show(stdout, stderr tipstaff.Stream, o Options) (out, err Shown) {
-	outPiece, outShown := prepare(stdout, o.Raw)
-	errPiece, errShown := prepare(stderr, o.Raw)
+	outPiece, outShown := prepare(stdout, o)
+	errPiece, errShown := prepare(stderr, o)
 	forOut, forErr := outPiece.size(), errPiece.size()
 	if o.Limit > 0 {
 		forErr = min(errPiece.size(), max(o.Limit/4, o.Limit-min(outPiece.size(), o.Limit)))
@@ -38,9 +41,9 @@ func Show(stdout, stderr tipstaff.Stream, o Options) (out, err Shown) {
 }
 
 // prepare cleans what was kept of a stream, or describes it.
-func prepare(s tipstaff.Stream, raw bool) (piece, Shown) {
-	p := piece{gap: s.Dropped > 0, dropped: s.Dropped, lines: s.DroppedLines}
-	if raw {
+func prepare(s tipstaff.Stream, o Options) (piece, Shown) {
+	p := piece{gap: s.Dropped > 0, dropped: s.Dropped, lines: s.DroppedLines, rest: o.Rest}
+	if o.Raw {
 		p.head, p.tail = Valid(s.Head), Valid(s.Tail)
 		return p, Shown{}
 	}

@@ -1,0 +1,26 @@
+package main
+
+import (
+	"errors"
+	"log/slog"
+
+	"tipstaff/internal/config"
+	"tipstaff/internal/job"
+	"tipstaff/internal/spool"
+)
+
+// Bounds of the commands in the background at once, below the setting for all.
+const (
+	ownJobs     = 16 // of one principal
+	sessionJobs = 8  // of one session
+)
+
+// newJobs returns what keeps the commands that run.
+func newJobs(s config.Settings, outputs *spool.Store, log *slog.Logger) *job.Store {
+	return job.NewStore(job.Options{
+		Max: s.MaxJobs, OwnMax: min(ownJobs, s.MaxJobs), SessionMax: min(sessionJobs, s.MaxJobs), Idle: s.SessionIdle,
+		Outputs: outputs, Log: log,
+	})
+}
+
+func pressed(string) ([]byte, error) { return nil, errors.New("not yet") }

@@ -1,0 +1,618 @@
+//go:build linux
+
+package e2e
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.yaml.in/yaml/v4"
+
+	"tipstaff/e2e/kit"
+)
+
+// running is what the tools answer about a command in the background.
+type running struct {
+	State      string `yaml:"state"`
+	CommandID  string `yaml:"command_id"`
+	ExitCode   *int   `yaml:"exit_code"`
+	EndedBy    string `yaml:"ended_by"`
+	Waits      bool   `yaml:"waits_for_input"`
+	NextOffset int64  `yaml:"next_offset"`
+	TotalBytes int64  `yaml:"total_bytes"`
+	Truncated  bool   `yaml:"truncated"`
+	Happened   *bool  `yaml:"happened"`
+	Matched    int    `yaml:"matched"`
+	Hint       string `yaml:"hint"`
+	Output     string `yaml:"output"`
+	Screen     string `yaml:"screen"`
+	Stdout     string `yaml:"stdout"`
+}
+
+func ran(t *testing.T, r kit.Reply) running {
+	t.Helper()
+	var b running
+	if err := yaml.Unmarshal([]byte(r.Text), &b); err != nil || r.IsError {
+		t.Fatalf("%v\n%s", err, r.Text)
+	}
+	return b
+}
+
+// background starts a command that is to run on.
+func background(s *kit.Server, tool string, a kit.Args) running {
+	s.T.Helper()
+	a["background"] = true
+	b := ran(s.T, s.Call(tool, a))
+	if b.State != "running" || b.CommandID == "" {
+		s.T.Fatalf("it does not run: %+v", b)
+	}
+	return b
+}
+
+func about(s *kit.Server, tool, id string, more kit.Args) running {
+	s.T.Helper()
+	a := kit.Args{"command_id": id}
+	maps.Copy(a, more)
+	return ran(s.T, s.Call(tool, a))
+}
+
+// freePort finds a port of this machine that nobody has.
+func freePort(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// loops is a program that runs until it is ended.
+var loops = map[string]string{"loop.sh": "echo up; while :; do sleep 0.1; done\n"}
+
+const loop = "exec sh ./loop.sh"
+
+// startAs runs a server as a user, with directories of its own.
+func startAs(t *testing.T, uid int, env []string) *kit.Server {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "jobs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	dir = canonical(t, dir)
+	s := &kit.Server{T: t, Workspace: filepath.Join(dir, "work"), State: filepath.Join(dir, "state")}
+	for _, d := range []string{s.Workspace, s.State, filepath.Join(dir, "home")} {
+		if err := os.Mkdir(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := filepath.Join(dir, "tools-allow.json")
+	loops := maps.Clone(loops)
+	loops["../tools-allow.json"] = `["echo", "cat", "sh", "sleep"]`
+	for name, content := range loops {
+		if err := os.WriteFile(filepath.Join(s.Workspace, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kit.Give(t, uid, dir)
+	s.Cmd = exec.Command(kit.Path(t), "serve")
+	s.Cmd.Dir, s.Cmd.SysProcAttr = s.Workspace, kit.As(uid)
+	s.Cmd.Env = kit.Overlay([]string{
+		"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + filepath.Join(dir, "home"), "LANG=C.UTF-8",
+		"TERMINAL_ALLOWLIST_PATH=" + list, "TIPSTAFF_STATE_DIR=" + s.State,
+	}, env)
+	s.Connect()
+	return s
+}
+
+// jobServers runs a test with the Go client in both tiers over stdio, and over HTTP.
+func jobServers(t *testing.T, env []string, f func(t *testing.T, s *kit.Server)) {
+	t.Helper()
+	env = append([]string{"ALLOWED_COMMANDS=python3,sh,sleep,cat,echo,testcmd,curl", "TIPSTAFF_NETWORK=on"}, env...)
+	for _, tier := range []string{kit.Namespaces, kit.Landlock} {
+		for _, uid := range kit.Users() {
+			t.Run(fmt.Sprintf("stdio %s uid %d", tier, uid), func(t *testing.T) { f(t, startAs(t, uid, append(kit.Sandboxed(tier), env...))) })
+		}
+	}
+	eachEra(t, func(t *testing.T, version string) {
+		w := serveHTTP(t, setup{env: append(kit.Sandboxed(kit.Namespaces), env...), files: loops})
+		f(t, w.as(master, version))
+	})
+}
+
+const fetchProgram = "import sys,urllib.request; print(urllib.request.urlopen(sys.argv[1]).read().decode())"
+
+func TestADevServerIsStartedWaitedForAskedAndStopped(t *testing.T) {
+	jobServers(t, nil, func(t *testing.T, s *kit.Server) {
+		port, mark := freePort(t), kit.NewMark(t)
+		serve := fmt.Sprintf("echo begin; exec python3 -m http.server %d --bind 127.0.0.1", port)
+		b := background(s, "execute_process", kit.Args{"file": "sh", "args": mark.InEnvironment(serve)})
+		if w := about(s, "read_output", b.CommandID, kit.Args{"wait_ms": 20_000, "until": "port", "port": port}); w.Happened == nil || !*w.Happened {
+			t.Fatalf("it does not listen: %+v", w)
+		}
+		got := s.Process("python3", []string{"-c", fetchProgram, fmt.Sprintf("http://127.0.0.1:%d/", port)}).Ran()
+		if !strings.Contains(got.Stdout, "Directory listing") {
+			t.Errorf("fetched %q", got.Stdout)
+		}
+		w := about(s, "read_output", b.CommandID, kit.Args{"wait_ms": 5_000, "match": `"GET / HTTP`})
+		if w.Happened == nil || !*w.Happened || !strings.Contains(w.Output, "GET / HTTP/1.1\" 200") {
+			t.Errorf("its log is %+v", w)
+		}
+		mark.WantHolders(t, 1)
+		end := about(s, "stop_command", b.CommandID, nil)
+		if end.State != "stopped" || end.ExitCode == nil || *end.ExitCode != 143 {
+			t.Errorf("it ended as %+v", end)
+		}
+		mark.WantNone(t, 0)
+		s.Call("stop_command", kit.Args{"command_id": b.CommandID}).Refused("COMMAND_NOT_RUNNING")
+		if after := about(s, "read_output", b.CommandID, kit.Args{"grep": "^begin"}); after.Matched != 1 || after.State != "stopped" {
+			t.Errorf("after its end: %+v", after)
+		}
+	})
+}
+
+func TestAReplIsTypedInto(t *testing.T) {
+	jobServers(t, nil, func(t *testing.T, s *kit.Server) {
+		b := background(s, "execute_command", kit.Args{"command": "python3 -i -q -u"})
+		w := about(s, "write_input", b.CommandID, kit.Args{"input": "x = 6*7\nprint('it is', x)\n", "wait_ms": 5000})
+		if !strings.Contains(w.Output, "it is 42") {
+			w = about(s, "read_output", b.CommandID, kit.Args{"wait_ms": 5000, "match": "it is 42"})
+		}
+		if !strings.Contains(w.Output, "it is 42") || w.State != "running" {
+			t.Errorf("it says %+v", w)
+		}
+		begun := time.Now()
+		w = about(s, "write_input", b.CommandID, kit.Args{"input": "print('bye')\n", "close": true, "wait_ms": 10_000})
+		if w = about(s, "read_output", b.CommandID, kit.Args{"wait_ms": 10_000, "until": "exit"}); w.State != "exited" || *w.ExitCode != 0 {
+			t.Errorf("after the end of its input: %+v, after %v", w, time.Since(begun))
+		}
+		s.Call("write_input", kit.Args{"command_id": b.CommandID, "input": "x"}).Refused("COMMAND_NOT_RUNNING", "read_output")
+	})
+}
+
+func TestAYieldAnswersWhenTheCommandEndsOrTheTimeIsUp(t *testing.T) {
+	jobServers(t, nil, func(t *testing.T, s *kit.Server) {
+		early := s.Process("sh", []string{"-c", "echo early; exit 3"}, kit.Args{"yield_time_ms": 20_000}).YAML()
+		if early.ExitCode != 3 || early.Stdout != "early\n" {
+			t.Errorf("early: %+v", early)
+		}
+		late := ran(t, s.Process("sh", []string{"-c", "echo now; read line; echo got $line; exit 4"}, kit.Args{"yield_time_ms": 300}))
+		if late.State != "running" || late.Output != "now\n" || !late.Waits || !strings.Contains(late.Hint, "read_output") {
+			t.Fatalf("late: %+v", late)
+		}
+		w := about(s, "write_input", late.CommandID, kit.Args{"input": "it\n"})
+		if w = about(s, "read_output", late.CommandID, kit.Args{"until": "exit", "wait_ms": 10_000, "offset": 0}); w.Output != "now\ngot it\n" || w.State != "exited" || *w.ExitCode != 4 {
+			t.Errorf("then: %+v", w)
+		}
+		timeout := s.Process("sleep", []string{"60"}, kit.Args{"timeout_ms": 300})
+		timeout.Refused("Timed out", "yield_time_ms")
+	})
+}
+
+// TestACommandInTheBackgroundEndsWithWhatItBelongsTo: each with a control, a command
+// that lives on meanwhile.
+func TestACommandInTheBackgroundEndsWithWhatItBelongsTo(t *testing.T) {
+	t.Run("session", func(t *testing.T) {
+		jobServers(t, []string{"ENABLE_TERMINAL_ACCESS=true"}, func(t *testing.T, s *kit.Server) {
+			mine, other := kit.NewMark(t), kit.NewMark(t)
+			one, two := s.NewSession(), s.NewSession()
+			for id, m := range map[string]kit.Mark{one: mine, two: other} {
+				r := s.InSession(id, "sh", m.InEnvironment(loop), kit.Args{"background": true})
+				if r.IsError || !strings.Contains(r.Text, `"state":"running","truncated":false`) && !strings.Contains(r.Text, `"state":"running"`) {
+					t.Fatal(r.Text)
+				}
+			}
+			if r := s.InSession(one, "echo", []string{"not behind it"}); !strings.Contains(r.Text, "not behind it") {
+				t.Errorf("a command waits for the one in the background: %s", r.Text)
+			}
+			status := s.Call("terminal_get_status", kit.Args{"sessionId": one}).Text
+			if !strings.Contains(status, `"state":"running","background":true`) || !strings.Contains(status, `"command":"echo 'not behind it'","state":"exited"`) {
+				t.Errorf("the session tells %s", status)
+			}
+			s.Call("terminal_close_session", kit.Args{"sessionId": one}).JSON()
+			mine.WantNone(t, 0)
+			other.WantHolders(t, 1)
+		})
+	})
+	t.Run("connection", func(t *testing.T) {
+		s := start(t, setup{env: append(kit.Sandboxed(kit.Namespaces), "ALLOWED_COMMANDS=sh,sleep"), files: loops})
+		mark := kit.NewMark(t)
+		background(s, "execute_process", kit.Args{"file": "sh", "args": mark.InEnvironment(loop)})
+		mark.WantHolders(t, 1)
+		if err := s.Session.Close(); err != nil {
+			t.Error(err)
+		}
+		mark.WantNone(t, 0)
+		wantStopped(t, s, "the client has closed its end")
+	})
+	t.Run("server", func(t *testing.T) {
+		w := serveHTTP(t, setup{env: append(kit.Sandboxed(kit.Namespaces), "ALLOWED_COMMANDS=sh,sleep"), files: loops})
+		s := w.as(master, stateful)
+		mark := kit.NewMark(t)
+		background(s, "execute_process", kit.Args{"file": "sh", "args": mark.InEnvironment(loop)})
+		_ = s.Session.Close() // over HTTP it lives on
+		mark.WantHolders(t, 1)
+		_ = w.Cmd.Process.Signal(syscall.SIGTERM)
+		_ = w.Cmd.Wait()
+		mark.WantNone(t, 0)
+		wantStopped(t, s, "terminated")
+	})
+	t.Run("principal's idle time", func(t *testing.T) {
+		w := serveHTTP(t, setup{env: append(kit.Sandboxed(kit.Namespaces), "ALLOWED_COMMANDS=sh,sleep", "TIPSTAFF_SESSION_IDLE=1500"), files: loops})
+		idle, busy := kit.NewMark(t), kit.NewMark(t)
+		background(w.as(alices, stateless), "execute_process", kit.Args{"file": "sh", "args": idle.InEnvironment(loop)})
+		s := w.as(master, stateless)
+		b := background(s, "execute_process", kit.Args{"file": "sh", "args": busy.InEnvironment(loop)})
+		over := make(chan running)
+		go func() { over <- about(s, "read_output", b.CommandID, kit.Args{"until": "exit", "wait_ms": 60_000}) }()
+		idle.WantNone(t, 20*time.Second)
+		busy.WantHolders(t, 1)
+		about(s, "stop_command", b.CommandID, nil)
+		if end := <-over; end.State != "stopped" || end.EndedBy != "stop_command" {
+			t.Errorf("whose caller waits: %+v", end)
+		}
+		wantStopped(t, s, "no call for too long")
+	})
+}
+
+// wantStopped looks for a record of a command that was stopped for a reason.
+func wantStopped(t *testing.T, s *kit.Server, why string) {
+	t.Helper()
+	kit.Eventually(t, "a record of the stop: "+why, func() bool {
+		for _, r := range s.Records() {
+			if r["event"] == "command.stopped" && strings.Contains(fmt.Sprint(r["why"]), why) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+func TestACommandIDIsWorthNothingToOthers(t *testing.T) {
+	w := serveHTTP(t, setup{env: append(kit.Sandboxed(kit.Namespaces), "ALLOWED_COMMANDS=sh,sleep,cat")})
+	alice := w.as(alices, stateful)
+	b := background(alice, "execute_command", kit.Args{"command": "cat"})
+	never := strings.Repeat("A", 26)
+	told := func(s *kit.Server, tool, id string, more kit.Args) string {
+		a := kit.Args{"command_id": id}
+		maps.Copy(a, more)
+		r := s.Call(tool, a)
+		if !r.IsError {
+			t.Errorf("%s of another's command: %s", tool, r.Text)
+		}
+		return strings.ReplaceAll(r.Text, id, "ID")
+	}
+	for _, version := range []string{stateful, stateless} {
+		other := w.as(master, version)
+		for tool, more := range map[string]kit.Args{
+			"read_output": {"wait_ms": 100}, "write_input": {"input": "x\n"}, "stop_command": {"signal": "SIGKILL"},
+		} {
+			theirs, none := told(other, tool, b.CommandID, more), told(other, tool, "cmd_"+never, more)
+			if theirs != none || !strings.Contains(theirs, "COMMAND_NOT_FOUND") {
+				t.Errorf("%s tells apart:\n%s\n%s", tool, theirs, none)
+			}
+		}
+	}
+	// The control: its owner, over another connection and revision of the protocol.
+	if got := about(w.as(alices, stateless), "write_input", b.CommandID, kit.Args{"input": "mine\n"}); got.Output != "mine\n" {
+		t.Errorf("its owner reads %+v", got)
+	}
+	for _, r := range w.Records() {
+		if who, _ := r["who"].(map[string]any); r["event"] == "command.input" && who["principal"] != "token:alice" {
+			t.Errorf("a record of input that was not given: %v", r)
+		}
+	}
+}
+
+func TestBadArgumentsAboutCommandsTeach(t *testing.T) {
+	s := start(t, setup{env: append(kit.Sandboxed(kit.Namespaces), "ALLOWED_COMMANDS=sh,sleep,cat")})
+	b := background(s, "execute_command", kit.Args{"command": "cat"})
+	for _, c := range []struct {
+		tool string
+		args kit.Args
+		want []string
+	}{
+		{"execute_command", kit.Args{"command": "cat", "yield_time_ms": 249}, []string{"yield_time_ms", "250 to 60000"}},
+		{"execute_command", kit.Args{"command": "cat", "yield_time_ms": 60_001}, []string{"250 to 60000"}},
+		{"execute_command", kit.Args{"command": "cat", "background": "yes"}, []string{"background", "true or false"}},
+		{"execute_command", kit.Args{"command": "cat", "background": true, "timeout_ms": 90_000_000}, []string{"86400000"}},
+		{"execute_command", kit.Args{"command": "cat", "tty": kit.Args{"rows": 24}}, []string{"tty", "cols"}},
+		{"execute_command", kit.Args{"command": "cat", "tty": kit.Args{"rows": 24, "cols": 80, "depth": 1}}, []string{"depth"}},
+		{"execute_command", kit.Args{"command": "cat", "tty": kit.Args{"rows": 100_000, "cols": 80}}, []string{"1 to 500"}},
+		{"read_output", kit.Args{}, []string{"command_id", "required"}},
+		{"read_output", kit.Args{"command_id": b.CommandID, "grep": "("}, []string{"grep", "RE2"}},
+		{"read_output", kit.Args{"command_id": b.CommandID, "wait_ms": 10, "until": "match"}, []string{"match"}},
+		{"read_output", kit.Args{"command_id": b.CommandID, "until": "exit"}, []string{"wait_ms"}},
+		{"read_output", kit.Args{"command_id": b.CommandID, "wait_ms": 10, "until": "forever"}, []string{"exit or output or match or port"}},
+		{"read_output", kit.Args{"command_id": b.CommandID, "wait_ms": 10, "port": 70_000}, []string{"65535"}},
+		{"read_output", kit.Args{"command_id": b.CommandID, "tail": 3, "offset": 0}, []string{"tail"}},
+		{"read_output", kit.Args{"command_id": b.CommandID, "offset": -1}, []string{"offset"}},
+		{"write_input", kit.Args{"command_id": b.CommandID}, []string{"input, keys, close or resize"}},
+		{"write_input", kit.Args{"command_id": b.CommandID, "keys": []string{"enter"}}, []string{"terminal"}},
+		{"write_input", kit.Args{"command_id": b.CommandID, "resize": kit.Args{"rows": 10, "cols": 10}}, []string{"terminal", "tty: true"}},
+		{"stop_command", kit.Args{"command_id": b.CommandID, "signal": "SIGSTOP"}, []string{"SIGTERM"}},
+		{"stop_command", kit.Args{"command_id": strings.Repeat("x", 5000)}, []string{"COMMAND_NOT_FOUND"}},
+	} {
+		s.Call(c.tool, c.args).Refused(c.want...)
+	}
+	if w := about(s, "read_output", b.CommandID, nil); w.State != "running" {
+		t.Errorf("after all that: %+v", w)
+	}
+}
+
+func TestOnlySoManyCommandsRunInTheBackground(t *testing.T) {
+	t.Run("a session", func(t *testing.T) {
+		s := start(t, setup{env: append(kit.Sandboxed(kit.Namespaces), "ENABLE_TERMINAL_ACCESS=true")})
+		id := s.NewSession()
+		for range 8 {
+			if r := s.InSession(id, "sleep", []string{"60"}, kit.Args{"background": true}); r.IsError {
+				t.Fatal(r.Text)
+			}
+		}
+		s.InSession(id, "sleep", []string{"60"}, kit.Args{"background": true}).Code("TOO_MANY_COMMANDS", "stop_command")
+		if r := s.InSession(id, "echo", []string{"in the foreground"}); r.IsError {
+			t.Error(r.Text)
+		}
+		if r := s.InSession(s.NewSession(), "sleep", []string{"60"}, kit.Args{"background": true}); r.IsError {
+			t.Error(r.Text)
+		}
+	})
+	t.Run("the server, by the setting", func(t *testing.T) {
+		s := start(t, setup{env: append(kit.Sandboxed(kit.Namespaces), "ALLOWED_COMMANDS=sleep", "TERMINAL_MAX_JOBS=2")})
+		background(s, "execute_command", kit.Args{"command": "sleep 60"})
+		b := background(s, "execute_command", kit.Args{"command": "sleep 60"})
+		s.Command("sleep 60", kit.Args{"background": true}).Refused("TOO_MANY_COMMANDS")
+		about(s, "stop_command", b.CommandID, nil)
+		background(s, "execute_command", kit.Args{"command": "sleep 60"})
+	})
+	t.Run("none", func(t *testing.T) {
+		s := start(t, setup{env: append(kit.Sandboxed(kit.Namespaces), "ALLOWED_COMMANDS=sleep", "TERMINAL_MAX_JOBS=0")})
+		s.Command("sleep 60", kit.Args{"background": true}).Refused("background")
+	})
+	t.Run("the policy's", func(t *testing.T) {
+		s := setup{env: append(kit.Sandboxed(kit.Namespaces), "ALLOWED_COMMANDS=")}
+		srv := start(t, s.withPolicy(t, `version: 1
+limits: {background: 2, background_time: 1h}
+commands:
+  sleep: {allow: [{rule: "60"}, {rule: "61", background: deny}]}
+  cat: {allow: ["*"], background: deny, tty: deny}
+`))
+		background(srv, "execute_command", kit.Args{"command": "sleep 60"})
+		background(srv, "execute_command", kit.Args{"command": "sleep 60", "timeout_ms": 3_600_000})
+		srv.Command("sleep 60", kit.Args{"background": true}).Refused("TOO_MANY_COMMANDS", "no more than 2")
+		srv.Command("sleep 60", kit.Args{"background": true, "timeout_ms": 3_600_001}).Refused("3600000")
+		srv.Command("sleep 61", kit.Args{"background": true}).Refused("background, which is denied for sleep 61")
+		srv.Command("cat", kit.Args{"yield_time_ms": 1000}).Refused("background, which is denied")
+		srv.Command("cat", kit.Args{"tty": true}).Refused("terminal, which is denied")
+		srv.Command("cat").Ran()
+	})
+}
+
+// TestTheRecordTellsOfCommandsThatLast: the intent with its manner, what was typed
+// with its secrets hidden, who stopped it, and the outcome although nobody reads it.
+func TestTheRecordTellsOfCommandsThatLast(t *testing.T) {
+	s := start(t, setup{env: append(kit.Sandboxed(kit.Namespaces), "ALLOWED_COMMANDS=cat,sleep")})
+	b := background(s, "execute_command", kit.Args{"command": "cat"})
+	const secret = "export AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY\n"
+	about(s, "write_input", b.CommandID, kit.Args{"input": secret})
+	about(s, "stop_command", b.CommandID, kit.Args{"signal": "SIGKILL"})
+	sum := fmt.Sprintf("%x", sha256.Sum256([]byte(secret)))
+	seen := map[string]map[string]any{}
+	for _, r := range s.Records() {
+		if trace, _ := r["trace"].(map[string]any); trace["command_id"] == b.CommandID {
+			seen[fmt.Sprint(r["event"])] = r
+		}
+	}
+	what := func(event string) map[string]any { w, _ := seen[event]["what"].(map[string]any); return w }
+	if what("command.start")["background"] != true {
+		t.Errorf("the intent is %v", seen["command.start"])
+	}
+	in := what("command.input")
+	if in["tool"] != "write_input" || in["input_sha256"] != sum || strings.Contains(fmt.Sprint(in["input"]), "wJalr") || !strings.Contains(fmt.Sprint(in["input"]), "redacted") {
+		t.Errorf("the input is %v", in)
+	}
+	if stop := what("command.stopped"); stop["tool"] != "stop_command" || stop["signal"] != "SIGKILL" {
+		t.Errorf("the stop is %v", seen["command.stopped"])
+	}
+	if result, _ := seen["command.end"]["result"].(map[string]any); result["cause"] != "stopped" {
+		t.Errorf("the outcome is %v", seen["command.end"])
+	}
+}
+
+func TestAScriptRunsInTheBackgroundWithAllItsCommands(t *testing.T) {
+	for _, tier := range shellTiers {
+		t.Run(tier, func(t *testing.T) {
+			s := setup{env: append(kit.Sandboxed(tier), "ALLOWED_COMMANDS=", "ENABLE_TERMINAL_ACCESS=true")}
+			srv := start(t, s.withPolicy(t, "version: 1\nshell: write\ncommands:\n  \"*\": {allow: [\"*\"]}\n  touch: {allow: [\"*\"], background: deny}\n"))
+			mark := kit.NewMark(t)
+			b := background(srv, "execute_shell", kit.Args{"script": "export TEST_MARK=" + string(mark) + "\necho ready\nread line\necho got $line\nsleep 60 | cat\necho never"})
+			if b.Output != "ready\n" || !b.Waits {
+				t.Errorf("it says %+v", b)
+			}
+			about(srv, "write_input", b.CommandID, kit.Args{"input": "it\n"})
+			if w := about(srv, "read_output", b.CommandID, kit.Args{"wait_ms": 10_000, "match": "^got it$", "offset": 0}); w.Happened == nil || !*w.Happened {
+				t.Errorf("then: %+v", w)
+			}
+			mark.WantHolders(t, 2)
+			about(srv, "stop_command", b.CommandID, nil)
+			mark.WantNone(t, 0)
+
+			// What is denied in the background is so for its commands, too.
+			shellCall(srv, "true; touch f", kit.Args{"background": true}).Refused("background, which is denied")
+			shellCall(srv, "true; touch f").Ran()
+
+			id := srv.NewSession()
+			in := kit.Args{"session_id": id}
+			shellCall(srv, "mkdir -p a b c; cd a", in).Ran()
+			shellCall(srv, "cd ../b", kit.Args{"session_id": id, "yield_time_ms": 20_000})
+			if out := shellCall(srv, "basename $PWD", in).Ran().Stdout; out != "b\n" {
+				t.Errorf("a script that ended before its yield left the session in %q", out)
+			}
+			late := ran(t, shellCall(srv, "cd ../c; read x", kit.Args{"session_id": id, "yield_time_ms": 300}))
+			if out := shellCall(srv, "basename $PWD", in).Ran().Stdout; out != "b\n" {
+				t.Errorf("while a script runs on, the session is in %q", out)
+			}
+			about(srv, "write_input", late.CommandID, kit.Args{"close": true})
+			about(srv, "read_output", late.CommandID, kit.Args{"wait_ms": 10_000, "until": "exit"})
+			if out := shellCall(srv, "basename $PWD", in).Ran().Stdout; out != "b\n" {
+				t.Errorf("a script that ran on has moved the session to %q", out)
+			}
+		})
+	}
+}
+
+// TestWhatAnAnswerCutsIsFoundByGrep: a test run of 40 MB of which one line matters.
+func TestWhatAnAnswerCutsIsFoundByGrep(t *testing.T) {
+	s := start(t, setup{env: append(kit.Sandboxed(kit.Namespaces), "ALLOWED_COMMANDS=python3", "TIPSTAFF_ANSWER_BYTES=8192")})
+	const prints = `
+import sys
+for i in range(500000):
+    sys.stdout.write("ok   test number %d with a name that is long enough to be one of a test suite\n" % i)
+    if i == 123456:
+        sys.stdout.write("FAIL the one that matters\n")
+`
+	r := s.Process("python3", []string{"-c", prints}, kit.Args{"timeout_ms": 120_000})
+	if !strings.Contains(r.Text, "read_output {") || strings.Contains(r.Text, "FAIL") || len(r.Text) > 9000 {
+		t.Fatalf("%d bytes: %.300s", len(r.Text), r.Text)
+	}
+	first := ran(t, r)
+	found := about(s, "read_output", first.CommandID, kit.Args{"grep": "^FAIL", "context": 1})
+	want := "ok   test number 123456 with"
+	if found.Matched != 1 || !strings.HasPrefix(found.Output, want) || !strings.Contains(found.Output, "FAIL the one that matters\nok   test number 123457") {
+		t.Errorf("found %+v", found)
+	}
+	tail := about(s, "read_output", first.CommandID, kit.Args{"tail": 2})
+	if strings.Count(tail.Output, "\n") != 2 || !strings.Contains(tail.Output, "number 499999") || tail.State != "exited" {
+		t.Errorf("its end: %+v", tail)
+	}
+	part := about(s, "read_output", first.CommandID, kit.Args{"offset": 0, "limit": 1000})
+	if len(part.Output) > 1000 || !strings.HasPrefix(part.Output, "ok   test number 0") || part.NextOffset == 0 {
+		t.Errorf("its beginning: %+v", part)
+	}
+}
+
+func TestACommandOnATerminalIsSeenAndTypedInto(t *testing.T) {
+	jobServers(t, nil, func(t *testing.T, s *kit.Server) {
+		b := ran(t, s.Process("sh", []string{"-c", "test -t 0 && test -t 1 && echo both; stty size"}, kit.Args{"tty": kit.Args{"rows": 30, "cols": 100}}))
+		if b.State != "exited" || !strings.Contains(b.Stdout, "both\n30 100\n") {
+			t.Errorf("in the foreground: %+v", b)
+		}
+		b = background(s, "execute_process", kit.Args{"file": "sh", "args": []string{"-c", "stty -echo; printf 'Password: '; read p; stty echo; stty size; echo got $p; exec cat"}, "tty": true})
+		w := about(s, "read_output", b.CommandID, kit.Args{"match": "Password: ", "wait_ms": 10_000, "offset": 0, "screen": false})
+		if w.Happened == nil || !*w.Happened || !w.Waits {
+			t.Errorf("it does not ask: %+v", w)
+		}
+		about(s, "write_input", b.CommandID, kit.Args{"resize": kit.Args{"rows": 40, "cols": 120}, "input": "secret\n"})
+		w = about(s, "read_output", b.CommandID, kit.Args{"match": "got secret", "wait_ms": 10_000, "offset": 0, "screen": false})
+		if !strings.Contains(w.Output, "40 120") {
+			t.Errorf("after a resize: %+v", w)
+		}
+		about(s, "write_input", b.CommandID, kit.Args{"close": true})
+		if w = about(s, "read_output", b.CommandID, kit.Args{"until": "exit", "wait_ms": 10_000}); w.State != "exited" || *w.ExitCode != 0 {
+			t.Errorf("after the end of its input: %+v", w)
+		}
+	})
+}
+
+// TestHostileCommandsThatLast: what a program or a caller can do to stay, to hold a
+// call up, or to look beyond its own.
+func TestHostileCommandsThatLast(t *testing.T) {
+	for _, tier := range []string{kit.Namespaces, kit.Landlock} {
+		t.Run(tier, func(t *testing.T) {
+			s := start(t, setup{env: append(kit.Sandboxed(tier), "ALLOWED_COMMANDS=sh,sleep,cat,setsid,python3", "TIPSTAFF_NETWORK=on"), files: loops})
+			t.Run("it ignores SIGTERM and leaves daemons", func(t *testing.T) {
+				mark := kit.NewMark(t)
+				const stays = "trap '' TERM INT HUP; setsid sh ./loop.sh & (setsid setsid sh ./loop.sh &) ; echo up; while :; do sleep 0.1; done"
+				b := background(s, "execute_process", kit.Args{"file": "sh", "args": mark.InEnvironment(stays)})
+				if w := about(s, "stop_command", b.CommandID, kit.Args{"signal": "SIGINT"}); w.State != "running" {
+					t.Errorf("it did not ignore SIGINT: %+v", w)
+				}
+				begun := time.Now()
+				if w := about(s, "stop_command", b.CommandID, nil); w.State != "stopped" || time.Since(begun) > 3*time.Second {
+					t.Errorf("%+v after %v", w, time.Since(begun))
+				}
+				mark.WantNone(t, 0)
+			})
+			t.Run("it ends and leaves daemons", func(t *testing.T) {
+				mark := kit.NewMark(t)
+				r := ran(t, s.Process("sh", mark.InEnvironment("setsid sh ./loop.sh & echo bye"), kit.Args{"background": true}))
+				about(s, "read_output", r.CommandID, kit.Args{"until": "exit", "wait_ms": 10_000})
+				mark.WantNone(t, 0)
+			})
+			t.Run("it floods", func(t *testing.T) {
+				b := background(s, "execute_command", kit.Args{"command": "cat /dev/zero"})
+				begun := time.Now()
+				w := about(s, "read_output", b.CommandID, kit.Args{"match": "never", "wait_ms": 1000})
+				if w.Happened == nil || *w.Happened || time.Since(begun) > 10*time.Second {
+					t.Errorf("%v after %v", w.Happened, time.Since(begun))
+				}
+				if w = about(s, "stop_command", b.CommandID, kit.Args{"signal": "SIGKILL"}); w.State != "stopped" || len(w.Output) > 2<<20 {
+					t.Errorf("%s with %d bytes", w.State, len(w.Output))
+				}
+			})
+			t.Run("it does not read", func(t *testing.T) {
+				b := background(s, "execute_command", kit.Args{"command": "sleep 600"})
+				begun := time.Now()
+				w := about(s, "write_input", b.CommandID, kit.Args{"input": strings.Repeat("x", 4<<20), "wait_ms": 500})
+				if !strings.Contains(w.Hint, "of 4194304 bytes") || time.Since(begun) > 10*time.Second {
+					t.Errorf("%+v after %v", w, time.Since(begun))
+				}
+				about(s, "stop_command", b.CommandID, nil)
+			})
+			t.Run("a caller that leaves while it waits", func(t *testing.T) {
+				b := background(s, "execute_command", kit.Args{"command": "sleep 600"})
+				ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+				defer cancel()
+				_, _ = s.Session.CallTool(ctx, &mcp.CallToolParams{Name: "read_output", Arguments: kit.Args{"command_id": b.CommandID, "until": "exit", "wait_ms": 60_000}})
+				if w := about(s, "read_output", b.CommandID, nil); w.State != "running" {
+					t.Errorf("the end of a wait ended what it waited for: %+v", w)
+				}
+				about(s, "stop_command", b.CommandID, nil)
+			})
+			t.Run("the port of somebody else", func(t *testing.T) {
+				l, err := net.Listen("tcp", "127.0.0.1:0")
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = l.Close() }()
+				b := background(s, "execute_command", kit.Args{"command": "sleep 600"})
+				w := about(s, "read_output", b.CommandID, kit.Args{"port": l.Addr().(*net.TCPAddr).Port, "wait_ms": 700})
+				if w.Happened == nil || *w.Happened {
+					t.Errorf("it tells of a port that is another's: %+v", w)
+				}
+				about(s, "stop_command", b.CommandID, nil)
+			})
+			t.Run("many words at once", func(t *testing.T) {
+				b := background(s, "execute_command", kit.Args{"command": "cat"})
+				var writing sync.WaitGroup
+				for i := range 8 {
+					writing.Go(func() {
+						s.Call("write_input", kit.Args{"command_id": b.CommandID, "input": strings.Repeat(fmt.Sprint(i), 20_000) + "\n", "wait_ms": 5000})
+					})
+				}
+				writing.Wait()
+				about(s, "write_input", b.CommandID, kit.Args{"close": true})
+				about(s, "read_output", b.CommandID, kit.Args{"until": "exit", "wait_ms": 10_000})
+				for i := range 8 {
+					line := fmt.Sprintf("^%d{20000}$", i)
+					if w := about(s, "read_output", b.CommandID, kit.Args{"grep": line[:2] + "+$", "stream": "stdout"}); w.Matched != 1 {
+						t.Errorf("line %d came in pieces: %d", i, w.Matched)
+					}
+				}
+			})
+		})
+	}
+}

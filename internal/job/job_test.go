@@ -1,0 +1,661 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"runtime"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tipstaff"
+	"tipstaff/internal/policy"
+	"tipstaff/internal/runner"
+	"tipstaff/internal/spool"
+)
+
+// journal is a recorder for tests.
+type journal struct {
+	mu     sync.Mutex
+	lines  []string
+	refuse error
+}
+
+func (j *journal) CommandInput(req tipstaff.Request, input []byte, end bool) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.refuse != nil {
+		return j.refuse
+	}
+	j.lines = append(j.lines, fmt.Sprintf("%s gives %q %t", req.Origin.Principal, input, end))
+	return nil
+}
+
+func (j *journal) CommandStopped(req tipstaff.Request, signal, why string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.lines = append(j.lines, fmt.Sprintf("%s stops %s %s%s", req.Origin.Principal, req.ID, signal, why))
+}
+
+// command is a stub for the road, and for the controls of its only command.
+type command struct {
+	store *spool.Store
+	id    tipstaff.RequestID
+	out   *spool.Output
+	ends  chan tipstaff.Result
+
+	mu      sync.Mutex
+	typed   string
+	signals []syscall.Signal
+	port    uint16
+	looks   int
+	slow    bool // it takes no input
+}
+
+// run starts at once and ends when it is told to, or with ctx.
+func (c *command) run(ctx context.Context, live runner.Live) (tipstaff.Result, error) {
+	live.Name(c.id)
+	c.out = c.store.Begin(c.id)
+	defer c.out.End()
+	live.Controls(c)
+	live.Started()
+	select {
+	case r := <-c.ends:
+		return r, nil
+	case <-ctx.Done():
+		return tipstaff.Result{Cause: tipstaff.Cancelled, ExitCode: 143}, nil
+	}
+}
+
+func (c *command) say(text string) { c.out.Write(spool.Stdout, []byte(text)) }
+
+func (c *command) end(code int) { c.ends <- tipstaff.Result{Cause: tipstaff.Exited, ExitCode: code} }
+
+func (c *command) Input(ctx context.Context, p []byte) (int, error) {
+	if c.slow {
+		<-ctx.Done()
+		return 0, context.Cause(ctx)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.typed += string(p)
+	return len(p), nil
+}
+
+func (c *command) CloseInput() error                  { return nil }
+func (c *command) Resize(tipstaff.TerminalSize) error { return runner.ErrNoTerminal }
+func (c *command) WaitsForInput() bool                { return false }
+
+func (c *command) Signal(s syscall.Signal) error {
+	c.mu.Lock()
+	c.signals = append(c.signals, s)
+	c.mu.Unlock()
+	if s == syscall.SIGTERM || s == syscall.SIGKILL {
+		c.ends <- tipstaff.Result{Cause: tipstaff.Stopped, ExitCode: 128 + int(s)}
+	}
+	return nil
+}
+
+func (c *command) Listens(port uint16) (bool, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.looks++
+	return c.port == port, nil
+}
+
+func (c *command) opens(port uint16) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.port = port
+}
+
+// world is a store with what it needs.
+type world struct {
+	*Store
+
+	t       *testing.T
+	journal *journal
+	outputs *spool.Store
+	made    int
+}
+
+func newWorld(t *testing.T, o Options) *world {
+	t.Helper()
+	outputs, err := spool.Open(spool.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Max == 0 {
+		o.Max, o.OwnMax, o.SessionMax = 5, 3, 2
+	}
+	o.Outputs, o.Log = outputs, slog.New(slog.DiscardHandler)
+	w := &world{Store: NewStore(o), t: t, journal: &journal{}, outputs: outputs}
+	w.Recorder = w.journal
+	t.Cleanup(func() {
+		w.EndAll(errors.New("the test is over"))
+		_ = outputs.Close()
+	})
+	return w
+}
+
+func me(name string) Owner { return Owner{Principal: name} }
+
+// start starts a command that runs on.
+func (w *world) start(o Owner, s tipstaff.SessionID) (*Job, *command, error) {
+	w.t.Helper()
+	w.made++
+	c := &command{store: w.outputs, id: tipstaff.RequestID(fmt.Sprintf("cmd_%d", w.made)), ends: make(chan tipstaff.Result, 1)}
+	j, err := w.Start(w.t.Context(), Command{Owner: o, Session: s, Line: "sleep", Origin: tipstaff.Origin{Principal: o.Principal}, Run: c.run})
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, err, ended := j.Settle(w.t.Context(), time.Millisecond); ended || err != nil {
+		w.t.Fatalf("it has ended: %v", err)
+	}
+	return j, c, nil
+}
+
+func (w *world) mustStart(o Owner, s tipstaff.SessionID) (*Job, *command) {
+	w.t.Helper()
+	j, c, err := w.start(o, s)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return j, c
+}
+
+func wantCode(t *testing.T, err error, code tipstaff.Code) {
+	t.Helper()
+	if err == nil || tipstaff.AsError(err).Code != code {
+		t.Errorf("error %v, want %s", err, code)
+	}
+}
+
+func bubble(t *testing.T, o Options, f func(t *testing.T, w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { f(t, newWorld(t, o)) })
+}
+
+func TestACallIsAnsweredWhenItsCommandEndsOrItsPatienceDoes(t *testing.T) {
+	bubble(t, Options{}, func(t *testing.T, w *world) {
+		began := time.Now()
+		c := &command{store: w.outputs, id: "cmd_early", ends: make(chan tipstaff.Result, 1)}
+		c.ends <- tipstaff.Result{Cause: tipstaff.Exited, ExitCode: 3, Stdout: tipstaff.Stream{Head: []byte("x")}}
+		j, err := w.Start(t.Context(), Command{Owner: me("a"), Run: c.run})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err, ended := j.Settle(t.Context(), time.Hour)
+		if !ended || err != nil || r.ExitCode != 3 || string(r.Stdout.Head) != "x" || time.Since(began) != 0 {
+			t.Errorf("early: %+v, %v, %t after %v", r, err, ended, time.Since(began))
+		}
+		j, c = w.mustStart(me("a"), "")
+		if st := j.Status(); st.State != Running {
+			t.Errorf("late: %+v", st)
+		}
+		time.Sleep(time.Minute)
+		c.end(4)
+		<-j.Done()
+		if st := j.Status(); st.State != Exited || st.Result.ExitCode != 4 || st.Age != time.Minute+time.Millisecond {
+			t.Errorf("after its end: %+v", st)
+		}
+	})
+}
+
+func TestACallThatIsCancelledBeforeItsAnswerEndsItsCommand(t *testing.T) {
+	bubble(t, Options{}, func(t *testing.T, w *world) {
+		c := &command{store: w.outputs, id: "cmd_1", ends: make(chan tipstaff.Result, 1)}
+		ctx, cancel := context.WithCancel(t.Context())
+		j, err := w.Start(ctx, Command{Owner: me("a"), Run: c.run})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(time.Second, cancel)
+		if r, err, ended := j.Settle(ctx, time.Hour); !ended || err != nil || r.Cause != tipstaff.Cancelled {
+			t.Errorf("%+v, %v, %t", r, err, ended)
+		}
+		// The control: once it is answered, the call's end means nothing.
+		ctx, cancel = context.WithCancel(t.Context())
+		c = &command{store: w.outputs, id: "cmd_2", ends: make(chan tipstaff.Result, 1)}
+		if j, err = w.Start(ctx, Command{Owner: me("a"), Run: c.run}); err != nil {
+			t.Fatal(err)
+		}
+		j.Settle(ctx, time.Second)
+		cancel()
+		time.Sleep(time.Hour)
+		if st := j.Status(); st.State != Running {
+			t.Errorf("it ended with its call: %+v", st)
+		}
+	})
+}
+
+func TestWhatNeverBeganIsNotKnownAndTakesNoPlace(t *testing.T) {
+	bubble(t, Options{Max: 1, OwnMax: 1, SessionMax: 1}, func(t *testing.T, w *world) {
+		refusal := errors.New("the policy says no")
+		for range 3 {
+			j, err := w.Start(t.Context(), Command{Owner: me("a"), Run: func(_ context.Context, live runner.Live) (tipstaff.Result, error) {
+				live.Name("cmd_refused")
+				return tipstaff.Result{}, refusal
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err, ended := j.Settle(t.Context(), time.Hour); !ended || !errors.Is(err, refusal) {
+				t.Errorf("%v, %t", err, ended)
+			}
+		}
+		_, err := w.Find(me("a"), "cmd_refused")
+		wantCode(t, err, tipstaff.CommandNotFound)
+	})
+}
+
+func TestOnlySoManyRunInTheBackground(t *testing.T) {
+	bubble(t, Options{}, func(t *testing.T, w *world) { // 5, of one principal 3, in a session 2
+		first, c := w.mustStart(me("a"), "s")
+		w.mustStart(me("a"), "s")
+		_, _, err := w.start(me("a"), "s")
+		wantCode(t, err, tipstaff.TooManyCommands)
+		w.mustStart(me("a"), "other")
+		_, _, err = w.start(me("a"), "")
+		wantCode(t, err, tipstaff.TooManyCommands)
+		w.mustStart(me("b"), "")
+		w.mustStart(Owner{"b", "connection"}, "")
+		_, _, err = w.start(me("c"), "")
+		wantCode(t, err, tipstaff.TooManyCommands)
+		c.end(0)
+		<-first.Done()
+		w.mustStart(me("c"), "")
+	})
+}
+
+func TestManyAtOnceNeverExceedTheBound(t *testing.T) {
+	w := newWorld(t, Options{Max: 8, OwnMax: 8, SessionMax: 8})
+	var starting sync.WaitGroup
+	var mu sync.Mutex
+	began := 0
+	for i := range 64 {
+		starting.Go(func() {
+			c := &command{store: w.outputs, id: tipstaff.RequestID(fmt.Sprintf("cmd_x%d", i)), ends: make(chan tipstaff.Result, 1)}
+			j, err := w.Start(t.Context(), Command{Owner: me("a"), Run: c.run})
+			if err != nil {
+				return
+			}
+			j.Settle(t.Context(), time.Millisecond)
+			mu.Lock()
+			defer mu.Unlock()
+			began++
+		})
+	}
+	starting.Wait()
+	if began != 8 {
+		t.Errorf("%d began", began)
+	}
+}
+
+func TestAnIDIsWorthNothingToOthers(t *testing.T) {
+	bubble(t, Options{}, func(t *testing.T, w *world) {
+		owner := Owner{"a", "one"}
+		j, _ := w.mustStart(owner, "")
+		if got, err := w.Find(owner, j.ID()); got != j || err != nil {
+			t.Errorf("its owner finds %v, %v", got, err)
+		}
+		_, never := w.Find(owner, "cmd_never")
+		for _, other := range []Owner{{"b", "one"}, {"a", "two"}, {"a", ""}, {}} {
+			_, err := w.Find(other, j.ID())
+			wantCode(t, err, tipstaff.CommandNotFound)
+			theirs, none := tipstaff.AsError(err), tipstaff.AsError(never)
+			if theirs.Hint != none.Hint || theirs.Rule != none.Rule || len(theirs.Details) != len(none.Details) {
+				t.Errorf("it tells %+v from %+v", theirs, none)
+			}
+			if list := w.List(other, ""); len(list) != 0 {
+				t.Errorf("%v is told of %+v", other, list)
+			}
+		}
+	})
+}
+
+// session is a stub for a member of a session.
+type session struct {
+	over     chan struct{}
+	started  int
+	left     int
+	finished []int
+}
+
+func (s *session) Ended() <-chan struct{}     { return s.over }
+func (s *session) Cause() error               { return errors.New("closed") }
+func (s *session) Started()                   { s.started++ }
+func (s *session) Finished(r tipstaff.Result) { s.finished = append(s.finished, r.ExitCode) }
+func (s *session) Leave()                     { s.left++ }
+
+func TestACommandEndsWithItsSession(t *testing.T) {
+	bubble(t, Options{}, func(t *testing.T, w *world) {
+		m := &session{over: make(chan struct{})}
+		c := &command{store: w.outputs, id: "cmd_1", ends: make(chan tipstaff.Result, 1)}
+		j, err := w.Start(t.Context(), Command{Owner: me("a"), Session: "s", Member: m, Run: c.run, Origin: tipstaff.Origin{Principal: "a"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		j.Settle(t.Context(), time.Second)
+		other, _ := w.mustStart(me("a"), "")
+		close(m.over)
+		<-j.Done()
+		synctest.Wait()
+		if st := j.Status(); st.State != Stopped || st.Why != "closed" || m.started != 1 || m.left != 1 || len(m.finished) != 1 {
+			t.Errorf("%+v, %+v", st, m)
+		}
+		if other.Status().State != Running || len(w.journal.lines) != 1 || w.journal.lines[0] != "a stops cmd_1 closed" {
+			t.Errorf("%v, %q", other.Status(), w.journal.lines)
+		}
+	})
+}
+
+func TestCommandsEndWithTheirConnectionAndTheirServer(t *testing.T) {
+	bubble(t, Options{}, func(t *testing.T, w *world) {
+		one, _ := w.mustStart(Owner{"a", "one"}, "")
+		two, _ := w.mustStart(Owner{"a", "two"}, "")
+		w.EndOf("one", ErrDisconnected)
+		if one.Status().State != Stopped || two.Status().State != Running {
+			t.Errorf("%+v, %+v", one.Status(), two.Status())
+		}
+		w.EndAll(errors.New("SIGTERM"))
+		if two.Status().Why != "SIGTERM" {
+			t.Errorf("%+v", two.Status())
+		}
+		_, _, err := w.start(me("a"), "")
+		wantCode(t, err, tipstaff.ExecutionError)
+	})
+}
+
+func TestCommandsEndWhenTheirPrincipalIsIdle(t *testing.T) {
+	bubble(t, Options{Idle: time.Hour}, func(t *testing.T, w *world) {
+		over := w.Call(me("a"))
+		a, _ := w.mustStart(me("a"), "")
+		over()
+		local, _ := w.mustStart(Owner{"a", "connection"}, "")
+		time.Sleep(59 * time.Minute)
+		over = w.Call(me("a"))
+		time.Sleep(3 * time.Hour) // a call that waits
+		over()
+		time.Sleep(59 * time.Minute)
+		if st := a.Status(); st.State != Running {
+			t.Errorf("too early: %+v", st)
+		}
+		time.Sleep(2 * time.Minute)
+		if st := a.Status(); st.State != Stopped || local.Status().State != Running {
+			t.Errorf("%+v, %+v", st, local.Status())
+		}
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if len(w.callers) != 0 {
+			t.Errorf("it remembers %v", w.callers)
+		}
+	})
+}
+
+func TestInputIsRecordedFirstAndWaitsForNobodyLonger(t *testing.T) {
+	bubble(t, Options{}, func(t *testing.T, w *world) {
+		j, c := w.mustStart(me("a"), "")
+		by := tipstaff.Request{ID: j.ID(), Origin: tipstaff.Origin{Principal: "a"}}
+		if n, err := j.Input(t.Context(), by, []byte("hello\n"), true); n != 6 || err != nil || c.typed != "hello\n" {
+			t.Errorf("%d, %v, typed %q", n, err, c.typed)
+		}
+		if len(w.journal.lines) != 1 || w.journal.lines[0] != `a gives "hello\n" true` {
+			t.Errorf("recorded %q", w.journal.lines)
+		}
+		w.journal.refuse = &tipstaff.Error{Code: tipstaff.NotRecorded}
+		_, err := j.Input(t.Context(), by, []byte("unseen"), false)
+		wantCode(t, err, tipstaff.NotRecorded)
+		if c.typed != "hello\n" {
+			t.Errorf("no record, and yet it got %q", c.typed)
+		}
+		w.journal.refuse, c.slow = nil, true
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		if n, err := j.Input(ctx, by, []byte("x"), false); n != 0 || err != nil || time.Since(began) != time.Second {
+			t.Errorf("%d, %v after %v", n, err, time.Since(began))
+		}
+		wantCode(t, j.Resize(tipstaff.TerminalSize{Rows: 1, Columns: 1}), tipstaff.InvalidParameters)
+		c.end(0)
+		<-j.Done()
+		_, err = j.Input(t.Context(), by, []byte("late"), false)
+		wantCode(t, err, tipstaff.CommandNotRunning)
+	})
+}
+
+func TestStopIsRecordedWithWhoAsked(t *testing.T) {
+	bubble(t, Options{}, func(t *testing.T, w *world) {
+		j, c := w.mustStart(me("a"), "")
+		by := tipstaff.Request{ID: j.ID(), Origin: tipstaff.Origin{Principal: "a"}}
+		if err := j.Stop(by, syscall.SIGINT, "SIGINT"); err != nil || j.Status().State != Running {
+			t.Errorf("%v, %+v", err, j.Status())
+		}
+		w.journal.refuse = errors.New("the disk is full") // a command must not live on because of that
+		if err := j.Stop(by, syscall.SIGTERM, "SIGTERM"); err != nil {
+			t.Error(err)
+		}
+		<-j.Done()
+		if st := j.Status(); st.State != Stopped || st.Why != "stop_command" || len(c.signals) != 2 {
+			t.Errorf("%+v, %v", st, c.signals)
+		}
+		wantCode(t, j.Stop(by, syscall.SIGTERM, "SIGTERM"), tipstaff.CommandNotRunning)
+		if len(w.journal.lines) != 2 || w.journal.lines[1] != "a stops cmd_1 SIGTERM" {
+			t.Errorf("recorded %q", w.journal.lines)
+		}
+	})
+}
+
+// TestAWaitEndsWithWhatItWaitsFor: in a bubble, time passes only while everybody
+// waits, so a wait that polled would show in the clock.
+func TestAWaitEndsWithWhatItWaitsFor(t *testing.T) {
+	for _, c := range []struct {
+		what  string
+		until Until
+		does  func(*command)
+		want  bool
+		late  time.Duration // after it has happened, at most
+	}{
+		{"the end", Until{}, func(c *command) { c.end(0) }, true, 0},
+		{"output", Until{Output: true}, func(c *command) { c.say("x") }, true, 0},
+		{"output, and it ends", Until{Output: true}, func(c *command) { c.end(0) }, false, 0},
+		{"output behind an offset", Until{Output: true, From: 3}, func(c *command) { c.say("xxx") }, false, time.Hour},
+		{"a line", Until{Match: regexp.MustCompile("(?m)^ready$")}, func(c *command) { c.say("\x1b[32mready\x1b[0m\n") }, true, 0},
+		{"a prompt", Until{Match: regexp.MustCompile("(?m)^name: $")}, func(c *command) { c.say("name: ") }, true, 0},
+		{"a line in pieces", Until{Match: regexp.MustCompile("port 8080")}, func(c *command) {
+			c.say("listening on po")
+			time.Sleep(time.Second)
+			c.say("rt 8080\n")
+		}, true, between + time.Second},
+		{"a line that does not come", Until{Match: regexp.MustCompile("ready")}, func(c *command) { c.say("no\n"); c.end(1) }, false, between},
+		{"a port", Until{Port: 80}, func(c *command) { c.opens(80) }, true, lastLook},
+		{"a port, and it ends", Until{Port: 80}, func(c *command) { c.end(0) }, false, lastLook},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			bubble(t, Options{}, func(t *testing.T, w *world) {
+				j, cmd := w.mustStart(me("a"), "")
+				go func() {
+					time.Sleep(10 * time.Minute)
+					c.does(cmd)
+				}()
+				began := time.Now()
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+				defer cancel()
+				got, err := j.Wait(ctx, c.until)
+				if took := time.Since(began) - 10*time.Minute; got != c.want || err != nil || took < 0 || took > c.late {
+					t.Errorf("%t, %v, %v late", got, err, took)
+				}
+			})
+		})
+	}
+}
+
+func TestAWaitForAPortLooksFourTimesASecond(t *testing.T) {
+	bubble(t, Options{}, func(t *testing.T, w *world) {
+		j, c := w.mustStart(me("a"), "")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if got, err := j.Wait(ctx, Until{Port: 80}); got || err != nil {
+			t.Errorf("%t, %v", got, err)
+		}
+		if c.looks < 230 || c.looks > 250 {
+			t.Errorf("%d looks in a minute", c.looks)
+		}
+	})
+}
+
+func TestALineInAFloodIsFound(t *testing.T) {
+	bubble(t, Options{}, func(t *testing.T, w *world) {
+		j, c := w.mustStart(me("a"), "")
+		go func() {
+			for i := range 2000 {
+				c.say(fmt.Sprintf("line %d of many that say nothing\n", i))
+				if i%100 == 0 {
+					time.Sleep(time.Millisecond)
+				}
+			}
+			c.say("and here it is: needle")
+		}()
+		if got, err := j.Wait(t.Context(), Until{Match: regexp.MustCompile("needle$")}); !got || err != nil {
+			t.Errorf("%t, %v", got, err)
+		}
+	})
+}
+
+func TestEndedCommandsAreKnownForAWhileAndNotTooMany(t *testing.T) {
+	bubble(t, Options{}, func(t *testing.T, w *world) {
+		note := func(i int) {
+			named, ended := w.Note(me("a"), "s", fmt.Sprintf("command %d", i))
+			named(tipstaff.RequestID(fmt.Sprintf("cmd_n%d", i)))
+			ended(tipstaff.Result{Cause: tipstaff.Exited, ExitCode: i % 256, Stdout: tipstaff.Stream{Head: make([]byte, 1000)}}, nil)
+		}
+		for i := range mostEnded + 10 {
+			note(i)
+		}
+		_, err := w.Find(me("a"), "cmd_n9")
+		wantCode(t, err, tipstaff.CommandNotFound)
+		j, err := w.Find(me("a"), "cmd_n10")
+		if err != nil || j.Status().Result.ExitCode != 10 || len(j.result.Stdout.Head) != 0 {
+			t.Errorf("%+v, %v", j, err)
+		}
+		w.mustStart(me("a"), "s")
+		list := w.List(me("a"), "s")
+		if len(list) != 1+mostListed || list[0].State != Running || list[1].Line != fmt.Sprintf("command %d", mostEnded+9) {
+			t.Errorf("%d listed, the first %+v", len(list), list[:2])
+		}
+		time.Sleep(keptFor + time.Second)
+		note(9999)
+		if len(w.ended) != 1 || len(w.jobs) != 2 {
+			t.Errorf("%d ended, %d known", len(w.ended), len(w.jobs))
+		}
+	})
+}
+
+func TestCommandsOfCallsThatWaitTakeNoInput(t *testing.T) {
+	bubble(t, Options{}, func(t *testing.T, w *world) {
+		named, ended := w.Note(me("a"), "", "sleep")
+		named("cmd_f")
+		j, err := w.Find(me("a"), "cmd_f")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = j.Input(t.Context(), tipstaff.Request{}, []byte("x"), false)
+		wantCode(t, err, tipstaff.CommandNotRunning)
+		wantCode(t, j.Stop(tipstaff.Request{}, syscall.SIGTERM, "SIGTERM"), tipstaff.CommandNotRunning)
+		ended(tipstaff.Result{}, nil)
+		if len(w.journal.lines) != 0 {
+			t.Errorf("recorded %q", w.journal.lines)
+		}
+	})
+}
+
+func TestAPersonIsNotAskedThroughACallThatWasAnswered(t *testing.T) {
+	bubble(t, Options{}, func(t *testing.T, w *world) {
+		asked := 0
+		live := runner.Live{Ask: func(context.Context, policy.Question) (policy.Answer, error) {
+			asked++
+			return policy.Answer{Choice: policy.Once}, nil
+		}}
+		ask := make(chan error)
+		j, err := w.Start(t.Context(), Command{Owner: me("a"), Live: live, Run: func(ctx context.Context, live runner.Live) (tipstaff.Result, error) {
+			live.Name("cmd_1")
+			_, _ = live.Ask(ctx, policy.Question{})
+			live.Started()
+			<-ctx.Done()
+			_, err := live.Ask(context.WithoutCancel(ctx), policy.Question{})
+			ask <- err
+			return tipstaff.Result{Cause: tipstaff.Cancelled}, nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		j.Settle(t.Context(), time.Second)
+		go w.EndAll(errors.New("over"))
+		if err := <-ask; !errors.Is(err, errAnswered) || asked != 1 {
+			t.Errorf("%v, asked %d times", err, asked)
+		}
+	})
+}
+
+func TestAPanicIsAnErrorOfItsCommandAlone(t *testing.T) {
+	bubble(t, Options{}, func(t *testing.T, w *world) {
+		j, err := w.Start(t.Context(), Command{Owner: me("a"), Run: func(_ context.Context, live runner.Live) (tipstaff.Result, error) {
+			live.Name("cmd_1")
+			live.Started()
+			panic("secret detail")
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err, ended := j.Settle(t.Context(), time.Hour)
+		wantCode(t, err, tipstaff.Internal)
+		if !ended || len(w.running) != 0 {
+			t.Errorf("ended %t, %d run", ended, len(w.running))
+		}
+	})
+}
+
+// TestAThousandWaitersCostLittle: under 8 kB each, and nothing while nothing happens.
+func TestAThousandWaitersCostLittle(t *testing.T) {
+	w := newWorld(t, Options{})
+	j, c := w.mustStart(me("a"), "")
+	memory := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapInuse + m.StackInuse
+	}
+	const waiters = 1000
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	before := memory()
+	var waiting sync.WaitGroup
+	ready := make(chan struct{}, waiters)
+	for i := range waiters {
+		u := []Until{{}, {Output: true}, {Match: regexp.MustCompile("never")}}[i%3]
+		waiting.Go(func() {
+			ready <- struct{}{}
+			if _, err := j.Wait(ctx, u); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for range waiters {
+		<-ready
+	}
+	for range 100 {
+		runtime.Gosched()
+	}
+	each := int64(memory()-before) / waiters
+	t.Logf("%d bytes for each", each)
+	if each > 8<<10 {
+		t.Errorf("%d bytes for each", each)
+	}
+	c.end(0)
+	waiting.Wait()
+}

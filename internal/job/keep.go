@@ -1,0 +1,85 @@
+package job
+
+import (
+	"slices"
+	"time"
+
+	"tipstaff"
+)
+
+// Bounds of the commands that have ended and are still known.
+const (
+	mostEnded = 1024
+	keptFor   = time.Hour
+	// mostListed is how many ended commands a session tells of.
+	mostListed = 20
+)
+
+// keep adds an ended command, and forgets those that are too old or too many. The
+// caller holds the lock.
+func (st *Store) keep(j *Job) {
+	st.ended = append(st.ended, j)
+	st.forget(time.Now())
+}
+
+// forget forgets what has ended too long ago. The caller holds the lock.
+func (st *Store) forget(now time.Time) {
+	n := 0
+	for n < len(st.ended) && (len(st.ended)-n > mostEnded || now.Sub(st.ended[n].over) > keptFor) {
+		delete(st.jobs, st.ended[n].id)
+		n++
+	}
+	if n == 0 {
+		return
+	}
+	clear(st.ended[:n])
+	if st.ended = st.ended[n:]; len(st.ended) == 0 {
+		st.ended = nil
+	}
+}
+
+// Note notes a command that a call waits for, so that its owner can read its
+// output and see it in a session. named is for [runner.Live], ended is called with
+// what the road returns.
+func (st *Store) Note(o Owner, s tipstaff.SessionID, line string) (named func(tipstaff.RequestID), ended func(tipstaff.Result, error)) {
+	j := &Job{store: st, owner: o, session: s, line: shortLine(line), begun: time.Now(), done: make(chan struct{})}
+	named = func(id tipstaff.RequestID) { st.name(j, id) }
+	ended = func(r tipstaff.Result, err error) {
+		j.mu.Lock()
+		j.result, j.err, j.over = r, err, time.Now()
+		j.shrink()
+		j.mu.Unlock()
+		if j.id != "" {
+			st.over(j, err == nil)
+		}
+		close(j.done)
+	}
+	return named, ended
+}
+
+// List returns the commands of a session of the owner that run, and after them
+// the last ones that have ended, the latest first.
+func (st *Store) List(o Owner, s tipstaff.SessionID) []Status {
+	st.mu.Lock()
+	var running, over []*Job
+	for j := range st.running {
+		if j.owner == o && j.session == s && j.id != "" {
+			running = append(running, j)
+		}
+	}
+	for i := len(st.ended) - 1; i >= 0 && len(over) < mostListed; i-- {
+		if j := st.ended[i]; j.owner == o && j.session == s {
+			over = append(over, j)
+		}
+	}
+	st.mu.Unlock()
+	out := make([]Status, 0, len(running)+len(over))
+	for _, j := range running {
+		out = append(out, j.Status())
+	}
+	slices.SortFunc(out, func(a, b Status) int { return b.Started.Compare(a.Started) })
+	for _, j := range over {
+		out = append(out, j.Status())
+	}
+	return out
+}

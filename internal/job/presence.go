@@ -1,0 +1,64 @@
+package job
+
+import "time"
+
+// presence is what is known of one principal: its calls and its commands in the
+// background. When there are commands and no call for the idle time, the commands
+// are ended. The store's lock guards it.
+type presence struct {
+	calls, commands int
+	idle            *time.Timer // nil: no idle time has begun
+}
+
+// present counts calls and commands of an owner. The commands of a connection end
+// with it, and with nothing before. The caller holds the lock.
+func (st *Store) present(o Owner, calls, commands int) {
+	if o.Connection != "" || st.opts.Idle <= 0 {
+		return
+	}
+	p := st.callers[o.Principal]
+	if p == nil {
+		p = &presence{}
+		st.callers[o.Principal] = p
+	}
+	p.calls += calls
+	p.commands += commands
+	p.stop()
+	switch {
+	case p.calls > 0:
+	case p.commands == 0:
+		delete(st.callers, o.Principal)
+	case st.closed == nil:
+		p.idle = time.AfterFunc(st.opts.Idle, func() { st.idled(o.Principal, p) })
+	}
+}
+
+func (p *presence) stop() {
+	if p.idle != nil {
+		p.idle.Stop()
+		p.idle = nil
+	}
+}
+
+// idled ends the commands of a principal that has been idle.
+func (st *Store) idled(principal string, p *presence) {
+	st.mu.Lock()
+	still := st.callers[principal] == p && p.idle != nil
+	st.mu.Unlock()
+	if still {
+		st.end(func(j *Job) bool { return j.owner == Owner{Principal: principal} }, errIdle)
+	}
+}
+
+// Call notes that an owner makes a call, and returns the function that says that
+// it is over. A principal is not idle meanwhile.
+func (st *Store) Call(o Owner) (over func()) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.present(o, 1, 0)
+	return func() {
+		st.mu.Lock()
+		defer st.mu.Unlock()
+		st.present(o, -1, 0)
+	}
+}

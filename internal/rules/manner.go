@@ -1,0 +1,83 @@
+package rules
+
+import "strings"
+
+// A command can run in the background, where it outlives the call that asks for
+// it, and on a terminal. Rules, programs and profiles may deny either; where more
+// than one rule matches a command, one that denies it is enough.
+
+// said is a word about the manner in which commands run, with what to say of it.
+type said struct {
+	word Text
+	runs bool // the command would run in this manner
+	key  string
+	what string
+}
+
+func (j *judge) said(background, tty Text) []said {
+	return []said{
+		{background, j.q.Background, "background", "it would run in the background, which is denied"},
+		{tty, j.q.Terminal, "tty", "it would get a terminal, which is denied"},
+	}
+}
+
+// manner denies what a program, or a rule of it that matches the command, does not
+// leave to commands in the background and on terminals.
+func (j *judge) manner(e *entry) {
+	if !j.q.Background && !j.q.Terminal {
+		return
+	}
+	if c := e.from; c != nil {
+		j.deniesManner(j.q.Program, c.Why.Value, "", j.said(c.Background, c.TTY))
+	}
+	of := func(r *rule) {
+		j.deniesManner(r.name, r.why, " for "+cut(strings.TrimSpace(j.q.Program+" "+r.item.Rule.Value)), j.said(r.item.Background, r.item.TTY))
+	}
+	for i := range e.allow {
+		if r := &e.allow[i]; matchWhole(r.tokens, j.q.Args, j.f) {
+			of(r)
+		}
+	}
+	for i := range e.ask {
+		if r := &e.ask[i]; r.content.in(&j.seen, j.f) {
+			of(r)
+		}
+	}
+}
+
+// mannerOfCaller denies what a profile does not leave to its callers.
+func (j *judge) mannerOfCaller(p *profile) {
+	j.deniesManner(p.name, "", " to this caller", j.said(p.from.Background, p.from.TTY))
+}
+
+// CallerDenies returns the verdicts of the profiles that deny a caller the
+// background or terminals: what counts for a script beside its commands.
+func (p *Policy) CallerDenies(who Who, background, terminal bool) []Verdict {
+	j := judge{p: p, q: Query{Who: who, Background: background, Terminal: terminal}}
+	for i := range p.profiles {
+		if p.profiles[i].fits(who) {
+			j.mannerOfCaller(&p.profiles[i])
+		}
+	}
+	return j.out
+}
+
+func (j *judge) deniesManner(name, why, whom string, words []said) {
+	for _, s := range words {
+		if s.runs && s.word.At.Set() {
+			j.out = append(j.out, Verdict{Effect: Deny, Rule: name + "/" + s.key, At: s.word.At, Msg: s.what + whom, Why: why})
+		}
+	}
+}
+
+// mannerNowhere refuses words about the manner in rules that allow nothing by
+// themselves.
+func (l *loader) mannerNowhere(items []Item, where string) {
+	for i := range items {
+		for _, t := range [2]Text{items[i].Background, items[i].TTY} {
+			if t.At.Set() {
+				l.faults.add(t.At, "write it beside the pattern under allow or ask, or once for the program or the profile", "a rule under %s says nothing about the background and terminals", where)
+			}
+		}
+	}
+}
