@@ -3,9 +3,14 @@
 package e2e
 
 import (
+	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"tipstaff/e2e/kit"
 )
@@ -28,4 +33,78 @@ func TestAScriptProcessDoesNotWaitForWhatOnlyServersNeed(t *testing.T) {
 			t.Errorf("%s: a script process initializes it, or the program does not", pkg)
 		}
 	}
+}
+
+// TestAWaitingScriptProcessIsSmall, also right after a script: it is a fresh one. Most
+// of what it has resident is text of the program, which it shares with the server.
+func TestAWaitingScriptProcessIsSmall(t *testing.T) {
+	if kit.RaceEnabled {
+		t.Skip("the race detector needs memory of its own")
+	}
+	s := shellServer(t, kit.Namespaces, "")
+	last := 0
+	for range 3 {
+		shellCall(s, "x=$(printf 'y%.0s' {1..1000000}); echo ${#x} | cat").Ran()
+		pid := waitingScriptProcess(t, s, last)
+		resident, private := kilobytes(t, pid, "VmRSS"), kilobytes(t, pid, "RssAnon")
+		t.Logf("%d kB resident, %d kB of them its own", resident, private)
+		// 15 MB without the C library, with which the tests build the program.
+		if resident > 17_000 || private > 3_000 {
+			t.Error("that is too much")
+		}
+		last = pid
+	}
+}
+
+// waitingScriptProcess waits until a server has a script process other than that one,
+// which waits for its script. It is made behind the call, so this looks for it.
+func waitingScriptProcess(t *testing.T, s *kit.Server, other int) int {
+	t.Helper()
+	for until := time.Now().Add(10 * time.Second); time.Now().Before(until); {
+		lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+		for _, name := range lines {
+			line, _ := os.ReadFile(name) // it may have ended
+			if !strings.Contains(string(line), "\x00__script-process") {
+				continue
+			}
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+			status, _ := os.ReadFile(filepath.Join(filepath.Dir(name), "status"))
+			if pid != other && strings.Contains(string(status), fmt.Sprintf("PPid:\t%d\n", s.Cmd.Process.Pid)) && sleeps(pid) {
+				return pid
+			}
+		}
+	}
+	t.Fatal("no script process waits")
+	return 0
+}
+
+// sleeps reports whether all threads of a process that has begun slept at a hundred
+// looks in a row.
+func sleeps(pid int) bool {
+	for range 100 {
+		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+		if len(threads) < 3 {
+			return false
+		}
+		for _, thread := range threads {
+			if stat, err := os.ReadFile(thread); err != nil || !strings.Contains(string(stat), ") S ") {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// kilobytes reads a field of a process's status.
+func kilobytes(t *testing.T, pid int, field string) (n int) {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(status), field+":")
+	if _, err := fmt.Sscan(rest, &n); err != nil {
+		t.Fatal(err)
+	}
+	return n
 }

@@ -104,3 +104,9 @@ func (*Confined) Take() io.Closer { return nil }
 
 // Private returns false.
 func (*Confined) Private(int) (string, bool) { return "", false }
+
+// MayCover returns no directory: commands see those of the machine.
+func MayCover() []string { return nil }
+
+// Covered is [MayCover].
+func (*Sandbox) Covered() []string { return nil }
