@@ -33,7 +33,7 @@ export async function inspect(tipstaff) {
       };
       try {
         const { tools } = await ask('--method', 'tools/list');
-        assert.deepEqual(tools.map((t) => t.name), ['execute_command', 'execute_process']);
+        assert.deepEqual(tools.map((t) => t.name), ['execute_command', 'execute_process', 'read_output', 'stop_command', 'write_input']);
         const called = await ask('--method', 'tools/call', '--tool-name', 'execute_command', '--tool-arg', 'command=echo hello');
         assert.match(called.content[0].text, /exit_code: 0\n.*hello/s);
         assert.equal(called._meta?.[serverInfo]?.name, stateless ? 'tipstaff' : undefined, 'the era is another one');

@@ -13,6 +13,8 @@ type Extension struct {
 	Adjust func(*mcp.ServerOptions)
 	// Add registers tools, resources and prompts.
 	Add func(*mcp.Server)
+	// Tasks says of its tools which can be tasks.
+	Tasks map[string]Tasking
 }
 
 // adjust and add do nothing for the nil extension.

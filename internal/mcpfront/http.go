@@ -2,6 +2,7 @@ package mcpfront
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strconv"
@@ -206,6 +207,13 @@ func reject(w http.ResponseWriter, status, code int, text string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(failure(code, text)) // a peer that does not read gets no answer
+}
+
+// rejectCall is reject for a message whose id is known.
+func rejectCall(w http.ResponseWriter, status, code int, id json.RawMessage, text string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(failureOf(id, code, text)) // a peer that does not read gets no answer
 }
 
 // rejectFor is reject for a client that may try again later.

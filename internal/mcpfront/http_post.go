@@ -79,6 +79,10 @@ func (h *HTTPHandler) judge(w *stream, r *http.Request, in *inbound) bool {
 		reject(w, http.StatusRequestEntityTooLarge, jsonrpc.CodeInvalidRequest, fmt.Sprintf("this initialize is longer than %d bytes", longestHello))
 		return false
 	}
+	if err := routed(r.Header.Get("Mcp-Name"), m); err != nil && r.Header.Get(versionHeader) >= firstStateless {
+		rejectCall(w, http.StatusBadRequest, mcp.CodeHeaderMismatch, m.ID, err.Error())
+		return false
+	}
 	return h.admit(w, in, m)
 }
 

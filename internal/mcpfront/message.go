@@ -10,9 +10,12 @@ import (
 )
 
 // failure returns an error response without an id.
-func failure(code int, text string) []byte {
+func failure(code int, text string) []byte { return failureOf(nil, code, text) }
+
+// failureOf returns an error response to the message with an id.
+func failureOf(id json.RawMessage, code int, text string) []byte {
 	data, err := json.Marshal(map[string]any{
-		"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": code, "message": text},
+		"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": text},
 	})
 	if err != nil {
 		return nil // cannot happen: a map of strings and numbers can always be written

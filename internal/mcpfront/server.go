@@ -68,6 +68,8 @@ type Server struct {
 	opts Options
 	mcp  *mcp.Server
 	has  *mcp.ServerCapabilities
+
+	tasks taskStore
 }
 
 // NewServer returns a server with its tools.
@@ -80,6 +82,7 @@ func NewServer(o Options) *Server {
 			c.CacheScope = "private" // what is allowed depends on the caller
 		},
 	})
+	with.Capabilities.AddExtension(tasksName, nil)
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "tipstaff", Title: "tipstaff", Version: o.Version}, with)
 	s.has = with.Capabilities
 	for _, t := range tools {
@@ -95,9 +98,10 @@ func NewServer(o Options) *Server {
 		s.mcp.AddTool(t.declaration(), s.handler(t))
 	}
 	s.addOutputs()
+	s.addTasks()
 	o.Extension.add(s.mcp)
 	// The first one is the outermost.
-	s.mcp.AddReceivingMiddleware(s.recoverPanics, s.identify, clampVersion, s.instruct, settleArrivals, codeErrors, s.onlyDeclared, s.tellEvents, s.onlyPermitted)
+	s.mcp.AddReceivingMiddleware(s.recoverPanics, s.identify, clampVersion, s.instruct, settleArrivals, codeErrors, s.onlyDeclared, s.tellEvents, s.onlyPermitted, s.asTask)
 	return s
 }
 
@@ -110,6 +114,7 @@ func (s *Server) ServeStdio(ctx context.Context, in io.ReadCloser, out io.Writer
 	if s.opts.Jobs != nil {
 		defer s.opts.Jobs.EndOf(p.name, job.ErrDisconnected)
 	}
+	defer s.tasks.endOf(p.name, job.ErrDisconnected)
 	err := s.mcp.Run(ctx, &stdio{in: in, out: out, peer: p})
 	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
 		return nil
