@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"tipstaff"
 )
 
 const (
@@ -25,15 +27,18 @@ const (
 // cast is the content of a recording.
 type cast struct {
 	began    time.Time
+	size     *tipstaff.TerminalSize // of the terminal, at first; nil: the command had none
 	command  string
 	exitCode int
 	dropped  int64 // number of output bytes that were left out
 	events   []event
 }
 
+// event is output, or a new size of the terminal.
 type event struct {
 	after time.Duration // since the beginning
 	text  string
+	size  *tipstaff.TerminalSize // nil: it is output
 }
 
 // header is the first line, asciicast v3.
@@ -45,10 +50,15 @@ type header struct {
 	Title     string `json:"title,omitempty"`
 }
 
+// term is the terminal. Commands without one have no type.
 type term struct {
-	Cols int `json:"cols"`
-	Rows int `json:"rows"`
+	Cols int    `json:"cols"`
+	Rows int    `json:"rows"`
+	Type string `json:"type,omitempty"`
 }
+
+// termType is what commands with a terminal are told that it is.
+const termType = "xterm-256color"
 
 // writeTo writes the cast and returns the SHA-256 of what was written.
 func (c cast) writeTo(w io.Writer) (sum string, err error) {
@@ -56,7 +66,7 @@ func (c cast) writeTo(w io.Writer) (sum string, err error) {
 	out := bufio.NewWriter(io.MultiWriter(w, hash))
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
-	h := header{Version: 3, Term: term{columns, rows}, Timestamp: c.began.Unix(), Command: c.command}
+	h := header{Version: 3, Term: c.term(), Timestamp: c.began.Unix(), Command: c.command}
 	if c.dropped > 0 {
 		h.Title = fmt.Sprintf("the last %d bytes are not in the recording", c.dropped)
 	}
@@ -72,7 +82,8 @@ func (c cast) writeTo(w io.Writer) (sum string, err error) {
 		return enc.Encode([]any{seconds, code, data})
 	}
 	for _, e := range c.events {
-		if err := write(e.after, "o", lineEnds(e.text)); err != nil {
+		code, data := c.coded(e)
+		if err := write(e.after, code, data); err != nil {
 			return "", err
 		}
 	}
@@ -80,6 +91,24 @@ func (c cast) writeTo(w io.Writer) (sum string, err error) {
 		return "", err
 	}
 	return hex.EncodeToString(hash.Sum(nil)), nil
+}
+
+func (c cast) term() term {
+	if c.size == nil {
+		return term{Cols: columns, Rows: rows}
+	}
+	return term{Cols: int(c.size.Columns), Rows: int(c.size.Rows), Type: termType}
+}
+
+// coded returns an event as the file has it.
+func (c cast) coded(e event) (code, data string) {
+	switch {
+	case e.size != nil:
+		return "r", fmt.Sprintf("%dx%d", e.size.Columns, e.size.Rows)
+	case c.size != nil:
+		return "o", e.text
+	}
+	return "o", lineEnds(e.text)
 }
 
 // lineEnds converts line ends to those of a terminal, because a pipe does not.
@@ -96,6 +125,9 @@ func read(data []byte) (c cast, err error) {
 		return c, errors.New("it is no recording (asciicast v3)")
 	}
 	c.began, c.command = time.Unix(h.Timestamp, 0), h.Command
+	if h.Term.Type != "" {
+		c.size = &tipstaff.TerminalSize{Rows: uint16(h.Term.Rows), Columns: uint16(h.Term.Cols)}
+	}
 	var at time.Duration
 	for n := 2; lines.Scan(); n++ {
 		if len(lines.Bytes()) == 0 || lines.Bytes()[0] == '#' {
@@ -112,7 +144,13 @@ func read(data []byte) (c cast, err error) {
 		at += time.Duration(gap * float64(time.Second))
 		switch code {
 		case "o":
-			c.events = append(c.events, event{at, data})
+			c.events = append(c.events, event{after: at, text: data})
+		case "r":
+			var to tipstaff.TerminalSize
+			if _, err := fmt.Sscanf(data, "%dx%d", &to.Columns, &to.Rows); err != nil {
+				return c, fmt.Errorf("line %d of the recording cannot be read", n)
+			}
+			c.events = append(c.events, event{after: at, size: &to})
 		case "x":
 			c.exitCode, _ = strconv.Atoi(data)
 		}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"tipstaff/internal/screen"
 )
 
 // Player plays a recording on a terminal.
@@ -18,6 +20,9 @@ type Player struct {
 	Out   io.Writer
 	Speed float64       // 1, or 0, is the original speed
 	Idle  time.Duration // the longest pause; 0: as recorded
+	// Of a command with a terminal the screen is shown, as text in place, unless
+	// Raw is set.
+	//
 	// Raw passes everything through that the command printed. Without it, only
 	// colours are passed through, and other control characters are shown as
 	// text: the author of the output may have aimed them at the person who
@@ -50,6 +55,9 @@ func (p Player) Play(ctx context.Context, path string) error {
 	if err != nil {
 		return fmt.Errorf("cannot play %s: %w", path, err)
 	}
+	if c.size != nil && !p.Raw {
+		return p.playScreen(ctx, c)
+	}
 	var at time.Duration
 	for _, e := range c.events {
 		if err := p.pause(ctx, e.after-at); err != nil {
@@ -66,6 +74,36 @@ func (p Player) Play(ctx context.Context, path string) error {
 	}
 	return nil
 }
+
+// playScreen plays what a terminal showed: at each moment the whole screen.
+func (p Player) playScreen(ctx context.Context, c cast) error {
+	s := screen.New(*c.size)
+	var at time.Duration
+	for i, e := range c.events {
+		if err := p.pause(ctx, e.after-at); err != nil {
+			return err
+		}
+		at = e.after
+		if e.size != nil {
+			s.Resize(*e.size)
+		} else {
+			_, _ = s.Write([]byte(e.text))
+		}
+		if i+1 < len(c.events) && c.events[i+1].after-at < leastFrame {
+			continue // it would not be seen
+		}
+		row, column, _ := s.Cursor()
+		shown := strings.ReplaceAll(harmless(s.Text()), "\n", "\x1b[K\r\n")
+		if _, err := fmt.Fprintf(p.Out, "\x1b[H%s\x1b[J\x1b[%d;%dH", shown, row+1, column+1); err != nil {
+			return fmt.Errorf("cannot play: %w", err)
+		}
+	}
+	_, err := fmt.Fprintf(p.Out, "\x1b[%d;1H\r\n", s.Size().Rows)
+	return err
+}
+
+// leastFrame is how long a screen is shown at least.
+const leastFrame = 10 * time.Millisecond
 
 func (p Player) pause(ctx context.Context, d time.Duration) error {
 	if p.Speed > 0 {

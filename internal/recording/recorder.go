@@ -30,6 +30,7 @@ type Recording struct {
 	id       tipstaff.RequestID
 	argv     []string
 	began    time.Time
+	size     *tipstaff.TerminalSize // of the terminal; nil: the command has none
 
 	mu      sync.Mutex
 	pieces  []piece
@@ -37,11 +38,12 @@ type Recording struct {
 	dropped int64 // number of bytes that were left out
 }
 
-// piece is output that arrived together.
+// piece is output that arrived together, or a new size of the terminal.
 type piece struct {
 	after time.Duration // since the beginning
 	from  Stream
 	data  []byte
+	size  *tipstaff.TerminalSize // nil: it is output
 }
 
 // Stream is one of the outputs of a command.
@@ -52,13 +54,14 @@ const (
 	Stderr
 )
 
-// Begin begins the recording of a command.
-func (r *Recorder) Begin(id tipstaff.RequestID, argv []string) *Recording {
+// Begin begins the recording of a command. size is that of its terminal, whose
+// output comes on Stdout; nil: it has none.
+func (r *Recorder) Begin(id tipstaff.RequestID, argv []string, size *tipstaff.TerminalSize) *Recording {
 	limit := r.MaxBytes
 	if limit <= 0 {
 		limit = DefaultBytes
 	}
-	return &Recording{recorder: r, id: id, argv: argv, began: time.Now(), left: limit}
+	return &Recording{recorder: r, id: id, argv: argv, began: time.Now(), size: size, left: limit}
 }
 
 // mostPieces bounds the number of pieces, for output that arrives byte by byte.
@@ -73,10 +76,19 @@ func (r *Recording) Output(from Stream, p []byte) {
 		n = 0
 	}
 	if n > 0 {
-		r.pieces = append(r.pieces, piece{time.Since(r.began), from, append([]byte(nil), p[:n]...)})
+		r.pieces = append(r.pieces, piece{after: time.Since(r.began), from: from, data: append([]byte(nil), p[:n]...)})
 		r.left -= n
 	}
 	r.dropped += int64(len(p) - n)
+}
+
+// Resize notes that the terminal has another size from now on.
+func (r *Recording) Resize(size tipstaff.TerminalSize) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.pieces) < mostPieces {
+		r.pieces = append(r.pieces, piece{after: time.Since(r.began), size: &size})
+	}
 }
 
 // Finish writes the recording and returns its path and hash. If it fails, there
@@ -115,13 +127,13 @@ func (r *Recording) write(exitCode int) (tipstaff.Recording, error) {
 // its own, so that a secret on one stream is found even if the other stream
 // printed in between.
 func (r *Recording) cast(exitCode int) cast {
-	c := cast{began: r.began, command: strings.Join(r.recorder.Redactor.Argv(r.argv), " "), exitCode: exitCode, dropped: r.dropped}
+	c := cast{began: r.began, size: r.size, command: strings.Join(r.recorder.Redactor.Argv(r.argv), " "), exitCode: exitCode, dropped: r.dropped}
 	texts := make([]string, len(r.pieces))
 	for _, from := range []Stream{Stdout, Stderr} {
 		var which []int
 		var d decoder
 		for i, p := range r.pieces {
-			if p.from == from {
+			if p.from == from && p.size == nil {
 				which = append(which, i)
 				texts[i] = d.text(p.data)
 			}
@@ -139,8 +151,8 @@ func (r *Recording) cast(exitCode int) cast {
 		}
 	}
 	for i, p := range r.pieces {
-		if texts[i] != "" {
-			c.events = append(c.events, event{p.after, texts[i]})
+		if texts[i] != "" || p.size != nil {
+			c.events = append(c.events, event{p.after, texts[i], p.size})
 		}
 	}
 	return c

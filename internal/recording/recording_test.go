@@ -14,6 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"tipstaff"
 	"tipstaff/internal/redact"
 )
 
@@ -38,7 +39,7 @@ func finish(t *testing.T, r *Recording, exitCode int) (path string, data []byte)
 
 func TestWhatACommandPrintsIsKeptAsItCame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := recorder(t).Begin("cmd_1", []string{"npm", "test", "--token=SRVSECRET-1234"})
+		r := recorder(t).Begin("cmd_1", []string{"npm", "test", "--token=SRVSECRET-1234"}, nil)
 		time.Sleep(1500 * time.Millisecond)
 		r.Output(Stdout, []byte("one\ntwo"))
 		time.Sleep(250 * time.Millisecond)
@@ -73,10 +74,47 @@ func TestWhatACommandPrintsIsKeptAsItCame(t *testing.T) {
 	})
 }
 
+// TestWhatATerminalShowsIsKeptWithItsSizes: as it came, line ends included; and
+// what is played of it is what was to be seen.
+func TestWhatATerminalShowsIsKeptWithItsSizes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := recorder(t).Begin("cmd_1", []string{"vi"}, &tipstaff.TerminalSize{Rows: 3, Columns: 20})
+		r.Output(Stdout, []byte("one\ntwo\x1b[1;1H"))
+		time.Sleep(time.Second)
+		r.Resize(tipstaff.TerminalSize{Rows: 4, Columns: 30})
+		time.Sleep(time.Second)
+		r.Output(Stdout, []byte("\x1b]0;title\x07ONE SRVSEC"))
+		r.Output(Stdout, []byte("RET-1234"))
+		path, data := finish(t, r, 0)
+		want := `{"version":3,"term":{"cols":20,"rows":3,"type":"xterm-256color"},"timestamp":946684800,"command":"vi"}
+[0.000000,"o","one\ntwo\u001b[1;1H"]
+[1.000000,"r","30x4"]
+[1.000000,"o","\u001b]0;title\u0007ONE <redacted:env:API_TOKEN>"]
+[0.000000,"x","0"]
+`
+		if string(data) != want {
+			t.Errorf("%s\nwant\n%s", data, want)
+		}
+		var out bytes.Buffer
+		began := time.Now()
+		if err := (Player{Out: &out}).Play(t.Context(), path); err != nil || time.Since(began) != 2*time.Second {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		frames := strings.Split(out.String(), "\x1b[H")
+		if len(frames) != 4 || !strings.HasPrefix(frames[1], "one\x1b[K\r\n   two\x1b[J\x1b[1;1H") || !strings.HasPrefix(frames[3], "ONE <redacted:env:API_TOKEN>") || strings.Contains(out.String(), "title") {
+			t.Errorf("%q", frames)
+		}
+		out.Reset()
+		if err := (Player{Out: &out, Raw: true}).Play(t.Context(), path); err != nil || !strings.Contains(out.String(), "\x1b]0;title\a") {
+			t.Errorf("raw: %q, %v", out.String(), err)
+		}
+	})
+}
+
 func TestARecordingHoldsNoSecretHoweverItCame(t *testing.T) {
 	secret := []byte("SRVSECRET-1234")
 	for size := 1; size <= len(secret); size++ {
-		r := recorder(t).Begin("cmd_1", []string{"x"})
+		r := recorder(t).Begin("cmd_1", []string{"x"}, nil)
 		for rest := append([]byte("before "), append(secret, " after\n"...)...); len(rest) > 0; {
 			n := min(size, len(rest))
 			r.Output(Stdout, rest[:n])
@@ -106,7 +144,7 @@ func TestARecordingHoldsNoSecretHoweverItCame(t *testing.T) {
 func TestARecordingIsBounded(t *testing.T) {
 	o := recorder(t)
 	o.MaxBytes = 100
-	r := o.Begin("cmd_1", []string{"flood"})
+	r := o.Begin("cmd_1", []string{"flood"}, nil)
 	for range 1000 {
 		r.Output(Stdout, bytes.Repeat([]byte("x"), 99))
 	}
@@ -114,7 +152,7 @@ func TestARecordingIsBounded(t *testing.T) {
 	if len(data) > 500 || !strings.Contains(string(data), "the last 98900 bytes are not in the recording") {
 		t.Errorf("%s", data)
 	}
-	r = o.Begin("cmd_2", nil)
+	r = o.Begin("cmd_2", nil, nil)
 	r.left = 1 << 30
 	for range 2 * mostPieces {
 		r.Output(Stdout, []byte("x"))
@@ -147,13 +185,13 @@ func TestCharactersThatComeInPiecesStayWhole(t *testing.T) {
 
 func TestARecordingThatCannotBeWrittenIsNone(t *testing.T) {
 	o := recorder(t)
-	first := o.Begin("cmd_1", nil)
+	first := o.Begin("cmd_1", nil, nil)
 	finish(t, first, 0)
-	if _, err := o.Begin("cmd_1", nil).Finish(0); !errors.Is(err, fs.ErrExist) {
+	if _, err := o.Begin("cmd_1", nil, nil).Finish(0); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("over another one: %v", err)
 	}
 	o.Dir = filepath.Join(o.Dir, "cmd_1.cast", "below")
-	if kept, err := o.Begin("cmd_2", nil).Finish(0); err == nil || kept.File != "" {
+	if kept, err := o.Begin("cmd_2", nil, nil).Finish(0); err == nil || kept.File != "" {
 		t.Errorf("%+v, %v", kept, err)
 	}
 }

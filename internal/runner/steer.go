@@ -79,7 +79,11 @@ func (c *steering) Resize(size tipstaff.TerminalSize) error {
 	case c.streams.terminal == nil:
 		return ErrNoTerminal
 	}
-	return c.streams.terminal.Resize(size)
+	err := c.streams.terminal.Resize(size)
+	if tape := c.streams.tape; tape != nil && err == nil {
+		tape.Resize(size)
+	}
+	return err
 }
 
 func (c *steering) Signal(s syscall.Signal) error {

@@ -11,6 +11,7 @@ import (
 	"tipstaff/internal/capture"
 	"tipstaff/internal/policy"
 	"tipstaff/internal/proc"
+	"tipstaff/internal/recording"
 )
 
 // streams are the pipes of one command: the child's ends until it is started,
@@ -30,6 +31,7 @@ type streams struct {
 
 	size     *tipstaff.TerminalSize // of the terminal; nil: there is none
 	terminal *proc.Terminal         // from the start on
+	tape     *recording.Recording   // nil without one
 
 	out, err *capture.Buffer
 	draining sync.WaitGroup

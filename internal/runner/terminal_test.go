@@ -3,12 +3,16 @@
 package runner
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"tipstaff"
+	"tipstaff/internal/recording"
+	"tipstaff/internal/redact"
 )
 
 // atTerminal is a command with a terminal of the usual size.
@@ -210,5 +214,32 @@ func TestNothingOfTheOutputIsLostAtTheEnd(t *testing.T) {
 		if all := output(r.Stdout); !strings.HasSuffix(all, "5000\r\n") {
 			t.Fatalf("%q", all[max(0, len(all)-40):])
 		}
+	}
+}
+
+func TestTheRecordingOfATerminalHoldsItsSizesAndPlays(t *testing.T) {
+	b := newBench(t)
+	b.local.Recorder = &recording.Recorder{Dir: t.TempDir(), Redactor: redact.New(nil)}
+	req := inBackground(atTerminal("bash", "-c", "stty size; trap 'stty size; exit' WINCH; echo ready; while :; do sleep 0.05; done"))
+	req.ID = "cmd_1"
+	c := b.steer(req)
+	c.says("ready")
+	if err := c.Resize(tipstaff.TerminalSize{Rows: 50, Columns: 132}); err != nil {
+		t.Error(err)
+	}
+	r := c.ended()
+	path := filepath.Join(b.local.Recorder.Dir, r.Recording.File)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{`"term":{"cols":80,"rows":24,"type":"xterm-256color"}`, `"r","132x50"`, `50 132\r\n`} {
+		if !strings.Contains(string(data), part) {
+			t.Errorf("without %s: %s", part, data)
+		}
+	}
+	var out strings.Builder
+	if err := (recording.Player{Out: &out, Speed: 1000}).Play(t.Context(), path); err != nil || !strings.Contains(out.String(), "24 80\x1b[K\r\nready\x1b[K\r\n50 132") {
+		t.Errorf("%q, %v", out.String(), err)
 	}
 }
