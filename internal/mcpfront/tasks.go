@@ -85,11 +85,7 @@ func (s *Server) asTask(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		call, ok := req.(*mcp.CallToolRequest)
 		if !ok || call.Params == nil {
-			res, err := next(ctx, method, req)
-			if hello, ok := res.(*mcp.InitializeResult); ok && err == nil {
-				hello.Capabilities = withoutTasks(hello.Capabilities)
-			}
-			return res, err
+			return next(ctx, method, req)
 		}
 		how, may := s.tasking(call.Params.Name)
 		switch declared := declaresTasks(call.Params.Meta); {
@@ -100,20 +96,6 @@ func (s *Server) asTask(next mcp.MethodHandler) mcp.MethodHandler {
 		}
 		return next(ctx, method, req)
 	}
-}
-
-// withoutTasks is what a client of the stateful protocol is told: it has no tasks of
-// this kind.
-func withoutTasks(c *mcp.ServerCapabilities) *mcp.ServerCapabilities {
-	if c == nil {
-		return nil
-	}
-	own := *c
-	own.Extensions = maps.Clone(own.Extensions)
-	if delete(own.Extensions, tasksName); len(own.Extensions) == 0 {
-		own.Extensions = nil
-	}
-	return &own
 }
 
 // begin carries out a call, and answers with a task if it takes longer.
