@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"log/slog"
 
 	"tipstaff/internal/config"
@@ -22,5 +21,3 @@ func newJobs(s config.Settings, outputs *spool.Store, log *slog.Logger) *job.Sto
 		Outputs: outputs, Log: log,
 	})
 }
-
-func pressed(string) ([]byte, error) { return nil, errors.New("not yet") }

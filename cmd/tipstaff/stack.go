@@ -296,7 +296,7 @@ func limits(s config.Settings) map[tipstaff.Family]policy.FamilyLimits {
 // front returns the front for one connection.
 func (st *stack) front() *mcpfront.Server {
 	return mcpfront.NewServer(mcpfront.Options{
-		Version: version, Road: st.telemetry.road(st.monitor), Sessions: st.sessions, Jobs: st.jobs, Key: pressed, OutputBytes: st.settings.MaxOutputBytes, Log: st.log, Events: st.observers.bus,
+		Version: version, Road: st.telemetry.road(st.monitor), Sessions: st.sessions, Jobs: st.jobs, OutputBytes: st.settings.MaxOutputBytes, Log: st.log, Events: st.observers.bus,
 		Approvals: st.questions.front(), Redactor: st.secrets, AnswerBytes: st.settings.AnswerBytes, Outputs: st.spool,
 		Instructions: func(who tipstaff.Origin) string { return mcpfront.Instructions(st.summary(who)) },
 		Allowed:      st.allowed, Shell: st.shellOn(),

@@ -45,8 +45,8 @@ func (j *Job) Resize(size tipstaff.TerminalSize) error {
 	if err := c.Resize(size); err != nil {
 		return j.told(err)
 	}
-	if j.screen != nil {
-		j.screen.Resize(size)
+	if j.display != nil {
+		j.display.resize(size)
 	}
 	return nil
 }

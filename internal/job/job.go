@@ -12,14 +12,6 @@ import (
 	"tipstaff/internal/spool"
 )
 
-// Screen is what a terminal shows. Its methods may be called from several
-// goroutines at once.
-type Screen interface {
-	Write(p []byte) (int, error)
-	Resize(size tipstaff.TerminalSize)
-	Text() string
-}
-
 // Job is one command. Its methods may be called from several goroutines at once.
 type Job struct {
 	store   *Store
@@ -34,7 +26,7 @@ type Job struct {
 	// only noted.
 	background bool
 	terminal   bool
-	screen     Screen // nil without a terminal
+	display    *display // nil without a terminal
 	cancel     context.CancelCauseFunc
 
 	serial  uint64             // grows with each command in the background
@@ -59,8 +51,8 @@ func newJob(st *Store, c Command) *Job {
 		store: st, owner: c.Owner, session: c.Session, line: shortLine(c.Line), origin: c.Origin, tool: c.Tool, member: c.Member, background: true, aside: c.Aside,
 		terminal: c.Terminal != nil, started: make(chan struct{}), done: make(chan struct{}),
 	}
-	if c.Terminal != nil && st.opts.NewScreen != nil {
-		j.screen = st.opts.NewScreen(*c.Terminal)
+	if c.Terminal != nil {
+		j.display = newDisplay(*c.Terminal)
 	}
 	return j
 }
@@ -76,7 +68,7 @@ func shortLine(line string) string {
 }
 
 // live connects the job to its command, beside the caller.
-func (j *Job) live(l runner.Live) runner.Live {
+func (j *Job) live(ctx context.Context, l runner.Live) runner.Live {
 	named, started, stdout := l.Named, l.Started, l.Stdout
 	l.Named = func(id tipstaff.RequestID) {
 		j.store.name(j, id)
@@ -90,9 +82,9 @@ func (j *Job) live(l runner.Live) runner.Live {
 		}
 		j.begin()
 	}
-	if j.screen != nil {
+	if j.display != nil {
 		l.Stdout = func(p []byte) {
-			_, _ = j.screen.Write(p)
+			j.display.write(p, func(p []byte) { j.reply(ctx, p) })
 			if stdout != nil {
 				stdout(p)
 			}
@@ -221,14 +213,6 @@ func (j *Job) Session() tipstaff.SessionID { return j.session }
 
 // Terminal reports whether the command has a terminal.
 func (j *Job) Terminal() bool { return j.terminal }
-
-// Screen returns what the command's terminal shows, if it has one.
-func (j *Job) Screen() (text string, has bool) {
-	if j.screen == nil {
-		return "", false
-	}
-	return j.screen.Text(), true
-}
 
 // Output returns what the command has printed, if it is kept.
 func (j *Job) Output() (*spool.Output, bool) {

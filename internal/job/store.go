@@ -40,8 +40,6 @@ type Options struct {
 	// Idle is how long a principal may make no call before its commands end;
 	// 0: for ever. Commands of a connection end with that instead.
 	Idle time.Duration
-	// NewScreen makes the screens of commands with terminals; nil: they have none.
-	NewScreen func(size tipstaff.TerminalSize) Screen
 	// Outputs keeps what commands print.
 	Outputs *spool.Store
 	Log     *slog.Logger
@@ -139,7 +137,7 @@ func (st *Store) run(ctx context.Context, c Command, j *Job) (r tipstaff.Result,
 			r, err = tipstaff.Result{}, fmt.Errorf("panic: %v", p)
 		}
 	}()
-	return c.Run(ctx, j.live(c.Live))
+	return c.Run(ctx, j.live(ctx, c.Live))
 }
 
 // admit counts a command among those in the background, if there is room.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
 	"strings"
 	"tipstaff"
@@ -37,8 +38,26 @@ func clampVersion(next mcp.MethodHandler) mcp.MethodHandler {
 		if p, ok := req.GetParams().(*mcp.InitializeParams); ok && p != nil && p.ProtocolVersion > lastStateful {
 			p.ProtocolVersion = lastStateful
 		}
-		return next(ctx, method, req)
+		res, err := next(ctx, method, req)
+		if r, ok := res.(*mcp.InitializeResult); ok && err == nil {
+			withoutTasks(r)
+		}
+		return res, err
 	}
+}
+
+// withoutTasks takes tasks from what a client of the stateful protocol is told: they
+// are an extension of the stateless one.
+func withoutTasks(r *mcp.InitializeResult) {
+	if r.Capabilities == nil {
+		return
+	}
+	has := *r.Capabilities
+	has.Extensions = maps.Clone(has.Extensions)
+	if delete(has.Extensions, tasksName); len(has.Extensions) == 0 {
+		has.Extensions = nil
+	}
+	r.Capabilities = &has
 }
 
 // instruct writes the instructions when a client connects: the policy may have

@@ -5,12 +5,13 @@ import (
 	"fmt"
 
 	"tipstaff"
+	"tipstaff/internal/screen"
 )
 
 // The size of a terminal, where a caller says nothing, and at most.
 const (
 	usualRows, usualColumns = 24, 80
-	mostRows, mostColumns   = 500, 1000
+	mostRows, mostColumns   = screen.MostRows, screen.MostColumns
 )
 
 func sizeSchema() map[string]any {

@@ -79,7 +79,7 @@ func TestTheOutputOfACommandIsAResource(t *testing.T) {
 	}
 	for _, bad := range []string{"?offset=-1", "?limit=0", "?limit=x", "?offset=1&offset=2"} {
 		var e *jsonrpc.Error
-		if _, err := read(t, cs, "tipstaff://output/cmd_1"+bad); !errors.As(err, &e) || e.Code != jsonrpc.CodeInvalidParams && e.Code != mcp.CodeResourceNotFound {
+		if _, err := read(t, cs, "tipstaff://output/cmd_1"+bad); !errors.As(err, &e) || e.Code != jsonrpc.CodeInvalidParams {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}

@@ -34,8 +34,6 @@ type Options struct {
 	Road     Road
 	Sessions *session.Store // nil: the terminal_* tools are not offered
 	Jobs     *job.Store     // nil: nothing runs in the background, and no output is read
-	// Key returns what a key sends to a terminal, by its name; needed with Jobs.
-	Key func(name string) ([]byte, error)
 	// Shell: execute_shell is offered.
 	Shell bool
 	// Instructions returns the instructions for a client that connects; see

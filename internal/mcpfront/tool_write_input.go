@@ -33,7 +33,7 @@ Example: {"command_id": "cmd_…", "input": "print(6*7)\n"}`,
 		if err != nil {
 			return nil, err
 		}
-		typed, err := s.typed(j, a)
+		p, err := typed(j, a)
 		if err != nil {
 			return nil, err
 		}
@@ -51,13 +51,13 @@ Example: {"command_id": "cmd_…", "input": "print(6*7)\n"}`,
 		defer stop()
 		before := j.Printed()
 		hint := ""
-		if end := a.flags["close"]; len(typed) > 0 || end {
-			n, err := j.Input(waiting, byCaller(c, j, "write_input"), typed, end)
+		if end := a.flags["close"]; len(p) > 0 || end {
+			n, err := j.Input(waiting, byCaller(c, j, "write_input"), p, end)
 			if err != nil {
 				return nil, err
 			}
-			if n < len(typed) {
-				hint = notAllTaken(n, len(typed))
+			if n < len(p) {
+				hint = notAllTaken(n, len(p))
 			}
 		}
 		j.Answers(waiting, before, afterInput)
@@ -69,13 +69,13 @@ Example: {"command_id": "cmd_…", "input": "print(6*7)\n"}`,
 const usualWait = time.Second
 
 // typed returns the bytes that a call gives to a command.
-func (s *Server) typed(j *job.Job, a arguments) ([]byte, error) {
+func typed(j *job.Job, a arguments) ([]byte, error) {
 	p := []byte(a.text["input"])
 	if len(a.texts["keys"]) > 0 && !j.Terminal() {
 		return nil, invalid("keys", "Argument %q needs a command on a terminal, and this one has none; give input.", "keys")
 	}
 	for _, name := range a.texts["keys"] {
-		key, err := s.opts.Key(name)
+		key, err := j.Key(name)
 		if err != nil {
 			return nil, invalid("keys", "Argument %q: %v.", "keys", err)
 		}

@@ -141,10 +141,11 @@ func (l Local) Carry(ctx context.Context, g *policy.Grant, live Live, start func
 	}
 	s.attach(p.Terminal())
 	c := s.steer(ctx, p)
-	tape, kept := l.record(g, s), l.spool(g, s)
+	tape := l.record(g, s)
+	live.listen(s) // before the spool, which wakes those who wait for output
+	kept := l.spool(g, s)
 	live.controls(c)
 	live.started()
-	live.listen(s)
 	s.pump(c)
 
 	cause, grace := await(c.running, p, g.Timeout())
