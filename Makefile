@@ -18,7 +18,7 @@ GOLANGCI_LINT := $(GO) tool -modfile=tools/go.mod golangci-lint
 # least say honestly what it cannot do.
 SYSTEMS := linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: help check format modern vet cross staticcheck floors test lint tidy e2e typescript opa conformance clients escape contain vm bench soak load fuzz clean
+.PHONY: help check format modern vet cross staticcheck floors test lint tidy e2e typescript opa conformance clients man dist dist-check escape contain vm bench soak load fuzz cast two-minutes clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -73,6 +73,16 @@ conformance: ## the protocol's own suite and its Inspector judge the built binar
 clients: ## real clients from npm (some hundred MiB) list what tipstaff install wrote, and start it
 	bash .ci/clients
 
+man: ## the man pages, made from the commands, into dist-man
+	@mkdir -p dist-man && $(GO) test -count=1 ./cmd/tipstaff -run '^TestEveryCommandHasAManPage$$' -man $(CURDIR)/dist-man
+
+dist: ## everything that is released, for every system, into dist: the tree has to be committed; see docs/packages.md
+	cd packaging && $(GO) run . -out ../dist
+
+dist-check: ## build the packages of linux/amd64 twice and compare; install each, run it, take it away again
+	cd packaging && $(GO) mod tidy -diff && $(GO) vet . && $(GO) test -count=1 .
+	bash .ci/dist
+
 escape: ## attempts to get out of the sandbox, each with a control; go test ./... runs them too
 	$(GO) test -count=1 ./e2e/escape
 
@@ -95,5 +105,11 @@ load: ## 200 clients with 1,000 sessions for a minute over HTTP; no error, and n
 fuzz: ## each fuzz target for FUZZTIME (20s)
 	@bash .ci/fuzz $(FUZZTIME)
 
+cast: ## record docs/first-two-minutes.cast anew
+	$(GO) test -count=1 -run FirstTwoMinutes ./e2e/pages -update
+
+two-minutes: ## from git clone to the first command of an agent, with empty caches, by the commands of docs/guide.md
+	bash .ci/two-minutes
+
 clean: ## remove what was built (caches of Go and npm stay)
-	rm -rf .ci/vm/cache bin dist e2e/ts/node_modules e2e/conformance/node_modules
+	rm -rf .ci/vm/cache bin dist dist-man e2e/ts/node_modules e2e/conformance/node_modules

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"unicode"
 
+	"tipstaff"
 	"tipstaff/internal/audit"
 )
 
@@ -38,7 +39,7 @@ func audited(t *testing.T, width string, records []audit.Record, args ...string)
 func ask(t *testing.T, width string, args ...string) (out, talk string, code int) {
 	t.Helper()
 	t.Setenv("COLUMNS", width)
-	cmd := newRoot()
+	cmd := newRoot([]string{"audit"})
 	var stdout, stderr bytes.Buffer
 	cmd.SetOut(&stdout)
 	cmd.SetErr(&stderr)
@@ -60,6 +61,47 @@ func command(argv ...string) audit.Record {
 	return audit.Record{
 		Event: audit.CommandEnd, Who: audit.Who{Agent: "größter Agent der Welt"}, What: audit.What{Argv: argv},
 		Result: &audit.Result{Cause: "exited", ExitCode: 3, DurationMS: 1500},
+	}
+}
+
+func TestTheCommandsOfAScriptStandBelowIt(t *testing.T) {
+	of := func(e audit.Event, w audit.What, parent tipstaff.RequestID) audit.Record {
+		r := audit.Record{Event: e, What: w, Trace: audit.Trace{Parent: parent}}
+		if e == audit.CommandEnd {
+			r.Result = &audit.Result{Cause: "exited", ExitCode: 3, DurationMS: 5}
+		}
+		return r
+	}
+	script := audit.What{Script: "seq 3 |\n sort -r; rm x"}
+	seq, rm := audit.What{Argv: []string{"seq", "3"}}, audit.What{Argv: []string{"rm", "x"}}
+	out, talk, code := audited(t, "200", []audit.Record{
+		of(audit.CommandStart, script, ""),
+		of(audit.CommandStart, seq, "cmd_s"),
+		of(audit.CommandEnd, seq, "cmd_s"),
+		of(audit.CommandRefused, rm, "cmd_s"),
+		of(audit.CommandEnd, script, ""),
+		of(audit.CommandEnd, audit.What{Argv: []string{"alone"}}, ""),
+	}, "show")
+	if code != exitOK || talk != "" {
+		t.Fatal(code, talk)
+	}
+	var got []string
+	for line := range strings.Lines(out) {
+		words := strings.SplitN(strings.TrimSpace(line), "  ", 2)
+		rest := strings.Join(strings.Fields(words[1]), " ")
+		got = append(got, rest[strings.Index(rest, " ")+1:])
+	}
+	want := []string{
+		"EVENT OUTCOME WHO COMMAND",
+		`command.start seq 3 |\n sort -r; rm x`,
+		"command.start └ seq 3",
+		"command.end exit 3, 5ms └ seq 3",
+		"command.refused └ rm x",
+		`command.end exit 3, 5ms seq 3 |\n sort -r; rm x`,
+		"command.end exit 3, 5ms alone",
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
@@ -170,7 +212,7 @@ func TestFollowShowsWhatComesUntilItIsInterrupted(t *testing.T) {
 	}
 	ctx, interrupt := context.WithCancelCause(t.Context())
 	shown, stdout := io.Pipe()
-	cmd := newRoot()
+	cmd := newRoot([]string{"audit"})
 	cmd.SetOut(stdout)
 	cmd.SetErr(io.Discard)
 	cmd.SetArgs([]string{"audit", "show", "--follow", "--json", trail.Path()})

@@ -25,7 +25,7 @@ func doctorClient(ctx context.Context, w io.Writer, names []string) error {
 	}
 	refuses := false
 	for _, c := range list {
-		found := examineClient(ctx, s, c)
+		found := append(examineClient(ctx, s, c), examineHooks(s, c)...)
 		printFindings(w, found)
 		for _, f := range found {
 			refuses = refuses || f.Level == doctor.Fault
@@ -43,6 +43,8 @@ func examineClient(ctx context.Context, s clients.System, c clients.Client) (fou
 		st := s.Look(c, scope)
 		switch {
 		case scope == clients.Project && !st.Exists:
+		case st.Fault != "" && st.Path == "": // no home directory
+			found = append(found, finding(doctor.Fault, "%s: %s", c.Title, st.Fault))
 		case st.Fault != "":
 			found = append(found, finding(doctor.Fault, "%s: %s cannot be used: %s", c.Title, st.Path, st.Fault))
 		case st.Installed:

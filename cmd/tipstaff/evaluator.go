@@ -68,6 +68,9 @@ func newEvaluatorWithoutFile(s config.Settings, k *own.Keeper, log *slog.Logger)
 		Secrets:           func() []string { return secretPlaces(s, k) },
 		Log:               log,
 	})
+	if s.SandboxTier != sandbox.Landlock.String() {
+		h.AskCovered(sandbox.MayCover) // until a sandbox knows
+	}
 	return &evaluator{settings: s, host: h, keeper: k, environment: policy.NewEnvironment(s.Environ, h.SearchPath().String()), mode: mode}, nil
 }
 

@@ -213,14 +213,18 @@ func (p *initPlan) sayFound(w io.Writer) {
 // returns those that are not.
 func (p *initPlan) show(w io.Writer) (missing []initFile, err error) {
 	for _, f := range p.files {
-		if _, err := os.Lstat(f.path); os.IsNotExist(err) {
+		_, err := os.Lstat(f.path)
+		if err != nil && !os.IsNotExist(err) {
+			return nil, fail(exitFailure, "whether %s is there cannot be told: %w; nothing was written. Move what stands in its way, and try again", f.path, err)
+		}
+		if err != nil {
 			say(w, "\n%s:\n%s", argv.Escape(f.path), strings.TrimSuffix(f.text, "\n"))
 			missing = append(missing, f)
 			continue
 		}
 		old, err := os.ReadFile(f.path)
 		if err != nil {
-			return nil, fail(exitFailure, "%s is there and cannot be read: %w; nothing was written", f.path, err)
+			return nil, fail(exitFailure, "%s is there and cannot be read: %w; nothing was written. Mend it or move it out of the way, and try again", f.path, err)
 		}
 		if string(old) == f.text {
 			say(w, "✔ %s is there already, and is what would be proposed", argv.Escape(f.path))
@@ -233,8 +237,17 @@ func (p *initPlan) show(w io.Writer) (missing []initFile, err error) {
 
 // sayRoots says how a second project is added to a policy that is there.
 func (p *initPlan) sayRoots(w io.Writer, o initFlags) {
+	if o.project {
+		return
+	}
 	own, err := policyfile.Load(p.policy)
-	if err != nil || own.Policy == nil || o.project {
+	if err != nil {
+		if _, err := os.Lstat(p.policy); err == nil {
+			say(w, "! No server would start with %s as it is; it stays so. \"tipstaff policy check\" says what to mend.", argv.Escape(p.policy))
+		}
+		return
+	}
+	if own.Policy == nil {
 		return
 	}
 	var roots []string

@@ -81,7 +81,7 @@ func readEnvironment(path string) ([]clients.Variable, error) {
 			continue
 		}
 		name, value, ok := strings.Cut(line, "=")
-		if !ok || !variableName.MatchString(name) {
+		if !ok || !variableName().MatchString(name) {
 			return nil, fail(exitConfig, "%s: %q is no line NAME=VALUE of a setting; nothing was changed. Mend or remove the file", path, line)
 		}
 		vars = append(vars, clients.Variable{Name: name, Value: value})

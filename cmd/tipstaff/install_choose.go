@@ -53,7 +53,7 @@ func (o clientFlags) chosen(s clients.System, verb string) (list []clients.Clien
 		}
 		c, ok := clients.Find(name)
 		if !ok {
-			return nil, fail(exitUsage, "there is no client %q%s\nClients: %s, or all", name, didYouMean(name, append(clients.Names(), "all")), strings.Join(clients.Names(), ", "))
+			return nil, fail(exitUsage, "there is no client %q; nothing was changed%s\nClients: %s, or all", name, didYouMean(name, append(clients.Names(), "all")), strings.Join(clients.Names(), ", "))
 		}
 		list = add(list, c)
 	}
@@ -165,7 +165,7 @@ func settingsMissing(e clients.Entry) (names []string) {
 		if !v.Set || v.Secret || slices.ContainsFunc(e.Env, func(given clients.Variable) bool { return given.Name == v.Name }) {
 			continue
 		}
-		for _, prefix := range []string{"TIPSTAFF_", "ALLOWED_", "TERMINAL_", "ENABLE_"} {
+		for _, prefix := range settingPrefixes {
 			if strings.HasPrefix(v.Name, prefix) {
 				names = append(names, v.Name)
 			}

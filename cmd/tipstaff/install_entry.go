@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -68,16 +69,27 @@ func (o entryFlags) entry(s clients.System, scope clients.Scope) (e clients.Entr
 	}
 	way := o.through
 	if way == "" {
-		way = map[string]string{"darwin": "lima", "windows": "wsl"}[runtime.GOOS]
+		way = usualWay(runtime.GOOS)
 	}
 	switch way {
-	case "", "local":
+	case "local":
 		path, err := thisBinary()
 		return clients.Entry{Command: path, Args: []string{"serve"}, Env: vars}, err
 	case "docker", "lima", "wsl":
 		return o.beside(s, way, vars)
 	}
 	return e, fail(exitUsage, "--through must be one of %s, not %q%s", strings.Join(ways, ", "), way, didYouMean(way, ways))
+}
+
+// usualWay is the way to a server with a sandbox: only Linux has one of ours.
+func usualWay(goos string) string {
+	switch goos {
+	case "darwin":
+		return "lima"
+	case "windows":
+		return "wsl"
+	}
+	return "local"
 }
 
 // variables are what the client gives the server: what init has written down,
@@ -119,7 +131,7 @@ func (o entryFlags) variables(s clients.System, scope clients.Scope) (vars []cli
 				return nil, fail(exitUsage, "--env %s: the variable is not set here; write --env %s=VALUE", name, name)
 			}
 		}
-		if !variableName.MatchString(name) {
+		if !variableName().MatchString(name) {
 			return nil, fail(exitUsage, "--env %s: %q is no name of a variable", given, name)
 		}
 		set(name, value)
@@ -127,7 +139,7 @@ func (o entryFlags) variables(s clients.System, scope clients.Scope) (vars []cli
 	return vars, nil
 }
 
-var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var variableName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
 
 // beside is the entry for a server on a Linux beside the client. The variables
 // are given there, because those of the client do not reach it.
@@ -190,7 +202,7 @@ func addressOf(text string) (string, error) {
 }
 
 // ofGoRun are the directories in which the go command keeps what go run builds.
-var ofGoRun = regexp.MustCompile(`^go-build\d*$`)
+var ofGoRun = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^go-build\d*$`) })
 
 // thisBinary is the path by which a client will start this program: as it was
 // called, if that is a name of this very file. A link that a package manager
@@ -200,7 +212,7 @@ func thisBinary() (string, error) {
 	if err != nil {
 		return "", fail(exitFailure, "where this program lies cannot be told: %w", err)
 	}
-	if slices.ContainsFunc(strings.Split(filepath.ToSlash(real), "/"), ofGoRun.MatchString) {
+	if slices.ContainsFunc(strings.Split(filepath.ToSlash(real), "/"), ofGoRun().MatchString) {
 		return "", fail(exitFailure, "this program lies in %s, from where the go command removes it; nothing was changed. Build one that stays, and install with that:\n  go build -trimpath -o ~/.local/bin/tipstaff ./cmd/tipstaff && ~/.local/bin/tipstaff install …", filepath.Dir(real))
 	}
 	if strings.HasSuffix(real, " (deleted)") {

@@ -1,10 +1,14 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"tipstaff/internal/clients"
 )
 
 // TestOnlyAYesIsAYes: all else changes nothing.
@@ -17,6 +21,53 @@ func TestOnlyAYesIsAYes(t *testing.T) {
 		got, err := askPerson(cmd, "Change it?")
 		if err != nil || got != want || !strings.HasPrefix(out.String(), "Change it? [y/N] ") {
 			t.Errorf("%q: %v, %v, %q", answer, got, err, out.String())
+		}
+	}
+}
+
+// TestWithoutASandboxTheUsualWayIsALinuxBeside the client.
+func TestWithoutASandboxTheUsualWayIsALinuxBeside(t *testing.T) {
+	for goos, want := range map[string]string{"linux": "local", "darwin": "lima", "windows": "wsl"} {
+		if got := usualWay(goos); got != want {
+			t.Errorf("%s: %s", goos, got)
+		}
+	}
+}
+
+// TestThePageShowsTheEntriesBeside: for macOS, Windows and containers, README.md
+// shows what is written.
+func TestThePageShowsTheEntriesBeside(t *testing.T) {
+	programs := t.TempDir()
+	for _, name := range []string{"docker", "limactl", "wsl.exe"} {
+		if err := os.WriteFile(filepath.Join(programs, name), []byte("#!/bin/sh\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, _ := clients.Find("claude-desktop")
+	for way, c := range map[string]struct{ program, project string }{
+		"lima":   {"/opt/homebrew/bin/limactl", "/Users/me/my-project"},
+		"wsl":    {`C:\Windows\System32\wsl.exe`, `C:\Users\me\my-project`},
+		"docker": {"/usr/local/bin/docker", "/Users/me/my-project"},
+	} {
+		o := entryFlags{image: "tipstaff"}
+		e, err := o.beside(clients.System{Project: c.project, Programs: []string{programs}}, way, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if filepath.Dir(e.Command) != programs {
+			t.Errorf("%s: %s is started", way, e.Command)
+		}
+		e.Command = c.program
+		text, err := client.Snippet(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(page), "```json\n"+text+"```\n") {
+			t.Errorf("%s: README.md does not show this:\n%s", way, text)
 		}
 	}
 }

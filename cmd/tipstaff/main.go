@@ -14,7 +14,6 @@ import (
 	"syscall"
 
 	"tipstaff/internal/proc"
-	"tipstaff/internal/shellproc"
 )
 
 // Exit codes, the same for every subcommand.
@@ -31,13 +30,6 @@ const (
 )
 
 func main() {
-	if len(os.Args) == 2 && os.Args[1] == shellproc.Argument {
-		if err := shellproc.Main(shellproc.Descriptor); err != nil {
-			fmt.Fprintf(os.Stderr, "tipstaff: script process: %v\n", err)
-			os.Exit(exitFailure)
-		}
-		os.Exit(exitOK)
-	}
 	proc.Seal()
 	os.Exit(run(os.Args[1:]))
 }
@@ -45,7 +37,7 @@ func main() {
 func run(args []string) int {
 	ctx, stop := signals()
 	defer stop()
-	cmd := newRoot()
+	cmd := newRoot(args)
 	cmd.SetArgs(args)
 	err := cmd.ExecuteContext(ctx)
 	if err == nil {

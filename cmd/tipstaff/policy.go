@@ -43,14 +43,6 @@ func (c *callerFlags) origin() tipstaff.Origin {
 	return tipstaff.Origin{Front: "cli", Agent: c.agent, Task: c.task, Client: c.client, Principal: c.principal}
 }
 
-// asker is the assumed caller in JSON.
-type asker struct {
-	Agent     string `json:"agent,omitempty"`
-	Task      string `json:"task,omitempty"`
-	Client    string `json:"client,omitempty"`
-	Principal string `json:"principal,omitempty"`
-}
-
 // evaluatorHere returns what a server with these settings would decide by.
 func evaluatorHere(c *configFlag) (*evaluator, error) {
 	s, err := c.settings()
@@ -86,22 +78,4 @@ func writeJSON(w io.Writer, v any) error {
 		return fail(exitFailure, "cannot print: %w", err)
 	}
 	return nil
-}
-
-// ruleText is a rule for people and programs.
-type ruleText struct {
-	Pattern string `json:"pattern"`
-	Rule    string `json:"rule"`
-	At      string `json:"at"`
-	Why     string `json:"why,omitempty"`
-	// Lends is what a matching command is lent.
-	Lends []string `json:"lends,omitempty"`
-}
-
-func ruleTexts(lines []rules.Line) []ruleText {
-	out := make([]ruleText, 0, len(lines))
-	for _, l := range lines {
-		out = append(out, ruleText{Pattern: l.Pattern, Rule: l.Rule, At: l.At.String(), Why: l.Why, Lends: l.Lends.Strings()})
-	}
-	return out
 }

@@ -1,14 +1,13 @@
 package main
 
 import (
-	"io"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"tipstaff"
+	"tipstaff/internal/explain"
 	"tipstaff/internal/policy"
 )
 
@@ -61,11 +60,17 @@ func newPolicyExplain() *cobra.Command {
 				Origin: o.caller.origin(), Family: family, Argv: args, Timeout: o.timeout,
 				Dir: o.dir, DirGiven: cmd.Flags().Changed("cwd"),
 			}
-			e, effect := ev.explainAny(req, o.script)
-			if o.asJSON {
-				err = writeJSON(cmd.OutOrStdout(), e)
+			out, s := cmd.OutOrStdout(), screenOf(cmd.OutOrStdout(), o.noColor)
+			var effect policy.Effect
+			if o.script == "" {
+				var d *explain.Decision
+				d, effect = ev.explainer().Decide(req)
+				err = printExplained(out, s, o.asJSON, d, printDecision)
 			} else {
-				e.print(cmd.OutOrStdout(), screenOf(cmd.OutOrStdout(), o.noColor))
+				req.Argv, req.Script = nil, o.script
+				var d *explain.Script
+				d, effect = ev.explainer().Script(req)
+				err = printExplained(out, s, o.asJSON, d, printScript)
 			}
 			if code := effectExits[effect]; err == nil && code != exitOK {
 				return &exitError{code: code}
@@ -97,106 +102,13 @@ func explainArgs(cmd *cobra.Command, args []string) error {
 	return cobra.NoArgs(cmd, args)
 }
 
-// explainAny decides about a script if there is one, else about the command.
-func (ev *evaluator) explainAny(req tipstaff.Request, script string) (printed, policy.Effect) {
-	if script == "" {
-		return ev.explain(req)
+// explainer returns what explains decisions by these settings.
+func (ev *evaluator) explainer() *explain.Explainer {
+	return &explain.Explainer{
+		Policy: ev.policy(ev.file.Policy), World: ev.host, File: ev.file, Environment: ev.environment,
+		MemoryBytes: ev.settings.Limits.MemoryBytes, Processes: ev.settings.Limits.Processes,
+		Terminal: ev.settings.Terminal, Decider: ev.asksDecider(), Confine: ev.confinementUnder,
 	}
-	req.Argv, req.Script = nil, script
-	return ev.explainScript(req)
-}
-
-// printed is an explanation, for programs as JSON and for people.
-type printed interface {
-	print(w io.Writer, s screen)
-}
-
-// explanation is everything about one decision.
-type explanation struct {
-	Command []string `json:"command"`
-	Effect  string   `json:"effect"` // allow, ask, deny
-	// Decides is the finding that decided: the strictest one.
-	Decides found `json:"decides"`
-	// Others are the remaining findings, the strictest first.
-	Others []found `json:"others"`
-
-	File        string          `json:"program_file,omitempty"`
-	Dir         string          `json:"cwd,omitempty"`
-	Limits      explainedLimits `json:"limits"`
-	Sandbox     explainedBox    `json:"sandbox"`
-	Environment explainedEnv    `json:"environment"`
-	// Credentials is what the command is lent: "git", "environment DATABASE_URL".
-	Credentials []string `json:"credentials,omitempty"`
-
-	Family string          `json:"family"`
-	Who    asker           `json:"who"`
-	Policy explainedPolicy `json:"policy"`
-	Notes  []string        `json:"notes,omitempty"`
-}
-
-// found is one finding.
-type found struct {
-	Effect  string `json:"effect"`
-	Rule    string `json:"rule"`
-	At      string `json:"at,omitempty"`   // file:line, or the name of a setting
-	Line    string `json:"line,omitempty"` // the text at that place
-	Code    string `json:"code,omitempty"`
-	Message string `json:"message,omitempty"`
-	Hint    string `json:"hint,omitempty"`
-	Nearest string `json:"nearest,omitempty"` // allowed form
-}
-
-type explainedLimits struct {
-	TimeoutMS    int64 `json:"timeout_ms,omitempty"` // 0: the requested timeout is refused
-	MaxTimeoutMS int64 `json:"max_timeout_ms,omitempty"`
-	OutputBytes  int   `json:"output_bytes"`
-	MemoryBytes  int64 `json:"memory_bytes,omitempty"`
-	Processes    int   `json:"processes,omitempty"`
-}
-
-type explainedEnv struct {
-	Passed  []string `json:"passed"`            // names of the command's variables
-	Hidden  []string `json:"hidden,omitempty"`  // names of the server's variables that no command sees
-	Dropped []string `json:"dropped,omitempty"` // names of variables that the policy file removes from this command
-}
-
-type explainedPolicy struct {
-	File           string `json:"file,omitempty"`
-	SHA256         string `json:"sha256,omitempty"`
-	DecisionSHA256 string `json:"decision_sha256"` // as the record names it
-}
-
-// explain decides about a request without running it.
-func (ev *evaluator) explain(req tipstaff.Request) (*explanation, policy.Effect) {
-	d := ev.monitor().Explain(req)
-	defer d.Close()
-	if g, ok := d.Grant(); ok {
-		defer g.Close()
-	}
-	would := d.Would()
-	e := &explanation{
-		Command: req.Argv, Effect: d.Effect.String(), Others: []found{}, File: would.File, Dir: would.Dir, Family: string(req.Family),
-		Who:    asker{req.Origin.Agent, req.Origin.Task, req.Origin.Client, req.Origin.Principal},
-		Policy: explainedPolicy{DecisionSHA256: d.Digest},
-		Limits: explainedLimits{
-			TimeoutMS: would.Timeout.Milliseconds(), MaxTimeoutMS: would.MaxTimeout.Milliseconds(), OutputBytes: would.Output,
-			MemoryBytes: least(ev.settings.Limits.MemoryBytes, would.Bounds.Memory), Processes: least(ev.settings.Limits.Processes, would.Bounds.Processes),
-		},
-	}
-	e.weigh(&d, ev)
-	e.Environment = ev.environmentOf(&d, &would)
-	e.Credentials = would.Credentials.Strings()
-	e.Sandbox = ev.sandboxOf(&would)
-	if f := ev.file; f.Policy != nil {
-		e.Policy.File, e.Policy.SHA256 = f.Path, f.Digest
-	}
-	if ev.asksDecider() {
-		e.Notes = append(e.Notes, "A decider is asked as well when a server decides, and it can only narrow.")
-	}
-	if req.Family == tipstaff.Terminal && !ev.settings.Terminal {
-		e.Notes = append(e.Notes, "These settings do not offer the terminal_* tools; ENABLE_TERMINAL_ACCESS=true does.")
-	}
-	return e, d.Effect
 }
 
 // asksDecider reports whether a server would ask a decider besides the policy.
@@ -206,65 +118,4 @@ func (ev *evaluator) asksDecider() bool {
 	}
 	d := &ev.file.File.Decider
 	return d.URL.At.Set() || d.Socket.At.Set()
-}
-
-// weigh divides the findings into the one that decided and the others.
-func (e *explanation) weigh(d *policy.Decision, ev *evaluator) {
-	e.Decides = ev.found(d.Deciding())
-	if len(d.Findings) == 0 { // there is no objection, and no file that allows it
-		list := ev.host.Allowlist(tipstaff.Family(e.Family))
-		e.Decides = found{Effect: policy.Allow.String(), Rule: "allowlist", At: list.Source, Message: "nothing stands against it"}
-		return
-	}
-	decided := false
-	for _, f := range d.Findings {
-		one := ev.found(f)
-		if !decided && one == e.Decides {
-			decided = true
-			continue
-		}
-		if !slices.Contains(e.Others, one) {
-			e.Others = append(e.Others, one)
-		}
-	}
-	order := []string{policy.Deny.String(), policy.Ask.String(), policy.Allow.String()}
-	slices.SortStableFunc(e.Others, func(a, b found) int { return slices.Index(order, a.Effect) - slices.Index(order, b.Effect) })
-}
-
-func (ev *evaluator) found(f policy.Finding) found {
-	out := found{Effect: f.Effect.String(), Rule: f.Rule, At: f.At, Code: string(f.Code), Message: f.Msg, Hint: f.Hint}
-	if ev.file.Policy != nil {
-		out.Line, _ = ev.file.Text(f.At)
-	}
-	out.Nearest, _ = f.Details["nearest"].(string)
-	return out
-}
-
-// environmentOf lists the names of variables but not their values.
-func (ev *evaluator) environmentOf(d *policy.Decision, w *policy.Would) explainedEnv {
-	e := explainedEnv{Passed: w.Env, Dropped: d.Dropped}
-	for _, name := range ev.environment.Hidden() {
-		if !slices.Contains(w.Env, name) { // the command has a PWD of its own
-			e.Hidden = append(e.Hidden, name)
-		}
-	}
-	slices.Sort(e.Hidden)
-	if w.Env == nil {
-		e.Passed = []string{}
-		return e
-	}
-	for _, name := range ev.environment.Names() {
-		if name != "NO_COLOR" && !slices.Contains(w.Env, name) { // that one is dropped when the caller asks for colours
-			e.Dropped = append(e.Dropped, name)
-		}
-	}
-	return e
-}
-
-// least returns the smaller one of two limits, where 0 means no limit.
-func least[T int | int64](a, b T) T {
-	if a == 0 || b != 0 && b < a {
-		return b
-	}
-	return a
 }

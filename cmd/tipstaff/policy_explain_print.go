@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tipstaff/internal/argv"
+	"tipstaff/internal/explain"
 	"tipstaff/internal/policy"
 )
 
@@ -17,25 +18,34 @@ var effectMarks = map[string]struct{ mark, word, color string }{
 	policy.Deny.String():  {"✘", "denied", red},
 }
 
-// print prints the explanation for a person.
-func (e *explanation) print(w io.Writer, s screen) {
+// printExplained prints an explanation for programs or for people.
+func printExplained[T any](w io.Writer, s screen, asJSON bool, e *T, print func(io.Writer, screen, *T)) error {
+	if asJSON {
+		return writeJSON(w, e)
+	}
+	print(w, s, e)
+	return nil
+}
+
+// printDecision prints an explanation for a person.
+func printDecision(w io.Writer, s screen, e *explain.Decision) {
 	m := effectMarks[e.Effect]
 	say(w, "%s", s.paint(m.color, fmt.Sprintf("%s %s: %s", m.mark, m.word, argv.Display(e.Command))))
-	e.Decides.print(w, true)
-	for i, f := range e.Others {
+	printFinding(w, &e.Decides, true)
+	for i := range e.Others {
 		if i == 0 {
 			say(w, "\nWhat else was found, and did not decide:")
 		}
-		f.print(w, false)
+		printFinding(w, &e.Others[i], false)
 	}
 	say(w, "\nIt %s:", map[bool]string{true: "would get", false: "gets"}[e.Effect != policy.Allow.String()])
-	e.printGiven(w)
+	printGiven(w, e)
 	for _, note := range e.Notes {
 		say(w, "! %s", note)
 	}
 }
 
-func (f *found) print(w io.Writer, decided bool) {
+func printFinding(w io.Writer, f *explain.Finding, decided bool) {
 	title := "by rule"
 	if !decided {
 		title = effectMarks[f.Effect].mark + " " + f.Effect
@@ -60,7 +70,7 @@ func (f *found) print(w io.Writer, decided bool) {
 }
 
 // printGiven prints what the command would be given.
-func (e *explanation) printGiven(w io.Writer) {
+func printGiven(w io.Writer, e *explain.Decision) {
 	if e.File != "" {
 		fact(w, "program", "%s", argv.Escape(e.File))
 	}

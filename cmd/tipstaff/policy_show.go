@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tipstaff/internal/argv"
+	"tipstaff/internal/explain"
 	"tipstaff/internal/host"
 	"tipstaff/internal/policyfile"
 	"tipstaff/internal/rules"
@@ -100,12 +101,12 @@ func showPresets(w io.Writer, asJSON bool) error {
 
 // effectiveProgram is every rule that applies to a program.
 type effectiveProgram struct {
-	Program string     `json:"program"`
-	Own     bool       `json:"own"` // the file names it; otherwise it can only be denied
-	Paths   string     `json:"paths,omitempty"`
-	Allow   []ruleText `json:"allow"`
-	Ask     []ruleText `json:"ask"`
-	Deny    []ruleText `json:"deny"`
+	Program string         `json:"program"`
+	Own     bool           `json:"own"` // the file names it; otherwise it can only be denied
+	Paths   string         `json:"paths,omitempty"`
+	Allow   []explain.Rule `json:"allow"`
+	Ask     []explain.Rule `json:"ask"`
+	Deny    []explain.Rule `json:"deny"`
 }
 
 func showEffective(w io.Writer, path string, asJSON bool) error {
@@ -115,7 +116,7 @@ func showEffective(w io.Writer, path string, asJSON bool) error {
 	}
 	list := []effectiveProgram{}
 	for _, e := range f.List() {
-		list = append(list, effectiveProgram{e.Program, e.Own, e.Paths, ruleTexts(e.Allow), ruleTexts(e.Ask), ruleTexts(e.Deny)})
+		list = append(list, effectiveProgram{e.Program, e.Own, e.Paths, explain.Rules(e.Allow), explain.Rules(e.Ask), explain.Rules(e.Deny)})
 	}
 	if asJSON {
 		return writeJSON(w, list)

@@ -21,7 +21,23 @@ ended with everything that they started.
       tipstaff demo
 `
 
-func newRoot() *cobra.Command {
+// newRoot is the command line for arguments: for a server, as clients start it, it
+// has that subcommand alone, because to make the others takes a while.
+func newRoot(args []string) *cobra.Command {
+	root := newProgram()
+	root.AddCommand(newServe())
+	if len(args) > 0 && args[0] != "serve" {
+		root.AddCommand(newCall(), newRun(), newApprovals(), newApprove(), newDeny(), newDemo(), newPolicyCommand(), newConfig(), newAudit(), newToken(), newDoctor(), newInit(), newInstall(), newUninstall(), newClients(), newHook(), newVersion())
+		root.AddCommand(newTopics()...)
+		root.SetHelpCommand(newHelp())
+		completeWith(root)
+	}
+	explainMistakes(root)
+	return root
+}
+
+// newProgram is the program without its subcommands.
+func newProgram() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "tipstaff",
 		Short:         "Runs commands for AI agents, by your rules and on the record",
@@ -41,11 +57,6 @@ func newRoot() *cobra.Command {
 	root.SetErr(os.Stderr)
 	root.Version = thisBuild().line()
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.AddCommand(newServe(), newCall(), newRun(), newApprovals(), newApprove(), newDeny(), newDemo(), newPolicyCommand(), newConfig(), newAudit(), newToken(), newDoctor(), newInit(), newInstall(), newUninstall(), newClients(), newVersion())
-	root.AddCommand(newTopics()...)
-	root.SetHelpCommand(newHelp())
-	explainMistakes(root)
-	completeWith(root)
 	return root
 }
 

@@ -33,6 +33,7 @@ func newSandbox(s config.Settings, engine *proc.Engine, h *host.Host, k *own.Kee
 		return nil, err
 	}
 	k.Confine(confinementOf(box))
+	h.AskCovered(box.Covered)
 	h.AskUnconfined(func() bool { return box.Status().Tier == sandbox.None.String() })
 	return box, nil
 }

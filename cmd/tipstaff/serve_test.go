@@ -1,6 +1,7 @@
 package main
 
 import (
+	"runtime"
 	"runtime/debug"
 	"testing"
 )
@@ -18,11 +19,20 @@ func TestHardening12TheCollectorIsSetForManySmallMessages(t *testing.T) {
 }
 
 func TestTheMemoryLimitFollowsWhatIsInUse(t *testing.T) {
-	for live, want := range map[uint64]int64{0: 48 << 20, 20 << 20: 48 << 20, 100 << 20: 200 << 20} {
-		if got := memoryLimitFor(live); got != want {
-			t.Errorf("%d bytes in use: %d", live, got)
+	for _, c := range []struct {
+		live, other uint64
+		want        int64
+	}{{0, 10 << 20, 48 << 20}, {10 << 20, 10 << 20, 48 << 20}, {100 << 20, 10 << 20, 310 << 20}} {
+		if got := memoryLimitFor(c.live, c.other); got != c.want {
+			t.Errorf("%d and %d bytes in use: %d", c.live, c.other, got)
 		}
 	}
+	held := make([]byte, 32<<20)
+	runtime.GC()
+	if live, other, collections := inUse(); live < 32<<20 || live > 1<<30 || other == 0 || other > 1<<30 || collections == 0 {
+		t.Errorf("%d bytes of the heap in use, and %d others", live, other)
+	}
+	runtime.KeepAlive(held)
 	limit := debug.SetMemoryLimit(-1)
 	t.Cleanup(func() { debug.SetMemoryLimit(limit) })
 	stop := followMemory()

@@ -7,6 +7,7 @@ import (
 	"os/user"
 	"runtime"
 	"slices"
+	"sync"
 	"time"
 
 	"tipstaff"
@@ -79,6 +80,14 @@ func newServerStack(s config.Settings, k *own.Keeper, log *slog.Logger, t teleme
 
 	// What takes a while and needs nothing else is made in the background.
 	go audit.WarmUp()
+	engine := later(func() (*proc.Engine, error) { return newEngine(s) })
+	opened.add(func() error {
+		e, err := engine()
+		if err != nil {
+			return nil // it has been told, or something before it was
+		}
+		return e.Close()
+	})
 	// What decides: the settings, the policy file, and the machine that both
 	// refer to.
 	if st.evaluator, err = newKeptEvaluator(s, k, log); err != nil {
@@ -114,10 +123,9 @@ func newServerStack(s config.Settings, k *own.Keeper, log *slog.Logger, t teleme
 	}
 	opened.add(st.trail.Close)
 	// What starts processes, and ends them with everything that they started.
-	if st.engine, err = newEngine(s); err != nil {
+	if st.engine, err = engine(); err != nil {
 		return nil, err
 	}
-	opened.add(st.engine.Close)
 	// What confines them.
 	program, err := proc.Self()
 	if err != nil {
@@ -193,6 +201,13 @@ func (st *stack) begin() {
 	if err := st.monitor.Trail.Append(audit.Record{Event: audit.ServerStart, Policy: st.policy.Start()}); err != nil {
 		st.log.Error("cannot write the audit trail; commands are refused until it can be written", "dir", st.settings.AuditDir(), "error", err)
 	}
+}
+
+// later calls f in the background. What it returns waits for the result.
+func later[T any](f func() (T, error)) func() (T, error) {
+	result := sync.OnceValues(f)
+	go func() { _, _ = result() }()
+	return result
 }
 
 // closers close what was opened before a later part failed.

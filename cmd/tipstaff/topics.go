@@ -111,7 +111,7 @@ var meanings = map[string]string{
 	"TIPSTAFF_HTTP_HOSTS":                "names by which it is called, comma-separated",
 	"TIPSTAFF_HTTP_ORIGINS":              "web pages that may call it, comma-separated",
 	"TIPSTAFF_HTTP_USERS":                "users that may call over its Unix socket",
-	"TIPSTAFF_HTTP_RATE":                 "requests in a minute of one principal",
+	"TIPSTAFF_HTTP_RATE":                 "requests in a second of one principal",
 	"TIPSTAFF_HTTP_CALLS":                "calls at once",
 	"TIPSTAFF_HTTP_SESSIONS":             "sessions of the protocol at once",
 	"TIPSTAFF_HTTP_CONNECTIONS":          "connections at once",

@@ -9,8 +9,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is set by a release build (-ldflags "-X main.version=1.2.3").
-var version = "dev"
+// These are set by a release build (-ldflags "-X main.version=1.2.3"), which has
+// commit and date also where the Go command does not see them: in a work tree of
+// git, or in sources without git.
+var (
+	version = "dev"
+	commit  string
+	date    string // as 2006-01-02T15:04:05Z
+)
 
 // buildInfo is the description of a build.
 type buildInfo struct {
@@ -36,6 +42,9 @@ func thisBuild() buildInfo {
 			case "vcs.modified":
 				b.Modified = s.Value == "true"
 			}
+		}
+		if commit != "" {
+			b.Revision, b.Date, b.Modified = commit, date, false
 		}
 		for _, m := range info.Deps {
 			b.Modules = append(b.Modules, m.Path+"@"+m.Version)

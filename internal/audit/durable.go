@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 )
 
@@ -40,9 +41,13 @@ const syncInterval = 80 * time.Millisecond
 // due, and retries after failures. Close ends it and waits for it.
 func (t *Trail) keepSynced() {
 	defer close(t.done)
-	if t.key.Made {
-		t.key.persist()
-	}
+	// Not at once: the file system would let the rest of the server's start wait.
+	persist := sync.OnceFunc(func() {
+		if t.key.Made {
+			t.key.persist()
+		}
+	})
+	defer persist()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	due := time.NewTimer(checkpointInterval)
@@ -60,6 +65,7 @@ func (t *Trail) keepSynced() {
 		case <-t.quit:
 			return
 		}
+		persist()
 		if t.keep("") != nil {
 			select {
 			case t.dirty <- struct{}{}:

@@ -97,8 +97,9 @@ func loadKey(dir string) (*Key, error) {
 	return fresh, writePublic(dir, fresh.Public, false)
 }
 
-// persist syncs a key that was just made. It runs in the background, because
-// the start of a server would otherwise wait for four syncs. If the machine
+// persist syncs a key that was just made. It runs in the background and before the
+// first sync of the trail, because the start of a server would otherwise wait for
+// four syncs. If the machine
 // fails before, the remains are recognized as no key (see readKey).
 func (k *Key) persist() {
 	dir := filepath.Dir(k.Path)

@@ -34,6 +34,11 @@ func (r *Record) name() Name {
 			return CommandExecuted
 		}
 		return CommandFailed
+	case CommandReported:
+		if r.Reported != nil && (r.Reported.Outcome == ReportCompleted || r.Reported.ExitCode != nil) {
+			return CommandExecuted
+		}
+		return CommandFailed
 	case CommandRefused:
 		if r.byPolicy() {
 			return SecurityViolation

@@ -14,20 +14,22 @@ const Version = 1
 type Event string
 
 const (
-	ServerStart    Event = "server.start"    // the first record of a trail
-	ServerStop     Event = "server.stop"     // a regular end; missing after a crash
-	SessionCreate  Event = "session.create"  //
-	SessionRefused Event = "session.refused" // no session was created
-	SessionClose   Event = "session.close"   //
-	CommandAsked   Event = "command.asked"   // a person is asked; another record says how it continues
-	CommandStart   Event = "command.start"   // the intent: written before anything runs
-	CommandEnd     Event = "command.end"     // the outcome, with a Result
-	CallRefused    Event = "call.refused"    // the call could not be judged: invalid arguments, unknown session
-	CommandRefused Event = "command.refused" // nothing was started, by decision or because of faults in the request
-	CommandError   Event = "command.error"   // the command was allowed and could not be started
-	CommandInput   Event = "command.input"   // what a caller types, before a command in the background gets it
-	CommandStopped Event = "command.stopped" // a caller sends a command in the background a signal, or something else ends it
-	PolicyReload   Event = "policy.reload"   // the policy file was read again, with the outcome
+	ServerStart     Event = "server.start"     // the first record of a trail
+	ServerStop      Event = "server.stop"      // a regular end; missing after a crash
+	SessionCreate   Event = "session.create"   //
+	SessionRefused  Event = "session.refused"  // no session was created
+	SessionClose    Event = "session.close"    //
+	CommandAsked    Event = "command.asked"    // a person is asked; another record says how it continues
+	CommandStart    Event = "command.start"    // the intent: written before anything runs
+	CommandEnd      Event = "command.end"      // the outcome, with a Result
+	CallRefused     Event = "call.refused"     // the call could not be judged: invalid arguments, unknown session
+	CommandRefused  Event = "command.refused"  // nothing was started, by decision or because of faults in the request
+	CommandError    Event = "command.error"    // the command was allowed and could not be started
+	CommandInput    Event = "command.input"    // what a caller types, before a command in the background gets it
+	CommandStopped  Event = "command.stopped"  // a caller sends a command in the background a signal, or something else ends it
+	CommandJudged   Event = "command.judged"   // a client's own shell has asked and may run it, or asks a person; tipstaff runs nothing
+	CommandReported Event = "command.reported" // what a client says has come of a command of its own shell
+	PolicyReload    Event = "policy.reload"    // the policy file was read again, with the outcome
 )
 
 // Record is one line of a trail. Append fills in V, Seq, Time, Prev and Hash,
@@ -51,6 +53,9 @@ type Record struct {
 	// "environment DATABASE_URL".
 	Credentials []string `json:"credentials,omitempty"`
 	Result      *Result  `json:"result,omitempty"`
+	// Reported is what a client says of a command that its own shell ran. It is a
+	// claim: tipstaff did not run the command.
+	Reported *Reported `json:"reported,omitempty"`
 	// Policy is set on records about a policy file: when a server starts with
 	// one, and when it is read again.
 	Policy *Policy `json:"policy,omitempty"`
@@ -187,6 +192,25 @@ type Result struct {
 	// door, which counts.
 	Used []CredentialUse `json:"used,omitempty"`
 }
+
+// Reported is what a client says of a command that its own shell ran.
+type Reported struct {
+	// Outcome is completed, failed (with an error, which an exit code other than
+	// 0 is to some clients), interrupted or background (it goes on).
+	Outcome     string `json:"outcome"`
+	ExitCode    *int   `json:"exit_code,omitempty"` // if the client says it
+	DurationMS  int64  `json:"duration_ms,omitempty"`
+	StdoutBytes int64  `json:"stdout_bytes"` // of what the client has kept
+	StderrBytes int64  `json:"stderr_bytes"`
+}
+
+// Values of Outcome of a Reported.
+const (
+	ReportCompleted   = "completed"
+	ReportFailed      = "failed"
+	ReportInterrupted = "interrupted"
+	ReportBackground  = "background"
+)
 
 // CredentialUse counts how often a command was given something by one of its
 // credentials, or was refused.

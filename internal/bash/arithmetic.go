@@ -67,7 +67,7 @@ func (s *Shell) arithmWord(w *syntax.Word) (string, error) {
 
 // arithmeticText evaluates a text.
 func (s *Shell) arithmeticText(text string) (int64, error) {
-	return s.evaluate(text, 0)
+	return s.evaluate(text)
 }
 
 // arithmeticFails reports an expression of a command that cannot be evaluated.

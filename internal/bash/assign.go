@@ -129,14 +129,18 @@ func (s *Shell) assignArray(name string, a *syntax.Assign) error {
 	if s.lookup(name).table != nil {
 		return s.assignTable(name, a)
 	}
-	l := &list{}
+	// What is added is put behind the rest at the end: its words may read the array.
+	v, l := s.lookup(name), &list{}
+	at := int64(0)
 	if a.Append {
-		v := s.lookup(name)
-		v.makeList()
-		l = &list{keys: append(l.keys, v.list.keys...), values: append(l.values, v.list.values...)}
+		switch {
+		case v.list != nil:
+			at = int64(v.list.end())
+		case v.set:
+			at = 1
+		}
 	}
-	v := s.lookup(name)
-	at := int64(l.end())
+	first := at
 	put := func(text string) error {
 		text, err := s.converted(&v, text)
 		l.put(int(at), text)
@@ -161,7 +165,7 @@ func (s *Shell) assignArray(name string, a *syntax.Assign) error {
 			return subscriptFailure(err)
 		}
 		if n < 0 {
-			n += int64(l.end())
+			n += max(first, int64(l.end()))
 		}
 		if n < 0 {
 			return discard("%s: bad array subscript", nodeText(e.Index))
@@ -176,6 +180,13 @@ func (s *Shell) assignArray(name string, a *syntax.Assign) error {
 		}
 	}
 	return s.change(name, func(v *variable) error {
+		if a.Append {
+			v.makeList()
+			for i, k := range l.keys {
+				v.list.put(k, l.values[i])
+			}
+			return nil
+		}
 		v.list, v.set, v.text = l, false, ""
 		return nil
 	})

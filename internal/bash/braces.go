@@ -17,16 +17,48 @@ func braces(w *syntax.Word) ([]*syntax.Word, error) {
 	if !syntax.SplitBraces(&own) {
 		return []*syntax.Word{w}, nil
 	}
-	var list []*syntax.Word
-	if !spread(own.Parts, nil, &list) {
+	switch words, pieces := extent(own.Parts); {
+	case words > maxFields:
 		return nil, &failure{text: "a brace expansion of more than 1,048,576 words", kind: endsShell, code: 1}
+	case pieces > maxPieces:
+		return nil, &failure{text: "a brace expansion of more than 8,388,608 pieces, all words together", kind: endsShell, code: 1}
 	}
+	var list []*syntax.Word
+	spread(own.Parts, nil, &list)
 	return list, nil
 }
 
-// spread appends the words that begin with some parts and go on with others;
-// false: there are too many.
-func spread(parts, before []syntax.WordPart, list *[]*syntax.Word) bool {
+// maxPieces bounds what the words of an expansion consist of.
+const maxPieces = 8 << 20
+
+// extent counts the words that come of some parts, and the parts of all these words:
+// exactly while that is few, and as more than the bounds otherwise.
+func extent(parts []syntax.WordPart) (words, pieces uint64) {
+	words = 1
+	for _, p := range parts {
+		w, n := uint64(1), uint64(1)
+		if b, ok := p.(*syntax.BraceExp); ok {
+			w, n = choicesOf(b)
+		}
+		words, pieces = min(words*w, 1<<31), min(pieces*w+words*n, 1<<31)
+	}
+	return words, pieces
+}
+
+func choicesOf(b *syntax.BraceExp) (words, pieces uint64) {
+	if b.Sequence {
+		n := uint64(len(sequence(b)))
+		return n, n
+	}
+	for _, e := range b.Elems {
+		w, n := extent(e.Parts)
+		words, pieces = min(words+w, 1<<31), min(pieces+n, 1<<31)
+	}
+	return words, pieces
+}
+
+// spread appends the words that begin with some parts and go on with others.
+func spread(parts, before []syntax.WordPart, list *[]*syntax.Word) {
 	for i, p := range parts {
 		b, ok := p.(*syntax.BraceExp)
 		if !ok {
@@ -34,14 +66,11 @@ func spread(parts, before []syntax.WordPart, list *[]*syntax.Word) bool {
 			continue
 		}
 		for _, e := range choices(b) {
-			if !spread(slices.Concat(e.Parts, parts[i+1:]), before, list) {
-				return false
-			}
+			spread(slices.Concat(e.Parts, parts[i+1:]), before, list)
 		}
-		return true
+		return
 	}
 	*list = append(*list, &syntax.Word{Parts: before})
-	return len(*list) <= maxFields
 }
 
 func choices(b *syntax.BraceExp) []*syntax.Word {

@@ -30,7 +30,7 @@ func (e *evaluation) load(p place) (int64, error) {
 		}
 		return 0, nil
 	}
-	return e.s.evaluate(text, e.depth+1)
+	return e.s.evaluate(text)
 }
 
 func (e *evaluation) store(p place, n int64) error {

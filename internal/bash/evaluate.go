@@ -15,18 +15,19 @@ type evaluation struct {
 	text  string
 	at    int
 	skips int // >0: what is read is not computed: the other branch of && || ?:
-	depth int // of variables whose values are expressions
 	nests int // of parentheses and the like
 }
 
 const maxExpression = 1024 // how deep expressions lie within each other
 
 // evaluate computes the expression of a text.
-func (s *Shell) evaluate(text string, depth int) (int64, error) {
-	if depth > maxExpression {
+func (s *Shell) evaluate(text string) (int64, error) {
+	if s.expressions >= maxExpression {
 		return 0, fmt.Errorf("%s: expression recursion level exceeded", text)
 	}
-	e := &evaluation{s: s, text: text, depth: depth}
+	s.expressions++
+	defer func() { s.expressions-- }()
+	e := &evaluation{s: s, text: text}
 	if e.blank(); e.at == len(text) {
 		return 0, nil
 	}

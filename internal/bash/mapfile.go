@@ -34,8 +34,12 @@ func mapfile(s *Shell, a []string) int {
 		s.errorf("%s: %d: invalid file descriptor", a[0], r.number)
 		return 1
 	}
-	lines := s.linesOf(s.files[r.number], r.delimiter, r.skip, r.limit, r.trims)
-	err := s.change(name, func(v *variable) error {
+	lines, err := s.linesOf(s.files[r.number], r.delimiter, r.skip, r.limit, r.trims)
+	if err != nil {
+		s.fail(err)
+		return 1
+	}
+	err = s.change(name, func(v *variable) error {
 		l := &list{}
 		if r.origin >= 0 {
 			v.makeList()
@@ -106,7 +110,7 @@ func (r *lineReading) option(c byte, value string) bool {
 }
 
 // linesOf reads lines, with a buffer if it can give back what it read too many.
-func (s *Shell) linesOf(f *file, delimiter byte, skip, limit int, trims bool) (lines []string) {
+func (s *Shell) linesOf(f *file, delimiter byte, skip, limit int, trims bool) (lines []string, err error) {
 	size := 1
 	if limit == 0 || seekBack(f.File, 0) {
 		size = 32 << 10
@@ -135,15 +139,18 @@ func (s *Shell) linesOf(f *file, delimiter byte, skip, limit int, trims bool) (l
 			}
 			if !add(true) {
 				seekBack(f.File, n-i-1)
-				return lines
+				return lines, nil
 			}
 		}
-		if total += n; err != nil || n == 0 || total > maxValue {
+		if err != nil || n == 0 {
 			break
+		}
+		if total += n; total > maxValue || len(lines) > maxFields {
+			return nil, &failure{text: "mapfile: more than 64 MiB or 1,048,576 lines", kind: endsShell, code: 1}
 		}
 	}
 	if len(line) > 0 {
 		add(false)
 	}
-	return lines
+	return lines, nil
 }

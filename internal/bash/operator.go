@@ -46,10 +46,22 @@ func (s *Shell) replace(r *syntax.Replace, v value) (value, error) {
 		return v, nil
 	}
 	m := s.matching()
-	return v.each(func(t string) string { return replaced(t, pattern, with, anchor, r.All, m) }), nil
+	total := 0
+	v = v.each(func(t string) string {
+		if total <= maxValue {
+			t = replaced(t, pattern, with, anchor, r.All, m)
+			total += len(t)
+		}
+		return t
+	})
+	if total > maxValue {
+		return v, tooLong()
+	}
+	return v, nil
 }
 
-// replacement is the new text: an unquoted & in it is what matched.
+// replacement is the new text: an unquoted & in it is what matched. Of one that is
+// too long, it is the beginning, which is too long as well.
 func replacement(with []piece, matched string) string {
 	var t strings.Builder
 	for _, p := range with {
@@ -58,7 +70,7 @@ func replacement(with []piece, matched string) string {
 			t.WriteString(text)
 			continue
 		}
-		for i := 0; i < len(text); i++ {
+		for i := 0; i < len(text) && t.Len() <= maxValue; i++ {
 			switch {
 			case text[i] == '\\' && i+1 < len(text) && (text[i+1] == '&' || text[i+1] == '\\'):
 				i++

@@ -120,7 +120,8 @@ func suffix(pattern, text string, longest bool, m matching) int {
 	return len(text)
 }
 
-// replaced replaces what a pattern matches: the first or all, the longest each.
+// replaced replaces what a pattern matches: the first or all, the longest each. It
+// stops when the text is too long for a value.
 func replaced(text, pattern string, with []piece, anchor byte, every bool, m matching) string {
 	switch anchor {
 	case '#':
@@ -136,7 +137,7 @@ func replaced(text, pattern string, with []piece, anchor byte, every bool, m mat
 	}
 	fixed, literal := unpattern(pattern)
 	var t strings.Builder
-	for text != "" {
+	for text != "" && t.Len() <= maxValue {
 		var from, n int
 		if literal && !m.fold {
 			if from = strings.Index(text, fixed); from < 0 {

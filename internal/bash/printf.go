@@ -34,7 +34,7 @@ func printf(s *Shell, a []string) int {
 		}
 		return f.status
 	}
-	if !s.write(f.out.String()) {
+	if f.broken || !s.write(f.out.String()) {
 		return s.broken()
 	}
 	return f.status
@@ -49,6 +49,7 @@ type formatting struct {
 	status int
 	stops  bool
 	keeps  bool // the text is for a variable
+	broken bool // what was written could not be
 }
 
 // complain reports an error behind the lines that are written already.
@@ -68,10 +69,25 @@ func (f *formatting) all(format string) {
 	for {
 		before := f.used
 		f.once(format)
-		if f.stops || f.used >= len(f.args) || f.used == before || f.out.Len() > maxValue {
+		if f.stops || f.used >= len(f.args) || f.used == before || !f.spill() {
 			return
 		}
 	}
+}
+
+// spill writes what has become long. It returns false if that cannot be written, or
+// is too long for a variable.
+func (f *formatting) spill() bool {
+	switch {
+	case f.out.Len() < 1<<20:
+		return true
+	case f.keeps:
+		return f.out.Len() <= maxValue // longer ones cannot be assigned
+	}
+	text := f.out.String()
+	f.out.Reset()
+	f.broken = !f.s.write(text)
+	return !f.broken
 }
 
 func (f *formatting) next() (string, bool) {
@@ -129,6 +145,11 @@ func (f *formatting) directive(text string) int {
 		precision = max(precision, 0)
 		i += n
 	}
+	if width > maxWidth || width < -maxWidth || precision > maxWidth {
+		f.complain("printf: a width or precision of more than 1,000,000 is not supported")
+		f.status, f.stops = 1, true
+		return len(text)
+	}
 	if width < 0 {
 		flags, width = flags+"-", -width
 	}
@@ -147,6 +168,9 @@ func (f *formatting) directive(text string) int {
 	return i + 1
 }
 
+// maxWidth bounds what a width or precision may ask for.
+const maxWidth = 1_000_000
+
 // size reads a width or precision; * takes it from the arguments.
 func (f *formatting) size(text string) (value, length int) {
 	if strings.HasPrefix(text, "*") {
@@ -154,9 +178,9 @@ func (f *formatting) size(text string) (value, length int) {
 		n, _ := strconv.Atoi(arg)
 		return n, 1
 	}
-	n := digits(text, 9, 10)
-	value, _ = strconv.Atoi(text[:n])
-	return min(value, 1<<20), n
+	n := digits(text, len(text), 10)
+	value, _ = strconv.Atoi(text[:n]) // one too large is the largest
+	return value, n
 }
 
 func (f *formatting) convert(c byte, flags string, width, precision int, source string) {

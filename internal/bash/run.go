@@ -29,7 +29,7 @@ func Run(settings Settings, text string) (*Shell, Result) {
 	if s.jump == toLine || s.jump == toBreak {
 		s.jump = noJump
 	}
-	s.exitTrap()
+	s.finish()
 	result := Result{Code: s.status & 0xff, Directory: s.dir.path}
 	if result.State, err = s.state(); err != nil {
 		s.line = 1
@@ -40,6 +40,23 @@ func Run(settings Settings, text string) (*Shell, Result) {
 	s.files.close()
 	return s, result
 }
+
+// finish is the end of the script: its EXIT trap runs, also if the script has ended
+// itself by a signal, but for SIGKILL.
+func (s *Shell) finish() {
+	n := int(s.killed.Load())
+	if n == 0 {
+		s.exitTrap()
+		return
+	}
+	s.dying = true
+	if n != sigkill {
+		s.exitTrap()
+	}
+	s.status = 128 + n
+}
+
+const sigkill = 9
 
 // Wait waits for the script's jobs.
 func (s *Shell) Wait() { s.running.Wait() }

@@ -12,6 +12,10 @@ import (
 // maxValue is how long a value may be, in bytes.
 const maxValue = 64 << 20
 
+func tooLong() error {
+	return &failure{text: "a value of more than 64 MiB", kind: endsShell, code: 1}
+}
+
 // scope has the variables of the shell, or those that are local to a function.
 type scope struct {
 	names map[string]variable
@@ -116,7 +120,7 @@ func (s *Shell) assign(name, text string) error {
 // converted applies the attributes -i, -u and -l.
 func (s *Shell) converted(v *variable, text string) (string, error) {
 	if len(text) > maxValue {
-		return "", &failure{text: "a value of more than 64 MiB", kind: endsShell, code: 1}
+		return "", tooLong()
 	}
 	switch {
 	case v.integer:

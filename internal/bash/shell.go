@@ -66,12 +66,15 @@ type Shell struct {
 	upright    bool // a compound command's redirection has failed
 	substatus  int  // of the last command substitution; -1: none
 	depth      int  // of calls, eval and source
-	inSubshell bool
-	nested     int  // subshells around this one
-	fed        bool // standard input was redirected for this subshell
-	quiet      bool // its EXIT trap does not run
-	final      bool // the next statement is the last of this subshell
-	inTrap     bool
+
+	expressions int // that are computed within each other: values and indices are such, too
+	inSubshell  bool
+	nested      int  // subshells around this one
+	fed         bool // standard input was redirected for this subshell
+	quiet       bool // its EXIT trap does not run
+	final       bool // the next statement is the last of this subshell
+	inTrap      bool
+	dying       bool // the script has ended itself by a signal, and its EXIT trap runs
 
 	lastWord     string // $_
 	line, column int
@@ -96,7 +99,7 @@ func (s *Shell) subshell() *Shell {
 		core: s.core, vars: s.vars.clone(), functions: maps.Clone(s.functions), params: s.params,
 		options: s.options, dir: s.dir.hold(), stack: slices.Clone(s.stack), files: s.files.hold(), last: s.last,
 		status: s.status, pipestatus: s.pipestatus, loops: s.loops, calls: s.calls, sourced: s.sourced, ignores: s.ignores,
-		depth: s.depth, inSubshell: true, nested: s.nested + 1, fed: s.fed, inTrap: s.inTrap, line: s.line, column: s.column, started: s.started, offset: s.offset,
+		depth: s.depth, expressions: s.expressions, inSubshell: true, nested: s.nested + 1, fed: s.fed, inTrap: s.inTrap, line: s.line, column: s.column, started: s.started, offset: s.offset,
 		substatus: -1, traps: map[string]string{}, lastWord: s.lastWord, optionAt: s.optionAt, job: s.job,
 	}
 	for name, action := range s.traps { // ignored signals stay so
@@ -138,7 +141,7 @@ func (s *Shell) stops() bool {
 	case s.jump != noJump:
 	case s.ended.Load():
 		s.status, s.jump = 126, toExit
-	case s.killed.Load() != 0:
+	case s.killed.Load() != 0 && !s.dying:
 		s.status, s.jump = 128+int(s.killed.Load()), toExit
 	case s.job != nil && s.job.killed.Load() != 0:
 		s.status, s.jump = 128+int(s.job.killed.Load()), toExit

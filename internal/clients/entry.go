@@ -44,6 +44,12 @@ func plainValue(v any) any {
 	switch v := v.(type) {
 	case object:
 		return v.plain()
+	case []object:
+		list := make([]any, len(v))
+		for i, o := range v {
+			list[i] = o.plain()
+		}
+		return list
 	case []string:
 		list := make([]any, len(v))
 		for i, s := range v {

@@ -34,6 +34,13 @@ func (s style) indentAt(text string, at int) string {
 // value writes a value; objects take several lines, of which all but the first
 // are indented. Lists stay on one line.
 func (s style) value(v any, indent string) string {
+	if list, ok := v.([]object); ok {
+		var items []string
+		for _, item := range list {
+			items = append(items, s.newline+indent+s.unit+s.value(item, indent+s.unit))
+		}
+		return "[" + strings.Join(items, ",") + s.newline + indent + "]"
+	}
 	o, ok := v.(object)
 	if !ok {
 		return listed(v)
@@ -122,6 +129,9 @@ func lastLine(text string, from, to int) int {
 
 // inline is a value without a blank, for texts on one line.
 func inline(v any) string {
+	if _, ok := v.([]object); ok {
+		return listedInline(v)
+	}
 	if o, ok := v.(object); ok {
 		return compact(o)
 	}
@@ -130,6 +140,13 @@ func inline(v any) string {
 
 // listedInline is a value on one line with blanks.
 func listedInline(v any) string {
+	if list, ok := v.([]object); ok {
+		items := make([]string, len(list))
+		for i, item := range list {
+			items[i] = listedInline(item)
+		}
+		return "[" + strings.Join(items, ", ") + "]"
+	}
 	o, ok := v.(object)
 	if !ok {
 		return listed(v)

@@ -236,6 +236,8 @@ type State struct {
 	Entry     Entry  // the entry
 	Off       bool   // the entry is there and switched off
 	Fault     string // why the file cannot be read; ""
+
+	found map[string]any // the entry as it stands in the file
 }
 
 // Look reads what a client's file says.
@@ -259,7 +261,7 @@ func (s System) Look(c Client, scope Scope) State {
 		return st
 	}
 	if entry != nil {
-		st.Installed, st.Entry = true, c.entry.read(entry)
+		st.Installed, st.Entry, st.found = true, c.entry.read(entry), entry
 		st.Off = entry["disabled"] == true || entry["enabled"] == false
 	}
 	return st

@@ -254,7 +254,7 @@ func tomlValue(v any) string {
 }
 
 func tomlKey(k string) string {
-	if bareKey.FindString(k) == k && k != "" {
+	if bareKey().FindString(k) == k && k != "" {
 		return k
 	}
 	return quoteTOML(k)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // tomlLine is a table's header or a key with its value, with its place in the
@@ -175,7 +176,7 @@ func (r *tomlReader) keys() (keys []string) {
 			}
 			keys = append(keys, r.str())
 		default:
-			word := bareKey.FindString(r.text[r.at:])
+			word := bareKey().FindString(r.text[r.at:])
 			if word == "" {
 				r.fail("a key is expected before %q", rest(r.text[r.at:]))
 			}
@@ -190,10 +191,15 @@ func (r *tomlReader) keys() (keys []string) {
 	}
 }
 
+// pattern compiles a regular expression when it is needed: a server never does.
+func pattern(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
+
 var (
-	bareKey  = regexp.MustCompile(`^[A-Za-z0-9_-]+`)
-	bareWord = regexp.MustCompile(`^[A-Za-z0-9_+.:-]+( \d\d:[0-9:.Zz+-]+)?`)
-	knownAs  = regexp.MustCompile(`^([+-]?(\d[\d_]*(\.\d[\d_]*)?([eE][+-]?\d[\d_]*)?|inf|nan)|0x[0-9A-Fa-f_]+|0o[0-7_]+|0b[01_]+|\d{4}-\d\d-\d\d([Tt ].+)?|\d\d:\d\d:\d\d(\.\d+)?)$`)
+	bareKey  = pattern(`^[A-Za-z0-9_-]+`)
+	bareWord = pattern(`^[A-Za-z0-9_+.:-]+( \d\d:[0-9:.Zz+-]+)?`)
+	knownAs  = pattern(`^([+-]?(\d[\d_]*(\.\d[\d_]*)?([eE][+-]?\d[\d_]*)?|inf|nan)|0x[0-9A-Fa-f_]+|0o[0-7_]+|0b[01_]+|\d{4}-\d\d-\d\d([Tt ].+)?|\d\d:\d\d:\d\d(\.\d+)?)$`)
 )
 
 func (r *tomlReader) value(depth int) any {
@@ -208,12 +214,12 @@ func (r *tomlReader) value(depth int) any {
 	case '{':
 		return r.inline(depth)
 	}
-	word := bareWord.FindString(r.text[r.at:])
+	word := bareWord().FindString(r.text[r.at:])
 	switch {
 	case word == "true" || word == "false":
 		r.at += len(word)
 		return word == "true"
-	case word == "" || !knownAs.MatchString(word):
+	case word == "" || !knownAs().MatchString(word):
 		r.fail("a value is expected before %q", rest(r.text[r.at:]))
 	}
 	r.at += len(word)

@@ -3,7 +3,6 @@ package clients
 import (
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -224,12 +223,12 @@ func yamlValue(v any) string {
 
 // plainYAML is text that no reader of YAML takes for anything else without
 // quotes.
-var plainYAML = regexp.MustCompile(`^(/[A-Za-z0-9_./+-]*|[A-Za-z_][A-Za-z0-9_.-]*( [A-Za-z0-9_.-]+)*)$`)
+var plainYAML = pattern(`^(/[A-Za-z0-9_./+-]*|[A-Za-z_][A-Za-z0-9_.-]*( [A-Za-z0-9_.-]+)*)$`)
 
 var wordsOfYAML = []string{"true", "false", "yes", "no", "on", "off", "y", "n", "null", "nan", "inf"}
 
 func yamlScalar(s string) string {
-	if plainYAML.MatchString(s) && !slices.Contains(wordsOfYAML, strings.ToLower(s)) {
+	if plainYAML().MatchString(s) && !slices.Contains(wordsOfYAML, strings.ToLower(s)) {
 		return s
 	}
 	return quoteJSON(s)

@@ -31,7 +31,7 @@ func healthy() *Diagnosis {
 	end := now.Add(90 * 24 * time.Hour)
 	d := &Diagnosis{
 		Sandbox: sandbox.Status{
-			Tier: "namespaces", Mode: "required", Profile: "workspace", Network: "on", Landlock: "Landlock ABI 7", Protection: "mounts",
+			Tier: "namespaces", Mode: "require", Profile: "workspace", Network: "on", Landlock: "Landlock ABI 7", Protection: "mounts",
 			Limits: &sandbox.LimitsStatus{Memory: "1 GiB", Processes: "100"},
 			Paths: profile.Paths{
 				Workspace: []string{"/w"}, Caches: []string{"/c"}, Hidden: []profile.Place{{Path: "/s", Why: "it is secret"}},
@@ -50,7 +50,7 @@ func healthy() *Diagnosis {
 func TestAHealthyMachineIsToldInTheOrderOfACommandsWay(t *testing.T) {
 	const want = `✔ starts programs by vfork
 ✔ ends trees by control group
-✔ sandbox: tier namespaces, profile workspace, network on (TIPSTAFF_SANDBOX=required)
+✔ sandbox: tier namespaces, profile workspace, network on (TIPSTAFF_SANDBOX=require)
   Landlock ABI 7
   writable: 2 directories and files, hidden: 1, pinned: 2, repositories of git: 0 (--paths lists them)
 ✔ hooks, configuration of git and the like: protected by mounts
@@ -96,9 +96,9 @@ func TestEachFaultIsToldWithWhatToDo(t *testing.T) {
 		"trees are ended by less":             {func(d *Diagnosis) { d.Reason = "no control groups" }, "! ends trees by control group: no control groups", false},
 		"no sandbox of the required strength": {func(d *Diagnosis) { d.Error = "it is required" }, "✘ sandbox: it is required", true},
 		"no sandbox": {func(d *Diagnosis) { d.Sandbox.Tier, d.Sandbox.Reason = "none", "it is off" },
-			"✘ sandbox: tier none, profile workspace, network on (TIPSTAFF_SANDBOX=required): commands are NOT confined: it is off", false},
+			"✘ sandbox: tier none, profile workspace, network on (TIPSTAFF_SANDBOX=require): commands are NOT confined: it is off", false},
 		"a weaker tier": {func(d *Diagnosis) { d.Sandbox.Tier, d.Sandbox.Reason = "landlock", "no namespaces" },
-			"! sandbox: tier landlock, profile workspace, network on (TIPSTAFF_SANDBOX=required); not better, because no namespaces", false},
+			"! sandbox: tier landlock, profile workspace, network on (TIPSTAFF_SANDBOX=require); not better, because no namespaces", false},
 		"weaker protection": {func(d *Diagnosis) { d.Sandbox.Weaker = "renames are seen late" }, "! hooks, configuration of git and the like: protected by mounts; renames are seen late\n  git itself", false},
 		"limits for each process": {func(d *Diagnosis) { d.Sandbox.Limits.Reason = "no controllers" },
 			"! memory: 1 GiB; processes: 100; not by control groups, because no controllers", false},

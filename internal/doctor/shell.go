@@ -17,7 +17,7 @@ func (d *Diagnosis) shell() []Finding {
 		return []Finding{good("execute_shell: off, by %s", from)}
 	case d.Error == "" && (d.Sandbox.Tier == sandbox.None.String() || d.Sandbox.Profile == "open"):
 		return []Finding{doubt("execute_shell: %s, by %s, and every script is refused", d.Policy.Shell, from).
-			note("scripts run only in a sandbox with rules for files: TIPSTAFF_SANDBOX=required, and not the profile open")}
+			note("scripts run only in a sandbox with rules for files: TIPSTAFF_SANDBOX=require, and not the profile open")}
 	case d.Policy.Shell == "read":
 		return []Finding{good("execute_shell: read, by %s: scripts open no file for writing", from)}
 	}

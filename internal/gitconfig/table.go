@@ -34,10 +34,9 @@ var rows = sync.OnceValue(func() map[pattern]*row {
 	return t
 })
 
-var columns = regexp.MustCompile(` {2,}|\t+`)
-
 func readRows(text string) (map[pattern]*row, error) {
 	t := map[pattern]*row{}
+	columns := regexp.MustCompile(` {2,}|\t+`)
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if line == "" || line[0] == '#' {

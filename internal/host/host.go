@@ -53,6 +53,7 @@ type Host struct {
 	secrets func() []string
 
 	unconfined atomic.Pointer[func() bool]
+	covered    atomic.Pointer[func() []string]
 
 	mu    sync.Mutex
 	found map[string]policy.Program // bare name → the program that it led to

@@ -18,6 +18,17 @@ import (
 // background of the start. Only the first call of AskUnconfined has an effect.
 func (h *Host) AskUnconfined(ask func() bool) { h.unconfined.CompareAndSwap(nil, &ask) }
 
+// AskCovered sets the function that returns the directories of the machine in
+// whose place session sandboxes have their own. The last call counts; the function
+// may block, as that of [Host.AskUnconfined].
+func (h *Host) AskCovered(ask func() []string) { h.covered.Store(&ask) }
+
+// Covered reports whether a path lies in such a directory.
+func (h *Host) Covered(path string) bool {
+	ask := h.covered.Load()
+	return ask != nil && paths.Within(path, (*ask)()...)
+}
+
 // Writable reports whether a command in dir may change what path leads to,
 // replace it, or write below it. That is the case if the path, on its way or at
 // its end, lies in a workspace, in the command's directory or the server's own,

@@ -83,6 +83,26 @@ func TestWhatTheRecordsTellIsCounted(t *testing.T) {
 			map[string]string{`tipstaff_commands_total{decision="deny",outcome="malformed"}`: "1", `tipstaff_policy_denials_total{reason="other"}`: "1"},
 		},
 		{
+			"a script ends well, and is no command", audit.Record{Event: audit.CommandEnd, What: audit.What{Script: "a | b"}, Result: &audit.Result{Cause: "exited"}}, nil,
+			map[string]string{`tipstaff_scripts_total{decision="allow",outcome="succeeded"}`: "1"},
+		},
+		{
+			"a command of a script counts as any other", audit.Record{Event: audit.CommandEnd, What: audit.What{Argv: []string{"a"}}, Trace: audit.Trace{Parent: "cmd_s"}, Result: &audit.Result{Cause: "exited"}}, nil,
+			map[string]string{`tipstaff_commands_total{decision="allow",outcome="succeeded"}`: "1"},
+		},
+		{
+			"a script's time is up", audit.Record{Event: audit.CommandEnd, What: audit.What{Script: "a"}, Result: &audit.Result{Cause: "timed_out", ExitCode: 124}}, nil,
+			map[string]string{`tipstaff_scripts_total{decision="allow",outcome="timed_out"}`: "1"},
+		},
+		{
+			"a script is refused", audit.Record{Event: audit.CommandRefused, What: audit.What{Script: "a"}, Code: tipstaff.CommandNotAllowed, Decision: audit.Decision{Action: "deny"}}, nil,
+			map[string]string{`tipstaff_scripts_total{decision="deny",outcome="violation"}`: "1", `tipstaff_policy_denials_total{reason="COMMAND_NOT_ALLOWED"}`: "1"},
+		},
+		{
+			"a script without a record does not run", audit.Record{Event: audit.CommandStart, What: audit.What{Script: "a"}}, full,
+			map[string]string{`tipstaff_scripts_total{decision="allow",outcome="not_recorded"}`: "1"},
+		},
+		{
 			"a call for a command that could not be judged", audit.Record{Event: audit.CallRefused, Name: audit.CommandFailed}, nil,
 			map[string]string{`tipstaff_commands_total{decision="deny",outcome="malformed"}`: "1"},
 		},

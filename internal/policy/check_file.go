@@ -81,7 +81,7 @@ func judgeScript(file *rules.Policy, text string, who rules.Who, facts rules.Fac
 	default:
 		known := parsed.Known(shell.Before{})
 		d.Findings = writesAhead(sh, &known)
-		eachAhead(&known, "", func(c *shell.Command, words, writes []string) bool {
+		eachAhead(&known, "", nowhere, func(c *shell.Command, words, writes []string) bool {
 			one := judgeFile(file, words, writes, who, facts)
 			if f := one.Deciding(); !c.Moved || f.Effect == Deny && f.everywhere(words[0]) {
 				d.Findings = append(d.Findings, f.within(c, words))

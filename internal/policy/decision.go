@@ -29,6 +29,8 @@ type Finding struct {
 	Hint    string         // for the caller: what to do instead
 	Details map[string]any // facts for the caller's program
 	Err     error          // for the operator: what went wrong, if something did
+
+	repository bool // it depends on the repository of git around the command
 }
 
 // Decision is the answer to one request, with every finding. The caller closes

@@ -53,6 +53,7 @@ func decisions(t *testing.T, name string) int {
 	p := policy.New(s)
 	w := unlisted()
 	w.links = map[string]string{"/work/out": "/etc"}
+	w.git = onBranch("feature/x")
 	var out strings.Builder
 	n := 0
 	for line := range strings.Lines(files["decisions"]) {

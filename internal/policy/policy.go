@@ -81,7 +81,7 @@ func New(s Settings) *Policy {
 		{directory{}, restLast}, // the next ones look at files from there
 		{fileRoots{s.File}, restLast},
 		{allowlist{s.File != nil}, commandFirst},
-		{file{s.File}, commandFirst},
+		{file{s.File, s.Environment}, commandFirst},
 		{patterns{offer}, argumentsNext},
 		{arguments{s.Arguments}, argumentsNext},
 		{inner{s.Arguments}, argumentsNext},
@@ -137,6 +137,11 @@ func (p *Policy) Decide(req tipstaff.Request, w World) Decision {
 		found[e.place] = append(found[e.place], e.Judge(&req, w, &d)...)
 	}
 	decision := Decision{Argv: d.Argv, Dropped: d.Dropped, Digest: p.digest(req.Family, d.Allowlist), Findings: slices.Concat(found[:]...)}
+	for _, f := range decision.Findings {
+		if f.repository && f.Effect == Ask {
+			decision.asked = append(decision.asked, f.Rule, f.Msg) // it says which refs are meant
+		}
+	}
 	decision.would = establish(&req, d, limits)
 	decision.Effect = decision.Deciding().Effect
 	if decision.Effect != Deny && !d.complete() {

@@ -14,7 +14,10 @@ import (
 // the whole command must be allowed, and so must every layer that a wrapper
 // would start. If the allowlist of the family is absent, this rule finds the
 // program as well.
-type file struct{ policy *rules.Policy }
+type file struct {
+	policy *rules.Policy
+	vars   *Environment
+}
 
 func (r file) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 	if r.policy == nil || len(d.Argv) == 0 || d.Argv[0] == "" || len(d.Argv) > maxArguments+1 {
@@ -40,12 +43,18 @@ func (r file) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 
 func (r file) judge(req *tipstaff.Request, w World, d *Draft) *fileJudge {
 	list := Allowlist{Names: r.policy.Names(), Source: "the policy"}
-	return &fileJudge{
+	facts := &pathFacts{world: w, dir: d.Dir, fileRoots: r.policy.File.Roots}
+	j := &fileJudge{
 		policy: r.policy, family: req.Family, list: list,
 		names: fileNames{policy: r.policy, world: w, dir: d.Dir},
-		facts: &pathFacts{world: w, dir: d.Dir, fileRoots: r.policy.File.Roots},
+		facts: facts,
 		who:   whoOf(req), writes: req.Writes, background: req.Background, terminal: req.Terminal != nil,
 	}
+	git := repositories{world: w, dir: d.Dir, argv: d.Argv, req: req, vars: r.vars, policy: r.policy, bounds: func() rules.Bounds {
+		return j.bounds.Narrow(j.policy.Bounds("git", j.who))
+	}}
+	facts.git = git.read
+	return j
 }
 
 func whoOf(req *tipstaff.Request) rules.Who {
@@ -158,7 +167,7 @@ func (j *fileJudge) verdicts(l *layer, list []rules.Verdict, contained bool) {
 }
 
 func (j *fileJudge) finding(l *layer, v rules.Verdict) Finding {
-	f := Finding{Rule: "policy/" + v.Rule, At: v.At.String(), Effect: v.Effect}
+	f := Finding{Rule: "policy/" + v.Rule, At: v.At.String(), Effect: v.Effect, repository: v.Repository}
 	if v.Effect == Allow {
 		f.Msg = v.Msg
 		return f

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tipstaff"
+	"tipstaff/internal/gitpush"
 	"tipstaff/internal/paths"
 	"tipstaff/internal/rules"
 )
@@ -97,9 +98,33 @@ type pathFacts struct {
 	dir       Directory
 	fileRoots []rules.Text
 
+	git func(gitpush.Place) gitpush.Repository // nil: nothing is known of repositories
+
 	asked bool
 	known [][]string // lists of roots; a path must be inside all of them
 	ok    bool
+}
+
+// Repository reads the repository of git each time. Outside of the roots a
+// command may see other files at a path than the server does (its own /tmp), so
+// a repository that an option leads to there is not known.
+func (p *pathFacts) Repository(at gitpush.Place) gitpush.Repository {
+	if p.git == nil {
+		return gitpush.Repository{}
+	}
+	if len(at.Dirs) == 0 && at.GitDir == "" {
+		return p.git(at)
+	}
+	dir := "."
+	for _, d := range append(slices.Clip(at.Dirs), at.GitDir) {
+		if !strings.HasPrefix(d, "/") {
+			d = dir + "/" + d
+		}
+		if dir = d; !p.Inside(dir) {
+			return gitpush.Repository{}
+		}
+	}
+	return p.git(at)
 }
 
 // Inside looks the path up in the world each time.
@@ -153,7 +178,7 @@ func (p *pathFacts) roots() bool {
 }
 
 // elsewhere answers for a command that will run in an unknown directory:
-// relative paths are outside.
+// relative paths are outside, and nothing is known of repositories.
 type elsewhere struct{ rules.Facts }
 
 func (e elsewhere) Inside(path string) bool {

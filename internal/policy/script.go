@@ -30,6 +30,25 @@ type Confiner interface {
 	Unconfined() bool
 }
 
+// Coverer is a [World] that knows which directories of the machine commands do not
+// see.
+type Coverer interface {
+	// Covered reports whether session sandboxes may have a directory of their own in
+	// the place of the machine's at this path. Then the path says nothing of what a
+	// script opens there: that is judged when it is open.
+	Covered(path string) bool
+}
+
+// covered returns [Coverer.Covered] of a machine, if it knows.
+func covered(w World) func(path string) bool {
+	if c, knows := w.(Coverer); knows {
+		return c.Covered
+	}
+	return nowhere
+}
+
+func nowhere(string) bool { return false }
+
 // Script is the part of a [Grant] that is about a script.
 type Script struct {
 	Text  string
@@ -116,7 +135,7 @@ func (p *Policy) mayShell(req *tipstaff.Request, w World) []Finding {
 	if c, knows := w.(Confiner); knows && c.Unconfined() {
 		return []Finding{{
 			Rule: "shell/unconfined", At: sh.From, Code: tipstaff.CommandNotAllowed, Msg: "scripts run only in a sandbox, and commands run here without one",
-			Hint: "A script opens files by itself. The operator turns the sandbox on with TIPSTAFF_SANDBOX=required and the profile workspace or read-only; single commands run as before.",
+			Hint: "A script opens files by itself. The operator turns the sandbox on with TIPSTAFF_SANDBOX=require and the profile workspace or read-only; single commands run as before.",
 		}}
 	}
 	if req.Family != tipstaff.Execute {
@@ -153,7 +172,7 @@ const mostAhead = 1000
 func (p *Policy) ahead(req *tipstaff.Request, w World, parsed *shell.Script, d *Draft, to *Decision) {
 	known := parsed.Known(before(req, w))
 	to.Findings = append(to.Findings, writesAhead(p.Shell(), &known)...)
-	eachAhead(&known, d.Dir.Path(), func(c *shell.Command, words, writes []string) bool {
+	eachAhead(&known, d.Dir.Path(), covered(w), func(c *shell.Command, words, writes []string) bool {
 		one := WithinScript(req, words)
 		one.Writes, one.Timeout = writes, d.Timeout
 		p.oneAhead(c, one, w, to)
@@ -164,7 +183,7 @@ func (p *Policy) ahead(req *tipstaff.Request, w World, parsed *shell.Script, d *
 // eachAhead calls judge for each command that can be judged before a script
 // runs, and once for equal ones: it is certain, all its words are known, and it
 // runs with the variables of the script.
-func eachAhead(known *shell.Known, dir string, judge func(c *shell.Command, words, writes []string) (more bool)) {
+func eachAhead(known *shell.Known, dir string, covered func(path string) bool, judge func(c *shell.Command, words, writes []string) (more bool)) {
 	judged := map[string]bool{}
 	for i := range known.Commands {
 		c := &known.Commands[i]
@@ -172,7 +191,7 @@ func eachAhead(known *shell.Known, dir string, judge func(c *shell.Command, word
 		if !c.Certain || !literal || c.Sets {
 			continue
 		}
-		writes := writesOf(c, dir)
+		writes, _ := writesOf(c, dir, covered)
 		key := strings.Join(slices.Concat(words, []string{"\x00>"}, writes), "\x00")
 		if judged[key] {
 			continue
@@ -191,6 +210,9 @@ func (p *Policy) oneAhead(c *shell.Command, req tipstaff.Request, w World, to *D
 	if g, ok := d.Grant(); ok {
 		g.Close()
 		return
+	}
+	if d.Deciding().repository {
+		return // commands before it may check out another branch
 	}
 	if q, ok := d.Question(); ok {
 		if c.Moved {
@@ -259,18 +281,22 @@ func before(req *tipstaff.Request, w World) shell.Before {
 	return shell.Before{Anything: true}
 }
 
-// writesOf returns the files that a command's redirections certainly open for
-// writing, absolute.
-func writesOf(c *shell.Command, dir string) []string {
-	var out []string
+// writesOf returns the files of the machine that a command's redirections certainly
+// open for writing, absolute, and whether some others may not be the machine's.
+func writesOf(c *shell.Command, dir string, covered func(path string) bool) (out []string, open bool) {
 	for _, w := range c.Writes {
-		switch {
-		case !w.Path.Known || w.Path.Text == "" || rules.Sink(w.Path.Text):
-		case path.IsAbs(w.Path.Text):
-			out = append(out, path.Clean(w.Path.Text))
-		default:
-			out = append(out, path.Join(dir, w.Path.Text))
+		if !w.Path.Known || w.Path.Text == "" || rules.Sink(w.Path.Text) {
+			continue
 		}
+		name := path.Clean(w.Path.Text)
+		if !path.IsAbs(name) {
+			name = path.Join(dir, name)
+		}
+		if covered(name) {
+			open = true
+			continue
+		}
+		out = append(out, name)
 	}
-	return out
+	return out, open
 }

@@ -296,6 +296,42 @@ func TestPathsOfRedirectionsAreThoseOfTheCommandsRule(t *testing.T) {
 	}
 }
 
+// covering is a world in which session sandboxes have a /tmp of their own.
+type covering struct{ *world }
+
+func (covering) Covered(path string) bool { return strings.HasPrefix(path, "/tmp/") }
+
+// The machine's /tmp is not what the script opens there.
+func TestARedirectionIntoAPrivateDirectoryIsJudgedWhenItIsOpen(t *testing.T) {
+	s := withFile(t, confined)
+	for text, want := range map[string]string{
+		"ls > /tmp/x":                   "allowed",
+		"cd src; ls > /tmp/x":           "allowed",
+		"ls > /tmp/../tmp/x 2> /work/y": "allowed",
+		"ls > /tmp/x 2> /etc/y":         "COMMAND_NOT_ALLOWED",
+		"ls > /tmp/../etc/x":            "COMMAND_NOT_ALLOWED",
+		"ls > /tmpx":                    "COMMAND_NOT_ALLOWED",
+		"git push --force > /tmp/x":     "COMMAND_NOT_ALLOWED",
+	} {
+		if got := answer(judged(t, s, covering{asWorld()}, script(text))); !strings.HasPrefix(got, want) {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+	// The control: where commands see the machine's.
+	if got := answer(judged(t, s, asWorld(), script("ls > /tmp/x"))); !strings.HasPrefix(got, "COMMAND_NOT_ALLOWED") {
+		t.Errorf("the machine's /tmp: %s", got)
+	}
+	// A question asked beforehand is that of the command that runs.
+	d := judged(t, s, covering{asWorld()}, script("git push > /tmp/x"))
+	if len(d.Asked) != 1 || len(d.Asked[0].Question.Writes) != 0 {
+		t.Errorf("asked %+v", d.Asked)
+	}
+	one := policy.New(s).Survey(script("ls > /tmp/x"), covering{asWorld()}).Commands[0]
+	if one.Decision.Effect != policy.Allow || one.Later != "which file its redirection opens" {
+		t.Errorf("surveyed: %s, %q", one.Decision.Effect, one.Later)
+	}
+}
+
 func TestQuestionsOfAScriptAreKnownBeforeItRuns(t *testing.T) {
 	s := withFile(t, confined)
 	p, w := policy.New(s), asWorld()

@@ -53,7 +53,10 @@ func (p *Policy) surveyed(c *shell.Command, req *tipstaff.Request, w World, dir 
 		return out
 	}
 	one := WithinScript(req, words)
-	one.Writes = writesOf(c, dir)
+	var open bool
+	if one.Writes, open = writesOf(c, dir, covered(w)); open && out.Later == "" {
+		out.Later = "which file its redirection opens"
+	}
 	d := p.Decide(one, w)
 	d.release()
 	out.Decision = &d

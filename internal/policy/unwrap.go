@@ -59,6 +59,11 @@ func unwrapProgram(j layerJudge, l *layer, p *programs.Program, name string) {
 	}
 	reading := programs.Read(name, l.words[1:], l.rest)
 	starts, faults := outcomeOf(reading)
+	alias, more := aliasOf(l)
+	starts = append(starts, alias...)
+	for _, f := range more {
+		j.fault(f)
+	}
 	if j.counts(p) {
 		for _, f := range faults {
 			j.fault(f)
@@ -68,7 +73,7 @@ func unwrapProgram(j layerJudge, l *layer, p *programs.Program, name string) {
 		j.fault(fault{l.rest.Index, name, "which would take the name of a program from its input"})
 	}
 	for _, s := range starts {
-		next := layer{words: s.Words, depth: l.depth + 1, facts: l.facts, contained: s.Itself, options: slices.Concat(s.Options, l.options)}
+		next := layer{words: s.Words, depth: l.depth + 1, facts: sameRepository(l, &s), contained: s.Itself, options: slices.Concat(s.Options, l.options)}
 		s.Holes = append(s.Holes, l.from.Holes...)
 		s.Open = s.Open || l.from.Open
 		next.from, next.rest = s, programs.Place{Index: s.Index, InOne: s.InOne}

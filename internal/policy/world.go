@@ -3,6 +3,7 @@ package policy
 import (
 	"tipstaff"
 	"tipstaff/internal/argv"
+	"tipstaff/internal/gitpush"
 )
 
 // World answers questions about the machine. Its methods may be called from
@@ -42,6 +43,25 @@ type Places interface {
 	// or put something in its place. The path is absolute, or begins with ~ for
 	// a home directory. When this cannot be found out, the answer is true.
 	Writable(path string, dir Directory) bool
+}
+
+// Repositories is a [World] that reads repositories of git. What the policy
+// file says of refs is judged by it; without it, nothing is known of any
+// repository.
+type Repositories interface {
+	// Repository reads the repository that a run of git is about. It is asked for
+	// pushes only.
+	Repository(run GitRun) gitpush.Repository
+}
+
+// GitRun is how git would be run, as far as that decides about its repository.
+type GitRun struct {
+	Dir     Directory
+	Place   gitpush.Place
+	Program string // the file, as in [Program]
+	// Home and ConfigHome are the variables HOME and XDG_CONFIG_HOME of the
+	// command.
+	Home, ConfigHome string
 }
 
 // Lister is a [World] that lists directories. Patterns in command lines are

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tipstaff"
+	"tipstaff/internal/gitpush"
 	"tipstaff/internal/paths"
 	"tipstaff/internal/policy"
 )
@@ -23,6 +24,9 @@ type world struct {
 	directories []string
 	closed      atomic.Int32
 	listFault   error // what every question about patterns fails with
+
+	git   *gitpush.Repository // around /work; nil: there is none
+	asked int                 // how often it was read
 
 	roots    []string
 	rootsErr error
@@ -100,6 +104,38 @@ func (w *world) Writable(name string, _ policy.Directory) bool {
 	return slices.ContainsFunc(append([]string{"/work", "/tmp", "/var/tmp", "/dev/shm", "/home/user/.cache"}, w.roots...), func(place string) bool {
 		return paths.Within(name, place) || name != "/" && paths.Within(place, name)
 	})
+}
+
+// Repository is the one in /work, however git is started.
+func (w *world) Repository(run policy.GitRun) gitpush.Repository {
+	w.asked++
+	if w.git == nil || run.Program == "" || run.Dir == nil || len(run.Place.Dirs) > 1 || len(run.Place.Dirs) == 1 && run.Place.Dirs[0] != "src" || run.Place.GitDir != "" {
+		return gitpush.Repository{}
+	}
+	return *w.git
+}
+
+// onBranch is a repository with the remotes origin and fork, in which a branch is
+// checked out and every name is a branch, except v1 and what begins with a dash.
+func onBranch(name string, settings ...gitpush.Setting) *gitpush.Repository {
+	r := gitpush.Ordinary()
+	if r.Head = ""; name != "" {
+		r.Head = "refs/heads/" + name
+	}
+	branches := r.Follow
+	r.Follow = func(ref string) (string, bool) {
+		switch ref {
+		case "refs/tags/v1":
+			return ref, true
+		case "refs/heads/v1":
+			return "", true
+		case "refs/heads/feature/alias":
+			return "refs/heads/main", true
+		}
+		return branches(ref)
+	}
+	r.Settings = append([]gitpush.Setting{{Section: "remote", Sub: "origin", Name: "url", Value: "x"}, {Section: "remote", Sub: "fork", Name: "url", Value: "y"}}, settings...)
+	return &r
 }
 
 // Files: the paths of files, and of links, as they are written.

@@ -3,7 +3,6 @@ package profile
 import (
 	_ "embed"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 )
@@ -162,16 +161,4 @@ func known(name string) error {
 		}
 	}
 	return fmt.Errorf("%q begins with none of ~/ $ / ./", name)
-}
-
-// Lendable lists the credentials whose files can be revealed: [Machine.Reveal].
-func Lendable() []string {
-	var names []string
-	for _, row := range builtin().secrets {
-		if row.lent != "" && !slices.Contains(names, row.lent) {
-			names = append(names, row.lent)
-		}
-	}
-	slices.Sort(names)
-	return names
 }

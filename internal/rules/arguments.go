@@ -3,6 +3,7 @@ package rules
 import (
 	"strings"
 
+	"tipstaff/internal/gitpush"
 	"tipstaff/internal/programs"
 )
 
@@ -103,6 +104,7 @@ type reading struct {
 	openFlags bool
 
 	raw, lower []string // of texts, once computed
+	push       *gitpush.Push
 	holes      bool
 }
 

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -158,7 +159,7 @@ func (l *loader) rules(e *entry, name string, items []Item, why Text, whole bool
 		if item.ID.Value != "" {
 			r.name = item.ID.Value
 		}
-		if !l.compile(&r, whole) {
+		if !l.compile(&r, whole) || l.notGit(&r, e.program) {
 			continue
 		}
 		if whole && item.Until.Past(l.policy.now) {
@@ -173,6 +174,15 @@ func (l *loader) rules(e *entry, name string, items []Item, why Text, whole bool
 	return out
 }
 
+// notGit refuses rules about refs for other programs.
+func (l *loader) notGit(r *rule, program string) bool {
+	if r.push == nil && !r.content.pushes || path.Base(program) == "git" {
+		return false
+	}
+	l.faults.add(r.item.Rule.At, "", "%s: {ref:…} and its like are about pushes of git, and these rules are about %q", cut(r.item.Rule.Value), cut(program))
+	return true
+}
+
 // compile makes a rule of its pattern.
 func (l *loader) compile(r *rule, whole bool) bool {
 	at := r.item.Rule.At
@@ -185,8 +195,13 @@ func (l *loader) compile(r *rule, whole bool) bool {
 		return false
 	}
 	if whole {
+		var msg string
+		if r.push, msg = compilePush(tokens); msg != "" {
+			l.faults.add(at, "", "%s", msg)
+			return false
+		}
 		for _, t := range tokens {
-			if slices.ContainsFunc(t.alts, alternative.special) {
+			if r.push == nil && slices.ContainsFunc(t.alts, alternative.special) {
 				l.faults.add(at, "it describes what a command contains, and allow the whole of it", "%s stands under ask and deny only", cut(t.text))
 				return false
 			}

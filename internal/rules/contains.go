@@ -13,6 +13,8 @@ type content struct {
 	// anchored: if the program has subcommands, the first word can only be the
 	// subcommand.
 	anchored bool
+	// pushes: it is about a push of git, which the words only introduce.
+	pushes bool
 }
 
 // contentWord is a word that must follow those before it.
@@ -26,6 +28,7 @@ type contentFlag struct {
 	alts       []flagName
 	conditions []alternative // these replace the option: see special.go
 	value      *token        // the condition on its value
+	forces     bool          // it is --force of git push, in any spelling
 }
 
 type flagName struct {
@@ -55,7 +58,7 @@ func compileContent(tokens []token) (content, string) {
 			}
 		}
 		switch {
-		case t.special() && last >= 0 && len(c.flags[last].alts) > 0:
+		case t.special() && !t.aboutPushes() && last >= 0 && len(c.flags[last].alts) > 0:
 			c.flags[last].value = &t
 			last = -1
 			continue
@@ -72,6 +75,9 @@ func compileContent(tokens []token) (content, string) {
 		}
 		c.flags = append(c.flags, flagOf(t))
 		last = len(c.flags) - 1
+	}
+	if msg := c.pushWords(tokens); msg != "" {
+		return c, msg
 	}
 	c.anchored = len(tokens) > 0 && len(c.words) > 0 && c.words[0].text == tokens[0].text && named(tokens[0])
 	return c, ""
@@ -109,6 +115,9 @@ func flagOf(t token) contentFlag {
 func (c *content) in(r *reading, f Facts) bool {
 	if c.all {
 		return true
+	}
+	if c.pushes {
+		return c.inPush(r, f)
 	}
 	var buf [4]int
 	unmet := buf[:0] // words that must be found among the operands
@@ -198,6 +207,9 @@ func (c *contentFlag) in(r *reading, value *token, f Facts) bool {
 		if c.conditions[i].holds(r, f) {
 			return true
 		}
+	}
+	if c.forces && r.forcesPlainly(f) {
+		return true
 	}
 	for _, n := range c.alts {
 		if n.letters(r.style) && value == nil && !n.own && c.value == nil && r.hasLetters(n.name[1:]) {

@@ -227,7 +227,7 @@ func (p *Policy) Lends(q Query, f Facts) Credentials {
 	}
 	var out Credentials
 	for i := range j.base.allow {
-		if r := &j.base.allow[i]; r.lends != nil && matchWhole(r.tokens, q.Args, f) {
+		if r := &j.base.allow[i]; r.lends != nil && r.allows(&j.seen, q.Args, f) {
 			out = append(out, r.lends...)
 		}
 	}

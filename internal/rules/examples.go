@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"tipstaff/internal/gitpush"
 )
 
 // lexical answers [Facts] by the text of a path alone, for examples and tests:
@@ -14,8 +16,12 @@ func (lexical) Inside(p string) bool {
 	return !strings.HasPrefix(p, "/") && p != ".." && !strings.HasPrefix(path.Clean(p), "../") && path.Clean(p) != ".."
 }
 
+// Repository has names that are branches, and no settings.
+func (lexical) Repository(gitpush.Place) gitpush.Repository { return gitpush.Ordinary() }
+
 // Lexical returns Facts that use only the text of a path: relative paths that
-// do not lead out by ".." are inside the roots. It is for tests and examples,
+// do not lead out by ".." are inside the roots. Of a repository of git they say
+// that names are branches. It is for tests and examples,
 // which have no machine.
 func Lexical() Facts { return lexical{} }
 
@@ -57,11 +63,11 @@ func (l *loader) example(names []string, item *Item, text Text, want bool) {
 		return // the rule was refused, or has expired
 	}
 	args := Args{Words: words[1:]}
-	var got bool
+	seen := read(args, e.style)
+	got := false
 	if whole {
-		got = matchWhole(r.tokens, args, lexical{})
+		got = r.allows(&seen, args, lexical{})
 	} else {
-		seen := read(args, e.style)
 		got = r.content.in(&seen, lexical{})
 	}
 	switch {

@@ -71,7 +71,7 @@ type Command struct {
 
 // Item is one rule.
 type Item struct {
-	Rule     Text   `key:"rule" bare:"true" required:"true" doc:"The pattern: words and options, separated by blanks. a|b is either; {path} {file:*.py} {int} {url:https://x/*} are typed; * is one argument, at the end any further ones."`
+	Rule     Text   `key:"rule" bare:"true" required:"true" doc:"The pattern: words and options, separated by blanks. a|b is either; {path} {file:*.py} {int} {url:https://x/*} are typed, {ref:feature/*} is the rest of a push of git; * is one argument, at the end any further ones."`
 	Why      Text   `key:"why" doc:"The reason, told with every refusal by this rule."`
 	Match    []Text `key:"match" doc:"Command lines that the rule matches, checked at load."`
 	NotMatch []Text `key:"not_match" doc:"Command lines that it does not match, checked at load."`

@@ -32,6 +32,9 @@ type Verdict struct {
 	Why string
 	// Default: no rule allows or asks, so the file's default applies.
 	Default bool
+	// Repository: it depends on the repository of git around the command, which
+	// other commands may change.
+	Repository bool
 	// Unnamed: the file has nothing about the program at all.
 	Unnamed bool
 }
@@ -96,7 +99,7 @@ func (j *judge) style() *style {
 }
 
 func (j *judge) add(e Effect, r *rule, msg string) {
-	j.out = append(j.out, Verdict{Effect: e, Rule: r.name, At: r.item.Rule.At, Msg: msg, Why: r.why})
+	j.out = append(j.out, Verdict{Effect: e, Rule: r.name, At: r.item.Rule.At, Msg: msg, Why: r.why, Repository: r.dependsOn(&j.seen)})
 }
 
 // lists denies programs outside of the allowlists that the file extends.
@@ -112,7 +115,7 @@ func (j *judge) profile(p *profile) {
 	inside := len(p.only) == 0
 	for i := range p.only {
 		r := &p.only[i]
-		if !inside && r.isFor(j.q.Program) && matchWhole(r.tokens, j.q.Args, j.f) {
+		if !inside && r.isFor(j.q.Program) && r.allows(&j.seen, j.q.Args, j.f) {
 			inside = true
 		}
 	}
@@ -124,12 +127,12 @@ func (j *judge) profile(p *profile) {
 	}
 	for i := range p.deny {
 		if r := &p.deny[i]; r.isFor(j.q.Program) && r.content.in(&j.seen, j.f) {
-			j.add(Deny, &r.rule, "it contains what is denied to this caller: "+r.item.Rule.Value)
+			j.add(Deny, &r.rule, "it contains what is denied to this caller: "+r.item.Rule.Value+r.shows(&j.seen))
 		}
 	}
 	for i := range p.ask {
 		if r := &p.ask[i]; r.isFor(j.q.Program) && r.content.in(&j.seen, j.f) {
-			j.add(Ask, &r.rule, "it contains what needs approval for this caller: "+r.item.Rule.Value)
+			j.add(Ask, &r.rule, "it contains what needs approval for this caller: "+r.item.Rule.Value+r.shows(&j.seen))
 		}
 	}
 }
@@ -146,7 +149,7 @@ func (j *judge) rules() {
 		j.contained(Ask, e.narrow)
 		spoken = j.contained(Ask, e.ask)
 		for i := range e.allow {
-			if r := &e.allow[i]; matchWhole(r.tokens, j.q.Args, j.f) {
+			if r := &e.allow[i]; r.allows(&j.seen, j.q.Args, j.f) {
 				j.add(Allow, r, "allowed by: "+strings.TrimSpace(j.q.Program+" "+r.item.Rule.Value))
 				spoken = true
 				break
@@ -171,7 +174,7 @@ func (j *judge) contained(effect Effect, list []rule) (any bool) {
 		if effect == Ask {
 			what = "it contains what needs approval: "
 		}
-		j.add(effect, r, what+cut(r.item.Rule.Value))
+		j.add(effect, r, what+cut(r.item.Rule.Value)+r.shows(&j.seen))
 	}
 	return any
 }
@@ -190,6 +193,10 @@ func (j *judge) nothing() Verdict {
 		v.Msg = "no rule allows this with arguments that come from input"
 	default:
 		v.Msg = "no rule allows these arguments"
+		if slices.ContainsFunc(j.base.allow, func(r rule) bool { return r.push != nil }) {
+			v.Msg += j.seen.updates()
+			v.Repository = j.seen.implied()
+		}
 		if c := j.base.from; c != nil && c.Why.At.Set() {
 			v.Why = c.Why.Value
 		}

@@ -39,6 +39,9 @@ func (p *Policy) Lint(o LintOptions) []Fault {
 			l.dates(list)
 		}
 		l.open(names, &row.Value)
+		for _, list := range [][]rule{e.ask, e.deny} {
+			l.branches(names, list)
+		}
 		l.missing(row.Key.At, names, covered)
 	}
 	return l.out
@@ -107,6 +110,29 @@ func (l *linter) missing(at Pos, names []string, covered map[string][]string) {
 	}
 	for _, preset := range presets {
 		l.add(at, "extend preset:"+preset, "there is a preset for %s that the policy does not extend", strings.Join(about[preset], ", "))
+	}
+}
+
+// branches reports rules of git that name a branch as a word of a push: the same
+// branch has other spellings there.
+func (l *linter) branches(names []string, list []rule) {
+	usual := []string{"main", "master", "trunk", "develop", "development", "production", "prod", "staging", "stable", "release", "release/*", "release-*", "HEAD"}
+	for i := range list {
+		r := &list[i]
+		if !slices.Contains(names, "git") || r.content.pushes || !isPush(r.tokens) || r.item.Rule.At.File != l.p.Name {
+			continue
+		}
+		var words []string
+		for _, t := range r.tokens[1:] {
+			if !strings.HasPrefix(t.text, "-") && !t.special() && !t.rest() {
+				words = append(words, t.text)
+			}
+		}
+		if len(words) == 0 || len(words) == 1 && !slices.ContainsFunc(strings.Split(words[0], "|"), func(w string) bool { return slices.Contains(usual, w) }) {
+			continue
+		}
+		branch := words[len(words)-1]
+		l.add(r.item.Rule.At, "write \"push {ref:"+strings.TrimPrefix(branch, "refs/heads/")+"}\"", "the rule %q looks for a word, and does not find HEAD:%s, nor git push alone", cut(r.item.Rule.Value), branch)
 	}
 }
 

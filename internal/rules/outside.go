@@ -13,7 +13,7 @@ import (
 func (r *reading) leadOutside(raw []string, f Facts) bool {
 	var scripts []string
 	for _, text := range raw {
-		if !leadsOut(text, f) {
+		if !leadsOut(text, f) && !r.globsOut(text, f) {
 			continue
 		}
 		if scripts == nil {
@@ -24,6 +24,12 @@ func (r *reading) leadOutside(raw []string, f Facts) bool {
 		}
 	}
 	return false
+}
+
+// globsOut reports whether one of the texts that curl makes of {a,b} leads
+// outside.
+func (r *reading) globsOut(text string, f Facts) bool {
+	return r.style.program == "curl" && strings.HasPrefix(text, "{") && !strings.Contains(text, "://") && slices.ContainsFunc(globbed(text), func(t string) bool { return leadsOut(t, f) })
 }
 
 // scripts returns the scripts among the arguments that only edit text; never

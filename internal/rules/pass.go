@@ -89,6 +89,16 @@ func (p *Policy) PassesSome(name string) bool {
 	})
 }
 
+// MayPass reports whether the file passes a variable on to some command, or a
+// rule of it lends it.
+func (p *Policy) MayPass(name string) bool {
+	return p.PassesSome(name) || slices.ContainsFunc(p.File.Commands.Rows, func(row Row[Command]) bool {
+		return slices.ContainsFunc(slices.Concat(row.Value.Allow, row.Value.Ask), func(i Item) bool {
+			return passes(values(i.Environment.Pass), name)
+		})
+	})
+}
+
 func passes(list []string, name string) bool {
 	return PassFault(name) == "" && slices.ContainsFunc(list, func(pattern string) bool { return MatchGlob(pattern, name) })
 }

@@ -24,6 +24,10 @@ const (
 	globbedLike
 	gitSetting
 	operandLike
+	refLike // this and the next: refs.go
+	refsForced
+	refsDeleted
+	refsImplied
 )
 
 // alternative is one of the a|b of a token.
@@ -31,7 +35,7 @@ type alternative struct {
 	kind kind
 	text string // of literal and glob; the glob of {file:…} and {url:…}
 
-	globs []string // of {text:…} and its like
+	globs []string // of {text:…} and its like; of {ref:…} in full
 }
 
 // token is one word of a pattern.

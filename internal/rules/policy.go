@@ -70,8 +70,9 @@ type rule struct {
 	item    Item
 	name    string // git/deny
 	why     string
-	tokens  []token // of allow
-	content content // of the others
+	tokens  []token    // of allow
+	push    *wholePush // of allow, if it is about refs
+	content content    // of the others
 	lends   Credentials
 }
 

@@ -59,17 +59,31 @@ func (l *loader) programRules(name string, items []Item, whole bool) []programRu
 			continue
 		}
 		r.programs, r.tokens = tokens[0], tokens[1:]
+		msg := ""
 		if whole {
-			if n := len(r.tokens); n == 0 || !r.tokens[n-1].rest() {
-				r.tokens = append(r.tokens, token{alts: []alternative{{kind: anyOne}}, text: "*"})
+			if r.push, msg = compilePush(r.tokens); msg == "" && r.push == nil {
+				r.open()
 			}
-		} else if msg := r.contain(); msg != "" {
+		} else {
+			msg = r.contain()
+		}
+		if msg != "" {
 			l.faults.add(item.Rule.At, "", "the pattern %s", msg)
+			continue
+		}
+		if (r.push != nil || r.content.pushes) && !r.isFor("git") && l.notGit(&r.rule, tokens[0].text) {
 			continue
 		}
 		out = append(out, r)
 	}
 	return out
+}
+
+// open lets any further arguments follow.
+func (r *programRule) open() {
+	if n := len(r.tokens); n == 0 || !r.tokens[n-1].rest() {
+		r.tokens = append(r.tokens, token{alts: []alternative{{kind: anyOne}}, text: "*"})
+	}
 }
 
 func (r *programRule) contain() (msg string) {

@@ -24,7 +24,10 @@ import (
 //	{code:awk}      an argument is a program in a small language (awk, sed, sqlite3, psql, mysql, jq)
 //	                that starts others, or that cannot be followed; sed-files: or that names a file
 //	                outside of the working directory
-var specialKinds = map[string]kind{"text": textLike, "not": textUnlike, "first": firstLike, "outside": leadsOutside, "code": codeStarts, "globbed": globbedLike, "git-setting": gitSetting, "operand": operandLike}
+//
+// About pushes of git there are {ref:a|b}, {force}, {delete} and {implied}: see
+// refs.go.
+var specialKinds = map[string]kind{"text": textLike, "not": textUnlike, "first": firstLike, "outside": leadsOutside, "code": codeStarts, "globbed": globbedLike, "git-setting": gitSetting, "operand": operandLike, "ref": refLike, "force": refsForced, "delete": refsDeleted, "implied": refsImplied}
 
 // languages are the languages of {code:…}.
 var languages = []string{"awk", "sed", "sed-files", "sqlite3", "psql", "mysql", "jq", "vim"}
@@ -36,8 +39,10 @@ func special(name, of string, has bool) (a alternative, ok bool, err error) {
 	if !ok {
 		return alternative{}, false, nil
 	}
-	alone := k == leadsOutside || k == gitSetting
+	alone := k == leadsOutside || k == gitSetting || k > refLike
 	switch {
+	case k >= refLike && (alone && has || !alone && of == ""):
+		err = fmt.Errorf("{%s} is not written so; there are {ref:main|feature/*}, {force}, {delete} and {implied}", name)
 	case alone && has, !alone && of == "":
 		err = fmt.Errorf("{%s} is written {text:a*|b}, {not:a*|b}, {first:a*|b}, {code:awk} or {outside}", name)
 	case k == codeStarts && !slices.Contains(languages, of):
@@ -45,6 +50,12 @@ func special(name, of string, has bool) (a alternative, ok bool, err error) {
 	}
 	a = alternative{kind: k, text: of}
 	a.globs = splitGlobs(of)
+	if k >= refLike {
+		if err == nil && k == refLike {
+			a, err = refPattern(a)
+		}
+		return a, true, err
+	}
 	if k != firstLike {
 		for i, g := range a.globs {
 			a.globs[i] = strings.ToLower(g)
@@ -92,6 +103,8 @@ func (a *alternative) holds(r *reading, f Facts) bool {
 		return r.open || r.starts(a.text)
 	case gitSetting:
 		return r.open || r.holes || r.setsGit()
+	case refLike, refsForced, refsDeleted, refsImplied:
+		return a.pushHolds(r, f)
 	}
 	raw, lower := r.texts()
 	if a.kind == globbedLike {

@@ -5,6 +5,14 @@ import (
 	"strings"
 )
 
+// allows reports whether a rule of allow matches a command.
+func (r *rule) allows(seen *reading, a Args, f Facts) bool {
+	if r.push != nil {
+		return r.push.matches(seen, a, f)
+	}
+	return matchWhole(r.tokens, a, f)
+}
+
 // matchWhole matches a pattern of allow, which describes the whole command:
 // every argument must be matched. A * at the end matches any further arguments;
 // only it matches arguments that come from input.

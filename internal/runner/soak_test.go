@@ -1,4 +1,4 @@
-//go:build linux
+//go:build linux && (amd64 || arm64)
 
 package runner
 
@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -32,7 +33,9 @@ func TestSoak(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		live := Live{}
-		switch i % 8 {
+		var talking sync.WaitGroup
+		defer talking.Wait()
+		switch i % 12 {
 		case 1:
 			req = tipstaff.Request{Argv: []string{"sleep", "60"}, Timeout: 5 * time.Millisecond}
 		case 2:
@@ -47,6 +50,24 @@ func TestSoak(t *testing.T) {
 			req = tipstaff.Request{Argv: []string{"cat"}, Stdin: make([]byte, 100_000)}
 		case 7:
 			req = tipstaff.Request{Argv: []string{"head", "-c", "1000000000", "/dev/zero"}, Timeout: 20 * time.Millisecond}
+		case 8:
+			req = tipstaff.Request{Argv: []string{"sh", "-c", "seq 1000; testcmd hold"}, Terminal: &tipstaff.TerminalSize{}}
+		case 9:
+			req = tipstaff.Request{Argv: []string{"cat"}, Terminal: &tipstaff.TerminalSize{}, Timeout: 20 * time.Millisecond}
+		case 10:
+			req, live = background("cat"), Live{Controls: func(c Controls) {
+				talking.Go(func() {
+					_, _ = c.Input(ctx, make([]byte, 100_000))
+					_, _ = c.WaitsForInput(), c.Signal(syscall.SIGKILL)
+				})
+			}}
+		case 11:
+			req, live = inBackground(tipstaff.Request{Argv: []string{"sh", "-c", "cat; setsid cat & cat"}, Terminal: &tipstaff.TerminalSize{}}), Live{Controls: func(c Controls) {
+				talking.Go(func() {
+					_, _ = c.Input(ctx, []byte("text\n"))
+					_, _ = c.CloseInput(), c.Signal(syscall.SIGTERM)
+				})
+			}}
 		}
 		g := b.grant(req)
 		defer g.Close()

@@ -247,6 +247,19 @@ func (c *constraints) find() (*version, error) {
 	return v, nil
 }
 
+// MayCover returns the directories of a machine that private ones of session
+// sandboxes cover in the strongest tier.
+func MayCover() []string { return slices.Clone(privateDirs) }
+
+// Covered returns those that they cover here. It waits until the tier is known.
+func (s *Sandbox) Covered() []string {
+	s.await()
+	if s.o.Profile == profile.Open {
+		return nil
+	}
+	return s.unseen()
+}
+
 // unseen returns directories of the machine that commands do not see, because
 // private ones cover them: changes in them do not matter.
 func (s *Sandbox) unseen() []string {

@@ -8,6 +8,6 @@
 // server closes the socket. What it can do is what its sandbox lets any command
 // do with files; which programs start, the server decides.
 //
-// Read next: main.go, ask.go, internal/bash for the language, internal/script for
+// Read next: early.go, where it begins, main_linux.go, ask_linux.go, internal/bash for the language, internal/script for
 // the other end.
 package shellproc

@@ -9,13 +9,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == Argument {
-		if err := Main(Descriptor); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
 	if len(os.Args) > 1 && os.Args[1] == attempts {
 		if err := try(len(os.Args) > 2); err != nil {
 			fmt.Println(err)

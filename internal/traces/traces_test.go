@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -97,6 +98,58 @@ func TestACommandIsASpanOfItsCallersTrace(t *testing.T) {
 	} {
 		if a[name] != want {
 			t.Errorf("%s is %q, want %q", name, a[name], want)
+		}
+	}
+}
+
+// nested is a road on which a script asks for two commands, as internal/script does:
+// with its own context, and requests that name it.
+type nested struct {
+	*stub
+	road     Road
+	variable []string // what each command is told of its trace
+}
+
+func (n *nested) Execute(ctx context.Context, req tipstaff.Request, live runner.Live) (tipstaff.Result, error) {
+	if req.Parent != "" {
+		n.variable = append(n.variable, req.Fixed[0])
+		return tipstaff.Result{Cause: tipstaff.Exited, ExitCode: len(n.variable) - 1}, nil
+	}
+	for range 2 {
+		one := tipstaff.Request{Parent: "cmd_s", Tool: req.Tool, Family: req.Family, Argv: []string{"secret"}}
+		if _, err := n.road.Execute(ctx, one, live); err != nil {
+			return tipstaff.Result{}, err
+		}
+	}
+	return tipstaff.Result{Cause: tipstaff.Exited}, nil
+}
+
+func TestACommandOfAScriptIsASpanWithinThatOfTheScript(t *testing.T) {
+	rec := tracetest.NewSpanRecorder()
+	spans := open(rec, resource.Empty(), "1")
+	t.Cleanup(func() { _ = spans.Close() })
+	n := &nested{stub: &stub{}}
+	n.road = spans.Road(n)
+	req := request()
+	req.Tool, req.Line, req.Script, req.Fixed = "execute_shell", "", "secret | secret", nil
+	if _, err := n.road.Execute(t.Context(), req, runner.Live{}); err != nil {
+		t.Fatal(err)
+	}
+	all := tracetest.SpanStubsFromReadOnlySpans(rec.Ended())
+	if len(all) != 3 || all[2].Name != "tools/call execute_shell" || all[2].Parent.SpanID().String() != spanID {
+		t.Fatalf("%+v", all)
+	}
+	script := all[2].SpanContext
+	for i := range 2 {
+		got := all[i]
+		if got.Name != "execute_shell command" || got.SpanKind.String() != "internal" || got.Parent.SpanID() != script.SpanID() || got.SpanContext.TraceID() != script.TraceID() {
+			t.Errorf("command %d: %s %s, parent %v", i, got.Name, got.SpanKind, got.Parent)
+		}
+		if want := "TRACEPARENT=00-" + traceID + "-" + got.SpanContext.SpanID().String() + "-01"; n.variable[i] != want {
+			t.Errorf("command %d is told %s, want %s", i, n.variable[i], want)
+		}
+		if a := attributes(&got); a["process.exit.code"] != strconv.Itoa(i) || a["mcp.method.name"] != "" {
+			t.Errorf("command %d: %v", i, a)
 		}
 	}
 }

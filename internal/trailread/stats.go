@@ -103,7 +103,7 @@ func (s *Stats) Add(l *Line) {
 		s.Codes.add(string(r.Code))
 	}
 	switch r.Event {
-	case audit.CommandStart, audit.CommandRefused:
+	case audit.CommandStart, audit.CommandRefused, audit.CommandJudged:
 		s.Commands++
 		s.Agents.add(r.Who.Agent)
 		if name := program(r); name != "" {

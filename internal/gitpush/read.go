@@ -1,0 +1,278 @@
+package gitpush
+
+import (
+	"slices"
+	"strings"
+)
+
+// Read says what a command line of git would push. open reads the repository; it
+// is called at most once, and only for a push.
+func Read(args []string, open func(Place) Repository) Push {
+	c := readCommand(args)
+	p := Push{Sub: c.sub, Is: c.pushes()}
+	if !p.Is {
+		return p
+	}
+	if c.strange || c.sub != "push" && c.sub != "send-pack" {
+		return p.anything()
+	}
+	o := readOptions(c.rest, c.sub == "send-pack")
+	p.Options, p.Prunes = o.tell, o.prune
+	p.plainly = o.force || o.mirror || slices.ContainsFunc(o.operands[min(1, len(o.operands)):], func(spec string) bool { return strings.HasPrefix(spec, "+") })
+	p.Forced = p.plainly || o.lease || o.prune
+	if o.strange || o.stdin {
+		return p.anything()
+	}
+	repo := open(c.place)
+	if !repo.Known {
+		return p.anything()
+	}
+	r := reader{push: &p, options: &o, repo: repo, settings: append(slices.Clip(settings(repo.Settings)), c.settings...)}
+	p.Whole = true
+	if c.sub == "push" {
+		r.readPush()
+	} else {
+		r.sendPack()
+	}
+	if r.lost {
+		return p.anything()
+	}
+	return p
+}
+
+// anything makes the push one that is not understood.
+func (p *Push) anything() Push {
+	return Push{Is: true, Sub: p.Sub, Options: p.Options, Prunes: p.Prunes, Updates: []Update{everything}, Implied: true, Forced: p.Forced, plainly: p.plainly}
+}
+
+// command is a command line of git up to its subcommand.
+type command struct {
+	place    Place
+	settings settings // of -c
+	sub      string
+	rest     []string
+	strange  bool // there are options whose effect on the repository is not known
+}
+
+func readCommand(args []string) command {
+	var c command
+	for i := 0; i < len(args); i++ {
+		word := args[i]
+		name, value, glued := strings.Cut(word, "=")
+		switch {
+		case len(word) < 2 || word[0] != '-':
+			c.sub, c.rest = word, args[i+1:]
+			return c
+		case slices.Contains([]string{"--no-pager", "-P", "-p", "--paginate", "--no-replace-objects", "--no-optional-locks", "--no-lazy-fetch", "--literal-pathspecs", "--no-literal-pathspecs", "--glob-pathspecs", "--noglob-pathspecs", "--icase-pathspecs", "--no-advice"}, word):
+		case slices.Contains([]string{"-C", "-c", "--git-dir", "--work-tree"}, name) && (!glued || name[1] == '-'):
+			if !glued {
+				if i++; i == len(args) {
+					return c
+				}
+				value = args[i]
+			}
+			c.option(name, value)
+		default:
+			c.strange = true
+			if !glued && slices.Contains([]string{"--namespace", "--super-prefix", "--config-env", "--attr-source", "--list-cmds"}, word) {
+				i++
+			}
+		}
+	}
+	return c
+}
+
+func (c *command) option(name, value string) {
+	switch name {
+	case "-C":
+		if value != "" {
+			c.place.Dirs = append(c.place.Dirs, value)
+		}
+		c.strange = c.strange || c.place.GitDir != "" // it is relative to the directory so far
+	case "-c":
+		c.settings = append(c.settings, settingOf(value))
+	case "--git-dir":
+		c.place.GitDir = value
+		c.strange = c.strange || value == ""
+	}
+}
+
+// pushing are commands of others that push, and parts of git that do.
+var pushing = []string{"push", "send-pack", "http-push", "flow", "town", "machete", "spice", "branchless", "annex", "stack", "ps", "sync", "publish", "ship"}
+
+// pushes reports whether the command pushes, or may do so.
+func (c *command) pushes() bool {
+	switch {
+	case slices.Contains(pushing, c.sub):
+		return true
+	case c.sub == "subtree":
+		return slices.Contains(c.rest, "push")
+	case c.strange:
+		// The subcommand may be the value of an option that is not known.
+		return slices.Contains(c.rest, "push") || slices.Contains(c.rest, "send-pack") || slices.Contains(c.rest, "http-push")
+	}
+	return false
+}
+
+// reader reads one push.
+type reader struct {
+	push     *Push
+	options  *options
+	repo     Repository
+	settings settings
+	lost     bool // something is not understood
+}
+
+// readPush reads git push: cmd_push and do_push of git's builtin/push.c.
+func (r *reader) readPush() {
+	o := r.options
+	specs := o.operands
+	switch {
+	case len(specs) > 0:
+		r.push.Remote, specs = specs[0], specs[1:]
+	case o.repo != "":
+		r.push.Remote = o.repo
+	default:
+		r.push.Remote, r.push.Implied = r.remote(), true
+	}
+	name := r.push.Remote
+	if len(r.settings.all("remotes", "", strings.ToLower(name))) > 0 {
+		r.lost = true // a group of remotes
+		return
+	}
+	if o.mirror || r.settings.isTrue("remote", name, "mirror") {
+		r.push.Implied = r.push.Implied || !o.mirror
+		r.add(Update{To: []string{anyRef}, Force: true, Delete: true})
+		return
+	}
+	if o.tags {
+		r.add(Update{To: []string{anyTag}})
+	}
+	if o.all {
+		r.add(Update{To: []string{anyBranch}})
+	}
+	r.specs(specs)
+	if len(specs) == 0 && !o.tags && !o.all {
+		r.byDefault(name)
+	}
+	r.besides()
+}
+
+// besides adds what is pushed with the rest: tags that are followed, and
+// submodules, whose remotes are others.
+func (r *reader) besides() {
+	follows := r.settings.isTrue("push", "", "followtags")
+	r.push.Implied = r.push.Implied || follows && r.options.follow == nil
+	if r.options.follow != nil {
+		follows = *r.options.follow
+	}
+	if follows {
+		r.add(Update{To: []string{anyTag}})
+	}
+	recurse := "no"
+	for _, e := range r.settings {
+		switch {
+		case e.Section == "push" && e.Name == "recursesubmodules":
+			recurse = e.Value
+		case e.Section == "submodule" && e.Sub == "" && e.Name == "recurse" && e.isTrue():
+			recurse = "on-demand"
+		}
+	}
+	if r.options.recurse != nil {
+		recurse = *r.options.recurse
+	}
+	if !slices.Contains([]string{"no", "off", "false", "check"}, recurse) {
+		r.lost = true
+	}
+}
+
+// sendPack reads git send-pack, which heeds no settings of remotes.
+func (r *reader) sendPack() {
+	o := r.options
+	if len(o.operands) == 0 {
+		r.lost = true
+		return
+	}
+	r.push.Remote = o.operands[0]
+	switch {
+	case o.mirror:
+		r.add(Update{To: []string{anyRef}, Force: true, Delete: true})
+	case o.all || len(o.operands) == 1:
+		r.add(Update{To: []string{anyBranch}})
+	}
+	for _, spec := range o.operands[1:] {
+		r.refspec(spec)
+	}
+}
+
+// remote is where a push without one goes: pushremote_for_branch of remote.c.
+func (r *reader) remote() string {
+	branch := strings.TrimPrefix(r.repo.Head, branches)
+	for _, name := range []string{r.settings.text("branch", branch, "pushremote"), r.settings.text("remote", "", "pushdefault")} {
+		if name != "" {
+			return name
+		}
+	}
+	return r.fetchRemote(branch)
+}
+
+func (r *reader) fetchRemote(branch string) string {
+	if name := r.settings.text("branch", branch, "remote"); name != "" {
+		return name
+	}
+	if names := r.settings.remotes(); len(names) == 1 {
+		return names[0]
+	}
+	return "origin"
+}
+
+// byDefault reads what is pushed without refspecs: setup_default_push_refspecs.
+func (r *reader) byDefault(remote string) {
+	r.push.Implied = true
+	if specs := r.settings.all("remote", remote, "push"); len(specs) > 0 {
+		for _, spec := range specs {
+			r.refspec(spec)
+		}
+		return
+	}
+	head := r.repo.Head
+	branch := strings.TrimPrefix(head, branches)
+	mode := r.settings.text("push", "", "default")
+	switch {
+	case mode == "nothing":
+	case mode == "matching":
+		r.add(Update{To: []string{anyBranch}})
+	case head == "": // git refuses it
+	case head == anyBranch:
+		r.add(Update{To: []string{anyBranch}})
+	case mode == "upstream" || mode == "tracking":
+		merge := r.settings.all("branch", branch, "merge")
+		if len(merge) != 1 {
+			merge = append(merge, head)
+		}
+		for _, to := range merge {
+			r.add(r.to(to, branchSource))
+		}
+	case mode == "simple" || mode == "current" || mode == "":
+		r.add(Update{To: []string{head}})
+	default:
+		r.lost = true
+	}
+}
+
+// add adds an update, with what the options say of all.
+func (r *reader) add(u Update) {
+	o := r.options
+	u.Force, u.Lease = u.Force || o.force, u.Lease || o.lease
+	u.Delete = u.Delete || o.prune
+	if u.Force || u.Lease {
+		u.May = slices.Clone(u.May)
+		for _, name := range u.May {
+			if rest, ok := strings.CutPrefix(name, mayTag); ok {
+				u.May = append(u.May, tags+rest)
+			}
+		}
+	}
+	u.May = slices.DeleteFunc(u.May, func(name string) bool { return strings.HasPrefix(name, mayTag) })
+	r.push.Updates = append(r.push.Updates, u)
+}

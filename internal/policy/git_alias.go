@@ -1,0 +1,45 @@
+package policy
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"tipstaff/internal/argv"
+	"tipstaff/internal/gitpush"
+	"tipstaff/internal/programs"
+	"tipstaff/internal/rules"
+)
+
+// byAlias is what starts a command of git that an alias stands for.
+const byAlias = "an alias of git"
+
+// aliasOf returns the command that a subcommand of git stands for by an alias in
+// a configuration. Only words that are no subcommand are looked up, because git
+// takes no alias for those. Of a repository that is not known, neither are its
+// aliases.
+func aliasOf(l *layer) ([]programs.Start, []fault) {
+	facts, knows := l.facts.(rules.Repositories)
+	if !knows || path.Base(l.words[0]) != "git" || l.from.Open || len(l.from.Holes) > 0 {
+		return nil, nil
+	}
+	place, sub, at := gitpush.Subcommand(l.words[1:])
+	if sub == "" || programs.Find("git").Has(sub) {
+		return nil, nil
+	}
+	repo := facts.Repository(place)
+	value, ok := repo.Alias(sub)
+	if !ok {
+		return nil, nil
+	}
+	index := l.rest.Of(at)
+	if strings.HasPrefix(value, "!") {
+		line, err := argv.Read(value[1:])
+		if err != nil || strings.Contains(value, `\`) {
+			return nil, []fault{{index, sub, "an alias of git that is more than one plain command for a shell"}}
+		}
+		return []programs.Start{{Words: slices.Concat(line.Words, l.words[at+2:]), By: "git " + sub, Index: index, Moved: true}}, nil
+	}
+	words := slices.Concat(l.words[:at+1], gitWords(value), l.words[at+2:])
+	return []programs.Start{{Words: words, By: byAlias, Index: index, Itself: true}}, nil
+}
