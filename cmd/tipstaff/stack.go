@@ -153,7 +153,7 @@ func newServerStack(s config.Settings, k *own.Keeper, log *slog.Logger, t teleme
 	}
 	// The sessions, which commands of one task share.
 	if s.Terminal {
-		st.sessions = session.NewStore(session.Options{Max: s.MaxSessions, OwnMax: s.OwnSessions(), Idle: s.SessionIdle, Recorder: endings{st.monitor, st.sandbox, st.scripts}})
+		st.sessions = session.NewStore(session.Options{Max: s.MaxSessions, OwnMax: s.OwnSessions(), Idle: s.SessionIdle, Recorder: endings{st.monitor, st.sandbox, st.scripts, st.spool}})
 	}
 	// Puts the policy file in force, and replaces it when the file changes.
 	decide()

@@ -216,7 +216,7 @@ func (l Local) spool(g *policy.Grant, s *streams) *spool.Output {
 		return nil
 	}
 	kept := l.Spool.Begin(g.Request().ID)
-	kept.Own(g.Request().Origin.Owner())
+	kept.Own(g.Request().Origin.Owner(), g.Request().Session)
 	s.out.Watch(func(p []byte) { kept.Write(spool.Stdout, p) })
 	s.err.Watch(func(p []byte) { kept.Write(spool.Stderr, p) })
 	return kept

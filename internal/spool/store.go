@@ -4,6 +4,8 @@ import (
 	"container/list"
 	"crypto/cipher"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -121,6 +123,21 @@ func (s *Store) Remove(id tipstaff.RequestID) {
 	}
 	s.mu.Unlock()
 	o.drop()
+}
+
+// EndSession removes the outputs of a session.
+func (s *Store) EndSession(id tipstaff.SessionID) {
+	s.mu.Lock()
+	all := slices.Collect(maps.Values(s.outputs))
+	s.mu.Unlock()
+	for _, o := range all {
+		o.mu.Lock()
+		of := id != "" && o.session == id
+		o.mu.Unlock()
+		if of {
+			s.Remove(o.id)
+		}
+	}
 }
 
 // Close removes all outputs, and the directory of this server.
