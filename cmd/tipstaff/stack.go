@@ -80,14 +80,7 @@ func newServerStack(s config.Settings, k *own.Keeper, log *slog.Logger, t teleme
 
 	// What takes a while and needs nothing else is made in the background.
 	go audit.WarmUp()
-	engine := later(func() (*proc.Engine, error) { return newEngine(s) })
-	opened.add(func() error {
-		e, err := engine()
-		if err != nil {
-			return nil // it has been told, or something before it was
-		}
-		return e.Close()
-	})
+	engine := engineLater(s, &opened)
 	// What decides: the settings, the policy file, and the machine that both
 	// refer to.
 	if st.evaluator, err = newKeptEvaluator(s, k, log); err != nil {
@@ -235,6 +228,18 @@ func newPolicy(s config.Settings, mode policy.ArgumentMode, environment *policy.
 func shellSetting(s config.Settings) policy.ShellSetting {
 	set, _ := policy.ParseShellSetting(s.Shell)
 	return set
+}
+
+// engineLater makes the engine beside what follows.
+func engineLater(s config.Settings, opened *closers) func() (*proc.Engine, error) {
+	engine := later(func() (*proc.Engine, error) { return newEngine(s) })
+	opened.add(func() error {
+		if e, err := engine(); err == nil { // else it has been told, or something before it was
+			return e.Close()
+		}
+		return nil
+	})
+	return engine
 }
 
 // newEngine returns what starts and ends processes. It ends those of dead

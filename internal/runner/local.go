@@ -243,10 +243,10 @@ func await(ctx context.Context, p Started, limit time.Duration) (cause tipstaff.
 	case ctx.Err() == nil:
 		return tipstaff.TimedOut, stopGrace
 	}
-	switch context.Cause(ctx) {
-	case errTerminate:
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errTerminate):
 		return tipstaff.Stopped, stopGrace
-	case errKill:
+	case errors.Is(cause, errKill):
 		return tipstaff.Stopped, 0
 	}
 	return tipstaff.Cancelled, stopGrace

@@ -175,7 +175,7 @@ func (s *Store) reserve(n int64) bool {
 	var gone []*Output
 	freed := int64(0)
 	for s.used-freed+n > s.opts.TotalBytes && s.ended.Len() > 0 {
-		o := s.ended.Front().Value.(*Output)
+		o := s.oldest()
 		s.forget(o)
 		freed += o.onDisk
 		gone = append(gone, o)
@@ -206,7 +206,7 @@ func (s *Store) note(o *Output, held, onDisk int64) {
 		o.entry = s.ended.PushBack(o)
 		s.held += held
 		for s.ended.Len() > mostEnded || s.held > mostEndedHeld && s.ended.Len() > 1 {
-			first := s.ended.Front().Value.(*Output)
+			first := s.oldest()
 			s.forget(first)
 			gone = append(gone, first)
 		}
@@ -222,7 +222,7 @@ func (s *Store) wind() {
 	if s.timer != nil || s.ended.Len() == 0 || s.closed {
 		return
 	}
-	next := s.ended.Front().Value.(*Output).endedAt.Add(s.opts.Keep)
+	next := s.oldest().endedAt.Add(s.opts.Keep)
 	s.timer = time.AfterFunc(time.Until(next), s.expire)
 }
 
@@ -232,7 +232,7 @@ func (s *Store) expire() {
 	s.timer = nil
 	var gone []*Output
 	for s.ended.Len() > 0 {
-		o := s.ended.Front().Value.(*Output)
+		o := s.oldest()
 		if time.Since(o.endedAt) < s.opts.Keep {
 			break
 		}
@@ -259,4 +259,10 @@ func dropAll(all []*Output) {
 	for _, o := range all {
 		o.drop()
 	}
+}
+
+// oldest is the output whose command ended first. There is one.
+func (s *Store) oldest() *Output {
+	o, _ := s.ended.Front().Value.(*Output) // nothing else is put there
+	return o
 }
