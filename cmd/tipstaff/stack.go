@@ -145,15 +145,10 @@ func newServerStack(s config.Settings, k *own.Keeper, log *slog.Logger, t teleme
 		return nil, err
 	}
 	// The sessions, which commands of one task share.
-	if s.Terminal {
-		st.sessions = session.NewStore(session.Options{Max: s.MaxSessions, OwnMax: s.OwnSessions(), Idle: s.SessionIdle, Recorder: endings{st.monitor, st.sandbox, st.scripts, st.spool}})
-	}
+	st.sessions = st.newSessions()
 	// Puts the policy file in force, and replaces it when the file changes.
 	decide()
 	st.policy = st.newReloader()
-	// The metrics need what only the whole server knows.
-	t.metrics.TellTier(func() string { return st.sandbox.Status().Tier })
-	t.metrics.TellApprovals(st.questions.store.Pending)
 	st.begin()
 	return st, nil
 }
@@ -189,8 +184,20 @@ func (st *stack) newRunner() runner.Runner {
 	return runner.NewWithSlots(run, slots(st.settings))
 }
 
-// begin writes the first record. A server that cannot write it stays up to say so.
+// newSessions returns the sessions, nil where the settings offer none.
+func (st *stack) newSessions() *session.Store {
+	s := st.settings
+	if !s.Terminal {
+		return nil
+	}
+	return session.NewStore(session.Options{Max: s.MaxSessions, OwnMax: s.OwnSessions(), Idle: s.SessionIdle, Recorder: endings{st.monitor, st.sandbox, st.scripts, st.spool}})
+}
+
+// begin tells the metrics what only the whole server knows, and writes the first
+// record. A server that cannot write it stays up to say so.
 func (st *stack) begin() {
+	st.telemetry.metrics.TellTier(func() string { return st.sandbox.Status().Tier })
+	st.telemetry.metrics.TellApprovals(st.questions.store.Pending)
 	if err := st.monitor.Trail.Append(audit.Record{Event: audit.ServerStart, Policy: st.policy.Start()}); err != nil {
 		st.log.Error("cannot write the audit trail; commands are refused until it can be written", "dir", st.settings.AuditDir(), "error", err)
 	}
