@@ -1,7 +1,10 @@
 package mcpfront
 
 import (
+	"slices"
+
 	"tipstaff"
+	"tipstaff/internal/runner"
 	output "tipstaff/internal/text"
 )
 
@@ -35,6 +38,15 @@ func (s *Server) formOf(t tool, c *caller, a arguments) answerForm {
 	}
 	f.raw = a.flags[rawParameter.name]
 	return f
+}
+
+// notes are the notes of a result, with the arguments of the tool that help.
+func (f answerForm) notes(r tipstaff.Result) []string {
+	notes := slices.Clone(r.Notes)
+	if i := slices.Index(notes, runner.WantsTerminal); i >= 0 && f.yields != "" {
+		notes[i] += " With tty: true it runs on a terminal; background: true goes with it if it asks something, and write_input answers."
+	}
+	return notes
 }
 
 // The parameters of every tool that answers with output, in the spelling of its

@@ -95,7 +95,7 @@ func startExit(c tipstaff.Code) int {
 func outcome(r tipstaff.Result, f answerForm) (msg, hint string) {
 	switch r.Cause {
 	case tipstaff.TimedOut:
-		return fmt.Sprintf("Timed out after %dms; the command and everything it started was ended.", r.Limit.Milliseconds()), timeoutHint(r, f.yields)
+		return fmt.Sprintf("Timed out after %dms; the command and everything it started was ended.", r.Limit.Milliseconds()), timeoutHint(r, f)
 	case tipstaff.Cancelled:
 		return "Cancelled while it was running; the command and everything it started was ended.", ""
 	case tipstaff.Stopped:
@@ -103,13 +103,14 @@ func outcome(r tipstaff.Result, f answerForm) (msg, hint string) {
 	case tipstaff.Unknown:
 		return "The end of the command could not be observed.", "Check what it has done before you run it again."
 	}
-	return "", strings.Join(slices.Concat(r.Refusals, r.Notes, signalHint(r)), " ")
+	return "", strings.Join(slices.Concat(r.Refusals, f.notes(r), signalHint(r)), " ")
 }
 
 // timeoutHint says what to do after a timeout. More time does not help a
 // command that waits for a network that it does not have, or for input.
-func timeoutHint(r tipstaff.Result, yields string) string {
-	hint := slices.Concat([]string{"The output is what was captured so far."}, r.Refusals, r.Notes)
+func timeoutHint(r tipstaff.Result, f answerForm) string {
+	yields := f.yields
+	hint := slices.Concat([]string{"The output is what was captured so far."}, r.Refusals, f.notes(r))
 	switch {
 	case r.MissedNetwork:
 	case r.WaitedForInput && yields != "":

@@ -184,17 +184,19 @@ type complaint struct{ words, advice string }
 
 var complaints = []complaint{
 	{"EOF when reading a line", "It asked for input and there was none: give its answers in input, or use an option that answers for you."},
-	{"not a tty", wantsTerminal},
-	{"not a TTY", wantsTerminal},
-	{"not a terminal", wantsTerminal},
-	{"must be run from a terminal", wantsTerminal},
-	{"must be connected to a terminal", wantsTerminal},
-	{"Error opening terminal", wantsTerminal},
-	{"/dev/tty: No such device or address", wantsTerminal},
+	{"not a tty", WantsTerminal},
+	{"not a TTY", WantsTerminal},
+	{"not a terminal", WantsTerminal},
+	{"must be run from a terminal", WantsTerminal},
+	{"must be connected to a terminal", WantsTerminal},
+	{"Error opening terminal", WantsTerminal},
+	{"/dev/tty: No such device or address", WantsTerminal},
 	{"could not read Username for", "git asked for a name and a password, and there is no person to ask: ask the operator for credentials."},
 }
 
-const wantsTerminal = "It wants a terminal, and there is none: look for an option that does without (--yes, --batch, --no-interactive), or give its answers in input."
+// WantsTerminal says of a program that it failed without a terminal. A front that
+// can give commands one adds how.
+const WantsTerminal = "It wants a terminal, and there is none: look for an option that does without (--yes, --batch, --no-interactive), or give its answers in input."
 
 // explainNoPerson explains the last words of a program that wanted a person or
 // a terminal.

@@ -1,0 +1,207 @@
+//go:build linux
+
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"tipstaff/e2e/kit"
+)
+
+var updateTasks = flag.Bool("update", false, "write the transcripts of docs/tasks.md anew")
+
+// TestTheTranscriptsOfTasksAreTrue does what docs/tasks.md shows, and compares.
+func TestTheTranscriptsOfTasksAreTrue(t *testing.T) {
+	const path, begin, end = "../docs/tasks.md", "<!-- written by go test ./e2e -run TranscriptsOfTasks -update -->\n", "<!-- end -->\n"
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, ok := bytes.Cut(data, []byte(begin))
+	shown, tail, ok2 := bytes.Cut(rest, []byte(end))
+	if !ok || !ok2 {
+		t.Fatalf("%s has no place for the transcripts", path)
+	}
+	s := serveTasks(t)
+	var all strings.Builder
+	for _, task := range tasks {
+		t.Run(task.to, func(t *testing.T) {
+			p := &player{s: s.On(t), port: freePort(t)}
+			task.play(p)
+			text := fmt.Sprintf("## To %s\n\n%s\n\n%s", task.to, task.about, &p.page)
+			all.WriteString(text)
+			if !*updateTasks && !strings.Contains(string(shown), text) {
+				t.Errorf("docs/tasks.md does not show what was answered; if the new answers are right, run go test ./e2e -run TranscriptsOfTasks -update. It was\n%s", text)
+			}
+		})
+	}
+	page := string(head) + begin + all.String() + end + string(tail)
+	switch {
+	case t.Failed():
+	case *updateTasks:
+		if err := os.WriteFile(path, []byte(page), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	case page != string(data):
+		t.Errorf("%s has transcripts that are not made by the test, or in another order", path)
+	}
+}
+
+// serveTasks starts a server in a new project with the files of testdata/tasks and
+// a history of three commits.
+func serveTasks(t *testing.T) *kit.Server {
+	t.Helper()
+	const policy = `version: 1
+shell: write
+commands:
+  curl: {allow: ["*"]}
+  git: {allow: ["*"]}
+  python3: {allow: ["*"]}
+  sed: {allow: ["*"]}
+  sleep: {allow: ["*"]}
+  sqlite3: {allow: ["*"]}
+  top: {allow: ["*"]}
+`
+	files := map[string]string{}
+	list, err := filepath.Glob("testdata/tasks/*")
+	if err != nil || len(list) == 0 {
+		t.Fatalf("no files of the project: %v", err)
+	}
+	for _, path := range list {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[filepath.Base(path)] = string(data)
+	}
+	env := append(kit.Sandboxed(kit.Namespaces), "ALLOWED_COMMANDS=", "TIPSTAFF_NETWORK=on", "TIPSTAFF_ANSWER_BYTES=32768", "PATH=/usr/bin:/bin")
+	s := prepare(t, setup{env: env, files: files}.withPolicy(t, policy))
+	for _, line := range []string{
+		"init -q -b main", "config user.name you", "config user.email you@example.com", "add .",
+		"commit -qm begin", "commit -q --allow-empty -m half", "commit -q --allow-empty -m rest",
+	} {
+		cmd := exec.Command("git", strings.Fields(line)...)
+		cmd.Dir = s.Workspace
+		cmd.Env = []string{"PATH=/usr/bin:/bin", "HOME=" + t.TempDir()}
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %s: %v\n%s", line, err, out)
+		}
+	}
+	s.Connect()
+	return s
+}
+
+// player plays one task and writes down what was called and answered.
+type player struct {
+	s    *kit.Server
+	port int
+	id   string // of the command that was started last
+	page strings.Builder
+}
+
+// Forms of an answer, besides its own.
+type form func(answer string) string
+
+// call calls a tool. CMD and PORT in the arguments stand for the command and the
+// port of the task; the page shows cmd_… and 5173. What the answer must say is
+// held to it before anything is written.
+func (p *player) call(tool, args, want string, forms ...form) {
+	p.s.T.Helper()
+	var given kit.Args
+	text := strings.NewReplacer("CMD", p.id, "PORT", fmt.Sprint(p.port)).Replace(args)
+	if err := json.Unmarshal([]byte(text), &given); err != nil {
+		p.s.T.Fatalf("%s: %v", text, err)
+	}
+	answer := p.s.Call(tool, given).Text
+	if _, again := given["offset"]; again && !strings.Contains(answer, want) { // it reads the same again
+		kit.Eventually(p.s.T, want, func() bool {
+			answer = p.s.Call(tool, given).Text
+			return strings.Contains(answer, want)
+		}, func() string { return answer })
+	}
+	if id := aCommand.FindString(answer); id != "" {
+		p.id = id
+	}
+	if !strings.Contains(answer, want) {
+		p.s.T.Fatalf("%s %s: no %q in\n%s", tool, args, want, answer)
+	}
+	for _, f := range forms {
+		answer = f(answer)
+	}
+	args = strings.NewReplacer("CMD", "cmd_…", "PORT", "5173").Replace(args)
+	fmt.Fprintf(&p.page, "```\n%s %s\n\n%s\n```\n\n", tool, args, p.normal(answer))
+}
+
+var (
+	aCommandLine = regexp.MustCompile(`(?m)^command_id: .*$`)
+	aCommand     = regexp.MustCompile(`cmd_[A-Z2-7]{26}`)
+	// What differs from one run to the next.
+	varies = []struct {
+		form *regexp.Regexp
+		as   string
+	}{
+		{aCommand, "cmd_…"},
+		{regexp.MustCompile(`(?m)^(age_ms|duration_ms|next_offset|total_bytes): \d+$`), "$1: …"},
+		{regexp.MustCompile(`\[\d\d/\w{3}/\d{4} [\d:]{8}\]`), "[…]"},
+		{regexp.MustCompile(`detached HEAD [0-9a-f]+`), "detached HEAD …"},
+		{regexp.MustCompile(` Date: .*`), " Date: …"},
+		{regexp.MustCompile(`SQLite version .*`), "SQLite version …"},
+		{regexp.MustCompile(`(?m)[ \t]+$`), ""},
+	}
+)
+
+func (p *player) normal(answer string) string {
+	answer = strings.ReplaceAll(answer, p.s.Workspace, "/home/you/project")
+	answer = strings.ReplaceAll(answer, fmt.Sprint(p.port), "5173")
+	for _, v := range varies {
+		answer = v.form.ReplaceAllString(answer, v.as)
+	}
+	return strings.TrimSpace(answer)
+}
+
+// begun keeps of an answer what does not depend on how far the command has come.
+func begun(answer string) string {
+	var kept []string
+	for line := range strings.Lines(answer) {
+		if strings.HasPrefix(line, "state:") || strings.HasPrefix(line, "command_id:") {
+			kept = append(kept, line)
+		}
+	}
+	return strings.Join(kept, "") + "…"
+}
+
+// soon keeps nothing that depends on whether the command has ended yet.
+func soon(answer string) string {
+	return aCommandLine.FindString(answer) + "\n…"
+}
+
+// shorter keeps the fields, the ends of the text and the line that names what is left out.
+func shorter(answer string) string {
+	lines := strings.Split(strings.TrimSpace(answer), "\n")
+	var kept []string
+	for i, line := range lines {
+		switch {
+		case i < 10 || i >= len(lines)-2 || strings.Contains(line, "read_output {"):
+			kept = append(kept, line)
+		case kept[len(kept)-1] != "  …":
+			kept = append(kept, "  …")
+		}
+	}
+	return strings.Join(kept, "\n")
+}
+
+// figures hides what top counts, and the width of its columns.
+func figures(answer string) string {
+	answer = regexp.MustCompile(`(?m)^(  top -|  Tasks:|  %Cpu\(s\):|  \w+ (?:Mem|Swap) *:).*`).ReplaceAllString(answer, "$1 …")
+	answer = regexp.MustCompile(`(?m)^ +PID .* COMMAND`).ReplaceAllString(answer, "  PID USER … COMMAND")
+	return regexp.MustCompile(`(?m)(^ +\d+ \w+ .*\n?)+`).ReplaceAllString(answer, "  …\n")
+}
