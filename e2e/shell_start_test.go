@@ -56,6 +56,26 @@ func TestAWaitingScriptProcessIsSmall(t *testing.T) {
 	}
 }
 
+// TestTheNextScriptFindsAProcessThatWaits in both tiers, also when the workspace was
+// rescanned after it and what confines its commands was replaced.
+func TestTheNextScriptFindsAProcessThatWaits(t *testing.T) {
+	for _, tier := range []string{kit.Namespaces, kit.Landlock} {
+		t.Run(tier, func(t *testing.T) {
+			s := shellServer(t, tier, "")
+			last := 0
+			for i := range 4 {
+				shellCall(s, "echo a | cat").Ran()
+				waits := waitingScriptProcess(t, s, last)
+				if i > 1 { // what protects a new repository replaces the process that waits
+					s.Command(fmt.Sprintf("git init -q made%d", i)).Ran()
+					waits = waitingScriptProcess(t, s, waits)
+				}
+				last = waits
+			}
+		})
+	}
+}
+
 // waitingScriptProcess waits until a server has a script process other than that one,
 // which waits for its script. It is made behind the call, so this looks for it.
 func waitingScriptProcess(t *testing.T, s *kit.Server, other int) int {

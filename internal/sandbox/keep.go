@@ -4,12 +4,8 @@ package sandbox
 
 import (
 	"io"
-	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
 
-	"golang.org/x/sys/unix"
+	"tipstaff/internal/proc"
 )
 
 // Hold keeps what confines the command until release is called, which may be after
@@ -29,15 +25,68 @@ func (c *Confined) Hold() (release func()) {
 	}
 }
 
+// Waiting is what waits for the next call, in what confines that.
+type Waiting interface {
+	io.Closer
+	// Again makes another one elsewhere, for when what confines the calls is replaced.
+	// This one is closed afterwards.
+	Again(in *proc.Enclosure) (Waiting, error)
+}
+
+// Keep makes something that waits for the next call, in what will confine that: it may
+// have been replaced since c began. It makes nothing if something waits already, or if
+// no call is to come. The caller has called Hold, or not yet Release.
+func (c *Confined) Keep(produce func(in *proc.Enclosure) (Waiting, error)) error {
+	if c.session == nil {
+		return nil
+	}
+	return c.session.keep(produce)
+}
+
+// keep is [Confined.Keep]. The session sandbox has a user.
+func (sess *sessionSandbox) keep(produce func(in *proc.Enclosure) (Waiting, error)) error {
+	const attempts = 3 // the layers may be replaced meanwhile
+	for range attempts {
+		l := sess.vacant()
+		if l == nil {
+			return nil
+		}
+		w, err := produce(l.enclosure)
+		left := err == nil && sess.put(l, w)
+		sess.drop(l)
+		if left || err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// vacant returns the layers of the next call, with one user more; nil if something
+// waits there, or no call is to come.
+func (sess *sessionSandbox) vacant() *layers {
+	sess.mu.Lock()
+	defer sess.mu.Unlock()
+	l := sess.layers
+	if l == nil || l.waiting != nil || sess.doomed || sess.gone {
+		return nil
+	}
+	l.users++
+	return l
+}
+
 // Leave leaves something for the next call that is confined like this one. It is
 // closed if there is something already, and when what confines both ends or rests.
 // The caller has called Hold, or not yet Release.
-func (c *Confined) Leave(w io.Closer) {
-	sess, l := c.session, c.layers
-	if sess == nil {
+func (c *Confined) Leave(w Waiting) {
+	if c.session == nil {
 		_ = w.Close()
 		return
 	}
+	c.session.put(c.layers, w)
+}
+
+// put is Leave; it reports whether w waits.
+func (sess *sessionSandbox) put(l *layers, w Waiting) bool {
 	sess.mu.Lock()
 	fits := l.waiting == nil && sess.layers == l && !sess.doomed && !sess.gone
 	if fits {
@@ -47,17 +96,28 @@ func (c *Confined) Leave(w io.Closer) {
 	if !fits {
 		_ = w.Close()
 	}
+	return fits
+}
+
+// keepAgain replaces what waits in layers that were replaced by another one in the
+// present layers.
+func (sess *sessionSandbox) keepAgain(old *layers) {
+	if w := sess.take(old); w != nil {
+		_ = sess.keep(w.Again) // its maker logs the error; the next call makes its own
+		_ = w.Close()
+	}
 }
 
 // Take returns what an earlier call has left, or nil. It is the caller's then.
-func (c *Confined) Take() io.Closer {
+func (c *Confined) Take() Waiting {
 	if c.session == nil {
 		return nil
 	}
 	return c.session.take(c.layers)
 }
 
-func (sess *sessionSandbox) take(l *layers) io.Closer {
+// take takes what waits in layers out of them.
+func (sess *sessionSandbox) take(l *layers) Waiting {
 	sess.mu.Lock()
 	defer sess.mu.Unlock()
 	w := l.waiting
@@ -73,53 +133,4 @@ func (sess *sessionSandbox) dismiss(l *layers) {
 	if w := sess.take(l); w != nil {
 		_ = w.Close()
 	}
-}
-
-// Private reports whether an open file or directory lies in a directory for
-// temporary files that only commands confined like this one see. path is what they
-// see it by.
-func (c *Confined) Private(fd int) (path string, private bool) {
-	path, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(fd))
-	var open unix.Stat_t
-	if err != nil || c.session == nil || unix.Fstat(fd, &open) != nil {
-		return path, false
-	}
-	for _, own := range c.session.private(c.layers) {
-		rest, in := strings.CutPrefix(path, own.seen)
-		if !in || rest != "" && rest[0] != '/' {
-			continue
-		}
-		var is unix.Stat_t
-		name, flags := filepath.Join(own.path, rest), unix.AT_SYMLINK_NOFOLLOW
-		if own.path == "" {
-			name, flags = strings.TrimPrefix(rest, "/"), flags|unix.AT_EMPTY_PATH
-		}
-		if unix.Fstatat(own.fd, name, &is, flags) == nil && is.Dev == open.Dev && is.Ino == open.Ino {
-			return path, true
-		}
-	}
-	return path, false
-}
-
-// ownPlace is a directory that only the commands of one session sandbox see: as the
-// server has it, by path or by descriptor, and as they see it.
-type ownPlace struct {
-	path string
-	fd   int
-	seen string
-}
-
-func (sess *sessionSandbox) private(l *layers) (list []ownPlace) {
-	if l.view == nil {
-		return []ownPlace{{path: tempOf(sess.dir), fd: unix.AT_FDCWD, seen: tempOf(sess.dir)}}
-	}
-	for _, c := range l.view.covers {
-		if !c.readOnly && !c.shared && c.source != "" {
-			list = append(list, ownPlace{path: filepath.Join(sess.dir, c.source), fd: unix.AT_FDCWD, seen: c.path})
-		}
-	}
-	for path, fd := range l.enclosure.Roots() {
-		list = append(list, ownPlace{fd: fd, seen: path})
-	}
-	return list
 }

@@ -8,16 +8,86 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"tipstaff/internal/proc"
 )
 
-// closing counts how often it was closed.
-type closing struct{ times int }
+// closing counts how often it was closed, and what was made again of it where.
+type closing struct {
+	times int
+	again []*proc.Enclosure
+	next  *closing
+}
 
 func (c *closing) Close() error { c.times++; return nil }
+
+func (c *closing) Again(in *proc.Enclosure) (Waiting, error) {
+	if c.next == nil {
+		return nil, errors.New("it cannot be made again")
+	}
+	c.again = append(c.again, in)
+	return c.next, nil
+}
+
+// TestWhatWaitsIsMadeAgainWhereTheNextCallRuns: a rescan replaces what confines a
+// session, while a call runs and after it.
+func TestWhatWaitsIsMadeAgainWhereTheNextCallRuns(t *testing.T) {
+	eachTier(t, func(t *testing.T, tier Tier) {
+		b := newBox(t, tier)
+		confine := func() *Confined {
+			c, err := b.Confine(Command{Session: "s", Dir: b.ws})
+			b.must(err)
+			return c
+		}
+		replace := func(c *Confined) *proc.Enclosure {
+			c.session.mu.Lock()
+			old := c.session.layers
+			c.session.mu.Unlock()
+			old.instances.Store(mostInstances + 1)
+			b.renewAtWork(c.session.constraints)
+			return old.enclosure
+		}
+		c := confine()
+		replace(c)
+		second := &closing{}
+		first := &closing{next: second}
+		var in []*proc.Enclosure
+		b.must(c.Keep(func(e *proc.Enclosure) (Waiting, error) {
+			in = append(in, e)
+			if len(in) == 1 {
+				replace(c) // while it is made
+				return &closing{}, nil
+			}
+			return first, nil
+		}))
+		if len(in) != 2 || in[0] == c.Confinement || in[0] == in[1] {
+			t.Fatalf("made in %v, and the call ran in %v", in, c.Confinement)
+		}
+		b.must(c.Keep(func(*proc.Enclosure) (Waiting, error) { t.Error("something waits already"); return &closing{}, nil }))
+		c.session.mu.Lock()
+		c.session.used = time.Time{} // long ago
+		c.session.mu.Unlock()
+		release := c.Hold()
+		c.Release()
+		if old := replace(c); old != in[1] || first.times != 1 || len(first.again) != 1 || first.again[0] == old {
+			t.Errorf("closed %d times, made again in %v", first.times, first.again)
+		}
+		release()
+		c = confine()
+		if c.Take() != second || second.times != 0 || c.Confinement != first.again[0] {
+			t.Error("the next call does not find it")
+		}
+		second.times = 0
+		c.Leave(second)
+		if replace(c); second.times != 1 || c.Take() != nil {
+			t.Error("what cannot be made again waits")
+		}
+		c.Release()
+	})
+}
 
 func TestWhatWaitsInASessionSandboxEndsWithIt(t *testing.T) {
 	eachTier(t, func(t *testing.T, tier Tier) {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -34,9 +33,9 @@ type layers struct {
 	copies    map[string]string  // of directories that git tracks, by their paths
 	serving   context.CancelFunc // ends the proxy's service; nil without
 	served    chan struct{}
-	stamps    *stamps   // taken before the first command; nil: the sandbox is not reused
-	waiting   io.Closer // for the next call, see Confined.Leave; under sessionSandbox.mu
-	users     int       // commands, and the session sandbox while these are its layers; under sessionSandbox.mu
+	stamps    *stamps // taken before the first command; nil: the sandbox is not reused
+	waiting   Waiting // for the next call, see Confined.Keep; under sessionSandbox.mu
+	users     int     // commands, and the session sandbox while these are its layers; under sessionSandbox.mu
 }
 
 // build makes the layers for a version. The machine may differ from the version

@@ -96,11 +96,20 @@ func (s *Sandbox) Meets(t Terms) error {
 // Hold does nothing.
 func (*Confined) Hold() (release func()) { return func() {} }
 
+// Waiting is what waits for the next call.
+type Waiting interface {
+	io.Closer
+	Again(in *proc.Enclosure) (Waiting, error)
+}
+
+// Keep makes nothing.
+func (*Confined) Keep(func(*proc.Enclosure) (Waiting, error)) error { return nil }
+
 // Leave closes what it is given.
-func (*Confined) Leave(w io.Closer) { _ = w.Close() }
+func (*Confined) Leave(w Waiting) { _ = w.Close() }
 
 // Take returns nil.
-func (*Confined) Take() io.Closer { return nil }
+func (*Confined) Take() Waiting { return nil }
 
 // Private returns false.
 func (*Confined) Private(int) (string, bool) { return "", false }

@@ -5,8 +5,9 @@ package sandbox
 import "fmt"
 
 // refresh makes new layers before a command if the present ones are not of the
-// current version, or if a pin has come off. The session sandbox has a user.
-func (sess *sessionSandbox) refresh() error {
+// current version, or if a pin has come off. What waits in the old ones is made again in
+// the new ones if no call is held up by that (behind). The session sandbox has a user.
+func (sess *sessionSandbox) refresh(behind bool) error {
 	if now, _ := sess.outdated(); !now {
 		return nil
 	}
@@ -16,7 +17,7 @@ func (sess *sessionSandbox) refresh() error {
 	if !now { // another command has done it
 		return nil
 	}
-	err := sess.renew()
+	err := sess.renew(behind)
 	if err != nil && must {
 		return fmt.Errorf("a protected file was replaced, and the sandbox could not be made anew: %w", err)
 	}
@@ -38,7 +39,7 @@ func (sess *sessionSandbox) outdated() (now, must bool) {
 }
 
 // renew makes new layers for the next commands. The caller holds sess.renewing.
-func (sess *sessionSandbox) renew() error {
+func (sess *sessionSandbox) renew(behind bool) error {
 	v := sess.constraints.current()
 	if v == nil || v.control != sess.sandbox.controls.Load() {
 		var err error
@@ -54,6 +55,9 @@ func (sess *sessionSandbox) renew() error {
 	old := sess.layers
 	sess.layers = l
 	sess.mu.Unlock()
+	if behind {
+		sess.keepAgain(old)
+	}
 	sess.drop(old)
 	return nil
 }

@@ -70,7 +70,8 @@ func (c *constraints) rescanNow() {
 const mostRenewed = 4
 
 // renewAtWork makes layers of the new version for the sessions that were active
-// last, so that their next command does not wait for that.
+// last, so that their next command does not wait for that, and for those in which
+// something waits for the next command.
 func (s *Sandbox) renewAtWork(c *constraints) {
 	type one struct {
 		*sessionSandbox
@@ -80,7 +81,7 @@ func (s *Sandbox) renewAtWork(c *constraints) {
 	s.mu.Lock()
 	for _, sess := range s.sessions {
 		sess.mu.Lock()
-		if sess.constraints == c && sess.layers != nil && !sess.doomed && (sess.users > 0 || time.Since(sess.used) < 2*rescanPause) {
+		if sess.constraints == c && sess.layers != nil && !sess.doomed && sess.atWork() {
 			sess.users++
 			atWork = append(atWork, one{sess, sess.used})
 		}
@@ -90,8 +91,13 @@ func (s *Sandbox) renewAtWork(c *constraints) {
 	slices.SortFunc(atWork, func(a, b one) int { return -cmp.Compare(a.used.UnixNano(), b.used.UnixNano()) })
 	for i, r := range atWork {
 		if i < mostRenewed {
-			_ = r.refresh() // it logs the error; the next command gets it too, if it must not run
+			_ = r.refresh(true) // it logs the error; the next command gets it too, if it must not run
 		}
 		r.part()
 	}
+}
+
+// atWork reports whether another command is likely. The caller holds sess.mu.
+func (sess *sessionSandbox) atWork() bool {
+	return sess.users > 0 || sess.layers.waiting != nil || time.Since(sess.used) < 2*rescanPause
 }

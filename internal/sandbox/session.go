@@ -86,7 +86,7 @@ func (s *Sandbox) enter(c Command) (*sessionSandbox, *layers, error) {
 		sess.leave(nil)
 		return nil, nil, sess.err
 	}
-	if err := sess.refresh(); err != nil {
+	if err := sess.refresh(false); err != nil {
 		sess.leave(nil)
 		return nil, nil, err
 	}

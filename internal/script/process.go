@@ -14,10 +14,14 @@ import (
 type process struct {
 	*proc.Process
 	conn *shellwire.Conn
+	// While it waits: what makes another one like it.
+	scripts *Scripts
+	path    string
+	dir     *os.File // nil: it does not wait
 }
 
 // newProcess starts a script process in a session sandbox.
-func (s *Scripts) newProcess(c *sandbox.Confined, dir string, fd uintptr) (*process, error) {
+func (s *Scripts) newProcess(in *proc.Enclosure, dir string, fd uintptr) (*process, error) {
 	conn, theirs, err := shellwire.Pair()
 	if err != nil {
 		return nil, err
@@ -26,19 +30,51 @@ func (s *Scripts) newProcess(c *sandbox.Confined, dir string, fd uintptr) (*proc
 	// not those of the script, which come with it as well.
 	p, err := s.Local.Engine.Start(proc.Launch{
 		Path: s.Program.Name(), File: s.Program, Argv: s.Argv, Env: []string{}, Dir: fd, DirPath: dir,
-		Confine: c.Confinement, More: []*os.File{theirs},
+		Confine: in, More: []*os.File{theirs},
 	})
 	if err = errors.Join(err, theirs.Close()); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	return &process{p, conn}, nil
+	return &process{Process: p, conn: conn}, nil
 }
 
 // Close ends the script process.
 func (p *process) Close() error {
 	err := p.conn.Close()
 	p.End(0)
+	p.taken()
 	return err
+}
+
+// taken notes that the script process does not wait any more.
+func (p *process) taken() {
+	if p.dir != nil {
+		_ = p.dir.Close()
+		p.dir = nil
+	}
+}
+
+// Again makes another one that waits, in other constraints.
+func (p *process) Again(in *proc.Enclosure) (sandbox.Waiting, error) {
+	return p.scripts.waiting(in, p.path, p.dir.Fd())
+}
+
+// waiting starts a script process that waits for its script. The first error is logged: the
+// script that finds none waiting starts one itself, and tells what is wrong then.
+func (s *Scripts) waiting(in *proc.Enclosure, path string, fd uintptr) (sandbox.Waiting, error) {
+	dir, err := dup(fd)
+	if err == nil {
+		var p *process
+		if p, err = s.newProcess(in, path, fd); err == nil {
+			p.scripts, p.path, p.dir = s, path, dir
+			return p, nil
+		}
+		_ = dir.Close()
+	}
+	s.failed.Do(func() {
+		s.Log.Warn("cannot start the process that waits for the next script; scripts start slower", "error", err)
+	})
+	return nil, err
 }
 
 // prepare starts the script process for the next script of a session sandbox, unless the server
@@ -48,9 +84,9 @@ func (s *Scripts) prepare(c runner.Cell, path string, dir *os.File) {
 	prepare := func() {
 		defer release()
 		defer func() { _ = dir.Close() }()
-		if p, err := s.newProcess(c.Confined, path, dir.Fd()); err == nil { // else the next script tells why
-			c.Confined.Leave(p)
-		}
+		_ = c.Confined.Keep(func(in *proc.Enclosure) (sandbox.Waiting, error) { // waiting logs the error
+			return s.waiting(in, path, dir.Fd())
+		})
 	}
 	if !s.behind(prepare) {
 		release()

@@ -72,11 +72,12 @@ func (r *run) start(c runner.Cell) error {
 	waiting, _ := c.Confined.Take().(*process)
 	if waiting != nil {
 		if r.handOver(waiting) == nil {
+			waiting.taken()
 			return nil
 		}
 		_ = waiting.Close() // it has ended meanwhile: it has taken over nothing
 	}
-	fresh, err := r.scripts.newProcess(c.Confined, r.grant.Dir().Path(), r.grant.Dir().Fd())
+	fresh, err := r.scripts.newProcess(c.Confined.Confinement, r.grant.Dir().Path(), r.grant.Dir().Fd())
 	if err != nil {
 		return runner.StartError(r.grant, err)
 	}
@@ -238,7 +239,7 @@ func (r *run) End(grace time.Duration) (left int) {
 func (r *run) again() {
 	dir, err := dup(r.grant.Dir().Fd())
 	if err != nil {
-		return
+		return // too many open files: the next script tells that
 	}
 	r.scripts.prepare(r.cell, r.grant.Dir().Path(), dir)
 }

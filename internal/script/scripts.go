@@ -36,6 +36,7 @@ type Scripts struct {
 	Log   *slog.Logger
 
 	states states
+	failed sync.Once // to start a process that waits
 	mu     sync.Mutex
 	closed bool
 	work   sync.WaitGroup // makes script processes for scripts to come
