@@ -72,7 +72,9 @@ func sameText(t *testing.T, r ran, want string) {
 	got, wanted := strings.Split(r.out, "\n"), strings.Split(want, "\n")
 	for i := range wanted {
 		if i >= len(got) || got[i] != wanted[i] {
-			around := func(list []string) string { return strings.Join(list[min(len(list), max(0, i-9)):min(len(list), i+3)], "\n") }
+			around := func(list []string) string {
+				return strings.Join(list[min(len(list), max(0, i-9)):min(len(list), i+3)], "\n")
+			}
 			t.Fatalf("line %d:\n%s\nwant\n%s\n%s", i, around(got), around(wanted), r.err)
 		}
 	}
