@@ -3,6 +3,7 @@
 package bash
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -20,7 +21,7 @@ func (d *declaring) function(name string) {
 	case d.funcs == 'F':
 		d.status = max(d.status, s.wrote(name+"\n"))
 	default:
-		d.status = max(d.status, s.wrote(f.print()))
+		d.status = max(d.status, s.showFunction(d.command, f))
 	}
 }
 
@@ -87,6 +88,13 @@ func (d *declaring) list() {
 		slices.Sort(names)
 		d.status = s.wrote(strings.Join(names, ""))
 		return
+	}
+	if d.funcs != 0 && d.status == 0 {
+		for _, name := range slices.Sorted(maps.Keys(s.functions)) {
+			if d.function(name); s.jump != noJump {
+				return
+			}
+		}
 	}
 	if d.funcs != 0 || d.status != 0 {
 		return

@@ -4,13 +4,27 @@ package bash
 
 import (
 	"bytes"
+	"fmt"
 	"path"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// print is a function's text.
+// showFunction writes a function as Bash does, or refuses it.
+func (s *Shell) showFunction(command string, f *function) int {
+	text, no := laidOut(f.decl)
+	if no == nil {
+		return s.wrote(text)
+	}
+	at := ""
+	if !f.restored {
+		at = fmt.Sprintf(" (%d:%d)", no.at.Line(), no.at.Col())
+	}
+	return s.unsupported(command, "the text of "+f.decl.Name.Value+", because of "+no.what+at+",", "declare -F and type -t say that it is a function.")
+}
+
+// print is a function's text, for the next script.
 func (f *function) print() string {
 	var t bytes.Buffer
 	if err := syntax.NewPrinter().Print(&t, f.decl); err != nil {
@@ -102,7 +116,10 @@ func (s *Shell) long(name, kind, text string) int {
 	case "builtin":
 		return s.wrote(name + " is a shell builtin\n")
 	case "function":
-		return s.unsupported("type", "the text of a function", "type -t NAME says what it is.")
+		if w := s.wrote(name + " is a function\n"); w != 0 {
+			return w
+		}
+		return s.showFunction("type", s.functions[name])
 	}
 	if s.hashed[name] {
 		return s.wrote(name + " is hashed (" + text + ")\n")

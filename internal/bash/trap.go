@@ -99,7 +99,7 @@ func (s *Shell) showTraps() int {
 // unsupported refuses what the text could not be refused for beforehand.
 func (s *Shell) unsupported(command, what, hint string) int {
 	s.errorf("%s: %s is not supported here. %s", command, what, hint)
-	s.jump = toExit
+	s.status, s.jump = 2, toExit
 	return 2
 }
 
