@@ -22,8 +22,6 @@ type uncertain struct {
 	at   syntax.Pos
 }
 
-func (uncertain) Error() string { return "the text is not certain" }
-
 // laidOut is the text of a function as declare -f prints it, or why there is none.
 func laidOut(d *syntax.FuncDecl) (text string, no *uncertain) {
 	defer func() {
@@ -37,7 +35,7 @@ func laidOut(d *syntax.FuncDecl) (text string, no *uncertain) {
 	}()
 	var l layout
 	if !validName(d.Name.Value) {
-		refuse("a name like this", d)
+		refuse("its name", d)
 	}
 	l.WriteString(d.Name.Value + " () \n")
 	l.body(d.Body)

@@ -24,7 +24,7 @@ func inBash(t *testing.T, text string) string {
 
 // TestFunctionsArePrintedAsBashPrintsThem, one table line for each body.
 func TestFunctionsArePrintedAsBashPrintsThem(t *testing.T) {
-	for _, body := range strings.Split(strings.TrimSpace(bodies), "\n") {
+	for body := range strings.SplitSeq(strings.TrimSpace(bodies), "\n") {
 		text := "f() { " + body + "\n}\ndeclare -f f; declare -pf f; type f; declare -f"
 		if r, want := run(t, text, nil), inBash(t, text); r.out != want {
 			t.Errorf("%s\nprints %s\nwant   %s\n%s", body, r.out, want, r.err)
