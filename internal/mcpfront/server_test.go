@@ -60,6 +60,12 @@ func (r *road) options() Options {
 // connect serves r to a client of the library.
 func connect(t *testing.T, o Options) *mcp.ClientSession {
 	t.Helper()
+	return connectAs(t, o, "test")
+}
+
+// connectAs serves r to a client of the library that calls itself name.
+func connectAs(t *testing.T, o Options, name string) *mcp.ClientSession {
+	t.Helper()
 	fromClient, toServer := io.Pipe()
 	fromServer, toClient := io.Pipe()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -68,7 +74,7 @@ func connect(t *testing.T, o Options) *mcp.ClientSession {
 		_ = NewServer(o).ServeStdio(ctx, fromClient, toClient)
 		_ = toClient.Close()
 	})
-	cs, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(ctx, &mcp.IOTransport{Reader: fromServer, Writer: toServer}, nil)
+	cs, err := mcp.NewClient(&mcp.Implementation{Name: name, Version: "1"}, nil).Connect(ctx, &mcp.IOTransport{Reader: fromServer, Writer: toServer}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

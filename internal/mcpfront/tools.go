@@ -126,13 +126,13 @@ func (s *Server) handler(t tool) mcp.ToolHandler {
 			res, err = c.asking.question()
 		}
 		if err == nil {
-			return res, nil
+			return once(c.origin.Client, res), nil
 		}
 		if !c.judged {
 			s.opts.Road.NoteRefusal(tipstaff.Request{Tool: tipstaff.Tool(t.name), Family: t.family, Origin: c.origin, Session: c.session}, err)
 		}
 		s.logFault(t.name, err)
-		return t.refuse(err), nil
+		return once(c.origin.Client, t.refuse(err)), nil
 	}
 }
 

@@ -100,6 +100,7 @@ func TestB11WhatAServerPassesOn(t *testing.T) {
 		"AWS_SECRET_ACCESS_KEY=x", "SETTING=ghp_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "LD_PRELOAD=x.so", "SSH_AUTH_SOCK=/tmp/agent",
 		"ALLOWED_COMMANDS=*", "TERMINAL_MAX_SESSIONS=5", "TIPSTAFF_STATE_DIR=/s", "TIPSTAFF_TOKEN=s", "EDITOR=vim", "PWD=/secret", "OLDPWD=/old",
 		"BASH_FUNC_ls%%=() { rm; }", "F=() { rm; }", "LC_ALL=../../x", "CAWS_X=1", "noequals", "=C:=x", "TWICE=1", "TWICE=2",
+		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=http.extraheader", "GIT_CONFIG_VALUE_0=x", // as Copilot CLI has them
 	}, "/usr/bin:/bin")
 	settings := policy.Settings{Limits: serverLimits(), Environment: e}
 	d := policy.New(settings).Decide(tipstaff.Request{Family: tipstaff.Execute, Argv: []string{"env"}, Dir: "src", DirGiven: true}, allowing("env"))
@@ -113,7 +114,7 @@ func TestB11WhatAServerPassesOn(t *testing.T) {
 	if diff := cmp.Diff(want, grant.Env()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	hidden := strings.Fields("AWS_SECRET_ACCESS_KEY SETTING LD_PRELOAD SSH_AUTH_SOCK ALLOWED_COMMANDS TERMINAL_MAX_SESSIONS TIPSTAFF_STATE_DIR TIPSTAFF_TOKEN PWD OLDPWD BASH_FUNC_ls%% F LC_ALL")
+	hidden := strings.Fields("AWS_SECRET_ACCESS_KEY SETTING LD_PRELOAD SSH_AUTH_SOCK ALLOWED_COMMANDS TERMINAL_MAX_SESSIONS TIPSTAFF_STATE_DIR TIPSTAFF_TOKEN PWD OLDPWD BASH_FUNC_ls%% F LC_ALL GIT_CONFIG_COUNT GIT_CONFIG_KEY_0 GIT_CONFIG_VALUE_0")
 	if diff := cmp.Diff(hidden, e.Hidden()); diff != "" {
 		t.Errorf("hidden (-want +got):\n%s", diff)
 	}
