@@ -184,7 +184,7 @@ func TestScopesOverHTTP(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	res, err := bob.Session.ListTools(t.Context(), nil)
-	if err != nil || len(res.Tools) != 4 {
+	if err != nil || len(res.Tools) != 7 {
 		t.Errorf("%v %v", res, err)
 	}
 	last := w.Records()[len(w.Records())-1]

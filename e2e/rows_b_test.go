@@ -25,8 +25,8 @@ func jsonList(list []string) (string, error) {
 	return strings.TrimSpace(b.String()), err
 }
 
-func TestB0WithoutTerminalAccessThereAreTwoTools(t *testing.T) {
-	for env, want := range map[string]int{"ENABLE_TERMINAL_ACCESS=": 2, "ENABLE_TERMINAL_ACCESS=false": 2, "ENABLE_TERMINAL_ACCESS=true": 6} {
+func TestB0WithoutTerminalAccessThereAreNoToolsOfSessions(t *testing.T) {
+	for env, want := range map[string]int{"ENABLE_TERMINAL_ACCESS=": 5, "ENABLE_TERMINAL_ACCESS=false": 5, "ENABLE_TERMINAL_ACCESS=true": 9} {
 		s := start(t, setup{env: []string{env}})
 		res, err := s.Session.ListTools(t.Context(), nil)
 		if err != nil || len(res.Tools) != want {

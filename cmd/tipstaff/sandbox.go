@@ -17,6 +17,7 @@ import (
 	"tipstaff/internal/runner"
 	"tipstaff/internal/sandbox"
 	"tipstaff/internal/script"
+	"tipstaff/internal/spool"
 )
 
 // newSandbox makes the sandbox that the settings ask for. The error ends the
@@ -122,6 +123,7 @@ type endings struct {
 	*monitor.Monitor
 	sandbox *sandbox.Sandbox
 	scripts *script.Scripts
+	outputs *spool.Store
 }
 
 // SessionClosed records the end and removes what the session's commands shared.
@@ -129,4 +131,5 @@ func (e endings) SessionClosed(s tipstaff.Session, reason string) {
 	e.Monitor.SessionClosed(s, reason)
 	e.sandbox.EndSession(s.ID)
 	e.scripts.EndSession(s.ID)
+	e.outputs.EndSession(s.ID)
 }

@@ -80,14 +80,7 @@ func newServerStack(s config.Settings, k *own.Keeper, log *slog.Logger, t teleme
 
 	// What takes a while and needs nothing else is made in the background.
 	go audit.WarmUp()
-	engine := later(func() (*proc.Engine, error) { return newEngine(s) })
-	opened.add(func() error {
-		e, err := engine()
-		if err != nil {
-			return nil // it has been told, or something before it was
-		}
-		return e.Close()
-	})
+	engine := engineLater(s, &opened)
 	// What decides: the settings, the policy file, and the machine that both
 	// refer to.
 	if st.evaluator, err = newKeptEvaluator(s, k, log); err != nil {
@@ -152,15 +145,10 @@ func newServerStack(s config.Settings, k *own.Keeper, log *slog.Logger, t teleme
 		return nil, err
 	}
 	// The sessions, which commands of one task share.
-	if s.Terminal {
-		st.sessions = session.NewStore(session.Options{Max: s.MaxSessions, OwnMax: s.OwnSessions(), Idle: s.SessionIdle, Recorder: endings{st.monitor, st.sandbox, st.scripts}})
-	}
+	st.sessions = st.newSessions()
 	// Puts the policy file in force, and replaces it when the file changes.
 	decide()
 	st.policy = st.newReloader()
-	// The metrics need what only the whole server knows.
-	t.metrics.TellTier(func() string { return st.sandbox.Status().Tier })
-	t.metrics.TellApprovals(st.questions.store.Pending)
 	st.begin()
 	return st, nil
 }
@@ -196,8 +184,20 @@ func (st *stack) newRunner() runner.Runner {
 	return runner.NewWithSlots(run, slots(st.settings))
 }
 
-// begin writes the first record. A server that cannot write it stays up to say so.
+// newSessions returns the sessions, nil where the settings offer none.
+func (st *stack) newSessions() *session.Store {
+	s := st.settings
+	if !s.Terminal {
+		return nil
+	}
+	return session.NewStore(session.Options{Max: s.MaxSessions, OwnMax: s.OwnSessions(), Idle: s.SessionIdle, Recorder: endings{st.monitor, st.sandbox, st.scripts, st.spool}})
+}
+
+// begin tells the metrics what only the whole server knows, and writes the first
+// record. A server that cannot write it stays up to say so.
 func (st *stack) begin() {
+	st.telemetry.metrics.TellTier(func() string { return st.sandbox.Status().Tier })
+	st.telemetry.metrics.TellApprovals(st.questions.store.Pending)
 	if err := st.monitor.Trail.Append(audit.Record{Event: audit.ServerStart, Policy: st.policy.Start()}); err != nil {
 		st.log.Error("cannot write the audit trail; commands are refused until it can be written", "dir", st.settings.AuditDir(), "error", err)
 	}
@@ -235,6 +235,18 @@ func newPolicy(s config.Settings, mode policy.ArgumentMode, environment *policy.
 func shellSetting(s config.Settings) policy.ShellSetting {
 	set, _ := policy.ParseShellSetting(s.Shell)
 	return set
+}
+
+// engineLater makes the engine beside what follows.
+func engineLater(s config.Settings, opened *closers) func() (*proc.Engine, error) {
+	engine := later(func() (*proc.Engine, error) { return newEngine(s) })
+	opened.add(func() error {
+		if e, err := engine(); err == nil { // else it has been told, or something before it was
+			return e.Close()
+		}
+		return nil
+	})
+	return engine
 }
 
 // newEngine returns what starts and ends processes. It ends those of dead

@@ -179,17 +179,19 @@ func (s *Shell) assignArray(name string, a *syntax.Assign) error {
 			return err
 		}
 	}
-	return s.change(name, func(v *variable) error {
-		if a.Append {
-			v.makeList()
-			for i, k := range l.keys {
-				v.list.put(k, l.values[i])
-			}
-			return nil
-		}
+	return s.change(name, func(v *variable) error { v.takeList(l, a.Append); return nil })
+}
+
+// takeList gives the variable the elements of a list, behind or instead of its own.
+func (v *variable) takeList(l *list, behind bool) {
+	if !behind {
 		v.list, v.set, v.text = l, false, ""
-		return nil
-	})
+		return
+	}
+	v.makeList()
+	for i, k := range l.keys {
+		v.list.put(k, l.values[i])
+	}
 }
 
 func (s *Shell) assignTable(name string, a *syntax.Assign) error {

@@ -67,9 +67,7 @@ func FromEnvironment(environ []string) (Settings, error) {
 
 		Authorities: Authorities{File: r.vars["SSL_CERT_FILE"], Dirs: r.vars["SSL_CERT_DIR"]},
 
-		Path:    r.searchPath(),
-		Home:    home,
-		Environ: environ,
+		Path: r.searchPath(), Home: home, Environ: environ,
 	}
 	s.ConfigFile, s.ConfigFrom = r.configFile(home)
 	s.ConfigDirs = r.configDirs(home)

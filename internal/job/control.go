@@ -31,7 +31,7 @@ func (j *Job) Input(ctx context.Context, by tipstaff.Request, p []byte, end bool
 		err = c.CloseInput()
 	}
 	if err != nil && ctx.Err() != nil {
-		return n, nil // not all of it was taken in time
+		return n, nil //nolint:nilerr // not all of it was taken in time, and n says so
 	}
 	return n, j.told(err)
 }

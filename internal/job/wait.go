@@ -188,7 +188,7 @@ func (j *Job) waitPort(ctx context.Context, port uint16) (bool, error) {
 	for wait := firstLook; ; wait = min(2*wait, lastLook) {
 		c, err := j.steering()
 		if err != nil {
-			return false, nil // it has ended
+			return false, nil //nolint:nilerr // it has ended
 		}
 		if listens, err := c.Listens(port); listens || err != nil {
 			return listens, j.portFault(err)

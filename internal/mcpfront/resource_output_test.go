@@ -25,7 +25,7 @@ func spooling(t *testing.T, text string) Options {
 	t.Cleanup(func() { _ = store.Close() })
 	r := &road{execute: func(_ context.Context, req tipstaff.Request) (tipstaff.Result, error) {
 		o := store.Begin("cmd_1")
-		o.Own(req.Origin.Owner())
+		o.Own(req.Origin.Owner(), req.Session)
 		o.Write(spool.Stdout, []byte(text))
 		o.Write(spool.Stderr, []byte("oh\n"))
 		o.End()

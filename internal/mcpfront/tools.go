@@ -107,7 +107,8 @@ func (s *Server) handler(t tool) mcp.ToolHandler {
 		c.session = tipstaff.SessionID(a.text[sessionParameter.name] + a.text[shellSession.name])
 		c.form = s.formOf(t, c, a)
 		if s.opts.Jobs != nil {
-			defer s.opts.Jobs.Call(c.owner())()
+			over := s.opts.Jobs.Call(c.owner())
+			defer over()
 		}
 		var res *mcp.CallToolResult
 		if err == nil && (t.family != "" || t.follows) {

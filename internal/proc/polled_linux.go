@@ -70,11 +70,11 @@ func (c sleep) span(arg int) bool {
 	if b == nil {
 		return false
 	}
-	part := time.Duration(binary.NativeEndian.Uint64(b[8:]))
+	most := uint64(shortWait.Nanoseconds())
 	if c.number == sysSelect {
-		part *= time.Microsecond
+		most = uint64(shortWait.Microseconds())
 	}
-	return binary.NativeEndian.Uint64(b) == 0 && part <= shortWait
+	return binary.NativeEndian.Uint64(b) == 0 && binary.NativeEndian.Uint64(b[8:]) <= most
 }
 
 // inPoll reads a list of struct pollfd.

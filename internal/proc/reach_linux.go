@@ -3,6 +3,7 @@
 package proc
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -42,7 +43,10 @@ func (p *Process) SignalAll(s syscall.Signal) error {
 		err := unix.ESRCH
 		switch {
 		case pid != p.pid:
-			err, _ = unix.Kill(pid, s).(unix.Errno)
+			err = 0
+			if failed := unix.Kill(pid, s); failed != nil && !errors.As(failed, &err) {
+				err = unix.EINVAL
+			}
 		case p.Signal(s) == nil:
 			err = 0
 		}

@@ -64,7 +64,7 @@ func (l *loader) example(names []string, item *Item, text Text, want bool) {
 	}
 	args := Args{Words: words[1:]}
 	seen := read(args, e.style)
-	got := false
+	var got bool
 	if whole {
 		got = r.allows(&seen, args, lexical{})
 	} else {

@@ -59,7 +59,7 @@ func (l *loader) programRules(name string, items []Item, whole bool) []programRu
 			continue
 		}
 		r.programs, r.tokens = tokens[0], tokens[1:]
-		msg := ""
+		var msg string
 		if whole {
 			if r.push, msg = compilePush(r.tokens); msg == "" && r.push == nil {
 				r.open()

@@ -216,7 +216,7 @@ func (l Local) spool(g *policy.Grant, s *streams) *spool.Output {
 		return nil
 	}
 	kept := l.Spool.Begin(g.Request().ID)
-	kept.Own(g.Request().Origin.Owner())
+	kept.Own(g.Request().Origin.Owner(), g.Request().Session)
 	s.out.Watch(func(p []byte) { kept.Write(spool.Stdout, p) })
 	s.err.Watch(func(p []byte) { kept.Write(spool.Stderr, p) })
 	return kept
@@ -243,10 +243,10 @@ func await(ctx context.Context, p Started, limit time.Duration) (cause tipstaff.
 	case ctx.Err() == nil:
 		return tipstaff.TimedOut, stopGrace
 	}
-	switch context.Cause(ctx) {
-	case errTerminate:
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errTerminate):
 		return tipstaff.Stopped, stopGrace
-	case errKill:
+	case errors.Is(cause, errKill):
 		return tipstaff.Stopped, 0
 	}
 	return tipstaff.Cancelled, stopGrace

@@ -17,6 +17,11 @@ func (o *Output) load(from, to int64) (w window, err error) {
 	to = max(from, min(to, o.total))
 	w = window{total: o.total, done: o.done, from: from, until: to}
 	file := o.file
+	defer func() {
+		if file != o.file {
+			_ = file.Close()
+		}
+	}()
 	i := sort.Search(len(o.blocks), func(i int) bool { return o.blocks[i].end() > from })
 	for ; i < len(o.blocks) && o.blocks[i].from < to; i++ {
 		b := o.blocks[i]
@@ -28,7 +33,6 @@ func (o *Output) load(from, to int64) (w window, err error) {
 			if file, err = os.Open(o.path); err != nil {
 				return w, fmt.Errorf("%w: %w", ErrGone, err)
 			}
-			defer file.Close()
 		}
 		h, err := o.readBlock(file, b, from, to)
 		if err != nil {

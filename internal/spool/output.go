@@ -20,6 +20,7 @@ type Output struct {
 
 	mu      sync.Mutex
 	owner   string
+	session tipstaff.SessionID
 	total   int64 // bytes that came
 	hold    hold  // the last of them
 	blocks  []block
@@ -186,12 +187,12 @@ func (o *Output) Done() bool {
 	return o.done
 }
 
-// Own says whom the output belongs to. Without this it belongs
-// to no owner.
-func (o *Output) Own(owner string) {
+// Own says whom the output belongs to, and with which session it goes; "": with none.
+// Without this it belongs to no owner.
+func (o *Output) Own(owner string, session tipstaff.SessionID) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.owner = owner
+	o.owner, o.session = owner, session
 }
 
 // BelongsTo reports whether the output is this owner's.
@@ -206,7 +207,12 @@ func (o *Output) Spooled() tipstaff.Spooled {
 	if o == nil {
 		return tipstaff.Spooled{}
 	}
-	return tipstaff.Spooled{ID: o.id, Whole: o.Whole()}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.gone {
+		return tipstaff.Spooled{}
+	}
+	return tipstaff.Spooled{ID: o.id, Whole: o.unbroken()}
 }
 
 // Whole reports whether all that came is kept, so that everything an answer

@@ -18,7 +18,7 @@ type Piece struct {
 // MostText bounds the text of a piece, whatever limit is asked for.
 const MostText = 1 << 20
 
-// ErrGone: the output was removed, or its file is no longer there.
+// ErrGone says that the output was removed, or that its file is no longer there.
 var ErrGone = errors.New("this output is no longer kept")
 
 // chunk is output of one stream without a gap: data[i] has the offset at+i.

@@ -28,7 +28,7 @@ func openPlace(dir string) (*place, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot make the spool: %w", err)
 	}
-	if err := os.Chmod(dir, 0o700); err != nil {
+	if err := os.Chmod(dir, 0o700); err != nil { //nolint:gosec // it is a directory
 		return nil, fmt.Errorf("cannot close the spool to others: %w", err)
 	}
 	if err := removeDead(dir); err != nil {

@@ -4,6 +4,8 @@ import (
 	"container/list"
 	"crypto/cipher"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -123,6 +125,21 @@ func (s *Store) Remove(id tipstaff.RequestID) {
 	o.drop()
 }
 
+// EndSession removes the outputs of a session.
+func (s *Store) EndSession(id tipstaff.SessionID) {
+	s.mu.Lock()
+	all := slices.Collect(maps.Values(s.outputs))
+	s.mu.Unlock()
+	for _, o := range all {
+		o.mu.Lock()
+		of := id != "" && o.session == id
+		o.mu.Unlock()
+		if of {
+			s.Remove(o.id)
+		}
+	}
+}
+
 // Close removes all outputs, and the directory of this server.
 func (s *Store) Close() error {
 	s.mu.Lock()
@@ -158,7 +175,7 @@ func (s *Store) reserve(n int64) bool {
 	var gone []*Output
 	freed := int64(0)
 	for s.used-freed+n > s.opts.TotalBytes && s.ended.Len() > 0 {
-		o := s.ended.Front().Value.(*Output)
+		o := s.oldest()
 		s.forget(o)
 		freed += o.onDisk
 		gone = append(gone, o)
@@ -189,7 +206,7 @@ func (s *Store) note(o *Output, held, onDisk int64) {
 		o.entry = s.ended.PushBack(o)
 		s.held += held
 		for s.ended.Len() > mostEnded || s.held > mostEndedHeld && s.ended.Len() > 1 {
-			first := s.ended.Front().Value.(*Output)
+			first := s.oldest()
 			s.forget(first)
 			gone = append(gone, first)
 		}
@@ -205,7 +222,7 @@ func (s *Store) wind() {
 	if s.timer != nil || s.ended.Len() == 0 || s.closed {
 		return
 	}
-	next := s.ended.Front().Value.(*Output).endedAt.Add(s.opts.Keep)
+	next := s.oldest().endedAt.Add(s.opts.Keep)
 	s.timer = time.AfterFunc(time.Until(next), s.expire)
 }
 
@@ -215,7 +232,7 @@ func (s *Store) expire() {
 	s.timer = nil
 	var gone []*Output
 	for s.ended.Len() > 0 {
-		o := s.ended.Front().Value.(*Output)
+		o := s.oldest()
 		if time.Since(o.endedAt) < s.opts.Keep {
 			break
 		}
@@ -242,4 +259,10 @@ func dropAll(all []*Output) {
 	for _, o := range all {
 		o.drop()
 	}
+}
+
+// oldest is the output whose command ended first. There is one.
+func (s *Store) oldest() *Output {
+	o, _ := s.ended.Front().Value.(*Output) // nothing else is put there
+	return o
 }
