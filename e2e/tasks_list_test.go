@@ -13,7 +13,7 @@ var tasks = []task{
 	{"start a server, wait until it listens, use it and stop it", "A port that the command itself listens on is waited for without a loop of requests.", devServer},
 	{"calculate in a Python REPL", "Its prompts go to the standard error; `stream` leaves them out.", repl},
 	{"squash commits with git rebase -i", "No editor is needed: `sequence.editor` and `core.editor` are programs, and these change the list and leave the message.", rebase},
-	{"look into a program with a debugger", "Each answer ends with the prompt, and `waits_for_input` says that the debugger is at it.", debugger},
+	{"look into a program with a debugger", "The answer ends with the prompt, and `waits_for_input` says that the debugger is at it.", debugger},
 	{"run a long build without losing it to a timeout", "The call answers after half a second, and the build goes on. A line of progress that was drawn over and over is shown as it was at the end.", build},
 	{"find the test that fails in 40 MB of output", "The answer shows the beginning and, because it failed, more of the end. What is between them is kept, and `grep` finds it.", failing},
 	{"answer a question for a password", "The program turns the echo off, as it would for a person. What is typed is on the record, unless a rule for secrets hides it: let the operator [lend credentials](policy.md#credentials) where that is possible.", password},
@@ -34,7 +34,7 @@ func devServer(p *player) {
 
 func repl(p *player) {
 	p.call("execute_command", `{"command": "python3 -i -q -u", "background": true}`, "running", begun)
-	p.call("write_input", `{"command_id": "CMD", "input": "x = 6*7\nprint('it is', x)\n"}`, "running", begun)
+	p.call("write_input", `{"command_id": "CMD", "input": "x = 6*7\nprint('it is %d' % x)\n"}`, "running", begun)
 	p.call("read_output", `{"command_id": "CMD", "match": "it is [0-9]+", "stream": "stdout", "offset": 0, "wait_ms": 30000}`, "it is 42")
 	p.call("write_input", `{"command_id": "CMD", "close": true}`, "state", soon)
 	p.call("read_output", `{"command_id": "CMD", "until": "exit", "stream": "stdout", "wait_ms": 30000}`, "exit_code: 0")
@@ -48,10 +48,10 @@ func rebase(p *player) {
 func debugger(p *player) {
 	p.call("execute_command", `{"command": "python3 -u -m pdb total.py", "background": true}`, "running", begun)
 	p.call("read_output", `{"command_id": "CMD", "match": "[(]Pdb[)] $", "offset": 0, "wait_ms": 30000}`, "happened: true")
-	p.call("write_input", `{"command_id": "CMD", "input": "until 5\n", "wait_ms": 30000}`, "(Pdb)")
-	p.call("write_input", `{"command_id": "CMD", "input": "p total, prices\n", "wait_ms": 30000}`, "(12, ")
+	p.call("write_input", `{"command_id": "CMD", "input": "until 5\np total, prices\n"}`, "running", soon)
+	p.call("read_output", `{"command_id": "CMD", "match": "[(]12, ", "offset": 0, "wait_ms": 30000}`, "waits_for_input: true")
 	p.call("write_input", `{"command_id": "CMD", "input": "quit\n"}`, "state", soon)
-	p.call("read_output", `{"command_id": "CMD", "until": "exit", "wait_ms": 30000}`, "exited")
+	p.call("read_output", `{"command_id": "CMD", "until": "exit", "wait_ms": 30000}`, "exited", begun)
 }
 
 func build(p *player) {
@@ -78,7 +78,7 @@ func watch(p *player) {
 	p.call("execute_shell", `{"script": "echo 'and bread' >> notes.txt"}`, "exit_code: 0")
 	p.id = watcher
 	p.call("read_output", `{"command_id": "CMD", "match": "^changed", "offset": 0, "wait_ms": 30000}`, "changed: 2")
-	p.call("stop_command", `{"command_id": "CMD"}`, "stopped")
+	p.call("stop_command", `{"command_id": "CMD"}`, "stopped", begun)
 }
 
 func screen(p *player) {
@@ -93,7 +93,7 @@ func database(p *player) {
 	p.call("execute_command", `{"command": "sqlite3 shop.db", "tty": true, "background": true}`, "running", begun)
 	p.call("write_input", `{"command_id": "CMD", "input": "create table fruit (name text, price int);\n", "wait_ms": 30000}`, "state", soon)
 	p.call("write_input", `{"command_id": "CMD", "input": "insert into fruit values ('apple', 3), ('pear', 4);\n", "wait_ms": 30000}`, "state", soon)
-	p.call("write_input", `{"command_id": "CMD", "input": "select name from fruit where price > 3;\n", "wait_ms": 30000}`, "pear")
+	p.call("write_input", `{"command_id": "CMD", "input": "select name from fruit where price > 3;\n", "wait_ms": 30000}`, "state", soon)
 	p.call("write_input", `{"command_id": "CMD", "input": ".quit\n"}`, "state", soon)
-	p.call("read_output", `{"command_id": "CMD", "until": "exit", "wait_ms": 30000}`, "exit_code: 0")
+	p.call("read_output", `{"command_id": "CMD", "until": "exit", "wait_ms": 30000}`, "pear")
 }

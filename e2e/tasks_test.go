@@ -205,3 +205,28 @@ func figures(answer string) string {
 	answer = regexp.MustCompile(`(?m)^ +PID .* COMMAND`).ReplaceAllString(answer, "  PID USER … COMMAND")
 	return regexp.MustCompile(`(?m)(^ +\d+ \w+ .*\n?)+`).ReplaceAllString(answer, "  …\n")
 }
+
+// TestAProgramThatWantsATerminalIsTold how to get one, where the tools offer one.
+func TestAProgramThatWantsATerminalIsTold(t *testing.T) {
+	const fails = "test -t 0 || { echo 'standard input is not a terminal' >&2; exit 1; }; echo fine"
+	for _, c := range []struct {
+		jobs  string
+		named bool
+	}{{"8", true}, {"0", false}} {
+		s := start(t, setup{env: append(kit.Sandboxed(kit.Namespaces), "ALLOWED_COMMANDS=sh", "TERMINAL_MAX_JOBS="+c.jobs)})
+		r := s.Process("sh", []string{"-c", fails})
+		if !strings.Contains(r.Text, "It wants a terminal") || strings.Contains(r.Text, "tty: true") != c.named {
+			t.Errorf("with %s jobs it is told %s", c.jobs, r.Text)
+		}
+		if c.named {
+			if r = s.Process("sh", []string{"-c", fails}, kit.Args{"tty": true}); !strings.Contains(r.Text, "fine") {
+				t.Errorf("on a terminal: %s", r.Text)
+			}
+			b := background(s, "execute_process", kit.Args{"file": "sh", "args": []string{"-c", "read x; " + fails}})
+			about(s, "write_input", b.CommandID, kit.Args{"close": true})
+			if end := about(s, "read_output", b.CommandID, kit.Args{"until": "exit", "wait_ms": 30_000}); !strings.Contains(end.Hint, "tty: true") {
+				t.Errorf("of one in the background: %+v", end)
+			}
+		}
+	}
+}

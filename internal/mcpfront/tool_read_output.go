@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -197,7 +198,7 @@ func (s *Server) read(j *job.Job, f answerForm, r reading, happened *bool) (*mcp
 	if r.grep != nil {
 		doc.integer("matched", now.matched)
 	}
-	if hint := hintOf(st, now, happened); hint != "" {
+	if hint := hintOf(st, f, now, happened); hint != "" {
 		doc.text("hint", hint)
 	}
 	name := "output"
@@ -237,18 +238,24 @@ func (s *Server) part(j *job.Job, f answerForm, r reading) (excerpt, error) {
 }
 
 // hintOf says what a reader should know besides.
-func hintOf(st job.Status, now excerpt, happened *bool) string {
+func hintOf(st job.Status, f answerForm, now excerpt, happened *bool) string {
+	var hints []string
 	switch {
 	case !now.kept && !now.screen:
-		return "What it has printed is not kept here, or no longer."
+		hints = append(hints, "What it has printed is not kept here, or no longer.")
 	case st.State == job.Running && now.waits:
-		return "It waits for input: write_input types it."
+		hints = append(hints, "It waits for input: write_input types it.")
 	case happened != nil && !*happened && st.State == job.Running:
-		return "It did not happen in this time. Wait again, or look at what the command prints."
+		hints = append(hints, "It did not happen in this time. Wait again, or look at what the command prints.")
 	case happened != nil && !*happened:
-		return "The command has ended before it happened."
+		hints = append(hints, "The command has ended before it happened.")
 	}
-	return ""
+	if st.State == job.Exited {
+		if _, why := outcome(st.Result, f); why != "" {
+			hints = append(hints, why)
+		}
+	}
+	return strings.Join(hints, " ")
 }
 
 // afterInput is how long an answer waits for more once a command has answered to

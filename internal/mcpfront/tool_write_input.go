@@ -100,7 +100,7 @@ func (s *Server) told(j *job.Job, f answerForm, hint string) *mcp.CallToolResult
 	doc := mapping{}
 	doc.status(st, now)
 	if hint == "" {
-		hint = hintOf(st, now, nil)
+		hint = hintOf(st, f, now, nil)
 	}
 	if hint != "" {
 		doc.text("hint", hint)

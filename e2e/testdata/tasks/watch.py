@@ -8,9 +8,9 @@ def lines():
 
 
 last = lines()
-print("watching notes.txt:", last)
+print(f"watching notes.txt: {last}\n", end="")
 while True:
     time.sleep(0.05)
     if lines() != last:
         last = lines()
-        print("changed:", last)
+        print(f"changed: {last}\n", end="")
