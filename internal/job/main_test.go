@@ -69,7 +69,8 @@ func (c *command) run(ctx context.Context, live runner.Live) (tipstaff.Result, e
 	}
 }
 
-func (c *command) say(text string) { c.out.Write(spool.Stdout, []byte(text)) }
+func (c *command) say(text string)  { c.out.Write(spool.Stdout, []byte(text)) }
+func (c *command) warn(text string) { c.out.Write(spool.Stderr, []byte(text)) }
 
 func (c *command) end(code int) { c.ends <- tipstaff.Result{Cause: tipstaff.Exited, ExitCode: code} }
 

@@ -18,6 +18,8 @@ type Until struct {
 	// Match: a line behind From matches it, as a reader is shown it. A line need not
 	// be complete: a prompt is none.
 	Match *regexp.Regexp
+	// Stream is where Match looks; by default at both, in the order of writing.
+	Stream spool.Stream
 	// Port: a process of the command accepts connections at this TCP port.
 	Port uint16
 	From int64
@@ -73,7 +75,7 @@ func (j *Job) waitStarted(ctx context.Context) bool {
 
 // waitOutput waits for output, or for a line of it.
 func (j *Job) waitOutput(ctx context.Context, u Until) (bool, error) {
-	search := search{from: u.From, match: u.Match}
+	search := search{from: u.From, match: u.Match, stream: u.Stream}
 	for {
 		out, kept := j.Output()
 		if !kept {
@@ -115,9 +117,10 @@ func pause(ctx context.Context, over <-chan struct{}, d time.Duration) bool {
 
 // search looks for a line in an output that grows.
 type search struct {
-	from  int64
-	match *regexp.Regexp // nil: anything
-	line  []byte         // the last one, as far as it has come
+	from   int64
+	match  *regexp.Regexp // nil: anything
+	stream spool.Stream
+	line   []byte // the last one, as far as it has come
 }
 
 // look looks at what has come since the last time.
@@ -126,8 +129,8 @@ func (s *search) look(ctx context.Context, out *spool.Output) (bool, error) {
 		return out.Size() > s.from, nil
 	}
 	for {
-		p, err := out.Read(s.from, chunk, spool.Both)
-		if err != nil || len(p.Text) == 0 || ctx.Err() != nil {
+		p, err := out.Read(s.from, chunk, s.stream)
+		if err != nil || p.Next <= s.from || ctx.Err() != nil {
 			return false, err
 		}
 		s.from = p.Next

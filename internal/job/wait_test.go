@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"testing"
 	"time"
+	"tipstaff/internal/spool"
 )
 
 // TestAWaitEndsWithWhatItWaitsFor: in a bubble, time passes only while everybody
@@ -29,6 +30,11 @@ func TestAWaitEndsWithWhatItWaitsFor(t *testing.T) {
 			time.Sleep(time.Second)
 			c.say("rt 8080\n")
 		}, true, between + time.Second},
+		{"a line of one stream, behind a prompt on the other", Until{Match: regexp.MustCompile("(?m)^it is"), Stream: spool.Stdout}, func(c *command) {
+			c.warn(">>> ")
+			c.say("it is 42\n")
+		}, true, between},
+		{"a line of the other stream", Until{Match: regexp.MustCompile("oops"), Stream: spool.Stdout}, func(c *command) { c.warn("oops\n"); c.end(1) }, false, between},
 		{"a line that does not come", Until{Match: regexp.MustCompile("ready")}, func(c *command) { c.say("no\n"); c.end(1) }, false, between},
 		{"a port", Until{Port: 80}, func(c *command) { c.opens(80) }, true, lastLook},
 		{"a port, and it ends", Until{Port: 80}, func(c *command) { c.end(0) }, false, lastLook},

@@ -25,7 +25,7 @@ Example: {"command_id": "cmd_…", "until": "port", "port": 8080, "wait_ms": 300
 		commandIDParameter,
 		waitParameter,
 		{name: "until", kind: text, words: []string{"exit", "output", "match", "port"}, doc: "Default: match or port if given, else output."},
-		{name: "match", kind: text, doc: "RE2, for a line; it need not be complete."},
+		{name: "match", kind: text, doc: "RE2, for a line of stream; it need not be complete."},
 		{name: "port", kind: count, max: 65535, doc: "A TCP port."},
 		{name: "offset", kind: natural, doc: "The first byte."},
 		{name: "limit", kind: count, doc: "At most so many bytes."},
@@ -100,6 +100,7 @@ func readingOf(a arguments) (r reading, err error) {
 		return r, invalid("tail", "Argument %q stands alone: offset and grep read other parts.", "tail")
 	}
 	r.stream = map[string]spool.Stream{"stdout": spool.Stdout, "stderr": spool.Stderr}[a.text["stream"]]
+	r.until.Stream = r.stream
 	screen, said := a.flags["screen"]
 	r.stays = said && !screen
 	return r, nil
