@@ -51,6 +51,9 @@ func manifestOf(r release) map[string]any {
 		"tools": []map[string]string{
 			{"name": "execute_command", "description": "Run one command line, without a shell"},
 			{"name": "execute_process", "description": "Run one program with a list of arguments"},
+			{"name": "read_output", "description": "Read what a command has printed, and wait for it"},
+			{"name": "write_input", "description": "Type into a command that runs in the background"},
+			{"name": "stop_command", "description": "Stop a command that runs in the background"},
 		},
 		"tools_generated": true,
 		"compatibility":   map[string]any{"platforms": []string{"linux"}},
