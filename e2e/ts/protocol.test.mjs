@@ -68,7 +68,7 @@ test('initialize gets the version that it asks for, or the newest stateful one',
     const { result } = await raw.request('initialize', { protocolVersion: version, capabilities: {}, clientInfo: { name: 'e2e', version: '1' } });
     assert.equal(result.protocolVersion, got, version);
     await raw.notify('notifications/initialized');
-    assert.equal((await raw.request('tools/list', {})).result.tools.length, 6, version);
+    assert.equal((await raw.request('tools/list', {})).result.tools.length, 9, version);
     const called = (await raw.request('tools/call', echo)).result;
     assert.match(called.content[0].text, /hello/);
     assert.deepEqual(Object.keys(called), ['content'], 'the answer is of the other era');
@@ -79,7 +79,7 @@ test('initialize gets the version that it asks for, or the newest stateful one',
 test('a stateless request needs nothing before it', { timeout: 60_000 }, async (t) => {
   for (const [method, params, check] of [
     ['tools/call', echo, (result) => assert.match(result.content[0].text, /hello/)],
-    ['tools/list', {}, (result) => assert.equal(result.tools.length, 6)],
+    ['tools/list', {}, (result) => assert.equal(result.tools.length, 9)],
     ['server/discover', {}, (result) => assert.deepEqual(result.supportedVersions, [newest, ...stateful])],
   ]) {
     const raw = await wire(t);

@@ -28,7 +28,8 @@ row('B1-B6 a session from its creation to its end', async (start) => {
   const { duration, ...answer } = ok.json();
   assert.deepEqual(answer, { success: true, exitCode: 0, stdout: 'hello\n', stderr: '', truncated: false });
   assert.ok(Number.isInteger(duration) && duration >= 0 && duration < 10_000, `${duration}`);
-  const { lastCommandAt, ...completed } = await s.status(sessionId);
+  const { lastCommandAt, commands: [last, ...none], ...completed } = await s.status(sessionId);
+  assert.deepEqual([last.command, last.state, last.exitCode, last.bytes, none], ['echo hello', 'exited', 0, 6, []]);
   assert.deepEqual(completed, { ...fresh, state: 'completed', commandCount: 1 });
   assert.ok(Date.parse(lastCommandAt) >= Date.parse(createdAt), lastCommandAt);
 

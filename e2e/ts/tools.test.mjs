@@ -7,11 +7,12 @@ import { AjvJsonSchemaValidator } from '@modelcontextprotocol/client/validators/
 import { row } from './server.mjs';
 
 const execute = ['execute_command', 'execute_process'];
+const background = ['read_output', 'stop_command', 'write_input'];
 const terminal = ['terminal_close_session', 'terminal_create_session', 'terminal_execute_command', 'terminal_get_status'];
 
-row('B0 there are six tools with terminal access, in one order', async (start) => {
+row('B0 there are nine tools with terminal access, in one order', async (start) => {
   const [s, other] = [await start(), await start()];
-  assert.deepEqual(s.tools.map((tool) => tool.name), [...execute, ...terminal]);
+  assert.deepEqual(s.tools.map((tool) => tool.name), [...execute, ...background, ...terminal].sort());
   assert.deepEqual(anywhere((await s.client.listTools()).tools), anywhere(s.tools), 'a second list differs');
   assert.deepEqual(anywhere(other.tools), anywhere(s.tools), 'another server lists otherwise');
 });
@@ -23,10 +24,10 @@ function anywhere(tools) {
   return tools.map((tool) => ({ ...tool, description: tool.description.replace(/^Here: .*\n?/m, '') }));
 }
 
-row('B0 there are two tools without terminal access', async (start) => {
+row('B0 there are no tools of sessions without terminal access', async (start) => {
   for (const ENABLE_TERMINAL_ACCESS of ['', 'false']) {
     const s = await start({ env: { ENABLE_TERMINAL_ACCESS } });
-    assert.deepEqual(s.tools.map((tool) => tool.name), execute);
+    assert.deepEqual(s.tools.map((tool) => tool.name), [...execute, ...background].sort());
     await assert.rejects(s.call('terminal_create_session', { taskId: 't', agentId: 'a' }), { code: -32602 });
   }
 });
@@ -53,17 +54,20 @@ row('the schema of the input says what a call takes', async (start) => {
     assert.equal(inputSchema.type, 'object', name);
     assert.equal(inputSchema.additionalProperties, false, name);
     for (const [property, schema] of Object.entries(inputSchema.properties)) {
-      assert.ok(schema.type && schema.description, `${name}.${property} is not described`);
+      assert.ok((schema.type || schema.anyOf || schema.oneOf) && schema.description, `${name}.${property} is not described`);
     }
     return [name, [inputSchema.required.sort(), Object.keys(inputSchema.properties).sort()]];
   }));
   assert.deepEqual(takes, {
-    execute_command: [['command'], ['command', 'cwd', 'input', 'max_output_bytes', 'raw', 'timeout_ms']],
-    execute_process: [['file'], ['args', 'cwd', 'file', 'input', 'max_output_bytes', 'raw', 'timeout_ms']],
+    execute_command: [['command'], ['background', 'command', 'cwd', 'input', 'max_output_bytes', 'raw', 'timeout_ms', 'tty', 'yield_time_ms']],
+    execute_process: [['file'], ['args', 'background', 'cwd', 'file', 'input', 'max_output_bytes', 'raw', 'timeout_ms', 'tty', 'yield_time_ms']],
+    read_output: [['command_id'], ['command_id', 'context', 'grep', 'limit', 'match', 'offset', 'port', 'raw', 'screen', 'stream', 'tail', 'until', 'wait_ms']],
+    stop_command: [['command_id'], ['command_id', 'raw', 'signal']],
     terminal_close_session: [['sessionId'], ['sessionId']],
     terminal_create_session: [['agentId', 'taskId'], ['agentId', 'environment', 'taskId', 'workingDirectory']],
-    terminal_execute_command: [['command', 'sessionId'], ['args', 'command', 'input', 'maxOutputBytes', 'raw', 'sessionId', 'timeout']],
+    terminal_execute_command: [['command', 'sessionId'], ['args', 'background', 'command', 'input', 'maxOutputBytes', 'raw', 'sessionId', 'timeout', 'tty', 'yieldTimeMs']],
     terminal_get_status: [['sessionId'], ['sessionId']],
+    write_input: [['command_id'], ['close', 'command_id', 'input', 'keys', 'raw', 'resize', 'wait_ms']],
   });
 });
 
@@ -80,7 +84,7 @@ row('a description is short and its example fits the schema', async (start) => {
 row('the terminal tools declare their answers, the others answer in text', async (start) => {
   const s = await start();
   for (const { name, outputSchema } of s.tools) {
-    if (execute.includes(name)) assert.equal(outputSchema, undefined, name);
+    if (!terminal.includes(name)) assert.equal(outputSchema, undefined, name);
     else assert.deepEqual([outputSchema.type, outputSchema.required], ['object', ['success']], name);
   }
 });
@@ -103,5 +107,7 @@ row('the server names itself and promises what it has: tools, and log messages f
   const s = await start();
   assert.equal(s.client.getServerVersion().name, 'tipstaff');
   assert.ok(s.client.getServerVersion().version);
-  assert.deepEqual(s.client.getServerCapabilities(), { logging: {}, tools: {} });
+  const { extensions, ...promised } = s.client.getServerCapabilities();
+  assert.deepEqual(promised, { logging: {}, resources: {}, tools: {} });
+  if (extensions) assert.deepEqual(Object.keys(extensions), ['io.modelcontextprotocol/tasks']);
 });

@@ -90,8 +90,8 @@ row('A8 cleaned text is read back exactly, and stands in a block', async (start)
 row('A8 what there is to say beyond the output stands before it', async (start) => {
   const s = await start({ env: { TERMINAL_MAX_OUTPUT_SIZE: '10000' } });
   const body = (await s.process('cat', [], { input: 'x\n'.repeat(50_000), raw: true })).ran();
-  assert.deepEqual(Object.keys(body), ['exit_code', 'truncated', 'stdout', 'stderr']);
+  assert.deepEqual(Object.keys(body), ['exit_code', 'truncated', 'command_id', 'stdout', 'stderr']);
   assert.equal(body.truncated, true);
-  assert.match(body.stdout, /^(x\n)+\[… .* omitted …\]\n(x\n)+$/);
+  assert.match(body.stdout, /^(x\n)+\[… .* omitted; read_output .* reads them\]\n(x\n)+$/);
   assert.deepEqual(Object.keys((await s.process('node', ['kill.cjs', 'SIGKILL'])).yaml()), ['exit_code', 'signal', 'hint', 'stdout', 'stderr']);
 });

@@ -19,7 +19,7 @@ func TestWhatACommandLeavesInItsNamespacesIsNoticed(t *testing.T) {
 		{"semaphores", testcmd + " leave sem", false},
 		{"a message queue of System V", testcmd + " leave msg", false},
 		{"a message queue of POSIX", testcmd + " leave mq", false},
-		{"a process", "sleep 1000 > /dev/null 2>&1 &", false},
+		{"a process", "trap '' TERM; sleep 1000 > /dev/null 2>&1 &", false},
 	} {
 		n := enclose(t, e, &NamespaceSpec{ReadOnly: true})
 		if !n.Untouched() {
