@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"tipstaff/internal/gitconfig"
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 // gitEnv is what git gets in tests: no configuration but that of the test.
@@ -100,9 +101,7 @@ func (w *world) write(name, text string) {
 	if err := os.MkdirAll(filepath.Dir(w.at(name)), 0o700); err != nil {
 		w.Fatal(err)
 	}
-	if err := os.WriteFile(w.at(name), []byte(text), 0o700); err != nil {
-		w.Fatal(err)
-	}
+	testcmdtest.WriteProgram(w, w.at(name), text)
 }
 
 func (w *world) read(name string) []byte {

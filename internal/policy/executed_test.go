@@ -16,6 +16,7 @@ import (
 
 	"tipstaff/internal/policy"
 	"tipstaff/internal/rules"
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 // executed is a form of testdata/presets/executed.jsonl.
@@ -77,19 +78,14 @@ func (f *executed) fill(program, secret, out string) []string {
 func (f *executed) show(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	mark, secret, out := filepath.Join(other, "mark"), filepath.Join(other, "secret"), filepath.Join(other, "out")
-	write := func(name, text string, mode os.FileMode) {
-		if err := os.WriteFile(name, []byte(text), mode); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write(filepath.Join(dir, "evil"), "#!/bin/sh\n: > "+mark+"\nexit 0\n", 0o700)
-	write(secret, "a-secret\n", 0o600)
-	write(filepath.Join(dir, "f"), "x\n", 0o600)
+	testcmdtest.WriteProgram(t, filepath.Join(dir, "evil"), "#!/bin/sh\n: > "+mark+"\nexit 0\n")
+	testcmdtest.WriteProgram(t, secret, "a-secret\n")
+	testcmdtest.WriteProgram(t, filepath.Join(dir, "f"), "x\n")
 	for _, first := range f.First {
 		f.run(t, dir, first)
 	}
 	if name, text, ok := strings.Cut(f.Needs, "="); ok {
-		write(filepath.Join(dir, name), strings.ReplaceAll(text, "{E}", "./evil"), 0o700)
+		testcmdtest.WriteProgram(t, filepath.Join(dir, name), strings.ReplaceAll(text, "{E}", "./evil"))
 	}
 	output := f.run(t, dir, f.fill("./evil", secret, out))
 	done := false

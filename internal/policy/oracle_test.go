@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tipstaff/internal/policy"
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 // tried is a real program with words for its command line, which
@@ -145,9 +146,7 @@ func newStage(t testing.TB) stage {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{"good": "#!/bin/sh\nexit 0\n", "evil": s.evil} {
-		if err := os.WriteFile(filepath.Join(s.bin, name), []byte(text), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testcmdtest.WriteProgram(t, filepath.Join(s.bin, name), text)
 	}
 	return s
 }
@@ -160,9 +159,7 @@ func (s stage) runsEvil(t *testing.T, path string, argv []string) bool {
 	for name, text := range map[string]string{
 		"evil": s.evil, "list": "x\nevil\n", "big": strings.Repeat("b\na\n", 2000),
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testcmdtest.WriteProgram(t, filepath.Join(dir, name), text)
 	}
 	env := []string{"PATH=" + s.bin + ":/usr/bin:/bin", "HOME=" + dir, "SHELL=/bin/sh", "EV=!evil", "GIT_CONFIG_NOSYSTEM=1", "GIT_PAGER=cat", "EDITOR=:", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C"}
 	run := func(stdin string, argv ...string) {

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 // bashRuns is a directory of programs that note how they were called, and a Bash
@@ -44,9 +46,7 @@ func stub(t testing.TB, path string, fails bool) {
 		exit = 1
 	}
 	text := fmt.Sprintf("#!/bin/sh\nprintf '%%s\\0' \"${0##*/}\" \"$@\" >\"$CALLS/$$\"\nexit %d\n", exit)
-	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testcmdtest.WriteProgram(t, path, text)
 }
 
 // run gives the calls that Bash makes for a script, each its words joined by
