@@ -207,7 +207,7 @@ func TestB7CommandsOfASessionRunInTheOrderOfTheirArrival(t *testing.T) {
 	lines = nil
 	for i := range 18 {
 		lines = append(lines, r.Line(200+i, "terminal_execute_command", kit.Args{
-			"sessionId": session, "command": "testcmd", "args": []string{"sleep", "100"},
+			"sessionId": session, "command": "testcmd", "args": []string{"sleep", "3000"},
 		}))
 	}
 	r.Send(strings.Join(lines, "\n"))
