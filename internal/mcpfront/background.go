@@ -107,8 +107,14 @@ func (s *Server) wait(ctx context.Context, c *caller, req tipstaff.Request, star
 	live := c.live(started)
 	named, ended := s.opts.Jobs.Note(c.owner(), req.Session, lineOf(&req))
 	defer func() { ended(out.result, err) }() // also after a panic
-	live.Named = named
+	live.Named = func(id tipstaff.RequestID) {
+		named(id)
+		c.shown.name(id)
+	}
 	out.result, err = s.opts.Road.Execute(ctx, req, live)
+	if c.shown.stopped() && out.result.Cause == tipstaff.Cancelled {
+		out.result.Cause = tipstaff.Stopped
+	}
 	return out, err
 }
 
