@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/user"
 	"strconv"
 	"strings"
 
@@ -32,14 +31,6 @@ func peerOf(conn *net.UnixConn) (string, error) {
 		return "", err
 	}
 	return userName(cred.Uid), nil
-}
-
-func userName(uid uint32) string {
-	id := strconv.FormatUint(uint64(uid), 10)
-	if u, err := user.LookupId(id); err == nil {
-		return u.Username
-	}
-	return "uid " + id
 }
 
 // deepest bounds the ancestors that are checked; a process with more is
