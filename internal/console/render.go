@@ -64,6 +64,7 @@ func functions() template.FuncMap {
 		"left":    shownLeft,
 		"clock":   func(t time.Time) string { return t.Local().Format(time.DateTime) },
 		"stamp":   func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
+		"took":    func(ms int64) string { return shownAge(time.Duration(ms) * time.Millisecond) },
 		"bytes":   shownBytes,
 		"percent": func(f float64) string { return fmt.Sprintf("%.0f %%", f) },
 		"mark":    mark,
