@@ -136,8 +136,8 @@ async function begin() {
       const a = await tool('watch_command', command === undefined ? { arguments: args, wait_ms: 5000 } : { command_id: command, offset, wait_ms: 15_000 });
       faults = 0;
       at('note').textContent = '';
-      if (command === undefined && a.commandId === undefined) {
-        if (a.state === 'unknown') await pause(100 * ++unknown);
+      if (a.commandId === undefined) { // the answer may have named the command meanwhile
+        if (a.state === 'unknown' && command === undefined) await pause(100 * ++unknown);
         continue;
       }
       command ??= a.commandId;
@@ -176,7 +176,7 @@ function finishAs(a) {
   paper.end();
   const words = { timed_out: 'time was up', stopped: 'stopped' };
   const good = a.state === 'exited' && a.exitCode === 0;
-  const said = a.signal ? `ended by ${a.signal}` : words[a.state] ?? `exit code ${a.exitCode}`;
+  const said = words[a.state] ?? (a.signal ? `ended by ${a.signal}` : `exit code ${a.exitCode}`);
   finish(good ? 'good' : a.state === 'stopped' ? 'stopped' : 'bad', said, a.ageMs);
   if (!a.kept && result !== undefined) showText(textOf(result));
 }
@@ -314,11 +314,11 @@ const paper = {
 
 // rewritten is a line after its carriage returns and backspaces.
 function rewritten(line) {
-  if (!/[\r\b]/.test(line)) return line;
+  if (!/[\r\x08]/.test(line)) return line;
   let out = '';
   for (const part of line.split('\r')) out = part.length >= out.length ? part : part + out.slice(part.length);
-  while (/[^\b]\b/.test(out)) out = out.replace(/[^\b]\b/g, '');
-  return out.replaceAll('\b', '');
+  while (/[^\x08]\x08/.test(out)) out = out.replace(/[^\x08]\x08/g, '');
+  return out.replaceAll('\x08', '');
 }
 
 // dress takes on the looks of the host.
