@@ -154,7 +154,7 @@ async function begin() {
 
 // show puts one answer on the page, and returns where the next begins.
 function show(a, offset) {
-  if (typeof a.line === 'string' && a.line !== '' && args === undefined) showLine(a.line);
+  if (typeof a.line === 'string' && a.line !== '') showLine(a.line); // with its quotes
   if (began === 0 || a.state !== 'running') began = performance.now() - a.ageMs;
   state(a.state === 'running' ? 'running' : 'waiting', a.waitsForInput ? 'waits for input' : a.state);
   at('stop').disabled = a.state !== 'running' || stops;
