@@ -126,7 +126,7 @@ func TestTheConsole(t *testing.T) {
 	if body := p.get("/now"); !strings.Contains(body, "Nothing runs") {
 		t.Errorf("an idle server:\n%s", body)
 	}
-	session := s.NewSession(kit.Args{"agent": "night-agent", "task": "NIGHT-1"})
+	session := s.NewSession(kit.Args{"agentId": "night-agent", "taskId": "NIGHT-1"})
 	var calls sync.WaitGroup
 	defer calls.Wait()
 	var ended kit.Reply
