@@ -80,10 +80,10 @@ func TestJ12APageShowsAndStopsTheCommandOfItsCall(t *testing.T) {
 			}
 			mark.WantNone(t, 0)
 			if !inBackground {
-				if r := <-answer; !r.IsError || !strings.Contains(r.Text, "Stopped, as it was asked for") || !strings.Contains(r.Text, "42 lines") {
+				if r := <-answer; !r.IsError || !strings.Contains(r.Text, "Stopped by a person") || !strings.Contains(r.Text, "42 lines") {
 					t.Errorf("the call is answered %s", r.Text)
 				}
-			} else if w := about(s, "read_output", seen.CommandID, nil); w.State != "stopped" || w.EndedBy != "stop_watched_command" {
+			} else if w := about(s, "read_output", seen.CommandID, nil); w.State != "stopped" || w.EndedBy != "a person has stopped it in the client's window" {
 				t.Errorf("the model is told %+v", w)
 			}
 			if why := stopRecord(s, seen.CommandID); why["tool"] != "stop_watched_command" || why["signal"] != "SIGTERM" {

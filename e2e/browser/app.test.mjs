@@ -43,7 +43,7 @@ test('the command of a call that waits is seen as it prints, and Stop ends it wi
   await stop.focus();
   await host.page.keyboard.press('Enter');
   const r = await answer;
-  assert.match(r.content[0].text, /Stopped, as it was asked for/);
+  assert.match(r.content[0].text, /Stopped by a person/);
   await state.getByText('stopped').waitFor();
   await until('something of it still runs', async () => /exit_code: 1/.test((await server.call('execute_command', { command: 'pgrep -f "sleep 300"' })).content[0].text));
   assert.deepEqual(host.faults, []);

@@ -66,9 +66,6 @@ func (j *Job) Stop(by tipstaff.Request, s syscall.Signal, name string) error {
 	j.mu.Lock()
 	if j.stopped == nil && j.over.IsZero() {
 		j.stopped = errStopped
-		if by.Tool != "" {
-			j.stopped = errors.New(string(by.Tool))
-		}
 	}
 	j.mu.Unlock()
 	return j.told(c.Signal(s))

@@ -1,10 +1,8 @@
 package mcpfront
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"maps"
 	"sync"
 
@@ -29,8 +27,6 @@ type shownCall struct {
 	id     tipstaff.RequestID
 	named  chan struct{} // closed when id is set
 	over   chan struct{}
-	stop   context.CancelCauseFunc
-	ended  bool // by its page
 	shared *sync.Mutex
 }
 
@@ -45,16 +41,11 @@ type shownCalls struct {
 	live map[*shownCall]struct{}
 }
 
-// errPage is why a call ends whose command was stopped in its page.
-var errPage = errors.New("stop_watched_command")
-
-// begin notes a call. The context that it returns ends when the page stops the
-// command; over is called when the call is answered.
-func (l *shownCalls) begin(ctx context.Context, c *caller, raw json.RawMessage) (with context.Context, over func()) {
-	with, stop := context.WithCancelCause(ctx)
+// begin notes a call; over is called when it is answered.
+func (l *shownCalls) begin(c *caller, raw json.RawMessage) (over func()) {
 	one := &shownCall{
 		owner: c.owner(), key: shownKey{c.in.peer.name, sha256.Sum256(canonical(raw))},
-		named: make(chan struct{}), over: make(chan struct{}), stop: stop, shared: &l.mu,
+		named: make(chan struct{}), over: make(chan struct{}), shared: &l.mu,
 	}
 	c.shown = one
 	l.mu.Lock()
@@ -68,12 +59,11 @@ func (l *shownCalls) begin(ctx context.Context, c *caller, raw json.RawMessage) 
 		l.live = map[*shownCall]struct{}{}
 	}
 	l.live[one] = struct{}{}
-	return with, func() {
+	return func() {
 		l.mu.Lock()
 		delete(l.live, one)
 		l.mu.Unlock()
 		close(one.over)
-		stop(nil)
 	}
 }
 
@@ -99,16 +89,6 @@ func (one *shownCall) command() tipstaff.RequestID {
 	one.shared.Lock()
 	defer one.shared.Unlock()
 	return one.id
-}
-
-// stopped reports whether the call was ended by its page.
-func (one *shownCall) stopped() bool {
-	if one == nil {
-		return false
-	}
-	one.shared.Lock()
-	defer one.shared.Unlock()
-	return one.ended
 }
 
 // told adds to an answer which command it is about, for the page.
@@ -138,19 +118,4 @@ func (l *shownCalls) find(c *caller, arguments string) *shownCall {
 		}
 	}
 	return nil
-}
-
-// end ends the command of a call that waits for it, and reports whether there is
-// such a call.
-func (l *shownCalls) end(c *caller, id tipstaff.RequestID) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for one := range l.live {
-		if one.id == id && one.owner == c.owner() {
-			one.ended = true
-			one.stop(errPage)
-			return true
-		}
-	}
-	return false
 }

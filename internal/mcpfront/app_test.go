@@ -243,7 +243,7 @@ func TestAPageStopsTheCommandThatItsCallWaitsFor(t *testing.T) {
 			t.Errorf("%+v", w)
 		}
 	}
-	if text := <-answer; !strings.Contains(text, "Stopped, as it was asked for") {
+	if text := <-answer; !strings.Contains(text, "Stopped by a person") {
 		t.Errorf("the call is answered %s", text)
 	}
 }

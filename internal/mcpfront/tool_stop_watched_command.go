@@ -2,7 +2,6 @@ package mcpfront
 
 import (
 	"context"
-	"syscall"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -26,19 +25,7 @@ Example: {"command_id": "cmd_…"}`,
 		if err != nil {
 			return nil, err
 		}
-		const name = "stop_watched_command"
-		by := byCaller(c, j, name)
-		switch st := j.Status(); {
-		case st.State != job.Running:
-		case st.Background:
-			err = j.Stop(by, syscall.SIGTERM, "SIGTERM")
-		default:
-			s.opts.Jobs.Recorder.CommandStopped(by, "SIGTERM", "")
-			s.shown.end(c, j.ID())
-		}
-		if err != nil && j.Status().State == job.Running {
-			return nil, err
-		}
+		j.StopWatched(byCaller(c, j, "stop_watched_command")) // false: it has ended, or is being ended
 		waiting, stop := context.WithTimeout(ctx, untilEnd)
 		defer stop()
 		_, _ = j.Wait(waiting, job.Until{}) // its answer tells how it went

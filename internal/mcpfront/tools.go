@@ -125,8 +125,7 @@ func (s *Server) handler(t tool) mcp.ToolHandler {
 			c.asking, err = s.asking(req, c.origin, c.progress)
 		}
 		if err == nil && t.family != "" && s.shows() && declaresApps(req) {
-			var over func()
-			ctx, over = s.shown.begin(ctx, c, req.Params.Arguments)
+			over := s.shown.begin(c, req.Params.Arguments)
 			defer over()
 		}
 		if err == nil {
