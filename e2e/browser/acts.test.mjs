@@ -47,9 +47,9 @@ test('what a running command prints is seen at once', async (t) => {
     }).observe(out, { childList: true, subtree: true, characterData: true });
   });
   for (let i = 0; i < 12; i++) {
-    await life.server.call('write_input', { command_id: id, input: `line-${i}\n`, wait_ms: 1 });
+    await life.server.call('write_input', { command_id: id, input: `line-${i}\n`, wait_ms: 5000 });
     await page.waitForFunction((n) => window.seen.has(String(n)), i).catch(async (fault) => {
-      throw new Error(`line ${i} was not seen: ${fault.message}; the page shows ${JSON.stringify(await page.locator('#output').innerText())}`);
+      throw new Error(`line ${i} was not seen: ${fault.message}; the page shows ${JSON.stringify(await page.evaluate(() => [document.visibilityState, document.getElementById('output').textContent, document.body.innerText]))}, faults ${visit.faults}; the tool reads ${JSON.stringify(await life.server.call('read_output', { command_id: id, offset: 0 }))}`);
     });
   }
   const took = (await page.evaluate(() => [...window.seen.values()])).sort((a, b) => a - b);
@@ -67,6 +67,7 @@ test('Stop ends a tree of 400 processes', async (t) => {
   await go('/now');
   const row = page.locator(`#c-${id}`);
   await row.getByRole('link', { name: /^Stop/ }).click();
+  await page.waitForURL(/\/stop\?/);
   await page.keyboard.press('Enter'); // the button has the focus
   await page.waitForURL(/\/now$/);
   const began = performance.now();
@@ -115,7 +116,7 @@ test('hostile output is text, and a million lines scroll', async (t) => {
   assert.equal(await out.locator('script, iframe, img, a').count(), 0);
   assert.doesNotMatch(await page.title(), /^taken/);
   const began = performance.now();
-  await life.server.call('write_input', { command_id: id, input: 'go\n', wait_ms: 1 });
+  await life.server.call('write_input', { command_id: id, input: 'go\n', wait_ms: 5000 });
   await page.waitForFunction(() => /\n1000000\n$/.test(document.getElementById('output').textContent), undefined, { timeout: 30_000 });
   t.diagnostic(`a million lines after ${Math.round(performance.now() - began)} ms`);
   const size = await out.evaluate((box) => ({ chars: box.textContent.length, all: document.querySelectorAll('*').length, end: box.scrollTop + box.clientHeight >= box.scrollHeight - 8, scrolls: box.scrollHeight > box.clientHeight }));
