@@ -120,7 +120,7 @@ func (p *visitor) eventually(path string, want *regexp.Regexp) []string {
 // what, reads its output as it comes, stops it, and answers a question; each act is on
 // the trail.
 func TestTheConsole(t *testing.T) {
-	s := prepareAsking(t, setup{env: []string{"ENABLE_TERMINAL_ACCESS=true", "TIPSTAFF_SANDBOX=off"}})
+	s := prepareAsking(t, setup{env: []string{"ENABLE_TERMINAL_ACCESS=true", "TIPSTAFF_SANDBOX=off"}, files: map[string]string{"tick.sh": "echo began\nwhile :; do echo tick; sleep 0.1; done\n"}})
 	s.Connect()
 	p, other := openConsole(t, s.State), openConsole(t, s.State)
 	if body := p.get("/now"); !strings.Contains(body, "Nothing runs") {
@@ -131,7 +131,8 @@ func TestTheConsole(t *testing.T) {
 	defer calls.Wait()
 	var ended kit.Reply
 	calls.Go(func() {
-		ended = s.InSession(session, "sh", []string{"-c", "echo began; while :; do echo tick; sleep 0.1; done"})
+		ended = s.InSession(session, "sh", []string{"tick.sh"})
+		t.Logf("the agent is told: %s", ended.Text)
 	})
 	id := p.eventually("/now", regexp.MustCompile(`(?s)night-agent.*href="/commands/([^"]+)"`))[1]
 	other.eventually("/now", regexp.MustCompile(`href="/commands/`+regexp.QuoteMeta(id)))
@@ -143,7 +144,6 @@ func TestTheConsole(t *testing.T) {
 		t.Error(body)
 	}
 	calls.Wait()
-	t.Logf("the agent is told: %s", ended.Text)
 	if len(recordsOf(s, "command.stopped")) != 1 {
 		t.Errorf("the trail has %d stops", len(recordsOf(s, "command.stopped")))
 	}
@@ -151,7 +151,7 @@ func TestTheConsole(t *testing.T) {
 	var answered kit.Reply
 	s.InSession(session, "echo", []string{needsAPerson})
 	handle := p.eventually("/approvals", regexp.MustCompile(`id="q-(apr_[a-z0-9]+)"`))[1]
-	if body := p.get("/approvals"); !strings.Contains(body, "echo began") {
+	if body := p.get("/approvals"); !strings.Contains(body, "sh tick.sh") {
 		t.Errorf("the last commands are not shown:\n%s", body)
 	}
 	if body := p.post("/approvals/"+handle, url.Values{"answer": {"once"}}); !strings.Contains(body, "Allowed once") {
@@ -187,11 +187,13 @@ func (p *visitor) follows(id string) {
 	}
 	defer res.Body.Close()
 	ticks := 0
+	var seen strings.Builder
 	for lines := bufio.NewReader(res.Body); ticks < 5; {
 		line, err := lines.ReadString('\n')
 		if err != nil {
-			p.t.Fatal(err)
+			p.t.Fatalf("%v; the stream was:\n%s", err, &seen)
 		}
+		seen.WriteString(line)
 		if strings.HasPrefix(line, "data: ") && strings.Contains(line, "tick") {
 			ticks++
 		}

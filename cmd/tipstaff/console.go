@@ -62,7 +62,7 @@ func openConsole(cmd *cobra.Command, listen string, browser bool) error {
 			say(cmd.ErrOrStderr(), "cannot open a browser: %s; open the address above yourself", err)
 		}
 	}
-	if isTerminal(os.Stdin) {
+	if _, terminal := terminalWidth(os.Stdin); terminal {
 		say(cmd.ErrOrStderr(), "Open it in a browser of this machine: it counts once, for five minutes. Enter prints another one, Ctrl-C ends the console.")
 		go moreAddresses(cmd, s)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"math"
 	"net/url"
 	"slices"
 
@@ -30,15 +31,18 @@ type seenView struct {
 
 // group is one agent, or a client or caller that names none, with what it does.
 type group struct {
-	ID             string // of its element
-	Kind, Name     string
-	Tasks, Clients []string
-	Commands       []control.Command
-	Running        int
-	Waiting        int
-	Idle           []control.Session // without a command that runs
-	Frozen         bool
-	Freeze         string // the query that names it
+	groupHead
+	Commands []control.Command
+	Idle     []control.Session // without a command that runs
+}
+
+type groupHead struct {
+	ID               string // of its element
+	Kind, Name       string
+	Tasks, Clients   []string
+	Running, Waiting int
+	Frozen           bool
+	Freeze           string // the query that names it
 }
 
 type frozenView struct {
@@ -110,7 +114,7 @@ func groupOf(all map[freeze.Target]*group, w control.Who) *group {
 	t := targetOf(w)
 	g, ok := all[t]
 	if !ok {
-		g = &group{Freeze: queryOf(t)}
+		g = &group{groupHead: groupHead{Freeze: queryOf(t)}}
 		switch {
 		case t.Agent != "":
 			g.Kind, g.Name = "agent", t.Agent
@@ -130,13 +134,22 @@ func groupOf(all map[freeze.Target]*group, w control.Who) *group {
 }
 
 func (g *group) add(c control.Command) {
-	g.Commands = append(g.Commands, c)
+	g.Commands = append(g.Commands, rough(c))
 	if c.State == control.Waiting {
 		g.Waiting++
 	} else {
 		g.Running++
 	}
 	g.note(c.Who)
+}
+
+// rough is a command as a row shows it: what the row does not show, or shows more
+// roughly, makes no difference between two looks.
+func rough(c control.Command) control.Command {
+	const step = 1 << 20
+	c.CPU, c.Memory = math.Round(c.CPU), (c.Memory+step/2)/step*step
+	c.AgeMS, c.CPUSeconds, c.Bytes, c.Processes = 0, 0, 0, 0
+	return c
 }
 
 // note keeps the names of tasks and clients, a few of each.

@@ -58,8 +58,3 @@ func (s *Server) knownPeer(next http.Handler) http.Handler {
 		next.ServeHTTP(w, r)
 	})
 }
-
-// passConsole reports whether a process is a console. What a console has started,
-// the browser of --open, is no command; a console that a command has started is
-// below the command's server, which is not passed over.
-func passConsole(words []string) bool { return len(words) > 1 && words[1] == "console" }

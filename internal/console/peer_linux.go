@@ -11,8 +11,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-
-	"tipstaff/internal/control"
 )
 
 // checkTCP finds the other end of a connection on loopback in the kernel's table
@@ -32,12 +30,7 @@ func checkTCP(c *net.TCPConn) error {
 	case end.uid != 0 && end.uid != os.Geteuid():
 		return fmt.Errorf("user %d has connected", end.uid)
 	}
-	for _, pid := range holders(end.inode) {
-		if err := control.NoCommandBut(pid, func(ancestor int) bool { return passConsole(wordsOf(ancestor)) }); err != nil {
-			return err
-		}
-	}
-	return nil
+	return heldByCommand(end.inode)
 }
 
 func addrPortOf(a net.Addr) netip.AddrPort {
@@ -106,22 +99,82 @@ func tableAddress(s string) netip.AddrPort {
 	return netip.AddrPortFrom(a.Unmap(), uint16(n))
 }
 
-// holders returns the processes that have a socket open, as far as their
-// descriptors can be read.
-func holders(inode string) []int {
-	entries, err := os.ReadDir("/proc")
+// heldByCommand returns an error if what a tipstaff has started has a socket open.
+// Servers are subreapers, so all their descendants stay below them in the process
+// tree. What a console has started, the browser of --open, is no command; a console
+// that a command has started is itself below the command's server. Only commands are
+// looked into: to read the descriptors of all processes would take far longer.
+func heldByCommand(inode string) error {
+	self, err := os.Stat("/proc/self/exe")
 	if err != nil {
-		return nil
+		return fmt.Errorf("cannot tell what commands there are: %w", err)
+	}
+	children, err := readTree()
+	if err != nil {
+		return fmt.Errorf("cannot tell what commands there are: %w", err)
 	}
 	want := "socket:[" + inode + "]"
-	var pids []int
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err == nil && holds(pid, want) {
-			pids = append(pids, pid)
+	seen := map[int]bool{}
+	var check func(pid int) error
+	check = func(pid int) error {
+		for _, child := range children[pid] {
+			if seen[child] {
+				continue
+			}
+			seen[child] = true
+			if holds(child, want) {
+				return fmt.Errorf("process %d is a command of tipstaff", child)
+			}
+			if err := check(child); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for pid := range children {
+		exe, err := os.Stat("/proc/" + strconv.Itoa(pid) + "/exe")
+		if err != nil || !os.SameFile(self, exe) || isConsole(wordsOf(pid)) {
+			continue
+		}
+		if err := check(pid); err != nil {
+			return err
 		}
 	}
-	return pids
+	return nil
+}
+
+// readTree returns the children of every process that has any: proc_pid_stat(5).
+func readTree() (map[int][]int, error) {
+	d, err := os.Open("/proc")
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	names, err := d.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	children := map[int][]int{}
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		data, err := os.ReadFile("/proc/" + name + "/stat")
+		if err != nil {
+			continue // it has ended
+		}
+		// The name in parentheses may hold anything, parentheses included.
+		_, rest, _ := strings.Cut(string(data[bytes.LastIndexByte(data, ')')+1:]), " ")
+		f := strings.Fields(rest)
+		if len(f) < 2 {
+			continue
+		}
+		if parent, err := strconv.Atoi(f[1]); err == nil {
+			children[parent] = append(children[parent], pid)
+		}
+	}
+	return children, nil
 }
 
 func holds(pid int, want string) bool {
@@ -151,3 +204,7 @@ func wordsOf(pid int) []string {
 	}
 	return strings.Split(strings.TrimSuffix(string(data), "\x00"), "\x00")
 }
+
+// isConsole reports whether a command line is that of a console, which starts no
+// commands.
+func isConsole(words []string) bool { return len(words) > 1 && words[1] == "console" }

@@ -109,8 +109,8 @@ func TestTheTableOfSocketsIsRead(t *testing.T) {
 	defer ours.Close()
 	if s, err := findSocket(addrPortOf(ours.RemoteAddr()), addrPortOf(ours.LocalAddr())); err != nil || s.uid != os.Geteuid() {
 		t.Errorf("%+v %v", s, err)
-	} else if pids := holders(s.inode); len(pids) != 1 || pids[0] != os.Getpid() {
-		t.Errorf("held by %v", pids)
+	} else if !holds(os.Getpid(), "socket:["+s.inode+"]") || heldByCommand(s.inode) != nil {
+		t.Errorf("%+v is held by this process, which is no command", s)
 	}
 	_ = conn.Close()
 	if s, err := findSocket(addrPortOf(ours.RemoteAddr()), addrPortOf(ours.LocalAddr())); err == nil {

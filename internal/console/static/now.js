@@ -15,10 +15,11 @@ follow(document.getElementById("now-top").dataset.live, {
         groups.append(place);
       }
       put(place, p.html);
-      if (place.classList.contains("group")) {
-        place.classList.toggle("card-frozen", place.querySelector(".mark-frozen.mark-head, h2 > .mark-frozen") !== null);
-        place.setAttribute("aria-label", place.querySelector("h2")?.textContent ?? "");
-      }
+    }
+    for (const g of groups.children) {
+      const head = g.querySelector("h2");
+      g.setAttribute("aria-label", head?.textContent.trim().replace(/\s+/g, " ") ?? "");
+      g.classList.toggle("card-frozen", head?.querySelector(".mark-frozen") != null);
     }
     const wanted = new Set(order ?? []);
     for (const g of [...groups.children]) if (!wanted.has(g.id)) g.remove();
