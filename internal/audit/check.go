@@ -15,6 +15,10 @@ type checker struct {
 	anyStart bool        // the first line may be any record
 	witness  *witness    // of the whole trail; nil: none
 	end      Fault       // where the trail ends
+
+	// For a trail that grows; nil otherwise.
+	covered func(s *sight, at Fault) // the line at this place is the last one that a checkpoint covers
+	batched func(next Fault) error   // everything before this place was checked; an error ends it
 }
 
 // check checks the line at the given place. After the first fault it only
