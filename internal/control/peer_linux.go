@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/user"
 	"strconv"
 	"strings"
 
@@ -34,14 +33,6 @@ func peerOf(conn *net.UnixConn) (string, error) {
 	return userName(cred.Uid), nil
 }
 
-func userName(uid uint32) string {
-	id := strconv.FormatUint(uint64(uid), 10)
-	if u, err := user.LookupId(id); err == nil {
-		return u.Username
-	}
-	return "uid " + id
-}
-
 // deepest bounds the ancestors that are checked; a process with more is
 // refused.
 const deepest = 256
@@ -50,6 +41,12 @@ const deepest = 256
 // started. Servers are subreapers, so all their descendants stay below them in
 // the process tree, even if the processes between end.
 func NoCommand(pid int) error {
+	return NoCommandBut(pid, func(int) bool { return false })
+}
+
+// NoCommandBut is NoCommand, but goes on above ancestors that pass holds for: those
+// that are a tipstaff and start no commands.
+func NoCommandBut(pid int, pass func(ancestor int) bool) error {
 	self, err := os.Stat("/proc/self/exe")
 	if err != nil {
 		return fmt.Errorf("cannot tell what started process %d: %w", pid, err)
@@ -61,6 +58,9 @@ func NoCommand(pid int) error {
 			return fmt.Errorf("cannot tell what started process %d", pid)
 		case parent == 0:
 			return nil
+		case pass(parent):
+			at = parent
+			continue
 		case parent == os.Getpid():
 			return fmt.Errorf("process %d is a command of this server", pid)
 		}
