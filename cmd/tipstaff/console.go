@@ -45,7 +45,7 @@ func openConsole(cmd *cobra.Command, listen string) error {
 		return fail(exitConfig, "cannot open the console: %w", err)
 	}
 	s, err := console.New(console.Options{
-		State: settings.StateDir, Trails: settings.AuditDir(), Listener: l,
+		State: settings.StateDir, Trails: settings.AuditDir(), Listener: l, Insight: &consoleInsight{},
 		Log: slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil)),
 	})
 	if err != nil {

@@ -24,8 +24,8 @@ type Growing struct {
 
 	began  time.Time
 	from   place
-	within place // where an Advance was interrupted; File is "" if none was
-	files []stamp // of the segments up to from
+	within place   // where an Advance was interrupted; File is "" if none was
+	files  []stamp // of the segments up to from
 }
 
 // place is the state after a record that can be trusted: it is the last one

@@ -20,7 +20,10 @@ type Options struct {
 	// Questions are those that wait for a person; nil: by the control sockets of
 	// State.
 	Questions Questions
-	Log       *slog.Logger
+	// Insight is what the pages Policy and Health show; without it they say that
+	// it is not known.
+	Insight Insight
+	Log     *slog.Logger
 }
 
 // Server is a console. [New] makes one.
@@ -30,6 +33,7 @@ type Server struct {
 	entrance *entrance
 	sheets   *sheets
 	streams  chan struct{} // a place for each stream of events
+	study    *study        // what takes longer than a look
 	ending   context.Context
 	end      context.CancelFunc
 }
@@ -51,6 +55,7 @@ func New(o Options) (*Server, error) {
 	if o.Questions == nil {
 		s.opts.Questions = Sockets{State: o.State}
 	}
+	s.study = newStudy(o)
 	s.ending, s.end = context.WithCancel(context.Background()) //nolint:containedctx // the server's own life, ended by Serve
 	return s, nil
 }
@@ -71,6 +76,7 @@ func (s *Server) Serve(ctx context.Context) error {
 			_ = server.Close()
 		}
 	})
+	defer s.study.work.Wait()
 	defer s.end()
 	err := server.Serve(s.opts.Listener)
 	stop()
