@@ -104,6 +104,12 @@ func QuickTime(line []byte) (at time.Time, ok bool) {
 	return h.Time, ok
 }
 
+// QuickSeq is QuickTime for the number of a record.
+func QuickSeq(line []byte) (seq uint64, ok bool) {
+	h, ok := quickHead(line)
+	return h.Seq, ok
+}
+
 func quickHead(line []byte) (h head, ok bool) {
 	rest, ok := bytes.CutPrefix(line, []byte(lineBegin))
 	if !ok {

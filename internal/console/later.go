@@ -35,7 +35,7 @@ type found[V any] struct {
 
 const (
 	// moment is how long a look waits.
-	moment = 1200 * time.Millisecond
+	moment = 800 * time.Millisecond
 	// leisure is how much longer a result counts than its making took.
 	leisure = 50
 	// mostKept bounds the results of a kind.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -57,7 +58,7 @@ func (s *Server) trailOf(name string) (*trailread.Trail, error) {
 	return nil, &problem{Status: http.StatusNotFound, Title: "There is no such trail", Text: "It may have been removed, or the address is mistyped."}
 }
 
-var errNoSuchRecord = &problem{Status: http.StatusNotFound, Title: "There is no such record", Text: "The trail has no record with this number, or it could not be found in time. A link of the page Trail says when the record was written, and is found at once."}
+var errNoSuchRecord = &problem{Status: http.StatusNotFound, Title: "There is no such record", Text: "The trail has no record with this number, or it could not be found in time."}
 
 // findRecord reads the record of a request, and the one before it.
 func (s *Server) findRecord(ctx context.Context, r *http.Request) (t *trailread.Trail, line, before *trailread.Line, err error) {
@@ -73,29 +74,20 @@ func (s *Server) findRecord(ctx context.Context, r *http.Request) (t *trailread.
 		return nil, nil, nil, err
 	}
 	defer done()
-	f := trailread.Filter{Seq: seq}
-	if at, wrong := time.Parse(time.RFC3339Nano, r.URL.Query().Get("at")); wrong == nil {
-		f.Since, f.Until = at, at.Add(1)
+	line, err = trailread.One(ctx, t, seq)
+	switch {
+	case errors.Is(err, trailread.ErrNoRecord), errors.Is(err, context.DeadlineExceeded):
+		return nil, nil, nil, errNoSuchRecord
+	case err != nil:
+		return nil, nil, nil, err
 	}
-	one := []trailread.Trail{*t}
-	p, err := trailread.ReadPage(ctx, one, &f, trailread.Turn{}, 1)
-	if err != nil || len(p.Lines) == 0 {
-		return nil, nil, nil, firstError(err, errNoSuchRecord)
-	}
-	line = &p.Lines[0]
-	if p, err = trailread.ReadPage(ctx, one, &trailread.Filter{}, trailread.Turn{Before: trailread.CursorOf(line)}, 1); err == nil && len(p.Lines) > 0 {
-		before = &p.Lines[0]
-	}
-	return t, line, before, err
-}
-
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
+	if seq > 1 {
+		before, err = trailread.One(ctx, t, seq-1)
+		if errors.Is(err, trailread.ErrNoRecord) || errors.Is(err, context.DeadlineExceeded) {
+			before, err = nil, nil
 		}
 	}
-	return nil
+	return t, line, before, err
 }
 
 func (s *Server) trailRecord(w http.ResponseWriter, r *http.Request) error {
@@ -111,8 +103,8 @@ func (s *Server) trailRecord(w http.ResponseWriter, r *http.Request) error {
 	if before != nil {
 		v.Previous = recordLink(before)
 	}
-	if p, err := trailread.ReadPage(ctx, []trailread.Trail{*t}, &trailread.Filter{}, trailread.Turn{After: trailread.CursorOf(line)}, 1); err == nil && len(p.Lines) > 0 {
-		v.Next = recordLink(&p.Lines[0])
+	if next, err := trailread.One(ctx, t, line.Record.Seq+1); err == nil {
+		v.Next = recordLink(next)
 	}
 	if id := line.Record.Trace.CommandID; id != "" {
 		v.Command = "/trail?" + url.Values{"command": {string(id)}}.Encode()

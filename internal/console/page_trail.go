@@ -187,10 +187,9 @@ func eventWords(r *audit.Record) (words, sign string) {
 	return string(r.Event), "idle"
 }
 
-// recordLink leads to one record. Its time is there for a search that is quick.
+// recordLink leads to one record.
 func recordLink(l *trailread.Line) string {
-	q := url.Values{"at": {l.Record.Time.UTC().Format(time.RFC3339Nano)}}
-	return "/trail/record/" + url.PathEscape(l.Trail.Name()) + "/" + seqText(l.Record.Seq) + "?" + q.Encode()
+	return "/trail/record/" + url.PathEscape(l.Trail.Name()) + "/" + seqText(l.Record.Seq)
 }
 
 // trailFields are the fields of the form, in their order, by the names of the
