@@ -119,7 +119,8 @@ type replayView struct {
 	Altered string // it is not what the trail speaks of, and is not shown
 	Text    string
 	Cut     bool
-	Cast    string
+	Cast    string // as it was recorded
+	Shown   string // for the player
 	Records string
 }
 
@@ -159,7 +160,7 @@ func (s *Server) replayOne(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), recordPatience)
 	defer cancel()
 	row, data, err := s.castOf(ctx, r)
-	v := replayView{castRow: row, Cast: row.Link + "/cast", Records: "/trail?" + url.Values{"command": {row.Command}}.Encode()}
+	v := replayView{castRow: row, Cast: row.Link + "/cast", Shown: row.Link + "/cast?shown=1", Records: "/trail?" + url.Values{"command": {row.Command}}.Encode()}
 	page := view{Page: "recording", Title: "Replay of " + row.Command, Here: "/replay", Styles: []string{"study.css"}, Data: &v}
 	var altered *trailread.AlteredError
 	switch {
@@ -182,7 +183,20 @@ func (s *Server) replayCast(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if r.URL.Query().Has("shown") {
+		data = []byte(unturned().Replace(string(data)))
+	}
 	attach(w, "application/x-asciicast", r.PathValue("command")+".cast")
 	_, _ = w.Write(data)
 	return nil
+}
+
+// unturned replaces the characters that change the direction of text. A terminal
+// obeys none of them, and the player, which is a page, would.
+func unturned() *strings.Replacer {
+	var pairs []string
+	for _, turn := range "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069" {
+		pairs = append(pairs, string(turn), "\ufffd")
+	}
+	return strings.NewReplacer(pairs...)
 }

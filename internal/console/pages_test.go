@@ -348,8 +348,11 @@ func TestARecordingIsShownIfItIsTheOneOfTheTrail(t *testing.T) {
 	if !strings.Contains(body, "one\n&lt;script&gt;alert(1)") || !strings.Contains(body, "It is what the trail speaks of") {
 		t.Errorf("%s", body)
 	}
-	if _, cast := c.get(where + "/cast"); !strings.HasPrefix(cast, `{"version":3`) {
-		t.Errorf("%s", cast)
+	if _, cast := c.get(where + "/cast"); !strings.HasPrefix(cast, `{"version":3`) || !strings.Contains(cast, "\u202e") {
+		t.Errorf("not as it was recorded: %s", cast)
+	}
+	if _, cast := c.get(where + "/cast?shown=1"); !strings.Contains(cast, "\ufffdgnp.exe") || strings.Contains(cast, "\u202e") {
+		t.Errorf("the player is given: %s", cast)
 	}
 	path := filepath.Join(w.Path(), recording.Directory, "cmd_1.cast")
 	text, err := os.ReadFile(path)
