@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"tipstaff/internal/control"
 )
 
 // Options are what a console shows, and what it needs to do so.
@@ -17,13 +19,16 @@ type Options struct {
 	State, Trails string
 	// Listener is where browsers connect: of [Listen]. Serve closes it.
 	Listener net.Listener
-	// Questions are those that wait for a person; nil: by the control sockets of
-	// State.
+	// Desk shows what runs, and Questions what waits for a person; nil: by the
+	// control sockets of State.
+	Desk      Desk
 	Questions Questions
 	// Insight is what the pages Policy and Health show; without it they say that
 	// it is not known.
 	Insight Insight
-	Log     *slog.Logger
+	// Alone records a freeze where no server runs that could.
+	Alone control.Record
+	Log   *slog.Logger
 }
 
 // Server is a console. [New] makes one.
@@ -32,6 +37,8 @@ type Server struct {
 	name     string // the host that browsers call it by
 	entrance *entrance
 	sheets   *sheets
+	now      *watch
+	desk     Desk
 	streams  chan struct{} // a place for each stream of events
 	study    *study        // what takes longer than a look
 	ending   context.Context
@@ -55,6 +62,10 @@ func New(o Options) (*Server, error) {
 	if o.Questions == nil {
 		s.opts.Questions = Sockets{State: o.State}
 	}
+	if s.desk = o.Desk; s.desk == nil {
+		s.desk = Sockets{State: o.State, Alone: o.Alone}
+	}
+	s.now = newWatch(s.desk, s.opts.Questions)
 	s.study = newStudy(o)
 	s.ending, s.end = context.WithCancel(context.Background()) //nolint:containedctx // the server's own life, ended by Serve
 	return s, nil
@@ -80,6 +91,8 @@ func (s *Server) Serve(ctx context.Context) error {
 	defer s.end()
 	err := server.Serve(s.opts.Listener)
 	stop()
+	s.end()
+	s.now.looking.Wait()
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}

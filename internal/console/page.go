@@ -18,6 +18,7 @@ type entry struct {
 // person comes in.
 func pages() []entry {
 	return []entry{
+		{"/now", "Now", (*Server).routesNow},
 		{"/approvals", "Approvals", (*Server).routesApprovals},
 		{"/trail", "Trail", (*Server).routesTrail},
 		{"/replay", "Replay", (*Server).routesReplay},

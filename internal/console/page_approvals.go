@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"reflect"
 	"time"
 
 	"tipstaff/internal/approval"
@@ -86,17 +87,18 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) approvalsLive(ctx context.Context, r *http.Request, n *news) error {
 	tick := time.NewTicker(questionsEvery)
 	defer tick.Stop()
-	last := ""
-	for {
-		html, err := s.part("approvals", "questions", s.lookAtQuestions(r))
-		if err != nil {
-			return err
-		}
-		if still := ageless(html); still != last {
-			last = still
+	var before approvalsView
+	for first := true; ; first = false {
+		v := s.lookAtQuestions(r)
+		if first || !reflect.DeepEqual(v, before) {
+			html, err := s.part("approvals", "questions", v)
+			if err != nil {
+				return err
+			}
 			if err := n.send("part", piece{"questions", html}); err != nil {
 				return nil //nolint:nilerr // the browser has gone
 			}
+			before = v
 		}
 		select {
 		case <-ctx.Done():

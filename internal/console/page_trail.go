@@ -60,7 +60,7 @@ func (s *Server) trail(w http.ResponseWriter, r *http.Request) error {
 	s.study.proof.look(s.ending, &s.study.work)
 	v := trailView{Asked: askedOf(r.URL.Query()), Events: trailEvents(), Proof: s.study.proof.view()}
 	v.Any = v.Asked != trailread.Asked{}
-	query := queryOf(v.Asked)
+	query := fieldsOf(v.Asked)
 	v.Newest = "/trail?" + query.Encode()
 	query.Set("format", "jsonl")
 	v.JSONL = "/trail/export?" + query.Encode()
@@ -118,7 +118,7 @@ func (s *Server) searchTrail(ctx context.Context, v *trailView, f *trailread.Fil
 // turn sets the links to the next pages.
 func (v *trailView) turn(p *trailread.Page, turn trailread.Turn) {
 	link := func(name string, c trailread.Cursor) string {
-		q := queryOf(v.Asked)
+		q := fieldsOf(v.Asked)
 		q.Set(name, c.String())
 		return "/trail?" + q.Encode()
 	}
@@ -215,8 +215,8 @@ func askedOf(q url.Values) (a trailread.Asked) {
 	return a
 }
 
-// queryOf returns the fields that are given.
-func queryOf(a trailread.Asked) url.Values {
+// fieldsOf returns the fields that are given.
+func fieldsOf(a trailread.Asked) url.Values {
 	q := url.Values{}
 	for _, f := range trailFields(&a) {
 		if *f.text != "" {

@@ -24,11 +24,11 @@ import (
 	"tipstaff/internal/recording"
 )
 
-// hostile is text of an agent that must stay text.
-const hostile = `<script>alert(1)</script>"'&` + "\u202egnp.exe\x1b[31m"
+// evil is text of an agent that must stay text.
+const evil = `<script>alert(1)</script>"'&` + "\u202egnp.exe\x1b[31m"
 
-// studied is a console on a trail of n commands by an agent, with one of a
-// hostile agent last.
+// studied is a console on a trail of n commands by an agent, with one of an
+// evil agent last.
 func studied(t *testing.T, n int, insight Insight) (c *testConsole, trail string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "audit")
@@ -50,8 +50,8 @@ func studied(t *testing.T, n int, insight Insight) (c *testConsole, trail string
 		add(r)
 	}
 	add(audit.Record{
-		Event: audit.CommandRefused, Code: tipstaff.CommandNotAllowed, Why: "no " + hostile, Who: audit.Who{Agent: hostile, Task: hostile},
-		What: audit.What{Argv: []string{hostile}}, Decision: audit.Decision{Action: "deny", Rule: hostile},
+		Event: audit.CommandRefused, Code: tipstaff.CommandNotAllowed, Why: "no " + evil, Who: audit.Who{Agent: evil, Task: evil},
+		What: audit.What{Argv: []string{evil}}, Decision: audit.Decision{Action: "deny", Rule: evil},
 	})
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func TestThePageTrailFindsWhatItsFieldsSay(t *testing.T) {
 		{"?agent=planner&cmd=word-17", 1, "word-17"},
 		{"?cmd=word-24*", 11, "word-240"},
 		{"?denied=1", 1, "refused"},
-		{"?agent=" + url.QueryEscape(hostile), 1, "&lt;script&gt;alert(1)"},
+		{"?agent=" + url.QueryEscape(evil), 1, "&lt;script&gt;alert(1)"},
 		{"?agent=nobody", 0, "Nothing found"},
 		{"?event=server.*", 0, "Nothing found"},
 		{"?since=1h&until=30m", 0, "Nothing found"},
@@ -146,7 +146,7 @@ func TestARecordShowsItsProofAndEveryoneCanCheckIt(t *testing.T) {
 		}
 	}
 	_, body := c.get("/trail/record/" + name + "/21")
-	clean(t, "a hostile record", body)
+	clean(t, "an evil record", body)
 	status, text := c.get("/trail/proof/" + name + "/8")
 	var p audit.Proof
 	if err := json.Unmarshal([]byte(text), &p); status != http.StatusOK || err != nil {
@@ -278,7 +278,7 @@ type told struct {
 	asked    atomic.Int32
 }
 
-func (i *told) Explainer() (*explain.Explainer, error) { return nil, errors.New("line 3: " + hostile) }
+func (i *told) Explainer() (*explain.Explainer, error) { return nil, errors.New("line 3: " + evil) }
 
 func (i *told) Diagnose(context.Context) ([]doctor.Finding, error) {
 	i.asked.Add(1)
@@ -286,7 +286,7 @@ func (i *told) Diagnose(context.Context) ([]doctor.Finding, error) {
 }
 
 func TestHealthIsExaminedOnceAMinuteOrWhenAsked(t *testing.T) {
-	i := &told{findings: []doctor.Finding{{Level: doctor.Good, Text: "all good"}, {Level: doctor.Fault, Text: "broken " + hostile, Notes: []string{"mend " + hostile}}}}
+	i := &told{findings: []doctor.Finding{{Level: doctor.Good, Text: "all good"}, {Level: doctor.Fault, Text: "broken " + evil, Notes: []string{"mend " + evil}}}}
 	c, _ := studied(t, 1, i)
 	for range 3 {
 		_, body := c.get("/health")
@@ -326,8 +326,8 @@ func TestARecordingIsShownIfItIsTheOneOfTheTrail(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := (&recording.Recorder{Dir: filepath.Join(w.Path(), recording.Directory)}).Begin("cmd_1", []string{"printf", hostile}, nil)
-	r.Output(recording.Stdout, []byte("one\n"+hostile+"\n"))
+	r := (&recording.Recorder{Dir: filepath.Join(w.Path(), recording.Directory)}).Begin("cmd_1", []string{"printf", evil}, nil)
+	r.Output(recording.Stdout, []byte("one\n"+evil+"\n"))
 	kept, err := r.Finish(0)
 	if err != nil {
 		t.Fatal(err)

@@ -63,8 +63,10 @@ func functions() template.FuncMap {
 		"age":     shownAge,
 		"ago":     shownAgo,
 		"left":    shownLeft,
+		"link":    link,
 		"clock":   func(t time.Time) string { return t.Local().Format(time.DateTime) },
 		"stamp":   func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
+		"took":    func(ms int64) string { return shownAge(time.Duration(ms) * time.Millisecond) },
 		"bytes":   shownBytes,
 		"percent": func(f float64) string { return fmt.Sprintf("%.0f %%", f) },
 		"mark":    mark,
@@ -141,3 +143,6 @@ func (s *Server) part(page, name string, data any) (string, error) {
 	}
 	return out.String(), nil
 }
+
+// link returns an address of the console with a query of url.Values.Encode.
+func link(path, query string) template.URL { return template.URL(path + "?" + query) } //nolint:gosec // encoded
