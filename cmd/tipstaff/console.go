@@ -48,7 +48,7 @@ func openConsole(cmd *cobra.Command, listen string, browser bool) error {
 		return fail(exitConfig, "cannot open the console: %w", err)
 	}
 	s, err := console.New(console.Options{
-		State: settings.StateDir, Trails: settings.AuditDir(), Listener: l, Alone: recordAlone(settings),
+		State: settings.StateDir, Trails: settings.AuditDir(), Listener: l, Alone: recordAlone(settings), Insight: &consoleInsight{},
 		Log: slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil)),
 	})
 	if err != nil {

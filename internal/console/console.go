@@ -23,6 +23,9 @@ type Options struct {
 	// control sockets of State.
 	Desk      Desk
 	Questions Questions
+	// Insight is what the pages Policy and Health show; without it they say that
+	// it is not known.
+	Insight Insight
 	// Alone records a freeze where no server runs that could.
 	Alone control.Record
 	Log   *slog.Logger
@@ -37,6 +40,7 @@ type Server struct {
 	now      *watch
 	desk     Desk
 	streams  chan struct{} // a place for each stream of events
+	study    *study        // what takes longer than a look
 	ending   context.Context
 	end      context.CancelFunc
 }
@@ -62,6 +66,7 @@ func New(o Options) (*Server, error) {
 		s.desk = Sockets{State: o.State, Alone: o.Alone}
 	}
 	s.now = newWatch(s.desk, s.opts.Questions)
+	s.study = newStudy(o)
 	s.ending, s.end = context.WithCancel(context.Background()) //nolint:containedctx // the server's own life, ended by Serve
 	return s, nil
 }
@@ -82,6 +87,7 @@ func (s *Server) Serve(ctx context.Context) error {
 			_ = server.Close()
 		}
 	})
+	defer s.study.work.Wait()
 	defer s.end()
 	err := server.Serve(s.opts.Listener)
 	stop()

@@ -20,6 +20,11 @@ func pages() []entry {
 	return []entry{
 		{"/now", "Now", (*Server).routesNow},
 		{"/approvals", "Approvals", (*Server).routesApprovals},
+		{"/trail", "Trail", (*Server).routesTrail},
+		{"/replay", "Replay", (*Server).routesReplay},
+		{"/policy", "Policy", (*Server).routesPolicy},
+		{"/figures", "Figures", (*Server).routesFigures},
+		{"/health", "Health", (*Server).routesHealth},
 	}
 }
 
@@ -31,6 +36,8 @@ type view struct {
 	Here string
 	// Scripts are modules of static/ that make the page live.
 	Scripts []string
+	// Styles are further style sheets of static/.
+	Styles []string
 	// Data is for the page's own template.
 	Data any
 	// Status is 200 unless it is set.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"io/fs"
+	"maps"
 	"net/http"
 	"path"
 	"strings"
@@ -54,7 +55,7 @@ func newSheets() (*sheets, error) {
 // functions are what templates call. text, code and lines are the only way for
 // text of commands, agents and files.
 func functions() template.FuncMap {
-	return template.FuncMap{
+	all := template.FuncMap{
 		"text":    shownText,
 		"code":    shownCode,
 		"lines":   argv.EscapeLines,
@@ -72,6 +73,8 @@ func functions() template.FuncMap {
 		"asset":   assetPath,
 		"plural":  plural,
 	}
+	maps.Copy(all, studyFunctions())
+	return all
 }
 
 // shownText returns one line of somebody else's text: isolated from the text
