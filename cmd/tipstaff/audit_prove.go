@@ -19,7 +19,7 @@ the other, as JSON. Whoever has the public key can check it with
 		Example: `  tipstaff audit prove ~/.local/state/tipstaff/audit/20260101T120000Z-4711-c0ffee00 --seq 12 > proof.json`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := audit.Prove(args[0], seq)
+			p, err := audit.Prove(cmd.Context(), args[0], seq)
 			if err != nil {
 				return fail(exitFailure, "%w", err)
 			}

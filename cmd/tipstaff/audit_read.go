@@ -25,28 +25,22 @@ const pathHelp = `PATH is a trail, one of its files, or a directory of trails; w
 trails of this user's state directory are read, merged in order of time.`
 
 // filterFlags are the flags that select records.
-type filterFlags struct {
-	agent, task, session, principal  string
-	command                          string
-	event, code, since, until, words string
-	exit                             string
-	denied                           bool
-}
+type filterFlags struct{ asked trailread.Asked }
 
 func (f *filterFlags) add(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.StringVar(&f.agent, "agent", "", "of this `name`, as the caller gave it")
-	flags.StringVar(&f.task, "task", "", "of this `name`, as the caller gave it")
-	flags.StringVar(&f.session, "session", "", "of the session with this `id`")
-	flags.StringVar(&f.command, "command", "", "of the command with this `id`, its trace.command_id")
-	flags.StringVar(&f.principal, "principal", "", "of this authenticated `caller`")
-	flags.StringVar(&f.event, "event", "", "with this `name`, as command.end, or command.* for all of a kind")
-	flags.StringVar(&f.code, "code", "", "with this `code`, as COMMAND_NOT_ALLOWED")
-	flags.StringVar(&f.words, "cmd", "", "of commands with this `word` as program or argument; npm* for a beginning")
-	flags.StringVar(&f.exit, "exit", "", "of commands that ended with this `code`; '!=0' for all that failed")
-	flags.BoolVar(&f.denied, "denied", false, "refusals of every kind")
-	flags.StringVar(&f.since, "since", "", "from this `time` on: RFC 3339, or how long ago as 30m, 2h, 7d")
-	flags.StringVar(&f.until, "until", "", "before this `time`, written in the same way")
+	flags, a := cmd.Flags(), &f.asked
+	flags.StringVar(&a.Agent, "agent", "", "of this `name`, as the caller gave it")
+	flags.StringVar(&a.Task, "task", "", "of this `name`, as the caller gave it")
+	flags.StringVar(&a.Session, "session", "", "of the session with this `id`")
+	flags.StringVar(&a.Command, "command", "", "of the command with this `id`, its trace.command_id")
+	flags.StringVar(&a.Principal, "principal", "", "of this authenticated `caller`")
+	flags.StringVar(&a.Event, "event", "", "with this `name`, as command.end, or command.* for all of a kind")
+	flags.StringVar(&a.Code, "code", "", "with this `code`, as COMMAND_NOT_ALLOWED")
+	flags.StringVar(&a.Cmd, "cmd", "", "of commands with this `word` as program or argument; npm* for a beginning")
+	flags.StringVar(&a.Exit, "exit", "", "of commands that ended with this `code`; '!=0' for all that failed")
+	flags.BoolVar(&a.Denied, "denied", false, "refusals of every kind")
+	flags.StringVar(&a.Since, "since", "", "from this `time` on: RFC 3339, or how long ago as 30m, 2h, 7d")
+	flags.StringVar(&a.Until, "until", "", "before this `time`, written in the same way")
 }
 
 // filter reads the flags. Its errors are usage errors.
@@ -56,34 +50,9 @@ func (f *filterFlags) filter(cmd *cobra.Command, now time.Time) (*trailread.Filt
 			return nil, fail(exitUsage, "--%s is empty; leave it out if it does not matter", name)
 		}
 	}
-	out := &trailread.Filter{
-		Agent: f.agent, Task: f.task, Session: f.session, Command: f.command, Principal: f.principal,
-		Code: strings.ToUpper(f.code), Denied: f.denied,
-	}
-	var errs [5]error
-	if f.event != "" {
-		out.Event, errs[0] = trailread.ParseWord(f.event)
-	}
-	if f.words != "" {
-		out.Cmd, errs[1] = trailread.ParseWord(f.words)
-	}
-	if f.exit != "" {
-		out.Exit, errs[2] = trailread.ParseExit(f.exit)
-	}
-	if f.since != "" {
-		out.Since, errs[3] = trailread.ParseTime(f.since, now)
-	}
-	if f.until != "" {
-		out.Until, errs[4] = trailread.ParseTime(f.until, now)
-	}
-	for i, name := range []string{"event", "cmd", "exit", "since", "until"} {
-		if errs[i] != nil {
-			return nil, fail(exitUsage, "--%s: %w", name, errs[i])
-		}
-	}
-	if f.since != "" && f.until != "" && !out.Since.Before(out.Until) {
-		return nil, fail(exitUsage, "--since (%s) is not before --until (%s): nothing lies between them",
-			out.Since.UTC().Format(time.RFC3339), out.Until.UTC().Format(time.RFC3339))
+	out, err := f.asked.Filter(now)
+	if err != nil {
+		return nil, fail(exitUsage, "--%w", err)
 	}
 	return out, nil
 }

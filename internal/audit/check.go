@@ -15,6 +15,10 @@ type checker struct {
 	anyStart bool        // the first line may be any record
 	witness  *witness    // of the whole trail; nil: none
 	end      Fault       // where the trail ends
+
+	// For a trail that grows; nil otherwise.
+	covered func(s *sight, at Fault) // the line at this place is the last one that a checkpoint covers
+	batched func(next Fault) error   // everything before this place was checked; an error ends it
 }
 
 // check checks the line at the given place. After the first fault it only
@@ -98,6 +102,12 @@ func readHead(line []byte) (head, bool) {
 func QuickTime(line []byte) (at time.Time, ok bool) {
 	h, ok := quickHead(line)
 	return h.Time, ok
+}
+
+// QuickSeq is QuickTime for the number of a record.
+func QuickSeq(line []byte) (seq uint64, ok bool) {
+	h, ok := quickHead(line)
+	return h.Seq, ok
 }
 
 func quickHead(line []byte) (h head, ok bool) {

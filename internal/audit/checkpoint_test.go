@@ -432,7 +432,7 @@ func TestAProofShowsOneRecordAndNoOther(t *testing.T) {
 	var p Proof
 	for _, seq := range []uint64{1, 2, 100, 101, 386, 449, 450} {
 		var err error
-		if p, err = Prove(dir, seq); err != nil {
+		if p, err = Prove(t.Context(), dir, seq); err != nil {
 			t.Fatal(err)
 		}
 		c, err := p.Check(p.Key)
@@ -462,12 +462,12 @@ func TestAProofShowsOneRecordAndNoOther(t *testing.T) {
 		}
 	}
 	for _, seq := range []uint64{0, 451} {
-		if _, err := Prove(dir, seq); err == nil {
+		if _, err := Prove(t.Context(), dir, seq); err == nil {
 			t.Errorf("record %d was proved", seq)
 		}
 	}
 	rewrite(t, filepath.Join(dir, segmentFile(3)), func(l [][]byte) [][]byte { return rechain(l, 1, `"event":"x"`) })
-	if _, err := Prove(dir, 1); err == nil {
+	if _, err := Prove(t.Context(), dir, 1); err == nil {
 		t.Error("on a forged trail")
 	}
 }
@@ -488,4 +488,18 @@ func TestAKeyThatNeverReachedTheDiskIsMadeAnew(t *testing.T) {
 	if public, err := PublicKey(dir); err != nil || public != second.Public {
 		t.Errorf("%q, %v", public, err)
 	}
+}
+
+// hashes are the stored hashes, in the order that tlog defines.
+type hashes []tlog.Hash
+
+func (h hashes) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
+	out := make([]tlog.Hash, len(indexes))
+	for i, at := range indexes {
+		if at >= int64(len(h)) {
+			return nil, fmt.Errorf("hash %d is not known", at)
+		}
+		out[i] = h[at]
+	}
+	return out, nil
 }

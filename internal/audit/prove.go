@@ -1,7 +1,7 @@
 package audit
 
 import (
-	"bufio"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -49,9 +49,9 @@ func LastCheckpoint(trail string) ([]byte, error) {
 }
 
 // Prove makes the proof of a record by the newest checkpoint, which must cover
-// it. It needs memory for the hashes of the whole trail, 64 bytes a record.
-func Prove(trail string, seq uint64) (Proof, error) {
-	p, err := prove(trail, seq)
+// it. It reads everything that the checkpoint covers, in little memory.
+func Prove(ctx context.Context, trail string, seq uint64) (Proof, error) {
+	p, err := prove(ctx, trail, seq)
 	if err != nil {
 		return p, fmt.Errorf("cannot prove record %d of %s: %w", seq, trail, err)
 	}
@@ -60,7 +60,7 @@ func Prove(trail string, seq uint64) (Proof, error) {
 
 var errNotCovered = errors.New("no checkpoint covers it yet; one is due every ten seconds, and when the server ends")
 
-func prove(trail string, seq uint64) (Proof, error) {
+func prove(ctx context.Context, trail string, seq uint64) (Proof, error) {
 	msg, err := LastCheckpoint(trail)
 	if err != nil {
 		return Proof{}, err
@@ -83,11 +83,7 @@ func prove(trail string, seq uint64) (Proof, error) {
 	case seq > c.Size:
 		return Proof{}, errNotCovered
 	}
-	record, stored, err := readHashes(trail, c.Size, seq)
-	if err != nil {
-		return Proof{}, err
-	}
-	steps, err := tlog.ProveRecord(int64(c.Size), int64(seq-1), stored)
+	record, steps, err := readProof(ctx, trail, c.Size, seq)
 	if err != nil {
 		return Proof{}, err
 	}
@@ -99,62 +95,6 @@ func prove(trail string, seq uint64) (Proof, error) {
 		p.Hashes = append(p.Hashes, base64.StdEncoding.EncodeToString(h[:]))
 	}
 	return p, nil
-}
-
-// hashes are the stored hashes, in the order that tlog defines.
-type hashes []tlog.Hash
-
-func (h hashes) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
-	out := make([]tlog.Hash, len(indexes))
-	for i, at := range indexes {
-		if at >= int64(len(h)) {
-			return nil, fmt.Errorf("hash %d is not known", at)
-		}
-		out[i] = h[at]
-	}
-	return out, nil
-}
-
-// readHashes reads the given number of records of a trail, and returns the one
-// with number seq.
-func readHashes(trail string, records, seq uint64) (record []byte, stored hashes, err error) {
-	segments, _, err := list(trail)
-	if err != nil {
-		return nil, nil, err
-	}
-	n := uint64(0)
-	read := func(path string) error {
-		f, err := os.Open(path)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		for in := bufio.NewReaderSize(f, readBuffer); n < records; n++ {
-			line, err := in.ReadSlice('\n')
-			if err != nil {
-				return nil // the end of the file, or a fault, which is for verify to report
-			}
-			line = line[:len(line)-1]
-			if n+1 == seq {
-				record = append([]byte(nil), line...)
-			}
-			more, err := tlog.StoredHashes(int64(n), line, stored)
-			if err != nil {
-				return err
-			}
-			stored = append(stored, more...)
-		}
-		return nil
-	}
-	for _, path := range segments {
-		if err := read(path); err != nil {
-			return nil, nil, err
-		}
-	}
-	if n < records {
-		return nil, nil, errors.New("the trail is shorter than its checkpoint says; see tipstaff audit verify")
-	}
-	return record, stored, nil
 }
 
 // Check verifies a proof with the public key, which the verifier must know from

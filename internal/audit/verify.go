@@ -155,7 +155,7 @@ func (t TrailFiles) verify(w *witness) (TrailReport, error) {
 		c.anyStart = true // a later segment without those before it
 	}
 	for i, path := range t.Segments {
-		if err := c.checkFile(path, i == len(t.Segments)-1); err != nil {
+		if err := c.checkFile(Fault{File: path, Line: 1}, i == len(t.Segments)-1); err != nil {
 			return c.report, err
 		}
 	}
@@ -163,14 +163,17 @@ func (t TrailFiles) verify(w *witness) (TrailReport, error) {
 	return c.report, nil
 }
 
-// checkFile reads one segment to its end. A torn line can result from a crash
-// only in the last segment.
-func (c *checker) checkFile(path string, last bool) error {
-	f, err := os.Open(path)
+// checkFile reads one segment to its end, from the beginning of a line on. A
+// torn line can result from a crash only in the last segment.
+func (c *checker) checkFile(at Fault, last bool) error {
+	f, err := os.Open(at.File)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
+	if _, err := f.Seek(at.Offset, io.SeekStart); err != nil {
+		return err
+	}
 	stop := make(chan struct{})
 	read := batches(f, stop)
 	defer func() {
@@ -178,7 +181,6 @@ func (c *checker) checkFile(path string, last bool) error {
 		for range read { // until the reading goroutine has ended
 		}
 	}()
-	at := Fault{File: path, Line: 1}
 	for b := range read {
 		for _, s := range <-b.seen {
 			c.check(&s, at)
@@ -187,6 +189,11 @@ func (c *checker) checkFile(path string, last bool) error {
 			}
 			at.Line++
 			at.Offset += int64(s.size)
+		}
+		if c.batched != nil {
+			if err := c.batched(at); err != nil {
+				return err
+			}
 		}
 		switch {
 		case b.err == nil:

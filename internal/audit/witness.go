@@ -20,6 +20,7 @@ type witness struct {
 	signed []statement // sorted by size
 	fault  *Fault      // what is wrong with the checkpoints themselves
 	next   int         // index in signed
+	heard  int64       // bytes of the file of checkpoints
 	closed bool
 
 	tree  tree
@@ -67,6 +68,7 @@ func (t TrailFiles) witness(trusted trust, kept [][]byte) (*witness, error) {
 		return nil, err
 	}
 	notes, _ := splitNotes(data) // a crash may have torn the last one
+	w.heard = noteBytes(notes)
 	for _, msg := range notes {
 		if !w.hear(msg, known, name, false) {
 			return w, nil
@@ -120,6 +122,9 @@ func (c *checker) testify(s *sight, at Fault) {
 			return
 		}
 		c.report.Signed, w.bare = claim.Size, Fault{}
+	}
+	if c.covered != nil && w.bare.Line == 0 {
+		c.covered(s, at)
 	}
 }
 

@@ -1,11 +1,9 @@
 package control
 
 import (
-	"bufio"
-	"encoding/json"
+	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net"
 	"os"
@@ -28,7 +26,7 @@ const maxReply = 32 << 20
 func List(state string) ([]Question, error) {
 	var all []Question
 	err := each(state, func(dir, name string) error {
-		r, err := ask(dir, name, request{Op: "list"})
+		r, err := ask(dir, name, request{Op: opList})
 		all = append(all, r.Questions...)
 		return err
 	})
@@ -39,12 +37,12 @@ func List(state string) ([]Question, error) {
 // Approve allows a command: once, or for the rest of its session. It returns
 // the question that it answered.
 func Approve(state, handle string, session bool) (Question, error) {
-	return answer(state, request{Op: "approve", Handle: handle, Session: session})
+	return answer(state, request{Op: opApprove, Handle: handle, Session: session})
 }
 
 // Deny refuses a command; the caller is told the comment.
 func Deny(state, handle, comment string) (Question, error) {
-	return answer(state, request{Op: "deny", Handle: handle, Comment: comment})
+	return answer(state, request{Op: opDeny, Handle: handle, Comment: comment})
 }
 
 // answer sends an answer to the server that has the question.
@@ -69,20 +67,14 @@ func answer(state string, r request) (Question, error) {
 
 // each calls do with the socket of every server.
 func each(state string, do func(dir, name string) error) error {
-	dir := filepath.Join(state, directory)
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
+	dir, names, err := sockets(state)
 	if err != nil {
-		return fmt.Errorf("cannot look for servers: %w", err)
+		return err
 	}
 	var errs []error
-	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), suffix) && !strings.HasPrefix(e.Name(), fresh) {
-			if err := do(dir, e.Name()); err != nil && !gone(err) {
-				errs = append(errs, fmt.Errorf("server %s: %w", strings.TrimSuffix(e.Name(), suffix), err))
-			}
+	for _, name := range names {
+		if err := do(dir, name); err != nil && !gone(err) {
+			errs = append(errs, fmt.Errorf("server %s: %w", strings.TrimSuffix(name, suffix), err))
 		}
 	}
 	return errors.Join(errs...)
@@ -96,34 +88,7 @@ func gone(err error) bool {
 
 // ask sends one request to a server and returns its reply.
 func ask(dir, name string, r request) (reply, error) {
-	conn, err := dial(dir, name)
-	if err != nil {
-		return reply{}, err
-	}
-	defer func() { _ = conn.Close() }()
-	_ = conn.SetDeadline(time.Now().Add(patience))
-	data, err := json.Marshal(r)
-	if err != nil {
-		return reply{}, err
-	}
-	// A server that refuses the caller replies with the reason and closes,
-	// without reading.
-	_, writeErr := conn.Write(append(data, '\n'))
-	line, err := bufio.NewReader(io.LimitReader(conn, maxReply)).ReadBytes('\n')
-	if err != nil {
-		return reply{}, fmt.Errorf("cannot hear the server: %w", errors.Join(err, writeErr))
-	}
-	var out reply
-	if err := json.Unmarshal(line, &out); err != nil {
-		return reply{}, fmt.Errorf("cannot understand the server: %w", err)
-	}
-	switch {
-	case out.NotOpen:
-		return out, approval.ErrNotOpen
-	case out.Error != "":
-		return out, errors.New(out.Error)
-	}
-	return out, nil
+	return askWithin(context.Background(), dir, name, r, patience)
 }
 
 func dial(dir, name string) (net.Conn, error) {

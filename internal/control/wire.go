@@ -1,26 +1,70 @@
 package control
 
 import (
+	"errors"
 	"time"
 
 	"tipstaff/internal/approval"
 	"tipstaff/internal/argv"
+	"tipstaff/internal/freeze"
 	"tipstaff/internal/policy"
 )
 
 // request is the message of a client.
 type request struct {
-	Op      string `json:"op"` // "list", "approve", "deny"
+	Op      string `json:"op"` // one of those below
 	Handle  string `json:"handle,omitempty"`
 	Session bool   `json:"session,omitempty"`
 	Comment string `json:"comment,omitempty"`
+
+	ID     string         `json:"id,omitempty"` // of a command, or of a session
+	Kill   bool           `json:"kill,omitempty"`
+	Target *freeze.Target `json:"target,omitempty"`
+	Why    string         `json:"why,omitempty"`
 }
+
+// What a client may ask.
+const (
+	opList    = "list"
+	opApprove = "approve"
+	opDeny    = "deny"
+	opNow     = "now"
+	opFollow  = "follow"
+	opStop    = "stop"
+	opFreeze  = "freeze"
+	opLift    = "lift"
+)
 
 // reply is the message of the server.
 type reply struct {
 	Error     string     `json:"error,omitempty"`
 	NotOpen   bool       `json:"not_open,omitempty"` // this server does not have the handle
 	Questions []Question `json:"questions,omitempty"`
+
+	Unknown   bool          `json:"unknown,omitempty"`    // this server does not know the id
+	NotFrozen bool          `json:"not_frozen,omitempty"` // there is no such freeze
+	Now       *Running      `json:"now,omitempty"`
+	Stopped   *Stopped      `json:"stopped,omitempty"`
+	Entry     *freeze.Entry `json:"entry,omitempty"`
+	Already   bool          `json:"already,omitempty"`
+	// Event is one of many replies of opFollow. A reply that is empty says that the
+	// server lives.
+	Event *Event `json:"event,omitempty"`
+}
+
+// err is the error of a reply; nil: it is none.
+func (r reply) err() error {
+	switch {
+	case r.NotOpen:
+		return approval.ErrNotOpen
+	case r.Unknown:
+		return ErrUnknown
+	case r.NotFrozen:
+		return freeze.ErrNotFrozen
+	case r.Error != "":
+		return errors.New(r.Error)
+	}
+	return nil
 }
 
 // Question is an open question in the form for people on this host.
@@ -63,8 +107,9 @@ const (
 	fresh = ".new-"
 )
 
-// patience bounds one connection, maxRequest a client's request.
+// patience bounds one connection, maxRequest a client's request, maxEvent one event.
 const (
 	patience   = 5 * time.Second
 	maxRequest = 16 << 10
+	maxEvent   = 8 << 20
 )

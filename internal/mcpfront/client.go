@@ -106,7 +106,7 @@ func (c *Client) Close() error {
 func ToolNames(sessions bool) []string {
 	var names []string
 	for _, t := range tools {
-		if sessions || !t.session {
+		if !t.app && (sessions || !t.session) {
 			names = append(names, t.name)
 		}
 	}

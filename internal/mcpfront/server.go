@@ -70,6 +70,7 @@ type Server struct {
 	has  *mcp.ServerCapabilities
 
 	tasks taskStore
+	shown shownCalls
 }
 
 // NewServer returns a server with its tools.
@@ -86,7 +87,7 @@ func NewServer(o Options) *Server {
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "tipstaff", Title: "tipstaff", Version: o.Version}, with)
 	s.has = with.Capabilities
 	for _, t := range tools {
-		if t.session && o.Sessions == nil || t.shell && !o.Shell || t.jobs && o.Jobs == nil || t.background && !o.Jobs.Takes() {
+		if t.session && o.Sessions == nil || t.shell && !o.Shell || t.jobs && o.Jobs == nil || t.background && !o.Jobs.Takes() || t.app && !s.shows() {
 			continue
 		}
 		if !o.Jobs.Takes() {
@@ -99,9 +100,10 @@ func NewServer(o Options) *Server {
 	}
 	s.addOutputs()
 	s.addTasks()
+	s.addApps()
 	o.Extension.add(s.mcp)
 	// The first one is the outermost.
-	s.mcp.AddReceivingMiddleware(s.recoverPanics, s.identify, clampVersion, s.instruct, settleArrivals, codeErrors, s.onlyDeclared, s.tellEvents, s.onlyPermitted, s.asTask)
+	s.mcp.AddReceivingMiddleware(s.recoverPanics, s.identify, clampVersion, s.instruct, settleArrivals, codeErrors, s.onlyDeclared, s.tellEvents, s.onlyForApps, s.onlyPermitted, s.asTask)
 	return s
 }
 

@@ -24,6 +24,8 @@ var tools = []tool{
 	readOutput,
 	writeInput,
 	stopCommand,
+	watchCommand,
+	stopWatchedCommand,
 }
 
 // tool is one row of the table: what a client is told, and what a call does.
@@ -42,6 +44,8 @@ type tool struct {
 	// jobs: offered only where commands are known by their ids; background: only if
 	// they may run in the background, too.
 	jobs, background bool
+	// app: for the page of a command only; see app.go.
+	app bool
 	// follows: the client is told how a call goes on, as for one that runs a command.
 	follows bool
 	// scopes: a caller needs one of them; with none the tool may not be called.
@@ -66,11 +70,12 @@ type caller struct {
 	// progress and asking are for calls that run a command.
 	progress *progress
 	asking   *asking
+	shown    *shownCall // nil: the call has no page
 }
 
 // live connects the client to its running command.
 func (c *caller) live(started func()) runner.Live {
-	l := runner.Live{Started: func() {
+	l := runner.Live{Named: c.shown.name, Started: func() {
 		c.progress.now(running)
 		if started != nil {
 			started()
@@ -119,6 +124,10 @@ func (s *Server) handler(t tool) mcp.ToolHandler {
 		if err == nil && t.family != "" {
 			c.asking, err = s.asking(req, c.origin, c.progress)
 		}
+		if err == nil && t.family != "" && s.shows() && declaresApps(req) {
+			over := s.shown.begin(c, req.Params.Arguments)
+			defer over()
+		}
 		if err == nil {
 			res, err = t.call(ctx, s, c, a)
 		}
@@ -126,7 +135,7 @@ func (s *Server) handler(t tool) mcp.ToolHandler {
 			res, err = c.asking.question()
 		}
 		if err == nil {
-			return once(c.origin.Client, res), nil
+			return once(c.origin.Client, c.shown.told(res)), nil
 		}
 		if !c.judged {
 			s.opts.Road.NoteRefusal(tipstaff.Request{Tool: tipstaff.Tool(t.name), Family: t.family, Origin: c.origin, Session: c.session}, err)

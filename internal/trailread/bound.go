@@ -17,12 +17,12 @@ func (t *Trail) parts(since, until time.Time) ([]part, error) {
 		p := part{Segment: s, to: s.Size, last: i == len(t.Segments)-1}
 		var err error
 		if !since.IsZero() {
-			if p.from, err = p.seek(since); err != nil {
+			if p.from, err = p.seek(earlier(since)); err != nil {
 				return nil, err
 			}
 		}
 		if !until.IsZero() {
-			if p.to, err = p.seek(until); err != nil {
+			if p.to, err = p.seek(earlier(until)); err != nil {
 				return nil, err
 			}
 		}
@@ -33,13 +33,25 @@ func (t *Trail) parts(since, until time.Time) ([]part, error) {
 	return out, nil
 }
 
-// seek returns the offset of the first line of p that is not before t, or the
-// end of p if there is none. It relies on the order of times.
-func (p part) seek(t time.Time) (int64, error) {
+// before reports whether a line comes before what is sought; ok is false if the
+// line does not tell.
+type before func(line []byte) (is, ok bool)
+
+// earlier is before of a time.
+func earlier(t time.Time) before {
+	return func(line []byte) (is, ok bool) {
+		at, ok := timeOf(line)
+		return at.Before(t), ok
+	}
+}
+
+// seek returns the offset of the first line of p that is not before, or the end
+// of p if there is none. It relies on the order of the lines.
+func (p part) seek(b before) (int64, error) {
 	low, high := p.from, p.to
 	for high-low > smallPart {
 		middle := low + (high-low)/2
-		before, behind, err := p.judge(middle, high, t)
+		before, behind, err := p.judge(middle, high, b)
 		switch {
 		case err != nil:
 			return 0, err
@@ -49,12 +61,12 @@ func (p part) seek(t time.Time) (int64, error) {
 			high = middle
 		}
 	}
-	return p.walk(low, t)
+	return p.walk(low, b)
 }
 
 // judge finds the first record that begins after middle and not after high. It
-// reports whether that is before t, and where the next line begins.
-func (p part) judge(middle, high int64, t time.Time) (before bool, behind int64, err error) {
+// reports whether that is before, and where the next line begins.
+func (p part) judge(middle, high int64, b before) (is bool, behind int64, err error) {
 	l, err := openForward(part{Segment: p.Segment, from: middle, to: p.to}, smallBuffer)
 	if err != nil {
 		return false, 0, err
@@ -71,14 +83,14 @@ func (p part) judge(middle, high int64, t time.Time) (before bool, behind int64,
 		if k != whole {
 			continue
 		}
-		if found, ok := timeOf(text); ok {
-			return found.Before(t), at + int64(len(text)) + 1, nil
+		if is, ok := b(text); ok {
+			return is, at + int64(len(text)) + 1, nil
 		}
 	}
 }
 
-// walk reads lines from an offset until one is not before t.
-func (p part) walk(from int64, t time.Time) (int64, error) {
+// walk reads lines from an offset until one is not before.
+func (p part) walk(from int64, b before) (int64, error) {
 	l, err := openForward(part{Segment: p.Segment, from: from, to: p.to}, smallBuffer)
 	if err != nil {
 		return 0, err
@@ -92,7 +104,7 @@ func (p part) walk(from int64, t time.Time) (int64, error) {
 		if k != whole {
 			continue
 		}
-		if found, ok := timeOf(text); ok && !found.Before(t) {
+		if is, ok := b(text); ok && !is {
 			return at, nil
 		}
 	}

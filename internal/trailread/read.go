@@ -9,6 +9,8 @@ import (
 	"io"
 	"slices"
 	"time"
+
+	"tipstaff/internal/audit"
 )
 
 // Tally says what was read to answer a query.
@@ -65,6 +67,7 @@ type merge struct {
 
 	open    []*source // a heap, with the next record at the top
 	waiting []*source // sorted by the time of their first record
+	begun   bool      // waiting is complete
 }
 
 func newMerge(ctx context.Context, f *Filter, back bool) *merge {
@@ -84,7 +87,7 @@ func (m *merge) run(trails []Trail, visit func(*Line) error) error {
 	if err := m.begin(trails); err != nil {
 		return m.failed(err)
 	}
-	for {
+	for n := 1; ; n++ {
 		if err := m.admit(); err != nil {
 			return m.failed(err)
 		}
@@ -92,8 +95,15 @@ func (m *merge) run(trails []Trail, visit func(*Line) error) error {
 			return nil
 		}
 		s := m.open[0]
-		if err := visit(&s.line); err != nil {
-			return err
+		if s.passing || n%breath == 0 {
+			if err := m.context(); err != nil {
+				return err
+			}
+		}
+		if !s.passing {
+			if err := visit(&s.line); err != nil {
+				return err
+			}
 		}
 		more, err := s.advance()
 		if err != nil {
@@ -142,6 +152,7 @@ func (m *merge) begin(trails []Trail) error {
 		}
 		return a.begins.Compare(b.begins)
 	})
+	m.begun = true
 	return nil
 }
 
@@ -240,6 +251,10 @@ type source struct {
 	part   part   // open, if lines is not nil
 	lines  lines
 	line   Line // the current one
+	// passing: many records were not selected, and line has the time of the last
+	// one. So the other trails keep pace, and whoever interrupts the merge
+	// learns how far it came.
+	passing bool
 }
 
 func (s *source) close() {
@@ -252,21 +267,16 @@ func (s *source) close() {
 // breath is the number of lines between two checks of the context.
 const breath = 1024
 
-// advance moves to the next selected record. After the last record, and after
-// an error, it returns false and has closed everything.
+// advance moves to the next selected record, or past many others. After the
+// last record, and after an error, it returns false and has closed everything.
 func (s *source) advance() (bool, error) {
+	s.passing = false
 	for n := 1; ; n++ {
 		if s.lines == nil {
 			if len(s.parts) == 0 {
 				return false, nil
 			}
 			if err := s.openNext(); err != nil {
-				return false, err
-			}
-		}
-		if n%breath == 0 {
-			if err := s.of.context(); err != nil {
-				s.close()
 				return false, err
 			}
 		}
@@ -286,6 +296,12 @@ func (s *source) advance() (bool, error) {
 		s.of.tally.Lines++
 		if s.of.judge.take(&s.line, text, k, &s.of.tally.Faults) {
 			return true, nil
+		}
+		if n >= breath {
+			if at, ok := timeOf(text); ok {
+				s.passing, s.line.Record = true, audit.Record{Time: at}
+				return true, nil
+			}
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"time"
 
 	"tipstaff/internal/audit"
 	"tipstaff/internal/recording"
@@ -38,7 +39,7 @@ func Recording(ctx context.Context, trails []Trail, command string) (string, err
 		if err != nil {
 			return "", fmt.Errorf("cannot read the recording: %w", err)
 		}
-		want, err := recordedSum(ctx, trail, command)
+		want, err := recordedSum(ctx, trail, command, file)
 		if err != nil {
 			return "", fmt.Errorf("cannot read the trail: %w", err)
 		}
@@ -51,14 +52,26 @@ func Recording(ctx context.Context, trails []Trail, command string) (string, err
 }
 
 // recordedSum searches a trail for the hash of a command's recording; "" if no
-// record has one.
-func recordedSum(ctx context.Context, trail Trail, command string) (sum string, err error) {
+// record has one. The end of a command comes after the beginning that its
+// recording names, so what is older is read only if nothing is found.
+func recordedSum(ctx context.Context, trail Trail, command, file string) (sum string, err error) {
 	want := Filter{Command: command, Event: Word{Text: string(audit.CommandEnd)}}
-	_, err = Read(ctx, []Trail{trail}, &want, func(l *Line) error {
-		if l.Record.Result != nil {
-			sum = l.Record.Result.RecordingSHA256
-		}
-		return nil
-	})
+	search := func() error {
+		_, err := Read(ctx, []Trail{trail}, &want, func(l *Line) error {
+			if l.Record.Result != nil {
+				sum = l.Record.Result.RecordingSHA256
+			}
+			return nil
+		})
+		return err
+	}
+	if head, wrong := recording.ReadHead(file); wrong == nil {
+		want.Since = head.Began.Add(-time.Minute)
+		err = search()
+	}
+	if sum == "" && err == nil {
+		want.Since = time.Time{}
+		err = search()
+	}
 	return sum, err
 }

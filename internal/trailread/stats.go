@@ -53,10 +53,15 @@ func (c *Counts) add(name string) {
 	if *c == nil {
 		*c = Counts{}
 	}
-	if _, met := (*c)[name]; !met && len(*c) >= maxNames {
+	c.plus(name, 1)
+}
+
+// plus adds n to a name of counts that are not nil.
+func (c Counts) plus(name string, n int64) {
+	if _, met := c[name]; !met && len(c) >= maxNames {
 		name = OtherNames
 	}
-	(*c)[name]++
+	c[name] += n
 }
 
 // Count is one name of [Counts].

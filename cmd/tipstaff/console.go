@@ -1,0 +1,85 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"log/slog"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"tipstaff/internal/config"
+	"tipstaff/internal/console"
+)
+
+func newConsole() *cobra.Command {
+	var listen string
+	var browser bool
+	cmd := &cobra.Command{
+		Use:   "console",
+		Short: "Show in a browser what agents do, stop it, and answer questions",
+		Long: `Show in a browser what the servers with this state directory (TIPSTAFF_STATE_DIR)
+run, with a Stop beside each command, and answer the questions of the policy.
+
+It prints an address that lets one browser in, once, within five minutes; Enter
+prints another one. It listens on this machine only, and ends with Ctrl-C. The
+servers need no other settings for it, and go on without it.
+
+From elsewhere, forward the port: ssh -L PORT:127.0.0.1:PORT THIS-HOST, and open
+the address that is printed.`,
+		Example: `  tipstaff console
+  tipstaff console --open
+  tipstaff console --listen 127.0.0.1:7076`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return openConsole(cmd, listen, browser) },
+	}
+	cmd.Flags().StringVar(&listen, "listen", console.DefaultAddress, "listen at `ADDRESS`: HOST:PORT on loopback (0: a free port), or unix:PATH")
+	cmd.Flags().BoolVar(&browser, "open", false, "open the address in the browser")
+	return cmd
+}
+
+func openConsole(cmd *cobra.Command, listen string, browser bool) error {
+	settings, err := config.FromEnvironment(os.Environ())
+	if err != nil {
+		return fail(exitConfig, "cannot read the settings:\n%w", err)
+	}
+	l, err := console.Listen(cmd.Context(), listen)
+	if err != nil {
+		return fail(exitConfig, "cannot open the console: %w", err)
+	}
+	s, err := console.New(console.Options{
+		State: settings.StateDir, Trails: settings.AuditDir(), Listener: l, Alone: recordAlone(settings), Insight: &consoleInsight{},
+		Log: slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil)),
+	})
+	if err != nil {
+		_ = l.Close()
+		return fail(exitFailure, "%w", err)
+	}
+	address := s.Address()
+	say(cmd.OutOrStdout(), "%s", address)
+	if browser {
+		if err := openBrowser(address); err != nil {
+			say(cmd.ErrOrStderr(), "cannot open a browser: %s; open the address above yourself", err)
+		}
+	}
+	if _, terminal := terminalWidth(os.Stdin); terminal {
+		say(cmd.ErrOrStderr(), "Open it in a browser of this machine: it counts once, for five minutes. Enter prints another one, Ctrl-C ends the console.")
+		go moreAddresses(cmd, s)
+	}
+	err = s.Serve(cmd.Context())
+	switch {
+	case err != nil:
+		return fail(exitFailure, "%w", err)
+	case context.Cause(cmd.Context()) == errInterrupted: //nolint:errorlint // the cause itself
+		return &exitError{code: exitInterrupted}
+	}
+	return nil
+}
+
+// moreAddresses prints another one-time address for each line that a person enters.
+// It ends with the process.
+func moreAddresses(cmd *cobra.Command, s *console.Server) {
+	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+		say(cmd.OutOrStdout(), "%s", s.Address())
+	}
+}

@@ -1,0 +1,130 @@
+// Every page of the console: found by following links, at three widths, dark and
+// light, by keyboard alone.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+
+import { axe } from './axe.mjs';
+import { leave } from './browser.mjs';
+import { alive } from './console.mjs';
+
+const widths = [360, 1280, 3840];
+const judged = new Set(['dark 360', 'light 1280']);
+
+let life;
+let pages;
+let visit;
+
+before(async () => {
+  life = await alive();
+  visit = await life.console.enter();
+  pages = await crawl(visit);
+});
+
+after(async () => {
+  await visit?.context.close();
+  await leave();
+  await life?.end();
+});
+
+// kind is what pages of one template have in common: their address without the
+// names of single things, and without values.
+function kind(url) {
+  const path = url.pathname.replace(/\/(?:cmd|apr|term)[-_][^/]+|\/\d+(?=\/|$)|\/[0-9a-f]{16,}/g, '/*');
+  return `${path}?${[...new Set(url.searchParams.keys())].sort()}`;
+}
+
+// crawl follows links and gives one address of each kind.
+async function crawl({ page, origin }) {
+  const found = new Map();
+  const todo = ['/'];
+  const known = new Set([kind(new URL('/', origin))]);
+  while (todo.length && found.size < 40) {
+    const path = todo.shift();
+    const response = await page.goto(origin + path);
+    const type = response.headers()['content-type'] ?? '';
+    if (!type.startsWith('text/html')) continue;
+    assert.ok(response.ok(), `${path}: ${response.status()}`);
+    const here = new URL(page.url());
+    if (!found.has(kind(here))) found.set(kind(here), here.pathname + here.search);
+    known.add(kind(here));
+    const links = await page.$$eval('a[href]:not([download])', (all) => all.map((a) => a.href));
+    for (const link of links) {
+      const url = new URL(link);
+      assert.equal(url.origin, origin, `${path} leads away: ${link}`);
+      if (known.has(kind(url))) continue;
+      known.add(kind(url));
+      todo.push(url.pathname + url.search);
+    }
+  }
+  return [...found.values()];
+}
+
+test('there are pages, and the crawl was whole', (t) => {
+  t.diagnostic(pages.join('  '));
+  for (const path of ['/now', '/approvals']) assert.ok(pages.includes(path), `no ${path}`);
+  assert.ok(pages.length < 40, `${pages.length} kinds of pages`);
+});
+
+test('every page: no error, no report of the policy, nothing sideways, axe finds nothing', async (t) => {
+  const { page, faults, go } = visit;
+  const wrong = [];
+  for (const path of pages) {
+    faults.length = 0;
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await go(path);
+    assert.doesNotMatch(await page.title(), /^1/, `${path}: a script of a command has run`);
+    for (const colorScheme of ['light', 'dark']) {
+      await page.emulateMedia({ colorScheme });
+      for (const width of widths) {
+        await page.setViewportSize({ width, height: 800 });
+        const { sideways, dark } = await page.evaluate(() => {
+          const wide = document.documentElement.scrollWidth - document.documentElement.clientWidth;
+          const who = wide > 0 ? [...document.querySelectorAll('body *')].filter((e) => e.getBoundingClientRect().right > innerWidth + 1).slice(0, 3).map((e) => `${e.tagName}.${e.className}`) : [];
+          return { sideways: who.join(' ') || (wide > 0 ? String(wide) : ''), dark: getComputedStyle(document.body).backgroundColor };
+        });
+        if (sideways) wrong.push(`${path} ${colorScheme} ${width}: scrolls sideways: ${sideways}`);
+        const light = Number(/\d+/.exec(dark)?.[0] ?? 0) > 128;
+        if (light !== (colorScheme === 'light')) wrong.push(`${path}: is ${dark} in ${colorScheme}`);
+        // Each width and each scheme is judged once: rules depend on one of the two.
+        if (judged.has(`${colorScheme} ${width}`)) for (const fault of await axe(page)) wrong.push(`${path} ${colorScheme} ${width}: ${fault}`);
+      }
+    }
+    for (const fault of faults) wrong.push(`${path}: ${fault}`);
+  }
+  assert.deepEqual(wrong, []);
+});
+
+test('every page: by keyboard alone all can be reached, and what has the focus is seen', async () => {
+  const { page, go } = visit;
+  await page.emulateMedia({ colorScheme: 'light' });
+  await page.setViewportSize({ width: 1280, height: 800 });
+  const wrong = [];
+  for (const path of pages) {
+    await go(path);
+    const all = await page.evaluate(() => {
+      const list = [...document.querySelectorAll('a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex="0"]')]
+        .filter((e) => !e.disabled && e.checkVisibility({ visibilityProperty: true }) && e.tabIndex >= 0);
+      document.activeElement?.blur();
+      window.reached = new Set();
+      return list.length;
+    });
+    const most = Math.min(all + 3, 60);
+    for (let i = 0; i < most; i++) {
+      await page.keyboard.press('Tab');
+      const seen = await page.evaluate(() => {
+        const e = document.activeElement;
+        if (!e || e === document.body || window.reached.has(e)) return null;
+        window.reached.add(e);
+        const s = getComputedStyle(e);
+        const ring = (s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) >= 2) || s.boxShadow !== 'none';
+        const box = e.getBoundingClientRect();
+        return ring && box.width > 0 && box.right > 0 && box.bottom > 0 ? '' : `${e.tagName} ${e.textContent.trim().slice(0, 30) || e.id}`;
+      });
+      if (seen) wrong.push(`${path}: the focus on ${seen} is not seen`);
+    }
+    const reached = await page.evaluate(() => window.reached.size);
+    if (reached < Math.min(all, 55)) wrong.push(`${path}: Tab reaches ${reached} of ${all}`);
+  }
+  assert.deepEqual(wrong, []);
+});

@@ -1,0 +1,270 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// Growing verifies one trail while a server writes it. It remembers how far it
+// came, and each [Growing.Advance] reads only what no checkpoint covered before.
+// A trail whose earlier part no longer looks as it did is read again from the
+// beginning. Bytes that were changed without a trace in size or time of a file
+// are found only when everything is read again; see [Growing.Again].
+//
+// It is for one goroutine.
+type Growing struct {
+	path   string
+	public string
+
+	began  time.Time
+	from   place
+	within place   // where an Advance was interrupted; File is "" if none was
+	files  []stamp // of the segments up to from
+}
+
+// place is the state after a record that can be trusted: it is the last one
+// that a checkpoint covers, or the trail has no checkpoints at all.
+type place struct {
+	checker checker
+	next    Fault // the line after it; File is "" before the first segment
+}
+
+// stamp is what a file was like.
+type stamp struct {
+	path string
+	info fs.FileInfo
+}
+
+// Progress is how far a verification has come. Report speaks of nothing but what
+// was read.
+type Progress struct {
+	Report TrailReport
+	// Whole reports that everything was read that was there at the time At.
+	// Otherwise Status says nothing about what comes after Report.Records.
+	Whole bool
+	Began time.Time // when the trail was read from its beginning
+	At    time.Time
+}
+
+// NewGrowing returns a verifier of the trail in a directory. Public is the public
+// key, as in [VerifyOptions].
+func NewGrowing(trail, public string) *Growing { return &Growing{path: trail, public: public} }
+
+// Again makes the next Advance read the trail from its beginning.
+func (g *Growing) Again() { *g = Growing{path: g.path, public: g.public} }
+
+// Advance reads what was added. When ctx is done it ends early, and the next
+// Advance goes on where it was.
+func (g *Growing) Advance(ctx context.Context) (Progress, error) {
+	p, err := g.advance(ctx)
+	if err != nil {
+		return p, fmt.Errorf("cannot verify %s: %w", g.path, err)
+	}
+	return p, nil
+}
+
+func (g *Growing) advance(ctx context.Context) (p Progress, err error) {
+	if g.changed() {
+		g.Again()
+	}
+	at := time.Now()
+	if g.began.IsZero() {
+		g.began = at
+	}
+	c, from, err := g.resume()
+	if err != nil {
+		return p, err
+	}
+	// Segments are listed after the checkpoints were read: so what these speak
+	// of is there.
+	segments, _, err := list(g.path)
+	if err != nil {
+		return p, err
+	}
+	c.covered = func(s *sight, at Fault) {
+		at.Line++
+		at.Offset += int64(s.size)
+		g.from = place{c.clone(), at}
+	}
+	c.batched = func(next Fault) error {
+		if c.witness == nil && c.report.Fault == nil {
+			g.from = place{c.clone(), next}
+		}
+		if context.Cause(ctx) == nil || next == from { // each Advance gets on
+			return nil
+		}
+		g.within = place{c.clone(), next}
+		return context.Cause(ctx)
+	}
+	err = c.read(segments, from)
+	interrupted := err != nil && context.Cause(ctx) != nil
+	if err != nil && !interrupted {
+		return p, err
+	}
+	if !interrupted {
+		c.finish()
+		g.within = place{}
+	}
+	g.remember(segments)
+	return Progress{Report: c.report, Whole: !interrupted, Began: g.began, At: at}, nil
+}
+
+// read checks the segments from a place on.
+func (c *checker) read(segments []string, from Fault) error {
+	if len(segments) == 0 {
+		c.end = Fault{File: c.report.Path}
+		c.fail(Incomplete, Fault{Reason: NoSegment, Seq: 1, File: c.report.Path})
+		return nil
+	}
+	for i, path := range segments {
+		at := Fault{File: path, Line: 1}
+		switch {
+		case path < from.File:
+			continue
+		case path == from.File:
+			at = from
+		}
+		if err := c.checkFile(at, i == len(segments)-1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// clone returns a copy that what c does later does not change.
+func (c *checker) clone() checker {
+	out := *c
+	out.covered, out.batched = nil, nil
+	if c.witness != nil {
+		w := *c.witness
+		w.tree.roots = slices.Clone(w.tree.roots)
+		out.witness = &w
+	}
+	return out
+}
+
+// resume returns the checker as it was at the place that was reached, with the
+// checkpoints that were written since, and where to go on.
+func (g *Growing) resume() (*checker, Fault, error) {
+	if g.within.next.File != "" {
+		c := g.within.checker.clone()
+		return &c, g.within.next, nil
+	}
+	trusted, err := newTrust(filepath.Dir(g.path), g.public)
+	if err != nil {
+		return nil, Fault{}, err
+	}
+	if g.from.next.File != "" {
+		c := g.from.checker.clone()
+		ok, err := g.hearMore(c.witness, trusted)
+		if err != nil || ok {
+			return &c, g.from.next, err
+		}
+		g.Again()
+		g.began = time.Now()
+	}
+	c := &checker{report: TrailReport{Path: g.path, Status: OK}, prev: origin()}
+	c.witness, err = TrailFiles{Path: g.path}.witness(trusted, nil)
+	return c, Fault{}, err
+}
+
+// hearMore gives the witness the checkpoints that were written since. ok is
+// false if they are not what a server writes after what was heard.
+func (g *Growing) hearMore(w *witness, trusted trust) (ok bool, err error) {
+	if w == nil {
+		return true, nil
+	}
+	data, err := readFrom(filepath.Join(g.path, checkpointsFile), w.heard)
+	if err != nil || !trusted.accepts(w.key) {
+		return false, err
+	}
+	known, err := verifiers(w.key)
+	if err != nil {
+		return false, err
+	}
+	notes, _ := splitNotes(data)
+	for _, msg := range notes {
+		if !w.hear(msg, known, filepath.Base(g.path), false) {
+			return false, nil
+		}
+		w.heard += noteBytes([][]byte{msg})
+		if fresh := w.signed[len(w.signed)-1]; len(w.signed) > 1 && fresh.Size < w.signed[len(w.signed)-2].Size {
+			return false, nil
+		}
+	}
+	for ; w.next < len(w.signed) && w.signed[w.next].Size <= w.tree.n; w.next++ {
+		if claim := w.signed[w.next]; claim.Size != w.tree.n || claim.Root != w.tree.root() {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// readFrom returns the rest of a file; nothing if it has become shorter.
+func readFrom(path string, from int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if _, err := f.Seek(from, io.SeekStart); err != nil {
+		return nil, err
+	}
+	return io.ReadAll(f)
+}
+
+// noteBytes returns how long notes are in a file.
+func noteBytes(notes [][]byte) (n int64) {
+	for _, note := range notes {
+		n += int64(len(note)) + 1
+	}
+	return n
+}
+
+// remember keeps what the files that were read are like.
+func (g *Growing) remember(segments []string) {
+	g.files = g.files[:0]
+	for _, path := range segments {
+		if path > g.from.next.File {
+			break
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			g.Again()
+			return
+		}
+		g.files = append(g.files, stamp{path, info})
+	}
+}
+
+// changed reports whether what was read is no longer what it was, as far as the
+// files themselves tell.
+func (g *Growing) changed() bool {
+	if g.from.next.File == "" {
+		return false
+	}
+	for _, f := range g.files {
+		now, err := os.Stat(f.path)
+		switch {
+		case err != nil, !os.SameFile(now, f.info):
+			return true
+		case f.path == g.from.next.File:
+			if now.Size() < g.from.next.Offset {
+				return true
+			}
+		case now.Size() != f.info.Size(), !now.ModTime().Equal(f.info.ModTime()):
+			return true
+		}
+	}
+	if g.from.checker.witness == nil {
+		return false
+	}
+	marks, err := os.Stat(filepath.Join(g.path, checkpointsFile))
+	return err != nil || marks.Size() < g.from.checker.witness.heard
+}

@@ -1,0 +1,74 @@
+package audit
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Link is what one line says about its place in the chain.
+type Link struct {
+	Hash, Prev string
+	// Sound reports that the line is what its hash was made of.
+	Sound bool
+}
+
+// LinkOf reads the link of a line, without its newline.
+func LinkOf(line []byte) Link {
+	l, ok := unlink(sha256.New(), line)
+	return Link{Hash: string(l.hash[:]), Prev: string(l.prev[:]), Sound: ok && l.hash == l.actual}
+}
+
+// Follows reports whether the line of l comes directly after that of before.
+func (l Link) Follows(before Link) bool { return l.Sound && before.Sound && l.Prev == before.Hash }
+
+// First reports whether the line of l is the first of a trail.
+func (l Link) First() bool { o := origin(); return l.Sound && l.Prev == string(o[:]) }
+
+// Covering returns the first checkpoint of a trail that covers a record, and the
+// key whose signature of it was checked. It does not compare the checkpoint with
+// the records; [Growing] and [Verify] do.
+func Covering(trail string, seq uint64) (c Checkpoint, key string, err error) {
+	if c, key, err = covering(trail, seq); err != nil {
+		return c, key, fmt.Errorf("cannot find a checkpoint that covers record %d: %w", seq, err)
+	}
+	return c, key, nil
+}
+
+func covering(trail string, seq uint64) (c Checkpoint, key string, err error) {
+	data, err := os.ReadFile(filepath.Join(trail, checkpointsFile))
+	if err != nil {
+		return c, "", err
+	}
+	own, err := os.ReadFile(filepath.Join(trail, trailKeyFile))
+	if err != nil {
+		return c, "", err
+	}
+	key = strings.TrimSpace(string(own))
+	known, err := verifiers(key)
+	if err != nil {
+		return c, "", err
+	}
+	notes, _ := splitNotes(data)
+	for _, msg := range notes {
+		if sizeOf(msg) >= seq && seq > 0 { // as it is written; the signature is checked next
+			if c, err = openCheckpoint(msg, known); err == nil && c.Size >= seq {
+				return c, key, nil
+			}
+			return Checkpoint{}, "", fmt.Errorf("the one that is there cannot be relied upon; see tipstaff audit verify: %w", err)
+		}
+	}
+	return c, "", errNotCovered
+}
+
+// sizeOf reads how many records a checkpoint speaks of, without a look at
+// anything else; 0 if it says none.
+func sizeOf(note []byte) uint64 {
+	_, rest, _ := strings.Cut(string(note), "\n")
+	number, _, _ := strings.Cut(rest, "\n")
+	n, _ := strconv.ParseUint(number, 10, 63)
+	return n
+}

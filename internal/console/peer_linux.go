@@ -1,0 +1,210 @@
+package console
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// checkTCP finds the other end of a connection on loopback in the kernel's table
+// of sockets: proc_pid_net(5). It refuses sockets of other users, those that
+// belong to no process any more, and those that a command of tipstaff holds. A
+// process whose descriptors cannot be read, because it is root's or does not let
+// itself be traced, holds none that are known: there the cookie alone must do, as
+// it must where the table cannot be read.
+func checkTCP(c *net.TCPConn) error {
+	local, remote := addrPortOf(c.LocalAddr()), addrPortOf(c.RemoteAddr())
+	end, err := findSocket(remote, local)
+	switch {
+	case errors.Is(err, errNoTable):
+		return nil
+	case err != nil:
+		return err
+	case end.uid != 0 && end.uid != os.Geteuid():
+		return fmt.Errorf("user %d has connected", end.uid)
+	}
+	return heldByCommand(end.inode)
+}
+
+func addrPortOf(a net.Addr) netip.AddrPort {
+	t, ok := a.(*net.TCPAddr)
+	if !ok {
+		return netip.AddrPort{}
+	}
+	ap := t.AddrPort()
+	return netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port())
+}
+
+// socket is one end of a connection.
+type socket struct {
+	uid   int
+	inode string
+}
+
+var (
+	errNoTable = errors.New("the kernel's table of sockets cannot be read")
+	errNoOwner = errors.New("the other end belongs to no process")
+)
+
+// findSocket looks for the socket with these addresses.
+func findSocket(local, remote netip.AddrPort) (socket, error) {
+	read := false
+	for _, name := range []string{"tcp", "tcp6"} {
+		data, err := os.ReadFile("/proc/self/net/" + name)
+		if err != nil {
+			continue
+		}
+		read = true
+		for line := range bytes.Lines(data) {
+			f := strings.Fields(string(line))
+			if len(f) < 10 || tableAddress(f[1]) != local || tableAddress(f[2]) != remote {
+				continue
+			}
+			uid, err := strconv.Atoi(f[7])
+			if err != nil || f[9] == "0" {
+				return socket{}, errNoOwner
+			}
+			return socket{uid, f[9]}, nil
+		}
+	}
+	if !read {
+		return socket{}, errNoTable
+	}
+	return socket{}, errNoOwner
+}
+
+// tableAddress reads an address of the table: words of four bytes in the order of
+// the machine, and a port in hexadecimal digits.
+func tableAddress(s string) netip.AddrPort {
+	host, port, _ := strings.Cut(s, ":")
+	raw, err := hex.DecodeString(host)
+	n, portErr := strconv.ParseUint(port, 16, 16)
+	if err != nil || portErr != nil || len(raw)%4 != 0 {
+		return netip.AddrPort{}
+	}
+	for i := 0; i < len(raw); i += 4 {
+		binary.NativeEndian.PutUint32(raw[i:], binary.BigEndian.Uint32(raw[i:]))
+	}
+	a, ok := netip.AddrFromSlice(raw)
+	if !ok {
+		return netip.AddrPort{}
+	}
+	return netip.AddrPortFrom(a.Unmap(), uint16(n))
+}
+
+// heldByCommand returns an error if what a tipstaff has started has a socket open.
+// Servers are subreapers, so all their descendants stay below them in the process
+// tree. What a console has started, the browser of --open, is no command; a console
+// that a command has started is itself below the command's server. Only commands are
+// looked into: to read the descriptors of all processes would take far longer.
+func heldByCommand(inode string) error {
+	self, err := os.Stat("/proc/self/exe")
+	if err != nil {
+		return fmt.Errorf("cannot tell what commands there are: %w", err)
+	}
+	children, err := readTree()
+	if err != nil {
+		return fmt.Errorf("cannot tell what commands there are: %w", err)
+	}
+	want := "socket:[" + inode + "]"
+	seen := map[int]bool{}
+	var check func(pid int) error
+	check = func(pid int) error {
+		for _, child := range children[pid] {
+			if seen[child] {
+				continue
+			}
+			seen[child] = true
+			if holds(child, want) {
+				return fmt.Errorf("process %d is a command of tipstaff", child)
+			}
+			if err := check(child); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for pid := range children {
+		exe, err := os.Stat("/proc/" + strconv.Itoa(pid) + "/exe")
+		if err != nil || !os.SameFile(self, exe) || isConsole(wordsOf(pid)) {
+			continue
+		}
+		if err := check(pid); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readTree returns the children of every process that has any: proc_pid_stat(5).
+func readTree() (map[int][]int, error) {
+	d, err := os.Open("/proc")
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	names, err := d.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	children := map[int][]int{}
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		data, err := os.ReadFile("/proc/" + name + "/stat")
+		if err != nil {
+			continue // it has ended
+		}
+		// The name in parentheses may hold anything, parentheses included.
+		_, rest, _ := strings.Cut(string(data[bytes.LastIndexByte(data, ')')+1:]), " ")
+		f := strings.Fields(rest)
+		if len(f) < 2 {
+			continue
+		}
+		if parent, err := strconv.Atoi(f[1]); err == nil {
+			children[parent] = append(children[parent], pid)
+		}
+	}
+	return children, nil
+}
+
+func holds(pid int, want string) bool {
+	dir := "/proc/" + strconv.Itoa(pid) + "/fd/"
+	d, err := os.Open(dir)
+	if err != nil {
+		return false
+	}
+	defer d.Close()
+	names, err := d.Readdirnames(-1)
+	if err != nil && len(names) == 0 {
+		return false
+	}
+	for _, n := range names {
+		if to, err := os.Readlink(dir + n); err == nil && to == want {
+			return true
+		}
+	}
+	return false
+}
+
+// wordsOf returns the command line of a process.
+func wordsOf(pid int) []string {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+	if err != nil {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(string(data), "\x00"), "\x00")
+}
+
+// isConsole reports whether a command line is that of a console, which starts no
+// commands.
+func isConsole(words []string) bool { return len(words) > 1 && words[1] == "console" }

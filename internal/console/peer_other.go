@@ -1,0 +1,9 @@
+//go:build !linux
+
+package console
+
+import "net"
+
+// checkTCP passes everyone on: this system does not say who is at the other end
+// of a connection on loopback, so the cookie alone must do.
+func checkTCP(*net.TCPConn) error { return nil }

@@ -1,0 +1,46 @@
+// Questions as they come, and their keys. A key acts on the question that is selected.
+// A new question is never selected by itself, so that a key meant for one question
+// cannot answer another that came in its place.
+import { follow, put } from "./live.js";
+
+const place = document.getElementById("questions");
+const all = () => [...place.querySelectorAll("[data-question]")];
+const selected = () => place.querySelector("[data-selected]");
+
+function select(question) {
+  selected()?.removeAttribute("data-selected");
+  if (!question) return;
+  question.setAttribute("data-selected", "");
+}
+
+function move(by) {
+  const list = all();
+  const at = list.indexOf(selected());
+  const next = list[at < 0 ? (by > 0 ? 0 : list.length - 1) : Math.min(list.length - 1, Math.max(0, at + by))];
+  if (!next) return;
+  select(next);
+  next.focus({ preventScroll: true });
+  next.scrollIntoView({ block: "nearest" });
+}
+
+select(all()[0]);
+place.addEventListener("focusin", (e) => {
+  const q = e.target.closest("[data-question]");
+  if (q) select(q);
+});
+
+document.addEventListener("keydown", (e) => {
+  if (e.ctrlKey || e.altKey || e.metaKey || e.repeat) return;
+  if (e.target.matches?.("input, textarea, select")) {
+    if (e.key === "Escape") e.target.blur();
+    return;
+  }
+  if (e.key === "j" || e.key === "k") return move(e.key === "j" ? 1 : -1);
+  const button = selected()?.querySelector(`[data-key="${CSS.escape(e.key)}"]`);
+  if (!button) return;
+  e.preventDefault();
+  if (e.key === "d") button.focus();
+  else button.form.requestSubmit(button);
+});
+
+follow(place.dataset.live, { part: (p) => put(document.getElementById(p.id), p.html) });

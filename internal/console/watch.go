@@ -1,0 +1,132 @@
+package console
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"tipstaff/internal/control"
+	"tipstaff/internal/policy"
+)
+
+// lookEvery is how often servers are asked what they do while a page is open.
+const lookEvery = time.Second
+
+// watch asks the servers, once for all pages that look, and not at all while none
+// does.
+type watch struct {
+	desk      Desk
+	questions Questions
+
+	mu      sync.Mutex
+	viewers int
+	last    seen
+	news    chan struct{} // closed when last is replaced
+	stop    context.CancelFunc
+	looking sync.WaitGroup
+}
+
+// seen is what the servers said at one moment.
+type seen struct {
+	at        time.Time
+	overview  control.Overview
+	questions int   // that are open
+	err       error // why the servers cannot be found
+}
+
+func newWatch(d Desk, q Questions) *watch {
+	return &watch{desk: d, questions: q, news: make(chan struct{})}
+}
+
+// look asks the servers now.
+func (w *watch) look(ctx context.Context) seen {
+	s := seen{at: time.Now()}
+	var asking sync.WaitGroup
+	asking.Go(func() {
+		list, _ := w.questions.List() // the page Approvals tells of servers that do not answer
+		for _, q := range list {
+			if q.State == string(policy.Pending) {
+				s.questions++
+			}
+		}
+	})
+	s.overview, s.err = w.desk.Now(ctx)
+	asking.Wait()
+	return s
+}
+
+// latest returns what was seen less than a second ago by those who look, or asks.
+func (w *watch) latest(ctx context.Context) seen {
+	w.mu.Lock()
+	last, fresh := w.last, w.viewers > 0 && time.Since(w.last.at) < lookEvery
+	w.mu.Unlock()
+	if fresh {
+		return last
+	}
+	return w.look(ctx)
+}
+
+// follow calls each with what is seen from now on until ctx is done or each fails.
+func (w *watch) follow(ctx context.Context, each func(seen) error) error {
+	w.enter()
+	defer w.leave()
+	var shown time.Time
+	for {
+		w.mu.Lock()
+		last, news := w.last, w.news
+		w.mu.Unlock()
+		if last.at.After(shown) {
+			shown = last.at
+			if err := each(last); err != nil {
+				return err
+			}
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-news:
+		}
+	}
+}
+
+func (w *watch) enter() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.viewers++
+	if w.viewers == 1 {
+		ctx, cancel := context.WithCancel(context.Background())
+		w.stop = cancel
+		w.looking.Go(func() { w.run(ctx) })
+	}
+}
+
+func (w *watch) leave() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.viewers--
+	if w.viewers == 0 {
+		w.stop()
+	}
+}
+
+// run looks until the last viewer has left.
+func (w *watch) run(ctx context.Context) {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		s := w.look(ctx)
+		w.mu.Lock()
+		if ctx.Err() == nil && s.at.After(w.last.at) {
+			w.last = s
+			close(w.news)
+			w.news = make(chan struct{})
+		}
+		w.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}

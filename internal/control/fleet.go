@@ -1,0 +1,309 @@
+package control
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"tipstaff/internal/freeze"
+)
+
+// What a client asks of all servers of a state directory at once. A server that does
+// not answer holds up nothing but its own part.
+
+// lookPatience is how long a client waits for a server that is asked what it does.
+const lookPatience = 2 * time.Second
+
+// sockets returns the names of the sockets of servers; of some nobody may listen any
+// more.
+func sockets(state string) (dir string, names []string, err error) {
+	dir = Directory(state)
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return dir, nil, fmt.Errorf("cannot look for servers: %w", err)
+	}
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), suffix) && !strings.HasPrefix(e.Name(), fresh) {
+			names = append(names, e.Name())
+		}
+	}
+	return dir, names, nil
+}
+
+// pidOf reads the process id in the name of a socket; 0: there is none.
+func pidOf(name string) int {
+	text, _, _ := strings.Cut(name, "-")
+	pid, _ := strconv.Atoi(text)
+	return pid
+}
+
+// said is what one server has answered.
+type said struct {
+	name  string
+	reply reply
+	err   error
+}
+
+// askAll asks all servers at the same time. Those that have ended are left out.
+func askAll(ctx context.Context, dir string, names []string, r request, patience time.Duration) []said {
+	all := make([]said, len(names))
+	var asking sync.WaitGroup
+	for i, name := range names {
+		asking.Go(func() {
+			out, err := askWithin(ctx, dir, name, r, patience)
+			all[i] = said{name, out, err}
+		})
+	}
+	asking.Wait()
+	return slices.DeleteFunc(all, func(s said) bool { return s.err != nil && gone(s.err) })
+}
+
+func now(ctx context.Context, state string, dir string, names []string) Overview {
+	out := Overview{Servers: []Running{}, Frozen: []freeze.Entry{}}
+	for _, s := range askAll(ctx, dir, names, request{Op: opNow}, lookPatience) {
+		switch {
+		case s.err != nil:
+			out.Servers = append(out.Servers, Running{PID: pidOf(s.name), Silent: s.err.Error(), Sessions: []Session{}, Commands: []Command{}})
+		case s.reply.Now != nil:
+			out.Servers = append(out.Servers, *s.reply.Now)
+		}
+	}
+	slices.SortStableFunc(out.Servers, func(a, b Running) int {
+		return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.PID, b.PID))
+	})
+	frozen, err := freeze.NewBook(Directory(state)).Entries()
+	if err != nil {
+		out.Fault = err.Error()
+	}
+	out.Frozen = append(out.Frozen, frozen...)
+	return out
+}
+
+// actPatience is how long a client waits for a server that ends something.
+const actPatience = 10 * time.Second
+
+func stop(ctx context.Context, state, id string, kill bool) (Stopped, error) {
+	dir, names, err := sockets(state)
+	if err != nil {
+		return Stopped{}, err
+	}
+	out, known := Stopped{Commands: []Command{}}, false
+	var errs []error
+	for _, s := range askAll(ctx, dir, names, request{Op: opStop, ID: id, Kill: kill}, actPatience) {
+		switch {
+		case errors.Is(s.err, ErrUnknown):
+		case s.err != nil:
+			errs = append(errs, s.because())
+		default:
+			known = true
+			out.add(s.reply.Stopped)
+		}
+	}
+	if !known {
+		errs = append(errs, ErrUnknown)
+		return out, errs[0]
+	}
+	return out, nil
+}
+
+func (s *Stopped) add(more *Stopped) {
+	if more != nil {
+		s.Commands = append(s.Commands, more.Commands...)
+		s.Sessions = append(s.Sessions, more.Sessions...)
+	}
+}
+
+// because is why a server did not do what it was asked.
+func (s said) because() error {
+	return fmt.Errorf("server %s: %w", strings.TrimSuffix(s.name, suffix), s.err)
+}
+
+func freezeAll(ctx context.Context, state string, t freeze.Target, why string, alone Record) (Frozen, error) {
+	e := freeze.Entry{Target: t, Why: why}
+	if err := e.Check(); err != nil {
+		return Frozen{}, err
+	}
+	dir, names, err := sockets(state)
+	if err != nil {
+		return Frozen{}, err
+	}
+	out := Frozen{Stopped: Stopped{Commands: []Command{}}}
+	var errs []error
+	all := askAll(ctx, dir, names, request{Op: opFreeze, Target: &t, Why: why}, actPatience)
+	for _, s := range all {
+		if s.err != nil {
+			errs = append(errs, s.because())
+			continue
+		}
+		out.Servers++
+		out.add(s.reply.Stopped)
+		if s.reply.Entry != nil {
+			out.Entry = *s.reply.Entry
+			out.Already = s.reply.Already && (out.Servers == 1 || out.Already)
+		}
+	}
+	if out.Servers == 0 { // it holds for those that start later, and for those that did not answer
+		out.Entry, out.Already, err = freezeAlone(dir, e, alone)
+		errs = append(errs, err)
+	}
+	return out, errors.Join(errs...)
+}
+
+func lift(ctx context.Context, state string, t freeze.Target, alone Record) (freeze.Entry, error) {
+	if err := t.Check(); err != nil {
+		return freeze.Entry{}, err
+	}
+	dir, names, err := sockets(state)
+	if err != nil {
+		return freeze.Entry{}, err
+	}
+	var errs []error
+	for _, name := range names { // one is enough: they share the file
+		r, err := askWithin(ctx, dir, name, request{Op: opLift, Target: &t}, actPatience)
+		switch {
+		case err == nil && r.Entry != nil:
+			return *r.Entry, nil
+		case errors.Is(err, freeze.ErrNotFrozen):
+			return freeze.Entry{}, err
+		case err != nil && !gone(err):
+			errs = append(errs, said{name, r, err}.because())
+		}
+	}
+	if len(errs) > 0 {
+		return freeze.Entry{}, errors.Join(errs...)
+	}
+	return liftAlone(dir, t, alone)
+}
+
+// Follow's part of the client.
+func follow(ctx context.Context, state, id string, each func(Event) error) error {
+	dir, names, err := sockets(state)
+	if err != nil {
+		return err
+	}
+	failed := error(ErrUnknown)
+	for _, name := range names {
+		err := followAt(ctx, dir, name, id, each)
+		switch {
+		case errors.Is(err, ErrUnknown), err != nil && gone(err):
+			continue
+		case errors.Is(err, errNotHeard):
+			failed = said{name: name, err: err}.because()
+			continue
+		}
+		return err
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return failed
+}
+
+// errNotHeard: a server was asked and has said nothing.
+var errNotHeard = errors.New("it does not answer")
+
+// followAt follows a command of one server.
+func followAt(ctx context.Context, dir, name, id string, each func(Event) error) error {
+	conn, err := dial(dir, name)
+	if err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer func() { stop(); _ = conn.Close() }()
+	if err := send(conn, request{Op: opFollow, ID: id}); err != nil {
+		return fmt.Errorf("%w: %w", errNotHeard, err)
+	}
+	_ = conn.SetReadDeadline(time.Now().Add(lookPatience))
+	for in, first := bufio.NewReader(conn), true; ; first = false {
+		line, err := readLine(in, maxEvent)
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil && first:
+			return fmt.Errorf("%w: %w", errNotHeard, err)
+		case err != nil:
+			return fmt.Errorf("the server has ended: %w", err)
+		}
+		_ = conn.SetReadDeadline(time.Time{})
+		var out reply
+		if err := json.Unmarshal(line, &out); err != nil {
+			return fmt.Errorf("cannot understand the server: %w", err)
+		}
+		if err := out.err(); err != nil {
+			return err
+		}
+		if out.Event == nil {
+			continue // it lives
+		}
+		if err := each(*out.Event); err != nil {
+			return err
+		}
+		if out.Event.Kind == KindEnd {
+			return nil
+		}
+	}
+}
+
+// askWithin sends one request to a server and returns its reply, within a time.
+func askWithin(ctx context.Context, dir, name string, r request, patience time.Duration) (reply, error) {
+	conn, err := dial(dir, name)
+	if err != nil {
+		return reply{}, err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer func() { stop(); _ = conn.Close() }()
+	_ = conn.SetDeadline(time.Now().Add(patience))
+	// A server that refuses the caller replies with the reason and closes,
+	// without reading.
+	writeErr := send(conn, r)
+	line, err := readLine(bufio.NewReader(conn), maxReply)
+	if err != nil {
+		return reply{}, fmt.Errorf("cannot hear the server: %w", errors.Join(context.Cause(ctx), err, writeErr))
+	}
+	var out reply
+	if err := json.Unmarshal(line, &out); err != nil {
+		return reply{}, fmt.Errorf("cannot understand the server: %w", err)
+	}
+	return out, out.err()
+}
+
+func send(conn net.Conn, r request) error {
+	data, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	_, err = conn.Write(append(data, '\n'))
+	return err
+}
+
+// readLine reads one line of at most most bytes.
+func readLine(in *bufio.Reader, most int) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case len(line) > most:
+			return nil, fmt.Errorf("a line of more than %d bytes", most)
+		case err == nil:
+			return line, nil
+		case !errors.Is(err, bufio.ErrBufferFull):
+			if errors.Is(err, io.EOF) && len(line) > 0 {
+				err = io.ErrUnexpectedEOF
+			}
+			return nil, err
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package freeze
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"sync"
+
+	"tipstaff"
+)
+
+// Book says who is frozen, by the file of a state directory. Its methods may be
+// called from several goroutines at once. A nil Book freezes nobody.
+type Book struct {
+	path string
+	// OnChange is called when another content was read, on a goroutine of its own. It
+	// is set before the first use; nil: nothing is called.
+	OnChange func(all []Entry)
+
+	mu      sync.Mutex
+	seen    fs.FileInfo // the file that was read; nil: there was none
+	looked  bool
+	entries []Entry
+	fault   error
+}
+
+// NewBook returns the book of a directory, that of the control sockets. Nothing needs
+// to exist there.
+func NewBook(dir string) *Book { return &Book{path: pathIn(dir)} }
+
+// Of returns the entry that freezes a request, if there is one. After an error nothing
+// may run: who is frozen cannot be told.
+func (b *Book) Of(o tipstaff.Origin, s tipstaff.SessionID) (e Entry, frozen bool, err error) {
+	all, err := b.Entries()
+	if err != nil {
+		return Entry{}, false, err
+	}
+	i := slices.IndexFunc(all, func(e Entry) bool { return e.Holds(o, s) })
+	if i < 0 {
+		return Entry{}, false, nil
+	}
+	return all[i], true, nil
+}
+
+// Entries returns who is frozen now, the oldest first. The caller does not change it.
+func (b *Book) Entries() ([]Entry, error) {
+	if b == nil {
+		return nil, nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	info, err := os.Lstat(b.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		b.seen, b.looked, b.entries, b.fault = nil, true, nil, nil
+	case err != nil:
+		b.looked, b.fault = false, unreadable(err)
+	case !b.looked || b.fault != nil || b.seen == nil || !same(b.seen, info):
+		// What was looked at first is older than what is read: a change between the
+		// two is read once more.
+		b.entries, b.fault = read(b.path)
+		b.seen, b.looked = info, true
+		if b.OnChange != nil && b.fault == nil {
+			go b.OnChange(b.entries)
+		}
+	}
+	return b.entries, b.fault
+}
+
+// same reports whether a file is the one that was read. It is never written in place:
+// another content is another file, made while the old one was there.
+func same(a, b fs.FileInfo) bool {
+	return os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size() && a.Mode() == b.Mode()
+}
