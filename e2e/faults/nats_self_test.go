@@ -1,0 +1,78 @@
+//go:build linux && !race
+
+package faults
+
+import (
+	"context"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	natsgo "github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// natsServer builds the stock server, of the version that go.mod names.
+func natsServer(t *testing.T) string {
+	t.Helper()
+	bin := filepath.Join(t.TempDir(), "nats-server")
+	build := exec.Command("go", "build", "-o", bin, "github.com/nats-io/nats-server/v2")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return bin
+}
+
+// TestTheServersFailAsTheyAreTold: a cluster of three takes records with one of
+// them killed, and none with two; on a full disk it says so.
+func TestTheServersFailAsTheyAreTold(t *testing.T) {
+	needNamespaces(t)
+	bin := natsServer(t)
+	l := newLAN(t)
+	all := l.cluster(t, bin, t.TempDir(), "")
+	nc, err := natsgo.Connect("nats://10.77.0.1:4222")
+	must(t, err)
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	must(t, err)
+	put := func(size int) error {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		_, err := js.Publish(ctx, "s.x", make([]byte, size))
+		return err
+	}
+	var last error
+	eventually(t, "a stream on three servers", time.Minute, func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		_, last = js.CreateStream(ctx, jetstream.StreamConfig{Name: "S", Subjects: []string{"s.>"}, Replicas: 3})
+		return last == nil && put(10) == nil
+	}, func() string { return last.Error() + "\n" + all[0].tail(20) })
+	all[2].kill()
+	eventually(t, "a record with two of three", time.Minute, func() bool { return put(10) == nil }, func() string { return "" })
+	all[1].kill()
+	if put(10) == nil {
+		t.Error("one of three has acknowledged a record")
+	}
+	all[1].start()
+	all[2].start()
+	eventually(t, "a record with all of them again", time.Minute, func() bool { return put(10) == nil }, func() string { return "" })
+	for _, n := range all {
+		n.fill()
+	}
+	full := false
+	for range 200 {
+		if put(64<<10) != nil {
+			full = true
+			break
+		}
+	}
+	if !full {
+		t.Error("200 records of 64 KiB are acknowledged by servers with full disks")
+	}
+	for _, n := range all {
+		n.empty()
+		n.stop(20 * time.Second)
+	}
+}
