@@ -57,11 +57,17 @@ func (l *ledger) answer(id string, a answer) {
 }
 
 // since counts the answers after a moment, by what they say.
-func (l *ledger) since(t time.Time) map[string]int {
+func (l *ledger) since(t time.Time) map[string]int { return l.of("", t) }
+
+// of counts those of agents whose names begin so.
+func (l *ledger) of(name string, t time.Time) map[string]int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	count := map[string]int{}
-	for _, all := range l.answers {
+	for id, all := range l.answers {
+		if !strings.HasPrefix(id, name) {
+			continue
+		}
 		for _, a := range all {
 			if a.at.After(t) {
 				count[a.word()]++
