@@ -47,6 +47,10 @@ var faults = []fault{
 	{name: "everything is restarted, one after the other", lasts: 0, begin: (*fleet).roll, end: func(*fleet) {}},
 	{name: "the disks of all servers of NATS are full", lasts: 10 * time.Second, begin: func(f *fleet) { f.disks((*nats).fill) }, end: func(f *fleet) { f.disks((*nats).empty) }},
 	{name: "two servers of NATS are killed", lasts: 8 * time.Second, begin: func(f *fleet) { f.engine[0].kill(); f.engine[1].kill() }, end: func(f *fleet) { f.engine[0].start(); f.engine[1].start() }},
+	{name: "the clock of a runner jumps an hour ahead", lasts: 12 * time.Second, begin: func(f *fleet) { f.jump(f.runners[2], "3600") }, end: func(f *fleet) { f.settle(f.runners[2]) }},
+	{name: "the clock of a runner jumps an hour back", lasts: 12 * time.Second, begin: func(f *fleet) { f.jump(f.runners[2], "-3600") }, end: func(f *fleet) { f.settle(f.runners[2]) }},
+	{name: "a gateway and a runner are of the commit before", lasts: 6 * time.Second, begin: (*fleet).age, end: (*fleet).renew},
+	{name: "a second runner has the name of the first", lasts: 12 * time.Second, begin: (*fleet).double, end: (*fleet).single},
 	{name: "a caller floods", lasts: 8 * time.Second, begin: (*fleet).flood, end: func(f *fleet) { f.calm() }},
 }
 

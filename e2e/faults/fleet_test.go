@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -46,6 +47,8 @@ type fleet struct {
 	ledger   *ledger
 	urls     []string
 	flooding func()
+	jumping  string          // the program with a clock that jumps, once it is built
+	twin     *member         // a second runner of the name r1, once there was one
 	killed   map[string]bool // by SIGKILL, so that the last line of a trail may be torn
 }
 
@@ -232,7 +235,11 @@ func (f *fleet) end() {
 func (f *fleet) started() map[string]int {
 	f.t.Helper()
 	count := map[string]int{}
-	for _, r := range f.runners {
+	runners := f.runners
+	if f.twin != nil {
+		runners = append(slices.Clone(runners), f.twin)
+	}
+	for _, r := range runners {
 		file, err := os.Open(filepath.Join(r.work, startedFile))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
