@@ -119,11 +119,19 @@ func (h here) execute(ctx context.Context, t tool, c *caller, a arguments) (*mcp
 	if joined {
 		c.in.settle()
 	}
-	res, err := e.Wait(ctx, c.mayReturn())
+	res, err := e.Wait(ctx, c.leaving())
 	if errors.Is(err, approval.ErrLater) && joined {
 		return nil, notYet(id)
 	}
 	return res, err
+}
+
+// leaving is how a caller leaves whose call has ended before its answer.
+func (c *caller) leaving() once.Leaving {
+	if c.mayReturn() {
+		return once.MayReturn
+	}
+	return once.GivesUp
 }
 
 // mayReturn reports whether a caller whose call has ended was perhaps only cut off:

@@ -52,7 +52,8 @@ type Book[T any] struct {
 	entries map[Key]*Entry[T]
 	own     map[string]int // ids that callers gave, by owner
 	over    [2]queue[T]    // ended, the oldest in front: brief ones, others
-	bytes   int            // of all answers that are kept
+	answers queue[T]       // whose answers are kept, the oldest in front
+	bytes   int            // of all these
 	running sync.WaitGroup
 }
 
@@ -123,6 +124,9 @@ func (b *Book[T]) sweep(now time.Time) {
 		}
 		b.over[i] = q
 	}
+	for len(b.answers) > 0 && b.answers[0].size == 0 {
+		b.answers[0], b.answers = nil, b.answers[1:]
+	}
 }
 
 // remove forgets an id. The caller holds the lock.
@@ -150,15 +154,10 @@ func (b *Book[T]) keep(e *Entry[T]) {
 	b.over[i] = append(b.over[i], e)
 	e.size = b.opts.Size(e.answer)
 	b.bytes += e.size
-	for i := range b.over {
-		for _, old := range b.over[i] {
-			if b.bytes <= b.opts.Bytes {
-				return
-			}
-			if old != e {
-				b.forgetAnswer(old)
-			}
-		}
+	b.answers = append(b.answers, e)
+	for b.bytes > b.opts.Bytes && len(b.answers) > 1 { // the newest is kept in any case
+		b.forgetAnswer(b.answers[0])
+		b.answers[0], b.answers = nil, b.answers[1:]
 	}
 }
 
@@ -173,3 +172,10 @@ func (b *Book[T]) forgetAnswer(e *Entry[T]) {
 
 // ErrLost is why a call ends that lost its last caller.
 var ErrLost = errors.New("no caller was left to wait for it")
+
+// Knows reports whether a call has this id.
+func (b *Book[T]) Knows(k Key) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.entries[k] != nil
+}

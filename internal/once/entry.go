@@ -37,13 +37,27 @@ func (e *Entry[T]) Answer() (T, error) {
 	return e.answer, e.err
 }
 
+// Leaving is how a caller leaves.
+type Leaving int
+
+const (
+	// GivesUp: the caller wants no answer. Without others the call ends.
+	GivesUp Leaving = iota
+	// MayReturn: the caller was perhaps cut off. Without others the call ends when
+	// none has come within the grace, unless it stays.
+	MayReturn
+	// Gone: the caller was cut off and had its time to come back. Without others the
+	// call ends, unless it stays.
+	Gone
+)
+
 // Wait returns the answer of the call. When ctx ends before that, the caller leaves
 // as by [Entry.Leave]; it still gets the answer if that has ended the call.
-func (e *Entry[T]) Wait(ctx context.Context, lost bool) (T, error) {
+func (e *Entry[T]) Wait(ctx context.Context, how Leaving) (T, error) {
 	select {
 	case <-e.done:
 	case <-ctx.Done():
-		if !e.Leave(context.Cause(ctx), lost) {
+		if !e.Leave(context.Cause(ctx), how) {
 			var none T
 			return none, fmt.Errorf("the call goes on without this caller: %w", context.Cause(ctx))
 		}
@@ -52,20 +66,18 @@ func (e *Entry[T]) Wait(ctx context.Context, lost bool) (T, error) {
 	return e.Answer()
 }
 
-// Leave says that a caller waits no more. The last one that leaves ends the call,
-// unless it stays; if the caller was lost and may come back, it ends when that has
-// not happened within the grace. Leave reports whether the call ends now.
-func (e *Entry[T]) Leave(why error, lost bool) bool {
+// Leave says that a caller waits no more, and reports whether the call ends now.
+func (e *Entry[T]) Leave(why error, how Leaving) bool {
 	e.book.mu.Lock()
 	defer e.book.mu.Unlock()
 	e.callers--
 	switch {
-	case e.callers > 0 || e.stays:
+	case e.callers > 0 || e.stays && how != GivesUp:
 		return false
-	case lost && e.grace != nil:
+	case how == MayReturn && e.grace != nil:
 		e.grace.Reset(e.book.opts.Grace)
 		return false
-	case lost:
+	case how == MayReturn:
 		e.grace = time.AfterFunc(e.book.opts.Grace, e.endAlone)
 		return false
 	}
