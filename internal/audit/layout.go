@@ -14,11 +14,10 @@ func (l Layout) Checkpoints() string { return filepath.Join(l.Path, checkpointsF
 // Segment is the n-th file of records, from 1.
 func (l Layout) Segment(n int) string { return filepath.Join(l.Path, segmentFile(n)) }
 
-// Beside are the files with the public key and the rotations of the directory of
-// trails. Either may be missing.
-func (l Layout) Beside() (public, rotations string) {
-	keys := filepath.Join(filepath.Dir(l.Path), keysDir)
-	return filepath.Join(keys, publicFile), filepath.Join(keys, rotationsFile)
+// Rotations is the file that says which keys of the directory of trails followed
+// which; missing before the first rotation.
+func (l Layout) Rotations() string {
+	return filepath.Join(filepath.Dir(l.Path), keysDir, rotationsFile)
 }
 
 // IsTrail reports whether a directory has the name of a trail.

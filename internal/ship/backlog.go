@@ -70,8 +70,7 @@ func sizeOf(trail string) int64 {
 		}
 		return err == nil
 	}
-	public, rotations := l.Beside()
-	for _, path := range []string{l.Key(), public, rotations, l.Checkpoints()} {
+	for _, path := range []string{l.Key(), l.Rotations(), l.Checkpoints()} {
 		size(path)
 	}
 	for i := 1; size(l.Segment(i)); i++ {

@@ -24,7 +24,6 @@ type batch struct {
 const (
 	keyName         = "key.pub"
 	checkpointsName = "checkpoints"
-	publicName      = "keys/audit.pub"
 	rotationsName   = "keys/rotations"
 )
 
@@ -42,15 +41,13 @@ type goal struct {
 func nextBatch(l audit.Layout, p position, g goal, room int) (*batch, error) {
 	b := &batch{layout: l, header: header{After: p}, room: room}
 	after := &b.header.After
-	public, rotations := l.Beside()
 	for _, f := range []struct {
 		name, path string
 		at         *int64
 		once       bool
 	}{
 		{keyName, l.Key(), &after.Key, true},
-		{publicName, public, &after.Public, true}, // another one is written in its place when the key is rotated
-		{rotationsName, rotations, &after.Rotations, false},
+		{rotationsName, l.Rotations(), &after.Rotations, false},
 	} {
 		if f.once && p.Number > 0 {
 			continue
@@ -116,9 +113,12 @@ func (b *batch) records(upTo uint64, all bool) (ended bool, err error) {
 			after.Segment, after.Offset = number+1, 0
 			continue
 		}
-		n, lines := cut(chunk, upTo-after.Records, len(chunk) < b.room, all)
+		n, lines := cut(chunk, upTo-after.Records, all)
+		if n == 0 && len(b.body) == 0 && len(chunk) == b.room || all && len(chunk) < b.room {
+			n = len(chunk) // a line that no batch has room for, or one that has no end
+		}
 		if n == 0 {
-			return false, nil // a line that is being written
+			return false, nil // for the next batch, or being written
 		}
 		b.add(filepath.Base(b.layout.Segment(number)), chunk[:n])
 		after.Segment, after.Offset, after.Records = number, after.Offset+int64(n), after.Records+lines
@@ -159,15 +159,11 @@ func (b *batch) stamp(number int) error {
 }
 
 // cut returns how much of a chunk to take for so many lines, and how many lines
-// that is. It ends with a line, unless a line is longer than the chunk has room,
-// or with all the file ends without one.
-func cut(chunk []byte, lines uint64, toEnd, all bool) (n int, found uint64) {
+// that is. It ends with a line.
+func cut(chunk []byte, lines uint64, all bool) (n int, found uint64) {
 	for n < len(chunk) && (all || found < lines) {
 		end := bytes.IndexByte(chunk[n:], '\n')
 		if end < 0 {
-			if all && toEnd || !toEnd && n == 0 {
-				n = len(chunk)
-			}
 			return n, found
 		}
 		n += end + 1

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 
 	"tipstaff/internal/audit"
+	"tipstaff/internal/engine"
 )
 
 // copier copies one trail. It is used by one goroutine.
@@ -65,9 +66,11 @@ func (c *copier) step(ctx context.Context, g goal) (more bool, err error) {
 	if len(b.body) == 0 {
 		return false, nil
 	}
-	seq, err := c.to.Publish(ctx, c.source.Stream(), Message{
-		Subject: c.source.Subject(), ID: c.source.id(b.header.After.Number),
-		After: c.state.Seq, Header: b.header.text(), Body: b.body,
+	exchange, cancel := context.WithTimeout(ctx, attempt)
+	defer cancel()
+	seq, err := c.to.AppendCopy(exchange, engine.Copy{
+		Stream: c.source.Stream(), Subject: c.source.Subject(), ID: c.source.id(b.header.After.Number),
+		After: c.state.Seq, Header: b.header.text(), Data: b.body,
 	})
 	switch {
 	case err == nil:
@@ -75,16 +78,16 @@ func (c *copier) step(ctx context.Context, g goal) (more bool, err error) {
 		c.state.Position, c.state.Seq = b.header.After, seq
 		c.seen(b)
 		return true, nil
-	case errors.Is(err, ErrMoved):
+	case errors.Is(err, engine.ErrMoved):
 		c.known = false
 		if c.moved++; c.moved < maxMoved {
 			return true, nil
 		}
 		c.moved = 0
 		return false, err
-	case errors.Is(err, ErrTooLarge) && c.room() > smallestBatch:
+	case errors.Is(err, engine.ErrTooLarge) && c.room() > smallestBatch:
 		c.limit = max(c.room()/2, smallestBatch)
-		c.log.Info("a stream refuses batches of this size; smaller ones follow", "stream", StreamName(c.source.Stream()), "bytes", len(b.body), "at_most", c.limit)
+		c.log.Info("a stream refuses batches of this size; smaller ones follow", "stream", engine.CopyStream(c.source.Stream()), "bytes", len(b.body), "at_most", c.limit)
 		return true, nil
 	}
 	return false, err
@@ -93,7 +96,7 @@ func (c *copier) step(ctx context.Context, g goal) (more bool, err error) {
 // room is the size of the next batch.
 func (c *copier) room() int {
 	room := largestBatch
-	if n := c.to.Room(); n > 0 {
+	if n := int(c.to.MaxPayload()); n > 0 {
 		room = min(room, max(n-headroom, smallestBatch))
 	}
 	if c.limit > 0 {
@@ -104,10 +107,12 @@ func (c *copier) room() int {
 
 // ask asks the stream how far the copy has come.
 func (c *copier) ask(ctx context.Context, g goal) error {
-	last, err := c.to.Last(ctx, c.source.Stream(), c.source.Subject())
-	if errors.Is(err, ErrNoMessage) {
+	exchange, cancel := context.WithTimeout(ctx, attempt)
+	defer cancel()
+	last, err := c.to.LastCopy(exchange, c.source.Stream(), c.source.Subject())
+	if errors.Is(err, engine.ErrNoCopy) {
 		if c.state.Seq > 0 {
-			c.log.Warn("the stream has nothing of this trail any more; it is copied from the beginning", "trail", c.source.Trail, "stream", StreamName(c.source.Stream()))
+			c.log.Warn("the stream has nothing of this trail any more; it is copied from the beginning", "trail", c.source.Trail, "stream", engine.CopyStream(c.source.Stream()))
 		}
 		c.state.Position, c.state.Seq, c.known = position{}, 0, true
 		return nil
@@ -122,7 +127,7 @@ func (c *copier) ask(ctx context.Context, g goal) error {
 	if err != nil {
 		return err
 	}
-	c.state.Position, c.state.Seq, c.known = h.After, last.Seq, true
+	c.state.Position, c.state.Seq, c.known = h.After, last.Sequence, true
 	c.seen(nil)
 	return nil
 }

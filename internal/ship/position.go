@@ -23,7 +23,6 @@ type position struct {
 	Notes   int64  `json:"notes"`   // how much of the checkpoints
 
 	Key       int64 `json:"key"`       // how much of the key of the trail
-	Public    int64 `json:"public"`    // how much of the public key beside the trails
 	Rotations int64 `json:"rotations"` // how much of its rotations
 
 	// Tail is a hash of the last bytes of the records. They end with the chain's

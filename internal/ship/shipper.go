@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tipstaff/internal/audit"
+	"tipstaff/internal/engine"
 )
 
 // Options say what is copied where.
@@ -110,7 +111,7 @@ func (s *Shipper) copyOwn(ctx context.Context, c *copier) {
 		}
 		if err == nil {
 			if failed > 0 && !logged.IsZero() {
-				s.opts.Log.Info("the audit trail is copied again", "stream", StreamName(c.source.Stream()))
+				s.opts.Log.Info("the audit trail is copied again", "stream", engine.CopyStream(c.source.Stream()))
 			}
 			failed, logged = 0, time.Time{}
 			if s.present().all {
@@ -127,7 +128,7 @@ func (s *Shipper) copyOwn(ctx context.Context, c *copier) {
 		s.failure(err)
 		if time.Since(logged) >= logEvery {
 			logged = time.Now()
-			s.opts.Log.Error("cannot copy the audit trail; it is complete on this disk, and the copy continues from there", "stream", StreamName(c.source.Stream()), "subject", c.source.Subject(), "attempts", failed, "error", err)
+			s.opts.Log.Error("cannot copy the audit trail; it is complete on this disk, and the copy continues from there", "stream", engine.CopyStream(c.source.Stream()), "subject", c.source.Subject(), "attempts", failed, "error", err)
 		}
 		s.rest(ctx, pauseAfter(failed))
 	}

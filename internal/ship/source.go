@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+
+	"tipstaff/internal/engine"
 )
 
 // Source names one trail as the engine knows it.
@@ -15,28 +17,15 @@ type Source struct {
 	Trail string // the name of its directory
 }
 
-// StreamCount is how many streams share all trails. It is part of what is
-// spoken: a trail's stream must not change.
-const StreamCount = 8
-
-// StreamName returns the name of a stream, from 0.
-func StreamName(n int) string { return fmt.Sprintf("AUDIT_%d", n) }
-
-// subjects are the subjects of stream n.
-const subjectForm = "tip1.a.%d.%s.%s"
-
-// StreamSubjects are the subjects that stream n takes.
-func StreamSubjects(n int) string { return fmt.Sprintf("tip1.a.%d.>", n) }
-
 // Stream returns the number of the stream that holds the copy: the same for all
 // who ask, and even over many trails.
 func (s Source) Stream() int {
 	sum := sha256.Sum256([]byte(s.Name + "\x00" + s.Trail))
-	return int(binary.BigEndian.Uint64(sum[:]) % StreamCount)
+	return int(binary.BigEndian.Uint64(sum[:]) % engine.CopyStreams)
 }
 
 // Subject returns the subject of the copy.
-func (s Source) Subject() string { return fmt.Sprintf(subjectForm, s.Stream(), s.Name, s.Trail) }
+func (s Source) Subject() string { return engine.TrailSubject(s.Stream(), s.Name, s.Trail) }
 
 // id returns the message id of a batch.
 func (s Source) id(number uint64) string { return fmt.Sprintf("%s:%s:%d", s.Name, s.Trail, number) }

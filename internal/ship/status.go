@@ -1,8 +1,11 @@
 package ship
 
 import (
+	"context"
 	"errors"
 	"maps"
+
+	"tipstaff/internal/engine"
 )
 
 // counts is what has happened.
@@ -55,7 +58,7 @@ func (s *Shipper) failure(err error) {
 
 // Reasons are the names under which failures are counted.
 func Reasons() []string {
-	return []string{"unreachable", "no_stream", "too_large", "full", "forbidden", "foreign", "moved", "other"}
+	return []string{"unreachable", "unanswered", "no_stream", "too_large", "full", "forbidden", "foreign", "moved", "other"}
 }
 
 func reason(err error) string {
@@ -63,12 +66,29 @@ func reason(err error) string {
 		err  error
 		name string
 	}{
-		{ErrUnreachable, "unreachable"}, {ErrNoStream, "no_stream"}, {ErrTooLarge, "too_large"}, {ErrFull, "full"},
-		{ErrForbidden, "forbidden"}, {errForeign, "foreign"}, {ErrMoved, "moved"},
+		{engine.ErrUnavailable, "unreachable"}, {engine.ErrUnanswered, "unanswered"}, {engine.ErrNoStream, "no_stream"}, {engine.ErrTooLarge, "too_large"}, {engine.ErrFull, "full"},
+		{engine.ErrForbidden, "forbidden"}, {errForeign, "foreign"}, {engine.ErrMoved, "moved"},
 	} {
 		if errors.Is(err, r.err) {
 			return r.name
 		}
 	}
 	return "other"
+}
+
+// Until waits for a status, and returns false if ctx ends before.
+func (s *Shipper) Until(ctx context.Context, ok func(Status) bool) bool {
+	for {
+		s.mu.Lock()
+		changed := s.changed
+		s.mu.Unlock()
+		if ok(s.Status()) {
+			return true
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return false
+		}
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tipstaff"
+	"tipstaff/internal/engine"
 )
 
 // Confirm returns when the stream has acknowledged everything that is on the
@@ -35,7 +36,7 @@ func (s *Shipper) Confirm() error {
 		case <-changed:
 		case <-late.C:
 			if err == nil {
-				err = ErrUnreachable
+				err = engine.ErrUnanswered
 			}
 			return unconfirmed(fmt.Errorf("no acknowledgement within %v: %w", s.opts.Patience, err))
 		}
