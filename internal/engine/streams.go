@@ -50,6 +50,8 @@ const sizeHeader = "Nats-Msg-Size"
 // this id already: then ask [Conn.LastCopy].
 func (c *Conn) AppendCopy(ctx context.Context, m Copy) (sequence uint64, err error) {
 	msg := &nats.Msg{Subject: m.Subject, Data: m.Data, Header: nats.Header{headerName: {m.Header}}}
+	ctx, stop := c.whileConnected(ctx)
+	defer stop()
 	before := c.Refused()
 	ack, err := c.js.PublishMsg(ctx, msg, jetstream.WithMsgID(m.ID), jetstream.WithExpectStream(CopyStream(m.Stream)),
 		jetstream.WithExpectLastSequencePerSubject(m.After), jetstream.WithRetryAttempts(0))
@@ -89,6 +91,8 @@ func (c *Conn) GetCopy(ctx context.Context, stream int, sequence uint64) (Stored
 // direct asks a server of a stream for a message. The subject of the last one is
 // part of where it is asked for, so a key can be held to its own.
 func (c *Conn) direct(ctx context.Context, stream int, where string, ask []byte) (StoredCopy, error) {
+	ctx, stop := c.whileConnected(ctx)
+	defer stop()
 	before := c.Refused()
 	m, err := c.nc.RequestWithContext(ctx, where, ask)
 	if err != nil {
@@ -162,6 +166,21 @@ func (c *Conn) ListCopies(ctx context.Context, stream int, filter string, from u
 	}
 }
 
+// whileConnected ends a context when the connection breaks: an answer that was on
+// its way then never comes.
+func (c *Conn) whileConnected(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, stop := context.WithCancel(ctx)
+	changed := c.Changed()
+	go func() {
+		select {
+		case <-changed:
+			stop()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, stop
+}
+
 // copyError names the errors that callers act on. refused is what [Conn.Refused]
 // counted before the attempt: a server that refuses to take a message says so
 // beside the exchange, and the asker only waits.
@@ -184,7 +203,7 @@ func (c *Conn) copyError(stream int, err error, refused int64) error {
 	switch {
 	case errors.Is(err, jetstream.ErrStreamNotFound), errors.Is(err, jetstream.ErrNoStreamResponse), errors.Is(err, nats.ErrNoResponders), errors.Is(err, jetstream.ErrJetStreamNotEnabled):
 		return fmt.Errorf("%s: %w, or it allows no direct reading, or JetStream is not there: %w", name, ErrNoStream, err)
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout):
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout):
 		if c.Refused() > refused {
 			return known(ErrForbidden)
 		}
