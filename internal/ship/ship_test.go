@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"tipstaff/internal/audit"
 	"tipstaff/internal/engine"
 	"tipstaff/internal/ship"
+	"tipstaff/internal/trailread"
 )
 
 func TestTheCopyIsTheTrailByteForByte(t *testing.T) {
@@ -214,6 +216,66 @@ func TestUnderStrictAStartWaitsForTheAcknowledgement(t *testing.T) {
 		t.Fatal(err)
 	}
 	same(t, s, p.trail.Path())
+}
+
+func TestAStartThatWasNotAcknowledgedHasAnEnd(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	p := begin(t, t.TempDir(), s, ship.Options{Strict: true, Patience: 50 * time.Millisecond})
+	confirmed := ship.Confirmed{Trail: p.trail, By: p.shipper}
+	start := audit.Record{Event: audit.CommandStart, Trace: audit.Trace{CommandID: "cmd_A"}}
+	if err := confirmed.Append(start); err != nil {
+		t.Fatal(err)
+	}
+	s.mu.Lock()
+	s.before = func(engine.Copy) error { return engine.ErrFull }
+	s.mu.Unlock()
+	start.Trace.CommandID = "cmd_B"
+	if err := confirmed.Append(start); !errors.Is(err, engine.ErrFull) {
+		t.Errorf("a start: %v", err)
+	}
+	if err := confirmed.Append(audit.Record{Event: audit.CommandEnd}); err != nil {
+		t.Errorf("only starts wait: %v", err)
+	}
+	p.die()
+	trails, err := trailread.Find(p.trail.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	if _, err := trailread.Read(t.Context(), trails, &trailread.Filter{}, func(l *trailread.Line) error {
+		got = append(got, string(l.Record.Event)+" "+string(l.Record.Trace.CommandID)+" "+string(l.Record.Code))
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"command.start cmd_A ", "command.start cmd_B ", "command.error cmd_B NOT_RECORDED", "command.end  "}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestATrailThatWasMarkedIsCopiedByTheNextServer(t *testing.T) {
+	t.Parallel()
+	s, dir := newStore(), t.TempDir()
+	trail, err := audit.Create(dir, audit.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	due, err := ship.Mark(trail.Path(), "r1")
+	if err == nil {
+		err = trail.Append(audit.Record{Event: audit.ServerStart})
+	}
+	if err = errors.Join(err, trail.Close(), due.Close()); err != nil {
+		t.Fatal(err)
+	}
+	p := begin(t, dir, s, ship.Options{})
+	p.until("it is copied", func(st ship.Status) bool {
+		left, err := ship.Pending(dir)
+		return err == nil && len(left) < 2 && st.Batches > 1
+	})
+	same(t, s, trail.Path())
+	p.die()
 }
 
 func TestWithoutStrictNoStartWaits(t *testing.T) {

@@ -57,6 +57,20 @@ func beginState(trail, name string) (*stateFile, error) {
 	return s, nil
 }
 
+// Mark says that a copy of a trail is due that was just begun by a process that
+// copies nothing itself, because it ends soon. A server with the same state
+// directory copies it after the process has closed what Mark returns.
+func Mark(trail, name string) (io.Closer, error) {
+	if _, err := sourceOf(name, trail); err != nil {
+		return nil, err
+	}
+	s, err := beginState(trail, name)
+	if err != nil {
+		return nil, err
+	}
+	return s.file, nil
+}
+
 // takeState opens and locks the state file of a trail. The error is errBusy if
 // another process has it, and [os.ErrNotExist] if the trail is not copied at all.
 func takeState(trail string) (*stateFile, error) {

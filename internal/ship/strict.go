@@ -1,10 +1,12 @@
 package ship
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
 	"tipstaff"
+	"tipstaff/internal/audit"
 	"tipstaff/internal/engine"
 )
 
@@ -30,7 +32,7 @@ func (s *Shipper) Confirm() error {
 		case have >= want:
 			return nil
 		case ended:
-			return unconfirmed(fmt.Errorf("the shipper has ended"))
+			return unconfirmed(errors.New("the server ends"))
 		}
 		select {
 		case <-changed:
@@ -41,6 +43,34 @@ func (s *Shipper) Confirm() error {
 			return unconfirmed(fmt.Errorf("no acknowledgement within %v: %w", s.opts.Patience, err))
 		}
 	}
+}
+
+// Trail is what records are appended to.
+type Trail interface {
+	Append(r audit.Record) error
+}
+
+// Confirmed is a trail on which the start of a command stands only when it is
+// kept elsewhere as well. A start that was not acknowledged gets an end, which
+// says that nothing ran.
+type Confirmed struct {
+	Trail
+	By *Shipper
+}
+
+// Append writes a record, and for the start of a command waits for the
+// acknowledgement of its copy.
+func (c Confirmed) Append(r audit.Record) error {
+	if err := c.Trail.Append(r); err != nil || r.Event != audit.CommandStart {
+		return err
+	}
+	err := c.By.Confirm()
+	if err != nil {
+		end := r
+		end.Event, end.Code, end.Error = audit.CommandError, tipstaff.NotRecorded, err.Error()
+		err = errors.Join(err, c.Trail.Append(end))
+	}
+	return err
 }
 
 // unconfirmed is what a caller is told.
