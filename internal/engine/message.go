@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/nats-io/nats.go"
 )
@@ -34,8 +35,15 @@ func natsMsg(subject string, data []byte) *nats.Msg {
 	return &nats.Msg{Subject: subject, Data: data, Header: nats.Header{}}
 }
 
-// Flush returns when the server has everything that was published before.
-func (c *Conn) Flush(ctx context.Context) error { return plain(c.nc.FlushWithContext(ctx)) }
+// Flush returns when the server has everything that was published before; it
+// waits 10 seconds at most.
+func (c *Conn) Flush(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
+	defer cancel()
+	return plain(c.nc.FlushWithContext(ctx))
+}
+
+const flushTimeout = 10 * time.Second
 
 // Subscription is what [Conn.Subscribe] began.
 type Subscription struct{ sub *nats.Subscription }

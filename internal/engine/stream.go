@@ -36,9 +36,15 @@ func CopySubjects(i int, name string) string {
 }
 
 // MakeStreams makes the bucket of leases and the streams of copies where they do
-// not exist, each on as many servers as replicas says (3 where there are three
-// servers, 1 where there is one). What exists stays as the operator made it.
+// not exist, each on as many servers as replicas says; 0 means 3 in a cluster and
+// 1 on a single server. What exists stays as the operator made it.
 func (c *Conn) MakeStreams(ctx context.Context, replicas int) error {
+	if replicas == 0 {
+		replicas = 1
+		if c.nc.ConnectedClusterName() != "" {
+			replicas = 3
+		}
+	}
 	if err := c.makeLeases(ctx, replicas); err != nil {
 		return err
 	}
@@ -138,7 +144,7 @@ func (c *Conn) Read(ctx context.Context, stream, filter string, from uint64, fol
 // streamError names the errors of JetStream that callers act on.
 func streamError(what string, err error) error {
 	switch {
-	case errors.Is(err, jetstream.ErrStreamNotFound), errors.Is(err, jetstream.ErrNoStreamResponse):
+	case errors.Is(err, jetstream.ErrStreamNotFound), errors.Is(err, jetstream.ErrNoStreamResponse), errors.Is(err, jetstream.ErrBucketNotFound):
 		return fmt.Errorf("%s: %w, or JetStream is not there: %w", what, ErrNoStream, err)
 	}
 	return fmt.Errorf("%s: %w", what, plain(err))
