@@ -26,8 +26,11 @@ type Proof struct {
 
 // Trails finds the trails in a directory, or the trail that dir itself is,
 // sorted by name, which is the order of their starts.
-func Trails(dir string) ([]TrailFiles, error) {
-	trails, err := findTrails(dir)
+func Trails(dir string) ([]TrailFiles, error) { return Files{}.Trails(dir) }
+
+// Trails is the function [Trails] for another place.
+func (f Files) Trails(dir string) ([]TrailFiles, error) {
+	trails, err := f.findTrails(dir)
 	if err != nil {
 		return nil, fmt.Errorf("cannot look for trails: %w", err)
 	}
@@ -118,7 +121,7 @@ func (h hashes) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 // readHashes reads the given number of records of a trail, and returns the one
 // with number seq.
 func readHashes(trail string, records, seq uint64) (record []byte, stored hashes, err error) {
-	segments, _, err := list(trail)
+	segments, _, err := (Files{}).list(trail)
 	if err != nil {
 		return nil, nil, err
 	}

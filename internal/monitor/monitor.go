@@ -3,6 +3,7 @@ package monitor
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -121,7 +122,12 @@ func (m *Monitor) note(r audit.Record) {
 	}
 }
 
+// notRecorded is what a caller is told. A trail that asks for more than its own
+// disk has said why.
 func notRecorded(err error) error {
+	if told, ok := errors.AsType[*tipstaff.Error](err); ok {
+		return told
+	}
 	return &tipstaff.Error{
 		Code: tipstaff.NotRecorded, Rule: "record", Err: err,
 		Msg:  "The audit trail cannot be written, so nothing was started.",
