@@ -97,6 +97,8 @@ func (r *Runner) heard(m engine.Message) {
 	switch {
 	case n.Say == hello && (claimed || before(r.addr, other)):
 		_ = r.announce(here) // told again with the next renewal
+	case n.Say == hello:
+		_ = r.announce(hello) // the other has begun to listen after the first: it answers this one
 	case n.Say == here && !claimed:
 		select {
 		case r.hello <- other:

@@ -197,6 +197,13 @@ func TestTheYoungerOfTwoThatMeetLaterTakesNoMoreSessions(t *testing.T) {
 	younger := newRunner(t, s, fleet.RunnerOptions{Name: "r1"})
 	stop := keep(t, older) // it is first, then silent, as if it were cut off
 	until(t, l, "the older is there", func() bool { return l.Holds(older.Address()) })
+	first := l.Runners()[0]
+	until(t, l, "it knows when it was born", func() bool {
+		now := l.Runners()[0]
+		known := now.Clock.After(first.Clock) && now.Born == first.Born
+		first = now
+		return known
+	})
 	stop()
 	keep(t, younger) // without a claim: it asked while the other was cut off
 	until(t, l, "the younger is there", func() bool { return l.Holds(younger.Address()) && !l.Holds(older.Address()) })
