@@ -78,6 +78,7 @@ type Who struct {
 	Task      string             `json:"task,omitempty"`  // claimed
 	Session   tipstaff.SessionID `json:"session,omitempty"`
 	Call      string             `json:"call,omitempty"`    // the call and its connection, as <connection>/<number>; for a session, the call that created it
+	Gateway   string             `json:"gateway,omitempty"` // the gateway that the call came over, by its signature
 	OSUser    string             `json:"os_user,omitempty"` // the user that the server runs as
 }
 

@@ -134,11 +134,12 @@ func cancelledBefore(why error) error {
 	}
 }
 
-func busy() error {
+// NoRoom is the error when no runner takes a call now.
+func NoRoom(why string, after time.Duration) error {
 	return &tipstaff.Error{
 		Code: tipstaff.Busy, Rule: Rule,
-		Msg:     "No runner has room now; nothing ran.",
+		Msg:     "There is no room now: " + why + ". Nothing ran.",
 		Hint:    "Make the same call again in a moment, or close sessions that are done.",
-		Details: map[string]any{"retry_after_ms": 1000},
+		Details: map[string]any{"retry_after_ms": after.Milliseconds()},
 	}
 }

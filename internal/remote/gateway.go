@@ -92,15 +92,24 @@ var _ Carrier = (*Gateway)(nil)
 
 // Carry sends a call to the runner that its ids lead to, or to one that has room.
 func (g *Gateway) Carry(ctx context.Context, c Call, at Caller) ([]byte, error) {
-	places, err := g.places(ctx, &c)
+	a, known, err := g.place(ctx, &c)
 	if err != nil {
 		return nil, err
 	}
-	for _, a := range places {
-		answer, err := g.send(ctx, a, c, at)
-		if err == nil || c.Target != "" || !turnedAway(err) {
-			return answer, err
-		}
+	if known {
+		return g.send(ctx, a, c, at)
 	}
-	return nil, busy()
+	var answer []byte
+	var fault error
+	err = g.opts.Fleet.Place(ctx, c, func(ctx context.Context, a engine.Address) error {
+		answer, fault = g.send(ctx, a, c, at)
+		if TurnedAway(fault) {
+			return fault
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answer, fault
 }

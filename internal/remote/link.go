@@ -35,9 +35,10 @@ type Fleet interface {
 	// Find returns the runner that an id leads to: ErrNoAddress if the id leads
 	// nowhere, ErrGone if its runner holds no lease any more.
 	Find(id string) (engine.Address, error)
-	// Place returns runners that can take a call that any can take, the best in
-	// front. It waits for one, within bounds. The error is for the caller.
-	Place(ctx context.Context, c Call) ([]engine.Address, error)
+	// Place asks try of one runner after another, the best in front, until one takes
+	// a call that any could take: until try returns no error of [TurnedAway]. It
+	// waits for room, within bounds. Its errors are for the caller.
+	Place(ctx context.Context, c Call, try func(context.Context, engine.Address) error) error
 	// Held reports whether a runner holds its lease.
 	Held(a engine.Address) bool
 	// NewID makes an id for a command, which leads to a runner.

@@ -176,10 +176,16 @@ func (f *fleet) Find(id string) (engine.Address, error) {
 	return a, nil
 }
 
-func (f *fleet) Place(context.Context, Call) ([]engine.Address, error) {
+func (f *fleet) Place(ctx context.Context, _ Call, try func(context.Context, engine.Address) error) error {
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	return append([]engine.Address(nil), f.held...), nil
+	all := append([]engine.Address(nil), f.held...)
+	f.mu.Unlock()
+	for _, a := range all {
+		if !TurnedAway(try(ctx, a)) {
+			return nil
+		}
+	}
+	return NoRoom("all are full", time.Second)
 }
 
 func (f *fleet) Held(a engine.Address) bool {

@@ -11,55 +11,48 @@ import (
 	"tipstaff/internal/engine"
 )
 
-// mostTried is how many runners are asked at most whether they have room.
-const mostTried = 5
-
-// places returns the runners to ask, in this order.
-func (g *Gateway) places(ctx context.Context, c *Call) ([]engine.Address, error) {
-	if c.Target != "" {
-		a, err := g.opts.Fleet.Find(c.Target)
-		return []engine.Address{a}, missing(c.Target, err)
+// place returns the runner that a call has to go to; known is false if any will do.
+func (g *Gateway) place(ctx context.Context, c *Call) (a engine.Address, known bool, err error) {
+	switch {
+	case c.Target != "":
+		a, err = g.opts.Fleet.Find(c.Target)
+		return a, true, missing(c.Target, err)
+	case !c.Given:
+		return a, false, nil
 	}
-	if c.Given {
-		if a, err := g.opts.Fleet.Find(c.ID); !errors.Is(err, ErrNoAddress) {
-			// A gateway has made this id, for a call whose outcome it does not know.
-			c.Joins = true
-			if err != nil {
-				return nil, unknownOutcome(*c, Progress{}, "The runner that the call was sent to is gone.")
-			}
-			return []engine.Address{a}, nil
-		}
+	a, err = g.opts.Fleet.Find(c.ID)
+	switch {
+	case errors.Is(err, ErrNoAddress):
+		a, err = g.claim(ctx, c)
+		return a, true, err
+	case err != nil:
+		return a, true, unknownOutcome(*c, Progress{}, "The runner that the call was sent to is gone.")
 	}
-	places, err := g.opts.Fleet.Place(ctx, *c)
-	if err != nil {
-		return nil, err
-	}
-	if !c.Given {
-		return places[:min(len(places), mostTried)], nil
-	}
-	return g.claim(ctx, c, places)
+	c.Joins = true // a gateway has made this id, for a call whose outcome it does not know
+	return a, true, nil
 }
 
 // claim returns the one runner that a call with its caller's own id goes to, by
 // whatever gateway.
-func (g *Gateway) claim(ctx context.Context, c *Call, places []engine.Address) ([]engine.Address, error) {
-	if len(places) == 0 {
-		return nil, busy()
-	}
+func (g *Gateway) claim(ctx context.Context, c *Call) (a engine.Address, err error) {
 	if g.opts.Claims == nil {
-		return nil, unclaimed(errors.New("this gateway has nowhere to write it"))
+		return a, unclaimed(errors.New("this gateway has nowhere to write it"))
+	}
+	err = g.opts.Fleet.Place(ctx, *c, func(_ context.Context, best engine.Address) error { a = best; return nil })
+	if err != nil {
+		return a, err
 	}
 	key := sha256.Sum256([]byte(c.Principal + "\x00" + c.ID))
 	ctx, cancel := context.WithTimeout(ctx, g.opts.Patience)
 	defer cancel()
-	a, err := g.opts.Claims.Claim(ctx, hex.EncodeToString(key[:]), places[0])
+	a, err = g.opts.Claims.Claim(ctx, hex.EncodeToString(key[:]), a)
 	switch {
 	case err != nil:
-		return nil, unclaimed(err)
+		return a, unclaimed(err)
 	case !g.opts.Fleet.Held(a):
-		return nil, unknownOutcome(*c, Progress{}, "The runner that the call with this command_id was sent to is gone.")
+		return a, unknownOutcome(*c, Progress{}, "The runner that the call with this command_id was sent to is gone.")
 	}
-	return []engine.Address{a}, nil
+	return a, nil
 }
 
 func unclaimed(why error) error {
@@ -83,8 +76,8 @@ func missing(id string, err error) error {
 	return noCommand(id)
 }
 
-// turnedAway reports whether a runner has no room, so that another may have.
-func turnedAway(err error) bool {
+// TurnedAway reports whether a runner has no room, so that another may have.
+func TurnedAway(err error) bool {
 	var e *tipstaff.Error
 	return errors.As(err, &e) && (e.Code == tipstaff.Busy || e.Code == tipstaff.MaxSessionsExceeded && e.Rule == "sessions")
 }
