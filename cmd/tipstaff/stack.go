@@ -50,6 +50,7 @@ type stack struct {
 	questions   *questions
 	secrets     *redact.Redactor
 	observers   *observers
+	shipping    *shipping // nil unless the trail is copied to an engine
 	telemetry   telemetry
 	trailStatus *trailStatus
 	rereads     rereads
@@ -63,6 +64,7 @@ func newStack(s config.Settings, log *slog.Logger) (*stack, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.Engine.EndsSoon = true
 	return newServerStack(s, k, log, telemetry{})
 }
 
@@ -96,6 +98,12 @@ func newServerStack(s config.Settings, k *own.Keeper, log *slog.Logger, t teleme
 	if st.observers, err = newObservers(s, log); err != nil {
 		return nil, err
 	}
+	// What copies the trail to an engine's streams.
+	if st.shipping, err = newShipping(s, log); err != nil {
+		return nil, err
+	}
+	opened.add(st.shipping.abandon)
+	st.observers.shipper = st.shipping.of()
 	// What hides secrets in everything that is stored or sent.
 	st.secrets = redact.New(redact.Secrets(s.Environ))
 	// The deciders, which can only narrow the policy.
@@ -115,6 +123,9 @@ func newServerStack(s config.Settings, k *own.Keeper, log *slog.Logger, t teleme
 		return nil, err
 	}
 	opened.add(st.trail.Close)
+	if err = st.shipping.begin(st.trail.Path()); err != nil {
+		return nil, err
+	}
 	// What starts processes, and ends them with everything that they started.
 	if st.engine, err = engine(); err != nil {
 		return nil, err
@@ -155,6 +166,8 @@ func newServerStack(s config.Settings, k *own.Keeper, log *slog.Logger, t teleme
 
 // recordTo stacks what writes the record, the innermost layer first.
 func (st *stack) recordTo(trail monitor.Trail) monitor.Trail {
+	// Waits for the copy of a start, if the settings ask for that.
+	trail = st.shipping.trail(trail)
 	// Counts what the records say.
 	trail = st.telemetry.metrics.Trail(trail)
 	// Remembers the last failure, for the readiness of the server.
@@ -197,6 +210,9 @@ func (st *stack) newSessions() *session.Store {
 // record. A server that cannot write it stays up to say so.
 func (st *stack) begin() {
 	st.telemetry.metrics.TellTier(func() string { return st.sandbox.Status().Tier })
+	if st.shipping.of() != nil {
+		st.telemetry.metrics.TellCopies(st.shipping.of().Status)
+	}
 	st.telemetry.metrics.TellApprovals(st.questions.store.Pending)
 	if err := st.monitor.Trail.Append(audit.Record{Event: audit.ServerStart, Policy: st.policy.Start()}); err != nil {
 		st.log.Error("cannot write the audit trail; commands are refused until it can be written", "dir", st.settings.AuditDir(), "error", err)
@@ -339,7 +355,10 @@ func (st *stack) close(reason string) {
 	if err := errors.Join(st.trail.Close(), st.modes.Close()); err != nil {
 		st.log.Error("cannot close the audit trail", "error", err)
 	}
+	var last sync.WaitGroup
+	last.Go(st.shipping.close)
 	st.observers.close()
+	last.Wait()
 	st.rereads.keeper.Close()
 }
 

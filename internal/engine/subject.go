@@ -26,14 +26,19 @@ type Role string
 const (
 	Gateway Role = "gateway"
 	Runner  Role = "runner"
+	Auditor Role = "auditor" // reads copies, and does nothing else
 )
 
 // letter is the role in subjects.
 func (r Role) letter() string {
-	if r == Gateway {
+	switch r {
+	case Gateway:
 		return "g"
+	case Auditor:
+		return "a"
+	default:
+		return "r"
 	}
-	return "r"
 }
 
 // Incarnation is one start of a process: 64 random bits. A name alone says which
