@@ -36,7 +36,7 @@ const chartDir = "../../deploy/helm/tipstaff"
 // least is what the chart cannot guess.
 const least = `
 image: {repository: registry.example/agents}
-engine: {addresses: "nats://nats.nats.svc:4222", gatewayKeys: "UAKEY"}
+engine: {addresses: "nats://nats.nats.svc:4222", gatewayKeys: "UAKEY gateway"}
 gateway: {secret: gw}
 runner: {secret: rn}
 `
@@ -45,7 +45,7 @@ runner: {secret: rn}
 const all = `
 image: {repository: registry.example/agents, tag: "1.2.3"}
 imagePullSecrets: [{name: pull}]
-engine: {addresses: "tls://a:4222,tls://b:4222", gatewayKeys: "UAKEY\nUBKEY\n", tlsSecret: engine-tls, patience: 8s}
+engine: {addresses: "tls://a:4222,tls://b:4222", gatewayKeys: "UAKEY gateway\nUBKEY gateway\n", tlsSecret: engine-tls, patience: 8000}
 gateway:
   secret: gw
   tlsSecret: http-tls
@@ -321,7 +321,7 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 	for _, c := range []struct{ leave, put, says string }{
 		{"image: {repository: registry.example/agents}", "", "image.repository: name the image"},
 		{`addresses: "nats://nats.nats.svc:4222", `, "", "engine.addresses: name the NATS servers"},
-		{`, gatewayKeys: "UAKEY"`, "", "engine.gatewayKeys: the public keys"},
+		{`, gatewayKeys: "UAKEY gateway"`, "", "engine.gatewayKeys: the public keys"},
 		{"gateway: {secret: gw}", "", "gateway.secret: the Secret with"},
 		{"runner: {secret: rn}", "", "runner.secret: the Secret with"},
 		{"secret: rn", "secret: rn, sandbox: none", "neither landlock nor namespaces"},

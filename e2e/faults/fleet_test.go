@@ -21,9 +21,6 @@ import (
 	"time"
 )
 
-// patience is TIPSTAFF_ENGINE_PATIENCE of the gateways.
-const patience = 5 * time.Second
-
 // The tokens of two tenants.
 var tokens = map[string]string{"busy": "faults-7f3c0a9b5d2e4816-a1b2c3d4e5f6", "quiet": "faults-91d4b7c25e8f3a60-0f1e2d3c4b5a"}
 
@@ -176,7 +173,7 @@ func (f *fleet) gateway(i int) *member {
 	m := f.place(fmt.Sprintf("g%d", i), 20+i)
 	m.argv = []string{f.bin, "serve", "--http", m.on.addr + ":7075"}
 	m.env = append(f.common(m),
-		"TIPSTAFF_ENGINE_ROLES=gateway", "TIPSTAFF_ENGINE_KEY="+filepath.Join(f.dir, "sign-"+m.on.name+".nk"), "TIPSTAFF_ENGINE_PATIENCE="+patience.String(),
+		"TIPSTAFF_GATEWAY_NAME="+m.on.name, "TIPSTAFF_ENGINE_KEY="+filepath.Join(f.dir, "sign-"+m.on.name+".nk"), "TIPSTAFF_ENGINE_PATIENCE=5000",
 		"TIPSTAFF_TOKENS_FILE="+filepath.Join(f.dir, "tokens.yaml"), "TIPSTAFF_HTTP_RATE=100000",
 	)
 	f.urls = append(f.urls, "http://"+m.on.addr+":7075/mcp")
@@ -187,6 +184,7 @@ func (f *fleet) runner(i int) *member {
 	m := f.place(fmt.Sprintf("r%d", i), 10+i)
 	m.argv = []string{f.bin, "runner"}
 	m.env = append(f.common(m),
+		"TIPSTAFF_RUNNER_NAME="+m.on.name, "TIPSTAFF_RUNNER_DRAIN=3000",
 		"TIPSTAFF_ENGINE_GATEWAYS="+filepath.Join(f.dir, "gateways"), "TIPSTAFF_RUNNER_CAPACITY=100", "TERMINAL_MAX_SESSIONS=100",
 		"ALLOWED_CWD_ROOTS="+m.work, "TIPSTAFF_MAX_TIMEOUT=60000",
 	)
