@@ -32,13 +32,14 @@ const (
 func (r *Record) bound() {
 	for _, s := range []*string{
 		(*string)(&r.Event), (*string)(&r.Code), (*string)(&r.Name),
-		&r.Who.Front, &r.Who.Principal, &r.Who.Client, &r.Who.Agent, &r.Who.Task, (*string)(&r.Who.Session), &r.Who.Call, &r.Who.Gateway, &r.Who.OSUser,
+		&r.Who.Front, &r.Who.Principal, &r.Who.Client, &r.Who.Agent, &r.Who.Task, (*string)(&r.Who.Session), &r.Who.Call, &r.Who.OSUser,
 		&r.Trace.Traceparent, (*string)(&r.Trace.CommandID), (*string)(&r.Trace.Parent), (*string)(&r.What.Tool), &r.What.ArgvSHA256,
 		&r.Decision.Action, &r.Decision.Rule, &r.Decision.At, &r.Decision.PolicySHA256,
 		&r.Sandbox.Tier, &r.Sandbox.Profile, &r.Sandbox.Network,
 	} {
 		*s = cut(*s, maxWord)
 	}
+	r.Who.Gateway = cut(r.Who.Gateway, maxDigest)
 	r.What.bound()
 	r.What.File = cut(r.What.File, maxPath)
 	r.What.Cwd = cut(r.What.Cwd, maxPath)

@@ -22,6 +22,8 @@ type Call struct {
 	// Stays: the call goes on without callers. Reads: it changes nothing.
 	Stays bool `json:"stays,omitempty"`
 	Reads bool `json:"reads,omitempty"`
+	// Opens: the call opens a session.
+	Opens bool `json:"opens,omitempty"`
 	// Joins: the call only joins the one with its ID.
 	Joins bool `json:"joins,omitempty"`
 

@@ -11,7 +11,8 @@ import (
 
 // What a [Fleet] says of an id.
 var (
-	ErrNoAddress = errors.New("the id leads to no runner")
+	ErrNoAddress = errors.New("the id holds no address")
+	ErrUnknown   = errors.New("the address in the id is that of no runner")
 	ErrGone      = errors.New("the runner of the id is gone")
 )
 

@@ -200,6 +200,9 @@ func TestSilenceAfterACallWasSentIsAnOpenOutcomeThatCanBeAskedLater(t *testing.T
 				t.Errorf("asked later: %+v", got)
 			}
 		}
+		if got := <-carry(t.Context(), g, call(deed{Say: "x", ID: "cmd_y@nowhere"}), newPerson()); got.code() != tipstaff.OutcomeUnknown {
+			t.Errorf("asked with an id that leads nowhere any more: %+v", got)
+		}
 		time.Sleep(time.Hour)
 		if got := <-carry(t.Context(), g, later, newPerson()); got.code() != tipstaff.CommandNotFound {
 			t.Errorf("asked when it is forgotten: %+v", got)

@@ -32,8 +32,9 @@ type Verifier interface {
 
 // Fleet knows the runners.
 type Fleet interface {
-	// Find returns the runner that an id leads to: ErrNoAddress if the id leads
-	// nowhere, ErrGone if its runner holds no lease any more.
+	// Find returns the runner that an id leads to: ErrNoAddress if the id has not the
+	// form of one that does, ErrUnknown if it leads nowhere, ErrGone if its runner
+	// holds no lease any more.
 	Find(id string) (engine.Address, error)
 	// Place asks try of one runner after another, the best in front, until one takes
 	// a call that any could take: until try returns no error of [TurnedAway]. It

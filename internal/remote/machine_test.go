@@ -168,7 +168,7 @@ func (f *fleet) Find(id string) (engine.Address, error) {
 	}
 	a, err := engine.ParseAddress(at)
 	if err != nil {
-		return a, ErrNoAddress
+		return a, ErrUnknown
 	}
 	if !f.Held(a) {
 		return a, ErrGone

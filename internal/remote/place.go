@@ -26,7 +26,7 @@ func (g *Gateway) place(ctx context.Context, c *Call) (a engine.Address, known b
 		a, err = g.claim(ctx, c)
 		return a, true, err
 	case err != nil:
-		return a, true, unknownOutcome(*c, Progress{}, "The runner that the call was sent to is gone.")
+		return a, true, unknownOutcome(*c, Progress{}, "The runner that the call was sent to is not there.")
 	}
 	c.Joins = true // a gateway has made this id, for a call whose outcome it does not know
 	return a, true, nil

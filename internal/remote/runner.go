@@ -48,11 +48,12 @@ type Runner struct {
 	stop func()
 	book *once.Book[[]byte]
 
-	mu      sync.Mutex
-	closed  bool
-	streams map[string]*stream // by token
-	calls   map[*once.Entry[[]byte]]*carried
-	working sync.WaitGroup
+	mu       sync.Mutex
+	closed   bool
+	draining bool
+	streams  map[string]*stream // by token
+	calls    map[*once.Entry[[]byte]]*carried
+	working  sync.WaitGroup
 }
 
 // NewRunner listens for calls, until Close.
@@ -72,6 +73,23 @@ func NewRunner(o RunnerOptions) (*Runner, error) {
 
 // Running is how many calls are being carried out.
 func (r *Runner) Running() int { return r.book.Running() }
+
+// Drain lets no call begin that another runner could take, and returns when no call
+// is being carried out or ctx is done.
+func (r *Runner) Drain(ctx context.Context) {
+	r.mu.Lock()
+	r.draining = true
+	r.mu.Unlock()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for r.Running() > 0 {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
 
 // Close takes no more calls, ends those that go on, and returns when their answers
 // have left or a patience has passed.
@@ -214,7 +232,16 @@ func (r *Runner) begin(q request, to string) {
 
 // admit asks whether a call may begin here.
 func (r *Runner) admit(c Call, key once.Key) error {
-	if c.Target != "" || r.opts.Admit == nil || r.book.Knows(key) {
+	if c.Target != "" || r.book.Knows(key) {
+		return nil
+	}
+	r.mu.Lock()
+	draining := r.draining
+	r.mu.Unlock()
+	if draining {
+		return NoRoom("the runner is being stopped", time.Second)
+	}
+	if r.opts.Admit == nil {
 		return nil
 	}
 	return r.opts.Admit(c)
