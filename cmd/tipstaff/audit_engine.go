@@ -25,10 +25,11 @@ NAME/TRAIL; without it, all copies are read. The key and the certificates are
 those of TIPSTAFF_ENGINE_CREDENTIALS and TIPSTAFF_ENGINE_TLS_*.`
 
 // engineFlag says that copies are read, and where.
-type engineFlag struct{ servers string }
+type engineFlag struct{ servers, name string }
 
 func (e *engineFlag) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&e.servers, "engine", "", "read the copies of this engine: `addresses` as nats://HOST:PORT, with commas between them")
+	cmd.Flags().StringVar(&e.name, "as", auditorName, "with --engine, your `name` among the engine's members")
 }
 
 // trailPlace is where trails are read.
@@ -79,7 +80,7 @@ func (e engineFlag) connect(ctx context.Context) (*engine.Conn, error) {
 	if err != nil {
 		return nil, fail(exitConfig, "cannot tell how to connect to the engine:\n%w", err)
 	}
-	o := settings.Engine.Options(engine.Auditor, auditorName)
+	o := settings.Engine.Options(engine.Auditor, e.name)
 	o.Servers, o.Log = strings.Split(e.servers, ","), slog.New(slog.DiscardHandler)
 	conn, err := engine.Connect(ctx, o)
 	if err != nil {
@@ -94,8 +95,8 @@ func (e engineFlag) connect(ctx context.Context) (*engine.Conn, error) {
 	return conn, nil
 }
 
-// auditorName is the name of all who read copies.
-const auditorName = "audit"
+// auditorName is the name of members who read copies, unless they say another.
+const auditorName = "auditor"
 
 // called is a path as people know it.
 func (p trailPlace) called(where string) string {

@@ -134,6 +134,7 @@ var meanings = map[string]string{
 	"TIPSTAFF_OAUTH_SCOPE_PREFIX":        "what stands before scopes in them",
 	"TIPSTAFF_ENGINE":                    "addresses of the fleet's NATS servers, comma-separated",
 	"TIPSTAFF_ENGINE_ROLES":              "gateway, runner or both; by default by the subcommand",
+	"TIPSTAFF_ENGINE_AUDIT":              "whether the trail is copied to the engine: copy, strict or off",
 	"TIPSTAFF_ENGINE_CREDENTIALS":        "file with the key for those servers",
 	"TIPSTAFF_ENGINE_TLS_CA":             "authority of their certificates",
 	"TIPSTAFF_ENGINE_TLS_CERT":           "certificate that is shown to them",

@@ -16,6 +16,10 @@ import (
 type Engine struct {
 	Servers []string      // TIPSTAFF_ENGINE
 	Roles   []engine.Role // TIPSTAFF_ENGINE_ROLES; empty: by the subcommand
+	Alone   bool          // TIPSTAFF_ENGINE_ROLES is none: only the trail is copied
+
+	Audit    string // TIPSTAFF_ENGINE_AUDIT, as it is written
+	EndsSoon bool   // no setting: the process runs one command
 
 	Credentials    string // TIPSTAFF_ENGINE_CREDENTIALS: the key for the servers
 	CA, Cert, Key  string // TIPSTAFF_ENGINE_TLS_CA, _CERT, _KEY
@@ -40,7 +44,7 @@ const (
 
 func (r *reader) engine(maxTerminalSessions int) Engine {
 	e := Engine{
-		Servers: r.list("TIPSTAFF_ENGINE"), Roles: r.roles(),
+		Servers: r.list("TIPSTAFF_ENGINE"), Audit: r.engineAudit(),
 		Credentials: r.path("TIPSTAFF_ENGINE_CREDENTIALS"),
 		CA:          r.path("TIPSTAFF_ENGINE_TLS_CA"), Cert: r.path("TIPSTAFF_ENGINE_TLS_CERT"), Key: r.path("TIPSTAFF_ENGINE_TLS_KEY"),
 		SigningKey: r.path("TIPSTAFF_ENGINE_KEY"), GatewaysFile: r.path("TIPSTAFF_ENGINE_GATEWAYS"), SealFile: r.path("TIPSTAFF_ENGINE_SEAL"),
@@ -53,6 +57,7 @@ func (r *reader) engine(maxTerminalSessions int) Engine {
 		Wait:           time.Duration(r.upTo("TIPSTAFF_ENGINE_WAIT", 2000, maxWait)) * time.Millisecond,
 		TenantSessions: r.upTo("TIPSTAFF_ENGINE_TENANT_SESSIONS", 0, maxFleetSessions),
 	}
+	e.Roles, e.Alone = r.roles()
 	if len(e.Servers) > 0 {
 		if err := engine.CheckServers(e.Servers); err != nil {
 			r.faults = append(r.faults, fmt.Errorf("TIPSTAFF_ENGINE: %w", err)) // without the value, which could hold a password
@@ -63,18 +68,21 @@ func (r *reader) engine(maxTerminalSessions int) Engine {
 
 const maxFleetSessions = 100_000_000
 
-func (r *reader) roles() []engine.Role {
+func (r *reader) roles() (roles []engine.Role, isAlone bool) {
 	const name = "TIPSTAFF_ENGINE_ROLES"
-	var roles []engine.Role
-	for _, word := range r.list(name) {
+	words := r.list(name)
+	if len(words) == 1 && words[0] == alone {
+		return nil, true
+	}
+	for _, word := range words {
 		role := engine.Role(word)
 		if role != engine.Gateway && role != engine.Runner || slices.Contains(roles, role) {
-			r.fault(name, "must be gateway, runner, or both with a comma between them")
-			return nil
+			r.fault(name, "must be gateway, runner, or both with a comma between them; or none, for a server that stands alone and only copies its trail")
+			return nil, false
 		}
 		roles = append(roles, role)
 	}
-	return roles
+	return roles, false
 }
 
 // member reads the name of a gateway or a runner.
@@ -97,8 +105,8 @@ func (r *reader) labels() fleet.Labels {
 	return l
 }
 
-// On reports whether the settings name an engine.
-func (e Engine) On() bool { return len(e.Servers) > 0 }
+// On reports whether this tipstaff is part of a fleet.
+func (e Engine) On() bool { return len(e.Servers) > 0 && !e.Alone }
 
 // Options are those of a connection in a role, under a name.
 func (e Engine) Options(role engine.Role, name string) engine.Options {

@@ -89,6 +89,7 @@ var settings = []setting{
 	{name: "TIPSTAFF_OAUTH_SCOPE_PREFIX", holds: words},
 	{name: "TIPSTAFF_ENGINE", holds: words},
 	{name: "TIPSTAFF_ENGINE_ROLES", holds: words},
+	{name: "TIPSTAFF_ENGINE_AUDIT", unset: "copy", holds: words},
 	{name: "TIPSTAFF_ENGINE_CREDENTIALS", holds: ownFiles},
 	{name: "TIPSTAFF_ENGINE_TLS_CA", holds: ownFiles},
 	{name: "TIPSTAFF_ENGINE_TLS_CERT", holds: ownFiles},
