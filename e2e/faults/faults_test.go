@@ -197,7 +197,7 @@ func (f *fleet) whole() bool {
 // judge ends the fleet and counts.
 func (f *fleet) judge() {
 	f.t.Helper()
-	f.end()
+	f.leave()
 	started := f.started()
 	f.t.Logf("%d commands were asked for, %d started; answers: %s", len(f.ledger.answers), len(started), tally(f.ledger.since(time.Time{})))
 	for i, wrong := range f.ledger.broken(started) {
@@ -211,6 +211,7 @@ func (f *fleet) judge() {
 		f.t.Errorf("only %d commands went well: that is no trial", n)
 	}
 	f.trails()
+	f.copies()
 }
 
 func tally(count map[string]int) string {

@@ -27,9 +27,10 @@ var tokens = map[string]string{"busy": "faults-7f3c0a9b5d2e4816-a1b2c3d4e5f6", "
 // member is a gateway or a runner.
 type member struct {
 	process
-	home  string // its state lies in it
-	work  string // of a runner: where commands run
-	state string
+	home   string // its state lies in it
+	work   string // of a runner: where commands run
+	state  string
+	strict bool // no command starts before a stream has its intent
 }
 
 // fleet is everything: servers, runners, gateways, and what agents are told.
@@ -145,14 +146,15 @@ func (f *fleet) ordinary(m *member) []string {
 	}
 }
 
+// servers are the addresses of all servers of NATS.
+func (f *fleet) servers() string {
+	return "nats://10.77.0.1:4222,nats://10.77.0.2:4222,nats://10.77.0.3:4222"
+}
+
 // common are the settings of every member.
 func (f *fleet) common(m *member) []string {
-	var servers []string
-	for i := 1; i <= 3; i++ {
-		servers = append(servers, fmt.Sprintf("nats://10.77.0.%d:4222", i))
-	}
 	return append(f.ordinary(m),
-		"TIPSTAFF_ENGINE="+strings.Join(servers, ","),
+		"TIPSTAFF_ENGINE="+f.servers(),
 		"TIPSTAFF_ENGINE_CREDENTIALS="+filepath.Join(f.dir, m.on.name+".nk"),
 		"TIPSTAFF_ENGINE_SEAL="+filepath.Join(f.dir, "seal"),
 		"TIPSTAFF_RUNNER_NAME="+m.on.name,
@@ -188,6 +190,9 @@ func (f *fleet) runner(i int) *member {
 		"TIPSTAFF_ENGINE_GATEWAYS="+filepath.Join(f.dir, "gateways"), "TIPSTAFF_RUNNER_CAPACITY=100", "TERMINAL_MAX_SESSIONS=100",
 		"ALLOWED_CWD_ROOTS="+m.work, "TIPSTAFF_MAX_TIMEOUT=60000",
 	)
+	if m.strict = i == 3; m.strict {
+		m.env = append(m.env, "TIPSTAFF_AUDIT_DURABILITY=strict")
+	}
 	return m
 }
 
@@ -221,11 +226,16 @@ func (f *fleet) says(lines int) string {
 
 // end stops everything, gateways first.
 func (f *fleet) end() {
-	for _, m := range f.members() {
-		m.stop(30 * time.Second)
-	}
+	f.leave()
 	for _, n := range f.engine {
 		n.stop(30 * time.Second)
+	}
+}
+
+// leave stops gateways and runners, while NATS is there.
+func (f *fleet) leave() {
+	for _, m := range f.members() {
+		m.stop(30 * time.Second)
 	}
 }
 
@@ -238,16 +248,28 @@ func (f *fleet) started() map[string]int {
 		runners = append(slices.Clone(runners), f.twin)
 	}
 	for _, r := range runners {
-		file, err := os.Open(filepath.Join(r.work, startedFile))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
+		for id, n := range f.startedOn(r) {
+			count[id] += n
 		}
-		must(f.t, err)
-		for s := bufio.NewScanner(file); s.Scan(); {
-			count[s.Text()]++
-		}
-		_ = file.Close()
 	}
+	return count
+}
+
+// startedOn counts those of one runner.
+func (f *fleet) startedOn(r *member) map[string]int {
+	f.t.Helper()
+	count := map[string]int{}
+	file, err := os.Open(filepath.Join(r.work, startedFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return count
+	}
+	must(f.t, err)
+	defer func() { _ = file.Close() }()
+	s := bufio.NewScanner(file)
+	for s.Scan() {
+		count[s.Text()]++
+	}
+	must(f.t, s.Err())
 	return count
 }
 

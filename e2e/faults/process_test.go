@@ -83,6 +83,7 @@ func (p *process) stop(within time.Duration) {
 		return
 	}
 	p.signal(syscall.SIGTERM)
+	p.signal(syscall.SIGCONT) // it may have been stopped by a test that failed
 	select {
 	case <-p.gone():
 	case <-time.After(within):
@@ -98,8 +99,8 @@ func (p *process) gone() chan struct{} {
 }
 
 func (p *process) alive() bool {
-	if p == nil || p.gone() == nil {
-		return false
+	if p.gone() == nil {
+		return false // never started
 	}
 	select {
 	case <-p.gone():
