@@ -132,6 +132,12 @@ func (o Options) tls() (*tls.Config, error) {
 	return c, nil
 }
 
+// CheckCredentials says what is wrong with a file for [Options.Credentials].
+func CheckCredentials(file string) error {
+	_, err := credentials(file)
+	return err
+}
+
 // credentials reads a file with a seed or a .creds text. The key is read again at
 // each connection.
 func credentials(file string) (nats.Option, error) {
