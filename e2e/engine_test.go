@@ -200,7 +200,7 @@ func TestAFleetOfTwoRunnersAndTwoGateways(t *testing.T) {
 	})
 	t.Run("a command in the background is read and stopped over the other gateway", func(t *testing.T) {
 		id := commandOf(t, a.On(t).Call("execute_command", kit.Args{"command": "sh -c 'echo begun; sleep 60'", "background": true}))
-		r := b.On(t).Call("read_output", kit.Args{"command_id": id, "match": "begun", "wait_ms": 20000, "tail": 5})
+		r := b.On(t).Call("read_output", kit.Args{"command_id": id, "tail": 5})
 		if !strings.Contains(r.Text, "begun") {
 			t.Errorf("%s", r.Text)
 		}
@@ -244,8 +244,6 @@ func TestAFleetOfTwoRunnersAndTwoGateways(t *testing.T) {
 // faults are what comes last: they cost a gateway and a runner.
 func (m *machines) faults(t *testing.T, w1 *webServer, a, b *kit.Server) {
 	t.Run("a gateway is killed in the middle, and the other one has the command", func(t *testing.T) {
-		file := filepath.Join(t.TempDir(), "runs")
-		_ = file
 		call := kit.Args{"command": "sh -c 'echo once; sleep 3; echo done'", "command_id": "deploy-1", "timeout_ms": 60000}
 		go func() { _, _ = a.Session.CallTool(t.Context(), &mcp.CallToolParams{Name: "execute_command", Arguments: call}) }()
 		starts := func() (n int) {
