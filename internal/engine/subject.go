@@ -17,7 +17,7 @@ import (
 //	tip1.i.<role>.<name>.>                                                    answers of the server (JetStream)
 //	$KV.tip1_runners.r.<runner>.<incarnation>                                 leases
 //	$KV.tip1_runners.g.<gateway>.<incarnation>                                pulses of gateways
-//	tip1.a.<0…7>.<runner>.<incarnation>                                       copies of trails
+//	tip1.a.<0…7>.<member>.<trail>                                             copies of trails
 const prefix = "tip1"
 
 // Role is what a tipstaff is to the others.
@@ -104,7 +104,7 @@ func ParseAddress(s string) (Address, error) {
 func (a Address) Asks(verb string) string { return prefix + ".r." + a.String() + "." + verb }
 
 // Answers is where the runner `from` sends what belongs to token (one word
-// without dots, as a command id) to the gateway with this address. Runners may
+// without dots that cannot be guessed) to the gateway with this address. Runners may
 // send to subjects with their own name only, so what arrives there is from no
 // other runner; a gateway compares the whole subject with the one that it
 // expects, or reads it with [ParseAnswer].

@@ -120,3 +120,14 @@ func (s *Server) ConnectWith(o engine.Options) *engine.Conn {
 	}
 	return c
 }
+
+// Routes is how many other servers a configuration file names; a file that the
+// server does not understand fails the test.
+func Routes(t testing.TB, file string) int {
+	t.Helper()
+	opts, err := server.ProcessConfigFile(file)
+	if err != nil {
+		t.Fatalf("cannot read the configuration of a NATS server: %v", err)
+	}
+	return len(opts.Routes)
+}
