@@ -144,6 +144,11 @@ func newGatewayStack(s config.Settings, k *own.Keeper, log *slog.Logger, t telem
 	if st.observers, err = newObservers(s, log); err != nil {
 		return nil, err
 	}
+	if st.shipping, err = newShipping(s, log); err != nil {
+		return nil, err
+	}
+	opened.add(st.shipping.abandon)
+	st.observers.shipper = st.shipping.of()
 	st.secrets = redact.New(redact.Secrets(s.Environ))
 	if st.deciders, err = newDeciders(s, st.secrets, t, log); err != nil {
 		return nil, err
@@ -157,6 +162,9 @@ func newGatewayStack(s config.Settings, k *own.Keeper, log *slog.Logger, t telem
 		return nil, err
 	}
 	opened.add(st.trail.Close)
+	if err = st.shipping.begin(st.trail.Path()); err != nil {
+		return nil, err
+	}
 	world := policy.Unseen{Allowed: st.host.Allowlist, Within: rootsAsWritten(s.AllowedRoots)}
 	st.monitor = &monitor.Monitor{World: world, Trail: st.recordTo(st.trail), Log: log}
 	if st.questions, err = newQuestions(st.monitor); err != nil {

@@ -184,7 +184,7 @@ func (a *agent) background() {
 		}
 	}
 	// It was started, and is not known to have ended.
-	a.ledger.answer(id, answer{verdict: ended, code: r.code, took: time.Since(began), at: time.Now()})
+	a.ledger.answer(id, answer{verdict: ended, code: r.code, text: r.text, took: time.Since(began), at: time.Now()})
 }
 
 // rest is what an agent does after a refusal.
@@ -279,6 +279,11 @@ var ran = map[string]bool{"TIMEOUT_EXCEEDED": true, "EXECUTION_ERROR": true}
 
 // verdict is what a reply says about a command that prints so many bytes.
 func (r reply) verdict(id string, size int) (a answer) {
+	defer func() {
+		if a.text = r.text; a.verdict == well {
+			a.text = ""
+		}
+	}()
 	stdout, printed := r.object["stdout"].(string)
 	code, hasCode := number(r.object, "exit_code", "exitCode")
 	switch {

@@ -200,6 +200,7 @@ func (f *fleet) judge() {
 	f.leave()
 	started := f.started()
 	f.t.Logf("%d commands were asked for, %d started; answers: %s", len(f.ledger.answers), len(started), tally(f.ledger.since(time.Time{})))
+	f.t.Logf("for example: %s", f.ledger.texts())
 	for i, wrong := range f.ledger.broken(started) {
 		if i == 20 {
 			f.t.Error("and more")

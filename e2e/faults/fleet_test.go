@@ -12,13 +12,14 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nkeys"
 )
 
 // The tokens of two tenants.
@@ -55,7 +56,13 @@ func newFleet(t *testing.T, bin, natsBin string) *fleet {
 	t.Helper()
 	dir, err := os.MkdirTemp("/var/tmp", "tipstaff-faults-") //nolint:usetesting // /tmp is a session's own in the sandbox
 	must(t, err)
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("logs, trails and stores are kept in %s", dir)
+			return
+		}
+		_ = os.RemoveAll(dir)
+	})
 	must(t, os.Chmod(dir, 0o755))
 	f := &fleet{t: t, dir: dir, bin: bin, lan: newLAN(t), ledger: newLedger(), killed: map[string]bool{}}
 	seal := make([]byte, 32)
@@ -63,9 +70,8 @@ func newFleet(t *testing.T, bin, natsBin string) *fleet {
 	f.write("seal", string(seal))
 	f.tokens()
 	f.witness()
-	names := []string{"r1", "r2", "r3", "g1", "g2"}
-	f.keys(names)
-	f.engine = f.lan.cluster(t, natsBin, dir, f.permissions(names))
+	public := f.keys([]string{"r1", "r2", "r3", "g1", "g2", "auditor"})
+	f.engine = f.lan.cluster(t, natsBin, dir, permissions(public))
 	for i := 1; i <= 2; i++ {
 		f.gateways = append(f.gateways, f.gateway(i))
 	}
@@ -114,27 +120,42 @@ func (f *fleet) witness() {
 	must(f.t, os.WriteFile(filepath.Join(bin, witnessName), self, 0o755)) //nolint:gosec // a program
 }
 
-// keys makes a key for each member, and one by which the gateways sign.
-func (f *fleet) keys(names []string) {
+// keys makes a key for each member, and one by which each gateway signs. It
+// returns the public halves.
+func (f *fleet) keys(names []string) map[string]string {
 	f.t.Helper()
+	public := map[string]string{}
 	var signers strings.Builder
-	for _, name := range append([]string{"sign-g1", "sign-g2"}, names...) {
-		out, err := exec.Command(f.bin, "engine", "key", filepath.Join(f.dir, name+".nk")).Output()
-		must(f.t, err)
-		public := strings.TrimSpace(string(out))
-		if strings.HasPrefix(name, "sign-") {
-			signers.WriteString(public + "\n")
-		} else {
-			f.write(name+".pub", public)
+	for _, name := range names {
+		public[name] = f.key(name)
+		if strings.HasPrefix(name, "g") {
+			fmt.Fprintf(&signers, "%s %s\n", f.key("sign-"+name), name)
 		}
 	}
 	f.write("gateways", signers.String())
+	return public
 }
 
-// permissions are the users of the servers, as "tipstaff engine config" prints
-// them.
-func (f *fleet) permissions(names []string) string {
-	return ""
+// permissions are the users of the servers.
+func permissions(public map[string]string) string {
+	var users []string
+	for _, key := range public {
+		users = append(users, "{nkey: "+key+"}")
+	}
+	return "authorization { users: [" + strings.Join(users, ", ") + "] }"
+}
+
+// key makes a key and returns its public half.
+func (f *fleet) key(name string) string {
+	f.t.Helper()
+	pair, err := nkeys.CreateUser()
+	must(f.t, err)
+	seed, err := pair.Seed()
+	must(f.t, err)
+	f.write(name+".nk", string(seed)+"\n")
+	public, err := pair.PublicKey()
+	must(f.t, err)
+	return public
 }
 
 // ordinary are the settings that a machine without a fleet has as well.

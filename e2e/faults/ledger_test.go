@@ -29,6 +29,7 @@ type answer struct {
 	verdict verdict
 	code    string // of a refusal; "" otherwise
 	fault   string // what is wrong with the answer itself, as bytes that are missing
+	text    string // of a refusal, for people
 	took    time.Duration
 	at      time.Time
 }
@@ -75,6 +76,25 @@ func (l *ledger) of(name string, t time.Time) map[string]int {
 		}
 	}
 	return count
+}
+
+// texts has one text for each kind of answer.
+func (l *ledger) texts() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	first := map[string]string{}
+	for _, all := range l.answers {
+		for _, a := range all {
+			if a.text != "" && first[a.word()] == "" {
+				first[a.word()] = a.text
+			}
+		}
+	}
+	var out strings.Builder
+	for _, word := range slices.Sorted(maps.Keys(first)) {
+		fmt.Fprintf(&out, "\n%s: %.600s", word, first[word])
+	}
+	return out.String()
 }
 
 // word is what an answer is counted under.

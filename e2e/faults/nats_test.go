@@ -44,7 +44,7 @@ listen: %[2]s:4222
 ping_interval: "2s"
 ping_max: 2
 write_deadline: "5s"
-jetstream { store_dir: %[3]q, max_file_store: 48MB, max_memory_store: 8MB, sync_interval: always }
+jetstream { store_dir: %[3]q, max_file_store: 4GB, max_memory_store: 8MB, sync_interval: always }
 cluster { name: faults, listen: "%[2]s:6222", ping_interval: "2s", routes: [%[4]s] }
 %[5]s
 `, m.name, m.addr, store, strings.Join(routes, ", "), common), 0o600))

@@ -69,6 +69,7 @@ func (l *List) Watch(ctx context.Context) {
 	defer wg.Wait()
 	restart := make(chan struct{}, 1)
 	wg.Go(func() { l.beat(ctx, restart) })
+	wg.Go(func() { l.complete(ctx) })
 	for ctx.Err() == nil {
 		watch, stop := context.WithCancel(ctx)
 		wg.Go(func() {
@@ -89,6 +90,28 @@ func (l *List) Watch(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case <-time.After(l.every/10 + rand.N(l.every/10+1)):
+		}
+	}
+}
+
+// complete makes what is missing of buckets and streams, until it has seen all of
+// them: leases can be there, and be watched, while an election has kept the rest
+// from being made.
+func (l *List) complete(ctx context.Context) {
+	for ctx.Err() == nil {
+		err := l.conn.Wait(ctx)
+		if err == nil {
+			err = l.make(ctx)
+		}
+		if err == nil {
+			return
+		}
+		if ctx.Err() == nil {
+			l.log.Warn("buckets and streams of the engine are missing and cannot be made; it is tried again", "why", err.Error())
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(l.every/2 + rand.N(l.every/2+1)):
 		}
 	}
 }
