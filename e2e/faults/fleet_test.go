@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nkeys"
+
+	"tipstaff/internal/engine"
 )
 
 // The tokens of two tenants.
@@ -70,8 +72,7 @@ func newFleet(t *testing.T, bin, natsBin string) *fleet {
 	f.write("seal", string(seal))
 	f.tokens()
 	f.witness()
-	public := f.keys([]string{"r1", "r2", "r3", "g1", "g2", "auditor"})
-	f.engine = f.lan.cluster(t, natsBin, dir, permissions(public))
+	f.engine = f.lan.cluster(t, natsBin, dir, f.keys())
 	for i := 1; i <= 2; i++ {
 		f.gateways = append(f.gateways, f.gateway(i))
 	}
@@ -120,29 +121,20 @@ func (f *fleet) witness() {
 	must(f.t, os.WriteFile(filepath.Join(bin, witnessName), self, 0o755)) //nolint:gosec // a program
 }
 
-// keys makes a key for each member, and one by which each gateway signs. It
-// returns the public halves.
-func (f *fleet) keys(names []string) map[string]string {
+// keys makes a key for each member, and one by which each gateway signs.
+func (f *fleet) keys() (members []engine.Member) {
 	f.t.Helper()
-	public := map[string]string{}
 	var signers strings.Builder
-	for _, name := range names {
-		public[name] = f.key(name)
-		if strings.HasPrefix(name, "g") {
+	for name, role := range map[string]engine.Role{
+		"g1": engine.Gateway, "g2": engine.Gateway, "r1": engine.Runner, "r2": engine.Runner, "r3": engine.Runner, "auditor": engine.Auditor,
+	} {
+		members = append(members, engine.Member{Name: name, Roles: []engine.Role{role}, Key: f.key(name)})
+		if role == engine.Gateway {
 			fmt.Fprintf(&signers, "%s %s\n", f.key("sign-"+name), name)
 		}
 	}
 	f.write("gateways", signers.String())
-	return public
-}
-
-// permissions are the users of the servers.
-func permissions(public map[string]string) string {
-	var users []string
-	for _, key := range public {
-		users = append(users, "{nkey: "+key+"}")
-	}
-	return "authorization { users: [" + strings.Join(users, ", ") + "] }"
+	return members
 }
 
 // key makes a key and returns its public half.

@@ -9,8 +9,7 @@ import (
 	"testing"
 	"time"
 
-	natsgo "github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
+	"tipstaff/internal/engine"
 )
 
 // natsServer builds the stock server, of the version that go.mod names.
@@ -30,23 +29,25 @@ func TestTheServersFailAsTheyAreTold(t *testing.T) {
 	needNamespaces(t)
 	bin := natsServer(t)
 	l := newLAN(t)
-	all := l.cluster(t, bin, t.TempDir(), "")
-	nc, err := natsgo.Connect("nats://10.77.0.1:4222")
+	f := &fleet{t: t, dir: t.TempDir()}
+	all := l.cluster(t, bin, f.dir, []engine.Member{{Name: "g1", Roles: []engine.Role{engine.Gateway}, Key: f.key("g1")}})
+	conn, err := engine.Connect(t.Context(), engine.Options{
+		Servers: []string{"nats://10.77.0.1:4222"}, Role: engine.Gateway, Name: "g1", Credentials: filepath.Join(f.dir, "g1.nk"),
+	})
 	must(t, err)
-	defer nc.Close()
-	js, err := jetstream.New(nc)
-	must(t, err)
+	defer conn.Close()
+	subject := engine.CopySubject(0, engine.Address{Name: "g1", Incarnation: engine.NewIncarnation()})
 	put := func(size int) error {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
-		_, err := js.Publish(ctx, "s.x", make([]byte, size))
+		_, err := conn.Append(ctx, subject, newID("m"), make([]byte, size))
 		return err
 	}
 	var last error
 	eventually(t, "a stream on three servers", time.Minute, func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		_, last = js.CreateStream(ctx, jetstream.StreamConfig{Name: "S", Subjects: []string{"s.>"}, Replicas: 3})
+		last = conn.MakeStreams(ctx, 3)
 		return last == nil && put(10) == nil
 	}, func() string { return last.Error() + "\n" + all[0].tail(20) })
 	all[2].kill()

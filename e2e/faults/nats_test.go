@@ -7,11 +7,12 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"tipstaff/internal/engine"
 )
 
 // nats is one nats-server.
@@ -20,34 +21,31 @@ type nats struct {
 	store string
 }
 
-// cluster starts three servers that know each other. common is what all their
-// configurations hold besides: users and permissions.
-func (l *lan) cluster(t *testing.T, binary, dir, common string) []*nats {
+// cluster starts three servers that know each other, by the configuration that
+// operators have of "tipstaff engine config". The members are their users.
+func (l *lan) cluster(t *testing.T, binary, dir string, members []engine.Member) []*nats {
 	t.Helper()
 	var all []*nats
 	var routes []string
 	for i := 1; i <= 3; i++ {
-		routes = append(routes, fmt.Sprintf("nats-route://10.77.0.%d:6222", i))
+		routes = append(routes, fmt.Sprintf("nats://10.77.0.%d:6222", i))
 	}
 	for i := 1; i <= 3; i++ {
 		m := l.machine(fmt.Sprintf("n%d", i), i)
 		home := filepath.Join(dir, m.name)
 		store := filepath.Join(home, "store")
 		must(t, os.MkdirAll(store, 0o700))
-		// A disk of its own, so that it can be full.
-		must(t, unix.Mount("faults", store, "tmpfs", 0, "size=64m"))
+		// A disk of its own, so that it can be full; of three quarters of it the
+		// server makes use, and it sets aside 256 MB for claims alone.
+		must(t, unix.Mount("faults", store, "tmpfs", 0, "size=640m"))
 		t.Cleanup(func() { _ = unix.Unmount(store, unix.MNT_DETACH) })
 		conf := filepath.Join(home, "nats.conf")
-		must(t, os.WriteFile(conf, fmt.Appendf(nil, `
-server_name: %[1]s
-listen: %[2]s:4222
-ping_interval: "2s"
-ping_max: 2
-write_deadline: "5s"
-jetstream { store_dir: %[3]q, max_file_store: 4GB, max_memory_store: 8MB, sync_interval: always }
-cluster { name: faults, listen: "%[2]s:6222", ping_interval: "2s", routes: [%[4]s] }
-%[5]s
-`, m.name, m.addr, store, strings.Join(routes, ", "), common), 0o600))
+		text, err := engine.ServerConfig{
+			Name: m.name, Listen: m.addr + ":4222", Store: store, Members: members,
+			Cluster: "faults", ClusterListen: m.addr + ":6222", Routes: routes,
+		}.Text()
+		must(t, err)
+		must(t, os.WriteFile(conf, []byte(text), 0o600))
 		n := &nats{process{t: t, on: m, argv: []string{binary, "-c", conf}, dir: home, log: filepath.Join(home, "log")}, store}
 		n.start()
 		all = append(all, n)
@@ -71,7 +69,7 @@ func (n *nats) fill() {
 	f, err := os.Create(filepath.Join(n.store, "ballast"))
 	must(n.t, err)
 	defer func() { _ = f.Close() }()
-	block := make([]byte, 64<<10)
+	block := make([]byte, 1<<20)
 	for err == nil {
 		_, err = f.Write(block)
 	}
