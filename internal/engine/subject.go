@@ -80,6 +80,19 @@ func CheckName(name string) error {
 	return nil
 }
 
+// NameOfHost makes a name of a host's: its first label, in lower case, with - for
+// what no name may have. It may still be none: [CheckName] says so.
+func NameOfHost(host string) string {
+	label, _, _ := strings.Cut(strings.ToLower(host), ".")
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '_' {
+			return r
+		}
+		return '-'
+	}, label)
+	return strings.Trim(name[:min(len(name), 63)], "-_")
+}
+
 // Address is a runner or a gateway: which one, and which start of it.
 type Address struct {
 	Name        string

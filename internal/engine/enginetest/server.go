@@ -4,6 +4,7 @@ package enginetest
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"testing"
 	"time"
@@ -131,3 +132,6 @@ func Routes(t testing.TB, file string) int {
 	}
 	return len(opts.Routes)
 }
+
+// LastURL is the address that the server had, also after Stop.
+func (s *Server) LastURL() string { return fmt.Sprintf("nats://127.0.0.1:%d", s.opts.Port) }
