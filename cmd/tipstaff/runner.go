@@ -132,6 +132,7 @@ func startRunner(ctx context.Context, s config.Settings, log *slog.Logger, t tel
 	st.announceKey()
 	st.warn()
 	st.openDoor()
+	st.noteLost(ctx)
 	st.followPolicy(ctx, true)
 	if err := r.listen(ctx); err != nil {
 		st.close(err.Error())
