@@ -73,7 +73,7 @@ func runRunner(ctx context.Context, o runnerFlags) error {
 	case !slices.Equal(roles, []engine.Role{engine.Runner}):
 		return fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_ENGINE_ROLES names the role gateway, which needs an address: start tipstaff serve --http instead")
 	}
-	if err := checkEngine(settings, engine.Runner); err != nil {
+	if err := checkMembership(settings, engine.Runner); err != nil {
 		return err
 	}
 	log := newLog(os.Stderr)

@@ -108,9 +108,9 @@ const depth = 2
 
 // findTrails searches dir, the directories in it, and those in such of them as
 // are no trails.
-func (f Files) findTrails(dir string) ([]TrailFiles, error) { return f.searchTrails(dir, depth) }
+func (f Files) findTrails(dir string) ([]TrailFiles, error) { return f.searchTrails(dir, depth, true) }
 
-func (f Files) searchTrails(dir string, depth int) ([]TrailFiles, error) {
+func (f Files) searchTrails(dir string, depth int, top bool) ([]TrailFiles, error) {
 	own, below, err := f.list(dir)
 	if err != nil {
 		return nil, err
@@ -118,13 +118,15 @@ func (f Files) searchTrails(dir string, depth int) ([]TrailFiles, error) {
 	var trails []TrailFiles
 	if len(own) > 0 || trailName().MatchString(filepath.Base(dir)) {
 		trails = append(trails, TrailFiles{dir, own, f})
-		depth = min(depth, 1) // recordings, and perhaps trails, but no machines
+		if depth--; !top {
+			depth = 0 // recordings
+		}
 	}
 	if depth == 0 {
 		return trails, nil
 	}
 	for _, sub := range below {
-		found, err := f.searchTrails(sub, depth-1)
+		found, err := f.searchTrails(sub, depth-1, false)
 		if errors.Is(err, fs.ErrNotExist) { // removed meanwhile
 			continue
 		}
