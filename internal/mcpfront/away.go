@@ -134,6 +134,7 @@ func (w *waiter) Ask(ctx context.Context, question []byte) ([]byte, error) {
 	if w.asks == nil {
 		return nil, errors.New("nobody can be asked at this client")
 	}
+	q.Origin = w.c.origin // who is asked is known here
 	answer, err := w.asks(ctx, q)
 	if err != nil {
 		return nil, err
