@@ -76,6 +76,7 @@ func runRunner(ctx context.Context, o runnerFlags) error {
 	if err := checkMembership(settings, engine.Runner); err != nil {
 		return err
 	}
+	settings.Engine.Roles = []engine.Role{engine.Runner} // by the subcommand, if by nothing else
 	log := newLog(os.Stderr)
 	counts, unlisten, err := openMetrics(ctx, cmp.Or(o.metrics, settings.Metrics), log)
 	if err != nil {

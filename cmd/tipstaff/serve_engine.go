@@ -22,6 +22,7 @@ func (o *serveFlags) serveEngine(ctx context.Context, s config.Settings, log *sl
 	if err := checkMembership(s, roles...); err != nil {
 		return err
 	}
+	s.Engine.Roles = roles // by the subcommand, if by nothing else
 	k, err := newKeeper(s, again(s, true), log)
 	if err != nil {
 		return err

@@ -12,16 +12,13 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/nats-io/nkeys"
-
-	"tipstaff/internal/engine"
 )
 
 // The tokens of two tenants.
@@ -72,7 +69,7 @@ func newFleet(t *testing.T, bin, natsBin string) *fleet {
 	f.write("seal", string(seal))
 	f.tokens()
 	f.witness()
-	f.engine = f.lan.cluster(t, natsBin, dir, f.keys())
+	f.engine = f.cluster(natsBin, f.keys())
 	for i := 1; i <= 2; i++ {
 		f.gateways = append(f.gateways, f.gateway(i))
 	}
@@ -121,33 +118,28 @@ func (f *fleet) witness() {
 	must(f.t, os.WriteFile(filepath.Join(bin, witnessName), self, 0o755)) //nolint:gosec // a program
 }
 
-// keys makes a key for each member, and one by which each gateway signs.
-func (f *fleet) keys() (members []engine.Member) {
+// keys makes a key for each member, and one by which each gateway signs. It
+// returns the arguments of "tipstaff engine config" that name them.
+func (f *fleet) keys() (flags []string) {
 	f.t.Helper()
 	var signers strings.Builder
-	for name, role := range map[string]engine.Role{
-		"g1": engine.Gateway, "g2": engine.Gateway, "r1": engine.Runner, "r2": engine.Runner, "r3": engine.Runner, "auditor": engine.Auditor,
-	} {
-		members = append(members, engine.Member{Name: name, Roles: []engine.Role{role}, Key: f.key(name)})
-		if role == engine.Gateway {
+	for _, m := range [][2]string{{"gateway", "g1"}, {"gateway", "g2"}, {"runner", "r1"}, {"runner", "r2"}, {"runner", "r3"}, {"auditor", "auditor"}} {
+		role, name := m[0], m[1]
+		flags = append(flags, "--"+role, name+"="+f.key(name))
+		if role == "gateway" {
 			fmt.Fprintf(&signers, "%s %s\n", f.key("sign-"+name), name)
 		}
 	}
 	f.write("gateways", signers.String())
-	return members
+	return flags
 }
 
 // key makes a key and returns its public half.
 func (f *fleet) key(name string) string {
 	f.t.Helper()
-	pair, err := nkeys.CreateUser()
+	out, err := exec.Command(f.bin, "engine", "key", filepath.Join(f.dir, name+".nk")).Output()
 	must(f.t, err)
-	seed, err := pair.Seed()
-	must(f.t, err)
-	f.write(name+".nk", string(seed)+"\n")
-	public, err := pair.PublicKey()
-	must(f.t, err)
-	return public
+	return strings.TrimSpace(string(out))
 }
 
 // ordinary are the settings that a machine without a fleet has as well.

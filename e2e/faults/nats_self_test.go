@@ -28,19 +28,18 @@ func natsServer(t *testing.T) string {
 func TestTheServersFailAsTheyAreTold(t *testing.T) {
 	needNamespaces(t)
 	bin := natsServer(t)
-	l := newLAN(t)
-	f := &fleet{t: t, dir: t.TempDir()}
-	all := l.cluster(t, bin, f.dir, []engine.Member{{Name: "g1", Roles: []engine.Role{engine.Gateway}, Key: f.key("g1")}})
+	f := &fleet{t: t, dir: t.TempDir(), bin: tipstaff(t), lan: newLAN(t)}
+	all := f.cluster(bin, f.keys())
 	conn, err := engine.Connect(t.Context(), engine.Options{
 		Servers: []string{"nats://10.77.0.1:4222"}, Role: engine.Gateway, Name: "g1", Credentials: filepath.Join(f.dir, "g1.nk"),
 	})
 	must(t, err)
 	defer conn.Close()
-	subject := engine.CopySubject(0, engine.Address{Name: "g1", Incarnation: engine.NewIncarnation()})
+	self := engine.Address{Name: "g1", Incarnation: engine.NewIncarnation()}
 	put := func(size int) error {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
-		_, err := conn.Append(ctx, subject, newID("m"), make([]byte, size))
+		_, err := conn.PutLease(ctx, self, make([]byte, size))
 		return err
 	}
 	var last error

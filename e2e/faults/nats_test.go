@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"tipstaff/internal/engine"
 )
 
 // nats is one nats-server.
@@ -21,31 +20,30 @@ type nats struct {
 	store string
 }
 
-// cluster starts three servers that know each other, by the configuration that
-// operators have of "tipstaff engine config". The members are their users.
-func (l *lan) cluster(t *testing.T, binary, dir string, members []engine.Member) []*nats {
+// cluster starts three servers that know each other, by the configurations that
+// "tipstaff engine config" prints for members.
+func (f *fleet) cluster(binary string, members []string) (all []*nats) {
+	t := f.t
 	t.Helper()
-	var all []*nats
-	var routes []string
 	for i := 1; i <= 3; i++ {
-		routes = append(routes, fmt.Sprintf("nats://10.77.0.%d:6222", i))
-	}
-	for i := 1; i <= 3; i++ {
-		m := l.machine(fmt.Sprintf("n%d", i), i)
-		home := filepath.Join(dir, m.name)
+		m := f.lan.machine(fmt.Sprintf("n%d", i), i)
+		home := filepath.Join(f.dir, m.name)
 		store := filepath.Join(home, "store")
 		must(t, os.MkdirAll(store, 0o700))
 		// A disk of its own, so that it can be full; of three quarters of it the
 		// server makes use, and it sets aside 256 MB for claims alone.
 		must(t, unix.Mount("faults", store, "tmpfs", 0, "size=640m"))
 		t.Cleanup(func() { _ = unix.Unmount(store, unix.MNT_DETACH) })
-		conf := filepath.Join(home, "nats.conf")
-		text, err := engine.ServerConfig{
-			Name: m.name, Listen: m.addr + ":4222", Store: store, Members: members,
-			Cluster: "faults", ClusterListen: m.addr + ":6222", Routes: routes,
-		}.Text()
+		flags := append([]string{"engine", "config", "--name", m.name, "--listen", m.addr + ":4222", "--store", store, "--cluster", "faults", "--cluster-listen", m.addr + ":6222"}, members...)
+		for other := 1; other <= 3; other++ {
+			if other != i {
+				flags = append(flags, "--route", fmt.Sprintf("nats://10.77.0.%d:6222", other))
+			}
+		}
+		text, err := exec.Command(f.bin, flags...).Output()
 		must(t, err)
-		must(t, os.WriteFile(conf, []byte(text), 0o600))
+		conf := filepath.Join(home, "nats.conf")
+		must(t, os.WriteFile(conf, text, 0o600))
 		n := &nats{process{t: t, on: m, argv: []string{binary, "-c", conf}, dir: home, log: filepath.Join(home, "log")}, store}
 		n.start()
 		all = append(all, n)
