@@ -18,7 +18,7 @@ GOLANGCI_LINT := $(GO) tool -modfile=tools/go.mod golangci-lint
 # least say honestly what it cannot do.
 SYSTEMS := linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: help check format modern vet cross staticcheck floors test lint tidy e2e typescript opa conformance clients man dist dist-check escape contain vm bench soak load fuzz cast two-minutes clean
+.PHONY: help check format modern vet cross staticcheck floors test lint tidy e2e typescript opa deploy faults six conformance clients man dist dist-check escape contain vm bench soak load fuzz cast two-minutes clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -66,6 +66,15 @@ typescript: ## the same by the TypeScript clients alone
 
 opa: ## a real Open Policy Agent as the decider, with the rules of deploy/opa; a module of its own
 	cd e2e/opa && $(GO) mod tidy -diff && $(GO) test -count=1 -vet=off .
+
+deploy: ## Helm, Kubernetes's types and systemd judge what lies in deploy; a module of its own
+	cd e2e/deploy && $(GO) mod tidy -diff && $(GO) test -count=1 -vet=off .
+
+faults: ## a fleet of gateways, runners and servers of NATS, broken in every way of e2e/faults; root, half an hour
+	TIPSTAFF_FAULTS=all $(GO) test -count=1 -timeout 60m -v ./e2e/faults
+
+six: ## six of these faults, in two minutes
+	TIPSTAFF_FAULTS=six $(GO) test -count=1 -timeout 10m -v ./e2e/faults
 
 conformance: ## the protocol's own suite and its Inspector judge the built binary and fixtures, in both eras
 	@bin=$$(bash .ci/node22) && cd e2e/conformance && PATH=$$bin:$$PATH && npm ci --ignore-scripts --no-audit --no-fund && npm test

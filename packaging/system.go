@@ -35,23 +35,32 @@ func systemPackages(s *stage, out string) error {
 
 // units are the units of deploy/systemd with the places of a package.
 func (s *stage) units() error {
-	data, err := os.ReadFile(filepath.Join(s.Root, "deploy/systemd/tipstaff.service"))
-	if err != nil {
-		return err
+	const program, workspace = "ExecStart=/usr/local/bin/tipstaff ", "WorkingDirectory=/srv/workspace"
+	service := [][2]string{
+		{program, "ExecStart=/usr/bin/tipstaff "},
+		{"Documentation=file:/usr/share/doc/tipstaff/", "Documentation=file:/usr/share/doc/tipstaff/docs/"},
 	}
-	text := string(data)
-	for _, change := range [][2]string{
-		{"ExecStart=/usr/local/bin/tipstaff ", "ExecStart=/usr/bin/tipstaff "},
-		{"Documentation=file:/usr/share/doc/tipstaff/http.md", "Documentation=file:/usr/share/doc/tipstaff/docs/http.md"},
+	work := append(service, [][2]string{
 		{"StateDirectory=tipstaff\n", "StateDirectory=tipstaff tipstaff-workspace\n"},
-		{"WorkingDirectory=/srv/workspace", "WorkingDirectory=/var/lib/tipstaff-workspace"},
-	} {
-		if strings.Count(text, change[0]) != 1 {
-			return fmt.Errorf("deploy/systemd/tipstaff.service has no %q, so the package's unit cannot be made of it", change[0])
+		{workspace, "WorkingDirectory=/var/lib/tipstaff-workspace"},
+	}...)
+	for name, changes := range map[string][][2]string{"tipstaff.service": work, "tipstaff-runner.service": work, "tipstaff-gateway.service": service} {
+		data, err := os.ReadFile(filepath.Join(s.Root, "deploy/systemd", name))
+		if err != nil {
+			return err
 		}
-		text = strings.Replace(text, change[0], change[1], 1)
+		text := string(data)
+		for _, change := range changes {
+			if strings.Count(text, change[0]) != 1 {
+				return fmt.Errorf("deploy/systemd/%s has no %q, so the package's unit cannot be made of it", name, change[0])
+			}
+			text = strings.Replace(text, change[0], change[1], 1)
+		}
+		if err := os.WriteFile(filepath.Join(s.Dir, name), []byte(text), 0o644); err != nil {
+			return err
+		}
 	}
-	return os.WriteFile(filepath.Join(s.Dir, "tipstaff.service"), []byte(text), 0o644)
+	return nil
 }
 
 func systemPackage(s *stage, p platform, format, out string) error {
@@ -87,7 +96,9 @@ func (s *stage) contents(p platform, format string) files.Contents {
 		list = append(list, &files.Content{Source: from, Destination: to, Type: kind, FileInfo: &files.ContentFileInfo{Mode: mode, MTime: s.Date}})
 	}
 	put(s.binary(p), "/usr/bin/tipstaff", 0o755, files.TypeFile)
-	put(filepath.Join(s.Dir, "tipstaff.service"), "/usr/lib/systemd/system/tipstaff.service", 0o644, files.TypeFile)
+	for _, name := range []string{"tipstaff.service", "tipstaff-gateway.service", "tipstaff-runner.service"} {
+		put(filepath.Join(s.Dir, name), "/usr/lib/systemd/system/"+name, 0o644, files.TypeFile)
+	}
 	put(filepath.Join(s.Root, "deploy/systemd/tipstaff.socket"), "/usr/lib/systemd/system/tipstaff.socket", 0o644, files.TypeFile)
 	put(s.own("sysusers.conf"), "/usr/lib/sysusers.d/tipstaff.conf", 0o644, files.TypeFile)
 	put(s.own("tipstaff.env"), "/etc/tipstaff/tipstaff.env", 0o600, files.TypeConfigNoReplace)

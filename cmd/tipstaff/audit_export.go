@@ -13,6 +13,7 @@ import (
 func newAuditExport() *cobra.Command {
 	var o struct {
 		filter       filterFlags
+		engine       engineFlag
 		format, host string
 	}
 	cmd := &cobra.Command{
@@ -27,7 +28,7 @@ details):
   ocsf   events of the Open Cybersecurity Schema Framework 1.3, one a line:
          Process Activity (1007) for commands, Base Event (0) for the rest
 
-` + pathHelp,
+` + trailsHelp,
 		Example: `  tipstaff audit export --format csv --since 7d > week.csv
   tipstaff audit export --format ocsf --denied
   tipstaff audit export --format ocsf --host build-3 copied/audit`,
@@ -44,7 +45,7 @@ details):
 			if !ok {
 				return fail(exitUsage, "there is no format %q: write jsonl, csv or ocsf", o.format)
 			}
-			r, err := openTrails(cmd, args, f, true)
+			r, err := openTrails(cmd, args, o.engine, f, true)
 			if err != nil {
 				return err
 			}
@@ -52,6 +53,7 @@ details):
 		},
 	}
 	o.filter.add(cmd)
+	o.engine.add(cmd)
 	cmd.Flags().StringVar(&o.format, "format", "jsonl", "jsonl, csv or ocsf")
 	cmd.Flags().StringVar(&o.host, "host", "", "`name` of the machine whose trails these are, for ocsf (default: this one)")
 	return cmd

@@ -19,6 +19,9 @@ import (
 	"tipstaff/internal/trailread"
 )
 
+// trailsHelp is pathHelp with what --engine changes.
+const trailsHelp = pathHelp + engineHelp
+
 // pathHelp is the help text of all commands that read trails, about their
 // argument.
 const pathHelp = `PATH is a trail, one of its files, or a directory of trails; without it, all
@@ -61,7 +64,7 @@ func (f *filterFlags) filter(cmd *cobra.Command, now time.Time) (*trailread.Filt
 func knownEvents() []audit.Event {
 	return []audit.Event{
 		audit.ServerStart, audit.ServerStop, audit.SessionCreate, audit.SessionRefused, audit.SessionClose,
-		audit.CommandAsked, audit.CommandStart, audit.CommandEnd, audit.CommandRefused, audit.CommandError, audit.CommandInput, audit.CommandStopped, audit.CommandJudged, audit.CommandReported, audit.CallRefused, audit.PolicyReload,
+		audit.CommandAsked, audit.CommandStart, audit.CommandEnd, audit.CommandRefused, audit.CommandError, audit.CommandLost, audit.CommandInput, audit.CommandStopped, audit.CommandJudged, audit.CommandReported, audit.CallRefused, audit.PolicyReload,
 	}
 }
 
@@ -82,29 +85,31 @@ func sayNothingFound(w io.Writer, f *trailread.Filter) {
 // trailReader is what the commands that read trails have in common.
 type trailReader struct {
 	cmd    *cobra.Command
+	from   trailPlace
 	path   string
 	trails []trailread.Trail
 	filter *trailread.Filter
 	out    *bufio.Writer
 	screen screen
+	away   bool // the place could not be reached when it was last asked
 }
 
 // openTrails finds the trails that args name. If there are none it has said so,
 // and the reader has no trails.
-func openTrails(cmd *cobra.Command, args []string, f *trailread.Filter, noColor bool) (*trailReader, error) {
-	path, err := trailPath(args)
+func openTrails(cmd *cobra.Command, args []string, engine engineFlag, f *trailread.Filter, noColor bool) (*trailReader, error) {
+	from, path, err := engine.trails(cmd, args)
 	if err != nil {
 		return nil, err
 	}
-	r := &trailReader{cmd: cmd, path: path, filter: f, out: bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10), screen: screenOf(cmd.OutOrStdout(), noColor)}
-	r.trails, err = trailread.Find(path)
+	r := &trailReader{cmd: cmd, from: from, path: path, filter: f, out: bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10), screen: screenOf(cmd.OutOrStdout(), noColor)}
+	r.trails, err = trailread.FindIn(from.files, path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && len(args) == 0:
 		say(cmd.ErrOrStderr(), "There is no trail yet: %s does not exist.", argv.Escape(path))
 	case err != nil:
 		return nil, fail(exitFailure, "%w", err)
 	case len(r.trails) == 0:
-		say(cmd.ErrOrStderr(), "There is no trail in %s.", argv.Escape(path))
+		say(cmd.ErrOrStderr(), "There is no trail in %s.", argv.Escape(from.called(path)))
 	}
 	return r, nil
 }
@@ -140,7 +145,7 @@ func (r *trailReader) sayFaults(f trailread.Faults) {
 	case f.Torn > 0:
 		what += fmt.Sprintf(", and %s torn", plural(f.Torn, "last line", "last lines"))
 	}
-	check := argv.Display([]string{"tipstaff", "audit", "verify", filepath.Dir(f.First.File)})
+	check := argv.Display(r.from.verify(filepath.Dir(f.First.File)))
 	say(r.cmd.ErrOrStderr(), "tipstaff: %s (%s). To learn what happened to the trail: %s", what, argv.Escape(f.First.String()), check)
 }
 

@@ -11,6 +11,7 @@ import (
 func newAuditSearch() *cobra.Command {
 	var o struct {
 		filter          filterFlags
+		engine          engineFlag
 		n               int
 		asJSON, noColor bool
 	}
@@ -20,7 +21,7 @@ func newAuditSearch() *cobra.Command {
 		Long: `Find the records for which everything holds that is given, the newest last.
 Names and words are compared exactly, byte for byte.
 
-` + pathHelp,
+` + trailsHelp,
 		Example: `  tipstaff audit search --denied --since 7d
   tipstaff audit search --cmd npm --exit '!=0'
   tipstaff audit search --agent reviewer --event command.end --json | jq .result`,
@@ -33,7 +34,7 @@ Names and words are compared exactly, byte for byte.
 			if cmd.Flags().Changed("lines") && o.n < 1 {
 				return fail(exitUsage, "-n must be at least 1, it is %d", o.n)
 			}
-			r, err := openTrails(cmd, args, f, o.noColor)
+			r, err := openTrails(cmd, args, o.engine, f, o.noColor)
 			if err != nil {
 				return err
 			}
@@ -45,6 +46,7 @@ Names and words are compared exactly, byte for byte.
 		},
 	}
 	o.filter.add(cmd)
+	o.engine.add(cmd)
 	cmd.Flags().IntVarP(&o.n, "lines", "n", 0, "the last so `many` only")
 	cmd.Flags().BoolVar(&o.asJSON, "json", false, "print the records as they are, one a line")
 	cmd.Flags().BoolVar(&o.noColor, "no-color", false, "no colours")

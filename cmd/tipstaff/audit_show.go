@@ -19,6 +19,7 @@ const followInterval = 300 * time.Millisecond
 func newAuditShow() *cobra.Command {
 	var o struct {
 		filter                  filterFlags
+		engine                  engineFlag
 		n                       int
 		seq                     uint64
 		follow, asJSON, noColor bool
@@ -29,7 +30,7 @@ func newAuditShow() *cobra.Command {
 		Long: `Show the latest records, the newest last; with --follow also those that come.
 With --seq, show one record of one trail in full.
 
-` + pathHelp,
+` + trailsHelp,
 		Example: `  tipstaff audit show
   tipstaff audit show --follow --denied
   tipstaff audit show --seq 7 ~/.local/state/tipstaff/audit/20260101T120000Z-4711-c0ffee12`,
@@ -45,7 +46,7 @@ With --seq, show one record of one trail in full.
 			if cmd.Flags().Changed("seq") && o.seq == 0 {
 				return fail(exitUsage, "--seq counts from 1")
 			}
-			r, err := openTrails(cmd, args, f, o.noColor)
+			r, err := openTrails(cmd, args, o.engine, f, o.noColor)
 			if err != nil {
 				return err
 			}
@@ -56,6 +57,7 @@ With --seq, show one record of one trail in full.
 		},
 	}
 	o.filter.add(cmd)
+	o.engine.add(cmd)
 	cmd.Flags().IntVarP(&o.n, "lines", "n", 20, "how `many`")
 	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on with the records that come")
 	cmd.Flags().Uint64Var(&o.seq, "seq", 0, "show the record with this `number` in full")
@@ -95,7 +97,7 @@ func (r *trailReader) showLast(n int, follow bool, print func(*trailread.Line) e
 
 // follow prints new records until the command is interrupted.
 func (r *trailReader) follow(print func(*trailread.Line) error) error {
-	w, err := trailread.Follow(r.path, r.trails, r.filter)
+	w, err := trailread.FollowIn(r.from.files, r.path, r.trails, r.filter)
 	if err != nil {
 		return err
 	}
@@ -109,6 +111,9 @@ func (r *trailReader) follow(print func(*trailread.Line) error) error {
 			tick.Stop()
 			return context.Cause(ctx)
 		case <-tick.C:
+		}
+		if !r.refresh() {
+			continue
 		}
 		faults, err := w.Poll(ctx, print)
 		if err != nil {

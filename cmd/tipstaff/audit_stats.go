@@ -17,6 +17,7 @@ import (
 func newAuditStats() *cobra.Command {
 	var o struct {
 		filter          filterFlags
+		engine          engineFlag
 		asJSON, noColor bool
 	}
 	cmd := &cobra.Command{
@@ -26,7 +27,7 @@ func newAuditStats() *cobra.Command {
 commands took. A command is counted once, when it was asked. Lines that are no
 records are counted apart.
 
-` + pathHelp,
+` + trailsHelp,
 		Example: `  tipstaff audit stats
   tipstaff audit stats --since 24h --agent reviewer
   tipstaff audit stats --json | jq .programs`,
@@ -36,7 +37,7 @@ records are counted apart.
 			if err != nil {
 				return err
 			}
-			r, err := openTrails(cmd, args, f, o.noColor)
+			r, err := openTrails(cmd, args, o.engine, f, o.noColor)
 			if err != nil {
 				return err
 			}
@@ -44,6 +45,7 @@ records are counted apart.
 		},
 	}
 	o.filter.add(cmd)
+	o.engine.add(cmd)
 	cmd.Flags().BoolVar(&o.asJSON, "json", false, "print one JSON object")
 	cmd.Flags().BoolVar(&o.noColor, "no-color", false, "no colours")
 	return cmd

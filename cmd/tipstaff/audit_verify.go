@@ -21,6 +21,7 @@ type verification struct {
 	public string // a key, or a file with one
 	since  string // a file
 	proof  string // a file
+	engine engineFlag
 }
 
 func newAuditVerify() *cobra.Command {
@@ -32,7 +33,7 @@ func newAuditVerify() *cobra.Command {
 its checkpoints (signed statements of the server how many records there are, and
 the root of the hash tree over them). PATH is a trail, one of its files, or a
 directory of trails; without it, every trail of this user's state directory is
-checked.
+checked.` + engineHelp + `
 
 Without --pub, the key that is kept beside the trails is believed; whoever could
 replace it could replace everything. Keep the key ("tipstaff audit key") and now
@@ -45,7 +46,8 @@ bad record is named), and 7 when something is missing at its end that a crash ca
 have taken.`,
 		Example: `  tipstaff audit verify
   tipstaff audit verify --pub tipstaff-audit+1a2b3c4d+AbCd… --since-checkpoint kept.txt
-  tipstaff audit verify --proof proof.json --pub audit.pub`,
+  tipstaff audit verify --proof proof.json --pub audit.pub
+  tipstaff audit verify --engine nats://nats.example.com:4222 --pub audit.pub build-3`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if v.proof != "" {
@@ -54,23 +56,25 @@ have taken.`,
 			return v.run(cmd, args)
 		},
 	}
+	v.engine.add(cmd)
 	cmd.Flags().BoolVar(&v.asJSON, "json", false, "print one JSON object a trail")
 	cmd.Flags().StringVar(&v.public, "pub", "", "the public key that must have signed, or a file that holds it")
 	cmd.Flags().StringVar(&v.since, "since-checkpoint", "", "a file with checkpoints that you kept: the trails must go on from there")
 	cmd.Flags().StringVar(&v.proof, "proof", "", "a file that \"audit prove\" made, to be checked instead of a trail; \"-\" is standard input")
+	cmd.MarkFlagsMutuallyExclusive("proof", "engine")
 	return cmd
 }
 
 func (v verification) run(cmd *cobra.Command, args []string) error {
-	path, err := trailPath(args)
-	if err != nil {
-		return err
-	}
 	options, err := v.options()
 	if err != nil {
 		return err
 	}
-	report, err := audit.Verify(path, options)
+	from, path, err := v.engine.trails(cmd, args)
+	if err != nil {
+		return err
+	}
+	report, err := from.files.Verify(path, options)
 	if errors.Is(err, fs.ErrNotExist) && len(args) == 0 {
 		say(cmd.ErrOrStderr(), "There is no trail yet: %s does not exist.", path)
 		return nil
@@ -90,7 +94,7 @@ func (v verification) run(cmd *cobra.Command, args []string) error {
 			say(cmd.OutOrStdout(), "%s", reportLine(t))
 		}
 		if len(report.Trails) == 0 {
-			say(cmd.ErrOrStderr(), "There is no trail in %s.", path)
+			say(cmd.ErrOrStderr(), "There is no trail in %s.", from.called(path))
 		}
 	}
 	return verdictCode(report.Status())

@@ -100,7 +100,7 @@ func diagnose(ctx context.Context, c *configFlag, reap bool) (d doctor.Diagnosis
 	}
 	d.Engine(engine.Means(), engine.Reaped())
 	d.Record = doctor.ExamineRecord(ctx, doctor.RecordOptions{
-		Dir: s.AuditDir(), Durability: s.AuditDurability, Recordings: s.Recordings,
+		Dir: s.AuditDir(), Durability: s.AuditDurability, Recordings: s.Recordings, CopiesTo: s.Engine.CopiesTo(), CopiesStrict: s.Engine.AuditStrict(),
 		Sinks: func() ([]sink.Sink, error) { return sinksOf(s) },
 	})
 	d.Callers = examineCallers(s)
@@ -114,6 +114,7 @@ func diagnose(ctx context.Context, c *configFlag, reap bool) (d doctor.Diagnosis
 		defer outside.Close()
 	}
 	d.Decider = doctor.ExamineDecider(ctx, outside)
+	d.Fleet = doctor.ExamineEngine(ctx, engineMembers(s.Engine))
 	if d.Sandbox, err = ev.tryConfinement(engine, sandbox.Terms{}); err != nil {
 		d.Error = err.Error()
 	}

@@ -110,6 +110,7 @@ type hookStack struct {
 	trail     *audit.Trail
 	modes     *sandbox.Modes
 	observers *observers
+	shipping  *shipping
 }
 
 func newHookStack(client string, env []string, errs io.Writer) (*hookStack, error) {
@@ -140,6 +141,13 @@ func newHookStack(client string, env []string, errs io.Writer) (*hookStack, erro
 		st.observers.close()
 		return nil, err
 	}
+	if st.shipping, _, err = dueShipping(s.Engine, log); err == nil {
+		err = st.shipping.begin(st.trail.Path())
+	}
+	if err != nil {
+		st.close()
+		return nil, err
+	}
 	m := &monitor.Monitor{Policy: ev.policy(ev.file.Policy), World: ev.host, Trail: st.trail, Decider: decider, Freezer: freeze.NewBook(control.Directory(s.StateDir)), Log: log}
 	st.front = &hookfront.Hook{Road: m, Client: client, Path: hookfront.PathOf(os.Getenv("PATH")), Project: projectGiven()}
 	return st, nil
@@ -149,6 +157,7 @@ func newHookStack(client string, env []string, errs io.Writer) (*hookStack, erro
 // delivers its records.
 func (st *hookStack) close() {
 	_ = errors.Join(st.trail.Close(), st.modes.Close()) // what was decided is recorded already
+	st.shipping.close()
 	st.observers.close()
 }
 

@@ -49,7 +49,7 @@ The exit code is 0 when none is decided differently, 1 when some are.`,
 			if o.trails != "" {
 				from = []string{o.trails}
 			}
-			r, err := openTrails(cmd, from, f, false)
+			r, err := openTrails(cmd, from, engineFlag{}, f, false)
 			if err != nil {
 				return err
 			}

@@ -10,14 +10,16 @@ import (
 
 	"tipstaff/internal/bus"
 	"tipstaff/internal/config"
+	"tipstaff/internal/ship"
 	"tipstaff/internal/sink"
 )
 
 // observers receive every record: the bus, and the sinks that carry records off
 // the host. Only the end of the server waits for them, for a bounded time.
 type observers struct {
-	bus   *bus.Bus
-	sinks *sink.Set
+	bus     *bus.Bus
+	sinks   *sink.Set
+	shipper *ship.Shipper // nil: the trail is not copied, or by another process
 }
 
 // newObservers opens the sinks of the settings.
@@ -50,11 +52,13 @@ func sinksOf(s config.Settings) ([]sink.Sink, error) {
 
 // record receives every line of the trail, while the trail is locked.
 func (e *observers) record(trail string, seq uint64, line []byte) {
+	e.shipper.Record(seq)
 	e.bus.Publish(bus.Event{Kind: bus.Record, Trail: trail, Seq: seq, Data: line})
 }
 
 // checkpoint receives every checkpoint.
 func (e *observers) checkpoint(trail string, note []byte) {
+	e.shipper.Checkpoint()
 	e.bus.Publish(bus.Event{Kind: bus.Checkpoint, Trail: trail, Data: note})
 }
 

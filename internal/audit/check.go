@@ -9,6 +9,7 @@ import (
 
 // checker checks the lines of a trail in order.
 type checker struct {
+	in       Files
 	report   TrailReport // Records counts the sound ones
 	before   uint64      // number of the record before the first one
 	prev     digest      // hash of the last sound record

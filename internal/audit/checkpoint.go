@@ -107,6 +107,12 @@ func openCheckpoint(msg []byte, known note.Verifiers) (Checkpoint, error) {
 	return parseCheckpoint(n.Text)
 }
 
+// noteText returns the text of a note, without looking at its signatures.
+func noteText(msg []byte) string {
+	text, _, _ := strings.Cut(string(msg), "\n\n")
+	return text + "\n"
+}
+
 // splitNotes splits a file of notes. torn reports that the last one is
 // incomplete.
 func splitNotes(data []byte) (notes [][]byte, torn bool) {

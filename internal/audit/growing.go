@@ -83,7 +83,7 @@ func (g *Growing) advance(ctx context.Context) (p Progress, err error) {
 	}
 	// Segments are listed after the checkpoints were read: so what these speak
 	// of is there.
-	segments, _, err := list(g.path)
+	segments, _, err := Files{}.list(g.path)
 	if err != nil {
 		return p, err
 	}
@@ -156,7 +156,7 @@ func (g *Growing) resume() (*checker, Fault, error) {
 		c := g.within.checker.clone()
 		return &c, g.within.next, nil
 	}
-	trusted, err := newTrust(filepath.Dir(g.path), g.public)
+	trusted, err := Files{}.newTrust(filepath.Dir(g.path), g.public)
 	if err != nil {
 		return nil, Fault{}, err
 	}

@@ -26,8 +26,11 @@ type Proof struct {
 
 // Trails finds the trails in a directory, or the trail that dir itself is,
 // sorted by name, which is the order of their starts.
-func Trails(dir string) ([]TrailFiles, error) {
-	trails, err := findTrails(dir)
+func Trails(dir string) ([]TrailFiles, error) { return Files{}.Trails(dir) }
+
+// Trails is the function [Trails] for another place.
+func (f Files) Trails(dir string) ([]TrailFiles, error) {
+	trails, err := f.findTrails(dir)
 	if err != nil {
 		return nil, fmt.Errorf("cannot look for trails: %w", err)
 	}

@@ -38,7 +38,7 @@ func pathOf(leaf, from, to uint64) []*span {
 // readProof reads the given number of records of a trail, and returns the one
 // with number seq and its path.
 func readProof(ctx context.Context, trail string, records, seq uint64) (record []byte, steps tlog.RecordProof, err error) {
-	segments, _, err := list(trail)
+	segments, _, err := Files{}.list(trail)
 	if err != nil {
 		return nil, nil, err
 	}

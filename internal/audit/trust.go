@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -76,10 +75,10 @@ type trust struct {
 
 // newTrust begins with the given public key, or, if it is "", with the one
 // beside the trails in dir.
-func newTrust(dir, public string) (t trust, err error) {
+func (f Files) newTrust(dir, public string) (t trust, err error) {
 	keys := filepath.Join(dir, keysDir)
 	if public == "" {
-		data, err := os.ReadFile(filepath.Join(keys, publicFile))
+		data, err := f.ReadFile(filepath.Join(keys, publicFile))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return t, err
 		}
@@ -92,7 +91,7 @@ func newTrust(dir, public string) (t trust, err error) {
 		return t, err
 	}
 	t.keys = []string{public}
-	data, err := os.ReadFile(filepath.Join(keys, rotationsFile))
+	data, err := f.ReadFile(filepath.Join(keys, rotationsFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return t, err
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
+	"math"
 	"path/filepath"
 	"regexp"
 	"sync"
@@ -34,28 +34,31 @@ type VerifyOptions struct {
 //
 // Apart from the checkpoints, the memory that Verify uses does not depend on
 // the length of the trail.
-func Verify(path string, o VerifyOptions) (Report, error) {
-	report, err := verify(path, o)
+func Verify(path string, o VerifyOptions) (Report, error) { return Files{}.Verify(path, o) }
+
+// Verify is the function [Verify] for trails in another place.
+func (f Files) Verify(path string, o VerifyOptions) (Report, error) {
+	report, err := f.verify(path, o)
 	if err != nil {
 		return report, fmt.Errorf("cannot verify: %w", err)
 	}
 	return report, nil
 }
 
-func verify(path string, o VerifyOptions) (report Report, err error) {
-	info, err := os.Stat(path)
+func (f Files) verify(path string, o VerifyOptions) (report Report, err error) {
+	info, err := f.Stat(path)
 	if err != nil {
 		return report, err
 	}
 	if !info.IsDir() {
-		one, err := TrailFiles{Path: path, Segments: []string{path}}.verify(nil)
+		one, err := TrailFiles{Path: path, Segments: []string{path}, in: f}.verify(nil)
 		return Report{Trails: []TrailReport{one}}, err
 	}
 	// The directory above a trail matters, and "." has no name for it.
-	if path, err = filepath.Abs(path); err != nil {
+	if path, err = f.whole(path); err != nil {
 		return report, err
 	}
-	trails, err := findTrails(path)
+	trails, err := f.findTrails(path)
 	if err != nil {
 		return report, err
 	}
@@ -67,7 +70,7 @@ func verify(path string, o VerifyOptions) (report Report, err error) {
 	for _, t := range trails {
 		above := filepath.Dir(t.Path)
 		if _, ok := known[above]; !ok {
-			if known[above], err = newTrust(above, o.Public); err != nil {
+			if known[above], err = f.newTrust(above, o.Public); err != nil {
 				return report, err
 			}
 		}
@@ -91,6 +94,8 @@ func verify(path string, o VerifyOptions) (report Report, err error) {
 type TrailFiles struct {
 	Path     string   // its directory
 	Segments []string // the paths of its segments
+
+	in Files // where they are
 }
 
 var (
@@ -98,34 +103,45 @@ var (
 	trailName   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\d{8}T\d{6}Z-\d+-[0-9a-f]+$`) })
 )
 
-// findTrails searches dir, and the directories directly in it.
-func findTrails(dir string) ([]TrailFiles, error) {
-	own, below, err := list(dir)
+// depth is how far below a directory trails are found: trails of one machine
+// are in a directory, and directories of several machines in another.
+const depth = 2
+
+// findTrails searches dir, the directories in it, and those in such of them as
+// are no trails.
+func (f Files) findTrails(dir string) ([]TrailFiles, error) { return f.searchTrails(dir, depth, true) }
+
+func (f Files) searchTrails(dir string, depth int, top bool) ([]TrailFiles, error) {
+	own, below, err := f.list(dir)
 	if err != nil {
 		return nil, err
 	}
 	var trails []TrailFiles
 	if len(own) > 0 || trailName().MatchString(filepath.Base(dir)) {
-		trails = append(trails, TrailFiles{dir, own})
+		trails = append(trails, TrailFiles{dir, own, f})
+		if depth--; !top {
+			depth = 0 // recordings
+		}
+	}
+	if depth == 0 {
+		return trails, nil
 	}
 	for _, sub := range below {
-		segments, _, err := list(sub)
+		found, err := f.searchTrails(sub, depth-1, false)
 		if errors.Is(err, fs.ErrNotExist) { // removed meanwhile
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		if len(segments) > 0 || trailName().MatchString(filepath.Base(sub)) {
-			trails = append(trails, TrailFiles{sub, segments})
-		}
+		trails = append(trails, found...)
 	}
 	return trails, nil
 }
 
 // list returns the segments and the directories in dir, sorted by name.
-func list(dir string) (segments, below []string, err error) {
-	entries, err := os.ReadDir(dir)
+func (f Files) list(dir string) (segments, below []string, err error) {
+	entries, err := f.ReadDir(dir)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -143,7 +159,7 @@ func list(dir string) (segments, below []string, err error) {
 // verify checks a trail's chain, and compares it with what its witness says;
 // nil: nothing.
 func (t TrailFiles) verify(w *witness) (TrailReport, error) {
-	c := checker{report: TrailReport{Path: t.Path, Status: OK}, prev: origin(), witness: w}
+	c := checker{in: t.in, report: TrailReport{Path: t.Path, Status: OK}, prev: origin(), witness: w}
 	if len(t.Segments) == 0 {
 		c.end = Fault{File: t.Path}
 		c.fail(Incomplete, Fault{Reason: NoSegment, Seq: 1, File: t.Path})
@@ -166,16 +182,17 @@ func (t TrailFiles) verify(w *witness) (TrailReport, error) {
 // checkFile reads one segment to its end, from the beginning of a line on. A
 // torn line can result from a crash only in the last segment.
 func (c *checker) checkFile(at Fault, last bool) error {
-	f, err := os.Open(at.File)
+	f, err := c.in.Open(at.File)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if _, err := f.Seek(at.Offset, io.SeekStart); err != nil {
-		return err
+	from := io.Reader(f)
+	if at.Offset > 0 {
+		from = io.NewSectionReader(f, at.Offset, math.MaxInt64-at.Offset)
 	}
 	stop := make(chan struct{})
-	read := batches(f, stop)
+	read := batches(from, stop)
 	defer func() {
 		close(stop)
 		for range read { // until the reading goroutine has ended

@@ -218,6 +218,30 @@ func TestEveryTrailInADirectoryIsChecked(t *testing.T) {
 	}
 }
 
+func TestADirectoryOfSeveralMachinesDirectoriesIsSearched(t *testing.T) {
+	dir := t.TempDir()
+	const name = "20260102T030406Z-1-00000000"
+	put(t, filepath.Join(dir, "build-3", "copied"), lines(3))
+	put(t, filepath.Join(dir, "build-3", name))
+	put(t, filepath.Join(dir, "build-4", name), lines(3)[1:])
+	put(t, filepath.Join(dir, "build-4", "copied", "too deep"), lines(3)[1:])
+	trails, err := Trails(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, one := range trails {
+		path, _ := filepath.Rel(dir, one.Path)
+		got = append(got, filepath.ToSlash(path))
+	}
+	if want := []string{"build-3/" + name, "build-3/copied", "build-4/" + name}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	if report, err := Verify(dir, VerifyOptions{}); err != nil || report.Status() != Tampered {
+		t.Errorf("%+v, %v", report, err)
+	}
+}
+
 func TestADirectoryWithoutTrailsIsSound(t *testing.T) {
 	if report, err := Verify(t.TempDir(), VerifyOptions{}); err != nil || report.Status() != OK || len(report.Trails) != 0 {
 		t.Errorf("%+v, %v", report, err)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -42,11 +41,11 @@ const patience = time.Minute
 // without a key and without the name of a trail, has none.
 func (t TrailFiles) witness(trusted trust, kept [][]byte) (*witness, error) {
 	name := filepath.Base(t.Path)
-	key, err := os.ReadFile(filepath.Join(t.Path, trailKeyFile))
+	key, err := t.in.ReadFile(filepath.Join(t.Path, trailKeyFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	data, err := os.ReadFile(filepath.Join(t.Path, checkpointsFile))
+	data, err := t.in.ReadFile(filepath.Join(t.Path, checkpointsFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -176,8 +175,7 @@ func parseKept(data []byte) (keptNotes, error) {
 	data = append(slices.Clip([]byte(strings.TrimRight(string(data), "\n"))), "\n\n"...)
 	notes, torn := splitNotes(data)
 	for _, msg := range notes {
-		text, _, _ := strings.Cut(string(msg), "\n\n")
-		c, err := parseCheckpoint(text + "\n")
+		c, err := parseCheckpoint(noteText(msg))
 		if err != nil {
 			return nil, fmt.Errorf("what you kept cannot be read: %w", err)
 		}

@@ -71,6 +71,7 @@ func FromEnvironment(environ []string) (Settings, error) {
 	}
 	s.ConfigFile, s.ConfigFrom = r.configFile(home)
 	s.ConfigDirs = r.configDirs(home)
+	s.Engine = r.engine(s.MaxSessions)
 	s.TerminalDefaultTimeout = r.within("TERMINAL_DEFAULT_TIMEOUT", s.TerminalDefaultTimeout, "TERMINAL_MAX_TIMEOUT", s.TerminalMaxTimeout)
 	if s.ExecuteMaxTimeout > 0 {
 		s.ExecuteDefaultTimeout = r.within("TIPSTAFF_DEFAULT_TIMEOUT", s.ExecuteDefaultTimeout, "TIPSTAFF_MAX_TIMEOUT", s.ExecuteMaxTimeout)

@@ -54,6 +54,13 @@ var filesOf = []fileSetting{
 	{"TIPSTAFF_TLS_KEY_FILE", own.Secret, isFile, "who has it can pass for the server", func(s Settings) []string { return one(s.Callers.TLS.KeyFile) }},
 	{"TIPSTAFF_TLS_CLIENT_CA_FILE", own.Steering, isFile, "it decides who may ask", func(s Settings) []string { return one(s.Callers.TLS.ClientCAFile) }},
 	{"TIPSTAFF_TLS_CLIENTS_FILE", own.Steering, isFile, "it decides who may ask, and for what", func(s Settings) []string { return one(s.Callers.TLS.ClientsFile) }},
+	{"TIPSTAFF_ENGINE_CREDENTIALS", own.Secret, isFile, "who has it can pass for this machine in the fleet", func(s Settings) []string { return one(s.Engine.Credentials) }},
+	{"TIPSTAFF_ENGINE_TLS_CA", own.Steering, isFile, "it decides which servers of the engine are believed", func(s Settings) []string { return one(s.Engine.CA) }},
+	{"TIPSTAFF_ENGINE_TLS_CERT", own.Steering, isFile, "this machine shows it to the engine", func(s Settings) []string { return one(s.Engine.Cert) }},
+	{"TIPSTAFF_ENGINE_TLS_KEY", own.Secret, isFile, "who has it can pass for this machine in the fleet", func(s Settings) []string { return one(s.Engine.Key) }},
+	{"TIPSTAFF_ENGINE_KEY", own.Secret, isFile, "who has it can say to runners who asks", func(s Settings) []string { return one(s.Engine.SigningKey) }},
+	{"TIPSTAFF_ENGINE_GATEWAYS", own.Steering, isFile, "it decides whose word counts on who asks", func(s Settings) []string { return one(s.Engine.GatewaysFile) }},
+	{"TIPSTAFF_ENGINE_SEAL", own.Secret, isFile, "it hides where sessions are", func(s Settings) []string { return one(s.Engine.SealFile) }},
 	{"SSL_CERT_FILE", own.Steering, isFile, "it decides which servers are believed", func(s Settings) []string { return one(s.Authorities.File) }},
 	{"SSL_CERT_DIR", own.Steering, isDirectory, "it decides which servers are believed", func(s Settings) []string { return filepath.SplitList(s.Authorities.Dirs) }},
 }

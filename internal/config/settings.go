@@ -53,6 +53,7 @@ type Settings struct {
 	Decider Decider // TIPSTAFF_DECIDER*
 	Metrics string  // TIPSTAFF_METRICS, as it is written: an address, or "" for none
 
+	Engine  Engine  // TIPSTAFF_ENGINE*, TIPSTAFF_RUNNER_*, TIPSTAFF_GATEWAY_NAME
 	HTTP    HTTP    // TIPSTAFF_HTTP*
 	Callers Callers // TIPSTAFF_TOKEN*, for --http
 

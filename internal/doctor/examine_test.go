@@ -19,6 +19,7 @@ import (
 	"tipstaff/internal/own"
 	"tipstaff/internal/policy"
 	"tipstaff/internal/policyfile"
+	"tipstaff/internal/ship"
 	"tipstaff/internal/sink"
 )
 
@@ -184,6 +185,38 @@ func TestTheKeyOfTheRecordIsTold(t *testing.T) {
 	r := ExamineRecord(t.Context(), RecordOptions{Dir: dir, Durability: "interval", Sinks: func() ([]sink.Sink, error) { return nil, nil }})
 	if r.Error != "" || r.Key != trail.Key().Public {
 		t.Errorf("%+v", r)
+	}
+}
+
+func TestWhatIsNotCopiedYetIsCounted(t *testing.T) {
+	dir := t.TempDir()
+	o := RecordOptions{Dir: dir, Durability: "interval", CopiesTo: "nats://a:4222", CopiesStrict: true, Sinks: func() ([]sink.Sink, error) { return nil, nil }}
+	texts := func() string {
+		r := ExamineRecord(t.Context(), o)
+		var all strings.Builder
+		for _, f := range r.findings() {
+			all.WriteString(f.Text + strings.Join(f.Notes, " ") + "\n")
+		}
+		return all.String()
+	}
+	if got := texts(); !strings.Contains(got, "copied to the streams of nats://a:4222; no command starts before its record is there, to the last byte") {
+		t.Error(got)
+	}
+	trail := filepath.Join(dir, "20260102T030406Z-1-00000000")
+	if err := os.MkdirAll(trail, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{"000001.jsonl": "0123456789", ship.StateFile: `{"name":"r1","position":{"bytes":4},"error":"no such stream"}`} {
+		if err := os.WriteFile(filepath.Join(trail, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := texts(); !strings.Contains(got, "6 bytes of 1 trails are not there yet, and copying failed last: 20260102T030406Z-1-00000000: no such stream") {
+		t.Error(got)
+	}
+	o.CopiesTo = ""
+	if got := texts(); strings.Contains(got, "copied") {
+		t.Error(got)
 	}
 }
 

@@ -7,17 +7,19 @@ import (
 
 	"tipstaff/internal/argv"
 	"tipstaff/internal/audit"
+	"tipstaff/internal/ship"
 	"tipstaff/internal/sink"
 )
 
 // Record describes the audit record.
 type Record struct {
-	Dir        string `json:"dir"`
-	Key        string `json:"key,omitempty"` // public; "" before the first server
-	Durability string `json:"durability"`
-	Sinks      []Sink `json:"sinks,omitempty"`
-	Recordings bool   `json:"recordings"`
-	Error      string `json:"error,omitempty"` // why a server could not keep a record
+	Dir        string  `json:"dir"`
+	Key        string  `json:"key,omitempty"` // public; "" before the first server
+	Durability string  `json:"durability"`
+	Sinks      []Sink  `json:"sinks,omitempty"`
+	Recordings bool    `json:"recordings"`
+	Copies     *Copies `json:"copies,omitempty"` // nil: none are due
+	Error      string  `json:"error,omitempty"`  // why a server could not keep a record
 
 	advice string // what to do about the error
 }
@@ -28,10 +30,20 @@ type Sink struct {
 	Error string `json:"error,omitempty"` // why it cannot be reached now
 }
 
+// Copies says what is copied to the engine's streams.
+type Copies struct {
+	To     string         `json:"to"`     // the engine's servers
+	Strict bool           `json:"strict"` // a start waits for the acknowledgement
+	Left   []ship.Backlog `json:"left,omitempty"`
+	Error  string         `json:"error,omitempty"` // why that cannot be told
+}
+
 // RecordOptions are the settings of the record, as the operator wrote them.
 type RecordOptions struct {
 	Dir, Durability string
 	Recordings      bool
+	CopiesTo        string // the engine's servers; "": the record is not copied
+	CopiesStrict    bool
 	// Sinks makes the sinks of the settings without contacting them.
 	Sinks func() ([]sink.Sink, error)
 }
@@ -54,6 +66,7 @@ func ExamineRecord(ctx context.Context, o RecordOptions) Record {
 		r.Error, r.advice = err.Error(), "no server starts with this setting"
 		return r
 	}
+	r.Copies = examineCopies(o)
 	if r.Key, err = audit.PublicKey(r.Dir); err == nil {
 		err = audit.Writable(r.Dir)
 	}
@@ -61,6 +74,47 @@ func ExamineRecord(ctx context.Context, o RecordOptions) Record {
 		r.Error, r.advice = err.Error(), "make the directory writable for this user, or set TIPSTAFF_STATE_DIR to one that is"
 	}
 	return r
+}
+
+// examineCopies counts what is not copied yet, by what is noted beside the trails.
+func examineCopies(o RecordOptions) *Copies {
+	if o.CopiesTo == "" {
+		return nil
+	}
+	c := &Copies{To: o.CopiesTo, Strict: o.CopiesStrict}
+	left, err := ship.Pending(o.Dir)
+	if c.Left = left; err != nil {
+		c.Error = err.Error()
+	}
+	return c
+}
+
+// findings describe the copies. What is not copied yet is on the disk, and a
+// server copies it; only copies that stand still are doubtful.
+func (c *Copies) findings() []Finding {
+	what := "copied to the streams of " + argv.Escape(c.To)
+	if c.Strict {
+		what += "; no command starts before its record is there"
+	}
+	if c.Error != "" {
+		return []Finding{doubt("%s; how far cannot be told: %s", what, argv.Escape(c.Error))}
+	}
+	var bytes int64
+	stuck := ""
+	for _, b := range c.Left {
+		bytes += b.Bytes
+		if b.Error != "" {
+			stuck = fmt.Sprintf("%s: %s", b.Trail, b.Error)
+		}
+	}
+	switch {
+	case stuck != "":
+		return []Finding{doubt("%s; %d bytes of %d trails are not there yet, and copying failed last: %s", what, bytes, len(c.Left), argv.Escape(stuck)).
+			note("the record is complete on this disk, and a server with this state directory goes on copying it")}
+	case len(c.Left) > 0:
+		return []Finding{good("%s", what).note("%d bytes of %d trails are not there yet; a server with this state directory copies them", bytes, len(c.Left))}
+	}
+	return []Finding{good("%s, to the last byte", what)}
 }
 
 func examineSinks(ctx context.Context, make func() ([]sink.Sink, error)) ([]Sink, error) {
@@ -106,5 +160,9 @@ func (r *Record) findings() []Finding {
 	if r.Recordings {
 		last = last.note("what commands print is kept as well (TIPSTAFF_RECORDINGS)")
 	}
-	return append(all, last)
+	all = append(all, last)
+	if r.Copies != nil {
+		all = append(all, r.Copies.findings()...)
+	}
+	return all
 }

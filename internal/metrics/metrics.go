@@ -27,6 +27,7 @@ type Metrics struct {
 	output    prometheus.Counter
 	truncated prometheus.Counter
 	tier      *tierInUse
+	copies    *copies
 	records   prometheus.Counter
 	errors    prometheus.Counter
 	policies  *policies
@@ -53,6 +54,7 @@ func New(b Build) *Metrics {
 		// gives a fraction.
 		truncated: counter("output_truncated_total", "Commands of whose output something was dropped."),
 		tier:      newTierInUse(),
+		copies:    newCopies(),
 		records:   counter("audit_records_total", "Records that were written to the audit trail."),
 		errors:    counter("audit_errors_total", "Records that could not be written to the audit trail; no command starts without its record."),
 		policies:  newPolicies(),
@@ -61,7 +63,7 @@ func New(b Build) *Metrics {
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Name: "build_info", Help: "Always 1; which tipstaff this is."}, []string{"version", "revision", "goversion"})
 	build.WithLabelValues(b.Version, b.Revision, b.Go).Set(1)
 	m.registry.MustRegister(
-		build, m.sessions, m.running, m.commands, m.scripts, m.denials, m.duration, m.spawn, m.output, m.truncated, m.tier, m.records, m.errors, m.policies, m.reloads.total, m.reloads.refused, m.reloads.loaded,
+		build, m.sessions, m.running, m.commands, m.scripts, m.denials, m.duration, m.spawn, m.output, m.truncated, m.tier, m.copies, m.records, m.errors, m.policies, m.reloads.total, m.reloads.refused, m.reloads.loaded,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	m.begin()

@@ -14,6 +14,7 @@ import (
 
 	"tipstaff"
 	"tipstaff/internal/audit"
+	"tipstaff/internal/ship"
 )
 
 // paper is a trail that takes records or does not.
@@ -163,6 +164,27 @@ func TestThePolicyIsTheOneByWhichWasDecidedLast(t *testing.T) {
 	for sha, want := range map[string]string{"aa": "1", "bb": "", "cc": "1"} {
 		if got[`tipstaff_policy_info{sha256="`+sha+`"}`] != want {
 			t.Errorf("%s: %v", sha, got)
+		}
+	}
+}
+
+func TestWhatIsCopiedIsShownWhereSomethingIs(t *testing.T) {
+	m := New(Build{})
+	for name := range scraped(t, m) {
+		if strings.Contains(name, "audit_copy") {
+			t.Errorf("nothing is copied, and there is %s", name)
+		}
+	}
+	m.TellCopies(func() ship.Status {
+		return ship.Status{Written: 12, Copied: 7, Batches: 3, Bytes: 900, Failures: map[string]uint64{"no_stream": 2}, Old: []ship.Backlog{{Bytes: 40}, {Bytes: 2}}}
+	})
+	got := scraped(t, m)
+	for name, want := range map[string]string{
+		"tipstaff_audit_copy_pending_records": "5", "tipstaff_audit_copy_batches_total": "3", "tipstaff_audit_copy_bytes_total": "900",
+		`tipstaff_audit_copy_failures_total{reason="no_stream"}`: "2", "tipstaff_audit_copy_old_trails": "2", "tipstaff_audit_copy_old_bytes": "42",
+	} {
+		if got[name] != want {
+			t.Errorf("%s is %q, want %s", name, got[name], want)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package monitor
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -35,7 +36,10 @@ type Monitor struct {
 	Approver Approver
 	// Freezer knows whose commands are refused before they are judged; nil: nobody's.
 	Freezer Freezer
-	Log     *slog.Logger
+	// NewID makes the names of commands that were given none; nil: names of this
+	// machine alone.
+	NewID func() tipstaff.RequestID
+	Log   *slog.Logger
 
 	ahead   aheads
 	swapped atomic.Pointer[judges]
@@ -50,7 +54,7 @@ type Monitor struct {
 func (m *Monitor) Execute(ctx context.Context, req tipstaff.Request, live runner.Live) (tipstaff.Result, error) {
 	m.running.Add(1)
 	defer m.running.Done()
-	req.ID = newID()
+	req.ID = m.name(req.ID)
 	live.Name(req.ID) // before the freeze is looked at: what is named can be ended
 	if err := m.refuseFrozen(&req); err != nil {
 		return tipstaff.Result{}, err
@@ -123,12 +127,28 @@ func (m *Monitor) note(r audit.Record) {
 	}
 }
 
+// notRecorded is what a caller is told. A trail that asks for more than its own
+// disk has said why.
 func notRecorded(err error) error {
+	if told, ok := errors.AsType[*tipstaff.Error](err); ok {
+		return told
+	}
 	return &tipstaff.Error{
 		Code: tipstaff.NotRecorded, Rule: "record", Err: err,
 		Msg:  "The audit trail cannot be written, so nothing was started.",
 		Hint: "No record, no run: the operator has to make room for the trail or mend its directory. Then the same call works again.",
 	}
+}
+
+// name returns the name of a command: the one that it was given, or a new one.
+func (m *Monitor) name(given tipstaff.RequestID) tipstaff.RequestID {
+	switch {
+	case given != "":
+		return given
+	case m.NewID != nil:
+		return m.NewID()
+	}
+	return newID()
 }
 
 func newID() tipstaff.RequestID { return tipstaff.RequestID("cmd_" + rand.Text()) }

@@ -3,6 +3,7 @@ package monitor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -113,6 +114,16 @@ func TestARefusalIsRecordedAndNothingRuns(t *testing.T) {
 	if rec := j.last; rec.Code != tipstaff.CommandNotAllowed || rec.Decision.Action != "deny" || rec.Why == "" || len(rec.What.Argv) != 2 {
 		t.Errorf("the refusal is recorded as %+v", rec)
 	}
+}
+
+func TestATrailThatAsksForMoreThanItsDiskSaysWhy(t *testing.T) {
+	why := &tipstaff.Error{Code: tipstaff.NotRecorded, Msg: "The copy was not acknowledged."}
+	j := &journal{broken: fmt.Errorf("cannot record: %w", why)}
+	_, err := newMonitor(j).Execute(t.Context(), ask("echo", "hi"), runner.Live{})
+	if e := tipstaff.AsError(err); e.Code != tipstaff.NotRecorded || e.Msg != why.Msg {
+		t.Errorf("the caller was told %q", e.Msg)
+	}
+	j.want(t)
 }
 
 func TestNoRecordNoRun(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -22,6 +21,8 @@ type Trail struct {
 type Segment struct {
 	Path string
 	Size int64
+
+	in audit.Files // where the file is
 }
 
 // Name is the name of the trail's directory: <start>-<pid>-<random>.
@@ -58,21 +59,24 @@ func (t *Trail) Bytes() int64 {
 // Find returns the trails at path, which is a trail, one of its files, or a
 // directory of trails, sorted by name. It ignores everything else there; a
 // directory without trails is not an error.
-func Find(path string) ([]Trail, error) {
-	info, err := os.Stat(path)
+func Find(path string) ([]Trail, error) { return FindIn(audit.Files{}, path) }
+
+// FindIn is Find for trails in another place.
+func FindIn(in audit.Files, path string) ([]Trail, error) {
+	info, err := in.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot find a trail: %w", err)
 	}
 	if !info.IsDir() {
-		return []Trail{{Path: path, Segments: []Segment{{path, info.Size()}}}}, nil
+		return []Trail{{Path: path, Segments: []Segment{{path, info.Size(), in}}}}, nil
 	}
-	found, err := audit.Trails(path)
+	found, err := in.Trails(path)
 	if err != nil {
 		return nil, err
 	}
 	var trails []Trail
 	for _, f := range found {
-		segments, err := sized(f.Segments)
+		segments, err := sized(in, f.Segments)
 		if err != nil {
 			return nil, fmt.Errorf("cannot find the trails: %w", err)
 		}
@@ -85,9 +89,9 @@ func Find(path string) ([]Trail, error) {
 
 // sized returns segments with their sizes; it leaves out what is not a regular
 // file or no longer exists.
-func sized(paths []string) (segments []Segment, err error) {
+func sized(in audit.Files, paths []string) (segments []Segment, err error) {
 	for _, path := range paths {
-		info, err := os.Lstat(path)
+		info, err := in.Lstat(path)
 		if errors.Is(err, fs.ErrNotExist) { // removed meanwhile
 			continue
 		}
@@ -95,7 +99,7 @@ func sized(paths []string) (segments []Segment, err error) {
 			return nil, err
 		}
 		if info.Mode().IsRegular() {
-			segments = append(segments, Segment{path, info.Size()})
+			segments = append(segments, Segment{path, info.Size(), in})
 		}
 	}
 	return segments, nil

@@ -8,10 +8,13 @@ import (
 	"io"
 	"io/fs"
 	"slices"
+
+	"tipstaff/internal/audit"
 )
 
 // Follower reads what is appended to trails, and new trails.
 type Follower struct {
+	in    audit.Files
 	path  string
 	judge judge
 	at    map[string]int64 // offset of the next line of each file
@@ -20,7 +23,12 @@ type Follower struct {
 // Follow starts after the records that [Find] found at path. A line that was
 // incomplete then is read when it is complete.
 func Follow(path string, found []Trail, f *Filter) (*Follower, error) {
-	w := &Follower{path: path, judge: newJudge(f), at: map[string]int64{}}
+	return FollowIn(audit.Files{}, path, found, f)
+}
+
+// FollowIn is Follow for trails in another place.
+func FollowIn(in audit.Files, path string, found []Trail, f *Filter) (*Follower, error) {
+	w := &Follower{in: in, path: path, judge: newJudge(f), at: map[string]int64{}}
 	for _, t := range found {
 		for _, s := range t.Segments {
 			end, err := s.wholeEnd()
@@ -53,7 +61,7 @@ func (s Segment) wholeEnd() (int64, error) {
 // time. It does not wait for new records.
 func (w *Follower) Poll(ctx context.Context, visit func(*Line) error) (Faults, error) {
 	var faults Faults
-	trails, err := Find(w.path)
+	trails, err := FindIn(w.in, w.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return faults, nil // it does not exist yet, or was removed
 	}

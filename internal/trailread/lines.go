@@ -5,7 +5,8 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"os"
+
+	"tipstaff/internal/audit"
 )
 
 const (
@@ -47,14 +48,14 @@ type lines interface {
 
 // forward reads from the first line on.
 type forward struct {
-	file *os.File
+	file audit.File
 	in   *bufio.Reader
 	at   int64
 }
 
 // openForward reads size bytes at a time, which must be more than maxLine.
 func openForward(p part, size int64) (lines, error) {
-	f, err := os.Open(p.Path)
+	f, err := p.in.Open(p.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +95,7 @@ func (l *forward) next() ([]byte, int64, kind, error) {
 
 // backward reads from the last line to the first.
 type backward struct {
-	file *os.File
+	file audit.File
 	from int64  // start of the part
 	pos  int64  // offset of buf in the file
 	buf  []byte // what was read and not returned yet
@@ -102,7 +103,7 @@ type backward struct {
 }
 
 func openBackward(p part) (lines, error) {
-	f, err := os.Open(p.Path)
+	f, err := p.in.Open(p.Path)
 	if err != nil {
 		return nil, err
 	}

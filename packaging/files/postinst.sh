@@ -13,6 +13,6 @@ if [ "$1" = configure ] || [ "$1" = 1 ] || [ "$1" = 2 ]; then
 	fi
 	if [ -d /run/systemd/system ]; then
 		systemctl daemon-reload || true
-		systemctl try-restart tipstaff.service || true
+		systemctl try-restart tipstaff.service tipstaff-gateway.service tipstaff-runner.service || true
 	fi
 fi

@@ -6,7 +6,7 @@ if [ -d /run/systemd/system ]; then
 	systemctl daemon-reload || true
 fi
 if [ "$1" = purge ]; then
-	rm -rf /var/lib/tipstaff /var/lib/tipstaff-workspace /etc/tipstaff
+	rm -rf /var/lib/tipstaff /var/lib/tipstaff-gateway /var/lib/tipstaff-workspace /etc/tipstaff
 	if getent passwd tipstaff >/dev/null; then
 		userdel tipstaff || true
 	fi

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+
+	"tipstaff/internal/config"
+	"tipstaff/internal/engine"
+	"tipstaff/internal/monitor"
+	"tipstaff/internal/ship"
+)
+
+// shipping copies the trail of a server to the engine's streams.
+//
+// It has a connection of its own, so that no batch stands before what a command
+// prints. A nil *shipping copies nothing.
+type shipping struct {
+	conn    *engine.Conn  // nil: a later server copies the trail
+	shipper *ship.Shipper // nil with conn
+	name    string
+	due     io.Closer // what says that a later server is to copy the trail
+	log     *slog.Logger
+}
+
+// newShipping connects to the engine of the settings, in the background. A
+// process that ends soon connects only if its commands wait for copies.
+func newShipping(s config.Settings, log *slog.Logger) (*shipping, error) {
+	e := s.Engine
+	sh, role, err := dueShipping(e, log)
+	if sh == nil || err != nil || e.EndsSoon && !e.AuditStrict() {
+		return sh, err
+	}
+	o := e.Options(role, sh.name)
+	o.Log = log
+	if sh.conn, err = engine.Connect(context.Background(), o); err != nil {
+		return nil, fail(exitConfig, "cannot start with these settings:\n%w", err)
+	}
+	sh.shipper = ship.New(ship.Options{To: sh.conn, Name: sh.name, Strict: e.AuditStrict(), Patience: e.Patience, Log: log})
+	return sh, nil
+}
+
+// dueShipping only says that a copy is due.
+func dueShipping(e config.Engine, log *slog.Logger) (*shipping, engine.Role, error) {
+	if !e.Copies() {
+		return nil, "", nil
+	}
+	role, name, err := copier(e)
+	return &shipping{name: name, log: log}, role, err
+}
+
+// copier says under which name a server's trails are copied, and as what it
+// connects. A server without a role in the fleet does so as a runner, which is
+// what its key allows.
+func copier(e config.Engine) (engine.Role, string, error) {
+	if e.Serves(engine.Gateway) && !e.Serves(engine.Runner) {
+		return engine.Gateway, e.GatewayName, nil
+	}
+	if e.RunnerName != "" {
+		return engine.Runner, e.RunnerName, nil
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return "", "", fail(exitConfig, "cannot tell the name of this machine, under which its trails are copied: %w\nSet TIPSTAFF_RUNNER_NAME", err)
+	}
+	return engine.Runner, hostName(host), nil
+}
+
+var noName = regexp.MustCompile(`[^a-z0-9_-]+`)
+
+// hostName is a host's name as it can be the name of a runner.
+func hostName(host string) string {
+	return strings.Trim(noName.ReplaceAllString(strings.ToLower(host), "-"), "-_")
+}
+
+// trail puts the wait for copies around a trail.
+func (sh *shipping) trail(next monitor.Trail) monitor.Trail {
+	if sh == nil || sh.shipper == nil {
+		return next
+	}
+	return ship.Confirmed{Trail: next, By: sh.shipper}
+}
+
+// begin begins to copy a trail, or says that a copy is due.
+func (sh *shipping) begin(trail string) (err error) {
+	switch {
+	case sh == nil:
+		return nil
+	case sh.shipper != nil:
+		err = sh.shipper.Begin(trail)
+	default:
+		sh.due, err = ship.Mark(trail, sh.name)
+	}
+	if err != nil {
+		return fail(exitFailure, "cannot copy the audit trail to the engine: %w", err)
+	}
+	return nil
+}
+
+// of returns the shipper; nil: this process copies nothing itself.
+func (sh *shipping) of() *ship.Shipper {
+	if sh == nil {
+		return nil
+	}
+	return sh.shipper
+}
+
+// abandon disconnects without copying.
+func (sh *shipping) abandon() error {
+	if sh == nil {
+		return nil
+	}
+	if sh.due != nil {
+		_ = sh.due.Close()
+	}
+	if sh.conn != nil {
+		done, cancel := context.WithCancel(context.Background())
+		cancel()
+		_ = sh.shipper.Close(done)
+		sh.conn.Close()
+	}
+	return nil
+}
+
+// shipTime is how long the server's end waits for the copy.
+const shipTime = 1500 * time.Millisecond
+
+// close copies the rest of the trail, which must be closed, for a bounded time.
+func (sh *shipping) close() {
+	if sh == nil {
+		return
+	}
+	if sh.due != nil {
+		_ = sh.due.Close()
+	}
+	if sh.conn == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), shipTime)
+	defer cancel()
+	if err := sh.shipper.Close(ctx); err != nil {
+		sh.log.Warn("the copy of the audit trail is not complete; the trail on this disk is", "error", err)
+	}
+	sh.conn.Close()
+}

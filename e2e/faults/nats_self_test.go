@@ -1,0 +1,78 @@
+//go:build linux && !race
+
+package faults
+
+import (
+	"context"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"tipstaff/internal/engine"
+)
+
+// natsServer builds the stock server, of the version that go.mod names.
+func natsServer(t *testing.T) string {
+	t.Helper()
+	bin := filepath.Join(t.TempDir(), "nats-server")
+	build := exec.Command("go", "build", "-o", bin, "github.com/nats-io/nats-server/v2")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return bin
+}
+
+// TestTheServersFailAsTheyAreTold: a cluster of three takes records with one of
+// them killed, and none with two; on a full disk it says so.
+func TestTheServersFailAsTheyAreTold(t *testing.T) {
+	needNamespaces(t)
+	bin := natsServer(t)
+	f := &fleet{t: t, dir: t.TempDir(), bin: tipstaff(t), lan: newLAN(t)}
+	all := f.cluster(bin, f.keys())
+	conn, err := engine.Connect(t.Context(), engine.Options{
+		Servers: []string{"nats://10.77.0.1:4222"}, Role: engine.Gateway, Name: "g1", Credentials: filepath.Join(f.dir, "g1.nk"),
+	})
+	must(t, err)
+	defer conn.Close()
+	self := engine.Address{Name: "g1", Incarnation: engine.NewIncarnation()}
+	put := func(size int) error {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		_, err := conn.PutLease(ctx, self, make([]byte, size))
+		return err
+	}
+	var last error
+	eventually(t, "a stream on three servers", time.Minute, func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		last = conn.MakeStreams(ctx, 3)
+		return last == nil && put(10) == nil
+	}, func() string { return last.Error() + "\n" + all[0].tail(20) })
+	all[2].kill()
+	eventually(t, "a record with two of three", time.Minute, func() bool { return put(10) == nil }, func() string { return "" })
+	all[1].kill()
+	if put(10) == nil {
+		t.Error("one of three has acknowledged a record")
+	}
+	all[1].start()
+	all[2].start()
+	eventually(t, "a record with all of them again", time.Minute, func() bool { return put(10) == nil }, func() string { return "" })
+	for _, n := range all {
+		n.fill()
+	}
+	full := false
+	for range 200 {
+		if put(64<<10) != nil {
+			full = true
+			break
+		}
+	}
+	if !full {
+		t.Error("200 records of 64 KiB are acknowledged by servers with full disks")
+	}
+	for _, n := range all {
+		n.empty()
+		n.stop(20 * time.Second)
+	}
+}

@@ -1,0 +1,49 @@
+//go:build linux && !race
+
+package faults
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// torn is the exit code of "audit verify" for a trail whose last line is not
+// whole, as a process leaves it that is killed while it writes.
+const torn = 7
+
+// trails has every trail verified.
+func (f *fleet) trails() {
+	f.t.Helper()
+	for _, m := range f.members() {
+		cmd := exec.Command(f.bin, "audit", "verify")
+		cmd.Env = []string{"TIPSTAFF_STATE_DIR=" + m.state, "HOME=" + m.home}
+		out, err := cmd.CombinedOutput()
+		if err != nil && !(cmd.ProcessState.ExitCode() == torn && f.killed[m.name()]) {
+			f.t.Errorf("the trails of %s: %v\n%s", m.name(), err, last(string(out), 10))
+		}
+	}
+}
+
+func last(text string, lines int) string {
+	all := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
+}
+
+// prebuilt names a program that is there already, as in e2e/kit.
+const prebuilt = "TIPSTAFF_TEST_BINARY"
+
+// tipstaff builds the program, without the race detector.
+func tipstaff(t *testing.T) string {
+	t.Helper()
+	if there := os.Getenv(prebuilt); there != "" {
+		return there
+	}
+	bin := filepath.Join(t.TempDir(), "tipstaff")
+	if out, err := exec.Command("go", "build", "-o", bin, "tipstaff/cmd/tipstaff").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return bin
+}

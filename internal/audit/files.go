@@ -1,0 +1,82 @@
+package audit
+
+import (
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Files is a place where trails lie. The zero Files is this machine's file
+// system. A place elsewhere (the copies of package ship) lets the same code
+// verify and read what lies there, so that it cannot say anything else of a
+// copy than of a file.
+type Files struct {
+	// In holds the trails; nil: the machine's file system, with its paths. In
+	// another place paths are those of [fs.FS], and its regular files implement
+	// [io.ReaderAt].
+	In fs.FS
+}
+
+// File is an open file.
+type File interface {
+	fs.File
+	io.ReaderAt
+}
+
+// Open opens a file for reading.
+func (f Files) Open(path string) (File, error) {
+	if f.In == nil {
+		return os.Open(path)
+	}
+	file, err := f.In.Open(filepath.ToSlash(path))
+	if err != nil {
+		return nil, err
+	}
+	if at, ok := file.(File); ok {
+		return at, nil
+	}
+	_ = file.Close()
+	return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrInvalid}
+}
+
+// Stat describes a file, or what a link leads to.
+func (f Files) Stat(path string) (fs.FileInfo, error) {
+	if f.In == nil {
+		return os.Stat(path)
+	}
+	return fs.Stat(f.In, filepath.ToSlash(path))
+}
+
+// Lstat describes a file, or the link itself.
+func (f Files) Lstat(path string) (fs.FileInfo, error) {
+	if f.In == nil {
+		return os.Lstat(path)
+	}
+	return fs.Lstat(f.In, filepath.ToSlash(path))
+}
+
+// ReadDir lists a directory, sorted by name.
+func (f Files) ReadDir(path string) ([]fs.DirEntry, error) {
+	if f.In == nil {
+		return os.ReadDir(path)
+	}
+	return fs.ReadDir(f.In, filepath.ToSlash(path))
+}
+
+// ReadFile reads a whole file.
+func (f Files) ReadFile(path string) ([]byte, error) {
+	if f.In == nil {
+		return os.ReadFile(path)
+	}
+	return fs.ReadFile(f.In, filepath.ToSlash(path))
+}
+
+// whole returns a path whose last two names say which trail it is, also for
+// ".".
+func (f Files) whole(path string) (string, error) {
+	if f.In != nil {
+		return path, nil
+	}
+	return filepath.Abs(path)
+}

@@ -1,0 +1,137 @@
+// Package enginetest starts NATS servers inside of a test's process, on loopback
+// at ports that the system chooses. No part of the program imports it.
+package enginetest
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"tipstaff/internal/engine"
+)
+
+// Server is a NATS server with JetStream that ends with the test.
+type Server struct {
+	t    testing.TB
+	opts *server.Options
+	srv  *server.Server
+}
+
+// Start starts a server that asks for no key. Its state lies in a directory of
+// the test.
+func Start(t testing.TB) *Server {
+	t.Helper()
+	return start(t, &server.Options{})
+}
+
+// StartFile starts a server by a configuration file, as "tipstaff engine config"
+// prints one, on loopback at a port that the system chooses.
+func StartFile(t testing.TB, file string) *Server {
+	t.Helper()
+	opts, err := server.ProcessConfigFile(file)
+	if err != nil {
+		t.Fatalf("cannot read the configuration of a NATS server: %v", err)
+	}
+	return start(t, opts)
+}
+
+func start(t testing.TB, opts *server.Options) *Server {
+	t.Helper()
+	opts.Host, opts.Port = "127.0.0.1", server.RANDOM_PORT
+	opts.HTTPPort, opts.HTTPSPort = 0, 0
+	opts.NoLog, opts.NoSigs = true, true
+	opts.JetStream, opts.StoreDir = true, t.TempDir()
+	s := &Server{t: t, opts: opts}
+	t.Cleanup(s.Stop)
+	s.Start()
+	return s
+}
+
+// Start starts the server again after Stop, at the same port and with the state
+// that it had.
+func (s *Server) Start() {
+	s.t.Helper()
+	srv, err := server.NewServer(s.opts)
+	if err != nil {
+		s.t.Fatalf("cannot make a NATS server: %v", err)
+	}
+	s.srv = srv
+	go srv.Start()
+	if !srv.ReadyForConnections(20 * time.Second) {
+		s.t.Fatal("the NATS server is not ready after 20 seconds")
+	}
+	if s.opts.Port == server.RANDOM_PORT {
+		s.opts.Port = srv.Addr().(*net.TCPAddr).Port
+	}
+}
+
+// Stop ends the server, as if its machine had lost power.
+func (s *Server) Stop() {
+	if s.srv != nil {
+		s.srv.Shutdown()
+		s.srv.WaitForShutdown()
+		s.srv = nil
+	}
+}
+
+// StopJetStream ends JetStream alone: messages pass, leases and streams are gone.
+// StartJetStream takes it up again.
+func (s *Server) StopJetStream() {
+	s.t.Helper()
+	if err := s.srv.DisableJetStream(); err != nil {
+		s.t.Fatalf("cannot end JetStream: %v", err)
+	}
+}
+
+// StartJetStream takes JetStream up again, with what it had kept.
+func (s *Server) StartJetStream() {
+	s.t.Helper()
+	if err := s.srv.EnableJetStream(&server.JetStreamConfig{StoreDir: s.opts.StoreDir}); err != nil {
+		s.t.Fatalf("cannot start JetStream: %v", err)
+	}
+}
+
+// URL is the address of the server.
+func (s *Server) URL() string { return s.srv.ClientURL() }
+
+// Connect connects a member to the server and waits for the connection, which
+// ends with the test.
+func (s *Server) Connect(role engine.Role, name string) *engine.Conn {
+	s.t.Helper()
+	return s.ConnectWith(engine.Options{Role: role, Name: name})
+}
+
+// ConnectWith is Connect with options; their Servers are set here.
+func (s *Server) ConnectWith(o engine.Options) *engine.Conn {
+	s.t.Helper()
+	o.Servers = []string{s.URL()}
+	c, err := engine.Connect(s.t.Context(), o)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(c.Close)
+	ctx, cancel := context.WithTimeout(s.t.Context(), 20*time.Second)
+	defer cancel()
+	if err := c.Wait(ctx); err != nil {
+		s.t.Fatal(err)
+	}
+	return c
+}
+
+// Routes is how many other servers a configuration file names; a file that the
+// server does not understand fails the test.
+func Routes(t testing.TB, file string) int {
+	t.Helper()
+	opts, err := server.ProcessConfigFile(file)
+	if err != nil {
+		t.Fatalf("cannot read the configuration of a NATS server: %v", err)
+	}
+	return len(opts.Routes)
+}
+
+// LastURL is the address that the server had, also after Stop.
+func (s *Server) LastURL() string { return fmt.Sprintf("nats://127.0.0.1:%d", s.opts.Port) }

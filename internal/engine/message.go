@@ -1,0 +1,102 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// Message is one message of core NATS: delivered at most once, to those who
+// listen when it passes.
+type Message struct {
+	Subject string
+	Reply   string // where an answer is expected; "": nowhere
+	Data    []byte
+
+	// Nobody: this is no message of a peer, but the server's word that nobody
+	// listened at the subject that Reply was sent along with. It also comes while
+	// a peer connects again, for a tenth of a second and more.
+	Nobody bool
+}
+
+// Publish sends data to a subject. With a reply subject to which this connection
+// is subscribed, the server says there ([Message.Nobody]) if nobody listens at
+// the subject. No error means that the message was handed to the connection, not
+// that it arrived; [ErrUnavailable] and [ErrTooLarge] mean that it was not sent
+// and will not be.
+func (c *Conn) Publish(subject, reply string, data []byte) error {
+	return plain(c.nc.PublishMsg(&nats.Msg{Subject: subject, Reply: reply, Data: data}))
+}
+
+func natsMsg(subject string, data []byte) *nats.Msg {
+	return &nats.Msg{Subject: subject, Data: data, Header: nats.Header{}}
+}
+
+// Flush returns when the server has everything that was published before; it
+// waits 10 seconds at most.
+func (c *Conn) Flush(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
+	defer cancel()
+	return plain(c.nc.FlushWithContext(ctx))
+}
+
+const flushTimeout = 10 * time.Second
+
+// Subscription is what [Conn.Subscribe] began.
+type Subscription struct{ sub *nats.Subscription }
+
+// Pending bounds what waits for the handler of one subscription: beyond, messages
+// are dropped and [Conn.Dropped] counts. Senders hold less under way by credits.
+const (
+	pendingMessages = 64 << 10
+	pendingBytes    = 64 << 20
+)
+
+// Subscribe has handle called for each message to the subject, one at a time in
+// the order in which they came from one sender, so handle hands work that can
+// wait to a goroutine. The subscription outlives breaks of the connection; what
+// was sent during a break is lost. Subscribing is in effect at the server when
+// Flush has returned. The data belongs to the handler.
+//
+// Messages with headers are dropped: members send none, and a key that may ask
+// JetStream for something can have the server send it, with headers, to a subject
+// to which the key itself may not send.
+func (c *Conn) Subscribe(subject string, handle func(Message)) (*Subscription, error) {
+	sub, err := c.nc.Subscribe(subject, func(m *nats.Msg) {
+		nobody := len(m.Data) == 0 && m.Header.Get("Status") == "503"
+		if len(m.Header) > 0 && !nobody {
+			c.foreign.Add(1)
+			return
+		}
+		handle(Message{Subject: m.Subject, Reply: m.Reply, Data: m.Data, Nobody: nobody})
+	})
+	if err != nil {
+		return nil, plain(err)
+	}
+	if err := sub.SetPendingLimits(pendingMessages, pendingBytes); err != nil {
+		return nil, errors.Join(plain(err), sub.Unsubscribe())
+	}
+	return &Subscription{sub}, nil
+}
+
+// Stop ends the subscription; the handler may still run once.
+func (s *Subscription) Stop() {
+	_ = s.sub.Unsubscribe() // fails only if the connection or the subscription has ended
+}
+
+// plain gives errors of the library the names that this package promises.
+func plain(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, nats.ErrReconnectBufExceeded), errors.Is(err, nats.ErrConnectionClosed),
+		errors.Is(err, nats.ErrDisconnected), errors.Is(err, nats.ErrConnectionReconnecting), errors.Is(err, nats.ErrStaleConnection), errors.Is(err, nats.ErrInvalidConnection):
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	case errors.Is(err, nats.ErrMaxPayload):
+		return fmt.Errorf("%w: %w", ErrTooLarge, err)
+	}
+	return err
+}

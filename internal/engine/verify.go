@@ -1,0 +1,180 @@
+package engine
+
+import (
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nkeys"
+)
+
+// Reason is why a statement does not count: one word for metrics and records.
+type Reason string
+
+const (
+	Unsigned       Reason = "unsigned"        // there is no statement, or what is there is none
+	OtherVersion   Reason = "other_version"   // the gateway speaks another version
+	UnknownSigner  Reason = "unknown_signer"  // its key is not among the gateways, or not with this name
+	BadSignature   Reason = "bad_signature"   // the key did not sign these bytes
+	OtherRecipient Reason = "other_recipient" // it is for another runner, or an earlier start of this one
+	TooOld         Reason = "too_old"         // its time is over
+	FromFuture     Reason = "from_future"     // it is issued later than now
+	OtherMessage   Reason = "digest_differs"  // the message is not the one that it is about
+	Replayed       Reason = "replayed"        // it has counted before
+	TooMany        Reason = "too_many"        // more statements came in their time than are remembered
+)
+
+// Refusal is the error of [Verifier.Verify].
+type Refusal struct {
+	Reason Reason
+	Say    string // for the operator: what was found, and what to do
+}
+
+func (r *Refusal) Error() string { return r.Say }
+
+func refuse(r Reason, format string, args ...any) error {
+	return &Refusal{Reason: r, Say: fmt.Sprintf(format, args...)}
+}
+
+// Remembered is how many statements a verifier remembers at most while they
+// could count again, twice over. Each takes some 50 bytes.
+const Remembered = 1 << 16
+
+// remember is how long: a statement that counted now cannot count after this.
+const remember = Validity + 2*ClockSkew
+
+// Verifier judges statements for one runner. Its methods may run at once.
+type Verifier struct {
+	self  Address
+	now   func() time.Time
+	limit int // Remembered
+
+	mu       sync.Mutex
+	gateways Gateways
+	recent   map[string]struct{} // nonces since turned
+	older    map[string]struct{} // and of the time before
+	turned   time.Time
+	newest   time.Time // the latest Issued among recent
+	olderNew time.Time // and among older
+	forgot   time.Time // and among all that was forgotten
+}
+
+// NewVerifier makes the verifier of the runner self.
+func NewVerifier(self Address, gateways Gateways, now func() time.Time) *Verifier {
+	return &Verifier{self: self, limit: Remembered, gateways: gateways, now: now, turned: now(), recent: map[string]struct{}{}, older: map[string]struct{}{}}
+}
+
+// SetGateways replaces the gateways whose statements count.
+func (v *Verifier) SetGateways(g Gateways) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.gateways = g
+}
+
+// Verify returns the statement that travelled with message, if it counts; else a
+// *[Refusal]. It counts once.
+func (v *Verifier) Verify(statement, message []byte) (Statement, error) {
+	st, err := v.read(statement)
+	if err != nil {
+		return Statement{}, err
+	}
+	if st.Runner != v.self.String() {
+		return Statement{}, refuse(OtherRecipient, "a statement for %s came to %s", st.Runner, v.self)
+	}
+	digest := sha256.Sum256(message)
+	if st.Digest != hex.EncodeToString(digest[:]) {
+		return Statement{}, refuse(OtherMessage, "the message is not the one that the statement of %s is about", st.Gateway)
+	}
+	if err := v.inTime(st); err != nil {
+		return Statement{}, err
+	}
+	return st, v.once(st)
+}
+
+// read takes statement apart and checks who has signed it.
+func (v *Verifier) read(statement []byte) (Statement, error) {
+	if len(statement) <= ed25519.SignatureSize || len(statement) > ed25519.SignatureSize+maxStatement {
+		return Statement{}, refuse(Unsigned, "a message without a statement of a gateway")
+	}
+	sig, body := statement[:ed25519.SignatureSize], statement[ed25519.SignatureSize:]
+	var st Statement
+	if err := json.Unmarshal(body, &st); err != nil {
+		return Statement{}, refuse(Unsigned, "a message with something that is no statement of a gateway")
+	}
+	if st.Version != StatementVersion {
+		return Statement{}, refuse(OtherVersion, "a statement of version %d, and this runner takes version %d: run the same release on gateways and runners", st.Version, StatementVersion)
+	}
+	gateway, err := ParseAddress(st.Gateway)
+	if err != nil {
+		return Statement{}, refuse(Unsigned, "a statement of no gateway: %v", err)
+	}
+	v.mu.Lock()
+	name, known := v.gateways[st.Key]
+	v.mu.Unlock()
+	switch {
+	case !known:
+		return Statement{}, refuse(UnknownSigner, "a statement by the key %.60q, which is not among the keys of gateways (TIPSTAFF_ENGINE_GATEWAYS)", st.Key)
+	case name != gateway.Name:
+		return Statement{}, refuse(UnknownSigner, "a statement of %s by the key of %s", gateway.Name, name)
+	}
+	key, err := nkeys.FromPublicKey(st.Key)
+	if err != nil || key.Verify(append([]byte(signed), body...), sig) != nil {
+		return Statement{}, refuse(BadSignature, "a statement that the key of %s did not sign", name)
+	}
+	return st, nil
+}
+
+// inTime compares the times of a statement with the clock.
+func (v *Verifier) inTime(st Statement) error {
+	now := v.now()
+	const clocks = "; compare the clocks of the runner and of the gateway"
+	switch {
+	case st.NotAfter.Sub(st.Issued) > Validity || st.NotAfter.Before(st.Issued):
+		return refuse(TooOld, "a statement that would count for %v, and %v is the limit", st.NotAfter.Sub(st.Issued), Validity)
+	case st.Issued.After(now.Add(ClockSkew)):
+		return refuse(FromFuture, "a statement of %s that is issued %v from now"+clocks, st.Gateway, st.Issued.Sub(now).Round(time.Second))
+	case now.After(st.NotAfter.Add(ClockSkew)):
+		return refuse(TooOld, "a statement of %s that ended %v ago"+clocks, st.Gateway, now.Sub(st.NotAfter).Round(time.Second))
+	}
+	return nil
+}
+
+// once remembers a statement, and refuses one that it remembers. What it has
+// forgotten is too old by its own time of issue, whatever the clock says now: a
+// clock that is set back makes nothing count again.
+func (v *Verifier) once(st Statement) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if now := v.now(); now.Sub(v.turned) >= remember || now.Before(v.turned) {
+		v.forgot = later(v.forgot, v.olderNew)
+		v.older, v.olderNew = v.recent, v.newest
+		v.recent, v.newest = map[string]struct{}{}, time.Time{}
+		v.turned = now
+	}
+	if !st.Issued.After(v.forgot) {
+		return refuse(TooOld, "a statement of %s from before what is remembered; compare the clocks of the runner and of the gateway", st.Gateway)
+	}
+	nonce := st.Key + st.Nonce
+	_, a := v.recent[nonce]
+	_, b := v.older[nonce]
+	switch {
+	case a || b:
+		return refuse(Replayed, "a statement of %s that has counted before", st.Gateway)
+	case len(v.recent) >= v.limit:
+		return refuse(TooMany, "more than %d statements came within %v", v.limit, remember)
+	}
+	v.recent[nonce] = struct{}{}
+	v.newest = later(v.newest, st.Issued)
+	return nil
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

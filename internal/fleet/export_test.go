@@ -1,0 +1,34 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"tipstaff/internal/engine"
+)
+
+// Take hands the list a change, as the watch does.
+func (l *List) Take(c engine.LeaseChange) { l.take(c) }
+
+// SetEvery sets how often the list sends pulses.
+func (l *List) SetEvery(d time.Duration) { l.every = d }
+
+// PulsesOfALease is how many pulses a lease outlasts.
+const PulsesOfALease = pulsesOfALease
+
+// ClaimUnanswered is a claim while all others were cut off.
+func (r *Runner) ClaimUnanswered(ctx context.Context) error {
+	r.mu.Lock()
+	r.claimed = true
+	r.mu.Unlock()
+	_, err := r.conn.Subscribe(engine.Namesakes(r.addr.Name), r.heard)
+	return errors.Join(err, r.conn.Flush(ctx))
+}
+
+// Missing is how many pulses have not come back.
+func (l *List) Missing() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.missing
+}

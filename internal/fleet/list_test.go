@@ -1,0 +1,190 @@
+package fleet_test
+
+import (
+	"encoding/json"
+	"io"
+	"log/slog"
+	"maps"
+	"testing"
+	"time"
+
+	"tipstaff/internal/engine"
+	"tipstaff/internal/fleet"
+)
+
+func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+
+// told is a list that is told of changes, in order, as the servers would tell it.
+type told struct {
+	t testing.TB
+	*fleet.List
+	seal     fleet.Seal
+	self     engine.Address
+	sequence uint64
+}
+
+func newTold(t testing.TB) *told {
+	t.Helper()
+	s, self := newSeal(t, 1), member("g1")
+	return &told{t: t, List: fleet.NewList(nil, s, self, quiet()), seal: s, self: self}
+}
+
+func (l *told) change(role engine.Role, a engine.Address, value []byte) uint64 {
+	l.sequence++
+	l.Take(engine.LeaseChange{Role: role, Member: a, Sequence: l.sequence, Time: time.Now(), Value: value})
+	return l.sequence
+}
+
+// lease writes the lease of a, and returns its sequence.
+func (l *told) lease(a engine.Address, lease fleet.Lease) uint64 {
+	l.t.Helper()
+	if lease.Capacity == 0 {
+		lease.Capacity = 10
+	}
+	lease.Clock = time.Now()
+	b, err := json.Marshal(lease)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return l.change(engine.Runner, a, b)
+}
+
+func (l *told) pulses(n int) {
+	for range n {
+		l.change(engine.Gateway, l.self, []byte("{}"))
+	}
+}
+
+func (l *told) standing(a engine.Address) fleet.Standing {
+	_, st := l.Find(l.seal.Place(a))
+	return st
+}
+
+func TestALeaseEndsByPulsesAndNotByAClock(t *testing.T) {
+	t.Parallel()
+	l, a, b := newTold(t), member("r1"), member("r2")
+	l.lease(a, fleet.Lease{})
+	l.lease(b, fleet.Lease{})
+	for range 100 {
+		l.lease(b, fleet.Lease{}) // much happens, but no pulse comes back
+	}
+	if got := l.standing(a); got != fleet.Held {
+		t.Errorf("without pulses: %v", got)
+	}
+	l.pulses(fleet.PulsesOfALease)
+	l.lease(b, fleet.Lease{})
+	if got := l.standing(a); got != fleet.Held {
+		t.Errorf("within its time: %v", got)
+	}
+	l.pulses(1)
+	if a, b := l.standing(a), l.standing(b); a != fleet.Lost || b != fleet.Held {
+		t.Errorf("after its time %v, renewed %v", a, b)
+	}
+	l.lease(a, fleet.Lease{})
+	if got := l.standing(a); got != fleet.Held {
+		t.Errorf("a runner that was stopped and goes on: %v", got)
+	}
+	l.change(engine.Gateway, member("g2"), []byte("{}"))
+	l.change(engine.Gateway, engine.Address{Name: "g1"}, []byte("{}"))
+	if got := l.standing(a); got != fleet.Held {
+		t.Errorf("pulses of others count: %v", got)
+	}
+}
+
+func TestWhatIsToldAgainRenewsNothing(t *testing.T) {
+	t.Parallel()
+	l, a := newTold(t), member("r1")
+	first := l.lease(a, fleet.Lease{Sessions: 1})
+	l.lease(a, fleet.Lease{Sessions: 2})
+	l.pulses(fleet.PulsesOfALease)
+	b, err := json.Marshal(fleet.Lease{Capacity: 10, Sessions: 1, Clock: time.Now()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Take(engine.LeaseChange{Role: engine.Runner, Member: a, Sequence: first, Value: b}) // a stale read
+	if got := l.Runners()[0].Sessions; got != 2 {
+		t.Errorf("a stale read replaces what is newer: %d sessions", got)
+	}
+	l.Take(engine.LeaseChange{Role: engine.Runner, Member: a, Sequence: first}) // and a stale end
+	if got := l.standing(a); got != fleet.Held {
+		t.Errorf("a stale end counts: %v", got)
+	}
+	if l.pulses(1); l.standing(a) != fleet.Lost {
+		t.Error("a stale read renews")
+	}
+}
+
+func TestARestartedRunnersOldLeaseIsGoneAtOnce(t *testing.T) {
+	t.Parallel()
+	l, old, other, young := newTold(t), member("r1"), member("r2"), member("r1")
+	l.lease(old, fleet.Lease{})
+	l.lease(other, fleet.Lease{})
+	born := l.lease(young, fleet.Lease{})
+	if got := []fleet.Standing{l.standing(old), l.standing(other), l.standing(young)}; got[0] != fleet.Lost || got[1] != fleet.Held || got[2] != fleet.Held {
+		t.Errorf("old %v, other %v, young %v", got[0], got[1], got[2])
+	}
+	l.lease(old, fleet.Lease{Born: 1}) // it lives in spite of that
+	l.lease(young, fleet.Lease{Born: born})
+	if l.standing(old) != fleet.Held || l.standing(young) != fleet.Held {
+		t.Error("two that live are both there")
+	}
+	l.change(engine.Runner, young, nil)
+	if l.standing(old) != fleet.Held || l.standing(young) != fleet.Lost {
+		t.Error("a lease that is given back is gone at once")
+	}
+	if l.Holds(young) || !l.Holds(old) {
+		t.Error("by address it is the same")
+	}
+}
+
+func TestIdsCannotBeProbed(t *testing.T) {
+	t.Parallel()
+	l, a := newTold(t), member("r1")
+	l.lease(a, fleet.Lease{})
+	if got := l.standing(member("r9")); got != fleet.Unknown {
+		t.Errorf("a runner that never was: %v", got)
+	}
+	if got := l.standing(member("r1")); got != fleet.Lost {
+		t.Errorf("an earlier start of a runner that is there, of which this gateway knows nothing: %v", got)
+	}
+	for range 1000 { // whatever a caller makes of an id of their own, nothing is known of it
+		tail := []byte(l.seal.NewTail(a))
+		tail[26+len(tail)%7] ^= 1
+		if p, ok := l.seal.Open(string(tail)); ok {
+			if _, st := l.Find(p); st == fleet.Held {
+				t.Fatalf("%s is held", tail)
+			}
+		}
+		if p, ok := l.seal.Open(newSeal(t, 9).NewTail(a)); ok {
+			if _, st := l.Find(p); st != fleet.Unknown {
+				t.Fatalf("an id of another fleet: %v", st)
+			}
+		}
+	}
+}
+
+func TestALeaseThatCannotBeIsLeftOut(t *testing.T) {
+	t.Parallel()
+	many := maps.Collect(func(yield func(fleet.Tenant, int) bool) {
+		for i := range 300 {
+			if !yield(fleet.Tenant{byte(i), byte(i >> 8)}, 1) {
+				return
+			}
+		}
+	})
+	tenants, err := json.Marshal(fleet.Lease{Capacity: 1, Tenants: many})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{
+		"no JSON": "free", "a number below 0": `{"capacity":-1}`, "a word for a number": `{"capacity":"1"}`,
+		"a tenant that is none": `{"capacity":1,"tenants":{"blue":1}}`, "too many tenants": string(tenants),
+		"too large": `{"version":"` + string(make([]byte, 70<<10)) + `"}`,
+	} {
+		l, a := newTold(t), member("r1")
+		l.change(engine.Runner, a, []byte(value))
+		if got := l.standing(a); got != fleet.Unknown {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

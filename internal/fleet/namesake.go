@@ -1,0 +1,128 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"tipstaff/internal/engine"
+)
+
+// Two runners with one name are a mistake of the operator's. The younger gives
+// way, because the older has sessions: at its start it refuses to begin, and if
+// both were cut off from each other then, it takes no more sessions when they meet.
+// Which one is younger is read from the order in which the servers took their
+// first leases, never from clocks. No session is in danger meanwhile: addresses
+// hold the incarnation.
+
+// What runners of one name tell each other.
+const (
+	hello = "hello" // I am about to start: is there another?
+	here  = "here"  // I am
+)
+
+type namesake struct {
+	Say     string `json:"say"`
+	Address string `json:"address"`
+	Born    uint64 `json:"born,omitempty"`
+}
+
+// Claim waits for a connection and makes sure that no other runner has this
+// name. It returns [ErrNameTaken] if another one answers; such a runner must not
+// start. From then on it answers others.
+func (r *Runner) Claim(ctx context.Context) error {
+	if err := r.conn.Wait(ctx); err != nil {
+		return err
+	}
+	sub, err := r.conn.Subscribe(engine.Namesakes(r.addr.Name), r.heard)
+	if err != nil {
+		return fmt.Errorf("cannot ask for runners with the same name: %w", err)
+	}
+	if err = r.conn.Flush(ctx); err == nil {
+		err = r.announce(hello)
+	}
+	if err != nil {
+		sub.Stop()
+		return fmt.Errorf("cannot ask for runners with the same name: %w", err)
+	}
+	select {
+	case other := <-r.hello:
+		sub.Stop()
+		return fmt.Errorf("%w: %s runs as %s. Give each its own TIPSTAFF_RUNNER_NAME, or stop the other first", ErrNameTaken, r.addr.Name, other)
+	case <-ctx.Done():
+		sub.Stop()
+		return context.Cause(ctx)
+	case <-time.After(r.opt.Claim):
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.claimed = true
+		return nil
+	}
+}
+
+// Conflict is [ErrNameTaken] if an older runner with this name has turned up
+// since Claim. This one takes no more sessions then, and should be stopped.
+func (r *Runner) Conflict() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.taken
+}
+
+func (r *Runner) announce(say string) error {
+	r.mu.Lock()
+	born := r.born
+	r.mu.Unlock()
+	b, err := json.Marshal(namesake{Say: say, Address: r.addr.String(), Born: born})
+	if err != nil {
+		return fmt.Errorf("cannot tell runners with the same name: %w", err)
+	}
+	return r.conn.Publish(engine.Namesakes(r.addr.Name), "", b)
+}
+
+// heard takes what a runner of this name says; its own words come back, too.
+func (r *Runner) heard(m engine.Message) {
+	var n namesake
+	if json.Unmarshal(m.Data, &n) != nil {
+		return
+	}
+	other, err := engine.ParseAddress(n.Address)
+	if err != nil || other.Name != r.addr.Name || other == r.addr {
+		return
+	}
+	r.mu.Lock()
+	born, claimed := r.born, r.claimed
+	r.mu.Unlock()
+	switch {
+	case n.Say == hello && (claimed || before(r.addr, other)):
+		_ = r.announce(here) // told again with the next renewal
+	case n.Say == hello:
+		_ = r.announce(hello) // the other has begun to listen after the first: it answers this one
+	case n.Say == here && !claimed:
+		select {
+		case r.hello <- other:
+		default:
+		}
+	case n.Say == here && n.Born > 0 && n.Born < born:
+		r.giveWay(other)
+	}
+}
+
+// before orders two that start at the same moment.
+func before(a, b engine.Address) bool {
+	return strings.Compare(a.Incarnation.String(), b.Incarnation.String()) < 0
+}
+
+func (r *Runner) giveWay(other engine.Address) {
+	r.mu.Lock()
+	first := r.taken == nil
+	r.taken = fmt.Errorf("%w: %s was there before. This one takes no more sessions: give it another TIPSTAFF_RUNNER_NAME and start it again", ErrNameTaken, other)
+	err := r.taken
+	r.mu.Unlock()
+	if first {
+		r.door.close()
+		r.opt.Log.Error("two runners with one name", "this", r.addr.String(), "other", other.String(), "why", err.Error())
+		r.now()
+	}
+}

@@ -1,0 +1,117 @@
+package ship
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// StateFile is the file in a trail's directory that says how far the copy has
+// come. It is a hint: the stream is asked before anything depends on it. Its lock
+// says that a process copies the trail.
+const StateFile = "shipped"
+
+// state is the content of the file.
+type state struct {
+	Name     string    `json:"name"` // of the source
+	Position position  `json:"position"`
+	Seq      uint64    `json:"seq"`      // of the last batch, in the stream
+	Complete bool      `json:"complete"` // the trail has ended, and all of it is copied
+	Time     time.Time `json:"time"`
+	Error    string    `json:"error,omitempty"` // why it does not go on
+}
+
+// maxState is more than a state takes.
+const maxState = 64 << 10
+
+// stateFile is a locked state file.
+type stateFile struct {
+	file *os.File
+	state
+}
+
+// beginState makes the state file of a trail that was just begun. It is locked
+// before it has its name.
+func beginState(trail, name string) (*stateFile, error) {
+	f, err := os.CreateTemp(trail, "."+StateFile+"-*")
+	if err != nil {
+		return nil, fmt.Errorf("cannot note how far the trail is copied: %w", err)
+	}
+	s := &stateFile{file: f, state: state{Name: name}}
+	err = lock(f)
+	if err == nil {
+		err = s.save()
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), filepath.Join(trail, StateFile))
+	}
+	if err != nil {
+		_ = f.Close()
+		_ = os.Remove(f.Name())
+		return nil, fmt.Errorf("cannot note how far the trail is copied: %w", err)
+	}
+	return s, nil
+}
+
+// Mark says that a copy of a trail is due that was just begun by a process that
+// copies nothing itself, because it ends soon. A server with the same state
+// directory copies it after the process has closed what Mark returns.
+func Mark(trail, name string) (io.Closer, error) {
+	if _, err := sourceOf(name, trail); err != nil {
+		return nil, err
+	}
+	s, err := beginState(trail, name)
+	if err != nil {
+		return nil, err
+	}
+	return s.file, nil
+}
+
+// takeState opens and locks the state file of a trail. The error is errBusy if
+// another process has it, and [os.ErrNotExist] if the trail is not copied at all.
+func takeState(trail string) (*stateFile, error) {
+	f, err := os.OpenFile(filepath.Join(trail, StateFile), os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	s := &stateFile{file: f}
+	if err = lock(f); err == nil {
+		s.state, err = parseState(f)
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func parseState(in io.Reader) (s state, err error) {
+	data, err := io.ReadAll(io.LimitReader(in, maxState))
+	if err != nil {
+		return s, err
+	}
+	if err := json.Unmarshal(data, &s); err != nil || s.Name == "" {
+		return s, errors.Join(errors.New("the file that says how far the trail is copied cannot be read"), err)
+	}
+	return s, nil
+}
+
+// save writes the state in place, which keeps the lock.
+func (s *stateFile) save() error {
+	s.Time = time.Now().UTC()
+	text, err := json.Marshal(s.state)
+	if err != nil {
+		return err
+	}
+	text = append(text, '\n')
+	if _, err = s.file.WriteAt(text, 0); err == nil {
+		err = s.file.Truncate(int64(len(text)))
+	}
+	return err
+}
+
+func (s *stateFile) close() { _ = s.file.Close() }
