@@ -64,6 +64,9 @@ The exit code is 3 when it would not start.`,
 			if err != nil {
 				return err
 			}
+			if err := checkEngine(s.Engine); err != nil {
+				return err
+			}
 			exposed, err := exposedBySettings(s)
 			if err != nil {
 				return err

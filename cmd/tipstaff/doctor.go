@@ -114,6 +114,7 @@ func diagnose(ctx context.Context, c *configFlag, reap bool) (d doctor.Diagnosis
 		defer outside.Close()
 	}
 	d.Decider = doctor.ExamineDecider(ctx, outside)
+	d.Fleet = doctor.ExamineEngine(ctx, engineMembers(s.Engine))
 	if d.Sandbox, err = ev.tryConfinement(engine, sandbox.Terms{}); err != nil {
 		d.Error = err.Error()
 	}

@@ -100,6 +100,35 @@ func (r *reader) labels() fleet.Labels {
 // On reports whether the settings name an engine.
 func (e Engine) On() bool { return len(e.Servers) > 0 }
 
+// LikelyRoles are Roles or, where the subcommand would say it, those whose keys
+// are set.
+func (e Engine) LikelyRoles() []engine.Role {
+	if len(e.Roles) > 0 {
+		return e.Roles
+	}
+	var roles []engine.Role
+	if e.SigningKey != "" || e.GatewaysFile == "" {
+		roles = append(roles, engine.Gateway)
+	}
+	if e.GatewaysFile != "" {
+		roles = append(roles, engine.Runner)
+	}
+	return roles
+}
+
+// NameIn is this machine's name in a role. A runner without a name has that of
+// the host, as far as it can be one.
+func (e Engine) NameIn(role engine.Role, host string) string {
+	switch {
+	case role == engine.Gateway:
+		return e.GatewayName
+	case e.RunnerName != "":
+		return e.RunnerName
+	default:
+		return engine.NameOfHost(host)
+	}
+}
+
 // Options are those of a connection in a role, under a name.
 func (e Engine) Options(role engine.Role, name string) engine.Options {
 	return engine.Options{Servers: e.Servers, Role: role, Name: name, Credentials: e.Credentials, CA: e.CA, Cert: e.Cert, Key: e.Key}

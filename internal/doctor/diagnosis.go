@@ -17,6 +17,7 @@ type Diagnosis struct {
 	Record  Record         `json:"record"`
 	Callers Callers        `json:"callers"`
 	Decider *Decider       `json:"decider,omitempty"` // nil without one
+	Fleet   *Engine        `json:"engine,omitempty"`  // nil without one
 	Policy  Policy         `json:"policy"`
 	// Exposed are tipstaff's own files that commands may change.
 	Exposed []Exposed `json:"exposed,omitempty"`
@@ -34,7 +35,7 @@ func (d *Diagnosis) Engine(m proc.Means, ended int) {
 // would run no command. Errors that concern callers over HTTP do not count:
 // without HTTP such a server works.
 func (d *Diagnosis) Refuses() bool {
-	return d.Error != "" || d.Record.Error != "" || d.Policy.Error != "" || d.Decider != nil && d.Decider.Error != ""
+	return d.Error != "" || d.Record.Error != "" || d.Policy.Error != "" || d.Decider != nil && d.Decider.Error != "" || d.Fleet != nil && d.Fleet.Error != ""
 }
 
 // Detail says what the findings cover in addition.
@@ -63,6 +64,7 @@ func (d *Diagnosis) Findings(now time.Time, detail Detail) []Finding {
 	all = append(all, d.Callers.findings(now)...)
 	all = append(all, ExposedFindings(d.Exposed)...)
 	all = append(all, d.Decider.findings()...)
+	all = append(all, d.Fleet.findings()...)
 	if detail.Ended {
 		all = append(all, good("processes of dead servers ended: %d", d.Ended))
 	}

@@ -11,7 +11,10 @@ import (
 
 // claimBucket holds which runner got a call whose id its caller has chosen. A key is
 // written once and forgotten after ClaimTTL.
-const claimBucket = "tip1_claims"
+const (
+	claimBucket = "tip1_claims"
+	claimStream = "KV_" + claimBucket
+)
 
 // ClaimTTL is how long a claim lasts.
 const ClaimTTL = 24 * time.Hour

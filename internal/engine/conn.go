@@ -33,6 +33,7 @@ type Conn struct {
 	up      time.Time     // when the connection was made; zero: there is none
 
 	refused atomic.Int64 // messages and subscriptions that the servers' permissions refused
+	foreign atomic.Int64 // messages that no member can have sent
 	dropped atomic.Int64 // times that messages were dropped because their reader was too slow
 }
 
@@ -119,6 +120,10 @@ func (c *Conn) Wait(ctx context.Context) error {
 // Refused counts what the servers' permissions have refused this member: more
 // than 0 means that its key is for something else than it does.
 func (c *Conn) Refused() int64 { return c.refused.Load() }
+
+// Foreign counts messages that no member has sent, and that were dropped: more than
+// 0 means that a key is misused.
+func (c *Conn) Foreign() int64 { return c.foreign.Load() }
 
 // Dropped counts how often messages were dropped because a handler was too slow.
 func (c *Conn) Dropped() int64 { return c.dropped.Load() }

@@ -20,3 +20,13 @@ func NewKey() (seed, public string, err error) {
 	public, err = key.PublicKey()
 	return string(s) + "\n", public, err
 }
+
+// PublicKey is the public half of the key whose seed is in a file.
+func PublicKey(file string) (string, error) {
+	key, err := ReadSeed(file)
+	if err != nil {
+		return "", err
+	}
+	defer key.Wipe()
+	return key.PublicKey()
+}

@@ -60,9 +60,18 @@ const (
 // wait to a goroutine. The subscription outlives breaks of the connection; what
 // was sent during a break is lost. Subscribing is in effect at the server when
 // Flush has returned. The data belongs to the handler.
+//
+// Messages with headers are dropped: members send none, and a key that may ask
+// JetStream for something can have the server send it, with headers, to a subject
+// to which the key itself may not send.
 func (c *Conn) Subscribe(subject string, handle func(Message)) (*Subscription, error) {
 	sub, err := c.nc.Subscribe(subject, func(m *nats.Msg) {
-		handle(Message{Subject: m.Subject, Reply: m.Reply, Data: m.Data, Nobody: len(m.Data) == 0 && m.Header.Get("Status") == "503"})
+		nobody := len(m.Data) == 0 && m.Header.Get("Status") == "503"
+		if len(m.Header) > 0 && !nobody {
+			c.foreign.Add(1)
+			return
+		}
+		handle(Message{Subject: m.Subject, Reply: m.Reply, Data: m.Data, Nobody: nobody})
 	})
 	if err != nil {
 		return nil, plain(err)

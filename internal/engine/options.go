@@ -45,8 +45,8 @@ func (o Options) natsOptions() ([]nats.Option, error) {
 	if err := CheckServers(o.Servers); err != nil {
 		return nil, err
 	}
-	if o.Role != Gateway && o.Role != Runner {
-		return nil, fmt.Errorf("cannot connect to the engine: %q is no role; there are gateway and runner", o.Role)
+	if o.Role != Gateway && o.Role != Runner && o.Role != Auditor {
+		return nil, fmt.Errorf("cannot connect to the engine: %q is no role; there are gateway, runner and auditor", o.Role)
 	}
 	if err := CheckName(o.Name); err != nil {
 		return nil, err

@@ -17,7 +17,8 @@ import (
 //	tip1.i.<role>.<name>.>                                                    answers of the server (JetStream)
 //	$KV.tip1_runners.r.<runner>.<incarnation>                                 leases
 //	$KV.tip1_runners.g.<gateway>.<incarnation>                                pulses of gateways
-//	tip1.a.<0…7>.<runner>.<incarnation>                                       copies of trails
+//	$KV.tip1_claims.<digest>                                                  which runner got a call, by its caller's id
+//	tip1.a.<0…7>.<member>.<trail>                                             copies of trails
 const prefix = "tip1"
 
 // Role is what a tipstaff is to the others.
@@ -26,14 +27,19 @@ type Role string
 const (
 	Gateway Role = "gateway"
 	Runner  Role = "runner"
+	Auditor Role = "auditor" // reads copies, and does nothing else
 )
 
 // letter is the role in subjects.
 func (r Role) letter() string {
-	if r == Gateway {
+	switch r {
+	case Gateway:
 		return "g"
+	case Auditor:
+		return "a"
+	default:
+		return "r"
 	}
-	return "r"
 }
 
 // Incarnation is one start of a process: 64 random bits. A name alone says which
@@ -75,6 +81,19 @@ func CheckName(name string) error {
 	return nil
 }
 
+// NameOfHost makes a name of a host's: its first label, in lower case, with - for
+// what no name may have. It may still be none: [CheckName] says so.
+func NameOfHost(host string) string {
+	label, _, _ := strings.Cut(strings.ToLower(host), ".")
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '_' {
+			return r
+		}
+		return '-'
+	}, label)
+	return strings.Trim(name[:min(len(name), 63)], "-_")
+}
+
 // Address is a runner or a gateway: which one, and which start of it.
 type Address struct {
 	Name        string
@@ -99,7 +118,7 @@ func ParseAddress(s string) (Address, error) {
 func (a Address) Asks(verb string) string { return prefix + ".r." + a.String() + "." + verb }
 
 // Answers is where the runner `from` sends what belongs to token (one word
-// without dots, as a command id) to the gateway with this address. Runners may
+// without dots that cannot be guessed) to the gateway with this address. Runners may
 // send to subjects with their own name only, so what arrives there is from no
 // other runner; a gateway compares the whole subject with the one that it
 // expects, or reads it with [ParseAnswer].

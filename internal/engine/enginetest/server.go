@@ -4,6 +4,7 @@ package enginetest
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"testing"
 	"time"
@@ -120,3 +121,17 @@ func (s *Server) ConnectWith(o engine.Options) *engine.Conn {
 	}
 	return c
 }
+
+// Routes is how many other servers a configuration file names; a file that the
+// server does not understand fails the test.
+func Routes(t testing.TB, file string) int {
+	t.Helper()
+	opts, err := server.ProcessConfigFile(file)
+	if err != nil {
+		t.Fatalf("cannot read the configuration of a NATS server: %v", err)
+	}
+	return len(opts.Routes)
+}
+
+// LastURL is the address that the server had, also after Stop.
+func (s *Server) LastURL() string { return fmt.Sprintf("nats://127.0.0.1:%d", s.opts.Port) }

@@ -1,0 +1,245 @@
+package engine
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"text/template"
+
+	"github.com/nats-io/nkeys"
+)
+
+// ServerConfig is what a configuration of a NATS server is made of.
+type ServerConfig struct {
+	Name    string // of the server; needed in a cluster
+	Listen  string // HOST:PORT
+	Store   string // directory of JetStream
+	Members []Member
+
+	TLSCert, TLSKey, TLSCA string // all or none; with them clients show certificates, too
+
+	Cluster       string   // name; "": the server stands alone
+	ClusterListen string   // HOST:PORT for the other servers
+	Routes        []string // nats://HOST:PORT of the other servers
+}
+
+// Member is a gateway, a runner, an auditor, or a process that is several of them.
+type Member struct {
+	Roles []Role
+	Name  string
+	Key   string // public
+}
+
+// Text is the configuration, for "nats-server --config". It gives each member the
+// subjects of its roles with its own name, and nothing else.
+func (c ServerConfig) Text() (string, error) {
+	if err := c.check(); err != nil {
+		return "", err
+	}
+	var out bytes.Buffer
+	err := serverTemplate.Execute(&out, c)
+	return out.String(), err
+}
+
+func (c ServerConfig) check() error {
+	if len(c.Members) == 0 {
+		return errors.New("a server without members lets nobody in: name at least one gateway and one runner")
+	}
+	for what, text := range map[string]string{"name": c.Name, "address": c.Listen, "directory": c.Store, "certificate": c.TLSCert, "key": c.TLSKey, "authority": c.TLSCA, "cluster": c.Cluster, "cluster's address": c.ClusterListen, "route": strings.Join(c.Routes, "")} {
+		if strings.ContainsAny(text, "\"\\\n\r") {
+			return fmt.Errorf("the server's %s cannot have quotes, backslashes or line ends in it: %q", what, text)
+		}
+	}
+	switch {
+	case c.Listen == "" || c.Store == "":
+		return errors.New("a server needs an address to listen at and a directory for JetStream")
+	case (c.TLSCert == "") != (c.TLSKey == "") || (c.TLSCert == "") != (c.TLSCA == ""):
+		return errors.New("certificate, key and authority of the server belong together: give all three or none")
+	case (c.Cluster == "") != (c.ClusterListen == ""):
+		return errors.New("a cluster has a name and an address for the other servers: give both or none")
+	case c.Cluster != "" && c.Name == "":
+		return errors.New("each server of a cluster needs a name of its own")
+	}
+	names, keys := map[string]bool{}, map[string]bool{}
+	for _, m := range c.Members {
+		if err := m.check(); err != nil {
+			return err
+		}
+		if names[m.Name] || keys[m.Key] {
+			return fmt.Errorf("the name or the key of %s stands there twice: each member has its own, whatever its role", m.Name)
+		}
+		names[m.Name], keys[m.Key] = true, true
+	}
+	return nil
+}
+
+func (m Member) check() error {
+	if err := CheckName(m.Name); err != nil {
+		return err
+	}
+	if strings.HasPrefix(m.Key, "S") {
+		return fmt.Errorf("the key of %s is a seed, which is secret: give the public key, which begins with U, and make a new seed", m.Name)
+	}
+	if !nkeys.IsValidPublicUserKey(m.Key) {
+		return fmt.Errorf("the key of %s is no public key, which begins with U: make one with: tipstaff engine key", m.Name)
+	}
+	if len(m.Roles) == 0 {
+		return fmt.Errorf("%s has no role", m.Name)
+	}
+	return nil
+}
+
+// Publish are the subjects to which the member may send. Of JetStream's interface a
+// runner has one subject, which tells the last copy of its own trail: each of them
+// makes the server send to whatever reply subject is given, with no look at its
+// permissions. Such messages bear headers, and [Conn.Subscribe] drops them.
+func (m Member) Publish() []string {
+	return m.subjects(func(r Role) []string {
+		switch r {
+		case Runner:
+			return append([]string{
+				prefix + ".g.*.*." + m.Name + ".*.*", // answers, under its own name
+				Namesakes(m.Name),
+				leaseKeys + Runner.letter() + "." + m.Name + ".*",
+			}, m.trail()...)
+		case Gateway:
+			return append([]string{
+				prefix + ".r.*.*.*",
+				leaseKeys + Gateway.letter() + "." + m.Name + ".*",
+				"$JS.API.INFO", // the library asks whether there is JetStream
+				"$JS.API.STREAM.INFO." + leaseStream,
+				"$JS.API.STREAM.CREATE." + leaseStream,
+				"$JS.API.CONSUMER.CREATE." + leaseStream + ".>",
+				"$JS.API.CONSUMER.INFO." + leaseStream + ".*",
+				"$JS.API.CONSUMER.DELETE." + leaseStream + ".*",
+				"$JS.FC." + leaseStream + ".>",
+				"$KV." + claimBucket + ".*",
+				"$JS.API.STREAM.INFO." + claimStream,
+				"$JS.API.STREAM.CREATE." + claimStream,
+				"$JS.API.DIRECT.GET." + claimStream + ".>",
+			}, append(copies("$JS.API.STREAM.CREATE.%s"), m.trail()...)...)
+		case Auditor:
+			return copies("$JS.API.STREAM.INFO.%s", "$JS.API.STREAM.MSG.GET.%s", "$JS.API.DIRECT.GET.%s.>", "$JS.API.DIRECT.GET.%s",
+				"$JS.API.CONSUMER.CREATE.%s.>", "$JS.API.CONSUMER.INFO.%s.*", "$JS.API.CONSUMER.DELETE.%s.*", "$JS.API.CONSUMER.MSG.NEXT.%s.*")
+		}
+		return nil
+	})
+}
+
+// trail is where the member sends copies of its own trail, and asks for the last.
+func (m Member) trail() []string {
+	all := []string{prefix + ".a.*." + m.Name + ".*"}
+	for i := range CopyStreams {
+		all = append(all, fmt.Sprintf("$JS.API.DIRECT.GET.%s.%s.a.%d.%s.*", CopyStream(i), prefix, i, m.Name))
+	}
+	return all
+}
+
+// Subscribe are the subjects at which the member may listen.
+func (m Member) Subscribe() []string {
+	return m.subjects(func(r Role) []string {
+		own := []string{inbox(r, m.Name) + ".>"}
+		switch r {
+		case Runner:
+			return append(own, prefix+".r."+m.Name+".>", Namesakes(m.Name))
+		case Gateway:
+			return append(own, prefix+".g."+m.Name+".>")
+		}
+		return own
+	})
+}
+
+// subjects joins those of all roles of a member.
+func (m Member) subjects(of func(Role) []string) []string {
+	var all []string
+	seen := map[string]bool{}
+	for _, r := range m.Roles {
+		for _, s := range of(r) {
+			if !seen[s] {
+				all = append(all, s)
+			}
+			seen[s] = true
+		}
+	}
+	return all
+}
+
+// copies writes each pattern for each stream of copies.
+func copies(patterns ...string) []string {
+	var all []string
+	for _, p := range patterns {
+		for i := range CopyStreams {
+			all = append(all, fmt.Sprintf(p, CopyStream(i)))
+		}
+	}
+	return all
+}
+
+var serverTemplate = template.Must(template.New("server").Funcs(template.FuncMap{
+	"quoted": func(list []string) string { return `"` + strings.Join(list, `", "`) + `"` },
+	"roles": func(roles []Role) string {
+		var words []string
+		for _, r := range roles {
+			words = append(words, string(r))
+		}
+		return strings.Join(words, " and ")
+	},
+}).Parse(`# A NATS server for a fleet of tipstaff, printed by "tipstaff engine config".
+# Start it with: nats-server --config FILE
+{{with .Name}}server_name: "{{.}}"
+{{end}}listen: "{{.Listen}}"
+max_payload: 1MB
+
+# A silent peer is noticed in seconds; 2 minutes twice is the default.
+ping_interval: "3s"
+ping_max: 2
+write_deadline: "5s"
+
+jetstream {
+  store_dir: "{{.Store}}"
+  # What the server has acknowledged is on its disk.
+  sync_interval: always
+}
+{{if .TLSCert}}
+tls {
+  cert_file: "{{.TLSCert}}"
+  key_file: "{{.TLSKey}}"
+  ca_file: "{{.TLSCA}}"
+  verify: true
+  min_version: "1.3"
+  timeout: 5
+}
+{{end}}{{if .Cluster}}
+cluster {
+  name: "{{.Cluster}}"
+  listen: "{{.ClusterListen}}"
+  routes: [{{with .Routes}}{{quoted .}}{{end}}]
+{{- if .TLSCert}}
+  tls {
+    cert_file: "{{.TLSCert}}"
+    key_file: "{{.TLSKey}}"
+    ca_file: "{{.TLSCA}}"
+    verify: true
+    min_version: "1.3"
+    timeout: 5
+  }
+{{- end}}
+}
+{{end}}
+# Each member has the subjects of its roles with its own name, and no others.
+# Never add allow_responses: with it a key could answer for others.
+authorization {
+  users: [
+{{- range .Members}}
+    { # {{roles .Roles}} {{.Name}}
+      nkey: "{{.Key}}"
+      permissions: {
+        publish: { allow: [{{quoted .Publish}}] }
+        subscribe: { allow: [{{quoted .Subscribe}}] }
+      }
+    }
+{{- end}}
+  ]
+}
+`))
