@@ -36,7 +36,7 @@ type gateway struct {
 // openGateway begins to connect to the engine and to follow the fleet. It does not
 // wait for either.
 func openGateway(ctx context.Context, s config.Settings, log *slog.Logger) (*gateway, error) {
-	self := engine.Address{Name: s.Engine.GatewayName, Incarnation: engine.NewIncarnation()}
+	self := engine.Address{Name: engineName(s.Engine, engine.Gateway), Incarnation: engine.NewIncarnation()}
 	seal, err := fleet.ReadSeal(s.Engine.SealFile)
 	if err != nil {
 		return nil, fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_ENGINE_SEAL: %w", err)
