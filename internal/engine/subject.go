@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
-	"regexp"
 	"strings"
 )
 
@@ -69,13 +68,16 @@ func ParseIncarnation(s string) (Incarnation, error) {
 	return i, nil
 }
 
-var nameForm = regexp.MustCompile(`^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$`)
-
 // CheckName says why a name of a runner or a gateway cannot be one. Names stand
 // in subjects and in the servers' permissions, so they hold nothing that means
 // something there.
 func CheckName(name string) error {
-	if !nameForm.MatchString(name) {
+	plain := func(c byte) bool { return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' }
+	ok := len(name) > 0 && len(name) <= 63 && plain(name[0]) && plain(name[len(name)-1])
+	for i := range len(name) {
+		ok = ok && (plain(name[i]) || name[i] == '-' || name[i] == '_')
+	}
+	if !ok {
 		return fmt.Errorf("%q cannot be the name of a runner or a gateway: a name has 1 to 63 characters of a-z, 0-9, - and _, and begins and ends with a letter or a digit", name)
 	}
 	return nil
