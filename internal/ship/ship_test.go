@@ -278,6 +278,75 @@ func TestATrailThatWasMarkedIsCopiedByTheNextServer(t *testing.T) {
 	p.die()
 }
 
+// TestAStateThatWasLostOrTornIsFoundInTheStream: the file beside the records is a
+// hint only.
+func TestAStateThatWasLostOrTornIsFoundInTheStream(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{"torn": `{"name":"r1","posi`, "an old one": `{"name":"r1"}`, "empty": ""} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, dir := newStore(), t.TempDir()
+			s.largest = 8000
+			p := begin(t, dir, s, ship.Options{Strict: true})
+			p.write(130)
+			if err := p.shipper.Confirm(); err != nil {
+				t.Fatal(err)
+			}
+			s.mu.Lock()
+			s.before = func(engine.Copy) error { return engine.ErrUnavailable }
+			s.mu.Unlock()
+			p.write(50)
+			p.die()
+			s.mu.Lock()
+			s.before = nil
+			s.mu.Unlock()
+			if err := os.WriteFile(filepath.Join(p.trail.Path(), ship.StateFile), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			next := begin(t, dir, s, ship.Options{})
+			next.until("it is copied", func(ship.Status) bool {
+				left, err := ship.Pending(dir)
+				return err == nil && len(left) < 2
+			})
+			same(t, s, p.trail.Path())
+			next.die()
+		})
+	}
+}
+
+// TestACrashThatLeftHalfALineIsCopiedAsItIs: what a dead process has left is
+// copied to the last byte.
+func TestACrashThatLeftHalfALineIsCopiedAsItIs(t *testing.T) {
+	t.Parallel()
+	s, dir := newStore(), t.TempDir()
+	p := begin(t, dir, s, ship.Options{})
+	p.write(130)
+	p.die()
+	for file, half := range map[string]string{"000002.jsonl": `{"v":1,"seq":131,"ti`, "checkpoints": "tipstaff-audit/20", ship.StateFile: ""} {
+		path := filepath.Join(p.trail.Path(), file)
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if file == ship.StateFile { // the shipper had no time to say that it is complete
+			err = f.Truncate(0)
+		}
+		if _, err2 := f.WriteString(half); errors.Join(err, err2, f.Close()) != nil {
+			t.Fatal(err, err2)
+		}
+	}
+	next := begin(t, dir, s, ship.Options{})
+	next.until("it is copied", func(ship.Status) bool {
+		left, err := ship.Pending(dir)
+		return err == nil && len(left) < 2
+	})
+	copied, own := verified(t, s, p.trail.Path())
+	if copied.Status != own.Status || copied.Records != own.Records || copied.Fault == nil || own.Fault == nil || copied.Fault.Reason != own.Fault.Reason || copied.Fault.Offset != own.Fault.Offset {
+		t.Errorf("the copy: %+v\nthe trail: %+v", copied, own)
+	}
+	next.die()
+}
+
 func TestWithoutStrictNoStartWaits(t *testing.T) {
 	t.Parallel()
 	s := newStore()
