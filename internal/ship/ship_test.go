@@ -1,6 +1,8 @@
 package ship_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -12,7 +14,6 @@ import (
 	"tipstaff/internal/audit"
 	"tipstaff/internal/engine"
 	"tipstaff/internal/ship"
-	"tipstaff/internal/trailread"
 )
 
 func TestTheCopyIsTheTrailByteForByte(t *testing.T) {
@@ -238,16 +239,17 @@ func TestAStartThatWasNotAcknowledgedHasAnEnd(t *testing.T) {
 		t.Errorf("only starts wait: %v", err)
 	}
 	p.die()
-	trails, err := trailread.Find(p.trail.Path())
+	data, err := os.ReadFile(filepath.Join(p.trail.Path(), "000001.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []string
-	if _, err := trailread.Read(t.Context(), trails, &trailread.Filter{}, func(l *trailread.Line) error {
-		got = append(got, string(l.Record.Event)+" "+string(l.Record.Trace.CommandID)+" "+string(l.Record.Code))
-		return nil
-	}); err != nil {
-		t.Fatal(err)
+	for line := range bytes.Lines(data) {
+		var r audit.Record
+		if err := json.Unmarshal(line, &r); err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, string(r.Event)+" "+string(r.Trace.CommandID)+" "+string(r.Code))
 	}
 	want := []string{"command.start cmd_A ", "command.start cmd_B ", "command.error cmd_B NOT_RECORDED", "command.end  "}
 	if !slices.Equal(got, want) {
