@@ -124,10 +124,7 @@ func TestTheNextProcessCopiesWhatTheLastOneHasLeft(t *testing.T) {
 		t.Fatalf("left: %+v, %v", left, err)
 	}
 	second := begin(t, dir, s, ship.Options{Name: "r1"})
-	second.until("the old trail copied", func(ship.Status) bool {
-		left, err := ship.Pending(dir)
-		return err == nil && (len(left) == 0 || len(left) == 1 && left[0].Trail == filepath.Base(second.trail.Path()))
-	})
+	second.untilCopied(filepath.Join(dir, left[0].Trail))
 	same(t, s, filepath.Join(dir, left[0].Trail))
 	second.write(1)
 	if err := second.end(); err != nil {
@@ -175,10 +172,7 @@ func TestACopyOfAnotherTrailUnderTheSameNameIsNotContinued(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := begin(t, one, s, ship.Options{}) // copies the first one to its end
-	r.until("the first one copied", func(ship.Status) bool {
-		left, _ := ship.Pending(one)
-		return len(left) <= 1
-	})
+	r.untilCopied(p.trail.Path())
 	third := begin(t, other, s, ship.Options{})
 	third.until("a foreign copy", func(st ship.Status) bool { return st.Failures["foreign"] > 0 })
 	same(t, s, p.trail.Path())
@@ -272,10 +266,7 @@ func TestATrailThatWasMarkedIsCopiedByTheNextServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := begin(t, dir, s, ship.Options{})
-	p.until("it is copied", func(st ship.Status) bool {
-		left, err := ship.Pending(dir)
-		return err == nil && len(left) < 2 && st.Batches > 1
-	})
+	p.untilCopied(trail.Path())
 	same(t, s, trail.Path())
 	p.die()
 }
@@ -306,10 +297,7 @@ func TestAStateThatWasLostOrTornIsFoundInTheStream(t *testing.T) {
 				t.Fatal(err)
 			}
 			next := begin(t, dir, s, ship.Options{})
-			next.until("it is copied", func(ship.Status) bool {
-				left, err := ship.Pending(dir)
-				return err == nil && len(left) < 2
-			})
+			next.untilCopied(p.trail.Path())
 			same(t, s, p.trail.Path())
 			next.die()
 		})
@@ -338,10 +326,7 @@ func TestACrashThatLeftHalfALineIsCopiedAsItIs(t *testing.T) {
 		}
 	}
 	next := begin(t, dir, s, ship.Options{})
-	next.until("it is copied", func(ship.Status) bool {
-		left, err := ship.Pending(dir)
-		return err == nil && len(left) < 2
-	})
+	next.untilCopied(p.trail.Path())
 	copied, own := verified(t, s, p.trail.Path())
 	if copied.Status != own.Status || copied.Records != own.Records || copied.Fault == nil || own.Fault == nil || copied.Fault.Reason != own.Fault.Reason || copied.Fault.Offset != own.Fault.Offset {
 		t.Errorf("the copy: %+v\nthe trail: %+v", copied, own)
