@@ -169,10 +169,19 @@ func (f *fleet) on(t *testing.T) {
 	}
 }
 
-// recovered waits until commands go well through every gateway and on every
-// runner.
+// recovered waits until commands go well through every gateway, and every runner
+// has started some since.
 func (f *fleet) recovered(what string) {
 	f.t.Helper()
+	before := map[*member]int{}
+	for _, r := range f.runners {
+		before[r] = len(f.startedOn(r))
+	}
+	defer func() {
+		for _, r := range f.runners {
+			eventually(f.t, r.name()+" starts commands again: "+what, 90*time.Second, func() bool { return len(f.startedOn(r)) > before[r] }, func() string { return f.says(8) })
+		}
+	}()
 	eventually(f.t, "whole again: "+what, 90*time.Second, f.whole, func() string { return tally(f.ledger.since(time.Now().Add(-10*time.Second))) + "\n" + f.says(8) })
 }
 
