@@ -82,8 +82,9 @@ func TestTheServersFailAsTheyAreTold(t *testing.T) {
 	if !full {
 		t.Error("200 records of 64 KiB are acknowledged by servers with full disks")
 	}
+	f.empty(all...)
+	eventually(t, "a record with room again", time.Minute, func() bool { return put(10) == nil }, func() string { return "" })
 	for _, n := range all {
-		n.empty()
 		n.stop(20 * time.Second)
 	}
 }
