@@ -41,6 +41,16 @@ const (
 	PolicyUnavailable Code = "POLICY_UNAVAILABLE"
 	// NotRecorded: the trail cannot be written, so nothing runs.
 	NotRecorded Code = "NOT_RECORDED"
+	// SessionLost: the runner that had the session or the command is gone; nothing
+	// of this call ran.
+	SessionLost Code = "SESSION_LOST"
+	// Unavailable: no runner could be reached; nothing of this call ran.
+	Unavailable Code = "UNAVAILABLE"
+	// OutcomeUnknown: the call was sent to a runner that has fallen silent, or its
+	// answer is not kept; whether it ran is not known here.
+	OutcomeUnknown Code = "COMMAND_OUTCOME_UNKNOWN"
+	// Busy: no runner has room now; nothing of this call ran.
+	Busy Code = "BUSY"
 	// ScopeMissing: the caller has no right to this tool.
 	ScopeMissing Code = "SCOPE_MISSING"
 	// Internal: a fault of tipstaff itself.

@@ -39,6 +39,9 @@ type Origin struct {
 	// "" without a connection.
 	Call  string
 	Trace Trace // the trace that the call belongs to
+	// Gateway is the gateway that the call came over, by its signature; "" for a
+	// call that came here.
+	Gateway string
 }
 
 // Owner names the one whom what a request leaves behind belongs to: its

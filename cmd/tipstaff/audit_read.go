@@ -95,7 +95,7 @@ func (f *filterFlags) filter(cmd *cobra.Command, now time.Time) (*trailread.Filt
 func knownEvents() []audit.Event {
 	return []audit.Event{
 		audit.ServerStart, audit.ServerStop, audit.SessionCreate, audit.SessionRefused, audit.SessionClose,
-		audit.CommandAsked, audit.CommandStart, audit.CommandEnd, audit.CommandRefused, audit.CommandError, audit.CommandInput, audit.CommandStopped, audit.CommandJudged, audit.CommandReported, audit.CallRefused, audit.PolicyReload,
+		audit.CommandAsked, audit.CommandStart, audit.CommandEnd, audit.CommandRefused, audit.CommandError, audit.CommandLost, audit.CommandInput, audit.CommandStopped, audit.CommandJudged, audit.CommandReported, audit.CallRefused, audit.PolicyReload,
 	}
 }
 

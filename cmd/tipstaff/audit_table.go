@@ -134,7 +134,7 @@ func outcomeColor(r *audit.Record) string {
 	switch {
 	case strings.HasSuffix(string(r.Event), ".refused"), r.Policy != nil && r.Policy.Outcome == audit.PolicyRefused:
 		return red
-	case r.Event == audit.CommandError, r.Result != nil && (r.Result.ExitCode != 0 || r.Result.Cause != tipstaff.Exited.String()):
+	case r.Event == audit.CommandError, r.Event == audit.CommandLost, r.Result != nil && (r.Result.ExitCode != 0 || r.Result.Cause != tipstaff.Exited.String()):
 		return yellow
 	}
 	return ""

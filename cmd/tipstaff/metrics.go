@@ -13,14 +13,15 @@ import (
 
 // serveFlags are the flags of serve.
 type serveFlags struct {
-	metrics, http string
-	config        configFlag
+	metrics, http, engine string
+	config                configFlag
 }
 
 func (o *serveFlags) declare(cmd *cobra.Command) {
 	o.config.declare(cmd)
 	cmd.Flags().StringVar(&o.metrics, "metrics", "", "address where Prometheus reads metrics, as 127.0.0.1:9464 (default TIPSTAFF_METRICS, else none)")
 	o.declareHTTP(cmd)
+	declareEngine(cmd, &o.engine)
 }
 
 func newMetrics() *metrics.Metrics {

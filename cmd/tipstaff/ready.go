@@ -34,17 +34,21 @@ const suspicion = 10 * time.Second
 
 // readiness says whether commands could run now.
 func (st *stack) readiness() httpfront.Readiness {
-	r := httpfront.Readiness{Ready: true, Policy: "loaded", Trail: "writable", Sandbox: st.sandbox.Status().Tier}
+	r := httpfront.Readiness{Ready: true, Policy: "loaded", Trail: "writable"}
 	if st.policy.Refused() {
 		r.Policy = "loaded; the file that is there now cannot be used"
 	}
-	if _, err := st.host.Roots(); err != nil {
+	if _, err := st.host.Roots(); err != nil && st.gateway == nil {
 		r.Ready, r.Policy = false, "ALLOWED_CWD_ROOTS is broken"
 	}
 	failed := st.trailStatus.failed.Load()
 	if failed != 0 && time.Since(time.Unix(0, failed)) < suspicion || audit.Writable(st.settings.AuditDir()) != nil {
 		r.Ready, r.Trail = false, "cannot be written"
 	}
+	if st.gateway != nil {
+		return st.gatewayReadiness(r)
+	}
+	r.Sandbox = st.sandbox.Status().Tier
 	if st.sandbox.Err() != nil {
 		r.Ready, r.Sandbox = false, "not as strong as required"
 	}

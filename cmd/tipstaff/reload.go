@@ -31,8 +31,10 @@ func (st *stack) prepare(file *rules.Policy) (decide func(), err error) {
 	return func() {
 		st.monitor.Swap(st.evaluator.policy(file), beside)
 		var a rules.Approvals
-		if file != nil {
+		if file != nil && st.sandbox != nil {
 			st.sandbox.AllowControl(file.Control())
+		}
+		if file != nil {
 			a = file.File.Approvals
 		}
 		st.questions.store.Configure(a.Wait.D, a.Remember.Value == "once")

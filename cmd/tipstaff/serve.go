@@ -68,7 +68,13 @@ func serve(ctx context.Context, o serveFlags) error {
 		return err
 	}
 	settings.HTTP.Address = o.httpAddress(settings)
+	if settings, err = withEngine(settings, o.engine); err != nil {
+		return err
+	}
 	log := newLog(os.Stderr)
+	if settings.Engine.On() {
+		return o.serveEngine(ctx, settings, log)
+	}
 	k, err := newKeeper(settings, again(settings, settings.HTTP.Address != ""), log)
 	if err != nil {
 		return err

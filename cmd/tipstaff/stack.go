@@ -55,6 +55,12 @@ type stack struct {
 	trailStatus *trailStatus
 	rereads     rereads
 	follows     following
+
+	// runner is set for a server that gets its calls over an engine, gateway for one
+	// that sends them over one; the latter has no engine of processes, no sandbox,
+	// no scripts, no spool, no sessions and no jobs.
+	runner  *runnerRole
+	gateway *gateway
 }
 
 // newStack assembles the parts of a server and writes the first record. The
@@ -68,11 +74,15 @@ func newStack(s config.Settings, log *slog.Logger) (*stack, error) {
 	return newServerStack(s, k, log, telemetry{})
 }
 
-// newServerStack is newStack with a keeper, which the stack closes, and
-// telemetry. It is a list: each part needs those above it, and no command can
-// run before the last part is there.
-func newServerStack(s config.Settings, k *own.Keeper, log *slog.Logger, t telemetry) (_ *stack, err error) {
-	st := &stack{settings: s, log: log, telemetry: t}
+// newServerStack is newStack with a keeper, which the stack closes, and telemetry.
+func newServerStack(s config.Settings, k *own.Keeper, log *slog.Logger, t telemetry) (*stack, error) {
+	return newMachineStack(s, k, log, t, nil)
+}
+
+// newMachineStack is newServerStack for a runner, nil for none. It is a list: each
+// part needs those above it, and no command can run before the last part is there.
+func newMachineStack(s config.Settings, k *own.Keeper, log *slog.Logger, t telemetry, r *runnerRole) (_ *stack, err error) {
+	st := &stack{settings: s, log: log, telemetry: t, runner: r}
 	var opened closers
 	defer func() {
 		if err != nil {
@@ -99,11 +109,9 @@ func newServerStack(s config.Settings, k *own.Keeper, log *slog.Logger, t teleme
 		return nil, err
 	}
 	// What copies the trail to an engine's streams.
-	if st.shipping, err = newShipping(s, log); err != nil {
+	if err := st.ship(asRunner, &opened); err != nil {
 		return nil, err
 	}
-	opened.add(st.shipping.abandon)
-	st.observers.shipper = st.shipping.of()
 	// What hides secrets in everything that is stored or sent.
 	st.secrets = redact.New(redact.Secrets(s.Environ))
 	// The deciders, which can only narrow the policy.
@@ -149,6 +157,9 @@ func newServerStack(s config.Settings, k *own.Keeper, log *slog.Logger, t teleme
 	st.jobs = newJobs(s, st.spool, log)
 	// The path of each command: decide, record, run, record.
 	st.monitor = &monitor.Monitor{World: shells{st.host, st.scripts}, Trail: st.recordTo(st.trail), Runner: st.newRunner(), Sandbox: recordedUnder(st.sandbox), Log: log}
+	if r != nil {
+		st.monitor.NewID = func() tipstaff.RequestID { return newCommandID(r.seal, r.fleet.Address()) }
+	}
 	st.scripts.Road = t.road(st.monitor)
 	st.jobs.Recorder = st.monitor
 	// The questions that the policy leaves to people.
@@ -203,13 +214,20 @@ func (st *stack) newSessions() *session.Store {
 	if !s.Terminal {
 		return nil
 	}
-	return session.NewStore(session.Options{Max: s.MaxSessions, OwnMax: s.OwnSessions(), Idle: s.SessionIdle, Recorder: endings{st.monitor, st.sandbox, st.scripts, st.spool}})
+	o := session.Options{Max: s.MaxSessions, OwnMax: s.OwnSessions(), Idle: s.SessionIdle, Recorder: endings{st.monitor, st.sandbox, st.scripts, st.spool}}
+	if r := st.runner; r != nil {
+		o.Max = max(o.Max, s.Engine.RunnerCapacity) // the lease bounds them
+		o.Recorder, o.NewTail = &counted{Recorder: o.Recorder, runner: r.fleet, ends: map[tipstaff.SessionID]func(){}}, r.newTail
+	}
+	return session.NewStore(o)
 }
 
 // begin tells the metrics what only the whole server knows, and writes the first
 // record. A server that cannot write it stays up to say so.
 func (st *stack) begin() {
-	st.telemetry.metrics.TellTier(func() string { return st.sandbox.Status().Tier })
+	if st.sandbox != nil {
+		st.telemetry.metrics.TellTier(func() string { return st.sandbox.Status().Tier })
+	}
 	if st.shipping.of() != nil {
 		st.telemetry.metrics.TellCopies(st.shipping.of().Status)
 	}
@@ -323,17 +341,26 @@ func limits(s config.Settings) map[tipstaff.Family]policy.FamilyLimits {
 
 // front returns the front for one connection.
 func (st *stack) front() *mcpfront.Server {
-	return mcpfront.NewServer(mcpfront.Options{
+	o := mcpfront.Options{
 		Version: version, Road: st.telemetry.road(st.monitor), Sessions: st.sessions, Jobs: st.jobs, OutputBytes: st.settings.MaxOutputBytes, Log: st.log, Events: st.observers.bus,
 		Approvals: st.questions.front(), Redactor: st.secrets, AnswerBytes: st.settings.AnswerBytes, Outputs: st.spool,
 		Instructions: func(who tipstaff.Origin) string { return mcpfront.Instructions(st.summary(who)) },
 		Allowed:      st.allowed, Shell: st.shellOn(),
-	})
+	}
+	if st.gateway != nil {
+		o.Outputs = nil
+		o.Elsewhere = &mcpfront.Elsewhere{Offers: st.offers(), Carrier: st.gateway.carrier, Gate: st.monitor}
+	}
+	return mcpfront.NewServer(o)
 }
 
 // close ends what still runs, writes the last record and closes the trail.
 func (st *stack) close(reason string) {
 	st.follows.end()
+	if st.gateway != nil {
+		st.closeGateway(reason)
+		return
+	}
 	st.jobs.EndAll(errors.New(reason))
 	if st.sessions != nil {
 		st.sessions.CloseAll(reason)
@@ -349,6 +376,11 @@ func (st *stack) close(reason string) {
 	if err := errors.Join(st.sandbox.Close(), st.engine.Close(), st.scripts.Program.Close()); err != nil {
 		st.log.Error("cannot clean up behind the commands", "error", err)
 	}
+	st.closeTrail(reason)
+}
+
+// closeTrail writes the last record.
+func (st *stack) closeTrail(reason string) {
 	if err := st.monitor.Trail.Append(audit.Record{Event: audit.ServerStop, Why: reason}); err != nil {
 		st.log.Error("cannot write the audit trail", "error", err)
 	}

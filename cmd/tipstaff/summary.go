@@ -19,7 +19,7 @@ func (st *stack) summary(who tipstaff.Origin) mcpfront.Summary {
 	s := mcpfront.Summary{
 		Allowed: allowed.Names, AllAllowed: allowed.Any,
 		DefaultTimeout: st.settings.ExecuteDefaultTimeout, OutputBytes: answerBytes(st.settings),
-		Restricted: err != nil || len(roots) > 0, Terminal: st.sessions != nil, Shell: st.shellOn(), Jobs: st.jobs.Takes(),
+		Restricted: err != nil || len(roots) > 0, Terminal: st.settings.Terminal, Shell: st.shellOn(), Jobs: st.settings.MaxJobs > 0,
 	}
 	if file := st.policy.Policy(); file != nil {
 		s.Rules = file.Summary(callerOf(who))
@@ -41,6 +41,9 @@ func answerBytes(s config.Settings) int {
 // confines adds how the sandbox confines commands without constraints of their
 // own.
 func (st *stack) confines(s *mcpfront.Summary) {
+	if st.sandbox == nil {
+		return // a gateway does not know its runners' sandboxes
+	}
 	status := st.sandbox.Outlook() // the answer to initialize does not wait for the sandbox
 	s.Tier, s.Network = status.Tier, status.Network
 	if dir, err := workingDirectory(); err == nil && !s.Restricted {

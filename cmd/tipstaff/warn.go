@@ -16,12 +16,14 @@ func (st *stack) warn() {
 	if unknown := misspelt(st.settings.Environ); len(unknown) > 0 {
 		st.log.Warn("these variables are no settings of tipstaff, and do nothing; tipstaff config show lists all that are", "variables", strings.Join(unknown, ", "))
 	}
-	st.warnOfDirectory()
-	st.warnOfPath()
 	reload.Warn(st.policy.Policy(), st.log)
-	warnOfCredentials(st.policy.Policy(), st.settings, st.log)
+	if st.gateway == nil {
+		st.warnOfDirectory()
+		st.warnOfPath()
+		warnOfCredentials(st.policy.Policy(), st.settings, st.log)
+	}
 	for _, f := range []tipstaff.Family{tipstaff.Execute, tipstaff.Terminal} {
-		if f == tipstaff.Terminal && st.sessions == nil {
+		if f == tipstaff.Terminal && !st.settings.Terminal {
 			continue
 		}
 		list := st.host.Allowlist(f)

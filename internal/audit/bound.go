@@ -39,6 +39,7 @@ func (r *Record) bound() {
 	} {
 		*s = cut(*s, maxWord)
 	}
+	r.Who.Gateway = cut(r.Who.Gateway, maxDigest)
 	r.What.bound()
 	r.What.File = cut(r.What.File, maxPath)
 	r.What.Cwd = cut(r.What.Cwd, maxPath)

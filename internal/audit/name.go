@@ -48,7 +48,7 @@ func (r *Record) name() Name {
 		if r.byPolicy() {
 			return SecurityViolation
 		}
-	case CommandError:
+	case CommandError, CommandLost:
 		return CommandFailed
 	}
 	return ""

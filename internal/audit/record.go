@@ -25,6 +25,7 @@ const (
 	CallRefused     Event = "call.refused"     // the call could not be judged: invalid arguments, unknown session
 	CommandRefused  Event = "command.refused"  // nothing was started, by decision or because of faults in the request
 	CommandError    Event = "command.error"    // the command was allowed and could not be started
+	CommandLost     Event = "command.lost"     // a server that is gone had started it; how it ended is not known
 	CommandInput    Event = "command.input"    // what a caller types, before a command in the background gets it
 	CommandStopped  Event = "command.stopped"  // a caller sends a command in the background a signal, or something else ends it
 	CommandJudged   Event = "command.judged"   // a client's own shell has asked and may run it, or asks a person; tipstaff runs nothing
@@ -78,6 +79,7 @@ type Who struct {
 	Task      string             `json:"task,omitempty"`  // claimed
 	Session   tipstaff.SessionID `json:"session,omitempty"`
 	Call      string             `json:"call,omitempty"`    // the call and its connection, as <connection>/<number>; for a session, the call that created it
+	Gateway   string             `json:"gateway,omitempty"` // the gateway that the call came over, by its signature
 	OSUser    string             `json:"os_user,omitempty"` // the user that the server runs as
 }
 

@@ -114,6 +114,10 @@ func (m Member) Publish() []string {
 				"$JS.API.CONSUMER.INFO." + leaseStream + ".*",
 				"$JS.API.CONSUMER.DELETE." + leaseStream + ".*",
 				"$JS.FC." + leaseStream + ".>",
+				"$KV." + claimBucket + ".*",
+				"$JS.API.STREAM.INFO." + claimStream,
+				"$JS.API.STREAM.CREATE." + claimStream,
+				"$JS.API.DIRECT.GET." + claimStream + ".>",
 			}, append(copies("$JS.API.STREAM.CREATE.%s"), m.trail()...)...)
 		case Auditor:
 			return copies("$JS.API.STREAM.INFO.%s", "$JS.API.STREAM.MSG.GET.%s", "$JS.API.DIRECT.GET.%s.>", "$JS.API.DIRECT.GET.%s",

@@ -38,7 +38,7 @@ func (c *Conn) MakeStreams(ctx context.Context, replicas int) error {
 			replicas = 3
 		}
 	}
-	if err := c.makeLeases(ctx, replicas); err != nil {
+	if err := errors.Join(c.makeLeases(ctx, replicas), c.makeClaims(ctx, replicas)); err != nil {
 		return err
 	}
 	for i := range CopyStreams {

@@ -17,6 +17,7 @@ import (
 //	tip1.i.<role>.<name>.>                                                    answers of the server (JetStream)
 //	$KV.tip1_runners.r.<runner>.<incarnation>                                 leases
 //	$KV.tip1_runners.g.<gateway>.<incarnation>                                pulses of gateways
+//	$KV.tip1_claims.<digest>                                                  which runner got a call, by its caller's id
 //	tip1.a.<0…7>.<member>.<trail>                                             copies of trails
 const prefix = "tip1"
 

@@ -18,6 +18,9 @@ type Want struct {
 	// their leases: it can be exceeded by what was placed within seconds on other
 	// gateways. The bound that always holds is each runner's own. 0: none.
 	TenantSessions int
+	// Passing: it is no session but a call that leaves none, so it is counted
+	// nowhere, and a runner whose sessions are full takes it.
+	Passing bool
 }
 
 // tries is how many runners are asked in one round: the best, and four others.
@@ -60,7 +63,7 @@ func (l *List) Place(ctx context.Context, want Want, try func(context.Context, L
 // round asks up to five runners. Without a word why it was not to be, it is over:
 // with a session or with an error.
 func (l *List) round(ctx context.Context, want Want, try func(context.Context, Lease) error) (Lease, string, error) {
-	if n := l.TenantSessions(want.Tenant); want.TenantSessions > 0 && n >= want.TenantSessions {
+	if n := l.TenantSessions(want.Tenant); !want.Passing && want.TenantSessions > 0 && n >= want.TenantSessions {
 		return Lease{}, fmt.Sprintf("the tenant has %d sessions, and %d are its bound", n, want.TenantSessions), nil
 	}
 	asked := map[Place]bool{}
@@ -112,7 +115,9 @@ func (l *List) choose(want Want, asked map[Place]bool) (*chosen, string) {
 	if other := fitting[rand.IntN(len(fitting))]; other.lease.load(other.placed) < best.lease.load(best.placed) {
 		best = other
 	}
-	best.placed++
+	if !want.Passing {
+		best.placed++
+	}
 	return &chosen{best.place, *best.lease}, ""
 }
 
@@ -123,7 +128,7 @@ func (l *List) fitting(want Want, asked map[Place]bool) (fitting []*member, full
 	for _, m := range l.held {
 		switch {
 		case !l.fits(m.lease, want):
-		case asked[m.place] || m.lease.Draining || m.lease.Sessions+m.placed >= m.lease.Capacity:
+		case asked[m.place] || m.lease.Draining || !want.Passing && m.lease.Sessions+m.placed >= m.lease.Capacity:
 			full++
 		default:
 			fitting = append(fitting, m)

@@ -59,7 +59,10 @@ type Readiness struct {
 	Ready   bool   `json:"ready"`
 	Policy  string `json:"policy"`  // "loaded", or what is wrong
 	Trail   string `json:"trail"`   // "writable", or what is wrong
-	Sandbox string `json:"sandbox"` // the tier
+	Sandbox string `json:"sandbox"` // the tier; "" for a gateway, which has none
+	// Engine says how a gateway reaches its runners: "connected", or what is wrong;
+	// "" for a server that runs commands itself.
+	Engine string `json:"engine,omitempty"`
 }
 
 // Server is an HTTP front. Make it with [New].

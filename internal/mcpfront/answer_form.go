@@ -25,7 +25,7 @@ type answerForm struct {
 func (s *Server) formOf(t tool, c *caller, a arguments) answerForm {
 	f := answerForm{bytes: s.opts.AnswerBytes, reads: s.reads(c.in.principal)}
 	switch {
-	case !s.opts.Jobs.Takes():
+	case !s.offers.Stays:
 	case t.family == tipstaff.Terminal:
 		f.yields = yieldParameterJSON.name
 	default:

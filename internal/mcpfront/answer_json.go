@@ -109,6 +109,7 @@ func terminalCode(c tipstaff.Code) tipstaff.Code {
 	case tipstaff.CommandNotAllowed, tipstaff.UnsafeArguments, tipstaff.SessionNotFound, tipstaff.TimeoutExceeded,
 		tipstaff.ExecutionError, tipstaff.InvalidParameters, tipstaff.MaxSessionsExceeded,
 		tipstaff.CommandNotFound, tipstaff.CommandNotRunning, tipstaff.TooManyCommands,
+		tipstaff.SessionLost, tipstaff.Unavailable, tipstaff.OutcomeUnknown, tipstaff.Busy,
 		tipstaff.ApprovalRequired, tipstaff.ApprovalDenied: // beyond the contract's seven: they occur only if the operator's own policy asks
 		return c
 	case tipstaff.DirectoryNotAllowed:

@@ -41,7 +41,8 @@ type asking struct {
 	principal string
 	claim     string          // handle of the question that the call brings an answer to
 	handed    policy.Question // the question to return with the answer of this call
-	progress  *progress
+	progress  follower
+	elsewhere approval.Ask // asks at the client of a gateway; nil here
 }
 
 // inputName is the name of our question among those of an answer.
@@ -52,7 +53,7 @@ const statelessSince = "2026-07-28"
 
 // asking reads the state that a call brings back. It fails if the state is not
 // ours, is for another call, or was used before.
-func (s *Server) asking(req *mcp.CallToolRequest, o tipstaff.Origin, p *progress) (*asking, error) {
+func (s *Server) asking(req *mcp.CallToolRequest, o tipstaff.Origin, p follower) (*asking, error) {
 	a := &asking{approvals: s.opts.Approvals, req: req, principal: o.Principal, progress: p}
 	if req.Params.RequestState == "" && len(req.Params.InputResponses) == 0 {
 		return a, nil
@@ -104,21 +105,43 @@ func argumentsDigest(raw json.RawMessage) string {
 
 // ask returns the way in which this client asks its user; nil if it has none.
 func (a *asking) ask() approval.Ask {
-	if a.approvals == nil || a.req.Session == nil {
+	if a.elsewhere != nil {
+		return a.elsewhere
+	}
+	ask, _ := a.way()
+	return ask
+}
+
+// waits returns the way in which this client asks its user while the call waits;
+// nil if it has none.
+func (a *asking) waits() approval.Ask {
+	if a == nil {
 		return nil
+	}
+	if ask, waits := a.way(); waits {
+		return ask
+	}
+	return nil
+}
+
+// way returns how this client asks its user, nil for not at all, and whether the
+// call waits meanwhile.
+func (a *asking) way() (ask approval.Ask, waits bool) {
+	if a.approvals == nil || a.req.Session == nil {
+		return nil, false
 	}
 	p := a.req.Session.InitializeParams()
 	if p == nil || p.Capabilities == nil || p.Capabilities.Elicitation == nil {
-		return nil
+		return nil, false
 	}
 	if e := p.Capabilities.Elicitation; e.Form == nil && e.URL != nil {
-		return nil // it opens pages but shows no forms
+		return nil, false // it opens pages but shows no forms
 	}
 	if p.ProtocolVersion >= statelessSince {
 		return func(_ context.Context, q policy.Question) (policy.Answer, error) {
 			a.handed = q
 			return policy.Answer{}, approval.ErrLater
-		}
+		}, false
 	}
 	return func(ctx context.Context, q policy.Question) (policy.Answer, error) {
 		a.progress.now("waiting for a person to allow it (" + q.Handle + ")")
@@ -127,7 +150,7 @@ func (a *asking) ask() approval.Ask {
 			return policy.Answer{}, err
 		}
 		return answerOf(said, q.Origin), nil
-	}
+	}, true
 }
 
 // question returns the answer of a call whose client is to ask its user. It

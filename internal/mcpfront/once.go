@@ -19,8 +19,8 @@ import (
 // changes from version to version.
 var comparing = []string{"copilot-cli"}
 
-// once sees to it that the client, "name/version", shows its model an answer once.
-func once(client string, res *mcp.CallToolResult) *mcp.CallToolResult {
+// answerOnce sees to it that the client, "name/version", shows its model an answer once.
+func answerOnce(client string, res *mcp.CallToolResult) *mcp.CallToolResult {
 	name, _, _ := strings.Cut(client, "/")
 	if res == nil || !slices.Contains(comparing, name) {
 		return res

@@ -38,6 +38,13 @@ type progress struct {
 	errLast bool // the last whole line came from standard error
 }
 
+// follower is told how a call goes on.
+type follower interface {
+	now(phase string)
+	watch(j *job.Job)
+	heard() (stdout, stderr func([]byte))
+}
+
 // follow begins to report on a call if its client asks for that. stop returns
 // when nothing more is sent; the call is answered after that.
 func (s *Server) follow(ctx context.Context, req *mcp.CallToolRequest) (p *progress, stop func()) {

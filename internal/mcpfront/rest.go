@@ -11,7 +11,7 @@ const readOutputName = "read_output"
 // reads reports whether a principal may read what answers leave out.
 func (s *Server) reads(p identity.Principal) bool {
 	t, there := toolNamed(readOutputName)
-	return there && s.opts.Jobs != nil && s.opts.Outputs != nil && t.permits(p)
+	return there && s.offers.Jobs && s.offers.Outputs && t.permits(p)
 }
 
 // restOf is what a marker says of the output that is missing. It promises only

@@ -59,6 +59,9 @@ type Options struct {
 	Approvals *Approvals
 	// Redactor hides secrets in the progress of commands.
 	Redactor *redact.Redactor
+	// Elsewhere carries out the calls on other machines; nil: here. With it,
+	// Sessions, Jobs, Outputs and Shell are not used.
+	Elsewhere *Elsewhere
 	// Extension is nil except in tests.
 	Extension *Extension
 }
@@ -69,12 +72,18 @@ type Server struct {
 	mcp  *mcp.Server
 	has  *mcp.ServerCapabilities
 
+	offers Offers
+	exec   executor
+
 	tasks taskStore
 }
 
 // NewServer returns a server with its tools.
 func NewServer(o Options) *Server {
-	s := &Server{opts: o}
+	s := &Server{opts: o, offers: o.offers()}
+	if s.exec = newHere(s); o.Elsewhere != nil {
+		s.exec = away{s, o.Elsewhere}
+	}
 	with := o.Extension.adjust(&mcp.ServerOptions{
 		Logger:       slog.New(slog.DiscardHandler), // the library logs every connection as an error
 		Capabilities: capabilities(o),
@@ -86,16 +95,9 @@ func NewServer(o Options) *Server {
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "tipstaff", Title: "tipstaff", Version: o.Version}, with)
 	s.has = with.Capabilities
 	for _, t := range tools {
-		if t.session && o.Sessions == nil || t.shell && !o.Shell || t.jobs && o.Jobs == nil || t.background && !o.Jobs.Takes() {
-			continue
+		if t, there := t.offered(s.offers); there {
+			s.mcp.AddTool(t.declaration(), s.handler(t))
 		}
-		if !o.Jobs.Takes() {
-			t.params = withoutJobs(t.params)
-		}
-		if t.shell && o.Sessions == nil {
-			t.params = withoutSession(t.params)
-		}
-		s.mcp.AddTool(t.declaration(), s.handler(t))
 	}
 	s.addOutputs()
 	s.addTasks()

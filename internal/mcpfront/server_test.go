@@ -326,7 +326,7 @@ func TestDescriptionsAreShort(t *testing.T) {
 	if n := tokens(descriptions); n > 1800 {
 		t.Errorf("all descriptions are %d tokens", n)
 	}
-	if n := tokens(whole); n > 4500 { // all that an operator can switch on; a quarter is for commands that last
+	if n := tokens(whole); n > 4600 { // all that an operator can switch on; a quarter is for commands that last, 100 for calls that run once
 		t.Errorf("all tools are %d tokens", n)
 	}
 	t.Logf("descriptions %d tokens, tools %d tokens", tokens(descriptions), tokens(whole))

@@ -18,16 +18,21 @@ Standard input is empty unless input is given. When the time is up, the program 
 Example: {"command": "git log --oneline -n 5", "cwd": "frontend"}`,
 	params: []parameter{
 		{name: "command", kind: text, required: true, doc: "The program's name and its arguments, separated by blanks."},
-		cwdParameter, timeoutParameter, inputParameter, backgroundParameter, yieldParameter, ttyParameter, maxOutputParameter, rawParameter,
+		cwdParameter, timeoutParameter, inputParameter, backgroundParameter, yieldParameter, ttyParameter, maxOutputParameter, rawParameter, callParameter,
 	},
 	destructive: true, openWorld: true, family: tipstaff.Execute,
-	scopes: []identity.Scope{identity.Execute},
-	refuse: refuseText,
+	scopes:  []identity.Scope{identity.Execute},
+	refuse:  refuseText,
+	request: commandRequest,
 	call: func(ctx context.Context, s *Server, c *caller, a arguments) (*mcp.CallToolResult, error) {
-		req := executeRequest(c, a, "execute_command")
-		req.Line = a.text["command"]
-		return s.execute(ctx, c, req, mannerOf(a))
+		return s.execute(ctx, c, commandRequest(c, a), mannerOf(a))
 	},
+}
+
+func commandRequest(c *caller, a arguments) tipstaff.Request {
+	req := executeRequest(c, a, "execute_command")
+	req.Line = a.text["command"]
+	return req
 }
 
 // The parameters of both tools of the family.
@@ -40,7 +45,7 @@ var (
 // executeRequest returns the part of a request that both tools share.
 func executeRequest(c *caller, a arguments, name tipstaff.Tool) tipstaff.Request {
 	req := tipstaff.Request{
-		Origin: c.origin, Tool: name, Family: tipstaff.Execute,
+		ID: c.id, Origin: c.origin, Tool: name, Family: tipstaff.Execute,
 		Fixed: c.origin.Trace.Variables(),
 		Stdin: a.input(), Timeout: a.millis["timeout_ms"],
 	}

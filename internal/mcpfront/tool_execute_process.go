@@ -18,14 +18,19 @@ Example: {"file": "python3", "args": ["-c", "print('a b')"], "timeout_ms": 5000}
 	params: []parameter{
 		{name: "file", kind: text, required: true, doc: "The program's name, or a path that is allowed."},
 		{name: "args", kind: texts, doc: "The arguments, one item each. Default: none."},
-		cwdParameter, timeoutParameter, inputParameter, backgroundParameter, yieldParameter, ttyParameter, maxOutputParameter, rawParameter,
+		cwdParameter, timeoutParameter, inputParameter, backgroundParameter, yieldParameter, ttyParameter, maxOutputParameter, rawParameter, callParameter,
 	},
 	destructive: true, openWorld: true, family: tipstaff.Execute,
-	scopes: []identity.Scope{identity.Execute},
-	refuse: refuseText,
+	scopes:  []identity.Scope{identity.Execute},
+	refuse:  refuseText,
+	request: processRequest,
 	call: func(ctx context.Context, s *Server, c *caller, a arguments) (*mcp.CallToolResult, error) {
-		req := executeRequest(c, a, "execute_process")
-		req.Argv = append([]string{a.text["file"]}, a.texts["args"]...)
-		return s.execute(ctx, c, req, mannerOf(a))
+		return s.execute(ctx, c, processRequest(c, a), mannerOf(a))
 	},
+}
+
+func processRequest(c *caller, a arguments) tipstaff.Request {
+	req := executeRequest(c, a, "execute_process")
+	req.Argv = append([]string{a.text["file"]}, a.texts["args"]...)
+	return req
 }

@@ -18,14 +18,15 @@ Every command in it is judged by itself, with the words that it really gets, as 
 Example: {"script": "grep -rl TODO src | sort | head -n 20", "timeout_ms": 10000}`,
 	params: []parameter{
 		{name: "script", kind: text, required: true, doc: "The script."},
-		cwdParameter, shellSession, timeoutParameter, inputParameter, backgroundParameter, yieldParameter, ttyParameter, maxOutputParameter, rawParameter,
+		cwdParameter, shellSession, timeoutParameter, inputParameter, backgroundParameter, yieldParameter, ttyParameter, maxOutputParameter, rawParameter, callParameter,
 	},
 	destructive: true, openWorld: true, shell: true, family: tipstaff.Execute,
-	scopes: []identity.Scope{identity.Execute},
-	refuse: refuseText,
+	scopes:  []identity.Scope{identity.Execute},
+	refuse:  refuseText,
+	request: scriptRequest,
 	call: func(ctx context.Context, s *Server, c *caller, a arguments) (*mcp.CallToolResult, error) {
-		req := executeRequest(c, a, executeShellName)
-		if req.Script = a.text["script"]; req.Script == "" {
+		req := scriptRequest(c, a)
+		if req.Script == "" {
 			return nil, invalid("script", "Argument %q is empty.", "script")
 		}
 		if _, in := a.given(shellSession.name); !in {
@@ -37,6 +38,12 @@ Example: {"script": "grep -rl TODO src | sort | head -n 20", "timeout_ms": 10000
 		}
 		return s.executeInSession(ctx, c, req, mannerOf(a))
 	},
+}
+
+func scriptRequest(c *caller, a arguments) tipstaff.Request {
+	req := executeRequest(c, a, executeShellName)
+	req.Script = a.text["script"]
+	return req
 }
 
 const executeShellName = "execute_shell"

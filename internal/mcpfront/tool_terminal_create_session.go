@@ -34,10 +34,7 @@ Example: {"taskId": "BUILD-001", "agentId": "build-agent", "workingDirectory": "
 	scopes: []identity.Scope{identity.Sessions},
 	refuse: refuseJSON,
 	call: func(_ context.Context, s *Server, c *caller, a arguments) (*mcp.CallToolResult, error) {
-		asked := tipstaff.Session{Origin: c.origin, Env: a.vars["environment"]}
-		asked.Origin.Task, asked.Origin.Agent = a.text["taskId"], a.text["agentId"]
-		asked.Dir, asked.DirGiven = a.given("workingDirectory")
-		admitted, err := s.opts.Road.AdmitSession(asked)
+		admitted, err := s.opts.Road.AdmitSession(sessionAsked(c, a))
 		if err != nil {
 			c.judged = true
 			return nil, err
@@ -55,6 +52,14 @@ Example: {"taskId": "BUILD-001", "agentId": "build-agent", "workingDirectory": "
 			DroppedReasons     []string           `json:"droppedEnvironmentReasons,omitempty"`
 		}{true, made.ID, made.Dir, stamp(made.Created), made.Dropped, made.DroppedWhy})
 	},
+}
+
+// sessionAsked is the session that a call asks for.
+func sessionAsked(c *caller, a arguments) tipstaff.Session {
+	asked := tipstaff.Session{Origin: c.origin, Env: a.vars["environment"]}
+	asked.Origin.Task, asked.Origin.Agent = a.text["taskId"], a.text["agentId"]
+	asked.Dir, asked.DirGiven = a.given("workingDirectory")
+	return asked
 }
 
 // namePattern is the form of taskId and agentId (contract B1).

@@ -20,7 +20,7 @@ Example: {"sessionId": "term-…", "command": "npm", "args": ["test", "--coverag
 		{name: "command", kind: text, required: true, doc: "The program's name; it must be on the allowlist."},
 		{name: "args", kind: texts, doc: "The arguments, one item each. Default: none."},
 		{name: "timeout", kind: millis, doc: "Time limit in milliseconds, counted from the command's start. Default 60000, at most 300000, unless the operator set others."},
-		inputParameter, backgroundParameter, yieldParameterJSON, ttyParameter, maxOutputParameterJSON, rawParameter,
+		inputParameter, backgroundParameter, yieldParameterJSON, ttyParameter, maxOutputParameterJSON, rawParameter, callParameterJSON,
 	},
 	output: answerSchema(map[string]any{
 		"exitCode":  schemaInteger,
@@ -41,6 +41,9 @@ Example: {"sessionId": "term-…", "command": "npm", "args": ["test", "--coverag
 	destructive: true, openWorld: true, session: true, family: tipstaff.Terminal,
 	scopes: []identity.Scope{identity.Sessions},
 	refuse: refuseJSON,
+	request: func(c *caller, a arguments) tipstaff.Request {
+		return terminalRequest(c, tipstaff.Session{ID: c.session}, a)
+	},
 	call: func(ctx context.Context, s *Server, c *caller, a arguments) (*mcp.CallToolResult, error) {
 		out, err := s.inSession(ctx, c, mannerOf(a), func(in tipstaff.Session) tipstaff.Request { return terminalRequest(c, in, a) })
 		if err != nil {
@@ -57,7 +60,7 @@ func terminalRequest(c *caller, in tipstaff.Session, a arguments) tipstaff.Reque
 	origin := c.origin
 	origin.Task, origin.Agent = in.Origin.Task, in.Origin.Agent
 	return tipstaff.Request{
-		Session: in.ID, Origin: origin, Tool: tipstaff.Tool(terminalExecuteName), Family: tipstaff.Terminal,
+		ID: c.id, Session: in.ID, Origin: origin, Tool: tipstaff.Tool(terminalExecuteName), Family: tipstaff.Terminal,
 		Argv: append([]string{a.text["command"]}, a.texts["args"]...),
 		Dir:  in.Dir, DirGiven: in.DirGiven, Env: in.Env, Dropped: in.Dropped,
 		Fixed:   append(sessionVariables(in), origin.Trace.Variables()...),

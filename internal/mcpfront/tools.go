@@ -2,6 +2,7 @@ package mcpfront
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -48,6 +49,9 @@ type tool struct {
 	scopes []identity.Scope
 	// family: the family of a tool that runs a command.
 	family tipstaff.Family
+	// request is what a call asks the policy to judge, as far as it is known without
+	// the machine that runs it; nil: the tool runs nothing.
+	request func(c *caller, a arguments) tipstaff.Request
 	// call carries out one call. An error becomes an answer that a model can
 	// understand and correct.
 	call func(ctx context.Context, s *Server, c *caller, a arguments) (*mcp.CallToolResult, error)
@@ -59,12 +63,14 @@ type tool struct {
 type caller struct {
 	origin  tipstaff.Origin
 	in      *inbound
+	raw     json.RawMessage    // the arguments as they came
+	id      tipstaff.RequestID // the name that the command gets; "": the monitor chooses
 	session tipstaff.SessionID // the session that the call names
 	form    answerForm         // how it wants the output of a command
 	// judged is set when the call has reached the monitor, which records it.
 	judged bool
 	// progress and asking are for calls that run a command.
-	progress *progress
+	progress follower
 	asking   *asking
 }
 
@@ -101,38 +107,34 @@ func (t tool) declaration() *mcp.Tool {
 func (s *Server) handler(t tool) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		in := inboundOf(ctx)
-		c := &caller{origin: origin(in, req), in: in}
+		c := &caller{origin: origin(in, req), in: in, raw: req.Params.Arguments, progress: (*progress)(nil)}
 		defer in.settle()
 		a, err := t.admit(in.principal, req.Params.Arguments)
 		c.session = tipstaff.SessionID(a.text[sessionParameter.name] + a.text[shellSession.name])
 		c.form = s.formOf(t, c, a)
-		if s.opts.Jobs != nil {
-			over := s.opts.Jobs.Call(c.owner())
-			defer over()
-		}
 		var res *mcp.CallToolResult
 		if err == nil && (t.family != "" || t.follows) {
-			var stop func()
-			c.progress, stop = s.follow(ctx, req)
+			p, stop := s.follow(ctx, req)
 			defer stop()
+			c.progress = p
 		}
 		if err == nil && t.family != "" {
 			c.asking, err = s.asking(req, c.origin, c.progress)
 		}
 		if err == nil {
-			res, err = t.call(ctx, s, c, a)
+			res, err = s.exec.execute(ctx, t, c, a)
 		}
 		if errors.Is(err, approval.ErrLater) {
 			res, err = c.asking.question()
 		}
 		if err == nil {
-			return once(c.origin.Client, res), nil
+			return answerOnce(c.origin.Client, res), nil
 		}
 		if !c.judged {
 			s.opts.Road.NoteRefusal(tipstaff.Request{Tool: tipstaff.Tool(t.name), Family: t.family, Origin: c.origin, Session: c.session}, err)
 		}
 		s.logFault(t.name, err)
-		return once(c.origin.Client, t.refuse(err)), nil
+		return answerOnce(c.origin.Client, t.refuse(err)), nil
 	}
 }
 

@@ -34,7 +34,10 @@ type Monitor struct {
 	// Approver asks a person where the policy leaves a command to a person;
 	// nil: such commands are refused.
 	Approver Approver
-	Log      *slog.Logger
+	// NewID makes the names of commands that were given none; nil: names of this
+	// machine alone.
+	NewID func() tipstaff.RequestID
+	Log   *slog.Logger
 
 	ahead   aheads
 	swapped atomic.Pointer[judges]
@@ -49,7 +52,7 @@ type Monitor struct {
 func (m *Monitor) Execute(ctx context.Context, req tipstaff.Request, live runner.Live) (tipstaff.Result, error) {
 	m.running.Add(1)
 	defer m.running.Done()
-	req.ID = newID()
+	req.ID = m.name(req.ID)
 	live.Name(req.ID)
 
 	decide := m.current()
@@ -130,6 +133,17 @@ func notRecorded(err error) error {
 		Msg:  "The audit trail cannot be written, so nothing was started.",
 		Hint: "No record, no run: the operator has to make room for the trail or mend its directory. Then the same call works again.",
 	}
+}
+
+// name returns the name of a command: the one that it was given, or a new one.
+func (m *Monitor) name(given tipstaff.RequestID) tipstaff.RequestID {
+	switch {
+	case given != "":
+		return given
+	case m.NewID != nil:
+		return m.NewID()
+	}
+	return newID()
 }
 
 func newID() tipstaff.RequestID { return tipstaff.RequestID("cmd_" + rand.Text()) }

@@ -86,7 +86,7 @@ func asked(event audit.Event, req *tipstaff.Request) audit.Record {
 }
 
 func who(o tipstaff.Origin, s tipstaff.SessionID) audit.Who {
-	return audit.Who{Front: o.Front, Principal: o.Principal, Client: o.Client, Agent: o.Agent, Task: o.Task, Session: s, Call: o.Call}
+	return audit.Who{Front: o.Front, Principal: o.Principal, Client: o.Client, Agent: o.Agent, Task: o.Task, Session: s, Call: o.Call, Gateway: o.Gateway}
 }
 
 // names returns the names of the variables that were passed on.

@@ -27,6 +27,9 @@ type Options struct {
 	OwnMax   int           // of one principal; 0 means none
 	Idle     time.Duration // how long a session lives without use
 	Recorder Recorder
+	// NewTail makes the last part of a handle, which cannot be guessed; nil: one that
+	// means nothing.
+	NewTail func() string
 }
 
 // Store holds the open sessions. Its methods may be called from several
@@ -50,7 +53,7 @@ func NewStore(o Options) *Store {
 // the id, the time of creation and the state idle.
 func (st *Store) Create(s tipstaff.Session) (tipstaff.Session, error) {
 	s.Created = time.Now().UTC()
-	s.ID = newID(s.Origin.Task, s.Created)
+	s.ID = newID(s.Origin.Task, s.Created, st.opts.NewTail)
 	s.State = tipstaff.SessionIdle
 
 	e := newEntry(s, st.opts.Idle)
@@ -165,9 +168,13 @@ func (st *Store) watch(e *entry) {
 	}
 }
 
-// newID makes a handle that cannot be guessed: rand.Text holds 128 random bits.
-func newID(task string, at time.Time) tipstaff.SessionID {
-	return tipstaff.SessionID("term-" + task + "-" + strconv.FormatInt(at.UnixMilli(), 10) + "-" + rand.Text())
+// newID makes a handle that cannot be guessed: rand.Text holds 128 random bits, and
+// so has what another tail returns.
+func newID(task string, at time.Time, tail func() string) tipstaff.SessionID {
+	if tail == nil {
+		tail = rand.Text
+	}
+	return tipstaff.SessionID("term-" + task + "-" + strconv.FormatInt(at.UnixMilli(), 10) + "-" + tail())
 }
 
 func notFound(id tipstaff.SessionID) error {

@@ -101,7 +101,7 @@ func (e *ocsfEvent) classify(r *audit.Record) {
 	switch r.Event {
 	case audit.CommandStart, audit.CommandRefused, audit.CommandError:
 		e.ActivityID, e.ActivityName = ocsfLaunch, "Launch"
-	case audit.CommandEnd:
+	case audit.CommandEnd, audit.CommandLost:
 		e.ActivityID, e.ActivityName = ocsfTerminal, "Terminate"
 	}
 	if e.ActivityID != ocsfOther {
@@ -129,7 +129,7 @@ func (e *ocsfEvent) judge(r *audit.Record) {
 		if r.Name == audit.SecurityViolation {
 			e.severity(ocsfMedium)
 		}
-	case r.Event == audit.CommandError:
+	case r.Event == audit.CommandError, r.Event == audit.CommandLost:
 		e.status(false)
 		e.severity(ocsfLow)
 	case r.Policy != nil && r.Policy.Outcome == audit.PolicyRefused:

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+
+	"tipstaff"
+	"tipstaff/internal/config"
+	"tipstaff/internal/engine"
+	"tipstaff/internal/fleet"
+	"tipstaff/internal/remote"
+)
+
+// directory is what a gateway knows of the fleet, as calls ask for it.
+type directory struct {
+	conn     *engine.Conn
+	list     *fleet.List
+	seal     fleet.Seal
+	settings config.Engine
+}
+
+// Find implements [remote.Fleet].
+func (d directory) Find(id string) (engine.Address, error) {
+	place, is := d.seal.Open(id)
+	if !is {
+		return engine.Address{}, remote.ErrNoAddress
+	}
+	switch lease, standing := d.list.Find(place); standing {
+	case fleet.Held:
+		return lease.Runner, nil
+	case fleet.Lost:
+		return engine.Address{}, remote.ErrGone
+	default:
+		return engine.Address{}, remote.ErrUnknown
+	}
+}
+
+// Held implements [remote.Fleet].
+func (d directory) Held(a engine.Address) bool { return d.list.Holds(a) }
+
+// NewID implements [remote.Fleet].
+func (d directory) NewID(a engine.Address) string { return string(newCommandID(d.seal, a)) }
+
+// newCommandID is an id of a command that leads to its runner.
+func newCommandID(seal fleet.Seal, a engine.Address) tipstaff.RequestID {
+	return tipstaff.RequestID("cmd_" + seal.NewTail(a))
+}
+
+// Place implements [remote.Fleet].
+func (d directory) Place(ctx context.Context, c remote.Call, try func(context.Context, engine.Address) error) error {
+	if err := d.conn.State(); err != nil {
+		return &tipstaff.Error{
+			Code: tipstaff.Unavailable, Rule: remote.Rule, Err: err,
+			Msg:  "The gateway has no connection to the fleet now; nothing was sent, and nothing ran.",
+			Hint: "Make the same call again.",
+		}
+	}
+	want := fleet.Want{Tenant: c.Principal, Wait: d.settings.Wait, TenantSessions: d.settings.TenantSessions, Passing: !c.Opens}
+	_, err := d.list.Place(ctx, want, func(ctx context.Context, l fleet.Lease) error {
+		err := try(ctx, l.Runner)
+		if remote.TurnedAway(err) {
+			return refusalOf(err)
+		}
+		return nil
+	})
+	var busy *fleet.Busy
+	if errors.As(err, &busy) {
+		return remote.NoRoom(busy.Why, busy.RetryAfter)
+	}
+	return err
+}
+
+// The word of a runner that refuses a session, in the error that crosses.
+const refusalDetail = "refusal"
+
+// refusalOf is the refusal of a runner, as the fleet names it.
+func refusalOf(err error) error {
+	word, _ := tipstaff.AsError(err).Details[refusalDetail].(string)
+	return cmp.Or(fleet.RefusalOf(word), fleet.ErrNoCapacity)
+}
+
+// noRoomHere is the error of a runner that takes no session, for a gateway to read.
+func noRoomHere(err error) error {
+	return &tipstaff.Error{
+		Code: tipstaff.Busy, Rule: remote.Rule, Err: err,
+		Msg:     "The runner takes no session now. Nothing was opened.",
+		Hint:    "Make the same call again in a moment, or close sessions that are done.",
+		Details: map[string]any{refusalDetail: err.Error(), "retry_after_ms": 1000},
+	}
+}
+
+// engineRoles are the roles of this process; usual is that of the subcommand.
+func engineRoles(s config.Settings, usual engine.Role) []engine.Role {
+	if len(s.Engine.Roles) > 0 {
+		return s.Engine.Roles
+	}
+	return []engine.Role{usual}
+}
+
+// withEngine takes the addresses of the flag --engine, which go before those of the
+// environment.
+func withEngine(s config.Settings, flag string) (config.Settings, error) {
+	if flag == "" {
+		return s, nil
+	}
+	s.Engine.Servers = nil
+	for part := range strings.SplitSeq(flag, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			s.Engine.Servers = append(s.Engine.Servers, part)
+		}
+	}
+	if err := engine.CheckServers(s.Engine.Servers); err != nil {
+		return s, fail(exitConfig, "cannot start with these settings:\n--engine (TIPSTAFF_ENGINE): %w", err)
+	}
+	return s, nil
+}
+
+// checkRoles says what the settings lack for these roles.
+func checkRoles(s config.Settings, roles ...engine.Role) error {
+	if err := s.Engine.Check(roles); err != nil {
+		return fail(exitConfig, "cannot start with these settings:\n%w", err)
+	}
+	return nil
+}

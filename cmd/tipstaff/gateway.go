@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tipstaff/internal/audit"
+	"tipstaff/internal/config"
+	"tipstaff/internal/engine"
+	"tipstaff/internal/fleet"
+	"tipstaff/internal/httpfront"
+	"tipstaff/internal/mcpfront"
+	"tipstaff/internal/monitor"
+	"tipstaff/internal/own"
+	"tipstaff/internal/policy"
+	"tipstaff/internal/redact"
+	"tipstaff/internal/remote"
+	"tipstaff/internal/sandbox"
+)
+
+// gateway is what a server has instead of a machine: the way to runners.
+type gateway struct {
+	conn    *engine.Conn
+	list    *fleet.List
+	carrier *remote.Gateway
+	fresh   atomic.Bool // the list has followed the fleet once
+	stop    context.CancelFunc
+	watches sync.WaitGroup
+}
+
+// openGateway begins to connect to the engine and to follow the fleet. It does not
+// wait for either.
+func openGateway(ctx context.Context, s config.Settings, log *slog.Logger) (*gateway, error) {
+	self := engine.Address{Name: engineName(s.Engine, engine.Gateway), Incarnation: engine.NewIncarnation()}
+	seal, err := fleet.ReadSeal(s.Engine.SealFile)
+	if err != nil {
+		return nil, fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_ENGINE_SEAL: %w", err)
+	}
+	signer, err := engine.NewSigner(s.Engine.SigningKey, self, time.Now)
+	if err != nil {
+		return nil, fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_ENGINE_KEY: %w", err)
+	}
+	conn, err := connectEngine(ctx, s, engine.Gateway, self.Name, log)
+	if err != nil {
+		return nil, err
+	}
+	g := &gateway{conn: conn, list: fleet.NewList(conn, seal, self, log)}
+	g.carrier, err = remote.NewGateway(remote.GatewayOptions{
+		Link: remote.Over(conn), Self: self, Signer: signer, Patience: s.Engine.Patience, Log: log,
+		Fleet: directory{conn, g.list, seal, s.Engine}, Claims: conn, Silent: mover(conn),
+	})
+	if err != nil {
+		conn.Close()
+		return nil, fail(exitFailure, "cannot listen to the engine: %w", err)
+	}
+	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
+	g.stop = stop
+	g.watches.Go(func() { g.list.Watch(watching) })
+	return g, nil
+}
+
+// connectEngine begins to connect in a role.
+func connectEngine(ctx context.Context, s config.Settings, role engine.Role, name string, log *slog.Logger) (*engine.Conn, error) {
+	if clear := s.Engine.InTheClear(); len(clear) > 0 {
+		log.Warn("what goes to the engine can be read on the way: use tls:// and certificates", "servers", strings.Join(clear, ","))
+	}
+	o := s.Engine.Options(role, name)
+	o.Log = log
+	conn, err := engine.Connect(ctx, o)
+	if err != nil {
+		return nil, fail(exitConfig, "cannot start with these settings:\n%w", err)
+	}
+	return conn, nil
+}
+
+// movesApart is how long a connection stays at a server at least before silence of
+// a runner moves it.
+const movesApart = 10 * time.Second
+
+// mover returns what leaves a server of the engine when a runner falls silent: a
+// server that has lost its peers looks well from here.
+func mover(conn *engine.Conn) func(engine.Address) {
+	var last atomic.Int64
+	return func(a engine.Address) {
+		now, was := time.Now().UnixNano(), last.Load()
+		if up := conn.UpSince(); up.IsZero() || time.Since(up) < movesApart || time.Duration(now-was) < movesApart || !last.CompareAndSwap(was, now) {
+			return
+		}
+		_ = conn.Move("the runner " + a.Name + " has fallen silent") // it fails only when it is closed
+	}
+}
+
+func (g *gateway) close() {
+	g.stop()
+	g.watches.Wait()
+	g.carrier.Close()
+	g.conn.Close()
+}
+
+// state says in a few words whether the fleet can be reached; "" if it can.
+func (g *gateway) state() string {
+	if g.list.Fresh() {
+		g.fresh.Store(true)
+	}
+	switch {
+	case g.conn.State() != nil:
+		return "not connected"
+	case !g.fresh.Load():
+		return "connected; the list of runners is not known yet"
+	}
+	return ""
+}
+
+// offers are the tools that runners have by the same settings.
+func (st *stack) offers() mcpfront.Offers {
+	return mcpfront.Offers{
+		Sessions: st.settings.Terminal, Shell: st.shellOn(),
+		Jobs: true, Stays: st.settings.MaxJobs > 0, Outputs: true,
+	}
+}
+
+// newGatewayStack assembles a server that runs nothing itself. It decides by the
+// same settings and the same policy file as any server; what only a machine can
+// know is judged where the command runs.
+func newGatewayStack(s config.Settings, k *own.Keeper, log *slog.Logger, t telemetry, g *gateway) (_ *stack, err error) {
+	st := &stack{settings: s, log: log, telemetry: t, gateway: g}
+	var opened closers
+	defer func() {
+		if err != nil {
+			_ = opened.close()
+		}
+	}()
+	go audit.WarmUp()
+	if st.evaluator, err = newKeptEvaluator(s, k, log); err != nil {
+		return nil, err
+	}
+	st.host = st.evaluator.host
+	st.rereads = rereads{keeper: k, host: st.host}
+	if st.observers, err = newObservers(s, log); err != nil {
+		return nil, err
+	}
+	if err := st.ship(engine.Gateway, &opened); err != nil {
+		return nil, err
+	}
+	st.secrets = redact.New(redact.Secrets(s.Environ))
+	if st.deciders, err = newDeciders(s, st.secrets, t, log); err != nil {
+		return nil, err
+	}
+	decide, err := st.prepare(st.evaluator.file.Policy)
+	if err != nil {
+		return nil, fail(exitConfig, "cannot use the policy file: %w", err)
+	}
+	st.modes = sandbox.NewModes(log)
+	if st.trail, err = newTrail(s, log, st.observers, st.secrets, st.modes); err != nil {
+		return nil, err
+	}
+	opened.add(st.trail.Close)
+	if err = st.shipping.begin(st.trail.Path()); err != nil {
+		return nil, err
+	}
+	world := policy.Unseen{Allowed: st.host.Allowlist, Within: rootsAsWritten(s.AllowedRoots)}
+	st.monitor = &monitor.Monitor{World: world, Trail: st.recordTo(st.trail), Log: log}
+	if st.questions, err = newQuestions(st.monitor); err != nil {
+		return nil, err
+	}
+	decide()
+	st.policy = st.newReloader()
+	st.begin()
+	return st, nil
+}
+
+// rootsAsWritten are the roots of working directories on a machine that is not this
+// one.
+func rootsAsWritten(list string) []string {
+	return slices.DeleteFunc(strings.Split(list, ","), func(p string) bool { return strings.TrimSpace(p) == "" })
+}
+
+// gatewayReadiness says whether commands could be sent now.
+func (st *stack) gatewayReadiness(r httpfront.Readiness) httpfront.Readiness {
+	r.Sandbox, r.Engine = "", "connected"
+	if why := st.gateway.state(); why != "" {
+		r.Ready, r.Engine = false, why
+	}
+	return r
+}
+
+// closeGateway ends what a gateway has instead of a machine.
+func (st *stack) closeGateway(reason string) {
+	st.gateway.close()
+	if err := st.questions.close(); err != nil {
+		st.log.Error("cannot close the control socket", "error", err)
+	}
+	st.closeTrail(reason)
+}

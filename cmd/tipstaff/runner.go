@@ -1,0 +1,272 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tipstaff"
+	"tipstaff/internal/config"
+	"tipstaff/internal/engine"
+	"tipstaff/internal/fleet"
+	"tipstaff/internal/remote"
+	"tipstaff/internal/session"
+)
+
+func newRunnerCommand() *cobra.Command {
+	var o runnerFlags
+	cmd := &cobra.Command{
+		Use:   "runner",
+		Short: "Run what gateways send over NATS, on this machine",
+		Long: `Run what gateways ("tipstaff serve --http … --engine …") send over the NATS
+servers of a fleet, until a signal ends it: sessions and commands, decided by this
+machine's own policy, confined, and recorded here. It listens at no address.
+
+A runner takes only what a gateway has signed whose public key is in the file
+TIPSTAFF_ENGINE_GATEWAYS. What may run is set as for serve. docs/scale.md leads from
+one machine to three.`,
+		Example: `  TIPSTAFF_ENGINE_GATEWAYS=gateways TIPSTAFF_ENGINE_SEAL=seal ALLOWED_COMMANDS=git,ls \
+    tipstaff runner --engine nats://10.0.0.1:4222`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runRunner(cmd.Context(), o) },
+	}
+	o.declare(cmd)
+	return cmd
+}
+
+type runnerFlags struct {
+	engine, metrics string
+	config          configFlag
+}
+
+func (o *runnerFlags) declare(cmd *cobra.Command) {
+	o.config.declare(cmd)
+	declareEngine(cmd, &o.engine)
+	cmd.Flags().StringVar(&o.metrics, "metrics", "", "address where Prometheus reads metrics, as 127.0.0.1:9464 (default TIPSTAFF_METRICS, else none)")
+}
+
+func declareEngine(cmd *cobra.Command, to *string) {
+	cmd.Flags().StringVar(to, "engine", "", "`SERVERS` of the fleet's NATS, as nats://HOST:4222,… (default TIPSTAFF_ENGINE)")
+}
+
+func runRunner(ctx context.Context, o runnerFlags) error {
+	tuneCollector()
+	spareProcessor()
+	settings, err := o.config.settings()
+	if err == nil {
+		settings, err = withEngine(settings, o.engine)
+	}
+	if err != nil {
+		return err
+	}
+	switch roles := engineRoles(settings, engine.Runner); {
+	case !settings.Engine.On():
+		return fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_ENGINE is not set: a runner gets its commands over the fleet's NATS servers; name them there or with --engine")
+	case !slices.Equal(roles, []engine.Role{engine.Runner}):
+		return fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_ENGINE_ROLES names the role gateway, which needs an address: start tipstaff serve --http instead")
+	}
+	if err := checkRoles(settings, engine.Runner); err != nil {
+		return err
+	}
+	log := newLog(os.Stderr)
+	counts, unlisten, err := openMetrics(ctx, cmp.Or(o.metrics, settings.Metrics), log)
+	if err != nil {
+		return err
+	}
+	defer unlisten()
+	spans, endTraces := openTraces(ctx, settings, log)
+	defer endTraces()
+	r, err := startRunner(ctx, settings, log, telemetry{counts, spans})
+	if err != nil {
+		return err
+	}
+	<-ctx.Done()
+	r.end(endReason(ctx))
+	if errors.Is(context.Cause(ctx), errInterrupted) {
+		return &exitError{code: exitInterrupted}
+	}
+	return nil
+}
+
+// runnerRole is a machine that carries out what gateways send.
+type runnerRole struct {
+	settings config.Settings
+	log      *slog.Logger
+	conn     *engine.Conn
+	seal     fleet.Seal
+	fleet    *fleet.Runner
+	calls    *remote.Runner
+	stack    *stack
+	stop     context.CancelFunc
+	keeps    sync.WaitGroup
+}
+
+// startRunner makes a whole server without a front, and lets gateways send to it. It
+// waits for the engine.
+func startRunner(ctx context.Context, s config.Settings, log *slog.Logger, t telemetry) (_ *runnerRole, err error) {
+	r := &runnerRole{settings: s, log: log}
+	if err := r.connect(ctx); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			r.conn.Close()
+		}
+	}()
+	k, err := newKeeper(s, again(s, true), log)
+	if err != nil {
+		return nil, err
+	}
+	if r.stack, err = newMachineStack(s, k, log, t, r); err != nil {
+		return nil, err
+	}
+	st := r.stack
+	st.announceKey()
+	st.warn()
+	st.openDoor()
+	st.noteLost(ctx)
+	st.followPolicy(ctx, true)
+	if err := r.listen(ctx); err != nil {
+		st.close(err.Error())
+		return nil, err
+	}
+	log.Info("this runner takes commands", "runner", r.fleet.Address().String(), "capacity", s.Engine.RunnerCapacity)
+	return r, nil
+}
+
+// connect begins to connect.
+func (r *runnerRole) connect(ctx context.Context) (err error) {
+	s := r.settings
+	name := engineName(s.Engine, engine.Runner)
+	if r.seal, err = fleet.ReadSeal(s.Engine.SealFile); err != nil {
+		return fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_ENGINE_SEAL: %w", err)
+	}
+	if r.conn, err = connectEngine(ctx, s, engine.Runner, name, r.log); err != nil {
+		return err
+	}
+	r.fleet, err = fleet.NewRunner(r.conn, fleet.RunnerOptions{
+		Name: name, Version: version, Labels: s.Engine.RunnerLabels, Capacity: s.Engine.RunnerCapacity,
+		TenantSessions: s.Engine.RunnerTenant, Running: r.running, Log: r.log,
+	})
+	if err != nil {
+		r.conn.Close()
+		return fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_RUNNER_NAME: %w", err)
+	}
+	return nil
+}
+
+func (r *runnerRole) running() int {
+	if r.calls == nil {
+		return 0
+	}
+	return r.calls.Running()
+}
+
+// listen takes calls, once the name is this runner's own.
+func (r *runnerRole) listen(ctx context.Context) error {
+	s := r.settings
+	gateways, err := engine.ReadGateways(s.Engine.GatewaysFile)
+	if err != nil {
+		return fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_ENGINE_GATEWAYS: %w", err)
+	}
+	r.calls, err = remote.NewRunner(remote.RunnerOptions{
+		Link: remote.Over(r.conn), Self: r.fleet.Address(), Carrier: r.stack.front(), Patience: s.Engine.Patience, Log: r.log,
+		Verifier: engine.NewVerifier(r.fleet.Address(), gateways, time.Now), Admit: r.admit,
+	})
+	if err != nil {
+		return fail(exitFailure, "cannot listen to the engine: %w", err)
+	}
+	if err := r.fleet.Claim(ctx); err != nil {
+		r.calls.Close(err)
+		if ctx.Err() != nil {
+			return fail(exitFailure, "stopped before the engine could be reached: %w", err)
+		}
+		return fail(exitConfig, "cannot start as this runner: %w", err)
+	}
+	keeping, stop := context.WithCancel(context.WithoutCancel(ctx))
+	r.stop = stop
+	r.keeps.Go(func() { r.fleet.Keep(keeping) })
+	return nil
+}
+
+// admit refuses what any runner could take while this one is to stop or has met its
+// namesake. Sessions are counted when they are made.
+func (r *runnerRole) admit(remote.Call) error {
+	if err := r.fleet.Conflict(); err != nil {
+		return noRoomHere(fleet.ErrDraining)
+	}
+	return nil
+}
+
+// end lets sessions and commands end for a while, ends the rest, and gives the lease
+// back.
+func (r *runnerRole) end(reason string) {
+	why := errors.New(reason)
+	ctx, cancel := context.WithTimeout(context.Background(), r.settings.Engine.RunnerDrain)
+	if n := r.fleet.Sessions(); n > 0 {
+		r.log.Info("the runner takes no more sessions and waits for those that are there", "sessions", n, "at_most", r.settings.Engine.RunnerDrain.String())
+	}
+	if err := r.fleet.Drain(ctx); err != nil {
+		r.log.Warn("sessions are ended with the runner", "why", err.Error())
+	}
+	r.calls.Drain(ctx)
+	cancel()
+	r.calls.Close(why)
+	r.stop()
+	r.keeps.Wait()
+	leaving, cancel := context.WithTimeout(context.Background(), r.settings.Engine.Patience)
+	defer cancel()
+	if err := r.fleet.Leave(leaving); err != nil {
+		r.log.Warn("the lease could not be given back; gateways wait until it ends", "why", err.Error())
+	}
+	_ = r.conn.Flush(leaving) // what has not left by then is lost
+	r.stack.close(reason)
+	r.conn.Close()
+}
+
+// newTail makes the last part of ids that lead here.
+func (r *runnerRole) newTail() string { return r.seal.NewTail(r.fleet.Address()) }
+
+// counted counts sessions in the lease.
+type counted struct {
+	session.Recorder
+
+	runner *fleet.Runner
+	mu     sync.Mutex
+	ends   map[tipstaff.SessionID]func()
+}
+
+// SessionCreated refuses a session for which there is no room.
+func (c *counted) SessionCreated(s tipstaff.Session) error {
+	end, err := c.runner.Admit(s.Origin.Principal)
+	if err != nil {
+		return noRoomHere(err)
+	}
+	if err := c.Recorder.SessionCreated(s); err != nil {
+		end()
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ends[s.ID] = end
+	return nil
+}
+
+// SessionClosed gives the room back.
+func (c *counted) SessionClosed(s tipstaff.Session, reason string) {
+	c.Recorder.SessionClosed(s, reason)
+	c.mu.Lock()
+	end := c.ends[s.ID]
+	delete(c.ends, s.ID)
+	c.mu.Unlock()
+	if end != nil {
+		end()
+	}
+}

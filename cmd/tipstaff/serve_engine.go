@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+
+	"tipstaff/internal/config"
+	"tipstaff/internal/engine"
+)
+
+// serveEngine serves as the gateway of a fleet, and as one of its runners, too, if
+// the settings say so.
+func (o *serveFlags) serveEngine(ctx context.Context, s config.Settings, log *slog.Logger) (err error) {
+	roles := engineRoles(s, engine.Gateway)
+	switch {
+	case !slices.Contains(roles, engine.Gateway):
+		return fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_ENGINE_ROLES is runner: start tipstaff runner instead")
+	case s.HTTP.Address == "":
+		return fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_ENGINE is set, and a gateway serves over HTTP: give --http an address. On standard input and output serve without an engine, or as a client of a gateway")
+	}
+	if err := checkRoles(s, roles...); err != nil {
+		return err
+	}
+	k, err := newKeeper(s, again(s, true), log)
+	if err != nil {
+		return err
+	}
+	d, err := openGate(ctx, s.HTTP.Address, s, k, log)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	counts, unlisten, err := openMetrics(ctx, o.metricsAddress(s), log)
+	if err != nil {
+		return err
+	}
+	if counts == nil {
+		counts = newMetrics() // for /metrics
+	}
+	defer unlisten()
+	spans, endTraces := openTraces(ctx, s, log)
+	defer endTraces()
+	g, err := openGateway(ctx, s, log)
+	if err != nil {
+		return err
+	}
+	st, err := newGatewayStack(s, k, log, telemetry{counts, spans}, g)
+	if err != nil {
+		g.close()
+		return err
+	}
+	d.rereads(st)
+	st.announceKey()
+	st.warn()
+	st.openDoor()
+	st.followPolicy(ctx, true)
+	if !slices.Contains(roles, engine.Runner) {
+		return d.serve(ctx, st)
+	}
+	return serveBoth(ctx, d, st)
+}
+
+// serveBoth runs a runner beside a gateway. The runner waits for the engine, so it
+// starts beside; it ends after the gateway.
+func serveBoth(ctx context.Context, d *gate, st *stack) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	started := make(chan *runnerRole, 1)
+	failed := make(chan error, 1)
+	go func() {
+		r, err := startRunner(ctx, st.settings, st.log, telemetry{})
+		if err != nil {
+			failed <- err
+			cancel(err)
+		}
+		started <- r
+	}()
+	served := d.serve(ctx, st)
+	if r := <-started; r != nil {
+		r.end(endReason(ctx))
+	}
+	select {
+	case err := <-failed:
+		return err
+	default:
+		return served
+	}
+}

@@ -1,0 +1,68 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// claimBucket holds which runner got a call whose id its caller has chosen. A key is
+// written once and forgotten after ClaimTTL.
+const (
+	claimBucket = "tip1_claims"
+	claimStream = "KV_" + claimBucket
+)
+
+// ClaimTTL is how long a claim lasts.
+const ClaimTTL = 24 * time.Hour
+
+// Claims are of about 200 bytes each; when the bucket is full, none is taken.
+const claimBytes = 256 << 20
+
+// makeClaims makes the bucket if it is not there.
+func (c *Conn) makeClaims(ctx context.Context, replicas int) error {
+	_, err := c.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
+		Bucket: claimBucket, Description: "which runner got a call of tipstaff, by the id that its caller gave it",
+		History: 1, TTL: ClaimTTL, MaxBytes: claimBytes, Storage: jetstream.FileStorage, Replicas: replicas,
+	})
+	if err != nil && !errors.Is(err, jetstream.ErrBucketExists) && !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+		return fmt.Errorf("cannot make the bucket of claims: %w", plain(err))
+	}
+	return nil
+}
+
+// Claim writes that key belongs to a runner, unless it belongs to one already, and
+// returns whose it is. An error leaves open whether it was written: a write that
+// timed out may be applied later, so nothing may be sent to the runner then; the
+// next Claim says whose the key is.
+func (c *Conn) Claim(ctx context.Context, key string, a Address) (Address, error) {
+	kv, err := c.js.KeyValue(ctx, claimBucket)
+	if err != nil {
+		return Address{}, streamError("cannot claim a call", err)
+	}
+	for {
+		_, err := kv.Create(ctx, key, []byte(a.String()))
+		if err == nil {
+			return a, nil
+		}
+		if !errors.Is(err, jetstream.ErrKeyExists) {
+			return Address{}, streamError("cannot claim a call", err)
+		}
+		// A read may be older than the write that has won: then it is tried again.
+		e, err := kv.Get(ctx, key)
+		if err == nil {
+			return ParseAddress(string(e.Value()))
+		}
+		if !errors.Is(err, jetstream.ErrKeyNotFound) {
+			return Address{}, streamError("cannot read a claim", err)
+		}
+		select {
+		case <-ctx.Done():
+			return Address{}, fmt.Errorf("cannot read a claim: %w", context.Cause(ctx))
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,42 @@
+package monitor
+
+import (
+	"testing"
+
+	"tipstaff"
+	"tipstaff/internal/runner"
+)
+
+func TestWhatIsPermittedForAnotherMachineIsNeitherRunNorRecordedAndARefusalIsRecorded(t *testing.T) {
+	j := &journal{}
+	m := newMonitor(j)
+	if err := m.Permit(t.Context(), ask("echo", "hi"), runner.Live{}); err != nil {
+		t.Errorf("an allowed command: %v", err)
+	}
+	j.want(t)
+	req := ask("curl", "x")
+	req.ID = "cmd_given"
+	err := m.Permit(t.Context(), req, runner.Live{})
+	if tipstaff.AsError(err).Code != tipstaff.CommandNotAllowed {
+		t.Errorf("a command that is not allowed: %v", err)
+	}
+	j.want(t, "command.refused")
+	if j.last.Trace.CommandID != "cmd_given" || j.last.Who.Principal != "me" {
+		t.Errorf("the record says %+v %+v", j.last.Trace, j.last.Who)
+	}
+}
+
+func TestACommandHasTheNameThatItWasGivenAndElseANewOne(t *testing.T) {
+	j := &journal{}
+	m := newMonitor(j)
+	var named []tipstaff.RequestID
+	live := runner.Live{Named: func(id tipstaff.RequestID) { named = append(named, id) }}
+	req := ask("echo", "hi")
+	req.ID = "cmd_given"
+	_, _ = m.Execute(t.Context(), req, live)
+	m.NewID = func() tipstaff.RequestID { return "cmd_here" }
+	_, _ = m.Execute(t.Context(), ask("echo", "hi"), live)
+	if len(named) != 2 || named[0] != "cmd_given" || named[1] != "cmd_here" || j.last.Trace.CommandID != "cmd_here" {
+		t.Errorf("named %v", named)
+	}
+}
