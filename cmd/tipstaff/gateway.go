@@ -144,11 +144,9 @@ func newGatewayStack(s config.Settings, k *own.Keeper, log *slog.Logger, t telem
 	if st.observers, err = newObservers(s, log); err != nil {
 		return nil, err
 	}
-	if st.shipping, err = newShipping(s, log); err != nil {
+	if err := st.ship(engine.Gateway, &opened); err != nil {
 		return nil, err
 	}
-	opened.add(st.shipping.abandon)
-	st.observers.shipper = st.shipping.of()
 	st.secrets = redact.New(redact.Secrets(s.Environ))
 	if st.deciders, err = newDeciders(s, st.secrets, t, log); err != nil {
 		return nil, err
