@@ -43,9 +43,9 @@ func askedByPage(s *kit.Server, tool string, a kit.Args) shown {
 	return got
 }
 
-// TestJ12APageShowsAndStopsTheCommandOfItsCall that the call waits for, and one in
+// TestJ13APageShowsAndStopsTheCommandOfItsCall that the call waits for, and one in
 // the background, with everything that they have started; the record says so.
-func TestJ12APageShowsAndStopsTheCommandOfItsCall(t *testing.T) {
+func TestJ13APageShowsAndStopsTheCommandOfItsCall(t *testing.T) {
 	s := startWithPages(t, append(kit.Sandboxed(kit.Namespaces), "ALLOWED_COMMANDS=sh,sleep"))
 	for _, inBackground := range []bool{false, true} {
 		t.Run(fmt.Sprintf("in the background: %v", inBackground), func(t *testing.T) {
@@ -104,7 +104,7 @@ func stopRecord(s *kit.Server, id string) map[string]any {
 	return nil
 }
 
-func TestJ12OtherClientsAreToldNothingOfPages(t *testing.T) {
+func TestJ13OtherClientsAreToldNothingOfPages(t *testing.T) {
 	s := start(t, setup{env: append(kit.Sandboxed(kit.Namespaces), "ALLOWED_COMMANDS=echo")})
 	list, err := s.Session.ListTools(t.Context(), nil)
 	if err != nil {

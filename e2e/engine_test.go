@@ -273,6 +273,7 @@ func (m *machines) faults(t *testing.T, w1 *webServer, a, b *kit.Server) {
 			return dir == m.runners["r1"].Workspace+"\n"
 		})
 		r1 := m.runners["r1"]
+		b.On(t).Call("terminal_execute_command", kit.Args{"sessionId": id, "command": "sleep", "args": []string{"62.5"}, "background": true})
 		_ = r1.Cmd.Process.Kill()
 		_ = r1.Cmd.Wait()
 		began := time.Now()
@@ -280,11 +281,24 @@ func (m *machines) faults(t *testing.T, w1 *webServer, a, b *kit.Server) {
 		if r.Error != "UNAVAILABLE" && r.Error != "SESSION_LOST" || time.Since(began) > 15*time.Second {
 			t.Errorf("after the kill: %+v", r)
 		}
-		m.runner("r1", setup{})
+		again := m.runner("r1", setup{env: []string{"TIPSTAFF_STATE_DIR=" + r1.State}})
+		if lost := fmt.Sprint(recordsOf(r1, "command.lost")); !strings.Contains(lost, "[sleep 62.5]") || strings.Contains(lost, "[sh -c pwd]") {
+			t.Errorf("recorded as lost: %s\n%s", lost, again.Stderr)
+		}
 		kit.Eventually(t, "the session is lost", func() bool {
 			return b.On(t).InSession(id, "echo", []string{"x"}).JSON().Error == "SESSION_LOST"
 		})
 	})
+}
+
+// recordsOf returns what a server has recorded of an event.
+func recordsOf(s *kit.Server, event string) (what []any) {
+	for _, rec := range s.Records() {
+		if rec["event"] == event {
+			what = append(what, rec["what"])
+		}
+	}
+	return what
 }
 
 // commandOf returns the id of a command that runs on.

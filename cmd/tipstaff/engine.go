@@ -14,25 +14,27 @@ import (
 )
 
 func newEngineCommand() *cobra.Command {
+	var file string
 	cmd := &cobra.Command{
-		Use:   "engine FILE",
+		Use:   "engine",
 		Short: "Run a NATS server for a fleet, and make what one needs",
 		Long: `Run a NATS server by a configuration file, for a fleet of a few machines; until SIGTERM
 or SIGINT. Only builds with -tags embednats have a server in them; "nats-server" runs
 with the same file.`,
 		Example: `  tipstaff engine key /etc/tipstaff/g1.seed
   tipstaff engine config --gateway g1=UA… --runner r1=UB… > nats.conf
-  tipstaff engine nats.conf`,
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
+  tipstaff engine --file nats.conf`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if file == "" {
 				return cmd.Help()
 			}
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
-			return runEngine(ctx, cmd, args[0])
+			return runEngine(ctx, cmd, file)
 		},
 	}
+	cmd.Flags().StringVar(&file, "file", "", "configuration `FILE` of the server, as engine config prints it")
 	cmd.AddCommand(newEngineConfig(), newEngineKey())
 	return cmd
 }

@@ -117,8 +117,8 @@ func withEngine(s config.Settings, flag string) (config.Settings, error) {
 	return s, nil
 }
 
-// checkMembership says what the settings lack for these roles.
-func checkMembership(s config.Settings, roles ...engine.Role) error {
+// checkRoles says what the settings lack for these roles.
+func checkRoles(s config.Settings, roles ...engine.Role) error {
 	if err := s.Engine.Check(roles); err != nil {
 		return fail(exitConfig, "cannot start with these settings:\n%w", err)
 	}

@@ -36,7 +36,7 @@ type gateway struct {
 // openGateway begins to connect to the engine and to follow the fleet. It does not
 // wait for either.
 func openGateway(ctx context.Context, s config.Settings, log *slog.Logger) (*gateway, error) {
-	self := engine.Address{Name: s.Engine.GatewayName, Incarnation: engine.NewIncarnation()}
+	self := engine.Address{Name: engineName(s.Engine, engine.Gateway), Incarnation: engine.NewIncarnation()}
 	seal, err := fleet.ReadSeal(s.Engine.SealFile)
 	if err != nil {
 		return nil, fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_ENGINE_SEAL: %w", err)
@@ -144,11 +144,9 @@ func newGatewayStack(s config.Settings, k *own.Keeper, log *slog.Logger, t telem
 	if st.observers, err = newObservers(s, log); err != nil {
 		return nil, err
 	}
-	if st.shipping, err = newShipping(s, log); err != nil {
+	if err := st.ship(engine.Gateway, &opened); err != nil {
 		return nil, err
 	}
-	opened.add(st.shipping.abandon)
-	st.observers.shipper = st.shipping.of()
 	st.secrets = redact.New(redact.Secrets(s.Environ))
 	if st.deciders, err = newDeciders(s, st.secrets, t, log); err != nil {
 		return nil, err

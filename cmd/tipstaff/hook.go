@@ -141,7 +141,7 @@ func newHookStack(client string, env []string, errs io.Writer) (*hookStack, erro
 		st.observers.close()
 		return nil, err
 	}
-	if st.shipping, _, err = dueShipping(s.Engine, log); err == nil {
+	if st.shipping, err = dueShipping(s.Engine, asRunner, log); err == nil {
 		err = st.shipping.begin(st.trail.Path())
 	}
 	if err != nil {

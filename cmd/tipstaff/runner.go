@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -73,7 +72,7 @@ func runRunner(ctx context.Context, o runnerFlags) error {
 	case !slices.Equal(roles, []engine.Role{engine.Runner}):
 		return fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_ENGINE_ROLES names the role gateway, which needs an address: start tipstaff serve --http instead")
 	}
-	if err := checkMembership(settings, engine.Runner); err != nil {
+	if err := checkRoles(settings, engine.Runner); err != nil {
 		return err
 	}
 	settings.Engine.Roles = []engine.Role{engine.Runner} // by the subcommand, if by nothing else
@@ -146,13 +145,7 @@ func startRunner(ctx context.Context, s config.Settings, log *slog.Logger, t tel
 // connect begins to connect.
 func (r *runnerRole) connect(ctx context.Context) (err error) {
 	s := r.settings
-	name := s.Engine.RunnerName
-	if name == "" {
-		if name, err = os.Hostname(); err != nil {
-			return fail(exitConfig, "cannot find out this machine's name: %w\nSet TIPSTAFF_RUNNER_NAME", err)
-		}
-		name, _, _ = strings.Cut(strings.ToLower(name), ".")
-	}
+	name := engineName(s.Engine, engine.Runner)
 	if r.seal, err = fleet.ReadSeal(s.Engine.SealFile); err != nil {
 		return fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_ENGINE_SEAL: %w", err)
 	}

@@ -19,7 +19,7 @@ func (o *serveFlags) serveEngine(ctx context.Context, s config.Settings, log *sl
 	case s.HTTP.Address == "":
 		return fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_ENGINE is set, and a gateway serves over HTTP: give --http an address. On standard input and output serve without an engine, or as a client of a gateway")
 	}
-	if err := checkMembership(s, roles...); err != nil {
+	if err := checkRoles(s, roles...); err != nil {
 		return err
 	}
 	s.Engine.Roles = roles // by the subcommand, if by nothing else

@@ -5,8 +5,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"regexp"
-	"strings"
 	"time"
 
 	"tipstaff/internal/config"
@@ -27,11 +25,23 @@ type shipping struct {
 	log     *slog.Logger
 }
 
+// asRunner is the role in which a server copies its trails that is no gateway.
+const asRunner = engine.Runner
+
+// ship makes what copies the trail in a role, before there is a trail.
+func (st *stack) ship(role engine.Role, opened *closers) (err error) {
+	if st.shipping, err = newShipping(st.settings.Engine, role, st.log); err != nil {
+		return err
+	}
+	opened.add(st.shipping.abandon)
+	st.observers.shipper = st.shipping.of()
+	return nil
+}
+
 // newShipping connects to the engine of the settings, in the background. A
 // process that ends soon connects only if its commands wait for copies.
-func newShipping(s config.Settings, log *slog.Logger) (*shipping, error) {
-	e := s.Engine
-	sh, role, err := dueShipping(e, log)
+func newShipping(e config.Engine, role engine.Role, log *slog.Logger) (*shipping, error) {
+	sh, err := dueShipping(e, role, log)
 	if sh == nil || err != nil || e.EndsSoon && !e.AuditStrict() {
 		return sh, err
 	}
@@ -44,37 +54,20 @@ func newShipping(s config.Settings, log *slog.Logger) (*shipping, error) {
 	return sh, nil
 }
 
-// dueShipping only says that a copy is due.
-func dueShipping(e config.Engine, log *slog.Logger) (*shipping, engine.Role, error) {
+// dueShipping only says that a copy is due, under the name in the role.
+func dueShipping(e config.Engine, role engine.Role, log *slog.Logger) (*shipping, error) {
 	if !e.Copies() {
-		return nil, "", nil
-	}
-	role, name, err := copier(e)
-	return &shipping{name: name, log: log}, role, err
-}
-
-// copier says under which name a server's trails are copied, and as what it
-// connects. A server without a role in the fleet does so as a runner, which is
-// what its key allows.
-func copier(e config.Engine) (engine.Role, string, error) {
-	if e.Serves(engine.Gateway) && !e.Serves(engine.Runner) {
-		return engine.Gateway, e.GatewayName, nil
-	}
-	if e.RunnerName != "" {
-		return engine.Runner, e.RunnerName, nil
+		return nil, nil //nolint:nilnil // nothing is to be copied
 	}
 	host, err := os.Hostname()
-	if err != nil {
-		return "", "", fail(exitConfig, "cannot tell the name of this machine, under which its trails are copied: %w\nSet TIPSTAFF_RUNNER_NAME", err)
+	name := e.NameIn(role, host)
+	if err == nil || name != "" {
+		err = engine.CheckName(name)
 	}
-	return engine.Runner, hostName(host), nil
-}
-
-var noName = regexp.MustCompile(`[^a-z0-9_-]+`)
-
-// hostName is a host's name as it can be the name of a runner.
-func hostName(host string) string {
-	return strings.Trim(noName.ReplaceAllString(strings.ToLower(host), "-"), "-_")
+	if err != nil {
+		return nil, fail(exitConfig, "cannot tell under which name the trails of this machine are copied: %w\nSet TIPSTAFF_RUNNER_NAME", err)
+	}
+	return &shipping{name: name, log: log}, nil
 }
 
 // trail puts the wait for copies around a trail.

@@ -112,11 +112,9 @@ func newMachineStack(s config.Settings, k *own.Keeper, log *slog.Logger, t telem
 		return nil, err
 	}
 	// What copies the trail to an engine's streams.
-	if st.shipping, err = newShipping(s, log); err != nil {
+	if err := st.ship(asRunner, &opened); err != nil {
 		return nil, err
 	}
-	opened.add(st.shipping.abandon)
-	st.observers.shipper = st.shipping.of()
 	// What hides secrets in everything that is stored or sent.
 	st.secrets = redact.New(redact.Secrets(s.Environ))
 	// The deciders, which can only narrow the policy.

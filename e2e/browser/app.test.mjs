@@ -1,4 +1,4 @@
-// The page of MCP Apps, with a small host, in front of a real server (contract J12).
+// The page of MCP Apps, with a small host, in front of a real server (contract J13).
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

@@ -272,10 +272,13 @@ func parse(status int, data []byte) (r reply) {
 
 // open are codes of answers that leave open whether the command ran. Those of the
 // protocol's faults are here as well.
-var open = map[string]bool{"COMMAND_OUTCOME_UNKNOWN": true, "INTERNAL": true, "INTERNAL_ERROR": true}
+var open = map[string]bool{"COMMAND_OUTCOME_UNKNOWN": true, "INTERNAL": true, "EXECUTION_ERROR": true}
 
-// ran are codes of answers about a command that did run.
-var ran = map[string]bool{"TIMEOUT_EXCEEDED": true, "EXECUTION_ERROR": true}
+// ran reports whether a refusal is about a command that did run. Part B has one
+// code for what was ended while it ran and for much that never began.
+func (r reply) ran() bool {
+	return r.code == "TIMEOUT_EXCEEDED" || r.code == "EXECUTION_ERROR" && strings.Contains(r.text, "while it was running")
+}
 
 // verdict is what a reply says about a command that prints so many bytes.
 func (r reply) verdict(id string, size int) (a answer) {
@@ -289,10 +292,10 @@ func (r reply) verdict(id string, size int) (a answer) {
 	switch {
 	case r.lost != nil:
 		return answer{verdict: unknown, code: "(" + kind(r.lost) + ")"}
+	case r.ran():
+		return answer{verdict: ended, code: r.code}
 	case r.code != "" && open[r.code]:
 		return answer{verdict: unknown, code: r.code}
-	case ran[r.code]:
-		return answer{verdict: ended, code: r.code}
 	case r.code != "":
 		return answer{verdict: nothing, code: r.code}
 	case !hasCode || !printed:

@@ -76,6 +76,11 @@ func (f *fleet) local(m *member) map[string]bool {
 	lines := map[string]bool{}
 	files, err := filepath.Glob(filepath.Join(m.state, "audit", "*", "*.jsonl"))
 	must(f.t, err)
+	if f.twin != nil && m == f.runners[0] { // it has copied its start and its end under this name
+		more, err := filepath.Glob(filepath.Join(f.twin.state, "audit", "*", "*.jsonl"))
+		must(f.t, err)
+		files = append(files, more...)
+	}
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		must(f.t, err)

@@ -45,7 +45,8 @@ var faults = []fault{
 	{name: "a server of NATS is cut from its peers", lasts: 20 * time.Second,
 		begin: func(f *fleet) { f.engine[0].on.cut(f.engine[1].on, f.engine[2].on) }, end: func(f *fleet) { f.engine[0].on.mend(f.engine[1].on, f.engine[2].on) }},
 	{name: "everything is restarted, one after the other", lasts: 0, begin: (*fleet).roll, end: func(*fleet) {}},
-	{name: "the disks of all servers of NATS are full", lasts: 10 * time.Second, begin: func(f *fleet) { f.disks((*nats).fill) }, end: func(f *fleet) { f.disks((*nats).empty) }},
+	{name: "the disk of one server of NATS is full", lasts: 10 * time.Second, begin: func(f *fleet) { f.fill(f.engine[1]) }, end: func(f *fleet) { f.empty(f.engine[1]) }},
+	{name: "the disks of all servers of NATS are full", lasts: 10 * time.Second, begin: func(f *fleet) { f.fill(f.engine...) }, end: func(f *fleet) { f.empty(f.engine...) }},
 	{name: "two servers of NATS are killed", lasts: 8 * time.Second, begin: func(f *fleet) { f.engine[0].kill(); f.engine[1].kill() }, end: func(f *fleet) { f.engine[0].start(); f.engine[1].start() }},
 	{name: "the clock of a runner jumps an hour ahead", lasts: 12 * time.Second, begin: func(f *fleet) { f.jump(f.runners[2], "3600") }, end: func(f *fleet) { f.settle(f.runners[2]) }},
 	{name: "the clock of a runner jumps an hour back", lasts: 12 * time.Second, begin: func(f *fleet) { f.jump(f.runners[2], "-3600") }, end: func(f *fleet) { f.settle(f.runners[2]) }},
@@ -86,9 +87,20 @@ func (f *fleet) heard(m *machine) {
 	}
 }
 
-func (f *fleet) disks(do func(*nats)) {
-	for _, n := range f.engine {
-		do(n)
+func (f *fleet) fill(all ...*nats) {
+	for _, n := range all {
+		n.fill()
+	}
+}
+
+// empty makes room, and starts the servers again, as an operator has to: on a disk
+// without room nats-server switches JetStream off, until it is started again.
+func (f *fleet) empty(all ...*nats) {
+	for _, n := range all {
+		n.empty()
+		n.stop(30 * time.Second)
+		n.start()
+		eventually(f.t, n.name()+" listens again", 30*time.Second, n.listens, func() string { return n.tail(10) })
 	}
 }
 
@@ -169,10 +181,19 @@ func (f *fleet) on(t *testing.T) {
 	}
 }
 
-// recovered waits until commands go well through every gateway and on every
-// runner.
+// recovered waits until commands go well through every gateway, and every runner
+// has started some since.
 func (f *fleet) recovered(what string) {
 	f.t.Helper()
+	before := map[*member]int{}
+	for _, r := range f.runners {
+		before[r] = len(f.startedOn(r))
+	}
+	defer func() {
+		for _, r := range f.runners {
+			eventually(f.t, r.name()+" starts commands again: "+what, 90*time.Second, func() bool { return len(f.startedOn(r)) > before[r] }, func() string { return f.says(8) })
+		}
+	}()
 	eventually(f.t, "whole again: "+what, 90*time.Second, f.whole, func() string { return tally(f.ledger.since(time.Now().Add(-10*time.Second))) + "\n" + f.says(8) })
 }
 

@@ -196,7 +196,7 @@ func (f *fleet) runner(i int) *member {
 		"ALLOWED_CWD_ROOTS="+m.work, "TIPSTAFF_MAX_TIMEOUT=60000",
 	)
 	if m.strict = i == 3; m.strict {
-		m.env = append(m.env, "TIPSTAFF_AUDIT_DURABILITY=strict")
+		m.env = append(m.env, "TIPSTAFF_ENGINE_AUDIT=strict")
 	}
 	return m
 }

@@ -4,6 +4,8 @@ package faults
 
 import (
 	"context"
+	"crypto/rand"
+	"fmt"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -23,6 +25,13 @@ func natsServer(t *testing.T) string {
 	return bin
 }
 
+// noise is what no compression makes smaller.
+func noise(size int) []byte {
+	b := make([]byte, size)
+	_, _ = rand.Read(b) // it never fails
+	return b
+}
+
 // TestTheServersFailAsTheyAreTold: a cluster of three takes records with one of
 // them killed, and none with two; on a full disk it says so.
 func TestTheServersFailAsTheyAreTold(t *testing.T) {
@@ -35,11 +44,13 @@ func TestTheServersFailAsTheyAreTold(t *testing.T) {
 	})
 	must(t, err)
 	defer conn.Close()
-	self := engine.Address{Name: "g1", Incarnation: engine.NewIncarnation()}
+	number := 0
 	put := func(size int) error {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
-		_, err := conn.PutLease(ctx, self, make([]byte, size))
+		number++
+		subject := engine.TrailSubject(0, "g1", fmt.Sprintf("%d", number)) // a trail of its own, which none follows
+		_, err := conn.AppendCopy(ctx, engine.Copy{Subject: subject, ID: newID("m"), Header: "{}", Data: noise(size)})
 		return err
 	}
 	var last error
@@ -71,8 +82,9 @@ func TestTheServersFailAsTheyAreTold(t *testing.T) {
 	if !full {
 		t.Error("200 records of 64 KiB are acknowledged by servers with full disks")
 	}
+	f.empty(all...)
+	eventually(t, "a record with room again", time.Minute, func() bool { return put(10) == nil }, func() string { return "" })
 	for _, n := range all {
-		n.empty()
 		n.stop(20 * time.Second)
 	}
 }

@@ -4,6 +4,7 @@ package faults
 
 import (
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -22,8 +23,18 @@ func (f *fleet) double() {
 	f.twin.start()
 }
 
-// single ends it, and wants it to have been told, by name.
+// single wants it to have ended by itself, with the reason, and no command to have
+// been started there.
 func (f *fleet) single() {
 	f.t.Helper()
-	f.twin.stop(time.Minute)
+	if f.twin.alive() {
+		f.twin.stop(time.Minute)
+		f.t.Errorf("two runners of one name run side by side\n%s", f.twin.tail(10))
+	}
+	if says := f.twin.tail(20); !strings.Contains(says, "another runner has this name") {
+		f.t.Errorf("the second runner does not say why it has ended\n%s", says)
+	}
+	if n := len(f.startedOn(f.twin)); n > 0 {
+		f.t.Errorf("the second runner has started %d commands", n)
+	}
 }

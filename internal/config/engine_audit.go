@@ -1,11 +1,6 @@
 package config
 
-import (
-	"slices"
-	"strings"
-
-	"tipstaff/internal/engine"
-)
+import "strings"
 
 // Values of TIPSTAFF_ENGINE_AUDIT.
 const (
@@ -40,6 +35,3 @@ func (e Engine) CopiesTo() string {
 
 // AuditStrict reports whether commands wait for the copies of their records.
 func (e Engine) AuditStrict() bool { return e.Copies() && e.Audit == auditStrict }
-
-// Serves reports whether this tipstaff has a role in the fleet, by the settings.
-func (e Engine) Serves(role engine.Role) bool { return slices.Contains(e.Roles, role) }

@@ -3,8 +3,6 @@ package config
 import (
 	"strings"
 	"testing"
-
-	"tipstaff/internal/engine"
 )
 
 func TestCopiesOfTrailsAreSetWithTheEngine(t *testing.T) {
@@ -33,9 +31,6 @@ func TestCopiesOfTrailsAreSetWithTheEngine(t *testing.T) {
 			e := s.Engine
 			if err != nil || e.On() != c.on || e.Copies() != c.copies || e.AuditStrict() != c.strict || (e.CopiesTo() != "") != c.copies {
 				t.Errorf("%+v, %v", e, err)
-			}
-			if e.Serves(engine.Gateway) {
-				t.Error("no role was set")
 			}
 		})
 	}

@@ -14,7 +14,6 @@ import (
 const (
 	claimBucket = "tip1_claims"
 	claimStream = "KV_" + claimBucket
-	claimKeys   = "$KV." + claimBucket + "."
 )
 
 // ClaimTTL is how long a claim lasts.

@@ -152,6 +152,9 @@ func (c *Conn) Move(why string) error {
 // handled. Flush first what has to arrive.
 func (c *Conn) Close() { c.nc.Close() }
 
+// Closed reports whether Close was called.
+func (c *Conn) Closed() bool { return c.nc.IsClosed() }
+
 func (c *Conn) isUp(nc *nats.Conn) {
 	if c.set(nil) && c.opt.Log != nil {
 		c.opt.Log.Info("connected to the engine", "server", nc.ConnectedUrlRedacted())

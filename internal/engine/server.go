@@ -37,8 +37,12 @@ func (c ServerConfig) Text() (string, error) {
 	if err := c.check(); err != nil {
 		return "", err
 	}
+	t, err := serverTemplate()
+	if err != nil {
+		return "", err
+	}
 	var out bytes.Buffer
-	err := serverTemplate.Execute(&out, c)
+	err = t.Execute(&out, c)
 	return out.String(), err
 }
 
@@ -114,10 +118,10 @@ func (m Member) Publish() []string {
 				"$JS.API.CONSUMER.INFO." + leaseStream + ".*",
 				"$JS.API.CONSUMER.DELETE." + leaseStream + ".*",
 				"$JS.FC." + leaseStream + ".>",
-				claimKeys + "*", // which runner got a call with its caller's own id
+				"$KV." + claimBucket + ".*",
 				"$JS.API.STREAM.INFO." + claimStream,
 				"$JS.API.STREAM.CREATE." + claimStream,
-				"$JS.API.DIRECT.GET." + claimStream + "." + claimKeys + "*",
+				"$JS.API.DIRECT.GET." + claimStream + ".>",
 			}, append(copies("$JS.API.STREAM.CREATE.%s"), m.trail()...)...)
 		case Auditor:
 			return copies("$JS.API.STREAM.INFO.%s", "$JS.API.STREAM.MSG.GET.%s", "$JS.API.DIRECT.GET.%s.>", "$JS.API.DIRECT.GET.%s",
@@ -176,16 +180,22 @@ func copies(patterns ...string) []string {
 	return all
 }
 
-var serverTemplate = template.Must(template.New("server").Funcs(template.FuncMap{
-	"quoted": func(list []string) string { return `"` + strings.Join(list, `", "`) + `"` },
-	"roles": func(roles []Role) string {
-		var words []string
-		for _, r := range roles {
-			words = append(words, string(r))
-		}
-		return strings.Join(words, " and ")
-	},
-}).Parse(`# A NATS server for a fleet of tipstaff, printed by "tipstaff engine config".
+// serverTemplate is made when it is needed: every start of the program would pay
+// for a variable.
+func serverTemplate() (*template.Template, error) {
+	return template.New("server").Funcs(template.FuncMap{
+		"quoted": func(list []string) string { return `"` + strings.Join(list, `", "`) + `"` },
+		"roles": func(roles []Role) string {
+			var words []string
+			for _, r := range roles {
+				words = append(words, string(r))
+			}
+			return strings.Join(words, " and ")
+		},
+	}).Parse(serverText)
+}
+
+const serverText = `# A NATS server for a fleet of tipstaff, printed by "tipstaff engine config".
 # Start it with: nats-server --config FILE
 {{with .Name}}server_name: "{{.}}"
 {{end}}listen: "{{.Listen}}"
@@ -242,4 +252,4 @@ authorization {
 {{- end}}
   ]
 }
-`))
+`

@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
-	"regexp"
 	"strings"
 )
 
@@ -17,6 +16,7 @@ import (
 //	tip1.i.<role>.<name>.>                                                    answers of the server (JetStream)
 //	$KV.tip1_runners.r.<runner>.<incarnation>                                 leases
 //	$KV.tip1_runners.g.<gateway>.<incarnation>                                pulses of gateways
+//	$KV.tip1_claims.<digest>                                                  which runner got a call, by its caller's id
 //	tip1.a.<0…7>.<member>.<trail>                                             copies of trails
 const prefix = "tip1"
 
@@ -68,13 +68,16 @@ func ParseIncarnation(s string) (Incarnation, error) {
 	return i, nil
 }
 
-var nameForm = regexp.MustCompile(`^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$`)
-
 // CheckName says why a name of a runner or a gateway cannot be one. Names stand
 // in subjects and in the servers' permissions, so they hold nothing that means
 // something there.
 func CheckName(name string) error {
-	if !nameForm.MatchString(name) {
+	plain := func(c byte) bool { return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' }
+	ok := len(name) > 0 && len(name) <= 63 && plain(name[0]) && plain(name[len(name)-1])
+	for i := range len(name) {
+		ok = ok && (plain(name[i]) || name[i] == '-' || name[i] == '_')
+	}
+	if !ok {
 		return fmt.Errorf("%q cannot be the name of a runner or a gateway: a name has 1 to 63 characters of a-z, 0-9, - and _, and begins and ends with a letter or a digit", name)
 	}
 	return nil

@@ -67,7 +67,7 @@ func nextBatch(l audit.Layout, p position, g goal, room int) (*batch, error) {
 }
 
 func (b *batch) recordsAndCheckpoints(g goal) error {
-	notes, err := readFrom(b.layout.Checkpoints(), b.header.After.Notes)
+	notes, whole, err := readFrom(b.layout.Checkpoints(), b.header.After.Notes, notesAtOnce)
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (b *batch) recordsAndCheckpoints(g goal) error {
 		}
 		n += c.Bytes
 	}
-	if g.all && ended && len(notes) <= b.room {
+	if g.all && ended && whole && len(notes) <= b.room {
 		n = len(notes) // with one that was torn, or speaks of records that the disk has lost
 	}
 	b.add(checkpointsName, notes[:n])
@@ -99,10 +99,10 @@ func (b *batch) recordsAndCheckpoints(g goal) error {
 // there are no more.
 func (b *batch) records(upTo uint64, all bool) (ended bool, err error) {
 	after := &b.header.After
+	number, offset := max(after.Segment, 1), after.Offset
 	for b.room > 0 && (all || after.Records < upTo) {
-		number := max(after.Segment, 1)
 		_, missing := os.Lstat(b.layout.Segment(number + 1)) // before reading: then nothing is added to this one
-		chunk, err := b.chunk(number)
+		chunk, err := b.chunk(number, offset)
 		if err != nil {
 			return false, err
 		}
@@ -110,7 +110,7 @@ func (b *batch) records(upTo uint64, all bool) (ended bool, err error) {
 			if missing != nil {
 				return true, nil
 			}
-			after.Segment, after.Offset = number+1, 0
+			number, offset = number+1, 0
 			continue
 		}
 		n, lines := cut(chunk, upTo-after.Records, all)
@@ -121,7 +121,8 @@ func (b *batch) records(upTo uint64, all bool) (ended bool, err error) {
 			return false, nil // for the next batch, or being written
 		}
 		b.add(filepath.Base(b.layout.Segment(number)), chunk[:n])
-		after.Segment, after.Offset, after.Records = number, after.Offset+int64(n), after.Records+lines
+		offset += int64(n)
+		after.Segment, after.Offset, after.Records = number, offset, after.Records+lines
 		if err := b.stamp(number); err != nil {
 			return false, err
 		}
@@ -130,17 +131,21 @@ func (b *batch) records(upTo uint64, all bool) (ended bool, err error) {
 }
 
 // chunk reads what fits of a segment.
-func (b *batch) chunk(number int) ([]byte, error) {
+func (b *batch) chunk(number int, offset int64) ([]byte, error) {
 	f, err := os.Open(b.layout.Segment(number))
-	if errors.Is(err, fs.ErrNotExist) && b.header.After.Offset == 0 {
+	if errors.Is(err, fs.ErrNotExist) && offset == 0 {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	chunk := make([]byte, b.room)
-	n, err := f.ReadAt(chunk, b.header.After.Offset)
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	chunk := make([]byte, min(max(info.Size()-offset, 0), int64(b.room)))
+	n, err := f.ReadAt(chunk, offset)
 	if errors.Is(err, io.EOF) {
 		err = nil
 	}
@@ -174,11 +179,10 @@ func cut(chunk []byte, lines uint64, all bool) (n int, found uint64) {
 
 // file adds what fits of a file from an offset on.
 func (b *batch) file(name, path string, at *int64) error {
-	data, err := readFrom(path, *at)
+	data, _, err := readFrom(path, *at, int64(b.room))
 	if err != nil {
 		return err
 	}
-	data = data[:min(len(data), b.room)]
 	b.add(name, data)
 	*at += int64(len(data))
 	return nil
@@ -193,15 +197,20 @@ func (b *batch) add(name string, data []byte) {
 	b.room -= len(data)
 }
 
-// readFrom reads a small file from an offset on.
-func readFrom(path string, at int64) ([]byte, error) {
+// notesAtOnce bounds the checkpoints that are looked at for one batch: hundreds.
+const notesAtOnce = 256 << 10
+
+// readFrom reads a file from an offset on, at most so many bytes. whole says that
+// these are all.
+func readFrom(path string, at, most int64) (data []byte, whole bool, err error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer f.Close()
-	if _, err := f.Seek(at, io.SeekStart); err != nil {
-		return nil, err
+	data, err = io.ReadAll(io.NewSectionReader(f, at, most+1))
+	if int64(len(data)) > most {
+		return data[:most], false, err
 	}
-	return io.ReadAll(f)
+	return data, true, err
 }

@@ -36,15 +36,19 @@ const (
 // pauses: what it is told may be older than the truth.
 const maxMoved = 3
 
-// run copies until the goal is reached.
-func (c *copier) run(ctx context.Context, g func() goal) error {
+// run copies until a goal is reached, which it returns: g may have changed since.
+func (c *copier) run(ctx context.Context, g func() goal) (reached goal, err error) {
 	for {
 		if err := context.Cause(ctx); err != nil {
-			return err
+			return goal{}, err
 		}
-		more, err := c.step(ctx, g())
-		if err != nil || !more {
-			return err
+		aim := g()
+		more, err := c.step(ctx, aim)
+		if err != nil {
+			return goal{}, err
+		}
+		if !more {
+			return aim, nil
 		}
 	}
 }

@@ -75,6 +75,9 @@ func fillTheEngine(t *testing.T, dir string) {
 	}
 	s.Stop() // what an operator does: room, and the server again
 	s.Start()
+	if err := g.Wait(within(t)); err != nil {
+		t.Fatal(err)
+	}
 	p.until("all copied", func(st ship.Status) bool { return p.shipper.Confirm() == nil })
 	if err := p.end(); err != nil {
 		t.Fatal(err)

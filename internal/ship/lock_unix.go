@@ -5,6 +5,7 @@ package ship
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"syscall"
 )
 
@@ -23,3 +24,15 @@ func lock(f *os.File) error {
 		}
 	}
 }
+
+// adopts says whether trails of processes that have ended can be recognized.
+const adopts = true
+
+// create makes a state file without a name that others would look for, so that it
+// can be locked before.
+func create(path string) (*os.File, error) {
+	return os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+}
+
+// publish gives a file its name.
+func publish(f *os.File, path string) error { return os.Rename(f.Name(), path) }

@@ -67,10 +67,7 @@ func TestAnEngineThatGoesAwayAndComesBackGetsEveryRecordOnce(t *testing.T) {
 	}
 	next := begin(t, dir, s.Connect(engine.Runner, "r1"), ship.Options{})
 	next.write(1)
-	next.until("what the dead one left", func(ship.Status) bool {
-		left, err := ship.Pending(dir)
-		return err == nil && (len(left) == 0 || len(left) == 1 && left[0].Trail == filepath.Base(next.trail.Path()))
-	})
+	next.untilCopied(p.trail.Path())
 	if err := next.end(); err != nil {
 		t.Fatal(err)
 	}

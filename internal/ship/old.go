@@ -65,7 +65,7 @@ func (s *Shipper) searchOld(ctx context.Context, dir string, done map[string]boo
 
 // finishOld copies the rest of one trail, unless a living process does.
 func (s *Shipper) finishOld(ctx context.Context, trail string) (rest Backlog, complete bool, err error) {
-	st, err := takeState(trail)
+	st, err := takeState(trail, s.opts.Name)
 	switch {
 	case errors.Is(err, errBusy):
 		return rest, false, nil
@@ -82,7 +82,7 @@ func (s *Shipper) finishOld(ctx context.Context, trail string) (rest Backlog, co
 	if err != nil {
 		return rest, true, err
 	}
-	c := &copier{to: s.opts.To, source: source, layout: audit.Layout{Path: trail}, state: st, log: s.opts.Log, known: true}
+	c := &copier{to: s.opts.To, source: source, layout: audit.Layout{Path: trail}, state: st, log: s.opts.Log, known: st.Seq > 0}
 	c.seen = func(b *batch) {
 		s.change(func() {
 			if b != nil {
@@ -90,7 +90,7 @@ func (s *Shipper) finishOld(ctx context.Context, trail string) (rest Backlog, co
 			}
 		})
 	}
-	err = c.run(ctx, func() goal { return goal{all: true} })
+	_, err = c.run(ctx, func() goal { return goal{all: true} })
 	if st.Complete, st.Error = err == nil, ""; err != nil {
 		st.Error = err.Error()
 	}

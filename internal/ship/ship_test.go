@@ -1,6 +1,8 @@
 package ship_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -12,7 +14,6 @@ import (
 	"tipstaff/internal/audit"
 	"tipstaff/internal/engine"
 	"tipstaff/internal/ship"
-	"tipstaff/internal/trailread"
 )
 
 func TestTheCopyIsTheTrailByteForByte(t *testing.T) {
@@ -123,10 +124,7 @@ func TestTheNextProcessCopiesWhatTheLastOneHasLeft(t *testing.T) {
 		t.Fatalf("left: %+v, %v", left, err)
 	}
 	second := begin(t, dir, s, ship.Options{Name: "r1"})
-	second.until("the old trail copied", func(ship.Status) bool {
-		left, err := ship.Pending(dir)
-		return err == nil && (len(left) == 0 || len(left) == 1 && left[0].Trail == filepath.Base(second.trail.Path()))
-	})
+	second.untilCopied(filepath.Join(dir, left[0].Trail))
 	same(t, s, filepath.Join(dir, left[0].Trail))
 	second.write(1)
 	if err := second.end(); err != nil {
@@ -174,10 +172,7 @@ func TestACopyOfAnotherTrailUnderTheSameNameIsNotContinued(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := begin(t, one, s, ship.Options{}) // copies the first one to its end
-	r.until("the first one copied", func(ship.Status) bool {
-		left, _ := ship.Pending(one)
-		return len(left) <= 1
-	})
+	r.untilCopied(p.trail.Path())
 	third := begin(t, other, s, ship.Options{})
 	third.until("a foreign copy", func(st ship.Status) bool { return st.Failures["foreign"] > 0 })
 	same(t, s, p.trail.Path())
@@ -238,16 +233,17 @@ func TestAStartThatWasNotAcknowledgedHasAnEnd(t *testing.T) {
 		t.Errorf("only starts wait: %v", err)
 	}
 	p.die()
-	trails, err := trailread.Find(p.trail.Path())
+	data, err := os.ReadFile(filepath.Join(p.trail.Path(), "000001.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []string
-	if _, err := trailread.Read(t.Context(), trails, &trailread.Filter{}, func(l *trailread.Line) error {
-		got = append(got, string(l.Record.Event)+" "+string(l.Record.Trace.CommandID)+" "+string(l.Record.Code))
-		return nil
-	}); err != nil {
-		t.Fatal(err)
+	for line := range bytes.Lines(data) {
+		var r audit.Record
+		if err := json.Unmarshal(line, &r); err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, string(r.Event)+" "+string(r.Trace.CommandID)+" "+string(r.Code))
 	}
 	want := []string{"command.start cmd_A ", "command.start cmd_B ", "command.error cmd_B NOT_RECORDED", "command.end  "}
 	if !slices.Equal(got, want) {
@@ -270,12 +266,72 @@ func TestATrailThatWasMarkedIsCopiedByTheNextServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := begin(t, dir, s, ship.Options{})
-	p.until("it is copied", func(st ship.Status) bool {
-		left, err := ship.Pending(dir)
-		return err == nil && len(left) < 2 && st.Batches > 1
-	})
+	p.untilCopied(trail.Path())
 	same(t, s, trail.Path())
 	p.die()
+}
+
+// TestAStateThatWasLostOrTornIsFoundInTheStream: the file beside the records is a
+// hint only.
+func TestAStateThatWasLostOrTornIsFoundInTheStream(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{"torn": `{"name":"r1","posi`, "an old one": `{"name":"r1"}`, "empty": ""} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, dir := newStore(), t.TempDir()
+			s.largest = 8000
+			p := begin(t, dir, s, ship.Options{Strict: true})
+			p.write(130)
+			if err := p.shipper.Confirm(); err != nil {
+				t.Fatal(err)
+			}
+			s.mu.Lock()
+			s.before = func(engine.Copy) error { return engine.ErrUnavailable }
+			s.mu.Unlock()
+			p.write(50)
+			p.die()
+			s.mu.Lock()
+			s.before = nil
+			s.mu.Unlock()
+			if err := os.WriteFile(filepath.Join(p.trail.Path(), ship.StateFile), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			next := begin(t, dir, s, ship.Options{})
+			next.untilCopied(p.trail.Path())
+			same(t, s, p.trail.Path())
+			next.die()
+		})
+	}
+}
+
+// TestACrashThatLeftHalfALineIsCopiedAsItIs: what a dead process has left is
+// copied to the last byte.
+func TestACrashThatLeftHalfALineIsCopiedAsItIs(t *testing.T) {
+	t.Parallel()
+	s, dir := newStore(), t.TempDir()
+	p := begin(t, dir, s, ship.Options{})
+	p.write(130)
+	p.die()
+	for file, half := range map[string]string{"000002.jsonl": `{"v":1,"seq":131,"ti`, "checkpoints": "tipstaff-audit/20", ship.StateFile: ""} {
+		path := filepath.Join(p.trail.Path(), file)
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if file == ship.StateFile { // the shipper had no time to say that it is complete
+			err = f.Truncate(0)
+		}
+		if _, err2 := f.WriteString(half); errors.Join(err, err2, f.Close()) != nil {
+			t.Fatal(err, err2)
+		}
+	}
+	next := begin(t, dir, s, ship.Options{})
+	next.untilCopied(p.trail.Path())
+	copied, own := verified(t, s, p.trail.Path())
+	if copied.Status != own.Status || copied.Records != own.Records || copied.Fault == nil || own.Fault == nil || copied.Fault.Reason != own.Fault.Reason || copied.Fault.Offset != own.Fault.Offset {
+		t.Errorf("the copy: %+v\nthe trail: %+v", copied, own)
+	}
+	next.die()
 }
 
 func TestWithoutStrictNoStartWaits(t *testing.T) {

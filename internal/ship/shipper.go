@@ -112,8 +112,8 @@ func (s *Shipper) copyOwn(ctx context.Context, c *copier) {
 	var failed int
 	var logged time.Time
 	for {
-		err := c.run(ctx, s.present)
-		s.keep(c, err)
+		reached, err := c.run(ctx, s.present)
+		s.keep(c, reached, err)
 		if ctx.Err() != nil {
 			return
 		}
@@ -122,7 +122,7 @@ func (s *Shipper) copyOwn(ctx context.Context, c *copier) {
 				s.opts.Log.Info("the audit trail is copied again", "stream", engine.CopyStream(c.source.Stream()))
 			}
 			failed, logged = 0, time.Time{}
-			if s.present().all {
+			if reached.all {
 				return
 			}
 			select {
@@ -150,12 +150,12 @@ func (s *Shipper) rest(ctx context.Context, d time.Duration) {
 }
 
 // keep notes how far the own trail is copied.
-func (s *Shipper) keep(c *copier, err error) {
+func (s *Shipper) keep(c *copier, reached goal, err error) {
 	c.state.Error = ""
 	if err != nil {
 		c.state.Error = err.Error()
 	}
-	c.state.Complete = err == nil && s.present().all
+	c.state.Complete = reached.all
 	if err := c.state.save(); err != nil {
 		s.opts.Log.Warn("cannot note how far the audit trail is copied; the stream will be asked", "error", err)
 	}

@@ -37,7 +37,8 @@ type stateFile struct {
 // beginState makes the state file of a trail that was just begun. It is locked
 // before it has its name.
 func beginState(trail, name string) (*stateFile, error) {
-	f, err := os.CreateTemp(trail, "."+StateFile+"-*")
+	path := filepath.Join(trail, StateFile)
+	f, err := create(path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot note how far the trail is copied: %w", err)
 	}
@@ -47,7 +48,7 @@ func beginState(trail, name string) (*stateFile, error) {
 		err = s.save()
 	}
 	if err == nil {
-		err = os.Rename(f.Name(), filepath.Join(trail, StateFile))
+		err = publish(f, path)
 	}
 	if err != nil {
 		_ = f.Close()
@@ -73,18 +74,19 @@ func Mark(trail, name string) (io.Closer, error) {
 
 // takeState opens and locks the state file of a trail. The error is errBusy if
 // another process has it, and [os.ErrNotExist] if the trail is not copied at all.
-func takeState(trail string) (*stateFile, error) {
+// A state that a failure of the machine has torn is an empty one, for name.
+func takeState(trail, name string) (*stateFile, error) {
 	f, err := os.OpenFile(filepath.Join(trail, StateFile), os.O_RDWR, 0)
 	if err != nil {
 		return nil, err
 	}
 	s := &stateFile{file: f}
-	if err = lock(f); err == nil {
-		s.state, err = parseState(f)
-	}
-	if err != nil {
+	if err = lock(f); err != nil {
 		_ = f.Close()
 		return nil, err
+	}
+	if s.state, err = parseState(f); err != nil {
+		s.state = state{Name: name}
 	}
 	return s, nil
 }

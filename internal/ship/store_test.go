@@ -237,3 +237,12 @@ func (p *process) until(what string, ok func(ship.Status) bool) {
 		p.t.Fatalf("never %s: %+v", what, p.shipper.Status())
 	}
 }
+
+// untilCopied waits until a trail of a process that has ended is copied.
+func (p *process) untilCopied(path string) {
+	p.t.Helper()
+	p.until("all of "+filepath.Base(path)+" copied", func(ship.Status) bool {
+		left, err := ship.Pending(filepath.Dir(path))
+		return err == nil && !slices.ContainsFunc(left, func(b ship.Backlog) bool { return b.Trail == filepath.Base(path) })
+	})
+}

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"tipstaff/internal/audit"
 	"tipstaff/internal/ship"
-	"tipstaff/internal/trailread"
 )
 
 // TestATamperedCopyIsFoundAsInAFile changes the messages of a stream in every way
@@ -118,71 +118,6 @@ func TestATamperedCopyIsFoundAsInAFile(t *testing.T) {
 	}
 }
 
-func TestACopyIsSearchedAndFollowedAsFilesAre(t *testing.T) {
-	t.Parallel()
-	s, dir := newStore(), t.TempDir()
-	p := begin(t, dir, s, ship.Options{Strict: true})
-	p.write(300)
-	if err := p.shipper.Confirm(); err != nil {
-		t.Fatal(err)
-	}
-	copies, err := ship.ReadCopies(t.Context(), s, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	in := audit.Files{In: copies}
-	read := func(in audit.Files, path string, f *trailread.Filter, last int) (lines []string) {
-		t.Helper()
-		trails, err := trailread.FindIn(in, path)
-		if err != nil || len(trails) != 1 {
-			t.Fatalf("%s: %v, %v", path, trails, err)
-		}
-		take := func(l *trailread.Line) error { lines = append(lines, string(l.Raw)); return nil }
-		if last > 0 {
-			found, _, err := trailread.Last(t.Context(), trails, f, last)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i := range found {
-				_ = take(&found[i])
-			}
-			return lines
-		}
-		if _, err := trailread.Read(t.Context(), trails, f, take); err != nil {
-			t.Fatal(err)
-		}
-		return lines
-	}
-	word := &trailread.Filter{Cmd: trailread.Word{Text: "17"}}
-	for name, f := range map[string]*trailread.Filter{"all": {}, "one": word} {
-		for _, last := range []int{0, 7} {
-			if got, want := read(in, ".", f, last), read(audit.Files{}, dir, f, last); len(want) == 0 || !slices.Equal(got, want) {
-				t.Errorf("%s, last %d: %d lines in the copy, %d in the files", name, last, len(got), len(want))
-			}
-		}
-	}
-	trails, err := trailread.FindIn(in, ".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	follower, err := trailread.FollowIn(in, ".", trails, &trailread.Filter{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.write(5)
-	if err := p.shipper.Confirm(); err != nil {
-		t.Fatal(err)
-	}
-	if err := copies.Refresh(); err != nil {
-		t.Fatal(err)
-	}
-	var seqs []uint64
-	if _, err := follower.Poll(t.Context(), func(l *trailread.Line) error { seqs = append(seqs, l.Record.Seq); return nil }); err != nil || !slices.Equal(seqs, []uint64{301, 302, 303, 304, 305}) {
-		t.Errorf("%v, %v", seqs, err)
-	}
-	p.die()
-}
-
 func TestTheCopiesAreAFileSystem(t *testing.T) {
 	t.Parallel()
 	s := newStore()
@@ -207,6 +142,9 @@ func TestTheCopiesAreAFileSystem(t *testing.T) {
 	want := []string{"000001.jsonl", "checkpoints", "key.pub"}
 	if err != nil || !slices.Equal(files, slices.Concat(want, want)) {
 		t.Errorf("%q, %v", files, err)
+	}
+	if err := fstest.TestFS(copies, "r1", "r2", "r1/keys"); err != nil { // reads every file in every way
+		t.Error(err)
 	}
 	report, err := audit.Files{In: copies}.Verify(".", audit.VerifyOptions{})
 	if err != nil || len(report.Trails) != 2 || report.Status() != audit.OK {

@@ -19,6 +19,8 @@ type Server struct {
 	t    testing.TB
 	opts *server.Options
 	srv  *server.Server
+
+	conns []*engine.Conn
 }
 
 // Start starts a server that asks for no key. Its state lies in a directory of
@@ -79,19 +81,40 @@ func (s *Server) Stop() {
 }
 
 // StopJetStream ends JetStream alone: messages pass, leases and streams are gone.
-// StartJetStream takes it up again.
+// The server is started again without it, because to end it in a running one is a
+// data race of the server's. It returns when all connections of this Server are
+// back. StartJetStream takes it up again.
 func (s *Server) StopJetStream() {
 	s.t.Helper()
-	if err := s.srv.DisableJetStream(); err != nil {
-		s.t.Fatalf("cannot end JetStream: %v", err)
-	}
+	s.again(false)
 }
 
-// StartJetStream takes JetStream up again, with what it had kept.
+// StartJetStream takes JetStream up again, with what it had kept on the disk.
 func (s *Server) StartJetStream() {
 	s.t.Helper()
-	if err := s.srv.EnableJetStream(&server.JetStreamConfig{StoreDir: s.opts.StoreDir}); err != nil {
-		s.t.Fatalf("cannot start JetStream: %v", err)
+	s.again(true)
+}
+
+func (s *Server) again(jetStream bool) {
+	s.t.Helper()
+	s.Stop()
+	s.opts.JetStream = jetStream
+	s.Start()
+	ctx, cancel := context.WithTimeout(s.t.Context(), 20*time.Second)
+	defer cancel()
+	for _, c := range s.conns {
+		for {
+			changed := c.Changed()
+			err := c.Flush(ctx)
+			if err == nil || c.Closed() {
+				break
+			}
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				s.t.Fatalf("a connection does not come back: %v", err)
+			}
+		}
 	}
 }
 
@@ -114,6 +137,7 @@ func (s *Server) ConnectWith(o engine.Options) *engine.Conn {
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(c.Close)
+	s.conns = append(s.conns, c)
 	ctx, cancel := context.WithTimeout(s.t.Context(), 20*time.Second)
 	defer cancel()
 	if err := c.Wait(ctx); err != nil {
