@@ -36,6 +36,9 @@ const (
 	ApprovalRequired Code = "APPROVAL_REQUIRED"
 	// ApprovalDenied: a person has refused it or did not answer in time.
 	ApprovalDenied Code = "APPROVAL_DENIED"
+	// Frozen: a person has frozen the caller; nothing of it runs until the freeze is
+	// lifted.
+	Frozen Code = "FROZEN"
 	// PolicyUnavailable: the operator's decider gave no usable answer, so
 	// nothing runs.
 	PolicyUnavailable Code = "POLICY_UNAVAILABLE"

@@ -36,6 +36,8 @@ type Result struct {
 	// MissedNetwork reports that the command wanted hosts that it may not
 	// reach. Running it again, or for longer, changes nothing.
 	MissedNetwork bool
+	// ByPerson reports that a person has ended the command, who looks after it.
+	ByPerson bool
 	// Recording is the file that keeps the outputs unchanged; the zero
 	// Recording means that there is none.
 	Recording Recording

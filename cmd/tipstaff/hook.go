@@ -16,6 +16,8 @@ import (
 	"tipstaff/internal/audit"
 	"tipstaff/internal/clients"
 	"tipstaff/internal/config"
+	"tipstaff/internal/control"
+	"tipstaff/internal/freeze"
 	"tipstaff/internal/hookfront"
 	"tipstaff/internal/monitor"
 	"tipstaff/internal/redact"
@@ -138,7 +140,7 @@ func newHookStack(client string, env []string, errs io.Writer) (*hookStack, erro
 		st.observers.close()
 		return nil, err
 	}
-	m := &monitor.Monitor{Policy: ev.policy(ev.file.Policy), World: ev.host, Trail: st.trail, Decider: decider, Log: log}
+	m := &monitor.Monitor{Policy: ev.policy(ev.file.Policy), World: ev.host, Trail: st.trail, Decider: decider, Freezer: freeze.NewBook(control.Directory(s.StateDir)), Log: log}
 	st.front = &hookfront.Hook{Road: m, Client: client, Path: hookfront.PathOf(os.Getenv("PATH")), Project: projectGiven()}
 	return st, nil
 }

@@ -46,7 +46,9 @@ func (a *questions) front() *mcpfront.Approvals {
 // on; then commands can be approved only through clients that ask their own
 // users.
 func (st *stack) openDoor() {
-	door, err := control.Listen(st.settings.StateDir, st.questions.store, st.log)
+	house := newHouse(st)
+	st.freezes.OnChange = house.obey
+	door, err := control.Listen(st.settings.StateDir, st.questions.store, house, st.log)
 	if err != nil {
 		st.log.Warn("people of this machine cannot approve of commands: 'tipstaff approve' will not find this server", "error", err)
 		return

@@ -27,7 +27,7 @@ func newRoot(args []string) *cobra.Command {
 	root := newProgram()
 	root.AddCommand(newServe())
 	if len(args) > 0 && args[0] != "serve" {
-		root.AddCommand(newCall(), newRun(), newApprovals(), newApprove(), newDeny(), newDemo(), newPolicyCommand(), newConfig(), newAudit(), newToken(), newDoctor(), newInit(), newInstall(), newUninstall(), newClients(), newHook(), newVersion())
+		root.AddCommand(newCall(), newRun(), newApprovals(), newApprove(), newDeny(), newTop(), newStop(), newFreeze(), newLift(), newDemo(), newPolicyCommand(), newConfig(), newAudit(), newToken(), newDoctor(), newInit(), newInstall(), newUninstall(), newClients(), newHook(), newVersion())
 		root.AddCommand(newTopics()...)
 		root.SetHelpCommand(newHelp())
 		completeWith(root)

@@ -13,6 +13,8 @@ import (
 	"tipstaff"
 	"tipstaff/internal/audit"
 	"tipstaff/internal/config"
+	"tipstaff/internal/control"
+	"tipstaff/internal/freeze"
 	"tipstaff/internal/host"
 	"tipstaff/internal/job"
 	"tipstaff/internal/mcpfront"
@@ -48,6 +50,7 @@ type stack struct {
 	sessions    *session.Store // nil without terminal access
 	jobs        *job.Store
 	questions   *questions
+	freezes     *freeze.Book
 	secrets     *redact.Redactor
 	observers   *observers
 	telemetry   telemetry
@@ -136,8 +139,10 @@ func newServerStack(s config.Settings, k *own.Keeper, log *slog.Logger, t teleme
 	st.scripts = st.newScripts(program)
 	// The commands that run, by their ids; some of them in the background.
 	st.jobs = newJobs(s, st.spool, log)
+	// Whose commands a person has frozen.
+	st.freezes = freeze.NewBook(control.Directory(s.StateDir))
 	// The path of each command: decide, record, run, record.
-	st.monitor = &monitor.Monitor{World: shells{st.host, st.scripts}, Trail: st.recordTo(st.trail), Runner: st.newRunner(), Sandbox: recordedUnder(st.sandbox), Log: log}
+	st.monitor = &monitor.Monitor{World: shells{st.host, st.scripts}, Trail: st.recordTo(st.trail), Runner: st.newRunner(), Sandbox: recordedUnder(st.sandbox), Freezer: st.freezes, Log: log}
 	st.scripts.Road = t.road(st.monitor)
 	st.jobs.Recorder = st.monitor
 	// The questions that the policy leaves to people.

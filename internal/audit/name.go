@@ -58,7 +58,7 @@ func (r *Record) name() Name {
 // a fault in the request itself.
 func (r *Record) byPolicy() bool {
 	switch r.Code {
-	case tipstaff.CommandNotAllowed, tipstaff.UnsafeArguments, tipstaff.DirectoryNotAllowed:
+	case tipstaff.CommandNotAllowed, tipstaff.UnsafeArguments, tipstaff.DirectoryNotAllowed, tipstaff.Frozen:
 		return true
 	case tipstaff.ApprovalDenied: // the policy left it to a person, who refused
 		return r.Decision.Approval != nil && r.Decision.Approval.Outcome == "denied"

@@ -30,6 +30,9 @@ const (
 	CommandJudged   Event = "command.judged"   // a client's own shell has asked and may run it, or asks a person; tipstaff runs nothing
 	CommandReported Event = "command.reported" // what a client says has come of a command of its own shell
 	PolicyReload    Event = "policy.reload"    // the policy file was read again, with the outcome
+	SessionStopped  Event = "session.stopped"  // a person ends a session, before it ends
+	FreezeSet       Event = "freeze.set"       // a person refuses all commands of the who, until that is lifted
+	FreezeLifted    Event = "freeze.lifted"    // a person lifts a freeze, before it is lifted
 )
 
 // Record is one line of a trail. Append fills in V, Seq, Time, Prev and Hash,
@@ -56,6 +59,9 @@ type Record struct {
 	// Reported is what a client says of a command that its own shell ran. It is a
 	// claim: tipstaff did not run the command.
 	Reported *Reported `json:"reported,omitempty"`
+	// Person is the user of this machine who did it: stopped a command or a session,
+	// froze a caller or lifted a freeze.
+	Person *Person `json:"person,omitempty"`
 	// Policy is set on records about a policy file: when a server starts with
 	// one, and when it is read again.
 	Policy *Policy `json:"policy,omitempty"`
@@ -80,6 +86,19 @@ type Who struct {
 	Call      string             `json:"call,omitempty"`    // the call and its connection, as <connection>/<number>; for a session, the call that created it
 	OSUser    string             `json:"os_user,omitempty"` // the user that the server runs as
 }
+
+// Person is a user of this machine who looks after what runs.
+type Person struct {
+	Name string `json:"name"`
+	UID  int    `json:"uid"`
+	How  string `json:"how"` // host: through the control socket; file: no server ran, and the user said so
+}
+
+// Ways of a [Person].
+const (
+	PersonHost = "host"
+	PersonFile = "file"
+)
 
 // Trace connects the records of one command with each other, and with a trace
 // elsewhere.

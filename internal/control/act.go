@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 
+	"tipstaff"
 	"tipstaff/internal/freeze"
 )
 
@@ -24,7 +25,7 @@ func Stop(ctx context.Context, state, id string, kill bool) (Stopped, error) {
 
 // Record writes down a freeze or its end where no server runs that could. After an
 // error nothing is changed, except that a freeze comes into force even so.
-type Record func(e freeze.Entry, lifted bool) error
+type Record func(e freeze.Entry, by tipstaff.Person, lifted bool) error
 
 // Frozen is what has come of a freeze.
 type Frozen struct {

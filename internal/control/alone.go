@@ -4,6 +4,7 @@ import (
 	"os"
 	"time"
 
+	"tipstaff"
 	"tipstaff/internal/freeze"
 )
 
@@ -12,10 +13,11 @@ import (
 
 // freezeAlone writes a freeze down. It comes into force even if it cannot be recorded.
 func freezeAlone(dir string, e freeze.Entry, record Record) (freeze.Entry, bool, error) {
-	e.By, e.UID, e.At = userName(uint32(os.Geteuid())), os.Geteuid(), time.Now().UTC().Truncate(time.Millisecond) //nolint:gosec // a user id is not negative where there are any
+	who := self()
+	e.By, e.UID, e.At = who.Name, who.UID, time.Now().UTC().Truncate(time.Millisecond)
 	var noted error
 	if record != nil {
-		noted = record(e, false)
+		noted = record(e, who, false)
 	}
 	in, already, err := freeze.Add(dir, e)
 	if err != nil {
@@ -26,11 +28,14 @@ func freezeAlone(dir string, e freeze.Entry, record Record) (freeze.Entry, bool,
 
 // liftAlone lifts a freeze, if that can be recorded.
 func liftAlone(dir string, t freeze.Target, record Record) (freeze.Entry, error) {
+	who := self()
 	return freeze.Remove(dir, t, func(e freeze.Entry) error {
 		if record == nil {
 			return nil
 		}
-		e.By, e.UID = userName(uint32(os.Geteuid())), os.Geteuid() //nolint:gosec // see above
-		return record(e, true)
+		return record(e, who, true)
 	})
 }
+
+// self is the user of this process; the zero user where there are none.
+func self() tipstaff.Person { return personOf(uint32(max(os.Geteuid(), 0))) } //nolint:gosec // a user id fits

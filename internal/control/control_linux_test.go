@@ -23,7 +23,7 @@ import (
 func open(t *testing.T, state string) (*approval.Store, string) {
 	t.Helper()
 	store := approval.NewStore(approval.Options{Host: func() bool { return true }})
-	s, err := Listen(state, store, slog.New(slog.DiscardHandler))
+	s, err := Listen(state, store, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,24 +7,26 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"tipstaff"
 )
 
 // peerOf returns the client's user, as reported by the kernel (LOCAL_PEERCRED),
 // or an error if that user may not answer. On this system it does not check
 // which process started the client.
-func peerOf(conn *net.UnixConn) (string, error) {
+func peerOf(conn *net.UnixConn) (tipstaff.Person, error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
-		return "", err
+		return tipstaff.Person{}, err
 	}
 	var cred *unix.Xucred
 	var failed error
 	err = raw.Control(func(fd uintptr) { cred, failed = unix.GetsockoptXucred(int(fd), unix.SOL_LOCAL, unix.LOCAL_PEERCRED) })
 	if err = errors.Join(err, failed); err != nil {
-		return "", fmt.Errorf("cannot tell who it is: %w", err)
+		return tipstaff.Person{}, fmt.Errorf("cannot tell who it is: %w", err)
 	}
 	if int(cred.Uid) != os.Geteuid() && cred.Uid != 0 {
-		return "", fmt.Errorf("user %d", cred.Uid)
+		return tipstaff.Person{}, fmt.Errorf("user %d", cred.Uid)
 	}
-	return fmt.Sprintf("uid %d", cred.Uid), nil
+	return personOf(cred.Uid), nil
 }

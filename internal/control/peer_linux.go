@@ -9,28 +9,30 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"tipstaff"
 )
 
 // peerOf returns the client's user, as reported by the kernel (SO_PEERCRED), or
 // an error if the client may not answer.
-func peerOf(conn *net.UnixConn) (string, error) {
+func peerOf(conn *net.UnixConn) (tipstaff.Person, error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
-		return "", err
+		return tipstaff.Person{}, err
 	}
 	var cred *unix.Ucred
 	var failed error
 	err = raw.Control(func(fd uintptr) { cred, failed = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
 	if err = errors.Join(err, failed); err != nil {
-		return "", fmt.Errorf("cannot tell who it is: %w", err)
+		return tipstaff.Person{}, fmt.Errorf("cannot tell who it is: %w", err)
 	}
 	if int(cred.Uid) != os.Geteuid() && cred.Uid != 0 {
-		return "", fmt.Errorf("user %d", cred.Uid)
+		return tipstaff.Person{}, fmt.Errorf("user %d", cred.Uid)
 	}
 	if err := NoCommand(int(cred.Pid)); err != nil {
-		return "", err
+		return tipstaff.Person{}, err
 	}
-	return userName(cred.Uid), nil
+	return personOf(cred.Uid), nil
 }
 
 // deepest bounds the ancestors that are checked; a process with more is

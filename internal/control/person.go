@@ -3,19 +3,16 @@ package control
 import (
 	"os/user"
 	"strconv"
+
+	"tipstaff"
 )
 
-// Person is a user of this machine, as the kernel names the other end of a socket.
-type Person struct {
-	Name string
-	UID  int
-}
-
-// userName returns the name of a user, or "uid N" for one without.
-func userName(uid uint32) string {
+// personOf returns a user of this machine, with the name "uid N" if it has none.
+func personOf(uid uint32) tipstaff.Person {
 	id := strconv.FormatUint(uint64(uid), 10)
+	name := "uid " + id
 	if u, err := user.LookupId(id); err == nil {
-		return u.Username
+		name = u.Username
 	}
-	return "uid " + id
+	return tipstaff.Person{Name: name, UID: int(uid)}
 }

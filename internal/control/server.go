@@ -2,6 +2,7 @@ package control
 
 import (
 	"bufio"
+	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"tipstaff"
 	"tipstaff/internal/approval"
 	"tipstaff/internal/argv"
 	"tipstaff/internal/policy"
@@ -31,14 +33,21 @@ type Server struct {
 	listener  *net.UnixListener
 	path      string
 	questions Questions
+	house     House // nil: what runs is not shown, and nothing of it can be ended
 	log       *slog.Logger
 	places    chan struct{} // bounds the concurrent connections
+	following chan struct{} // bounds those that follow a command, which have no place above
 	serving   sync.WaitGroup
+	ctx       context.Context //nolint:containedctx // the server's own life, ended by Close
+	end       context.CancelCauseFunc
 }
 
 // mostAtOnce bounds the concurrent connections; others wait in the kernel's
-// queue.
-const mostAtOnce = 8
+// queue. mostFollowing bounds those that follow a command; others are refused.
+const (
+	mostAtOnce    = 8
+	mostFollowing = 32
+)
 
 // Directory returns the directory for the sockets of servers with a state
 // directory.
@@ -46,7 +55,7 @@ func Directory(state string) string { return filepath.Join(state, directory) }
 
 // Listen opens the socket of this server below its state directory, removes
 // those of dead servers, and starts answering.
-func Listen(state string, q Questions, log *slog.Logger) (*Server, error) {
+func Listen(state string, q Questions, h House, log *slog.Logger) (*Server, error) {
 	dir := Directory(state)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot open the control socket: %w", err)
@@ -60,7 +69,11 @@ func Listen(state string, q Questions, log *slog.Logger) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the control socket: %w", err)
 	}
-	s := &Server{listener: listener, path: filepath.Join(dir, name), questions: q, log: log, places: make(chan struct{}, mostAtOnce)}
+	s := &Server{
+		listener: listener, path: filepath.Join(dir, name), questions: q, house: h, log: log,
+		places: make(chan struct{}, mostAtOnce), following: make(chan struct{}, mostFollowing),
+	}
+	s.ctx, s.end = context.WithCancelCause(context.Background())
 	// The socket gets its final name when it listens: if a client finds it and
 	// is refused, the server is dead.
 	if err := os.Rename(filepath.Join(dir, fresh+name), s.path); err != nil {
@@ -91,9 +104,12 @@ func listen(dir, name string) (*net.UnixListener, error) {
 // Close removes the socket, and returns when all connections have ended.
 func (s *Server) Close() error {
 	err := errors.Join(s.listener.Close(), os.Remove(s.path))
+	s.end(errEnding)
 	s.serving.Wait()
 	return err
 }
+
+var errEnding = errors.New("the server is ending")
 
 func (s *Server) serve() {
 	for {
@@ -107,56 +123,112 @@ func (s *Server) serve() {
 		}
 		s.places <- struct{}{}
 		s.serving.Go(func() {
-			defer func() { <-s.places }()
-			s.converse(conn)
+			leave := sync.OnceFunc(func() { <-s.places })
+			defer leave()
+			s.converse(conn, leave)
 		})
 	}
 }
 
-// converse reads one request and replies.
-func (s *Server) converse(conn *net.UnixConn) {
+// converse reads one request and replies. leave gives back the place of the
+// connection.
+func (s *Server) converse(conn *net.UnixConn, leave func()) {
 	defer func() { _ = conn.Close() }()
 	_ = conn.SetDeadline(time.Now().Add(patience))
 	who, err := peerOf(conn)
 	if err != nil {
 		s.log.Warn("refused a client of the control socket", "error", err)
-		s.say(conn, reply{Error: "this is for the user that the server runs as, and for root; not for commands"})
+		_ = s.say(conn, reply{Error: "this is for the user that the server runs as, and for root; not for commands"})
 		return
 	}
 	line, err := bufio.NewReader(io.LimitReader(conn, maxRequest)).ReadBytes('\n')
 	var r request
 	if err != nil || json.Unmarshal(line, &r) != nil {
-		s.say(conn, reply{Error: "this is no request"})
+		_ = s.say(conn, reply{Error: noRequest})
 		return
 	}
-	s.say(conn, s.do(r, who))
+	if r.Op == opFollow {
+		s.follow(conn, r, leave)
+		return
+	}
+	out := s.do(r, who)
+	_ = conn.SetDeadline(time.Now().Add(patience)) // an act may take a while
+	_ = s.say(conn, out)
 }
 
-func (*Server) say(conn *net.UnixConn, r reply) {
+const noRequest = "this is no request"
+
+// say sends one reply. A client that has disconnected misses it.
+func (*Server) say(conn *net.UnixConn, r reply) error {
 	data, err := json.Marshal(r)
-	if err == nil {
-		_, _ = conn.Write(append(data, '\n')) // a client that has disconnected misses the reply
+	if err != nil {
+		return err
+	}
+	_, err = conn.Write(append(data, '\n'))
+	return err
+}
+
+// slowest is how long a follower may take for one event before it is left behind for
+// good.
+const slowest = 30 * time.Second
+
+// follow sends what a command prints, until its end or that of the client. It has a
+// place of its own, so that clients who only look hold up no answer.
+func (s *Server) follow(conn *net.UnixConn, r request, leave func()) {
+	var of Followed
+	known := false
+	if s.house != nil {
+		of, known = s.house.Find(r.ID)
+	}
+	if !known {
+		_ = s.say(conn, reply{Unknown: true, Error: ErrUnknown.Error()})
+		return
+	}
+	select {
+	case s.following <- struct{}{}:
+	default:
+		_ = s.say(conn, reply{Error: fmt.Sprintf("%d clients follow commands of this server, and no more can", mostFollowing)})
+		return
+	}
+	defer func() { <-s.following }()
+	leave()
+	ctx, stop := context.WithCancelCause(s.ctx)
+	defer stop(nil)
+	_ = conn.SetReadDeadline(time.Time{})
+	s.serving.Go(func() { // ends with conn
+		_, err := conn.Read(make([]byte, 1)) // a client says nothing more; this is its end
+		stop(err)
+	})
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	f := follower{of: of, say: func(r reply) error {
+		_ = conn.SetWriteDeadline(time.Now().Add(slowest))
+		return s.say(conn, r)
+	}}
+	if err := f.run(ctx); err != nil && ctx.Err() == nil {
+		s.log.Info("a client follows a command no more", "command_id", r.ID, "error", err)
 	}
 }
 
-func (s *Server) do(r request, who string) reply {
-	a := policy.Answer{By: who, How: policy.ByHost}
+func (s *Server) do(r request, who tipstaff.Person) reply {
+	a := policy.Answer{By: who.Name, How: policy.ByHost}
 	switch r.Op {
-	case "list":
+	case opNow, opStop, opFreeze, opLift:
+		return s.look(r, who)
+	case opList:
 		var out reply
 		for _, o := range s.questions.List() {
 			out.Questions = append(out.Questions, questionOf(o.Question, o.Outcome, o.Until, os.Getpid()))
 		}
 		return out
-	case "approve":
+	case opApprove:
 		a.Choice = policy.Once
 		if r.Session {
 			a.Choice = policy.Session
 		}
-	case "deny":
+	case opDeny:
 		a.Comment = argv.Escape(r.Comment)
 	default:
-		return reply{Error: "this is no request"}
+		return reply{Error: noRequest}
 	}
 	q, err := s.questions.Answer(r.Handle, a)
 	switch {
@@ -165,7 +237,7 @@ func (s *Server) do(r request, who string) reply {
 	case err != nil:
 		return reply{Error: err.Error()}
 	}
-	s.log.Info("a person has answered", "op", r.Op, "approval", r.Handle, "by", who)
+	s.log.Info("a person has answered", "op", r.Op, "approval", r.Handle, "by", who.Name)
 	state := policy.Granted
 	if a.Choice == policy.Refuse {
 		state = policy.Denied

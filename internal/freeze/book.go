@@ -14,6 +14,9 @@ import (
 // called from several goroutines at once. A nil Book freezes nobody.
 type Book struct {
 	path string
+	// OnChange is called when another content was read, on a goroutine of its own. It
+	// is set before the first use; nil: nothing is called.
+	OnChange func(all []Entry)
 
 	mu      sync.Mutex
 	seen    fs.FileInfo // the file that was read; nil: there was none
@@ -33,7 +36,7 @@ func (b *Book) Of(o tipstaff.Origin, s tipstaff.SessionID) (e Entry, frozen bool
 	if err != nil {
 		return Entry{}, false, err
 	}
-	i := slices.IndexFunc(all, func(e Entry) bool { return e.holds(o, s) })
+	i := slices.IndexFunc(all, func(e Entry) bool { return e.Holds(o, s) })
 	if i < 0 {
 		return Entry{}, false, nil
 	}
@@ -58,6 +61,9 @@ func (b *Book) Entries() ([]Entry, error) {
 		// two is read once more.
 		b.entries, b.fault = read(b.path)
 		b.seen, b.looked = info, true
+		if b.OnChange != nil && b.fault == nil {
+			go b.OnChange(b.entries)
+		}
 	}
 	return b.entries, b.fault
 }

@@ -14,8 +14,9 @@ import (
 // not empty, letter for letter. The zero Target is nobody.
 //
 // The principal is what the front has established, and the client is what the client
-// program calls itself. Agent and task are claims of the caller; calls outside of
-// sessions make none.
+// program calls itself, name/version or the name alone, which takes in all its
+// versions. Agent and task are claims of the caller; calls outside of sessions make
+// none.
 type Target struct {
 	Agent     string             `json:"agent,omitempty"`
 	Task      string             `json:"task,omitempty"`
@@ -24,14 +25,26 @@ type Target struct {
 	Principal string             `json:"principal,omitempty"`
 }
 
-// holds reports whether the target takes in a request.
-func (t Target) holds(o tipstaff.Origin, s tipstaff.SessionID) bool {
+// Holds reports whether the target takes in a request.
+func (t Target) Holds(o tipstaff.Origin, s tipstaff.SessionID) bool {
 	return t != (Target{}) &&
 		(t.Agent == "" || t.Agent == o.Agent) &&
 		(t.Task == "" || t.Task == o.Task) &&
 		(t.Session == "" || t.Session == s) &&
-		(t.Client == "" || t.Client == o.Client) &&
-		(t.Principal == "" || t.Principal == o.Principal)
+		(t.Client == "" || isNamed(t.Client, o.Client) || isNamed(t.Client, nameOf(o.Client))) &&
+		(t.Principal == "" || isNamed(t.Principal, o.Principal))
+}
+
+// isNamed reports whether a person means a caller: by its name, or by what people are
+// shown of a name that has characters which cannot be seen.
+func isNamed(said, name string) bool { return said == name || said == argv.Escape(name) }
+
+// nameOf returns the name of a client without its version.
+func nameOf(client string) string {
+	if i := strings.LastIndexByte(client, '/'); i > 0 {
+		return client[:i]
+	}
+	return client
 }
 
 // longestName bounds each name of a target, and a reason, in bytes.

@@ -64,6 +64,12 @@ func (d *display) text() string {
 	return d.screen.Text()
 }
 
+func (d *display) look() (text string, columns int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.screen.Text(), int(d.screen.Size().Columns)
+}
+
 func (d *display) resize(size tipstaff.TerminalSize) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -102,4 +108,14 @@ func (j *Job) Screen() (text string, has bool) {
 		return "", false
 	}
 	return j.display.text(), true
+}
+
+// Shown returns what the command's terminal shows and how many columns it has, if it
+// has one.
+func (j *Job) Shown() (text string, columns int, has bool) {
+	if j.display == nil {
+		return "", 0, false
+	}
+	text, columns = j.display.look()
+	return text, columns, true
 }

@@ -38,12 +38,17 @@ type Job struct {
 	begun    time.Time // zero: nothing was started
 	over     time.Time
 	controls runner.Controls
-	wentOn   bool // its call was answered
-	aside    bool // it never had a turn in its session
+	ran      time.Time // since when there are controls
+	person   bool      // a person has ended it
+	wentOn   bool      // its call was answered
+	aside    bool      // it never had a turn in its session
 	stopped  error
 	result   tipstaff.Result
 	err      error // why nothing ran
 	read     int64 // up to where its owner has read the output
+
+	meter meter
+	shown view
 }
 
 func newJob(st *Store, c Command) *Job {
@@ -90,11 +95,7 @@ func (j *Job) live(ctx context.Context, l runner.Live) runner.Live {
 			}
 		}
 	}
-	l.Controls = func(c runner.Controls) {
-		j.mu.Lock()
-		defer j.mu.Unlock()
-		j.controls = c
-	}
+	l.Controls = j.steered
 	l.WentOn = func() bool { return j.aside || j.detached() }
 	if ask := l.Ask; ask != nil {
 		l.Ask = func(ctx context.Context, q policy.Question) (policy.Answer, error) {
@@ -122,6 +123,7 @@ func (j *Job) begin() {
 
 // finish notes how the command has ended, or why it never began.
 func (j *Job) finish(r tipstaff.Result, err error) {
+	r, err = j.seen(r, err)
 	j.mu.Lock()
 	j.result, j.err, j.over, j.controls = r, err, time.Now(), nil
 	if j.wentOn {

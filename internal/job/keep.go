@@ -38,25 +38,6 @@ func (st *Store) forget(now time.Time) {
 	}
 }
 
-// Note notes a command that a call waits for, so that its owner can read its
-// output and see it in a session. named is for [runner.Live], ended is called with
-// what the road returns.
-func (st *Store) Note(o Owner, s tipstaff.SessionID, line string) (named func(tipstaff.RequestID), ended func(tipstaff.Result, error)) {
-	j := &Job{store: st, owner: o, session: s, line: shortLine(line), begun: time.Now(), done: make(chan struct{})}
-	named = func(id tipstaff.RequestID) { st.name(j, id) }
-	ended = func(r tipstaff.Result, err error) {
-		j.mu.Lock()
-		j.result, j.err, j.over = r, err, time.Now()
-		j.shrink()
-		j.mu.Unlock()
-		if j.id != "" {
-			st.over(j, err == nil)
-		}
-		close(j.done)
-	}
-	return named, ended
-}
-
 // List returns the commands of a session of the owner that run, and after them
 // the last ones that have ended, the latest first.
 func (st *Store) List(o Owner, s tipstaff.SessionID) []Status {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tipstaff"
+	"tipstaff/internal/proc"
 	"tipstaff/internal/runner"
 	"tipstaff/internal/spool"
 )
@@ -37,6 +38,10 @@ func (j *journal) CommandStopped(req tipstaff.Request, signal, why string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.lines = append(j.lines, fmt.Sprintf("%s stops %s %s%s", req.Origin.Principal, req.ID, signal, why))
+}
+
+func (j *journal) CommandStoppedBy(req tipstaff.Request, by tipstaff.Person, signal, why string) {
+	j.CommandStopped(req, signal+" by "+by.Name+": ", why)
 }
 
 // command is a stub for the road, and for the controls of its only command.
@@ -98,6 +103,8 @@ func (c *command) Signal(s syscall.Signal) error {
 	}
 	return nil
 }
+
+func (c *command) Load() (proc.Load, error) { return proc.Load{Processes: 1}, nil }
 
 func (c *command) Listens(port uint16) (bool, error) {
 	c.mu.Lock()

@@ -29,6 +29,8 @@ type Recorder interface {
 	CommandInput(req tipstaff.Request, input []byte, end bool) error
 	// CommandStopped records a signal, or why a command is ended.
 	CommandStopped(req tipstaff.Request, signal, why string)
+	// CommandStoppedBy records that a person ends a command, and why.
+	CommandStoppedBy(req tipstaff.Request, by tipstaff.Person, signal, why string)
 }
 
 // Options set the bounds of a store: how many commands may run in the background

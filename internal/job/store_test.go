@@ -290,9 +290,9 @@ func TestStopIsRecordedWithWhoAsked(t *testing.T) {
 func TestEndedCommandsAreKnownForAWhileAndNotTooMany(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, w *world) {
 		note := func(i int) {
-			named, ended := w.Note(me("a"), "s", fmt.Sprintf("command %d", i))
-			named(tipstaff.RequestID(fmt.Sprintf("cmd_n%d", i)))
-			ended(tipstaff.Result{Cause: tipstaff.Exited, ExitCode: i % 256, Stdout: tipstaff.Stream{Head: make([]byte, 1000)}}, nil)
+			_, live, ended := w.Note(t.Context(), Command{Owner: me("a"), Session: "s", Line: fmt.Sprintf("command %d", i)})
+			live.Named(tipstaff.RequestID(fmt.Sprintf("cmd_n%d", i)))
+			_, _ = ended(tipstaff.Result{Cause: tipstaff.Exited, ExitCode: i % 256, Stdout: tipstaff.Stream{Head: make([]byte, 1000)}}, nil)
 		}
 		for i := range mostEnded + 10 {
 			note(i)
@@ -318,8 +318,8 @@ func TestEndedCommandsAreKnownForAWhileAndNotTooMany(t *testing.T) {
 
 func TestCommandsOfCallsThatWaitTakeNoInput(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, w *world) {
-		named, ended := w.Note(me("a"), "", "sleep")
-		named("cmd_f")
+		_, live, ended := w.Note(t.Context(), Command{Owner: me("a"), Line: "sleep"})
+		live.Named("cmd_f")
 		j, err := w.Find(me("a"), "cmd_f")
 		if err != nil {
 			t.Fatal(err)
@@ -327,7 +327,7 @@ func TestCommandsOfCallsThatWaitTakeNoInput(t *testing.T) {
 		_, err = j.Input(t.Context(), tipstaff.Request{}, []byte("x"), false)
 		wantCode(t, err, tipstaff.CommandNotRunning)
 		wantCode(t, j.Stop(tipstaff.Request{}, syscall.SIGTERM, "SIGTERM"), tipstaff.CommandNotRunning)
-		ended(tipstaff.Result{}, nil)
+		_, _ = ended(tipstaff.Result{}, nil)
 		if len(w.journal.lines) != 0 {
 			t.Errorf("recorded %q", w.journal.lines)
 		}

@@ -109,7 +109,7 @@ func terminalCode(c tipstaff.Code) tipstaff.Code {
 	case tipstaff.CommandNotAllowed, tipstaff.UnsafeArguments, tipstaff.SessionNotFound, tipstaff.TimeoutExceeded,
 		tipstaff.ExecutionError, tipstaff.InvalidParameters, tipstaff.MaxSessionsExceeded,
 		tipstaff.CommandNotFound, tipstaff.CommandNotRunning, tipstaff.TooManyCommands,
-		tipstaff.ApprovalRequired, tipstaff.ApprovalDenied: // beyond the contract's seven: they occur only if the operator's own policy asks
+		tipstaff.ApprovalRequired, tipstaff.ApprovalDenied, tipstaff.Frozen: // beyond the contract's seven: they occur only if the operator's own policy asks, or a person has frozen the caller
 		return c
 	case tipstaff.DirectoryNotAllowed:
 		return tipstaff.InvalidParameters

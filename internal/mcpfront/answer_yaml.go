@@ -93,6 +93,9 @@ func startExit(c tipstaff.Code) int {
 // outcome returns what the caller must know in addition to the exit code; an
 // empty msg means that the command ended by itself.
 func outcome(r tipstaff.Result, f answerForm) (msg, hint string) {
+	if r.ByPerson {
+		return "Stopped by a person; the command and everything it started was ended.", tipstaff.AfterPerson
+	}
 	switch r.Cause {
 	case tipstaff.TimedOut:
 		return fmt.Sprintf("Timed out after %dms; the command and everything it started was ended.", r.Limit.Milliseconds()), timeoutHint(r, f)

@@ -104,10 +104,10 @@ func (s *Server) carryOut(ctx context.Context, c *caller, req tipstaff.Request, 
 // wait carries out a command that the call waits for, and notes it, so that its
 // owner can read its output.
 func (s *Server) wait(ctx context.Context, c *caller, req tipstaff.Request, started func()) (out course, err error) {
-	live := c.live(started)
-	named, ended := s.opts.Jobs.Note(c.owner(), req.Session, lineOf(&req))
-	defer func() { ended(out.result, err) }() // also after a panic
-	live.Named = named
+	ctx, live, ended := s.opts.Jobs.Note(ctx, job.Command{
+		Owner: c.owner(), Session: req.Session, Line: lineOf(&req), Origin: req.Origin, Tool: req.Tool, Live: c.live(started),
+	})
+	defer func() { out.result, err = ended(out.result, err) }() // also after a panic
 	out.result, err = s.opts.Road.Execute(ctx, req, live)
 	return out, err
 }

@@ -64,6 +64,9 @@ func (l *lasting) NoteRefusal(req tipstaff.Request, err error) {
 
 func (*lasting) CommandInput(tipstaff.Request, []byte, bool) error { return nil }
 func (*lasting) CommandStopped(tipstaff.Request, string, string)   {}
+func (*lasting) CommandStoppedBy(tipstaff.Request, tipstaff.Person, string, string) {
+}
+
 func (l *lasting) AdmitSession(s tipstaff.Session) (tipstaff.Session, error) {
 	return l.road.AdmitSession(s)
 }

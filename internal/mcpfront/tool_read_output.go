@@ -251,6 +251,9 @@ func hintOf(st job.Status, f answerForm, now excerpt, happened *bool) string {
 	case happened != nil && !*happened:
 		hints = append(hints, "The command has ended before it happened.")
 	}
+	if st.Result.ByPerson {
+		hints = append(hints, tipstaff.AfterPerson)
+	}
 	if st.State == job.Exited {
 		if _, why := outcome(st.Result, f); why != "" {
 			hints = append(hints, why)

@@ -37,7 +37,7 @@ var outcomes = []struct{ decision, outcome string }{
 var codes = []tipstaff.Code{
 	tipstaff.CommandNotAllowed, tipstaff.UnsafeArguments, tipstaff.DirectoryNotAllowed,
 	tipstaff.InvalidCommandLine, tipstaff.InvalidParameters, tipstaff.TimeoutExceeded,
-	tipstaff.ApprovalRequired, tipstaff.ApprovalDenied, tipstaff.ScopeMissing,
+	tipstaff.ApprovalRequired, tipstaff.ApprovalDenied, tipstaff.Frozen, tipstaff.ScopeMissing,
 	tipstaff.ProgramNotFound, tipstaff.ProgramNotExecutable, tipstaff.PolicyUnavailable, tipstaff.Internal,
 }
 

@@ -12,9 +12,13 @@ import (
 // Judge decides about a script that another program will run, a client's own
 // shell, and records the decision: command.judged, or command.refused. It runs
 // nothing and permits nothing here. narrow may add findings about the machine. An
-// error means that nothing could be recorded, and then nothing may run there.
+// error means that the caller is frozen or that nothing could be recorded, and then
+// nothing may run there.
 func (m *Monitor) Judge(ctx context.Context, req tipstaff.Request, narrow func(*policy.Whole)) (policy.Whole, error) {
 	req.ID = cmp.Or(req.ID, newID())
+	if err := m.refuseFrozen(&req); err != nil {
+		return policy.Whole{}, err
+	}
 	j := m.current()
 	whole := j.policy.Whole(req, m.World, func(d *policy.Decision) { j.consult(ctx, d) })
 	if narrow != nil {

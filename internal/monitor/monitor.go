@@ -33,14 +33,16 @@ type Monitor struct {
 	// Approver asks a person where the policy leaves a command to a person;
 	// nil: such commands are refused.
 	Approver Approver
-	Log      *slog.Logger
+	// Freezer knows whose commands are refused before they are judged; nil: nobody's.
+	Freezer Freezer
+	Log     *slog.Logger
 
 	ahead   aheads
 	swapped atomic.Pointer[judges]
 	running sync.WaitGroup
 }
 
-// Execute decides about req, consults the decider, and asks a person if the
+// Execute refuses req if its caller is frozen, decides about it, consults the decider, and asks a person if the
 // policy or the decider requires that. If the command is allowed, it records
 // the intent, runs the command and records how it ended. An error is a
 // [*tipstaff.Error], and means that nothing was started. For a command that
@@ -49,7 +51,10 @@ func (m *Monitor) Execute(ctx context.Context, req tipstaff.Request, live runner
 	m.running.Add(1)
 	defer m.running.Done()
 	req.ID = newID()
-	live.Name(req.ID)
+	live.Name(req.ID) // before the freeze is looked at: what is named can be ended
+	if err := m.refuseFrozen(&req); err != nil {
+		return tipstaff.Result{}, err
+	}
 
 	decide := m.current()
 	decision := decide.policy.Decide(req, m.world(live))

@@ -9,7 +9,11 @@ import (
 // It returns the session with the canonical directory and with the variables
 // that its commands will get. It records a refusal.
 func (m *Monitor) AdmitSession(s tipstaff.Session) (tipstaff.Session, error) {
-	admitted, err := m.Current().AdmitSession(s, m.World)
+	err := m.frozen(s.Origin, s.ID)
+	admitted := s
+	if err == nil {
+		admitted, err = m.Current().AdmitSession(s, m.World)
+	}
 	if err != nil {
 		e := tipstaff.AsError(err)
 		r := sessionRecord(audit.SessionRefused, s)

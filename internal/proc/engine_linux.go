@@ -30,6 +30,7 @@ type Engine struct {
 	reaped    int        // number of processes of dead servers that were ended
 	ownerLock *ownerLock // of this server, for the next one; nil without a state directory
 	orphans   *orphans
+	census    census
 	ignored   []uintptr // signals that the server was started to ignore
 	files     unix.Rlimit
 	tasks     uint64 // limit of processes for commands; 0: none

@@ -22,3 +22,8 @@ var errNoPorts = errors.New("this system does not tell which program listens at 
 
 // Listens fails: this system does not tell.
 func (*Process) Listens(uint16) (bool, error) { return false, errNoPorts }
+
+var errNoLoad = errors.New("this system does not tell what the processes of a command use")
+
+// Load fails: this system does not tell.
+func (*Process) Load() (Load, error) { return Load{}, errNoLoad }

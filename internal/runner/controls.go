@@ -6,6 +6,7 @@ import (
 	"syscall"
 
 	"tipstaff"
+	"tipstaff/internal/proc"
 )
 
 // Controls are what can be done with a command while it runs. All methods may be
@@ -32,6 +33,8 @@ type Controls interface { //nolint:interfacebloat // all that can be done with a
 	// Listens reports whether a process of the command accepts connections at a
 	// TCP port.
 	Listens(port uint16) (bool, error)
+	// Load returns what the processes of the command use at the moment.
+	Load() (proc.Load, error)
 }
 
 // Errors of [Controls].

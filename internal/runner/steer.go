@@ -20,6 +20,8 @@ type Reached interface {
 	WaitsFor(in proc.Input) bool
 	// Listens reports whether the command accepts connections at a TCP port.
 	Listens(port uint16) (bool, error)
+	// Load returns what its processes use.
+	Load() (proc.Load, error)
 	// Terminal returns our end of the command's terminal; nil if it has none.
 	Terminal() *proc.Terminal
 }
@@ -114,4 +116,11 @@ func (c *steering) Listens(port uint16) (bool, error) {
 		return false, ErrEnded
 	}
 	return c.command.Listens(port)
+}
+
+func (c *steering) Load() (proc.Load, error) {
+	if c.running.Err() != nil {
+		return proc.Load{}, ErrEnded
+	}
+	return c.command.Load()
 }

@@ -177,6 +177,22 @@ func (r *run) Listens(port uint16) (listens bool, err error) {
 	return listens, err
 }
 
+// Load returns what the script process and its commands use, with the processor time
+// of those that have ended.
+func (r *run) Load() (proc.Load, error) {
+	r.mu.Lock()
+	sum := proc.Load{CPU: r.usage.UserCPU + r.usage.SystemCPU}
+	r.mu.Unlock()
+	for _, p := range r.reached() {
+		one, err := p.Load()
+		if err != nil {
+			return proc.Load{}, err
+		}
+		sum = sum.Plus(one)
+	}
+	return sum, nil
+}
+
 // reached are the commands that run, and the script process.
 func (r *run) reached() []runner.Reached {
 	r.mu.Lock()

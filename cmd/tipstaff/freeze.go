@@ -1,0 +1,188 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tipstaff"
+	"tipstaff/internal/argv"
+	"tipstaff/internal/audit"
+	"tipstaff/internal/config"
+	"tipstaff/internal/control"
+	"tipstaff/internal/freeze"
+	"tipstaff/internal/monitor"
+	"tipstaff/internal/redact"
+	"tipstaff/internal/sandbox"
+)
+
+func newFreeze() *cobra.Command {
+	var t freeze.Target
+	var why string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "freeze",
+		Short: "Refuse all commands of an agent, and end what runs of it",
+		Long: `Refuse all commands of an agent, a task, a session, a client or a principal until
+'tipstaff lift', and end those that run: on all servers with this state directory
+(TIPSTAFF_STATE_DIR), also on those that start later. Names are exact; what is
+given together must hold together. Without any, it shows who is frozen.
+
+Agent and task are what callers say of themselves in terminal_create_session; calls
+outside of sessions have none. To hold a caller that could give itself another name,
+or one without sessions, freeze its client or its principal. A client may be given
+with its version or without, as claude-code/2.1 or claude-code.
+
+The agent is told that a person has frozen it, why, and that it is not to try again.`,
+		Example: `  tipstaff freeze --agent build-agent --why 'It deletes what it should keep.'
+  tipstaff freeze --client claude-code
+  tipstaff freeze
+  tipstaff lift --agent build-agent`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			settings, err := config.FromEnvironment(os.Environ())
+			if err != nil {
+				return fail(exitConfig, "cannot read the settings:\n%w", err)
+			}
+			if t == (freeze.Target{}) {
+				return showFrozen(cmd.OutOrStdout(), cmd.ErrOrStderr(), settings.StateDir, asJSON)
+			}
+			out, err := control.Freeze(cmd.Context(), settings.StateDir, t, why, recordAlone(settings))
+			if out.Entry.Target == (freeze.Target{}) {
+				return fail(exitFailure, "cannot freeze: %s", escapeLines(err))
+			}
+			what := "Frozen"
+			if out.Already {
+				what = "Was frozen already"
+			}
+			say(cmd.OutOrStdout(), "%s: %s. %s", what, out.Entry.Target, endedText(out.Commands, out.Servers))
+			for _, c := range out.Commands {
+				say(cmd.OutOrStdout(), "  %s  %s", argv.Escape(c.ID), argv.Escape(c.Line))
+			}
+			if err != nil {
+				return fail(exitFailure, "not everything could be done:\n%s", escapeLines(err))
+			}
+			return nil
+		},
+	}
+	declareTarget(cmd, &t)
+	cmd.Flags().StringVar(&why, "why", "", "the reason, for the record and for the agent")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "show who is frozen as one JSON list")
+	return cmd
+}
+
+func newLift() *cobra.Command {
+	var t freeze.Target
+	cmd := &cobra.Command{
+		Use:   "lift",
+		Short: "Lift what 'tipstaff freeze' has frozen",
+		Long: `Lift a freeze, given as it was frozen: its commands are judged again from now on.
+'tipstaff freeze' alone shows who is frozen. The exit code is 1 when this is not.`,
+		Example: `  tipstaff lift --agent build-agent`,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			settings, err := config.FromEnvironment(os.Environ())
+			if err != nil {
+				return fail(exitConfig, "cannot read the settings:\n%w", err)
+			}
+			if t == (freeze.Target{}) {
+				return fail(exitUsage, "say what to lift, as it was frozen: --agent, --task, --session, --client or --principal")
+			}
+			e, err := control.Lift(cmd.Context(), settings.StateDir, t, recordAlone(settings))
+			switch {
+			case errors.Is(err, freeze.ErrNotFrozen):
+				return fail(exitFailure, "%s is not frozen; 'tipstaff freeze' shows who is", t)
+			case err != nil:
+				return fail(exitFailure, "cannot lift it: %s", escapeLines(err))
+			}
+			say(cmd.OutOrStdout(), "Lifted: %s, frozen by %s at %s.", e.Target, argv.Escape(e.By), e.At.Local().Format(time.DateTime))
+			return nil
+		},
+	}
+	declareTarget(cmd, &t)
+	return cmd
+}
+
+func declareTarget(cmd *cobra.Command, t *freeze.Target) {
+	cmd.Flags().StringVar(&t.Agent, "agent", "", "commands of this agent")
+	cmd.Flags().StringVar(&t.Task, "task", "", "commands of this task")
+	cmd.Flags().StringVar((*string)(&t.Session), "session", "", "commands of this session")
+	cmd.Flags().StringVar(&t.Client, "client", "", "commands of this client program")
+	cmd.Flags().StringVar(&t.Principal, "principal", "", "commands of this principal")
+}
+
+// endedText says how many commands were ended, and on how many servers.
+func endedText(ended []control.Command, servers int) string {
+	if servers == 0 {
+		return "No server runs; it holds for those that start."
+	}
+	return counted(len(ended), "command") + " ended on " + counted(servers, "server") + "."
+}
+
+func showFrozen(out, talk io.Writer, state string, asJSON bool) error {
+	all, err := freeze.NewBook(control.Directory(state)).Entries()
+	if err != nil {
+		return fail(exitFailure, "%s\nUntil it is mended, every command is refused. Without the file, nobody is frozen.", escapeLines(err))
+	}
+	if asJSON {
+		if all == nil {
+			all = []freeze.Entry{}
+		}
+		data, err := json.MarshalIndent(all, "", "  ")
+		if err != nil {
+			return fail(exitFailure, "cannot write the list: %w", err)
+		}
+		for line := range strings.Lines(string(data) + "\n") {
+			text, _ := strings.CutSuffix(line, "\n")
+			say(out, "%s", audit.AppendPrintable(nil, []byte(text)))
+		}
+		return nil
+	}
+	if len(all) == 0 {
+		say(talk, "Nobody is frozen.")
+	}
+	for _, e := range all {
+		say(out, "%s", frozenText(e))
+	}
+	return nil
+}
+
+// frozenText is a freeze as one line.
+func frozenText(e freeze.Entry) string {
+	text := e.Target.String() + ", by " + argv.Escape(cmp.Or(e.By, "?")) + " at " + e.At.Local().Format(time.DateTime)
+	if e.Why != "" {
+		text += ": " + argv.Escape(e.Why)
+	}
+	return text
+}
+
+// recordAlone records freezes while no server runs, in a trail of its own.
+func recordAlone(s config.Settings) control.Record {
+	return func(e freeze.Entry, by tipstaff.Person, lifted bool) (err error) {
+		log := slog.New(slog.DiscardHandler)
+		observers, err := newObservers(s, log)
+		if err != nil {
+			return err
+		}
+		defer observers.close()
+		modes := sandbox.NewModes(log)
+		defer func() { err = errors.Join(err, modes.Close()) }()
+		trail, err := newTrail(s, log, observers, redact.New(redact.Secrets(s.Environ)), modes)
+		if err != nil {
+			return err
+		}
+		event := audit.FreezeSet
+		if lifted {
+			event = audit.FreezeLifted
+		}
+		err = trail.Append(monitor.FreezeRecord(event, e, by, audit.PersonFile))
+		return errors.Join(err, trail.Close())
+	}
+}

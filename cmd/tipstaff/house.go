@@ -1,0 +1,196 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"tipstaff"
+	"tipstaff/internal/argv"
+	"tipstaff/internal/control"
+	"tipstaff/internal/freeze"
+	"tipstaff/internal/job"
+	"tipstaff/internal/spool"
+)
+
+// house is what people of the host see of a server, and do to what it runs. Nothing
+// of it goes by a policy, and no caller reaches it: only the control socket does.
+type house struct {
+	*stack
+	front   string
+	started time.Time
+}
+
+func newHouse(st *stack) *house {
+	front := "stdio"
+	if st.settings.HTTP.Address != "" {
+		front = "http"
+	}
+	return &house{stack: st, front: front, started: time.Now().UTC().Truncate(time.Millisecond)}
+}
+
+// Now implements [control.House].
+func (h *house) Now() control.Running {
+	r := control.Running{PID: os.Getpid(), Version: version, Front: h.front, Started: h.started, Sessions: []control.Session{}, Commands: []control.Command{}}
+	if h.sessions != nil {
+		for _, s := range h.sessions.All() {
+			r.Sessions = append(r.Sessions, h.session(s))
+		}
+	}
+	slices.SortFunc(r.Sessions, func(a, b control.Session) int {
+		return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
+	})
+	for _, j := range h.jobs.Running() {
+		r.Commands = append(r.Commands, h.command(j))
+	}
+	slices.SortFunc(r.Commands, func(a, b control.Command) int {
+		switch waits := control.Waiting; {
+		case a.State == waits && b.State != waits:
+			return 1
+		case a.State != waits && b.State == waits:
+			return -1
+		}
+		return cmp.Or(a.Started.Compare(b.Started), strings.Compare(a.ID, b.ID))
+	})
+	return r
+}
+
+func whoOf(o tipstaff.Origin) control.Who {
+	return control.Who{Agent: argv.Escape(o.Agent), Task: argv.Escape(o.Task), Client: argv.Escape(o.Client), Principal: argv.Escape(o.Principal)}
+}
+
+func (h *house) session(s tipstaff.Session) control.Session {
+	_, frozen, err := h.freezes.Of(s.Origin, s.ID)
+	return control.Session{
+		Who: whoOf(s.Origin), ID: string(s.ID), State: string(s.State), Directory: argv.Escape(s.Dir),
+		Created: s.Created, LastCommand: s.LastCommand, Commands: s.Commands, Frozen: frozen || err != nil,
+	}
+}
+
+// command describes a command as it is now.
+func (h *house) command(j *job.Job) control.Command {
+	st := j.Status()
+	c := control.Command{
+		Who: whoOf(j.Origin()), ID: string(j.ID()), Session: string(j.Session()), Tool: string(j.Tool()),
+		Line: j.ShownLine(h.hideLine), State: string(st.State), Background: st.Background, Terminal: j.Terminal(),
+		Bytes: st.Bytes, LastLine: j.LastLine(h.secrets.Text), Why: argv.Escape(st.Why),
+	}
+	if st.State != job.Running {
+		c.ExitCode = st.Result.ExitCode
+	}
+	if j.Waits() {
+		c.State = control.Waiting
+	} else {
+		c.Started, c.AgeMS = st.Started.UTC(), st.Age.Milliseconds()
+	}
+	if load, known := j.Load(); known {
+		c.Measured, c.CPU, c.CPUSeconds = true, load.Share*100, load.CPU.Seconds()
+		c.Memory, c.Processes = load.Resident, load.Processes
+	}
+	return c
+}
+
+// hideLine hides the secrets of a command line, as the record does.
+func (h *house) hideLine(line string) string {
+	if words, err := argv.Split(line); err == nil {
+		return argv.Display(h.secrets.Argv(words))
+	}
+	return h.secrets.Text(line)
+}
+
+// Find implements [control.House].
+func (h *house) Find(id string) (control.Followed, bool) {
+	j, known := h.jobs.Any(tipstaff.RequestID(id))
+	return followed{j, h}, known
+}
+
+// followed is a command whose output a person follows.
+type followed struct {
+	job   *job.Job
+	house *house
+}
+
+func (f followed) Command() control.Command      { return f.house.command(f.job) }
+func (f followed) Output() (*spool.Output, bool) { return f.job.Output() }
+func (f followed) Done() <-chan struct{}         { return f.job.Done() }
+
+func (f followed) Screen() (lines []string, columns int, has bool) {
+	text, columns, has := f.job.Shown()
+	if !has {
+		return nil, 0, false
+	}
+	for line := range strings.SplitSeq(f.house.secrets.Text(text), "\n") {
+		lines = append(lines, argv.Escape(line))
+	}
+	return lines, columns, true
+}
+
+// Stop implements [control.House].
+func (h *house) Stop(who tipstaff.Person, id string, kill bool) (control.Stopped, bool) {
+	out := control.Stopped{Commands: []control.Command{}}
+	if j, known := h.jobs.Any(tipstaff.RequestID(id)); known {
+		if j.StopBy(who, kill, "stopped it") {
+			out.Commands = append(out.Commands, h.command(j))
+		}
+		return out, true
+	}
+	if h.sessions == nil || id == "" {
+		return out, false
+	}
+	s, known := h.sessions.Stop(tipstaff.SessionID(id), func(s tipstaff.Session) {
+		h.monitor.SessionStoppedBy(s, who)
+		out.Commands = h.end(who, freeze.Target{Session: s.ID}, kill, "stopped its session")
+	})
+	if known {
+		out.Sessions = append(out.Sessions, h.session(s))
+	}
+	return out, known
+}
+
+// end ends the commands of a target.
+func (h *house) end(who tipstaff.Person, t freeze.Target, kill bool, did string) []control.Command {
+	ended := []control.Command{}
+	for _, j := range h.jobs.Running() {
+		if t.Holds(j.Origin(), j.Session()) && j.StopBy(who, kill, did) {
+			ended = append(ended, h.command(j))
+		}
+	}
+	return ended
+}
+
+// Freeze implements [control.House]. What runs is ended even if the freeze cannot be
+// kept.
+func (h *house) Freeze(who tipstaff.Person, e freeze.Entry) (in freeze.Entry, already bool, ended control.Stopped, err error) {
+	if err := e.Check(); err != nil {
+		return e, false, ended, err
+	}
+	h.monitor.FreezeSet(e, who)
+	in, already, err = freeze.Add(control.Directory(h.settings.StateDir), e)
+	ended.Commands = h.end(who, e.Target, false, "frozen its caller")
+	if err != nil {
+		err = fmt.Errorf("%d commands were ended, but it is not frozen: %w", len(ended.Commands), err)
+	}
+	return in, already, ended, err
+}
+
+// Lift implements [control.House].
+func (h *house) Lift(who tipstaff.Person, t freeze.Target) (freeze.Entry, error) {
+	return freeze.Remove(control.Directory(h.settings.StateDir), t, func(e freeze.Entry) error {
+		if err := h.monitor.FreezeLifted(e, who); err != nil {
+			return errors.New(tipstaff.AsError(err).Msg + " It stays frozen.")
+		}
+		return nil
+	})
+}
+
+// obey ends what runs of those who are frozen: another server may have been told, or
+// the file was written while this one could not be asked.
+func (h *house) obey(all []freeze.Entry) {
+	for _, e := range all {
+		h.end(tipstaff.Person{Name: e.By, UID: e.UID}, e.Target, false, "frozen its caller")
+	}
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tipstaff/internal/audit"
+	"tipstaff/internal/config"
+	"tipstaff/internal/control"
+)
+
+func newTop() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "top",
+		Short: "Show what all agents run right now, and stop it",
+		Long: `Show what the agents of all servers with this state directory (TIPSTAFF_STATE_DIR)
+run right now: whose it is, for how long, what it uses of the machine, and the
+command. It looks again every second. CPU is in percent of one processor, memory
+what the processes of the command have resident.
+
+Keys: arrows choose, Enter shows the output as it comes, s stops (SIGTERM, and
+SIGKILL half a second later), k kills, f freezes an agent, l shows who is frozen and
+lifts, q quits. Where the output is no terminal, or with --json, it prints once.`,
+		Example: `  tipstaff top
+  tipstaff top | cat
+  tipstaff top --json | jq -r '.servers[].commands[].line'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			settings, err := config.FromEnvironment(os.Environ())
+			if err != nil {
+				return fail(exitConfig, "cannot read the settings:\n%w", err)
+			}
+			screen := screenOf(cmd.OutOrStdout(), false)
+			if !asJSON && screen.terminal {
+				t, err := openTerminal(os.Stdin, os.Stdout)
+				if err == nil {
+					return newTopPage(settings, t, screen.color).run(cmd.Context())
+				}
+				if !errors.Is(err, errNoKeys) {
+					return fail(exitFailure, "cannot use this terminal: %w", err)
+				}
+			}
+			return topOnce(cmd, settings.StateDir, screen, asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print once, as JSON")
+	return cmd
+}
+
+// topOnce prints what runs, once.
+func topOnce(cmd *cobra.Command, state string, s screen, asJSON bool) error {
+	ctx, stop := context.WithTimeout(cmd.Context(), 10*time.Second)
+	defer stop()
+	now, err := control.Now(ctx, state)
+	if err != nil {
+		return fail(exitFailure, "%s", escapeLines(err))
+	}
+	out := cmd.OutOrStdout()
+	if asJSON {
+		data, err := json.MarshalIndent(now, "", "  ")
+		if err != nil {
+			return fail(exitFailure, "cannot write the list: %w", err)
+		}
+		for line := range strings.Lines(string(data) + "\n") {
+			text, _ := strings.CutSuffix(line, "\n")
+			say(out, "%s", audit.AppendPrintable(nil, []byte(text)))
+		}
+		return nil
+	}
+	v := topView{now: now, at: time.Now(), width: s.width, paint: s.paint}
+	for _, line := range v.head() {
+		say(out, "%s", line)
+	}
+	say(out, "%s", v.titles())
+	for _, r := range v.rows() {
+		say(out, "%s", v.line(r))
+	}
+	return nil
+}

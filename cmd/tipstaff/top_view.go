@@ -1,0 +1,241 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"tipstaff"
+	"tipstaff/internal/argv"
+	"tipstaff/internal/control"
+	"tipstaff/internal/freeze"
+)
+
+// topView makes lines of what runs. It asks nothing: the same overview gives the same
+// lines. All text in them is printable.
+type topView struct {
+	now   control.Overview
+	at    time.Time
+	width int // in columns; 0: nothing is cut
+	paint func(color, text string) string
+}
+
+// topRow is one line of the list: a command, or a session in which nothing runs.
+type topRow struct {
+	id      string
+	server  int
+	who     control.Who
+	command *control.Command
+	session *control.Session
+}
+
+// rows lists the commands that run, those that wait, and the sessions in which nothing
+// runs.
+func (v *topView) rows() []topRow {
+	var running, waiting, idle []topRow
+	for i := range v.now.Servers {
+		s := &v.now.Servers[i]
+		busy := map[string]bool{}
+		for n := range s.Commands {
+			c := &s.Commands[n]
+			busy[c.Session] = true
+			row := topRow{id: c.ID, server: s.PID, who: c.Who, command: c}
+			if c.State == control.Waiting {
+				waiting = append(waiting, row)
+			} else {
+				running = append(running, row)
+			}
+		}
+		for n := range s.Sessions {
+			if one := &s.Sessions[n]; !busy[one.ID] {
+				idle = append(idle, topRow{id: one.ID, server: s.PID, who: one.Who, session: one})
+			}
+		}
+	}
+	return append(append(running, waiting...), idle...)
+}
+
+// head is what stands above the list: what there is, and what a person must know.
+func (v *topView) head() []string {
+	sessions, running, waiting := 0, 0, 0
+	var silent []string
+	for _, s := range v.now.Servers {
+		sessions += len(s.Sessions)
+		for _, c := range s.Commands {
+			if c.State == control.Waiting {
+				waiting++
+			} else {
+				running++
+			}
+		}
+		if s.Silent != "" {
+			silent = append(silent, fmt.Sprintf("Server %d does not answer: %s", s.PID, argv.Escape(s.Silent)))
+		}
+	}
+	first := fmt.Sprintf("%s, %s, %s", counted(len(v.now.Servers), "server"), counted(sessions, "session"), counted(running, "command"))
+	if waiting > 0 {
+		first += fmt.Sprintf(", %d waiting", waiting)
+	}
+	lines := []string{v.cut(v.at.Format(time.TimeOnly) + "  " + first)}
+	for _, text := range silent {
+		lines = append(lines, v.paint(yellow, v.cut(text)))
+	}
+	if v.now.Fault != "" {
+		lines = append(lines, v.paint(red, v.cut("All commands are refused: "+argv.Escape(v.now.Fault))))
+	}
+	const most = 3
+	for i, e := range v.now.Frozen {
+		if i == most {
+			lines = append(lines, v.paint(yellow, v.cut(fmt.Sprintf("and %d more are frozen", len(v.now.Frozen)-most))))
+			break
+		}
+		lines = append(lines, v.paint(yellow, v.cut("Frozen: "+frozenText(e))))
+	}
+	return lines
+}
+
+func (v *topView) cut(text string) string {
+	if v.width == 0 {
+		return text
+	}
+	return cut(text, v.width)
+}
+
+// agentWidth is the column of names: a quarter of a wide terminal.
+func (v *topView) agentWidth() int { return min(32, max(16, v.width/5)) }
+
+func (v *topView) titles() string {
+	return v.paint(bold, v.cut(fmt.Sprintf("%s %6s %5s %5s  %s", fit("AGENT", v.agentWidth()), "AGE", "CPU%", "MEM", "COMMAND")))
+}
+
+// line is one row of the list.
+func (v *topView) line(r topRow) string {
+	age, cpu, memory, what, color := "", "", "", "", ""
+	switch c := r.command; {
+	case c == nil:
+		since := r.session.LastCommand
+		if since.IsZero() {
+			since = r.session.Created
+		}
+		age, what = shortAge(v.at.Sub(since)), "idle session in "+argv.Escape(r.session.Directory)
+	case c.State == control.Waiting:
+		age, what, color = "waits", argv.Escape(c.Line), yellow
+	default:
+		age, what = shortAge(time.Duration(c.AgeMS)*time.Millisecond), argv.Escape(c.Line)
+		if c.Measured {
+			cpu, memory = strconv.FormatFloat(c.CPU, 'f', 0, 64), shortBytes(c.Memory)
+		}
+	}
+	name := nameOf(r.who)
+	if v.frozen(r) {
+		name, color = "* "+name, yellow
+	}
+	return v.paint(color, v.cut(fmt.Sprintf("%s %6s %5s %5s  %s", fit(name, v.agentWidth()), age, cpu, memory, what)))
+}
+
+// nameOf is how a person knows who runs something: the agent, or what there is.
+func nameOf(w control.Who) string {
+	return argv.Escape(cmp.Or(w.Agent, w.Client, w.Principal, "?"))
+}
+
+// frozen reports whether a row belongs to somebody who is frozen.
+func (v *topView) frozen(r topRow) bool {
+	if r.session != nil {
+		return r.session.Frozen
+	}
+	for _, e := range v.now.Frozen {
+		if e.Holds(originOf(r.who), sessionOf(r)) {
+			return true
+		}
+	}
+	return false
+}
+
+// detail says more about one row.
+func (v *topView) detail(r topRow) []string {
+	var parts []string
+	for _, p := range [...]struct{ what, text string }{
+		{"agent", r.who.Agent}, {"task", r.who.Task}, {"client", r.who.Client}, {"principal", r.who.Principal},
+	} {
+		if p.text != "" {
+			parts = append(parts, p.what+" "+argv.Escape(p.text))
+		}
+	}
+	lines := []string{strings.Join(parts, ", ") + ", server " + strconv.Itoa(r.server), argv.Escape(r.id)}
+	if c := r.command; c != nil {
+		lines[1] += ", " + argv.Escape(c.Tool) + ", " + counted(c.Processes, "process") + ", " + shortBytes(c.Bytes) + " printed"
+		lines = append(lines, argv.Escape(c.LastLine))
+	} else {
+		lines = append(lines, counted(r.session.Commands, "command")+" so far, "+argv.Escape(r.session.State))
+	}
+	for i := range lines {
+		lines[i] = v.cut(lines[i])
+	}
+	return lines
+}
+
+// targets are whom a person may freeze for a row, with the key for each.
+func targets(r topRow) (keys []byte, all []freeze.Target) {
+	add := func(key byte, t freeze.Target) {
+		if t != (freeze.Target{}) {
+			keys, all = append(keys, key), append(all, t)
+		}
+	}
+	o := originOf(r.who)
+	add('a', freeze.Target{Agent: o.Agent})
+	add('t', freeze.Target{Task: o.Task})
+	add('s', freeze.Target{Session: sessionOf(r)})
+	add('c', freeze.Target{Client: o.Client})
+	add('p', freeze.Target{Principal: o.Principal})
+	return keys, all
+}
+
+func shortAge(d time.Duration) string {
+	d = max(d, 0)
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02d", int(d.Minutes()), int(d.Seconds())%60)
+	case d < 100*time.Hour:
+		return fmt.Sprintf("%dh%02d", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%dd", int(d.Hours())/24)
+}
+
+// shortBytes takes at most five columns.
+func shortBytes(n int64) string {
+	switch {
+	case n < 1<<10:
+		return fmt.Sprintf("%dB", n)
+	case n < 1<<20:
+		return fmt.Sprintf("%dK", n>>10)
+	case n < 10<<30:
+		return fmt.Sprintf("%dM", n>>20)
+	}
+	return fmt.Sprintf("%dG", n>>30)
+}
+
+// counted is a number with its word, in the plural where it needs one.
+func counted(n int, one string) string {
+	switch {
+	case n == 1:
+		return "1 " + one
+	case strings.HasSuffix(one, "s"):
+		return strconv.Itoa(n) + " " + one + "es"
+	}
+	return strconv.Itoa(n) + " " + one + "s"
+}
+
+func originOf(w control.Who) tipstaff.Origin {
+	return tipstaff.Origin{Agent: w.Agent, Task: w.Task, Client: w.Client, Principal: w.Principal}
+}
+
+func sessionOf(r topRow) tipstaff.SessionID {
+	if r.session != nil {
+		return tipstaff.SessionID(r.session.ID)
+	}
+	return tipstaff.SessionID(r.command.Session)
+}

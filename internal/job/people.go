@@ -1,0 +1,107 @@
+package job
+
+import (
+	"errors"
+	"syscall"
+
+	"tipstaff"
+)
+
+// What people of the host may do, who look after the commands of all owners. Callers
+// must not get here.
+
+// Running returns all commands that run, or wait for something on their way. It copies
+// the list and no more.
+func (st *Store) Running() []*Job {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	all := make([]*Job, 0, len(st.running))
+	for j := range st.running {
+		if j.id != "" {
+			all = append(all, j)
+		}
+	}
+	return all
+}
+
+// Any returns the command of an id that runs or has ended not long ago, whoever owns it.
+func (st *Store) Any(id tipstaff.RequestID) (*Job, bool) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	j, ok := st.jobs[id]
+	return j, ok
+}
+
+// Origin returns who has asked for the command.
+func (j *Job) Origin() tipstaff.Origin { return j.origin }
+
+// Tool returns the tool by which the command was asked for.
+func (j *Job) Tool() tipstaff.Tool { return j.tool }
+
+// Waits reports whether the command has not begun yet: it waits for a person, for a
+// place, or for its start.
+func (j *Job) Waits() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.controls == nil && j.over.IsZero()
+}
+
+// stoppedBy is why a command is ended that a person has stopped. It does not name the
+// person, because its owner reads it.
+type stoppedBy struct{ did string }
+
+func (s *stoppedBy) Error() string { return "a person has " + s.did }
+
+// StopBy ends the command for a person: with SIGTERM and half a second later with
+// SIGKILL, or with SIGKILL at once if kill is set. A command that waits does not begin.
+// did says in the record what the person has done, as in "stopped it". It returns at
+// once, and reports whether that ends the command: one that has ended or is being ended
+// is left alone.
+func (j *Job) StopBy(who tipstaff.Person, kill bool, did string) bool {
+	reason := &stoppedBy{did}
+	j.mu.Lock()
+	if !j.over.IsZero() || j.person && !kill { // it has ended, or is being ended
+		j.mu.Unlock()
+		return false
+	}
+	if j.stopped == nil {
+		j.stopped = reason
+	}
+	j.person = true
+	c := j.controls
+	j.mu.Unlock()
+	s, name := syscall.SIGTERM, "SIGTERM"
+	if kill {
+		s, name = syscall.SIGKILL, "SIGKILL"
+	}
+	// It is valid even if it cannot be recorded: a full disk must keep no person from
+	// ending a command.
+	j.store.Recorder.CommandStoppedBy(tipstaff.Request{ID: j.id, Session: j.session, Origin: j.origin, Tool: j.tool}, who, name, reason.Error())
+	if c == nil || c.Signal(s) != nil {
+		j.cancel(reason)
+	}
+	return true
+}
+
+// seen is what a call is told of a command that a person has ended.
+func (j *Job) seen(r tipstaff.Result, err error) (tipstaff.Result, error) {
+	j.mu.Lock()
+	person := j.person
+	j.mu.Unlock()
+	if !person {
+		return r, err
+	}
+	if err != nil {
+		var known *tipstaff.Error
+		if errors.As(err, &known) && known.Rule != "cancelled" {
+			return r, err // it was refused for another reason
+		}
+		return r, &tipstaff.Error{
+			Code: tipstaff.ExecutionError, Rule: "stopped", Err: err,
+			Msg:  "A person has stopped this command before it began; nothing ran.",
+			Hint: tipstaff.AfterPerson,
+		}
+	}
+	r.ByPerson = r.Cause == tipstaff.Stopped || r.Cause == tipstaff.Cancelled
+	return r, nil
+}

@@ -1,0 +1,103 @@
+package monitor
+
+import (
+	"tipstaff"
+	"tipstaff/internal/audit"
+	"tipstaff/internal/freeze"
+	"tipstaff/internal/policy"
+)
+
+// CommandStoppedBy records that a person ends a command. It is valid even if it cannot
+// be recorded: a full disk must keep no person from ending a command.
+func (m *Monitor) CommandStoppedBy(req tipstaff.Request, by tipstaff.Person, signal, why string) {
+	r := asked(audit.CommandStopped, &req)
+	r.What.Signal, r.Why, r.Person = signal, why, person(by)
+	m.note(r)
+}
+
+// SessionStoppedBy records that a person ends a session; as CommandStoppedBy.
+func (m *Monitor) SessionStoppedBy(s tipstaff.Session, by tipstaff.Person) {
+	r := sessionRecord(audit.SessionStopped, s)
+	r.Person = person(by)
+	m.note(r)
+}
+
+// FreezeSet records that a person has frozen a caller. The freeze comes into force
+// even if it cannot be recorded.
+func (m *Monitor) FreezeSet(e freeze.Entry, by tipstaff.Person) {
+	m.note(FreezeRecord(audit.FreezeSet, e, by, audit.PersonHost))
+}
+
+// FreezeLifted records that a person lifts a freeze. After an error it must not be
+// lifted.
+func (m *Monitor) FreezeLifted(e freeze.Entry, by tipstaff.Person) error {
+	if err := m.Trail.Append(FreezeRecord(audit.FreezeLifted, e, by, audit.PersonHost)); err != nil {
+		return notRecorded(err)
+	}
+	return nil
+}
+
+// FreezeRecord is the record of a freeze or of its end: its who is who is frozen.
+func FreezeRecord(event audit.Event, e freeze.Entry, by tipstaff.Person, how string) audit.Record {
+	r := audit.Record{Event: event, Why: e.Why, Person: person(by)}
+	r.Who = audit.Who{Agent: e.Agent, Task: e.Task, Client: e.Client, Principal: e.Principal, Session: e.Session}
+	r.Person.How = how
+	return r
+}
+
+func person(p tipstaff.Person) *audit.Person {
+	return &audit.Person{Name: p.Name, UID: p.UID, How: audit.PersonHost}
+}
+
+// Freezer knows whose commands are all refused. A [freeze.Book] is one.
+type Freezer interface {
+	Of(o tipstaff.Origin, s tipstaff.SessionID) (e freeze.Entry, frozen bool, err error)
+}
+
+// frozen returns why a request is refused before it is judged; nil: nobody has frozen
+// its caller.
+func (m *Monitor) frozen(o tipstaff.Origin, s tipstaff.SessionID) error {
+	if m.Freezer == nil {
+		return nil
+	}
+	e, is, err := m.Freezer.Of(o, s)
+	switch {
+	case err != nil:
+		return &tipstaff.Error{
+			Code: tipstaff.Frozen, Rule: ruleFreeze, Err: err,
+			Msg:  "It cannot be told here who is frozen, so nothing runs.",
+			Hint: "The operator has to mend the file of freezes: 'tipstaff top' says what is wrong with it. Then the same call works again.",
+		}
+	case is:
+		out := &tipstaff.Error{
+			Code: tipstaff.Frozen, Rule: ruleFreeze,
+			Msg:  "A person has frozen you: none of your commands runs until that is lifted.",
+			Hint: "Do not try again, and do not look for another way. Say what you were doing, and ask the person to lift it (tipstaff lift).",
+		}
+		if e.Why != "" {
+			out.Msg += " Why: " + e.Why
+			out.Details = map[string]any{"why": e.Why}
+		}
+		return out
+	}
+	return nil
+}
+
+// ruleFreeze is the rule that refuses commands of a frozen caller.
+const ruleFreeze = "freeze"
+
+// refuseFrozen records and returns the refusal of a command whose caller is frozen;
+// nil: it is not.
+func (m *Monitor) refuseFrozen(req *tipstaff.Request) error {
+	err := m.frozen(req.Origin, req.Session)
+	if err == nil {
+		return nil
+	}
+	e := tipstaff.AsError(err)
+	r := asked(audit.CommandRefused, req)
+	r.What.EnvNames = names(req.Env, nil)
+	r.Code, r.Why, r.Error = e.Code, e.Msg, operatorText(e)
+	r.Decision = audit.Decision{Action: policy.Deny.String(), Rule: e.Rule}
+	m.note(r)
+	return err
+}
