@@ -178,8 +178,19 @@ func TestAFreezeHoldsOnAllServersAndOverRestarts(t *testing.T) {
 		}
 	}
 
-	// A file that cannot be read freezes everybody, and says so.
+	// A server that was not told obeys from its next command on.
 	path := filepath.Join(one.State, "control", "frozen.json")
+	go func() { answers <- two.InSession(sessions[1], "sh", []string{"second.sh"}) }()
+	commandOf(t, one, "second.sh", "two")
+	if err := os.WriteFile(path, []byte(`{"version":1,"frozen":[{"agent":"bad-agent","by":"ann","uid":7}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	two.Command("echo hi").Ran()
+	if text := (<-answers).Text; !strings.Contains(text, "Stopped by a person") {
+		t.Errorf("the agent is told:\n%s", text)
+	}
+
+	// A file that cannot be read freezes everybody, and says so.
 	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
