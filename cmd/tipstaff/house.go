@@ -38,15 +38,18 @@ func (h *house) Now() control.Running {
 	r := control.Running{PID: os.Getpid(), Version: version, Front: h.front, Started: h.started, Sessions: []control.Session{}, Commands: []control.Command{}}
 	if h.sessions != nil {
 		all := h.sessions.All()
-		r.Sessions = make([]control.Session, len(all))
-		frozen := h.frozen()
+		order := make([]*tipstaff.Session, len(all)) // what is sorted is small
 		for i := range all {
-			r.Sessions[i] = describe(&all[i], frozen)
+			order[i] = &all[i]
+		}
+		slices.SortFunc(order, func(a, b *tipstaff.Session) int {
+			return cmp.Or(a.Created.Compare(b.Created), strings.Compare(string(a.ID), string(b.ID)))
+		})
+		frozen := h.frozen()
+		for _, one := range order {
+			r.Sessions = append(r.Sessions, describe(one, frozen))
 		}
 	}
-	slices.SortFunc(r.Sessions, func(a, b control.Session) int {
-		return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
-	})
 	r.Commands = append(r.Commands, h.commands()...)
 	slices.SortFunc(r.Commands, func(a, b control.Command) int {
 		switch waits := control.Waiting; {
