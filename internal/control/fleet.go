@@ -1,15 +1,11 @@
 package control
 
 import (
-	"bufio"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"net"
 	"os"
 	"slices"
 	"strconv"
@@ -191,125 +187,4 @@ func lift(ctx context.Context, state string, t freeze.Target, alone Record) (fre
 		return freeze.Entry{}, errors.Join(errs...)
 	}
 	return liftAlone(dir, t, alone)
-}
-
-// Follow's part of the client.
-func follow(ctx context.Context, state, id string, each func(Event) error) error {
-	dir, names, err := sockets(state)
-	if err != nil {
-		return err
-	}
-	failed := error(ErrUnknown)
-	for _, name := range names {
-		err := followAt(ctx, dir, name, id, each)
-		switch {
-		case errors.Is(err, ErrUnknown), err != nil && gone(err):
-			continue
-		case errors.Is(err, errNotHeard):
-			failed = said{name: name, err: err}.because()
-			continue
-		}
-		return err
-	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return failed
-}
-
-// errNotHeard: a server was asked and has said nothing.
-var errNotHeard = errors.New("it does not answer")
-
-// followAt follows a command of one server.
-func followAt(ctx context.Context, dir, name, id string, each func(Event) error) error {
-	conn, err := dial(dir, name)
-	if err != nil {
-		return err
-	}
-	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
-	defer func() { stop(); _ = conn.Close() }()
-	if err := send(conn, request{Op: opFollow, ID: id}); err != nil {
-		return fmt.Errorf("%w: %w", errNotHeard, err)
-	}
-	_ = conn.SetReadDeadline(time.Now().Add(lookPatience))
-	for in, first := bufio.NewReader(conn), true; ; first = false {
-		line, err := readLine(in, maxEvent)
-		switch {
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		case err != nil && first:
-			return fmt.Errorf("%w: %w", errNotHeard, err)
-		case err != nil:
-			return fmt.Errorf("the server has ended: %w", err)
-		}
-		_ = conn.SetReadDeadline(time.Time{})
-		var out reply
-		if err := json.Unmarshal(line, &out); err != nil {
-			return fmt.Errorf("cannot understand the server: %w", err)
-		}
-		if err := out.err(); err != nil {
-			return err
-		}
-		if out.Event == nil {
-			continue // it lives
-		}
-		if err := each(*out.Event); err != nil {
-			return err
-		}
-		if out.Event.Kind == KindEnd {
-			return nil
-		}
-	}
-}
-
-// askWithin sends one request to a server and returns its reply, within a time.
-func askWithin(ctx context.Context, dir, name string, r request, patience time.Duration) (reply, error) {
-	conn, err := dial(dir, name)
-	if err != nil {
-		return reply{}, err
-	}
-	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
-	defer func() { stop(); _ = conn.Close() }()
-	_ = conn.SetDeadline(time.Now().Add(patience))
-	// A server that refuses the caller replies with the reason and closes,
-	// without reading.
-	writeErr := send(conn, r)
-	line, err := readLine(bufio.NewReader(conn), maxReply)
-	if err != nil {
-		return reply{}, fmt.Errorf("cannot hear the server: %w", errors.Join(context.Cause(ctx), err, writeErr))
-	}
-	var out reply
-	if err := json.Unmarshal(line, &out); err != nil {
-		return reply{}, fmt.Errorf("cannot understand the server: %w", err)
-	}
-	return out, out.err()
-}
-
-func send(conn net.Conn, r request) error {
-	data, err := json.Marshal(r)
-	if err != nil {
-		return err
-	}
-	_, err = conn.Write(append(data, '\n'))
-	return err
-}
-
-// readLine reads one line of at most most bytes.
-func readLine(in *bufio.Reader, most int) ([]byte, error) {
-	var line []byte
-	for {
-		part, err := in.ReadSlice('\n')
-		line = append(line, part...)
-		switch {
-		case len(line) > most:
-			return nil, fmt.Errorf("a line of more than %d bytes", most)
-		case err == nil:
-			return line, nil
-		case !errors.Is(err, bufio.ErrBufferFull):
-			if errors.Is(err, io.EOF) && len(line) > 0 {
-				err = io.ErrUnexpectedEOF
-			}
-			return nil, err
-		}
-	}
 }
