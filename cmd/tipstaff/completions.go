@@ -29,6 +29,7 @@ func completeWith(root *cobra.Command) {
 		"run":              first(policyPrograms),
 		"approve":          first(openQuestions),
 		"deny":             first(openQuestions),
+		"stop":             first(runningNow),
 		"audit show":       first(trailNames),
 		"audit search":     first(trailNames),
 		"audit stats":      first(trailNames),
@@ -47,6 +48,7 @@ func completeWith(root *cobra.Command) {
 		"agent":     named(func(l *trailread.Line) string { return l.Record.Who.Agent }),
 		"task":      named(func(l *trailread.Line) string { return l.Record.Who.Task }),
 		"principal": named(func(l *trailread.Line) string { return l.Record.Who.Principal }),
+		"client":    named(func(l *trailread.Line) string { return l.Record.Who.Client }),
 		"command":   named(commandID),
 		"code":      named(func(l *trailread.Line) string { return string(l.Record.Code) }),
 		"event":     eventNames,
@@ -127,6 +129,20 @@ func openQuestions(*cobra.Command, []string, string) ([]string, cobra.ShellCompD
 	list := make([]string, len(open))
 	for i, q := range open {
 		list[i] = cobra.CompletionWithDesc(q.Approval, q.State)
+	}
+	return list, cobra.ShellCompDirectiveNoFileComp
+}
+
+func runningNow(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	now, _ := control.Now(cmd.Context(), settingsOrNone().StateDir)
+	v := topView{now: now}
+	var list []string
+	for _, r := range v.rows() {
+		what := "a session"
+		if r.command != nil {
+			what = cut(r.command.Line, 40)
+		}
+		list = append(list, cobra.CompletionWithDesc(r.id, nameOf(r.who)+": "+what))
 	}
 	return list, cobra.ShellCompDirectiveNoFileComp
 }

@@ -1,5 +1,6 @@
-// Package control lets people on this machine see and answer the open questions
-// of running servers.
+// Package control lets people on this machine see what running servers do, follow
+// what their commands print, end commands and sessions, freeze callers, and answer
+// open questions.
 //
 // Each server listens on a unix socket of its own, with mode 0600, in the
 // directory control (0700) of its state directory. A client finds the servers
@@ -9,8 +10,14 @@
 // must not approve commands. (The sandbox hides the directory from commands;
 // this check also works without a sandbox.)
 //
-// One connection carries one request and one reply, a line of JSON each. There
-// are no other requests: the package runs nothing and changes no policy.
+// One connection carries one request and one reply, a line of JSON each; to follow a
+// command, many replies. Requests are bounded in size and number. Who follows reads at
+// its own pace what the spool keeps, in a place apart from those of other requests: a
+// slow reader holds up no command and no other client.
 //
-// Read next: server.go, then client.go; wire.go for the messages.
+// The package runs nothing and changes no policy. What a person can do here only takes
+// away: a server's [House] ends things, and refuses.
+//
+// Read next: server.go, house.go, stream.go for servers; now.go, follow.go, act.go,
+// client.go for clients; wire.go for the messages.
 package control

@@ -1,15 +1,11 @@
 package control
 
 import (
-	"bufio"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"net"
 	"os"
 	"slices"
 	"strconv"
@@ -56,14 +52,20 @@ type said struct {
 	err   error
 }
 
-// askAll asks all servers at the same time. Those that have ended are left out.
-func askAll(ctx context.Context, dir string, names []string, r request, patience time.Duration) []said {
+// askAll asks all servers at the same time. Those that have ended are left out. With
+// one, the answer of a server that has done it is enough.
+func askAll(ctx context.Context, dir string, names []string, r request, patience time.Duration, one bool) []said {
+	ctx, enough := context.WithCancel(ctx)
+	defer enough()
 	all := make([]said, len(names))
 	var asking sync.WaitGroup
 	for i, name := range names {
 		asking.Go(func() {
 			out, err := askWithin(ctx, dir, name, r, patience)
 			all[i] = said{name, out, err}
+			if err == nil && one {
+				enough()
+			}
 		})
 	}
 	asking.Wait()
@@ -72,7 +74,7 @@ func askAll(ctx context.Context, dir string, names []string, r request, patience
 
 func now(ctx context.Context, state string, dir string, names []string) Overview {
 	out := Overview{Servers: []Running{}, Frozen: []freeze.Entry{}}
-	for _, s := range askAll(ctx, dir, names, request{Op: opNow}, lookPatience) {
+	for _, s := range askAll(ctx, dir, names, request{Op: opNow}, lookPatience, false) {
 		switch {
 		case s.err != nil:
 			out.Servers = append(out.Servers, Running{PID: pidOf(s.name), Silent: s.err.Error(), Sessions: []Session{}, Commands: []Command{}})
@@ -101,7 +103,7 @@ func stop(ctx context.Context, state, id string, kill bool) (Stopped, error) {
 	}
 	out, known := Stopped{Commands: []Command{}}, false
 	var errs []error
-	for _, s := range askAll(ctx, dir, names, request{Op: opStop, ID: id, Kill: kill}, actPatience) {
+	for _, s := range askAll(ctx, dir, names, request{Op: opStop, ID: id, Kill: kill}, actPatience, true) {
 		switch {
 		case errors.Is(s.err, ErrUnknown):
 		case s.err != nil:
@@ -141,7 +143,7 @@ func freezeAll(ctx context.Context, state string, t freeze.Target, why string, a
 	}
 	out := Frozen{Stopped: Stopped{Commands: []Command{}}}
 	var errs []error
-	all := askAll(ctx, dir, names, request{Op: opFreeze, Target: &t, Why: why}, actPatience)
+	all := askAll(ctx, dir, names, request{Op: opFreeze, Target: &t, Why: why}, actPatience, false)
 	for _, s := range all {
 		if s.err != nil {
 			errs = append(errs, s.because())
@@ -185,125 +187,4 @@ func lift(ctx context.Context, state string, t freeze.Target, alone Record) (fre
 		return freeze.Entry{}, errors.Join(errs...)
 	}
 	return liftAlone(dir, t, alone)
-}
-
-// Follow's part of the client.
-func follow(ctx context.Context, state, id string, each func(Event) error) error {
-	dir, names, err := sockets(state)
-	if err != nil {
-		return err
-	}
-	failed := error(ErrUnknown)
-	for _, name := range names {
-		err := followAt(ctx, dir, name, id, each)
-		switch {
-		case errors.Is(err, ErrUnknown), err != nil && gone(err):
-			continue
-		case errors.Is(err, errNotHeard):
-			failed = said{name: name, err: err}.because()
-			continue
-		}
-		return err
-	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return failed
-}
-
-// errNotHeard: a server was asked and has said nothing.
-var errNotHeard = errors.New("it does not answer")
-
-// followAt follows a command of one server.
-func followAt(ctx context.Context, dir, name, id string, each func(Event) error) error {
-	conn, err := dial(dir, name)
-	if err != nil {
-		return err
-	}
-	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
-	defer func() { stop(); _ = conn.Close() }()
-	if err := send(conn, request{Op: opFollow, ID: id}); err != nil {
-		return fmt.Errorf("%w: %w", errNotHeard, err)
-	}
-	_ = conn.SetReadDeadline(time.Now().Add(lookPatience))
-	for in, first := bufio.NewReader(conn), true; ; first = false {
-		line, err := readLine(in, maxEvent)
-		switch {
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		case err != nil && first:
-			return fmt.Errorf("%w: %w", errNotHeard, err)
-		case err != nil:
-			return fmt.Errorf("the server has ended: %w", err)
-		}
-		_ = conn.SetReadDeadline(time.Time{})
-		var out reply
-		if err := json.Unmarshal(line, &out); err != nil {
-			return fmt.Errorf("cannot understand the server: %w", err)
-		}
-		if err := out.err(); err != nil {
-			return err
-		}
-		if out.Event == nil {
-			continue // it lives
-		}
-		if err := each(*out.Event); err != nil {
-			return err
-		}
-		if out.Event.Kind == KindEnd {
-			return nil
-		}
-	}
-}
-
-// askWithin sends one request to a server and returns its reply, within a time.
-func askWithin(ctx context.Context, dir, name string, r request, patience time.Duration) (reply, error) {
-	conn, err := dial(dir, name)
-	if err != nil {
-		return reply{}, err
-	}
-	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
-	defer func() { stop(); _ = conn.Close() }()
-	_ = conn.SetDeadline(time.Now().Add(patience))
-	// A server that refuses the caller replies with the reason and closes,
-	// without reading.
-	writeErr := send(conn, r)
-	line, err := readLine(bufio.NewReader(conn), maxReply)
-	if err != nil {
-		return reply{}, fmt.Errorf("cannot hear the server: %w", errors.Join(context.Cause(ctx), err, writeErr))
-	}
-	var out reply
-	if err := json.Unmarshal(line, &out); err != nil {
-		return reply{}, fmt.Errorf("cannot understand the server: %w", err)
-	}
-	return out, out.err()
-}
-
-func send(conn net.Conn, r request) error {
-	data, err := json.Marshal(r)
-	if err != nil {
-		return err
-	}
-	_, err = conn.Write(append(data, '\n'))
-	return err
-}
-
-// readLine reads one line of at most most bytes.
-func readLine(in *bufio.Reader, most int) ([]byte, error) {
-	var line []byte
-	for {
-		part, err := in.ReadSlice('\n')
-		line = append(line, part...)
-		switch {
-		case len(line) > most:
-			return nil, fmt.Errorf("a line of more than %d bytes", most)
-		case err == nil:
-			return line, nil
-		case !errors.Is(err, bufio.ErrBufferFull):
-			if errors.Is(err, io.EOF) && len(line) > 0 {
-				err = io.ErrUnexpectedEOF
-			}
-			return nil, err
-		}
-	}
 }

@@ -1,6 +1,13 @@
 package control
 
-import "context"
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
 
 // Kinds of an [Event].
 const (
@@ -47,4 +54,73 @@ func (unknownError) Error() string {
 // ctx, the server, or [ErrUnknown].
 func Follow(ctx context.Context, state, id string, each func(Event) error) error {
 	return follow(ctx, state, id, each)
+}
+
+// follow asks one server after the other for the command.
+func follow(ctx context.Context, state, id string, each func(Event) error) error {
+	dir, names, err := sockets(state)
+	if err != nil {
+		return err
+	}
+	failed := error(ErrUnknown)
+	for _, name := range names {
+		err := followAt(ctx, dir, name, id, each)
+		switch {
+		case errors.Is(err, ErrUnknown), err != nil && gone(err):
+			continue
+		case errors.Is(err, errNotHeard):
+			failed = said{name: name, err: err}.because()
+			continue
+		}
+		return err
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return failed
+}
+
+// errNotHeard: a server was asked and has said nothing.
+var errNotHeard = errors.New("it does not answer")
+
+// followAt follows a command of one server.
+func followAt(ctx context.Context, dir, name, id string, each func(Event) error) error {
+	conn, err := dial(dir, name)
+	if err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer func() { stop(); _ = conn.Close() }()
+	if err := send(conn, request{Op: opFollow, ID: id}); err != nil {
+		return fmt.Errorf("%w: %w", errNotHeard, err)
+	}
+	_ = conn.SetReadDeadline(time.Now().Add(lookPatience))
+	for in, first := bufio.NewReader(conn), true; ; first = false {
+		line, err := readLine(in, maxEvent)
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil && first:
+			return fmt.Errorf("%w: %w", errNotHeard, err)
+		case err != nil:
+			return fmt.Errorf("the server has ended: %w", err)
+		}
+		_ = conn.SetReadDeadline(time.Time{})
+		var out reply
+		if err := json.Unmarshal(line, &out); err != nil {
+			return fmt.Errorf("cannot understand the server: %w", err)
+		}
+		if err := out.err(); err != nil {
+			return err
+		}
+		if out.Event == nil {
+			continue // it lives
+		}
+		if err := each(*out.Event); err != nil {
+			return err
+		}
+		if out.Event.Kind == KindEnd {
+			return nil
+		}
+	}
 }

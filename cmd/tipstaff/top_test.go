@@ -1,0 +1,118 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"tipstaff/internal/control"
+	"tipstaff/internal/freeze"
+)
+
+// night is what a person finds who is called at night: a hostile agent, one that
+// waits, one that is frozen, a server that does not answer.
+func night() control.Overview {
+	hostile := "rm -rf \x1b[2J\u202e/ " + strings.Repeat("漢字", 60)
+	return control.Overview{
+		Servers: []control.Running{
+			{PID: 1, Silent: "dial: \x1b]0;x\a timeout"},
+			{
+				PID: 2, Front: "stdio",
+				Sessions: []control.Session{{ID: "term-1", Who: control.Who{Agent: "build-agent-number-1"}, State: "idle", Directory: "/srv/\x1b[31m", Frozen: true}},
+				Commands: []control.Command{
+					{ID: "cmd_1", Who: control.Who{Agent: hostile, Client: "x/1"}, Line: hostile, State: "running", Measured: true, CPU: 1234.5, Memory: 5 << 40, Processes: 400, AgeMS: 100 * 3600 * 1000, LastLine: hostile},
+					{ID: "cmd_2", Who: control.Who{Client: "codex/1"}, Line: "git push", State: control.Waiting, Session: "term-2"},
+				},
+			},
+		},
+		Frozen: []freeze.Entry{{Target: freeze.Target{Client: "codex"}, By: "ann\x1b", Why: hostile}},
+		Fault:  "cannot read\x1b[2J",
+	}
+}
+
+func TestEveryLineOfTopFitsAndIsPrintable(t *testing.T) {
+	for _, width := range []int{40, 80, 200, 0} {
+		v := topView{now: night(), at: time.Unix(0, 0), width: width, paint: screen{}.paint}
+		lines := append(v.head(), v.titles())
+		for _, r := range v.rows() {
+			lines = append(lines, v.line(r))
+			lines = append(lines, v.detail(r)...)
+		}
+		if len(lines) < 10 {
+			t.Fatalf("%q", lines)
+		}
+		for _, line := range lines {
+			if width > 0 && columnsOf(line) > width {
+				t.Errorf("%d columns in %d: %q", columnsOf(line), width, line)
+			}
+			if i := strings.IndexFunc(line, func(r rune) bool { return r != ' ' && !unicode.IsPrint(r) }); i >= 0 {
+				t.Errorf("it cannot be shown: %q", line)
+			}
+		}
+	}
+}
+
+func TestTopShowsWhatRunsBeforeWhatWaitsAndWhatIsIdle(t *testing.T) {
+	v := topView{now: night(), at: time.Unix(0, 0), width: 80, paint: screen{}.paint}
+	var ids []string
+	for _, r := range v.rows() {
+		ids = append(ids, r.id)
+	}
+	if !slices.Equal(ids, []string{"cmd_1", "cmd_2", "term-1"}) {
+		t.Errorf("%q", ids)
+	}
+	if line := v.line(v.rows()[1]); !strings.HasPrefix(line, "* codex/1") || !strings.Contains(line, "waits") {
+		t.Errorf("a frozen client is not marked: %q", line)
+	}
+	head := strings.Join(v.head(), "\n")
+	for _, want := range []string{"2 servers, 1 session, 1 command, 1 waiting", "Server 1 does not answer", "All commands are refused", "Frozen: client codex"} {
+		if !strings.Contains(head, want) {
+			t.Errorf("%q is missing in\n%s", want, head)
+		}
+	}
+}
+
+func TestAFreezeFromTopNamesTheClientWithoutItsVersion(t *testing.T) {
+	v := topView{now: night()}
+	keys, all := targets(v.rows()[1])
+	if string(keys) != "sc" || all[0].Session != "term-2" || all[1].Client != "codex" {
+		t.Errorf("%q %+v", keys, all)
+	}
+}
+
+func TestKeysOfATerminal(t *testing.T) {
+	for sent, want := range map[string][]key{
+		"s":                   {'s'},
+		"\x1b[A":              {keyUp},
+		"\x1b[B\x1bOB":        {keyDown, keyDown},
+		"\x1b":                {keyEscape},
+		"\r":                  {keyEnter},
+		"\x1b[5~q":            {keyPageUp, 'q'},
+		"\x1b[1;5A":           nil, // with control: no key here
+		"\x1b[200~y\x1b[201~": {'y'},
+		"\x1b[":               nil,
+		"\x00\xff":            nil,
+	} {
+		if got := keysIn(sent); !slices.Equal(got, want) {
+			t.Errorf("%q: %v", sent, got)
+		}
+	}
+}
+
+func TestAnOutputIsShownLineByLineAndBounded(t *testing.T) {
+	o := &topOutput{row: topRow{id: "cmd_1", command: &control.Command{Line: "make"}}, stop: func() {}}
+	for range 3 {
+		o.take(control.Event{Kind: control.KindOutput, Text: strings.Repeat("a\tb\x1b[2J\n", 400), Open: "50%", Lost: 10})
+	}
+	v := topView{width: 20, paint: screen{}.paint}
+	lines := o.lines(&v, 10)
+	if len(o.kept) != mostLines || len(lines) > 10 || lines[len(lines)-1] != "50%" || strings.Contains(strings.Join(lines, ""), "\x1b") || !strings.Contains(lines[2], "30B before") {
+		t.Errorf("%d kept\n%q", len(o.kept), lines)
+	}
+	o.take(control.Event{Kind: control.KindEnd, Command: &control.Command{State: "stopped", ExitCode: 143, Why: "a person has stopped it"}})
+	if !strings.Contains(strings.Join(o.lines(&topView{width: 200, paint: screen{}.paint}, 10), "\n"), "stopped, code 143, a person has stopped it") {
+		t.Errorf("%+v", o)
+	}
+}
