@@ -35,6 +35,7 @@ type Server struct {
 	entrance *entrance
 	sheets   *sheets
 	now      *watch
+	recent   recent
 	desk     Desk
 	streams  chan struct{} // a place for each stream of events
 	ending   context.Context
