@@ -62,6 +62,7 @@ func knownEvents() []audit.Event {
 	return []audit.Event{
 		audit.ServerStart, audit.ServerStop, audit.SessionCreate, audit.SessionRefused, audit.SessionClose,
 		audit.CommandAsked, audit.CommandStart, audit.CommandEnd, audit.CommandRefused, audit.CommandError, audit.CommandInput, audit.CommandStopped, audit.CommandJudged, audit.CommandReported, audit.CallRefused, audit.PolicyReload,
+		audit.SessionStopped, audit.FreezeSet, audit.FreezeLifted,
 	}
 }
 

@@ -37,16 +37,17 @@ func newHouse(st *stack) *house {
 func (h *house) Now() control.Running {
 	r := control.Running{PID: os.Getpid(), Version: version, Front: h.front, Started: h.started, Sessions: []control.Session{}, Commands: []control.Command{}}
 	if h.sessions != nil {
-		for _, s := range h.sessions.All() {
-			r.Sessions = append(r.Sessions, h.session(s))
+		all := h.sessions.All()
+		r.Sessions = make([]control.Session, len(all))
+		frozen := h.frozen()
+		for i := range all {
+			r.Sessions[i] = describe(&all[i], frozen)
 		}
 	}
 	slices.SortFunc(r.Sessions, func(a, b control.Session) int {
 		return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
 	})
-	for _, j := range h.jobs.Running() {
-		r.Commands = append(r.Commands, h.command(j))
-	}
+	r.Commands = append(r.Commands, h.commands()...)
 	slices.SortFunc(r.Commands, func(a, b control.Command) int {
 		switch waits := control.Waiting; {
 		case a.State == waits && b.State != waits:
@@ -59,25 +60,49 @@ func (h *house) Now() control.Running {
 	return r
 }
 
+// lookFor bounds the time that a look at all commands takes for what has to be found
+// out. Where many run, some are shown as they were a few seconds ago.
+const lookFor = time.Millisecond
+
+// commands describes all commands that run, those first whose turn it is.
+func (h *house) commands() []control.Command {
+	jobs := h.jobs.Running()
+	slices.SortFunc(jobs, func(a, b *job.Job) int { return a.Looked().Compare(b.Looked()) })
+	out := make([]control.Command, len(jobs))
+	until := time.Now().Add(lookFor)
+	for i, j := range jobs {
+		out[i] = h.command(j, time.Now().Before(until))
+	}
+	return out
+}
+
 func whoOf(o tipstaff.Origin) control.Who {
 	return control.Who{Agent: argv.Escape(o.Agent), Task: argv.Escape(o.Task), Client: argv.Escape(o.Client), Principal: argv.Escape(o.Principal)}
 }
 
-func (h *house) session(s tipstaff.Session) control.Session {
-	_, frozen, err := h.freezes.Of(s.Origin, s.ID)
-	return control.Session{
-		Who: whoOf(s.Origin), ID: string(s.ID), State: string(s.State), Directory: argv.Escape(s.Dir),
-		Created: s.Created, LastCommand: s.LastCommand, Commands: s.Commands, Frozen: frozen || err != nil,
+// frozen returns what tells whether a caller is frozen, by one look at the file.
+func (h *house) frozen() func(o tipstaff.Origin, s tipstaff.SessionID) bool {
+	all, err := h.freezes.Entries()
+	return func(o tipstaff.Origin, s tipstaff.SessionID) bool {
+		return err != nil || slices.ContainsFunc(all, func(e freeze.Entry) bool { return e.Holds(o, s) })
 	}
 }
 
-// command describes a command as it is now.
-func (h *house) command(j *job.Job) control.Command {
+func describe(s *tipstaff.Session, frozen func(tipstaff.Origin, tipstaff.SessionID) bool) control.Session {
+	return control.Session{
+		Who: whoOf(s.Origin), ID: string(s.ID), State: string(s.State), Directory: argv.Escape(s.Dir),
+		Created: s.Created, LastCommand: s.LastCommand, Commands: s.Commands, Frozen: frozen(s.Origin, s.ID),
+	}
+}
+
+// command describes a command as it is now; without fresh, with what was found out
+// before.
+func (h *house) command(j *job.Job, fresh bool) control.Command {
 	st := j.Status()
 	c := control.Command{
 		Who: whoOf(j.Origin()), ID: string(j.ID()), Session: string(j.Session()), Tool: string(j.Tool()),
 		Line: j.ShownLine(h.hideLine), State: string(st.State), Background: st.Background, Terminal: j.Terminal(),
-		Bytes: st.Bytes, LastLine: j.LastLine(h.secrets.Text), Why: argv.Escape(st.Why),
+		Bytes: st.Bytes, LastLine: j.LastLine(h.secrets.Text, fresh), Why: argv.Escape(st.Why),
 	}
 	if st.State != job.Running {
 		c.ExitCode = st.Result.ExitCode
@@ -87,7 +112,7 @@ func (h *house) command(j *job.Job) control.Command {
 	} else {
 		c.Started, c.AgeMS = st.Started.UTC(), st.Age.Milliseconds()
 	}
-	if load, known := j.Load(); known {
+	if load, known := j.Load(fresh); known {
 		c.Measured, c.CPU, c.CPUSeconds = true, load.Share*100, load.CPU.Seconds()
 		c.Memory, c.Processes = load.Resident, load.Processes
 	}
@@ -114,7 +139,7 @@ type followed struct {
 	house *house
 }
 
-func (f followed) Command() control.Command      { return f.house.command(f.job) }
+func (f followed) Command() control.Command      { return f.house.command(f.job, true) }
 func (f followed) Output() (*spool.Output, bool) { return f.job.Output() }
 func (f followed) Done() <-chan struct{}         { return f.job.Done() }
 
@@ -134,7 +159,7 @@ func (h *house) Stop(who tipstaff.Person, id string, kill bool) (control.Stopped
 	out := control.Stopped{Commands: []control.Command{}}
 	if j, known := h.jobs.Any(tipstaff.RequestID(id)); known {
 		if j.StopBy(who, kill, "stopped it") {
-			out.Commands = append(out.Commands, h.command(j))
+			out.Commands = append(out.Commands, h.command(j, true))
 		}
 		return out, true
 	}
@@ -146,7 +171,7 @@ func (h *house) Stop(who tipstaff.Person, id string, kill bool) (control.Stopped
 		out.Commands = h.end(who, freeze.Target{Session: s.ID}, kill, "stopped its session")
 	})
 	if known {
-		out.Sessions = append(out.Sessions, h.session(s))
+		out.Sessions = append(out.Sessions, describe(&s, h.frozen()))
 	}
 	return out, known
 }
@@ -156,7 +181,7 @@ func (h *house) end(who tipstaff.Person, t freeze.Target, kill bool, did string)
 	ended := []control.Command{}
 	for _, j := range h.jobs.Running() {
 		if t.Holds(j.Origin(), j.Session()) && j.StopBy(who, kill, did) {
-			ended = append(ended, h.command(j))
+			ended = append(ended, h.command(j, true))
 		}
 	}
 	return ended

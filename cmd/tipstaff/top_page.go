@@ -218,9 +218,10 @@ func (p *topPage) askFreeze(ctx context.Context, r topRow) {
 	keys, all := targets(r)
 	words := make([]string, len(all))
 	for i, t := range all {
-		words[i] = fmt.Sprintf("[%c] %s", keys[i], cut(t.String(), 30))
+		what, _, _ := strings.Cut(t.String(), " ")
+		words[i] = fmt.Sprintf("[%c]%s", keys[i], what[1:])
 	}
-	p.asking = &topQuestion{"Freeze " + strings.Join(words, "  ") + "  [Esc] nobody", func(k key) {
+	p.asking = &topQuestion{"Freeze its " + strings.Join(words, " ") + "? Esc: nobody", func(k key) {
 		i := slices.Index(keys, byte(k))
 		if i < 0 || k < 0 {
 			return

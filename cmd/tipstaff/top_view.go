@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -129,10 +130,20 @@ func (v *topView) line(r topRow) string {
 		}
 	}
 	name := nameOf(r.who)
+	width := v.agentWidth()
 	if v.frozen(r) {
-		name, color = "* "+name, yellow
+		name, color = "* "+shorten(name, width-2), yellow
 	}
-	return v.paint(color, v.cut(fmt.Sprintf("%s %6s %5s %5s  %s", fit(name, v.agentWidth()), age, cpu, memory, what)))
+	return v.paint(color, v.cut(fmt.Sprintf("%s %6s %5s %5s  %s", fit(shorten(name, width), width), age, cpu, memory, what)))
+}
+
+// shorten cuts the middle out of a name: those of one kind often differ at the end.
+func shorten(name string, columns int) string {
+	r := []rune(name)
+	if columnsOf(name) <= columns || len(r) != columnsOf(name) {
+		return name // fit cuts what takes more than a column for a character
+	}
+	return string(r[:columns/2]) + "…" + string(r[len(r)-(columns-columns/2-1):])
 }
 
 // nameOf is how a person knows who runs something: the agent, or what there is.
@@ -153,23 +164,33 @@ func (v *topView) frozen(r topRow) bool {
 	return false
 }
 
-// detail says more about one row.
+// detail says more about one row: whose it is, by which names it is frozen and
+// stopped, and what it printed last.
 func (v *topView) detail(r topRow) []string {
-	var parts []string
-	for _, p := range [...]struct{ what, text string }{
-		{"agent", r.who.Agent}, {"task", r.who.Task}, {"client", r.who.Client}, {"principal", r.who.Principal},
-	} {
-		if p.text != "" {
-			parts = append(parts, p.what+" "+argv.Escape(p.text))
+	named := func(pairs ...string) string {
+		var parts []string
+		for i := 0; i < len(pairs); i += 2 {
+			if pairs[i+1] != "" {
+				parts = append(parts, pairs[i]+" "+argv.Escape(pairs[i+1]))
+			}
 		}
+		return strings.Join(parts, ", ")
 	}
-	lines := []string{strings.Join(parts, ", ") + ", server " + strconv.Itoa(r.server), argv.Escape(r.id)}
+	lines := []string{
+		named("agent", r.who.Agent, "task", r.who.Task),
+		named("client", r.who.Client, "principal", r.who.Principal, "server", strconv.Itoa(r.server)),
+		argv.Escape(r.id),
+	}
 	if c := r.command; c != nil {
-		lines[1] += ", " + argv.Escape(c.Tool) + ", " + counted(c.Processes, "process") + ", " + shortBytes(c.Bytes) + " printed"
+		if c.Measured {
+			lines[1] += ", " + counted(c.Processes, "process")
+		}
+		lines[1] += ", " + shortBytes(c.Bytes) + " printed"
 		lines = append(lines, argv.Escape(c.LastLine))
 	} else {
-		lines = append(lines, counted(r.session.Commands, "command")+" so far, "+argv.Escape(r.session.State))
+		lines[1] += ", " + counted(r.session.Commands, "command") + " so far"
 	}
+	lines = slices.DeleteFunc(lines, func(l string) bool { return l == "" })
 	for i := range lines {
 		lines[i] = v.cut(lines[i])
 	}
@@ -187,7 +208,7 @@ func targets(r topRow) (keys []byte, all []freeze.Target) {
 	add('a', freeze.Target{Agent: o.Agent})
 	add('t', freeze.Target{Task: o.Task})
 	add('s', freeze.Target{Session: sessionOf(r)})
-	add('c', freeze.Target{Client: o.Client})
+	add('c', freeze.Target{Client: freeze.ClientName(o.Client)}) // an update of it changes nothing
 	add('p', freeze.Target{Principal: o.Principal})
 	return keys, all
 }

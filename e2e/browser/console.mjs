@@ -59,7 +59,7 @@ export const hostile = '<img src=x onerror=document.title=1>"\'&{{.}}\u202Egpj.e
 
 // alive makes a place, a server in it that has done all kinds of things, with some
 // still running and one that waits for a person, and a console.
-export async function alive({ client = hostile, word = hostile } = {}) {
+export async function alive({ client = hostile, word = hostile, long = 'x'.repeat(900) } = {}) {
   const at = place(policy);
   const server = await new Server(at, { TIPSTAFF_RECORDINGS: 'true' }).begin(client, { elicitation: {} });
   const session = await server.session('builder', 'issue-22');
@@ -69,7 +69,7 @@ export async function alive({ client = hostile, word = hostile } = {}) {
   await run(session, 'false', []);
   await run(session, 'echo', ['never']);
   await run(session, 'sleep', ['5'], { timeout: 100 });
-  await run(session, 'echo', ['x'.repeat(900)]);
+  await run(session, 'echo', [long]);
   await run(other, 'echo', [word]);
   await server.call('execute_shell', { script: 'for i in 1 2 3; do echo $i | cat; done' });
   const running = [];

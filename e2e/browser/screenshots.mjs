@@ -16,7 +16,7 @@ const most = 120_000; // bytes of a picture
 const into = process.argv[2] ?? fileURLToPath(new URL('../../docs/console/', import.meta.url));
 mkdirSync(into, { recursive: true });
 
-const life = await alive({ client: 'claude-code', word: 'review of PR 7: 3 files' });
+const life = await alive({ client: 'claude-code', word: 'review of PR 7: 3 files', long: 'all tests passed' });
 const visit = await life.console.enter({ viewport: { width: 1120, height: 660 } });
 const { page } = visit;
 let tooLarge = 0;
@@ -46,7 +46,7 @@ await page.locator('nav').waitFor();
 for (const href of await page.$$eval('nav a', (all) => all.map((a) => a.getAttribute('href')))) {
   if (href === '/now') continue;
   await visit.go(href);
-  await page.waitForTimeout(300); // what is drawn after the load; nothing hangs on it
+  if (href === '/health') await page.getByText('Examined at').waitFor({ timeout: 60_000 });
   await take(href.slice(1));
 }
 await visit.go('/now');

@@ -13,6 +13,9 @@ import (
 
 // freezeAlone writes a freeze down. It comes into force even if it cannot be recorded.
 func freezeAlone(dir string, e freeze.Entry, record Record) (freeze.Entry, bool, error) {
+	if err := noCommandHere(); err != nil {
+		return freeze.Entry{}, false, err
+	}
 	who := self()
 	e.By, e.UID, e.At = who.Name, who.UID, time.Now().UTC().Truncate(time.Millisecond)
 	var noted error
@@ -21,13 +24,16 @@ func freezeAlone(dir string, e freeze.Entry, record Record) (freeze.Entry, bool,
 	}
 	in, already, err := freeze.Add(dir, e)
 	if err != nil {
-		return e, false, err
+		return freeze.Entry{}, false, err
 	}
 	return in, already, noted
 }
 
 // liftAlone lifts a freeze, if that can be recorded.
 func liftAlone(dir string, t freeze.Target, record Record) (freeze.Entry, error) {
+	if err := noCommandHere(); err != nil {
+		return freeze.Entry{}, err
+	}
 	who := self()
 	return freeze.Remove(dir, t, func(e freeze.Entry) error {
 		if record == nil {

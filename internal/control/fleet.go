@@ -56,14 +56,20 @@ type said struct {
 	err   error
 }
 
-// askAll asks all servers at the same time. Those that have ended are left out.
-func askAll(ctx context.Context, dir string, names []string, r request, patience time.Duration) []said {
+// askAll asks all servers at the same time. Those that have ended are left out. With
+// one, the answer of a server that has done it is enough.
+func askAll(ctx context.Context, dir string, names []string, r request, patience time.Duration, one bool) []said {
+	ctx, enough := context.WithCancel(ctx)
+	defer enough()
 	all := make([]said, len(names))
 	var asking sync.WaitGroup
 	for i, name := range names {
 		asking.Go(func() {
 			out, err := askWithin(ctx, dir, name, r, patience)
 			all[i] = said{name, out, err}
+			if err == nil && one {
+				enough()
+			}
 		})
 	}
 	asking.Wait()
@@ -72,7 +78,7 @@ func askAll(ctx context.Context, dir string, names []string, r request, patience
 
 func now(ctx context.Context, state string, dir string, names []string) Overview {
 	out := Overview{Servers: []Running{}, Frozen: []freeze.Entry{}}
-	for _, s := range askAll(ctx, dir, names, request{Op: opNow}, lookPatience) {
+	for _, s := range askAll(ctx, dir, names, request{Op: opNow}, lookPatience, false) {
 		switch {
 		case s.err != nil:
 			out.Servers = append(out.Servers, Running{PID: pidOf(s.name), Silent: s.err.Error(), Sessions: []Session{}, Commands: []Command{}})
@@ -101,7 +107,7 @@ func stop(ctx context.Context, state, id string, kill bool) (Stopped, error) {
 	}
 	out, known := Stopped{Commands: []Command{}}, false
 	var errs []error
-	for _, s := range askAll(ctx, dir, names, request{Op: opStop, ID: id, Kill: kill}, actPatience) {
+	for _, s := range askAll(ctx, dir, names, request{Op: opStop, ID: id, Kill: kill}, actPatience, true) {
 		switch {
 		case errors.Is(s.err, ErrUnknown):
 		case s.err != nil:
@@ -141,7 +147,7 @@ func freezeAll(ctx context.Context, state string, t freeze.Target, why string, a
 	}
 	out := Frozen{Stopped: Stopped{Commands: []Command{}}}
 	var errs []error
-	all := askAll(ctx, dir, names, request{Op: opFreeze, Target: &t, Why: why}, actPatience)
+	all := askAll(ctx, dir, names, request{Op: opFreeze, Target: &t, Why: why}, actPatience, false)
 	for _, s := range all {
 		if s.err != nil {
 			errs = append(errs, s.because())

@@ -31,7 +31,7 @@ func (t Target) Holds(o tipstaff.Origin, s tipstaff.SessionID) bool {
 		(t.Agent == "" || t.Agent == o.Agent) &&
 		(t.Task == "" || t.Task == o.Task) &&
 		(t.Session == "" || t.Session == s) &&
-		(t.Client == "" || isNamed(t.Client, o.Client) || isNamed(t.Client, nameOf(o.Client))) &&
+		(t.Client == "" || isNamed(t.Client, o.Client) || isNamed(t.Client, ClientName(o.Client))) &&
 		(t.Principal == "" || isNamed(t.Principal, o.Principal))
 }
 
@@ -39,8 +39,8 @@ func (t Target) Holds(o tipstaff.Origin, s tipstaff.SessionID) bool {
 // shown of a name that has characters which cannot be seen.
 func isNamed(said, name string) bool { return said == name || said == argv.Escape(name) }
 
-// nameOf returns the name of a client without its version.
-func nameOf(client string) string {
+// ClientName returns the name of a client without its version.
+func ClientName(client string) string {
 	if i := strings.LastIndexByte(client, '/'); i > 0 {
 		return client[:i]
 	}

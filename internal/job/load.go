@@ -22,27 +22,25 @@ type meter struct {
 	known bool
 }
 
-// measureEvery is how long a measurement is good for.
-const measureEvery = time.Second
-
-// Load returns what the command uses, as it was at most a second ago; false if that
-// cannot be told, or it does not run.
-func (j *Job) Load() (Load, bool) {
+// Load returns what the command uses; false if that cannot be told, was never looked
+// at, or it does not run. With fresh it is as it was at most a second ago, which costs
+// some microseconds for each process; else what was measured last.
+func (j *Job) Load(fresh bool) (Load, bool) {
 	j.mu.Lock()
 	c, begun := j.controls, j.ran
 	j.mu.Unlock()
 	if c == nil {
 		return Load{}, false
 	}
-	return j.meter.read(c, begun)
+	return j.meter.read(c, begun, fresh)
 }
 
-func (m *meter) read(c runner.Controls, begun time.Time) (Load, bool) {
+func (m *meter) read(c runner.Controls, begun time.Time, fresh bool) (Load, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := time.Now()
-	if m.known && now.Sub(m.taken) < measureEvery {
-		return m.last, true
+	if !fresh || m.known && now.Sub(m.taken) < lookEvery {
+		return m.last, m.known
 	}
 	load, err := c.Load()
 	if err != nil {

@@ -65,7 +65,9 @@ func (c *command) run(ctx context.Context, live runner.Live) (tipstaff.Result, e
 	c.out = c.store.Begin(c.id)
 	defer c.out.End()
 	live.Controls(c)
-	live.Started()
+	if live.Started != nil {
+		live.Started()
+	}
 	select {
 	case r := <-c.ends:
 		return r, nil

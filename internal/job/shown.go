@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"tipstaff/internal/argv"
-	"tipstaff/internal/spool"
 	"tipstaff/internal/text"
 )
 
@@ -33,18 +32,25 @@ func (j *Job) ShownLine(hide func(string) string) string {
 }
 
 const (
-	// lastWindow is how much of an output is looked at for its last line, longestShown
-	// how much of the line is shown, in characters.
-	lastWindow   = 1 << 10
+	// longestShown is how much of a line is shown, in characters.
 	longestShown = 200
-	// lookEvery is how old a last line may be.
+	// lookEvery is how long what was found out of a command is good for.
 	lookEvery = time.Second
 )
 
-// LastLine returns the last line that the command has printed and that is not blank,
-// as it was at most a second ago: printable, cut, without secrets. hide hides those on
-// a terminal.
-func (j *Job) LastLine(hide func(string) string) string {
+// Looked returns when the command was last looked at for its last line. To look at
+// those first that were left out before gives each its turn.
+func (j *Job) Looked() time.Time {
+	j.shown.mu.Lock()
+	defer j.shown.mu.Unlock()
+	return j.shown.taken
+}
+
+// LastLine returns the last line that the command has printed and that is not blank:
+// printable, cut, without secrets. With fresh it is as it was at most a second ago,
+// which costs a tenth of a millisecond; else what was found last. hide hides secrets
+// on a terminal.
+func (j *Job) LastLine(hide func(string) string, fresh bool) string {
 	out, kept := j.Output()
 	if !kept {
 		return ""
@@ -52,17 +58,18 @@ func (j *Job) LastLine(hide func(string) string) string {
 	j.shown.mu.Lock()
 	defer j.shown.mu.Unlock()
 	size, now := out.Size(), time.Now()
-	if size == j.shown.printed || now.Sub(j.shown.taken) < lookEvery {
+	if !fresh || now.Sub(j.shown.taken) < lookEvery {
 		return j.shown.last
 	}
-	j.shown.printed, j.shown.taken = size, now
+	j.shown.taken = now
+	if size == j.shown.printed {
+		return j.shown.last
+	}
+	j.shown.printed = size
 	if screen, has := j.Screen(); has {
 		j.shown.last = lastIn(hide(screen))
-		return j.shown.last
-	}
-	p, err := out.Read(size-lastWindow, lastWindow, spool.Both)
-	if err == nil {
-		clean, _ := text.Clean(p.Text)
+	} else if p, err := out.LastLine(); err == nil {
+		clean, _ := text.Clean(p)
 		j.shown.last = lastIn(clean)
 	}
 	return j.shown.last

@@ -133,6 +133,11 @@ func unfinished(p []byte) int {
 // show makes a piece of a window. To hide secrets it looks at what lies around
 // it.
 func (o *Output) show(w window, stream Stream) (Piece, error) {
+	return o.showWithin(w, stream, around)
+}
+
+// showWithin is show that looks so many bytes far.
+func (o *Output) showWithin(w window, stream Stream, around int64) (Piece, error) {
 	p := Piece{From: w.from, Next: w.until, Total: w.total, Lost: w.lost}
 	if len(w.chunks) == 0 {
 		return p, nil

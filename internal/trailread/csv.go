@@ -77,8 +77,8 @@ func columns() []column {
 	}, approvalColumns()...)
 }
 
-// approvalColumns, and the column of credentials, were added later and so are
-// at the end.
+// approvalColumns, and the columns of credentials and persons, were added later and so
+// are at the end.
 func approvalColumns() []column {
 	said := func(name string, get func(a *audit.Approval) string) column {
 		return column{name, func(l *Line) string {
@@ -96,7 +96,19 @@ func approvalColumns() []column {
 		said("approval_how", func(a *audit.Approval) string { return a.How }),
 		said("approval_comment", func(a *audit.Approval) string { return a.Comment }),
 		{"credentials", func(l *Line) string { return safeCell(strings.Join(l.Record.Credentials, ", ")) }},
+		person("person", func(p *audit.Person) string { return safeCell(p.Name) }),
+		person("person_uid", func(p *audit.Person) string { return strconv.Itoa(p.UID) }),
+		person("person_how", func(p *audit.Person) string { return safeCell(p.How) }),
 	}
+}
+
+func person(name string, get func(p *audit.Person) string) column {
+	return column{name, func(l *Line) string {
+		if l.Record.Person == nil {
+			return ""
+		}
+		return get(l.Record.Person)
+	}}
 }
 
 // safeCell makes text safe for terminals and for spreadsheets, where a cell

@@ -227,7 +227,7 @@ func ocsfRest(r *audit.Record) ocsfUnmapped {
 	u := ocsfUnmapped{
 		Agent: r.Who.Agent, Task: r.Who.Task, Front: r.Who.Front, Tool: r.What.Tool, Traceparent: r.Trace.Traceparent,
 		Cwd: r.What.Cwd, Argv: r.What.Argv, ArgvSHA256: r.What.ArgvSHA256, FileChanged: r.What.FileChanged,
-		EnvNames: r.What.EnvNames, EnvDropped: r.What.EnvDropped, Error: r.Error, PreviousHash: r.Prev, Approval: r.Decision.Approval, Credentials: r.Credentials,
+		EnvNames: r.What.EnvNames, EnvDropped: r.What.EnvDropped, Error: r.Error, PreviousHash: r.Prev, Approval: r.Decision.Approval, Credentials: r.Credentials, Person: r.Person,
 	}
 	if r.Sandbox != (audit.Sandbox{}) {
 		u.Sandbox = &r.Sandbox

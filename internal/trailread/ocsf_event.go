@@ -134,6 +134,7 @@ type ocsfUnmapped struct {
 	PreviousHash string         `json:"prev,omitempty"`
 
 	Approval    *audit.Approval       `json:"approval,omitempty"`
+	Person      *audit.Person         `json:"person,omitempty"`
 	Credentials []string              `json:"credentials,omitempty"`
 	Used        []audit.CredentialUse `json:"used,omitempty"`
 }

@@ -1,0 +1,14 @@
+package control
+
+import (
+	"fmt"
+	"os"
+)
+
+// noCommandHere refuses a process that a tipstaff has started, as a server would.
+func noCommandHere() error {
+	if err := NoCommand(os.Getpid()); err != nil {
+		return fmt.Errorf("this is for people, not for commands: %w", err)
+	}
+	return nil
+}
