@@ -18,7 +18,7 @@ GOLANGCI_LINT := $(GO) tool -modfile=tools/go.mod golangci-lint
 # least say honestly what it cannot do.
 SYSTEMS := linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: help check format modern vet cross staticcheck floors test lint tidy e2e typescript opa deploy faults six conformance clients man dist dist-check escape contain vm bench soak load fuzz cast two-minutes clean
+.PHONY: help check format modern vet cross staticcheck floors test lint tidy e2e typescript browser screenshots opa deploy faults six conformance clients man dist dist-check escape contain vm bench soak load fuzz cast two-minutes clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -63,6 +63,12 @@ e2e: typescript ## the built binary, driven by Go and TypeScript clients
 
 typescript: ## the same by the TypeScript clients alone
 	cd e2e/ts && npm ci --no-audit --no-fund && npm test
+
+browser: ## the console and the page for clients' windows in Debian's Chromium: errors, axe, keyboard, live output, Stop, attacks
+	cd e2e/browser && npm ci --ignore-scripts --no-audit --no-fund && npm test
+
+screenshots: ## take the pictures of docs/console.md anew
+	cd e2e/browser && npm ci --ignore-scripts --no-audit --no-fund && npm run screenshots
 
 opa: ## a real Open Policy Agent as the decider, with the rules of deploy/opa; a module of its own
 	cd e2e/opa && $(GO) mod tidy -diff && $(GO) test -count=1 -vet=off .
@@ -121,4 +127,4 @@ two-minutes: ## from git clone to the first command of an agent, with empty cach
 	bash .ci/two-minutes
 
 clean: ## remove what was built (caches of Go and npm stay)
-	rm -rf .ci/vm/cache bin dist dist-man e2e/ts/node_modules e2e/conformance/node_modules
+	rm -rf .ci/vm/cache bin dist dist-man e2e/browser/node_modules e2e/ts/node_modules e2e/conformance/node_modules

@@ -35,6 +35,9 @@ func entriesBelow(prefix, dir string) (list []entry, err error) {
 		return nil, err
 	}
 	for _, n := range names {
+		if n.IsDir() { // the pictures of docs are for those who read them on the web
+			continue
+		}
 		e, err := entryOf(prefix+n.Name(), filepath.Join(dir, n.Name()), 0o644)
 		if err != nil {
 			return nil, err

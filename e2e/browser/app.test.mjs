@@ -63,7 +63,7 @@ test('what a command prints is text, whatever it is', async (t) => {
 test('a million lines are followed, scroll, and leave the page small', async (t) => {
   const { host, answer, output, state } = await shown(t, sh('seq 1 1000000'));
   await answer;
-  await state.getByText('exit code 0').waitFor({ timeout: 30_000 });
+  await state.getByText('exit code 0').waitFor({ timeout: 60_000 });
   const size = await output.evaluate((box) => ({ text: box.textContent.length, end: box.textContent.slice(-8), down: box.scrollTop + box.clientHeight >= box.scrollHeight - 2, nodes: box.childNodes.length }));
   assert.equal(size.end, '1000000\n');
   assert.ok(size.down, 'it does not show the end');

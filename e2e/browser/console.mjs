@@ -59,9 +59,9 @@ export const hostile = '<img src=x onerror=document.title=1>"\'&{{.}}\u202Egpj.e
 
 // alive makes a place, a server in it that has done all kinds of things, with some
 // still running and one that waits for a person, and a console.
-export async function alive() {
+export async function alive({ client = hostile, word = hostile, long = 'x'.repeat(900) } = {}) {
   const at = place(policy);
-  const server = await new Server(at).begin(hostile, { elicitation: {} });
+  const server = await new Server(at, { TIPSTAFF_RECORDINGS: 'true' }).begin(client, { elicitation: {} });
   const session = await server.session('builder', 'issue-22');
   const other = await server.session('reviewer', 'PR-7');
   const run = (sessionId, command, args, more) => server.call('terminal_execute_command', { sessionId, command, args, ...more });
@@ -69,12 +69,12 @@ export async function alive() {
   await run(session, 'false', []);
   await run(session, 'echo', ['never']);
   await run(session, 'sleep', ['5'], { timeout: 100 });
-  await run(session, 'echo', ['x'.repeat(900)]);
-  await run(other, 'echo', [hostile]);
+  await run(session, 'echo', [long]);
+  await run(other, 'echo', [word]);
   await server.call('execute_shell', { script: 'for i in 1 2 3; do echo $i | cat; done' });
   const running = [];
   at.file('build.sh', 'echo begun; while :; do echo tick; sleep 1; done\n');
-  at.file('שלום-עולם.sh', `printf '%s\\n' '${hostile.replaceAll("'", '')}'; exec sleep 600\n`);
+  at.file('שלום-עולם.sh', `printf '%s\\n' '${word.replaceAll("'", '')}'; exec sleep 600\n`);
   for (const [sessionId, file] of [[session, 'build.sh'], [other, 'שלום-עולם.sh']]) {
     const r = await run(sessionId, 'sh', [file], { background: true });
     if (!r.structuredContent.commandId) throw new Error(`it does not run: ${r.content[0].text}`);

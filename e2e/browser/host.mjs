@@ -4,7 +4,7 @@
 import { visitor } from './browser.mjs';
 
 const html = `<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>host</title></head><body><main><h1>A host</h1>
-<iframe id="view" title="the page" sandbox="allow-scripts" style="width:100%;height:400px"></iframe></main></body></html>`;
+<iframe id="view" title="the page" sandbox="allow-scripts" style="width:100%;height:400px;border:0"></iframe></main></body></html>`;
 
 // contentPolicy is what the specification has a host make of the metadata.
 function contentPolicy(csp = {}) {
@@ -61,6 +61,7 @@ export class Host {
           say({ method: 'ui/notifications/tool-input', params: { arguments: args } });
           ready();
         } else if (m.method === 'ui/notifications/size-changed') {
+          frame.style.height = `${Math.min(m.params.height, 600)}px`;
           window.sized(m.params);
         } else if (m.id !== undefined) {
           say({ id: m.id, ...await window.toServer(m.method, m.params) });

@@ -7,6 +7,7 @@ import { readdirSync } from 'node:fs';
 import { chromium } from 'playwright-core';
 
 import { build } from '../ts/build.mjs';
+import { marked } from '../ts/processes.mjs';
 import { options } from './browser.mjs';
 
 const here = new URL('.', import.meta.url);
@@ -14,13 +15,23 @@ const given = process.argv.slice(2);
 const files = given.some((a) => a.endsWith('.mjs')) ? [] : readdirSync(here).filter((f) => f.endsWith('.test.mjs')).sort();
 
 const binary = process.env.TIPSTAFF_BIN || build();
+const mark = `browser.${process.pid}`;
 const browser = await chromium.launchServer(options());
 const tests = spawn(process.execPath, ['--test', '--test-reporter=spec', '--test-concurrency=2', '--test-timeout=400000', ...given, ...files], {
   cwd: here,
   stdio: 'inherit',
-  env: { ...process.env, TIPSTAFF_BIN: binary, BROWSER_AT: browser.wsEndpoint() },
+  env: { ...process.env, TIPSTAFF_BIN: binary, BROWSER_AT: browser.wsEndpoint(), E2E_RUN: mark },
 });
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => tests.kill(signal));
 const code = await new Promise((resolve) => tests.on('exit', resolve));
 await browser.close();
-process.exitCode = code ?? 1;
+const left = marked(`E2E_RUN=${mark}`); // of tests that were ended
+for (const { pid, command } of left) {
+  console.error(`still there: ${pid} ${command}`);
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has gone meanwhile.
+  }
+}
+process.exitCode = left.length ? 1 : code ?? 1;

@@ -21,7 +21,7 @@ export function place(policy) {
     workspace: join(dir, 'workspace'),
     state: join(dir, 'state'),
     env: {
-      PATH: '/usr/local/bin:/usr/bin:/bin', HOME: join(dir, 'home'), LANG: 'C.UTF-8', TERM: 'dumb',
+      PATH: '/usr/local/bin:/usr/bin:/bin', HOME: join(dir, 'home'), LANG: 'C.UTF-8', TERM: 'dumb', E2E_RUN: process.env.E2E_RUN ?? '',
       TIPSTAFF_CONFIG: join(dir, 'policy.yaml'), TIPSTAFF_STATE_DIR: join(dir, 'state'),
       ENABLE_TERMINAL_ACCESS: 'true', TERMINAL_ALLOWLIST_PATH: join(dir, 'allow.json'),
     },

@@ -38,6 +38,7 @@ type Server struct {
 	entrance *entrance
 	sheets   *sheets
 	now      *watch
+	recent   recent
 	desk     Desk
 	streams  chan struct{} // a place for each stream of events
 	study    *study        // what takes longer than a look

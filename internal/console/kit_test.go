@@ -9,6 +9,7 @@ import (
 	"net/http/cookiejar"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,13 +19,24 @@ import (
 
 // fakeQuestions are questions without servers.
 type fakeQuestions struct {
+	mu    sync.Mutex
 	list  []control.Question
 	err   error
 	acts  []string
 	known string // the handle that is open
 }
 
-func (f *fakeQuestions) List() ([]control.Question, error) { return f.list, f.err }
+func (f *fakeQuestions) List() ([]control.Question, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.list, f.err
+}
+
+func (f *fakeQuestions) set(list []control.Question, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.list, f.err = list, err
+}
 
 func (f *fakeQuestions) Approve(handle string, session bool) (control.Question, error) {
 	if handle != f.known {

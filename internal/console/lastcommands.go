@@ -3,9 +3,12 @@ package console
 import (
 	"context"
 	"strconv"
+	"sync"
 	"time"
 
+	"tipstaff"
 	"tipstaff/internal/audit"
+	"tipstaff/internal/control"
 	"tipstaff/internal/trailread"
 )
 
@@ -23,17 +26,45 @@ const (
 	lastRead  = 4 * lastShown
 )
 
-// lastOf returns the last commands of a session, the newest last, from the trails.
-// Nothing is shown where they cannot be read; the page Health says so.
-func (s *Server) lastOf(ctx context.Context, session string) []lastCommand {
-	if session == "" {
+// recent keeps what was found for open questions: a trail may be long, and what a
+// session did before a question changes no more.
+type recent struct {
+	mu sync.Mutex
+	of map[string][]lastCommand // by the handle of the question
+}
+
+// searchTime bounds how long a page waits for the trails.
+const searchTime = time.Second
+
+// before adds to each question the last commands of its session, the newest last.
+// Nothing is added where the trails cannot be read in time.
+func (s *Server) before(ctx context.Context, list []questionView) {
+	ctx, cancel := context.WithTimeout(ctx, searchTime)
+	defer cancel()
+	s.recent.mu.Lock()
+	defer s.recent.mu.Unlock()
+	found := map[string][]lastCommand{}
+	for i := range list {
+		q := &list[i]
+		known, ok := s.recent.of[q.Approval]
+		if !ok {
+			known = s.lastOf(ctx, q.Question)
+		}
+		found[q.Approval], q.Last = known, known
+	}
+	s.recent.of = found
+}
+
+// lastOf reads the trails for the last commands of a question's session.
+func (s *Server) lastOf(ctx context.Context, q control.Question) []lastCommand {
+	if q.Session == "" {
 		return nil
 	}
 	trails, err := trailread.Find(s.opts.Trails)
 	if err != nil {
 		return nil
 	}
-	lines, _, err := trailread.Last(ctx, trails, &trailread.Filter{Session: session, Event: trailread.Word{Text: "command.", Prefix: true}}, lastRead)
+	lines, _, err := trailread.Last(ctx, trails, &trailread.Filter{Session: q.Session, Event: trailread.Word{Text: "command.", Prefix: true}}, lastRead)
 	if err != nil {
 		return nil
 	}
@@ -41,15 +72,18 @@ func (s *Server) lastOf(ctx context.Context, session string) []lastCommand {
 	at := map[string]int{}
 	for i := range lines {
 		r := &lines[i].Record
-		if outcome, sign := outcomeOf(r); outcome != "" {
-			id := string(r.Trace.CommandID)
-			if n, ok := at[id]; ok && id != "" {
-				all[n].Outcome, all[n].Mark = outcome, sign
-				continue
-			}
-			at[id] = len(all)
-			all = append(all, lastCommand{At: r.Time, Line: trailread.CommandLine(r), Outcome: outcome, Mark: sign})
+		line := trailread.CommandLine(r)
+		outcome, sign := outcomeOf(r)
+		if outcome == "" || r.Code == tipstaff.ApprovalRequired && line == q.Command {
+			continue // or it is the question itself
 		}
+		id := string(r.Trace.CommandID)
+		if n, ok := at[id]; ok && id != "" {
+			all[n].Outcome, all[n].Mark = outcome, sign
+			continue
+		}
+		at[id] = len(all)
+		all = append(all, lastCommand{At: r.Time, Line: line, Outcome: outcome, Mark: sign})
 	}
 	return all[max(0, len(all)-lastShown):]
 }
@@ -57,6 +91,9 @@ func (s *Server) lastOf(ctx context.Context, session string) []lastCommand {
 // outcomeOf says in a word what a record tells of a command, and its mark; "" if
 // it tells nothing.
 func outcomeOf(r *audit.Record) (outcome, sign string) {
+	if r.Code == tipstaff.ApprovalRequired {
+		return "asked", "waits"
+	}
 	switch r.Event {
 	case audit.CommandStart:
 		return "runs", "runs"

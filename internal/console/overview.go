@@ -39,7 +39,7 @@ type group struct {
 type groupHead struct {
 	ID               string // of its element
 	Kind, Name       string
-	Tasks, Clients   []string
+	Clients          []string
 	Running, Waiting int
 	Frozen           bool
 	Freeze           string // the query that names it
@@ -152,16 +152,11 @@ func rough(c control.Command) control.Command {
 	return c
 }
 
-// note keeps the names of tasks and clients, a few of each.
+// note keeps the names of clients, a few of them.
 func (g *group) note(w control.Who) {
-	const most = 5
-	for _, n := range []struct {
-		list *[]string
-		name string
-	}{{&g.Tasks, w.Task}, {&g.Clients, w.Client}} {
-		if n.name != "" && n.name != g.Name && len(*n.list) < most && !slices.Contains(*n.list, n.name) {
-			*n.list = append(*n.list, n.name)
-		}
+	const most = 3
+	if w.Client != "" && w.Client != g.Name && len(g.Clients) < most && !slices.Contains(g.Clients, w.Client) {
+		g.Clients = append(g.Clients, w.Client)
 	}
 }
 

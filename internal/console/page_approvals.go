@@ -38,11 +38,12 @@ func (s *Server) lookAtQuestions(r *http.Request) approvalsView {
 	}
 	for _, q := range list {
 		if q.State == string(policy.Pending) {
-			v.Open = append(v.Open, questionView{q, s.lastOf(r.Context(), q.Session)})
+			v.Open = append(v.Open, questionView{Question: q})
 		} else {
 			v.Answered = append(v.Answered, q)
 		}
 	}
+	s.before(r.Context(), v.Open)
 	return v
 }
 

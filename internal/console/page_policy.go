@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -61,13 +62,16 @@ type ruleGroup struct {
 	Own, Preset []ruleRow
 }
 
+// ruleRow is what stands under one name in one line of the file, and so decides
+// under one name in the trail.
 type ruleRow struct {
 	Effect, Mark string
 	explain.Rule
-	Where string
-	N     int64
-	Last  time.Time
-	Other int64 // by the same rule at the same place of another policy or settings
+	Patterns []string
+	Where    string
+	N        int64
+	Last     time.Time
+	Other    int64 // by the same rule at the same place of another policy or settings
 }
 
 func policyAskedOf(q url.Values) policyAsked {
@@ -216,12 +220,23 @@ func latest(a, b time.Time) time.Time {
 func (g *ruleGroup) add(v *policyView, counts map[place]ruleCount, effect string, list []explain.Rule) {
 	marks := map[string]string{"allow": "good", "only": "good", "ask": "waits", "deny": "failed"}
 	for _, r := range list {
-		c := counts[place{strings.TrimPrefix(r.Rule, "policy/"), r.At}]
-		row := ruleRow{Effect: effect, Mark: marks[effect], Rule: r, N: c.n, Last: c.last, Other: c.other, Where: v.where(r.At)}
+		to := &g.Own
 		if strings.HasPrefix(r.At, "preset:") {
-			g.Preset = append(g.Preset, row)
-		} else {
-			g.Own = append(g.Own, row)
+			to = &g.Preset
 		}
+		if n := len(*to); n > 0 && (*to)[n-1].same(effect, &r) {
+			(*to)[n-1].Patterns = append((*to)[n-1].Patterns, r.Pattern)
+			continue
+		}
+		c := counts[place{strings.TrimPrefix(r.Rule, "policy/"), r.At}]
+		*to = append(*to, ruleRow{
+			Effect: effect, Mark: marks[effect], Rule: r, Patterns: []string{r.Pattern}, Where: v.where(r.At),
+			N: c.n, Last: c.last, Other: c.other,
+		})
 	}
+}
+
+// same reports whether r belongs to the row.
+func (row *ruleRow) same(effect string, r *explain.Rule) bool {
+	return row.Effect == effect && row.Rule.Rule == r.Rule && row.At == r.At && row.Why == r.Why && slices.Equal(row.Lends, r.Lends)
 }

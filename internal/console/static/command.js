@@ -4,6 +4,7 @@ import { follow, put } from "./live.js";
 
 const mostLines = 4000;
 const mostChars = 1 << 20;
+const pieceLines = 200;
 const longestLine = 1 << 14;
 
 const out = document.getElementById("output");
@@ -62,13 +63,27 @@ function add(text, name) {
   chars += c.chars;
 }
 
+// addAll adds a text in pieces, so that the oldest lines can go without the others.
+function addAll(text) {
+  let from = 0;
+  let n = 0;
+  for (let i = text.indexOf("\n"); i >= 0; i = text.indexOf("\n", i + 1)) {
+    if (++n === pieceLines || i - from > longestLine) {
+      add(text.slice(from, i + 1));
+      from = i + 1;
+      n = 0;
+    }
+  }
+  if (from < text.length) add(text.slice(from));
+}
+
 function draw() {
   if (lost) {
     add(`… ${lost.toLocaleString("en")} bytes are not shown …\n`, "lost");
     lost = 0;
   }
   if (waiting.length) {
-    add(tail(waiting.join("")));
+    addAll(tail(waiting.join("")));
     waiting = [];
     waitingLines = 0;
   }

@@ -8,7 +8,7 @@ script.src = "/static/asciinema-player.min.js";
 script.addEventListener("load", () => {
   globalThis.AsciinemaPlayer.create(place.dataset.cast, place, {
     fit: "width", idleTimeLimit: 2, preload: true, controls: true, terminalFontSize: "small",
-    poster: "npt:0:01", theme: matchMedia("(prefers-color-scheme: light)").matches ? "solarized-light" : "asciinema",
+    poster: "npt:0:01", theme: "asciinema",
   });
 });
 script.addEventListener("error", () => { place.closest(".player-card").hidden = true; });
