@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +26,9 @@ type Options struct {
 	Questions Questions
 	// Alone records a freeze where no server runs that could.
 	Alone control.Record
-	Log   *slog.Logger
+	// streams bounds the streams of events; 0: mostStreams.
+	streams int
+	Log     *slog.Logger
 }
 
 // Server is a console. [New] makes one.
@@ -55,7 +58,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the console's own pages: %w", err)
 	}
-	s := &Server{opts: o, name: newName(), entrance: newEntrance(), sheets: pages, streams: make(chan struct{}, mostStreams)}
+	s := &Server{opts: o, name: newName(), entrance: newEntrance(), sheets: pages, streams: make(chan struct{}, cmp.Or(o.streams, mostStreams))}
 	if o.Questions == nil {
 		s.opts.Questions = Sockets{State: o.State}
 	}

@@ -150,8 +150,9 @@ func TestManyWhoLookAskTheServersOnce(t *testing.T) {
 }
 
 func TestStreamsAreBounded(t *testing.T) {
-	c := open(t, Options{Desk: &fakeDesk{}}).in()
-	for range mostStreams {
+	const most = 3
+	c := open(t, Options{Desk: &fakeDesk{}, streams: most}).in()
+	for range most {
 		r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, c.origin+"/now/live", nil)
 		res, err := c.client.Do(r)
 		if err != nil || res.StatusCode != http.StatusOK {
