@@ -40,8 +40,8 @@ type Server struct {
 	now      *watch
 	recent   recent
 	desk     Desk
-	streams  chan struct{} // a place for each stream of events
-	ending   context.Context
+	streams  chan struct{}   // a place for each stream of events
+	ending   context.Context //nolint:containedctx // the server's own life, ended by Serve
 	end      context.CancelFunc
 }
 
@@ -66,7 +66,7 @@ func New(o Options) (*Server, error) {
 		s.desk = Sockets{State: o.State, Alone: o.Alone}
 	}
 	s.now = newWatch(s.desk, s.opts.Questions)
-	s.ending, s.end = context.WithCancel(context.Background()) //nolint:containedctx // the server's own life, ended by Serve
+	s.ending, s.end = context.WithCancel(context.Background())
 	return s, nil
 }
 
