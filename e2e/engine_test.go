@@ -293,16 +293,6 @@ func (m *machines) faults(t *testing.T, w1 *webServer, a, b *kit.Server) {
 	})
 }
 
-// recordsOf returns what a server has recorded of an event.
-func recordsOf(s *kit.Server, event string) (what []any) {
-	for _, rec := range s.Records() {
-		if rec["event"] == event {
-			what = append(what, rec["what"])
-		}
-	}
-	return what
-}
-
 // commandOf returns the id of a command that runs on.
 func commandOf(t *testing.T, r kit.Reply) string {
 	t.Helper()

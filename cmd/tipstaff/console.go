@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 
@@ -70,7 +71,7 @@ func openConsole(cmd *cobra.Command, listen string, browser bool) error {
 	switch {
 	case err != nil:
 		return fail(exitFailure, "%w", err)
-	case context.Cause(cmd.Context()) == errInterrupted: //nolint:errorlint // the cause itself
+	case errors.Is(context.Cause(cmd.Context()), errInterrupted):
 		return &exitError{code: exitInterrupted}
 	}
 	return nil

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 
+	"tipstaff"
 	"tipstaff/internal/control"
 	"tipstaff/internal/freeze"
 )
@@ -82,7 +84,8 @@ type freezeView struct {
 	What   string
 	Query  string
 	Of     []control.Command
-	Entry  *frozenView // set where it is frozen
+	Wider  []frozenView // other names of whom it concerns, which take in more
+	Entry  *frozenView  // set where it is frozen
 }
 
 func (s *Server) freezeViewOf(r *http.Request) (freezeView, error) {
@@ -94,8 +97,14 @@ func (s *Server) freezeViewOf(r *http.Request) (freezeView, error) {
 	o := s.now.latest(r.Context()).overview
 	for _, server := range o.Servers {
 		for _, c := range server.Commands {
-			if takesIn(t, c) {
+			if holds(t, c.Who, c.Session) {
 				v.Of = append(v.Of, c)
+				v.widen(c.Who)
+			}
+		}
+		for _, session := range server.Sessions {
+			if holds(t, session.Who, session.ID) {
+				v.widen(session.Who)
 			}
 		}
 	}
@@ -107,11 +116,21 @@ func (s *Server) freezeViewOf(r *http.Request) (freezeView, error) {
 	return v, nil
 }
 
-// takesIn reports whether a freeze holds for a command, for people to see before; the
-// servers decide.
-func takesIn(t freeze.Target, c control.Command) bool {
-	return (t.Agent == "" || t.Agent == c.Agent) && (t.Task == "" || t.Task == c.Task) && (t.Session == "" || string(t.Session) == c.Session) &&
-		(t.Client == "" || t.Client == c.Client) && (t.Principal == "" || t.Principal == c.Principal)
+// widen notes the client and the caller of what a freeze holds for.
+func (v *freezeView) widen(w control.Who) {
+	for _, t := range []freeze.Target{{Client: freeze.ClientName(w.Client)}, {Principal: w.Principal}} {
+		known := slices.ContainsFunc(v.Wider, func(f frozenView) bool { return f.Target == t })
+		narrower := t == v.Target || t.Client != "" && v.Target.Client == "" && v.Target.Agent == "" && v.Target.Principal != ""
+		if t != (freeze.Target{}) && !known && !narrower {
+			v.Wider = append(v.Wider, frozenView{freeze.Entry{Target: t}, t.String(), queryOf(t)})
+		}
+	}
+}
+
+// holds reports whether a freeze would take in a command or a session, for people to
+// see before; the servers decide.
+func holds(t freeze.Target, w control.Who, session string) bool {
+	return t.Holds(tipstaff.Origin{Agent: w.Agent, Task: w.Task, Client: w.Client, Principal: w.Principal}, tipstaff.SessionID(session))
 }
 
 func (s *Server) askFreeze(w http.ResponseWriter, r *http.Request) error {

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,7 +29,9 @@ type Options struct {
 	Insight Insight
 	// Alone records a freeze where no server runs that could.
 	Alone control.Record
-	Log   *slog.Logger
+	// streams bounds the streams of events; 0: mostStreams.
+	streams int
+	Log     *slog.Logger
 }
 
 // Server is a console. [New] makes one.
@@ -40,9 +43,9 @@ type Server struct {
 	now      *watch
 	recent   recent
 	desk     Desk
-	streams  chan struct{} // a place for each stream of events
-	study    *study        // what takes longer than a look
-	ending   context.Context
+	streams  chan struct{}   // a place for each stream of events
+	study    *study          // what takes longer than a look
+	ending   context.Context //nolint:containedctx // the server's own life, ended by Serve
 	end      context.CancelFunc
 }
 
@@ -59,7 +62,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the console's own pages: %w", err)
 	}
-	s := &Server{opts: o, name: newName(), entrance: newEntrance(), sheets: pages, streams: make(chan struct{}, mostStreams)}
+	s := &Server{opts: o, name: newName(), entrance: newEntrance(), sheets: pages, streams: make(chan struct{}, cmp.Or(o.streams, mostStreams))}
 	if o.Questions == nil {
 		s.opts.Questions = Sockets{State: o.State}
 	}
@@ -68,7 +71,7 @@ func New(o Options) (*Server, error) {
 	}
 	s.now = newWatch(s.desk, s.opts.Questions)
 	s.study = newStudy(o)
-	s.ending, s.end = context.WithCancel(context.Background()) //nolint:containedctx // the server's own life, ended by Serve
+	s.ending, s.end = context.WithCancel(context.Background())
 	return s, nil
 }
 

@@ -49,7 +49,10 @@ func listenUnix(ctx context.Context, path string) (net.Listener, error) {
 		return nil, errors.New("unix: names no socket: write unix:PATH")
 	}
 	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSocket != 0 {
-		if _, err := (&net.Dialer{}).DialContext(ctx, "unix", path); errors.Is(err, syscall.ECONNREFUSED) {
+		conn, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
+		if err == nil {
+			_ = conn.Close() // Listen says that the address is in use
+		} else if errors.Is(err, syscall.ECONNREFUSED) {
 			_ = os.Remove(path)
 		}
 	}

@@ -28,6 +28,15 @@ func TestNowShowsWhoDoesWhatWithAStop(t *testing.T) {
 	}
 }
 
+func TestAFreezeUnderAnotherNameIsShown(t *testing.T) {
+	o := night()
+	o.Frozen = []freeze.Entry{{Target: freeze.Target{Client: "cursor"}}}
+	c := open(t, Options{Desk: &fakeDesk{overview: o}}).in()
+	if _, body := c.get("/now"); strings.Count(body, "frozen with") != 1 {
+		t.Errorf("%d groups are said to be frozen", strings.Count(body, "frozen with"))
+	}
+}
+
 // harmless fails if text of a command has become more than text.
 func harmless(t *testing.T, where, body string) {
 	t.Helper()
@@ -141,8 +150,9 @@ func TestManyWhoLookAskTheServersOnce(t *testing.T) {
 }
 
 func TestStreamsAreBounded(t *testing.T) {
-	c := open(t, Options{Desk: &fakeDesk{}}).in()
-	for range mostStreams {
+	const most = 3
+	c := open(t, Options{Desk: &fakeDesk{}, streams: most}).in()
+	for range most {
 		r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, c.origin+"/now/live", nil)
 		res, err := c.client.Do(r)
 		if err != nil || res.StatusCode != http.StatusOK {
@@ -165,6 +175,9 @@ func TestActsAreAskedForAndDone(t *testing.T) {
 		if status, body := c.get(path); status != http.StatusOK || !strings.Contains(body, "autofocus") {
 			t.Errorf("%s: %d", path, status)
 		}
+	}
+	if _, body := c.get("/freeze?agent=build-agent"); !strings.Contains(body, "/freeze?client=claude-code") || !strings.Contains(body, "/freeze?principal=uid") || !strings.Contains(body, "make -j8 test") {
+		t.Errorf("a freeze does not say whom it holds, and what would hold more:\n%s", body)
 	}
 	if acts := d.done(); len(acts) > 0 {
 		t.Errorf("to look is no act: %q", acts)

@@ -42,6 +42,7 @@ type groupHead struct {
 	Clients          []string
 	Running, Waiting int
 	Frozen           bool
+	Held             string // another freeze that holds for some of it
 	Freeze           string // the query that names it
 }
 
@@ -69,10 +70,13 @@ func overviewOf(s seen) nowView {
 		for _, c := range server.Commands {
 			g := groupOf(groups, c.Who)
 			g.add(c)
+			g.hold(o.Frozen, c.Who, c.Session)
 			busy[c.Session] = true
 		}
 		for _, session := range server.Sessions {
-			if g := groupOf(groups, session.Who); !busy[session.ID] {
+			g := groupOf(groups, session.Who)
+			g.hold(o.Frozen, session.Who, session.ID)
+			if !busy[session.ID] {
 				g.Idle = append(g.Idle, session)
 				g.note(session.Who)
 			}
@@ -105,7 +109,7 @@ func targetOf(w control.Who) freeze.Target {
 	case w.Agent != "":
 		return freeze.Target{Agent: w.Agent}
 	case w.Client != "":
-		return freeze.Target{Client: w.Client}
+		return freeze.Target{Client: freeze.ClientName(w.Client)} // in all its versions
 	}
 	return freeze.Target{Principal: w.Principal}
 }
@@ -141,6 +145,15 @@ func (g *group) add(c control.Command) {
 		g.Running++
 	}
 	g.note(c.Who)
+}
+
+// hold notes a freeze that holds for some of a group under another name.
+func (g *group) hold(frozen []freeze.Entry, w control.Who, session string) {
+	for _, e := range frozen {
+		if e.Target != targetOf(w) && holds(e.Target, w, session) {
+			g.Held = e.Target.String()
+		}
+	}
 }
 
 // rough is a command as a row shows it: what the row does not show, or shows more

@@ -122,7 +122,7 @@ func heldByCommand(inode string) error {
 				continue
 			}
 			seen[child] = true
-			if holds(child, want) {
+			if hasOpen(child, want) {
 				return fmt.Errorf("process %d is a command of tipstaff", child)
 			}
 			if err := check(child); err != nil {
@@ -177,7 +177,7 @@ func readTree() (map[int][]int, error) {
 	return children, nil
 }
 
-func holds(pid int, want string) bool {
+func hasOpen(pid int, want string) bool {
 	dir := "/proc/" + strconv.Itoa(pid) + "/fd/"
 	d, err := os.Open(dir)
 	if err != nil {

@@ -109,7 +109,7 @@ func TestTheTableOfSocketsIsRead(t *testing.T) {
 	defer ours.Close()
 	if s, err := findSocket(addrPortOf(ours.RemoteAddr()), addrPortOf(ours.LocalAddr())); err != nil || s.uid != os.Geteuid() {
 		t.Errorf("%+v %v", s, err)
-	} else if !holds(os.Getpid(), "socket:["+s.inode+"]") || heldByCommand(s.inode) != nil {
+	} else if !hasOpen(os.Getpid(), "socket:["+s.inode+"]") || heldByCommand(s.inode) != nil {
 		t.Errorf("%+v is held by this process, which is no command", s)
 	}
 	_ = conn.Close()

@@ -80,12 +80,12 @@ func functions() template.FuncMap {
 // shownText returns one line of somebody else's text: isolated from the text
 // around it, in its own direction, with what cannot be seen as an escape.
 func shownText(s string) template.HTML {
-	return template.HTML(`<bdi dir="auto">` + template.HTMLEscapeString(argv.Escape(s)) + `</bdi>`) //nolint:gosec // escaped
+	return template.HTML(`<bdi dir="auto">` + template.HTMLEscapeString(argv.Escape(s)) + `</bdi>`)
 }
 
 // shownCode is shownText for words of a program.
 func shownCode(s string) template.HTML {
-	return template.HTML(`<code dir="auto">` + template.HTMLEscapeString(argv.Escape(s)) + `</code>`) //nolint:gosec // escaped
+	return template.HTML(`<code dir="auto">` + template.HTMLEscapeString(argv.Escape(s)) + `</code>`)
 }
 
 func plural(n int, one, many string) string {
@@ -145,4 +145,4 @@ func (s *Server) part(page, name string, data any) (string, error) {
 }
 
 // link returns an address of the console with a query of url.Values.Encode.
-func link(path, query string) template.URL { return template.URL(path + "?" + query) } //nolint:gosec // encoded
+func link(path, query string) template.URL { return template.URL(path + "?" + query) }

@@ -38,7 +38,8 @@ func (s *Server) stream(run func(ctx context.Context, r *http.Request, n *news) 
 		}
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
-		defer context.AfterFunc(s.ending, cancel)()
+		stop := context.AfterFunc(s.ending, cancel)
+		defer stop()
 		n := &news{w: w, ctrl: http.NewResponseController(w), end: cancel}
 		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 		_ = n.ctrl.SetReadDeadline(time.Time{})

@@ -43,4 +43,22 @@ document.addEventListener("keydown", (e) => {
   else button.form.requestSubmit(button);
 });
 
-follow(place.dataset.live, { part: (p) => put(document.getElementById(p.id), p.html) });
+let known = new Set(all().map((q) => q.id));
+
+// tell says to readers of screens, and in the title, that questions have come or gone.
+function tell() {
+  const now = all();
+  const fresh = now.filter((q) => !known.has(q.id));
+  if (fresh.length || now.length !== known.size) {
+    document.getElementById("said").textContent = fresh.length ? fresh[0].querySelector("h2").textContent : `${now.length} waiting`;
+  }
+  known = new Set(now.map((q) => q.id));
+  document.title = (now.length ? `(${now.length}) ` : "") + "Approvals · tipstaff";
+}
+
+follow(place.dataset.live, {
+  part(p) {
+    put(document.getElementById(p.id), p.html);
+    tell();
+  },
+});
