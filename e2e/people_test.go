@@ -44,9 +44,9 @@ func top(t *testing.T, s *kit.Server) looked {
 	return l
 }
 
-// commandOf waits until a command with this text in its line runs, and has printed
+// commandRunning waits until a command with this text in its line runs, and has printed
 // says; it returns its id.
-func commandOf(t *testing.T, s *kit.Server, text, says string) (id string) {
+func commandRunning(t *testing.T, s *kit.Server, text, says string) (id string) {
 	t.Helper()
 	kit.Eventually(t, text+" runs", func() bool {
 		for _, server := range top(t, s).Servers {
@@ -81,7 +81,7 @@ func TestAPersonSeesWhatRunsAndEndsATreeOf400Processes(t *testing.T) {
 	answers := make(chan kit.Reply, 2)
 	const tree = "i=0; while [ $i -lt 400 ]; do sleep 300 & i=$((i+1)); done; echo planted; wait"
 	go func() { answers <- s.Process("sh", mark.InEnvironment(tree)) }()
-	id := commandOf(t, s, "planted", "planted")
+	id := commandRunning(t, s, "planted", "planted")
 	mark.WantHolders(t, 401)
 	kit.Eventually(t, "all processes count", func() bool {
 		for _, c := range top(t, s).Servers[0].Commands {
@@ -102,7 +102,7 @@ func TestAPersonSeesWhatRunsAndEndsATreeOf400Processes(t *testing.T) {
 	}
 
 	go func() { answers <- s.InSession(session, "sh", []string{"wait.sh"}) }()
-	commandOf(t, s, "wait.sh", "in the session")
+	commandRunning(t, s, "wait.sh", "in the session")
 	if out, code := host(t, s, "stop", "--kill", session); code != "0" || !strings.Contains(out, "Stopped the session, and 1 command of it.") {
 		t.Errorf("%s\n%s", code, out)
 	}
@@ -140,8 +140,8 @@ func TestAFreezeHoldsOnAllServersAndOverRestarts(t *testing.T) {
 	answers := make(chan kit.Reply, 2)
 	go func() { answers <- one.InSession(sessions[0], "sh", []string{"first.sh"}) }()
 	go func() { answers <- two.InSession(sessions[1], "sh", []string{"second.sh"}) }()
-	commandOf(t, one, "first.sh", "one")
-	commandOf(t, one, "second.sh", "two")
+	commandRunning(t, one, "first.sh", "one")
+	commandRunning(t, one, "second.sh", "two")
 
 	if out, code := host(t, one, "freeze", "--agent", "bad-agent", "--why", "It deletes."); code != "0" || !strings.Contains(out, "2 commands ended on 2 servers") {
 		t.Fatalf("%s\n%s", code, out)
@@ -181,7 +181,7 @@ func TestAFreezeHoldsOnAllServersAndOverRestarts(t *testing.T) {
 	// A server that was not told obeys from its next command on.
 	path := filepath.Join(one.State, "control", "frozen.json")
 	go func() { answers <- two.InSession(sessions[1], "sh", []string{"second.sh"}) }()
-	commandOf(t, one, "second.sh", "two")
+	commandRunning(t, one, "second.sh", "two")
 	if err := os.WriteFile(path, []byte(`{"version":1,"frozen":[{"agent":"bad-agent","by":"ann","uid":7}]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
