@@ -245,7 +245,9 @@ func TestAFleetOfTwoRunnersAndTwoGateways(t *testing.T) {
 func (m *machines) faults(t *testing.T, w1 *webServer, a, b *kit.Server) {
 	t.Run("a gateway is killed in the middle, and the other one has the command", func(t *testing.T) {
 		call := kit.Args{"command": "sh -c 'echo once; sleep 3; echo done'", "command_id": "deploy-1", "timeout_ms": 60000}
-		go func() { _, _ = a.Session.CallTool(t.Context(), &mcp.CallToolParams{Name: "execute_command", Arguments: call}) }()
+		go func() {
+			_, _ = a.Session.CallTool(t.Context(), &mcp.CallToolParams{Name: "execute_command", Arguments: call})
+		}()
 		starts := func() (n int) {
 			for _, r := range m.runners {
 				for _, rec := range r.Records() {

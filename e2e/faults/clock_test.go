@@ -72,9 +72,7 @@ func step(mono int64) int64 {
 // TestTheClockJumps: what the build is for, seen in the dates of records.
 func TestTheClockJumps(t *testing.T) {
 	needNamespaces(t)
-	if os.Getenv(chosen) == "six" {
-		t.Skip("not among the six: it builds the program and the standard library once more")
-	}
+	notOfTheSix(t)
 	bin, home := withAClockThatJumps(t), t.TempDir()
 	cmd := exec.Command(bin, "run", "--", "sleep", "5") // the clock jumps after four seconds
 	cmd.Env = []string{"HOME=" + home, "PATH=/usr/bin:/bin", "ALLOWED_COMMANDS=sleep", "TIPSTAFF_STATE_DIR=" + home, stepSetting + "=3600"}
