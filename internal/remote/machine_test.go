@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -32,15 +33,14 @@ func newMachine() *machine {
 
 // deed is what a call is to do.
 type deed struct {
-	Say     string        `json:"say,omitempty"`
-	Times   int           `json:"times,omitempty"` // how often it is said
-	Fail    tipstaff.Code `json:"fail,omitempty"`
-	Panic   bool          `json:"panic,omitempty"`
-	Ask     string        `json:"ask,omitempty"`
-	Tell    string        `json:"tell,omitempty"`
-	Wait    bool          `json:"wait,omitempty"` // for its release, or its end
-	ID      string        `json:"command_id,omitempty"`
-	Longest string        `json:"longest,omitempty"`
+	Say   string        `json:"say,omitempty"`
+	Times int           `json:"times,omitempty"` // how often it is said
+	Fail  tipstaff.Code `json:"fail,omitempty"`
+	Panic bool          `json:"panic,omitempty"`
+	Ask   string        `json:"ask,omitempty"`
+	Tell  string        `json:"tell,omitempty"`
+	Wait  bool          `json:"wait,omitempty"` // for its release, or its end
+	ID    string        `json:"command_id,omitempty"`
 }
 
 func (m *machine) Carry(ctx context.Context, c Call, at Caller) ([]byte, error) {
@@ -191,12 +191,7 @@ func (f *fleet) Place(ctx context.Context, _ Call, try func(context.Context, eng
 func (f *fleet) Held(a engine.Address) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, h := range f.held {
-		if h == a {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(f.held, a)
 }
 
 func (f *fleet) NewID(a engine.Address) string { return "cmd_" + rand.Text() + "@" + a.String() }
