@@ -13,6 +13,7 @@ import (
 // that is no fleet and does not break. Everything has to go well there.
 func TestAgentsUnderstandASingleMachine(t *testing.T) {
 	needNamespaces(t)
+	notOfTheSix(t)
 	f := &fleet{t: t, dir: t.TempDir(), bin: tipstaff(t), lan: newLAN(t), ledger: newLedger(), killed: map[string]bool{}}
 	f.witness()
 	f.tokens()

@@ -63,6 +63,14 @@ func needNamespaces(t *testing.T) {
 	}
 }
 
+// notOfTheSix skips a test that has no place in two minutes.
+func notOfTheSix(t *testing.T) {
+	t.Helper()
+	if os.Getenv(chosen) == "six" {
+		t.Skip("not of the six, which have two minutes: make faults runs it")
+	}
+}
+
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {

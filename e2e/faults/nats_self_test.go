@@ -36,6 +36,7 @@ func noise(size int) []byte {
 // them killed, and none with two; on a full disk it says so.
 func TestTheServersFailAsTheyAreTold(t *testing.T) {
 	needNamespaces(t)
+	notOfTheSix(t)
 	bin := natsServer(t)
 	f := &fleet{t: t, dir: t.TempDir(), bin: tipstaff(t), lan: newLAN(t)}
 	all := f.cluster(bin, f.keys())
