@@ -94,6 +94,7 @@ test('a denial with a comment reaches the agent, and the command does not run', 
   const denied = life.server.call('terminal_execute_command', { sessionId: life.session, command: 'echo', args: ['needs-a-person', '2'] });
   await go('/approvals');
   await page.locator('[data-question]').first().waitFor();
+  await page.keyboard.press('j'); // one that came while the page was open is not selected by itself
   await page.keyboard.press('d');
   await page.keyboard.type('Not at night.');
   await page.keyboard.press('Enter');
