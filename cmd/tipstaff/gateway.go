@@ -11,8 +11,10 @@ import (
 
 	"tipstaff/internal/audit"
 	"tipstaff/internal/config"
+	"tipstaff/internal/control"
 	"tipstaff/internal/engine"
 	"tipstaff/internal/fleet"
+	"tipstaff/internal/freeze"
 	"tipstaff/internal/httpfront"
 	"tipstaff/internal/mcpfront"
 	"tipstaff/internal/monitor"
@@ -164,7 +166,8 @@ func newGatewayStack(s config.Settings, k *own.Keeper, log *slog.Logger, t telem
 		return nil, err
 	}
 	world := policy.Unseen{Allowed: st.host.Allowlist, Within: rootsAsWritten(s.AllowedRoots)}
-	st.monitor = &monitor.Monitor{World: world, Trail: st.recordTo(st.trail), Log: log}
+	st.freezes = freeze.NewBook(control.Directory(s.StateDir))
+	st.monitor = &monitor.Monitor{World: world, Trail: st.recordTo(st.trail), Freezer: st.freezes, Log: log}
 	if st.questions, err = newQuestions(st.monitor); err != nil {
 		return nil, err
 	}

@@ -27,7 +27,10 @@ type house struct {
 
 func newHouse(st *stack) *house {
 	front := "stdio"
-	if st.settings.HTTP.Address != "" {
+	switch {
+	case st.runner != nil:
+		front = "runner"
+	case st.settings.HTTP.Address != "":
 		front = "http"
 	}
 	return &house{stack: st, front: front, started: time.Now().UTC().Truncate(time.Millisecond)}

@@ -13,6 +13,9 @@ import (
 // Running returns all commands that run, or wait for something on their way. It copies
 // the list and no more.
 func (st *Store) Running() []*Job {
+	if st == nil {
+		return nil
+	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	all := make([]*Job, 0, len(st.running))
@@ -26,6 +29,9 @@ func (st *Store) Running() []*Job {
 
 // Any returns the command of an id that runs or has ended not long ago, whoever owns it.
 func (st *Store) Any(id tipstaff.RequestID) (*Job, bool) {
+	if st == nil {
+		return nil, false
+	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	j, ok := st.jobs[id]

@@ -16,6 +16,9 @@ func (m *Monitor) Permit(ctx context.Context, req tipstaff.Request, live runner.
 	defer m.running.Done()
 	req.ID = m.name(req.ID)
 	live.Name(req.ID)
+	if err := m.refuseFrozen(&req); err != nil {
+		return err
+	}
 
 	decide := m.current()
 	decision := decide.policy.Decide(req, m.world(live))
