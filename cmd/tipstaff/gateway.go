@@ -22,7 +22,6 @@ import (
 	"tipstaff/internal/policy"
 	"tipstaff/internal/redact"
 	"tipstaff/internal/remote"
-	"tipstaff/internal/sandbox"
 )
 
 // gateway is what a server has instead of a machine: the way to runners.
@@ -157,12 +156,7 @@ func newGatewayStack(s config.Settings, k *own.Keeper, log *slog.Logger, t telem
 	if err != nil {
 		return nil, fail(exitConfig, "cannot use the policy file: %w", err)
 	}
-	st.modes = sandbox.NewModes(log)
-	if st.trail, err = newTrail(s, log, st.observers, st.secrets, st.modes); err != nil {
-		return nil, err
-	}
-	opened.add(st.trail.Close)
-	if err = st.shipping.begin(st.trail.Path()); err != nil {
+	if err = st.openTrail(&opened); err != nil {
 		return nil, err
 	}
 	world := policy.Unseen{Allowed: st.host.Allowlist, Within: rootsAsWritten(s.AllowedRoots)}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"os"
 	"os/user"
 	"runtime"
 	"slices"
@@ -126,15 +127,8 @@ func newMachineStack(s config.Settings, k *own.Keeper, log *slog.Logger, t telem
 	if err != nil {
 		return nil, fail(exitConfig, "cannot use the policy file: %w", err)
 	}
-	// What restores the modes of the server's own directories when a command
-	// changes them.
-	st.modes = sandbox.NewModes(log)
 	// The record: no record, no run.
-	if st.trail, err = newTrail(s, log, st.observers, st.secrets, st.modes); err != nil {
-		return nil, err
-	}
-	opened.add(st.trail.Close)
-	if err = st.shipping.begin(st.trail.Path()); err != nil {
+	if err = st.openTrail(&opened); err != nil {
 		return nil, err
 	}
 	// What starts processes, and ends them with everything that they started.
@@ -142,15 +136,10 @@ func newMachineStack(s config.Settings, k *own.Keeper, log *slog.Logger, t telem
 		return nil, err
 	}
 	// What confines them.
-	program, err := proc.Self()
+	program, err := st.confine(k, &opened)
 	if err != nil {
-		return nil, fail(exitFailure, "cannot start commands on this machine: %w", err)
-	}
-	opened.add(program.Close)
-	if st.sandbox, err = newSandbox(s, st.engine, st.host, k, log, st.modes, program); err != nil {
 		return nil, err
 	}
-	opened.add(st.sandbox.Close)
 	// What keeps the whole output of commands for a while.
 	st.spool = newSpool(s, st.secrets, log)
 	opened.add(st.spool.Close)
@@ -178,6 +167,32 @@ func newMachineStack(s config.Settings, k *own.Keeper, log *slog.Logger, t telem
 	st.policy = st.newReloader()
 	st.begin()
 	return st, nil
+}
+
+// openTrail begins the record, and what restores the modes of the server's own
+// directories when a command changes them.
+func (st *stack) openTrail(opened *closers) (err error) {
+	st.modes = sandbox.NewModes(st.log)
+	if st.trail, err = newTrail(st.settings, st.log, st.observers, st.secrets, st.modes); err != nil {
+		return err
+	}
+	opened.add(st.trail.Close)
+	return st.shipping.begin(st.trail.Path())
+}
+
+// confine makes the sandbox. It returns this program, open, which script processes
+// and the sandbox's own ones run.
+func (st *stack) confine(k *own.Keeper, opened *closers) (*os.File, error) {
+	program, err := proc.Self()
+	if err != nil {
+		return nil, fail(exitFailure, "cannot start commands on this machine: %w", err)
+	}
+	opened.add(program.Close)
+	if st.sandbox, err = newSandbox(st.settings, st.engine, st.host, k, st.log, st.modes, program); err != nil {
+		return nil, err
+	}
+	opened.add(st.sandbox.Close)
+	return program, nil
 }
 
 // recordTo stacks what writes the record, the innermost layer first.

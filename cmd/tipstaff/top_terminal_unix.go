@@ -54,6 +54,6 @@ func (t *terminal) size() (rows, columns int) {
 
 // ready waits for a key for at most so many milliseconds.
 func (t *terminal) ready(milliseconds int) bool {
-	n, err := unix.Poll([]unix.PollFd{{Fd: int32(t.in.Fd()), Events: unix.POLLIN}}, milliseconds) //nolint:gosec // a descriptor fits
+	n, err := unix.Poll([]unix.PollFd{{Fd: int32(t.in.Fd()), Events: unix.POLLIN}}, milliseconds) // a descriptor fits
 	return err == nil && n > 0
 }

@@ -113,7 +113,7 @@ func (v *topView) titles() string {
 
 // line is one row of the list.
 func (v *topView) line(r topRow) string {
-	age, cpu, memory, what, color := "", "", "", "", ""
+	var age, cpu, memory, what, color string
 	switch c := r.command; {
 	case c == nil:
 		since := r.session.LastCommand

@@ -115,7 +115,7 @@ func (f *fleet) witness() {
 	must(f.t, err)
 	bin := filepath.Join(f.dir, "bin")
 	must(f.t, os.MkdirAll(bin, 0o755))
-	must(f.t, os.WriteFile(filepath.Join(bin, witnessName), self, 0o755)) //nolint:gosec // a program
+	must(f.t, os.WriteFile(filepath.Join(bin, witnessName), self, 0o755)) // a program
 }
 
 // keys makes a key for each member, and one by which each gateway signs. It

@@ -186,7 +186,7 @@ func (c *checker) checkFile(at Fault, last bool) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	from := io.Reader(f)
 	if at.Offset > 0 {
 		from = io.NewSectionReader(f, at.Offset, math.MaxInt64-at.Offset)

@@ -158,7 +158,7 @@ func TestStreamsAreBounded(t *testing.T) {
 		if err != nil || res.StatusCode != http.StatusOK {
 			t.Fatal(err, res)
 		}
-		defer res.Body.Close()
+		t.Cleanup(func() { _ = res.Body.Close() })
 	}
 	if status, body := c.get("/now/live"); status != http.StatusServiceUnavailable {
 		t.Errorf("%d %s", status, body)

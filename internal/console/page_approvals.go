@@ -59,7 +59,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) error {
 	handle := r.PathValue("handle")
 	var q control.Question
 	var err error
-	said := ""
+	var said string
 	switch r.FormValue("answer") {
 	case "once":
 		q, err = s.opts.Questions.Approve(handle, false)
@@ -97,7 +97,7 @@ func (s *Server) approvalsLive(ctx context.Context, r *http.Request, n *news) er
 				return err
 			}
 			if err := n.send("part", piece{"questions", html}); err != nil {
-				return nil //nolint:nilerr // the browser has gone
+				return nil // the browser has gone
 			}
 			before = v
 		}

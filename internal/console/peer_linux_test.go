@@ -55,7 +55,7 @@ func (c *testConsole) asOther(t *testing.T, program string, uid uint32) string {
 
 // copied is another file with this program, which other users may run.
 func copied(t *testing.T) string {
-	dir, err := os.MkdirTemp("/tmp", "console-test-")
+	dir, err := os.MkdirTemp("/tmp", "console-test-") //nolint:usetesting // other users cannot reach a test's own
 	if err != nil {
 		t.Fatal(err)
 	}

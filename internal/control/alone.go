@@ -44,4 +44,4 @@ func liftAlone(dir string, t freeze.Target, record Record) (freeze.Entry, error)
 }
 
 // self is the user of this process; the zero user where there are none.
-func self() tipstaff.Person { return personOf(uint32(max(os.Geteuid(), 0))) } //nolint:gosec // a user id fits
+func self() tipstaff.Person { return personOf(uint32(max(os.Geteuid(), 0))) } // a user id fits

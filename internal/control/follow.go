@@ -39,7 +39,7 @@ type Event struct {
 	Columns int      `json:"columns,omitempty"`
 }
 
-// ErrUnknown: no running server knows a command or session of this id.
+// ErrUnknown says that no running server knows a command or session of this id.
 var ErrUnknown error = unknownError{}
 
 type unknownError struct{}

@@ -194,7 +194,7 @@ func TestASlowFollowerHoldsUpNobody(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _ = conn.Close() }()
+		t.Cleanup(func() { _ = conn.Close() })
 		if err := send(conn, request{Op: opFollow, ID: "cmd_1"}); err != nil {
 			t.Fatal(err)
 		}

@@ -199,7 +199,8 @@ func (s *Server) follow(conn *net.UnixConn, r request, leave func()) {
 		_, err := conn.Read(make([]byte, 1)) // a client says nothing more; this is its end
 		stop(err)
 	})
-	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	detach := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer detach()
 	f := follower{of: of, say: func(r reply) error {
 		_ = conn.SetWriteDeadline(time.Now().Add(slowest))
 		return s.say(conn, r)

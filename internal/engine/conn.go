@@ -14,11 +14,11 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// ErrUnavailable: there is no connection to the engine now. What was to be sent
+// ErrUnavailable says that there is no connection to the engine now. What was to be sent
 // was not sent, and will not be.
 var ErrUnavailable = errors.New("the engine cannot be reached now")
 
-// ErrTooLarge: a message is larger than the engine's servers take ([Conn.MaxPayload]).
+// ErrTooLarge says that a message is larger than the engine's servers take ([Conn.MaxPayload]).
 var ErrTooLarge = errors.New("the message is larger than the engine takes")
 
 // Conn is a connection to the engine. All methods may run at once.
@@ -71,7 +71,7 @@ func Connect(_ context.Context, o Options) (*Conn, error) {
 // pause is how long to wait before the next round through the servers.
 func pause(attempts int) time.Duration {
 	d := min(firstPause<<min(attempts, 10), longestPause)
-	return d/2 + rand.N(d/2+1)
+	return d/2 + rand.N(d/2+1) //nolint:gosec // jitter is no secret
 }
 
 // State tells whether there is a connection: nil, or why there is none. The error

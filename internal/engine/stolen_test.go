@@ -176,7 +176,7 @@ func (f *field) overhears(subject, queue string, speak func()) bool {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	defer sub.Unsubscribe() //nolint:errcheck // ends with the test
+	defer sub.Unsubscribe() // ends with the test
 	f.settle()
 	for range 20 { // where a queue shares them out, some come here
 		speak()
@@ -223,7 +223,7 @@ func (f *field) asks(subject string, body any) *nats.Msg {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	defer sub.Unsubscribe() //nolint:errcheck // ends with the test
+	defer sub.Unsubscribe() // ends with the test
 	if err := f.stolen.PublishRequest(subject, inbox, data); err != nil {
 		f.t.Fatal(err)
 	}
@@ -278,7 +278,7 @@ var attempts = []struct {
 		if err != nil {
 			f.t.Fatal(err)
 		}
-		defer sub.Unsubscribe() //nolint:errcheck // ends with the test
+		defer sub.Unsubscribe() // ends with the test
 		if err := f.stolen.PublishRequest(engine.Namesakes("r1"), subject, nil); err != nil {
 			f.t.Fatal(err)
 		}

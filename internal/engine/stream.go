@@ -14,7 +14,7 @@ import (
 // not grow with the fleet: a stream costs the servers much, a subject little.
 const CopyStreams = 8
 
-// ErrNoStream: the stream does not exist. A gateway makes it, see [Conn.MakeStreams].
+// ErrNoStream says that the stream does not exist. A gateway makes it, see [Conn.MakeStreams].
 var ErrNoStream = errors.New("the engine has no such stream")
 
 // CopyStream is the name of stream i, from 0 to CopyStreams-1.

@@ -146,7 +146,7 @@ func TestBothSidesShowCertificatesAndSpeakTLS13(t *testing.T) {
 		t.Fatal(err)
 	}
 	for version, taken := range map[uint16]bool{tls.VersionTLS12: false, tls.VersionTLS13: true} {
-		nc, err := nats.Connect(s.URL(), option, nats.Secure(&tls.Config{RootCAs: pool, Certificates: []tls.Certificate{pair}, MaxVersion: version})) //nolint:gosec // that it is refused is what is tested
+		nc, err := nats.Connect(s.URL(), option, nats.Secure(&tls.Config{RootCAs: pool, Certificates: []tls.Certificate{pair}, MaxVersion: version})) // that it is refused is what is tested
 		if err == nil {
 			nc.Close()
 		}

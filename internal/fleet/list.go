@@ -89,7 +89,7 @@ func (l *List) Watch(ctx context.Context) {
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(l.every/10 + rand.N(l.every/10+1)):
+		case <-time.After(l.every/10 + rand.N(l.every/10+1)): //nolint:gosec // jitter is no secret
 		}
 	}
 }
@@ -111,7 +111,7 @@ func (l *List) complete(ctx context.Context) {
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(l.every/2 + rand.N(l.every/2+1)):
+		case <-time.After(l.every/2 + rand.N(l.every/2+1)): //nolint:gosec // jitter is no secret
 		}
 	}
 }
@@ -142,7 +142,7 @@ func (l *List) beat(ctx context.Context, restart chan<- struct{}) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(l.every*9/10 + rand.N(l.every/5+1)):
+		case <-time.After(l.every*9/10 + rand.N(l.every/5+1)): //nolint:gosec // jitter is no secret
 		}
 	}
 }

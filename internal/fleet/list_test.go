@@ -2,7 +2,6 @@ package fleet_test
 
 import (
 	"encoding/json"
-	"io"
 	"log/slog"
 	"maps"
 	"testing"
@@ -12,7 +11,7 @@ import (
 	"tipstaff/internal/fleet"
 )
 
-func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // told is a list that is told of changes, in order, as the servers would tell it.
 type told struct {

@@ -54,7 +54,7 @@ func (l *List) Place(ctx context.Context, want Want, try func(context.Context, L
 		case <-ctx.Done():
 			return Lease{}, context.Cause(ctx)
 		case <-end.C:
-			return Lease{}, &Busy{Why: why, RetryAfter: time.Second + rand.N(2*time.Second)}
+			return Lease{}, &Busy{Why: why, RetryAfter: time.Second + rand.N(2*time.Second)} //nolint:gosec // jitter is no secret
 		case <-changed:
 		}
 	}
@@ -111,8 +111,8 @@ func (l *List) choose(want Want, asked map[Place]bool) (*chosen, string) {
 	case len(fitting) == 0:
 		return nil, "there is no runner for it"
 	}
-	best := fitting[rand.IntN(len(fitting))]
-	if other := fitting[rand.IntN(len(fitting))]; other.lease.load(other.placed) < best.lease.load(best.placed) {
+	best := fitting[rand.IntN(len(fitting))]                                                                      //nolint:gosec // a choice among runners is no secret
+	if other := fitting[rand.IntN(len(fitting))]; other.lease.load(other.placed) < best.lease.load(best.placed) { //nolint:gosec // a choice among runners is no secret
 		best = other
 	}
 	if !want.Passing {

@@ -40,7 +40,7 @@ const claimFor = 1500 * time.Millisecond
 // runner leaves the server for another: an election takes 4 to 9 seconds.
 const movesAfter = 4
 
-// ErrNameTaken: another runner has this runner's name.
+// ErrNameTaken says that another runner has this runner's name.
 var ErrNameTaken = errors.New("another runner has this name")
 
 // Runner is one start of a runner as the fleet knows it. Its methods may run at
@@ -124,7 +124,7 @@ func (r *Runner) Keep(ctx context.Context) {
 			return
 		case <-r.kick:
 		case <-changed:
-		case <-time.After(r.opt.Renew*4/5 + rand.N(r.opt.Renew*2/5+1)):
+		case <-time.After(r.opt.Renew*4/5 + rand.N(r.opt.Renew*2/5+1)): //nolint:gosec // jitter is no secret
 		}
 	}
 }

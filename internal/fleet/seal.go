@@ -66,7 +66,7 @@ func (s Seal) Place(a engine.Address) Place {
 // address have nothing in common. It has letters A to Z and digits 2 to 7.
 func (s Seal) NewTail(a engine.Address) string {
 	var b [32]byte
-	rand.Read(b[:16]) //nolint:errcheck // crypto/rand.Read never fails
+	rand.Read(b[:16]) // crypto/rand.Read never fails
 	p := s.Place(a)
 	copy(b[16:24], p.name[:])
 	copy(b[24:], p.start[:])

@@ -29,7 +29,7 @@ type content struct {
 	Frozen  []Entry `json:"frozen"`
 }
 
-// ErrNotFrozen: no freeze of exactly this target is in force.
+// ErrNotFrozen says that no freeze of exactly this target is in force.
 var ErrNotFrozen = errors.New("this is not frozen")
 
 // read reads the file. A file that is not there freezes nobody.

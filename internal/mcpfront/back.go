@@ -47,7 +47,8 @@ func (s *Server) Carry(ctx context.Context, call remote.Call, at remote.Caller) 
 	c.asking = &asking{elsewhere: asker(f, at), progress: told}
 	if err == nil {
 		if t.family != "" || t.follows {
-			defer told.begin()()
+			over := told.begin()
+			defer over()
 		}
 		res, fault := t.call(ctx, s, c, a)
 		if fault == nil {

@@ -101,13 +101,14 @@ func (b *batch) records(upTo uint64, all bool) (ended bool, err error) {
 	after := &b.header.After
 	number, offset := max(after.Segment, 1), after.Offset
 	for b.room > 0 && (all || after.Records < upTo) {
-		_, missing := os.Lstat(b.layout.Segment(number + 1)) // before reading: then nothing is added to this one
+		_, err := os.Lstat(b.layout.Segment(number + 1)) // before reading: then nothing is added to this one
+		last := err != nil
 		chunk, err := b.chunk(number, offset)
 		if err != nil {
 			return false, err
 		}
 		if len(chunk) == 0 {
-			if missing != nil {
+			if last {
 				return true, nil
 			}
 			number, offset = number+1, 0

@@ -56,7 +56,7 @@ func (c *copier) run(ctx context.Context, g func() goal) (reached goal, err erro
 // step copies one batch, and returns whether there was one.
 func (c *copier) step(ctx context.Context, g goal) (more bool, err error) {
 	if !c.known {
-		if err := c.ask(ctx, g); err != nil {
+		if err := c.ask(ctx); err != nil {
 			if errors.Is(err, errShorter) && g.all {
 				return false, nil // the machine failed, and the stream has what its disk lost
 			}
@@ -110,7 +110,7 @@ func (c *copier) room() int {
 }
 
 // ask asks the stream how far the copy has come.
-func (c *copier) ask(ctx context.Context, g goal) error {
+func (c *copier) ask(ctx context.Context) error {
 	exchange, cancel := context.WithTimeout(ctx, attempt)
 	defer cancel()
 	last, err := c.to.LastCopy(exchange, c.source.Stream(), c.source.Subject())

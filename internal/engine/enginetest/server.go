@@ -67,7 +67,11 @@ func (s *Server) Start() {
 		s.t.Fatal("the NATS server is not ready after 20 seconds")
 	}
 	if s.opts.Port == server.RANDOM_PORT {
-		s.opts.Port = srv.Addr().(*net.TCPAddr).Port
+		addr, tcp := srv.Addr().(*net.TCPAddr)
+		if !tcp {
+			s.t.Fatalf("the NATS server listens on %v", srv.Addr())
+		}
+		s.opts.Port = addr.Port
 	}
 }
 
