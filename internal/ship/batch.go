@@ -101,8 +101,7 @@ func (b *batch) records(upTo uint64, all bool) (ended bool, err error) {
 	after := &b.header.After
 	number, offset := max(after.Segment, 1), after.Offset
 	for b.room > 0 && (all || after.Records < upTo) {
-		_, err := os.Lstat(b.layout.Segment(number + 1)) // before reading: then nothing is added to this one
-		last := err != nil
+		last := !exists(b.layout.Segment(number + 1)) // before reading: then nothing is added to this one
 		chunk, err := b.chunk(number, offset)
 		if err != nil {
 			return false, err
@@ -214,4 +213,10 @@ func readFrom(path string, at, most int64) (data []byte, whole bool, err error) 
 		return data[:most], false, err
 	}
 	return data, true, err
+}
+
+// exists reports whether there is something at a path.
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
