@@ -38,9 +38,8 @@ func (c *Conn) MakeStreams(ctx context.Context, replicas int) error {
 			replicas = 3
 		}
 	}
-	if err := errors.Join(c.makeLeases(ctx, replicas), c.makeClaims(ctx, replicas)); err != nil {
-		return err
-	}
+	// One that cannot be made holds up no other.
+	errs := []error{c.makeLeases(ctx, replicas), c.makeClaims(ctx, replicas)}
 	for i := range CopyStreams {
 		_, err := c.js.CreateStream(ctx, jetstream.StreamConfig{
 			Name: CopyStream(i), Description: "copies of tipstaff's trails",
@@ -49,10 +48,10 @@ func (c *Conn) MakeStreams(ctx context.Context, replicas int) error {
 			Compression: jetstream.S2Compression, AllowDirect: true,
 		})
 		if err != nil && !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
-			return fmt.Errorf("cannot make the stream %s: %w", CopyStream(i), plain(err))
+			errs = append(errs, fmt.Errorf("cannot make the stream %s: %w", CopyStream(i), plain(err)))
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // duplicates is how long a stream remembers ids: as long as a shipper may try one

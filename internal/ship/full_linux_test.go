@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,7 +49,8 @@ func TestAFullDiskOfTheEngineLosesNothing(t *testing.T) {
 func fillTheEngine(t *testing.T, dir string) {
 	s := enginetest.Start(t)
 	g := s.Connect(engine.Gateway, "g1")
-	if err := g.MakeStreams(within(t), 1); err != nil {
+	// The bucket of claims reserves more than there is, and holds up no stream.
+	if err := g.MakeStreams(within(t), 1); err == nil || strings.Count(err.Error(), "cannot make") != 1 || !strings.Contains(err.Error(), "claims") {
 		t.Fatal(err)
 	}
 	p := begin(t, dir, s.Connect(engine.Runner, "r1"), ship.Options{Strict: true, Patience: time.Second})
