@@ -1,4 +1,4 @@
-//go:build linux
+//go:build linux && !race
 
 package e2e
 
@@ -198,15 +198,4 @@ func (p *visitor) follows(id string) {
 			ticks++
 		}
 	}
-}
-
-// recordsOf returns the records of one event.
-func recordsOf(s *kit.Server, event string) []map[string]any {
-	var out []map[string]any
-	for _, r := range s.Records() {
-		if r["event"] == event {
-			out = append(out, r)
-		}
-	}
-	return out
 }
