@@ -29,7 +29,8 @@ const (
 	// between is the least time between two looks at an output that keeps coming.
 	between = 20 * time.Millisecond
 	// firstLook and lastLook are how long a wait for a port waits between two looks:
-	// it doubles from one to the other.
+	// it doubles from one to the other. A look at an output that is the last of its
+	// wait takes at most lastLook.
 	firstLook = 10 * time.Millisecond
 	lastLook  = 250 * time.Millisecond
 	// chunk is how much of an output is looked at at once, and longestPrompt how much
@@ -93,7 +94,10 @@ func (j *Job) waitOutput(ctx context.Context, u Until) (bool, error) {
 			return false, nil
 		}
 		if u.Match != nil && !pause(ctx, j.done, between-time.Since(looked)) {
-			return search.look(context.WithoutCancel(ctx), out)
+			// What came in the pause. Where a command floods, this does not catch up.
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastLook)
+			defer cancel()
+			return search.look(last, out)
 		}
 	}
 }
