@@ -94,10 +94,7 @@ func (j *Job) waitOutput(ctx context.Context, u Until) (bool, error) {
 			return false, nil
 		}
 		if u.Match != nil && !pause(ctx, j.done, between-time.Since(looked)) {
-			// What came in the pause. Where a command floods, this does not catch up.
-			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastLook)
-			defer cancel()
-			return search.look(last, out)
+			return search.lookLast(ctx, out)
 		}
 	}
 }
@@ -125,6 +122,14 @@ type search struct {
 	match  *regexp.Regexp // nil: anything
 	stream spool.Stream
 	line   []byte // the last one, as far as it has come
+}
+
+// lookLast looks at what has come in the pause at whose end ctx was done. Where a
+// command floods, it does not catch up.
+func (s *search) lookLast(ctx context.Context, out *spool.Output) (bool, error) {
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastLook)
+	defer cancel()
+	return s.look(last, out)
 }
 
 // look looks at what has come since the last time.
