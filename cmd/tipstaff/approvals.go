@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -12,7 +11,6 @@ import (
 
 	"tipstaff/internal/approval"
 	"tipstaff/internal/argv"
-	"tipstaff/internal/audit"
 	"tipstaff/internal/config"
 	"tipstaff/internal/control"
 )
@@ -52,15 +50,7 @@ func showQuestions(out, talk io.Writer, list []control.Question, asJSON bool) er
 		if list == nil {
 			list = []control.Question{}
 		}
-		data, err := json.MarshalIndent(list, "", "  ")
-		if err != nil {
-			return fail(exitFailure, "cannot write the list: %w", err)
-		}
-		for line := range strings.Lines(string(data) + "\n") {
-			text, _ := strings.CutSuffix(line, "\n")
-			say(out, "%s", audit.AppendPrintable(nil, []byte(text)))
-		}
-		return nil
+		return sayJSON(out, list)
 	}
 	if len(list) == 0 {
 		say(talk, "No command waits for a person.")

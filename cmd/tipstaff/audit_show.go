@@ -97,7 +97,7 @@ func (r *trailReader) showLast(n int, follow bool, print func(*trailread.Line) e
 
 // follow prints new records until the command is interrupted.
 func (r *trailReader) follow(print func(*trailread.Line) error) error {
-	w, err := trailread.FollowIn(r.from.files, r.path, r.trails, r.filter)
+	w, err := trailread.Follow(r.from.files, r.path, r.trails, r.filter)
 	if err != nil {
 		return err
 	}

@@ -2,12 +2,10 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -135,15 +133,7 @@ func showFrozen(out, talk io.Writer, state string, asJSON bool) error {
 		if all == nil {
 			all = []freeze.Entry{}
 		}
-		data, err := json.MarshalIndent(all, "", "  ")
-		if err != nil {
-			return fail(exitFailure, "cannot write the list: %w", err)
-		}
-		for line := range strings.Lines(string(data) + "\n") {
-			text, _ := strings.CutSuffix(line, "\n")
-			say(out, "%s", audit.AppendPrintable(nil, []byte(text)))
-		}
-		return nil
+		return sayJSON(out, all)
 	}
 	if len(all) == 0 {
 		say(talk, "Nobody is frozen.")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"strings"
@@ -20,7 +21,6 @@ import (
 	"tipstaff/internal/monitor"
 	"tipstaff/internal/own"
 	"tipstaff/internal/policy"
-	"tipstaff/internal/redact"
 	"tipstaff/internal/remote"
 )
 
@@ -133,30 +133,12 @@ func newGatewayStack(s config.Settings, k *own.Keeper, log *slog.Logger, t telem
 	var opened closers
 	defer func() {
 		if err != nil {
-			_ = opened.close()
+			err = errors.Join(err, opened.close())
 		}
 	}()
 	go audit.WarmUp()
-	if st.evaluator, err = newKeptEvaluator(s, k, log); err != nil {
-		return nil, err
-	}
-	st.host = st.evaluator.host
-	st.rereads = rereads{keeper: k, host: st.host}
-	if st.observers, err = newObservers(s, log); err != nil {
-		return nil, err
-	}
-	if err := st.ship(engine.Gateway, &opened); err != nil {
-		return nil, err
-	}
-	st.secrets = redact.New(redact.Secrets(s.Environ))
-	if st.deciders, err = newDeciders(s, st.secrets, t, log); err != nil {
-		return nil, err
-	}
-	decide, err := st.prepare(st.evaluator.file.Policy)
+	decide, err := st.openRecord(k, engine.Gateway, &opened)
 	if err != nil {
-		return nil, fail(exitConfig, "cannot use the policy file: %w", err)
-	}
-	if err = st.openTrail(&opened); err != nil {
 		return nil, err
 	}
 	world := policy.Unseen{Allowed: st.host.Allowlist, Within: rootsAsWritten(s.AllowedRoots)}

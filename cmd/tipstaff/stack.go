@@ -15,6 +15,7 @@ import (
 	"tipstaff/internal/audit"
 	"tipstaff/internal/config"
 	"tipstaff/internal/control"
+	"tipstaff/internal/engine"
 	"tipstaff/internal/freeze"
 	"tipstaff/internal/host"
 	"tipstaff/internal/job"
@@ -96,43 +97,14 @@ func newMachineStack(s config.Settings, k *own.Keeper, log *slog.Logger, t telem
 
 	// What takes a while and needs nothing else is made in the background.
 	go audit.WarmUp()
-	engine := engineLater(s, &opened)
-	// What decides: the settings, the policy file, and the machine that both
-	// refer to.
-	if st.evaluator, err = newKeptEvaluator(s, k, log); err != nil {
-		return nil, err
-	}
-	st.host = st.evaluator.host
-	if s.Terminal {
-		st.host.Allowlist(tipstaff.Terminal) // read before a command can change it
-	}
-	// The files that are read again at SIGHUP.
-	st.rereads = rereads{keeper: k, host: st.host}
-	// Where records go in addition to the trail.
-	if st.observers, err = newObservers(s, log); err != nil {
-		return nil, err
-	}
-	// What copies the trail to an engine's streams.
-	if err := st.ship(asRunner, &opened); err != nil {
-		return nil, err
-	}
-	// What hides secrets in everything that is stored or sent.
-	st.secrets = redact.New(redact.Secrets(s.Environ))
-	// The deciders, which can only narrow the policy.
-	if st.deciders, err = newDeciders(s, st.secrets, t, log); err != nil {
-		return nil, err
-	}
-	// Prepares the policy file; it takes effect once everything below exists.
-	decide, err := st.prepare(st.evaluator.file.Policy)
+	processes := engineLater(s, &opened)
+	// What decides, and the record.
+	decide, err := st.openRecord(k, asRunner, &opened)
 	if err != nil {
-		return nil, fail(exitConfig, "cannot use the policy file: %w", err)
-	}
-	// The record: no record, no run.
-	if err = st.openTrail(&opened); err != nil {
 		return nil, err
 	}
 	// What starts processes, and ends them with everything that they started.
-	if st.engine, err = engine(); err != nil {
+	if st.engine, err = processes(); err != nil {
 		return nil, err
 	}
 	// What confines them.
@@ -167,6 +139,45 @@ func newMachineStack(s config.Settings, k *own.Keeper, log *slog.Logger, t telem
 	st.policy = st.newReloader()
 	st.begin()
 	return st, nil
+}
+
+// openRecord makes what every server has, whether it runs commands or sends them to
+// runners: what decides, and the record. It is a list, as newMachineStack. decide
+// puts the policy file in force.
+func (st *stack) openRecord(k *own.Keeper, as engine.Role, opened *closers) (decide func(), err error) {
+	s := st.settings
+	// What decides: the settings, the policy file, and the machine that both
+	// refer to.
+	if st.evaluator, err = newKeptEvaluator(s, k, st.log); err != nil {
+		return nil, err
+	}
+	st.host = st.evaluator.host
+	if s.Terminal {
+		st.host.Allowlist(tipstaff.Terminal) // read before a command can change it
+	}
+	// The files that are read again at SIGHUP.
+	st.rereads = rereads{keeper: k, host: st.host}
+	// Where records go in addition to the trail.
+	if st.observers, err = newObservers(s, st.log); err != nil {
+		return nil, err
+	}
+	// What copies the trail to an engine's streams.
+	if err := st.ship(as, opened); err != nil {
+		return nil, err
+	}
+	// What hides secrets in everything that is stored or sent.
+	st.secrets = redact.New(redact.Secrets(s.Environ))
+	// The deciders, which can only narrow the policy.
+	if st.deciders, err = newDeciders(s, st.secrets, st.telemetry, st.log); err != nil {
+		return nil, err
+	}
+	// Prepares the policy file; it takes effect once everything below exists.
+	decide, err = st.prepare(st.evaluator.file.Policy)
+	if err != nil {
+		return nil, fail(exitConfig, "cannot use the policy file: %w", err)
+	}
+	// The record: no record, no run.
+	return decide, st.openTrail(opened)
 }
 
 // openTrail begins the record, and what restores the modes of the server's own

@@ -2,15 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"tipstaff/internal/audit"
 	"tipstaff/internal/config"
 	"tipstaff/internal/control"
 )
@@ -64,15 +61,7 @@ func topOnce(cmd *cobra.Command, state string, s screen, asJSON bool) error {
 	}
 	out := cmd.OutOrStdout()
 	if asJSON {
-		data, err := json.MarshalIndent(now, "", "  ")
-		if err != nil {
-			return fail(exitFailure, "cannot write the list: %w", err)
-		}
-		for line := range strings.Lines(string(data) + "\n") {
-			text, _ := strings.CutSuffix(line, "\n")
-			say(out, "%s", audit.AppendPrintable(nil, []byte(text)))
-		}
-		return nil
+		return sayJSON(out, now)
 	}
 	v := topView{now: now, at: time.Now(), width: s.width, paint: s.paint}
 	for _, line := range v.head() {

@@ -45,7 +45,7 @@ const (
 // look returns the result for key. One that is older than fresh is made anew by
 // do, which gets ctx, in a goroutine of work.
 func (l *later[K, V]) look(ctx context.Context, work *sync.WaitGroup, key K, fresh time.Duration, do func(context.Context) (V, error)) found[V] {
-	making := l.start(ctx, work, key, fresh, do)
+	r, making := l.start(ctx, work, key, fresh, do)
 	if making != nil {
 		wait := time.NewTimer(moment)
 		defer wait.Stop()
@@ -57,13 +57,13 @@ func (l *later[K, V]) look(ctx context.Context, work *sync.WaitGroup, key K, fre
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	r := l.kept[key]
 	return found[V]{r.value, r.err, r.made, r.making != nil}
 }
 
-// start begins to make a result if it is time, and returns what is closed at its
-// end; nil if a result is there that counts.
-func (l *later[K, V]) start(ctx context.Context, work *sync.WaitGroup, key K, fresh time.Duration, do func(context.Context) (V, error)) <-chan struct{} {
+// start begins to make a result if it is time. It returns the result, which may be
+// forgotten meanwhile, and what is closed at the end of its making; nil if it counts
+// as it is.
+func (l *later[K, V]) start(ctx context.Context, work *sync.WaitGroup, key K, fresh time.Duration, do func(context.Context) (V, error)) (*result[V], <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.kept == nil {
@@ -78,10 +78,10 @@ func (l *later[K, V]) start(ctx context.Context, work *sync.WaitGroup, key K, fr
 	now := time.Now()
 	r.looked = now
 	if r.making != nil {
-		return r.making
+		return r, r.making
 	}
 	if !r.made.IsZero() && now.Sub(r.made) < max(fresh, leisure*r.took) || ctx.Err() != nil {
-		return nil
+		return r, nil
 	}
 	making := make(chan struct{})
 	r.making = making
@@ -93,7 +93,7 @@ func (l *later[K, V]) start(ctx context.Context, work *sync.WaitGroup, key K, fr
 		r.value, r.err, r.made, r.took, r.making = value, err, began, time.Since(began), nil
 		close(making)
 	})
-	return making
+	return r, making
 }
 
 // forget makes the next look make the result anew.

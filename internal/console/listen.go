@@ -2,15 +2,13 @@ package console
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"net/netip"
-	"os"
 	"strconv"
 	"strings"
-	"syscall"
+
+	"tipstaff/internal/httpfront"
 )
 
 // DefaultAddress is where a console listens: on loopback, at a free port.
@@ -23,7 +21,7 @@ const unixPrefix = "unix:"
 // or nothing, or at unix:PATH. It refuses what other machines could reach.
 func Listen(ctx context.Context, address string) (net.Listener, error) {
 	if path, ok := strings.CutPrefix(address, unixPrefix); ok {
-		return listenUnix(ctx, path)
+		return httpfront.ListenUnix(ctx, path)
 	}
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -40,30 +38,6 @@ func Listen(ctx context.Context, address string) (net.Listener, error) {
 	}
 	var c net.ListenConfig
 	return c.Listen(ctx, "tcp", net.JoinHostPort(host, port))
-}
-
-// listenUnix makes a socket that only its owner can connect to, in the place of
-// one on which no process listens.
-func listenUnix(ctx context.Context, path string) (net.Listener, error) {
-	if path == "" {
-		return nil, errors.New("unix: names no socket: write unix:PATH")
-	}
-	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSocket != 0 {
-		conn, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
-		if err == nil {
-			_ = conn.Close() // Listen says that the address is in use
-		} else if errors.Is(err, syscall.ECONNREFUSED) {
-			_ = os.Remove(path)
-		}
-	}
-	l, err := (&net.ListenConfig{}).Listen(ctx, "unix", path)
-	if err != nil {
-		return nil, err
-	}
-	if err := os.Chmod(path, 0o600); err != nil {
-		return nil, errors.Join(err, l.Close())
-	}
-	return l, nil
 }
 
 func portOf(a *net.TCPAddr) string { return strconv.Itoa(a.Port) }

@@ -45,8 +45,8 @@ const headerName = "Tipstaff-Batch"
 // sizeHeader is how large a message is whose data was not asked for.
 const sizeHeader = "Nats-Msg-Size"
 
-// AppendCopy is [Conn.Append] for a message that follows another one. The error
-// is [ErrMoved] if the stream has another last message with this subject, or has
+// AppendCopy adds a message that follows another one, and returns its number when
+// the stream has acknowledged it. The error is [ErrMoved] if the stream has another last message with this subject, or has
 // this id already: then ask [Conn.LastCopy].
 func (c *Conn) AppendCopy(ctx context.Context, m Copy) (sequence uint64, err error) {
 	msg := &nats.Msg{Subject: m.Subject, Data: m.Data, Header: nats.Header{headerName: {m.Header}}}

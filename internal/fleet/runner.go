@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,19 +73,12 @@ func NewRunner(conn *engine.Conn, o RunnerOptions) (*Runner, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	o.Renew, o.Claim = or(o.Renew, renewEvery), or(o.Claim, claimFor)
+	o.Renew, o.Claim = cmp.Or(o.Renew, renewEvery), cmp.Or(o.Claim, claimFor)
 	return &Runner{
 		conn: conn, opt: o, addr: engine.Address{Name: o.Name, Incarnation: engine.NewIncarnation()},
 		door: newDoor(o.Capacity, o.TenantSessions, o.Labels),
 		kick: make(chan struct{}, 1), hello: make(chan engine.Address, 1),
 	}, nil
-}
-
-func or(d, unset time.Duration) time.Duration {
-	if d == 0 {
-		return unset
-	}
-	return d
 }
 
 // Address is where this start of the runner listens.

@@ -81,7 +81,7 @@ func (l *Listeners) Addresses() []Address {
 
 func listen(ctx context.Context, address string) (net.Listener, error) {
 	if path, ok := strings.CutPrefix(address, unixPrefix); ok {
-		return listenUnix(ctx, path)
+		return ListenUnix(ctx, path)
 	}
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -100,9 +100,9 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 // longestPath is the length of the longest path of a Unix socket (unix(7)).
 const longestPath = 107
 
-// listenUnix makes a socket that only this user and root can connect to. It
+// ListenUnix makes a socket that only this user and root can connect to. It
 // replaces the socket of a dead server, but not that of a live one.
-func listenUnix(ctx context.Context, path string) (net.Listener, error) {
+func ListenUnix(ctx context.Context, path string) (net.Listener, error) {
 	if path == "" || len(path) > longestPath {
 		return nil, fmt.Errorf("the path of a Unix socket has 1 to %d bytes", longestPath)
 	}

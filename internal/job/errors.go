@@ -8,28 +8,6 @@ import (
 	"tipstaff/internal/runner"
 )
 
-// notFound is the error for an id that is not known, or not to this caller.
-func notFound(id tipstaff.RequestID) error {
-	return &tipstaff.Error{
-		Code: tipstaff.CommandNotFound, Rule: "command",
-		Msg:     fmt.Sprintf("Command '%s' was not found", shown(id)),
-		Hint:    "It was never started, ended long ago, or belongs to somebody else. The id is the command_id that the call answered with; terminal_get_status lists those of a session.",
-		Details: map[string]any{"command_id": shown(id)},
-	}
-}
-
-// NotFound is the error for what does not exist, for a caller.
-func NotFound(id tipstaff.RequestID) error { return notFound(id) }
-
-// shown bounds how much of an unknown id an error repeats.
-func shown(id tipstaff.RequestID) string {
-	const longest = 200
-	if len(id) > longest {
-		return string(id[:longest]) + "…"
-	}
-	return string(id)
-}
-
 func notRunning(id tipstaff.RequestID) error {
 	return &tipstaff.Error{
 		Code: tipstaff.CommandNotRunning, Rule: "command",

@@ -185,7 +185,7 @@ func (st *Store) Find(o Owner, id tipstaff.RequestID) (*Job, error) {
 	defer st.mu.Unlock()
 	j := st.jobs[id]
 	if j == nil || j.owner != o {
-		return nil, notFound(id)
+		return nil, tipstaff.NoCommand(string(id))
 	}
 	return j, nil
 }

@@ -1,7 +1,6 @@
 package mcpfront
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +12,7 @@ import (
 	"tipstaff"
 	"tipstaff/internal/approval"
 	"tipstaff/internal/argv"
+	"tipstaff/internal/once"
 	"tipstaff/internal/policy"
 )
 
@@ -92,15 +92,7 @@ func badState(what string) error {
 // argumentsDigest returns a digest of the arguments of a call that does not
 // depend on the order of members and on blanks.
 func argumentsDigest(raw json.RawMessage) string {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	var v any
-	if d.Decode(&v) == nil {
-		if canonical, err := json.Marshal(v); err == nil {
-			return approval.DigestOf(canonical)
-		}
-	}
-	return approval.DigestOf(raw)
+	return approval.DigestOf(once.Canonical(raw))
 }
 
 // ask returns the way in which this client asks its user; nil if it has none.

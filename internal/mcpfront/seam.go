@@ -2,7 +2,6 @@ package mcpfront
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"time"
@@ -106,7 +105,7 @@ func (h here) execute(ctx context.Context, t tool, c *caller, a arguments) (*mcp
 	first := *c // the call may outlive this caller
 	e, joined, err := h.book.Enter(ctx, once.Call[*mcp.CallToolResult]{
 		Key:    once.Key{Owner: c.origin.Owner(), ID: id},
-		Digest: callDigest(t, c.raw), Stays: mannerOf(a).stays(),
+		Digest: once.DigestOf(t.name, c.raw), Stays: mannerOf(a).stays(),
 		Run: func(ctx context.Context, _ *once.Entry[*mcp.CallToolResult]) (*mcp.CallToolResult, error) {
 			res, err := t.call(ctx, h.s, &first, a)
 			return res, later(err)
@@ -147,11 +146,6 @@ func callID(t tool, a arguments) (id string, given bool) {
 		id, given = a.given(callParameterJSON.name)
 	}
 	return id, given
-}
-
-// callDigest tells calls with one id apart.
-func callDigest(t tool, raw json.RawMessage) [sha256.Size]byte {
-	return sha256.Sum256([]byte(t.name + "\x00" + argumentsDigest(raw)))
 }
 
 // askedLater is the code of a call that ends with a question for the client. It

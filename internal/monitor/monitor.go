@@ -46,9 +46,10 @@ type Monitor struct {
 	running sync.WaitGroup
 }
 
-// Execute refuses req if its caller is frozen, decides about it, consults the decider, and asks a person if the
-// policy or the decider requires that. If the command is allowed, it records
-// the intent, runs the command and records how it ended. An error is a
+// Execute refuses req if its caller is frozen, decides about it, consults the
+// decider, and asks a person if the policy or the decider requires that. If the
+// command is allowed, it records the intent, runs the command and records how it
+// ended. An error is a
 // [*tipstaff.Error], and means that nothing was started. For a command that
 // ran, however it ended, Execute returns a Result.
 func (m *Monitor) Execute(ctx context.Context, req tipstaff.Request, live runner.Live) (tipstaff.Result, error) {

@@ -29,24 +29,6 @@ func lost(id string) error {
 	}
 }
 
-func noSession(id string) error {
-	return &tipstaff.Error{
-		Code: tipstaff.SessionNotFound, Rule: "session",
-		Msg:     fmt.Sprintf("Session '%.200s' was not found", id),
-		Hint:    "It was closed, has expired, or belongs to somebody else. Create a new one with terminal_create_session.",
-		Details: map[string]any{"sessionId": id},
-	}
-}
-
-func noCommand(id string) error {
-	return &tipstaff.Error{
-		Code: tipstaff.CommandNotFound, Rule: "command",
-		Msg:     fmt.Sprintf("Command '%.200s' was not found", id),
-		Hint:    "It was never started, ended long ago, or belongs to somebody else. The id is the command_id that the call answered with; terminal_get_status lists those of a session.",
-		Details: map[string]any{"command_id": id},
-	}
-}
-
 func unavailable(why error, patience time.Duration) error {
 	return &tipstaff.Error{
 		Code: tipstaff.Unavailable, Rule: Rule, Err: why,

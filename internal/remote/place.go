@@ -71,9 +71,9 @@ func missing(id string, err error) error {
 	case errors.Is(err, ErrGone):
 		return lost(id)
 	case strings.HasPrefix(id, "term-"):
-		return noSession(id)
+		return tipstaff.NoSession(id)
 	}
-	return noCommand(id)
+	return tipstaff.NoCommand(id)
 }
 
 // TurnedAway reports whether a runner has no room, so that another may have.

@@ -3,7 +3,6 @@ package remote
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -204,7 +203,7 @@ func (r *Runner) begin(q request, to string) {
 	}
 	c := q.Call
 	key := once.Key{Owner: c.Principal, ID: c.ID}
-	enter := once.Call[[]byte]{Key: key, Digest: digest(c), Brief: !c.Given, Stays: c.Stays}
+	enter := once.Call[[]byte]{Key: key, Digest: once.DigestOf(c.Tool, c.Arguments), Brief: !c.Given, Stays: c.Stays}
 	if !c.Joins {
 		enter.Run = func(ctx context.Context, e *once.Entry[[]byte]) ([]byte, error) { return r.carry(ctx, e, c) }
 	}
@@ -245,31 +244,6 @@ func (r *Runner) admit(c Call, key once.Key) error {
 		return nil
 	}
 	return r.opts.Admit(c)
-}
-
-// digest tells calls with one id apart: by the tool and the arguments as such, not
-// by how they are written or over which gateway they come.
-func digest(c Call) [sha256.Size]byte {
-	var v any
-	canonical := []byte(c.Arguments)
-	d := json.NewDecoder(strings.NewReader(string(c.Arguments)))
-	d.UseNumber()
-	if d.Decode(&v) == nil {
-		if data, err := json.Marshal(withoutID(v)); err == nil {
-			canonical = data
-		}
-	}
-	return sha256.Sum256(append([]byte(c.Tool+"\x00"), canonical...))
-}
-
-// withoutID removes the id itself, which a call that asks later has and the first
-// one may not have had.
-func withoutID(v any) any {
-	if m, is := v.(map[string]any); is {
-		delete(m, "command_id")
-		delete(m, "commandId")
-	}
-	return v
 }
 
 // carry carries out a call on this machine.

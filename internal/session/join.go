@@ -27,7 +27,7 @@ func (st *Store) Join(principal string, id tipstaff.SessionID) (*Member, error) 
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.ctx.Err() != nil {
-		return nil, notFound(id)
+		return nil, tipstaff.NoSession(string(id))
 	}
 	e.members.Add(1)
 	if !e.turns.taken {

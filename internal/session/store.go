@@ -101,7 +101,7 @@ func (st *Store) Close(principal string, id tipstaff.SessionID) error {
 		return err
 	}
 	if !st.end(e, errClosed) {
-		return notFound(id)
+		return tipstaff.NoSession(string(id))
 	}
 	return nil
 }
@@ -154,7 +154,7 @@ func (st *Store) find(principal string, id tipstaff.SessionID) (*entry, error) {
 	e := st.sessions[id]
 	st.mu.Unlock()
 	if e == nil || e.principal != principal {
-		return nil, notFound(id)
+		return nil, tipstaff.NoSession(string(id))
 	}
 	return e, nil
 }
@@ -175,24 +175,6 @@ func newID(task string, at time.Time, tail func() string) tipstaff.SessionID {
 		tail = rand.Text
 	}
 	return tipstaff.SessionID("term-" + task + "-" + strconv.FormatInt(at.UnixMilli(), 10) + "-" + tail())
-}
-
-func notFound(id tipstaff.SessionID) error {
-	return &tipstaff.Error{
-		Code: tipstaff.SessionNotFound, Rule: "session",
-		Msg:     fmt.Sprintf("Session '%s' was not found", shown(id)),
-		Hint:    "It was closed, has expired, or belongs to somebody else. Create a new one with terminal_create_session.",
-		Details: map[string]any{"sessionId": shown(id)},
-	}
-}
-
-// shown bounds how much of an unknown handle an error repeats.
-func shown(id tipstaff.SessionID) string {
-	const longest = 200
-	if len(id) > longest {
-		return string(id[:longest]) + "…"
-	}
-	return string(id)
 }
 
 func tooMany(n, limit int) error {

@@ -31,7 +31,7 @@ func (e *entry) enter(ctx context.Context, queued func()) error {
 	case <-turn:
 		if e.ctx.Err() != nil {
 			e.leave()
-			return notFound(e.id)
+			return tipstaff.NoSession(string(e.id))
 		}
 	case <-ctx.Done():
 		e.giveUp(turn)
@@ -41,7 +41,7 @@ func (e *entry) enter(ctx context.Context, queued func()) error {
 		}
 	case <-e.ctx.Done():
 		e.giveUp(turn)
-		return notFound(e.id)
+		return tipstaff.NoSession(string(e.id))
 	}
 	return nil
 }
@@ -51,7 +51,7 @@ func (e *entry) queue() (chan struct{}, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.ctx.Err() != nil {
-		return nil, notFound(e.id)
+		return nil, tipstaff.NoSession(string(e.id))
 	}
 	turn := make(chan struct{})
 	switch {

@@ -49,7 +49,7 @@ func TestTrailsInAnotherPlaceAreReadAndFollowedAsFilesAre(t *testing.T) {
 	if err != nil || len(last) != 2 || last[0].Record.Seq != 3 || !strings.HasPrefix(last[0].Place.File, elsewhere) {
 		t.Errorf("the last: %+v, %v", last, err)
 	}
-	w, err := trailread.FollowIn(in, ".", trails, &trailread.Filter{})
+	w, err := trailread.Follow(in, ".", trails, &trailread.Filter{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,14 +20,9 @@ type Follower struct {
 	at    map[string]int64 // offset of the next line of each file
 }
 
-// Follow starts after the records that [Find] found at path. A line that was
+// Follow starts after the records that [Find] found there. A line that was
 // incomplete then is read when it is complete.
-func Follow(path string, found []Trail, f *Filter) (*Follower, error) {
-	return FollowIn(audit.Files{}, path, found, f)
-}
-
-// FollowIn is Follow for trails in another place.
-func FollowIn(in audit.Files, path string, found []Trail, f *Filter) (*Follower, error) {
+func Follow(in audit.Files, path string, found []Trail, f *Filter) (*Follower, error) {
 	w := &Follower{in: in, path: path, judge: newJudge(f), at: map[string]int64{}}
 	for _, t := range found {
 		for _, s := range t.Segments {

@@ -237,7 +237,7 @@ func TestFollowReadsWhatIsAdded(t *testing.T) {
 	file := filepath.Join(trail, "000001.jsonl")
 	put(t, file, slices.Concat(lines[0], lines[1][:40])) // a line is being written
 
-	w, err := Follow(dir, find(t, dir), &Filter{})
+	w, err := Follow(audit.Files{}, dir, find(t, dir), &Filter{})
 	if err != nil {
 		t.Fatal(err)
 	}
