@@ -1,7 +1,8 @@
 // Testlog reads what `go test -json` prints and shows it as go test would
 // without -json: a line for each package, and the whole output of what failed.
 // Then it names every test that was skipped, with the reason that the test
-// gave, because a test that was skipped has not been run.
+// gave, because a test that was skipped has not been run. What failed comes
+// once more at the end, where the reader of a long log begins.
 package main
 
 import (
@@ -23,6 +24,7 @@ type test struct{ pkg, name string }
 type testlog struct {
 	output  map[test]string // of what has not ended
 	skipped []string
+	broken  []string // the output of each test that failed
 	passed  int
 	failed  int
 }
@@ -49,6 +51,9 @@ func main() {
 	missed := log.sandboxSkipped()
 	for _, s := range missed {
 		fmt.Println("MISSED, although this kernel can: " + s)
+	}
+	if len(log.broken) > 0 {
+		fmt.Print("what failed, once more:\n" + strings.Join(log.broken, ""))
 	}
 	fmt.Printf("tests: %d passed, %d failed, %d skipped\n", log.passed, log.failed, len(log.skipped))
 	if len(missed) > 0 {
@@ -92,6 +97,7 @@ func (l *testlog) endTest(how string, t test) {
 	case "fail":
 		l.failed++
 		fmt.Print(l.output[t])
+		l.broken = append(l.broken, l.output[t])
 	case "skip":
 		l.skipped = append(l.skipped, fmt.Sprintf("SKIP %s %s: %s", t.pkg, t.name, reason(l.output[t])))
 	}
@@ -104,9 +110,11 @@ func (l *testlog) endPackage(how string, pkg test) {
 		for t, output := range l.output {
 			if t.pkg == pkg.pkg && t.name != "" {
 				fmt.Print(output)
+				l.broken = append(l.broken, output)
 			}
 		}
 		fmt.Print(l.output[pkg])
+		l.broken = append(l.broken, l.output[pkg])
 		return
 	}
 	for line := range strings.Lines(l.output[pkg]) {
