@@ -52,11 +52,16 @@ func (j *Job) Wait(ctx context.Context, u Until) (happened bool, err error) {
 	case u.Match != nil, u.Output:
 		return j.waitOutput(ctx, u)
 	}
+	return j.waitEnd(ctx), nil
+}
+
+// waitEnd waits until the command has ended and how is known.
+func (j *Job) waitEnd(ctx context.Context) bool {
 	select {
 	case <-j.done:
-		return true, nil
+		return true
 	case <-ctx.Done():
-		return false, nil
+		return false
 	}
 }
 
@@ -85,8 +90,12 @@ func (j *Job) waitOutput(ctx context.Context, u Until) (bool, error) {
 		changed := out.Changed() // before the look, so that nothing is missed
 		over := out.Done()
 		looked := time.Now()
-		if found, err := search.look(ctx, out); found || err != nil || over {
+		if found, err := search.look(ctx, out); found || err != nil {
 			return found, err
+		}
+		if over { // its end is being recorded: a caller that asked again at once would spin
+			j.waitEnd(ctx)
+			return false, nil
 		}
 		select {
 		case <-changed:

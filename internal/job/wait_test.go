@@ -58,6 +58,32 @@ func TestAWaitEndsWithWhatItWaitsFor(t *testing.T) {
 	}
 }
 
+// TestAWaitThatTheEndEndsKnowsHowItEnded: an output is over before the end is on
+// record. A caller that was answered between both would ask again, and again.
+func TestAWaitThatTheEndEndsKnowsHowItEnded(t *testing.T) {
+	for what, until := range map[string]Until{
+		"output": {Output: true},
+		"a line": {Match: regexp.MustCompile("ready")},
+	} {
+		t.Run(what, func(t *testing.T) {
+			bubble(t, Options{}, func(t *testing.T, w *world) {
+				j, cmd := w.mustStart(me("a"), "")
+				go func() {
+					cmd.out.End()
+					time.Sleep(time.Second) // a record that is slow
+					cmd.end(3)
+				}()
+				if happened, err := j.Wait(t.Context(), until); happened || err != nil {
+					t.Errorf("%t, %v", happened, err)
+				}
+				if st := j.Status(); st.State != Exited || st.Result.ExitCode != 3 {
+					t.Errorf("after it: %s, %d", st.State, st.Result.ExitCode)
+				}
+			})
+		})
+	}
+}
+
 func TestAWaitForAPortLooksFourTimesASecond(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, w *world) {
 		j, c := w.mustStart(me("a"), "")
