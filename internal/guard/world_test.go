@@ -152,6 +152,19 @@ func (w *world) paths(list []tipstaff.Violation) string {
 	return strings.Join(slices.Compact(names), " ")
 }
 
+// ends ends a command and returns what was found, also by a look that took longer
+// than the end of a command waits.
+func (w *world) ends(c *running) []tipstaff.Violation {
+	w.Helper()
+	c.End()
+	for w.settled([]string{w.root}) != nil {
+		w.Log("a look takes longer than the end of a command waits")
+	}
+	c.guard.mu.Lock()
+	defer c.guard.mu.Unlock()
+	return slices.Clone(c.found)
+}
+
 // attack runs what a command does, and says what was put back.
 func (w *world) attack(what func()) (paths string, stopped bool) {
 	w.Helper()
