@@ -105,6 +105,8 @@ func (c *Conn) keptError(err error, refused int64) error {
 		return ErrForbidden
 	case state != nil:
 		return state
+	case errors.Is(err, nats.ErrNoResponders):
+		return jetstream.ErrNoStreamResponse
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%w: %w", ErrUnanswered, err)
 	}

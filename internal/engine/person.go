@@ -165,3 +165,12 @@ func (o Operators) Lasting(data []byte) (Lasting, error) {
 	}
 	return l, nil
 }
+
+// PeekLasting reads what was signed, and does not ask by whom.
+func PeekLasting(data []byte) (Lasting, error) {
+	var l Lasting
+	if _, _, ok := open(data, &l); !ok || l.Version != StatementVersion {
+		return Lasting{}, refuse(Unsigned, "it is signed by no operator")
+	}
+	return l, nil
+}
