@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -25,7 +26,7 @@ type Fleet struct {
 	conn   *engine.Conn
 	self   engine.Address
 	signer *engine.Signer
-	known  engine.Operators // whose freezes count when one is written over; nil: all
+	known  engine.Operators // whose words are believed where they stand
 	person tipstaff.Person
 	sub    *engine.Subscription
 
@@ -36,13 +37,18 @@ type Fleet struct {
 }
 
 // OpenFleet begins to listen for answers, until Close. here is the operator, signer
-// signs for it, and the person is the user of this process. known are the operators
-// whose freezes are believed where they stand; without any, those of all are. A
-// command of tipstaff is refused: it must not look after commands.
+// signs for it, and the person is the user of this process. known are the other
+// operators, whose freezes need not be signed again. A command of tipstaff is refused:
+// it must not look after commands.
 func OpenFleet(conn *engine.Conn, here engine.Address, signer *engine.Signer, known engine.Operators) (*Fleet, error) {
 	if err := noCommandHere(); err != nil {
 		return nil, err
 	}
+	known = maps.Clone(known)
+	if known == nil {
+		known = engine.Operators{}
+	}
+	known[signer.Public()] = here.Name
 	f := &Fleet{conn: conn, self: here, signer: signer, known: known, person: self(), lines: map[string]*line{}}
 	sub, err := conn.Subscribe(engine.AllTold(here), f.hear)
 	if err != nil {

@@ -36,9 +36,10 @@ func (f *Fleet) Freeze(ctx context.Context, t freeze.Target, why string) (Frozen
 	if kept != nil {
 		kept = fmt.Errorf("it holds only where it was told, and only until those end: %w", kept)
 	}
-	out := Frozen{Entry: word.Entry, Already: already, Stopped: Stopped{Commands: []Command{}}}
+	out := Frozen{Entry: word.Entry, Stopped: Stopped{Commands: []Command{}}}
 	all, err := f.askAll(ctx, request{Op: opTake, Word: data}, actPatience, true, false)
 	errs := []error{kept, err}
+	knew := 0
 	for _, m := range all {
 		if m.err != nil {
 			errs = append(errs, m.because())
@@ -46,7 +47,11 @@ func (f *Fleet) Freeze(ctx context.Context, t freeze.Target, why string) (Frozen
 		}
 		out.Servers++
 		out.add(m.reply.Stopped)
+		if m.reply.Already {
+			knew++
+		}
 	}
+	out.Already = already || knew > 0 && knew == out.Servers
 	return out, errors.Join(errs...)
 }
 
@@ -87,13 +92,15 @@ func (f *Fleet) write(ctx context.Context, t freeze.Target, why string, lift boo
 			return w, nil, false, err
 		case lift && !frozen:
 			return w, nil, false, freeze.ErrNotFrozen
-		case frozen && !lift:
+		case frozen && !lift && there.believed:
 			return old, there.data, true, nil
 		case err == nil && !lift && there.frozen >= mostFrozen:
 			return w, nil, false, fmt.Errorf("%d freezes are in force, and no more than that can be: lift those that are done", there.frozen)
 		}
 		w.At = time.Now().UTC().Truncate(time.Millisecond)
-		if !w.At.After(old.At) { // another operator's clock is ahead
+		// Another operator's clock may be ahead; what nobody knows has signed may say
+		// anything.
+		if ahead := old.At.Sub(w.At); ahead >= 0 && (there.believed || ahead < mostAhead) {
 			w.At = old.At.Add(time.Millisecond)
 		}
 		signed, fault := w.Sign(f.signer)
@@ -115,15 +122,19 @@ func (f *Fleet) write(ctx context.Context, t freeze.Target, why string, lift boo
 	}
 }
 
+// mostAhead is how far the clock of an operator may be ahead that is not known here.
+const mostAhead = time.Hour
+
 // standing is what the bucket has of one target.
 type standing struct {
 	found    bool
+	believed bool // the one who has signed it is known
 	sequence uint64
 	data     []byte
 	frozen   int // how many targets are frozen in all
 }
 
-// read reads the bucket. What does not count is written over.
+// read reads the bucket.
 func (f *Fleet) read(ctx context.Context, t freeze.Target) (standing, fleet.Word, error) {
 	if err := f.conn.State(); err != nil {
 		return standing{}, fleet.Word{}, err
@@ -136,9 +147,6 @@ func (f *Fleet) read(ctx context.Context, t freeze.Target) (standing, fleet.Word
 	var word fleet.Word
 	for _, k := range all {
 		w, err := fleet.PeekWord(k.Data)
-		if len(f.known) > 0 {
-			w, err = fleet.ReadWord(f.known, k.Data)
-		}
 		if err == nil && !w.Lifted {
 			there.frozen++
 		}
@@ -148,6 +156,8 @@ func (f *Fleet) read(ctx context.Context, t freeze.Target) (standing, fleet.Word
 		there.sequence = k.Sequence
 		if err == nil && w.Target == t {
 			there.found, there.data, word = true, k.Data, w
+			_, fault := fleet.ReadWord(f.known, k.Data)
+			there.believed = fault == nil
 		}
 	}
 	return there, word, nil

@@ -320,6 +320,30 @@ func TestAFreezeHoldsForAFleet(t *testing.T) {
 		t.Errorf("%+v, %v", now.Frozen, err)
 	}
 
+	// What stands there and is signed by nobody who is known is no freeze, and is in
+	// nobody's way.
+	other := freeze.Target{Agent: "other"}
+	forged := fleet.Word{Entry: freeze.Entry{Target: other, At: time.Now().Add(1000 * time.Hour)}}
+	data, err := forged.Sign(newHosts(t).signer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.nats.Connect(engine.Operator, "x").PutFrozen(t.Context(), fleet.FrozenKey(other), 0, data); err != nil {
+		t.Fatal(err)
+	}
+	if err := r1.freezes.Read(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := r1.freezes.Entries(); err != nil || len(all) != 1 {
+		t.Errorf("what nobody knows has signed freezes: %+v, %v", all, err)
+	}
+	if out, err := h.fleet.Freeze(t.Context(), other, ""); err != nil || out.Already || out.Servers != 3 {
+		t.Errorf("%+v, %v", out, err)
+	}
+	if e, err := h.fleet.Lift(t.Context(), other); err != nil || e.Target != other {
+		t.Errorf("%+v, %v", e, err)
+	}
+
 	// JetStream is away: what is known holds, and who starts cannot tell.
 	h.nats.StopJetStream()
 	if all, err := r1.freezes.Entries(); err != nil || len(all) != 1 {
