@@ -173,9 +173,6 @@ func TestPeopleLookAfterAFleet(t *testing.T) {
 			t.Errorf("%s", out)
 		}
 		m.as(t, "ops", "0", "config", "check")
-		if out := m.as(t, "ops", "0", "doctor"); !strings.Contains(out, "operator") {
-			t.Errorf("%s", out)
-		}
 		if out := m.as(t, "ops", "3", "serve"); !strings.Contains(out, "people look after a fleet with these settings") {
 			t.Errorf("%s", out)
 		}
