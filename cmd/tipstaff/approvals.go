@@ -63,7 +63,7 @@ func showQuestions(out, talk io.Writer, list []control.Question, asJSON bool) er
 			say(out, "")
 		}
 		if q.Member != "" {
-			say(out, "%-11s %s", "Asked by:", argv.Escape(q.Member))
+			say(out, "%-11s %s", "On:", argv.Escape(q.Member))
 		}
 		say(out, "%-11s %s, %s, until %s", "Approval:", argv.Escape(q.Approval), argv.Escape(q.State), q.Expires.Local().Format(time.TimeOnly))
 		say(out, "%s", shownText(q))
