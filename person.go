@@ -1,10 +1,19 @@
 package tipstaff
 
-// Person is a user of this machine who looks after the commands, as the kernel names
-// the other end of a socket.
+// Person looks after the commands: a user of this machine, as the kernel names the
+// other end of a socket, or one of an operator's machine, as that machine names it.
 type Person struct {
-	Name string
-	UID  int
+	Name     string
+	UID      int
+	Operator string // the name of the operator's key; "": a user of this machine
+}
+
+// String names the person in one line: ann, or ann of the operator ops.
+func (p Person) String() string {
+	if p.Operator == "" {
+		return p.Name
+	}
+	return p.Name + " of the operator " + p.Operator
 }
 
 // AfterPerson tells a model what to do when a person has ended its command.

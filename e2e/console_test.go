@@ -31,8 +31,14 @@ type visitor struct {
 // openConsole starts a console for a server's state directory.
 func openConsole(t *testing.T, state string) *visitor {
 	t.Helper()
-	cmd := exec.Command(kit.Path(t), "console")
-	cmd.Env = []string{"TIPSTAFF_STATE_DIR=" + state, "PATH=/usr/bin:/bin", "HOME=" + t.TempDir()}
+	return visitConsole(t, []string{"TIPSTAFF_STATE_DIR=" + state, "PATH=/usr/bin:/bin", "HOME=" + t.TempDir()}, "console")
+}
+
+// visitConsole starts a console with an environment, and comes in.
+func visitConsole(t *testing.T, environ []string, args ...string) *visitor {
+	t.Helper()
+	cmd := exec.Command(kit.Path(t), args...)
+	cmd.Env = environ
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

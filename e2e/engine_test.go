@@ -25,8 +25,8 @@ import (
 type machines struct {
 	t       *testing.T
 	nats    *enginetest.Server
-	files   string // keys and the seal
-	keys    map[string]bool
+	files   string          // keys and the seal
+	keys    map[string]bool // the members that have keys of their own
 	runners map[string]*kit.Server
 }
 
@@ -56,6 +56,14 @@ func (m *machines) write(name, content string) {
 	}
 }
 
+// member adds the settings that a member of a guarded fleet has for itself.
+func (m *machines) member(s setup, name string) setup {
+	if m.keys[name] {
+		s.env = append([]string{"TIPSTAFF_ENGINE_CREDENTIALS=" + filepath.Join(m.files, name+".nk"), "TIPSTAFF_ENGINE_OPERATORS=" + filepath.Join(m.files, "operators")}, s.env...)
+	}
+	return s
+}
+
 // on adds the settings of a fleet.
 func (m *machines) on(s setup) setup {
 	s.env = append([]string{"TIPSTAFF_ENGINE=" + m.nats.URL(), "TIPSTAFF_ENGINE_SEAL=" + filepath.Join(m.files, "seal"), "TIPSTAFF_SHELL=write"}, s.env...)
@@ -65,7 +73,7 @@ func (m *machines) on(s setup) setup {
 // runner starts a runner, and returns when it takes commands.
 func (m *machines) runner(name string, s setup) *kit.Server {
 	m.t.Helper()
-	s = m.on(s)
+	s = m.on(m.member(s, name))
 	s.env = append(s.env, "TIPSTAFF_RUNNER_NAME="+name, "TIPSTAFF_ENGINE_GATEWAYS="+filepath.Join(m.files, "gateways"), "TIPSTAFF_RUNNER_DRAIN=1000")
 	srv := prepare(m.t, s)
 	srv.Cmd.Args[1] = "runner"
@@ -89,7 +97,7 @@ func (m *machines) end(srv *kit.Server) {
 // gateway starts a gateway, and returns when it is ready.
 func (m *machines) gateway(name string, s setup) *webServer {
 	m.t.Helper()
-	s = m.on(s)
+	s = m.on(m.member(s, name))
 	s.env = append(s.env, "TIPSTAFF_GATEWAY_NAME="+name, "TIPSTAFF_ENGINE_KEY="+filepath.Join(m.files, name+".key"))
 	w := serveHTTP(m.t, s)
 	kit.Eventually(m.t, "the gateway is ready", func() bool { return w.ready() == http.StatusOK }, w.Stderr.String)

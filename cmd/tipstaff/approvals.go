@@ -17,6 +17,7 @@ import (
 
 func newApprovals() *cobra.Command {
 	var asJSON bool
+	var where deskFlags
 	cmd := &cobra.Command{
 		Use:   "approvals",
 		Short: "List the commands that wait for a person",
@@ -27,11 +28,12 @@ shown as an escape.`,
   tipstaff approvals --json | jq -r '.[].command'`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			state, err := stateDir()
+			d, err := where.open(cmd.Context())
 			if err != nil {
 				return err
 			}
-			list, failed := control.List(state)
+			defer d.close()
+			list, failed := d.List()
 			if err := showQuestions(cmd.OutOrStdout(), cmd.ErrOrStderr(), list, asJSON); err != nil {
 				return err
 			}
@@ -42,6 +44,7 @@ shown as an escape.`,
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON list")
+	where.declare(cmd)
 	return cmd
 }
 
@@ -58,6 +61,9 @@ func showQuestions(out, talk io.Writer, list []control.Question, asJSON bool) er
 	for i, q := range list {
 		if i > 0 {
 			say(out, "")
+		}
+		if q.Member != "" {
+			say(out, "%-11s %s", "On:", argv.Escape(q.Member))
 		}
 		say(out, "%-11s %s, %s, until %s", "Approval:", argv.Escape(q.Approval), argv.Escape(q.State), q.Expires.Local().Format(time.TimeOnly))
 		say(out, "%s", shownText(q))
@@ -77,6 +83,7 @@ func shownText(q control.Question) string {
 
 func newApprove() *cobra.Command {
 	var session bool
+	var where deskFlags
 	cmd := &cobra.Command{
 		Use:   "approve HANDLE",
 		Short: "Allow a command that waits for a person",
@@ -89,17 +96,19 @@ The exit code is 1 when nothing is open under the handle.`,
   tipstaff approve apr_k3p7x2m5q4w6z2n3b5v7c2x4ra --session`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return answer(cmd, "Allowed", args[0], func(state string) (control.Question, error) {
-				return control.Approve(state, args[0], session)
+			return answer(cmd, where, "Allowed", args[0], func(d *desk) (control.Question, error) {
+				return d.Approve(args[0], session)
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&session, "session", false, "allow the same command for the rest of its session")
+	where.declare(cmd)
 	return cmd
 }
 
 func newDeny() *cobra.Command {
 	var comment string
+	var where deskFlags
 	cmd := &cobra.Command{
 		Use:   "deny HANDLE",
 		Short: "Refuse a command that waits for a person",
@@ -110,29 +119,31 @@ The exit code is 1 when nothing is open under the handle.`,
 		Example: `  tipstaff deny apr_k3p7x2m5q4w6z2n3b5v7c2x4ra --comment 'Open a pull request instead.'`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return answer(cmd, "Denied", args[0], func(state string) (control.Question, error) {
-				return control.Deny(state, args[0], comment)
+			return answer(cmd, where, "Denied", args[0], func(d *desk) (control.Question, error) {
+				return d.Deny(args[0], comment)
 			})
 		},
 	}
 	cmd.Flags().StringVar(&comment, "comment", "", "what the agent is told")
+	where.declare(cmd)
 	return cmd
 }
 
 // answer sends a person's answer to the server that asked, and shows the
 // question.
-func answer(cmd *cobra.Command, what, handle string, give func(state string) (control.Question, error)) error {
+func answer(cmd *cobra.Command, where deskFlags, what, handle string, give func(*desk) (control.Question, error)) error {
 	if !strings.HasPrefix(handle, approval.Prefix) {
 		return fail(exitUsage, "%s is no handle of a question; those begin with %s", argv.Display([]string{handle}), approval.Prefix)
 	}
-	state, err := stateDir()
+	d, err := where.open(cmd.Context())
 	if err != nil {
 		return err
 	}
-	q, err := give(state)
+	defer d.close()
+	q, err := give(d)
 	switch {
 	case errors.Is(err, approval.ErrNotOpen):
-		return fail(exitFailure, "nothing waits under %s: it was used, has expired, or belongs to a server with another TIPSTAFF_STATE_DIR", argv.Display([]string{handle}))
+		return fail(exitFailure, "nothing waits under %s: it was used, has expired, or belongs to a server with another TIPSTAFF_STATE_DIR, or of another fleet", argv.Display([]string{handle}))
 	case err != nil:
 		return fail(exitFailure, "cannot answer: %s", escapeLines(err))
 	}

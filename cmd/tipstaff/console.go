@@ -9,13 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tipstaff/internal/config"
 	"tipstaff/internal/console"
 )
 
 func newConsole() *cobra.Command {
 	var listen string
 	var browser bool
+	var where deskFlags
 	cmd := &cobra.Command{
 		Use:   "console",
 		Short: "Show in a browser what agents do, stop it, and answer questions",
@@ -32,24 +32,28 @@ the address that is printed.`,
   tipstaff console --open
   tipstaff console --listen 127.0.0.1:7076`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return openConsole(cmd, listen, browser) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return openConsole(cmd, where, listen, browser) },
 	}
 	cmd.Flags().StringVar(&listen, "listen", console.DefaultAddress, "listen at `ADDRESS`: HOST:PORT on loopback (0: a free port), or unix:PATH")
 	cmd.Flags().BoolVar(&browser, "open", false, "open the address in the browser")
+	where.declare(cmd)
 	return cmd
 }
 
-func openConsole(cmd *cobra.Command, listen string, browser bool) error {
-	settings, err := config.FromEnvironment(os.Environ())
+func openConsole(cmd *cobra.Command, where deskFlags, listen string, browser bool) error {
+	d, err := where.open(cmd.Context())
 	if err != nil {
-		return fail(exitConfig, "cannot read the settings:\n%w", err)
+		return err
 	}
+	defer d.close()
+	settings := d.settings
 	l, err := console.Listen(cmd.Context(), listen)
 	if err != nil {
 		return fail(exitConfig, "cannot open the console: %w", err)
 	}
 	s, err := console.New(console.Options{
-		State: settings.StateDir, Trails: settings.AuditDir(), Listener: l, Alone: recordAlone(settings), Insight: &consoleInsight{},
+		State: settings.StateDir, Trails: settings.AuditDir(), Listener: l, Insight: &consoleInsight{},
+		Desk: d.Desk, Questions: d.Questions,
 		Log: slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil)),
 	})
 	if err != nil {

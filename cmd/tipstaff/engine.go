@@ -52,12 +52,14 @@ func newEngineKey() *cobra.Command {
 	var show bool
 	cmd := &cobra.Command{
 		Use:   "key FILE",
-		Short: "Make a key of a gateway or a runner",
+		Short: "Make a key of a gateway, a runner, an auditor or an operator",
 		Long: `Make a key: its seed goes to FILE, which must not exist, with mode 0600; the public key
 is printed. Gateways and runners name their file in TIPSTAFF_ENGINE_CREDENTIALS, and
 "tipstaff engine config" gets the public keys. A gateway has a second one to sign with:
 it names the file in TIPSTAFF_ENGINE_KEY, and runners have its public key, a blank and
-the gateway's name on a line of the file in TIPSTAFF_ENGINE_GATEWAYS.`,
+the gateway's name on a line of the file in TIPSTAFF_ENGINE_GATEWAYS. An operator (people
+who look after a fleet) has two keys likewise; gateways and runners have the public key
+of the second one in TIPSTAFF_ENGINE_OPERATORS.`,
 		Example: `  tipstaff engine key /etc/tipstaff/r1.seed
   tipstaff engine key --show /etc/tipstaff/r1.seed`,
 		Args: cobra.ExactArgs(1),
@@ -99,6 +101,7 @@ type engineConfigFlags struct {
 	gateways []string
 	runners  []string
 	auditors []string
+	people   []string
 	both     []string
 }
 
@@ -131,6 +134,7 @@ Every member has a name and a key of its own; gateways that share a key share th
 	f.StringArrayVar(&o.runners, "runner", nil, "a runner, as `NAME=KEY`")
 	f.StringArrayVar(&o.both, "member", nil, "a process that is gateway and runner, as `NAME=KEY`")
 	f.StringArrayVar(&o.auditors, "auditor", nil, "one who reads the copies of trails, as `NAME=KEY`")
+	f.StringArrayVar(&o.people, "operator", nil, "people who look after what runs, as `NAME=KEY`")
 	f.StringVar(&o.server.Listen, "listen", "0.0.0.0:4222", "`HOST:PORT` for members")
 	f.StringVar(&o.server.Store, "store", "/var/lib/nats", "`DIRECTORY` of JetStream")
 	f.StringVar(&o.server.Name, "name", "", "the server's name, needed in a cluster")
@@ -156,6 +160,7 @@ func (o engineConfigFlags) text() (string, error) {
 		{[]engine.Role{engine.Runner}, o.runners},
 		{[]engine.Role{engine.Gateway, engine.Runner}, o.both},
 		{[]engine.Role{engine.Auditor}, o.auditors},
+		{[]engine.Role{engine.Operator}, o.people},
 	} {
 		for _, text := range group.named {
 			name, key, _ := strings.Cut(text, "=")

@@ -3,9 +3,7 @@ package main
 import (
 	"cmp"
 	"errors"
-	"io"
 	"log/slog"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,6 +23,7 @@ func newFreeze() *cobra.Command {
 	var t freeze.Target
 	var why string
 	var asJSON bool
+	var where deskFlags
 	cmd := &cobra.Command{
 		Use:   "freeze",
 		Short: "Refuse all commands of an agent, and end what runs of it",
@@ -45,14 +44,15 @@ The agent is told that a person has frozen it, why, and that it is not to try ag
   tipstaff lift --agent build-agent`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			settings, err := config.FromEnvironment(os.Environ())
+			d, err := where.open(cmd.Context())
 			if err != nil {
-				return fail(exitConfig, "cannot read the settings:\n%w", err)
+				return err
 			}
+			defer d.close()
 			if t == (freeze.Target{}) {
-				return showFrozen(cmd.OutOrStdout(), cmd.ErrOrStderr(), settings.StateDir, asJSON)
+				return showFrozen(cmd, d, asJSON)
 			}
-			out, err := control.Freeze(cmd.Context(), settings.StateDir, t, why, recordAlone(settings))
+			out, err := d.Freeze(cmd.Context(), t, why)
 			if out.Entry.Target == (freeze.Target{}) {
 				return fail(exitFailure, "cannot freeze: %s", escapeLines(err))
 			}
@@ -73,11 +73,13 @@ The agent is told that a person has frozen it, why, and that it is not to try ag
 	declareTarget(cmd, &t)
 	cmd.Flags().StringVar(&why, "why", "", "the reason, for the record and for the agent")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "show who is frozen as one JSON list")
+	where.declare(cmd)
 	return cmd
 }
 
 func newLift() *cobra.Command {
 	var t freeze.Target
+	var where deskFlags
 	cmd := &cobra.Command{
 		Use:   "lift",
 		Short: "Lift what 'tipstaff freeze' has frozen",
@@ -86,25 +88,30 @@ func newLift() *cobra.Command {
 		Example: `  tipstaff lift --agent build-agent`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			settings, err := config.FromEnvironment(os.Environ())
-			if err != nil {
-				return fail(exitConfig, "cannot read the settings:\n%w", err)
-			}
 			if t == (freeze.Target{}) {
 				return fail(exitUsage, "say what to lift, as it was frozen: --agent, --task, --session, --client or --principal")
 			}
-			e, err := control.Lift(cmd.Context(), settings.StateDir, t, recordAlone(settings))
+			d, err := where.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer d.close()
+			e, err := d.Lift(cmd.Context(), t)
 			switch {
 			case errors.Is(err, freeze.ErrNotFrozen):
 				return fail(exitFailure, "%s is not frozen; 'tipstaff freeze' shows who is", t)
-			case err != nil:
+			case err != nil && e.Target == (freeze.Target{}):
 				return fail(exitFailure, "cannot lift it: %s", escapeLines(err))
 			}
-			say(cmd.OutOrStdout(), "Lifted: %s, frozen by %s at %s.", e.Target, argv.Escape(e.By), e.At.Local().Format(time.DateTime))
+			say(cmd.OutOrStdout(), "Lifted: %s, frozen by %s at %s.", e.Target, frozenBy(e), e.At.Local().Format(time.DateTime))
+			if err != nil {
+				return fail(exitFailure, "not all have taken it up yet:\n%s", escapeLines(err))
+			}
 			return nil
 		},
 	}
 	declareTarget(cmd, &t)
+	where.declare(cmd)
 	return cmd
 }
 
@@ -124,9 +131,21 @@ func endedText(ended []control.Command, servers int) string {
 	return counted(len(ended), "command") + " ended on " + counted(servers, "server") + "."
 }
 
-func showFrozen(out, talk io.Writer, state string, asJSON bool) error {
-	all, err := freeze.NewBook(control.Directory(state)).Entries()
-	if err != nil {
+func showFrozen(cmd *cobra.Command, d *desk, asJSON bool) error {
+	out, talk := cmd.OutOrStdout(), cmd.ErrOrStderr()
+	all, err := freeze.NewBook(control.Directory(d.settings.StateDir)).Entries()
+	if d.fleet {
+		now, err := d.Now(cmd.Context())
+		if err != nil {
+			return fail(exitFailure, "cannot tell who is frozen: %s", escapeLines(err))
+		}
+		for _, s := range now.Servers {
+			if why := cmp.Or(s.Silent, s.Fault); why != "" {
+				say(talk, "%s: %s", s.Name(), argv.Escape(why))
+			}
+		}
+		all = now.Frozen
+	} else if err != nil {
 		return fail(exitFailure, "%s\nUntil it is mended, every command is refused. Without the file, nobody is frozen.", escapeLines(err))
 	}
 	if asJSON {
@@ -144,9 +163,14 @@ func showFrozen(out, talk io.Writer, state string, asJSON bool) error {
 	return nil
 }
 
+// frozenBy is who has frozen, for people.
+func frozenBy(e freeze.Entry) string {
+	return argv.Escape(tipstaff.Person{Name: cmp.Or(e.By, "?"), Operator: e.Operator}.String())
+}
+
 // frozenText is a freeze as one line.
 func frozenText(e freeze.Entry) string {
-	text := e.Target.String() + ", by " + argv.Escape(cmp.Or(e.By, "?")) + " at " + e.At.Local().Format(time.DateTime)
+	text := e.Target.String() + ", by " + frozenBy(e) + " at " + e.At.Local().Format(time.DateTime)
 	if e.Why != "" {
 		text += ": " + argv.Escape(e.Why)
 	}

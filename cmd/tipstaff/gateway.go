@@ -26,6 +26,7 @@ import (
 
 // gateway is what a server has instead of a machine: the way to runners.
 type gateway struct {
+	self    engine.Address
 	conn    *engine.Conn
 	list    *fleet.List
 	carrier *remote.Gateway
@@ -50,7 +51,7 @@ func openGateway(ctx context.Context, s config.Settings, log *slog.Logger) (*gat
 	if err != nil {
 		return nil, err
 	}
-	g := &gateway{conn: conn, list: fleet.NewList(conn, seal, self, log)}
+	g := &gateway{self: self, conn: conn, list: fleet.NewList(conn, seal, self, log)}
 	g.carrier, err = remote.NewGateway(remote.GatewayOptions{
 		Link: remote.Over(conn), Self: self, Signer: signer, Patience: s.Engine.Patience, Log: log,
 		Fleet: directory{conn, g.list, seal, s.Engine}, Claims: conn, Silent: mover(conn),
@@ -100,6 +101,9 @@ func (g *gateway) close() {
 	g.stop()
 	g.watches.Wait()
 	g.carrier.Close()
+	leaving, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_ = g.conn.DropLease(leaving, g.self) // else it ends by itself, and people wait for an answer meanwhile
 	g.conn.Close()
 }
 

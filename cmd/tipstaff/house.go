@@ -12,6 +12,7 @@ import (
 	"tipstaff"
 	"tipstaff/internal/argv"
 	"tipstaff/internal/control"
+	"tipstaff/internal/fleet"
 	"tipstaff/internal/freeze"
 	"tipstaff/internal/job"
 	"tipstaff/internal/spool"
@@ -39,6 +40,11 @@ func newHouse(st *stack) *house {
 // Now implements [control.House].
 func (h *house) Now() control.Running {
 	r := control.Running{PID: os.Getpid(), Version: version, Front: h.front, Started: h.started, Sessions: []control.Session{}, Commands: []control.Command{}}
+	if entries, err := h.fleetFreezes.Entries(); err != nil {
+		r.Fault = err.Error()
+	} else {
+		r.Frozen = entries
+	}
 	if h.sessions != nil {
 		all := h.sessions.All()
 		order := make([]*tipstaff.Session, len(all)) // what is sorted is small
@@ -218,10 +224,34 @@ func (h *house) Lift(who tipstaff.Person, t freeze.Target) (freeze.Entry, error)
 	})
 }
 
+// Take implements [control.House].
+func (h *house) Take(word []byte) (in freeze.Entry, already bool, ended control.Stopped, err error) {
+	w, news, err := h.fleetFreezes.Take(word)
+	if err != nil {
+		return w.Entry, false, ended, err
+	}
+	if !w.Lifted {
+		ended.Commands = h.end(w.Person(), w.Target, false, "frozen its caller")
+	}
+	return w.Entry, !news, ended, nil
+}
+
+// takeUp records what operators have said of who is frozen.
+func (st *stack) takeUp(w fleet.Word) error {
+	if !w.Lifted {
+		st.monitor.FreezeSet(w.Entry, w.Person())
+		return nil
+	}
+	if err := st.monitor.FreezeLifted(w.Entry, w.Person()); err != nil {
+		return errors.New(tipstaff.AsError(err).Msg + " It stays frozen here.")
+	}
+	return nil
+}
+
 // obey ends what runs of those who are frozen: another server may have been told, or
 // the file was written while this one could not be asked.
 func (h *house) obey(all []freeze.Entry) {
 	for _, e := range all {
-		h.end(tipstaff.Person{Name: e.By, UID: e.UID}, e.Target, false, "frozen its caller")
+		h.end(tipstaff.Person{Name: e.By, UID: e.UID, Operator: e.Operator}, e.Target, false, "frozen its caller")
 	}
 }

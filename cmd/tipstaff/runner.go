@@ -69,6 +69,8 @@ func runRunner(ctx context.Context, o runnerFlags) error {
 	switch roles := engineRoles(settings, engine.Runner); {
 	case !settings.Engine.On():
 		return fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_ENGINE is not set: a runner gets its commands over the fleet's NATS servers; name them there or with --engine")
+	case settings.Engine.IsOperator():
+		return fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_ENGINE_ROLES is operator: people look after a fleet with these settings; a runner has the role runner")
 	case !slices.Equal(roles, []engine.Role{engine.Runner}):
 		return fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_ENGINE_ROLES names the role gateway, which needs an address: start tipstaff serve --http instead")
 	}
@@ -129,6 +131,10 @@ func startRunner(ctx context.Context, s config.Settings, log *slog.Logger, t tel
 		return nil, err
 	}
 	st := r.stack
+	if err := st.openToOperators(ctx, r.conn, engine.Peer{Role: engine.Runner, Address: r.fleet.Address()}); err != nil {
+		st.close(err.Error())
+		return nil, err
+	}
 	st.announceKey()
 	st.warn()
 	st.openDoor()

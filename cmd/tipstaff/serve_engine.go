@@ -14,6 +14,8 @@ import (
 func (o *serveFlags) serveEngine(ctx context.Context, s config.Settings, log *slog.Logger) (err error) {
 	roles := engineRoles(s, engine.Gateway)
 	switch {
+	case s.Engine.IsOperator():
+		return fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_ENGINE_ROLES is operator: people look after a fleet with these settings, by tipstaff top, console, stop, freeze and lift; a server needs others, or none of TIPSTAFF_ENGINE")
 	case !slices.Contains(roles, engine.Gateway):
 		return fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_ENGINE_ROLES is runner: start tipstaff runner instead")
 	case s.HTTP.Address == "":
@@ -49,6 +51,10 @@ func (o *serveFlags) serveEngine(ctx context.Context, s config.Settings, log *sl
 	st, err := newGatewayStack(s, k, log, telemetry{counts, spans}, g)
 	if err != nil {
 		g.close()
+		return err
+	}
+	if err := st.openToOperators(ctx, g.conn, engine.Peer{Role: engine.Gateway, Address: g.self}); err != nil {
+		st.close(err.Error())
 		return err
 	}
 	d.rereads(st)

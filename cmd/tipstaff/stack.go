@@ -16,6 +16,7 @@ import (
 	"tipstaff/internal/config"
 	"tipstaff/internal/control"
 	"tipstaff/internal/engine"
+	"tipstaff/internal/fleet"
 	"tipstaff/internal/freeze"
 	"tipstaff/internal/host"
 	"tipstaff/internal/job"
@@ -66,6 +67,11 @@ type stack struct {
 	// no scripts, no spool, no sessions and no jobs.
 	runner  *runnerRole
 	gateway *gateway
+
+	// operators is set for both of them, and fleetFreezes is whom operators have frozen;
+	// nil: no operator is known.
+	operators    *operators
+	fleetFreezes *fleet.Freezes
 }
 
 // newStack assembles the parts of a server and writes the first record. The
@@ -388,6 +394,7 @@ func (st *stack) front() *mcpfront.Server {
 // close ends what still runs, writes the last record and closes the trail.
 func (st *stack) close(reason string) {
 	st.follows.end()
+	st.operators.close()
 	if st.gateway != nil {
 		st.closeGateway(reason)
 		return

@@ -11,6 +11,7 @@ import (
 
 func newStop() *cobra.Command {
 	var kill bool
+	var where deskFlags
 	cmd := &cobra.Command{
 		Use:   "stop ID",
 		Short: "End a command or a session that runs on a server",
@@ -23,11 +24,12 @@ The exit code is 1 when no running server knows the id.`,
   tipstaff stop --kill term-BUILD-001-1764000000000-RZ4BM2A6TQ5XCMTL6OZ4ZBHO7S`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			state, err := stateDir()
+			d, err := where.open(cmd.Context())
 			if err != nil {
 				return err
 			}
-			out, err := control.Stop(cmd.Context(), state, args[0], kill)
+			defer d.close()
+			out, err := d.Stop(cmd.Context(), args[0], kill)
 			switch {
 			case errors.Is(err, control.ErrUnknown):
 				return fail(exitFailure, "%s: %w", argv.Display(args), err)
@@ -39,6 +41,7 @@ The exit code is 1 when no running server knows the id.`,
 		},
 	}
 	cmd.Flags().BoolVar(&kill, "kill", false, "SIGKILL at once")
+	where.declare(cmd)
 	return cmd
 }
 

@@ -7,13 +7,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"tipstaff/internal/config"
-	"tipstaff/internal/control"
 )
 
 func newTop() *cobra.Command {
 	var asJSON bool
+	var where deskFlags
 	cmd := &cobra.Command{
 		Use:   "top",
 		Short: "Show what all agents run right now, and stop it",
@@ -30,32 +28,34 @@ lifts, q quits. Where the output is no terminal, or with --json, it prints once.
   tipstaff top --json | jq -r '.servers[].commands[].line'`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			settings, err := config.FromEnvironment(os.Environ())
+			d, err := where.open(cmd.Context())
 			if err != nil {
-				return fail(exitConfig, "cannot read the settings:\n%w", err)
+				return err
 			}
+			defer d.close()
 			screen := screenOf(cmd.OutOrStdout(), false)
 			if !asJSON && screen.terminal {
 				t, err := openTerminal(os.Stdin, os.Stdout)
 				if err == nil {
-					return newTopPage(settings, t, screen.color).run(cmd.Context())
+					return newTopPage(d, t, screen.color).run(cmd.Context())
 				}
 				if !errors.Is(err, errNoKeys) {
 					return fail(exitFailure, "cannot use this terminal: %w", err)
 				}
 			}
-			return topOnce(cmd, settings.StateDir, screen, asJSON)
+			return topOnce(cmd, d, screen, asJSON)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print once, as JSON")
+	where.declare(cmd)
 	return cmd
 }
 
 // topOnce prints what runs, once.
-func topOnce(cmd *cobra.Command, state string, s screen, asJSON bool) error {
+func topOnce(cmd *cobra.Command, d *desk, s screen, asJSON bool) error {
 	ctx, stop := context.WithTimeout(cmd.Context(), 10*time.Second)
 	defer stop()
-	now, err := control.Now(ctx, state)
+	now, err := d.Now(ctx)
 	if err != nil {
 		return fail(exitFailure, "%s", escapeLines(err))
 	}

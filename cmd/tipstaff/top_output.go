@@ -30,7 +30,7 @@ func newTopOutput(ctx context.Context, p *topPage, r topRow) *topOutput {
 	ctx, stop := context.WithCancel(ctx)
 	o := &topOutput{row: r, stop: stop, state: r.command.State}
 	p.beside(ctx, func() func() {
-		err := control.Follow(ctx, p.settings.StateDir, r.id, func(e control.Event) error {
+		err := p.desk.Follow(ctx, r.id, func(e control.Event) error {
 			select {
 			case p.done <- func() { o.take(e) }:
 				return nil

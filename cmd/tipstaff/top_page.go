@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"tipstaff/internal/config"
-	"tipstaff/internal/control"
 	"tipstaff/internal/freeze"
 )
 
@@ -18,7 +16,7 @@ import (
 // the output of one command, or who is frozen. One goroutine has all of it; what takes
 // time is done beside it, and comes back through done.
 type topPage struct {
-	settings config.Settings
+	desk     *desk
 	terminal *terminal
 	color    bool
 
@@ -43,8 +41,8 @@ type topQuestion struct {
 	answer func(k key) // nil is nothing to do
 }
 
-func newTopPage(s config.Settings, t *terminal, color bool) *topPage {
-	return &topPage{settings: s, terminal: t, color: color, done: make(chan func())}
+func newTopPage(d *desk, t *terminal, color bool) *topPage {
+	return &topPage{desk: d, terminal: t, color: color, done: make(chan func())}
 }
 
 // topEvery is how often the page looks.
@@ -94,7 +92,7 @@ func (p *topPage) beside(ctx context.Context, f func() func()) {
 // look asks the servers.
 func (p *topPage) look(ctx context.Context) {
 	p.beside(ctx, func() func() {
-		now, err := control.Now(ctx, p.settings.StateDir)
+		now, err := p.desk.Now(ctx)
 		return func() {
 			if err != nil {
 				p.said = escapeLines(err)
@@ -202,7 +200,7 @@ func (p *topPage) askStop(ctx context.Context, r topRow, kill bool) {
 		}
 		p.said = "Ending it …"
 		p.beside(ctx, func() func() {
-			out, err := control.Stop(ctx, p.settings.StateDir, r.id, kill)
+			out, err := p.desk.Stop(ctx, r.id, kill)
 			return func() {
 				if p.said = stoppedText(out); err != nil {
 					p.said = escapeLines(err)
@@ -233,7 +231,7 @@ func (p *topPage) askFreeze(ctx context.Context, r topRow) {
 
 func (p *topPage) freeze(ctx context.Context, t freeze.Target) {
 	p.beside(ctx, func() func() {
-		out, err := control.Freeze(ctx, p.settings.StateDir, t, "", recordAlone(p.settings))
+		out, err := p.desk.Freeze(ctx, t, "")
 		return func() {
 			p.said = "Frozen: " + t.String() + ". " + endedText(out.Commands, out.Servers) + " l lifts it."
 			if err != nil {
@@ -257,7 +255,7 @@ func (p *topPage) pressLifting(ctx context.Context, k key) {
 			return
 		}
 		p.beside(ctx, func() func() {
-			e, err := control.Lift(ctx, p.settings.StateDir, t, recordAlone(p.settings))
+			e, err := p.desk.Lift(ctx, t)
 			return func() {
 				if p.said = "Lifted: " + e.Target.String(); err != nil {
 					p.said = escapeLines(err)

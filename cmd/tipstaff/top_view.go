@@ -26,7 +26,7 @@ type topView struct {
 // topRow is one line of the list: a command, or a session in which nothing runs.
 type topRow struct {
 	id      string
-	server  int
+	server  *control.Running
 	who     control.Who
 	command *control.Command
 	session *control.Session
@@ -42,7 +42,7 @@ func (v *topView) rows() []topRow {
 		for n := range s.Commands {
 			c := &s.Commands[n]
 			busy[c.Session] = true
-			row := topRow{id: c.ID, server: s.PID, who: c.Who, command: c}
+			row := topRow{id: c.ID, server: s, who: c.Who, command: c}
 			if c.State == control.Waiting {
 				waiting = append(waiting, row)
 			} else {
@@ -51,7 +51,7 @@ func (v *topView) rows() []topRow {
 		}
 		for n := range s.Sessions {
 			if one := &s.Sessions[n]; !busy[one.ID] {
-				idle = append(idle, topRow{id: one.ID, server: s.PID, who: one.Who, session: one})
+				idle = append(idle, topRow{id: one.ID, server: s, who: one.Who, session: one})
 			}
 		}
 	}
@@ -72,7 +72,10 @@ func (v *topView) head() []string {
 			}
 		}
 		if s.Silent != "" {
-			silent = append(silent, fmt.Sprintf("Server %d does not answer: %s", s.PID, argv.Escape(s.Silent)))
+			silent = append(silent, serverText(&s)+" does not answer: "+argv.Escape(s.Silent))
+		}
+		if s.Fault != "" {
+			silent = append(silent, serverText(&s)+" refuses all commands: "+argv.Escape(s.Fault))
 		}
 	}
 	first := fmt.Sprintf("%s, %s, %s", counted(len(v.now.Servers), "server"), counted(sessions, "session"), counted(running, "command"))
@@ -97,6 +100,40 @@ func (v *topView) head() []string {
 	return lines
 }
 
+// serverText names a server at the beginning of a sentence.
+func serverText(s *control.Running) string {
+	if s.Member == "" {
+		return "Server " + strconv.Itoa(s.PID)
+	}
+	return "The " + argv.Escape(s.Member)
+}
+
+// whereText is the place of a row: the process or, in a fleet, the member and its host.
+func whereText(s *control.Running) string {
+	if s.Member != "" && s.Host != "" {
+		return s.Member + " on " + s.Host
+	}
+	return s.Name()
+}
+
+// places reports whether rows say where they are: a fleet has many hosts.
+func (v *topView) places() bool {
+	return slices.ContainsFunc(v.now.Servers, func(s control.Running) bool { return s.Member != "" })
+}
+
+// place is the column of that.
+func (v *topView) place(r *control.Running) string {
+	if !v.places() {
+		return ""
+	}
+	const width = 12
+	name := "WHERE"
+	if r != nil {
+		_, name, _ = strings.Cut(r.Member, " ") // runners have commands, and gateways hardly any
+	}
+	return fit(shorten(argv.Escape(name), width), width) + " "
+}
+
 func (v *topView) cut(text string) string {
 	if v.width == 0 {
 		return text
@@ -108,7 +145,7 @@ func (v *topView) cut(text string) string {
 func (v *topView) agentWidth() int { return min(32, max(16, v.width/5)) }
 
 func (v *topView) titles() string {
-	return v.paint(bold, v.cut(fmt.Sprintf("%s %6s %5s %5s  %s", fit("AGENT", v.agentWidth()), "AGE", "CPU%", "MEM", "COMMAND")))
+	return v.paint(bold, v.cut(fmt.Sprintf("%s %s%6s %5s %5s  %s", fit("AGENT", v.agentWidth()), v.place(nil), "AGE", "CPU%", "MEM", "COMMAND")))
 }
 
 // line is one row of the list.
@@ -134,7 +171,7 @@ func (v *topView) line(r topRow) string {
 	if v.frozen(r) {
 		name, color = "* "+shorten(name, width-2), yellow
 	}
-	return v.paint(color, v.cut(fmt.Sprintf("%s %6s %5s %5s  %s", fit(shorten(name, width), width), age, cpu, memory, what)))
+	return v.paint(color, v.cut(fmt.Sprintf("%s %s%6s %5s %5s  %s", fit(shorten(name, width), width), v.place(r.server), age, cpu, memory, what)))
 }
 
 // shorten cuts the middle out of a name: those of one kind often differ at the end.
@@ -178,7 +215,7 @@ func (v *topView) detail(r topRow) []string {
 	}
 	lines := []string{
 		named("agent", r.who.Agent, "task", r.who.Task),
-		named("client", r.who.Client, "principal", r.who.Principal, "server", strconv.Itoa(r.server)),
+		named("client", r.who.Client, "principal", r.who.Principal, "server", whereText(r.server)),
 		argv.Escape(r.id),
 	}
 	if c := r.command; c != nil {

@@ -45,7 +45,7 @@ runner: {secret: rn}
 const all = `
 image: {repository: registry.example/agents, tag: "1.2.3"}
 imagePullSecrets: [{name: pull}]
-engine: {addresses: "tls://a:4222,tls://b:4222", gatewayKeys: "UAKEY gateway\nUBKEY gateway\n", tlsSecret: engine-tls, patience: 8000}
+engine: {addresses: "tls://a:4222,tls://b:4222", gatewayKeys: "UAKEY gateway\nUBKEY gateway\n", operatorKeys: "UCKEY ops\n", tlsSecret: engine-tls, patience: 8000}
 gateway:
   secret: gw
   tlsSecret: http-tls

@@ -89,17 +89,22 @@ type Who struct {
 	OSUser    string             `json:"os_user,omitempty"` // the user that the server runs as
 }
 
-// Person is a user of this machine who looks after what runs.
+// Person is a user who looks after what runs: of this machine, or of an operator's.
 type Person struct {
 	Name string `json:"name"`
 	UID  int    `json:"uid"`
-	How  string `json:"how"` // host: through the control socket; file: no server ran, and the user said so
+	// How it came: host: through the control socket; file: no server ran, and the user
+	// said so; operator: over the engine, signed by Operator's key, on whose machine the
+	// user is.
+	How      string `json:"how"`
+	Operator string `json:"operator,omitempty"`
 }
 
 // Ways of a [Person].
 const (
-	PersonHost = "host"
-	PersonFile = "file"
+	PersonHost     = "host"
+	PersonFile     = "file"
+	PersonOperator = "operator"
 )
 
 // Trace connects the records of one command with each other, and with a trace

@@ -23,9 +23,11 @@ type Engine struct {
 
 	Credentials    string // TIPSTAFF_ENGINE_CREDENTIALS: the key for the servers
 	CA, Cert, Key  string // TIPSTAFF_ENGINE_TLS_CA, _CERT, _KEY
-	SigningKey     string // TIPSTAFF_ENGINE_KEY: what a gateway signs statements with
+	SigningKey     string // TIPSTAFF_ENGINE_KEY: what a gateway or an operator signs statements with
 	GatewaysFile   string // TIPSTAFF_ENGINE_GATEWAYS: whose statements a runner takes
 	SealFile       string // TIPSTAFF_ENGINE_SEAL: hides addresses in ids
+	OperatorsFile  string // TIPSTAFF_ENGINE_OPERATORS: whose people may look after what runs
+	OperatorName   string // TIPSTAFF_OPERATOR_NAME
 	GatewayName    string // TIPSTAFF_GATEWAY_NAME
 	RunnerName     string // TIPSTAFF_RUNNER_NAME; "": the host's
 	RunnerLabels   fleet.Labels
@@ -48,6 +50,7 @@ func (r *reader) engine(maxTerminalSessions int) Engine {
 		Credentials: r.path("TIPSTAFF_ENGINE_CREDENTIALS"),
 		CA:          r.path("TIPSTAFF_ENGINE_TLS_CA"), Cert: r.path("TIPSTAFF_ENGINE_TLS_CERT"), Key: r.path("TIPSTAFF_ENGINE_TLS_KEY"),
 		SigningKey: r.path("TIPSTAFF_ENGINE_KEY"), GatewaysFile: r.path("TIPSTAFF_ENGINE_GATEWAYS"), SealFile: r.path("TIPSTAFF_ENGINE_SEAL"),
+		OperatorsFile: r.path("TIPSTAFF_ENGINE_OPERATORS"), OperatorName: r.member("TIPSTAFF_OPERATOR_NAME", "operator"),
 		GatewayName: r.member("TIPSTAFF_GATEWAY_NAME", "gateway"), RunnerName: r.member("TIPSTAFF_RUNNER_NAME", ""),
 		RunnerLabels:   r.labels(),
 		RunnerCapacity: r.positive("TIPSTAFF_RUNNER_CAPACITY", maxTerminalSessions, maxSessions),
@@ -74,10 +77,13 @@ func (r *reader) roles() (roles []engine.Role, isAlone bool) {
 	if len(words) == 1 && words[0] == alone {
 		return nil, true
 	}
+	if len(words) == 1 && words[0] == string(engine.Operator) {
+		return []engine.Role{engine.Operator}, false
+	}
 	for _, word := range words {
 		role := engine.Role(word)
 		if role != engine.Gateway && role != engine.Runner || slices.Contains(roles, role) {
-			r.fault(name, "must be gateway, runner, or both with a comma between them; or none, for a server that stands alone and only copies its trail")
+			r.fault(name, "must be gateway, runner, or both with a comma between them; or operator, for people who look after a fleet; or none, for a server that stands alone and only copies its trail")
 			return nil, false
 		}
 		roles = append(roles, role)
@@ -108,6 +114,12 @@ func (r *reader) labels() fleet.Labels {
 // On reports whether this tipstaff is part of a fleet.
 func (e Engine) On() bool { return len(e.Servers) > 0 && !e.Alone }
 
+// IsOperator reports whether people here look after a fleet, and no server is part of
+// it.
+func (e Engine) IsOperator() bool {
+	return e.On() && slices.Equal(e.Roles, []engine.Role{engine.Operator})
+}
+
 // LikelyRoles are Roles or, where the subcommand would say it, those whose keys
 // are set.
 func (e Engine) LikelyRoles() []engine.Role {
@@ -130,6 +142,8 @@ func (e Engine) NameIn(role engine.Role, host string) string {
 	switch {
 	case role == engine.Gateway:
 		return e.GatewayName
+	case role == engine.Operator:
+		return e.OperatorName
 	case e.RunnerName != "":
 		return e.RunnerName
 	default:
@@ -156,6 +170,18 @@ func (e Engine) Check(roles []engine.Role) error {
 	}
 	if e.Credentials != "" {
 		faults = append(faults, engine.CheckCredentials(e.Credentials))
+	}
+	if e.OperatorsFile != "" {
+		_, err := engine.ReadOperators(e.OperatorsFile)
+		faults = append(faults, err)
+	}
+	if slices.Contains(roles, engine.Operator) {
+		need("TIPSTAFF_ENGINE_KEY", e.SigningKey, "it names the file with the seed that this operator signs with, and gateways and runners take nothing that is not signed; make it with: tipstaff engine key")
+		if e.SigningKey != "" {
+			_, err := engine.NewSigner(e.SigningKey, engine.Address{}, time.Now)
+			faults = append(faults, err)
+		}
+		return errors.Join(faults...)
 	}
 	need("TIPSTAFF_ENGINE_SEAL", e.SealFile, "it names a file with 32 bytes, the same on all gateways and runners; make it with: head -c 32 /dev/urandom")
 	if e.SealFile != "" {

@@ -23,7 +23,9 @@ func (r *reader) engineAudit() string {
 }
 
 // Copies reports whether trails are copied to the engine's streams.
-func (e Engine) Copies() bool { return len(e.Servers) > 0 && e.Audit != auditOff }
+func (e Engine) Copies() bool {
+	return len(e.Servers) > 0 && e.Audit != auditOff && !e.IsOperator()
+}
 
 // CopiesTo is where trails are copied, for people; "": nowhere.
 func (e Engine) CopiesTo() string {

@@ -86,6 +86,18 @@ func TestWhatAFleetNeedsIsNamed(t *testing.T) {
 			t.Errorf("%s: nothing is said", name)
 		}
 	}
+	operator := Engine{Servers: []string{"nats://x:1"}, Roles: []engine.Role{engine.Operator}, SigningKey: good.SigningKey, OperatorsFile: good.GatewaysFile}
+	if err := operator.Check(operator.LikelyRoles()); err != nil || !operator.IsOperator() || operator.Copies() {
+		t.Errorf("an operator needs no seal, and copies no trail: %v", err)
+	}
+	operator.SigningKey = ""
+	if err := operator.Check(operator.LikelyRoles()); err == nil || !strings.Contains(err.Error(), "TIPSTAFF_ENGINE_KEY") {
+		t.Errorf("an operator without a key: %v", err)
+	}
+	operator = good
+	if operator.OperatorsFile = write("nobody", ""); operator.Check(both) == nil {
+		t.Error("a file of operators that names none")
+	}
 	clear := Engine{Servers: []string{"nats://127.0.0.1:1", "nats://far:4222", "tls://far:4222"}}.InTheClear()
 	if !slices.Equal(clear, []string{"nats://far:4222"}) {
 		t.Errorf("in the clear: %v", clear)

@@ -20,6 +20,7 @@ type nowView struct {
 	Frozen  []frozenView
 	Fault   string // why it cannot be told who is frozen
 	Silent  []control.Running
+	Faulty  []control.Running // that cannot tell who is frozen in the fleet
 	Servers []control.Running
 	Failed  string // why the servers cannot be found
 }
@@ -64,6 +65,9 @@ func overviewOf(s seen) nowView {
 	for _, server := range o.Servers {
 		if server.Silent != "" {
 			v.Silent = append(v.Silent, server)
+		}
+		if server.Fault != "" {
+			v.Faulty = append(v.Faulty, server)
 		}
 		v.Seen.Sessions += len(server.Sessions)
 		busy := map[string]bool{}

@@ -86,12 +86,12 @@ func (g *group) changes(before *group, change func(id, name string, data any) er
 
 func (v nowView) sameTop(w nowView) bool {
 	return v.Seen == w.Seen && v.Fault == w.Fault && v.Failed == w.Failed && len(v.Groups) == len(w.Groups) &&
-		slices.Equal(v.Frozen, w.Frozen) && reflect.DeepEqual(v.Silent, w.Silent)
+		slices.Equal(v.Frozen, w.Frozen) && reflect.DeepEqual(v.Silent, w.Silent) && reflect.DeepEqual(v.Faulty, w.Faulty)
 }
 
 // sameServers compares what the table of servers shows.
 func sameServers(a, b []control.Running) bool {
 	return slices.EqualFunc(a, b, func(a, b control.Running) bool {
-		return a.PID == b.PID && a.Silent == b.Silent && len(a.Sessions) == len(b.Sessions) && len(a.Commands) == len(b.Commands) && a.Started.Equal(b.Started)
+		return a.PID == b.PID && a.Key() == b.Key() && a.Silent == b.Silent && len(a.Sessions) == len(b.Sessions) && len(a.Commands) == len(b.Commands) && a.Started.Equal(b.Started)
 	})
 }

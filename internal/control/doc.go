@@ -1,6 +1,6 @@
-// Package control lets people on this machine see what running servers do, follow
-// what their commands print, end commands and sessions, freeze callers, and answer
-// open questions.
+// Package control lets people see what running servers do, follow what their commands
+// print, end commands and sessions, freeze callers, and answer open questions: on this
+// machine by sockets, and on all machines of a fleet over the engine.
 //
 // Each server listens on a unix socket of its own, with mode 0600, in the
 // directory control (0700) of its state directory. A client finds the servers
@@ -18,6 +18,13 @@
 // The package runs nothing and changes no policy. What a person can do here only takes
 // away: a server's [House] ends things, and refuses.
 //
-// Read next: server.go, house.go, stream.go for servers; now.go, follow.go, act.go,
-// client.go for clients; wire.go for the messages.
+// In a fleet a [Member] answers the same requests over the engine. They come from
+// operators: each is signed by a key that the operator of this machine has written
+// down, for this one recipient, with the name of the person. A [Fleet] asks all members
+// at once. What a command prints is pulled, one event after another, because the engine
+// may lose messages.
+//
+// Read next: server.go, house.go, stream.go, serve_act.go for servers; now.go,
+// follow.go, act.go, client.go for clients; wire.go for the messages; member.go and
+// fleet.go for fleets.
 package control

@@ -45,7 +45,7 @@ var ErrUnknown error = unknownError{}
 type unknownError struct{}
 
 func (unknownError) Error() string {
-	return "no running server knows it: it has ended, or belongs to a server with another TIPSTAFF_STATE_DIR"
+	return "no running server knows it: it has ended, or belongs to a server with another TIPSTAFF_STATE_DIR, or of another fleet"
 }
 
 // Follow calls each with what a command prints: what is kept of it, from at most the

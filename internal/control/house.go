@@ -19,6 +19,9 @@ type House interface {
 	Freeze(who tipstaff.Person, e freeze.Entry) (in freeze.Entry, already bool, ended Stopped, err error)
 	// Lift lifts a freeze.
 	Lift(who tipstaff.Person, t freeze.Target) (freeze.Entry, error)
+	// Take takes what an operator has signed for the whole fleet: a freeze, of which it
+	// ends what runs, or that one is lifted. already: it was known.
+	Take(word []byte) (in freeze.Entry, already bool, ended Stopped, err error)
 }
 
 // Followed is a command whose output is followed.

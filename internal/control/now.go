@@ -2,12 +2,13 @@ package control
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"tipstaff/internal/freeze"
 )
 
-// Overview is what all servers of a state directory do at one moment.
+// Overview is what all servers of a state directory, or of a fleet, do at one moment.
 type Overview struct {
 	Servers []Running `json:"servers"` // the oldest first
 	// Frozen is who is frozen, the oldest first.
@@ -18,14 +19,24 @@ type Overview struct {
 
 // Running is one server.
 type Running struct {
+	// Member is the gateway or the runner that this is, as "runner r1", and Host its
+	// machine, where a fleet was asked.
+	Member  string    `json:"member,omitempty"`
+	Host    string    `json:"host,omitempty"`
 	PID     int       `json:"pid"`
 	Version string    `json:"version,omitempty"`
 	Front   string    `json:"front,omitempty"` // stdio or http
 	Started time.Time `json:"started,omitzero"`
-	// Silent says why the server did not answer; all else but PID is empty then.
-	Silent   string    `json:"silent,omitempty"`
-	Sessions []Session `json:"sessions"` // the oldest first
-	Commands []Command `json:"commands"` // that run, or wait for something; the oldest first
+	// Silent says why the server did not answer; all else but PID and Member is empty
+	// then.
+	Silent string `json:"silent,omitempty"`
+	key    string // which member, and which start of it
+	// Frozen is who is frozen in the fleet, as this member of it knows, and Fault why it
+	// cannot tell; it refuses every command then.
+	Frozen   []freeze.Entry `json:"fleet_frozen,omitempty"`
+	Fault    string         `json:"fleet_fault,omitempty"`
+	Sessions []Session      `json:"sessions"` // the oldest first
+	Commands []Command      `json:"commands"` // that run, or wait for something; the oldest first
 }
 
 // Who says whose a session or a command is. All of it is printable text.
@@ -46,6 +57,24 @@ type Session struct {
 	LastCommand time.Time `json:"last_command,omitzero"`
 	Commands    int       `json:"commands"` // how many it has started
 	Frozen      bool      `json:"frozen,omitempty"`
+	Member      string    `json:"member,omitempty"` // that it is on, where a fleet was asked
+}
+
+// Name is how people know the server: its process id or, in a fleet, which member it
+// is.
+func (r Running) Name() string {
+	if r.Member == "" {
+		return strconv.Itoa(r.PID)
+	}
+	return r.Member
+}
+
+// Key tells the server from all others: members of a fleet may share a name.
+func (r Running) Key() string {
+	if r.key == "" {
+		return strconv.Itoa(r.PID)
+	}
+	return r.key
 }
 
 // Waiting is the state of a [Command] that waits for a person, a place or its start.
@@ -77,6 +106,8 @@ type Command struct {
 	// Of one that has ended.
 	ExitCode int    `json:"exit_code"`
 	Why      string `json:"why,omitempty"` // why it was stopped
+	// Member is the gateway or the runner that it is on, where a fleet was asked.
+	Member string `json:"member,omitempty"`
 }
 
 // Now returns what all running servers with this state directory do. A server that

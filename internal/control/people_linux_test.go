@@ -17,6 +17,7 @@ import (
 
 	"tipstaff"
 	"tipstaff/internal/approval"
+	"tipstaff/internal/fleet"
 	"tipstaff/internal/freeze"
 	"tipstaff/internal/redact"
 	"tipstaff/internal/spool"
@@ -68,6 +69,11 @@ func (*house) Freeze(who tipstaff.Person, e freeze.Entry) (freeze.Entry, bool, S
 
 func (*house) Lift(tipstaff.Person, freeze.Target) (freeze.Entry, error) {
 	return freeze.Entry{}, freeze.ErrNotFrozen
+}
+
+func (*house) Take(word []byte) (freeze.Entry, bool, Stopped, error) {
+	w, err := fleet.PeekWord(word)
+	return w.Entry, false, Stopped{}, err
 }
 
 func newHouse(t *testing.T, state string) *house {

@@ -15,26 +15,14 @@ import (
 	"strconv"
 	"sync"
 	"time"
-
-	"tipstaff"
-	"tipstaff/internal/approval"
-	"tipstaff/internal/argv"
-	"tipstaff/internal/policy"
 )
-
-// Questions are the open questions. An [approval.Store] implements it.
-type Questions interface {
-	List() []approval.Open
-	Answer(handle string, a policy.Answer) (policy.Question, error)
-}
 
 // Server answers clients on this machine. The caller closes it.
 type Server struct {
+	answers
+
 	listener  *net.UnixListener
 	path      string
-	questions Questions
-	house     House // nil: what runs is not shown, and nothing of it can be ended
-	log       *slog.Logger
 	places    chan struct{} // bounds the concurrent connections
 	following chan struct{} // bounds those that follow a command, which have no place above
 	serving   sync.WaitGroup
@@ -70,7 +58,7 @@ func Listen(state string, q Questions, h House, log *slog.Logger) (*Server, erro
 		return nil, fmt.Errorf("cannot open the control socket: %w", err)
 	}
 	s := &Server{
-		listener: listener, path: filepath.Join(dir, name), questions: q, house: h, log: log,
+		answers: answers{q, h, log}, listener: listener, path: filepath.Join(dir, name),
 		places: make(chan struct{}, mostAtOnce), following: make(chan struct{}, mostFollowing),
 	}
 	s.ctx, s.end = context.WithCancelCause(context.Background())
@@ -208,40 +196,4 @@ func (s *Server) follow(conn *net.UnixConn, r request, leave func()) {
 	if err := f.run(ctx); err != nil && ctx.Err() == nil {
 		s.log.Info("a client follows a command no more", "command_id", r.ID, "error", err)
 	}
-}
-
-func (s *Server) do(r request, who tipstaff.Person) reply {
-	a := policy.Answer{By: who.Name, How: policy.ByHost}
-	switch r.Op {
-	case opNow, opStop, opFreeze, opLift:
-		return s.look(r, who)
-	case opList:
-		var out reply
-		for _, o := range s.questions.List() {
-			out.Questions = append(out.Questions, questionOf(o.Question, o.Outcome, o.Until, os.Getpid()))
-		}
-		return out
-	case opApprove:
-		a.Choice = policy.Once
-		if r.Session {
-			a.Choice = policy.Session
-		}
-	case opDeny:
-		a.Comment = argv.Escape(r.Comment)
-	default:
-		return reply{Error: noRequest}
-	}
-	q, err := s.questions.Answer(r.Handle, a)
-	switch {
-	case errors.Is(err, approval.ErrNotOpen):
-		return reply{Error: err.Error(), NotOpen: true}
-	case err != nil:
-		return reply{Error: err.Error()}
-	}
-	s.log.Info("a person has answered", "op", r.Op, "approval", r.Handle, "by", who.Name)
-	state := policy.Granted
-	if a.Choice == policy.Refuse {
-		state = policy.Denied
-	}
-	return reply{Questions: []Question{questionOf(q, state, q.Expires, os.Getpid())}}
 }

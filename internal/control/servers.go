@@ -90,7 +90,20 @@ func now(ctx context.Context, state string, dir string, names []string) Overview
 		out.Fault = err.Error()
 	}
 	out.Frozen = append(out.Frozen, frozen...)
+	out.known()
 	return out
+}
+
+// known adds who is frozen in the fleet, as its members say.
+func (o *Overview) known() {
+	for _, s := range o.Servers {
+		for _, e := range s.Frozen {
+			if !slices.ContainsFunc(o.Frozen, func(f freeze.Entry) bool { return f.Target == e.Target }) {
+				o.Frozen = append(o.Frozen, e)
+			}
+		}
+	}
+	slices.SortStableFunc(o.Frozen, func(a, b freeze.Entry) int { return a.At.Compare(b.At) })
 }
 
 // actPatience is how long a client waits for a server that ends something.

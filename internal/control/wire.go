@@ -21,6 +21,12 @@ type request struct {
 	Kill   bool           `json:"kill,omitempty"`
 	Target *freeze.Target `json:"target,omitempty"`
 	Why    string         `json:"why,omitempty"`
+
+	// Of operators alone. Word is a freeze or its end, as it was signed. Number is of
+	// the event that is wanted, and Enough says that no more is.
+	Word   []byte `json:"word,omitempty"`
+	Number uint64 `json:"number,omitempty"`
+	Enough bool   `json:"enough,omitempty"`
 }
 
 // What a client may ask.
@@ -33,6 +39,7 @@ const (
 	opStop    = "stop"
 	opFreeze  = "freeze"
 	opLift    = "lift"
+	opTake    = "take" // of operators alone
 )
 
 // reply is the message of the server.
@@ -50,6 +57,9 @@ type reply struct {
 	// Event is one of many replies of opFollow. A reply that is empty says that the
 	// server lives.
 	Event *Event `json:"event,omitempty"`
+	// Number is of the event that a member of a fleet says, from 1; 0: it only lives. It
+	// travels beside the text.
+	Number uint64 `json:"-"`
 }
 
 // err is the error of a reply; nil: it is none.
@@ -88,6 +98,8 @@ type Question struct {
 	Credentials []string `json:"credentials,omitempty"`
 	Text        string   `json:"text"`   // the whole question, in printable lines
 	Server      int      `json:"server"` // process id
+	// Member is the gateway or the runner that asks, where a fleet was asked.
+	Member string `json:"member,omitempty"`
 }
 
 func questionOf(q policy.Question, state policy.Outcome, until time.Time, pid int) Question {

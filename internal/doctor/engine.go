@@ -2,11 +2,14 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"tipstaff/internal/engine"
+	"tipstaff/internal/fleet"
 )
 
 // Engine describes the engine of the settings: the NATS servers of a fleet.
@@ -88,6 +91,9 @@ func (d *Engine) examine(ctx context.Context, m EngineMember) error {
 		return err
 	}
 	d.Server = c.Server()
+	if m.Role == engine.Operator {
+		return d.reach(ctx, c)
+	}
 	self := engine.Address{Name: m.Options.Name, Incarnation: engine.NewIncarnation()}
 	if err := c.DropLease(ctx, self); err != nil {
 		if c.Refused() > 0 {
@@ -97,6 +103,23 @@ func (d *Engine) examine(ctx context.Context, m EngineMember) error {
 	}
 	if m.Role == engine.Gateway {
 		return d.watch(ctx, c, self)
+	}
+	return nil
+}
+
+// reach reads which gateways and runners an operator could ask.
+func (d *Engine) reach(ctx context.Context, c *engine.Conn) error {
+	all, err := c.Peers(ctx)
+	switch {
+	case errors.Is(err, engine.ErrForbidden):
+		return errors.New("the server refuses what an operator needs: its key has another role or name there; see tipstaff engine config --operator")
+	case err != nil:
+		return err
+	}
+	for _, p := range fleet.Present(all) {
+		if p.Role == engine.Runner {
+			d.Runners++
+		}
 	}
 	return nil
 }
@@ -148,6 +171,9 @@ func (d *Engine) findings() []Finding {
 	text := fmt.Sprintf("engine: %s answers, with JetStream", listed([]string{d.Server}))
 	if d.Offset != nil {
 		text += fmt.Sprintf("; runners with a lease: %d", d.Runners)
+	}
+	if slices.Equal(d.Roles, []string{string(engine.Operator)}) {
+		text += fmt.Sprintf(", to this operator; runners to look after: %d", d.Runners)
 	}
 	all := []Finding{good("%s", text)}
 	if d.Offset != nil && d.Offset.Abs() > engine.ClockSkew/2 {

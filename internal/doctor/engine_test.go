@@ -54,6 +54,8 @@ func TestDoctorLooksAtTheEngine(t *testing.T) {
 	if (&Diagnosis{Fleet: d}).Refuses() {
 		t.Error("doubts are told as refusals")
 	}
+	op := EngineOptions{Members: []EngineMember{{Role: engine.Operator, Options: engine.Options{Servers: []string{s.URL()}, Role: engine.Operator, Name: "ops"}}}}
+	expect("an operator", ExamineEngine(t.Context(), op), "✔ engine:", "to this operator; runners to look after: 1")
 	offset := time.Hour
 	expect("this machine's clock", &Engine{Server: "x", Offset: &offset}, "this machine's clock is 1h0m0s away")
 

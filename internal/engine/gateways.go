@@ -12,15 +12,25 @@ import (
 // public keys. The zero value takes nothing.
 type Gateways map[string]string
 
+// Operators are those whose people may look after what runs: their names by their
+// public keys. The zero value takes nothing.
+type Operators map[string]string
+
 // ReadGateways reads a file with a line for each gateway: its public key, a
 // space, its name. Empty lines and what follows a # count for nothing. One name
 // may have several keys, while one replaces another.
-func ReadGateways(file string) (Gateways, error) {
+func ReadGateways(file string) (Gateways, error) { return readPublic(file, "gateway") }
+
+// ReadOperators reads a file with a line for each operator, as [ReadGateways].
+func ReadOperators(file string) (Operators, error) { return readPublic(file, "operator") }
+
+// readPublic reads public keys with the names of their owners, who are all of one kind.
+func readPublic(file, kind string) (map[string]string, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("cannot read the keys of gateways: %w", err)
+		return nil, fmt.Errorf("cannot read the keys of %ss: %w", kind, err)
 	}
-	g := Gateways{}
+	g := map[string]string{}
 	n := 0
 	for line := range strings.Lines(string(text)) {
 		n++
@@ -30,11 +40,11 @@ func ReadGateways(file string) (Gateways, error) {
 		case len(fields) == 0:
 			continue
 		case strings.HasPrefix(fields[0], "S") && len(fields[0]) == 58:
-			return nil, fmt.Errorf("line %d of %s holds a seed, which is secret and belongs to the gateway alone: write the public key, which begins with U, and make a new key", n, file)
+			return nil, fmt.Errorf("line %d of %s holds a seed, which is secret and belongs to the %s alone: write the public key, which begins with U, and make a new key", n, file, kind)
 		case !nkeys.IsValidPublicUserKey(fields[0]):
-			return nil, fmt.Errorf("line %d of %s: %q is no public key of a gateway, which begins with U", n, file, fields[0])
+			return nil, fmt.Errorf("line %d of %s: %q is no public key, which begins with U", n, file, fields[0])
 		case len(fields) != 2:
-			return nil, fmt.Errorf("line %d of %s: a line is a public key, a space and the gateway's name", n, file)
+			return nil, fmt.Errorf("line %d of %s: a line is a public key, a space and the %s's name", n, file, kind)
 		case g[fields[0]] != "":
 			return nil, fmt.Errorf("line %d of %s: this key stands there already, for %s", n, file, g[fields[0]])
 		}
@@ -44,7 +54,7 @@ func ReadGateways(file string) (Gateways, error) {
 		g[fields[0]] = fields[1]
 	}
 	if len(g) == 0 {
-		return nil, fmt.Errorf("the file %s names no gateway, so nothing would be taken: write the public key and the name of each, one a line", file)
+		return nil, fmt.Errorf("the file %s names no %s, so nothing would be taken: write the public key and the name of each, one a line", file, kind)
 	}
 	return g, nil
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,8 +46,8 @@ func (o Options) natsOptions() ([]nats.Option, error) {
 	if err := CheckServers(o.Servers); err != nil {
 		return nil, err
 	}
-	if o.Role != Gateway && o.Role != Runner && o.Role != Auditor {
-		return nil, fmt.Errorf("cannot connect to the engine: %q is no role; there are gateway, runner and auditor", o.Role)
+	if !slices.Contains([]Role{Gateway, Runner, Auditor, Operator}, o.Role) {
+		return nil, fmt.Errorf("cannot connect to the engine: %q is no role; there are gateway, runner, auditor and operator", o.Role)
 	}
 	if err := CheckName(o.Name); err != nil {
 		return nil, err

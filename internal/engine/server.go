@@ -24,7 +24,8 @@ type ServerConfig struct {
 	Routes        []string // nats://HOST:PORT of the other servers
 }
 
-// Member is a gateway, a runner, an auditor, or a process that is several of them.
+// Member is a gateway, a runner, an auditor, an operator, or a process that is several
+// of them.
 type Member struct {
 	Roles []Role
 	Name  string
@@ -95,9 +96,11 @@ func (m Member) check() error {
 }
 
 // Publish are the subjects to which the member may send. Of JetStream's interface a
-// runner has one subject, which tells the last copy of its own trail: each of them
-// makes the server send to whatever reply subject is given, with no look at its
-// permissions. Such messages bear headers, and [Conn.Subscribe] drops them.
+// runner has two subjects, which tell the last copy of its own trail, and who is
+// frozen: each of them makes the server send to whatever reply subject is given, with
+// no look at its permissions. Such messages bear headers, and [Conn.Subscribe] drops
+// them; but the asker may ask for none (no_hdr), so what comes to a member counts only
+// with a signature, or with a token that no other member can know.
 func (m Member) Publish() []string {
 	return m.subjects(func(r Role) []string {
 		switch r {
@@ -106,6 +109,8 @@ func (m Member) Publish() []string {
 				prefix + ".g.*.*." + m.Name + ".*.*", // answers, under its own name
 				Namesakes(m.Name),
 				leaseKeys + Runner.letter() + "." + m.Name + ".*",
+				m.tells(r),
+				"$JS.API.DIRECT.GET." + frozenStream,
 			}, m.trail()...)
 		case Gateway:
 			return append([]string{
@@ -122,13 +127,29 @@ func (m Member) Publish() []string {
 				"$JS.API.STREAM.INFO." + claimStream,
 				"$JS.API.STREAM.CREATE." + claimStream,
 				"$JS.API.DIRECT.GET." + claimStream + ".>",
+				m.tells(r),
+				"$JS.API.STREAM.INFO." + frozenStream,
+				"$JS.API.STREAM.CREATE." + frozenStream,
+				"$JS.API.DIRECT.GET." + frozenStream,
 			}, append(copies("$JS.API.STREAM.CREATE.%s"), m.trail()...)...)
+		case Operator:
+			return []string{
+				prefix + ".p.*.*.*",
+				"$JS.API.DIRECT.GET." + leaseStream,
+				"$JS.API.DIRECT.GET." + frozenStream,
+				frozenKeys + "*",
+			}
 		case Auditor:
 			return copies("$JS.API.STREAM.INFO.%s", "$JS.API.STREAM.MSG.GET.%s", "$JS.API.DIRECT.GET.%s.>", "$JS.API.DIRECT.GET.%s",
 				"$JS.API.CONSUMER.CREATE.%s.>", "$JS.API.CONSUMER.INFO.%s.*", "$JS.API.CONSUMER.DELETE.%s.*", "$JS.API.CONSUMER.MSG.NEXT.%s.*")
 		}
 		return nil
 	})
+}
+
+// tells is where the member answers operators in a role, under its own name.
+func (m Member) tells(r Role) string {
+	return prefix + ".q.*.*." + r.letter() + "." + m.Name + ".*.*"
 }
 
 // trail is where the member sends copies of its own trail, and asks for the last.
@@ -146,9 +167,11 @@ func (m Member) Subscribe() []string {
 		own := []string{inbox(r, m.Name) + ".>"}
 		switch r {
 		case Runner:
-			return append(own, prefix+".r."+m.Name+".>", Namesakes(m.Name))
+			return append(own, prefix+".r."+m.Name+".>", prefix+".p."+r.letter()+"."+m.Name+".*", Namesakes(m.Name))
 		case Gateway:
-			return append(own, prefix+".g."+m.Name+".>")
+			return append(own, prefix+".g."+m.Name+".>", prefix+".p."+r.letter()+"."+m.Name+".*")
+		case Operator:
+			return append(own, prefix+".q."+m.Name+".>")
 		}
 		return own
 	})

@@ -60,16 +60,16 @@ type Caller struct {
 // else (a server's nonce above all) can pass for one of a statement.
 const signed = "tipstaff statement 1\n"
 
-// Signer signs statements of one gateway. Its methods may run at once.
+// Signer signs statements of one gateway or one operator. Its methods may run at once.
 type Signer struct {
-	key     ed25519.PrivateKey // an nkey would derive it again for each statement
-	public  string
-	gateway Address
-	now     func() time.Time
+	key    ed25519.PrivateKey // an nkey would derive it again for each statement
+	public string
+	self   Address
+	now    func() time.Time
 }
 
-// NewSigner reads the key of a gateway from a file with its seed.
-func NewSigner(file string, gateway Address, now func() time.Time) (*Signer, error) {
+// NewSigner reads the key of a gateway or an operator from a file with its seed.
+func NewSigner(file string, self Address, now func() time.Time) (*Signer, error) {
 	key, err := ReadSeed(file)
 	if err != nil {
 		return nil, err
@@ -87,10 +87,10 @@ func NewSigner(file string, gateway Address, now func() time.Time) (*Signer, err
 	if err != nil {
 		return nil, fmt.Errorf("cannot use the key in %s: %w", file, err)
 	}
-	return &Signer{key: ed25519.NewKeyFromSeed(raw), public: public, gateway: gateway, now: now}, nil
+	return &Signer{key: ed25519.NewKeyFromSeed(raw), public: public, self: self, now: now}, nil
 }
 
-// Public is the key by which runners know this gateway.
+// Public is the key by which others know the signer.
 func (s *Signer) Public() string { return s.public }
 
 // Sign returns the statement as it travels with message. Runner, Verb, Tool,
@@ -99,7 +99,7 @@ func (s *Signer) Public() string { return s.public }
 func (s *Signer) Sign(st Statement, message []byte) ([]byte, error) {
 	digest := sha256.Sum256(message)
 	now := s.now().UTC()
-	st.Version, st.Key, st.Gateway = StatementVersion, s.public, s.gateway.String()
+	st.Version, st.Key, st.Gateway = StatementVersion, s.public, s.self.String()
 	st.Digest, st.Nonce, st.Issued = hex.EncodeToString(digest[:]), rand.Text(), now
 	if latest := now.Add(Validity); st.NotAfter.IsZero() || st.NotAfter.After(latest) {
 		st.NotAfter = latest

@@ -18,24 +18,35 @@ import (
 	"tipstaff/internal/engine/enginetest"
 )
 
-// field is a fleet on one server: the gateway g1, the runner r2, and an attacker
-// with the key of the runner r1 who knows every address and token.
+// field is a fleet on one server: the gateway g1, the runner r2, the operator p1, and
+// an attacker with the key of another member who knows every address and token.
 type field struct {
-	t       *testing.T
-	server  *enginetest.Server
-	gateway *engine.Conn
-	runner  *engine.Conn // r2
-	auditor *engine.Conn
-	stolen  *nats.Conn // the key of r1, in hands that keep no rules
-	g, r, a engine.Address
-	token   string
+	t        *testing.T
+	server   *enginetest.Server
+	gateway  *engine.Conn
+	runner   *engine.Conn // r2
+	auditor  *engine.Conn
+	operator *engine.Conn
+	stolen   *nats.Conn // the key of the other member, in hands that keep no rules
+	g, r, a  engine.Address
+	p        engine.Address // of the operator
+	token    string
 
-	nudge chan struct{} // something arrived, or was refused
+	control bool          // a field without permissions
+	nudge   chan struct{} // something arrived, or was refused
 
 	mu     sync.Mutex
 	seen   []string // what arrived where it should not: "gateway:…", "runner:…", "attacker:…"
 	errors []string // what the server said to the attacker
 }
+
+var roles = map[string]engine.Role{
+	"g1": engine.Gateway, "g2": engine.Gateway, "r1": engine.Runner, "r2": engine.Runner,
+	"o1": engine.Auditor, "p1": engine.Operator, "p2": engine.Operator,
+}
+
+// letters are those of the roles in subjects.
+var letters = map[engine.Role]string{engine.Gateway: "g", engine.Runner: "r", engine.Operator: "o"}
 
 // configuration prints one for the members of a field. They have the keys of the
 // files that it returns.
@@ -43,7 +54,7 @@ func configuration(t *testing.T) (text string, keys map[string]string) {
 	t.Helper()
 	keys = map[string]string{}
 	c := engine.ServerConfig{Listen: "127.0.0.1:4222", Store: t.TempDir()}
-	for name, role := range map[string]engine.Role{"g1": engine.Gateway, "r1": engine.Runner, "r2": engine.Runner, "o1": engine.Auditor} {
+	for name, role := range roles {
 		file, public := seedFile(t)
 		keys[name] = file
 		c.Members = append(c.Members, engine.Member{Roles: []engine.Role{role}, Name: name, Key: public})
@@ -57,22 +68,29 @@ func configuration(t *testing.T) (text string, keys map[string]string) {
 
 func newField(t *testing.T, text string, keys map[string]string) *field {
 	t.Helper()
+	return newFieldOf(t, text, keys, "r1")
+}
+
+// newFieldOf is newField with an attacker who has the key of that member.
+func newFieldOf(t *testing.T, text string, keys map[string]string, thief string) *field {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "nats.conf")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f := &field{t: t, server: enginetest.StartFile(t, file), g: member("g1"), r: member("r2"), a: member("r1"), token: "t0k3n", nudge: make(chan struct{}, 1)}
+	f := &field{t: t, server: enginetest.StartFile(t, file), g: member("g1"), r: member("r2"), a: member(thief), p: member("p1"), token: "t0k3n", nudge: make(chan struct{}, 1)}
 	f.gateway = f.server.ConnectWith(engine.Options{Role: engine.Gateway, Name: "g1", Credentials: keys["g1"], Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
 	f.runner = f.server.ConnectWith(engine.Options{Role: engine.Runner, Name: "r2", Credentials: keys["r2"]})
 	f.auditor = f.server.ConnectWith(engine.Options{Role: engine.Auditor, Name: "o1", Credentials: keys["o1"]})
+	f.operator = f.server.ConnectWith(engine.Options{Role: engine.Operator, Name: "p1", Credentials: keys["p1"]})
 	if err := f.gateway.MakeStreams(within(t), 0); err != nil {
 		t.Fatal(err)
 	}
-	key, err := nats.NkeyOptionFromSeed(keys["r1"])
+	key, err := nats.NkeyOptionFromSeed(keys[thief])
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.stolen, err = nats.Connect(f.server.URL(), key, nats.CustomInboxPrefix("tip1.i.r.r1"), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+	f.stolen, err = nats.Connect(f.server.URL(), key, nats.CustomInboxPrefix("tip1.i."+letters[roles[thief]]+"."+thief), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 		f.mu.Lock()
 		f.errors = append(f.errors, err.Error())
 		f.mu.Unlock()
@@ -93,12 +111,23 @@ func (f *field) listen() {
 		who     string
 		conn    *engine.Conn
 		subject string
-	}{{"gateway", f.gateway, f.g.AllAnswers()}, {"runner", f.runner, f.r.Asks(">")}, {"namesake", f.runner, engine.Namesakes("r2")}} {
+	}{
+		{"gateway", f.gateway, f.g.AllAnswers()}, {"runner", f.runner, f.r.Asks(">")}, {"namesake", f.runner, engine.Namesakes("r2")},
+		{"operator", f.operator, engine.AllTold(f.p)}, {"hears", f.runner, f.peer(engine.Runner).Hears()}, {"hears", f.gateway, f.peer(engine.Gateway).Hears()},
+	} {
 		if _, err := at.conn.Subscribe(at.subject, func(m engine.Message) { f.note(at.who + ":" + m.Subject + ":" + string(m.Data)) }); err != nil {
 			f.t.Fatal(err)
 		}
 	}
 	f.settle()
+}
+
+// peer is the honest member of a role.
+func (f *field) peer(r engine.Role) engine.Peer {
+	if r == engine.Gateway {
+		return engine.Peer{Role: r, Address: f.g}
+	}
+	return engine.Peer{Role: r, Address: f.r}
 }
 
 func (f *field) note(what string) {
@@ -122,7 +151,7 @@ func (f *field) settle() {
 	if err := f.stolen.FlushTimeout(20 * time.Second); err != nil {
 		f.t.Fatal(err)
 	}
-	for _, c := range []*engine.Conn{f.gateway, f.runner} {
+	for _, c := range []*engine.Conn{f.gateway, f.runner, f.operator} {
 		if err := c.Flush(within(f.t)); err != nil {
 			f.t.Fatal(err)
 		}
@@ -132,6 +161,9 @@ func (f *field) settle() {
 	}
 	_ = f.gateway.Publish(f.r.Asks("settled"), "", []byte("settled")) // handlers run after the flush's answer
 	_ = f.runner.Publish(f.g.Answers(f.r, "settled"), "", []byte("settled"))
+	_ = f.runner.Publish(f.peer(engine.Runner).Tells(f.p, "settled"), "", []byte("settled"))
+	_ = f.operator.Publish(f.peer(engine.Runner).Hears(), "", []byte("settled"))
+	_ = f.operator.Publish(f.peer(engine.Gateway).Hears(), "", []byte("settled"))
 	end := time.After(20 * time.Second)
 	for !f.settled() {
 		select {
@@ -142,12 +174,12 @@ func (f *field) settle() {
 	}
 }
 
-// settled reports whether both members have heard the word for it, and forgets it.
+// settled reports whether all members have heard the word for it, and forgets it.
 func (f *field) settled() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	rest := slices.DeleteFunc(slices.Clone(f.seen), func(s string) bool { return strings.HasSuffix(s, ":settled") })
-	if len(f.seen)-len(rest) < 2 {
+	if len(f.seen)-len(rest) < 5 {
 		return false
 	}
 	f.seen = rest
@@ -259,11 +291,14 @@ func (f *field) lease(c *engine.Conn, letter string, a engine.Address) string {
 
 const consumer = "$JS.API.CONSUMER.CREATE.KV_tip1_runners."
 
-// attempts are what a thief of the key of r1 tries. Each says whether it did harm.
-var attempts = []struct {
+// attempt is what a thief of a key tries. It says whether it did harm.
+type attempt struct {
 	name string
 	try  func(f *field) bool
-}{
+}
+
+// attempts are those of a thief of the key of r1.
+var attempts = []attempt{
 	{"listens to what another runner is called for", func(f *field) bool { return f.overhears("tip1.r.r2.>", "", f.call) }},
 	{"listens to everything", func(f *field) bool { return f.overhears(">", "", f.call) || f.overhears("tip1.>", "", f.call) }},
 	{"takes calls away from another runner by a queue", func(f *field) bool { return f.overhears(f.r.Asks("call"), "thieves", f.call) }},
@@ -345,31 +380,43 @@ var attempts = []struct {
 
 var permissions = regexp.MustCompile(`(?s)      permissions: \{.*?\n      \}\n`)
 
-// TestAStolenRunnersKeyDoesNoHarm tries each attempt against a server with the
-// printed configuration, where it must fail, and against one that differs by the
-// permissions alone, where it must succeed: else it would prove nothing.
-func TestAStolenRunnersKeyDoesNoHarm(t *testing.T) {
+// TestAStolenKeyDoesNoHarm tries each attempt against a server with the printed
+// configuration, where it must fail, and against one that differs by the permissions
+// alone, where it must succeed: else it would prove nothing.
+func TestAStolenKeyDoesNoHarm(t *testing.T) {
 	text, keys := configuration(t)
 	open := permissions.ReplaceAllString(text, "")
 	if strings.Contains(open, "tip1.") {
 		t.Fatalf("the control has permissions: %s", open)
 	}
-	guarded, control := newField(t, text, keys), newField(t, open, keys)
-	for _, a := range attempts {
-		t.Run(a.name, func(t *testing.T) {
-			guarded.begin(t)
-			if a.try(guarded) {
-				t.Errorf("it succeeds: %v", guarded.seen)
-			}
-			if strings.Contains(a.name, "copy of its own trail") {
-				if guarded.gateway.Foreign() == 0 {
-					t.Error("the control: the server did not send it, so nothing was dropped")
-				}
-				return
-			}
-			control.begin(t)
-			if !a.try(control) {
-				t.Errorf("the control: it fails without permissions, too: %v", control.errors)
+	for _, of := range []struct {
+		who, thief string
+		attempts   []attempt
+	}{
+		{"a runner", "r1", slices.Concat(attempts, amongPeople, []attempt{readsAllLeases})},
+		{"a gateway", "g2", amongPeople},
+		{"an operator", "p2", slices.Concat(byAnOperator, []attempt{tellsForAnother, overhearsTold})},
+	} {
+		t.Run(of.who, func(t *testing.T) {
+			guarded, control := newFieldOf(t, text, keys, of.thief), newFieldOf(t, open, keys, of.thief)
+			control.control = true
+			for _, a := range of.attempts {
+				t.Run(a.name, func(t *testing.T) {
+					guarded.begin(t)
+					if a.try(guarded) {
+						t.Errorf("it succeeds: %v", guarded.seen)
+					}
+					if strings.Contains(a.name, "copy of its own trail") {
+						if guarded.gateway.Foreign() == 0 {
+							t.Error("the control: the server did not send it, so nothing was dropped")
+						}
+						return
+					}
+					control.begin(t)
+					if !a.try(control) {
+						t.Errorf("the control: it fails without permissions, too: %v", control.errors)
+					}
+				})
 			}
 		})
 	}

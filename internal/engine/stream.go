@@ -28,7 +28,7 @@ func CopySubjects(i int, name string) string {
 	return fmt.Sprintf("%s.a.%d.%s.*", prefix, i, name)
 }
 
-// MakeStreams makes the bucket of leases and the streams of copies where they do
+// MakeStreams makes the buckets and the streams of copies where they do
 // not exist, each on as many servers as replicas says; 0 means 3 in a cluster and
 // 1 on a single server. What exists stays as the operator made it.
 func (c *Conn) MakeStreams(ctx context.Context, replicas int) error {
@@ -39,7 +39,7 @@ func (c *Conn) MakeStreams(ctx context.Context, replicas int) error {
 		}
 	}
 	// One that cannot be made holds up no other.
-	errs := []error{c.makeLeases(ctx, replicas), c.makeClaims(ctx, replicas)}
+	errs := []error{c.makeLeases(ctx, replicas), c.makeClaims(ctx, replicas), c.makeFrozen(ctx, replicas)}
 	for i := range CopyStreams {
 		_, err := c.js.CreateStream(ctx, jetstream.StreamConfig{
 			Name: CopyStream(i), Description: "copies of tipstaff's trails",

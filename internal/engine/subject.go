@@ -12,11 +12,14 @@ import (
 //
 //	tip1.r.<runner>.<incarnation>.<verb>                                      to a runner
 //	tip1.g.<gateway>.<incarnation>.<runner>.<incarnation>.<token>             from a runner to a gateway
+//	tip1.p.<role>.<name>.<incarnation>                                        from an operator to a gateway or a runner
+//	tip1.q.<operator>.<incarnation>.<role>.<name>.<incarnation>.<token>       from one of them to an operator
 //	tip1.n.<runner>                                                           runners of one name, to each other
 //	tip1.i.<role>.<name>.>                                                    answers of the server (JetStream)
 //	$KV.tip1_runners.r.<runner>.<incarnation>                                 leases
 //	$KV.tip1_runners.g.<gateway>.<incarnation>                                pulses of gateways
 //	$KV.tip1_claims.<digest>                                                  which runner got a call, by its caller's id
+//	$KV.tip1_frozen.<digest>                                                  whom operators have frozen
 //	tip1.a.<0…7>.<member>.<trail>                                             copies of trails
 const prefix = "tip1"
 
@@ -27,6 +30,9 @@ const (
 	Gateway Role = "gateway"
 	Runner  Role = "runner"
 	Auditor Role = "auditor" // reads copies, and does nothing else
+	// Operator is a person's key: sees what runs on all members, ends it, freezes
+	// callers, answers questions. It calls no tool.
+	Operator Role = "operator"
 )
 
 // letter is the role in subjects.
@@ -36,6 +42,8 @@ func (r Role) letter() string {
 		return "g"
 	case Auditor:
 		return "a"
+	case Operator:
+		return "o"
 	default:
 		return "r"
 	}

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"sync"
 	"time"
-
-	"github.com/nats-io/nkeys"
 )
 
 // Reason is why a statement does not count: one word for metrics and records.
@@ -49,23 +47,17 @@ const remember = Validity + 2*ClockSkew
 
 // Verifier judges statements for one runner. Its methods may run at once.
 type Verifier struct {
-	self  Address
-	now   func() time.Time
-	limit int // Remembered
+	self   Address
+	now    func() time.Time
+	counts *memory
 
 	mu       sync.Mutex
 	gateways Gateways
-	recent   map[string]struct{} // nonces since turned
-	older    map[string]struct{} // and of the time before
-	turned   time.Time
-	newest   time.Time // the latest Issued among recent
-	olderNew time.Time // and among older
-	forgot   time.Time // and among all that was forgotten
 }
 
 // NewVerifier makes the verifier of the runner self.
 func NewVerifier(self Address, gateways Gateways, now func() time.Time) *Verifier {
-	return &Verifier{self: self, limit: Remembered, gateways: gateways, now: now, turned: now(), recent: map[string]struct{}{}, older: map[string]struct{}{}}
+	return &Verifier{self: self, gateways: gateways, now: now, counts: newMemory(now)}
 }
 
 // SetGateways replaces the gateways whose statements count.
@@ -89,10 +81,10 @@ func (v *Verifier) Verify(statement, message []byte) (Statement, error) {
 	if st.Digest != hex.EncodeToString(digest[:]) {
 		return Statement{}, refuse(OtherMessage, "the message is not the one that the statement of %s is about", st.Gateway)
 	}
-	if err := v.inTime(st); err != nil {
+	if err := inTime(v.now(), st.Gateway, st.Issued, st.NotAfter); err != nil {
 		return Statement{}, err
 	}
-	return st, v.once(st)
+	return st, v.counts.once(st.Key+st.Nonce, st.Gateway, st.Issued)
 }
 
 // read takes statement apart and checks who has signed it.
@@ -121,60 +113,8 @@ func (v *Verifier) read(statement []byte) (Statement, error) {
 	case name != gateway.Name:
 		return Statement{}, refuse(UnknownSigner, "a statement of %s by the key of %s", gateway.Name, name)
 	}
-	key, err := nkeys.FromPublicKey(st.Key)
-	if err != nil || key.Verify(append([]byte(signed), body...), sig) != nil {
+	if !isSigned(st.Key, signed, body, sig) {
 		return Statement{}, refuse(BadSignature, "a statement that the key of %s did not sign", name)
 	}
 	return st, nil
-}
-
-// inTime compares the times of a statement with the clock.
-func (v *Verifier) inTime(st Statement) error {
-	now := v.now()
-	const clocks = "; compare the clocks of the runner and of the gateway"
-	switch {
-	case st.NotAfter.Sub(st.Issued) > Validity || st.NotAfter.Before(st.Issued):
-		return refuse(TooOld, "a statement that would count for %v, and %v is the limit", st.NotAfter.Sub(st.Issued), Validity)
-	case st.Issued.After(now.Add(ClockSkew)):
-		return refuse(FromFuture, "a statement of %s that is issued %v from now"+clocks, st.Gateway, st.Issued.Sub(now).Round(time.Second))
-	case now.After(st.NotAfter.Add(ClockSkew)):
-		return refuse(TooOld, "a statement of %s that ended %v ago"+clocks, st.Gateway, now.Sub(st.NotAfter).Round(time.Second))
-	}
-	return nil
-}
-
-// once remembers a statement, and refuses one that it remembers. What it has
-// forgotten is too old by its own time of issue, whatever the clock says now: a
-// clock that is set back makes nothing count again.
-func (v *Verifier) once(st Statement) error {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if now := v.now(); now.Sub(v.turned) >= remember || now.Before(v.turned) {
-		v.forgot = later(v.forgot, v.olderNew)
-		v.older, v.olderNew = v.recent, v.newest
-		v.recent, v.newest = map[string]struct{}{}, time.Time{}
-		v.turned = now
-	}
-	if !st.Issued.After(v.forgot) {
-		return refuse(TooOld, "a statement of %s from before what is remembered; compare the clocks of the runner and of the gateway", st.Gateway)
-	}
-	nonce := st.Key + st.Nonce
-	_, a := v.recent[nonce]
-	_, b := v.older[nonce]
-	switch {
-	case a || b:
-		return refuse(Replayed, "a statement of %s that has counted before", st.Gateway)
-	case len(v.recent) >= v.limit:
-		return refuse(TooMany, "more than %d statements came within %v", v.limit, remember)
-	}
-	v.recent[nonce] = struct{}{}
-	v.newest = later(v.newest, st.Issued)
-	return nil
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }

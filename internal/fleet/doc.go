@@ -15,5 +15,7 @@
 // back in the watch since its last renewal. A gateway that was stopped, is cut
 // off, or has no JetStream sees no pulses, and so declares no peer dead.
 //
-// Read next: seal.go, lease.go, runner.go, list.go, place.go.
+// Whom operators have frozen, each member knows by what they have signed ([Freezes]).
+//
+// Read next: seal.go, lease.go, runner.go, list.go, place.go, freezes.go.
 package fleet

@@ -32,3 +32,6 @@ func (l *List) Missing() int {
 	defer l.mu.Unlock()
 	return l.missing
 }
+
+// Conn gives it another connection.
+func (f *Freezes) Conn(c *engine.Conn) { f.opt.Conn = c }

@@ -14,6 +14,9 @@ import (
 // called from several goroutines at once. A nil Book freezes nobody.
 type Book struct {
 	path string
+	// Beside tells who else is frozen: in a fleet. It is set before the first use; nil:
+	// nobody.
+	Beside func() ([]Entry, error)
 	// OnChange is called when another content was read, on a goroutine of its own. It
 	// is set before the first use; nil: nothing is called.
 	OnChange func(all []Entry)
@@ -48,6 +51,21 @@ func (b *Book) Entries() ([]Entry, error) {
 	if b == nil {
 		return nil, nil
 	}
+	all, err := b.own()
+	if err != nil || b.Beside == nil {
+		return all, err
+	}
+	more, err := b.Beside()
+	if err != nil || len(more) == 0 {
+		return all, err
+	}
+	all = slices.Concat(all, more)
+	slices.SortStableFunc(all, func(a, b Entry) int { return a.At.Compare(b.At) })
+	return all, nil
+}
+
+// own returns what the file says.
+func (b *Book) own() ([]Entry, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	info, err := os.Lstat(b.path)

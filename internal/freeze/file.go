@@ -81,8 +81,8 @@ func Add(dir string, e Entry) (in Entry, already bool, err error) {
 	if err := e.Check(); err != nil {
 		return Entry{}, false, err
 	}
-	if len(e.Why) > longestName {
-		return Entry{}, false, fmt.Errorf("a reason has at most %d bytes", longestName)
+	if len(e.Why) > LongestWhy {
+		return Entry{}, false, fmt.Errorf("a reason has at most %d bytes", LongestWhy)
 	}
 	in = e
 	err = change(dir, func(all []Entry) ([]Entry, error) {

@@ -47,8 +47,11 @@ func ClientName(client string) string {
 	return client
 }
 
-// longestName bounds each name of a target, and a reason, in bytes.
-const longestName = 1000
+// longestName bounds each name of a target, and LongestWhy a reason, in bytes.
+const (
+	longestName = 1000
+	LongestWhy  = 1000
+)
 
 // Check refuses a target that names nobody, or more than any caller is called.
 func (t Target) Check() error {
@@ -83,4 +86,7 @@ type Entry struct {
 	By  string    `json:"by,omitempty"`  // the name of the person's user
 	UID int       `json:"uid"`           // of that user
 	At  time.Time `json:"at"`
+	// Operator is the name of the operator's key that has signed it, for all hosts of a
+	// fleet; the user is one of the operator's machine then. "": it holds on this host.
+	Operator string `json:"operator,omitempty"`
 }

@@ -41,12 +41,18 @@ func (m *Monitor) FreezeLifted(e freeze.Entry, by tipstaff.Person) error {
 func FreezeRecord(event audit.Event, e freeze.Entry, by tipstaff.Person, how string) audit.Record {
 	r := audit.Record{Event: event, Why: e.Why, Person: person(by)}
 	r.Who = audit.Who{Agent: e.Agent, Task: e.Task, Client: e.Client, Principal: e.Principal, Session: e.Session}
-	r.Person.How = how
+	if by.Operator == "" {
+		r.Person.How = how
+	}
 	return r
 }
 
 func person(p tipstaff.Person) *audit.Person {
-	return &audit.Person{Name: p.Name, UID: p.UID, How: audit.PersonHost}
+	how := audit.PersonHost
+	if p.Operator != "" {
+		how = audit.PersonOperator
+	}
+	return &audit.Person{Name: p.Name, UID: p.UID, How: how, Operator: p.Operator}
 }
 
 // Freezer knows whose commands are all refused. A [freeze.Book] is one.

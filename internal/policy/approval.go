@@ -80,6 +80,7 @@ type Answer struct {
 const (
 	ByElicitation = "elicitation" // the client asked its user
 	ByHost        = "host"        // a person on this machine, through the control socket
+	ByOperator    = "operator"    // a person on an operator's machine, over the engine
 	ByTerminal    = "terminal"    // the person who started the command
 	ByMemory      = "remembered"  // an earlier answer for the session
 )

@@ -99,6 +99,7 @@ func approvalColumns() []column {
 		person("person", func(p *audit.Person) string { return safeCell(p.Name) }),
 		person("person_uid", func(p *audit.Person) string { return strconv.Itoa(p.UID) }),
 		person("person_how", func(p *audit.Person) string { return safeCell(p.How) }),
+		person("person_operator", func(p *audit.Person) string { return safeCell(p.Operator) }),
 	}
 }
 

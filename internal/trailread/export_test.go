@@ -44,7 +44,7 @@ func TestCSVHasARowForEachRecord(t *testing.T) {
 	}
 	want := "time,trail,seq,event,name,code,front,principal,client,agent,task,session,os_user,command_id,tool,program,command,argv_sha256,file,cwd," +
 		"action,rule,at,policy_sha256,tier,profile,network,cause,exit_code,signal,duration_ms,stdout_bytes,stderr_bytes,truncated,recording,recording_sha256,why,error,hash,call," +
-		"approval,approval_outcome,approval_choice,approval_by,approval_how,approval_comment,credentials,person,person_uid,person_how"
+		"approval,approval_outcome,approval_choice,approval_by,approval_how,approval_comment,credentials,person,person_uid,person_how,person_operator"
 	if got := strings.Join(rows[0], ","); got != want {
 		t.Errorf("the columns are stable, they became %s", got)
 	}

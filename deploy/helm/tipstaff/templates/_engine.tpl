@@ -6,6 +6,10 @@
   value: /etc/tipstaff/engine/engine.nk
 - name: TIPSTAFF_ENGINE_SEAL
   value: /etc/tipstaff/engine/seal
+{{- if .Values.engine.operatorKeys }}
+- name: TIPSTAFF_ENGINE_OPERATORS
+  value: /etc/tipstaff/policy/operators
+{{- end }}
 {{- with .Values.engine.patience }}
 - name: TIPSTAFF_ENGINE_PATIENCE
   value: {{ . | quote }}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"os"
+	"sync"
+	"time"
+
+	"tipstaff/internal/control"
+	"tipstaff/internal/engine"
+	"tipstaff/internal/fleet"
+)
+
+// operators is what a gateway or a runner has for the people who look after a fleet: it
+// answers them over the engine, and knows whom they have frozen. A nil operators is
+// none.
+type operators struct {
+	member  *control.Member
+	stop    context.CancelFunc
+	watches sync.WaitGroup
+}
+
+// openToOperators lets operators see, stop and freeze what this server runs, if the
+// settings name their keys; otherwise they are told why not. It comes before any
+// command, and before the control socket.
+func (st *stack) openToOperators(ctx context.Context, conn *engine.Conn, self engine.Peer) error {
+	var known engine.Operators
+	if file := st.settings.Engine.OperatorsFile; file != "" {
+		var err error
+		if known, err = engine.ReadOperators(file); err != nil {
+			return fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_ENGINE_OPERATORS: %w", err)
+		}
+	}
+	house := newHouse(st)
+	o := &operators{}
+	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
+	o.stop = stop
+	if known != nil {
+		st.fleetFreezes = fleet.NewFreezes(fleet.FreezesOptions{
+			Conn: conn, Operators: known, Record: st.takeUp, Log: st.log,
+			Ended: func(w fleet.Word) { house.end(w.Person(), w.Target, false, "frozen its caller") },
+		})
+		st.freezes.Beside = st.fleetFreezes.Entries
+		o.watches.Go(func() { st.fleetFreezes.Watch(watching) })
+	}
+	host, _ := os.Hostname() // people see the name of the member as well
+	member, err := control.Join(control.MemberOptions{
+		Conn: conn, Self: self, Verifier: engine.NewPersonVerifier(self, known, time.Now),
+		Questions: st.questions.store, House: house, Host: host, Log: st.log,
+	})
+	if err != nil {
+		o.close()
+		return fail(exitFailure, "cannot listen to operators over the engine: %w", err)
+	}
+	o.member, st.operators = member, o
+	return nil
+}
+
+func (o *operators) close() {
+	if o == nil {
+		return
+	}
+	o.stop()
+	if o.member != nil {
+		o.member.Close()
+	}
+	o.watches.Wait()
+}
