@@ -55,8 +55,9 @@ type Verifier struct {
 
 	mu       sync.Mutex
 	gateways Gateways
-	recent   map[string]struct{} // nonces since turned
-	older    map[string]struct{} // and of the time before
+	keys     map[string]ed25519.PublicKey // of the gateways that have signed, decoded once
+	recent   map[string]struct{}          // nonces since turned
+	older    map[string]struct{}          // and of the time before
 	turned   time.Time
 	newest   time.Time // the latest Issued among recent
 	olderNew time.Time // and among older
@@ -65,7 +66,7 @@ type Verifier struct {
 
 // NewVerifier makes the verifier of the runner self.
 func NewVerifier(self Address, gateways Gateways, now func() time.Time) *Verifier {
-	return &Verifier{self: self, limit: Remembered, gateways: gateways, now: now, turned: now(), recent: map[string]struct{}{}, older: map[string]struct{}{}}
+	return &Verifier{self: self, limit: Remembered, gateways: gateways, keys: map[string]ed25519.PublicKey{}, now: now, turned: now(), recent: map[string]struct{}{}, older: map[string]struct{}{}}
 }
 
 // SetGateways replaces the gateways whose statements count.
@@ -73,6 +74,7 @@ func (v *Verifier) SetGateways(g Gateways) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.gateways = g
+	clear(v.keys)
 }
 
 // Verify returns the statement that travelled with message, if it counts; else a
@@ -112,20 +114,32 @@ func (v *Verifier) read(statement []byte) (Statement, error) {
 	if err != nil {
 		return Statement{}, refuse(Unsigned, "a statement of no gateway: %v", err)
 	}
-	v.mu.Lock()
-	name, known := v.gateways[st.Key]
-	v.mu.Unlock()
+	name, key, known := v.signer(st.Key)
 	switch {
 	case !known:
 		return Statement{}, refuse(UnknownSigner, "a statement by the key %.60q, which is not among the keys of gateways (TIPSTAFF_ENGINE_GATEWAYS)", st.Key)
 	case name != gateway.Name:
 		return Statement{}, refuse(UnknownSigner, "a statement of %s by the key of %s", gateway.Name, name)
 	}
-	key, err := nkeys.FromPublicKey(st.Key)
-	if err != nil || key.Verify(append([]byte(signed), body...), sig) != nil {
+	if len(key) != ed25519.PublicKeySize || !ed25519.Verify(key, append([]byte(signed), body...), sig) {
 		return Statement{}, refuse(BadSignature, "a statement that the key of %s did not sign", name)
 	}
 	return st, nil
+}
+
+// signer returns the name of the gateway that has a public key, and the key; nil if
+// it is none.
+func (v *Verifier) signer(public string) (name string, key ed25519.PublicKey, known bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if name, known = v.gateways[public]; !known {
+		return "", nil, false
+	}
+	if key = v.keys[public]; key == nil {
+		key, _ = nkeys.Decode(nkeys.PrefixByteUser, []byte(public)) // one that is none verifies nothing
+		v.keys[public] = key
+	}
+	return name, key, true
 }
 
 // inTime compares the times of a statement with the clock.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -129,6 +130,28 @@ func TestAGatewayWithoutConnectionSendsNothingThenAndNothingLater(t *testing.T) 
 		time.Sleep(time.Minute)
 		if got.code() != tipstaff.Unavailable || r.machine.count() != 0 {
 			t.Errorf("%+v, %d started", got, r.machine.count())
+		}
+	})
+}
+
+func TestAShortCallTakesThreeMessagesAndALongOneGivesSignsOfLife(t *testing.T) {
+	in(t, func(t *testing.T, w *world, r *runnerAt, g *gatewayAt) {
+		if got := <-carry(t.Context(), g, call(deed{Say: "x"}), newPerson()); got.answer != "x" {
+			t.Fatalf("%+v", got)
+		}
+		synctest.Wait()
+		if want := map[string]int{"call": 1, "z": 1, "credit": 1}; !maps.Equal(w.net.sent, want) {
+			t.Errorf("the messages of a short call: %v", w.net.sent)
+		}
+		clear(w.net.sent)
+		got := carry(t.Context(), g, call(deed{Wait: true}), newPerson())
+		time.Sleep(takenAfter + time.Millisecond)
+		if w.net.sent["h"] != 1 || w.net.sent["call"] != 1 {
+			t.Errorf("the messages of a call that goes on: %v", w.net.sent)
+		}
+		r.machine.release <- "x"
+		if got := <-got; got.answer != "x" {
+			t.Errorf("%+v", got)
 		}
 	})
 }

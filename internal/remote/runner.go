@@ -222,7 +222,6 @@ func (r *Runner) begin(q request, to string) {
 		s.taken()
 		return
 	}
-	s.taken()
 	r.join(s)
 	<-e.Done()
 	r.forget(e)
@@ -266,7 +265,7 @@ func (r *Runner) open(token, to string, e *once.Entry[[]byte]) (s *stream, fresh
 	}
 	s = &stream{r: r, token: token, to: to, entry: e, upto: Credits, heard: time.Now(), looked: time.Now()}
 	r.streams[token] = s
-	s.timer = time.AfterFunc(r.beat(), s.look)
+	s.timer = time.AfterFunc(min(r.beat(), takenAfter), s.look)
 	return s, true
 }
 
