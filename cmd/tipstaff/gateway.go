@@ -121,7 +121,7 @@ func (g *gateway) state() string {
 func (st *stack) offers() mcpfront.Offers {
 	return mcpfront.Offers{
 		Sessions: st.settings.Terminal, Shell: st.shellOn(),
-		Jobs: true, Stays: st.settings.MaxJobs > 0, Outputs: true,
+		Jobs: true, Stays: st.settings.MaxJobs > 0, Outputs: true, Fleet: true,
 	}
 }
 

@@ -198,10 +198,13 @@ func (r *runnerRole) listen(ctx context.Context) error {
 }
 
 // admit refuses what any runner could take while this one is to stop or has met its
-// namesake. Sessions are counted when they are made.
-func (r *runnerRole) admit(remote.Call) error {
+// namesake, and what is for other runners. Sessions are counted when they are made.
+func (r *runnerRole) admit(c remote.Call) error {
 	if err := r.fleet.Conflict(); err != nil {
 		return noRoomHere(fleet.ErrDraining)
+	}
+	if !r.settings.Engine.RunnerLabels.Meet(c.Labels) {
+		return noRoomHere(fleet.ErrNotForHere)
 	}
 	return nil
 }

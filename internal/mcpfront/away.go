@@ -81,7 +81,7 @@ func (e away) execute(ctx context.Context, t tool, c *caller, a arguments) (*mcp
 	id, given := callID(t, a)
 	call := remote.Call{
 		ID: id, Given: given, Tool: t.name, Principal: c.origin.Principal, Target: target(t, c, a),
-		Stays: mannerOf(a).stays(), Reads: t.readOnly, Opens: t.name == terminalCreate.name, Arguments: c.raw, Front: front,
+		Stays: mannerOf(a).stays(), Reads: t.readOnly, Opens: t.name == terminalCreate.name, Labels: a.labels(), Arguments: c.raw, Front: front,
 	}
 	answer, err := e.to.Carrier.Carry(ctx, call, &waiter{c: c, asks: asks})
 	if err != nil {

@@ -62,6 +62,8 @@ type Options struct {
 	// Elsewhere carries out the calls on other machines; nil: here. With it,
 	// Sessions, Jobs, Outputs and Shell are not used.
 	Elsewhere *Elsewhere
+	// Runs: the calls come from gateways, which have chosen this machine for them.
+	Runs bool
 	// Extension is nil except in tests.
 	Extension *Extension
 }
