@@ -18,6 +18,7 @@ import (
 	"tipstaff/internal/freeze"
 	"tipstaff/internal/httpfront"
 	"tipstaff/internal/mcpfront"
+	"tipstaff/internal/metrics"
 	"tipstaff/internal/monitor"
 	"tipstaff/internal/own"
 	"tipstaff/internal/policy"
@@ -148,6 +149,10 @@ func newGatewayStack(s config.Settings, k *own.Keeper, log *slog.Logger, t telem
 		return nil, err
 	}
 	decide()
+	t.metrics.TellEngine(metrics.EngineSource{
+		Role: engine.Gateway, State: g.conn.State, Refused: g.conn.Refused, Foreign: g.conn.Foreign, Dropped: g.conn.Dropped,
+		Runners: func() int { return len(g.list.Runners()) },
+	})
 	st.policy = st.newReloader()
 	st.begin()
 	return st, nil

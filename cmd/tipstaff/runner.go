@@ -16,6 +16,7 @@ import (
 	"tipstaff/internal/config"
 	"tipstaff/internal/engine"
 	"tipstaff/internal/fleet"
+	"tipstaff/internal/metrics"
 	"tipstaff/internal/remote"
 	"tipstaff/internal/session"
 )
@@ -177,9 +178,14 @@ func (r *runnerRole) listen(ctx context.Context) error {
 	if err != nil {
 		return fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_ENGINE_GATEWAYS: %w", err)
 	}
+	counts := r.stack.telemetry.metrics
+	counts.TellEngine(metrics.EngineSource{
+		Role: engine.Runner, State: r.conn.State, Refused: r.conn.Refused, Foreign: r.conn.Foreign, Dropped: r.conn.Dropped, Conflict: r.fleet.Conflict,
+	})
 	r.calls, err = remote.NewRunner(remote.RunnerOptions{
 		Link: remote.Over(r.conn), Self: r.fleet.Address(), Carrier: r.stack.front(), Patience: s.Engine.Patience, Log: r.log,
 		Verifier: engine.NewVerifier(r.fleet.Address(), gateways, time.Now), Admit: r.admit,
+		Refused: counts.EngineRefused,
 	})
 	if err != nil {
 		return fail(exitFailure, "cannot listen to the engine: %w", err)

@@ -380,7 +380,7 @@ func (st *stack) front() *mcpfront.Server {
 	}
 	if st.gateway != nil {
 		o.Outputs = nil
-		o.Elsewhere = &mcpfront.Elsewhere{Offers: st.offers(), Carrier: st.gateway.carrier, Gate: st.monitor}
+		o.Elsewhere = &mcpfront.Elsewhere{Offers: st.offers(), Carrier: st.telemetry.metrics.Carrier(st.gateway.carrier), Gate: st.monitor}
 	}
 	return mcpfront.NewServer(o)
 }

@@ -28,6 +28,11 @@ const (
 	TooMany        Reason = "too_many"        // more statements came in their time than are remembered
 )
 
+// Reasons are all of them, for metrics.
+func Reasons() []Reason {
+	return []Reason{Unsigned, OtherVersion, UnknownSigner, BadSignature, OtherRecipient, TooOld, FromFuture, OtherMessage, Replayed, TooMany}
+}
+
 // Refusal is the error of [Verifier.Verify].
 type Refusal struct {
 	Reason Reason

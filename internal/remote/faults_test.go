@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -418,7 +419,8 @@ func TestBadMessagesAreRefusedByName(t *testing.T) {
 		if got := <-carry(t.Context(), g, call(deed{}), newPerson()); got.code() != tipstaff.Unavailable || got.err.Details["reason"] != string(engine.TooOld) {
 			t.Errorf("of a clock that is an hour behind: %+v", got)
 		}
-		if r.machine.count() != 0 || len(reasons) != 3 {
+		want := []engine.Reason{engine.Unsigned, engine.OtherMessage, engine.TooOld}
+		if r.machine.count() != 0 || !slices.Equal(reasons, want) {
 			t.Errorf("%d started, reasons %v", r.machine.count(), reasons)
 		}
 	})
@@ -436,6 +438,8 @@ func TestACallOfAnotherVersionIsRefused(t *testing.T) {
 		body, _ := json.Marshal(request{Version: 2, Token: token, Call: k})
 		statement, _ := g.opts.Signer.Sign(engine.Statement{Runner: r.address.String(), Verb: verbCall, Command: k.ID, Caller: engine.Caller{Principal: "ann"}, NotAfter: time.Now().Add(time.Minute)}, body)
 		heard := make(chan engine.Message, 1)
+		var reason engine.Reason
+		r.opts.Refused = func(why engine.Reason) { reason = why }
 		to := g.opts.Self.Answers(r.address, token)
 		stop, err := g.at.Subscribe(to, func(m engine.Message) { heard <- m })
 		if err != nil {
@@ -446,6 +450,9 @@ func TestACallOfAnotherVersionIsRefused(t *testing.T) {
 		m := <-heard
 		if e := tipstaff.AsError(decodeError(m.Data[frameHeader:], r.address)); m.Data[0] != frameRefused || !strings.Contains(e.Msg, "version 2 of calls and the runner 1; nothing ran") {
 			t.Errorf("%s", m.Data)
+		}
+		if reason != engine.OtherVersion {
+			t.Errorf("the operator is told of %q", reason)
 		}
 	})
 }

@@ -159,7 +159,9 @@ func (r *Runner) call(m engine.Message) {
 	}
 	gateway, err := engine.ParseAddress(said.Gateway)
 	if q.Version != version {
-		r.answer(m.Reply, frame(frameRefused, 0, encodeError(otherVersion(q.Version))))
+		e := otherVersion(q.Version)
+		r.refused(engine.OtherVersion, e.Msg)
+		r.answer(m.Reply, frame(frameRefused, 0, encodeError(e)))
 		return
 	}
 	// Answers go to the gateway that has signed, wherever the message wants them.
@@ -177,11 +179,16 @@ func (r *Runner) refuse(to string, err error) {
 	if !errors.As(err, &why) {
 		why = &engine.Refusal{Reason: engine.Unsigned, Say: err.Error()}
 	}
-	r.opts.Log.Warn("a message of a gateway is not taken", "reason", string(why.Reason), "why", why.Say)
-	if r.opts.Refused != nil {
-		r.opts.Refused(why.Reason)
-	}
+	r.refused(why.Reason, why.Say)
 	r.answer(to, frame(frameRefused, 0, encodeError(notTaken(why))))
+}
+
+// refused tells the operator of a message that does not count.
+func (r *Runner) refused(why engine.Reason, say string) {
+	r.opts.Log.Warn("a message of a gateway is not taken", "reason", string(why), "why", say)
+	if r.opts.Refused != nil {
+		r.opts.Refused(why)
+	}
 }
 
 // answer sends to where a gateway listens, and to nothing else.
