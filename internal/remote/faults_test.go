@@ -373,6 +373,33 @@ func TestACallersIDLeadsToOneRunnerByWhateverGateway(t *testing.T) {
 	})
 }
 
+func TestACallerCannotFillTheClaimsOfAll(t *testing.T) {
+	in(t, func(t *testing.T, w *world, r *runnerAt, g *gatewayAt) {
+		for range ownClaims {
+			if err := g.claims.count("ann", time.Now()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := <-carry(t.Context(), g, call(deed{Say: "x", ID: "mine"}), newPerson())
+		if got.code() != tipstaff.Busy || !strings.Contains(got.err.Msg, "10000 calls outside of sessions") || got.err.Details["retry_after_ms"] != int64(3600000) {
+			t.Errorf("one name too many: %+v", got)
+		}
+		bob := call(deed{Say: "x", ID: "mine"})
+		bob.Principal = "bob"
+		unnamed, inSession := call(deed{Say: "x"}), call(deed{Say: "x", ID: "mine too"})
+		inSession.Target = "term-x@" + r.address.String()
+		for what, c := range map[string]Call{"another caller": bob, "without a name": unnamed, "in a session": inSession} {
+			if got := <-carry(t.Context(), g, c, newPerson()); got.answer != "x" {
+				t.Errorf("%s: %+v", what, got)
+			}
+		}
+		time.Sleep(claimsEvery)
+		if got := <-carry(t.Context(), g, call(deed{Say: "x", ID: "mine"}), newPerson()); got.answer != "x" || len(g.claims.all) != 1 {
+			t.Errorf("an hour later: %+v, %d counted", got, len(g.claims.all))
+		}
+	})
+}
+
 func TestNoMoreFramesAreUnderWayThanThereIsCreditFor(t *testing.T) {
 	in(t, func(t *testing.T, w *world, r *runnerAt, g *gatewayAt) {
 		w.net.set(func() {
