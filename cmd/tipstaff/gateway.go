@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tipstaff/internal/approval"
 	"tipstaff/internal/audit"
 	"tipstaff/internal/config"
 	"tipstaff/internal/control"
@@ -29,6 +30,7 @@ import (
 type gateway struct {
 	conn    *engine.Conn
 	list    *fleet.List
+	seal    fleet.Seal
 	carrier *remote.Gateway
 	fresh   atomic.Bool // the list has followed the fleet once
 	stop    context.CancelFunc
@@ -51,7 +53,7 @@ func openGateway(ctx context.Context, s config.Settings, log *slog.Logger) (*gat
 	if err != nil {
 		return nil, err
 	}
-	g := &gateway{conn: conn, list: fleet.NewList(conn, seal, self, log)}
+	g := &gateway{conn: conn, list: fleet.NewList(conn, seal, self, log), seal: seal}
 	g.carrier, err = remote.NewGateway(remote.GatewayOptions{
 		Link: remote.Over(conn), Self: self, Signer: signer, Patience: s.Engine.Patience, Log: log,
 		Fleet: directory{conn, g.list, seal, s.Engine}, Claims: conn, Silent: mover(conn),
@@ -147,6 +149,10 @@ func newGatewayStack(s config.Settings, k *own.Keeper, log *slog.Logger, t telem
 	st.monitor = &monitor.Monitor{World: world, Trail: st.recordTo(st.trail), Freezer: st.freezes, Log: log}
 	if st.questions, err = newQuestions(st.monitor); err != nil {
 		return nil, err
+	}
+	// Any gateway opens what another has sealed about a runner's question.
+	if st.questions.sealer, err = approval.NewSealerOf(g.seal.Key("states of questions")); err != nil {
+		return nil, fail(exitFailure, "cannot make a key for approvals: %w", err)
 	}
 	decide()
 	t.metrics.TellEngine(metrics.EngineSource{

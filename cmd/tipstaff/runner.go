@@ -164,6 +164,14 @@ func (r *runnerRole) connect(ctx context.Context) (err error) {
 	return nil
 }
 
+// address is where gateways send to; "" for no runner.
+func (r *runnerRole) address() string {
+	if r == nil {
+		return ""
+	}
+	return r.fleet.Address().String()
+}
+
 func (r *runnerRole) running() int {
 	if r.calls == nil {
 		return 0

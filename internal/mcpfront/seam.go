@@ -41,7 +41,7 @@ func (o Options) offers() Offers {
 	if o.Elsewhere != nil {
 		return o.Elsewhere.Offers
 	}
-	return Offers{Sessions: o.Sessions != nil, Shell: o.Shell, Jobs: o.Jobs != nil, Stays: o.Jobs.Takes(), Outputs: o.Outputs != nil, Fleet: o.Runs}
+	return Offers{Sessions: o.Sessions != nil, Shell: o.Shell, Jobs: o.Jobs != nil, Stays: o.Jobs.Takes(), Outputs: o.Outputs != nil, Fleet: o.Self != ""}
 }
 
 // offered returns the tool as a server with these offers has it; false if it has

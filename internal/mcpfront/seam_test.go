@@ -27,18 +27,19 @@ type gatewayRoad struct {
 	refuses string
 
 	mu    sync.Mutex
+	again int
 	asked []tipstaff.Request
 	noted []tipstaff.Code
 }
 
-func (g *gatewayRoad) Permit(_ context.Context, req tipstaff.Request, _ runner.Live) error {
+func (g *gatewayRoad) Permit(_ context.Context, req tipstaff.Request, _ runner.Live) (func(), error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.asked = append(g.asked, req)
 	if g.refuses != "" && strings.Contains(req.Line, g.refuses) {
-		return &tipstaff.Error{Code: tipstaff.CommandNotAllowed, Msg: "The gateway refuses it."}
+		return nil, &tipstaff.Error{Code: tipstaff.CommandNotAllowed, Msg: "The gateway refuses it."}
 	}
-	return nil
+	return func() { g.again++ }, nil
 }
 
 func (g *gatewayRoad) NoteRefusal(_ tipstaff.Request, err error) {
@@ -307,7 +308,7 @@ func TestASessionChoosesItsRunnerByLabelsOnlyWhereThereAreRunners(t *testing.T) 
 		t.Errorf("what one machine takes: %s", text)
 	}
 
-	o.Runs = true
+	o.Self = "r1.00000000000000aa"
 	back := NewServer(o)
 	n := &notes{asIs: asIs{back}}
 	g := &gatewayRoad{}
@@ -340,5 +341,29 @@ func TestASessionChoosesItsRunnerByLabelsOnlyWhereThereAreRunners(t *testing.T) 
 	before, with := properties(alone), properties(gate)
 	if with["runner"] == nil || before["runner"] != nil || len(with) != len(before)+1 {
 		t.Errorf("declared on one machine: %v\nby a gateway: %v", before, with)
+	}
+}
+
+// asksAll is a carrier whose runner ends every call with a question.
+type asksAll struct{}
+
+func (asksAll) Carry(context.Context, remote.Call, remote.Caller) ([]byte, error) {
+	return nil, handOver(policy.Question{Handle: "apr_x", Expires: time.Now().Add(time.Hour)}, "r1.00000000000000aa")
+}
+
+func TestARunnerThatAsksWhereNobodyCanBeAskedGetsNoQuestionThrough(t *testing.T) {
+	_, o := newLasting(t, 4)
+	g := &gatewayRoad{}
+	cs := connect(t, Options{
+		Version: "1", Road: g, Log: slog.New(slog.DiscardHandler), Instructions: o.Instructions, Approvals: &Approvals{},
+		Elsewhere: &Elsewhere{Offers: Offers{Sessions: true}, Carrier: asksAll{}, Gate: g},
+	})
+	for tool, args := range map[string]map[string]any{
+		"execute_command": {"command": "x"}, "terminal_create_session": {"taskId": "T", "agentId": "a"},
+	} {
+		res, err := cs.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
+		if err != nil || !res.IsError || res.InputRequests != nil || g.again != 0 || strings.Contains(textOf(t, res), string(askedLater)) {
+			t.Errorf("%s: %+v, %v; permitted again %d times", tool, res, err, g.again)
+		}
 	}
 }

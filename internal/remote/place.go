@@ -21,6 +21,9 @@ func (g *Gateway) place(ctx context.Context, c *Call) (a engine.Address, known b
 	case c.Target != "":
 		a, err = g.opts.Fleet.Find(c.Target)
 		return a, true, missing(c.Target, err)
+	case !c.Given && c.At != "":
+		a, err = g.named(c.At)
+		return a, true, err
 	case !c.Given:
 		return a, false, nil
 	}
@@ -34,6 +37,19 @@ func (g *Gateway) place(ctx context.Context, c *Call) (a engine.Address, known b
 	}
 	c.Joins = true // a gateway has made this id, for a call whose outcome it does not know
 	return a, true, nil
+}
+
+// named is the runner with an address, if it holds its lease.
+func (g *Gateway) named(address string) (engine.Address, error) {
+	a, err := engine.ParseAddress(address)
+	if err != nil || !g.opts.Fleet.Held(a) {
+		return a, &tipstaff.Error{
+			Code: tipstaff.Unavailable, Rule: Rule, Err: errors.Join(ErrGone, err),
+			Msg:  "The runner that has asked this question is gone; nothing ran.",
+			Hint: "Make the call again without the answer (requestState and inputResponses): a person will be asked again if that is needed.",
+		}
+	}
+	return a, nil
 }
 
 // claim returns the one runner that a call with its caller's own id goes to, by
