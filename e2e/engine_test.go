@@ -37,7 +37,7 @@ func newMachines(t *testing.T) *machines {
 	_, _ = rand.Read(seal)
 	m.write("seal", string(seal))
 	var public strings.Builder
-	for _, name := range []string{"g1", "g2"} {
+	for _, name := range []string{"g1", "g2", "g3"} {
 		seed, key, err := engine.NewKey()
 		if err != nil {
 			t.Fatal(err)

@@ -103,16 +103,40 @@ func TestTrailsAreCopiedToAnEngineAndReadFromThere(t *testing.T) {
 	if out, code := tipstaff(t, second.Cmd.Env, "audit", "verify", "--engine", nats.URL(), "build-4"); code != 1 || !strings.Contains(out, "build-4") {
 		t.Errorf("a name that nothing is copied under: %d %s", code, out)
 	}
+	if out, code := tipstaff(t, second.Cmd.Env, "audit", "prove", "--engine", nats.URL(), "build-3", "--seq", "1"); code != 2 || !strings.Contains(out, "TRAIL is NAME/TRAIL") {
+		t.Errorf("a proof of no trail: %d %s", code, out)
+	}
+	kept, code := tipstaff(t, second.Cmd.Env, "audit", "checkpoint", "--engine", nats.URL())
+	notes := filepath.Join(t.TempDir(), "kept.txt")
+	if err := os.WriteFile(notes, []byte(kept), 0o600); err != nil || code != 0 || strings.Count(kept, "tipstaff-audit/") < 3 {
+		t.Fatalf("%v %d %s", err, code, kept)
+	}
+	if out, code := tipstaff(t, second.Cmd.Env, "audit", "verify", "--engine", nats.URL(), "--since-checkpoint", notes); strings.Count(out, "ok  ") != 3 {
+		t.Errorf("%d %s", code, out)
+	}
 	if out, _ := tipstaff(t, second.Cmd.Env, "doctor"); !strings.Contains(out, "to the last byte") {
 		t.Errorf("doctor:\n%s", out)
 	}
+	proved := 0 // the server that was killed has left records that no checkpoint covers
 	trails, _ := filepath.Glob(filepath.Join(first.State, "audit", "*-*"))
 	for _, trail := range trails {
 		own, _ := tipstaff(t, second.Cmd.Env, "audit", "verify", trail)
 		copied, _ := tipstaff(t, second.Cmd.Env, "audit", "verify", "--engine", nats.URL(), "build-3/"+filepath.Base(trail))
+		name := "build-3/" + filepath.Base(trail)
+		proof, code := tipstaff(t, second.Cmd.Env, "audit", "prove", trail, "--seq", "1")
+		of, code2 := tipstaff(t, second.Cmd.Env, "audit", "prove", "--engine", nats.URL(), name, "--seq", "1")
+		if strings.ReplaceAll(proof, trail, "") != strings.ReplaceAll(of, name, "") || code != code2 {
+			t.Errorf("proof of the file: %d %s\nof the copy: %d %s", code, proof, code2, of)
+		}
+		if code == 0 {
+			proved++
+		}
 		if strings.ReplaceAll(own, trail, "") != strings.ReplaceAll(copied, "build-3/"+filepath.Base(trail), "") {
 			t.Errorf("the files: %sthe copy: %s", own, copied)
 		}
+	}
+	if proved < 2 {
+		t.Errorf("%d trails of %d had a proof", proved, len(trails))
 	}
 }
 

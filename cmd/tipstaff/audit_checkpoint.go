@@ -7,33 +7,33 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
-
-	"tipstaff/internal/audit"
 )
 
 func newAuditCheckpoint() *cobra.Command {
-	return &cobra.Command{
+	var engine engineFlag
+	cmd := &cobra.Command{
 		Use:   "checkpoint [PATH]",
 		Short: "Print the newest checkpoint of every trail, to keep elsewhere",
 		Long: `Print the newest signed checkpoint of a trail, or of every trail in a directory.
 Kept on another machine, it makes "tipstaff audit verify --since-checkpoint FILE"
-notice a trail that was rolled back, or is gone.`,
-		Example: `  tipstaff audit checkpoint | ssh elsewhere 'cat >> tipstaff-checkpoints.txt'`,
-		Args:    cobra.MaximumNArgs(1),
+notice a trail that was rolled back, or is gone.` + engineHelp,
+		Example: `  tipstaff audit checkpoint | ssh elsewhere 'cat >> tipstaff-checkpoints.txt'
+  tipstaff audit checkpoint --engine nats://nats.example.com:4222 > kept.txt`,
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			path, err := trailPath(args)
+			from, path, err := engine.trails(cmd, args)
 			if err != nil {
 				return err
 			}
-			trails, err := audit.Trails(path)
+			trails, err := from.files.Trails(path)
 			if err != nil {
 				return fail(exitFailure, "%w", err)
 			}
 			if len(trails) == 0 {
-				say(cmd.ErrOrStderr(), "There is no trail in %s.", path)
+				say(cmd.ErrOrStderr(), "There is no trail in %s.", from.called(path))
 			}
 			for _, trail := range trails {
-				note, err := audit.LastCheckpoint(trail.Path)
+				note, err := from.files.LastCheckpoint(trail.Path)
 				if err != nil {
 					return fail(exitFailure, "%w", err)
 				}
@@ -44,6 +44,8 @@ notice a trail that was rolled back, or is gone.`,
 			return nil
 		},
 	}
+	engine.add(cmd)
+	return cmd
 }
 
 // keepCheckpoints returns a function that copies checkpoints to another place:

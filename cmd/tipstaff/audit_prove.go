@@ -2,24 +2,36 @@ package main
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/spf13/cobra"
-
-	"tipstaff/internal/audit"
 )
 
 func newAuditProve() *cobra.Command {
 	var seq uint64
+	var engine engineFlag
 	cmd := &cobra.Command{
 		Use:   "prove TRAIL --seq N",
 		Short: "Show that one record stands on a trail, without showing the others",
 		Long: `Print a record with a signed checkpoint and the hashes that lead from the one to
 the other, as JSON. Whoever has the public key can check it with
-"tipstaff audit verify --proof FILE --pub KEY", and needs nothing else of the trail.`,
-		Example: `  tipstaff audit prove ~/.local/state/tipstaff/audit/20260101T120000Z-4711-c0ffee00 --seq 12 > proof.json`,
-		Args:    cobra.ExactArgs(1),
+"tipstaff audit verify --proof FILE --pub KEY", and needs nothing else of the trail.
+
+With --engine, a copy in the streams of an engine is read instead of files
+(docs/scale.md). TRAIL then is NAME/TRAIL: of a runner, a gateway or a server, and
+the trail.`,
+		Example: `  tipstaff audit prove ~/.local/state/tipstaff/audit/20260101T120000Z-4711-c0ffee00 --seq 12 > proof.json
+  tipstaff audit prove --engine nats://nats.example.com:4222 build-3/20260101T120000Z-4711-c0ffee00 --seq 12 > proof.json`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := audit.Prove(cmd.Context(), args[0], seq)
+			from, trail, err := engine.trails(cmd, args)
+			if err != nil {
+				return err
+			}
+			if from.copies != nil && !strings.Contains(trail, "/") {
+				return fail(exitUsage, "%q names no trail: with --engine, TRAIL is NAME/TRAIL; to see those of %[1]s: tipstaff audit verify --engine %s %[1]s", trail, from.servers)
+			}
+			p, err := from.files.Prove(cmd.Context(), trail, seq)
 			if err != nil {
 				return fail(exitFailure, "%w", err)
 			}
@@ -32,6 +44,7 @@ the other, as JSON. Whoever has the public key can check it with
 			return nil
 		},
 	}
+	engine.add(cmd)
 	cmd.Flags().Uint64Var(&seq, "seq", 0, "the number of the record")
 	_ = cmd.MarkFlagRequired("seq")
 	return cmd

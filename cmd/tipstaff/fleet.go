@@ -57,7 +57,7 @@ func (d directory) Place(ctx context.Context, c remote.Call, try func(context.Co
 			Hint: "Make the same call again.",
 		}
 	}
-	want := fleet.Want{Tenant: c.Principal, Wait: d.settings.Wait, TenantSessions: d.settings.TenantSessions, Passing: !c.Opens}
+	want := fleet.Want{Tenant: c.Principal, Labels: c.Labels, Wait: d.settings.Wait, TenantSessions: d.settings.TenantSessions, Passing: !c.Opens}
 	_, err := d.list.Place(ctx, want, func(ctx context.Context, l fleet.Lease) error {
 		err := try(ctx, l.Runner)
 		if remote.TurnedAway(err) {

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tipstaff/internal/approval"
 	"tipstaff/internal/audit"
 	"tipstaff/internal/config"
 	"tipstaff/internal/control"
@@ -18,6 +19,7 @@ import (
 	"tipstaff/internal/freeze"
 	"tipstaff/internal/httpfront"
 	"tipstaff/internal/mcpfront"
+	"tipstaff/internal/metrics"
 	"tipstaff/internal/monitor"
 	"tipstaff/internal/own"
 	"tipstaff/internal/policy"
@@ -29,6 +31,7 @@ type gateway struct {
 	self    engine.Address
 	conn    *engine.Conn
 	list    *fleet.List
+	seal    fleet.Seal
 	carrier *remote.Gateway
 	fresh   atomic.Bool // the list has followed the fleet once
 	stop    context.CancelFunc
@@ -51,7 +54,7 @@ func openGateway(ctx context.Context, s config.Settings, log *slog.Logger) (*gat
 	if err != nil {
 		return nil, err
 	}
-	g := &gateway{self: self, conn: conn, list: fleet.NewList(conn, seal, self, log)}
+	g := &gateway{self: self, conn: conn, list: fleet.NewList(conn, seal, self, log), seal: seal}
 	g.carrier, err = remote.NewGateway(remote.GatewayOptions{
 		Link: remote.Over(conn), Self: self, Signer: signer, Patience: s.Engine.Patience, Log: log,
 		Fleet: directory{conn, g.list, seal, s.Engine}, Claims: conn, Silent: mover(conn),
@@ -125,7 +128,7 @@ func (g *gateway) state() string {
 func (st *stack) offers() mcpfront.Offers {
 	return mcpfront.Offers{
 		Sessions: st.settings.Terminal, Shell: st.shellOn(),
-		Jobs: true, Stays: st.settings.MaxJobs > 0, Outputs: true,
+		Jobs: true, Stays: st.settings.MaxJobs > 0, Outputs: true, Fleet: true,
 	}
 }
 
@@ -151,7 +154,15 @@ func newGatewayStack(s config.Settings, k *own.Keeper, log *slog.Logger, t telem
 	if st.questions, err = newQuestions(st.monitor); err != nil {
 		return nil, err
 	}
+	// Any gateway opens what another has sealed about a runner's question.
+	if st.questions.sealer, err = approval.NewSealerOf(g.seal.Key("states of questions")); err != nil {
+		return nil, fail(exitFailure, "cannot make a key for approvals: %w", err)
+	}
 	decide()
+	t.metrics.TellEngine(metrics.EngineSource{
+		Role: engine.Gateway, State: g.conn.State, Refused: g.conn.Refused, Foreign: g.conn.Foreign, Dropped: g.conn.Dropped,
+		Runners: func() int { return len(g.list.Runners()) },
+	})
 	st.policy = st.newReloader()
 	st.begin()
 	return st, nil

@@ -16,6 +16,7 @@ import (
 	"tipstaff/internal/config"
 	"tipstaff/internal/engine"
 	"tipstaff/internal/fleet"
+	"tipstaff/internal/metrics"
 	"tipstaff/internal/remote"
 	"tipstaff/internal/session"
 )
@@ -169,6 +170,14 @@ func (r *runnerRole) connect(ctx context.Context) (err error) {
 	return nil
 }
 
+// address is where gateways send to; "" for no runner.
+func (r *runnerRole) address() string {
+	if r == nil {
+		return ""
+	}
+	return r.fleet.Address().String()
+}
+
 func (r *runnerRole) running() int {
 	if r.calls == nil {
 		return 0
@@ -183,9 +192,14 @@ func (r *runnerRole) listen(ctx context.Context) error {
 	if err != nil {
 		return fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_ENGINE_GATEWAYS: %w", err)
 	}
+	counts := r.stack.telemetry.metrics
+	counts.TellEngine(metrics.EngineSource{
+		Role: engine.Runner, State: r.conn.State, Refused: r.conn.Refused, Foreign: r.conn.Foreign, Dropped: r.conn.Dropped, Conflict: r.fleet.Conflict,
+	})
 	r.calls, err = remote.NewRunner(remote.RunnerOptions{
 		Link: remote.Over(r.conn), Self: r.fleet.Address(), Carrier: r.stack.front(), Patience: s.Engine.Patience, Log: r.log,
 		Verifier: engine.NewVerifier(r.fleet.Address(), gateways, time.Now), Admit: r.admit,
+		Refused: counts.EngineRefused,
 	})
 	if err != nil {
 		return fail(exitFailure, "cannot listen to the engine: %w", err)
@@ -204,10 +218,13 @@ func (r *runnerRole) listen(ctx context.Context) error {
 }
 
 // admit refuses what any runner could take while this one is to stop or has met its
-// namesake. Sessions are counted when they are made.
-func (r *runnerRole) admit(remote.Call) error {
+// namesake, and what is for other runners. Sessions are counted when they are made.
+func (r *runnerRole) admit(c remote.Call) error {
 	if err := r.fleet.Conflict(); err != nil {
 		return noRoomHere(fleet.ErrDraining)
+	}
+	if !r.settings.Engine.RunnerLabels.Meet(c.Labels) {
+		return noRoomHere(fleet.ErrNotForHere)
 	}
 	return nil
 }

@@ -76,7 +76,7 @@ func serveBoth(ctx context.Context, d *gate, st *stack) error {
 	started := make(chan *runnerRole, 1)
 	failed := make(chan error, 1)
 	go func() {
-		r, err := startRunner(ctx, st.settings, st.log, telemetry{})
+		r, err := startRunner(ctx, st.settings, st.log, st.telemetry)
 		if err != nil {
 			failed <- err
 			cancel(err)

@@ -382,11 +382,11 @@ func (st *stack) front() *mcpfront.Server {
 		Version: version, Road: st.telemetry.road(st.monitor), Sessions: st.sessions, Jobs: st.jobs, OutputBytes: st.settings.MaxOutputBytes, Log: st.log, Events: st.observers.bus,
 		Approvals: st.questions.front(), Redactor: st.secrets, AnswerBytes: st.settings.AnswerBytes, Outputs: st.spool,
 		Instructions: func(who tipstaff.Origin) string { return mcpfront.Instructions(st.summary(who)) },
-		Allowed:      st.allowed, Shell: st.shellOn(),
+		Allowed:      st.allowed, Shell: st.shellOn(), Self: st.runner.address(),
 	}
 	if st.gateway != nil {
 		o.Outputs = nil
-		o.Elsewhere = &mcpfront.Elsewhere{Offers: st.offers(), Carrier: st.gateway.carrier, Gate: st.monitor}
+		o.Elsewhere = &mcpfront.Elsewhere{Offers: st.offers(), Carrier: st.telemetry.metrics.Carrier(st.gateway.carrier), Gate: st.monitor}
 	}
 	return mcpfront.NewServer(o)
 }

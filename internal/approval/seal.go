@@ -20,6 +20,7 @@ type State struct {
 	Tool      string    `json:"t"`
 	Arguments string    `json:"a"` // see [DigestOf]
 	Expires   time.Time `json:"e"`
+	Runner    string    `json:"r,omitempty"` // that has asked; "": the server that has sealed
 }
 
 // DigestOf returns a digest of the arguments of a call, byte for byte.
@@ -28,16 +29,21 @@ func DigestOf(arguments []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Sealer seals states with a key of its own, which lives as long as the
-// process. Its methods may be called from several goroutines at once.
+// Sealer seals states. Its methods may be called from several goroutines at once.
 type Sealer struct{ aead cipher.AEAD }
 
-// NewSealer returns a Sealer with a new random key.
+// NewSealer returns a Sealer with a key of its own, which lives as long as the process.
 func NewSealer() (*Sealer, error) {
 	key := make([]byte, 32)
 	if _, err := rand.Read(key); err != nil {
 		return nil, err
 	}
+	return NewSealerOf(key)
+}
+
+// NewSealerOf returns a Sealer with a key of 32 bytes, for servers that open what the
+// others have sealed.
+func NewSealerOf(key []byte) (*Sealer, error) {
 	block, err := aes.NewCipher(key)
 	if err != nil {
 		return nil, err

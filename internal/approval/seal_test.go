@@ -49,6 +49,29 @@ func TestASealOpensForItsMakerAloneAndUnchanged(t *testing.T) {
 	}
 }
 
+func TestServersWithOneKeyOpenWhatTheOthersHaveSealed(t *testing.T) {
+	key := make([]byte, 32)
+	one, err := NewSealerOf(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, _ := NewSealerOf(key)
+	st := State{Handle: "apr_x", Principal: "me", Runner: "r1.00000000000000aa"}
+	text, err := one.Seal(st)
+	if got, fault := two.Unseal(text); err != nil || fault != nil || got != st {
+		t.Errorf("%+v, %v, %v", got, err, fault)
+	}
+	key[0] = 1
+	if other, _ := NewSealerOf(key); other != nil {
+		if _, err := other.Unseal(text); err == nil {
+			t.Error("another key opened it")
+		}
+	}
+	if _, err := NewSealerOf(key[:5]); err == nil {
+		t.Error("a key of 5 bytes")
+	}
+}
+
 func FuzzUnseal(f *testing.F) {
 	s, st, text := sealed(f)
 	f.Add(text)

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -39,8 +38,11 @@ func (f Files) Trails(dir string) ([]TrailFiles, error) {
 
 // LastCheckpoint returns the newest checkpoint of a trail, as written. Keep it
 // where the owner of the trail cannot write, for [VerifyOptions].Since.
-func LastCheckpoint(trail string) ([]byte, error) {
-	data, err := os.ReadFile(filepath.Join(trail, checkpointsFile))
+func LastCheckpoint(trail string) ([]byte, error) { return Files{}.LastCheckpoint(trail) }
+
+// LastCheckpoint is the function [LastCheckpoint] for another place.
+func (f Files) LastCheckpoint(trail string) ([]byte, error) {
+	data, err := f.ReadFile(filepath.Join(trail, checkpointsFile))
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the checkpoints: %w", err)
 	}
@@ -54,7 +56,12 @@ func LastCheckpoint(trail string) ([]byte, error) {
 // Prove makes the proof of a record by the newest checkpoint, which must cover
 // it. It reads everything that the checkpoint covers, in little memory.
 func Prove(ctx context.Context, trail string, seq uint64) (Proof, error) {
-	p, err := prove(ctx, trail, seq)
+	return Files{}.Prove(ctx, trail, seq)
+}
+
+// Prove is the function [Prove] for another place.
+func (f Files) Prove(ctx context.Context, trail string, seq uint64) (Proof, error) {
+	p, err := f.prove(ctx, trail, seq)
 	if err != nil {
 		return p, fmt.Errorf("cannot prove record %d of %s: %w", seq, trail, err)
 	}
@@ -63,12 +70,12 @@ func Prove(ctx context.Context, trail string, seq uint64) (Proof, error) {
 
 var errNotCovered = errors.New("no checkpoint covers it yet; one is due every ten seconds, and when the server ends")
 
-func prove(ctx context.Context, trail string, seq uint64) (Proof, error) {
-	msg, err := LastCheckpoint(trail)
+func (f Files) prove(ctx context.Context, trail string, seq uint64) (Proof, error) {
+	msg, err := f.LastCheckpoint(trail)
 	if err != nil {
 		return Proof{}, err
 	}
-	key, err := os.ReadFile(filepath.Join(trail, trailKeyFile))
+	key, err := f.ReadFile(filepath.Join(trail, trailKeyFile))
 	if err != nil {
 		return Proof{}, err
 	}
@@ -86,7 +93,7 @@ func prove(ctx context.Context, trail string, seq uint64) (Proof, error) {
 	case seq > c.Size:
 		return Proof{}, errNotCovered
 	}
-	record, steps, err := readProof(ctx, trail, c.Size, seq)
+	record, steps, err := f.readProof(ctx, trail, c.Size, seq)
 	if err != nil {
 		return Proof{}, err
 	}

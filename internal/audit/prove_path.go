@@ -6,7 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"os"
+	"io"
 	"slices"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -37,12 +37,12 @@ func pathOf(leaf, from, to uint64) []*span {
 
 // readProof reads the given number of records of a trail, and returns the one
 // with number seq and its path.
-func readProof(ctx context.Context, trail string, records, seq uint64) (record []byte, steps tlog.RecordProof, err error) {
-	segments, _, err := Files{}.list(trail)
+func (f Files) readProof(ctx context.Context, trail string, records, seq uint64) (record []byte, steps tlog.RecordProof, err error) {
+	segments, _, err := f.list(trail)
 	if err != nil {
 		return nil, nil, err
 	}
-	p := prover{records: records, leaf: seq - 1, steps: pathOf(seq-1, 0, records)}
+	p := prover{in: f, records: records, leaf: seq - 1, steps: pathOf(seq-1, 0, records)}
 	p.spans = slices.Clone(p.steps)
 	slices.SortFunc(p.spans, func(a, b *span) int { return cmp.Compare(a.from, b.from) })
 	for _, segment := range segments {
@@ -61,6 +61,7 @@ func readProof(ctx context.Context, trail string, records, seq uint64) (record [
 
 // prover adds each record to the one subtree that it belongs to.
 type prover struct {
+	in            Files
 	records, leaf uint64
 	steps         []*span // in the order of the proof
 	spans         []*span // the same, in the order of their leaves, without those that are complete
@@ -69,15 +70,19 @@ type prover struct {
 }
 
 func (p *prover) read(ctx context.Context, segment string) error {
-	f, err := os.Open(segment)
+	f, err := p.in.Open(segment)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
 	for in := bufio.NewReaderSize(f, readBuffer); p.n < p.records; p.n++ {
 		line, err := in.ReadSlice('\n')
-		if err != nil {
+		switch {
+		case err == nil:
+		case errors.Is(err, io.EOF), errors.Is(err, bufio.ErrBufferFull):
 			return nil // the end of the file, or a fault, which is for verify to report
+		default:
+			return err
 		}
 		line = line[:len(line)-1]
 		if p.n%checkpointRecords == 0 && context.Cause(ctx) != nil {

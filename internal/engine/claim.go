@@ -19,7 +19,10 @@ const (
 // ClaimTTL is how long a claim lasts.
 const ClaimTTL = 24 * time.Hour
 
-// Claims are of about 200 bytes each; when the bucket is full, none is taken.
+// claimBytes bounds the bucket: a claim takes about 200 bytes, so it holds those of
+// 1.3 million calls a day, and when it is full, none is taken. Without a bound a caller
+// could fill the disk that the leases' server needs. The server sets the bytes aside in
+// its accounts only; the disk has what is written.
 const claimBytes = 256 << 20
 
 // makeClaims makes the bucket if it is not there.

@@ -17,6 +17,9 @@ func (l *List) SetEvery(d time.Duration) { l.every = d }
 // PulsesOfALease is how many pulses a lease outlasts.
 const PulsesOfALease = pulsesOfALease
 
+// Remembered is how many runners that are gone a list knows.
+const Remembered = remembered
+
 // ClaimUnanswered is a claim while all others were cut off.
 func (r *Runner) ClaimUnanswered(ctx context.Context) error {
 	r.mu.Lock()

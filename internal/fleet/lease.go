@@ -56,6 +56,17 @@ func (l Labels) String() string {
 	return strings.Join(out, ",")
 }
 
+// Meet reports whether a runner with these labels is one of those that a call asks
+// for: it has all labels that are asked, and is of no other pool.
+func (l Labels) Meet(asked Labels) bool {
+	for name, value := range asked {
+		if l[name] != value {
+			return false
+		}
+	}
+	return l[LabelPool] == asked[LabelPool]
+}
+
 // Tenant is a tenant in leases: a digest, because names of tenants are long and
 // not every reader's business.
 type Tenant [8]byte

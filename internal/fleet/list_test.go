@@ -2,12 +2,14 @@ package fleet_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"maps"
 	"testing"
 	"time"
 
 	"tipstaff/internal/engine"
+	"tipstaff/internal/engine/enginetest"
 	"tipstaff/internal/fleet"
 )
 
@@ -185,5 +187,58 @@ func TestALeaseThatCannotBeIsLeftOut(t *testing.T) {
 		if got := l.standing(a); got != fleet.Unknown {
 			t.Errorf("%s: %v", name, got)
 		}
+	}
+}
+
+func TestAListRemembersABoundedNumberOfRunnersThatAreGone(t *testing.T) {
+	t.Parallel()
+	l := newTold(t)
+	const runners = fleet.Remembered + 50
+	all := make([]engine.Address, runners)
+	for i := range all {
+		all[i] = member(fmt.Sprintf("r%d", i))
+		l.lease(all[i], fleet.Lease{})
+		l.change(engine.Runner, all[i], nil)
+	}
+	lost := 0
+	for _, a := range all {
+		if l.standing(a) == fleet.Lost {
+			lost++
+		}
+	}
+	if lost != fleet.Remembered {
+		t.Errorf("%d of %d are remembered", lost, runners)
+	}
+	if l.standing(all[runners-1]) != fleet.Lost {
+		t.Error("the last one is not")
+	}
+}
+
+func TestALeaseListsTheTenantsWithTheMostSessions(t *testing.T) {
+	t.Parallel()
+	s := enginetest.Start(t)
+	l := watch(t, s)
+	r := newRunner(t, s, fleet.RunnerOptions{Name: "r1", Capacity: 1000})
+	for i := range 300 {
+		for range 1 + i%2 { // every second one has two
+			if _, err := r.Admit(fmt.Sprint("tenant", i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	keep(t, r)
+	until(t, l, "it is there", func() bool { return l.Holds(r.Address()) })
+	listed := 0
+	for i := range 300 {
+		n := l.TenantSessions(fmt.Sprint("tenant", i))
+		if n > 0 {
+			listed++
+		}
+		if i%2 == 1 && n != 2 {
+			t.Errorf("tenant%d has 2 sessions and is listed with %d", i, n)
+		}
+	}
+	if lease := l.Runners()[0]; listed != 256 || lease.Sessions != 450 || lease.Load() != .45 {
+		t.Errorf("%d tenants are listed, %+v", listed, lease.Sessions)
 	}
 }

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -107,7 +110,11 @@ func (l *List) choose(want Want, asked map[Place]bool) (*chosen, string) {
 	case len(fitting) == 0 && full > 0:
 		return nil, "all runners that it could have are full"
 	case len(fitting) == 0 && len(want.Labels) > 0:
-		return nil, "no runner has the labels " + want.Labels.String()
+		why := "no runner has the labels " + want.Labels.String()
+		if pools := l.pools(want.Tenant); len(pools) > 0 {
+			why += "; the pools are " + strings.Join(pools[:min(len(pools), 20)], ", ")
+		}
+		return nil, why
 	case len(fitting) == 0:
 		return nil, "there is no runner for it"
 	}
@@ -144,15 +151,19 @@ func (l *List) fits(lease *Lease, want Want) bool {
 	if own != "" && own != want.Tenant || own == "" && l.exclusive[want.Tenant] {
 		return false
 	}
-	if lease.Labels[LabelPool] != want.Labels[LabelPool] {
-		return false
-	}
-	for name, value := range want.Labels {
-		if lease.Labels[name] != value {
-			return false
+	return lease.Labels.Meet(want.Labels)
+}
+
+// pools are the pools that a tenant can ask for, for an answer that teaches.
+func (l *List) pools(tenant string) []string {
+	pools := map[string]bool{}
+	for _, m := range l.held {
+		pool := m.lease.Labels[LabelPool]
+		if pool != "" && l.fits(m.lease, Want{Tenant: tenant, Labels: Labels{LabelPool: pool}}) {
+			pools[pool] = true
 		}
 	}
-	return true
+	return slices.Sorted(maps.Keys(pools))
 }
 
 // full takes a runner's own word that it has no room, until its next renewal.

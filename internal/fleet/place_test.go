@@ -74,6 +74,13 @@ func TestPlacementKeepsPoolsAndTenantsApart(t *testing.T) {
 			}
 		}
 	}
+	l.lease(member("redbig"), fleet.Lease{Capacity: 1000, Labels: fleet.Labels{"tenant": "red", "pool": "large"}})
+	for tenant, pools := range map[string]string{"green": "; the pools are gpu", "red": "; the pools are large", "blue": "; the pools are gpu"} {
+		_, err := l.Place(t.Context(), fleet.Want{Tenant: tenant, Labels: fleet.Labels{"pool": "gpux"}}, (&taken{}).try)
+		if busy := new(fleet.Busy); !errors.As(err, &busy) || busy.Why != "no runner has the labels pool=gpux"+pools {
+			t.Errorf("a pool that is none, for %s: %v", tenant, err)
+		}
+	}
 	for _, lease := range l.Runners() {
 		if lease.Labels["tenant"] == "blue" {
 			l.change(engine.Runner, lease.Runner, nil)

@@ -3,7 +3,9 @@ package fleet_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -40,7 +42,12 @@ func keep(t testing.TB, r *fleet.Runner) (stop func()) {
 
 func watch(t testing.TB, s *enginetest.Server) *fleet.List {
 	t.Helper()
-	l := fleet.NewList(s.Connect(engine.Gateway, "g1"), newSeal(t, 1), member("g1"), quiet())
+	return watchWith(t, s, quiet())
+}
+
+func watchWith(t testing.TB, s *enginetest.Server, log *slog.Logger) *fleet.List {
+	t.Helper()
+	l := fleet.NewList(s.Connect(engine.Gateway, "g1"), newSeal(t, 1), member("g1"), log)
 	l.SetEvery(step)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -260,4 +267,69 @@ func TestAServerThatForgetsEverythingIsFilledAgain(t *testing.T) {
 	}
 	before := l.Runners()[0].Clock
 	until(t, l, "the lease is renewed", func() bool { return l.Runners()[0].Clock.After(before) })
+}
+
+func TestWhatIsMissingOfTheEngineIsMadeAsSoonAsItCanBe(t *testing.T) {
+	t.Parallel()
+	const disk = 300 << 20
+	s := enginetest.StartSmall(t, disk)
+	free := s.Reserve(disk - 1<<20) // the leases live in memory, and the claims need a disk
+	var log testlog
+	l := watchWith(t, s, slog.New(slog.NewTextHandler(&log, nil)))
+	g := s.Connect(engine.Gateway, "g2")
+	claim := func() error {
+		_, err := g.Claim(t.Context(), "k", member("r1"))
+		return err
+	}
+	until(t, l, "leases are followed, and the operator is told what is missing", func() bool {
+		return l.Fresh() && strings.Contains(log.String(), "buckets and streams of the engine are missing and cannot be made") && strings.Contains(log.String(), "cannot make the bucket of claims")
+	})
+	if err := claim(); !errors.Is(err, engine.ErrNoStream) {
+		t.Errorf("a claim without its bucket: %v", err)
+	}
+	failed := strings.Count(log.String(), "cannot be watched") // such a failure would make what is missing, too
+	free()
+	until(t, l, "a claim is taken", func() bool { return claim() == nil })
+	if n := strings.Count(log.String(), "cannot be watched"); n != failed {
+		t.Errorf("the watch has failed since: %s", &log)
+	}
+}
+
+func TestAListThatNeverHadAConnectionEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	s := enginetest.Start(t)
+	conn := s.Connect(engine.Gateway, "g1")
+	s.Stop()
+	l := fleet.NewList(conn, newSeal(t, 1), member("g1"), quiet())
+	l.SetEvery(step)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); l.Watch(ctx) }()
+	if l.Fresh() || len(l.Runners()) != 0 {
+		t.Error("it knows of runners")
+	}
+	cancel()
+	select {
+	case <-done:
+	case <-time.After(30 * time.Second):
+		t.Fatal("it goes on")
+	}
+}
+
+// testlog is a log that is written and read at once.
+type testlog struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *testlog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *testlog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
 }

@@ -43,6 +43,10 @@ func NewSeal(key []byte) (Seal, error) {
 	return Seal{key: append([]byte{}, key...)}, nil
 }
 
+// Key is a key of 32 bytes that gateways and runners of one fleet have in common for a
+// purpose.
+func (s Seal) Key(purpose string) []byte { return s.mac("tipstaff key\n", []byte(purpose)) }
+
 // TailLength is the number of characters of a sealed tail of an id.
 const TailLength = 52
 

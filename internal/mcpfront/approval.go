@@ -42,7 +42,9 @@ type asking struct {
 	claim     string          // handle of the question that the call brings an answer to
 	handed    policy.Question // the question to return with the answer of this call
 	progress  follower
-	elsewhere approval.Ask // asks at the client of a gateway; nil here
+	by        string         // the runner whose question that is; "": it is this server's own
+	brought   *broughtAnswer // to a question of a runner; nil: none
+	elsewhere approval.Ask   // asks at the client of a gateway; nil here
 }
 
 // inputName is the name of our question among those of an answer.
@@ -73,6 +75,10 @@ func (s *Server) asking(req *mcp.CallToolRequest, o tipstaff.Origin, p follower)
 	said, ok := req.Params.InputResponses[inputName].(*mcp.ElicitResult)
 	if !ok || said == nil {
 		return nil, badState(`inputResponses holds no answer to "` + inputName + `"`)
+	}
+	if st.Runner != "" && s.opts.Elsewhere != nil {
+		a.brought = &broughtAnswer{Runner: st.Runner, Handle: st.Handle, Answer: answerOf(said, o)}
+		return a, nil
 	}
 	if err := a.approvals.Store.AnswerOf(o.Principal, st.Handle, answerOf(said, o)); err != nil {
 		return nil, badState("the question has been answered, used, or has expired")
@@ -131,7 +137,7 @@ func (a *asking) way() (ask approval.Ask, waits bool) {
 	}
 	if p.ProtocolVersion >= statelessSince {
 		return func(_ context.Context, q policy.Question) (policy.Answer, error) {
-			a.handed = q
+			a.handed, a.by = q, ""
 			return policy.Answer{}, approval.ErrLater
 		}, false
 	}
@@ -154,7 +160,7 @@ func (a *asking) question() (*mcp.CallToolResult, error) {
 	}
 	state, err := a.approvals.Sealer.Seal(approval.State{
 		Handle: q.Handle, Principal: a.principal, Tool: a.req.Params.Name,
-		Arguments: argumentsDigest(a.req.Params.Arguments), Expires: q.Expires,
+		Arguments: argumentsDigest(a.req.Params.Arguments), Expires: q.Expires, Runner: a.by,
 	})
 	if err != nil {
 		return nil, err

@@ -60,6 +60,9 @@ func parse(params []parameter, raw json.RawMessage) (arguments, error) {
 		if isNull(m.value) {
 			continue
 		}
+		if why := params[i].absent; why != "" {
+			return a, invalid(m.name, "Argument %q is of no use here: %s", m.name, why)
+		}
 		if err := a.set(params[i], m.value); err != nil {
 			return a, err
 		}

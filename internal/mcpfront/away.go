@@ -28,8 +28,10 @@ type Elsewhere struct {
 // internal/monitor.
 type Gate interface {
 	// Permit returns nil if the command may be asked for elsewhere. It records what
-	// it refuses and what a person is asked.
-	Permit(ctx context.Context, req tipstaff.Request, live runner.Live) error
+	// it refuses and what a person is asked. What a person has allowed counts once more
+	// when again is called: for the same call, which comes again with the answer to
+	// another question.
+	Permit(ctx context.Context, req tipstaff.Request, live runner.Live) (again func(), err error)
 }
 
 // away carries out calls on other machines.
@@ -51,6 +53,10 @@ type crossing struct {
 	// caller wants signs of life.
 	Asks    bool `json:"asks,omitempty"`
 	Follows bool `json:"follows,omitempty"`
+	// Hands: the person can be asked with the answer of this call. Brought is what the
+	// person has said to the question of an earlier one.
+	Hands   bool           `json:"hands,omitempty"`
+	Brought *broughtAnswer `json:"brought,omitempty"`
 }
 
 // crossingForm is an answerForm.
@@ -63,44 +69,58 @@ type crossingForm struct {
 
 func (e away) execute(ctx context.Context, t tool, c *caller, a arguments) (*mcp.CallToolResult, error) {
 	c.in.settle()
-	if err := e.permit(ctx, t, c, a); err != nil {
+	again, err := e.permit(ctx, t, c, a)
+	if err != nil {
 		c.judged = true
 		return nil, err
 	}
 	asks := c.asking.waits()
-	p, follows := c.progress.(*progress)
-	front, err := json.Marshal(crossing{
-		Front: c.origin.Front, Client: c.origin.Client, Call: c.origin.Call,
-		TraceParent: c.origin.Trace.Parent(), TraceState: c.origin.Trace.State(),
-		Scopes: c.in.principal.Scopes, Form: crossingForm{c.form.bytes, c.form.raw, c.form.reads, c.form.yields},
-		Asks: asks != nil, Follows: follows && p != nil,
-	})
+	call, err := c.crosses(t, a, asks != nil)
 	if err != nil {
 		return nil, err
 	}
+	answer, err := e.to.Carrier.Carry(ctx, call, &waiter{c: c, asks: asks})
+	if err == nil {
+		return readAnswer(answer)
+	}
+	c.judged = true // the runner has recorded it, if it came so far
+	if err = c.asking.takeOver(c.origin, err); errors.Is(err, approval.ErrLater) {
+		again()
+	}
+	return nil, err
+}
+
+// crosses is the call as it goes to a runner.
+func (c *caller) crosses(t tool, a arguments, asks bool) (remote.Call, error) {
+	p, follows := c.progress.(*progress)
 	id, given := callID(t, a)
 	call := remote.Call{
 		ID: id, Given: given, Tool: t.name, Principal: c.origin.Principal, Target: target(t, c, a),
-		Stays: mannerOf(a).stays(), Reads: t.readOnly, Opens: t.name == terminalCreate.name, Arguments: c.raw, Front: front,
+		Stays: mannerOf(a).stays(), Reads: t.readOnly, Opens: t.name == terminalCreate.name, Labels: a.labels(), Arguments: c.raw,
 	}
-	answer, err := e.to.Carrier.Carry(ctx, call, &waiter{c: c, asks: asks})
-	if err != nil {
-		c.judged = true // the runner has recorded it, if it came so far
-		return nil, err
+	f := crossing{
+		Front: c.origin.Front, Client: c.origin.Client, Call: c.origin.Call,
+		TraceParent: c.origin.Trace.Parent(), TraceState: c.origin.Trace.State(),
+		Scopes: c.in.principal.Scopes, Form: crossingForm{c.form.bytes, c.form.raw, c.form.reads, c.form.yields},
+		Asks: asks, Follows: follows && p != nil, Hands: c.asking.hands(),
 	}
-	return readAnswer(answer)
+	if c.asking != nil && c.asking.brought != nil {
+		f.Brought, call.At = c.asking.brought, c.asking.brought.Runner
+	}
+	var err error
+	call.Front, err = json.Marshal(f)
+	return call, err
 }
 
 // permit asks the gateway's own policy.
-func (e away) permit(ctx context.Context, t tool, c *caller, a arguments) error {
+func (e away) permit(ctx context.Context, t tool, c *caller, a arguments) (again func(), err error) {
 	switch {
 	case t.request != nil:
 		return e.to.Gate.Permit(ctx, t.request(c, a), c.live(nil))
 	case t.name == terminalCreate.name:
-		_, err := e.s.opts.Road.AdmitSession(sessionAsked(c, a))
-		return err
+		_, err = e.s.opts.Road.AdmitSession(sessionAsked(c, a))
 	}
-	return nil
+	return func() {}, err
 }
 
 // target is the id that leads to the runner of a call.

@@ -3,6 +3,7 @@ package mcpfront
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -44,7 +45,11 @@ func (s *Server) Carry(ctx context.Context, call remote.Call, at remote.Caller) 
 	}
 	told := &teller{p: newProgress(nil, nil, s.opts.Redactor), at: at}
 	c.progress = told
-	c.asking = &asking{elsewhere: asker(f, at), progress: told}
+	c.asking = &asking{progress: told}
+	c.asking.elsewhere = c.asking.over(f, at)
+	if err == nil {
+		c.asking.claim, err = s.broughtOver(call.Principal, f.Brought)
+	}
 	if err == nil {
 		if t.family != "" || t.follows {
 			over := told.begin()
@@ -54,7 +59,9 @@ func (s *Server) Carry(ctx context.Context, call remote.Call, at remote.Caller) 
 		if fault == nil {
 			return json.Marshal(res)
 		}
-		err = later(fault)
+		if err = fault; errors.Is(fault, approval.ErrLater) {
+			return nil, handOver(c.asking.handed, s.opts.Self)
+		}
 	}
 	if !c.judged {
 		s.opts.Road.NoteRefusal(tipstaff.Request{Tool: tipstaff.Tool(t.name), Family: t.family, Origin: c.origin, Session: c.session}, err)
@@ -81,9 +88,16 @@ func cameOver(call remote.Call, f crossing) *caller {
 	return c
 }
 
-// asker asks the person at the client of a gateway; nil if there is none.
-func asker(f crossing, at remote.Caller) approval.Ask {
-	if !f.Asks {
+// over asks the person at the client of a gateway; nil if there is none.
+func (a *asking) over(f crossing, at remote.Caller) approval.Ask {
+	switch {
+	case f.Asks:
+	case f.Hands:
+		return func(_ context.Context, q policy.Question) (policy.Answer, error) {
+			a.handed = q
+			return policy.Answer{}, approval.ErrLater
+		}
+	default:
 		return nil
 	}
 	return func(ctx context.Context, q policy.Question) (policy.Answer, error) {

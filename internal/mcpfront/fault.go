@@ -24,9 +24,11 @@ func wrongType(p parameter, raw json.RawMessage) error {
 // unknownArgument names the arguments that the tool has, the most similar
 // first.
 func unknownArgument(params []parameter, name string) error {
-	names := make([]string, len(params))
-	for i, p := range params {
-		names[i] = p.name
+	var names []string
+	for _, p := range params {
+		if p.absent == "" {
+			names = append(names, p.name)
+		}
 	}
 	e := invalid(name, "Argument %.100q is not known to this tool.", name)
 	e.Hint = "It takes: " + strings.Join(names, ", ") + "."

@@ -14,6 +14,10 @@ type parameter struct {
 	words    []string           // of a text: what it may be; nil: anything
 	min, max int64              // of a number; 0: no bound besides that of its kind
 	jobs     bool               // offered only if commands may run in the background
+	fleet    bool               // offered only where runners can be chosen
+	// absent says why this server has no use for it; "": it has. Such a parameter is
+	// not declared, and refused with these words.
+	absent string
 }
 
 type kind int
@@ -98,6 +102,9 @@ func (p parameter) schema() map[string]any {
 func inputSchema(params []parameter) map[string]any {
 	properties, required := map[string]any{}, []string{}
 	for _, p := range params {
+		if p.absent != "" {
+			continue
+		}
 		properties[p.name] = p.schema()
 		if p.required {
 			required = append(required, p.name)

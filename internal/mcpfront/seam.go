@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -32,6 +33,7 @@ type Offers struct {
 	Jobs     bool // commands are known by their ids
 	Stays    bool // commands may run in the background
 	Outputs  bool // what commands print is kept
+	Fleet    bool // sessions may choose among runners
 }
 
 // offers are those of the machine that carries out the calls.
@@ -39,7 +41,7 @@ func (o Options) offers() Offers {
 	if o.Elsewhere != nil {
 		return o.Elsewhere.Offers
 	}
-	return Offers{Sessions: o.Sessions != nil, Shell: o.Shell, Jobs: o.Jobs != nil, Stays: o.Jobs.Takes(), Outputs: o.Outputs != nil}
+	return Offers{Sessions: o.Sessions != nil, Shell: o.Shell, Jobs: o.Jobs != nil, Stays: o.Jobs.Takes(), Outputs: o.Outputs != nil, Fleet: o.Self != ""}
 }
 
 // offered returns the tool as a server with these offers has it; false if it has
@@ -54,7 +56,21 @@ func (t tool) offered(o Offers) (tool, bool) {
 	if t.shell && !o.Sessions {
 		t.params = withoutSession(t.params)
 	}
+	if !o.Fleet {
+		t.params = ofOneMachine(t.params)
+	}
 	return t, true
+}
+
+// ofOneMachine returns the parameters of a server that has no runners to choose from.
+func ofOneMachine(params []parameter) []parameter {
+	i := slices.IndexFunc(params, func(p parameter) bool { return p.fleet })
+	if i < 0 {
+		return params
+	}
+	params = slices.Clone(params)
+	params[i].absent = "this server is one machine, and there are no runners to choose from. Leave it out."
+	return params
 }
 
 // here carries out calls in this process.

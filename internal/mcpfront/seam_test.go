@@ -27,18 +27,19 @@ type gatewayRoad struct {
 	refuses string
 
 	mu    sync.Mutex
+	again int
 	asked []tipstaff.Request
 	noted []tipstaff.Code
 }
 
-func (g *gatewayRoad) Permit(_ context.Context, req tipstaff.Request, _ runner.Live) error {
+func (g *gatewayRoad) Permit(_ context.Context, req tipstaff.Request, _ runner.Live) (func(), error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.asked = append(g.asked, req)
 	if g.refuses != "" && strings.Contains(req.Line, g.refuses) {
-		return &tipstaff.Error{Code: tipstaff.CommandNotAllowed, Msg: "The gateway refuses it."}
+		return nil, &tipstaff.Error{Code: tipstaff.CommandNotAllowed, Msg: "The gateway refuses it."}
 	}
-	return nil
+	return func() { g.again++ }, nil
 }
 
 func (g *gatewayRoad) NoteRefusal(_ tipstaff.Request, err error) {
@@ -279,4 +280,90 @@ func TestProgressComesAcrossTheSeam(t *testing.T) {
 		l.ends <- 0
 		hear()
 	})
+}
+
+// notes is a carrier that notes the calls that go over it.
+type notes struct {
+	asIs
+
+	calls []remote.Call
+}
+
+func (n *notes) Carry(ctx context.Context, c remote.Call, at remote.Caller) ([]byte, error) {
+	n.calls = append(n.calls, c)
+	return n.asIs.Carry(ctx, c, at)
+}
+
+func TestASessionChoosesItsRunnerByLabelsOnlyWhereThereAreRunners(t *testing.T) {
+	_, o := newLasting(t, 4)
+	create := map[string]any{"taskId": "T", "agentId": "a", "runner": " pool=gpu, disk=fast"}
+	alone := connect(t, o)
+	if text, failed := calling(t, alone, "terminal_create_session", create); !failed || !strings.Contains(text, `\"runner\" is of no use here: this server is one machine`) {
+		t.Errorf("on one machine: %s", text)
+	}
+	if text, failed := calling(t, alone, "terminal_create_session", map[string]any{"taskId": "T", "agentId": "a", "runner": nil}); failed {
+		t.Errorf("on one machine, null: %s", text)
+	}
+	if text, _ := calling(t, alone, "terminal_create_session", map[string]any{"x": 1}); !strings.Contains(text, `It takes: taskId, agentId, workingDirectory, environment."`) {
+		t.Errorf("what one machine takes: %s", text)
+	}
+
+	o.Self = "r1.00000000000000aa"
+	back := NewServer(o)
+	n := &notes{asIs: asIs{back}}
+	g := &gatewayRoad{}
+	offers := back.offers
+	offers.Fleet = true
+	gate := connect(t, Options{Version: "1", Road: g, Log: slog.New(slog.DiscardHandler), Instructions: o.Instructions, Elsewhere: &Elsewhere{Offers: offers, Carrier: n, Gate: g}})
+	if text, failed := calling(t, gate, "terminal_create_session", create); failed {
+		t.Fatal(text)
+	}
+	if got := fmt.Sprint(n.calls[0].Labels); got != "map[disk:fast pool:gpu]" || !n.calls[0].Opens {
+		t.Errorf("labels %s", got)
+	}
+	if text, failed := calling(t, gate, "terminal_create_session", map[string]any{"taskId": "T", "agentId": "a", "runner": "gpu"}); !failed || !strings.Contains(text, `is no label: a label is NAME=VALUE`) {
+		t.Errorf("what is no label: %s", text)
+	}
+	properties := func(cs *mcp.ClientSession) map[string]any {
+		tools, err := cs.ListTools(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tool := range tools.Tools {
+			if tool.Name == "terminal_create_session" {
+				schema, _ := tool.InputSchema.(map[string]any)
+				props, _ := schema["properties"].(map[string]any)
+				return props
+			}
+		}
+		return nil
+	}
+	before, with := properties(alone), properties(gate)
+	if with["runner"] == nil || before["runner"] != nil || len(with) != len(before)+1 {
+		t.Errorf("declared on one machine: %v\nby a gateway: %v", before, with)
+	}
+}
+
+// asksAll is a carrier whose runner ends every call with a question.
+type asksAll struct{}
+
+func (asksAll) Carry(context.Context, remote.Call, remote.Caller) ([]byte, error) {
+	return nil, handOver(policy.Question{Handle: "apr_x", Expires: time.Now().Add(time.Hour)}, "r1.00000000000000aa")
+}
+
+func TestARunnerThatAsksWhereNobodyCanBeAskedGetsNoQuestionThrough(t *testing.T) {
+	_, o := newLasting(t, 4)
+	g := &gatewayRoad{}
+	cs := connect(t, Options{
+		Version: "1", Road: g, Log: slog.New(slog.DiscardHandler), Instructions: o.Instructions, Approvals: &Approvals{},
+		Elsewhere: &Elsewhere{Offers: Offers{Sessions: true}, Carrier: asksAll{}, Gate: g},
+	})
+	for tool, args := range map[string]map[string]any{
+		"execute_command": {"command": "x"}, "terminal_create_session": {"taskId": "T", "agentId": "a"},
+	} {
+		res, err := cs.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
+		if err != nil || !res.IsError || res.InputRequests != nil || g.again != 0 || strings.Contains(textOf(t, res), string(askedLater)) {
+			t.Errorf("%s: %+v, %v; permitted again %d times", tool, res, err, g.again)
+		}
+	}
 }

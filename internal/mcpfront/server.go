@@ -62,6 +62,9 @@ type Options struct {
 	// Elsewhere carries out the calls on other machines; nil: here. With it,
 	// Sessions, Jobs, Outputs and Shell are not used.
 	Elsewhere *Elsewhere
+	// Self is the address by which gateways have chosen this machine; "": calls come
+	// from clients.
+	Self string
 	// Extension is nil except in tests.
 	Extension *Extension
 }

@@ -329,7 +329,7 @@ func TestDescriptionsAreShort(t *testing.T) {
 	if n := tokens(descriptions); n > 1800 {
 		t.Errorf("all descriptions are %d tokens", n)
 	}
-	if n := tokens(whole); n > 4600 { // all that an operator can switch on; a quarter is for commands that last, 100 for calls that run once
+	if n := tokens(whole); n > 4625 { // all that an operator can switch on; a quarter is for commands that last, 100 for calls that run once, 25 for gateways
 		t.Errorf("all tools are %d tokens", n)
 	}
 	t.Logf("descriptions %d tokens, tools %d tokens", tokens(descriptions), tokens(whole))

@@ -3,11 +3,13 @@ package mcpfront
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tipstaff"
+	"tipstaff/internal/fleet"
 	"tipstaff/internal/identity"
 )
 
@@ -22,6 +24,7 @@ Example: {"taskId": "BUILD-001", "agentId": "build-agent", "workingDirectory": "
 		{name: "agentId", kind: text, required: true, doc: "The agent.", pattern: namePattern, valid: validName},
 		{name: "workingDirectory", kind: text, doc: "Absolute, or relative to the project root. Default: the project root."},
 		{name: "environment", kind: variables, doc: "Variables to add for the session's commands."},
+		runnerParameter,
 	},
 	output: answerSchema(map[string]any{
 		"sessionId":                 schemaText,
@@ -52,6 +55,25 @@ Example: {"taskId": "BUILD-001", "agentId": "build-agent", "workingDirectory": "
 			DroppedReasons     []string           `json:"droppedEnvironmentReasons,omitempty"`
 		}{true, made.ID, made.Dir, stamp(made.Created), made.Dropped, made.DroppedWhy})
 	},
+}
+
+// runnerParameter names the runners that may have a session.
+var runnerParameter = parameter{
+	name: "runner", kind: text, fleet: true, valid: validLabels,
+	doc: "Labels that its runner must have, as pool=gpu,disk=fast. Default: any runner of no pool.",
+}
+
+func validLabels(s string) error {
+	if _, err := fleet.ParseLabels(s); err != nil {
+		return fmt.Errorf("must be labels of runners: %w", err)
+	}
+	return nil
+}
+
+// labels are those that a call asks of its runner.
+func (a arguments) labels() fleet.Labels {
+	l, _ := fleet.ParseLabels(a.text[runnerParameter.name]) // they have been read before
+	return l
 }
 
 // sessionAsked is the session that a call asks for.

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -61,13 +62,40 @@ func (h *HTTP) Refused(reason string) {
 	}
 }
 
-// TellApprovals sets the function that returns how many questions wait for a
-// person. It may be called once.
+// waiting shows how many questions wait for a person, once a part of the server has
+// said where it keeps them.
+type waiting struct {
+	mu      sync.Mutex
+	pending []func() int
+	desc    *prometheus.Desc
+}
+
+func newWaiting() *waiting {
+	return &waiting{desc: prometheus.NewDesc(prometheus.BuildFQName(namespace, "", "approvals_pending"), "Commands that wait for a person to allow them.", nil, nil)}
+}
+
+// TellApprovals adds a function that returns how many questions wait for a person.
 func (m *Metrics) TellApprovals(pending func() int) {
-	if m != nil {
-		m.registry.MustRegister(prometheus.NewGaugeFunc(
-			prometheus.GaugeOpts{Namespace: namespace, Name: "approvals_pending", Help: "Commands that wait for a person to allow them."},
-			func() float64 { return float64(pending()) },
-		))
+	if m == nil {
+		return
+	}
+	m.approvals.mu.Lock()
+	defer m.approvals.mu.Unlock()
+	m.approvals.pending = append(m.approvals.pending, pending)
+}
+
+// Describe implements [prometheus.Collector].
+func (w *waiting) Describe(ch chan<- *prometheus.Desc) { ch <- w.desc }
+
+// Collect implements [prometheus.Collector].
+func (w *waiting) Collect(ch chan<- prometheus.Metric) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := 0
+	for _, pending := range w.pending {
+		n += pending()
+	}
+	if len(w.pending) > 0 {
+		ch <- prometheus.MustNewConstMetric(w.desc, prometheus.GaugeValue, float64(n))
 	}
 }

@@ -1,7 +1,7 @@
 package metrics
 
 import (
-	"sync/atomic"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -11,7 +11,8 @@ import (
 // copies shows what is copied of the audit trail. It shows nothing on a server
 // that copies none.
 type copies struct {
-	tell atomic.Pointer[func() ship.Status]
+	mu    sync.Mutex
+	tells []func() ship.Status
 
 	pending, batches, bytes, failures, oldTrails, oldBytes *prometheus.Desc
 }
@@ -30,11 +31,32 @@ func newCopies() *copies {
 	}
 }
 
-// TellCopies sets the function that returns what is copied.
+// TellCopies adds a function that returns what is copied of a trail. A process with
+// two roles has two, and shows their sums.
 func (m *Metrics) TellCopies(tell func() ship.Status) {
-	if m != nil {
-		m.copies.tell.Store(&tell)
+	if m == nil {
+		return
 	}
+	m.copies.mu.Lock()
+	defer m.copies.mu.Unlock()
+	m.copies.tells = append(m.copies.tells, tell)
+}
+
+// sum is what is copied of all trails. Trails that are old are the same to all of
+// them: they lie in one directory.
+func (c *copies) sum() (st ship.Status, copied bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	st.Failures = map[string]uint64{}
+	for _, tell := range c.tells {
+		one := tell()
+		st.Written, st.Copied = st.Written+one.Written, st.Copied+min(one.Copied, one.Written)
+		st.Batches, st.Bytes, st.Old = st.Batches+one.Batches, st.Bytes+one.Bytes, one.Old
+		for reason, n := range one.Failures {
+			st.Failures[reason] += n
+		}
+	}
+	return st, len(c.tells) > 0
 }
 
 // Describe implements [prometheus.Collector].
@@ -46,11 +68,10 @@ func (c *copies) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect implements [prometheus.Collector].
 func (c *copies) Collect(ch chan<- prometheus.Metric) {
-	tell := c.tell.Load()
-	if tell == nil {
+	st, copied := c.sum()
+	if !copied {
 		return
 	}
-	st := (*tell)()
 	var old int64
 	for _, b := range st.Old {
 		old += b.Bytes
@@ -61,7 +82,7 @@ func (c *copies) Collect(ch chan<- prometheus.Metric) {
 	count := func(d *prometheus.Desc, v uint64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
 	}
-	gauge(c.pending, float64(st.Written-min(st.Copied, st.Written)))
+	gauge(c.pending, float64(st.Written-st.Copied))
 	count(c.batches, st.Batches)
 	count(c.bytes, st.Bytes)
 	for _, reason := range ship.Reasons() {

@@ -19,37 +19,37 @@ type Approver interface {
 }
 
 // permission returns the grant of a decision to allow, or of a decision to ask
-// that a person has approved. Otherwise it refuses and records that.
+// that a person has approved, and the approval. Otherwise it refuses and records that.
 //
 // A person's answer is valid only under the policy by which the question was
 // asked. If another policy is in force by then, the answer is void.
-func (m *Monitor) permission(ctx context.Context, asked *policy.Policy, req *tipstaff.Request, d *policy.Decision, live runner.Live) (*policy.Grant, error) {
+func (m *Monitor) permission(ctx context.Context, asked *policy.Policy, req *tipstaff.Request, d *policy.Decision, live runner.Live) (*policy.Grant, policy.Approval, error) {
 	if grant, ok := d.Grant(); ok {
-		return grant, nil
+		return grant, policy.Approval{}, nil
 	}
 	q, ok := d.Question()
 	if !ok || m.Approver == nil {
-		return nil, m.refuse(req, d, d.Refusal())
+		return nil, policy.Approval{}, m.refuse(req, d, d.Refusal())
 	}
 	if a, ok := live.Approved.Take(q.Digest); ok {
 		if grant, ok := d.Approved(a, time.Now()); ok {
-			return grant, nil
+			return grant, a, nil
 		}
 	}
 	a, err := m.Approver.Approve(ctx, q, live.Approval, m.recorded(live.Ask))
 	d.Answered(a.Word())
 	if err == nil && m.Current() != asked {
-		return nil, m.refuse(req, d, void(d, a.Word()))
+		return nil, a, m.refuse(req, d, void(d, a.Word()))
 	}
 	switch grant, ok := d.Approved(a, time.Now()); {
 	case errors.Is(err, approval.ErrLater):
-		return nil, err // the same request will come again; the record says that the question is open
+		return nil, a, err // the same request will come again; the record says that the question is open
 	case err != nil:
-		return nil, m.refuse(req, d, err)
+		return nil, a, m.refuse(req, d, err)
 	case !ok:
-		return nil, m.refuse(req, d, d.Refusal())
+		return nil, a, m.refuse(req, d, d.Refusal())
 	default:
-		return grant, nil
+		return grant, a, nil
 	}
 }
 

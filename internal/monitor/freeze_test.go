@@ -47,7 +47,7 @@ func TestACommandOfAFrozenCallerIsRefusedBeforeItIsJudged(t *testing.T) {
 	if _, err = m.Judge(t.Context(), req, nil); tipstaff.AsError(err).Code != tipstaff.Frozen {
 		t.Errorf("a line of a client's own shell: %v", err)
 	}
-	if err := m.Permit(t.Context(), ask("echo", "hi"), runner.Live{}); tipstaff.AsError(err).Code != tipstaff.Frozen {
+	if _, err := m.Permit(t.Context(), ask("echo", "hi"), runner.Live{}); tipstaff.AsError(err).Code != tipstaff.Frozen {
 		t.Errorf("a command for another machine: %v", err)
 	}
 	j.want(t, "command.refused", "session.refused", "command.refused", "command.refused")

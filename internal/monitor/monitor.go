@@ -65,7 +65,7 @@ func (m *Monitor) Execute(ctx context.Context, req tipstaff.Request, live runner
 	decision := decide.policy.Decide(req, m.world(live))
 	defer decision.Close()
 	decide.consult(ctx, &decision)
-	grant, err := m.permission(ctx, decide.policy, &req, &decision, live)
+	grant, _, err := m.permission(ctx, decide.policy, &req, &decision, live)
 	if err != nil {
 		return tipstaff.Result{}, err
 	}

@@ -11,28 +11,44 @@ import (
 // decided itself: nil if the policy here allows it. It consults the decider and asks
 // a person, as Execute does, and records what it refuses and what a person is asked;
 // what it permits is recorded where it runs. It grants nothing.
-func (m *Monitor) Permit(ctx context.Context, req tipstaff.Request, live runner.Live) error {
+//
+// What a person has allowed is used by then. again gives it back for the same request,
+// which will come once more.
+func (m *Monitor) Permit(ctx context.Context, req tipstaff.Request, live runner.Live) (again func(), err error) {
 	m.running.Add(1)
 	defer m.running.Done()
 	req.ID = m.name(req.ID)
 	live.Name(req.ID)
 	if err := m.refuseFrozen(&req); err != nil {
-		return err
+		return nil, err
 	}
 
 	decide := m.current()
 	decision := decide.policy.Decide(req, m.world(live))
 	defer decision.Close()
 	decide.consult(ctx, &decision)
-	grant, err := m.permission(ctx, decide.policy, &req, &decision, live)
-	if err != nil {
-		return err
-	}
-	defer grant.Close()
-	if _, script := grant.Script(); script {
-		if _, err := m.askAhead(ctx, decide.policy, &decision, live); err != nil {
-			return m.notBegun(&req, &decision, err)
+	given := &runner.Approvals{}
+	q, asks := decision.Question()
+	if asks {
+		if before, ok := m.ahead.take(q.Digest); ok {
+			live.Approved = &runner.Approvals{}
+			live.Approved.Add(q.Digest, before)
 		}
 	}
-	return nil
+	grant, used, err := m.permission(ctx, decide.policy, &req, &decision, live)
+	if err != nil {
+		return nil, err
+	}
+	defer grant.Close()
+	if asks {
+		given.Add(q.Digest, used)
+	}
+	if _, script := grant.Script(); script {
+		ahead, err := m.askAhead(ctx, decide.policy, &decision, live)
+		if err != nil {
+			return nil, m.notBegun(&req, &decision, err)
+		}
+		ahead.Each(given.Add)
+	}
+	return func() { m.ahead.keep(given) }, nil
 }

@@ -1,22 +1,24 @@
 package monitor
 
 import (
+	"context"
 	"testing"
 
 	"tipstaff"
+	"tipstaff/internal/policy"
 	"tipstaff/internal/runner"
 )
 
 func TestWhatIsPermittedForAnotherMachineIsNeitherRunNorRecordedAndARefusalIsRecorded(t *testing.T) {
 	j := &journal{}
 	m := newMonitor(j)
-	if err := m.Permit(t.Context(), ask("echo", "hi"), runner.Live{}); err != nil {
+	if _, err := m.Permit(t.Context(), ask("echo", "hi"), runner.Live{}); err != nil {
 		t.Errorf("an allowed command: %v", err)
 	}
 	j.want(t)
 	req := ask("curl", "x")
 	req.ID = "cmd_given"
-	err := m.Permit(t.Context(), req, runner.Live{})
+	_, err := m.Permit(t.Context(), req, runner.Live{})
 	if tipstaff.AsError(err).Code != tipstaff.CommandNotAllowed {
 		t.Errorf("a command that is not allowed: %v", err)
 	}
@@ -38,5 +40,35 @@ func TestACommandHasTheNameThatItWasGivenAndElseANewOne(t *testing.T) {
 	_, _ = m.Execute(t.Context(), ask("echo", "hi"), live)
 	if len(named) != 2 || named[0] != "cmd_given" || named[1] != "cmd_here" || j.last.Trace.CommandID != "cmd_here" {
 		t.Errorf("named %v", named)
+	}
+}
+
+// TestWhatAPersonHasAllowedCountsOnceMoreForACallThatComesAgain: a gateway's policy and
+// a runner's ask both, and the call comes once for each answer.
+func TestWhatAPersonHasAllowedCountsOnceMoreForACallThatComesAgain(t *testing.T) {
+	j := &journal{}
+	m, _ := newAskingMonitor(j, false)
+	asked := 0
+	yes := runner.Live{Ask: func(context.Context, policy.Question) (policy.Answer, error) {
+		asked++
+		return policy.Answer{Choice: policy.Once, By: "ann", How: policy.ByElicitation}, nil
+	}}
+	again, err := m.Permit(t.Context(), ask("echo", "push"), yes)
+	if err != nil || asked != 1 {
+		t.Fatalf("%v, asked %d times", err, asked)
+	}
+	again()
+	if _, err := m.Permit(t.Context(), ask("echo", "push", "other"), yes); err != nil || asked != 2 {
+		t.Errorf("another command: %v, asked %d times", err, asked)
+	}
+	if again, err = m.Permit(t.Context(), ask("echo", "push"), runner.Live{}); err != nil || asked != 2 {
+		t.Fatalf("the same one: %v, asked %d times", err, asked)
+	}
+	if _, err := m.Permit(t.Context(), ask("echo", "push"), runner.Live{}); err == nil {
+		t.Error("it has counted twice")
+	}
+	again()
+	if _, err := m.Permit(t.Context(), ask("echo", "push"), runner.Live{}); err != nil || asked != 2 {
+		t.Errorf("given back once more: %v", err)
 	}
 }

@@ -24,6 +24,11 @@ type Call struct {
 	Reads bool `json:"reads,omitempty"`
 	// Opens: the call opens a session.
 	Opens bool `json:"opens,omitempty"`
+	// At is the address of the one runner that can take the call; "": by the rest.
+	At string `json:"-"`
+	// Labels are those that the runner of the session must have; without a pool, it
+	// must have none either.
+	Labels map[string]string `json:"labels,omitempty"`
 	// Joins: the call only joins the one with its ID.
 	Joins bool `json:"joins,omitempty"`
 

@@ -52,7 +52,7 @@ func notTaken(r *engine.Refusal) error {
 	return e
 }
 
-func otherVersion(theirs int) error {
+func otherVersion(theirs int) *tipstaff.Error {
 	return &tipstaff.Error{
 		Code: tipstaff.Unavailable, Rule: Rule,
 		Msg:     fmt.Sprintf("The gateway speaks version %d of calls and the runner %d; nothing ran.", theirs, version),

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -129,6 +131,28 @@ func TestAGatewayWithoutConnectionSendsNothingThenAndNothingLater(t *testing.T) 
 		time.Sleep(time.Minute)
 		if got.code() != tipstaff.Unavailable || r.machine.count() != 0 {
 			t.Errorf("%+v, %d started", got, r.machine.count())
+		}
+	})
+}
+
+func TestAShortCallTakesThreeMessagesAndALongOneGivesSignsOfLife(t *testing.T) {
+	in(t, func(t *testing.T, w *world, r *runnerAt, g *gatewayAt) {
+		if got := <-carry(t.Context(), g, call(deed{Say: "x"}), newPerson()); got.answer != "x" {
+			t.Fatalf("%+v", got)
+		}
+		synctest.Wait()
+		if want := map[string]int{"call": 1, "z": 1, "credit": 1}; !maps.Equal(w.net.sent, want) {
+			t.Errorf("the messages of a short call: %v", w.net.sent)
+		}
+		clear(w.net.sent)
+		got := carry(t.Context(), g, call(deed{Wait: true}), newPerson())
+		time.Sleep(takenAfter + time.Millisecond)
+		if w.net.sent["h"] != 1 || w.net.sent["call"] != 1 {
+			t.Errorf("the messages of a call that goes on: %v", w.net.sent)
+		}
+		r.machine.release <- "x"
+		if got := <-got; got.answer != "x" {
+			t.Errorf("%+v", got)
 		}
 	})
 }
@@ -349,6 +373,33 @@ func TestACallersIDLeadsToOneRunnerByWhateverGateway(t *testing.T) {
 	})
 }
 
+func TestACallerCannotFillTheClaimsOfAll(t *testing.T) {
+	in(t, func(t *testing.T, w *world, r *runnerAt, g *gatewayAt) {
+		for range ownClaims {
+			if err := g.claims.count("ann", time.Now()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := <-carry(t.Context(), g, call(deed{Say: "x", ID: "mine"}), newPerson())
+		if got.code() != tipstaff.Busy || !strings.Contains(got.err.Msg, "10000 calls outside of sessions") || got.err.Details["retry_after_ms"] != int64(3600000) {
+			t.Errorf("one name too many: %+v", got)
+		}
+		bob := call(deed{Say: "x", ID: "mine"})
+		bob.Principal = "bob"
+		unnamed, inSession := call(deed{Say: "x"}), call(deed{Say: "x", ID: "mine too"})
+		inSession.Target = "term-x@" + r.address.String()
+		for what, c := range map[string]Call{"another caller": bob, "without a name": unnamed, "in a session": inSession} {
+			if got := <-carry(t.Context(), g, c, newPerson()); got.answer != "x" {
+				t.Errorf("%s: %+v", what, got)
+			}
+		}
+		time.Sleep(claimsEvery)
+		if got := <-carry(t.Context(), g, call(deed{Say: "x", ID: "mine"}), newPerson()); got.answer != "x" || len(g.claims.all) != 1 {
+			t.Errorf("an hour later: %+v, %d counted", got, len(g.claims.all))
+		}
+	})
+}
+
 func TestNoMoreFramesAreUnderWayThanThereIsCreditFor(t *testing.T) {
 	in(t, func(t *testing.T, w *world, r *runnerAt, g *gatewayAt) {
 		w.net.set(func() {
@@ -395,7 +446,8 @@ func TestBadMessagesAreRefusedByName(t *testing.T) {
 		if got := <-carry(t.Context(), g, call(deed{}), newPerson()); got.code() != tipstaff.Unavailable || got.err.Details["reason"] != string(engine.TooOld) {
 			t.Errorf("of a clock that is an hour behind: %+v", got)
 		}
-		if r.machine.count() != 0 || len(reasons) != 3 {
+		want := []engine.Reason{engine.Unsigned, engine.OtherMessage, engine.TooOld}
+		if r.machine.count() != 0 || !slices.Equal(reasons, want) {
 			t.Errorf("%d started, reasons %v", r.machine.count(), reasons)
 		}
 	})
@@ -413,6 +465,8 @@ func TestACallOfAnotherVersionIsRefused(t *testing.T) {
 		body, _ := json.Marshal(request{Version: 2, Token: token, Call: k})
 		statement, _ := g.opts.Signer.Sign(engine.Statement{Runner: r.address.String(), Verb: verbCall, Command: k.ID, Caller: engine.Caller{Principal: "ann"}, NotAfter: time.Now().Add(time.Minute)}, body)
 		heard := make(chan engine.Message, 1)
+		var reason engine.Reason
+		r.opts.Refused = func(why engine.Reason) { reason = why }
 		to := g.opts.Self.Answers(r.address, token)
 		stop, err := g.at.Subscribe(to, func(m engine.Message) { heard <- m })
 		if err != nil {
@@ -423,6 +477,9 @@ func TestACallOfAnotherVersionIsRefused(t *testing.T) {
 		m := <-heard
 		if e := tipstaff.AsError(decodeError(m.Data[frameHeader:], r.address)); m.Data[0] != frameRefused || !strings.Contains(e.Msg, "version 2 of calls and the runner 1; nothing ran") {
 			t.Errorf("%s", m.Data)
+		}
+		if reason != engine.OtherVersion {
+			t.Errorf("the operator is told of %q", reason)
 		}
 	})
 }

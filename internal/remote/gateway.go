@@ -32,8 +32,9 @@ type GatewayOptions struct {
 
 // Gateway sends calls to runners. It is a [Carrier].
 type Gateway struct {
-	opts GatewayOptions
-	stop func()
+	opts   GatewayOptions
+	stop   func()
+	claims claimCounts
 
 	mu    sync.Mutex
 	calls map[string]*waiting // by token

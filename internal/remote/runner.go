@@ -159,7 +159,9 @@ func (r *Runner) call(m engine.Message) {
 	}
 	gateway, err := engine.ParseAddress(said.Gateway)
 	if q.Version != version {
-		r.answer(m.Reply, frame(frameRefused, 0, encodeError(otherVersion(q.Version))))
+		e := otherVersion(q.Version)
+		r.refused(engine.OtherVersion, e.Msg)
+		r.answer(m.Reply, frame(frameRefused, 0, encodeError(e)))
 		return
 	}
 	// Answers go to the gateway that has signed, wherever the message wants them.
@@ -177,11 +179,16 @@ func (r *Runner) refuse(to string, err error) {
 	if !errors.As(err, &why) {
 		why = &engine.Refusal{Reason: engine.Unsigned, Say: err.Error()}
 	}
-	r.opts.Log.Warn("a message of a gateway is not taken", "reason", string(why.Reason), "why", why.Say)
-	if r.opts.Refused != nil {
-		r.opts.Refused(why.Reason)
-	}
+	r.refused(why.Reason, why.Say)
 	r.answer(to, frame(frameRefused, 0, encodeError(notTaken(why))))
+}
+
+// refused tells the operator of a message that does not count.
+func (r *Runner) refused(why engine.Reason, say string) {
+	r.opts.Log.Warn("a message of a gateway is not taken", "reason", string(why), "why", say)
+	if r.opts.Refused != nil {
+		r.opts.Refused(why)
+	}
 }
 
 // answer sends to where a gateway listens, and to nothing else.
@@ -222,7 +229,6 @@ func (r *Runner) begin(q request, to string) {
 		s.taken()
 		return
 	}
-	s.taken()
 	r.join(s)
 	<-e.Done()
 	r.forget(e)
@@ -266,7 +272,7 @@ func (r *Runner) open(token, to string, e *once.Entry[[]byte]) (s *stream, fresh
 	}
 	s = &stream{r: r, token: token, to: to, entry: e, upto: Credits, heard: time.Now(), looked: time.Now()}
 	r.streams[token] = s
-	s.timer = time.AfterFunc(r.beat(), s.look)
+	s.timer = time.AfterFunc(min(r.beat(), takenAfter), s.look)
 	return s, true
 }
 

@@ -29,7 +29,11 @@ type stream struct {
 	over   bool
 }
 
-// taken tells the gateway that its call has arrived.
+// takenAfter is when a gateway gets the first sign of life of its call. Most calls
+// have ended by then, and their answer says that they had arrived.
+const takenAfter = 20 * time.Millisecond
+
+// taken tells a gateway that has sent its call twice that it has arrived.
 func (s *stream) taken() { s.send(frame(frameTaken, 0, nil)) }
 
 // send sends a frame. One that is lost is sent again, or said by a later one.

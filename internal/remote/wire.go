@@ -30,7 +30,7 @@ const (
 
 // The kinds of frames.
 const (
-	frameTaken    = '+' // the call has arrived
+	frameTaken    = '+' // the call has arrived, as each other frame but the next says, too
 	frameRefused  = '-' // the call was not taken: an error
 	frameAlive    = 'h' // the number is the one that comes next
 	frameProgress = 'p'

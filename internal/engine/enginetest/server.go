@@ -30,6 +30,39 @@ func Start(t testing.TB) *Server {
 	return start(t, &server.Options{})
 }
 
+// StartSmall starts a server whose streams have so many bytes on its disk, all
+// together.
+func StartSmall(t testing.TB, bytes int64) *Server {
+	t.Helper()
+	return start(t, &server.Options{JetStreamMaxStore: bytes, JetStreamMaxMemory: 64 << 20})
+}
+
+// Reserve sets bytes of the server's disk aside, until free is called.
+func (s *Server) Reserve(bytes int64) (free func()) {
+	s.t.Helper()
+	c := s.Connect(engine.Gateway, "reserves")
+	ask := func(verb, what string, until func(reserved int64) bool) {
+		s.t.Helper()
+		if err := c.Publish("$JS.API.STREAM."+verb+".RESERVED", "", []byte(what)); err != nil {
+			s.t.Fatal(err)
+		}
+		for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+			_, reserved, err := s.srv.JetStreamReservedResources()
+			if err == nil && until(reserved) {
+				return
+			}
+			if time.Now().After(end) {
+				s.t.Fatalf("%s: %d bytes are reserved, %v", verb, reserved, err)
+			}
+		}
+	}
+	ask("CREATE", fmt.Sprintf(`{"name":"RESERVED","subjects":["reserved"],"max_bytes":%d,"storage":"file","num_replicas":1}`, bytes), func(n int64) bool { return n >= bytes })
+	return func() {
+		s.t.Helper()
+		ask("DELETE", "", func(n int64) bool { return n < bytes })
+	}
+}
+
 // StartFile starts a server by a configuration file, as "tipstaff engine config"
 // prints one, on loopback at a port that the system chooses.
 func StartFile(t testing.TB, file string) *Server {
