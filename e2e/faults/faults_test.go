@@ -152,6 +152,7 @@ func TestNothingRunsTwiceAndNothingIsLied(t *testing.T) {
 		}
 	}()
 	f.recovered("at the start")
+	f.replicated("at the start")
 	for _, x := range chosenFaults(t) {
 		t.Run(x.name, func(t *testing.T) {
 			f.on(t)
@@ -167,6 +168,7 @@ func TestNothingRunsTwiceAndNothingIsLied(t *testing.T) {
 	}
 	stop()
 	stopped = true
+	f.replicated("at the end")
 	f.judge()
 }
 
@@ -222,7 +224,9 @@ func (f *fleet) judge() {
 	started := f.started()
 	f.t.Logf("%d commands were asked for, %d started; answers: %s", len(f.ledger.answers), len(started), tally(f.ledger.since(time.Time{})))
 	f.t.Logf("for example: %s", f.ledger.texts())
-	for i, wrong := range f.ledger.broken(started) {
+	found := f.ledger.broken(started)
+	f.t.Logf("%d started twice, %d started after \"nothing ran\", %d said to have run that did not, %d with wrong bytes", naming(found, moreThanOnce), naming(found, notRun), naming(found, haveRun), naming(found, otherBytes))
+	for i, wrong := range found {
 		if i == 20 {
 			f.t.Error("and more")
 			break
@@ -234,6 +238,16 @@ func (f *fleet) judge() {
 	}
 	f.trails()
 	f.copies()
+}
+
+// naming counts the findings that have a text in them.
+func naming(found []string, text string) (n int) {
+	for _, f := range found {
+		if strings.Contains(f, text) {
+			n++
+		}
+	}
+	return n
 }
 
 func tally(count map[string]int) string {

@@ -3,6 +3,7 @@
 package faults
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -40,18 +41,30 @@ func TestTheServersFailAsTheyAreTold(t *testing.T) {
 	bin := natsServer(t)
 	f := &fleet{t: t, dir: t.TempDir(), bin: tipstaff(t), lan: newLAN(t)}
 	all := f.cluster(bin, f.keys())
-	conn, err := engine.Connect(t.Context(), engine.Options{
-		Servers: []string{"nats://10.77.0.1:4222"}, Role: engine.Gateway, Name: "g1", Credentials: filepath.Join(f.dir, "g1.nk"),
-	})
-	must(t, err)
-	defer conn.Close()
-	number := 0
+	f.engine = all
+	member := func(role engine.Role, name string) *engine.Conn {
+		conn, err := engine.Connect(t.Context(), engine.Options{Servers: []string{"nats://10.77.0.1:4222"}, Role: role, Name: name, Credentials: filepath.Join(f.dir, name+".nk")})
+		must(t, err)
+		t.Cleanup(conn.Close)
+		return conn
+	}
+	conn, auditor := member(engine.Gateway, "g1"), member(engine.Auditor, "auditor")
+	read := func(number uint64) (engine.StoredCopy, error) {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		return auditor.GetCopy(ctx, 0, number)
+	}
+	number, acknowledged := 0, map[uint64][]byte{}
 	put := func(size int) error {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
 		number++
 		subject := engine.TrailSubject(0, "g1", fmt.Sprintf("%d", number)) // a trail of its own, which none follows
-		_, err := conn.AppendCopy(ctx, engine.Copy{Subject: subject, ID: newID("m"), Header: "{}", Data: noise(size)})
+		data := noise(size)
+		at, err := conn.AppendCopy(ctx, engine.Copy{Subject: subject, ID: newID("m"), Header: "{}", Data: data})
+		if err == nil {
+			acknowledged[at] = data
+		}
 		return err
 	}
 	var last error
@@ -60,7 +73,27 @@ func TestTheServersFailAsTheyAreTold(t *testing.T) {
 		defer cancel()
 		last = conn.MakeStreams(ctx, 3)
 		return last == nil && put(10) == nil
-	}, func() string { return last.Error() + "\n" + all[0].tail(20) })
+	}, func() string { return fmt.Sprint(last, "\n", all[0].tail(20)) })
+	f.replicated("at the start")
+	for _, n := range all {
+		n.stop(20 * time.Second) // it leaves a snapshot
+		n.start()
+		for range 40 {
+			_ = put(4 << 10) // some while there is an election
+		}
+		n.kill() // and goes back to it, with what came after from its log
+		n.start()
+		eventually(t, "a record after "+n.name()+" was killed", time.Minute, func() bool { return put(10) == nil }, func() string { return n.tail(20) })
+	}
+	f.replicated("after each of them was stopped and killed")
+	for number, want := range acknowledged {
+		for range 2 * len(all) { // any of them answers
+			got, err := read(number)
+			if err != nil || !bytes.Equal(got.Data, want) {
+				t.Fatalf("of %d records, %d cannot be read as it was acknowledged: %d bytes, %v", len(acknowledged), number, len(got.Data), err)
+			}
+		}
+	}
 	all[2].kill()
 	eventually(t, "a record with two of three", time.Minute, func() bool { return put(10) == nil }, func() string { return "" })
 	all[1].kill()
