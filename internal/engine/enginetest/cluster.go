@@ -6,13 +6,15 @@ import (
 	"net/url"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 )
 
 // Cluster starts three servers that ask for no key and keep everything three times,
 // on the disk before they acknowledge it, as "tipstaff engine config" has servers do.
-// It returns once they listen; JetStream is there when they have elected a leader.
+// It returns once they know each other; JetStream is there when they have elected a
+// leader.
 func Cluster(t testing.TB) []*Server {
 	t.Helper()
 	const size = 3
@@ -28,6 +30,13 @@ func Cluster(t testing.TB) []*Server {
 			ServerName: fmt.Sprintf("n%d", i+1), Routes: routes, SyncAlways: true,
 			Cluster: server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: port},
 		}))
+	}
+	for _, s := range all {
+		for limit := time.Now().Add(20 * time.Second); s.srv.NumRemotes() < size-1; time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(limit) {
+				t.Fatalf("the NATS server %s knows %d others after 20 seconds", s.opts.ServerName, s.srv.NumRemotes())
+			}
+		}
 	}
 	return all
 }
