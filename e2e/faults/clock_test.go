@@ -94,12 +94,16 @@ func TestTheClockJumps(t *testing.T) {
 	}
 }
 
+// clock builds the program whose clock jumps, once.
+func (f *fleet) clock() {
+	if f.jumping == "" {
+		f.jumping = withAClockThatJumps(f.t, f.dir)
+	}
+}
+
 // jump starts a runner again with a clock that jumps by an hour.
 func (f *fleet) jump(r *member, by string) {
 	f.t.Helper()
-	if f.jumping == "" {
-		f.jumping = withAClockThatJumps(f.t, f.dir) // it outlives the test of one fault
-	}
 	r.stop(time.Minute)
 	r.argv[0], r.env = f.jumping, append(r.env, stepSetting+"="+by)
 	f.refused = r.count(notTaken)

@@ -48,6 +48,7 @@ type fleet struct {
 	ledger    *ledger
 	urls      []string
 	flooding  func()
+	old       string          // the program of the commit before, once it is built
 	refused   int             // by a runner whose clock is about to jump
 	jumping   string          // the program with a clock that jumps, once it is built
 	twin      *member         // a second runner of the name r1, once there was one

@@ -3,8 +3,11 @@
 package faults
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"tipstaff/internal/testcmd/testcmdtest"
@@ -26,7 +29,33 @@ func TestMain(m *testing.M) {
 			os.Exit(code)
 		}
 	}
+	if os.Getpid() == 1 {
+		os.Exit(first())
+	}
 	os.Exit(m.Run())
+}
+
+// first is the first process of the namespace, and does what that of a machine does:
+// it takes in what a killed runner leaves behind, and lets it end.
+func first() (code int) {
+	self, err := os.StartProcess("/proc/self/exe", os.Args, &os.ProcAttr{Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}})
+	if err != nil {
+		fmt.Println("cannot run the tests in namespaces:", err)
+		return 1
+	}
+	for {
+		var status syscall.WaitStatus
+		switch pid, err := syscall.Wait4(-1, &status, 0, nil); {
+		case errors.Is(err, syscall.EINTR):
+		case err != nil:
+			fmt.Println("cannot wait for the tests:", err)
+			return 1
+		case pid == self.Pid && status.Exited():
+			return status.ExitStatus()
+		case pid == self.Pid:
+			return 1
+		}
+	}
 }
 
 // needNamespaces skips a test that nobody asked for, and fails one that was asked

@@ -54,12 +54,18 @@ func git(t *testing.T, dir string, arguments ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
+// ancestor builds it, once.
+func (f *fleet) ancestor() {
+	if f.old == "" {
+		f.old = theCommitBefore(f.t)
+	}
+}
+
 // age starts one gateway and one runner again, as the program of before: old and
 // new speak to each other in both directions.
 func (f *fleet) age() {
 	f.t.Helper()
-	old := theCommitBefore(f.t)
-	f.becomes(old, f.gateways[0], f.runners[0])
+	f.becomes(f.old, f.gateways[0], f.runners[0])
 	f.recovered("a gateway and a runner are older")
 }
 
