@@ -103,6 +103,7 @@ type engineConfigFlags struct {
 	auditors []string
 	people   []string
 	both     []string
+	secret   string // the file with the cluster's
 }
 
 func newEngineConfig() *cobra.Command {
@@ -115,10 +116,14 @@ seconds, TLS 1.3 with certificates on both sides, and for each member the subjec
 its role with its own name and no others. A runner's key that is stolen can then listen
 for no other runner, call none, answer for none, and write the lease of none.
 
-Every member has a name and a key of its own; gateways that share a key share the name.`,
+Every member has a name and a key of its own; gateways that share a key share the name.
+
+The servers of a cluster show each other what is made of the file of --cluster-secret.
+It stands in the configuration: let only the server read that.`,
 		Example: `  tipstaff engine config --gateway g1=UA… --runner r1=UB… --runner r2=UC… > nats.conf
   tipstaff engine config --member m1=UA… --member m2=UB… --member m3=UC… \
-    --name n1 --cluster fleet --route nats://m2:6222 --route nats://m3:6222 \
+    --name n1 --cluster fleet --cluster-secret cluster.secret \
+    --route nats://m2:6222 --route nats://m3:6222 \
     --tls-cert /etc/nats/n1.pem --tls-key /etc/nats/n1.key --tls-ca /etc/nats/ca.pem`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -143,6 +148,7 @@ Every member has a name and a key of its own; gateways that share a key share th
 	f.StringVar(&o.server.TLSCA, "tls-ca", "", "`FILE` with the authority of all certificates")
 	f.StringVar(&o.server.Cluster, "cluster", "", "the name of the cluster")
 	f.StringVar(&o.server.ClusterListen, "cluster-listen", "", "`HOST:PORT` for the other servers (default 0.0.0.0:6222 with --cluster)")
+	f.StringVar(&o.secret, "cluster-secret", "", "`FILE` with 16 secret bytes or more, the same for all servers; needed in a cluster")
 	f.StringArrayVar(&o.server.Routes, "route", nil, "another server of the cluster, as `nats://HOST:6222`")
 	return cmd
 }
@@ -151,6 +157,13 @@ func (o engineConfigFlags) text() (string, error) {
 	c := o.server
 	if c.Cluster != "" && c.ClusterListen == "" {
 		c.ClusterListen = "0.0.0.0:6222"
+	}
+	if o.secret != "" {
+		secret, err := engine.ReadClusterSecret(o.secret)
+		if err != nil {
+			return "", err
+		}
+		c.ClusterSecret = secret
 	}
 	for _, group := range []struct {
 		roles []engine.Role

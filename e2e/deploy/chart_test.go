@@ -20,6 +20,7 @@ import (
 	"strings"
 	"testing"
 
+	monitoring "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	"helm.sh/helm/v3/pkg/chart/loader"
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/engine"
@@ -55,13 +56,16 @@ gateway:
   nodeSelector: {disk: fast}
   tolerations: [{key: agents, operator: Exists, effect: NoSchedule}]
   affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: x, operator: In, values: [y]}]}]}}}
+podMonitor: true
+podMonitorLabels: {release: prometheus}
 runner:
   secret: rn
   labels: pool=gpu
+  priorityClassName: agents
   sandbox: namespaces
   seccompProfile: profiles/tipstaff.json
   network: registry.npmjs.org
-  settings: {TIPSTAFF_SHELL: "true"}
+  settings: {TIPSTAFF_SHELL: "write"}
   state: {storageClass: fast}
   workspace: {persistent: true, storageClass: fast}
   podAnnotations: {team: agents}
@@ -77,6 +81,7 @@ type release struct {
 	statefulSets map[string]apps.StatefulSet
 	budgets      map[string]policy.PodDisruptionBudget
 	networks     map[string]networking.NetworkPolicy
+	monitors     map[string]monitoring.PodMonitor
 }
 
 // render renders the chart as "helm template" does.
@@ -100,7 +105,7 @@ func install(t *testing.T, values string) *release {
 	must(t, err)
 	r := &release{
 		map[string]core.ConfigMap{}, map[string]core.Service{}, map[string]apps.Deployment{}, map[string]apps.StatefulSet{},
-		map[string]policy.PodDisruptionBudget{}, map[string]networking.NetworkPolicy{},
+		map[string]policy.PodDisruptionBudget{}, map[string]networking.NetworkPolicy{}, map[string]monitoring.PodMonitor{},
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if !strings.HasSuffix(name, ".yaml") {
@@ -132,6 +137,8 @@ func (r *release) decode(t *testing.T, file, doc string) {
 		strictly(t, doc, r.budgets, func(o policy.PodDisruptionBudget) string { return o.Name })
 	case "networking.k8s.io/v1 NetworkPolicy":
 		strictly(t, doc, r.networks, func(o networking.NetworkPolicy) string { return o.Name })
+	case "monitoring.coreos.com/v1 PodMonitor":
+		strictly(t, doc, r.monitors, func(o monitoring.PodMonitor) string { return o.Name })
 	default:
 		t.Errorf("%s holds %v, which this test does not know", file, kind)
 	}
@@ -188,8 +195,20 @@ func TestTheChartIsWhatKubernetesReads(t *testing.T) {
 			pods := map[string]labels.Set{"gateway": gw.Spec.Template.Labels, "runner": run.Spec.Template.Labels}
 			selects(t, pods, "gateway", gw.Spec.Selector.MatchLabels, r.services[gw.Name].Spec.Selector, r.budgets[gw.Name].Spec.Selector.MatchLabels)
 			selects(t, pods, "runner", run.Spec.Selector.MatchLabels, r.services[run.Name].Spec.Selector, r.budgets[run.Name].Spec.Selector.MatchLabels)
-			if n, ok := r.networks[run.Name]; ok {
-				selects(t, pods, "runner", n.Spec.PodSelector.MatchLabels)
+			for role, name := range map[string]string{"runner": run.Name, "gateway": gw.Name} {
+				if n, ok := r.networks[name]; ok {
+					selects(t, pods, role, n.Spec.PodSelector.MatchLabels)
+				}
+			}
+			for _, m := range r.monitors {
+				for role, set := range pods {
+					if !labels.SelectorFromSet(m.Spec.Selector.MatchLabels).Matches(set) {
+						t.Errorf("the pods of the %s are not monitored", role)
+					}
+				}
+			}
+			if want := strings.Contains(values, "podMonitor: true"); (len(r.monitors) == 1) != want {
+				t.Errorf("%d objects for the Prometheus operator", len(r.monitors))
 			}
 		})
 	}
@@ -324,6 +343,10 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 		{`, gatewayKeys: "UAKEY gateway"`, "", "engine.gatewayKeys: the public keys"},
 		{"gateway: {secret: gw}", "", "gateway.secret: the Secret with"},
 		{"runner: {secret: rn}", "", "runner.secret: the Secret with"},
+		{"secret: rn", "secret: rn, replica: 5", "replica"},
+		{"secret: rn", "secret: rn, user: 0", "/runner/user"},
+		{"addresses: \"nats://", "addresses: \"http://", "/engine/addresses"},
+		{"runner: {", "podMonitor: true\nmetricsPort: 0\nrunner: {", "nothing to scrape"},
 		{"secret: rn", "secret: rn, sandbox: none", "neither landlock nor namespaces"},
 		{"secret: rn", "secret: rn, network: example.org", "needs runner.sandbox: namespaces"},
 	} {

@@ -339,5 +339,5 @@ func differs(got, want string) string {
 	for n < len(got) && n < len(want) && got[n] == want[n] {
 		n++
 	}
-	return fmt.Sprintf("the output is not what it printed: %d bytes for %d, the first difference at %d: %.80q for %.80q", len(got), len(want), n, got[n:], want[n:])
+	return fmt.Sprintf(otherBytes+": %d bytes for %d, the first difference at %d: %.80q for %.80q", len(got), len(want), n, got[n:], want[n:])
 }

@@ -94,21 +94,32 @@ func TestTheClockJumps(t *testing.T) {
 	}
 }
 
+// clock builds the program whose clock jumps, once.
+func (f *fleet) clock() {
+	if f.jumping == "" {
+		f.jumping = withAClockThatJumps(f.t, f.dir)
+	}
+}
+
 // jump starts a runner again with a clock that jumps by an hour.
 func (f *fleet) jump(r *member, by string) {
 	f.t.Helper()
-	if f.jumping == "" {
-		f.jumping = withAClockThatJumps(f.t, f.dir) // it outlives the test of one fault
-	}
 	r.stop(time.Minute)
 	r.argv[0], r.env = f.jumping, append(r.env, stepSetting+"="+by)
+	f.refused = r.count(notTaken)
 	r.start()
 }
 
-// settle starts it again as it was.
+// notTaken is what a runner logs of a call by a gateway whose clock is another.
+const notTaken = "a message of a gateway is not taken"
+
+// settle starts it again as it was, and wants to have seen that the clock was wrong.
 func (f *fleet) settle(r *member) {
 	f.t.Helper()
 	r.stop(time.Minute)
+	if r.count(notTaken) == f.refused {
+		f.t.Errorf("with a clock that is off by an hour, %s has refused no call\n%s", r.name(), r.tail(10))
+	}
 	r.argv[0], r.env = f.bin, r.env[:len(r.env)-1]
 	r.start()
 }

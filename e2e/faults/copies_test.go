@@ -121,7 +121,7 @@ func (f *fleet) acknowledged(m *member) (n int) {
 func (f *fleet) exported(m *member) []byte {
 	f.t.Helper()
 	cmd := exec.Command(f.bin, "audit", "export", "--engine", f.servers(), m.name())
-	cmd.Env = []string{"HOME=" + f.dir, "PATH=/usr/bin:/bin", "TIPSTAFF_STATE_DIR=" + filepath.Join(f.dir, "auditor-state"), "TIPSTAFF_ENGINE_CREDENTIALS=" + filepath.Join(f.dir, "auditor.nk")}
+	cmd.Env = append(f.shows("auditor"), "HOME="+f.dir, "PATH=/usr/bin:/bin", "TIPSTAFF_STATE_DIR="+filepath.Join(f.dir, "auditor-state"), "TIPSTAFF_ENGINE_CREDENTIALS="+filepath.Join(f.dir, "auditor.nk"))
 	cmd.WaitDelay = time.Minute
 	var says bytes.Buffer
 	cmd.Stderr = &says

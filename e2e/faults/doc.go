@@ -13,6 +13,11 @@
 // and afterwards: every trail verifies, and every record that a stream has
 // acknowledged is in it.
 //
+// Everybody speaks TLS 1.3 with certificates on both sides, the servers among
+// themselves as well. Servers are asked, before and after, whether all that they
+// keep has three replicas which are up to date; strace counts that it is on the disk
+// before it is acknowledged.
+//
 // It takes root, for the namespaces, and more time than a package of tests may
 // take:
 //

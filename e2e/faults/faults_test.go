@@ -22,6 +22,7 @@ type fault struct {
 	lasts time.Duration
 	begin func(f *fleet)
 	end   func(f *fleet)
+	build func(f *fleet) // what it needs, before agents work
 }
 
 // faults are tried one after the other, on one fleet, while agents work.
@@ -48,9 +49,9 @@ var faults = []fault{
 	{name: "the disk of one server of NATS is full", lasts: 10 * time.Second, begin: func(f *fleet) { f.fill(f.engine[1]) }, end: func(f *fleet) { f.empty(f.engine[1]) }},
 	{name: "the disks of all servers of NATS are full", lasts: 10 * time.Second, begin: func(f *fleet) { f.fill(f.engine...) }, end: func(f *fleet) { f.empty(f.engine...) }},
 	{name: "two servers of NATS are killed", lasts: 8 * time.Second, begin: func(f *fleet) { f.engine[0].kill(); f.engine[1].kill() }, end: func(f *fleet) { f.engine[0].start(); f.engine[1].start() }},
-	{name: "the clock of a runner jumps an hour ahead", lasts: 12 * time.Second, begin: func(f *fleet) { f.jump(f.runners[2], "3600") }, end: func(f *fleet) { f.settle(f.runners[2]) }},
-	{name: "the clock of a runner jumps an hour back", lasts: 12 * time.Second, begin: func(f *fleet) { f.jump(f.runners[2], "-3600") }, end: func(f *fleet) { f.settle(f.runners[2]) }},
-	{name: "a gateway and a runner are of the commit before", lasts: 6 * time.Second, begin: (*fleet).age, end: (*fleet).renew},
+	{name: "the clock of a runner jumps an hour ahead", lasts: 12 * time.Second, begin: func(f *fleet) { f.jump(f.runners[2], "3600") }, end: func(f *fleet) { f.settle(f.runners[2]) }, build: (*fleet).clock},
+	{name: "the clock of a runner jumps an hour back", lasts: 12 * time.Second, begin: func(f *fleet) { f.jump(f.runners[2], "-3600") }, end: func(f *fleet) { f.settle(f.runners[2]) }, build: (*fleet).clock},
+	{name: "a gateway and a runner are of the commit before", lasts: 6 * time.Second, begin: (*fleet).age, end: (*fleet).renew, build: (*fleet).ancestor},
 	{name: "a second runner has the name of the first", lasts: 12 * time.Second, begin: (*fleet).double, end: (*fleet).single},
 	{name: "a caller floods", lasts: 8 * time.Second, begin: (*fleet).flood, end: func(f *fleet) { f.calm() }},
 }
@@ -144,6 +145,11 @@ const agentsAtWork = 24
 func TestNothingRunsTwiceAndNothingIsLied(t *testing.T) {
 	needNamespaces(t)
 	f := newFleet(t, tipstaff(t), natsServer(t))
+	for _, x := range chosenFaults(t) {
+		if x.build != nil {
+			x.build(f)
+		}
+	}
 	stop := f.agents(agentsAtWork, "quiet")
 	stopped := false
 	defer func() {
@@ -152,6 +158,7 @@ func TestNothingRunsTwiceAndNothingIsLied(t *testing.T) {
 		}
 	}()
 	f.recovered("at the start")
+	f.replicated("at the start")
 	for _, x := range chosenFaults(t) {
 		t.Run(x.name, func(t *testing.T) {
 			f.on(t)
@@ -167,6 +174,7 @@ func TestNothingRunsTwiceAndNothingIsLied(t *testing.T) {
 	}
 	stop()
 	stopped = true
+	f.replicated("at the end")
 	f.judge()
 }
 
@@ -222,7 +230,9 @@ func (f *fleet) judge() {
 	started := f.started()
 	f.t.Logf("%d commands were asked for, %d started; answers: %s", len(f.ledger.answers), len(started), tally(f.ledger.since(time.Time{})))
 	f.t.Logf("for example: %s", f.ledger.texts())
-	for i, wrong := range f.ledger.broken(started) {
+	found := f.ledger.broken(started)
+	f.t.Logf("%d started twice, %d started after \"nothing ran\", %d said to have run that did not, %d with wrong bytes", naming(found, moreThanOnce), naming(found, notRun), naming(found, haveRun), naming(found, otherBytes))
+	for i, wrong := range found {
 		if i == 20 {
 			f.t.Error("and more")
 			break
@@ -234,6 +244,16 @@ func (f *fleet) judge() {
 	}
 	f.trails()
 	f.copies()
+}
+
+// naming counts the findings that have a text in them.
+func naming(found []string, text string) (n int) {
+	for _, f := range found {
+		if strings.Contains(f, text) {
+			n++
+		}
+	}
+	return n
 }
 
 func tally(count map[string]int) string {

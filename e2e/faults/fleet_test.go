@@ -19,6 +19,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"tipstaff/internal/testpki"
 )
 
 // The tokens of two tenants.
@@ -35,19 +37,22 @@ type member struct {
 
 // fleet is everything: servers, runners, gateways, and what agents are told.
 type fleet struct {
-	t        *testing.T
-	dir      string
-	bin      string
-	lan      *lan
-	engine   []*nats
-	runners  []*member
-	gateways []*member
-	ledger   *ledger
-	urls     []string
-	flooding func()
-	jumping  string          // the program with a clock that jumps, once it is built
-	twin     *member         // a second runner of the name r1, once there was one
-	killed   map[string]bool // by SIGKILL, so that the last line of a trail may be torn
+	t         *testing.T
+	dir       string
+	bin       string
+	lan       *lan
+	engine    []*nats
+	authority *testpki.Authority // of all certificates; nil: there are none
+	runners   []*member
+	gateways  []*member
+	ledger    *ledger
+	urls      []string
+	flooding  func()
+	old       string          // the program of the commit before, once it is built
+	refused   int             // by a runner whose clock is about to jump
+	jumping   string          // the program with a clock that jumps, once it is built
+	twin      *member         // a second runner of the name r1, once there was one
+	killed    map[string]bool // by SIGKILL, so that the last line of a trail may be torn
 }
 
 // newFleet starts a fleet and waits until it is ready.
@@ -69,6 +74,7 @@ func newFleet(t *testing.T, bin, natsBin string) *fleet {
 	f.write("seal", string(seal))
 	f.tokens()
 	f.witness()
+	f.secure()
 	f.engine = f.cluster(natsBin, f.keys())
 	for i := 1; i <= 2; i++ {
 		f.gateways = append(f.gateways, f.gateway(i))
@@ -87,6 +93,14 @@ func newFleet(t *testing.T, bin, natsBin string) *fleet {
 }
 
 func (f *fleet) members() []*member { return append(append([]*member{}, f.gateways...), f.runners...) }
+
+// directory makes a directory that members read.
+func (f *fleet) directory(name string) string {
+	f.t.Helper()
+	path := filepath.Join(f.dir, name)
+	must(f.t, os.MkdirAll(path, 0o755))
+	return path
+}
 
 // write writes a file that members read.
 func (f *fleet) write(name, text string) string {
@@ -153,12 +167,16 @@ func (f *fleet) ordinary(m *member) []string {
 
 // servers are the addresses of all servers of NATS.
 func (f *fleet) servers() string {
-	return "nats://10.77.0.1:4222,nats://10.77.0.2:4222,nats://10.77.0.3:4222"
+	var all []string
+	for i := 1; i <= 3; i++ {
+		all = append(all, fmt.Sprintf("%s10.77.0.%d:4222", f.scheme(), i))
+	}
+	return strings.Join(all, ",")
 }
 
 // common are the settings of every member.
 func (f *fleet) common(m *member) []string {
-	return append(f.ordinary(m),
+	return append(append(f.ordinary(m), f.shows(m.on.name)...),
 		"TIPSTAFF_ENGINE="+f.servers(),
 		"TIPSTAFF_ENGINE_CREDENTIALS="+filepath.Join(f.dir, m.on.name+".nk"),
 		"TIPSTAFF_ENGINE_SEAL="+filepath.Join(f.dir, "seal"),

@@ -64,6 +64,7 @@ func TestTheNetworkFailsAsItIsTold(t *testing.T) {
 			t.Errorf("%s: a to b %v, b to a %v, a to c %v", what, x, y, z)
 		}
 	}
+	eventually(t, "the wires are up", 10*time.Second, func() bool { return arrives(t, as, bs) && arrives(t, bs, as) && arrives(t, as, cs) }, func() string { return "" })
 	want("at first", true, true, true)
 	a.deafen(b)
 	want("a loses what it sends to b", false, true, true)

@@ -64,7 +64,8 @@ func (l *lan) machine(name string, number int) *machine {
 	} {
 		l.ip(line)
 	}
-	l.t.Cleanup(func() { l.ip("netns del " + name) })
+	// The wire first: a namespace ends when the kernel comes to it, and its wire with it.
+	l.t.Cleanup(func() { l.ip("link del " + m.wire()); l.ip("netns del " + name) })
 	return m
 }
 

@@ -105,6 +105,14 @@ func (a answer) word() string {
 	return a.verdict.String()
 }
 
+// What can be wrong with a command, beside an answer without a form.
+const (
+	moreThanOnce = "ran more than once"
+	haveRun      = "is said to have run"
+	notRun       = "is said not to have run"
+	otherBytes   = "the output is not what it printed"
+)
+
 // broken holds the answers to what was counted on the runners, and returns each
 // way in which they do not agree.
 func (l *ledger) broken(started map[string]int) (found []string) {
@@ -132,11 +140,11 @@ func (l *ledger) broken(started map[string]int) (found []string) {
 		}
 		switch {
 		case n > 1:
-			wrong("ran more than once")
+			wrong(moreThanOnce)
 		case (said[well] || said[ended]) && n != 1:
-			wrong("is said to have run")
+			wrong(haveRun)
 		case said[nothing] && !said[well] && !said[ended] && !open && n != 0:
-			wrong("is said not to have run")
+			wrong(notRun)
 		}
 	}
 	return found

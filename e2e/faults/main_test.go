@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
+
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 // Variables of the processes of this test.
@@ -22,33 +24,38 @@ func TestMain(m *testing.M) {
 		os.Exit(witness(os.Args[1:]))
 	}
 	if os.Getenv(apart) == "" && os.Getenv(chosen) != "" {
-		if code, ok := inside(); ok {
+		// What it starts dies with it, and what it mounts and wires is nowhere else.
+		if code, ok := testcmdtest.Again(apart, "--pid", "--fork", "--kill-child", "--mount", "--propagation", "private", "--mount-proc", "--net"); ok {
 			os.Exit(code)
 		}
+	}
+	if os.Getpid() == 1 {
+		os.Exit(first())
 	}
 	os.Exit(m.Run())
 }
 
-// inside runs this test binary again in namespaces of its own: what it starts
-// dies with it, and what it mounts and wires is nowhere else.
-func inside() (code int, ok bool) {
-	spaces := []string{"--pid", "--fork", "--kill-child", "--mount", "--propagation", "private", "--mount-proc", "--net"}
-	if exec.Command("unshare", append(spaces, "true")...).Run() != nil {
-		return 0, false
-	}
-	cmd := exec.Command("unshare", append(append(spaces, os.Args[0]), os.Args[1:]...)...)
-	cmd.Env = append(os.Environ(), apart+"=1")
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	err := cmd.Run()
-	var exit *exec.ExitError
-	switch {
-	case errors.As(err, &exit):
-		return exit.ExitCode(), true
-	case err != nil:
+// first is the first process of the namespace, and does what that of a machine does:
+// it takes in what a killed runner leaves behind, and lets it end.
+func first() (code int) {
+	self, err := os.StartProcess("/proc/self/exe", os.Args, &os.ProcAttr{Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}})
+	if err != nil {
 		fmt.Println("cannot run the tests in namespaces:", err)
-		return 1, true
+		return 1
 	}
-	return 0, true
+	for {
+		var status syscall.WaitStatus
+		switch pid, err := syscall.Wait4(-1, &status, 0, nil); {
+		case errors.Is(err, syscall.EINTR):
+		case err != nil:
+			fmt.Println("cannot wait for the tests:", err)
+			return 1
+		case pid == self.Pid && status.Exited():
+			return status.ExitStatus()
+		case pid == self.Pid:
+			return 1
+		}
+	}
 }
 
 // needNamespaces skips a test that nobody asked for, and fails one that was asked

@@ -3,6 +3,7 @@
 package faults
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -32,6 +33,67 @@ func noise(size int) []byte {
 	return b
 }
 
+// streams are those of a fleet, without a fleet.
+type streams struct {
+	t            *testing.T
+	gateway      *engine.Conn
+	auditor      *engine.Conn
+	acknowledged map[uint64][]byte
+}
+
+// streams makes them as a gateway does, and waits until a record is taken.
+func (f *fleet) streams() *streams {
+	t := f.t
+	t.Helper()
+	member := func(role engine.Role, name string) *engine.Conn {
+		conn, err := engine.Connect(t.Context(), engine.Options{Servers: []string{"nats://10.77.0.1:4222"}, Role: role, Name: name, Credentials: filepath.Join(f.dir, name+".nk")})
+		must(t, err)
+		t.Cleanup(conn.Close)
+		return conn
+	}
+	s := &streams{t, member(engine.Gateway, "g1"), member(engine.Auditor, "auditor"), map[uint64][]byte{}}
+	var last error
+	eventually(t, "a stream on three servers", time.Minute, func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		last = s.gateway.MakeStreams(ctx, 3)
+		return last == nil && s.put(10) == nil
+	}, func() string { return fmt.Sprint(last, "\n", f.engine[0].tail(20)) })
+	return s
+}
+
+// put writes a record of so many bytes, as a trail of its own, which none follows.
+func (s *streams) put(size int) error {
+	ctx, cancel := context.WithTimeout(s.t.Context(), 2*time.Second)
+	defer cancel()
+	data := noise(size)
+	at, err := s.gateway.AppendCopy(ctx, engine.Copy{Subject: engine.TrailSubject(0, "g1", newID("t")), ID: newID("m"), Header: "{}", Data: data})
+	if err == nil {
+		s.acknowledged[at] = data
+	}
+	return err
+}
+
+func (s *streams) read(number uint64) (engine.StoredCopy, error) {
+	ctx, cancel := context.WithTimeout(s.t.Context(), 5*time.Second)
+	defer cancel()
+	return s.auditor.GetCopy(ctx, 0, number)
+}
+
+// whole reads everything that was acknowledged; any of so many servers answers, so it
+// asks more often than that.
+func (s *streams) whole(servers int) {
+	s.t.Helper()
+	for number, want := range s.acknowledged {
+		for range 2 * servers {
+			got, err := s.read(number)
+			if err != nil || !bytes.Equal(got.Data, want) {
+				s.t.Fatalf("of %d records, %d cannot be read as it was acknowledged: %d bytes, %v", len(s.acknowledged), number, len(got.Data), err)
+			}
+		}
+	}
+}
+
 // TestTheServersFailAsTheyAreTold: a cluster of three takes records with one of
 // them killed, and none with two; on a full disk it says so.
 func TestTheServersFailAsTheyAreTold(t *testing.T) {
@@ -40,42 +102,36 @@ func TestTheServersFailAsTheyAreTold(t *testing.T) {
 	bin := natsServer(t)
 	f := &fleet{t: t, dir: t.TempDir(), bin: tipstaff(t), lan: newLAN(t)}
 	all := f.cluster(bin, f.keys())
-	conn, err := engine.Connect(t.Context(), engine.Options{
-		Servers: []string{"nats://10.77.0.1:4222"}, Role: engine.Gateway, Name: "g1", Credentials: filepath.Join(f.dir, "g1.nk"),
-	})
-	must(t, err)
-	defer conn.Close()
-	number := 0
-	put := func(size int) error {
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-		defer cancel()
-		number++
-		subject := engine.TrailSubject(0, "g1", fmt.Sprintf("%d", number)) // a trail of its own, which none follows
-		_, err := conn.AppendCopy(ctx, engine.Copy{Subject: subject, ID: newID("m"), Header: "{}", Data: noise(size)})
-		return err
+	f.engine = all
+	s := f.streams()
+	f.replicated("at the start")
+	for _, n := range all {
+		n.stop(20 * time.Second) // it leaves a snapshot
+		n.start()
+		for range 40 {
+			_ = s.put(4 << 10) // some while there is an election
+		}
+		n.kill() // and goes back to it, with what came after from its log
+		n.start()
+		eventually(t, "a record after "+n.name()+" was killed", time.Minute, func() bool { return s.put(10) == nil }, func() string { return n.tail(20) })
 	}
-	var last error
-	eventually(t, "a stream on three servers", time.Minute, func() bool {
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-		defer cancel()
-		last = conn.MakeStreams(ctx, 3)
-		return last == nil && put(10) == nil
-	}, func() string { return last.Error() + "\n" + all[0].tail(20) })
+	f.replicated("after each of them was stopped and killed")
+	s.whole(len(all))
 	all[2].kill()
-	eventually(t, "a record with two of three", time.Minute, func() bool { return put(10) == nil }, func() string { return "" })
+	eventually(t, "a record with two of three", time.Minute, func() bool { return s.put(10) == nil }, func() string { return "" })
 	all[1].kill()
-	if put(10) == nil {
+	if s.put(10) == nil {
 		t.Error("one of three has acknowledged a record")
 	}
 	all[1].start()
 	all[2].start()
-	eventually(t, "a record with all of them again", time.Minute, func() bool { return put(10) == nil }, func() string { return "" })
+	eventually(t, "a record with all of them again", time.Minute, func() bool { return s.put(10) == nil }, func() string { return "" })
 	for _, n := range all {
 		n.fill()
 	}
 	full := false
 	for range 200 {
-		if put(64<<10) != nil {
+		if s.put(64<<10) != nil {
 			full = true
 			break
 		}
@@ -84,7 +140,9 @@ func TestTheServersFailAsTheyAreTold(t *testing.T) {
 		t.Error("200 records of 64 KiB are acknowledged by servers with full disks")
 	}
 	f.empty(all...)
-	eventually(t, "a record with room again", time.Minute, func() bool { return put(10) == nil }, func() string { return "" })
+	eventually(t, "a record with room again", time.Minute, func() bool { return s.put(10) == nil }, func() string { return "" })
+	f.replicated("with room again")
+	s.whole(len(all))
 	for _, n := range all {
 		n.stop(20 * time.Second)
 	}

@@ -110,6 +110,17 @@ func (p *process) alive() bool {
 	}
 }
 
+// count is how many lines of its log have a text in them.
+func (p *process) count(text string) (n int) {
+	data, _ := os.ReadFile(p.log) // none before the first start
+	for line := range strings.Lines(string(data)) {
+		if strings.Contains(line, text) {
+			n++
+		}
+	}
+	return n
+}
+
 // tail is the end of its log.
 func (p *process) tail(lines int) string {
 	data, err := os.ReadFile(p.log)

@@ -17,14 +17,20 @@ const torn = 7
 // trails has every trail verified.
 func (f *fleet) trails() {
 	f.t.Helper()
+	verified := 0
 	for _, m := range f.members() {
 		cmd := exec.Command(f.bin, "audit", "verify")
 		cmd.Env = []string{"TIPSTAFF_STATE_DIR=" + m.state, "HOME=" + m.home}
 		out, err := cmd.CombinedOutput()
 		if err != nil && !(cmd.ProcessState.ExitCode() == torn && f.killed[m.name()]) {
 			f.t.Errorf("the trails of %s: %v\n%s", m.name(), err, last(string(out), 10))
+			continue
 		}
+		all, err := filepath.Glob(filepath.Join(m.state, "audit", "*", "*.jsonl"))
+		must(f.t, err)
+		verified += len(all)
 	}
+	f.t.Logf("%d trails verify", verified)
 }
 
 func last(text string, lines int) string {

@@ -21,6 +21,7 @@ type ServerConfig struct {
 
 	Cluster       string   // name; "": the server stands alone
 	ClusterListen string   // HOST:PORT for the other servers
+	ClusterSecret string   // what the servers of a cluster show each other; see [ReadClusterSecret]
 	Routes        []string // nats://HOST:PORT of the other servers
 }
 
@@ -51,7 +52,7 @@ func (c ServerConfig) check() error {
 	if len(c.Members) == 0 {
 		return errors.New("a server without members lets nobody in: name at least one gateway and one runner")
 	}
-	for what, text := range map[string]string{"name": c.Name, "address": c.Listen, "directory": c.Store, "certificate": c.TLSCert, "key": c.TLSKey, "authority": c.TLSCA, "cluster": c.Cluster, "cluster's address": c.ClusterListen, "route": strings.Join(c.Routes, "")} {
+	for what, text := range map[string]string{"name": c.Name, "address": c.Listen, "directory": c.Store, "certificate": c.TLSCert, "key": c.TLSKey, "authority": c.TLSCA, "cluster": c.Cluster, "cluster's address": c.ClusterListen, "cluster's secret": c.ClusterSecret, "route": strings.Join(c.Routes, "")} {
 		if strings.ContainsAny(text, "\"\\\n\r") {
 			return fmt.Errorf("the server's %s cannot have quotes, backslashes or line ends in it: %q", what, text)
 		}
@@ -65,6 +66,9 @@ func (c ServerConfig) check() error {
 		return errors.New("a cluster has a name and an address for the other servers: give both or none")
 	case c.Cluster != "" && c.Name == "":
 		return errors.New("each server of a cluster needs a name of its own")
+	}
+	if err := c.checkRoutes(); err != nil {
+		return err
 	}
 	names, keys := map[string]bool{}, map[string]bool{}
 	for _, m := range c.Members {
@@ -247,7 +251,14 @@ tls {
 cluster {
   name: "{{.Cluster}}"
   listen: "{{.ClusterListen}}"
-  routes: [{{with .Routes}}{{quoted .}}{{end}}]
+  # Who knows this is a server of the cluster, and reads and writes everything: a
+  # member's key or certificate is not enough. Let nobody else read this file.
+  authorization {
+    user: "{{.RouteUser}}"
+    password: "{{.ClusterSecret}}"
+    timeout: 5
+  }
+  routes: [{{with .KnownRoutes}}{{quoted .}}{{end}}]
 {{- if .TLSCert}}
   tls {
     cert_file: "{{.TLSCert}}"

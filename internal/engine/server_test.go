@@ -13,6 +13,7 @@ import (
 
 	"tipstaff/internal/engine"
 	"tipstaff/internal/engine/enginetest"
+	"tipstaff/internal/testpki"
 )
 
 func TestHonestMembersMayDoWhatTheyDo(t *testing.T) {
@@ -129,6 +130,11 @@ func TestAConfigurationThatCannotBeIsNotPrinted(t *testing.T) {
 		"a quote in a path":         {func(c *engine.ServerConfig) { c.Store = "/s\"\nauthorization {}" }, "cannot have quotes"},
 		"half of TLS":               {func(c *engine.ServerConfig) { c.TLSCert = "/c" }, "all three or none"},
 		"a cluster without name":    {func(c *engine.ServerConfig) { c.Cluster, c.ClusterListen = "c", ":6222" }, "needs a name"},
+		"a cluster without secret":  {cluster(func(c *engine.ServerConfig) { c.ClusterSecret = "" }), "pose as a server"},
+		"a secret without cluster":  {func(c *engine.ServerConfig) { c.ClusterSecret = "x" }, "pose as a server"},
+		"routes without cluster":    {func(c *engine.ServerConfig) { c.Routes = []string{"nats://n2:6222"} }, "give the cluster's name"},
+		"a route with a password":   {cluster(func(c *engine.ServerConfig) { c.Routes = []string{"nats://a:b@n2:6222"} }), "has a user in it"},
+		"a route without port":      {cluster(func(c *engine.ServerConfig) { c.Routes = []string{"nats://n2"} }), "is no route"},
 		"no role":                   {func(c *engine.ServerConfig) { c.Members[0].Roles = nil }, "has no role"},
 		"a name that is a wildcard": {func(c *engine.ServerConfig) { c.Members[0].Name = ">" }, "cannot be the name"},
 		"a seed for a key":          {func(c *engine.ServerConfig) { c.Members[0].Key = strings.TrimSpace(string(secret[8:])) }, "is a seed"},
@@ -153,14 +159,39 @@ func TestAConfigurationThatCannotBeIsNotPrinted(t *testing.T) {
 	}
 }
 
+// cluster makes a whole cluster of a configuration before it is changed.
+func cluster(change func(*engine.ServerConfig)) func(*engine.ServerConfig) {
+	return func(c *engine.ServerConfig) {
+		c.Name, c.Cluster, c.ClusterListen, c.ClusterSecret = "n1", "c", ":6222", "s3cret"
+		change(c)
+	}
+}
+
+func TestTheSecretOfAClusterIsLong(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "secret")
+	for text, want := range map[string]string{"": "needs 16", "fifteen bytes..": "needs 16", "\"quotes\" and more": ""} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := engine.ReadClusterSecret(file)
+		if (err == nil) != (want == "") || (err == nil) != (len(got) == 64) || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %q, %v", text, got, err)
+		}
+	}
+	if _, err := engine.ReadClusterSecret(file + ".none"); err == nil {
+		t.Error("a file that is not there is a secret")
+	}
+}
+
 func TestAConfigurationOfAClusterIsUnderstoodByTheServer(t *testing.T) {
 	t.Parallel()
-	pki := newPKI(t)
+	pki := testpki.New(t, t.TempDir())
 	_, public := seedFile(t)
-	cert, key := pki.pair(t, "n1", true)
+	cert, key := pki.Server(t, "n1", "127.0.0.1")
 	text, err := engine.ServerConfig{
-		Name: "n1", Listen: "127.0.0.1:4222", Store: t.TempDir(), TLSCert: cert, TLSKey: key, TLSCA: pki.ca,
-		Cluster: "c1", ClusterListen: "127.0.0.1:-1", Routes: []string{"nats://127.0.0.1:1", "nats://127.0.0.1:2"},
+		Name: "n1", Listen: "127.0.0.1:4222", Store: t.TempDir(), TLSCert: cert, TLSKey: key, TLSCA: pki.File,
+		Cluster: "c1", ClusterListen: "127.0.0.1:-1", ClusterSecret: "s3cret", Routes: []string{"nats://127.0.0.1:1", "nats://127.0.0.1:2"},
 		Members: []engine.Member{{Roles: []engine.Role{engine.Gateway}, Name: "g1", Key: public}},
 	}.Text()
 	if err != nil {

@@ -2,15 +2,9 @@ package engine_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/pem"
-	"math/big"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,77 +15,16 @@ import (
 
 	"tipstaff/internal/engine"
 	"tipstaff/internal/engine/enginetest"
+	"tipstaff/internal/testpki"
 )
-
-// pki is an authority and what it has signed.
-type pki struct {
-	dir, ca string
-	cert    *x509.Certificate
-	key     *ecdsa.PrivateKey
-}
-
-func newPKI(t *testing.T) *pki {
-	t.Helper()
-	p := &pki{dir: t.TempDir()}
-	var err error
-	if p.key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
-		t.Fatal(err)
-	}
-	p.cert = &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	}
-	p.ca = p.write(t, "ca.pem", p.cert, p.key.Public())
-	return p
-}
-
-// pair writes a certificate and its key, for a server or for a client.
-func (p *pki) pair(t *testing.T, name string, server bool) (cert, key string) {
-	t.Helper()
-	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
-	}
-	if server {
-		c.ExtKeyUsage = append(c.ExtKeyUsage, x509.ExtKeyUsageServerAuth)
-		c.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)}
-	}
-	cert = p.write(t, name+".pem", c, k.Public())
-	der, err := x509.MarshalECPrivateKey(k)
-	if err != nil {
-		t.Fatal(err)
-	}
-	key = filepath.Join(p.dir, name+".key")
-	if err := os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return cert, key
-}
-
-func (p *pki) write(t *testing.T, name string, c *x509.Certificate, public any) string {
-	t.Helper()
-	der, err := x509.CreateCertificate(rand.Reader, c, p.cert, public, p.key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(p.dir, name)
-	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return file
-}
 
 func TestBothSidesShowCertificatesAndSpeakTLS13(t *testing.T) {
 	t.Parallel()
-	ours, foreign := newPKI(t), newPKI(t)
+	ours, foreign := testpki.New(t, t.TempDir()), testpki.New(t, t.TempDir())
 	seed, public := seedFile(t)
-	serverCert, serverKey := ours.pair(t, "server", true)
+	serverCert, serverKey := ours.Server(t, "server", "127.0.0.1")
 	text, err := engine.ServerConfig{
-		Listen: "127.0.0.1:4222", Store: t.TempDir(), TLSCert: serverCert, TLSKey: serverKey, TLSCA: ours.ca,
+		Listen: "127.0.0.1:4222", Store: t.TempDir(), TLSCert: serverCert, TLSKey: serverKey, TLSCA: ours.File,
 		Members: []engine.Member{{Roles: []engine.Role{engine.Runner}, Name: "r1", Key: public}},
 	}.Text()
 	if err != nil {
@@ -102,9 +35,9 @@ func TestBothSidesShowCertificatesAndSpeakTLS13(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := enginetest.StartFile(t, file)
-	cert, key := ours.pair(t, "r1", false)
-	strangeCert, strangeKey := foreign.pair(t, "r1", false)
-	good := engine.Options{Servers: []string{s.URL()}, Role: engine.Runner, Name: "r1", Credentials: seed, CA: ours.ca, Cert: cert, Key: key}
+	cert, key := ours.Client(t, "r1")
+	strangeCert, strangeKey := foreign.Client(t, "r1")
+	good := engine.Options{Servers: []string{s.URL()}, Role: engine.Runner, Name: "r1", Credentials: seed, CA: ours.File, Cert: cert, Key: key}
 	for name, tt := range map[string]struct {
 		change func(o *engine.Options)
 		want   string
@@ -112,7 +45,7 @@ func TestBothSidesShowCertificatesAndSpeakTLS13(t *testing.T) {
 		"with certificate and key":            {func(*engine.Options) {}, ""},
 		"without a certificate":               {func(o *engine.Options) { o.Cert, o.Key = "", "" }, "cannot be reached"},
 		"with one of another authority":       {func(o *engine.Options) { o.Cert, o.Key = strangeCert, strangeKey }, "cannot be reached"},
-		"to a server of another authority":    {func(o *engine.Options) { o.CA = foreign.ca }, "unknown authority"},
+		"to a server of another authority":    {func(o *engine.Options) { o.CA = foreign.File }, "unknown authority"},
 		"with a certificate, without the key": {func(o *engine.Options) { o.Credentials = "" }, "uthorization"},
 	} {
 		o := good
@@ -136,7 +69,7 @@ func TestBothSidesShowCertificatesAndSpeakTLS13(t *testing.T) {
 	}
 
 	pool := x509.NewCertPool()
-	pool.AddCert(mustRead(t, ours.ca))
+	pool.AddCert(mustRead(t, ours.File))
 	pair, err := tls.LoadX509KeyPair(cert, key)
 	if err != nil {
 		t.Fatal(err)

@@ -13,9 +13,9 @@ import (
 	"tipstaff/internal/engine/enginetest"
 )
 
-// overServer is a stage over a real NATS server, with real keys.
+// overServer is a stage over real NATS servers, with real keys.
 type overServer struct {
-	server  *enginetest.Server
+	server  *enginetest.Server // of the gateway
 	fleet   *fleet
 	runner  *Runner
 	gateway *Gateway
@@ -24,7 +24,14 @@ type overServer struct {
 
 func newOverServer(t testing.TB, trusted bool) *overServer {
 	t.Helper()
-	o := &overServer{server: enginetest.Start(t), fleet: &fleet{}, machine: newMachine()}
+	s := enginetest.Start(t)
+	return newOverServers(t, trusted, s, s)
+}
+
+// newOverServers has the gateway at one server and the runner at another.
+func newOverServers(t testing.TB, trusted bool, here, there *enginetest.Server) *overServer {
+	t.Helper()
+	o := &overServer{server: here, fleet: &fleet{}, machine: newMachine()}
 	seed, public, err := engine.NewKey()
 	if err != nil {
 		t.Fatal(err)
@@ -43,11 +50,11 @@ func newOverServer(t testing.TB, trusted bool) *overServer {
 	if trusted {
 		known[public] = "g1"
 	}
-	o.runner, err = NewRunner(RunnerOptions{Link: Over(o.server.Connect(engine.Runner, "r1")), Self: r, Verifier: engine.NewVerifier(r, known, time.Now), Carrier: o.machine, Log: quiet})
+	o.runner, err = NewRunner(RunnerOptions{Link: Over(there.Connect(engine.Runner, "r1")), Self: r, Verifier: engine.NewVerifier(r, known, time.Now), Carrier: o.machine, Log: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.gateway, err = NewGateway(GatewayOptions{Link: Over(o.server.Connect(engine.Gateway, "g1")), Self: g, Signer: signer, Fleet: o.fleet, Claims: &claims{}, Log: quiet})
+	o.gateway, err = NewGateway(GatewayOptions{Link: Over(here.Connect(engine.Gateway, "g1")), Self: g, Signer: signer, Fleet: o.fleet, Claims: &claims{}, Log: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,8 +63,17 @@ func newOverServer(t testing.TB, trusted bool) *overServer {
 	return o
 }
 
-func TestACarrierKeepsItsPromisesOverAServer(t *testing.T) {
-	o := newOverServer(t, true)
+func TestACarrierKeepsItsPromisesOverAServer(t *testing.T) { keeps(t, newOverServer(t, true)) }
+
+// TestACarrierKeepsItsPromisesOverThreeServers: the gateway is at one, the runner at
+// another, and the third is there.
+func TestACarrierKeepsItsPromisesOverThreeServers(t *testing.T) {
+	all := enginetest.Cluster(t)
+	keeps(t, newOverServers(t, true, all[0], all[1]))
+}
+
+func keeps(t *testing.T, o *overServer) {
+	t.Helper()
 	for _, tc := range conformance {
 		t.Run(tc.name, func(t *testing.T) {
 			o.machine.forget()

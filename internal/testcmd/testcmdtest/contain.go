@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"testing"
 )
 
@@ -17,7 +18,11 @@ const contained = "TIPSTAFF_TEST_CONTAINED"
 // for os.Exit. after runs in the namespace, and removes what the tests made.
 func Contain(m *testing.M, after func() error) int {
 	if os.Getenv(contained) == "" {
-		if code, ok := inside(); ok {
+		spaces := []string{"--pid", "--fork", "--kill-child", "--mount-proc"}
+		if os.Geteuid() != 0 {
+			spaces = append(spaces, "--user", "--map-root-user")
+		}
+		if code, ok := Again(contained, spaces...); ok {
 			return code
 		}
 		fmt.Println("no PID namespace can be made here; the tests run without one")
@@ -30,18 +35,15 @@ func Contain(m *testing.M, after func() error) int {
 	return code
 }
 
-// inside runs this test binary again in new namespaces, as root, or as root of
-// a new user namespace.
-func inside() (code int, ok bool) {
-	args := []string{"--pid", "--fork", "--kill-child", "--mount-proc"}
-	if os.Geteuid() != 0 {
-		args = append(args, "--user", "--map-root-user")
-	}
-	if exec.Command("unshare", append(args, "true")...).Run() != nil {
+// Again runs this test binary once more in new namespaces, with the variable set,
+// and returns its exit code. The spaces are arguments of unshare(1). It is not ok
+// where they cannot be made; nothing has run then.
+func Again(variable string, spaces ...string) (code int, ok bool) {
+	if exec.Command("unshare", append(slices.Clone(spaces), "true")...).Run() != nil {
 		return 0, false
 	}
-	cmd := exec.Command("unshare", append(append(args, os.Args[0]), os.Args[1:]...)...)
-	cmd.Env = append(os.Environ(), contained+"=1")
+	cmd := exec.Command("unshare", slices.Concat(spaces, os.Args)...)
+	cmd.Env = append(os.Environ(), variable+"=1")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	err := cmd.Run()
 	var exit *exec.ExitError
@@ -49,7 +51,7 @@ func inside() (code int, ok bool) {
 	case errors.As(err, &exit):
 		return exit.ExitCode(), true
 	case err != nil:
-		fmt.Println("cannot run the tests in a namespace:", err)
+		fmt.Println("cannot run the tests in namespaces:", err)
 		return 1, true
 	}
 	return 0, true
