@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -54,7 +55,7 @@ func (l *load) fault(format string, args ...any) {
 // TestManyClientsLeaveNothing has clients of both eras run commands in sessions
 // of their own, some beyond their timeout; some clients vanish in the middle of
 // a call and reconnect. With TIPSTAFF_LOAD, 200 clients do so for that many
-// seconds.
+// seconds, with 1,000 sessions that live all that time.
 func TestManyClientsLeaveNothing(t *testing.T) {
 	clients, length, threads := 20, 3*time.Second, 24
 	if v := os.Getenv("TIPSTAFF_LOAD"); v != "" {
@@ -69,13 +70,7 @@ func TestManyClientsLeaveNothing(t *testing.T) {
 		"TERMINAL_MAX_SESSIONS=" + sessions, "TIPSTAFF_HTTP_TERMINAL_SESSIONS=" + sessions, "TIPSTAFF_HTTP_RATE=100000", "TIPSTAFF_HTTP_CALLS=1000",
 	}})}
 	before := l.warmUp(clients)
-	begin := time.Now()
-	ctx, cancel := context.WithDeadline(t.Context(), begin.Add(length))
-	defer cancel()
-	var all sync.WaitGroup
-	all.Go(func() { l.clients(ctx, clients) })
-	all.Wait()
-	l.report(t, time.Since(begin), before)
+	l.report(t, clients, l.clients(clients, length), before)
 
 	peak := memory(l.w.Server, "VmHWM")
 	after := wantFootprint(t, l.w.Server, before, 4*runtime.NumCPU(), threads, loadKept)
@@ -87,27 +82,56 @@ func TestManyClientsLeaveNothing(t *testing.T) {
 }
 
 // warmUp makes the server allocate what it keeps for commands, and returns its
-// footprint.
+// footprint. Each client makes its sessions, runs one command and leaves.
 func (l *load) warmUp(clients int) footprint {
-	ctx, cancel := context.WithCancel(l.w.T.Context())
-	cancel() // each client makes its sessions, runs one command and leaves
-	l.clients(ctx, min(clients, 20))
-	l.took = nil
+	l.clients(min(clients, 20), 0)
 	return footprintOf(l.w.Server)
 }
 
-func (l *load) clients(ctx context.Context, n int) {
-	var all sync.WaitGroup
-	for i := range n {
-		all.Go(func() {
-			c := &loadClient{load: l, n: i, version: []string{stateful, stateless}[i%2], token: []string{alices, master}[i/2%2]}
-			c.work(ctx)
-		})
+// phases are how long the clients took to make their sessions, to work in them
+// while all were there, and to leave; and how much of the processor the server
+// itself used while they worked.
+type phases struct{ making, working, leaving, processor time.Duration }
+
+// processor returns how much of the processor the server has used, without its
+// commands and zygotes: proc_pid_stat(5), in ticks of 10 ms.
+func processor(s *kit.Server) time.Duration {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.Cmd.Process.Pid))
+	if err != nil {
+		s.T.Skip("the processor's time is read from /proc: ", err)
 	}
-	all.Wait()
+	const utime, stime = 11, 12 // behind the name
+	f := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
+	user, _ := strconv.Atoi(f[utime])
+	system, _ := strconv.Atoi(f[stime])
+	return time.Duration(user+system) * 10 * time.Millisecond
 }
 
-func (l *load) report(t *testing.T, lasted time.Duration, before footprint) {
+func (l *load) clients(n int, length time.Duration) phases {
+	all := make([]*loadClient, n)
+	for i := range all {
+		all[i] = &loadClient{load: l, n: i, version: []string{stateful, stateless}[i%2], token: []string{alices, master}[i/2%2]}
+	}
+	each := func(do func(*loadClient)) time.Duration {
+		begin := time.Now()
+		var wait sync.WaitGroup
+		for _, c := range all {
+			wait.Go(func() { do(c) })
+		}
+		wait.Wait()
+		return time.Since(begin)
+	}
+	var took phases
+	took.making = each((*loadClient).begin)
+	l.took, l.timeouts, l.returns = nil, 0, 0 // those were first commands
+	until, used := time.Now().Add(length), processor(l.w.Server)
+	took.working = each(func(c *loadClient) { c.work(until) })
+	took.processor = processor(l.w.Server) - used
+	took.leaving = each((*loadClient).leave)
+	return took
+}
+
+func (l *load) report(t *testing.T, clients int, lasted phases, before footprint) {
 	t.Helper()
 	for i, f := range l.faults {
 		if i == 20 {
@@ -122,8 +146,11 @@ func (l *load) report(t *testing.T, lasted time.Duration, before footprint) {
 	slices.Sort(l.took)
 	at := func(q float64) time.Duration { return l.took[int(q*float64(len(l.took)-1))].Round(time.Millisecond) }
 	calls := len(l.took) + l.timeouts + l.returns
-	t.Logf("%d calls in %s, %.0f a second; p50 %s, p99 %s, longest %s; %d timeouts, %d clients came back; %d MiB before",
-		calls, lasted.Round(time.Second), float64(calls)/lasted.Seconds(), at(0.5), at(0.99), at(1), l.timeouts, l.returns, before.resident>>20)
+	rate := func(n int, d time.Duration) string {
+		return fmt.Sprintf("%d in %s, %.0f a second", n, d.Round(time.Second/10), float64(n)/d.Seconds())
+	}
+	t.Logf("calls while all sessions live: %s, %s of the server's processor each; p50 %s, p99 %s, longest %s; %d timeouts, %d clients came back; sessions made %s, ended %s; %d MiB before",
+		rate(calls, lasted.working), (lasted.processor / time.Duration(calls)).Round(10*time.Microsecond), at(0.5), at(0.99), at(1), l.timeouts, l.returns, rate(clients*sessionsEach, lasted.making), rate(clients*sessionsEach, lasted.leaving), before.resident>>20)
 }
 
 // wantClosed checks that the record has the end of every session and every
@@ -216,8 +243,8 @@ func textOf(res *mcp.CallToolResult) string {
 	return text.Text
 }
 
-// work runs until ctx is done, and closes what it has opened.
-func (c *loadClient) work(ctx context.Context) {
+// begin connects, makes the sessions and runs a command in each.
+func (c *loadClient) begin() {
 	if err := c.connect(); err != nil {
 		c.load.fault("client %d cannot connect: %v", c.n, err)
 		return
@@ -228,16 +255,30 @@ func (c *loadClient) work(ctx context.Context) {
 			c.load.fault("client %d gets no session: %+v %v", c.n, b, err)
 			return
 		}
+		if err := c.quick(-1, b.SessionID); err != nil { // the first command makes its sandbox
+			c.load.fault("client %d (%s): %v", c.n, c.version, err)
+		}
 		c.ids = append(c.ids, b.SessionID)
+	}
+}
+
+// work makes one call after the other until then, and one at least.
+func (c *loadClient) work(until time.Time) {
+	if len(c.ids) < sessionsEach {
+		return // begin has said why
 	}
 	for i := c.n; ; i++ {
 		if err := c.step(i, c.ids[i%sessionsEach]); err != nil {
 			c.load.fault("client %d (%s): %v", c.n, c.version, err)
 		}
-		if ctx.Err() != nil {
-			break
+		if !time.Now().Before(until) {
+			return
 		}
 	}
+}
+
+// leave closes what begin has opened.
+func (c *loadClient) leave() {
 	for _, id := range c.ids {
 		if b, err := c.call(context.Background(), "terminal_close_session", kit.Args{"sessionId": id}); err != nil || !b.Success {
 			c.load.fault("client %d cannot close a session: %+v %v", c.n, b, err)
@@ -245,10 +286,12 @@ func (c *loadClient) work(ctx context.Context) {
 	}
 	// The library waits only a few seconds for the answer; the footprint shows
 	// whether the server keeps what was left behind.
-	if err := c.session.Close(); err != nil && !errors.Is(err, context.DeadlineExceeded) {
-		c.load.fault("client %d cannot leave: %v", c.n, err)
+	if c.session != nil {
+		if err := c.session.Close(); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			c.load.fault("client %d cannot leave: %v", c.n, err)
+		}
+		c.line.cut()
 	}
-	c.line.cut()
 }
 
 // step makes one call.

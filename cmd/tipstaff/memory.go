@@ -15,9 +15,10 @@ const httpMemoryLimit = 48 << 20
 // memoryLook is how often followMemory checks the memory in use.
 const memoryLook = 2 * time.Second
 
-// busyCollector is how many collections between two looks mean that the limit is
-// too low for what is in use.
-const busyCollector = 8
+// busyCollector is the share of the server's work from which on the collector means
+// that the limit is too low for what is in use. Counting collections would not tell:
+// where the machine is busy, each lasts so long that there are few of them.
+const busyCollector = 0.1
 
 // memoryLimitFor returns the limit when live bytes of the heap are in use, and
 // other bytes for stacks and the runtime itself. A server with thousands of
@@ -27,21 +28,44 @@ func memoryLimitFor(live, other uint64) int64 {
 	return max(httpMemoryLimit, 3*int64(live)+int64(other))
 }
 
-// inUse returns how much of the heap was in use when it was last collected, how
-// much memory the runtime has besides the heap, and how many collections there
-// were.
-func inUse() (live, other, collections uint64) {
+// memoryUse is what followMemory sees at a look.
+type memoryUse struct {
+	live       uint64  // bytes of the heap in use when it was last collected
+	other      uint64  // bytes that the runtime has besides the heap
+	collecting float64 // seconds of the processors since the start, for the collector
+	working    float64 // the same for everything
+}
+
+func inUse() (u memoryUse) {
 	s := []metrics.Sample{
 		{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"},
 		{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"}, {Name: "/memory/classes/heap/free:bytes"},
-		{Name: "/gc/cycles/total:gc-cycles"},
+		{Name: "/cpu/classes/gc/total:cpu-seconds"}, {Name: "/cpu/classes/gc/mark/idle:cpu-seconds"},
+		{Name: "/cpu/classes/total:cpu-seconds"}, {Name: "/cpu/classes/idle:cpu-seconds"},
 	}
 	metrics.Read(s)
-	other = s[1].Value.Uint64()
+	u.live, u.other = s[0].Value.Uint64(), s[1].Value.Uint64()
 	for _, heap := range s[2:6] {
-		other -= min(other, heap.Value.Uint64())
+		u.other -= min(u.other, heap.Value.Uint64())
 	}
-	return s[0].Value.Uint64(), other, s[6].Value.Uint64()
+	// What the collector does while nothing else is to be done is no work.
+	u.collecting = s[6].Value.Float64() - s[7].Value.Float64()
+	u.working = s[8].Value.Float64() - s[9].Value.Float64() - s[7].Value.Float64()
+	return u
+}
+
+// after returns the limit for what is in use now, with the look before and the
+// limit until now.
+func (u memoryUse) after(before memoryUse, limit int64) int64 {
+	want := memoryLimitFor(min(u.live, before.live), u.other) // a large answer is in use for a moment only
+	if u.collecting-before.collecting <= busyCollector*(u.working-before.working) {
+		want = min(limit, memoryLimitFor(u.live, u.other)) // it suffices
+	}
+	// Setting it stops the world for a moment, so small changes are ignored.
+	if want > limit+limit/8 || want < limit-limit/4 {
+		return want
+	}
+	return limit
 }
 
 // followMemory adapts the soft memory limit to what is in use, until stop is
@@ -54,25 +78,19 @@ func followMemory() (stop func()) {
 		look := time.NewTicker(memoryLook)
 		defer look.Stop()
 		limit := int64(httpMemoryLimit)
-		var before, cycles uint64 // in use at the look before, and collections until then
+		var before memoryUse
 		for {
 			select {
 			case <-done:
 				return
 			case <-look.C:
 			}
-			live, other, now := inUse()
-			want := memoryLimitFor(min(live, before), other) // a large answer is in use for a moment only
-			if now-cycles < busyCollector {
-				want = min(limit, memoryLimitFor(live, other)) // it suffices
-			}
-			before, cycles = live, now
-			// Setting it stops the world for a moment, so small changes are
-			// ignored.
-			if want > limit+limit/8 || want < limit-limit/4 {
+			now := inUse()
+			if want := now.after(before, limit); want != limit {
 				limit = want
 				debug.SetMemoryLimit(limit)
 			}
+			before = now
 		}
 	})
 	return func() { close(done); following.Wait() }

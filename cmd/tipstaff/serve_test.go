@@ -27,10 +27,27 @@ func TestTheMemoryLimitFollowsWhatIsInUse(t *testing.T) {
 			t.Errorf("%d and %d bytes in use: %d", c.live, c.other, got)
 		}
 	}
+	const low, high = 48 << 20, 310 << 20
+	for _, c := range []struct {
+		what        string
+		before, now memoryUse
+		limit, want int64
+	}{
+		{"many sessions, and the collector takes a fifth of the time", memoryUse{100 << 20, 10 << 20, 1, 10}, memoryUse{100 << 20, 10 << 20, 2, 15}, low, high},
+		{"many sessions, and the collector has little to do", memoryUse{100 << 20, 10 << 20, 1, 10}, memoryUse{100 << 20, 10 << 20, 1.1, 15}, low, low},
+		{"a large answer that was not there at the look before", memoryUse{5 << 20, 10 << 20, 1, 10}, memoryUse{100 << 20, 10 << 20, 2, 15}, low, low},
+		{"the sessions have gone", memoryUse{100 << 20, 10 << 20, 1, 10}, memoryUse{5 << 20, 10 << 20, 1.1, 15}, high, low},
+		{"nothing has happened", memoryUse{100 << 20, 10 << 20, 1, 10}, memoryUse{100 << 20, 10 << 20, 1, 10}, high, high},
+	} {
+		if got := c.now.after(c.before, c.limit); got != c.want {
+			t.Errorf("%s: %d", c.what, got)
+		}
+	}
 	held := make([]byte, 32<<20)
 	runtime.GC()
-	if live, other, collections := inUse(); live < 32<<20 || live > 1<<30 || other == 0 || other > 1<<30 || collections == 0 {
-		t.Errorf("%d bytes of the heap in use, and %d others", live, other)
+	u := inUse()
+	if u.live < 32<<20 || u.live > 1<<30 || u.other == 0 || u.other > 1<<30 || u.collecting <= 0 || u.working <= u.collecting {
+		t.Errorf("in use is %+v", u)
 	}
 	runtime.KeepAlive(held)
 	limit := debug.SetMemoryLimit(-1)

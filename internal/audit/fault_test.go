@@ -91,7 +91,7 @@ func (f *faulty) sound(t *testing.T, n uint64) {
 	t.Helper()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	path := filepath.Join(t.TempDir(), firstSegment)
+	path := filepath.Join(t.TempDir(), FirstSegment)
 	if err := os.WriteFile(path, f.b, 0o600); err != nil {
 		t.Fatal(err)
 	}

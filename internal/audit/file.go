@@ -21,8 +21,8 @@ type file interface {
 	Sync() error               // what was written survives a failure of the machine
 }
 
-// firstSegment is the first file of a trail.
-const firstSegment = "000001.jsonl"
+// FirstSegment is the name of the first file of records of a trail.
+const FirstSegment = "000001.jsonl"
 
 // segmentFile returns the name of the n-th file of a trail.
 func segmentFile(n int) string { return fmt.Sprintf("%06d.jsonl", n) }

@@ -108,7 +108,7 @@ func TestALineThatIsBeingWrittenIsNotVerified(t *testing.T) {
 	w.add(10, true)
 	w.same()
 	w.add(1, false)
-	path := filepath.Join(w.trail.Path(), firstSegment)
+	path := filepath.Join(w.trail.Path(), FirstSegment)
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -197,7 +197,7 @@ func TestWhatIsChangedWithoutATraceIsFoundWhenAllIsReadAgain(t *testing.T) {
 	w := grow(t)
 	w.add(450, true)
 	w.same()
-	path := filepath.Join(w.trail.Path(), firstSegment)
+	path := filepath.Join(w.trail.Path(), FirstSegment)
 	info, err := os.Stat(path)
 	if err != nil {
 		t.Fatal(err)

@@ -23,6 +23,9 @@ func (l Layout) Rotations() string {
 // IsTrail reports whether a directory has the name of a trail.
 func IsTrail(path string) bool { return trailName().MatchString(filepath.Base(path)) }
 
+// IsSegment reports whether a file has the name of a file of records.
+func IsSegment(name string) bool { return segmentName().MatchString(name) }
+
 // Covered splits the text of checkpoints into whole ones, and returns for each
 // how many records it covers and how many bytes of the text it takes. It checks
 // no signature. What follows them is torn.
@@ -31,7 +34,7 @@ func Covered(text []byte) (list []Cover) {
 	for _, n := range notes {
 		c := Cover{Bytes: len(n) + 1} // the empty line
 		if at, err := parseCheckpoint(noteText(n)); err == nil {
-			c.Records, c.Known = at.Size, true
+			c.Records = at.Size
 		}
 		list = append(list, c)
 	}
@@ -40,7 +43,6 @@ func Covered(text []byte) (list []Cover) {
 
 // Cover is what one checkpoint covers.
 type Cover struct {
-	Records uint64
-	Known   bool // it is a checkpoint
-	Bytes   int  // of its text, the empty line included
+	Records uint64 // 0 for what is no checkpoint
+	Bytes   int    // of its text, the empty line included
 }

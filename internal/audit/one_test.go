@@ -10,7 +10,7 @@ import (
 
 func TestOneRecordShowsItsLinksAndItsCheckpoint(t *testing.T) {
 	dir := writtenTrail(t, filepath.Join(t.TempDir(), "audit"), 250, Options{})
-	data, err := os.ReadFile(filepath.Join(dir, firstSegment))
+	data, err := os.ReadFile(filepath.Join(dir, FirstSegment))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,7 +61,7 @@ func TestAFileThatMayNotBeMadeStopsTheRecord(t *testing.T) {
 			}
 			return nil
 		}, open: func(path string) (file, error) {
-			if name := filepath.Base(path); name != checkpointsFile && name != firstSegment {
+			if name := filepath.Base(path); name != checkpointsFile && name != FirstSegment {
 				if fault != nil {
 					return nil, fault
 				}

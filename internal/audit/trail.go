@@ -136,7 +136,7 @@ func newTrail(dir string, o Options) (*Trail, error) {
 	if err := t.writeMark(t.point(), ""); err != nil {
 		return nil, err
 	}
-	t.file, err = o.open(filepath.Join(path, firstSegment))
+	t.file, err = o.open(filepath.Join(path, FirstSegment))
 	return t, err
 }
 

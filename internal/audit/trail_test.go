@@ -58,7 +58,7 @@ func appendAll(t testing.TB, trail *Trail, records ...Record) {
 	}
 }
 
-func (t *Trail) segment() string { return filepath.Join(t.path, firstSegment) }
+func (t *Trail) segment() string { return filepath.Join(t.path, FirstSegment) }
 
 func content(t testing.TB, trail *Trail) []byte {
 	t.Helper()

@@ -117,7 +117,7 @@ func (f Files) searchTrails(dir string, depth int, top bool) ([]TrailFiles, erro
 		return nil, err
 	}
 	var trails []TrailFiles
-	if len(own) > 0 || trailName().MatchString(filepath.Base(dir)) {
+	if len(own) > 0 || IsTrail(dir) {
 		trails = append(trails, TrailFiles{dir, own, f})
 		if depth--; !top {
 			depth = 0 // recordings
@@ -149,7 +149,7 @@ func (f Files) list(dir string) (segments, below []string, err error) {
 		switch path := filepath.Join(dir, e.Name()); {
 		case e.IsDir():
 			below = append(below, path)
-		case segmentName().MatchString(e.Name()):
+		case IsSegment(e.Name()):
 			segments = append(segments, path)
 		}
 	}
@@ -167,7 +167,7 @@ func (t TrailFiles) verify(w *witness) (TrailReport, error) {
 		return c.report, nil
 	}
 	if first := filepath.Base(t.Segments[0]); len(t.Segments) == 1 && t.Path == t.Segments[0] &&
-		segmentName().MatchString(first) && first != firstSegment {
+		IsSegment(first) && first != FirstSegment {
 		c.anyStart = true // a later segment without those before it
 	}
 	for i, path := range t.Segments {

@@ -88,7 +88,7 @@ func TestWhoeverTampersIsFound(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			changed := c.change(lines(10))
 			path := put(t, t.TempDir(), changed)
-			report, err := Verify(filepath.Join(path, firstSegment), VerifyOptions{})
+			report, err := Verify(filepath.Join(path, FirstSegment), VerifyOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -106,7 +106,7 @@ func TestWhoeverTampersIsFound(t *testing.T) {
 			for _, l := range changed[:c.line-1] {
 				offset += len(l)
 			}
-			want := Fault{Reason: c.reason, Seq: c.seq, Line: c.line, Offset: int64(offset), File: filepath.Join(path, firstSegment)}
+			want := Fault{Reason: c.reason, Seq: c.seq, Line: c.line, Offset: int64(offset), File: filepath.Join(path, FirstSegment)}
 			if *got.Fault != want || got.Records != c.seq-1 {
 				t.Errorf("\n got %v, %d records\nwant %v", got.Fault, got.Records, want)
 			}
@@ -116,7 +116,7 @@ func TestWhoeverTampersIsFound(t *testing.T) {
 
 func TestAFlippedByteIsFoundWhereverItIs(t *testing.T) {
 	whole := bytes.Join(lines(3), nil)
-	path := filepath.Join(t.TempDir(), firstSegment)
+	path := filepath.Join(t.TempDir(), FirstSegment)
 	for i := range whole[:len(whole)-1] { // without the last newline the trail is torn
 		changed := bytes.Clone(whole)
 		changed[i] ^= 4
@@ -184,7 +184,7 @@ func TestATrailMayHaveSeveralSegments(t *testing.T) {
 	if got := one(dir); got.Status != Tampered || got.Fault.Reason != Missing || got.Fault.Seq != 4 {
 		t.Errorf("a segment removed: %+v", got)
 	}
-	if err := os.Remove(filepath.Join(dir, firstSegment)); err != nil {
+	if err := os.Remove(filepath.Join(dir, FirstSegment)); err != nil {
 		t.Fatal(err)
 	}
 	if got := one(dir); got.Status != Tampered || got.Fault.Reason != Missing || got.Fault.Seq != 1 {
@@ -261,7 +261,7 @@ func TestAFaultReadsAsASentence(t *testing.T) {
 func FuzzVerify(f *testing.F) {
 	f.Add(bytes.Join(lines(3), nil))
 	f.Add([]byte(`{"v":1,"seq":1,"time":"","prev":"","hash":""}` + "\n"))
-	path := filepath.Join(f.TempDir(), firstSegment)
+	path := filepath.Join(f.TempDir(), FirstSegment)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if err := os.WriteFile(path, b, 0o600); err != nil {
 			t.Fatal(err)

@@ -11,10 +11,6 @@ type Repository struct {
 	// Dir is the canonical path of the directory that the configuration belongs
 	// to, with HEAD and hooks: /work/.git.
 	Dir string
-	// Trees are the canonical roots of work trees in which core.worktree of a
-	// submodule may lie. If empty, it is the directory around the .git that
-	// contains Dir.
-	Trees []string
 	// Hooks reports whether commands may set core.hooksPath to value, because
 	// the operator leaves that directory to them; nil: no value.
 	Hooks func(value string) bool

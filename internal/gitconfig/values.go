@@ -117,18 +117,6 @@ func (r Repository) owns(value string) bool {
 	if !strings.HasPrefix(below, "modules/") {
 		return false
 	}
-	trees := r.Trees
-	if len(trees) == 0 {
-		trees = []string{super}
-	}
 	place := path.Join(r.Dir, value)
-	if strings.Contains(strings.ToLower(place)+"/", "/.git/") {
-		return false
-	}
-	for _, tree := range trees {
-		if strings.HasPrefix(place, strings.TrimSuffix(tree, "/")+"/") {
-			return true
-		}
-	}
-	return false
+	return strings.HasPrefix(place, super+"/") && !strings.Contains(strings.ToLower(place)+"/", "/.git/")
 }

@@ -79,8 +79,11 @@ func (f *executed) show(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	mark, secret, out := filepath.Join(other, "mark"), filepath.Join(other, "secret"), filepath.Join(other, "out")
 	testcmdtest.WriteProgram(t, filepath.Join(dir, "evil"), "#!/bin/sh\n: > "+mark+"\nexit 0\n")
-	testcmdtest.WriteProgram(t, secret, "a-secret\n")
-	testcmdtest.WriteProgram(t, filepath.Join(dir, "f"), "x\n")
+	for path, text := range map[string]string{secret: "a-secret\n", filepath.Join(dir, "f"): "x\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, first := range f.First {
 		f.run(t, dir, first)
 	}

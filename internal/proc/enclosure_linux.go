@@ -351,12 +351,17 @@ func (i *instance) populated() bool {
 	return o.any(i.mark, func() []int { return o.ofThread(i.thread) })
 }
 
-// members lists the processes of the command.
-func (i *instance) members() []int {
-	if i.cgroup != nil {
+// members lists the processes of the command, whose own process was made with
+// this id.
+func (i *instance) members(own int) []int {
+	ours := func(one mark) bool { return one == i.mark }
+	switch {
+	case i.cgroup != nil:
 		return without(i.cgroup.members(), i.zygote.pid)
+	case i.space != nil:
+		return markedAmong(i.space.descendants(own), ours)
 	}
-	return without(marked(func(one mark) bool { return one == i.mark }), i.zygote.pid)
+	return without(marked(ours), i.zygote.pid)
 }
 
 func without(pids []int, one int) []int {

@@ -31,7 +31,7 @@ func (p *Process) End(grace time.Duration) (left int) {
 		p.force()
 	}
 	p.Status()
-	p.engine.orphans.collect()
+	p.reapOrphans()
 	p.release(false)
 	return left
 }
@@ -42,7 +42,7 @@ func (p *Process) ask() (n int) {
 	if !p.ended.Load() {
 		_ = unix.Kill(-p.pid, unix.SIGTERM)
 	}
-	for _, pid := range p.instance.members() {
+	for _, pid := range p.instance.members(p.pid) {
 		if group, err := unix.Getpgid(pid); err == nil && (group != p.pid || p.ended.Load()) {
 			if running(pid) {
 				n++
@@ -75,7 +75,7 @@ func (p *Process) waitGone(d time.Duration) bool {
 			return false
 		}
 		time.Sleep(min(pause, left))
-		p.engine.orphans.collect()
+		p.reapOrphans()
 	}
 	return true
 }
@@ -99,6 +99,14 @@ func (p *Process) force() {
 		if p.ended.Load() && p.instance.over() || time.Now().After(limit) {
 			return
 		}
+		p.reapOrphans()
+	}
+}
+
+// reapOrphans reaps what the command has left to the server. In a PID namespace
+// that is nothing: its first process gets all orphans.
+func (p *Process) reapOrphans() {
+	if p.instance.space == nil {
 		p.engine.orphans.collect()
 	}
 }

@@ -257,7 +257,7 @@ func TestT6NothingThatACommandStartsSurvivesIt(t *testing.T) {
 				pidsFrom(t, out, 1)
 				p.Await(t.Context(), 30*time.Millisecond)
 				within(t, 2*time.Second, func() { p.End(10 * time.Millisecond) })
-				if left := p.instance.members(); len(left) != 0 {
+				if left := p.instance.members(p.pid); len(left) != 0 {
 					t.Errorf("%d are left", len(left))
 				}
 			})
@@ -272,7 +272,7 @@ func TestT6NothingThatACommandStartsSurvivesIt(t *testing.T) {
 					t.Errorf("it was not noticed: %s", text)
 				}
 				within(t, 2*time.Second, func() { p.End(10 * time.Millisecond) })
-				if left := p.instance.members(); len(left) != 0 {
+				if left := p.instance.members(p.pid); len(left) != 0 {
 					t.Errorf("%d are left", len(left))
 				}
 			})

@@ -71,9 +71,11 @@ func markOf(pid int) mark {
 }
 
 // marked lists the running processes whose mark satisfies match.
-func marked(match func(mark) bool) []int {
+func marked(match func(mark) bool) []int { return markedAmong(processes(), match) }
+
+func markedAmong(pids []int, match func(mark) bool) []int {
 	var found []int
-	for _, pid := range processes() {
+	for _, pid := range pids {
 		if t := markOf(pid); t != 0 && match(t) && running(pid) {
 			found = append(found, pid)
 		}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -162,6 +163,31 @@ func TestAPIDNamespaceServesAgainWhenItIsEmpty(t *testing.T) {
 	}
 }
 
+// TestInNamespacesACommandsProcessesAreFoundByDescent: those that left group,
+// session and parents as well, and never those of another command, even if that
+// has got the id of a program that has ended.
+func TestInNamespacesACommandsProcessesAreFoundByDescent(t *testing.T) {
+	e := newEngine(t)
+	enclose(t, e, &NamespaceSpec{})
+	const family = "sleep 60 & echo $!; (setsid sh -c 'sleep 60 & echo $!; sleep 60 & echo $!; echo $$; wait' &); wait"
+	p, out := spawn(t, e, "sh", "-c", family)
+	want := append(outside(t, p, pidsFrom(t, out, 4)), p.PID())
+	q, out := spawn(t, e, "sh", "-c", family)
+	pidsFrom(t, out, 4)
+	found := p.instance.members(p.PID())
+	slices.Sort(want)
+	slices.Sort(found)
+	if !slices.Equal(found, want) {
+		t.Errorf("found %v, want %v", found, want)
+	}
+	if strangers := p.instance.members(q.PID()); slices.Contains(strangers, q.PID()) || len(strangers) >= len(want) {
+		t.Errorf("of another command's process were found %v", strangers)
+	}
+	p.End(0)
+	q.End(0)
+	wantNone(t, want)
+}
+
 func TestCloseEndsWhatRunsInNamespaces(t *testing.T) {
 	e := newEngine(t)
 	settle()
@@ -276,11 +302,11 @@ func TestABombInNamespacesIsBounded(t *testing.T) {
 	enclose(t, e, &NamespaceSpec{Processes: 100})
 	p, _ := spawn(t, e, "sh", "-c", "b() { b | b & }; b; sleep 60")
 	p.Await(t.Context(), 300*time.Millisecond)
-	if n := len(p.instance.members()); n > 400 {
+	if n := len(p.instance.members(p.pid)); n > 400 {
 		t.Errorf("%d processes run", n)
 	}
 	within(t, time.Second, func() { p.End(10 * time.Millisecond) })
-	if n := len(p.instance.members()); n > 0 {
+	if n := len(p.instance.members(p.pid)); n > 0 {
 		t.Errorf("%d processes are left", n)
 	}
 }

@@ -33,8 +33,7 @@ type orphans struct {
 
 // collectOrphans starts reaping orphans, until stop.
 func (e *Engine) collectOrphans() *orphans {
-	o := &orphans{engine: e, main: strconv.Itoa(os.Getpid()), quit: make(chan struct{})}
-	o.children = "/proc/" + o.main + "/task"
+	o := &orphans{engine: e, children: taskDirectory(os.Getpid()), main: strconv.Itoa(os.Getpid()), quit: make(chan struct{})}
 	var err error
 	if o.adopted, err = unix.Open(filepath.Join(o.children, o.main, "children"), unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
 		o.children, o.adopted = "", -1
@@ -121,15 +120,7 @@ func (o *orphans) all() []int {
 		}
 		return pids
 	}
-	threads, err := os.ReadDir(o.children)
-	if err != nil {
-		return nil
-	}
-	var pids []int
-	for _, thread := range threads {
-		pids = append(pids, o.of(thread.Name())...)
-	}
-	return pids
+	return childrenOf(o.children)
 }
 
 // ofThread returns the children of a thread and of the main thread, which
@@ -160,8 +151,23 @@ func (o *orphans) ofMainThread() []int {
 }
 
 // of returns the children of one thread; none if it has ended.
-func (o *orphans) of(thread string) []int {
-	data, _ := os.ReadFile(filepath.Join(o.children, thread, "children"))
+func (o *orphans) of(thread string) []int { return childrenOfThread(o.children, thread) }
+
+// taskDirectory is where the threads of a process are.
+func taskDirectory(pid int) string { return "/proc/" + strconv.Itoa(pid) + "/task" }
+
+// childrenOf returns the children of all threads in a task directory; none if the
+// process has ended.
+func childrenOf(tasks string) (pids []int) {
+	threads, _ := os.ReadDir(tasks)
+	for _, thread := range threads {
+		pids = append(pids, childrenOfThread(tasks, thread.Name())...)
+	}
+	return pids
+}
+
+func childrenOfThread(tasks, thread string) []int {
+	data, _ := os.ReadFile(filepath.Join(tasks, thread, "children"))
 	return pidsIn(data)
 }
 

@@ -209,6 +209,38 @@ func (p *pidNamespace) populated() bool {
 	return err != nil || n > 0
 }
 
+// mostListed bounds how many processes descendants lists: some commands fork
+// faster than that can be read.
+const mostListed = 16 << 10
+
+// descendants lists a command's process and what descends from it or, because its
+// parent has ended, from the first process. It reads the files of these processes
+// only: a server of many sessions has thousands of others. The id of the command's
+// process may be that of a stranger if the process has been reaped.
+func (p *pidNamespace) descendants(command int) []int {
+	found, seen := []int{command}, map[int]bool{command: true}
+	for next := 0; len(found) < mostListed; {
+		// A process that ends before it is asked for its children leaves them to the
+		// first process. So that one is asked last, until it names no new one.
+		parent, last := p.pid, next == len(found)
+		if !last {
+			parent = found[next]
+			next++
+		}
+		known := len(found)
+		for _, pid := range childrenOf(taskDirectory(parent)) {
+			if !seen[pid] {
+				seen[pid] = true
+				found = append(found, pid)
+			}
+		}
+		if last && len(found) == known {
+			break
+		}
+	}
+	return found
+}
+
 // kill ends all processes in the namespace.
 func (p *pidNamespace) kill() { _ = unix.Kill(p.pid, unix.SIGKILL) }
 

@@ -25,7 +25,7 @@ func (p *Process) reached() (pids []int, done func()) {
 		p.holding.RUnlock()
 		return nil, func() {}
 	}
-	pids = p.instance.members()
+	pids = p.instance.members(p.pid)
 	if !p.ended.Load() && !slices.Contains(pids, p.pid) {
 		pids = append(pids, p.pid) // its limits cannot be read: see force
 	}

@@ -8,10 +8,9 @@ import (
 
 // Key returns what a key sends: "enter", "ctrl-c", "up", "f1", "alt-x",
 // "shift-tab", or a single character. An error lists the names that are nearest.
-func Key(name string) ([]byte, error) { return key(name, false) }
-
-// Key is [Key] in the mode that the program has asked for: many that draw the
-// whole screen want other sequences for the cursor keys.
+//
+// Programs that draw the whole screen often ask for other sequences of the cursor
+// keys; they get these.
 func (s *Screen) Key(name string) ([]byte, error) { return key(name, s.applicationKeys) }
 
 // keys are those with a name, as an xterm sends them and terminfo has them under

@@ -188,22 +188,22 @@ func TestQuestionsAreAnsweredWithinBounds(t *testing.T) {
 }
 
 func TestKeysSendWhatAKeyboardSends(t *testing.T) {
+	s := New(size(5, 10))
 	for name, want := range map[string]string{
 		"enter": "\r", "Return": "\r", "tab": "\t", "esc": "\x1b", "ESCAPE": "\x1b", "space": " ", "backspace": "\x7f", "delete": "\x1b[3~",
 		"up": "\x1b[A", "down": "\x1b[B", "left": "\x1b[D", "right": "\x1b[C", "home": "\x1b[H", "end": "\x1b[F", "pageup": "\x1b[5~", "pagedown": "\x1b[6~",
 		"insert": "\x1b[2~", "f1": "\x1bOP", "f5": "\x1b[15~", "f12": "\x1b[24~", "ctrl-c": "\x03", "Ctrl+C": "\x03", "ctrl-z": "\x1a", "ctrl-space": "\x00", "ctrl-[": "\x1b",
 		"ctrl-up": "\x1b[1;5A", "shift-tab": "\x1b[Z", "alt-x": "\x1bx", "alt-X": "\x1bX", "alt-enter": "\x1b\r", "a": "a", "Q": "Q", "é": "é", "-": "-",
 	} {
-		if got, err := Key(name); err != nil || string(got) != want {
+		if got, err := s.Key(name); err != nil || string(got) != want {
 			t.Errorf("%q: %q, %v, want %q", name, got, err, want)
 		}
 	}
 	for name, nearest := range map[string]string{"entre": "enter", "pgeup": "pageup", "f13": "f1", "": "", "ctrl-": "ctrl-a", "cltr-c": "ctrl-a", "alt-": "alt-x", "hello": "", "\n": "", strings.Repeat("x", 1<<16): ""} {
-		if got, err := Key(name); err == nil || !strings.Contains(err.Error(), nearest) || len(err.Error()) > 300 {
+		if got, err := s.Key(name); err == nil || !strings.Contains(err.Error(), nearest) || len(err.Error()) > 300 {
 			t.Errorf("%.20q: %q, %v", name, got, err)
 		}
 	}
-	s := New(size(5, 10))
 	_, _ = s.Write([]byte("\x1b[?1h"))
 	for name, want := range map[string]string{"up": "\x1bOA", "home": "\x1bOH", "f5": "\x1b[15~", "ctrl-up": "\x1b[1;5A"} {
 		if got, err := s.Key(name); err != nil || string(got) != want {

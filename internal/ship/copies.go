@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
+	"tipstaff/internal/audit"
 	"tipstaff/internal/engine"
 )
 
@@ -123,15 +123,11 @@ func (c *Copies) add(stream int, m engine.StoredCopy) {
 	}
 	t := trails[source.Trail]
 	if t == nil {
-		t = &trailCopy{files: map[string]*fileCopy{}, last: firstSegment}
+		t = &trailCopy{files: map[string]*fileCopy{}, last: audit.FirstSegment}
 		trails[source.Trail] = t
 	}
 	t.add(stream, m)
 }
-
-const firstSegment = "000001.jsonl"
-
-var segmentName = regexp.MustCompile(`^\d{6}\.jsonl$`)
 
 // add enters a batch. What does not say which file it belongs to counts as
 // records, where a verifier meets it.
@@ -152,7 +148,7 @@ func (t *trailCopy) add(stream int, m engine.StoredCopy) {
 
 func (t *trailCopy) piece(file string, p piece) {
 	switch {
-	case segmentName.MatchString(file):
+	case audit.IsSegment(file):
 		t.last = file
 	case !slices.Contains([]string{keyName, checkpointsName, rotationsName}, file):
 		file = t.last

@@ -6,8 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
+	"strings"
 
+	"tipstaff/internal/audit"
 	"tipstaff/internal/engine"
 )
 
@@ -30,17 +31,16 @@ func (s Source) Subject() string { return engine.TrailSubject(s.Stream(), s.Name
 // id returns the message id of a batch.
 func (s Source) id(number uint64) string { return fmt.Sprintf("%s:%s:%d", s.Name, s.Trail, number) }
 
-var subjectParts = regexp.MustCompile(`^tip1\.a\.([0-7])\.([a-z0-9_-]+)\.(\d{8}T\d{6}Z-\d+-[0-9a-f]+)$`)
-
 // parseSubject returns the source of a subject. A trail in another stream than
 // its own is none.
 func parseSubject(subject string) (Source, bool) {
-	m := subjectParts.FindStringSubmatch(subject)
-	if m == nil {
+	tokens := strings.Split(subject, ".")
+	if len(tokens) < 2 {
 		return Source{}, false
 	}
-	s := Source{Name: m[2], Trail: m[3]}
-	return s, s.Subject() == subject
+	s := Source{Name: tokens[len(tokens)-2], Trail: tokens[len(tokens)-1]}
+	named := engine.CheckName(s.Name) == nil && audit.IsTrail(s.Trail) && filepath.Base(s.Trail) == s.Trail
+	return s, named && s.Subject() == subject
 }
 
 var errName = errors.New("it cannot be part of a subject")

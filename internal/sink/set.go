@@ -12,7 +12,6 @@ import (
 type Set struct {
 	bus    *bus.Bus
 	pumps  []*pump
-	log    *slog.Logger
 	cancel context.CancelFunc
 }
 
@@ -20,7 +19,7 @@ type Set struct {
 // closes the set.
 func Start(b *bus.Bus, sinks []Sink, log *slog.Logger) *Set {
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &Set{bus: b, log: log, cancel: cancel}
+	s := &Set{bus: b, cancel: cancel}
 	for _, one := range sinks {
 		p := newPump(one, b, log)
 		s.pumps = append(s.pumps, p)
