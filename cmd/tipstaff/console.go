@@ -40,6 +40,7 @@ the address that is printed.`,
 }
 
 func openConsole(cmd *cobra.Command, listen string, browser bool) error {
+	tuneConsole()
 	settings, err := config.FromEnvironment(os.Environ())
 	if err != nil {
 		return fail(exitConfig, "cannot read the settings:\n%w", err)

@@ -22,6 +22,7 @@ type nowView struct {
 	Silent  []control.Running
 	Servers []control.Running
 	Failed  string // why the servers cannot be found
+	Live    string // where the page's stream is
 }
 
 // seenView are the numbers at the top.
