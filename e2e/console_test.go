@@ -26,6 +26,7 @@ type visitor struct {
 	t      *testing.T
 	origin string
 	http   *http.Client
+	pid    int // of the console
 }
 
 // openConsole starts a console for a server's state directory.
@@ -64,7 +65,7 @@ func visitConsole(t *testing.T, environ []string, args ...string) *visitor {
 	}
 	jar, _ := cookiejar.New(nil)
 	there := "127.0.0.1:" + u.Port()
-	p := &visitor{t: t, origin: "http://" + u.Host, http: &http.Client{Jar: jar, Transport: &http.Transport{
+	p := &visitor{t: t, origin: "http://" + u.Host, pid: cmd.Process.Pid, http: &http.Client{Jar: jar, Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, "tcp", there) // browsers find *.localhost by themselves
 		},

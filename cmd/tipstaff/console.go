@@ -41,6 +41,7 @@ the address that is printed.`,
 }
 
 func openConsole(cmd *cobra.Command, where deskFlags, listen string, browser bool) error {
+	tuneConsole()
 	d, err := where.open(cmd.Context())
 	if err != nil {
 		return err

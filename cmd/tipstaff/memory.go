@@ -95,3 +95,11 @@ func followMemory() (stop func()) {
 	})
 	return func() { close(done); following.Wait() }
 }
+
+// consoleGCPercent keeps a console small, which stands beside the servers of its host
+// and mostly waits: what it reads of a trail is garbage soon. A memory limit would make
+// the collector run all the time where a trail is so long that more than the limit is
+// in use.
+const consoleGCPercent = 40
+
+func tuneConsole() { debug.SetGCPercent(consoleGCPercent) }

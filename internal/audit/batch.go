@@ -28,28 +28,58 @@ type sight struct {
 // batch is a run of whole lines. The last batch also describes the end of the
 // file.
 type batch struct {
-	seen chan []sight // receives one value when the lines have been checked
-	rest int          // bytes of a line without an end
-	err  error        // io.EOF, or why reading ended; nil: another batch follows
+	seen chan *room // receives one value when the lines have been checked
+	rest int        // bytes of a line without an end
+	err  error      // io.EOF, or why reading ended; nil: another batch follows
+}
+
+// room is the memory of one batch. A trail is read with a few of them, so that what
+// it takes to check a trail does not grow with its length.
+type room struct {
+	text []byte
+	seen []sight
 }
 
 // readBuffer is more than the length of any line.
 const readBuffer = 256 << 10
 
 // batchBytes is how much is checked in one batch.
-const batchBytes = 4 * readBuffer
+const batchBytes = 2 * readBuffer
+
+// rooms are those that a reader has used already.
+type rooms chan *room
+
+// take returns a room that is free, or a new one.
+func (r rooms) take() *room {
+	select {
+	case one := <-r:
+		return one
+	default:
+		return &room{text: make([]byte, batchBytes)}
+	}
+}
+
+// back returns a room whose lines have been judged.
+func (r rooms) back(one *room) {
+	select {
+	case r <- one:
+	default: // there are enough
+	}
+}
 
 // batches reads in to its end and checks its lines. It no longer uses in when
 // the channel is closed. A caller that does not need the rest closes stop and
-// waits for that.
-func batches(in io.Reader, stop <-chan struct{}) <-chan batch {
+// waits for that. It gives the room of each batch back to free when it is done
+// with it.
+func batches(in io.Reader, free rooms, stop <-chan struct{}) <-chan batch {
 	out := make(chan batch, runtime.GOMAXPROCS(0))
 	go func() {
 		defer close(out)
-		var rest []byte
+		var rest []byte // in the room before, which nothing but this goroutine overwrites
 		for err := error(nil); err == nil; {
-			b := batch{seen: make(chan []sight, 1)}
-			text := make([]byte, batchBytes)
+			b := batch{seen: make(chan *room, 1)}
+			use := free.take()
+			text := use.text[:batchBytes]
 			n := copy(text, rest)
 			var more int
 			more, err = io.ReadFull(in, text[n:])
@@ -62,7 +92,10 @@ func batches(in io.Reader, stop <-chan struct{}) <-chan batch {
 			if b.rest, b.err = len(rest), err; len(rest) > readBuffer {
 				b.err, err = errTooLong, errTooLong
 			}
-			go func() { b.seen <- lookAt(whole) }()
+			go func() {
+				use.seen = lookAt(use.seen[:0], whole)
+				b.seen <- use
+			}()
 			select {
 			case out <- b:
 			case <-stop:
@@ -76,9 +109,9 @@ func batches(in io.Reader, stop <-chan struct{}) <-chan batch {
 // errTooLong: a line is longer than any that Append writes.
 var errTooLong = errors.New("a line is too long")
 
-// lookAt checks the lines of text, each of which ends with a newline.
-func lookAt(text []byte) []sight {
-	seen := make([]sight, 0, len(text)/512)
+// lookAt checks the lines of text, each of which ends with a newline, and appends
+// what it has seen.
+func lookAt(seen []sight, text []byte) []sight {
 	sha := sha256.New()
 	for len(text) > 0 {
 		end := bytes.IndexByte(text, '\n')

@@ -8,6 +8,7 @@ import (
 	"math"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"sync"
 )
 
@@ -192,21 +193,25 @@ func (c *checker) checkFile(at Fault, last bool) error {
 		from = io.NewSectionReader(f, at.Offset, math.MaxInt64-at.Offset)
 	}
 	stop := make(chan struct{})
-	read := batches(from, stop)
+	free := make(rooms, runtime.GOMAXPROCS(0)+1)
+	read := batches(from, free, stop)
 	defer func() {
 		close(stop)
 		for range read { // until the reading goroutine has ended
 		}
 	}()
 	for b := range read {
-		for _, s := range <-b.seen {
-			c.check(&s, at)
+		use := <-b.seen
+		for i := range use.seen {
+			s := &use.seen[i]
+			c.check(s, at)
 			if s.reason == TooLong {
 				return nil
 			}
 			at.Line++
 			at.Offset += int64(s.size)
 		}
+		free.back(use)
 		if c.batched != nil {
 			if err := c.batched(at); err != nil {
 				return err

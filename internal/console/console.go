@@ -41,6 +41,7 @@ type Server struct {
 	entrance *entrance
 	sheets   *sheets
 	now      *watch
+	shown    shownNow
 	recent   recent
 	desk     Desk
 	streams  chan struct{}   // a place for each stream of events
@@ -114,7 +115,7 @@ func (s *Server) handler() http.Handler {
 		return &problem{Status: http.StatusNotFound, Title: "There is no such page", Text: "The address may be mistyped, or what it showed is gone."}
 	}))
 	all := http.NewServeMux()
-	all.Handle("GET /static/{file}", http.HandlerFunc(s.static))
+	all.Handle("GET /static/{version}/{file}", http.HandlerFunc(s.static))
 	all.Handle("GET /enter", http.HandlerFunc(s.enter))
 	all.Handle("/", s.entered(inside))
 	return headed(s.knownPeer(s.ownName(s.sameOrigin(bounded(all)))))

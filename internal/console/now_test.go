@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -122,6 +123,48 @@ func TestWhatChangesIsSentAndNothingElse(t *testing.T) {
 		}
 		return times == 2
 	})
+}
+
+func TestAStreamBeginsWhereItsPageHasEnded(t *testing.T) {
+	d := &fakeDesk{overview: night()}
+	c := open(t, Options{Desk: d}).in()
+	_, page := c.get("/now")
+	live := regexp.MustCompile(`data-live="(/now/live\?after=\w+)"`).FindStringSubmatch(page)
+	if live == nil {
+		t.Fatalf("the page has no stream: %.1000s", page)
+	}
+	first := func() (parts []piece) {
+		c.events(live[1], func(_, data string) bool {
+			var n nowNews
+			if err := json.Unmarshal([]byte(data), &n); err != nil {
+				t.Fatal(err)
+			}
+			parts = n.Parts
+			return true
+		})
+		return parts
+	}
+	if parts := first(); len(parts) != 0 {
+		t.Errorf("what the page shows already is sent again: %.300v", parts)
+	}
+	if parts := first(); len(parts) == 0 {
+		t.Error("a stream that begins again, after which the page may have changed, sends nothing")
+	}
+}
+
+func TestStaticFilesAreKeptByBrowsersUntilTheyChange(t *testing.T) {
+	c := open(t, Options{Desk: &fakeDesk{}})
+	for where, want := range map[string]int{assetPath("style.css"): http.StatusOK, "/static/000000000000/style.css": http.StatusNotFound, assetPath("../pages/now.html"): http.StatusNotFound} {
+		r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, c.origin+where, nil)
+		res, err := c.client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if kept := strings.Contains(res.Header.Get("Cache-Control"), "immutable"); res.StatusCode != want && res.StatusCode != http.StatusForbidden || kept != (want == http.StatusOK) {
+			t.Errorf("%s: %d, %s", where, res.StatusCode, res.Header.Get("Cache-Control"))
+		}
+	}
 }
 
 func TestManyWhoLookAskTheServersOnce(t *testing.T) {

@@ -23,6 +23,7 @@ type nowView struct {
 	Faulty  []control.Running // that cannot tell who is frozen in the fleet
 	Servers []control.Running
 	Failed  string // why the servers cannot be found
+	Live    string // where the page's stream is
 }
 
 // seenView are the numbers at the top.

@@ -2,10 +2,13 @@ package console
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"net/http"
+	"net/url"
 	"reflect"
 	"slices"
+	"sync"
 
 	"tipstaff/internal/control"
 )
@@ -18,10 +21,50 @@ func (s *Server) routesNow(mux *http.ServeMux) {
 }
 
 func (s *Server) showNow(w http.ResponseWriter, r *http.Request) error {
-	return s.show(w, r, view{
-		Page: "now", Title: "Now", Here: "/now", Scripts: []string{"now.js"},
-		Data: overviewOf(s.now.latest(r.Context())),
-	})
+	v := overviewOf(s.now.latest(r.Context()))
+	v.Live = "/now/live?" + url.Values{"after": {s.shown.keep(v)}}.Encode()
+	return s.show(w, r, view{Page: "now", Title: "Now", Here: "/now", Scripts: []string{"now.js"}, Data: v})
+}
+
+// shownNow keeps what the last pages of Now were made of until their streams begin,
+// which then send only what has changed since. The zero value is ready.
+type shownNow struct {
+	mu   sync.Mutex
+	kept []shownPage // the newest last
+}
+
+type shownPage struct {
+	name string
+	view nowView
+}
+
+// mostShown is how many pages are kept: streams begin within a second.
+const mostShown = 4
+
+// keep returns the name under which take finds a view.
+func (k *shownNow) keep(v nowView) (name string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	name = rand.Text()
+	if len(k.kept) == mostShown {
+		k.kept = slices.Delete(k.kept, 0, 1)
+	}
+	k.kept = append(k.kept, shownPage{name, v})
+	return name
+}
+
+// take gives a view once: a page whose stream begins again has changed since. The
+// zero view is that of a page that shows nothing, which is sent everything.
+func (k *shownNow) take(name string) nowView {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	at := slices.IndexFunc(k.kept, func(p shownPage) bool { return p.name == name })
+	if at < 0 {
+		return nowView{}
+	}
+	v := k.kept[at].view
+	k.kept = slices.Delete(k.kept, at, at+1)
+	return v
 }
 
 // nowNews is what has changed on the page Now.
@@ -32,8 +75,8 @@ type nowNews struct {
 
 // nowLive sends the parts of the page that have changed, and the order of the groups.
 // What is the same as before is not even rendered: with many sessions that is most.
-func (s *Server) nowLive(ctx context.Context, _ *http.Request, n *news) error {
-	var before nowView
+func (s *Server) nowLive(ctx context.Context, r *http.Request, n *news) error {
+	before := s.shown.take(r.URL.Query().Get("after"))
 	return s.now.follow(ctx, func(looked seen) error {
 		v := overviewOf(looked)
 		all := nowNews{Order: []string{}}

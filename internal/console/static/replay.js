@@ -4,7 +4,7 @@ import "./live.js";
 
 const place = document.getElementById("player");
 const script = document.createElement("script");
-script.src = "/static/asciinema-player.min.js";
+script.src = new URL("asciinema-player.min.js", import.meta.url).href;
 script.addEventListener("load", () => {
   globalThis.AsciinemaPlayer.create(place.dataset.cast, place, {
     fit: "width", idleTimeLimit: 2, preload: true, controls: true, terminalFontSize: "small",
