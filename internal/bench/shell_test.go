@@ -77,16 +77,30 @@ func waiting(tb testing.TB, s *server) int {
 	return 0
 }
 
-// took calls a tool that must succeed, and returns how long that took.
+// took returns how long a tool took to answer that a command has ended well.
 func (s *server) took(tb testing.TB, name string, arguments map[string]any) time.Duration {
+	tb.Helper()
+	took, text := s.answer(tb, name, arguments)
+	if !strings.HasPrefix(text, "exit_code: 0") {
+		tb.Fatal(name, arguments, text)
+	}
+	return took
+}
+
+// answer returns how long a tool took to answer, and what.
+func (s *server) answer(tb testing.TB, name string, arguments map[string]any) (time.Duration, string) {
 	tb.Helper()
 	began := time.Now()
 	res, err := s.session.CallTool(context.Background(), &mcp.CallToolParams{Name: name, Arguments: arguments})
 	took := time.Since(began)
-	if err != nil || res.IsError || !strings.HasPrefix(res.Content[0].(*mcp.TextContent).Text, "exit_code: 0") {
-		tb.Fatal(fmt.Sprint(name, arguments, err, res))
+	if err != nil {
+		tb.Fatal(name, arguments, err)
 	}
-	return took
+	text := res.Content[0].(*mcp.TextContent).Text
+	if res.IsError {
+		tb.Fatal(name, arguments, text)
+	}
+	return took, text
 }
 
 // children returns the processes that a process has made, by any of its threads.
