@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"strings"
 	"testing"
 	"time"
 
@@ -240,5 +241,27 @@ func TestALeaseListsTheTenantsWithTheMostSessions(t *testing.T) {
 	}
 	if lease := l.Runners()[0]; listed != 256 || lease.Sessions != 450 || lease.Load() != .45 {
 		t.Errorf("%d tenants are listed, %+v", listed, lease.Sessions)
+	}
+}
+
+func TestARunnerWhoseClockIsOffByAnHourIsNamedOnce(t *testing.T) {
+	t.Parallel()
+	var log testlog
+	self := member("g1")
+	l := &told{t: t, List: fleet.NewList(nil, newSeal(t, 1), self, slog.New(slog.NewTextHandler(&log, nil))), seal: newSeal(t, 1), self: self}
+	a := member("r1")
+	for range 3 {
+		b, err := json.Marshal(fleet.Lease{Capacity: 10, Clock: time.Now().Add(-time.Hour)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.change(engine.Runner, a, b)
+	}
+	l.lease(member("r2"), fleet.Lease{})
+	if got := log.String(); strings.Count(got, "a runner's clock is off") != 1 || !strings.Contains(got, a.String()) || !strings.Contains(got, "by=-1h0m0s") && !strings.Contains(got, "by=-1h0m0.") && !strings.Contains(got, "by=-59m59") {
+		t.Errorf("logged %s", got)
+	}
+	if l.standing(a) != fleet.Held {
+		t.Error("it is not there")
 	}
 }
