@@ -138,6 +138,10 @@ func (h here) execute(ctx context.Context, t tool, c *caller, a arguments) (*mcp
 	if errors.Is(err, approval.ErrLater) && joined {
 		return nil, notYet(id)
 	}
+	if res != nil {
+		own := *res // the protocol's library writes into what it is given, for each of the callers
+		res = &own
+	}
 	return res, err
 }
 

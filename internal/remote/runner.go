@@ -272,6 +272,8 @@ func (r *Runner) open(token, to string, e *once.Entry[[]byte]) (s *stream, fresh
 	}
 	s = &stream{r: r, token: token, to: to, entry: e, upto: Credits, heard: time.Now(), looked: time.Now()}
 	r.streams[token] = s
+	s.mu.Lock() // the timer may be due before it is noted
+	defer s.mu.Unlock()
 	s.timer = time.AfterFunc(min(r.beat(), takenAfter), s.look)
 	return s, true
 }

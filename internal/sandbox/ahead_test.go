@@ -138,6 +138,7 @@ func TestASandboxWhoseClockIsCoarseIsGivenOnOnlyWhenItIsOldEnough(t *testing.T) 
 func TestSandboxesAreMadeAheadForSessions(t *testing.T) {
 	eachTier(t, func(t *testing.T, tier Tier) {
 		b := newBox(t, tier)
+		b.work.Wait() // the sandbox that tried the machine is given on in the background
 		if got := b.kept(); len(got) != 1 {
 			t.Fatalf("after the start there are %v", got)
 		}
