@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -33,22 +34,22 @@ func (n *nats) synced(t *testing.T, do func()) int {
 	return bytes.Count(text, []byte("sync("))
 }
 
-// atLeast tells how many servers synced so often while records were put.
-func atLeast(t *testing.T, all []*nats, times int, put func()) (servers int) {
+// syncs counts for each server while so many records are put, and tells the most and
+// the least.
+func syncs(t *testing.T, all []*nats, put func()) (most, least int) {
 	t.Helper()
+	var counts []int
 	for _, n := range all {
-		got := n.synced(t, put)
-		t.Logf("%s synced %d times for %d records", n.name(), got, times)
-		if got >= times {
-			servers++
-		}
+		counts = append(counts, n.synced(t, put))
 	}
-	return servers
+	t.Logf("the servers synced %v times", counts)
+	return slices.Max(counts), slices.Min(counts)
 }
 
-// TestWhatIsAcknowledgedIsOnTheDisk: by the configuration that is printed, two of
-// three servers sync for each record before it is acknowledged. With the servers'
-// own default none does, which is the control.
+// TestWhatIsAcknowledgedIsOnTheDisk: by the configuration that is printed, the leader
+// of a stream syncs for each record before it is acknowledged, and the others for
+// what they get, which can be several at once. With the servers' own default none
+// does, which is the control.
 func TestWhatIsAcknowledgedIsOnTheDisk(t *testing.T) {
 	needNamespaces(t)
 	notOfTheSix(t)
@@ -61,8 +62,8 @@ func TestWhatIsAcknowledgedIsOnTheDisk(t *testing.T) {
 			eventually(t, "a record", time.Minute, func() bool { return s.put(100) == nil }, func() string { return "" })
 		}
 	}
-	if got := atLeast(t, f.engine, records, put); got < 2 {
-		t.Errorf("%d servers sync for each record", got)
+	if most, least := syncs(t, f.engine, put); most < records || least < records/4 {
+		t.Errorf("for %d records a server syncs %d times, and another %d times", records, most, least)
 	}
 	for _, n := range f.engine {
 		text, err := os.ReadFile(n.conf)
@@ -77,8 +78,8 @@ func TestWhatIsAcknowledgedIsOnTheDisk(t *testing.T) {
 		eventually(t, n.name()+" listens", time.Minute, n.listens, func() string { return n.tail(20) })
 	}
 	eventually(t, "a record again", time.Minute, func() bool { return s.put(100) == nil }, func() string { return "" })
-	if got := atLeast(t, f.engine, records, put); got > 0 {
-		t.Errorf("with the default %d servers sync for each record: this test would not find a server that does not", got)
+	if most, _ := syncs(t, f.engine, put); most >= records/4 {
+		t.Errorf("with the default a server syncs %d times: this test would not find one that does not", most)
 	}
 	for _, n := range f.engine {
 		n.stop(20 * time.Second)
