@@ -305,7 +305,7 @@ func TestAPageReachesNoCommandOfAnotherConnection(t *testing.T) {
 	if w := watching(t, other, "watch_command", map[string]any{"arguments": `{"command":"build"}`}); w.State != watchUnknown {
 		t.Errorf("%+v", w)
 	}
-	for _, name := range []string{"watch_command", "stop_watched_command", "answer_watched_question"} {
+	for _, name := range []string{"watch_command", "stop_watched_command"} {
 		if text, failed := calling(t, other, name, map[string]any{"command_id": "cmd_1"}); !failed || !strings.Contains(text, "COMMAND_NOT_FOUND") {
 			t.Errorf("%s: %s", name, text)
 		}
