@@ -18,7 +18,7 @@ GOLANGCI_LINT := $(GO) tool -modfile=tools/go.mod golangci-lint
 # least say honestly what it cannot do.
 SYSTEMS := linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: help check format modern vet cross staticcheck floors test lint tidy e2e typescript browser screenshots opa deploy faults six conformance clients man dist dist-check escape contain vm bench soak load fuzz cast two-minutes clean
+.PHONY: help check format modern vet cross staticcheck floors test lint tidy e2e typescript browser screenshots budgets opa deploy faults six conformance clients man dist dist-check escape contain vm bench soak load fuzz cast two-minutes clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -69,6 +69,9 @@ browser: ## the console and the page for clients' windows in Debian's Chromium: 
 
 screenshots: ## take the pictures of docs/console.md anew
 	cd e2e/browser && npm ci --ignore-scripts --no-audit --no-fund && npm run screenshots
+
+budgets: ## measure the console by hand: first paint of Now, processor and memory at 200 sessions, for BENCHMARKS.md
+	cd e2e/browser && npm ci --ignore-scripts --no-audit --no-fund && node budgets.mjs
 
 opa: ## a real Open Policy Agent as the decider, with the rules of deploy/opa; a module of its own
 	cd e2e/opa && $(GO) mod tidy -diff && $(GO) test -count=1 -vet=off .

@@ -92,6 +92,35 @@ test('a terminal is shown as its screen', async (t) => {
   await host.frame.locator('#state').getByText('stopped').waitFor();
 });
 
+test('a question is answered in the page where the policy says so, by a person alone', async (t) => {
+  const asking = place('version: 1\nshell: write\ncommands:\n  "*": {allow: ["*"], ask: [{rule: in-window, approver: app, why: "<b>The test</b> asks."}]}\n');
+  const other = await new Server(asking).begin('host', { extensions });
+  t.after(async () => { await other.end(); asking.remove(); });
+  for (const choice of ['Allow once', 'Deny']) {
+    const args = { file: 'echo', args: ['in-window', '<img src=x onerror=alert(1)>', choice] };
+    const host = await new Host(other).open('execute_process', args);
+    t.after(() => host.close());
+    let done = false;
+    const answer = other.call('execute_process', args).then((r) => { done = true; return host.answered(r).then(() => r); });
+    const button = host.frame.getByRole('button', { name: choice, exact: true });
+    await button.waitFor();
+    await host.frame.locator('#words li').nth(2).getByText('<img src=x onerror=alert(1)>').waitFor();
+    assert.equal(await host.frame.locator('#question img, #question b').count(), 0);
+    assert.ok(await button.isDisabled(), 'a press that was meant for what stood here before counts');
+    await host.frame.locator('#once:enabled').waitFor();
+    assert.deepEqual(await axe(host.page), []);
+    await button.evaluate((e) => e.click()); // of a script
+    assert.ok(!done && !host.asked.some((a) => a.params.name === 'answer_watched_question'), 'a script has pressed');
+    if (choice === 'Deny') await host.frame.getByLabel('Why not').fill('Not now.');
+    await button.focus();
+    await host.page.keyboard.press('Enter'); // control: a person
+    const text = (await answer).content[0].text;
+    assert.match(text, choice === 'Deny' ? /Not now\./ : /exit_code: 0/);
+    await host.frame.locator('#question').waitFor({ state: 'hidden' });
+    assert.deepEqual(host.faults, []);
+  }
+});
+
 test('it can be read by all, dark and light, narrow and wide', async (t) => {
   const { host, answer, output } = await shown(t, sh('echo up; exec sleep 60', { background: true }));
   await answer;

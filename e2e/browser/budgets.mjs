@@ -1,4 +1,4 @@
-// npm run budgets: what a look at a busy host costs, measured by hand, for
+// make budgets: what a look at a busy host costs, measured by hand, for
 // BENCHMARKS.md: 200 sessions of four servers with 50 commands that print. The first
 // paint of Now stands beside that of an empty page of a server that does nothing, in
 // the same browser, one after the other: the difference is the console's.

@@ -178,6 +178,10 @@ func eventWords(r *audit.Record) (words, sign string) {
 		return "server started", "idle"
 	case audit.ServerStop:
 		return "server ended", "ended"
+	case audit.FreezeSet:
+		return "frozen", "frozen"
+	case audit.FreezeLifted:
+		return "freeze lifted", "good"
 	case audit.PolicyReload:
 		return "policy read", "idle"
 	}

@@ -97,15 +97,21 @@ func (j *Job) live(ctx context.Context, l runner.Live) runner.Live {
 	}
 	l.Controls = j.steered
 	l.WentOn = func() bool { return j.aside || j.detached() }
-	if ask := l.Ask; ask != nil {
-		l.Ask = func(ctx context.Context, q policy.Question) (policy.Answer, error) {
-			if j.detached() {
-				return policy.Answer{}, errAnswered
-			}
-			return ask(ctx, q)
-		}
-	}
+	l.Ask, l.AskInPage = j.whileWaited(l.Ask), j.whileWaited(l.AskInPage)
 	return l
+}
+
+// whileWaited makes ask fail once the call was answered.
+func (j *Job) whileWaited(ask func(context.Context, policy.Question) (policy.Answer, error)) func(context.Context, policy.Question) (policy.Answer, error) {
+	if ask == nil {
+		return nil
+	}
+	return func(ctx context.Context, q policy.Question) (policy.Answer, error) {
+		if j.detached() {
+			return policy.Answer{}, errAnswered
+		}
+		return ask(ctx, q)
+	}
 }
 
 // errAnswered: nobody can be asked through a call that was answered.

@@ -18,9 +18,10 @@ import (
 
 // MCP Apps (SEP-1865, 2026-01-26): a client that declares the extension shows its
 // user a page beside a call. Ours shows the command of the call as it runs, and
-// stops it. The page speaks with its host alone, which calls two tools for it that
-// only pages may call: watch_command and stop_watched_command. It answers no
-// question of the policy. A client that does not declare the extension is told of
+// stops it. The page speaks with its host alone, which calls tools for it that only
+// pages may call: watch_command, stop_watched_command and answer_watched_question. It
+// answers a question of the policy only where the rule says approver: app
+// (app_questions.go). A client that does not declare the extension is told of
 // none of this; the text of an answer says all without the page.
 
 const (

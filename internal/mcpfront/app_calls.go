@@ -28,6 +28,9 @@ type shownCall struct {
 	named  chan struct{} // closed when id is set
 	over   chan struct{}
 	shared *sync.Mutex
+
+	question *pageQuestion // that the page may answer; nil: none
+	turned   chan struct{} // closed when question changes
 }
 
 type shownKey struct {
@@ -45,7 +48,7 @@ type shownCalls struct {
 func (l *shownCalls) begin(c *caller, raw json.RawMessage) (over func()) {
 	one := &shownCall{
 		owner: c.owner(), key: shownKey{c.in.peer.name, sha256.Sum256(canonical(raw))},
-		named: make(chan struct{}), over: make(chan struct{}), shared: &l.mu,
+		named: make(chan struct{}), over: make(chan struct{}), turned: make(chan struct{}), shared: &l.mu,
 	}
 	c.shown = one
 	l.mu.Lock()

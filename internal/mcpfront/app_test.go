@@ -66,7 +66,7 @@ func TestAClientWithPagesIsToldWhichToolsHaveOneAndWhatAPageMayCall(t *testing.T
 		}
 		want := `{"visibility":["model"]}`
 		switch name {
-		case "watch_command", "stop_watched_command":
+		case "watch_command", "stop_watched_command", "answer_watched_question":
 			want = `{"visibility":["app"]}`
 		case "execute_command", "execute_process", "execute_shell", "terminal_execute_command":
 			want = `{"resourceUri":"ui://tipstaff/command","visibility":["model"]}`
@@ -121,7 +121,7 @@ func TestAClientWithoutPagesSeesNothingOfThem(t *testing.T) {
 			if one == nil || none == nil || strings.ReplaceAll(one.Error(), "command", "other") != none.Error() {
 				t.Errorf("%v\n%v", one, none)
 			}
-			for _, name := range []string{"watch_command", "stop_watched_command"} {
+			for _, name := range []string{"watch_command", "stop_watched_command", "answer_watched_question"} {
 				_, one := cs.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: map[string]any{}})
 				_, none := cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "other", Arguments: map[string]any{}})
 				if one == nil || none == nil || strings.ReplaceAll(one.Error(), name, "other") != none.Error() {

@@ -22,6 +22,7 @@ Example: {"command_id": "cmd_…", "offset": 0, "wait_ms": 10000}`,
 	params: []parameter{
 		{name: "command_id", kind: text, doc: "As the call that started it has answered."},
 		{name: "arguments", kind: text, doc: "Those of the call, as JSON, while it has no answer."},
+		{name: "approval", kind: text, doc: "The question that the page shows already."},
 		{name: "offset", kind: natural, doc: "The first byte."},
 		{name: "wait_ms", kind: millis, max: mostWatch, doc: "Default: do not wait."},
 	},
@@ -32,23 +33,33 @@ Example: {"command_id": "cmd_…", "offset": 0, "wait_ms": 10000}`,
 	call: func(ctx context.Context, s *Server, c *caller, a arguments) (*mcp.CallToolResult, error) {
 		ctx, stop := context.WithTimeout(ctx, a.millis["wait_ms"])
 		defer stop()
-		id := tipstaff.RequestID(a.text["command_id"])
+		id, known := tipstaff.RequestID(a.text["command_id"]), a.text["approval"]
+		one := s.shown.ofCommand(c, id)
 		if id == "" {
-			var state watchState
-			if id, state = s.shown.command(ctx, c, a.text["arguments"]); id == "" {
-				return jsonAnswer(watched{Success: true, State: state})
+			if one = s.shown.find(c, a.text["arguments"]); one == nil {
+				return jsonAnswer(watched{Success: true, State: watchUnknown})
+			}
+			one.wait(ctx)
+			if id = one.command(); id == "" {
+				return jsonAnswer(watched{Success: true, State: watchWaiting})
 			}
 		}
+		asked, over := one.untilTurned(ctx, known)
+		defer over()
 		j, err := s.opts.Jobs.Find(c.owner(), id)
 		if err != nil {
 			return nil, err
 		}
 		from := int64(a.counts["offset"])
 		_, kept := j.Output()
-		if _, err := j.Wait(ctx, job.Until{Output: kept, From: from}); err != nil {
+		if _, err := j.Wait(asked, job.Until{Output: kept, From: from}); err != nil && asked.Err() == nil {
 			return nil, err
 		}
-		return watch(j, from)
+		w, err := watch(j, from)
+		if err != nil {
+			return nil, err
+		}
+		return one.shows(w)
 	},
 }
 
@@ -67,18 +78,13 @@ const (
 	watchWaiting watchState = "waiting" // it has not begun: for a person, or for its turn
 )
 
-// command waits for the command of a call that is not answered.
-func (l *shownCalls) command(ctx context.Context, c *caller, arguments string) (tipstaff.RequestID, watchState) {
-	one := l.find(c, arguments)
-	if one == nil {
-		return "", watchUnknown
-	}
+// wait waits until a call has a command.
+func (one *shownCall) wait(ctx context.Context) {
 	select {
 	case <-one.named:
 	case <-one.over:
 	case <-ctx.Done():
 	}
-	return one.command(), watchWaiting
 }
 
 // watched is how it goes with a command, for its page.
@@ -98,10 +104,11 @@ type watched struct {
 	Lost       bool               `json:"lost,omitempty"`
 	Screen     *string            `json:"screen,omitempty"`
 	Text       string             `json:"text"`
+	Question   *questionView      `json:"question,omitempty"`
 }
 
 // watch answers with what a command has printed from a place on.
-func watch(j *job.Job, from int64) (*mcp.CallToolResult, error) {
+func watch(j *job.Job, from int64) (watched, error) {
 	st := j.Status() // before the output, so that one that has ended has printed all
 	w := watched{Success: true, State: watchState(st.State), CommandID: st.ID, Line: st.Line, AgeMS: st.Age.Round(time.Millisecond).Milliseconds(), EndedBy: st.Why, NextOffset: from}
 	if st.State != job.Running {
@@ -113,7 +120,7 @@ func watch(j *job.Job, from int64) (*mcp.CallToolResult, error) {
 		switch {
 		case errors.Is(err, spool.ErrGone): // meanwhile
 		case err != nil:
-			return nil, err
+			return w, err
 		default:
 			w.Kept, w.NextOffset, w.TotalBytes, w.Lost, w.Text = true, p.Next, p.Total, p.Lost, output.Valid(p.Text)
 		}
@@ -121,5 +128,5 @@ func watch(j *job.Job, from int64) (*mcp.CallToolResult, error) {
 	if text, has := j.Screen(); has { // after the offset, so that the next wait misses nothing
 		w.Screen, w.Text = &text, ""
 	}
-	return jsonAnswer(w)
+	return w, nil
 }

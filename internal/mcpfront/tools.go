@@ -27,6 +27,7 @@ var tools = []tool{
 	stopCommand,
 	watchCommand,
 	stopWatchedCommand,
+	answerWatchedQuestion,
 }
 
 // tool is one row of the table: what a client is told, and what a call does.
@@ -88,7 +89,7 @@ func (c *caller) live(started func()) runner.Live {
 		}
 	}}
 	l.Stdout, l.Stderr = c.progress.heard()
-	l.Ask, l.Approval = c.asking.ask(), c.asking.claim
+	l.Ask, l.AskInPage, l.Approval = c.asking.ask(), c.asking.inPage(c), c.asking.claim
 	return l
 }
 

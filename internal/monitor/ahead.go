@@ -31,7 +31,7 @@ func (m *Monitor) askAhead(ctx context.Context, asked *policy.Policy, d *policy.
 			given.Add(a.Question.Digest, before)
 			continue
 		}
-		got, err := m.Approver.Approve(ctx, a.Question, live.Approval, m.recorded(live.Ask))
+		got, err := m.Approver.Approve(ctx, a.Question, live.Approval, m.recorded(live.AskFor(a.Question)))
 		switch {
 		case errors.Is(err, approval.ErrLater):
 			m.ahead.keep(given) // for the same call with the answer
@@ -41,7 +41,7 @@ func (m *Monitor) askAhead(ctx context.Context, asked *policy.Policy, d *policy.
 		default:
 			given.Add(a.Question.Digest, got)
 		}
-		if len(refusals) > 0 && live.Ask != nil {
+		if len(refusals) > 0 && live.AskFor(a.Question) != nil {
 			break // a person has refused; the others need not be asked
 		}
 	}

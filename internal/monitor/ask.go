@@ -36,7 +36,7 @@ func (m *Monitor) permission(ctx context.Context, asked *policy.Policy, req *tip
 			return grant, a, nil
 		}
 	}
-	a, err := m.Approver.Approve(ctx, q, live.Approval, m.recorded(live.Ask))
+	a, err := m.Approver.Approve(ctx, q, live.Approval, m.recorded(live.AskFor(q)))
 	d.Answered(a.Word())
 	if err == nil && m.Current() != asked {
 		return nil, a, m.refuse(req, d, void(d, a.Word()))

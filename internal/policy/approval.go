@@ -40,6 +40,9 @@ type Question struct {
 
 	Rule, At, Why string // which rule requires a person, and its text
 	Policy        string // digest of the settings
+	// App: every rule that requires a person leaves it to one who answers in the
+	// page that the client shows beside the call.
+	App bool
 
 	// The fields below are set by the store that keeps the question.
 	Handle  string
@@ -82,6 +85,7 @@ const (
 	ByHost        = "host"        // a person on this machine, through the control socket
 	ByOperator    = "operator"    // a person on an operator's machine, over the engine
 	ByTerminal    = "terminal"    // the person who started the command
+	ByApp         = "app"         // in the page that the client shows; see [Question.App]
 	ByMemory      = "remembered"  // an earlier answer for the session
 )
 
@@ -137,9 +141,26 @@ func (d *Decision) Question() (Question, bool) {
 		Background: g.req.Background, Terminal: g.req.Terminal != nil,
 		Credentials: g.credentials.Strings(),
 		Rule:        f.Rule, At: f.At, Why: d.reasons(), Policy: d.Digest,
+		App: d.answeredInApps(),
 	}
 	q.Digest = g.digest(d.terms())
 	return q, true
+}
+
+// answeredInApps reports whether every rule that requires a person lets the client's
+// page take the answer. Where there are more rules than a person is told of, it does
+// not.
+func (d *Decision) answeredInApps() bool {
+	asking := 0
+	for _, f := range d.Findings {
+		if f.Effect != Ask {
+			continue
+		}
+		if asking++; !f.app {
+			return false
+		}
+	}
+	return asking > 0 && asking <= mostReasons
 }
 
 // mostReasons bounds how many rules a question cites.

@@ -167,7 +167,7 @@ func (j *fileJudge) verdicts(l *layer, list []rules.Verdict, contained bool) {
 }
 
 func (j *fileJudge) finding(l *layer, v rules.Verdict) Finding {
-	f := Finding{Rule: "policy/" + v.Rule, At: v.At.String(), Effect: v.Effect, repository: v.Repository}
+	f := Finding{Rule: "policy/" + v.Rule, At: v.At.String(), Effect: v.Effect, repository: v.Repository, app: v.App}
 	if v.Effect == Allow {
 		f.Msg = v.Msg
 		return f

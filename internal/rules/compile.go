@@ -86,6 +86,7 @@ func (l *loader) command(name string, c *Command) {
 func (l *loader) checkCommand(c *Command) {
 	l.checkLent(slices.Concat(c.Allow, c.Ask))
 	l.lendsNothing(c.Deny, "deny")
+	l.asksNowhere(c.Allow, "allow")
 	l.network(c.Network)
 	l.pass(c.Environment.Pass)
 	if m := l.policy.File.Limits.MaxTimeout; m.D > 0 && c.Limits.Timeout.D > m.D {

@@ -201,6 +201,7 @@ func whyNotLent(name string) string {
 // lendsNothing refuses credentials in rules that permit nothing by themselves.
 func (l *loader) lendsNothing(items []Item, where string) {
 	l.mannerNowhere(items, where)
+	l.asksNowhere(items, where)
 	for i := range items {
 		item := &items[i]
 		at := Pos{}

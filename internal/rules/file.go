@@ -77,6 +77,7 @@ type Item struct {
 	NotMatch []Text `key:"not_match" doc:"Command lines that it does not match, checked at load."`
 	Until    Date   `key:"until" doc:"The last day on which an allow rule counts; after any rule's day it is reported."`
 	ID       Text   `key:"id" doc:"A name by which records and messages call the rule."`
+	Approver Text   `key:"approver" enum:"app" doc:"Under ask of commands, app: the person may also answer in the page that the client shows beside the call (MCP Apps). It trusts the client not to let its model press the buttons."`
 
 	Background Text `key:"background" enum:"deny" doc:"Under allow and ask, deny: what the rule matches does not run in the background."`
 	TTY        Text `key:"tty" enum:"deny" doc:"Under allow and ask, deny: what the rule matches gets no terminal."`

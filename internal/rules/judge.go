@@ -35,6 +35,9 @@ type Verdict struct {
 	// Repository: it depends on the repository of git around the command, which
 	// other commands may change.
 	Repository bool
+	// App: a person may also answer in the page that the client shows beside the
+	// call. The zero value leaves it to the other ways.
+	App bool
 	// Unnamed: the file has nothing about the program at all.
 	Unnamed bool
 }
@@ -99,7 +102,7 @@ func (j *judge) style() *style {
 }
 
 func (j *judge) add(e Effect, r *rule, msg string) {
-	j.out = append(j.out, Verdict{Effect: e, Rule: r.name, At: r.item.Rule.At, Msg: msg, Why: r.why, Repository: r.dependsOn(&j.seen)})
+	j.out = append(j.out, Verdict{Effect: e, Rule: r.name, At: r.item.Rule.At, Msg: msg, Why: r.why, Repository: r.dependsOn(&j.seen), App: e == Ask && r.item.Approver.Value == approverApp})
 }
 
 // lists denies programs outside of the allowlists that the file extends.

@@ -70,6 +70,18 @@ func (j *judge) deniesManner(name, why, whom string, words []said) {
 	}
 }
 
+// approverApp lets a person answer in the page that the client shows.
+const approverApp = "app"
+
+// asksNowhere refuses to name an approver in rules that ask nobody, or only narrow.
+func (l *loader) asksNowhere(items []Item, where string) {
+	for i := range items {
+		if at := items[i].Approver.At; at.Set() {
+			l.faults.add(at, "write approver beside a pattern under ask of commands", "a rule under %s has no approver", where)
+		}
+	}
+}
+
 // mannerNowhere refuses words about the manner in rules that allow nothing by
 // themselves.
 func (l *loader) mannerNowhere(items []Item, where string) {

@@ -24,6 +24,9 @@ type Live struct {
 	// Ask puts a question to the person at the caller's end; nil: there is
 	// none.
 	Ask func(ctx context.Context, q policy.Question) (policy.Answer, error)
+	// AskInPage puts a question whose App is set to the person who has the client's
+	// page before them; nil: there is none.
+	AskInPage func(ctx context.Context, q policy.Question) (policy.Answer, error)
 	// Approval is the handle of an answered question; "": none.
 	Approval string
 	// WentOn reports whether the call was answered while the command still runs;
@@ -94,4 +97,13 @@ func (l Live) listen(s *streams) {
 	if l.Stderr != nil {
 		s.err.Watch(l.Stderr)
 	}
+}
+
+// AskFor returns the way to put a question to the person at the caller's end; nil:
+// there is none.
+func (l *Live) AskFor(q policy.Question) func(ctx context.Context, q policy.Question) (policy.Answer, error) {
+	if q.App && l.AskInPage != nil {
+		return l.AskInPage
+	}
+	return l.Ask
 }

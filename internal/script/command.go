@@ -112,7 +112,7 @@ func (r *run) request(m shellwire.Message, files []*os.File) (tipstaff.Request, 
 	}
 	live := runner.Live{
 		Streams:   &runner.Streams{In: files[fromIn], Out: files[fromOut], Err: files[fromErr], More: files[fromMore:]},
-		SandboxOf: r.grant.Dir().Path(), Ask: r.live.Ask, Approval: r.live.Approval, Approved: r.live.Approved,
+		SandboxOf: r.grant.Dir().Path(), Ask: r.live.Ask, AskInPage: r.live.AskInPage, Approval: r.live.Approval, Approved: r.live.Approved,
 	}
 	path, private := r.cell.Confined.Private(int(files[fromDirectory].Fd()))
 	switch {

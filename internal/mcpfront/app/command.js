@@ -48,6 +48,7 @@ async function tool(name, args) {
   const r = await ask('tools/call', { name, arguments: args });
   const a = r?.structuredContent ?? JSON.parse(textOf(r));
   if (r?.isError || a.success === false) throw new Error(a.message ?? textOf(r));
+  a.key = r._meta?.['tipstaff/answerKey']; // to the question; hosts show it to pages alone
   return a;
 }
 
@@ -133,7 +134,8 @@ async function begin() {
       continue;
     }
     try {
-      const a = await tool('watch_command', command === undefined ? { arguments: args, wait_ms: 5000 } : { command_id: command, offset, wait_ms: 15_000 });
+      const approval = question.approval ?? '';
+      const a = await tool('watch_command', command === undefined ? { arguments: args, approval, wait_ms: 5000 } : { command_id: command, approval, offset, wait_ms: 15_000 });
       faults = 0;
       at('note').textContent = '';
       if (a.commandId === undefined) { // the answer may have named the command meanwhile
@@ -142,6 +144,7 @@ async function begin() {
       }
       command ??= a.commandId;
       offset = show(a, offset);
+      question.show(a.question, a.key);
       if (a.state !== 'running' && offset >= a.totalBytes) return finishAs(a);
       await pause(30);
     } catch (fault) {
@@ -189,6 +192,7 @@ function finishWith(r) {
 
 function finish(how, said, age) {
   over = true;
+  question.show();
   at('stop').disabled = true;
   at('stop').hidden = true;
   clearInterval(clock);
@@ -241,6 +245,63 @@ at('stop').addEventListener('click', async () => {
     at('note').textContent = `It was not stopped: ${clean(fault.message)}`;
   }
 });
+
+// The question, where the policy lets its person answer here. A press counts if it is
+// a person's, and not if it was meant for what stood here a moment before.
+
+const early = 700; // ms
+const buttons = ['once', 'session', 'deny'];
+
+const question = {
+  approval: undefined,
+  key: undefined,
+
+  show(q, key) {
+    if (q?.approval === this.approval) {
+      if (q) state('waiting', 'waits for your answer');
+      return;
+    }
+    this.approval = q?.approval;
+    this.key = key;
+    at('question').hidden = q === undefined;
+    if (q === undefined) return;
+    state('waiting', 'waits for your answer');
+    at('words').replaceChildren(...q.words.map((word) => element('li', word === '' ? '(an empty word)' : word)));
+    const about = [['In', q.directory], ['Program', q.program], ['Rule', q.rule], ['Why', q.why], ['Runs', q.manner], ['Input', q.input],
+      ['Variables', q.variables?.join('\n')], ['Is lent', q.credentials?.join(', ')], ['Writes', q.writes?.join('\n')],
+      ['Until', new Date(q.expires).toLocaleTimeString()]];
+    at('about').replaceChildren(...about.filter(([, text]) => text).flatMap(([name, text]) => [element('dt', name), element('dd', text)]));
+    at('session').hidden = !q.remember;
+    at('comment').value = '';
+    this.enable(false);
+    setTimeout(() => this.enable(true), early);
+  },
+
+  enable(is) {
+    for (const id of buttons) at(id).disabled = !is;
+  },
+
+  async answer(choice) {
+    this.enable(false);
+    try {
+      await tool('answer_watched_question', { approval: this.approval, key: String(this.key), choice, comment: choice === 'deny' ? at('comment').value : '' });
+      at('note').textContent = '';
+    } catch (fault) {
+      this.enable(true);
+      at('note').textContent = `It was not answered: ${clean(fault.message)}`;
+    }
+  },
+};
+
+for (const id of buttons) {
+  at(id).addEventListener('click', (event) => { if (event.isTrusted) question.answer(id); });
+}
+
+function element(name, text) {
+  const e = document.createElement(name);
+  e.textContent = clean(text);
+  return e;
+}
 
 // clean makes what would steer a terminal, or turn text around, visible or nothing.
 function clean(text) {
