@@ -76,7 +76,7 @@ func (l *line) send(r request) error {
 }
 
 // errNobody: the servers of the engine say that nobody listens there.
-var errNobody = errors.New("it does not listen: it has ended, or is cut off; its lease lasts half a minute")
+var errNobody = errors.New("its process has ended or is cut off, or it knows no operators; one that has ended is forgotten within half a minute")
 
 // A peer that connects again is not there for a moment: it is asked again for so long.
 const (
