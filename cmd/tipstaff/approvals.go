@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -11,7 +10,6 @@ import (
 
 	"tipstaff/internal/approval"
 	"tipstaff/internal/argv"
-	"tipstaff/internal/config"
 	"tipstaff/internal/control"
 )
 
@@ -158,12 +156,4 @@ func escapeLines(err error) string {
 		lines[i] = argv.Escape(lines[i])
 	}
 	return strings.Join(lines, "\n")
-}
-
-func stateDir() (string, error) {
-	settings, err := config.FromEnvironment(os.Environ())
-	if err != nil {
-		return "", fail(exitConfig, "cannot read the settings:\n%w", err)
-	}
-	return settings.StateDir, nil
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"tipstaff/internal/engine"
@@ -16,16 +17,15 @@ type line struct {
 	fleet *Fleet
 	peer  engine.Peer
 	token string
-	in    chan engine.Message
 	parts gathered
+
+	came  chan struct{} // something is in waits
+	mu    sync.Mutex
+	waits []engine.Message
 }
 
-// lineRoom is how many parts may wait on a line. One that finds no room is asked for
-// again, or the request fails.
-const lineRoom = 256
-
 func (f *Fleet) open(p engine.Peer) *line {
-	l := &line{fleet: f, peer: p, token: rand.Text(), in: make(chan engine.Message, lineRoom)}
+	l := &line{fleet: f, peer: p, token: rand.Text(), came: make(chan struct{}, 1)}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.lines[l.token] = l
@@ -50,10 +50,27 @@ func (f *Fleet) hear(m engine.Message) {
 	if l == nil || l.peer != from {
 		return // it is over, or none of this member's
 	}
+	l.mu.Lock()
+	if len(l.waits) < mostOfSmall { // more has no reply
+		l.waits = append(l.waits, m)
+	}
+	l.mu.Unlock()
 	select {
-	case l.in <- m:
+	case l.came <- struct{}{}:
 	default:
 	}
+}
+
+// take returns the message that came first of those that wait.
+func (l *line) take() (m engine.Message, is bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.waits) == 0 {
+		return m, false
+	}
+	m = l.waits[0]
+	l.waits = l.waits[1:]
+	return m, true
 }
 
 // send sends a request. Each time it is signed anew: none counts twice.
@@ -76,7 +93,7 @@ func (l *line) send(r request) error {
 }
 
 // errNobody: the servers of the engine say that nobody listens there.
-var errNobody = errors.New("it does not listen: it has ended, or is cut off; its lease lasts half a minute")
+var errNobody = errors.New("its process has ended or is cut off, or it knows no operators; one that has ended is forgotten within half a minute")
 
 // A peer that connects again is not there for a moment: it is asked again for so long.
 const (
@@ -90,8 +107,7 @@ func (l *line) next(ctx context.Context, within time.Duration) (reply, error) {
 	late := time.NewTimer(within)
 	defer late.Stop()
 	for {
-		select {
-		case m := <-l.in:
+		for m, is := l.take(); is; m, is = l.take() {
 			if m.Nobody {
 				return reply{}, errNobody
 			}
@@ -102,6 +118,9 @@ func (l *line) next(ctx context.Context, within time.Duration) (reply, error) {
 			if whole {
 				return r, nil
 			}
+		}
+		select {
+		case <-l.came:
 		case <-late.C:
 			return reply{}, errNotHeard
 		case <-ctx.Done():

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"tipstaff/internal/argv"
 	"tipstaff/internal/engine"
 	"tipstaff/internal/fleet"
 	"tipstaff/internal/freeze"
@@ -83,7 +82,7 @@ func (f *Fleet) write(ctx context.Context, t freeze.Target, why string, lift boo
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	w = fleet.Word{Lifted: lift}
-	w.Entry = freeze.Entry{Target: t, Why: why, By: argv.Escape(f.person.Name), UID: f.person.UID, Operator: f.self.Name}
+	w.Entry = freeze.Entry{Target: t, Why: why, By: f.person.Name, UID: f.person.UID, Operator: f.self.Name}
 	for tries := 0; ; tries++ {
 		there, old, err := f.read(ctx, t)
 		frozen := err == nil && there.found && !old.Lifted

@@ -164,7 +164,7 @@ func TestAFleetIsSeenAndStoppedByName(t *testing.T) {
 		t.Errorf("one that is gone held up the others for %v", took)
 	}
 	for i, want := range []struct{ member, silent string }{
-		{"gateway g1", ""}, {"runner gone", "does not listen"}, {"runner r1", ""}, {"runner r2", ""}, {"runner strict", "TIPSTAFF_ENGINE_OPERATORS"},
+		{"gateway g1", ""}, {"runner gone", "has ended or is cut off"}, {"runner r1", ""}, {"runner r2", ""}, {"runner strict", "TIPSTAFF_ENGINE_OPERATORS"},
 	} {
 		s := now.Servers[i]
 		_, name, _ := strings.Cut(want.member, " ")

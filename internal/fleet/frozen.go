@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tipstaff"
+	"tipstaff/internal/argv"
 	"tipstaff/internal/engine"
 	"tipstaff/internal/freeze"
 )
@@ -34,6 +35,9 @@ type frozenBody struct {
 	Why    string `json:"why,omitempty"`
 	Lifted bool   `json:"lifted,omitempty"`
 }
+
+// longestPerson bounds the name of a person, in bytes.
+const longestPerson = 256
 
 // FrozenKey is the key of a target in the bucket.
 func FrozenKey(t freeze.Target) string {
@@ -78,7 +82,10 @@ func wordOf(l engine.Lasting) (Word, error) {
 		return Word{}, fmt.Errorf("what is signed is no freeze: %w", err)
 	}
 	w := Word{Lifted: b.Lifted}
-	w.Entry = freeze.Entry{Target: b.Target, Why: b.Why, By: l.Person.Name, UID: l.Person.UID, Operator: l.Operator, At: l.At.Truncate(time.Millisecond)}
+	if len(b.Why) > freeze.LongestWhy || len(l.Person.Name) > longestPerson {
+		return Word{}, errors.New("a freeze with a reason or a name that is too long")
+	}
+	w.Entry = freeze.Entry{Target: b.Target, Why: b.Why, By: argv.Escape(l.Person.Name), UID: l.Person.UID, Operator: l.Operator, At: l.At.Truncate(time.Millisecond)}
 	if err := w.Check(); err != nil {
 		return Word{}, err
 	}
