@@ -74,7 +74,7 @@ func (p *prover) read(ctx context.Context, segment string) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it was only read
 	for in := bufio.NewReaderSize(f, readBuffer); p.n < p.records; p.n++ {
 		line, err := in.ReadSlice('\n')
 		switch {

@@ -32,7 +32,7 @@ var errForm = errors.New("a message without the form of a request")
 
 // enclose puts a statement in front of what it is about.
 func enclose(statement, body []byte) []byte {
-	out := binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(statement)+len(body)), uint32(len(statement))) //nolint:gosec // a statement is small
+	out := binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(statement)+len(body)), uint32(len(statement)))
 	return append(append(out, statement...), body...)
 }
 
@@ -64,8 +64,8 @@ func parts(r reply, most int64) ([][]byte, error) {
 	var out [][]byte
 	for i := range count {
 		b := binary.BigEndian.AppendUint64(make([]byte, 0, partHeader+size), r.Number)
-		b = binary.BigEndian.AppendUint32(b, uint32(i))     //nolint:gosec // at most mostParts
-		b = binary.BigEndian.AppendUint32(b, uint32(count)) //nolint:gosec // the same
+		b = binary.BigEndian.AppendUint32(b, uint32(i))
+		b = binary.BigEndian.AppendUint32(b, uint32(count))
 		out = append(out, append(b, data[i*size:min(len(data), (i+1)*size)]...))
 	}
 	return out, nil

@@ -15,6 +15,11 @@ type House interface {
 	Find(id string) (Followed, bool)
 	// Stop ends a command or a session; false: it knows none of this id.
 	Stop(who tipstaff.Person, id string, kill bool) (Stopped, bool)
+	Freezer
+}
+
+// Freezer is how people freeze callers, and lift that again.
+type Freezer interface {
 	// Freeze freezes a target, and ends what runs of it.
 	Freeze(who tipstaff.Person, e freeze.Entry) (in freeze.Entry, already bool, ended Stopped, err error)
 	// Lift lifts a freeze.
