@@ -28,7 +28,20 @@ type Message struct {
 // that it arrived; [ErrUnavailable] and [ErrTooLarge] mean that it was not sent
 // and will not be.
 func (c *Conn) Publish(subject, reply string, data []byte) error {
-	return plain(c.nc.PublishMsg(&nats.Msg{Subject: subject, Reply: reply, Data: data}))
+	return plain(c.nc.PublishMsg(&nats.Msg{Subject: subject, Reply: reply, Data: data, Header: nats.Header{mark: {marked}}}))
+}
+
+// mark is the one header of members' messages. What JetStream sends has others as
+// well, or none if its asker wants none (no_hdr).
+const (
+	mark   = "Tipstaff"
+	marked = "1"
+)
+
+// ofMember reports whether a member can have sent a message with this header.
+func ofMember(h nats.Header) bool {
+	v := h[mark]
+	return len(h) == 1 && len(v) == 1 && v[0] == marked
 }
 
 func natsMsg(subject string, data []byte) *nats.Msg {
@@ -61,13 +74,13 @@ const (
 // was sent during a break is lost. Subscribing is in effect at the server when
 // Flush has returned. The data belongs to the handler.
 //
-// Messages with headers are dropped: members send none, and a key that may ask
-// JetStream for something can have the server send it, with headers, to a subject
-// to which the key itself may not send.
+// What does not bear the header of members, and that alone, is dropped: a key that may
+// ask JetStream for something can have the server send it to a subject to which the key
+// itself may not send.
 func (c *Conn) Subscribe(subject string, handle func(Message)) (*Subscription, error) {
 	sub, err := c.nc.Subscribe(subject, func(m *nats.Msg) {
 		nobody := len(m.Data) == 0 && m.Header.Get("Status") == "503"
-		if len(m.Header) > 0 && !nobody {
+		if !nobody && !ofMember(m.Header) {
 			c.foreign.Add(1)
 			return
 		}

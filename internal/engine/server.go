@@ -102,9 +102,8 @@ func (m Member) check() error {
 // Publish are the subjects to which the member may send. Of JetStream's interface a
 // runner has two subjects, which tell the last copy of its own trail, and who is
 // frozen: each of them makes the server send to whatever reply subject is given, with
-// no look at its permissions. Such messages bear headers, and [Conn.Subscribe] drops
-// them; but the asker may ask for none (no_hdr), so what comes to a member counts only
-// with a signature, or with a token that no other member can know.
+// no look at its permissions. [Conn.Subscribe] knows such messages by their headers,
+// and drops them.
 func (m Member) Publish() []string {
 	return m.subjects(func(r Role) []string {
 		switch r {

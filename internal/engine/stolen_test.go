@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -33,6 +34,7 @@ type field struct {
 	token    string
 
 	control bool          // a field without permissions
+	rounds  int           // of settle
 	nudge   chan struct{} // something arrived, or was refused
 
 	mu     sync.Mutex
@@ -159,31 +161,44 @@ func (f *field) settle() {
 	if err := f.stolen.FlushTimeout(20 * time.Second); err != nil {
 		f.t.Fatal(err)
 	}
-	_ = f.gateway.Publish(f.r.Asks("settled"), "", []byte("settled")) // handlers run after the flush's answer
-	_ = f.runner.Publish(f.g.Answers(f.r, "settled"), "", []byte("settled"))
-	_ = f.runner.Publish(f.peer(engine.Runner).Tells(f.p, "settled"), "", []byte("settled"))
-	_ = f.operator.Publish(f.peer(engine.Runner).Hears(), "", []byte("settled"))
-	_ = f.operator.Publish(f.peer(engine.Gateway).Hears(), "", []byte("settled"))
+	// Handlers run after the flush's answer, each after what came before to it.
+	f.rounds++
+	word := "settled" + strconv.Itoa(f.rounds)
+	said := map[string]bool{}
+	for _, at := range []struct {
+		who     string
+		by      *engine.Conn
+		subject string
+	}{
+		{"runner", f.gateway, f.r.Asks("settled")}, {"gateway", f.runner, f.g.Answers(f.r, "settled")},
+		{"namesake", f.runner, engine.Namesakes("r2")}, {"operator", f.runner, f.peer(engine.Runner).Tells(f.p, "settled")},
+		{"hears", f.operator, f.peer(engine.Runner).Hears()}, {"hears", f.operator, f.peer(engine.Gateway).Hears()},
+	} {
+		if err := at.by.Publish(at.subject, "", []byte(word)); err != nil {
+			f.t.Fatal(err)
+		}
+		said[at.who+":"+at.subject+":"+word] = true
+	}
 	end := time.After(20 * time.Second)
-	for !f.settled() {
+	for !f.settled(said) {
 		select {
 		case <-f.nudge:
 		case <-end:
-			f.t.Fatal("the honest members do not hear each other")
+			f.t.Fatalf("the honest members do not hear each other: %v", said)
 		}
 	}
 }
 
-// settled reports whether all members have heard the word for it, and forgets it.
-func (f *field) settled() bool {
+// settled reports whether all honest members have heard their words, and forgets all
+// words of this kind.
+func (f *field) settled(said map[string]bool) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	rest := slices.DeleteFunc(slices.Clone(f.seen), func(s string) bool { return strings.HasSuffix(s, ":settled") })
-	if len(f.seen)-len(rest) < 5 {
-		return false
-	}
-	f.seen = rest
-	return true
+	f.seen = slices.DeleteFunc(f.seen, func(s string) bool {
+		delete(said, s)
+		return strings.Contains(s, ":settled")
+	})
+	return len(said) == 0
 }
 
 // heard reports whether something that arrived at who holds the text.
@@ -225,10 +240,13 @@ func (f *field) publish(c *engine.Conn, subject string) {
 	}
 }
 
+// asMember is the header of members' messages.
+var asMember = nats.Header{"Tipstaff": {"1"}}
+
 // sends has the attacker send to a subject, and says whether it arrived.
 func (f *field) sends(who, subject string) bool {
 	f.t.Helper()
-	if err := f.stolen.Publish(subject, []byte("forged")); err != nil {
+	if err := f.stolen.PublishMsg(&nats.Msg{Subject: subject, Header: asMember, Data: []byte("forged")}); err != nil {
 		f.t.Fatal(err)
 	}
 	return f.heard(who, subject+":forged")
@@ -280,6 +298,28 @@ func (f *field) asks(subject string, body any) *nats.Msg {
 	}
 }
 
+// hasSent has JetStream send a copy of the attacker's own trail to a subject at which
+// conn listens, with none of the headers that JetStream adds.
+func (f *field) hasSent(who string, conn *engine.Conn, subject string) bool {
+	f.t.Helper()
+	const key, bare = "tip1.a.0.r1.trail", `{"no_hdr":true}`
+	if f.asks(key, []byte("forged")) == nil {
+		f.t.Fatal("it cannot write its own copy")
+	}
+	before := conn.Foreign()
+	_ = f.stolen.PublishRequest("$JS.API.DIRECT.GET.AUDIT_0."+key, subject, []byte(bare))
+	if m := f.asks("$JS.API.DIRECT.GET.AUDIT_0."+key, []byte(bare)); m == nil || string(m.Data) != "forged" || len(m.Header) > 0 {
+		f.t.Fatalf("JetStream sends its copy as %+v", m)
+	}
+	if f.heard(who, "forged") {
+		return true
+	}
+	if conn.Foreign() == before {
+		f.t.Error("the server did not send it, so nothing was dropped")
+	}
+	return f.control // it is dropped without permissions, too
+}
+
 // lease writes a lease as the honest member does, and returns its key.
 func (f *field) lease(c *engine.Conn, letter string, a engine.Address) string {
 	f.t.Helper()
@@ -309,7 +349,9 @@ var attempts = []attempt{
 	{"answers for another runner", func(f *field) bool { return f.sends("gateway", f.g.Answers(f.r, f.token)) }},
 	{"answers for another runner, by a message to itself with that subject as its reply", func(f *field) bool {
 		subject := f.g.Answers(f.r, f.token)
-		sub, err := f.stolen.Subscribe(engine.Namesakes("r1"), func(m *nats.Msg) { _ = m.Respond([]byte("forged")) })
+		sub, err := f.stolen.Subscribe(engine.Namesakes("r1"), func(m *nats.Msg) {
+			_ = f.stolen.PublishMsg(&nats.Msg{Subject: m.Reply, Header: asMember, Data: []byte("forged")})
+		})
 		if err != nil {
 			f.t.Fatal(err)
 		}
@@ -339,6 +381,12 @@ var attempts = []attempt{
 			f.t.Fatal("it cannot read its own copy")
 		}
 		return f.heard("gateway", "forged")
+	}},
+	{"has JetStream answer for another runner, without headers", func(f *field) bool {
+		return f.hasSent("gateway", f.gateway, f.g.Answers(f.r, f.token))
+	}},
+	{"has JetStream say that another runner's name is taken, without headers", func(f *field) bool {
+		return f.hasSent("namesake", f.runner, engine.Namesakes("r2"))
 	}},
 	{"has JetStream call another runner, by a consumer that delivers there", func(f *field) bool {
 		if f.asks("$KV.tip1_runners.r."+f.a.String(), []byte("forged")) == nil {
