@@ -18,6 +18,9 @@
 //   - No answer goes to a reply subject of the asker's choice. A runner answers on
 //     subjects that carry its own name, [Address.Answers], so the server's
 //     permissions hold it to that name; "allow_responses" is never given.
+//   - What JetStream sends is no member's word. It answers to any subject that a
+//     member names, with no look at permissions; so messages of members bear one
+//     header, and what bears another or none is dropped ([Conn.Foreign] counts it).
 //
 // Read next: subject.go, conn.go, statement.go, lease.go, stream.go, server.go.
 package engine
