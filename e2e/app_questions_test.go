@@ -83,7 +83,7 @@ func TestJ14APersonAnswersInThePageWhereTheRuleSaysSo(t *testing.T) {
 
 	t.Run("once", func(t *testing.T) {
 		s := s.On(t)
-		answer, q := askingInPage(t, s, true, "in-window", "one two", "‮x")
+		answer, q := askingInPage(t, s, true, "in-window", "one two", "\u202ex")
 		if w := q.Question; len(w.Words) != 4 || w.Words[2] != "one two" || w.Words[3] != `\u202ex` || w.Directory == "" || !strings.Contains(w.Why, "The window asks.") || !strings.Contains(w.Rule, "tipstaff.yaml:") && !strings.Contains(w.Rule, " at ") {
 			t.Errorf("the page is told %+v", w)
 		}
