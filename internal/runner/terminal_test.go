@@ -233,7 +233,7 @@ func TestTheRecordingOfATerminalHoldsItsSizesAndPlays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range []string{`"term":{"cols":80,"rows":24,"type":"xterm-256color"}`, `"r","132x50"`, `50 132\r\n`} {
+	for _, part := range []string{`"term":{"cols":80,"rows":24,"type":"xterm-256color"}`, `"r","132x50"`, `"o","50 132`} {
 		if !strings.Contains(string(data), part) {
 			t.Errorf("without %s: %s", part, data)
 		}
