@@ -36,6 +36,21 @@ func BenchmarkCallOverAFleet(b *testing.B) {
 	b.ReportMetric(float64((median(over) - median(local)).Microseconds()), "difference-µs")
 }
 
+// BenchmarkOutputOverAFleet: a command that prints 50 MB, by the same two ways. The
+// output stays on the runner, and its end crosses with the answer. Budget: at least
+// 0.5 × the local speed.
+func BenchmarkOutputOverAFleet(b *testing.B) {
+	far, near := startFleet(b, "TIPSTAFF_SANDBOX=off"), startHTTP(b, "tipstaff", "TIPSTAFF_SANDBOX=off").connect(b, "2026-07-28")
+	var over, local []time.Duration
+	for b.Loop() {
+		over = append(over, far.call(b, "head", "-c", "50000000", "/dev/zero"))
+		local = append(local, near.call(b, "head", "-c", "50000000", "/dev/zero"))
+	}
+	b.ReportMetric(0, "ns/op") // it means nothing here
+	b.ReportMetric(float64(median(local))/float64(median(over)), "×")
+	b.ReportMetric(float64(median(over).Milliseconds()), "fleet-ms")
+}
+
 // startFleet starts a runner and a gateway, and returns a client of the gateway when
 // the first call has been carried out.
 func startFleet(b *testing.B, env ...string) *server {
