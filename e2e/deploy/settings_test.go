@@ -97,6 +97,7 @@ func TestTheProgramStartsWithTheSettings(t *testing.T) {
 			must(t, os.MkdirAll(filepath.Join(r.dir, d), 0o700))
 		}
 		with := strings.ReplaceAll(strings.ReplaceAll(values, `UAKEY gateway\nUBKEY gateway\n`, line), "UAKEY gateway", line)
+		with = strings.ReplaceAll(with, "UCKEY ops", line)
 		got := install(t, with)
 		gw, run := got.deployments["agents-tipstaff-gateway"].Spec.Template.Spec, got.statefulSets["agents-tipstaff-runner"].Spec.Template.Spec
 		for file, text := range got.configMaps["agents-tipstaff-runner"].Data {

@@ -114,8 +114,9 @@ const (
 )
 
 // broken holds the answers to what was counted on the runners, and returns each
-// way in which they do not agree.
-func (l *ledger) broken(started map[string]int) (found []string) {
+// way in which they do not agree. A command may be ended before it can witness that it
+// was started; then recorded, what the trails say of starts, is asked.
+func (l *ledger) broken(started map[string]int, recorded map[string]bool) (found []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, id := range slices.Sorted(maps.Keys(started)) {
@@ -141,6 +142,7 @@ func (l *ledger) broken(started map[string]int) (found []string) {
 		switch {
 		case n > 1:
 			wrong(moreThanOnce)
+		case said[ended] && !said[well] && n == 0 && recorded[id]:
 		case (said[well] || said[ended]) && n != 1:
 			wrong(haveRun)
 		case said[nothing] && !said[well] && !said[ended] && !open && n != 0:
@@ -191,11 +193,19 @@ func TestTheLedgerFindsWhatIsWrong(t *testing.T) {
 		if c.started > 0 {
 			started["c"] = c.started
 		}
-		if found := l.broken(started); (len(found) > 0) != c.wrong {
+		if found := l.broken(started, nil); (len(found) > 0) != c.wrong {
 			t.Errorf("%s: %v", c.name, found)
 		}
 	}
-	if newLedger().broken(map[string]int{"x": 1}) == nil {
+	if newLedger().broken(map[string]int{"x": 1}, nil) == nil {
 		t.Error("a command that was never asked for passes")
+	}
+	for v, wrong := range map[verdict]bool{ended: false, well: true} {
+		l := newLedger()
+		l.ask("c")
+		l.answer("c", answer{verdict: v})
+		if found := l.broken(nil, map[string]bool{"c": true}); (len(found) > 0) != wrong {
+			t.Errorf("%s, and only the trail has its start: %v", v, found)
+		}
 	}
 }

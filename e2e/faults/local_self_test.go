@@ -30,7 +30,7 @@ func TestAgentsUnderstandASingleMachine(t *testing.T) {
 	started := f.started()
 	count := f.ledger.since(time.Time{})
 	t.Logf("%d started; %s", len(started), tally(count))
-	for _, wrong := range f.ledger.broken(started) {
+	for _, wrong := range f.ledger.broken(started, nil) {
 		t.Error(wrong)
 	}
 	if len(count) != 1 || count["well"] < 20 {

@@ -3,6 +3,7 @@
 package faults
 
 import (
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,6 +32,30 @@ func (f *fleet) trails() {
 		verified += len(all)
 	}
 	f.t.Logf("%d trails verify", verified)
+}
+
+// recorded are the commands that the trails say were started.
+func (f *fleet) recorded() map[string]bool {
+	f.t.Helper()
+	found := map[string]bool{}
+	for _, m := range f.members() {
+		all, err := filepath.Glob(filepath.Join(m.state, "audit", "*", "*.jsonl"))
+		must(f.t, err)
+		for _, path := range all {
+			data, err := os.ReadFile(path)
+			must(f.t, err)
+			for line := range strings.Lines(string(data)) {
+				var r struct {
+					Event string
+					What  struct{ Argv []string }
+				}
+				if json.Unmarshal([]byte(line), &r) == nil && r.Event == "command.start" && len(r.What.Argv) > 1 {
+					found[r.What.Argv[1]] = true
+				}
+			}
+		}
+	}
+	return found
 }
 
 func last(text string, lines int) string {
