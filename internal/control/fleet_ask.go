@@ -22,6 +22,7 @@ type line struct {
 	came  chan struct{} // something is in waits
 	mu    sync.Mutex
 	waits []engine.Message
+	bytes int // of waits
 }
 
 func (f *Fleet) open(p engine.Peer) *line {
@@ -51,8 +52,9 @@ func (f *Fleet) hear(m engine.Message) {
 		return // it is over, or none of this member's
 	}
 	l.mu.Lock()
-	if len(l.waits) < mostOfSmall { // more has no reply
+	if len(l.waits) < mostOfSmall && l.bytes <= 2*maxReply { // more has no reply
 		l.waits = append(l.waits, m)
+		l.bytes += len(m.Data)
 	}
 	l.mu.Unlock()
 	select {
@@ -70,6 +72,7 @@ func (l *line) take() (m engine.Message, is bool) {
 	}
 	m = l.waits[0]
 	l.waits = l.waits[1:]
+	l.bytes -= len(m.Data)
 	return m, true
 }
 

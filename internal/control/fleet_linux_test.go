@@ -3,6 +3,7 @@
 package control
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -402,6 +403,18 @@ func TestManyPartsMakeOneReply(t *testing.T) {
 		if _, whole, err := g.add(bad); err == nil || whole {
 			t.Errorf("%q is taken", bad)
 		}
+	}
+	// A member that has lost its key to others fills no memory here.
+	flood := make([]byte, maxReply/4)
+	binary.BigEndian.PutUint32(flood[12:], 9) // never whole
+	for i := range uint32(8) {
+		binary.BigEndian.PutUint32(flood[8:], i)
+		if _, _, err = g.add(flood); err != nil {
+			break
+		}
+	}
+	if err == nil || g.bytes > maxReply {
+		t.Errorf("%d bytes are kept, %v", g.bytes, err)
 	}
 	if small, err := parts(reply{Error: "a little"}, partHeader+5); err != nil || len(small) < 3 {
 		t.Error(len(small), err)

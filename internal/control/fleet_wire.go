@@ -76,6 +76,7 @@ type gathered struct {
 	number uint64
 	parts  [][]byte
 	have   int
+	bytes  int
 }
 
 // add takes a part, and returns the reply when it is whole. Parts of an earlier reply
@@ -94,6 +95,11 @@ func (g *gathered) add(data []byte) (r reply, whole bool, err error) {
 	if g.parts[i] == nil {
 		g.parts[i] = data[partHeader:]
 		g.have++
+		g.bytes += len(g.parts[i])
+	}
+	if g.bytes > maxReply {
+		*g = gathered{}
+		return reply{}, false, errForm
 	}
 	if g.have < len(g.parts) {
 		return reply{}, false, nil
@@ -102,7 +108,7 @@ func (g *gathered) add(data []byte) (r reply, whole bool, err error) {
 	for _, p := range g.parts {
 		text = append(text, p...)
 	}
-	g.parts, g.have = nil, 0
+	*g = gathered{}
 	if err := json.Unmarshal(text, &r); err != nil {
 		return reply{}, false, err
 	}
