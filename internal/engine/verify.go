@@ -1,15 +1,11 @@
 package engine
 
 import (
-	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"sync"
 	"time"
-
-	"github.com/nats-io/nkeys"
 )
 
 // Reason is why a statement does not count: one word for metrics and records.
@@ -60,12 +56,11 @@ type Verifier struct {
 
 	mu       sync.Mutex
 	gateways Gateways
-	keys     map[string]ed25519.PublicKey // of the gateways that have signed, decoded once
 }
 
 // NewVerifier makes the verifier of the runner self.
 func NewVerifier(self Address, gateways Gateways, now func() time.Time) *Verifier {
-	return &Verifier{self: self, gateways: gateways, keys: map[string]ed25519.PublicKey{}, now: now, counts: newMemory(now)}
+	return &Verifier{self: self, gateways: gateways, now: now, counts: newMemory(now)}
 }
 
 // SetGateways replaces the gateways whose statements count.
@@ -73,7 +68,6 @@ func (v *Verifier) SetGateways(g Gateways) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.gateways = g
-	clear(v.keys)
 }
 
 // Verify returns the statement that travelled with message, if it counts; else a
@@ -98,13 +92,10 @@ func (v *Verifier) Verify(statement, message []byte) (Statement, error) {
 
 // read takes statement apart and checks who has signed it.
 func (v *Verifier) read(statement []byte) (Statement, error) {
-	if len(statement) <= ed25519.SignatureSize || len(statement) > ed25519.SignatureSize+maxStatement {
-		return Statement{}, refuse(Unsigned, "a message without a statement of a gateway")
-	}
-	sig, body := statement[:ed25519.SignatureSize], statement[ed25519.SignatureSize:]
 	var st Statement
-	if err := json.Unmarshal(body, &st); err != nil {
-		return Statement{}, refuse(Unsigned, "a message with something that is no statement of a gateway")
+	sig, body, ok := open(statement, &st)
+	if !ok {
+		return Statement{}, refuse(Unsigned, "a message without a statement of a gateway")
 	}
 	if st.Version != StatementVersion {
 		return Statement{}, refuse(OtherVersion, "a statement of version %d, and this runner takes version %d: run the same release on gateways and runners", st.Version, StatementVersion)
@@ -113,30 +104,16 @@ func (v *Verifier) read(statement []byte) (Statement, error) {
 	if err != nil {
 		return Statement{}, refuse(Unsigned, "a statement of no gateway: %v", err)
 	}
-	name, key, known := v.signer(st.Key)
+	v.mu.Lock()
+	name, known := v.gateways[st.Key]
+	v.mu.Unlock()
 	switch {
 	case !known:
 		return Statement{}, refuse(UnknownSigner, "a statement by the key %.60q, which is not among the keys of gateways (TIPSTAFF_ENGINE_GATEWAYS)", st.Key)
 	case name != gateway.Name:
 		return Statement{}, refuse(UnknownSigner, "a statement of %s by the key of %s", gateway.Name, name)
-	}
-	if len(key) != ed25519.PublicKeySize || !ed25519.Verify(key, append([]byte(signed), body...), sig) {
+	case !isSigned(st.Key, signed, body, sig):
 		return Statement{}, refuse(BadSignature, "a statement that the key of %s did not sign", name)
 	}
 	return st, nil
-}
-
-// signer returns the name of the gateway that has a public key, and the key; nil if
-// it is none.
-func (v *Verifier) signer(public string) (name string, key ed25519.PublicKey, known bool) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if name, known = v.gateways[public]; !known {
-		return "", nil, false
-	}
-	if key = v.keys[public]; key == nil {
-		key, _ = nkeys.Decode(nkeys.PrefixByteUser, []byte(public)) // one that is none verifies nothing
-		v.keys[public] = key
-	}
-	return name, key, true
 }

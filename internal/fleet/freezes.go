@@ -50,7 +50,8 @@ type Freezes struct {
 
 	mu    sync.Mutex
 	words map[freeze.Target]Word
-	fault error // why it cannot be told who is frozen; nil: it was read once
+	now   []freeze.Entry // of words, for each command that asks; replaced, never changed
+	fault error          // why it cannot be told who is frozen; nil: it was read once
 }
 
 // NewFreezes makes one that knows nothing yet.
@@ -190,10 +191,12 @@ func (f *Freezes) take(w Word, old bool) (news bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.words[w.Target] = w
+	f.now = frozenOf(f.words)
 	return news, nil
 }
 
-// Entries returns who is frozen now, the oldest first. After an error nothing may run.
+// Entries returns who is frozen now, the oldest first; it is not to be changed. After an
+// error nothing may run.
 func (f *Freezes) Entries() ([]freeze.Entry, error) {
 	if f == nil {
 		return nil, nil
@@ -203,7 +206,7 @@ func (f *Freezes) Entries() ([]freeze.Entry, error) {
 	if f.fault != nil {
 		return nil, f.fault
 	}
-	return frozenOf(f.words), nil
+	return f.now, nil
 }
 
 // frozenOf are the words that are no lifts, the oldest first.
