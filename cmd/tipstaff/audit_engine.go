@@ -71,7 +71,7 @@ func (e engineFlag) trails(cmd *cobra.Command, args []string) (trailPlace, strin
 	return trailPlace{files: audit.Files{In: copies}, copies: copies, servers: e.servers}, where, nil
 }
 
-// reachTime is how long reading waits for a connection.
+// reachTime is how long a command waits for a connection.
 const reachTime = 10 * time.Second
 
 // connect connects as an auditor, who may read and nothing else.
@@ -81,7 +81,14 @@ func (e engineFlag) connect(ctx context.Context) (*engine.Conn, error) {
 		return nil, fail(exitConfig, "cannot tell how to connect to the engine:\n%w", err)
 	}
 	o := settings.Engine.Options(engine.Auditor, e.name)
-	o.Servers, o.Log = strings.Split(e.servers, ","), slog.New(slog.DiscardHandler)
+	o.Servers = strings.Split(e.servers, ",")
+	return reachEngine(ctx, o)
+}
+
+// reachEngine connects for one command, which waits reachTime at most. Why it cannot
+// is its error, not its log.
+func reachEngine(ctx context.Context, o engine.Options) (*engine.Conn, error) {
+	o.Log = slog.New(slog.DiscardHandler)
 	conn, err := engine.Connect(ctx, o)
 	if err != nil {
 		return nil, fail(exitConfig, "%w", err)

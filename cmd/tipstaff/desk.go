@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"log/slog"
 	"os"
 	"time"
 
@@ -79,17 +78,9 @@ func openFleetDesk(ctx context.Context, s config.Settings) (*desk, error) {
 			return nil, fail(exitConfig, "cannot speak with a fleet with these settings:\nTIPSTAFF_ENGINE_OPERATORS: %w", err)
 		}
 	}
-	options := e.Options(engine.Operator, here.Name)
-	options.Log = slog.New(slog.DiscardHandler)
-	conn, err := engine.Connect(ctx, options)
+	conn, err := reachEngine(ctx, e.Options(engine.Operator, here.Name))
 	if err != nil {
-		return nil, fail(exitConfig, "%w", err)
-	}
-	wait, cancel := context.WithTimeout(ctx, reachTime)
-	defer cancel()
-	if err := conn.Wait(wait); err != nil {
-		conn.Close()
-		return nil, fail(exitFailure, "%w", err)
+		return nil, err
 	}
 	f, err := control.OpenFleet(conn, here, signer, known)
 	if err != nil {
