@@ -165,6 +165,13 @@ func (e Engine) Check(roles []engine.Role) error {
 			faults = append(faults, fmt.Errorf("%s is not set: %s", setting, why))
 		}
 	}
+	signs := func(who, takers string) {
+		need("TIPSTAFF_ENGINE_KEY", e.SigningKey, "it names the file with the seed that this "+who+" signs with, and "+takers+" take nothing that is not signed; make it with: tipstaff engine key")
+		if e.SigningKey != "" {
+			_, err := engine.NewSigner(e.SigningKey, engine.Address{}, time.Now)
+			faults = append(faults, err)
+		}
+	}
 	if (e.Cert == "") != (e.Key == "") {
 		faults = append(faults, errors.New("TIPSTAFF_ENGINE_TLS_CERT and TIPSTAFF_ENGINE_TLS_KEY belong together: set both or none"))
 	}
@@ -176,11 +183,7 @@ func (e Engine) Check(roles []engine.Role) error {
 		faults = append(faults, err)
 	}
 	if slices.Contains(roles, engine.Operator) {
-		need("TIPSTAFF_ENGINE_KEY", e.SigningKey, "it names the file with the seed that this operator signs with, and gateways and runners take nothing that is not signed; make it with: tipstaff engine key")
-		if e.SigningKey != "" {
-			_, err := engine.NewSigner(e.SigningKey, engine.Address{}, time.Now)
-			faults = append(faults, err)
-		}
+		signs("operator", "gateways and runners")
 		return errors.Join(faults...)
 	}
 	need("TIPSTAFF_ENGINE_SEAL", e.SealFile, "it names a file with 32 bytes, the same on all gateways and runners; make it with: head -c 32 /dev/urandom")
@@ -189,11 +192,7 @@ func (e Engine) Check(roles []engine.Role) error {
 		faults = append(faults, err)
 	}
 	if slices.Contains(roles, engine.Gateway) {
-		need("TIPSTAFF_ENGINE_KEY", e.SigningKey, "it names the file with the seed that this gateway signs with, and runners take nothing that is not signed; make it with: tipstaff engine key")
-		if e.SigningKey != "" {
-			_, err := engine.NewSigner(e.SigningKey, engine.Address{}, time.Now)
-			faults = append(faults, err)
-		}
+		signs("gateway", "runners")
 	}
 	if slices.Contains(roles, engine.Runner) {
 		need("TIPSTAFF_ENGINE_GATEWAYS", e.GatewaysFile, "it names the file with the public keys of gateways, and this runner takes nothing from others")
