@@ -14,11 +14,15 @@ const (
 	FileSizeLimit              // it tried to write a file beyond the limit of file sizes
 	MemoryLimit                // it reached its limit of memory
 	Stopped                    // its caller asked for its end, and its process tree was ended
-	ProtectedFile              // it changed a file that steers programs outside of the sandbox, and its process tree was ended
+	// TemporaryLimit: it had too many temporary files, and its process tree was ended.
+	TemporaryLimit
+	ProtectedFile // it changed a file that steers programs outside of the sandbox, and its process tree was ended
 )
 
 // ByLimit reports whether a resource limit ended the command.
-func (c Cause) ByLimit() bool { return c == CPULimit || c == FileSizeLimit || c == MemoryLimit }
+func (c Cause) ByLimit() bool {
+	return c == CPULimit || c == FileSizeLimit || c == MemoryLimit || c == TemporaryLimit
+}
 
 // String returns the name that the record uses.
 func (c Cause) String() string {
@@ -39,6 +43,8 @@ func (c Cause) String() string {
 		return "memory_limit"
 	case Stopped:
 		return "stopped"
+	case TemporaryLimit:
+		return "temporary_limit"
 	case ProtectedFile:
 		return "protected_file"
 	default:

@@ -52,7 +52,7 @@ const (
 	// OutcomeUnknown: the call was sent to a runner that has fallen silent, or its
 	// answer is not kept; whether it ran is not known here.
 	OutcomeUnknown Code = "COMMAND_OUTCOME_UNKNOWN"
-	// Busy: no runner has room now; nothing of this call ran.
+	// Busy: there is no room for the call now; nothing of it ran.
 	Busy Code = "BUSY"
 	// ScopeMissing: the caller has no right to this tool.
 	ScopeMissing Code = "SCOPE_MISSING"

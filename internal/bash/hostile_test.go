@@ -5,6 +5,8 @@ package bash_test
 import (
 	"strings"
 	"testing"
+
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 // mostMegabytes is what a hostile script may have resident. The kernel's bound for
@@ -14,6 +16,7 @@ const mostMegabytes = 500
 // TestHostileScriptsEndWithAClearError, by themselves, in bounded memory. The race
 // detector needs several times as much, so it does not see them.
 func TestHostileScriptsEndWithAClearError(t *testing.T) {
+	testcmdtest.Long(t)
 	const (
 		brace = "line 1: a brace expansion of more than"
 		value = "line 1: a value of more than 64 MiB"

@@ -133,6 +133,16 @@ func (o Options) tls() (*tls.Config, error) {
 	return c, nil
 }
 
+// CheckFiles says which of the files cannot be used that these options name. It opens no
+// connection.
+func (o Options) CheckFiles() error {
+	_, err := o.tls()
+	if o.Credentials != "" {
+		err = errors.Join(err, CheckCredentials(o.Credentials))
+	}
+	return err
+}
+
 // CheckCredentials says what is wrong with a file for [Options.Credentials].
 func CheckCredentials(file string) error {
 	_, err := credentials(file)

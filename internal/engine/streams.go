@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -68,6 +69,7 @@ func (c *Conn) AppendCopy(ctx context.Context, m Copy) (sequence uint64, err err
 type StoredCopy struct {
 	Subject  string
 	Sequence uint64
+	Time     time.Time // when the stream has taken it
 	Header   string
 	Data     []byte // nil where only its size was asked for
 	Size     int
@@ -105,19 +107,36 @@ func (c *Conn) direct(ctx context.Context, stream int, where string, ask []byte)
 	default:
 		return StoredCopy{}, fmt.Errorf("%s: %s %s", CopyStream(stream), status, m.Header.Get("Description"))
 	}
-	seq, err := strconv.ParseUint(m.Header.Get(jetstream.SequenceHeader), 10, 64)
-	if err != nil {
-		return StoredCopy{}, fmt.Errorf("%s: an answer without its sequence: %w", CopyStream(stream), err)
-	}
-	return StoredCopy{Subject: m.Header.Get(jetstream.SubjectHeader), Sequence: seq, Header: m.Header.Get(headerName), Data: m.Data, Size: len(m.Data)}, nil
+	return storedCopy(stream, m)
 }
 
 // ListCopies hands take the messages of a stream whose subjects match filter, in
 // order, from a sequence on, without their data. It returns the sequence from
 // which a later call goes on: what the stream held at the start was handed out.
 func (c *Conn) ListCopies(ctx context.Context, stream int, filter string, from uint64, take func(StoredCopy) error) (next uint64, err error) {
+	return c.list(ctx, stream, from, jetstream.OrderedConsumerConfig{
+		FilterSubjects: []string{filter}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: max(from, 1),
+	}, take)
+}
+
+// answerTime is how long a stream has to say that it is there.
+const answerTime = 5 * time.Second
+
+// LastCopies hands take the last message of each subject of a stream that matches
+// filter, without its data.
+func (c *Conn) LastCopies(ctx context.Context, stream int, filter string, take func(StoredCopy) error) error {
+	_, err := c.list(ctx, stream, 0, jetstream.OrderedConsumerConfig{
+		FilterSubjects: []string{filter}, DeliverPolicy: jetstream.DeliverLastPerSubjectPolicy,
+	}, take)
+	return err
+}
+
+func (c *Conn) list(ctx context.Context, stream int, from uint64, o jetstream.OrderedConsumerConfig, take func(StoredCopy) error) (next uint64, err error) {
 	before := c.Refused()
-	s, err := c.js.Stream(ctx, CopyStream(stream))
+	// A server says beside the exchange that a key may not ask, and the asker only waits.
+	first, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	s, err := c.js.Stream(first, CopyStream(stream))
 	if err != nil {
 		return from, c.copyError(stream, err, before)
 	}
@@ -125,9 +144,8 @@ func (c *Conn) ListCopies(ctx context.Context, stream int, filter string, from u
 	if end < from {
 		return from, nil
 	}
-	cons, err := s.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
-		FilterSubjects: []string{filter}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: max(from, 1), HeadersOnly: true,
-	})
+	o.HeadersOnly = true
+	cons, err := s.OrderedConsumer(ctx, o)
 	if err != nil {
 		return from, c.copyError(stream, err, before)
 	}
@@ -156,7 +174,7 @@ func (c *Conn) ListCopies(ctx context.Context, stream int, filter string, from u
 			return end + 1, nil
 		}
 		size, _ := strconv.Atoi(m.Headers().Get(sizeHeader))
-		err = take(StoredCopy{Subject: m.Subject(), Sequence: meta.Sequence.Stream, Header: m.Headers().Get(headerName), Size: size})
+		err = take(StoredCopy{Subject: m.Subject(), Sequence: meta.Sequence.Stream, Time: meta.Timestamp, Header: m.Headers().Get(headerName), Size: size})
 		if err != nil {
 			return from, err
 		}

@@ -67,13 +67,17 @@ func (c *configReader) file(path string, depth int, perhaps bool) []gitconfig.En
 	if c.err != nil {
 		return nil
 	}
+	c.read++ // also where there is none: there could be thousands of those
+	if c.read > maxConfigs || depth > deepestInclude {
+		c.err = errOdd
+		return nil
+	}
 	text, err := readFile(path, maxTrusted)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil
 	}
-	c.read++
 	entries, parseErr := gitconfig.Parse([]byte(text))
-	if c.err = errors.Join(err, parseErr); c.err != nil || c.read > maxConfigs || depth > deepestInclude {
+	if c.err = errors.Join(err, parseErr); c.err != nil {
 		c.err = errOdd
 		return nil
 	}

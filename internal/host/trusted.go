@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"tipstaff/internal/own"
 )
 
 // maxTrusted bounds a settings file.
@@ -23,6 +25,9 @@ const maxTrusted = 1 << 20
 // with the sticky bit (/tmp), a user cannot replace files of other users, and
 // the owner of the next element is checked as well. A file system that is
 // mounted read-only is how a Kubernetes ConfigMap arrives, with mode 0777.
+//
+// In a user namespace (a rootless container), a user who is not mapped counts as
+// root: see [own.IsForeign].
 func ReadTrusted(path string) ([]byte, error) {
 	full, err := filepath.Abs(path)
 	if err != nil {
@@ -114,10 +119,11 @@ func split(path string) []string {
 // foreign returns the owner of a file if that is neither root nor the server's
 // user.
 func foreign(info fs.FileInfo) string {
-	if owner, known := ownerOf(info); known && owner != 0 && owner != os.Geteuid() {
-		return fmt.Sprintf("belongs to another user (%d)", owner)
+	if !own.IsForeign(info) {
+		return ""
 	}
-	return ""
+	owner, _ := ownerOf(info)
+	return fmt.Sprintf("belongs to another user (%d)", owner)
 }
 
 // writable returns why others may write a file or directory; "" if only the

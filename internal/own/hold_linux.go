@@ -34,25 +34,6 @@ func isThere(path string, info os.FileInfo) bool {
 	return err == nil && os.SameFile(there, info)
 }
 
-// isUnknown reports whether a user id stands for all users without a mapping in
-// this user namespace: user_namespaces(7).
-func isUnknown(uid int) bool {
-	if number("/proc/sys/kernel/overflowuid") != uid {
-		return false
-	}
-	text, err := os.ReadFile("/proc/self/uid_map")
-	if err != nil {
-		return false
-	}
-	for line := range strings.Lines(string(text)) {
-		var first, outside, count int
-		if _, err := fmt.Sscan(line, &first, &outside, &count); err != nil || uid >= first && uid-first < count {
-			return false
-		}
-	}
-	return true
-}
-
 // number reads a kernel setting; -1 if it does not exist.
 func number(path string) int {
 	text, err := os.ReadFile(path)

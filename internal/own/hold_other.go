@@ -12,6 +12,4 @@ func hold(string) (*os.File, error) { return nil, errors.ErrUnsupported }
 
 func whereIs(*os.File) string { return "" }
 
-func isUnknown(int) bool { return false }
-
 func readOnly(string) bool { return false }

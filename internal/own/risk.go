@@ -74,16 +74,16 @@ func (r reach) holds(path string) bool {
 // server's user. So is one on a file system that is mounted read-only: a
 // Kubernetes ConfigMap has mode 0777.
 func foreign(s step) string {
-	if isForeign(s.in) {
+	if IsForeign(s.in) {
 		return "the directory " + s.dir + " belongs to another user"
 	}
-	if s.isLink() && isForeign(s.found) {
+	if s.isLink() && IsForeign(s.found) {
 		return "the symbolic link " + s.path() + " belongs to another user"
 	}
 	if s.in.Mode().Perm()&0o002 == 0 || readOnly(s.dir) {
 		return ""
 	}
-	if s.in.Mode()&fs.ModeSticky != 0 && s.found != nil && !isForeign(s.found) {
+	if s.in.Mode()&fs.ModeSticky != 0 && s.found != nil && !IsForeign(s.found) {
 		return ""
 	}
 	return "every user may write in the directory " + s.dir
@@ -97,10 +97,11 @@ func canWrite(info fs.FileInfo) bool {
 	return !known || owner == os.Geteuid() || info.Mode().Perm()&0o022 != 0
 }
 
-// isForeign reports whether a file belongs to a user who is neither root nor
-// the server's. In a user namespace, all owners without a mapping look like one
-// user, whom no process in it can be.
-func isForeign(info fs.FileInfo) bool {
+// IsForeign reports whether a file belongs to a user who is neither root nor
+// the server's. In a user namespace (a rootless container), all owners without a
+// mapping look like one user, whom no process in it can be. They are of outside,
+// as whoever made the container is, and count as root does.
+func IsForeign(info fs.FileInfo) bool {
 	owner, known := ownerOf(info)
-	return known && owner != 0 && owner != os.Geteuid() && !isUnknown(owner)
+	return known && owner != 0 && owner != os.Geteuid() && !Unmapped(owner)
 }

@@ -112,7 +112,10 @@ func (c cloner) start(s *childSteps, o cloning) (pid, pidfd int, err error) {
 		o.flags |= unix.CLONE_PARENT
 		a.prepare(o.cgroup < 0, o, s)        // a filter can see more of clone's arguments than of clone3's
 		a.call.arg[4] = uintptr(o.by.secret) // without CLONE_SETTLS and CLONE_CHILD_*TID, the kernel ignores this argument
-		id, errno = o.by.spawn(&a.call)
+		id, errno = o.by.spawn(&a.call, &a.pidfd)
+		if errno == uintptr(unix.ESRCH) && o.by.dead {
+			return o.by.salvage(a, s)
+		}
 	} else {
 		a.prepare(c.legacy, o, s)
 		id, errno = vfork(&a.call)

@@ -113,8 +113,9 @@ type NamespaceSpec struct {
 	OwnNetwork bool
 	// Listen is a port of that loopback on which the server listens; 0: none.
 	Listen uint16
-	// Processes is the approximate number of processes that a command may have;
-	// 0: no limit.
+	// Processes is the number of processes and threads that a command may have, if
+	// [Bounds.InNamespaces]; 0: no limit. It is for enclosures without
+	// [GroupLimits.Processes], which tell when the limit was met.
 	Processes int
 }
 

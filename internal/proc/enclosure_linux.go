@@ -92,7 +92,7 @@ func (n *Enclosure) Restrict(ruleset int, own Own) error {
 
 // makeFirst makes the first instance.
 func (n *Enclosure) makeFirst() error {
-	i, err := n.newInstance()
+	i, err := n.anInstance()
 	if err == nil {
 		n.ready <- i
 	}
@@ -144,7 +144,7 @@ func (n *Enclosure) take() (*instance, error) {
 	case i := <-n.ready:
 		return i, nil
 	default:
-		return n.newInstance()
+		return n.anInstance()
 	}
 }
 
@@ -206,6 +206,9 @@ func (n *Enclosure) newInstance() (*instance, error) {
 		err = i.restrict()
 	}
 	if err != nil {
+		if i.lost() {
+			err = fmt.Errorf("%w: %w", errLost, err)
+		}
 		i.end()
 		return nil, err
 	}
@@ -262,7 +265,7 @@ func (i *instance) hatch() (err error) {
 	e.starting.RLock()
 	defer e.starting.RUnlock()
 	if i.zygote, err = e.newZygote(s, cgroup); err == nil {
-		i.zygote.secret = i.in.spec.CloneSecret
+		i.zygote.secret, i.zygote.mark = i.in.spec.CloneSecret, i.mark
 	}
 	if *asks > 0 && err == nil {
 		i.asks, err = listen(int(*asks), i.in.spec.Supervise)

@@ -5,6 +5,7 @@ package proc
 import (
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"sync/atomic"
 
@@ -51,6 +52,9 @@ type Engine struct {
 // NewEngine chooses the best means that the machine has. It also ends the
 // processes that dead servers with the same state directory have left running.
 func NewEngine(o Options) (*Engine, error) {
+	if _, _, there := stat(os.Getpid()); !there {
+		return nil, errNoProc
+	}
 	null, err := openNull()
 	if err != nil {
 		return nil, err
@@ -84,6 +88,9 @@ func NewEngine(o Options) (*Engine, error) {
 	e.orphans = e.collectOrphans()
 	return e, nil
 }
+
+// errNoProc: without it, no process can be told from another one.
+var errNoProc = errors.New("there is no /proc here, by which commands are watched and ended: mount it (mount -t proc proc /proc), or give the container one")
 
 // probeClone finds out which call can make a child: kernels before 5.7 lack the
 // flags of clone3 that are needed here, and sandboxes that cannot inspect its

@@ -44,7 +44,10 @@ type Status struct {
 	Signal     int    // the number of the signal that ended it, or 0
 	SignalName string // its name, "SIGKILL"
 	CoreDumped bool
-	Usage      tipstaff.Usage
+	// Unstarted: another process ended it before the program began, so that nothing
+	// ran.
+	Unstarted bool
+	Usage     tipstaff.Usage
 	// Err is set if the end could not be observed; then no other field is
 	// valid.
 	Err error

@@ -5,6 +5,7 @@ package proc
 import (
 	"crypto/rand"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -107,11 +108,15 @@ func running(pid int) bool {
 	return ok && state != 'Z' && state != 'X'
 }
 
-// stat reads the state and the parent of a process: proc_pid_stat(5).
+// stat reads the state and the parent of a process: proc_pid_stat(5). Where that needs
+// a descriptor or memory that is not to be had, a process that is there has state 0.
 func stat(pid int) (state byte, parent int, ok bool) {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
+	switch {
+	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ESRCH):
 		return 0, 0, false
+	case err != nil:
+		return 0, 0, unix.Kill(pid, 0) == nil
 	}
 	return parseStat(data)
 }

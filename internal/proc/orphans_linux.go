@@ -196,7 +196,7 @@ func (o *orphans) collect() {
 	for _, pid := range o.strangers(o.all()) {
 		if all || markOf(pid).of(o.engine.mark) {
 			var ws unix.WaitStatus
-			_, _ = unix.Wait4(pid, &ws, unix.WNOHANG, nil)
+			_, _ = unix.Wait4(pid, &ws, unix.WNOHANG|unix.WALL, nil)
 		}
 	}
 }

@@ -37,7 +37,10 @@ func (n *Enclosure) newPIDNamespace() (*pidNamespace, error) {
 	e := n.engine
 	e.starting.RLock()
 	defer e.starting.RUnlock()
-	if err := e.startTwin(s); err != nil {
+	if err = e.startTwin(s); err == nil && *s.twinPID == 0 {
+		err = errLost
+	}
+	if err != nil {
 		return nil, fmt.Errorf("cannot make a PID namespace: %w", err)
 	}
 	return e.watch(int(*s.twinPID))
@@ -77,6 +80,9 @@ func (e *Engine) watch(pid int) (*pidNamespace, error) {
 		p.children, err = unix.Open("/proc/"+strconv.Itoa(pid)+"/task/"+strconv.Itoa(pid)+"/children", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	}
 	if err != nil {
+		if !running(pid) {
+			err = errLost
+		}
 		e.reapFirst(pid)
 		if p.pidfd != nil {
 			_ = p.pidfd.Close()
@@ -112,7 +118,7 @@ func procfs(s *childSteps, processes int) error {
 	}
 	s.add("mount /proc", unix.SYS_MOUNT, kind, path, kind, unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, 0)
 	if processes > 0 && ownPidMax() {
-		if _, err := s.write("/proc/sys/kernel/pid_max", strconv.Itoa(reservedPIDs+processes)); err != nil {
+		if err := boundIDs(s, processes); err != nil {
 			return err
 		}
 	}
@@ -135,11 +141,26 @@ func procfs(s *childSteps, processes int) error {
 // reservedPIDs are not used again when process ids wrap around: kernel/pid.c.
 const reservedPIDs = 300
 
-// ownPidMax reports whether each PID namespace has its own kernel.pid_max, as
-// it does since Linux 6.14.
+// boundIDs leaves a command just so many ids, one for each of its threads: all from
+// reservedPIDs up to pid_max. A new namespace would give it those below as well before
+// they wrap around for the first time; so the last one that was given is said to be
+// just below.
+func boundIDs(s *childSteps, processes int) error {
+	if _, err := s.write("/proc/sys/kernel/pid_max", strconv.Itoa(reservedPIDs+processes)); err != nil {
+		return err
+	}
+	_, err := s.write(lastPID, strconv.Itoa(reservedPIDs))
+	return err
+}
+
+const lastPID = "/proc/sys/kernel/ns_last_pid"
+
+// ownPidMax reports whether each PID namespace has its own kernel.pid_max, as it does
+// since Linux 6.14, and whether the last id can be set (CONFIG_CHECKPOINT_RESTORE).
 var ownPidMax = sync.OnceValue(func() bool {
 	major, minor := kernelVersion()
-	return major > 6 || major == 6 && minor >= 14
+	_, err := os.Stat(lastPID)
+	return (major > 6 || major == 6 && minor >= 14) && err == nil
 })
 
 // firstProcess adds the steps that turn the process into one that only waits.
@@ -248,7 +269,7 @@ func (p *pidNamespace) kill() { _ = unix.Kill(p.pid, unix.SIGKILL) }
 func (p *pidNamespace) over() bool {
 	if !p.reaped {
 		var ws unix.WaitStatus
-		pid, err := unix.Wait4(p.pid, &ws, unix.WNOHANG, nil)
+		pid, err := unix.Wait4(p.pid, &ws, unix.WNOHANG|unix.WALL, nil)
 		p.reaped = pid == p.pid || err == unix.ECHILD
 	}
 	return p.reaped

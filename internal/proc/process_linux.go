@@ -124,10 +124,21 @@ const (
 
 // waitid reaps the process behind a pidfd. again means that it has not ended.
 func waitid(pidfd uintptr) (st Status, again bool, err error) {
+	if st, again, err = waitidFor(pidfd, 0); !errors.Is(err, unix.ECHILD) {
+		return st, again, err
+	}
+	// Commands are made without a signal for their end, and get SIGCHLD for it at
+	// exec. wait(2) keeps both kinds apart: what is found here has never come to exec.
+	st, again, err = waitidFor(pidfd, unix.WCLONE)
+	st.Unstarted = err == nil && !again
+	return st, again, err
+}
+
+func waitidFor(pidfd, kind uintptr) (st Status, again bool, err error) {
 	var info siginfo
 	var usage unix.Rusage
 	for {
-		_, _, errno := unix.Syscall6(unix.SYS_WAITID, unix.P_PIDFD, pidfd, uintptr(unsafe.Pointer(&info)), unix.WEXITED, uintptr(unsafe.Pointer(&usage)), 0)
+		_, _, errno := unix.Syscall6(unix.SYS_WAITID, unix.P_PIDFD, pidfd, uintptr(unsafe.Pointer(&info)), unix.WEXITED|kind, uintptr(unsafe.Pointer(&usage)), 0)
 		switch {
 		case errno == unix.EINTR:
 			continue

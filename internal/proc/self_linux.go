@@ -14,6 +14,9 @@ import (
 func Self() (*os.File, error) {
 	const link = "/proc/self/exe"
 	fd, err := unix.Open(link, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if _, missing := os.Stat("/proc/self"); missing != nil {
+		return nil, errNoProc
+	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the program's own file: %w", err)
 	}

@@ -3,6 +3,8 @@
 package proc
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"os"
 	"runtime"
@@ -15,7 +17,7 @@ import (
 // nothing runs.
 func (e *Engine) Start(l Launch) (*Process, error) {
 	defer runtime.KeepAlive(l) // its files must stay open until Start returns
-	for {
+	for attempt := 1; ; attempt++ {
 		p := &Process{engine: e}
 		if err := p.takeInstance(l.Confine); err != nil {
 			return nil, err
@@ -24,13 +26,13 @@ func (e *Engine) Start(l Launch) (*Process, error) {
 		if err == nil {
 			return p, nil
 		}
-		dead := p.instance.zygote.dead
+		if p.instance.lost() && !errors.Is(err, errUnclear) {
+			err = fmt.Errorf("%w: %w", errLost, err)
+		}
 		p.release(false)
-		if !dead {
+		if !Lost(err) || attempt == mostAttempts {
 			return nil, err
 		}
-		// Another process has killed the zygote, but not the server. Discard
-		// the instance and use another one.
 	}
 }
 
@@ -91,8 +93,8 @@ func (e *Engine) launch(p *Process, s *childSteps, fds streams) error {
 	if err != nil {
 		return err
 	}
-	e.live.Store(pid, p)
 	p.watch(pid, pidfd)
+	e.live.Store(pid, p) // from here on others read it
 	return nil
 }
 

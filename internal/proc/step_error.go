@@ -32,6 +32,25 @@ func BeforeTheProgram(err error) bool {
 	return errors.As(err, &at) && at.Step != execute
 }
 
+// ErrUnstarted is the error for a program whose process another one ended before
+// exec: see [Status].
+var ErrUnstarted = fmt.Errorf("%w, or the command's own before the program began", errLost)
+
+var (
+	// errLost: another process has killed or stopped a process by which commands are
+	// started, and nothing was started.
+	errLost = errors.New("another process ended or stopped the one that was to start the command")
+	// errUnclear is the same where the program may have begun.
+	errUnclear = errors.New("another process ended the one that was starting the command, which may have begun")
+)
+
+// Lost reports whether nothing was started because another process ended or stopped
+// the ones that start commands.
+func Lost(err error) bool { return errors.Is(err, errLost) }
+
+// Unclear reports whether it is not known if the program ran at all. It has ended.
+func Unclear(err error) bool { return errors.Is(err, errUnclear) }
+
 const filterCalls = "filter system calls"
 
 // NoListener reports whether an enclosure could not be made because the kernel

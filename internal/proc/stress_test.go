@@ -19,6 +19,7 @@ import (
 // grow; every second start fails on purpose. Nothing may be left.
 // TIPSTAFF_STRESS is how many starts to make, for an emulated processor.
 func TestStress(t *testing.T) {
+	testcmdtest.Long(t)
 	starts := 20_000
 	if n, err := strconv.Atoi(os.Getenv("TIPSTAFF_STRESS")); err == nil {
 		starts = n

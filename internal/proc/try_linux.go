@@ -17,9 +17,10 @@ func (e *Engine) Try(n *Enclosure) error {
 	s.add("end", unix.SYS_EXIT_GROUP, 0)
 	e.starting.RLock()
 	defer e.starting.RUnlock()
-	pid, _, err := e.clone.Load().start(s, cloning{cgroup: p.instance.born(), by: p.instance.zygote})
+	pid, pidfd, err := e.clone.Load().start(s, cloning{flags: unix.CLONE_PIDFD, cgroup: p.instance.born(), by: p.instance.zygote})
 	if err == nil {
 		reapNow(pid)
+		_ = unix.Close(pidfd)
 	}
 	return err
 }

@@ -29,6 +29,7 @@ type zygote struct {
 	keep   []any // keeps alive what its steps point to
 	// secret is the last argument of its calls of clone.
 	secret uint64
+	mark   mark // of its instance
 	dead   bool // another process has killed it
 }
 
@@ -56,7 +57,7 @@ const (
 	// zygotePatience is the time after which a busy zygote is checked for being
 	// alive.
 	zygotePatience = 100 * time.Millisecond
-	zygoteLimit    = 10 * time.Second // after that it is killed
+	zygoteLimit    = 10 * time.Second // after that it is killed; one that was stopped, at once
 )
 
 // newZygote makes a zygote that carries out s first. The caller holds
@@ -77,25 +78,27 @@ func (e *Engine) newZygote(s *childSteps, cgroup int) (*zygote, error) {
 	}
 	z.pid = int(id)
 	e.firsts.Store(z.pid, z)
-	for !z.waitIdle() {
-		if failed := atomic.LoadUintptr(&a.call.errno); failed != 0 || !z.lives() {
-			e.reapFirst(z.pid)
-			return nil, a.failure(s)
-		}
+	if z.await(nil) {
+		return z, nil
 	}
-	return z, nil
+	e.reapFirst(z.pid)
+	if atomic.LoadUintptr(&a.call.errno) != 0 {
+		return nil, a.failure(s)
+	}
+	return nil, errLost
 }
 
-// spawn makes the zygote create a child. The caller holds e.starting and keeps
-// alive what c points to.
-func (z *zygote) spawn(c *vforkCall) (pid, errno uintptr) {
-	if !z.await() {
+// spawn makes the zygote create a child. child is where the kernel puts the child's
+// pidfd; nil: it is not asked to. The caller holds e.starting and keeps alive what c
+// points to.
+func (z *zygote) spawn(c *vforkCall, child *int32) (pid, errno uintptr) {
+	if !z.await(nil) {
 		return 0, uintptr(unix.ESRCH)
 	}
 	z.post.call = c
 	atomic.StoreUint32(&z.post.state, posted)
 	z.wake()
-	if !z.await() {
+	if !z.await(child) {
 		return 0, uintptr(unix.ESRCH)
 	}
 	if n := z.post.pid; n < ^uintptr(4095) {
@@ -104,15 +107,20 @@ func (z *zygote) spawn(c *vforkCall) (pid, errno uintptr) {
 	return 0, -z.post.pid
 }
 
-// await waits until the zygote is idle, and reports whether it lives.
-func (z *zygote) await() bool {
-	for limit := time.Now().Add(zygoteLimit); !z.dead && !z.waitIdle(); {
-		if time.Now().After(limit) {
-			_ = unix.Kill(z.pid, unix.SIGKILL) // another process has stopped it
+// await waits until the zygote is idle, and reports whether it has become so. It
+// kills a zygote that another process has stopped, or whose child, by its pidfd, was
+// stopped before exec.
+func (z *zygote) await(child *int32) bool {
+	for limit := time.Now().Add(zygoteLimit); !z.waitIdle(); {
+		switch state, _, there := stat(z.pid); {
+		case !there || state == 'Z' || state == 'X':
+			z.dead = true
+			return atomic.LoadUint32(&z.post.state) == idle // it ended after its work
+		case stopped(state), child != nil && childStopped(int(atomic.LoadInt32(child))), time.Now().After(limit):
+			_ = unix.Kill(z.pid, unix.SIGKILL)
 		}
-		z.dead = !z.lives()
 	}
-	return !z.dead
+	return true
 }
 
 // takeOn makes the zygote carry out one more system call for itself, which must
@@ -125,7 +133,7 @@ func (z *zygote) takeOn(name string, trap uintptr, arg ...uintptr) error {
 	c := &vforkCall{trap: trap, steps: &s.steps[0], left: 1}
 	copy(c.arg[:], arg)
 	z.post.pid = 0
-	_, errno := z.spawn(c)
+	_, errno := z.spawn(c, nil)
 	runtime.KeepAlive(s)
 	if errno != 0 {
 		return &StepError{Step: name, Errno: syscall.Errno(errno)}

@@ -2,6 +2,7 @@ package recording
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,6 +37,12 @@ func ReadHead(path string) (Head, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return Head{}, fmt.Errorf("cannot read the recording: %w", err)
 	}
+	return headOf(line)
+}
+
+// HeadOf is ReadHead for a recording that was read.
+func HeadOf(data []byte) (Head, error) {
+	line, _, _ := bytes.Cut(data[:min(len(data), maxHead)], []byte("\n"))
 	return headOf(line)
 }
 

@@ -51,9 +51,14 @@ func (p Player) Play(ctx context.Context, path string) error {
 	if err != nil {
 		return fmt.Errorf("cannot play the recording: %w", err)
 	}
+	return p.PlayData(ctx, path, data)
+}
+
+// PlayData is Play for a recording that was read; name is for people.
+func (p Player) PlayData(ctx context.Context, name string, data []byte) error {
 	c, err := read(data)
 	if err != nil {
-		return fmt.Errorf("cannot play %s: %w", path, err)
+		return fmt.Errorf("cannot play %s: %w", name, err)
 	}
 	if c.size != nil && !p.Raw {
 		return p.playScreen(ctx, c)

@@ -56,11 +56,13 @@ func (r *Redactor) Argv(argv []string) []string {
 	var (
 		out  []string
 		w    walk
+		n    netrc
 		hide spans
 	)
 	for i, arg := range argv {
 		hide = hide[:0]
 		w.step(arg, 0, &hide)
+		n.argument(arg, &hide)
 		r.inside(arg, wholeWord, &hide)
 		if len(hide) == 0 {
 			continue
@@ -100,6 +102,7 @@ func (r *Redactor) inside(s string, m mode, hide *spans) {
 	findUserinfo(s, hide)
 	findFields(s, m, hide)
 	findStatements(s, hide)
+	findNetrc(s, hide)
 	findCommands(s, 0, nesting, hide)
 }
 

@@ -28,6 +28,7 @@
 //	daemon [keep]       leaves a daemon that ignores every signal; prints its pid; exits.
 //	                    "keep": the daemon keeps the output open
 //	tree DEPTH          a chain of sleeping descendants; each prints its pid
+//	crowd N             has so many threads; prints "ready", sleeps
 //
 //	attempt NAME …      tries what a sandbox may forbid, and prints the outcome as JSON (Linux)
 //	without N,N COMMAND …  becomes the command, for which the system calls N do not exist (Linux)
@@ -52,6 +53,7 @@ const (
 	lifetime  = 60 * time.Second
 	maxDepth  = 32
 	maxOutput = min(16<<30, math.MaxInt)
+	maxCrowd  = 8000
 )
 
 // program is one entry of the collection. args are those after its name.
@@ -67,7 +69,7 @@ func programs() []program {
 		{"cat", cat}, {"slowread", neverRead}, {"partial", halfLine}, {"closefds", closeOutput}, {"flood", flood}, {"renames", rename}, {"leave", leaveObject},
 		{"invalid", writeInvalid}, {"control", writeControl},
 		{"attempt", attempt}, {"without", without},
-		{"hold", hold}, {"daemon", daemon}, {"daemon-parent", daemonParent}, {"daemon-child", daemonChild}, {"tree", tree},
+		{"hold", hold}, {"daemon", daemon}, {"daemon-parent", daemonParent}, {"daemon-child", daemonChild}, {"tree", tree}, {"crowd", crowd},
 	}
 }
 

@@ -1,0 +1,9 @@
+//go:build !linux
+
+package own
+
+// Unmapped is about user namespaces, which only Linux has.
+func Unmapped(int) bool { return false }
+
+// OnlyUser is about user namespaces, which only Linux has.
+func OnlyUser() bool { return false }
