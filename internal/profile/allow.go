@@ -86,11 +86,21 @@ var ErrTooMany = fmt.Errorf("more than %d rules would be needed", MaxGrants)
 //     or removed directly in the directories above it;
 //   - pins do not hold, except in such directories, and those of [Own] that are
 //     kept. They need mounts.
-func (p Paths) Allow(unseen ...string) (Allowlist, error) {
+func (p Paths) Allow(unseen ...string) (Allowlist, error) { return p.allow(newWalk(p), unseen) }
+
+// AllowMounted is Allow for commands whose mounts cover what is hidden and hold what
+// is pinned. It allows workspaces as a whole: in the home, a command can make a project
+// beside hidden files.
+func (p Paths) AllowMounted(unseen ...string) (Allowlist, error) {
+	w := newWalk(p)
+	w.whole = p.Workspace
+	return p.allow(w, unseen)
+}
+
+func (p Paths) allow(w *walk, unseen []string) (Allowlist, error) {
 	if p.Profile == Open {
 		return Allowlist{Grants: []Grant{{Path: "/", Dir: true, Right: List | Read | Write | Device}}}, nil
 	}
-	w := newWalk(p)
 	w.unseen = unseen
 	w.rights[w.root] = Grant{w.root, true, List}
 	for _, step := range []func() error{
@@ -115,6 +125,7 @@ type walk struct {
 	pinned  []string // not granted for writing where the walk meets them; sorted
 	kept    []string // nor entered for writing, like blocked; sorted
 	unseen  []string // not watched
+	whole   []string // granted without a look into them
 	rights  map[string]Grant
 	notes   []string
 	watched *watch
@@ -177,7 +188,7 @@ func (w *walk) cover(dir string, right Right) error {
 	if right&Write != 0 && len(w.kept) > 0 {
 		blocked = outermost(slices.Concat(w.blocked, w.kept))
 	}
-	if !anyWithin(dir, blocked) {
+	if !anyWithin(dir, blocked) || right&Write != 0 && slices.Contains(w.whole, dir) {
 		return w.grant(dir, true, right)
 	}
 	if slices.Contains(blocked, dir) {

@@ -32,7 +32,7 @@ func matchParts(pattern, parts []string) bool {
 
 // allowed reports whether the operator leaves a path of a work tree to commands.
 func (r *resolver) allowed(file string, tops []string) bool {
-	return slices.ContainsFunc(tops, func(top string) bool {
+	return len(r.m.Control) > 0 && slices.ContainsFunc(tops, func(top string) bool {
 		rel, err := filepath.Rel(top, file)
 		return err == nil && below(file, top) && ControlAllowed(r.m.Control, rel)
 	})

@@ -1,6 +1,8 @@
 package profile
 
 import (
+	"slices"
+
 	"tipstaff/internal/gitconfig"
 )
 
@@ -11,8 +13,22 @@ import (
 func parseGitConfig(text string) (gitConfig, error) {
 	entries, err := gitconfig.Parse([]byte(text))
 	s := gitconfig.SettingsOf(entries)
-	c := gitConfig{includes: gitconfig.Includes(entries), hooksPath: s.HooksPath, workTree: s.WorkTree, perTree: s.WorktreeConfig}
+	c := gitConfig{includes: lastOnly(gitconfig.Includes(entries)), hooksPath: s.HooksPath, workTree: s.WorkTree, perTree: s.WorktreeConfig}
 	return c, err
+}
+
+// lastOnly keeps of equal includes the last one, whose settings count.
+func lastOnly(list []string) []string {
+	seen := map[string]bool{}
+	var kept []string
+	for _, include := range slices.Backward(list) {
+		if !seen[include] {
+			seen[include] = true
+			kept = append(kept, include)
+		}
+	}
+	slices.Reverse(kept)
+	return kept
 }
 
 // gitConfig holds the settings of a git configuration by which it leads to other

@@ -2,8 +2,8 @@ package profile
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -31,6 +31,9 @@ func (r *resolver) gitDir(dir string) bool {
 	}
 	if r.git.dirs[dir] {
 		return true
+	}
+	if r.budget.found--; r.spent() {
+		return false
 	}
 	r.git.dirs[dir] = true
 	end := r.owned(dir, !isRepository(dir))
@@ -75,18 +78,21 @@ func (r *resolver) workTrees(dir string, config gitConfig) []string {
 	if config.workTree != "" {
 		tops = append(tops, from(dir, config.workTree))
 	}
-	entries, _ := os.ReadDir(filepath.Join(dir, "worktrees"))
-	r.git.left -= len(entries)
+	entries, _ := r.entriesOf(filepath.Join(dir, "worktrees"))
 	for _, e := range entries {
+		if len(tops) > mostWorkTrees {
+			r.tooMuch(fmt.Sprintf("the repository %s has more than %d work trees", dir, mostWorkTrees))
+			break
+		}
 		own := filepath.Join(dir, "worktrees", e.Name())
 		if !e.IsDir() || !exists(filepath.Join(own, "gitdir")) {
 			continue
 		}
-		if commonDir(own) != dir {
+		if r.commonDir(own) != dir {
 			r.plant(filepath.Join(own, "commondir"))
 			continue
 		}
-		file, err := readGitPath(filepath.Join(own, "gitdir"), "", own)
+		file, err := r.readGitPath(filepath.Join(own, "gitdir"), "", own)
 		if err == nil {
 			tops = append(tops, filepath.Dir(file))
 		}
@@ -112,8 +118,8 @@ func (r *resolver) workTree(own, file string, perTree bool) {
 
 // commonDir returns the repository that the directory of a linked work tree belongs
 // to, if it says so and lies where such directories lie; otherwise "".
-func commonDir(own string) string {
-	path, err := readGitPath(filepath.Join(own, "commondir"), "", own)
+func (r *resolver) commonDir(own string) string {
+	path, err := r.readGitPath(filepath.Join(own, "commondir"), "", own)
 	if err != nil {
 		return ""
 	}
@@ -126,13 +132,12 @@ func commonDir(own string) string {
 
 // submodules searches for repositories below modules, whose names contain slashes.
 func (r *resolver) submodules(dir string, depth int) {
-	entries, err := os.ReadDir(dir)
-	if err != nil || depth > 16 {
+	if depth > 16 {
 		return
 	}
-	r.git.left -= len(entries)
+	entries, _ := r.entriesOf(dir)
 	for _, e := range entries {
-		if e.Type() != fs.ModeDir || r.git.left <= 0 {
+		if e.Type() != fs.ModeDir || r.spent() {
 			continue
 		}
 		if path := filepath.Join(dir, e.Name()); !r.gitDir(path) {

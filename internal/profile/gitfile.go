@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,21 +14,42 @@ import (
 // smaller, the others are one line.
 const maxGitFile = 1 << 20
 
-// readGitFile reads a small regular file.
-func readGitFile(path string) (string, error) {
+var errSpent = errors.New("the search has met its bound")
+
+// openGitFile opens a small regular file.
+func (r *resolver) openGitFile(path string) (*os.File, fs.FileInfo, error) {
+	r.budget.files--
+	if r.spent() {
+		return nil, nil, errSpent
+	}
 	f, err := openPlain(path)
 	if err != nil {
-		return "", reasonOf(err)
+		return nil, nil, reasonOf(err)
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("it is not a regular file")
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, nil, reasonOf(err)
+	}
+	return f, info, nil
+}
+
+// readGitFile reads a small regular file.
+func (r *resolver) readGitFile(path string) (string, error) {
+	f, _, err := r.openGitFile(path)
+	if err != nil {
+		return "", err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return "", reasonOf(err)
-	}
-	if !info.Mode().IsRegular() {
-		return "", errors.New("it is not a regular file")
-	}
+	return r.readOpen(f)
+}
+
+func (r *resolver) readOpen(f *os.File) (string, error) {
 	data, err := io.ReadAll(io.LimitReader(f, maxGitFile+1))
+	r.budget.bytes -= len(data)
 	if err != nil {
 		return "", reasonOf(err)
 	}
@@ -39,8 +61,8 @@ func readGitFile(path string) (string, error) {
 
 // readGitPath reads a file that holds one path, and returns it relative to the
 // directory base: gitrepository-layout(5).
-func readGitPath(file, prefix, base string) (string, error) {
-	text, err := readGitFile(file)
+func (r *resolver) readGitPath(file, prefix, base string) (string, error) {
+	text, err := r.readGitFile(file)
 	if err != nil {
 		return "", err
 	}

@@ -1,11 +1,9 @@
 package profile
 
 import (
+	"fmt"
 	"path/filepath"
 )
-
-// maxIncludes is how deep git itself follows include.path.
-const maxIncludes = 10
 
 // pinConfig pins a git configuration with everything that it includes, and returns
 // all their settings together. A missing one has to be made if it would count.
@@ -14,7 +12,7 @@ func (r *resolver) pinConfig(dir, path string, counts bool) gitConfig {
 		r.pinGit(path, false, "git runs what it names")
 		r.isConfig(dir, path)
 	}
-	return r.readConfig(path, 0)
+	return r.followConfig(path)
 }
 
 // isConfig notes that a pin is a configuration of the repository dir.
@@ -25,63 +23,65 @@ func (r *resolver) isConfig(dir, path string) {
 	}
 }
 
-// configKey identifies a configuration: by its file, and by the depth of the
-// include.
-type configKey struct {
-	path  string
-	depth int
+// readConfig is a configuration as it was read.
+type readConfig struct {
+	gitConfig
+	bytes  int
+	err    error // why it could not be read
+	syntax error // what git would not understand
 }
 
-// mostConfigs bounds how many configurations one Resolve reads. A repository has one
-// or two.
-const mostConfigs = 20_000
+// including follows the includes of one configuration. git follows them ten deep, each
+// as often as it meets it; here each file is followed once and as deep as they go,
+// which finds the same files.
+type including struct {
+	left  int                  // includes that may still be followed
+	found map[string]gitConfig // by the path of the include
+	files map[placed]gitConfig // the same files, whatever their names
+}
 
-// readConfig reads a configuration with its includes. Each file is read once for
-// each depth, however often it is included.
-func (r *resolver) readConfig(path string, depth int) gitConfig {
-	key := configKey{path, depth}
-	if c, known := r.git.configs[key]; known {
-		return c
+// placed is a file in a directory, from which its includes are seen.
+type placed struct {
+	inode
+	dir string
+}
+
+// followConfig reads a configuration with its includes, whatever their condition is,
+// and pins those that commands could write.
+func (r *resolver) followConfig(path string) gitConfig {
+	in := &including{left: mostIncludes, found: map[string]gitConfig{}, files: map[placed]gitConfig{}}
+	c := r.parseConfig(in, path)
+	if in.left < 0 {
+		r.tooMuch(fmt.Sprintf("the configuration %s includes more than %d files", path, mostIncludes))
 	}
-	if len(r.git.configs) >= mostConfigs {
-		r.partial, r.exhausted = true, true
-		r.note("there are more than %d configurations of git; use a smaller workspace", mostConfigs)
-		return gitConfig{}
-	}
-	r.git.configs[key] = gitConfig{} // an include of itself adds nothing
-	c := r.parseConfig(path, depth)
-	r.git.configs[key] = c
 	return c
 }
 
-func (r *resolver) parseConfig(path string, depth int) gitConfig {
-	text, err := readGitFile(path)
-	if err != nil {
-		if exists(path) {
-			r.note("%s cannot be read, so what it leads to is not protected: %v", path, err)
-		}
-		return gitConfig{}
-	}
-	c, err := parseGitConfig(text)
-	if err != nil {
-		r.note("%s is not understood, so what it leads to from there on is not protected: %v", path, err)
-	}
-	if depth >= maxIncludes {
+// parseConfig reads the configuration at path, by which it was included.
+func (r *resolver) parseConfig(in *including, path string) gitConfig {
+	read, key := r.readConfig(path)
+	if c, known := in.files[key]; known && key.dir != "" {
 		return c
 	}
+	switch {
+	case read.err != nil && exists(path):
+		r.note("%s cannot be read, so what it leads to is not protected: %v", path, read.err)
+	case read.syntax != nil:
+		r.note("%s is not understood, so what it leads to from there on is not protected: %v", path, read.syntax)
+	}
+	in.files[key] = gitConfig{} // an include of itself adds nothing
+	c := read.gitConfig
 	for _, include := range c.includes {
 		file := r.gitPath(filepath.Dir(path), include)
-		real, rest := existing(file)
-		if r.writable(real) {
-			// A missing one is made, empty, or a command could make it.
-			r.pinGit(filepath.Join(real, rest), false, "git runs what it names")
-			r.isConfig(filepath.Dir(path), filepath.Join(real, rest))
-			r.pinLinks(file, "git runs what it names")
+		inner, known := in.found[file]
+		if !known {
+			if in.left--; in.left < 0 || r.spent() {
+				break
+			}
+			in.found[file] = gitConfig{}
+			inner = r.include(in, filepath.Dir(path), file)
+			in.found[file] = inner
 		}
-		if rest != "" {
-			continue
-		}
-		inner := r.readConfig(real, depth+1)
 		if inner.hooksPath != "" {
 			c.hooksPath = inner.hooksPath
 		}
@@ -90,7 +90,50 @@ func (r *resolver) parseConfig(path string, depth int) gitConfig {
 		}
 		c.perTree = c.perTree || inner.perTree
 	}
+	in.files[key] = c
 	return c
+}
+
+// include pins and follows one include of a configuration in the directory dir.
+func (r *resolver) include(in *including, dir, file string) gitConfig {
+	r.budget.files--
+	real, rest := existing(file)
+	if r.writable(real) {
+		// A missing one is made, empty, or a command could make it.
+		r.pinGit(filepath.Join(real, rest), false, "git runs what it names")
+		r.isConfig(dir, filepath.Join(real, rest))
+		r.pinLinks(file, "git runs what it names")
+	}
+	if rest != "" {
+		return gitConfig{}
+	}
+	return r.parseConfig(in, file)
+}
+
+// readConfig reads a file of configuration, each once by its inode. The place is zero
+// where it is not known.
+func (r *resolver) readConfig(path string) (readConfig, placed) {
+	f, info, err := r.openGitFile(path)
+	if err != nil {
+		return readConfig{err: err}, placed{}
+	}
+	defer f.Close()
+	id, numbered := inodeOf(info)
+	c, known := r.git.configs[id]
+	if known && numbered {
+		r.budget.bytes -= c.bytes // what it includes is gone through again
+		return c, placed{id, filepath.Dir(path)}
+	}
+	text, err := r.readOpen(f)
+	c.bytes, c.err = len(text), err
+	if err == nil {
+		c.gitConfig, c.syntax = parseGitConfig(text)
+	}
+	if !numbered {
+		return c, placed{}
+	}
+	r.git.configs[id] = c
+	return c, placed{id, filepath.Dir(path)}
 }
 
 // globalConfig follows the system's configuration and the user's own into the
@@ -98,7 +141,7 @@ func (r *resolver) parseConfig(path string, depth int) gitConfig {
 func (r *resolver) globalConfig() {
 	for _, name := range []string{"/etc/gitconfig", "/usr/local/etc/gitconfig", "~/.gitconfig", "$XDG_CONFIG_HOME/git/config"} {
 		for _, path := range r.names(name, r.homes[0]) {
-			if c := r.readConfig(path, 0); c.hooksPath != "" {
+			if c := r.followConfig(path); c.hooksPath != "" {
 				r.pinHooksPath(path, c.hooksPath, r.workTops())
 			}
 		}

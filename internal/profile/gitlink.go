@@ -16,7 +16,7 @@ import (
 // such a file. So the repository has to prove that it knows this work tree, by files
 // that are out of reach of commands.
 func (r *resolver) gitFile(path string) {
-	named, err := readGitPath(path, "gitdir: ", filepath.Dir(path))
+	named, err := r.readGitPath(path, "gitdir: ", filepath.Dir(path))
 	if err != nil {
 		return // git refuses it as well
 	}
@@ -31,7 +31,7 @@ func (r *resolver) gitFile(path string) {
 	end()
 	repository := own
 	if common := filepath.Join(own, "commondir"); exists(common) {
-		if repository = commonDir(own); repository == "" {
+		if repository = r.commonDir(own); repository == "" {
 			if r.writable(common) {
 				r.plant(common)
 			}
@@ -80,9 +80,9 @@ func (r *resolver) proves(path, own, repository string) error {
 // tree by the file gitdir, a submodule by its configuration.
 func (r *resolver) workTreeOf(own, repository string) (string, error) {
 	if own != repository {
-		return readGitPath(filepath.Join(own, "gitdir"), "", own)
+		return r.readGitPath(filepath.Join(own, "gitdir"), "", own)
 	}
-	text, err := readGitFile(filepath.Join(repository, "config"))
+	text, err := r.readGitFile(filepath.Join(repository, "config"))
 	if err != nil {
 		return "", err
 	}

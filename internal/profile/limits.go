@@ -33,6 +33,14 @@ func (r *resolver) findSystem() {
 	r.limits.tops = sorted(append(resolve("below"), resolve("home")...))
 }
 
+// System reports whether a directory belongs to the system or has one of its
+// directories in it, so that no command may ever write there: / and /home, for example.
+func System(m Machine, dir string) bool {
+	r := newResolver(Workspace, m)
+	r.findSystem()
+	return r.whyNot(dir) != ""
+}
+
 // whyNot says why a directory must not become writable; "" if it may.
 func (r *resolver) whyNot(path string) string {
 	if closed, is := around(path, r.limits.closed); is {

@@ -41,6 +41,9 @@ type Machine struct {
 	// Entries bounds how many directory entries the search for repositories reads;
 	// 0: five million.
 	Entries int
+	// Repositories bounds how many repositories the search may find; 0: five thousand.
+	// Each has files that have to be watched, and mounts in every sandbox.
+	Repositories int
 
 	// Reveal names the credentials whose secrets are not hidden, by the third
 	// column of secrets.txt.
@@ -61,8 +64,6 @@ type Own struct {
 	// Then nothing can be made directly in the directories above it.
 	Kept bool
 }
-
-const defaultEntries = 5_000_000
 
 // variable returns the absolute paths in a variable. If a name occurs twice, the
 // first counts, as in getenv(3).

@@ -32,3 +32,14 @@ func ownedByUser(info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(st.Uid) == os.Geteuid()
 }
+
+// inode identifies a file, whatever its name.
+type inode struct{ device, number uint64 }
+
+func inodeOf(info fs.FileInfo) (inode, bool) {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return inode{}, false
+	}
+	return inode{uint64(st.Dev), uint64(st.Ino)}, true //nolint:unconvert // of another type on other systems
+}

@@ -59,7 +59,8 @@ type Paths struct {
 	exhausted bool
 	kept      []string // pinned, under Landlock too
 	// closed lists the user's directories that the search could not open.
-	closed []string
+	closed     []string
+	unfollowed []Unfollowed
 }
 
 // Place is a file or directory, with a reason.
@@ -108,6 +109,9 @@ func (p Paths) Complete() bool { return !p.partial }
 // be repositories that are not protected.
 func (p Paths) Exhausted() bool { return p.exhausted }
 
+// Unfollowed returns the repositories that lead to more files than are followed.
+func (p Paths) Unfollowed() []Unfollowed { return p.unfollowed }
+
 // ClosedOff returns directories of the user's that the server could not open and
 // that commands could. They are pinned; without pins, their contents are not
 // protected from commands.
@@ -116,13 +120,17 @@ func (p Paths) ClosedOff() []string { return p.closed }
 // Without returns the same Paths for commands that may remove these repositories (of
 // Repositories or GitDirs): what is pinned only for them is not pinned.
 func (p Paths) Without(repositories []string) Paths {
+	removable := map[string]bool{}
+	for _, path := range repositories {
+		removable[path] = path != ""
+	}
 	var kept []Pin
 	needed := func(dir string) bool {
-		return slices.ContainsFunc(kept, func(k Pin) bool { return below(k.Path, dir) }) ||
+		return len(kept) > 0 && below(kept[len(kept)-1].Path, dir) || // in order, what is below it follows at once
 			slices.ContainsFunc(p.Hidden, func(h Place) bool { return below(h.Path, dir) })
 	}
 	for _, pin := range slices.Backward(p.Pinned) { // the contents of a directory come first
-		if pin.InPlace && needed(pin.Path) || !pin.InPlace && (pin.of == "" || !slices.Contains(repositories, pin.of)) {
+		if pin.InPlace && needed(pin.Path) || !pin.InPlace && !removable[pin.of] {
 			kept = append(kept, pin)
 		}
 	}
@@ -138,7 +146,8 @@ func (p Paths) Stage(config Pin) string {
 		return ""
 	}
 	hooks := filepath.Join(config.GitDir, "hooks")
-	if slices.ContainsFunc(p.Pinned, func(pin Pin) bool { return pin.Path == hooks && pin.Dir && !pin.InPlace }) {
+	i, pinned := slices.BinarySearchFunc(p.Pinned, hooks, func(pin Pin, path string) int { return byPath(pin.Path, path) })
+	if pinned && p.Pinned[i].Dir && !p.Pinned[i].InPlace {
 		return hooks
 	}
 	return ""

@@ -17,10 +17,11 @@ func (r *resolver) pin() {
 	for _, dir := range r.limits.programs {
 		r.pins[dir] = Pin{Place: Place{dir, true, "programs are found in it"}, Programs: true}
 	}
+	tops := r.workTops()
 	for _, row := range r.tables.startup {
 		for _, name := range row.names {
 			if rest, ok := strings.CutPrefix(name, "./"); ok {
-				r.pinInTops(rest, row.why)
+				r.pinInTops(tops, rest, row.why)
 			}
 		}
 	}
@@ -43,8 +44,11 @@ func (r *resolver) pin() {
 	r.Pinned = r.holdInPlace(kept, roots)
 }
 
-func (r *resolver) pinInTops(name, why string) {
-	for _, top := range r.workTops() {
+func (r *resolver) pinInTops(tops []string, name, why string) {
+	for _, top := range tops {
+		if r.spent() {
+			return
+		}
 		if real, info, err := canonical(filepath.Join(top, name)); err == nil && !r.allowed(real, []string{top}) {
 			r.pins[real] = Pin{Place: Place{real, info.IsDir(), why}}
 		}
@@ -53,10 +57,14 @@ func (r *resolver) pinInTops(name, why string) {
 
 // watchInTops lists what of work trees is watched; what is pinned is safe already.
 func (r *resolver) watchInTops() {
+	tops := r.workTops()
 	for _, row := range r.tables.control {
 		for _, name := range row.names {
 			rest, _ := strings.CutPrefix(name, "./")
-			for _, top := range r.workTops() {
+			for _, top := range tops {
+				if r.spent() {
+					return
+				}
 				path := filepath.Join(top, rest)
 				real, missing := existing(path)
 				if _, pinned := r.pins[path]; !pinned && !r.allowed(path, []string{top}) && filepath.Join(real, missing) == path && r.writable(path) {
@@ -65,7 +73,43 @@ func (r *resolver) watchInTops() {
 			}
 		}
 	}
+	r.watchHome()
 	slices.SortFunc(r.Watched, func(a, b Place) int { return byPath(a.Path, b.Path) })
+}
+
+// within reports whether a path is one of these pins or lies below one. They are
+// sorted, and none lies below another.
+func within(pinned []Pin, path string) bool {
+	i, found := slices.BinarySearchFunc(pinned, path, func(p Pin, path string) int { return byPath(p.Path, path) })
+	return found || i > 0 && paths.Within(path, pinned[i-1].Path)
+}
+
+// watchHome lists start-up files and settings with secrets that the home does not have
+// yet, if the home lies in a workspace: what a command makes there is put back.
+func (r *resolver) watchHome() {
+	home := r.homes[0]
+	if _, in := around(home.path, r.Workspace); !in || home.path == "" {
+		return
+	}
+	known := map[string]bool{}
+	for _, row := range slices.Concat(r.tables.startup, r.tables.secrets) {
+		for _, name := range row.names {
+			for _, path := range r.names(name, home) {
+				if !known[path] && below(path, home.path) && !isPattern(filepath.Base(path)) {
+					known[path] = true
+					r.watchMissing(path, row.why)
+				}
+			}
+		}
+	}
+}
+
+// watchMissing lists a path at which nothing is and a command could make something.
+func (r *resolver) watchMissing(path, why string) {
+	real, missing := existing(path)
+	if missing != "" && filepath.Join(real, missing) == path && r.writable(path) && !r.isHidden(path) {
+		r.Watched = append(r.Watched, Place{path, false, why})
+	}
 }
 
 // holdInPlace adds the directories between what is writable and what is pinned or
@@ -76,7 +120,10 @@ func (r *resolver) holdInPlace(pinned []Pin, roots []string) []Pin {
 	hold := func(path, why string) {
 		root, in := around(path, roots)
 		for dir := filepath.Dir(path); in && below(dir, root); dir = filepath.Dir(dir) {
-			if !slices.ContainsFunc(pinned, func(p Pin) bool { return paths.Within(dir, p.Path) }) {
+			if _, held := places[dir]; held {
+				break // and what is above it
+			}
+			if !within(pinned, dir) {
 				places[dir] = Pin{Place: Place{dir, true, why}, InPlace: true}
 			}
 		}

@@ -1,7 +1,6 @@
 package profile
 
 import (
-	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -16,14 +15,13 @@ import (
 // repository deep in third-party code (node_modules) is found last: a person rarely
 // works there, so the bound cuts such ones off first.
 type search struct {
-	left        int // entries that may still be read
 	near, later []string
-	entries     map[string]bool         // paths by which repositories are found, and whether each was handled
-	dirs        map[string]bool         // of repositories, likewise
-	known       map[string]bool         // of repositories that an earlier Resolve has found
-	configs     map[configKey]gitConfig // that were read, each file once
-	owner       string                  // the repository that is being pinned
-	broken      bool                    // git would not accept it as one now
+	entries     map[string]bool      // paths by which repositories are found, and whether each was handled
+	dirs        map[string]bool      // of repositories, likewise
+	known       map[string]bool      // of repositories that an earlier Resolve has found
+	configs     map[inode]readConfig // that were read, each file once
+	owner       string               // the repository that is being pinned
+	broken      bool                 // git would not accept it as one now
 }
 
 // deep names directories full of third-party code or output of tools.
@@ -36,27 +34,22 @@ func deep(name string) bool {
 }
 
 // searchRepositories finds the repositories, the known ones first.
-func (r *resolver) searchRepositories(ctx context.Context) {
-	s := &search{left: r.m.Entries, entries: map[string]bool{}, dirs: map[string]bool{}, known: map[string]bool{}, configs: map[configKey]gitConfig{}}
-	if s.left <= 0 {
-		s.left = defaultEntries
-	}
+func (r *resolver) searchRepositories() {
+	s := &search{entries: map[string]bool{}, dirs: map[string]bool{}, known: map[string]bool{}, configs: map[inode]readConfig{}}
 	r.git = s
 	for _, dir := range r.m.KnownDirs {
 		s.known[dir] = true
 	}
 	for _, path := range r.m.Known {
+		if !r.writable(path) || r.spent() {
+			continue // of another workspace
+		}
 		if dir, rest := existing(filepath.Dir(path)); rest == "" {
 			r.repository(filepath.Join(dir, filepath.Base(path)))
 		}
 	}
 	s.near = slices.Clone(r.Workspace)
-	for len(s.near)+len(s.later) > 0 {
-		if ctx.Err() != nil || s.left <= 0 {
-			r.partial, r.exhausted = true, true
-			r.note("the workspace is too large to be searched for repositories; use a smaller one")
-			break
-		}
+	for len(s.near)+len(s.later) > 0 && !r.spent() {
 		list := &s.near
 		if len(*list) == 0 {
 			list = &s.later
@@ -94,9 +87,9 @@ func (r *resolver) searchDir(s *search, dir string) {
 	defer f.Close()
 	var below []string
 	parts := 0 // of a repository: HEAD, objects, refs
-	for s.left > 0 {
-		entries, err := f.ReadDir(min(batch, s.left))
-		s.left -= len(entries)
+	for !r.spent() {
+		entries, err := f.ReadDir(min(batch, r.budget.entries))
+		r.budget.entries -= len(entries)
 		for _, e := range entries {
 			switch name := e.Name(); {
 			case name == ".git":

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -13,13 +14,14 @@ import (
 // Paths.Workspace, with a note.
 //
 // It searches the workspaces for git repositories. The search stops when ctx ends or
-// the bound is reached, which is no error; Notes say so. It changes nothing on disk: what has to be made is
+// its budget is used up, which is no error; Notes say so. It changes nothing on disk: what has to be made is
 // in Missing.
 func (p Profile) Resolve(ctx context.Context, m Machine, workspace []string) (Paths, error) {
 	if p < Workspace || p > Open {
 		return Paths{}, fmt.Errorf("cannot resolve %v: there is none of that number", p)
 	}
 	r := newResolver(p, m)
+	r.budget.over = func() bool { return ctx.Err() != nil }
 	r.findWorkspaces(workspace)
 	if p == Open {
 		return r.finish(), nil
@@ -32,7 +34,7 @@ func (p Profile) Resolve(ctx context.Context, m Machine, workspace []string) (Pa
 		r.findStartup()
 		r.openWorkspaces()
 		r.openCaches()
-		r.searchRepositories(ctx)
+		r.searchRepositories()
 		r.pin()
 	}
 	return r.finish(), nil
@@ -48,6 +50,7 @@ type resolver struct {
 	pins   map[string]Pin
 	git    *search
 	mounts mounts // nil: not read yet
+	budget budget
 
 	Paths
 }
@@ -56,6 +59,10 @@ func newResolver(p Profile, m Machine) *resolver {
 	r := &resolver{m: m, root: m.root, tables: builtin(), pins: map[string]Pin{}}
 	if r.root == "" {
 		r.root = "/"
+	}
+	r.budget = budget{
+		entries: cmp.Or(max(m.Entries, 0), defaultEntries), found: cmp.Or(max(m.Repositories, 0), defaultFound) + 1,
+		files: mostFiles, bytes: mostBytes, over: func() bool { return false },
 	}
 	r.Paths = Paths{Profile: p, root: r.root, watched: newWatch()}
 	return r

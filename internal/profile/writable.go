@@ -27,7 +27,7 @@ func (r *resolver) openWorkspaces() {
 		}
 		list = append(list, path)
 		if home := r.homes[0].path; home != "" && paths.Within(home, path) {
-			r.note("the home directory lies in the workspace %s: start-up files that do not exist yet can be made by commands; use a workspace below it", path)
+			r.note("the home directory lies in the workspace %s: start-up files and settings that commands make there are put back; a workspace below it is safer", path)
 		}
 	}
 	r.Workspace = list
@@ -79,13 +79,13 @@ func (r *resolver) controlOf(top string) (dirs []string) {
 		}
 	}
 	own := filepath.Join(top, ".git")
-	if named, err := readGitPath(own, "gitdir: ", top); err == nil {
+	if named, err := r.readGitPath(own, "gitdir: ", top); err == nil {
 		own = named
 	}
-	if common := commonDir(own); common != "" {
+	if common := r.commonDir(own); common != "" {
 		own = common
 	}
-	text, err := readGitFile(filepath.Join(own, "config"))
+	text, err := r.readGitFile(filepath.Join(own, "config"))
 	if err == nil {
 		if config, _ := parseGitConfig(text); config.hooksPath != "" {
 			dirs = append(dirs, r.gitPath(top, config.hooksPath))

@@ -1,0 +1,77 @@
+package profile
+
+import (
+	"io"
+	"os"
+)
+
+// budget is what one Resolve may still read of what commands can write. Without a
+// bound, a few files that a command or an archive has written would keep the server
+// busy for ever: a configuration that includes itself twelve times is read 12^10
+// times by a reader that does as git does.
+type budget struct {
+	entries int // of directories
+	found   int // repositories
+	files   int // of git, and lines that include one
+	bytes   int // of these files
+	over    func() bool
+}
+
+const (
+	defaultEntries = 5_000_000
+	defaultFound   = 5000
+	mostFiles      = 100_000
+	mostBytes      = 256 << 20
+	// of one repository
+	mostIncludes  = 256
+	mostWorkTrees = 1000
+)
+
+// spent reports whether the budget is used up or the context has ended. Then some
+// repositories may have no protection, and no command may run.
+func (r *resolver) spent() bool {
+	b := &r.budget
+	if b.entries > 0 && b.found > 0 && b.files > 0 && b.bytes > 0 && !b.over() {
+		return false
+	}
+	if !r.exhausted {
+		r.partial, r.exhausted = true, true
+		r.note("the workspace is too large to be searched for repositories; use a smaller one")
+	}
+	return true
+}
+
+// entriesOf reads a directory as far as the budget goes.
+func (r *resolver) entriesOf(dir string) (list []os.DirEntry, err error) {
+	f, err := openDirectory(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	for !r.spent() {
+		entries, err := f.ReadDir(min(batch, r.budget.entries))
+		r.budget.entries -= len(entries)
+		list = append(list, entries...)
+		if err == io.EOF {
+			return list, nil
+		}
+		if err != nil {
+			return list, err
+		}
+	}
+	return list, nil
+}
+
+// tooMuch notes that a repository has more of something than is followed. Where a
+// person has made it, no command may run; where commands have, the guard accepts
+// nothing of it that names a program.
+func (r *resolver) tooMuch(why string) {
+	r.unfollowed = append(r.unfollowed, Unfollowed{Repository: r.git.owner, Why: why})
+	r.note("%s, so what it leads to is not protected", why)
+}
+
+// Unfollowed is a repository of which not everything was followed.
+type Unfollowed struct {
+	Repository string // of GitDirs, or a file of git's outside of them
+	Why        string
+}

@@ -1,0 +1,130 @@
+//go:build unix
+
+package profile
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// hostile is far longer than any of these searches takes, and far shorter than one
+// without a bound.
+const hostile = 10 * time.Second
+
+// TestAHostileConfigurationHasABound: whatever a configuration includes, the search is
+// over soon, and says what it has not followed.
+func TestAHostileConfigurationHasABound(t *testing.T) {
+	many := func(format string, n int) string {
+		var b strings.Builder
+		b.WriteString("[include]\n")
+		for i := range n {
+			fmt.Fprintf(&b, "\tpath = "+strings.ReplaceAll(format, "%", "%[1]d")+"\n", i)
+		}
+		return b.String()
+	}
+	names := func(w *world, n int, at string) {
+		for i := range n {
+			path := w.at(fmt.Sprintf(at, i))
+			w.must(os.MkdirAll(filepath.Dir(path), 0o755))
+			w.must(os.Link(w.at("home/me/ws/.git/config"), path))
+		}
+	}
+	for _, c := range []struct {
+		says     string
+		config   string
+		more     func(w *world)
+		followed bool
+	}{
+		{"itself, sixty thousand times", many("config", 60_000), nil, true},
+		{"a few files", many("m%", 200), nil, true},
+		{"more files than are followed", many("m%", mostIncludes+1), nil, false},
+		{"files that are not there, sixty thousand", many("m%", 60_000), nil, false},
+		{"itself by hard links, each to all of them", many("c%", 1000), func(w *world) { names(w, 200, "home/me/ws/.git/c%d") }, false},
+		{"itself by a few hard links", many("c%", 100), func(w *world) { names(w, 100, "home/me/ws/.git/c%d") }, true},
+		{"itself by hard links in other directories", many("../%/c", 100) + many("%/c", 60_000), func(w *world) { names(w, 100, "home/me/ws/.git/%d/c") }, false},
+	} {
+		t.Run(c.says, func(t *testing.T) {
+			w := newWorld(t)
+			w.repository("home/me/ws")
+			w.write("home/me/ws/.git/config", c.config)
+			if c.more != nil {
+				c.more(w)
+			}
+			begin := time.Now()
+			p := w.resolve(Workspace)
+			if took := time.Since(begin); took > hostile {
+				t.Errorf("it took %s", took)
+			}
+			if followed := len(p.Unfollowed()) == 0; followed != c.followed || p.Exhausted() {
+				t.Errorf("not followed: %v; exhausted: %v, %v", p.Unfollowed(), p.Exhausted(), p.Notes)
+			}
+			for _, u := range p.Unfollowed() {
+				if w.name(u.Repository) != "/home/me/ws/.git" || !strings.Contains(u.Why, "256") {
+					t.Errorf("%+v", u)
+				}
+			}
+			if !strings.Contains(w.pinned(p), "/home/me/ws/.git/hooks") {
+				t.Errorf("pinned: %.300s", w.pinned(p))
+			}
+		})
+	}
+}
+
+// TestTheBudgetOfASearchBoundsWhatArchivesBring: repositories, work trees and files of
+// git have bounds of their own, and so has the time.
+func TestTheBudgetOfASearchBoundsWhatArchivesBring(t *testing.T) {
+	w := newWorld(t)
+	for i := range 20 {
+		w.repository(fmt.Sprintf("home/me/ws/r%d", i))
+	}
+	if p := w.resolve(Workspace); p.Exhausted() || len(p.Repositories) != 20 {
+		t.Errorf("without a small bound: %d repositories, %v", len(p.Repositories), p.Notes)
+	}
+	w.Repositories = 20
+	if p := w.resolve(Workspace); p.Exhausted() {
+		t.Errorf("as many as the bound: %v", p.Notes)
+	}
+	w.Repositories = 19
+	if p := w.resolve(Workspace); !p.Exhausted() || p.Complete() {
+		t.Error("a bound on repositories was passed, and nothing says so")
+	}
+	w.Repositories = 0
+	ended, end := context.WithCancel(t.Context())
+	end()
+	p, err := Workspace.Resolve(ended, w.Machine, []string{w.at("home/me/ws")})
+	if err != nil || !p.Exhausted() || len(p.Repositories) > 0 {
+		t.Errorf("a search whose time is up: %v, %v, %v", err, p.Exhausted(), p.Repositories)
+	}
+	for i := range mostWorkTrees + 1 {
+		w.write(fmt.Sprintf("home/me/ws/r0/.git/worktrees/w%d/gitdir", i), fmt.Sprintf("/x%d/.git\n", i))
+		w.write(fmt.Sprintf("home/me/ws/r0/.git/worktrees/w%d/commondir", i), "../..\n")
+	}
+	if p := w.resolve(Workspace); len(p.Unfollowed()) != 1 || !strings.Contains(p.Unfollowed()[0].Why, "1000 work trees") {
+		t.Errorf("work trees: %+v", p.Unfollowed())
+	}
+}
+
+// TestAnIncludeThroughALinkCountsFromWhereTheLinkLies: git takes a relative include
+// from the directory of the name by which it has opened a file.
+func TestAnIncludeThroughALinkCountsFromWhereTheLinkLies(t *testing.T) {
+	w := newWorld(t)
+	w.repository("home/me/ws")
+	w.write("home/me/ws/.git/config", "[core]\n\trepositoryformatversion = 0\n[include]\n\tpath = linked\n")
+	w.write("home/me/ws/shared/real", "[include]\n\tpath = next\n")
+	w.link(w.at("home/me/ws/shared/real"), "home/me/ws/.git/linked")
+	w.write("home/me/ws/.git/next", "[user]\n\tname = beside the link\n")
+	w.write("home/me/ws/shared/next", "[user]\n\tname = beside the file\n")
+	git := exec.Command("git", "--git-dir="+w.at("home/me/ws/.git"), "config", "user.name")
+	if out, err := git.CombinedOutput(); err != nil || strings.TrimSpace(string(out)) != "beside the link" {
+		t.Fatalf("git reads another file than this test takes for granted: %v: %s", err, out)
+	}
+	if pinned := w.pinned(w.resolve(Workspace)); !strings.Contains(pinned, "/home/me/ws/.git/next") || strings.Contains(pinned, "/home/me/ws/shared/next") {
+		t.Errorf("pinned: %s", pinned)
+	}
+}
