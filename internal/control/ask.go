@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"time"
 )
 
@@ -24,8 +25,14 @@ func askWithin(ctx context.Context, dir, name string, r request, patience time.D
 	// without reading.
 	writeErr := send(conn, r)
 	line, err := readLine(bufio.NewReader(conn), maxReply)
+	if errors.Is(err, os.ErrDeadlineExceeded) && ctx.Err() == nil {
+		return reply{}, fmt.Errorf("it has said nothing for %s", patience)
+	}
+	if err != nil && ctx.Err() != nil {
+		return reply{}, context.Cause(ctx)
+	}
 	if err != nil {
-		return reply{}, fmt.Errorf("cannot hear the server: %w", errors.Join(context.Cause(ctx), err, writeErr))
+		return reply{}, fmt.Errorf("cannot hear the server: %w", errors.Join(err, writeErr))
 	}
 	var out reply
 	if err := json.Unmarshal(line, &out); err != nil {

@@ -3,7 +3,6 @@ package control
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"net"
 	"os"
@@ -25,13 +24,16 @@ const maxReply = 32 << 20
 // error together with the questions of the others.
 func List(state string) ([]Question, error) {
 	var all []Question
-	err := each(state, func(dir, name string) error {
-		r, err := ask(dir, name, request{Op: opList})
-		all = append(all, r.Questions...)
-		return err
-	})
+	told, err := every(state, request{Op: opList}, lookPatience, forAll)
+	var errs []error
+	for _, s := range told {
+		all = append(all, s.reply.Questions...)
+		if s.err != nil {
+			errs = append(errs, s.because())
+		}
+	}
 	slices.SortStableFunc(all, func(a, b Question) int { return a.Expires.Compare(b.Expires) })
-	return all, err
+	return all, errors.Join(append(errs, err)...)
 }
 
 // Approve allows a command: once, or for the rest of its session. It returns
@@ -45,50 +47,37 @@ func Deny(state, handle, comment string) (Question, error) {
 	return answer(state, request{Op: opDeny, Handle: handle, Comment: comment})
 }
 
-// answer sends an answer to the server that has the question.
+// answer sends an answer to all servers: one has the question.
 func answer(state string, r request) (Question, error) {
-	var found []Question
-	err := each(state, func(dir, name string) error {
-		out, err := ask(dir, name, r)
-		if errors.Is(err, approval.ErrNotOpen) {
-			return nil
+	told, err := every(state, r, patience, forOne)
+	errs := []error{err}
+	for _, s := range told {
+		switch {
+		case len(s.reply.Questions) > 0:
+			return s.reply.Questions[0], nil
+		case s.err != nil && !errors.Is(s.err, approval.ErrNotOpen):
+			errs = append(errs, s.because())
 		}
-		found = append(found, out.Questions...)
-		return err
-	})
-	switch {
-	case len(found) > 0:
-		return found[0], nil
-	case err != nil:
+	}
+	if err := errors.Join(errs...); err != nil {
 		return Question{}, err
 	}
 	return Question{}, approval.ErrNotOpen
 }
 
-// each calls do with the socket of every server.
-func each(state string, do func(dir, name string) error) error {
+// every asks every server with this state directory, all at the same time.
+func every(state string, r request, patience, rest time.Duration) ([]said, error) {
 	dir, names, err := sockets(state)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var errs []error
-	for _, name := range names {
-		if err := do(dir, name); err != nil && !gone(err) {
-			errs = append(errs, fmt.Errorf("server %s: %w", strings.TrimSuffix(name, suffix), err))
-		}
-	}
-	return errors.Join(errs...)
+	return askAll(context.Background(), dir, names, r, patience, rest), nil
 }
 
 // gone reports whether no process listens on the socket: its server has ended,
 // regularly or not.
 func gone(err error) bool {
 	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist)
-}
-
-// ask sends one request to a server and returns its reply.
-func ask(dir, name string, r request) (reply, error) {
-	return askWithin(context.Background(), dir, name, r, patience)
 }
 
 func dial(dir, name string) (net.Conn, error) {

@@ -75,6 +75,35 @@ func TestAServerIsFoundAndAnswered(t *testing.T) {
 	}
 }
 
+// A person at night has no time for servers that hang: questions of the others are there
+// as soon as one of them is given up, and an answer is taken at once.
+func TestServersThatHangHoldUpNoQuestion(t *testing.T) {
+	state := t.TempDir()
+	_, handle := open(t, state)
+	for _, name := range []string{"1-a", "2-b", "99999-c"} { // they are asked before the server and behind it
+		hangs, err := net.Listen("unix", filepath.Join(state, directory, name+suffix))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = hangs.Close() })
+	}
+	begun := time.Now()
+	list, err := List(state)
+	if took := time.Since(begun); len(list) != 1 || took > 2*lookPatience {
+		t.Errorf("%d questions after %v", len(list), took)
+	}
+	if err == nil || strings.Count(err.Error(), "has said nothing for 2s") != 3 || !strings.Contains(err.Error(), "server 99999-c: ") {
+		t.Errorf("who does not answer is not told: %v", err)
+	}
+	begun = time.Now()
+	if q, err := Approve(state, handle, false); err != nil || q.State != "granted" || time.Since(begun) > patience/2 {
+		t.Errorf("%+v %v after %v", q, err, time.Since(begun))
+	}
+	if _, err := Approve(state, "apr_none", false); err == nil || errors.Is(err, approval.ErrNotOpen) {
+		t.Errorf("it may be a question of a server that hangs: %v", err)
+	}
+}
+
 func TestWithoutServersNothingIsOpen(t *testing.T) {
 	if list, err := List(filepath.Join(t.TempDir(), "none")); err != nil || len(list) != 0 {
 		t.Errorf("%v %v", err, list)
@@ -163,7 +192,7 @@ func TestHelperConnects(t *testing.T) {
 	if path == "" {
 		t.Skip("started by another test")
 	}
-	r, err := ask(filepath.Dir(path), filepath.Base(path), request{Op: "list"})
+	r, err := askWithin(t.Context(), filepath.Dir(path), filepath.Base(path), request{Op: "list"}, patience)
 	if err == nil {
 		t.Fatalf("it was told %+v", r)
 	}

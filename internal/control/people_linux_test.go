@@ -31,6 +31,7 @@ type house struct {
 
 	mu      sync.Mutex
 	stopped []string
+	lifts   bool // whatever it is asked to
 }
 
 func (h *house) Now() Running {
@@ -67,7 +68,12 @@ func (*house) Freeze(who tipstaff.Person, e freeze.Entry) (freeze.Entry, bool, S
 	return e, false, Stopped{}, e.Check()
 }
 
-func (*house) Lift(tipstaff.Person, freeze.Target) (freeze.Entry, error) {
+func (h *house) Lift(_ tipstaff.Person, t freeze.Target) (freeze.Entry, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.lifts {
+		return freeze.Entry{Target: t}, nil
+	}
 	return freeze.Entry{}, freeze.ErrNotFrozen
 }
 
@@ -290,8 +296,20 @@ func TestAServerThatDoesNotAnswerHoldsUpNoOther(t *testing.T) {
 		t.Fatalf("%+v %v after %v", now, err, time.Since(begun))
 	}
 	i := slices.IndexFunc(now.Servers, func(r Running) bool { return r.PID == 4711 })
-	if i < 0 || now.Servers[i].Silent == "" || len(now.Servers[1-i].Commands) != 1 {
+	if i < 0 || !strings.HasPrefix(now.Servers[i].Silent, "it has said nothing for 2s") || len(now.Servers[1-i].Commands) != 1 {
 		t.Errorf("%+v", now)
+	}
+	begun = time.Now()
+	out, err := Freeze(t.Context(), state, freeze.Target{Agent: "a"}, "", nil)
+	if out.Servers != 1 || err == nil || !strings.Contains(err.Error(), "server 4711-silent: it has said nothing 3s after another one had done it") || time.Since(begun) > actPatience/2 {
+		t.Errorf("a freeze: %+v %v after %v", out, err, time.Since(begun))
+	}
+	begun = time.Now()
+	h.mu.Lock()
+	h.lifts = true
+	h.mu.Unlock()
+	if e, err := Lift(t.Context(), state, freeze.Target{Agent: "a"}, nil); err != nil || e.Agent != "a" || time.Since(begun) > actPatience/2 {
+		t.Errorf("a lift: %+v %v after %v", e, err, time.Since(begun))
 	}
 	begun = time.Now()
 	if out, err := Stop(t.Context(), state, "cmd_1", false); err != nil || len(out.Commands) != 1 || len(h.stopped) != 1 || time.Since(begun) > actPatience/2 {

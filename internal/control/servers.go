@@ -52,19 +52,34 @@ type said struct {
 	err   error
 }
 
-// askAll asks all servers at the same time. Those that have ended are left out. With
-// one, the answer of a server that has done it is enough.
-func askAll(ctx context.Context, dir string, names []string, r request, patience time.Duration, one bool) []said {
-	ctx, enough := context.WithCancel(ctx)
-	defer enough()
+// How long askAll waits for the others when one server has done what was asked: as long
+// as for that one, not at all, or a little: where one has frozen a caller the freeze holds
+// for all, and what the others end is soon ended.
+const (
+	forAll    = time.Duration(-1)
+	forOne    = time.Duration(0)
+	forOthers = 3 * time.Second
+)
+
+// errLate: the others have answered.
+var errLate = fmt.Errorf("it has said nothing %s after another one had done it", forOthers)
+
+// askAll asks all servers at the same time. Those that have ended are left out.
+func askAll(ctx context.Context, dir string, names []string, r request, patience, rest time.Duration) []said {
+	ctx, enough := context.WithCancelCause(ctx)
+	defer enough(nil)
 	all := make([]said, len(names))
 	var asking sync.WaitGroup
 	for i, name := range names {
 		asking.Go(func() {
 			out, err := askWithin(ctx, dir, name, r, patience)
 			all[i] = said{name, out, err}
-			if err == nil && one {
-				enough()
+			switch {
+			case err != nil || rest == forAll:
+			case rest == forOne:
+				enough(nil)
+			default:
+				time.AfterFunc(rest, func() { enough(errLate) })
 			}
 		})
 	}
@@ -74,7 +89,7 @@ func askAll(ctx context.Context, dir string, names []string, r request, patience
 
 func now(ctx context.Context, state string, dir string, names []string) Overview {
 	out := Overview{Servers: []Running{}, Frozen: []freeze.Entry{}}
-	for _, s := range askAll(ctx, dir, names, request{Op: opNow}, lookPatience, false) {
+	for _, s := range askAll(ctx, dir, names, request{Op: opNow}, lookPatience, forAll) {
 		switch {
 		case s.err != nil:
 			out.Servers = append(out.Servers, Running{PID: pidOf(s.name), Silent: s.err.Error(), Sessions: []Session{}, Commands: []Command{}})
@@ -116,7 +131,7 @@ func stop(ctx context.Context, state, id string, kill bool) (Stopped, error) {
 	}
 	out, known := Stopped{Commands: []Command{}}, false
 	var errs []error
-	for _, s := range askAll(ctx, dir, names, request{Op: opStop, ID: id, Kill: kill}, actPatience, true) {
+	for _, s := range askAll(ctx, dir, names, request{Op: opStop, ID: id, Kill: kill}, actPatience, forOne) {
 		switch {
 		case errors.Is(s.err, ErrUnknown):
 		case s.err != nil:
@@ -156,7 +171,7 @@ func freezeAll(ctx context.Context, state string, t freeze.Target, why string, a
 	}
 	out := Frozen{Stopped: Stopped{Commands: []Command{}}}
 	var errs []error
-	all := askAll(ctx, dir, names, request{Op: opFreeze, Target: &t, Why: why}, actPatience, false)
+	all := askAll(ctx, dir, names, request{Op: opFreeze, Target: &t, Why: why}, actPatience, forOthers)
 	for _, s := range all {
 		if s.err != nil {
 			errs = append(errs, s.because())
@@ -185,19 +200,19 @@ func lift(ctx context.Context, state string, t freeze.Target, alone Record) (fre
 		return freeze.Entry{}, err
 	}
 	var errs []error
-	for _, name := range names { // one is enough: they share the file
-		r, err := askWithin(ctx, dir, name, request{Op: opLift, Target: &t}, actPatience)
+	var not error
+	for _, s := range askAll(ctx, dir, names, request{Op: opLift, Target: &t}, actPatience, forOne) { // they share the file
 		switch {
-		case err == nil && r.Entry != nil:
-			return *r.Entry, nil
-		case errors.Is(err, freeze.ErrNotFrozen):
-			return freeze.Entry{}, err
-		case err != nil && !gone(err):
-			errs = append(errs, said{name, r, err}.because())
+		case s.err == nil && s.reply.Entry != nil:
+			return *s.reply.Entry, nil
+		case errors.Is(s.err, freeze.ErrNotFrozen):
+			not = s.err
+		case s.err != nil:
+			errs = append(errs, s.because())
 		}
 	}
-	if len(errs) > 0 {
-		return freeze.Entry{}, errors.Join(errs...)
+	if err := cmp.Or(not, errors.Join(errs...)); err != nil {
+		return freeze.Entry{}, err
 	}
 	return liftAlone(dir, t, alone)
 }
