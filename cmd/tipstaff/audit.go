@@ -17,6 +17,7 @@ func newAudit() *cobra.Command {
 	}
 	cmd.AddCommand(newAuditVerify(), newAuditProve(), newAuditCheckpoint(), newAuditKey(), newAuditReplay())
 	cmd.AddCommand(newAuditShow(), newAuditSearch(), newAuditStats(), newAuditExport())
+	cmd.AddCommand(newAuditArchive(), newAuditPrune())
 	return cmd
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"io/fs"
 	"log/slog"
@@ -22,14 +23,20 @@ const engineHelp = `
 With --engine, the copies in the streams of an engine are read instead of files
 (docs/scale.md). PATH then is the name of a runner, a gateway or a server, or
 NAME/TRAIL; without it, all copies are read. The key and the certificates are
-those of TIPSTAFF_ENGINE_CREDENTIALS and TIPSTAFF_ENGINE_TLS_*.`
+those of TIPSTAFF_ENGINE_AUDITOR, or of TIPSTAFF_ENGINE_CREDENTIALS if it is not set,
+and of TIPSTAFF_ENGINE_TLS_*.`
 
 // engineFlag says that copies are read, and where.
-type engineFlag struct{ servers, name string }
+type engineFlag struct {
+	servers, name string
+	archives      archiveFlag
+}
 
 func (e *engineFlag) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&e.servers, "engine", "", "read the copies of this engine: `addresses` as nats://HOST:PORT, with commas between them")
-	cmd.Flags().StringVar(&e.name, "as", auditorName, "with --engine, your `name` among the engine's members")
+	cmd.Flags().StringVar(&e.name, "as", "", "with --engine, your `name` among the engine's members (default TIPSTAFF_AUDITOR_NAME)")
+	e.archives.add(cmd)
+	cmd.MarkFlagsMutuallyExclusive("engine", "archive")
 }
 
 // trailPlace is where trails are read.
@@ -46,7 +53,7 @@ func (e engineFlag) trails(cmd *cobra.Command, args []string) (trailPlace, strin
 			return trailPlace{}, "", fail(exitUsage, "--engine is empty; leave it out to read the trails of this machine")
 		}
 		path, err := trailPath(args)
-		return trailPlace{}, path, err
+		return trailPlace{files: e.archives.files()}, path, err
 	}
 	name, where := "", "."
 	if len(args) == 1 {
@@ -80,7 +87,7 @@ func (e engineFlag) connect(ctx context.Context) (*engine.Conn, error) {
 	if err != nil {
 		return nil, fail(exitConfig, "cannot tell how to connect to the engine:\n%w", err)
 	}
-	o := settings.Engine.Options(engine.Auditor, e.name)
+	o := settings.Engine.AuditorOptions(cmp.Or(e.name, settings.Engine.AuditorName))
 	o.Servers = strings.Split(e.servers, ",")
 	return reachEngine(ctx, o)
 }
@@ -101,9 +108,6 @@ func reachEngine(ctx context.Context, o engine.Options) (*engine.Conn, error) {
 	}
 	return conn, nil
 }
-
-// auditorName is the name of members who read copies, unless they say another.
-const auditorName = "auditor"
 
 // called is a path as people know it.
 func (p trailPlace) called(where string) string {

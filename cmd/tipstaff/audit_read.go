@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -65,7 +67,7 @@ func knownEvents() []audit.Event {
 	return []audit.Event{
 		audit.ServerStart, audit.ServerStop, audit.SessionCreate, audit.SessionRefused, audit.SessionClose,
 		audit.CommandAsked, audit.CommandStart, audit.CommandEnd, audit.CommandRefused, audit.CommandError, audit.CommandLost, audit.CommandInput, audit.CommandStopped, audit.CommandJudged, audit.CommandReported, audit.CallRefused, audit.PolicyReload,
-		audit.SessionStopped, audit.FreezeSet, audit.FreezeLifted,
+		audit.SessionStopped, audit.FreezeSet, audit.FreezeLifted, audit.ClockChanged, audit.KeyReplaced,
 	}
 }
 
@@ -112,7 +114,21 @@ func openTrails(cmd *cobra.Command, args []string, engine engineFlag, f *trailre
 	case len(r.trails) == 0:
 		say(cmd.ErrOrStderr(), "There is no trail in %s.", argv.Escape(from.called(path)))
 	}
+	r.sayAway()
 	return r, nil
+}
+
+// sayAway says which archives are not there, whose records are missing in what follows.
+func (r *trailReader) sayAway() {
+	away := map[string]int64{}
+	for i := range r.trails {
+		if to := r.trails[i].Away; to != "" {
+			away[to]++
+		}
+	}
+	for _, to := range slices.Sorted(maps.Keys(away)) {
+		say(r.cmd.ErrOrStderr(), "tipstaff: records of %s lie in the archive %s, which is not there now, and are left out; say where it is with --archive", plural(away[to], "trail", "trails"), argv.Escape(to))
+	}
 }
 
 // end writes what is left, reports lines that were skipped, and turns err into

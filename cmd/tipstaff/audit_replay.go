@@ -32,6 +32,8 @@ func newAuditReplay() *cobra.Command {
 		speed float64
 		idle  time.Duration
 		raw   bool
+
+		archives archiveFlag
 	)
 	cmd := &cobra.Command{
 		Use:   "replay COMMAND_ID [PATH]",
@@ -53,17 +55,18 @@ lets them through. asciinema plays the same files.`,
 			if err != nil {
 				return err
 			}
-			file, err := recordingOf(cmd.Context(), path, args[0])
+			cast, err := recordingOf(cmd.Context(), archives.files(), path, args[0])
 			if err != nil {
 				return err
 			}
 			p := recording.Player{Out: cmd.OutOrStdout(), Speed: speed, Idle: idle, Raw: raw}
-			if err := p.Play(cmd.Context(), file); err != nil {
+			if err := p.PlayData(cmd.Context(), cast.Path, cast.Data); err != nil {
 				return fail(exitFailure, "%w", err)
 			}
 			return nil
 		},
 	}
+	archives.add(cmd)
 	cmd.Flags().Float64Var(&speed, "speed", 1, "how many times as fast")
 	cmd.Flags().DurationVar(&idle, "idle", 2*time.Second, "the longest pause; 0 is as it was")
 	cmd.Flags().BoolVar(&raw, "raw", false, "let every escape sequence through to the terminal")
@@ -72,20 +75,23 @@ lets them through. asciinema plays the same files.`,
 
 // recordingOf finds the recording of a command and checks it against its
 // record.
-func recordingOf(ctx context.Context, path, command string) (string, error) {
-	trails, err := trailread.Find(path)
+func recordingOf(ctx context.Context, from audit.Files, path, command string) (trailread.Recorded, error) {
+	trails, err := trailread.FindIn(from, path)
 	if err != nil {
-		return "", fail(exitFailure, "%w", err)
+		return trailread.Recorded{}, fail(exitFailure, "%w", err)
 	}
-	file, err := trailread.Recording(ctx, trails, command)
+	cast, err := trailread.Recording(ctx, trails, command)
 	var altered *trailread.AlteredError
+	var retired *trailread.RetiredError
 	switch {
+	case errors.As(err, &retired):
+		return cast, fail(exitFailure, "%w", err)
 	case errors.Is(err, trailread.ErrNoRecording):
-		return "", fail(exitFailure, "there is no recording of %s in %s; servers keep them with TIPSTAFF_RECORDINGS=true", command, path)
+		return cast, fail(exitFailure, "there is no recording of %s in %s; servers keep them with TIPSTAFF_RECORDINGS=true", command, path)
 	case errors.As(err, &altered):
-		return "", fail(exitTampered, "%w", err)
+		return cast, fail(exitTampered, "%w", err)
 	case err != nil:
-		return "", fail(exitFailure, "%w", err)
+		return cast, fail(exitFailure, "%w", err)
 	}
-	return file, nil
+	return cast, nil
 }

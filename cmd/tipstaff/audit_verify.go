@@ -58,7 +58,7 @@ have taken.`,
 	}
 	v.engine.add(cmd)
 	cmd.Flags().BoolVar(&v.asJSON, "json", false, "print one JSON object a trail")
-	cmd.Flags().StringVar(&v.public, "pub", "", "the public key that must have signed, or a file that holds it")
+	cmd.Flags().StringVar(&v.public, "pub", "", "the public key that must have signed, or a file that holds it, or several, one a line")
 	cmd.Flags().StringVar(&v.since, "since-checkpoint", "", "a file with checkpoints that you kept: the trails must go on from there")
 	cmd.Flags().StringVar(&v.proof, "proof", "", "a file that \"audit prove\" made, to be checked instead of a trail; \"-\" is standard input")
 	cmd.MarkFlagsMutuallyExclusive("proof", "engine")
@@ -120,8 +120,10 @@ func publicKey(given string) (string, error) {
 	if data, err := os.ReadFile(given); err == nil {
 		given = strings.TrimSpace(string(data))
 	}
-	if err := audit.CheckPublic(given); err != nil {
-		return "", fail(exitUsage, "--pub is neither a public key nor a file that can be read and holds one: %w", err)
+	for key := range strings.FieldsSeq(given) {
+		if err := audit.CheckPublic(key); err != nil {
+			return "", fail(exitUsage, "--pub is neither a public key nor a file that can be read and holds one: %w", err)
+		}
 	}
 	return given, nil
 }
@@ -172,6 +174,12 @@ func verdictCode(s audit.Status) error {
 
 // reportLine describes one trail for a person.
 func reportLine(t audit.TrailReport) string {
+	if s := t.Statements(); t.Status == audit.OK && len(s) > 0 {
+		return retainedLine(t, s[len(s)-1])
+	}
+	if t.Status == audit.OK && t.Records == 0 {
+		return fmt.Sprintf("ok          %s  no records, %s", t.Path, signature(t))
+	}
 	if t.Status == audit.OK {
 		return fmt.Sprintf("ok          %s  %d records, %s to %s, %s", t.Path, t.Records, t.First.Format(time.RFC3339), t.Last.Format(time.RFC3339), signature(t))
 	}
@@ -186,7 +194,7 @@ func signature(t audit.TrailReport) string {
 	case t.Closed && t.Signed == t.Records:
 		return "signed to the end"
 	default:
-		return fmt.Sprintf("signed up to record %d", t.Signed)
+		return fmt.Sprintf("signed up to record %d, and open: its server runs, or was killed", t.Signed)
 	}
 }
 
@@ -198,6 +206,7 @@ type verdict struct {
 	Signed  uint64       `json:"signed"`
 	Closed  bool         `json:"closed"`
 	Key     string       `json:"key,omitempty"`
+	Became  []became     `json:"statements,omitempty"` // the oldest first
 	Fault   *fault       `json:"fault,omitempty"`
 }
 
@@ -211,6 +220,9 @@ type fault struct {
 
 func verdictOf(t audit.TrailReport) verdict {
 	v := verdict{Path: t.Path, Status: t.Status, Records: t.Records, Signed: t.Signed, Closed: t.Closed, Key: t.Key}
+	for _, s := range t.Statements() {
+		v.Became = append(v.Became, becameOf(s))
+	}
 	if f := t.Fault; f != nil {
 		v.Fault = &fault{Seq: f.Seq, File: f.File, Line: f.Line, Offset: f.Offset, Reason: f.Reason}
 	}

@@ -34,7 +34,7 @@ The exit code is 0, or 1 when the tool says that it failed.`,
 			if err != nil {
 				return err
 			}
-			settings, err := o.settings()
+			settings, err := o.serving()
 			if err != nil {
 				return err
 			}

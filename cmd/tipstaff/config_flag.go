@@ -19,6 +19,13 @@ func (f *configFlag) declare(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.path, configFlagName, "", "configuration and policy `FILE` (default: TIPSTAFF_CONFIG, else tipstaff/tipstaff.yaml in $XDG_CONFIG_HOME or ~/.config, else in /etc)")
 }
 
+// serving is settings for what runs commands: a variable that is a misspelt setting is
+// an error there. What looks after servers, or ends commands, works all the same.
+func (f *configFlag) serving() (config.Settings, error) {
+	s, err := f.settings()
+	return s, joined(err, misspeltError(s.Environ))
+}
+
 // settings reads the settings from the environment and the flag.
 func (f *configFlag) settings() (config.Settings, error) {
 	s, err := config.FromEnvironment(os.Environ())

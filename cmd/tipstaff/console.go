@@ -52,11 +52,18 @@ func openConsole(cmd *cobra.Command, where deskFlags, listen string, browser boo
 	if err != nil {
 		return fail(exitConfig, "cannot open the console: %w", err)
 	}
-	s, err := console.New(console.Options{
+	o := console.Options{
 		State: settings.StateDir, Trails: settings.AuditDir(), Listener: l, Insight: &consoleInsight{},
 		Desk: d.Desk, Questions: d.Questions,
 		Log: slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil)),
-	})
+	}
+	done, err := showCopies(cmd.Context(), d, &o)
+	if err != nil {
+		_ = l.Close()
+		return err
+	}
+	defer done()
+	s, err := console.New(o)
 	if err != nil {
 		_ = l.Close()
 		return fail(exitFailure, "%w", err)

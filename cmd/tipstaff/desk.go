@@ -21,6 +21,7 @@ type desk struct {
 
 	settings config.Settings
 	fleet    bool
+	conn     *engine.Conn // of a fleet
 	close    func()
 }
 
@@ -87,5 +88,5 @@ func openFleetDesk(ctx context.Context, s config.Settings) (*desk, error) {
 		conn.Close()
 		return nil, fail(exitFailure, "%w", err)
 	}
-	return &desk{Desk: f, Questions: f, settings: s, fleet: true, close: func() { f.Close(); conn.Close() }}, nil
+	return &desk{Desk: f, Questions: f, settings: s, fleet: true, conn: conn, close: func() { f.Close(); conn.Close() }}, nil
 }

@@ -56,7 +56,7 @@ it, or does not find the programs of the policy on the PATH that the client give
 				printFindings(cmd.OutOrStdout(), d.Findings(time.Now(), doctor.Detail{Paths: paths, Ended: reap}))
 				printFindings(cmd.OutOrStdout(), misspeltFindings())
 			}
-			if err == nil && d.Refuses() {
+			if err == nil && (d.Refuses() || misspeltError(os.Environ()) != nil) {
 				err = fail(exitConfig, "no command would run with these settings")
 			}
 			return err
@@ -101,6 +101,7 @@ func diagnose(ctx context.Context, c *configFlag, reap bool) (d doctor.Diagnosis
 	d.Engine(engine.Means(), engine.Reaped())
 	d.Record = doctor.ExamineRecord(ctx, doctor.RecordOptions{
 		Dir: s.AuditDir(), Durability: s.AuditDurability, Recordings: s.Recordings, CopiesTo: s.Engine.CopiesTo(), CopiesStrict: s.Engine.AuditStrict(),
+		Keep: s.AuditKeep, KeepRecordings: s.RecordingsKeep,
 		Sinks: func() ([]sink.Sink, error) { return sinksOf(s) },
 	})
 	d.Callers = examineCallers(s)
@@ -193,12 +194,4 @@ func printFindings(w io.Writer, list []doctor.Finding) {
 			say(w, "  %s", note)
 		}
 	}
-}
-
-// misspeltFindings names variables that look like settings and are none.
-func misspeltFindings() (found []doctor.Finding) {
-	for _, name := range misspelt(os.Environ()) {
-		found = append(found, finding(doctor.Doubt, "this variable is no setting, and does nothing: %s", name))
-	}
-	return found
 }

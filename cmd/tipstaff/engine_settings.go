@@ -22,7 +22,7 @@ func checkEngine(e config.Engine) error {
 		}
 	}
 	if err != nil {
-		return fail(exitConfig, "cannot take part in a fleet with these settings:\n%w", err)
+		return fail(exitConfig, cannotStart+"%w", err)
 	}
 	return nil
 }

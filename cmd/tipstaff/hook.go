@@ -84,6 +84,7 @@ func hookCall(ctx context.Context, client string, env []string, in io.Reader, ou
 		if err == nil {
 			err = h.front.Report(asked)
 			h.close()
+			sweepOnce(h.settings, "tipstaff hook", newLog(errs))
 		}
 		if err != nil {
 			return fail(exitFailure, "what has come of the line is not recorded: %w", err)
@@ -106,6 +107,7 @@ func hookCall(ctx context.Context, client string, env []string, in io.Reader, ou
 
 // hookStack is what of a server decides and records.
 type hookStack struct {
+	settings  config.Settings
 	front     *hookfront.Hook
 	trail     *audit.Trail
 	modes     *sandbox.Modes
@@ -119,7 +121,7 @@ func newHookStack(client string, env []string, errs io.Writer) (*hookStack, erro
 		return nil, err
 	}
 	log := newLog(errs)
-	st := &hookStack{}
+	st := &hookStack{settings: s}
 	ev, err := newEvaluator(s, log)
 	if err != nil {
 		return nil, err

@@ -9,9 +9,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"tipstaff/internal/proc"
 )
@@ -47,13 +49,29 @@ func run(args []string) int {
 	if !errors.As(err, &e) {
 		e = &exitError{code: exitUsage, err: err}
 	}
+	text := ""
 	if e.err != nil {
-		fmt.Fprintf(os.Stderr, "tipstaff: %v\n", e.err)
+		text = fmt.Sprintf("tipstaff: %v\n", e.err)
 	}
 	if e.code == exitUsage {
-		fmt.Fprintln(os.Stderr, "Run 'tipstaff --help' for the commands, or 'tipstaff COMMAND --help' for one of them.")
+		text += "Run 'tipstaff --help' for the commands, or 'tipstaff COMMAND --help' for one of them.\n"
 	}
+	lastWords(os.Stderr, text)
 	return e.code
+}
+
+// lastWords writes why the program ends, for a reader who takes it within a second: a
+// server must end even if its standard error is not read.
+func lastWords(w io.Writer, text string) {
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		_, _ = io.WriteString(w, text)
+	}()
+	select {
+	case <-written:
+	case <-time.After(time.Second):
+	}
 }
 
 // exitError ends the program with a code. err is printed on standard error; nil

@@ -13,7 +13,7 @@ import (
 const httpMemoryLimit = 48 << 20
 
 // memoryLook is how often followMemory checks the memory in use.
-const memoryLook = 2 * time.Second
+const memoryLook = time.Second
 
 // busyCollector is the share of the server's work from which on the collector means
 // that the limit is too low for what is in use. Counting collections would not tell:
@@ -22,10 +22,11 @@ const busyCollector = 0.1
 
 // memoryLimitFor returns the limit when live bytes of the heap are in use, and
 // other bytes for stacks and the runtime itself. A server with thousands of
-// sessions may use all of the usual limit for them, and the collector would run
-// all the time; with three times what lives on the heap it has room again.
-func memoryLimitFor(live, other uint64) int64 {
-	return max(httpMemoryLimit, 3*int64(live)+int64(other))
+// sessions, or of calls in flight, may use all of the usual limit for them, and the
+// collector would run all the time; with three times what lives on the heap it has
+// room again.
+func memoryLimitFor(usual int64, live, other uint64) int64 {
+	return max(usual, 3*int64(live)+int64(other))
 }
 
 // memoryUse is what followMemory sees at a look.
@@ -54,12 +55,12 @@ func inUse() (u memoryUse) {
 	return u
 }
 
-// after returns the limit for what is in use now, with the look before and the
-// limit until now.
-func (u memoryUse) after(before memoryUse, limit int64) int64 {
-	want := memoryLimitFor(min(u.live, before.live), u.other) // a large answer is in use for a moment only
+// after returns the limit for what is in use now, with the look before, the usual
+// limit and the one until now.
+func (u memoryUse) after(before memoryUse, usual, limit int64) int64 {
+	want := memoryLimitFor(usual, min(u.live, before.live), u.other) // a large answer is in use for a moment only
 	if u.collecting-before.collecting <= busyCollector*(u.working-before.working) {
-		want = min(limit, memoryLimitFor(u.live, u.other)) // it suffices
+		want = min(limit, memoryLimitFor(usual, u.live, u.other)) // it suffices
 	}
 	// Setting it stops the world for a moment, so small changes are ignored.
 	if want > limit+limit/8 || want < limit-limit/4 {
@@ -68,16 +69,16 @@ func (u memoryUse) after(before memoryUse, limit int64) int64 {
 	return limit
 }
 
-// followMemory adapts the soft memory limit to what is in use, until stop is
-// called.
-func followMemory() (stop func()) {
-	debug.SetMemoryLimit(httpMemoryLimit)
+// followMemory adapts the soft memory limit, usual at first, to what is in use, until
+// stop is called.
+func followMemory(usual int64) (stop func()) {
+	debug.SetMemoryLimit(usual)
 	done := make(chan struct{})
 	var following sync.WaitGroup
 	following.Go(func() {
 		look := time.NewTicker(memoryLook)
 		defer look.Stop()
-		limit := int64(httpMemoryLimit)
+		limit := usual
 		var before memoryUse
 		for {
 			select {
@@ -86,7 +87,7 @@ func followMemory() (stop func()) {
 			case <-look.C:
 			}
 			now := inUse()
-			if want := now.after(before, limit); want != limit {
+			if want := now.after(before, usual, limit); want != limit {
 				limit = want
 				debug.SetMemoryLimit(limit)
 			}

@@ -1,13 +1,10 @@
 package main
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"tipstaff/internal/config"
 )
 
 // explainMistakes makes the errors of the command line name what is nearest: for
@@ -50,45 +47,4 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
 	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
 	return fail(exitUsage, "%q has no flag --%s%s", cmd.CommandPath(), name, didYouMean("--"+name, names))
-}
-
-// misspelt are the variables of an environment that are no settings and look
-// like one: those that begin as tipstaff's own do, and others that are one or two
-// slips of the keys away. Each has its nearest setting behind it.
-func misspelt(environ []string) (list []string) {
-	var known []string
-	for _, v := range config.Variables(nil) {
-		known = append(known, v.Name)
-	}
-	for _, name := range config.Unknown(environ) {
-		list = append(list, name+didYouMean(name, known))
-	}
-	for _, kv := range environ {
-		name, _, _ := strings.Cut(kv, "=")
-		if strings.HasPrefix(name, "TIPSTAFF_") || !strings.Contains(name, "_") || isKnown(name, known) {
-			continue
-		}
-		for _, k := range known {
-			if tipstaffsOwn(k) && slips(name, k) <= 2 {
-				list = append(list, name+"; did you mean "+k+"?")
-				break
-			}
-		}
-	}
-	return list
-}
-
-// tipstaffsOwn reports whether a setting is tipstaff's alone; the variables of others
-// (OTEL_…, XDG_…, SSL_…) have neighbours that mean something.
-func tipstaffsOwn(name string) bool {
-	for _, prefix := range []string{"TIPSTAFF_", "ALLOWED_", "TERMINAL_", "ENABLE_TERMINAL"} {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
-	}
-	return false
-}
-
-func isKnown(name string, known []string) bool {
-	return slices.Contains(known, name)
 }

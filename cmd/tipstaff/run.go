@@ -86,7 +86,7 @@ func readStdin(r io.Reader) ([]byte, error) {
 }
 
 func runOne(ctx context.Context, o configFlag, req tipstaff.Request, stdout, stderr io.Writer) error {
-	settings, err := o.settings()
+	settings, err := o.serving()
 	if err != nil {
 		return err
 	}
@@ -94,6 +94,7 @@ func runOne(ctx context.Context, o configFlag, req tipstaff.Request, stdout, std
 	if err != nil {
 		return err
 	}
+	defer sweepOnce(settings, "tipstaff run", st.log)
 	defer st.close("command ended")
 	r, err := st.monitor.Execute(ctx, req, runner.Live{Ask: askHere(os.Stdin, stderr)})
 	if err != nil {

@@ -78,19 +78,27 @@ func runRunner(ctx context.Context, o runnerFlags) error {
 	if err := checkRoles(settings, engine.Runner); err != nil {
 		return err
 	}
+	settings.Metrics, settings.HTTP.Address = cmp.Or(o.metrics, settings.Metrics), "" // a runner listens to the engine alone
+	if err := startable(settings); err != nil {
+		return err
+	}
 	settings.Engine.Roles = []engine.Role{engine.Runner} // by the subcommand, if by nothing else
-	log := newLog(os.Stderr)
-	counts, unlisten, err := openMetrics(ctx, cmp.Or(o.metrics, settings.Metrics), log)
+	log, lines := newQueuedLog(os.Stderr)
+	defer lines.close()
+	counts, unlisten, err := openMetrics(ctx, settings.Metrics, log)
 	if err != nil {
 		return err
 	}
 	defer unlisten()
+	counts.TellLog(lines.Lost)
 	spans, endTraces := openTraces(ctx, settings, log)
 	defer endTraces()
 	r, err := startRunner(ctx, settings, log, telemetry{counts, spans})
 	if err != nil {
 		return err
 	}
+	stop := followMemory(memoryLimit)
+	defer stop()
 	<-ctx.Done()
 	r.end(endReason(ctx))
 	if errors.Is(context.Cause(ctx), errInterrupted) {
@@ -137,6 +145,7 @@ func startRunner(ctx context.Context, s config.Settings, log *slog.Logger, t tel
 		return nil, err
 	}
 	st.announceKey()
+	st.startKeeping()
 	st.warn()
 	st.openDoor()
 	st.noteLost(ctx)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -48,8 +49,9 @@ func makeSandbox(o sandbox.Options, engine *proc.Engine, log *slog.Logger) (*san
 	return box, nil
 }
 
-// sandboxOptions reads the settings of the sandbox.
-func sandboxOptions(s config.Settings, h *host.Host) (o sandbox.Options, err error) {
+// sandboxWords reads the settings of the sandbox that are words.
+func sandboxWords(s config.Settings) (o sandbox.Options, err error) {
+	var faults []error
 	for _, setting := range []struct {
 		name string
 		read func() error
@@ -65,8 +67,16 @@ func sandboxOptions(s config.Settings, h *host.Host) (o sandbox.Options, err err
 		{"TIPSTAFF_NETWORK", func() (err error) { o.Network, err = sandbox.ParseNetwork(s.Network); return }},
 	} {
 		if err := setting.read(); err != nil {
-			return o, fail(exitConfig, "cannot start with these settings:\n%s: %w", setting.name, err)
+			faults = append(faults, fmt.Errorf("%s: %w", setting.name, err))
 		}
+	}
+	return o, joined(faults...)
+}
+
+// sandboxOptions reads the settings of the sandbox.
+func sandboxOptions(s config.Settings, h *host.Host) (o sandbox.Options, err error) {
+	if o, err = sandboxWords(s); err != nil {
+		return o, err
 	}
 	if o.Directory, err = workingDirectory(); err != nil {
 		return o, fail(exitFailure, "cannot tell the server's own directory: %w", err)
@@ -79,7 +89,7 @@ func sandboxOptions(s config.Settings, h *host.Host) (o sandbox.Options, err err
 			o.Search = append(o.Search, canonical)
 		}
 	}
-	o.Limits = sandbox.ResourceLimits(s.Limits)
+	o.Limits, o.ExactProcesses = sandbox.ResourceLimits(s.Limits), s.ProcessesSet()
 	// Below the state directory, which is hidden from commands, so that no
 	// command sees the temporary files of another.
 	o.Temp = filepath.Join(s.StateDir, "tmp")

@@ -8,6 +8,8 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"tipstaff/internal/config"
 )
 
 func newServe() *cobra.Command {
@@ -60,20 +62,30 @@ func tuneCollector() {
 // which lets a goroutine run for 10 ms.
 func spareProcessor() { runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1) }
 
+// settings reads the settings, which the flags take precedence over, and examines them.
+func (o serveFlags) settings() (config.Settings, error) {
+	s, err := o.config.settings()
+	if err != nil {
+		return s, err
+	}
+	s.HTTP.Address, s.Metrics = o.httpAddress(s), o.metricsAddress(s)
+	if s, err = withEngine(s, o.engine); err != nil {
+		return s, err
+	}
+	return s, startable(s)
+}
+
 func serve(ctx context.Context, o serveFlags) error {
 	tuneCollector()
 	spareProcessor()
-	settings, err := o.config.settings()
+	settings, err := o.settings()
 	if err != nil {
 		return err
 	}
-	settings.HTTP.Address = o.httpAddress(settings)
-	if settings, err = withEngine(settings, o.engine); err != nil {
-		return err
-	}
-	log := newLog(os.Stderr)
+	log, lines := newQueuedLog(os.Stderr)
+	defer lines.close()
 	if settings.Engine.On() {
-		return o.serveEngine(ctx, settings, log)
+		return o.serveEngine(ctx, settings, log, lines)
 	}
 	k, err := newKeeper(settings, again(settings, settings.HTTP.Address != ""), log)
 	if err != nil {
@@ -92,6 +104,7 @@ func serve(ctx context.Context, o serveFlags) error {
 		return err
 	}
 	defer unlisten()
+	counts.TellLog(lines.Lost)
 	spans, endTraces := openTraces(ctx, settings, log)
 	defer endTraces()
 	st, err := newServerStack(settings, k, log, telemetry{counts, spans})
@@ -100,12 +113,15 @@ func serve(ctx context.Context, o serveFlags) error {
 	}
 	d.rereads(st)
 	st.announceKey()
+	st.startKeeping()
 	st.warn()
 	st.openDoor()
 	st.followPolicy(ctx, d != nil)
 	if d != nil {
 		return d.serve(ctx, st)
 	}
+	stop := followMemory(memoryLimit)
+	defer stop()
 	err = st.front().ServeStdio(ctx, os.Stdin, os.Stdout)
 	st.close(endReason(ctx))
 	switch {

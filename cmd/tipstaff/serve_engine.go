@@ -11,7 +11,7 @@ import (
 
 // serveEngine serves as the gateway of a fleet, and as one of its runners, too, if
 // the settings say so.
-func (o *serveFlags) serveEngine(ctx context.Context, s config.Settings, log *slog.Logger) (err error) {
+func (o *serveFlags) serveEngine(ctx context.Context, s config.Settings, log *slog.Logger, lines *logQueue) (err error) {
 	roles := engineRoles(s, engine.Gateway)
 	switch {
 	case s.Engine.IsOperator():
@@ -42,6 +42,7 @@ func (o *serveFlags) serveEngine(ctx context.Context, s config.Settings, log *sl
 		counts = newMetrics() // for /metrics
 	}
 	defer unlisten()
+	counts.TellLog(lines.Lost)
 	spans, endTraces := openTraces(ctx, s, log)
 	defer endTraces()
 	g, err := openGateway(ctx, s, log)
@@ -59,6 +60,7 @@ func (o *serveFlags) serveEngine(ctx context.Context, s config.Settings, log *sl
 	}
 	d.rereads(st)
 	st.announceKey()
+	st.startKeeping()
 	st.warn()
 	st.openDoor()
 	st.followPolicy(ctx, true)

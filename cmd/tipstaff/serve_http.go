@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"io"
 	"log/slog"
 	"os"
 	"strings"
@@ -78,7 +79,11 @@ func openGate(ctx context.Context, address string, s config.Settings, k *own.Kee
 	if err != nil {
 		return nil, fail(exitConfig, "cannot serve HTTP at %s: %w", address, err)
 	}
-	callers, err := newAuthenticator(s, os.Stderr, k, log)
+	var stderr io.Writer = os.Stderr
+	if l.OnlyUnix() {
+		stderr = io.Discard // a token that is made would count for no connection
+	}
+	callers, err := newAuthenticator(s, stderr, k, log)
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
@@ -139,7 +144,7 @@ func (d *gate) figures(sessions func() int) metrics.HTTPSource {
 
 // serve answers until ctx is done, and closes the stack.
 func (d *gate) serve(ctx context.Context, st *stack) error {
-	stop := followMemory()
+	stop := followMemory(httpMemoryLimit)
 	defer stop()
 	s := st.settings.HTTP
 	protocol := mcpfront.NewHTTPHandler(st.front(), mcpfront.HTTPOptions{

@@ -23,7 +23,7 @@ func TestTheMemoryLimitFollowsWhatIsInUse(t *testing.T) {
 		live, other uint64
 		want        int64
 	}{{0, 10 << 20, 48 << 20}, {10 << 20, 10 << 20, 48 << 20}, {100 << 20, 10 << 20, 310 << 20}} {
-		if got := memoryLimitFor(c.live, c.other); got != c.want {
+		if got := memoryLimitFor(httpMemoryLimit, c.live, c.other); got != c.want {
 			t.Errorf("%d and %d bytes in use: %d", c.live, c.other, got)
 		}
 	}
@@ -39,7 +39,7 @@ func TestTheMemoryLimitFollowsWhatIsInUse(t *testing.T) {
 		{"the sessions have gone", memoryUse{100 << 20, 10 << 20, 1, 10}, memoryUse{5 << 20, 10 << 20, 1.1, 15}, high, low},
 		{"nothing has happened", memoryUse{100 << 20, 10 << 20, 1, 10}, memoryUse{100 << 20, 10 << 20, 1, 10}, high, high},
 	} {
-		if got := c.now.after(c.before, c.limit); got != c.want {
+		if got := c.now.after(c.before, httpMemoryLimit, c.limit); got != c.want {
 			t.Errorf("%s: %d", c.what, got)
 		}
 	}
@@ -52,7 +52,7 @@ func TestTheMemoryLimitFollowsWhatIsInUse(t *testing.T) {
 	runtime.KeepAlive(held)
 	limit := debug.SetMemoryLimit(-1)
 	t.Cleanup(func() { debug.SetMemoryLimit(limit) })
-	stop := followMemory()
+	stop := followMemory(httpMemoryLimit)
 	stop()
 	if got := debug.SetMemoryLimit(-1); got != httpMemoryLimit {
 		t.Errorf("the limit is %d", got)

@@ -2,14 +2,12 @@ package main
 
 import (
 	"errors"
-	"io"
 	"log/slog"
 	"os"
 	"os/user"
 	"runtime"
 	"slices"
 	"sync"
-	"time"
 
 	"tipstaff"
 	"tipstaff/internal/audit"
@@ -20,6 +18,7 @@ import (
 	"tipstaff/internal/freeze"
 	"tipstaff/internal/host"
 	"tipstaff/internal/job"
+	"tipstaff/internal/keep"
 	"tipstaff/internal/mcpfront"
 	"tipstaff/internal/monitor"
 	"tipstaff/internal/own"
@@ -61,6 +60,7 @@ type stack struct {
 	trailStatus *trailStatus
 	rereads     rereads
 	follows     following
+	keeping     *keep.Sweeper // nil: this process ends soon
 
 	// runner is set for a server that gets its calls over an engine, gateway for one
 	// that sends them over one; the latter has no engine of processes, no sandbox,
@@ -336,7 +336,10 @@ func newTrail(s config.Settings, log *slog.Logger, e *observers, secrets *redact
 	if err != nil {
 		return nil, fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_AUDIT_DURABILITY: %w", err)
 	}
+	age, bytes := sealing(s.AuditKeep)
 	trail, err := audit.Create(s.AuditDir(), audit.Options{
+		SegmentAge:   age,
+		SegmentBytes: bytes,
 		Redactor:     secrets,
 		OSUser:       osUser(),
 		Durability:   durability,
@@ -345,10 +348,16 @@ func newTrail(s config.Settings, log *slog.Logger, e *observers, secrets *redact
 		Mend:         modes.Restore,
 	})
 	if err == nil {
-		err = modes.Add(s.StateDir, s.AuditDir(), trail.Path())
+		if err = modes.Add(s.StateDir, s.AuditDir(), trail.Path()); err != nil {
+			err = errors.Join(err, trail.Close())
+		}
+	}
+	var key *audit.KeyFault
+	if errors.As(err, &key) {
+		return nil, fail(exitFailure, "cannot make an audit trail in %s: %w\nNo record, no run.", s.AuditDir(), err)
 	}
 	if err != nil {
-		return nil, fail(exitFailure, "cannot make an audit trail in %s: %w\nNo record, no run: set TIPSTAFF_STATE_DIR to a directory that this user can write", s.AuditDir(), err)
+		return nil, noTrail(s, err)
 	}
 	return trail, nil
 }
@@ -369,6 +378,16 @@ func slots(s config.Settings) int {
 	return 4 * runtime.NumCPU()
 }
 
+// places is how many calls of one caller are carried out at once: no fewer than may
+// run. A gateway carries out none itself; the runners have bounds of their own.
+func (st *stack) places() int {
+	most := slots(st.settings)
+	if st.gateway != nil {
+		most = st.settings.HTTP.Calls
+	}
+	return max(mcpfront.UsualPlaces, most)
+}
+
 func limits(s config.Settings) map[tipstaff.Family]policy.FamilyLimits {
 	return map[tipstaff.Family]policy.FamilyLimits{
 		tipstaff.Execute:  {DefaultTimeout: s.ExecuteDefaultTimeout, MaxTimeout: s.ExecuteMaxTimeout, OutputBytes: s.MaxOutputBytes},
@@ -382,7 +401,7 @@ func (st *stack) front() *mcpfront.Server {
 		Version: version, Road: st.telemetry.road(st.monitor), Sessions: st.sessions, Jobs: st.jobs, OutputBytes: st.settings.MaxOutputBytes, Log: st.log, Events: st.observers.bus,
 		Approvals: st.questions.front(), Redactor: st.secrets, AnswerBytes: st.settings.AnswerBytes, Outputs: st.spool,
 		Instructions: func(who tipstaff.Origin) string { return mcpfront.Instructions(st.summary(who)) },
-		Allowed:      st.allowed, Shell: st.shellOn(), Self: st.runner.address(),
+		Allowed:      st.allowed, Shell: st.shellOn(), Self: st.runner.address(), Places: st.places(),
 	}
 	if st.gateway != nil {
 		o.Outputs = nil
@@ -419,6 +438,7 @@ func (st *stack) close(reason string) {
 
 // closeTrail writes the last record.
 func (st *stack) closeTrail(reason string) {
+	st.keeping.Close()
 	if err := st.monitor.Trail.Append(audit.Record{Event: audit.ServerStop, Why: reason}); err != nil {
 		st.log.Error("cannot write the audit trail", "error", err)
 	}
@@ -438,18 +458,4 @@ func osUser() string {
 		return ""
 	}
 	return u.Username
-}
-
-// newLog logs structured lines to standard error: standard output belongs to
-// the protocol.
-func newLog(w io.Writer) *slog.Logger {
-	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{
-		Level: slog.LevelInfo,
-		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-			if a.Key == slog.TimeKey {
-				return slog.String("time", a.Value.Time().UTC().Format(time.RFC3339Nano))
-			}
-			return a
-		},
-	}))
 }

@@ -36,9 +36,12 @@ func TestTheNearestWordIsNamed(t *testing.T) {
 func TestMisspeltVariablesAreNamedWithTheirNearest(t *testing.T) {
 	got := strings.Join(misspelt([]string{
 		"TIPSTAFF_SANDBX=off", "TIPSTAFF_NOTHING_LIKE_IT=1", "TIPSTAF_SANDBOX=off", "ALLOWED_COMANDS=ls", "ENABLE_TERMINAL_ACCES=true",
-		"TERMINAL_EMULATOR=x", "OTEL_EXPORTER_OTLP_HEADER=x", "PATHS=x", "ALLOWED_COMMANDS=ls", "HOME=/h",
+		"TERMINAL_MAX_SESSION=5", "TERMINAL_MAX_OUTPUT=5", "ENABLE_TERMNAL_ACCESS=true",
+		// Those of others are left alone: of JetBrains, of agents, of web frameworks.
+		"TERMINAL_EMULATOR=JetBrains-JediTerm", "TERMINAL_TIMEOUT=60", "TERMINAL_CWD=/", "ALLOWED_HOSTS=*", "ENABLE_DEBUG=1", "OTEL_EXPORTER_OTLP_HEADER=x", "PATHS=x", "ALLOWED_COMMANDS=ls", "HOME=/h",
 	}), "\n")
-	want := "TIPSTAFF_SANDBX; did you mean TIPSTAFF_SANDBOX?\nTIPSTAFF_NOTHING_LIKE_IT\nTIPSTAF_SANDBOX; did you mean TIPSTAFF_SANDBOX?\nALLOWED_COMANDS; did you mean ALLOWED_COMMANDS?\nENABLE_TERMINAL_ACCES; did you mean ENABLE_TERMINAL_ACCESS?"
+	want := "TIPSTAFF_SANDBX; did you mean TIPSTAFF_SANDBOX?\nTIPSTAFF_NOTHING_LIKE_IT\nTIPSTAF_SANDBOX; did you mean TIPSTAFF_SANDBOX?\nALLOWED_COMANDS; did you mean ALLOWED_COMMANDS?\nENABLE_TERMINAL_ACCES; did you mean ENABLE_TERMINAL_ACCESS?" +
+		"\nTERMINAL_MAX_SESSION; did you mean TERMINAL_MAX_SESSIONS?\nTERMINAL_MAX_OUTPUT; did you mean TERMINAL_MAX_OUTPUT_SIZE?\nENABLE_TERMNAL_ACCESS; did you mean ENABLE_TERMINAL_ACCESS?"
 	if got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}

@@ -13,9 +13,6 @@ import (
 
 // warn logs at the start what the settings do not protect against.
 func (st *stack) warn() {
-	if unknown := misspelt(st.settings.Environ); len(unknown) > 0 {
-		st.log.Warn("these variables are no settings of tipstaff, and do nothing; tipstaff config show lists all that are", "variables", strings.Join(unknown, ", "))
-	}
 	reload.Warn(st.policy.Policy(), st.log)
 	if st.gateway == nil {
 		st.warnOfDirectory()

@@ -14,7 +14,9 @@ type checker struct {
 	before   uint64      // number of the record before the first one
 	prev     digest      // hash of the last sound record
 	anyStart bool        // the first line may be any record
+	stop     uint64      // number of the last record of a server; 0: none was found
 	witness  *witness    // of the whole trail; nil: none
+	passing  *passing    // over what statements speak of; nil: there are none
 	end      Fault       // where the trail ends
 
 	// For a trail that grows; nil otherwise.
@@ -41,8 +43,16 @@ func (c *checker) check(s *sight, at Fault) {
 		c.fail(Tampered, at)
 		return
 	}
+	if c.witness != nil && c.witness.over() {
+		at.Reason = BehindEnd
+		c.fail(Tampered, at)
+		return
+	}
 	c.prev = s.own.hash
 	c.report.Last = s.head.Time
+	if s.head.stop {
+		c.stop = s.head.Seq
+	}
 	if c.report.Records++; c.report.Records == 1 {
 		c.report.First = s.head.Time
 	}
@@ -86,6 +96,7 @@ func (c *checker) lookBehind(s *sight) {
 type head struct {
 	Seq  uint64
 	Time time.Time
+	stop bool // the last record of a server
 }
 
 // readHead parses what [link] writes first, wherever it is in the record.
@@ -93,9 +104,13 @@ func readHead(line []byte) (head, bool) {
 	if h, ok := quickHead(line); ok {
 		return h, true
 	}
-	var h head
+	var h struct {
+		head
+		Event Event
+	}
 	err := json.Unmarshal(line, &h)
-	return h, err == nil && h.Seq > 0
+	h.stop = h.Event == ServerStop
+	return h.head, err == nil && h.Seq > 0
 }
 
 // QuickTime returns the time of a record whose line begins as records are
@@ -111,12 +126,15 @@ func QuickSeq(line []byte) (seq uint64, ok bool) {
 	return h.Seq, ok
 }
 
+// stopBegin follows the time of the last record of a server.
+const stopBegin = `,"event":"` + string(ServerStop) + `"`
+
 func quickHead(line []byte) (h head, ok bool) {
 	rest, ok := bytes.CutPrefix(line, []byte(lineBegin))
 	if !ok {
 		return h, false
 	}
-	_, rest, ok = bytes.Cut(rest[:min(len(rest), 96)], []byte(seqBegin))
+	_, rest, ok = bytes.Cut(rest[:min(len(rest), 128)], []byte(seqBegin))
 	if !ok {
 		return h, false
 	}
@@ -124,10 +142,11 @@ func quickHead(line []byte) (h head, ok bool) {
 	if !ok {
 		return h, false
 	}
-	at, _, ok := bytes.Cut(rest, []byte(`"`))
+	at, rest, ok := bytes.Cut(rest, []byte(`"`))
 	if !ok {
 		return h, false
 	}
+	h.stop = bytes.HasPrefix(rest, []byte(stopBegin))
 	var err1, err2 error
 	h.Seq, err1 = strconv.ParseUint(string(number), 10, 64)
 	h.Time, err2 = time.Parse(time.RFC3339Nano, string(at))

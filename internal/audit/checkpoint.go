@@ -21,13 +21,17 @@ import (
 //	1200
 //	lX5uUS+vYbS8ZzV4wYp1Ssw0lLh5EDxrFyQzW2UCkqE=
 //	time 2026-01-01T12:34:56.000000000Z
+//	mark 14
 //	end closed
 //
 //	— tipstaff-audit 1zjHDs…
 //
-// The last line of the text is present only where a file of the trail was
-// sealed ("end sealed") or the trail was closed. The checkpoints of a trail are
-// in the file [checkpointsFile], each followed by an empty line.
+// mark is the number of the checkpoint in its trail, from 0, so that none can be
+// taken away from between. The line "end" is present only where something ends:
+// a file of the trail ("end sealed"), the server, which writes its last record
+// next ("end closing"), or the trail ("end closed"). The first checkpoint also
+// says how trails before it had ended (see predecessor). The checkpoints of a
+// trail are in the file [checkpointsFile], each followed by an empty line.
 
 // Checkpoint is the content of a checkpoint.
 type Checkpoint struct {
@@ -35,15 +39,21 @@ type Checkpoint struct {
 	Size  uint64    // number of records
 	Root  [32]byte  // root of the Merkle tree, RFC 6962
 	Time  time.Time // by the server's clock
-	End   string    // "", "sealed" or "closed"
+	End   string    // "", "sealed", "closing" or "closed"
+
+	number int // of the checkpoint in its trail, from 0; see marked
+	marked bool
+	before []predecessor // of the first one
 }
 
 const (
 	checkpointsFile = "checkpoints"
 	originPrefix    = "tipstaff-audit/"
 	timeLine        = "time "
+	markLine        = "mark "
 	endLine         = "end "
 	sealed          = "sealed"
+	closing         = "closing"
 	closed          = "closed"
 )
 
@@ -51,8 +61,14 @@ const (
 func (c Checkpoint) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s%s\n%d\n%s\n%s%s\n", originPrefix, c.Trail, c.Size, tlog.Hash(c.Root), timeLine, c.Time.UTC().Format(timeLayout))
+	if c.marked {
+		fmt.Fprintf(&b, "%s%d\n", markLine, c.number)
+	}
 	if c.End != "" {
 		fmt.Fprintf(&b, "%s%s\n", endLine, c.End)
+	}
+	for _, p := range c.before {
+		b.WriteString(p.line())
 	}
 	return b.String()
 }
@@ -94,6 +110,15 @@ func parseCheckpoint(text string) (c Checkpoint, err error) {
 		if end, ok := strings.CutPrefix(line, endLine); ok {
 			c.End = end
 		}
+		if number, ok := strings.CutPrefix(line, markLine); ok {
+			if c.number, err = strconv.Atoi(number); err != nil || c.number < 0 {
+				return c, errNoCheckpoint
+			}
+			c.marked = true
+		}
+		if p, ok := parsePredecessor(line); ok {
+			c.before = append(c.before, p)
+		}
 	}
 	return c, nil
 }
@@ -116,22 +141,31 @@ func noteText(msg []byte) string {
 // splitNotes splits a file of notes. torn reports that the last one is
 // incomplete.
 func splitNotes(data []byte) (notes [][]byte, torn bool) {
+	for len(data) > 0 {
+		msg, rest, ok := cutNote(data)
+		if !ok {
+			return notes, true
+		}
+		notes = append(notes, msg)
+		data = rest
+	}
+	return notes, false
+}
+
+// cutNote returns the first note of data, and what follows the empty line behind it.
+func cutNote(data []byte) (msg, rest []byte, ok bool) {
 	const (
 		signature = "\n— " // begins a signature line
 		end       = "\n\n"
 	)
-	for len(data) > 0 {
-		at := bytes.Index(data, []byte(signature))
-		if at < 0 {
-			return notes, true
-		}
-		stop := bytes.Index(data[at+len(signature):], []byte(end))
-		if stop < 0 {
-			return notes, true
-		}
-		stop += at + len(signature) + 1 // including the newline of the last signature
-		notes = append(notes, data[:stop])
-		data = data[stop+1:]
+	at := bytes.Index(data, []byte(signature))
+	if at < 0 {
+		return nil, nil, false
 	}
-	return notes, false
+	stop := bytes.Index(data[at+len(signature):], []byte(end))
+	if stop < 0 {
+		return nil, nil, false
+	}
+	stop += at + len(signature) + 1 // including the newline of the last signature
+	return data[:stop], data[stop+1:], true
 }

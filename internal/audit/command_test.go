@@ -29,8 +29,8 @@ func TestTheChainCanBeCheckedWithoutTipstaff(t *testing.T) {
 		t.Fatalf("the package comment has %d commands, want 3", len(commands))
 	}
 	trail := create(t, Options{})
-	appendAll(t, trail, oneOfEach()...)
 	appendAll(t, trail, Record{Event: CommandStart, What: What{Argv: []string{"\u202e", "\x7f", "漢", `\`, "%s", "a  b ", "\xff"}}})
+	appendAll(t, trail, oneOfEach()...)
 	run := func(command string) (string, error) {
 		cmd := exec.Command("bash", "-c", command)
 		cmd.Dir = trail.Path()

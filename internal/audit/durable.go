@@ -83,14 +83,18 @@ func (t *Trail) keep(end string) error {
 	t.keeping.Lock()
 	defer t.keeping.Unlock()
 	t.mu.Lock()
-	p := t.point()
+	p, at := t.point(), t.last
 	t.mu.Unlock()
 	err := t.flush(p.size)
-	if err == nil {
-		err = t.mark(p, end)
-		t.mu.Lock()
-		t.unsync = err
-		t.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	err = t.mark(p, end)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.unsync = err
+	if err == nil && !t.marks.dirty && t.marks.last.size >= p.size {
+		t.covered(p, at)
 	}
 	return err
 }
@@ -107,7 +111,7 @@ func (t *Trail) flush(records uint64) error {
 		}
 		t.syncing = true
 		t.commit.Unlock()
-		covered, err := t.sync()
+		covered, err := t.syncOrBegin()
 		t.commit.Lock()
 		t.syncing = false
 		t.wake.Broadcast()
@@ -117,6 +121,30 @@ func (t *Trail) flush(records uint64) error {
 		t.synced = max(t.synced, covered)
 	}
 	return nil
+}
+
+// syncOrBegin is sync. Before the first one it syncs what a trail has from its
+// beginning: records that were on the disk without a checkpoint would look like
+// those of a trail whose checkpoints were removed. The caller has set t.syncing.
+func (t *Trail) syncOrBegin() (records uint64, err error) {
+	if !t.begun {
+		if err := t.reach(t.syncBeginning); err != nil {
+			t.mu.Lock()
+			t.unsync = err
+			t.mu.Unlock()
+			return 0, err
+		}
+		t.begun = true
+		_ = t.keyFile.Close() // it is on the disk
+	}
+	return t.sync()
+}
+
+func (t *Trail) syncBeginning() error {
+	if err := syncFile(t.keyFile); err != nil {
+		return err
+	}
+	return t.marks.file.Sync()
 }
 
 // segmentEnd is a file of the trail that is full.
@@ -167,13 +195,15 @@ func (t *Trail) Close() error {
 	t.mu.Unlock()
 	close(t.quit)
 	<-t.done
+	t.awaitLate()
 	err := t.mendLocked()
 	if err == nil {
-		t.synced, err = t.sync() // the syncing goroutine has ended
+		t.synced, err = t.syncOrBegin() // the syncing goroutine has ended
 	}
 	if err == nil {
 		err = t.keep(closed)
 	}
+	_ = t.keyFile.Close()
 	if err = errors.Join(err, t.file.Close(), t.marks.file.Close()); err != nil {
 		return fmt.Errorf("cannot close the trail: %w", err)
 	}

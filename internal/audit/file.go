@@ -44,13 +44,18 @@ type segment struct {
 	entries sync.Once // guards the sync of the directory entries of the file and its directory
 }
 
+// descriptor is a file that has one of the system.
+type descriptor interface{ descriptor() *os.File }
+
+func (s *segment) descriptor() *os.File { return s.File }
+
 // openFile makes a file of a trail.
 func openFile(path string) (file, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, unreachable(path, err)
 	}
-	return &segment{File: f}, nil
+	return withReserve(&segment{File: f}), nil
 }
 
 // errGone: removing the file removed the records in it.

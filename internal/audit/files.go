@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -11,11 +12,17 @@ import (
 // system. A place elsewhere (the copies of package ship) lets the same code
 // verify and read what lies there, so that it cannot say anything else of a
 // copy than of a file.
+//
+// A file of a trail that was archived is found in its archive, and read as if it
+// lay in its trail.
 type Files struct {
 	// In holds the trails; nil: the machine's file system, with its paths. In
 	// another place paths are those of [fs.FS], and its regular files implement
 	// [io.ReaderAt].
 	In fs.FS
+	// Archives are directories to which archives were moved. They are looked into
+	// before those that the statements of a trail name.
+	Archives []string
 }
 
 // File is an open file.
@@ -24,10 +31,19 @@ type File interface {
 	io.ReaderAt
 }
 
-// Open opens a file for reading.
+// Open opens a file for reading. What is no regular file is an error, and is not
+// waited for.
 func (f Files) Open(path string) (File, error) {
+	file, err := f.open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return f.openStored(path)
+	}
+	return file, err
+}
+
+func (f Files) open(path string) (File, error) {
 	if f.In == nil {
-		return os.Open(path)
+		return OpenRegular(path)
 	}
 	file, err := f.In.Open(filepath.ToSlash(path))
 	if err != nil {
@@ -42,6 +58,14 @@ func (f Files) Open(path string) (File, error) {
 
 // Stat describes a file, or what a link leads to.
 func (f Files) Stat(path string) (fs.FileInfo, error) {
+	info, err := f.stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return f.statStored(path)
+	}
+	return info, err
+}
+
+func (f Files) stat(path string) (fs.FileInfo, error) {
 	if f.In == nil {
 		return os.Stat(path)
 	}
@@ -50,6 +74,14 @@ func (f Files) Stat(path string) (fs.FileInfo, error) {
 
 // Lstat describes a file, or the link itself.
 func (f Files) Lstat(path string) (fs.FileInfo, error) {
+	info, err := f.lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return f.statStored(path)
+	}
+	return info, err
+}
+
+func (f Files) lstat(path string) (fs.FileInfo, error) {
 	if f.In == nil {
 		return os.Lstat(path)
 	}
@@ -66,8 +98,21 @@ func (f Files) ReadDir(path string) ([]fs.DirEntry, error) {
 
 // ReadFile reads a whole file.
 func (f Files) ReadFile(path string) ([]byte, error) {
+	data, err := f.readFile(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return data, err
+	}
+	file, stored := f.openStored(path)
+	if stored != nil {
+		return nil, stored
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	return io.ReadAll(file)
+}
+
+func (f Files) readFile(path string) ([]byte, error) {
 	if f.In == nil {
-		return os.ReadFile(path)
+		return ReadRegular(path)
 	}
 	return fs.ReadFile(f.In, filepath.ToSlash(path))
 }

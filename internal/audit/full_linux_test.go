@@ -13,9 +13,13 @@ const fullDiskEnv = "TIPSTAFF_TEST_FULL_DISK"
 
 // TestAFullDiskHeals runs itself again in mount and PID namespaces of its own,
 // with a small file system to fill.
-func TestAFullDiskHeals(t *testing.T) {
+func TestAFullDiskHeals(t *testing.T) { onSmallDisk(t, "64k", fillAndHeal) }
+
+// onSmallDisk runs a test on a small file system.
+func onSmallDisk(t *testing.T, size string, test func(t *testing.T, dir string)) {
+	t.Helper()
 	if dir := os.Getenv(fullDiskEnv); dir != "" {
-		fillAndHeal(t, dir)
+		test(t, dir)
 		return
 	}
 	if os.Getuid() != 0 {
@@ -27,7 +31,7 @@ func TestAFullDiskHeals(t *testing.T) {
 	}
 	dir := t.TempDir()
 	cmd := exec.Command(unshare, "-m", "--propagation", "private", "sh", "-c",
-		`mount -t tmpfs -o size=64k tmpfs "$1" || exit 77; exec "$2" -test.run '^TestAFullDiskHeals$'`, "sh", dir, os.Args[0])
+		`mount -t tmpfs -o "size=$3" tmpfs "$1" || exit 77; exec "$2" -test.run "^$4\$"`, "sh", dir, os.Args[0], size, t.Name())
 	cmd.Env = append(os.Environ(), fullDiskEnv+"="+dir)
 	out, err := cmd.CombinedOutput()
 	if code := cmd.ProcessState.ExitCode(); code == 77 || code == 1 && len(out) > 0 && out[0] == 'u' {

@@ -19,6 +19,7 @@ import (
 //
 // It is for one goroutine.
 type Growing struct {
+	in     Files
 	path   string
 	public string
 
@@ -54,10 +55,15 @@ type Progress struct {
 
 // NewGrowing returns a verifier of the trail in a directory. Public is the public
 // key, as in [VerifyOptions].
-func NewGrowing(trail, public string) *Growing { return &Growing{path: trail, public: public} }
+func NewGrowing(trail, public string) *Growing { return Files{}.Growing(trail, public) }
+
+// Growing is [NewGrowing] for another place.
+func (f Files) Growing(trail, public string) *Growing {
+	return &Growing{in: f, path: trail, public: public}
+}
 
 // Again makes the next Advance read the trail from its beginning.
-func (g *Growing) Again() { *g = Growing{path: g.path, public: g.public} }
+func (g *Growing) Again() { *g = Growing{in: g.in, path: g.path, public: g.public} }
 
 // Advance reads what was added. When ctx is done it ends early, and the next
 // Advance goes on where it was.
@@ -83,7 +89,7 @@ func (g *Growing) advance(ctx context.Context) (p Progress, err error) {
 	}
 	// Segments are listed after the checkpoints were read: so what these speak
 	// of is there.
-	segments, _, err := Files{}.list(g.path)
+	segments, _, err := g.in.list(g.path)
 	if err != nil {
 		return p, err
 	}
@@ -117,23 +123,27 @@ func (g *Growing) advance(ctx context.Context) (p Progress, err error) {
 
 // read checks the segments from a place on.
 func (c *checker) read(segments []string, from Fault) error {
-	if len(segments) == 0 {
+	if done, err := c.begin(); done || err != nil {
+		return err
+	}
+	if len(segments) == 0 && c.passing == nil {
 		c.end = Fault{File: c.report.Path}
 		c.fail(Incomplete, Fault{Reason: NoSegment, Seq: 1, File: c.report.Path})
 		return nil
 	}
 	for i, path := range segments {
-		at := Fault{File: path, Line: 1}
+		at, check := Fault{File: path, Line: 1}, c.checkSegment
 		switch {
 		case path < from.File:
 			continue
 		case path == from.File:
-			at = from
+			at, check = from, c.checkFile
 		}
-		if err := c.checkFile(at, i == len(segments)-1); err != nil {
+		if err := check(at, i == len(segments)-1); err != nil {
 			return err
 		}
 	}
+	c.leave(len(segments))
 	return nil
 }
 
@@ -156,12 +166,17 @@ func (g *Growing) resume() (*checker, Fault, error) {
 		c := g.within.checker.clone()
 		return &c, g.within.next, nil
 	}
-	trusted, err := Files{}.newTrust(filepath.Dir(g.path), g.public)
+	trusted, err := g.in.newTrust(filepath.Dir(g.path), g.public)
+	if err != nil {
+		return nil, Fault{}, err
+	}
+	p, err := TrailFiles{Path: g.path, in: g.in}.passing(trusted)
 	if err != nil {
 		return nil, Fault{}, err
 	}
 	if g.from.next.File != "" {
 		c := g.from.checker.clone()
+		c.passing = p
 		ok, err := g.hearMore(c.witness, trusted)
 		if err != nil || ok {
 			return &c, g.from.next, err
@@ -169,8 +184,8 @@ func (g *Growing) resume() (*checker, Fault, error) {
 		g.Again()
 		g.began = time.Now()
 	}
-	c := &checker{report: TrailReport{Path: g.path, Status: OK}, prev: origin()}
-	c.witness, err = TrailFiles{Path: g.path}.witness(trusted, nil)
+	c := &checker{in: g.in, report: TrailReport{Path: g.path, Status: OK}, prev: origin(), passing: p}
+	c.witness, err = TrailFiles{Path: g.path, in: g.in}.witness(trusted, nil)
 	return c, Fault{}, err
 }
 
@@ -180,43 +195,37 @@ func (g *Growing) hearMore(w *witness, trusted trust) (ok bool, err error) {
 	if w == nil {
 		return true, nil
 	}
-	data, err := readFrom(filepath.Join(g.path, checkpointsFile), w.heard)
+	data, err := g.in.readFrom(filepath.Join(g.path, checkpointsFile), w.heard)
 	if err != nil || !trusted.accepts(w.key) {
-		return false, err
-	}
-	known, err := verifiers(w.key)
-	if err != nil {
 		return false, err
 	}
 	notes, _ := splitNotes(data)
 	for _, msg := range notes {
-		if !w.hear(msg, known, filepath.Base(g.path), false) {
+		if !w.hear(msg, statement{}) {
 			return false, nil
 		}
-		w.heard += noteBytes([][]byte{msg})
 		if fresh := w.signed[len(w.signed)-1]; len(w.signed) > 1 && fresh.Size < w.signed[len(w.signed)-2].Size {
 			return false, nil
 		}
 	}
-	for ; w.next < len(w.signed) && w.signed[w.next].Size <= w.tree.n; w.next++ {
-		if claim := w.signed[w.next]; claim.Size != w.tree.n || claim.Root != w.tree.root() {
-			return false, nil
-		}
+	if w.next < len(w.signed) && w.signed[w.next].Size < w.tree.n {
+		return false, nil
 	}
-	return true, nil
+	return w.advance() == "", nil
 }
 
 // readFrom returns the rest of a file; nothing if it has become shorter.
-func readFrom(path string, from int64) ([]byte, error) {
-	f, err := os.Open(path)
+func (f Files) readFrom(path string, from int64) ([]byte, error) {
+	file, err := f.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	if _, err := f.Seek(from, io.SeekStart); err != nil {
+	defer func() { _ = file.Close() }() // it was only read
+	info, err := file.Stat()
+	if err != nil {
 		return nil, err
 	}
-	return io.ReadAll(f)
+	return io.ReadAll(io.NewSectionReader(file, from, max(info.Size()-from, 0)))
 }
 
 // noteBytes returns how long notes are in a file.
@@ -234,7 +243,7 @@ func (g *Growing) remember(segments []string) {
 		if path > g.from.next.File {
 			break
 		}
-		info, err := os.Stat(path)
+		info, err := g.in.Stat(path)
 		if err != nil {
 			g.Again()
 			return
@@ -250,9 +259,9 @@ func (g *Growing) changed() bool {
 		return false
 	}
 	for _, f := range g.files {
-		now, err := os.Stat(f.path)
+		now, err := g.in.Stat(f.path)
 		switch {
-		case err != nil, !os.SameFile(now, f.info):
+		case err != nil, g.in.In == nil && !os.SameFile(onDisk(now), onDisk(f.info)):
 			return true
 		case f.path == g.from.next.File:
 			if now.Size() < g.from.next.Offset {
@@ -265,6 +274,6 @@ func (g *Growing) changed() bool {
 	if g.from.checker.witness == nil {
 		return false
 	}
-	marks, err := os.Stat(filepath.Join(g.path, checkpointsFile))
+	marks, err := g.in.Stat(filepath.Join(g.path, checkpointsFile))
 	return err != nil || marks.Size() < g.from.checker.witness.heard
 }

@@ -206,6 +206,9 @@ func TestWhatIsChangedWithoutATraceIsFoundWhenAllIsReadAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := os.Chmod(path, 0o600); err != nil { // a segment that is full cannot be written
+		t.Fatal(err)
+	}
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)

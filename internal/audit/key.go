@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"golang.org/x/mod/sumdb/note"
@@ -41,9 +40,10 @@ const (
 // Otherwise, [LoadKey] does it. WarmUp may be called at any time.
 func WarmUp() { ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)) }
 
-// LoadKey reads the key that signs the trails in dir, or makes one: the private
-// part with mode 0400, and the public part beside it. Servers that start at the
-// same time get the same key.
+// LoadKey reads the key that signs the trails in dir, or makes the first one: the
+// private part with mode 0400, and the public part beside it. Servers that start at
+// the same time get the same key. A key that cannot be relied upon, or is gone, is a
+// [*KeyFault].
 func LoadKey(dir string) (*Key, error) {
 	k, err := loadKey(filepath.Join(dir, keysDir))
 	if err != nil {
@@ -53,29 +53,37 @@ func LoadKey(dir string) (*Key, error) {
 }
 
 // PublicKey reads the public part of the key that signs the trails in dir. It
-// returns "" if no server has made one yet.
+// returns "" if no server has made one yet, and the error that a server would start
+// with.
 func PublicKey(dir string) (string, error) {
-	k, err := readKey(filepath.Join(dir, keysDir, privateFile))
+	dir = filepath.Join(dir, keysDir)
+	k, err := presentKey(dir)
+	if err == nil && k != nil {
+		err = samePublic(dir, k)
+	}
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errNoKey): // the next server makes one
-		return "", nil
 	case err != nil:
 		return "", fmt.Errorf("cannot sign the trail: %w", err)
+	case k == nil: // the next server makes one
+		return "", nil
 	}
 	return k.Public, nil
 }
 
 func loadKey(dir string) (*Key, error) {
-	path := filepath.Join(dir, privateFile)
-	k, err := readKey(path)
-	if errors.Is(err, errNoKey) {
-		err = os.Remove(path)
+	k, err := presentKey(dir)
+	if err != nil {
+		return nil, err
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) || k != nil {
-		return k, err
+	if k != nil {
+		return k, agreeOnPublic(dir, k)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
+	}
+	path := filepath.Join(dir, privateFile)
+	if info, err := os.Lstat(path); err == nil && info.Size() == 0 {
+		_ = os.Remove(path) // it has signed nothing
 	}
 	fresh, private, err := newKey()
 	if err != nil {
@@ -126,31 +134,6 @@ func newKey() (k *Key, private string, err error) {
 	return &Key{Public: public, signer: signer}, secret + "\n" + public + "\n", nil
 }
 
-// errNoKey: the machine failed before the key was on the disk. The key has
-// signed nothing that another party could have kept.
-var errNoKey = errors.New("the file of the key is empty")
-
-func readKey(path string) (*Key, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	if len(data) == 0 {
-		return nil, errNoKey
-	}
-	secret, rest, _ := strings.Cut(string(data), "\n")
-	public := strings.TrimSpace(rest)
-	signer, err := note.NewSigner(secret)
-	if err != nil {
-		return nil, fmt.Errorf("%s holds no key: %w; to have a new one made, move it away", path, err)
-	}
-	verifier, err := note.NewVerifier(public)
-	if err != nil || verifier.KeyHash() != signer.KeyHash() {
-		return nil, fmt.Errorf("%s holds two halves that do not belong together; to have a new key made, move it away", path)
-	}
-	return &Key{Public: public, Path: path, signer: signer}, nil
-}
-
 // writeTemp writes a file that only its owner can read, and no user can write.
 func writeTemp(dir, text string, durable bool) (path string, err error) {
 	f, err := os.CreateTemp(dir, ".new-*") // 0600
@@ -198,35 +181,20 @@ func RotateKey(dir string, now time.Time) (*Key, error) {
 	}
 	fresh, private, err := newKey()
 	if err == nil {
+		fresh.Path, fresh.Made = old.Path, true
 		err = replaceKey(dir, old, fresh, private, now)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot rotate the key: %w", err)
 	}
-	fresh.Path, fresh.Made = old.Path, true
 	return fresh, nil
 }
 
 func replaceKey(dir string, old, fresh *Key, private string, now time.Time) error {
-	statement, err := note.Sign(&note.Note{Text: rotation{old.Public, fresh.Public}.text(now)}, old.signer, fresh.signer)
+	r := rotation{old: old.Public, fresh: fresh.Public, both: true}
+	statement, err := note.Sign(&note.Note{Text: r.text(now, "")}, old.signer, fresh.signer)
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(filepath.Join(dir, rotationsFile), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(statement, '\n'))
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	temp, err := writeTemp(dir, private, true)
-	if err != nil {
-		return err
-	}
-	if err := os.Rename(temp, old.Path); err != nil {
-		_ = os.Remove(temp)
-		return err
-	}
-	return writePublic(dir, fresh.Public, true)
+	return putKey(dir, statement, private, fresh)
 }

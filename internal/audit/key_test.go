@@ -84,7 +84,7 @@ func TestARotatedKeyVouchesForTheOld(t *testing.T) {
 	}
 	// A rotation that only one of the two has signed says nothing.
 	path := filepath.Join(dir, keysDir, rotationsFile)
-	forged, err := note.Sign(&note.Note{Text: rotation{last.Public, stranger.Public}.text(time.Now())}, stranger.signer)
+	forged, err := note.Sign(&note.Note{Text: rotation{last.Public, stranger.Public, true}.text(time.Now(), "")}, stranger.signer)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,8 +107,11 @@ func TestAKeyThatNeverReachedTheDiskIsMadeAnew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(os.Chmod(first.Path, 0o600), os.Truncate(first.Path, 0)); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{privateFile, publicFile} { // the machine failed before it wrote anything
+		path := filepath.Join(dir, keysDir, name)
+		if err := errors.Join(os.Chmod(path, 0o600), os.Truncate(path, 0)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	second, err := LoadKey(dir)
 	if err != nil || !second.Made || second.Public == first.Public {

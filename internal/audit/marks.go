@@ -11,6 +11,11 @@ const (
 	checkpointInterval = 10 * time.Second
 )
 
+// Checkpoints need not be on the disk at once: they are synced when the last sync
+// is so long ago. With checkpointInterval and the time that a sync takes this is
+// less than mostBare.
+const markSyncInterval = 5 * time.Second
+
 // point is a state of the trail that can be signed.
 type point struct {
 	size uint64
@@ -27,6 +32,10 @@ type marks struct {
 	torn bool  // the file may contain bytes beyond good
 	last point // state that the last one covers
 	when time.Time
+
+	number int       // of the next one
+	synced time.Time // when all of them were on the disk
+	dirty  bool      // some may not be
 }
 
 // mark writes the checkpoints that are due: one for the end of each full file,
@@ -45,19 +54,23 @@ func (t *Trail) mark(p point, end string) error {
 		t.mu.Unlock()
 	}
 	m := &t.marks
-	if p.size < m.last.size {
-		return nil // a file has become full since, and its end is signed
+	if p.size >= m.last.size { // else a file has become full since, and its end is signed
+		fresh := p.size - m.last.size
+		due := fresh >= checkpointRecords || fresh > 0 && t.opts.Clock().Sub(m.when) >= checkpointInterval
+		if due || end != "" {
+			if err := t.writeMark(p, end); err != nil {
+				return err
+			}
+		}
 	}
-	fresh := p.size - m.last.size
-	due := fresh >= checkpointRecords || fresh > 0 && t.opts.Clock().Sub(m.when) >= checkpointInterval
-	if !due && end == "" {
+	if t.opts.Clock().Sub(m.synced) < markSyncInterval {
 		return nil
 	}
-	return t.writeMark(p, end)
+	return t.syncMarks()
 }
 
 // writeMark signs a point and appends it to the file of checkpoints.
-func (t *Trail) writeMark(p point, end string) error {
+func (t *Trail) writeMark(p point, end string, before ...predecessor) error {
 	m := &t.marks
 	if m.torn {
 		if err := m.file.Truncate(m.good); err != nil {
@@ -66,7 +79,7 @@ func (t *Trail) writeMark(p point, end string) error {
 		m.torn = false
 	}
 	now := t.opts.Clock()
-	c := Checkpoint{Trail: t.name(), Size: p.size, Root: p.root, Time: now, End: end}
+	c := Checkpoint{Trail: t.name(), Size: p.size, Root: p.root, Time: now, End: end, number: m.number, marked: true, before: before}
 	signed, err := c.sign(t.key.signer)
 	if err != nil {
 		return err
@@ -80,11 +93,27 @@ func (t *Trail) writeMark(p point, end string) error {
 		return err
 	}
 	m.good, m.last, m.when = m.good+int64(n), p, now
+	m.number, m.dirty = m.number+1, true
+	t.signed.Store(&Signed{Records: p.size, Time: now})
 	if t.opts.OnCheckpoint != nil {
 		t.opts.OnCheckpoint(c.Trail, signed)
 	}
 	if end != "" {
-		return t.reach(m.file.Sync)
+		return t.syncMarks()
 	}
+	return nil
+}
+
+// syncMarks makes the checkpoints durable, so that a failure of the machine cannot
+// take more of them than a verifier lets pass. The caller holds t.keeping.
+func (t *Trail) syncMarks() error {
+	m := &t.marks
+	if !m.dirty {
+		return nil
+	}
+	if err := t.reach(m.file.Sync); err != nil {
+		return err
+	}
+	m.dirty, m.synced = false, t.opts.Clock()
 	return nil
 }

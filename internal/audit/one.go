@@ -3,7 +3,6 @@ package audit
 import (
 	"crypto/sha256"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -32,18 +31,19 @@ func (l Link) First() bool { o := origin(); return l.Sound && l.Prev == string(o
 // key whose signature of it was checked. It does not compare the checkpoint with
 // the records; [Growing] and [Verify] do.
 func Covering(trail string, seq uint64) (c Checkpoint, key string, err error) {
-	if c, key, err = covering(trail, seq); err != nil {
+	return Files{}.Covering(trail, seq)
+}
+
+// Covering is the function [Covering] for another place.
+func (f Files) Covering(trail string, seq uint64) (c Checkpoint, key string, err error) {
+	if c, key, err = f.covering(trail, seq); err != nil {
 		return c, key, fmt.Errorf("cannot find a checkpoint that covers record %d: %w", seq, err)
 	}
 	return c, key, nil
 }
 
-func covering(trail string, seq uint64) (c Checkpoint, key string, err error) {
-	data, err := os.ReadFile(filepath.Join(trail, checkpointsFile))
-	if err != nil {
-		return c, "", err
-	}
-	own, err := os.ReadFile(filepath.Join(trail, trailKeyFile))
+func (f Files) covering(trail string, seq uint64) (c Checkpoint, key string, err error) {
+	own, err := f.ReadFile(filepath.Join(trail, trailKeyFile))
 	if err != nil {
 		return c, "", err
 	}
@@ -52,16 +52,17 @@ func covering(trail string, seq uint64) (c Checkpoint, key string, err error) {
 	if err != nil {
 		return c, "", err
 	}
-	notes, _ := splitNotes(data)
-	for _, msg := range notes {
-		if sizeOf(msg) >= seq && seq > 0 { // as it is written; the signature is checked next
-			if c, err = openCheckpoint(msg, known); err == nil && c.Size >= seq {
-				return c, key, nil
-			}
-			return Checkpoint{}, "", fmt.Errorf("the one that is there cannot be relied upon; see tipstaff audit verify: %w", err)
-		}
+	msg, err := f.firstNote(filepath.Join(trail, checkpointsFile), seq)
+	switch {
+	case err != nil:
+		return c, "", err
+	case msg == nil:
+		return c, "", errNotCovered
 	}
-	return c, "", errNotCovered
+	if c, err = openCheckpoint(msg, known); err == nil && c.Size >= seq {
+		return c, key, nil
+	}
+	return Checkpoint{}, "", fmt.Errorf("the one that is there cannot be relied upon; see tipstaff audit verify: %w", err)
 }
 
 // sizeOf reads how many records a checkpoint speaks of, without a look at

@@ -42,15 +42,14 @@ func LastCheckpoint(trail string) ([]byte, error) { return Files{}.LastCheckpoin
 
 // LastCheckpoint is the function [LastCheckpoint] for another place.
 func (f Files) LastCheckpoint(trail string) ([]byte, error) {
-	data, err := f.ReadFile(filepath.Join(trail, checkpointsFile))
+	last, err := f.lastNote(filepath.Join(trail, checkpointsFile))
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the checkpoints: %w", err)
 	}
-	notes, _ := splitNotes(data)
-	if len(notes) == 0 {
+	if last == nil {
 		return nil, fmt.Errorf("there is no checkpoint in %s", trail)
 	}
-	return notes[len(notes)-1], nil
+	return last, nil
 }
 
 // Prove makes the proof of a record by the newest checkpoint, which must cover

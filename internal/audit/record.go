@@ -34,6 +34,8 @@ const (
 	SessionStopped  Event = "session.stopped"  // a person ends a session, before it ends
 	FreezeSet       Event = "freeze.set"       // a person refuses all commands of the who, until that is lifted
 	FreezeLifted    Event = "freeze.lifted"    // a person lifts a freeze, before it is lifted
+	ClockChanged    Event = "clock.changed"    // the machine's clock was set; see why
+	KeyReplaced     Event = "key.replaced"     // a person replaces the key that signs trails, with the reason in why
 )
 
 // Record is one line of a trail. Append fills in V, Seq, Time, Prev and Hash,

@@ -47,6 +47,19 @@ type TrailReport struct {
 	Key    string
 	Signed uint64
 	Closed bool
+
+	Retained *Retained // nil: all records lie where they were written
+}
+
+// Retained says what became of records that lie no longer where they were written.
+type Retained struct{ Statements []Statement }
+
+// Statements are those about the trail, the oldest first.
+func (t *TrailReport) Statements() []Statement {
+	if t.Retained == nil {
+		return nil
+	}
+	return t.Retained.Statements
 }
 
 // Fault says where a trail stops being sound, and why.
@@ -85,6 +98,17 @@ const (
 	ForeignKey    Reason = "foreign_key"
 	Unsigned      Reason = "unsigned"
 	TrailGone     Reason = "trail_gone"
+	NoFile        Reason = "no_file"
+	MissingMark   Reason = "missing_checkpoint"
+	BehindEnd     Reason = "behind_end"
+	Unclosed      Reason = "unclosed"
+	Contradicted  Reason = "contradicted"
+
+	// Faults of what was archived or retired.
+	BadStatement   Reason = "bad_statement"
+	ArchiveAltered Reason = "archive_altered"
+	ArchiveGone    Reason = "archive_gone"
+	ArchiveAway    Reason = "archive_away"
 )
 
 func (r Reason) sentence() string {
@@ -129,6 +153,36 @@ func (r Reason) ofCheckpoints() string {
 		return "unsigned: from here on, records should be covered by a checkpoint and are not"
 	case TrailGone:
 		return "gone: you kept a checkpoint of a trail that is not there"
+	}
+	return r.ofEnds()
+}
+
+func (r Reason) ofEnds() string {
+	switch r {
+	case NoFile:
+		return "no file: a pipe, a socket, a device or a directory is in the place of a file of the trail"
+	case MissingMark:
+		return "a checkpoint is missing between others: each has a number"
+	case BehindEnd:
+		return "behind the end: the server has signed that the trail ends before"
+	case Unclosed:
+		return "the last record says that the server ended in order, and no checkpoint that closes the trail says so"
+	case Contradicted:
+		return "contradicted: a later trail has signed how this one ended, and it ended otherwise"
+	}
+	return r.ofStatements()
+}
+
+func (r Reason) ofStatements() string {
+	switch r {
+	case BadStatement:
+		return "a statement about archived or retired records is none, speaks of another trail, does not follow the one before it, or was not signed by the key of this trail"
+	case ArchiveAltered:
+		return "altered: the file of the archive is not what was put there"
+	case ArchiveGone:
+		return "gone: the archive is there, and this file of it is not; nothing says that it was retired"
+	case ArchiveAway:
+		return "away: these records were archived, and the archive is not there now; say where it is with --archive"
 	}
 	return string(r)
 }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tipstaff/internal/redact"
@@ -29,6 +30,10 @@ type Options struct {
 	// SegmentBytes is the size of a segment after which the next one begins; 0
 	// means 64 MiB.
 	SegmentBytes int64
+	// SegmentAge is how long after its first record a segment is followed by the
+	// next one; 0: only its size counts. What is not sealed cannot be archived or
+	// retired.
+	SegmentAge time.Duration
 	// OnCheckpoint, if not nil, is called with the name of the trail and every
 	// checkpoint as it is written. A copy on another machine protects the trail
 	// against the owner of this one. It is called by one goroutine at a time,
@@ -45,7 +50,8 @@ type Options struct {
 	// not. It may be called concurrently.
 	Mend func() error
 
-	open func(path string) (file, error) // for tests; nil is [openFile]
+	open  func(path string) (file, error)        // for tests; nil is [openFile]
+	since func(from, to time.Time) time.Duration // for tests; see clock
 }
 
 const defaultSegmentBytes = 64 << 20
@@ -69,17 +75,28 @@ type Trail struct {
 	prev    digest       // hash of the last record
 	tree    tree         // over all records
 	good    int64        // end of the last record in the file
+	began   time.Time    // of the first record in the file
 	torn    bool         // the file may contain bytes beyond good
 	unsync  error        // why the last sync or checkpoint failed; nil if it succeeded
 	closed  bool
+	ending  bool // nothing but the last record may come; see end
+	ended   bool // it has come
+	late    *late
+
+	bare  time.Time // no record before is without a checkpoint on the disk; zero: none is without
+	clock clock
+	steps uint64 // records that say that the clock was set
 
 	commit  sync.Mutex
 	wake    *sync.Cond // signalled after a sync
 	syncing bool       // a goroutine is syncing
 	synced  uint64     // number of records on the disk
+	begun   bool       // what a trail has from its beginning is on the disk
+	keyFile *os.File   // its copy of the public key, open until then
 
-	keeping sync.Mutex
+	keeping turn
 	marks   marks // the checkpoints; guarded by keeping
+	signed  atomic.Pointer[Signed]
 
 	dirty chan struct{} // signals that there is something to sync; capacity 1
 	quit  chan struct{} // closed by Close
@@ -94,7 +111,7 @@ var ErrClosed = errors.New("the trail is closed")
 // files 0600. It writes no record. The caller closes the trail.
 func Create(dir string, o Options) (*Trail, error) {
 	if o.Clock == nil {
-		o.Clock = time.Now
+		o.Clock, o.since = time.Now, elapsed
 	}
 	if o.open == nil {
 		o.open = openFile
@@ -119,25 +136,63 @@ func newTrail(dir string, o Options) (*Trail, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(filepath.Join(path, trailKeyFile), []byte(key.Public+"\n"), 0o400); err != nil {
-		return nil, err
-	}
 	t := &Trail{
-		path: path, opts: o, key: key, number: 1, prev: origin(),
+		path: path, opts: o, key: key, number: 1, keeping: make(turn, 1), prev: origin(), clock: clock{since: o.since},
 		dirty: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
 	}
 	t.wake = sync.NewCond(&t.commit)
 	t.encoders.New = func() any { return newEncoder() }
-	if t.marks.file, err = o.open(filepath.Join(path, checkpointsFile)); err != nil {
+	if err := t.makeFiles(dir); err != nil {
+		t.discard()
 		return nil, err
 	}
-	// Without this, a trail without checkpoints could not be told from one
-	// whose checkpoints were removed.
-	if err := t.writeMark(t.point(), ""); err != nil {
-		return nil, err
+	return t, nil
+}
+
+// makeFiles makes the files of a trail. Its last step is the first checkpoint, which
+// may be passed on: without it, a trail without checkpoints could not be told from
+// one whose checkpoints were removed.
+func (t *Trail) makeFiles(dir string) (err error) {
+	if t.keyFile, err = os.OpenFile(filepath.Join(t.path, trailKeyFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o400); err != nil {
+		return err
 	}
-	t.file, err = o.open(filepath.Join(path, FirstSegment))
-	return t, err
+	if _, err := t.keyFile.WriteString(t.key.Public + "\n"); err != nil {
+		return err
+	}
+	if t.marks.file, err = t.opts.open(filepath.Join(t.path, checkpointsFile)); err != nil {
+		return err
+	}
+	claim(t.marks.file)
+	if t.file, err = t.opts.open(filepath.Join(t.path, FirstSegment)); err != nil {
+		return err
+	}
+	if err := openRegister(dir, t.name()); err != nil {
+		return err
+	}
+	before := predecessors(dir, t.key)
+	if err := register(dir, t.name()); err != nil {
+		return err
+	}
+	if err := t.writeMark(t.point(), "", before...); err != nil {
+		return err
+	}
+	unregister(dir, before...)
+	return nil
+}
+
+// discard removes a trail that could not be begun.
+func (t *Trail) discard() {
+	_ = t.keyFile.Close() // nil is an error
+	for _, f := range []file{t.marks.file, t.file} {
+		if f != nil {
+			_ = f.Close()
+		}
+	}
+	for _, name := range []string{trailKeyFile, checkpointsFile, FirstSegment} {
+		_ = os.Remove(filepath.Join(t.path, name)) // by name: the process may have no descriptor left
+	}
+	_ = os.Remove(t.path)
+	unregister(filepath.Dir(t.path), predecessor{trail: t.name()})
 }
 
 // name returns the name of the trail's directory.
@@ -164,6 +219,11 @@ func (t *Trail) Append(r Record) error {
 	if r.Event == "" {
 		return errors.New("cannot record: the record names no event")
 	}
+	if r.Event == CommandStart {
+		if err := t.mayStart(); err != nil {
+			return fmt.Errorf("cannot record: %w", err)
+		}
+	}
 	t.complete(&r)
 	e := t.encoders.Get().(*encoder)
 	defer t.encoders.Put(e)
@@ -171,7 +231,12 @@ func (t *Trail) Append(r Record) error {
 	if err != nil {
 		return fmt.Errorf("cannot record: %w", err)
 	}
-	seq, err := t.add(members)
+	if r.Event == ServerStop {
+		if err := t.beginEnd(); err != nil {
+			return fmt.Errorf("cannot record: %w", err)
+		}
+	}
+	seq, err := t.add(r.Event, members)
 	if err == nil && t.opts.Durability == Strict && r.Event == CommandStart {
 		err = t.flush(seq)
 	}
@@ -181,12 +246,46 @@ func (t *Trail) Append(r Record) error {
 	return nil
 }
 
-// add writes a record and returns its number.
-func (t *Trail) add(members []byte) (seq uint64, err error) {
+// add writes a record and returns its number. It writes a record that says that the
+// clock was set before it.
+func (t *Trail) add(e Event, members []byte) (seq uint64, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	err = t.write(members)
-	return t.seq, err
+	raw := t.opts.Clock()
+	if t.overdue(raw) {
+		t.mu.Unlock()
+		err := t.catchUp()
+		t.mu.Lock()
+		if err != nil {
+			return 0, err
+		}
+	}
+	if t.ending && (e != ServerStop || t.ended) {
+		return 0, ErrEnding
+	}
+	if r := t.clock.note(raw, t.last); r != nil && !t.ending {
+		if err := t.addNote(r, raw); err != nil {
+			return 0, err
+		}
+		t.steps++
+	}
+	if err := t.write(members, raw); err != nil {
+		return 0, err
+	}
+	t.ended = t.ending
+	return t.seq, nil
+}
+
+// addNote writes a record of the trail's own. The caller holds t.mu.
+func (t *Trail) addNote(r *Record, raw time.Time) error {
+	t.complete(r)
+	e := t.encoders.Get().(*encoder)
+	defer t.encoders.Put(e)
+	members, err := e.encode(r)
+	if err != nil {
+		return err
+	}
+	return t.write(members, raw)
 }
 
 // complete fills in the fields that the trail sets, hides secrets and cuts what
@@ -198,21 +297,11 @@ func (t *Trail) complete(r *Record) {
 	}
 	r.Name = r.Named()
 	r.What.ArgvSHA256 = argvSHA256(r.What.Argv)
-	r.What.Argv = t.opts.Redactor.Argv(r.What.Argv)
-	r.What.Line = t.opts.Redactor.Text(r.What.Line)
-	r.What.Script = t.opts.Redactor.Text(r.What.Script)
 	if r.What.Input != "" {
 		sum := sha256.Sum256([]byte(r.What.Input))
 		r.What.InputSHA256 = hex.EncodeToString(sum[:])
-		r.What.Input = t.opts.Redactor.Text(r.What.Input)
 	}
-	r.Why = t.opts.Redactor.Text(r.Why)
-	r.Error = t.opts.Redactor.Text(r.Error)
-	if a := r.Decision.Approval; a != nil && a.Comment != "" {
-		hidden := *a
-		hidden.Comment = t.opts.Redactor.Text(a.Comment)
-		r.Decision.Approval = &hidden
-	}
+	r.hide(t.opts.Redactor)
 	r.bound()
 }
 
@@ -229,7 +318,7 @@ func argvSHA256(argv []string) string {
 // Invariant: the file's first t.good bytes are the t.seq records that were
 // acknowledged, t.prev is the hash of the last of them, and the file holds
 // nothing else unless t.torn.
-func (t *Trail) write(members []byte) error {
+func (t *Trail) write(members []byte, raw time.Time) error {
 	switch {
 	case t.closed:
 		return ErrClosed
@@ -239,12 +328,16 @@ func (t *Trail) write(members []byte) error {
 	if err := t.mend(); err != nil {
 		return err
 	}
-	if t.good >= t.opts.SegmentBytes {
+	if t.good >= t.opts.SegmentBytes || t.tooOld() {
 		if err := t.nextSegment(); err != nil {
 			return fmt.Errorf("the trail needs another file: %w", err)
 		}
 	}
-	at := t.now()
+	now := t.clock.read(raw, t.last)
+	at := now.at
+	if t.good == 0 {
+		t.began = at
+	}
 	line, hash := link(t.line[:0], t.seq+1, at, members, t.prev)
 	t.line = line
 	n, err := t.file.Write(line)
@@ -257,6 +350,10 @@ func (t *Trail) write(members []byte) error {
 		return err
 	}
 	t.seq, t.last, t.prev, t.good = t.seq+1, at, hash, t.good+int64(len(line))
+	t.clock.follow(raw, now)
+	if t.bare.IsZero() {
+		t.bare = at
+	}
 	t.tree.add(line[:len(line)-1])
 	if t.opts.OnRecord != nil {
 		t.opts.OnRecord(t.name(), t.seq, line[:len(line)-1])
@@ -299,14 +396,4 @@ func (t *Trail) mend() error {
 	}
 	t.torn = false
 	return nil
-}
-
-// now returns the time of the next record. If the clock is set back, the time
-// stands still.
-func (t *Trail) now() time.Time {
-	now := t.opts.Clock().UTC().Round(0)
-	if now.Before(t.last) {
-		return t.last
-	}
-	return now
 }

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,30 +13,51 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// rotation is the statement that one key follows another.
-type rotation struct{ old, fresh string }
-
-const rotationHeader = keyName + " key rotation"
-
-func (r rotation) text(at time.Time) string {
-	return fmt.Sprintf("%s\nold %s\nnew %s\n%s%s\n", rotationHeader, r.old, r.fresh, timeLine, at.UTC().Format(timeLayout))
+// rotation is the statement that one key follows another. Both have signed it, unless
+// the old one was lost.
+type rotation struct {
+	old, fresh string
+	both       bool
 }
 
-// openRotation parses a statement and checks the signatures of both keys.
+const (
+	rotationHeader = keyName + " key rotation"
+	lostHeader     = keyName + " key lost" // only the new key has signed
+	becauseLine    = "because "
+	maxStatement   = 4 << 10 // bytes of a statement
+)
+
+func (r rotation) text(at time.Time, because string) string {
+	header := rotationHeader
+	if !r.both {
+		header = lostHeader
+	}
+	if because != "" {
+		because = becauseLine + because + "\n"
+	}
+	return fmt.Sprintf("%s\nold %s\nnew %s\n%s%s%s\n", header, r.old, r.fresh, because, timeLine, at.UTC().Format(timeLayout))
+}
+
+// openRotation parses a statement and checks the signatures that it needs.
 func openRotation(msg []byte) (r rotation, err error) {
 	text, _, _ := strings.Cut(string(msg), "\n\n")
 	for line := range strings.SplitSeq(text, "\n") {
-		if key, ok := strings.CutPrefix(line, "old "); ok {
+		if key, ok := strings.CutPrefix(line, "old "); ok && r.old == "" {
 			r.old = key
 		}
-		if key, ok := strings.CutPrefix(line, "new "); ok {
+		if key, ok := strings.CutPrefix(line, "new "); ok && r.fresh == "" {
 			r.fresh = key
 		}
 	}
-	if !strings.HasPrefix(text, rotationHeader+"\n") {
-		return r, errors.New("it is no rotation of a key")
+	r.both = strings.HasPrefix(text, rotationHeader+"\n")
+	if !r.both && !strings.HasPrefix(text, lostHeader+"\n") {
+		return r, errors.New("it is no statement about keys")
 	}
-	for _, key := range []string{r.old, r.fresh} {
+	signed := []string{r.fresh}
+	if r.both {
+		signed = append(signed, r.old)
+	}
+	for _, key := range signed {
 		known, err := verifiers(key)
 		if err != nil {
 			return r, err
@@ -45,6 +67,24 @@ func openRotation(msg []byte) (r rotation, err error) {
 		}
 	}
 	return r, nil
+}
+
+// rotationsIn returns the statements about keys in a file, in order. Anything else,
+// before, between and behind them, has no effect.
+func rotationsIn(data []byte) (all []rotation) {
+	for {
+		at := bytes.Index(data, []byte(keyName+" key "))
+		if at < 0 {
+			return all
+		}
+		data = data[at:]
+		if msg, _, ok := cutNote(data[:min(len(data), maxStatement)]); ok {
+			if r, err := openRotation(msg); err == nil {
+				all = append(all, r)
+			}
+		}
+		data = data[len(keyName):]
+	}
 }
 
 func verifiers(keys ...string) (note.Verifiers, error) {
@@ -71,13 +111,16 @@ func isKey(key string) bool { return CheckPublic(key) == nil }
 type trust struct {
 	keys      []string // nil: the key that a trail itself names, because no better one is known
 	rotations []rotation
+	asked     bool // the verifier has named a key: lines without a signature will not do
 }
 
-// newTrust begins with the given public key, or, if it is "", with the one
-// beside the trails in dir.
+// newTrust begins with the given public keys, separated by white space, or, if it is
+// "", with the one beside the trails in dir. Only then does it believe that a key was
+// lost because the one that follows it says so.
 func (f Files) newTrust(dir, public string) (t trust, err error) {
 	keys := filepath.Join(dir, keysDir)
-	if public == "" {
+	asked := public != ""
+	if !asked {
 		data, err := f.ReadFile(filepath.Join(keys, publicFile))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return t, err
@@ -87,32 +130,39 @@ func (f Files) newTrust(dir, public string) (t trust, err error) {
 	if public == "" {
 		return t, nil
 	}
-	if _, err := verifiers(public); err != nil {
+	return f.trustIn(keys, strings.Fields(public), asked)
+}
+
+// trustIn follows the statements in a directory of keys from the given keys on.
+func (f Files) trustIn(keys string, public []string, asked bool) (t trust, err error) {
+	t.keys, t.asked = public, asked
+	if _, err := verifiers(t.keys...); err != nil {
 		return t, err
 	}
-	t.keys = []string{public}
 	data, err := f.ReadFile(filepath.Join(keys, rotationsFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return t, err
 	}
-	notes, _ := splitNotes(data)
-	for _, msg := range notes {
-		if r, err := openRotation(msg); err == nil { // other statements have no effect
-			t.rotations = append(t.rotations, r)
-		}
-	}
+	t.rotations = rotationsIn(data)
 	// Each key of a rotation vouches for the other, so trust follows rotations
 	// in both directions.
 	for grown := true; grown; {
 		grown = false
 		for _, r := range t.rotations {
-			if slices.Contains(t.keys, r.old) != slices.Contains(t.keys, r.fresh) {
+			old, fresh := slices.Contains(t.keys, r.old), slices.Contains(t.keys, r.fresh)
+			if r.both && old != fresh || !r.both && !asked && fresh && !old {
 				t.keys = append(t.keys, r.old, r.fresh)
 				grown = true
 			}
 		}
 	}
 	return t, nil
+}
+
+// trust is what the owner of a key believes of the trails in dir: also those of a key
+// that was lost, which it followed.
+func (k *Key) trust(dir string) (trust, error) {
+	return Files{}.trustIn(filepath.Join(dir, keysDir), []string{k.Public}, false)
 }
 
 // accepts reports whether a key may have signed a trail.

@@ -9,7 +9,10 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strings"
 	"sync"
+
+	"tipstaff/internal/pack"
 )
 
 // VerifyOptions are what a verifier knows from elsewhere. With the zero value,
@@ -48,11 +51,17 @@ func (f Files) Verify(path string, o VerifyOptions) (Report, error) {
 
 func (f Files) verify(path string, o VerifyOptions) (report Report, err error) {
 	info, err := f.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) && IsTrail(path) {
+		return f.verifyRetired(path, o, err)
+	}
 	if err != nil {
 		return report, err
 	}
+	if !info.IsDir() && (o.Public != "" || len(o.Since) > 0) {
+		return report, errors.New("a file by itself has no checkpoints that a key could have signed: name the directory of its trail")
+	}
 	if !info.IsDir() {
-		one, err := TrailFiles{Path: path, Segments: []string{path}, in: f}.verify(nil)
+		one, err := TrailFiles{Path: path, Segments: []string{path}, in: f}.verify(nil, nil)
 		return Report{Trails: []TrailReport{one}}, err
 	}
 	// The directory above a trail matters, and "." has no name for it.
@@ -68,27 +77,45 @@ func (f Files) verify(path string, o VerifyOptions) (report Report, err error) {
 		return report, err
 	}
 	known := map[string]trust{} // by the directory that contains the keys
+	trusted := func(above string) (trust, error) { return f.trustOnce(known, above, o.Public) }
 	for _, t := range trails {
-		above := filepath.Dir(t.Path)
-		if _, ok := known[above]; !ok {
-			if known[above], err = f.newTrust(above, o.Public); err != nil {
-				return report, err
-			}
-		}
-		w, err := t.witness(known[above], kept.of(t.Path))
-		if err != nil {
+		if _, err := trusted(filepath.Dir(t.Path)); err != nil {
 			return report, err
 		}
-		one, err := t.verify(w)
+	}
+	said := f.sayings(trails, known)
+	for _, t := range trails {
+		one, err := t.check(known[filepath.Dir(t.Path)], kept.of(t.Path), said[t.Path])
 		if err != nil {
 			return report, err
 		}
 		report.Trails = append(report.Trails, one)
 	}
+	for _, dir := range f.withRetired(path) {
+		keys, err := trusted(dir)
+		if err != nil {
+			return report, err
+		}
+		retired, err := f.reportRetired(dir, keys, kept, trails)
+		if err != nil {
+			return report, err
+		}
+		report.Trails = append(report.Trails, retired...)
+	}
 	if len(trails) != 1 || trails[0].Path != path {
 		report.Trails = append(report.Trails, kept.rest(path)...)
 	}
 	return report, nil
+}
+
+// trustOnce is newTrust, once for each directory.
+func (f Files) trustOnce(known map[string]trust, above, public string) (trust, error) {
+	if t, ok := known[above]; ok {
+		return t, nil
+	}
+	t, err := f.newTrust(above, public)
+	known[above] = t
+	return t, err
 }
 
 // TrailFiles are the files of one trail, in order.
@@ -148,42 +175,89 @@ func (f Files) list(dir string) (segments, below []string, err error) {
 	}
 	for _, e := range entries {
 		switch path := filepath.Join(dir, e.Name()); {
+		case e.IsDir() && strings.HasPrefix(e.Name(), "."): // what was retired, and is being removed
 		case e.IsDir():
 			below = append(below, path)
 		case IsSegment(e.Name()):
 			segments = append(segments, path)
 		}
 	}
-	return segments, below, nil
+	segments, err = f.withArchived(dir, entries, segments)
+	return segments, below, err
+}
+
+// check verifies a trail with the keys that may have signed it, and the checkpoints
+// of it that were kept elsewhere.
+func (t TrailFiles) check(trusted trust, kept [][]byte, later []predecessor) (TrailReport, error) {
+	w, err := t.witness(trusted, kept)
+	if err != nil {
+		return TrailReport{}, err
+	}
+	if w != nil {
+		w.later = later
+	}
+	// What the checkpoints speak of may have been written since.
+	if segments, _, err := t.in.list(t.Path); err == nil {
+		t.Segments = segments
+	}
+	p, err := t.passing(trusted)
+	if err != nil {
+		return TrailReport{}, err
+	}
+	return t.verify(w, p)
 }
 
 // verify checks a trail's chain, and compares it with what its witness says;
-// nil: nothing.
-func (t TrailFiles) verify(w *witness) (TrailReport, error) {
-	c := checker{in: t.in, report: TrailReport{Path: t.Path, Status: OK}, prev: origin(), witness: w}
-	if len(t.Segments) == 0 {
+// nil: nothing. It passes over what statements speak of; nil: there are none.
+func (t TrailFiles) verify(w *witness, p *passing) (TrailReport, error) {
+	c := checker{in: t.in, report: TrailReport{Path: t.Path, Status: OK}, prev: origin(), witness: w, passing: p}
+	if done, err := c.begin(); done || err != nil {
+		return c.report, err
+	}
+	if len(t.Segments) == 0 && p == nil {
 		c.end = Fault{File: t.Path}
 		c.fail(Incomplete, Fault{Reason: NoSegment, Seq: 1, File: t.Path})
 		c.finish()
 		return c.report, nil
 	}
-	if first := filepath.Base(t.Segments[0]); len(t.Segments) == 1 && t.Path == t.Segments[0] &&
-		IsSegment(first) && first != FirstSegment {
-		c.anyStart = true // a later segment without those before it
+	if len(t.Segments) == 1 && t.Path == t.Segments[0] {
+		first := filepath.Base(t.Segments[0])
+		c.anyStart = IsSegment(first) && first != FirstSegment // a later segment without those before it
 	}
 	for i, path := range t.Segments {
-		if err := c.checkFile(Fault{File: path, Line: 1}, i == len(t.Segments)-1); err != nil {
+		if err := c.checkSegment(Fault{File: path, Line: 1}, i == len(t.Segments)-1); err != nil {
 			return c.report, err
 		}
 	}
+	c.leave(len(t.Segments))
 	c.finish()
 	return c.report, nil
+}
+
+// checkSegment is checkFile for a segment that may be in an archive.
+func (c *checker) checkSegment(at Fault, last bool) error {
+	skip, err := c.enter(at.File)
+	if skip || err != nil {
+		return err
+	}
+	err = c.checkFile(at, last)
+	if errors.Is(err, pack.ErrCorrupt) {
+		at.Reason, err = ArchiveAltered, nil
+		c.fail(Tampered, at)
+	}
+	c.settle(at.File)
+	return err
 }
 
 // checkFile reads one segment to its end, from the beginning of a line on. A
 // torn line can result from a crash only in the last segment.
 func (c *checker) checkFile(at Fault, last bool) error {
 	f, err := c.in.Open(at.File)
+	if errors.Is(err, errIrregular) {
+		at.Reason = NoFile
+		c.fail(Tampered, at)
+		return nil
+	}
 	if err != nil {
 		return err
 	}

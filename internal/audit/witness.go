@@ -20,39 +20,53 @@ type witness struct {
 	fault  *Fault      // what is wrong with the checkpoints themselves
 	next   int         // index in signed
 	heard  int64       // bytes of the file of checkpoints
-	closed bool
+	marks  int         // number of checkpoints of the file
+	first  Checkpoint  // the first of them
+	ended  string      // the last end of a trail or a server that holds: "", closing, closed
+	endAt  uint64      // number of records at that end
+	closed bool        // there is a checkpoint that closes the trail
 
 	tree  tree
 	bare  Fault     // place of the first record that is not covered yet
 	since time.Time // time of that record
+
+	later []predecessor // what later trails say of this one
+
+	of    TrailFiles
+	known note.Verifiers
 }
 
 // statement is a checkpoint that is valid for a trail.
 type statement struct {
 	Checkpoint
-	kept bool // kept elsewhere, by the verifier
+	kept  bool // kept elsewhere, by the verifier
+	fresh bool // written while the trail was being read, and may speak of records that are not read
 }
 
-// patience is how long records may stay without a checkpoint. One is due every
-// ten seconds, and waits for the disk.
+// patience is how long records may stay without a checkpoint in trails whose
+// checkpoints bear no numbers. One was due every ten seconds, and waited for the
+// disk without end.
 const patience = time.Minute
 
 // witness reads the checkpoints of a trail. A directory with nothing but lines,
 // without a key and without the name of a trail, has none.
 func (t TrailFiles) witness(trusted trust, kept [][]byte) (*witness, error) {
 	name := filepath.Base(t.Path)
-	key, err := t.in.ReadFile(filepath.Join(t.Path, trailKeyFile))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	key, fault, err := t.readBeside(trailKeyFile)
+	if err != nil {
 		return nil, err
 	}
-	data, err := t.in.ReadFile(filepath.Join(t.Path, checkpointsFile))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	data, noMarks, err := t.readBeside(checkpointsFile)
+	if err != nil {
 		return nil, err
 	}
-	if len(key) == 0 && len(data) == 0 && len(kept) == 0 && !trailName().MatchString(name) {
+	w := &witness{key: strings.TrimSpace(string(key)), of: t}
+	if fault || noMarks {
+		return w.blame(NoFile), nil
+	}
+	if len(key) == 0 && len(data) == 0 && len(kept) == 0 && !trailName().MatchString(name) && !trusted.asked {
 		return nil, nil
 	}
-	w := &witness{key: strings.TrimSpace(string(key))}
 	if len(key) == 0 && len(data) == 0 {
 		return w, nil // and so no checkpoint
 	}
@@ -62,36 +76,101 @@ func (t TrailFiles) witness(trusted trust, kept [][]byte) (*witness, error) {
 	case !trusted.accepts(w.key):
 		return w.blame(ForeignKey), nil
 	}
-	known, err := verifiers(w.key)
-	if err != nil {
+	if w.known, err = verifiers(w.key); err != nil {
 		return nil, err
 	}
-	notes, _ := splitNotes(data) // a crash may have torn the last one
-	w.heard = noteBytes(notes)
+	notes, torn := splitNotes(data) // a crash may have torn the last one
 	for _, msg := range notes {
-		if !w.hear(msg, known, name, false) {
+		if !w.hear(msg, statement{}) {
 			return w, nil
 		}
+	}
+	if torn && w.closed {
+		return w.blame(BadCheckpoint), nil
 	}
 	for _, msg := range kept {
-		if !w.hear(msg, known, name, true) {
+		if !w.hear(msg, statement{kept: true}) {
 			return w, nil
 		}
 	}
-	slices.SortStableFunc(w.signed, func(a, b statement) int { return cmp.Compare(a.Size, b.Size) })
+	w.sort()
+	if reason := w.advance(); reason != "" {
+		w.blame(reason)
+	}
 	return w, nil
 }
 
-// hear adds a checkpoint.
-func (w *witness) hear(msg []byte, known note.Verifiers, trail string, kept bool) bool {
-	c, err := openCheckpoint(msg, known)
+// sort sorts the checkpoints that are still to come.
+func (w *witness) sort() {
+	slices.SortStableFunc(w.signed[w.next:], func(a, b statement) int { return cmp.Compare(a.Size, b.Size) })
+}
+
+// hearFresh takes in what the server has signed since the checkpoints were read, so
+// that a trail that grows while it is read is not taken for one that lacks
+// checkpoints. It reports whether there is any that speaks of the records so far.
+func (w *witness) hearFresh() bool {
+	if w.known == nil || w.fault != nil || w.of.in.In != nil { // a copy does not grow while it is read
+		return false
+	}
+	data, err := w.of.in.ReadFile(filepath.Join(w.of.Path, checkpointsFile))
+	if err != nil || int64(len(data)) <= w.heard {
+		return false
+	}
+	notes, _ := splitNotes(data[w.heard:])
+	for _, msg := range notes {
+		if !w.hear(msg, statement{fresh: true}) {
+			return false
+		}
+	}
+	w.sort()
+	n := len(w.signed)
+	return n > w.next && w.signed[n-1].Size >= w.tree.n
+}
+
+// readBeside reads a file beside the segments, nothing if there is none. odd reports
+// that what is there is no file.
+func (t TrailFiles) readBeside(name string) (data []byte, odd bool, err error) {
+	data, err = t.in.ReadFile(filepath.Join(t.Path, name))
+	switch {
+	case errors.Is(err, errIrregular):
+		return nil, true, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, false, nil
+	}
+	return data, false, err
+}
+
+// hear adds a checkpoint, as what s says.
+func (w *witness) hear(msg []byte, s statement) bool {
+	c, err := openCheckpoint(msg, w.known)
+	trail := filepath.Base(w.of.Path)
 	if err != nil || c.Trail != trail && trailName().MatchString(trail) {
 		w.blame(BadCheckpoint)
 		return false
 	}
-	w.signed = append(w.signed, statement{c, kept})
+	if !s.kept {
+		if !w.follows(c) {
+			w.blame(MissingMark)
+			return false
+		}
+		w.heard += noteBytes([][]byte{msg})
+	}
+	s.Checkpoint = c
+	w.signed = append(w.signed, s)
 	w.closed = w.closed || c.End == closed
 	return true
+}
+
+// follows reports whether c is the next checkpoint of its file. Those of older
+// versions bear no numbers; but every trail begins with one of no records.
+func (w *witness) follows(c Checkpoint) bool {
+	n := w.marks
+	w.marks++
+	if n == 0 {
+		w.first = c
+		return c.Size == 0 && c.number == 0
+	}
+	return c.marked == w.first.marked && (!c.marked || c.number == n)
 }
 
 func (w *witness) blame(r Reason) *witness {
@@ -99,32 +178,79 @@ func (w *witness) blame(r Reason) *witness {
 	return w
 }
 
-// testify compares a sound record with the checkpoints.
-func (c *checker) testify(s *sight, at Fault) {
-	w := c.witness
-	w.tree.addLeaf(s.leaf)
-	if w.bare.Line == 0 {
-		w.bare, w.since = at, s.head.Time
-		w.bare.Seq = s.head.Seq
-	}
+// advance compares the checkpoints that speak of no more records than there are so
+// far with these. It returns what is wrong, "" if nothing.
+func (w *witness) advance() Reason {
 	for ; w.next < len(w.signed) && w.signed[w.next].Size <= w.tree.n; w.next++ {
 		claim := w.signed[w.next]
 		if claim.Size != w.tree.n {
 			continue // it covers no record
 		}
 		if claim.Root != w.tree.root() {
-			reason := Forged
 			if claim.kept {
-				reason = RolledBack
+				return RolledBack
 			}
-			c.blame(Tampered, w.bare, reason)
-			return
+			return Forged
 		}
-		c.report.Signed, w.bare = claim.Size, Fault{}
+		w.bare = Fault{}
+		if claim.End == closing || claim.End == closed {
+			w.ended, w.endAt = claim.End, claim.Size
+		}
+	}
+	return ""
+}
+
+// over reports whether no record may follow.
+func (w *witness) over() bool { return w.ended == closed && w.endAt == w.tree.n }
+
+// testify compares a sound record with the checkpoints.
+func (c *checker) testify(s *sight, at Fault) {
+	w := c.witness
+	if w.ended == closing && w.endAt == w.tree.n && !s.head.stop || w.ended != "" && w.tree.n > w.endAt {
+		c.blame(Tampered, at, BehindEnd)
+		c.report.Fault.Seq = s.head.Seq
+		return
+	}
+	w.tree.addLeaf(s.leaf)
+	if w.bare.Line == 0 {
+		w.bare, w.since = at, s.head.Time
+		w.bare.Seq = s.head.Seq
+	}
+	if reason := w.advance(); reason != "" {
+		c.blame(Tampered, w.bare, reason)
+		return
+	}
+	if w.overdue(s.head.Time) && !w.hearFresh() {
+		c.blame(Tampered, w.bare, Unsigned)
+		return
+	}
+	if w.bare.Line == 0 {
+		c.report.Signed = w.tree.n
+	}
+	if w.denied(s) {
+		at.Seq = s.head.Seq
+		c.blame(Tampered, at, Contradicted)
+		return
 	}
 	if c.covered != nil && w.bare.Line == 0 {
 		c.covered(s, at)
 	}
+}
+
+// overdue reports whether no server would have written a record at the given time,
+// because the first one without a checkpoint is too old.
+func (w *witness) overdue(at time.Time) bool {
+	return w.fault == nil && w.first.marked && w.bare.Line != 0 && w.next == len(w.signed) && at.Sub(w.since) > mostBareSeen
+}
+
+// denied reports whether a later trail says that this record was another one, or was
+// not there at a time that is later than its own. What is behind may be the work of a
+// server that was taken for dead.
+func (w *witness) denied(s *sight) bool {
+	return slices.ContainsFunc(w.later, func(p predecessor) bool {
+		return p.seq == s.head.Seq && p.hash != string(s.own.hash[:]) ||
+			p.seq < s.head.Seq && s.head.Time.Before(p.when.Add(-mostSkew))
+	})
 }
 
 // blame records a fault of a known record.
@@ -140,10 +266,14 @@ func (c *checker) finish() {
 	if w == nil || c.report.Status == Tampered {
 		return
 	}
-	c.report.Key, c.report.Closed = w.key, w.closed
+	if !w.over() && w.next == len(w.signed) && w.hearFresh() && w.advance() == "" && w.bare.Line == 0 {
+		c.report.Signed = w.tree.n
+	}
+	c.report.Key, c.report.Closed = w.key, w.over()
 	at := c.end
 	at.Seq = c.expected()
 	switch {
+	case w.next < len(w.signed) && w.signed[w.next].fresh: // the server goes on
 	case w.next < len(w.signed):
 		reason := CutOff
 		if w.signed[w.next].kept {
@@ -155,12 +285,53 @@ func (c *checker) finish() {
 			at = w.bare
 		}
 		c.blame(Tampered, at, w.fault.Reason)
-	case c.report.Fault != nil:
-	case len(w.signed) == 0:
+	case w.cutShort(c.in):
+		c.blame(Tampered, at, Contradicted)
+	default:
+		c.finishEnd(at)
+	}
+}
+
+// cutShort reports whether a later trail says that this one had more records, or
+// that it was closed. A copy may lack what is not copied yet.
+func (w *witness) cutShort(in Files) bool {
+	return in.In == nil && slices.ContainsFunc(w.later, func(p predecessor) bool {
+		return p.seq > w.tree.n || p.closed && !(w.ended == closed && w.endAt == p.seq)
+	})
+}
+
+// finishEnd judges how the trail ends, by itself.
+func (c *checker) finishEnd(at Fault) {
+	w := c.witness
+	stopped := c.stop > 0 && c.stop == c.before+c.report.Records
+	switch {
+	case c.passing != nil && c.passing.away != nil: // its checkpoints lie there, too
+	case w.marks == 0 && c.report.Records > 0:
+		c.blame(Tampered, at, NoCheckpoint)
+	case w.marks == 0:
 		c.blame(Incomplete, at, NoCheckpoint)
+	case w.over() && c.report.Fault != nil && c.report.Fault.Reason == NoSegment:
+		c.blame(Tampered, at, CutOff)
+	case w.over() && c.report.Fault != nil: // half a line behind the end
+		c.blame(Tampered, at, BehindEnd)
+	case w.over():
+	case c.stop > c.report.Signed && !w.bareStop():
+		at.Seq = c.stop
+		c.blame(Tampered, at, Unclosed)
+	case stopped:
+		at.Seq = c.stop
+		c.blame(Incomplete, at, Unclosed)
+	case c.report.Fault != nil:
 	case w.bare.Line != 0 && c.report.Last.Sub(w.since) > patience:
 		c.blame(Incomplete, w.bare, Unsigned)
 	}
+}
+
+// bareStop reports whether a server may have died between its last record and the
+// checkpoint that closes the trail: all before that record, or that one too, is
+// signed.
+func (w *witness) bareStop() bool {
+	return w.bare.Line == 0 || w.ended == closing && w.endAt == w.tree.n-1
 }
 
 // keptNotes are the checkpoints that the verifier kept, by trail.

@@ -4,6 +4,7 @@ package bench
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -45,12 +46,15 @@ func newConfined(b testing.TB, tier sandbox.Tier, change ...func(*sandbox.Option
 		c(&o)
 	}
 	box, err := sandbox.New(o)
+	if errors.Is(err, sandbox.ErrNoTier) {
+		b.Skipf("no tier %s here: %v", tier, err)
+	}
 	if err != nil {
 		b.Fatal(err)
 	}
 	if got := box.Status(); got.Tier != tier.String() {
 		_ = box.Close()
-		b.Skipf("no tier %s here: %s", tier, got.Reason)
+		b.Fatalf("the tier is %s, and %s was named: %s", got.Tier, tier, got.Reason)
 	}
 	b.Cleanup(func() { _ = box.Close() })
 	if s.dir, err = os.Open(ws); err != nil {

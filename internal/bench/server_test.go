@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"tipstaff/e2e/kit"
 )
 
 // built are the binaries under measurement, built once.
@@ -79,7 +81,10 @@ func start(tb testing.TB, name string, env ...string) *server {
 		tb.Fatalf("%s: %v", name, err)
 	}
 	s.session = session
-	tb.Cleanup(func() { _ = session.Close() })
+	tb.Cleanup(func() {
+		_ = session.Close()
+		kit.WantTier(tb, s.cmd.Env)
+	})
 	return s
 }
 

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"tipstaff/e2e/kit"
 )
 
 // sessionTiers are the tiers with budgets for sessions, and the settings that
@@ -57,7 +59,10 @@ func connectTo(tb testing.TB, cmd *exec.Cmd) *server {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(func() { _ = session.Close() })
+	tb.Cleanup(func() {
+		_ = session.Close()
+		kit.WantTier(tb, cmd.Env)
+	})
 	return &server{cmd: cmd, session: session}
 }
 

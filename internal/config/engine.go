@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -28,6 +29,8 @@ type Engine struct {
 	SealFile       string // TIPSTAFF_ENGINE_SEAL: hides addresses in ids
 	OperatorsFile  string // TIPSTAFF_ENGINE_OPERATORS: whose people may look after what runs
 	OperatorName   string // TIPSTAFF_OPERATOR_NAME
+	AuditorKey     string // TIPSTAFF_ENGINE_AUDITOR: the key that copies are read with; "": Credentials
+	AuditorName    string // TIPSTAFF_AUDITOR_NAME
 	GatewayName    string // TIPSTAFF_GATEWAY_NAME
 	RunnerName     string // TIPSTAFF_RUNNER_NAME; "": the host's
 	RunnerLabels   fleet.Labels
@@ -51,6 +54,7 @@ func (r *reader) engine(maxTerminalSessions int) Engine {
 		CA:          r.path("TIPSTAFF_ENGINE_TLS_CA"), Cert: r.path("TIPSTAFF_ENGINE_TLS_CERT"), Key: r.path("TIPSTAFF_ENGINE_TLS_KEY"),
 		SigningKey: r.path("TIPSTAFF_ENGINE_KEY"), GatewaysFile: r.path("TIPSTAFF_ENGINE_GATEWAYS"), SealFile: r.path("TIPSTAFF_ENGINE_SEAL"),
 		OperatorsFile: r.path("TIPSTAFF_ENGINE_OPERATORS"), OperatorName: r.member("TIPSTAFF_OPERATOR_NAME", "operator"),
+		AuditorKey: r.path("TIPSTAFF_ENGINE_AUDITOR"), AuditorName: r.member("TIPSTAFF_AUDITOR_NAME", "auditor"),
 		GatewayName: r.member("TIPSTAFF_GATEWAY_NAME", "gateway"), RunnerName: r.member("TIPSTAFF_RUNNER_NAME", ""),
 		RunnerLabels:   r.labels(),
 		RunnerCapacity: r.positive("TIPSTAFF_RUNNER_CAPACITY", maxTerminalSessions, maxSessions),
@@ -156,6 +160,22 @@ func (e Engine) Options(role engine.Role, name string) engine.Options {
 	return engine.Options{Servers: e.Servers, Role: role, Name: name, Credentials: e.Credentials, CA: e.CA, Cert: e.Cert, Key: e.Key}
 }
 
+// AuditorOptions are those of a connection that reads copies.
+func (e Engine) AuditorOptions(name string) engine.Options {
+	o := e.Options(engine.Auditor, name)
+	o.Credentials = cmp.Or(e.AuditorKey, e.Credentials)
+	return o
+}
+
+// CheckFiles says what cannot be used of the files that a connection needs, in any role
+// and in none.
+func (e Engine) CheckFiles() error {
+	if (e.Cert == "") != (e.Key == "") {
+		return errors.New("TIPSTAFF_ENGINE_TLS_CERT and TIPSTAFF_ENGINE_TLS_KEY belong together: set both or none")
+	}
+	return e.Options("", "").CheckFiles()
+}
+
 // Check says what is missing, or cannot be read, for these roles. It opens no
 // connection.
 func (e Engine) Check(roles []engine.Role) error {
@@ -172,11 +192,9 @@ func (e Engine) Check(roles []engine.Role) error {
 			faults = append(faults, err)
 		}
 	}
-	if (e.Cert == "") != (e.Key == "") {
-		faults = append(faults, errors.New("TIPSTAFF_ENGINE_TLS_CERT and TIPSTAFF_ENGINE_TLS_KEY belong together: set both or none"))
-	}
-	if e.Credentials != "" {
-		faults = append(faults, engine.CheckCredentials(e.Credentials))
+	faults = append(faults, e.CheckFiles())
+	if e.AuditorKey != "" {
+		faults = append(faults, engine.CheckCredentials(e.AuditorKey))
 	}
 	if e.OperatorsFile != "" {
 		_, err := engine.ReadOperators(e.OperatorsFile)

@@ -79,6 +79,9 @@ func TestWhatAFleetNeedsIsNamed(t *testing.T) {
 		"credentials that are none":  func(e *Engine) { e.Credentials = write("worse", "x") },
 		"no gateway in the file":     func(e *Engine) { e.GatewaysFile = write("empty", "") },
 		"a certificate without key":  func(e *Engine) { e.Cert = "/cert" },
+		"a certificate that is none": func(e *Engine) { e.Cert, e.Key = e.SealFile, e.SealFile },
+		"authorities of a dream":     func(e *Engine) { e.CA = dir + "/none" },
+		"authorities that are none":  func(e *Engine) { e.CA = e.SealFile },
 		"a gateways file of a dream": func(e *Engine) { e.GatewaysFile = dir + "/none" },
 	} {
 		e := good

@@ -20,7 +20,7 @@ func FromEnvironment(environ []string) (Settings, error) {
 	r := newReader(environ)
 	home := r.home()
 	s := Settings{
-		AllowedCommands: r.vars["ALLOWED_COMMANDS"],
+		AllowedCommands: r.commands("ALLOWED_COMMANDS"),
 		AllowedRoots:    r.vars["ALLOWED_CWD_ROOTS"],
 
 		ExecuteDefaultTimeout: r.millis("TIPSTAFF_DEFAULT_TIMEOUT", 30*time.Second),
@@ -53,6 +53,8 @@ func FromEnvironment(environ []string) (Settings, error) {
 		AuditDurability:  r.text("TIPSTAFF_AUDIT_DURABILITY", "interval"),
 		Recordings:       r.boolean("TIPSTAFF_RECORDINGS"),
 		RecordingBytes:   r.positive("TIPSTAFF_RECORDING_BYTES", 1<<20, maxOutput),
+		AuditKeep:        r.bounds("TIPSTAFF_AUDIT_KEEP"),
+		RecordingsKeep:   r.bounds("TIPSTAFF_RECORDINGS_KEEP"),
 		AuditCheckpoints: r.path("TIPSTAFF_AUDIT_CHECKPOINTS"),
 
 		AuditSinks:             r.vars["TIPSTAFF_AUDIT_SINKS"],
@@ -69,14 +71,19 @@ func FromEnvironment(environ []string) (Settings, error) {
 
 		Path: r.searchPath(), Home: home, Environ: environ,
 	}
+	s.Engine = r.engine(s.MaxSessions)
+	r.timeouts(&s)
 	s.ConfigFile, s.ConfigFrom = r.configFile(home)
 	s.ConfigDirs = r.configDirs(home)
-	s.Engine = r.engine(s.MaxSessions)
+	return s, errors.Join(r.faults...)
+}
+
+// timeouts holds those without a caller's word to the longest that a caller may ask for.
+func (r *reader) timeouts(s *Settings) {
 	s.TerminalDefaultTimeout = r.within("TERMINAL_DEFAULT_TIMEOUT", s.TerminalDefaultTimeout, "TERMINAL_MAX_TIMEOUT", s.TerminalMaxTimeout)
 	if s.ExecuteMaxTimeout > 0 {
 		s.ExecuteDefaultTimeout = r.within("TIPSTAFF_DEFAULT_TIMEOUT", s.ExecuteDefaultTimeout, "TIPSTAFF_MAX_TIMEOUT", s.ExecuteMaxTimeout)
 	}
-	return s, errors.Join(r.faults...)
 }
 
 func newReader(environ []string) *reader {
@@ -120,10 +127,12 @@ func (r *reader) shell() string {
 func (r *reader) limits() ResourceSettings {
 	return ResourceSettings{
 		MemoryBytes: r.number("TIPSTAFF_LIMIT_MEMORY_BYTES", 0, maxBytes),
-		Processes:   r.positive("TIPSTAFF_LIMIT_PROCESSES", 4096, maxProcesses),
+		Processes:   r.positive("TIPSTAFF_LIMIT_PROCESSES", DefaultProcesses, maxProcesses),
 		CPU:         time.Duration(r.number("TIPSTAFF_LIMIT_CPU_SECONDS", 0, maxSeconds)) * time.Second,
 		FileBytes:   r.number("TIPSTAFF_LIMIT_FILE_BYTES", 0, maxBytes),
 		OpenFiles:   r.positive("TIPSTAFF_LIMIT_OPEN_FILES", 0, maxFiles),
+
+		TemporaryBytes: r.number("TIPSTAFF_LIMIT_TEMPORARY_BYTES", 0, maxBytes),
 	}
 }
 

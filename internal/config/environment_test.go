@@ -121,8 +121,8 @@ func TestAPrincipalsShareOfTerminalSessions(t *testing.T) {
 		want int
 	}{
 		{"all where there is one", nil, 50},
-		{"half over HTTP", []string{"TIPSTAFF_HTTP=127.0.0.1:0"}, 25},
-		{"half of one is one", []string{"TIPSTAFF_HTTP=127.0.0.1:0", "TERMINAL_MAX_SESSIONS=1"}, 1},
+		{"all over HTTP", []string{"TIPSTAFF_HTTP=127.0.0.1:0"}, 50},
+		{"all where the bound is for another front", []string{"TIPSTAFF_HTTP_TERMINAL_SESSIONS=5"}, 50},
 		{"what the operator says", []string{"TIPSTAFF_HTTP=127.0.0.1:0", "TIPSTAFF_HTTP_TERMINAL_SESSIONS=40"}, 40},
 		{"no more than there are", []string{"TIPSTAFF_HTTP=127.0.0.1:0", "TIPSTAFF_HTTP_TERMINAL_SESSIONS=400"}, 50},
 	} {

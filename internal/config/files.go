@@ -60,6 +60,7 @@ var filesOf = []fileSetting{
 	{"TIPSTAFF_ENGINE_TLS_KEY", own.Secret, isFile, "who has it can pass for this machine in the fleet", func(s Settings) []string { return one(s.Engine.Key) }},
 	{"TIPSTAFF_ENGINE_KEY", own.Secret, isFile, "who has it can say to runners who asks, or to a fleet what people want", func(s Settings) []string { return one(s.Engine.SigningKey) }},
 	{"TIPSTAFF_ENGINE_GATEWAYS", own.Steering, isFile, "it decides whose word counts on who asks", func(s Settings) []string { return one(s.Engine.GatewaysFile) }},
+	{"TIPSTAFF_ENGINE_AUDITOR", own.Secret, isFile, "who has it can read the records of a whole fleet", func(s Settings) []string { return one(s.Engine.AuditorKey) }},
 	{"TIPSTAFF_ENGINE_OPERATORS", own.Steering, isFile, "it decides whose people may look after what runs, and answer questions", func(s Settings) []string { return one(s.Engine.OperatorsFile) }},
 	{"TIPSTAFF_ENGINE_SEAL", own.Secret, isFile, "it hides where sessions are", func(s Settings) []string { return one(s.Engine.SealFile) }},
 	{"SSL_CERT_FILE", own.Steering, isFile, "it decides which servers are believed", func(s Settings) []string { return one(s.Authorities.File) }},

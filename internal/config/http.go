@@ -21,7 +21,7 @@ type HTTP struct {
 	Connections int // TIPSTAFF_HTTP_CONNECTIONS: at once
 
 	// TerminalSessions is TIPSTAFF_HTTP_TERMINAL_SESSIONS: terminal sessions of
-	// one principal; 0: half of all.
+	// one principal; 0: no bound but that of all.
 	TerminalSessions int
 
 	// SessionIdle is TIPSTAFF_HTTP_SESSION_IDLE: how long a protocol session
@@ -36,7 +36,7 @@ type HTTP struct {
 func (r *reader) http() HTTP {
 	return HTTP{
 		Address: r.vars["TIPSTAFF_HTTP"],
-		Hosts:   r.list("TIPSTAFF_HTTP_HOSTS"), Origins: r.list("TIPSTAFF_HTTP_ORIGINS"), Users: r.users("TIPSTAFF_HTTP_USERS"),
+		Hosts:   r.hosts("TIPSTAFF_HTTP_HOSTS"), Origins: r.origins("TIPSTAFF_HTTP_ORIGINS"), Users: r.users("TIPSTAFF_HTTP_USERS"),
 		Rate:             r.positive("TIPSTAFF_HTTP_RATE", 1000, maxRate),
 		Calls:            r.positive("TIPSTAFF_HTTP_CALLS", 256, maxConcurrent),
 		Sessions:         r.positive("TIPSTAFF_HTTP_SESSIONS", 2000, maxSessions),
@@ -52,18 +52,14 @@ const (
 	maxConnections = 1_000_000
 )
 
-// OwnSessions returns how many terminal sessions one principal may have. Over
-// standard input and output the only principal may have all. Over HTTP a
-// principal may have half, unless the operator sets another number: otherwise
-// one client that forgets to close its sessions would keep all others out.
+// OwnSessions returns how many terminal sessions one principal may have: all, unless
+// the operator bounds principals over HTTP. Over standard input and output there is one
+// principal, so the bound does not count there.
 func (s Settings) OwnSessions() int {
-	switch {
-	case s.HTTP.Address == "":
+	if s.HTTP.Address == "" || s.HTTP.TerminalSessions == 0 {
 		return s.MaxSessions
-	case s.HTTP.TerminalSessions > 0:
-		return min(s.HTTP.TerminalSessions, s.MaxSessions)
 	}
-	return (s.MaxSessions + 1) / 2
+	return min(s.HTTP.TerminalSessions, s.MaxSessions)
 }
 
 // list reads a variable that holds items separated by commas.

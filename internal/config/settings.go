@@ -3,6 +3,8 @@ package config
 import (
 	"path/filepath"
 	"time"
+
+	"tipstaff/internal/keep"
 )
 
 // Settings are what the operator has chosen.
@@ -40,10 +42,12 @@ type Settings struct {
 	Shell     string // TIPSTAFF_SHELL: off, read, write, or "" for unset
 	StateDir  string // TIPSTAFF_STATE_DIR
 
-	AuditDurability  string // TIPSTAFF_AUDIT_DURABILITY, as it is written
-	Recordings       bool   // TIPSTAFF_RECORDINGS
-	RecordingBytes   int    // TIPSTAFF_RECORDING_BYTES, for the output of each command
-	AuditCheckpoints string // TIPSTAFF_AUDIT_CHECKPOINTS: a directory for copies; "": none
+	AuditDurability  string      // TIPSTAFF_AUDIT_DURABILITY, as it is written
+	Recordings       bool        // TIPSTAFF_RECORDINGS
+	RecordingBytes   int         // TIPSTAFF_RECORDING_BYTES, for the output of each command
+	AuditKeep        keep.Bounds // TIPSTAFF_AUDIT_KEEP
+	RecordingsKeep   keep.Bounds // TIPSTAFF_RECORDINGS_KEEP
+	AuditCheckpoints string      // TIPSTAFF_AUDIT_CHECKPOINTS: a directory for copies; "": none
 
 	AuditSinks             string // TIPSTAFF_AUDIT_SINKS, as it is written
 	AuditWebhookSecretFile string // TIPSTAFF_AUDIT_WEBHOOK_SECRET_FILE
@@ -65,6 +69,13 @@ type Settings struct {
 	Environ []string // the whole environment of the server, each "NAME=value"
 }
 
+// DefaultProcesses is TIPSTAFF_LIMIT_PROCESSES where it is not set.
+const DefaultProcesses = 4096
+
+// ProcessesSet reports whether the operator has set a limit of processes, other than
+// the default.
+func (s Settings) ProcessesSet() bool { return s.Limits.Processes != DefaultProcesses }
+
 // ResourceSettings bound what one command may use; 0 is no limit.
 type ResourceSettings struct {
 	MemoryBytes int64         // TIPSTAFF_LIMIT_MEMORY_BYTES
@@ -72,6 +83,8 @@ type ResourceSettings struct {
 	CPU         time.Duration // TIPSTAFF_LIMIT_CPU_SECONDS
 	FileBytes   int64         // TIPSTAFF_LIMIT_FILE_BYTES
 	OpenFiles   int           // TIPSTAFF_LIMIT_OPEN_FILES
+	// TemporaryBytes is TIPSTAFF_LIMIT_TEMPORARY_BYTES; 0: by the disk.
+	TemporaryBytes int64
 }
 
 // OTLP says where a collector is, in the variables that OpenTelemetry defines.

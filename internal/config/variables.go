@@ -1,7 +1,9 @@
 package config
 
 import (
+	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -50,6 +52,7 @@ var settings = []setting{
 	{name: "TIPSTAFF_LIMIT_MEMORY_BYTES", holds: words},
 	{name: "TIPSTAFF_LIMIT_CPU_SECONDS", holds: words},
 	{name: "TIPSTAFF_LIMIT_FILE_BYTES", holds: words},
+	{name: "TIPSTAFF_LIMIT_TEMPORARY_BYTES", holds: words},
 	{name: "TIPSTAFF_LIMIT_OPEN_FILES", holds: words},
 	{name: "TIPSTAFF_ARGUMENTS", unset: "contextual", holds: words},
 	{name: "TIPSTAFF_SHELL", holds: words},
@@ -57,6 +60,8 @@ var settings = []setting{
 	{name: "TIPSTAFF_DECIDER_TIMEOUT", unset: "500", holds: words},
 	{name: "TIPSTAFF_RECORDINGS", unset: "false", holds: words},
 	{name: "TIPSTAFF_RECORDING_BYTES", unset: "1048576", holds: words},
+	{name: "TIPSTAFF_RECORDINGS_KEEP", holds: words},
+	{name: "TIPSTAFF_AUDIT_KEEP", holds: words},
 	{name: "TIPSTAFF_AUDIT_DURABILITY", unset: "interval", holds: words},
 	{name: "TIPSTAFF_AUDIT_CHECKPOINTS", holds: ownFiles},
 	{name: "TIPSTAFF_AUDIT_SINKS", holds: ownFiles},
@@ -102,6 +107,8 @@ var settings = []setting{
 	{name: "TIPSTAFF_ENGINE_WAIT", unset: "2000", holds: words},
 	{name: "TIPSTAFF_ENGINE_TENANT_SESSIONS", unset: "0", holds: words},
 	{name: "TIPSTAFF_OPERATOR_NAME", unset: "operator", holds: words},
+	{name: "TIPSTAFF_ENGINE_AUDITOR", holds: ownFiles},
+	{name: "TIPSTAFF_AUDITOR_NAME", unset: "auditor", holds: words},
 	{name: "TIPSTAFF_GATEWAY_NAME", unset: "gateway", holds: words},
 	{name: "TIPSTAFF_RUNNER_NAME", holds: words},
 	{name: "TIPSTAFF_RUNNER_LABELS", holds: words},
@@ -145,16 +152,57 @@ func Variables(environ []string) []Variable {
 	return out
 }
 
-// Unknown names the variables of an environment that look like settings and are
-// not: probably mistyped settings.
+// Unknown names the variables of an environment that begin as tipstaff's own do, are
+// set and are no settings: mistyped ones. Two kinds are left out, which only look like it:
+// those of the project's own tests, and those that container platforms make for a
+// service that is called tipstaff (Kubernetes: TIPSTAFF_SERVICE_HOST, TIPSTAFF_PORT).
 func Unknown(environ []string) []string {
 	var out []string
 	for _, kv := range environ {
-		name, _, _ := strings.Cut(kv, "=")
+		name, value, _ := strings.Cut(kv, "=")
 		known := slices.ContainsFunc(settings, func(s setting) bool { return s.name == name })
-		if strings.HasPrefix(name, "TIPSTAFF_") && !known && !slices.Contains(out, name) {
+		if value != "" && strings.HasPrefix(name, "TIPSTAFF_") && !known && !ofTests(name) && !ofService(name, value) && !slices.Contains(out, name) {
 			out = append(out, name)
 		}
 	}
 	return out
+}
+
+// ofTests reports whether a variable is read by the project's tests; no server does
+// anything with it.
+func ofTests(name string) bool {
+	for _, prefix := range []string{"TIPSTAFF_TEST_", "TIPSTAFF_CI_", "TIPSTAFF_BENCH_", "TIPSTAFF_VM_"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return slices.Contains([]string{
+		"TIPSTAFF_BIN", "TIPSTAFF_LONG", "TIPSTAFF_LOAD", "TIPSTAFF_SOAK", "TIPSTAFF_STRESS", "TIPSTAFF_FAULTS", "TIPSTAFF_FAULTS_BEFORE", "TIPSTAFF_CONSOLE_RECORDS",
+	}, name)
+}
+
+// ofService reports whether a variable is one of a service link, by its name and the
+// form of its value: TIPSTAFF_PORT=tcp://10.0.0.1:7075 is one, TIPSTAFF_PORT=7075 is a
+// setting that does not exist.
+func ofService(name, value string) bool {
+	number := func(s string) bool { _, err := strconv.ParseUint(s, 10, 16); return err == nil }
+	link := func(s string) bool {
+		_, err := netip.ParseAddrPort(s[strings.LastIndex(s, "/")+1:])
+		return err == nil && strings.Contains(s, "://")
+	}
+	_, after, exposed := strings.Cut(name, "_PORT_")
+	port, rest, _ := strings.Cut(after, "_")
+	protocol, part, _ := strings.Cut(rest, "_")
+	switch {
+	case strings.HasSuffix(name, "_SERVICE_HOST"):
+		_, err := netip.ParseAddr(value)
+		return err == nil
+	case strings.Contains(name, "_SERVICE_PORT"):
+		return number(value)
+	case strings.HasSuffix(name, "_PORT"):
+		return link(value)
+	case !exposed || !number(port) || !slices.Contains([]string{"TCP", "UDP", "SCTP"}, protocol):
+		return false
+	}
+	return part == "" && link(value) || slices.Contains([]string{"PROTO", "PORT", "ADDR"}, part)
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"tipstaff"
 	"tipstaff/internal/control"
@@ -57,6 +58,7 @@ func (s *Server) stop(w http.ResponseWriter, r *http.Request) error {
 	if how != "stop" && how != "kill" {
 		return &problem{Status: http.StatusBadRequest, Title: "Nothing was stopped", Text: "The form says neither stop nor kill."}
 	}
+	defer s.now.act()
 	done, err := s.desk.Stop(r.Context(), r.FormValue("id"), how == "kill")
 	switch {
 	case errors.Is(err, control.ErrUnknown):
@@ -146,7 +148,13 @@ func (s *Server) freeze(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	defer s.now.act()
 	done, err := s.desk.Freeze(r.Context(), t, r.PostFormValue("why"))
+	if err != nil && done.Servers > 0 {
+		return &problem{Status: http.StatusBadGateway, Title: "Frozen, but not every server has answered", Text: fmt.Sprintf(
+			"%s: its commands are refused, and %s. What runs on a server that has not answered goes on there; once it answers again it starts nothing more. %s.",
+			t, plural(len(done.Commands), "command is being ended", "commands are being ended"), strings.ReplaceAll(err.Error(), "\n", "; "))}
+	}
 	if err != nil {
 		return &problem{Status: http.StatusBadGateway, Title: "Not everything went well with the freeze of " + t.String(), Text: err.Error()}
 	}
@@ -175,6 +183,7 @@ func (s *Server) lift(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	defer s.now.act()
 	switch _, err := s.desk.Lift(r.Context(), t); {
 	case errors.Is(err, freeze.ErrNotFrozen):
 		return &problem{Status: http.StatusConflict, Title: "This is not frozen", Text: "It was lifted already: " + t.String()}

@@ -87,6 +87,27 @@ func TestAQuestionShowsWhatItsSessionDidBefore(t *testing.T) {
 	}
 }
 
+// Who it was stands in the list and on the page of the record.
+func TestTheTrailSaysWhoStoppedAndFroze(t *testing.T) {
+	alice := &audit.Person{Name: "alice", UID: 1000, How: "host"}
+	c := open(t, Options{Trails: trailOf(t,
+		audit.Record{Event: audit.CommandStopped, Person: alice, Who: audit.Who{Agent: "builder"}},
+		audit.Record{Event: audit.FreezeSet, Person: &audit.Person{Name: hostile, UID: 7, How: "operator", Operator: "ops"}, Who: audit.Who{Agent: "builder"}},
+		audit.Record{Event: audit.SessionCreate, Who: audit.Who{Agent: "builder"}},
+	)}).in()
+	_, list := c.get("/trail")
+	if strings.Count(list, "by <bdi") != 2 || !strings.Contains(list, `by <bdi dir="auto">alice</bdi></div>`) || !strings.Contains(list, `of the operator <bdi dir="auto">ops</bdi>`) {
+		t.Errorf("the list:\n%s", list)
+	}
+	harmless(t, "the list", list)
+	for seq, want := range map[string]string{"1": "user 1000 of the machine", "2": "user 7 where the key was used", "3": ""} {
+		_, body := c.get("/trail/record/20260101T000000Z-7-abcdefgh/" + seq)
+		if strings.Contains(body, "<dt>Done</dt>") != (want != "") || !strings.Contains(body, want) || !strings.Contains(body, "The line") {
+			t.Errorf("record %s has no %q:\n%s", seq, want, body)
+		}
+	}
+}
+
 func TestQuestionsComeAndGoWhileAPersonLooks(t *testing.T) {
 	q := &fakeQuestions{known: "apr_1"}
 	c := open(t, Options{Questions: q}).in()

@@ -18,6 +18,10 @@ type Options struct {
 	// State is the state directory of the servers, Trails the directory of their
 	// trails.
 	State, Trails string
+	// Copies are the trails of a whole fleet, which the pages show instead; nil: CopiesLack
+	// says what it takes to read them, or is "" where there is no fleet.
+	Copies     Copies
+	CopiesLack string
 	// Listener is where browsers connect: of [Listen]. Serve closes it.
 	Listener net.Listener
 	// Desk shows what runs, and Questions what waits for a person; nil: by the
@@ -44,7 +48,9 @@ type Server struct {
 	shown    shownNow
 	recent   recent
 	desk     Desk
-	streams  chan struct{}   // a place for each stream of events
+	holders  holders
+	streams  chan struct{} // a place for each stream of events
+	trails   *trails
 	study    *study          // what takes longer than a look
 	ending   context.Context //nolint:containedctx // the server's own life, ended by Serve
 	end      context.CancelFunc
@@ -71,7 +77,8 @@ func New(o Options) (*Server, error) {
 		s.desk = Sockets{State: o.State, Alone: o.Alone}
 	}
 	s.now = newWatch(s.desk, s.opts.Questions)
-	s.study = newStudy(o)
+	s.trails = newTrails(o)
+	s.study = newStudy(s.trails)
 	s.ending, s.end = context.WithCancel(context.Background())
 	return s, nil
 }

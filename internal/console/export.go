@@ -1,8 +1,6 @@
 package console
 
 import (
-	"errors"
-	"io/fs"
 	"mime"
 	"net/http"
 	"time"
@@ -34,8 +32,8 @@ func (s *Server) trailExport(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer done()
-	trails, err := trailread.Find(s.opts.Trails)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	trails, err := s.find(r.URL.Query().Get("machine"))
+	if err != nil {
 		return err
 	}
 	_, err = trailread.Read(r.Context(), trails, f, to.Write)

@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,6 +18,8 @@ type lastCommand struct {
 	At            time.Time
 	Line, Outcome string
 	Mark          string
+	Agent, Task   string // whose it was
+	Cwd           string
 }
 
 // lastShown is how many commands of its session a question shows, and lastRead
@@ -30,7 +33,26 @@ const (
 // session did before a question changes no more.
 type recent struct {
 	mu sync.Mutex
-	of map[string][]lastCommand // by the handle of the question
+	of map[string]foundBefore // by the handle of the question
+}
+
+// foundBefore is what was found for a question, and when it was looked for, first and
+// last.
+type foundBefore struct {
+	list        []lastCommand
+	first, last time.Time
+}
+
+// The copies of a fleet's trails come some seconds late: what a session has just done
+// is looked for again until copiesCome after the question was seen, every lookAgain.
+const (
+	copiesCome = 15 * time.Second
+	lookAgain  = 3 * time.Second
+)
+
+// settled reports whether there is no need to look again.
+func (f foundBefore) settled(fleet bool, now time.Time) bool {
+	return !f.first.IsZero() && (!fleet || f.last.Sub(f.first) >= copiesCome || now.Sub(f.last) < lookAgain)
 }
 
 // searchTime bounds how long a page waits for the trails.
@@ -43,24 +65,49 @@ func (s *Server) before(ctx context.Context, list []questionView) {
 	defer cancel()
 	s.recent.mu.Lock()
 	defer s.recent.mu.Unlock()
-	found := map[string][]lastCommand{}
+	found := map[string]foundBefore{}
+	fleet := s.trails.here().fleet
 	for i := range list {
 		q := &list[i]
-		known, ok := s.recent.of[q.Approval]
-		if !ok {
-			known = s.lastOf(ctx, q.Question)
+		known := s.recent.of[q.Approval]
+		if now := time.Now(); !known.settled(fleet, now) {
+			s.trails.refresh(s.ending, &s.study.work)
+			known.list, known.last = s.lastOf(ctx, q.Question), now
+			if known.first.IsZero() {
+				known.first = now
+			}
 		}
-		found[q.Approval], q.Last = known, known
+		found[q.Approval] = known
+		q.remember(known.list)
 	}
 	s.recent.of = found
 }
 
-// lastOf reads the trails for the last commands of a question's session.
+// remember adds what a session did before. A gateway does not know whose session it is:
+// the runner's records say so.
+func (q *questionView) remember(last []lastCommand) {
+	q.Last = last
+	if q.AtGateway() && q.Agent == "" && len(last) > 0 {
+		newest := last[len(last)-1]
+		q.Agent, q.Task, q.Cwd = newest.Agent, newest.Task, newest.Cwd
+	}
+}
+
+// AtGateway reports whether a gateway asks, which does not see the machine where the
+// command is to run.
+func (q *questionView) AtGateway() bool { return strings.HasPrefix(q.Member, "gateway ") }
+
+// lastOf reads the trails for the last commands of a question's session. Those of a
+// gateway's question ran on a runner.
 func (s *Server) lastOf(ctx context.Context, q control.Question) []lastCommand {
 	if q.Session == "" {
 		return nil
 	}
-	trails, err := trailread.Find(s.opts.Trails)
+	kind, machine, _ := strings.Cut(q.Member, " ") // as "runner r1"
+	if kind == "gateway" {
+		machine = ""
+	}
+	trails, err := s.find(machine)
 	if err != nil {
 		return nil
 	}
@@ -83,7 +130,7 @@ func (s *Server) lastOf(ctx context.Context, q control.Question) []lastCommand {
 			continue
 		}
 		at[id] = len(all)
-		all = append(all, lastCommand{At: r.Time, Line: line, Outcome: outcome, Mark: sign})
+		all = append(all, lastCommand{At: r.Time, Line: line, Outcome: outcome, Mark: sign, Agent: r.Who.Agent, Task: r.Who.Task, Cwd: r.What.Cwd})
 	}
 	return all[max(0, len(all)-lastShown):]
 }

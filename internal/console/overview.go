@@ -132,14 +132,19 @@ func groupOf(all map[freeze.Target]*group, w control.Who) *group {
 		default:
 			g.Kind, g.Name = "caller", cmp.Or(t.Principal, "without a name")
 		}
-		sum := sha256.Sum256([]byte(g.Kind + "\x00" + g.Name))
-		g.ID = "g-" + hex.EncodeToString(sum[:8])
+		g.ID = targetID(t)
 		if t == (freeze.Target{}) {
 			g.Freeze = ""
 		}
 		all[t] = g
 	}
 	return g
+}
+
+// targetID is the id of the element of a group.
+func targetID(t freeze.Target) string {
+	sum := sha256.Sum256([]byte(queryOf(t)))
+	return "g-" + hex.EncodeToString(sum[:8])
 }
 
 func (g *group) add(c control.Command) {

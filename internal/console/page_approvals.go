@@ -28,6 +28,7 @@ type approvalsView struct {
 type questionView struct {
 	control.Question
 	Last []lastCommand // of its session, the newest last
+	Cwd  string        // where its session was last, if a gateway asks
 }
 
 func (s *Server) lookAtQuestions(r *http.Request) approvalsView {

@@ -2,13 +2,12 @@ package console
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"net/url"
 	"time"
 
+	"tipstaff/internal/audit"
 	"tipstaff/internal/trailread"
 )
 
@@ -16,8 +15,14 @@ func (s *Server) routesFigures(mux *http.ServeMux) {
 	mux.Handle("GET /figures", s.page(s.figures))
 }
 
-// figuresOf says which figures: of a window of time, and of one agent or task.
-type figuresOf struct{ window, agent, task string }
+// figuresOf says which figures: of a window of time, and of one agent, task or machine.
+type figuresOf struct{ window, agent, task, machine string }
+
+// counted are figures, and how many commands each machine of a fleet had of them.
+type counted struct {
+	*trailread.Figures
+	machines map[string]int64
+}
 
 // window is a length of time that figures are shown for.
 type window struct {
@@ -60,6 +65,8 @@ type figuresView struct {
 	Windows     []windowView
 	Window      window
 	Agent, Task string
+	Machine     string
+	Source      sourceView
 	Ready       bool
 	Counting    bool
 	Made        time.Time
@@ -78,8 +85,13 @@ type tile struct{ Name, Value, Note string }
 
 func (s *Server) figures(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
-	of := figuresOf{q.Get("window"), q.Get("agent"), q.Get("task")}
-	v := figuresView{Window: windows()[0], Agent: of.agent, Task: of.task}
+	s.trails.refresh(s.ending, &s.study.work)
+	of := figuresOf{window: q.Get("window"), agent: q.Get("agent"), task: q.Get("task")}
+	v := figuresView{Window: windows()[0], Agent: of.agent, Task: of.task, Source: s.trails.view()}
+	if v.Source.Fleet {
+		of.machine = q.Get("machine")
+		v.Machine = of.machine
+	}
 	for _, win := range windows() {
 		if win.Name == of.window {
 			v.Window = win
@@ -87,14 +99,14 @@ func (s *Server) figures(w http.ResponseWriter, r *http.Request) error {
 	}
 	of.window = v.Window.Name
 	for _, win := range windows() {
-		v.Windows = append(v.Windows, windowView{win.Name, of.link(win.Name, of.agent, of.task), win.Name == of.window})
+		v.Windows = append(v.Windows, windowView{win.Name, of.in(win.Name).link(), win.Name == of.window})
 	}
-	got := s.study.figures.look(s.ending, &s.study.work, of, v.Window.fresh, func(ctx context.Context) (*trailread.Figures, error) {
+	got := s.study.figures.look(s.ending, &s.study.work, of, v.Window.fresh, func(ctx context.Context) (*counted, error) {
 		return s.count(ctx, v.Window, of)
 	})
 	switch {
 	case got.Err != nil:
-		return got.Err
+		return s.trails.unreadable(got.Err)
 	case got.Value != nil:
 		v.Ready, v.Made = true, got.Made
 		v.fill(got.Value, of)
@@ -103,31 +115,30 @@ func (s *Server) figures(w http.ResponseWriter, r *http.Request) error {
 	return s.show(w, r, view{Page: "figures", Title: "Figures", Here: "/figures", Styles: []string{"study.css"}, Data: v})
 }
 
-func (of figuresOf) link(window, agent, task string) string {
-	q := url.Values{"window": {window}}
-	if agent != "" {
-		q.Set("agent", agent)
-	}
-	if task != "" {
-		q.Set("task", task)
+func (of figuresOf) in(window string) figuresOf { of.window = window; return of }
+
+func (of figuresOf) link() string {
+	q := url.Values{"window": {of.window}}
+	for name, value := range map[string]string{"agent": of.agent, "task": of.task, "machine": of.machine} {
+		if value != "" {
+			q.Set(name, value)
+		}
 	}
 	return "/figures?" + q.Encode()
 }
 
 // count reads the records of a window.
-func (s *Server) count(ctx context.Context, win window, of figuresOf) (*trailread.Figures, error) {
+func (s *Server) count(ctx context.Context, win window, of figuresOf) (*counted, error) {
 	edges := win.edges(time.Now())
-	f := trailread.NewFigures(edges)
-	trails, err := trailread.Find(s.opts.Trails)
-	if errors.Is(err, fs.ErrNotExist) {
-		return f, nil
-	}
+	f := &counted{trailread.NewFigures(edges), map[string]int64{}}
+	trails, err := s.find(of.machine)
 	if err != nil {
 		return nil, err
 	}
 	filter := trailread.Filter{Since: edges[0], Until: edges[len(edges)-1], Agent: of.agent, Task: of.task}
 	if _, err := trailread.Read(ctx, trails, &filter, func(l *trailread.Line) error {
 		f.Add(&l.Record)
+		f.machine(l)
 		return nil
 	}); err != nil {
 		return nil, err
@@ -136,7 +147,21 @@ func (s *Server) count(ctx context.Context, win window, of figuresOf) (*trailrea
 	return f, nil
 }
 
-func (v *figuresView) fill(f *trailread.Figures, of figuresOf) {
+// mostMachines bounds the machines that are counted one by one.
+const mostMachines = 1000
+
+// machine counts a command of a machine, as Add counts it.
+func (c *counted) machine(l *trailread.Line) {
+	switch l.Record.Event {
+	case audit.CommandStart, audit.CommandRefused, audit.CommandJudged:
+		name := machineOf(l.Trail)
+		if _, known := c.machines[name]; known || len(c.machines) < mostMachines {
+			c.machines[name]++
+		}
+	}
+}
+
+func (v *figuresView) fill(f *counted, of figuresOf) {
 	v.Nothing = f.Total == trailread.Bucket{} && len(f.Refusals) == 0
 	count := grouped[int64]
 	v.Tiles = []tile{
@@ -180,7 +205,7 @@ func (v *figuresView) fill(f *trailread.Figures, of figuresOf) {
 	v.rankings(f, of)
 }
 
-func (v *figuresView) rankings(f *trailread.Figures, of figuresOf) {
+func (v *figuresView) rankings(f *counted, of figuresOf) {
 	sorted := func(c trailread.Counts) (out []nameCount) {
 		for _, one := range c.Sorted() {
 			out = append(out, nameCount{one.Name, one.N})
@@ -189,7 +214,11 @@ func (v *figuresView) rankings(f *trailread.Figures, of figuresOf) {
 	}
 	since := f.Edges[0].UTC().Format(time.RFC3339)
 	program := func(name string) string {
-		return "/trail?" + url.Values{"cmd": {name}, "event": {"command.end"}, "since": {since}}.Encode()
+		q := url.Values{"cmd": {name}, "event": {"command.end"}, "since": {since}}
+		if of.machine != "" {
+			q.Set("machine", of.machine)
+		}
+		return "/trail?" + q.Encode()
 	}
 	v.Rankings = []ranking{
 		rank(ranking{ID: "refusals", Title: "Refusals by rule", Name: "Rule", Number: "Refusals", Nothing: "Nothing was refused."},
@@ -197,9 +226,14 @@ func (v *figuresView) rankings(f *trailread.Figures, of figuresOf) {
 		rank(ranking{ID: "programs", Title: "Time by program", Name: "Program", Number: "Time", Nothing: "No command has ended."},
 			sorted(f.Programs), shownMillis, program),
 		rank(ranking{ID: "agents", Title: "Commands by agent", Name: "Agent", Number: "Commands", Nothing: "No agent has asked for a command."},
-			sorted(f.Agents), grouped[int64], func(name string) string { return of.link(v.Window.Name, name, of.task) }),
+			sorted(f.Agents), grouped[int64], func(name string) string { of := of; of.agent = name; return of.link() }),
 		rank(ranking{ID: "tasks", Title: "Commands by task", Name: "Task", Number: "Commands", Nothing: "No command was asked for a task."},
-			sorted(f.Tasks), grouped[int64], func(name string) string { return of.link(v.Window.Name, of.agent, name) }),
+			sorted(f.Tasks), grouped[int64], func(name string) string { of := of; of.task = name; return of.link() }),
+	}
+	if v.Source.Fleet {
+		machines := trailread.Counts(f.machines)
+		v.Rankings = append(v.Rankings, rank(ranking{ID: "machines", Title: "Commands by machine", Name: "Machine", Number: "Commands", Nothing: "No machine has recorded a command."},
+			sorted(machines), grouped[int64], func(name string) string { of := of; of.machine = name; return of.link() }))
 	}
 }
 
@@ -210,7 +244,7 @@ func share(part, of int64) string {
 	return fmt.Sprintf("%.0f %%", 100*float64(part)/float64(of))
 }
 
-func waitsNote(f *trailread.Figures) string {
+func waitsNote(f *counted) string {
 	if f.Waits.Count == 0 {
 		return ""
 	}

@@ -15,15 +15,18 @@ import (
 
 func (s *Server) routesNow(mux *http.ServeMux) {
 	mux.Handle("GET /now", s.page(s.showNow))
+	mux.Handle("GET /now/idle", s.page(s.idle))
 	mux.Handle("GET /now/live", s.stream(s.nowLive))
 	s.routesCommand(mux)
 	s.routesActs(mux)
 }
 
 func (s *Server) showNow(w http.ResponseWriter, r *http.Request) error {
-	v := overviewOf(s.now.latest(r.Context()))
-	v.Live = "/now/live?" + url.Values{"after": {s.shown.keep(v)}}.Encode()
-	return s.show(w, r, view{Page: "now", Title: "Now", Here: "/now", Scripts: []string{"now.js"}, Data: v})
+	return s.showAsItComes(w, r, view{Page: "now", Title: "Now", Here: "/now", Scripts: []string{"now.js"}}, func() any {
+		v := overviewOf(s.now.latest(r.Context()))
+		v.Live = "/now/live?" + url.Values{"after": {s.shown.keep(v)}}.Encode()
+		return v
+	})
 }
 
 // shownNow keeps what the last pages of Now were made of until their streams begin,

@@ -2,9 +2,6 @@ package console
 
 import (
 	"cmp"
-	"context"
-	"errors"
-	"io/fs"
 	"net/http"
 	"net/url"
 	"path/filepath"
@@ -52,6 +49,8 @@ type policyView struct {
 	Made     time.Time
 	Elsewise int64 // decisions by other policies or settings
 	Decided  int64 // decisions by this one
+	Source   sourceView
+	Machines []machinePolicy // what is known of other machines of the fleet
 	NoFile   bool
 }
 
@@ -104,12 +103,20 @@ func (s *Server) explainPolicy(v *policyView) error {
 	a := &v.Asked
 	v.List = x.List(a.Family, rules.Who{Agent: a.Agent, Task: a.Task, Client: a.Client, Principal: a.Principal})
 	v.NoFile = v.List.Policy.File == ""
+	s.trails.refresh(s.ending, &s.study.work)
+	v.Source = s.trails.view()
 	got := s.study.decided.look(s.ending, &s.study.work, struct{}{}, decidedFresh, s.countDecided)
 	if got.Err != nil {
-		return got.Err
+		return s.trails.unreadable(got.Err)
 	}
 	v.Counted, v.Counting, v.Made = got.Value != nil, got.Making, got.Made
-	v.group(got.Value, digestOf(x, a.Family))
+	digest := digestOf(x, a.Family)
+	if got.Value != nil {
+		v.group(&got.Value.all, digest)
+		v.machines(got.Value, digest)
+	} else {
+		v.group(nil, digest)
+	}
 	if strings.TrimSpace(a.Line) == "" {
 		return nil
 	}
@@ -135,23 +142,6 @@ func digestOf(x *explain.Explainer, family tipstaff.Family) string {
 		defer g.Close()
 	}
 	return d.Digest
-}
-
-// countDecided counts the decisions of the last days.
-func (s *Server) countDecided(ctx context.Context) (*trailread.DecidedBy, error) {
-	var d trailread.DecidedBy
-	trails, err := trailread.Find(s.opts.Trails)
-	if errors.Is(err, fs.ErrNotExist) {
-		return &d, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	_, err = trailread.Read(ctx, trails, &trailread.Filter{Since: time.Now().Add(-decidedWithin)}, func(l *trailread.Line) error {
-		d.Add(&l.Record)
-		return nil
-	})
-	return &d, err
 }
 
 // group orders the rules by profile and program, with what the trail says of

@@ -19,6 +19,7 @@ type recordView struct {
 	Row      trailRow
 	JSON     string
 	Place    string
+	Replay   string // where its recording is played, or told of
 	Previous string // link to the record before; "" at the first
 	Next     string
 	Command  string // link to all records of its command
@@ -45,41 +46,28 @@ type recordProof struct {
 
 func seqText(seq uint64) string { return strconv.FormatUint(seq, 10) }
 
-// trailOf finds a trail by its name. No path is made of what a browser sends.
-func (s *Server) trailOf(name string) (*trailread.Trail, error) {
-	trails, err := trailread.Find(s.opts.Trails)
-	if err == nil {
-		for i := range trails {
-			if trails[i].Name() == name {
-				return &trails[i], nil
-			}
-		}
-	}
-	return nil, &problem{Status: http.StatusNotFound, Title: "There is no such trail", Text: "It may have been removed, or the address is mistyped."}
-}
-
 var errNoSuchRecord = &problem{Status: http.StatusNotFound, Title: "There is no such record", Text: "The trail has no record with this number, or it could not be found in time."}
 
 // findRecord reads the record of a request, and the one before it.
-func (s *Server) findRecord(ctx context.Context, r *http.Request) (t *trailread.Trail, line, before *trailread.Line, err error) {
+func (s *Server) findRecord(ctx context.Context, r *http.Request) (t *trailread.Trail, at site, line, before *trailread.Line, err error) {
 	seq, err := strconv.ParseUint(r.PathValue("seq"), 10, 64)
 	if err != nil || seq == 0 {
-		return nil, nil, nil, errNoSuchRecord
+		return nil, at, nil, nil, errNoSuchRecord
 	}
-	if t, err = s.trailOf(r.PathValue("trail")); err != nil {
-		return nil, nil, nil, err
+	if t, at, err = s.trails.one(r.PathValue("trail")); err != nil {
+		return nil, at, nil, nil, err
 	}
 	done, err := s.study.read(ctx)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, at, nil, nil, err
 	}
 	defer done()
 	line, err = trailread.One(ctx, t, seq)
 	switch {
 	case errors.Is(err, trailread.ErrNoRecord), errors.Is(err, context.DeadlineExceeded):
-		return nil, nil, nil, errNoSuchRecord
+		return nil, at, nil, nil, errNoSuchRecord
 	case err != nil:
-		return nil, nil, nil, err
+		return nil, at, nil, nil, s.trails.unreadable(err)
 	}
 	if seq > 1 {
 		before, err = trailread.One(ctx, t, seq-1)
@@ -87,19 +75,20 @@ func (s *Server) findRecord(ctx context.Context, r *http.Request) (t *trailread.
 			before, err = nil, nil
 		}
 	}
-	return t, line, before, err
+	return t, at, line, before, err
 }
 
 func (s *Server) trailRecord(w http.ResponseWriter, r *http.Request) error {
+	s.trails.refresh(s.ending, &s.study.work)
 	s.study.proof.look(s.ending, &s.study.work)
 	ctx, cancel := context.WithTimeout(r.Context(), recordPatience)
 	defer cancel()
-	t, line, before, err := s.findRecord(ctx, r)
+	t, at, line, before, err := s.findRecord(ctx, r)
 	if err != nil {
 		return err
 	}
 	v := recordView{Row: s.rowOf(line), JSON: indented(line.Raw), Place: line.Place.String()}
-	v.Proof = s.proofOf(t, line, before)
+	v.Proof = s.proofOf(at, t, line, before)
 	if before != nil {
 		v.Previous = recordLink(before)
 	}
@@ -109,7 +98,10 @@ func (s *Server) trailRecord(w http.ResponseWriter, r *http.Request) error {
 	if id := line.Record.Trace.CommandID; id != "" {
 		v.Command = "/trail?" + url.Values{"command": {string(id)}}.Encode()
 	}
-	v.Download = "/trail/proof/" + url.PathEscape(t.Name()) + "/" + seqText(line.Record.Seq)
+	if res := line.Record.Result; res != nil && res.Recording != "" && line.Record.Trace.CommandID != "" {
+		v.Replay = "/replay/" + url.PathEscape(keyOf(t)) + "/" + url.PathEscape(string(line.Record.Trace.CommandID))
+	}
+	v.Download = "/trail/proof/" + url.PathEscape(keyOf(t)) + "/" + seqText(line.Record.Seq)
 	return s.show(w, r, view{
 		Page: "record", Title: "Record " + seqText(line.Record.Seq), Here: "/trail", Styles: []string{"study.css"}, Data: v,
 	})
@@ -120,13 +112,13 @@ const recordPatience = 10 * time.Second
 
 // proofOf checks what one look can check, and takes the rest from what verifies
 // beside.
-func (s *Server) proofOf(t *trailread.Trail, line, before *trailread.Line) (p recordProof) {
+func (s *Server) proofOf(at site, t *trailread.Trail, line, before *trailread.Line) (p recordProof) {
 	p.Link = audit.LinkOf(line.Raw)
 	p.Sound, p.First = p.Link.Sound, p.Link.First() && line.Record.Seq == 1
 	if before != nil {
 		p.Follows = p.Link.Follows(audit.LinkOf(before.Raw)) && before.Record.Seq+1 == line.Record.Seq
 	}
-	c, key, err := audit.Covering(t.Path, line.Record.Seq)
+	c, key, err := at.in.Covering(t.Path, line.Record.Seq)
 	if err != nil {
 		p.NotCovered = err.Error()
 	} else {
@@ -152,7 +144,7 @@ func (s *Server) trailProof(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return errNoSuchRecord
 	}
-	t, err := s.trailOf(r.PathValue("trail"))
+	t, at, err := s.trails.one(r.PathValue("trail"))
 	if err != nil {
 		return err
 	}
@@ -161,7 +153,7 @@ func (s *Server) trailProof(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer done()
-	p, err := audit.Prove(r.Context(), t.Path, seq)
+	p, err := at.in.Prove(r.Context(), t.Path, seq)
 	if err != nil {
 		return &problem{Status: http.StatusConflict, Title: "There is no proof of this record", Text: err.Error()}
 	}

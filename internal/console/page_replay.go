@@ -37,6 +37,9 @@ const (
 
 // replayListView is the list of recordings.
 type replayListView struct {
+	Source       sourceView
+	Machine      string    // of a fleet, whose recordings are listed; "": all
+	Reached      time.Time // the search of the trails went as far as this, and no further
 	Rows         []castRow
 	Total        int
 	Bytes        int64
@@ -51,11 +54,38 @@ type castRow struct {
 	Ended          time.Time // when the file was written
 	Head           recording.Head
 	Link           string
+	Machine        string // of a fleet, where the file lies
+	Here           bool   // and that is this one
 	path           string
+	of             *trailread.Trail
+}
+
+// head reads what the recording says of itself.
+func (row *castRow) head() recording.Head {
+	h, err := recording.ReadHead(row.path)
+	if errors.Is(err, fs.ErrNotExist) { // it lies in an archive
+		if data, wrong := row.of.File(row.path); wrong == nil {
+			h, _ = recording.HeadOf(data)
+		}
+	}
+	return h
 }
 
 func (s *Server) replayList(w http.ResponseWriter, r *http.Request) error {
-	var v replayListView
+	s.trails.refresh(s.ending, &s.study.work)
+	v := replayListView{Source: s.trails.view()}
+	if v.Source.Fleet {
+		if err := s.recorded(r, &v); err != nil {
+			return err
+		}
+	} else {
+		s.listCasts(r, &v)
+	}
+	return s.show(w, r, view{Page: "replay", Title: "Replay", Here: "/replay", Styles: []string{"study.css"}, Data: &v})
+}
+
+// listCasts lists the recordings that lie on this machine.
+func (s *Server) listCasts(r *http.Request, v *replayListView) {
 	all, err := s.casts()
 	if err != nil {
 		v.Fault = err.Error()
@@ -68,7 +98,7 @@ func (s *Server) replayList(w http.ResponseWriter, r *http.Request) error {
 	v.From = min(max(from, 0), max(0, len(all)-1))
 	v.To = min(v.From+replayRows, len(all))
 	for _, row := range all[v.From:v.To] {
-		row.Head, _ = recording.ReadHead(row.path) // without one the row has its id
+		row.Head = row.head() // without one the row has its id
 		v.Rows = append(v.Rows, row)
 	}
 	if v.To < len(all) {
@@ -77,32 +107,26 @@ func (s *Server) replayList(w http.ResponseWriter, r *http.Request) error {
 	if v.From > 0 {
 		v.Newer = "/replay?from=" + strconv.Itoa(max(0, v.From-replayRows))
 	}
-	return s.show(w, r, view{Page: "replay", Title: "Replay", Here: "/replay", Styles: []string{"study.css"}, Data: &v})
 }
 
 // casts finds the recordings of all trails, the newest first.
 func (s *Server) casts() (all []castRow, err error) {
-	trails, err := trailread.Find(s.opts.Trails)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+	trails, err := s.trails.find("")
 	if err != nil {
 		return nil, err
 	}
 	for i := range trails {
-		dir := filepath.Join(trails[i].Path, recording.Directory)
-		files, err := os.ReadDir(dir)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		files, err := trails[i].Below(recording.Directory)
+		if err != nil {
 			return all, err
 		}
 		for _, f := range files {
-			command, ok := strings.CutSuffix(f.Name(), ".cast")
-			info, err := f.Info()
-			if !ok || err != nil || !info.Mode().IsRegular() {
+			command, ok := strings.CutSuffix(filepath.Base(f.Path), ".cast")
+			if !ok {
 				continue
 			}
 			all = append(all, castRow{
-				Trail: trails[i].Name(), Command: command, Bytes: info.Size(), Ended: info.ModTime(), path: filepath.Join(dir, f.Name()),
+				Trail: trails[i].Name(), Command: command, Bytes: f.Bytes, Ended: f.Time, path: f.Path, of: &trails[i],
 				Link: "/replay/" + url.PathEscape(trails[i].Name()) + "/" + url.PathEscape(command),
 			})
 		}
@@ -127,9 +151,14 @@ type replayView struct {
 // castOf returns the recording of a request, if it is the one that the trail
 // speaks of.
 func (s *Server) castOf(ctx context.Context, r *http.Request) (row castRow, data []byte, err error) {
-	t, err := s.trailOf(r.PathValue("trail"))
+	t, at, err := s.trails.one(r.PathValue("trail"))
 	if err != nil {
 		return row, nil, err
+	}
+	if at.fleet {
+		if t, err = s.alsoHere(t, r.PathValue("command")); err != nil {
+			return row, nil, err
+		}
 	}
 	row.Trail, row.Command = t.Name(), r.PathValue("command")
 	row.Link = "/replay/" + url.PathEscape(row.Trail) + "/" + url.PathEscape(row.Command)
@@ -138,22 +167,23 @@ func (s *Server) castOf(ctx context.Context, r *http.Request) (row castRow, data
 		return row, nil, err
 	}
 	defer done()
-	path, err := trailread.Recording(ctx, []trailread.Trail{*t}, row.Command)
+	cast, err := trailread.Recording(ctx, []trailread.Trail{*t}, row.Command)
+	var retired *trailread.RetiredError
+	if errors.As(err, &retired) {
+		return row, nil, &problem{Status: http.StatusNotFound, Title: "The recording was retired", Text: retired.Error()}
+	}
 	if errors.Is(err, trailread.ErrNoRecording) {
 		return row, nil, &problem{Status: http.StatusNotFound, Title: "There is no such recording", Text: "Servers keep what commands print with TIPSTAFF_RECORDINGS=true."}
 	}
 	if err != nil {
 		return row, nil, err
 	}
-	if data, err = os.ReadFile(path); err != nil {
-		return row, nil, err
-	}
-	row.Bytes = int64(len(data))
-	if info, err := os.Stat(path); err == nil {
+	row.Bytes = int64(len(cast.Data))
+	if info, err := os.Stat(cast.Path); err == nil {
 		row.Ended = info.ModTime()
 	}
-	row.Head, err = recording.ReadHead(path)
-	return row, data, err
+	row.Head, err = recording.HeadOf(cast.Data)
+	return row, cast.Data, err
 }
 
 func (s *Server) replayOne(w http.ResponseWriter, r *http.Request) error {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io/fs"
 	"net/http"
 	"net/url"
 	"time"
@@ -29,12 +28,15 @@ const (
 
 // trailView is what the page Trail shows.
 type trailView struct {
+	Source sourceView
 	Asked  trailread.Asked
-	Wrong  *trailread.FieldError // a field that cannot be read
-	Any    bool                  // a field is given
-	Rows   []trailRow
-	Events []audit.Event
-	Proof  proofView
+	// Machine is whose copies are searched, where it is a fleet; "": all.
+	Machine string
+	Wrong   *trailread.FieldError // a field that cannot be read
+	Any     bool                  // a field is given
+	Rows    []trailRow
+	Events  []audit.Event
+	Proof   proofView
 	// Older and Newer lead to the next pages; "" if there is none. Newest leads
 	// to the first one.
 	Older, Newer, Newest string
@@ -52,15 +54,20 @@ type trailRow struct {
 	Mark     string
 	By, Why  string
 	Trail    string
+	Machine  string
 	Link     string
 	Verified bool
 }
 
 func (s *Server) trail(w http.ResponseWriter, r *http.Request) error {
+	s.trails.refresh(s.ending, &s.study.work)
 	s.study.proof.look(s.ending, &s.study.work)
-	v := trailView{Asked: askedOf(r.URL.Query()), Events: trailEvents(), Proof: s.study.proof.view()}
-	v.Any = v.Asked != trailread.Asked{}
-	query := fieldsOf(v.Asked)
+	v := trailView{Asked: askedOf(r.URL.Query()), Events: trailEvents(), Proof: s.study.proof.view(), Source: s.trails.view()}
+	if v.Source.Fleet {
+		v.Machine = r.URL.Query().Get("machine")
+	}
+	v.Any = v.Asked != trailread.Asked{} || v.Machine != ""
+	query := v.fields()
 	v.Newest = "/trail?" + query.Encode()
 	query.Set("format", "jsonl")
 	v.JSONL = "/trail/export?" + query.Encode()
@@ -93,19 +100,16 @@ func (s *Server) searchTrail(ctx context.Context, v *trailView, f *trailread.Fil
 		return err
 	}
 	defer done()
-	trails, err := trailread.Find(s.opts.Trails)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
+	trails, err := s.find(v.Machine)
 	if err != nil {
 		return err
 	}
-	v.NoTrail = len(trails) == 0
+	v.NoTrail = len(trails) == 0 && v.Machine == ""
 	ctx, cancel := context.WithTimeout(ctx, trailPatience)
 	defer cancel()
 	p, err := trailread.ReadPage(ctx, trails, f, turn, trailRows)
 	if err != nil {
-		return err
+		return s.trails.unreadable(err)
 	}
 	for i := range p.Lines {
 		v.Rows = append(v.Rows, s.rowOf(&p.Lines[len(p.Lines)-1-i])) // the newest first
@@ -118,7 +122,7 @@ func (s *Server) searchTrail(ctx context.Context, v *trailView, f *trailread.Fil
 // turn sets the links to the next pages.
 func (v *trailView) turn(p *trailread.Page, turn trailread.Turn) {
 	link := func(name string, c trailread.Cursor) string {
-		q := fieldsOf(v.Asked)
+		q := v.fields()
 		q.Set(name, c.String())
 		return "/trail?" + q.Encode()
 	}
@@ -146,7 +150,7 @@ func (s *Server) rowOf(l *trailread.Line) trailRow {
 	records, _, _ := s.study.proof.reach(l.Trail.Path)
 	row := trailRow{
 		Record: r, Line: trailread.CommandLine(r), Outcome: outcome, Mark: sign, By: r.Decision.Rule, Why: cmp.Or(r.Why, r.Error),
-		Trail: l.Trail.Name(), Link: recordLink(l), Verified: r.Seq <= records,
+		Trail: l.Trail.Name(), Machine: machineOf(l.Trail), Link: recordLink(l), Verified: r.Seq <= records,
 	}
 	return row
 }
@@ -193,7 +197,7 @@ func eventWords(r *audit.Record) (words, sign string) {
 
 // recordLink leads to one record.
 func recordLink(l *trailread.Line) string {
-	return "/trail/record/" + url.PathEscape(l.Trail.Name()) + "/" + seqText(l.Record.Seq)
+	return "/trail/record/" + url.PathEscape(keyOf(l.Trail)) + "/" + seqText(l.Record.Seq)
 }
 
 // trailFields are the fields of the form, in their order, by the names of the
@@ -233,6 +237,24 @@ func fieldsOf(a trailread.Asked) url.Values {
 	return q
 }
 
+// fields returns the fields of the form that are given.
+func (v *trailView) fields() url.Values {
+	q := fieldsOf(v.Asked)
+	if v.Machine != "" {
+		q.Set("machine", v.Machine)
+	}
+	return q
+}
+
+// find finds the trails of a machine of the fleet, or of all.
+func (s *Server) find(machine string) ([]trailread.Trail, error) {
+	if !s.trails.here().fleet {
+		machine = ""
+	}
+	all, err := s.trails.find(machine)
+	return all, s.trails.unreadable(err)
+}
+
 func turnOf(q url.Values) (t trailread.Turn, err error) {
 	if t.Before, err = trailread.ParseCursor(q.Get("before")); err == nil {
 		t.After, err = trailread.ParseCursor(q.Get("after"))
@@ -245,6 +267,6 @@ func trailEvents() []audit.Event {
 	return []audit.Event{
 		audit.CommandStart, audit.CommandEnd, audit.CommandRefused, audit.CommandError, audit.CommandAsked, audit.CommandInput,
 		audit.CommandStopped, audit.CommandJudged, audit.CommandReported, audit.CallRefused, audit.SessionCreate, audit.SessionRefused,
-		audit.SessionClose, audit.ServerStart, audit.ServerStop, audit.PolicyReload, "command.*", "session.*", "server.*",
+		audit.SessionClose, audit.ServerStart, audit.ServerStop, audit.FreezeSet, audit.FreezeLifted, audit.PolicyReload, "command.*", "session.*", "server.*", "freeze.*",
 	}
 }

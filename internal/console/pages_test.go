@@ -191,8 +191,9 @@ func TestTheBannerVouchesForNothingThatIsOtherwise(t *testing.T) {
 }
 
 func TestWhatComesLaterIsVerifiedWhenItIsRead(t *testing.T) {
-	p := newProving(t.TempDir())
-	w, err := audit.Create(p.dir, audit.Options{})
+	from := newTrails(Options{Trails: t.TempDir()})
+	p := newProving(from)
+	w, err := audit.Create(from.own.dir, audit.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +226,7 @@ func TestWhatComesLaterIsVerifiedWhenItIsRead(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	q := newProving(p.dir)
+	q := newProving(from)
 	q.pass(ctx)
 	if v := q.view(); v.State == "good" || v.Records != 0 {
 		t.Errorf("a pass that was ended: %+v", v)

@@ -27,13 +27,13 @@ func rememberPeer(ctx context.Context, c net.Conn) context.Context {
 }
 
 // check asks the kernel once for a connection.
-func (p *peer) check() error {
+func (p *peer) check(h *holders) error {
 	p.once.Do(func() {
 		switch c := p.conn.(type) {
 		case *net.UnixConn:
 			_, p.err = control.Peer(c)
 		case *net.TCPConn:
-			p.err = checkTCP(c)
+			p.err = checkTCP(c, h)
 		default:
 			p.err = errForeign
 		}
@@ -48,7 +48,7 @@ func (s *Server) knownPeer(next http.Handler) http.Handler {
 		p, ok := r.Context().Value(peerKey{}).(*peer)
 		err := errForeign
 		if ok {
-			err = p.check()
+			err = p.check(&s.holders)
 		}
 		if err != nil {
 			s.opts.Log.Warn("refused a connection to the console", "error", err)

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -19,7 +20,7 @@ import (
 // process whose descriptors cannot be read, because it is root's or does not let
 // itself be traced, holds none that are known: there the cookie alone must do, as
 // it must where the table cannot be read.
-func checkTCP(c *net.TCPConn) error {
+func checkTCP(c *net.TCPConn, h *holders) error {
 	local, remote := addrPortOf(c.LocalAddr()), addrPortOf(c.RemoteAddr())
 	end, err := findSocket(remote, local)
 	switch {
@@ -30,7 +31,14 @@ func checkTCP(c *net.TCPConn) error {
 	case end.uid != 0 && end.uid != os.Geteuid():
 		return fmt.Errorf("user %d has connected", end.uid)
 	}
-	return heldByCommand(end.inode)
+	if h.hold(end.inode) {
+		return nil
+	}
+	err = heldByCommand(end.inode)
+	if err == nil {
+		h.learn(end.inode)
+	}
+	return err
 }
 
 func addrPortOf(a net.Addr) netip.AddrPort {
@@ -113,7 +121,7 @@ func heldByCommand(inode string) error {
 	if err != nil {
 		return fmt.Errorf("cannot tell what commands there are: %w", err)
 	}
-	want := "socket:[" + inode + "]"
+	want := socketName(inode)
 	seen := map[int]bool{}
 	var check func(pid int) error
 	check = func(pid int) error {
@@ -160,15 +168,9 @@ func readTree() (map[int][]int, error) {
 		if err != nil {
 			continue
 		}
-		data, err := os.ReadFile("/proc/" + name + "/stat")
-		if err != nil {
-			continue // it has ended
-		}
-		// The name in parentheses may hold anything, parentheses included.
-		_, rest, _ := strings.Cut(string(data[bytes.LastIndexByte(data, ')')+1:]), " ")
-		f := strings.Fields(rest)
+		f := statOf(pid)
 		if len(f) < 2 {
-			continue
+			continue // it has ended
 		}
 		if parent, err := strconv.Atoi(f[1]); err == nil {
 			children[parent] = append(children[parent], pid)
@@ -188,7 +190,7 @@ func hasOpen(pid int, want string) bool {
 	if err != nil && len(names) == 0 {
 		return false
 	}
-	for _, n := range names {
+	for _, n := range slices.Backward(names) { // a new one is mostly the last
 		if to, err := os.Readlink(dir + n); err == nil && to == want {
 			return true
 		}

@@ -3,8 +3,6 @@ package console
 import (
 	"cmp"
 	"context"
-	"errors"
-	"io/fs"
 	"slices"
 	"sync"
 	"time"
@@ -17,7 +15,7 @@ import (
 // to requests. It remembers how far it came, and of each trail it vouches for
 // nothing but the records that it has read.
 type proving struct {
-	dir string
+	from *trails
 
 	mu     sync.Mutex
 	looked time.Time // the last look of a person
@@ -28,14 +26,23 @@ type proving struct {
 	// checked is when the last whole pass began: all that was there then was read.
 	checked time.Time
 	first   chan struct{} // closed after the first pass
+	// anew is how much of the last pass went into trails that were read from their
+	// beginnings. Each is read so once, and then seldom; see proved.old.
+	anew time.Duration
 }
 
 // proved is what is known of one trail.
 type proved struct {
 	growing  *audit.Growing // used by the one goroutine that verifies
 	progress audit.Progress
-	bytes    int64 // size of its records when progress was made
+	bytes    int64         // size of its records when progress was made
+	took     time.Duration // to read it from its beginning
 	fault    string
+}
+
+// old reports that a trail is to be read from its beginning again.
+func (p *proved) old() bool {
+	return p.progress.Whole && time.Since(p.progress.Began) > max(readAgain, provingShare*p.took)
 }
 
 const (
@@ -52,8 +59,8 @@ const (
 	readAgain = time.Hour
 )
 
-func newProving(dir string) *proving {
-	return &proving{dir: dir, of: map[string]*proved{}, first: make(chan struct{})}
+func newProving(from *trails) *proving {
+	return &proving{from: from, of: map[string]*proved{}, first: make(chan struct{})}
 }
 
 // look notes that a person looks, and starts to verify if nothing does. The
@@ -79,8 +86,9 @@ func (p *proving) look(ctx context.Context, work *sync.WaitGroup) {
 func (p *proving) run(ctx context.Context) {
 	for {
 		began := time.Now()
+		p.from.refreshNow(ctx)
 		p.pass(ctx)
-		pause := time.NewTimer(max(provingEvery, provingShare*time.Since(began)))
+		pause := time.NewTimer(max(provingEvery, provingShare*(time.Since(began)-p.anew)))
 		select {
 		case <-ctx.Done():
 		case <-pause.C:
@@ -99,10 +107,9 @@ func (p *proving) run(ctx context.Context) {
 // pass verifies what was added to each trail.
 func (p *proving) pass(ctx context.Context) {
 	began := time.Now()
-	trails, err := trailread.Find(p.dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil // no server has begun a trail
-	}
+	p.anew = 0
+	at := p.from.here()
+	trails, err := p.from.find("")
 	p.mu.Lock()
 	p.fault = ""
 	if err != nil {
@@ -120,7 +127,7 @@ func (p *proving) pass(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		p.one(ctx, &t)
+		p.one(ctx, at, &t)
 	}
 	if err == nil && ctx.Err() == nil {
 		p.mu.Lock()
@@ -133,22 +140,27 @@ func (p *proving) pass(ctx context.Context) {
 }
 
 // one verifies what was added to one trail, step by step.
-func (p *proving) one(ctx context.Context, t *trailread.Trail) {
+func (p *proving) one(ctx context.Context, at site, t *trailread.Trail) {
 	p.mu.Lock()
 	of := p.of[t.Path]
 	if of == nil {
-		of = &proved{growing: audit.NewGrowing(t.Path, "")}
+		of = &proved{}
 		p.of[t.Path] = of
 	}
 	now := of.progress
 	settled := now.Whole && of.bytes == t.Bytes() && (now.Report.Signed == now.Report.Records || time.Since(now.At) < readAgain/60) && of.fault == ""
 	p.mu.Unlock()
-	old := now.Whole && time.Since(now.Began) > readAgain
+	old := of.old()
 	if settled && !old {
 		return
 	}
-	if old {
-		of.growing.Again()
+	if of.growing == nil || old {
+		of.growing = at.in.Growing(t.Path, "")
+		began := time.Now()
+		defer func() {
+			of.took = time.Since(began)
+			p.anew += of.took
+		}()
 	}
 	for {
 		step, cancel := context.WithTimeout(ctx, provingStep)
@@ -162,6 +174,9 @@ func (p *proving) one(ctx context.Context, t *trailread.Trail) {
 		// While a trail is read again, what was found before goes on to count.
 		if err == nil && (progress.Whole || !of.progress.Whole) {
 			of.progress, of.bytes = progress, t.Bytes()
+			if progress.Whole && progress.Report.Closed {
+				of.growing = nil // what has ended takes no memory
+			}
 		}
 		p.mu.Unlock()
 		if err != nil || progress.Whole || ctx.Err() != nil {
@@ -231,7 +246,7 @@ func (v *proofView) add(path string, of *proved) {
 			v.FromStart = of.progress.Began
 		}
 	}
-	name := (&trailread.Trail{Path: path}).Name()
+	name := keyOf(&trailread.Trail{Path: path})
 	switch {
 	case of.fault != "":
 		v.Faults = append(v.Faults, trailFault{name, of.fault, false})

@@ -106,12 +106,7 @@ type entryView struct {
 	Current    bool
 }
 
-// show writes a page. Nothing is written if its template fails.
-func (s *Server) show(w http.ResponseWriter, r *http.Request, v view) error {
-	t, ok := s.sheets.pages[v.Page]
-	if !ok {
-		return fmt.Errorf("there is no page %q", v.Page)
-	}
+func (s *Server) layoutOf(r *http.Request, v view) layout {
 	l := layout{view: v}
 	for _, e := range pages() {
 		l.Entries = append(l.Entries, entryView{e.path, e.name, e.path == v.Here})
@@ -119,6 +114,16 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, v view) error {
 	if l.Notice == "" {
 		l.Notice = s.entrance.takeNotice(r)
 	}
+	return l
+}
+
+// show writes a page. Nothing is written if its template fails.
+func (s *Server) show(w http.ResponseWriter, r *http.Request, v view) error {
+	t, ok := s.sheets.pages[v.Page]
+	if !ok {
+		return fmt.Errorf("there is no page %q", v.Page)
+	}
+	l := s.layoutOf(r, v)
 	var out bytes.Buffer
 	if err := t.ExecuteTemplate(&out, "layout.html", l); err != nil {
 		return fmt.Errorf("cannot show %s: %w", v.Page, err)
@@ -131,6 +136,32 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, v view) error {
 		w.WriteHeader(v.Status)
 	}
 	_, _ = w.Write(out.Bytes()) // a browser that has gone misses it
+	return nil
+}
+
+// showAsItComes writes the head of a page at once, so that a browser begins to work
+// while data is made, and then the rest.
+func (s *Server) showAsItComes(w http.ResponseWriter, r *http.Request, v view, data func() any) error {
+	l := s.layoutOf(r, v)
+	t := s.sheets.pages[v.Page]
+	var out bytes.Buffer
+	if err := t.ExecuteTemplate(&out, "begin", l); err != nil {
+		return fmt.Errorf("cannot show %s: %w", v.Page, err)
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = w.Write(out.Bytes()) // a browser that has gone misses it
+	_ = http.NewResponseController(w).Flush()
+	out.Reset()
+	l.Data = data()
+	err := t.ExecuteTemplate(&out, "main", l)
+	if err == nil {
+		err = t.ExecuteTemplate(&out, "end", l)
+	}
+	if err != nil {
+		s.opts.Log.Error("cannot show a page", "path", r.URL.Path, "error", err)
+		panic(http.ErrAbortHandler) // the browser must see that it is not the whole page
+	}
+	_, _ = w.Write(out.Bytes())
 	return nil
 }
 

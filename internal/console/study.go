@@ -6,7 +6,6 @@ import (
 
 	"tipstaff/internal/doctor"
 	"tipstaff/internal/explain"
-	"tipstaff/internal/trailread"
 )
 
 // Insight answers what the trails do not tell.
@@ -23,16 +22,16 @@ type study struct {
 	work    sync.WaitGroup
 	reading chan struct{} // a place for each search and export
 	proof   *proving
-	figures later[figuresOf, *trailread.Figures]
-	decided later[struct{}, *trailread.DecidedBy]
+	figures later[figuresOf, *counted]
+	decided later[struct{}, *decided]
 	health  later[struct{}, []doctor.Finding]
 }
 
 // mostReading bounds the searches and exports at once.
 const mostReading = 4
 
-func newStudy(o Options) *study {
-	return &study{reading: make(chan struct{}, mostReading), proof: newProving(o.Trails)}
+func newStudy(t *trails) *study {
+	return &study{reading: make(chan struct{}, mostReading), proof: newProving(t)}
 }
 
 // read waits for the place of one search or export; done gives it back.

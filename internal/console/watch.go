@@ -21,6 +21,7 @@ type watch struct {
 	mu      sync.Mutex
 	viewers int
 	last    seen
+	acted   time.Time     // when a person last did something
 	news    chan struct{} // closed when last is replaced
 	stop    context.CancelFunc
 	looking sync.WaitGroup
@@ -30,6 +31,7 @@ type watch struct {
 type seen struct {
 	at        time.Time
 	overview  control.Overview
+	took      time.Duration
 	questions int   // that are open
 	err       error // why the servers cannot be found
 }
@@ -43,8 +45,9 @@ func newWatch(d Desk, q Questions) *watch {
 const questionsTime = 200 * time.Millisecond
 
 // look asks the servers now.
-func (w *watch) look(ctx context.Context) seen {
-	s := seen{at: time.Now()}
+func (w *watch) look(ctx context.Context) (s seen) {
+	s.at = time.Now()
+	defer func() { s.took = time.Since(s.at) }()
 	open := make(chan int, 1)
 	go func() { // ends when the servers have answered, or have not in time
 		list, _ := w.questions.List() // the page Approvals tells of servers that do not answer
@@ -69,15 +72,36 @@ func (w *watch) look(ctx context.Context) seen {
 	return s
 }
 
-// latest returns what was seen less than a second ago by those who look, or asks.
+// latest returns what was seen last, if it is fresh, or asks.
 func (w *watch) latest(ctx context.Context) seen {
 	w.mu.Lock()
-	last, fresh := w.last, w.viewers > 0 && time.Since(w.last.at) < lookEvery
+	last, fresh := w.last, w.fresh()
 	w.mu.Unlock()
 	if fresh {
 		return last
 	}
-	return w.look(ctx)
+	s := w.look(ctx)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if s.took > lookEvery && ctx.Err() == nil && s.at.After(w.last.at) {
+		w.last = s
+	}
+	return s
+}
+
+// fresh reports whether the last look need not be made again: it is not a second old, and
+// others look as well, or it is not older than another one would take. A server that hangs
+// makes looks long, and each page would wait for it. The caller holds the lock.
+func (w *watch) fresh() bool {
+	age := time.Since(w.last.at) - w.last.took
+	return w.last.at.After(w.acted) && (w.viewers > 0 && age < lookEvery || age < w.last.took)
+}
+
+// act notes that a person has done something: what was seen before is not fresh.
+func (w *watch) act() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.acted = time.Now()
 }
 
 // follow calls each with what is seen from now on until ctx is done or each fails.
@@ -85,6 +109,11 @@ func (w *watch) follow(ctx context.Context, each func(seen) error) error {
 	w.enter()
 	defer w.leave()
 	var shown time.Time
+	w.mu.Lock()
+	if !w.fresh() {
+		shown = w.last.at // it is old
+	}
+	w.mu.Unlock()
 	for {
 		w.mu.Lock()
 		last, news := w.last, w.news

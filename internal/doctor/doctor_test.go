@@ -104,6 +104,7 @@ func TestEachFaultIsToldWithWhatToDo(t *testing.T) {
 			"! memory: 1 GiB; processes: 100; not by control groups, because no controllers", false},
 		"something of the sandbox to note": {func(d *Diagnosis) { d.Sandbox.Notes = []string{"/w is on NFS"} }, "! /w is on NFS", false},
 		"no record":                        {func(d *Diagnosis) { d.Record.Error, d.Record.advice = "disk full", "make room" }, "✘ record: no server could keep one in /a, and without it nothing runs: disk full\n  make room", true},
+		"a place that others can change":   {func(d *Diagnosis) { d.Record.Exposed = "/s has 0777" }, "! the record can be taken away by other users, with its key: /s has 0777\n  if they are not to: chmod 700, or a directory of this user's in TIPSTAFF_STATE_DIR", false},
 		"no key yet":                       {func(d *Diagnosis) { d.Record.Key = "" }, "✔ record: /a (interval)\n  the first server makes the key that signs it", false},
 		"a sink that is down": {func(d *Diagnosis) {
 			d.Record.Sinks = []Sink{{Name: "stderr"}, {Name: "otlp", Error: "refused\x1b"}, {Name: "journald"}}

@@ -206,7 +206,7 @@ func TestWhatIsNotCopiedYetIsCounted(t *testing.T) {
 	if err := os.MkdirAll(trail, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for name, content := range map[string]string{"000001.jsonl": "0123456789", ship.StateFile: `{"name":"r1","position":{"bytes":4},"error":"no such stream"}`} {
+	for name, content := range map[string]string{"000001.jsonl": "0123456789", ship.StateFile: `{"name":"r1","position":{"bytes":4,"segment":1,"offset":4},"error":"no such stream"}`} {
 		if err := os.WriteFile(filepath.Join(trail, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -2,11 +2,13 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"tipstaff/internal/argv"
 	"tipstaff/internal/audit"
+	"tipstaff/internal/keep"
 	"tipstaff/internal/ship"
 	"tipstaff/internal/sink"
 )
@@ -19,7 +21,9 @@ type Record struct {
 	Sinks      []Sink  `json:"sinks,omitempty"`
 	Recordings bool    `json:"recordings"`
 	Copies     *Copies `json:"copies,omitempty"` // nil: none are due
-	Error      string  `json:"error,omitempty"`  // why a server could not keep a record
+	Room       *Room   `json:"room,omitempty"`
+	Exposed    string  `json:"exposed,omitempty"` // which other users can take its directory away; "": none
+	Error      string  `json:"error,omitempty"`   // why a server could not keep a record
 
 	advice string // what to do about the error
 }
@@ -44,6 +48,9 @@ type RecordOptions struct {
 	Recordings      bool
 	CopiesTo        string // the engine's servers; "": the record is not copied
 	CopiesStrict    bool
+
+	Keep, KeepRecordings keep.Bounds
+
 	// Sinks makes the sinks of the settings without contacting them.
 	Sinks func() ([]sink.Sink, error)
 }
@@ -67,8 +74,15 @@ func ExamineRecord(ctx context.Context, o RecordOptions) Record {
 		return r
 	}
 	r.Copies = examineCopies(o)
+	r.Room = examineRoom(o)
+	r.Exposed = audit.Exposed(r.Dir)
 	if r.Key, err = audit.PublicKey(r.Dir); err == nil {
 		err = audit.Writable(r.Dir)
+	}
+	var key *audit.KeyFault
+	if errors.As(err, &key) {
+		r.Error, r.advice = key.What, key.Mend
+		return r
 	}
 	if err != nil {
 		r.Error, r.advice = err.Error(), "make the directory writable for this user, or set TIPSTAFF_STATE_DIR to one that is"
@@ -161,6 +175,13 @@ func (r *Record) findings() []Finding {
 		last = last.note("what commands print is kept as well (TIPSTAFF_RECORDINGS)")
 	}
 	all = append(all, last)
+	if r.Exposed != "" {
+		all = append(all, doubt("the record can be taken away by other users, with its key: %s", argv.Escape(r.Exposed)).
+			note("if they are not to: chmod 700, or a directory of this user's in TIPSTAFF_STATE_DIR"))
+	}
+	if r.Room != nil {
+		all = append(all, r.Room.findings()...)
+	}
 	if r.Copies != nil {
 		all = append(all, r.Copies.findings()...)
 	}

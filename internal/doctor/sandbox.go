@@ -34,6 +34,9 @@ func sandboxFindings(s *sandbox.Status, paths bool) []Finding {
 	all := []Finding{confined}
 	all = append(all, protectionFindings(s)...)
 	all = append(all, limitFindings(s.Limits)...)
+	if s.Temporary != "" && s.Limits != nil {
+		all = append(all, good("limit: %s", s.Temporary))
+	}
 	for _, planted := range p.Planted {
 		all = append(all, doubt("%s: %s", planted.Path, planted.Why))
 	}

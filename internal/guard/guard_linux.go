@@ -26,6 +26,8 @@ type Guard struct {
 	// announced counts the repositories that git began to make.
 	announced atomic.Uint64
 
+	ending atomic.Bool // see End
+
 	hooksPaths atomic.Pointer[func(value string) bool] // see AllowHooks
 
 	mu      sync.Mutex
@@ -67,6 +69,10 @@ func (g *Guard) Close() error {
 	return err
 }
 
+// End makes a Protect that is under way stop early, because the server ends and no
+// command runs any more. Close follows.
+func (g *Guard) End() { g.ending.Store(true) }
+
 // Protect registers the items in root, a directory that commands may write, and
 // drops earlier items of root that are not in the list. An item that is already
 // registered keeps its accepted content. Protect returns the changes that it
@@ -78,6 +84,9 @@ func (g *Guard) Protect(root string, items []Item) []tipstaff.Violation {
 	listed := map[string]bool{}
 	var found []tipstaff.Violation
 	for _, one := range items {
+		if g.ending.Load() {
+			return found
+		}
 		listed[one.Path] = true
 		found = append(found, g.protect(root, one)...)
 	}

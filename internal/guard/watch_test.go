@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 // TestADirectoryAboveThatIsRenamed, and another one in its place.
@@ -191,6 +193,7 @@ func TestNamesOfAnyKind(t *testing.T) {
 
 // TestADirectoryThatIsFilledAtOnce: a file that is written right after mkdir is found.
 func TestADirectoryThatIsFilledAtOnce(t *testing.T) {
+	testcmdtest.Long(t)
 	w := newWorld(t)
 	w.repository("r")
 	for i := range 100 {

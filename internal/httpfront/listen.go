@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/netip"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -59,6 +61,12 @@ func (l *Listeners) Close() error {
 	return errors.Join(errs...)
 }
 
+// OnlyUnix reports whether all listeners are Unix sockets, whose callers need no token:
+// the kernel says who they are.
+func (l *Listeners) OnlyUnix() bool {
+	return !slices.ContainsFunc(l.all, func(one net.Listener) bool { return one.Addr().Network() != "unix" })
+}
+
 // Address is the address of one listener.
 type Address struct {
 	Text   string // HOST:PORT or unix:PATH
@@ -79,22 +87,59 @@ func (l *Listeners) Addresses() []Address {
 	return all
 }
 
-func listen(ctx context.Context, address string) (net.Listener, error) {
+// Check says what is wrong with an address, without listening there.
+func Check(address string) error {
 	if path, ok := strings.CutPrefix(address, unixPrefix); ok {
-		return ListenUnix(ctx, path)
+		return checkPath(path)
 	}
-	host, port, err := net.SplitHostPort(address)
+	if address == "" || address == FromSystemd {
+		return nil
+	}
+	_, _, err := splitAddress(address)
+	return err
+}
+
+func splitAddress(address string) (host, port string, err error) {
+	host, port, err = net.SplitHostPort(address)
 	if err != nil {
-		return nil, fmt.Errorf("%q is no address: write HOST:PORT, as %s, or unix:PATH", address, DefaultAddress)
+		return "", "", fmt.Errorf("%q is no address: write HOST:PORT, as %s, or unix:PATH", address, DefaultAddress)
 	}
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return nil, errors.New("the port must be a number from 0 to 65535; 0 takes any that is free")
+		return "", "", errors.New("the port must be a number from 0 to 65535; 0 takes any that is free")
 	}
 	if host == "" {
 		host = "127.0.0.1"
 	}
+	return host, port, nil
+}
+
+func checkPath(path string) error {
+	if path == "" || len(path) > longestPath {
+		return fmt.Errorf("the path of a Unix socket has 1 to %d bytes", longestPath)
+	}
+	return nil
+}
+
+func listen(ctx context.Context, address string) (net.Listener, error) {
+	if path, ok := strings.CutPrefix(address, unixPrefix); ok {
+		return ListenUnix(ctx, path)
+	}
+	host, port, err := splitAddress(address)
+	if err != nil {
+		return nil, err
+	}
 	var c net.ListenConfig
-	return c.Listen(ctx, "tcp", net.JoinHostPort(host, port))
+	address = net.JoinHostPort(host, port)
+	return c.Listen(ctx, networkOf(address), address)
+}
+
+// networkOf keeps 0.0.0.0 to IPv4: with "tcp" the same socket would take IPv6, too,
+// past a firewall that was written for the address that the operator wrote.
+func networkOf(address string) string {
+	if a, err := netip.ParseAddrPort(address); err == nil && a.Addr().Is4() {
+		return "tcp4"
+	}
+	return "tcp"
 }
 
 // longestPath is the length of the longest path of a Unix socket (unix(7)).
@@ -103,8 +148,8 @@ const longestPath = 107
 // ListenUnix makes a socket that only this user and root can connect to. It
 // replaces the socket of a dead server, but not that of a live one.
 func ListenUnix(ctx context.Context, path string) (net.Listener, error) {
-	if path == "" || len(path) > longestPath {
-		return nil, fmt.Errorf("the path of a Unix socket has 1 to %d bytes", longestPath)
+	if err := checkPath(path); err != nil {
+		return nil, err
 	}
 	if err := clearStale(ctx, path); err != nil {
 		return nil, err

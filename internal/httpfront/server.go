@@ -103,7 +103,9 @@ func New(o Options) *Server {
 // handler is the path of a request: the cheapest checks come first.
 func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", s.known("", s.opts.MCP))
+	for _, path := range []string{"/mcp", "/mcp/{$}"} { // people and proxies add the slash, and few clients follow a redirect of a POST
+		mux.Handle(path, s.known("", s.opts.MCP))
+	}
 	mux.HandleFunc("GET /healthz", health)
 	mux.HandleFunc("GET /readyz", s.ready)
 	if s.opts.Metrics != nil {

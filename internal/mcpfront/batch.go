@@ -48,7 +48,7 @@ func (c *stdioConn) acceptBatch(data []byte) {
 		if req, isReq := msg.(*jsonrpc.Request); isReq && req.IsCall() {
 			b.open++
 		}
-		c.queue = append(c.queue, msg)
+		c.take(msg)
 	}
 }
 

@@ -2,7 +2,6 @@ package mcpfront
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strconv"
@@ -21,7 +20,7 @@ import (
 type HTTPOptions struct {
 	Sessions     int           // of the stateful protocol, of all principals together
 	OwnSessions  int           // of one principal
-	OwnCalls     int           // calls of tools that one principal may have in flight
+	OwnCalls     int           // calls that one principal may have in flight: of tools that run something, and as many of others
 	Idle         time.Duration // how long a session lives without a request
 	KeepAlive    time.Duration // how often a silent stream sends a sign of life
 	ReplayBytes  int           // kept of streams, for clients that reconnect
@@ -41,7 +40,9 @@ type HTTPHandler struct {
 	server   *Server
 	opts     HTTPOptions
 	sessions *webSessions
-	calls    quota
+	calls    quota // of tools that run something
+	others   quota // of the other tools
+	rooms    rooms
 	large    chan struct{} // one slot for each large body
 
 	stateful, stateless http.Handler
@@ -54,7 +55,7 @@ type HTTPHandler struct {
 
 // NewHTTPHandler returns a front of s. The caller closes it.
 func NewHTTPHandler(s *Server, o HTTPOptions) *HTTPHandler {
-	h := &HTTPHandler{server: s, opts: o, calls: quota{most: o.OwnCalls}, large: make(chan struct{}, largeBodies), swept: make(chan struct{})}
+	h := &HTTPHandler{server: s, opts: o, calls: quota{most: o.OwnCalls}, others: quota{most: o.OwnCalls}, rooms: rooms{places: s.places()}, large: make(chan struct{}, largeBodies), swept: make(chan struct{})}
 	h.ctx, h.cancel = context.WithCancelCause(context.Background())
 	h.sessions = newWebSessions(o)
 	one := func(*http.Request) *mcp.Server { return s.mcp }
@@ -114,8 +115,11 @@ func (h *HTTPHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	in.post.out.Store(out)
 	defer in.post.out.Store(nil)
 	next, modern := h.stateful, r.Header.Get(versionHeader) >= firstStateless
+	if r.Method != http.MethodPost && !h.speaks(out, r, nil) {
+		return
+	}
 	if modern {
-		next = h.stateless
+		next, out.modern = h.stateless, true
 		in.peer = newWebPeer(p.Name, h.server.opts.Events)
 		in.peer.web.single = true
 	} else if !h.join(out, r, in) {
@@ -135,6 +139,15 @@ func (h *HTTPHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	r = r.WithContext(context.WithValue(r.Context(), requestKey{}, in))
 	r.Header = protocolHeaders(r.Header)
+	if !modern {
+		var let func()
+		r, in.post.hold, let = in.peer.web.holds(r, out)
+		defer let()
+		if r.Method == http.MethodGet {
+			out.resumes = welcome(r)
+			in.peer.web.take(r.Context(), streamOf(r), in.post.hold)
+		}
+	}
 	next.ServeHTTP(out, r)
 	if !modern && id != "" && r.ContentLength > longMessage {
 		h.follow(r.Context(), id, in)
@@ -204,16 +217,14 @@ var (
 // reject answers a request for which the protocol has no answer, or whose
 // answer has to be an HTTP status.
 func reject(w http.ResponseWriter, status, code int, text string) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = w.Write(failure(code, text)) // a peer that does not read gets no answer
+	rejectWith(w, status, failure(code, text))
 }
 
-// rejectCall is reject for a message whose id is known.
-func rejectCall(w http.ResponseWriter, status, code int, id json.RawMessage, text string) {
+// rejectWith is reject with a whole answer.
+func rejectWith(w http.ResponseWriter, status int, answer []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(failureOf(id, code, text)) // a peer that does not read gets no answer
+	_, _ = w.Write(answer) // a peer that does not read gets no answer
 }
 
 // rejectFor is reject for a client that may try again later.

@@ -38,7 +38,8 @@ func TestMalformedRequestsGetTheRightStatus(t *testing.T) {
 		"another JSON-RPC":         {`{"jsonrpc":"1.0","id":1,"method":"ping"}`, nil, 400},
 		"an id that is not whole":  {`{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, nil, 400},
 		"a call without id":        {`{"jsonrpc":"2.0","method":"tools/call","params":{"name":"execute_command"}}`, nil, 400},
-		"a method that is none":    {`{"jsonrpc":"2.0","id":1,"method":"rm -rf"}`, nil, 400},
+		"a method that is none":    {`{"jsonrpc":"2.0","id":1,"method":"rm -rf"}`, nil, 200}, // with an error
+		"a name that stands twice": {`{"jsonrpc":"2.0","id":1,"method":"ping","method":"ping"}`, nil, 400},
 		"deep":                     {deep + strings.Repeat("]", 100_000), nil, 400},
 		"deep arguments":           {callBody(1, "execute_command", `{"command":`+deep[:5000]+strings.Repeat("]", 5000)+`}`), nil, 400},
 		"an empty batch":           {`[]`, nil, 400},

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"tipstaff/internal/identity"
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 // What an idle session may cost, and the number of sessions.
@@ -57,6 +58,7 @@ func (h *HTTPHandler) beginAndWait(t *testing.T, arguments string) {
 // TestAWaitingSessionCostsLittle measures what idle sessions keep: heap, stacks
 // and everything of the runtime.
 func TestAWaitingSessionCostsLittle(t *testing.T) {
+	testcmdtest.Long(t)
 	if testing.Short() {
 		t.Skip("it begins ten thousand sessions")
 	}

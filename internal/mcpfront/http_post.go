@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -25,6 +26,7 @@ type post struct {
 	out     atomic.Pointer[stream] // nil when the request is over
 	large   sync.Once              // gives back the slot of a large body
 	isLarge bool
+	hold    *hold // nil: it holds no stream of a session
 }
 
 // parsed says that the body of the request is no longer needed.
@@ -61,18 +63,21 @@ func (h *HTTPHandler) judge(w *stream, r *http.Request, in *inbound) bool {
 		reject(w, http.StatusBadRequest, jsonrpc.CodeParseError, "parse error: the body is not one JSON value, or is nested too deeply; send one JSON-RPC message")
 		return false
 	case body[0] == '[':
-		return judgeBatch(w, body, begun)
-	case !wholeID(body):
-		reject(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "invalid request: an id must be a string or a whole number")
-		return false
+		return h.speaks(w, r, nil) && judgeBatch(w, r, body, begun)
 	}
-	var m envelope
-	if json.Unmarshal(body, &m) != nil {
-		reject(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "invalid request: this is not a JSON-RPC 2.0 message")
+	m, f := readEnvelope(body)
+	w.asked = m.ID
+	switch {
+	case !h.speaks(w, r, m.ID):
 		return false
-	}
-	if !begun && m.Method != "initialize" {
+	case f != nil:
+		rejectWith(w, http.StatusBadRequest, f.reply())
+		return false
+	case !begun && m.Method != "initialize":
 		reject(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "invalid request: there is no session; begin one with initialize and send its "+sessionHeader+", or name a version without sessions in "+versionHeader)
+		return false
+	case m.ignored():
+		w.WriteHeader(http.StatusAccepted)
 		return false
 	}
 	if m.Method == "initialize" && len(body) > longestHello {
@@ -80,7 +85,7 @@ func (h *HTTPHandler) judge(w *stream, r *http.Request, in *inbound) bool {
 		return false
 	}
 	if err := routed(r.Header.Get("Mcp-Name"), m); err != nil && r.Header.Get(versionHeader) >= firstStateless {
-		rejectCall(w, http.StatusBadRequest, mcp.CodeHeaderMismatch, m.ID, err.Error())
+		rejectWith(w, http.StatusBadRequest, failureOf(m.ID, mcp.CodeHeaderMismatch, err.Error()))
 		return false
 	}
 	return h.admit(w, in, m)
@@ -91,27 +96,30 @@ const longestHello = 16 << 10
 
 // judgeBatch leaves batches to the library, which knows the versions that have
 // them.
-func judgeBatch(w http.ResponseWriter, body []byte, begun bool) bool {
+func judgeBatch(w http.ResponseWriter, r *http.Request, body []byte, begun bool) bool {
 	var all []json.RawMessage
 	if !begun || json.Unmarshal(body, &all) != nil || len(all) == 0 || len(all) > maxBatch {
 		reject(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, fmt.Sprintf("invalid request: a batch needs a session and holds 1 to %d messages", maxBatch))
 		return false
 	}
+	heard := make([][]byte, 0, len(all))
 	for _, raw := range all {
-		if !wholeID(raw) {
-			reject(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "invalid request: an id must be a string or a whole number")
+		m, f := readEnvelope(raw)
+		if f != nil {
+			rejectWith(w, http.StatusBadRequest, f.reply())
 			return false
 		}
+		if !m.ignored() {
+			heard = append(heard, raw)
+		}
 	}
+	if len(heard) == 0 {
+		w.WriteHeader(http.StatusAccepted)
+		return false
+	}
+	body = slices.Concat([]byte{'['}, bytes.Join(heard, []byte{','}), []byte{']'})
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	return true
-}
-
-// envelope is the outer part of a message. It grants nothing: a message with a
-// false envelope is refused later, in a tool's answer instead of by a status.
-type envelope struct {
-	ID     json.RawMessage `json:"id"`
-	Method string          `json:"method"`
-	Params json.RawMessage `json:"params"`
 }
 
 // admit refuses with an HTTP status where the protocol defines one.
@@ -123,24 +131,17 @@ func (h *HTTPHandler) admit(w *stream, in *inbound, m envelope) bool {
 			return false
 		}
 	case "tools/call":
-		var p struct {
-			Name string `json:"name"`
-		}
-		_ = json.Unmarshal(m.Params, &p) // params that cannot be read have no name
-		if t, ok := toolNamed(p.Name); ok && !h.challenged(w, in, t) {
+		t, ok := toolNamed(m.text("name"))
+		if ok && !h.challenged(w, in, t) {
 			return false
 		}
-		if h.calls.full(in.principal.Name) {
+		if h.share(t).full(in.principal.Name) {
 			rejectFor(w, http.StatusTooManyRequests, time.Second, tooManyCalls(h.opts.OwnCalls).Msg)
 			return false
 		}
-		in.peer.web.began(string(m.ID), w)
-	case "notifications/cancelled":
-		var p struct {
-			RequestID json.RawMessage `json:"requestId"`
-		}
-		_ = json.Unmarshal(m.Params, &p)
-		in.peer.web.mute(string(p.RequestID))
+		in.peer.web.began(sameID(m.ID), w)
+	case cancelledMethod:
+		in.peer.web.mute(sameID(inside(m.Params, "requestId")))
 	}
 	return true
 }
@@ -246,15 +247,30 @@ func (in *inbound) web(ctx context.Context, method string, req mcp.Request, next
 		}
 		return res, nil
 	case *mcp.CallToolParamsRaw:
-		release, ok := h.calls.take(in.principal.Name)
-		if !ok {
-			if t, known := toolNamed(p.Name); known {
-				return t.refuse(tooManyCalls(h.opts.OwnCalls)), nil
-			}
+		t, known := toolNamed(p.Name)
+		release, ok := h.share(t).take(in.principal.Name)
+		if !ok && known {
+			return t.refuse(tooManyCalls(h.opts.OwnCalls)), nil
 		}
 		defer release()
+		if t.runs() {
+			leave, err := h.rooms.wait(ctx, in.principal.Name, len(p.Arguments))
+			if err == nil {
+				defer leave()
+			}
+			own.refused = err
+		}
 	}
 	return next(ctx, method, req)
+}
+
+// share returns the quota of a tool. A caller that has as many commands as it may have
+// can still look after them and end them.
+func (h *HTTPHandler) share(t tool) *quota {
+	if t.runs() {
+		return &h.calls
+	}
+	return &h.others
 }
 
 func tooManyCalls(most int) *tipstaff.Error {

@@ -54,8 +54,11 @@ func newReplays(most int) *replays {
 // its first event on.
 const standalone = ""
 
-// Open begins to keep a stream.
-func (r *replays) Open(_ context.Context, session, stream string) error {
+// Open begins to keep a stream, which the request in ctx holds.
+func (r *replays) Open(ctx context.Context, session, stream string) error {
+	if in, ok := ctx.Value(requestKey{}).(*inbound); ok && in.post.hold != nil {
+		in.peer.web.take(ctx, stream, in.post.hold)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if stream != standalone {

@@ -29,6 +29,7 @@ type webPeer struct {
 
 	running map[uint64]context.CancelCauseFunc // calls in flight, by their numbers
 	streams map[string]*stream                 // on which they will be answered, by request id
+	held    map[string]*hold                   // the requests that hold streams, by the streams' names
 }
 
 // bound returns a context that ends with the caller's and with the session.
@@ -210,7 +211,7 @@ func (ws *webSessions) where(want func(*peer) bool) map[string]*peer {
 	return found
 }
 
-// endAll ends all sessions at once.
+// endAll ends all sessions at once, and answers their calls before.
 func (ws *webSessions) endAll(ctx context.Context, cause error) {
 	ws.mu.Lock()
 	ws.ended = true
@@ -218,7 +219,12 @@ func (ws *webSessions) endAll(ctx context.Context, cause error) {
 	done := make(chan struct{})
 	var ending sync.WaitGroup
 	for id, p := range ws.where(func(*peer) bool { return true }) {
-		ending.Go(func() { ws.close(id, p, cause) })
+		ending.Go(func() {
+			// The library sends nothing more once it has begun to close a session.
+			p.web.cancel(cause)
+			p.web.answered(ctx)
+			ws.close(id, p, cause)
+		})
 	}
 	go func() { ending.Wait(); close(done) }()
 	select {

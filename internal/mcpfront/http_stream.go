@@ -2,6 +2,7 @@ package mcpfront
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"sync"
@@ -16,14 +17,22 @@ import (
 type stream struct {
 	http.ResponseWriter
 
-	control *http.ResponseController
-	opts    *HTTPOptions
-	atEnd   func()
+	opts  *HTTPOptions
+	atEnd func()
 
-	mu    sync.Mutex
-	ended bool
-	muted bool
-	beat  *time.Timer // nil until alive is called
+	modern bool            // the request is one of the stateless protocol
+	asked  json.RawMessage // its id; nil: it has none
+
+	mu      sync.Mutex // held while something is sent
+	ended   bool
+	muted   bool
+	resumes []byte      // what a GET that comes back to a stream is sent first; nil: nothing, or it has been
+	refused int         // a status that the library has sent for a text that is still to come; 0: none
+	beat    *time.Timer // nil until alive is called
+
+	limits    sync.Mutex // guards what follows, also while something is sent
+	control   *http.ResponseController
+	displaced bool // another request has this one's stream
 }
 
 func newStream(w http.ResponseWriter, o *HTTPOptions) *stream {
@@ -41,6 +50,8 @@ func (s *stream) Write(p []byte) (int, error) {
 	switch {
 	case s.ended:
 		return 0, errEnded
+	case s.refused != 0:
+		return s.refuse(p)
 	case s.muted && !withdraws(p):
 		return len(p), nil
 	}
@@ -59,7 +70,7 @@ func (s *stream) FlushError() error {
 	if s.ended {
 		return errEnded
 	}
-	return s.control.Flush()
+	return s.flush()
 }
 
 // slowest is the lowest rate at which a client has to read, in bytes per
@@ -69,11 +80,52 @@ const slowest = 64 << 10
 // patient sets the time in which a client has to read n bytes.
 func (s *stream) patient(n int) {
 	d := s.opts.WriteTimeout + time.Duration(n)*time.Second/slowest
-	_ = s.control.SetWriteDeadline(time.Now().Add(d)) // only a connection of a test has no deadlines
+	s.limits.Lock()
+	defer s.limits.Unlock()
+	if !s.displaced {
+		_ = s.control.SetWriteDeadline(time.Now().Add(d)) // only a connection of a test has no deadlines
+	}
+}
+
+// displace ends what is being sent: another request has this one's stream.
+func (s *stream) displace() {
+	s.limits.Lock()
+	defer s.limits.Unlock()
+	s.displaced = true
+	if s.control != nil {
+		_ = s.control.SetWriteDeadline(time.Now()) // as in patient
+	}
 }
 
 // readUntil bounds how long the body of the request may take to arrive.
-func (s *stream) readUntil(t time.Time) { _ = s.control.SetReadDeadline(t) }
+func (s *stream) readUntil(t time.Time) {
+	s.limits.Lock()
+	defer s.limits.Unlock()
+	_ = s.control.SetReadDeadline(t)
+}
+
+// flush is called with the lock. What is being flushed can be displaced.
+func (s *stream) flush() error {
+	s.limits.Lock()
+	control := s.control
+	s.limits.Unlock()
+	return control.Flush()
+}
+
+// Header returns the header. For a client that comes back, the library sets it and then
+// sends nothing before the next event, which can be hours; clients and proxies wait
+// minutes for it. So as soon as it says that the answer is a stream, it is sent, and
+// signs of life follow.
+func (s *stream) Header() http.Header {
+	h := s.ResponseWriter.Header()
+	if s.resumes != nil && h.Get("Content-Type") == "text/event-stream" {
+		first := s.resumes
+		s.resumes = nil
+		_, _ = s.Write(first) // a peer that has gone is noticed by what follows
+		_ = s.FlushError()
+	}
+	return h
+}
 
 // alive begins to send signs of life. It must not be called before the library
 // has chosen the kind of its answer.
@@ -104,7 +156,7 @@ func (s *stream) comment() {
 		return
 	}
 	s.patient(0)
-	if _, err := s.ResponseWriter.Write([]byte(": alive\n\n")); err == nil && s.control.Flush() == nil {
+	if _, err := s.ResponseWriter.Write([]byte(": alive\n\n")); err == nil && s.flush() == nil {
 		s.beat.Reset(s.opts.KeepAlive)
 	}
 }
@@ -125,8 +177,10 @@ func (s *stream) end() {
 	if s.beat != nil {
 		s.beat.Stop()
 	}
-	s.patient(0)
+	s.limits.Lock()
+	_ = s.control.SetWriteDeadline(time.Now().Add(s.opts.WriteTimeout)) // as in patient
 	s.ResponseWriter, s.control = nil, nil
+	s.limits.Unlock()
 	atEnd := s.atEnd
 	s.atEnd = nil
 	s.mu.Unlock()
@@ -170,7 +224,11 @@ func mended(p []byte) []byte {
 	if !ok || resp.Error == nil {
 		return p
 	}
-	coded, err := jsonrpc.EncodeMessage(withCode(resp))
+	better := withCode(resp)
+	if better == resp {
+		return p // byte for byte: the library would round an id that is refused for that
+	}
+	coded, err := jsonrpc.EncodeMessage(better)
 	if err != nil {
 		return p
 	}

@@ -64,11 +64,14 @@ func shownLine(r *redact.Redactor, text string) string {
 		if line == "" {
 			continue
 		}
-		line = argv.Escape(line)
-		if utf8.RuneCountInString(line) > maxLineOut {
-			line = string([]rune(line)[:maxLineOut]) + "…"
-		}
-		return line
+		return shortened(argv.Escape(line))
 	}
 	return ""
+}
+
+func shortened(line string) string {
+	if utf8.RuneCountInString(line) > maxLineOut {
+		return string([]rune(line)[:maxLineOut]) + "…"
+	}
+	return line
 }

@@ -1,7 +1,6 @@
 package mcpfront
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -25,44 +24,6 @@ func failureOf(id json.RawMessage, code int, text string) []byte {
 
 func isNotification(method string) bool { return strings.HasPrefix(method, "notifications/") }
 
-// wholeID reports whether the id of a call is a string or a whole number: the
-// library would round 1.5 and answer with an id that the client never used.
-func wholeID(data []byte) bool {
-	if !fractional(data) {
-		return true
-	}
-	var m struct {
-		ID json.RawMessage `json:"id"`
-	}
-	if json.Unmarshal(data, &m) != nil || len(m.ID) == 0 {
-		return false
-	}
-	if m.ID[0] == '"' {
-		return true
-	}
-	var n int64
-	return json.Unmarshal(m.ID, &n) == nil
-}
-
-// fractional reports whether a member called id could be a number that is not
-// whole. In nearly all messages it saves reading them twice.
-func fractional(data []byte) bool {
-	for {
-		_, rest, found := bytes.Cut(data, []byte(`"id"`))
-		if !found {
-			return false
-		}
-		value := bytes.TrimLeft(rest, ": \t\r\n")
-		if end := bytes.IndexAny(value, ",} \t\r\n"); end >= 0 {
-			value = value[:end]
-		}
-		if len(value) > 0 && value[0] != '"' && bytes.ContainsAny(value, ".eE") {
-			return true
-		}
-		data = rest
-	}
-}
-
 // negotiated reads the protocol version from the answer to initialize.
 func negotiated(result json.RawMessage) string {
 	var r struct {
@@ -70,6 +31,12 @@ func negotiated(result json.RawMessage) string {
 	}
 	_ = json.Unmarshal(result, &r)
 	return r.ProtocolVersion
+}
+
+// unhandled returns the method, quoted, that the library says it does not handle.
+func unhandled(text string) (method string, is bool) {
+	method, is = strings.CutPrefix(text, "JSON RPC not handled: ")
+	return strings.TrimSuffix(method, " unsupported"), is
 }
 
 // withCode adds a code to a failure that the library sends without one: such a
@@ -80,6 +47,9 @@ func withCode(resp *jsonrpc.Response) *jsonrpc.Response {
 	}
 	var coded *jsonrpc.Error
 	if errors.As(resp.Error, &coded) && coded.Code != 0 {
+		if method, is := unhandled(coded.Message); is {
+			return &jsonrpc.Response{ID: resp.ID, Error: &jsonrpc.Error{Code: coded.Code, Message: "method not found: " + method}}
+		}
 		if coded.Code == jsonrpc.CodeInvalidParams && strings.Contains(resp.Error.Error(), "unmarshaling") {
 			// The library's text names its own types, which does not help
 			// clients.

@@ -40,6 +40,7 @@ type inbound struct {
 	arrival   arrival // 0: it needs no place in the order
 	number    uint64  // of the call on its peer
 	post      *post   // nil over stdio
+	refused   error   // why the call is refused before it is looked at; nil: it is not
 }
 
 // inboundName is the key under which the library carries an inbound from the

@@ -8,14 +8,16 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"tipstaff"
+	"tipstaff/internal/argv"
 	"tipstaff/internal/job"
 	"tipstaff/internal/redact"
 	"tipstaff/internal/spool"
 )
 
 // A client that sends a progress token is told how its call goes on: first
-// after half a second, so that short calls cost nothing, then every ten
-// seconds, with the last line of output. The answer repeats everything, because
+// after half a second, so that short calls cost nothing, what runs; then every ten
+// seconds, for how long, with the last line of output. The answer repeats everything, because
 // clients may drop what comes right before it.
 const (
 	firstProgress = 500 * time.Millisecond
@@ -28,6 +30,7 @@ type progress struct {
 	token    any
 	redactor *redact.Redactor
 	began    time.Time
+	what     string // what the call runs, for people; "": nothing, or it cannot be told
 
 	mu      sync.Mutex
 	watched *job.Job // a command that the call only waits for; nil: none
@@ -47,12 +50,13 @@ type follower interface {
 
 // follow begins to report on a call if its client asks for that. stop returns
 // when nothing more is sent; the call is answered after that.
-func (s *Server) follow(ctx context.Context, req *mcp.CallToolRequest) (p *progress, stop func()) {
+func (s *Server) follow(ctx context.Context, req *mcp.CallToolRequest, asked tipstaff.Request) (p *progress, stop func()) {
 	token := req.Params.GetProgressToken()
 	if token == nil || req.Session == nil {
 		return nil, func() {}
 	}
 	p = newProgress(token, req.Session.NotifyProgress, s.opts.Redactor)
+	p.what = what(s.opts.Redactor, asked)
 	ctx, cancel := context.WithCancel(ctx)
 	var telling sync.WaitGroup
 	telling.Go(func() { p.tell(ctx) })
@@ -69,7 +73,7 @@ func newProgress(token any, notify func(context.Context, *mcp.ProgressNotificati
 func (p *progress) tell(ctx context.Context) {
 	timer := time.NewTimer(firstProgress)
 	defer timer.Stop()
-	for {
+	for message := p.first; ; message = p.message {
 		select {
 		case <-ctx.Done():
 			return
@@ -80,7 +84,7 @@ func (p *progress) tell(ctx context.Context) {
 		}
 		// The error is ignored: the client has left.
 		_ = p.notify(ctx, &mcp.ProgressNotificationParams{
-			ProgressToken: p.token, Progress: time.Since(p.began).Round(time.Millisecond).Seconds(), Message: p.message(),
+			ProgressToken: p.token, Progress: time.Since(p.began).Round(time.Millisecond).Seconds(), Message: message(),
 		})
 		timer.Reset(nextProgress)
 	}
@@ -108,14 +112,44 @@ func (p *progress) watch(j *job.Job) {
 
 const running = "running"
 
+// first says what runs: how long it does is nothing to speak of yet.
+func (p *progress) first() string {
+	if p.what == "" {
+		return p.message()
+	}
+	p.mu.Lock()
+	m, text := p.phase+": "+p.what, p.latest()
+	p.mu.Unlock()
+	if line := shownLine(p.redactor, text); line != "" {
+		return m + "; last line: " + line
+	}
+	return m
+}
+
+// what says in one line what a call asks to run, with secrets hidden; "" for a line
+// that is refused.
+func what(r *redact.Redactor, asked tipstaff.Request) string {
+	words := asked.Argv
+	switch {
+	case asked.Script != "":
+		return "a script"
+	case asked.Line != "":
+		words, _ = argv.Split(asked.Line)
+	}
+	return shortened(argv.Display(r.Argv(words)))
+}
+
+// latest returns the end of the output. The caller holds the lock.
+func (p *progress) latest() string {
+	if p.errLast {
+		return p.err.whole()
+	}
+	return p.out.whole()
+}
+
 func (p *progress) message() string {
 	p.mu.Lock()
-	phase, since, watched := p.phase, p.since, p.watched
-	latest := &p.out
-	if p.errLast {
-		latest = &p.err
-	}
-	text := latest.whole()
+	phase, since, watched, text := p.phase, p.since, p.watched, p.latest()
 	p.mu.Unlock()
 	if watched != nil {
 		st := watched.Status()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"tipstaff"
 	"tipstaff/internal/redact"
 )
 
@@ -63,6 +64,34 @@ func TestProgressComesWithinASecondThenEveryTenUntilTheAnswer(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestTheFirstProgressSaysWhatRuns(t *testing.T) {
+	r := redact.New(map[string]string{"API_KEY": "correct-horse-battery-staple"})
+	for name, c := range map[string]struct {
+		asked   tipstaff.Request
+		printed string
+		want    string
+	}{
+		"a command line":        {tipstaff.Request{Line: `npm test -- "a b"`}, "", "running: npm test -- 'a b'"},
+		"a program":             {tipstaff.Request{Argv: []string{"sleep", "20"}}, "", "running: sleep 20"},
+		"with output":           {tipstaff.Request{Argv: []string{"make"}}, "one\ntwo\n", "running: make; last line: two"},
+		"a script":              {tipstaff.Request{Script: "echo; echo"}, "", "running: a script"},
+		"with a secret":         {tipstaff.Request{Line: "curl -u me:correct-horse-battery-staple h"}, "", "running: curl -u 'me:<redacted:password>' h"},
+		"with line ends":        {tipstaff.Request{Argv: []string{"sh", "-c", "a\nb"}}, "", `running: sh -c $'a\nb'`},
+		"a long one":            {tipstaff.Request{Argv: []string{strings.Repeat("x", 1000)}}, "", "running: " + strings.Repeat("x", 200) + "…"},
+		"what runs nothing":     {tipstaff.Request{}, "", "running for 0 s, no line of output yet"},
+		"a line of three words": {tipstaff.Request{Line: "a | b"}, "", "running for 0 s, no line of output yet"},
+	} {
+		p := newProgress("t", nil, r)
+		p.what = what(r, c.asked)
+		p.now(running)
+		stdout, _ := p.heard()
+		stdout([]byte(c.printed))
+		if got := p.first(); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
 }
 
 func TestAShortCallTellsNothing(t *testing.T) {

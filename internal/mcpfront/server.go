@@ -1,6 +1,7 @@
 package mcpfront
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,6 +66,9 @@ type Options struct {
 	// Self is the address by which gateways have chosen this machine; "": calls come
 	// from clients.
 	Self string
+	// Places is how many calls of one caller that run something are carried out at
+	// once; the others wait. 0: UsualPlaces.
+	Places int
 	// Extension is nil except in tests.
 	Extension *Extension
 }
@@ -112,9 +116,12 @@ func NewServer(o Options) *Server {
 	return s
 }
 
+func (s *Server) places() int { return cmp.Or(s.opts.Places, UsualPlaces) }
+
 // ServeStdio serves one client until the client closes its end or ctx is done.
 // Commands of the connection that still run then are ended, also those in the
-// background; it returns when they have ended. The end of the input is not an error.
+// background; it returns when they have ended. The end of the input is not an error,
+// and neither is a client that does not read its answers then.
 func (s *Server) ServeStdio(ctx context.Context, in io.ReadCloser, out io.Writer) error {
 	p := newStdioPeer(s.opts.Events)
 	defer p.listener.end()
@@ -122,8 +129,12 @@ func (s *Server) ServeStdio(ctx context.Context, in io.ReadCloser, out io.Writer
 		defer s.opts.Jobs.EndOf(p.name, job.ErrDisconnected)
 	}
 	defer s.tasks.endOf(p.name, job.ErrDisconnected)
-	err := s.mcp.Run(ctx, &stdio{in: in, out: out, peer: p})
-	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
+	err := s.mcp.Run(ctx, &stdio{in: in, out: out, peer: p, places: s.places(), left: func() {
+		if s.opts.Jobs != nil { // while answers may still be read
+			s.opts.Jobs.EndOf(p.name, job.ErrDisconnected)
+		}
+	}})
+	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) || errors.Is(err, errUnread) {
 		return nil
 	}
 	return fmt.Errorf("cannot serve standard input and output: %w", err)

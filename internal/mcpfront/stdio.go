@@ -26,6 +26,10 @@ type stdio struct {
 	in   io.ReadCloser
 	out  io.Writer
 	peer *peer
+	// places is how many calls that run something are carried out at once.
+	places int
+	// left is called once, when the client has left or the server ends; it may be nil.
+	left func()
 }
 
 // Connect is called once by the library. When ctx is done, the connection is
@@ -36,9 +40,12 @@ func (t *stdio) Connect(ctx context.Context) (mcp.Connection, error) {
 		in:       t.in,
 		lines:    make(chan line),
 		closed:   make(chan struct{}),
-		out:      t.out,
+		changed:  make(chan struct{}, 1),
+		out:      newOutbox(t.out),
 		inFlight: map[jsonrpc.ID]*call{},
+		room:     room{places: t.places},
 		peer:     t.peer,
+		left:     t.left,
 	}
 	context.AfterFunc(ctx, func() { _ = c.Close() })
 	go c.scan(bufio.NewReaderSize(t.in, 64<<10))
@@ -58,23 +65,28 @@ type stdioConn struct {
 	closeOnce sync.Once
 	closed    chan struct{}
 
-	queue []jsonrpc.Message // the rest of a batch
+	changed chan struct{} // has an element when Read has something to look at
+	room    room          // of the calls that run something
 
-	peer *peer
+	peer    *peer
+	left    func()
+	leaving sync.Once
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex        // guards what follows
+	queue    []jsonrpc.Message // to be handed out
 	inFlight map[jsonrpc.ID]*call
-	version  string        // negotiated by initialize; "" before
-	idle     chan struct{} // closed when nothing is in flight; nil unless linger waits
+	dropped  map[jsonrpc.ID]*call // calls that were cancelled while they waited
+	version  string               // negotiated by initialize; "" before
 
-	writeMu sync.Mutex
-	out     io.Writer
+	out *outbox
 }
 
 // call is a request that has not been answered.
 type call struct {
 	method    string
 	arrival   arrival
+	inbound   *inbound
+	stay      *stay // nil: it needs no place
 	cancelled bool
 	batch     *batch // nil outside of one
 }
@@ -84,11 +96,23 @@ func (c *stdioConn) SessionID() string { return "" }
 // Close ends reading. A read from a terminal or pipe may still be blocked when
 // it returns; nothing waits for that.
 func (c *stdioConn) Close() error {
+	c.leave()
 	c.closeOnce.Do(func() {
 		close(c.closed)
 		_ = c.in.Close()
 	})
 	return nil
+}
+
+// leave begins the end of the connection: what the client does not read in time is
+// given up.
+func (c *stdioConn) leave() {
+	c.leaving.Do(func() {
+		time.AfterFunc(unread, c.out.giveUp)
+		if c.left != nil {
+			go c.left()
+		}
+	})
 }
 
 // scan reads lines until the input ends.
@@ -145,55 +169,59 @@ func skipLine(r *bufio.Reader, err error) error {
 	return err
 }
 
-// Read returns the next message. Malformed input is no error; only the end of
-// the input is.
-func (c *stdioConn) Read(ctx context.Context) (jsonrpc.Message, error) {
-	for {
-		if len(c.queue) > 0 {
-			msg := c.queue[0]
-			c.queue = c.queue[1:]
-			return msg, nil
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-c.closed:
-			return nil, io.EOF
-		case l := <-c.lines:
-			if l.err != nil {
-				c.linger(ctx)
-				return nil, io.EOF
-			}
-			c.accept(l.data)
-		}
-	}
-}
-
 // lingering is how long calls in flight may still be answered when the client
 // has closed its end. A client that wrote its calls into a pipe gets its
 // answers; the commands of a client that has died are ended this much later
 // (contract T4 allows two seconds).
 const lingering = 500 * time.Millisecond
 
-// linger waits until every call is answered, at most for lingering. The library
-// cancels what is in flight as soon as Read returns the end of the input.
-func (c *stdioConn) linger(ctx context.Context) {
+// Read returns the next message. Malformed input is no error; only the end of
+// the input is. The library cancels what is in flight as soon as Read returns it, so
+// Read waits a moment until all is answered.
+func (c *stdioConn) Read(ctx context.Context) (jsonrpc.Message, error) {
+	lines, late := c.lines, (<-chan time.Time)(nil)
+	for {
+		if msg := c.ready(); msg != nil {
+			return msg, nil
+		}
+		open := c.open()
+		if late != nil && open == 0 {
+			return nil, c.end()
+		}
+		from := lines
+		if open >= c.mostOpen() {
+			from = nil // until some of them are answered
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-c.closed:
+			return nil, io.EOF
+		case <-late:
+			return nil, c.end()
+		case <-c.changed:
+		case l := <-from:
+			if l.err == nil {
+				c.accept(l.data)
+				continue
+			}
+			lines = nil
+			late = time.After(lingering)
+		}
+	}
+}
+
+// end is the end of the input.
+func (c *stdioConn) end() error {
+	c.leave()
+	return io.EOF
+}
+
+// open returns how many calls are not answered.
+func (c *stdioConn) open() int {
 	c.mu.Lock()
-	if len(c.inFlight) == 0 {
-		c.mu.Unlock()
-		return
-	}
-	idle := make(chan struct{})
-	c.idle = idle
-	c.mu.Unlock()
-	limit := time.NewTimer(lingering)
-	defer limit.Stop()
-	select {
-	case <-idle:
-	case <-limit.C:
-	case <-c.closed:
-	case <-ctx.Done():
-	}
+	defer c.mu.Unlock()
+	return len(c.inFlight)
 }
 
 // accept turns a line into messages to be read, or answers with an error.
@@ -207,17 +235,34 @@ func (c *stdioConn) accept(data []byte) {
 		c.acceptBatch(data)
 	default:
 		if msg, ok := c.decode(data, nil); ok {
-			c.queue = append(c.queue, msg)
+			c.take(msg)
 		}
 	}
 }
 
-// decode reads one message and notes it if it is a call. It answers a malformed
-// one with an error.
+// take hands a message out, or lets it wait for its place.
+func (c *stdioConn) take(msg jsonrpc.Message) {
+	if req, ok := msg.(*jsonrpc.Request); ok && req.IsCall() {
+		c.place(req)
+		return
+	}
+	c.hand(msg)
+}
+
+// decode reads one message and notes it if it is a call. It answers one that cannot be
+// taken with an error.
 func (c *stdioConn) decode(data []byte, b *batch) (jsonrpc.Message, bool) {
+	m, f := readEnvelope(data)
+	if f != nil {
+		_ = c.write(f.reply()) // a peer that does not read gets no answer
+		return nil, false
+	}
+	if m.ignored() {
+		return nil, false
+	}
 	msg, err := jsonrpc.DecodeMessage(data)
 	if err != nil {
-		c.reply(jsonrpc.CodeInvalidRequest, "invalid request: this is not a JSON-RPC 2.0 message")
+		_ = c.write(failureOf(m.ID, jsonrpc.CodeInvalidRequest, "invalid request: this is not a JSON-RPC 2.0 message, or it is nested too deeply"))
 		return nil, false
 	}
 	req, ok := msg.(*jsonrpc.Request)
@@ -225,16 +270,8 @@ func (c *stdioConn) decode(data []byte, b *batch) (jsonrpc.Message, bool) {
 		return msg, true
 	}
 	if !req.IsCall() {
-		if !isNotification(req.Method) {
-			c.reply(jsonrpc.CodeInvalidRequest, fmt.Sprintf("invalid request: method %.100q needs an id that is a string or a whole number", req.Method))
-			return nil, false
-		}
 		c.noteCancelled(req)
 		return msg, true
-	}
-	if !wholeID(data) {
-		c.reply(jsonrpc.CodeInvalidRequest, "invalid request: an id must be a string or a whole number")
-		return nil, false
 	}
 	if !c.note(req, b) {
 		c.reply(jsonrpc.CodeInvalidRequest, fmt.Sprintf("invalid request: id %v belongs to a call that has not been answered yet", req.ID.Raw()))
@@ -252,30 +289,40 @@ func (c *stdioConn) note(req *jsonrpc.Request, b *batch) bool {
 	}
 	cl := &call{method: req.Method, arrival: c.peer.arrivals.next(), batch: b}
 	c.inFlight[req.ID] = cl
-	req.Extra = (&inbound{peer: c.peer, principal: local, arrival: cl.arrival, number: uint64(cl.arrival)}).extra()
+	cl.inbound = &inbound{peer: c.peer, principal: local, arrival: cl.arrival, number: uint64(cl.arrival)}
+	req.Extra = cl.inbound.extra()
 	return true
 }
 
 // noteCancelled marks a call whose reply must not be sent.
 func (c *stdioConn) noteCancelled(req *jsonrpc.Request) {
-	if req.Method != "notifications/cancelled" {
+	if req.Method != cancelledMethod {
 		return
 	}
-	var p struct {
-		RequestID any `json:"requestId"`
-	}
-	if json.Unmarshal(req.Params, &p) != nil {
+	var written any
+	if json.Unmarshal(inside(req.Params, "requestId"), &written) != nil {
 		return
 	}
-	id, err := jsonrpc.MakeID(p.RequestID)
+	id, err := jsonrpc.MakeID(written)
 	if err != nil {
 		return
 	}
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if cl := c.inFlight[id]; cl != nil {
+	cl := c.inFlight[id]
+	if cl != nil {
 		cl.cancelled = true
 	}
+	c.mu.Unlock()
+	if cl == nil || cl.stay == nil || !cl.stay.withdraw() {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.dropped == nil {
+		c.dropped = map[jsonrpc.ID]*call{}
+	}
+	c.dropped[id] = cl // its batch may still be being read
+	c.look()
 }
 
 // Write sends a message, unless it is the reply to a cancelled call.
@@ -302,8 +349,16 @@ func (c *stdioConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	return c.send(resp)
 }
 
-// answered removes a call from those in flight.
+// answered removes a call from those in flight, and gives its place to the next.
 func (c *stdioConn) answered(resp *jsonrpc.Response) *call {
+	cl := c.unnote(resp)
+	if cl != nil && cl.stay != nil {
+		cl.stay.leave()
+	}
+	return cl
+}
+
+func (c *stdioConn) unnote(resp *jsonrpc.Response) *call {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	cl := c.inFlight[resp.ID]
@@ -311,10 +366,7 @@ func (c *stdioConn) answered(resp *jsonrpc.Response) *call {
 	if cl != nil && cl.method == "initialize" && resp.Error == nil {
 		c.version = negotiated(resp.Result)
 	}
-	if c.idle != nil && cl != nil && len(c.inFlight) == 0 {
-		close(c.idle)
-		c.idle = nil
-	}
+	c.look()
 	return cl
 }
 
@@ -332,8 +384,9 @@ func (c *stdioConn) reply(code int, text string) {
 }
 
 func (c *stdioConn) write(data []byte) error {
-	c.writeMu.Lock()
-	defer c.writeMu.Unlock()
-	_, err := c.out.Write(append(data, '\n'))
-	return err
+	return c.out.write(append(data, '\n'), func() {
+		if hungUp(c.in) { // its end may lie behind lines that are not read any more
+			_ = c.Close()
+		}
+	})
 }

@@ -3,7 +3,6 @@ package mcpfront
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -160,11 +159,7 @@ func routed(header string, m envelope) error {
 	if !slices.Contains(taskMethods, m.Method) {
 		return nil
 	}
-	var p struct {
-		TaskID string `json:"taskId"`
-	}
-	_ = json.Unmarshal(m.Params, &p) // params that cannot be read name no task
-	if p.TaskID != "" && header != p.TaskID {
+	if id := m.text("taskId"); id != "" && header != id {
 		return errNotNamed
 	}
 	return nil

@@ -64,6 +64,9 @@ type tool struct {
 	refuse func(error) *mcp.CallToolResult
 }
 
+// runs reports whether a call of the tool runs something.
+func (t tool) runs() bool { return t.family != "" }
+
 // caller is the caller of a tool, as far as the connection knows it.
 type caller struct {
 	origin  tipstaff.Origin
@@ -116,11 +119,18 @@ func (s *Server) handler(t tool) mcp.ToolHandler {
 		c := &caller{origin: origin(in, req), in: in, raw: req.Params.Arguments, progress: (*progress)(nil)}
 		defer in.settle()
 		a, err := t.admit(in.principal, req.Params.Arguments)
+		if in.refused != nil {
+			err = in.refused
+		}
 		c.session = tipstaff.SessionID(a.text[sessionParameter.name] + a.text[shellSession.name])
 		c.form = s.formOf(t, c, a)
 		var res *mcp.CallToolResult
 		if err == nil && (t.family != "" || t.follows) {
-			p, stop := s.follow(ctx, req)
+			var asked tipstaff.Request
+			if t.request != nil {
+				asked = t.request(c, a)
+			}
+			p, stop := s.follow(ctx, req, asked)
 			defer stop()
 			c.progress = p
 		}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -24,8 +25,12 @@ type Endpoint struct {
 // Listen listens on an address that [Address] has completed. Requests are
 // answered once Serve is called.
 func Listen(ctx context.Context, address string) (*Endpoint, error) {
+	network := "tcp"
+	if a, err := netip.ParseAddrPort(address); err == nil && a.Addr().Is4() {
+		network = "tcp4" // otherwise 0.0.0.0 would be IPv6, too
+	}
 	var c net.ListenConfig
-	l, err := c.Listen(ctx, "tcp", address)
+	l, err := c.Listen(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}

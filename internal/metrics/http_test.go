@@ -40,4 +40,5 @@ func TestWithoutMetricsNothingIsCounted(*testing.T) {
 	h.Answered(200)
 	h.Refused("host")
 	m.TellApprovals(nil)
+	m.TellLog(nil)
 }

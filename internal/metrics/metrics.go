@@ -28,6 +28,7 @@ type Metrics struct {
 	truncated prometheus.Counter
 	tier      *tierInUse
 	copies    *copies
+	keeping   *keeping
 	fleet     *fleet
 	approvals *waiting
 	records   prometheus.Counter
@@ -57,6 +58,7 @@ func New(b Build) *Metrics {
 		truncated: counter("output_truncated_total", "Commands of whose output something was dropped."),
 		tier:      newTierInUse(),
 		copies:    newCopies(),
+		keeping:   newKeeping(),
 		fleet:     newFleet(),
 		approvals: newWaiting(),
 		records:   counter("audit_records_total", "Records that were written to the audit trail."),
@@ -67,7 +69,7 @@ func New(b Build) *Metrics {
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Name: "build_info", Help: "Always 1; which tipstaff this is."}, []string{"version", "revision", "goversion"})
 	build.WithLabelValues(b.Version, b.Revision, b.Go).Set(1)
 	m.registry.MustRegister(
-		build, m.sessions, m.running, m.commands, m.scripts, m.denials, m.duration, m.spawn, m.output, m.truncated, m.tier, m.copies, m.fleet, m.fleet.refused, m.fleet.failed, m.approvals, m.records, m.errors, m.policies, m.reloads.total, m.reloads.refused, m.reloads.loaded,
+		build, m.sessions, m.running, m.commands, m.scripts, m.denials, m.duration, m.spawn, m.output, m.truncated, m.tier, m.copies, m.keeping, m.fleet, m.fleet.refused, m.fleet.failed, m.approvals, m.records, m.errors, m.policies, m.reloads.total, m.reloads.refused, m.reloads.loaded,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	m.begin()

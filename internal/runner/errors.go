@@ -26,6 +26,12 @@ func startError(g *policy.Grant, err error) error {
 	case errors.Is(err, errReplaced):
 		e.Msg = fmt.Sprintf("Program %q was replaced while it was being started; nothing ran.", name)
 		e.Hint = "Ask again: the new file is judged anew."
+	case proc.Lost(err):
+		e.Msg = fmt.Sprintf("Program %q was not started: another process of this machine ends or stops the processes that start commands. Nothing ran.", name)
+		e.Hint = "Ask again; tell the operator if it stays."
+	case proc.Unclear(err):
+		e.Msg = fmt.Sprintf("It is not known whether program %q began: another process of this machine ended the process that was starting it. It does not run any more.", name)
+		e.Hint = "Check what it has done before you run it again."
 	case errors.Is(err, syscall.EAGAIN), errors.Is(err, syscall.ENOMEM), errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
 		e.Msg = fmt.Sprintf("Program %q could not be started: the machine has no process, memory or file descriptor left for it.", name)
 		e.Hint = "Wait until other commands have ended, then try again."
@@ -86,8 +92,22 @@ func notConfined(g *policy.Grant, err error) error {
 			Hint: "The operator has to change the policy or the machine; tipstaff doctor says what the sandbox gives here.",
 		}
 	}
+	if e, is := errors.AsType[*sandbox.Elsewhere](err); is {
+		return &tipstaff.Error{
+			Code: tipstaff.DirectoryNotAllowed, Rule: "sandbox", Err: err,
+			Msg:  fmt.Sprintf("cwd %q is not what commands see there: they have a directory of their own in its place. Nothing ran.", e.Dir),
+			Hint: "Name another directory; the operator opens this one with ALLOWED_CWD_ROOTS. For temporary files, leave cwd out and use TMPDIR.",
+		}
+	}
 	if u, is := errors.AsType[*sandbox.Unprotected](err); is {
 		return &tipstaff.Error{Code: tipstaff.ExecutionError, Rule: "sandbox", Err: err, Msg: u.Msg, Hint: u.Hint}
+	}
+	if errors.Is(err, sandbox.ErrFull) {
+		return &tipstaff.Error{
+			Code: tipstaff.ExecutionError, Rule: "sandbox", Err: err,
+			Msg:  "The server's disk is full, so that no new sandbox can be made; nothing was started.",
+			Hint: "Remove large files by a command of a session that has run one before, or tell the operator.",
+		}
 	}
 	return &tipstaff.Error{
 		Code: tipstaff.ExecutionError, Rule: "sandbox", Err: fmt.Errorf("cannot confine %s: %w", nameOf(g), err),

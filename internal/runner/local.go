@@ -35,10 +35,10 @@ const (
 	drainGrace = 200 * time.Millisecond
 )
 
-// leastPatience is how long a call waits at least for its sandbox, even if its
-// own timeout is shorter: the first command of a session waits until its
-// sandbox is made.
-const leastPatience = 10 * time.Second
+// sandboxGrace is how much longer than its timeout a call waits for its sandbox,
+// which the first command of a session may have to wait for. It stays below the
+// second by which an answer may be late (contract T3).
+const sandboxGrace = 900 * time.Millisecond
 
 // Local runs commands on this machine. Run may be called from several
 // goroutines at once.
@@ -122,7 +122,10 @@ func (l Local) Carry(ctx context.Context, g *policy.Grant, live Live, start func
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	confined, lent, err := l.confine(g, live, stop)
+	confined, lent, err := l.confine(ctx, g, live, stop)
+	if err != nil && ctx.Err() != nil {
+		return tipstaff.Result{}, cancelledBeforeStart(ctx)
+	}
 	if err != nil {
 		return tipstaff.Result{}, notConfined(g, err)
 	}
@@ -156,7 +159,8 @@ func (l Local) Carry(ctx context.Context, g *policy.Grant, live Live, start func
 	s.finish(drainGrace)
 	kept.End()
 
-	r := resultOf(cause, p.Status())
+	st := p.Status()
+	r := resultOf(cause, st)
 	r.Started, r.Duration, r.Limit = started, ended.Sub(started), g.Timeout()
 	r.WaitedForInput = waits
 	r.Stdout, r.Stderr = s.kept()
@@ -166,18 +170,21 @@ func (l Local) Carry(ctx context.Context, g *policy.Grant, live Live, start func
 	l.explainVariables(g, &r)
 	explainEnd(g, &r, left)
 	l.keep(tape, &r)
+	if st.Unstarted && cause == tipstaff.Exited {
+		return tipstaff.Result{}, startError(g, proc.ErrUnstarted)
+	}
 	return r, nil
 }
 
 // confine prepares the confinement of the command and what it is lent: nil if
 // that is nothing, or needs no door.
-func (l Local) confine(g *policy.Grant, live Live, stop func()) (*sandbox.Confined, *credentials.Lent, error) {
+func (l Local) confine(ctx context.Context, g *policy.Grant, live Live, stop func()) (*sandbox.Confined, *credentials.Lent, error) {
 	terms, err := Terms(g.Bounds(), g.Credentials())
 	if err != nil {
 		return nil, nil, err
 	}
 	c := sandbox.Command{
-		Terms: terms, Workspace: g.Roots(), SandboxOf: live.SandboxOf, Stop: stop, Patience: max(g.Timeout(), leastPatience),
+		Terms: terms, Workspace: g.Roots(), SandboxOf: live.SandboxOf, Stop: stop, Patience: g.Timeout() + sandboxGrace, Over: ctx.Done(),
 		Principal: g.Request().Origin.Principal, Session: g.Request().Session, Dir: g.Dir().Path(), Env: g.Env(),
 	}
 	if len(g.Argv()) > 0 { // else it is a script

@@ -9,6 +9,10 @@ import (
 // timeout(1).
 const timeoutExit = 124
 
+// unknownExit is the exit code of a command whose end could not be observed: it must
+// not look like success.
+const unknownExit = 255
+
 // resultOf makes a result from why the wait ended and how the program ended. A
 // program that ended just as it was about to be stopped counts as stopped,
 // because its caller was told that the time is up.
@@ -19,7 +23,7 @@ func resultOf(cause tipstaff.Cause, st proc.Status) tipstaff.Result {
 	}
 	switch {
 	case st.Err != nil:
-		r.Cause = tipstaff.Unknown
+		r.Cause, r.ExitCode = tipstaff.Unknown, unknownExit
 	case cause == tipstaff.TimedOut:
 		r.ExitCode = timeoutExit
 	case cause == tipstaff.Exited && st.Signal != 0:

@@ -173,7 +173,7 @@ func TestALimitIsKeptInOneWay(t *testing.T) {
 		{"neither", proc.Bounds{Reason: "neither"}, Landlock, "2 6",
 			LimitsStatus{"1073741824 bytes of data for each process (RLIMIT_DATA)", "70 for all commands together, and not for root (RLIMIT_NPROC)", "neither"}},
 		{"neither, on an older kernel", proc.Bounds{Reason: "neither"}, Namespaces, "2",
-			LimitsStatus{"1073741824 bytes of data for each process (RLIMIT_DATA)", "no limit: kernel.pid_max belongs to the machine before Linux 6.14", "neither"}},
+			LimitsStatus{"1073741824 bytes of data for each process (RLIMIT_DATA)", "no limit: kernel.pid_max belongs to the machine before Linux 6.14, and needs CONFIG_CHECKPOINT_RESTORE after it", "neither"}},
 	} {
 		var got []string
 		for _, one := range l.kernel(c.tier, l.group(c.bounds)) {

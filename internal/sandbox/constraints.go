@@ -139,9 +139,8 @@ const freshPause = 100 * time.Millisecond
 
 // await waits until a new session may begin with the current version: no secret has
 // come or moved since the last rescan, or a new rescan has succeeded. It waits at
-// most for patience (0: without limit); what takes longer continues in the
-// background.
-func (c *constraints) await(patience time.Duration) error {
+// most as long as the call; what takes longer continues in the background.
+func (c *constraints) await(w waiting) error {
 	c.mu.Lock()
 	if c.isTrusted() {
 		c.mu.Unlock()
@@ -157,12 +156,21 @@ func (c *constraints) await(patience time.Duration) error {
 	}
 	trying := c.trying
 	c.mu.Unlock()
-	if !waitFor(trying, patience) {
-		return stillSearching(patience)
+	if err := w.await(trying); err != nil {
+		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.failure
+}
+
+// follow waits until what the operator leaves to commands (AllowControl) counts in the
+// current version.
+func (c *constraints) follow(w waiting) error {
+	if v := c.current(); v != nil && v.control == c.sandbox.controls.Load() {
+		return nil
+	}
+	return c.await(w)
 }
 
 // isTrusted reports whether a session may begin without a check. The caller holds
@@ -186,22 +194,6 @@ func (c *constraints) try(over chan struct{}) {
 	defer c.mu.Unlock()
 	c.trusted, c.trying = began, nil
 	close(over)
-}
-
-// waitFor waits until a channel is closed, at most for patience (0: without limit).
-func waitFor(done <-chan struct{}, patience time.Duration) bool {
-	if patience <= 0 {
-		<-done
-		return true
-	}
-	limit := time.NewTimer(patience)
-	defer limit.Stop()
-	select {
-	case <-done:
-		return true
-	case <-limit.C:
-		return false
-	}
 }
 
 // rescan resolves the profile and returns the version that counts from now on: the
@@ -233,7 +225,11 @@ func (c *constraints) find() (*version, error) {
 		return nil, err
 	}
 	if s.status.Landlock != "" && c.profile != profile.Open {
-		if v.allowed, err = v.paths.Allow(s.unseen()...); err != nil {
+		allow := v.paths.Allow
+		if s.status.tier == Namespaces {
+			allow = v.paths.AllowMounted
+		}
+		if v.allowed, err = allow(s.unseen()...); err != nil {
 			return nil, err
 		}
 	}

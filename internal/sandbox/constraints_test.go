@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"testing"
 	"time"
+	"tipstaff/internal/testcmd/testcmdtest"
 
 	"tipstaff"
 )
@@ -124,6 +125,7 @@ func TestWhereARescanFailsNewSessionsAreRefused(t *testing.T) {
 // TestOneRulesetIsForAllSessionsInNamespaces, for a while, and each has its own where
 // nothing else keeps them apart.
 func TestOneRulesetIsForAllSessionsInNamespaces(t *testing.T) {
+	testcmdtest.Long(t)
 	eachTier(t, func(t *testing.T, tier Tier) {
 		b := newBox(t, tier)
 		b.sh("true") // holdings that are not of sessions

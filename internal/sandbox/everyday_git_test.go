@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 // everydayGit is what people do with git all day, a line each, as somebody types it in
@@ -68,6 +69,7 @@ func TestEverydayGitPasses(t *testing.T) {
 
 // TestEverydayGitPassesInARepositoryThatACommandHasMade: with rescans between.
 func TestEverydayGitPassesInARepositoryThatACommandHasMade(t *testing.T) {
+	testcmdtest.Long(t)
 	eachTier(t, func(t *testing.T, tier Tier) {
 		b := newBox(t, tier)
 		if got := b.sh("git init -q --bare origin.git && git -C origin.git symbolic-ref HEAD refs/heads/main && git init -q -b main repo && echo made").text; got != "made\n" {

@@ -78,6 +78,7 @@ func (c *Confined) Explain(r *tipstaff.Result) {
 		r.MissedNetwork = true
 	}
 	c.explainGuard(r)
+	c.explainTemporary(r)
 	if r.Cause == tipstaff.Cancelled {
 		return
 	}

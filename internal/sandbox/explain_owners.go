@@ -4,6 +4,8 @@ package sandbox
 
 import (
 	"golang.org/x/sys/unix"
+
+	"tipstaff/internal/own"
 )
 
 // ownerWords are in what programs print when they may not change the owner of a
@@ -16,10 +18,11 @@ var (
 )
 
 // whyNotOwner explains what a root without capabilities cannot do. Any other user
-// cannot do it without the sandbox either.
+// cannot do it without the sandbox either, nor the root of a user namespace with
+// no other users.
 func (c *Confined) whyNotOwner(p remark) string {
 	switch {
-	case unix.Geteuid() != 0:
+	case unix.Geteuid() != 0 || own.OnlyUser():
 		return ""
 	case noOwner.Match(p.line):
 		return "Commands run as root without capabilities here, so they cannot change who owns a file: leave the owner as it is (cp without --preserve=ownership, tar --no-same-owner, install without -o)."

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"tipstaff/internal/own"
 	"tipstaff/internal/paths"
 	"tipstaff/internal/profile"
 )
@@ -141,14 +142,26 @@ func (c *Confined) whyNotWritten(path string) string {
 	if p.Profile == profile.ReadOnly {
 		return fmt.Sprintf("The sandbox does not let commands write %s: the profile is read-only; only the temporary directory is writable.", path)
 	}
-	return fmt.Sprintf("The sandbox does not let commands write %s: writable are %s, the temporary directory and the tools' caches.", path, strings.Join(p.Workspace, ", "))
+	writable := strings.Join(append(slices.Clone(p.Workspace), "the temporary directory"), ", ")
+	return fmt.Sprintf("The sandbox does not let commands write %s: writable are %s and the tools' caches.%s", path, writable, c.whatOpens())
+}
+
+// whatOpens says what makes more directories writable.
+func (c *Confined) whatOpens() string {
+	switch {
+	case len(c.sandbox.o.Workspace) > 0:
+		return " The operator opens more with ALLOWED_CWD_ROOTS, or roots in the policy."
+	case c.sandbox.personal(c.dir):
+		return " A call opens the directory that it gives as cwd, but not the home itself; the operator opens more with ALLOWED_CWD_ROOTS."
+	}
+	return " A call opens the directory that it gives as cwd; the operator opens more with ALLOWED_CWD_ROOTS."
 }
 
 // whyForeign explains a file of another user that a server which runs as root could
 // change itself.
 func whyForeign(path string) string {
 	var st unix.Stat_t
-	if unix.Geteuid() != 0 || unix.Lstat(path, &st) != nil || st.Uid == 0 || mayCommand(path, unix.W_OK) {
+	if unix.Geteuid() != 0 || unix.Lstat(path, &st) != nil || st.Uid == 0 || own.Unmapped(int(st.Uid)) || mayCommand(path, unix.W_OK) {
 		return ""
 	}
 	return fmt.Sprintf("%s belongs to user %d with mode %04o, and commands have no capabilities here: they cannot write what only another user may, although they run as root.",
@@ -157,12 +170,12 @@ func whyForeign(path string) string {
 
 // whyNotMade explains why no file can be made beside a hidden one.
 func (c *Confined) whyNotMade(path string) string {
-	if unix.Access(path, unix.F_OK) == nil {
+	if unix.Access(path, unix.F_OK) == nil || c.sandbox.status.tier == Namespaces {
 		return ""
 	}
 	for _, h := range c.layers.paths.Hidden {
 		if paths.Within(h.Path, filepath.Dir(path)) {
-			return fmt.Sprintf("The sandbox lets nothing new be made directly in %s, because %s in it is hidden: %s.", filepath.Dir(path), h.Path, h.Why)
+			return fmt.Sprintf("The sandbox lets nothing new be made directly in %s, because %s in it is hidden: %s. A person can make it, and the next command works in it.", filepath.Dir(path), h.Path, h.Why)
 		}
 	}
 	return ""

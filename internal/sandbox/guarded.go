@@ -27,6 +27,17 @@ func (s *Sandbox) protect(p profile.Paths, came []string) profile.Paths {
 		pinned = p.Without(came)
 	}
 	roots := p.Writable()
+	asCommands, steering := map[string]bool{}, map[string]bool{}
+	for _, pin := range pinned.Pinned {
+		asCommands[pin.Path] = true
+	}
+	for _, pin := range p.Pinned {
+		steering[pin.Path] = steering[pin.Path] || !pin.InPlace
+	}
+	late := map[string]bool{}
+	for _, dir := range came {
+		late[dir] = true
+	}
 	items := map[string][]guard.Item{}
 	add := func(one guard.Item) {
 		i := slices.IndexFunc(roots, func(root string) bool { return paths.Within(one.Path, root) })
@@ -38,26 +49,18 @@ func (s *Sandbox) protect(p profile.Paths, came []string) profile.Paths {
 		if pin.InPlace || pin.Programs {
 			continue
 		}
-		one := guard.Item{Path: pin.Path, Why: pin.Why, GitDir: pin.GitDir, Mild: pin.Copy || pin.Own}
-		switch {
-		case pin.GitDir != "":
-			one.Kind = guard.Config
-		case !pin.Dir && filepath.Base(pin.Path) == ".git":
-			one.Kind = guard.Pointer
-		case !pin.Dir && filepath.Base(pin.Path) == "gitdir" && filepath.Base(filepath.Dir(filepath.Dir(pin.Path))) == "worktrees":
-			one.Kind = guard.WorkTree
-		}
-		one.Pinned = s.status.tier == Namespaces && slices.ContainsFunc(pinned.Pinned, func(q profile.Pin) bool { return q.Path == pin.Path })
+		one := guard.Item{Path: pin.Path, Kind: kindOf(pin), Why: pin.Why, GitDir: pin.GitDir, Mild: pin.Copy || pin.Own}
+		one.Pinned = s.status.tier == Namespaces && asCommands[pin.Path]
 		if one.Pinned {
 			one.Stage = p.Stage(pin)
 		}
-		one.New = slices.ContainsFunc(came, func(dir string) bool { return paths.Within(pin.Path, dir) && pin.Path != dir })
+		one.New = belowAny(pin.Path, late)
 		add(one)
 	}
 	for _, dir := range p.GitDirs {
-		made := slices.Contains(came, dir)
+		made := late[dir]
 		for _, one := range guard.Repository(dir, made) {
-			if slices.ContainsFunc(p.Pinned, func(pin profile.Pin) bool { return pin.Path == one.Path && !pin.InPlace }) {
+			if steering[one.Path] {
 				continue // it was added above
 			}
 			if one.Kind == guard.Config && !made && s.status.tier == Namespaces {
@@ -73,6 +76,32 @@ func (s *Sandbox) protect(p profile.Paths, came []string) profile.Paths {
 		s.foundLate(s.guard.Protect(root, items[root]))
 	}
 	return pinned
+}
+
+// kindOf tells what a file of git is; of any other the zero kind.
+func kindOf(pin profile.Pin) (kind guard.Kind) {
+	switch {
+	case pin.GitDir != "":
+		kind = guard.Config
+	case !pin.Dir && filepath.Base(pin.Path) == ".git":
+		kind = guard.Pointer
+	case !pin.Dir && filepath.Base(pin.Path) == "gitdir" && filepath.Base(filepath.Dir(filepath.Dir(pin.Path))) == "worktrees":
+		kind = guard.WorkTree
+	}
+	return kind
+}
+
+// belowAny reports whether a path lies below one of these directories.
+func belowAny(path string, dirs map[string]bool) bool {
+	for up := filepath.Dir(path); len(dirs) > 0; up = filepath.Dir(up) {
+		if dirs[up] {
+			return true
+		}
+		if up == filepath.Dir(up) {
+			break
+		}
+	}
+	return false
 }
 
 // mostLate bounds the violations that wait to be reported.

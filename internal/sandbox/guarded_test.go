@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tipstaff"
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 // person works in the same directory, outside of any sandbox.
@@ -85,6 +86,7 @@ var plants = []struct{ says, script string }{
 // TestWhatIsPlantedDoesNotRunOutside: nothing of it runs when a person works in the
 // repository while the command runs, right behind it, and after the next one.
 func TestWhatIsPlantedDoesNotRunOutside(t *testing.T) {
+	testcmdtest.Long(t)
 	eachTier(t, func(t *testing.T, tier Tier) {
 		for _, c := range plants {
 			t.Run(c.says, func(t *testing.T) {

@@ -76,7 +76,10 @@ func (s *Sandbox) newLayers(sess *sessionSandbox, ver *version) (*layers, error)
 		}
 		spec.Namespaces = &proc.NamespaceSpec{
 			ReadOnly: sess.settings.profile != profile.Open, Mounts: mounts,
-			OwnNetwork: sess.settings.network.Reach != AllNetwork, Processes: sess.settings.limits.Processes,
+			OwnNetwork: sess.settings.network.Reach != AllNetwork,
+		}
+		if sess.settings.group.Processes == 0 {
+			spec.Namespaces.Processes = sess.settings.limits.Processes
 		}
 		if sess.settings.proxy != nil {
 			spec.Namespaces.Listen = proxyPort
@@ -162,6 +165,9 @@ func (s *Sandbox) visible() []string {
 // Only a test changes it.
 var mostProbing = time.Second
 
+// foundProbing bounds the repositories that are protected meanwhile.
+const foundProbing = 200
+
 // consult resolves a profile, and makes files that have to exist before commands
 // run.
 func (s *Sandbox) consult(p profile.Profile, workspace, reveal []string) (profile.Paths, error) {
@@ -190,7 +196,7 @@ func (s *Sandbox) consult(p profile.Profile, workspace, reveal []string) (profil
 	}
 	paths.Missing = paths.MissingBeside(came)
 	if p == profile.Open && s.status.tier == Namespaces {
-		paths.Hidden = append(paths.Hidden, own(m)...)
+		paths.Hidden = append(paths.Hidden, ownFiles(m)...)
 		paths.PinOwn(m.Own)
 	}
 	if s.o.Opened != nil {
@@ -199,15 +205,26 @@ func (s *Sandbox) consult(p profile.Profile, workspace, reveal []string) (profil
 	return s.protect(paths, came), nil
 }
 
+// mostSearching bounds every other search. It is long enough for five million files on
+// a slow disk.
+const mostSearching = 10 * time.Minute
+
 // resolve resolves a profile, within mostProbing while the tier is found out.
 func (s *Sandbox) resolve(p profile.Profile, m profile.Machine, workspace []string) (profile.Paths, error) {
-	ctx := context.Background()
-	if s.probing.Load() {
-		var stop context.CancelFunc
-		ctx, stop = context.WithTimeout(ctx, mostProbing)
-		defer stop()
+	most, probing := mostSearching, s.probing.Load()
+	if probing {
+		most = mostProbing
 	}
-	return p.Resolve(ctx, m, workspace)
+	ctx, stop := context.WithTimeout(s.life, most)
+	defer stop()
+	if probing {
+		m.Repositories = foundProbing
+	}
+	paths, err := p.Resolve(ctx, m, workspace)
+	if err == nil && s.life.Err() != nil {
+		err = errClosed
+	}
+	return paths, err
 }
 
 // whyUnmade returns one line about what is missing and could not be made, of the
@@ -220,9 +237,9 @@ func whyUnmade(missing []profile.Place, err error) string {
 	return fmt.Sprintf("%d caches or files for commands do not exist and cannot be made (doctor --paths lists them), the first of them: %s", len(missing), reason)
 }
 
-// own lists tipstaff's own directories, which stay hidden under every profile where
+// ownFiles lists tipstaff's own directories, which stay hidden under every profile where
 // mounts can hide them.
-func own(m profile.Machine) (places []profile.Place) {
+func ownFiles(m profile.Machine) (places []profile.Place) {
 	for _, path := range slices.Concat([]string{m.StateDir}, m.ConfigFiles) {
 		canonical, err := filepath.EvalSymlinks(path)
 		if err != nil || path == "" {

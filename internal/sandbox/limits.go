@@ -9,4 +9,7 @@ type ResourceLimits struct {
 	CPU         time.Duration // for each process of a command; whole seconds
 	FileBytes   int64         // of each file that is written
 	OpenFiles   int           // in each process
+	// TemporaryBytes bounds the temporary files of a session sandbox. 0 is no lack of
+	// a limit here: 2 GiB, or a tenth of what is free if that is less.
+	TemporaryBytes int64
 }

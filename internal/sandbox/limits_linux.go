@@ -66,11 +66,26 @@ func (l ResourceLimits) status(t Tier, b proc.Bounds) *LimitsStatus {
 	case t == Namespaces && b.InNamespaces:
 		st.Processes = fmt.Sprintf("%d for each command (pid_max of its namespace)", l.Processes)
 	case t == Namespaces:
-		st.Processes = "no limit: kernel.pid_max belongs to the machine before Linux 6.14"
+		st.Processes = "no limit: kernel.pid_max belongs to the machine before Linux 6.14, and needs CONFIG_CHECKPOINT_RESTORE after it"
 	default:
 		st.Processes = fmt.Sprintf("%d for all commands together, and not for root (RLIMIT_NPROC)", l.Processes)
 	}
 	return st
+}
+
+// inexact returns why the limit of processes cannot be kept exactly for each command
+// in a tier, and what to do about it; nil if it can, or if there is none.
+func (l ResourceLimits) inexact(t Tier, b proc.Bounds) error {
+	const group = "give the server a control group of its own (docs/sandbox.md, Limits of a whole command)"
+	switch {
+	case l.Processes <= 0, b.Processes && t != None, b.InNamespaces && t == Namespaces:
+		return nil
+	case t == Namespaces:
+		return fmt.Errorf("a command cannot be kept to exactly %d processes by namespaces before Linux 6.14 or without CONFIG_CHECKPOINT_RESTORE: %s", l.Processes, group)
+	case t == Landlock:
+		return fmt.Errorf("a command cannot be kept to exactly %d processes outside of namespaces, where the kernel counts all processes of the user together: %s, or use the tier namespaces (Linux 6.14)", l.Processes, group)
+	}
+	return fmt.Errorf("a command cannot be kept to %d processes without a sandbox", l.Processes)
 }
 
 // tasksOfUser counts the threads of the server's user.

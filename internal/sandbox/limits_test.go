@@ -3,6 +3,7 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -110,6 +111,54 @@ func TestProcessesAreBounded(t *testing.T) {
 				t.Errorf("after it the next one printed %q", got)
 			}
 		})
+	}
+}
+
+// TestTheLimitOfProcessesIsExact: a shell has all but one of them for its children,
+// in a new namespace as in one whose ids have wrapped around.
+func TestTheLimitOfProcessesIsExact(t *testing.T) {
+	const last = `i=0; while :; do sleep 20 > /dev/null 2>&1 & i=$((i+1)); echo $i; done 2> /dev/null`
+	b := newBox(t, Namespaces, func(_ *box, o *Options) { o.Limits.Processes, o.ExactProcesses = 50, true })
+	for _, before := range []string{"", "j=0; while [ $j -lt 200 ]; do /bin/true; j=$((j+1)); done; "} {
+		if lines := strings.Fields(b.sh(before + last).text); len(lines) != 49 {
+			t.Errorf("after %q a shell made %d children of 49", before, len(lines))
+		}
+	}
+	free := newBox(t, Namespaces, func(_ *box, o *Options) { o.Limits.Processes = 80 })
+	if lines := strings.Fields(free.sh(last).text); len(lines) != 79 {
+		t.Errorf("with another limit a shell made %d children of 79", len(lines))
+	}
+}
+
+// TestALimitOfProcessesThatCannotBeExactIsRefused where the operator has set it, and
+// a rule has; a default is kept as well as the machine can.
+func TestALimitOfProcessesThatCannotBeExactIsRefused(t *testing.T) {
+	weak := newBox(t, Landlock, func(_ *box, o *Options) { o.Limits.Processes = 4096 })
+	if weak.o.Engine.Bounds().Processes {
+		t.Skip("a control group bounds commands here, in every tier")
+	}
+	for says, change := range map[string]func(*Options){
+		"landlock":         func(o *Options) { o.Tier = Landlock },
+		"landlock, forced": func(o *Options) { o.Tier, o.Mode = Landlock, Require },
+		"off":              func(o *Options) { o.Mode = Off },
+	} {
+		w := newWorld(t)
+		o := w.options(None)
+		o.Limits.Processes, o.ExactProcesses = 50, true
+		change(&o)
+		s, err := New(o)
+		if err == nil {
+			_ = s.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), "TIPSTAFF_LIMIT_PROCESSES=50") || !strings.Contains(err.Error(), "leave TIPSTAFF_LIMIT_PROCESSES out") {
+			t.Errorf("%s: %v", says, err)
+		}
+	}
+	if err := weak.Meets(Terms{Limits: ResourceLimits{Processes: 50}}); !errors.Is(err, ErrUnmet) || !strings.Contains(err.Error(), "exactly 50 processes") {
+		t.Errorf("a rule: %v", err)
+	}
+	if err := weak.Meets(Terms{Limits: ResourceLimits{FileBytes: 50}}); err != nil {
+		t.Errorf("another limit of a rule: %v", err)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 type Options struct {
 	Engine  *proc.Engine
 	Mode    Mode
-	Tier    Tier // at least this, with Require; with BestEffort at most this. None: the best
+	Tier    Tier // exactly this, with Require as with BestEffort; None: the best
 	Profile profile.Profile
 	Machine profile.Machine
 	// Workspace lists the directories that commands may change: the roots of the
@@ -34,8 +34,12 @@ type Options struct {
 	Search  []string
 	Network Network
 	Limits  ResourceLimits
-	Temp    string // where the directory for temporary files is made
-	Log     *slog.Logger
+	// ExactProcesses refuses a tier in which the limit of processes is not exact for
+	// each command: the operator has asked for that number. A default is kept as well
+	// as the machine can.
+	ExactProcesses bool
+	Temp           string // where the directory for temporary files is made
+	Log            *slog.Logger
 	// Program is the server's own program, opened with O_PATH: commands may start
 	// it, wherever it lies. nil: that depends on where it lies.
 	Program *os.File
@@ -71,6 +75,8 @@ type Command struct {
 	Env       []string
 	// Patience is how long the command waits for a sandbox; 0: without limit.
 	Patience time.Duration
+	// Over is closed when the caller needs the command no more; nil: never.
+	Over <-chan struct{}
 	// Stop ends the command, and does not block. The guard calls it after the
 	// command may have changed a file that steers programs outside of the sandbox.
 	// It may be nil.
@@ -103,6 +109,8 @@ type Status struct {
 	Protection string `json:"protection,omitempty"`
 	// Weaker says why the protection is not the best one; "" if it is.
 	Weaker string `json:"weaker,omitempty"`
+	// Temporary says what bounds temporary files; "" without a sandbox.
+	Temporary string `json:"temporary,omitempty"`
 	// Missing is what Landlock of this kernel cannot restrict.
 	Missing []string      `json:"missing,omitempty"`
 	Limits  *LimitsStatus `json:"limits,omitempty"` // nil without a sandbox

@@ -26,6 +26,8 @@ func New(o Options) (*Sandbox, error) {
 		return nil, fmt.Errorf("TIPSTAFF_SANDBOX=require: %s", noSandbox)
 	case o.Network.Reach != AllNetwork:
 		return nil, fmt.Errorf("TIPSTAFF_NETWORK=%s: %s", o.Network, noSandbox)
+	case o.ExactProcesses && o.Limits.Processes > 0:
+		return nil, fmt.Errorf("TIPSTAFF_LIMIT_PROCESSES=%d: %s; leave it out", o.Limits.Processes, noSandbox)
 	}
 	return s, nil
 }

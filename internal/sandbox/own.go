@@ -44,7 +44,10 @@ func (l *lately) ask(find func() []profile.Own) []profile.Own {
 // by which one is reached. A caller cannot make such a directory writable by naming
 // it: with Landlock alone, commands could write every readable file in it.
 func (s *Sandbox) holdsOwn(dir string) bool {
-	in := func(path string) bool { return paths.Within(path, dir) && !paths.Within(path, s.o.Directory) }
+	own := s.ownWorkspace()
+	in := func(path string) bool {
+		return paths.Within(path, dir) && (own == "" || !paths.Within(path, own))
+	}
 	return slices.ContainsFunc(s.lately.ask(s.ownFiles), func(o profile.Own) bool {
 		return o.Readable && in(o.Path) || o.Name != "" && o.Name != o.Path && in(o.Name)
 	})

@@ -18,22 +18,30 @@ import (
 // truncate a file that it may read.
 const leastABI = 3
 
-// chooseTier takes the best tier that works, from the wanted one downwards. A tier
-// works if the session sandbox of the server's own directory, and a process in it,
+// ErrNoTier says that the machine does not give the tier that the settings name, or
+// none at all where they require one.
+var ErrNoTier = errors.New("this machine does not give the sandbox that the settings ask for")
+
+// chooseTier takes the tier that the settings name, or else the best one that works. A
+// tier works if the session sandbox of the server's own directory, and a process in it,
 // can be made.
 func (s *Sandbox) chooseTier() error {
 	abi, noLandlock := landlock.Version()
 	var reasons []string
 	for _, tier := range []Tier{Namespaces, Landlock} {
-		if s.o.Mode == BestEffort && s.o.Tier != None && tier > s.o.Tier {
+		if s.o.Tier != None && tier > s.o.Tier {
 			reasons = append(reasons, fmt.Sprintf("%s: TIPSTAFF_SANDBOX_TIER=%s", tier, s.o.Tier))
 			continue
 		}
-		if s.o.Mode == Require && tier < s.o.Tier {
+		if tier < s.o.Tier {
 			break
 		}
 		if tier < s.o.Network.needs() {
 			reasons = append(reasons, fmt.Sprintf("%s: it cannot keep commands to TIPSTAFF_NETWORK=%s", tier, s.o.Network))
+			continue
+		}
+		if err := s.keepsProcesses(tier); err != nil {
+			reasons = append(reasons, fmt.Sprintf("%s: %v", tier, err))
 			continue
 		}
 		s.asks = true
@@ -50,8 +58,13 @@ func (s *Sandbox) chooseTier() error {
 	}
 	s.status.tier, s.status.Tier, s.status.Landlock, s.status.Limits = None, None.String(), "", nil
 	s.status.Reason = strings.Join(reasons, "; ")
-	if s.o.Mode == Require {
-		return fmt.Errorf("TIPSTAFF_SANDBOX=require, and this machine does not give the sandbox that is required: %s", s.status.Reason)
+	switch {
+	case s.o.Tier != None:
+		return fmt.Errorf("TIPSTAFF_SANDBOX=%s with TIPSTAFF_SANDBOX_TIER=%s, and %w: %s\nLeave TIPSTAFF_SANDBOX_TIER out to take the best tier that there is, or mend what tipstaff doctor names", s.o.Mode, s.o.Tier, ErrNoTier, s.status.Reason)
+	case s.keepsProcesses(None) != nil:
+		return fmt.Errorf("%w: %s", ErrNoTier, s.status.Reason)
+	case s.o.Mode == Require:
+		return fmt.Errorf("TIPSTAFF_SANDBOX=require, and %w: %s", ErrNoTier, s.status.Reason)
 	}
 	if abi > 0 && s.o.Network.needs() <= Landlock {
 		// The kernel supports a sandbox, and the cause is something else: too many
@@ -101,7 +114,7 @@ func (s *Sandbox) try(tier Tier, abi int, noLandlock error) error {
 		return err
 	}
 	defer s.handOver(sess, l)
-	if l.paths.Exhausted() {
+	if l.paths.Exhausted() || len(l.paths.Unfollowed()) > 0 {
 		sess.constraints.forget() // the first command gets a session sandbox that knows all repositories
 	}
 	s.status.Protection, s.status.Weaker = s.protection()

@@ -47,7 +47,11 @@ func (sess *sessionSandbox) renew(behind bool) error {
 			return err
 		}
 	}
-	l, err := sess.build(v)
+	var l *layers
+	err := sess.sandbox.scratch.ballast.room(func() (err error) {
+		l, err = sess.build(v)
+		return err
+	})
 	if err != nil {
 		return err
 	}

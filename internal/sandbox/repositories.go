@@ -57,6 +57,9 @@ func (s *Sandbox) noteRepositories(p profile.Paths) (came []string, err error) {
 			Hint: "A person has to let the server see it: chmod u+rx " + closed[0] + ".",
 		}
 	}
+	if err := s.unfollowed(p); err != nil && !s.probing.Load() {
+		return nil, err
+	}
 	if p.Exhausted() && !s.probing.Load() {
 		return nil, &Unprotected{
 			Msg:  fmt.Sprintf("%s holds too many files to be searched for repositories of git, which have to be protected, so nothing was started.", strings.Join(p.Workspace, ", ")),
@@ -72,6 +75,20 @@ func (s *Sandbox) noteRepositories(p profile.Paths) (came []string, err error) {
 	return slices.Compact(came), nil
 }
 
+// unfollowed fails if a repository that a person has made leads to more files than can
+// be followed. The caller holds s.mu.
+func (s *Sandbox) unfollowed(p profile.Paths) error {
+	for _, u := range p.Unfollowed() {
+		if is, known := s.repositories[u.Repository]; !known || !is.came {
+			return &Unprotected{
+				Msg:  u.Why + ", and what it leads to has to be protected, so nothing was started.",
+				Hint: "A person has to look at it, because git obeys it, and remove what is too much; or the operator names a workspace without it (ALLOWED_CWD_ROOTS, or roots in the policy).",
+			}
+		}
+	}
+	return nil
+}
+
 // seen reports whether the workspace that a path lies in has been searched to the
 // end. The caller holds s.mu.
 func (s *Sandbox) seen(path string) bool {
@@ -81,12 +98,18 @@ func (s *Sandbox) seen(path string) bool {
 // lost forgets the repositories that are gone, and fails if one cannot be seen. The
 // caller holds s.mu.
 func (s *Sandbox) lost(p profile.Paths) error {
-	owners := p.OwnersIn("/") // git still has files of work trees that are gone
+	there := map[string]bool{}
+	for _, list := range [][]string{p.Repositories, p.GitDirs, p.OwnersIn("/")} { // git still has files of work trees that are gone
+		for _, path := range list {
+			there[path] = true
+		}
+	}
+	writable := p.Writable()
 	for path, is := range s.repositories {
-		if slices.Contains(owners, path) || slices.Contains(p.Repositories, path) || slices.Contains(p.GitDirs, path) {
+		if there[path] {
 			continue
 		}
-		if !paths.Within(path, p.Writable()...) {
+		if !paths.Within(path, writable...) {
 			continue // of another workspace
 		}
 		_, err := os.Lstat(path)

@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"time"
 )
@@ -50,9 +51,9 @@ func (c *constraints) rescanLater() {
 func (c *constraints) rescanNow() {
 	before := c.current()
 	now, err := c.rescan()
-	if err != nil {
+	if err != nil && !errors.Is(err, errClosed) {
 		c.sandbox.o.Log.Error("cannot bring the sandbox up to date; commands are confined as before", "error", err)
-	} else if now != before {
+	} else if err == nil && now != before {
 		c.sandbox.renewAtWork(c)
 	}
 	c.mu.Lock()

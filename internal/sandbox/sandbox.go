@@ -3,6 +3,7 @@
 package sandbox
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -30,10 +31,14 @@ type Sandbox struct {
 	fault   error         // why no command may run
 	found   chan struct{} // closed when all of the above is settled
 
-	guard    *guard.Guard // of files that steer programs outside
-	asks     bool         // the kernel can ask the server about system calls
-	noAsking error        // why not
-	lately   lately
+	temporary *tempWatch
+
+	asking       sync.Once
+	ownDirectory string       // see ownWorkspace
+	guard        *guard.Guard // of files that steer programs outside
+	asks         bool         // the kernel can ask the server about system calls
+	noAsking     error        // why not
+	lately       lately
 
 	mu       sync.Mutex
 	sessions map[sessionKey]*sessionSandbox
@@ -66,23 +71,27 @@ type Sandbox struct {
 	need   sync.Once
 	needed chan struct{} // closed when a caller waits for found
 
+	life context.Context //nolint:containedctx // the sandbox's own life, ended by Close
+	end  context.CancelFunc
+
 	closing    sync.Once
 	closeError error
 }
 
 // New finds out what the machine provides, by trying it, and takes the strongest
-// tier, or the one that is required. It fails if Require is not met, or if the tier
-// cannot enforce the network setting. If neither can happen, New returns at once;
-// methods that need the result wait for it.
+// tier, or the one that the options name. It fails if Require is not met, if the named
+// tier is not to be had, or if the tier cannot enforce the network setting. If none of
+// these can happen, New returns at once; methods that need the result wait for it.
 func New(o Options) (*Sandbox, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &Sandbox{o: o, sessions: map[sessionKey]*sessionSandbox{}, constraints: map[constraintsKey]*constraints{}, tightened: map[string]*settings{}, warned: map[string]bool{}, repositories: map[string]repository{}, status: newStatus(o), ending: make(chan struct{}, mostEnding), found: make(chan struct{}), needed: make(chan struct{})}
+	s.life, s.end = context.WithCancel(context.Background())
 	if o.Mode == Off {
 		close(s.found)
 		s.status.Reason = "it is switched off (TIPSTAFF_SANDBOX=off)"
-		return s, s.keepsNetwork()
+		return s, errors.Join(s.keepsNetwork(), s.keepsProcesses(None))
 	}
 	s.inBackground(proc.GrowDescriptors)
 	if !filepath.IsAbs(o.Temp) {
@@ -98,10 +107,12 @@ func New(o Options) (*Sandbox, error) {
 	if err := o.Modes.Add(s.scratch.dir); err != nil {
 		return nil, errors.Join(err, s.scratch.close())
 	}
+	s.temporary = newTemporary(o.Limits.TemporaryBytes, s.scratch.dir)
+	s.status.Temporary = fmt.Sprintf("%d bytes of temporary files for the commands of each session", s.temporary.most)
 	if s.guard, err = guard.New(guard.Options{Aside: o.aside(s.scratch.dir), Log: o.Log}); err != nil {
 		return nil, errors.Join(err, s.scratch.close())
 	}
-	if o.Mode == BestEffort && o.Network.needs() == None {
+	if o.Mode == BestEffort && o.Tier == None && o.Network.needs() == None && !o.ExactProcesses {
 		go s.findLater()
 		return s, nil
 	}
@@ -155,6 +166,26 @@ func (s *Sandbox) keepsNetwork() error {
 		s.o.Network, needs, s.status.tier, s.status.Reason)
 }
 
+// keepsProcesses reports an error if the operator has set a limit of processes that a
+// tier cannot keep exactly.
+func (s *Sandbox) keepsProcesses(t Tier) error {
+	if !s.o.ExactProcesses {
+		return nil
+	}
+	if err := s.o.Limits.inexact(t, s.bounds()); err != nil {
+		return fmt.Errorf("TIPSTAFF_LIMIT_PROCESSES=%d: %w; or leave TIPSTAFF_LIMIT_PROCESSES out", s.o.Limits.Processes, err)
+	}
+	return nil
+}
+
+// bounds returns what the engine can bound; nothing without one.
+func (s *Sandbox) bounds() (b proc.Bounds) {
+	if s.o.Engine != nil {
+		b = s.o.Engine.Bounds()
+	}
+	return b
+}
+
 // Status describes how commands are confined.
 func (s *Sandbox) Status() Status {
 	if s.found == nil {
@@ -182,13 +213,10 @@ func (s *Sandbox) Outlook() Status {
 	st.Tier = ""
 	if abi, _ := landlock.Version(); abi > 0 {
 		st.Tier = "namespaces or landlock, being found out"
-		if s.o.Tier == Landlock { // at most, for the settings require nothing
-			st.Tier = Landlock.String()
-		}
 	}
 	st.Paths.Workspace = s.o.Workspace
-	if len(st.Paths.Workspace) == 0 {
-		st.Paths.Workspace = []string{s.o.Directory}
+	if own := s.ownWorkspace(); len(st.Paths.Workspace) == 0 && own != "" {
+		st.Paths.Workspace = []string{own}
 	}
 	return st
 }
@@ -207,8 +235,12 @@ func (s *Sandbox) Err() error {
 }
 
 // complain logs why commands are refused, once for each reason: the operator has to
-// repair the machine or the server, and callers cannot.
+// repair the machine or the server, and callers cannot. A server that ends has nothing
+// to repair: its searches were stopped.
 func (s *Sandbox) complain(err error) {
+	if s.life.Err() != nil {
+		return
+	}
 	s.mu.Lock()
 	known := s.complaint == err.Error()
 	s.complaint = err.Error()
@@ -240,6 +272,8 @@ type Confined struct {
 	program     string // its path
 	session     *sessionSandbox
 	layers      *layers
+	stop        func()
+	tooMuch     atomic.Int64      // bytes of temporary files for which it was ended; 0: it was not
 	guarded     *guard.Command    // nil once the guard knows that the command has ended
 	paths       map[string]string // of its doors
 	closeDoors  func()
@@ -282,10 +316,17 @@ func (s *Sandbox) Confine(c Command) (*Confined, error) {
 		over()
 		return nil, errNoSandbox // a nil enclosure would mean no confinement
 	}
+	// A command of a script may be in a private directory of its session sandbox.
+	if l.view != nil && c.SandboxOf == "" && !l.view.visible(c.Dir) {
+		sess.leave(l)
+		over()
+		return nil, &Elsewhere{c.Dir}
+	}
 	confined := &Confined{
 		Confinement: l.enclosure, Env: sess.environment(c.Env),
-		sandbox: s, over: over, dir: c.Dir, program: c.Program, session: sess, layers: l, guarded: s.guard.Begin(l.paths.Writable(), c.stop()),
+		sandbox: s, over: over, dir: c.Dir, program: c.Program, session: sess, layers: l, guarded: s.guard.Begin(l.paths.Writable(), c.stop()), stop: c.stop(),
 	}
+	s.bound(confined)
 	if len(c.Doors) > 0 {
 		confined.paths, confined.closeDoors = sess.doors.admit(c.Doors)
 	}
@@ -308,6 +349,7 @@ func (c *Confined) CloseDoors() {
 func (c *Confined) Release() {
 	c.CloseDoors()
 	if c.session != nil {
+		c.sandbox.unbound(c)
 		c.violations()
 		c.sandbox.restoreModes()
 		c.session.leave(c.layers)
@@ -354,6 +396,10 @@ func (s *Sandbox) Close() error {
 }
 
 func (s *Sandbox) close() error {
+	s.end() // searches stop
+	if s.guard != nil {
+		s.guard.End()
+	}
 	s.await()
 	s.mu.Lock()
 	s.closed = true
@@ -364,6 +410,9 @@ func (s *Sandbox) close() error {
 	s.sessions = map[sessionKey]*sessionSandbox{}
 	tightened := s.tightened
 	s.mu.Unlock()
+	if s.temporary != nil {
+		s.temporary.close()
+	}
 	s.work.Wait()
 	for _, sess := range sessions {
 		sess.close()

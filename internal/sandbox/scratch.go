@@ -24,6 +24,8 @@ type scratch struct {
 	empty string // a file with nothing in it
 	dev   string // the /dev of all commands in namespaces; made when the first needs it
 
+	ballast ballast
+
 	making sync.Mutex // held while something is made in dev
 }
 
@@ -42,7 +44,7 @@ func newScratch(temp string) (*scratch, error) {
 		return nil, fmt.Errorf("cannot make a directory for temporary files: %w", err)
 	}
 	dir := filepath.Join(temp, strings.TrimPrefix(filepath.Base(fresh), ".new-"))
-	s := &scratch{dir: dir, empty: filepath.Join(dir, "empty"), dev: filepath.Join(dir, "dev")}
+	s := &scratch{dir: dir, empty: filepath.Join(dir, "empty"), dev: filepath.Join(dir, "dev"), ballast: ballast{path: filepath.Join(dir, "ballast")}}
 	s.lock, err = lockFile(filepath.Join(fresh, lockName), os.O_CREATE)
 	if err == nil {
 		err = os.WriteFile(filepath.Join(fresh, "empty"), nil, 0o400)

@@ -47,11 +47,14 @@ type sessionSandbox struct {
 	mu     sync.Mutex
 	layers *layers // for the next command; nil if they could not be made
 	users  int
-	doomed bool // no command enters any more; the last one that leaves ends it
-	gone   bool
-	spent  bool // it is not reused, because there are too many
-	used   time.Time
-	began  time.Time // when its first command entered
+	// tolerated is what its temporary files may take before its commands are ended,
+	// if that is more than the bound.
+	tolerated int64
+	doomed    bool // no command enters any more; the last one that leaves ends it
+	gone      bool
+	spent     bool // it is not reused, because there are too many
+	used      time.Time
+	began     time.Time // when its first command entered
 	// furnished: directories were made in it for a view, and commands may have used
 	// them.
 	furnished bool
@@ -73,20 +76,23 @@ func (s *Sandbox) enter(c Command) (*sessionSandbox, *layers, error) {
 		return nil, nil, err
 	}
 	key := sessionKey{c.Principal, c.Session, strings.Join(workspace, "\x00"), c.Terms.key()}
-	sess, err := s.sessionOf(key, set, workspace, c.Patience)
+	sess, err := s.sessionOf(key, set, workspace, c.waiting())
 	if err != nil {
 		return nil, nil, err
 	}
-	if !sess.await(c.Patience) {
+	if err := sess.await(c.waiting()); err != nil {
 		sess.leave(nil)
-		return nil, nil, stillSearching(c.Patience)
+		return nil, nil, err
 	}
 	if sess.err != nil {
 		s.forget(sess)
 		sess.leave(nil)
 		return nil, nil, sess.err
 	}
-	if err := sess.refresh(false); err != nil {
+	if err = sess.constraints.follow(c.waiting()); err == nil {
+		err = sess.refresh(false)
+	}
+	if err != nil {
 		sess.leave(nil)
 		return nil, nil, err
 	}
@@ -101,7 +107,7 @@ func (s *Sandbox) enter(c Command) (*sessionSandbox, *layers, error) {
 
 // sessionOf finds a session sandbox, or makes one under its constraints. It counts
 // one user more in it.
-func (s *Sandbox) sessionOf(key sessionKey, set *settings, workspace []string, patience time.Duration) (*sessionSandbox, error) {
+func (s *Sandbox) sessionOf(key sessionKey, set *settings, workspace []string, w waiting) (*sessionSandbox, error) {
 	s.mu.Lock()
 	if sess, err := s.existing(key); sess != nil || err != nil {
 		s.mu.Unlock()
@@ -109,7 +115,7 @@ func (s *Sandbox) sessionOf(key sessionKey, set *settings, workspace []string, p
 	}
 	c := s.constraintsOf(set, workspace)
 	s.mu.Unlock()
-	if err := c.await(patience); err != nil {
+	if err := c.await(w); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
@@ -293,6 +299,16 @@ func (sess *sessionSandbox) close() {
 
 // make makes the session sandbox.
 func (sess *sessionSandbox) make() error {
+	return sess.sandbox.scratch.ballast.room(func() error {
+		err := sess.makeOnce()
+		if errors.Is(err, unix.ENOSPC) {
+			_ = removeTree(sess.dir)
+		}
+		return err
+	})
+}
+
+func (sess *sessionSandbox) makeOnce() error {
 	for _, dir := range []string{sess.dir, tempOf(sess.dir)} {
 		if err := unix.Mkdir(dir, 0o700); err != nil {
 			return fmt.Errorf("cannot make a temporary directory in %s: %w", sess.sandbox.scratch.dir, err)
@@ -324,11 +340,10 @@ func (sess *sessionSandbox) makeNow() {
 	sess.part()
 }
 
-// await makes the session sandbox, or waits until it is made, at most for patience
-// (0: without limit). It reports whether the attempt is over; sess.err says whether
-// it succeeded. An attempt that takes longer than the call continues in the
-// background.
-func (sess *sessionSandbox) await(patience time.Duration) bool {
+// await makes the session sandbox, or waits until it is made, at most as long as the
+// call. With no error the attempt is over; sess.err says whether it succeeded. An
+// attempt that takes longer than the call continues in the background.
+func (sess *sessionSandbox) await(w waiting) error {
 	sess.making.Do(func() {
 		sess.mu.Lock()
 		sess.users++ // until it is made
@@ -338,5 +353,5 @@ func (sess *sessionSandbox) await(patience time.Duration) bool {
 			close(sess.made)
 		}
 	})
-	return waitFor(sess.made, patience)
+	return w.await(sess.made)
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"tipstaff/internal/proc"
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 func TestCommandsOfOneSessionShareATemporaryDirectory(t *testing.T) {
@@ -139,6 +140,7 @@ func TestNamespacesAreMadeAtOnce(t *testing.T) {
 
 // TestManyAtOnce is most of use under the race detector.
 func TestManyAtOnce(t *testing.T) {
+	testcmdtest.Long(t)
 	eachTier(t, func(t *testing.T, tier Tier) {
 		before := holdings(t, everything)
 		b := newBox(t, tier)

@@ -109,6 +109,9 @@ func (s *Sandbox) meets(t Terms) error {
 		needs = max(needs, Landlock) // all terms need a sandbox to enforce them
 	}
 	if s.status.tier >= needs {
+		if err := t.Limits.inexact(s.status.tier, s.bounds()); err != nil {
+			return fmt.Errorf("%w: %w", ErrUnmet, err)
+		}
 		return nil
 	}
 	reason := s.status.Reason

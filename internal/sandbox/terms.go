@@ -84,7 +84,7 @@ func (n Network) intersect(o Network) Network {
 func (l ResourceLimits) lower(o ResourceLimits) ResourceLimits {
 	return ResourceLimits{
 		MemoryBytes: lower(l.MemoryBytes, o.MemoryBytes), Processes: lower(l.Processes, o.Processes), CPU: lower(l.CPU, o.CPU),
-		FileBytes: lower(l.FileBytes, o.FileBytes), OpenFiles: lower(l.OpenFiles, o.OpenFiles),
+		FileBytes: lower(l.FileBytes, o.FileBytes), OpenFiles: lower(l.OpenFiles, o.OpenFiles), TemporaryBytes: lower(l.TemporaryBytes, o.TemporaryBytes),
 	}
 }
 

@@ -39,7 +39,7 @@ type Mode int
 
 const (
 	Require    Mode = iota // nothing runs
-	BestEffort             // the best tier of the machine is used, and recorded
+	BestEffort             // the best tier of the machine is used, and recorded; a tier that is named is not replaced
 	Off                    // nothing is confined
 )
 

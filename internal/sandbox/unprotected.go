@@ -1,6 +1,13 @@
 package sandbox
 
-import "time"
+import (
+	"errors"
+	"time"
+)
+
+// ErrFull is the error of a full disk of temporary files, on which no new sandbox can be
+// made. Sessions whose commands have run already go on.
+var ErrFull = errors.New("the disk of the temporary files is full")
 
 // Unprotected says why no command may run in a workspace for now: files in it that
 // steer programs outside of the sandbox cannot be protected, because the server

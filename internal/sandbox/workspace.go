@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tipstaff/internal/paths"
+	"tipstaff/internal/profile"
 )
 
 // workspaceOf returns the directories that a command may change.
@@ -18,13 +19,27 @@ func (s *Sandbox) workspaceOf(c Command) []string {
 	if c.SandboxOf != "" {
 		dir = c.SandboxOf
 	}
-	if len(s.o.Workspace) > 0 {
+	switch {
+	case len(s.o.Workspace) > 0:
 		return s.o.Workspace
-	}
-	if paths.Within(dir, s.o.Directory) || s.personal(dir) || s.holdsOwn(dir) {
+	case s.ownWorkspace() != "" && paths.Within(dir, s.o.Directory), s.personal(dir), s.holdsOwn(dir):
 		return []string{s.o.Directory}
+	case s.ownWorkspace() == "":
+		return []string{dir} // not the server's: a note would repeat that with every command
 	}
 	return []string{s.o.Directory, dir}
+}
+
+// ownWorkspace returns the server's own directory if it can be a workspace, and "" if
+// it is one of the system, such as the / in which graphical clients start servers. It is
+// asked for every command, and found out once.
+func (s *Sandbox) ownWorkspace() string {
+	s.asking.Do(func() {
+		if s.o.Directory != "" && !profile.System(s.o.Machine, s.o.Directory) {
+			s.ownDirectory = s.o.Directory
+		}
+	})
+	return s.ownDirectory
 }
 
 // personal reports whether a directory is the home, contains it, or lies in one of

@@ -4,6 +4,7 @@ package script
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -72,6 +73,9 @@ func newServer(t *testing.T, tier sandbox.Tier, early string) *server {
 		Engine: engine, Mode: sandbox.BestEffort, Tier: tier, Directory: s.ws, Temp: root + "/temp", Program: program,
 		Machine: profile.Machine{Home: root + "/home"}, Network: sandbox.Network{Reach: sandbox.AllNetwork},
 	})
+	if errors.Is(err, sandbox.ErrNoTier) {
+		t.Skipf("no tier %s here: %v", tier, err)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +98,7 @@ func newServer(t *testing.T, tier sandbox.Tier, early string) *server {
 		_ = program.Close()
 	})
 	if got := s.sandbox.Status(); got.Tier != tier.String() {
-		t.Skipf("no tier %s here: %s", tier, got.Reason)
+		t.Fatalf("the tier is %s, and %s was named: %s", got.Tier, tier, got.Reason)
 	}
 	return s
 }

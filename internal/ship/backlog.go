@@ -35,7 +35,7 @@ func Pending(dir string) ([]Backlog, error) {
 			continue
 		}
 		trail := filepath.Join(dir, e.Name())
-		f, err := os.Open(filepath.Join(trail, StateFile))
+		f, err := audit.OpenRegular(filepath.Join(trail, StateFile))
 		if err != nil {
 			continue
 		}
@@ -56,24 +56,48 @@ func Pending(dir string) ([]Backlog, error) {
 }
 
 func backlogOf(trail string, st state) Backlog {
-	return Backlog{Trail: filepath.Base(trail), Bytes: max(sizeOf(trail)-st.Position.Bytes, 0), Since: st.Time, Error: st.Error}
+	return Backlog{Trail: filepath.Base(trail), Bytes: left(trail, st.Position), Since: st.Time, Error: st.Error}
 }
 
-// sizeOf returns the size of everything that is copied of a trail.
-func sizeOf(trail string) int64 {
+// left returns how much of a trail is not copied, when its copy ends at a place.
+// Segments before that may have been archived or retired.
+func left(trail string, at position) int64 {
 	l := audit.Layout{Path: trail}
 	var n int64
-	size := func(path string) bool {
+	add := func(path string, copied int64) bool {
 		info, err := os.Lstat(path)
 		if err == nil {
-			n += info.Size()
+			n += max(info.Size()-copied, 0)
 		}
 		return err == nil
 	}
-	for _, path := range []string{l.Key(), l.Rotations(), l.Checkpoints()} {
-		size(path)
-	}
-	for i := 1; size(l.Segment(i)); i++ {
+	add(l.Key(), at.Key)
+	add(l.Rotations(), at.Rotations)
+	add(l.Checkpoints(), at.Notes)
+	copied := at.Offset
+	for i := max(at.Segment, 1); add(l.Segment(i), copied); i++ {
+		copied = 0
 	}
 	return n
+}
+
+// Uncopied returns the first segment of a trail of which a copy is due that is not
+// there yet; "": none is. A trail that was begun without an engine is not copied.
+func Uncopied(trail string) (segment string) {
+	f, err := os.Open(filepath.Join(trail, StateFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	if err != nil {
+		return audit.FirstSegment
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	switch st, err := parseState(f); {
+	case err != nil:
+		return audit.FirstSegment
+	case st.Complete:
+		return ""
+	default:
+		return filepath.Base(audit.Layout{Path: trail}.Segment(max(st.Position.Segment, 1)))
+	}
 }

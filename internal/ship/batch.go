@@ -132,7 +132,7 @@ func (b *batch) records(upTo uint64, all bool) (ended bool, err error) {
 
 // chunk reads what fits of a segment.
 func (b *batch) chunk(number int, offset int64) ([]byte, error) {
-	f, err := os.Open(b.layout.Segment(number))
+	f, err := audit.OpenRegular(b.layout.Segment(number))
 	if errors.Is(err, fs.ErrNotExist) && offset == 0 {
 		return nil, nil
 	}
@@ -154,7 +154,7 @@ func (b *batch) chunk(number int, offset int64) ([]byte, error) {
 
 // stamp sets the tail.
 func (b *batch) stamp(number int) error {
-	f, err := os.Open(b.layout.Segment(number))
+	f, err := audit.OpenRegular(b.layout.Segment(number))
 	if err != nil {
 		return err
 	}
@@ -203,7 +203,7 @@ const notesAtOnce = 256 << 10
 // readFrom reads a file from an offset on, at most so many bytes. whole says that
 // these are all.
 func readFrom(path string, at, most int64) (data []byte, whole bool, err error) {
-	f, err := os.Open(path)
+	f, err := audit.OpenRegular(path)
 	if err != nil {
 		return nil, false, err
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"tipstaff/internal/audit"
 	"tipstaff/internal/engine"
@@ -15,7 +16,9 @@ import (
 // Reader is what reading copies needs of the engine: an [*engine.Conn].
 type Reader interface {
 	ListCopies(ctx context.Context, stream int, filter string, from uint64, take func(engine.StoredCopy) error) (next uint64, err error)
+	LastCopies(ctx context.Context, stream int, filter string, take func(engine.StoredCopy) error) error
 	GetCopy(ctx context.Context, stream int, sequence uint64) (engine.StoredCopy, error)
+	ReadCopies(ctx context.Context, stream int, subject string, from, to uint64, take func(engine.StoredCopy) error) error
 }
 
 // Copies presents the copies in the streams as a file system ([fs.FS]) of
@@ -32,22 +35,34 @@ type Reader interface {
 // put right, and nothing is left out. So a batch that was removed, altered, moved
 // or added shows as it would in a file.
 //
-// Memory: about 100 bytes for each batch. Bodies are read as they are needed.
+// Memory: about 100 bytes for each batch, of which [BoundedCopies] keeps no more than
+// it was told. Bodies are read as they are needed.
 type Copies struct {
 	ctx    context.Context //nolint:containedctx // a file system has no other way to be told
 	from   Reader
 	filter string // the name whose copies are wanted; "": all
+	most   int    // bounds the batches that are listed; 0: no bound
 
-	mu     sync.Mutex
-	next   [engine.CopyStreams]uint64
-	names  map[string]map[string]*trailCopy // by name and trail
-	strays int
+	refreshing sync.Mutex // one at a time takes in what is new
+
+	mu      sync.Mutex
+	next    [engine.CopyStreams]uint64
+	names   map[string]map[string]*trailCopy // by name and trail
+	strays  int
+	batches int             // of all trails
+	left    map[Source]bool // trails that the bound leaves out
+	leftTo  time.Time       // when the latest batch of those came
 }
 
 // trailCopy is the copy of one trail.
 type trailCopy struct {
-	files map[string]*fileCopy
-	last  string // the segment that the latest batch added to
+	source  Source
+	stream  int
+	subject string
+	files   map[string]*fileCopy
+	last    string // the segment that the latest batch added to
+	batches int
+	latest  time.Time // when the stream has taken the last batch
 }
 
 // fileCopy lists where the bytes of a file are.
@@ -58,13 +73,15 @@ type fileCopy struct {
 
 // piece is a part of a file in the body of a batch.
 type piece struct {
-	at     int64 // in the file
-	stream int
-	seq    uint64
-	skip   int // in the body
-	bytes  int
-	whole  int // the size of the body
+	at    int64 // in the file
+	of    *trailCopy
+	seq   uint64
+	skip  int32 // in the body
+	bytes int32
+	whole int32 // the size of the body
 }
+
+func (p piece) end() int64 { return p.at + int64(p.bytes) }
 
 // ReadCopies finds out what the streams contain of one name, or of all if name is
 // "". ctx ends all reading.
@@ -79,24 +96,38 @@ func ReadCopies(ctx context.Context, from Reader, name string) (*Copies, error) 
 }
 
 // Refresh takes in what was copied since.
-func (c *Copies) Refresh() error {
+func (c *Copies) Refresh() error { return c.RefreshWithin(c.ctx) }
+
+// RefreshWithin is Refresh that ends with ctx as well. What it has taken in by then
+// stays, and the next one goes on there.
+func (c *Copies) RefreshWithin(ctx context.Context) error {
+	c.refreshing.Lock()
+	defer c.refreshing.Unlock()
+	err := c.choose(ctx)
 	for stream := range c.next {
+		if err != nil {
+			break
+		}
 		c.mu.Lock()
 		from := c.next[stream]
 		c.mu.Unlock()
-		next, err := c.from.ListCopies(c.ctx, stream, engine.CopySubjects(stream, c.filter), from, func(m engine.StoredCopy) error {
+		var next uint64
+		next, err = c.from.ListCopies(ctx, stream, engine.CopySubjects(stream, c.filter), from, func(m engine.StoredCopy) error {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			c.add(stream, m)
 			c.next[stream] = m.Sequence + 1
 			return nil
 		})
-		if err != nil {
-			return fmt.Errorf("cannot read the copies of trails: %w", err)
+		if err == nil {
+			c.mu.Lock()
+			c.next[stream] = max(c.next[stream], next)
+			c.mu.Unlock()
 		}
-		c.mu.Lock()
-		c.next[stream] = max(c.next[stream], next)
-		c.mu.Unlock()
+	}
+	c.evict()
+	if err != nil {
+		return fmt.Errorf("cannot read the copies of trails: %w", err)
 	}
 	return nil
 }
@@ -116,6 +147,10 @@ func (c *Copies) add(stream int, m engine.StoredCopy) {
 		c.strays++
 		return
 	}
+	if c.left[source] {
+		c.leftTo = later(c.leftTo, m.Time)
+		return
+	}
 	trails := c.names[source.Name]
 	if trails == nil {
 		trails = map[string]*trailCopy{}
@@ -123,26 +158,32 @@ func (c *Copies) add(stream int, m engine.StoredCopy) {
 	}
 	t := trails[source.Trail]
 	if t == nil {
-		t = &trailCopy{files: map[string]*fileCopy{}, last: audit.FirstSegment}
+		t = &trailCopy{source: source, stream: stream, subject: m.Subject, files: map[string]*fileCopy{}, last: audit.FirstSegment}
 		trails[source.Trail] = t
 	}
-	t.add(stream, m)
+	c.batches++
+	t.add(m)
 }
 
 // add enters a batch. What does not say which file it belongs to counts as
 // records, where a verifier meets it.
-func (t *trailCopy) add(stream int, m engine.StoredCopy) {
+func (t *trailCopy) add(m engine.StoredCopy) {
+	t.batches++
+	t.latest = later(t.latest, m.Time)
 	h, _ := parseHeader(m.Header) // without one, the whole body is such a piece
+	one := func(bytes, skip int) piece {
+		return piece{of: t, seq: m.Sequence, skip: int32(skip), bytes: int32(bytes), whole: int32(m.Size)}
+	}
 	at := 0
 	for _, p := range h.Parts {
 		if p.Bytes <= 0 || p.Bytes > m.Size-at {
 			break
 		}
-		t.piece(p.File, piece{stream: stream, seq: m.Sequence, skip: at, bytes: p.Bytes, whole: m.Size})
+		t.piece(p.File, one(p.Bytes, at))
 		at += p.Bytes
 	}
 	if at < m.Size {
-		t.piece("", piece{stream: stream, seq: m.Sequence, skip: at, bytes: m.Size - at, whole: m.Size})
+		t.piece("", one(m.Size-at, at))
 	}
 }
 

@@ -1,6 +1,7 @@
 package ship
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"io/fs"
@@ -103,6 +104,9 @@ type copyFile struct {
 	body   []byte
 }
 
+// readTime bounds one exchange with the engine, which may have gone away.
+const readTime = 10 * time.Second
+
 func (f *copyFile) Stat() (fs.FileInfo, error) { return f.info, nil }
 func (f *copyFile) Close() error               { return nil }
 
@@ -119,17 +123,21 @@ func (f *copyFile) Read(p []byte) (int, error) {
 // ReadAt implements [io.ReaderAt], for one caller at a time.
 func (f *copyFile) ReadAt(p []byte, at int64) (n int, err error) {
 	i, _ := slices.BinarySearchFunc(f.pieces, at, func(p piece, at int64) int {
-		if p.at+int64(p.bytes) <= at {
+		if p.end() <= at {
 			return -1
 		}
 		return 1
 	})
-	for ; n < len(p) && i < len(f.pieces); i++ {
-		text, err := f.read(f.pieces[i])
-		if err != nil {
+	for n < len(p) && i < len(f.pieces) {
+		end := i + 1
+		for end < len(f.pieces) && f.pieces[end].at < at+int64(len(p)) && f.pieces[end].of == f.pieces[i].of {
+			end++
+		}
+		got, err := f.run(p, at, f.pieces[i:end])
+		if n = got; err != nil {
 			return n, err
 		}
-		n += copy(p[n:], text[at+int64(n)-f.pieces[i].at:])
+		i = end
 	}
 	if n < len(p) {
 		err = io.EOF
@@ -137,17 +145,75 @@ func (f *copyFile) ReadAt(p []byte, at int64) (n int, err error) {
 	return n, err
 }
 
+// run reads pieces of one trail into p, which begins at an offset of the file. It
+// returns how much of p is filled then.
+func (f *copyFile) run(p []byte, at int64, pieces []piece) (n int, err error) {
+	into := func(one piece, text []byte) {
+		from := max(at-one.at, 0)
+		n = int(one.at+from-at) + copy(p[one.at+from-at:], text[from:])
+	}
+	n = int(max(pieces[0].at-at, 0))
+	if len(pieces) == 1 || f.holds(pieces[0]) {
+		text, err := f.read(pieces[0])
+		if err != nil {
+			return n, err
+		}
+		into(pieces[0], text)
+		if pieces = pieces[1:]; len(pieces) == 0 {
+			return n, nil
+		}
+	}
+	of, last := pieces[0].of, pieces[len(pieces)-1].seq
+	ctx, cancel := context.WithTimeout(f.of.ctx, readTime)
+	defer cancel()
+	err = f.of.from.ReadCopies(ctx, of.stream, of.subject, pieces[0].seq, last, func(m engine.StoredCopy) error {
+		for len(pieces) > 0 && pieces[0].seq == m.Sequence {
+			text, err := pieces[0].in(m.Data)
+			if err != nil {
+				return err
+			}
+			into(pieces[0], text)
+			f.latest, f.body = pieces[0], m.Data
+			pieces = pieces[1:]
+		}
+		return nil
+	})
+	if err == nil && len(pieces) > 0 {
+		err = pieces[0].fault(engine.ErrNoCopy)
+	}
+	return n, err
+}
+
+// holds reports whether the body of a piece is at hand.
+func (f *copyFile) holds(p piece) bool {
+	return f.body != nil && f.latest.seq == p.seq && f.latest.of == p.of
+}
+
 // read returns the bytes of a piece.
 func (f *copyFile) read(p piece) ([]byte, error) {
-	if f.body == nil || f.latest.seq != p.seq || f.latest.stream != p.stream {
-		m, err := f.of.from.GetCopy(f.of.ctx, p.stream, p.seq)
-		if err == nil && len(m.Data) != p.whole {
-			err = fmt.Errorf("it has %d bytes now, and %d when it was listed", len(m.Data), p.whole)
-		}
+	if !f.holds(p) {
+		ctx, cancel := context.WithTimeout(f.of.ctx, readTime)
+		defer cancel()
+		m, err := f.of.from.GetCopy(ctx, p.of.stream, p.seq)
 		if err != nil {
-			return nil, fmt.Errorf("cannot read message %d of the stream %s: %w", p.seq, engine.CopyStream(p.stream), err)
+			return nil, p.fault(err)
+		}
+		if _, err := p.in(m.Data); err != nil {
+			return nil, err
 		}
 		f.latest, f.body = p, m.Data
 	}
-	return f.body[p.skip : p.skip+p.bytes], nil
+	return p.in(f.body)
+}
+
+// in returns the piece of a body.
+func (p piece) in(body []byte) ([]byte, error) {
+	if len(body) != int(p.whole) {
+		return nil, p.fault(fmt.Errorf("it has %d bytes now, and %d when it was listed", len(body), p.whole))
+	}
+	return body[p.skip : p.skip+p.bytes], nil
+}
+
+func (p piece) fault(err error) error {
+	return fmt.Errorf("cannot read message %d of the stream %s: %w", p.seq, engine.CopyStream(p.of.stream), err)
 }

@@ -58,7 +58,7 @@ func (p position) fits(l audit.Layout) error {
 	if p.Segment == 0 {
 		return nil
 	}
-	f, err := os.Open(l.Segment(p.Segment))
+	f, err := audit.OpenRegular(l.Segment(p.Segment))
 	if errors.Is(err, os.ErrNotExist) {
 		return errShorter
 	}

@@ -25,6 +25,7 @@ type store struct {
 	msgs    [engine.CopyStreams][]message
 	ids     map[string]bool
 	largest int
+	taken   int64
 	stale   int // so many answers of LastCopy are one message old
 
 	// before and after are called around an append; an error of before is the
@@ -36,6 +37,7 @@ type message struct {
 	subject, header string
 	seq             uint64
 	data            []byte
+	at              int64 // what was taken before it, in all streams
 }
 
 func newStore() *store { return &store{ids: map[string]bool{}} }
@@ -58,7 +60,8 @@ func (s *store) AppendCopy(_ context.Context, m engine.Copy) (uint64, error) {
 	}
 	s.ids[m.ID] = true
 	seq := uint64(len(s.msgs[m.Stream])) + 1
-	s.msgs[m.Stream] = append(s.msgs[m.Stream], message{m.Subject, m.Header, seq, slices.Clone(m.Data)})
+	s.taken++
+	s.msgs[m.Stream] = append(s.msgs[m.Stream], message{m.Subject, m.Header, seq, slices.Clone(m.Data), s.taken})
 	if s.after != nil {
 		if err := s.after(m); err != nil {
 			return 0, err
@@ -101,7 +104,7 @@ func (s *store) ListCopies(_ context.Context, stream int, filter string, from ui
 	for i, m := range list {
 		m.seq = uint64(i) + 1
 		if name := strings.Split(filter, ".")[3]; m.seq >= from && (name == "*" || strings.Split(m.subject, ".")[3] == name) {
-			if err := take(engine.StoredCopy{Subject: m.subject, Sequence: m.seq, Header: m.header, Size: len(m.data)}); err != nil {
+			if err := take(engine.StoredCopy{Subject: m.subject, Sequence: m.seq, Time: time.Unix(m.at, 0), Header: m.header, Size: len(m.data)}); err != nil {
 				return 0, err
 			}
 		}
@@ -114,6 +117,39 @@ func (s *store) GetCopy(_ context.Context, stream int, seq uint64) (engine.Store
 	defer s.mu.Unlock()
 	m := s.msgs[stream][seq-1]
 	return engine.StoredCopy{Subject: m.subject, Sequence: seq, Header: m.header, Data: m.data, Size: len(m.data)}, nil
+}
+
+func (s *store) LastCopies(ctx context.Context, stream int, filter string, take func(engine.StoredCopy) error) error {
+	var all []engine.StoredCopy
+	if _, err := s.ListCopies(ctx, stream, filter, 0, func(m engine.StoredCopy) error {
+		all = slices.DeleteFunc(all, func(o engine.StoredCopy) bool { return o.Subject == m.Subject })
+		all = append(all, m)
+		return nil
+	}); err != nil {
+		return err
+	}
+	for _, m := range all {
+		if err := take(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *store) ReadCopies(_ context.Context, stream int, subject string, from, to uint64, take func(engine.StoredCopy) error) error {
+	s.mu.Lock()
+	list := slices.Clone(s.msgs[stream])
+	s.mu.Unlock()
+	for i, m := range list {
+		seq := uint64(i) + 1
+		if seq < from || seq > to || m.subject != subject {
+			continue
+		}
+		if err := take(engine.StoredCopy{Subject: m.subject, Sequence: seq, Header: m.header, Data: m.data, Size: len(m.data)}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // of changes the messages of one trail, the only one in its stream.

@@ -17,6 +17,7 @@ type Filter struct {
 	Event                           Word
 	Code                            string
 	Denied                          bool      // refusals of every kind
+	Recorded                        bool      // ends of commands whose output was kept
 	Since, Until                    time.Time // Since is inclusive, Until exclusive
 	Cmd                             Word
 	Exit                            *Exit
@@ -49,6 +50,7 @@ func (f *Filter) Match(r *audit.Record) bool {
 		equal(f.Code, string(r.Code)) && (equal(f.Command, string(r.Trace.CommandID)) || f.Command == string(r.Trace.Parent)) &&
 		(!f.Event.given() || f.Event.is(string(r.Event))) &&
 		(!f.Denied || refused(r)) &&
+		(!f.Recorded || r.Result != nil && r.Result.Recording != "") &&
 		(f.Since.IsZero() || !r.Time.Before(f.Since)) &&
 		(f.Until.IsZero() || r.Time.Before(f.Until)) &&
 		(!f.Cmd.given() || f.Cmd.inCommand(&r.What)) &&

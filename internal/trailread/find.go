@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"tipstaff/internal/audit"
 )
@@ -15,6 +16,16 @@ import (
 type Trail struct {
 	Path     string    // its directory, or the single file that was named
 	Segments []Segment // in order
+
+	// Away is the archive where records of it lie, if that is not there now; they are
+	// not among the segments.
+	Away string
+
+	in audit.Files // where it is
+
+	// Before is later than all of its records, if that is known without reading it, and
+	// Began not later than the first of them; zero: not known. They only save reading.
+	Began, Before time.Time
 }
 
 // Segment is one file of a trail, up to the size that it had when it was found.
@@ -24,6 +35,12 @@ type Segment struct {
 
 	in audit.Files // where the file is
 }
+
+// File reads a file of the trail that holds no records, by its path.
+func (t *Trail) File(path string) ([]byte, error) { return t.in.ReadFile(path) }
+
+// Below lists the files in a directory of the trail, as its recordings.
+func (t *Trail) Below(dir string) ([]audit.StoredFile, error) { return t.in.Below(t.Path, dir) }
 
 // Name is the name of the trail's directory: <start>-<pid>-<random>.
 func (t *Trail) Name() string {
@@ -68,7 +85,7 @@ func FindIn(in audit.Files, path string) ([]Trail, error) {
 		return nil, fmt.Errorf("cannot find a trail: %w", err)
 	}
 	if !info.IsDir() {
-		return []Trail{{Path: path, Segments: []Segment{{path, info.Size(), in}}}}, nil
+		return []Trail{{Path: path, Segments: []Segment{{path, info.Size(), in}}, in: in}}, nil
 	}
 	found, err := in.Trails(path)
 	if err != nil {
@@ -76,31 +93,34 @@ func FindIn(in audit.Files, path string) ([]Trail, error) {
 	}
 	var trails []Trail
 	for _, f := range found {
-		segments, err := sized(in, f.Segments)
-		if err != nil {
+		t := Trail{Path: f.Path, in: in}
+		if err := t.take(f.Segments); err != nil {
 			return nil, fmt.Errorf("cannot find the trails: %w", err)
 		}
-		if len(segments) > 0 {
-			trails = append(trails, Trail{f.Path, segments})
+		if len(t.Segments) > 0 || t.Away != "" {
+			trails = append(trails, t)
 		}
 	}
 	return trails, nil
 }
 
-// sized returns segments with their sizes; it leaves out what is not a regular
-// file or no longer exists.
-func sized(in audit.Files, paths []string) (segments []Segment, err error) {
+// take finds out the sizes of segments. It leaves out what is not a regular file or no
+// longer exists.
+func (t *Trail) take(paths []string) error {
 	for _, path := range paths {
-		info, err := in.Lstat(path)
-		if errors.Is(err, fs.ErrNotExist) { // removed meanwhile
+		info, err := t.in.Lstat(path)
+		if errors.Is(err, fs.ErrNotExist) { // removed meanwhile, or in an archive that is not there
+			if t.Away, err = t.in.Archive(path); err != nil {
+				return err
+			}
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if info.Mode().IsRegular() {
-			segments = append(segments, Segment{path, info.Size(), in})
+			t.Segments = append(t.Segments, Segment{path, info.Size(), t.in})
 		}
 	}
-	return segments, nil
+	return nil
 }

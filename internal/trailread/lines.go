@@ -43,6 +43,8 @@ type lines interface {
 	// next returns a line without its newline, valid until the next call, and
 	// its offset. After the last line it returns io.EOF.
 	next() (text []byte, at int64, k kind, err error)
+	// rest returns what of the part was not returned yet.
+	rest(p part) (from, to int64)
 	close()
 }
 
@@ -64,6 +66,8 @@ func openForward(p part, size int64) (lines, error) {
 }
 
 func (l *forward) close() { _ = l.file.Close() }
+
+func (l *forward) rest(p part) (from, to int64) { return l.at, p.to }
 
 func (l *forward) next() ([]byte, int64, kind, error) {
 	at := l.at
@@ -111,6 +115,8 @@ func openBackward(p part) (lines, error) {
 }
 
 func (l *backward) close() { _ = l.file.Close() }
+
+func (l *backward) rest(p part) (from, to int64) { return p.from, l.pos + int64(len(l.buf)) }
 
 func (l *backward) next() ([]byte, int64, kind, error) {
 	if len(l.buf) == 0 {

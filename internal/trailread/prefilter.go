@@ -43,6 +43,9 @@ func (f *Filter) prefilter() prefilter {
 			return bytes.Contains(line, refusal) || bytes.Contains(line, denial) || hides(line, refusedEnd+"deny")
 		})
 	}
+	if f.Recorded {
+		p = p.need(`"`, "recording", `"`)
+	}
 	if f.Exit != nil {
 		p = append(p, f.Exit.may)
 	}

@@ -58,7 +58,8 @@ func Last(ctx context.Context, trails []Trail, f *Filter, n int) ([]Line, Tally,
 var errEnough = errors.New("enough")
 
 // merge reads several trails in order of time. It opens a trail when the time
-// of its first record is reached, and closes it after its last record.
+// of its first record is reached, and closes it after its last record. Of trails that
+// overlap it has a bounded number of files open, see park.go.
 type merge struct {
 	context func() error
 	judge   judge
@@ -68,6 +69,7 @@ type merge struct {
 	open    []*source // a heap, with the next record at the top
 	waiting []*source // sorted by the time of their first record
 	begun   bool      // waiting is complete
+	files   int       // that are open
 }
 
 func newMerge(ctx context.Context, f *Filter, back bool) *merge {
@@ -131,16 +133,19 @@ func (m *merge) begin(trails []Trail) error {
 		if err := m.context(); err != nil {
 			return err
 		}
-		parts, err := trails[i].parts(m.judge.filter.Since, m.judge.filter.Until)
-		if err != nil {
+		s := &source{of: m, trail: &trails[i], index: i}
+		if m.back && !s.trail.Before.IsZero() || !m.back && !s.trail.Began.IsZero() {
+			if s.later(); s.unread {
+				m.waiting = append(m.waiting, s)
+			}
+			continue
+		}
+		if err := s.find(); err != nil {
 			return err
 		}
-		s := &source{of: m, trail: &trails[i], index: i, parts: parts}
-		if m.back {
-			slices.Reverse(s.parts)
-		}
 		if len(trails) > 1 { // a single trail needs no order
-			if s.begins, err = m.peek(parts); err != nil {
+			var err error
+			if s.begins, err = m.peek(s.parts); err != nil {
 				return err
 			}
 		}
@@ -247,9 +252,11 @@ type source struct {
 	trail  *Trail
 	index  int
 	begins time.Time
+	unread bool   // it is not known yet which parts there are
 	parts  []part // not opened yet
 	part   part   // open, if lines is not nil
 	lines  lines
+	parked bool // lines was closed, and goes on at the rest of part
 	line   Line // the current one
 	// passing: many records were not selected, and line has the time of the last
 	// one. So the other trails keep pace, and whoever interrupts the merge
@@ -261,6 +268,7 @@ func (s *source) close() {
 	if s.lines != nil {
 		s.lines.close()
 		s.lines = nil
+		s.of.files--
 	}
 }
 
@@ -272,8 +280,13 @@ const breath = 1024
 func (s *source) advance() (bool, error) {
 	s.passing = false
 	for n := 1; ; n++ {
+		if s.unread {
+			if err := s.find(); err != nil {
+				return false, err
+			}
+		}
 		if s.lines == nil {
-			if len(s.parts) == 0 {
+			if len(s.parts) == 0 && !s.parked {
 				return false, nil
 			}
 			if err := s.openNext(); err != nil {
@@ -307,12 +320,19 @@ func (s *source) advance() (bool, error) {
 }
 
 func (s *source) openNext() error {
-	s.part, s.parts = s.parts[0], s.parts[1:]
-	l, err := s.of.lines(s.part, readBuffer)
+	buffer := int64(readBuffer)
+	if s.parked {
+		s.parked, buffer = false, smallBuffer
+	} else {
+		s.part, s.parts = s.parts[0], s.parts[1:]
+	}
+	s.of.makeRoom(s)
+	l, err := s.of.lines(s.part, buffer)
 	if err != nil {
 		return err
 	}
 	s.lines = l
+	s.of.files++
 	return nil
 }
 

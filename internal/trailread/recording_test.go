@@ -40,26 +40,26 @@ func TestARecordingIsTheOneOfWhichTheTrailSpeaks(t *testing.T) {
 	if err != nil || len(trails) != 2 {
 		t.Fatal(trails, err)
 	}
-	if file, err := Recording(t.Context(), trails, "cmd_good"); err != nil || file != recording.File(path, "cmd_good") {
-		t.Errorf("%s, %v", file, err)
+	if file, err := Recording(t.Context(), trails, "cmd_good"); err != nil || file.Path != recording.File(path, "cmd_good") || string(file.Data) != kept {
+		t.Errorf("%v, %v", file, err)
 	}
 	for _, id := range []string{"cmd_altered", "cmd_unknown", "cmd_unrecorded"} {
 		var altered *AlteredError
-		if file, err := Recording(t.Context(), trails, id); file != "" || !errors.As(err, &altered) || altered.File != recording.File(path, id) || altered.Got != recording.Sum([]byte(kept)) || altered.Want == altered.Got {
-			t.Errorf("%s: %s, %v", id, file, err)
+		if file, err := Recording(t.Context(), trails, id); file.Path != "" || !errors.As(err, &altered) || altered.File != recording.File(path, id) || altered.Got != recording.Sum([]byte(kept)) || altered.Want == altered.Got {
+			t.Errorf("%s: %v, %v", id, file, err)
 		}
 	}
 	for _, id := range []string{"cmd_other", "cmd_nothing", "../../cmd_nothing"} {
-		if file, err := Recording(t.Context(), trails, id); file != "" || !errors.Is(err, ErrNoRecording) {
-			t.Errorf("%s: %s, %v", id, file, err)
+		if file, err := Recording(t.Context(), trails, id); file.Path != "" || !errors.Is(err, ErrNoRecording) {
+			t.Errorf("%s: %v, %v", id, file, err)
 		}
 	}
-	if file, err := Recording(t.Context(), trails, "cmd_directory"); file != "" || err == nil || errors.Is(err, ErrNoRecording) {
-		t.Errorf("a directory: %s, %v", file, err)
+	if file, err := Recording(t.Context(), trails, "cmd_directory"); file.Path != "" || err == nil || errors.Is(err, ErrNoRecording) {
+		t.Errorf("a directory: %v, %v", file, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if file, err := Recording(ctx, trails, "cmd_good"); file != "" || !errors.Is(err, context.Canceled) {
-		t.Errorf("behind the end: %s, %v", file, err)
+	if file, err := Recording(ctx, trails, "cmd_good"); file.Path != "" || !errors.Is(err, context.Canceled) {
+		t.Errorf("behind the end: %v, %v", file, err)
 	}
 }

@@ -29,8 +29,8 @@ export function follow(path, on) {
   };
   document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
   addEventListener("pagehide", close);
-  addEventListener("pageshow", open);
-  open();
+  addEventListener("pageshow", (e) => { if (e.persisted) open(); }); // back from where browsers keep pages
+  requestAnimationFrame(() => setTimeout(open)); // what the page has is painted first; a hidden page opens when it is seen
   return () => { over = true; close(); };
 }
 
@@ -61,8 +61,10 @@ export function put(element, html) {
   const box = document.createElement("template");
   box.innerHTML = html;
   sync(element, box.content);
-  tick();
+  due ||= requestAnimationFrame(() => { due = 0; tick(); }); // once for all parts of an event
 }
+
+let due = 0;
 
 function sync(old, fresh) {
   const known = new Map();
@@ -98,7 +100,7 @@ function update(old, want) {
   for (const { name, value } of want.attributes) {
     if (old.getAttribute(name) !== value && !own(old, name)) old.setAttribute(name, value);
   }
-  if (old.nodeName === "INPUT" || old.nodeName === "TEXTAREA") return;
+  if (old.nodeName === "INPUT" || old.nodeName === "TEXTAREA" || old.hasAttribute("data-own")) return; // the page's own
   if (old.isEqualNode(want)) return;
   sync(old, want);
 }

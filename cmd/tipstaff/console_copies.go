@@ -1,0 +1,37 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+
+	"tipstaff/internal/console"
+	"tipstaff/internal/engine"
+	"tipstaff/internal/ship"
+)
+
+// mostBatches bounds the copies that a console knows of: each takes about 100 bytes.
+const mostBatches = 200_000
+
+// showCopies gives the console of a fleet the fleet's trails, if there is a key that they
+// are read with. The caller calls done at the end.
+func showCopies(ctx context.Context, d *desk, o *console.Options) (done func(), err error) {
+	e := d.settings.Engine
+	switch {
+	case !d.fleet:
+		return func() {}, nil
+	case e.AuditorKey == "" && e.Credentials == "": // the servers ask for no key
+		o.Copies = ship.BoundedCopies(ctx, d.conn, mostBatches)
+		return func() {}, nil
+	case e.AuditorKey == "":
+		o.CopiesLack = "No key for that is set. " + console.HowToRead
+		return func() {}, nil
+	}
+	a := e.AuditorOptions(e.AuditorName)
+	a.Log = slog.New(slog.DiscardHandler)
+	conn, err := engine.Connect(ctx, a) // the console does not wait for it: pages say how it stands
+	if err != nil {
+		return nil, fail(exitConfig, "cannot read the copies of the fleet's trails: %w", err)
+	}
+	o.Copies = ship.BoundedCopies(ctx, conn, mostBatches)
+	return conn.Close, nil
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"tipstaff/internal/config"
+	"tipstaff/internal/keep"
+	"tipstaff/internal/ship"
+)
+
+// keepOptions are what the settings say about how long trails and recordings are kept.
+// how says for people which command or setting removes.
+func keepOptions(s config.Settings, how string) keep.Options {
+	o := keep.Options{Dir: s.AuditDir(), Trails: s.AuditKeep, Recordings: s.RecordingsKeep, By: osUser() + ", " + how}
+	if s.Engine.Copies() {
+		o.Uncopied = func(trail string) string { return ship.Uncopied(filepath.Join(s.AuditDir(), trail)) }
+	}
+	return o
+}
+
+// startKeeping begins to remove what the settings do not keep, behind the calls.
+func (st *stack) startKeeping() {
+	st.keeping = keep.Start(keepOptions(st.settings, "tipstaff server"), st.log)
+	st.telemetry.metrics.TellKeeping(st.keeping.Status, st.trail.Signed)
+}
+
+// sealing says when a server begins another file of its trail, so that what its
+// settings do not keep can go.
+func sealing(b keep.Bounds) (age time.Duration, bytes int64) {
+	const (
+		leastAge, mostAge     = time.Hour, 24 * time.Hour
+		leastBytes, mostBytes = 1 << 20, 64 << 20
+		parts                 = 16
+	)
+	if b.Age > 0 {
+		age = min(max(b.Age/parts, leastAge), mostAge)
+	}
+	if b.Bytes > 0 {
+		bytes = min(max(b.Bytes/parts, leastBytes), mostBytes)
+	}
+	return age, bytes
+}
+
+const (
+	// sweepEvery is how often a process that ends soon removes what is not kept, if
+	// no server does.
+	sweepEvery = time.Hour
+	// sweepTime is how long it takes for that.
+	sweepTime = time.Second
+)
+
+// sweepOnce removes what the settings do not keep, for processes that run one command
+// or answer one question: there may never be a server.
+func sweepOnce(s config.Settings, how string, log *slog.Logger) {
+	if s.AuditKeep.None() && s.RecordingsKeep.None() || keep.Recently(s.AuditDir(), sweepEvery) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), sweepTime)
+	defer cancel()
+	o := keepOptions(s, how)
+	o.Unasked = true
+	swept, err := keep.Sweep(ctx, o)
+	if err != nil {
+		log.Warn("cannot retire all that the settings do not keep", "error", err)
+	}
+	if swept.Held != nil {
+		log.Warn("nothing is retired for its age yet", "why", swept.Held.String())
+	}
+}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+
+	"tipstaff/internal/audit"
+	"tipstaff/internal/config"
+	"tipstaff/internal/httpfront"
+	"tipstaff/internal/metrics"
+	"tipstaff/internal/policyfile"
+)
+
+// startable says why no server starts with these settings: all faults at once, each
+// with the name of its variable. A server asks it before it makes anything, and config
+// check asks it and nothing else, so that both say the same. What depends on the
+// moment is found out later: whether an address is free, what the kernel gives.
+func startable(s config.Settings) error {
+	faults := []error{misspeltError(s.Environ)}
+	add := func(name string, err error) {
+		if err != nil {
+			faults = append(faults, fmt.Errorf("%s: %w", name, err))
+		}
+	}
+	add("--http (TIPSTAFF_HTTP)", httpfront.Check(s.HTTP.Address))
+	if s.Metrics != "" {
+		_, err := metrics.Address(s.Metrics)
+		add("--metrics (TIPSTAFF_METRICS)", err)
+	}
+	_, err := audit.ParseDurability(s.AuditDurability)
+	add("TIPSTAFF_AUDIT_DURABILITY", err)
+	add("TIPSTAFF_AUDIT_CHECKPOINTS", checkCheckpoints(s.AuditCheckpoints))
+	// The others are read as the server reads them when it makes its parts.
+	log := slog.New(slog.DiscardHandler)
+	_, err = newEvaluatorWithoutFile(s, nil, log)
+	faults = append(faults, err)
+	_, err = sandboxWords(s)
+	faults = append(faults, err)
+	_, err = sinksOf(s)
+	faults = append(faults, err)
+	d, err := deciderClient(s, nil, log)
+	if d != nil {
+		d.Close()
+	}
+	faults = append(faults, err)
+	if s.HTTP.Address != "" {
+		faults = append(faults, callersUsable(s))
+	}
+	if !s.Engine.On() && s.Engine.Copies() { // of a fleet's member they are looked at with its role
+		faults = append(faults, s.Engine.CheckFiles())
+	}
+	return joined(faults...)
+}
+
+// startableAnywhere is startable for a server of which it is not known how it will be
+// started: what only one over HTTP needs counts if it is set, and the trail has to have
+// a place. config check asks it.
+func startableAnywhere(s config.Settings) error {
+	faults := []error{startable(s)}
+	if s.HTTP.Address == "" && !reflect.DeepEqual(s.Callers, config.Callers{}) {
+		faults = append(faults, callersUsable(s))
+	}
+	if err := writable(existing(s.AuditDir())); err != nil {
+		faults = append(faults, noTrail(s, err))
+	}
+	if s.ConfigFile != "" {
+		f, err := policyfile.Read(s.ConfigFile)
+		if err == nil { // its other faults are reported with their lines
+			_, err = (&deciders{}).ofFile(f.Policy)
+			faults = append(faults, err)
+		}
+	}
+	return joined(faults...)
+}
+
+// joined makes one error of many. Each part that reads settings says that no server can
+// start; that is said once.
+func joined(faults ...error) error {
+	var texts []string
+	for _, err := range faults {
+		if err != nil {
+			texts = append(texts, strings.TrimPrefix(err.Error(), cannotStart))
+		}
+	}
+	if len(texts) == 0 {
+		return nil
+	}
+	return fail(exitConfig, "%s%s", cannotStart, strings.Join(texts, "\n"))
+}
+
+const cannotStart = "cannot start with these settings:\n"
+
+// callersUsable reads what a server over HTTP knows its callers by.
+func callersUsable(s config.Settings) error {
+	log := slog.New(slog.DiscardHandler)
+	_, err := newAuthenticator(s, io.Discard, nil, log)
+	_, certificate := newServerTLS(s, nil, log)
+	return joined(err, certificate)
+}
+
+// checkCheckpoints refuses a directory into which no checkpoint can be copied: copies
+// that fail would be noticed when they are needed.
+func checkCheckpoints(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("there is no directory %s; make it, best on another disk: mkdir -p %s", dir, dir)
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return fmt.Errorf("%s is no directory", dir)
+	}
+	if err := writable(dir); err != nil {
+		return fmt.Errorf("no checkpoint can be copied there: %w", err)
+	}
+	return nil
+}
+
+// existing returns the nearest directory around a path that is there: what is not there
+// will be made in it.
+func existing(path string) string {
+	for {
+		_, err := os.Lstat(path)
+		if !errors.Is(err, os.ErrNotExist) || filepath.Dir(path) == path {
+			return path
+		}
+		path = filepath.Dir(path)
+	}
+}
+
+// writable makes a file in a directory and removes it again. Permissions would not tell
+// all: some file systems let nothing be made.
+func writable(dir string) error {
+	f, err := os.CreateTemp(dir, ".tipstaff-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+func noTrail(s config.Settings, err error) error {
+	return fail(exitFailure, "cannot make an audit trail in %s: %w\nNo record, no run: set TIPSTAFF_STATE_DIR to a directory that this user can write", s.AuditDir(), err)
+}

@@ -1,0 +1,72 @@
+package audit
+
+import (
+	"slices"
+
+	"tipstaff/internal/redact"
+)
+
+// hide hides the secrets in every text of r that a caller sends, or that may quote
+// one: also in names, identifiers and paths, where secrets have no business, but are
+// put by mistake. It does not modify what r points to.
+func (r *Record) hide(by *redact.Redactor) {
+	r.What.Argv = by.Argv(r.What.Argv)
+	for _, s := range r.texts() {
+		*s = by.Text(*s)
+	}
+	for _, list := range []*[]string{&r.What.Writes, &r.What.EnvNames, &r.What.EnvDropped} {
+		*list = hideList(by, *list)
+	}
+	r.Who.Session = hidden(by, r.Who.Session)
+	r.Trace.CommandID, r.Trace.Parent = hidden(by, r.Trace.CommandID), hidden(by, r.Trace.Parent)
+	r.What.Tool = hidden(by, r.What.Tool)
+	if r.Decision.Approval != nil {
+		a := *r.Decision.Approval
+		for _, s := range []*string{&a.Handle, &a.By, &a.Comment} {
+			*s = by.Text(*s)
+		}
+		r.Decision.Approval = &a
+	}
+	if r.Result != nil && len(r.Result.Violations)+len(r.Result.Used) > 0 {
+		out := *r.Result
+		out.Violations = slices.Clone(out.Violations)
+		for i := range out.Violations {
+			v := &out.Violations[i]
+			for _, s := range []*string{&v.Path, &v.Why, &v.Aside, &v.Fault} {
+				*s = by.Text(*s)
+			}
+		}
+		out.Used = slices.Clone(out.Used)
+		for i := range out.Used {
+			out.Used[i].Credential = by.Text(out.Used[i].Credential)
+		}
+		r.Result = &out
+	}
+}
+
+// texts are the single texts of r in which there may be secrets.
+func (r *Record) texts() []*string {
+	return []*string{
+		&r.Who.Principal, &r.Who.Client, &r.Who.Agent, &r.Who.Task, &r.Who.Call, &r.Who.Gateway, &r.Trace.Traceparent,
+		&r.What.Line, &r.What.Script, &r.What.Input, &r.What.File, &r.What.Cwd, &r.What.Signal, &r.What.Terminal,
+		&r.Decision.Rule, &r.Decision.At, &r.Why, &r.Error,
+	}
+}
+
+func hidden[T ~string](by *redact.Redactor, s T) T { return T(by.Text(string(s))) }
+
+// hideList hides the secrets in the texts of a list, in a new one if there are any.
+func hideList(by *redact.Redactor, list []string) []string {
+	out := list
+	for i, s := range list {
+		h := by.Text(s)
+		if h == s {
+			continue
+		}
+		if &out[0] == &list[0] {
+			out = slices.Clone(list)
+		}
+		out[i] = h
+	}
+	return out
+}

@@ -1,0 +1,185 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/mod/sumdb/note"
+)
+
+// Keeper archives and retires the trails of one directory. There is one at a time for a
+// directory, in all processes. It is for one goroutine.
+//
+// Each of its methods first writes a statement and waits until that is on the disk, and
+// then removes what the statement is about. So a trail verifies at every moment, also
+// if the machine fails in between; [Keeper.Mend] removes what was left.
+type Keeper struct {
+	dir   string
+	by    string
+	now   func() time.Time
+	key   *Key
+	trust trust
+	lock  io.Closer
+	said  map[string]*said // by file of statements
+}
+
+// said is the state of a file of statements, which nothing but the Keeper writes.
+type said struct {
+	n      uint64 // statements
+	good   int64
+	last   string              // hash of the last one
+	trails map[string][32]byte // of those about whole trails: their roots
+}
+
+// ErrBusy is returned by [NewKeeper] while another process archives or retires trails
+// of the directory.
+var ErrBusy = errors.New("another process archives or retires trails here just now")
+
+// lockFile is locked by a Keeper.
+const lockFile = ".keeper"
+
+// NewKeeper returns the Keeper of a directory of trails. by says for people who acts.
+// The caller closes it.
+func NewKeeper(dir, by string, now func() time.Time) (*Keeper, error) {
+	k := &Keeper{dir: dir, by: by, now: now, said: map[string]*said{}}
+	var err error
+	if k.key, err = readKey(filepath.Join(dir, keysDir, privateFile)); err != nil {
+		return nil, fmt.Errorf("cannot sign statements about the trails in %s: %w", dir, err)
+	}
+	if k.trust, err = k.key.trust(dir); err != nil {
+		return nil, fmt.Errorf("cannot sign statements about the trails in %s: %w", dir, err)
+	}
+	if k.lock, err = lockKeeper(filepath.Join(dir, lockFile)); err != nil {
+		return nil, err
+	}
+	return k, nil
+}
+
+// Close lets other processes have their turn.
+func (k *Keeper) Close() { _ = k.lock.Close() }
+
+// Swept returns when a Keeper was last at work in a directory; zero: never.
+func Swept(dir string) time.Time {
+	info, err := os.Stat(filepath.Join(dir, lockFile))
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}
+
+// open returns the files of a trail of the directory.
+func (k *Keeper) open(trail string) (TrailFiles, error) {
+	path := filepath.Join(k.dir, trail)
+	if !IsTrail(path) || filepath.Dir(path) != filepath.Clean(k.dir) {
+		return TrailFiles{}, fmt.Errorf("%q is no trail", trail)
+	}
+	segments, _, err := Files{}.list(path)
+	return TrailFiles{Path: path, Segments: segments}, err
+}
+
+// statement begins a statement about a trail.
+func (k *Keeper) statement(t TrailFiles, act Act) (Statement, error) {
+	s := Statement{Trail: filepath.Base(t.Path), Act: act, By: k.by, Time: k.now()}
+	key, err := ReadRegular(filepath.Join(t.Path, trailKeyFile))
+	if err != nil {
+		return s, err
+	}
+	s.Key = strings.TrimSpace(string(key))
+	if !slices.Contains(k.trust.after(s.Key), k.key.Public) {
+		return s, errors.New("it was signed by a key that did not lead to the one in use, so no statement about it would be believed")
+	}
+	return s, nil
+}
+
+// cover makes s a statement about the records behind before, up to a mark.
+func (s *Statement) cover(before *checker, m mark) {
+	s.From, s.Through = before.expected(), m.report.Records
+	s.tree, s.Root, s.chain = m.tree, m.tree.root(), m.chain
+	s.First, s.Last = m.report.First, m.report.Last
+	if before.report.Records > 0 {
+		s.First = before.report.Last // no later than the first of them
+	}
+}
+
+// heard reads a file of statements, once.
+func (k *Keeper) heard(path string) (*said, error) {
+	if s := k.said[path]; s != nil {
+		return s, nil
+	}
+	data, err := ReadRegular(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	list, good, last, err := parseStatements(data, k.trust.after)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	s := &said{uint64(len(list)), good, last, map[string][32]byte{}}
+	for i := range list {
+		if list[i].Whole() {
+			s.trails[list[i].Trail] = list[i].Root
+		}
+	}
+	k.said[path] = s
+	return s, nil
+}
+
+// say signs a statement and appends it to a file of statements. When it returns, the
+// statement is on the disk.
+func (k *Keeper) say(path string, s *Statement) error {
+	before, err := k.heard(path)
+	if err != nil {
+		return err
+	}
+	s.Number, s.Before = before.n+1, before.last
+	signed, err := note.Sign(&note.Note{Text: s.text()}, k.key.signer)
+	if err != nil {
+		return err
+	}
+	if _, err := parseStatement(s.text()); err != nil {
+		return err // no verifier would believe it
+	}
+	delete(k.said, path) // until it is there
+	if err := appendAt(path, before.good, append(signed[:len(signed):len(signed)], '\n')); err != nil {
+		return err
+	}
+	syncDirectory(filepath.Dir(path))
+	before.n, before.good, before.last = before.n+1, before.good+int64(len(signed))+1, noteHash(signed)
+	if s.Whole() {
+		before.trails[s.Trail] = s.Root
+	}
+	k.said[path] = before
+	return nil
+}
+
+// appendAt writes text behind what is good of a file; what a crash has torn goes.
+func appendAt(path string, good int64, text []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	err = f.Truncate(good)
+	if err == nil {
+		_, err = f.WriteAt(text, good)
+	}
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// sayAll is say for a statement that may be about more files than one may have.
+func (k *Keeper) sayAll(path string, s *Statement) error {
+	for len(s.Files) > mostFiles {
+		some := Statement{Trail: s.Trail, Act: s.Act, Key: s.Key, By: s.By, Time: s.Time, To: s.To, Files: s.Files[:mostFiles]}
+		if err := k.say(path, &some); err != nil {
+			return err
+		}
+		s.Files = s.Files[mostFiles:]
+	}
+	return k.say(path, s)
+}

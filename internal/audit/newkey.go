@@ -1,0 +1,124 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode"
+
+	"golang.org/x/mod/sumdb/note"
+)
+
+// NewKey replaces the key of the trails in dir, whatever has become of the old one,
+// and writes down why. The old key signs that the new one follows it, if it can be
+// read. Otherwise only the new one does: that makes the trails of the old one known
+// to a verifier who believes what lies beside the trails, and to no other.
+func NewKey(dir, because string, now time.Time) (*Key, error) {
+	fresh, err := replace(filepath.Join(dir, keysDir), because, now)
+	if err != nil {
+		return nil, fmt.Errorf("cannot replace the key: %w", err)
+	}
+	return fresh, nil
+}
+
+func replace(dir, because string, now time.Time) (*Key, error) {
+	if because = oneLine(because); because == "" {
+		return nil, errors.New("say why it is replaced")
+	}
+	if err := errors.Join(checkKeyDirectory(filepath.Dir(dir)), checkKeyDirectory(dir), os.MkdirAll(dir, 0o700)); err != nil {
+		return nil, err
+	}
+	fresh, private, err := newKey()
+	if err != nil {
+		return nil, err
+	}
+	fresh.Path, fresh.Made = filepath.Join(dir, privateFile), true
+	r := rotation{fresh: fresh.Public}
+	signers := []note.Signer{fresh.signer}
+	var old *Key
+	if data, err := ReadRegular(fresh.Path); err == nil {
+		old, _ = parseKey(fresh.Path, data)
+	}
+	if old != nil {
+		r.old, r.both = old.Public, true
+		signers = []note.Signer{old.signer, fresh.signer}
+	} else if r.old = lostPublic(dir); r.old == "" {
+		return nil, errors.New("there was no key before; the first server makes one")
+	}
+	statement, err := note.Sign(&note.Note{Text: r.text(now, because)}, signers...)
+	if err != nil {
+		return nil, err
+	}
+	return fresh, putKey(dir, statement, private, fresh)
+}
+
+// lostPublic returns the public half of a key that is gone.
+func lostPublic(dir string) string {
+	if data, err := ReadRegular(filepath.Join(dir, publicFile)); err == nil && isKey(strings.TrimSpace(string(data))) {
+		return strings.TrimSpace(string(data))
+	}
+	last := "" // of the trail that was begun last
+	above := filepath.Dir(dir)
+	entries, _ := os.ReadDir(above)
+	for _, e := range entries {
+		if !IsTrail(e.Name()) {
+			continue
+		}
+		if data, err := ReadRegular(filepath.Join(above, e.Name(), trailKeyFile)); err == nil && isKey(strings.TrimSpace(string(data))) {
+			last = strings.TrimSpace(string(data))
+		}
+	}
+	return last
+}
+
+// putKey writes down what the keys have signed, and puts the new key in the place of
+// the old one.
+func putKey(dir string, statement []byte, private string, fresh *Key) error {
+	if err := addStatement(filepath.Join(dir, rotationsFile), statement); err != nil {
+		return err
+	}
+	temp, err := writeTemp(dir, private, true)
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(temp, fresh.Path); err != nil {
+		_ = os.Remove(temp)
+		return err
+	}
+	return writePublic(dir, fresh.Public, true)
+}
+
+// addStatement appends to the statements about keys. It begins a line, whatever the
+// file ends with.
+func addStatement(path string, statement []byte) error {
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return &fs.PathError{Op: "open", Path: path, Err: errIrregular}
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err == nil && info.Size() > 0 {
+		statement = append([]byte("\n"), statement...)
+	}
+	if err == nil {
+		_, err = f.Write(append(statement, '\n'))
+	}
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// mostBecause bounds the reason for a new key.
+const mostBecause = 500
+
+// oneLine makes a reason a line of a statement.
+func oneLine(s string) string {
+	s = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "?"), func(r rune) bool {
+		return unicode.IsSpace(r) || !unicode.IsPrint(r)
+	}), " ")
+	return strings.ToValidUTF8(s[:min(len(s), mostBecause)], "")
+}

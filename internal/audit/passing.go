@@ -1,0 +1,246 @@
+package audit
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"path/filepath"
+)
+
+// passing is how a checker passes over what statements speak of.
+type passing struct {
+	retention
+
+	trail string
+	blind bool   // what lies in an archive is not read: the statement is enough
+	away  *Fault // an archive that is not there
+}
+
+// passing reads the statements of a trail, and returns nil if it has none. trusted
+// says whose statements count.
+func (t TrailFiles) passing(trusted trust) (*passing, error) {
+	own, _, err := t.readBeside(trailKeyFile) // one that is no file is for the witness to say
+	if err != nil {
+		return nil, err
+	}
+	r, err := t.in.retention(t.Path, func(key string) []string {
+		if key+"\n" != string(own) {
+			return nil
+		}
+		return trusted.after(key)
+	})
+	if err != nil || len(r.list) == 0 && r.err == nil {
+		return nil, err
+	}
+	return &passing{retention: r, trail: t.Path}, nil
+}
+
+// fault is a fault of statements that cannot be believed.
+func (p *passing) fault(r Reason) Fault {
+	return Fault{Reason: r, File: filepath.Join(p.trail, retentionFile), Line: 1}
+}
+
+// begin checks the statements themselves, and the files of archives of which only
+// their hashes are known. It reports whether there is nothing else to check.
+func (c *checker) begin() (done bool, err error) {
+	p := c.passing
+	if p == nil {
+		return false, nil
+	}
+	c.report.Retained = &Retained{p.list}
+	if p.err != nil {
+		c.fail(Tampered, p.fault(BadStatement))
+		return true, nil //nolint:nilerr // it is a fault of the trail, and in the report
+	}
+	for i := range p.list {
+		s := &p.list[i]
+		if s.Act != Archived || p.blind {
+			continue
+		}
+		for _, file := range s.Files {
+			if p.about(file.Name) != s {
+				continue
+			}
+			if _, err := c.checkStored(s, file); err != nil {
+				return true, err
+			}
+		}
+	}
+	return c.report.Fault != nil, nil
+}
+
+// enter comes before a segment is read. It passes over what was retired before it, and
+// over the segment itself where it cannot be read; skip says that it did.
+func (c *checker) enter(path string) (skip bool, err error) {
+	p := c.passing
+	if p == nil {
+		return false, nil
+	}
+	name := filepath.Base(path)
+	c.leap(name)
+	s := p.about(name)
+	if s == nil || s.Act != Archived || c.report.Fault != nil {
+		return c.report.Fault != nil, nil
+	}
+	if s.Through < c.expected() && s.From <= s.Through {
+		return true, nil // the statement was enough for all its segments
+	}
+	if info, err := c.in.lstat(path); err == nil && info.Mode().IsRegular() {
+		return false, nil // it was not removed yet
+	}
+	if !p.blind {
+		for _, file := range s.Segments {
+			if file.Name != name {
+				continue
+			}
+			there, err := c.checkStored(s, file)
+			if err != nil || there || c.report.Fault != nil {
+				return !there || c.report.Fault != nil, err
+			}
+		}
+	}
+	c.pass(s)
+	return true, nil
+}
+
+// leap passes over all that was retired before a segment; "" is the end of the trail.
+func (c *checker) leap(name string) {
+	for i := range c.passing.list {
+		s := &c.passing.list[i]
+		if s.Act != Retired || !s.hasRecords() || s.Through < c.expected() || c.report.Fault != nil {
+			continue
+		}
+		if last := len(s.Segments) - 1; name != "" && last >= 0 && s.Segments[last].Name >= name {
+			continue
+		}
+		c.pass(s)
+	}
+}
+
+// pass takes over the state behind the records of a statement.
+func (c *checker) pass(s *Statement) {
+	if s.From > c.expected() || s.From < c.expected() && s.Act == Retired {
+		c.fail(Tampered, c.passing.fault(Missing))
+		return
+	}
+	if c.report.Records == 0 {
+		c.report.First = s.First
+	}
+	if c.report.Records = s.Through; !s.Last.IsZero() {
+		c.report.Last = s.Last
+	}
+	c.prev, c.anyStart = s.chain, false
+	w := c.witness
+	if w == nil {
+		return
+	}
+	w.tree = tree{s.tree.n, append(w.tree.roots[:0:0], s.tree.roots...)}
+	w.bare = Fault{}
+	for ; w.next < len(w.signed) && w.signed[w.next].Size <= s.Through; w.next++ {
+		claim := w.signed[w.next]
+		if claim.Size == s.Through && claim.Root != s.Root {
+			c.fail(Tampered, c.passing.fault(Forged))
+			return
+		}
+	}
+	c.report.Signed = s.Through
+	if s.End == closed { // the checkpoint that says so may lie in an archive that is away
+		w.ended, w.endAt = closed, s.Through
+	}
+}
+
+// leave comes after the last segment.
+func (c *checker) leave(segments int) {
+	p := c.passing
+	if p == nil || c.report.Fault != nil {
+		return
+	}
+	c.leap("")
+	over := false
+	for i := range p.list {
+		s := &p.list[i]
+		if over = over || s.Whole(); s.Whole() && c.report.Records > s.Through {
+			c.fail(Tampered, p.fault(Inserted))
+		}
+	}
+	switch {
+	case c.report.Fault != nil:
+	case segments == 0 && !over: // a server begins another file before it seals one
+		c.fail(Tampered, p.fault(Missing))
+	case p.away != nil:
+		c.fail(Incomplete, *p.away)
+	}
+	if c.end.File == "" {
+		c.end = p.fault("")
+	}
+}
+
+// settle comes after a segment of an archive was read: what was read must be what the
+// statement speaks of.
+func (c *checker) settle(path string) {
+	p := c.passing
+	if p == nil || c.report.Fault != nil {
+		return
+	}
+	s := p.about(filepath.Base(path))
+	if s == nil || s.Act != Archived || s.Segments[len(s.Segments)-1].Name != filepath.Base(path) {
+		return
+	}
+	if c.report.Records != s.Through || c.prev != s.chain || c.witness != nil && c.witness.tree.root() != s.Root {
+		c.fail(Tampered, p.fault(Forged))
+	}
+}
+
+// checkStored compares a file of an archive with its statement. An archive that is not
+// there at all is remembered; a file that is missing in one that is there was removed.
+func (c *checker) checkStored(s *Statement, file StatedFile) (there bool, err error) {
+	path := filepath.Join(c.passing.trail, filepath.FromSlash(file.Name))
+	at, packed, err := c.in.stored(path)
+	fault := Fault{File: path, Line: 1}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if c.in.archiveThere(s.To) {
+			fault.Reason = ArchiveGone
+			c.fail(Tampered, fault)
+		} else if fault.File = filepath.Join(s.To, s.Trail); c.passing.away == nil {
+			fault.Reason = ArchiveAway
+			c.passing.away = &fault
+		}
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	sum, n, err := c.in.sum(at)
+	if err != nil {
+		return true, err
+	}
+	want, bytes := file.SHA256, file.Bytes
+	if packed {
+		want, bytes = file.StoredSHA256, file.StoredBytes
+	}
+	if fault.File = at; sum != want || n != bytes {
+		fault.Reason = ArchiveAltered
+		c.fail(Tampered, fault)
+	}
+	return true, nil
+}
+
+// archiveThere reports whether a directory holds an archive: it has the key to it.
+func (f Files) archiveThere(dir string) bool {
+	_, err := f.lstat(filepath.Join(dir, keysDir, publicFile))
+	return err == nil
+}
+
+// sum returns the SHA-256 of a file, and its size.
+func (f Files) sum(path string) (sum string, n int64, err error) {
+	file, err := f.open(path)
+	if err != nil {
+		return "", 0, err
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	hash := sha256.New()
+	n, err = io.Copy(hash, file)
+	return hex.EncodeToString(hash.Sum(nil)), n, err
+}

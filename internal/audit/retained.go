@@ -1,0 +1,218 @@
+package audit
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"tipstaff/internal/pack"
+)
+
+// retentionFile is the file of a trail's statements.
+const retentionFile = "retention"
+
+// retention is what the statements of one trail say.
+type retention struct {
+	list []Statement
+	err  error // about the first statement that cannot be believed; nil: all can
+
+	of map[string]int // index of the last statement about a file, by its name
+}
+
+// retention reads the statements of a trail. keys is nil for a reader that does not
+// verify.
+func (f Files) retention(trail string, keys func(string) []string) (retention, error) {
+	data, err := f.ReadFile(filepath.Join(trail, retentionFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return retention{}, nil
+	}
+	if errors.Is(err, errIrregular) {
+		return retention{err: err}, nil
+	}
+	if err != nil {
+		return retention{}, err
+	}
+	var r retention
+	r.list, _, _, r.err = parseStatements(data, keys)
+	r.of = map[string]int{}
+	for i := range r.list {
+		if s := &r.list[i]; s.Trail != filepath.Base(trail) && trailName().MatchString(filepath.Base(trail)) {
+			r.list, r.err = r.list[:i], errNoStatement // of another trail
+			break
+		}
+		for _, file := range slices.Concat(r.list[i].Segments, r.list[i].Files) {
+			r.of[file.Name] = i
+		}
+	}
+	return r, nil
+}
+
+// about returns the last statement about a file; nil: there is none.
+func (r *retention) about(name string) *Statement {
+	if i, ok := r.of[name]; ok && i < len(r.list) {
+		return &r.list[i]
+	}
+	return nil
+}
+
+// archived returns the segments that lie in an archive, as far as is stated.
+func (r *retention) archived() (names []string) {
+	for name := range r.of {
+		if s := r.about(name); s != nil && s.Act == Archived && IsSegment(name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// gone reports whether a segment was retired. What lies under its name is not it.
+func (r *retention) gone(name string) bool {
+	s := r.about(name)
+	return s != nil && s.Act == Retired
+}
+
+// places are the directories where the files of a trail may lie packed: its own, those
+// that the reader names, and those that its statements name, the latest first.
+func (f Files) places(trail string, r *retention) []string {
+	name := filepath.Base(trail)
+	list := []string{trail}
+	for _, dir := range f.Archives {
+		list = append(list, filepath.Join(dir, name))
+	}
+	for _, s := range slices.Backward(r.list) {
+		if s.Act == Archived {
+			list = append(list, filepath.Join(s.To, name))
+		}
+	}
+	return slices.Compact(list)
+}
+
+// split says to which trail a file belongs, and its name in there. ok is false for a
+// file that is never in an archive.
+func split(path string) (trail, name string, ok bool) {
+	dir, base := filepath.Split(path)
+	dir = filepath.Clean(dir)
+	if IsSegment(base) || base == checkpointsFile {
+		return dir, base, true
+	}
+	if IsTrail(filepath.Dir(dir)) && plainName(base) {
+		return filepath.Dir(dir), filepath.Base(dir) + "/" + base, true
+	}
+	return "", "", false
+}
+
+// stored finds where a file lies: at its own path, packed beside it, or in an archive.
+// It returns the path there, and whether the file is packed. The error is [fs.ErrNotExist] if it lies
+// nowhere.
+func (f Files) stored(path string) (at string, packed bool, err error) {
+	_, missing := f.stat(path) // as the system says it
+	if missing == nil {
+		missing = &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
+	}
+	trail, name, ok := split(path)
+	if !ok {
+		return "", false, missing
+	}
+	r, err := f.retention(trail, nil)
+	if err != nil {
+		return "", false, err
+	}
+	for _, dir := range f.places(trail, &r) {
+		for _, end := range []string{"", pack.Extension} {
+			at := filepath.Join(dir, filepath.FromSlash(name)) + end
+			info, err := f.lstat(at)
+			if err == nil && info.Mode().IsRegular() {
+				return at, end != "", nil
+			}
+		}
+	}
+	return "", false, missing
+}
+
+// withArchived completes the segments that lie in a trail's directory: by those that
+// lie there packed or in an archive, and without those that were retired.
+func (f Files) withArchived(dir string, entries []fs.DirEntry, segments []string) ([]string, error) {
+	stated := false
+	for _, e := range entries {
+		if name, packed := strings.CutSuffix(e.Name(), pack.Extension); packed && IsSegment(name) {
+			segments = append(segments, filepath.Join(dir, name))
+		}
+		stated = stated || e.Name() == retentionFile
+	}
+	if stated {
+		r, err := f.retention(dir, nil)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range r.archived() {
+			segments = append(segments, filepath.Join(dir, name))
+		}
+		segments = slices.DeleteFunc(segments, func(path string) bool { return r.gone(filepath.Base(path)) })
+	}
+	slices.Sort(segments)
+	return slices.Compact(segments), nil
+}
+
+// RetiredFile returns the statement by which a file of a trail was removed that is no
+// segment; nil: no statement says so. It does not check who has signed it.
+func (f Files) RetiredFile(trail, name string) (*Statement, error) {
+	r, err := f.retention(trail, nil)
+	if err != nil {
+		return nil, err
+	}
+	if s := r.about(name); s != nil && s.Act == Retired {
+		return s, nil
+	}
+	return nil, nil //nolint:nilnil // no statement is no fault
+}
+
+// StoredFile is a file of a trail that is no segment.
+type StoredFile struct {
+	Path  string // where it would lie if the trail was not archived
+	Bytes int64
+	Time  time.Time // of its last change; when it was archived, if it was
+}
+
+// Below lists the files in a directory of a trail, in archives, too.
+func (f Files) Below(trail, dir string) (list []StoredFile, err error) {
+	entries, err := f.ReadDir(filepath.Join(trail, dir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
+			list = append(list, StoredFile{filepath.Join(trail, dir, e.Name()), info.Size(), info.ModTime()})
+		}
+	}
+	r, err := f.retention(trail, nil)
+	if err != nil {
+		return nil, err
+	}
+	for i := range r.list {
+		s := &r.list[i]
+		for _, file := range s.Files {
+			path := filepath.Join(trail, filepath.FromSlash(file.Name))
+			here := slices.ContainsFunc(list, func(l StoredFile) bool { return l.Path == path })
+			if s.Act == Archived && r.about(file.Name) == s && strings.HasPrefix(file.Name, dir+"/") && !here {
+				list = append(list, StoredFile{path, file.Bytes, s.Time})
+			}
+		}
+	}
+	return list, nil
+}
+
+// Archive returns the directory in which a segment was archived, as is stated; "": it
+// was not. It does not check who has signed that.
+func (f Files) Archive(segment string) (string, error) {
+	r, err := f.retention(filepath.Dir(segment), nil)
+	if err != nil {
+		return "", err
+	}
+	if s := r.about(filepath.Base(segment)); s != nil && s.Act == Archived {
+		return s.To, nil
+	}
+	return "", nil
+}

@@ -1,0 +1,393 @@
+package audit
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math/bits"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// What no longer lies where a server wrote it is not gone: a statement says where it
+// went, signed with the key of the trail, as a C2SP signed note:
+//
+//	tipstaff-audit retention/20260101T120000Z-4711-c0ffee00
+//	number 1
+//	before 0000000000000000000000000000000000000000000000000000000000000000
+//	act archived
+//	key tipstaff-audit+1a2b3c4d+AbCd…
+//	by "alice, tipstaff audit archive"
+//	time 2026-02-01T03:00:00.000000000Z
+//	to "/mnt/archive"
+//	records 1 1200
+//	root lX5uUS+vYbS8ZzV4wYp1Ssw0lLh5EDxrFyQzW2UCkqE=
+//	tree 7M4Kvx2Q…= nE0aX…=
+//	chain 6f1e…
+//	first 2026-01-01T12:00:00.000000000Z
+//	last 2026-01-01T12:34:56.000000000Z
+//	end closed
+//	segment "000001.jsonl" 2202009 0c5d… 221184 91ab…
+//	file "checkpoints" 3300 77f0… 3300 77f0…
+//
+//	— tipstaff-audit 1zjHDs…
+//
+// "tree" has the roots of the complete subtrees whose root is "root", and "chain" the
+// hash of the last record, so that a verifier can go on with the record after it. A
+// file is given with the size and the SHA-256 of its content, and for an archive of
+// what is stored there. The statements of a trail are numbered, and each has the hash
+// of the one before it, so that none can be left out, moved or said twice.
+
+// Act is what a statement says of records.
+type Act string
+
+// What can become of records.
+const (
+	Archived Act = "archived" // they lie compressed in another directory
+	Retired  Act = "retired"  // they were removed, because they were old or too many
+)
+
+// abandoned is the end of a trail whose server died: nothing was written to it any
+// more.
+const abandoned = "abandoned"
+
+// Statement says what became of records or files of a trail.
+type Statement struct {
+	Trail  string // the name of the trail's directory
+	Number uint64 // of the statement, from 1
+	Before string // hash of the statement before, in hexadecimal
+	Act    Act
+	Key    string // public key that signed the trail
+	By     string // for people: user and command
+	Time   time.Time
+	To     string // directory of an archive, absolute
+
+	// The records From to Through; both 0: the statement is about files only. Root
+	// covers all records up to Through.
+	From, Through uint64
+	Root          [32]byte
+	First, Last   time.Time // of these records; zero if there are none
+	End           string    // "closed" or "abandoned": no record follows; "": some may
+	Segments      []StatedFile
+	Files         []StatedFile // other files of the trail
+
+	tree  tree   // over all records up to Through
+	chain digest // hash of the record Through
+}
+
+// StatedFile is a file of which a statement speaks.
+type StatedFile struct {
+	Name         string // below the trail's directory, with /
+	Bytes        int64
+	SHA256       string
+	StoredBytes  int64  // in the archive; 0 for what was retired
+	StoredSHA256 string // "" for what was retired
+}
+
+// Whole reports whether the statement is about all records that the trail had left.
+func (s *Statement) Whole() bool { return s.End != "" }
+
+func (s *Statement) hasRecords() bool { return s.From > 0 }
+
+const (
+	retentionHeader = keyName + " retention/"
+	// mostFiles bounds the files of one statement: a note has an end.
+	mostFiles = 2000
+)
+
+// text returns the text to sign.
+func (s *Statement) text() string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line("%s%s", retentionHeader, s.Trail)
+	line("number %d", s.Number)
+	line("before %s", s.Before)
+	line("act %s", s.Act)
+	line("key %s", s.Key)
+	line("by %s", strconv.QuoteToASCII(s.By))
+	line("%s%s", timeLine, s.Time.UTC().Format(timeLayout))
+	if s.To != "" {
+		line("to %s", strconv.QuoteToASCII(s.To))
+	}
+	if s.hasRecords() {
+		line("records %d %d", s.From, s.Through)
+		line("root %s", tlog.Hash(s.Root))
+		var roots []string
+		for _, r := range s.tree.roots {
+			roots = append(roots, r.String())
+		}
+		line("tree %s", strings.Join(roots, " "))
+		line("chain %s", s.chain[:])
+		if !s.Last.IsZero() {
+			line("first %s", s.First.UTC().Format(timeLayout))
+			line("last %s", s.Last.UTC().Format(timeLayout))
+		}
+	}
+	if s.End != "" {
+		line("%s%s", endLine, s.End)
+	}
+	for _, f := range s.Segments {
+		line("segment %s", f)
+	}
+	for _, f := range s.Files {
+		line("file %s", f)
+	}
+	return b.String()
+}
+
+// String returns the file as a statement has it.
+func (f StatedFile) String() string {
+	out := fmt.Sprintf("%s %d %s", strconv.QuoteToASCII(f.Name), f.Bytes, f.SHA256)
+	if f.StoredSHA256 != "" {
+		out += fmt.Sprintf(" %d %s", f.StoredBytes, f.StoredSHA256)
+	}
+	return out
+}
+
+var errNoStatement = errors.New("it is no statement about what became of records")
+
+// parseStatement parses the text of a note.
+func parseStatement(text string) (s Statement, err error) {
+	header, rest, _ := strings.Cut(text, "\n")
+	trail, ok := strings.CutPrefix(header, retentionHeader)
+	if !ok || !trailName().MatchString(trail) {
+		return s, errNoStatement
+	}
+	s.Trail = trail
+	for line := range strings.SplitSeq(strings.TrimSuffix(rest, "\n"), "\n") {
+		word, value, _ := strings.Cut(line, " ")
+		if err := s.take(word, value); err != nil {
+			return s, fmt.Errorf("%w: %q: %v", errNoStatement, word, err)
+		}
+	}
+	return s, s.consistent()
+}
+
+// take takes in one line. Unknown ones have no meaning, as C2SP allows for notes.
+func (s *Statement) take(word, value string) (err error) {
+	switch word {
+	case "number":
+		s.Number, err = strconv.ParseUint(value, 10, 63)
+	case "before":
+		s.Before = value
+	case "act":
+		s.Act = Act(value)
+	case "key":
+		s.Key = value
+	case "by":
+		s.By, err = strconv.Unquote(value)
+	case "to":
+		s.To, err = strconv.Unquote(value)
+	case "end":
+		s.End = value
+	case "time":
+		s.Time, err = time.Parse(timeLayout, value)
+	case "first":
+		s.First, err = time.Parse(timeLayout, value)
+	case "last":
+		s.Last, err = time.Parse(timeLayout, value)
+	case "segment":
+		err = takeFile(&s.Segments, value)
+	case "file":
+		err = takeFile(&s.Files, value)
+	default:
+		err = s.takeState(word, value)
+	}
+	return err
+}
+
+// takeState takes in a line about the state of the trail behind the records.
+func (s *Statement) takeState(word, value string) (err error) {
+	switch word {
+	case "records":
+		from, through, _ := strings.Cut(value, " ")
+		s.From, err = strconv.ParseUint(from, 10, 63)
+		if err == nil {
+			s.Through, err = strconv.ParseUint(through, 10, 63)
+		}
+	case "root":
+		var root tlog.Hash
+		root, err = parseHash(value)
+		s.Root = root
+	case "tree":
+		s.tree.roots = nil
+		for one := range strings.FieldsSeq(value) {
+			root, err := parseHash(one)
+			if err != nil {
+				return err
+			}
+			s.tree.roots = append(s.tree.roots, root)
+		}
+	case "chain":
+		if len(value) != len(s.chain) {
+			return errors.New("it is no hash")
+		}
+		copy(s.chain[:], value)
+	}
+	return err
+}
+
+func parseHash(text string) (h tlog.Hash, err error) {
+	raw, err := base64.StdEncoding.Strict().DecodeString(text)
+	if err == nil && len(raw) != len(h) {
+		err = errors.New("it is no hash")
+	}
+	if err != nil {
+		return h, err
+	}
+	return tlog.Hash(raw), nil
+}
+
+// takeFile takes in a file. Its name leads nowhere but into the trail's directory.
+func takeFile(list *[]StatedFile, text string) error {
+	quoted, err := strconv.QuotedPrefix(text)
+	if err != nil {
+		return err
+	}
+	var f StatedFile
+	if f.Name, err = strconv.Unquote(quoted); err != nil {
+		return err
+	}
+	if !statable(f.Name) {
+		return fmt.Errorf("%q is no file of a trail", f.Name)
+	}
+	words := strings.Fields(text[len(quoted):])
+	if len(words) != 2 && len(words) != 4 {
+		return errors.New("it has neither two nor four words behind its name")
+	}
+	if f.Bytes, err = strconv.ParseInt(words[0], 10, 64); err != nil {
+		return err
+	}
+	if f.SHA256 = words[1]; len(words) == 4 {
+		if f.StoredBytes, err = strconv.ParseInt(words[2], 10, 64); err != nil {
+			return err
+		}
+		f.StoredSHA256 = words[3]
+	}
+	*list = append(*list, f)
+	return nil
+}
+
+// statable reports whether a name is one of a file of which statements speak: a
+// segment, the checkpoints, or a file in a directory of the trail.
+func statable(name string) bool {
+	dir, file, deeper := strings.Cut(name, "/")
+	if deeper {
+		return plainName(dir) && plainName(file)
+	}
+	return IsSegment(name) || name == checkpointsFile
+}
+
+func plainName(name string) bool {
+	return name != "" && !strings.HasPrefix(name, ".") && !strings.ContainsAny(name, "/\\\x00")
+}
+
+// consistent holds the parts of a statement to each other.
+func (s *Statement) consistent() error {
+	switch {
+	case s.Number == 0, s.Act != Archived && s.Act != Retired, s.Time.IsZero():
+		return errNoStatement
+	case s.End != "" && s.End != closed && s.End != abandoned:
+		return errNoStatement
+	case (s.Act == Archived) != (s.To != ""):
+		return errNoStatement
+	case !s.hasRecords():
+		if len(s.Segments) > 0 || s.End != "" {
+			return errNoStatement
+		}
+		return nil
+	case s.Through+1 < s.From, bits.OnesCount64(s.Through) != len(s.tree.roots):
+		return errNoStatement
+	}
+	s.tree.n = s.Through
+	if s.tree.root() != s.Root {
+		return fmt.Errorf("%w: its subtrees have another root", errNoStatement)
+	}
+	if !slices.IsSortedFunc(s.Segments, func(a, b StatedFile) int { return strings.Compare(a.Name, b.Name) }) {
+		return errNoStatement
+	}
+	for _, f := range slices.Concat(s.Segments, s.Files) {
+		if (s.Act == Archived) != (f.StoredSHA256 != "") {
+			return errNoStatement
+		}
+	}
+	return nil
+}
+
+// noteHash is the hash of a statement, as written, in the one that follows it.
+func noteHash(msg []byte) string {
+	sum := sha256.Sum256(msg)
+	return hex.EncodeToString(sum[:])
+}
+
+// noStatement is the hash in the first statement.
+func noStatement() string { o := origin(); return string(o[:]) }
+
+// parseStatements parses a file of statements, up to the first that does not follow the
+// one before it, or that none of the keys for its trail has signed; keys is nil for a
+// reader that does not verify. good is how many bytes are sound. The error is about
+// the first statement that is not. A last one that a crash has torn is none.
+func parseStatements(data []byte, keys func(trailKey string) []string) (list []Statement, good int64, last string, err error) {
+	notes, _ := splitNotes(data)
+	last = noStatement()
+	for _, msg := range notes {
+		s, err := parseStatement(noteText(msg))
+		if err != nil {
+			return list, good, last, err
+		}
+		if s.Number != uint64(len(list))+1 || s.Before != last {
+			return list, good, last, fmt.Errorf("%w: it does not follow the one before it", errNoStatement)
+		}
+		if keys != nil {
+			if err := signedBy(msg, keys(s.Key)); err != nil {
+				return list, good, last, err
+			}
+		}
+		list, good, last = append(list, s), good+int64(len(msg))+1, noteHash(msg)
+	}
+	if rest := data[good:]; bytes.Contains(rest, []byte("\n\n")) && keys != nil {
+		return list, good, last, fmt.Errorf("%w: what comes behind it is none", errNoStatement)
+	}
+	return list, good, last, nil
+}
+
+// signedBy reports an error unless one of the keys has signed a note.
+func signedBy(msg []byte, keys []string) error {
+	err := errors.New("the trail was signed by a key that is not known")
+	for _, key := range keys {
+		known, wrong := verifiers(key)
+		if wrong != nil {
+			return wrong
+		}
+		if _, err = note.Open(msg, known); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// after returns the keys that may speak for what a key has signed: itself, and those
+// that followed it. None may for a key that is not trusted. A key that followed one that
+// was lost says so itself, as any key could: it has to be trusted for another reason.
+func (t trust) after(key string) []string {
+	if !t.accepts(key) {
+		return nil
+	}
+	keys := []string{key}
+	for i := 0; i < len(keys); i++ {
+		for _, r := range t.rotations {
+			if r.old == keys[i] && (r.both || t.accepts(r.fresh)) && !slices.Contains(keys, r.fresh) {
+				keys = append(keys, r.fresh)
+			}
+		}
+	}
+	return keys
+}

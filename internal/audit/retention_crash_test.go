@@ -1,0 +1,122 @@
+package audit
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestACrashAtAnyMomentLeavesATrailThatVerifies removes files one by one in the order
+// of a Keeper, looks at each state that a crash can leave, and mends it.
+func TestACrashAtAnyMomentLeavesATrailThatVerifies(t *testing.T) {
+	acts := map[string]func(k *Keeper, trail, to string) (Moved, error){
+		"archive whole":   func(k *Keeper, trail, to string) (Moved, error) { return k.Archive(trail, to, "") },
+		"archive a part":  func(k *Keeper, trail, to string) (Moved, error) { return k.Archive(trail, to, segmentFile(3)) },
+		"retire a part":   func(k *Keeper, trail, _ string) (Moved, error) { return k.Retire(trail, segmentFile(3)) },
+		"retire whole":    func(k *Keeper, trail, _ string) (Moved, error) { return k.Retire(trail, "") },
+		"retire archived": func(k *Keeper, trail, _ string) (Moved, error) { return k.RetireArchived(trail) },
+	}
+	for name, act := range acts {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			dir, to := filepath.Join(root, "audit"), filepath.Join(root, "archive")
+			path := writtenTrail(t, dir, 40, small())
+			k := keep(t, dir)
+			if err := k.OpenArchive(to); err != nil {
+				t.Fatal(err)
+			}
+			before := os.DirFS(path)
+			saved := filepath.Join(root, "saved")
+			if err := os.CopyFS(saved, before); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := act(k, filepath.Base(path), to); err != nil {
+				t.Fatal(err)
+			}
+			vanishes := strings.HasPrefix(name, "retire") && name != "retire a part"
+			names, err := fs.Glob(os.DirFS(saved), "*")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for n := range names { // all but the first n are still there
+				if vanishes && n > 0 { // the directory is there, or it is not
+					continue
+				}
+				restore(t, saved, path, names[n:])
+				if r := one(t, dir); r.Records != 40 {
+					t.Errorf("all but %d of the files: %+v", n, r)
+				}
+				if err := k.Mend(); err != nil {
+					t.Fatal(err)
+				}
+				if r := one(t, dir); r.Records != 40 {
+					t.Errorf("mended after %d: %+v", n, r)
+				}
+			}
+			if _, err := act(k, filepath.Base(path), to); vanishes && err != nil {
+				t.Errorf("again: %v", err)
+			}
+			one(t, dir)
+			if list, err := (Files{}).RetiredTrails(dir); vanishes && (err != nil || len(list) != 1) {
+				t.Errorf("said more than once: %+v, %v", list, err)
+			}
+			if left, _ := fs.Glob(os.DirFS(path), "*.jsonl"); strings.HasPrefix(name, "archive whole") && len(left) > 0 {
+				t.Errorf("still there: %v", left)
+			}
+		})
+	}
+}
+
+// restore brings back files that were removed.
+func restore(t *testing.T, from, to string, names []string) {
+	t.Helper()
+	if err := os.MkdirAll(to, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if _, err := os.Stat(filepath.Join(to, name)); err == nil {
+			continue
+		}
+		data, err := os.ReadFile(filepath.Join(from, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(t, filepath.Join(to, name), data)
+	}
+}
+
+// TestWhatADeadKeeperHasHalfWrittenIsRemoved: in the archive, by the next one.
+func TestWhatADeadKeeperHasHalfWrittenIsRemoved(t *testing.T) {
+	root := t.TempDir()
+	dir, to := filepath.Join(root, "audit"), filepath.Join(root, "archive")
+	trail := filepath.Base(writtenTrail(t, dir, 20, small()))
+	half := []string{
+		filepath.Join(to, keysDir, unfinished+"1"), filepath.Join(to, trail, unfinished+"2"),
+		filepath.Join(to, trail, "recordings", unfinished+"3"),
+	}
+	other := filepath.Join(to, trail, "recordings", "cmd_new-1.cast.zst")
+	for _, path := range append(half, other) {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("half"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	k := keep(t, dir)
+	if err := k.OpenArchive(to); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.Archive(trail, to, ""); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range half {
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if _, err := os.Lstat(other); err != nil {
+		t.Error(err)
+	}
+	one(t, dir)
+}

@@ -1,0 +1,241 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Retire removes the segments of a trail that lie here, up to the given one; "" is the
+// whole trail, which must have ended, with all that belongs to it. Segments must be
+// sealed. Of a whole trail only the statement stays, beside the other trails; one that
+// has parts in an archive keeps its directory with the statement.
+func (k *Keeper) Retire(trail, last string) (Moved, error) {
+	m, err := k.retire(trail, last, false)
+	if err != nil {
+		return m, fmt.Errorf("cannot retire %s: %w", trail, err)
+	}
+	return m, nil
+}
+
+// RetireArchived removes a whole trail, and what lies of it in archives.
+func (k *Keeper) RetireArchived(trail string) (Moved, error) {
+	m, err := k.retire(trail, "", true)
+	if err != nil {
+		return m, fmt.Errorf("cannot retire %s: %w", trail, err)
+	}
+	return m, nil
+}
+
+func (k *Keeper) retire(trail, last string, archives bool) (m Moved, err error) {
+	m = Moved{Trail: trail, Whole: last == ""}
+	t, err := k.open(trail)
+	if err != nil {
+		return m, err
+	}
+	s, err := k.statement(t, Retired)
+	if err != nil {
+		return m, err
+	}
+	names, err := k.leave(t, &s, last)
+	if err != nil || !s.hasRecords() {
+		return m, err
+	}
+	for _, name := range names {
+		sum, n, err := Files{}.sum(filepath.Join(t.Path, name))
+		if err != nil {
+			return m, err
+		}
+		s.Segments = append(s.Segments, StatedFile{Name: name, Bytes: n, SHA256: sum})
+		m.Bytes += n
+	}
+	m.Segments = len(names)
+	stated, err := Files{}.retention(t.Path, k.trust.after)
+	if err != nil {
+		return m, err
+	}
+	if m.Whole && (archives || len(stated.archived()) == 0) {
+		m.Gone = true
+		return m, k.retireWhole(t, &s, &m)
+	}
+	if m.Whole && len(names) == 0 {
+		return m, nil // all of it lies in an archive
+	}
+	if err := k.say(filepath.Join(t.Path, retentionFile), &s); err != nil {
+		return m, err
+	}
+	return m, removeStated(t.Path, s.Segments)
+}
+
+// retireWhole removes the directory of a trail. It first gets a name that no reader
+// looks at, so that no reader meets half a trail.
+func (k *Keeper) retireWhole(t TrailFiles, s *Statement, m *Moved) error {
+	s.From, s.First = 1, s.whenBegun(t)
+	m.Bytes = max(m.Bytes, treeBytes(t.Path))
+	register := filepath.Join(k.dir, retiredFile)
+	before, err := k.heard(register)
+	if err != nil {
+		return err
+	}
+	if root, already := before.trails[s.Trail]; !already || root != s.Root {
+		if err := k.say(register, s); err != nil {
+			return err
+		}
+	}
+	going := filepath.Join(k.dir, goingPrefix+s.Trail)
+	if err := os.Rename(t.Path, going); err != nil {
+		return err
+	}
+	return k.finishGoing(going)
+}
+
+// whenBegun is the time of the first record of a trail of which a part may be gone.
+func (s *Statement) whenBegun(t TrailFiles) (at time.Time) {
+	at = s.First
+	if r, err := t.in.retention(t.Path, nil); err == nil {
+		for _, old := range r.list {
+			if old.hasRecords() && old.From == 1 && !old.First.IsZero() {
+				at = old.First
+			}
+		}
+	}
+	return at
+}
+
+// goingPrefix begins the names of directories that are being removed.
+const goingPrefix = ".retired-"
+
+// finishGoing removes a trail that was retired, and what lies of it in archives.
+func (k *Keeper) finishGoing(going string) error {
+	r, err := Files{}.retention(going, nil)
+	if err != nil {
+		return err
+	}
+	name := strings.TrimPrefix(filepath.Base(going), goingPrefix)
+	for i := range r.list {
+		s := &r.list[i]
+		if s.Act != Archived || !IsTrail(name) {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(s.To, keysDir, publicFile)); errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("a part of it lies in the archive %s, which is not there now", s.To)
+		}
+		if err := os.RemoveAll(filepath.Join(s.To, name)); err != nil {
+			return err
+		}
+	}
+	return os.RemoveAll(going)
+}
+
+// RetireFiles removes files of a trail that are no records, as recordings; the names
+// are below the trail's directory.
+func (k *Keeper) RetireFiles(trail string, names []string) (m Moved, err error) {
+	m.Trail = trail
+	if err := k.retireFiles(trail, names, &m); err != nil {
+		return m, fmt.Errorf("cannot retire recordings of %s: %w", trail, err)
+	}
+	return m, nil
+}
+
+func (k *Keeper) retireFiles(trail string, names []string, m *Moved) error {
+	t, err := k.open(trail)
+	if err != nil {
+		return err
+	}
+	s, err := k.statement(t, Retired)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if !statable(name) || !strings.Contains(name, "/") {
+			return fmt.Errorf("%q is no recording", name)
+		}
+		sum, n, err := Files{}.sum(filepath.Join(t.Path, filepath.FromSlash(name)))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		s.Files = append(s.Files, StatedFile{Name: name, Bytes: n, SHA256: sum})
+		m.Bytes += n
+	}
+	if m.Files = len(s.Files); m.Files == 0 {
+		return nil
+	}
+	files := s.Files
+	if err := k.sayAll(filepath.Join(t.Path, retentionFile), &s); err != nil {
+		return err
+	}
+	return removeStated(t.Path, files)
+}
+
+// Mend removes what statements say is no longer here, and what a process that died has
+// left.
+func (k *Keeper) Mend() error {
+	entries, err := os.ReadDir(k.dir)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, e := range entries {
+		switch path := filepath.Join(k.dir, e.Name()); {
+		case !e.IsDir():
+		case strings.HasPrefix(e.Name(), goingPrefix):
+			errs = append(errs, k.finishGoing(path))
+		case IsTrail(path):
+			errs = append(errs, k.mendTrail(path))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// mendTrail removes what is still here of what is stated. What is in an archive has to
+// be there as it was stated.
+func (k *Keeper) mendTrail(path string) error {
+	r, err := Files{}.retention(path, k.trust.after)
+	if err != nil || r.err != nil || len(r.list) == 0 {
+		return err // what cannot be believed is for verify to say
+	}
+	var here []StatedFile
+	for i := range r.list {
+		s := &r.list[i]
+		for _, f := range slices.Concat(s.Segments, s.Files) {
+			name := filepath.Join(path, filepath.FromSlash(f.Name))
+			if r.about(f.Name) != s {
+				continue
+			}
+			if _, err := os.Lstat(name); err != nil {
+				continue
+			}
+			if s.Act == Archived && !isStored(s, f) {
+				continue
+			}
+			if sum, _, err := (Files{}).sum(name); err == nil && sum == f.SHA256 {
+				here = append(here, f)
+			}
+		}
+		if there := filepath.Join(s.To, s.Trail); s.Act == Archived && len(here) > 0 {
+			if err := putCopy(filepath.Join(path, retentionFile), filepath.Join(there, retentionFile)); err != nil {
+				return err
+			}
+		}
+	}
+	return removeStated(path, here)
+}
+
+// isStored reports whether a file lies in its archive as it was stated.
+func isStored(s *Statement, f StatedFile) bool {
+	at := filepath.Join(s.To, s.Trail, filepath.FromSlash(f.Name))
+	for _, end := range []string{".zst", ""} {
+		if sum, _, err := (Files{}).sum(at + end); err == nil {
+			return sum == f.StoredSHA256
+		}
+	}
+	return false
+}

@@ -1,0 +1,144 @@
+package audit
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// retiredFile is a file beside the trails with the statements about trails that were
+// removed as a whole, which have no directory any more. It has the form of a trail's
+// own statements.
+const retiredFile = "retired"
+
+// RetiredTrails returns the statements about the trails that were removed from a
+// directory, the oldest first, without a look at their signatures.
+func (f Files) RetiredTrails(dir string) ([]Statement, error) {
+	list, _, err := f.retired(dir, nil)
+	return list, err
+}
+
+// retired reads the statements about removed trails. wrong is about the first one that
+// cannot be believed.
+func (f Files) retired(dir string, keys func(string) []string) (list []Statement, wrong, err error) {
+	data, err := f.ReadFile(filepath.Join(dir, retiredFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if errors.Is(err, errIrregular) {
+		return nil, err, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	list, _, _, wrong = parseStatements(data, keys)
+	for i := range list {
+		if list[i].Act != Retired || !list[i].Whole() {
+			return list[:i], errNoStatement, nil
+		}
+	}
+	return list, wrong, nil
+}
+
+// reportRetired reports the trails that were removed from a directory, and compares
+// them with checkpoints that were kept elsewhere. Trails that are there are left out:
+// they speak for themselves.
+func (f Files) reportRetired(dir string, trusted trust, kept keptNotes, there []TrailFiles) (reports []TrailReport, err error) {
+	list, wrong, err := f.retired(dir, trusted.after)
+	if err != nil {
+		return nil, err
+	}
+	present := map[string]bool{}
+	for _, t := range there {
+		present[t.Path] = true
+	}
+	for _, s := range list {
+		path := filepath.Join(dir, s.Trail)
+		if present[path] {
+			continue
+		}
+		one := TrailReport{
+			Path: path, Status: OK, Records: s.Through, First: s.First, Last: s.Last,
+			Key: s.Key, Signed: s.Through, Closed: s.End == closed, Retained: &Retained{[]Statement{s}},
+		}
+		for _, msg := range kept.of(path) {
+			if s.contradicts(msg) {
+				one.Status = Tampered
+				one.Fault = &Fault{Reason: RolledBack, Seq: s.Through + 1, File: filepath.Join(dir, retiredFile), Line: 1}
+			}
+		}
+		reports = append(reports, one)
+	}
+	if wrong != nil {
+		path := filepath.Join(dir, retiredFile)
+		reports = append(reports, TrailReport{Path: path, Status: Tampered, Fault: &Fault{Reason: BadStatement, Seq: 1, File: path, Line: 1}})
+	}
+	slices.SortStableFunc(reports, func(a, b TrailReport) int { return strings.Compare(a.Path, b.Path) })
+	return reports, nil
+}
+
+// contradicts reports whether a checkpoint that was kept elsewhere is not of the
+// records of which the statement speaks, or of more.
+func (s *Statement) contradicts(msg []byte) bool {
+	known, err := verifiers(s.Key)
+	if err != nil {
+		return true
+	}
+	c, err := openCheckpoint(msg, known)
+	return err != nil || c.Size > s.Through || c.Size == s.Through && c.Root != s.Root
+}
+
+// withRetired returns the directories with trails that were removed: dir, and those in
+// it that are no trails.
+func (f Files) withRetired(dir string) (list []string) {
+	if IsTrail(dir) {
+		return nil
+	}
+	has := func(dir string) bool {
+		_, err := f.lstat(filepath.Join(dir, retiredFile))
+		return err == nil
+	}
+	if has(dir) {
+		list = append(list, dir)
+	}
+	entries, err := f.ReadDir(dir)
+	if err != nil {
+		return list
+	}
+	for _, e := range entries {
+		if below := filepath.Join(dir, e.Name()); e.IsDir() && !IsTrail(below) && has(below) {
+			list = append(list, below)
+		}
+	}
+	return list
+}
+
+// verifyRetired verifies a trail that is not there; missing is the error that says so.
+func (f Files) verifyRetired(path string, o VerifyOptions, missing error) (report Report, err error) {
+	if path, err = f.whole(path); err != nil {
+		return report, err
+	}
+	kept, err := parseKept(o.Since)
+	if err != nil {
+		return report, err
+	}
+	trusted, err := f.newTrust(filepath.Dir(path), o.Public)
+	if err != nil {
+		return report, err
+	}
+	all, err := f.reportRetired(filepath.Dir(path), trusted, kept, nil)
+	if err != nil {
+		return report, err
+	}
+	for _, one := range all {
+		if one.Path == path || filepath.Base(one.Path) == retiredFile {
+			report.Trails = append(report.Trails, one)
+		}
+	}
+	if len(report.Trails) == 0 {
+		return report, missing
+	}
+	return report, nil
+}

@@ -1,0 +1,137 @@
+//go:build linux
+
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"tipstaff"
+)
+
+const smallDiskEnv = "TIPSTAFF_TEST_SMALL_DISK"
+
+// onSmallDisk runs a test again in a mount namespace of its own, with a small file
+// system. mount is the shell's, and may make it of the file "$2".
+func onSmallDisk(t *testing.T, mount string, test func(t *testing.T, disk string)) {
+	t.Helper()
+	if disk := os.Getenv(smallDiskEnv); disk != "" {
+		test(t, disk)
+		return
+	}
+	disk := t.TempDir()
+	cmd := exec.Command("unshare", "-m", "--propagation", "private", "sh", "-c",
+		"("+mount+`) > "$2.log" 2>&1 || { cat "$2.log"; exit 77; }; exec "$3" -test.run "^$4\$" -test.v`, "sh", disk, filepath.Join(t.TempDir(), "image"), os.Args[0], t.Name())
+	cmd.Env = append(os.Environ(), smallDiskEnv+"="+disk)
+	out, err := cmd.CombinedOutput()
+	switch code := cmd.ProcessState.ExitCode(); {
+	case code == 77, err != nil && strings.HasPrefix(string(out), "unshare:"):
+		t.Skipf("no such small file system can be mounted here: %s", out)
+	case err != nil:
+		t.Errorf("%v\n%s", err, out)
+	case strings.Contains(string(out), "--- SKIP"):
+		t.Skipf("%s", out)
+	}
+}
+
+// fill leaves no room on a disk, and returns the file that takes it.
+func fill(t *testing.T, disk string) (filler string) {
+	t.Helper()
+	f, err := os.OpenFile(disk+"/filler", os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	for _, size := range []int{1 << 20, 1 << 12, 1} {
+		for err = nil; err == nil; {
+			_, err = f.Write(make([]byte, size))
+		}
+	}
+	if !errors.Is(err, unix.ENOSPC) {
+		t.Fatal(err)
+	}
+	return f.Name()
+}
+
+// TestTheBallastIsRoomOnAFullDiskOnce, and is made again when there is room.
+func TestTheBallastIsRoomOnAFullDiskOnce(t *testing.T) {
+	onSmallDisk(t, `mount -t tmpfs -o size=16m tmpfs "$1"`, func(t *testing.T, disk string) {
+		b := &ballast{path: disk + "/ballast"}
+		n := 0
+		write := func() error {
+			n++
+			path := fmt.Sprintf("%s/%d", disk, n)
+			err := os.WriteFile(path, make([]byte, ballastBytes/2), 0o600)
+			if err != nil {
+				_ = os.Remove(path)
+			}
+			return err
+		}
+		steps := func(says string, want ...error) {
+			for i, w := range want {
+				if err := b.room(write); w == nil && err != nil || w != nil && !(errors.Is(err, ErrFull) && errors.Is(err, w)) {
+					t.Errorf("%s, for the %d. time: %v, want %v", says, i+1, err, w)
+				}
+			}
+		}
+		steps("with room", nil)
+		filler := fill(t, disk)
+		if err := write(); !errors.Is(err, unix.ENOSPC) {
+			t.Fatalf("the disk is not full: %v", err)
+		}
+		steps("on the full disk", nil, nil, unix.ENOSPC)
+		if err := os.Remove(filler); err != nil {
+			t.Fatal(err)
+		}
+		steps("with room again", nil)
+		fill(t, disk)
+		steps("on the full disk again", nil, nil, unix.ENOSPC)
+		if err := b.room(func() error { return unix.ENOENT }); !errors.Is(err, unix.ENOENT) || errors.Is(err, ErrFull) {
+			t.Errorf("another fault: %v", err)
+		}
+	})
+}
+
+// TestASessionBeginsOnAFullDisk, in both tiers; the control is the same without the
+// ballast. On this file system directories take room, as on most disks. What is left is
+// removed with the sandbox, and is no temporary file of a session.
+func TestASessionBeginsOnAFullDisk(t *testing.T) {
+	onSmallDisk(t, `truncate -s 64M "$2" && mkfs.ext4 -q -m 0 "$2" && mount -o loop "$2" "$1"`, func(t *testing.T, disk string) {
+		for _, tier := range tiers {
+			b := newBox(t, tier, func(b *box, o *Options) { b.temp, o.Temp = disk, disk })
+			b.in("first", "echo x > $TMPDIR/file")
+			if used := b.temporaryBytes(b.sandboxOf("first"), nil); used >= ballastBytes/2 {
+				t.Errorf("%s: a session has %d bytes of temporary files", tier, used)
+			}
+			b.settle()
+			filler := fill(t, disk)
+			b.settle()
+			for i := range 3 {
+				if o := b.in(fmt.Sprint("new ", i), "echo fine"); o.text != "fine\n" {
+					t.Errorf("%s: in new session %d: %q", tier, i, o.text)
+				}
+			}
+			b.settle()
+			fill(t, disk)
+			if _, err := b.run(Command{Session: tipstaff.SessionID("control"), Dir: b.ws}, "echo fine"); !errors.Is(err, ErrFull) {
+				t.Errorf("%s: without the ballast a session began: nothing is shown: %v", tier, err)
+			}
+			if o := b.in("first", "rm $TMPDIR/file && rm "+filler+" || echo no"); o.ExitCode != 0 {
+				t.Errorf("%s: in the first session: %q", tier, o.text)
+			}
+			if err := errors.Join(os.Remove(filler), b.Close()); err != nil {
+				t.Error(err)
+			}
+			if left, _ := filepath.Glob(disk + "/" + scratchPrefix + "*"); len(left) > 0 {
+				t.Errorf("%s: %q are left", tier, left)
+			}
+		}
+	})
+}
