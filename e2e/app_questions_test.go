@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tipstaff/e2e/kit"
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 // askedInPages leaves commands to people: in-window to one at the page as well, on-host
@@ -75,6 +76,7 @@ func answerInPage(s *kit.Server, q pageAsked, key, choice, comment string) kit.R
 // that leads through the page. Each attempt that fails has its control: the right key,
 // on the right connection, for the right rule.
 func TestJ14APersonAnswersInThePageWhereTheRuleSaysSo(t *testing.T) {
+	testcmdtest.Long(t)
 	s := prepare(t, setup{env: []string{"TIPSTAFF_SANDBOX=off"}}.withPolicy(t, askedInPages))
 	has := &mcp.ClientCapabilities{}
 	has.AddExtension("io.modelcontextprotocol/ui", map[string]any{"mimeTypes": []string{"text/html;profile=mcp-app"}})
@@ -157,5 +159,42 @@ func wantAnsweredInPage(t *testing.T, s *kit.Server) {
 		if !strings.Contains(all, want) {
 			t.Errorf("the record does not have %q:\n%s", want, all)
 		}
+	}
+}
+
+// TestJ14AnotherConnectionCannotAnswer, not even with the right key: not another connection
+// of the same caller, nor one of another caller, nor a request outside of a session. The
+// control is the connection of the call, with the same key.
+func TestJ14AnotherConnectionCannotAnswer(t *testing.T) {
+	w := serveHTTP(t, setup{env: []string{"TIPSTAFF_SANDBOX=off"}}.withPolicy(t, askedInPages))
+	has := &mcp.ClientCapabilities{}
+	has.AddExtension("io.modelcontextprotocol/ui", map[string]any{"mimeTypes": []string{"text/html;profile=mcp-app"}})
+	o := &mcp.ClientOptions{Capabilities: has}
+	own := w.asWith(alices, stateful, o)
+	answer, q := askingInPage(t, own, true, "in-window", "mine alone")
+	for name, s := range map[string]*kit.Server{
+		"another connection of the caller":       w.asWith(alices, stateful, o),
+		"one of a caller that may do everything": w.asWith(master, stateful, o),
+		"one without a session":                  w.asWith(alices, stateless, o),
+	} {
+		for _, choice := range []string{"once", "session", "deny"} {
+			if r := answerInPage(s, q, q.key, choice, ""); !r.IsError || !strings.Contains(r.Text, "The answer does not count") {
+				t.Errorf("%s has answered %s: %s", name, choice, r.Text)
+			}
+		}
+		if r := s.Call("watch_command", kit.Args{"arguments": `{"file":"echo","args":["in-window","mine alone"],"timeout_ms":10000}`, "wait_ms": 0}); strings.Contains(r.Text, "mine alone") || r.Result.Meta["tipstaff/answerKey"] != nil {
+			t.Errorf("%s is told of the question: %s %v", name, r.Text, r.Result.Meta)
+		}
+	}
+	select {
+	case r := <-answer:
+		t.Fatalf("it was answered: %s", r.Text)
+	default:
+	}
+	if r := answerInPage(own, q, q.key, "once", ""); r.IsError {
+		t.Fatalf("control: %s", r.Text)
+	}
+	if r := <-answer; !strings.Contains(r.Text, "in-window mine alone") {
+		t.Errorf("it did not run: %s", r.Text)
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	words "tipstaff"
 	"tipstaff/internal/audit"
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 // consoleMemory is what a console may take at its most, in bytes, besides the pages of
@@ -27,6 +28,7 @@ const consoleMemory = 20_000_000
 // does not grow with the trail; TIPSTAFF_CONSOLE_RECORDS=640000 makes the trail of
 // BENCHMARKS.md.
 func TestTheConsoleStaysSmallWhateverTheTrail(t *testing.T) {
+	testcmdtest.Long(t)
 	records := 40_000
 	if asked := os.Getenv("TIPSTAFF_CONSOLE_RECORDS"); asked != "" {
 		var err error

@@ -2,4 +2,17 @@
 // standard input and output (rows_*_test.go, one test for each row of the
 // contract), people on the command line (testdata/*.txtar, scripts that a user
 // can read), and the official TypeScript clients (ts/).
+//
+// What goes wrong around one server, and must hold up nothing, is in faults*_test.go:
+//
+//	faults_workspace_test.go  hostile workspaces (attacks on the sandbox: escape/)
+//	faults_unread_test.go     standard error, copies of records and answers that are not read
+//	faults_flight_test.go     more calls in flight than are carried out at once
+//	faults_test.go            programs that do not start
+//
+// What needs a server from inside is with the package: full disks in internal/audit
+// (full_linux_test.go, reserve_linux_test.go) and internal/sandbox (temporary_test.go),
+// killed and stopped helpers in internal/proc (lost_test.go), the log's queue in
+// cmd/tipstaff (log_test.go), the budget of a search in internal/profile
+// (budget_test.go). A fleet that is broken is in faults/.
 package e2e

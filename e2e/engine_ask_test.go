@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tipstaff/e2e/kit"
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 // says is a person's answer to the question of a call, as its client brings it back.
@@ -25,6 +26,7 @@ func (a modernAnswer) asks() bool {
 // TestARunnersQuestionIsAnsweredByAClientOfTheStatelessProtocol: the policies of two
 // runners ask, that of one gateway allows, that of the other asks, too.
 func TestARunnersQuestionIsAnsweredByAClientOfTheStatelessProtocol(t *testing.T) {
+	testcmdtest.Long(t)
 	t.Parallel()
 	m := newMachines(t)
 	allowing := strings.Replace(askingPolicy, "    ask:", "    # ask:", 1)

@@ -19,6 +19,7 @@ import (
 	"tipstaff/e2e/kit"
 	"tipstaff/internal/engine"
 	"tipstaff/internal/engine/enginetest"
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 // machines are a fleet of real processes around one NATS server in this process.
@@ -81,7 +82,7 @@ func (m *machines) runner(name string, s setup) *kit.Server {
 		m.t.Fatal(err)
 	}
 	m.t.Cleanup(func() { m.end(srv) })
-	kit.Eventually(m.t, "the runner takes commands", func() bool { return strings.Contains(srv.Stderr.String(), "this runner takes commands") }, srv.Stderr.String)
+	srv.Says("this runner takes commands")
 	m.runners[name] = srv
 	return srv
 }
@@ -125,6 +126,7 @@ func (m *machines) known(s *kit.Server, n int) {
 }
 
 func TestAFleetOfTwoRunnersAndTwoGateways(t *testing.T) {
+	testcmdtest.Long(t)
 	m := newMachines(t)
 	r1, r2 := m.runner("r1", setup{env: []string{"ALLOWED_COMMANDS=testcmd,echo,cat,sh,sleep,pwd"}}), m.runner("r2", setup{})
 	w1 := m.gateway("g1", setup{env: []string{"ALLOWED_COMMANDS=testcmd,echo,cat,ls,sh,sleep,pwd"}})

@@ -18,6 +18,7 @@ import (
 	"tipstaff/e2e/kit"
 	"tipstaff/internal/engine"
 	"tipstaff/internal/engine/enginetest"
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 // guard makes a fleet around a server with the configuration that "tipstaff engine
@@ -28,7 +29,7 @@ func guard(t *testing.T) *machines {
 	m := &machines{t: t, files: t.TempDir(), keys: map[string]bool{}, runners: map[string]*kit.Server{}}
 	m.write("seal", strings.Repeat("s", 32))
 	args := []string{"engine", "config", "--store", t.TempDir()}
-	for name, flag := range map[string]string{"g1": "--gateway", "g2": "--gateway", "r1": "--runner", "r2": "--runner", "r3": "--runner", "ops": "--operator", "stranger": "--operator"} {
+	for name, flag := range map[string]string{"g1": "--gateway", "g2": "--gateway", "r1": "--runner", "r2": "--runner", "r3": "--runner", "ops": "--operator", "stranger": "--operator", "auditor": "--auditor"} {
 		seed, public, err := engine.NewKey()
 		if err != nil {
 			t.Fatal(err)
@@ -148,9 +149,12 @@ func (m *machines) sessionsOnBoth(t *testing.T, s *kit.Server) {
 }
 
 func TestPeopleLookAfterAFleet(t *testing.T) {
+	testcmdtest.Long(t)
 	m := guard(t)
 	o := setup{files: map[string]string{"tick.sh": "echo began\nwhile :; do echo tick; sleep 0.1; done\n"}, env: []string{"TIPSTAFF_SANDBOX=off"}}
-	r1, r2 := m.runner("r1", o), m.runner("r2", o)
+	keeps := o
+	keeps.env = append(slices.Clone(o.env), "TIPSTAFF_RECORDINGS=true")
+	r1, r2 := m.runner("r1", keeps), m.runner("r2", o)
 	w := m.gateway("g1", setup{}.withPolicy(t, leaveToPeople))
 	a := w.as(alices, stateless)
 	m.known(a, 2)
@@ -209,6 +213,7 @@ func TestPeopleLookAfterAFleet(t *testing.T) {
 			t.Errorf("%s", out)
 		}
 	})
+	t.Run("they read what all machines have recorded", func(t *testing.T) { m.visitTrails(t, r1) })
 	m.freezing(t, o, w, a, r1, r2)
 }
 

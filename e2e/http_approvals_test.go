@@ -17,6 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tipstaff/e2e/kit"
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 // askingPolicy leaves every printf of the word to a person.
@@ -432,6 +433,7 @@ func lineOf(r io.Reader) (string, error) {
 // TestOverHTTPAQuestionThatNobodyAnswersRunsNothing: its time runs out for the
 // waiting call, for the sealed state, and for the handle.
 func TestOverHTTPAQuestionThatNobodyAnswersRunsNothing(t *testing.T) {
+	testcmdtest.Long(t)
 	w := servePolicy(t, "approvals: {wait: 1s}\n"+askingPolicy, setup{})
 	o, _, _ := lost(t)
 	if r := w.asWith(alices, stateful, o).Process("printf", asked); !r.IsError || !strings.Contains(r.Text, "(APPROVAL_") {

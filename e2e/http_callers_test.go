@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"tipstaff/e2e/kit"
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 // toolsURL is the server's address for clients; issuers put it into their
@@ -60,6 +61,7 @@ func TestARemovedTokenEndsWithTheNextRequest(t *testing.T) {
 }
 
 func TestAccessTokensOverTLS(t *testing.T) {
+	testcmdtest.Long(t)
 	ca, realm := newAuthority(t, "servers"), newIssuer(t)
 	trusted := filepath.Join(t.TempDir(), "roots.pem")
 	put(t, trusted, inPEM("CERTIFICATE", realm.Certificate().Raw))

@@ -22,6 +22,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tipstaff/e2e/kit"
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 // How much more memory the server may use while many clients work, and how much
@@ -57,6 +58,7 @@ func (l *load) fault(format string, args ...any) {
 // a call and reconnect. With TIPSTAFF_LOAD, 200 clients do so for that many
 // seconds, with 1,000 sessions that live all that time.
 func TestManyClientsLeaveNothing(t *testing.T) {
+	testcmdtest.Long(t)
 	clients, length, threads := 20, 3*time.Second, 24
 	if v := os.Getenv("TIPSTAFF_LOAD"); v != "" {
 		seconds, err := strconv.Atoi(v)

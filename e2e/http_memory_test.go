@@ -6,9 +6,11 @@ import (
 	"testing"
 
 	"tipstaff/e2e/kit"
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 func TestT5OverHTTPMemoryStaysBoundedWhateverACommandPrints(t *testing.T) {
+	testcmdtest.Long(t)
 	eachEra(t, func(t *testing.T, version string) {
 		w := serveHTTP(t, setup{env: []string{"ALLOWED_COMMANDS=head,echo"}})
 		c := w.as(alices, version)

@@ -14,9 +14,11 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tipstaff/e2e/kit"
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 func TestOverHTTPACallThatLastsTellsHowItGoesOn(t *testing.T) {
+	testcmdtest.Long(t)
 	eachEra(t, func(t *testing.T, version string) {
 		t.Parallel()
 		heard := &progressHeard{}
@@ -31,9 +33,9 @@ func TestOverHTTPACallThatLastsTellsHowItGoesOn(t *testing.T) {
 				t.Errorf("%v %+v", err, res)
 			}
 		})
-		heard.waitFor(t, `^running for \d+ s: the key is <redacted:env:MY_API_KEY>$`)
+		heard.waitFor(t, `^running(: sh .*; last line| for \d+ s): the key is <redacted:env:MY_API_KEY>$`)
 		makeFile(t, w.Workspace, "first")
-		heard.waitFor(t, `^running for \d+ s: nearly there$`)
+		heard.waitFor(t, `^running(: sh .*; last line| for \d+ s): nearly there$`)
 		makeFile(t, w.Workspace, "second")
 		both.Wait()
 		// Nothing more may be sent for it; another call shows that the

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 // slowOnes is how many slow connections the test opens.
@@ -28,6 +30,7 @@ const (
 // TestTenThousandSlowConnections lets a good client run commands past connections
 // that say nothing, half a header, half a body, or do not read their answer.
 func TestTenThousandSlowConnections(t *testing.T) {
+	testcmdtest.Long(t)
 	wantDescriptors(t, slowOnes+1000)
 	for _, c := range []struct {
 		what string

@@ -66,8 +66,17 @@ func TestStolenHandlesAreUseless(t *testing.T) {
 	}
 }
 
-func TestACallerHasItsShareOfTerminalSessions(t *testing.T) {
-	w := serveHTTP(t, setup{env: []string{"TERMINAL_MAX_SESSIONS=4"}})
+func TestB12OverHTTPACallerMayHaveAllSessionsUnlessCallersAreBounded(t *testing.T) {
+	w := serveHTTP(t, setup{env: []string{"TERMINAL_MAX_SESSIONS=3"}})
+	alice := w.as(alices, stateful)
+	for range 3 {
+		alice.NewSession()
+	}
+	alice.Call("terminal_create_session", kit.Args{"taskId": "T", "agentId": "A"}).Code("MAX_SESSIONS_EXCEEDED", "more than 3")
+}
+
+func TestB12OverHTTPACallerHasItsShareOfTerminalSessionsIfTheOperatorSaysSo(t *testing.T) {
+	w := serveHTTP(t, setup{env: []string{"TERMINAL_MAX_SESSIONS=4", "TIPSTAFF_HTTP_TERMINAL_SESSIONS=2"}})
 	alice := w.as(alices, stateless)
 	alice.NewSession()
 	id := alice.NewSession()

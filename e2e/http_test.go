@@ -88,7 +88,7 @@ func (w *webServer) launch() {
 			w.T.Errorf("the server raced:\n%s", w.Stderr)
 		}
 	})
-	kit.Eventually(w.T, "the server listens", func() bool { return strings.Contains(w.Stderr.String(), "serving MCP over HTTP") }, w.Stderr.String)
+	w.Says("serving MCP over HTTP")
 }
 
 // bearer sends a token with every request.
@@ -340,6 +340,20 @@ func TestAUnixSocketKnowsWhoAsks(t *testing.T) {
 
 // TestAnotherUserIsNotLetIn connects as a user who is neither root nor the
 // server's, to a socket whose permissions admit all users.
+// TestAUnixSocketNeedsNoToken: where the kernel says who asks, a token that is made would
+// be a secret that opens nothing.
+func TestAUnixSocketNeedsNoToken(t *testing.T) {
+	for address, shown := range map[string]bool{"unix:" + filepath.Join(t.TempDir(), "s"): false, "127.0.0.1:0": true} {
+		srv := prepare(t, setup{})
+		srv.Cmd.Args = append(srv.Cmd.Args, "--http", address)
+		w := &webServer{Server: srv}
+		w.launch()
+		if got := strings.Contains(w.Stderr.String(), "Authorization: Bearer"); got != shown {
+			t.Errorf("%s: a token is shown: %v\n%s", address, got, w.Stderr)
+		}
+	}
+}
+
 func TestAnotherUserIsNotLetIn(t *testing.T) {
 	if !kit.MachinesRoot() {
 		t.Skip("only root can be another user")

@@ -18,6 +18,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"tipstaff/e2e/kit"
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 // running is what the tools answer about a command in the background.
@@ -181,6 +182,7 @@ func TestAReplIsTypedInto(t *testing.T) {
 }
 
 func TestAYieldAnswersWhenTheCommandEndsOrTheTimeIsUp(t *testing.T) {
+	testcmdtest.Long(t)
 	jobServers(t, nil, func(t *testing.T, s *kit.Server) {
 		early := s.Process("sh", []string{"-c", "echo early; exit 3"}, kit.Args{"yield_time_ms": 20_000}).YAML()
 		if early.ExitCode != 3 || early.Stdout != "early\n" {
@@ -202,6 +204,7 @@ func TestAYieldAnswersWhenTheCommandEndsOrTheTimeIsUp(t *testing.T) {
 // TestACommandInTheBackgroundEndsWithWhatItBelongsTo: each with a control, a command
 // that lives on meanwhile.
 func TestACommandInTheBackgroundEndsWithWhatItBelongsTo(t *testing.T) {
+	testcmdtest.Long(t)
 	t.Run("session", func(t *testing.T) {
 		jobServers(t, []string{"ENABLE_TERMINAL_ACCESS=true"}, func(t *testing.T, s *kit.Server) {
 			mine, other := kit.NewMark(t), kit.NewMark(t)
@@ -351,6 +354,7 @@ func TestBadArgumentsAboutCommandsTeach(t *testing.T) {
 }
 
 func TestOnlySoManyCommandsRunInTheBackground(t *testing.T) {
+	testcmdtest.Long(t)
 	t.Run("a session", func(t *testing.T) {
 		s := start(t, setup{env: append(kit.Sandboxed(kit.Namespaces), "ENABLE_TERMINAL_ACCESS=true")})
 		id := s.NewSession()

@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tipstaff/e2e/kit"
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 // testRun prints some 40 MB, and one line of it that matters.
@@ -28,6 +29,7 @@ func spooled(t *testing.T, s *kit.Server) []string {
 
 // TestOneLineOf40MBIsFound by what the answer itself says, and the answer cuts it.
 func TestOneLineOf40MBIsFound(t *testing.T) {
+	testcmdtest.Long(t)
 	s := start(t, setup{env: []string{"TIPSTAFF_ANSWER_BYTES=32768"}})
 	r := s.Command(testRun)
 	b := ran(t, r)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tipstaff/e2e/kit"
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 // looked is what tipstaff top --json prints.
@@ -225,6 +226,7 @@ func TestAFreezeHoldsOnAllServersAndOverRestarts(t *testing.T) {
 // TestACommandNeitherFreezesNorLifts: in a sandbox nothing is in sight, and
 // without one processes that a server has started are refused.
 func TestACommandNeitherFreezesNorLifts(t *testing.T) {
+	testcmdtest.Long(t)
 	for _, tier := range []string{"namespaces", "landlock", "off"} {
 		t.Run(tier, func(t *testing.T) {
 			env := []string{"TIPSTAFF_SANDBOX=require", "TIPSTAFF_SANDBOX_TIER=" + tier}

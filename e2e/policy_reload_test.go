@@ -5,6 +5,7 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"tipstaff/e2e/kit"
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 // Two policies that decide differently about echo, and some that cannot be
@@ -92,6 +94,7 @@ func rename(t *testing.T, from, to string) {
 // TestAChangedPolicyDecidesFromTheNextCommandOn for every way of changing it,
 // with and without a signal.
 func TestAChangedPolicyDecidesFromTheNextCommandOn(t *testing.T) {
+	testcmdtest.Long(t)
 	t.Parallel()
 	for _, c := range []struct {
 		name   string
@@ -182,6 +185,7 @@ func symlink(t *testing.T, to, path string) {
 
 // TestAPolicyThatCannotBeUsedLeavesTheLastGoodOne, and is reported once.
 func TestAPolicyThatCannotBeUsedLeavesTheLastGoodOne(t *testing.T) {
+	testcmdtest.Long(t)
 	t.Parallel()
 	for _, c := range []struct {
 		name  string
@@ -363,6 +367,41 @@ func TestWhoseThePolicyFileIsCounts(t *testing.T) {
 				t.Errorf("%v\n%s", err, out)
 			}
 		})
+	}
+}
+
+// TestAnOwnerWithoutAMappingCountsAsRoot: in a rootless container, what lies
+// outside of its users belongs to user 65534, whom no process in it can be.
+func TestAnOwnerWithoutAMappingCountsAsRoot(t *testing.T) {
+	if !kit.MachinesRoot() {
+		t.Skip("only the machine's root can give files away; as another user, every test with a policy file is in such a namespace")
+	}
+	if err := exec.Command("unshare", "--user", "--map-root-user", "true").Run(); err != nil {
+		t.Skip("no user namespaces can be made here: ", err)
+	}
+	dir := canonical(t, t.TempDir())
+	path := filepath.Join(dir, "p.yaml")
+	write(t, path, allowsEcho)
+	if err := os.Chown(path, 4711, 4711); err != nil {
+		t.Fatal(err)
+	}
+	check := func(mode fs.FileMode, command ...string) (string, error) {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(command[0], append(command[1:], kit.Path(t), "policy", "check", path)...)
+		cmd.Dir, cmd.Env = dir, []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=" + dir, "TIPSTAFF_STATE_DIR=" + dir + "/state"}
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	if out, err := check(0o644, "env"); err == nil || !strings.Contains(out, "belongs to another user (4711)") {
+		t.Errorf("where the user exists: %v\n%s", err, out)
+	}
+	if out, err := check(0o644, "unshare", "--user", "--map-root-user"); err != nil {
+		t.Errorf("where the user is not mapped: %v\n%s", err, out)
+	}
+	if out, err := check(0o664, "unshare", "--user", "--map-root-user"); err == nil || !strings.Contains(out, "can be written by others (0664)") {
+		t.Errorf("where others may write: %v\n%s", err, out)
 	}
 }
 

@@ -9,11 +9,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 // TestTheDeciderOfThePolicyFileFollowsReloads: it appears, changes and
 // disappears with the file, and the decider of the settings is asked as well.
 func TestTheDeciderOfThePolicyFileFollowsReloads(t *testing.T) {
+	testcmdtest.Long(t)
 	t.Parallel()
 	refusing := func(word string) *httptest.Server {
 		s := httptest.NewServer(&opa{decide: func(in deciderInput) string {
@@ -56,6 +59,7 @@ func TestTheDeciderOfThePolicyFileFollowsReloads(t *testing.T) {
 
 // TestThePolicyFileSaysHowLongPeopleAreWaitedFor, from the next question on.
 func TestThePolicyFileSaysHowLongPeopleAreWaitedFor(t *testing.T) {
+	testcmdtest.Long(t)
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "p.yaml")
 	asks := "version: 1\ncommands:\n  echo: {ask: [\"*\"]}\n"

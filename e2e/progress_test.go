@@ -16,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tipstaff/e2e/kit"
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 // progressHeard collects the notifications of a client.
@@ -64,6 +65,7 @@ func makeFile(t *testing.T, dir, name string) {
 // TestACallThatLastsTellsHowItGoesOn, to a client that asks for it, in both
 // eras. The command ends only after the client was notified.
 func TestACallThatLastsTellsHowItGoesOn(t *testing.T) {
+	testcmdtest.Long(t)
 	for _, version := range eras {
 		t.Run(version, func(t *testing.T) {
 			heard := &progressHeard{}
@@ -87,7 +89,7 @@ func TestACallThatLastsTellsHowItGoesOn(t *testing.T) {
 			both.Go(func() {
 				call("token-1", `printf 'the key is correct-horse-battery-staple-9 \033[2J\nunfinished'; `+untilFile("told"))
 			})
-			heard.waitFor(t, `^running for \d+ s: the key is <redacted:env:MY_API_KEY> \\x1b\[2J$`)
+			heard.waitFor(t, `^running(: sh .*; last line| for \d+ s): the key is <redacted:env:MY_API_KEY> \\x1b\[2J$`)
 			makeFile(t, s.Workspace, "told")
 			both.Wait()
 			before := len(heard.messages())
@@ -143,7 +145,7 @@ func TestACallThatWaitsSaysForWhat(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	heard.waitFor(t, `^waiting for its turn for \d+ s$`)
+	heard.waitFor(t, `^waiting for its turn(: .+| for \d+ s)$`)
 	cancel()
 	both.Wait()
 }

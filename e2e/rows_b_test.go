@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"tipstaff/e2e/kit"
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 func jsonList(list []string) (string, error) {
@@ -217,6 +218,7 @@ func TestB7CommandsOfASessionRunInTheOrderOfTheirArrival(t *testing.T) {
 }
 
 func TestB7SessionsRunSideBySideAndDoNotMix(t *testing.T) {
+	testcmdtest.Long(t)
 	s := start(t, setup{files: map[string]string{"a/x": "", "b/x": ""}})
 	a := s.NewSession(kit.Args{"workingDirectory": "a", "environment": map[string]string{"WHO": "a"}})
 	b := s.NewSession(kit.Args{"workingDirectory": "b", "environment": map[string]string{"WHO": "b"}})

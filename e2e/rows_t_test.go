@@ -20,6 +20,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tipstaff/e2e/kit"
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 func TestT1BadArgumentsAreToolErrorsAndUnknownToolsAreProtocolErrors(t *testing.T) {
@@ -147,6 +148,7 @@ func TestT4TheEndOfTheServerEndsItsCommands(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachTier(t, func(t *testing.T, env []string) {
+				t.Parallel()
 				s, m := prepare(t, setup{env: env}), kit.NewMark(t)
 				s.House()
 				r := kit.StartRaw(t, s.Cmd)
@@ -164,6 +166,7 @@ func TestT4TheEndOfTheServerEndsItsCommands(t *testing.T) {
 }
 
 func TestT4ANotificationOfCancellationEndsOneCallAndNoOther(t *testing.T) {
+	testcmdtest.Long(t)
 	eachTier(t, func(t *testing.T, env []string) {
 		s, m := prepare(t, setup{env: env}), kit.NewMark(t)
 		s.House()
@@ -218,6 +221,7 @@ func TestT6NothingOfACommandIsLeftASecondAfterItsAnswer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachTier(t, func(t *testing.T, env []string) {
+				t.Parallel() // most of the time is waiting
 				s, m := start(t, setup{env: env}), kit.NewMark(t)
 				open := s.House()
 				id := s.NewSession(kit.Args{"environment": kit.Args{kit.MarkName: m}})
@@ -255,6 +259,7 @@ func memory(s *kit.Server, field string) int64 {
 }
 
 func TestT5MemoryStaysBoundedWhateverACommandPrints(t *testing.T) {
+	testcmdtest.Long(t)
 	if kit.RaceEnabled {
 		t.Skip("the race detector multiplies memory; the figure is measured without it")
 	}

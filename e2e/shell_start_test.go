@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tipstaff/e2e/kit"
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 // TestAScriptProcessDoesNotWaitForWhatOnlyServersNeed: the initialization of these
@@ -38,6 +39,7 @@ func TestAScriptProcessDoesNotWaitForWhatOnlyServersNeed(t *testing.T) {
 // TestAWaitingScriptProcessIsSmall, also right after a script: it is a fresh one. Most
 // of what it has resident is text of the program, which it shares with the server.
 func TestAWaitingScriptProcessIsSmall(t *testing.T) {
+	testcmdtest.Long(t)
 	if kit.RaceEnabled {
 		t.Skip("the race detector needs memory of its own")
 	}
@@ -102,7 +104,7 @@ func TestTheNextScriptFindsAProcessThatWaits(t *testing.T) {
 // which waits for its script. It is made behind the call, so this looks for it.
 func waitingScriptProcess(t *testing.T, s *kit.Server, other int) int {
 	t.Helper()
-	for until := time.Now().Add(10 * time.Second); time.Now().Before(until); {
+	for until := time.Now().Add(kit.Patience); time.Now().Before(until); {
 		lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 		for _, name := range lines {
 			line, _ := os.ReadFile(name) // it may have ended

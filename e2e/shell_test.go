@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tipstaff/e2e/kit"
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 // shellTiers are those in which scripts run.
@@ -40,6 +41,7 @@ func shellCall(s *kit.Server, script string, more ...kit.Args) kit.Reply {
 // policy that does not deny it: then each spelling starts it, or the language refuses
 // it by name.
 func TestNoSpellingOfAScriptStartsADeniedProgram(t *testing.T) {
+	testcmdtest.Long(t)
 	table, err := os.ReadFile("testdata/shell/spellings.txt")
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"tipstaff/e2e/kit"
 	"tipstaff/internal/engine"
 	"tipstaff/internal/engine/enginetest"
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 // tipstaff runs a command of the binary as a user would, and returns its output
@@ -44,6 +45,7 @@ func streams(t *testing.T, s *enginetest.Server) {
 // streams yet runs commands and says so; when it is killed, the next server
 // copies what it has left; the copies say the same as the files.
 func TestTrailsAreCopiedToAnEngineAndReadFromThere(t *testing.T) {
+	testcmdtest.Long(t)
 	t.Parallel()
 	nats := enginetest.Start(t)
 	env := []string{"TIPSTAFF_ENGINE=" + nats.URL(), "TIPSTAFF_ENGINE_ROLES=none", "TIPSTAFF_RUNNER_NAME=build-3"}
@@ -142,6 +144,7 @@ func TestTrailsAreCopiedToAnEngineAndReadFromThere(t *testing.T) {
 
 // TestUnderStrictNothingRunsThatIsNotKeptElsewhere: no acknowledgement, no run.
 func TestUnderStrictNothingRunsThatIsNotKeptElsewhere(t *testing.T) {
+	testcmdtest.Long(t)
 	t.Parallel()
 	nats := enginetest.Start(t)
 	streams(t, nats)

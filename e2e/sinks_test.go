@@ -21,6 +21,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"tipstaff/e2e/kit"
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 // received holds the bodies that a peer got.
@@ -161,6 +162,7 @@ func TestEverySinkGetsTheTrailAndItsCheckpoints(t *testing.T) {
 // TestDeadAndHangingSinksHoldUpNeitherCommandsNorTheEnd tests the worst faults
 // of peers.
 func TestDeadAndHangingSinksHoldUpNeitherCommandsNorTheEnd(t *testing.T) {
+	testcmdtest.Long(t)
 	hanging, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections and never answers
 	if err != nil {
 		t.Fatal(err)

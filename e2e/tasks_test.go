@@ -15,12 +15,14 @@ import (
 	"testing"
 
 	"tipstaff/e2e/kit"
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 var updateTasks = flag.Bool("update", false, "write the transcripts of docs/tasks.md anew")
 
 // TestTheTranscriptsOfTasksAreTrue does what docs/tasks.md shows, and compares.
 func TestTheTranscriptsOfTasksAreTrue(t *testing.T) {
+	testcmdtest.Long(t)
 	const path, begin, end = "../docs/tasks.md", "<!-- written by go test ./e2e -run TranscriptsOfTasks -update -->\n", "<!-- end -->\n"
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"tipstaff/e2e/kit"
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 const (
@@ -178,6 +179,7 @@ func TestATraceIsRecordedAndPassedOn(t *testing.T) {
 }
 
 func TestACollectorThatIsStuckOrGoneDelaysNobody(t *testing.T) {
+	testcmdtest.Long(t)
 	release := make(chan struct{})
 	stuck := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
 	defer stuck.Close()

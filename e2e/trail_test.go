@@ -23,11 +23,13 @@ import (
 
 	"tipstaff/e2e/kit"
 	"tipstaff/internal/audit"
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 // TestAServerThatIsKilledAtAnyMomentLosesNothingItHasAnswered: SIGKILL after a
 // random time, with commands in flight.
 func TestAServerThatIsKilledAtAnyMomentLosesNothingItHasAnswered(t *testing.T) {
+	testcmdtest.Long(t)
 	for _, durability := range []string{"interval", "strict"} {
 		t.Run(durability, func(t *testing.T) {
 			t.Parallel()
@@ -209,43 +211,71 @@ func runsAgain(t *testing.T, s *kit.Server) {
 
 // TestNothingBelowTheStateDirectoryHoldsASecret: secrets are planted where
 // callers and the server's own environment have them, in every tier, and
-// searched for in every file.
+// searched for in every file, in the log and in what sinks get.
 func TestNothingBelowTheStateDirectoryHoldsASecret(t *testing.T) {
 	plant := func(i int) string { return fmt.Sprintf("plantedSecret%dValue9876543", i) }
-	s := start(t, setup{env: []string{"SERVICE_API_TOKEN=" + plant(0), "DATABASE_URL=postgres://user:" + plant(1) + "@db/x"}})
+	copies := t.TempDir()
+	own := plant(0) // the value of a variable of the server
+	s := prepare(t, setup{env: []string{
+		"SERVICE_API_TOKEN=" + own, "DATABASE_URL=postgres://user:" + plant(1) + "@db/x",
+		"TIPSTAFF_RECORDINGS=true", "TIPSTAFF_AUDIT_SINKS=stderr", "TIPSTAFF_AUDIT_CHECKPOINTS=" + copies,
+	}, files: map[string]string{own + "/tool": "#!/bin/sh\necho ran\n", "netrc": "machine h.test login u password " + plant(13) + "\n"}})
+	s.Client = "client-" + own
+	s.Connect()
 	id := s.NewSession(kit.Args{"environment": map[string]string{"NAME": "x", "MY_PASSWORD": plant(2)}})
 	s.Process("echo", []string{"--password", plant(3), "--token=" + plant(4), "-H", "Authorization: Bearer " + plant(5)})
-	s.Process("echo", []string{"https://user:" + plant(6) + "@example.test/", "CLIENT_SECRET=" + plant(7), "x" + plant(0) + "y"})
+	s.Process("echo", []string{"https://user:" + plant(6) + "@example.test/", "CLIENT_SECRET=" + plant(7), "x" + own + "y"})
 	s.Command("git clone https://u:" + plant(8) + "@example.test/x.git")
 	s.Command(`echo "unfinished --password=` + plant(9))
 	s.InSession(id, "git", []string{"-c", "http.extraHeader=Authorization: Basic " + plant(10), "fetch"})
 	s.InSession(id, "npm", []string{"config", "set", "//registry.example.test/:_authToken=" + plant(11)})
 	s.Call("terminal_execute_command", kit.Args{"sessionId": id, "command": "echo", "args": []string{`{"password":"` + plant(12) + `"}`}})
 	s.Call("terminal_close_session", kit.Args{"sessionId": id})
+	// What a recording keeps, and a netrc as an argument, as arguments, as a line that cannot be split.
+	s.Command("cat netrc")
+	s.Process("printf", []string{"machine h.test\nlogin u\npassword " + plant(14) + "\n"})
+	s.Process("echo", []string{"machine", "h.test", "login", "u", "password", plant(15)})
+	s.Command("echo 'machine h.test login u password " + plant(16))
+	// Names, identifiers and places.
+	other := s.NewSession(kit.Args{"taskId": "T-" + own, "agentId": "a-" + own, "environment": map[string]string{"X_" + own: "1"}})
+	s.InSession(other, "echo", []string{"x"})
+	s.InSession("term-"+own, "echo", []string{"x"})
+	s.Process("echo", []string{"x"}, kit.Args{"cwd": own, "env": map[string]string{"Y_" + own: "1"}})
+	s.Process("./"+own+"/tool", nil)
+	s.Process(own, nil)
+	s.Call("read_output", kit.Args{"command_id": "cmd_" + own})
 	_ = s.Session.Close()
-	files, found := 0, []string{}
-	err := filepath.WalkDir(s.State, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
+
+	files := 0
+	places := map[string]string{"standard error": s.Stderr.String()}
+	for _, dir := range []string{s.State, copies} {
+		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || !d.Type().IsRegular() {
+				return err
+			}
+			data, err := os.ReadFile(path)
+			files++
+			places[strings.TrimPrefix(path, dir)] = path + "\n" + string(data)
 			return err
+		})
+		if err != nil {
+			t.Error(err)
 		}
-		data, err := os.ReadFile(path)
-		files++
-		for i := range 13 {
-			if strings.Contains(string(data), plant(i)) {
-				found = append(found, fmt.Sprintf("%d in %s", i, filepath.Base(path)))
+	}
+	var found []string
+	for place, text := range places {
+		for i := range 17 {
+			if at := strings.Index(text, plant(i)); at >= 0 {
+				found = append(found, fmt.Sprintf("%d in %s: …%s…", i, place, text[max(at-200, 0):min(at+60, len(text))]))
 			}
 		}
-		return err
-	})
-	if err != nil || files < 4 {
-		t.Errorf("%d files were searched, %v", files, err)
 	}
 	slices.Sort(found)
-	if len(found) > 0 {
-		t.Errorf("secrets were found: %v", slices.Compact(found))
+	for _, f := range found {
+		t.Error("a secret was found: " + f)
 	}
-	if strings.Contains(s.Stderr.String(), "plantedSecret") {
-		t.Errorf("and on standard error:\n%s", s.Stderr)
+	if files < 8 || !strings.Contains(places["standard error"], "redacted:netrc") || !strings.Contains(places["standard error"], `"client":"client-<redacted:`) {
+		t.Errorf("less was searched than is said here: %d files, and on standard error\n%.2000s", files, s.Stderr)
 	}
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Error("git is missing: less was asked than is said here")

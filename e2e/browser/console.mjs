@@ -12,8 +12,8 @@ export class Console {
   lines = [];
   stderr = '';
 
-  constructor(at, args = ['--listen', '127.0.0.1:0']) {
-    this.process = spawn(binary, ['console', ...args], { cwd: at.workspace, env: at.env, stdio: ['pipe', 'pipe', 'pipe'] });
+  constructor(at, args = ['--listen', '127.0.0.1:0'], env = {}) {
+    this.process = spawn(binary, ['console', ...args], { cwd: at.workspace, env: { ...at.env, ...env }, stdio: ['pipe', 'pipe', 'pipe'] });
     this.process.stderr.setEncoding('utf8').on('data', (s) => { this.stderr += s; });
     this.exit = new Promise((resolve) => this.process.once('exit', resolve));
     const first = new Promise((resolve) => createInterface({ input: this.process.stdout }).on('line', (line) => { this.lines.push(line); resolve(); }));

@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 
 import { axe, ofColours } from './axe.mjs';
 import { leave } from './browser.mjs';
-import { alive } from './console.mjs';
+import { alive, Console } from './console.mjs';
 
 const widths = [360, 1280, 3840];
 
@@ -90,9 +90,32 @@ test('every page: no error, no report of the policy, nothing sideways, axe finds
         for (const fault of await axe(page, rules)) wrong.push(`${path} ${colorScheme} ${width}: ${fault}`);
       }
     }
+    await page.setViewportSize({ width: 900, height: 800 }); // half a screen: no link of a table lies out of sight
+    const hidden = await page.$$eval('.table-box', (all) => all.filter((b) => b.scrollWidth > b.clientWidth + 1).map((b) => b.getAttribute('aria-label') ?? b.textContent.trim().slice(0, 40)));
+    if (hidden.length) wrong.push(`${path} 900: a table has to be scrolled: ${hidden}`);
     for (const fault of faults) wrong.push(`${path}: ${fault}`);
   }
   assert.deepEqual(wrong, []);
+});
+
+test('the answers of a question stay in sight, and never lie over the words of another one', async () => {
+  const { page, go } = visit;
+  const more = life.server.call('terminal_execute_command', { sessionId: life.other, command: 'echo', args: ['needs-a-person', ...Array.from({ length: 60 }, (_, i) => `word-${i}`)] });
+  more.catch(() => {});
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await go('/approvals');
+  const second = page.locator('[data-question]', { hasText: 'word-59' });
+  await second.waitFor();
+  await go('/approvals'); // in the order of their age, the first one selected
+  const place = () => second.evaluate((q) => {
+    const [words, foot] = [q.querySelector('.words'), q.querySelector('.card-foot')].map((e) => e.getBoundingClientRect());
+    return { selected: 'selected' in q.dataset, words: words.bottom, foot: foot.top, end: foot.bottom, window: innerHeight };
+  });
+  const before = await place();
+  assert.ok(!before.selected && before.foot >= before.words, JSON.stringify(before));
+  await page.keyboard.press('j');
+  const after = await place();
+  assert.ok(after.selected && after.words > after.window && after.end <= after.window + 1, JSON.stringify(after));
 });
 
 test('every page: by keyboard alone all can be reached, and what has the focus is seen', async () => {
@@ -127,4 +150,36 @@ test('every page: by keyboard alone all can be reached, and what has the focus i
     if (reached < Math.min(all, 55)) wrong.push(`${path}: Tab reaches ${reached} of ${all}`);
   }
   assert.deepEqual(wrong, []);
+});
+
+test('two consoles at once: what a person does in one without JavaScript, the other shows', async () => {
+  const second = new Console(life.at);
+  const [id] = life.running;
+  const sessionId = await life.server.session('builder', 'issue-23'); // in those there are, a question waits
+  const asked = life.server.call('terminal_execute_command', { sessionId, command: 'echo', args: ['needs-a-person', 'without scripts'] });
+  try {
+    const { page, go, context, faults } = await second.enter({ javaScriptEnabled: false });
+    const live = visit.page.locator(`#c-${id}`);
+    await visit.go('/now');
+    await live.waitFor();
+    for (const path of pages.filter((path) => !/^\/(commands|stop|freeze)/.test(path))) {
+      await go(path);
+      assert.ok((await page.locator('main').innerText()).length > 20, `${path} is empty`);
+      assert.equal(await page.locator('main [data-live-only]:visible').count(), 0, `${path} shows what needs a script`);
+    }
+    await go('/now');
+    await page.getByRole('link', { name: 'Look again' }).waitFor();
+    await page.locator(`#c-${id}`).getByRole('link', { name: /^Stop/ }).click();
+    await page.getByRole('button', { name: 'Stop', exact: true }).click();
+    await page.waitForURL(/\/now$/);
+    await live.waitFor({ state: 'detached' });
+    await go('/approvals');
+    await page.locator('[data-question]', { hasText: 'without scripts' }).getByRole('button', { name: /Allow once/ }).click();
+    assert.equal((await asked).structuredContent.stdout, 'needs-a-person without scripts\n');
+    assert.deepEqual(faults, []);
+    await context.close();
+  } finally {
+    await second.end();
+    asked.catch(() => {});
+  }
 });

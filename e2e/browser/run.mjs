@@ -14,7 +14,7 @@ const here = new URL('.', import.meta.url);
 const given = process.argv.slice(2);
 const files = given.some((a) => a.endsWith('.mjs')) ? [] : readdirSync(here).filter((f) => f.endsWith('.test.mjs')).sort();
 
-const binary = process.env.TIPSTAFF_BIN || build();
+const binary = process.env.TIPSTAFF_BIN || build('-tags', 'embednats'); // with a NATS server in it, for the fleet
 const mark = `browser.${process.pid}`;
 const browser = await chromium.launchServer(options());
 const tests = spawn(process.execPath, ['--test', '--test-reporter=spec', '--test-concurrency=2', '--test-timeout=400000', ...given, ...files], {

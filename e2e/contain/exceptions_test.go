@@ -65,3 +65,10 @@ var controls = map[string]string{
 	"C-0095": "a server that is told to end ends its commands",
 	"C-0096": "a command is told by the kernel when the server has died",
 }
+
+// rootControls are rows that only the machine's root can show to be live: what
+// they open belongs to root.
+var rootControls = map[string]string{
+	"C-0028": "devices and the kernel's memory belong to root",
+	"C-0057": "the kernel's settings and control groups belong to root",
+}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"tipstaff/e2e/kit"
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 // form is one row of testdata/forms.jsonl: arguments by which a commonly
@@ -54,6 +55,7 @@ kill -CONT @{SRVPID} && touch @{W}/signalled
 `
 
 func TestAllowedProgramsReachNothingOutsideByTheirArguments(t *testing.T) {
+	testcmdtest.Long(t)
 	disposable(t)
 	forms := readRows[form](t, "testdata/forms.jsonl")
 	made := furnishForms(t)
@@ -131,6 +133,8 @@ func (h *formsHome) try(t *testing.T, f *form, n int) {
 	_, err := os.Lstat(ws + "/ran")
 	ran := err == nil
 	switch {
+	case h.tier == kit.None && !kit.MachinesRoot() && strings.Contains(text, "initgroups: Operation not permitted"):
+		t.Skip("without a sandbox only the machine's root can do it: the program asks for root's groups")
 	case h.tier == kit.None && f.Works && f.Env == nil && len(found) == 0:
 		t.Errorf("nothing comes of it without a sandbox: the form shows nothing\n%s", text)
 	case h.tier != kit.None && h.excepted(f) && len(found) == 0:

@@ -68,6 +68,7 @@ type workplace struct {
 }
 
 func (r toolRun) play(t *testing.T, p *project) {
+	needTier(t, r.arrangement)
 	base := plot(t, homesDir(t))
 	w := &workplace{uid: r.uid, home: filepath.Join(base, "home"), workspace: filepath.Join(base, "home", "work")}
 	writeFiles(t, base, p.files)
@@ -82,7 +83,6 @@ func (r toolRun) play(t *testing.T, p *project) {
 		linkBuildCache(t, r.uid, filepath.Join(base, "go-build"))
 	}
 	w.needs(t, p.needs)
-	needTier(t, r.arrangement)
 
 	var s *kit.Server
 	session := ""

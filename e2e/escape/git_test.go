@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"tipstaff/e2e/kit"
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 // repository makes the minimum that git accepts as a repository.
@@ -114,6 +115,7 @@ func TestEscapeE11AndE12WhatGitRunsStaysAsItIs(t *testing.T) {
 // set anything in a repository that it makes itself. Later commands find it
 // pinned, even if commands run all the time.
 func TestEscapeE11ARepositoryThatACommandMakesIsPinnedForTheNext(t *testing.T) {
+	testcmdtest.Long(t)
 	t.Parallel()
 	for _, busy := range []bool{false, true} {
 		t.Run(fmt.Sprintf("busy: %t", busy), func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tipstaff/e2e/kit"
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 // neighbour is a command that runs while others try to reach it. It has made a
@@ -70,6 +71,7 @@ func sleeperOf(parent int) int {
 }
 
 func TestEscapeE68CommandsAtTheSameTimeDoNotReachEachOther(t *testing.T) {
+	testcmdtest.Long(t)
 	t.Parallel()
 	for says, together := range map[string]bool{"E68 two calls": true, "E68 two sessions": false} {
 		t.Run(says, func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"tipstaff/e2e/kit"
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 // The allowlist of terminal sessions, as it is and as an attacker wants it.
@@ -106,6 +107,7 @@ func (w *world) do(t *testing.T, steps []string) string {
 // terminal tools, which is in the workspace by default. Without a sandbox every
 // path works.
 func TestEscapeE08NoCommandGivesItselfAProgram(t *testing.T) {
+	testcmdtest.Long(t)
 	t.Parallel()
 	for _, a := range takeovers {
 		t.Run(a.says, func(t *testing.T) {

@@ -349,7 +349,7 @@ func TestEscapeE11ACommandCannotWaitForAPersonToReplaceAPinnedFile(t *testing.T)
 			}
 			return
 		case kit.Namespaces:
-			if during > mostSaves {
+			if during > 2*mostSaves { // two looks of a git may meet one save, where the machine is busy
 				t.Errorf("it ran outside, %d times while the person saved %d times: %s", during, saved, r.Text)
 			}
 			if lost > 2*mostSaves || name != "last\n" {

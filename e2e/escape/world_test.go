@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -100,6 +101,9 @@ func everywhere(t *testing.T, h habitat, test func(t *testing.T, w *world)) {
 				confined++
 			}
 			t.Run(place(tier, uid), func(t *testing.T) {
+				if !inEveryRun(tier, uid) {
+					testcmdtest.Long(t)
+				}
 				t.Parallel()
 				test(t, settle(t, tier, uid, h))
 			})
@@ -108,6 +112,13 @@ func everywhere(t *testing.T, h habitat, test func(t *testing.T, w *world)) {
 	if confined == 0 {
 		t.Skipf("no tier: this kernel gives none of %v", tiers)
 	}
+}
+
+// inEveryRun reports whether a world is not left to CI: each tier as one user,
+// and root's control.
+func inEveryRun(tier string, uid int) bool {
+	ordinary := slices.Max(kit.Users())
+	return (uid == ordinary) == (tier == kit.Namespaces) || len(kit.Users()) == 1
 }
 
 // kernelCannot says why the kernel does not allow a tier.

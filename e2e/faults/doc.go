@@ -25,6 +25,9 @@
 //	TIPSTAFF_FAULTS=six        the six that CI runs, within two minutes
 //	TIPSTAFF_FAULTS='a|b'      those whose name matches
 //
+// What goes wrong around a single server is beside this package, in e2e/faults*_test.go;
+// the comment of package e2e lists it.
+//
 // Everything stands in PID, mount and network namespaces of the test's own, and
 // is gone with it.
 package faults

@@ -43,6 +43,7 @@ func StartRaw(t *testing.T, cmd *exec.Cmd) *Raw {
 		if !stop.Stop() {
 			t.Error("the server did not leave with its client")
 		}
+		WantTier(t, cmd.Env)
 	})
 	return r
 }

@@ -4,6 +4,7 @@ package kit
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -29,7 +30,9 @@ type Server struct {
 	Workspace string // the server's working directory
 	State     string
 	Stderr    *Buffer // nil until Connect, unless a test sets it to read it earlier
-	// Options and Version are of the client; zero: no options, the newest version.
+	// Client is the name of the client; "": e2e. Options and Version are of it; zero:
+	// no options, the newest version.
+	Client  string
 	Options *mcp.ClientOptions
 	Version string
 }
@@ -49,7 +52,7 @@ func (s *Server) Connect() {
 		s.Stderr = &Buffer{}
 	}
 	s.Cmd.Stderr, s.Cmd.WaitDelay = s.Stderr, Farewell
-	client := mcp.NewClient(&mcp.Implementation{Name: "e2e", Version: "1"}, s.Options)
+	client := mcp.NewClient(&mcp.Implementation{Name: cmp.Or(s.Client, "e2e"), Version: "1"}, s.Options)
 	session, err := client.Connect(s.T.Context(), &mcp.CommandTransport{Command: s.Cmd, TerminateDuration: Farewell}, &mcp.ClientSessionOptions{ProtocolVersion: s.Version})
 	if err != nil {
 		s.T.Fatalf("cannot connect: %v\n%s", err, s.Stderr)
@@ -62,6 +65,7 @@ func (s *Server) Connect() {
 		if strings.Contains(s.Stderr.String(), "DATA RACE") {
 			s.T.Errorf("the server raced:\n%s", s.Stderr)
 		}
+		WantTier(s.T, s.Cmd.Env)
 	})
 }
 
@@ -168,6 +172,7 @@ func (s *Server) Records() []map[string]any {
 		if err != nil {
 			s.T.Fatal(err)
 		}
+		data = data[:bytes.LastIndexByte(data, '\n')+1] // the server may be writing the next line just now
 		for line := range bytes.Lines(data) {
 			var m map[string]any
 			if err := json.Unmarshal(line, &m); err != nil {

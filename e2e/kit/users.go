@@ -11,27 +11,8 @@ import (
 	"testing"
 )
 
-// The tiers, by the names that settings and records use.
-const (
-	Namespaces = "namespaces"
-	Landlock   = "landlock"
-	None       = "none"
-)
-
 // Ordinary is an unprivileged user.
 const Ordinary = 1000
-
-// Sandboxed returns the settings that ask for exactly this tier.
-func Sandboxed(tier string) []string {
-	switch tier {
-	case Namespaces:
-		return []string{"TIPSTAFF_SANDBOX=require", "TIPSTAFF_SANDBOX_TIER=namespaces"}
-	case Landlock:
-		return []string{"TIPSTAFF_SANDBOX=best-effort", "TIPSTAFF_SANDBOX_TIER=landlock"} // at most
-	default:
-		return []string{"TIPSTAFF_SANDBOX=off"}
-	}
-}
 
 // MachinesRoot reports whether the tests run as the machine's root, who can
 // become every user, and not only as root of a user namespace.

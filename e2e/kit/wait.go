@@ -28,6 +28,20 @@ func Eventually(t testing.TB, what string, is func() bool, details ...func() str
 	}
 }
 
+// Says waits until a server that was started has written text to its log. A
+// server that has ended, and has not been waited for, fails the test at once, with
+// what it said.
+func (s *Server) Says(text string) {
+	s.T.Helper()
+	Eventually(s.T, "the server says "+text, func() bool {
+		if Zombie(s.Cmd.Process.Pid) {
+			err := s.Cmd.Wait() // the log is whole then
+			s.T.Fatalf("the server has ended: %v\n%s", err, s.Stderr)
+		}
+		return strings.Contains(s.Stderr.String(), text)
+	}, s.Stderr.String)
+}
+
 // Gone waits until a process no longer exists (a zombie does not count as
 // existing), at most for the time given.
 func Gone(pid int, within time.Duration) bool {

@@ -62,10 +62,10 @@ row('a call that lasts says so, with the last line', async (start) => {
   // The command ends when the client has been told of its line.
   const onprogress = (p) => {
     told.push(p);
-    if (/^running for \d+ s: one$/.test(p.message)) writeFileSync(join(s.workspace, 'told'), '');
+    if (/^running(: sh .*; last line| for \d+ s): one$/.test(p.message)) writeFileSync(join(s.workspace, 'told'), '');
   };
   (await s.process('sh', ['-c', 'echo one; until [ -e told ]; do sleep 0.02; done'], {}, { onprogress })).ran();
-  assert.match(told.at(-1).message, /^running for \d+ s: one$/);
+  assert.match(told.at(-1).message, /^running(: sh .*; last line| for \d+ s): one$/);
   const began = Date.now();
   const before = told.length;
   (await s.process('true', [], {}, { onprogress })).ran();

@@ -1,6 +1,8 @@
 // The official clients, behind one face. A client here is what an agent's host
 // would use: its own transport, its own negotiation, its own check of answers.
 
+import assert from 'node:assert/strict';
+
 import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as Stdio1 } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport as Http1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -80,6 +82,16 @@ class Connection {
       this.negotiated = version;
       told?.(version);
     };
+  }
+
+  // expect takes faults out of the list that the test has provoked: as many as there are
+  // of each kind, and at least one. What is left counts at the end.
+  expect(...kinds) {
+    for (const kind of kinds) {
+      const left = this.faults.filter((err) => !kind.test(err.message));
+      assert.notEqual(left.length, this.faults.length, `the client has noticed nothing like ${kind}, but ${this.faults.map((err) => err.message).join('; ') || 'nothing'}`);
+      this.faults = left;
+    }
   }
 
   connect(options) { return this.client.connect(this.transport, options); }

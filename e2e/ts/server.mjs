@@ -135,6 +135,7 @@ class Server {
 
   // call calls a tool. It rejects when the protocol does.
   async call(name, args, options) {
+    if (options?.signal || options?.timeout) this.gaveUp = true; // or may
     const result = await this.connection.call({ name, arguments: args }, options);
     return new Reply(result, this.tools.find((tool) => tool.name === name), this.connection.validator);
   }
@@ -186,7 +187,10 @@ class Server {
     // A client that waits in vain sends a signal, which would be the reason then.
     const { event, why } = this.records().at(-1);
     assert.deepEqual([event, why], ['server.stop', this.daemon ? 'terminated' : 'client closed its end']);
-    assert.deepEqual(this.connection.faults, [], 'the client saw what it could not make sense of');
+    // Contract T4: over HTTP the answer to a call that was given up is there when the
+    // client comes back, which it does after a second.
+    const late = this.daemon && this.gaveUp ? /^Received a response for an unknown message ID/ : /^(?!)/;
+    assert.deepEqual(this.connection.faults.filter((err) => !late.test(err.message)), [], 'the client saw what it could not make sense of');
     for (const line of this.stderr.split('\n').filter(Boolean)) {
       assert.doesNotThrow(() => JSON.parse(line), `standard error has a line that is not structured: ${line}`);
     }
