@@ -18,7 +18,7 @@ GOLANGCI_LINT := $(GO) tool -modfile=tools/go.mod golangci-lint
 # least say honestly what it cannot do.
 SYSTEMS := linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: help check format modern vet cross staticcheck floors test lint tidy e2e typescript browser screenshots budgets opa deploy faults six conformance clients man dist dist-check escape contain vm bench soak load fuzz cast two-minutes clean
+.PHONY: help check format modern vet cross staticcheck floors test lint tidy e2e typescript browser screenshots budgets opa deploy faults six conformance clients man dist dist-check escape contain vm bench bench-archive soak load fuzz cast two-minutes clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,8 +49,11 @@ staticcheck: ## staticcheck
 floors: ## imports go down, and what is dangerous has one owner
 	@$(GO) test -count=1 ./internal/archtest
 
-test: ## all tests, under the race detector
+test: ## the tests, under the race detector
 	$(GO) test -race ./...
+
+test-long: ## all tests, with those that take too long for each run of go test ./...
+	TIPSTAFF_LONG=1 $(GO) test -timeout 20m ./...
 
 lint: tidy ## golangci-lint with the linters of .golangci.yml
 	$(GOLANGCI_LINT) run
@@ -59,7 +62,7 @@ tidy: ## go.mod and go.sum hold exactly what is used
 	@$(GO) mod tidy -diff || { echo "tidy: 'go mod tidy' makes the changes above"; exit 1; }
 
 e2e: typescript ## the built binary, driven by Go and TypeScript clients
-	$(GO) test -count=1 ./e2e
+	TIPSTAFF_LONG=1 $(GO) test -count=1 ./e2e
 
 typescript: ## the same by the TypeScript clients alone
 	cd e2e/ts && npm ci --no-audit --no-fund && npm test
@@ -101,11 +104,11 @@ dist-check: ## build the packages of linux/amd64 twice and compare; install each
 	cd packaging && $(GO) mod tidy -diff && $(GO) vet . && $(GO) test -count=1 .
 	bash .ci/dist
 
-escape: ## attempts to get out of the sandbox, each with a control; go test ./... runs them too
-	$(GO) test -count=1 ./e2e/escape
+escape: ## attempts to get out of the sandbox, each with a control, in every tier and as each user
+	TIPSTAFF_LONG=1 $(GO) test -count=1 ./e2e/escape
 
-contain: ## tools of developers in the sandbox, and a corpus of what it must hold; go test ./... runs it too
-	$(GO) test -count=1 ./e2e/contain
+contain: ## tools of developers in the sandbox, and a corpus of what it must hold, in every tier and as each user
+	TIPSTAFF_LONG=1 $(GO) test -count=1 ./e2e/contain
 
 vm: ## the engine and the sandbox on Debian's kernels in QEMU, for VM (arm64 amd64); a quarter of an hour or more for each
 	@for machine in $(VM); do bash .ci/vm/run $$machine; done
@@ -113,12 +116,15 @@ vm: ## the engine and the sandbox on Debian's kernels in QEMU, for VM (arm64 amd
 bench: ## measure what BENCHMARKS.md records
 	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) ./internal/bench/... ./internal/audit ./internal/trailread ./internal/policy ./internal/decider ./internal/gitconfig
 
+bench-archive: ## verify and search 10 GiB of archived trails, once; needs 2 GiB in TMPDIR, and a quarter of an hour
+	TIPSTAFF_BENCH_ARCHIVE=10GiB $(GO) test -run '^$$' -bench BenchmarkArchive -benchtime 1x -timeout 60m -v ./internal/bench
+
 soak: ## twenty thousand commands, well and badly behaved; nothing may be left of them
-	TIPSTAFF_SOAK=20000 $(GO) test -count=1 -timeout 60m -run Soak -v ./internal/runner
-	TIPSTAFF_SOAK=4000 $(GO) test -count=1 -timeout 60m -run "Soak|E11ACommandCannotWait|E11WhatSteers" -v ./e2e/escape
+	TIPSTAFF_LONG=1 TIPSTAFF_SOAK=20000 $(GO) test -count=1 -timeout 60m -run Soak -v ./internal/runner
+	TIPSTAFF_LONG=1 TIPSTAFF_SOAK=4000 $(GO) test -count=1 -timeout 60m -run "Soak|E11ACommandCannotWait|E11WhatSteers" -v ./e2e/escape
 
 load: ## 200 clients with 1,000 sessions for a minute over HTTP; no error, and nothing may be left of them
-	TIPSTAFF_LOAD=60 $(GO) test -count=1 -timeout 10m -run TestManyClientsLeaveNothing -v ./e2e
+	TIPSTAFF_LONG=1 TIPSTAFF_LOAD=60 $(GO) test -count=1 -timeout 10m -run TestManyClientsLeaveNothing -v ./e2e
 
 fuzz: ## each fuzz target for FUZZTIME (20s)
 	@bash .ci/fuzz $(FUZZTIME)
