@@ -107,7 +107,7 @@ func TestASessionBeginsOnAFullDisk(t *testing.T) {
 		for _, tier := range tiers {
 			b := newBox(t, tier, func(b *box, o *Options) { b.temp, o.Temp = disk, disk })
 			b.in("first", "echo x > $TMPDIR/file")
-			if used := b.temporaryBytes(b.sandboxOf("first"), nil); used >= ballastBytes/2 {
+			if used, _ := b.temporaryBytes(b.sandboxOf("first"), nil, nil); used >= ballastBytes/2 {
 				t.Errorf("%s: a session has %d bytes of temporary files", tier, used)
 			}
 			b.settle()

@@ -104,7 +104,7 @@ func newWorldOutside(t *testing.T) *box {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := removeTree(dir); err != nil {
+		if err := removeTree(dir, nil); err != nil {
 			t.Error(err)
 		}
 	})

@@ -168,7 +168,7 @@ func makeFile(root *os.Root, name string) error {
 		return nil
 	}
 	if err == nil {
-		err = root.RemoveAll(name)
+		err = removeIn(root, name)
 	}
 	if err != nil && !os.IsNotExist(err) {
 		return err

@@ -61,8 +61,8 @@ type Sandbox struct {
 	controls     atomic.Uint64        // how often AllowControl was called
 	probing      atomic.Bool          // the tier is being found out; no command runs yet
 	late         []tipstaff.Violation // that rescans have put back and no answer has reported
-	work         sync.WaitGroup       // goroutines in the background
-	ending       chan struct{}        // one element for each goroutine that ends a sandbox
+	work         background
+	ending       chan struct{} // one element for each goroutine that ends a sandbox
 
 	calls    atomic.Int64
 	lastCall atomic.Int64 // when it ended, in nanoseconds
@@ -73,6 +73,10 @@ type Sandbox struct {
 
 	life context.Context //nolint:containedctx // the sandbox's own life, ended by Close
 	end  context.CancelFunc
+	// removing ends some time after life: then what is left of temporary files is for
+	// the next server.
+	removing     context.Context //nolint:containedctx // as life
+	stopRemoving context.CancelFunc
 
 	closing    sync.Once
 	closeError error
@@ -88,6 +92,7 @@ func New(o Options) (*Sandbox, error) {
 	}
 	s := &Sandbox{o: o, sessions: map[sessionKey]*sessionSandbox{}, constraints: map[constraintsKey]*constraints{}, tightened: map[string]*settings{}, warned: map[string]bool{}, repositories: map[string]repository{}, status: newStatus(o), ending: make(chan struct{}, mostEnding), found: make(chan struct{}), needed: make(chan struct{})}
 	s.life, s.end = context.WithCancel(context.Background())
+	s.removing, s.stopRemoving = context.WithCancel(context.Background())
 	if o.Mode == Off {
 		close(s.found)
 		s.status.Reason = "it is switched off (TIPSTAFF_SANDBOX=off)"
@@ -105,13 +110,14 @@ func New(o Options) (*Sandbox, error) {
 		return nil, err
 	}
 	if err := o.Modes.Add(s.scratch.dir); err != nil {
-		return nil, errors.Join(err, s.scratch.close())
+		return nil, errors.Join(err, s.scratch.close(nil))
 	}
 	s.temporary = newTemporary(o.Limits.TemporaryBytes, s.scratch.dir)
 	s.status.Temporary = fmt.Sprintf("%d bytes of temporary files for the commands of each session", s.temporary.most)
 	if s.guard, err = guard.New(guard.Options{Aside: o.aside(s.scratch.dir), Log: o.Log}); err != nil {
-		return nil, errors.Join(err, s.scratch.close())
+		return nil, errors.Join(err, s.scratch.close(nil))
 	}
+	s.inBackground(func() { removeDead(temp, s.life.Done()) })
 	if o.Mode == BestEffort && o.Tier == None && o.Network.needs() == None && !o.ExactProcesses {
 		go s.findLater()
 		return s, nil
@@ -385,8 +391,9 @@ func (s *Sandbox) behind(f func()) bool {
 	return !s.closed
 }
 
-// Close removes everything. No command may run then, or be started. Further calls do
-// nothing and return the same error.
+// Close removes everything; what commands have left that takes more than a second to
+// remove is removed by the next server. No command may run then, or be started. Further
+// calls do nothing and return the same error.
 func (s *Sandbox) Close() error {
 	if s.found == nil {
 		return nil // the zero Sandbox
@@ -395,8 +402,14 @@ func (s *Sandbox) Close() error {
 	return s.closeError
 }
 
+// removeAtEnd is how long Close goes on to remove temporary files. The server's last
+// record waits for it, and its client waits for the server.
+const removeAtEnd = time.Second
+
 func (s *Sandbox) close() error {
 	s.end() // searches stop
+	defer s.stopRemoving()
+	defer time.AfterFunc(removeAtEnd, s.stopRemoving).Stop()
 	if s.guard != nil {
 		s.guard.End()
 	}
@@ -428,7 +441,7 @@ func (s *Sandbox) close() error {
 		err = errors.Join(err, s.guard.Close())
 	}
 	if s.scratch != nil {
-		err = errors.Join(err, s.scratch.close())
+		err = errors.Join(err, s.scratch.close(s.removing.Done()))
 	}
 	return err
 }

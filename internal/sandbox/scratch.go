@@ -5,7 +5,6 @@ package sandbox
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -36,7 +35,6 @@ const (
 
 // newScratch makes the directory in temp, which is canonical.
 func newScratch(temp string) (*scratch, error) {
-	removeDead(temp)
 	// It gets its name after it is locked, so that no other server finds it
 	// unlocked.
 	fresh, err := os.MkdirTemp(temp, ".new-"+scratchPrefix+"*")
@@ -53,7 +51,7 @@ func newScratch(temp string) (*scratch, error) {
 		err = os.Rename(fresh, dir)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("cannot make a directory for temporary files: %w", err), removeTree(fresh))
+		return nil, errors.Join(fmt.Errorf("cannot make a directory for temporary files: %w", err), removeTree(fresh, nil))
 	}
 	return s, nil
 }
@@ -75,8 +73,28 @@ func (s *scratch) makeDev() error {
 	return nil
 }
 
-func (s *scratch) close() error {
-	return errors.Join(removeTree(s.dir), s.lock.Close())
+// close removes the directory. What is not gone when ended is closed is removed by the
+// next server.
+func (s *scratch) close(ended <-chan struct{}) error {
+	return errors.Join(removeScratch(s.dir, ended), s.lock.Close())
+}
+
+// removeScratch removes a scratch directory, the lock last: by it a server recognizes
+// what another one has left.
+func removeScratch(dir string, ended <-chan struct{}) error {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if e.IsDir() && err == nil {
+			err = removeTree(filepath.Join(dir, e.Name()), ended)
+		}
+	}
+	if err == nil {
+		err = removeTree(dir, nil)
+	}
+	if errors.Is(err, errWalkEnded) || errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // lockFile opens a file and locks it; it fails if another process holds the lock.
@@ -92,8 +110,9 @@ func lockFile(path string, flags int) (*os.File, error) {
 }
 
 // removeDead removes the directories of killed servers. It skips those of other
-// users; those of living servers cannot be locked.
-func removeDead(temp string) {
+// users; those of living servers cannot be locked. What is not gone when ended is
+// closed is removed by the next server.
+func removeDead(temp string, ended <-chan struct{}) {
 	entries, _ := os.ReadDir(temp)
 	for _, e := range entries {
 		if !strings.HasPrefix(e.Name(), scratchPrefix) {
@@ -105,24 +124,8 @@ func removeDead(temp string) {
 			continue
 		}
 		if lock, err := lockFile(filepath.Join(dir, lockName), 0); err == nil {
-			_ = removeTree(dir)
+			_ = removeScratch(dir, ended)
 			_ = lock.Close()
 		}
 	}
-}
-
-// removeTree removes a directory, even if a command has removed permissions from
-// directories in it.
-func removeTree(dir string) error {
-	err := os.RemoveAll(dir)
-	if err == nil {
-		return nil
-	}
-	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, _ error) error {
-		if d != nil && d.IsDir() {
-			_ = os.Chmod(path, 0o700) //nolint:gosec // it is ours, and about to go
-		}
-		return nil
-	})
-	return os.RemoveAll(dir)
 }

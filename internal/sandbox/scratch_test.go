@@ -38,7 +38,7 @@ func TestTheNextServerRemovesWhatADeadOneHasLeft(t *testing.T) {
 
 	old, err := newScratch(w.temp) // a server that lives
 	w.must(err)
-	defer func() { w.must(old.close()) }()
+	defer func() { w.must(old.close(nil)) }()
 	kept := map[string]string{"the one of a living server": old.dir, "what links lead to": outside + "/kept"}
 
 	unlocked := w.temp + "/" + scratchPrefix + "unlocked"
@@ -54,9 +54,7 @@ func TestTheNextServerRemovesWhatADeadOneHasLeft(t *testing.T) {
 	w.link(outside+"/kept", trap+"/"+lockName)
 	kept["one whose lock is a link"] = trap
 
-	fresh, err := newScratch(w.temp)
-	w.must(err)
-	defer func() { w.must(fresh.close()) }()
+	removeDead(w.temp, nil)
 	for says, path := range gone {
 		if exists(path) == "there" {
 			t.Errorf("%s is still there", says)
@@ -76,10 +74,10 @@ func TestADirectoryForTemporaryFilesMayHaveAnyName(t *testing.T) {
 	dead := w.dead("server")
 	s, err := newScratch(w.temp)
 	w.must(err)
-	if exists(dead) == "there" {
+	if removeDead(w.temp, nil); exists(dead) == "there" {
 		t.Error("what a dead server has left in it stays")
 	}
-	w.must(s.close())
+	w.must(s.close(nil))
 	if names := inside(t, w.temp); len(names) > 0 {
 		t.Errorf("after the end there are %v", names)
 	}
@@ -144,4 +142,24 @@ func TestTheLockIsOfTheServerAlone(t *testing.T) {
 	if got := r.wait().text; strings.Contains(got, lockName) {
 		t.Errorf("a command has the lock: %s", got)
 	}
+}
+
+// TestWhatIsNotRemovedAtTheEndIsRemovedByTheNextServer: Close has a second for it, and
+// here none.
+func TestWhatIsNotRemovedAtTheEndIsRemovedByTheNextServer(t *testing.T) {
+	eachTier(t, func(t *testing.T, tier Tier) {
+		b := newBox(t, tier)
+		b.sh("mkdir -p $TMPDIR/a/b && echo x > $TMPDIR/a/b/file")
+		b.stopRemoving()
+		b.must(b.Close())
+		if exists(b.scratch.dir) != "there" {
+			t.Fatal("it is removed nevertheless: nothing is shown")
+		}
+		next := newBox(t, tier, func(n *box, o *Options) { n.temp, o.Temp = b.temp, b.temp })
+		next.sh("true")
+		next.work.Wait()
+		if exists(b.scratch.dir) == "there" {
+			t.Error("it is still there")
+		}
+	})
 }

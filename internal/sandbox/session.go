@@ -292,7 +292,7 @@ func (sess *sessionSandbox) close() {
 	if l != nil && l.remove(sess.dir) {
 		return
 	}
-	if err := removeTree(sess.dir); err != nil {
+	if err := removeTree(sess.dir, sess.sandbox.removing.Done()); err != nil && !errors.Is(err, errWalkEnded) {
 		sess.sandbox.o.Log.Error("cannot remove temporary files of commands", "dir", sess.dir, "error", err)
 	}
 }
@@ -302,7 +302,7 @@ func (sess *sessionSandbox) make() error {
 	return sess.sandbox.scratch.ballast.room(func() error {
 		err := sess.makeOnce()
 		if errors.Is(err, unix.ENOSPC) {
-			_ = removeTree(sess.dir)
+			_ = removeTree(sess.dir, sess.sandbox.removing.Done())
 		}
 		return err
 	})

@@ -148,7 +148,10 @@ func (s *Sandbox) measureIfDue() {
 	t.mu.Unlock()
 	margin := t.most / 2
 	for sess, commands := range all {
-		used := s.temporaryBytes(sess, commands)
+		used, ok := s.temporaryBytes(sess, commands, t.ended)
+		if !ok {
+			return
+		}
 		margin = min(margin, max((t.most-used)/2, t.most/temporaryMargins))
 		sess.limitTemporary(used, t.most, commands)
 	}

@@ -4,28 +4,24 @@ package sandbox
 
 import (
 	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 
 	"tipstaff/internal/proc"
 )
 
+// fileBytes is what a file counts at least: an empty one and a directory take room on
+// most disks, and elsewhere a number of which there are only so many.
+const fileBytes = 4096
+
 // temporaryBytes returns what the files in the directory of a session sandbox take on
-// the disk, with those that commands have removed and still have open.
-func (s *Sandbox) temporaryBytes(sess *sessionSandbox, commands []*Confined) (sum int64) {
-	root, err := os.OpenRoot(sess.dir)
-	if err != nil {
-		return 0 // it is gone
-	}
-	defer func() { _ = root.Close() }()
-	sum = sizeOf(root, ".", map[uint64]bool{})
+// the disk, with those that commands have removed and still have open. ok is false if
+// ended was closed meanwhile.
+func (s *Sandbox) temporaryBytes(sess *sessionSandbox, commands []*Confined, ended <-chan struct{}) (sum int64, ok bool) {
+	sum, ok = sizeOf(sess.dir, ended)
 	var st unix.Stat_t
-	if unix.Stat(s.scratch.empty, &st) != nil {
-		return sum
+	if !ok || unix.Stat(s.scratch.empty, &st) != nil {
+		return sum, ok
 	}
 	asked := map[*proc.Enclosure]bool{}
 	for _, c := range commands {
@@ -34,60 +30,26 @@ func (s *Sandbox) temporaryBytes(sess *sessionSandbox, commands []*Confined) (su
 			sum += n.Unlinked(st.Dev)
 		}
 	}
-	return sum
+	return sum, true
 }
 
-// sizeOf returns what the files in a directory take. Commands may change it meanwhile;
-// root lets no link lead out of it. links holds files with several names that were
-// counted.
-func sizeOf(root *os.Root, dir string, links map[uint64]bool) (sum int64) {
-	entries, again := listOf(root, dir)
-	defer again()
-	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil {
-			continue // gone
-		}
-		if st, ok := info.Sys().(*syscall.Stat_t); ok && (st.Nlink == 1 || e.IsDir() || !links[st.Ino]) {
-			sum += st.Blocks * 512
-			if st.Nlink > 1 && !e.IsDir() {
-				links[st.Ino] = true
+// sizeOf returns what the files in a directory take, those with several names once.
+// Commands may change it meanwhile. ok is false if ended was closed.
+func sizeOf(dir string, ended <-chan struct{}) (sum int64, ok bool) {
+	links := map[uint64]bool{}
+	count := func(_ int, _ string, st *unix.Stat_t) error {
+		sum += max(fileBytes, st.Blocks*512)
+		return nil
+	}
+	walk := treeWalk{dir: count, ended: ended, file: func(in int, name string, st *unix.Stat_t) error {
+		if st.Nlink > 1 {
+			if links[st.Ino] {
+				return nil
 			}
+			links[st.Ino] = true
 		}
-		if e.IsDir() {
-			sum += sizeOf(root, filepath.Join(dir, e.Name()), links)
-		}
-	}
-	return sum
-}
-
-// listOf lists a directory. One that a command has closed to its own user is opened
-// for that time; again closes it.
-func listOf(root *os.Root, dir string) (entries []fs.DirEntry, again func()) {
-	again = func() {}
-	f, err := openUnseen(root, dir)
-	if errors.Is(err, fs.ErrPermission) {
-		info, failure := root.Lstat(dir)
-		if failure != nil || !info.IsDir() || root.Chmod(dir, info.Mode().Perm()|0o700) != nil {
-			return nil, again
-		}
-		again = func() { _ = root.Chmod(dir, info.Mode().Perm()) }
-		f, err = openUnseen(root, dir)
-	}
-	if err != nil {
-		return nil, again
-	}
-	defer func() { _ = f.Close() }()
-	entries, _ = f.ReadDir(-1)
-	return entries, again
-}
-
-// openUnseen opens a directory so that its reading leaves no time on it: a sandbox
-// serves another session only if its directories are as they were made.
-func openUnseen(root *os.Root, dir string) (*os.File, error) {
-	f, err := root.OpenFile(dir, os.O_RDONLY|unix.O_NOATIME, 0)
-	if errors.Is(err, unix.EPERM) { // another user's
-		f, err = root.Open(dir)
-	}
-	return f, err
+		return count(in, name, st)
+	}}
+	err := walk.walk(dir)
+	return sum, !errors.Is(err, errWalkEnded) // what cannot be visited is not counted
 }
