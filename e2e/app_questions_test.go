@@ -166,6 +166,7 @@ func wantAnsweredInPage(t *testing.T, s *kit.Server) {
 // of the same caller, nor one of another caller, nor a request outside of a session. The
 // control is the connection of the call, with the same key.
 func TestJ14AnotherConnectionCannotAnswer(t *testing.T) {
+	t.Parallel()
 	w := serveHTTP(t, setup{env: []string{"TIPSTAFF_SANDBOX=off"}}.withPolicy(t, askedInPages))
 	has := &mcp.ClientCapabilities{}
 	has.AddExtension("io.modelcontextprotocol/ui", map[string]any{"mimeTypes": []string{"text/html;profile=mcp-app"}})

@@ -46,6 +46,7 @@ func askedByPage(s *kit.Server, tool string, a kit.Args) shown {
 // TestJ13APageShowsAndStopsTheCommandOfItsCall that the call waits for, and one in
 // the background, with everything that they have started; the record says so.
 func TestJ13APageShowsAndStopsTheCommandOfItsCall(t *testing.T) {
+	t.Parallel()
 	s := startWithPages(t, append(kit.Sandboxed(kit.Namespaces), "ALLOWED_COMMANDS=sh,sleep"))
 	for _, inBackground := range []bool{false, true} {
 		t.Run(fmt.Sprintf("in the background: %v", inBackground), func(t *testing.T) {

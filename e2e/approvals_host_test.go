@@ -71,6 +71,7 @@ func works(t *testing.T, s *kit.Server) bool {
 }
 
 func TestNobodyToAskMeansNo(t *testing.T) {
+	t.Parallel()
 	s := prepareAsking(t, setup{})
 	for _, args := range [][]string{{"run", "--", "echo", needsAPerson}, {"call", "execute_process", `{"file":"echo","args":["` + needsAPerson + `"]}`}} {
 		cmd := exec.Command(kit.Path(t), args...)
@@ -84,6 +85,7 @@ func TestNobodyToAskMeansNo(t *testing.T) {
 }
 
 func TestTheSocketsOfDeadServersAreTakenAwayAndThoseOfLivingOnesStay(t *testing.T) {
+	t.Parallel()
 	first := startAsking(t, "", nil, setup{})
 	dir := filepath.Join(first.State, "control")
 	info, err := os.Stat(dir)
@@ -124,6 +126,7 @@ func TestTheSocketsOfDeadServersAreTakenAwayAndThoseOfLivingOnesStay(t *testing.
 // confined commands; without a sandbox a command can connect, and the server
 // refuses it.
 func TestACommandThatKnowsTheSocketIsTurnedAway(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("python3"); err != nil {
 		t.Skip("this machine has no python3")
 	}
@@ -157,6 +160,7 @@ except OSError as e:
 
 // TestARunInATerminalAsksThere: the person who starts the command is asked.
 func TestARunInATerminalAsksThere(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("script"); err != nil {
 		t.Skip("this machine has no script(1) to make a terminal with")
 	}

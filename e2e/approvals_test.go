@@ -97,6 +97,7 @@ func wantApprovals(t *testing.T, s *kit.Server, want ...string) {
 }
 
 func TestAPersonIsShownTheWholeCommandAndAllowsItOnce(t *testing.T) {
+	t.Parallel()
 	for _, version := range eras {
 		t.Run(version, func(t *testing.T) {
 			p := &person{says: chooses("allow once", "")}
@@ -123,6 +124,7 @@ func TestAPersonIsShownTheWholeCommandAndAllowsItOnce(t *testing.T) {
 }
 
 func TestAnApprovalForTheSessionCountsForTheSameCommandAlone(t *testing.T) {
+	t.Parallel()
 	for _, version := range eras {
 		t.Run(version, func(t *testing.T) {
 			p := &person{says: chooses("allow for this session", "")}
@@ -151,6 +153,7 @@ func TestAnApprovalForTheSessionCountsForTheSameCommandAlone(t *testing.T) {
 }
 
 func TestWhateverIsNoApprovalRefuses(t *testing.T) {
+	t.Parallel()
 	for _, version := range eras {
 		for name, c := range map[string]struct {
 			says func(*mcp.ElicitParams) (*mcp.ElicitResult, error)
@@ -199,6 +202,7 @@ func handleIn(t *testing.T, text string) string {
 }
 
 func TestWithoutElicitationAPersonOfTheHostAnswers(t *testing.T) {
+	t.Parallel()
 	for _, version := range eras {
 		t.Run(version, func(t *testing.T) {
 			s := startAsking(t, version, nil, setup{})
@@ -247,6 +251,7 @@ func TestWithoutElicitationAPersonOfTheHostAnswers(t *testing.T) {
 }
 
 func TestTheHostMayAnswerWhileTheClientAsks(t *testing.T) {
+	t.Parallel()
 	gone := make(chan struct{})
 	o := &mcp.ClientOptions{ElicitationHandler: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 		<-ctx.Done() // the person does not look; the server withdraws the question
@@ -280,6 +285,7 @@ func approveAll(t *testing.T, s *kit.Server) {
 // TestACallThatIsCancelledWhileAPersonIsAskedRunsNothing (contract T3, T4), and
 // its session goes on.
 func TestACallThatIsCancelledWhileAPersonIsAskedRunsNothing(t *testing.T) {
+	t.Parallel()
 	asked := make(chan struct{}, 10)
 	o := &mcp.ClientOptions{ElicitationHandler: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 		asked <- struct{}{}
@@ -304,6 +310,7 @@ func TestACallThatIsCancelledWhileAPersonIsAskedRunsNothing(t *testing.T) {
 // TestAStateIsGoodForItsCallOnceAndUnchanged speaks the stateless protocol by
 // hand: the server does not trust what a client brings back.
 func TestAStateIsGoodForItsCallOnceAndUnchanged(t *testing.T) {
+	t.Parallel()
 	srv := prepareAsking(t, setup{})
 	srv.Cmd.Stderr = nil
 	r := kit.StartRaw(t, srv.Cmd)

@@ -127,6 +127,7 @@ func (p *visitor) eventually(path string, want *regexp.Regexp) []string {
 // what, reads its output as it comes, stops it, and answers a question; each act is on
 // the trail.
 func TestTheConsole(t *testing.T) {
+	t.Parallel()
 	s := prepareAsking(t, setup{env: []string{"ENABLE_TERMINAL_ACCESS=true", "TIPSTAFF_SANDBOX=off"}, files: map[string]string{"tick.sh": "echo began\nwhile :; do echo tick; sleep 0.1; done\n"}})
 	s.Connect()
 	p, other := openConsole(t, s.State), openConsole(t, s.State)

@@ -115,6 +115,7 @@ func overSocket(t *testing.T, h http.Handler) string {
 // TestADeciderNarrowsBothFamilies over each kind of address; the record and the
 // caller are told.
 func TestADeciderNarrowsBothFamilies(t *testing.T) {
+	t.Parallel()
 	for name, reach := range map[string]func(*testing.T, http.Handler) string{"tcp": overTCP, "unix": overSocket} {
 		t.Run(name, func(t *testing.T) {
 			o := &opa{decide: byWord}
@@ -165,6 +166,7 @@ func TestADeciderNarrowsBothFamilies(t *testing.T) {
 // TestWithoutItsDeciderNothingRuns: the decider is absent, answers nonsense, or
 // is too late; when it is back, commands run again.
 func TestWithoutItsDeciderNothingRuns(t *testing.T) {
+	t.Parallel()
 	var mode string
 	var mu sync.Mutex
 	set := func(m string) { mu.Lock(); mode = m; mu.Unlock() }
@@ -247,6 +249,7 @@ func TestACancelledCallDoesNotWaitForTheDecider(t *testing.T) {
 
 // TestDoctorAndRunAskTheDeciderToo.
 func TestDoctorAndRunAskTheDeciderToo(t *testing.T) {
+	t.Parallel()
 	o := &opa{decide: byWord}
 	at := overSocket(t, o)
 	srv := prepare(t, setup{env: []string{"TIPSTAFF_DECIDER=" + at, "TIPSTAFF_DECIDER_TIMEOUT=8000", "TIPSTAFF_SANDBOX=off"}})

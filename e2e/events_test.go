@@ -30,6 +30,7 @@ type event struct {
 // TestB14AClientThatListensIsToldOfItsEvents, which are the same as in the
 // records.
 func TestB14AClientThatListensIsToldOfItsEvents(t *testing.T) {
+	t.Parallel()
 	s := prepare(t, setup{})
 	var mu sync.Mutex
 	var events []event

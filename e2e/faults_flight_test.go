@@ -22,6 +22,7 @@ var commandName = regexp.MustCompile(`cmd_[A-Z0-9]+`)
 // TestT11ACallerWhoseCallsAreAllInFlightCanStillEndThem: what stops, cancels and reads
 // waits for no call that runs something, and the server ends.
 func TestT11ACallerWhoseCallsAreAllInFlightCanStillEndThem(t *testing.T) {
+	t.Parallel()
 	s, m := prepare(t, setup{env: append(kit.Sandboxed(kit.None), "TIPSTAFF_MAX_CONCURRENT=4")}), kit.NewMark(t)
 	r := kit.StartRaw(t, s.Cmd)
 	r.Initialize()
@@ -69,6 +70,7 @@ func TestT11ACallerWhoseCallsAreAllInFlightCanStillEndThem(t *testing.T) {
 // TestT11OverHTTPACallerWhoseCallsAreAllInFlightCanStillEndThem: the same where each call
 // is a request, and one more is refused with 429.
 func TestT11OverHTTPACallerWhoseCallsAreAllInFlightCanStillEndThem(t *testing.T) {
+	t.Parallel()
 	m := kit.NewMark(t)
 	w := serveSocket(t, &kit.Buffer{}, "TIPSTAFF_MAX_CONCURRENT=4")
 	background := commandName.FindString(w.modern("", kit.Args{"file": "sh", "args": m.InEnvironment("exec sleep 300"), "background": true}, nil).text())

@@ -44,6 +44,7 @@ func servePolicy(t *testing.T, policy string, s setup) *webServer {
 var asked = []string{needsAPerson}
 
 func TestPeopleOfTheHostAnswerForAServerOverHTTP(t *testing.T) {
+	t.Parallel()
 	eachEra(t, func(t *testing.T, version string) {
 		w := serveAsking(t, setup{})
 		alice := w.as(alices, version)
@@ -93,6 +94,7 @@ func wantRuns(t *testing.T, s *kit.Server, want int) {
 }
 
 func TestOverHTTPAPersonAnswersThroughTheClient(t *testing.T) {
+	t.Parallel()
 	eachEra(t, func(t *testing.T, version string) {
 		for _, c := range []struct {
 			what string
@@ -145,6 +147,7 @@ func lost(t *testing.T) (o *mcp.ClientOptions, asked, gone chan struct{}) {
 }
 
 func TestOverHTTPTheHostMayBeFasterThanTheClient(t *testing.T) {
+	t.Parallel()
 	w := serveAsking(t, setup{})
 	o, shown, gone := lost(t)
 	alice := w.asWith(alices, stateful, o)
@@ -162,6 +165,7 @@ func TestOverHTTPTheHostMayBeFasterThanTheClient(t *testing.T) {
 // TestOverHTTPAClientThatLeavesWhileItIsAskedGetsNothingRun: by cancelling, or
 // by ending its session. The question cannot be approved afterwards.
 func TestOverHTTPAClientThatLeavesWhileItIsAskedGetsNothingRun(t *testing.T) {
+	t.Parallel()
 	for how, leave := range map[string]func(w *webServer, s *kit.Server, cancel func()){
 		"cancels": func(_ *webServer, _ *kit.Server, cancel func()) { cancel() },
 		"ends its session": func(w *webServer, s *kit.Server, _ func()) {
@@ -255,6 +259,7 @@ func (w *webServer) modern(token string, args, more kit.Args) (a modernAnswer) {
 // TestOverHTTPAStateCountsForItsPrincipalAndServerAlone: what was sealed for one
 // caller by one process is worth nothing to others.
 func TestOverHTTPAStateCountsForItsPrincipalAndServerAlone(t *testing.T) {
+	t.Parallel()
 	w, elsewhere := serveAsking(t, setup{}), serveAsking(t, setup{})
 	call := kit.Args{"file": "printf", "args": asked}
 	yes := kit.Args{"approval": kit.Args{"action": "accept", "content": kit.Args{"decision": "allow once"}}}
@@ -298,6 +303,7 @@ func TestOverHTTPAStateCountsForItsPrincipalAndServerAlone(t *testing.T) {
 // TestOverHTTPAHandedQuestionCanBeAnsweredOnTheHost: the client repeats the
 // call without an answer of its own.
 func TestOverHTTPAHandedQuestionCanBeAnsweredOnTheHost(t *testing.T) {
+	t.Parallel()
 	w := serveAsking(t, setup{})
 	call := kit.Args{"file": "printf", "args": asked}
 	if a := w.modern(alices, call, nil); a.Result.ResultType != "input_required" {
@@ -313,6 +319,7 @@ func TestOverHTTPAHandedQuestionCanBeAnsweredOnTheHost(t *testing.T) {
 // TestOverHTTPAnElicitationIsSentAgainToWhoComesBack: the connection of a client of
 // the stateful protocol breaks while its person is asked.
 func TestOverHTTPAnElicitationIsSentAgainToWhoComesBack(t *testing.T) {
+	t.Parallel()
 	w := serveAsking(t, setup{})
 	begun, _ := w.fetch("POST", "/mcp", alices, strings.Replace(hello, `"capabilities":{}`, `"capabilities":{"elicitation":{}}`, 1))
 	session := begun.Header.Get("Mcp-Session-Id")
@@ -459,6 +466,7 @@ func TestOverHTTPAQuestionThatNobodyAnswersRunsNothing(t *testing.T) {
 // TestOverHTTPAFormIsTakenBackWhoseCallWasCancelled: nothing else is sent on
 // the stream of a cancelled call.
 func TestOverHTTPAFormIsTakenBackWhoseCallWasCancelled(t *testing.T) {
+	t.Parallel()
 	w := serveAsking(t, setup{})
 	begun, _ := w.fetch("POST", "/mcp", alices, strings.Replace(hello, `"capabilities":{}`, `"capabilities":{"elicitation":{}}`, 1))
 	headers := []string{"Mcp-Session-Id", begun.Header.Get("Mcp-Session-Id"), "Mcp-Protocol-Version", stateful}

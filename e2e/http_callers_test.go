@@ -33,6 +33,7 @@ func (w *webServer) variable(name string) string {
 }
 
 func TestARemovedTokenEndsWithTheNextRequest(t *testing.T) {
+	t.Parallel()
 	w := serveHTTP(t, setup{})
 	if resp, body := w.fetch("POST", "/mcp", alices, hello); resp.StatusCode != 200 {
 		t.Fatalf("%d %s", resp.StatusCode, body)
@@ -163,6 +164,7 @@ func TestAccessTokensOverTLS(t *testing.T) {
 }
 
 func TestMutualTLS(t *testing.T) {
+	t.Parallel()
 	servers, clients, strangers := newAuthority(t, "servers"), newAuthority(t, "clients"), newAuthority(t, "clients")
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "ca.crt"), inPEM("CERTIFICATE", clients.cert.Raw))
@@ -199,6 +201,7 @@ func TestMutualTLS(t *testing.T) {
 // TestARenewedCertificateCountsFromTheNextConnectionOn, and one that cannot be
 // used does not.
 func TestARenewedCertificateCountsFromTheNextConnectionOn(t *testing.T) {
+	t.Parallel()
 	ca, dir := newAuthority(t, "servers"), t.TempDir()
 	w := serveHTTP(t, setup{env: ca.serverFiles(dir, 2, time.Now().Add(time.Hour))}).trusting(ca)
 	serial := func() int64 {

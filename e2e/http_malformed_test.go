@@ -177,6 +177,7 @@ func chunked(w io.Writer, body io.Reader) error {
 const hostileCost = 200 << 20
 
 func TestOversizedAndMalformedOverHTTP(t *testing.T) {
+	t.Parallel()
 	w := serveHTTP(t, setup{})
 	good := w.as(alices, stateless)
 	good.Command("echo warm").Ran()

@@ -91,6 +91,7 @@ func offerGrants(i *issuer) *grants {
 // learns from the challenge and the metadata which issuer to ask, and asks for
 // more when a tool needs more.
 func TestAClientFindsItsWayToAToken(t *testing.T) {
+	t.Parallel()
 	eachEra(t, func(t *testing.T, version string) {
 		ca, realm := newAuthority(t, "servers"), newIssuer(t)
 		g := offerGrants(realm)

@@ -68,6 +68,7 @@ func lasting(t *testing.T, argv []string, meta string) string {
 const modernMeta = `,"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"x","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}`
 
 func TestOverHTTPWhoHangsUpCancelsAStatelessCall(t *testing.T) {
+	t.Parallel()
 	w := serveHTTP(t, setup{})
 	ctx, hangUp := context.WithCancel(t.Context())
 	defer hangUp()
@@ -92,6 +93,7 @@ func TestOverHTTPWhoHangsUpCancelsAStatelessCall(t *testing.T) {
 }
 
 func TestOverHTTPALegacyClientComesBackForItsAnswer(t *testing.T) {
+	t.Parallel()
 	w := serveHTTP(t, setup{})
 	begun, _ := w.fetch("POST", "/mcp", alices, hello)
 	headers := []string{"Mcp-Session-Id", begun.Header.Get("Mcp-Session-Id"), "Mcp-Protocol-Version", stateful}

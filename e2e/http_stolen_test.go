@@ -14,6 +14,7 @@ import (
 // use her session of the protocol and her terminal session in every possible
 // way.
 func TestStolenHandlesAreUseless(t *testing.T) {
+	t.Parallel()
 	w := serveHTTP(t, setup{})
 	opened, _ := w.fetch("POST", "/mcp", alices, hello)
 	session := opened.Header.Get("Mcp-Session-Id")
@@ -67,6 +68,7 @@ func TestStolenHandlesAreUseless(t *testing.T) {
 }
 
 func TestB12OverHTTPACallerMayHaveAllSessionsUnlessCallersAreBounded(t *testing.T) {
+	t.Parallel()
 	w := serveHTTP(t, setup{env: []string{"TERMINAL_MAX_SESSIONS=3"}})
 	alice := w.as(alices, stateful)
 	for range 3 {
@@ -76,6 +78,7 @@ func TestB12OverHTTPACallerMayHaveAllSessionsUnlessCallersAreBounded(t *testing.
 }
 
 func TestB12OverHTTPACallerHasItsShareOfTerminalSessionsIfTheOperatorSaysSo(t *testing.T) {
+	t.Parallel()
 	w := serveHTTP(t, setup{env: []string{"TERMINAL_MAX_SESSIONS=4", "TIPSTAFF_HTTP_TERMINAL_SESSIONS=2"}})
 	alice := w.as(alices, stateless)
 	alice.NewSession()

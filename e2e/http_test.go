@@ -139,6 +139,7 @@ func eachEra(t *testing.T, f func(t *testing.T, version string)) {
 }
 
 func TestOverHTTPCommandsRunAndAreRecorded(t *testing.T) {
+	t.Parallel()
 	eachEra(t, func(t *testing.T, version string) {
 		w := serveHTTP(t, setup{})
 		alice := w.as(alices, version)
@@ -158,6 +159,7 @@ func TestOverHTTPCommandsRunAndAreRecorded(t *testing.T) {
 }
 
 func TestB8OverHTTPSessionsSurviveReconnectsAndKnowTheirOwner(t *testing.T) {
+	t.Parallel()
 	eachEra(t, func(t *testing.T, version string) {
 		w := serveHTTP(t, setup{})
 		first := w.as(alices, version)
@@ -178,6 +180,7 @@ func TestB8OverHTTPSessionsSurviveReconnectsAndKnowTheirOwner(t *testing.T) {
 }
 
 func TestScopesOverHTTP(t *testing.T) {
+	t.Parallel()
 	w := serveHTTP(t, setup{})
 	bob := w.as(bobs, stateless)
 	if r := bob.Command("echo x"); !r.IsError || !strings.Contains(r.Text, "needs the scope execute") {
@@ -223,6 +226,7 @@ func (w *webServer) fetch(method, path, token, body string, header ...string) (*
 const hello = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
 
 func TestWhoMayAskOverHTTP(t *testing.T) {
+	t.Parallel()
 	w := serveHTTP(t, setup{})
 	for _, c := range []struct {
 		what, path, token string
@@ -280,6 +284,7 @@ func TestATrailThatCannotBeWrittenMakesTheServerUnready(t *testing.T) {
 // TestT4SignalsEndAServerOverHTTP ends a server while a command runs that ignores
 // SIGTERM, a client listens to its stream and another says nothing.
 func TestT4SignalsEndAServerOverHTTP(t *testing.T) {
+	t.Parallel()
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		t.Run(sig.String(), func(t *testing.T) {
 			w := serveHTTP(t, setup{})
@@ -314,6 +319,7 @@ func TestT4SignalsEndAServerOverHTTP(t *testing.T) {
 }
 
 func TestAUnixSocketKnowsWhoAsks(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "s")
 	w := serveHTTP(t, setup{}, "--http=unix:"+path)
 	me := w.as("", stateless)
@@ -343,6 +349,7 @@ func TestAUnixSocketKnowsWhoAsks(t *testing.T) {
 // TestAUnixSocketNeedsNoToken: where the kernel says who asks, a token that is made would
 // be a secret that opens nothing.
 func TestAUnixSocketNeedsNoToken(t *testing.T) {
+	t.Parallel()
 	for address, shown := range map[string]bool{"unix:" + filepath.Join(t.TempDir(), "s"): false, "127.0.0.1:0": true} {
 		srv := prepare(t, setup{})
 		srv.Cmd.Args = append(srv.Cmd.Args, "--http", address)
@@ -355,6 +362,7 @@ func TestAUnixSocketNeedsNoToken(t *testing.T) {
 }
 
 func TestAnotherUserIsNotLetIn(t *testing.T) {
+	t.Parallel()
 	if !kit.MachinesRoot() {
 		t.Skip("only root can be another user")
 	}
@@ -385,6 +393,7 @@ func TestAnotherUserIsNotLetIn(t *testing.T) {
 // TestSystemdHandsOverItsSocket starts the server as systemd does: with a socket
 // as descriptor 3.
 func TestSystemdHandsOverItsSocket(t *testing.T) {
+	t.Parallel()
 	var lc net.ListenConfig
 	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -429,6 +438,7 @@ func TestAnAddressThatIsTakenLeavesNoTrail(t *testing.T) {
 }
 
 func TestT7OverHTTPTheServerGoesOn(t *testing.T) {
+	t.Parallel()
 	w := serveHTTP(t, setup{})
 	session, _ := w.fetch("POST", "/mcp", master, hello)
 	id := session.Header.Get("Mcp-Session-Id")
@@ -464,6 +474,7 @@ func TestT7OverHTTPTheServerGoesOn(t *testing.T) {
 // TestACommandCannotComeBackAsItsServersUser lets a command call the socket of
 // its own server.
 func TestACommandCannotComeBackAsItsServersUser(t *testing.T) {
+	t.Parallel()
 	curl, err := exec.LookPath("curl")
 	if err != nil {
 		t.Skip("it needs curl")

@@ -11,6 +11,7 @@ import (
 
 // TestWhatAnAnswerCutsIsFoundByGrep: a test run of 40 MB of which one line matters.
 func TestWhatAnAnswerCutsIsFoundByGrep(t *testing.T) {
+	t.Parallel()
 	s := start(t, setup{env: append(kit.Sandboxed(kit.Namespaces), "ALLOWED_COMMANDS=python3", "TIPSTAFF_ANSWER_BYTES=8192")})
 	const prints = `
 import sys

@@ -18,6 +18,7 @@ import (
 )
 
 func TestACommandOnATerminalIsSeenAndTypedInto(t *testing.T) {
+	t.Parallel()
 	jobServers(t, nil, func(t *testing.T, s *kit.Server) {
 		b := ran(t, s.Process("sh", []string{"-c", "test -t 0 && test -t 1 && echo both; stty size"}, kit.Args{"tty": kit.Args{"rows": 30, "cols": 100}}))
 		if b.State != "exited" || !strings.Contains(b.Stdout, "both\n30 100\n") {

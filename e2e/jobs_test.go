@@ -134,6 +134,7 @@ func jobServers(t *testing.T, env []string, f func(t *testing.T, s *kit.Server))
 const fetchProgram = "import sys,urllib.request; print(urllib.request.urlopen(sys.argv[1]).read().decode())"
 
 func TestADevServerIsStartedWaitedForAskedAndStopped(t *testing.T) {
+	t.Parallel()
 	jobServers(t, nil, func(t *testing.T, s *kit.Server) {
 		port, mark := freePort(t), kit.NewMark(t)
 		serve := fmt.Sprintf("echo begin; exec python3 -m http.server %d --bind 127.0.0.1", port)
@@ -163,6 +164,7 @@ func TestADevServerIsStartedWaitedForAskedAndStopped(t *testing.T) {
 }
 
 func TestAReplIsTypedInto(t *testing.T) {
+	t.Parallel()
 	jobServers(t, nil, func(t *testing.T, s *kit.Server) {
 		b := background(s, "execute_command", kit.Args{"command": "python3 -i -q -u"})
 		w := about(s, "write_input", b.CommandID, kit.Args{"input": "x = 6*7\nprint(f'it is {x}')\n", "wait_ms": 5000}) // in one write: the prompt comes by another pipe
@@ -282,6 +284,7 @@ func wantStopped(t *testing.T, s *kit.Server, why string) {
 }
 
 func TestACommandIDIsWorthNothingToOthers(t *testing.T) {
+	t.Parallel()
 	w := serveHTTP(t, setup{env: append(kit.Sandboxed(kit.Namespaces), "ALLOWED_COMMANDS=sh,sleep,cat")})
 	alice := w.as(alices, stateful)
 	b := background(alice, "execute_command", kit.Args{"command": "cat"})
@@ -318,6 +321,7 @@ func TestACommandIDIsWorthNothingToOthers(t *testing.T) {
 }
 
 func TestBadArgumentsAboutCommandsTeach(t *testing.T) {
+	t.Parallel()
 	s := start(t, setup{env: append(kit.Sandboxed(kit.Namespaces), "ALLOWED_COMMANDS=sh,sleep,cat")})
 	b := background(s, "execute_command", kit.Args{"command": "cat"})
 	for _, c := range []struct {
@@ -405,6 +409,7 @@ commands:
 // TestTheRecordTellsOfCommandsThatLast: the intent with its manner, what was typed
 // with its secrets hidden, who stopped it, and the outcome although nobody reads it.
 func TestTheRecordTellsOfCommandsThatLast(t *testing.T) {
+	t.Parallel()
 	s := start(t, setup{env: append(kit.Sandboxed(kit.Namespaces), "ALLOWED_COMMANDS=cat,sleep")})
 	b := background(s, "execute_command", kit.Args{"command": "cat"})
 	const secret = "export AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY\n"
@@ -434,6 +439,7 @@ func TestTheRecordTellsOfCommandsThatLast(t *testing.T) {
 }
 
 func TestAScriptRunsInTheBackgroundWithAllItsCommands(t *testing.T) {
+	t.Parallel()
 	for _, tier := range shellTiers {
 		t.Run(tier, func(t *testing.T) {
 			s := setup{env: append(kit.Sandboxed(tier), "ALLOWED_COMMANDS=", "ENABLE_TERMINAL_ACCESS=true")}

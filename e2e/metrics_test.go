@@ -84,6 +84,7 @@ func scrape(t *testing.T, url string) (text string, series map[string]float64) {
 }
 
 func TestMetricsTellWhatTheServerHasDone(t *testing.T) {
+	t.Parallel()
 	s, url := serveMetrics(t, setup{env: []string{"TERMINAL_MAX_OUTPUT_SIZE=1000"}})
 	id := s.NewSession()
 	s.Command("echo hello").Ran()

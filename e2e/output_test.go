@@ -52,6 +52,7 @@ func TestOneLineOf40MBIsFound(t *testing.T) {
 
 // TestTheSpoolGoesWithItsServer whether the server ends or dies.
 func TestTheSpoolGoesWithItsServer(t *testing.T) {
+	t.Parallel()
 	s := prepare(t, setup{})
 	again := *s.Cmd
 	s.Connect()
@@ -85,6 +86,7 @@ func TestTheSpoolGoesWithItsServer(t *testing.T) {
 // TestNoCommandReadsTheSpool in either tier; without a sandbox it can open the
 // files, and finds no secret in them.
 func TestNoCommandReadsTheSpool(t *testing.T) {
+	t.Parallel()
 	const secret = "xK9-spooled-secret-42"
 	for _, tier := range []string{kit.Namespaces, kit.Landlock, kit.None} {
 		t.Run(tier, func(t *testing.T) {

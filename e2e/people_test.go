@@ -76,6 +76,7 @@ func personIn(s *kit.Server, event string) (out []string) {
 }
 
 func TestAPersonSeesWhatRunsAndEndsATreeOf400Processes(t *testing.T) {
+	t.Parallel()
 	s := start(t, setup{env: []string{"ALLOWED_COMMANDS=sh,echo"}, allowlist: `["sh","echo"]`, files: map[string]string{"wait.sh": "echo in the session; sleep 300"}})
 	mark := kit.NewMark(t)
 	session := s.NewSession()
@@ -127,6 +128,7 @@ func TestAPersonSeesWhatRunsAndEndsATreeOf400Processes(t *testing.T) {
 }
 
 func TestAFreezeHoldsOnAllServersAndOverRestarts(t *testing.T) {
+	t.Parallel()
 	o := setup{env: []string{"ALLOWED_COMMANDS=sh,echo"}, allowlist: `["sh","echo"]`, files: map[string]string{"first.sh": "echo one; sleep 300", "second.sh": "echo two; sleep 300"}}
 	one, two := prepare(t, o), prepare(t, o)
 	share := func(s *kit.Server) {

@@ -308,6 +308,7 @@ func TestWithoutAPolicyFileSIGHUPEndsTheServer(t *testing.T) {
 
 // TestSIGHUPEndsNoServerOverHTTP: it reads the policy file again, if there is one.
 func TestSIGHUPEndsNoServerOverHTTP(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(canonical(t, t.TempDir()), "p.yaml")
 	write(t, path, allowsEcho)
 	w := serveHTTP(t, setup{env: []string{"ALLOWED_COMMANDS=", "TERMINAL_ALLOWLIST_PATH=", "TIPSTAFF_CONFIG=" + path}})
@@ -338,6 +339,7 @@ func TestSIGHUPEndsNoServerOverHTTP(t *testing.T) {
 // TestWhoseThePolicyFileIsCounts: files of root and of the server's own user
 // are accepted.
 func TestWhoseThePolicyFileIsCounts(t *testing.T) {
+	t.Parallel()
 	if !kit.MachinesRoot() {
 		t.Skip("only the machine's root can be everybody")
 	}

@@ -111,6 +111,7 @@ func TestACallThatLastsTellsHowItGoesOn(t *testing.T) {
 
 // TestACallThatWaitsSaysForWhat: for its turn in the session, or for a person.
 func TestACallThatWaitsSaysForWhat(t *testing.T) {
+	t.Parallel()
 	heard := &progressHeard{}
 	s := startAsking(t, "2025-11-25", &mcp.ClientOptions{
 		ProgressNotificationHandler: heard.options().ProgressNotificationHandler,

@@ -69,6 +69,7 @@ func (r *record) trails() []string {
 // TestAStartThatFailedIsNoTampering: whatever it failed for, in one state directory.
 // As a control, the same start works when nothing is in its way.
 func TestAStartThatFailedIsNoTampering(t *testing.T) {
+	t.Parallel()
 	r := newRecord(t)
 	r.want(0, "hi", "run", "--", "echo", "hi")
 	gone := filepath.Join(r.dir, "gone")
@@ -102,6 +103,7 @@ func TestAStartThatFailedIsNoTampering(t *testing.T) {
 // TestWhatWasRecordedIsHeldAgainstTheEnd: trails of `tipstaff run`, by the program.
 // All cases are in internal/audit; here are those that an auditor would try first.
 func TestWhatWasRecordedIsHeldAgainstTheEnd(t *testing.T) {
+	t.Parallel()
 	r := newRecord(t)
 	for range 3 {
 		r.want(0, "hi", "run", "--", "echo", "hi")
@@ -152,6 +154,7 @@ func TestWhatWasRecordedIsHeldAgainstTheEnd(t *testing.T) {
 
 // TestALostKeyIsReplacedByAPerson: as the error says, and on the record.
 func TestALostKeyIsReplacedByAPerson(t *testing.T) {
+	t.Parallel()
 	r := newRecord(t)
 	r.want(0, "hi", "run", "--", "echo", "hi")
 	if err := os.Remove(filepath.Join(r.state, "audit", "keys", "audit.key")); err != nil {

@@ -48,6 +48,7 @@ func TestA2WordsAreSplitAsAPOSIXShellSplitsThem(t *testing.T) {
 // remove nothing and say that all was well, touch *.log to make a file of that
 // name.
 func TestA2WhatAShellWouldExpandIsRefusedAndNothingIsTouched(t *testing.T) {
+	t.Parallel()
 	s := start(t, setup{
 		env:   []string{"ALLOWED_COMMANDS=rm,touch,ls,testcmd"},
 		files: map[string]string{"a.o": "", "b.o": "", "x.log": "", "src/c.o": "", ".env": ""},
@@ -117,6 +118,7 @@ func TestA3WhatOnlyAShellCouldDoIsRefused(t *testing.T) {
 }
 
 func TestA4TheTimeoutIsUsedExactlyAsGivenOrRefused(t *testing.T) {
+	t.Parallel()
 	s := start(t, setup{env: []string{"TIPSTAFF_MAX_TIMEOUT=5000"}})
 	for _, bad := range []any{0, -1, 1.5, "500", true, 1e300} {
 		s.Command("echo x", kit.Args{"timeout_ms": bad}).Refused("timeout_ms")
@@ -133,11 +135,13 @@ func TestA4TheTimeoutIsUsedExactlyAsGivenOrRefused(t *testing.T) {
 }
 
 func TestA4WithoutATimeoutTheDefaultHolds(t *testing.T) {
+	t.Parallel()
 	s := start(t, setup{env: []string{"TIPSTAFF_DEFAULT_TIMEOUT=400"}})
 	s.Command("sleep 30").Refused("Timed out after 400ms")
 }
 
 func TestA5ATimeoutAnswersWithWhatWasCaptured(t *testing.T) {
+	t.Parallel()
 	s := start(t, setup{})
 	r := s.Process("sh", []string{"-c", "echo out; echo err >&2; sleep 30"}, kit.Args{"timeout_ms": 500})
 	b := r.YAML()
@@ -147,6 +151,7 @@ func TestA5ATimeoutAnswersWithWhatWasCaptured(t *testing.T) {
 }
 
 func TestA6AllowedCommandsAreComparedBeforeAnyLookup(t *testing.T) {
+	t.Parallel()
 	s := start(t, setup{
 		env:   []string{"ALLOWED_COMMANDS= ls , cat,, testcmd"},
 		files: map[string]string{"ls": "#!/bin/sh\ntouch PWN\n", "tool": "#!/bin/sh\ntouch PWN\n"},
@@ -164,6 +169,7 @@ func TestA6AllowedCommandsAreComparedBeforeAnyLookup(t *testing.T) {
 }
 
 func TestA6AnExactPathMayBeListedAndTheStarAllowsAll(t *testing.T) {
+	t.Parallel()
 	s := start(t, setup{env: []string{"ALLOWED_COMMANDS=./tool"}, files: map[string]string{"tool": "#!/bin/sh\necho \"tool $0 $1\"\n"}})
 	if b := s.Command("./tool x").Ran(); !strings.HasPrefix(b.Stdout, "tool ") {
 		t.Errorf("got %+v", b)
@@ -176,6 +182,7 @@ func TestA6AnExactPathMayBeListedAndTheStarAllowsAll(t *testing.T) {
 }
 
 func TestA6ThePathOfACallerOrOfTheWorkspaceIsNeverUsed(t *testing.T) {
+	t.Parallel()
 	s := start(t, setup{
 		env:   []string{"PATH=.:bin::/usr/bin:/bin", "ALLOWED_COMMANDS=ls,sh"},
 		files: map[string]string{"ls": "#!/bin/sh\necho hijacked\n", "bin/ls": "#!/bin/sh\necho hijacked\n"},
@@ -189,6 +196,7 @@ func TestA6ThePathOfACallerOrOfTheWorkspaceIsNeverUsed(t *testing.T) {
 }
 
 func TestA7ARefusalSaysWhatIsAllowedAndSuggestsTheNearest(t *testing.T) {
+	t.Parallel()
 	s := start(t, setup{env: []string{"ALLOWED_COMMANDS=git,ls,python3"}})
 	s.Command("pwd").Refused(`Command "pwd" is not allowed`, "git", "ls", "python3")
 	s.Command("gti status").Refused(`Command "gti" is not allowed`, `"git"`)
@@ -205,6 +213,7 @@ func TestA7ARefusalSaysWhatIsAllowedAndSuggestsTheNearest(t *testing.T) {
 }
 
 func TestA8TheAnswerReadsBackExactly(t *testing.T) {
+	t.Parallel()
 	s := start(t, setup{})
 	control := s.Command("testcmd control", kit.Args{"raw": true}).Ran()
 	for _, r := range "\x00\x1b\x7f\u0085\u2028\u202e" {
@@ -226,6 +235,7 @@ func TestA8TheAnswerReadsBackExactly(t *testing.T) {
 }
 
 func TestA8OutputIsCleanedForModels(t *testing.T) {
+	t.Parallel()
 	s := start(t, setup{})
 	const bar = "10%\r55%\r100%\n\x1b[31mred\x1b[0m\n"
 	b := s.Process("printf", []string{"%s", bar}).Ran()
@@ -253,6 +263,7 @@ func TestA8OutputIsCleanedForModels(t *testing.T) {
 }
 
 func TestA9ADirectoryIsCheckedAndEnteredCanonically(t *testing.T) {
+	t.Parallel()
 	s := start(t, setup{files: map[string]string{"sub/file": "x"}})
 	if err := os.Symlink("sub", filepath.Join(s.Workspace, "link")); err != nil {
 		t.Fatal(err)
@@ -273,6 +284,7 @@ func TestA9ADirectoryIsCheckedAndEnteredCanonically(t *testing.T) {
 }
 
 func TestA10DirectoriesAreConfinedToTheRootsBySegment(t *testing.T) {
+	t.Parallel()
 	root := canonical(t, t.TempDir())
 	for _, d := range []string{"in/deep", "in/..foo", "inside"} {
 		if err := os.MkdirAll(filepath.Join(root, d), 0o755); err != nil {
@@ -293,12 +305,14 @@ func TestA10DirectoriesAreConfinedToTheRootsBySegment(t *testing.T) {
 }
 
 func TestA10ABrokenRootRefusesEveryCallThatGivesCwd(t *testing.T) {
+	t.Parallel()
 	s := start(t, setup{env: []string{"ALLOWED_CWD_ROOTS=/usr,/path/that/does/not/exist"}})
 	s.Command("pwd", kit.Args{"cwd": "/usr"}).Refused("configuration", "ALLOWED_CWD_ROOTS")
 	s.Command("pwd").Ran()
 }
 
 func TestA11ArgumentsReachTheProgramByteForByte(t *testing.T) {
+	t.Parallel()
 	s := start(t, setup{})
 	argv := []string{"", "a b", "$HOME", "$(id)", "`id`", "; rm -rf /", "|", ">", "'", "\"", "\\", "\n", "\t", "é日😀", "\u202e", "-n", "--"}
 	b := s.Process("testcmd", append([]string{"argv"}, argv...), kit.Args{"raw": true}).Ran()
@@ -312,6 +326,7 @@ func TestA11ArgumentsReachTheProgramByteForByte(t *testing.T) {
 }
 
 func TestA12InputIsWrittenAndClosed(t *testing.T) {
+	t.Parallel()
 	s := start(t, setup{})
 	if b := s.Command("cat", kit.Args{"input": "a\nb"}).Ran(); b.Stdout != "a\nb" {
 		t.Errorf("got %q", b.Stdout)
@@ -330,6 +345,7 @@ func TestA12InputIsWrittenAndClosed(t *testing.T) {
 }
 
 func TestA13SignalsAndProgramsThatCannotStart(t *testing.T) {
+	t.Parallel()
 	s := start(t, setup{
 		env:   []string{"ALLOWED_COMMANDS=testcmd,no-such-program,./plain,./bad"},
 		files: map[string]string{"bad": "#!/no/such/interpreter\n"},

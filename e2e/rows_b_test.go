@@ -27,6 +27,7 @@ func jsonList(list []string) (string, error) {
 }
 
 func TestB0WithoutTerminalAccessThereAreNoToolsOfSessions(t *testing.T) {
+	t.Parallel()
 	for env, want := range map[string]int{"ENABLE_TERMINAL_ACCESS=": 5, "ENABLE_TERMINAL_ACCESS=false": 5, "ENABLE_TERMINAL_ACCESS=true": 9} {
 		s := start(t, setup{env: []string{env}})
 		res, err := s.Session.ListTools(t.Context(), nil)
@@ -53,6 +54,7 @@ func TestB1CreateSession(t *testing.T) {
 }
 
 func TestB2TheWorkingDirectoryIsCheckedAndShownCanonical(t *testing.T) {
+	t.Parallel()
 	s := start(t, setup{files: map[string]string{"sub/x": ""}})
 	if err := os.Symlink("sub", filepath.Join(s.Workspace, "link")); err != nil {
 		t.Fatal(err)
@@ -79,6 +81,7 @@ func TestB2TheWorkingDirectoryIsCheckedAndShownCanonical(t *testing.T) {
 }
 
 func TestB3ExecuteCommandTellsHowItWent(t *testing.T) {
+	t.Parallel()
 	s := start(t, setup{})
 	id := s.NewSession()
 	r := s.InSession(id, "testcmd", []string{"sleep", "250"})
@@ -97,6 +100,7 @@ func TestB3ExecuteCommandTellsHowItWent(t *testing.T) {
 
 // TestB3InputIsWrittenAndClosed as in the other family (A12).
 func TestB3InputIsWrittenAndClosed(t *testing.T) {
+	t.Parallel()
 	s := start(t, setup{})
 	id := s.NewSession()
 	big := strings.Repeat("0123456789abcdef", 20_000)
@@ -115,6 +119,7 @@ func TestB3InputIsWrittenAndClosed(t *testing.T) {
 }
 
 func TestB4TheTimeoutHasACeiling(t *testing.T) {
+	t.Parallel()
 	s := start(t, setup{env: []string{"TERMINAL_MAX_TIMEOUT=2000", "TERMINAL_DEFAULT_TIMEOUT=400"}})
 	id := s.NewSession()
 	for _, bad := range []any{0, -1, 2001, 1.5, "500"} {
@@ -131,6 +136,7 @@ func TestB4TheTimeoutHasACeiling(t *testing.T) {
 }
 
 func TestB5StatusFollowsTheSession(t *testing.T) {
+	t.Parallel()
 	s := start(t, setup{})
 	id := s.NewSession()
 	status := func() kit.JSONBody { return s.Call("terminal_get_status", kit.Args{"sessionId": id}).JSON() }
@@ -164,6 +170,7 @@ func TestB5StatusFollowsTheSession(t *testing.T) {
 }
 
 func TestB6CloseEndsWhatRuns(t *testing.T) {
+	t.Parallel()
 	s := start(t, setup{})
 	id := s.NewSession()
 	done := make(chan kit.Reply)
@@ -188,6 +195,7 @@ func TestB6CloseEndsWhatRuns(t *testing.T) {
 }
 
 func TestB7CommandsOfASessionRunInTheOrderOfTheirArrival(t *testing.T) {
+	t.Parallel()
 	s := prepare(t, setup{})
 	r := kit.StartRaw(t, s.Cmd)
 	r.Initialize()
@@ -242,6 +250,7 @@ func TestB7SessionsRunSideBySideAndDoNotMix(t *testing.T) {
 }
 
 func TestB8SessionsEndWithTheConnection(t *testing.T) {
+	t.Parallel()
 	s := start(t, setup{})
 	id := s.NewSession()
 	s.InSession(id, "testcmd", []string{"tree", "2"}, kit.Args{"timeout": 200}).Code("TIMEOUT_EXCEEDED")
@@ -262,6 +271,7 @@ func TestB8SessionsEndWithTheConnection(t *testing.T) {
 }
 
 func TestB8TheIdleLifetimeCanBeSet(t *testing.T) {
+	t.Parallel()
 	s := start(t, setup{env: []string{"TIPSTAFF_SESSION_IDLE=150"}})
 	id := s.NewSession()
 	for limit := time.Now().Add(10 * time.Second); ; time.Sleep(200 * time.Millisecond) {
@@ -277,6 +287,7 @@ func TestB8TheIdleLifetimeCanBeSet(t *testing.T) {
 }
 
 func TestB9TheAllowlistFile(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, content string
 		allows        bool
@@ -307,6 +318,7 @@ func TestB9TheAllowlistFile(t *testing.T) {
 }
 
 func TestB9TheFileIsReadAgainWhenItChanges(t *testing.T) {
+	t.Parallel()
 	s := start(t, setup{allowlist: `["ls"]`})
 	id := s.NewSession()
 	path := ""
@@ -329,6 +341,7 @@ func TestB9TheFileIsReadAgainWhenItChanges(t *testing.T) {
 }
 
 func TestB10ArgumentsThatOnlyAShellWouldUnderstandAreRefused(t *testing.T) {
+	t.Parallel()
 	s := start(t, setup{})
 	id := s.NewSession()
 	for arg, rule := range map[string]string{
@@ -369,6 +382,7 @@ func environmentOf(t *testing.T, r kit.Reply) []string {
 }
 
 func TestB11TheEnvironmentCarriesNoSecretsAndNoInjections(t *testing.T) {
+	t.Parallel()
 	s := start(t, setup{env: []string{
 		"AWS_SECRET_ACCESS_KEY=hidden-value", "DATABASE_URL=postgres://u:p@h/d", "MY_VAR=ghp_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "SSH_AUTH_SOCK=/tmp/agent",
 		"LD_LIBRARY_PATH=/tmp", "AUTHOR=Jane", "KEYBOARD=us", "NODE_ENV=test", "CAWS_TASK_ID=inherited", "LC_ALL=C.UTF-8",
@@ -399,6 +413,7 @@ func TestB11TheEnvironmentCarriesNoSecretsAndNoInjections(t *testing.T) {
 }
 
 func TestB11WhatIsDroppedIsReportedByName(t *testing.T) {
+	t.Parallel()
 	s := start(t, setup{})
 	b := s.Call("terminal_create_session", kit.Args{"taskId": "t", "agentId": "a", "environment": map[string]string{"LD_PRELOAD": "/x.so", "CI": "1", "PATH": "/tmp"}}).JSON()
 	slices.Sort(b.DroppedEnvironment)
@@ -410,6 +425,7 @@ func TestB11WhatIsDroppedIsReportedByName(t *testing.T) {
 }
 
 func TestB12SessionsAndOutputAreBounded(t *testing.T) {
+	t.Parallel()
 	s := start(t, setup{env: []string{"TERMINAL_MAX_SESSIONS=2", "TERMINAL_MAX_OUTPUT_SIZE=10000"}})
 	id := s.NewSession()
 	s.NewSession()
@@ -428,6 +444,7 @@ func TestB12SessionsAndOutputAreBounded(t *testing.T) {
 }
 
 func TestB12AnAnswerShowsAsMuchAsIsAskedFor(t *testing.T) {
+	t.Parallel()
 	s := start(t, setup{env: []string{"TIPSTAFF_ANSWER_BYTES=2000", "TERMINAL_MAX_OUTPUT_SIZE=10000"}})
 	id := s.NewSession()
 	count := []string{"-c", "seq 50000"}
@@ -464,6 +481,7 @@ func TestB12ASettingThatIsNotAPositiveWholeNumberStopsTheStart(t *testing.T) {
 }
 
 func TestB13Errors(t *testing.T) {
+	t.Parallel()
 	s := start(t, setup{allowlist: `["npm", "git", "echo"]`})
 	id := s.NewSession()
 	b := s.InSession(id, "rm", []string{"$(x)"}).Code("COMMAND_NOT_ALLOWED") // command first, then arguments

@@ -24,6 +24,7 @@ import (
 )
 
 func TestT1BadArgumentsAreToolErrorsAndUnknownToolsAreProtocolErrors(t *testing.T) {
+	t.Parallel()
 	s := start(t, setup{})
 	s.Call("execute_command", kit.Args{"command": "echo x", "shell": true}).Refused(`"shell"`, "not known", "INVALID_PARAMETERS")
 	s.Call("execute_command", kit.Args{"command": []string{"echo"}}).Refused(`"command" must be a string`)
@@ -38,6 +39,7 @@ func TestT1BadArgumentsAreToolErrorsAndUnknownToolsAreProtocolErrors(t *testing.
 }
 
 func TestT2StandardOutputBelongsToTheProtocol(t *testing.T) {
+	t.Parallel()
 	s := prepare(t, setup{env: []string{"ALLOWED_COMMANDS=testcmd,sh,python3"}}) // the server warns about these
 	r := kit.StartRaw(t, s.Cmd)
 	r.Initialize()
@@ -67,6 +69,7 @@ func within(t *testing.T, limit time.Duration, what string, f func()) {
 }
 
 func TestT3ACallAlwaysComesBack(t *testing.T) {
+	t.Parallel()
 	// The protocol library needs much time to write an answer of 1 MiB: seconds
 	// under the race detector.
 	s := start(t, setup{env: []string{"TERMINAL_MAX_OUTPUT_SIZE=65536"}})
@@ -107,6 +110,7 @@ func pidsOf(t *testing.T, text string) []int {
 }
 
 func TestT4CancellingACallEndsItsTree(t *testing.T) {
+	t.Parallel()
 	eachTier(t, func(t *testing.T, env []string) {
 		s, m := start(t, setup{env: env}), kit.NewMark(t)
 		s.House()
@@ -189,6 +193,7 @@ func TestT4ANotificationOfCancellationEndsOneCallAndNoOther(t *testing.T) {
 }
 
 func TestT4WhatAKilledServerLeavesIsEndedByTheNext(t *testing.T) {
+	t.Parallel()
 	for name, next := range map[string]string{"a server with the same state directory": "serve", "doctor --reap": "doctor --reap"} {
 		t.Run(name, func(t *testing.T) {
 			eachTier(t, func(t *testing.T, env []string) {
@@ -284,6 +289,7 @@ func TestT5MemoryStaysBoundedWhateverACommandPrints(t *testing.T) {
 }
 
 func TestT6ATimeoutEndsTheTreePolitelyFirst(t *testing.T) {
+	t.Parallel()
 	s := start(t, setup{})
 	b := s.Command("testcmd term-print", kit.Args{"timeout_ms": 500}).YAML()
 	if b.Stdout != "ready\nterminated\n" || b.ExitCode != 124 {
@@ -292,6 +298,7 @@ func TestT6ATimeoutEndsTheTreePolitelyFirst(t *testing.T) {
 }
 
 func TestT7WhatBreaksOthersIsAnErrorOfThatCall(t *testing.T) {
+	t.Parallel()
 	s := prepare(t, setup{})
 	r := kit.StartRaw(t, s.Cmd)
 	r.Initialize()

@@ -62,6 +62,7 @@ var harmless = []string{
 // config check passes starts, and what serve refuses config check refuses, in the same
 // words.
 func TestConfigCheckAndServeReadSettingsAlike(t *testing.T) {
+	t.Parallel()
 	cases := slices.Concat(alsoBad, harmless)
 	shown, err := exec.Command(kit.Path(t), "config", "show", "--json").Output()
 	var table []struct{ Name string }
@@ -160,6 +161,7 @@ func serveOnce(t *testing.T, dir string, environ []string) (code int, words stri
 // TestATipstaffStartsWithinACommandOfAnother: no variable that tipstaff gives to
 // commands, or lets through to them, stops a tipstaff there.
 func TestATipstaffStartsWithinACommandOfAnother(t *testing.T) {
+	t.Parallel()
 	const inner = "export TIPSTAFF_STATE_DIR=$PWD/state\ntipstaff config check && tipstaff serve </dev/null && echo it has served\n"
 	s := prepare(t, setup{
 		env:   []string{"ALLOWED_COMMANDS=tipstaff,sh", "TIPSTAFF_LONG=1", "TERMINAL_EMULATOR=JetBrains-JediTerm"},

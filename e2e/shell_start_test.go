@@ -83,6 +83,7 @@ func shareOfMemory(t *testing.T, pid int) int {
 // TestTheNextScriptFindsAProcessThatWaits in both tiers, also when the workspace was
 // rescanned after it and what confines its commands was replaced.
 func TestTheNextScriptFindsAProcessThatWaits(t *testing.T) {
+	t.Parallel()
 	for _, tier := range []string{kit.Namespaces, kit.Landlock} {
 		t.Run(tier, func(t *testing.T) {
 			s := shellServer(t, tier, "")

@@ -76,6 +76,7 @@ func TestNoSpellingOfAScriptStartsADeniedProgram(t *testing.T) {
 }
 
 func TestScriptsDoWhatTheySay(t *testing.T) {
+	t.Parallel()
 	for _, tier := range shellTiers {
 		t.Run(tier, func(t *testing.T) {
 			s := shellServer(t, tier, "")
@@ -103,6 +104,7 @@ func TestScriptsDoWhatTheySay(t *testing.T) {
 // The /tmp that commands see in namespaces is that of their session sandbox; the
 // machine's, which the other tier shows, lies outside of the roots.
 func TestARedirectionIntoAPrivateDirectoryIsJudgedWhenItIsOpen(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		tier    string
 		private bool
@@ -121,6 +123,7 @@ func TestARedirectionIntoAPrivateDirectoryIsJudgedWhenItIsOpen(t *testing.T) {
 }
 
 func TestAScriptEndsWithEverythingThatItStarted(t *testing.T) {
+	t.Parallel()
 	for _, tier := range shellTiers {
 		t.Run(tier, func(t *testing.T) {
 			s := shellServer(t, tier, "")
@@ -139,6 +142,7 @@ func TestAScriptEndsWithEverythingThatItStarted(t *testing.T) {
 }
 
 func TestASessionGoesOnFromScriptToScript(t *testing.T) {
+	t.Parallel()
 	s := shellServer(t, kit.Namespaces, "")
 	id := s.NewSession()
 	in := kit.Args{"session_id": id}
@@ -155,6 +159,7 @@ func TestASessionGoesOnFromScriptToScript(t *testing.T) {
 
 // TestTheRecordTellsEveryCommandOfAScript, in order, and it verifies.
 func TestTheRecordTellsEveryCommandOfAScript(t *testing.T) {
+	t.Parallel()
 	s := shellServer(t, kit.Namespaces, noTouch)
 	reply := shellCall(s, "echo one; /bin/echo token=ghp_abcdefghijklmnopqrstuvwxyz0123456789; x=touch; /bin/true; $x f; /bin/true")
 	if y := reply.YAML(); y.ExitCode != 126 || !strings.Contains(reply.Text, "commands:") || !strings.Contains(reply.Text, `words: ["touch", "f"]`) {

@@ -16,6 +16,7 @@ import (
 // TestACommandStartsWithItsOwnSignalsWhateverTheServerWasGiven starts the
 // server as a careless parent would: every signal blocked, and ignored.
 func TestACommandStartsWithItsOwnSignalsWhateverTheServerWasGiven(t *testing.T) {
+	t.Parallel()
 	testcmd := testcmdtest.Build(t)
 	// A command that the launcher itself starts shows what the launcher hands
 	// on.

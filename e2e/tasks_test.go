@@ -210,6 +210,7 @@ func figures(answer string) string {
 
 // TestAProgramThatWantsATerminalIsTold how to get one, where the tools offer one.
 func TestAProgramThatWantsATerminalIsTold(t *testing.T) {
+	t.Parallel()
 	const fails = "test -t 0 || { echo 'standard input is not a terminal' >&2; exit 1; }; echo fine"
 	for _, c := range []struct {
 		jobs  string

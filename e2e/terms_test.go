@@ -29,6 +29,7 @@ commands:
 // TestAPolicyConfinesItsCommands: the constraints of a rule reach the kernel
 // and the record.
 func TestAPolicyConfinesItsCommands(t *testing.T) {
+	t.Parallel()
 	for _, tier := range []string{"landlock", "namespaces"} {
 		t.Run(tier, func(t *testing.T) {
 			policy := confiningPolicy
@@ -66,6 +67,7 @@ func TestAPolicyConfinesItsCommands(t *testing.T) {
 // TestTheRootsOfAPolicyAreWhatCommandsMayChange, and none of the server's other
 // files; roots that a reload changes apply from the next command on.
 func TestTheRootsOfAPolicyAreWhatCommandsMayChange(t *testing.T) {
+	t.Parallel()
 	for _, tier := range []string{kit.Landlock, kit.Namespaces} {
 		t.Run(tier, func(t *testing.T) {
 			one, two, dir := canonical(t, t.TempDir()), canonical(t, t.TempDir()), canonical(t, t.TempDir())

@@ -93,6 +93,7 @@ func callTraced(t *testing.T, s *kit.Server, meta mcp.Meta, tool string, args ki
 const printTrace = `echo "$TRACEPARENT $TRACESTATE"`
 
 func TestTracesReachACollector(t *testing.T) {
+	t.Parallel()
 	c := newCollector(t)
 	s := start(t, setup{env: []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + c.URL}})
 	meta := mcp.Meta{"traceparent": traceparent, "tracestate": "vendor=1"}
@@ -138,6 +139,7 @@ func TestTracesReachACollector(t *testing.T) {
 
 // TestATraceIsRecordedAndPassedOn, also without a collector.
 func TestATraceIsRecordedAndPassedOn(t *testing.T) {
+	t.Parallel()
 	s := start(t, setup{})
 	id := s.NewSession(kit.Args{"environment": map[string]string{"TRACEPARENT": "00-11111111111111111111111111111111-2222222222222222-01"}})
 	for _, c := range []struct {
@@ -214,6 +216,7 @@ func TestACollectorThatIsStuckOrGoneDelaysNobody(t *testing.T) {
 }
 
 func TestACollectorThatCannotBeSpokenToIsTold(t *testing.T) {
+	t.Parallel()
 	s := start(t, setup{env: []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4317", "OTEL_EXPORTER_OTLP_PROTOCOL=grpc", "OTEL_EXPORTER_OTLP_HEADERS=x-api=word-of-the-operator"}})
 	s.Command("true").Ran()
 	if why := logged(t, s, "traces are not sent", "error"); !strings.Contains(why, "must be http/protobuf") {

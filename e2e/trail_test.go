@@ -115,6 +115,7 @@ func heldToTheEnd(s *kit.Server) map[string]bool {
 }
 
 func TestTwoServersHaveTrailsOfTheirOwnAndOneKey(t *testing.T) {
+	t.Parallel()
 	state := t.TempDir()
 	var servers []*kit.Server
 	for range 2 {
@@ -213,6 +214,7 @@ func runsAgain(t *testing.T, s *kit.Server) {
 // callers and the server's own environment have them, in every tier, and
 // searched for in every file, in the log and in what sinks get.
 func TestNothingBelowTheStateDirectoryHoldsASecret(t *testing.T) {
+	t.Parallel()
 	plant := func(i int) string { return fmt.Sprintf("plantedSecret%dValue9876543", i) }
 	copies := t.TempDir()
 	own := plant(0) // the value of a variable of the server

@@ -37,6 +37,7 @@ var byVariable = []struct {
 // process outside of tipstaff, and in a session to which the operator passes
 // them on.
 func TestB11NoVariableOfACallerRunsCodeOfTheWorkspace(t *testing.T) {
+	t.Parallel()
 	for _, c := range byVariable {
 		t.Run(c.says, func(t *testing.T) {
 			if _, err := exec.LookPath(c.argv[0]); err != nil {

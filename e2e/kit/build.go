@@ -3,6 +3,7 @@
 package kit
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -53,9 +54,15 @@ func Path(t testing.TB) string {
 	return path
 }
 
+// sideBySide is how many tests run at once that may: most of their time is waiting.
+const sideBySide = "6"
+
 // Main is for TestMain: it runs the tests in a PID namespace of their own, if
 // one can be made, and returns the exit code.
 func Main(m *testing.M) int {
+	if err := flag.Set("test.parallel", sideBySide); err != nil { // -parallel overrides it
+		panic(err)
+	}
 	return testcmdtest.Contain(m, func() error {
 		if os.Getenv(prebuilt) != "" {
 			return nil
