@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"tipstaff/e2e/kit"
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
@@ -30,6 +31,9 @@ func TestWhatMustNotHappenDoesNot(t *testing.T) {
 					continue
 				}
 				t.Run(row.ID+" "+row.Why, func(t *testing.T) {
+					if slices.Contains(heavy, row.ID) {
+						testcmdtest.Long(t)
+					}
 					t.Parallel()
 					row.contain(t, a)
 				})
@@ -37,6 +41,10 @@ func TestWhatMustNotHappenDoesNot(t *testing.T) {
 		})
 	}
 }
+
+// heavy are the rows that take seconds of a processor each: memory, inodes, a disk and
+// processes until a limit stops them, endless output, 4 MB of arguments.
+var heavy = []string{"C-0090", "C-0100", "C-0101", "C-0102", "C-0105", "C-0187"}
 
 // TestWhatMustNotHappenHappensWithoutASandbox is the control: an attempt that
 // fails in any case proves nothing.

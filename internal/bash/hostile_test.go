@@ -125,7 +125,7 @@ func TestWhatNeverEndsIsEndedFromOutside(t *testing.T) {
 		"x=$(printf 'a%.0s' {1..100000}); y=${x##*a*a*a*a*b}",
 		"f() { trap f EXIT; (f); }; f",
 	} {
-		o := hostileFor(t, text, 2e9)
+		o := hostileFor(t, text, 1e9)
 		if !o.late || o.megabytes > mostMegabytes {
 			t.Errorf("%s: code %d after %v, %d MB, %.200q", text, o.code, o.took, o.megabytes, o.err)
 		}

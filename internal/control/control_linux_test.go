@@ -78,6 +78,7 @@ func TestAServerIsFoundAndAnswered(t *testing.T) {
 // A person at night has no time for servers that hang: questions of the others are there
 // as soon as one of them is given up, and an answer is taken at once.
 func TestServersThatHangHoldUpNoQuestion(t *testing.T) {
+	t.Parallel()
 	state := t.TempDir()
 	_, handle := open(t, state)
 	for _, name := range []string{"1-a", "2-b", "99999-c"} { // they are asked before the server and behind it

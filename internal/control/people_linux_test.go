@@ -283,6 +283,7 @@ func TestTooManyFollowersAreRefusedAndCommandsAnswered(t *testing.T) {
 }
 
 func TestAServerThatDoesNotAnswerHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
 	state := t.TempDir()
 	h := newHouse(t, state)
 	silent, err := net.Listen("unix", filepath.Join(state, directory, "4711-silent"+suffix))

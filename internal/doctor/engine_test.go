@@ -94,11 +94,14 @@ func TestDoctorSaysThatAKeyIsForSomethingElse(t *testing.T) {
 		"the key of another role": {write("seed", seed), "its key has another role or name there"},
 		"no key":                  {"", "uthorization"},
 	} {
-		o := gatewayAt(s.URL())
-		o.Members[0].Options.Credentials = tt.key
-		if got := shown(ExamineEngine(t.Context(), o).findings()); !strings.Contains(got, tt.want) {
-			t.Errorf("%s: %s", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := gatewayAt(s.URL())
+			o.Members[0].Options.Credentials = tt.key
+			if got := shown(ExamineEngine(t.Context(), o).findings()); !strings.Contains(got, tt.want) {
+				t.Error(got)
+			}
+		})
 	}
 	o := gatewayAt(s.URL())
 	o.Members[0].Options.Credentials = write("seed2", seed)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"tipstaff/internal/testcmd/testcmdtest"
 
 	"golang.org/x/sys/unix"
 )
@@ -85,6 +86,7 @@ func TestATreeOfAnyDepthIsRemoved(t *testing.T) {
 // TestALookIsBounded: a check reads a bounded amount, however many and large the files
 // are that a command makes.
 func TestALookIsBounded(t *testing.T) {
+	testcmdtest.Long(t)
 	w := newWorld(t)
 	w.repository("r")
 	for i := range 40 { // 10,000 files that claim 9 GiB

@@ -89,6 +89,7 @@ func TestAClientWithPagesIsToldWhichToolsHaveOneAndWhatAPageMayCall(t *testing.T
 }
 
 func TestAClientWithoutPagesSeesNothingOfThem(t *testing.T) {
+	t.Parallel()
 	_, o := newLasting(t, 8)
 	for what, cs := range map[string]*mcp.ClientSession{
 		"declares nothing":             connect(t, o),

@@ -266,6 +266,7 @@ func TestARunnerChecksScopesAndToolsAgain(t *testing.T) {
 }
 
 func TestProgressComesAcrossTheSeam(t *testing.T) {
+	t.Parallel()
 	sides(t, func(t *testing.T, l *lasting, o Options) {
 		heard := make(chan string, 10)
 		say, hear, _ := lines(t, o)

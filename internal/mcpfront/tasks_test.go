@@ -116,6 +116,7 @@ func held(t *testing.T) (w *web, release chan string) {
 }
 
 func TestACallThatTakesLongBecomesATaskOfAClientThatDeclaresThem(t *testing.T) {
+	t.Parallel()
 	w, release := held(t)
 	me, other := as("me"), as("other")
 	a := w.long(me, true)
@@ -175,6 +176,7 @@ func TestATaskThatIsCancelledEndsItsCommand(t *testing.T) {
 }
 
 func TestTasksEndWithTheServer(t *testing.T) {
+	t.Parallel()
 	w, _ := held(t)
 	if id := w.long(as("me"), true).Result.TaskID; id == "" {
 		t.Fatal("no task")

@@ -20,6 +20,7 @@ import (
 // TestSoak runs a mixture of well and badly behaved commands and checks that
 // nothing is left of them. TIPSTAFF_SOAK is their number (make soak: 20,000).
 func TestSoak(t *testing.T) {
+	testcmdtest.Long(t)
 	n := 600
 	if s := os.Getenv("TIPSTAFF_SOAK"); s != "" {
 		var err error

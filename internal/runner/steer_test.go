@@ -248,6 +248,7 @@ func TestListensToldOfTheCommandAlone(t *testing.T) {
 }
 
 func TestATimeoutSaysThatTheCommandWaitedForInput(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	for _, c := range []struct {
 		argv  []string

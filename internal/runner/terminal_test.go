@@ -116,6 +116,7 @@ func TestProgramsHearThatTheTerminalHasAnotherSize(t *testing.T) {
 }
 
 func TestEditorsPagersAndScreensWork(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	t.Run("vi", func(t *testing.T) {
 		c := b.steer(inBackground(atTerminal("vi", "-u", "NONE", "note")))
@@ -153,6 +154,7 @@ func TestEditorsPagersAndScreensWork(t *testing.T) {
 }
 
 func TestAPasswordPromptIsToldFromWork(t *testing.T) {
+	t.Parallel()
 	c := newBench(t).steer(inBackground(atTerminal("python3", "-c", "import getpass; print(len(getpass.getpass()))")))
 	c.says("Password: ")
 	c.waits()
@@ -172,6 +174,7 @@ func TestAPasswordPromptIsToldFromWork(t *testing.T) {
 // TestT3NobodyHoldsUpACommandByItsTerminal: who has it open, in whatever session,
 // ignoring whatever signal.
 func TestT3NobodyHoldsUpACommandByItsTerminal(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	for _, script := range []string{
 		"testcmd ignore & sleep 0.2",

@@ -33,7 +33,7 @@ func (b *box) deep(dir string, levels int) string {
 	return dir
 }
 
-const deepLevels = 6000
+const deepLevels = 1000
 
 // TestATreeMayBeDeeperThanThereAreDescriptors. The control is os.RemoveAll.
 func TestATreeMayBeDeeperThanThereAreDescriptors(t *testing.T) {

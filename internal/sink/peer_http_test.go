@@ -176,5 +176,5 @@ func otlpPeer(t *testing.T) (sink.Sink, sinktest.Peer) {
 }
 
 func TestTheOTLPSink(t *testing.T) {
-	sinktest.Suite{Start: otlpPeer, Modes: []sinktest.Mode{sinktest.Hang, sinktest.Slow, sinktest.Garbage, sinktest.Reset}, Many: 500}.Run(t)
+	sinktest.Suite{Start: otlpPeer, Modes: []sinktest.Mode{sinktest.Hang, sinktest.Slow, sinktest.Garbage, sinktest.Reset}, Many: 200}.Run(t)
 }
