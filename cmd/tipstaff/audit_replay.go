@@ -60,7 +60,7 @@ lets them through. asciinema plays the same files.`,
 				return err
 			}
 			p := recording.Player{Out: cmd.OutOrStdout(), Speed: speed, Idle: idle, Raw: raw}
-			if err := p.PlayData(cmd.Context(), cast.Path, cast.Data); err != nil {
+			if err := p.Play(cmd.Context(), cast.Path, cast.Data); err != nil {
 				return fail(exitFailure, "%w", err)
 			}
 			return nil

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"tipstaff/internal/audit"
 	"tipstaff/internal/recording"
 	"tipstaff/internal/trailread"
 )
@@ -62,12 +63,18 @@ type castRow struct {
 
 // head reads what the recording says of itself.
 func (row *castRow) head() recording.Head {
-	h, err := recording.ReadHead(row.path)
+	f, err := audit.OpenRegular(row.path)
 	if errors.Is(err, fs.ErrNotExist) { // it lies in an archive
 		if data, wrong := row.of.File(row.path); wrong == nil {
-			h, _ = recording.HeadOf(data)
+			h, _ := recording.HeadOf(data)
+			return h
 		}
 	}
+	if err != nil {
+		return recording.Head{}
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	h, _ := recording.ReadHead(f)
 	return h
 }
 

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -25,15 +24,10 @@ type Head struct {
 // maxHead bounds the line that is read for a Head.
 const maxHead = 64 << 10
 
-// ReadHead reads the head of a file. It does not check that the file is the one
-// of which the trail speaks.
-func ReadHead(path string) (Head, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return Head{}, fmt.Errorf("cannot read the recording: %w", err)
-	}
-	defer func() { _ = f.Close() }()
-	line, err := bufio.NewReaderSize(io.LimitReader(f, maxHead), 4<<10).ReadBytes('\n')
+// ReadHead reads the head of a recording. It does not check that it is the one of which
+// the trail speaks.
+func ReadHead(from io.Reader) (Head, error) {
+	line, err := bufio.NewReaderSize(io.LimitReader(from, maxHead), 4<<10).ReadBytes('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return Head{}, fmt.Errorf("cannot read the recording: %w", err)
 	}

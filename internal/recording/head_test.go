@@ -1,8 +1,7 @@
 package recording
 
 import (
-	"os"
-	"path/filepath"
+	"bytes"
 	"strings"
 	"testing"
 
@@ -12,8 +11,8 @@ import (
 func TestTheHeadAndTheTextOfARecording(t *testing.T) {
 	r := recorder(t).Begin("cmd_1", []string{"npm", "test"}, nil)
 	r.Output(Stdout, []byte("one\n\x1b[31mred\x1b[0m \u202eturned\x1b]0;title\a\n"))
-	path, data := finish(t, r, 0)
-	h, err := ReadHead(path)
+	_, data := finish(t, r, 0)
+	h, err := ReadHead(bytes.NewReader(data))
 	if err != nil || h.Command != "npm test" || h.Terminal || h.Began.IsZero() || h.Note != "" {
 		t.Errorf("%+v, %v", h, err)
 	}
@@ -30,20 +29,16 @@ func TestTheHeadAndTheTextOfARecording(t *testing.T) {
 
 	r = recorder(t).Begin("cmd_2", []string{"vi"}, &tipstaff.TerminalSize{Rows: 3, Columns: 10})
 	r.Output(Stdout, []byte("first\x1b[2J\x1b[Hlast"))
-	path, data = finish(t, r, 0)
-	if h, err := ReadHead(path); err != nil || !h.Terminal {
+	_, data = finish(t, r, 0)
+	if h, err := ReadHead(bytes.NewReader(data)); err != nil || !h.Terminal {
 		t.Errorf("%+v, %v", h, err)
 	}
 	if text, _, err := Plain(data, 1000); err != nil || strings.TrimSpace(text) != "last" {
 		t.Errorf("%q, %v", text, err)
 	}
 
-	other := filepath.Join(t.TempDir(), "x.cast")
 	for _, content := range []string{"", "{}\n", strings.Repeat("x", 2*maxHead), "\x00"} {
-		if err := os.WriteFile(other, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if h, err := ReadHead(other); err == nil {
+		if h, err := ReadHead(strings.NewReader(content)); err == nil {
 			t.Errorf("%.10q has a head: %+v", content, h)
 		}
 		if _, _, err := Plain([]byte(content), 10); err == nil {

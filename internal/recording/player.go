@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -45,17 +44,8 @@ func Sum(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Play plays a file until its end, or until ctx is done.
-func (p Player) Play(ctx context.Context, path string) error {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return fmt.Errorf("cannot play the recording: %w", err)
-	}
-	return p.PlayData(ctx, path, data)
-}
-
-// PlayData is Play for a recording that was read; name is for people.
-func (p Player) PlayData(ctx context.Context, name string, data []byte) error {
+// Play plays a recording until its end, or until ctx is done; name is for people.
+func (p Player) Play(ctx context.Context, name string, data []byte) error {
 	c, err := read(data)
 	if err != nil {
 		return fmt.Errorf("cannot play %s: %w", name, err)

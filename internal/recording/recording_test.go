@@ -59,16 +59,16 @@ func TestWhatACommandPrintsIsKeptAsItCame(t *testing.T) {
 		// And it plays as long as it took.
 		var out bytes.Buffer
 		began := time.Now()
-		if err := (Player{Out: &out}).Play(t.Context(), path); err != nil || out.String() != "one\r\ntwo\x1b[31moh\x1b[0m\r\n" || time.Since(began) != 1750*time.Millisecond {
+		if err := (Player{Out: &out}).Play(t.Context(), path, data); err != nil || out.String() != "one\r\ntwo\x1b[31moh\x1b[0m\r\n" || time.Since(began) != 1750*time.Millisecond {
 			t.Errorf("%q after %v, %v", out.String(), time.Since(began), err)
 		}
 		began = time.Now()
-		if err := (Player{Out: &out, Speed: 10, Idle: 100 * time.Millisecond}).Play(t.Context(), path); err != nil || time.Since(began) != 125*time.Millisecond {
+		if err := (Player{Out: &out, Speed: 10, Idle: 100 * time.Millisecond}).Play(t.Context(), path, data); err != nil || time.Since(began) != 125*time.Millisecond {
 			t.Errorf("after %v, %v", time.Since(began), err)
 		}
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
-		if err := (Player{Out: &out}).Play(ctx, path); !errors.Is(err, context.DeadlineExceeded) {
+		if err := (Player{Out: &out}).Play(ctx, path, data); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("interrupted: %v", err)
 		}
 	})
@@ -97,7 +97,7 @@ func TestWhatATerminalShowsIsKeptWithItsSizes(t *testing.T) {
 		}
 		var out bytes.Buffer
 		began := time.Now()
-		if err := (Player{Out: &out}).Play(t.Context(), path); err != nil || time.Since(began) != 2*time.Second {
+		if err := (Player{Out: &out}).Play(t.Context(), path, data); err != nil || time.Since(began) != 2*time.Second {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
 		frames := strings.Split(out.String(), "\x1b[H")
@@ -105,7 +105,7 @@ func TestWhatATerminalShowsIsKeptWithItsSizes(t *testing.T) {
 			t.Errorf("%q", frames)
 		}
 		out.Reset()
-		if err := (Player{Out: &out, Raw: true}).Play(t.Context(), path); err != nil || !strings.Contains(out.String(), "\x1b]0;title\a") {
+		if err := (Player{Out: &out, Raw: true}).Play(t.Context(), path, data); err != nil || !strings.Contains(out.String(), "\x1b]0;title\a") {
 			t.Errorf("raw: %q, %v", out.String(), err)
 		}
 	})

@@ -242,7 +242,7 @@ func TestTheRecordingOfATerminalHoldsItsSizesAndPlays(t *testing.T) {
 		}
 	}
 	var out strings.Builder
-	if err := (recording.Player{Out: &out, Speed: 1000}).Play(t.Context(), path); err != nil || !strings.Contains(out.String(), "24 80\x1b[K\r\nready\x1b[K\r\n50 132") {
+	if err := (recording.Player{Out: &out, Speed: 1000}).Play(t.Context(), path, data); err != nil || !strings.Contains(out.String(), "24 80\x1b[K\r\nready\x1b[K\r\n50 132") {
 		t.Errorf("%q, %v", out.String(), err)
 	}
 }
