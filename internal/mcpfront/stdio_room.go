@@ -1,8 +1,6 @@
 package mcpfront
 
 import (
-	"encoding/json"
-
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
@@ -14,11 +12,10 @@ func (c *stdioConn) mostOpen() int { return 2 * (c.room.places + mostWaiting) }
 
 // runs reports whether a message is a call of a tool that runs something.
 func runs(req *jsonrpc.Request) bool {
-	var p struct{ Name string }
-	if req.Method != "tools/call" || json.Unmarshal(req.Params, &p) != nil {
+	if req.Method != "tools/call" {
 		return false
 	}
-	t, known := toolNamed(p.Name)
+	t, known := toolNamed(envelope{Params: req.Params}.text("name"))
 	return known && t.runs()
 }
 
