@@ -120,3 +120,39 @@ func TestWhatADeadKeeperHasHalfWrittenIsRemoved(t *testing.T) {
 	}
 	one(t, dir)
 }
+
+// TestWhatIsLeftOfARetiredTrailRemovesNoOther: who can write in the directory of trails
+// may not be able to write in an archive; the next keeper can. The control is what a
+// keeper has left that died.
+func TestWhatIsLeftOfARetiredTrailRemovesNoOther(t *testing.T) {
+	const other = "20260101T000000Z-1-c0ffee00"
+	a := newArchived(t)
+	name := filepath.Base(a.trail)
+	victim := filepath.Join(a.to, other, "000001.jsonl.zst")
+	if err := errors.Join(os.Mkdir(filepath.Dir(victim), 0o700), os.WriteFile(victim, []byte("records"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	k := keep(t, a.dir)
+	said := mustRead(t, filepath.Join(a.trail, retentionFile))
+	for says, text := range map[string]string{"of another trail": said, "that was changed": strings.ReplaceAll(said, name, other)} {
+		going := filepath.Join(a.dir, goingPrefix+other)
+		if err := errors.Join(os.Mkdir(going, 0o700), os.WriteFile(filepath.Join(going, retentionFile), []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		if err := k.Mend(); err == nil {
+			t.Errorf("with a statement %s all is well", says)
+		}
+		if _, err := os.Lstat(victim); err != nil {
+			t.Fatalf("with a statement %s: %v", says, err)
+		}
+		if err := os.RemoveAll(going); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.Rename(a.trail, filepath.Join(a.dir, goingPrefix+name)), k.Mend()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(filepath.Join(a.to, name)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("what lies in the archive: %v", err)
+	}
+}

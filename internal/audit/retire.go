@@ -110,16 +110,23 @@ func (s *Statement) whenBegun(t TrailFiles) (at time.Time) {
 // goingPrefix begins the names of directories that are being removed.
 const goingPrefix = ".retired-"
 
-// finishGoing removes a trail that was retired, and what lies of it in archives.
+// finishGoing removes a trail that was retired, and what lies of it in archives. It
+// removes nothing if it cannot believe what is said of that.
 func (k *Keeper) finishGoing(going string) error {
-	r, err := Files{}.retention(going, nil)
+	r, err := Files{}.retention(going, k.trust.after)
+	if err == nil {
+		err = r.err
+	}
 	if err != nil {
-		return err
+		return fmt.Errorf("cannot remove %s: %w", going, err)
 	}
 	name := strings.TrimPrefix(filepath.Base(going), goingPrefix)
 	for i := range r.list {
 		s := &r.list[i]
-		if s.Act != Archived || !IsTrail(name) {
+		if s.Trail != name {
+			return fmt.Errorf("cannot remove %s: %w", going, errNoStatement) // of another trail
+		}
+		if s.Act != Archived {
 			continue
 		}
 		if _, err := os.Stat(filepath.Join(s.To, keysDir, publicFile)); errors.Is(err, fs.ErrNotExist) {
