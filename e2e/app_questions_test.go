@@ -77,6 +77,7 @@ func answerInPage(s *kit.Server, q pageAsked, key, choice, comment string) kit.R
 // on the right connection, for the right rule.
 func TestJ14APersonAnswersInThePageWhereTheRuleSaysSo(t *testing.T) {
 	testcmdtest.Long(t)
+	t.Parallel()
 	s := prepare(t, setup{env: []string{"TIPSTAFF_SANDBOX=off"}}.withPolicy(t, askedInPages))
 	has := &mcp.ClientCapabilities{}
 	has.AddExtension("io.modelcontextprotocol/ui", map[string]any{"mimeTypes": []string{"text/html;profile=mcp-app"}})

@@ -17,6 +17,7 @@ import (
 // without one the server refuses processes that it has started.
 func TestACommandCannotApprove(t *testing.T) {
 	testcmdtest.Long(t)
+	t.Parallel()
 	for _, tier := range []string{"namespaces", "landlock", "off"} {
 		t.Run(tier, func(t *testing.T) {
 			env := []string{"TIPSTAFF_SANDBOX=require", "TIPSTAFF_SANDBOX_TIER=" + tier}

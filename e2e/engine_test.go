@@ -127,6 +127,7 @@ func (m *machines) known(s *kit.Server, n int) {
 
 func TestAFleetOfTwoRunnersAndTwoGateways(t *testing.T) {
 	testcmdtest.Long(t)
+	t.Parallel()
 	m := newMachines(t)
 	r1, r2 := m.runner("r1", setup{env: []string{"ALLOWED_COMMANDS=testcmd,echo,cat,sh,sleep,pwd"}}), m.runner("r2", setup{})
 	w1 := m.gateway("g1", setup{env: []string{"ALLOWED_COMMANDS=testcmd,echo,cat,ls,sh,sleep,pwd"}})

@@ -150,6 +150,7 @@ func (m *machines) sessionsOnBoth(t *testing.T, s *kit.Server) {
 
 func TestPeopleLookAfterAFleet(t *testing.T) {
 	testcmdtest.Long(t)
+	t.Parallel()
 	m := guard(t)
 	o := setup{files: map[string]string{"tick.sh": "echo began\nwhile :; do echo tick; sleep 0.1; done\n"}, env: []string{"TIPSTAFF_SANDBOX=off"}}
 	keeps := o

@@ -441,6 +441,7 @@ func lineOf(r io.Reader) (string, error) {
 // waiting call, for the sealed state, and for the handle.
 func TestOverHTTPAQuestionThatNobodyAnswersRunsNothing(t *testing.T) {
 	testcmdtest.Long(t)
+	t.Parallel()
 	w := servePolicy(t, "approvals: {wait: 1s}\n"+askingPolicy, setup{})
 	o, _, _ := lost(t)
 	if r := w.asWith(alices, stateful, o).Process("printf", asked); !r.IsError || !strings.Contains(r.Text, "(APPROVAL_") {

@@ -63,6 +63,7 @@ func TestARemovedTokenEndsWithTheNextRequest(t *testing.T) {
 
 func TestAccessTokensOverTLS(t *testing.T) {
 	testcmdtest.Long(t)
+	t.Parallel()
 	ca, realm := newAuthority(t, "servers"), newIssuer(t)
 	trusted := filepath.Join(t.TempDir(), "roots.pem")
 	put(t, trusted, inPEM("CERTIFICATE", realm.Certificate().Raw))

@@ -139,6 +139,7 @@ func (r *returns) RoundTrip(req *http.Request) (*http.Response, error) {
 // Go comes back to a call whose connection only it has lost, and does so three times.
 func TestOverHTTPTheGoClientComesBackWhileItsOldConnectionLingers(t *testing.T) {
 	testcmdtest.Long(t)
+	t.Parallel()
 	w := serveHTTP(t, setup{})
 	p, through := halfClosing(t, w.url)
 	client := mcp.NewClient(&mcp.Implementation{Name: "e2e", Version: "1"}, nil)

@@ -24,7 +24,7 @@ const slowOnes = 10_000
 // silent ones are replaced, and where the operator admits all of them.
 const (
 	slowCost    = 96 << 20
-	slowCostAll = 320 << 20
+	slowCostAll = 400 << 20
 )
 
 // TestTenThousandSlowConnections lets a good client run commands past connections

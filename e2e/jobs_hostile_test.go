@@ -51,6 +51,7 @@ func TestACommandOnATerminalIsSeenAndTypedInto(t *testing.T) {
 // call up, or to look beyond its own.
 func TestHostileCommandsThatLast(t *testing.T) {
 	testcmdtest.Long(t)
+	t.Parallel()
 	for _, tier := range []string{kit.Namespaces, kit.Landlock} {
 		t.Run(tier, func(t *testing.T) {
 			s := start(t, setup{env: append(kit.Sandboxed(tier), "ALLOWED_COMMANDS=sh,sleep,cat,setsid,python3", "TIPSTAFF_NETWORK=on"), files: loops})
@@ -157,6 +158,7 @@ termios.tcsetattr(0, termios.TCSADRAIN, old)
 
 func TestAProgramThatDrawsIsShownAsAPersonWouldSeeIt(t *testing.T) {
 	testcmdtest.Long(t)
+	t.Parallel()
 	jobServers(t, nil, func(t *testing.T, s *kit.Server) {
 		b := background(s, "execute_process", kit.Args{"file": "python3", "args": []string{"-c", asks}, "tty": true})
 		about(s, "read_output", b.CommandID, kit.Args{"match": "cursor b", "wait_ms": 20_000, "offset": 0})

@@ -185,6 +185,7 @@ func TestAReplIsTypedInto(t *testing.T) {
 
 func TestAYieldAnswersWhenTheCommandEndsOrTheTimeIsUp(t *testing.T) {
 	testcmdtest.Long(t)
+	t.Parallel()
 	jobServers(t, nil, func(t *testing.T, s *kit.Server) {
 		early := s.Process("sh", []string{"-c", "echo early; exit 3"}, kit.Args{"yield_time_ms": 20_000}).YAML()
 		if early.ExitCode != 3 || early.Stdout != "early\n" {
@@ -207,6 +208,7 @@ func TestAYieldAnswersWhenTheCommandEndsOrTheTimeIsUp(t *testing.T) {
 // that lives on meanwhile.
 func TestACommandInTheBackgroundEndsWithWhatItBelongsTo(t *testing.T) {
 	testcmdtest.Long(t)
+	t.Parallel()
 	t.Run("session", func(t *testing.T) {
 		jobServers(t, []string{"ENABLE_TERMINAL_ACCESS=true"}, func(t *testing.T, s *kit.Server) {
 			mine, other := kit.NewMark(t), kit.NewMark(t)
@@ -359,6 +361,7 @@ func TestBadArgumentsAboutCommandsTeach(t *testing.T) {
 
 func TestOnlySoManyCommandsRunInTheBackground(t *testing.T) {
 	testcmdtest.Long(t)
+	t.Parallel()
 	t.Run("a session", func(t *testing.T) {
 		s := start(t, setup{env: append(kit.Sandboxed(kit.Namespaces), "ENABLE_TERMINAL_ACCESS=true")})
 		id := s.NewSession()

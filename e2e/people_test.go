@@ -229,6 +229,7 @@ func TestAFreezeHoldsOnAllServersAndOverRestarts(t *testing.T) {
 // without one processes that a server has started are refused.
 func TestACommandNeitherFreezesNorLifts(t *testing.T) {
 	testcmdtest.Long(t)
+	t.Parallel()
 	for _, tier := range []string{"namespaces", "landlock", "off"} {
 		t.Run(tier, func(t *testing.T) {
 			env := []string{"TIPSTAFF_SANDBOX=require", "TIPSTAFF_SANDBOX_TIER=" + tier}

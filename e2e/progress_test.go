@@ -66,6 +66,7 @@ func makeFile(t *testing.T, dir, name string) {
 // eras. The command ends only after the client was notified.
 func TestACallThatLastsTellsHowItGoesOn(t *testing.T) {
 	testcmdtest.Long(t)
+	t.Parallel()
 	for _, version := range eras {
 		t.Run(version, func(t *testing.T) {
 			heard := &progressHeard{}

@@ -227,6 +227,7 @@ func TestB7CommandsOfASessionRunInTheOrderOfTheirArrival(t *testing.T) {
 
 func TestB7SessionsRunSideBySideAndDoNotMix(t *testing.T) {
 	testcmdtest.Long(t)
+	t.Parallel()
 	s := start(t, setup{files: map[string]string{"a/x": "", "b/x": ""}})
 	a := s.NewSession(kit.Args{"workingDirectory": "a", "environment": map[string]string{"WHO": "a"}})
 	b := s.NewSession(kit.Args{"workingDirectory": "b", "environment": map[string]string{"WHO": "b"}})

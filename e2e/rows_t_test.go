@@ -171,6 +171,7 @@ func TestT4TheEndOfTheServerEndsItsCommands(t *testing.T) {
 
 func TestT4ANotificationOfCancellationEndsOneCallAndNoOther(t *testing.T) {
 	testcmdtest.Long(t)
+	t.Parallel()
 	eachTier(t, func(t *testing.T, env []string) {
 		s, m := prepare(t, setup{env: env}), kit.NewMark(t)
 		s.House()

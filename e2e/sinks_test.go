@@ -163,6 +163,7 @@ func TestEverySinkGetsTheTrailAndItsCheckpoints(t *testing.T) {
 // of peers.
 func TestDeadAndHangingSinksHoldUpNeitherCommandsNorTheEnd(t *testing.T) {
 	testcmdtest.Long(t)
+	t.Parallel()
 	hanging, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections and never answers
 	if err != nil {
 		t.Fatal(err)

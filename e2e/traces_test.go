@@ -182,6 +182,7 @@ func TestATraceIsRecordedAndPassedOn(t *testing.T) {
 
 func TestACollectorThatIsStuckOrGoneDelaysNobody(t *testing.T) {
 	testcmdtest.Long(t)
+	t.Parallel()
 	release := make(chan struct{})
 	stuck := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
 	defer stuck.Close()
