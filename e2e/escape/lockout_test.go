@@ -30,7 +30,8 @@ func TestEscapeE10ACommandLocksTheServerOutOfItsState(t *testing.T) {
 			after := modeAt(t, dir)
 			switch w.tier {
 			case kit.None:
-				if !done || after != 0 {
+				// The server may have set it back by now, and says so then.
+				if !done || after != 0 && !strings.Contains(w.Stderr.String(), "was set back") {
 					t.Fatalf("the control: chmod of %s succeeded: %v, and left %v", dir, done, after)
 				}
 				if err := os.Chmod(dir, before); err != nil { // for the next step
