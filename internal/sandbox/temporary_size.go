@@ -38,18 +38,16 @@ func (s *Sandbox) temporaryBytes(sess *sessionSandbox, commands []*Confined, end
 func sizeOf(dir string, ended <-chan struct{}) (sum int64, ok bool) {
 	links := map[uint64]bool{}
 	count := func(_ int, _ string, st *unix.Stat_t) error {
-		sum += max(fileBytes, st.Blocks*512)
-		return nil
-	}
-	walk := treeWalk{dir: count, ended: ended, file: func(in int, name string, st *unix.Stat_t) error {
-		if st.Nlink > 1 {
+		if st.Nlink > 1 && st.Mode&unix.S_IFMT != unix.S_IFDIR {
 			if links[st.Ino] {
 				return nil
 			}
 			links[st.Ino] = true
 		}
-		return count(in, name, st)
-	}}
+		sum += max(fileBytes, st.Blocks*512)
+		return nil
+	}
+	walk := treeWalk{file: count, dir: count, ended: ended}
 	err := walk.walk(dir)
 	return sum, !errors.Is(err, errWalkEnded) // what cannot be visited is not counted
 }
