@@ -36,7 +36,8 @@ type Engine struct {
 	files     unix.Rlimit
 	tasks     uint64 // limit of processes for commands; 0: none
 
-	counter atomic.Uint64
+	counter atomic.Uint64 // of marks
+	ended   atomic.Uint64 // commands that have ended
 
 	openMu sync.Mutex
 	open   *Enclosure // of commands that are not confined; nil before the first of them

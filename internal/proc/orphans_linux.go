@@ -26,6 +26,7 @@ type orphans struct {
 	children string // the directory of the threads, each of which has a file that lists its children; "" where the kernel lacks these files
 	main     string // the directory of the main thread in it
 	adopted  int    // descriptor of the main thread's file; -1 where the kernel lacks it
+	seen     uint64 // how many commands had ended at the last sweep
 	mu       sync.Mutex
 	quit     chan struct{}
 	done     sync.WaitGroup
@@ -43,30 +44,36 @@ func (e *Engine) collectOrphans() *orphans {
 }
 
 // sweepPause is how long an orphan that has ended may remain. Orphans of a
-// command are reaped when the command is ended; the sweep is for those that
-// appear while it runs. SIGCHLD is not used: it also comes with the end of
-// every command, and waking a thread for it costs more than the rest of
+// command that still run are reaped when the command is ended; the sweep is for
+// those that end while it runs or with it. SIGCHLD is not used: it also comes with
+// the end of every command, and waking a thread for it costs more than the rest of
 // waiting.
 const sweepPause = time.Second
 
-// sweep reaps orphans at intervals, as long as commands are started.
+// sweep reaps orphans at intervals, as long as there are commands.
 func (o *orphans) sweep() {
 	tick := time.NewTicker(sweepPause)
 	defer tick.Stop()
-	seen := uint64(0)
 	for {
 		select {
 		case <-tick.C:
 		case <-o.quit:
 			return
 		}
-		busy := false
-		o.engine.live.Range(func(any, any) bool { busy = true; return false })
-		if now := o.engine.counter.Load(); busy || now != seen {
-			seen = now
+		if o.due() {
 			o.collect()
 		}
 	}
+}
+
+// due reports whether there may be new orphans since it was called last: a command
+// runs, or has ended. Only sweep calls it.
+func (o *orphans) due() bool {
+	busy := false
+	o.engine.live.Range(func(any, any) bool { busy = true; return false })
+	now := o.engine.ended.Load() // after the look at those that run: what ends between is counted
+	busy, o.seen = busy || now != o.seen, now
+	return busy
 }
 
 func (o *orphans) stop() {

@@ -4,13 +4,16 @@ package proc
 
 import (
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -54,4 +57,46 @@ func TestALongListOfChildrenIsReadToItsEnd(t *testing.T) {
 			t.Errorf("process %d is not among %d", pid, len(listed))
 		}
 	}
+}
+
+// TestAChildThatEndsWithItsCommandStaysNoZombie: a command makes a child of the server
+// that ends when it does. Nothing is left to be ended then, and the next sweep reaps it,
+// also where the command ran in the instance of the one before.
+func TestAChildThatEndsWithItsCommandStaysNoZombie(t *testing.T) {
+	for name, e := range kinds(t) {
+		if strings.Contains(name, "namespaces") {
+			continue // there a filter refuses it, which these have not, and the first process reaps
+		}
+		t.Run(name, func(t *testing.T) {
+			for i := range 3 {
+				p, out := spawn(t, e, "testcmd", "attempt", "sibling", "0")
+				p.Status()
+				said, _ := io.ReadAll(out)
+				kids := orphansOf(e)
+				if i == 0 && len(kids) == 0 {
+					t.Fatalf("it has made no child of the server: %s", said)
+				}
+				for limit := time.Now().Add(time.Minute); slices.ContainsFunc(kids, running) && time.Now().Before(limit); {
+					runtime.Gosched() // it ends by itself, at once
+				}
+				p.End(0)
+				if !e.orphans.due() {
+					t.Errorf("command %d has ended, and no sweep is due", i)
+				}
+				e.orphans.collect()
+				if left := orphansOf(e); len(left) > 0 {
+					t.Errorf("processes %v are left of command %d", left, i)
+				}
+			}
+			if e.orphans.due() {
+				t.Error("a sweep is due, though nothing has run since the last")
+			}
+		})
+	}
+}
+
+// orphansOf are the children that commands of an engine have made: a child that waits for
+// a command has no mark yet.
+func orphansOf(e *Engine) []int {
+	return slices.DeleteFunc(e.orphans.list(e.orphans.all), func(pid int) bool { return !markOf(pid).of(e.mark) })
 }

@@ -101,6 +101,7 @@ func (p *Process) reap() bool {
 	p.status = st
 	p.ended.Store(true)
 	p.engine.live.Delete(p.pid)
+	p.engine.ended.Add(1)
 	_ = p.pidfd.Close()
 	return true
 }
