@@ -1,8 +1,11 @@
 package profile
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"os"
+	"strings"
 )
 
 // budget is what one Resolve may still read of what commands can write. Without a
@@ -25,20 +28,50 @@ const (
 	// of one repository
 	mostIncludes  = 256
 	mostWorkTrees = 1000
+	// of a path: each look at one asks for all directories above it
+	mostDirectories = 128
+	// of links on a path, and of its bytes with a NUL, as the kernel counts
+	mostLinks = 40
+	mostPath  = 4096
 )
+
+// tooDeep reports whether a path has more directories than are gone through.
+func tooDeep(path string) bool { return strings.Count(path, "/") > mostDirectories }
+
+// followable reports whether a path that a file of git's holds is looked at. The
+// kernel, and so git, takes none that is too long.
+func (r *resolver) followable(path string) bool {
+	if len(path) >= mostPath {
+		return false
+	}
+	_, err := followLinks(path)
+	if errors.Is(err, errDeep) {
+		r.tooMuch(fmt.Sprintf("git is led to %.100s…, %v", path, errDeep))
+		return false
+	}
+	return true
+}
 
 // spent reports whether the budget is used up or the context has ended. Then some
 // repositories may have no protection, and no command may run.
 func (r *resolver) spent() bool {
 	b := &r.budget
+	if r.exhausted {
+		return true
+	}
 	if b.entries > 0 && b.found > 0 && b.files > 0 && b.bytes > 0 && !b.over() {
 		return false
 	}
+	r.exhaust("the workspace is too large to be searched for repositories; use a smaller one")
+	return true
+}
+
+// exhaust notes why the search goes no further.
+func (r *resolver) exhaust(why string) {
 	if !r.exhausted {
 		r.partial, r.exhausted = true, true
-		r.note("the workspace is too large to be searched for repositories; use a smaller one")
+		r.note("%s", why)
 	}
-	return true
 }
 
 // entriesOf reads a directory as far as the budget goes.

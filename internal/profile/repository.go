@@ -2,6 +2,7 @@ package profile
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -135,10 +136,9 @@ func (r *resolver) closeOff(dir string) {
 
 // pinLinks pins the symbolic links through which a path resolves.
 func (r *resolver) pinLinks(path, why string) {
-	const most = 40 // as many as the kernel follows
-	for range most {
+	for range mostLinks {
 		link, rest := firstLink(path)
-		if link == "" {
+		if link == "" || r.spent() || !r.followable(path) {
 			return
 		}
 		if r.writable(link) {
@@ -162,7 +162,11 @@ func firstLink(path string) (link, rest string) {
 	at := "/"
 	for part := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
 		at = filepath.Join(at, part)
-		if info, err := os.Lstat(at); err == nil && info.Mode().Type() == fs.ModeSymlink {
+		info, err := os.Lstat(at)
+		if err != nil {
+			break // nor is there a link below it
+		}
+		if info.Mode().Type() == fs.ModeSymlink {
 			return at, strings.TrimPrefix(strings.TrimPrefix(path, at), "/")
 		}
 	}
@@ -182,6 +186,10 @@ func (r *resolver) repository(path string) {
 	}
 	r.git.entries[path] = true
 	if !r.writable(path) {
+		return
+	}
+	if tooDeep(path) {
+		r.exhaust(fmt.Sprintf("the workspace has a repository more than %d directories deep, which cannot be protected: %.100s…", mostDirectories, path))
 		return
 	}
 	info, err := os.Lstat(path)

@@ -83,6 +83,8 @@ func (r *resolver) findWorkspaces(list []string) {
 			r.note("%s is no workspace: %v", given, reasonOf(err))
 		case !info.IsDir():
 			r.note("%s is no workspace: it is not a directory", given)
+		case tooDeep(path):
+			r.note("%.100s… is no workspace: it lies more than %d directories deep", given, mostDirectories)
 		default:
 			r.Workspace = append(r.Workspace, path)
 		}
@@ -119,6 +121,9 @@ func (r *resolver) finish() Paths {
 		r.watched.path(h.Path)
 	}
 	for _, p := range r.Pinned {
+		if r.exhausted {
+			break // nothing stays that is made of it
+		}
 		if r.Stage(p) == "" { // the guard replaces such a file, and pins the new one
 			r.watched.path(p.Path)
 		}
