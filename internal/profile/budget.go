@@ -15,6 +15,7 @@ import (
 type budget struct {
 	entries int // of directories
 	found   int // repositories
+	names   int // bytes of the names of directories that wait to be searched
 	files   int // of git, and lines that include one
 	bytes   int // of these files
 	over    func() bool
@@ -23,6 +24,8 @@ type budget struct {
 const (
 	defaultEntries = 5_000_000
 	defaultFound   = 5000
+	mostNames      = 256 << 20
+	perName        = 32 // beside its bytes
 	mostFiles      = 100_000
 	mostBytes      = 256 << 20
 	// of one repository
@@ -59,7 +62,7 @@ func (r *resolver) spent() bool {
 	if r.exhausted {
 		return true
 	}
-	if b.entries > 0 && b.found > 0 && b.files > 0 && b.bytes > 0 && !b.over() {
+	if b.entries > 0 && b.found > 0 && b.names > 0 && b.files > 0 && b.bytes > 0 && !b.over() {
 		return false
 	}
 	r.exhaust("the workspace is too large to be searched for repositories; use a smaller one")
@@ -74,7 +77,7 @@ func (r *resolver) exhaust(why string) {
 	}
 }
 
-// entriesOf reads a directory as far as the budget goes.
+// entriesOf reads a directory of git's as far as the budget goes.
 func (r *resolver) entriesOf(dir string) (list []os.DirEntry, err error) {
 	f, err := openDirectory(dir)
 	if err != nil {
@@ -84,6 +87,7 @@ func (r *resolver) entriesOf(dir string) (list []os.DirEntry, err error) {
 	for !r.spent() {
 		entries, err := f.ReadDir(min(batch, r.budget.entries))
 		r.budget.entries -= len(entries)
+		r.budget.files -= len(entries)
 		list = append(list, entries...)
 		if err == io.EOF {
 			return list, nil

@@ -238,3 +238,36 @@ func TestAnIncludeThroughALinkCountsFromWhereTheLinkLies(t *testing.T) {
 		t.Errorf("pinned: %s", pinned)
 	}
 }
+
+// TestDirectoriesThatWaitAreSmall: each path is as long as the kernel takes, and there
+// are many.
+func TestDirectoriesThatWaitAreSmall(t *testing.T) {
+	const many = 10_000
+	w := newWorld(t)
+	deep := "home/me/ws" + strings.Repeat("/"+strings.Repeat("d", 200), 15)
+	for i := range many {
+		w.add(fmt.Sprintf("%s/%d/", deep, i))
+	}
+	p := newResolver(Workspace, w.Machine)
+	p.git = &search{entries: map[string]bool{}}
+	p.searchDir(p.git, w.at(deep))
+	bytes := 0
+	for _, list := range [][]waiting{p.git.near, p.git.later} {
+		for _, one := range list {
+			bytes += len(one.dir)
+			for _, name := range one.names {
+				bytes += len(name)
+			}
+		}
+	}
+	if bytes < many || bytes > 10*many {
+		t.Errorf("%d directories wait with %d bytes", many, bytes)
+	}
+	p.budget.names = perName
+	if p.git.near = nil; p.spent() {
+		t.Fatal("it is spent at once")
+	}
+	if p.searchDir(p.git, w.at(deep)); !p.spent() {
+		t.Error("what waits has no bound")
+	}
+}

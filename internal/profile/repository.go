@@ -16,13 +16,31 @@ import (
 // repository deep in third-party code (node_modules) is found last: a person rarely
 // works there, so the bound cuts such ones off first.
 type search struct {
-	near, later []string
+	near, later []waiting
 	entries     map[string]bool      // paths by which repositories are found, and whether each was handled
 	dirs        map[string]bool      // of repositories, likewise
 	known       map[string]bool      // of repositories that an earlier Resolve has found
 	configs     map[inode]readConfig // that were read, each file once
 	owner       string               // the repository that is being pinned
 	broken      bool                 // git would not accept it as one now
+}
+
+// waiting are directories in one that have to be searched. Their whole paths would take
+// much memory: a command can make a million of them where each path is long.
+type waiting struct {
+	dir   string
+	names []string
+}
+
+// next takes the path of the first one from a list that is not empty.
+func (r *resolver) next(list *[]waiting) string {
+	first := &(*list)[0]
+	path := filepath.Join(first.dir, first.names[0])
+	r.budget.names += len(first.names[0]) + perName
+	if first.names = first.names[1:]; len(first.names) == 0 {
+		*list = (*list)[1:]
+	}
+	return path
 }
 
 // deep names directories full of third-party code or output of tools.
@@ -49,15 +67,15 @@ func (r *resolver) searchRepositories() {
 			r.repository(filepath.Join(dir, filepath.Base(path)))
 		}
 	}
-	s.near = slices.Clone(r.Workspace)
+	for _, path := range r.Workspace {
+		s.near = append(s.near, waiting{path, []string{""}})
+	}
 	for len(s.near)+len(s.later) > 0 && !r.spent() {
 		list := &s.near
 		if len(*list) == 0 {
 			list = &s.later
 		}
-		dir := (*list)[0]
-		*list = (*list)[1:]
-		r.searchDir(s, dir)
+		r.searchDir(s, r.next(list))
 	}
 	r.Repositories, r.Git = sorted(r.Repositories), outermost(r.Git)
 	for dir := range s.dirs {
@@ -86,7 +104,7 @@ func (r *resolver) searchDir(s *search, dir string) {
 		return
 	}
 	defer f.Close()
-	var below []string
+	near, later := waiting{dir: dir}, waiting{dir: dir}
 	parts := 0 // of a repository: HEAD, objects, refs
 	for !r.spent() {
 		entries, err := f.ReadDir(min(batch, r.budget.entries))
@@ -99,8 +117,12 @@ func (r *resolver) searchDir(s *search, dir string) {
 				parts++
 				fallthrough
 			default:
-				if e.Type() == fs.ModeDir {
-					below = append(below, name)
+				switch {
+				case e.Type() != fs.ModeDir:
+				case deep(name):
+					later.names = append(later.names, name)
+				default:
+					near.names = append(near.names, name)
 				}
 			}
 		}
@@ -112,15 +134,21 @@ func (r *resolver) searchDir(s *search, dir string) {
 	if bare {
 		r.repository(dir)
 	}
-	for _, name := range below {
-		switch {
-		case bare && slices.Contains(gitsOwn, name):
-		case deep(name):
-			s.later = append(s.later, filepath.Join(dir, name))
-		default:
-			s.near = append(s.near, filepath.Join(dir, name))
-		}
+	if bare {
+		near.names = slices.DeleteFunc(near.names, func(name string) bool { return slices.Contains(gitsOwn, name) })
 	}
+	s.near, s.later = r.wait(s.near, near), r.wait(s.later, later)
+}
+
+// wait adds directories to a list.
+func (r *resolver) wait(list []waiting, more waiting) []waiting {
+	for _, name := range more.names {
+		r.budget.names -= len(name) + perName
+	}
+	if len(more.names) > 0 {
+		list = append(list, more)
+	}
+	return list
 }
 
 // closeOff pins a directory of the user's that the server cannot open, as a whole: a

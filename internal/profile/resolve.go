@@ -62,7 +62,7 @@ func newResolver(p Profile, m Machine) *resolver {
 	}
 	r.budget = budget{
 		entries: cmp.Or(max(m.Entries, 0), defaultEntries), found: cmp.Or(max(m.Repositories, 0), defaultFound) + 1,
-		files: mostFiles, bytes: mostBytes, over: func() bool { return false },
+		names: mostNames, files: mostFiles, bytes: mostBytes, over: func() bool { return false },
 	}
 	r.Paths = Paths{Profile: p, root: r.root, watched: newWatch()}
 	return r
