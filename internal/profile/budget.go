@@ -26,6 +26,7 @@ const (
 	defaultFound   = 5000
 	mostNames      = 256 << 20
 	perName        = 32 // beside its bytes
+	mostNotes      = 1000
 	mostFiles      = 100_000
 	mostBytes      = 256 << 20
 	// of one repository
@@ -73,7 +74,7 @@ func (r *resolver) spent() bool {
 func (r *resolver) exhaust(why string) {
 	if !r.exhausted {
 		r.partial, r.exhausted = true, true
-		r.note("%s", why)
+		r.Notes = append(r.Notes, why) // whatever was noted before
 	}
 }
 

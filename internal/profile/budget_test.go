@@ -271,3 +271,16 @@ func TestDirectoriesThatWaitAreSmall(t *testing.T) {
 		t.Error("what waits has no bound")
 	}
 }
+
+// TestNotesHaveABound, and why a search went no further is among them.
+func TestNotesHaveABound(t *testing.T) {
+	w := newWorld(t)
+	for i := range mostNotes + 100 {
+		w.write(fmt.Sprintf("home/me/ws/%d/.git", i), fmt.Sprintf("gitdir: /no/such/%d\n", i))
+	}
+	if p := w.resolve(Workspace); len(p.Notes) != mostNotes {
+		t.Errorf("%d notes", len(p.Notes))
+	}
+	w.Entries = 2*mostNotes + 150
+	w.says(w.resolve(Workspace).Notes, "too large")
+}

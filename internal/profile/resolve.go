@@ -69,7 +69,9 @@ func newResolver(p Profile, m Machine) *resolver {
 }
 
 func (r *resolver) note(format string, args ...any) {
-	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
+	if len(r.Notes) < mostNotes {
+		r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
+	}
 }
 
 // findWorkspaces makes the given directories canonical.
