@@ -62,6 +62,7 @@ func traps(t *testing.T, dir string) {
 		must(os.Link(filepath.Join(git, "config"), filepath.Join(git, fmt.Sprintf("c%d", i))))
 	}
 	repository("missing", includes("m%", 60_000))
+	repository("long", "[include]\n\tpath = "+strings.Repeat("a/", 340_000)+"\n")
 	must(os.Truncate(filepath.Join(repository("huge", ""), "config"), 1<<40))
 	config := filepath.Join(repository("fifo", ""), "config")
 	must(errors.Join(os.Remove(config), syscall.Mkfifo(config, 0o644)))

@@ -69,6 +69,12 @@ const (
 	mostLookNames = 2048
 )
 
+// mostHeld bounds the content that is kept of all items of one directory, in memory. A
+// file of a megabyte may take no room on disk.
+//
+// Only a test changes it.
+var mostHeld = 192 << 20
+
 // budget is what remains of these bounds during one check.
 type budget struct{ bytes, names int }
 
@@ -281,6 +287,15 @@ func (c content) below() (list []string) {
 	}
 	slices.Sort(list)
 	return list
+}
+
+// bytes returns how much of the content is in memory.
+func (c content) bytes() int {
+	n := len(c.text)
+	for _, in := range c.names {
+		n += in.bytes()
+	}
+	return n
 }
 
 // linked reports whether a file in the content has another name.

@@ -4,6 +4,7 @@ package guard
 
 import (
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -32,6 +33,7 @@ type Guard struct {
 
 	mu      sync.Mutex
 	items   map[string]*item
+	full    map[string]bool // the directories whose items hold too much
 	active  map[*Command]bool
 	binders map[Binder]*joined
 	closed  bool
@@ -47,7 +49,7 @@ func New(o Options) (*Guard, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Guard{o: o, watch: w, blanks: blanks{of: map[string]int{}}, patience: mostJudging, items: map[string]*item{}, active: map[*Command]bool{}, binders: map[Binder]*joined{}}
+	g := &Guard{o: o, watch: w, blanks: blanks{of: map[string]int{}}, patience: mostJudging, items: map[string]*item{}, full: map[string]bool{}, active: map[*Command]bool{}, binders: map[Binder]*joined{}}
 	g.leases.start(w.wake)
 	w.start(g)
 	return g, nil
@@ -76,21 +78,38 @@ func (g *Guard) End() { g.ending.Store(true) }
 // Protect registers the items in root, a directory that commands may write, and
 // drops earlier items of root that are not in the list. An item that is already
 // registered keeps its accepted content. Protect returns the changes that it
-// put back: of a new item, only content that names no program is accepted.
+// put back: of a new item, only content that names no program is accepted. If the
+// items hold more than is kept, none is added, and Full reports it.
 func (g *Guard) Protect(root string, items []Item) []tipstaff.Violation {
 	if len(items) > 0 {
 		g.blanks.refill(root)
 	}
 	listed := map[string]bool{}
+	for _, one := range items {
+		listed[one.Path] = true
+	}
 	var found []tipstaff.Violation
+	var came []string
+	held := 0
 	for _, one := range items {
 		if g.ending.Load() {
 			return found
 		}
-		listed[one.Path] = true
+		if g.find(one.Path) == nil {
+			came = append(came, one.Path)
+		}
 		found = append(found, g.protect(root, one)...)
+		if held += g.holds(one.Path); held > mostHeld {
+			break
+		}
+	}
+	if held > mostHeld {
+		for _, path := range came {
+			delete(listed, path)
+		}
 	}
 	g.mu.Lock()
+	g.full[root] = held > mostHeld
 	var gone []*item
 	for path, it := range g.items {
 		if it.root == root && !listed[path] {
@@ -104,6 +123,25 @@ func (g *Guard) Protect(root string, items []Item) []tipstaff.Violation {
 		g.leases.forget(it)
 	}
 	return found
+}
+
+// Full reports whether the items of one of these directories hold more than is kept to
+// put them back, as of the last Protect. Then they are not protected.
+func (g *Guard) Full(roots []string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.ContainsFunc(roots, func(root string) bool { return g.full[root] })
+}
+
+// holds returns how many bytes are kept of an item.
+func (g *Guard) holds(path string) int {
+	it := g.find(path)
+	if it == nil {
+		return 0
+	}
+	it.mu.Lock()
+	defer it.mu.Unlock()
+	return it.accepted.bytes()
 }
 
 // protect registers one item.

@@ -111,3 +111,35 @@ func TestALookIsBounded(t *testing.T) {
 	}
 	w.says("r/hooks/pre-commit", "#!/bin/sh\n")
 }
+
+// TestMoreThanIsKeptOfADirectoryIsSaid: files that take no room on disk are as large in
+// memory as others. Items that were there stay protected, and other directories are.
+func TestMoreThanIsKeptOfADirectoryIsSaid(t *testing.T) {
+	w := newWorld(t)
+	defer func(most int) { mostHeld = most }(mostHeld)
+	mostHeld = 4 << 20
+	w.repository("r")
+	var items []Item
+	for i := range 10 {
+		name := "many/" + strconv.Itoa(i)
+		w.skeleton(name)
+		w.write(name+"/hooks/pre-push", "")
+		w.must(os.Truncate(w.at(name+"/hooks/pre-push"), mostFile))
+		items = append(items, Repository(w.at(name), false)...)
+	}
+	held := func() (n int) {
+		for path := range w.items {
+			n += w.holds(path)
+		}
+		return n
+	}
+	if w.Protect(w.at("many"), items); !w.Full([]string{w.root, w.at("many")}) || w.Full([]string{w.root}) || held() > mostFile {
+		t.Errorf("%d bytes are kept; full: %v", held(), w.full)
+	}
+	if found, _ := w.attack(func() { w.write("r/hooks/pre-commit", "evil") }); found != "r/hooks" {
+		t.Errorf("violations: %q", found)
+	}
+	if w.Protect(w.at("many"), items[:len(items)/5]); w.Full([]string{w.at("many")}) || held() < 2*mostFile {
+		t.Errorf("%d bytes are kept of what is less; full: %v", held(), w.full)
+	}
+}

@@ -1,8 +1,11 @@
 package profile
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"os"
+	"strings"
 )
 
 // budget is what one Resolve may still read of what commands can write. Without a
@@ -12,6 +15,7 @@ import (
 type budget struct {
 	entries int // of directories
 	found   int // repositories
+	names   int // bytes of the names of directories that wait to be searched
 	files   int // of git, and lines that include one
 	bytes   int // of these files
 	over    func() bool
@@ -20,28 +24,61 @@ type budget struct {
 const (
 	defaultEntries = 5_000_000
 	defaultFound   = 5000
+	mostNames      = 256 << 20
+	perName        = 32 // beside its bytes
+	mostNotes      = 1000
 	mostFiles      = 100_000
 	mostBytes      = 256 << 20
 	// of one repository
 	mostIncludes  = 256
 	mostWorkTrees = 1000
+	// of a path: each look at one asks for all directories above it
+	mostDirectories = 128
+	// of links on a path, and of its bytes with a NUL, as the kernel counts
+	mostLinks = 40
+	mostPath  = 4096
 )
+
+// tooDeep reports whether a path has more directories than are gone through.
+func tooDeep(path string) bool { return strings.Count(path, "/") > mostDirectories }
+
+// followable reports whether a path that a file of git's holds is looked at. The
+// kernel, and so git, takes none that is too long.
+func (r *resolver) followable(path string) bool {
+	if len(path) >= mostPath {
+		return false
+	}
+	_, err := followLinks(path)
+	if errors.Is(err, errDeep) {
+		r.tooMuch(fmt.Sprintf("git is led to %.100s…, %v", path, errDeep))
+		return false
+	}
+	return true
+}
 
 // spent reports whether the budget is used up or the context has ended. Then some
 // repositories may have no protection, and no command may run.
 func (r *resolver) spent() bool {
 	b := &r.budget
-	if b.entries > 0 && b.found > 0 && b.files > 0 && b.bytes > 0 && !b.over() {
+	if r.exhausted {
+		return true
+	}
+	if b.entries > 0 && b.found > 0 && b.names > 0 && b.files > 0 && b.bytes > 0 && !b.over() {
 		return false
 	}
-	if !r.exhausted {
-		r.partial, r.exhausted = true, true
-		r.note("the workspace is too large to be searched for repositories; use a smaller one")
-	}
+	r.exhaust("the workspace is too large to be searched for repositories; use a smaller one")
 	return true
 }
 
-// entriesOf reads a directory as far as the budget goes.
+// exhaust notes why the search goes no further.
+func (r *resolver) exhaust(why string) {
+	if !r.exhausted {
+		r.partial, r.exhausted = true, true
+		r.Notes = append(r.Notes, why) // whatever was noted before
+	}
+}
+
+// entriesOf reads a directory of git's as far as the budget goes.
 func (r *resolver) entriesOf(dir string) (list []os.DirEntry, err error) {
 	f, err := openDirectory(dir)
 	if err != nil {
@@ -51,6 +88,7 @@ func (r *resolver) entriesOf(dir string) (list []os.DirEntry, err error) {
 	for !r.spent() {
 		entries, err := f.ReadDir(min(batch, r.budget.entries))
 		r.budget.entries -= len(entries)
+		r.budget.files -= len(entries)
 		list = append(list, entries...)
 		if err == io.EOF {
 			return list, nil

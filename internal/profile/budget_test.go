@@ -17,17 +17,19 @@ import (
 // without a bound.
 const hostile = 10 * time.Second
 
+// many are n includes.
+func many(format string, n int) string {
+	var b strings.Builder
+	b.WriteString("[include]\n")
+	for i := range n {
+		b.WriteString("\tpath = " + strings.ReplaceAll(format, "%", fmt.Sprint(i)) + "\n")
+	}
+	return b.String()
+}
+
 // TestAHostileConfigurationHasABound: whatever a configuration includes, the search is
 // over soon, and says what it has not followed.
 func TestAHostileConfigurationHasABound(t *testing.T) {
-	many := func(format string, n int) string {
-		var b strings.Builder
-		b.WriteString("[include]\n")
-		for i := range n {
-			fmt.Fprintf(&b, "\tpath = "+strings.ReplaceAll(format, "%", "%[1]d")+"\n", i)
-		}
-		return b.String()
-	}
 	names := func(w *world, n int, at string) {
 		for i := range n {
 			path := w.at(fmt.Sprintf(at, i))
@@ -73,6 +75,114 @@ func TestAHostileConfigurationHasABound(t *testing.T) {
 				t.Errorf("pinned: %.300s", w.pinned(p))
 			}
 		})
+	}
+}
+
+// TestALongPathHoldsUpNoSearch: whichever of git's files holds it.
+func TestALongPathHoldsUpNoSearch(t *testing.T) {
+	long := strings.Repeat("a/", 340_000)
+	for says, files := range map[string]map[string]string{
+		"an include":               {"config": "[include]\n\tpath = " + long},
+		"core.hooksPath":           {"config": "[core]\n\thooksPath = " + long},
+		"core.worktree":            {"config": "[core]\n\tworktree = " + long + "\n\thooksPath = hooks"},
+		"gitdir of a work tree":    {"worktrees/tree/commondir": "../..", "worktrees/tree/gitdir": "/" + long + ".git"},
+		"commondir of a work tree": {"worktrees/tree/commondir": long, "worktrees/tree/gitdir": "/x/.git"},
+		"gitdir":                   {"../x/.git": "gitdir: " + long},
+	} {
+		t.Run(says, func(t *testing.T) {
+			w := newWorld(t)
+			w.repository("home/me/ws")
+			for name, text := range files {
+				w.write("home/me/ws/.git/"+name, text)
+			}
+			begin := time.Now()
+			p := w.resolve(Workspace)
+			if took := time.Since(begin); took > hostile {
+				t.Errorf("it took %s", took)
+			}
+			if !strings.Contains(w.pinned(p), "/home/me/ws/.git/hooks") || p.Exhausted() {
+				t.Errorf("%.300v, pinned: %.300s", p.Notes, w.pinned(p))
+			}
+			for _, m := range p.Missing {
+				if len(m.Path) >= mostPath {
+					t.Errorf("to be made is %.100s…", m.Path)
+				}
+			}
+		})
+	}
+}
+
+// TestDirectoriesInOneAnotherHaveABound: a look at a path takes as long as all looks at
+// the directories above it. Where git goes on, no command may run.
+func TestDirectoriesInOneAnotherHaveABound(t *testing.T) {
+	deep := strings.Repeat("b/", 1500)
+	for says, make := range map[string]func(w *world) (unfollowed bool){
+		"repositories": func(w *world) bool {
+			w.repository("home/me/ws/" + deep + "x")
+			return false
+		},
+		"includes": func(w *world) bool {
+			w.add("home/me/else/" + deep)
+			w.write("home/me/ws/.git/config", "[include]\n"+many("../../else/"+deep+"%", 200))
+			return true
+		},
+		"includes through links": func(w *world) bool {
+			w.add("home/me/else/" + deep)
+			for i := range 30 {
+				w.link(fmt.Sprintf("%slink%d", deep, i+1), fmt.Sprintf("home/me/else/link%d", i))
+				w.link(w.at(fmt.Sprintf("home/me/else/link%d", i+1)), fmt.Sprintf("home/me/else/%slink%d", deep, i+1))
+			}
+			w.write("home/me/ws/.git/config", "[include]\n"+many("../../else/link%", 30))
+			return true
+		},
+		"hooks": func(w *world) bool {
+			w.add("home/me/else/" + deep)
+			w.must(os.RemoveAll(w.at("home/me/ws/.git/hooks")))
+			w.link("../../else/"+deep, "home/me/ws/.git/hooks")
+			return true
+		},
+	} {
+		t.Run(says, func(t *testing.T) {
+			w := newWorld(t)
+			w.repository("home/me/ws")
+			unfollowed := make(w)
+			begin := time.Now()
+			p := w.resolve(Workspace)
+			if took := time.Since(begin); took > hostile {
+				t.Errorf("it took %s", took)
+			}
+			if len(p.Unfollowed()) > 0 != unfollowed || p.Exhausted() == unfollowed {
+				t.Errorf("not followed: %.300v; exhausted: %v, %.300v", p.Unfollowed(), p.Exhausted(), p.Notes)
+			}
+			if p = w.resolve(Workspace, "home/me/else/"+deep); len(p.Workspace) > 0 {
+				t.Errorf("a workspace: %.100v", p.Workspace)
+			}
+		})
+	}
+}
+
+func TestWhatExistsOfAPathIsFound(t *testing.T) {
+	w := newWorld(t, "a/b/c/d/e/file")
+	w.link(w.at("a/b"), "link")
+	w.link("nowhere/else", "broken")
+	for path, want := range map[string]string{
+		"a/b/c/d/e/file":         "/a/b/c/d/e/file|",
+		"a/b/c/d/e/file/x":       "/a/b/c/d/e/file|x",
+		"a/b/c/d/e/x":            "/a/b/c/d/e|x",
+		"a/b/c/d/x/y":            "/a/b/c/d|x/y",
+		"a/b/c/1/2/3/4/5/6/7":    "/a/b/c|1/2/3/4/5/6/7",
+		"link/c/x/y/z":           "/a/b/c|x/y/z",
+		"broken/x":               "|broken/x",
+		"x/1/2/3/4/5/6/7/8/9/10": "|x/1/2/3/4/5/6/7/8/9/10",
+	} {
+		if dir, rest := existing(w.at(path)); w.name(dir)+"|"+rest != want {
+			t.Errorf("%s: %s|%s, want %s", path, w.name(dir), rest, want)
+		}
+	}
+	for path, want := range map[string]string{"/": "/|", "/no such/thing": "/|no such/thing", ".no such": ".|.no such", "no such/x": ".|no such/x"} {
+		if dir, rest := existing(path); dir+"|"+rest != want {
+			t.Errorf("%s: %s|%s, want %s", path, dir, rest, want)
+		}
 	}
 }
 
@@ -127,4 +237,50 @@ func TestAnIncludeThroughALinkCountsFromWhereTheLinkLies(t *testing.T) {
 	if pinned := w.pinned(w.resolve(Workspace)); !strings.Contains(pinned, "/home/me/ws/.git/next") || strings.Contains(pinned, "/home/me/ws/shared/next") {
 		t.Errorf("pinned: %s", pinned)
 	}
+}
+
+// TestDirectoriesThatWaitAreSmall: each path is as long as the kernel takes, and there
+// are many.
+func TestDirectoriesThatWaitAreSmall(t *testing.T) {
+	const many = 10_000
+	w := newWorld(t)
+	deep := "home/me/ws" + strings.Repeat("/"+strings.Repeat("d", 200), 15)
+	for i := range many {
+		w.add(fmt.Sprintf("%s/%d/", deep, i))
+	}
+	p := newResolver(Workspace, w.Machine)
+	p.git = &search{entries: map[string]bool{}}
+	p.searchDir(p.git, w.at(deep))
+	bytes := 0
+	for _, list := range [][]waiting{p.git.near, p.git.later} {
+		for _, one := range list {
+			bytes += len(one.dir)
+			for _, name := range one.names {
+				bytes += len(name)
+			}
+		}
+	}
+	if bytes < many || bytes > 10*many {
+		t.Errorf("%d directories wait with %d bytes", many, bytes)
+	}
+	p.budget.names = perName
+	if p.git.near = nil; p.spent() {
+		t.Fatal("it is spent at once")
+	}
+	if p.searchDir(p.git, w.at(deep)); !p.spent() {
+		t.Error("what waits has no bound")
+	}
+}
+
+// TestNotesHaveABound, and why a search went no further is among them.
+func TestNotesHaveABound(t *testing.T) {
+	w := newWorld(t)
+	for i := range mostNotes + 100 {
+		w.write(fmt.Sprintf("home/me/ws/%d/.git", i), fmt.Sprintf("gitdir: /no/such/%d\n", i))
+	}
+	if p := w.resolve(Workspace); len(p.Notes) != mostNotes {
+		t.Errorf("%d notes", len(p.Notes))
+	}
+	w.Entries = 2*mostNotes + 150
+	w.says(w.resolve(Workspace).Notes, "too large")
 }

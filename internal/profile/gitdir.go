@@ -75,8 +75,8 @@ func (r *resolver) workTrees(dir string, config gitConfig) []string {
 	if filepath.Base(dir) == ".git" {
 		tops[0] = filepath.Dir(dir)
 	}
-	if config.workTree != "" {
-		tops = append(tops, from(dir, config.workTree))
+	if top := from(dir, config.workTree); config.workTree != "" && r.followable(top) {
+		tops = append(tops, top)
 	}
 	entries, _ := r.entriesOf(filepath.Join(dir, "worktrees"))
 	for _, e := range entries {
@@ -155,6 +155,8 @@ func (r *resolver) pinGit(path string, dir bool, why string) {
 		if r.writable(path) && !r.git.broken {
 			r.Missing = append(r.Missing, Place{path, dir, why})
 		}
+	case errors.Is(err, errDeep):
+		r.tooMuch(fmt.Sprintf("%s cannot be pinned: %v", path, errDeep))
 	case err != nil:
 		r.note("%s cannot be pinned: %v", path, reasonOf(err))
 	default:
@@ -174,6 +176,9 @@ func (r *resolver) pinGit(path string, dir bool, why string) {
 func (r *resolver) pinHooksPath(dir, value string, tops []string) {
 	for _, top := range tops {
 		path := r.gitPath(top, value)
+		if !r.followable(path) {
+			continue
+		}
 		real, rest := existing(path)
 		path = filepath.Join(real, rest)
 		if !r.writable(path) || r.allowed(path, append(tops, r.Workspace...)) {

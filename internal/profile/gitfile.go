@@ -70,7 +70,11 @@ func (r *resolver) readGitPath(file, prefix, base string) (string, error) {
 	if !ok || text == "" || strings.ContainsAny(text, "\x00\n") {
 		return "", errors.New("it holds no path")
 	}
-	return from(base, text), nil
+	path := from(base, text)
+	if !r.followable(path) {
+		return "", errors.New("it holds a path that is too long")
+	}
+	return path, nil
 }
 
 // from resolves path relative to the directory base.

@@ -79,6 +79,9 @@ func (r *resolver) parseConfig(in *including, path string) gitConfig {
 				break
 			}
 			in.found[file] = gitConfig{}
+			if !r.followable(file) {
+				continue
+			}
 			inner = r.include(in, filepath.Dir(path), file)
 			in.found[file] = inner
 		}

@@ -3,11 +3,14 @@ package profile
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
+	"syscall"
 
 	"tipstaff/internal/paths"
 )
@@ -66,7 +69,7 @@ func anyWithin(dir string, list []string) bool {
 
 // canonical resolves all links of path and returns what is there.
 func canonical(path string) (string, fs.FileInfo, error) {
-	real, err := filepath.EvalSymlinks(path)
+	real, err := followLinks(path)
 	if err != nil {
 		return "", nil, err
 	}
@@ -77,19 +80,96 @@ func canonical(path string) (string, fs.FileInfo, error) {
 	return real, info, nil
 }
 
-// existing returns the canonical form of the part of path that exists, and the rest,
-// which does not; "" if all of it exists.
-func existing(path string) (dir, rest string) {
-	for path = filepath.Clean(path); ; {
-		if real, err := filepath.EvalSymlinks(path); err == nil {
-			return real, rest
-		}
-		up := filepath.Dir(path)
-		if up == path {
-			return path, rest
-		}
-		path, rest = up, filepath.Join(filepath.Base(path), rest)
+// errDeep: a path leads through more directories in each other than are gone through.
+var errDeep = fmt.Errorf("it leads more than %d directories deep", mostDirectories)
+
+// followLinks resolves all links of a path, as many as the kernel does.
+func followLinks(path string) (string, error) {
+	if !strings.HasPrefix(path, "/") {
+		return filepath.EvalSymlinks(path)
 	}
+	at, rest := "/", path
+	for links := 0; rest != ""; {
+		var name string
+		name, rest, _ = strings.Cut(rest, "/")
+		next := filepath.Join(at, name)
+		if name == "" || name == "." || name == ".." {
+			at = next
+			continue
+		}
+		if tooDeep(next) {
+			return "", &fs.PathError{Op: "lstat", Path: next, Err: errDeep}
+		}
+		info, err := os.Lstat(next)
+		switch {
+		case err != nil:
+			return "", err
+		case info.Mode()&fs.ModeSymlink == 0:
+			if at = next; !info.IsDir() && rest != "" {
+				return "", &fs.PathError{Op: "lstat", Path: next, Err: syscall.ENOTDIR}
+			}
+			continue
+		}
+		target, err := os.Readlink(next)
+		if links++; links > mostLinks && err == nil {
+			err = &fs.PathError{Op: "lstat", Path: next, Err: syscall.ELOOP}
+		}
+		if err != nil {
+			return "", err
+		}
+		if strings.HasPrefix(target, "/") {
+			at = "/"
+		}
+		rest = target + "/" + rest
+	}
+	return at, nil
+}
+
+// existing returns the canonical form of the part of path that exists, and the rest,
+// which does not; "" if all of it exists. It asks for few of the directories above: a
+// command may have written a path with thousands of them.
+func existing(path string) (dir, rest string) {
+	path = filepath.Clean(path)
+	ups := parents(path)
+	resolves := func(i int) bool {
+		real, err := followLinks(ups[i])
+		if err == nil {
+			dir = real
+		}
+		return err == nil
+	}
+	from, to := 0, 0 // nothing before from resolves
+	for to < len(ups) && !resolves(to) {
+		from, to = to+1, 2*to+1
+	}
+	to = min(to, len(ups))
+	from += sort.Search(to-from, func(i int) bool { return resolves(from + i) })
+	if from == len(ups) {
+		from--
+		dir = ups[from]
+	}
+	if ups[from] == "." && path != "." {
+		return dir, path
+	}
+	return dir, strings.TrimPrefix(path[len(ups[from]):], "/")
+}
+
+// parents returns a clean path and the directories above it, the nearest first.
+func parents(path string) []string {
+	list := []string{path}
+	for i := len(path) - 1; i > 0; i-- {
+		if path[i] == '/' {
+			list = append(list, path[:i])
+		}
+	}
+	top := "."
+	if path[0] == '/' {
+		top = "/"
+	}
+	if path != top {
+		list = append(list, top)
+	}
+	return list
 }
 
 // first returns the first element of a relative path.

@@ -2,6 +2,7 @@ package profile
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,13 +16,31 @@ import (
 // repository deep in third-party code (node_modules) is found last: a person rarely
 // works there, so the bound cuts such ones off first.
 type search struct {
-	near, later []string
+	near, later []waiting
 	entries     map[string]bool      // paths by which repositories are found, and whether each was handled
 	dirs        map[string]bool      // of repositories, likewise
 	known       map[string]bool      // of repositories that an earlier Resolve has found
 	configs     map[inode]readConfig // that were read, each file once
 	owner       string               // the repository that is being pinned
 	broken      bool                 // git would not accept it as one now
+}
+
+// waiting are directories in one that have to be searched. Their whole paths would take
+// much memory: a command can make a million of them where each path is long.
+type waiting struct {
+	dir   string
+	names []string
+}
+
+// next takes the path of the first one from a list that is not empty.
+func (r *resolver) next(list *[]waiting) string {
+	first := &(*list)[0]
+	path := filepath.Join(first.dir, first.names[0])
+	r.budget.names += len(first.names[0]) + perName
+	if first.names = first.names[1:]; len(first.names) == 0 {
+		*list = (*list)[1:]
+	}
+	return path
 }
 
 // deep names directories full of third-party code or output of tools.
@@ -48,15 +67,15 @@ func (r *resolver) searchRepositories() {
 			r.repository(filepath.Join(dir, filepath.Base(path)))
 		}
 	}
-	s.near = slices.Clone(r.Workspace)
+	for _, path := range r.Workspace {
+		s.near = append(s.near, waiting{path, []string{""}})
+	}
 	for len(s.near)+len(s.later) > 0 && !r.spent() {
 		list := &s.near
 		if len(*list) == 0 {
 			list = &s.later
 		}
-		dir := (*list)[0]
-		*list = (*list)[1:]
-		r.searchDir(s, dir)
+		r.searchDir(s, r.next(list))
 	}
 	r.Repositories, r.Git = sorted(r.Repositories), outermost(r.Git)
 	for dir := range s.dirs {
@@ -85,7 +104,7 @@ func (r *resolver) searchDir(s *search, dir string) {
 		return
 	}
 	defer f.Close()
-	var below []string
+	near, later := waiting{dir: dir}, waiting{dir: dir}
 	parts := 0 // of a repository: HEAD, objects, refs
 	for !r.spent() {
 		entries, err := f.ReadDir(min(batch, r.budget.entries))
@@ -98,8 +117,12 @@ func (r *resolver) searchDir(s *search, dir string) {
 				parts++
 				fallthrough
 			default:
-				if e.Type() == fs.ModeDir {
-					below = append(below, name)
+				switch {
+				case e.Type() != fs.ModeDir:
+				case deep(name):
+					later.names = append(later.names, name)
+				default:
+					near.names = append(near.names, name)
 				}
 			}
 		}
@@ -111,15 +134,21 @@ func (r *resolver) searchDir(s *search, dir string) {
 	if bare {
 		r.repository(dir)
 	}
-	for _, name := range below {
-		switch {
-		case bare && slices.Contains(gitsOwn, name):
-		case deep(name):
-			s.later = append(s.later, filepath.Join(dir, name))
-		default:
-			s.near = append(s.near, filepath.Join(dir, name))
-		}
+	if bare {
+		near.names = slices.DeleteFunc(near.names, func(name string) bool { return slices.Contains(gitsOwn, name) })
 	}
+	s.near, s.later = r.wait(s.near, near), r.wait(s.later, later)
+}
+
+// wait adds directories to a list.
+func (r *resolver) wait(list []waiting, more waiting) []waiting {
+	for _, name := range more.names {
+		r.budget.names -= len(name) + perName
+	}
+	if len(more.names) > 0 {
+		list = append(list, more)
+	}
+	return list
 }
 
 // closeOff pins a directory of the user's that the server cannot open, as a whole: a
@@ -135,10 +164,9 @@ func (r *resolver) closeOff(dir string) {
 
 // pinLinks pins the symbolic links through which a path resolves.
 func (r *resolver) pinLinks(path, why string) {
-	const most = 40 // as many as the kernel follows
-	for range most {
+	for range mostLinks {
 		link, rest := firstLink(path)
-		if link == "" {
+		if link == "" || r.spent() || !r.followable(path) {
 			return
 		}
 		if r.writable(link) {
@@ -162,7 +190,11 @@ func firstLink(path string) (link, rest string) {
 	at := "/"
 	for part := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
 		at = filepath.Join(at, part)
-		if info, err := os.Lstat(at); err == nil && info.Mode().Type() == fs.ModeSymlink {
+		info, err := os.Lstat(at)
+		if err != nil {
+			break // nor is there a link below it
+		}
+		if info.Mode().Type() == fs.ModeSymlink {
 			return at, strings.TrimPrefix(strings.TrimPrefix(path, at), "/")
 		}
 	}
@@ -182,6 +214,10 @@ func (r *resolver) repository(path string) {
 	}
 	r.git.entries[path] = true
 	if !r.writable(path) {
+		return
+	}
+	if tooDeep(path) {
+		r.exhaust(fmt.Sprintf("the workspace has a repository more than %d directories deep, which cannot be protected: %.100s…", mostDirectories, path))
 		return
 	}
 	info, err := os.Lstat(path)

@@ -62,14 +62,16 @@ func newResolver(p Profile, m Machine) *resolver {
 	}
 	r.budget = budget{
 		entries: cmp.Or(max(m.Entries, 0), defaultEntries), found: cmp.Or(max(m.Repositories, 0), defaultFound) + 1,
-		files: mostFiles, bytes: mostBytes, over: func() bool { return false },
+		names: mostNames, files: mostFiles, bytes: mostBytes, over: func() bool { return false },
 	}
 	r.Paths = Paths{Profile: p, root: r.root, watched: newWatch()}
 	return r
 }
 
 func (r *resolver) note(format string, args ...any) {
-	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
+	if len(r.Notes) < mostNotes {
+		r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
+	}
 }
 
 // findWorkspaces makes the given directories canonical.
@@ -83,6 +85,8 @@ func (r *resolver) findWorkspaces(list []string) {
 			r.note("%s is no workspace: %v", given, reasonOf(err))
 		case !info.IsDir():
 			r.note("%s is no workspace: it is not a directory", given)
+		case tooDeep(path):
+			r.note("%.100s… is no workspace: it lies more than %d directories deep", given, mostDirectories)
 		default:
 			r.Workspace = append(r.Workspace, path)
 		}
@@ -119,6 +123,9 @@ func (r *resolver) finish() Paths {
 		r.watched.path(h.Path)
 	}
 	for _, p := range r.Pinned {
+		if r.exhausted {
+			break // nothing stays that is made of it
+		}
 		if r.Stage(p) == "" { // the guard replaces such a file, and pins the new one
 			r.watched.path(p.Path)
 		}

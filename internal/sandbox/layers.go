@@ -202,7 +202,11 @@ func (s *Sandbox) consult(p profile.Profile, workspace, reveal []string) (profil
 	if s.o.Opened != nil {
 		s.o.Opened(paths, s.status.tier == Namespaces)
 	}
-	return s.protect(paths, came), nil
+	pinned := s.protect(paths, came)
+	if s.guard.Full(paths.Writable()) && !s.probing.Load() {
+		return paths, tooMuchToKeep(paths.Workspace)
+	}
+	return pinned, nil
 }
 
 // mostSearching bounds every other search. It is long enough for five million files on

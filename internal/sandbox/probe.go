@@ -114,7 +114,7 @@ func (s *Sandbox) try(tier Tier, abi int, noLandlock error) error {
 		return err
 	}
 	defer s.handOver(sess, l)
-	if l.paths.Exhausted() || len(l.paths.Unfollowed()) > 0 {
+	if l.paths.Exhausted() || len(l.paths.Unfollowed()) > 0 || s.guard.Full(l.paths.Writable()) {
 		sess.constraints.forget() // the first command gets a session sandbox that knows all repositories
 	}
 	s.status.Protection, s.status.Weaker = s.protection()

@@ -62,8 +62,8 @@ func (s *Sandbox) noteRepositories(p profile.Paths) (came []string, err error) {
 	}
 	if p.Exhausted() && !s.probing.Load() {
 		return nil, &Unprotected{
-			Msg:  fmt.Sprintf("%s holds too many files to be searched for repositories of git, which have to be protected, so nothing was started.", strings.Join(p.Workspace, ", ")),
-			Hint: "The operator has to name a smaller workspace (ALLOWED_CWD_ROOTS, or roots in the policy).",
+			Msg:  fmt.Sprintf("%s holds too many files to be searched for repositories of git, or one that lies too deep, and they have to be protected, so nothing was started.", strings.Join(p.Workspace, ", ")),
+			Hint: "The operator has to name a smaller workspace (ALLOWED_CWD_ROOTS, or roots in the policy); tipstaff doctor says what is too much, and a person may remove it.",
 		}
 	}
 	for _, w := range p.Workspace {
