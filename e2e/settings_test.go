@@ -36,6 +36,16 @@ var alsoBad = []string{
 	"TIPSTAFF_ENGINE_TLS_KEY=/proc/nowhere\nTIPSTAFF_ENGINE_TLS_CERT=/proc/nowhere" + copying,
 	"TIPSTAFF_AUDIT_KEEP=90", "TIPSTAFF_RECORDINGS_KEEP=0d", "TIPSTAFF_LIMIT_TEMPORARY_BYTES=2GiB", "TIPSTAFF_AUDITOR_NAME=a b", "TIPSTAFF_ENGINE_AUDITOR=auditor.seed",
 	"TIPSTAFF_HTTP_TERMINAL_SESSIONS=0",
+	"TIPSTAFF_HTTP= 127.0.0.1:0", "TIPSTAFF_HTTP=256.1.1.1:0", "TIPSTAFF_HTTP=a b:0", "TIPSTAFF_HTTP=127.0.0.1/8:0", "TIPSTAFF_HTTP=unix:/tmp", "TIPSTAFF_HTTP=unix:/etc/passwd", "TIPSTAFF_HTTP=unix:@abstract",
+	"TIPSTAFF_METRICS=256.1.1.1:0", "TIPSTAFF_METRICS= 127.0.0.1:0", "TIPSTAFF_HTTP_HOSTS=a.example:99999", "ALLOWED_COMMANDS=ls\u00a0-la", `ALLOWED_COMMANDS="ls,git"`,
+	"TIPSTAFF_NETWORK=off\nTIPSTAFF_SANDBOX=off", "TIPSTAFF_NETWORK=a.example\nTIPSTAFF_SANDBOX=off", "TIPSTAFF_NETWORK=a.example\nTIPSTAFF_SANDBOX_TIER=landlock",
+	"TIPSTAFF_LIMIT_PROCESSES=50\nTIPSTAFF_SANDBOX=off",
+}
+
+// mustStop are bad values of settings of which others stop a server as well.
+var mustStop = []string{
+	"TIPSTAFF_HTTP= 127.0.0.1:0", "TIPSTAFF_HTTP=256.1.1.1:0", "TIPSTAFF_HTTP=unix:/tmp", "TIPSTAFF_HTTP=unix:@abstract", "TIPSTAFF_METRICS=256.1.1.1:0",
+	"TIPSTAFF_NETWORK=off\nTIPSTAFF_SANDBOX=off", "TIPSTAFF_NETWORK=a.example\nTIPSTAFF_SANDBOX=off", `ALLOWED_COMMANDS="ls,git"`,
 }
 
 // mustRefuse are settings that a bad value of must stop; the test would prove nothing if
@@ -97,6 +107,11 @@ func TestConfigCheckAndServeReadSettingsAlike(t *testing.T) {
 			t.Errorf("%s: nothing refuses a bad value", name)
 		}
 	}
+	for _, kv := range mustStop {
+		if !stopped[kv] {
+			t.Errorf("%s: nothing refuses it", kv)
+		}
+	}
 	for _, kv := range harmless {
 		if stopped[kv] {
 			t.Errorf("%s stops a server", kv)
@@ -156,6 +171,37 @@ func serveOnce(t *testing.T, dir string, environ []string) (code int, words stri
 	_, _ = io.Copy(io.Discard, stderr)
 	_ = cmd.Wait() // the code says it
 	return cmd.ProcessState.ExitCode(), strings.Join(lines, "\n")
+}
+
+// TestWhatRunsOneCommandReadsItsSettingsLikeAServer, as far as they concern one command:
+// a name that is misspelt, and a place for checkpoints that is not there.
+func TestWhatRunsOneCommandReadsItsSettingsLikeAServer(t *testing.T) {
+	t.Parallel()
+	s := prepare(t, setup{})
+	run := func(more string, args ...string) (string, error) {
+		cmd := exec.Command(kit.Path(t), args...)
+		cmd.Dir, cmd.Env = s.Workspace, kit.Overlay(s.Cmd.Env, []string{more})
+		cmd.Stdin = strings.NewReader(`{"hook_event_name": "PreToolUse", "tool_name": "Bash", "permission_mode": "default", "cwd": "/", "tool_input": {"command": "echo x"}}`)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	for _, args := range [][]string{{"run", "--", "echo", "it ran"}, {"call", "execute_command", `{"command": "echo it ran"}`}} {
+		if out, err := run("ALLOWED_COMMANDS=echo", args...); err != nil || !strings.Contains(out, "it ran") {
+			t.Fatalf("%s: %v\n%s", args[0], err, out)
+		}
+		for _, bad := range []string{"TIPSTAFF_AUDIT_CHECKPOINTS=/proc/nowhere", "TIPSTAFF_AUDIT_CHECKPOINTS=/etc/passwd", "TIPSTAFF_DEFUALT_TIMEOUT=1000"} {
+			name, _, _ := strings.Cut(bad, "=")
+			if out, err := run(bad, args...); kit.ExitCode(err) != "3" || !strings.Contains(out, name) {
+				t.Errorf("%s with %s: %v\n%s", args[0], bad, err, out)
+			}
+		}
+	}
+	for given, want := range map[string]string{"ALLOWED_COMMANDS=echo": "", "ALLOWED_COMANDS=echo": "did you mean ALLOWED_COMMANDS?", "TIPSTAFF_SANDBX=off": "did you mean TIPSTAFF_SANDBOX?"} {
+		out, err := run("ALLOWED_COMMANDS=echo", "hook", "claude-code", "--env", given)
+		if err != nil || (want == "") == strings.Contains(out, "its settings or its policy cannot be used") || !strings.Contains(out, want) {
+			t.Errorf("a hook with %s: %v\n%s", given, err, out)
+		}
+	}
 }
 
 // TestATipstaffStartsWithinACommandOfAnother: no variable that tipstaff gives to

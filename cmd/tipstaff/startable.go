@@ -28,14 +28,17 @@ func startable(s config.Settings) error {
 			faults = append(faults, fmt.Errorf("%s: %w", name, err))
 		}
 	}
-	add("--http (TIPSTAFF_HTTP)", httpfront.Check(s.HTTP.Address))
+	add("--http (TIPSTAFF_HTTP)", httpAddressUsable(s.HTTP.Address))
 	if s.Metrics != "" {
 		_, err := metrics.Address(s.Metrics)
+		if err == nil {
+			err = config.CheckHost(s.Metrics)
+		}
 		add("--metrics (TIPSTAFF_METRICS)", err)
 	}
 	_, err := audit.ParseDurability(s.AuditDurability)
 	add("TIPSTAFF_AUDIT_DURABILITY", err)
-	add("TIPSTAFF_AUDIT_CHECKPOINTS", checkCheckpoints(s.AuditCheckpoints))
+	faults = append(faults, checkCheckpoints(s.AuditCheckpoints))
 	// The others are read as the server reads them when it makes its parts.
 	log := slog.New(slog.DiscardHandler)
 	_, err = newEvaluatorWithoutFile(s, nil, log)
@@ -104,12 +107,27 @@ func callersUsable(s config.Settings) error {
 	return joined(err, certificate)
 }
 
+func httpAddressUsable(address string) error {
+	err := httpfront.Check(address)
+	if err == nil && address != "" && address != httpfront.FromSystemd && !strings.HasPrefix(address, "unix:") {
+		err = config.CheckHost(address)
+	}
+	return err
+}
+
 // checkCheckpoints refuses a directory into which no checkpoint can be copied: copies
 // that fail would be noticed when they are needed.
 func checkCheckpoints(dir string) error {
 	if dir == "" {
 		return nil
 	}
+	if err := takesCheckpoints(dir); err != nil {
+		return fmt.Errorf("TIPSTAFF_AUDIT_CHECKPOINTS: %w", err)
+	}
+	return nil
+}
+
+func takesCheckpoints(dir string) error {
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
