@@ -39,13 +39,13 @@ var alsoBad = []string{
 	"TIPSTAFF_HTTP= 127.0.0.1:0", "TIPSTAFF_HTTP=256.1.1.1:0", "TIPSTAFF_HTTP=a b:0", "TIPSTAFF_HTTP=127.0.0.1/8:0", "TIPSTAFF_HTTP=unix:/tmp", "TIPSTAFF_HTTP=unix:/etc/passwd", "TIPSTAFF_HTTP=unix:@abstract",
 	"TIPSTAFF_METRICS=256.1.1.1:0", "TIPSTAFF_METRICS= 127.0.0.1:0", "TIPSTAFF_HTTP_HOSTS=a.example:99999", "ALLOWED_COMMANDS=ls\u00a0-la", `ALLOWED_COMMANDS="ls,git"`,
 	"TIPSTAFF_NETWORK=off\nTIPSTAFF_SANDBOX=off", "TIPSTAFF_NETWORK=a.example\nTIPSTAFF_SANDBOX=off", "TIPSTAFF_NETWORK=a.example\nTIPSTAFF_SANDBOX_TIER=landlock",
-	"TIPSTAFF_LIMIT_PROCESSES=50\nTIPSTAFF_SANDBOX=off",
+	"TIPSTAFF_LIMIT_PROCESSES=50\nTIPSTAFF_SANDBOX=off", "TERMINAL_TIMEOUT=60", "TERMINAL_OUTPUT_SIZE=5", "TERMINAL_NOTHING_LIKE_IT=1",
 }
 
 // mustStop are bad values of settings of which others stop a server as well.
 var mustStop = []string{
 	"TIPSTAFF_HTTP= 127.0.0.1:0", "TIPSTAFF_HTTP=256.1.1.1:0", "TIPSTAFF_HTTP=unix:/tmp", "TIPSTAFF_HTTP=unix:@abstract", "TIPSTAFF_METRICS=256.1.1.1:0",
-	"TIPSTAFF_NETWORK=off\nTIPSTAFF_SANDBOX=off", "TIPSTAFF_NETWORK=a.example\nTIPSTAFF_SANDBOX=off", `ALLOWED_COMMANDS="ls,git"`,
+	"TIPSTAFF_NETWORK=off\nTIPSTAFF_SANDBOX=off", "TIPSTAFF_NETWORK=a.example\nTIPSTAFF_SANDBOX=off", `ALLOWED_COMMANDS="ls,git"`, "TERMINAL_TIMEOUT=60", "TERMINAL_NOTHING_LIKE_IT=1",
 }
 
 // mustRefuse are settings that a bad value of must stop; the test would prove nothing if
@@ -62,8 +62,8 @@ var mustRefuse = []string{
 // harmless are variables of others that look like settings, those of the project's tests,
 // and good values of settings.
 var harmless = []string{
-	"TERMINAL_EMULATOR=JetBrains-JediTerm", "TERMINAL_TIMEOUT=60", "ALLOWED_HOSTS=*", "TIPSTAFF_PORT=tcp://10.0.0.1:7075", "TIPSTAFF_SERVICE_HOST=10.0.0.1",
-	"TIPSTAFF_CI_SANDBOX=1", "TIPSTAFF_LONG=1", "TERMINAL_ENV=docker", "TERMINAL_SESSION_ID=1",
+	"TERMINAL_EMULATOR=JetBrains-JediTerm", "TERMINAL_TIMEOUT=", "TERMINAL_PORT=tcp://10.0.0.1:80", "ALLOWED_HOSTS=*", "TIPSTAFF_PORT=tcp://10.0.0.1:7075", "TIPSTAFF_SERVICE_HOST=10.0.0.1",
+	"TIPSTAFF_CI_SANDBOX=1", "TIPSTAFF_LONG=1",
 	"TIPSTAFF_AUDIT_KEEP=90d,50GiB", "TIPSTAFF_RECORDINGS_KEEP=7d,5GiB", "TIPSTAFF_LIMIT_TEMPORARY_BYTES=1000000000", "TIPSTAFF_HTTP_TERMINAL_SESSIONS=5",
 	"TIPSTAFF_HTTP_ORIGINS=https://a.example", "TIPSTAFF_HTTP_HOSTS=a.example", "TIPSTAFF_SANDBOX=best-effort", "TIPSTAFF_ENGINE_AUDIT=copy" + copying,
 }

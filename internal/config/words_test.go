@@ -73,6 +73,8 @@ func TestOnlyAMistypedSettingIsUnknown(t *testing.T) {
 		"TIPSTAFF_PORT=tcp://10.0.0.1:7075": false, "TIPSTAFF_GATEWAY_PORT_7075_TCP=tcp://10.0.0.1:7075": false,
 		"TIPSTAFF_PORT_7075_TCP_ADDR=10.0.0.1": false, "TIPSTAFF_PORT_7075_TCP_PROTO=tcp": false, "TIPSTAFF_SERVICE_HOST=10.0.0.1": false,
 		"TIPSTAFF_SERVICE_PORT=7075": false, "TIPSTAFF_SERVICE_PORT_HTTP=7075": false, "TIPSTAFF_SERVICE_HOST=fd00::1": false,
+		"TERMINAL_TIMEOUT=60": true, "TERMINAL_OUTPUT_SIZE=1": true, "TERMINAL_PORT=7075": true, "TERMINAL_MAX_SESSIONS=5": false, "TERMINAL_SESSIONS=": false,
+		"TERMINAL_EMULATOR=JetBrains-JediTerm": false, "TERMINAL_PORT=tcp://10.0.0.1:80": false, "TERMINAL_SERVICE_HOST=10.0.0.1": false,
 		"TIPSTAFF_TEST_BINARY=/x": false, "TIPSTAFF_CI_SANDBOX=x": false, "TIPSTAFF_SOAK=1": false, "TIPSTAFF_SANDBOX=off": false,
 	} {
 		if got := Unknown([]string{kv}); (len(got) > 0) != unknown {
