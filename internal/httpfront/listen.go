@@ -152,7 +152,7 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 // networkOf keeps 0.0.0.0 to IPv4: with "tcp" the same socket would take IPv6, too,
 // past a firewall that was written for the address that the operator wrote.
 func networkOf(address string) string {
-	if a, err := netip.ParseAddrPort(address); err == nil && a.Addr().Is4() {
+	if a, err := netip.ParseAddrPort(address); err == nil && a.Addr().Unmap().Is4() {
 		return "tcp4"
 	}
 	return "tcp"

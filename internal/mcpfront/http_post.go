@@ -74,7 +74,7 @@ func (h *HTTPHandler) judge(w *stream, r *http.Request, in *inbound) bool {
 		rejectWith(w, http.StatusBadRequest, f.reply())
 		return false
 	case !begun && m.Method != "initialize":
-		reject(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "invalid request: there is no session; begin one with initialize and send its "+sessionHeader+", or name a version without sessions in "+versionHeader)
+		rejectWith(w, http.StatusBadRequest, failureOf(m.ID, jsonrpc.CodeInvalidRequest, "invalid request: there is no session; begin one with initialize and send its "+sessionHeader+", or name a version without sessions in "+versionHeader))
 		return false
 	case m.ignored():
 		w.WriteHeader(http.StatusAccepted)
