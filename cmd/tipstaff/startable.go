@@ -8,10 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 
 	"tipstaff/internal/audit"
 	"tipstaff/internal/config"
+	"tipstaff/internal/engine"
 	"tipstaff/internal/httpfront"
 	"tipstaff/internal/metrics"
 	"tipstaff/internal/policyfile"
@@ -54,6 +56,9 @@ func startable(s config.Settings) error {
 	faults = append(faults, err)
 	if s.HTTP.Address != "" {
 		faults = append(faults, callersUsable(s))
+	}
+	if s.HTTP.TerminalSessions > 0 && s.Engine.On() && !slices.Contains(s.Engine.LikelyRoles(), engine.Runner) {
+		faults = append(faults, errors.New("TIPSTAFF_HTTP_TERMINAL_SESSIONS bounds nothing on a gateway, whose sessions are on its runners: set TIPSTAFF_ENGINE_TENANT_SESSIONS for those of a caller on all of them, and TIPSTAFF_RUNNER_TENANT_SESSIONS on each"))
 	}
 	if !s.Engine.On() && s.Engine.Copies() { // of a fleet's member they are looked at with its role
 		faults = append(faults, s.Engine.CheckFiles())
