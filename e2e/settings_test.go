@@ -70,7 +70,7 @@ var harmless = []string{
 
 // TestConfigCheckAndServeReadSettingsAlike goes over the table of all settings: what
 // config check passes starts, and what serve refuses config check refuses, in the same
-// words.
+// words. Doctor does not say that all is well with it either.
 func TestConfigCheckAndServeReadSettingsAlike(t *testing.T) {
 	t.Parallel()
 	cases := slices.Concat(alsoBad, harmless)
@@ -134,6 +134,13 @@ func readAlike(t *testing.T, kv string) bool {
 		}
 	}
 	code, words := serveOnce(t, dir, environ)
+	if !passes {
+		doctor := exec.Command(kit.Path(t), "doctor")
+		doctor.Dir, doctor.Env = dir, environ
+		if said, err := doctor.CombinedOutput(); err == nil {
+			t.Errorf("%s: doctor finds nothing\n%s", kv, said)
+		}
+	}
 	switch {
 	case passes != (code == 0):
 		t.Errorf("%s: config check %v, serve %d\n%s\n%s", kv, err, code, said, words)

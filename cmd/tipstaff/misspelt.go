@@ -3,12 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
 	"tipstaff/internal/config"
-	"tipstaff/internal/doctor"
 )
 
 // A variable that is meant to be a setting and is none would do nothing, and a bound
@@ -123,12 +121,4 @@ func misspeltText(found string) string {
 		text += fmt.Sprintf(". If it is another program's, start tipstaff without it: env -u %s tipstaff …, or set it to nothing in the client's entry (\"env\": {\"%s\": \"\"})", name, name)
 	}
 	return text
-}
-
-// misspeltFindings are the misspelt variables of this environment.
-func misspeltFindings() (found []doctor.Finding) {
-	for _, name := range misspelt(os.Environ()) {
-		found = append(found, finding(doctor.Fault, "%s", misspeltText(name)))
-	}
-	return found
 }
