@@ -23,6 +23,7 @@ func TestEveryRefusalOverHTTPIsAnErrorOfTheProtocol(t *testing.T) {
 		{"a method without a name", "POST", `{"jsonrpc":"2.0","id":5,"method":""}`, nil, 200, `"code":-32601`},
 		{"an unknown method without a session", "POST", `{"jsonrpc":"2.0","id":5,"method":"foo/bar","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`, append(modern, "Mcp-Method", "foo/bar"), 404, `"code":-32601,"message":"method not found: \"foo/bar\""`},
 		{"an unknown method in a batch", "POST", `[` + good + `,{"jsonrpc":"2.0","id":5,"method":"foo/bar"}]`, []string{versionHeader, "2025-03-26"}, 400, `"code":-32601`},
+		{"two requests with one id in a batch", "POST", `[{"jsonrpc":"2.0","id":"a","method":"ping"},{"jsonrpc":"2.0","id":"\u0061","method":"ping"}]`, []string{versionHeader, "2025-03-26"}, 400, `two requests of this batch have this id"},"id":"\u0061"`},
 		{"a call without params", "POST", `{"jsonrpc":"2.0","id":"x","method":"tools/call"}`, nil, 200, `"code":-32602,"message":"invalid params: this method needs params"},"id":"x"`},
 		{"a call without a session", "POST", `{"jsonrpc":"2.0","id":"x","method":"tools/list"}`, []string{sessionHeader, ""}, 400, `"id":"x"`},
 		{"a batch of a later time", "POST", `[` + good + `]`, []string{versionHeader, lastStateful}, 400, `"code":-32600`},
