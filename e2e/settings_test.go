@@ -36,6 +36,16 @@ var alsoBad = []string{
 	"TIPSTAFF_ENGINE_TLS_KEY=/proc/nowhere\nTIPSTAFF_ENGINE_TLS_CERT=/proc/nowhere" + copying,
 	"TIPSTAFF_AUDIT_KEEP=90", "TIPSTAFF_RECORDINGS_KEEP=0d", "TIPSTAFF_LIMIT_TEMPORARY_BYTES=2GiB", "TIPSTAFF_AUDITOR_NAME=a b", "TIPSTAFF_ENGINE_AUDITOR=auditor.seed",
 	"TIPSTAFF_HTTP_TERMINAL_SESSIONS=0",
+	"TIPSTAFF_HTTP= 127.0.0.1:0", "TIPSTAFF_HTTP=256.1.1.1:0", "TIPSTAFF_HTTP=a b:0", "TIPSTAFF_HTTP=127.0.0.1/8:0", "TIPSTAFF_HTTP=unix:/tmp", "TIPSTAFF_HTTP=unix:/etc/passwd", "TIPSTAFF_HTTP=unix:@abstract",
+	"TIPSTAFF_METRICS=256.1.1.1:0", "TIPSTAFF_METRICS= 127.0.0.1:0", "TIPSTAFF_HTTP_HOSTS=a.example:99999", "ALLOWED_COMMANDS=ls\u00a0-la", `ALLOWED_COMMANDS="ls,git"`,
+	"TIPSTAFF_NETWORK=off\nTIPSTAFF_SANDBOX=off", "TIPSTAFF_NETWORK=a.example\nTIPSTAFF_SANDBOX=off", "TIPSTAFF_NETWORK=a.example\nTIPSTAFF_SANDBOX_TIER=landlock",
+	"TIPSTAFF_LIMIT_PROCESSES=50\nTIPSTAFF_SANDBOX=off", "TIPSTAFF_HTTP_TERMINAL_SESSIONS=5\nTIPSTAFF_ENGINE=nats://127.0.0.1:1\nTIPSTAFF_HTTP=127.0.0.1:0", "TERMINAL_TIMEOUT=60", "TERMINAL_OUTPUT_SIZE=5", "TERMINAL_NOTHING_LIKE_IT=1",
+}
+
+// mustStop are bad values of settings of which others stop a server as well.
+var mustStop = []string{
+	"TIPSTAFF_HTTP= 127.0.0.1:0", "TIPSTAFF_HTTP=256.1.1.1:0", "TIPSTAFF_HTTP=unix:/tmp", "TIPSTAFF_HTTP=unix:@abstract", "TIPSTAFF_METRICS=256.1.1.1:0",
+	"TIPSTAFF_NETWORK=off\nTIPSTAFF_SANDBOX=off", "TIPSTAFF_NETWORK=a.example\nTIPSTAFF_SANDBOX=off", `ALLOWED_COMMANDS="ls,git"`, "TERMINAL_TIMEOUT=60", "TERMINAL_NOTHING_LIKE_IT=1",
 }
 
 // mustRefuse are settings that a bad value of must stop; the test would prove nothing if
@@ -52,15 +62,15 @@ var mustRefuse = []string{
 // harmless are variables of others that look like settings, those of the project's tests,
 // and good values of settings.
 var harmless = []string{
-	"TERMINAL_EMULATOR=JetBrains-JediTerm", "TERMINAL_TIMEOUT=60", "ALLOWED_HOSTS=*", "TIPSTAFF_PORT=tcp://10.0.0.1:7075", "TIPSTAFF_SERVICE_HOST=10.0.0.1",
-	"TIPSTAFF_CI_SANDBOX=1", "TIPSTAFF_LONG=1", "TERMINAL_ENV=docker", "TERMINAL_SESSION_ID=1",
+	"TERMINAL_EMULATOR=JetBrains-JediTerm", "TERMINAL_TIMEOUT=", "TERMINAL_PORT=tcp://10.0.0.1:80", "ALLOWED_HOSTS=*", "TIPSTAFF_PORT=tcp://10.0.0.1:7075", "TIPSTAFF_SERVICE_HOST=10.0.0.1",
+	"TIPSTAFF_CI_SANDBOX=1", "TIPSTAFF_LONG=1",
 	"TIPSTAFF_AUDIT_KEEP=90d,50GiB", "TIPSTAFF_RECORDINGS_KEEP=7d,5GiB", "TIPSTAFF_LIMIT_TEMPORARY_BYTES=1000000000", "TIPSTAFF_HTTP_TERMINAL_SESSIONS=5",
 	"TIPSTAFF_HTTP_ORIGINS=https://a.example", "TIPSTAFF_HTTP_HOSTS=a.example", "TIPSTAFF_SANDBOX=best-effort", "TIPSTAFF_ENGINE_AUDIT=copy" + copying,
 }
 
 // TestConfigCheckAndServeReadSettingsAlike goes over the table of all settings: what
 // config check passes starts, and what serve refuses config check refuses, in the same
-// words.
+// words. Doctor does not say that all is well with it either.
 func TestConfigCheckAndServeReadSettingsAlike(t *testing.T) {
 	t.Parallel()
 	cases := slices.Concat(alsoBad, harmless)
@@ -97,6 +107,11 @@ func TestConfigCheckAndServeReadSettingsAlike(t *testing.T) {
 			t.Errorf("%s: nothing refuses a bad value", name)
 		}
 	}
+	for _, kv := range mustStop {
+		if !stopped[kv] {
+			t.Errorf("%s: nothing refuses it", kv)
+		}
+	}
 	for _, kv := range harmless {
 		if stopped[kv] {
 			t.Errorf("%s stops a server", kv)
@@ -119,6 +134,13 @@ func readAlike(t *testing.T, kv string) bool {
 		}
 	}
 	code, words := serveOnce(t, dir, environ)
+	if !passes {
+		doctor := exec.Command(kit.Path(t), "doctor")
+		doctor.Dir, doctor.Env = dir, environ
+		if said, err := doctor.CombinedOutput(); err == nil {
+			t.Errorf("%s: doctor finds nothing\n%s", kv, said)
+		}
+	}
 	switch {
 	case passes != (code == 0):
 		t.Errorf("%s: config check %v, serve %d\n%s\n%s", kv, err, code, said, words)
@@ -156,6 +178,37 @@ func serveOnce(t *testing.T, dir string, environ []string) (code int, words stri
 	_, _ = io.Copy(io.Discard, stderr)
 	_ = cmd.Wait() // the code says it
 	return cmd.ProcessState.ExitCode(), strings.Join(lines, "\n")
+}
+
+// TestWhatRunsOneCommandReadsItsSettingsLikeAServer, as far as they concern one command:
+// a name that is misspelt, and a place for checkpoints that is not there.
+func TestWhatRunsOneCommandReadsItsSettingsLikeAServer(t *testing.T) {
+	t.Parallel()
+	s := prepare(t, setup{})
+	run := func(more string, args ...string) (string, error) {
+		cmd := exec.Command(kit.Path(t), args...)
+		cmd.Dir, cmd.Env = s.Workspace, kit.Overlay(s.Cmd.Env, []string{more})
+		cmd.Stdin = strings.NewReader(`{"hook_event_name": "PreToolUse", "tool_name": "Bash", "permission_mode": "default", "cwd": "/", "tool_input": {"command": "echo x"}}`)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	for _, args := range [][]string{{"run", "--", "echo", "it ran"}, {"call", "execute_command", `{"command": "echo it ran"}`}} {
+		if out, err := run("ALLOWED_COMMANDS=echo", args...); err != nil || !strings.Contains(out, "it ran") {
+			t.Fatalf("%s: %v\n%s", args[0], err, out)
+		}
+		for _, bad := range []string{"TIPSTAFF_AUDIT_CHECKPOINTS=/proc/nowhere", "TIPSTAFF_AUDIT_CHECKPOINTS=/etc/passwd", "TIPSTAFF_DEFUALT_TIMEOUT=1000"} {
+			name, _, _ := strings.Cut(bad, "=")
+			if out, err := run(bad, args...); kit.ExitCode(err) != "3" || !strings.Contains(out, name) {
+				t.Errorf("%s with %s: %v\n%s", args[0], bad, err, out)
+			}
+		}
+	}
+	for given, want := range map[string]string{"ALLOWED_COMMANDS=echo": "", "ALLOWED_COMANDS=echo": "did you mean ALLOWED_COMMANDS?", "TIPSTAFF_SANDBX=off": "did you mean TIPSTAFF_SANDBOX?"} {
+		out, err := run("ALLOWED_COMMANDS=echo", "hook", "claude-code", "--env", given)
+		if err != nil || (want == "") == strings.Contains(out, "its settings or its policy cannot be used") || !strings.Contains(out, want) {
+			t.Errorf("a hook with %s: %v\n%s", given, err, out)
+		}
+	}
 }
 
 // TestATipstaffStartsWithinACommandOfAnother: no variable that tipstaff gives to

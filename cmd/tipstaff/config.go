@@ -65,13 +65,13 @@ at: whether an address is free, and what the machine gives, which doctor says.`,
 			if err == nil {
 				err = joined(startableAnywhere(s), checkEngine(s.Engine))
 			}
+			if err == nil {
+				err = checkConfinement(s)
+			}
 			if err != nil {
 				if !o.asJSON {
 					say(cmd.OutOrStdout(), "✘ no server would start with this environment")
 				}
-				return err
-			}
-			if err := checkConfinement(s); err != nil {
 				return err
 			}
 			exposed, err := exposedBySettings(s)

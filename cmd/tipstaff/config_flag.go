@@ -20,10 +20,11 @@ func (f *configFlag) declare(cmd *cobra.Command) {
 }
 
 // serving is settings for what runs commands: a variable that is a misspelt setting is
-// an error there. What looks after servers, or ends commands, works all the same.
+// an error there, and so is a directory for checkpoints that takes none. What looks after
+// servers, or ends commands, works all the same.
 func (f *configFlag) serving() (config.Settings, error) {
 	s, err := f.settings()
-	return s, joined(err, misspeltError(s.Environ))
+	return s, joined(err, misspeltError(s.Environ), checkCheckpoints(s.AuditCheckpoints))
 }
 
 // settings reads the settings from the environment and the flag.

@@ -11,7 +11,7 @@ import (
 // checkConfinement makes the sandbox that the settings insist on, as a server does when
 // it starts, and removes it. Settings that insist on nothing are met by every machine.
 func checkConfinement(s config.Settings) error {
-	insists := s.SandboxTier != "" || s.ProcessesSet() || s.Sandbox == sandbox.Require.String()
+	insists := s.SandboxTier != "" || s.ProcessesSet() || s.Sandbox == sandbox.Require.String() || s.Network != "on"
 	if !insists {
 		return nil
 	}

@@ -23,9 +23,13 @@ func (i *consoleInsight) Explainer() (*explain.Explainer, error) {
 
 // Diagnose implements [console.Insight].
 func (i *consoleInsight) Diagnose(ctx context.Context) ([]doctor.Finding, error) {
+	s, err := i.config.settings()
+	if err != nil {
+		return nil, err
+	}
 	d, err := diagnose(ctx, &i.config, false)
 	if err != nil {
 		return nil, err
 	}
-	return append(d.Findings(time.Now(), doctor.Detail{}), misspeltFindings()...), nil
+	return append(d.Findings(time.Now(), doctor.Detail{}), settingsFindings(s)...), nil
 }

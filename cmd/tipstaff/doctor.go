@@ -6,7 +6,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -32,7 +32,8 @@ the settings of this environment, and why not better. The workspace is that of a
 server started in this directory. With --paths, list every path that the profile
 opens, hides or pins, and why. With --reap, end what servers with this state
 directory have left running when they were killed; a starting server does the
-same. Exit code 3 if the settings ask for more than the machine gives.
+same. Exit code 3 if the settings ask for more than the machine gives, or if no server
+starts with them.
 
 With --client, say instead what is wrong with tipstaff in a client: the entry is gone or
 switched off, its program has moved or is another, it does not start as the client starts
@@ -46,6 +47,10 @@ it, or does not find the programs of the policy on the PATH that the client give
 			if len(names) > 0 {
 				return doctorClient(cmd.Context(), cmd.OutOrStdout(), names)
 			}
+			s, err := c.settings()
+			if err != nil {
+				return err
+			}
 			d, err := diagnose(cmd.Context(), &c, reap)
 			if err != nil {
 				return err
@@ -54,9 +59,10 @@ it, or does not find the programs of the policy on the PATH that the client give
 				err = json.NewEncoder(cmd.OutOrStdout()).Encode(d)
 			} else {
 				printFindings(cmd.OutOrStdout(), d.Findings(time.Now(), doctor.Detail{Paths: paths, Ended: reap}))
-				printFindings(cmd.OutOrStdout(), misspeltFindings())
+				printFindings(cmd.OutOrStdout(), settingsFindings(s))
 			}
-			if err == nil && (d.Refuses() || misspeltError(os.Environ()) != nil) {
+			deaf := s.HTTP.Address != "" && d.Callers.Error != ""
+			if err == nil && (d.Refuses() || deaf || ownSettings(s) != nil) {
 				err = fail(exitConfig, "no command would run with these settings")
 			}
 			return err
@@ -183,6 +189,19 @@ func (ev *evaluator) tryConfinement(engine *proc.Engine, terms sandbox.Terms) (s
 		return box.Status(), errors.Join(err, box.Close())
 	}
 	return box.StatusUnder(terms), errors.Join(box.Meets(terms), box.Close())
+}
+
+// settingsFindings are the faults of the settings that no part of a diagnosis is about,
+// and with which no server starts.
+func settingsFindings(s config.Settings) (found []doctor.Finding) {
+	err := ownSettings(s)
+	if err == nil {
+		return nil
+	}
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		found = append(found, finding(doctor.Fault, "%s", line))
+	}
+	return found
 }
 
 // printFindings prints findings for people, each with the mark of its level.

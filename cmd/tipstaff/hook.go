@@ -189,7 +189,7 @@ func hookSettings(given []string) (config.Settings, error) {
 		env = append(env, kv)
 	}
 	s, err := config.FromEnvironment(lastWins(env))
-	if err != nil {
+	if err = errors.Join(err, misspeltError(given)); err != nil {
 		return s, fail(exitConfig, "cannot use these settings:\n%w", err)
 	}
 	return s, nil

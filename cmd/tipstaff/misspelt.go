@@ -3,28 +3,27 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
 	"tipstaff/internal/config"
-	"tipstaff/internal/doctor"
 )
 
 // A variable that is meant to be a setting and is none would do nothing, and a bound
 // that does nothing looks like one that holds. So it is an error:
 //
-//   - TIPSTAFF_ is tipstaff's alone: every name with it that is no setting is misspelt,
-//     but for what [config.Unknown] leaves out.
-//   - TERMINAL_, ALLOWED_ and ENABLE_ are not: JetBrains' terminals set
-//     TERMINAL_EMULATOR, and some agents have TERMINAL_ settings of their own. A server
-//     that did not start there would be broken by a name that has nothing to do with
-//     it. Such a name is misspelt if it is near to a setting: a few slips of the keys in
-//     what follows the prefix, or the beginning of one.
+//   - TIPSTAFF_ and TERMINAL_ are tipstaff's: every name with them that is no setting is
+//     misspelt, but for what [config.Unknown] leaves out. Another program may have
+//     TERMINAL_ variables of its own (some agents do), but TERMINAL_TIMEOUT=5 could be
+//     meant for either, and nobody could tell that it bounds nothing here. The message
+//     says how tipstaff is started without one.
+//   - ALLOWED_ and ENABLE_ belong to too many. Such a name is misspelt if it is near to a
+//     setting: a few slips of the keys in what follows the prefix, or the beginning of
+//     one.
 //   - Other names are misspelt if they are two slips away from one of tipstaff's.
 
 // sharedPrefixes begin settings of tipstaff and variables of others.
-var sharedPrefixes = []string{"TERMINAL_", "ALLOWED_", "ENABLE_"}
+var sharedPrefixes = []string{"ALLOWED_", "ENABLE_"}
 
 // misspelt are the variables of an environment that are misspelt settings, each with
 // its nearest setting behind it.
@@ -32,16 +31,22 @@ func misspelt(environ []string) (list []string) {
 	var known, own []string
 	for _, v := range config.Variables(nil) {
 		known = append(known, v.Name)
-		if strings.HasPrefix(v.Name, "TIPSTAFF_") || sharedPrefix(v.Name) != "" {
+		if hasOwnPrefix(v.Name) || sharedPrefix(v.Name) != "" {
 			own = append(own, v.Name)
 		}
 	}
 	for _, name := range config.Unknown(environ) {
-		list = append(list, name+didYouMean(name, known))
+		near := didYouMean(name, known)
+		for _, meant := range []string{behind("TERMINAL_", name, own), strings.TrimPrefix(name, "TIPSTAFF_")} {
+			if slices.Contains(own, meant) {
+				near = didYouMean(meant, own)
+			}
+		}
+		list = append(list, name+near)
 	}
 	for _, kv := range environ {
 		name, value, _ := strings.Cut(kv, "=")
-		if value == "" || strings.HasPrefix(name, "TIPSTAFF_") || !strings.Contains(name, "_") || slices.Contains(known, name) {
+		if value == "" || hasOwnPrefix(name) || !strings.Contains(name, "_") || slices.Contains(known, name) {
 			continue
 		}
 		if meant := meantBy(name, own); meant != "" {
@@ -62,16 +67,29 @@ func meantBy(name string, own []string) string {
 		}
 		return ""
 	}
+	return behind(prefix, name, own)
+}
+
+// behind returns the setting whose name differs from another only a little in what
+// follows the prefix of both; "" if there is none.
+func behind(prefix, name string, own []string) string {
 	var rests []string
 	for _, k := range own {
 		if rest, ok := strings.CutPrefix(k, prefix); ok {
 			rests = append(rests, rest)
 		}
 	}
-	if rest := nearest(strings.TrimPrefix(name, prefix), rests); rest != "" {
+	after, ok := strings.CutPrefix(name, prefix)
+	if rest := nearest(after, rests); ok && rest != "" {
 		return prefix + rest
 	}
 	return ""
+}
+
+// hasOwnPrefix reports whether a name is tipstaff's to judge: what begins like that is a
+// setting, a misspelt one, or left out by [config.Unknown].
+func hasOwnPrefix(name string) bool {
+	return strings.HasPrefix(name, "TIPSTAFF_") || strings.HasPrefix(name, "TERMINAL_")
 }
 
 func sharedPrefix(name string) string {
@@ -98,13 +116,9 @@ func misspeltText(found string) string {
 	if near {
 		meant = " (" + meant + ")"
 	}
-	return fmt.Sprintf("%s is no setting of tipstaff, and would do nothing%s; tipstaff config show lists all that are", name, meant)
-}
-
-// misspeltFindings are the misspelt variables of this environment.
-func misspeltFindings() (found []doctor.Finding) {
-	for _, name := range misspelt(os.Environ()) {
-		found = append(found, finding(doctor.Fault, "%s", misspeltText(name)))
+	text := fmt.Sprintf("%s is no setting of tipstaff, and would do nothing%s; tipstaff config show lists all that are", name, meant)
+	if strings.HasPrefix(name, "TERMINAL_") {
+		text += fmt.Sprintf(". If it is another program's, start tipstaff without it: env -u %s tipstaff …, or set it to nothing in the client's entry (\"env\": {\"%s\": \"\"})", name, name)
 	}
-	return found
+	return text
 }

@@ -8,10 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 
 	"tipstaff/internal/audit"
 	"tipstaff/internal/config"
+	"tipstaff/internal/engine"
 	"tipstaff/internal/httpfront"
 	"tipstaff/internal/metrics"
 	"tipstaff/internal/policyfile"
@@ -22,20 +24,14 @@ import (
 // check asks it and nothing else, so that both say the same. What depends on the
 // moment is found out later: whether an address is free, what the kernel gives.
 func startable(s config.Settings) error {
-	faults := []error{misspeltError(s.Environ)}
+	faults := []error{ownSettings(s)}
 	add := func(name string, err error) {
 		if err != nil {
 			faults = append(faults, fmt.Errorf("%s: %w", name, err))
 		}
 	}
-	add("--http (TIPSTAFF_HTTP)", httpfront.Check(s.HTTP.Address))
-	if s.Metrics != "" {
-		_, err := metrics.Address(s.Metrics)
-		add("--metrics (TIPSTAFF_METRICS)", err)
-	}
 	_, err := audit.ParseDurability(s.AuditDurability)
 	add("TIPSTAFF_AUDIT_DURABILITY", err)
-	add("TIPSTAFF_AUDIT_CHECKPOINTS", checkCheckpoints(s.AuditCheckpoints))
 	// The others are read as the server reads them when it makes its parts.
 	log := slog.New(slog.DiscardHandler)
 	_, err = newEvaluatorWithoutFile(s, nil, log)
@@ -52,10 +48,26 @@ func startable(s config.Settings) error {
 	if s.HTTP.Address != "" {
 		faults = append(faults, callersUsable(s))
 	}
+	return joined(faults...)
+}
+
+// ownSettings are the faults of settings that no part of a server reads until it uses
+// them: names that are none, and addresses and places.
+func ownSettings(s config.Settings) error {
+	faults := []error{misspeltError(s.Environ), checkCheckpoints(s.AuditCheckpoints)}
+	if err := httpAddressUsable(s.HTTP.Address); err != nil {
+		faults = append(faults, fmt.Errorf("--http (TIPSTAFF_HTTP): %w", err))
+	}
+	if err := metricsAddressUsable(s.Metrics); err != nil {
+		faults = append(faults, fmt.Errorf("--metrics (TIPSTAFF_METRICS): %w", err))
+	}
+	if s.HTTP.TerminalSessions > 0 && s.Engine.On() && !slices.Contains(s.Engine.LikelyRoles(), engine.Runner) {
+		faults = append(faults, errors.New("TIPSTAFF_HTTP_TERMINAL_SESSIONS bounds nothing on a gateway, whose sessions are on its runners: set TIPSTAFF_ENGINE_TENANT_SESSIONS for those of a caller on all of them, and TIPSTAFF_RUNNER_TENANT_SESSIONS on each"))
+	}
 	if !s.Engine.On() && s.Engine.Copies() { // of a fleet's member they are looked at with its role
 		faults = append(faults, s.Engine.CheckFiles())
 	}
-	return joined(faults...)
+	return errors.Join(faults...)
 }
 
 // startableAnywhere is startable for a server of which it is not known how it will be
@@ -104,12 +116,37 @@ func callersUsable(s config.Settings) error {
 	return joined(err, certificate)
 }
 
+func httpAddressUsable(address string) error {
+	err := httpfront.Check(address)
+	if err == nil && address != "" && address != httpfront.FromSystemd && !strings.HasPrefix(address, "unix:") {
+		err = config.CheckHost(address)
+	}
+	return err
+}
+
+func metricsAddressUsable(address string) error {
+	if address == "" {
+		return nil
+	}
+	if _, err := metrics.Address(address); err != nil {
+		return err
+	}
+	return config.CheckHost(address)
+}
+
 // checkCheckpoints refuses a directory into which no checkpoint can be copied: copies
 // that fail would be noticed when they are needed.
 func checkCheckpoints(dir string) error {
 	if dir == "" {
 		return nil
 	}
+	if err := takesCheckpoints(dir); err != nil {
+		return fmt.Errorf("TIPSTAFF_AUDIT_CHECKPOINTS: %w", err)
+	}
+	return nil
+}
+
+func takesCheckpoints(dir string) error {
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, os.ErrNotExist):

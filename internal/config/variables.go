@@ -152,21 +152,27 @@ func Variables(environ []string) []Variable {
 	return out
 }
 
-// Unknown names the variables of an environment that begin as tipstaff's own do, are
-// set and are no settings: mistyped ones. Two kinds are left out, which only look like it:
-// those of the project's own tests, and those that container platforms make for a
-// service that is called tipstaff (Kubernetes: TIPSTAFF_SERVICE_HOST, TIPSTAFF_PORT).
+// Unknown names the variables of an environment that begin with TIPSTAFF_ or TERMINAL_,
+// are set and are no settings: mistyped ones. Three kinds are left out, which only look
+// like it: those of the project's own tests, those that container platforms make for a
+// service that is called tipstaff or terminal (Kubernetes: TIPSTAFF_SERVICE_HOST,
+// TIPSTAFF_PORT), and those that are known to be another program's.
 func Unknown(environ []string) []string {
 	var out []string
 	for _, kv := range environ {
 		name, value, _ := strings.Cut(kv, "=")
+		own := strings.HasPrefix(name, "TIPSTAFF_") || strings.HasPrefix(name, "TERMINAL_")
 		known := slices.ContainsFunc(settings, func(s setting) bool { return s.name == name })
-		if value != "" && strings.HasPrefix(name, "TIPSTAFF_") && !known && !ofTests(name) && !ofService(name, value) && !slices.Contains(out, name) {
+		if value != "" && own && !known && !ofTests(name) && !ofService(name, value) && !slices.Contains(ofOthers, name) && !slices.Contains(out, name) {
 			out = append(out, name)
 		}
 	}
 	return out
 }
+
+// ofOthers are variables of other programs: every terminal in an editor of JetBrains has
+// the first.
+var ofOthers = []string{"TERMINAL_EMULATOR"}
 
 // ofTests reports whether a variable is read by the project's tests; no server does
 // anything with it.

@@ -1,19 +1,26 @@
 package config
 
 import (
+	"fmt"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 )
 
 // commands reads a list of programs. An item with blanks is a command line or a list
-// without commas, and would allow nothing; only a path may have blanks, if it leads to
-// a file.
+// without commas, and one in quotes is meant for a shell: each would allow nothing. Only a
+// path may have them, if it leads to a file.
 func (r *reader) commands(name string) string {
 	for _, item := range r.list(name) {
-		first, _, blank := strings.Cut(strings.ReplaceAll(item, "\t", " "), " ")
-		if blank && !(strings.Contains(item, "/") && exists(item)) {
-			r.fault(name, "%q is no program: an item is the name or the path of one, without arguments, and a comma stands between two; write %s here, and say in a policy file which arguments it may have (docs/policy.md)", item, first)
+		words := strings.Fields(item)
+		bare := strings.Trim(item, `"'`)
+		switch {
+		case strings.Contains(item, "/") && exists(item):
+		case len(words) > 1:
+			r.fault(name, "%q is no program: an item is the name or the path of one, without arguments, and a comma stands between two; write %s here, and say in a policy file which arguments it may have (docs/policy.md)", item, words[0])
+		case bare != item:
+			r.fault(name, "%q is no program: no shell takes the quotes away here; write %s", item, bare)
 		}
 	}
 	return r.vars[name]
@@ -66,17 +73,45 @@ func originOf(u *url.URL) string {
 	return u.Scheme + "://" + host
 }
 
+// CheckHost says what is wrong with the host of an address to listen at, HOST:PORT,
+// whose port is looked at by who listens. It asks nobody for the name.
+func CheckHost(address string) error {
+	if strings.HasPrefix(address, ":") || hostOf(address) {
+		return nil
+	}
+	return fmt.Errorf("%q begins with no name or address of this machine: write an address, as 127.0.0.1:7075 or [::1]:7075, or a name, as localhost:7075", address)
+}
+
 // hostOf reports whether text is a host, with or without a port.
 func hostOf(text string) bool {
-	if _, err := netip.ParseAddr(strings.Trim(text, "[]")); err == nil {
+	if _, err := netip.ParseAddrPort(text); err == nil {
+		return true
+	}
+	bare, bracketed := strings.CutPrefix(text, "[")
+	if bracketed {
+		bare, bracketed = strings.CutSuffix(bare, "]")
+	}
+	if a, err := netip.ParseAddr(bare); err == nil && (bracketed == (bare != text)) && (!bracketed || a.Is6()) {
 		return true
 	}
 	u, err := url.Parse("//" + text)
-	if err != nil || u.Host != text || u.Hostname() == "" || strings.HasSuffix(text, ":") {
+	if err != nil || u.Host != text || strings.HasSuffix(text, ":") || strings.HasPrefix(text, "[") {
 		return false
 	}
-	if _, err := netip.ParseAddr(u.Hostname()); err == nil {
-		return true
+	if _, err := strconv.ParseUint(u.Port(), 10, 16); err != nil && u.Port() != "" {
+		return false
 	}
-	return strings.Trim(strings.ToLower(u.Hostname()), "abcdefghijklmnopqrstuvwxyz0123456789-._") == ""
+	return isHostname(u.Hostname())
+}
+
+// isHostname reports whether text can be the name of a machine. One that ends in a number
+// is meant for an address, and no browser takes it for a name.
+func isHostname(text string) bool {
+	labels := strings.Split(strings.TrimSuffix(strings.ToLower(text), "."), ".")
+	for _, label := range labels {
+		if label == "" || strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
+			return false
+		}
+	}
+	return strings.Trim(labels[len(labels)-1], "0123456789") != ""
 }

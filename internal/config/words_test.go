@@ -11,7 +11,11 @@ func TestAListSaysWhatItsItemsShouldBe(t *testing.T) {
 		"ALLOWED_COMMANDS=git,ls -la":                    `"ls -la" is no program: an item is the name or the path of one, without arguments, and a comma stands between two; write ls here`,
 		"ALLOWED_COMMANDS=git ls":                        "a comma stands between two",
 		"ALLOWED_COMMANDS=/bin/ls -la":                   "write /bin/ls here",
+		"ALLOWED_COMMANDS=git\nls\n":                     "a comma stands between two",
+		"ALLOWED_COMMANDS=git\u00a0-C":                   "write git here",
+		`ALLOWED_COMMANDS="git,ls"`:                      "write git",
 		"ALLOWED_COMMANDS=git, ls ,, /bin/true,*":        "",
+		"ALLOWED_COMMANDS=ls\n":                          "",
 		"TIPSTAFF_HTTP_ORIGINS=*":                        "every page of the web",
 		"TIPSTAFF_HTTP_ORIGINS=https://a.example/":       "write https://a.example",
 		"TIPSTAFF_HTTP_ORIGINS=https://a.example/x?y":    "write https://a.example",
@@ -31,6 +35,13 @@ func TestAListSaysWhatItsItemsShouldBe(t *testing.T) {
 		"TIPSTAFF_HTTP_HOSTS=*.example":                  "is no name of a server",
 		"TIPSTAFF_HTTP_HOSTS=a.example b.example":        "is no name of a server",
 		"TIPSTAFF_HTTP_HOSTS=a.example:":                 "is no name of a server",
+		"TIPSTAFF_HTTP_HOSTS=a.example:99999":            "is no name of a server",
+		"TIPSTAFF_HTTP_HOSTS=[::1":                       "is no name of a server",
+		"TIPSTAFF_HTTP_HOSTS=[192.0.2.1]":                "is no name of a server",
+		"TIPSTAFF_HTTP_HOSTS=a..example":                 "is no name of a server",
+		"TIPSTAFF_HTTP_HOSTS=.":                          "is no name of a server",
+		"TIPSTAFF_HTTP_ORIGINS=https://a.example:99999":  "is no origin",
+		"TIPSTAFF_HTTP_HOSTS=a.example.,[2001:db8::1]":   "",
 		"TIPSTAFF_HTTP_HOSTS=a.example,b.example:8443":   "",
 		"TIPSTAFF_HTTP_HOSTS=192.0.2.1,[2001:db8::1]:80": "",
 		"TIPSTAFF_HTTP_HOSTS=my_host,2001:db8::1":        "",
@@ -62,10 +73,23 @@ func TestOnlyAMistypedSettingIsUnknown(t *testing.T) {
 		"TIPSTAFF_PORT=tcp://10.0.0.1:7075": false, "TIPSTAFF_GATEWAY_PORT_7075_TCP=tcp://10.0.0.1:7075": false,
 		"TIPSTAFF_PORT_7075_TCP_ADDR=10.0.0.1": false, "TIPSTAFF_PORT_7075_TCP_PROTO=tcp": false, "TIPSTAFF_SERVICE_HOST=10.0.0.1": false,
 		"TIPSTAFF_SERVICE_PORT=7075": false, "TIPSTAFF_SERVICE_PORT_HTTP=7075": false, "TIPSTAFF_SERVICE_HOST=fd00::1": false,
+		"TERMINAL_TIMEOUT=60": true, "TERMINAL_OUTPUT_SIZE=1": true, "TERMINAL_PORT=7075": true, "TERMINAL_MAX_SESSIONS=5": false, "TERMINAL_SESSIONS=": false,
+		"TERMINAL_EMULATOR=JetBrains-JediTerm": false, "TERMINAL_PORT=tcp://10.0.0.1:80": false, "TERMINAL_SERVICE_HOST=10.0.0.1": false,
 		"TIPSTAFF_TEST_BINARY=/x": false, "TIPSTAFF_CI_SANDBOX=x": false, "TIPSTAFF_SOAK=1": false, "TIPSTAFF_SANDBOX=off": false,
 	} {
 		if got := Unknown([]string{kv}); (len(got) > 0) != unknown {
 			t.Errorf("%s: %q", kv, got)
+		}
+	}
+}
+
+func TestAnAddressToListenAtHasAHost(t *testing.T) {
+	for address, good := range map[string]bool{
+		"127.0.0.1:7075": true, "[::1]:7075": true, "[fe80::1%eth0]:7075": true, ":7075": true, "localhost:0": true, "my_host.example:80": true,
+		" 127.0.0.1:7075": false, "a b:7075": false, "127.0.0.1/8:7075": false, "256.1.1.1:7075": false, "127.1:7075": false, "http://a:7075": false, "a..b:7075": false,
+	} {
+		if err := CheckHost(address); (err == nil) != good {
+			t.Errorf("%s: %v", address, err)
 		}
 	}
 }

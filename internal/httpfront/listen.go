@@ -90,7 +90,13 @@ func (l *Listeners) Addresses() []Address {
 // Check says what is wrong with an address, without listening there.
 func Check(address string) error {
 	if path, ok := strings.CutPrefix(address, unixPrefix); ok {
-		return checkPath(path)
+		if err := checkPath(path); err != nil {
+			return err
+		}
+		if info, err := os.Lstat(path); err == nil {
+			return checkSocket(path, info)
+		}
+		return nil // a directory that is not there may be made until the server starts
 	}
 	if address == "" || address == FromSystemd {
 		return nil
@@ -117,6 +123,16 @@ func checkPath(path string) error {
 	if path == "" || len(path) > longestPath {
 		return fmt.Errorf("the path of a Unix socket has 1 to %d bytes", longestPath)
 	}
+	if path[0] == '@' {
+		return errors.New("a Unix socket needs a place among the files, because its mode says who may connect; one that begins with @ has none")
+	}
+	return nil
+}
+
+func checkSocket(path string, info fs.FileInfo) error {
+	if info.Mode().Type() != fs.ModeSocket {
+		return fmt.Errorf("%s is there and is no socket", path)
+	}
 	return nil
 }
 
@@ -136,7 +152,7 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 // networkOf keeps 0.0.0.0 to IPv4: with "tcp" the same socket would take IPv6, too,
 // past a firewall that was written for the address that the operator wrote.
 func networkOf(address string) string {
-	if a, err := netip.ParseAddrPort(address); err == nil && a.Addr().Is4() {
+	if a, err := netip.ParseAddrPort(address); err == nil && a.Addr().Unmap().Is4() {
 		return "tcp4"
 	}
 	return "tcp"
@@ -173,8 +189,9 @@ func clearStale(ctx context.Context, path string) error {
 		return nil
 	case err != nil:
 		return err
-	case info.Mode().Type() != fs.ModeSocket:
-		return fmt.Errorf("%s is there and is no socket", path)
+	}
+	if err := checkSocket(path, info); err != nil {
+		return err
 	}
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unix", path)

@@ -165,7 +165,7 @@ func exactID(id json.RawMessage) string {
 	}
 	var n int64
 	switch {
-	case json.Unmarshal(id, &n) == nil && -largestExact <= n && n <= largestExact:
+	case json.Unmarshal(id, &n) == nil && -largestExact <= n && n <= largestExact && string(id) != "-0": // whose sign would be lost
 		return ""
 	case jsonType(id) == "a number" && !bytes.ContainsAny(id, ".eE"):
 		return fmt.Sprintf("that is a number is at most %d, because larger ones are rounded by many programs; send it as a string", largestExact)

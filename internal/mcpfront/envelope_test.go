@@ -18,6 +18,7 @@ var ambiguous = []struct{ what, message, answer string }{
 	{"an id above 2⁵³", `{"jsonrpc":"2.0","id":9007199254740993,"method":"tools/call","params":{` + runParams + `}}`, `"id":9007199254740993`},
 	{"an id below −2⁵³", `{"jsonrpc":"2.0","id":-9007199254740993,"method":"tools/call","params":{` + runParams + `}}`, `"id":-9007199254740993`},
 	{"an id of thirty digits", `{"jsonrpc":"2.0","id":123456789012345678901234567890,"method":"tools/call","params":{` + runParams + `}}`, `"id":123456789012345678901234567890`},
+	{"an id that loses its sign", `{"jsonrpc":"2.0","id":-0,"method":"tools/call","params":{` + runParams + `}}`, `"id":-0`},
 	{"an id with half of a character", `{"jsonrpc":"2.0","id":"\ud800","method":"tools/call","params":{` + runParams + `}}`, `"id":null`},
 	{"two ids", `{"jsonrpc":"2.0","id":1,"id":2,"method":"tools/call","params":{` + runParams + `}}`, `"id":null`},
 	{"two ids, one of them in disguise", `{"jsonrpc":"2.0","id":1,"\u0069d":2,"method":"tools/call","params":{` + runParams + `}}`, `"id":null`},

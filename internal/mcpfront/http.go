@@ -145,7 +145,9 @@ func (h *HTTPHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer let()
 		if r.Method == http.MethodGet {
 			out.resumes = welcome(r)
-			in.peer.web.take(r.Context(), streamOf(r), in.post.hold)
+			if stream, ok := streamOf(r); ok {
+				in.peer.web.take(r.Context(), stream, in.post.hold)
+			}
 		}
 	}
 	next.ServeHTTP(out, r)

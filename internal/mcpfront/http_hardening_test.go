@@ -195,6 +195,13 @@ func TestHardening3InitializeOverHTTPIsClamped(t *testing.T) {
 }
 
 func TestHardening4ACancelledCallIsNotAnsweredOverHTTP(t *testing.T) {
+	const cancel = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`
+	for what, body := range map[string]string{"alone": cancel, "in a batch": "[" + cancel + "]"} {
+		t.Run(what, func(t *testing.T) { cancelsOverHTTP(t, body) })
+	}
+}
+
+func cancelsOverHTTP(t *testing.T, cancel string) {
 	r, begun, ended := blocking()
 	w := serveWeb(t, r.options(), webOptions())
 	c := as("alice")
@@ -202,7 +209,7 @@ func TestHardening4ACancelledCallIsNotAnsweredOverHTTP(t *testing.T) {
 	resp := w.open(t.Context(), c, "POST", callBody(7, "execute_command", echo), sessionHeader, session, versionHeader, lastStateful)
 	defer func() { _ = resp.Body.Close() }()
 	within(t, "the command begins", begun)
-	got := w.send(c, "POST", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`, sessionHeader, session)
+	got := w.send(c, "POST", cancel, sessionHeader, session, versionHeader, "2025-03-26")
 	if got.status != http.StatusAccepted {
 		t.Fatalf("%d %s", got.status, got.body)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -90,10 +91,16 @@ func (w *webPeer) answered(ctx context.Context) {
 }
 
 // streamOf returns the stream that a GET asks for, by its Last-Event-ID; the
-// library's ids are STREAM_INDEX.
-func streamOf(r *http.Request) string {
-	stream, _, _ := strings.Cut(r.Header.Get("Last-Event-Id"), "_")
-	return stream
+// library's ids are STREAM_INDEX. It refuses others, which then take no stream from
+// anybody.
+func streamOf(r *http.Request) (stream string, ok bool) {
+	last := r.Header.Get("Last-Event-Id")
+	if last == "" {
+		return standalone, true
+	}
+	stream, index, _ := strings.Cut(last, "_")
+	n, err := strconv.Atoi(index)
+	return stream, err == nil && n >= 0
 }
 
 // welcome is what a request that comes back to a stream is sent at once; nil for one
@@ -101,8 +108,9 @@ func streamOf(r *http.Request) string {
 // it together with the connection on which it came, and would not find the stream once
 // more. Clients of revisions before 2025-11-25 take every event for a message.
 func welcome(r *http.Request) []byte {
+	stream, ok := streamOf(r)
 	switch {
-	case streamOf(r) == standalone:
+	case !ok || stream == standalone:
 		return nil
 	case r.Header.Get(versionHeader) < lastStateful:
 		return []byte(": back\n\n")

@@ -59,6 +59,21 @@ func TestANewerConnectionDisplacesTheOneThatIsHalfDead(t *testing.T) {
 	defer func() { _ = posted.Body.Close() }()
 	within(t, "the command begins", begun)
 	back := append(in, "Last-Event-ID", firstID(t, posted.Body))
+	for _, place := range []string{"", "_", "_x", "_-1", "_99999999999999999999"} { // the connection stays
+		wrong := strings.TrimSuffix(back[len(back)-1], "_0") + place
+		if got := w.send(c, "GET", "", append(in, "Last-Event-ID", wrong)...); got.status != 400 {
+			t.Errorf("%s: %d %s", wrong, got.status, got.body)
+		}
+	}
+	w.handler.sessions.mu.Lock()
+	for _, p := range w.handler.sessions.byID {
+		p.web.mu.Lock()
+		if len(p.web.held) != 1 {
+			t.Errorf("after wrong ids %d streams are held", len(p.web.held))
+		}
+		p.web.mu.Unlock()
+	}
+	w.handler.sessions.mu.Unlock()
 	first := w.open(t.Context(), c, "GET", "", back...)
 	defer func() { _ = first.Body.Close() }()
 	if rest := within(t, "the oldest ends", ends(posted.Body)); first.StatusCode != 200 || strings.Contains(rest, "the answer") {

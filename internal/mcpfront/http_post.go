@@ -63,7 +63,7 @@ func (h *HTTPHandler) judge(w *stream, r *http.Request, in *inbound) bool {
 		reject(w, http.StatusBadRequest, jsonrpc.CodeParseError, "parse error: the body is not one JSON value, or is nested too deeply; send one JSON-RPC message")
 		return false
 	case body[0] == '[':
-		return h.speaks(w, r, nil) && judgeBatch(w, r, body, begun)
+		return h.speaks(w, r, nil) && judgeBatch(w, r, in, body, begun)
 	}
 	m, f := readEnvelope(body)
 	w.asked = m.ID
@@ -74,7 +74,7 @@ func (h *HTTPHandler) judge(w *stream, r *http.Request, in *inbound) bool {
 		rejectWith(w, http.StatusBadRequest, f.reply())
 		return false
 	case !begun && m.Method != "initialize":
-		reject(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "invalid request: there is no session; begin one with initialize and send its "+sessionHeader+", or name a version without sessions in "+versionHeader)
+		rejectWith(w, http.StatusBadRequest, failureOf(m.ID, jsonrpc.CodeInvalidRequest, "invalid request: there is no session; begin one with initialize and send its "+sessionHeader+", or name a version without sessions in "+versionHeader))
 		return false
 	case m.ignored():
 		w.WriteHeader(http.StatusAccepted)
@@ -95,22 +95,31 @@ func (h *HTTPHandler) judge(w *stream, r *http.Request, in *inbound) bool {
 const longestHello = 16 << 10
 
 // judgeBatch leaves batches to the library, which knows the versions that have
-// them.
-func judgeBatch(w http.ResponseWriter, r *http.Request, body []byte, begun bool) bool {
+// them, and answers one of two calls with the same id.
+func judgeBatch(w http.ResponseWriter, r *http.Request, in *inbound, body []byte, begun bool) bool {
 	var all []json.RawMessage
 	if !begun || json.Unmarshal(body, &all) != nil || len(all) == 0 || len(all) > maxBatch {
 		reject(w, http.StatusBadRequest, jsonrpc.CodeInvalidRequest, fmt.Sprintf("invalid request: a batch needs a session and holds 1 to %d messages", maxBatch))
 		return false
 	}
-	heard := make([][]byte, 0, len(all))
+	heard, ids := make([][]byte, 0, len(all)), map[string]bool{}
 	for _, raw := range all {
 		m, f := readEnvelope(raw)
+		if f == nil && m.kind == isRequest && ids[sameID(m.ID)] {
+			f = &fault{m.ID, jsonrpc.CodeInvalidRequest, "invalid request: two requests of this batch have this id"}
+		}
 		if f != nil {
 			rejectWith(w, http.StatusBadRequest, f.reply())
 			return false
 		}
+		if m.kind == isRequest {
+			ids[sameID(m.ID)] = true
+		}
 		if !m.ignored() {
 			heard = append(heard, raw)
+		}
+		if m.Method == cancelledMethod && r.Header.Get(versionHeader) < noBatches { // else the library refuses the batch
+			in.peer.web.mute(sameID(inside(m.Params, "requestId")))
 		}
 	}
 	if len(heard) == 0 {

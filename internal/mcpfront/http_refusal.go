@@ -51,7 +51,7 @@ func (s *stream) refusal(text string) (status, code int, message string) {
 	case unknown:
 		code, message = jsonrpc.CodeMethodNotFound, "method not found: "+method
 	case strings.HasPrefix(text, "missing required "):
-		code, message = jsonrpc.CodeInvalidParams, "invalid params: this method needs params"
+		code, message = jsonrpc.CodeInvalidParams, missingParams
 	case status == http.StatusNotFound:
 		code, message = codeSession, text
 	default:

@@ -23,7 +23,9 @@ func TestEveryRefusalOverHTTPIsAnErrorOfTheProtocol(t *testing.T) {
 		{"a method without a name", "POST", `{"jsonrpc":"2.0","id":5,"method":""}`, nil, 200, `"code":-32601`},
 		{"an unknown method without a session", "POST", `{"jsonrpc":"2.0","id":5,"method":"foo/bar","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`, append(modern, "Mcp-Method", "foo/bar"), 404, `"code":-32601,"message":"method not found: \"foo/bar\""`},
 		{"an unknown method in a batch", "POST", `[` + good + `,{"jsonrpc":"2.0","id":5,"method":"foo/bar"}]`, []string{versionHeader, "2025-03-26"}, 400, `"code":-32601`},
+		{"two requests with one id in a batch", "POST", `[{"jsonrpc":"2.0","id":"a","method":"ping"},{"jsonrpc":"2.0","id":"\u0061","method":"ping"}]`, []string{versionHeader, "2025-03-26"}, 400, `two requests of this batch have this id"},"id":"\u0061"`},
 		{"a call without params", "POST", `{"jsonrpc":"2.0","id":"x","method":"tools/call"}`, nil, 200, `"code":-32602,"message":"invalid params: this method needs params"},"id":"x"`},
+		{"a call without a session", "POST", `{"jsonrpc":"2.0","id":"x","method":"tools/list"}`, []string{sessionHeader, ""}, 400, `"id":"x"`},
 		{"a batch of a later time", "POST", `[` + good + `]`, []string{versionHeader, lastStateful}, 400, `"code":-32600`},
 		{"a client that takes no stream", "POST", good, []string{"Accept", "application/json"}, 400, `"code":-32600`},
 		{"a place in a stream that is none", "GET", "", []string{"Last-Event-ID", "x"}, 400, `"code":-32600`},
@@ -43,6 +45,22 @@ func TestEveryRefusalOverHTTPIsAnErrorOfTheProtocol(t *testing.T) {
 	}
 	if got := w.send(c, "POST", good, sessionHeader, session); got.status != 200 || !strings.Contains(got.body, `"result"`) {
 		t.Errorf("afterwards: %d %s", got.status, got.body)
+	}
+}
+
+// TestParamsThatCannotBeReadAreInvalidParams, in words that name no type of the library.
+func TestParamsThatCannotBeReadAreInvalidParams(t *testing.T) {
+	const wrong = `{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"protocolVersion":5}}`
+	w := serveWeb(t, (&road{}).options(), webOptions())
+	if got := w.send(as("a"), "POST", wrong); !strings.Contains(got.body, `"code":-32602,"message":"invalid params: they do not have the form`) {
+		t.Errorf("over HTTP: %d %s", got.status, got.body)
+	}
+	say, hear, _ := lines(t, (&road{}).options())
+	for params, want := range map[string]string{`{"protocolVersion":5}`: malformedParams, `null`: missingParams} {
+		say(`{"jsonrpc":"2.0","id":7,"method":"initialize","params":` + params + `}`)
+		if got := hear(); !strings.Contains(got, `"code":-32602`) || !strings.Contains(got, want) {
+			t.Errorf("over stdio, %s: %s", params, got)
+		}
 	}
 }
 

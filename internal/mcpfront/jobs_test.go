@@ -16,6 +16,7 @@ import (
 	"tipstaff"
 	"tipstaff/internal/approval"
 	"tipstaff/internal/job"
+	"tipstaff/internal/redact"
 	"tipstaff/internal/runner"
 	"tipstaff/internal/spool"
 )
@@ -213,10 +214,10 @@ func (p *panics) Execute(_ context.Context, _ tipstaff.Request, live runner.Live
 	panic("secret detail")
 }
 
-func TestProgressOfAWaitTellsTheAgeAndTheLastLine(t *testing.T) {
+func TestProgressOfAWaitTellsWhatRunsItsAgeAndTheLastLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, o := newLasting(t, 4)
-		j, err := o.Jobs.Start(t.Context(), job.Command{Owner: job.Owner{Principal: "me"}, Run: func(ctx context.Context, live runner.Live) (tipstaff.Result, error) {
+		j, err := o.Jobs.Start(t.Context(), job.Command{Owner: job.Owner{Principal: "me"}, Line: "make --password hunter2", Run: func(ctx context.Context, live runner.Live) (tipstaff.Result, error) {
 			return l.Execute(ctx, tipstaff.Request{Line: "compiling 7 of 9"}, live)
 		}})
 		if err != nil {
@@ -224,7 +225,7 @@ func TestProgressOfAWaitTellsTheAgeAndTheLastLine(t *testing.T) {
 		}
 		j.Settle(t.Context(), time.Minute)
 		c := &told{began: time.Now()}
-		p := newProgress("t", c.notify, nil)
+		p := newProgress("t", c.notify, redact.New(nil))
 		p.watch(j)
 		ctx, cancel := context.WithCancel(t.Context())
 		var telling sync.WaitGroup
@@ -232,7 +233,7 @@ func TestProgressOfAWaitTellsTheAgeAndTheLastLine(t *testing.T) {
 		time.Sleep(11 * time.Second)
 		cancel()
 		telling.Wait()
-		if got := strings.Join(c.messages, "|"); got != "running for 60 s: compiling 7 of 9|running for 70 s: compiling 7 of 9" {
+		if got := strings.Join(c.messages, "|"); got != "running: make --password '<redacted:password>'; last line: compiling 7 of 9|running for 70 s: compiling 7 of 9" {
 			t.Errorf("told %s", got)
 		}
 		o.Jobs.EndAll(errors.New("over"))

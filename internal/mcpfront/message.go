@@ -39,6 +39,13 @@ func unhandled(text string) (method string, is bool) {
 	return strings.TrimSuffix(method, " unsupported"), is
 }
 
+// What is said of params that the library cannot read. Its own texts name its types, which
+// does not help clients.
+const (
+	malformedParams = "invalid params: they do not have the form that this method takes"
+	missingParams   = "invalid params: this method needs params"
+)
+
 // withCode adds a code to a failure that the library sends without one: such a
 // message was refused before a handler saw it, for which JSON-RPC has a code.
 func withCode(resp *jsonrpc.Response) *jsonrpc.Response {
@@ -51,11 +58,16 @@ func withCode(resp *jsonrpc.Response) *jsonrpc.Response {
 			return &jsonrpc.Response{ID: resp.ID, Error: &jsonrpc.Error{Code: coded.Code, Message: "method not found: " + method}}
 		}
 		if coded.Code == jsonrpc.CodeInvalidParams && strings.Contains(resp.Error.Error(), "unmarshaling") {
-			// The library's text names its own types, which does not help
-			// clients.
-			return &jsonrpc.Response{ID: resp.ID, Error: &jsonrpc.Error{Code: coded.Code, Message: "invalid params: they do not have the form that this method takes"}}
+			return &jsonrpc.Response{ID: resp.ID, Error: &jsonrpc.Error{Code: coded.Code, Message: malformedParams}}
 		}
 		return resp
 	}
-	return &jsonrpc.Response{ID: resp.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: resp.Error.Error()}}
+	code, text := int64(jsonrpc.CodeInvalidRequest), resp.Error.Error()
+	switch {
+	case strings.Contains(text, "unmarshaling"):
+		code, text = jsonrpc.CodeInvalidParams, malformedParams
+	case strings.Contains(text, `missing required "params"`):
+		code, text = jsonrpc.CodeInvalidParams, missingParams
+	}
+	return &jsonrpc.Response{ID: resp.ID, Error: &jsonrpc.Error{Code: code, Message: text}}
 }

@@ -20,6 +20,9 @@ type peer struct {
 	arrivals *arrivals
 	listener listener
 	web      *webPeer // nil over stdio
+	// ending ends the calls of a client over stdio, when the server is told to end; nil
+	// over HTTP.
+	ending context.Context //nolint:containedctx // it is the lifetime of the connection, not that of a call
 }
 
 func newStdioPeer(b *bus.Bus) *peer {
@@ -110,6 +113,18 @@ func (s *Server) identify(next mcp.MethodHandler) mcp.MethodHandler {
 		if in.post != nil {
 			return in.web(ctx, method, req, next)
 		}
-		return next(context.WithValue(ctx, inboundKey{}, in), method, req)
+		ctx, stop := endingWith(context.WithValue(ctx, inboundKey{}, in), in.peer.ending)
+		defer stop()
+		return next(ctx, method, req)
 	}
+}
+
+// endingWith returns a context that ends with another one, too; nil ends nothing.
+func endingWith(ctx, with context.Context) (context.Context, func()) {
+	if with == nil {
+		return ctx, func() {}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	untie := context.AfterFunc(with, func() { cancel(context.Cause(with)) })
+	return ctx, func() { untie(); cancel(nil) }
 }

@@ -3,6 +3,7 @@ package mcpfront
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -114,12 +115,17 @@ const running = "running"
 
 // first says what runs: how long it does is nothing to speak of yet.
 func (p *progress) first() string {
-	if p.what == "" {
+	p.mu.Lock()
+	runs, phase, watched, text := p.what, p.phase, p.watched, p.latest()
+	p.mu.Unlock()
+	if watched != nil {
+		st := watched.Status()
+		runs, phase, text = p.called(st.Line), string(st.State), lastOf(watched)
+	}
+	if runs == "" {
 		return p.message()
 	}
-	p.mu.Lock()
-	m, text := p.phase+": "+p.what, p.latest()
-	p.mu.Unlock()
+	m := phase + ": " + runs
 	if line := shownLine(p.redactor, text); line != "" {
 		return m + "; last line: " + line
 	}
@@ -137,6 +143,15 @@ func what(r *redact.Redactor, asked tipstaff.Request) string {
 		words, _ = argv.Split(asked.Line)
 	}
 	return shortened(argv.Display(r.Argv(words)))
+}
+
+// called says what a command runs of which only the line is known, perhaps cut.
+func (p *progress) called(line string) string {
+	if runs := what(p.redactor, tipstaff.Request{Line: line}); runs != "" {
+		return runs
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(p.redactor.Text(strings.ToValidUTF8(line, "\uFFFD"))), "\n")
+	return shortened(argv.Escape(first))
 }
 
 // latest returns the end of the output. The caller holds the lock.

@@ -124,12 +124,17 @@ func (s *Server) places() int { return cmp.Or(s.opts.Places, UsualPlaces) }
 // and neither is a client that does not read its answers then.
 func (s *Server) ServeStdio(ctx context.Context, in io.ReadCloser, out io.Writer) error {
 	p := newStdioPeer(s.opts.Events)
+	p.ending = ctx
 	defer p.listener.end()
 	if s.opts.Jobs != nil {
 		defer s.opts.Jobs.EndOf(p.name, job.ErrDisconnected)
 	}
 	defer s.tasks.endOf(p.name, job.ErrDisconnected)
-	err := s.mcp.Run(ctx, &stdio{in: in, out: out, peer: p, places: s.places(), left: func() {
+	// The library sends nothing more once its context is done; the calls in flight are
+	// ended by the peer's, and answered, before that.
+	serving, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	err := s.mcp.Run(serving, &stdio{in: in, out: out, peer: p, places: s.places(), end: end, left: func() {
 		if s.opts.Jobs != nil { // while answers may still be read
 			s.opts.Jobs.EndOf(p.name, job.ErrDisconnected)
 		}

@@ -30,6 +30,9 @@ type stdio struct {
 	places int
 	// left is called once, when the client has left or the server ends; it may be nil.
 	left func()
+	// end ends the serving, when the peer's context is done and its calls are answered; it
+	// may be nil.
+	end func()
 }
 
 // Connect is called once by the library. When ctx is done, the connection is
@@ -48,6 +51,9 @@ func (t *stdio) Connect(ctx context.Context) (mcp.Connection, error) {
 		left:     t.left,
 	}
 	context.AfterFunc(ctx, func() { _ = c.Close() })
+	if t.end != nil {
+		context.AfterFunc(t.peer.ending, func() { c.windUp(ctx); t.end() })
+	}
 	go c.scan(bufio.NewReaderSize(t.in, 64<<10))
 	return c, nil
 }
@@ -102,6 +108,23 @@ func (c *stdioConn) Close() error {
 		_ = c.in.Close()
 	})
 	return nil
+}
+
+// windUp returns when the calls that the end of the server has ended are answered, as far
+// as the client reads.
+func (c *stdioConn) windUp(ctx context.Context) {
+	c.leave()
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	for c.open() > 0 {
+		select {
+		case <-look.C:
+		case <-c.out.gone:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // leave begins the end of the connection: what the client does not read in time is

@@ -2,7 +2,9 @@ package mcpfront
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -213,5 +215,39 @@ func TestArrivalsAreTakenInTheirOrder(t *testing.T) {
 	}
 	if len(a.settled) != 0 {
 		t.Errorf("%d settled calls are still remembered", len(a.settled))
+	}
+}
+
+// TestT4WhatTheEndOfTheServerEndsIsAnswered over standard input and output, too: the
+// client still listens, and waits for nothing that does not come.
+func TestT4WhatTheEndOfTheServerEndsIsAnswered(t *testing.T) {
+	r, begun, ended := blocking()
+	fromClient, toServer := io.Pipe()
+	fromServer, toClient := io.Pipe()
+	t.Cleanup(func() { _ = toServer.Close() })
+	ctx, tell := context.WithCancelCause(t.Context())
+	go func() {
+		_ = NewServer(r.options()).ServeStdio(ctx, fromClient, toClient)
+		_ = toClient.Close()
+	}()
+	out := bufio.NewReader(fromServer)
+	go func() {
+		_, _ = io.WriteString(toServer, fmt.Sprintf(initialize, lastStateful)+"\n"+callBody(1, "execute_command", echo)+"\n"+callBody(2, "execute_command", echo)+"\n")
+	}()
+	if _, err := out.ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	within(t, "the first begins", begun)
+	within(t, "the second begins", begun)
+	why := errors.New("told to end")
+	tell(why)
+	rest, err := io.ReadAll(out)
+	for _, id := range []string{`"id":1,"result"`, `"id":2,"result"`} {
+		if err != nil || !strings.Contains(string(rest), id) {
+			t.Errorf("no %s in %q, %v", id, rest, err)
+		}
+	}
+	if got := within(t, "the command is ended", ended); !errors.Is(got, why) {
+		t.Errorf("it was ended for %v", got)
 	}
 }
