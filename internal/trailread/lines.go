@@ -13,6 +13,10 @@ const (
 	// maxLine is the longest line that is read, the same as for audit.Verify;
 	// audit writes shorter ones.
 	maxLine = 256 << 10
+	// mostSkipped is how much of a line that is too long is passed over. What is longer
+	// is a hole of terabytes, which takes no room on the disk: no record is
+	// looked for behind it.
+	mostSkipped = 64 << 20
 	// readBuffer is the size of reads of a file.
 	readBuffer = 1 << 20
 	// smallBuffer is for reading a few lines.
@@ -53,6 +57,7 @@ type forward struct {
 	file audit.File
 	in   *bufio.Reader
 	at   int64
+	to   int64
 }
 
 // openForward reads size bytes at a time, which must be more than maxLine.
@@ -62,7 +67,7 @@ func openForward(p part, size int64) (lines, error) {
 		return nil, err
 	}
 	room := min(p.to-p.from+1, size)
-	return &forward{f, bufio.NewReaderSize(io.NewSectionReader(f, p.from, p.to-p.from), int(room)), p.from}, nil
+	return &forward{f, bufio.NewReaderSize(io.NewSectionReader(f, p.from, p.to-p.from), int(room)), p.from, p.to}, nil
 }
 
 func (l *forward) close() { _ = l.file.Close() }
@@ -88,6 +93,11 @@ func (l *forward) next() ([]byte, int64, kind, error) {
 		return nil, at, whole, err
 	}
 	for errors.Is(err, bufio.ErrBufferFull) {
+		if l.at-at > mostSkipped {
+			l.at = l.to
+			l.in.Reset(bytes.NewReader(nil))
+			return nil, at, tooLong, nil
+		}
 		text, err = l.in.ReadSlice('\n')
 		l.at += int64(len(text))
 	}
@@ -165,7 +175,11 @@ func fitting(text []byte, k kind) kind {
 
 // skip skips the rest of a line that is too long, and returns its offset.
 func (l *backward) skip() (int64, error) {
-	for l.pos > l.from {
+	for end := l.pos; l.pos > l.from; {
+		if end-l.pos > mostSkipped {
+			l.pos = l.from
+			break
+		}
 		l.buf = l.buf[:0]
 		if err := l.fill(); err != nil {
 			return l.pos, err
