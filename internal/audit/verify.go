@@ -76,46 +76,17 @@ func (f Files) verify(path string, o VerifyOptions) (report Report, err error) {
 	if err != nil {
 		return report, err
 	}
-	known := map[string]trust{} // by the directory that contains the keys
-	trusted := func(above string) (trust, error) { return f.trustOnce(known, above, o.Public) }
-	for _, t := range trails {
-		if _, err := trusted(filepath.Dir(t.Path)); err != nil {
-			return report, err
-		}
+	v := verification{in: f, public: o.Public, kept: kept, trails: trails, trusted: map[string]trust{}}
+	if err := v.listen(path); err != nil {
+		return report, err
 	}
-	said := f.sayings(trails, known)
-	for _, t := range trails {
-		one, err := t.check(known[filepath.Dir(t.Path)], kept.of(t.Path), said[t.Path])
-		if err != nil {
-			return report, err
-		}
-		report.Trails = append(report.Trails, one)
-	}
-	for _, dir := range f.withRetired(path) {
-		keys, err := trusted(dir)
-		if err != nil {
-			return report, err
-		}
-		retired, err := f.reportRetired(dir, keys, kept, trails)
-		if err != nil {
-			return report, err
-		}
-		report.Trails = append(report.Trails, retired...)
+	if report.Trails, err = v.check(path); err != nil {
+		return report, err
 	}
 	if len(trails) != 1 || trails[0].Path != path {
 		report.Trails = append(report.Trails, kept.rest(path)...)
 	}
 	return report, nil
-}
-
-// trustOnce is newTrust, once for each directory.
-func (f Files) trustOnce(known map[string]trust, above, public string) (trust, error) {
-	if t, ok := known[above]; ok {
-		return t, nil
-	}
-	t, err := f.newTrust(above, public)
-	known[above] = t
-	return t, err
 }
 
 // TrailFiles are the files of one trail, in order.
