@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"io/fs"
+	"path/filepath"
 
 	"tipstaff/internal/audit"
 )
@@ -52,6 +54,29 @@ type lines interface {
 	close()
 }
 
+// vanished reports whether a segment cannot be opened because it was retired since it
+// was found: by itself, or with its trail.
+func (p part) vanished(err error) bool {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	trail := filepath.Dir(p.Path)
+	if _, gone := p.in.Lstat(trail); errors.Is(gone, fs.ErrNotExist) {
+		return true
+	}
+	s, _ := p.in.RetiredFile(trail, filepath.Base(p.Path)) // else the error is that of the file
+	return s != nil
+}
+
+// nothing is a part without lines.
+type nothing struct{}
+
+func (nothing) next() ([]byte, int64, kind, error) { return nil, 0, whole, io.EOF }
+
+func (nothing) rest(p part) (from, to int64) { return p.to, p.to }
+
+func (nothing) close() {}
+
 // forward reads from the first line on.
 type forward struct {
 	file audit.File
@@ -63,6 +88,9 @@ type forward struct {
 // openForward reads size bytes at a time, which must be more than maxLine.
 func openForward(p part, size int64) (lines, error) {
 	f, err := p.in.Open(p.Path)
+	if p.vanished(err) {
+		return nothing{}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -118,6 +146,9 @@ type backward struct {
 
 func openBackward(p part) (lines, error) {
 	f, err := p.in.Open(p.Path)
+	if p.vanished(err) {
+		return nothing{}, nil
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -186,6 +186,30 @@ func TestAHoleOfATerabyteIsPassedOver(t *testing.T) {
 	}
 }
 
+// TestATrailThatIsRetiredMeanwhileIsPassedOver: servers remove what is old by
+// themselves, while people read. A file that is gone by itself is an error.
+func TestATrailThatIsRetiredMeanwhileIsPassedOver(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, began(), time.Second, some(1, 3)...)
+	old := write(t, dir, began().Add(time.Minute), time.Second, some(2, 3)...)
+	trails := find(t, dir)
+	if err := os.Rename(old, filepath.Join(dir, ".retired-"+filepath.Base(old))); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := read(t, trails, &Filter{}); len(got) != 3 {
+		t.Errorf("%d records", len(got))
+	}
+	if got, _ := last(t, trails, &Filter{Since: began()}, 9); len(got) != 3 {
+		t.Errorf("from the end: %d records", len(got))
+	}
+	if err := os.Mkdir(old, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(t.Context(), trails, &Filter{}, func(*Line) error { return nil }); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a file that is gone: %v", err)
+	}
+}
+
 func TestTheFirstFaultIsNamedByItsPlace(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "000001.jsonl")
