@@ -46,17 +46,14 @@ func (f Files) retired(dir string, keys func(string) []string) (list []Statement
 // checkpoints that were kept elsewhere and with what later trails say. Trails that are
 // there are left out: they speak for themselves.
 func (v *verification) removed(r retirements) (reports []TrailReport) {
-	present, last := map[string]bool{}, map[string]int{}
-	for _, t := range v.trails {
-		present[t.Path] = true
-	}
+	last := map[string]int{}
 	for i := range r.list {
 		last[r.list[i].Trail] = i
 	}
 	file := filepath.Join(r.dir, retiredFile)
 	for i, s := range r.list {
 		path := filepath.Join(r.dir, s.Trail)
-		if present[path] {
+		if v.there[path] {
 			continue
 		}
 		one := TrailReport{

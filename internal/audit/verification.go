@@ -15,6 +15,7 @@ type verification struct {
 	public  string
 	kept    keptNotes
 	trails  []TrailFiles
+	there   map[string]bool  // trails that are there, also those that are not verified
 	trusted map[string]trust // by the directory that contains the keys
 
 	registers []retirements
@@ -27,6 +28,20 @@ type retirements struct {
 	list  []Statement
 	wrong error // about the first one that cannot be believed
 }
+
+// choose takes the trails to verify out of those that are there.
+func (v *verification) choose(trails []TrailFiles, only func(trail string) bool) {
+	v.there = map[string]bool{}
+	for _, t := range trails {
+		v.there[t.Path] = true
+		if only == nil || only(filepath.Base(t.Path)) {
+			v.trails = append(v.trails, t)
+		}
+	}
+}
+
+// alone reports whether a path is that of a trail, of which nothing else is known.
+func (v *verification) alone(path string) bool { return len(v.there) == 1 && v.there[path] }
 
 // trust is newTrust, once for each directory.
 func (v *verification) trust(above string) (trust, error) {
@@ -49,8 +64,8 @@ func (v *verification) listen(path string) error {
 		}
 	}
 	v.said, v.registers = nil, nil
-	if len(v.trails) == 1 && v.trails[0].Path == path {
-		return nil // a trail by itself
+	if v.alone(path) {
+		return nil
 	}
 	v.said = v.in.sayings(v.trails, v.trusted)
 	for _, dir := range v.in.withRetired(path) {
@@ -85,6 +100,7 @@ func (v *verification) check(path string) (reports []TrailReport, err error) {
 		one, err = t.check(v.trusted[filepath.Dir(t.Path)], v.kept.of(t.Path), slices.Concat(v.said[t.Path], later[t.Path]))
 		if errors.Is(err, fs.ErrNotExist) && v.in.isGone(t.Path) { // retired just now
 			gone, err = gone+1, nil
+			delete(v.there, t.Path)
 			return true
 		}
 		reports = append(reports, one)
@@ -111,20 +127,17 @@ func (f Files) isGone(path string) bool {
 // All trails are where servers write them, which is where the private key is; an archive
 // and a copy have some.
 func (v *verification) missing() (reports []TrailReport) {
-	there := map[string]bool{}
-	for _, t := range v.trails {
-		there[t.Path] = true
-	}
+	retired := map[string]bool{}
 	unread := map[string]bool{} // directories whose statements end before their time
 	for _, r := range v.registers {
 		unread[r.dir] = r.wrong != nil
 		for i := range r.list {
-			there[filepath.Join(r.dir, r.list[i].Trail)] = true
+			retired[filepath.Join(r.dir, r.list[i].Trail)] = true
 		}
 	}
 	for path := range v.said {
 		dir := filepath.Dir(path)
-		if there[path] || unread[dir] || v.in.In != nil || v.in.isGone(filepath.Join(dir, keysDir, privateFile)) {
+		if v.there[path] || retired[path] || unread[dir] || v.in.In != nil || v.in.isGone(filepath.Join(dir, keysDir, privateFile)) {
 			continue
 		}
 		v.kept.of(path) // one word will do

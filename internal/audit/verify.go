@@ -24,6 +24,10 @@ type VerifyOptions struct {
 	// Since contains checkpoints that were kept elsewhere, as written. The
 	// trails must contain what they cover.
 	Since []byte
+	// Only selects the trails of a directory to verify, by their names; nil: all. They
+	// are held to what each other and statements say, and trails that are missed are
+	// those of which they speak.
+	Only func(trail string) bool
 }
 
 // Verify verifies the chain and the checkpoints of a trail (its directory), or
@@ -76,14 +80,15 @@ func (f Files) verify(path string, o VerifyOptions) (report Report, err error) {
 	if err != nil {
 		return report, err
 	}
-	v := verification{in: f, public: o.Public, kept: kept, trails: trails, trusted: map[string]trust{}}
+	v := verification{in: f, public: o.Public, kept: kept, trusted: map[string]trust{}}
+	v.choose(trails, o.Only)
 	if err := v.listen(path); err != nil {
 		return report, err
 	}
 	if report.Trails, err = v.check(path); err != nil {
 		return report, err
 	}
-	if len(trails) != 1 || trails[0].Path != path {
+	if !v.alone(path) {
 		report.Trails = append(report.Trails, kept.rest(path)...)
 	}
 	return report, nil
