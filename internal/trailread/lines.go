@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"tipstaff/internal/audit"
+	"tipstaff/internal/pack"
 )
 
 const (
@@ -68,6 +69,18 @@ func (p part) vanished(err error) bool {
 	return s != nil
 }
 
+// instead returns what stands in the place of a part that cannot be opened; nil: the
+// error. One damaged file must not keep all others from being read.
+func (p part) instead(err error) lines {
+	switch {
+	case errors.Is(err, pack.ErrCorrupt):
+		return &damaged{at: p.from}
+	case p.vanished(err):
+		return nothing{}
+	}
+	return nil
+}
+
 // nothing is a part without lines.
 type nothing struct{}
 
@@ -76,6 +89,22 @@ func (nothing) next() ([]byte, int64, kind, error) { return nil, 0, whole, io.EO
 func (nothing) rest(p part) (from, to int64) { return p.to, p.to }
 
 func (nothing) close() {}
+
+// damaged is a part that cannot be read: one line that is no record.
+type damaged struct {
+	nothing
+
+	at   int64
+	told bool
+}
+
+func (d *damaged) next() ([]byte, int64, kind, error) {
+	if d.told {
+		return nil, d.at, whole, io.EOF
+	}
+	d.told = true
+	return nil, d.at, tooLong, nil
+}
 
 // forward reads from the first line on.
 type forward struct {
@@ -88,8 +117,8 @@ type forward struct {
 // openForward reads size bytes at a time, which must be more than maxLine.
 func openForward(p part, size int64) (lines, error) {
 	f, err := p.in.Open(p.Path)
-	if p.vanished(err) {
-		return nothing{}, nil
+	if instead := p.instead(err); instead != nil {
+		return instead, nil
 	}
 	if err != nil {
 		return nil, err
@@ -117,19 +146,16 @@ func (l *forward) next() ([]byte, int64, kind, error) {
 		return text, at, unended, nil
 	case errors.Is(err, io.EOF):
 		return nil, at, tooLong, nil
-	case !errors.Is(err, bufio.ErrBufferFull):
-		return nil, at, whole, err
 	}
-	for errors.Is(err, bufio.ErrBufferFull) {
-		if l.at-at > mostSkipped {
-			l.at = l.to
-			l.in.Reset(bytes.NewReader(nil))
-			return nil, at, tooLong, nil
-		}
+	for errors.Is(err, bufio.ErrBufferFull) && l.at-at <= mostSkipped {
 		text, err = l.in.ReadSlice('\n')
 		l.at += int64(len(text))
 	}
-	if err != nil && !errors.Is(err, io.EOF) {
+	switch {
+	case errors.Is(err, bufio.ErrBufferFull), errors.Is(err, pack.ErrCorrupt):
+		l.at = l.to
+		l.in.Reset(bytes.NewReader(nil))
+	case err != nil && !errors.Is(err, io.EOF):
 		return nil, at, whole, err
 	}
 	return nil, at, tooLong, nil
@@ -146,8 +172,8 @@ type backward struct {
 
 func openBackward(p part) (lines, error) {
 	f, err := p.in.Open(p.Path)
-	if p.vanished(err) {
-		return nothing{}, nil
+	if instead := p.instead(err); instead != nil {
+		return instead, nil
 	}
 	if err != nil {
 		return nil, err
@@ -165,7 +191,7 @@ func (l *backward) next() ([]byte, int64, kind, error) {
 			return nil, l.from, whole, io.EOF
 		}
 		if err := l.fill(); err != nil {
-			return nil, l.pos, whole, err
+			return l.fail(err)
 		}
 	}
 	k, end := unended, len(l.buf)
@@ -186,12 +212,15 @@ func (l *backward) next() ([]byte, int64, kind, error) {
 		}
 		if end > maxLine {
 			at, err := l.skip()
-			return nil, at, tooLong, err
+			if err != nil {
+				return l.fail(err)
+			}
+			return nil, at, tooLong, nil
 		}
 		searched = end
 		before := len(l.buf)
 		if err := l.fill(); err != nil {
-			return nil, l.pos, whole, err
+			return l.fail(err)
 		}
 		end += len(l.buf) - before
 	}
@@ -202,6 +231,15 @@ func fitting(text []byte, k kind) kind {
 		return tooLong
 	}
 	return k
+}
+
+// fail gives up what of a damaged file was not read yet.
+func (l *backward) fail(err error) ([]byte, int64, kind, error) {
+	if errors.Is(err, pack.ErrCorrupt) {
+		l.pos, l.buf = l.from, l.buf[:0]
+		return nil, l.pos, tooLong, nil
+	}
+	return nil, l.pos, whole, err
 }
 
 // skip skips the rest of a line that is too long, and returns its offset.
