@@ -136,7 +136,7 @@ func TestWhatIsLeftOfARetiredTrailRemovesNoOther(t *testing.T) {
 	if err := errors.Join(os.Mkdir(filepath.Dir(victim), 0o700), os.WriteFile(victim, []byte("records"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	said := mustRead(t, filepath.Join(a.trail, retentionFile))
+	said := mustRead(t, filepath.Join(a.trail, retentionFile)) + "\n\n"
 	for says, text := range map[string]string{"of another trail": said, "that was changed": strings.ReplaceAll(said, name, other)} {
 		going := filepath.Join(a.dir, goingPrefix+other)
 		if err := errors.Join(os.Mkdir(going, 0o700), os.WriteFile(filepath.Join(going, retentionFile), []byte(text), 0o600)); err != nil {
@@ -174,5 +174,41 @@ func TestWhatIsLeftOfARetiredTrailRemovesNoOther(t *testing.T) {
 	}
 	if _, err := os.Lstat(there); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("what lies in the archive: %v", err)
+	}
+}
+
+// TestAStatementThatACrashHasTornIsNone: wherever it is torn, also in its signature, and
+// the next one takes its place.
+func TestAStatementThatACrashHasTornIsNone(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "audit")
+	first, second := writtenTrail(t, dir, 3, Options{}), writtenTrail(t, dir, 3, Options{})
+	saved := filepath.Join(t.TempDir(), "saved")
+	k := keep(t, dir)
+	_, err := k.Retire(filepath.Base(first), "")
+	if err = errors.Join(err, os.CopyFS(saved, os.DirFS(second))); err != nil {
+		t.Fatal(err)
+	}
+	register := filepath.Join(dir, retiredFile)
+	before := mustRead(t, register) + "\n\n"
+	if _, err := k.Retire(filepath.Base(second), ""); err != nil {
+		t.Fatal(err)
+	}
+	all := mustRead(t, register) + "\n\n"
+	if err := os.CopyFS(second, os.DirFS(saved)); err != nil {
+		t.Fatal(err)
+	}
+	k.Close()
+	for n := len(before) + 1; n < len(all); n += 7 {
+		change(t, register, []byte(all[:n]))
+		if r, err := Verify(dir, VerifyOptions{}); err != nil || r.Status() != OK || len(r.Trails) != 2 {
+			t.Fatalf("%d of %d bytes: %+v, %v", n, len(all), r, err)
+		}
+	}
+	k = keep(t, dir)
+	if _, err := k.Retire(filepath.Base(second), ""); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := Verify(dir, VerifyOptions{}); err != nil || r.Status() != OK || len(r.Trails) != 2 {
+		t.Errorf("%+v, %v", r, err)
 	}
 }
