@@ -123,7 +123,7 @@ var ErrNotSealed = errors.New("it is not sealed")
 // last one before it that a checkpoint covers; "" is to the end. It returns the names of
 // these segments.
 func (k *Keeper) leave(t TrailFiles, s *Statement, last string) (names []string, err error) {
-	found, err := t.survey(k.trust, last)
+	found, err := t.survey(k.trust, last, k.hearsay(filepath.Base(t.Path)))
 	if err != nil {
 		return nil, err
 	}

@@ -96,7 +96,7 @@ func (f Files) ReadDir(path string) ([]fs.DirEntry, error) {
 	return fs.ReadDir(f.In, filepath.ToSlash(path))
 }
 
-// ReadFile reads a whole file.
+// ReadFile reads a whole file, as a recording.
 func (f Files) ReadFile(path string) ([]byte, error) {
 	data, err := f.readFile(path)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -110,11 +110,23 @@ func (f Files) ReadFile(path string) ([]byte, error) {
 	return io.ReadAll(file)
 }
 
-func (f Files) readFile(path string) ([]byte, error) {
-	if f.In == nil {
-		return ReadRegular(path)
+// readText reads a file of keys, checkpoints or statements.
+func (f Files) readText(path string) ([]byte, error) {
+	file, err := f.Open(path)
+	if err != nil {
+		return nil, err
 	}
-	return fs.ReadFile(f.In, filepath.ToSlash(path))
+	defer func() { _ = file.Close() }() // it was only read
+	return readText(file)
+}
+
+func (f Files) readFile(path string) ([]byte, error) {
+	file, err := f.open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	return io.ReadAll(file)
 }
 
 // whole returns a path whose last two names say which trail it is, also for

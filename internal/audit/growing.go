@@ -225,7 +225,7 @@ func (f Files) readFrom(path string, from int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return io.ReadAll(io.NewSectionReader(file, from, max(info.Size()-from, 0)))
+	return readText(io.NewSectionReader(file, from, max(info.Size()-from, 0)))
 }
 
 // noteBytes returns how long notes are in a file.

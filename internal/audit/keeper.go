@@ -28,6 +28,7 @@ type Keeper struct {
 	trust trust
 	lock  io.Closer
 	said  map[string]*said // by file of statements
+	later hearsay
 }
 
 // said is the state of a file of statements, which nothing but the Keeper writes.

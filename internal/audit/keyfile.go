@@ -3,7 +3,6 @@ package audit
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -53,7 +52,7 @@ func readKey(path string) (*Key, error) {
 	if owner := foreign(info, false); owner != "" {
 		return nil, &KeyFault{What: path + " belongs to " + owner, Mend: MendKey}
 	}
-	data, err := io.ReadAll(f)
+	data, err := readText(f)
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ func (f Files) Covering(trail string, seq uint64) (c Checkpoint, key string, err
 }
 
 func (f Files) covering(trail string, seq uint64) (c Checkpoint, key string, err error) {
-	own, err := f.ReadFile(filepath.Join(trail, trailKeyFile))
+	own, err := f.readText(filepath.Join(trail, trailKeyFile))
 	if err != nil {
 		return c, "", err
 	}

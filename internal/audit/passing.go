@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"slices"
 )
 
 // passing is how a checker passes over what statements speak of.
@@ -201,7 +202,7 @@ func (c *checker) checkStored(s *Statement, file StatedFile) (there bool, err er
 	fault := Fault{File: path, Line: 1}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if c.in.archiveThere(s.To) {
+		if c.in.archiveThere(s) {
 			fault.Reason = ArchiveGone
 			c.fail(Tampered, fault)
 		} else if fault.File = filepath.Join(s.To, s.Trail); c.passing.away == nil {
@@ -212,25 +213,44 @@ func (c *checker) checkStored(s *Statement, file StatedFile) (there bool, err er
 	case err != nil:
 		return false, err
 	}
-	sum, n, err := c.in.sum(at)
-	if err != nil {
-		return true, err
-	}
 	want, bytes := file.SHA256, file.Bytes
 	if packed {
 		want, bytes = file.StoredSHA256, file.StoredBytes
 	}
-	if fault.File = at; sum != want || n != bytes {
+	sum, err := c.in.sumOf(at, bytes)
+	if err != nil {
+		return true, err
+	}
+	if fault.File = at; sum != want {
 		fault.Reason = ArchiveAltered
 		c.fail(Tampered, fault)
 	}
 	return true, nil
 }
 
-// archiveThere reports whether a directory holds an archive: it has the key to it.
-func (f Files) archiveThere(dir string) bool {
-	_, err := f.lstat(filepath.Join(dir, keysDir, publicFile))
-	return err == nil
+// archiveThere reports whether the archive of a statement is where it says, or where the
+// verifier says: a directory is one that has the key to it.
+func (f Files) archiveThere(s *Statement) bool {
+	if _, err := f.lstat(filepath.Join(s.To, keysDir, publicFile)); err == nil {
+		return true
+	}
+	return slices.ContainsFunc(f.Archives, func(dir string) bool {
+		_, err := f.lstat(filepath.Join(dir, s.Trail))
+		return err == nil
+	})
+}
+
+// sumOf returns the SHA-256 of a file that should have so many bytes; "" if it has others,
+// which may be terabytes.
+func (f Files) sumOf(path string, bytes int64) (sum string, err error) {
+	if info, err := f.stat(path); err != nil || info.Size() != bytes {
+		return "", err
+	}
+	sum, n, err := f.sum(path)
+	if n != bytes {
+		return "", err
+	}
+	return sum, err
 }
 
 // sum returns the SHA-256 of a file, and its size.

@@ -188,7 +188,7 @@ func lastOwn(trail string, trusted trust) (Checkpoint, error) {
 	if !ok {
 		return Checkpoint{}, errNoCheckpoint
 	}
-	own, err := Files{}.ReadFile(filepath.Join(trail, trailKeyFile))
+	own, err := Files{}.readText(filepath.Join(trail, trailKeyFile))
 	if err != nil {
 		return Checkpoint{}, err
 	}
@@ -297,9 +297,6 @@ const firstNote = 8 << 10
 // the trail that it is said of. What is not signed by a known key says nothing.
 func (f Files) sayings(trails []TrailFiles, known map[string]trust) map[string][]predecessor {
 	said := map[string][]predecessor{}
-	if len(trails) < 2 {
-		return said
-	}
 	for _, t := range trails {
 		above := filepath.Dir(t.Path)
 		c, err := f.firstOf(t.Path, known[above])
@@ -317,7 +314,7 @@ func (f Files) sayings(trails []TrailFiles, known map[string]trust) map[string][
 
 // firstOf reads the first checkpoint of a trail.
 func (f Files) firstOf(trail string, trusted trust) (c Checkpoint, err error) {
-	key, err := f.ReadFile(filepath.Join(trail, trailKeyFile))
+	key, err := f.readText(filepath.Join(trail, trailKeyFile))
 	if err != nil {
 		return c, err
 	}

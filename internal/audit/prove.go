@@ -74,7 +74,7 @@ func (f Files) prove(ctx context.Context, trail string, seq uint64) (Proof, erro
 	if err != nil {
 		return Proof{}, err
 	}
-	key, err := f.ReadFile(filepath.Join(trail, trailKeyFile))
+	key, err := f.readText(filepath.Join(trail, trailKeyFile))
 	if err != nil {
 		return Proof{}, err
 	}

@@ -1,10 +1,12 @@
 package audit
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 )
 
 // errIrregular: where a file of a trail should be there is a pipe, a socket, a
@@ -38,12 +40,40 @@ func irregular(path string, err error) error {
 	return err
 }
 
-// ReadRegular reads a whole file as [OpenRegular] opens it.
+// ReadRegular reads a file of keys, checkpoints or statements as [OpenRegular] opens it.
 func ReadRegular(path string) ([]byte, error) {
 	f, err := OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(f)
+	return readText(f)
+}
+
+// mostGap is more than the longest statement: what keys, checkpoints and statements
+// leave without an empty line is less.
+const mostGap = 4 << 20
+
+// readText reads a file of keys, checkpoints or statements. It does not go on behind
+// mostGap bytes without an empty line, because these are none: a file with a hole of
+// terabytes takes no room on the disk, and would take all of the memory.
+func readText(in io.Reader) ([]byte, error) {
+	var data []byte
+	gap := 0 // where the last empty line is
+	for {
+		step := min(max(len(data), 4<<10), 64<<10)
+		data = slices.Grow(data, step)
+		n, err := in.Read(data[len(data) : len(data)+step])
+		from := max(len(data)-1, 0)
+		data = data[:len(data)+n]
+		if i := bytes.LastIndex(data[from:], []byte("\n\n")); i >= 0 {
+			gap = from + i
+		}
+		switch {
+		case errors.Is(err, io.EOF), len(data)-gap > mostGap:
+			return data, nil
+		case err != nil:
+			return nil, err
+		}
+	}
 }

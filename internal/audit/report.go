@@ -152,7 +152,7 @@ func (r Reason) ofCheckpoints() string {
 	case Unsigned:
 		return "unsigned: from here on, records should be covered by a checkpoint and are not"
 	case TrailGone:
-		return "gone: you kept a checkpoint of a trail that is not there"
+		return "gone: a checkpoint that you kept, or a later trail, speaks of this trail, which is neither there nor retired"
 	}
 	return r.ofEnds()
 }

@@ -25,7 +25,7 @@ type retention struct {
 // retention reads the statements of a trail. keys is nil for a reader that does not
 // verify.
 func (f Files) retention(trail string, keys func(string) []string) (retention, error) {
-	data, err := f.ReadFile(filepath.Join(trail, retentionFile))
+	data, err := f.readText(filepath.Join(trail, retentionFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return retention{}, nil
 	}

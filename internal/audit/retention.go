@@ -353,7 +353,8 @@ func parseStatements(data []byte, keys func(trailKey string) []string) (list []S
 		}
 		list, good, last = append(list, s), good+int64(len(msg))+1, noteHash(msg)
 	}
-	if rest := data[good:]; bytes.Contains(rest, []byte("\n\n")) && keys != nil {
+	torn := bytes.HasPrefix(data[good:], []byte(retentionHeader)) // also within its signature
+	if rest := data[good:]; !torn && bytes.Contains(rest, []byte("\n\n")) && keys != nil {
 		return list, good, last, fmt.Errorf("%w: what comes behind it is none", errNoStatement)
 	}
 	return list, good, last, nil

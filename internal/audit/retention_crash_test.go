@@ -125,15 +125,18 @@ func TestWhatADeadKeeperHasHalfWrittenIsRemoved(t *testing.T) {
 // may not be able to write in an archive; the next keeper can. The control is what a
 // keeper has left that died.
 func TestWhatIsLeftOfARetiredTrailRemovesNoOther(t *testing.T) {
-	const other = "20260101T000000Z-1-c0ffee00"
 	a := newArchived(t)
 	name := filepath.Base(a.trail)
+	other := filepath.Base(writtenTrail(t, a.dir, 3, Options{}))
+	k := keep(t, a.dir)
+	if _, err := k.Retire(other, ""); err != nil {
+		t.Fatal(err)
+	}
 	victim := filepath.Join(a.to, other, "000001.jsonl.zst")
 	if err := errors.Join(os.Mkdir(filepath.Dir(victim), 0o700), os.WriteFile(victim, []byte("records"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	k := keep(t, a.dir)
-	said := mustRead(t, filepath.Join(a.trail, retentionFile))
+	said := mustRead(t, filepath.Join(a.trail, retentionFile)) + "\n\n"
 	for says, text := range map[string]string{"of another trail": said, "that was changed": strings.ReplaceAll(said, name, other)} {
 		going := filepath.Join(a.dir, goingPrefix+other)
 		if err := errors.Join(os.Mkdir(going, 0o700), os.WriteFile(filepath.Join(going, retentionFile), []byte(text), 0o600)); err != nil {
@@ -149,10 +152,63 @@ func TestWhatIsLeftOfARetiredTrailRemovesNoOther(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(os.Rename(a.trail, filepath.Join(a.dir, goingPrefix+name)), k.Mend()); err != nil {
+	going, there := filepath.Join(a.dir, goingPrefix+name), filepath.Join(a.to, name)
+	saved := filepath.Join(t.TempDir(), "saved")
+	if err := errors.Join(os.CopyFS(saved, os.DirFS(there)), os.CopyFS(going, os.DirFS(a.trail))); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Lstat(filepath.Join(a.to, name)); !errors.Is(err, fs.ErrNotExist) {
+	if err := k.Mend(); err == nil {
+		t.Error("without a statement that it was retired all is well")
+	}
+	if _, err := os.Lstat(there); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(going, saved+".going"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.RetireArchived(name); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.CopyFS(there, os.DirFS(saved)), os.Rename(saved+".going", going), k.Mend()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(there); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("what lies in the archive: %v", err)
+	}
+}
+
+// TestAStatementThatACrashHasTornIsNone: wherever it is torn, also in its signature, and
+// the next one takes its place.
+func TestAStatementThatACrashHasTornIsNone(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "audit")
+	first, second := writtenTrail(t, dir, 3, Options{}), writtenTrail(t, dir, 3, Options{})
+	saved := filepath.Join(t.TempDir(), "saved")
+	k := keep(t, dir)
+	_, err := k.Retire(filepath.Base(first), "")
+	if err = errors.Join(err, os.CopyFS(saved, os.DirFS(second))); err != nil {
+		t.Fatal(err)
+	}
+	register := filepath.Join(dir, retiredFile)
+	before := mustRead(t, register) + "\n\n"
+	if _, err := k.Retire(filepath.Base(second), ""); err != nil {
+		t.Fatal(err)
+	}
+	all := mustRead(t, register) + "\n\n"
+	if err := os.CopyFS(second, os.DirFS(saved)); err != nil {
+		t.Fatal(err)
+	}
+	k.Close()
+	for n := len(before) + 1; n < len(all); n += 7 {
+		change(t, register, []byte(all[:n]))
+		if r, err := Verify(dir, VerifyOptions{}); err != nil || r.Status() != OK || len(r.Trails) != 2 {
+			t.Fatalf("%d of %d bytes: %+v, %v", n, len(all), r, err)
+		}
+	}
+	k = keep(t, dir)
+	if _, err := k.Retire(filepath.Base(second), ""); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := Verify(dir, VerifyOptions{}); err != nil || r.Status() != OK || len(r.Trails) != 2 {
+		t.Errorf("%+v, %v", r, err)
 	}
 }

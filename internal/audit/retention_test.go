@@ -131,6 +131,14 @@ func TestAnArchiveThatWasMovedIsFoundWhereItIsSaidToBe(t *testing.T) {
 	if r := one(t, moved); r.Records != 250 {
 		t.Errorf("by itself: %+v", r)
 	}
+	// A file that is missing there is not away.
+	segment := filepath.Join(moved, filepath.Base(a.trail), FirstSegment+".zst")
+	if err := os.Rename(segment, segment+".x"); err != nil {
+		t.Fatal(err)
+	}
+	if r := verified(t, Files{Archives: []string{moved}}, a.dir); r.Status != Tampered || r.Fault.Reason != ArchiveGone {
+		t.Errorf("one file is missing: %+v, %v", r, r.Fault)
+	}
 	// A directory that is there and empty is where a disk is mounted.
 	if err := os.Mkdir(a.to, 0o700); err != nil {
 		t.Fatal(err)

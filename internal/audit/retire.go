@@ -111,8 +111,17 @@ func (s *Statement) whenBegun(t TrailFiles) (at time.Time) {
 const goingPrefix = ".retired-"
 
 // finishGoing removes a trail that was retired, and what lies of it in archives. It
-// removes nothing if it cannot believe what is said of that.
+// removes nothing if no statement says that it was retired, or if it cannot believe what
+// is said.
 func (k *Keeper) finishGoing(going string) error {
+	register, err := k.heard(filepath.Join(k.dir, retiredFile))
+	if err != nil {
+		return fmt.Errorf("cannot remove %s: %w", going, err)
+	}
+	name := strings.TrimPrefix(filepath.Base(going), goingPrefix)
+	if _, said := register.trails[name]; !said {
+		return fmt.Errorf("cannot remove %s: no statement says that it was retired; if it is a trail, give it its name back: %s", going, name)
+	}
 	r, err := Files{}.retention(going, k.trust.after)
 	if err == nil {
 		err = r.err
@@ -120,7 +129,6 @@ func (k *Keeper) finishGoing(going string) error {
 	if err != nil {
 		return fmt.Errorf("cannot remove %s: %w", going, err)
 	}
-	name := strings.TrimPrefix(filepath.Base(going), goingPrefix)
 	for i := range r.list {
 		s := &r.list[i]
 		if s.Trail != name {
@@ -223,7 +231,7 @@ func (k *Keeper) mendTrail(path string) error {
 			if s.Act == Archived && !isStored(s, f) {
 				continue
 			}
-			if sum, _, err := (Files{}).sum(name); err == nil && sum == f.SHA256 {
+			if sum, err := (Files{}).sumOf(name, f.Bytes); err == nil && sum == f.SHA256 {
 				here = append(here, f)
 			}
 		}
@@ -240,7 +248,7 @@ func (k *Keeper) mendTrail(path string) error {
 func isStored(s *Statement, f StatedFile) bool {
 	at := filepath.Join(s.To, s.Trail, filepath.FromSlash(f.Name))
 	for _, end := range []string{".zst", ""} {
-		if sum, _, err := (Files{}).sum(at + end); err == nil {
+		if sum, err := (Files{}).sumOf(at+end, f.StoredBytes); err == nil {
 			return sum == f.StoredSHA256
 		}
 	}

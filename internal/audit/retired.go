@@ -23,7 +23,7 @@ func (f Files) RetiredTrails(dir string) ([]Statement, error) {
 // retired reads the statements about removed trails. wrong is about the first one that
 // cannot be believed.
 func (f Files) retired(dir string, keys func(string) []string) (list []Statement, wrong, err error) {
-	data, err := f.ReadFile(filepath.Join(dir, retiredFile))
+	data, err := f.readText(filepath.Join(dir, retiredFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
 	}
@@ -42,41 +42,42 @@ func (f Files) retired(dir string, keys func(string) []string) (list []Statement
 	return list, wrong, nil
 }
 
-// reportRetired reports the trails that were removed from a directory, and compares
-// them with checkpoints that were kept elsewhere. Trails that are there are left out:
-// they speak for themselves.
-func (f Files) reportRetired(dir string, trusted trust, kept keptNotes, there []TrailFiles) (reports []TrailReport, err error) {
-	list, wrong, err := f.retired(dir, trusted.after)
-	if err != nil {
-		return nil, err
+// removed reports the trails that were removed from a directory, and compares them with
+// checkpoints that were kept elsewhere and with what later trails say. Trails that are
+// there are left out: they speak for themselves.
+func (v *verification) removed(r retirements) (reports []TrailReport) {
+	last := map[string]int{}
+	for i := range r.list {
+		last[r.list[i].Trail] = i
 	}
-	present := map[string]bool{}
-	for _, t := range there {
-		present[t.Path] = true
-	}
-	for _, s := range list {
-		path := filepath.Join(dir, s.Trail)
-		if present[path] {
+	file := filepath.Join(r.dir, retiredFile)
+	for i, s := range r.list {
+		path := filepath.Join(r.dir, s.Trail)
+		if v.there[path] {
 			continue
 		}
 		one := TrailReport{
 			Path: path, Status: OK, Records: s.Through, First: s.First, Last: s.Last,
 			Key: s.Key, Signed: s.Through, Closed: s.End == closed, Retained: &Retained{[]Statement{s}},
 		}
-		for _, msg := range kept.of(path) {
+		blame := func(why Reason) {
+			one.Status, one.Fault = Tampered, &Fault{Reason: why, Seq: s.Through + 1, File: file, Line: 1}
+		}
+		if last[s.Trail] == i && slices.ContainsFunc(v.said[path], func(p predecessor) bool { return p.denies(&s) }) {
+			blame(Contradicted)
+		}
+		for _, msg := range v.kept.of(path) {
 			if s.contradicts(msg) {
-				one.Status = Tampered
-				one.Fault = &Fault{Reason: RolledBack, Seq: s.Through + 1, File: filepath.Join(dir, retiredFile), Line: 1}
+				blame(RolledBack)
 			}
 		}
 		reports = append(reports, one)
 	}
-	if wrong != nil {
-		path := filepath.Join(dir, retiredFile)
-		reports = append(reports, TrailReport{Path: path, Status: Tampered, Fault: &Fault{Reason: BadStatement, Seq: 1, File: path, Line: 1}})
+	if r.wrong != nil {
+		reports = append(reports, TrailReport{Path: file, Status: Tampered, Fault: &Fault{Reason: BadStatement, Seq: 1, File: file, Line: 1}})
 	}
 	slices.SortStableFunc(reports, func(a, b TrailReport) int { return strings.Compare(a.Path, b.Path) })
-	return reports, nil
+	return reports
 }
 
 // contradicts reports whether a checkpoint that was kept elsewhere is not of the
@@ -124,15 +125,16 @@ func (f Files) verifyRetired(path string, o VerifyOptions, missing error) (repor
 	if err != nil {
 		return report, err
 	}
-	trusted, err := f.newTrust(filepath.Dir(path), o.Public)
+	v := verification{in: f, public: o.Public, kept: kept, trusted: map[string]trust{}}
+	keys, err := v.trust(filepath.Dir(path))
 	if err != nil {
 		return report, err
 	}
-	all, err := f.reportRetired(filepath.Dir(path), trusted, kept, nil)
-	if err != nil {
+	r := retirements{dir: filepath.Dir(path)}
+	if r.list, r.wrong, err = f.retired(r.dir, keys.after); err != nil {
 		return report, err
 	}
-	for _, one := range all {
+	for _, one := range v.removed(r) {
 		if one.Path == path || filepath.Base(one.Path) == retiredFile {
 			report.Trails = append(report.Trails, one)
 		}

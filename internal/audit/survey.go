@@ -24,9 +24,9 @@ type survey struct {
 }
 
 // survey verifies a trail from the first segment of which no statement speaks up to
-// the given one; "": to the end of the trail. What does not verify gives an error: it
-// is evidence, and has to stay.
-func (t TrailFiles) survey(trusted trust, last string) (s survey, err error) {
+// the given one; "": to the end of the trail. later is what later trails say of it. What
+// does not verify gives an error: it is evidence, and has to stay.
+func (t TrailFiles) survey(trusted trust, last string, later []predecessor) (s survey, err error) {
 	w, err := t.witness(trusted, nil)
 	if err != nil {
 		return s, err
@@ -41,6 +41,7 @@ func (t TrailFiles) survey(trusted trust, last string) (s survey, err error) {
 	if p != nil {
 		p.blind = true
 	}
+	w.later = later
 	c := &checker{in: t.in, report: TrailReport{Path: t.Path, Status: OK}, prev: origin(), witness: w, passing: p}
 	s.before = c.clone()
 	if err := s.read(c, t, last); err != nil {

@@ -114,7 +114,7 @@ func newGround(t testing.TB) *ground {
 func (g *ground) copy(t testing.TB) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "audit")
-	if err := os.CopyFS(dir, os.DirFS(g.dir)); err != nil {
+	if err := errors.Join(os.CopyFS(dir, os.DirFS(g.dir)), os.Chmod(filepath.Join(dir, keysDir, privateFile), 0o400)); err != nil {
 		t.Fatal(err)
 	}
 	return dir

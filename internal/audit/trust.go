@@ -25,6 +25,7 @@ const (
 	lostHeader     = keyName + " key lost" // only the new key has signed
 	becauseLine    = "because "
 	maxStatement   = 4 << 10 // bytes of a statement
+	maxKey         = 100     // bytes of a key that an error quotes
 )
 
 func (r rotation) text(at time.Time, because string) string {
@@ -92,7 +93,7 @@ func verifiers(keys ...string) (note.Verifiers, error) {
 	for _, key := range keys {
 		v, err := note.NewVerifier(key)
 		if err != nil {
-			return nil, fmt.Errorf("%q is no public key (it looks like %s+1a2b3c4d+…): %w", key, keyName, err)
+			return nil, fmt.Errorf("%q is no public key (it looks like %s+1a2b3c4d+…): %w", key[:min(len(key), maxKey)], keyName, err)
 		}
 		list = append(list, v)
 	}
@@ -121,7 +122,7 @@ func (f Files) newTrust(dir, public string) (t trust, err error) {
 	keys := filepath.Join(dir, keysDir)
 	asked := public != ""
 	if !asked {
-		data, err := f.ReadFile(filepath.Join(keys, publicFile))
+		data, err := f.readText(filepath.Join(keys, publicFile))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return t, err
 		}
@@ -139,7 +140,7 @@ func (f Files) trustIn(keys string, public []string, asked bool) (t trust, err e
 	if _, err := verifiers(t.keys...); err != nil {
 		return t, err
 	}
-	data, err := f.ReadFile(filepath.Join(keys, rotationsFile))
+	data, err := f.readText(filepath.Join(keys, rotationsFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return t, err
 	}

@@ -24,6 +24,10 @@ type VerifyOptions struct {
 	// Since contains checkpoints that were kept elsewhere, as written. The
 	// trails must contain what they cover.
 	Since []byte
+	// Only selects the trails of a directory to verify, by their names; nil: all. They
+	// are held to what each other and statements say, and trails that are missed are
+	// those of which they speak.
+	Only func(trail string) bool
 }
 
 // Verify verifies the chain and the checkpoints of a trail (its directory), or
@@ -76,46 +80,18 @@ func (f Files) verify(path string, o VerifyOptions) (report Report, err error) {
 	if err != nil {
 		return report, err
 	}
-	known := map[string]trust{} // by the directory that contains the keys
-	trusted := func(above string) (trust, error) { return f.trustOnce(known, above, o.Public) }
-	for _, t := range trails {
-		if _, err := trusted(filepath.Dir(t.Path)); err != nil {
-			return report, err
-		}
+	v := verification{in: f, public: o.Public, kept: kept, trusted: map[string]trust{}}
+	v.choose(trails, o.Only)
+	if err := v.listen(path); err != nil {
+		return report, err
 	}
-	said := f.sayings(trails, known)
-	for _, t := range trails {
-		one, err := t.check(known[filepath.Dir(t.Path)], kept.of(t.Path), said[t.Path])
-		if err != nil {
-			return report, err
-		}
-		report.Trails = append(report.Trails, one)
+	if report.Trails, err = v.check(path); err != nil {
+		return report, err
 	}
-	for _, dir := range f.withRetired(path) {
-		keys, err := trusted(dir)
-		if err != nil {
-			return report, err
-		}
-		retired, err := f.reportRetired(dir, keys, kept, trails)
-		if err != nil {
-			return report, err
-		}
-		report.Trails = append(report.Trails, retired...)
-	}
-	if len(trails) != 1 || trails[0].Path != path {
+	if !v.alone(path) {
 		report.Trails = append(report.Trails, kept.rest(path)...)
 	}
 	return report, nil
-}
-
-// trustOnce is newTrust, once for each directory.
-func (f Files) trustOnce(known map[string]trust, above, public string) (trust, error) {
-	if t, ok := known[above]; ok {
-		return t, nil
-	}
-	t, err := f.newTrust(above, public)
-	known[above] = t
-	return t, err
 }
 
 // TrailFiles are the files of one trail, in order.

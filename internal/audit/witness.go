@@ -112,7 +112,7 @@ func (w *witness) hearFresh() bool {
 	if w.known == nil || w.fault != nil || w.of.in.In != nil { // a copy does not grow while it is read
 		return false
 	}
-	data, err := w.of.in.ReadFile(filepath.Join(w.of.Path, checkpointsFile))
+	data, err := w.of.in.readText(filepath.Join(w.of.Path, checkpointsFile))
 	if err != nil || int64(len(data)) <= w.heard {
 		return false
 	}
@@ -130,7 +130,7 @@ func (w *witness) hearFresh() bool {
 // readBeside reads a file beside the segments, nothing if there is none. odd reports
 // that what is there is no file.
 func (t TrailFiles) readBeside(name string) (data []byte, odd bool, err error) {
-	data, err = t.in.ReadFile(filepath.Join(t.Path, name))
+	data, err = t.in.readText(filepath.Join(t.Path, name))
 	switch {
 	case errors.Is(err, errIrregular):
 		return nil, true, nil

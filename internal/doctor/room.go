@@ -61,22 +61,29 @@ func examineRoom(o RecordOptions) *Room {
 	return r
 }
 
-// verify verifies the newest trails, as many as take no time to speak of.
+// verify verifies the newest trails, as many as take no time to speak of, and what they
+// say of others.
 func (r *Room) verify(dir string, stocks []audit.Stock) {
 	left := int64(verifiedBytes)
+	newest := map[string]bool{}
 	for _, s := range slices.Backward(stocks) {
 		if left -= s.Bytes; left < 0 {
-			return
+			break
 		}
-		report, err := audit.Verify(filepath.Join(dir, s.Trail), audit.VerifyOptions{})
-		if err != nil {
-			continue // removed meanwhile
+		newest[s.Trail] = true
+	}
+	report, err := audit.Verify(dir, audit.VerifyOptions{Only: func(trail string) bool { return newest[trail] }})
+	if err != nil {
+		r.Tampered = append(r.Tampered, err.Error())
+		return
+	}
+	for _, one := range report.Trails {
+		name := filepath.Base(one.Path)
+		if newest[name] {
+			r.Verified++
 		}
-		r.Verified++
-		for _, one := range report.Trails {
-			if one.Status == audit.Tampered {
-				r.Tampered = append(r.Tampered, fmt.Sprintf("%s: %s", s.Trail, one.Fault))
-			}
+		if one.Status == audit.Tampered {
+			r.Tampered = append(r.Tampered, fmt.Sprintf("%s: %s", name, one.Fault))
 		}
 	}
 }

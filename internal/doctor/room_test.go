@@ -58,7 +58,7 @@ func TestWhatIsNotToBeKeptIsCounted(t *testing.T) {
 
 func TestATrailThatWasChangedIsTold(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "audit")
-	var changed string
+	var first, changed string
 	for range 2 {
 		trail, err := audit.Create(dir, audit.Options{})
 		if err == nil {
@@ -70,7 +70,9 @@ func TestATrailThatWasChangedIsTold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		changed = trail.Path()
+		if changed = trail.Path(); first == "" {
+			first = changed
+		}
 	}
 	if r := examineRoom(RecordOptions{Dir: dir}); r.Verified != 2 || len(r.Tampered) > 0 {
 		t.Errorf("as they were written: %+v", r)
@@ -85,5 +87,14 @@ func TestATrailThatWasChangedIsTold(t *testing.T) {
 	}
 	if r := examineRoom(RecordOptions{Dir: dir}); r.Verified != 2 || len(r.Tampered) != 1 || !strings.HasPrefix(r.Tampered[0], filepath.Base(changed)) {
 		t.Errorf("changed: %+v", r)
+	}
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(first); err != nil {
+		t.Fatal(err)
+	}
+	if r := examineRoom(RecordOptions{Dir: dir}); r.Verified != 1 || len(r.Tampered) != 1 || !strings.HasPrefix(r.Tampered[0], filepath.Base(first)) || !strings.Contains(r.Tampered[0], "gone") {
+		t.Errorf("one was taken away: %+v", r)
 	}
 }

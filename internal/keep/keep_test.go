@@ -181,6 +181,22 @@ func TestASweepKeepsTheBoundsAndAllVerifies(t *testing.T) {
 	verify(t, dir, 2)
 }
 
+// TestWhatCouldNotBeRetiredIsNotCounted: a directory lies where the statements go.
+func TestWhatCouldNotBeRetiredIsNotCounted(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "audit")
+	trail := write(t, dir, now().Add(-50*24*time.Hour), 30, nil)
+	if err := os.Mkdir(filepath.Join(dir, "retired"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Sweep(t.Context(), Options{Dir: dir, Trails: Bounds{Age: 30 * 24 * time.Hour}, By: "a test", Now: now})
+	if err == nil || s.Anything() || s.Bytes != 0 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if _, err := os.Stat(trail.Path()); err != nil {
+		t.Error(err)
+	}
+}
+
 func verify(t *testing.T, dir string, trails int) {
 	t.Helper()
 	report, err := audit.Verify(dir, audit.VerifyOptions{})

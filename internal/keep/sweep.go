@@ -70,9 +70,8 @@ func Sweep(ctx context.Context, o Options) (Swept, error) {
 		if errors.Is(err, audit.ErrNotSealed) { // its checkpoint comes within seconds
 			continue
 		}
-		failed = append(failed, err)
-		s.add(m)
-		if err == nil {
+		if failed = append(failed, err); err == nil {
+			s.add(m)
 			s.Kept -= t.bytes
 		}
 	}
@@ -85,9 +84,10 @@ func Sweep(ctx context.Context, o Options) (Swept, error) {
 			continue
 		}
 		m, err := k.RetireFiles(trail, names[trail])
-		failed = append(failed, err)
-		s.add(m)
-		s.KeptRecordings -= m.Bytes
+		if failed = append(failed, err); err == nil {
+			s.add(m)
+			s.KeptRecordings -= m.Bytes
+		}
 	}
 	return s, errors.Join(failed...)
 }

@@ -89,17 +89,23 @@ func (p part) judge(middle, high int64, b before) (is bool, behind int64, err er
 	}
 }
 
-// walk reads lines from an offset until one is not before.
+// walk reads lines from an offset until one is not before. Where there is none, and the
+// last thing was no line, it returns the place of that.
 func (p part) walk(from int64, b before) (int64, error) {
 	l, err := openForward(part{Segment: p.Segment, from: from, to: p.to}, smallBuffer)
 	if err != nil {
 		return 0, err
 	}
 	defer l.close()
+	end := p.to
 	for {
 		text, at, k, err := l.next()
 		if err != nil {
-			return p.to, ignoreEOF(err)
+			return end, ignoreEOF(err)
+		}
+		end = p.to
+		if k == tooLong { // what is behind may not be readable
+			end = at
 		}
 		if k != whole {
 			continue

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tipstaff/internal/audit"
+	"tipstaff/internal/pack"
 )
 
 // Trail is a trail in the state in which it was found.
@@ -113,6 +114,10 @@ func (t *Trail) take(paths []string) error {
 			if t.Away, err = t.in.Archive(path); err != nil {
 				return err
 			}
+			continue
+		}
+		if errors.Is(err, pack.ErrCorrupt) { // reading it says so
+			t.Segments = append(t.Segments, Segment{path, 1, t.in})
 			continue
 		}
 		if err != nil {

@@ -5,14 +5,21 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"io/fs"
+	"path/filepath"
 
 	"tipstaff/internal/audit"
+	"tipstaff/internal/pack"
 )
 
 const (
 	// maxLine is the longest line that is read, the same as for audit.Verify;
 	// audit writes shorter ones.
 	maxLine = 256 << 10
+	// mostSkipped is how much of a line that is too long is passed over. What is longer
+	// is a hole of terabytes, which takes no room on the disk: no record is
+	// looked for behind it.
+	mostSkipped = 64 << 20
 	// readBuffer is the size of reads of a file.
 	readBuffer = 1 << 20
 	// smallBuffer is for reading a few lines.
@@ -48,21 +55,76 @@ type lines interface {
 	close()
 }
 
+// vanished reports whether a segment cannot be opened because it was retired since it
+// was found: by itself, or with its trail.
+func (p part) vanished(err error) bool {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	trail := filepath.Dir(p.Path)
+	if _, gone := p.in.Lstat(trail); errors.Is(gone, fs.ErrNotExist) {
+		return true
+	}
+	s, _ := p.in.RetiredFile(trail, filepath.Base(p.Path)) // else the error is that of the file
+	return s != nil
+}
+
+// instead returns what stands in the place of a part that cannot be opened; nil: the
+// error. One damaged file must not keep all others from being read.
+func (p part) instead(err error) lines {
+	switch {
+	case errors.Is(err, pack.ErrCorrupt):
+		return &damaged{at: p.from}
+	case p.vanished(err):
+		return nothing{}
+	}
+	return nil
+}
+
+// nothing is a part without lines.
+type nothing struct{}
+
+func (nothing) next() ([]byte, int64, kind, error) { return nil, 0, whole, io.EOF }
+
+func (nothing) rest(p part) (from, to int64) { return p.to, p.to }
+
+func (nothing) close() {}
+
+// damaged is a part that cannot be read: one line that is no record.
+type damaged struct {
+	nothing
+
+	at   int64
+	told bool
+}
+
+func (d *damaged) next() ([]byte, int64, kind, error) {
+	if d.told {
+		return nil, d.at, whole, io.EOF
+	}
+	d.told = true
+	return nil, d.at, tooLong, nil
+}
+
 // forward reads from the first line on.
 type forward struct {
 	file audit.File
 	in   *bufio.Reader
 	at   int64
+	to   int64
 }
 
 // openForward reads size bytes at a time, which must be more than maxLine.
 func openForward(p part, size int64) (lines, error) {
 	f, err := p.in.Open(p.Path)
+	if instead := p.instead(err); instead != nil {
+		return instead, nil
+	}
 	if err != nil {
 		return nil, err
 	}
 	room := min(p.to-p.from+1, size)
-	return &forward{f, bufio.NewReaderSize(io.NewSectionReader(f, p.from, p.to-p.from), int(room)), p.from}, nil
+	return &forward{f, bufio.NewReaderSize(io.NewSectionReader(f, p.from, p.to-p.from), int(room)), p.from, p.to}, nil
 }
 
 func (l *forward) close() { _ = l.file.Close() }
@@ -84,14 +146,16 @@ func (l *forward) next() ([]byte, int64, kind, error) {
 		return text, at, unended, nil
 	case errors.Is(err, io.EOF):
 		return nil, at, tooLong, nil
-	case !errors.Is(err, bufio.ErrBufferFull):
-		return nil, at, whole, err
 	}
-	for errors.Is(err, bufio.ErrBufferFull) {
+	for errors.Is(err, bufio.ErrBufferFull) && l.at-at <= mostSkipped {
 		text, err = l.in.ReadSlice('\n')
 		l.at += int64(len(text))
 	}
-	if err != nil && !errors.Is(err, io.EOF) {
+	switch {
+	case errors.Is(err, bufio.ErrBufferFull), errors.Is(err, pack.ErrCorrupt):
+		l.at = l.to
+		l.in.Reset(bytes.NewReader(nil))
+	case err != nil && !errors.Is(err, io.EOF):
 		return nil, at, whole, err
 	}
 	return nil, at, tooLong, nil
@@ -108,6 +172,9 @@ type backward struct {
 
 func openBackward(p part) (lines, error) {
 	f, err := p.in.Open(p.Path)
+	if instead := p.instead(err); instead != nil {
+		return instead, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +191,7 @@ func (l *backward) next() ([]byte, int64, kind, error) {
 			return nil, l.from, whole, io.EOF
 		}
 		if err := l.fill(); err != nil {
-			return nil, l.pos, whole, err
+			return l.fail(err)
 		}
 	}
 	k, end := unended, len(l.buf)
@@ -145,12 +212,15 @@ func (l *backward) next() ([]byte, int64, kind, error) {
 		}
 		if end > maxLine {
 			at, err := l.skip()
-			return nil, at, tooLong, err
+			if err != nil {
+				return l.fail(err)
+			}
+			return nil, at, tooLong, nil
 		}
 		searched = end
 		before := len(l.buf)
 		if err := l.fill(); err != nil {
-			return nil, l.pos, whole, err
+			return l.fail(err)
 		}
 		end += len(l.buf) - before
 	}
@@ -163,9 +233,22 @@ func fitting(text []byte, k kind) kind {
 	return k
 }
 
+// fail gives up what of a damaged file was not read yet.
+func (l *backward) fail(err error) ([]byte, int64, kind, error) {
+	if errors.Is(err, pack.ErrCorrupt) {
+		l.pos, l.buf = l.from, l.buf[:0]
+		return nil, l.pos, tooLong, nil
+	}
+	return nil, l.pos, whole, err
+}
+
 // skip skips the rest of a line that is too long, and returns its offset.
 func (l *backward) skip() (int64, error) {
-	for l.pos > l.from {
+	for end := l.pos; l.pos > l.from; {
+		if end-l.pos > mostSkipped {
+			l.pos = l.from
+			break
+		}
 		l.buf = l.buf[:0]
 		if err := l.fill(); err != nil {
 			return l.pos, err

@@ -161,6 +161,55 @@ func TestWhatIsNoRecordIsCountedAndPassedOver(t *testing.T) {
 	}
 }
 
+// TestAHoleOfATerabyteIsPassedOver: it takes no room on the disk, and would take half an
+// hour to read.
+func TestAHoleOfATerabyteIsPassedOver(t *testing.T) {
+	dir := t.TempDir()
+	path := write(t, dir, began(), time.Second, some(1, 6)...)
+	write(t, dir, began().Add(time.Hour), time.Second, some(2, 3)...)
+	if err := os.Truncate(filepath.Join(path, "000001.jsonl"), 1<<40); err != nil {
+		t.Skipf("no file of a terabyte can be made here: %v", err)
+	}
+	trails := find(t, dir)
+	for name, f := range map[string]*Filter{"all": {}, "since": {Since: began()}, "until": {Until: began().Add(30 * time.Minute)}} {
+		got, tally := read(t, trails, f)
+		want := 9
+		if name == "until" {
+			want = 6
+		}
+		if len(got) != want || tally.Faults.Torn+tally.Faults.Bad != 1 && name != "until" {
+			t.Errorf("%s: %d records, %+v", name, len(got), tally.Faults)
+		}
+	}
+	if got, tally := last(t, trails, &Filter{}, 9); len(got) < 3 || tally.Faults.Bad != 1 {
+		t.Errorf("from the end: %d records, %+v", len(got), tally.Faults)
+	}
+}
+
+// TestATrailThatIsRetiredMeanwhileIsPassedOver: servers remove what is old by
+// themselves, while people read. A file that is gone by itself is an error.
+func TestATrailThatIsRetiredMeanwhileIsPassedOver(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, began(), time.Second, some(1, 3)...)
+	old := write(t, dir, began().Add(time.Minute), time.Second, some(2, 3)...)
+	trails := find(t, dir)
+	if err := os.Rename(old, filepath.Join(dir, ".retired-"+filepath.Base(old))); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := read(t, trails, &Filter{}); len(got) != 3 {
+		t.Errorf("%d records", len(got))
+	}
+	if got, _ := last(t, trails, &Filter{Since: began()}, 9); len(got) != 3 {
+		t.Errorf("from the end: %d records", len(got))
+	}
+	if err := os.Mkdir(old, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(t.Context(), trails, &Filter{}, func(*Line) error { return nil }); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a file that is gone: %v", err)
+	}
+}
+
 func TestTheFirstFaultIsNamedByItsPlace(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "000001.jsonl")

@@ -1,0 +1,159 @@
+package audit
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// verification verifies the trails of a place, and holds what is said of them in other
+// places to it: by later trails, and by the statements about trails that were removed.
+type verification struct {
+	in      Files
+	public  string
+	kept    keptNotes
+	trails  []TrailFiles
+	there   map[string]bool  // trails that are there, also those that are not verified
+	trusted map[string]trust // by the directory that contains the keys
+
+	registers []retirements
+	said      map[string][]predecessor // by the path of the trail that it is said of
+}
+
+// retirements are what the statements about the removed trails of a directory say.
+type retirements struct {
+	dir   string
+	list  []Statement
+	wrong error // about the first one that cannot be believed
+}
+
+// choose takes the trails to verify out of those that are there.
+func (v *verification) choose(trails []TrailFiles, only func(trail string) bool) {
+	v.there = map[string]bool{}
+	for _, t := range trails {
+		v.there[t.Path] = true
+		if only == nil || only(filepath.Base(t.Path)) {
+			v.trails = append(v.trails, t)
+		}
+	}
+}
+
+// alone reports whether a path is that of a trail, of which nothing else is known.
+func (v *verification) alone(path string) bool { return len(v.there) == 1 && v.there[path] }
+
+// trust is newTrust, once for each directory.
+func (v *verification) trust(above string) (trust, error) {
+	if t, ok := v.trusted[above]; ok {
+		return t, nil
+	}
+	t, err := v.in.newTrust(above, v.public)
+	if err == nil {
+		v.trusted[above] = t
+	}
+	return t, err
+}
+
+// listen reads what is said of the trails in path. They were listed before: what was
+// retired before that is in a statement now.
+func (v *verification) listen(path string) error {
+	for _, t := range v.trails {
+		if _, err := v.trust(filepath.Dir(t.Path)); err != nil {
+			return err
+		}
+	}
+	v.said, v.registers = nil, nil
+	if v.alone(path) {
+		return nil
+	}
+	v.said = v.in.sayings(v.trails, v.trusted)
+	for _, dir := range v.in.withRetired(path) {
+		keys, err := v.trust(dir)
+		if err != nil {
+			return err
+		}
+		r := retirements{dir: dir}
+		if r.list, r.wrong, err = v.in.retired(dir, keys.after); err != nil {
+			return err
+		}
+		v.registers = append(v.registers, r)
+	}
+	return nil
+}
+
+// check verifies the trails, and reports those that were removed.
+func (v *verification) check(path string) (reports []TrailReport, err error) {
+	later := map[string][]predecessor{} // what the statements say, too: a trail may be put back that was removed
+	for _, r := range v.registers {
+		for i := range r.list {
+			at := filepath.Join(r.dir, r.list[i].Trail)
+			later[at] = append(later[at], r.list[i].end())
+		}
+	}
+	gone := 0
+	v.trails = slices.DeleteFunc(v.trails, func(t TrailFiles) bool {
+		if err != nil {
+			return false
+		}
+		var one TrailReport
+		one, err = t.check(v.trusted[filepath.Dir(t.Path)], v.kept.of(t.Path), slices.Concat(v.said[t.Path], later[t.Path]))
+		if errors.Is(err, fs.ErrNotExist) && v.in.isGone(t.Path) { // retired just now
+			gone, err = gone+1, nil
+			delete(v.there, t.Path)
+			return true
+		}
+		reports = append(reports, one)
+		return false
+	})
+	if err == nil && gone > 0 {
+		err = v.listen(path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range v.registers {
+		reports = append(reports, v.removed(r)...)
+	}
+	return append(reports, v.missing()...), nil
+}
+
+func (f Files) isGone(path string) bool {
+	_, err := f.lstat(path)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// missing reports the trails of which others speak that are neither there nor retired.
+// All trails are where servers write them, which is where the private key is; an archive
+// and a copy have some.
+func (v *verification) missing() (reports []TrailReport) {
+	retired := map[string]bool{}
+	unread := map[string]bool{} // directories whose statements end before their time
+	for _, r := range v.registers {
+		unread[r.dir] = r.wrong != nil
+		for i := range r.list {
+			retired[filepath.Join(r.dir, r.list[i].Trail)] = true
+		}
+	}
+	for path := range v.said {
+		dir := filepath.Dir(path)
+		if v.there[path] || retired[path] || unread[dir] || v.in.In != nil || v.in.isGone(filepath.Join(dir, keysDir, privateFile)) {
+			continue
+		}
+		v.kept.of(path) // one word will do
+		reports = append(reports, TrailReport{Path: path, Status: Tampered, Fault: &Fault{Reason: TrailGone, Seq: 1, File: path}})
+	}
+	slices.SortFunc(reports, func(a, b TrailReport) int { return strings.Compare(a.Path, b.Path) })
+	return reports
+}
+
+// end is what a statement about a whole trail says of its end.
+func (s *Statement) end() predecessor {
+	return predecessor{trail: s.Trail, seq: s.Through, hash: string(s.chain[:]), closed: s.End == closed, when: s.Time}
+}
+
+// denies reports whether what a later trail says of a trail's end does not fit the
+// statement about it. A server that was taken for dead may have gone on.
+func (p predecessor) denies(s *Statement) bool {
+	return p.seq > s.Through || p.seq == s.Through && p.hash != string(s.chain[:]) || p.closed && (s.End != closed || p.seq != s.Through)
+}
