@@ -98,6 +98,16 @@ test('every page: no error, no report of the policy, nothing sideways, axe finds
   assert.deepEqual(wrong, []);
 });
 
+test('on a narrow screen the Stop of a command stands beside its figures', async () => {
+  const { page, go } = visit;
+  await page.setViewportSize({ width: 360, height: 800 });
+  await go('/now');
+  const row = page.locator(`#c-${life.running[0]}`);
+  await row.locator('[data-name="Memory"]', { hasText: /B$/ }).waitFor();
+  const { age, stop } = await row.evaluate((tr) => ({ age: tr.querySelector('[data-name="Age"]').getBoundingClientRect(), stop: tr.querySelector('.acts a').getBoundingClientRect() }));
+  assert.ok(stop.top < age.bottom && stop.bottom > age.top, JSON.stringify({ age, stop }));
+});
+
 test('the answers of a question stay in sight, and never lie over the words of another one', async () => {
   const { page, go } = visit;
   const more = life.server.call('terminal_execute_command', { sessionId: life.other, command: 'echo', args: ['needs-a-person', ...Array.from({ length: 60 }, (_, i) => `word-${i}`)] });
