@@ -41,9 +41,12 @@ func (p *topPage) draw() {
 // bottom is what may be pressed, what is asked, or what has come of it.
 func (p *topPage) bottom(columns int) string {
 	text := "↑↓ choose  Enter output  s stop  k kill  f freeze  l lift  q quit"
+	if columns < narrowest {
+		text = "s stop k kill f freeze l lift q quit"
+	}
 	switch {
 	case p.asking != nil:
-		return screen{color: p.color}.paint(bold, cut(p.asking.text, columns))
+		return screen{color: p.color}.paint(bold, p.asking.line(columns))
 	case p.said != "":
 		return screen{color: p.color}.paint(bold, cut(argv.Escape(p.said), columns))
 	case p.output != nil:

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"tipstaff/internal/argv"
 	"tipstaff/internal/freeze"
 )
 
@@ -37,8 +38,19 @@ type topPage struct {
 
 // topQuestion is what a person is asked before something is done.
 type topQuestion struct {
-	text   string
+	text   string      // may hold what agents say
+	brief  string      // the same for a terminal that text does not fit; "": text is cut
+	keys   string      // how it is answered
 	answer func(k key) // nil is nothing to do
+}
+
+// line is the question in so many columns, all of it printable. How it is answered stays.
+func (q *topQuestion) line(columns int) string {
+	text := argv.Escape(q.text)
+	if q.brief != "" && columnsOf(text+q.keys) > columns {
+		text = q.brief
+	}
+	return cut(cut(text, max(1, columns-columnsOf(q.keys)))+q.keys, columns)
 }
 
 func newTopPage(d *desk, t *terminal, color bool) *topPage {
@@ -192,9 +204,9 @@ func (p *topPage) askStop(ctx context.Context, r topRow, kill bool) {
 		verb = "Kill"
 	}
 	if r.command != nil {
-		what = cut(r.command.Line, 40)
+		what = cut(argv.Escape(r.command.Line), 40)
 	}
-	p.asking = &topQuestion{verb + " " + what + " of " + nameOf(r.who) + "? y/n", func(k key) {
+	p.asking = &topQuestion{text: verb + " " + what + " of " + nameOf(r.who), keys: "? y/n", answer: func(k key) {
 		if k != 'y' {
 			return
 		}
@@ -214,12 +226,13 @@ func (p *topPage) askStop(ctx context.Context, r topRow, kill bool) {
 // askFreeze asks whom of a row to freeze.
 func (p *topPage) askFreeze(ctx context.Context, r topRow) {
 	keys, all := targets(r)
-	words := make([]string, len(all))
+	words, letters := make([]string, len(all)), make([]string, len(all))
 	for i, t := range all {
 		what, _, _ := strings.Cut(t.String(), " ")
-		words[i] = fmt.Sprintf("[%c]%s", keys[i], what[1:])
+		letters[i] = fmt.Sprintf("[%c]", keys[i])
+		words[i] = letters[i] + what[1:]
 	}
-	p.asking = &topQuestion{"Freeze its " + strings.Join(words, " ") + "? Esc: nobody", func(k key) {
+	p.asking = &topQuestion{text: "Freeze its " + strings.Join(words, " "), brief: "Freeze " + strings.Join(letters, " "), keys: "? Esc: nobody", answer: func(k key) {
 		i := slices.Index(keys, byte(k))
 		if i < 0 || k < 0 {
 			return
@@ -250,7 +263,7 @@ func (p *topPage) pressLifting(ctx context.Context, k key) {
 		return
 	}
 	t := all[p.entry].Target
-	p.asking = &topQuestion{"Lift the freeze of " + t.String() + "? y/n", func(k key) {
+	p.asking = &topQuestion{text: "Lift the freeze of " + t.String(), keys: "? y/n", answer: func(k key) {
 		if k != 'y' {
 			return
 		}

@@ -74,6 +74,33 @@ func TestTopShowsWhatRunsBeforeWhatWaitsAndWhatIsIdle(t *testing.T) {
 	}
 }
 
+func TestAQuestionOfTopSaysHowItIsAnsweredAndIsPrintable(t *testing.T) {
+	v := topView{now: night()}
+	full := topRow{id: "cmd_9", who: control.Who{Agent: "build-agent", Task: "t", Client: "codex/1", Principal: "local"}, command: &control.Command{Session: "term-9"}}
+	for _, width := range []int{40, 80, 200} {
+		for _, r := range append(v.rows(), full) {
+			p := newTopPage(nil, nil, false)
+			for _, ask := range []func(){func() { p.askStop(t.Context(), r, true) }, func() { p.askFreeze(t.Context(), r) }} {
+				ask()
+				line := p.asking.line(width)
+				if columnsOf(line) > width || !strings.HasSuffix(line, p.asking.keys) || strings.IndexFunc(line, func(r rune) bool { return r != ' ' && !unicode.IsPrint(r) }) >= 0 {
+					t.Errorf("%d columns: %q", width, line)
+				}
+			}
+			if keys, _ := targets(r); strings.Count(p.asking.line(width), "[") != len(keys) {
+				t.Errorf("%d columns: %q has not all of %q", width, p.asking.line(width), keys)
+			}
+		}
+	}
+}
+
+func TestANarrowTopLeavesRoomForTheCommand(t *testing.T) {
+	v := topView{now: control.Overview{Servers: []control.Running{{PID: 1, Commands: []control.Command{{ID: "cmd_1", Who: control.Who{Agent: "builder"}, Line: "make -j8 test", State: "running", Measured: true}}}}}, width: 40, paint: screen{}.paint}
+	if line := v.line(v.rows()[0]); !strings.Contains(line, "make -j8 test") || columnsOf(line) > 40 {
+		t.Errorf("%q", line)
+	}
+}
+
 func TestAFreezeFromTopNamesTheClientWithoutItsVersion(t *testing.T) {
 	v := topView{now: night()}
 	keys, all := targets(v.rows()[1])

@@ -142,10 +142,30 @@ func (v *topView) cut(text string) string {
 }
 
 // agentWidth is the column of names: a quarter of a wide terminal.
-func (v *topView) agentWidth() int { return min(32, max(16, v.width/5)) }
+func (v *topView) agentWidth() int {
+	if v.narrow() {
+		return 12
+	}
+	return min(32, max(16, v.width/5))
+}
+
+// narrow reports whether the command needs the columns of what it uses, which stands
+// below the list as well.
+func (v *topView) narrow() bool { return v.width > 0 && v.width < narrowest }
+
+// narrowest is the least width with all columns, and with the words of all keys.
+const narrowest = 66
+
+// use is the columns of what a command uses.
+func (v *topView) use(cpu, memory string) string {
+	if v.narrow() {
+		return ""
+	}
+	return fmt.Sprintf(" %5s %5s", cpu, memory)
+}
 
 func (v *topView) titles() string {
-	return v.paint(bold, v.cut(fmt.Sprintf("%s %s%6s %5s %5s  %s", fit("AGENT", v.agentWidth()), v.place(nil), "AGE", "CPU%", "MEM", "COMMAND")))
+	return v.paint(bold, v.cut(fmt.Sprintf("%s %s%6s%s  %s", fit("AGENT", v.agentWidth()), v.place(nil), "AGE", v.use("CPU%", "MEM"), "COMMAND")))
 }
 
 // line is one row of the list.
@@ -171,7 +191,7 @@ func (v *topView) line(r topRow) string {
 	if v.frozen(r) {
 		name, color = "* "+shorten(name, width-2), yellow
 	}
-	return v.paint(color, v.cut(fmt.Sprintf("%s %s%6s %5s %5s  %s", fit(shorten(name, width), width), v.place(r.server), age, cpu, memory, what)))
+	return v.paint(color, v.cut(fmt.Sprintf("%s %s%6s%s  %s", fit(shorten(name, width), width), v.place(r.server), age, v.use(cpu, memory), what)))
 }
 
 // shorten cuts the middle out of a name: those of one kind often differ at the end.

@@ -143,6 +143,27 @@ test('hostile words of commands and clients are text on every page that shows th
   assert.deepEqual(faults, []);
 });
 
+test('a person who has many pages open can still stop something', async () => {
+  const { context, origin } = visit;
+  const id = await life.server.runs('exec sleep 300');
+  const open = [];
+  try {
+    for (let i = 0; i < 7; i++) { // more than a browser has connections
+      const page = await context.newPage();
+      open.push(page);
+      await page.goto(`${origin}/now`);
+      await page.waitForFunction(() => document.querySelector('#connection:not([hidden])') || performance.getEntriesByType('resource').some((r) => r.name.includes('now.js')));
+    }
+    await open.at(-1).getByText('close others of the console').waitFor();
+    await open.at(-1).locator(`#c-${id}`).getByRole('link', { name: /^Stop/ }).click();
+    await open.at(-1).getByRole('button', { name: 'Stop', exact: true }).click();
+    await open.at(-1).waitForURL(/\/now$/);
+    await open[0].locator(`#c-${id}`).waitFor({ state: 'detached' });
+  } finally {
+    await Promise.all(open.map((page) => page.close()));
+  }
+});
+
 test('a server that dies while it is looked at is gone from the page, and a console that dies is said', async () => {
   const { page, go } = visit;
   await go('/now');

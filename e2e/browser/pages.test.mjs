@@ -2,11 +2,13 @@
 // light, by keyboard alone.
 
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { after, before, test } from 'node:test';
 
 import { axe, ofColours } from './axe.mjs';
 import { leave } from './browser.mjs';
 import { alive, Console } from './console.mjs';
+import { binary } from './server.mjs';
 
 const widths = [360, 1280, 3840];
 
@@ -16,8 +18,11 @@ let visit;
 
 before(async () => {
   life = await alive();
+  execFileSync(binary, ['freeze', '--agent', 'nobody', '--why', 'To see the banner, and the page that lifts it.'], { env: life.at.env });
+  const screen = await life.server.call('execute_process', { file: 'top', args: ['-d', '600'], tty: true, background: true });
   visit = await life.console.enter();
-  pages = await crawl(visit);
+  // One command of each kind: lines, and the terminal as a screen.
+  pages = [...new Set([...await crawl(visit), `/commands/${life.running[0]}`, `/commands/${/command_id: "(\w+)"/.exec(screen.content[0].text)[1]}`])];
 });
 
 after(async () => {
@@ -61,7 +66,7 @@ async function crawl({ page, origin }) {
 
 test('there are pages, and the crawl was whole', (t) => {
   t.diagnostic(pages.join('  '));
-  for (const path of ['/now', '/approvals']) assert.ok(pages.includes(path), `no ${path}`);
+  for (const path of ['/now', '/approvals', '/lift?agent=nobody']) assert.ok(pages.includes(path), `no ${path}`);
   assert.ok(pages.length < 40, `${pages.length} kinds of pages`);
 });
 
@@ -96,6 +101,16 @@ test('every page: no error, no report of the policy, nothing sideways, axe finds
     for (const fault of faults) wrong.push(`${path}: ${fault}`);
   }
   assert.deepEqual(wrong, []);
+});
+
+test('on a narrow screen the Stop of a command stands beside its figures', async () => {
+  const { page, go } = visit;
+  await page.setViewportSize({ width: 360, height: 800 });
+  await go('/now');
+  const row = page.locator(`#c-${life.running[0]}`);
+  await row.locator('[data-name="Memory"]', { hasText: /B$/ }).waitFor();
+  const { age, stop } = await row.evaluate((tr) => ({ age: tr.querySelector('[data-name="Age"]').getBoundingClientRect(), stop: tr.querySelector('.acts a').getBoundingClientRect() }));
+  assert.ok(stop.top < age.bottom && stop.bottom > age.top, JSON.stringify({ age, stop }));
 });
 
 test('the answers of a question stay in sight, and never lie over the words of another one', async () => {

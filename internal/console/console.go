@@ -104,7 +104,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	err := server.Serve(s.opts.Listener)
 	stop()
 	s.end()
-	s.now.looking.Wait()
+	s.now.end()
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}

@@ -18,8 +18,9 @@ type entrance struct {
 
 // browser is one that has come in.
 type browser struct {
-	seen   time.Time
-	notice string // what its next page says of its last act
+	seen    time.Time
+	notice  string // what its next page says of its last act
+	streams int    // that are open
 }
 
 const (
@@ -97,6 +98,27 @@ func (e *entrance) browserOf(r *http.Request) *browser {
 		return nil
 	}
 	return e.browsers[sha256.Sum256([]byte(c.Value))]
+}
+
+// mostStreamsOf bounds the streams of events of one browser. Browsers make six
+// connections to a server and let everything else wait for one of them: without a free
+// one a person who looks at six pages could stop nothing.
+const mostStreamsOf = 4
+
+// beginStream takes a place for a stream of a browser; ok is false if it has none left.
+func (e *entrance) beginStream(r *http.Request) (end func(), ok bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	b := e.browserOf(r)
+	if b == nil || b.streams >= mostStreamsOf {
+		return nil, false
+	}
+	b.streams++
+	return func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		b.streams--
+	}, true
 }
 
 // leaveNotice keeps a sentence for the browser's next page, takeNotice gives it

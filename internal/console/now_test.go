@@ -171,7 +171,7 @@ func TestManyWhoLookAskTheServersOnce(t *testing.T) {
 	d := &fakeDesk{overview: crowd(10, 5)}
 	c := open(t, Options{Desk: d}).in()
 	done := make(chan struct{})
-	for range 5 {
+	for range mostStreamsOf {
 		go func() {
 			defer func() { done <- struct{}{} }()
 			n := 0
@@ -181,7 +181,7 @@ func TestManyWhoLookAskTheServersOnce(t *testing.T) {
 			})
 		}()
 	}
-	for range 5 {
+	for range mostStreamsOf {
 		<-done
 	}
 	d.mu.Lock()
@@ -208,6 +208,39 @@ func TestStreamsAreBounded(t *testing.T) {
 	}
 	if status, _ := c.get("/now"); status != http.StatusOK {
 		t.Errorf("pages: %d", status)
+	}
+}
+
+// Browsers make six connections to a server: one that had a stream on each could not even
+// ask for the page that stops a command.
+func TestStreamsOfABrowserLeaveItConnections(t *testing.T) {
+	c := open(t, Options{Desk: &fakeDesk{}}).in()
+	stream := func() *http.Response {
+		r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, c.origin+"/now/live", nil)
+		res, err := c.client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = res.Body.Close() })
+		return res
+	}
+	first := stream()
+	for range mostStreamsOf - 1 {
+		if res := stream(); res.StatusCode != http.StatusOK {
+			t.Fatal(res.Status)
+		}
+	}
+	if res := stream(); res.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("one more: %s", res.Status)
+	}
+	other := *c
+	other.client = browserTo(t, c.opts.Listener.Addr())
+	other.in().events("/now/live", func(string, string) bool { return true })
+	_ = first.Body.Close()
+	for limit := time.Now().Add(20 * time.Second); stream().StatusCode != http.StatusOK; { // its place is free when the console hears that it has gone
+		if time.Now().After(limit) {
+			t.Fatal("the place of a page that was left is not free")
+		}
 	}
 }
 

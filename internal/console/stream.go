@@ -25,10 +25,16 @@ const (
 )
 
 // stream returns a handler that sends events until run returns, the browser goes,
-// or the console ends. It refuses more than [mostStreams] at once: the place of one
-// is free when its page is left.
+// or the console ends. It refuses more than [mostStreams] at once, and more than
+// [mostStreamsOf] of one browser: the place of one is free when its page is left.
 func (s *Server) stream(run func(ctx context.Context, r *http.Request, n *news) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		endStream, ok := s.entrance.beginStream(r)
+		if !ok {
+			http.Error(w, "Too many pages of this browser look at once: close some, and this one goes on by itself.", http.StatusServiceUnavailable)
+			return
+		}
+		defer endStream()
 		select {
 		case s.streams <- struct{}{}:
 			defer func() { <-s.streams }()

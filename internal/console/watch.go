@@ -24,6 +24,7 @@ type watch struct {
 	acted   time.Time     // when a person last did something
 	news    chan struct{} // closed when last is replaced
 	stop    context.CancelFunc
+	ended   bool // nobody looks any more
 	looking sync.WaitGroup
 }
 
@@ -137,7 +138,7 @@ func (w *watch) enter() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.viewers++
-	if w.viewers == 1 {
+	if w.viewers == 1 && !w.ended {
 		ctx, cancel := context.WithCancel(context.Background())
 		w.stop = cancel
 		w.looking.Go(func() { w.run(ctx) })
@@ -148,9 +149,18 @@ func (w *watch) leave() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.viewers--
-	if w.viewers == 0 {
+	if w.viewers == 0 && w.stop != nil {
 		w.stop()
 	}
+}
+
+// end waits for the look that goes on, after the last viewer has left or is about to, and
+// lets no other begin: a stream that was just asked for may come later than the end.
+func (w *watch) end() {
+	w.mu.Lock()
+	w.ended = true
+	w.mu.Unlock()
+	w.looking.Wait()
 }
 
 // run looks until the last viewer has left.

@@ -79,3 +79,15 @@ func TestAStreamDoesNotBeginWithWhatIsOld(t *testing.T) {
 		w.looking.Wait()
 	})
 }
+
+func TestAStreamThatComesAfterTheEndBeginsNoLook(t *testing.T) {
+	d := &fakeDesk{}
+	w := newWatch(d, &fakeQuestions{})
+	w.end()
+	w.enter()
+	w.leave()
+	w.looking.Wait()
+	if d.looks != 0 {
+		t.Errorf("%d looks", d.looks)
+	}
+}

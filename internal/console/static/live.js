@@ -13,8 +13,9 @@ export function follow(path, on) {
     source = new EventSource(path);
     source.addEventListener("open", () => connected(true));
     source.addEventListener("error", () => {
-      connected(false);
-      if (source.readyState === EventSource.CLOSED) { // refused, and not tried again by itself
+      const refused = source.readyState === EventSource.CLOSED;
+      connected(false, refused);
+      if (refused) { // and not tried again by itself
         source = null;
         if (!over) setTimeout(open, 2 * second);
       }
@@ -37,7 +38,7 @@ export function follow(path, on) {
 let since = null;
 
 // connected says on the page when what it shows is not of now.
-function connected(is) {
+function connected(is, refused) {
   const place = document.getElementById("connection");
   if (!place) return;
   if (is) {
@@ -46,12 +47,14 @@ function connected(is) {
     document.body.removeAttribute("data-stale");
     return;
   }
-  if (since) return;
-  since = new Date();
+  since ??= new Date();
   document.body.setAttribute("data-stale", "");
   place.className = "banner banner-bad";
   place.setAttribute("role", "alert");
-  place.textContent = `No connection to the console: what is shown is of ${since.toLocaleTimeString()}. It is tried again. If the console has ended, start it again and open its new address.`;
+  const text = refused
+    ? `This page does not go on: what is shown is of ${since.toLocaleTimeString()}. A few pages of a browser are live at once: close others of the console, and this one goes on by itself. If none is open, load it again.`
+    : `No connection to the console: what is shown is of ${since.toLocaleTimeString()}. It is tried again. If the console has ended, start it again and open its new address.`;
+  if (place.textContent !== text) place.textContent = text;
   place.hidden = false;
 }
 
