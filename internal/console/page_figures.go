@@ -166,7 +166,7 @@ func (v *figuresView) fill(f *counted, of figuresOf) {
 	count := grouped[int64]
 	v.Tiles = []tile{
 		{"Commands", count(f.Total.Commands), ""},
-		{"Refused", count(f.Total.Refused), share(f.Total.Refused, f.Total.Commands)},
+		{"Commands refused", count(f.Total.Refused), share(f.Total.Refused, f.Total.Commands)},
 		{"Ended with an error", count(f.Total.Failed), share(f.Total.Failed, f.Total.Commands)},
 		{"Time of programs", shownMillis(f.Total.BusyMS), ""},
 		{"Output", shownBytes(f.Total.Output), ""},
@@ -221,7 +221,7 @@ func (v *figuresView) rankings(f *counted, of figuresOf) {
 		return "/trail?" + q.Encode()
 	}
 	v.Rankings = []ranking{
-		rank(ranking{ID: "refusals", Title: "Refusals by rule", Name: "Rule", Number: "Refusals", Nothing: "Nothing was refused."},
+		rank(ranking{ID: "refusals", Title: "All refusals by rule", Name: "Rule", Number: "Refusals", Nothing: "Nothing was refused."},
 			sorted(f.Refusals), grouped[int64], nil),
 		rank(ranking{ID: "programs", Title: "Time by program", Name: "Program", Number: "Time", Nothing: "No command has ended."},
 			sorted(f.Programs), shownMillis, program),
