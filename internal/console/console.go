@@ -91,7 +91,9 @@ func (s *Server) Serve(ctx context.Context) error {
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
 		ErrorLog: slog.NewLogLogger(s.opts.Log.Handler(), slog.LevelDebug),
 	}
+	over := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
+		defer close(over)
 		s.end()
 		soon, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
@@ -102,7 +104,9 @@ func (s *Server) Serve(ctx context.Context) error {
 	defer s.study.work.Wait()
 	defer s.end()
 	err := server.Serve(s.opts.Listener)
-	stop()
+	if !stop() {
+		<-over // until then pages that are still answered begin work
+	}
 	s.end()
 	s.now.end()
 	if errors.Is(err, http.ErrServerClosed) {
