@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"regexp"
 	"strings"
@@ -78,10 +79,11 @@ func TestT11OverHTTPACallerWhoseCallsAreAllInFlightCanStillEndThem(t *testing.T)
 	for range places {
 		go func() {
 			for { // again if the question below had the last place
-				resp, err := w.client("").Do(w.request(kit.Args{"file": "sleep", "args": []string{"300"}}))
+				resp, err := w.client("").Do(w.request(kit.Args{"file": "sleep", "args": []string{"300"}, "timeout_ms": 300_000}))
 				if err != nil {
 					return // the server has ended
 				}
+				_, _ = io.Copy(io.Discard, resp.Body) // its head comes with the first sign of life
 				_ = resp.Body.Close()
 				if resp.StatusCode != http.StatusTooManyRequests {
 					return
