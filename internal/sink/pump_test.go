@@ -61,7 +61,7 @@ func TestAPeerThatIsAwayIsTriedMoreAndMoreRarely(t *testing.T) {
 		var b bus.Bus
 		var log strings.Builder
 		attempts := 0
-		s := &script{limits: BatchLimits{Count: 10, Bytes: 1 << 20}, send: func(context.Context, []Message) (int, error) {
+		s := &script{limits: BatchLimits{Count: 10, Bytes: 1 << 20, Wait: time.Second}, send: func(context.Context, []Message) (int, error) {
 			attempts++
 			return 0, errors.New("away")
 		}}
