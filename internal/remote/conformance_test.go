@@ -3,6 +3,7 @@ package remote
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -17,6 +18,7 @@ import (
 type stage struct {
 	carrier Carrier
 	machine *machine
+	loses   bool // messages
 }
 
 // conformance are the promises of a Carrier, whatever lies between.
@@ -77,16 +79,20 @@ var conformance = []struct {
 	}},
 	{"many calls at once do not mix", func(t *testing.T, s stage) {
 		const n = 50
-		wrong := make(chan string, n)
+		wrong, unknown := make(chan string, n), make(chan bool, n)
 		for i := range n {
 			go func() {
 				want := strings.Repeat(string(rune('a'+i%26)), 40_000+i)
 				got, err := s.carrier.Carry(t.Context(), call(deed{Say: want}), newPerson())
+				says := ""
 				if string(got) != want || err != nil {
-					wrong <- string(got[:min(len(got), 20)])
-					return
+					says = fmt.Sprintf("%q, %v", got[:min(len(got), 20)], err)
 				}
-				wrong <- ""
+				if s.loses && len(got) == 0 && tipstaff.AsError(err).Code == tipstaff.OutcomeUnknown {
+					says = ""
+					unknown <- true
+				}
+				wrong <- says
 			}()
 		}
 		for range n {
@@ -94,8 +100,9 @@ var conformance = []struct {
 				t.Error(w)
 			}
 		}
-		if s.machine.count() != n {
-			t.Errorf("%d started", s.machine.count())
+		// All that is sent for a call may be lost, by chance: that is said, and happens to few.
+		if started, lost := s.machine.count(), len(unknown); started < n-lost || started > n || lost > n/10 {
+			t.Errorf("%d started, and of %d the outcome is unknown", started, lost)
 		}
 	}},
 }
@@ -158,17 +165,17 @@ func (w *world) gateway(name string) *gatewayAt {
 
 func TestACarrierKeepsItsPromises(t *testing.T) {
 	stages := map[string]func(t *testing.T) stage{
-		"here": func(*testing.T) stage { m := newMachine(); return stage{m, m} },
+		"here": func(*testing.T) stage { m := newMachine(); return stage{carrier: m, machine: m} },
 		"over a link": func(t *testing.T) stage {
 			w := newWorld(t)
 			r := w.runner("r1")
-			return stage{w.gateway("g1"), r.machine}
+			return stage{carrier: w.gateway("g1"), machine: r.machine}
 		},
 		"over a slow link that loses every tenth message": func(t *testing.T) stage {
 			w := newWorld(t)
 			r := w.runner("r1")
 			w.net.loss, w.net.delay = 0.1, time.Millisecond
-			return stage{w.gateway("g1"), r.machine}
+			return stage{carrier: w.gateway("g1"), machine: r.machine, loses: true}
 		},
 	}
 	for name, set := range stages {

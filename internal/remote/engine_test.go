@@ -77,7 +77,7 @@ func keeps(t *testing.T, o *overServer) {
 	for _, tc := range conformance {
 		t.Run(tc.name, func(t *testing.T) {
 			o.machine.forget()
-			tc.try(t, stage{o.gateway, o.machine})
+			tc.try(t, stage{carrier: o.gateway, machine: o.machine})
 		})
 	}
 }
