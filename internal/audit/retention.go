@@ -353,8 +353,9 @@ func parseStatements(data []byte, keys func(trailKey string) []string) (list []S
 		}
 		list, good, last = append(list, s), good+int64(len(msg))+1, noteHash(msg)
 	}
-	torn := bytes.HasPrefix(data[good:], []byte(retentionHeader)) // also within its signature
-	if rest := data[good:]; !torn && bytes.Contains(rest, []byte("\n\n")) && keys != nil {
+	rest, gaps := data[good:], bytes.Count(data[good:], []byte("\n\n"))
+	torn := bytes.HasPrefix(rest, []byte(retentionHeader)) && gaps < 2 // perhaps within its signature
+	if !torn && gaps > 0 && keys != nil {
 		return list, good, last, fmt.Errorf("%w: what comes behind it is none", errNoStatement)
 	}
 	return list, good, last, nil

@@ -204,6 +204,11 @@ func TestAStatementThatACrashHasTornIsNone(t *testing.T) {
 			t.Fatalf("%d of %d bytes: %+v, %v", n, len(all), r, err)
 		}
 	}
+	change(t, register, []byte(before+strings.Replace(all[len(before):], "\n— ", "\n- ", 1)))
+	if r, err := Verify(dir, VerifyOptions{}); err != nil || r.Status() != Tampered {
+		t.Errorf("one that is whole but for its signature: %+v, %v", r, err)
+	}
+	change(t, register, []byte(all[:len(all)-1]))
 	k = keep(t, dir)
 	if _, err := k.Retire(filepath.Base(second), ""); err != nil {
 		t.Fatal(err)
