@@ -31,7 +31,7 @@ func misspelt(environ []string) (list []string) {
 	var known, own []string
 	for _, v := range config.Variables(nil) {
 		known = append(known, v.Name)
-		if hasOwnPrefix(v.Name) || sharedPrefix(v.Name) != "" {
+		if config.OwnName(v.Name) || sharedPrefix(v.Name) != "" {
 			own = append(own, v.Name)
 		}
 	}
@@ -46,7 +46,7 @@ func misspelt(environ []string) (list []string) {
 	}
 	for _, kv := range environ {
 		name, value, _ := strings.Cut(kv, "=")
-		if value == "" || hasOwnPrefix(name) || !strings.Contains(name, "_") || slices.Contains(known, name) {
+		if value == "" || config.OwnName(name) || !strings.Contains(name, "_") || slices.Contains(known, name) {
 			continue
 		}
 		if meant := meantBy(name, own); meant != "" {
@@ -84,12 +84,6 @@ func behind(prefix, name string, own []string) string {
 		return prefix + rest
 	}
 	return ""
-}
-
-// hasOwnPrefix reports whether a name is tipstaff's to judge: what begins like that is a
-// setting, a misspelt one, or left out by [config.Unknown].
-func hasOwnPrefix(name string) bool {
-	return strings.HasPrefix(name, "TIPSTAFF_") || strings.HasPrefix(name, "TERMINAL_")
 }
 
 func sharedPrefix(name string) string {

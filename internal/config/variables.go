@@ -161,13 +161,18 @@ func Unknown(environ []string) []string {
 	var out []string
 	for _, kv := range environ {
 		name, value, _ := strings.Cut(kv, "=")
-		own := strings.HasPrefix(name, "TIPSTAFF_") || strings.HasPrefix(name, "TERMINAL_")
 		known := slices.ContainsFunc(settings, func(s setting) bool { return s.name == name })
-		if value != "" && own && !known && !ofTests(name) && !ofService(name, value) && !slices.Contains(ofOthers, name) && !slices.Contains(out, name) {
+		if value != "" && OwnName(name) && !known && !ofTests(name) && !ofService(name, value) && !slices.Contains(ofOthers, name) && !slices.Contains(out, name) {
 			out = append(out, name)
 		}
 	}
 	return out
+}
+
+// OwnName reports whether a name is tipstaff's to judge: what begins like that is a
+// setting, a misspelt one, or left out by [Unknown].
+func OwnName(name string) bool {
+	return strings.HasPrefix(name, "TIPSTAFF_") || strings.HasPrefix(name, "TERMINAL_")
 }
 
 // ofOthers are variables of other programs: every terminal in an editor of JetBrains has
