@@ -58,13 +58,32 @@ func TestT2StandardOutputBelongsToTheProtocol(t *testing.T) {
 	}
 }
 
-// within runs f and fails if it takes longer than limit.
-func within(t *testing.T, limit time.Duration, what string, f func()) {
+// promptly runs f, which is to take no longer than limit: on a busy machine once in
+// three times.
+func promptly(t *testing.T, limit time.Duration, what string, f func()) {
+	t.Helper()
+	var all []time.Duration
+	for range 3 {
+		began := time.Now()
+		f()
+		all = append(all, time.Since(began))
+		if all[len(all)-1] <= limit {
+			return
+		}
+	}
+	t.Errorf("%s took %v, more than %v", what, all, limit)
+}
+
+// heldUp is far longer than anything takes that is not held up, on a busy machine too.
+const heldUp = 20 * time.Second
+
+// within runs f, which cannot be repeated and is not to be held up.
+func within(t *testing.T, what string, f func()) {
 	t.Helper()
 	began := time.Now()
 	f()
-	if took := time.Since(began); took > limit {
-		t.Errorf("%s took %v, more than %v", what, took, limit)
+	if took := time.Since(began); took > heldUp {
+		t.Errorf("%s took %v, more than %v", what, took, heldUp)
 	}
 }
 
@@ -73,24 +92,24 @@ func TestT3ACallAlwaysComesBack(t *testing.T) {
 	// The protocol library needs much time to write an answer of 1 MiB: seconds
 	// under the race detector.
 	s := start(t, setup{env: []string{"TERMINAL_MAX_OUTPUT_SIZE=65536"}})
-	within(t, time.Second, "a child in a session of its own that holds the output", func() {
+	promptly(t, time.Second, "a child in a session of its own that holds the output", func() {
 		s.Command("testcmd hold").Ran()
 	})
-	within(t, time.Second, "a daemon that holds the output", func() {
+	promptly(t, time.Second, "a daemon that holds the output", func() {
 		s.Command("testcmd daemon keep").Ran()
 	})
-	within(t, time.Second, "a background job that holds the output", func() {
+	promptly(t, time.Second, "a background job that holds the output", func() {
 		if b := s.Process("sh", []string{"-c", "sleep 30 & echo done"}).Ran(); b.Stdout != "done\n" {
 			t.Errorf("got %q", b.Stdout)
 		}
 	})
-	within(t, 1300*time.Millisecond, "a program that ignores every signal", func() {
+	promptly(t, 1300*time.Millisecond, "a program that ignores every signal", func() {
 		s.Command("testcmd ignore", kit.Args{"timeout_ms": 300}).Refused("Timed out")
 	})
-	within(t, 1300*time.Millisecond, "a flood without end", func() {
+	promptly(t, 1300*time.Millisecond, "a flood without end", func() {
 		s.Command("cat /dev/zero", kit.Args{"timeout_ms": 300}).Refused("Timed out")
 	})
-	within(t, 1300*time.Millisecond, "a program that has closed its output", func() {
+	promptly(t, 1300*time.Millisecond, "a program that has closed its output", func() {
 		s.Command("testcmd closefds 30000", kit.Args{"timeout_ms": 300}).Refused("Timed out")
 	})
 }

@@ -237,26 +237,26 @@ func TestT6NothingThatACommandStartsSurvivesIt(t *testing.T) {
 				if !running(pids[0]) {
 					t.Fatal("the daemon did not live: nothing is shown")
 				}
-				within(t, time.Second, func() { p.End(100 * time.Millisecond) })
+				within(t, func() { p.End(100 * time.Millisecond) })
 				wantNone(t, pids)
 			})
 			t.Run("a tree in sessions of its own, while its root runs", func(t *testing.T) {
 				p, out := spawn(t, e, "sh", "-c", "setsid sleep 60 & echo $!; setsid sh -c 'sleep 60 & echo $!; wait' & echo $!; wait")
 				pids := outside(t, p, pidsFrom(t, out, 3))
-				within(t, time.Second, func() { p.End(100 * time.Millisecond) })
+				within(t, func() { p.End(100 * time.Millisecond) })
 				wantNone(t, append(pids, p.PID()))
 			})
 			t.Run("four hundred in sessions of their own", func(t *testing.T) {
 				p, out := spawn(t, e, "sh", "-c", "i=0; while [ $i -lt 400 ]; do setsid sleep 60 & echo $!; i=$((i+1)); done; wait")
 				pids := outside(t, p, pidsFrom(t, out, 400))
-				within(t, 2*time.Second, func() { p.End(50 * time.Millisecond) })
+				within(t, func() { p.End(50 * time.Millisecond) })
 				wantNone(t, pids)
 			})
 			t.Run("one that forks and leaves as fast as it can", func(t *testing.T) {
 				p, out := spawn(t, e, "sh", "-c", "f() { if [ $1 -gt 0 ]; then setsid sh -c \"$2\" x $(($1-1)) \"$2\" & fi; }; echo $$; f 300 'if [ $1 -gt 0 ]; then setsid sh -c \"$2\" x $(($1-1)) \"$2\" & fi'; wait")
 				pidsFrom(t, out, 1)
 				p.Await(t.Context(), 30*time.Millisecond)
-				within(t, 2*time.Second, func() { p.End(10 * time.Millisecond) })
+				within(t, func() { p.End(10 * time.Millisecond) })
 				if left := p.instance.members(p.pid); len(left) != 0 {
 					t.Errorf("%d are left", len(left))
 				}
@@ -271,7 +271,7 @@ func TestT6NothingThatACommandStartsSurvivesIt(t *testing.T) {
 					text, _ := io.ReadAll(out)
 					t.Errorf("it was not noticed: %s", text)
 				}
-				within(t, 2*time.Second, func() { p.End(10 * time.Millisecond) })
+				within(t, func() { p.End(10 * time.Millisecond) })
 				if left := p.instance.members(p.pid); len(left) != 0 {
 					t.Errorf("%d are left", len(left))
 				}
@@ -280,19 +280,20 @@ func TestT6NothingThatACommandStartsSurvivesIt(t *testing.T) {
 				p, out := spawn(t, e, "sh", "-c", "sleep 60 >/dev/null & echo $!")
 				pids := outside(t, p, pidsFrom(t, out, 1))
 				p.Status()
-				within(t, time.Second, func() { p.End(100 * time.Millisecond) })
+				within(t, func() { p.End(100 * time.Millisecond) })
 				wantNone(t, pids)
 			})
 		})
 	}
 }
 
-func within(t *testing.T, limit time.Duration, f func()) {
+// within runs f, which is not to wait for processes that would stay for a minute.
+func within(t *testing.T, f func()) {
 	t.Helper()
 	began := time.Now()
 	f()
-	if took := time.Since(began); took > limit {
-		t.Errorf("it took %v, more than %v", took, limit)
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("it took %v", took)
 	}
 }
 

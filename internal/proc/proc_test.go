@@ -196,7 +196,7 @@ func TestEndUsesForceWhenGraceIsOver(t *testing.T) {
 	s.says()
 	began := time.Now()
 	s.End(100 * time.Millisecond)
-	if took := time.Since(began); took < 100*time.Millisecond || took > 2*time.Second {
+	if took := time.Since(began); took < 100*time.Millisecond || took > 20*time.Second {
 		t.Errorf("it took %v", took)
 	}
 	if st := s.Status(); st.SignalName != "SIGKILL" {

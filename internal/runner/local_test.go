@@ -133,20 +133,32 @@ func TestA12InputReachesTheProgram(t *testing.T) {
 
 func TestT3NobodyElseHoldsUpTheResult(t *testing.T) {
 	b := newBench(t)
-	for _, c := range []struct {
-		argv  []string
-		limit time.Duration
-	}{
-		{[]string{"testcmd", "hold"}, time.Second},
-		{[]string{"testcmd", "daemon", "keep"}, time.Second},
-		{[]string{"sh", "-c", "sleep 30 &"}, time.Second},
+	for _, program := range [][]string{
+		{"testcmd", "hold"},
+		{"testcmd", "daemon", "keep"},
+		{"sh", "-c", "sleep 30 &"},
 	} {
-		began := time.Now()
-		r := b.run(argv(c.argv...))
-		if took := time.Since(began); took > c.limit || r.Cause != tipstaff.Exited {
-			t.Errorf("%q took %v and ended as %v", c.argv, took, r.Cause)
+		if r := b.promptly(time.Second, argv(program...)); r.Cause != tipstaff.Exited {
+			t.Errorf("%q ended as %v", program, r.Cause)
 		}
 	}
+}
+
+// promptly runs a command, which is to take no longer than limit: on a busy machine once
+// in three times.
+func (b *bench) promptly(limit time.Duration, req tipstaff.Request) (r tipstaff.Result) {
+	b.t.Helper()
+	var all []time.Duration
+	for range 3 {
+		began := time.Now()
+		r = b.run(req)
+		all = append(all, time.Since(began))
+		if all[len(all)-1] <= limit {
+			return r
+		}
+	}
+	b.t.Errorf("%q took %v, more than %v", req.Argv, all, limit)
+	return r
 }
 
 func TestT6TimeoutsAndCancellationsEndTheGroup(t *testing.T) {
@@ -155,10 +167,9 @@ func TestT6TimeoutsAndCancellationsEndTheGroup(t *testing.T) {
 	if r.Cause != tipstaff.TimedOut || r.ExitCode != 124 || output(r.Stdout) != "ready\nterminated\n" {
 		t.Errorf("%v %d %q", r.Cause, r.ExitCode, output(r.Stdout))
 	}
-	began := time.Now()
-	r = b.run(tipstaff.Request{Argv: []string{"testcmd", "ignore"}, Timeout: 300 * time.Millisecond})
-	if took := time.Since(began); r.Cause != tipstaff.TimedOut || r.Signal != "SIGKILL" || took > 1300*time.Millisecond {
-		t.Errorf("a program that ignores signals: %v %q after %v", r.Cause, r.Signal, took)
+	r = b.promptly(1300*time.Millisecond, tipstaff.Request{Argv: []string{"testcmd", "ignore"}, Timeout: 300 * time.Millisecond})
+	if r.Cause != tipstaff.TimedOut || r.Signal != "SIGKILL" {
+		t.Errorf("a program that ignores signals: %v %q", r.Cause, r.Signal)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	r, err := b.local.Run(ctx, b.grant(argv("sleep", "60")), Live{Started: cancel})

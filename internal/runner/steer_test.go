@@ -176,9 +176,9 @@ func TestInputAfterItsEndIsRefused(t *testing.T) {
 }
 
 func TestInputWaitsForAProgramOnlyAsLongAsItsCaller(t *testing.T) {
-	c := newBench(t).steer(background("sh", "-c", "read go; cat >/dev/null; echo all; sleep 60"))
+	c := newBench(t).steer(background("sleep", "60"))
 	much := make([]byte, 1<<20)
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	n, err := c.Input(ctx, much)
 	if n == 0 || n == len(much) || !errors.Is(err, context.DeadlineExceeded) {
@@ -205,24 +205,29 @@ func TestT6AStoppedCommandIsEndedWhole(t *testing.T) {
 	b := newBench(t)
 	for _, c := range []struct {
 		signal   syscall.Signal
-		says     string
 		argv     []string
 		ends     string
 		from, to time.Duration
 	}{
-		{syscall.SIGTERM, "ready", []string{"testcmd", "term-print"}, "", 0, 400 * time.Millisecond},
-		{syscall.SIGTERM, "ready", []string{"testcmd", "ignore"}, "SIGKILL", stopGrace, 3 * time.Second},
-		{syscall.SIGKILL, "ready", []string{"testcmd", "ignore"}, "SIGKILL", 0, 400 * time.Millisecond},
+		{syscall.SIGTERM, []string{"testcmd", "term-print"}, "", 0, stopGrace},
+		{syscall.SIGTERM, []string{"testcmd", "ignore"}, "SIGKILL", stopGrace, 3 * time.Second},
+		{syscall.SIGKILL, []string{"testcmd", "ignore"}, "SIGKILL", 0, stopGrace},
 	} {
-		p := b.steer(background(c.argv...))
-		p.says(c.says)
-		began := time.Now()
-		if err := p.Signal(c.signal); err != nil {
-			t.Error(err)
+		var took time.Duration
+		for tries := 0; tries == 0 || took > c.to && tries < 3; tries++ { // a busy machine takes longer
+			p := b.steer(background(c.argv...))
+			p.says("ready")
+			began := time.Now()
+			if err := p.Signal(c.signal); err != nil {
+				t.Error(err)
+			}
+			r := p.ended()
+			if took = time.Since(began); r.Cause != tipstaff.Stopped || r.Signal != c.ends || took < c.from {
+				t.Errorf("%q at %v: %v %q after %v", c.argv, c.signal, r.Cause, r.Signal, took)
+			}
 		}
-		r := p.ended()
-		if took := time.Since(began); r.Cause != tipstaff.Stopped || r.Signal != c.ends || took < c.from || took > c.to {
-			t.Errorf("%q at %v: %v %q after %v", c.argv, c.signal, r.Cause, r.Signal, took)
+		if took > c.to {
+			t.Errorf("%q at %v took %v, more than %v", c.argv, c.signal, took, c.to)
 		}
 	}
 	p := b.steer(background("python3", "-u", "-c", "import time\ntry: print('ready'); time.sleep(60)\nexcept KeyboardInterrupt: print('interrupted')"))

@@ -76,7 +76,7 @@ func TestTheKeyOfARunnerCopiesItsOwnTrailsAndNoOthers(t *testing.T) {
 
 	other := ship.Source{Name: "r1", Trail: "20260101T120000Z-4711-c0ffee00"}
 	short := func() context.Context {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		t.Cleanup(cancel)
 		return ctx
 	}
