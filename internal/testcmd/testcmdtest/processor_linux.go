@@ -2,9 +2,10 @@ package testcmdtest
 
 import (
 	"runtime"
-	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // ProcessorTime returns how long a processor worked for f on the goroutine of the
@@ -20,9 +21,9 @@ func ProcessorTime(t testing.TB, f func()) time.Duration {
 
 func worked(t testing.TB) time.Duration {
 	t.Helper()
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_THREAD, &u); err != nil {
+	var at unix.Timespec // getrusage(2) counts in ticks
+	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &at); err != nil {
 		t.Fatal(err)
 	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	return time.Duration(at.Nano())
 }
