@@ -45,6 +45,10 @@ func TestLFSWorksWhereAPersonHasInstalledIt(t *testing.T) {
 	if !strings.Contains(want[1].said, "version https://git-lfs.github.com/spec/v1\noid sha256:") || !strings.HasSuffix(want[3].said, "large file\n") {
 		t.Fatalf("the control makes no pointers: %v", want)
 	}
+	const install = "git lfs install --local"
+	if control := outside.outside(filepath.Join(outside.work, "repo"), install); control.exit != 0 {
+		t.Errorf("$ %s\nfails outside too: %s", install, control.said)
+	}
 	for _, a := range arrangements() {
 		t.Run(a.String(), func(t *testing.T) {
 			t.Parallel()
@@ -53,7 +57,6 @@ func TestLFSWorksWhereAPersonHasInstalledIt(t *testing.T) {
 			d.serve(a.tier)
 			same(t, d.plays(parts, d.confined), want)
 
-			const install = "git lfs install --local"
 			config := filepath.Join(d.work, "repo", ".git", "config")
 			got := d.confined(filepath.Join(d.work, "repo"), install)
 			after, err := os.ReadFile(config)
@@ -62,9 +65,6 @@ func TestLFSWorksWhereAPersonHasInstalledIt(t *testing.T) {
 			}
 			if reason := "git lfs install --local writes filters that name a program; ask a person to run git lfs install"; got.exit == 0 || !strings.Contains(got.hint, reason) {
 				t.Errorf("$ %s\nis not refused with its reason: %d, %s, hint %q", install, got.exit, got.said, got.hint)
-			}
-			if control := outside.outside(filepath.Join(outside.work, "repo"), install); control.exit != 0 {
-				t.Errorf("$ %s\nfails outside too: %s", install, control.said)
 			}
 		})
 	}

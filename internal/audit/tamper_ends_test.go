@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
 )
 
 // tamperWithEnds makes a trail look longer than it was, or like that of a killed
@@ -104,6 +107,16 @@ func setBack(a *attack) {
 	a.put(a.lines()[:c.Size])
 }
 
+// bareIn is how long records of the server of the ground, one a second, are without a
+// checkpoint if this one is its last.
+func bareIn(note []byte) time.Duration {
+	size, err := strconv.Atoi(strings.Split(string(note), "\n")[1])
+	if err != nil {
+		panic(err)
+	}
+	return time.Duration(serverRecords-1-size) * time.Second
+}
+
 // endsOfServers takes checkpoints away from the end of trails that have a server.stop.
 func endsOfServers(g *ground) (all []tampering) {
 	for _, of := range []struct{ what, trail string }{{"a server", g.server}, {"one command", g.run}} {
@@ -120,7 +133,7 @@ func endsOfServers(g *ground) (all []tampering) {
 			switch {
 			case left == len(notes)-1: // a death may have left that; only the next trail knows better
 				c.tornAlone = true
-			case of.trail == g.server && left < len(notes)-3:
+			case of.trail == g.server && bareIn(notes[left-1]) > mostBareSeen: // how often it signs is the machine's
 				c.alone, c.whole = Unsigned, Unsigned
 			}
 			all = append(all, c)

@@ -28,6 +28,9 @@ type ground struct {
 	latest string // under a key that was rotated; nothing comes after it
 }
 
+// serverRecords is how many commands the server of the ground has recorded, one a second.
+const serverRecords = 150
+
 // steady is a clock that goes on by a fixed step at each record.
 type steady struct {
 	mu   sync.Mutex
@@ -78,7 +81,7 @@ func newGround(t testing.TB) *ground {
 		clock.mu.Unlock()
 	}
 	var trail *Trail
-	trail, g.server = whole(150, 20<<10)
+	trail, g.server = whole(serverRecords, 20<<10)
 	appendAll(t, trail, Record{Event: ServerStop})
 	closeIt(trail)
 	g.key = trail.Key().Public

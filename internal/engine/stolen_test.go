@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -326,17 +327,26 @@ var attempts = []attempt{
 	{"answers for another runner", func(f *field) bool { return f.sends("gateway", f.g.Answers(f.r, f.token)) }},
 	{"answers for another runner, by a message to itself with that subject as its reply", func(f *field) bool {
 		subject := f.g.Answers(f.r, f.token)
+		all := make(chan struct{})
 		sub, err := f.stolen.Subscribe(engine.Namesakes("r1"), func(m *nats.Msg) {
+			if m.Reply == "" {
+				close(all)
+				return
+			}
 			_ = f.stolen.PublishMsg(&nats.Msg{Subject: m.Reply, Header: asMember, Data: []byte("forged")})
 		})
 		if err != nil {
 			f.t.Fatal(err)
 		}
 		defer sub.Unsubscribe() // ends with the test
-		if err := f.stolen.PublishRequest(engine.Namesakes("r1"), subject, nil); err != nil {
+		if err := errors.Join(f.stolen.PublishRequest(engine.Namesakes("r1"), subject, nil), f.stolen.Publish(engine.Namesakes("r1"), nil)); err != nil {
 			f.t.Fatal(err)
 		}
-		f.settle()
+		select {
+		case <-all: // what came first was answered
+		case <-within(f.t).Done():
+			f.t.Error("its messages to itself did not come")
+		}
 		return f.heard("gateway", "forged")
 	}},
 	{"has JetStream answer for another runner, with its own lease", func(f *field) bool {
