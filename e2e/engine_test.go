@@ -291,7 +291,7 @@ func (m *machines) faults(t *testing.T, w1 *webServer, a, b *kit.Server) {
 		_ = r1.Cmd.Wait()
 		began := time.Now()
 		r := b.On(t).InSession(id, "echo", []string{"x"}).JSON()
-		if r.Error != "UNAVAILABLE" && r.Error != "SESSION_LOST" || time.Since(began) > 15*time.Second {
+		if r.Error != "UNAVAILABLE" && r.Error != "SESSION_LOST" || time.Since(began) > heldUp {
 			t.Errorf("after the kill: %+v", r)
 		}
 		again := m.runner("r1", setup{env: []string{"TIPSTAFF_STATE_DIR=" + r1.State}})
