@@ -211,7 +211,7 @@ func TestAFleetOfTwoRunnersAndTwoGateways(t *testing.T) {
 	})
 	t.Run("a command in the background is read and stopped over the other gateway", func(t *testing.T) {
 		id := commandOf(t, a.On(t).Call("execute_command", kit.Args{"command": "sh -c 'echo begun; sleep 60'", "background": true}))
-		r := b.On(t).Call("read_output", kit.Args{"command_id": id, "tail": 5})
+		r := b.On(t).Call("read_output", kit.Args{"command_id": id, "match": "begun", "offset": 0, "wait_ms": 60_000})
 		if !strings.Contains(r.Text, "begun") {
 			t.Errorf("%s", r.Text)
 		}

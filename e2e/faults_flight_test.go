@@ -47,7 +47,7 @@ func TestT11ACallerWhoseCallsAreAllInFlightCanStillEndThem(t *testing.T) {
 			}
 		}
 	}
-	r.Send(r.Line(10, "read_output", kit.Args{"command_id": background, "tail": 1}))
+	r.Send(r.Line(10, "read_output", kit.Args{"command_id": background, "match": "begun", "offset": 0, "wait_ms": 60_000}))
 	if got := answer(10); !strings.Contains(got, "begun") {
 		t.Errorf("read_output: %s", got)
 	}
