@@ -47,6 +47,17 @@ func TestACommandOnATerminalIsSeenAndTypedInto(t *testing.T) {
 	})
 }
 
+// stop ends a command. The call waits two seconds for that, which a busy machine may
+// need for itself.
+func stop(s *kit.Server, id string, more kit.Args) running {
+	s.T.Helper()
+	w := about(s, "stop_command", id, more)
+	if w.State == "running" {
+		w = about(s, "read_output", id, kit.Args{"until": "exit", "wait_ms": 60_000})
+	}
+	return w
+}
+
 // TestHostileCommandsThatLast: what a program or a caller can do to stay, to hold a
 // call up, or to look beyond its own.
 func TestHostileCommandsThatLast(t *testing.T) {
@@ -64,7 +75,7 @@ func TestHostileCommandsThatLast(t *testing.T) {
 					t.Errorf("it did not ignore SIGINT: %+v", w)
 				}
 				begun := time.Now()
-				if w := about(s, "stop_command", b.CommandID, nil); w.State != "stopped" || time.Since(begun) > heldUp {
+				if w := stop(s, b.CommandID, nil); w.State != "stopped" || time.Since(begun) > heldUp {
 					t.Errorf("%+v after %v", w, time.Since(begun))
 				}
 				mark.WantNone(t, 0)
@@ -82,7 +93,7 @@ func TestHostileCommandsThatLast(t *testing.T) {
 				if w.Happened == nil || *w.Happened || time.Since(begun) > heldUp {
 					t.Errorf("%v after %v", w.Happened, time.Since(begun))
 				}
-				if w = about(s, "stop_command", b.CommandID, kit.Args{"signal": "SIGKILL"}); w.State != "stopped" || len(w.Output) > 2<<20 {
+				if w = stop(s, b.CommandID, kit.Args{"signal": "SIGKILL"}); w.State != "stopped" || len(w.Output) > 2<<20 {
 					t.Errorf("%s with %d bytes", w.State, len(w.Output))
 				}
 			})
@@ -93,7 +104,7 @@ func TestHostileCommandsThatLast(t *testing.T) {
 				if !strings.Contains(w.Hint, "of 4194304 bytes") || time.Since(begun) > time.Minute {
 					t.Errorf("%+v after %v", w, time.Since(begun))
 				}
-				about(s, "stop_command", b.CommandID, nil)
+				stop(s, b.CommandID, nil)
 			})
 			t.Run("a caller that leaves while it waits", func(t *testing.T) {
 				b := background(s, "execute_command", kit.Args{"command": "sleep 600"})
@@ -103,7 +114,7 @@ func TestHostileCommandsThatLast(t *testing.T) {
 				if w := about(s, "read_output", b.CommandID, nil); w.State != "running" {
 					t.Errorf("the end of a wait ended what it waited for: %+v", w)
 				}
-				about(s, "stop_command", b.CommandID, nil)
+				stop(s, b.CommandID, nil)
 			})
 			t.Run("the port of somebody else", func(t *testing.T) {
 				l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -116,7 +127,7 @@ func TestHostileCommandsThatLast(t *testing.T) {
 				if w.Happened == nil || *w.Happened {
 					t.Errorf("it tells of a port that is another's: %+v", w)
 				}
-				about(s, "stop_command", b.CommandID, nil)
+				stop(s, b.CommandID, nil)
 			})
 			t.Run("many words at once", func(t *testing.T) {
 				b := background(s, "execute_command", kit.Args{"command": "cat"})

@@ -163,7 +163,7 @@ func TestADevServerIsStartedWaitedForAskedAndStopped(t *testing.T) {
 			t.Errorf("its log is %+v", w)
 		}
 		mark.WantHolders(t, 1)
-		end := about(s, "stop_command", b.CommandID, nil)
+		end := stop(s, b.CommandID, nil)
 		if end.State != "stopped" || end.ExitCode == nil || *end.ExitCode != 143 {
 			t.Errorf("it ended as %+v", end)
 		}
@@ -279,7 +279,7 @@ func TestACommandInTheBackgroundEndsWithWhatItBelongsTo(t *testing.T) {
 		go func() { over <- about(s, "read_output", b.CommandID, kit.Args{"until": "exit", "wait_ms": 60_000}) }()
 		idle.WantNone(t, kit.Patience)
 		busy.WantHolders(t, 1)
-		about(s, "stop_command", b.CommandID, nil)
+		stop(s, b.CommandID, nil)
 		if end := <-over; end.State != "stopped" || end.EndedBy != "stop_command" {
 			t.Errorf("whose caller waits: %+v", end)
 		}
@@ -398,7 +398,7 @@ func TestOnlySoManyCommandsRunInTheBackground(t *testing.T) {
 		background(s, "execute_command", kit.Args{"command": "sleep 60"})
 		b := background(s, "execute_command", kit.Args{"command": "sleep 60"})
 		s.Command("sleep 60", kit.Args{"background": true}).Refused("TOO_MANY_COMMANDS")
-		about(s, "stop_command", b.CommandID, nil)
+		stop(s, b.CommandID, nil)
 		background(s, "execute_command", kit.Args{"command": "sleep 60"})
 	})
 	t.Run("none", func(t *testing.T) {
@@ -432,7 +432,7 @@ func TestTheRecordTellsOfCommandsThatLast(t *testing.T) {
 	b := background(s, "execute_command", kit.Args{"command": "cat"})
 	const secret = "export AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY\n"
 	about(s, "write_input", b.CommandID, kit.Args{"input": secret})
-	about(s, "stop_command", b.CommandID, kit.Args{"signal": "SIGKILL"})
+	stop(s, b.CommandID, kit.Args{"signal": "SIGKILL"})
 	sum := fmt.Sprintf("%x", sha256.Sum256([]byte(secret)))
 	seen := map[string]map[string]any{}
 	for _, r := range s.Records() {
@@ -472,7 +472,7 @@ func TestAScriptRunsInTheBackgroundWithAllItsCommands(t *testing.T) {
 				t.Errorf("then: %+v", w)
 			}
 			mark.WantHolders(t, 2)
-			about(srv, "stop_command", b.CommandID, nil)
+			stop(srv, b.CommandID, nil)
 			mark.WantNone(t, 0)
 
 			// What is denied in the background is so for its commands, too.
