@@ -113,7 +113,7 @@ func (p *visitor) do(method, path string, form url.Values) string {
 func (p *visitor) eventually(path string, want *regexp.Regexp) []string {
 	p.t.Helper()
 	var body string
-	for limit := time.Now().Add(20 * time.Second); time.Now().Before(limit); {
+	for limit := time.Now().Add(kit.Patience); time.Now().Before(limit); {
 		body = p.get(path)
 		if m := want.FindStringSubmatch(body); m != nil {
 			return m
@@ -186,7 +186,7 @@ func TestTheConsole(t *testing.T) {
 // follows reads output of a command as it comes, and holds that it is seen in time.
 func (p *visitor) follows(id string) {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(p.t.Context(), kit.Patience)
 	defer cancel()
 	r, _ := http.NewRequestWithContext(ctx, http.MethodGet, p.origin+"/commands/"+id+"/live", nil)
 	res, err := p.http.Do(r)

@@ -71,22 +71,22 @@ func TestACommandRunsOnceOrIsAnErrorWhenItsHelpersAreEndedFromOutside(t *testing
 			sent := map[int]bool{}
 			t.Cleanup(func() { wantNoHelpers(t, sent) }) // after the server's end
 			s.Connect()
-			if ran, r := runMarked(s, "control"); ran != 1 || r.Ran().Stdout != "well\n" {
+			if ran, r := runMarked(s, "control", heldUp); ran != 1 || r.Ran().Stdout != "well\n" {
 				t.Fatalf("without signals: %d, %s", ran, r.Text)
 			}
 			for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGSEGV, syscall.SIGKILL, syscall.SIGSTOP} {
 				to := &signals{server: s, signal: signal, sent: sent}
 				name := strconv.Itoa(int(signal))
-				runMarked(s, "before-"+name)
+				runMarked(s, "before-"+name, heldUp)
 				kit.Eventually(t, "a helper waits for the next command", func() bool { return len(helpersOf(s.Cmd.Process.Pid)) > 0 })
 				to.once()
 				began := time.Now()
-				if ran, r := runMarked(s, "once-"+name); ran != 1 || r.Ran().Stdout != "well\n" || time.Since(began) > heldUp {
+				if ran, r := runMarked(s, "once-"+name, heldUp); ran != 1 || r.Ran().Stdout != "well\n" || time.Since(began) > heldUp {
 					t.Errorf("after one %v, in %v: %d, %s", signal, time.Since(began), ran, r.Text)
 				}
 				to.always(t, "always-"+name)
 			}
-			if ran, r := runMarked(s, "afterwards"); ran != 1 || r.Ran().Stdout != "well\n" {
+			if ran, r := runMarked(s, "afterwards", heldUp); ran != 1 || r.Ran().Stdout != "well\n" {
 				t.Errorf("afterwards: %d, %s", ran, r.Text)
 			}
 		})
@@ -94,8 +94,8 @@ func TestACommandRunsOnceOrIsAnErrorWhenItsHelpersAreEndedFromOutside(t *testing
 }
 
 // runMarked runs a command that leaves a line in a file, and counts the lines.
-func runMarked(s *kit.Server, name string) (ran int, r kit.Reply) {
-	r = s.Process("sh", []string{"-c", "echo ran >> " + name + "; echo well"}, kit.Args{"timeout_ms": 3000})
+func runMarked(s *kit.Server, name string, limit time.Duration) (ran int, r kit.Reply) {
+	r = s.Process("sh", []string{"-c", "echo ran >> " + name + "; echo well"}, kit.Args{"timeout_ms": limit.Milliseconds()})
 	text, _ := os.ReadFile(filepath.Join(s.Workspace, name))
 	return strings.Count(string(text), "ran"), r
 }
@@ -116,7 +116,7 @@ func (s *signals) always(t *testing.T, name string) {
 	})
 	for i, limit := 0, time.Now().Add(30*time.Second); i < 3 || s.hit() < before+3 && time.Now().Before(limit); i++ {
 		began := time.Now()
-		ran, r := runMarked(s.server, name+"-"+strconv.Itoa(i))
+		ran, r := runMarked(s.server, name+"-"+strconv.Itoa(i), 3*time.Second)
 		if took := time.Since(began); took > heldUp {
 			t.Errorf("under %v a call of 3 s took %v: %s", s.signal, took, r.Text)
 		}
@@ -136,10 +136,18 @@ func (s *signals) always(t *testing.T, name string) {
 // wantNoHelpers fails the test if a helper that got a signal is there after the server's
 // end, and ends it: one that was stopped would stay.
 func wantNoHelpers(t *testing.T, sent map[int]bool) {
-	for pid := range sent {
+	lives := func(pid int) bool {
 		comm, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/comm")
-		if state := stateOf(pid); state != "" && state != "Z" && strings.Contains(string(comm), "tipstaff") {
-			t.Errorf("the helper %d (%s) has outlived its server", pid, state)
+		state := stateOf(pid)
+		return state != "" && state != "Z" && strings.Contains(string(comm), "tipstaff")
+	}
+	limit := time.Now().Add(heldUp) // the kernel ends them with their server, when it comes to them
+	for pid := range sent {
+		for lives(pid) && time.Now().Before(limit) {
+			time.Sleep(5 * time.Millisecond)
+		}
+		if lives(pid) {
+			t.Errorf("the helper %d (%s) has outlived its server", pid, stateOf(pid))
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	}

@@ -187,13 +187,13 @@ func TestWithoutItsDeciderNothingRuns(t *testing.T) {
 			_, _ = io.WriteString(w, `{"result": true}`)
 		}
 	}))
-	s := start(t, setup{env: []string{"TIPSTAFF_DECIDER=" + at, "TIPSTAFF_DECIDER_TIMEOUT=1000"}})
+	s := start(t, setup{env: []string{"TIPSTAFF_DECIDER=" + at, "TIPSTAFF_DECIDER_TIMEOUT=4000"}})
 	for _, m := range []string{"nonsense", "fails", "hangs"} {
 		set(m)
 		began := time.Now()
 		r := s.Command("echo hello")
 		r.Refused("could not be asked", "POLICY_UNAVAILABLE", "tell the operator")
-		if took := time.Since(began); m == "hangs" && (took < time.Second || took > 5*time.Second) {
+		if took := time.Since(began); m == "hangs" && (took < 4*time.Second || took > heldUp) {
 			t.Errorf("a decider that hangs is waited for %v", took)
 		}
 		if strings.Contains(r.Text, "opa.sock") {
@@ -202,6 +202,7 @@ func TestWithoutItsDeciderNothingRuns(t *testing.T) {
 	}
 	set("well")
 	s.Command("echo hello").Ran()
+	kit.Eventually(t, "the log says that it answers again", func() bool { return strings.Contains(s.Stderr.String(), "the decider answers again") }, s.Stderr.String)
 	log := s.Stderr.String()
 	if strings.Count(log, "the decider gives no usable answer") != 1 || strings.Count(log, "the decider answers again") != 1 {
 		t.Errorf("the log says\n%s", log)
@@ -239,7 +240,7 @@ func TestACancelledCallDoesNotWaitForTheDecider(t *testing.T) {
 		}
 		return false
 	}, s.Stderr.String)
-	if took := time.Since(began); took > 8*time.Second {
+	if took := time.Since(began); took > heldUp { // one that was waited for in vain is recorded otherwise
 		t.Errorf("it took %v", took)
 	}
 	if strings.Contains(s.Stderr.String(), "no usable answer") {

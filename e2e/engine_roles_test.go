@@ -77,7 +77,7 @@ func TestThreeProcessesThatAreGatewayAndRunnerEach(t *testing.T) {
 	})
 	t.Run("a command in the background is read and stopped at another", func(t *testing.T) {
 		id := commandOf(t, clients[0].On(t).Call("execute_command", kit.Args{"command": "sh -c 'echo begun; sleep 60'", "background": true}))
-		if r := clients[1].On(t).Call("read_output", kit.Args{"command_id": id, "tail": 5}); !strings.Contains(r.Text, "begun") {
+		if r := clients[1].On(t).Call("read_output", kit.Args{"command_id": id, "match": "begun", "offset": 0, "wait_ms": 60_000}); !strings.Contains(r.Text, "begun") {
 			t.Errorf("%s", r.Text)
 		}
 		if r := clients[2].On(t).Call("stop_command", kit.Args{"command_id": id}); r.IsError {

@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"tipstaff/e2e/kit"
 )
@@ -48,7 +47,7 @@ func TestT11ACallerWhoseCallsAreAllInFlightCanStillEndThem(t *testing.T) {
 			}
 		}
 	}
-	r.Send(r.Line(10, "read_output", kit.Args{"command_id": background, "tail": 1}))
+	r.Send(r.Line(10, "read_output", kit.Args{"command_id": background, "match": "begun", "offset": 0, "wait_ms": 60_000}))
 	if got := answer(10); !strings.Contains(got, "begun") {
 		t.Errorf("read_output: %s", got)
 	}
@@ -63,7 +62,7 @@ func TestT11ACallerWhoseCallsAreAllInFlightCanStillEndThem(t *testing.T) {
 	}
 	m.WantHolders(t, 1)
 	r.Send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":4}}`)
-	m.WantNone(t, 5*time.Second)
+	m.WantNone(t, heldUp)
 	_ = r.In.Close()
 	wantEnded(t, s, 0)
 }
@@ -107,7 +106,7 @@ func TestT11OverHTTPACallerWhoseCallsAreAllInFlightCanStillEndThem(t *testing.T)
 			t.Errorf("%s: %d %s", tool, resp.StatusCode, got)
 		}
 	}
-	m.WantNone(t, 5*time.Second)
+	m.WantNone(t, heldUp)
 	ends[0].tell(&kit.Raw{Cmd: w.Cmd})
 	wantEnded(t, w.Server, 0)
 }

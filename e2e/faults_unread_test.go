@@ -38,7 +38,7 @@ var ends = []struct {
 // endSoon is the two seconds for which answers are kept for a client that does not read
 // them, those in which commands are ended (contract T4), and room for a busy machine.
 // Without a bound the server never ended.
-const endSoon = 15 * time.Second
+const endSoon = 30 * time.Second
 
 // wantEnded is true of a server that has ended in time with its code, and whose record
 // is closed and signed.
@@ -206,7 +206,7 @@ func TestAnUnreadStandardOutputHoldsUpNoEnd(t *testing.T) {
 			r.Send(r.Line(2, "execute_process", large))
 			kit.Eventually(t, "the pipe is full", func() bool { return waiting(t, r) == 64<<10 })
 			end.tell(r)
-			m.WantNone(t, 5*time.Second)
+			m.WantNone(t, heldUp)
 			wantEnded(t, s, end.code)
 		})
 	}
@@ -247,7 +247,7 @@ func TestOverHTTPAnUnreadAnswerHoldsUpNoEnd(t *testing.T) {
 			}()
 			m.WantHolders(t, kit.Members)
 			end.tell(&kit.Raw{Cmd: w.Cmd})
-			m.WantNone(t, 5*time.Second)
+			m.WantNone(t, heldUp)
 			wantEnded(t, w.Server, end.code)
 			rest, err := io.ReadAll(unread.Body)
 			if err == nil {

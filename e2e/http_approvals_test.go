@@ -472,7 +472,7 @@ func TestOverHTTPAFormIsTakenBackWhoseCallWasCancelled(t *testing.T) {
 	begun, _ := w.fetch("POST", "/mcp", alices, strings.Replace(hello, `"capabilities":{}`, `"capabilities":{"elicitation":{}}`, 1))
 	headers := []string{"Mcp-Session-Id", begun.Header.Get("Mcp-Session-Id"), "Mcp-Protocol-Version", stateful}
 	w.fetch("POST", "/mcp", alices, `{"jsonrpc":"2.0","method":"notifications/initialized"}`, headers...)
-	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer stop()
 	// The library sends the notice concurrently with the end of the call and
 	// promises no order: sometimes the stream has ended before. That must not

@@ -301,7 +301,7 @@ func (c *loadClient) step(i int, id string) error {
 	switch {
 	case i%8 == 3:
 		return c.late(id)
-	case i%16 == 6 && c.n%4 < 2:
+	case i%16 == 5 && c.n%4 < 2: // the first step of the client 5
 		return c.vanish(id)
 	}
 	return c.quick(i, id)

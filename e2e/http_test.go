@@ -19,7 +19,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -305,7 +304,7 @@ func TestT4SignalsEndAServerOverHTTP(t *testing.T) {
 				t.Fatal(err)
 			}
 			within(t, "the end of the server", func() { _ = w.Cmd.Wait() })
-			mark.WantNone(t, time.Second)
+			mark.WantNone(t, heldUp)
 			within(t, "the end of the call", func() { <-answered })
 			want := map[syscall.Signal]int{syscall.SIGINT: 130}[sig]
 			if code := w.Cmd.ProcessState.ExitCode(); code != want {

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"go.yaml.in/yaml/v4"
 
@@ -56,6 +55,18 @@ func background(s *kit.Server, tool string, a kit.Args) running {
 	if b.State != "running" || b.CommandID == "" {
 		s.T.Fatalf("it does not run: %+v", b)
 	}
+	return b
+}
+
+// waits is what a command says once it has printed a text and waits for input.
+func (b running) waits(s *kit.Server, text string) running {
+	s.T.Helper()
+	kit.Eventually(s.T, "it prints "+text+" and waits", func() bool {
+		if !b.Waits || !strings.Contains(b.Output, text) {
+			b = about(s, "read_output", b.CommandID, kit.Args{"offset": 0})
+		}
+		return b.Waits && strings.Contains(b.Output, text)
+	}, func() string { return fmt.Sprintf("%+v", b) })
 	return b
 }
 
@@ -139,19 +150,19 @@ func TestADevServerIsStartedWaitedForAskedAndStopped(t *testing.T) {
 		port, mark := freePort(t), kit.NewMark(t)
 		serve := fmt.Sprintf("echo begin; exec python3 -m http.server %d --bind 127.0.0.1", port)
 		b := background(s, "execute_process", kit.Args{"file": "sh", "args": mark.InEnvironment(serve)})
-		if w := about(s, "read_output", b.CommandID, kit.Args{"wait_ms": 20_000, "until": "port", "port": port}); w.Happened == nil || !*w.Happened {
+		if w := about(s, "read_output", b.CommandID, kit.Args{"wait_ms": 60_000, "until": "port", "port": port}); w.Happened == nil || !*w.Happened {
 			t.Fatalf("it does not listen: %+v", w)
 		}
 		got := s.Process("python3", []string{"-c", fetchProgram, fmt.Sprintf("http://127.0.0.1:%d/", port)}).Ran()
 		if !strings.Contains(got.Stdout, "Directory listing") {
 			t.Errorf("fetched %q", got.Stdout)
 		}
-		w := about(s, "read_output", b.CommandID, kit.Args{"wait_ms": 5_000, "match": `"GET / HTTP`})
+		w := about(s, "read_output", b.CommandID, kit.Args{"wait_ms": 60_000, "match": `"GET / HTTP`})
 		if w.Happened == nil || !*w.Happened || !strings.Contains(w.Output, "GET / HTTP/1.1\" 200") {
 			t.Errorf("its log is %+v", w)
 		}
 		mark.WantHolders(t, 1)
-		end := about(s, "stop_command", b.CommandID, nil)
+		end := stop(s, b.CommandID, nil)
 		if end.State != "stopped" || end.ExitCode == nil || *end.ExitCode != 143 {
 			t.Errorf("it ended as %+v", end)
 		}
@@ -167,17 +178,16 @@ func TestAReplIsTypedInto(t *testing.T) {
 	t.Parallel()
 	jobServers(t, nil, func(t *testing.T, s *kit.Server) {
 		b := background(s, "execute_command", kit.Args{"command": "python3 -i -q -u"})
-		w := about(s, "write_input", b.CommandID, kit.Args{"input": "x = 6*7\nprint(f'it is {x}')\n", "wait_ms": 5000}) // in one write: the prompt comes by another pipe
+		w := about(s, "write_input", b.CommandID, kit.Args{"input": "x = 6*7\nprint(f'it is {x}')\n", "wait_ms": 60_000}) // in one write: the prompt comes by another pipe
 		if !strings.Contains(w.Output, "it is 42") {
-			w = about(s, "read_output", b.CommandID, kit.Args{"wait_ms": 5000, "match": "it is 42", "offset": 0}) // it may have come in pieces
+			w = about(s, "read_output", b.CommandID, kit.Args{"wait_ms": 60_000, "match": "it is 42", "offset": 0}) // it may have come in pieces
 		}
 		if !strings.Contains(w.Output, "it is 42") || w.State != "running" {
 			t.Errorf("it says %+v", w)
 		}
-		begun := time.Now()
-		about(s, "write_input", b.CommandID, kit.Args{"input": "print('bye')\n", "close": true, "wait_ms": 10_000})
-		if w = about(s, "read_output", b.CommandID, kit.Args{"wait_ms": 10_000, "until": "exit"}); w.State != "exited" || *w.ExitCode != 0 {
-			t.Errorf("after the end of its input: %+v, after %v", w, time.Since(begun))
+		about(s, "write_input", b.CommandID, kit.Args{"input": "print('bye')\n", "close": true, "wait_ms": 60_000})
+		if w = about(s, "read_output", b.CommandID, kit.Args{"wait_ms": 60_000, "until": "exit"}); w.State != "exited" || *w.ExitCode != 0 {
+			t.Errorf("after the end of its input: %+v", w)
 		}
 		s.Call("write_input", kit.Args{"command_id": b.CommandID, "input": "x"}).Refused("COMMAND_NOT_RUNNING", "read_output")
 	})
@@ -192,11 +202,14 @@ func TestAYieldAnswersWhenTheCommandEndsOrTheTimeIsUp(t *testing.T) {
 			t.Errorf("early: %+v", early)
 		}
 		late := ran(t, s.Process("sh", []string{"-c", "echo now; read line; echo got $line; exit 4"}, kit.Args{"yield_time_ms": 300}))
-		if late.State != "running" || late.Output != "now\n" || !late.Waits || !strings.Contains(late.Hint, "read_output") {
+		if late.State != "running" || late.Output != "" && late.Output != "now\n" || !strings.Contains(late.Hint, "read_output") {
 			t.Fatalf("late: %+v", late)
 		}
+		if now := late.waits(s, "now\n"); now.Output != "now\n" {
+			t.Fatalf("when it waits: %+v", now)
+		}
 		about(s, "write_input", late.CommandID, kit.Args{"input": "it\n"})
-		if w := about(s, "read_output", late.CommandID, kit.Args{"until": "exit", "wait_ms": 10_000, "offset": 0}); w.Output != "now\ngot it\n" || w.State != "exited" || *w.ExitCode != 4 {
+		if w := about(s, "read_output", late.CommandID, kit.Args{"until": "exit", "wait_ms": 60_000, "offset": 0}); w.Output != "now\ngot it\n" || w.State != "exited" || *w.ExitCode != 4 {
 			t.Errorf("then: %+v", w)
 		}
 		timeout := s.Process("sleep", []string{"60"}, kit.Args{"timeout_ms": 300})
@@ -215,7 +228,7 @@ func TestACommandInTheBackgroundEndsWithWhatItBelongsTo(t *testing.T) {
 			one, two := s.NewSession(), s.NewSession()
 			for id, m := range map[string]kit.Mark{one: mine, two: other} {
 				r := s.InSession(id, "sh", m.InEnvironment(loop), kit.Args{"background": true})
-				if r.IsError || !strings.Contains(r.Text, `"state":"running","truncated":false`) && !strings.Contains(r.Text, `"state":"running"`) {
+				if r.IsError || !strings.Contains(r.Text, `"state":"running"`) {
 					t.Fatal(r.Text)
 				}
 			}
@@ -255,16 +268,16 @@ func TestACommandInTheBackgroundEndsWithWhatItBelongsTo(t *testing.T) {
 		wantStopped(t, s, "terminated")
 	})
 	t.Run("principal's idle time", func(t *testing.T) {
-		w := serveHTTP(t, setup{env: append(kit.Sandboxed(kit.Namespaces), "ALLOWED_COMMANDS=sh,sleep", "TIPSTAFF_SESSION_IDLE=1500"), files: loops})
+		w := serveHTTP(t, setup{env: append(kit.Sandboxed(kit.Namespaces), "ALLOWED_COMMANDS=sh,sleep", "TIPSTAFF_SESSION_IDLE=5000"), files: loops})
 		idle, busy := kit.NewMark(t), kit.NewMark(t)
 		background(w.as(alices, stateless), "execute_process", kit.Args{"file": "sh", "args": idle.InEnvironment(loop)})
 		s := w.as(master, stateless)
 		b := background(s, "execute_process", kit.Args{"file": "sh", "args": busy.InEnvironment(loop)})
 		over := make(chan running)
 		go func() { over <- about(s, "read_output", b.CommandID, kit.Args{"until": "exit", "wait_ms": 60_000}) }()
-		idle.WantNone(t, 20*time.Second)
+		idle.WantNone(t, kit.Patience)
 		busy.WantHolders(t, 1)
-		about(s, "stop_command", b.CommandID, nil)
+		stop(s, b.CommandID, nil)
 		if end := <-over; end.State != "stopped" || end.EndedBy != "stop_command" {
 			t.Errorf("whose caller waits: %+v", end)
 		}
@@ -312,7 +325,7 @@ func TestACommandIDIsWorthNothingToOthers(t *testing.T) {
 		}
 	}
 	// The control: its owner, over another connection and revision of the protocol.
-	if got := about(w.as(alices, stateless), "write_input", b.CommandID, kit.Args{"input": "mine\n"}); got.Output != "mine\n" {
+	if got := about(w.as(alices, stateless), "write_input", b.CommandID, kit.Args{"input": "mine\n", "wait_ms": 60_000}); got.Output != "mine\n" {
 		t.Errorf("its owner reads %+v", got)
 	}
 	for _, r := range w.Records() {
@@ -383,7 +396,7 @@ func TestOnlySoManyCommandsRunInTheBackground(t *testing.T) {
 		background(s, "execute_command", kit.Args{"command": "sleep 60"})
 		b := background(s, "execute_command", kit.Args{"command": "sleep 60"})
 		s.Command("sleep 60", kit.Args{"background": true}).Refused("TOO_MANY_COMMANDS")
-		about(s, "stop_command", b.CommandID, nil)
+		stop(s, b.CommandID, nil)
 		background(s, "execute_command", kit.Args{"command": "sleep 60"})
 	})
 	t.Run("none", func(t *testing.T) {
@@ -417,7 +430,7 @@ func TestTheRecordTellsOfCommandsThatLast(t *testing.T) {
 	b := background(s, "execute_command", kit.Args{"command": "cat"})
 	const secret = "export AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY\n"
 	about(s, "write_input", b.CommandID, kit.Args{"input": secret})
-	about(s, "stop_command", b.CommandID, kit.Args{"signal": "SIGKILL"})
+	stop(s, b.CommandID, kit.Args{"signal": "SIGKILL"})
 	sum := fmt.Sprintf("%x", sha256.Sum256([]byte(secret)))
 	seen := map[string]map[string]any{}
 	for _, r := range s.Records() {
@@ -449,15 +462,15 @@ func TestAScriptRunsInTheBackgroundWithAllItsCommands(t *testing.T) {
 			srv := start(t, s.withPolicy(t, "version: 1\nshell: write\ncommands:\n  \"*\": {allow: [\"*\"]}\n  touch: {allow: [\"*\"], background: deny}\n"))
 			mark := kit.NewMark(t)
 			b := background(srv, "execute_shell", kit.Args{"script": "export TEST_MARK=" + string(mark) + "\necho ready\nread line\necho got $line\nsleep 60 | cat\necho never"})
-			if b.Output != "ready\n" || !b.Waits {
-				t.Errorf("it says %+v", b)
+			if now := b.waits(srv, "ready\n"); now.Output != "ready\n" {
+				t.Errorf("it says %+v", now)
 			}
 			about(srv, "write_input", b.CommandID, kit.Args{"input": "it\n"})
-			if w := about(srv, "read_output", b.CommandID, kit.Args{"wait_ms": 10_000, "match": "^got it$", "offset": 0}); w.Happened == nil || !*w.Happened {
+			if w := about(srv, "read_output", b.CommandID, kit.Args{"wait_ms": 60_000, "match": "^got it$", "offset": 0}); w.Happened == nil || !*w.Happened {
 				t.Errorf("then: %+v", w)
 			}
 			mark.WantHolders(t, 2)
-			about(srv, "stop_command", b.CommandID, nil)
+			stop(srv, b.CommandID, nil)
 			mark.WantNone(t, 0)
 
 			// What is denied in the background is so for its commands, too.
@@ -476,7 +489,7 @@ func TestAScriptRunsInTheBackgroundWithAllItsCommands(t *testing.T) {
 				t.Errorf("while a script runs on, the session is in %q", out)
 			}
 			about(srv, "write_input", late.CommandID, kit.Args{"close": true})
-			about(srv, "read_output", late.CommandID, kit.Args{"wait_ms": 10_000, "until": "exit"})
+			about(srv, "read_output", late.CommandID, kit.Args{"wait_ms": 60_000, "until": "exit"})
 			if out := shellCall(srv, "basename $PWD", in).Ran().Stdout; out != "b\n" {
 				t.Errorf("a script that ran on has moved the session to %q", out)
 			}

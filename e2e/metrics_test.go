@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -29,18 +30,21 @@ func serveMetrics(t *testing.T, s setup) (*kit.Server, string) {
 	return srv, logged(t, srv, "serving metrics", "url")
 }
 
-// logged returns an attribute of a line that the server has logged.
-func logged(t *testing.T, srv *kit.Server, msg, attribute string) string {
+// logged returns an attribute of a line that the server has logged. It waits for the
+// line: what comes on standard error may be read after an answer that was written later.
+func logged(t *testing.T, srv *kit.Server, msg, attribute string) (value string) {
 	t.Helper()
-	for line := range strings.Lines(srv.Stderr.String()) {
-		var m map[string]any
-		if json.Unmarshal([]byte(line), &m) == nil && m["msg"] == msg {
-			value, _ := m[attribute].(string)
-			return value
+	kit.Eventually(t, fmt.Sprintf("the server logs %q", msg), func() bool {
+		for line := range strings.Lines(srv.Stderr.String()) {
+			var m map[string]any
+			if json.Unmarshal([]byte(line), &m) == nil && m["msg"] == msg {
+				value, _ = m[attribute].(string)
+				return true
+			}
 		}
-	}
-	t.Fatalf("the server has not logged %q:\n%s", msg, srv.Stderr)
-	return ""
+		return false
+	}, srv.Stderr.String)
+	return value
 }
 
 func fetch(t *testing.T, url string) (status int, body string) {

@@ -227,8 +227,7 @@ func TestAPolicyThatCannotBeUsedLeavesTheLastGoodOne(t *testing.T) {
 			g.doctorSays(t, func(d doctored) bool {
 				return strings.Contains(d.Policy.Error, c.say) && len(d.Policy.Servers) == 1 && strings.Contains(d.Policy.Servers[0].Refused, c.say)
 			})
-			_ = os.Remove(path)
-			write(t, path, deniesEcho)
+			put(t, path, []byte(deniesEcho)) // at once: no file would be another fault
 			g.wantReload(3, "unchanged")
 			g.wantEcho(false)
 			g.doctorSays(t, func(d doctored) bool {

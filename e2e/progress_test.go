@@ -4,8 +4,6 @@ package e2e
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -48,13 +46,6 @@ func (p *progressHeard) waitFor(t *testing.T, pattern string) {
 	t.Helper()
 	told := func() bool { return slices.ContainsFunc(p.messages(), regexp.MustCompile(pattern).MatchString) }
 	kit.Eventually(t, "progress like "+pattern, told, func() string { return strings.Join(p.messages(), "\n") })
-}
-
-func makeFile(t *testing.T, dir, name string) {
-	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // TestACallThatLastsTellsHowItGoesOn, to a client that asks for it, in both

@@ -137,16 +137,16 @@ func TestA4TheTimeoutIsUsedExactlyAsGivenOrRefused(t *testing.T) {
 
 func TestA4WithoutATimeoutTheDefaultHolds(t *testing.T) {
 	t.Parallel()
-	s := start(t, setup{env: []string{"TIPSTAFF_DEFAULT_TIMEOUT=400"}})
-	s.Command("sleep 30").Refused("Timed out after 400ms")
+	s := start(t, setup{env: []string{"TIPSTAFF_DEFAULT_TIMEOUT=2000"}}) // the first command waits for its sandbox as well
+	s.Command("sleep 30").Refused("Timed out after 2000ms")
 }
 
 func TestA5ATimeoutAnswersWithWhatWasCaptured(t *testing.T) {
 	t.Parallel()
 	s := start(t, setup{})
-	r := s.Process("sh", []string{"-c", "echo out; echo err >&2; sleep 30"}, kit.Args{"timeout_ms": 500})
+	r := s.Process("sh", []string{"-c", "echo out; echo err >&2; sleep 30"}, kit.Args{"timeout_ms": 5000}) // it has written by then
 	b := r.YAML()
-	if !r.IsError || b.ExitCode != 124 || b.Stdout != "out\n" || b.Stderr != "err\n" || !strings.HasPrefix(b.Error, "Timed out after 500ms") {
+	if !r.IsError || b.ExitCode != 124 || b.Stdout != "out\n" || b.Stderr != "err\n" || !strings.HasPrefix(b.Error, "Timed out after 5000ms") {
 		t.Errorf("got isError=%v %+v", r.IsError, b)
 	}
 }
@@ -249,7 +249,7 @@ func TestA8OutputIsCleanedForModels(t *testing.T) {
 	if b := s.Process("sh", []string{"-c", "head -c 4000 /proc/self/exe"}).Ran(); !strings.HasPrefix(b.Stdout, "[binary, 4000 bytes, ELF, sha256 ") || !b.Truncated {
 		t.Errorf("a program: %+v", b)
 	}
-	r := s.Process("sh", []string{"-c", "yes equal; exit 3"}, kit.Args{"timeout_ms": 300})
+	r := s.Process("sh", []string{"-c", "yes equal | head -n 1000000; sleep 30"}, kit.Args{"timeout_ms": 5000})
 	if body := r.YAML(); !strings.Contains(body.Stdout, " more lines like this one …]\n") || len(body.Stdout) > 500 {
 		t.Errorf("equal lines: %.500s", r.Text)
 	}

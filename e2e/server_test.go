@@ -88,8 +88,3 @@ func canonical(t *testing.T, dir string) string {
 	}
 	return dir
 }
-
-// untilFile is a command that ends when the file exists in the workspace.
-func untilFile(name string) string {
-	return "until [ -e " + name + " ]; do sleep 0.02; done"
-}

@@ -35,7 +35,7 @@ func devServer(p *player) {
 func repl(p *player) {
 	p.call("execute_command", `{"command": "python3 -i -q -u", "background": true}`, "running", begun)
 	p.call("write_input", `{"command_id": "CMD", "input": "x = 6*7\nprint('it is %d' % x)\n"}`, "running", begun)
-	p.call("read_output", `{"command_id": "CMD", "match": "it is [0-9]+", "stream": "stdout", "offset": 0, "wait_ms": 30000}`, "it is 42")
+	p.call("read_output", `{"command_id": "CMD", "match": "it is [0-9]+", "stream": "stdout", "offset": 0, "wait_ms": 30000}`, "waits_for_input: true")
 	p.call("write_input", `{"command_id": "CMD", "close": true}`, "state", soon)
 	p.call("read_output", `{"command_id": "CMD", "until": "exit", "stream": "stdout", "wait_ms": 30000}`, "exit_code: 0")
 }
@@ -47,7 +47,7 @@ func rebase(p *player) {
 
 func debugger(p *player) {
 	p.call("execute_command", `{"command": "python3 -u -m pdb total.py", "background": true}`, "running", begun)
-	p.call("read_output", `{"command_id": "CMD", "match": "[(]Pdb[)] $", "offset": 0, "wait_ms": 30000}`, "happened: true")
+	p.call("read_output", `{"command_id": "CMD", "match": "[(]Pdb[)] $", "offset": 0, "wait_ms": 30000}`, "waits_for_input: true")
 	p.call("write_input", `{"command_id": "CMD", "input": "until 5\np total, prices\n"}`, "running", soon)
 	p.call("read_output", `{"command_id": "CMD", "match": "[(]12, ", "offset": 0, "wait_ms": 30000}`, "waits_for_input: true")
 	p.call("write_input", `{"command_id": "CMD", "input": "quit\n"}`, "state", soon)

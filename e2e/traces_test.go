@@ -63,6 +63,13 @@ func newCollector(t *testing.T) *collector {
 	return c
 }
 
+// count returns how many spans have come.
+func (c *collector) count() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.spans)
+}
+
 // told returns the attributes of a span as text.
 func told(s *tracepb.Span) map[string]string {
 	m := map[string]string{}
@@ -94,15 +101,23 @@ const printTrace = `echo "$TRACEPARENT $TRACESTATE"`
 
 func TestTracesReachACollector(t *testing.T) {
 	t.Parallel()
-	c := newCollector(t)
-	s := start(t, setup{env: []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + c.URL}})
-	meta := mcp.Meta{"traceparent": traceparent, "tracestate": "vendor=1"}
-	out := callTraced(t, s, meta, "execute_process", kit.Args{"file": "sh", "args": []string{"-c", printTrace + "; exit 3 # word-of-the-caller"}}).YAML().Stdout
-	callTraced(t, s, meta, "execute_command", kit.Args{"command": "word-of-the-caller"}).Refused()
-	s.Command("true").Ran()
-	s.Command("echo 'word-of-the-caller").Refused()
-	s.Call("execute_command", kit.Args{"cmd": "word-of-the-caller"}).Refused()
-	_ = s.Session.Close() // this sends the last spans
+	var c *collector
+	var s *kit.Server
+	var out string
+	for range 3 { // the last spans have a second, which a busy machine may need for itself
+		c = newCollector(t)
+		s = start(t, setup{env: []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + c.URL}})
+		meta := mcp.Meta{"traceparent": traceparent, "tracestate": "vendor=1"}
+		out = callTraced(t, s, meta, "execute_process", kit.Args{"file": "sh", "args": []string{"-c", printTrace + "; exit 3 # word-of-the-caller"}}).YAML().Stdout
+		callTraced(t, s, meta, "execute_command", kit.Args{"command": "word-of-the-caller"}).Refused()
+		s.Command("true").Ran()
+		s.Command("echo 'word-of-the-caller").Refused()
+		s.Call("execute_command", kit.Args{"cmd": "word-of-the-caller"}).Refused()
+		_ = s.Session.Close() // this sends the last spans
+		if c.count() >= 5 {
+			break
+		}
+	}
 
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -196,12 +211,12 @@ func TestACollectorThatIsStuckOrGoneDelaysNobody(t *testing.T) {
 			for range 20 {
 				s.Command("true").Ran()
 			}
-			if took := time.Since(began); took > 10*time.Second {
+			if took := time.Since(began); took > heldUp {
 				t.Errorf("20 commands took %v", took)
 			}
 			began = time.Now()
 			_ = s.Session.Close()
-			if took := time.Since(began); took > 5*time.Second {
+			if took := time.Since(began); took >= kit.Farewell {
 				t.Errorf("the end took %v", took)
 			}
 			for line := range strings.Lines(s.Stderr.String()) {

@@ -134,7 +134,10 @@ func (l *lender) startAgent() {
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	l.outside("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "me@example.org", "-f", filepath.Join(l.base, "id"))
-	kit.Eventually(t, "the agent has its socket", func() bool { _, err := os.Stat(l.agent); return err == nil })
+	kit.Eventually(t, "the agent answers", func() bool { // its socket is there before it listens
+		_, err := l.tryOutside("ssh-add", "-l")
+		return err == nil || kit.ExitCode(err) == "1" // it has no keys
+	})
 	l.outside("ssh-add", "-q", filepath.Join(l.base, "id"))
 	l.key = strings.Fields(l.outside("ssh-add", "-l"))[1]
 }

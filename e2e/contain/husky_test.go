@@ -69,7 +69,7 @@ func TestHuskysFirstInstall(t *testing.T) {
 	}
 }
 
-var digits = regexp.MustCompile(`[0-9]+`)
+var digits = regexp.MustCompile(`[0-9]+(ms|s|m)?\b`)
 
 const huskyInstall = "npm install --no-audit --no-fund --offline 2>&1"
 

@@ -70,7 +70,7 @@ func setStage(t *testing.T, row *containRow, uid int, settings []string) *stage 
 	kit.Give(t, uid, s.dir)
 	s.before = snapshot(s.words["OUT"])
 	if row.Setup.CanaryProc {
-		s.victim = &exec.Cmd{Path: "/bin/sleep", Args: []string{s.words["TAG"] + "-victim", "60"}, SysProcAttr: kit.As(uid)}
+		s.victim = &exec.Cmd{Path: "/bin/sleep", Args: []string{s.words["TAG"] + "-victim", "600"}, SysProcAttr: kit.As(uid)}
 		s.must(s.victim.Start())
 		t.Cleanup(func() { _ = s.victim.Process.Kill(); _ = s.victim.Wait() })
 	}

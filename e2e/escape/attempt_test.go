@@ -316,10 +316,10 @@ func startVictim(t *testing.T, uid int) *exec.Cmd {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
-	comm := fmt.Sprintf("/proc/%d/comm", c.Process.Pid)
-	kit.Eventually(t, "the victim sleeps", func() bool {
-		name, _ := os.ReadFile(comm)
-		return string(name) == "sleep\n"
+	stat := fmt.Sprintf("/proc/%d/stat", c.Process.Pid)
+	kit.Eventually(t, "the victim sleeps", func() bool { // it has its name before its stack is where it stays
+		text, _ := os.ReadFile(stat)
+		return strings.Contains(string(text), "(sleep) S ")
 	})
 	return c
 }

@@ -78,7 +78,7 @@ func TestEscapeE51AndE52NothingOutlivesItsEnd(t *testing.T) {
 			s.House()
 			w.own(t)
 			answer := make(chan kit.Reply, 1)
-			go func() { answer <- s.Process("sh", m.InEnvironment(kit.Family), kit.Args{"timeout_ms": 8000}) }()
+			go func() { answer <- s.Process("sh", m.InEnvironment(kit.Family), kit.Args{"timeout_ms": 20_000}) }()
 			m.WantHolders(t, kit.Members)
 			<-answer
 			m.WantNone(t, soon)

@@ -58,8 +58,8 @@ func sleeperOf(parent int) int {
 		data, _ := os.ReadFile(task)
 		for field := range strings.FieldsSeq(string(data)) {
 			pid, _ := strconv.Atoi(field)
-			name, _ := os.ReadFile("/proc/" + field + "/comm")
-			if string(name) == "sleep\n" {
+			stat, _ := os.ReadFile("/proc/" + field + "/stat")
+			if strings.Contains(string(stat), "(sleep) S ") {
 				return pid
 			}
 			if below := sleeperOf(pid); below != 0 {

@@ -52,7 +52,7 @@ func traps(t *testing.T, w *world) {
 func TestEscapeE55NothingInAWorkspaceHoldsTheServerUp(t *testing.T) {
 	t.Parallel()
 	everywhere(t, habitat{furnish: traps, noControl: true}, func(t *testing.T, w *world) {
-		w.keepsGoing(t, 5*time.Second)
+		w.keepsGoing(t, soon)
 		r := w.On(t).Process("sh", []string{"-c", "cd huge; (echo x >> .git/config) 2>&1; cd ../hook; (echo x > .git/hooks/post-commit) 2>&1; echo done"})
 		if w.tier == kit.Namespaces && strings.Count(r.YAML().Stdout, "Read-only file system") != 2 {
 			t.Errorf("what is too large to be read is not protected: %s", r.Text)

@@ -38,7 +38,7 @@ func StartRaw(t *testing.T, cmd *exec.Cmd) *Raw {
 	r := &Raw{T: t, Cmd: cmd, In: in, Out: bufio.NewReaderSize(out, 1<<20), Stdout: out}
 	t.Cleanup(func() {
 		_ = in.Close()
-		stop := time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })
+		stop := time.AfterFunc(Farewell, func() { _ = cmd.Process.Kill() })
 		_ = cmd.Wait()
 		if !stop.Stop() {
 			t.Error("the server did not leave with its client")
