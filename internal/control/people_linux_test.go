@@ -125,7 +125,7 @@ func next(t *testing.T, events <-chan Event) Event {
 			t.Fatal("no more events")
 		}
 		return e
-	case <-time.After(10 * time.Second):
+	case <-time.After(30 * time.Second):
 		t.Fatal("no event")
 	}
 	return Event{}

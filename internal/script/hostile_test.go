@@ -80,7 +80,7 @@ func TestNothingStartsAfterTheEndOfAScript(t *testing.T) {
 	eachTier(t, func(t *testing.T, s *server) {
 		began := time.Now()
 		r := s.run("started 1 sleep 60\nanswer\nend 0 / x 1\nask 2 touch f\nhang")
-		if r.ExitCode != 0 || r.Cause != tipstaff.Exited || time.Since(began) > 10*time.Second {
+		if r.ExitCode != 0 || r.Cause != tipstaff.Exited || time.Since(began) > 20*time.Second {
 			t.Errorf("%+v after %v", r, time.Since(began))
 		}
 		if !strings.Contains(printed(&r), fmt.Sprintf("4: 1 0 %d false", number(1))) {
@@ -112,7 +112,7 @@ func TestTimeoutAndCancellationEndAllCommandsOfAScript(t *testing.T) {
 			}
 			res, err := s.Execute(ctx, req, live)
 			cancel()
-			if err != nil || res.Cause != c.cause || res.Duration > 5*time.Second {
+			if err != nil || res.Cause != c.cause || res.Duration > 20*time.Second {
 				t.Errorf("%s: %+v, %v", c.says, res, err)
 			}
 		}
