@@ -170,7 +170,7 @@ func TestStaticFilesAreKeptByBrowsersUntilTheyChange(t *testing.T) {
 func TestManyWhoLookAskTheServersOnce(t *testing.T) {
 	d := &fakeDesk{overview: crowd(10, 5)}
 	c := open(t, Options{Desk: d}).in()
-	done := make(chan struct{})
+	done, began := make(chan struct{}), time.Now()
 	for range mostStreamsOf {
 		go func() {
 			defer func() { done <- struct{}{} }()
@@ -187,8 +187,8 @@ func TestManyWhoLookAskTheServersOnce(t *testing.T) {
 	d.mu.Lock()
 	looks := d.looks
 	d.mu.Unlock()
-	if looks > 5 {
-		t.Errorf("the servers were asked %d times", looks)
+	if most := 5 + int(time.Since(began)/lookEvery); looks > most { // on a busy machine the first page may be open for long
+		t.Errorf("the servers were asked %d times, more than %d", looks, most)
 	}
 }
 

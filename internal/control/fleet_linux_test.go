@@ -156,12 +156,15 @@ func TestAFleetIsSeenAndStoppedByName(t *testing.T) {
 	}
 
 	f := h.desk()
-	began := time.Now()
-	now, err := f.Now(t.Context())
-	if err != nil || len(now.Servers) != 5 {
-		t.Fatalf("%+v, %v", now, err)
-	}
-	if took := time.Since(began); took > lookPatience {
+	var now Overview
+	took := promptly(lookPatience, func() bool {
+		var err error
+		if now, err = f.Now(t.Context()); err != nil || len(now.Servers) != 5 {
+			t.Fatalf("%+v, %v", now, err)
+		}
+		return true
+	})
+	if took > lookPatience {
 		t.Errorf("one that is gone held up the others for %v", took)
 	}
 	for i, want := range []struct{ member, silent string }{
@@ -219,13 +222,15 @@ func TestAFollowerOfAFleetMissesNothing(t *testing.T) {
 	}
 	slowest := time.Duration(0)
 	for i := range 10 {
-		said := time.Now()
 		line := fmt.Sprintf("line %d\n", i)
-		r1.say(line)
-		if e := next(t, events); e.Text != line {
-			t.Fatalf("%+v", e)
-		}
-		slowest = max(slowest, time.Since(said))
+		took := promptly(300*time.Millisecond, func() bool {
+			r1.say(line)
+			if e := next(t, events); e.Text != line {
+				t.Fatalf("%+v", e)
+			}
+			return true
+		})
+		slowest = max(slowest, took)
 	}
 	t.Logf("a line is seen after at most %v", slowest)
 	if slowest > 300*time.Millisecond && os.Getenv("CI") == "" {
@@ -286,7 +291,7 @@ func TestAFollowerWhoLeavesIsForgotten(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	end := time.Now().Add(10 * time.Second)
+	end := time.Now().Add(20 * time.Second)
 	for {
 		r1.member.mu.Lock()
 		n := len(r1.member.pulls)

@@ -132,9 +132,13 @@ func TestTheFaultsOfAStreamHaveNames(t *testing.T) {
 	s.Stop()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	for c.State() == nil {
+	for {
+		changed := c.Changed() // before the look, so that nothing is missed
+		if c.State() != nil {
+			break
+		}
 		select {
-		case <-c.Changed():
+		case <-changed:
 		case <-ctx.Done():
 			t.Fatal("the connection does not end")
 		}

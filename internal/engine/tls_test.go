@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
@@ -59,9 +58,7 @@ func TestBothSidesShowCertificatesAndSpeakTLS13(t *testing.T) {
 		if tt.want == "" {
 			bound = 20 * time.Second
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), bound)
-		err = c.Wait(ctx)
-		cancel()
+		err = waited(t, c, bound, tt.want)
 		c.Close()
 		if (tt.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v", name, err)

@@ -18,7 +18,10 @@ const step = 100 * time.Millisecond
 
 func newRunner(t testing.TB, s *enginetest.Server, o fleet.RunnerOptions) *fleet.Runner {
 	t.Helper()
-	o.Log, o.Renew, o.Claim = quiet(), step, 3*step
+	o.Log, o.Renew = quiet(), step
+	if o.Claim == 0 {
+		o.Claim = 3 * step
+	}
 	if o.Capacity == 0 {
 		o.Capacity = 3
 	}
@@ -89,7 +92,8 @@ func TestARunnerIsKnownWhileItLives(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, l, "its session is counted", func() bool { return l.TenantSessions("blue") == 1 })
-	if got := l.Runners()[0]; got.Version != "v1" || got.Labels["pool"] != "gpu" || got.Skew.Abs() > time.Second {
+	until(t, l, "its clock is this one's", func() bool { return l.Runners()[0].Skew.Abs() <= time.Second }) // each lease measures it
+	if got := l.Runners()[0]; got.Version != "v1" || got.Labels["pool"] != "gpu" {
 		t.Errorf("got %+v", got)
 	}
 
@@ -163,18 +167,19 @@ func TestASecondRunnerWithOneNameDoesNotStart(t *testing.T) {
 	t.Parallel()
 	s := enginetest.Start(t)
 	l := watch(t, s)
-	first := newRunner(t, s, fleet.RunnerOptions{Name: "r1"})
+	const answered = 2 * time.Second // the one that is there has so long to say so
+	first := newRunner(t, s, fleet.RunnerOptions{Name: "r1", Claim: answered})
 	if err := first.Claim(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	second := newRunner(t, s, fleet.RunnerOptions{Name: "r1"})
+	second := newRunner(t, s, fleet.RunnerOptions{Name: "r1", Claim: answered})
 	err := second.Claim(t.Context()) // before the first one's lease, too
 	if !errors.Is(err, fleet.ErrNameTaken) || !strings.Contains(err.Error(), "TIPSTAFF_RUNNER_NAME") || !strings.Contains(err.Error(), first.Address().String()) {
 		t.Errorf("got %v", err)
 	}
 	keep(t, first)
 	until(t, l, "the first is there", func() bool { return l.Holds(first.Address()) })
-	if err := newRunner(t, s, fleet.RunnerOptions{Name: "r1"}).Claim(t.Context()); !errors.Is(err, fleet.ErrNameTaken) {
+	if err := newRunner(t, s, fleet.RunnerOptions{Name: "r1", Claim: answered}).Claim(t.Context()); !errors.Is(err, fleet.ErrNameTaken) {
 		t.Errorf("with a lease: %v", err)
 	}
 	if err := newRunner(t, s, fleet.RunnerOptions{Name: "r2"}).Claim(t.Context()); err != nil {
@@ -184,7 +189,7 @@ func TestASecondRunnerWithOneNameDoesNotStart(t *testing.T) {
 	// Two that start at once: one of them starts.
 	errs := make(chan error, 2)
 	for range 2 {
-		r := newRunner(t, s, fleet.RunnerOptions{Name: "r3"})
+		r := newRunner(t, s, fleet.RunnerOptions{Name: "r3", Claim: answered})
 		go func() { errs <- r.Claim(t.Context()) }()
 	}
 	a, b := <-errs, <-errs

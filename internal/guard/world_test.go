@@ -170,6 +170,6 @@ func (w *world) attack(what func()) (paths string, stopped bool) {
 	w.Helper()
 	c := w.begin()
 	what()
-	found := c.End()
+	found := w.ends(c)
 	return w.paths(found), c.stopped.Load() > 0
 }

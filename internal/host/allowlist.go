@@ -33,6 +33,7 @@ type allowlistFile struct {
 	mu   sync.Mutex
 	read bool // it was read at least once
 	seen stamp
+	sure bool // that seen tells what was read from what comes later
 	list policy.Allowlist
 }
 
@@ -59,7 +60,7 @@ func (f *allowlistFile) current() policy.Allowlist {
 	info, err := os.Stat(f.path)
 	if err == nil {
 		now := stamp{size: info.Size(), modified: info.ModTime(), file: info}
-		if now.same(f.seen) && time.Since(now.modified) > settled {
+		if f.sure && now.same(f.seen) {
 			return f.list
 		}
 	}
@@ -87,12 +88,13 @@ func (f *allowlistFile) load() policy.Allowlist {
 		return f.broken(errNotRegular)
 	}
 	now := stamp{size: info.Size(), modified: info.ModTime(), file: info}
+	sure := time.Since(now.modified) > settled
 	data, err := read(f.path)
 	if err != nil {
 		return f.broken(err)
 	}
 	before := f.list.Fault
-	f.seen, f.list = now, policy.ParseAllowlistFile(data, f.path)
+	f.seen, f.sure, f.list = now, sure, policy.ParseAllowlistFile(data, f.path)
 	if f.list.Fault != "" && f.list.Fault != before {
 		f.log.Warn("allowlist file is not usable, nothing is allowed", "file", f.path, "fault", f.list.Fault)
 	}

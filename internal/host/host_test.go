@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"tipstaff"
 	"tipstaff/internal/policy"
@@ -257,4 +259,25 @@ func TestB9TheAllowlistFollowsItsFile(t *testing.T) {
 	if l := h.Allowlist("nobody's"); l.Any || len(l.Names) != 0 {
 		t.Errorf("an unknown family may run %+v", l)
 	}
+}
+
+// TestAChangeWithinATickOfAnotherIsReadLater, though nobody asks until its time is old.
+func TestAChangeWithinATickOfAnotherIsReadLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // the file has the times of the bubble
+		path := filepath.Join(t.TempDir(), "allow.json")
+		h := New(Options{AllowlistPath: path, Log: slog.New(slog.DiscardHandler)})
+		tick := time.Now()
+		for _, c := range []struct {
+			name  string
+			pause time.Duration
+		}{{"aa", 0}, {"bb", 0}, {"cc", settled + time.Second}} {
+			if err := errors.Join(os.WriteFile(path, []byte(`["`+c.name+`"]`), 0o600), os.Chtimes(path, tick, tick)); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(c.pause)
+			if l := h.Allowlist(tipstaff.Terminal); len(l.Names) != 1 || l.Names[0] != c.name {
+				t.Errorf("with %s: %+v", c.name, l)
+			}
+		}
+	})
 }

@@ -219,7 +219,13 @@ func TestWhoAsksTooOftenWaits(t *testing.T) {
 			t.Fatalf("request %d: %d", i, resp.StatusCode)
 		}
 	}
-	resp, _ := ask(t, "GET", url+"/mcp")
+	// A third of a second gives a place back: on a busy machine a fourth may come too late.
+	var resp *http.Response
+	for range 100 {
+		if resp, _ = ask(t, "GET", url+"/mcp"); resp.StatusCode != 200 {
+			break
+		}
+	}
 	if resp.StatusCode != 429 || resp.Header.Get("Retry-After") != "1" {
 		t.Errorf("%d %v", resp.StatusCode, resp.Header)
 	}
@@ -421,7 +427,8 @@ func TestShutdownAnswersWhatIsUnderWay(t *testing.T) {
 	if d := time.Since(begin); d > 8*time.Second {
 		t.Errorf("it took %s: a connection that says nothing held it up", d)
 	}
-	if _, err := net.DialTimeout("tcp", l.Addresses()[0].Text, time.Second); err == nil {
-		t.Error("it still listens")
+	// By its listener: another process may listen at its port by now.
+	if _, err := l.all[0].Accept(); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("it still listens: %v", err)
 	}
 }

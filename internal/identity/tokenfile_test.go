@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -205,31 +206,39 @@ func TestAFileThatWasSettledIsSeenToChange(t *testing.T) {
 }
 
 // TestTwoChangesWithinATickOfTheClock: the second leaves size and times
-// unchanged, and is noticed nevertheless.
+// unchanged, and is noticed nevertheless, at once and also when nobody asks for a while.
 func TestTwoChangesWithinATickOfTheClock(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "tokens.yaml")
-	a, rowA := row(t, "a", "read")
-	b, rowB := row(t, "b", "read")
-	tick := time.Now()
-	put := func(text string) {
-		write(t, path, "tokens:\n"+text, 0o600)
-		if err := os.Chtimes(path, tick, tick); err != nil {
+	synctest.Test(t, func(t *testing.T) { // files have the times of the bubble
+		path := filepath.Join(t.TempDir(), "tokens.yaml")
+		a, rowA := row(t, "a", "read")
+		b, rowB := row(t, "b", "read")
+		tick := time.Now()
+		put := func(text string) {
+			write(t, path, "tokens:\n"+text, 0o600)
+			if err := os.Chtimes(path, tick, tick); err != nil {
+				t.Fatal(err)
+			}
+		}
+		put(rowA)
+		g, err := New(Options{TokensFile: path})
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	put(rowA)
-	g, err := New(Options{TokensFile: path})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := by(g, a); err != nil {
-		t.Error(err)
-	}
-	put(rowB)
-	if _, err := by(g, b); err != nil {
-		t.Error(err)
-	}
-	refused(t, "the first", g, request("/mcp", "Bearer "+a), 401, `Bearer error="invalid_token", error_description="`+msgInvalid+`"`)
+		if _, err := by(g, a); err != nil {
+			t.Error(err)
+		}
+		put(rowB)
+		if _, err := by(g, b); err != nil {
+			t.Error(err)
+		}
+		refused(t, "the first", g, request("/mcp", "Bearer "+a), 401, `Bearer error="invalid_token", error_description="`+msgInvalid+`"`)
+		put(rowA)
+		time.Sleep(settled + time.Second)
+		if _, err := by(g, a); err != nil {
+			t.Error("after a while:", err)
+		}
+		refused(t, "the second", g, request("/mcp", "Bearer "+b), 401, `Bearer error="invalid_token", error_description="`+msgInvalid+`"`)
+	})
 }
 
 func TestATokensFileThatOthersCanReachIsRefused(t *testing.T) {

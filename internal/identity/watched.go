@@ -24,6 +24,7 @@ type watched[T any] struct {
 
 	mu    sync.Mutex
 	seen  []stamp
+	sure  bool // that seen tells what was read from what comes later
 	value T
 	fault string
 }
@@ -55,6 +56,7 @@ type Changes interface {
 func watch[T any](what string, paths []string, gate Changes, log *slog.Logger, load func() (T, error)) (*watched[T], error) {
 	w := &watched[T]{what: what, paths: paths, load: load, gate: gate, log: log}
 	w.seen = w.stamps()
+	w.sure = old(w.seen)
 	var err error
 	w.value, err = load()
 	return w, err
@@ -66,7 +68,7 @@ func (w *watched[T]) current() T {
 	defer w.mu.Unlock()
 	now := w.stamps()
 	changed := !sameStamps(w.seen, now)
-	if !changed && old(now) || w.gate != nil && !w.gate.May(w.paths...) {
+	if !changed && w.sure || w.gate != nil && !w.gate.May(w.paths...) {
 		return w.value
 	}
 	return w.read(now, changed)
@@ -82,7 +84,7 @@ func (w *watched[T]) reload() {
 
 // read replaces the value if the files can be used. The caller holds w.mu.
 func (w *watched[T]) read(now []stamp, changed bool) T {
-	w.seen = now
+	w.seen, w.sure = now, old(now)
 	value, err := w.load()
 	switch {
 	case err != nil:
@@ -119,7 +121,8 @@ func sameStamps(a, b []stamp) bool {
 	return true
 }
 
-// old reports whether the last change of every file is old enough.
+// old reports whether the last change of every file is old enough, now, before they
+// are read.
 func old(all []stamp) bool {
 	for _, s := range all {
 		if time.Since(s.modified) <= settled {

@@ -28,7 +28,11 @@ func FuzzHTTPHandler(f *testing.F) {
 	h := NewHTTPHandler(NewServer(r.options()), webOptions())
 	f.Cleanup(func() { h.Close(context.Background(), errors.New("over")) })
 	as := func(principal string, req *http.Request) *httptest.ResponseRecorder {
-		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond) // of a stream
+		limit := 20 * time.Second
+		if req.Method == http.MethodGet {
+			limit = 200 * time.Millisecond // of a stream
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), limit)
 		defer cancel()
 		rec := httptest.NewRecorder()
 		h.ServeHTTP(rec, req.WithContext(identity.NewContext(ctx, identity.Principal{Name: principal, Scopes: identity.All()})))

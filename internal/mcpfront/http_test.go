@@ -165,8 +165,8 @@ func within[T any](t *testing.T, what string, c <-chan T) (v T) {
 	t.Helper()
 	select {
 	case v = <-c:
-	case <-time.After(10 * time.Second):
-		t.Fatalf("not within ten seconds: %s", what)
+	case <-time.After(20 * time.Second):
+		t.Fatalf("not within twenty seconds: %s", what)
 	}
 	return v
 }

@@ -46,8 +46,8 @@ func (l *lasting) Execute(ctx context.Context, req tipstaff.Request, live runner
 	}
 	out := l.outputs.Begin(id)
 	defer out.End()
+	out.Write(spool.Stdout, []byte(req.Line+"\n")) // before the time of an answer begins to run
 	live.Started()
-	out.Write(spool.Stdout, []byte(req.Line+"\n"))
 	select {
 	case code := <-l.ends:
 		r := exited(code, req.Line+"\n", "")

@@ -226,7 +226,7 @@ func TestOverHTTPEachPrincipalHasARoomOfItsOwn(t *testing.T) {
 func (w *web) inRoom(principal string, n int) {
 	w.t.Helper()
 	r := &w.handler.rooms
-	for limit := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+	for limit := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
 		r.mu.Lock()
 		is := 0
 		if own := r.of[principal]; own != nil {

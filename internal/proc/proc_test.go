@@ -182,7 +182,7 @@ func TestAProgramThatCannotStartLeavesAnErrno(t *testing.T) {
 func TestEndIsPoliteFirst(t *testing.T) {
 	s := launch(t, "term-print")
 	s.says()
-	s.End(5 * time.Second)
+	s.End(20 * time.Second)
 	if out := s.all(); out != "terminated\n" {
 		t.Errorf("it said %q", out)
 	}
@@ -212,7 +212,7 @@ func TestEndTakesTheDescendantsOfTheGroup(t *testing.T) {
 	}
 	s.End(0)
 	// The pipe ends when all processes that held it are gone.
-	_ = s.out.SetReadDeadline(time.Now().Add(5 * time.Second))
+	_ = s.out.SetReadDeadline(time.Now().Add(20 * time.Second))
 	if _, err := io.ReadAll(s.out); err != nil {
 		t.Errorf("after the end of the tree, a process still holds its output: %v", err)
 	}
@@ -232,7 +232,7 @@ func TestEndAfterTheEndTakesWhatWasLeftBehind(t *testing.T) {
 		t.Fatalf("%+v", st)
 	}
 	p.End(time.Second)
-	_ = r.SetReadDeadline(time.Now().Add(5 * time.Second))
+	_ = r.SetReadDeadline(time.Now().Add(20 * time.Second))
 	if _, err := io.ReadAll(r); err != nil {
 		t.Errorf("the leftover still holds the output: %v", err)
 	}

@@ -165,7 +165,7 @@ func TestAPasswordPromptIsToldFromWork(t *testing.T) {
 	}
 	late := atTerminal("python3", "-c", "import getpass; getpass.getpass()")
 	late.Timeout = time.Second
-	r := newBench(t).run(late)
+	r := newBench(t).outlived(late, func(r tipstaff.Result) bool { return r.WaitedForInput })
 	if said := strings.Join(r.Notes, " "); !r.WaitedForInput || !strings.Contains(said, "It waits for input at its terminal") {
 		t.Errorf("%v %q", r.Cause, said)
 	}

@@ -248,7 +248,7 @@ func (r *running) launchProgram(e *proc.Engine, path string, l proc.Launch) erro
 }
 
 // patience is for a command that ought to have ended long ago.
-const patience = 20 * time.Second
+const patience = 40 * time.Second
 
 // wait lets the command go on, waits for its end and tells of it.
 func (r *running) wait() outcome {

@@ -3,11 +3,9 @@
 package sandbox
 
 import (
-	"errors"
 	"os"
 	"os/exec"
 	"strings"
-	"syscall"
 	"testing"
 	"tipstaff/internal/testcmd/testcmdtest"
 )
@@ -50,8 +48,7 @@ func gitWorld(t *testing.T, b *box) {
 git init -q -b main repo`
 	cmd := exec.Command("sh", "-c", script, "sh", b.ws)
 	cmd.Env = append(os.Environ(), "HOME="+b.home, "GIT_CONFIG_NOSYSTEM=1")
-	// The engine of other tests collects orphans, and may be quicker.
-	if out, err := cmd.CombinedOutput(); err != nil && !errors.Is(err, syscall.ECHILD) {
+	if out, err := cmd.CombinedOutput(); err != nil && !testcmdtest.Lost(err) {
 		t.Fatalf("%v: %s", err, out)
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"tipstaff/internal/testcmd/testcmdtest"
 )
 
 // deep makes so many directories in each other, with a file in each, and returns the
@@ -43,7 +45,7 @@ func TestATreeMayBeDeeperThanThereAreDescriptors(t *testing.T) {
 		cmd := exec.Command("prlimit", "--nofile=256", os.Args[0], "-test.run=^TestHelperMeasuresAndRemoves$")
 		cmd.Env = append(os.Environ(), "TREE_HELPER="+name+":"+dir)
 		out, err := cmd.CombinedOutput()
-		if works && err != nil {
+		if works && err != nil && !(testcmdtest.Lost(err) && strings.HasPrefix(string(out), "PASS")) {
 			t.Errorf("with 256 descriptors: %v: %s", err, out)
 		}
 		if !works && !strings.Contains(string(out), "too many open files") {

@@ -147,7 +147,7 @@ func TestASessionKeepsVariablesFunctionsAndDirectory(t *testing.T) {
 
 func TestJobsOutliveTheScriptUntilTheServerEndsThem(t *testing.T) {
 	dir := t.TempDir()
-	r := script{text: "(sleep 0.3; echo late > f; echo out) & echo first", dir: dir, stays: true}.run(t)
+	r := script{text: "(until [ -e go ]; do sleep 0.05; done; sleep 0.3; echo late > f; echo out) & echo first; : > go", dir: dir, stays: true}.run(t)
 	if r.out != "first\nout\n" || !strings.Contains(listing(dir), "late") || r.gone {
 		t.Errorf("%q %q %s", r.out, r.err, listing(dir))
 	}

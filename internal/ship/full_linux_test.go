@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"tipstaff/internal/engine"
 	"tipstaff/internal/engine/enginetest"
@@ -53,7 +52,7 @@ func fillTheEngine(t *testing.T, dir string) {
 	if err := g.MakeStreams(within(t), 1); err == nil || strings.Count(err.Error(), "cannot make") != 1 || !strings.Contains(err.Error(), "claims") {
 		t.Fatal(err)
 	}
-	p := begin(t, dir, s.Connect(engine.Runner, "r1"), ship.Options{Strict: true, Patience: time.Second})
+	p := begin(t, dir, s.Connect(engine.Runner, "r1"), ship.Options{Strict: true, Patience: patience})
 	p.write(100)
 	if err := p.shipper.Confirm(); err != nil {
 		t.Fatal(err)

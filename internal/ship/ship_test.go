@@ -180,10 +180,14 @@ func TestACopyOfAnotherTrailUnderTheSameNameIsNotContinued(t *testing.T) {
 	third.die()
 }
 
+// patience is for what is never acknowledged. What is acknowledged at once has to come
+// within it as well, on a busy machine too.
+const patience = 5 * time.Second
+
 func TestUnderStrictAStartWaitsForTheAcknowledgement(t *testing.T) {
 	t.Parallel()
 	s := newStore()
-	p := begin(t, t.TempDir(), s, ship.Options{Strict: true, Patience: 300 * time.Millisecond})
+	p := begin(t, t.TempDir(), s, ship.Options{Strict: true, Patience: patience})
 	p.write(3)
 	if err := p.shipper.Confirm(); err != nil {
 		t.Fatal(err)
@@ -216,7 +220,7 @@ func TestUnderStrictAStartWaitsForTheAcknowledgement(t *testing.T) {
 func TestAStartThatWasNotAcknowledgedHasAnEnd(t *testing.T) {
 	t.Parallel()
 	s := newStore()
-	p := begin(t, t.TempDir(), s, ship.Options{Strict: true, Patience: 50 * time.Millisecond})
+	p := begin(t, t.TempDir(), s, ship.Options{Strict: true, Patience: patience})
 	confirmed := ship.Confirmed{Trail: p.trail, By: p.shipper}
 	start := audit.Record{Event: audit.CommandStart, Trace: audit.Trace{CommandID: "cmd_A"}}
 	if err := confirmed.Append(start); err != nil {

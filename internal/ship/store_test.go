@@ -206,7 +206,7 @@ func (p *process) end() error {
 	if err := p.trail.Close(); err != nil {
 		p.t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	return p.shipper.Close(ctx)
 }

@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -17,6 +18,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // listening is a peer that takes connections and notes what comes.
@@ -40,6 +43,26 @@ func listening(t *testing.T) (address string, heard chan string) {
 	return l.Addr().String(), heard
 }
 
+// deaf is the address of a socket that does not listen. It keeps its port, so that
+// nobody else listens there meanwhile.
+func deaf(t *testing.T) string {
+	t.Helper()
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unix.CloseOnExec(fd)
+	t.Cleanup(func() { _ = unix.Close(fd) })
+	if err := unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	at, err := unix.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("127.0.0.1:%d", at.(*unix.SockaddrInet4).Port) //nolint:forcetypeassert // as it was bound
+}
+
 func address(t *testing.T, text string) *url.URL {
 	t.Helper()
 	u, err := url.Parse(text)
@@ -59,12 +82,7 @@ func TestPeersAreReachedWithoutAMessage(t *testing.T) {
 	trust.AddCert(secure.Certificate())
 	known := &tls.Config{RootCAs: trust, MinVersion: tls.VersionTLS12}
 	nowhere, _ := listening(t)
-	dead, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	closed := dead.Addr().String()
-	_ = dead.Close()
+	closed := deaf(t)
 	socket := filepath.Join(t.TempDir(), "log")
 	daemon, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
 	if err != nil {

@@ -97,9 +97,9 @@ func (s Suite) Run(t *testing.T) {
 // patience bounds waiting for events that are expected soon.
 const patience = 45 * time.Second
 
-// closeTime is how long the server's end waits for all sinks, and a little more
-// for a busy machine.
-const closeTime = 2500 * time.Millisecond
+// closeTime says whether a sink holds up the server's end. How long that waits, to the
+// moment, is tested by a clock of its own; a busy machine takes longer.
+const closeTime = 20 * time.Second
 
 // bench is a running set of one sink.
 type bench struct {

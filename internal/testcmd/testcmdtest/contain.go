@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"syscall"
 	"testing"
 )
 
@@ -34,6 +35,12 @@ func Contain(m *testing.M, after func() error) int {
 	}
 	return code
 }
+
+// Lost reports whether an engine has taken the end of a process of a test: in the PID
+// namespace of Contain it is the reaper of all that it does not know, as it is in the
+// namespace of a container, and may be quicker than whoever started the process. How
+// that has ended is not known then, and its output is whole.
+func Lost(err error) bool { return errors.Is(err, syscall.ECHILD) }
 
 // Again runs this test binary once more in new namespaces, with the variable set,
 // and returns its exit code. The spaces are arguments of unshare(1). It is not ok
