@@ -7,7 +7,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -18,8 +17,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // listening is a peer that takes connections and notes what comes.
@@ -43,24 +40,16 @@ func listening(t *testing.T) (address string, heard chan string) {
 	return l.Addr().String(), heard
 }
 
-// deaf is the address of a socket that does not listen. It keeps its port, so that
-// nobody else listens there meanwhile.
+// deaf is an address at which nobody listens, or can: a connection has its port.
 func deaf(t *testing.T) string {
 	t.Helper()
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
+	at, _ := listening(t)
+	c, err := net.Dial("tcp", at)
 	if err != nil {
 		t.Fatal(err)
 	}
-	unix.CloseOnExec(fd)
-	t.Cleanup(func() { _ = unix.Close(fd) })
-	if err := unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
-		t.Fatal(err)
-	}
-	at, err := unix.Getsockname(fd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fmt.Sprintf("127.0.0.1:%d", at.(*unix.SockaddrInet4).Port) //nolint:forcetypeassert // as it was bound
+	t.Cleanup(func() { _ = c.Close() })
+	return c.LocalAddr().String()
 }
 
 func address(t *testing.T, text string) *url.URL {
