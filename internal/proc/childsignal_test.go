@@ -39,7 +39,7 @@ func TestTheEndOfAChildWakesNobodyBySignal(t *testing.T) {
 		t.Errorf("a command ended as %+v", st)
 	}
 	p.End(0)
-	defer keepFromSweeping(t)() // as the first process of its namespace the engine reaps it
+	t.Cleanup(keepFromSweeping(t)) // as the first process of its namespace the engine reaps it
 	var ended *exec.ExitError
 	if err := exec.Command("sh", "-c", "exit 4").Run(); !errors.As(err, &ended) || ended.ExitCode() != 4 {
 		t.Errorf("another child of the process ended as %v", err)
