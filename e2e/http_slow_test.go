@@ -23,7 +23,7 @@ const slowOnes = 10_000
 // What they may cost: with the usual number of connections, where the longest
 // silent ones are replaced, and where the operator admits all of them.
 const (
-	slowCost    = 96 << 20
+	slowCost    = 192 << 20 // on an idle machine half of it
 	slowCostAll = 400 << 20
 )
 

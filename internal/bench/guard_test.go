@@ -198,7 +198,7 @@ func putBacks(b *testing.B, root *guardedRoot, file string) (took []time.Duratio
 	for b.Loop() {
 		for range 200 {
 			done := make(chan int64, 64)
-			c := root.Begin([]string{root.dir}, func() {
+			c := root.Begin([]string{root.dir}, func(string) bool { return false }, func() {
 				select {
 				case done <- clock():
 				default:

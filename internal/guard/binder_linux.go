@@ -6,6 +6,11 @@ package guard
 // before making a binder, and pass it to [Guard.Join].
 func (g *Guard) Changes() uint64 { return g.changes.Load() }
 
+// Pins returns how many files, not pinned by then, were pinned in the binders of that
+// time. Read it before looking for what is to be pinned: a binder may be made of what
+// was found only while the number is the same. Otherwise it would lack a pin.
+func (g *Guard) Pins() uint64 { return g.pins.Load() }
+
 // Join registers a binder. before is the value of [Guard.Changes] from before
 // the binder was made. Join reports whether all files that the binder pinned
 // are still in place; if not, the binder is not registered and must be made

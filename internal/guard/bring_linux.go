@@ -89,7 +89,7 @@ func (g *Guard) bring(it *item, c content, blank int, take func(from staged, dir
 		made := readAt(stage, from.name, 0)
 		err := take(from, dir, name)
 		if err == nil {
-			it.accepted, it.replaced = made, time.Now()
+			it.accepted, it.replaced, it.bound = made, time.Now(), true
 		}
 		return err
 	})

@@ -218,7 +218,9 @@ func (g *Guard) pass(it *item, dir place, lock string, w *wait) answer {
 	if why := g.judge(it, proposed); why != "" {
 		return answer{errno: unix.EPERM, why: fmt.Sprintf("%s stays as it is: %s", it.Path, strings.TrimSuffix(why, "."))}
 	}
-	if !it.Pinned || it.Stage == "" {
+	// An item that perTree has pinned may be registered once more by a rescan that began
+	// before, as one without a pin. The pin still lies there.
+	if !it.Pinned && !it.bound || it.Stage == "" {
 		return letThrough
 	}
 	if err := g.perTree(it, proposed, w.lasts); err != nil {
@@ -256,6 +258,7 @@ func (g *Guard) perTree(it *item, proposed content, lasts func() bool) error {
 	}
 	text := now
 	text.mode, text.owner = it.accepted.mode, it.accepted.owner
+	g.pins.Add(1) // before there is a pin: see Pins
 	if err := g.replace(tree, text, now, lasts); err != nil {
 		return err
 	}

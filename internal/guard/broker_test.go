@@ -217,6 +217,29 @@ func TestWorkTreesOfTheirOwn(t *testing.T) {
 	if answer, _ := w.rename(w.lock("r/config.worktree", evilConfig)); answer != "EPERM" {
 		t.Errorf("answered %q", answer)
 	}
+	// A rescan that began before that finds no pin there. It is there, and refuses a rename.
+	w.protect(Item{Path: "r/config.worktree", Kind: Config, GitDir: "r", Stage: stage})
+	if answer, why := w.rename(w.lock("r/config.worktree", namedConfig)); answer != "" {
+		t.Errorf("answered %q: %s", answer, why)
+	}
+	w.says("r/config.worktree", namedConfig)
+}
+
+// TestWhatIsPinnedForOneCommandMayNotBeForAnother, whose sandbox was made of what was
+// found earlier: only where it is pinned for all that run, a person has written it.
+func TestWhatIsPinnedForOneCommandMayNotBeForAnother(t *testing.T) {
+	for _, older := range []bool{false, true} {
+		w := newWorld(t)
+		w.pinned("r")
+		_ = w.begin()
+		c := w.Begin([]string{w.root}, func(path string) bool { return !older || path != w.at("r/config") }, func() {})
+		w.write("r/config", evilConfig)
+		found, want := w.paths(c.End()), map[bool]string{false: evilConfig, true: plainConfig}[older]
+		if (found == "r/config") != older {
+			t.Errorf("in an older sandbox: %v; violations %q", older, found)
+		}
+		w.says("r/config", want)
+	}
 }
 
 // TestARepositoryThatIsBeingMadeIsTakenUp when git writes its configuration.

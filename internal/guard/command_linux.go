@@ -14,6 +14,7 @@ import (
 type Command struct {
 	guard    *Guard
 	writable []string
+	pinned   func(path string) bool
 	stop     func()
 
 	found []tipstaff.Violation // guarded by Guard.mu
@@ -22,13 +23,15 @@ type Command struct {
 }
 
 // Begin announces a command that is about to run and may write in the given
-// directories. Earlier changes are settled first, so that a person's change is
+// directories. pinned reports what it cannot write there, because a pin lies on it in
+// its own sandbox: what one command finds pinned, another one may not, whose sandbox
+// is older. Earlier changes are settled first, so that a person's change is
 // not blamed on the command. The guard calls stop when the command may have
 // made a change that was put back; stop must end the command and must not
-// block.
-func (g *Guard) Begin(writable []string, stop func()) *Command {
+// block. The guard calls both functions at any time, pinned also at the same time.
+func (g *Guard) Begin(writable []string, pinned func(path string) bool, stop func()) *Command {
 	g.settled(writable)
-	c := &Command{guard: g, writable: writable, stop: stop}
+	c := &Command{guard: g, writable: writable, pinned: pinned, stop: stop}
 	g.mu.Lock()
 	g.active[c] = true
 	g.mu.Unlock()

@@ -45,8 +45,8 @@ type Item struct {
 	GitDir string
 	// Pinned reports that no command can write it while the pin is in place.
 	Pinned bool
-	// Stage is a directory beside a pinned Config that is pinned as well, in
-	// which new versions are prepared. If it is empty, commands cannot change
+	// Stage is a directory of the repository of a pinned Config that is pinned as
+	// well, in which new versions are prepared. If it is empty, commands cannot change
 	// the Config at all.
 	Stage string
 	// Mild says that honest work may change the item, as a checkout does. The

@@ -15,6 +15,7 @@ type item struct {
 	mu       sync.Mutex // held while the item is read or changed
 	accepted content
 	replaced time.Time // when a pinned copy replaced it
+	bound    bool      // a pinned copy has replaced it
 	linked   identity  // the file (or directory with a file in it) that had several names
 	kept     int       // copies kept of content that was put back; see mostKept
 

@@ -134,7 +134,7 @@ func TestAllSuspectsAreTold(t *testing.T) {
 	w.protect(Item{Path: "a/it"})
 	one, two := w.begin(), w.begin()
 	other := &running{}
-	other.Command = w.Begin([]string{w.at("b")}, func() { other.stopped.Add(1) })
+	other.Command = w.Begin([]string{w.at("b")}, everywhere, func() { other.stopped.Add(1) })
 	over := w.begin()
 	over.End()
 	w.write("a/it", "evil")

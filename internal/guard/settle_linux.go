@@ -55,8 +55,8 @@ func (g *Guard) weigh(it *item, now content) (w weighed) {
 	if len(w.suspects) == 0 {
 		it.kept = 0
 	}
-	if it.Pinned && !w.detached && it.linked != now.id {
-		w.suspects = nil // no command can write it, so a person wrote the file in place
+	if it.Pinned && !w.detached && it.linked != now.id { // no command in whose sandbox it is pinned wrote the file in place
+		w.suspects = slices.DeleteFunc(w.suspects, func(c *Command) bool { return c.pinned(it.Path) })
 	}
 	if len(w.suspects) > 0 {
 		w.why = g.judge(it, now)

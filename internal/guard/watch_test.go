@@ -108,7 +108,7 @@ func TestAWriteThroughMemory(t *testing.T) {
 			w.Protect(w.root, Repository(w.at("r"), false))
 			w.settle()
 			stopped := make(chan struct{})
-			c := w.Begin([]string{w.root}, sync.OnceFunc(func() { close(stopped) }))
+			c := w.Begin([]string{w.root}, everywhere, sync.OnceFunc(func() { close(stopped) }))
 			if !early {
 				memory = w.mapped(name)
 			}

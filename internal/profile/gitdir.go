@@ -111,7 +111,9 @@ func (r *resolver) workTree(own, file string, perTree bool) {
 	defer end()
 	r.pinGit(filepath.Join(own, "commondir"), false, "it says where hooks are")
 	r.pinGit(filepath.Join(own, "gitdir"), false, "it says which work tree it belongs to")
-	if tree := filepath.Join(own, "config.worktree"); perTree || exists(tree) {
+	tree := filepath.Join(own, "config.worktree")
+	r.TreeConfigs = append(r.TreeConfigs, Pin{Place: Place{Path: tree, Why: "git runs what it names"}, GitDir: own, of: file})
+	if perTree || exists(tree) {
 		r.pinConfig(own, tree, perTree)
 	}
 }

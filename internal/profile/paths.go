@@ -42,6 +42,9 @@ type Paths struct {
 	// GitDirs lists the directories in which these, their submodules and the
 	// repositories of their work trees keep git's files.
 	GitDirs []string `json:"-"`
+	// TreeConfigs lists the configurations of linked work trees, which git reads once
+	// extensions.worktreeConfig is set. They need not exist, and may be pinned as well.
+	TreeConfigs []Pin `json:"-"`
 	// Planted lists files by which a repository would take hooks and settings from
 	// elsewhere, and that no repository of this kind has. Do not run git there
 	// before they are removed.
@@ -94,6 +97,10 @@ type Pin struct {
 	of string // the repository or GitDir that it belongs to; "": none, or several
 }
 
+// Of returns the repository (of Repositories or GitDirs) for which alone something is
+// pinned; "" if there is none, or several.
+func (p Pin) Of() string { return p.of }
+
 // Writable returns all that is writable besides devices, parents first.
 func (p Paths) Writable() []string {
 	if p.Profile != Workspace {
@@ -139,13 +146,31 @@ func (p Paths) Without(repositories []string) Paths {
 	return p
 }
 
-// Stage returns the pinned directory beside a pinned git configuration in which a
-// new version of it can be prepared; "" if there is none.
+// Pins reports whether path itself is pinned, so that no command can write it.
+func (p Paths) Pins(path string) bool {
+	i, found := slices.BinarySearchFunc(p.Pinned, path, func(pin Pin, path string) int { return byPath(pin.Path, path) })
+	return found && !p.Pinned[i].InPlace
+}
+
+// Stage returns the pinned directory of the same repository in which a new version of a
+// pinned git configuration can be prepared; "" if there is none.
 func (p Paths) Stage(config Pin) string {
-	if config.GitDir == "" || filepath.Dir(config.Path) != config.GitDir {
+	dir := config.GitDir
+	if dir == "" || filepath.Dir(config.Path) != dir {
 		return ""
 	}
-	hooks := filepath.Join(config.GitDir, "hooks")
+	if stage := p.hooks(dir); stage != "" {
+		return stage
+	}
+	if above := filepath.Dir(dir); filepath.Base(above) == "worktrees" { // of a linked work tree, which has no hooks
+		return p.hooks(filepath.Dir(above))
+	}
+	return ""
+}
+
+// hooks returns the directory of hooks of a repository if it is pinned; otherwise "".
+func (p Paths) hooks(dir string) string {
+	hooks := filepath.Join(dir, "hooks")
 	i, pinned := slices.BinarySearchFunc(p.Pinned, hooks, func(pin Pin, path string) int { return byPath(pin.Path, path) })
 	if pinned && p.Pinned[i].Dir && !p.Pinned[i].InPlace {
 		return hooks

@@ -58,6 +58,7 @@ type version struct {
 	paths   profile.Paths
 	allowed profile.Allowlist
 	control uint64 // Sandbox.controls when it was found
+	pins    uint64 // Guard.Pins before it was found
 
 	laying sync.Mutex
 	view   *view  // nil: not laid out yet
@@ -209,7 +210,7 @@ func (c *constraints) rescan() (*version, error) {
 	if err != nil {
 		return nil, err
 	}
-	if old := c.current(); old == nil || !old.paths.Equal(found.paths) || old.control != found.control || !old.paths.Fresh() || !old.allowed.Fresh() {
+	if old := c.current(); old == nil || !old.paths.Equal(found.paths) || old.control != found.control || old.pins != found.pins || !old.paths.Fresh() || !old.allowed.Fresh() {
 		c.version.Store(found)
 		c.sandbox.behind(func() { c.sandbox.dropAhead(c) })
 	}
@@ -219,7 +220,7 @@ func (c *constraints) rescan() (*version, error) {
 // find resolves the profile.
 func (c *constraints) find() (*version, error) {
 	s := c.sandbox
-	v := &version{control: s.controls.Load()}
+	v := &version{control: s.controls.Load(), pins: s.guard.Pins()}
 	var err error
 	if v.paths, err = s.consult(c.profile, c.workspace, c.reveal); err != nil {
 		return nil, err

@@ -54,7 +54,7 @@ func (s *Sandbox) protect(p profile.Paths, came []string) profile.Paths {
 		if one.Pinned {
 			one.Stage = p.Stage(pin)
 		}
-		one.New = belowAny(pin.Path, late)
+		one.New = belowAny(pin.Path, late) || pin.GitDir != "" && late[pin.Of()]
 		add(one)
 	}
 	for _, dir := range p.GitDirs {
@@ -67,6 +67,11 @@ func (s *Sandbox) protect(p profile.Paths, came []string) profile.Paths {
 				one.Stage = p.Stage(profile.Pin{Place: profile.Place{Path: one.Path}, GitDir: dir})
 			}
 			add(one)
+		}
+	}
+	for _, tree := range p.TreeConfigs {
+		if !steering[tree.Path] {
+			add(guard.Item{Path: tree.Path, Kind: guard.Config, Why: tree.Why, GitDir: tree.GitDir, New: late[tree.Of()]})
 		}
 	}
 	for _, w := range p.Watched {

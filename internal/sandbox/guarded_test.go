@@ -119,12 +119,15 @@ func TestWhatIsPlantedDoesNotRunOutside(t *testing.T) {
 }
 
 // control shows that an attempt works where no sandbox is.
-func (b *box) control(p person, dir, script string) {
+func (b *box) control(p person, dir, script string) { b.controlIn(p, dir, script, dir) }
+
+// controlIn is control for a person who works in another directory.
+func (b *box) controlIn(p person, dir, script, works string) {
 	b.t.Helper()
 	cmd := exec.Command("sh", "-c", script)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "EVIL="+p.evil(), "HOME="+b.home)
 	_ = cmd.Run()
-	p.works(dir)
+	p.works(works)
 	if !p.harmed() {
 		b.t.Error("the attempt does not work where there is no sandbox")
 		return
@@ -164,8 +167,8 @@ func TestAPersonMayReplaceAPinnedFile(t *testing.T) {
 	p, repo := b.person(), b.ws+"/repo"
 	r, err := b.start(Command{Dir: repo}, "read line; git config core.fsmonitor '"+p.evil()+"; false'; printf '[core]\nfsmonitor = \"%s; false\"\n' '"+p.evil()+"' >> .git/config; mv .git/config x; git config user.name ok; git config user.name")
 	b.must(err)
-	p.git(repo, "config", "user.email", "person@example.org") // by a rename
-	b.guard.Begin([]string{b.ws}, func() {}).End()            // all that has happened is settled
+	p.git(repo, "config", "user.email", "person@example.org")           // by a rename
+	b.guard.Begin([]string{b.ws}, (*layers)(nil).pins, func() {}).End() // all that has happened is settled
 	o := r.wait()
 	if !strings.Contains(o.text, "Read-only file system") || !strings.Contains(o.text, "busy") || !strings.HasPrefix(o.text, "ok\n") {
 		t.Errorf("the command printed %q", o.text)
@@ -449,14 +452,14 @@ func TestTwoServersOnOneRepositoryComeToRest(t *testing.T) {
 	b.must(err)
 	for range 20 { // each settles what the other has done
 		for _, s := range []*box{b, other} {
-			s.guard.Begin([]string{b.ws}, func() {}).End()
+			s.guard.Begin([]string{b.ws}, (*layers)(nil).pins, func() {}).End()
 		}
 	}
 	middle, err := os.Stat(repo + "/.git/config")
 	b.must(err)
 	for range 20 {
 		for _, s := range []*box{b, other} {
-			s.guard.Begin([]string{b.ws}, func() {}).End()
+			s.guard.Begin([]string{b.ws}, (*layers)(nil).pins, func() {}).End()
 		}
 	}
 	after, err := os.Stat(repo + "/.git/config")

@@ -59,12 +59,16 @@ func (sess *sessionSandbox) build(v *version) (l *layers, err error) {
 	return l, err
 }
 
-// errReplaced: while layers were made, a file that they pin was replaced.
+// errReplaced: while layers were made, or since their version was found, a file that
+// they pin was replaced, or a file was pinned that they do not.
 var errReplaced = errors.New("a protected file was replaced meanwhile")
 
 // newLayers makes the layers for a version.
 func (s *Sandbox) newLayers(sess *sessionSandbox, ver *version) (*layers, error) {
 	l, before := &layers{version: ver, paths: ver.paths, users: 1}, s.guard.Changes()
+	if ver.pins != s.guard.Pins() {
+		return nil, errReplaced
+	}
 	spec := proc.EnclosureSpec{Filter: sess.settings.filter, CloneSecret: s.secret, Limits: sess.settings.kernel, Group: sess.settings.group, Domain: s.domain()}
 	if sess.settings.asks || sess.doors != nil {
 		spec.Supervise = sess.supervise
@@ -113,6 +117,9 @@ func (s *Sandbox) newLayers(sess *sessionSandbox, ver *version) (*layers, error)
 	}
 	return l, nil
 }
+
+// pins reports whether a read-only mount lies on a path.
+func (l *layers) pins(path string) bool { return l.view != nil && l.paths.Pins(path) }
 
 // furnish makes what the view needs in the session sandbox, and returns the mounts.
 func (l *layers) furnish(sess *sessionSandbox) (mounts []proc.Mount, err error) {

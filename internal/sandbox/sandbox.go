@@ -330,7 +330,7 @@ func (s *Sandbox) Confine(c Command) (*Confined, error) {
 	}
 	confined := &Confined{
 		Confinement: l.enclosure, Env: sess.environment(c.Env),
-		sandbox: s, over: over, dir: c.Dir, program: c.Program, session: sess, layers: l, guarded: s.guard.Begin(l.paths.Writable(), c.stop()), stop: c.stop(),
+		sandbox: s, over: over, dir: c.Dir, program: c.Program, session: sess, layers: l, guarded: s.guard.Begin(l.paths.Writable(), l.pins, c.stop()), stop: c.stop(),
 	}
 	s.bound(confined)
 	if len(c.Doors) > 0 {
