@@ -27,12 +27,9 @@ func (s *Sandbox) protect(p profile.Paths, came []string) profile.Paths {
 		pinned = p.Without(came)
 	}
 	roots := p.Writable()
-	asCommands, steering := map[string]bool{}, map[string]bool{}
+	asCommands := map[string]bool{}
 	for _, pin := range pinned.Pinned {
 		asCommands[pin.Path] = true
-	}
-	for _, pin := range p.Pinned {
-		steering[pin.Path] = steering[pin.Path] || !pin.InPlace
 	}
 	late := map[string]bool{}
 	for _, dir := range came {
@@ -57,30 +54,39 @@ func (s *Sandbox) protect(p profile.Paths, came []string) profile.Paths {
 		one.New = belowAny(pin.Path, late) || pin.GitDir != "" && late[pin.Of()]
 		add(one)
 	}
-	for _, dir := range p.GitDirs {
-		made := late[dir]
-		for _, one := range guard.Repository(dir, made) {
-			if steering[one.Path] {
-				continue // it was added above
-			}
-			if one.Kind == guard.Config && !made && s.status.tier == Namespaces {
-				one.Stage = p.Stage(profile.Pin{Place: profile.Place{Path: one.Path}, GitDir: dir})
-			}
-			add(one)
-		}
-	}
-	for _, tree := range p.TreeConfigs {
-		if !steering[tree.Path] {
-			add(guard.Item{Path: tree.Path, Kind: guard.Config, Why: tree.Why, GitDir: tree.GitDir, New: late[tree.Of()]})
-		}
-	}
-	for _, w := range p.Watched {
-		add(guard.Item{Path: w.Path, Why: w.Why, Mild: true, Late: true})
+	for _, one := range s.unpinned(p, late) {
+		add(one)
 	}
 	for _, root := range roots {
 		s.foundLate(s.guard.Protect(root, items[root]))
 	}
 	return pinned
+}
+
+// unpinned returns what steers programs outside and has no pin: most of it does not
+// exist. late names the repositories that came while the server ran.
+func (s *Sandbox) unpinned(p profile.Paths, late map[string]bool) (list []guard.Item) {
+	steering := map[string]bool{}
+	for _, pin := range p.Pinned {
+		steering[pin.Path] = steering[pin.Path] || !pin.InPlace
+	}
+	for _, dir := range p.GitDirs {
+		made := late[dir]
+		for _, one := range guard.Repository(dir, made) {
+			if one.Kind == guard.Config && !made && s.status.tier == Namespaces {
+				one.Stage = p.Stage(profile.Pin{Place: profile.Place{Path: one.Path}, GitDir: dir})
+			}
+			list = append(list, one)
+		}
+	}
+	for _, tree := range p.TreeConfigs {
+		list = append(list, guard.Item{Path: tree.Path, Kind: guard.Config, Why: tree.Why, GitDir: tree.GitDir, New: late[tree.Of()]})
+	}
+	list = slices.DeleteFunc(list, func(one guard.Item) bool { return steering[one.Path] })
+	for _, w := range p.Watched {
+		list = append(list, guard.Item{Path: w.Path, Why: w.Why, Mild: true, Late: true})
+	}
+	return list
 }
 
 // kindOf tells what a file of git is; of any other the zero kind.
