@@ -151,7 +151,7 @@ func (g *Guard) judgeRename(c Call, r rename, w *wait) answer {
 	defer func() { _ = unix.Close(dir.fd) }()
 	it := g.find(filepath.Join(dir.path, path.Base(to)))
 	if it == nil {
-		g.announce(dir.path)
+		g.announce(dir.path, path.Base(to))
 		if it = g.find(filepath.Join(dir.path, path.Base(to))); it == nil {
 			return letThrough // where no command may write, the kernel refuses the rename
 		}

@@ -4,6 +4,7 @@ package guard
 
 import (
 	"errors"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -197,8 +198,9 @@ func (g *Guard) putBack(it *item, now content, p *put) error {
 const mostItems = 50_000
 
 // announce registers a repository that no rescan has found yet, when a command
-// is about to change its configuration.
-func (g *Guard) announce(dir string) {
+// is about to change a configuration of this name, or a linked work tree's own. Its
+// directory is no repository: commondir belongs there.
+func (g *Guard) announce(dir, name string) {
 	g.mu.Lock()
 	many := len(g.items) >= mostItems
 	g.mu.Unlock()
@@ -210,7 +212,11 @@ func (g *Guard) announce(dir string) {
 		for _, root := range c.writable {
 			if paths.Within(dir, root) {
 				g.announced.Add(1)
-				for _, one := range Repository(dir, true) {
+				list := Repository(dir, true)
+				if name == "config.worktree" && filepath.Base(filepath.Dir(dir)) == "worktrees" {
+					list = slices.DeleteFunc(list, func(one Item) bool { return filepath.Base(one.Path) != name })
+				}
+				for _, one := range list {
 					g.protect(root, one)
 				}
 				return

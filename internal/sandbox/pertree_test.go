@@ -73,25 +73,32 @@ func (p person) workTree(repo string) {
 	}
 }
 
-// TestTheSettingsOfALinkedWorkTreeCanBeChanged by git, also once they are pinned, and
-// still name no program.
+// TestTheSettingsOfALinkedWorkTreeCanBeChanged by git, also once they are pinned, and in
+// one that a command has made, and still name no program.
 func TestTheSettingsOfALinkedWorkTreeCanBeChanged(t *testing.T) {
-	b := newWorld(t)
-	gitWorld(t, b)
-	p := b.person()
-	p.workTree(b.ws + "/repo")
-	b.confine(Namespaces)
-	b.sh("true")
-	for _, line := range []string{"git sparse-checkout set --cone d", "git config --worktree user.name A && git sparse-checkout disable", "git config --worktree user.name B"} {
-		if r := b.in("one", "cd repo-side; "+line); r.ExitCode != 0 {
-			t.Errorf("%s: %d, %s", line, r.ExitCode, r.text)
+	for _, made := range []bool{false, true} {
+		b := newWorld(t)
+		gitWorld(t, b)
+		p := b.person()
+		p.workTree(b.ws + "/repo")
+		b.confine(Namespaces)
+		b.sh("true")
+		tree := "repo-side"
+		add := "git config extensions.worktreeConfig true"
+		if made {
+			tree, add = "repo-new", add+"; cd ../repo && git worktree add -q ../repo-new && cd ../repo-new"
 		}
-		b.later()
-	}
-	if got := b.in("two", "cd repo-side; git config --worktree core.fsmonitor evil").text; !strings.Contains(got, "Operation not permitted") {
-		t.Errorf("a program is named: %s", got)
-	}
-	if got := p.git(b.ws+"/repo-side", "config", "--worktree", "user.name") + p.git(b.ws+"/repo-side", "config", "--get-all", "core.fsmonitor"); got != "B\nexit status 1" {
-		t.Errorf("afterwards it has %q", got)
+		for _, line := range []string{"cd repo-side; " + add + "; git sparse-checkout set --cone d", "cd " + tree + "; git config --worktree user.name A && git sparse-checkout disable", "cd " + tree + "; git config --worktree user.name B"} {
+			if r := b.in("one", line+" && git status"); r.ExitCode != 0 || len(r.Violations) > 0 {
+				t.Errorf("%s: %d, %s %v", line, r.ExitCode, r.text, r.Violations)
+			}
+			b.later()
+		}
+		if got := b.in("two", "cd "+tree+"; git config --worktree core.fsmonitor evil").text; !strings.Contains(got, "Operation not permitted") {
+			t.Errorf("a program is named: %s", got)
+		}
+		if got := p.git(b.ws+"/"+tree, "config", "--worktree", "user.name") + p.git(b.ws+"/"+tree, "config", "--get-all", "core.fsmonitor"); got != "B\nexit status 1" {
+			t.Errorf("afterwards it has %q", got)
+		}
 	}
 }
