@@ -89,6 +89,9 @@ func serversIn[T any](all map[string]any, key, kind string) (table T, err error)
 
 func decodeYAML(text string) (map[string]any, error) {
 	_, text = withoutMark(text)
+	if strings.Contains(strings.ReplaceAll(text, "\r\n", ""), "\r") {
+		return nil, formError("a line of it ends with a carriage return alone") // which YAML counts, and few editors
+	}
 	doc, err := parseYAML(text)
 	if err != nil || doc == nil {
 		return map[string]any{}, err
