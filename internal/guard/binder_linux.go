@@ -2,14 +2,48 @@
 
 package guard
 
+import (
+	"slices"
+
+	"tipstaff/internal/paths"
+)
+
 // Changes returns the number of pinned files that have been replaced. Read it
 // before making a binder, and pass it to [Guard.Join].
 func (g *Guard) Changes() uint64 { return g.changes.Load() }
 
 // Pins returns how many files, not pinned by then, were pinned in the binders of that
-// time. Read it before looking for what is to be pinned: a binder may be made of what
-// was found only while the number is the same. Otherwise it would lack a pin.
-func (g *Guard) Pins() uint64 { return g.pins.Load() }
+// time. Read it before looking for what is to be pinned; see [Guard.PinnedSince].
+func (g *Guard) Pins() uint64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.pins
+}
+
+// PinnedSince reports whether such a file was pinned in one of these directories since
+// Pins returned before. A binder that is made of what was found then would lack a pin.
+// What goes on in other directories holds up no binder.
+func (g *Guard) PinnedSince(before uint64, dirs []string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for root, last := range g.pinnedIn {
+		if last > before && (paths.Within(root, dirs...) || slices.ContainsFunc(dirs, func(dir string) bool { return paths.Within(dir, root) })) {
+			return true
+		}
+	}
+	return false
+}
+
+// pinsIn notes that a file in a directory is about to be pinned.
+func (g *Guard) pinsIn(root string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.pinnedIn == nil {
+		g.pinnedIn = map[string]uint64{}
+	}
+	g.pins++
+	g.pinnedIn[root] = g.pins
+}
 
 // Join registers a binder. before is the value of [Guard.Changes] from before
 // the binder was made. Join reports whether all files that the binder pinned

@@ -258,7 +258,7 @@ func (g *Guard) perTree(it *item, proposed content, lasts func() bool) error {
 	}
 	text := now
 	text.mode, text.owner = it.accepted.mode, it.accepted.owner
-	g.pins.Add(1) // before there is a pin: see Pins
+	g.pinsIn(tree.root) // before there is a pin: see PinnedSince
 	if err := g.replace(tree, text, now, lasts); err != nil {
 		return err
 	}

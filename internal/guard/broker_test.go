@@ -209,11 +209,15 @@ func TestWorkTreesOfTheirOwn(t *testing.T) {
 	w.protect(Item{Path: "r/config", Kind: Config, GitDir: "r", Pinned: true, Stage: stage},
 		Item{Path: "r/config.worktree", Kind: Config, GitDir: "r", Stage: stage})
 	text := plainConfig + "[extensions]\n\tworktreeConfig = true\n"
+	before := w.Pins()
 	if answer, why := w.rename(w.lock("r/config", text)); answer != "" {
 		t.Fatalf("answered %q: %s", answer, why)
 	}
 	w.says("r/config", text)
 	w.says("r/config.worktree", "")
+	if !w.PinnedSince(before, []string{w.root}) || w.PinnedSince(before, []string{t.TempDir()}) || w.PinnedSince(w.Pins(), []string{w.root}) {
+		t.Error("what was found before counts, or another workspace is searched anew")
+	}
 	if answer, _ := w.rename(w.lock("r/config.worktree", evilConfig)); answer != "EPERM" {
 		t.Errorf("answered %q", answer)
 	}

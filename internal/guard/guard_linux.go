@@ -24,8 +24,10 @@ type Guard struct {
 	// changes counts the pinned files that were replaced, which detaches their
 	// pins.
 	changes atomic.Uint64
-	// pins counts the items that were pinned in place of a rescan.
-	pins atomic.Uint64
+	// pins counts the items that were pinned in place of a rescan, and pinnedIn holds
+	// the last of each root. Both are guarded by mu.
+	pins     uint64
+	pinnedIn map[string]uint64
 	// announced counts the repositories that git began to make.
 	announced atomic.Uint64
 

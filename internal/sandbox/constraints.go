@@ -210,7 +210,7 @@ func (c *constraints) rescan() (*version, error) {
 	if err != nil {
 		return nil, err
 	}
-	if old := c.current(); old == nil || !old.paths.Equal(found.paths) || old.control != found.control || old.pins != found.pins || !old.paths.Fresh() || !old.allowed.Fresh() {
+	if old := c.current(); old == nil || !old.paths.Equal(found.paths) || old.control != found.control || c.sandbox.lacksPin(old) || !old.paths.Fresh() || !old.allowed.Fresh() {
 		c.version.Store(found)
 		c.sandbox.behind(func() { c.sandbox.dropAhead(c) })
 	}

@@ -63,10 +63,16 @@ func (sess *sessionSandbox) build(v *version) (l *layers, err error) {
 // they pin was replaced, or a file was pinned that they do not.
 var errReplaced = errors.New("a protected file was replaced meanwhile")
 
+// lacksPin reports whether a file was pinned for the commands of a version since it was
+// found.
+func (s *Sandbox) lacksPin(ver *version) bool {
+	return s.guard.PinnedSince(ver.pins, ver.paths.Writable())
+}
+
 // newLayers makes the layers for a version.
 func (s *Sandbox) newLayers(sess *sessionSandbox, ver *version) (*layers, error) {
 	l, before := &layers{version: ver, paths: ver.paths, users: 1}, s.guard.Changes()
-	if ver.pins != s.guard.Pins() {
+	if s.lacksPin(ver) {
 		return nil, errReplaced
 	}
 	spec := proc.EnclosureSpec{Filter: sess.settings.filter, CloneSecret: s.secret, Limits: sess.settings.kernel, Group: sess.settings.group, Domain: s.domain()}
