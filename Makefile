@@ -47,7 +47,7 @@ staticcheck: ## staticcheck
 	@$(STATICCHECK) ./...
 
 floors: ## imports go down, and what is dangerous has one owner
-	@$(GO) test -count=1 ./internal/archtest
+	@$(GO) test -count=1 ./internal/testing/archtest
 
 test: ## the tests, under the race detector
 	$(GO) test -race ./...
@@ -114,13 +114,13 @@ vm: ## the engine and the sandbox on Debian's kernels in QEMU, for VM (arm64 amd
 	@for machine in $(VM); do bash .ci/vm/run $$machine; done
 
 bench: ## measure what BENCHMARKS.md records
-	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) ./internal/bench/... ./internal/audit ./internal/trailread ./internal/policy ./internal/decider ./internal/gitconfig
+	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) ./internal/testing/bench/... ./internal/audit ./internal/audit/query ./internal/policy ./internal/policy/decider ./internal/command/gitconfig
 
 bench-archive: ## verify and search 10 GiB of archived trails, once; needs 2 GiB in TMPDIR, and a quarter of an hour
-	TIPSTAFF_BENCH_ARCHIVE=10GiB $(GO) test -run '^$$' -bench BenchmarkArchive -benchtime 1x -timeout 60m -v ./internal/bench
+	TIPSTAFF_BENCH_ARCHIVE=10GiB $(GO) test -run '^$$' -bench BenchmarkArchive -benchtime 1x -timeout 60m -v ./internal/testing/bench
 
 soak: ## twenty thousand commands, well and badly behaved; nothing may be left of them
-	TIPSTAFF_LONG=1 TIPSTAFF_SOAK=20000 $(GO) test -count=1 -timeout 60m -run Soak -v ./internal/runner
+	TIPSTAFF_LONG=1 TIPSTAFF_SOAK=20000 $(GO) test -count=1 -timeout 60m -run Soak -v ./internal/run
 	TIPSTAFF_LONG=1 TIPSTAFF_SOAK=4000 $(GO) test -count=1 -timeout 60m -run "Soak|E11ACommandCannotWait|E11WhatSteers" -v ./e2e/escape
 
 load: ## 200 clients with 1,000 sessions for a minute over HTTP; no error, and nothing may be left of them

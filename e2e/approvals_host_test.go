@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"tipstaff/e2e/kit"
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 // TestACommandCannotApprove: in a sandbox the socket cannot be seen, and

@@ -16,7 +16,7 @@ import (
 
 	words "tipstaff"
 	"tipstaff/internal/audit"
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 // consoleMemory is what a console may take at its most, in bytes, besides the pages of

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"tipstaff/e2e/kit"
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 // says is a person's answer to the question of a call, as its client brings it back.

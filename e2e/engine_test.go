@@ -17,9 +17,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tipstaff/e2e/kit"
-	"tipstaff/internal/engine"
-	"tipstaff/internal/engine/enginetest"
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/fleet/natsx"
+	"tipstaff/internal/fleet/natsx/enginetest"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 // machines are a fleet of real processes around one NATS server in this process.

@@ -21,7 +21,7 @@ import (
 
 	"tipstaff/e2e/kit"
 	"tipstaff/internal/audit"
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 // ends are the ways in which a server is told to end, with its exit code.

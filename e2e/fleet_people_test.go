@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"tipstaff/e2e/kit"
-	"tipstaff/internal/engine"
-	"tipstaff/internal/engine/enginetest"
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/fleet/natsx"
+	"tipstaff/internal/fleet/natsx/enginetest"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 // guard makes a fleet around a server with the configuration that "tipstaff engine

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"tipstaff/e2e/kit"
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 // toolsURL is the server's address for clients; issuers put it into their

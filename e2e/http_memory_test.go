@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"tipstaff/e2e/kit"
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 func TestT5OverHTTPMemoryStaysBoundedWhateverACommandPrints(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 // slowOnes is how many slow connections the test opens.

@@ -17,7 +17,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"tipstaff/e2e/kit"
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 // running is what the tools answer about a command in the background.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"tipstaff/e2e/kit"
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 // looked is what tipstaff top --json prints.

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"tipstaff/e2e/kit"
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 // TestAScriptProcessDoesNotWaitForWhatOnlyServersNeed: the initialization of these
@@ -26,10 +26,10 @@ func TestAScriptProcessDoesNotWaitForWhatOnlyServersNeed(t *testing.T) {
 		return string(out)
 	}
 	scriptProcess, control := initialized("__script-process"), initialized("version")
-	if !strings.Contains(scriptProcess, "init tipstaff/internal/shell ") || !strings.Contains(scriptProcess, "script process: ") {
+	if !strings.Contains(scriptProcess, "init tipstaff/internal/command/scan ") || !strings.Contains(scriptProcess, "script process: ") {
 		t.Fatalf("no script process ran:\n%s", scriptProcess)
 	}
-	for _, pkg := range []string{"net/http", "github.com/prometheus/client_golang/prometheus", "github.com/modelcontextprotocol/go-sdk/mcp", "tipstaff/internal/mcpfront", "main"} {
+	for _, pkg := range []string{"net/http", "github.com/prometheus/client_golang/prometheus", "github.com/modelcontextprotocol/go-sdk/mcp", "tipstaff/internal/front/mcpserver", "main"} {
 		if line := "init " + pkg + " "; strings.Contains(scriptProcess, line) || !strings.Contains(control, line) {
 			t.Errorf("%s: a script process initializes it, or the program does not", pkg)
 		}

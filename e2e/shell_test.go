@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"tipstaff/e2e/kit"
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 // shellTiers are those in which scripts run.

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"tipstaff/e2e/kit"
-	"tipstaff/internal/engine"
-	"tipstaff/internal/engine/enginetest"
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/fleet/natsx"
+	"tipstaff/internal/fleet/natsx/enginetest"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 // tipstaff runs a command of the binary as a user would, and returns its output

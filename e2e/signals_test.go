@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"tipstaff/e2e/kit"
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 // TestACommandStartsWithItsOwnSignalsWhateverTheServerWasGiven starts the

@@ -22,7 +22,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"tipstaff/e2e/kit"
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 // received holds the bodies that a peer got.

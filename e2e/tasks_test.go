@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"tipstaff/e2e/kit"
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 var updateTasks = flag.Bool("update", false, "write the transcripts of docs/tasks.md anew")

@@ -19,7 +19,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"tipstaff/e2e/kit"
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 const (

@@ -23,7 +23,7 @@ import (
 
 	"tipstaff/e2e/kit"
 	"tipstaff/internal/audit"
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 // TestAServerThatIsKilledAtAnyMomentLosesNothingItHasAnswered: SIGKILL after a

@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tipstaff/internal/approval"
-	"tipstaff/internal/argv"
-	"tipstaff/internal/control"
+	"tipstaff/internal/admin/api"
+	"tipstaff/internal/command/cmdline"
+	"tipstaff/internal/policy/approval"
 )
 
 func newApprovals() *cobra.Command {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tipstaff/internal/config"
+	"tipstaff/internal/server/config"
 )
 
 func newAudit() *cobra.Command {

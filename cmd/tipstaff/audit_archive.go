@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tipstaff/internal/argv"
 	"tipstaff/internal/audit"
-	"tipstaff/internal/config"
-	"tipstaff/internal/keep"
+	"tipstaff/internal/audit/retention"
+	"tipstaff/internal/command/cmdline"
+	"tipstaff/internal/server/config"
 )
 
 // keepSettings are the settings of this user's state directory.

@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"tipstaff/internal/audit"
-	"tipstaff/internal/config"
-	"tipstaff/internal/engine"
-	"tipstaff/internal/ship"
+	"tipstaff/internal/fleet/natsx"
+	"tipstaff/internal/fleet/replicate"
+	"tipstaff/internal/server/config"
 )
 
 // engineHelp is what the commands that read trails say about --engine.

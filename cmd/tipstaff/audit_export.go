@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tipstaff/internal/trailread"
+	"tipstaff/internal/audit/query"
 )
 
 func newAuditExport() *cobra.Command {

@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"tipstaff/internal/audit"
-	"tipstaff/internal/config"
 	"tipstaff/internal/redact"
 	"tipstaff/internal/sandbox"
+	"tipstaff/internal/server/config"
 )
 
 func newAuditKey() *cobra.Command {

@@ -16,9 +16,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tipstaff/internal/argv"
 	"tipstaff/internal/audit"
-	"tipstaff/internal/trailread"
+	"tipstaff/internal/audit/query"
+	"tipstaff/internal/command/cmdline"
 )
 
 // trailsHelp is pathHelp with what --engine changes.

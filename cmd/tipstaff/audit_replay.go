@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"tipstaff/internal/audit"
-	"tipstaff/internal/config"
-	"tipstaff/internal/recording"
+	"tipstaff/internal/audit/query"
+	"tipstaff/internal/output/recording"
 	"tipstaff/internal/redact"
-	"tipstaff/internal/trailread"
+	"tipstaff/internal/server/config"
 )
 
 // newRecorder returns what keeps the output of commands; nil unless the

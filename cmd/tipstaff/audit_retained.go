@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"tipstaff/internal/argv"
 	"tipstaff/internal/audit"
+	"tipstaff/internal/command/cmdline"
 )
 
 // retainedLine describes for a person a sound trail of which something was archived or

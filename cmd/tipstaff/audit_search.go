@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tipstaff/internal/trailread"
+	"tipstaff/internal/audit/query"
 )
 
 func newAuditSearch() *cobra.Command {

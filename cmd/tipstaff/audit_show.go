@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tipstaff/internal/argv"
 	"tipstaff/internal/audit"
-	"tipstaff/internal/trailread"
+	"tipstaff/internal/audit/query"
+	"tipstaff/internal/command/cmdline"
 )
 
 // followInterval is how often --follow looks for new records.

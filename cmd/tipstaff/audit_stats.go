@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tipstaff/internal/argv"
 	"tipstaff/internal/audit"
-	"tipstaff/internal/trailread"
+	"tipstaff/internal/audit/query"
+	"tipstaff/internal/command/cmdline"
 )
 
 func newAuditStats() *cobra.Command {

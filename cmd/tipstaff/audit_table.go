@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"tipstaff"
-	"tipstaff/internal/argv"
 	"tipstaff/internal/audit"
-	"tipstaff/internal/trailread"
+	"tipstaff/internal/audit/query"
+	"tipstaff/internal/command/cmdline"
 )
 
 // table prints records for a person, one line each. The widths of its columns

@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tipstaff/internal/config"
-	"tipstaff/internal/mcpfront"
+	"tipstaff/internal/front/mcpserver"
+	"tipstaff/internal/server/config"
 )
 
 func newCall() *cobra.Command {

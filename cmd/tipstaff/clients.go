@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tipstaff/internal/argv"
-	"tipstaff/internal/clients"
+	"tipstaff/internal/command/cmdline"
+	"tipstaff/internal/inspect/clients"
 )
 
 func newClients() *cobra.Command {

@@ -10,12 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tipstaff/internal/config"
-	"tipstaff/internal/control"
-	"tipstaff/internal/mcpfront"
-	"tipstaff/internal/policyfile"
-	"tipstaff/internal/rules"
-	"tipstaff/internal/trailread"
+	"tipstaff/internal/admin/api"
+	"tipstaff/internal/audit/query"
+	"tipstaff/internal/front/mcpserver"
+	"tipstaff/internal/policy/language"
+	"tipstaff/internal/policy/load"
+	"tipstaff/internal/server/config"
 )
 
 // completeWith has the shell complete arguments and flags with what there is at

@@ -8,12 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tipstaff/internal/argv"
-	"tipstaff/internal/config"
-	"tipstaff/internal/doctor"
-	"tipstaff/internal/policyfile"
+	"tipstaff/internal/command/cmdline"
+	"tipstaff/internal/inspect/doctor"
+	"tipstaff/internal/policy/language"
+	"tipstaff/internal/policy/load"
 	"tipstaff/internal/redact"
-	"tipstaff/internal/rules"
+	"tipstaff/internal/server/config"
 )
 
 func newConfig() *cobra.Command {

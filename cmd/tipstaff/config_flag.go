@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tipstaff/internal/config"
+	"tipstaff/internal/server/config"
 )
 
 // configFlag is the flag that names the configuration file; it takes precedence

@@ -3,9 +3,9 @@ package main
 import (
 	"log/slog"
 
-	"tipstaff/internal/config"
-	"tipstaff/internal/policyfile"
+	"tipstaff/internal/policy/load"
 	"tipstaff/internal/sandbox"
+	"tipstaff/internal/server/config"
 )
 
 // checkConfinement makes the sandbox that the settings insist on, as a server does when

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tipstaff/internal/console"
+	"tipstaff/internal/admin/console"
 )
 
 func newConsole() *cobra.Command {

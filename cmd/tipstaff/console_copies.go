@@ -4,9 +4,9 @@ import (
 	"context"
 	"log/slog"
 
-	"tipstaff/internal/console"
-	"tipstaff/internal/engine"
-	"tipstaff/internal/ship"
+	"tipstaff/internal/admin/console"
+	"tipstaff/internal/fleet/natsx"
+	"tipstaff/internal/fleet/replicate"
 )
 
 // mostBatches bounds the copies that a console knows of: each takes about 100 bytes.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"tipstaff/internal/doctor"
-	"tipstaff/internal/explain"
+	"tipstaff/internal/inspect/doctor"
+	"tipstaff/internal/inspect/explain"
 )
 
 // consoleInsight answers the console by the settings of this environment, each

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"log/slog"
 
-	"tipstaff/internal/config"
-	"tipstaff/internal/decider"
 	"tipstaff/internal/monitor"
+	"tipstaff/internal/policy/decider"
+	"tipstaff/internal/policy/language"
 	"tipstaff/internal/redact"
-	"tipstaff/internal/rules"
+	"tipstaff/internal/server/config"
 )
 
 // deciders are asked in addition to the policy: the decider of the settings and

@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"tipstaff/internal/audit"
-	"tipstaff/internal/config"
-	"tipstaff/internal/mcpfront"
+	"tipstaff/internal/front/mcpserver"
 	"tipstaff/internal/sandbox"
+	"tipstaff/internal/server/config"
 )
 
 func newDemo() *cobra.Command {

@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tipstaff/internal/config"
-	"tipstaff/internal/console"
-	"tipstaff/internal/control"
-	"tipstaff/internal/engine"
+	"tipstaff/internal/admin/api"
+	"tipstaff/internal/admin/console"
+	"tipstaff/internal/fleet/natsx"
+	"tipstaff/internal/server/config"
 )
 
 // desk is where a person sees what runs, ends it, and answers questions: at the

@@ -11,13 +11,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tipstaff/internal/config"
-	"tipstaff/internal/doctor"
+	"tipstaff/internal/audit/sink"
+	"tipstaff/internal/inspect/doctor"
 	"tipstaff/internal/policy"
 	"tipstaff/internal/proc"
 	"tipstaff/internal/redact"
 	"tipstaff/internal/sandbox"
-	"tipstaff/internal/sink"
+	"tipstaff/internal/server/config"
 )
 
 func newDoctor() *cobra.Command {

@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"tipstaff/internal/argv"
-	"tipstaff/internal/clients"
-	"tipstaff/internal/config"
-	"tipstaff/internal/doctor"
+	"tipstaff/internal/command/cmdline"
+	"tipstaff/internal/inspect/clients"
+	"tipstaff/internal/inspect/doctor"
+	"tipstaff/internal/server/config"
 )
 
 // doctorClient says what is wrong with an installation in a client, as far as

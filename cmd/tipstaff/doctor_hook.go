@@ -4,9 +4,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"tipstaff/internal/argv"
-	"tipstaff/internal/clients"
-	"tipstaff/internal/doctor"
+	"tipstaff/internal/command/cmdline"
+	"tipstaff/internal/inspect/clients"
+	"tipstaff/internal/inspect/doctor"
 )
 
 // examineHooks says what is wrong with the hooks of a client, if it has any of

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tipstaff/internal/engine"
+	"tipstaff/internal/fleet/natsx"
 )
 
 func newEngineCommand() *cobra.Command {

@@ -3,9 +3,9 @@ package main
 import (
 	"os"
 
-	"tipstaff/internal/config"
-	"tipstaff/internal/doctor"
-	"tipstaff/internal/engine"
+	"tipstaff/internal/fleet/natsx"
+	"tipstaff/internal/inspect/doctor"
+	"tipstaff/internal/server/config"
 )
 
 // checkEngine says what the settings of a fleet lack, for the roles that this

@@ -7,15 +7,15 @@ import (
 	"strings"
 
 	"tipstaff"
-	"tipstaff/internal/config"
-	"tipstaff/internal/host"
 	"tipstaff/internal/monitor"
-	"tipstaff/internal/own"
 	"tipstaff/internal/policy"
-	"tipstaff/internal/policyfile"
-	"tipstaff/internal/profile"
-	"tipstaff/internal/rules"
+	"tipstaff/internal/policy/facts"
+	"tipstaff/internal/policy/language"
+	"tipstaff/internal/policy/load"
+	"tipstaff/internal/protected"
 	"tipstaff/internal/sandbox"
+	"tipstaff/internal/sandbox/profile"
+	"tipstaff/internal/server/config"
 )
 
 // evaluator decides about commands: it holds the settings, the policy file if

@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"tipstaff"
-	"tipstaff/internal/config"
-	"tipstaff/internal/engine"
 	"tipstaff/internal/fleet"
-	"tipstaff/internal/remote"
+	"tipstaff/internal/fleet/natsx"
+	"tipstaff/internal/fleet/rpc"
+	"tipstaff/internal/server/config"
 )
 
 // directory is what a gateway knows of the fleet, as calls ask for it.

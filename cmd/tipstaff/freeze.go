@@ -9,14 +9,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"tipstaff"
-	"tipstaff/internal/argv"
+	"tipstaff/internal/admin/api"
 	"tipstaff/internal/audit"
-	"tipstaff/internal/config"
-	"tipstaff/internal/control"
-	"tipstaff/internal/freeze"
+	"tipstaff/internal/command/cmdline"
 	"tipstaff/internal/monitor"
+	"tipstaff/internal/policy/freeze"
 	"tipstaff/internal/redact"
 	"tipstaff/internal/sandbox"
+	"tipstaff/internal/server/config"
 )
 
 func newFreeze() *cobra.Command {

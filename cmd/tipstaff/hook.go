@@ -12,16 +12,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tipstaff/internal/argv"
+	"tipstaff/internal/admin/api"
 	"tipstaff/internal/audit"
-	"tipstaff/internal/clients"
-	"tipstaff/internal/config"
-	"tipstaff/internal/control"
-	"tipstaff/internal/freeze"
-	"tipstaff/internal/hookfront"
+	"tipstaff/internal/command/cmdline"
+	"tipstaff/internal/front/hook"
+	"tipstaff/internal/inspect/clients"
 	"tipstaff/internal/monitor"
+	"tipstaff/internal/policy/freeze"
 	"tipstaff/internal/redact"
 	"tipstaff/internal/sandbox"
+	"tipstaff/internal/server/config"
 )
 
 func newHook() *cobra.Command {

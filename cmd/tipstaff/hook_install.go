@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tipstaff/internal/argv"
-	"tipstaff/internal/clients"
+	"tipstaff/internal/command/cmdline"
+	"tipstaff/internal/inspect/clients"
 )
 
 // hookFlags say how a client's settings are treated, and what its hook is given.

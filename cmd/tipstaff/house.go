@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"tipstaff"
-	"tipstaff/internal/argv"
-	"tipstaff/internal/control"
+	"tipstaff/internal/admin/api"
+	"tipstaff/internal/command/cmdline"
 	"tipstaff/internal/fleet"
-	"tipstaff/internal/freeze"
-	"tipstaff/internal/job"
-	"tipstaff/internal/spool"
+	"tipstaff/internal/output/spool"
+	"tipstaff/internal/policy/freeze"
+	"tipstaff/internal/run/job"
 )
 
 // house is what people of the host see of a server, and do to what it runs. Nothing

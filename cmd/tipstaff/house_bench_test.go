@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"tipstaff"
-	"tipstaff/internal/config"
-	"tipstaff/internal/session"
+	"tipstaff/internal/run/session"
+	"tipstaff/internal/server/config"
 )
 
 type noRecord struct{}

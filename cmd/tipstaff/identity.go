@@ -7,8 +7,8 @@ import (
 	"log/slog"
 	"slices"
 
-	"tipstaff/internal/config"
-	"tipstaff/internal/identity"
+	"tipstaff/internal/front/authn"
+	"tipstaff/internal/server/config"
 )
 
 // newAuthenticator returns the authenticator of callers over HTTP. If the

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"tipstaff/internal/config"
-	"tipstaff/internal/identity"
+	"tipstaff/internal/front/authn"
 	"tipstaff/internal/redact"
+	"tipstaff/internal/server/config"
 )
 
 // TestATokenIsMadeWhenNoneIsSet: it is shown once, it works, and the record

@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tipstaff/internal/argv"
-	"tipstaff/internal/clients"
+	"tipstaff/internal/command/cmdline"
+	"tipstaff/internal/inspect/clients"
+	"tipstaff/internal/inspect/suggest"
 	"tipstaff/internal/paths"
-	"tipstaff/internal/policyfile"
-	"tipstaff/internal/propose"
+	"tipstaff/internal/policy/load"
 )
 
 // initFlags are what a person wants of a policy.

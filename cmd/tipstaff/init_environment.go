@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"tipstaff/internal/clients"
-	"tipstaff/internal/config"
-	"tipstaff/internal/host"
+	"tipstaff/internal/inspect/clients"
+	"tipstaff/internal/policy/facts"
+	"tipstaff/internal/server/config"
 )
 
 // environmentFile is the file beside the user's policy in which init writes the

@@ -9,13 +9,13 @@ import (
 	"path/filepath"
 	"slices"
 
-	"tipstaff/internal/config"
-	"tipstaff/internal/host"
 	"tipstaff/internal/paths"
-	"tipstaff/internal/policyfile"
+	"tipstaff/internal/policy/facts"
+	"tipstaff/internal/policy/language"
+	"tipstaff/internal/policy/load"
 	"tipstaff/internal/proc"
-	"tipstaff/internal/rules"
 	"tipstaff/internal/sandbox"
+	"tipstaff/internal/server/config"
 )
 
 // programPlaces knows where programs are: on the PATH of this shell, and in the

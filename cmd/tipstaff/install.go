@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tipstaff/internal/argv"
-	"tipstaff/internal/clients"
+	"tipstaff/internal/command/cmdline"
+	"tipstaff/internal/inspect/clients"
 )
 
 // clientFlags say which clients are meant, and how their files are treated.

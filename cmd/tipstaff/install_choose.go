@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tipstaff/internal/argv"
-	"tipstaff/internal/clients"
-	"tipstaff/internal/config"
-	"tipstaff/internal/host"
+	"tipstaff/internal/command/cmdline"
+	"tipstaff/internal/inspect/clients"
 	"tipstaff/internal/paths"
+	"tipstaff/internal/policy/facts"
+	"tipstaff/internal/server/config"
 )
 
 // thisSystem is what of this machine decides where the files of clients are.

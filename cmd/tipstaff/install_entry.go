@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tipstaff/internal/clients"
-	"tipstaff/internal/host"
+	"tipstaff/internal/inspect/clients"
+	"tipstaff/internal/policy/facts"
 )
 
 // entryFlags say how a client reaches tipstaff.

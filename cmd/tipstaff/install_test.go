@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tipstaff/internal/clients"
+	"tipstaff/internal/inspect/clients"
 )
 
 // TestOnlyAYesIsAYes: all else changes nothing.

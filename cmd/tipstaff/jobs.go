@@ -3,9 +3,9 @@ package main
 import (
 	"log/slog"
 
-	"tipstaff/internal/config"
-	"tipstaff/internal/job"
-	"tipstaff/internal/spool"
+	"tipstaff/internal/output/spool"
+	"tipstaff/internal/run/job"
+	"tipstaff/internal/server/config"
 )
 
 // Bounds of the commands in the background at once, below the setting for all.

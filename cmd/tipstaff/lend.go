@@ -4,12 +4,12 @@ import (
 	"log/slog"
 	"strings"
 
-	"tipstaff/internal/config"
-	"tipstaff/internal/credentials"
-	"tipstaff/internal/host"
+	"tipstaff/internal/policy/facts"
+	"tipstaff/internal/policy/language"
 	"tipstaff/internal/proc"
 	"tipstaff/internal/redact"
-	"tipstaff/internal/rules"
+	"tipstaff/internal/run/credentials"
+	"tipstaff/internal/server/config"
 )
 
 // newLender returns the lender of what the policy file's rules lend. The

@@ -10,7 +10,7 @@ import (
 
 	"tipstaff"
 	"tipstaff/internal/audit"
-	"tipstaff/internal/trailread"
+	"tipstaff/internal/audit/query"
 )
 
 // predecessors is how many trails of servers that did not stop are looked at: more

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tipstaff/internal/config"
-	"tipstaff/internal/metrics"
+	"tipstaff/internal/server/config"
+	"tipstaff/internal/telemetry/metrics"
 )
 
 // serveFlags are the flags of serve.

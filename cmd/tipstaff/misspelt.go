@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"tipstaff/internal/config"
+	"tipstaff/internal/server/config"
 )
 
 // A variable that is meant to be a setting and is none would do nothing, and a bound

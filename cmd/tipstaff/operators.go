@@ -6,9 +6,9 @@ import (
 	"sync"
 	"time"
 
-	"tipstaff/internal/control"
-	"tipstaff/internal/engine"
+	"tipstaff/internal/admin/api"
 	"tipstaff/internal/fleet"
+	"tipstaff/internal/fleet/natsx"
 )
 
 // operators is what a gateway or a runner has for the people who look after a fleet: it

@@ -6,15 +6,15 @@ import (
 	"log/slog"
 	"os"
 
-	"tipstaff/internal/config"
-	"tipstaff/internal/doctor"
-	"tipstaff/internal/host"
-	"tipstaff/internal/identity"
-	"tipstaff/internal/own"
+	"tipstaff/internal/front/authn"
+	"tipstaff/internal/inspect/doctor"
 	"tipstaff/internal/policy"
-	"tipstaff/internal/policyfile"
-	"tipstaff/internal/profile"
+	"tipstaff/internal/policy/facts"
+	"tipstaff/internal/policy/load"
+	"tipstaff/internal/protected"
 	"tipstaff/internal/sandbox"
+	"tipstaff/internal/sandbox/profile"
+	"tipstaff/internal/server/config"
 )
 
 // newKeeper finds tipstaff's own files that the settings name. It is called

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tipstaff"
-	"tipstaff/internal/rules"
+	"tipstaff/internal/policy/language"
 )
 
 func newPolicyCommand() *cobra.Command {

@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tipstaff/internal/argv"
-	"tipstaff/internal/policyfile"
+	"tipstaff/internal/command/cmdline"
+	"tipstaff/internal/policy/load"
 )
 
 func newPolicyCheck() *cobra.Command {

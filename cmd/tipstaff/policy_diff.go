@@ -7,11 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tipstaff/internal/argv"
-	"tipstaff/internal/policydiff"
-	"tipstaff/internal/policyfile"
-	"tipstaff/internal/rules"
-	"tipstaff/internal/trailread"
+	"tipstaff/internal/audit/query"
+	"tipstaff/internal/command/cmdline"
+	"tipstaff/internal/inspect/policydiff"
+	"tipstaff/internal/policy/language"
+	"tipstaff/internal/policy/load"
 )
 
 func newPolicyDiff() *cobra.Command {

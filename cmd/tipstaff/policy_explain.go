@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tipstaff"
-	"tipstaff/internal/explain"
+	"tipstaff/internal/inspect/explain"
 	"tipstaff/internal/policy"
 )
 

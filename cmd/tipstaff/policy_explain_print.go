@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"tipstaff/internal/argv"
-	"tipstaff/internal/explain"
+	"tipstaff/internal/command/cmdline"
+	"tipstaff/internal/inspect/explain"
 	"tipstaff/internal/policy"
 )
 

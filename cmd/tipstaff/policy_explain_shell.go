@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"io"
 
-	"tipstaff/internal/argv"
-	"tipstaff/internal/explain"
+	"tipstaff/internal/command/cmdline"
+	"tipstaff/internal/inspect/explain"
 	"tipstaff/internal/policy"
 )
 

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"tipstaff"
-	"tipstaff/internal/argv"
-	"tipstaff/internal/explain"
+	"tipstaff/internal/command/cmdline"
+	"tipstaff/internal/inspect/explain"
 )
 
 func newPolicyList() *cobra.Command {

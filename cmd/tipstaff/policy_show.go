@@ -6,11 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tipstaff/internal/argv"
-	"tipstaff/internal/explain"
-	"tipstaff/internal/host"
-	"tipstaff/internal/policyfile"
-	"tipstaff/internal/rules"
+	"tipstaff/internal/command/cmdline"
+	"tipstaff/internal/inspect/explain"
+	"tipstaff/internal/policy/facts"
+	"tipstaff/internal/policy/language"
+	"tipstaff/internal/policy/load"
 )
 
 func newPolicyShow() *cobra.Command {

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"tipstaff/internal/approval"
-	"tipstaff/internal/argv"
-	"tipstaff/internal/control"
-	"tipstaff/internal/mcpfront"
+	"tipstaff/internal/admin/api"
+	"tipstaff/internal/command/cmdline"
+	"tipstaff/internal/front/mcpserver"
 	"tipstaff/internal/monitor"
 	"tipstaff/internal/policy"
+	"tipstaff/internal/policy/approval"
 )
 
 // questions holds the questions that the policy leaves to people, and the ways

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"tipstaff/internal/audit"
-	"tipstaff/internal/httpfront"
+	"tipstaff/internal/front/httpserver"
 	"tipstaff/internal/monitor"
 )
 

@@ -3,10 +3,10 @@ package main
 import (
 	"context"
 
-	"tipstaff/internal/decider"
-	"tipstaff/internal/policyfile"
-	"tipstaff/internal/reload"
-	"tipstaff/internal/rules"
+	"tipstaff/internal/policy/decider"
+	"tipstaff/internal/policy/language"
+	"tipstaff/internal/policy/load"
+	"tipstaff/internal/server/reload"
 )
 
 // newReloader returns what reads the policy file again. Everything else of the

@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"tipstaff/internal/config"
-	"tipstaff/internal/keep"
-	"tipstaff/internal/ship"
+	"tipstaff/internal/audit/retention"
+	"tipstaff/internal/fleet/replicate"
+	"tipstaff/internal/server/config"
 )
 
 // keepOptions are what the settings say about how long trails and recordings are kept.

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tipstaff"
-	"tipstaff/internal/runner"
+	"tipstaff/internal/run"
 )
 
 // maxStdin bounds what --stdin reads into memory.

@@ -13,12 +13,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"tipstaff"
-	"tipstaff/internal/config"
-	"tipstaff/internal/engine"
 	"tipstaff/internal/fleet"
-	"tipstaff/internal/metrics"
-	"tipstaff/internal/remote"
-	"tipstaff/internal/session"
+	"tipstaff/internal/fleet/natsx"
+	"tipstaff/internal/fleet/rpc"
+	"tipstaff/internal/run/session"
+	"tipstaff/internal/server/config"
+	"tipstaff/internal/telemetry/metrics"
 )
 
 func newRunnerCommand() *cobra.Command {

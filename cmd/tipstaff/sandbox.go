@@ -8,17 +8,17 @@ import (
 
 	"tipstaff"
 	"tipstaff/internal/audit"
-	"tipstaff/internal/config"
-	"tipstaff/internal/host"
 	"tipstaff/internal/monitor"
-	"tipstaff/internal/own"
+	"tipstaff/internal/output/spool"
 	"tipstaff/internal/policy"
+	"tipstaff/internal/policy/facts"
 	"tipstaff/internal/proc"
-	"tipstaff/internal/profile"
-	"tipstaff/internal/runner"
+	"tipstaff/internal/protected"
+	"tipstaff/internal/run"
 	"tipstaff/internal/sandbox"
+	"tipstaff/internal/sandbox/profile"
 	"tipstaff/internal/script"
-	"tipstaff/internal/spool"
+	"tipstaff/internal/server/config"
 )
 
 // newSandbox makes the sandbox that the settings ask for. The error ends the

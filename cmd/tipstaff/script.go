@@ -4,12 +4,12 @@ import (
 	"os"
 
 	"tipstaff"
-	"tipstaff/internal/host"
+	"tipstaff/internal/command/scan"
 	"tipstaff/internal/policy"
-	"tipstaff/internal/rules"
+	"tipstaff/internal/policy/facts"
+	"tipstaff/internal/policy/language"
 	"tipstaff/internal/script"
-	"tipstaff/internal/shell"
-	"tipstaff/internal/shellproc"
+	"tipstaff/internal/script/worker"
 )
 
 // newScripts returns what runs scripts. Its runners and its road are set when they

@@ -12,9 +12,9 @@ import (
 	"sync"
 	"time"
 
-	"tipstaff/internal/argv"
-	"tipstaff/internal/clients"
-	"tipstaff/internal/mcpfront"
+	"tipstaff/internal/command/cmdline"
+	"tipstaff/internal/front/mcpserver"
+	"tipstaff/internal/inspect/clients"
 	"tipstaff/internal/proc"
 )
 

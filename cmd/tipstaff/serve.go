@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tipstaff/internal/config"
+	"tipstaff/internal/server/config"
 )
 
 func newServe() *cobra.Command {

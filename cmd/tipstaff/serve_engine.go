@@ -5,8 +5,8 @@ import (
 	"log/slog"
 	"slices"
 
-	"tipstaff/internal/config"
-	"tipstaff/internal/engine"
+	"tipstaff/internal/fleet/natsx"
+	"tipstaff/internal/server/config"
 )
 
 // serveEngine serves as the gateway of a fleet, and as one of its runners, too, if

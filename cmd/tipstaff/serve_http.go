@@ -13,12 +13,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tipstaff/internal/config"
-	"tipstaff/internal/httpfront"
-	"tipstaff/internal/identity"
-	"tipstaff/internal/mcpfront"
-	"tipstaff/internal/metrics"
-	"tipstaff/internal/own"
+	"tipstaff/internal/front/authn"
+	"tipstaff/internal/front/httpserver"
+	"tipstaff/internal/front/mcpserver"
+	"tipstaff/internal/protected"
+	"tipstaff/internal/server/config"
+	"tipstaff/internal/telemetry/metrics"
 )
 
 const httpFlag = "http"

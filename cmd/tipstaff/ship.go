@@ -7,10 +7,10 @@ import (
 	"os"
 	"time"
 
-	"tipstaff/internal/config"
-	"tipstaff/internal/engine"
+	"tipstaff/internal/fleet/natsx"
+	"tipstaff/internal/fleet/replicate"
 	"tipstaff/internal/monitor"
-	"tipstaff/internal/ship"
+	"tipstaff/internal/server/config"
 )
 
 // shipping copies the trail of a server to the engine's streams.

@@ -8,10 +8,10 @@ import (
 	"log/slog"
 	"os"
 
-	"tipstaff/internal/bus"
-	"tipstaff/internal/config"
-	"tipstaff/internal/ship"
-	"tipstaff/internal/sink"
+	"tipstaff/internal/audit/events"
+	"tipstaff/internal/audit/sink"
+	"tipstaff/internal/fleet/replicate"
+	"tipstaff/internal/server/config"
 )
 
 // observers receive every record: the bus, and the sinks that carry records off

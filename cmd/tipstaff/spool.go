@@ -3,9 +3,9 @@ package main
 import (
 	"log/slog"
 
-	"tipstaff/internal/config"
+	"tipstaff/internal/output/spool"
 	"tipstaff/internal/redact"
-	"tipstaff/internal/spool"
+	"tipstaff/internal/server/config"
 )
 
 // newSpool returns what keeps the output of commands. Where its directory cannot

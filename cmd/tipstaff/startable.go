@@ -12,11 +12,11 @@ import (
 	"strings"
 
 	"tipstaff/internal/audit"
-	"tipstaff/internal/config"
-	"tipstaff/internal/engine"
-	"tipstaff/internal/httpfront"
-	"tipstaff/internal/metrics"
-	"tipstaff/internal/policyfile"
+	"tipstaff/internal/fleet/natsx"
+	"tipstaff/internal/front/httpserver"
+	"tipstaff/internal/policy/load"
+	"tipstaff/internal/server/config"
+	"tipstaff/internal/telemetry/metrics"
 )
 
 // startable says why no server starts with these settings: all faults at once, each

@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tipstaff/internal/argv"
-	"tipstaff/internal/control"
+	"tipstaff/internal/admin/api"
+	"tipstaff/internal/command/cmdline"
 )
 
 func newStop() *cobra.Command {

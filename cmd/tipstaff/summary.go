@@ -5,10 +5,10 @@ import (
 	"strings"
 
 	"tipstaff"
-	"tipstaff/internal/config"
-	"tipstaff/internal/mcpfront"
-	"tipstaff/internal/profile"
-	"tipstaff/internal/rules"
+	"tipstaff/internal/front/mcpserver"
+	"tipstaff/internal/policy/language"
+	"tipstaff/internal/sandbox/profile"
+	"tipstaff/internal/server/config"
 )
 
 // summary returns what a client can rely on. Rules for agents and tasks are

@@ -1,10 +1,10 @@
 package main
 
 import (
-	"tipstaff/internal/mcpfront"
-	"tipstaff/internal/metrics"
+	"tipstaff/internal/front/mcpserver"
 	"tipstaff/internal/monitor"
-	"tipstaff/internal/traces"
+	"tipstaff/internal/telemetry/metrics"
+	"tipstaff/internal/telemetry/traces"
 )
 
 // telemetry measures a server. Either part may be nil and then measures

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tipstaff/internal/identity"
+	"tipstaff/internal/front/authn"
 )
 
 func newToken() *cobra.Command {

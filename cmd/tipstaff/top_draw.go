@@ -3,7 +3,7 @@ package main
 import (
 	"strings"
 
-	"tipstaff/internal/argv"
+	"tipstaff/internal/command/cmdline"
 )
 
 // reverse marks what is chosen.

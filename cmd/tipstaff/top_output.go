@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"tipstaff/internal/argv"
-	"tipstaff/internal/control"
+	"tipstaff/internal/admin/api"
+	"tipstaff/internal/command/cmdline"
 )
 
 // topOutput shows what one command prints, as it comes.

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"tipstaff/internal/argv"
-	"tipstaff/internal/freeze"
+	"tipstaff/internal/command/cmdline"
+	"tipstaff/internal/policy/freeze"
 )
 
 // topPage is 'tipstaff top' in a terminal: a list that is looked at again every second,

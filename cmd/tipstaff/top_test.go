@@ -7,8 +7,8 @@ import (
 	"time"
 	"unicode"
 
-	"tipstaff/internal/control"
-	"tipstaff/internal/freeze"
+	"tipstaff/internal/admin/api"
+	"tipstaff/internal/policy/freeze"
 )
 
 // night is what a person finds who is called at night: a hostile agent, one that

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"tipstaff"
-	"tipstaff/internal/argv"
-	"tipstaff/internal/control"
-	"tipstaff/internal/freeze"
+	"tipstaff/internal/admin/api"
+	"tipstaff/internal/command/cmdline"
+	"tipstaff/internal/policy/freeze"
 )
 
 // topView makes lines of what runs. It asks nothing: the same overview gives the same

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tipstaff/internal/config"
+	"tipstaff/internal/server/config"
 )
 
 // newTopics are pages of help that belong to no command: tipstaff help NAME.

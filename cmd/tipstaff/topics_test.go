@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"tipstaff/internal/config"
-	"tipstaff/internal/mcpfront"
+	"tipstaff/internal/front/mcpserver"
+	"tipstaff/internal/server/config"
 )
 
 // TestEverySettingHasItsMeaning, and nothing else has.

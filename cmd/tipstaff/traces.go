@@ -4,8 +4,8 @@ import (
 	"context"
 	"log/slog"
 
-	"tipstaff/internal/config"
-	"tipstaff/internal/traces"
+	"tipstaff/internal/server/config"
+	"tipstaff/internal/telemetry/traces"
 )
 
 // openTraces begins to send traces if the environment names a collector. The

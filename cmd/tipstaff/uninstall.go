@@ -3,8 +3,8 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"tipstaff/internal/argv"
-	"tipstaff/internal/clients"
+	"tipstaff/internal/command/cmdline"
+	"tipstaff/internal/inspect/clients"
 )
 
 func newUninstall() *cobra.Command {

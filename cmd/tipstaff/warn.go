@@ -8,7 +8,7 @@ import (
 	"tipstaff"
 	"tipstaff/internal/paths"
 	"tipstaff/internal/policy"
-	"tipstaff/internal/reload"
+	"tipstaff/internal/server/reload"
 )
 
 // warn logs at the start what the settings do not protect against.

@@ -15,8 +15,8 @@ import (
 	"testing"
 
 	"tipstaff/e2e/kit"
-	"tipstaff/internal/landlock"
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/sandbox/landlock"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 // arrangement is a way in which commands are confined, and for whom.

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"tipstaff/e2e/kit"
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 // The allowlist of terminal sessions, as it is and as an attacker wants it.

@@ -17,7 +17,7 @@ import (
 	"testing"
 
 	"tipstaff/e2e/kit"
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 // The escape list: what a command may try to get out of its sandbox, E01 to E69,
@@ -45,7 +45,7 @@ import (
 // TestT5MemoryStaysBoundedWhateverACommandPrints, E59 in TestEveryErrnoOfAStart-
 // ComesBack (internal/proc) and TestAForkBombTakesNothingFromTheServer, E60 in
 // TestStress (internal/proc), E64 in TestB11TheEnvironmentCarriesNoSecretsAndNo-
-// Injections, E69 in internal/bench.
+// Injections, E69 in internal/testing/bench.
 
 func TestMain(m *testing.M) { os.Exit(kit.Main(m)) }
 

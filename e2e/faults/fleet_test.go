@@ -20,7 +20,7 @@ import (
 	"testing"
 	"time"
 
-	"tipstaff/internal/testpki"
+	"tipstaff/internal/testing/testpki"
 )
 
 // The tokens of two tenants.

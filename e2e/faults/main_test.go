@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 // Variables of the processes of this test.

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"tipstaff/internal/engine"
+	"tipstaff/internal/fleet/natsx"
 )
 
 // natsServer builds the stock server, of the version that go.mod names.

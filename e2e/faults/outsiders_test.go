@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"tipstaff/internal/engine"
-	"tipstaff/internal/testpki"
+	"tipstaff/internal/fleet/natsx"
+	"tipstaff/internal/testing/testpki"
 )
 
 // attempt connects as the auditor to one server, and returns why it is not connected

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"tipstaff/internal/engine"
+	"tipstaff/internal/fleet/natsx"
 )
 
 // copies of everything that the servers keep: so many servers can die less one half.

@@ -5,7 +5,7 @@ package faults
 import (
 	"path/filepath"
 
-	"tipstaff/internal/testpki"
+	"tipstaff/internal/testing/testpki"
 )
 
 // secure gives the fleet an authority: servers and members speak TLS 1.3 from here

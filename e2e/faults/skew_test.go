@@ -17,7 +17,7 @@ const before = "TIPSTAFF_FAULTS_BEFORE"
 // spoken is what gateways, runners and servers say to each other: the commit before
 // is the one before these last changed, because the program of the very last one
 // differs from this one in nothing, mostly.
-var spoken = []string{"internal/remote", "internal/engine", "internal/fleet", "internal/ship", ":!*_test.go", ":!*/enginetest/*"}
+var spoken = []string{"internal/fleet/rpc", "internal/fleet/natsx", "internal/fleet", "internal/fleet/replicate", ":!*_test.go", ":!*/enginetest/*"}
 
 // theCommitBefore builds the program of the commit before this one.
 func theCommitBefore(t *testing.T) string {

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 // prebuilt names an existing program under test: a virtual machine that runs

@@ -14,7 +14,7 @@ import (
 	"sync"
 	"testing"
 
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 // file allows every program of the corpora with all its arguments, so that the

@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"tipstaff/internal/pack"
+	"tipstaff/internal/audit/seekable"
 )
 
 // Moved says what a [Keeper] has done with one trail.

@@ -3,7 +3,7 @@ package audit
 import (
 	"io/fs"
 
-	"tipstaff/internal/pack"
+	"tipstaff/internal/audit/seekable"
 )
 
 // packedFile is the content of a packed file, which is read as if it were the file.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"tipstaff/internal/pack"
+	"tipstaff/internal/audit/seekable"
 )
 
 // retentionFile is the file of a trail's statements.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"sync"
 
-	"tipstaff/internal/pack"
+	"tipstaff/internal/audit/seekable"
 )
 
 // VerifyOptions are what a verifier knows from elsewhere. With the zero value,

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"tipstaff/internal/engine"
+	"tipstaff/internal/fleet/natsx"
 )
 
 // Take hands the list a change, as the watch does.

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"tipstaff/internal/engine"
-	"tipstaff/internal/freeze"
+	"tipstaff/internal/fleet/natsx"
+	"tipstaff/internal/policy/freeze"
 )
 
 // FreezesOptions say what a gateway or a runner needs to know whom operators have

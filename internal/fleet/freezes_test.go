@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"tipstaff/internal/engine"
-	"tipstaff/internal/engine/enginetest"
 	"tipstaff/internal/fleet"
-	"tipstaff/internal/freeze"
+	"tipstaff/internal/fleet/natsx"
+	"tipstaff/internal/fleet/natsx/enginetest"
+	"tipstaff/internal/policy/freeze"
 )
 
 // people are operators who write who is frozen, and a runner that reads it.

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"tipstaff"
-	"tipstaff/internal/argv"
-	"tipstaff/internal/engine"
-	"tipstaff/internal/freeze"
+	"tipstaff/internal/command/cmdline"
+	"tipstaff/internal/fleet/natsx"
+	"tipstaff/internal/policy/freeze"
 )
 
 // Word is what an operator has said last of one target: that it is frozen, or that

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"tipstaff/internal/engine"
+	"tipstaff/internal/fleet/natsx"
 )
 
 // Labels say what a runner is for. Two have a meaning here: "pool" sets a runner

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"tipstaff/internal/engine"
+	"tipstaff/internal/fleet/natsx"
 )
 
 // pulsesOfALease is how many pulses a lease outlasts: as many as fit into its time.

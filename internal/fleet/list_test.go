@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"tipstaff/internal/engine"
-	"tipstaff/internal/engine/enginetest"
 	"tipstaff/internal/fleet"
+	"tipstaff/internal/fleet/natsx"
+	"tipstaff/internal/fleet/natsx/enginetest"
 )
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"tipstaff/internal/engine"
+	"tipstaff/internal/fleet/natsx"
 )
 
 // Two runners with one name are a mistake of the operator's. The younger gives

@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"tipstaff/internal/engine"
 	"tipstaff/internal/fleet"
+	"tipstaff/internal/fleet/natsx"
 )
 
 // taken is a try that notes whom it asks and answers from a table; without a row

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"tipstaff/internal/engine"
+	"tipstaff/internal/fleet/natsx"
 )
 
 // Present are the gateways and runners that leases and pulses tell of, by name. Of two

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"tipstaff/internal/engine"
+	"tipstaff/internal/fleet/natsx"
 )
 
 // RunnerOptions say what a runner is. Name, Capacity and Log must be there.

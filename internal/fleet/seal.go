@@ -10,7 +10,7 @@ import (
 	"os"
 	"strings"
 
-	"tipstaff/internal/engine"
+	"tipstaff/internal/fleet/natsx"
 )
 
 // Seal is the secret of all gateways and runners of one fleet that hides in ids

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"tipstaff/internal/engine"
 	"tipstaff/internal/fleet"
+	"tipstaff/internal/fleet/natsx"
 )
 
 func newSeal(t testing.TB, fill byte) fleet.Seal {

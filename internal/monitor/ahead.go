@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"tipstaff"
-	"tipstaff/internal/approval"
 	"tipstaff/internal/policy"
-	"tipstaff/internal/runner"
+	"tipstaff/internal/policy/approval"
+	"tipstaff/internal/run"
 )
 
 // A script begins when people have answered the questions about those of its commands

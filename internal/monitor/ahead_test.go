@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"tipstaff"
-	"tipstaff/internal/approval"
 	"tipstaff/internal/policy"
-	"tipstaff/internal/rules"
-	"tipstaff/internal/runner"
+	"tipstaff/internal/policy/approval"
+	"tipstaff/internal/policy/language"
+	"tipstaff/internal/run"
 )
 
 // scripted runs a script by asking for the commands of a list, as internal/script does.

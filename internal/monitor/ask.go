@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"tipstaff"
-	"tipstaff/internal/approval"
 	"tipstaff/internal/audit"
 	"tipstaff/internal/policy"
-	"tipstaff/internal/runner"
+	"tipstaff/internal/policy/approval"
+	"tipstaff/internal/run"
 )
 
 // Approver finds out whether a person allows a command that the policy leaves

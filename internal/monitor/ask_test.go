@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"tipstaff"
-	"tipstaff/internal/approval"
 	"tipstaff/internal/audit"
 	"tipstaff/internal/policy"
-	"tipstaff/internal/runner"
+	"tipstaff/internal/policy/approval"
+	"tipstaff/internal/run"
 )
 
 // leftToPeople is a rule of the tests: a command with the word "push" is

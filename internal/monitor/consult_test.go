@@ -7,7 +7,7 @@ import (
 
 	"tipstaff"
 	"tipstaff/internal/policy"
-	"tipstaff/internal/runner"
+	"tipstaff/internal/run"
 )
 
 // saying is a decider that says the same of everything, and notes that it was

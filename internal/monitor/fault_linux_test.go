@@ -15,8 +15,8 @@ import (
 	"tipstaff/internal/audit"
 	"tipstaff/internal/policy"
 	"tipstaff/internal/proc"
-	"tipstaff/internal/runner"
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/run"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 // failure is how a start that fails is told: to the caller by code and text,

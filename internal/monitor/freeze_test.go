@@ -8,9 +8,9 @@ import (
 
 	"tipstaff"
 	"tipstaff/internal/audit"
-	"tipstaff/internal/freeze"
 	"tipstaff/internal/policy"
-	"tipstaff/internal/runner"
+	"tipstaff/internal/policy/freeze"
+	"tipstaff/internal/run"
 )
 
 // frozen freezes one principal, or cannot tell.

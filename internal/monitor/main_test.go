@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 func TestMain(m *testing.M) {

@@ -11,7 +11,7 @@ import (
 	"tipstaff"
 	"tipstaff/internal/audit"
 	"tipstaff/internal/policy"
-	"tipstaff/internal/runner"
+	"tipstaff/internal/run"
 )
 
 // Trail records events. Append returns when the record is written.

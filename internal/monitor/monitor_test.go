@@ -13,7 +13,7 @@ import (
 	"tipstaff"
 	"tipstaff/internal/audit"
 	"tipstaff/internal/policy"
-	"tipstaff/internal/runner"
+	"tipstaff/internal/run"
 )
 
 // journal records the steps of Execute, in order.

@@ -3,8 +3,8 @@ package monitor
 import (
 	"tipstaff"
 	"tipstaff/internal/audit"
-	"tipstaff/internal/freeze"
 	"tipstaff/internal/policy"
+	"tipstaff/internal/policy/freeze"
 )
 
 // CommandStoppedBy records that a person ends a command. It is valid even if it cannot

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"tipstaff"
-	"tipstaff/internal/runner"
+	"tipstaff/internal/run"
 )
 
 // Permit decides about a command that another machine will carry out, after it has

@@ -6,7 +6,7 @@ import (
 
 	"tipstaff"
 	"tipstaff/internal/policy"
-	"tipstaff/internal/runner"
+	"tipstaff/internal/run"
 )
 
 func TestWhatIsPermittedForAnotherMachineIsNeitherRunNorRecordedAndARefusalIsRecorded(t *testing.T) {

@@ -13,12 +13,12 @@ import (
 
 	"tipstaff"
 	"tipstaff/internal/audit"
-	"tipstaff/internal/host"
 	"tipstaff/internal/policy"
+	"tipstaff/internal/policy/facts"
 	"tipstaff/internal/proc"
-	"tipstaff/internal/runner"
+	"tipstaff/internal/run"
 	"tipstaff/internal/sandbox"
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 // real is a monitor of real parts: policy, machine, trail, runner and engine, as

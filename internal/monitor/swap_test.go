@@ -8,7 +8,7 @@ import (
 
 	"tipstaff"
 	"tipstaff/internal/policy"
-	"tipstaff/internal/runner"
+	"tipstaff/internal/run"
 )
 
 // deniesAll is a policy of the tests under which nothing runs.

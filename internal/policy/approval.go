@@ -119,7 +119,7 @@ type Approval struct {
 }
 
 // NewApproval returns the approval of q by a person, valid until the given
-// time. Only internal/approval, which keeps the answers, calls it (see
+// time. Only internal/policy/approval, which keeps the answers, calls it (see
 // floors.txt).
 func NewApproval(q Question, w Word, until time.Time) Approval {
 	return Approval{word: w, digest: q.Digest, until: until}

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"tipstaff"
-	"tipstaff/internal/argv"
+	"tipstaff/internal/command/cmdline"
 	"tipstaff/internal/policy"
-	"tipstaff/internal/rules"
+	"tipstaff/internal/policy/language"
 )
 
 // BenchmarkDecide: a decision is asked before every command.

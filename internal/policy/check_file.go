@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"tipstaff"
-	"tipstaff/internal/argv"
-	"tipstaff/internal/rules"
-	"tipstaff/internal/shell"
+	"tipstaff/internal/command/cmdline"
+	"tipstaff/internal/command/scan"
+	"tipstaff/internal/policy/language"
 )
 
 // TestFailure is a test of a policy file with another outcome than the file

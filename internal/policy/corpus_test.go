@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"tipstaff"
-	"tipstaff/internal/argv"
+	"tipstaff/internal/command/cmdline"
 	"tipstaff/internal/policy"
 )
 

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"tipstaff"
-	"tipstaff/internal/rules"
+	"tipstaff/internal/policy/language"
 )
 
 // Effect is the effect of a rule or a decision. The order is the strictness:

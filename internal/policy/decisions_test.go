@@ -11,9 +11,9 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"tipstaff"
-	"tipstaff/internal/argv"
+	"tipstaff/internal/command/cmdline"
 	"tipstaff/internal/policy"
-	"tipstaff/internal/rules"
+	"tipstaff/internal/policy/language"
 )
 
 var update = flag.Bool("update", false, "fill in rules and lines of testdata/decisions; effects stay")

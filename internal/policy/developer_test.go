@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"tipstaff/internal/argv"
+	"tipstaff/internal/command/cmdline"
 	"tipstaff/internal/policy"
-	"tipstaff/internal/rules"
+	"tipstaff/internal/policy/language"
 )
 
 // shipped loads an example from deploy/policy.

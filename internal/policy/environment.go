@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"tipstaff"
-	"tipstaff/internal/rules"
+	"tipstaff/internal/policy/language"
 )
 
 // Bounds of a caller's variables (rule E-388). Linux accepts NAME=value as one

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"sync"
 
+	"tipstaff/internal/policy/language"
 	"tipstaff/internal/redact"
-	"tipstaff/internal/rules"
 )
 
 var (

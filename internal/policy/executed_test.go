@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"tipstaff/internal/policy"
-	"tipstaff/internal/rules"
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/policy/language"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 // executed is a form of testdata/presets/executed.jsonl.

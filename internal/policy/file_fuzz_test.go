@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"tipstaff"
-	"tipstaff/internal/argv"
+	"tipstaff/internal/command/cmdline"
 	"tipstaff/internal/policy"
-	"tipstaff/internal/rules"
+	"tipstaff/internal/policy/language"
 )
 
 // fuzzed is the policy whose properties are tested; ask and deny add rules.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"tipstaff/internal/argv"
+	"tipstaff/internal/command/cmdline"
 	"tipstaff/internal/policy"
-	"tipstaff/internal/rules"
+	"tipstaff/internal/policy/language"
 )
 
 // TestEveryFormIsFoundByItsRule: testdata/presets/forms.jsonl has forms in which

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"tipstaff/internal/argv"
-	"tipstaff/internal/gitpush"
-	"tipstaff/internal/programs"
-	"tipstaff/internal/rules"
+	"tipstaff/internal/command/cmdline"
+	"tipstaff/internal/command/gitpush"
+	"tipstaff/internal/command/programs"
+	"tipstaff/internal/policy/language"
 )
 
 // byAlias is what starts a command of git that an alias stands for.

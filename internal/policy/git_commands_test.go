@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"tipstaff/internal/policy"
-	"tipstaff/internal/rules"
+	"tipstaff/internal/policy/language"
 )
 
 var gitCommand = regexp.MustCompile(`(?m)^   ([a-z][\w-]+) `)

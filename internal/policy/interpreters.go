@@ -3,7 +3,7 @@ package policy
 import (
 	"slices"
 
-	"tipstaff/internal/programs"
+	"tipstaff/internal/command/programs"
 )
 
 // Interpreters returns those programs of a list that make it no boundary:

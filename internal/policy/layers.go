@@ -3,7 +3,7 @@ package policy
 import (
 	"slices"
 
-	"tipstaff/internal/programs"
+	"tipstaff/internal/command/programs"
 )
 
 // Layer is one command line of a command: the command itself, or one that it

@@ -10,9 +10,9 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"tipstaff/internal/command/programs"
 	"tipstaff/internal/policy"
-	"tipstaff/internal/programs"
-	"tipstaff/internal/rules"
+	"tipstaff/internal/policy/language"
 )
 
 // TestOperatorsReadWhatTheyMeant: files of operators, each with what

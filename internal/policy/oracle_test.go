@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"tipstaff/internal/policy"
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 // tried is a real program with words for its command line, which

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
-	"tipstaff/internal/argv"
-	"tipstaff/internal/programs"
-	"tipstaff/internal/rules"
+	"tipstaff/internal/command/cmdline"
+	"tipstaff/internal/command/programs"
+	"tipstaff/internal/policy/language"
 )
 
 // outcomeOf returns the effects of a program's arguments: the command lines

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"tipstaff"
-	"tipstaff/internal/argv"
-	"tipstaff/internal/rules"
+	"tipstaff/internal/command/cmdline"
+	"tipstaff/internal/policy/language"
 )
 
 // Policy is a set of rules with their settings. It does not change after [New],

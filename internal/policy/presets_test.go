@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"tipstaff/internal/argv"
+	"tipstaff/internal/command/cmdline"
 	"tipstaff/internal/policy"
-	"tipstaff/internal/rules"
+	"tipstaff/internal/policy/language"
 )
 
 // underPresets is a server whose policy allows a program with any arguments,

@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"tipstaff"
-	"tipstaff/internal/argv"
-	"tipstaff/internal/gitpush"
+	"tipstaff/internal/command/cmdline"
+	"tipstaff/internal/command/gitpush"
 	"tipstaff/internal/policy"
-	"tipstaff/internal/rules"
+	"tipstaff/internal/policy/language"
 )
 
 func refsPolicy(t testing.TB, commands string) *policy.Policy {

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"tipstaff"
-	"tipstaff/internal/gitpush"
-	"tipstaff/internal/programs"
-	"tipstaff/internal/rules"
+	"tipstaff/internal/command/gitpush"
+	"tipstaff/internal/command/programs"
+	"tipstaff/internal/policy/language"
 )
 
 // repositories reads the repositories of git that a command is about. What a

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"tipstaff"
-	"tipstaff/internal/programs"
+	"tipstaff/internal/command/programs"
 )
 
 // ArgumentMode says how much of the content of arguments is judged for the

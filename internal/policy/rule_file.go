@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"tipstaff"
-	"tipstaff/internal/programs"
-	"tipstaff/internal/rules"
+	"tipstaff/internal/command/programs"
+	"tipstaff/internal/policy/language"
 )
 
 // file judges by the operator's policy file: the program must be named there,

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"tipstaff"
-	"tipstaff/internal/rules"
+	"tipstaff/internal/policy/language"
 )
 
 // narrowEnvironment removes the variables that the policy file does not leave

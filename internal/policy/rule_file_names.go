@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"tipstaff/internal/programs"
-	"tipstaff/internal/rules"
+	"tipstaff/internal/command/programs"
+	"tipstaff/internal/policy/language"
 )
 
 // fileNames finds the rules of a word in the same way as an allowlist (contract

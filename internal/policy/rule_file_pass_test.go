@@ -7,7 +7,7 @@ import (
 
 	"tipstaff"
 	"tipstaff/internal/policy"
-	"tipstaff/internal/rules"
+	"tipstaff/internal/policy/language"
 )
 
 // passing is what an operator may pass on: JAVA_HOME to everything, and to psql

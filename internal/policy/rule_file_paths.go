@@ -5,9 +5,9 @@ import (
 	"strings"
 
 	"tipstaff"
-	"tipstaff/internal/gitpush"
+	"tipstaff/internal/command/gitpush"
 	"tipstaff/internal/paths"
-	"tipstaff/internal/rules"
+	"tipstaff/internal/policy/language"
 )
 
 // fileRoots confines every command to the roots of the policy file, including

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"tipstaff"
-	"tipstaff/internal/argv"
+	"tipstaff/internal/command/cmdline"
 	"tipstaff/internal/policy"
-	"tipstaff/internal/rules"
+	"tipstaff/internal/policy/language"
 )
 
 // Canonical of the world: links are as links says, and everything else leads

@@ -2,7 +2,7 @@ package policy
 
 import (
 	"tipstaff"
-	"tipstaff/internal/programs"
+	"tipstaff/internal/command/programs"
 )
 
 // inner makes sure that a listed program cannot be used to start one that is

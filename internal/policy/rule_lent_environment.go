@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"tipstaff"
-	"tipstaff/internal/rules"
+	"tipstaff/internal/policy/language"
 )
 
 // lentEnvironment gives a command the variables of the server that its rule

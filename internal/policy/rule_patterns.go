@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"tipstaff"
-	"tipstaff/internal/argv"
+	"tipstaff/internal/command/cmdline"
 )
 
 // patterns refuses a command line in which a shell would put names of files in

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"tipstaff"
-	"tipstaff/internal/argv"
+	"tipstaff/internal/command/cmdline"
 )
 
 // maxLine bounds a command line: the longest that a program can be given, with

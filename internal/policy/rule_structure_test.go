@@ -8,7 +8,7 @@ import (
 
 	"tipstaff"
 	"tipstaff/internal/policy"
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 // TestB10StructureOfBothFamilies: what no program could be given is refused in

@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"tipstaff"
-	"tipstaff/internal/argv"
-	"tipstaff/internal/rules"
-	"tipstaff/internal/shell"
+	"tipstaff/internal/command/cmdline"
+	"tipstaff/internal/command/scan"
+	"tipstaff/internal/policy/language"
 )
 
 // Shells is a [World] that knows what earlier scripts have left in the shell of

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"tipstaff"
+	"tipstaff/internal/command/scan"
 	"tipstaff/internal/policy"
-	"tipstaff/internal/rules"
-	"tipstaff/internal/shell"
+	"tipstaff/internal/policy/language"
 )
 
 // script asks for a script of the execute family.

@@ -1,6 +1,6 @@
 package policy
 
-import "tipstaff/internal/rules"
+import "tipstaff/internal/policy/language"
 
 // ShellSetting is the operator's setting for scripts. The zero ShellSetting says
 // nothing.

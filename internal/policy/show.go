@@ -3,7 +3,7 @@ package policy
 import (
 	"strings"
 
-	"tipstaff/internal/argv"
+	"tipstaff/internal/command/cmdline"
 )
 
 // quoted shows a caller's text as one printable line of bounded length, in

@@ -2,7 +2,7 @@ package policy
 
 import (
 	"tipstaff"
-	"tipstaff/internal/shell"
+	"tipstaff/internal/command/scan"
 )
 
 // Survey is what is known about a script before it runs, for people to read. It

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"tipstaff"
-	"tipstaff/internal/programs"
-	"tipstaff/internal/rules"
+	"tipstaff/internal/command/programs"
+	"tipstaff/internal/policy/language"
 )
 
 // layer is one command line of a wrapped command.

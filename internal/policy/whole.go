@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"tipstaff"
-	"tipstaff/internal/rules"
-	"tipstaff/internal/shell"
+	"tipstaff/internal/command/scan"
+	"tipstaff/internal/policy/language"
 )
 
 // Whole is the decision about a script that another program runs: a client's own

@@ -7,7 +7,7 @@ import (
 
 	"tipstaff"
 	"tipstaff/internal/policy"
-	"tipstaff/internal/rules"
+	"tipstaff/internal/policy/language"
 )
 
 func whole(s policy.Settings, w policy.World, text string) policy.Whole {

@@ -2,8 +2,8 @@ package policy
 
 import (
 	"tipstaff"
-	"tipstaff/internal/argv"
-	"tipstaff/internal/gitpush"
+	"tipstaff/internal/command/cmdline"
+	"tipstaff/internal/command/gitpush"
 )
 
 // World answers questions about the machine. Its methods may be called from

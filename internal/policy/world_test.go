@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"tipstaff"
-	"tipstaff/internal/gitpush"
+	"tipstaff/internal/command/gitpush"
 	"tipstaff/internal/paths"
 	"tipstaff/internal/policy"
 )

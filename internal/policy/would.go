@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"tipstaff"
-	"tipstaff/internal/rules"
+	"tipstaff/internal/policy/language"
 )
 
 // Would describes how a command would run, as far as the rules have established

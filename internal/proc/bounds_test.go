@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 // boundEngine is an engine that can bound commands.

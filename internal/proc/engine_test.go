@@ -20,7 +20,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 func TestTheAssemblyKnowsTheLayout(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 // TestWhatIsHandedOverGoesOnAlone: it gets its words and its environment, and no

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 // confinements are the enclosures of the engines: *Engine → *Enclosure.

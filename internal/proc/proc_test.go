@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 // engines are shared by the tests: a process needs no more than one.

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 // TestStress starts from many goroutines while the collector runs and stacks

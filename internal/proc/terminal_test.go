@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"tipstaff"
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 // atTerminal starts a shell script at a terminal.

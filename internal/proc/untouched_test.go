@@ -5,7 +5,7 @@ package proc
 import (
 	"testing"
 
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 func TestWhatACommandLeavesInItsNamespacesIsNoticed(t *testing.T) {

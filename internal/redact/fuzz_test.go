@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 func FuzzKnownValueNeverSurvives(f *testing.F) {

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"tipstaff/internal/programs"
+	"tipstaff/internal/command/programs"
 )
 
 // walk goes through the words of a command in order, and finds the secrets that

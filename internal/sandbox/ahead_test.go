@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"tipstaff"
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 // session runs scripts in a session of its own, ends it, and gives its directory.

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tipstaff"
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 const smallDiskEnv = "TIPSTAFF_TEST_SMALL_DISK"

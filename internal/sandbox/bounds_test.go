@@ -9,7 +9,7 @@ import (
 
 	"tipstaff"
 	"tipstaff/internal/proc"
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 const (

@@ -19,7 +19,7 @@ import (
 
 	"tipstaff"
 	"tipstaff/internal/proc"
-	"tipstaff/internal/profile"
+	"tipstaff/internal/sandbox/profile"
 )
 
 // box is a sandbox with a small world of its own.

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tipstaff"
-	"tipstaff/internal/profile"
+	"tipstaff/internal/sandbox/profile"
 )
 
 // choice is what an operator has asked for, and what comes of it.

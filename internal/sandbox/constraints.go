@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"tipstaff/internal/profile"
+	"tipstaff/internal/sandbox/profile"
 )
 
 // constraintsKey identifies constraints: commands with an equal key have the same

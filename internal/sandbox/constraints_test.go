@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"testing"
 	"time"
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 
 	"tipstaff"
 )

@@ -13,7 +13,7 @@
 // command has a Landlock domain and a PID namespace of its own.
 //
 // Rescans in the background find what commands and people change (rescan.go).
-// internal/guard protects files that steer programs outside of the sandbox; this
+// internal/sandbox/guard protects files that steer programs outside of the sandbox; this
 // package tells it which files there are and which commands run (guarded.go).
 //
 // Read next: sandbox.go, session.go, view.go, guarded.go.

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 // visitor is a box with a program in its workspace that connects to sockets.

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tipstaff/internal/profile"
+	"tipstaff/internal/sandbox/profile"
 )
 
 // environment returns the variables of a command. Those by which programs find what

@@ -7,7 +7,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 // everydayGit is what people do with git all day, a line each, as somebody types it in

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"tipstaff"
-	"tipstaff/internal/programs"
+	"tipstaff/internal/command/programs"
 )
 
 // networkWords are in what programs print when they cannot reach a host.

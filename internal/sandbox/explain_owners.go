@@ -5,7 +5,7 @@ package sandbox
 import (
 	"golang.org/x/sys/unix"
 
-	"tipstaff/internal/own"
+	"tipstaff/internal/protected"
 )
 
 // ownerWords are in what programs print when they may not change the owner of a

@@ -12,9 +12,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tipstaff/internal/own"
 	"tipstaff/internal/paths"
-	"tipstaff/internal/profile"
+	"tipstaff/internal/protected"
+	"tipstaff/internal/sandbox/profile"
 )
 
 // pathWords are in all lines that complaints match.

@@ -9,8 +9,8 @@ import (
 
 	"tipstaff"
 	"tipstaff/internal/paths"
-	"tipstaff/internal/profile"
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/sandbox/profile"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 // real runs a script with a program of the machine and wants a part of the one

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tipstaff/internal/paths"
-	"tipstaff/internal/profile"
+	"tipstaff/internal/sandbox/profile"
 )
 
 // temporaryWords are in all lines about temporary files.

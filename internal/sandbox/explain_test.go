@@ -13,7 +13,7 @@ import (
 
 	"tipstaff"
 	"tipstaff/internal/paths"
-	"tipstaff/internal/profile"
+	"tipstaff/internal/sandbox/profile"
 )
 
 // complaint is what a program prints, and what is said about it: parts of one

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"tipstaff/internal/profile"
+	"tipstaff/internal/sandbox/profile"
 )
 
 // nobody is a user who is not root.

@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tipstaff/internal/guard"
 	"tipstaff/internal/proc"
+	"tipstaff/internal/sandbox/guard"
 )
 
 // furnish makes what has to be in a session sandbox before the mounts of the view.

@@ -9,10 +9,10 @@ import (
 	"strings"
 
 	"tipstaff"
-	"tipstaff/internal/gitconfig"
-	"tipstaff/internal/guard"
+	"tipstaff/internal/command/gitconfig"
 	"tipstaff/internal/paths"
-	"tipstaff/internal/profile"
+	"tipstaff/internal/sandbox/guard"
+	"tipstaff/internal/sandbox/profile"
 )
 
 // protect tells the guard which files steer programs outside, and returns the paths

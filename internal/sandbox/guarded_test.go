@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"tipstaff"
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 // person works in the same directory, outside of any sandbox.
@@ -275,7 +275,7 @@ func TestADirectoryOfHooksIsNoWorkspace(t *testing.T) {
 	}
 }
 
-// TestTheSystemsConfigurationIsFollowed is in internal/profile, which may have another
+// TestTheSystemsConfigurationIsFollowed is in internal/sandbox/profile, which may have another
 // root.
 
 // TestTrackedHooksCanBeCheckedOut, and a person's stay as they are.

@@ -16,10 +16,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tipstaff/internal/egress"
-	"tipstaff/internal/guard"
 	"tipstaff/internal/proc"
-	"tipstaff/internal/profile"
+	"tipstaff/internal/sandbox/egress"
+	"tipstaff/internal/sandbox/guard"
+	"tipstaff/internal/sandbox/profile"
 )
 
 // layers are what confines the commands of a session sandbox in the kernel.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"tipstaff/internal/proc"
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 // oneEngine serves all tests: a server has one, and many sandboxes may use it.

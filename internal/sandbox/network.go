@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"tipstaff/internal/egress"
+	"tipstaff/internal/sandbox/egress"
 )
 
 // Reach is how much of the network commands have.

@@ -8,7 +8,7 @@ import (
 
 	"tipstaff"
 	"tipstaff/internal/proc"
-	"tipstaff/internal/profile"
+	"tipstaff/internal/sandbox/profile"
 )
 
 // Options are the operator's settings, and what is known of the machine.

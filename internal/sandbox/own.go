@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"tipstaff/internal/paths"
-	"tipstaff/internal/profile"
+	"tipstaff/internal/sandbox/profile"
 )
 
 // ownFiles returns tipstaff's own files as they are now.

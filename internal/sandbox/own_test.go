@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"tipstaff/internal/profile"
+	"tipstaff/internal/sandbox/profile"
 )
 
 // owning gives a sandbox files of tipstaff's own.

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"syscall"
 
-	"tipstaff/internal/landlock"
 	"tipstaff/internal/proc"
-	"tipstaff/internal/profile"
+	"tipstaff/internal/sandbox/landlock"
+	"tipstaff/internal/sandbox/profile"
 )
 
 // leastABI is the version of Landlock that Require needs: below it, a command can

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"tipstaff/internal/profile"
+	"tipstaff/internal/sandbox/profile"
 )
 
 // furnished is a world with something to protect in it.

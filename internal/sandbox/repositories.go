@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tipstaff/internal/paths"
-	"tipstaff/internal/profile"
+	"tipstaff/internal/sandbox/profile"
 )
 
 // Repositories that were there before the server's commands belong to a person: pins

@@ -11,10 +11,10 @@ import (
 	"path/filepath"
 	"sync"
 
-	"tipstaff/internal/landlock"
 	"tipstaff/internal/proc"
-	"tipstaff/internal/profile"
-	"tipstaff/internal/seccomp"
+	"tipstaff/internal/sandbox/landlock"
+	"tipstaff/internal/sandbox/profile"
+	"tipstaff/internal/sandbox/seccomp"
 )
 
 // rules are a Landlock ruleset and its users. In namespaces all sandboxes of a

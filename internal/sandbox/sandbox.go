@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"tipstaff"
-	"tipstaff/internal/guard"
-	"tipstaff/internal/landlock"
 	"tipstaff/internal/proc"
+	"tipstaff/internal/sandbox/guard"
+	"tipstaff/internal/sandbox/landlock"
 )
 
 // Sandbox confines the commands of one server. Its methods may be called

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"tipstaff/internal/proc"
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 func TestCommandsOfOneSessionShareATemporaryDirectory(t *testing.T) {

@@ -5,9 +5,9 @@ package sandbox
 import (
 	"fmt"
 
-	"tipstaff/internal/egress"
 	"tipstaff/internal/proc"
-	"tipstaff/internal/profile"
+	"tipstaff/internal/sandbox/egress"
+	"tipstaff/internal/sandbox/profile"
 )
 
 // settings are the server's settings for commands, or the same tightened by the

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"tipstaff/internal/profile"
+	"tipstaff/internal/sandbox/profile"
 )
 
 // TestACommandWritesInItsOwnDirectoryWhereverTheServerWasStarted: graphical clients

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"tipstaff/internal/profile"
+	"tipstaff/internal/sandbox/profile"
 )
 
 // Terms tighten the server's settings for the commands of one rule. Doors and Reveal

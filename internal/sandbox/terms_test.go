@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"tipstaff/internal/profile"
+	"tipstaff/internal/sandbox/profile"
 )
 
 func network(t *testing.T, s string) *Network {

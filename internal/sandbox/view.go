@@ -12,7 +12,7 @@ import (
 
 	"tipstaff/internal/paths"
 	"tipstaff/internal/proc"
-	"tipstaff/internal/profile"
+	"tipstaff/internal/sandbox/profile"
 )
 
 // view is what commands in namespaces see of the file system. It is the same for all

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"tipstaff/internal/profile"
+	"tipstaff/internal/sandbox/profile"
 )
 
 // TestWhatCommandsInNamespacesSee: directories in which programs meet that do

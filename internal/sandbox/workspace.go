@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"tipstaff/internal/paths"
-	"tipstaff/internal/profile"
+	"tipstaff/internal/sandbox/profile"
 )
 
 // workspaceOf returns the directories that a command may change.

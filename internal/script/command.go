@@ -11,8 +11,8 @@ import (
 
 	"tipstaff"
 	"tipstaff/internal/proc"
-	"tipstaff/internal/runner"
-	"tipstaff/internal/shellwire"
+	"tipstaff/internal/run"
+	"tipstaff/internal/script/ipc"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"syscall"
 
 	"tipstaff"
-	"tipstaff/internal/shellwire"
+	"tipstaff/internal/script/ipc"
 )
 
 // Exit codes of commands that did not run, as shells have them.

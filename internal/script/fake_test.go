@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tipstaff/internal/shellwire"
+	"tipstaff/internal/script/ipc"
 )
 
 // fake is a script process that does what its script says, one step a line, right or

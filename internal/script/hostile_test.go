@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"tipstaff"
-	"tipstaff/internal/runner"
+	"tipstaff/internal/run"
 	"tipstaff/internal/sandbox"
-	"tipstaff/internal/shellwire"
+	"tipstaff/internal/script/ipc"
 )
 
 var noLive runner.Live

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"tipstaff/internal/proc"
-	"tipstaff/internal/testcmd/testcmdtest"
+	"tipstaff/internal/testing/testcmd/testcmdtest"
 )
 
 // fakeArgument makes this test binary a script process: see fake_test.go.

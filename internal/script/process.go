@@ -5,9 +5,9 @@ import (
 	"os"
 
 	"tipstaff/internal/proc"
-	"tipstaff/internal/runner"
+	"tipstaff/internal/run"
 	"tipstaff/internal/sandbox"
-	"tipstaff/internal/shellwire"
+	"tipstaff/internal/script/ipc"
 )
 
 // process is a script process. It runs one script; it may wait for that in its session sandbox.

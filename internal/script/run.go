@@ -12,8 +12,8 @@ import (
 	"tipstaff"
 	"tipstaff/internal/policy"
 	"tipstaff/internal/proc"
-	"tipstaff/internal/runner"
-	"tipstaff/internal/shellwire"
+	"tipstaff/internal/run"
+	"tipstaff/internal/script/ipc"
 )
 
 // takePatience is how long a script process may take to take over a script.

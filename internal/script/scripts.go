@@ -8,7 +8,7 @@ import (
 
 	"tipstaff"
 	"tipstaff/internal/policy"
-	"tipstaff/internal/runner"
+	"tipstaff/internal/run"
 )
 
 // Road executes commands: internal/monitor, as a front uses it.

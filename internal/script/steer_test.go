@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"tipstaff"
-	"tipstaff/internal/runner"
+	"tipstaff/internal/run"
 )
 
 // steered starts a script and returns what can be done with it, and its result.

@@ -19,10 +19,10 @@ import (
 
 	"tipstaff"
 	"tipstaff/internal/policy"
-	"tipstaff/internal/profile"
-	"tipstaff/internal/rules"
-	"tipstaff/internal/runner"
+	"tipstaff/internal/policy/language"
+	"tipstaff/internal/run"
 	"tipstaff/internal/sandbox"
+	"tipstaff/internal/sandbox/profile"
 )
 
 // server is what a script needs of a server, without a record. It is the road as

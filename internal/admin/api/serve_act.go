@@ -1,0 +1,126 @@
+package control
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"time"
+
+	"tipstaff"
+	argv "tipstaff/internal/command/cmdline"
+	"tipstaff/internal/policy"
+	"tipstaff/internal/policy/approval"
+	"tipstaff/internal/policy/freeze"
+)
+
+// Questions are the open questions. An [approval.Store] implements it.
+type Questions interface {
+	List() []approval.Open
+	Answer(handle string, a policy.Answer) (policy.Question, error)
+}
+
+// answers are what a server says and does when a person asks, by whatever way the
+// person has come.
+type answers struct {
+	questions Questions
+	house     House // nil: what runs is not shown, and nothing of it can be ended
+	log       *slog.Logger
+}
+
+// do answers a request but one to follow.
+func (s *answers) do(r request, who tipstaff.Person) reply {
+	switch r.Op {
+	case opNow, opStop, opFreeze, opLift, opTake:
+		return s.look(r, who)
+	case opList:
+		var out reply
+		for _, o := range s.questions.List() {
+			out.Questions = append(out.Questions, questionOf(o.Question, o.Outcome, o.Until, os.Getpid()))
+		}
+		return out
+	}
+	return s.answer(r, who)
+}
+
+// answer takes a person's answer to a question.
+func (s *answers) answer(r request, who tipstaff.Person) reply {
+	a := policy.Answer{By: who.String(), How: policy.ByHost}
+	if who.Operator != "" {
+		a.How = policy.ByOperator
+	}
+	switch r.Op {
+	case opApprove:
+		a.Choice = policy.Once
+		if r.Session {
+			a.Choice = policy.Session
+		}
+	case opDeny:
+		a.Comment = argv.Escape(r.Comment)
+	default:
+		return reply{Error: noRequest}
+	}
+	q, err := s.questions.Answer(r.Handle, a)
+	switch {
+	case errors.Is(err, approval.ErrNotOpen):
+		return reply{Error: err.Error(), NotOpen: true}
+	case err != nil:
+		return reply{Error: err.Error()}
+	}
+	s.log.Info("a person has answered", "op", r.Op, "approval", r.Handle, "by", who.String())
+	state := policy.Granted
+	if a.Choice == policy.Refuse {
+		state = policy.Denied
+	}
+	return reply{Questions: []Question{questionOf(q, state, q.Expires, os.Getpid())}}
+}
+
+// look answers what is asked about what runs, and does what a person wants done.
+func (s *answers) look(r request, who tipstaff.Person) reply {
+	if s.house == nil {
+		return reply{Error: "this server does not show what it does"}
+	}
+	switch r.Op {
+	case opNow:
+		now := s.house.Now()
+		return reply{Now: &now}
+	case opStop:
+		out, known := s.house.Stop(who, r.ID, r.Kill)
+		if !known {
+			return reply{Unknown: true, Error: ErrUnknown.Error()}
+		}
+		s.log.Info("a person has stopped something", "id", r.ID, "kill", r.Kill, "by", who.String())
+		return reply{Stopped: &out}
+	case opTake:
+		e, already, ended, err := s.house.Take(r.Word)
+		if err != nil {
+			return reply{Error: err.Error()}
+		}
+		s.log.Info("an operator has frozen a caller or lifted that", "who", e.Target.String(), "by", who.String())
+		return reply{Entry: &e, Already: already, Stopped: &ended}
+	}
+	if r.Target == nil {
+		return reply{Error: noRequest}
+	}
+	if r.Op == opLift {
+		return s.lift(*r.Target, who)
+	}
+	e := freeze.Entry{Target: *r.Target, Why: r.Why, By: who.Name, UID: who.UID, At: time.Now().UTC().Truncate(time.Millisecond)}
+	in, already, ended, err := s.house.Freeze(who, e)
+	if err != nil {
+		return reply{Error: err.Error()}
+	}
+	s.log.Info("a person has frozen a caller", "who", r.Target.String(), "by", who.String())
+	return reply{Entry: &in, Already: already, Stopped: &ended}
+}
+
+func (s *answers) lift(t freeze.Target, who tipstaff.Person) reply {
+	e, err := s.house.Lift(who, t)
+	switch {
+	case errors.Is(err, freeze.ErrNotFrozen):
+		return reply{NotFrozen: true, Error: err.Error()}
+	case err != nil:
+		return reply{Error: err.Error()}
+	}
+	s.log.Info("a person has lifted a freeze", "of", t.String(), "by", who.String())
+	return reply{Entry: &e}
+}

@@ -1,0 +1,149 @@
+package console
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tipstaff"
+	control "tipstaff/internal/admin/api"
+	"tipstaff/internal/audit"
+)
+
+// ask is an open question of a session.
+func ask() control.Question {
+	return control.Question{
+		Approval: "apr_1", State: "pending", Expires: time.Now().Add(time.Minute), Argv: []string{"git", "push"}, Command: "git push",
+		Directory: "/src", Rule: "push", At: "policy.yaml:7", Why: "a push asks", Session: "ses_1", Agent: "build-agent", Principal: "local",
+	}
+}
+
+// trailOf writes a trail with these records, without their chain.
+func trailOf(t *testing.T, records ...audit.Record) string {
+	t.Helper()
+	trails := t.TempDir()
+	dir := filepath.Join(trails, "20260101T000000Z-7-abcdefgh")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var text []byte
+	for i := range records {
+		records[i].V, records[i].Seq, records[i].Time = 1, uint64(i+1), time.Now().Add(time.Duration(i)*time.Millisecond)
+		line, err := json.Marshal(&records[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = append(append(text, line...), '\n')
+	}
+	if err := os.WriteFile(filepath.Join(dir, "000001.jsonl"), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return trails
+}
+
+func record(event audit.Event, id string, code tipstaff.Code, exit int, words ...string) audit.Record {
+	r := audit.Record{Event: event, Code: code, Who: audit.Who{Session: "ses_1"}, Trace: audit.Trace{CommandID: tipstaff.RequestID(id)}, What: audit.What{Argv: words}}
+	if event == audit.CommandEnd {
+		r.Result = &audit.Result{Cause: "exit", ExitCode: exit}
+	}
+	return r
+}
+
+func TestAQuestionShowsWhatItsSessionDidBefore(t *testing.T) {
+	var records []audit.Record
+	for _, name := range []string{"1", "2", "3"} {
+		records = append(records, record(audit.CommandStart, "c"+name, "", 0, "ls", name), record(audit.CommandEnd, "c"+name, "", 0, "ls", name))
+	}
+	records = append(records,
+		record(audit.CommandStart, "c4", "", 0, "make", hostile), record(audit.CommandEnd, "c4", "", 2, "make", hostile),
+		record(audit.CommandRefused, "c5", tipstaff.CommandNotAllowed, 0, "curl"), record(audit.CommandStart, "c6", "", 0, "sleep"),
+		record(audit.CommandRefused, "c7", tipstaff.ApprovalRequired, 0, "git", "push"))
+	c := open(t, Options{Trails: trailOf(t, records...), Questions: &fakeQuestions{list: []control.Question{ask()}}}).in()
+	_, body := c.get("/approvals")
+	at := 0
+	for _, want := range []string{"<code dir=\"auto\">ls 2</code>", "exit 0", "ls 3", "exit 2", "refused", "curl", "runs", "sleep"} {
+		n := strings.Index(body[at:], want)
+		if n < 0 && want != "exit 0" {
+			t.Errorf("no %q behind byte %d", want, at)
+			continue
+		}
+		at += max(0, n)
+	}
+	if strings.Contains(body, "ls 1") || strings.Count(body, "git push") > 0 {
+		t.Error("it shows more than five commands, or the question itself")
+	}
+	harmless(t, "the page", body)
+	for _, want := range []string{"policy.yaml:7", "a push asks", "<li><code dir=\"auto\">push</code></li>", `data-key="a"`, `data-key="s"`, `data-key="d"`} {
+		if !strings.Contains(body, want) {
+			t.Errorf("no %s", want)
+		}
+	}
+}
+
+// Who it was stands in the list and on the page of the record.
+func TestTheTrailSaysWhoStoppedAndFroze(t *testing.T) {
+	alice := &audit.Person{Name: "alice", UID: 1000, How: "host"}
+	c := open(t, Options{Trails: trailOf(t,
+		audit.Record{Event: audit.CommandStopped, Person: alice, Who: audit.Who{Agent: "builder"}},
+		audit.Record{Event: audit.FreezeSet, Person: &audit.Person{Name: hostile, UID: 7, How: "operator", Operator: "ops"}, Who: audit.Who{Agent: "builder"}},
+		audit.Record{Event: audit.SessionCreate, Who: audit.Who{Agent: "builder"}},
+	)}).in()
+	_, list := c.get("/trail")
+	if strings.Count(list, "by <bdi") != 2 || !strings.Contains(list, `by <bdi dir="auto">alice</bdi></div>`) || !strings.Contains(list, `of the operator <bdi dir="auto">ops</bdi>`) {
+		t.Errorf("the list:\n%s", list)
+	}
+	harmless(t, "the list", list)
+	for seq, want := range map[string]string{"1": "user 1000 of the machine", "2": "user 7 where the key was used", "3": ""} {
+		_, body := c.get("/trail/record/20260101T000000Z-7-abcdefgh/" + seq)
+		if strings.Contains(body, "<dt>Done</dt>") != (want != "") || !strings.Contains(body, want) || !strings.Contains(body, "The line") {
+			t.Errorf("record %s has no %q:\n%s", seq, want, body)
+		}
+	}
+}
+
+func TestQuestionsComeAndGoWhileAPersonLooks(t *testing.T) {
+	q := &fakeQuestions{known: "apr_1"}
+	c := open(t, Options{Questions: q}).in()
+	times := 0
+	c.events("/approvals/live", func(_, data string) bool {
+		times++
+		if times == 1 {
+			if !strings.Contains(data, "No command waits") {
+				t.Error(data)
+			}
+			q.set([]control.Question{ask()}, errors.New("server 7: "+hostile))
+			return false
+		}
+		if !strings.Contains(data, "q-apr_1") || !strings.Contains(data, "Not every server has answered") {
+			t.Error(data)
+		}
+		return true
+	})
+}
+
+func TestAnAnswerIsGivenOnce(t *testing.T) {
+	q := &fakeQuestions{known: "apr_1", list: []control.Question{ask()}}
+	c := open(t, Options{Questions: q}).in()
+	for _, answer := range []string{"once", "session"} {
+		if _, body := c.post("/approvals/apr_1", url.Values{"answer": {answer}}); !strings.Contains(body, "Allowed") {
+			t.Errorf("%s: %s", answer, body)
+		}
+	}
+	c.post("/approvals/apr_1", url.Values{"answer": {"deny"}, "comment": {"open a pull request"}})
+	if want := []string{"once apr_1", "session apr_1", "deny apr_1 open a pull request"}; !slices.Equal(q.acts, want) {
+		t.Errorf("%q", q.acts)
+	}
+	if status, body := c.post("/approvals/apr_2", url.Values{"answer": {"once"}}); status != http.StatusConflict || !strings.Contains(body, "not open any more") {
+		t.Errorf("%d %s", status, body)
+	}
+	if status, _ := c.get("/approvals/apr_1"); status == http.StatusOK || len(q.acts) != 3 {
+		t.Errorf("a link acts: %d", status)
+	}
+}

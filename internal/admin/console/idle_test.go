@@ -1,0 +1,80 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+
+	control "tipstaff/internal/admin/api"
+)
+
+// The page Now says how many sessions are idle, and has none of them: a script asks for
+// the list, and without one it is a page of its own.
+func TestIdleSessionsComeWhenTheyAreAskedFor(t *testing.T) {
+	c := open(t, Options{Desk: &fakeDesk{overview: night()}}).in()
+	_, now := c.get("/now")
+	if !strings.Contains(now, "1 idle session") || strings.Contains(now, "ses_2") {
+		t.Errorf("Now has idle sessions:\n%s", now)
+	}
+	for _, header := range []string{"", "1"} {
+		headers := map[string]string{"Accept": "text/html"}
+		if header != "" {
+			headers["Tipstaff-Part"] = header
+		}
+		status, body := c.ask(http.MethodGet, "/now/idle?agent=build-agent", nil, headers)
+		whole := strings.Contains(body, "<!doctype html>")
+		if status != http.StatusOK || !strings.Contains(body, "/stop?id=ses_2") || strings.Contains(body, "ses_4") || whole == (header != "") {
+			t.Errorf("part %q: %d\n%s", header, status, body)
+		}
+		clean(t, "/now/idle", body)
+	}
+	if status, body := c.get("/now/idle?agent=nobody"); status != http.StatusOK || !strings.Contains(body, "There is none any more") {
+		t.Errorf("%d %s", status, body)
+	}
+}
+
+// slowDesk answers when it is told to.
+type slowDesk struct {
+	fakeDesk
+	asked, answer chan struct{}
+}
+
+func (d *slowDesk) Now(ctx context.Context) (control.Overview, error) {
+	close(d.asked)
+	<-d.answer
+	return d.fakeDesk.Now(ctx)
+}
+
+// The head of Now is on its way before the servers have answered.
+func TestTheHeadOfNowDoesNotWaitForServers(t *testing.T) {
+	d := &slowDesk{fakeDesk: fakeDesk{overview: crowd(2, 1)}, asked: make(chan struct{}), answer: make(chan struct{})}
+	c := open(t, Options{Desk: d}).in()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.origin+"/now", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := c.client.Do(r) // returns with the head of the answer
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	begin := make([]byte, 400)
+	if n, err := res.Body.Read(begin); err != nil || !strings.Contains(string(begin[:n]), "<!doctype html>") {
+		t.Errorf("%q, %v", begin[:n], err)
+	}
+	<-d.asked
+	close(d.answer)
+	var rest strings.Builder
+	buf := make([]byte, 4096)
+	for {
+		n, err := res.Body.Read(buf)
+		rest.Write(buf[:n])
+		if err != nil {
+			break
+		}
+	}
+	if !strings.Contains(rest.String(), "agent-00") || !strings.Contains(rest.String(), "</html>") {
+		t.Errorf("the rest: %s", rest.String())
+	}
+}

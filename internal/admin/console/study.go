@@ -1,0 +1,45 @@
+package console
+
+import (
+	"context"
+	"sync"
+
+	"tipstaff/internal/inspect/doctor"
+	"tipstaff/internal/inspect/explain"
+)
+
+// Insight answers what the trails do not tell.
+type Insight interface {
+	// Explainer returns what a server with the settings of this console would
+	// decide by.
+	Explainer() (x *explain.Explainer, err error)
+	// Diagnose says what doctor finds on this machine.
+	Diagnose(ctx context.Context) ([]doctor.Finding, error)
+}
+
+// study is what takes longer than a look, and is done beside.
+type study struct {
+	work    sync.WaitGroup
+	reading chan struct{} // a place for each search and export
+	proof   *proving
+	figures later[figuresOf, *counted]
+	decided later[struct{}, *decided]
+	health  later[struct{}, []doctor.Finding]
+}
+
+// mostReading bounds the searches and exports at once.
+const mostReading = 4
+
+func newStudy(t *trails) *study {
+	return &study{reading: make(chan struct{}, mostReading), proof: newProving(t)}
+}
+
+// read waits for the place of one search or export; done gives it back.
+func (s *study) read(ctx context.Context) (done func(), err error) {
+	select {
+	case s.reading <- struct{}{}:
+		return func() { <-s.reading }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}

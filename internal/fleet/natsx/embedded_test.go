@@ -1,0 +1,50 @@
+//go:build embednats
+
+package engine_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tipstaff/internal/fleet/natsx"
+)
+
+func TestTheEmbeddedServerRunsByItsConfiguration(t *testing.T) {
+	t.Parallel()
+	seed, public := seedFile(t)
+	text, err := engine.ServerConfig{Listen: "127.0.0.1:-1", Store: t.TempDir(), Members: []engine.Member{{Roles: []engine.Role{engine.Gateway}, Name: "g1", Key: public}}}.Text()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "nats.conf")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	ctx, cancel := context.WithCancel(t.Context())
+	address, done := make(chan string, 1), make(chan error, 1)
+	go func() { done <- engine.Serve(ctx, file, log, func(a string) { address <- a }) }()
+	c, err := engine.Connect(t.Context(), engine.Options{Servers: []string{<-address}, Role: engine.Gateway, Name: "g1", Credentials: seed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.Wait(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.MakeStreams(within(t), 0); err != nil {
+		t.Error(err)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if err := engine.Serve(t.Context(), file+".none", log, nil); err == nil || !strings.Contains(err.Error(), "cannot use the configuration") {
+		t.Errorf("without a file: %v", err)
+	}
+}

@@ -1,0 +1,137 @@
+package ship
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"tipstaff/internal/audit"
+	"tipstaff/internal/fleet/natsx"
+)
+
+// copier copies one trail. It is used by one goroutine.
+type copier struct {
+	to     Streams
+	source Source
+	layout audit.Layout
+	state  *stateFile
+	log    *slog.Logger
+
+	known bool // state is what the stream says; false: ask it
+	limit int  // the largest body that the stream takes, as far as is known
+	moved int  // how often in a row the stream was found elsewhere
+	seen  func(batch *batch)
+}
+
+// Bounds of a batch. Below the smallest, a stream is no use.
+const (
+	largestBatch  = 512 << 10
+	smallestBatch = 4 << 10
+	// headroom is for what travels beside the body.
+	headroom = 3 << 10
+)
+
+// maxMoved is how often in a row a copier asks where the copy ends before it
+// pauses: what it is told may be older than the truth.
+const maxMoved = 3
+
+// run copies until a goal is reached, which it returns: g may have changed since.
+func (c *copier) run(ctx context.Context, g func() goal) (reached goal, err error) {
+	for {
+		if err := context.Cause(ctx); err != nil {
+			return goal{}, err
+		}
+		aim := g()
+		more, err := c.step(ctx, aim)
+		if err != nil {
+			return goal{}, err
+		}
+		if !more {
+			return aim, nil
+		}
+	}
+}
+
+// step copies one batch, and returns whether there was one.
+func (c *copier) step(ctx context.Context, g goal) (more bool, err error) {
+	if !c.known {
+		if err := c.ask(ctx); err != nil {
+			if errors.Is(err, errShorter) && g.all {
+				return false, nil // the machine failed, and the stream has what its disk lost
+			}
+			return false, err
+		}
+	}
+	b, err := nextBatch(c.layout, c.state.Position, g, c.room())
+	if err != nil {
+		return false, fmt.Errorf("cannot read the trail: %w", err)
+	}
+	if len(b.body) == 0 {
+		return false, nil
+	}
+	exchange, cancel := context.WithTimeout(ctx, attempt)
+	defer cancel()
+	seq, err := c.to.AppendCopy(exchange, engine.Copy{
+		Stream: c.source.Stream(), Subject: c.source.Subject(), ID: c.source.id(b.header.After.Number),
+		After: c.state.Seq, Header: b.header.text(), Data: b.body,
+	})
+	switch {
+	case err == nil:
+		c.moved = 0
+		c.state.Position, c.state.Seq = b.header.After, seq
+		c.seen(b)
+		return true, nil
+	case errors.Is(err, engine.ErrMoved):
+		c.known = false
+		if c.moved++; c.moved < maxMoved {
+			return true, nil
+		}
+		c.moved = 0
+		return false, err
+	case errors.Is(err, engine.ErrTooLarge) && c.room() > smallestBatch:
+		c.limit = max(c.room()/2, smallestBatch)
+		c.log.Info("a stream refuses batches of this size; smaller ones follow", "stream", engine.CopyStream(c.source.Stream()), "bytes", len(b.body), "at_most", c.limit)
+		return true, nil
+	}
+	return false, err
+}
+
+// room is the size of the next batch.
+func (c *copier) room() int {
+	room := largestBatch
+	if n := int(c.to.MaxPayload()); n > 0 {
+		room = min(room, max(n-headroom, smallestBatch))
+	}
+	if c.limit > 0 {
+		room = min(room, c.limit)
+	}
+	return room
+}
+
+// ask asks the stream how far the copy has come.
+func (c *copier) ask(ctx context.Context) error {
+	exchange, cancel := context.WithTimeout(ctx, attempt)
+	defer cancel()
+	last, err := c.to.LastCopy(exchange, c.source.Stream(), c.source.Subject())
+	if errors.Is(err, engine.ErrNoCopy) {
+		if c.state.Seq > 0 {
+			c.log.Warn("the stream has nothing of this trail any more; it is copied from the beginning", "trail", c.source.Trail, "stream", engine.CopyStream(c.source.Stream()))
+		}
+		c.state.Position, c.state.Seq, c.known = position{}, 0, true
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	h, err := parseHeader(last.Header)
+	if err == nil {
+		err = h.After.fits(c.layout)
+	}
+	if err != nil {
+		return err
+	}
+	c.state.Position, c.state.Seq, c.known = h.After, last.Sequence, true
+	c.seen(nil)
+	return nil
+}

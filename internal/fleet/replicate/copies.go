@@ -1,0 +1,269 @@
+package ship
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"tipstaff/internal/audit"
+	"tipstaff/internal/fleet/natsx"
+)
+
+// Reader is what reading copies needs of the engine: an [*engine.Conn].
+type Reader interface {
+	ListCopies(ctx context.Context, stream int, filter string, from uint64, take func(engine.StoredCopy) error) (next uint64, err error)
+	LastCopies(ctx context.Context, stream int, filter string, take func(engine.StoredCopy) error) error
+	GetCopy(ctx context.Context, stream int, sequence uint64) (engine.StoredCopy, error)
+	ReadCopies(ctx context.Context, stream int, subject string, from, to uint64, take func(engine.StoredCopy) error) error
+}
+
+// Copies presents the copies in the streams as a file system ([fs.FS]) of
+// directories of trails, for [audit.Files]:
+//
+//	<name>/<trail>/000001.jsonl    and the other files of the trail
+//	<name>/keys/rotations          what all copies of the name say of rotated keys
+//
+// There is no public key beside them, because one name may have had several: a
+// machine that was set up anew makes another one. A verifier who names none
+// believes the key in each trail.
+//
+// Each file is what the batches contain, in the order of the stream: nothing is
+// put right, and nothing is left out. So a batch that was removed, altered, moved
+// or added shows as it would in a file.
+//
+// Memory: about 100 bytes for each batch, of which [BoundedCopies] keeps no more than
+// it was told. Bodies are read as they are needed.
+type Copies struct {
+	ctx    context.Context //nolint:containedctx // a file system has no other way to be told
+	from   Reader
+	filter string // the name whose copies are wanted; "": all
+	most   int    // bounds the batches that are listed; 0: no bound
+
+	refreshing sync.Mutex // one at a time takes in what is new
+
+	mu      sync.Mutex
+	next    [engine.CopyStreams]uint64
+	names   map[string]map[string]*trailCopy // by name and trail
+	strays  int
+	batches int             // of all trails
+	left    map[Source]bool // trails that the bound leaves out
+	leftTo  time.Time       // when the latest batch of those came
+}
+
+// trailCopy is the copy of one trail.
+type trailCopy struct {
+	source  Source
+	stream  int
+	subject string
+	files   map[string]*fileCopy
+	last    string // the segment that the latest batch added to
+	batches int
+	latest  time.Time // when the stream has taken the last batch
+}
+
+// fileCopy lists where the bytes of a file are.
+type fileCopy struct {
+	pieces []piece
+	size   int64
+}
+
+// piece is a part of a file in the body of a batch.
+type piece struct {
+	at    int64 // in the file
+	of    *trailCopy
+	seq   uint64
+	skip  int32 // in the body
+	bytes int32
+	whole int32 // the size of the body
+}
+
+func (p piece) end() int64 { return p.at + int64(p.bytes) }
+
+// ReadCopies finds out what the streams contain of one name, or of all if name is
+// "". ctx ends all reading.
+func ReadCopies(ctx context.Context, from Reader, name string) (*Copies, error) {
+	if name != "" {
+		if err := engine.CheckName(name); err != nil {
+			return nil, err
+		}
+	}
+	c := &Copies{ctx: ctx, from: from, filter: name, names: map[string]map[string]*trailCopy{}}
+	return c, c.Refresh()
+}
+
+// Refresh takes in what was copied since.
+func (c *Copies) Refresh() error { return c.RefreshWithin(c.ctx) }
+
+// RefreshWithin is Refresh that ends with ctx as well. What it has taken in by then
+// stays, and the next one goes on there.
+func (c *Copies) RefreshWithin(ctx context.Context) error {
+	c.refreshing.Lock()
+	defer c.refreshing.Unlock()
+	err := c.choose(ctx)
+	for stream := range c.next {
+		if err != nil {
+			break
+		}
+		c.mu.Lock()
+		from := c.next[stream]
+		c.mu.Unlock()
+		var next uint64
+		next, err = c.from.ListCopies(ctx, stream, engine.CopySubjects(stream, c.filter), from, func(m engine.StoredCopy) error {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.add(stream, m)
+			c.next[stream] = m.Sequence + 1
+			return nil
+		})
+		if err == nil {
+			c.mu.Lock()
+			c.next[stream] = max(c.next[stream], next)
+			c.mu.Unlock()
+		}
+	}
+	c.evict()
+	if err != nil {
+		return fmt.Errorf("cannot read the copies of trails: %w", err)
+	}
+	return nil
+}
+
+// Strays counts messages under subjects that no trail has. They are not
+// presented.
+func (c *Copies) Strays() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.strays
+}
+
+// add enters one message. The caller holds c.mu.
+func (c *Copies) add(stream int, m engine.StoredCopy) {
+	source, ok := parseSubject(m.Subject)
+	if !ok {
+		c.strays++
+		return
+	}
+	if c.left[source] {
+		c.leftTo = later(c.leftTo, m.Time)
+		return
+	}
+	trails := c.names[source.Name]
+	if trails == nil {
+		trails = map[string]*trailCopy{}
+		c.names[source.Name] = trails
+	}
+	t := trails[source.Trail]
+	if t == nil {
+		t = &trailCopy{source: source, stream: stream, subject: m.Subject, files: map[string]*fileCopy{}, last: audit.FirstSegment}
+		trails[source.Trail] = t
+	}
+	c.batches++
+	t.add(m)
+}
+
+// add enters a batch. What does not say which file it belongs to counts as
+// records, where a verifier meets it.
+func (t *trailCopy) add(m engine.StoredCopy) {
+	t.batches++
+	t.latest = later(t.latest, m.Time)
+	h, _ := parseHeader(m.Header) // without one, the whole body is such a piece
+	one := func(bytes, skip int) piece {
+		return piece{of: t, seq: m.Sequence, skip: int32(skip), bytes: int32(bytes), whole: int32(m.Size)}
+	}
+	at := 0
+	for _, p := range h.Parts {
+		if p.Bytes <= 0 || p.Bytes > m.Size-at {
+			break
+		}
+		t.piece(p.File, one(p.Bytes, at))
+		at += p.Bytes
+	}
+	if at < m.Size {
+		t.piece("", one(m.Size-at, at))
+	}
+}
+
+func (t *trailCopy) piece(file string, p piece) {
+	switch {
+	case audit.IsSegment(file):
+		t.last = file
+	case !slices.Contains([]string{keyName, checkpointsName, rotationsName}, file):
+		file = t.last
+	}
+	f := t.files[file]
+	if f == nil {
+		f = &fileCopy{}
+		t.files[file] = f
+	}
+	f.add(p)
+}
+
+func (f *fileCopy) add(p piece) {
+	p.at = f.size
+	f.pieces = append(f.pieces, p)
+	f.size += int64(p.bytes)
+}
+
+// look finds what has a path: a directory with entries, or a file. The caller
+// holds c.mu.
+func (c *Copies) look(name string) (dir []string, file *fileCopy, ok bool) {
+	words := strings.Split(name, "/")
+	if name == "." {
+		return keysOf(c.names), nil, true
+	}
+	trails, ok := c.names[words[0]]
+	switch {
+	case !ok:
+		return nil, nil, false
+	case len(words) == 1:
+		return append(keysOf(trails), keysName), nil, true
+	case words[1] == keysName:
+		return lookKeys(trails, words[2:])
+	}
+	t, ok := trails[words[1]]
+	switch {
+	case !ok || len(words) > 3:
+		return nil, nil, false
+	case len(words) == 2:
+		return slices.DeleteFunc(keysOf(t.files), func(n string) bool { return strings.Contains(n, "/") }), nil, true
+	}
+	file, ok = t.files[words[2]]
+	return nil, file, ok
+}
+
+const keysName = "keys"
+
+// lookKeys presents the directory of keys: one file, put together from all
+// copies. Statements that it repeats do no harm.
+func lookKeys(trails map[string]*trailCopy, rest []string) (dir []string, file *fileCopy, ok bool) {
+	all := &fileCopy{}
+	for _, name := range keysOf(trails) {
+		if f := trails[name].files[rotationsName]; f != nil {
+			for _, p := range f.pieces {
+				all.add(p)
+			}
+		}
+	}
+	base := path.Base(rotationsName)
+	switch {
+	case len(rest) == 0 && all.size == 0:
+		return nil, nil, true
+	case len(rest) == 0:
+		return []string{base}, nil, true
+	}
+	return nil, all, len(rest) == 1 && rest[0] == base && all.size > 0
+}
+
+// keysOf returns the sorted keys of a map.
+func keysOf[V any](m map[string]V) []string {
+	list := make([]string, 0, len(m)+1)
+	for k := range m {
+		list = append(list, k)
+	}
+	slices.Sort(list)
+	return list
+}

@@ -1,0 +1,104 @@
+package ship
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"tipstaff/internal/audit"
+	"tipstaff/internal/fleet/natsx"
+)
+
+// searchEvery is how often a shipper looks for trails that nobody copies any
+// more.
+const searchEvery = time.Minute
+
+// copyOld copies what processes that have ended left uncopied in the directory of
+// the own trail. They may have died without a last checkpoint, so all that is
+// there is copied.
+func (s *Shipper) copyOld(ctx context.Context, own string) {
+	done := map[string]bool{filepath.Base(own): true}
+	for failed := 0; ; {
+		err := s.searchOld(ctx, filepath.Dir(own), done)
+		pause := searchEvery
+		if err != nil && ctx.Err() == nil {
+			failed++
+			s.failure(err)
+			pause = pauseAfter(failed)
+		} else {
+			failed = 0
+		}
+		wait(ctx, pause, nil)
+		if ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// searchOld takes one turn through a directory of trails. done are those that
+// need no other look.
+func (s *Shipper) searchOld(ctx context.Context, dir string, done map[string]bool) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	var left []Backlog
+	var failed error
+	for _, e := range entries {
+		if done[e.Name()] || !e.IsDir() || !audit.IsTrail(e.Name()) || ctx.Err() != nil {
+			continue
+		}
+		trail := filepath.Join(dir, e.Name())
+		rest, complete, err := s.finishOld(ctx, trail)
+		done[e.Name()] = complete
+		if rest.Bytes > 0 {
+			left = append(left, rest)
+		}
+		failed = errors.Join(failed, err)
+	}
+	s.change(func() { s.counts.old = left })
+	return failed
+}
+
+// finishOld copies the rest of one trail, unless a living process does.
+func (s *Shipper) finishOld(ctx context.Context, trail string) (rest Backlog, complete bool, err error) {
+	st, err := takeState(trail, s.opts.Name)
+	switch {
+	case errors.Is(err, errBusy):
+		return rest, false, nil
+	case errors.Is(err, fs.ErrNotExist): // begun without an engine
+		return rest, true, nil
+	case err != nil:
+		return rest, false, err
+	}
+	defer st.close()
+	if st.Complete {
+		return rest, true, nil
+	}
+	source, err := sourceOf(st.Name, trail)
+	if err != nil {
+		return rest, true, err
+	}
+	c := &copier{to: s.opts.To, source: source, layout: audit.Layout{Path: trail}, state: st, log: s.opts.Log, known: st.Seq > 0}
+	c.seen = func(b *batch) {
+		s.change(func() {
+			if b != nil {
+				s.counts.sent(b)
+			}
+		})
+	}
+	_, err = c.run(ctx, func() goal { return goal{all: true} })
+	if st.Complete, st.Error = err == nil, ""; err != nil {
+		st.Error = err.Error()
+	}
+	if kept := st.save(); kept != nil {
+		s.opts.Log.Warn("cannot note how far an audit trail is copied; the stream will be asked", "trail", source.Trail, "error", kept)
+	}
+	if err == nil {
+		s.opts.Log.Info("the rest of an audit trail was copied, whose server has ended", "trail", source.Trail, "stream", engine.CopyStream(source.Stream()))
+	}
+	return backlogOf(trail, st.state), err == nil, err
+}

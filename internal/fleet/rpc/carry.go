@@ -1,0 +1,303 @@
+package remote
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"tipstaff"
+	"tipstaff/internal/fleet/natsx"
+)
+
+// waiting is one call that a gateway has sent to a runner. Only inbox is used by
+// other goroutines.
+type waiting struct {
+	g      *Gateway
+	runner engine.Address
+	token  string
+	call   Call
+	at     Caller
+	body   []byte
+	inbox  chan engine.Message
+
+	taken     bool // the runner has said so
+	nobody    bool // the servers have said that it does not listen, last
+	sent      bool // a message has left
+	unsure    bool // one of them may have arrived
+	sentAt    time.Time
+	heard     time.Time // the last sign of life
+	looked    time.Time // when the clock was looked at last
+	next      uint64    // the number that comes next
+	again     uint64    // the number that was asked for again last, and when
+	againAt   time.Time
+	cancelled error // why the caller has given up
+	answer    []byte
+	printed   Progress
+	replies   map[uint64][]byte // to questions, until they have arrived
+	said      chan said
+}
+
+// said is a person's answer.
+type said struct {
+	question uint64
+	reply    reply
+}
+
+// send carries out a call at one runner.
+func (g *Gateway) send(ctx context.Context, a engine.Address, c Call, at Caller) ([]byte, error) {
+	if !c.Given {
+		c.ID = g.opts.Fleet.NewID(a)
+	}
+	w := &waiting{g: g, runner: a, token: rand.Text(), call: c, at: at, inbox: make(chan engine.Message, 2*Credits), said: make(chan said, 1), replies: map[uint64][]byte{}}
+	var err error
+	if w.body, err = json.Marshal(request{Version: version, Token: w.token, Call: c}); err != nil {
+		return nil, err
+	}
+	leave := g.enter(w)
+	defer leave()
+	ctx, stop := context.WithCancel(ctx) // questions end with the call
+	defer stop()
+	w.heard = time.Now()
+	w.looked = w.heard
+	if err := w.post(); err != nil {
+		return nil, err
+	}
+	return w.wait(ctx)
+}
+
+// post sends the call. What is not sent now is tried again by look.
+func (w *waiting) post() error {
+	o := w.g.opts
+	// The verifier allows for clocks that differ; a call that waits longer is not
+	// started any more.
+	st := engine.Statement{
+		Runner: w.runner.String(), Verb: verbCall, Tool: w.call.Tool, Command: w.call.ID,
+		Caller: engine.Caller{Principal: w.call.Principal}, NotAfter: time.Now().Add(o.Patience),
+	}
+	statement, err := o.Signer.Sign(st, w.body)
+	if err != nil {
+		return err
+	}
+	message := enclose(statement, w.body)
+	if limit := o.Link.MaxPayload(); limit > 0 && int64(len(message)) > limit {
+		return tooLarge(len(message), limit)
+	}
+	w.unsure = w.unsure || w.sent && !w.nobody
+	w.sentAt, w.nobody = time.Now(), false
+	switch err := o.Link.Publish(w.runner.Asks(verbCall), o.Self.Answers(w.runner, w.token), message); {
+	case errors.Is(err, engine.ErrTooLarge):
+		return tooLarge(len(message), o.Link.MaxPayload())
+	case err != nil:
+		w.nobody = true
+	default:
+		w.sent = true
+	}
+	return nil // what was not sent is tried again
+}
+
+// wait returns when the call is answered, or when it is certain that it will not
+// be.
+func (w *waiting) wait(ctx context.Context) ([]byte, error) {
+	tick := time.NewTicker(w.g.beat())
+	defer tick.Stop()
+	done := ctx.Done()
+	for {
+		select {
+		case m := <-w.inbox:
+			if over, err := w.take(ctx, m); over || err != nil {
+				return w.answer, err
+			}
+		case s := <-w.said:
+			w.reply(s)
+		case <-tick.C:
+			if err := w.look(); err != nil {
+				return nil, err
+			}
+		case <-done:
+			done = nil
+			if w.unsent() {
+				return nil, cancelledBefore(context.Cause(ctx))
+			}
+			w.cancelled = context.Cause(ctx)
+			if w.cancel() {
+				return nil, unknownOutcome(w.call, w.printed, "The caller has gone.")
+			}
+		}
+	}
+}
+
+// cancel tells the runner that the caller has given up, and reports whether the
+// call is left to itself.
+func (w *waiting) cancel() (left bool) {
+	back := w.call.Given && w.at.MayReturn()
+	flag := byte(0)
+	if back {
+		flag = 1
+	}
+	// One that is lost is sent again with each look; the runner also ends what gets
+	// no credit.
+	_ = w.g.opts.Link.Publish(w.runner.Asks(verbCancel), "", append([]byte(w.token), flag))
+	return back
+}
+
+// look is done with each beat: it gives signs of life, and judges the runner's.
+func (w *waiting) look() error {
+	now := time.Now()
+	stalled := now.Sub(w.looked) > 3*w.g.beat()
+	w.looked = now
+	if stalled {
+		w.heard = now // this process stood still, which says nothing of the runner
+	}
+	patience := w.g.opts.Patience
+	quiet := now.Sub(w.heard)
+	switch {
+	case quiet <= patience:
+	case w.unsent():
+		return w.unreached()
+	default:
+		return w.fellSilent()
+	}
+	if !w.taken {
+		if !w.g.opts.Fleet.Held(w.runner) && w.unsent() {
+			return w.unreached()
+		}
+		// Sending it again is safe: the runner knows it by its id.
+		if w.nobody || now.Sub(w.sentAt) > patience/3 {
+			return w.post()
+		}
+		return nil
+	}
+	w.give(false)
+	if w.cancelled != nil {
+		w.cancel()
+	}
+	for n, r := range w.replies {
+		w.sendReply(n, r)
+	}
+	return nil
+}
+
+// unsent reports whether it is certain that the runner never got the call.
+func (w *waiting) unsent() bool { return !w.taken && !w.unsure && (w.nobody || !w.sent) }
+
+// unreached is the end of a call that was never sent, or to nobody.
+func (w *waiting) unreached() error {
+	if w.g.opts.Fleet.Held(w.runner) {
+		return unavailable(engine.ErrUnavailable, w.g.opts.Patience)
+	}
+	if w.call.Target != "" {
+		return lost(w.call.Target)
+	}
+	return unavailable(ErrGone, w.g.opts.Patience)
+}
+
+func (w *waiting) fellSilent() error {
+	if f := w.g.opts.Silent; f != nil {
+		f(w.runner)
+	}
+	patience := w.g.opts.Patience
+	if w.call.Reads {
+		return unanswered(patience)
+	}
+	return unknownOutcome(w.call, w.printed, silent(patience))
+}
+
+// give gives the runner credit, and says what is wanted next.
+func (w *waiting) give(again bool) {
+	c := credit{token: w.token, want: w.next, upto: w.next + Credits, again: again}
+	_ = w.g.opts.Link.Publish(w.runner.Asks(verbCredit), "", c.encode()) // the next one says the same
+}
+
+// giveAgain asks for what was lost, once for each time that it takes to come.
+func (w *waiting) giveAgain() {
+	if now := time.Now(); w.againAt.IsZero() || w.again != w.next || now.Sub(w.againAt) > w.g.beat()/2 {
+		w.again, w.againAt = w.next, now
+		w.give(true)
+	}
+}
+
+// take takes a message of the runner, and reports whether the call is over.
+func (w *waiting) take(ctx context.Context, m engine.Message) (over bool, err error) {
+	if m.Nobody {
+		w.nobody = !w.taken
+		return false, nil
+	}
+	kind, number, payload, err := readFrame(m.Data)
+	if err != nil {
+		return false, nil //nolint:nilerr // it is none of ours, and the call waits on
+	}
+	w.heard = time.Now()
+	if kind != frameRefused {
+		w.taken = true
+	}
+	switch {
+	case kind == frameRefused:
+		return true, decodeError(payload, w.runner)
+	case kind == frameAlive && number > w.next, numbered(kind) && number > w.next:
+		w.giveAgain() // some were lost
+		return false, nil
+	case numbered(kind) && number < w.next:
+		return false, nil // it came again
+	case kind == frameProgress:
+		if json.Unmarshal(payload, &w.printed) == nil {
+			w.at.Tell(w.printed)
+		}
+	case kind == frameHeard:
+		delete(w.replies, number)
+	}
+	if !numbered(kind) {
+		return false, nil
+	}
+	w.next++
+	switch kind {
+	case frameQuestion:
+		w.ask(ctx, number, payload)
+	case framePart:
+		w.answer = append(w.answer, payload...)
+		if w.next%(Credits/2) == 0 {
+			w.give(false)
+		}
+		return false, nil
+	case frameEnd:
+		w.answer = append(w.answer, payload...)
+		over = true
+	case frameError:
+		over, err = true, decodeError(payload, w.runner)
+	}
+	w.give(false) // what is over is forgotten there
+	return over, err
+}
+
+// ask puts a question to the person at the caller's end, beside the call.
+func (w *waiting) ask(ctx context.Context, number uint64, question []byte) {
+	question = append([]byte(nil), question...)
+	go func() {
+		answer, err := w.at.Ask(ctx, question)
+		s := said{question: number, reply: reply{Answer: answer}}
+		if err != nil {
+			s.reply = reply{Error: tipstaff.AsError(err).Msg}
+		}
+		select {
+		case w.said <- s:
+		case <-ctx.Done():
+		}
+	}()
+}
+
+// reply sends a person's answer, until it has arrived.
+func (w *waiting) reply(s said) {
+	data, err := json.Marshal(s.reply)
+	if err != nil {
+		data = []byte(`{"error":"the answer cannot be written"}`)
+	}
+	w.replies[s.question] = data
+	w.sendReply(s.question, data)
+}
+
+func (w *waiting) sendReply(number uint64, data []byte) {
+	message := append(binary.BigEndian.AppendUint64([]byte(w.token), number), data...)
+	_ = w.g.opts.Link.Publish(w.runner.Asks(verbAnswer), "", message) // sent again until it has arrived
+}

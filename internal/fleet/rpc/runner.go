@@ -1,0 +1,288 @@
+package remote
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"tipstaff"
+	"tipstaff/internal/fleet/idempotency"
+	"tipstaff/internal/fleet/natsx"
+)
+
+// RunnerOptions are what a runner needs. Link, Self, Verifier and Carrier must be
+// there.
+type RunnerOptions struct {
+	Link     Link
+	Self     engine.Address
+	Verifier Verifier
+	// Carrier carries out the calls on this machine.
+	Carrier Carrier
+	// Admit says whether a call that any runner could take may begin here; nil: all
+	// may. Its errors with the code BUSY make a gateway ask another runner.
+	Admit func(c Call) error
+	// Patience is how long a call goes on that gets no credit; 0: DefaultPatience.
+	Patience time.Duration
+	// Refused is told of messages that do not count; may be nil.
+	Refused func(reason engine.Reason)
+	Log     *slog.Logger
+}
+
+// Bounds of the calls that a runner remembers.
+const (
+	callKept    = time.Hour       // with an id of its caller
+	briefKept   = 5 * time.Minute // with an id of the gateway
+	ownCallIDs  = 10_000
+	answersKept = 64 << 20
+)
+
+// Runner carries out the calls that gateways send.
+type Runner struct {
+	opts RunnerOptions
+	stop func()
+	book *once.Book[[]byte]
+
+	mu       sync.Mutex
+	closed   bool
+	draining bool
+	streams  map[string]*stream // by token
+	calls    map[*once.Entry[[]byte]]*carried
+	working  sync.WaitGroup
+}
+
+// NewRunner listens for calls, until Close.
+func NewRunner(o RunnerOptions) (*Runner, error) {
+	o.Patience = cmp.Or(o.Patience, DefaultPatience)
+	r := &Runner{opts: o, streams: map[string]*stream{}, calls: map[*once.Entry[[]byte]]*carried{}, book: once.NewBook(once.Options[[]byte]{
+		Kept: callKept, KeptBrief: briefKept, OwnMax: ownCallIDs, Bytes: answersKept,
+		Size: func(answer []byte) int { return len(answer) }, Grace: o.Patience,
+	})}
+	stop, err := o.Link.Subscribe(o.Self.Asks(">"), r.hear)
+	if err != nil {
+		return nil, err
+	}
+	r.stop = stop
+	return r, nil
+}
+
+// Running is how many calls are being carried out.
+func (r *Runner) Running() int { return r.book.Running() }
+
+// Drain lets no call begin that another runner could take, and returns when no call
+// is being carried out or ctx is done.
+func (r *Runner) Drain(ctx context.Context) {
+	r.mu.Lock()
+	r.draining = true
+	r.mu.Unlock()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for r.Running() > 0 {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Close takes no more calls, ends those that go on, and returns when their answers
+// have left or a patience has passed.
+func (r *Runner) Close(why error) {
+	r.book.Close(why)
+	r.mu.Lock()
+	r.closed = true
+	r.mu.Unlock()
+	r.working.Wait()
+	r.stop()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range r.streams {
+		s.end()
+	}
+}
+
+// hear takes one message. What takes time gets a goroutine.
+func (r *Runner) hear(m engine.Message) {
+	verb := m.Subject[strings.LastIndexByte(m.Subject, '.')+1:]
+	switch verb {
+	case verbCall:
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if !r.closed {
+			r.working.Go(func() { r.call(m) })
+		}
+	case verbCredit:
+		if c, err := readCredit(m.Data); err == nil {
+			r.with(c.token, func(s *stream) { s.credit(c) })
+		}
+	case verbCancel:
+		if len(m.Data) == tokenSize+1 {
+			r.with(string(m.Data[:tokenSize]), func(s *stream) { s.cancel(m.Data[tokenSize] == 1) })
+		}
+	case verbAnswer:
+		if len(m.Data) > tokenSize+8 {
+			r.with(string(m.Data[:tokenSize]), func(s *stream) { s.hearReply(m.Data[tokenSize:]) })
+		}
+	}
+}
+
+// with calls f for the stream of a token, if there is one.
+func (r *Runner) with(token string, f func(*stream)) {
+	r.mu.Lock()
+	s := r.streams[token]
+	r.mu.Unlock()
+	if s != nil {
+		f(s)
+	}
+}
+
+// call takes a call, and returns when it has ended and its answer is on its way.
+func (r *Runner) call(m engine.Message) {
+	statement, body, err := disclose(m.Data)
+	var said engine.Statement
+	if err == nil {
+		said, err = r.opts.Verifier.Verify(statement, body)
+	}
+	if err != nil {
+		r.refuse(m.Reply, err)
+		return
+	}
+	var q request
+	if err := json.Unmarshal(body, &q); err != nil || len(q.Token) != tokenSize {
+		r.refuse(m.Reply, &engine.Refusal{Reason: engine.Unsigned, Say: "a call without its form"})
+		return
+	}
+	gateway, err := engine.ParseAddress(said.Gateway)
+	if q.Version != version {
+		e := otherVersion(q.Version)
+		r.refused(engine.OtherVersion, e.Msg)
+		r.answer(m.Reply, frame(frameRefused, 0, encodeError(e)))
+		return
+	}
+	// Answers go to the gateway that has signed, wherever the message wants them.
+	if err != nil || said.Verb != verbCall || said.Command != q.Call.ID || q.Call.ID == "" || said.Caller.Principal != q.Call.Principal {
+		r.refuse(m.Reply, &engine.Refusal{Reason: engine.OtherMessage, Say: "a call that is not the one that its statement is about"})
+		return
+	}
+	q.Call.Gateway = gateway.Name
+	r.begin(q, gateway.Answers(r.opts.Self, q.Token))
+}
+
+// refuse answers what does not count, and tells the operator.
+func (r *Runner) refuse(to string, err error) {
+	var why *engine.Refusal
+	if !errors.As(err, &why) {
+		why = &engine.Refusal{Reason: engine.Unsigned, Say: err.Error()}
+	}
+	r.refused(why.Reason, why.Say)
+	r.answer(to, frame(frameRefused, 0, encodeError(notTaken(why))))
+}
+
+// refused tells the operator of a message that does not count.
+func (r *Runner) refused(why engine.Reason, say string) {
+	r.opts.Log.Warn("a message of a gateway is not taken", "reason", string(why), "why", say)
+	if r.opts.Refused != nil {
+		r.opts.Refused(why)
+	}
+}
+
+// answer sends to where a gateway listens, and to nothing else.
+func (r *Runner) answer(to string, data []byte) {
+	if from, _, err := engine.ParseAnswer(to); err != nil || from != r.opts.Self {
+		return
+	}
+	_ = r.opts.Link.Publish(to, "", data) // the gateway sends again, or waits in vain
+}
+
+// begin carries out a call, or joins the one that has its id.
+func (r *Runner) begin(q request, to string) {
+	r.mu.Lock()
+	s := r.streams[q.Token]
+	r.mu.Unlock()
+	if s != nil {
+		s.taken() // the message came again
+		return
+	}
+	c := q.Call
+	key := once.Key{Owner: c.Principal, ID: c.ID}
+	enter := once.Call[[]byte]{Key: key, Digest: once.DigestOf(c.Tool, c.Arguments), Brief: !c.Given, Stays: c.Stays}
+	if !c.Joins {
+		enter.Run = func(ctx context.Context, e *once.Entry[[]byte]) ([]byte, error) { return r.carry(ctx, e, c) }
+	}
+	if err := r.admit(c, key); err != nil {
+		r.answer(to, frame(frameRefused, 0, encodeError(err)))
+		return
+	}
+	e, _, err := r.book.Enter(context.Background(), enter)
+	if err != nil {
+		r.answer(to, frame(frameRefused, 0, encodeError(err)))
+		return
+	}
+	s, fresh := r.open(q.Token, to, e)
+	if !fresh { // it came twice at once
+		e.Leave(once.ErrLost, once.Gone)
+		s.taken()
+		return
+	}
+	r.join(s)
+	<-e.Done()
+	r.forget(e)
+	s.answer(e.Answer())
+}
+
+// admit asks whether a call may begin here.
+func (r *Runner) admit(c Call, key once.Key) error {
+	if c.Target != "" || r.book.Knows(key) {
+		return nil
+	}
+	r.mu.Lock()
+	draining := r.draining
+	r.mu.Unlock()
+	if draining {
+		return NoRoom("the runner is being stopped", time.Second)
+	}
+	if r.opts.Admit == nil {
+		return nil
+	}
+	return r.opts.Admit(c)
+}
+
+// carry carries out a call on this machine.
+func (r *Runner) carry(ctx context.Context, e *once.Entry[[]byte], c Call) ([]byte, error) {
+	answer, err := r.opts.Carrier.Carry(ctx, c, r.carriedOf(e))
+	if err != nil {
+		if e := tipstaff.AsError(err); e.Code == tipstaff.Internal {
+			r.opts.Log.Error("a call failed", "tool", c.Tool, "gateway", c.Gateway, "error", err)
+		}
+	}
+	return answer, err
+}
+
+// open makes a stream for a token; the one that is there, if there is one.
+func (r *Runner) open(token, to string, e *once.Entry[[]byte]) (s *stream, fresh bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s := r.streams[token]; s != nil {
+		return s, false
+	}
+	s = &stream{r: r, token: token, to: to, entry: e, upto: Credits, heard: time.Now(), looked: time.Now()}
+	r.streams[token] = s
+	s.mu.Lock() // the timer may be due before it is noted
+	defer s.mu.Unlock()
+	s.timer = time.AfterFunc(min(r.beat(), takenAfter), s.look)
+	return s, true
+}
+
+// close forgets a stream.
+func (r *Runner) close(s *stream) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.streams, s.token)
+}
+
+func (r *Runner) beat() time.Duration { return max(r.opts.Patience/5, time.Millisecond) }

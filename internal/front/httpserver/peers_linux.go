@@ -1,0 +1,9 @@
+package httpfront
+
+import (
+	"net"
+
+	"tipstaff/internal/unixsocket"
+)
+
+func peerUser(c *net.UnixConn) (int, error) { return unixsocket.Peer(c) }

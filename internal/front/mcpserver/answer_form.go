@@ -1,0 +1,85 @@
+package mcpfront
+
+import (
+	"slices"
+
+	"tipstaff"
+	output "tipstaff/internal/output/clean"
+	"tipstaff/internal/run"
+)
+
+// answerForm is how a call wants its answer. The zero answerForm is what a call without
+// these arguments gets on a server without a bound for answers.
+type answerForm struct {
+	bytes int  // how much output it shows at most; 0: as much as the command's bound allows
+	raw   bool // the output is not cleaned
+	reads bool // the caller can read with read_output what the answer leaves out
+	// yields is the argument by which a call answers before its command has ended;
+	// "": it has none.
+	yields string
+}
+
+// formOf reads the form that a call asks for. A caller may ask for less than
+// its answers have by default, or for more, up to the bound of the command
+// (contract B12).
+func (s *Server) formOf(t tool, c *caller, a arguments) answerForm {
+	f := answerForm{bytes: s.opts.AnswerBytes, reads: s.reads(c.in.principal)}
+	switch {
+	case !s.offers.Stays:
+	case t.family == tipstaff.Terminal:
+		f.yields = yieldParameterJSON.name
+	default:
+		f.yields = yieldParameter.name
+	}
+	for _, p := range [2]string{maxOutputParameter.name, maxOutputParameterJSON.name} {
+		if n, given := a.counts[p]; given {
+			f.bytes = n
+		}
+	}
+	f.raw = a.flags[rawParameter.name]
+	return f
+}
+
+// notes are the notes of a result, with the arguments of the tool that help.
+func (f answerForm) notes(r tipstaff.Result) []string {
+	notes := slices.Clone(r.Notes)
+	if i := slices.Index(notes, runner.WantsTerminal); i >= 0 && f.yields != "" {
+		notes[i] += " With tty: true it runs on a terminal; background: true goes with it if it asks something, and write_input answers."
+	}
+	return notes
+}
+
+// The parameters of every tool that answers with output, in the spelling of its
+// family.
+var (
+	maxOutputParameter     = parameter{name: "max_output_bytes", kind: count, doc: "Show at most so many bytes of output. Default: the operator's bound."}
+	maxOutputParameterJSON = parameter{name: "maxOutputBytes", kind: count, doc: maxOutputParameter.doc}
+	rawParameter           = parameter{name: "raw", kind: boolean, doc: "true: show output as it came, control sequences and repeated lines included."}
+)
+
+// shownOutput is what an answer shows of the output of a command.
+type shownOutput struct {
+	stdout, stderr     string
+	truncated, cleaned bool
+	// command is the handle by which the rest can be read, if the output is
+	// truncated and the caller can read it; else "".
+	command tipstaff.RequestID
+}
+
+func (f answerForm) show(r tipstaff.Result) shownOutput {
+	limit := r.Bound
+	if f.bytes > 0 && (limit == 0 || f.bytes < limit) {
+		limit = f.bytes
+	}
+	failed := r.Cause != tipstaff.Exited || r.ExitCode != 0
+	o := output.Options{Limit: limit, Raw: f.raw, Failed: failed}
+	if f.reads {
+		o.Rest = restOf(r.Spooled)
+	}
+	out, err := output.Show(r.Stdout, r.Stderr, o)
+	shown := shownOutput{stdout: out.Text, stderr: err.Text, truncated: out.Truncated || err.Truncated, cleaned: out.Cleaned || err.Cleaned}
+	if f.reads && shown.truncated {
+		shown.command = r.Spooled.ID
+	}
+	return shown
+}

@@ -1,0 +1,54 @@
+package mcpfront
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"tipstaff"
+	"tipstaff/internal/output/terminal"
+)
+
+// The size of a terminal, where a caller says nothing, and at most.
+const (
+	usualRows, usualColumns = 24, 80
+	mostRows, mostColumns   = screen.MostRows, screen.MostColumns
+)
+
+func sizeSchema() map[string]any {
+	side := map[string]any{"type": "integer"}
+	return map[string]any{"type": "object", "required": []string{"rows", "cols"}, "properties": map[string]any{"rows": side, "cols": side}}
+}
+
+// sizeOf reads a terminal or its size; nil for false.
+func sizeOf(p parameter, raw json.RawMessage) (*tipstaff.TerminalSize, error) {
+	var on bool
+	if p.kind == onTerminal && json.Unmarshal(raw, &on) == nil {
+		if !on {
+			return nil, nil
+		}
+		return &tipstaff.TerminalSize{Rows: usualRows, Columns: usualColumns}, nil
+	}
+	if raw[0] != '{' {
+		return nil, wrongType(p, raw)
+	}
+	size := map[string]int{}
+	members, err := objectMembers(raw)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range members {
+		most, known := map[string]int{"rows": mostRows, "cols": mostColumns}[m.name]
+		if !known {
+			return nil, invalid(p.name, "Argument %q has rows and cols, and no %.40q.", p.name, m.name)
+		}
+		n, err := wholeNumber(parameter{name: p.name + "." + m.name, kind: count, max: int64(most)}, m.value)
+		if err != nil {
+			return nil, err
+		}
+		size[m.name] = int(n)
+	}
+	if size["rows"] == 0 || size["cols"] == 0 {
+		return nil, invalid(p.name, "Argument %q needs both rows and cols, as %s.", p.name, fmt.Sprintf(`{"rows": %d, "cols": %d}`, usualRows, usualColumns))
+	}
+	return &tipstaff.TerminalSize{Rows: uint16(size["rows"]), Columns: uint16(size["cols"])}, nil
+}

@@ -1,0 +1,77 @@
+package mcpfront
+
+import (
+	"context"
+	"slices"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"tipstaff"
+	"tipstaff/internal/front/authn"
+)
+
+var executeShell = tool{
+	name:  executeShellName,
+	title: "Run a shell script",
+	description: `Run a script in the language of Bash and return its exit code and output as YAML: pipelines, &&, redirections, globs, variables, $(…), here-documents, loops and functions.
+Every command in it is judged by itself, with the words that it really gets, as by execute_process. One that is certain to run and not allowed refuses the script before anything runs; one that is refused later ends it with exit code 126. commands lists what failed or was refused. Jobs started with & end with the script.
+Example: {"script": "grep -rl TODO src | sort | head -n 20", "timeout_ms": 10000}`,
+	params: []parameter{
+		{name: "script", kind: text, required: true, doc: "The script."},
+		cwdParameter, shellSession, timeoutParameter, inputParameter, backgroundParameter, yieldParameter, ttyParameter, maxOutputParameter, rawParameter, callParameter,
+	},
+	destructive: true, openWorld: true, shell: true, family: tipstaff.Execute,
+	scopes:  []identity.Scope{identity.Execute},
+	refuse:  refuseText,
+	request: scriptRequest,
+	call: func(ctx context.Context, s *Server, c *caller, a arguments) (*mcp.CallToolResult, error) {
+		req := scriptRequest(c, a)
+		if req.Script == "" {
+			return nil, invalid("script", "Argument %q is empty.", "script")
+		}
+		if _, in := a.given(shellSession.name); !in {
+			c.in.settle()
+			return s.execute(ctx, c, req, mannerOf(a))
+		}
+		if req.DirGiven {
+			return nil, invalid("cwd", "Arguments %q and %q exclude each other: a session has its own directory, which the script changes with cd.", "cwd", shellSession.name)
+		}
+		return s.executeInSession(ctx, c, req, mannerOf(a))
+	},
+}
+
+func scriptRequest(c *caller, a arguments) tipstaff.Request {
+	req := executeRequest(c, a, executeShellName)
+	req.Script = a.text["script"]
+	return req
+}
+
+const executeShellName = "execute_shell"
+
+// shellSession names the session whose directory, variables and functions a script
+// goes on with.
+var shellSession = parameter{name: "session_id", kind: text, doc: "A session whose directory, variables and functions go on from script to script. Default: none."}
+
+// withoutSession returns the parameters of a server without sessions.
+func withoutSession(params []parameter) []parameter {
+	return slices.DeleteFunc(slices.Clone(params), func(p parameter) bool { return p.name == shellSession.name })
+}
+
+// executeInSession runs a script when its session's turn comes, or beside its order
+// in the background. What such a script changes, the session does not keep.
+func (s *Server) executeInSession(ctx context.Context, c *caller, req tipstaff.Request, m manner) (*mcp.CallToolResult, error) {
+	if err := terminalExecute.permit(c.in.principal); err != nil {
+		return nil, err
+	}
+	out, err := s.inSession(ctx, c, m, func(in tipstaff.Session) tipstaff.Request {
+		req := req
+		req.Session, req.Dir, req.DirGiven, req.Env, req.Dropped = in.ID, in.Dir, in.DirGiven, in.Env, in.Dropped
+		req.Origin.Task, req.Origin.Agent = in.Origin.Task, in.Origin.Agent
+		req.Fixed = append(sessionVariables(in), req.Fixed...)
+		return req
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.answerYAML(c, out), nil
+}

@@ -1,0 +1,186 @@
+package mcpfront
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"tipstaff"
+	"tipstaff/internal/front/authn"
+	"tipstaff/internal/policy/approval"
+	"tipstaff/internal/run"
+)
+
+// tools are the tools of the server. The library lists them by name.
+var tools = []tool{
+	executeCommand,
+	executeProcess,
+	executeShell,
+	terminalCreate,
+	terminalExecute,
+	terminalStatus,
+	terminalClose,
+	readOutput,
+	writeInput,
+	stopCommand,
+	watchCommand,
+	stopWatchedCommand,
+	answerWatchedQuestion,
+}
+
+// tool is one row of the table: what a client is told, and what a call does.
+type tool struct {
+	name        string
+	title       string
+	description string
+	params      []parameter
+	output      map[string]any // schema of the structured answer; nil: text only
+	// The annotations for clients; each tool sets all four explicitly.
+	readOnly, destructive, idempotent, openWorld bool
+	// session: offered only if terminal sessions are.
+	session bool
+	// shell: offered only if scripts are.
+	shell bool
+	// jobs: offered only where commands are known by their ids; background: only if
+	// they may run in the background, too.
+	jobs, background bool
+	// app: for the page of a command only; see app.go.
+	app bool
+	// follows: the client is told how a call goes on, as for one that runs a command.
+	follows bool
+	// scopes: a caller needs one of them; with none the tool may not be called.
+	scopes []identity.Scope
+	// family: the family of a tool that runs a command.
+	family tipstaff.Family
+	// request is what a call asks the policy to judge, as far as it is known without
+	// the machine that runs it; nil: the tool runs nothing.
+	request func(c *caller, a arguments) tipstaff.Request
+	// call carries out one call. An error becomes an answer that a model can
+	// understand and correct.
+	call func(ctx context.Context, s *Server, c *caller, a arguments) (*mcp.CallToolResult, error)
+	// refuse answers with an error in the form of the tool's family.
+	refuse func(error) *mcp.CallToolResult
+}
+
+// runs reports whether a call of the tool runs something.
+func (t tool) runs() bool { return t.family != "" }
+
+// caller is the caller of a tool, as far as the connection knows it.
+type caller struct {
+	origin  tipstaff.Origin
+	in      *inbound
+	raw     json.RawMessage    // the arguments as they came
+	id      tipstaff.RequestID // the name that the command gets; "": the monitor chooses
+	session tipstaff.SessionID // the session that the call names
+	form    answerForm         // how it wants the output of a command
+	// judged is set when the call has reached the monitor, which records it.
+	judged bool
+	// progress and asking are for calls that run a command.
+	progress follower
+	asking   *asking
+	shown    *shownCall // nil: the call has no page
+}
+
+// live connects the client to its running command.
+func (c *caller) live(started func()) runner.Live {
+	l := runner.Live{Named: c.shown.name, Started: func() {
+		c.progress.now(running)
+		if started != nil {
+			started()
+		}
+	}}
+	l.Stdout, l.Stderr = c.progress.heard()
+	l.Ask, l.AskInPage, l.Approval = c.asking.ask(), c.asking.inPage(c), c.asking.claim
+	return l
+}
+
+func (t tool) declaration() *mcp.Tool {
+	d := &mcp.Tool{
+		Name: t.name, Title: t.title, Description: t.description,
+		InputSchema: inputSchema(t.params),
+		Annotations: &mcp.ToolAnnotations{
+			Title: t.title, ReadOnlyHint: t.readOnly, IdempotentHint: t.idempotent,
+			DestructiveHint: &t.destructive, OpenWorldHint: &t.openWorld,
+		},
+	}
+	if t.output != nil {
+		d.OutputSchema = t.output
+	}
+	return d
+}
+
+// handler makes a handler for the library from a row: it checks arguments
+// before the call and turns errors into answers.
+func (s *Server) handler(t tool) mcp.ToolHandler {
+	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		in := inboundOf(ctx)
+		c := &caller{origin: origin(in, req), in: in, raw: req.Params.Arguments, progress: (*progress)(nil)}
+		defer in.settle()
+		a, err := t.admit(in.principal, req.Params.Arguments)
+		if in.refused != nil {
+			err = in.refused
+		}
+		c.session = tipstaff.SessionID(a.text[sessionParameter.name] + a.text[shellSession.name])
+		c.form = s.formOf(t, c, a)
+		var res *mcp.CallToolResult
+		if err == nil && (t.family != "" || t.follows) {
+			var asked tipstaff.Request
+			if t.request != nil {
+				asked = t.request(c, a)
+			}
+			p, stop := s.follow(ctx, req, asked)
+			defer stop()
+			c.progress = p
+		}
+		if err == nil && t.family != "" {
+			c.asking, err = s.asking(req, c.origin, c.progress)
+		}
+		if err == nil && t.family != "" && s.shows() && declaresApps(req) {
+			over := s.shown.begin(c, req.Params.Arguments)
+			defer over()
+		}
+		if err == nil {
+			res, err = s.exec.execute(ctx, t, c, a)
+		}
+		if errors.Is(err, approval.ErrLater) {
+			res, err = c.asking.question()
+		}
+		if err == nil {
+			return answerOnce(c.origin.Client, c.shown.told(res)), nil
+		}
+		if !c.judged {
+			s.opts.Road.NoteRefusal(tipstaff.Request{Tool: tipstaff.Tool(t.name), Family: t.family, Origin: c.origin, Session: c.session}, err)
+		}
+		s.logFault(t.name, err)
+		return answerOnce(c.origin.Client, t.refuse(err)), nil
+	}
+}
+
+// origin returns the origin of a call.
+func origin(in *inbound, req *mcp.CallToolRequest) tipstaff.Origin {
+	o := tipstaff.Origin{Front: in.peer.front, Principal: in.principal.Name, Call: in.callName()}
+	o.Trace = traceOf(req.Params.Meta)
+	o.Client = clientName(req.Session.InitializeParams())
+	return o
+}
+
+// clientName returns what a client calls itself; "" if it gives no name.
+func clientName(p *mcp.InitializeParams) string {
+	if p == nil || p.ClientInfo == nil {
+		return ""
+	}
+	return clipped(p.ClientInfo.Name + "/" + p.ClientInfo.Version)
+}
+
+// clipped bounds texts by which a client describes itself.
+func clipped(s string) string { return s[:min(len(s), 200)] }
+
+// logFault logs errors that are not the caller's fault.
+func (s *Server) logFault(tool string, err error) {
+	e := tipstaff.AsError(err)
+	if e.Code == tipstaff.Internal || e.Code == tipstaff.NotRecorded {
+		s.opts.Log.Error("call failed", "tool", tool, "code", string(e.Code), "error", err)
+	}
+}

@@ -1,0 +1,98 @@
+package clients
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+var updatePage = flag.Bool("update-page", false, "write the blocks of README.md and docs/clients.md anew")
+
+// shown is the entry of the pages: a path that people put their own in the place
+// of.
+var shown = Entry{Command: "/path/to/tipstaff", Args: []string{"serve"}}
+
+// TestThePagesShowTheEntriesThatAreWritten: a block for each client in README.md,
+// and where its file is in docs/clients.md.
+func TestThePagesShowTheEntriesThatAreWritten(t *testing.T) {
+	for path, want := range map[string]string{"../../../README.md": blocks(t), "../../../docs/clients.md": whereabouts()} {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const begin, end = "<!-- written by go test ./internal/inspect/clients -run Pages -update-page -->\n", "<!-- end -->"
+		head, rest, ok := bytes.Cut(data, []byte(begin))
+		_, tail, ok2 := bytes.Cut(rest, []byte(end))
+		if !ok || !ok2 {
+			t.Fatalf("%s has no place for it", path)
+		}
+		page := string(head) + begin + want + end + string(tail)
+		if *updatePage {
+			if err := os.WriteFile(path, []byte(page), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		} else if page != string(data) {
+			t.Errorf("%s is not what is written: run go test ./internal/inspect/clients -run Pages -update-page", path)
+		}
+	}
+}
+
+// blocks are the entries to paste, folded.
+func blocks(t *testing.T) string {
+	var b strings.Builder
+	for _, c := range All() {
+		text, err := c.Snippet(shown)
+		if err != nil {
+			t.Fatal(err)
+		}
+		language := "json"
+		switch c.format.(type) {
+		case toml:
+			language = "toml"
+		case yamlMap, yamlList:
+			language = "yaml"
+		}
+		fmt.Fprintf(&b, "<details><summary>%s: <code>%s</code></summary>\n\n", c.Title, templates(c.user.on("linux")))
+		if line := c.Vendor(shown, User); line != "" {
+			fmt.Fprintf(&b, "```sh\n%s\n```\n\nor\n\n", line)
+		}
+		fmt.Fprintf(&b, "```%s\n%s```\n\n</details>\n", language, text)
+	}
+	return b.String()
+}
+
+// templates are the places of a file as people write them.
+func templates(list []string) string {
+	var out []string
+	for _, p := range list {
+		if !strings.HasPrefix(p, "{$") {
+			out = append(out, strings.NewReplacer("{home}", "~", "{config}", "~/.config", "{support}", "~/Library/Application Support", "{appdata}", `%APPDATA%`, "{localappdata}", `%LOCALAPPDATA%`).Replace(p))
+		}
+	}
+	return strings.Join(out, "</code> or <code>")
+}
+
+// whereabouts is the table of files.
+func whereabouts() string {
+	var b strings.Builder
+	b.WriteString("| client | the user's file: Linux | macOS | Windows | a project's |\n|---|---|---|---|---|\n")
+	for _, c := range All() {
+		linux, mac, windows := templates(c.user.on("linux")), templates(c.user.on("darwin")), templates(c.user.on("windows"))
+		project := "none"
+		if len(c.project) > 0 {
+			project = "<code>" + strings.Join(c.project, "</code> or <code>") + "</code>"
+		}
+		fmt.Fprintf(&b, "| `%s` %s | <code>%s</code> | %s | %s | %s |\n", c.Name, c.Title, linux, orSame(mac, linux), orSame(windows, linux), project)
+	}
+	return b.String()
+}
+
+func orSame(place, linux string) string {
+	if place == linux {
+		return "the same"
+	}
+	return "<code>" + place + "</code>"
+}

@@ -1,0 +1,22 @@
+package doctor
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"tipstaff/internal/fleet"
+	"tipstaff/internal/fleet/natsx"
+)
+
+// clock compares the clock of a runner, as it stands in its lease, with the
+// server's.
+func (d *Engine) clock(l engine.LeaseChange) {
+	var lease fleet.Lease
+	if json.Unmarshal(l.Value, &lease) != nil || lease.Clock.IsZero() {
+		return
+	}
+	if off := lease.Clock.Sub(l.Time); off.Abs() > engine.ClockSkew/2 {
+		d.Skewed = append(d.Skewed, fmt.Sprintf("%s by %v", l.Member.Name, off.Round(time.Second)))
+	}
+}

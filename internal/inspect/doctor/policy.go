@@ -1,0 +1,139 @@
+package doctor
+
+import (
+	"context"
+	"os"
+	"strings"
+
+	"tipstaff"
+	"tipstaff/internal/command/cmdline"
+	"tipstaff/internal/policy"
+	"tipstaff/internal/policy/facts"
+	"tipstaff/internal/policy/load"
+)
+
+// Policy describes the policy.
+type Policy struct {
+	File     string             `json:"file,omitempty"` // "" without one: then only the allowlists decide
+	From     string             `json:"from,omitempty"` // the setting that named it
+	SHA256   string             `json:"sha256,omitempty"`
+	Programs int                `json:"programs"` // how many programs may run, by name
+	Rules    int                `json:"rules,omitempty"`
+	Presets  []string           `json:"presets,omitempty"`
+	Tests    int                `json:"tests,omitempty"`
+	Doubts   []policyfile.Fault `json:"doubts,omitempty"`
+	Missing  []string           `json:"missing,omitempty"` // named, and not found on the server's PATH
+	Roots    []string           `json:"roots,omitempty"`
+	// RootsError says why calls that name a directory cannot be judged.
+	RootsError string `json:"roots_error,omitempty"`
+	// Shell is whether execute_shell runs scripts: off, read or write. ShellFrom is
+	// what says so, "" if nothing does.
+	Shell     string `json:"shell"`
+	ShellFrom string `json:"shell_from,omitempty"`
+	// Servers are the servers that run with this state directory and a policy
+	// file.
+	Servers []Server `json:"servers,omitempty"`
+	// Error says why a server would not start with this file.
+	Error string `json:"error,omitempty"`
+}
+
+// PolicyOptions say which policy to look at, and on which machine.
+type PolicyOptions struct {
+	File, From string // the policy file, "" for none, and the setting that named it
+	Shell      policy.ShellSetting
+	Trails     string     // the directory of the servers' trails
+	Host       *host.Host // the host of the settings
+}
+
+// ExaminePolicy examines the policy as a server that starts now would read it,
+// and the policies of the running servers. It also returns the policy file as
+// read, the zero File if there is none; its Policy is nil if it cannot be used.
+func ExaminePolicy(ctx context.Context, o PolicyOptions) (Policy, policyfile.File) {
+	p := Policy{File: o.File, From: o.From, Servers: examineServers(ctx, o.Trails)}
+	f, err := policyfile.Load(o.File)
+	if err != nil {
+		p.Error = err.Error()
+		return p, f
+	}
+	if p.Roots, err = o.Host.Roots(); err != nil {
+		p.RootsError = err.Error()
+	}
+	names := o.Host.Allowlist(tipstaff.Execute).Names
+	if f.Policy != nil {
+		names = f.Names()
+		p.describe(&f, o.Host)
+	}
+	sh := policy.ShellOf(o.Shell, f.Policy)
+	p.Shell, p.ShellFrom = sh.Mode.String(), sh.From
+	p.Programs = len(names)
+	for _, name := range names {
+		if _, err := o.Host.Lookup(name); err != nil && !strings.Contains(name, "/") {
+			p.Missing = append(p.Missing, name)
+		}
+	}
+	return p, f
+}
+
+// describe adds the contents of a policy file.
+func (p *Policy) describe(f *policyfile.File, h *host.Host) {
+	p.SHA256, p.Rules, p.Tests = f.Digest, f.Rules(), len(f.File.Tests)
+	p.Doubts = policyfile.FaultsOf(policyfile.Lint(f.Policy))
+	for _, e := range f.File.Extends {
+		p.Presets = append(p.Presets, e.Value)
+	}
+	for _, r := range f.File.Roots {
+		p.Roots = append(p.Roots, r.Value)
+		if _, err := h.Canonical(r.Value, nil); err != nil {
+			p.RootsError = r.At.String() + ": " + err.Error()
+		} else if info, err := os.Stat(r.Value); err != nil || !info.IsDir() {
+			p.RootsError = r.At.String() + ": there is no directory " + r.Value
+		}
+	}
+}
+
+// checkCommand is the command that an operator runs to check a policy file.
+func checkCommand(file string) string {
+	return argv.Display([]string{"tipstaff", "policy", "check", file})
+}
+
+func (p *Policy) findings() []Finding {
+	all := []Finding{p.finding()}
+	for _, d := range p.Doubts {
+		all = append(all, doubt("policy: %s:%d: %s; %s", argv.Escape(d.File), d.Line, argv.Escape(d.Message), argv.Escape(d.Hint)))
+	}
+	if len(p.Missing) > 0 {
+		all = append(all, doubt("programs: not found where the server looks: %s", listed(p.Missing)).note("install them, or take them out of the policy"))
+	} else if p.Programs > 0 {
+		all = append(all, good("programs: all %d are found", p.Programs))
+	}
+	switch {
+	case p.RootsError != "":
+		all = append(all, fault("roots: %s", argv.Escape(p.RootsError)).
+			note("calls are refused until it is there: mkdir -p, or take it out of ALLOWED_CWD_ROOTS or the policy"))
+	case len(p.Roots) > 0:
+		all = append(all, good("roots: %s", listed(p.Roots)))
+	}
+	for i := range p.Servers {
+		all = append(all, p.Servers[i].finding(p))
+	}
+	return all
+}
+
+// finding describes the policy file, or what decides without one.
+func (p *Policy) finding() Finding {
+	switch {
+	case p.Error != "":
+		return fault("policy: %s", indented(p.Error)).
+			note("no server starts with it, and running ones go on with what they have; mend it, then: %s", checkCommand(p.File))
+	case p.File == "" && p.Programs == 0:
+		return doubt("policy: there is no policy file, and ALLOWED_COMMANDS names no program: execute_* may run nothing").
+			note("set ALLOWED_COMMANDS, or write a policy file and name it with TIPSTAFF_CONFIG")
+	case p.File == "":
+		return good("policy: no file; the allowlists alone decide, ALLOWED_COMMANDS names %s", counted(p.Programs, "program"))
+	}
+	line := counted(p.Programs, "program") + ", " + counted(p.Rules, "rule") + ", " + counted(p.Tests, "test")
+	if len(p.Presets) > 0 {
+		line += ", extends " + listed(p.Presets)
+	}
+	return good("policy: %s (%s), SHA-256 %s", argv.Escape(p.File), p.From, p.SHA256).note("%s", line)
+}

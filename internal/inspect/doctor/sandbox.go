@@ -1,0 +1,110 @@
+package doctor
+
+import (
+	"fmt"
+
+	"tipstaff/internal/sandbox"
+	"tipstaff/internal/sandbox/profile"
+)
+
+// sandboxFindings describe how commands are confined; with paths, also each
+// path.
+func sandboxFindings(s *sandbox.Status, paths bool) []Finding {
+	line := fmt.Sprintf("sandbox: tier %s, profile %s, network %s (TIPSTAFF_SANDBOX=%s)", s.Tier, s.Profile, s.Network, s.Mode)
+	if s.Tier == sandbox.None.String() {
+		return []Finding{fault("%s: commands are NOT confined: %s", line, s.Reason)}
+	}
+	confined := good("%s", line)
+	if s.Reason != "" {
+		confined = doubt("%s; not better, because %s", line, s.Reason)
+	}
+	if s.Landlock != "" {
+		confined = confined.note("%s", s.Landlock)
+	}
+	p := &s.Paths
+	hint := " (--paths lists them)"
+	if paths {
+		hint = ""
+	}
+	confined = confined.note("writable: %d directories and files, hidden: %d, pinned: %d, repositories of git: %d%s",
+		len(p.Writable()), len(p.Hidden), len(p.Pinned), len(p.Repositories), hint)
+	if paths {
+		confined.Notes = append(confined.Notes, pathNotes(p)...)
+	}
+	all := []Finding{confined}
+	all = append(all, protectionFindings(s)...)
+	all = append(all, limitFindings(s.Limits)...)
+	if s.Temporary != "" && s.Limits != nil {
+		all = append(all, good("limit: %s", s.Temporary))
+	}
+	for _, planted := range p.Planted {
+		all = append(all, doubt("%s: %s", planted.Path, planted.Why))
+	}
+	for _, note := range s.Notes {
+		all = append(all, doubt("%s", note))
+	}
+	return all
+}
+
+// protectionFindings describe what protects files that steer programs outside
+// of the sandbox.
+func protectionFindings(s *sandbox.Status) []Finding {
+	const subject = "hooks, configuration of git and the like: protected by "
+	if s.Protection == "" {
+		return nil
+	}
+	f := good(subject+"%s", s.Protection)
+	if s.Weaker != "" {
+		f = doubt(subject+"%s; %s", s.Protection, s.Weaker)
+	}
+	return []Finding{f.note("git itself takes no repository of any name for one with: git config --global safe.bareRepository explicit")}
+}
+
+// limitFindings describe what bounds memory and processes; nil without a
+// sandbox.
+func limitFindings(l *sandbox.LimitsStatus) []Finding {
+	switch {
+	case l == nil:
+		return nil
+	case l.Reason == "":
+		return []Finding{good("memory: %s; processes: %s", l.Memory, l.Processes)}
+	default:
+		return []Finding{doubt("memory: %s; processes: %s; not by control groups, because %s", l.Memory, l.Processes, l.Reason)}
+	}
+}
+
+// pathNotes lists the paths of a profile on this machine.
+func pathNotes(p *profile.Paths) []string {
+	var notes []string
+	note := func(title, path, why string) {
+		line := fmt.Sprintf("  %-9s  %s", title, path)
+		if why != "" {
+			line += "  (" + why + ")"
+		}
+		notes = append(notes, line)
+	}
+	for _, list := range []struct {
+		title string
+		paths []string
+	}{{"workspace", p.Workspace}, {"cache", p.Caches}, {"git", p.Git}, {"device", p.Devices}, {"runtime", p.Runtime}} {
+		for _, path := range list.paths {
+			note(list.title, path, "")
+		}
+	}
+	for _, list := range []struct {
+		title  string
+		places []profile.Place
+	}{{"missing", p.Missing}, {"hidden", p.Hidden}} {
+		for _, place := range list.places {
+			note(list.title, place.Path, place.Why)
+		}
+	}
+	for _, pin := range p.Pinned {
+		kind := "pinned"
+		if pin.InPlace {
+			kind = "in place"
+		}
+		note(kind, pin.Path, pin.Why)
+	}
+	return notes
+}

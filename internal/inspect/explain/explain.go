@@ -1,0 +1,33 @@
+package explain
+
+import (
+	"tipstaff/internal/policy"
+	"tipstaff/internal/policy/load"
+	"tipstaff/internal/sandbox"
+)
+
+// Explainer explains what a server would decide. Its methods may be called
+// concurrently.
+type Explainer struct {
+	Policy      *policy.Policy
+	World       policy.World
+	File        policyfile.File // empty without one
+	Environment *policy.Environment
+	// MemoryBytes and Processes are the limits of the server's settings; 0: none.
+	MemoryBytes int64
+	Processes   int
+	// Terminal: the server offers terminal sessions.
+	Terminal bool
+	// Decider: a decider is asked besides the policy.
+	Decider bool
+	// Confine tells how a command is confined that is so constrained.
+	Confine func(sandbox.Terms) (sandbox.Status, error)
+}
+
+// Caller is the assumed caller in JSON.
+type Caller struct {
+	Agent     string `json:"agent,omitempty"`
+	Task      string `json:"task,omitempty"`
+	Client    string `json:"client,omitempty"`
+	Principal string `json:"principal,omitempty"`
+}

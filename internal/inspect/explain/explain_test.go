@@ -1,0 +1,219 @@
+package explain
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tipstaff"
+	"tipstaff/internal/policy"
+	"tipstaff/internal/policy/facts"
+	"tipstaff/internal/policy/language"
+	"tipstaff/internal/policy/load"
+	"tipstaff/internal/sandbox"
+)
+
+const team = `version: 1
+limits: {memory: 1GiB}
+shell: write
+commands:
+  git:
+    allow: ["status", "push ..."]
+    ask: ["push"]
+    deny: ["push --force"]
+    why: history is shared
+  missing:
+    allow: ["..."]
+  ls:
+    allow: ["..."]
+profiles:
+  reviewers:
+    match: {agent: "review-*"}
+    only: ["git status"]
+`
+
+// explainer explains by a policy file, "" for none, and by an allowlist where it
+// is not "". Its machine has git and ls.
+func explainer(t *testing.T, file, allowlist string) *Explainer {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range []string{"git", "ls"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x := &Explainer{MemoryBytes: 2 << 30, Processes: 10, Confine: func(sandbox.Terms) (sandbox.Status, error) {
+		return sandbox.Status{Tier: "namespaces", Profile: "workspace", Network: "off"}, nil
+	}}
+	if file != "" {
+		path := filepath.Join(dir, "policy.yaml")
+		if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if x.File, err = policyfile.Load(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := host.Options{Path: dir, Log: slog.New(slog.DiscardHandler)}
+	if allowlist != "" {
+		o.AllowedCommands = policy.ParseAllowlist(allowlist, "ALLOWED_COMMANDS")
+	}
+	x.World = host.New(o)
+	x.Environment = policy.NewEnvironment([]string{"LANG=C", "API_TOKEN=sesame"}, dir)
+	x.Policy = policy.New(policy.Settings{
+		Limits: map[tipstaff.Family]policy.FamilyLimits{
+			tipstaff.Execute:  {DefaultTimeout: time.Minute, OutputBytes: 1000},
+			tipstaff.Terminal: {DefaultTimeout: time.Minute, OutputBytes: 1000},
+		},
+		Environment: x.Environment, File: x.File.Policy,
+	})
+	return x
+}
+
+func asked(words ...string) tipstaff.Request {
+	return tipstaff.Request{Family: tipstaff.Execute, Argv: words, Origin: tipstaff.Origin{Agent: "coder", Principal: "local"}}
+}
+
+func TestADecisionNamesTheRuleItsPlaceAndItsText(t *testing.T) {
+	x := explainer(t, team, "")
+	for _, c := range []struct {
+		words              []string
+		effect, rule, line string
+		others             []string
+	}{
+		{[]string{"git", "status"}, "allow", "policy/git/allow", `allow: ["status", "push ..."]`, nil},
+		{[]string{"git", "push", "origin"}, "ask", "policy/git/ask", `ask: ["push"]`, nil},
+		{[]string{"git", "push", "--force"}, "deny", "policy/git/deny", `deny: ["push --force"]`, []string{"ask"}},
+	} {
+		d, effect := x.Decide(asked(c.words...))
+		if d.Effect != c.effect || effect.String() != c.effect || d.Decides.Rule != c.rule || strings.TrimSpace(d.Decides.Line) != c.line {
+			t.Errorf("%q: %s by %s (%s)", c.words, d.Effect, d.Decides.Rule, d.Decides.Line)
+		}
+		if !strings.Contains(d.Decides.At, "policy.yaml:") {
+			t.Errorf("%q: decided at %q", c.words, d.Decides.At)
+		}
+		var others []string
+		for _, f := range d.Others {
+			others = append(others, f.Effect)
+		}
+		if !slices.Equal(others, c.others) {
+			t.Errorf("%q: others %q, want %q, the strictest first", c.words, others, c.others)
+		}
+	}
+}
+
+func TestARefusalNamesTheNearestForm(t *testing.T) {
+	d, effect := explainer(t, team, "").Decide(asked("git", "statsu"))
+	if effect != policy.Deny || d.Decides.Nearest != "git status" {
+		t.Errorf("%v, nearest %q", effect, d.Decides.Nearest)
+	}
+}
+
+func TestWhatACommandIsGivenIsTheLesserOfBothLimitsAndNoValue(t *testing.T) {
+	x := explainer(t, team, "")
+	d, _ := x.Decide(asked("git", "status"))
+	if want := (Given{TimeoutMS: 60_000, OutputBytes: 1000, MemoryBytes: 1 << 30, Processes: 10}); d.Limits != want {
+		t.Errorf("%+v, want %+v", d.Limits, want)
+	}
+	if want := (Sandbox{Tier: "namespaces", Profile: "workspace", Network: "off"}); d.Sandbox != want {
+		t.Errorf("%+v", d.Sandbox)
+	}
+	if !slices.Contains(d.Environment.Passed, "LANG") || !slices.Contains(d.Environment.Hidden, "API_TOKEN") {
+		t.Errorf("%+v", d.Environment)
+	}
+	if all := strings.Join(append(d.Environment.Passed, d.Environment.Hidden...), " "); strings.Contains(all, "sesame") || strings.Contains(all, "=") {
+		t.Errorf("values: %s", all)
+	}
+	x.Confine = func(sandbox.Terms) (sandbox.Status, error) { return sandbox.Status{}, errors.New("no sandbox here") }
+	if d, _ = x.Decide(asked("git", "status")); d.Sandbox.Error != "no sandbox here" {
+		t.Errorf("%+v", d.Sandbox)
+	}
+}
+
+func TestNotesSayWhatWasNotAsked(t *testing.T) {
+	x := explainer(t, team, "")
+	if d, _ := x.Decide(asked("git", "status")); len(d.Notes) != 0 {
+		t.Errorf("%q", d.Notes)
+	}
+	x.Decider = true
+	req := asked("git", "status")
+	req.Family = tipstaff.Terminal
+	d, _ := x.Decide(req)
+	if len(d.Notes) != 2 || !strings.Contains(d.Notes[0], "decider") || !strings.Contains(d.Notes[1], "ENABLE_TERMINAL_ACCESS") {
+		t.Errorf("%q", d.Notes)
+	}
+}
+
+func TestWithoutAFileTheAllowlistDecides(t *testing.T) {
+	x := explainer(t, "", "git")
+	d, effect := x.Decide(asked("git", "status"))
+	if want := (Finding{Effect: "allow", Rule: "allowlist", At: "ALLOWED_COMMANDS", Message: "nothing stands against it"}); effect != policy.Allow || d.Decides != want {
+		t.Errorf("%v by %+v", effect, d.Decides)
+	}
+	l := x.List(tipstaff.Execute, rules.Who{})
+	if len(l.Programs) != 1 || l.Programs[0].Program != "git" || l.Programs[0].File == "" || l.Default != "deny" {
+		t.Errorf("%+v", l)
+	}
+	if _, effect = x.Decide(asked("ls")); effect != policy.Deny {
+		t.Error("ls is not on the list, and allowed")
+	}
+}
+
+func TestAListIsWhatTheFileTheProfilesAndTheAllowlistLeave(t *testing.T) {
+	for _, c := range []struct {
+		agent, allowlist string
+		programs         []string
+		profiles         int
+	}{
+		{"coder", "", []string{"git", "missing", "ls"}, 0},
+		{"review-1", "", []string{"git"}, 1},
+		{"coder", "ls", []string{"ls"}, 0},
+	} {
+		l := explainer(t, team, c.allowlist).List(tipstaff.Execute, rules.Who{Agent: c.agent})
+		names := []string{}
+		for _, p := range l.Programs {
+			names = append(names, p.Program)
+			if (p.Program == "missing") != (p.Missing != "") || (p.Program == "missing") != (p.File == "") {
+				t.Errorf("%s: file %q, missing %q", p.Program, p.File, p.Missing)
+			}
+		}
+		if diff := cmp.Diff(c.programs, names); diff != "" || len(l.Profiles) != c.profiles {
+			t.Errorf("%s with the allowlist %q: %s\n%+v", c.agent, c.allowlist, diff, l.Profiles)
+		}
+	}
+}
+
+func TestAScriptIsExplainedCommandByCommand(t *testing.T) {
+	x := explainer(t, team, "")
+	req := asked()
+	req.Script = "git status > out.txt\ngit push origin | ls \"$DIR\"\n"
+	s, effect := x.Script(req)
+	if effect != policy.Ask || s.Effect != "ask" || s.Mode != "write" {
+		t.Errorf("%v, %s, shell %s", effect, s.Effect, s.Mode)
+	}
+	var got []string
+	for _, c := range s.Commands {
+		got = append(got, c.Command+": "+c.Effect)
+	}
+	if diff := cmp.Diff([]string{"git status: allow", "git push origin: ask", `ls "$DIR": `}, got); diff != "" {
+		t.Error(diff)
+	}
+	if w := s.Commands[0].Writes; len(w) != 1 || w[0] != (Write{Line: 1, Column: 12, Path: "out.txt", Known: true}) {
+		t.Errorf("%+v", w)
+	}
+	if c := s.Commands[2]; c.Later == "" || c.Words != nil || c.Line != 2 {
+		t.Errorf("%+v", c)
+	}
+	req.Script = "git push --force"
+	if s, effect = x.Script(req); effect != policy.Deny || s.Effect != "deny" {
+		t.Errorf("a script with what is denied: %s", s.Effect)
+	}
+}

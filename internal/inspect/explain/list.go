@@ -1,0 +1,121 @@
+package explain
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"tipstaff"
+	"tipstaff/internal/policy"
+	"tipstaff/internal/policy/language"
+)
+
+// List is what a caller may run.
+type List struct {
+	Who      Caller      `json:"who"`
+	Family   string      `json:"family"`
+	Policy   Policy      `json:"policy"`
+	Default  string      `json:"default"` // the decision for everything else
+	Roots    []string    `json:"roots,omitempty"`
+	Profiles []Narrowing `json:"profiles"`
+	// Allowlist is the setting that limits what may run; nil without one.
+	Allowlist *Allowlist `json:"allowlist,omitempty"`
+	Programs  []Program  `json:"programs"`
+}
+
+// Narrowing is a profile of the policy file that is for the caller.
+type Narrowing struct {
+	Name string `json:"name"`
+	At   string `json:"at"`
+	Only []Rule `json:"only,omitempty"`
+	Ask  []Rule `json:"ask,omitempty"`
+	Deny []Rule `json:"deny,omitempty"`
+}
+
+// Allowlist is the setting that limits what may run.
+type Allowlist struct {
+	Source string   `json:"source"`
+	Names  []string `json:"names"`
+	Any    bool     `json:"any,omitempty"`
+	Fault  string   `json:"fault,omitempty"`
+}
+
+// Program is what may run of one program.
+type Program struct {
+	Program string `json:"program"` // * means every other program
+	File    string `json:"file,omitempty"`
+	// Missing says why it cannot run although it is allowed.
+	Missing string `json:"missing,omitempty"`
+	Paths   string `json:"paths,omitempty"`
+	Allow   []Rule `json:"allow"`
+	Ask     []Rule `json:"ask,omitempty"`
+	Deny    []Rule `json:"deny,omitempty"`
+}
+
+// List returns what a caller may run.
+func (x *Explainer) List(family tipstaff.Family, who rules.Who) *List {
+	l := &List{
+		Who: Caller{who.Agent, who.Task, who.Client, who.Principal}, Family: string(family), Default: policy.Deny.String(),
+		Profiles: []Narrowing{}, Programs: []Program{},
+	}
+	allowed := x.World.Allowlist(family)
+	l.Roots, _ = x.World.Roots() // an error here refuses commands; doctor reports it
+	if x.File.Policy == nil || !allowed.Absent {
+		l.Allowlist = &Allowlist{allowed.Source, append([]string{}, allowed.Names...), allowed.Any && allowed.Fault == "", allowed.Fault}
+	}
+	if x.File.Policy == nil {
+		l.fromAllowlist(x)
+		return l
+	}
+	l.Policy = Policy{File: x.File.Path, SHA256: x.File.Digest}
+	l.Default = cmp.Or(x.File.File.Default.Value, l.Default)
+	for _, r := range x.File.File.Roots {
+		l.Roots = append(l.Roots, r.Value)
+	}
+	narrow := x.File.Narrowings(who)
+	for _, n := range narrow {
+		l.Profiles = append(l.Profiles, Narrowing{n.Name, n.At.String(), Rules(n.Only), Rules(n.Ask), Rules(n.Deny)})
+	}
+	for _, e := range x.File.List() {
+		out := func(n rules.Narrowing) bool { return !n.Reaches(e.Program) }
+		if e.Program != "*" && (!l.lists(e.Program) || slices.ContainsFunc(narrow, out)) || len(e.Allow)+len(e.Ask) == 0 && l.Default == policy.Deny.String() {
+			continue
+		}
+		p := Program{Program: e.Program, Paths: e.Paths, Allow: Rules(e.Allow), Ask: Rules(e.Ask), Deny: Rules(e.Deny)}
+		p.find(x)
+		l.Programs = append(l.Programs, p)
+	}
+	return l
+}
+
+// lists reports whether the allowlist has a program.
+func (l *List) lists(program string) bool {
+	a := l.Allowlist
+	return a == nil || a.Any || a.Fault == "" && slices.Contains(a.Names, program)
+}
+
+func (l *List) fromAllowlist(x *Explainer) {
+	any := []Rule{{Pattern: "*", Rule: "allowlist", At: l.Allowlist.Source}}
+	if l.Allowlist.Fault != "" {
+		return
+	}
+	for _, name := range l.Allowlist.Names {
+		p := Program{Program: name, Allow: any}
+		p.find(x)
+		l.Programs = append(l.Programs, p)
+	}
+	if l.Allowlist.Any {
+		l.Programs = append(l.Programs, Program{Program: "*", Allow: any})
+	}
+}
+
+// find looks for the program's file.
+func (p *Program) find(x *Explainer) {
+	if p.Program == "*" || strings.Contains(p.Program, "/") {
+		return
+	}
+	found, err := x.World.Lookup(p.Program)
+	if p.File = found.Path; err != nil {
+		p.Missing = err.Error()
+	}
+}

@@ -1,0 +1,121 @@
+package explain
+
+import (
+	"strings"
+
+	"tipstaff"
+	"tipstaff/internal/command/cmdline"
+	"tipstaff/internal/command/scan"
+	"tipstaff/internal/policy"
+)
+
+// Script is everything about a script that is known before it runs.
+type Script struct {
+	Script  string  `json:"script"`
+	Effect  string  `json:"effect"` // of the script: whether it may begin, and whether a person is asked before
+	Decides Finding `json:"decides"`
+	// Others are the further findings that refuse the script.
+	Others   []Finding `json:"others"`
+	Mode     string    `json:"shell"` // off, read, write
+	ModeFrom string    `json:"shell_from,omitempty"`
+	Commands []Command `json:"commands"`
+	Writes   []Write   `json:"writes,omitempty"` // by redirections of compound commands
+	Family   string    `json:"family"`
+	Who      Caller    `json:"who"`
+	Policy   Policy    `json:"policy"`
+	Notes    []string  `json:"notes,omitempty"`
+}
+
+// Command is one command of a script.
+type Command struct {
+	Line    int    `json:"line"`
+	Column  int    `json:"column"`
+	Kind    string `json:"kind"` // program, builtin, function, unknown
+	Command string `json:"command"`
+	// Words are what the program gets; null if that is known only when it runs.
+	Words   []string `json:"words"`
+	Certain bool     `json:"certain"` // it is certain to run
+	Effect  string   `json:"effect,omitempty"`
+	Decides *Finding `json:"decides,omitempty"`
+	Later   string   `json:"known_when_it_runs,omitempty"`
+	Writes  []Write  `json:"writes,omitempty"`
+}
+
+// Write is a file that a redirection opens for writing.
+type Write struct {
+	Line   int    `json:"line"`
+	Column int    `json:"column"`
+	Path   string `json:"path"`  // as it is written, if it is not known
+	Known  bool   `json:"known"` // before it runs
+}
+
+// Script decides about a script without running it.
+func (x *Explainer) Script(req tipstaff.Request) (*Script, policy.Effect) {
+	s := x.Policy.Survey(req, x.World)
+	effect := s.Script.Effect
+	if effect == policy.Allow && len(s.Script.Asked) > 0 {
+		effect = policy.Ask
+	}
+	e := &Script{
+		Script: req.Script, Effect: effect.String(), Others: []Finding{}, Commands: []Command{},
+		Mode: s.Shell.Mode.String(), ModeFrom: s.Shell.From, Writes: writes(s.Writes), Family: string(req.Family),
+		Who:    Caller{req.Origin.Agent, req.Origin.Task, req.Origin.Client, req.Origin.Principal},
+		Policy: Policy{DecisionSHA256: s.Script.Digest},
+	}
+	e.Decides = x.found(s.Script.Deciding())
+	for i, f := range s.Script.Findings {
+		if i > 0 {
+			e.Others = append(e.Others, x.found(f))
+		}
+	}
+	for i := range s.Commands {
+		e.Commands = append(e.Commands, x.command(&s.Commands[i]))
+	}
+	if f := x.File; f.Policy != nil {
+		e.Policy.File, e.Policy.SHA256 = f.Path, f.Digest
+	}
+	e.Notes = append(e.Notes, "Each command is decided again when the script comes to it, with its words, directory and variables as they are then.")
+	if x.Decider {
+		e.Notes = append(e.Notes, "A decider is asked as well about each command when it runs, and it can only narrow.")
+	}
+	return e, effect
+}
+
+func (x *Explainer) command(c *policy.Surveyed) Command {
+	out := Command{
+		Line: c.Line, Column: c.Column, Kind: c.Kind.String(), Command: written(c.Words), Certain: c.Certain,
+		Later: c.Later, Writes: writes(c.Writes),
+	}
+	out.Words, _ = c.Literal()
+	if c.Decision == nil {
+		return out
+	}
+	f := x.found(c.Decision.Deciding())
+	if len(c.Decision.Findings) == 0 {
+		f = Finding{Effect: policy.Allow.String(), Rule: "allowlist", At: x.World.Allowlist(tipstaff.Execute).Source, Message: "nothing stands against it"}
+	}
+	out.Effect, out.Decides = c.Decision.Effect.String(), &f
+	return out
+}
+
+func writes(list []shell.Write) []Write {
+	var out []Write
+	for _, w := range list {
+		out = append(out, Write{w.Line, w.Column, w.Path.Text, w.Path.Known})
+	}
+	return out
+}
+
+// written shows a command with the words that are known quoted, and the others
+// as they stand in the script.
+func written(words []shell.Word) string {
+	var out []string
+	for _, w := range words {
+		if w.Known {
+			out = append(out, argv.Display([]string{w.Text}))
+		} else {
+			out = append(out, argv.Escape(w.Text))
+		}
+	}
+	return strings.Join(out, " ")
+}

@@ -1,0 +1,68 @@
+package rules_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"tipstaff/internal/policy/language"
+)
+
+// lending is a policy that lends.
+const lending = `version: 1
+extends: [preset:git]
+commands:
+  git:
+    allow:
+      - status
+      - {rule: "fetch *", credentials: [git]}
+      - {rule: "push *", credentials: [git, ssh-agent: [SHA256:uWFBdcmbzpRqyLnNBoT7pNFwOnM3kO7C2D6CYXBg1fA]]}
+    ask:
+      - {rule: push, credentials: [ssh-agent]}
+      - {rule: "push --tags", environment: {pass: [RELEASE_TOKEN]}}
+      - merge
+  psql: {allow: [{rule: "*", credentials: [{git: [Git.Example.org, "h:8443"]}, docker, npm, npm], environment: {pass: [DATABASE_URL, DATABASE_URL]}}]}
+`
+
+func TestARuleLendsToTheCommandsThatItMatchesAndToNoOther(t *testing.T) {
+	p, err := load(lending)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ line, want string }{
+		{"git status", ""},
+		{"git fetch", "git"},
+		{"git merge main", ""},
+		{"git push origin", "git, ssh-agent"}, // every rule that matches lends; all keys is more than one
+		{"git push --tags", "environment RELEASE_TOKEN, git, ssh-agent"},
+		{"psql", "docker, environment DATABASE_URL, git git.example.org, git h:8443, npm"},
+		{"ls", ""},
+	} {
+		words := strings.Fields(c.line)
+		got := p.Lends(rules.Query{Program: words[0], Args: rules.Args{Words: words[1:]}}, rules.Lexical())
+		if text := strings.Join(got.Strings(), ", "); text != c.want {
+			t.Errorf("%s is lent %q, not %q", c.line, text, c.want)
+		}
+	}
+}
+
+func TestCredentialsOfTwoLayersAreWhatBothLend(t *testing.T) {
+	git, one, other := rules.Credential{Kind: rules.GitCredential}, rules.Credential{Kind: rules.GitCredential, Only: "a"}, rules.Credential{Kind: rules.GitCredential, Only: "b"}
+	for _, c := range []struct {
+		says       string
+		a, b, want rules.Credentials
+	}{
+		{"nothing and something", nil, rules.Credentials{git}, nil},
+		{"the same", rules.Credentials{git}, rules.Credentials{git}, rules.Credentials{git}},
+		{"all hosts and one", rules.Credentials{git}, rules.Credentials{one}, rules.Credentials{one}},
+		{"one host and another: none, not all", rules.Credentials{one}, rules.Credentials{other}, nil},
+		{"two hosts and one of them", rules.Credentials{one, other}, rules.Credentials{other}, rules.Credentials{other}},
+		{"another kind", rules.Credentials{one}, rules.Credentials{{Kind: rules.NPMCredential}}, nil},
+	} {
+		for _, got := range []rules.Credentials{c.a.Narrow(c.b), c.b.Narrow(c.a)} {
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%s: %v, not %v", c.says, got, c.want)
+			}
+		}
+	}
+}

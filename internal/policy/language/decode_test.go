@@ -1,0 +1,21 @@
+package rules_test
+
+import (
+	"testing"
+
+	"tipstaff/internal/policy/language"
+)
+
+// load reads a policy as a server does.
+func load(text string) (*rules.Policy, error) {
+	return rules.Load([]byte(text), "policy.yaml", rules.Options{Split: split})
+}
+
+// TestPresetsAreRead: every preset with all its examples.
+func TestPresetsAreRead(t *testing.T) {
+	for _, name := range rules.Presets() {
+		if _, err := load("version: 1\nextends: [preset:" + name + "]\n"); err != nil {
+			t.Errorf("%v", err)
+		}
+	}
+}

@@ -1,0 +1,328 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tipstaff/internal/command/programs"
+)
+
+// Query is one command, or one layer of a wrapped one.
+type Query struct {
+	// Program is the name by which rules are found, as in [Policy.Names].
+	Program string
+	Args    Args
+	Who     Who
+	// Writes are the files to which a script redirects what the command writes.
+	Writes []string
+	// Background and Terminal say that the command outlives its call, and that it
+	// gets a terminal.
+	Background, Terminal bool
+}
+
+// Verdict is the judgement of one rule about a command.
+type Verdict struct {
+	Effect Effect
+	Rule   string // git/deny, the id of the rule if it has one, or git/default
+	At     Pos
+	// Msg says what was found, for the caller; it names no file.
+	Msg string
+	// Why is the operator's reason, "" without one.
+	Why string
+	// Default: no rule allows or asks, so the file's default applies.
+	Default bool
+	// Repository: it depends on the repository of git around the command, which
+	// other commands may change.
+	Repository bool
+	// App: a person may also answer in the page that the client shows beside the
+	// call. The zero value leaves it to the other ways.
+	App bool
+	// Unnamed: the file has nothing about the program at all.
+	Unnamed bool
+}
+
+// maxVerdicts bounds the verdicts about one command.
+const maxVerdicts = 8
+
+// Judge returns the verdicts of all rules that apply to a command, the
+// strictest first. There is always at least one verdict, and the first decides:
+// deny before ask before allow, and the default if no rule allows.
+func (p *Policy) Judge(q Query, f Facts) []Verdict {
+	j := p.judgeOf(q, f)
+	j.lists()
+	for i := range p.profiles {
+		if p.profiles[i].fits(q.Who) {
+			j.profile(&p.profiles[i])
+			j.mannerOfCaller(&p.profiles[i])
+		}
+	}
+	j.rules()
+	slices.SortStableFunc(j.out, func(a, b Verdict) int { return int(a.Effect) - int(b.Effect) })
+	return j.out[:min(len(j.out), maxVerdicts)]
+}
+
+// judgeOf finds the rules that apply to a command, and reads its arguments.
+func (p *Policy) judgeOf(q Query, f Facts) judge {
+	j := judge{p: p, q: q, f: f, preset: p.entries[q.Program]}
+	if j.preset == nil {
+		if e := p.entries[programs.PlainName(q.Program)]; e != nil && !e.own {
+			j.preset = e // a preset's rules also apply to python3.12 and /usr/bin/python3
+		}
+	}
+	j.base = j.preset
+	if j.base == nil || !j.base.own {
+		j.base = p.any
+	}
+	j.seen = read(q.Args, j.style())
+	return j
+}
+
+type judge struct {
+	p      *Policy
+	q      Query
+	f      Facts
+	base   *entry // the file's own rules, or those for all programs; nil without any
+	preset *entry // what presets add; may be base
+	seen   reading
+	out    []Verdict
+}
+
+// plain is the style of programs about which nothing is known.
+var plain = style{}
+
+func (j *judge) style() *style {
+	switch {
+	case j.preset != nil:
+		return j.preset.style
+	case j.base != nil:
+		return j.base.style
+	}
+	return &plain
+}
+
+func (j *judge) add(e Effect, r *rule, msg string) {
+	j.out = append(j.out, Verdict{Effect: e, Rule: r.name, At: r.item.Rule.At, Msg: msg, Why: r.why, Repository: r.dependsOn(&j.seen), App: e == Ask && r.item.Approver.Value == approverApp})
+}
+
+// lists denies programs outside of the allowlists that the file extends.
+func (j *judge) lists() {
+	for _, l := range j.p.lists {
+		if !slices.Contains(l.names, j.q.Program) {
+			j.out = append(j.out, Verdict{Effect: Deny, Rule: "extends/" + l.name, At: l.at, Msg: "it is not on the list that the policy extends"})
+		}
+	}
+}
+
+func (j *judge) profile(p *profile) {
+	inside := len(p.only) == 0
+	for i := range p.only {
+		r := &p.only[i]
+		if !inside && r.isFor(j.q.Program) && r.allows(&j.seen, j.q.Args, j.f) {
+			inside = true
+		}
+	}
+	if !inside {
+		j.out = append(j.out, Verdict{
+			Effect: Deny, Rule: p.name + "/only", At: p.from.Only[0].Rule.At,
+			Msg: "the profile " + strings.TrimPrefix(p.name, "profiles/") + " allows only: " + patterns(p.from.Only),
+		})
+	}
+	for i := range p.deny {
+		if r := &p.deny[i]; r.isFor(j.q.Program) && r.content.in(&j.seen, j.f) {
+			j.add(Deny, &r.rule, "it contains what is denied to this caller: "+r.item.Rule.Value+r.shows(&j.seen))
+		}
+	}
+	for i := range p.ask {
+		if r := &p.ask[i]; r.isFor(j.q.Program) && r.content.in(&j.seen, j.f) {
+			j.add(Ask, &r.rule, "it contains what needs approval for this caller: "+r.item.Rule.Value+r.shows(&j.seen))
+		}
+	}
+}
+
+// rules applies the rules of the program, and the default if none applies.
+func (j *judge) rules() {
+	if j.preset != nil && j.preset != j.base {
+		j.contained(Deny, j.preset.deny)
+		j.contained(Ask, j.preset.narrow)
+	}
+	spoken := false
+	if e := j.base; e != nil {
+		j.contained(Deny, e.deny)
+		j.contained(Ask, e.narrow)
+		spoken = j.contained(Ask, e.ask)
+		for i := range e.allow {
+			if r := &e.allow[i]; r.allows(&j.seen, j.q.Args, j.f) {
+				j.add(Allow, r, "allowed by: "+strings.TrimSpace(j.q.Program+" "+r.item.Rule.Value))
+				spoken = true
+				break
+			}
+		}
+		j.paths(e)
+		j.manner(e)
+	}
+	if !spoken {
+		j.out = append(j.out, j.nothing())
+	}
+}
+
+func (j *judge) contained(effect Effect, list []rule) (any bool) {
+	for i := range list {
+		r := &list[i]
+		if !r.content.in(&j.seen, j.f) {
+			continue
+		}
+		any = true
+		what := "it contains what is denied: "
+		if effect == Ask {
+			what = "it contains what needs approval: "
+		}
+		j.add(effect, r, what+cut(r.item.Rule.Value)+r.shows(&j.seen))
+	}
+	return any
+}
+
+// nothing returns the verdict when no rule allows or asks.
+func (j *judge) nothing() Verdict {
+	v := Verdict{Effect: j.p.byDefault, Default: true, Rule: j.q.Program + "/default", At: Pos{File: j.p.Name, Line: 1, Col: 1}}
+	if at := j.p.File.Default.At; at.Set() {
+		v.At = at
+	}
+	switch {
+	case j.base == nil:
+		v.Msg = "the policy does not name this program"
+		v.Rule, v.Unnamed = "default", true
+	case j.seen.open:
+		v.Msg = "no rule allows this with arguments that come from input"
+	default:
+		v.Msg = "no rule allows these arguments"
+		if slices.ContainsFunc(j.base.allow, func(r rule) bool { return r.push != nil }) {
+			v.Msg += j.seen.updates()
+			v.Repository = j.seen.implied()
+		}
+		if c := j.base.from; c != nil && c.Why.At.Set() {
+			v.Why = c.Why.Value
+		}
+	}
+	if j.base != nil && len(j.base.allow) > 0 {
+		v.At = j.base.allow[0].item.Rule.At
+	}
+	if v.Effect == Ask {
+		v.Msg += ", so a person must approve"
+	}
+	return v
+}
+
+// paths requires every argument that could be a path to lead inside the roots.
+func (j *judge) paths(e *entry) {
+	if e.from == nil || e.from.Paths.Value != "inside-roots" {
+		return
+	}
+	deny := func(msg string) {
+		j.out = append(j.out, Verdict{Effect: Deny, Rule: j.q.Program + "/paths", At: e.from.Paths.At, Msg: msg})
+	}
+	for _, path := range j.q.Writes {
+		if !Sink(path) && !j.f.Inside(path) {
+			deny(fmt.Sprintf("its redirection writes to %q, which lies outside of the roots", cut(path)))
+			return
+		}
+	}
+	if j.seen.open {
+		deny("its paths would come from input, and they must lie inside the roots")
+		return
+	}
+	for i := range j.seen.args {
+		a := &j.seen.args[i]
+		if a.end || a.hidden || a.text == "-" {
+			continue
+		}
+		for _, p := range pathsIn(a) {
+			if a.hole || !j.f.Inside(p) {
+				deny(fmt.Sprintf("args[%d] leads outside of the roots", i))
+				return
+			}
+		}
+	}
+}
+
+// pathsIn returns the texts of an argument that could be paths.
+func pathsIn(a *argument) []string {
+	if !a.flag {
+		if a.text == "" {
+			return nil
+		}
+		return []string{a.text}
+	}
+	var out []string
+	if a.value {
+		out = append(out, a.text)
+	}
+	if _, value, ok := strings.Cut(a.text, "="); ok && value != "" {
+		out = append(out, value)
+	}
+	if !strings.HasPrefix(a.text, "--") && len(a.text) > 2 {
+		// -fNAME; after more letters only what is certainly a path.
+		out = append(out, a.text[2:])
+		if i := strings.IndexAny(a.text, "/."); i > 2 {
+			out = append(out, a.text[i:])
+		}
+	}
+	return out
+}
+
+// patterns lists rules for a message.
+func patterns(items []Item) string {
+	const most = 12
+	var out []string
+	for _, item := range items[:min(len(items), most)] {
+		out = append(out, item.Rule.Value)
+	}
+	if len(items) > most {
+		out = append(out, fmt.Sprintf("%d more", len(items)-most))
+	}
+	return strings.Join(out, ", ")
+}
+
+// Nearest returns the allowed form of a program that is most similar to the
+// given arguments. It returns "" if there is none, or if the form allows any
+// arguments: then something else has refused them.
+func (p *Policy) Nearest(q Query) string {
+	e := p.entries[q.Program]
+	if e == nil || !e.own {
+		e = p.any
+	}
+	if e == nil {
+		return ""
+	}
+	best, most := "", -1
+	for i := range e.allow {
+		r := &e.allow[i]
+		if r.item.Rule.Value == "*" {
+			continue
+		}
+		n := r.near(q.Args.Words)
+		if n > most {
+			best, most = strings.TrimSpace(q.Program+" "+r.item.Rule.Value), n
+		}
+	}
+	return best
+}
+
+// near scores how much of a command an allow rule matches: two for each word in
+// its place, one if it is in another place.
+func (r *rule) near(words []string) int {
+	n := 0
+	for i := range r.tokens {
+		t := &r.tokens[i]
+		if t.rest() {
+			continue
+		}
+		switch {
+		case i < len(words) && t.matchesOne(words[i], false, lexical{}):
+			n += 2
+		case slices.ContainsFunc(words, func(w string) bool { return t.matchesOne(w, false, lexical{}) }):
+			n++
+		}
+	}
+	return n
+}

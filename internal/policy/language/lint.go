@@ -1,0 +1,257 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"tipstaff/internal/command/programs"
+)
+
+// LintOptions say what lint may know of its surroundings.
+type LintOptions struct {
+	// Runs reports whether a program executes what it is given or what it finds:
+	// an interpreter, a build tool, a wrapper.
+	Runs func(program string) bool
+	// Now is the time against which dates are checked.
+	Now time.Time
+}
+
+// Lint returns what is doubtful in a valid policy: rules that never decide,
+// expired rules, programs that run other programs and are allowed without a
+// rule about their arguments, * as a program, and presets that exist for a
+// program but are not extended.
+func (p *Policy) Lint(o LintOptions) []Fault {
+	l := linter{p: p, o: o, out: slices.Clone(p.Past)}
+	covered := presetsOf()
+	for _, row := range p.File.Commands.Rows {
+		names := strings.Split(row.Key.Value, "|")
+		e := p.entries[names[0]]
+		if names[0] == "*" {
+			e = p.any
+		}
+		if e == nil {
+			continue
+		}
+		l.unreachable(e)
+		for _, list := range [][]rule{e.ask, e.deny} {
+			l.dates(list)
+		}
+		l.open(names, &row.Value)
+		for _, list := range [][]rule{e.ask, e.deny} {
+			l.branches(names, list)
+		}
+		l.missing(row.Key.At, names, covered)
+	}
+	return l.out
+}
+
+type linter struct {
+	p   *Policy
+	o   LintOptions
+	out []Fault
+}
+
+func (l *linter) add(at Pos, hint, format string, args ...any) {
+	f := faults{texts: l.p.texts}
+	f.add(at, hint, format, args...)
+	l.out = append(l.out, f.list...)
+}
+
+// open reports the programs of a row that may run with any arguments and should
+// not.
+func (l *linter) open(names []string, c *Command) {
+	i := slices.IndexFunc(c.Allow, func(i Item) bool { return i.Rule.Value == "*" })
+	if i < 0 {
+		return
+	}
+	at := c.Allow[i].Rule.At
+	if names[0] == "*" {
+		l.add(at, "name the programs that are needed", "every program is allowed that no other key names")
+		return
+	}
+	l.unknown(names, at)
+	if l.o.Runs == nil || len(c.Ask)+len(c.Deny) > 0 || c.Allow[i].Why.Value != "" {
+		return
+	}
+	const hint = `allow what is needed, as "{file:*.py} *", deny what executes, or give the rule * a why`
+	switch run := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !l.o.Runs(n) || l.narrowed(n) }); len(run) {
+	case 0:
+	case 1:
+		l.add(at, hint, "%s executes what it is given or finds, and is allowed with any arguments", run[0])
+	default:
+		l.add(at, hint, "%s execute what they are given or find, and are allowed with any arguments", strings.Join(run, ", "))
+	}
+}
+
+// narrowed reports whether a preset that the file extends has rules about the
+// arguments of a program.
+func (l *linter) narrowed(name string) bool {
+	e := l.p.entries[name]
+	return e != nil && len(e.narrow)+len(e.deny) > 0
+}
+
+// missing reports the presets that exist for programs of a row and that the file
+// does not extend, each once.
+func (l *linter) missing(at Pos, names []string, covered map[string][]string) {
+	var presets []string
+	about := map[string][]string{}
+	for _, name := range names {
+		for _, preset := range covered[name] {
+			if l.p.presets[preset] {
+				continue
+			}
+			if about[preset] == nil {
+				presets = append(presets, preset)
+			}
+			about[preset] = append(about[preset], name)
+		}
+	}
+	for _, preset := range presets {
+		l.add(at, "extend preset:"+preset, "there is a preset for %s that the policy does not extend", strings.Join(about[preset], ", "))
+	}
+}
+
+// branches reports rules of git that name a branch as a word of a push: the same
+// branch has other spellings there.
+func (l *linter) branches(names []string, list []rule) {
+	usual := []string{"main", "master", "trunk", "develop", "development", "production", "prod", "staging", "stable", "release", "release/*", "release-*", "HEAD"}
+	for i := range list {
+		r := &list[i]
+		if !slices.Contains(names, "git") || r.content.pushes || !isPush(r.tokens) || r.item.Rule.At.File != l.p.Name {
+			continue
+		}
+		var words []string
+		for _, t := range r.tokens[1:] {
+			if !strings.HasPrefix(t.text, "-") && !t.special() && !t.rest() {
+				words = append(words, t.text)
+			}
+		}
+		if len(words) == 0 || len(words) == 1 && !slices.ContainsFunc(strings.Split(words[0], "|"), func(w string) bool { return slices.Contains(usual, w) }) {
+			continue
+		}
+		branch := words[len(words)-1]
+		l.add(r.item.Rule.At, "write \"push {ref:"+strings.TrimPrefix(branch, "refs/heads/")+"}\"", "the rule %q looks for a word, and does not find HEAD:%s, nor git push alone", cut(r.item.Rule.Value), branch)
+	}
+}
+
+// unknown reports programs that are allowed with any arguments and of which
+// nothing is known: their options may start other programs, and no rule would
+// see it.
+func (l *linter) unknown(names []string, at Pos) {
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return strings.Contains(name, "/") || programs.Find(name) != nil || programs.Find(programs.PlainName(name)) != nil || slices.Contains(presetPrograms(), name)
+	})
+	const hint = "allow the forms that are needed, or deny the options that start programs, write or send; this warning goes away when the rule is no * alone"
+	switch len(names) {
+	case 0:
+	case 1:
+		l.add(at, hint, "nothing is known here of %s, and it is allowed with any arguments", names[0])
+	default:
+		l.add(at, hint, "nothing is known here of %s, and they are allowed with any arguments", strings.Join(names, ", "))
+	}
+}
+
+func (l *linter) dates(list []rule) {
+	for _, r := range list {
+		if r.item.Until.Past(l.o.Now) {
+			l.add(r.item.Until.At, "renew the date or remove the rule", "the rule %q is past its day", cut(r.item.Rule.Value))
+		}
+	}
+}
+
+// unreachable reports rules that never decide.
+func (l *linter) unreachable(e *entry) {
+	for i := range e.allow {
+		r := &e.allow[i]
+		for k := range i {
+			if r.lends == nil && covers(e.allow[k].tokens, r.tokens) { // a rule that lends has an effect even so
+				l.add(r.item.Rule.At, "remove it", "the rule %q never decides: %q in line %d allows as much", cut(r.item.Rule.Value), cut(e.allow[k].item.Rule.Value), e.allow[k].item.Rule.At.Line)
+				break
+			}
+		}
+		words, fixed := fixedWords(r.tokens)
+		if !fixed {
+			continue
+		}
+		seen := read(Args{Words: words}, e.style)
+		for _, list := range [][]rule{e.deny, e.ask} {
+			for k := range list {
+				if d := &list[k]; d.content.in(&seen, lexical{}) {
+					l.add(r.item.Rule.At, "remove one of them", "the rule %q never allows: %s in %s stands against it", cut(r.item.Rule.Value), d.item.Rule.Value, d.item.Rule.At)
+					break
+				}
+			}
+		}
+	}
+	l.twice(e.deny, e.deny)
+	l.twice(e.ask, e.ask)
+	l.twice(e.deny, e.ask)
+}
+
+// twice reports rules of b that repeat a rule of a.
+func (l *linter) twice(a, b []rule) {
+	for i := range b {
+		for k := range a {
+			at, other := b[i].item.Rule.At, a[k].item.Rule.At
+			same := strings.Join(strings.Fields(a[k].item.Rule.Value), " ") == strings.Join(strings.Fields(b[i].item.Rule.Value), " ")
+			if at.File == l.p.Name && at != other && (same || a[k].content.all) && (&a[0] != &b[0] || k < i && b[i].lends == nil) {
+				l.add(at, "remove it", "the rule %q never decides: %q in %s says it already", cut(b[i].item.Rule.Value), cut(a[k].item.Rule.Value), other)
+				break
+			}
+		}
+	}
+}
+
+// covers reports whether a matches everything that b matches, as far as the
+// texts show it.
+func covers(a, b []token) bool {
+	for i := range a {
+		switch {
+		case a[i].rest() && i == len(a)-1:
+			return true
+		case i >= len(b) || b[i].rest() && i == len(b)-1:
+			return false
+		}
+		for _, alt := range b[i].alts {
+			if !slices.ContainsFunc(a[i].alts, func(o alternative) bool { return o.kind == alt.kind && o.text == alt.text }) {
+				return false
+			}
+		}
+	}
+	return len(a) == len(b)
+}
+
+// fixedWords returns the words of a pattern that leaves only the arguments
+// after them open.
+func fixedWords(tokens []token) ([]string, bool) {
+	var words []string
+	for i := range tokens {
+		if t := &tokens[i]; len(t.alts) == 1 && t.alts[0].kind == literal {
+			words = append(words, t.alts[0].text)
+		} else if !t.rest() || i < len(tokens)-1 {
+			return nil, false
+		}
+	}
+	return words, len(words) > 0
+}
+
+// presetsOf returns the presets with rules for a program, except the strict
+// ones.
+var presetsOf = sync.OnceValue(func() map[string][]string {
+	out := map[string][]string{}
+	eachPreset(func(name string, p *Preset) {
+		if p.Strict.On {
+			return
+		}
+		for _, row := range p.Commands.Rows {
+			for program := range strings.SplitSeq(row.Key.Value, "|") {
+				if !slices.Contains(out[program], name) {
+					out[program] = append(out[program], name)
+				}
+			}
+		}
+	})
+	return out
+})

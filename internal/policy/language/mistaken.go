@@ -1,0 +1,218 @@
+package rules
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"tipstaff/internal/command/programs"
+)
+
+// quoted reports whether a token, or a part of it, stands in quotes.
+func (t *token) quoted() bool { return strings.ContainsAny(t.text, `'"`) }
+
+// mistaken says what is wrong with a word of a pattern, continuing the word, and
+// what was meant: the word, or a sentence.
+func (t *token) mistaken(of about) (msg, meant string) {
+	if t.quoted() {
+		if t.alts[0].kind == literal && len(t.alts) == 1 && strings.Contains(t.alts[0].text, " -") && of.known() && !strings.HasPrefix(t.alts[0].text, "-") {
+			return "is one word with a blank in it, because of the quotes", "leave the inner quotes out"
+		}
+		return "", ""
+	}
+	if strings.HasPrefix(t.text, "{") {
+		return "", ""
+	}
+	plain := strings.TrimPrefix(t.text, "^")
+	switch {
+	case strings.HasPrefix(plain, "–"), strings.HasPrefix(plain, "—"), strings.HasPrefix(plain, "−"):
+		return "begins with a dash of typography, which no option has", "--" + strings.TrimLeft(plain, "–—−")
+	case slices.Contains([]string{"&&", ";", ">", ">>", "<", "2>", "&", "2>&1", "&>"}, t.text):
+		return "never stands in a command: no shell reads it", "write a rule for each command"
+	case len(t.text) > 1 && strings.HasSuffix(t.text, ","):
+		return "ends with a comma", "write an item for each, or a|b"
+	case strings.HasPrefix(t.text, "~/"), strings.HasPrefix(t.text, "$"), strings.HasPrefix(t.text, "`"):
+		return "is never expanded: no shell reads the command", "write the path itself, or deny what leads outside by paths: inside-roots"
+	case likeRegexp(t.text):
+		return "looks like a regular expression; * stands for any text, and a|b for either", globOfRegexp(t.text)
+	}
+	for _, a := range t.alts {
+		if msg, meant := optionMistaken(a.text, of); msg != "" && a.kind == literal {
+			return msg, strings.Replace(t.text, a.text, meant, 1)
+		}
+	}
+	return "", ""
+}
+
+var regexps = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^/.*[.*+?()\[\]^$\\].*/[a-z]?$|^\^[^-]|.\$$|\\[bBdDsSwW.]|\(\?|\(.*\||\[\^|\.\+|\]\+|\]\*|^\.\*|\.\*(?:[A-Za-z]|\$|$)|^-.*\.\*|\)\?`)
+})
+
+// likeRegexp reports whether a text looks like a regular expression. A key like
+// alias.* does not: there it stands for what it says.
+func likeRegexp(text string) bool {
+	if !regexps().MatchString(text) {
+		return false
+	}
+	if at := strings.Index(text, ".*"); at > 0 && text[0] != '/' && text[0] != '-' && !strings.ContainsAny(text, `^$\()[]+`) {
+		return at+2 < len(text) && text[at+2] != '.' && text[at+2] != '|' // credential.*.helper, core.*
+	}
+	return true
+}
+
+// globOfRegexp returns what a simple regular expression says as a pattern.
+func globOfRegexp(text string) string {
+	if len(text) > 1 && text[0] == '/' {
+		text = strings.TrimRight(text[1:], "abcdefghijklmnopqrstuvwxyz")
+		text = strings.TrimSuffix(text, "/")
+		if text == "" {
+			return "*"
+		}
+	}
+	text = strings.TrimSuffix(strings.TrimPrefix(text, "^"), "$")
+	text = strings.NewReplacer(`.*`, "*", `.+`, "*", `\.`, ".", `\b`, "", `\s+`, "*", `\s*`, "*", `\s`, "*", `\d+`, "*", `\w+`, "*", "(?:", "", "(", "", ")", "").Replace(text)
+	if text = strings.TrimSpace(text); text == "" {
+		return "*"
+	}
+	return text
+}
+
+// words that long options often are; with one dash they would be letters.
+const longWords = " force delete recursive config remove mirror global output system prune amend privileged volume mount network upload exec force-with-lease no-verify hard help version verbose dry-run insecure "
+
+// optionMistaken looks at one option: a long one with one dash, and one that is
+// almost an option of which something is known.
+func optionMistaken(option string, of about) (msg, meant string) {
+	if len(of.of) == 0 || len(option) < 5 || option[0] != '-' {
+		return "", ""
+	}
+	name, value, _ := strings.Cut(option, "=")
+	if value != "" {
+		value = "=" + value
+	}
+	if option[1] != '-' {
+		single := of.single || slices.ContainsFunc(of.of, func(p *programs.Program) bool {
+			o := p.Options[name]
+			return p.Style.Single || o.Kind != programs.Unknown
+		})
+		if !single && strings.Contains(longWords, " "+name[1:]+" ") {
+			return "is letters, each of which would have to be there", "-" + option
+		}
+		return "", ""
+	}
+	known := knownOptions(of.of)
+	if known[name] {
+		return "", ""
+	}
+	for k := range known {
+		if typo(name, k) {
+			return "is not an option that is known here, but almost one", k + value
+		}
+	}
+	return "", ""
+}
+
+// knownOptions are the long options of programs of which the tables or the
+// presets know something, and those that many programs have.
+func knownOptions(of []*programs.Program) map[string]bool {
+	out := map[string]bool{"--force": true, "--delete": true, "--recursive": true, "--privileged": true, "--mirror": true, "--no-verify": true, "--force-with-lease": true}
+	for _, p := range of {
+		p.LongOptions(out)
+		for _, name := range p.Names {
+			for _, option := range presetOptions()[name] {
+				out[option] = true
+			}
+		}
+	}
+	return out
+}
+
+// presetOptions are the long options in the rules of presets, by program.
+var presetOptions = sync.OnceValue(func() map[string][]string {
+	out := map[string][]string{}
+	eachPreset(func(_ string, p *Preset) {
+		for _, row := range p.Commands.Rows {
+			var found []string
+			for _, item := range slices.Concat(row.Value.Ask, row.Value.Deny) {
+				for _, word := range strings.FieldsFunc(item.Rule.Value, func(r rune) bool { return strings.ContainsRune(" |{}^", r) }) {
+					if name, _, _ := strings.Cut(word, "="); strings.HasPrefix(name, "--") && !strings.ContainsAny(name, "*:") {
+						found = append(found, name)
+					}
+				}
+			}
+			for name := range strings.SplitSeq(row.Key.Value, "|") {
+				out[name] = append(out[name], found...)
+			}
+		}
+	})
+	return out
+})
+
+// presetPrograms are the programs of all presets.
+var presetPrograms = sync.OnceValue(func() []string {
+	var out []string
+	eachPreset(func(_ string, p *Preset) {
+		for _, row := range p.Commands.Rows {
+			out = append(out, strings.Split(row.Key.Value, "|")...)
+		}
+	})
+	slices.Sort(out)
+	return slices.Compact(out)
+})
+
+func eachPreset(do func(name string, p *Preset)) {
+	for _, name := range Presets() {
+		data, _ := PresetText(name)
+		var p Preset
+		decode(data, presetPrefix+name, &p, &faults{texts: map[string][]string{}})
+		do(name, &p)
+	}
+}
+
+// typo reports whether a is b with one slip inside: two neighbours swapped, a
+// letter missing, doubled or replaced. What differs at an end is another word.
+func typo(a, b string) bool {
+	if a == b || len(a) < 3 || distance(a, b) != 1 || a[0] != b[0] || strings.TrimLeft(a, "-") == strings.TrimLeft(b, "-") {
+		return false
+	}
+	return len(a) == len(b) && (len(a) > 3 || sameLetters(a, b)) && a[len(a)-1] == b[len(b)-1] || sameLetters(a, b) || len(a) != len(b) && len(a) > 4 && a[len(a)-1] == b[len(b)-1]
+}
+
+func sameLetters(a, b string) bool {
+	x, y := []byte(a), []byte(b)
+	slices.Sort(x)
+	slices.Sort(y)
+	return string(x) == string(y)
+}
+
+// slip returns the word of which two neighbours are swapped, or a letter is
+// missing or doubled. A replaced letter makes another name: just, jest.
+func slip(word string, words []string) string {
+	for _, w := range words {
+		if (sameLetters(word, w) || len(word) != len(w)) && typo(word, w) {
+			return w
+		}
+	}
+	return ""
+}
+
+func nearTypo(word string, words []string) string {
+	for _, w := range words {
+		if typo(word, w) {
+			return w
+		}
+	}
+	return ""
+}
+
+// nearestOf returns the word that was probably meant, "" if none is near.
+func nearestOf(word string, words []string) string {
+	best, least := "", max(1, len(word)/3)+1
+	for _, w := range words {
+		if n := distance(strings.ToLower(word), strings.ToLower(w)); n < least {
+			best, least = w, n
+		}
+	}
+	return best
+}

@@ -1,0 +1,174 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tipstaff/internal/command/programs"
+)
+
+// A rule that decides nothing is worse than one that is missing, because its
+// operator relies on it. So a file with a rule that can hardly mean what stands
+// there is refused, with the form that was meant. Text in quotes is exempt: it
+// is meant as it is.
+
+// mistakes checks the patterns of the file's own rules. Presets have examples.
+func (l *loader) mistakes() {
+	f := &l.policy.File
+	for i := range f.Commands.Rows {
+		row := &f.Commands.Rows[i]
+		names := strings.Split(row.Key.Value, "|")
+		l.misspelt(names, row)
+		c := &row.Value
+		for _, list := range [][]Item{c.Allow, c.Ask, c.Deny} {
+			for _, item := range list {
+				l.mistake(about{names, programsOf(names), c.SingleDash.On}, item.Rule, item.Rule.Value)
+			}
+		}
+		if names[0] == "*" && len(c.Allow)+len(c.Ask) == 0 && len(c.Deny) > 0 && f.Default.Value != "ask" {
+			l.faults.add(row.Key.At, "write the rule under each program, or under deny of a profile that matches everybody: {match: {agent: \"*\"}, deny: …}", "the rules never decide: * stands for programs that no other key names, and those are denied anyway")
+		}
+	}
+	for i := range f.Profiles.Rows {
+		p := &f.Profiles.Rows[i].Value
+		for _, list := range [][]Item{p.Only, p.Ask, p.Deny} {
+			for _, item := range list {
+				l.profileMistake(item.Rule)
+			}
+		}
+		for _, list := range [][]Text{p.Match.Agent, p.Match.Task, p.Match.Client, p.Match.Principal} {
+			for _, t := range list {
+				l.callerMistake(t)
+			}
+		}
+	}
+}
+
+// profileMistake checks a rule that begins with a program.
+func (l *loader) profileMistake(rule Text) {
+	tokens, err := parsePattern(rule.Value)
+	if err != nil || len(tokens) == 0 {
+		return // reported already
+	}
+	var names []string
+	for _, a := range tokens[0].alts {
+		if a.kind != literal {
+			continue
+		}
+		names = append(names, a.text)
+		if near := nearTypo(a.text, l.policy.names); near != "" && l.policy.entries[a.text] == nil && !slices.Contains(l.policy.names, a.text) {
+			l.faults.add(rule.At, fmt.Sprintf("did you mean %q?", near), "the policy does not name %q", cut(a.text))
+			return
+		}
+	}
+	rest := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(rule.Value), tokens[0].text))
+	if len(tokens) > 1 {
+		l.mistake(about{names, programsOf(names), false}, rule, rest)
+	}
+}
+
+// callerMistake checks a pattern of a caller, in which only * has a meaning.
+func (l *loader) callerMistake(t Text) {
+	v := t.Value
+	switch {
+	case strings.HasPrefix(v, "!"):
+		l.faults.add(t.At, "name the callers that are meant; rules for everybody stand under commands", "%q: there is no negation", cut(v))
+	case strings.ContainsAny(v, "|,") && !strings.Contains(v, "="):
+		l.faults.add(t.At, "write a list: ["+strings.Join(strings.FieldsFunc(v, func(r rune) bool { return strings.ContainsRune("|, ", r) }), ", ")+"]", "%q is one name", cut(v))
+	case likeRegexp(v) && !strings.Contains(v, "@"):
+		l.faults.add(t.At, "write "+quote(globOfRegexp(v)), "%q looks like a regular expression; only * has a meaning, any text", cut(v))
+	}
+}
+
+// about is what a pattern is about.
+type about struct {
+	names  []string
+	of     []*programs.Program // those of them that are in the tables
+	single bool                // the file says that -exec is one option
+}
+
+// mistake checks one pattern of programs.
+func (l *loader) mistake(of about, rule Text, pattern string) {
+	tokens, err := parsePattern(pattern)
+	if err != nil || len(tokens) == 0 || !rule.At.Set() {
+		return // reported already
+	}
+	if first := &tokens[0]; len(first.alts) == 1 && first.alts[0].kind == literal && slices.Contains(of.names, first.alts[0].text) && !first.quoted() && !of.has(first.alts[0].text) {
+		meant := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(pattern), first.text))
+		if meant == "" {
+			meant = "*"
+		}
+		l.faults.add(rule.At, "write "+quote(meant), "the rule repeats its program, and would match %s %s only", first.text, cut(pattern))
+		return
+	}
+	for i := range tokens {
+		if msg, meant := tokens[i].mistaken(of); msg != "" {
+			hint := meant
+			if meant != "" && !strings.Contains(meant, " ") {
+				hint = "write " + quote(strings.Replace(strings.TrimSpace(pattern), tokens[i].text, meant, 1))
+			}
+			l.faults.add(rule.At, hint, "%s %s", cut(tokens[i].text), msg)
+			return
+		}
+	}
+	l.unknownSubcommand(of, rule, pattern, &tokens[0])
+}
+
+func programsOf(names []string) []*programs.Program {
+	var out []*programs.Program
+	for _, name := range names {
+		if p := programs.Find(name); p != nil {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// has reports whether one of the programs has a subcommand of that name.
+func (of about) has(word string) bool {
+	return slices.ContainsFunc(of.of, func(p *programs.Program) bool { return p.Has(word) })
+}
+
+// known reports whether all subcommands of all the programs are known.
+func (of about) known() bool {
+	return len(of.of) == len(of.names) && len(of.of) > 0 && !slices.ContainsFunc(of.of, func(p *programs.Program) bool { return len(p.Knows) == 0 })
+}
+
+// unknownSubcommand checks the first word of programs of which all subcommands
+// are known.
+func (l *loader) unknownSubcommand(of about, rule Text, pattern string, first *token) {
+	if !of.known() || first.quoted() || !named(*first) {
+		return
+	}
+	for _, a := range first.alts {
+		if a.kind != literal || strings.ContainsAny(a.text[:1], "-^+") || of.has(a.text) {
+			continue
+		}
+		hint := "if it is a command of your own, put it in quotes: " + quote("'"+a.text+"'"+strings.TrimPrefix(strings.TrimSpace(pattern), a.text))
+		if near := nearestOf(a.text, of.of[0].Knows); near != "" {
+			hint = "did you mean " + quote(strings.Replace(pattern, a.text, near, 1)) + "?"
+		}
+		l.faults.add(rule.At, hint, "%s has no subcommand %q", strings.Join(of.names, " or "), cut(a.text))
+		return
+	}
+}
+
+// misspelt checks the names of a row: a program that is none, but almost one.
+func (l *loader) misspelt(names []string, row *Row[Command]) {
+	known := slices.Concat(programs.Names(), presetPrograms())
+	for _, name := range names {
+		if name == "*" || strings.Contains(name, "/") || len(name) < 3 || programs.Find(programs.PlainName(name)) != nil || slices.Contains(presetPrograms(), name) {
+			continue
+		}
+		near := slip(name, known)
+		if near == "" && programs.Find(strings.ToLower(name)) != nil {
+			near = strings.ToLower(name)
+		}
+		if near != "" && !slices.Contains(names, near) {
+			l.faults.add(row.Key.At, fmt.Sprintf("did you mean %q? If it is a program of your own, name it by its path", near), "%q is almost the name of a program, and these rules are not about that one", cut(name))
+		}
+	}
+}
+
+func quote(s string) string { return `"` + s + `"` }

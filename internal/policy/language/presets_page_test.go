@@ -1,0 +1,67 @@
+package rules
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var updatePage = flag.Bool("update-page", false, "write the table of docs/presets.md")
+
+// TestPresetsPage: the table of docs/presets.md says what the presets hold.
+func TestPresetsPage(t *testing.T) {
+	const page = "../../../docs/presets.md"
+	const head, foot = "<!-- table: made by go test ./internal/policy/language -run PresetsPage -update-page -->\n", "<!-- end of table -->\n"
+	data, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(data), head)
+	_, after, ended := strings.Cut(rest, foot)
+	if !ok || !ended {
+		t.Fatal("the page has lost the marks of its table")
+	}
+	want := before + head + presetsTable(t) + foot + after
+	switch {
+	case want == string(data):
+	case *updatePage:
+		if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	default:
+		t.Errorf("the table is not what the presets hold; mend it with: go test ./internal/policy/language -run PresetsPage -update-page")
+	}
+}
+
+func presetsTable(t *testing.T) string {
+	var b strings.Builder
+	b.WriteString("\n| preset | what it is for | programs | deny | ask |\n|---|---|---|---|---|\n")
+	for _, name := range Presets() {
+		data, _ := PresetText(name)
+		f := faults{texts: map[string][]string{}}
+		var p Preset
+		decode(data, presetPrefix+name, &p, &f)
+		if err := f.err(); err != nil {
+			t.Fatal(err)
+		}
+		var programs []string
+		deny, ask := 0, 0
+		for _, row := range p.Commands.Rows {
+			for program := range strings.SplitSeq(row.Key.Value, "|") {
+				if !strings.Contains(program, "/") && !slices.Contains(programs, program) {
+					programs = append(programs, program)
+				}
+			}
+			deny, ask = deny+len(row.Value.Deny), ask+len(row.Value.Ask)
+		}
+		const most = 12
+		if n := len(programs) - most; n > 0 {
+			programs = append(programs[:most:most], fmt.Sprintf("%d more", n))
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %d | %d |\n", name, p.About.Value, strings.Join(programs, ", "), deny, ask)
+	}
+	return b.String() + "\n"
+}

@@ -1,0 +1,101 @@
+package policyfile
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"tipstaff/internal/command/cmdline"
+	"tipstaff/internal/policy"
+	"tipstaff/internal/policy/facts"
+	"tipstaff/internal/policy/language"
+)
+
+// File is a policy file as it was read. The zero File is that of a server
+// without one. A File does not change, so several goroutines may use it at
+// once.
+type File struct {
+	*rules.Policy // nil if the file could not be used, and without one
+
+	// Path is the path of the file.
+	Path string
+	// Sources are Path and the paths of everything that the file extends, as
+	// far as it could be read.
+	Sources []string
+	// State is the state of the sources before they were read ([host.StateOf]).
+	State string
+	// Fresh reports that they had changed just before: the next change could
+	// leave the same State.
+	Fresh bool
+}
+
+// readings is how many attempts are made to read a file that changes meanwhile.
+const readings = 3
+
+// Read reads the policy file at path, which is absolute, with everything that
+// it extends. It does not run the file's tests. A File that comes with an error
+// has no Policy, but says what was read. If the file was read and is wrong, the
+// error holds [rules.Faults].
+func Read(path string) (f File, err error) {
+	for range readings {
+		f, err = readOnce(path)
+		if state, _ := host.StateOf(f.Sources); state == f.State {
+			return f, err
+		}
+	}
+	f.Policy = nil // the texts of files that changed meanwhile may not belong together
+	return f, fmt.Errorf("cannot use the policy file %s: it changes while it is read", path)
+}
+
+func readOnce(path string) (File, error) {
+	f := File{Path: path, Sources: []string{path}}
+	f.State, f.Fresh = host.StateOf(f.Sources)
+	data, err := host.ReadTrusted(path)
+	if err != nil {
+		return f, fmt.Errorf("cannot use the policy file %s: %w", path, err)
+	}
+	f.Policy, err = rules.Load(data, path, rules.Options{
+		Split: argv.Split,
+		Names: policy.ReadNames,
+		Now:   time.Now(),
+		Extend: func(other string) ([]byte, error) {
+			if !filepath.IsAbs(other) {
+				other = filepath.Join(filepath.Dir(path), other)
+			}
+			if !slices.Contains(f.Sources, other) {
+				// The states of the other sources are kept: those files may
+				// have changed since they were read.
+				state, fresh := host.StateOf([]string{other})
+				f.Sources, f.State, f.Fresh = append(f.Sources, other), f.State+state, f.Fresh || fresh
+			}
+			return host.ReadTrusted(other)
+		},
+	})
+	if err != nil {
+		return f, fmt.Errorf("cannot use the policy file %s:\n%w", path, err)
+	}
+	return f, nil
+}
+
+// Load is [Read] followed by the file's own tests: a File without an error may
+// decide. With an empty path it returns the zero File and no error.
+func Load(path string) (File, error) {
+	if path == "" {
+		return File{}, nil
+	}
+	f, err := Read(path)
+	if err != nil {
+		return f, err
+	}
+	if failed := policy.CheckFile(f.Policy); len(failed) > 0 {
+		errs := []error{fmt.Errorf("%d of its tests fail", len(failed))}
+		for _, t := range failed {
+			errs = append(errs, t)
+		}
+		f.Policy = nil
+		return f, fmt.Errorf("cannot use the policy file %s: %w", path, errors.Join(errs...))
+	}
+	return f, nil
+}

@@ -1,0 +1,191 @@
+package credentials
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"tipstaff"
+	"tipstaff/internal/policy/language"
+	"tipstaff/internal/proc"
+)
+
+// Options are what the server can lend.
+type Options struct {
+	Engine *proc.Engine
+	// Git returns the path of the operator's git.
+	Git func() (string, error)
+	// Environ is the server's environment, each "NAME=value".
+	Environ []string
+	// Dir is a directory of the server outside of all repositories.
+	Dir string
+	// Learn, if not nil, is called with every password that is given, so that
+	// it can be redacted when a command prints it.
+	Learn func(password string)
+}
+
+// Lender lends credentials to commands. Its methods may be called concurrently.
+type Lender struct {
+	filler filler
+	socket string // of the agent; "": there is none
+	learn  func(string)
+}
+
+// New returns a Lender.
+func New(o Options) *Lender {
+	l := &Lender{
+		filler: filler{engine: o.Engine, git: o.Git, environ: o.Environ, dir: o.Dir, slots: make(chan struct{}, maxFills)},
+		learn:  o.Learn,
+	}
+	if l.learn == nil {
+		l.learn = func(string) {}
+	}
+	for _, kv := range slices.Backward(o.Environ) { // of duplicates, the first counts: getenv(3)
+		if socket, is := strings.CutPrefix(kv, "SSH_AUTH_SOCK="); is {
+			l.socket = socket
+		}
+	}
+	return l
+}
+
+// Git returns the path of the operator's git.
+func (l *Lender) Git() (string, error) { return l.filler.git() }
+
+// Names of the doors.
+const (
+	AgentDoor = "ssh-agent"
+	GitDoor   = "git"
+)
+
+// Lent is what one command is lent through doors.
+type Lent struct {
+	lender      *Lender
+	credentials rules.Credentials
+	count       tally
+
+	mu    sync.Mutex
+	hosts hosts
+}
+
+// ByDoor reports whether the credentials need doors.
+func ByDoor(c rules.Credentials) bool {
+	_, git := c.Of(rules.GitCredential)
+	_, agent := c.Of(rules.AgentCredential)
+	return git || agent
+}
+
+// Lend prepares what a command is lent. Before [Lent.FindRemotes], git's
+// passwords are lent for no host.
+func (l *Lender) Lend(c rules.Credentials) *Lent { return &Lent{lender: l, credentials: c} }
+
+// Doors returns for each door, by name, the function that serves a connection
+// until the context ends.
+func (l *Lent) Doors() map[string]func(context.Context, *os.File) {
+	doors := map[string]func(context.Context, *os.File){}
+	if keys, lent := l.credentials.Of(rules.AgentCredential); lent {
+		door := &agentDoor{dial: l.lender.dialAgent, keys: keys, count: &l.count}
+		doors[AgentDoor] = func(ctx context.Context, conn *os.File) { door.serve(ctx, conn) }
+	}
+	if _, lent := l.credentials.Of(rules.GitCredential); lent {
+		door := &helperDoor{fill: l.lender.filler.fill, hosts: l.remotes, learn: l.lender.learn, count: &l.count}
+		doors[GitDoor] = door.serve
+	}
+	return doors
+}
+
+// agentDial bounds connecting to the agent.
+const agentDial = 5 * time.Second
+
+var errNoAgent = errors.New("the server has none (SSH_AUTH_SOCK)")
+
+func (l *Lender) dialAgent() (net.Conn, error) {
+	if l.socket == "" {
+		return nil, errNoAgent
+	}
+	return net.DialTimeout("unix", l.socket, agentDial)
+}
+
+// reasonWithoutPath describes an error of the agent without its path.
+func reasonWithoutPath(err error) string {
+	var errno syscall.Errno
+	switch {
+	case errors.Is(err, errNoAgent):
+		return err.Error()
+	case errors.Is(err, fs.ErrNotExist):
+		return "its socket is gone"
+	case errors.As(err, &errno):
+		return errno.Error()
+	}
+	return "it does not answer"
+}
+
+func (l *Lent) remotes() hosts {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.hosts
+}
+
+// FindRemotes determines the hosts for which git's passwords are lent. Call it
+// before the command starts. See [Asker].
+func (l *Lent) FindRemotes(ctx context.Context, argv []string, ask Asker) {
+	only, lent := l.credentials.Of(rules.GitCredential)
+	if !lent {
+		return
+	}
+	found := remotes(ctx, argv, only, ask)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.hosts = found
+}
+
+// Env adds to the command's environment the variables that lead its programs to
+// the doors at these paths.
+func (l *Lent) Env(env []string, path func(door string) string) []string {
+	env = slices.Clone(env)
+	if at := path(AgentDoor); at != "" {
+		env = append(env, "SSH_AUTH_SOCK="+at)
+	}
+	if at := path(GitDoor); at != "" {
+		env = withSettings(env, [][2]string{
+			{"credential.helper", ""}, // the operator's own helpers do not work in the sandbox
+			{"credential.helper", "cache --timeout=1 --socket=" + at},
+		})
+	}
+	return env
+}
+
+// withSettings adds git settings to those in an environment: git-config(1),
+// GIT_CONFIG_COUNT.
+func withSettings(env []string, settings [][2]string) []string {
+	const count = "GIT_CONFIG_COUNT="
+	n := 0
+	env = slices.DeleteFunc(env, func(kv string) bool {
+		text, is := strings.CutPrefix(kv, count)
+		if is {
+			n, _ = strconv.Atoi(text)
+		}
+		return is
+	})
+	n = max(n, 0)
+	for _, s := range settings {
+		at := strconv.Itoa(n)
+		env = append(env, "GIT_CONFIG_KEY_"+at+"="+s[0], "GIT_CONFIG_VALUE_"+at+"="+s[1])
+		n++
+	}
+	return append(env, count+strconv.Itoa(n))
+}
+
+// Used returns what the command did with its credentials.
+func (l *Lent) Used() []tipstaff.CredentialUse { return l.count.list() }
+
+// Told returns sentences for the caller about what was requested and is not
+// lent.
+func (l *Lent) Told() []string { return l.count.told() }

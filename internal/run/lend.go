@@ -1,0 +1,58 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"tipstaff"
+	"tipstaff/internal/policy"
+	"tipstaff/internal/proc"
+	"tipstaff/internal/run/credentials"
+	"tipstaff/internal/sandbox"
+)
+
+// remotesPatience is how long git may take to list the hosts of its remotes.
+const remotesPatience = 2 * time.Second
+
+var errNoLender = errors.New("the policy lends this command credentials, and this server lends none")
+
+// borrow prepares what a command is lent through doors; nil if that is nothing.
+func (l Local) borrow(g *policy.Grant) (*credentials.Lent, error) {
+	switch {
+	case !credentials.ByDoor(g.Credentials()):
+		return nil, nil
+	case l.Lender == nil:
+		return nil, errNoLender
+	}
+	return l.Lender.Lend(g.Credentials()), nil
+}
+
+// lend returns the environment by which the command finds what it is lent. It
+// finds out now, before the command runs, for which hosts git's passwords are
+// lent.
+func (l Local) lend(ctx context.Context, g *policy.Grant, c *sandbox.Confined, lent *credentials.Lent) []string {
+	if lent == nil {
+		return c.Env
+	}
+	lent.FindRemotes(ctx, g.Argv(), func(ctx context.Context, argv []string, bytes int) ([]byte, error) {
+		path, err := l.Lender.Git()
+		if err != nil {
+			return nil, err
+		}
+		return credentials.Output(ctx, l.Engine, proc.Launch{
+			Path: path, Argv: argv, Env: c.Env, Dir: g.Dir().Fd(), DirPath: g.Dir().Path(), Confine: c.Confinement,
+		}, "", bytes, remotesPatience)
+	})
+	return lent.Env(c.Env, c.DoorPath)
+}
+
+// giveBack closes the doors, and notes in the result how they were used.
+func giveBack(r *tipstaff.Result, c *sandbox.Confined, lent *credentials.Lent) {
+	if lent == nil {
+		return
+	}
+	c.CloseDoors()
+	r.Used = lent.Used()
+	r.Refusals = append(r.Refusals, lent.Told()...)
+}

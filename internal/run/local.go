@@ -1,0 +1,260 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"time"
+
+	"tipstaff"
+	"tipstaff/internal/output/recording"
+	"tipstaff/internal/output/spool"
+	"tipstaff/internal/policy"
+	"tipstaff/internal/proc"
+	"tipstaff/internal/run/credentials"
+	"tipstaff/internal/sandbox"
+)
+
+// Runner runs a granted command. It returns after the command has ended; an
+// error means that nothing was started, or that its fate is unknown.
+type Runner interface {
+	Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Result, error)
+}
+
+// Together these stay below the second by which an answer may be late (contract
+// T3).
+const (
+	// stopGrace is how long a program has to end after a timeout or a
+	// cancellation.
+	stopGrace = 500 * time.Millisecond
+	// leftoverGrace is the same for processes that a program has left running.
+	leftoverGrace = 200 * time.Millisecond
+	// drainGrace is how long output that is still in the pipes is read after
+	// the program's end. Only a descendant out of reach can use all of it.
+	drainGrace = 200 * time.Millisecond
+)
+
+// sandboxGrace is how much longer than its timeout a call waits for its sandbox,
+// which the first command of a session may have to wait for. It stays below the
+// second by which an answer may be late (contract T3).
+const sandboxGrace = 900 * time.Millisecond
+
+// Local runs commands on this machine. Run may be called from several
+// goroutines at once.
+type Local struct {
+	Engine  *proc.Engine
+	Sandbox Confiner
+	// Lender lends credentials; nil: a command that is lent something that
+	// needs it is not started.
+	Lender *credentials.Lender
+	// Hidden are the names of the server's variables that commands do not see.
+	Hidden []string
+	// Recorder keeps the output of commands; nil: nothing is kept.
+	Recorder *recording.Recorder
+	// Spool keeps the whole output of commands for a while; nil: nothing is kept.
+	Spool *spool.Store
+	Log   *slog.Logger // needed with Recorder
+}
+
+// Confiner prepares the confinement of a command. A [sandbox.Sandbox] is one.
+type Confiner interface {
+	Confine(c sandbox.Command) (*sandbox.Confined, error)
+}
+
+// errScript: a script is no program, and its grant permits none.
+var errScript = errors.New("a grant of a script reached the runner of programs")
+
+// Run carries out g. When ctx is done, the command is ended and the result's
+// cause is Cancelled.
+func (l Local) Run(ctx context.Context, g *policy.Grant, live Live) (tipstaff.Result, error) {
+	if err := ctx.Err(); err != nil {
+		return tipstaff.Result{}, cancelledBeforeStart(ctx)
+	}
+	if _, is := g.Script(); is {
+		return tipstaff.Result{}, tipstaff.AsError(errScript)
+	}
+	if err := checkProgram(g.Program()); err != nil {
+		return tipstaff.Result{}, startError(g, err)
+	}
+	return l.Carry(ctx, g, live, func(c Cell) (Started, error) {
+		p, err := l.Engine.Start(proc.Launch{
+			Path: g.Program().Path, Argv: g.Argv(), Env: c.Env, Dir: g.Dir().Fd(), DirPath: g.Dir().Path(),
+			Confine: c.Confined.Confinement,
+			Stdin:   c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr, Terminal: c.Terminal, More: c.More,
+		})
+		if err != nil {
+			return nil, startError(g, err)
+		}
+		if live.Process != nil {
+			live.Process(p)
+		}
+		return p, nil
+	})
+}
+
+// Cell is what is prepared for a command before it starts. It is valid until the
+// command has ended; the streams are closed when it has started.
+type Cell struct {
+	Confined              *sandbox.Confined
+	Env                   []string
+	Stdin, Stdout, Stderr *os.File   // nil is /dev/null
+	More                  []*os.File // descriptors 3, 4, and so on
+	// Terminal asks for a terminal of that size in place of the three streams; nil:
+	// none.
+	Terminal *tipstaff.TerminalSize
+}
+
+// Started is a command that runs. A [proc.Process] is one.
+type Started interface {
+	Await(ctx context.Context, limit time.Duration) bool
+	End(grace time.Duration) (left int)
+	Status() proc.Status
+	Reached
+}
+
+// Carry carries out g by start, which starts what the grant permits in its cell.
+// Carry prepares the cell, keeps the output, ends the command when its time is up
+// or ctx is done, and says how it ended. An error of start is returned as it is.
+func (l Local) Carry(ctx context.Context, g *policy.Grant, live Live, start func(Cell) (Started, error)) (tipstaff.Result, error) {
+	if err := ctx.Err(); err != nil {
+		return tipstaff.Result{}, cancelledBeforeStart(ctx)
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	confined, lent, err := l.confine(ctx, g, live, stop)
+	if err != nil && ctx.Err() != nil {
+		return tipstaff.Result{}, cancelledBeforeStart(ctx)
+	}
+	if err != nil {
+		return tipstaff.Result{}, notConfined(g, err)
+	}
+	defer confined.Release()
+	env := l.lend(ctx, g, confined, lent)
+	s, err := openStreams(g, live)
+	if err != nil {
+		return tipstaff.Result{}, startError(g, err)
+	}
+	started := time.Now()
+	p, err := start(Cell{confined, env, s.childIn, s.childOut, s.childErr, s.more, s.size})
+	s.closeChildEnds()
+	if err != nil {
+		s.abandon()
+		return tipstaff.Result{}, err
+	}
+	s.attach(p.Terminal())
+	c := s.steer(ctx, p)
+	tape := l.record(g, s)
+	live.listen(s) // before the spool, which wakes those who wait for output
+	kept := l.spool(g, s)
+	live.controls(c)
+	live.started()
+	s.pump(c)
+
+	cause, grace := await(c.running, p, g.Timeout())
+	waits := cause == tipstaff.TimedOut && c.WaitsForInput()
+	c.end(errOver)
+	ended := time.Now()
+	left := p.End(grace)
+	s.finish(drainGrace)
+	kept.End()
+
+	st := p.Status()
+	r := resultOf(cause, st)
+	r.Started, r.Duration, r.Limit = started, ended.Sub(started), g.Timeout()
+	r.WaitedForInput = waits
+	r.Stdout, r.Stderr = s.kept()
+	r.Bound, r.Spooled = g.OutputBytes(), kept.Spooled()
+	confined.Explain(&r)
+	giveBack(&r, confined, lent)
+	l.explainVariables(g, &r)
+	explainEnd(g, &r, left)
+	l.keep(tape, &r)
+	if st.Unstarted && cause == tipstaff.Exited {
+		return tipstaff.Result{}, startError(g, proc.ErrUnstarted)
+	}
+	return r, nil
+}
+
+// confine prepares the confinement of the command and what it is lent: nil if
+// that is nothing, or needs no door.
+func (l Local) confine(ctx context.Context, g *policy.Grant, live Live, stop func()) (*sandbox.Confined, *credentials.Lent, error) {
+	terms, err := Terms(g.Bounds(), g.Credentials())
+	if err != nil {
+		return nil, nil, err
+	}
+	c := sandbox.Command{
+		Terms: terms, Workspace: g.Roots(), SandboxOf: live.SandboxOf, Stop: stop, Patience: g.Timeout() + sandboxGrace, Over: ctx.Done(),
+		Principal: g.Request().Origin.Principal, Session: g.Request().Session, Dir: g.Dir().Path(), Env: g.Env(),
+	}
+	if len(g.Argv()) > 0 { // else it is a script
+		c.Program = g.Argv()[0]
+	}
+	lent, err := l.borrow(g)
+	if err != nil {
+		return nil, nil, err
+	}
+	if lent != nil {
+		for name, serve := range lent.Doors() {
+			c.Doors = append(c.Doors, sandbox.Door{Name: name, Serve: serve})
+		}
+	}
+	confined, err := l.Sandbox.Confine(c)
+	return confined, lent, err
+}
+
+// record makes a recording of both outputs; nil without a Recorder, and for a
+// command whose outputs belong to a script.
+func (l Local) record(g *policy.Grant, s *streams) *recording.Recording {
+	if l.Recorder == nil || s.handed {
+		return nil
+	}
+	tape := l.Recorder.Begin(g.Request().ID, g.Argv(), s.size)
+	s.tape = tape
+	s.out.Watch(func(p []byte) { tape.Output(recording.Stdout, p) })
+	s.err.Watch(func(p []byte) { tape.Output(recording.Stderr, p) })
+	return tape
+}
+
+// spool begins to keep the whole of both outputs; nil without a store, and for a
+// command whose outputs belong to a script.
+func (l Local) spool(g *policy.Grant, s *streams) *spool.Output {
+	if l.Spool == nil || s.handed {
+		return nil
+	}
+	kept := l.Spool.Begin(g.Request().ID)
+	kept.Own(g.Request().Origin.Owner(), g.Request().Session)
+	s.out.Watch(func(p []byte) { kept.Write(spool.Stdout, p) })
+	s.err.Watch(func(p []byte) { kept.Write(spool.Stderr, p) })
+	return kept
+}
+
+// keep writes the recording. A failure is logged, and shows in the record
+// because it names no recording.
+func (l Local) keep(tape *recording.Recording, r *tipstaff.Result) {
+	if tape == nil {
+		return
+	}
+	var err error
+	if r.Recording, err = tape.Finish(r.ExitCode); err != nil {
+		l.Log.Error("a command was not recorded", "error", err)
+	}
+}
+
+// await waits for the first of these: the program ends, its time is up, its
+// caller is gone, its end is asked for. grace is how long the rest has to end.
+func await(ctx context.Context, p Started, limit time.Duration) (cause tipstaff.Cause, grace time.Duration) {
+	switch {
+	case p.Await(ctx, limit):
+		return tipstaff.Exited, leftoverGrace
+	case ctx.Err() == nil:
+		return tipstaff.TimedOut, stopGrace
+	}
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errTerminate):
+		return tipstaff.Stopped, stopGrace
+	case errors.Is(cause, errKill):
+		return tipstaff.Stopped, 0
+	}
+	return tipstaff.Cancelled, stopGrace
+}

@@ -1,0 +1,49 @@
+package runner
+
+import (
+	"fmt"
+	"strings"
+
+	"tipstaff/internal/policy/language"
+	"tipstaff/internal/run/credentials"
+	"tipstaff/internal/sandbox"
+	"tipstaff/internal/sandbox/egress"
+	"tipstaff/internal/sandbox/profile"
+)
+
+// Terms returns the constraints of a single command, from the bounds and
+// credentials of the policy file. A value that cannot be understood is an
+// error; it is never left out.
+func Terms(b rules.Bounds, c rules.Credentials) (sandbox.Terms, error) {
+	t := sandbox.Terms{Limits: sandbox.ResourceLimits{MemoryBytes: b.Memory, Processes: b.Processes}, Doors: credentials.ByDoor(c)}
+	for _, kind := range []rules.CredentialKind{rules.AgentCredential, rules.DockerCredential, rules.NPMCredential} {
+		if _, lent := c.Of(kind); lent {
+			t.Reveal = append(t.Reveal, string(kind))
+		}
+	}
+	if b.Tier != "" {
+		tier, err := sandbox.ParseTier(b.Tier)
+		if err != nil {
+			return t, fmt.Errorf("the policy's sandbox: %w", err)
+		}
+		t.Tier = tier
+	}
+	if b.Profile != "" {
+		p, err := profile.Parse(b.Profile)
+		if err != nil {
+			return t, fmt.Errorf("the policy's sandbox: %w", err)
+		}
+		t.Profile = &p
+	}
+	if b.Network.Limited {
+		t.Network = &sandbox.Network{}
+		if len(b.Network.Hosts) > 0 {
+			hosts, err := egress.ParseHosts(strings.Join(b.Network.Hosts, ","))
+			if err != nil {
+				return t, fmt.Errorf("the policy's network: %w", err)
+			}
+			*t.Network = sandbox.Network{Reach: sandbox.ListedHosts, Hosts: hosts}
+		}
+	}
+	return t, nil
+}

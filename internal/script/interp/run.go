@@ -1,0 +1,129 @@
+//go:build linux
+
+package bash
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"tipstaff/internal/command/scan"
+)
+
+// Run interprets a script and returns what a session keeps of it. Jobs that it
+// has started may still run: [Shell.Wait].
+func Run(settings Settings, text string) (*Shell, Result) {
+	s, err := newShell(settings)
+	if err != nil {
+		return nil, Result{Code: 1, Fault: err}
+	}
+	script, err := shell.Parse(text)
+	if err != nil {
+		s.files.close()
+		return s, Result{Code: 2, Fault: err, Directory: s.dir.path, State: settings.State}
+	}
+	s.lines(script.File.Stmts)
+	if s.jump == toLine || s.jump == toBreak {
+		s.jump = noJump
+	}
+	s.finish()
+	result := Result{Code: s.status & 0xff, Directory: s.dir.path}
+	if result.State, err = s.state(); err != nil {
+		s.line = 1
+		s.errorf("%v", err)
+		result.Fault = err
+		result.State = settings.State
+	}
+	s.files.close()
+	return s, result
+}
+
+// finish is the end of the script: its EXIT trap runs, also if the script has ended
+// itself by a signal, but for SIGKILL.
+func (s *Shell) finish() {
+	n := int(s.killed.Load())
+	if n == 0 {
+		s.exitTrap()
+		return
+	}
+	s.dying = true
+	if n != sigkill {
+		s.exitTrap()
+	}
+	s.status = 128 + n
+}
+
+const sigkill = 9
+
+// Wait waits for the script's jobs.
+func (s *Shell) Wait() { s.running.Wait() }
+
+func newShell(settings Settings) (*Shell, error) {
+	s := &Shell{
+		core: &core{settings: settings, base: map[string]string{}}, vars: &scope{names: map[string]variable{}},
+		functions: map[string]*function{}, traps: map[string]string{}, hashed: map[string]bool{}, last: &lastJob{}, substatus: -1, lastWord: "bash", started: time.Now(),
+	}
+	for i, f := range settings.Files {
+		if f != nil {
+			s.files[i] = newFile(f)
+		}
+	}
+	if settings.Null != nil {
+		s.null = newFile(settings.Null)
+	}
+	at, err := openDirectory(nil, settings.Directory)
+	if err != nil {
+		return nil, fmt.Errorf("cannot enter the directory: %w", err)
+	}
+	s.dir = &directory{path: settings.Directory, file: newFile(at)}
+	for _, kv := range settings.Environment {
+		name, v, _ := strings.Cut(kv, "=")
+		s.base[name] = v
+		if syntax.ValidName(name) {
+			s.vars.names[name] = variable{set: true, text: v, exports: true}
+		}
+	}
+	s.first()
+	return s, s.restore(settings.State)
+}
+
+// first sets the variables that each shell has.
+func (s *Shell) first() {
+	for name, v := range map[string]variable{
+		"IFS":    {set: true, text: " \t\n"},
+		"OPTIND": {set: true, text: "1"},
+		"OPTERR": {set: true, text: "1"},
+		"PS4":    {set: true, text: "+ "},
+		"OSTYPE": {set: true, text: "linux-gnu"},
+		"UID":    {set: true, text: itoa(int64(os.Getuid())), fixed: true, integer: true},
+		"EUID":   {set: true, text: itoa(int64(os.Geteuid())), fixed: true, integer: true},
+		"PPID":   {set: true, text: itoa(int64(os.Getppid())), fixed: true, integer: true},
+	} {
+		if _, inherited := s.vars.names[name]; !inherited || v.fixed || name == "IFS" || name == "OPTIND" {
+			s.vars.names[name] = v
+		}
+	}
+	v := s.vars.names["PWD"]
+	v.set, v.text, v.exports = true, s.dir.path, true
+	s.vars.names["PWD"] = v
+}
+
+// lines runs statements. What stands on one line is read as one: an error of an
+// expansion gives up the rest of it, and goes on with the next line.
+func (s *Shell) lines(list []*syntax.Stmt) {
+	for i, st := range list {
+		if s.jump == toLine && !s.inSubshell {
+			if st.Pos().Line() <= list[i-1].End().Line() {
+				continue
+			}
+			s.jump = noJump
+		}
+		s.statement(st)
+		if s.jump != toLine && s.stops() {
+			return
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package shellproc
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tipstaff/internal/proc"
+	"tipstaff/internal/script/interp"
+	"tipstaff/internal/script/ipc"
+)
+
+// asker asks the server for commands: it is what the interpreter takes for the
+// host of its programs.
+type asker struct {
+	conn   *shellwire.Conn
+	null   *os.File
+	closed *os.File // stands for a closed descriptor: nothing can be read or written
+	writes bool
+
+	mu      sync.Mutex
+	last    uint64
+	waiting map[uint64]chan shellwire.Message
+}
+
+func newAsker(conn *shellwire.Conn) (*asker, error) {
+	fd, err := unix.Open("/", unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the root: %w", err)
+	}
+	null, err := os.OpenFile("/dev/null", os.O_RDWR, 0)
+	if err != nil {
+		return nil, fmt.Errorf("no script without it: %w", err)
+	}
+	return &asker{conn: conn, null: null, closed: os.NewFile(uintptr(fd), "closed"), writes: true, waiting: map[uint64]chan shellwire.Message{}}, nil
+}
+
+// listen gives what the server says to the commands that wait for it. It returns
+// when the server is gone.
+func (a *asker) listen() error {
+	for {
+		m, files, err := a.conn.Receive()
+		if errors.Is(err, io.EOF) || errors.Is(err, unix.ECONNRESET) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		shellwire.CloseAll(files)
+		if m.Kind != shellwire.Started && m.Kind != shellwire.Ended {
+			return fmt.Errorf("an unexpected message of kind %d", m.Kind)
+		}
+		a.mu.Lock()
+		to := a.waiting[m.ID]
+		if m.Kind == shellwire.Ended {
+			delete(a.waiting, m.ID)
+		}
+		a.mu.Unlock()
+		if to != nil {
+			select {
+			case to <- m:
+			default: // more than one Started
+			}
+		}
+	}
+}
+
+// Run implements [bash.Host].
+func (a *asker) Run(c *bash.Command, started func(bash.Process)) bash.Outcome {
+	m := shellwire.Message{
+		Kind: shellwire.Ask, Words: c.Words, Environment: c.Environment, Directory: c.Directory, Line: c.Line, Column: c.Column, WantNumber: started != nil,
+	}
+	fds := []int{int(c.At.Fd())}
+	for _, f := range c.Files {
+		if f == nil {
+			f = a.closed
+		}
+		fds = append(fds, int(f.Fd()))
+	}
+	answers := make(chan shellwire.Message, 2)
+	a.mu.Lock()
+	a.last++
+	m.ID = a.last
+	a.waiting[m.ID] = answers
+	a.mu.Unlock()
+	err := a.conn.Send(m, fds...)
+	runtime.KeepAlive(c)
+	if err != nil {
+		a.mu.Lock()
+		delete(a.waiting, m.ID)
+		a.mu.Unlock()
+		return bash.Outcome{Code: 126, Text: fmt.Sprintf("%s: %v", c.Words[0], err)}
+	}
+	for {
+		answer := <-answers
+		if answer.Kind == shellwire.Started {
+			if started != nil {
+				started(&process{a, m.ID, answer.Number})
+			}
+			continue
+		}
+		return bash.Outcome{
+			Code: answer.Code & 0xff, Refused: answer.Refused, Text: answer.Text,
+			User: time.Duration(answer.UserNanoseconds), System: time.Duration(answer.SystemNanoseconds),
+		}
+	}
+}
+
+// process is a command that the server has started.
+type process struct {
+	a      *asker
+	id     uint64
+	number int
+}
+
+// Number implements [bash.Process].
+func (p *process) Number() int { return p.number }
+
+// Signal implements [bash.Process]. The server knows whether the command still runs.
+func (p *process) Signal(number int) {
+	_ = p.a.conn.Send(shellwire.Message{Kind: shellwire.Signal, ID: p.id, Number: number}) // a server that is gone ends this process
+}
+
+// errReadOnly is what a redirection gives where scripts may only read.
+var errReadOnly = errors.New("scripts may not write files here; only /dev/null, /dev/stdout and /dev/stderr")
+
+// readOnly takes from this process the power to write files.
+func (a *asker) readOnly() error {
+	a.writes = false
+	return proc.ForbidWriting()
+}
+
+// MayWrite implements [bash.Host].
+func (a *asker) MayWrite(string) error {
+	if a.writes {
+		return nil
+	}
+	return errReadOnly
+}

@@ -1,0 +1,312 @@
+package shellproc
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"tipstaff/internal/script/ipc"
+)
+
+// server is the other end of a script process, as tests need it: it starts what
+// is asked for, but for programs that it refuses.
+type server struct {
+	conn   *shellwire.Conn
+	cmd    *exec.Cmd
+	env    []string
+	refuse []string
+	limit  int // of commands; 0: none
+
+	mu      sync.Mutex
+	asked   [][]string
+	running map[uint64]*exec.Cmd
+	crash   bytes.Buffer
+	all     sync.WaitGroup
+}
+
+// result is how a script ended.
+type result struct {
+	out, err string
+	code     int
+	done     shellwire.Message
+	asked    [][]string
+	gone     bool // the process ended without Done
+	crash    string
+}
+
+// script is what a test runs.
+type script struct {
+	text, dir, state string
+	env              []string
+	readOnly         bool
+	goOn             bool
+	stdin            string
+	refuse           []string
+	limit            int
+	wait             time.Duration
+	stays            bool // wait for the end of the process, too
+}
+
+func (x script) run(t testing.TB) result {
+	t.Helper()
+	r, err := x.start(t)
+	if err != nil {
+		t.Fatalf("%s: %v", x.text, err)
+	}
+	return r
+}
+
+func (x script) start(t testing.TB) (r result, err error) {
+	t.Helper()
+	if x.wait == 0 {
+		x.wait = 20 * time.Second
+	}
+	if x.env == nil {
+		x.env = environment()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), x.wait)
+	defer cancel()
+	s := &server{env: x.env, refuse: x.refuse, limit: x.limit, running: map[uint64]*exec.Cmd{}}
+	conn, theirs, err := shellwire.Pair()
+	if err != nil {
+		return r, err
+	}
+	s.conn = conn
+	s.cmd = exec.CommandContext(ctx, "/proc/self/exe", Argument)
+	s.cmd.ExtraFiles = []*os.File{theirs}
+	s.cmd.Env = []string{"GOTRACEBACK=none"}
+	s.cmd.Stderr = &s.crash
+	err = s.cmd.Start()
+	_ = theirs.Close()
+	if err != nil {
+		return r, err
+	}
+	files, err := x.files(t)
+	if err != nil {
+		return r, err
+	}
+	m, _, err := conn.Receive()
+	if err != nil || m.Kind != shellwire.Ready {
+		_ = s.cmd.Wait()
+		return r, fmt.Errorf("not ready: %v %s", err, &s.crash)
+	}
+	first := shellwire.Message{Kind: shellwire.Script, Text: x.text, Environment: x.env, Directory: x.dir, State: x.state, Write: !x.readOnly, Continue: x.goOn}
+	if err := conn.Send(first, int(files[0].Fd()), int(files[1].Fd()), int(files[2].Fd())); err != nil {
+		_ = s.cmd.Wait()
+		return r, fmt.Errorf("%w %v %s", err, s.cmd.ProcessState, &s.crash)
+	}
+	s.serve(&r, x.stays)
+	_ = conn.Close()
+	_ = s.cmd.Process.Kill()
+	_ = s.cmd.Wait()
+	s.end()
+	s.all.Wait()
+	out, _ := os.ReadFile(files[1].Name())
+	errs, _ := os.ReadFile(files[2].Name())
+	for _, f := range files {
+		_ = f.Close()
+	}
+	r.out, r.err, r.asked, r.crash = string(out), string(errs), s.asked, s.crash.String()
+	if ctx.Err() != nil {
+		return r, fmt.Errorf("not ended after %v; out %.300q err %.300q", x.wait, r.out, r.err)
+	}
+	return r, nil
+}
+
+func (x script) files(t testing.TB) (files []*os.File, err error) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "in"), []byte(x.stdin), 0o600); err != nil {
+		return nil, err
+	}
+	in, err := os.Open(filepath.Join(dir, "in"))
+	if err != nil {
+		return nil, err
+	}
+	files = append(files, in)
+	for _, name := range []string{"out", "err"} {
+		f, err := os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+// serve answers until the script has ended; until the process is gone, if stays.
+func (s *server) serve(r *result, stays bool) {
+	for {
+		m, files, err := s.conn.Receive()
+		if err != nil {
+			r.gone = r.done.Kind != shellwire.Done
+			return
+		}
+		switch m.Kind {
+		case shellwire.Ask:
+			s.mu.Lock()
+			s.asked = append(s.asked, m.Words)
+			s.mu.Unlock()
+			s.all.Go(func() { s.run(m, files) })
+			continue
+		case shellwire.Signal:
+			s.signal(m)
+		case shellwire.Done:
+			r.done, r.code = m, m.Code
+			if !stays {
+				return
+			}
+		}
+		shellwire.CloseAll(files)
+	}
+}
+
+func (s *server) signal(m shellwire.Message) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.running[m.ID]; c != nil && c.Process != nil && c.Process.Pid > 1 {
+		_ = syscall.Kill(-c.Process.Pid, syscall.Signal(m.Number))
+	}
+}
+
+// end ends the commands that still run.
+func (s *server) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.running {
+		if c.Process != nil && c.Process.Pid > 1 {
+			_ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL)
+		}
+	}
+}
+
+func (s *server) run(m shellwire.Message, files []*os.File) {
+	answer := shellwire.Message{Kind: shellwire.Ended, ID: m.ID}
+	defer func() { _ = s.conn.Send(answer) }()
+	s.mu.Lock()
+	n := len(s.asked)
+	s.mu.Unlock()
+	if slices.Contains(s.refuse, filepath.Base(m.Words[0])) || s.limit > 0 && n > s.limit {
+		shellwire.CloseAll(files)
+		answer.Code, answer.Refused, answer.Text = 126, true, m.Words[0]+": refused"
+		return
+	}
+	c, err := s.command(m, files)
+	if err != nil {
+		shellwire.CloseAll(files)
+		answer.Code = 127
+		answer.Text = m.Words[0] + ": " + reasonOf(err, &answer.Code)
+		return
+	}
+	s.mu.Lock()
+	err = c.Start()
+	if err == nil {
+		s.running[m.ID] = c
+	}
+	s.mu.Unlock()
+	shellwire.CloseAll(files)
+	if err != nil {
+		answer.Code, answer.Text = 126, m.Words[0]+": "+err.Error()
+		return
+	}
+	if m.WantNumber {
+		_ = s.conn.Send(shellwire.Message{Kind: shellwire.Started, ID: m.ID, Number: c.Process.Pid})
+	}
+	_ = c.Wait()
+	s.mu.Lock()
+	delete(s.running, m.ID)
+	s.mu.Unlock()
+	ws := c.ProcessState.Sys().(syscall.WaitStatus)
+	answer.Code = ws.ExitStatus()
+	if ws.Signaled() {
+		answer.Code = 128 + int(ws.Signal())
+	}
+	answer.UserNanoseconds, answer.SystemNanoseconds = int64(c.ProcessState.UserTime()), int64(c.ProcessState.SystemTime())
+}
+
+func (s *server) command(m shellwire.Message, files []*os.File) (*exec.Cmd, error) {
+	if len(files) < 4 {
+		return nil, errors.New("bad request")
+	}
+	env := changed(s.env, m.Environment)
+	dir := fmt.Sprintf("/proc/self/fd/%d", files[0].Fd())
+	path, err := look(m.Words[0], dir, env)
+	if err != nil {
+		return nil, err
+	}
+	c := &exec.Cmd{Path: path, Args: m.Words, Env: env, Dir: dir, SysProcAttr: &syscall.SysProcAttr{Setpgid: true}}
+	if len(env) == 0 {
+		c.Env = []string{}
+	}
+	c.Stdin, c.Stdout, c.Stderr, c.ExtraFiles = files[1], files[2], files[3], files[4:]
+	return c, nil
+}
+
+func reasonOf(err error, code *int) string {
+	switch {
+	case errors.Is(err, os.ErrPermission):
+		*code = 126
+		return "Permission denied"
+	case errors.Is(err, syscall.EISDIR):
+		*code = 126
+		return "Is a directory"
+	}
+	return "command not found"
+}
+
+func look(name, dir string, env []string) (string, error) {
+	executable := func(p string) error {
+		st, err := os.Stat(p)
+		switch {
+		case err != nil:
+			return err
+		case st.IsDir():
+			return syscall.EISDIR
+		case !st.Mode().IsRegular() || st.Mode()&0o111 == 0:
+			return os.ErrPermission
+		}
+		return nil
+	}
+	if filepath.IsAbs(name) {
+		return name, executable(name)
+	}
+	if strings.Contains(name, "/") {
+		return name, executable(filepath.Join(dir, name))
+	}
+	for _, kv := range env {
+		if rest, ok := strings.CutPrefix(kv, "PATH="); ok {
+			for _, d := range filepath.SplitList(rest) {
+				if p := filepath.Join(d, name); filepath.IsAbs(p) && executable(p) == nil {
+					return p, nil
+				}
+			}
+		}
+	}
+	return "", os.ErrNotExist
+}
+
+// changed lays changed variables over the base.
+func changed(base, diff []string) []string {
+	out := slices.Clone(base)
+	for _, kv := range diff {
+		name, _, set := strings.Cut(kv, "=")
+		out = slices.DeleteFunc(out, func(s string) bool { return strings.HasPrefix(s, name+"=") })
+		if set {
+			out = append(out, kv)
+		}
+	}
+	return out
+}
+
+func environment() []string {
+	return []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/root", "LANG=C.UTF-8", "TMPDIR=/tmp"}
+}

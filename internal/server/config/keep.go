@@ -1,0 +1,17 @@
+package config
+
+import "tipstaff/internal/audit/retention"
+
+// bounds reads how long and how much of trails or recordings is kept; all, if nothing
+// is set.
+func (r *reader) bounds(name string) keep.Bounds {
+	v := r.vars[name]
+	if v == "" {
+		return keep.Bounds{}
+	}
+	b, err := keep.Parse(v)
+	if err != nil {
+		r.fault(name, "%v", err)
+	}
+	return b
+}

@@ -1,0 +1,95 @@
+//go:build !race
+
+// One goroutine reads every file here; the race detector has nothing to look at,
+// and takes a minute and a half for it.
+
+package archtest
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+)
+
+func TestCodeFollowsThePlan(t *testing.T) {
+	for _, f := range check(t, os.DirFS("../../.."), "internal/testing/archtest/floors.txt") {
+		t.Error(f)
+	}
+}
+
+// Each archive in testdata is a small module with a plan. Its comment says what
+// it shows; its file "want" holds the expected faults, in order.
+func TestCheckFinds(t *testing.T) {
+	archives, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(archives) == 0 {
+		t.Fatalf("no archives: %v", err)
+	}
+	for _, name := range archives {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tree, err := txtar.FS(archive)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := fs.ReadFile(tree, "want")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got strings.Builder
+			for _, f := range check(t, tree, "floors.txt") {
+				got.WriteString(f.String() + "\n")
+			}
+			if got.String() != string(want) {
+				t.Errorf("%sgot:\n%s\nwant:\n%s", archive.Comment, got.String(), want)
+			}
+		})
+	}
+}
+
+func TestParsePlanRefuses(t *testing.T) {
+	for _, test := range []struct{ why, text, want string }{
+		{"a row above every section", "  a  does something", "floors.txt:1: the section \"\" is unknown; there are floor N, outside, owners and pure"},
+		{"a section that is misspelt", "onwers\n  os/exec  a  reason", "floors.txt:2: the section \"onwers\" is unknown; there are floor N, outside, owners and pure"},
+		{"a floor without a number", "floor one\n  a  does something", "floors.txt:2: the section \"floor one\" is not a floor with a number"},
+		{"a package that does nothing", "floor 1\n  a", "floors.txt:2: a package has two columns (path, what it does), this one has 1"},
+		{"a package in two places", "floor 1\n  a  one\nfloor 2\n  a  two", "floors.txt:4: a has a row already, in line 2"},
+		{"an owner without a reason", "floor 1\n  a  one\nowners\n  os/exec  a", "floors.txt:4: a row of owners has three columns (what, who, why), this one has 2"},
+		{"an owner that the plan does not know", "owners\n  os/exec  a  One road.", "floors.txt:2: the owner a is no package of the plan"},
+		{"an impurity without a reason", "pure\n  os", "floors.txt:2: a row of pure has two columns (what, why), this one has 1"},
+	} {
+		t.Run(test.why, func(t *testing.T) {
+			_, err := ParsePlan(test.text)
+			if err == nil || err.Error() != test.want {
+				t.Errorf("got %v, want %s", err, test.want)
+			}
+		})
+	}
+}
+
+func check(t *testing.T, tree fs.FS, planFile string) []Fault {
+	t.Helper()
+	text, err := fs.ReadFile(tree, planFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := ParsePlan(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	goMod, err := fs.ReadFile(tree, "go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := ReadTree(tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Check(plan, files, string(goMod))
+}
