@@ -39,7 +39,7 @@ func newMachines(t *testing.T) *machines {
 	m.write("seal", string(seal))
 	var public strings.Builder
 	for _, name := range []string{"g1", "g2", "g3"} {
-		seed, key, err := engine.NewKey()
+		seed, key, err := natsx.NewKey()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -30,7 +30,7 @@ func guard(t *testing.T) *machines {
 	m.write("seal", strings.Repeat("s", 32))
 	args := []string{"engine", "config", "--store", t.TempDir()}
 	for name, flag := range map[string]string{"g1": "--gateway", "g2": "--gateway", "r1": "--runner", "r2": "--runner", "r3": "--runner", "ops": "--operator", "stranger": "--operator", "auditor": "--auditor"} {
-		seed, public, err := engine.NewKey()
+		seed, public, err := natsx.NewKey()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,7 +40,7 @@ func guard(t *testing.T) *machines {
 	}
 	var gateways, operators strings.Builder
 	for name, to := range map[string]*strings.Builder{"g1": &gateways, "g2": &gateways, "ops": &operators, "stranger": {}} {
-		seed, public, err := engine.NewKey()
+		seed, public, err := natsx.NewKey()
 		if err != nil {
 			t.Fatal(err)
 		}

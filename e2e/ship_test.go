@@ -36,7 +36,7 @@ func streams(t *testing.T, s *enginetest.Server) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), kit.Patience)
 	defer cancel()
-	if err := s.Connect(engine.Gateway, "g1").MakeStreams(ctx, 1); err != nil {
+	if err := s.Connect(natsx.Gateway, "g1").MakeStreams(ctx, 1); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -46,10 +46,10 @@ shown as an escape.`,
 	return cmd
 }
 
-func showQuestions(out, talk io.Writer, list []control.Question, asJSON bool) error {
+func showQuestions(out, talk io.Writer, list []api.Question, asJSON bool) error {
 	if asJSON {
 		if list == nil {
-			list = []control.Question{}
+			list = []api.Question{}
 		}
 		return sayJSON(out, list)
 	}
@@ -61,9 +61,9 @@ func showQuestions(out, talk io.Writer, list []control.Question, asJSON bool) er
 			say(out, "")
 		}
 		if q.Member != "" {
-			say(out, "%-11s %s", "On:", argv.Escape(q.Member))
+			say(out, "%-11s %s", "On:", cmdline.Escape(q.Member))
 		}
-		say(out, "%-11s %s, %s, until %s", "Approval:", argv.Escape(q.Approval), argv.Escape(q.State), q.Expires.Local().Format(time.TimeOnly))
+		say(out, "%-11s %s, %s, until %s", "Approval:", cmdline.Escape(q.Approval), cmdline.Escape(q.State), q.Expires.Local().Format(time.TimeOnly))
 		say(out, "%s", shownText(q))
 	}
 	return nil
@@ -71,10 +71,10 @@ func showQuestions(out, talk io.Writer, list []control.Question, asJSON bool) er
 
 // shownText is a server's text about a question. The server escapes it;
 // escaping it again keeps a faulty server's text from controlling the terminal.
-func shownText(q control.Question) string {
+func shownText(q api.Question) string {
 	lines := strings.Split(strings.TrimSuffix(q.Text, "\n"), "\n")
 	for i := range lines {
-		lines[i] = argv.Escape(lines[i])
+		lines[i] = cmdline.Escape(lines[i])
 	}
 	return strings.Join(lines, "\n")
 }
@@ -94,7 +94,7 @@ The exit code is 1 when nothing is open under the handle.`,
   tipstaff approve apr_k3p7x2m5q4w6z2n3b5v7c2x4ra --session`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return answer(cmd, where, "Allowed", args[0], func(d *desk) (control.Question, error) {
+			return answer(cmd, where, "Allowed", args[0], func(d *desk) (api.Question, error) {
 				return d.Approve(args[0], session)
 			})
 		},
@@ -117,7 +117,7 @@ The exit code is 1 when nothing is open under the handle.`,
 		Example: `  tipstaff deny apr_k3p7x2m5q4w6z2n3b5v7c2x4ra --comment 'Open a pull request instead.'`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return answer(cmd, where, "Denied", args[0], func(d *desk) (control.Question, error) {
+			return answer(cmd, where, "Denied", args[0], func(d *desk) (api.Question, error) {
 				return d.Deny(args[0], comment)
 			})
 		},
@@ -129,9 +129,9 @@ The exit code is 1 when nothing is open under the handle.`,
 
 // answer sends a person's answer to the server that asked, and shows the
 // question.
-func answer(cmd *cobra.Command, where deskFlags, what, handle string, give func(*desk) (control.Question, error)) error {
+func answer(cmd *cobra.Command, where deskFlags, what, handle string, give func(*desk) (api.Question, error)) error {
 	if !strings.HasPrefix(handle, approval.Prefix) {
-		return fail(exitUsage, "%s is no handle of a question; those begin with %s", argv.Display([]string{handle}), approval.Prefix)
+		return fail(exitUsage, "%s is no handle of a question; those begin with %s", cmdline.Display([]string{handle}), approval.Prefix)
 	}
 	d, err := where.open(cmd.Context())
 	if err != nil {
@@ -141,7 +141,7 @@ func answer(cmd *cobra.Command, where deskFlags, what, handle string, give func(
 	q, err := give(d)
 	switch {
 	case errors.Is(err, approval.ErrNotOpen):
-		return fail(exitFailure, "nothing waits under %s: it was used, has expired, or belongs to a server with another TIPSTAFF_STATE_DIR, or of another fleet", argv.Display([]string{handle}))
+		return fail(exitFailure, "nothing waits under %s: it was used, has expired, or belongs to a server with another TIPSTAFF_STATE_DIR, or of another fleet", cmdline.Display([]string{handle}))
 	case err != nil:
 		return fail(exitFailure, "cannot answer: %s", escapeLines(err))
 	}
@@ -153,7 +153,7 @@ func answer(cmd *cobra.Command, where deskFlags, what, handle string, give func(
 func escapeLines(err error) string {
 	lines := strings.Split(err.Error(), "\n")
 	for i := range lines {
-		lines[i] = argv.Escape(lines[i])
+		lines[i] = cmdline.Escape(lines[i])
 	}
 	return strings.Join(lines, "\n")
 }

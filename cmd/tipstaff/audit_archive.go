@@ -27,7 +27,7 @@ func olderThan(text string) (time.Duration, error) {
 	if text == "0" {
 		return 1, nil // everything is older
 	}
-	age, err := keep.ParseAge(text)
+	age, err := retention.ParseAge(text)
 	if err != nil {
 		return 0, fail(exitUsage, "--older-than: %w", err)
 	}
@@ -74,7 +74,7 @@ stays where it is (exit code 1, and "audit verify" says what is wrong).`,
 				return err
 			}
 			o := keepOptions(s, "tipstaff audit archive --older-than "+older)
-			o.Trails, o.Recordings = keep.Bounds{Age: age}, keep.Bounds{}
+			o.Trails, o.Recordings = retention.Bounds{Age: age}, retention.Bounds{}
 			if dry {
 				return planned(cmd, o, "would go to the archive")
 			}
@@ -90,17 +90,17 @@ stays where it is (exit code 1, and "audit verify" says what is wrong).`,
 	return cmd
 }
 
-func archiveTo(cmd *cobra.Command, o keep.Options, where string) error {
+func archiveTo(cmd *cobra.Command, o retention.Options, where string) error {
 	var trails, bytes, stored int64
-	err := keep.Archive(cmd.Context(), o, where, func(m audit.Moved) {
+	err := retention.Archive(cmd.Context(), o, where, func(m audit.Moved) {
 		what := plural(int64(m.Segments), "file", "files")
 		if m.Whole {
 			what = "all of it"
 		}
-		say(cmd.OutOrStdout(), "archived    %s  %s, %d bytes in %d", argv.Escape(m.Trail), what, m.Bytes, m.Stored)
+		say(cmd.OutOrStdout(), "archived    %s  %s, %d bytes in %d", cmdline.Escape(m.Trail), what, m.Bytes, m.Stored)
 		trails, bytes, stored = trails+1, bytes+m.Bytes, stored+m.Stored
 	})
-	say(cmd.ErrOrStderr(), "%s archived to %s: %d bytes in %d.", plural(trails, "trail", "trails"), argv.Escape(where), bytes, stored)
+	say(cmd.ErrOrStderr(), "%s archived to %s: %d bytes in %d.", plural(trails, "trail", "trails"), cmdline.Escape(where), bytes, stored)
 	if err != nil {
 		return fail(exitFailure, "%w", err)
 	}
@@ -108,19 +108,19 @@ func archiveTo(cmd *cobra.Command, o keep.Options, where string) error {
 }
 
 // planned says what would go.
-func planned(cmd *cobra.Command, o keep.Options, what string) error {
-	steps, err := keep.Plan(o)
+func planned(cmd *cobra.Command, o retention.Options, what string) error {
+	steps, err := retention.Plan(o)
 	if err != nil {
 		return fail(exitFailure, "%w", err)
 	}
 	for _, s := range steps {
 		switch {
 		case s.Files > 0:
-			say(cmd.OutOrStdout(), "%s  %s", argv.Escape(s.Trail), plural(int64(s.Files), "recording", "recordings"))
+			say(cmd.OutOrStdout(), "%s  %s", cmdline.Escape(s.Trail), plural(int64(s.Files), "recording", "recordings"))
 		case s.Whole:
-			say(cmd.OutOrStdout(), "%s  all of it, %d bytes, last record %s", argv.Escape(s.Trail), s.Bytes, s.At.UTC().Format(time.RFC3339))
+			say(cmd.OutOrStdout(), "%s  all of it, %d bytes, last record %s", cmdline.Escape(s.Trail), s.Bytes, s.At.UTC().Format(time.RFC3339))
 		default:
-			say(cmd.OutOrStdout(), "%s  up to %s, %d bytes, last record %s", argv.Escape(s.Trail), s.Segment, s.Bytes, s.At.UTC().Format(time.RFC3339))
+			say(cmd.OutOrStdout(), "%s  up to %s, %d bytes, last record %s", cmdline.Escape(s.Trail), s.Segment, s.Bytes, s.At.UTC().Format(time.RFC3339))
 		}
 	}
 	say(cmd.ErrOrStderr(), "%s %s; nothing was changed.", plural(int64(len(steps)), "step", "steps"), what)
@@ -169,7 +169,7 @@ What lies in an archive stays there, unless --archived is given, which needs an 
 			if dry {
 				return planned(cmd, o, "would be removed")
 			}
-			swept, err := keep.Sweep(cmd.Context(), o)
+			swept, err := retention.Sweep(cmd.Context(), o)
 			say(cmd.OutOrStdout(), "retired     %s, %s, %s: %d bytes. %d bytes of trails and %d of recordings are kept.",
 				plural(int64(swept.Trails), "trail", "trails"), plural(int64(swept.Segments), "file of records", "files of records"),
 				plural(int64(swept.Recordings), "recording", "recordings"), swept.Bytes, swept.Kept, swept.KeptRecordings)
@@ -189,10 +189,10 @@ What lies in an archive stays there, unless --archived is given, which needs an 
 }
 
 // pruneBounds takes the bounds from the flags, or from the settings if there are none.
-func pruneBounds(cmd *cobra.Command, o *keep.Options, older, kept, recordings string) (err error) {
+func pruneBounds(cmd *cobra.Command, o *retention.Options, older, kept, recordings string) (err error) {
 	given := cmd.Flags().Changed
 	if given("older-than") || given("keep") || given("recordings") {
-		o.Trails, o.Recordings = keep.Bounds{}, keep.Bounds{}
+		o.Trails, o.Recordings = retention.Bounds{}, retention.Bounds{}
 	}
 	if given("older-than") {
 		o.By += " --older-than " + older
@@ -202,13 +202,13 @@ func pruneBounds(cmd *cobra.Command, o *keep.Options, older, kept, recordings st
 	}
 	for _, f := range []struct {
 		name, text string
-		to         *keep.Bounds
+		to         *retention.Bounds
 	}{{"keep", kept, &o.Trails}, {"recordings", recordings, &o.Recordings}} {
 		if !given(f.name) {
 			continue
 		}
 		o.By += " --" + f.name + " " + f.text
-		if *f.to, err = keep.Parse(f.text); err != nil {
+		if *f.to, err = retention.Parse(f.text); err != nil {
 			return fail(exitUsage, "--%s=%q: %w", f.name, f.text, err)
 		}
 	}

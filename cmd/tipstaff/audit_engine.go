@@ -42,8 +42,8 @@ func (e *engineFlag) add(cmd *cobra.Command) {
 // trailPlace is where trails are read.
 type trailPlace struct {
 	files   audit.Files
-	copies  *ship.Copies // nil: files of this machine
-	servers string       // as they were given
+	copies  *replicate.Copies // nil: files of this machine
+	servers string            // as they were given
 }
 
 // trails returns where to read, and the path there that args name.
@@ -59,7 +59,7 @@ func (e engineFlag) trails(cmd *cobra.Command, args []string) (trailPlace, strin
 	if len(args) == 1 {
 		where = strings.TrimSuffix(args[0], "/")
 		name, _, _ = strings.Cut(where, "/")
-		if engine.CheckName(name) != nil || !fs.ValidPath(where) {
+		if natsx.CheckName(name) != nil || !fs.ValidPath(where) {
 			return trailPlace{}, "", fail(exitUsage, "%q names no copy: with --engine, PATH is the name of a runner, a gateway or a server, or NAME/TRAIL", args[0])
 		}
 	}
@@ -68,7 +68,7 @@ func (e engineFlag) trails(cmd *cobra.Command, args []string) (trailPlace, strin
 		return trailPlace{}, "", err
 	}
 	context.AfterFunc(cmd.Context(), conn.Close)
-	copies, err := ship.ReadCopies(cmd.Context(), conn, name)
+	copies, err := replicate.ReadCopies(cmd.Context(), conn, name)
 	if err != nil {
 		return trailPlace{}, "", fail(exitFailure, "%w", err)
 	}
@@ -82,7 +82,7 @@ func (e engineFlag) trails(cmd *cobra.Command, args []string) (trailPlace, strin
 const reachTime = 10 * time.Second
 
 // connect connects as an auditor, who may read and nothing else.
-func (e engineFlag) connect(ctx context.Context) (*engine.Conn, error) {
+func (e engineFlag) connect(ctx context.Context) (*natsx.Conn, error) {
 	settings, err := config.FromEnvironment(os.Environ())
 	if err != nil {
 		return nil, fail(exitConfig, "cannot tell how to connect to the engine:\n%w", err)
@@ -94,9 +94,9 @@ func (e engineFlag) connect(ctx context.Context) (*engine.Conn, error) {
 
 // reachEngine connects for one command, which waits reachTime at most. Why it cannot
 // is its error, not its log.
-func reachEngine(ctx context.Context, o engine.Options) (*engine.Conn, error) {
+func reachEngine(ctx context.Context, o natsx.Options) (*natsx.Conn, error) {
 	o.Log = slog.New(slog.DiscardHandler)
-	conn, err := engine.Connect(ctx, o)
+	conn, err := natsx.Connect(ctx, o)
 	if err != nil {
 		return nil, fail(exitConfig, "%w", err)
 	}

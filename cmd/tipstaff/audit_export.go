@@ -59,17 +59,17 @@ details):
 	return cmd
 }
 
-func exporters(host string) map[string]func(w io.Writer) trailread.Exporter {
-	return map[string]func(w io.Writer) trailread.Exporter{
-		"jsonl": func(w io.Writer) trailread.Exporter { return trailread.NewJSONL(w) },
-		"csv":   func(w io.Writer) trailread.Exporter { return trailread.NewCSV(w) },
-		"ocsf":  func(w io.Writer) trailread.Exporter { return trailread.NewOCSF(w, version, host) },
+func exporters(host string) map[string]func(w io.Writer) query.Exporter {
+	return map[string]func(w io.Writer) query.Exporter{
+		"jsonl": func(w io.Writer) query.Exporter { return query.NewJSONL(w) },
+		"csv":   func(w io.Writer) query.Exporter { return query.NewCSV(w) },
+		"ocsf":  func(w io.Writer) query.Exporter { return query.NewOCSF(w, version, host) },
 	}
 }
 
-func (r *trailReader) export(e trailread.Exporter) error {
+func (r *trailReader) export(e query.Exporter) error {
 	found := false
-	tally, err := trailread.Read(r.cmd.Context(), r.trails, r.filter, func(l *trailread.Line) error {
+	tally, err := query.Read(r.cmd.Context(), r.trails, r.filter, func(l *query.Line) error {
 		found = true
 		return e.Write(l)
 	})

@@ -30,7 +30,7 @@ const pathHelp = `PATH is a trail, one of its files, or a directory of trails; w
 trails of this user's state directory are read, merged in order of time.`
 
 // filterFlags are the flags that select records.
-type filterFlags struct{ asked trailread.Asked }
+type filterFlags struct{ asked query.Asked }
 
 func (f *filterFlags) add(cmd *cobra.Command) {
 	flags, a := cmd.Flags(), &f.asked
@@ -49,7 +49,7 @@ func (f *filterFlags) add(cmd *cobra.Command) {
 }
 
 // filter reads the flags. Its errors are usage errors.
-func (f *filterFlags) filter(cmd *cobra.Command, now time.Time) (*trailread.Filter, error) {
+func (f *filterFlags) filter(cmd *cobra.Command, now time.Time) (*query.Filter, error) {
 	for _, name := range []string{"agent", "task", "session", "command", "principal", "event", "code", "cmd", "exit", "since", "until"} {
 		if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {
 			return nil, fail(exitUsage, "--%s is empty; leave it out if it does not matter", name)
@@ -73,7 +73,7 @@ func knownEvents() []audit.Event {
 
 // sayNothingFound says that no record matches, and points out likely typing
 // errors.
-func sayNothingFound(w io.Writer, f *trailread.Filter) {
+func sayNothingFound(w io.Writer, f *query.Filter) {
 	var names []string
 	for _, e := range knownEvents() {
 		if string(e) == f.Event.Text || f.Event.Prefix && strings.HasPrefix(string(e), f.Event.Text) || f.Event.Text == "" {
@@ -90,8 +90,8 @@ type trailReader struct {
 	cmd    *cobra.Command
 	from   trailPlace
 	path   string
-	trails []trailread.Trail
-	filter *trailread.Filter
+	trails []query.Trail
+	filter *query.Filter
 	out    *bufio.Writer
 	screen screen
 	away   bool // the place could not be reached when it was last asked
@@ -99,20 +99,20 @@ type trailReader struct {
 
 // openTrails finds the trails that args name. If there are none it has said so,
 // and the reader has no trails.
-func openTrails(cmd *cobra.Command, args []string, engine engineFlag, f *trailread.Filter, noColor bool) (*trailReader, error) {
+func openTrails(cmd *cobra.Command, args []string, engine engineFlag, f *query.Filter, noColor bool) (*trailReader, error) {
 	from, path, err := engine.trails(cmd, args)
 	if err != nil {
 		return nil, err
 	}
 	r := &trailReader{cmd: cmd, from: from, path: path, filter: f, out: bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10), screen: screenOf(cmd.OutOrStdout(), noColor)}
-	r.trails, err = trailread.FindIn(from.files, path)
+	r.trails, err = query.FindIn(from.files, path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && len(args) == 0:
-		say(cmd.ErrOrStderr(), "There is no trail yet: %s does not exist.", argv.Escape(path))
+		say(cmd.ErrOrStderr(), "There is no trail yet: %s does not exist.", cmdline.Escape(path))
 	case err != nil:
 		return nil, fail(exitFailure, "%w", err)
 	case len(r.trails) == 0:
-		say(cmd.ErrOrStderr(), "There is no trail in %s.", argv.Escape(from.called(path)))
+		say(cmd.ErrOrStderr(), "There is no trail in %s.", cmdline.Escape(from.called(path)))
 	}
 	r.sayAway()
 	return r, nil
@@ -127,13 +127,13 @@ func (r *trailReader) sayAway() {
 		}
 	}
 	for _, to := range slices.Sorted(maps.Keys(away)) {
-		say(r.cmd.ErrOrStderr(), "tipstaff: records of %s lie in the archive %s, which is not there now, and are left out; say where it is with --archive", plural(away[to], "trail", "trails"), argv.Escape(to))
+		say(r.cmd.ErrOrStderr(), "tipstaff: records of %s lie in the archive %s, which is not there now, and are left out; say where it is with --archive", plural(away[to], "trail", "trails"), cmdline.Escape(to))
 	}
 }
 
 // end writes what is left, reports lines that were skipped, and turns err into
 // an exit code.
-func (r *trailReader) end(err error, faults trailread.Faults) error {
+func (r *trailReader) end(err error, faults query.Faults) error {
 	if flushed := r.out.Flush(); err == nil {
 		err = flushed
 	}
@@ -151,7 +151,7 @@ func (r *trailReader) end(err error, faults trailread.Faults) error {
 	return fail(exitFailure, "%w", err)
 }
 
-func (r *trailReader) sayFaults(f trailread.Faults) {
+func (r *trailReader) sayFaults(f query.Faults) {
 	if f.Torn+f.Bad == 0 {
 		return
 	}
@@ -162,8 +162,8 @@ func (r *trailReader) sayFaults(f trailread.Faults) {
 	case f.Torn > 0:
 		what += fmt.Sprintf(", and %s torn", plural(f.Torn, "last line", "last lines"))
 	}
-	check := argv.Display(r.from.verify(filepath.Dir(f.First.File)))
-	say(r.cmd.ErrOrStderr(), "tipstaff: %s (%s). To learn what happened to the trail: %s", what, argv.Escape(f.First.String()), check)
+	check := cmdline.Display(r.from.verify(filepath.Dir(f.First.File)))
+	say(r.cmd.ErrOrStderr(), "tipstaff: %s (%s). To learn what happened to the trail: %s", what, cmdline.Escape(f.First.String()), check)
 }
 
 func plural(n int64, one, many string) string {
@@ -179,7 +179,7 @@ func oneOrMany(n int64, one, many string) string {
 
 // printRaw writes a record as it is in the trail. On a terminal, unprintable
 // characters are replaced by JSON escapes with the same meaning.
-func (r *trailReader) printRaw(l *trailread.Line) error {
+func (r *trailReader) printRaw(l *query.Line) error {
 	raw := l.Raw
 	if r.screen.terminal {
 		raw = audit.AppendPrintable(nil, raw)

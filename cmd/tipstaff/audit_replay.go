@@ -75,18 +75,18 @@ lets them through. asciinema plays the same files.`,
 
 // recordingOf finds the recording of a command and checks it against its
 // record.
-func recordingOf(ctx context.Context, from audit.Files, path, command string) (trailread.Recorded, error) {
-	trails, err := trailread.FindIn(from, path)
+func recordingOf(ctx context.Context, from audit.Files, path, command string) (query.Recorded, error) {
+	trails, err := query.FindIn(from, path)
 	if err != nil {
-		return trailread.Recorded{}, fail(exitFailure, "%w", err)
+		return query.Recorded{}, fail(exitFailure, "%w", err)
 	}
-	cast, err := trailread.Recording(ctx, trails, command)
-	var altered *trailread.AlteredError
-	var retired *trailread.RetiredError
+	cast, err := query.Recording(ctx, trails, command)
+	var altered *query.AlteredError
+	var retired *query.RetiredError
 	switch {
 	case errors.As(err, &retired):
 		return cast, fail(exitFailure, "%w", err)
-	case errors.Is(err, trailread.ErrNoRecording):
+	case errors.Is(err, query.ErrNoRecording):
 		return cast, fail(exitFailure, "there is no recording of %s in %s; servers keep them with TIPSTAFF_RECORDINGS=true", command, path)
 	case errors.As(err, &altered):
 		return cast, fail(exitTampered, "%w", err)

@@ -31,7 +31,7 @@ func retainedLine(t audit.TrailReport, s audit.Statement) string {
 
 // stated says in words what a statement says.
 func stated(s audit.Statement) string {
-	by := fmt.Sprintf("%s by %s, on %s", s.Act, argv.Escape(s.By), s.Time.UTC().Format(time.RFC3339))
+	by := fmt.Sprintf("%s by %s, on %s", s.Act, cmdline.Escape(s.By), s.Time.UTC().Format(time.RFC3339))
 	var what string
 	switch {
 	case s.Through > 0:
@@ -42,7 +42,7 @@ func stated(s audit.Statement) string {
 		what = ", " + plural(int64(len(s.Files)), "recording", "recordings")
 	}
 	if s.To != "" {
-		what += ", to " + argv.Escape(s.To)
+		what += ", to " + cmdline.Escape(s.To)
 	}
 	return by + what
 }

@@ -54,12 +54,12 @@ Names and words are compared exactly, byte for byte.
 }
 
 // search prints every selected record.
-func (r *trailReader) search(print func(*trailread.Line) error) error {
+func (r *trailReader) search(print func(*query.Line) error) error {
 	if len(r.trails) == 0 {
 		return nil
 	}
 	found := false
-	tally, err := trailread.Read(r.cmd.Context(), r.trails, r.filter, func(l *trailread.Line) error {
+	tally, err := query.Read(r.cmd.Context(), r.trails, r.filter, func(l *query.Line) error {
 		found = true
 		return print(l)
 	})

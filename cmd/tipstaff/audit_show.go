@@ -69,18 +69,18 @@ With --seq, show one record of one trail in full.
 }
 
 // printer returns a function that prints records for a person, or raw.
-func (r *trailReader) printer(raw bool) func(l *trailread.Line) error {
+func (r *trailReader) printer(raw bool) func(l *query.Line) error {
 	if raw {
 		return r.printRaw
 	}
 	return newTable(r).print
 }
 
-func (r *trailReader) showLast(n int, follow bool, print func(*trailread.Line) error) error {
+func (r *trailReader) showLast(n int, follow bool, print func(*query.Line) error) error {
 	if len(r.trails) == 0 && !follow {
 		return nil
 	}
-	found, tally, err := trailread.Last(r.cmd.Context(), r.trails, r.filter, n)
+	found, tally, err := query.Last(r.cmd.Context(), r.trails, r.filter, n)
 	for i := range found {
 		if err == nil {
 			err = print(&found[i])
@@ -96,8 +96,8 @@ func (r *trailReader) showLast(n int, follow bool, print func(*trailread.Line) e
 }
 
 // follow prints new records until the command is interrupted.
-func (r *trailReader) follow(print func(*trailread.Line) error) error {
-	w, err := trailread.Follow(r.from.files, r.path, r.trails, r.filter)
+func (r *trailReader) follow(print func(*query.Line) error) error {
+	w, err := query.Follow(r.from.files, r.path, r.trails, r.filter)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (r *trailReader) showOne(seq uint64, raw bool) error {
 	default:
 		latest := r.trails[len(r.trails)-1].Path
 		return fail(exitUsage, "there are %d trails in %s, and each counts from 1: name one of them. The latest: %s",
-			len(r.trails), argv.Escape(r.path), argv.Escape(latest))
+			len(r.trails), cmdline.Escape(r.path), cmdline.Escape(latest))
 	}
 	r.filter.Seq = seq
 	print := r.printRaw
@@ -140,18 +140,18 @@ func (r *trailReader) showOne(seq uint64, raw bool) error {
 		print = r.printIndented
 	}
 	found := false
-	tally, err := trailread.Read(r.cmd.Context(), r.trails, r.filter, func(l *trailread.Line) error {
+	tally, err := query.Read(r.cmd.Context(), r.trails, r.filter, func(l *query.Line) error {
 		found = true
 		return print(l)
 	})
 	if err == nil && !found {
-		say(r.cmd.ErrOrStderr(), "There is no such record %d in %s.", seq, argv.Escape(r.path))
+		say(r.cmd.ErrOrStderr(), "There is no such record %d in %s.", seq, cmdline.Escape(r.path))
 	}
 	return r.end(err, tally.Faults)
 }
 
 // printIndented writes every member of a record on a line of its own.
-func (r *trailReader) printIndented(l *trailread.Line) error {
+func (r *trailReader) printIndented(l *query.Line) error {
 	var b bytes.Buffer
 	if err := json.Indent(&b, audit.AppendPrintable(nil, l.Raw), "", "  "); err != nil {
 		return err

@@ -52,8 +52,8 @@ records are counted apart.
 }
 
 func (r *trailReader) stats(asJSON bool) error {
-	var s trailread.Stats
-	tally, err := trailread.Read(r.cmd.Context(), r.trails, r.filter, func(l *trailread.Line) error {
+	var s query.Stats
+	tally, err := query.Read(r.cmd.Context(), r.trails, r.filter, func(l *query.Line) error {
 		s.Add(l)
 		return nil
 	})
@@ -84,7 +84,7 @@ func (r *trailReader) printJSON(v any) error {
 // mostCounts is how many names of each kind are printed for a person.
 const mostCounts = 10
 
-func printStats(w io.Writer, screen screen, s *trailread.Stats) {
+func printStats(w io.Writer, screen screen, s *query.Stats) {
 	fact := func(name, format string, args ...any) {
 		say(w, "%s %s", screen.paint(bold, fit(name, 10)), screen.rest(fmt.Sprintf(format, args...), 11))
 	}
@@ -103,7 +103,7 @@ func printStats(w io.Writer, screen screen, s *trailread.Stats) {
 	}
 	for _, list := range []struct {
 		title  string
-		counts trailread.Counts
+		counts query.Counts
 		empty  string
 	}{
 		{"EVENTS", s.Events, ""}, {"DECISIONS", s.Decisions, ""}, {"RULES", s.Rules, ""}, {"CODES", s.Codes, ""},
@@ -114,14 +114,14 @@ func printStats(w io.Writer, screen screen, s *trailread.Stats) {
 }
 
 // printCounts lists the most frequent names.
-func printCounts(w io.Writer, screen screen, title string, counts trailread.Counts, empty string) {
+func printCounts(w io.Writer, screen screen, title string, counts query.Counts, empty string) {
 	if len(counts) == 0 {
 		return
 	}
 	say(w, "\n%s", screen.paint(bold, title))
 	sorted := counts.Sorted()
 	for _, c := range sorted[:min(mostCounts, len(sorted))] {
-		name := argv.Escape(c.Name)
+		name := cmdline.Escape(c.Name)
 		if name == "" {
 			name = empty
 		}

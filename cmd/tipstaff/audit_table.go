@@ -28,7 +28,7 @@ type field struct {
 	title string
 	width int
 	right bool
-	text  func(l *trailread.Line) string
+	text  func(l *query.Line) string
 	color func(r *audit.Record) string
 }
 
@@ -47,30 +47,30 @@ func newTable(r *trailReader) *table {
 	}
 	t := &table{r: r, gap: " "}
 	t.fields = []field{
-		{title: "TIME (UTC)", width: timeWidth, text: func(l *trailread.Line) string { return l.Record.Time.UTC().Format(layout) }},
-		{title: "SEQ", width: 5, right: true, text: func(l *trailread.Line) string { return strconv.FormatUint(l.Record.Seq, 10) }},
+		{title: "TIME (UTC)", width: timeWidth, text: func(l *query.Line) string { return l.Record.Time.UTC().Format(layout) }},
+		{title: "SEQ", width: 5, right: true, text: func(l *query.Line) string { return strconv.FormatUint(l.Record.Seq, 10) }},
 	}
 	if roomy {
 		t.gap = "  "
-		t.fields = append(t.fields, field{title: "EVENT", width: 15, text: func(l *trailread.Line) string { return string(l.Record.Event) }})
+		t.fields = append(t.fields, field{title: "EVENT", width: 15, text: func(l *query.Line) string { return string(l.Record.Event) }})
 	}
-	t.fields = append(t.fields, field{title: "OUTCOME", width: 21, color: outcomeColor, text: func(l *trailread.Line) string {
+	t.fields = append(t.fields, field{title: "OUTCOME", width: 21, color: outcomeColor, text: func(l *query.Line) string {
 		if text := outcome(&l.Record); text != "" || roomy {
 			return text
 		}
 		return string(l.Record.Event)
 	}})
 	if roomy {
-		t.fields = append(t.fields, field{title: "WHO", width: 16, text: func(l *trailread.Line) string { return who(&l.Record) }})
+		t.fields = append(t.fields, field{title: "WHO", width: 16, text: func(l *query.Line) string { return who(&l.Record) }})
 	}
 	if len(r.trails) > 1 && (width == 0 || width >= veryWide) {
-		t.fields = append(t.fields, field{title: "TRAIL", width: 33, text: func(l *trailread.Line) string { return l.Trail.Name() }})
+		t.fields = append(t.fields, field{title: "TRAIL", width: 33, text: func(l *query.Line) string { return l.Trail.Name() }})
 	}
-	t.fields = append(t.fields, field{title: "COMMAND", text: func(l *trailread.Line) string { return about(&l.Record) }})
+	t.fields = append(t.fields, field{title: "COMMAND", text: func(l *query.Line) string { return about(&l.Record) }})
 	return t
 }
 
-func (t *table) print(l *trailread.Line) error {
+func (t *table) print(l *query.Line) error {
 	if !t.begun {
 		t.begun = true
 		if err := t.row(func(f field) (string, string) { return f.title, bold }); err != nil {
@@ -82,7 +82,7 @@ func (t *table) print(l *trailread.Line) error {
 		if f.color != nil {
 			color = f.color(&l.Record)
 		}
-		return argv.Escape(f.text(l)), color
+		return cmdline.Escape(f.text(l)), color
 	})
 }
 
@@ -154,7 +154,7 @@ func branch(r *audit.Record) string {
 
 // about returns the command, or what else the record is about.
 func about(r *audit.Record) string {
-	if line := trailread.CommandLine(r); line != "" {
+	if line := query.CommandLine(r); line != "" {
 		return branch(r) + line
 	}
 	if r.Why != "" {

@@ -73,23 +73,23 @@ func callArguments(stdin io.Reader, args []string) (json.RawMessage, error) {
 }
 
 // callOnce runs a server for one call.
-func callOnce(ctx context.Context, settings config.Settings, tool string, input json.RawMessage) (mcpfront.Answer, error) {
+func callOnce(ctx context.Context, settings config.Settings, tool string, input json.RawMessage) (mcpserver.Answer, error) {
 	st, err := newStack(settings, newLog(os.Stderr))
 	if err != nil {
-		return mcpfront.Answer{}, err
+		return mcpserver.Answer{}, err
 	}
 	defer st.close("call ended")
-	client, err := mcpfront.Connect(ctx, st.front(), "tipstaff-call")
+	client, err := mcpserver.Connect(ctx, st.front(), "tipstaff-call")
 	if err != nil {
-		return mcpfront.Answer{}, fail(exitFailure, "%w", err)
+		return mcpserver.Answer{}, fail(exitFailure, "%w", err)
 	}
 	defer func() { _ = client.Close() }()
 	names, err := client.Tools(ctx)
 	if err != nil {
-		return mcpfront.Answer{}, fail(exitFailure, "cannot list the tools: %w", err)
+		return mcpserver.Answer{}, fail(exitFailure, "cannot list the tools: %w", err)
 	}
 	if err := knownTool(tool, names, settings.Terminal); err != nil {
-		return mcpfront.Answer{}, err
+		return mcpserver.Answer{}, err
 	}
 	answer, err := client.Call(ctx, tool, input)
 	switch {

@@ -84,10 +84,10 @@ func printClients(w io.Writer, list []clientRow) {
 		if c.Here {
 			mark = "✔"
 		}
-		say(w, "%s %-15s %s", mark, c.Name, argv.Escape(c.Scopes[0].words()))
+		say(w, "%s %-15s %s", mark, c.Name, cmdline.Escape(c.Scopes[0].words()))
 		for _, s := range c.Scopes {
 			if s.Scope == string(clients.Project) && (s.Installed || s.Error != "") {
-				say(w, "  %-15s %s", "", argv.Escape("this project: "+s.words()))
+				say(w, "  %-15s %s", "", cmdline.Escape("this project: "+s.words()))
 			}
 		}
 	}

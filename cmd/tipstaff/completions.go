@@ -44,13 +44,13 @@ func completeWith(root *cobra.Command) {
 		}
 	}
 	flags := map[string]completer{
-		"session":   named(func(l *trailread.Line) string { return string(l.Record.Who.Session) }),
-		"agent":     named(func(l *trailread.Line) string { return l.Record.Who.Agent }),
-		"task":      named(func(l *trailread.Line) string { return l.Record.Who.Task }),
-		"principal": named(func(l *trailread.Line) string { return l.Record.Who.Principal }),
-		"client":    named(func(l *trailread.Line) string { return l.Record.Who.Client }),
+		"session":   named(func(l *query.Line) string { return string(l.Record.Who.Session) }),
+		"agent":     named(func(l *query.Line) string { return l.Record.Who.Agent }),
+		"task":      named(func(l *query.Line) string { return l.Record.Who.Task }),
+		"principal": named(func(l *query.Line) string { return l.Record.Who.Principal }),
+		"client":    named(func(l *query.Line) string { return l.Record.Who.Client }),
 		"command":   named(commandID),
-		"code":      named(func(l *trailread.Line) string { return string(l.Record.Code) }),
+		"code":      named(func(l *query.Line) string { return string(l.Record.Code) }),
 		"event":     eventNames,
 		"family":    cobra.FixedCompletions([]string{"execute", "terminal"}, cobra.ShellCompDirectiveNoFileComp),
 	}
@@ -91,13 +91,13 @@ func settingsOrNone() config.Settings {
 }
 
 func toolNames(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return mcpfront.ToolNames(settingsOrNone().Terminal), cobra.ShellCompDirectiveNoFileComp
+	return mcpserver.ToolNames(settingsOrNone().Terminal), cobra.ShellCompDirectiveNoFileComp
 }
 
 func presetNames(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	var list []string
-	for _, name := range rules.Presets() {
-		if p, err := rules.ReadPreset(name); err == nil {
+	for _, name := range language.Presets() {
+		if p, err := language.ReadPreset(name); err == nil {
 			list = append(list, cobra.CompletionWithDesc("preset:"+name, p.About.Value))
 		}
 	}
@@ -113,7 +113,7 @@ func policyPrograms(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.S
 		}
 	}
 	var list []string
-	if f, err := policyfile.Load(s.ConfigFile); err == nil && f.Policy != nil {
+	if f, err := load.Load(s.ConfigFile); err == nil && f.Policy != nil {
 		list = f.Names()
 	}
 	for name := range strings.SplitSeq(s.AllowedCommands, ",") {
@@ -125,7 +125,7 @@ func policyPrograms(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.S
 }
 
 func openQuestions(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	open, _ := control.List(settingsOrNone().StateDir)
+	open, _ := api.List(settingsOrNone().StateDir)
 	list := make([]string, len(open))
 	for i, q := range open {
 		list[i] = cobra.CompletionWithDesc(q.Approval, q.State)
@@ -134,7 +134,7 @@ func openQuestions(*cobra.Command, []string, string) ([]string, cobra.ShellCompD
 }
 
 func runningNow(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	now, _ := control.Now(cmd.Context(), settingsOrNone().StateDir)
+	now, _ := api.Now(cmd.Context(), settingsOrNone().StateDir)
 	v := topView{now: now}
 	var list []string
 	for _, r := range v.rows() {
@@ -156,7 +156,7 @@ func eventNames(*cobra.Command, []string, string) ([]string, cobra.ShellCompDire
 }
 
 func trailNames(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	trails, _ := trailread.Find(settingsOrNone().AuditDir())
+	trails, _ := query.Find(settingsOrNone().AuditDir())
 	list := make([]string, len(trails))
 	for i, t := range trails {
 		list[i] = t.Path
@@ -170,7 +170,7 @@ const (
 )
 
 // named completes with what the last records have, the latest first.
-func named(of func(*trailread.Line) string) completer {
+func named(of func(*query.Line) string) completer {
 	return func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 		base := cmd.Context()
 		if base == nil {
@@ -178,11 +178,11 @@ func named(of func(*trailread.Line) string) completer {
 		}
 		ctx, cancel := context.WithTimeout(base, completionTime)
 		defer cancel()
-		trails, err := trailread.Find(settingsOrNone().AuditDir())
+		trails, err := query.Find(settingsOrNone().AuditDir())
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		lines, _, _ := trailread.Last(ctx, trails, &trailread.Filter{}, recentRecords)
+		lines, _, _ := query.Last(ctx, trails, &query.Filter{}, recentRecords)
 		var list []string
 		for _, l := range slices.Backward(lines) {
 			if name := of(&l); name != "" && !slices.Contains(list, name) {
@@ -193,6 +193,6 @@ func named(of func(*trailread.Line) string) completer {
 	}
 }
 
-func commandID(l *trailread.Line) string {
+func commandID(l *query.Line) string {
 	return string(l.Record.Trace.CommandID)
 }

@@ -38,7 +38,7 @@ func newConfigSchema() *cobra.Command {
 		Example: "  tipstaff config schema > tipstaff.schema.json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			text, err := rules.Schema()
+			text, err := language.Schema()
 			if err != nil {
 				return fail(exitFailure, "cannot make the schema: %w", err)
 			}
@@ -78,9 +78,9 @@ at: whether an address is free, and what the machine gives, which doctor says.`,
 			if err != nil {
 				return err
 			}
-			c, what := policyfile.NewReport(), "; there is no configuration file"
+			c, what := load.NewReport(), "; there is no configuration file"
 			if s.ConfigFile != "" {
-				c, what = policyfile.Check(s.ConfigFile), ""
+				c, what = load.Check(s.ConfigFile), ""
 			}
 			if o.asJSON {
 				err = writeJSON(cmd.OutOrStdout(), configReport{c, exposed})
@@ -105,7 +105,7 @@ at: whether an address is free, and what the machine gives, which doctor says.`,
 // configReport lists the faults of the configuration file, and which of
 // tipstaff's own files commands may change.
 type configReport struct {
-	*policyfile.Report
+	*load.Report
 
 	Exposed []doctor.Exposed `json:"exposed,omitempty"`
 }
@@ -174,9 +174,9 @@ func showSettings(s config.Settings) ([]shownSetting, error) {
 	if s.ConfigFile == "" {
 		return list, nil
 	}
-	f, err := policyfile.Read(s.ConfigFile)
+	f, err := load.Read(s.ConfigFile)
 	if err != nil {
-		return nil, fail(exitConfig, "%s", argv.EscapeLines(err.Error()))
+		return nil, fail(exitConfig, "%s", cmdline.EscapeLines(err.Error()))
 	}
 	for _, g := range f.Given() {
 		list = append(list, shownSetting{Name: g.Key, Value: hide.Text(g.Value), Origin: g.At.String()})
@@ -186,7 +186,7 @@ func showSettings(s config.Settings) ([]shownSetting, error) {
 
 func printSettings(w io.Writer, list []shownSetting) {
 	for _, s := range list {
-		value := argv.Escape(s.Value)
+		value := cmdline.Escape(s.Value)
 		switch {
 		case s.Secret:
 			value = "(set, not shown)"
@@ -195,7 +195,7 @@ func printSettings(w io.Writer, list []shownSetting) {
 		}
 		line := fmt.Sprintf("%-36s %s", s.Name, value)
 		if s.Origin != "" {
-			line += "  (" + argv.Escape(s.Origin) + ")"
+			line += "  (" + cmdline.Escape(s.Origin) + ")"
 		}
 		say(w, "%s", strings.TrimRight(line, " "))
 	}

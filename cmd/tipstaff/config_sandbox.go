@@ -26,7 +26,7 @@ func checkConfinement(s config.Settings) error {
 		return err
 	}
 	if s.ConfigFile != "" {
-		ev.file, _ = policyfile.Read(s.ConfigFile) // its faults are reported elsewhere
+		ev.file, _ = load.Read(s.ConfigFile) // its faults are reported elsewhere
 	}
 	_, err = ev.confinementUnder(sandbox.Terms{})
 	return err

@@ -20,7 +20,7 @@ func showCopies(ctx context.Context, d *desk, o *console.Options) (done func(), 
 	case !d.fleet:
 		return func() {}, nil
 	case e.AuditorKey == "" && e.Credentials == "": // the servers ask for no key
-		o.Copies = ship.BoundedCopies(ctx, d.conn, mostBatches)
+		o.Copies = replicate.BoundedCopies(ctx, d.conn, mostBatches)
 		return func() {}, nil
 	case e.AuditorKey == "":
 		o.CopiesLack = "No key for that is set. " + console.HowToRead
@@ -28,10 +28,10 @@ func showCopies(ctx context.Context, d *desk, o *console.Options) (done func(), 
 	}
 	a := e.AuditorOptions(e.AuditorName)
 	a.Log = slog.New(slog.DiscardHandler)
-	conn, err := engine.Connect(ctx, a) // the console does not wait for it: pages say how it stands
+	conn, err := natsx.Connect(ctx, a) // the console does not wait for it: pages say how it stands
 	if err != nil {
 		return nil, fail(exitConfig, "cannot read the copies of the fleet's trails: %w", err)
 	}
-	o.Copies = ship.BoundedCopies(ctx, conn, mostBatches)
+	o.Copies = replicate.BoundedCopies(ctx, conn, mostBatches)
 	return conn.Close, nil
 }

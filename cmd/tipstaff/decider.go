@@ -29,7 +29,7 @@ func newDeciders(s config.Settings, secrets *redact.Redactor, t telemetry, log *
 // beside returns the decider to ask besides a policy file, nil for none, and
 // the client of the file's own decider, which is closed when another file takes
 // effect.
-func (d *deciders) beside(file *rules.Policy) (monitor.Decider, *decider.Client, error) {
+func (d *deciders) beside(file *language.Policy) (monitor.Decider, *decider.Client, error) {
 	own, err := d.ofFile(file)
 	switch {
 	case err != nil:
@@ -47,7 +47,7 @@ func (d *deciders) beside(file *rules.Policy) (monitor.Decider, *decider.Client,
 
 // ofFile returns a client of the decider that a policy file names; nil without
 // one.
-func (d *deciders) ofFile(file *rules.Policy) (*decider.Client, error) {
+func (d *deciders) ofFile(file *language.Policy) (*decider.Client, error) {
 	if file == nil {
 		return nil, nil
 	}

@@ -46,7 +46,7 @@ func demo(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	client, err := mcpfront.Connect(ctx, st.front(), "tipstaff-demo")
+	client, err := mcpserver.Connect(ctx, st.front(), "tipstaff-demo")
 	if err != nil {
 		st.close("demo failed")
 		return fail(exitFailure, "%w", err)
@@ -114,7 +114,7 @@ func lastWins(environ []string) []string {
 type demonstration struct {
 	out    io.Writer
 	dir    string
-	client *mcpfront.Client
+	client *mcpserver.Client
 	home   string
 	tier   string // of the sandbox
 	parts  int
@@ -128,12 +128,12 @@ func (d *demonstration) title(s string) {
 }
 
 // call calls a tool and prints the call and the answer.
-func (d *demonstration) call(ctx context.Context, tool string, args map[string]any) (mcpfront.Answer, error) {
+func (d *demonstration) call(ctx context.Context, tool string, args map[string]any) (mcpserver.Answer, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false) // for readability
 	if err := enc.Encode(args); err != nil {
-		return mcpfront.Answer{}, err
+		return mcpserver.Answer{}, err
 	}
 	input := bytes.TrimSpace(b.Bytes())
 	d.say("   → %s %s", tool, input)

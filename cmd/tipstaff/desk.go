@@ -21,7 +21,7 @@ type desk struct {
 
 	settings config.Settings
 	fleet    bool
-	conn     *engine.Conn // of a fleet
+	conn     *natsx.Conn // of a fleet
 	close    func()
 }
 
@@ -62,28 +62,28 @@ func (o *deskFlags) open(ctx context.Context) (*desk, error) {
 // openFleetDesk connects as an operator.
 func openFleetDesk(ctx context.Context, s config.Settings) (*desk, error) {
 	e := s.Engine
-	if err := e.Check([]engine.Role{engine.Operator}); err != nil {
+	if err := e.Check([]natsx.Role{natsx.Operator}); err != nil {
 		return nil, fail(exitConfig, "cannot speak with a fleet with these settings:\n%w", err)
 	}
-	here := engine.Address{Name: e.OperatorName, Incarnation: engine.NewIncarnation()}
-	if err := engine.CheckName(here.Name); err != nil {
+	here := natsx.Address{Name: e.OperatorName, Incarnation: natsx.NewIncarnation()}
+	if err := natsx.CheckName(here.Name); err != nil {
 		return nil, fail(exitConfig, "cannot speak with a fleet with these settings:\n--as (TIPSTAFF_OPERATOR_NAME): %w", err)
 	}
-	signer, err := engine.NewSigner(e.SigningKey, here, time.Now)
+	signer, err := natsx.NewSigner(e.SigningKey, here, time.Now)
 	if err != nil {
 		return nil, fail(exitConfig, "cannot speak with a fleet with these settings:\nTIPSTAFF_ENGINE_KEY: %w", err)
 	}
-	var known engine.Operators
+	var known natsx.Operators
 	if e.OperatorsFile != "" {
-		if known, err = engine.ReadOperators(e.OperatorsFile); err != nil {
+		if known, err = natsx.ReadOperators(e.OperatorsFile); err != nil {
 			return nil, fail(exitConfig, "cannot speak with a fleet with these settings:\nTIPSTAFF_ENGINE_OPERATORS: %w", err)
 		}
 	}
-	conn, err := reachEngine(ctx, e.Options(engine.Operator, here.Name))
+	conn, err := reachEngine(ctx, e.Options(natsx.Operator, here.Name))
 	if err != nil {
 		return nil, err
 	}
-	f, err := control.OpenFleet(conn, here, signer, known)
+	f, err := api.OpenFleet(conn, here, signer, known)
 	if err != nil {
 		conn.Close()
 		return nil, fail(exitFailure, "%w", err)

@@ -64,7 +64,7 @@ func examineClient(ctx context.Context, s clients.System, c clients.Client) (fou
 }
 
 func finding(level doctor.Level, format string, args ...any) doctor.Finding {
-	return doctor.Finding{Level: level, Text: argv.Escape(fmt.Sprintf(format, args...))}
+	return doctor.Finding{Level: level, Text: cmdline.Escape(fmt.Sprintf(format, args...))}
 }
 
 // examineEntry looks at one entry, and starts what it says.
@@ -93,14 +93,14 @@ func examineEntry(ctx context.Context, c clients.Client, st clients.State) (foun
 	case ownErr == nil:
 		if mine, err := os.Stat(own); err == nil && !os.SameFile(info, mine) && len(st.Entry.Args) == 1 {
 			f := finding(doctor.Doubt, "%s: the entry starts another program than this one: %s", c.Title, st.Entry.Command)
-			f.Notes = []string{"this one is " + argv.Escape(own), "to use this one, " + again}
+			f.Notes = []string{"this one is " + cmdline.Escape(own), "to use this one, " + again}
 			found = append(found, f)
 		}
 	}
 	tools, err := startAsClient(ctx, st.Entry)
 	if err != nil {
 		f := finding(doctor.Fault, "%s: it does not start as the client starts it", c.Title)
-		f.Notes = strings.Split(argv.EscapeLines(err.Error()), "\n")
+		f.Notes = strings.Split(cmdline.EscapeLines(err.Error()), "\n")
 		return append(found, f)
 	}
 	found = append(found, finding(doctor.Good, "%s: it starts as the client starts it, and offers %s", c.Title, strings.Join(tools, ", ")))
@@ -127,7 +127,7 @@ func examinePrograms(ctx context.Context, c clients.Client, e clients.Entry) (fo
 	var notes, none []string
 	for _, name := range p.Missing {
 		if dir := ev.host.Elsewhere(name); dir != "" {
-			notes = append(notes, fmt.Sprintf("%s is in %s", argv.Escape(name), argv.Escape(dir)))
+			notes = append(notes, fmt.Sprintf("%s is in %s", cmdline.Escape(name), cmdline.Escape(dir)))
 		} else {
 			none = append(none, name)
 		}

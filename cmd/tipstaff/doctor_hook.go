@@ -38,13 +38,13 @@ func examineHook(c clients.Client, st clients.State) doctor.Finding {
 		return f
 	}
 	if _, err := os.Stat(e.Command); err != nil || !filepath.IsAbs(e.Command) {
-		f := finding(doctor.Fault, "%s: the hooks in %s start %s, which is not there; the client's own shell runs nothing, or everything if it is older than 2.1.295", c.Title, st.Path, argv.Escape(e.Command))
+		f := finding(doctor.Fault, "%s: the hooks in %s start %s, which is not there; the client's own shell runs nothing, or everything if it is older than 2.1.295", c.Title, st.Path, cmdline.Escape(e.Command))
 		f.Notes = again
 		return f
 	}
 	if _, err := hookExample(pairs(e.Env), "true"); err != nil {
 		f := finding(doctor.Fault, "%s: the hooks in %s cannot use their settings, so they block every line", c.Title, st.Path)
-		f.Notes = append([]string{argv.Escape(err.Error())}, again...)
+		f.Notes = append([]string{cmdline.Escape(err.Error())}, again...)
 		return f
 	}
 	return finding(doctor.Good, "%s: its own shell asks by the hooks in %s", c.Title, st.Path)

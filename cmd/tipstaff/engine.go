@@ -41,7 +41,7 @@ with the same file.`,
 
 func runEngine(ctx context.Context, cmd *cobra.Command, file string) error {
 	log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))
-	err := engine.Serve(ctx, file, log, func(address string) { log.Info("the engine's server is ready", "address", address) })
+	err := natsx.Serve(ctx, file, log, func(address string) { log.Info("the engine's server is ready", "address", address) })
 	if err != nil {
 		return fail(exitConfig, "%w", err)
 	}
@@ -79,9 +79,9 @@ of the second one in TIPSTAFF_ENGINE_OPERATORS.`,
 // engineKey makes a key, or reads one, and returns its public half.
 func engineKey(file string, show bool) (string, error) {
 	if show {
-		return engine.PublicKey(file)
+		return natsx.PublicKey(file)
 	}
-	seed, public, err := engine.NewKey()
+	seed, public, err := natsx.NewKey()
 	if err != nil {
 		return "", err
 	}
@@ -97,7 +97,7 @@ func engineKey(file string, show bool) (string, error) {
 
 // engineConfigFlags are the flags of "engine config".
 type engineConfigFlags struct {
-	server   engine.ServerConfig
+	server   natsx.ServerConfig
 	gateways []string
 	runners  []string
 	auditors []string
@@ -159,25 +159,25 @@ func (o engineConfigFlags) text() (string, error) {
 		c.ClusterListen = "0.0.0.0:6222"
 	}
 	if o.secret != "" {
-		secret, err := engine.ReadClusterSecret(o.secret)
+		secret, err := natsx.ReadClusterSecret(o.secret)
 		if err != nil {
 			return "", err
 		}
 		c.ClusterSecret = secret
 	}
 	for _, group := range []struct {
-		roles []engine.Role
+		roles []natsx.Role
 		named []string
 	}{
-		{[]engine.Role{engine.Gateway}, o.gateways},
-		{[]engine.Role{engine.Runner}, o.runners},
-		{[]engine.Role{engine.Gateway, engine.Runner}, o.both},
-		{[]engine.Role{engine.Auditor}, o.auditors},
-		{[]engine.Role{engine.Operator}, o.people},
+		{[]natsx.Role{natsx.Gateway}, o.gateways},
+		{[]natsx.Role{natsx.Runner}, o.runners},
+		{[]natsx.Role{natsx.Gateway, natsx.Runner}, o.both},
+		{[]natsx.Role{natsx.Auditor}, o.auditors},
+		{[]natsx.Role{natsx.Operator}, o.people},
 	} {
 		for _, text := range group.named {
 			name, key, _ := strings.Cut(text, "=")
-			c.Members = append(c.Members, engine.Member{Roles: group.roles, Name: name, Key: key})
+			c.Members = append(c.Members, natsx.Member{Roles: group.roles, Name: name, Key: key})
 		}
 	}
 	return c.Text()

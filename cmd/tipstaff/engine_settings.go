@@ -18,7 +18,7 @@ func checkEngine(e config.Engine) error {
 	err := e.Check(roles)
 	for _, role := range roles {
 		if err == nil {
-			err = engine.CheckName(engineName(e, role))
+			err = natsx.CheckName(engineName(e, role))
 		}
 	}
 	if err != nil {
@@ -28,7 +28,7 @@ func checkEngine(e config.Engine) error {
 }
 
 // engineName is this machine's name in a role.
-func engineName(e config.Engine, role engine.Role) string {
+func engineName(e config.Engine, role natsx.Role) string {
 	host, _ := os.Hostname() // without one the name is empty, which is refused
 	return e.NameIn(role, host)
 }

@@ -23,11 +23,11 @@ import (
 // that say what a server would decide.
 type evaluator struct {
 	settings    config.Settings
-	host        *host.Host
-	keeper      *own.Keeper // nil: every change of a file is accepted
+	host        *facts.Host
+	keeper      *protected.Keeper // nil: every change of a file is accepted
 	environment *policy.Environment
 	mode        policy.ArgumentMode
-	file        policyfile.File // empty without one
+	file        load.File // empty without one
 }
 
 // newEvaluator reads the policy file that the settings name.
@@ -37,12 +37,12 @@ func newEvaluator(s config.Settings, log *slog.Logger) (*evaluator, error) {
 
 // newKeptEvaluator is newEvaluator for a server, whose keeper says which files
 // may be read again.
-func newKeptEvaluator(s config.Settings, k *own.Keeper, log *slog.Logger) (*evaluator, error) {
+func newKeptEvaluator(s config.Settings, k *protected.Keeper, log *slog.Logger) (*evaluator, error) {
 	ev, err := newEvaluatorWithoutFile(s, k, log)
 	if err != nil {
 		return nil, err
 	}
-	if ev.file, err = policyfile.Load(s.ConfigFile); err != nil {
+	if ev.file, err = load.Load(s.ConfigFile); err != nil {
 		return nil, fail(exitConfig, "%w", err)
 	}
 	keepPolicy(k, ev.file)
@@ -50,18 +50,18 @@ func newKeptEvaluator(s config.Settings, k *own.Keeper, log *slog.Logger) (*eval
 }
 
 // newEvaluatorWithoutFile reads everything except the policy file.
-func newEvaluatorWithoutFile(s config.Settings, k *own.Keeper, log *slog.Logger) (*evaluator, error) {
+func newEvaluatorWithoutFile(s config.Settings, k *protected.Keeper, log *slog.Logger) (*evaluator, error) {
 	mode, err := policy.ParseArgumentMode(s.Arguments)
 	if err != nil {
 		return nil, fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_ARGUMENTS: %w", err)
 	}
-	h := host.New(host.Options{
+	h := facts.New(facts.Options{
 		Path:              s.Path,
 		AllowedCommands:   policy.ParseAllowlist(s.AllowedCommands, "ALLOWED_COMMANDS"),
 		AllowlistPath:     s.AllowlistPath,
 		AllowlistOptional: s.AllowlistDefault,
 		Gate:              k,
-		Roots:             host.ParseRoots(s.AllowedRoots),
+		Roots:             facts.ParseRoots(s.AllowedRoots),
 		Home:              s.Home,
 		Places:            writablePlaces(s),
 		Unconfined:        s.Sandbox == sandbox.Off.String() || s.SandboxProfile == profile.Open.String(),
@@ -88,7 +88,7 @@ func writablePlaces(s config.Settings) []string {
 
 // secretPlaces are what the sandbox hides, whether there is one or not: patterns
 // in command lines must not tell names from there.
-func secretPlaces(s config.Settings, k *own.Keeper) []string {
+func secretPlaces(s config.Settings, k *protected.Keeper) []string {
 	o := sandbox.Options{}
 	confineOwn(&o, k)
 	m := profile.Machine{Home: s.Home, Environ: s.Environ, StateDir: s.StateDir}
@@ -100,7 +100,7 @@ func secretPlaces(s config.Settings, k *own.Keeper) []string {
 
 // policy returns the policy of the settings and a policy file, nil for none.
 // The settings do not change while a server runs; the file may.
-func (ev *evaluator) policy(file *rules.Policy) *policy.Policy {
+func (ev *evaluator) policy(file *language.Policy) *policy.Policy {
 	return newPolicy(ev.settings, ev.mode, ev.environment, file)
 }
 

@@ -15,44 +15,44 @@ import (
 
 // directory is what a gateway knows of the fleet, as calls ask for it.
 type directory struct {
-	conn     *engine.Conn
+	conn     *natsx.Conn
 	list     *fleet.List
 	seal     fleet.Seal
 	settings config.Engine
 }
 
-// Find implements [remote.Fleet].
-func (d directory) Find(id string) (engine.Address, error) {
+// Find implements [rpc.Fleet].
+func (d directory) Find(id string) (natsx.Address, error) {
 	place, is := d.seal.Open(id)
 	if !is {
-		return engine.Address{}, remote.ErrNoAddress
+		return natsx.Address{}, rpc.ErrNoAddress
 	}
 	switch lease, standing := d.list.Find(place); standing {
 	case fleet.Held:
 		return lease.Runner, nil
 	case fleet.Lost:
-		return engine.Address{}, remote.ErrGone
+		return natsx.Address{}, rpc.ErrGone
 	default:
-		return engine.Address{}, remote.ErrUnknown
+		return natsx.Address{}, rpc.ErrUnknown
 	}
 }
 
-// Held implements [remote.Fleet].
-func (d directory) Held(a engine.Address) bool { return d.list.Holds(a) }
+// Held implements [rpc.Fleet].
+func (d directory) Held(a natsx.Address) bool { return d.list.Holds(a) }
 
-// NewID implements [remote.Fleet].
-func (d directory) NewID(a engine.Address) string { return string(newCommandID(d.seal, a)) }
+// NewID implements [rpc.Fleet].
+func (d directory) NewID(a natsx.Address) string { return string(newCommandID(d.seal, a)) }
 
 // newCommandID is an id of a command that leads to its runner.
-func newCommandID(seal fleet.Seal, a engine.Address) tipstaff.RequestID {
+func newCommandID(seal fleet.Seal, a natsx.Address) tipstaff.RequestID {
 	return tipstaff.RequestID("cmd_" + seal.NewTail(a))
 }
 
-// Place implements [remote.Fleet].
-func (d directory) Place(ctx context.Context, c remote.Call, try func(context.Context, engine.Address) error) error {
+// Place implements [rpc.Fleet].
+func (d directory) Place(ctx context.Context, c rpc.Call, try func(context.Context, natsx.Address) error) error {
 	if err := d.conn.State(); err != nil {
 		return &tipstaff.Error{
-			Code: tipstaff.Unavailable, Rule: remote.Rule, Err: err,
+			Code: tipstaff.Unavailable, Rule: rpc.Rule, Err: err,
 			Msg:  "The gateway has no connection to the fleet now; nothing was sent, and nothing ran.",
 			Hint: "Make the same call again.",
 		}
@@ -60,14 +60,14 @@ func (d directory) Place(ctx context.Context, c remote.Call, try func(context.Co
 	want := fleet.Want{Tenant: c.Principal, Labels: c.Labels, Wait: d.settings.Wait, TenantSessions: d.settings.TenantSessions, Passing: !c.Opens}
 	_, err := d.list.Place(ctx, want, func(ctx context.Context, l fleet.Lease) error {
 		err := try(ctx, l.Runner)
-		if remote.TurnedAway(err) {
+		if rpc.TurnedAway(err) {
 			return refusalOf(err)
 		}
 		return nil
 	})
 	var busy *fleet.Busy
 	if errors.As(err, &busy) {
-		return remote.NoRoom(busy.Why, busy.RetryAfter)
+		return rpc.NoRoom(busy.Why, busy.RetryAfter)
 	}
 	return err
 }
@@ -84,7 +84,7 @@ func refusalOf(err error) error {
 // noRoomHere is the error of a runner that takes no session, for a gateway to read.
 func noRoomHere(err error) error {
 	return &tipstaff.Error{
-		Code: tipstaff.Busy, Rule: remote.Rule, Err: err,
+		Code: tipstaff.Busy, Rule: rpc.Rule, Err: err,
 		Msg:     "The runner takes no session now. Nothing was opened.",
 		Hint:    "Make the same call again in a moment, or close sessions that are done.",
 		Details: map[string]any{refusalDetail: err.Error(), "retry_after_ms": 1000},
@@ -92,11 +92,11 @@ func noRoomHere(err error) error {
 }
 
 // engineRoles are the roles of this process; usual is that of the subcommand.
-func engineRoles(s config.Settings, usual engine.Role) []engine.Role {
+func engineRoles(s config.Settings, usual natsx.Role) []natsx.Role {
 	if len(s.Engine.Roles) > 0 {
 		return s.Engine.Roles
 	}
-	return []engine.Role{usual}
+	return []natsx.Role{usual}
 }
 
 // withEngine takes the addresses of the flag --engine, which go before those of the
@@ -111,14 +111,14 @@ func withEngine(s config.Settings, flag string) (config.Settings, error) {
 			s.Engine.Servers = append(s.Engine.Servers, part)
 		}
 	}
-	if err := engine.CheckServers(s.Engine.Servers); err != nil {
+	if err := natsx.CheckServers(s.Engine.Servers); err != nil {
 		return s, fail(exitConfig, "cannot start with these settings:\n--engine (TIPSTAFF_ENGINE): %w", err)
 	}
 	return s, nil
 }
 
 // checkRoles says what the settings lack for these roles.
-func checkRoles(s config.Settings, roles ...engine.Role) error {
+func checkRoles(s config.Settings, roles ...natsx.Role) error {
 	if err := s.Engine.Check(roles); err != nil {
 		return fail(exitConfig, "cannot start with these settings:\n%w", err)
 	}

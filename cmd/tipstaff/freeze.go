@@ -62,7 +62,7 @@ The agent is told that a person has frozen it, why, and that it is not to try ag
 			}
 			say(cmd.OutOrStdout(), "%s: %s. %s", what, out.Entry.Target, endedText(out.Commands, out.Servers))
 			for _, c := range out.Commands {
-				say(cmd.OutOrStdout(), "  %s  %s", argv.Escape(c.ID), argv.Escape(c.Line))
+				say(cmd.OutOrStdout(), "  %s  %s", cmdline.Escape(c.ID), cmdline.Escape(c.Line))
 			}
 			if err != nil {
 				return fail(exitFailure, "not everything could be done:\n%s", escapeLines(err))
@@ -124,7 +124,7 @@ func declareTarget(cmd *cobra.Command, t *freeze.Target) {
 }
 
 // endedText says how many commands were ended, and on how many servers.
-func endedText(ended []control.Command, servers int) string {
+func endedText(ended []api.Command, servers int) string {
 	if servers == 0 {
 		return "No server runs; it holds for those that start."
 	}
@@ -133,7 +133,7 @@ func endedText(ended []control.Command, servers int) string {
 
 func showFrozen(cmd *cobra.Command, d *desk, asJSON bool) error {
 	out, talk := cmd.OutOrStdout(), cmd.ErrOrStderr()
-	all, err := freeze.NewBook(control.Directory(d.settings.StateDir)).Entries()
+	all, err := freeze.NewBook(api.Directory(d.settings.StateDir)).Entries()
 	if d.fleet {
 		now, err := d.Now(cmd.Context())
 		if err != nil {
@@ -141,7 +141,7 @@ func showFrozen(cmd *cobra.Command, d *desk, asJSON bool) error {
 		}
 		for _, s := range now.Servers {
 			if why := cmp.Or(s.Silent, s.Fault); why != "" {
-				say(talk, "%s: %s", s.Name(), argv.Escape(why))
+				say(talk, "%s: %s", s.Name(), cmdline.Escape(why))
 			}
 		}
 		all = now.Frozen
@@ -165,20 +165,20 @@ func showFrozen(cmd *cobra.Command, d *desk, asJSON bool) error {
 
 // frozenBy is who has frozen, for people.
 func frozenBy(e freeze.Entry) string {
-	return argv.Escape(tipstaff.Person{Name: cmp.Or(e.By, "?"), Operator: e.Operator}.String())
+	return cmdline.Escape(tipstaff.Person{Name: cmp.Or(e.By, "?"), Operator: e.Operator}.String())
 }
 
 // frozenText is a freeze as one line.
 func frozenText(e freeze.Entry) string {
 	text := e.Target.String() + ", by " + frozenBy(e) + " at " + e.At.Local().Format(time.DateTime)
 	if e.Why != "" {
-		text += ": " + argv.Escape(e.Why)
+		text += ": " + cmdline.Escape(e.Why)
 	}
 	return text
 }
 
 // recordAlone records freezes while no server runs, in a trail of its own.
-func recordAlone(s config.Settings) control.Record {
+func recordAlone(s config.Settings) api.Record {
 	return func(e freeze.Entry, by tipstaff.Person, lifted bool) (err error) {
 		log := slog.New(slog.DiscardHandler)
 		observers, err := newObservers(s, log)

@@ -28,11 +28,11 @@ import (
 
 // gateway is what a server has instead of a machine: the way to runners.
 type gateway struct {
-	self    engine.Address
-	conn    *engine.Conn
+	self    natsx.Address
+	conn    *natsx.Conn
 	list    *fleet.List
 	seal    fleet.Seal
-	carrier *remote.Gateway
+	carrier *rpc.Gateway
 	fresh   atomic.Bool // the list has followed the fleet once
 	stop    context.CancelFunc
 	watches sync.WaitGroup
@@ -41,22 +41,22 @@ type gateway struct {
 // openGateway begins to connect to the engine and to follow the fleet. It does not
 // wait for either.
 func openGateway(ctx context.Context, s config.Settings, log *slog.Logger) (*gateway, error) {
-	self := engine.Address{Name: engineName(s.Engine, engine.Gateway), Incarnation: engine.NewIncarnation()}
+	self := natsx.Address{Name: engineName(s.Engine, natsx.Gateway), Incarnation: natsx.NewIncarnation()}
 	seal, err := fleet.ReadSeal(s.Engine.SealFile)
 	if err != nil {
 		return nil, fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_ENGINE_SEAL: %w", err)
 	}
-	signer, err := engine.NewSigner(s.Engine.SigningKey, self, time.Now)
+	signer, err := natsx.NewSigner(s.Engine.SigningKey, self, time.Now)
 	if err != nil {
 		return nil, fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_ENGINE_KEY: %w", err)
 	}
-	conn, err := connectEngine(ctx, s, engine.Gateway, self.Name, log)
+	conn, err := connectEngine(ctx, s, natsx.Gateway, self.Name, log)
 	if err != nil {
 		return nil, err
 	}
 	g := &gateway{self: self, conn: conn, list: fleet.NewList(conn, seal, self, log), seal: seal}
-	g.carrier, err = remote.NewGateway(remote.GatewayOptions{
-		Link: remote.Over(conn), Self: self, Signer: signer, Patience: s.Engine.Patience, Log: log,
+	g.carrier, err = rpc.NewGateway(rpc.GatewayOptions{
+		Link: rpc.Over(conn), Self: self, Signer: signer, Patience: s.Engine.Patience, Log: log,
 		Fleet: directory{conn, g.list, seal, s.Engine}, Claims: conn, Silent: mover(conn),
 	})
 	if err != nil {
@@ -70,13 +70,13 @@ func openGateway(ctx context.Context, s config.Settings, log *slog.Logger) (*gat
 }
 
 // connectEngine begins to connect in a role.
-func connectEngine(ctx context.Context, s config.Settings, role engine.Role, name string, log *slog.Logger) (*engine.Conn, error) {
+func connectEngine(ctx context.Context, s config.Settings, role natsx.Role, name string, log *slog.Logger) (*natsx.Conn, error) {
 	if clear := s.Engine.InTheClear(); len(clear) > 0 {
 		log.Warn("what goes to the engine can be read on the way: use tls:// and certificates", "servers", strings.Join(clear, ","))
 	}
 	o := s.Engine.Options(role, name)
 	o.Log = log
-	conn, err := engine.Connect(ctx, o)
+	conn, err := natsx.Connect(ctx, o)
 	if err != nil {
 		return nil, fail(exitConfig, "cannot start with these settings:\n%w", err)
 	}
@@ -89,9 +89,9 @@ const movesApart = 10 * time.Second
 
 // mover returns what leaves a server of the engine when a runner falls silent: a
 // server that has lost its peers looks well from here.
-func mover(conn *engine.Conn) func(engine.Address) {
+func mover(conn *natsx.Conn) func(natsx.Address) {
 	var last atomic.Int64
-	return func(a engine.Address) {
+	return func(a natsx.Address) {
 		now, was := time.Now().UnixNano(), last.Load()
 		if up := conn.UpSince(); up.IsZero() || time.Since(up) < movesApart || time.Duration(now-was) < movesApart || !last.CompareAndSwap(was, now) {
 			return
@@ -125,8 +125,8 @@ func (g *gateway) state() string {
 }
 
 // offers are the tools that runners have by the same settings.
-func (st *stack) offers() mcpfront.Offers {
-	return mcpfront.Offers{
+func (st *stack) offers() mcpserver.Offers {
+	return mcpserver.Offers{
 		Sessions: st.settings.Terminal, Shell: st.shellOn(),
 		Jobs: true, Stays: st.settings.MaxJobs > 0, Outputs: true, Fleet: true,
 	}
@@ -135,7 +135,7 @@ func (st *stack) offers() mcpfront.Offers {
 // newGatewayStack assembles a server that runs nothing itself. It decides by the
 // same settings and the same policy file as any server; what only a machine can
 // know is judged where the command runs.
-func newGatewayStack(s config.Settings, k *own.Keeper, log *slog.Logger, t telemetry, g *gateway) (_ *stack, err error) {
+func newGatewayStack(s config.Settings, k *protected.Keeper, log *slog.Logger, t telemetry, g *gateway) (_ *stack, err error) {
 	st := &stack{settings: s, log: log, telemetry: t, gateway: g}
 	var opened closers
 	defer func() {
@@ -144,12 +144,12 @@ func newGatewayStack(s config.Settings, k *own.Keeper, log *slog.Logger, t telem
 		}
 	}()
 	go audit.WarmUp()
-	decide, err := st.openRecord(k, engine.Gateway, &opened)
+	decide, err := st.openRecord(k, natsx.Gateway, &opened)
 	if err != nil {
 		return nil, err
 	}
 	world := policy.Unseen{Allowed: st.host.Allowlist, Within: rootsAsWritten(s.AllowedRoots)}
-	st.freezes = freeze.NewBook(control.Directory(s.StateDir))
+	st.freezes = freeze.NewBook(api.Directory(s.StateDir))
 	st.monitor = &monitor.Monitor{World: world, Trail: st.recordTo(st.trail), Freezer: st.freezes, Log: log}
 	if st.questions, err = newQuestions(st.monitor); err != nil {
 		return nil, err
@@ -160,7 +160,7 @@ func newGatewayStack(s config.Settings, k *own.Keeper, log *slog.Logger, t telem
 	}
 	decide()
 	t.metrics.TellEngine(metrics.EngineSource{
-		Role: engine.Gateway, State: g.conn.State, Refused: g.conn.Refused, Foreign: g.conn.Foreign, Dropped: g.conn.Dropped,
+		Role: natsx.Gateway, State: g.conn.State, Refused: g.conn.Refused, Foreign: g.conn.Foreign, Dropped: g.conn.Dropped,
 		Runners: func() int { return len(g.list.Runners()) },
 	})
 	st.policy = st.newReloader()
@@ -175,7 +175,7 @@ func rootsAsWritten(list string) []string {
 }
 
 // gatewayReadiness says whether commands could be sent now.
-func (st *stack) gatewayReadiness(r httpfront.Readiness) httpfront.Readiness {
+func (st *stack) gatewayReadiness(r httpserver.Readiness) httpserver.Readiness {
 	r.Sandbox, r.Engine = "", "connected"
 	if why := st.gateway.state(); why != "" {
 		r.Ready, r.Engine = false, why

@@ -75,12 +75,12 @@ const exitBlocked = 2
 func hookCall(ctx context.Context, client string, env []string, in io.Reader, out, errs io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, hookPatience)
 	defer cancel()
-	asked, err := hookfront.Read(in)
+	asked, err := hook.Read(in)
 	if err != nil {
 		return &exitError{code: exitBlocked, err: err}
 	}
 	h, err := newHookStack(client, env, errs)
-	if asked.Event != hookfront.Before {
+	if asked.Event != hook.Before {
 		if err == nil {
 			err = h.front.Report(asked)
 			h.close()
@@ -91,10 +91,10 @@ func hookCall(ctx context.Context, client string, env []string, in io.Reader, ou
 		}
 		return nil
 	}
-	var answer hookfront.Answer
+	var answer hook.Answer
 	if err != nil {
 		say(errs, "tipstaff: %v", err)
-		answer = hookfront.Denied(errors.New("its settings or its policy cannot be used; the operator sees why by: tipstaff hook install " + client + " --dry-run"))
+		answer = hook.Denied(errors.New("its settings or its policy cannot be used; the operator sees why by: tipstaff hook install " + client + " --dry-run"))
 	} else {
 		answer = h.front.Decide(ctx, asked)
 		h.close()
@@ -108,7 +108,7 @@ func hookCall(ctx context.Context, client string, env []string, in io.Reader, ou
 // hookStack is what of a server decides and records.
 type hookStack struct {
 	settings  config.Settings
-	front     *hookfront.Hook
+	front     *hook.Hook
 	trail     *audit.Trail
 	modes     *sandbox.Modes
 	observers *observers
@@ -150,8 +150,8 @@ func newHookStack(client string, env []string, errs io.Writer) (*hookStack, erro
 		st.close()
 		return nil, err
 	}
-	m := &monitor.Monitor{Policy: ev.policy(ev.file.Policy), World: ev.host, Trail: st.trail, Decider: decider, Freezer: freeze.NewBook(control.Directory(s.StateDir)), Log: log}
-	st.front = &hookfront.Hook{Road: m, Client: client, Path: hookfront.PathOf(os.Getenv("PATH")), Project: projectGiven()}
+	m := &monitor.Monitor{Policy: ev.policy(ev.file.Policy), World: ev.host, Trail: st.trail, Decider: decider, Freezer: freeze.NewBook(api.Directory(s.StateDir)), Log: log}
+	st.front = &hook.Hook{Road: m, Client: client, Path: hook.PathOf(os.Getenv("PATH")), Project: projectGiven()}
 	return st, nil
 }
 
@@ -184,7 +184,7 @@ func hookSettings(given []string) (config.Settings, error) {
 	for _, kv := range given {
 		name, _, ok := strings.Cut(kv, "=")
 		if !ok || !variableName().MatchString(name) {
-			return config.Settings{}, fail(exitUsage, "--env %s: write NAME=VALUE", argv.Escape(kv))
+			return config.Settings{}, fail(exitUsage, "--env %s: write NAME=VALUE", cmdline.Escape(kv))
 		}
 		env = append(env, kv)
 	}
@@ -214,8 +214,8 @@ func hookExample(env []string, line string) (string, error) {
 	}
 	m := ev.monitor()
 	m.Trail = unrecorded{}
-	h := &hookfront.Hook{Road: m, Client: "claude-code", Path: hookfront.PathOf(os.Getenv("PATH"))}
-	asked, err := hookfront.Read(strings.NewReader(`{"hook_event_name": "PreToolUse", "tool_name": "Bash", "permission_mode": "default"}`))
+	h := &hook.Hook{Road: m, Client: "claude-code", Path: hook.PathOf(os.Getenv("PATH"))}
+	asked, err := hook.Read(strings.NewReader(`{"hook_event_name": "PreToolUse", "tool_name": "Bash", "permission_mode": "default"}`))
 	if err != nil {
 		return "", err
 	}

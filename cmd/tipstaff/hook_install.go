@@ -124,7 +124,7 @@ func hookInstall(cmd *cobra.Command, o hookFlags, name string) error {
 		return fail(exitUsage, "%s: %w", c.Name, err)
 	}
 	if o.print {
-		say(out, "# %s: %s\n%s", c.Title, argv.Escape(s.Path(c, clients.Scope(o.client.scope))), strings.TrimSuffix(text, "\n"))
+		say(out, "# %s: %s\n%s", c.Title, cmdline.Escape(s.Path(c, clients.Scope(o.client.scope))), strings.TrimSuffix(text, "\n"))
 		return nil
 	}
 	example, err := hookExample(pairs(e.Env), "git status")
@@ -138,7 +138,7 @@ func hookInstall(cmd *cobra.Command, o hookFlags, name string) error {
 	}
 	if len(faults) > 0 {
 		for _, err := range faults {
-			say(cmd.ErrOrStderr(), "✘ %s", argv.EscapeLines(err.Error()))
+			say(cmd.ErrOrStderr(), "✘ %s", cmdline.EscapeLines(err.Error()))
 		}
 		say(out, "To paste for %s:\n%s", c.Title, strings.TrimSuffix(text, "\n"))
 		return &exitError{code: exitFailure}
@@ -172,7 +172,7 @@ func hookUninstall(cmd *cobra.Command, o hookFlags, name string) error {
 		}
 	}
 	for _, err := range faults {
-		say(cmd.ErrOrStderr(), "✘ %s", argv.EscapeLines(err.Error()))
+		say(cmd.ErrOrStderr(), "✘ %s", cmdline.EscapeLines(err.Error()))
 	}
 	if len(faults) > 0 {
 		return &exitError{code: exitFailure}

@@ -37,9 +37,9 @@ func newHouse(st *stack) *house {
 	return &house{stack: st, front: front, started: time.Now().UTC().Truncate(time.Millisecond)}
 }
 
-// Now implements [control.House].
-func (h *house) Now() control.Running {
-	r := control.Running{PID: os.Getpid(), Version: version, Front: h.front, Started: h.started, Sessions: []control.Session{}, Commands: []control.Command{}}
+// Now implements [api.House].
+func (h *house) Now() api.Running {
+	r := api.Running{PID: os.Getpid(), Version: version, Front: h.front, Started: h.started, Sessions: []api.Session{}, Commands: []api.Command{}}
 	if entries, err := h.fleetFreezes.Entries(); err != nil {
 		r.Fault = err.Error()
 	} else {
@@ -60,8 +60,8 @@ func (h *house) Now() control.Running {
 		}
 	}
 	r.Commands = append(r.Commands, h.commands()...)
-	slices.SortFunc(r.Commands, func(a, b control.Command) int {
-		switch waits := control.Waiting; {
+	slices.SortFunc(r.Commands, func(a, b api.Command) int {
+		switch waits := api.Waiting; {
 		case a.State == waits && b.State != waits:
 			return 1
 		case a.State != waits && b.State == waits:
@@ -77,10 +77,10 @@ func (h *house) Now() control.Running {
 const lookFor = time.Millisecond
 
 // commands describes all commands that run, those first whose turn it is.
-func (h *house) commands() []control.Command {
+func (h *house) commands() []api.Command {
 	jobs := h.jobs.Running()
 	slices.SortFunc(jobs, func(a, b *job.Job) int { return a.Looked().Compare(b.Looked()) })
-	out := make([]control.Command, len(jobs))
+	out := make([]api.Command, len(jobs))
 	until := time.Now().Add(lookFor)
 	for i, j := range jobs {
 		out[i] = h.command(j, time.Now().Before(until))
@@ -88,8 +88,8 @@ func (h *house) commands() []control.Command {
 	return out
 }
 
-func whoOf(o tipstaff.Origin) control.Who {
-	return control.Who{Agent: argv.Escape(o.Agent), Task: argv.Escape(o.Task), Client: argv.Escape(o.Client), Principal: argv.Escape(o.Principal)}
+func whoOf(o tipstaff.Origin) api.Who {
+	return api.Who{Agent: cmdline.Escape(o.Agent), Task: cmdline.Escape(o.Task), Client: cmdline.Escape(o.Client), Principal: cmdline.Escape(o.Principal)}
 }
 
 // frozen returns what tells whether a caller is frozen, by one look at the file.
@@ -100,27 +100,27 @@ func (h *house) frozen() func(o tipstaff.Origin, s tipstaff.SessionID) bool {
 	}
 }
 
-func describe(s *tipstaff.Session, frozen func(tipstaff.Origin, tipstaff.SessionID) bool) control.Session {
-	return control.Session{
-		Who: whoOf(s.Origin), ID: string(s.ID), State: string(s.State), Directory: argv.Escape(s.Dir),
+func describe(s *tipstaff.Session, frozen func(tipstaff.Origin, tipstaff.SessionID) bool) api.Session {
+	return api.Session{
+		Who: whoOf(s.Origin), ID: string(s.ID), State: string(s.State), Directory: cmdline.Escape(s.Dir),
 		Created: s.Created, LastCommand: s.LastCommand, Commands: s.Commands, Frozen: frozen(s.Origin, s.ID),
 	}
 }
 
 // command describes a command as it is now; without fresh, with what was found out
 // before.
-func (h *house) command(j *job.Job, fresh bool) control.Command {
+func (h *house) command(j *job.Job, fresh bool) api.Command {
 	st := j.Status()
-	c := control.Command{
+	c := api.Command{
 		Who: whoOf(j.Origin()), ID: string(j.ID()), Session: string(j.Session()), Tool: string(j.Tool()),
 		Line: j.ShownLine(h.hideLine), State: string(st.State), Background: st.Background, Terminal: j.Terminal(),
-		Bytes: st.Bytes, LastLine: j.LastLine(h.secrets.Text, fresh), Why: argv.Escape(st.Why),
+		Bytes: st.Bytes, LastLine: j.LastLine(h.secrets.Text, fresh), Why: cmdline.Escape(st.Why),
 	}
 	if st.State != job.Running {
 		c.ExitCode = st.Result.ExitCode
 	}
 	if j.Waits() {
-		c.State = control.Waiting
+		c.State = api.Waiting
 	} else {
 		c.Started, c.AgeMS = st.Started.UTC(), st.Age.Milliseconds()
 	}
@@ -133,14 +133,14 @@ func (h *house) command(j *job.Job, fresh bool) control.Command {
 
 // hideLine hides the secrets of a command line, as the record does.
 func (h *house) hideLine(line string) string {
-	if words, err := argv.Split(line); err == nil {
-		return argv.Display(h.secrets.Argv(words))
+	if words, err := cmdline.Split(line); err == nil {
+		return cmdline.Display(h.secrets.Argv(words))
 	}
 	return h.secrets.Text(line)
 }
 
-// Find implements [control.House].
-func (h *house) Find(id string) (control.Followed, bool) {
+// Find implements [api.House].
+func (h *house) Find(id string) (api.Followed, bool) {
 	j, known := h.jobs.Any(tipstaff.RequestID(id))
 	return followed{j, h}, known
 }
@@ -151,7 +151,7 @@ type followed struct {
 	house *house
 }
 
-func (f followed) Command() control.Command      { return f.house.command(f.job, true) }
+func (f followed) Command() api.Command          { return f.house.command(f.job, true) }
 func (f followed) Output() (*spool.Output, bool) { return f.job.Output() }
 func (f followed) Done() <-chan struct{}         { return f.job.Done() }
 
@@ -161,14 +161,14 @@ func (f followed) Screen() (lines []string, columns int, has bool) {
 		return nil, 0, false
 	}
 	for line := range strings.SplitSeq(f.house.secrets.Text(text), "\n") {
-		lines = append(lines, argv.Escape(line))
+		lines = append(lines, cmdline.Escape(line))
 	}
 	return lines, columns, true
 }
 
-// Stop implements [control.House].
-func (h *house) Stop(who tipstaff.Person, id string, kill bool) (control.Stopped, bool) {
-	out := control.Stopped{Commands: []control.Command{}}
+// Stop implements [api.House].
+func (h *house) Stop(who tipstaff.Person, id string, kill bool) (api.Stopped, bool) {
+	out := api.Stopped{Commands: []api.Command{}}
 	if j, known := h.jobs.Any(tipstaff.RequestID(id)); known {
 		if j.StopBy(who, kill, "stopped it") {
 			out.Commands = append(out.Commands, h.command(j, true))
@@ -189,8 +189,8 @@ func (h *house) Stop(who tipstaff.Person, id string, kill bool) (control.Stopped
 }
 
 // end ends the commands of a target.
-func (h *house) end(who tipstaff.Person, t freeze.Target, kill bool, did string) []control.Command {
-	ended := []control.Command{}
+func (h *house) end(who tipstaff.Person, t freeze.Target, kill bool, did string) []api.Command {
+	ended := []api.Command{}
 	for _, j := range h.jobs.Running() {
 		if t.Holds(j.Origin(), j.Session()) && j.StopBy(who, kill, did) {
 			ended = append(ended, h.command(j, true))
@@ -199,14 +199,14 @@ func (h *house) end(who tipstaff.Person, t freeze.Target, kill bool, did string)
 	return ended
 }
 
-// Freeze implements [control.House]. What runs is ended even if the freeze cannot be
+// Freeze implements [api.House]. What runs is ended even if the freeze cannot be
 // kept.
-func (h *house) Freeze(who tipstaff.Person, e freeze.Entry) (in freeze.Entry, already bool, ended control.Stopped, err error) {
+func (h *house) Freeze(who tipstaff.Person, e freeze.Entry) (in freeze.Entry, already bool, ended api.Stopped, err error) {
 	if err := e.Check(); err != nil {
 		return e, false, ended, err
 	}
 	h.monitor.FreezeSet(e, who)
-	in, already, err = freeze.Add(control.Directory(h.settings.StateDir), e)
+	in, already, err = freeze.Add(api.Directory(h.settings.StateDir), e)
 	ended.Commands = h.end(who, e.Target, false, "frozen its caller")
 	if err != nil {
 		err = fmt.Errorf("%d commands were ended, but it is not frozen: %w", len(ended.Commands), err)
@@ -214,9 +214,9 @@ func (h *house) Freeze(who tipstaff.Person, e freeze.Entry) (in freeze.Entry, al
 	return in, already, ended, err
 }
 
-// Lift implements [control.House].
+// Lift implements [api.House].
 func (h *house) Lift(who tipstaff.Person, t freeze.Target) (freeze.Entry, error) {
-	return freeze.Remove(control.Directory(h.settings.StateDir), t, func(e freeze.Entry) error {
+	return freeze.Remove(api.Directory(h.settings.StateDir), t, func(e freeze.Entry) error {
 		if err := h.monitor.FreezeLifted(e, who); err != nil {
 			return errors.New(tipstaff.AsError(err).Msg + " It stays frozen.")
 		}
@@ -224,8 +224,8 @@ func (h *house) Lift(who tipstaff.Person, t freeze.Target) (freeze.Entry, error)
 	})
 }
 
-// Take implements [control.House].
-func (h *house) Take(word []byte) (in freeze.Entry, already bool, ended control.Stopped, err error) {
+// Take implements [api.House].
+func (h *house) Take(word []byte) (in freeze.Entry, already bool, ended api.Stopped, err error) {
 	w, news, err := h.fleetFreezes.Take(word)
 	if err != nil {
 		return w.Entry, false, ended, err

@@ -14,7 +14,7 @@ import (
 // newAuthenticator returns the authenticator of callers over HTTP. If the
 // settings have no method, it makes a token and prints it once, on stderr: the
 // token is in no file, log or record.
-func newAuthenticator(s config.Settings, stderr io.Writer, changes identity.Changes, log *slog.Logger) (*identity.Gate, error) {
+func newAuthenticator(s config.Settings, stderr io.Writer, changes authn.Changes, log *slog.Logger) (*authn.Gate, error) {
 	o, err := identityOptions(s)
 	if err != nil {
 		return nil, settingsError(err)
@@ -22,9 +22,9 @@ func newAuthenticator(s config.Settings, stderr io.Writer, changes identity.Chan
 	o.Log, o.Changes = log, changes
 	made := o.Token == "" && o.TokensFile == "" && s.Callers.OAuth.Issuer == "" && s.Callers.TLS.ClientCAFile == ""
 	if made {
-		o.Token = identity.NewToken()
+		o.Token = authn.NewToken()
 	}
-	gate, err := identity.New(o)
+	gate, err := authn.New(o)
 	if err != nil {
 		return nil, settingsError(err)
 	}
@@ -39,12 +39,12 @@ func newAuthenticator(s config.Settings, stderr io.Writer, changes identity.Chan
 
 // newServerTLS returns the TLS configuration for HTTP; nil without a
 // certificate in the settings.
-func newServerTLS(s config.Settings, changes identity.Changes, log *slog.Logger) (*identity.TLS, error) {
+func newServerTLS(s config.Settings, changes authn.Changes, log *slog.Logger) (*authn.TLS, error) {
 	t := s.Callers.TLS
 	if t.CertFile == "" && t.KeyFile == "" && t.ClientCAFile == "" {
 		return nil, nil
 	}
-	pair, err := identity.NewTLS(identity.TLSOptions{
+	pair, err := authn.NewTLS(authn.TLSOptions{
 		CertFile: t.CertFile, KeyFile: t.KeyFile, ClientCAFile: t.ClientCAFile, Optional: t.ClientOptional, Changes: changes, Log: log,
 	})
 	if err != nil {
@@ -53,11 +53,11 @@ func newServerTLS(s config.Settings, changes identity.Changes, log *slog.Logger)
 	return pair, nil
 }
 
-func identityOptions(s config.Settings) (identity.Options, error) {
+func identityOptions(s config.Settings) (authn.Options, error) {
 	c := s.Callers
-	o := identity.Options{
+	o := authn.Options{
 		Token: c.Token, TokensFile: c.TokensFile,
-		Issuer: identity.Issuer{
+		Issuer: authn.Issuer{
 			URL: c.OAuth.Issuer, Audience: c.OAuth.Audience, KeysURL: c.OAuth.KeysURL,
 			Algorithms: c.OAuth.Algorithms, ScopePrefix: c.OAuth.ScopePrefix, Scopes: firstScopes(s),
 		},
@@ -69,25 +69,25 @@ func identityOptions(s config.Settings) (identity.Options, error) {
 
 // clientOptions says what callers with a certificate may do. Their certificates
 // must be verified, and their scopes must be set explicitly.
-func clientOptions(t config.TLS) (identity.Clients, error) {
-	scopes, err := identity.ParseScopes(t.ClientScopes)
+func clientOptions(t config.TLS) (authn.Clients, error) {
+	scopes, err := authn.ParseScopes(t.ClientScopes)
 	said := t.ClientsFile != "" || len(scopes) > 0
 	switch {
 	case err != nil:
-		return identity.Clients{}, fmt.Errorf("TIPSTAFF_TLS_CLIENT_SCOPES: %w", err)
+		return authn.Clients{}, fmt.Errorf("TIPSTAFF_TLS_CLIENT_SCOPES: %w", err)
 	case t.ClientCAFile == "" && said:
-		return identity.Clients{}, errors.New("TIPSTAFF_TLS_CLIENTS_FILE and TIPSTAFF_TLS_CLIENT_SCOPES are about client certificates: name their authority in TIPSTAFF_TLS_CLIENT_CA_FILE")
+		return authn.Clients{}, errors.New("TIPSTAFF_TLS_CLIENTS_FILE and TIPSTAFF_TLS_CLIENT_SCOPES are about client certificates: name their authority in TIPSTAFF_TLS_CLIENT_CA_FILE")
 	case t.ClientCAFile != "" && !said:
-		return identity.Clients{}, errors.New("TIPSTAFF_TLS_CLIENT_CA_FILE is set, but not what its clients may do: set TIPSTAFF_TLS_CLIENTS_FILE, or TIPSTAFF_TLS_CLIENT_SCOPES as execute,read for all of them")
+		return authn.Clients{}, errors.New("TIPSTAFF_TLS_CLIENT_CA_FILE is set, but not what its clients may do: set TIPSTAFF_TLS_CLIENTS_FILE, or TIPSTAFF_TLS_CLIENT_SCOPES as execute,read for all of them")
 	}
-	return identity.Clients{Scopes: scopes, File: t.ClientsFile}, nil
+	return authn.Clients{Scopes: scopes, File: t.ClientsFile}, nil
 }
 
 // firstScopes are those that a client is told to request first: all that the
 // tools of this server need.
-func firstScopes(s config.Settings) []identity.Scope {
-	return slices.DeleteFunc([]identity.Scope{identity.Execute, identity.Sessions, identity.Read}, func(scope identity.Scope) bool {
-		return scope == identity.Sessions && !s.Terminal
+func firstScopes(s config.Settings) []authn.Scope {
+	return slices.DeleteFunc([]authn.Scope{authn.Execute, authn.Sessions, authn.Read}, func(scope authn.Scope) bool {
+		return scope == authn.Sessions && !s.Terminal
 	})
 }
 
@@ -100,7 +100,7 @@ func settingsError(err error) error {
 		"Clients.File": "TIPSTAFF_TLS_CLIENTS_FILE", "Clients.Scopes": "TIPSTAFF_TLS_CLIENT_SCOPES",
 		"CertFile": "TIPSTAFF_TLS_CERT_FILE", "KeyFile": "TIPSTAFF_TLS_KEY_FILE", "ClientCAFile": "TIPSTAFF_TLS_CLIENT_CA_FILE",
 	}
-	var option *identity.OptionError
+	var option *authn.OptionError
 	if errors.As(err, &option) {
 		err = fmt.Errorf("%s: %w", variables[option.Option], option.Err)
 	}

@@ -106,7 +106,7 @@ func TestClientsAskForWhatTheToolsNeed(t *testing.T) {
 		if err != nil || out.Len() > 0 {
 			t.Fatal(err, out.String())
 		}
-		var refusal *identity.Refusal
+		var refusal *authn.Refusal
 		if _, err := gate.Authenticate(httptest.NewRequest("POST", "/mcp", nil)); !errors.As(err, &refusal) || !strings.HasSuffix(refusal.Challenge, want) {
 			t.Errorf("%+v", refusal)
 		}

@@ -83,7 +83,7 @@ func initialise(cmd *cobra.Command, o initFlags) error {
 		if err := f.write(); err != nil {
 			return err
 		}
-		say(out, "✔ written: %s", argv.Escape(f.path))
+		say(out, "✔ written: %s", cmdline.Escape(f.path))
 	}
 	if err := plan.check(out); err != nil {
 		return err
@@ -101,7 +101,7 @@ func projectDirectory() (string, error) {
 	}
 	dir := projectOf(here)
 	if dir == realHome() || dir == filepath.Dir(dir) {
-		return "", fail(exitUsage, "this is %s, and no project: an agent could change everything in it; nothing was written. Change to the project's directory first", argv.Escape(dir))
+		return "", fail(exitUsage, "this is %s, and no project: an agent could change everything in it; nothing was written. Change to the project's directory first", cmdline.Escape(dir))
 	}
 	return dir, nil
 }
@@ -144,7 +144,7 @@ func pathsOf(files []initFile) []string {
 // initPlan is everything that init proposes for a project.
 type initPlan struct {
 	dir      string
-	project  propose.Project
+	project  suggest.Project
 	programs []string
 	files    []initFile
 	policy   string   // the person's own, which has to pass its tests
@@ -153,13 +153,13 @@ type initPlan struct {
 }
 
 func planInit(ctx context.Context, dir string, o initFlags) (*initPlan, error) {
-	p := &initPlan{dir: dir, project: propose.Look(os.DirFS(dir))}
+	p := &initPlan{dir: dir, project: suggest.Look(os.DirFS(dir))}
 	config, err := userConfigDir()
 	if err != nil {
 		return nil, err
 	}
 	places := newProgramPlaces(dir)
-	proposal := p.project.Propose(propose.Options{
+	proposal := p.project.Propose(suggest.Options{
 		Root: dir, Shell: o.shell && policyKnowsShell(),
 		Installed: func(name string) bool { return places.of(name) != "" },
 		Network:   !o.project && holdsHosts(ctx),
@@ -185,9 +185,9 @@ func (p *initPlan) narrow(o initFlags) error {
 	if _, err := os.Lstat(p.policy); os.IsNotExist(err) {
 		return fail(exitConfig, "there is no policy of yours at %s for a project to narrow; nothing was written. Run tipstaff init first", p.policy)
 	}
-	own, err := policyfile.Load(p.policy)
+	own, err := load.Load(p.policy)
 	if err != nil {
-		return fail(exitConfig, "your own policy cannot be used; nothing was written:\n%s", argv.EscapeLines(err.Error()))
+		return fail(exitConfig, "your own policy cannot be used; nothing was written:\n%s", cmdline.EscapeLines(err.Error()))
 	}
 	p.notNamed = notNamed(own, p.programs)
 	text := "# Outside of this list nothing runs in entries of this project. It narrows each user's own\n# policy; \"tipstaff install --scope project\" takes it up, and nothing else from this file.\nALLOWED_COMMANDS=" + strings.Join(p.programs, ",") + "\n"
@@ -197,9 +197,9 @@ func (p *initPlan) narrow(o initFlags) error {
 
 func (p *initPlan) sayFound(w io.Writer) {
 	if !p.project.Known() {
-		say(w, "In %s nothing is found that says what kind of project it is. The policy is for reading, searching and changing files; add what builds and tests it.", argv.Escape(p.dir))
+		say(w, "In %s nothing is found that says what kind of project it is. The policy is for reading, searching and changing files; add what builds and tests it.", cmdline.Escape(p.dir))
 	} else {
-		say(w, "In %s: %s.", argv.Escape(p.dir), strings.Join(p.project.Marks, ", "))
+		say(w, "In %s: %s.", cmdline.Escape(p.dir), strings.Join(p.project.Marks, ", "))
 	}
 	if len(p.notNamed) > 0 {
 		say(w, "Your own policy does not name these, so they stay refused: %s.", strings.Join(p.notNamed, ", "))
@@ -218,7 +218,7 @@ func (p *initPlan) show(w io.Writer) (missing []initFile, err error) {
 			return nil, fail(exitFailure, "whether %s is there cannot be told: %w; nothing was written. Move what stands in its way, and try again", f.path, err)
 		}
 		if err != nil {
-			say(w, "\n%s:\n%s", argv.Escape(f.path), strings.TrimSuffix(f.text, "\n"))
+			say(w, "\n%s:\n%s", cmdline.Escape(f.path), strings.TrimSuffix(f.text, "\n"))
 			missing = append(missing, f)
 			continue
 		}
@@ -227,10 +227,10 @@ func (p *initPlan) show(w io.Writer) (missing []initFile, err error) {
 			return nil, fail(exitFailure, "%s is there and cannot be read: %w; nothing was written. Mend it or move it out of the way, and try again", f.path, err)
 		}
 		if string(old) == f.text {
-			say(w, "✔ %s is there already, and is what would be proposed", argv.Escape(f.path))
+			say(w, "✔ %s is there already, and is what would be proposed", cmdline.Escape(f.path))
 			continue
 		}
-		say(w, "\n%s is there and stays as it is. The proposal (+) differs from it (-):\n%s", argv.Escape(f.path), strings.TrimSuffix(argv.EscapeLines(clients.Diff(string(old), f.text)), "\n"))
+		say(w, "\n%s is there and stays as it is. The proposal (+) differs from it (-):\n%s", cmdline.Escape(f.path), strings.TrimSuffix(cmdline.EscapeLines(clients.Diff(string(old), f.text)), "\n"))
 	}
 	return missing, nil
 }
@@ -240,10 +240,10 @@ func (p *initPlan) sayRoots(w io.Writer, o initFlags) {
 	if o.project {
 		return
 	}
-	own, err := policyfile.Load(p.policy)
+	own, err := load.Load(p.policy)
 	if err != nil {
 		if _, err := os.Lstat(p.policy); err == nil {
-			say(w, "! No server would start with %s as it is; it stays so. \"tipstaff policy check\" says what to mend.", argv.Escape(p.policy))
+			say(w, "! No server would start with %s as it is; it stays so. \"tipstaff policy check\" says what to mend.", cmdline.Escape(p.policy))
 		}
 		return
 	}
@@ -255,7 +255,7 @@ func (p *initPlan) sayRoots(w io.Writer, o initFlags) {
 		roots = append(roots, r.Value)
 	}
 	if len(roots) > 0 && !paths.Within(p.dir, roots...) {
-		say(w, "Commands do not run in this project yet: add %s to roots in %s.", argv.Escape(p.dir), argv.Escape(p.policy))
+		say(w, "Commands do not run in this project yet: add %s to roots in %s.", cmdline.Escape(p.dir), cmdline.Escape(p.policy))
 	}
 }
 
@@ -288,9 +288,9 @@ func (f initFile) write() (err error) {
 
 // check runs the tests of the policy that was written.
 func (p *initPlan) check(w io.Writer) error {
-	c := policyfile.Check(p.policy)
+	c := load.Check(p.policy)
 	if c.Err != nil {
-		return fail(exitConfig, "a server would not take it:\n%s", argv.EscapeLines(c.Err.Error()))
+		return fail(exitConfig, "a server would not take it:\n%s", cmdline.EscapeLines(c.Err.Error()))
 	}
 	printTests(w, c)
 	if !c.OK {

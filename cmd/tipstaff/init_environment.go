@@ -67,7 +67,7 @@ func narrowedEnvironment(project string) ([]clients.Variable, error) {
 
 // readEnvironment reads a file of lines NAME=VALUE; none if it is not there.
 func readEnvironment(path string) ([]clients.Variable, error) {
-	text, err := host.ReadTrusted(path)
+	text, err := facts.ReadTrusted(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -21,12 +21,12 @@ import (
 // programPlaces knows where programs are: on the PATH of this shell, and in the
 // usual places. Directories in the project do not count: commands can replace
 // the programs there.
-type programPlaces struct{ dirs host.SearchPath }
+type programPlaces struct{ dirs facts.SearchPath }
 
 func newProgramPlaces(project string) programPlaces {
 	home, _ := os.UserHomeDir()
 	var p programPlaces
-	for _, dir := range append(host.Trusted(os.Getenv("PATH")), host.Usual(home)...) {
+	for _, dir := range append(facts.Trusted(os.Getenv("PATH")), facts.Usual(home)...) {
 		real, err := filepath.EvalSymlinks(dir)
 		if err == nil && !paths.Within(real, project) && !slices.Contains(p.dirs, dir) {
 			p.dirs = append(p.dirs, dir)
@@ -51,7 +51,7 @@ func (p programPlaces) list(programs []string) string {
 	for _, name := range programs {
 		needed[p.of(name)] = true
 	}
-	var dirs host.SearchPath
+	var dirs facts.SearchPath
 	for _, dir := range p.dirs {
 		if needed[dir] {
 			dirs = append(dirs, dir)
@@ -85,7 +85,7 @@ func holdsHosts(ctx context.Context) bool {
 
 // policyKnowsShell reports whether policies have the key shell.
 func policyKnowsShell() bool {
-	text, err := rules.Schema()
+	text, err := language.Schema()
 	if err != nil {
 		return false
 	}
@@ -101,7 +101,7 @@ func policyKnowsShell() bool {
 
 // notNamed are the programs for which a person's own policy has no row, so that
 // a list of the project's cannot give them to an agent.
-func notNamed(f policyfile.File, programs []string) (none []string) {
+func notNamed(f load.File, programs []string) (none []string) {
 	for _, name := range programs {
 		if !slices.Contains(f.Names(), name) && !slices.Contains(f.Names(), "*") {
 			none = append(none, name)

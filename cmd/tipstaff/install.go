@@ -94,7 +94,7 @@ func install(cmd *cobra.Command, o clientFlags) error {
 		return err
 	}
 	for _, err := range faults {
-		say(cmd.ErrOrStderr(), "✘ %s", argv.EscapeLines(err.Error()))
+		say(cmd.ErrOrStderr(), "✘ %s", cmdline.EscapeLines(err.Error()))
 	}
 	if len(faults) > 0 {
 		printSnippets(out, list, done, e)
@@ -135,12 +135,12 @@ func carryOut(cmd *cobra.Command, o clientFlags, changes []clients.Change, what 
 	for _, ch := range changes {
 		names := titles(ch.Clients)
 		if ch.Nothing() {
-			say(out, "✔ %s: %s is as it should be", names, argv.Escape(ch.Path))
+			say(out, "✔ %s: %s is as it should be", names, cmdline.Escape(ch.Path))
 			done = append(done, ch.Clients...)
 			continue
 		}
-		say(out, "%s: %s%s", names, argv.Escape(ch.Path), remark(ch))
-		say(out, "%s", strings.TrimSuffix(argv.EscapeLines(ch.Diff()), "\n"))
+		say(out, "%s: %s%s", names, cmdline.Escape(ch.Path), remark(ch))
+		say(out, "%s", strings.TrimSuffix(cmdline.EscapeLines(ch.Diff()), "\n"))
 		if o.dryRun {
 			continue
 		}
@@ -158,7 +158,7 @@ func carryOut(cmd *cobra.Command, o clientFlags, changes []clients.Change, what 
 		}
 		say(out, "✔ %s: %s", names, result(ch, what))
 		if backup != "" {
-			say(out, "  as it was: %s", argv.Escape(backup))
+			say(out, "  as it was: %s", cmdline.Escape(backup))
 		}
 		done = append(done, ch.Clients...)
 	}
@@ -203,7 +203,7 @@ func printEntries(w io.Writer, s clients.System, list []clients.Client, e client
 		if where == "" {
 			where = "its file of servers"
 		}
-		say(w, "# %s: %s\n%s", c.Title, argv.Escape(where), strings.TrimSuffix(text, "\n"))
+		say(w, "# %s: %s\n%s", c.Title, cmdline.Escape(where), strings.TrimSuffix(text, "\n"))
 		if line := c.Vendor(e, scope); line != "" {
 			say(w, "# or: %s", line)
 		}

@@ -20,7 +20,7 @@ import (
 
 // thisSystem is what of this machine decides where the files of clients are.
 func thisSystem() clients.System {
-	s := clients.System{GOOS: runtime.GOOS, Getenv: os.Getenv, Programs: host.Trusted(os.Getenv("PATH"))}
+	s := clients.System{GOOS: runtime.GOOS, Getenv: os.Getenv, Programs: facts.Trusted(os.Getenv("PATH"))}
 	if here, err := workingDirectory(); err == nil {
 		s.Project = projectOf(here)
 	}
@@ -149,7 +149,7 @@ func warnOfEntry(w io.Writer, e clients.Entry) {
 	}
 	if here, err := workingDirectory(); err == nil && sandboxHere() {
 		if real, err := filepath.EvalSymlinks(e.Command); err == nil && paths.Within(real, projectOf(here)) {
-			say(w, "! %s lies in this project, where an agent's commands can replace it. Keep it elsewhere, as in ~/.local/bin, and install with that.", argv.Escape(e.Command))
+			say(w, "! %s lies in this project, where an agent's commands can replace it. Keep it elsewhere, as in ~/.local/bin, and install with that.", cmdline.Escape(e.Command))
 		}
 	}
 	s, err := config.FromEnvironment(clientEnvironment(e))

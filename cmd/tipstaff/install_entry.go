@@ -145,8 +145,8 @@ var variableName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustComp
 // are given there, because those of the client do not reach it.
 func (o entryFlags) beside(s clients.System, way string, vars []clients.Variable) (e clients.Entry, err error) {
 	program := map[string]string{"docker": "docker", "lima": "limactl", "wsl": "wsl.exe"}[way]
-	if e.Command, err = host.SearchPath(s.Programs).Find(program); err != nil {
-		if e.Command, err = host.SearchPath(s.Programs).Find(strings.TrimSuffix(program, ".exe")); err != nil {
+	if e.Command, err = facts.SearchPath(s.Programs).Find(program); err != nil {
+		if e.Command, err = facts.SearchPath(s.Programs).Find(strings.TrimSuffix(program, ".exe")); err != nil {
 			return e, fail(exitFailure, "%s is not on the PATH here, so --through %s cannot be written; nothing was changed. Install it, or choose another way: docs/clients.md", program, way)
 		}
 	}

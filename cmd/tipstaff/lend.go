@@ -15,7 +15,7 @@ import (
 // newLender returns the lender of what the policy file's rules lend. The
 // operator's own git is asked for passwords outside of the sandbox, so git and
 // its helpers are never taken from a directory where a command may write.
-func newLender(s config.Settings, h *host.Host, engine *proc.Engine, secrets *redact.Redactor) *credentials.Lender {
+func newLender(s config.Settings, h *facts.Host, engine *proc.Engine, secrets *redact.Redactor) *credentials.Lender {
 	roots, err := h.Roots()
 	if dir, wdErr := workingDirectory(); err == nil && len(roots) == 0 && wdErr == nil {
 		roots = []string{dir}
@@ -36,7 +36,7 @@ func newLender(s config.Settings, h *host.Host, engine *proc.Engine, secrets *re
 
 // warnOfCredentials warns of credentials that a policy lends and this server
 // does not have.
-func warnOfCredentials(file *rules.Policy, s config.Settings, log *slog.Logger) {
+func warnOfCredentials(file *language.Policy, s config.Settings, log *slog.Logger) {
 	if file == nil {
 		return
 	}
@@ -45,7 +45,7 @@ func warnOfCredentials(file *rules.Policy, s config.Settings, log *slog.Logger) 
 		name, _, _ := strings.Cut(kv, "=")
 		has[name] = true
 	}
-	var lent rules.Credentials
+	var lent language.Credentials
 	for _, e := range file.List() {
 		for _, r := range e.Allow {
 			lent = append(lent, r.Lends...)
@@ -54,8 +54,8 @@ func warnOfCredentials(file *rules.Policy, s config.Settings, log *slog.Logger) 
 			lent = append(lent, r.Lends...)
 		}
 	}
-	missing, _ := lent.Of(rules.VariableCredential)
-	if _, agent := lent.Of(rules.AgentCredential); agent {
+	missing, _ := lent.Of(language.VariableCredential)
+	if _, agent := lent.Of(language.AgentCredential); agent {
 		missing = append(missing, "SSH_AUTH_SOCK")
 	}
 	for _, name := range missing {

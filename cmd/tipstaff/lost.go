@@ -41,22 +41,22 @@ func (st *stack) noteLost(ctx context.Context) {
 // unended are the starts without an end on the trails of dead servers, back to the
 // last one that stopped as it should.
 func (st *stack) unended(ctx context.Context) ([]audit.Record, error) {
-	all, err := trailread.Find(st.settings.AuditDir())
+	all, err := query.Find(st.settings.AuditDir())
 	if err != nil {
 		return nil, err
 	}
-	var dead []trailread.Trail
+	var dead []query.Trail
 	for _, t := range slices.Backward(all) {
 		if strings.HasPrefix(st.trail.Path(), t.Path) || serverLives(t.PID()) {
 			continue
 		}
-		if stopped, err := trailread.Stopped(ctx, t); err != nil || stopped || len(dead) == predecessors {
+		if stopped, err := query.Stopped(ctx, t); err != nil || stopped || len(dead) == predecessors {
 			break
 		}
 		dead = append(dead, t)
 	}
 	slices.Reverse(dead)
-	return trailread.Unended(ctx, dead)
+	return query.Unended(ctx, dead)
 }
 
 // serverLives reports whether a process is a server of this program other than this

@@ -33,10 +33,10 @@ const (
 
 func main() {
 	proc.Seal()
-	os.Exit(run(os.Args[1:]))
+	os.Exit(execute(os.Args[1:]))
 }
 
-func run(args []string) int {
+func execute(args []string) int {
 	ctx, stop := signals()
 	defer stop()
 	cmd := newRoot(args)

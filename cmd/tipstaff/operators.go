@@ -15,7 +15,7 @@ import (
 // answers them over the engine, and knows whom they have frozen. A nil operators is
 // none.
 type operators struct {
-	member  *control.Member
+	member  *api.Member
 	stop    context.CancelFunc
 	watches sync.WaitGroup
 }
@@ -23,11 +23,11 @@ type operators struct {
 // openToOperators lets operators see, stop and freeze what this server runs, if the
 // settings name their keys; otherwise they are told why not. It comes before any
 // command, and before the control socket.
-func (st *stack) openToOperators(ctx context.Context, conn *engine.Conn, self engine.Peer) error {
-	var known engine.Operators
+func (st *stack) openToOperators(ctx context.Context, conn *natsx.Conn, self natsx.Peer) error {
+	var known natsx.Operators
 	if file := st.settings.Engine.OperatorsFile; file != "" {
 		var err error
-		if known, err = engine.ReadOperators(file); err != nil {
+		if known, err = natsx.ReadOperators(file); err != nil {
 			return fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_ENGINE_OPERATORS: %w", err)
 		}
 	}
@@ -44,8 +44,8 @@ func (st *stack) openToOperators(ctx context.Context, conn *engine.Conn, self en
 		o.watches.Go(func() { st.fleetFreezes.Watch(watching) })
 	}
 	host, _ := os.Hostname() // people see the name of the member as well
-	member, err := control.Join(control.MemberOptions{
-		Conn: conn, Self: self, Verifier: engine.NewPersonVerifier(self, known, time.Now),
+	member, err := api.Join(api.MemberOptions{
+		Conn: conn, Self: self, Verifier: natsx.NewPersonVerifier(self, known, time.Now),
 		Questions: st.questions.store, House: house, Host: host, Log: st.log,
 	})
 	if err != nil {

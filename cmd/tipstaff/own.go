@@ -19,8 +19,8 @@ import (
 
 // newKeeper finds tipstaff's own files that the settings name. It is called
 // before they are read. again tells a person how to have them read again.
-func newKeeper(s config.Settings, again string, log *slog.Logger) (*own.Keeper, error) {
-	k := own.New(s.OwnFiles(), again, log)
+func newKeeper(s config.Settings, again string, log *slog.Logger) (*protected.Keeper, error) {
+	k := protected.New(s.OwnFiles(), again, log)
 	if s.Sandbox == sandbox.Off.String() {
 		return k, nil // nothing is hidden
 	}
@@ -41,18 +41,18 @@ func again(s config.Settings, overHTTP bool) string {
 }
 
 // keepPolicy tells a keeper which files a policy file consists of and leads to.
-func keepPolicy(k *own.Keeper, f policyfile.File) {
+func keepPolicy(k *protected.Keeper, f load.File) {
 	for _, path := range f.Sources {
-		k.Add(own.File{Path: path, Setting: "extends", Kind: own.Steering, Why: "it decides what may run"})
+		k.Add(protected.File{Path: path, Setting: "extends", Kind: protected.Steering, Why: "it decides what may run"})
 	}
 	if f.Policy != nil && f.File.Decider.Socket.At.Set() {
-		k.Add(own.File{Path: config.SocketPath("unix:" + f.File.Decider.Socket.Value), Setting: "decider.socket", Kind: own.Steering, Socket: true, Why: "it leads to the service that decides on commands"})
+		k.Add(protected.File{Path: config.SocketPath("unix:" + f.File.Decider.Socket.Value), Setting: "decider.socket", Kind: protected.Steering, Socket: true, Why: "it leads to the service that decides on commands"})
 	}
 }
 
 // confineOwn lets the sandbox protect the files of a keeper from commands, and
 // tells the keeper where commands may write.
-func confineOwn(o *sandbox.Options, k *own.Keeper) {
+func confineOwn(o *sandbox.Options, k *protected.Keeper) {
 	if k == nil {
 		return
 	}
@@ -61,32 +61,32 @@ func confineOwn(o *sandbox.Options, k *own.Keeper) {
 		for _, p := range k.Places() {
 			list = append(list, profile.Own{
 				Place: profile.Place{Path: p.Path, Dir: p.Dir, Why: "tipstaff's own: " + p.Why},
-				Name:  p.Name, Readable: p.Kind != own.Secret, Kept: p.Kind == own.Kept,
+				Name:  p.Name, Readable: p.Kind != protected.Secret, Kept: p.Kind == protected.Kept,
 			})
 		}
 		return list
 	}
 	o.Opened = func(paths profile.Paths, mounts bool) {
-		k.Opened(paths.Writable(), paths.Profile == profile.Open, own.Confinement{Mounts: mounts})
+		k.Opened(paths.Writable(), paths.Profile == profile.Open, protected.Confinement{Mounts: mounts})
 	}
 }
 
 // confinementOf tells a keeper how commands are confined.
-func confinementOf(box *sandbox.Sandbox) func() own.Confinement {
-	return func() own.Confinement { return confinementBy(box.Status()) }
+func confinementOf(box *sandbox.Sandbox) func() protected.Confinement {
+	return func() protected.Confinement { return confinementBy(box.Status()) }
 }
 
-func confinementBy(s sandbox.Status) own.Confinement {
-	return own.Confinement{None: s.Tier == sandbox.None.String(), Mounts: s.Tier == sandbox.Namespaces.String()}
+func confinementBy(s sandbox.Status) protected.Confinement {
+	return protected.Confinement{None: s.Tier == sandbox.None.String(), Mounts: s.Tier == sandbox.Namespaces.String()}
 }
 
 // rereads are the parts of a server that read tipstaff's own files again when a
 // person asks for it.
 type rereads struct {
-	keeper  *own.Keeper
-	host    *host.Host
-	callers *identity.Gate // nil: not over HTTP
-	tls     *identity.TLS  // nil: none
+	keeper  *protected.Keeper
+	host    *facts.Host
+	callers *authn.Gate // nil: not over HTTP
+	tls     *authn.TLS  // nil: none
 }
 
 // all reads all files except the policy file.
@@ -112,12 +112,12 @@ func exposedBySettings(s config.Settings) ([]doctor.Exposed, error) {
 	if s.Sandbox == sandbox.Off.String() || s.SandboxProfile == profile.ReadOnly.String() {
 		return []doctor.Exposed{}, nil
 	}
-	var f policyfile.File
+	var f load.File
 	if s.ConfigFile != "" {
-		f, _ = policyfile.Read(s.ConfigFile) // its faults are reported elsewhere
+		f, _ = load.Read(s.ConfigFile) // its faults are reported elsewhere
 		keepPolicy(k, f)
 	}
-	h := host.New(host.Options{Path: s.Path, Roots: host.ParseRoots(s.AllowedRoots)})
+	h := facts.New(facts.Options{Path: s.Path, Roots: facts.ParseRoots(s.AllowedRoots)})
 	dirs := policy.Workspace(f.Policy, h)
 	if len(dirs) == 0 {
 		dirs, _ = h.Roots()
@@ -125,7 +125,7 @@ func exposedBySettings(s config.Settings) ([]doctor.Exposed, error) {
 	if dir, err := workingDirectory(); err == nil && len(dirs) == 0 {
 		dirs = []string{dir}
 	}
-	confinement := own.Confinement{Mounts: s.SandboxTier != sandbox.Landlock.String()}
+	confinement := protected.Confinement{Mounts: s.SandboxTier != sandbox.Landlock.String()}
 	k.Opened(dirs, s.SandboxProfile == profile.Open.String(), confinement)
 	return doctor.ExposedOf(k, confinement), nil
 }

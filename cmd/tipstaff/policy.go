@@ -35,8 +35,8 @@ func (c *callerFlags) declare(cmd *cobra.Command) {
 	f.StringVar(&c.principal, "principal", "local", "for this authenticated `caller`")
 }
 
-func (c *callerFlags) who() rules.Who {
-	return rules.Who{Agent: c.agent, Task: c.task, Client: c.client, Principal: c.principal}
+func (c *callerFlags) who() language.Who {
+	return language.Who{Agent: c.agent, Task: c.task, Client: c.client, Principal: c.principal}
 }
 
 func (c *callerFlags) origin() tipstaff.Origin {

@@ -31,7 +31,7 @@ is doubtful.`,
 			if err != nil {
 				return err
 			}
-			c := policyfile.Check(path)
+			c := load.Check(path)
 			if o.asJSON {
 				err = writeJSON(cmd.OutOrStdout(), c)
 			} else {
@@ -49,25 +49,25 @@ is doubtful.`,
 	return cmd
 }
 
-func printReport(w io.Writer, c *policyfile.Report) {
+func printReport(w io.Writer, c *load.Report) {
 	if c.Err != nil {
-		say(w, "✘ %s", argv.EscapeLines(c.Err.Error()))
+		say(w, "✘ %s", cmdline.EscapeLines(c.Err.Error()))
 		return
 	}
 	for _, f := range c.Shown {
-		say(w, "! %s", argv.EscapeLines(f.Error()))
+		say(w, "! %s", cmdline.EscapeLines(f.Error()))
 	}
 	printTests(w, c)
 	if c.OK {
-		say(w, "✔ %s: a server would take it, SHA-256 %s", argv.Escape(c.File), c.SHA256)
+		say(w, "✔ %s: a server would take it, SHA-256 %s", cmdline.Escape(c.File), c.SHA256)
 		return
 	}
-	say(w, "✘ %s: a server would refuse it", argv.Escape(c.File))
+	say(w, "✘ %s: a server would refuse it", cmdline.Escape(c.File))
 }
 
-func printTests(w io.Writer, c *policyfile.Report) {
+func printTests(w io.Writer, c *load.Report) {
 	for _, t := range c.Failed {
-		say(w, "✘ %s: %s\n    expected to be %s, and is %s", argv.Escape(t.At), argv.Escape(t.Run), argv.Escape(t.Want), argv.Escape(t.Got))
+		say(w, "✘ %s: %s\n    expected to be %s, and is %s", cmdline.Escape(t.At), cmdline.Escape(t.Run), cmdline.Escape(t.Want), cmdline.Escape(t.Got))
 	}
 	if c.Tests > 0 && len(c.Failed) == 0 {
 		say(w, "✔ %s passed", plural(int64(c.Tests), "test", "tests"))
@@ -96,15 +96,15 @@ The exit code is 1 when a test fails, 3 when the file cannot be read.`,
 			if err != nil {
 				return err
 			}
-			c := policyfile.Test(path)
+			c := load.Test(path)
 			if c.Err != nil {
-				return fail(exitConfig, "%s", argv.EscapeLines(c.Err.Error()))
+				return fail(exitConfig, "%s", cmdline.EscapeLines(c.Err.Error()))
 			}
 			if o.asJSON {
 				err = writeJSON(cmd.OutOrStdout(), c)
 			} else {
 				if c.Tests == 0 {
-					say(cmd.ErrOrStderr(), "There are no tests in %s.", argv.Escape(path))
+					say(cmd.ErrOrStderr(), "There are no tests in %s.", cmdline.Escape(path))
 				}
 				printTests(cmd.OutOrStdout(), c)
 			}

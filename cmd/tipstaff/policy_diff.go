@@ -53,7 +53,7 @@ The exit code is 0 when none is decided differently, 1 when some are.`,
 			if err != nil {
 				return err
 			}
-			tally, err := trailread.Read(cmd.Context(), r.trails, f, c.Note)
+			tally, err := query.Read(cmd.Context(), r.trails, f, c.Note)
 			if err = r.end(err, tally.Faults); err != nil {
 				return err
 			}
@@ -77,15 +77,15 @@ The exit code is 0 when none is decided differently, 1 when some are.`,
 
 // newComparison reads the policy files of a command line.
 func newComparison(args []string) (*policydiff.Comparison, error) {
-	var old, new *rules.Policy
+	var old, new *language.Policy
 	for i, arg := range args {
 		full, err := filepath.Abs(arg)
 		if err != nil {
 			return nil, fail(exitConfig, "cannot find the policy file %s: %w", arg, err)
 		}
-		f, err := policyfile.Read(full)
+		f, err := load.Read(full)
 		if err != nil {
-			return nil, fail(exitConfig, "%s", argv.EscapeLines(err.Error()))
+			return nil, fail(exitConfig, "%s", cmdline.EscapeLines(err.Error()))
 		}
 		if new = f.Policy; i < len(args)-1 {
 			old = f.Policy
@@ -102,7 +102,7 @@ func printComparison(out, talk io.Writer, c *policydiff.Result) {
 		if d.Hidden {
 			mark = "  ! something in it is hidden in the record"
 		}
-		say(out, "%6d  %s%s", d.Count, argv.Display(d.Command), mark)
+		say(out, "%6d  %s%s", d.Count, cmdline.Display(d.Command), mark)
 		say(out, "        %s", arrow(d.Old, d.New))
 	}
 	differ := "none is"
@@ -119,7 +119,7 @@ func printComparison(out, talk io.Writer, c *policydiff.Result) {
 }
 
 func arrow(a, b policydiff.Decision) string {
-	return argv.Escape(a.Effect+" ("+a.Rule+at(a)+")") + " → " + argv.Escape(b.Effect+" ("+b.Rule+at(b)+")")
+	return cmdline.Escape(a.Effect+" ("+a.Rule+at(a)+")") + " → " + cmdline.Escape(b.Effect+" ("+b.Rule+at(b)+")")
 }
 
 func at(s policydiff.Decision) string {

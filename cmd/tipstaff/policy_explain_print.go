@@ -30,7 +30,7 @@ func printExplained[T any](w io.Writer, s screen, asJSON bool, e *T, print func(
 // printDecision prints an explanation for a person.
 func printDecision(w io.Writer, s screen, e *explain.Decision) {
 	m := effectMarks[e.Effect]
-	say(w, "%s", s.paint(m.color, fmt.Sprintf("%s %s: %s", m.mark, m.word, argv.Display(e.Command))))
+	say(w, "%s", s.paint(m.color, fmt.Sprintf("%s %s: %s", m.mark, m.word, cmdline.Display(e.Command))))
 	printFinding(w, &e.Decides, true)
 	for i := range e.Others {
 		if i == 0 {
@@ -52,11 +52,11 @@ func printFinding(w io.Writer, f *explain.Finding, decided bool) {
 	}
 	at := ""
 	if f.At != "" {
-		at = "  (" + argv.Escape(f.At) + ")"
+		at = "  (" + cmdline.Escape(f.At) + ")"
 	}
-	fact(w, title, "%s%s", argv.Escape(f.Rule), at)
+	fact(w, title, "%s%s", cmdline.Escape(f.Rule), at)
 	if f.Line != "" {
-		fact(w, "", "| %s", argv.Escape(strings.TrimSpace(f.Line)))
+		fact(w, "", "| %s", cmdline.Escape(strings.TrimSpace(f.Line)))
 	}
 	if f.Message != "" {
 		fact(w, "", "%s", f.Message)
@@ -65,17 +65,17 @@ func printFinding(w io.Writer, f *explain.Finding, decided bool) {
 		fact(w, "", "%s", hint)
 	}
 	if f.Nearest != "" && decided {
-		fact(w, "nearest", "%s", argv.Escape(f.Nearest))
+		fact(w, "nearest", "%s", cmdline.Escape(f.Nearest))
 	}
 }
 
 // printGiven prints what the command would be given.
 func printGiven(w io.Writer, e *explain.Decision) {
 	if e.File != "" {
-		fact(w, "program", "%s", argv.Escape(e.File))
+		fact(w, "program", "%s", cmdline.Escape(e.File))
 	}
 	if e.Dir != "" {
-		fact(w, "directory", "%s", argv.Escape(e.Dir))
+		fact(w, "directory", "%s", cmdline.Escape(e.Dir))
 	}
 	limits := []string{limitText(int64(e.Limits.OutputBytes)) + " of output"}
 	if e.Limits.TimeoutMS > 0 {
@@ -92,18 +92,18 @@ func printGiven(w io.Writer, e *explain.Decision) {
 	}
 	fact(w, "limits", "%s", strings.Join(limits, ", "))
 	if e.Sandbox.Error != "" {
-		fact(w, "sandbox", "✘ nothing would run: %s", argv.Escape(e.Sandbox.Error))
+		fact(w, "sandbox", "✘ nothing would run: %s", cmdline.Escape(e.Sandbox.Error))
 	} else {
 		fact(w, "sandbox", "tier %s, profile %s, network %s", e.Sandbox.Tier, e.Sandbox.Profile, e.Sandbox.Network)
 	}
 	if len(e.Credentials) > 0 {
-		fact(w, "is lent", "%s", argv.Escape(strings.Join(e.Credentials, ", ")))
+		fact(w, "is lent", "%s", cmdline.Escape(strings.Join(e.Credentials, ", ")))
 	}
 	names(w, "variables", e.Environment.Passed)
 	names(w, "hidden", e.Environment.Hidden)
 	names(w, "taken away", e.Environment.Dropped)
 	if e.Policy.File != "" {
-		fact(w, "policy", "%s, SHA-256 %s", argv.Escape(e.Policy.File), e.Policy.SHA256)
+		fact(w, "policy", "%s, SHA-256 %s", cmdline.Escape(e.Policy.File), e.Policy.SHA256)
 	}
 }
 
@@ -112,7 +112,7 @@ func names(w io.Writer, title string, list []string) {
 	if len(list) == 0 {
 		return
 	}
-	fact(w, title, "%d: %s", len(list), argv.Escape(strings.Join(list, " ")))
+	fact(w, title, "%d: %s", len(list), cmdline.Escape(strings.Join(list, " ")))
 }
 
 // fact prints one line with a title.

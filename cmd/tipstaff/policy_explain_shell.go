@@ -14,7 +14,7 @@ func printScript(w io.Writer, s screen, e *explain.Script) {
 	m := effectMarks[e.Effect]
 	from := ""
 	if e.ModeFrom != "" {
-		from = ", by " + argv.Escape(e.ModeFrom)
+		from = ", by " + cmdline.Escape(e.ModeFrom)
 	}
 	words := map[string]string{policy.Allow.String(): "the script may begin", policy.Ask.String(): "the script needs approval before it begins", policy.Deny.String(): "the script is refused, and nothing of it runs"}
 	say(w, "%s (shell: %s%s)", s.paint(m.color, m.mark+" "+words[e.Effect]), e.Mode, from)
@@ -47,7 +47,7 @@ func printScriptCommand(w io.Writer, s screen, c *explain.Command) {
 	}
 	printWrites(w, "writes", c.Writes)
 	if c.Later != "" {
-		fact(w, "later", "known only when it runs: %s", argv.Escape(c.Later))
+		fact(w, "later", "known only when it runs: %s", cmdline.Escape(c.Later))
 	}
 }
 
@@ -55,6 +55,6 @@ func place(line, column int) string { return fmt.Sprintf("%d:%d", line, column) 
 
 func printWrites(w io.Writer, title string, list []explain.Write) {
 	for _, f := range list {
-		fact(w, title, "%s %s", place(f.Line, f.Column), argv.Escape(f.Path))
+		fact(w, title, "%s %s", place(f.Line, f.Column), cmdline.Escape(f.Path))
 	}
 }

@@ -62,9 +62,9 @@ A form is allowed when it matches as a whole and contains nothing that is denied
 func printList(w io.Writer, l *explain.List, presets bool) {
 	who := strings.TrimSpace(fmt.Sprintf("%s %s", cmp.Or(l.Who.Agent, l.Who.Principal), l.Who.Client))
 	by := cmp.Or(l.Policy.File, "the allowlist alone")
-	say(w, "%s may run, with %s tools, by %s:", argv.Escape(who), l.Family, argv.Escape(by))
+	say(w, "%s may run, with %s tools, by %s:", cmdline.Escape(who), l.Family, cmdline.Escape(by))
 	for _, n := range l.Profiles {
-		say(w, "  within the profile %s (%s)", argv.Escape(n.Name), argv.Escape(n.At))
+		say(w, "  within the profile %s (%s)", cmdline.Escape(n.Name), cmdline.Escape(n.At))
 		printRules(w, "only", n.Only, true)
 		printRules(w, "ask", n.Ask, true)
 		printRules(w, "deny", n.Deny, true)
@@ -73,7 +73,7 @@ func printList(w io.Writer, l *explain.List, presets bool) {
 		say(w, "  nothing")
 	}
 	for _, p := range l.Programs {
-		name := argv.Escape(p.Program)
+		name := cmdline.Escape(p.Program)
 		switch {
 		case p.Program == "*":
 			name = "every other program"
@@ -89,13 +89,13 @@ func printList(w io.Writer, l *explain.List, presets bool) {
 		}
 	}
 	if len(l.Roots) > 0 {
-		say(w, "Within the roots %s.", argv.Escape(strings.Join(l.Roots, ", ")))
+		say(w, "Within the roots %s.", cmdline.Escape(strings.Join(l.Roots, ", ")))
 	}
 	if a := l.Allowlist; a != nil && l.Policy.File != "" {
-		say(w, "Narrowed by %s.", argv.Escape(a.Source))
+		say(w, "Narrowed by %s.", cmdline.Escape(a.Source))
 	}
 	if a := l.Allowlist; a != nil && a.Fault != "" {
-		say(w, "✘ %s cannot be used: %s", argv.Escape(a.Source), argv.Escape(a.Fault))
+		say(w, "✘ %s cannot be used: %s", cmdline.Escape(a.Source), cmdline.Escape(a.Fault))
 	}
 	say(w, "Everything else: %s.", map[string]string{"ask": "needs approval"}[l.Default]+map[string]string{"deny": "denied"}[l.Default])
 }
@@ -110,9 +110,9 @@ func printRules(w io.Writer, effect string, list []explain.Rule, presets bool) {
 		}
 		lends := ""
 		if len(r.Lends) > 0 {
-			lends = "  lends " + argv.Escape(strings.Join(r.Lends, ", "))
+			lends = "  lends " + cmdline.Escape(strings.Join(r.Lends, ", "))
 		}
-		say(w, "    %-6s %s%s  (%s)", effect, argv.Escape(r.Pattern), lends, argv.Escape(r.At))
+		say(w, "    %-6s %s%s  (%s)", effect, cmdline.Escape(r.Pattern), lends, cmdline.Escape(r.At))
 	}
 	if more > 0 {
 		say(w, "    %-6s %s of presets; --presets lists them", effect, plural(int64(more), "rule", "rules"))

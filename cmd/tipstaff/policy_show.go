@@ -42,7 +42,7 @@ with its place. With --presets, the names of the presets and what they are for.`
 			if o.effective {
 				return showEffective(out, path, o.asJSON)
 			}
-			text, err := host.ReadTrusted(path)
+			text, err := facts.ReadTrusted(path)
 			if err != nil {
 				return fail(exitConfig, "cannot use the policy file %s: %w", path, err)
 			}
@@ -64,9 +64,9 @@ func write(w io.Writer, text []byte) error {
 }
 
 func showPreset(w io.Writer, name string) error {
-	text, ok := rules.PresetText(name)
+	text, ok := language.PresetText(name)
 	if !ok {
-		return fail(exitUsage, "there is no preset %q; there are: %s", name, strings.Join(rules.Presets(), ", "))
+		return fail(exitUsage, "there is no preset %q; there are: %s", name, strings.Join(language.Presets(), ", "))
 	}
 	return write(w, text)
 }
@@ -79,8 +79,8 @@ func showPresets(w io.Writer, asJSON bool) error {
 		Programs []string `json:"programs"`
 	}
 	list := []preset{}
-	for _, name := range rules.Presets() {
-		p, err := rules.ReadPreset(name)
+	for _, name := range language.Presets() {
+		p, err := language.ReadPreset(name)
 		if err != nil {
 			return fail(exitFailure, "cannot read the preset %s: %w", name, err)
 		}
@@ -110,9 +110,9 @@ type effectiveProgram struct {
 }
 
 func showEffective(w io.Writer, path string, asJSON bool) error {
-	f, err := policyfile.Read(path)
+	f, err := load.Read(path)
 	if err != nil {
-		return fail(exitConfig, "%s", argv.EscapeLines(err.Error()))
+		return fail(exitConfig, "%s", cmdline.EscapeLines(err.Error()))
 	}
 	list := []effectiveProgram{}
 	for _, e := range f.List() {
@@ -122,7 +122,7 @@ func showEffective(w io.Writer, path string, asJSON bool) error {
 		return writeJSON(w, list)
 	}
 	for _, p := range list {
-		say(w, "%s", argv.Escape(p.Program))
+		say(w, "%s", cmdline.Escape(p.Program))
 		printRules(w, "deny", p.Deny, true)
 		printRules(w, "ask", p.Ask, true)
 		printRules(w, "allow", p.Allow, true)

@@ -23,7 +23,7 @@ type questions struct {
 	sealer *approval.Sealer
 	// door is true while people on the host can answer.
 	door    atomic.Bool
-	control *control.Server
+	control *api.Server
 }
 
 func newQuestions(m *monitor.Monitor) (*questions, error) {
@@ -38,8 +38,8 @@ func newQuestions(m *monitor.Monitor) (*questions, error) {
 }
 
 // front returns what the front needs to have clients ask their users.
-func (a *questions) front() *mcpfront.Approvals {
-	return &mcpfront.Approvals{Store: a.store, Sealer: a.sealer}
+func (a *questions) front() *mcpserver.Approvals {
+	return &mcpserver.Approvals{Store: a.store, Sealer: a.sealer}
 }
 
 // openDoor lets people on the host answer. A server that cannot offer this goes
@@ -48,12 +48,12 @@ func (a *questions) front() *mcpfront.Approvals {
 func (st *stack) openDoor() {
 	house := newHouse(st)
 	st.freezes.OnChange = house.obey
-	door, err := control.Listen(st.settings.StateDir, st.questions.store, house, st.log)
+	door, err := api.Listen(st.settings.StateDir, st.questions.store, house, st.log)
 	if err != nil {
 		st.log.Warn("people of this machine cannot approve of commands: 'tipstaff approve' will not find this server", "error", err)
 		return
 	}
-	if err := st.modes.Add(control.Directory(st.settings.StateDir)); err != nil {
+	if err := st.modes.Add(api.Directory(st.settings.StateDir)); err != nil {
 		st.log.Warn("a command could close the control socket to people", "error", err)
 	}
 	st.questions.control = door
@@ -89,7 +89,7 @@ func askHere(in *os.File, out io.Writer) approval.Ask {
 			a.Choice = policy.Once
 		case "", "n", "no":
 		default:
-			a.Comment = argv.Escape(said)
+			a.Comment = cmdline.Escape(said)
 		}
 		return a, nil
 	}

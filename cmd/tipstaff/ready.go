@@ -33,8 +33,8 @@ func (r *trailStatus) Append(rec audit.Record) error {
 const suspicion = 10 * time.Second
 
 // readiness says whether commands could run now.
-func (st *stack) readiness() httpfront.Readiness {
-	r := httpfront.Readiness{Ready: true, Policy: "loaded", Trail: "writable"}
+func (st *stack) readiness() httpserver.Readiness {
+	r := httpserver.Readiness{Ready: true, Policy: "loaded", Trail: "writable"}
 	if st.policy.Refused() {
 		r.Policy = "loaded; the file that is there now cannot be used"
 	}

@@ -14,7 +14,7 @@ import (
 func (st *stack) newReloader() *reload.Reloader {
 	return reload.New(reload.Options{
 		File: st.evaluator.file, Prepare: st.prepare, Keeper: st.rereads.keeper,
-		Read:   func(f policyfile.File) { keepPolicy(st.rereads.keeper, f) },
+		Read:   func(f load.File) { keepPolicy(st.rereads.keeper, f) },
 		Others: func() { st.rereads.all() },
 		Trail:  st.monitor.Trail, Log: st.log,
 	})
@@ -23,14 +23,14 @@ func (st *stack) newReloader() *reload.Reloader {
 // prepare makes what a policy file, nil for none, needs to decide: the decider
 // that it names. The function that it returns puts the file in force and does
 // not fail.
-func (st *stack) prepare(file *rules.Policy) (decide func(), err error) {
+func (st *stack) prepare(file *language.Policy) (decide func(), err error) {
 	beside, client, err := st.deciders.beside(file)
 	if err != nil {
 		return nil, err
 	}
 	return func() {
 		st.monitor.Swap(st.evaluator.policy(file), beside)
-		var a rules.Approvals
+		var a language.Approvals
 		if file != nil && st.sandbox != nil {
 			st.sandbox.AllowControl(file.Control())
 		}

@@ -13,23 +13,23 @@ import (
 
 // keepOptions are what the settings say about how long trails and recordings are kept.
 // how says for people which command or setting removes.
-func keepOptions(s config.Settings, how string) keep.Options {
-	o := keep.Options{Dir: s.AuditDir(), Trails: s.AuditKeep, Recordings: s.RecordingsKeep, By: osUser() + ", " + how}
+func keepOptions(s config.Settings, how string) retention.Options {
+	o := retention.Options{Dir: s.AuditDir(), Trails: s.AuditKeep, Recordings: s.RecordingsKeep, By: osUser() + ", " + how}
 	if s.Engine.Copies() {
-		o.Uncopied = func(trail string) string { return ship.Uncopied(filepath.Join(s.AuditDir(), trail)) }
+		o.Uncopied = func(trail string) string { return replicate.Uncopied(filepath.Join(s.AuditDir(), trail)) }
 	}
 	return o
 }
 
 // startKeeping begins to remove what the settings do not keep, behind the calls.
 func (st *stack) startKeeping() {
-	st.keeping = keep.Start(keepOptions(st.settings, "tipstaff server"), st.log)
+	st.keeping = retention.Start(keepOptions(st.settings, "tipstaff server"), st.log)
 	st.telemetry.metrics.TellKeeping(st.keeping.Status, st.trail.Signed)
 }
 
 // sealing says when a server begins another file of its trail, so that what its
 // settings do not keep can go.
-func sealing(b keep.Bounds) (age time.Duration, bytes int64) {
+func sealing(b retention.Bounds) (age time.Duration, bytes int64) {
 	const (
 		leastAge, mostAge     = time.Hour, 24 * time.Hour
 		leastBytes, mostBytes = 1 << 20, 64 << 20
@@ -55,14 +55,14 @@ const (
 // sweepOnce removes what the settings do not keep, for processes that run one command
 // or answer one question: there may never be a server.
 func sweepOnce(s config.Settings, how string, log *slog.Logger) {
-	if s.AuditKeep.None() && s.RecordingsKeep.None() || keep.Recently(s.AuditDir(), sweepEvery) {
+	if s.AuditKeep.None() && s.RecordingsKeep.None() || retention.Recently(s.AuditDir(), sweepEvery) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), sweepTime)
 	defer cancel()
 	o := keepOptions(s, how)
 	o.Unasked = true
-	swept, err := keep.Sweep(ctx, o)
+	swept, err := retention.Sweep(ctx, o)
 	if err != nil {
 		log.Warn("cannot retire all that the settings do not keep", "error", err)
 	}

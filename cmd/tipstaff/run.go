@@ -96,7 +96,7 @@ func runOne(ctx context.Context, o configFlag, req tipstaff.Request, stdout, std
 	}
 	defer sweepOnce(settings, "tipstaff run", st.log)
 	defer st.close("command ended")
-	r, err := st.monitor.Execute(ctx, req, runner.Live{Ask: askHere(os.Stdin, stderr)})
+	r, err := st.monitor.Execute(ctx, req, run.Live{Ask: askHere(os.Stdin, stderr)})
 	if err != nil {
 		return refusal(err)
 	}

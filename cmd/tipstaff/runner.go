@@ -67,22 +67,22 @@ func runRunner(ctx context.Context, o runnerFlags) error {
 	if err != nil {
 		return err
 	}
-	switch roles := engineRoles(settings, engine.Runner); {
+	switch roles := engineRoles(settings, natsx.Runner); {
 	case !settings.Engine.On():
 		return fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_ENGINE is not set: a runner gets its commands over the fleet's NATS servers; name them there or with --engine")
 	case settings.Engine.IsOperator():
 		return fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_ENGINE_ROLES is operator: people look after a fleet with these settings; a runner has the role runner")
-	case !slices.Equal(roles, []engine.Role{engine.Runner}):
+	case !slices.Equal(roles, []natsx.Role{natsx.Runner}):
 		return fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_ENGINE_ROLES names the role gateway, which needs an address: start tipstaff serve --http instead")
 	}
-	if err := checkRoles(settings, engine.Runner); err != nil {
+	if err := checkRoles(settings, natsx.Runner); err != nil {
 		return err
 	}
 	settings.Metrics, settings.HTTP.Address = cmp.Or(o.metrics, settings.Metrics), "" // a runner listens to the engine alone
 	if err := startable(settings); err != nil {
 		return err
 	}
-	settings.Engine.Roles = []engine.Role{engine.Runner} // by the subcommand, if by nothing else
+	settings.Engine.Roles = []natsx.Role{natsx.Runner} // by the subcommand, if by nothing else
 	log, lines := newQueuedLog(os.Stderr)
 	defer lines.close()
 	counts, unlisten, err := openMetrics(ctx, settings.Metrics, log)
@@ -111,10 +111,10 @@ func runRunner(ctx context.Context, o runnerFlags) error {
 type runnerRole struct {
 	settings config.Settings
 	log      *slog.Logger
-	conn     *engine.Conn
+	conn     *natsx.Conn
 	seal     fleet.Seal
 	fleet    *fleet.Runner
-	calls    *remote.Runner
+	calls    *rpc.Runner
 	stack    *stack
 	stop     context.CancelFunc
 	keeps    sync.WaitGroup
@@ -140,7 +140,7 @@ func startRunner(ctx context.Context, s config.Settings, log *slog.Logger, t tel
 		return nil, err
 	}
 	st := r.stack
-	if err := st.openToOperators(ctx, r.conn, engine.Peer{Role: engine.Runner, Address: r.fleet.Address()}); err != nil {
+	if err := st.openToOperators(ctx, r.conn, natsx.Peer{Role: natsx.Runner, Address: r.fleet.Address()}); err != nil {
 		st.close(err.Error())
 		return nil, err
 	}
@@ -161,11 +161,11 @@ func startRunner(ctx context.Context, s config.Settings, log *slog.Logger, t tel
 // connect begins to connect.
 func (r *runnerRole) connect(ctx context.Context) (err error) {
 	s := r.settings
-	name := engineName(s.Engine, engine.Runner)
+	name := engineName(s.Engine, natsx.Runner)
 	if r.seal, err = fleet.ReadSeal(s.Engine.SealFile); err != nil {
 		return fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_ENGINE_SEAL: %w", err)
 	}
-	if r.conn, err = connectEngine(ctx, s, engine.Runner, name, r.log); err != nil {
+	if r.conn, err = connectEngine(ctx, s, natsx.Runner, name, r.log); err != nil {
 		return err
 	}
 	r.fleet, err = fleet.NewRunner(r.conn, fleet.RunnerOptions{
@@ -197,17 +197,17 @@ func (r *runnerRole) running() int {
 // listen takes calls, once the name is this runner's own.
 func (r *runnerRole) listen(ctx context.Context) error {
 	s := r.settings
-	gateways, err := engine.ReadGateways(s.Engine.GatewaysFile)
+	gateways, err := natsx.ReadGateways(s.Engine.GatewaysFile)
 	if err != nil {
 		return fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_ENGINE_GATEWAYS: %w", err)
 	}
 	counts := r.stack.telemetry.metrics
 	counts.TellEngine(metrics.EngineSource{
-		Role: engine.Runner, State: r.conn.State, Refused: r.conn.Refused, Foreign: r.conn.Foreign, Dropped: r.conn.Dropped, Conflict: r.fleet.Conflict,
+		Role: natsx.Runner, State: r.conn.State, Refused: r.conn.Refused, Foreign: r.conn.Foreign, Dropped: r.conn.Dropped, Conflict: r.fleet.Conflict,
 	})
-	r.calls, err = remote.NewRunner(remote.RunnerOptions{
-		Link: remote.Over(r.conn), Self: r.fleet.Address(), Carrier: r.stack.front(), Patience: s.Engine.Patience, Log: r.log,
-		Verifier: engine.NewVerifier(r.fleet.Address(), gateways, time.Now), Admit: r.admit,
+	r.calls, err = rpc.NewRunner(rpc.RunnerOptions{
+		Link: rpc.Over(r.conn), Self: r.fleet.Address(), Carrier: r.stack.front(), Patience: s.Engine.Patience, Log: r.log,
+		Verifier: natsx.NewVerifier(r.fleet.Address(), gateways, time.Now), Admit: r.admit,
 		Refused: counts.EngineRefused,
 	})
 	if err != nil {
@@ -228,7 +228,7 @@ func (r *runnerRole) listen(ctx context.Context) error {
 
 // admit refuses what any runner could take while this one is to stop or has met its
 // namesake, and what is for other runners. Sessions are counted when they are made.
-func (r *runnerRole) admit(c remote.Call) error {
+func (r *runnerRole) admit(c rpc.Call) error {
 	if err := r.fleet.Conflict(); err != nil {
 		return noRoomHere(fleet.ErrDraining)
 	}

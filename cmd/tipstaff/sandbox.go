@@ -23,7 +23,7 @@ import (
 
 // newSandbox makes the sandbox that the settings ask for. The error ends the
 // program: without a sandbox of the required strength nothing may run.
-func newSandbox(s config.Settings, engine *proc.Engine, h *host.Host, k *own.Keeper, log *slog.Logger, modes *sandbox.Modes, program *os.File) (*sandbox.Sandbox, error) {
+func newSandbox(s config.Settings, engine *proc.Engine, h *facts.Host, k *protected.Keeper, log *slog.Logger, modes *sandbox.Modes, program *os.File) (*sandbox.Sandbox, error) {
 	o, err := sandboxOptions(s, h)
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func sandboxWords(s config.Settings) (o sandbox.Options, err error) {
 }
 
 // sandboxOptions reads the settings of the sandbox.
-func sandboxOptions(s config.Settings, h *host.Host) (o sandbox.Options, err error) {
+func sandboxOptions(s config.Settings, h *facts.Host) (o sandbox.Options, err error) {
 	if o, err = sandboxWords(s); err != nil {
 		return o, err
 	}
@@ -120,7 +120,7 @@ func recorded(s sandbox.Status) audit.Sandbox {
 // command for the record.
 func recordedUnder(box *sandbox.Sandbox) func(*policy.Grant) audit.Sandbox {
 	return func(g *policy.Grant) audit.Sandbox {
-		terms, err := runner.Terms(g.Bounds(), g.Credentials())
+		terms, err := run.Terms(g.Bounds(), g.Credentials())
 		if err != nil {
 			return recorded(box.Status()) // nothing will run
 		}

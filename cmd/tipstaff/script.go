@@ -16,24 +16,24 @@ import (
 // exist.
 func (st *stack) newScripts(program *os.File) *script.Scripts {
 	return &script.Scripts{
-		Program: program, Argv: []string{"tipstaff", shellproc.Argument}, Log: st.log,
+		Program: program, Argv: []string{"tipstaff", worker.Argument}, Log: st.log,
 		Modes: func(g *policy.Grant) (write, goOn bool) {
 			s, _ := g.Script()
-			return s.Shell.Mode == rules.ShellWrite, s.Shell.Continue
+			return s.Shell.Mode == language.ShellWrite, s.Shell.Continue
 		},
 	}
 }
 
 // shellOn reports whether scripts run under the policy that is in force.
-func (st *stack) shellOn() bool { return st.monitor.Current().Shell().Mode != rules.ShellOff }
+func (st *stack) shellOn() bool { return st.monitor.Current().Shell().Mode != language.ShellOff }
 
 // shells is the machine together with what scripts have left in sessions.
 type shells struct {
-	*host.Host
+	*facts.Host
 	scripts *script.Scripts
 }
 
 // Before returns what is known of the shell of a session.
-func (w shells) Before(id tipstaff.SessionID) shell.Before {
-	return shell.Before{Anything: w.scripts.HasState(id)}
+func (w shells) Before(id tipstaff.SessionID) scan.Before {
+	return scan.Before{Anything: w.scripts.HasState(id)}
 }

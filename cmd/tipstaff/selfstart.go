@@ -39,7 +39,7 @@ func startAsClient(ctx context.Context, e clients.Entry) (tools []string, err er
 		return nil, err
 	}
 	defer s.end(ctx)
-	client, err := mcpfront.ConnectTo(ctx, s.out, s.in, "tipstaff-install")
+	client, err := mcpserver.ConnectTo(ctx, s.out, s.in, "tipstaff-install")
 	if err != nil {
 		return nil, s.explain(ctx, err)
 	}
@@ -127,7 +127,7 @@ func (s *startedServer) explain(ctx context.Context, err error) error {
 		err = fmt.Errorf("it has not answered within %v", startTime)
 	}
 	if said := s.log.String(); said != "" {
-		return fmt.Errorf("%w; it says:\n  %s", err, strings.ReplaceAll(argv.EscapeLines(strings.TrimSpace(said)), "\n", "\n  "))
+		return fmt.Errorf("%w; it says:\n  %s", err, strings.ReplaceAll(cmdline.EscapeLines(strings.TrimSpace(said)), "\n", "\n  "))
 	}
 	return err
 }

@@ -12,11 +12,11 @@ import (
 // serveEngine serves as the gateway of a fleet, and as one of its runners, too, if
 // the settings say so.
 func (o *serveFlags) serveEngine(ctx context.Context, s config.Settings, log *slog.Logger, lines *logQueue) (err error) {
-	roles := engineRoles(s, engine.Gateway)
+	roles := engineRoles(s, natsx.Gateway)
 	switch {
 	case s.Engine.IsOperator():
 		return fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_ENGINE_ROLES is operator: people look after a fleet with these settings, by tipstaff top, console, stop, freeze and lift; a server needs others, or none of TIPSTAFF_ENGINE")
-	case !slices.Contains(roles, engine.Gateway):
+	case !slices.Contains(roles, natsx.Gateway):
 		return fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_ENGINE_ROLES is runner: start tipstaff runner instead")
 	case s.HTTP.Address == "":
 		return fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_ENGINE is set, and a gateway serves over HTTP: give --http an address. On standard input and output serve without an engine, or as a client of a gateway")
@@ -54,7 +54,7 @@ func (o *serveFlags) serveEngine(ctx context.Context, s config.Settings, log *sl
 		g.close()
 		return err
 	}
-	if err := st.openToOperators(ctx, g.conn, engine.Peer{Role: engine.Gateway, Address: g.self}); err != nil {
+	if err := st.openToOperators(ctx, g.conn, natsx.Peer{Role: natsx.Gateway, Address: g.self}); err != nil {
 		st.close(err.Error())
 		return err
 	}
@@ -64,7 +64,7 @@ func (o *serveFlags) serveEngine(ctx context.Context, s config.Settings, log *sl
 	st.warn()
 	st.openDoor()
 	st.followPolicy(ctx, true)
-	if !slices.Contains(roles, engine.Runner) {
+	if !slices.Contains(roles, natsx.Runner) {
 		return d.serve(ctx, st)
 	}
 	return serveBoth(ctx, d, st)

@@ -24,8 +24,8 @@ import (
 const httpFlag = "http"
 
 func (o *serveFlags) declareHTTP(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&o.http, httpFlag, "", "serve over HTTP at `ADDRESS`: HOST:PORT, unix:PATH, or systemd for the sockets that it has opened (default TIPSTAFF_HTTP; alone "+httpfront.DefaultAddress+")")
-	cmd.Flags().Lookup(httpFlag).NoOptDefVal = httpfront.DefaultAddress
+	cmd.Flags().StringVar(&o.http, httpFlag, "", "serve over HTTP at `ADDRESS`: HOST:PORT, unix:PATH, or systemd for the sockets that it has opened (default TIPSTAFF_HTTP; alone "+httpserver.DefaultAddress+")")
+	cmd.Flags().Lookup(httpFlag).NoOptDefVal = httpserver.DefaultAddress
 }
 
 // addressAlone accepts the address of --http as a separate word, which flags
@@ -63,19 +63,19 @@ const answersTimeout = 3 * time.Second
 
 // gate is the HTTP entrance of a server.
 type gate struct {
-	listeners *httpfront.Listeners
-	callers   *identity.Gate
-	tls       *identity.TLS // nil without a certificate
+	listeners *httpserver.Listeners
+	callers   *authn.Gate
+	tls       *authn.TLS // nil without a certificate
 }
 
 // openGate listens at an address and sets up authentication; nil without an
 // address. It runs before the rest of the server is made, so that a server
 // whose address is in use does not start and leaves no trail.
-func openGate(ctx context.Context, address string, s config.Settings, k *own.Keeper, log *slog.Logger) (*gate, error) {
+func openGate(ctx context.Context, address string, s config.Settings, k *protected.Keeper, log *slog.Logger) (*gate, error) {
 	if address == "" {
 		return nil, nil
 	}
-	l, err := httpfront.Open(ctx, address, s.HTTP.ListenPID, s.HTTP.ListenFDs)
+	l, err := httpserver.Open(ctx, address, s.HTTP.ListenPID, s.HTTP.ListenFDs)
 	if err != nil {
 		return nil, fail(exitConfig, "cannot serve HTTP at %s: %w", address, err)
 	}
@@ -112,14 +112,14 @@ const oauthPrincipals = "oauth:"
 
 // challenge refers principals with an access token to their issuer, for the
 // least scope that is sufficient.
-func (d *gate) challenge(p identity.Principal, scopes []identity.Scope) string {
+func (d *gate) challenge(p authn.Principal, scopes []authn.Scope) string {
 	if d.callers.Metadata() == nil || !strings.HasPrefix(p.Name, oauthPrincipals) {
 		return ""
 	}
 	return d.callers.Insufficient(scopes[len(scopes)-1]).Challenge
 }
 
-func (d *gate) discovery() httpfront.Discovery {
+func (d *gate) discovery() httpserver.Discovery {
 	if m := d.callers.Metadata(); m != nil {
 		return m
 	}
@@ -135,7 +135,7 @@ func (d *gate) config() *tls.Config {
 
 // figures returns what the metrics report about the front.
 func (d *gate) figures(sessions func() int) metrics.HTTPSource {
-	from := metrics.HTTPSource{Reasons: httpfront.Reasons(), Sessions: sessions}
+	from := metrics.HTTPSource{Reasons: httpserver.Reasons(), Sessions: sessions}
 	if d.tls != nil {
 		from.Expiry = d.tls.Expiry
 	}
@@ -147,12 +147,12 @@ func (d *gate) serve(ctx context.Context, st *stack) error {
 	stop := followMemory(httpMemoryLimit)
 	defer stop()
 	s := st.settings.HTTP
-	protocol := mcpfront.NewHTTPHandler(st.front(), mcpfront.HTTPOptions{
+	protocol := mcpserver.NewHTTPHandler(st.front(), mcpserver.HTTPOptions{
 		Sessions: allSessions, OwnSessions: s.Sessions, OwnCalls: s.Calls, Idle: s.SessionIdle,
 		KeepAlive: keepAlive, ReplayBytes: replayBytes, WriteTimeout: writeTimeout,
 		Challenge: d.challenge,
 	})
-	front := httpfront.New(httpfront.Options{
+	front := httpserver.New(httpserver.Options{
 		MCP: protocol, Metrics: st.telemetry.metrics.Handler(st.log), Ready: st.readiness,
 		Callers: d.callers, Users: s.Users, Hosts: s.Hosts, Origins: s.Origins,
 		Rate: s.Rate, Connections: s.Connections, TLS: d.config(), Discovery: d.discovery(), Log: st.log,

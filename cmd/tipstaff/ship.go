@@ -18,18 +18,18 @@ import (
 // It has a connection of its own, so that no batch stands before what a command
 // prints. A nil *shipping copies nothing.
 type shipping struct {
-	conn    *engine.Conn  // nil: a later server copies the trail
-	shipper *ship.Shipper // nil with conn
+	conn    *natsx.Conn        // nil: a later server copies the trail
+	shipper *replicate.Shipper // nil with conn
 	name    string
 	due     io.Closer // what says that a later server is to copy the trail
 	log     *slog.Logger
 }
 
 // asRunner is the role in which a server copies its trails that is no gateway.
-const asRunner = engine.Runner
+const asRunner = natsx.Runner
 
 // ship makes what copies the trail in a role, before there is a trail.
-func (st *stack) ship(role engine.Role, opened *closers) (err error) {
+func (st *stack) ship(role natsx.Role, opened *closers) (err error) {
 	if st.shipping, err = newShipping(st.settings.Engine, role, st.log); err != nil {
 		return err
 	}
@@ -40,29 +40,29 @@ func (st *stack) ship(role engine.Role, opened *closers) (err error) {
 
 // newShipping connects to the engine of the settings, in the background. A
 // process that ends soon connects only if its commands wait for copies.
-func newShipping(e config.Engine, role engine.Role, log *slog.Logger) (*shipping, error) {
+func newShipping(e config.Engine, role natsx.Role, log *slog.Logger) (*shipping, error) {
 	sh, err := dueShipping(e, role, log)
 	if sh == nil || err != nil || e.EndsSoon && !e.AuditStrict() {
 		return sh, err
 	}
 	o := e.Options(role, sh.name)
 	o.Log = log
-	if sh.conn, err = engine.Connect(context.Background(), o); err != nil {
+	if sh.conn, err = natsx.Connect(context.Background(), o); err != nil {
 		return nil, fail(exitConfig, "cannot start with these settings:\n%w", err)
 	}
-	sh.shipper = ship.New(ship.Options{To: sh.conn, Name: sh.name, Strict: e.AuditStrict(), Patience: e.Patience, Log: log})
+	sh.shipper = replicate.New(replicate.Options{To: sh.conn, Name: sh.name, Strict: e.AuditStrict(), Patience: e.Patience, Log: log})
 	return sh, nil
 }
 
 // dueShipping only says that a copy is due, under the name in the role.
-func dueShipping(e config.Engine, role engine.Role, log *slog.Logger) (*shipping, error) {
+func dueShipping(e config.Engine, role natsx.Role, log *slog.Logger) (*shipping, error) {
 	if !e.Copies() {
 		return nil, nil //nolint:nilnil // nothing is to be copied
 	}
 	host, err := os.Hostname()
 	name := e.NameIn(role, host)
 	if err == nil || name != "" {
-		err = engine.CheckName(name)
+		err = natsx.CheckName(name)
 	}
 	if err != nil {
 		return nil, fail(exitConfig, "cannot tell under which name the trails of this machine are copied: %w\nSet TIPSTAFF_RUNNER_NAME", err)
@@ -75,7 +75,7 @@ func (sh *shipping) trail(next monitor.Trail) monitor.Trail {
 	if sh == nil || sh.shipper == nil {
 		return next
 	}
-	return ship.Confirmed{Trail: next, By: sh.shipper}
+	return replicate.Confirmed{Trail: next, By: sh.shipper}
 }
 
 // begin begins to copy a trail, or says that a copy is due.
@@ -86,7 +86,7 @@ func (sh *shipping) begin(trail string) (err error) {
 	case sh.shipper != nil:
 		err = sh.shipper.Begin(trail)
 	default:
-		sh.due, err = ship.Mark(trail, sh.name)
+		sh.due, err = replicate.Mark(trail, sh.name)
 	}
 	if err != nil {
 		return fail(exitFailure, "cannot copy the audit trail to the engine: %w", err)
@@ -95,7 +95,7 @@ func (sh *shipping) begin(trail string) (err error) {
 }
 
 // of returns the shipper; nil: this process copies nothing itself.
-func (sh *shipping) of() *ship.Shipper {
+func (sh *shipping) of() *replicate.Shipper {
 	if sh == nil {
 		return nil
 	}

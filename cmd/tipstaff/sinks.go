@@ -17,9 +17,9 @@ import (
 // observers receive every record: the bus, and the sinks that carry records off
 // the host. Only the end of the server waits for them, for a bounded time.
 type observers struct {
-	bus     *bus.Bus
+	bus     *events.Bus
 	sinks   *sink.Set
-	shipper *ship.Shipper // nil: the trail is not copied, or by another process
+	shipper *replicate.Shipper // nil: the trail is not copied, or by another process
 }
 
 // newObservers opens the sinks of the settings.
@@ -28,7 +28,7 @@ func newObservers(s config.Settings, log *slog.Logger) (*observers, error) {
 	if err != nil {
 		return nil, fail(exitConfig, "cannot start with these settings:\n%w", err)
 	}
-	b := &bus.Bus{}
+	b := &events.Bus{}
 	return &observers{bus: b, sinks: sink.Start(b, sinks, log)}, nil
 }
 
@@ -53,13 +53,13 @@ func sinksOf(s config.Settings) ([]sink.Sink, error) {
 // record receives every line of the trail, while the trail is locked.
 func (e *observers) record(trail string, seq uint64, line []byte) {
 	e.shipper.Record(seq)
-	e.bus.Publish(bus.Event{Kind: bus.Record, Trail: trail, Seq: seq, Data: line})
+	e.bus.Publish(events.Event{Kind: events.Record, Trail: trail, Seq: seq, Data: line})
 }
 
 // checkpoint receives every checkpoint.
 func (e *observers) checkpoint(trail string, note []byte) {
 	e.shipper.Checkpoint()
-	e.bus.Publish(bus.Event{Kind: bus.Checkpoint, Trail: trail, Data: note})
+	e.bus.Publish(events.Event{Kind: events.Checkpoint, Trail: trail, Data: note})
 }
 
 // watched returns a function that copies checkpoints to all places.

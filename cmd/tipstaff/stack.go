@@ -39,7 +39,7 @@ type stack struct {
 	settings    config.Settings
 	log         *slog.Logger
 	evaluator   *evaluator
-	host        *host.Host
+	host        *facts.Host
 	deciders    *deciders
 	policy      *reload.Reloader
 	trail       *audit.Trail
@@ -60,7 +60,7 @@ type stack struct {
 	trailStatus *trailStatus
 	rereads     rereads
 	follows     following
-	keeping     *keep.Sweeper // nil: this process ends soon
+	keeping     *retention.Sweeper // nil: this process ends soon
 
 	// runner is set for a server that gets its calls over an engine, gateway for one
 	// that sends them over one; the latter has no engine of processes, no sandbox,
@@ -86,13 +86,13 @@ func newStack(s config.Settings, log *slog.Logger) (*stack, error) {
 }
 
 // newServerStack is newStack with a keeper, which the stack closes, and telemetry.
-func newServerStack(s config.Settings, k *own.Keeper, log *slog.Logger, t telemetry) (*stack, error) {
+func newServerStack(s config.Settings, k *protected.Keeper, log *slog.Logger, t telemetry) (*stack, error) {
 	return newMachineStack(s, k, log, t, nil)
 }
 
 // newMachineStack is newServerStack for a runner, nil for none. It is a list: each
 // part needs those above it, and no command can run before the last part is there.
-func newMachineStack(s config.Settings, k *own.Keeper, log *slog.Logger, t telemetry, r *runnerRole) (_ *stack, err error) {
+func newMachineStack(s config.Settings, k *protected.Keeper, log *slog.Logger, t telemetry, r *runnerRole) (_ *stack, err error) {
 	st := &stack{settings: s, log: log, telemetry: t, runner: r}
 	var opened closers
 	defer func() {
@@ -126,7 +126,7 @@ func newMachineStack(s config.Settings, k *own.Keeper, log *slog.Logger, t telem
 	// The commands that run, by their ids; some of them in the background.
 	st.jobs = newJobs(s, st.spool, log)
 	// Whose commands a person has frozen.
-	st.freezes = freeze.NewBook(control.Directory(s.StateDir))
+	st.freezes = freeze.NewBook(api.Directory(s.StateDir))
 	// The path of each command: decide, record, run, record.
 	st.monitor = &monitor.Monitor{World: shells{st.host, st.scripts}, Trail: st.recordTo(st.trail), Runner: st.newRunner(), Sandbox: recordedUnder(st.sandbox), Freezer: st.freezes, Log: log}
 	if r != nil {
@@ -150,7 +150,7 @@ func newMachineStack(s config.Settings, k *own.Keeper, log *slog.Logger, t telem
 // openRecord makes what every server has, whether it runs commands or sends them to
 // runners: what decides, and the record. It is a list, as newMachineStack. decide
 // puts the policy file in force.
-func (st *stack) openRecord(k *own.Keeper, as engine.Role, opened *closers) (decide func(), err error) {
+func (st *stack) openRecord(k *protected.Keeper, as natsx.Role, opened *closers) (decide func(), err error) {
 	s := st.settings
 	// What decides: the settings, the policy file, and the machine that both
 	// refer to.
@@ -199,7 +199,7 @@ func (st *stack) openTrail(opened *closers) (err error) {
 
 // confine makes the sandbox. It returns this program, open, which script processes
 // and the sandbox's own ones run.
-func (st *stack) confine(k *own.Keeper, opened *closers) (*os.File, error) {
+func (st *stack) confine(k *protected.Keeper, opened *closers) (*os.File, error) {
 	program, err := proc.Self()
 	if err != nil {
 		return nil, fail(exitFailure, "cannot start commands on this machine: %w", err)
@@ -224,25 +224,25 @@ func (st *stack) recordTo(trail monitor.Trail) monitor.Trail {
 }
 
 // newRunner stacks what carries out a grant, the innermost layer first.
-func (st *stack) newRunner() runner.Runner {
+func (st *stack) newRunner() run.Runner {
 	// Runs the command: confined, its output kept, with what the policy lends
 	// it.
-	local := runner.Local{
+	local := run.Local{
 		Engine: st.engine, Sandbox: st.sandbox, Hidden: st.evaluator.environment.Hidden(), Log: st.log,
 		Recorder: newRecorder(st.settings, st.trail, st.secrets), Spool: st.spool,
 		Lender: newLender(st.settings, st.host, st.engine, st.secrets),
 	}
 	// Measures how long it runs.
-	run := st.telemetry.metrics.Runner(local)
+	next := st.telemetry.metrics.Runner(local)
 	// Runs scripts, whose commands come back here.
-	st.scripts.Local, st.scripts.Next = local, run
-	run = st.scripts
+	st.scripts.Local, st.scripts.Next = local, next
+	next = st.scripts
 	// Puts a span around it.
-	run = st.telemetry.traces.Runner(run)
+	next = st.telemetry.traces.Runner(next)
 	// Holds commands in the background to the policy's bound.
-	run = job.Bounded{Store: st.jobs, Next: run}
+	next = job.Bounded{Store: st.jobs, Next: next}
 	// Limits how many run at once; the others wait.
-	return runner.NewWithSlots(run, slots(st.settings))
+	return run.NewWithSlots(next, slots(st.settings))
 }
 
 // newSessions returns the sessions, nil where the settings offer none.
@@ -297,7 +297,7 @@ func (c closers) close() error {
 
 // newPolicy returns the whole policy of some settings and a policy file, nil
 // for none. Everything that a change of the file affects is made here.
-func newPolicy(s config.Settings, mode policy.ArgumentMode, environment *policy.Environment, file *rules.Policy) *policy.Policy {
+func newPolicy(s config.Settings, mode policy.ArgumentMode, environment *policy.Environment, file *language.Policy) *policy.Policy {
 	return policy.New(policy.Settings{Limits: limits(s), Arguments: mode, Environment: environment, File: file, Shell: shellSetting(s), Roots: s.AllowedRoots})
 }
 
@@ -385,7 +385,7 @@ func (st *stack) places() int {
 	if st.gateway != nil {
 		most = st.settings.HTTP.Calls
 	}
-	return max(mcpfront.UsualPlaces, most)
+	return max(mcpserver.UsualPlaces, most)
 }
 
 func limits(s config.Settings) map[tipstaff.Family]policy.FamilyLimits {
@@ -396,18 +396,18 @@ func limits(s config.Settings) map[tipstaff.Family]policy.FamilyLimits {
 }
 
 // front returns the front for one connection.
-func (st *stack) front() *mcpfront.Server {
-	o := mcpfront.Options{
+func (st *stack) front() *mcpserver.Server {
+	o := mcpserver.Options{
 		Version: version, Road: st.telemetry.road(st.monitor), Sessions: st.sessions, Jobs: st.jobs, OutputBytes: st.settings.MaxOutputBytes, Log: st.log, Events: st.observers.bus,
 		Approvals: st.questions.front(), Redactor: st.secrets, AnswerBytes: st.settings.AnswerBytes, Outputs: st.spool,
-		Instructions: func(who tipstaff.Origin) string { return mcpfront.Instructions(st.summary(who)) },
+		Instructions: func(who tipstaff.Origin) string { return mcpserver.Instructions(st.summary(who)) },
 		Allowed:      st.allowed, Shell: st.shellOn(), Self: st.runner.address(), Places: st.places(),
 	}
 	if st.gateway != nil {
 		o.Outputs = nil
-		o.Elsewhere = &mcpfront.Elsewhere{Offers: st.offers(), Carrier: st.telemetry.metrics.Carrier(st.gateway.carrier), Gate: st.monitor}
+		o.Elsewhere = &mcpserver.Elsewhere{Offers: st.offers(), Carrier: st.telemetry.metrics.Carrier(st.gateway.carrier), Gate: st.monitor}
 	}
-	return mcpfront.NewServer(o)
+	return mcpserver.NewServer(o)
 }
 
 // close ends what still runs, writes the last record and closes the trail.

@@ -61,7 +61,7 @@ func ownSettings(s config.Settings) error {
 	if err := metricsAddressUsable(s.Metrics); err != nil {
 		faults = append(faults, fmt.Errorf("--metrics (TIPSTAFF_METRICS): %w", err))
 	}
-	if s.HTTP.TerminalSessions > 0 && s.Engine.On() && !slices.Contains(s.Engine.LikelyRoles(), engine.Runner) {
+	if s.HTTP.TerminalSessions > 0 && s.Engine.On() && !slices.Contains(s.Engine.LikelyRoles(), natsx.Runner) {
 		faults = append(faults, errors.New("TIPSTAFF_HTTP_TERMINAL_SESSIONS bounds nothing on a gateway, whose sessions are on its runners: set TIPSTAFF_ENGINE_TENANT_SESSIONS for those of a caller on all of them, and TIPSTAFF_RUNNER_TENANT_SESSIONS on each"))
 	}
 	if !s.Engine.On() && s.Engine.Copies() { // of a fleet's member they are looked at with its role
@@ -82,7 +82,7 @@ func startableAnywhere(s config.Settings) error {
 		faults = append(faults, noTrail(s, err))
 	}
 	if s.ConfigFile != "" {
-		f, err := policyfile.Read(s.ConfigFile)
+		f, err := load.Read(s.ConfigFile)
 		if err == nil { // its other faults are reported with their lines
 			_, err = (&deciders{}).ofFile(f.Policy)
 			faults = append(faults, err)
@@ -117,8 +117,8 @@ func callersUsable(s config.Settings) error {
 }
 
 func httpAddressUsable(address string) error {
-	err := httpfront.Check(address)
-	if err == nil && address != "" && address != httpfront.FromSystemd && !strings.HasPrefix(address, "unix:") {
+	err := httpserver.Check(address)
+	if err == nil && address != "" && address != httpserver.FromSystemd && !strings.HasPrefix(address, "unix:") {
 		err = config.CheckHost(address)
 	}
 	return err

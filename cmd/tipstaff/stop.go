@@ -31,8 +31,8 @@ The exit code is 1 when no running server knows the id.`,
 			defer d.close()
 			out, err := d.Stop(cmd.Context(), args[0], kill)
 			switch {
-			case errors.Is(err, control.ErrUnknown):
-				return fail(exitFailure, "%s: %w", argv.Display(args), err)
+			case errors.Is(err, api.ErrUnknown):
+				return fail(exitFailure, "%s: %w", cmdline.Display(args), err)
 			case err != nil:
 				return fail(exitFailure, "cannot stop it: %s", escapeLines(err))
 			}
@@ -46,12 +46,12 @@ The exit code is 1 when no running server knows the id.`,
 }
 
 // stoppedText says what was stopped.
-func stoppedText(s control.Stopped) string {
+func stoppedText(s api.Stopped) string {
 	switch {
 	case len(s.Sessions) > 0:
 		return "Stopped the session, and " + counted(len(s.Commands), "command") + " of it."
 	case len(s.Commands) == 0:
 		return "It has ended, or is ending."
 	}
-	return "Stopped: " + argv.Escape(s.Commands[0].Line)
+	return "Stopped: " + cmdline.Escape(s.Commands[0].Line)
 }

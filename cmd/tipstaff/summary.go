@@ -13,10 +13,10 @@ import (
 
 // summary returns what a client can rely on. Rules for agents and tasks are
 // known only when a command names them.
-func (st *stack) summary(who tipstaff.Origin) mcpfront.Summary {
+func (st *stack) summary(who tipstaff.Origin) mcpserver.Summary {
 	allowed := st.host.Allowlist(tipstaff.Execute)
 	roots, err := st.host.Roots()
-	s := mcpfront.Summary{
+	s := mcpserver.Summary{
 		Allowed: allowed.Names, AllAllowed: allowed.Any,
 		DefaultTimeout: st.settings.ExecuteDefaultTimeout, OutputBytes: answerBytes(st.settings),
 		Restricted: err != nil || len(roots) > 0, Terminal: st.settings.Terminal, Shell: st.shellOn(), Jobs: st.settings.MaxJobs > 0,
@@ -40,7 +40,7 @@ func answerBytes(s config.Settings) int {
 
 // confines adds how the sandbox confines commands without constraints of their
 // own.
-func (st *stack) confines(s *mcpfront.Summary) {
+func (st *stack) confines(s *mcpserver.Summary) {
 	if st.sandbox == nil {
 		return // a gateway does not know its runners' sandboxes
 	}
@@ -58,9 +58,9 @@ func (st *stack) confines(s *mcpfront.Summary) {
 // allowed says, in one line each, how commands are confined and which programs
 // a family may run for a client.
 func (st *stack) allowed(who tipstaff.Origin, family tipstaff.Family) string {
-	var s mcpfront.Summary
+	var s mcpserver.Summary
 	st.confines(&s)
-	return strings.TrimPrefix(mcpfront.Confined(s)+"\n"+st.mayRun(who, family), "\n")
+	return strings.TrimPrefix(mcpserver.Confined(s)+"\n"+st.mayRun(who, family), "\n")
 }
 
 func (st *stack) mayRun(who tipstaff.Origin, family tipstaff.Family) string {
@@ -70,19 +70,19 @@ func (st *stack) mayRun(who tipstaff.Origin, family tipstaff.Family) string {
 	}
 	file := st.policy.Policy()
 	if file == nil {
-		return mcpfront.Allowed(slices.DeleteFunc(slices.Clone(list.Names), func(n string) bool { return !lists(n) }), list.Any && list.Fault == "")
+		return mcpserver.Allowed(slices.DeleteFunc(slices.Clone(list.Names), func(n string) bool { return !lists(n) }), list.Any && list.Fault == "")
 	}
 	narrow := file.Narrowings(callerOf(who))
 	var names []string
 	for _, e := range file.List() {
-		out := func(n rules.Narrowing) bool { return !n.Reaches(e.Program) }
+		out := func(n language.Narrowing) bool { return !n.Reaches(e.Program) }
 		if len(e.Allow)+len(e.Ask) > 0 && e.Program != "*" && lists(e.Program) && !slices.ContainsFunc(narrow, out) {
 			names = append(names, e.Program)
 		}
 	}
-	return mcpfront.Allowed(names, file.Open() && len(narrow) == 0 && (list.Absent || list.Any && list.Fault == ""))
+	return mcpserver.Allowed(names, file.Open() && len(narrow) == 0 && (list.Absent || list.Any && list.Fault == ""))
 }
 
-func callerOf(o tipstaff.Origin) rules.Who {
-	return rules.Who{Client: o.Client, Principal: o.Principal}
+func callerOf(o tipstaff.Origin) language.Who {
+	return language.Who{Client: o.Client, Principal: o.Principal}
 }

@@ -60,12 +60,12 @@ func makeToken(cmd *cobra.Command, name string, o tokenFlags) error {
 	if err != nil {
 		return err
 	}
-	token, row, err := identity.NewTokenRow(name, o.scopes, end)
+	token, row, err := authn.NewTokenRow(name, o.scopes, end)
 	if err != nil {
 		return fail(exitUsage, "%w", err)
 	}
 	if o.file != "" {
-		if err := identity.AppendToken(o.file, row); err != nil {
+		if err := authn.AppendToken(o.file, row); err != nil {
 			return fail(exitFailure, "cannot add the token: %w", err)
 		}
 	}

@@ -48,7 +48,7 @@ func (p *topPage) bottom(columns int) string {
 	case p.asking != nil:
 		return screen{color: p.color}.paint(bold, p.asking.line(columns))
 	case p.said != "":
-		return screen{color: p.color}.paint(bold, cut(argv.Escape(p.said), columns))
+		return screen{color: p.color}.paint(bold, cut(cmdline.Escape(p.said), columns))
 	case p.output != nil:
 		text = "Esc back  s stop  k kill  f freeze"
 	case p.lifting:
@@ -98,7 +98,7 @@ func (p *topPage) frozenLines(height int) []string {
 	v := &p.view
 	lines := []string{v.paint(bold, "Frozen: all commands of these are refused"), ""}
 	if v.now.Fault != "" {
-		return append(lines, v.cut("All commands are refused: "+argv.Escape(v.now.Fault)))
+		return append(lines, v.cut("All commands are refused: "+cmdline.Escape(v.now.Fault)))
 	}
 	if len(v.now.Frozen) == 0 {
 		return append(lines, "Nobody is frozen.")

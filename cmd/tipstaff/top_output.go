@@ -30,7 +30,7 @@ func newTopOutput(ctx context.Context, p *topPage, r topRow) *topOutput {
 	ctx, stop := context.WithCancel(ctx)
 	o := &topOutput{row: r, stop: stop, state: r.command.State}
 	p.beside(ctx, func() func() {
-		err := p.desk.Follow(ctx, r.id, func(e control.Event) error {
+		err := p.desk.Follow(ctx, r.id, func(e api.Event) error {
 			select {
 			case p.done <- func() { o.take(e) }:
 				return nil
@@ -48,15 +48,15 @@ func newTopOutput(ctx context.Context, p *topPage, r topRow) *topOutput {
 }
 
 // take adds what has come.
-func (o *topOutput) take(e control.Event) {
+func (o *topOutput) take(e api.Event) {
 	o.lost += e.Lost
 	if e.Command != nil {
 		o.row.command, o.state = e.Command, e.Command.State
 	}
 	switch e.Kind {
-	case control.KindScreen:
+	case api.KindScreen:
 		o.screen = append([]string{}, e.Screen...)
-	case control.KindOutput:
+	case api.KindOutput:
 		for line := range strings.Lines(e.Text) {
 			o.kept = append(o.kept, printable(strings.TrimSuffix(line, "\n")))
 		}
@@ -64,26 +64,26 @@ func (o *topOutput) take(e control.Event) {
 			o.kept = append([]string{}, o.kept[n:]...)
 		}
 		o.open = e.Open
-	case control.KindEnd:
+	case api.KindEnd:
 		o.state = fmt.Sprintf("%s, code %d", e.Command.State, e.Command.ExitCode)
 		if e.Command.Why != "" {
-			o.state += ", " + argv.Escape(e.Command.Why)
+			o.state += ", " + cmdline.Escape(e.Command.Why)
 		}
 	}
 }
 
 // printable is a line of output for a terminal: tabs are blanks.
-func printable(line string) string { return argv.Escape(strings.ReplaceAll(line, "\t", "        ")) }
+func printable(line string) string { return cmdline.Escape(strings.ReplaceAll(line, "\t", "        ")) }
 
 // lines shows the last lines that fit.
 func (o *topOutput) lines(v *topView, height int) []string {
 	head := []string{
-		v.paint(bold, v.cut(nameOf(o.row.who)+": "+argv.Escape(o.row.command.Line))),
-		v.cut(argv.Escape(o.row.id) + ", " + o.state),
+		v.paint(bold, v.cut(nameOf(o.row.who)+": "+cmdline.Escape(o.row.command.Line))),
+		v.cut(cmdline.Escape(o.row.id) + ", " + o.state),
 	}
 	switch {
 	case o.failed != "":
-		head = append(head, v.paint(yellow, v.cut(argv.Escape(o.failed))))
+		head = append(head, v.paint(yellow, v.cut(cmdline.Escape(o.failed))))
 	case o.lost > 0:
 		head = append(head, v.paint(yellow, v.cut(shortBytes(o.lost)+" before that are not shown")))
 	}

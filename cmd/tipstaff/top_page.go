@@ -46,7 +46,7 @@ type topQuestion struct {
 
 // line is the question in so many columns, all of it printable. How it is answered stays.
 func (q *topQuestion) line(columns int) string {
-	text := argv.Escape(q.text)
+	text := cmdline.Escape(q.text)
 	if q.brief != "" && columnsOf(text+q.keys) > columns {
 		text = q.brief
 	}
@@ -204,7 +204,7 @@ func (p *topPage) askStop(ctx context.Context, r topRow, kill bool) {
 		verb = "Kill"
 	}
 	if r.command != nil {
-		what = cut(argv.Escape(r.command.Line), 40)
+		what = cut(cmdline.Escape(r.command.Line), 40)
 	}
 	p.asking = &topQuestion{text: verb + " " + what + " of " + nameOf(r.who), keys: "? y/n", answer: func(k key) {
 		if k != 'y' {

@@ -13,17 +13,17 @@ import (
 
 // night is what a person finds who is called at night: a hostile agent, one that
 // waits, one that is frozen, a server that does not answer.
-func night() control.Overview {
+func night() api.Overview {
 	hostile := "rm -rf \x1b[2J\u202e/ " + strings.Repeat("漢字", 60)
-	return control.Overview{
-		Servers: []control.Running{
+	return api.Overview{
+		Servers: []api.Running{
 			{PID: 1, Silent: "dial: \x1b]0;x\a timeout"},
 			{
 				PID: 2, Front: "stdio",
-				Sessions: []control.Session{{ID: "term-1", Who: control.Who{Agent: "build-agent-number-1"}, State: "idle", Directory: "/srv/\x1b[31m", Frozen: true}},
-				Commands: []control.Command{
-					{ID: "cmd_1", Who: control.Who{Agent: hostile, Client: "x/1"}, Line: hostile, State: "running", Measured: true, CPU: 1234.5, Memory: 5 << 40, Processes: 400, AgeMS: 100 * 3600 * 1000, LastLine: hostile},
-					{ID: "cmd_2", Who: control.Who{Client: "codex/1"}, Line: "git push", State: control.Waiting, Session: "term-2"},
+				Sessions: []api.Session{{ID: "term-1", Who: api.Who{Agent: "build-agent-number-1"}, State: "idle", Directory: "/srv/\x1b[31m", Frozen: true}},
+				Commands: []api.Command{
+					{ID: "cmd_1", Who: api.Who{Agent: hostile, Client: "x/1"}, Line: hostile, State: "running", Measured: true, CPU: 1234.5, Memory: 5 << 40, Processes: 400, AgeMS: 100 * 3600 * 1000, LastLine: hostile},
+					{ID: "cmd_2", Who: api.Who{Client: "codex/1"}, Line: "git push", State: api.Waiting, Session: "term-2"},
 				},
 			},
 		},
@@ -76,7 +76,7 @@ func TestTopShowsWhatRunsBeforeWhatWaitsAndWhatIsIdle(t *testing.T) {
 
 func TestAQuestionOfTopSaysHowItIsAnsweredAndIsPrintable(t *testing.T) {
 	v := topView{now: night()}
-	full := topRow{id: "cmd_9", who: control.Who{Agent: "build-agent", Task: "t", Client: "codex/1", Principal: "local"}, command: &control.Command{Session: "term-9"}}
+	full := topRow{id: "cmd_9", who: api.Who{Agent: "build-agent", Task: "t", Client: "codex/1", Principal: "local"}, command: &api.Command{Session: "term-9"}}
 	for _, width := range []int{40, 80, 200} {
 		for _, r := range append(v.rows(), full) {
 			p := newTopPage(nil, nil, false)
@@ -95,7 +95,7 @@ func TestAQuestionOfTopSaysHowItIsAnsweredAndIsPrintable(t *testing.T) {
 }
 
 func TestANarrowTopLeavesRoomForTheCommand(t *testing.T) {
-	v := topView{now: control.Overview{Servers: []control.Running{{PID: 1, Commands: []control.Command{{ID: "cmd_1", Who: control.Who{Agent: "builder"}, Line: "make -j8 test", State: "running", Measured: true}}}}}, width: 40, paint: screen{}.paint}
+	v := topView{now: api.Overview{Servers: []api.Running{{PID: 1, Commands: []api.Command{{ID: "cmd_1", Who: api.Who{Agent: "builder"}, Line: "make -j8 test", State: "running", Measured: true}}}}}, width: 40, paint: screen{}.paint}
 	if line := v.line(v.rows()[0]); !strings.Contains(line, "make -j8 test") || columnsOf(line) > 40 {
 		t.Errorf("%q", line)
 	}
@@ -129,16 +129,16 @@ func TestKeysOfATerminal(t *testing.T) {
 }
 
 func TestAnOutputIsShownLineByLineAndBounded(t *testing.T) {
-	o := &topOutput{row: topRow{id: "cmd_1", command: &control.Command{Line: "make"}}, stop: func() {}}
+	o := &topOutput{row: topRow{id: "cmd_1", command: &api.Command{Line: "make"}}, stop: func() {}}
 	for range 3 {
-		o.take(control.Event{Kind: control.KindOutput, Text: strings.Repeat("a\tb\x1b[2J\n", 400), Open: "50%", Lost: 10})
+		o.take(api.Event{Kind: api.KindOutput, Text: strings.Repeat("a\tb\x1b[2J\n", 400), Open: "50%", Lost: 10})
 	}
 	v := topView{width: 20, paint: screen{}.paint}
 	lines := o.lines(&v, 10)
 	if len(o.kept) != mostLines || len(lines) > 10 || lines[len(lines)-1] != "50%" || strings.Contains(strings.Join(lines, ""), "\x1b") || !strings.Contains(lines[2], "30B before") {
 		t.Errorf("%d kept\n%q", len(o.kept), lines)
 	}
-	o.take(control.Event{Kind: control.KindEnd, Command: &control.Command{State: "stopped", ExitCode: 143, Why: "a person has stopped it"}})
+	o.take(api.Event{Kind: api.KindEnd, Command: &api.Command{State: "stopped", ExitCode: 143, Why: "a person has stopped it"}})
 	if !strings.Contains(strings.Join(o.lines(&topView{width: 200, paint: screen{}.paint}, 10), "\n"), "stopped, code 143, a person has stopped it") {
 		t.Errorf("%+v", o)
 	}

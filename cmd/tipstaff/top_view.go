@@ -17,7 +17,7 @@ import (
 // topView makes lines of what runs. It asks nothing: the same overview gives the same
 // lines. All text in them is printable.
 type topView struct {
-	now   control.Overview
+	now   api.Overview
 	at    time.Time
 	width int // in columns; 0: nothing is cut
 	paint func(color, text string) string
@@ -26,10 +26,10 @@ type topView struct {
 // topRow is one line of the list: a command, or a session in which nothing runs.
 type topRow struct {
 	id      string
-	server  *control.Running
-	who     control.Who
-	command *control.Command
-	session *control.Session
+	server  *api.Running
+	who     api.Who
+	command *api.Command
+	session *api.Session
 }
 
 // rows lists the commands that run, those that wait, and the sessions in which nothing
@@ -43,7 +43,7 @@ func (v *topView) rows() []topRow {
 			c := &s.Commands[n]
 			busy[c.Session] = true
 			row := topRow{id: c.ID, server: s, who: c.Who, command: c}
-			if c.State == control.Waiting {
+			if c.State == api.Waiting {
 				waiting = append(waiting, row)
 			} else {
 				running = append(running, row)
@@ -65,17 +65,17 @@ func (v *topView) head() []string {
 	for _, s := range v.now.Servers {
 		sessions += len(s.Sessions)
 		for _, c := range s.Commands {
-			if c.State == control.Waiting {
+			if c.State == api.Waiting {
 				waiting++
 			} else {
 				running++
 			}
 		}
 		if s.Silent != "" {
-			silent = append(silent, serverText(&s)+" does not answer: "+argv.Escape(s.Silent))
+			silent = append(silent, serverText(&s)+" does not answer: "+cmdline.Escape(s.Silent))
 		}
 		if s.Fault != "" {
-			silent = append(silent, serverText(&s)+" refuses all commands: "+argv.Escape(s.Fault))
+			silent = append(silent, serverText(&s)+" refuses all commands: "+cmdline.Escape(s.Fault))
 		}
 	}
 	first := fmt.Sprintf("%s, %s, %s", counted(len(v.now.Servers), "server"), counted(sessions, "session"), counted(running, "command"))
@@ -87,7 +87,7 @@ func (v *topView) head() []string {
 		lines = append(lines, v.paint(yellow, v.cut(text)))
 	}
 	if v.now.Fault != "" {
-		lines = append(lines, v.paint(red, v.cut("All commands are refused: "+argv.Escape(v.now.Fault))))
+		lines = append(lines, v.paint(red, v.cut("All commands are refused: "+cmdline.Escape(v.now.Fault))))
 	}
 	const most = 3
 	for i, e := range v.now.Frozen {
@@ -101,15 +101,15 @@ func (v *topView) head() []string {
 }
 
 // serverText names a server at the beginning of a sentence.
-func serverText(s *control.Running) string {
+func serverText(s *api.Running) string {
 	if s.Member == "" {
 		return "Server " + strconv.Itoa(s.PID)
 	}
-	return "The " + argv.Escape(s.Member)
+	return "The " + cmdline.Escape(s.Member)
 }
 
 // whereText is the place of a row: the process or, in a fleet, the member and its host.
-func whereText(s *control.Running) string {
+func whereText(s *api.Running) string {
 	if s.Member != "" && s.Host != "" {
 		return s.Member + " on " + s.Host
 	}
@@ -118,11 +118,11 @@ func whereText(s *control.Running) string {
 
 // places reports whether rows say where they are: a fleet has many hosts.
 func (v *topView) places() bool {
-	return slices.ContainsFunc(v.now.Servers, func(s control.Running) bool { return s.Member != "" })
+	return slices.ContainsFunc(v.now.Servers, func(s api.Running) bool { return s.Member != "" })
 }
 
 // place is the column of that.
-func (v *topView) place(r *control.Running) string {
+func (v *topView) place(r *api.Running) string {
 	if !v.places() {
 		return ""
 	}
@@ -131,7 +131,7 @@ func (v *topView) place(r *control.Running) string {
 	if r != nil {
 		_, name, _ = strings.Cut(r.Member, " ") // runners have commands, and gateways hardly any
 	}
-	return fit(shorten(argv.Escape(name), width), width) + " "
+	return fit(shorten(cmdline.Escape(name), width), width) + " "
 }
 
 func (v *topView) cut(text string) string {
@@ -177,11 +177,11 @@ func (v *topView) line(r topRow) string {
 		if since.IsZero() {
 			since = r.session.Created
 		}
-		age, what = shortAge(v.at.Sub(since)), "idle session in "+argv.Escape(r.session.Directory)
-	case c.State == control.Waiting:
-		age, what, color = "waits", argv.Escape(c.Line), yellow
+		age, what = shortAge(v.at.Sub(since)), "idle session in "+cmdline.Escape(r.session.Directory)
+	case c.State == api.Waiting:
+		age, what, color = "waits", cmdline.Escape(c.Line), yellow
 	default:
-		age, what = shortAge(time.Duration(c.AgeMS)*time.Millisecond), argv.Escape(c.Line)
+		age, what = shortAge(time.Duration(c.AgeMS)*time.Millisecond), cmdline.Escape(c.Line)
 		if c.Measured {
 			cpu, memory = strconv.FormatFloat(c.CPU, 'f', 0, 64), shortBytes(c.Memory)
 		}
@@ -204,8 +204,8 @@ func shorten(name string, columns int) string {
 }
 
 // nameOf is how a person knows who runs something: the agent, or what there is.
-func nameOf(w control.Who) string {
-	return argv.Escape(cmp.Or(w.Agent, w.Client, w.Principal, "?"))
+func nameOf(w api.Who) string {
+	return cmdline.Escape(cmp.Or(w.Agent, w.Client, w.Principal, "?"))
 }
 
 // frozen reports whether a row belongs to somebody who is frozen.
@@ -228,7 +228,7 @@ func (v *topView) detail(r topRow) []string {
 		var parts []string
 		for i := 0; i < len(pairs); i += 2 {
 			if pairs[i+1] != "" {
-				parts = append(parts, pairs[i]+" "+argv.Escape(pairs[i+1]))
+				parts = append(parts, pairs[i]+" "+cmdline.Escape(pairs[i+1]))
 			}
 		}
 		return strings.Join(parts, ", ")
@@ -236,14 +236,14 @@ func (v *topView) detail(r topRow) []string {
 	lines := []string{
 		named("agent", r.who.Agent, "task", r.who.Task),
 		named("client", r.who.Client, "principal", r.who.Principal, "server", whereText(r.server)),
-		argv.Escape(r.id),
+		cmdline.Escape(r.id),
 	}
 	if c := r.command; c != nil {
 		if c.Measured {
 			lines[1] += ", " + counted(c.Processes, "process")
 		}
 		lines[1] += ", " + shortBytes(c.Bytes) + " printed"
-		lines = append(lines, argv.Escape(c.LastLine))
+		lines = append(lines, cmdline.Escape(c.LastLine))
 	} else {
 		lines[1] += ", " + counted(r.session.Commands, "command") + " so far"
 	}
@@ -307,7 +307,7 @@ func counted(n int, one string) string {
 	return strconv.Itoa(n) + " " + one + "s"
 }
 
-func originOf(w control.Who) tipstaff.Origin {
+func originOf(w api.Who) tipstaff.Origin {
 	return tipstaff.Origin{Agent: w.Agent, Task: w.Task, Client: w.Client, Principal: w.Principal}
 }
 

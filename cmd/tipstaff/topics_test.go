@@ -61,10 +61,10 @@ func TestAnAddressIsWrittenOutWhole(t *testing.T) {
 }
 
 func TestTheToolsAreCompleted(t *testing.T) {
-	if got := mcpfront.ToolNames(false); len(got) < 2 || got[0] != "execute_command" {
+	if got := mcpserver.ToolNames(false); len(got) < 2 || got[0] != "execute_command" {
 		t.Errorf("%q", got)
 	}
-	if all, some := mcpfront.ToolNames(true), mcpfront.ToolNames(false); len(all) <= len(some) {
+	if all, some := mcpserver.ToolNames(true), mcpserver.ToolNames(false); len(all) <= len(some) {
 		t.Errorf("%q, %q", all, some)
 	}
 }

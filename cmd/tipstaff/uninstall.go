@@ -55,7 +55,7 @@ func uninstall(cmd *cobra.Command, o clientFlags) error {
 		}
 	}
 	for _, err := range faults {
-		say(cmd.ErrOrStderr(), "✘ %s", argv.EscapeLines(err.Error()))
+		say(cmd.ErrOrStderr(), "✘ %s", cmdline.EscapeLines(err.Error()))
 	}
 	if len(faults) > 0 {
 		return &exitError{code: exitFailure}

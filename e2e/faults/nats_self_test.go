@@ -36,8 +36,8 @@ func noise(size int) []byte {
 // streams are those of a fleet, without a fleet.
 type streams struct {
 	t            *testing.T
-	gateway      *engine.Conn
-	auditor      *engine.Conn
+	gateway      *natsx.Conn
+	auditor      *natsx.Conn
 	acknowledged map[uint64][]byte
 }
 
@@ -45,13 +45,13 @@ type streams struct {
 func (f *fleet) streams() *streams {
 	t := f.t
 	t.Helper()
-	member := func(role engine.Role, name string) *engine.Conn {
-		conn, err := engine.Connect(t.Context(), engine.Options{Servers: []string{"nats://10.77.0.1:4222"}, Role: role, Name: name, Credentials: filepath.Join(f.dir, name+".nk")})
+	member := func(role natsx.Role, name string) *natsx.Conn {
+		conn, err := natsx.Connect(t.Context(), natsx.Options{Servers: []string{"nats://10.77.0.1:4222"}, Role: role, Name: name, Credentials: filepath.Join(f.dir, name+".nk")})
 		must(t, err)
 		t.Cleanup(conn.Close)
 		return conn
 	}
-	s := &streams{t, member(engine.Gateway, "g1"), member(engine.Auditor, "auditor"), map[uint64][]byte{}}
+	s := &streams{t, member(natsx.Gateway, "g1"), member(natsx.Auditor, "auditor"), map[uint64][]byte{}}
 	var last error
 	eventually(t, "a stream on three servers", time.Minute, func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
@@ -67,14 +67,14 @@ func (s *streams) put(size int) error {
 	ctx, cancel := context.WithTimeout(s.t.Context(), 2*time.Second)
 	defer cancel()
 	data := noise(size)
-	at, err := s.gateway.AppendCopy(ctx, engine.Copy{Subject: engine.TrailSubject(0, "g1", newID("t")), ID: newID("m"), Header: "{}", Data: data})
+	at, err := s.gateway.AppendCopy(ctx, natsx.Copy{Subject: natsx.TrailSubject(0, "g1", newID("t")), ID: newID("m"), Header: "{}", Data: data})
 	if err == nil {
 		s.acknowledged[at] = data
 	}
 	return err
 }
 
-func (s *streams) read(number uint64) (engine.StoredCopy, error) {
+func (s *streams) read(number uint64) (natsx.StoredCopy, error) {
 	ctx, cancel := context.WithTimeout(s.t.Context(), 5*time.Second)
 	defer cancel()
 	return s.auditor.GetCopy(ctx, 0, number)

@@ -18,11 +18,11 @@ import (
 
 // attempt connects as the auditor to one server, and returns why it is not connected
 // to that one: what the connection logged.
-func attempt(t *testing.T, o engine.Options, within time.Duration) (says string, ok bool) {
+func attempt(t *testing.T, o natsx.Options, within time.Duration) (says string, ok bool) {
 	t.Helper()
 	var log lines
-	o.Role, o.Name, o.Log = engine.Auditor, "auditor", slog.New(slog.NewTextHandler(&log, nil))
-	c, err := engine.Connect(t.Context(), o)
+	o.Role, o.Name, o.Log = natsx.Auditor, "auditor", slog.New(slog.NewTextHandler(&log, nil))
+	c, err := natsx.Connect(t.Context(), o)
 	must(t, err)
 	defer c.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), within)
@@ -69,18 +69,18 @@ func TestOnlyThoseWhoAreSignedTakePart(t *testing.T) {
 	}()
 	cert, key := f.authority.Client(t, "auditor")
 	strangeCert, strangeKey := testpki.New(t, f.directory("foreign")).Client(t, "auditor")
-	good := engine.Options{Servers: []string{"tls://10.77.0.1:4222"}, Credentials: filepath.Join(f.dir, "auditor.nk"), CA: f.authority.File, Cert: cert, Key: key}
+	good := natsx.Options{Servers: []string{"tls://10.77.0.1:4222"}, Credentials: filepath.Join(f.dir, "auditor.nk"), CA: f.authority.File, Cert: cert, Key: key}
 
 	for _, c := range []struct {
 		name   string
-		change func(o *engine.Options)
+		change func(o *natsx.Options)
 		told   string // to the member, or
 		logged string // by the server
 	}{
-		{"a member without a certificate", func(o *engine.Options) { o.Cert, o.Key = "", "" }, "", "client didn't provide a certificate"},
-		{"a member with a certificate of another authority", func(o *engine.Options) { o.Cert, o.Key = strangeCert, strangeKey }, "", "certificate signed by unknown authority"},
-		{"a member with a certificate and no key of an nkey", func(o *engine.Options) { o.Credentials = "" }, "uthorization", ""},
-		{"a member that speaks in the clear", func(o *engine.Options) {
+		{"a member without a certificate", func(o *natsx.Options) { o.Cert, o.Key = "", "" }, "", "client didn't provide a certificate"},
+		{"a member with a certificate of another authority", func(o *natsx.Options) { o.Cert, o.Key = strangeCert, strangeKey }, "", "certificate signed by unknown authority"},
+		{"a member with a certificate and no key of an nkey", func(o *natsx.Options) { o.Credentials = "" }, "uthorization", ""},
+		{"a member that speaks in the clear", func(o *natsx.Options) {
 			o.Servers, o.CA, o.Cert, o.Key = []string{"nats://10.77.0.1:4222"}, "", "", ""
 		}, "", "TLS handshake error"},
 	} {
@@ -102,7 +102,7 @@ func TestOnlyThoseWhoAreSignedTakePart(t *testing.T) {
 }
 
 // wrongNames: members do not believe a server whose certificate is for another address.
-func (f *fleet) wrongNames(bin string, members []string, good engine.Options) {
+func (f *fleet) wrongNames(bin string, members []string, good natsx.Options) {
 	t := f.t
 	fourth := f.server(bin, f.lan.machine("n4", 4))
 	good.Servers = []string{"tls://10.77.0.4:4222"}

@@ -20,8 +20,8 @@ const replicas = 3
 // kept are the streams that a fleet has.
 func kept() []string {
 	names := []string{"KV_tip1_runners", "KV_tip1_claims", "KV_tip1_frozen"}
-	for i := range engine.CopyStreams {
-		names = append(names, engine.CopyStream(i))
+	for i := range natsx.CopyStreams {
+		names = append(names, natsx.CopyStream(i))
 	}
 	return names
 }

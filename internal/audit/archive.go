@@ -229,13 +229,13 @@ func putPacked(trail, there, name string) (f StatedFile, err error) {
 		return f, err
 	}
 	defer func() { _ = in.Close() }() // it was only read
-	path := filepath.Join(there, filepath.FromSlash(name)) + pack.Extension
+	path := filepath.Join(there, filepath.FromSlash(name)) + seekable.Extension
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return f, err
 	}
 	content := sha256.New()
 	out, written := io.Pipe()
-	go func() { _ = written.CloseWithError(pack.Write(written, io.TeeReader(in, content))) }()
+	go func() { _ = written.CloseWithError(seekable.Write(written, io.TeeReader(in, content))) }()
 	err = putFile(path, out)
 	_ = out.Close()
 	if err != nil {
@@ -250,7 +250,7 @@ func putPacked(trail, there, name string) (f StatedFile, err error) {
 		return f, err
 	}
 	defer func() { _ = back.Close() }() // it was only read
-	unpacked, err := pack.NewReader(back, f.StoredBytes)
+	unpacked, err := seekable.NewReader(back, f.StoredBytes)
 	if err != nil {
 		return f, err
 	}

@@ -8,7 +8,7 @@ import (
 
 // packedFile is the content of a packed file, which is read as if it were the file.
 type packedFile struct {
-	*pack.Reader
+	*seekable.Reader
 
 	file File
 }
@@ -50,7 +50,7 @@ func (f Files) openStored(path string) (File, error) {
 		_ = file.Close()
 		return nil, err
 	}
-	content, err := pack.NewReader(file, info.Size())
+	content, err := seekable.NewReader(file, info.Size())
 	if err != nil {
 		_ = file.Close()
 		return nil, &fs.PathError{Op: "open", Path: at, Err: err}

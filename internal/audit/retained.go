@@ -121,7 +121,7 @@ func (f Files) stored(path string) (at string, packed bool, err error) {
 		return "", false, err
 	}
 	for _, dir := range f.places(trail, &r) {
-		for _, end := range []string{"", pack.Extension} {
+		for _, end := range []string{"", seekable.Extension} {
 			at := filepath.Join(dir, filepath.FromSlash(name)) + end
 			info, err := f.lstat(at)
 			if err == nil && info.Mode().IsRegular() {
@@ -137,7 +137,7 @@ func (f Files) stored(path string) (at string, packed bool, err error) {
 func (f Files) withArchived(dir string, entries []fs.DirEntry, segments []string) ([]string, error) {
 	stated := false
 	for _, e := range entries {
-		if name, packed := strings.CutSuffix(e.Name(), pack.Extension); packed && IsSegment(name) {
+		if name, packed := strings.CutSuffix(e.Name(), seekable.Extension); packed && IsSegment(name) {
 			segments = append(segments, filepath.Join(dir, name))
 		}
 		stated = stated || e.Name() == retentionFile

@@ -217,7 +217,7 @@ func (c *checker) checkSegment(at Fault, last bool) error {
 		return err
 	}
 	err = c.checkFile(at, last)
-	if errors.Is(err, pack.ErrCorrupt) {
+	if errors.Is(err, seekable.ErrCorrupt) {
 		at.Reason, err = ArchiveAltered, nil
 		c.fail(Tampered, at)
 	}

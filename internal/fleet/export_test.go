@@ -9,7 +9,7 @@ import (
 )
 
 // Take hands the list a change, as the watch does.
-func (l *List) Take(c engine.LeaseChange) { l.take(c) }
+func (l *List) Take(c natsx.LeaseChange) { l.take(c) }
 
 // SetEvery sets how often the list sends pulses.
 func (l *List) SetEvery(d time.Duration) { l.every = d }
@@ -25,7 +25,7 @@ func (r *Runner) ClaimUnanswered(ctx context.Context) error {
 	r.mu.Lock()
 	r.claimed = true
 	r.mu.Unlock()
-	_, err := r.conn.Subscribe(engine.Namesakes(r.addr.Name), r.heard)
+	_, err := r.conn.Subscribe(natsx.Namesakes(r.addr.Name), r.heard)
 	return errors.Join(err, r.conn.Flush(ctx))
 }
 
@@ -37,4 +37,4 @@ func (l *List) Missing() int {
 }
 
 // Conn gives it another connection.
-func (f *Freezes) Conn(c *engine.Conn) { f.opt.Conn = c }
+func (f *Freezes) Conn(c *natsx.Conn) { f.opt.Conn = c }

@@ -17,8 +17,8 @@ import (
 // FreezesOptions say what a gateway or a runner needs to know whom operators have
 // frozen.
 type FreezesOptions struct {
-	Conn      *engine.Conn
-	Operators engine.Operators // whose words count
+	Conn      *natsx.Conn
+	Operators natsx.Operators // whose words count
 	// Record writes a word down before it comes into force. After an error a freeze
 	// that is to be lifted stays; it is tried again with the next reading.
 	Record func(Word) error

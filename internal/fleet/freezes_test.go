@@ -18,9 +18,9 @@ import (
 // people are operators who write who is frozen, and a runner that reads it.
 type people struct {
 	t       *testing.T
-	conn    *engine.Conn // of an operator
-	signer  *engine.Signer
-	runner  *engine.Conn
+	conn    *natsx.Conn // of an operator
+	signer  *natsx.Signer
+	runner  *natsx.Conn
 	freezes *fleet.Freezes
 	said    []string // what was recorded
 	ended   []string
@@ -28,9 +28,9 @@ type people struct {
 	begin   time.Time
 }
 
-func operatorsKey(t *testing.T, name string) (*engine.Signer, string) {
+func operatorsKey(t *testing.T, name string) (*natsx.Signer, string) {
 	t.Helper()
-	seed, public, err := engine.NewKey()
+	seed, public, err := natsx.NewKey()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func operatorsKey(t *testing.T, name string) (*engine.Signer, string) {
 	if err := os.WriteFile(file, []byte(seed), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := engine.NewSigner(file, engine.Address{Name: name}, time.Now)
+	s, err := natsx.NewSigner(file, natsx.Address{Name: name}, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,14 +48,14 @@ func operatorsKey(t *testing.T, name string) (*engine.Signer, string) {
 func newPeople(t *testing.T) *people {
 	t.Helper()
 	s := enginetest.Start(t)
-	p := &people{t: t, conn: s.Connect(engine.Operator, "ops"), runner: s.Connect(engine.Runner, "r1"), begin: time.Now()}
-	if err := s.Connect(engine.Gateway, "g1").MakeStreams(t.Context(), 0); err != nil {
+	p := &people{t: t, conn: s.Connect(natsx.Operator, "ops"), runner: s.Connect(natsx.Runner, "r1"), begin: time.Now()}
+	if err := s.Connect(natsx.Gateway, "g1").MakeStreams(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
 	var public string
 	p.signer, public = operatorsKey(t, "ops")
 	p.freezes = fleet.NewFreezes(fleet.FreezesOptions{
-		Conn: p.runner, Operators: engine.Operators{public: "ops"}, Log: slog.New(slog.DiscardHandler),
+		Conn: p.runner, Operators: natsx.Operators{public: "ops"}, Log: slog.New(slog.DiscardHandler),
 		Record: func(w fleet.Word) error { p.said = append(p.said, textOf(w)); return p.broken },
 		Ended:  func(w fleet.Word) { p.ended = append(p.ended, w.Target.String()) },
 	})
@@ -72,7 +72,7 @@ func textOf(w fleet.Word) string {
 
 // word writes one into the bucket, so many seconds after the beginning, under a key of
 // another target if there is one.
-func (p *people) word(signer *engine.Signer, agent, why string, lifted bool, at int, under ...string) []byte {
+func (p *people) word(signer *natsx.Signer, agent, why string, lifted bool, at int, under ...string) []byte {
 	p.t.Helper()
 	w := fleet.Word{Lifted: lifted}
 	w.Entry = freeze.Entry{Target: freeze.Target{Agent: agent}, Why: why, By: "ann", UID: 7, At: p.begin.Add(time.Duration(at) * time.Second)}
@@ -193,26 +193,26 @@ func TestAnEntryThatIsGoneLiftsNothing(t *testing.T) {
 	p.word(p.signer, "a", "", false, -1)
 	p.are("a")
 	fresh := enginetest.Start(t) // with an empty bucket, as after a disaster
-	if err := fresh.Connect(engine.Gateway, "g1").MakeStreams(t.Context(), 0); err != nil {
+	if err := fresh.Connect(natsx.Gateway, "g1").MakeStreams(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
-	p.freezes.Conn(fresh.Connect(engine.Runner, "r1"))
+	p.freezes.Conn(fresh.Connect(natsx.Runner, "r1"))
 	p.are("a")
 }
 
 func TestThoseWhoArePresentAreNamed(t *testing.T) {
 	t.Parallel()
-	inc := func(b byte) engine.Incarnation { return engine.Incarnation{b} }
-	lease := func(role engine.Role, name string, i byte, seq uint64, value string) engine.PeerLease {
-		return engine.PeerLease{Peer: engine.Peer{Role: role, Address: engine.Address{Name: name, Incarnation: inc(i)}}, Sequence: seq, Value: []byte(value)}
+	inc := func(b byte) natsx.Incarnation { return natsx.Incarnation{b} }
+	lease := func(role natsx.Role, name string, i byte, seq uint64, value string) natsx.PeerLease {
+		return natsx.PeerLease{Peer: natsx.Peer{Role: role, Address: natsx.Address{Name: name, Incarnation: inc(i)}}, Sequence: seq, Value: []byte(value)}
 	}
-	got := fleet.Present([]engine.PeerLease{
-		lease(engine.Runner, "r2", 1, 5, `{}`),         // was killed
-		lease(engine.Runner, "r1", 1, 6, `{"born":2}`), // has renewed
-		lease(engine.Gateway, "g", 1, 7, `{}`),         // two gateways of one name
-		lease(engine.Gateway, "g", 2, 8, `{}`),
-		lease(engine.Runner, "r2", 2, 12, `{"born":9}`),   // started again
-		lease(engine.Runner, "odd", 1, 13, `not a lease`), // may be asked all the same
+	got := fleet.Present([]natsx.PeerLease{
+		lease(natsx.Runner, "r2", 1, 5, `{}`),         // was killed
+		lease(natsx.Runner, "r1", 1, 6, `{"born":2}`), // has renewed
+		lease(natsx.Gateway, "g", 1, 7, `{}`),         // two gateways of one name
+		lease(natsx.Gateway, "g", 2, 8, `{}`),
+		lease(natsx.Runner, "r2", 2, 12, `{"born":9}`),   // started again
+		lease(natsx.Runner, "odd", 1, 13, `not a lease`), // may be asked all the same
 	})
 	var names []string
 	for _, p := range got {

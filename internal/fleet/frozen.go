@@ -50,16 +50,16 @@ func FrozenKey(t freeze.Target) string {
 }
 
 // Sign signs a word. Operator is the signer's.
-func (w Word) Sign(s *engine.Signer) ([]byte, error) {
+func (w Word) Sign(s *natsx.Signer) ([]byte, error) {
 	body, err := json.Marshal(frozenBody{w.Target, w.Why, w.Lifted})
 	if err != nil {
 		return nil, fmt.Errorf("cannot write a freeze: %w", err)
 	}
-	return s.SignLasting(engine.Lasting{Person: engine.Person{Name: w.By, UID: w.UID}, At: w.At, Body: body})
+	return s.SignLasting(natsx.Lasting{Person: natsx.Person{Name: w.By, UID: w.UID}, At: w.At, Body: body})
 }
 
 // ReadWord reads what one of these operators has signed.
-func ReadWord(o engine.Operators, data []byte) (Word, error) {
+func ReadWord(o natsx.Operators, data []byte) (Word, error) {
 	l, err := o.Lasting(data)
 	if err != nil {
 		return Word{}, err
@@ -69,14 +69,14 @@ func ReadWord(o engine.Operators, data []byte) (Word, error) {
 
 // PeekWord reads a word without a look at who has signed it.
 func PeekWord(data []byte) (Word, error) {
-	l, err := engine.PeekLasting(data)
+	l, err := natsx.PeekLasting(data)
 	if err != nil {
 		return Word{}, err
 	}
 	return wordOf(l)
 }
 
-func wordOf(l engine.Lasting) (Word, error) {
+func wordOf(l natsx.Lasting) (Word, error) {
 	var b frozenBody
 	if err := json.Unmarshal(l.Body, &b); err != nil {
 		return Word{}, fmt.Errorf("what is signed is no freeze: %w", err)
@@ -85,7 +85,7 @@ func wordOf(l engine.Lasting) (Word, error) {
 	if len(b.Why) > freeze.LongestWhy || len(l.Person.Name) > longestPerson {
 		return Word{}, errors.New("a freeze with a reason or a name that is too long")
 	}
-	w.Entry = freeze.Entry{Target: b.Target, Why: b.Why, By: argv.Escape(l.Person.Name), UID: l.Person.UID, Operator: l.Operator, At: l.At.Truncate(time.Millisecond)}
+	w.Entry = freeze.Entry{Target: b.Target, Why: b.Why, By: cmdline.Escape(l.Person.Name), UID: l.Person.UID, Operator: l.Operator, At: l.At.Truncate(time.Millisecond)}
 	if err := w.Check(); err != nil {
 		return Word{}, err
 	}

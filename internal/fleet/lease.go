@@ -91,15 +91,15 @@ func (t *Tenant) UnmarshalText(b []byte) error {
 
 // Lease is what a runner says of itself.
 type Lease struct {
-	Runner   engine.Address `json:"-"` // from the key it is written to, which its own key alone may write
-	Version  string         `json:"version"`
-	Labels   Labels         `json:"labels,omitempty"`
-	Capacity int            `json:"capacity"` // sessions
-	Sessions int            `json:"sessions"`
-	Running  int            `json:"running"` // commands
-	CPUs     int            `json:"cpus"`
-	Draining bool           `json:"draining,omitempty"`
-	Born     uint64         `json:"born,omitempty"` // sequence of its first write; 0 in that one
+	Runner   natsx.Address `json:"-"` // from the key it is written to, which its own key alone may write
+	Version  string        `json:"version"`
+	Labels   Labels        `json:"labels,omitempty"`
+	Capacity int           `json:"capacity"` // sessions
+	Sessions int           `json:"sessions"`
+	Running  int           `json:"running"` // commands
+	CPUs     int           `json:"cpus"`
+	Draining bool          `json:"draining,omitempty"`
+	Born     uint64        `json:"born,omitempty"` // sequence of its first write; 0 in that one
 
 	// Tenants counts the sessions of the tenants with the most of them, at most
 	// listedTenants. A tenant that is left out has fewer than all that are listed,
@@ -132,7 +132,7 @@ func (l *Lease) encode() ([]byte, error) {
 	return b, nil
 }
 
-func decodeLease(c engine.LeaseChange) (*Lease, error) {
+func decodeLease(c natsx.LeaseChange) (*Lease, error) {
 	if len(c.Value) > maxLease {
 		return nil, fmt.Errorf("a lease of %d bytes, and %d are the limit", len(c.Value), maxLease)
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // pulsesOfALease is how many pulses a lease outlasts: as many as fit into its time.
-const pulsesOfALease = int(engine.LeaseTTL / renewEvery)
+const pulsesOfALease = int(natsx.LeaseTTL / renewEvery)
 
 // stalePulses is how many pulses in a row may be missing in the watch before it is
 // begun anew; the second time the gateway also leaves the server for another.
@@ -26,9 +26,9 @@ const remembered = 10_000
 // List is what a gateway knows of the fleet. Its methods may run at once. The zero
 // List knows no runner; [NewList] makes one that learns.
 type List struct {
-	conn  *engine.Conn
+	conn  *natsx.Conn
 	seal  Seal
-	self  engine.Address
+	self  natsx.Address
 	log   *slog.Logger
 	every time.Duration
 
@@ -54,7 +54,7 @@ type member struct {
 }
 
 // NewList makes the list of the gateway self.
-func NewList(conn *engine.Conn, seal Seal, self engine.Address, log *slog.Logger) *List {
+func NewList(conn *natsx.Conn, seal Seal, self natsx.Address, log *slog.Logger) *List {
 	return &List{
 		conn: conn, seal: seal, self: self, log: log, every: renewEvery,
 		held: map[Place]*member{}, byName: map[[8]byte]map[Place]*member{}, gone: map[Place]struct{}{},
@@ -81,7 +81,7 @@ func (l *List) Watch(ctx context.Context) {
 		})
 		err := l.conn.WatchLeases(watch, l.self, l.take)
 		stop()
-		if errors.Is(err, engine.ErrNoStream) {
+		if errors.Is(err, natsx.ErrNoStream) {
 			err = errors.Join(err, l.make(ctx))
 		}
 		if err != nil && ctx.Err() == nil {
@@ -156,10 +156,10 @@ func (l *List) sent() int {
 }
 
 // take takes one change of the bucket.
-func (l *List) take(c engine.LeaseChange) {
+func (l *List) take(c natsx.LeaseChange) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if c.Role == engine.Gateway {
+	if c.Role == natsx.Gateway {
 		if c.Member == l.self && c.Value != nil {
 			l.pulse()
 		}
@@ -219,7 +219,7 @@ func (l *List) keep(place Place, lease *Lease, sequence uint64) {
 	if tenant := lease.Labels[LabelTenant]; tenant != "" {
 		l.exclusive[tenant] = true
 	}
-	if off := lease.Skew.Abs() > engine.ClockSkew/2; off && !m.skewed {
+	if off := lease.Skew.Abs() > natsx.ClockSkew/2; off && !m.skewed {
 		l.log.Warn("a runner's clock is off; it will refuse what gateways sign", "runner", lease.Runner.String(), "by", lease.Skew.Round(time.Millisecond).String())
 		m.skewed = true
 	}
@@ -273,7 +273,7 @@ func (l *List) Find(p Place) (Lease, Standing) {
 }
 
 // Holds reports whether the runner with this address holds a lease.
-func (l *List) Holds(a engine.Address) bool {
+func (l *List) Holds(a natsx.Address) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.held[l.seal.Place(a)] != nil

@@ -21,7 +21,7 @@ type told struct {
 	t testing.TB
 	*fleet.List
 	seal     fleet.Seal
-	self     engine.Address
+	self     natsx.Address
 	sequence uint64
 }
 
@@ -31,14 +31,14 @@ func newTold(t testing.TB) *told {
 	return &told{t: t, List: fleet.NewList(nil, s, self, quiet()), seal: s, self: self}
 }
 
-func (l *told) change(role engine.Role, a engine.Address, value []byte) uint64 {
+func (l *told) change(role natsx.Role, a natsx.Address, value []byte) uint64 {
 	l.sequence++
-	l.Take(engine.LeaseChange{Role: role, Member: a, Sequence: l.sequence, Time: time.Now(), Value: value})
+	l.Take(natsx.LeaseChange{Role: role, Member: a, Sequence: l.sequence, Time: time.Now(), Value: value})
 	return l.sequence
 }
 
 // lease writes the lease of a, and returns its sequence.
-func (l *told) lease(a engine.Address, lease fleet.Lease) uint64 {
+func (l *told) lease(a natsx.Address, lease fleet.Lease) uint64 {
 	l.t.Helper()
 	if lease.Capacity == 0 {
 		lease.Capacity = 10
@@ -48,16 +48,16 @@ func (l *told) lease(a engine.Address, lease fleet.Lease) uint64 {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	return l.change(engine.Runner, a, b)
+	return l.change(natsx.Runner, a, b)
 }
 
 func (l *told) pulses(n int) {
 	for range n {
-		l.change(engine.Gateway, l.self, []byte("{}"))
+		l.change(natsx.Gateway, l.self, []byte("{}"))
 	}
 }
 
-func (l *told) standing(a engine.Address) fleet.Standing {
+func (l *told) standing(a natsx.Address) fleet.Standing {
 	_, st := l.Find(l.seal.Place(a))
 	return st
 }
@@ -86,8 +86,8 @@ func TestALeaseEndsByPulsesAndNotByAClock(t *testing.T) {
 	if got := l.standing(a); got != fleet.Held {
 		t.Errorf("a runner that was stopped and goes on: %v", got)
 	}
-	l.change(engine.Gateway, member("g2"), []byte("{}"))
-	l.change(engine.Gateway, engine.Address{Name: "g1"}, []byte("{}"))
+	l.change(natsx.Gateway, member("g2"), []byte("{}"))
+	l.change(natsx.Gateway, natsx.Address{Name: "g1"}, []byte("{}"))
 	if got := l.standing(a); got != fleet.Held {
 		t.Errorf("pulses of others count: %v", got)
 	}
@@ -103,11 +103,11 @@ func TestWhatIsToldAgainRenewsNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.Take(engine.LeaseChange{Role: engine.Runner, Member: a, Sequence: first, Value: b}) // a stale read
+	l.Take(natsx.LeaseChange{Role: natsx.Runner, Member: a, Sequence: first, Value: b}) // a stale read
 	if got := l.Runners()[0].Sessions; got != 2 {
 		t.Errorf("a stale read replaces what is newer: %d sessions", got)
 	}
-	l.Take(engine.LeaseChange{Role: engine.Runner, Member: a, Sequence: first}) // and a stale end
+	l.Take(natsx.LeaseChange{Role: natsx.Runner, Member: a, Sequence: first}) // and a stale end
 	if got := l.standing(a); got != fleet.Held {
 		t.Errorf("a stale end counts: %v", got)
 	}
@@ -130,7 +130,7 @@ func TestARestartedRunnersOldLeaseIsGoneAtOnce(t *testing.T) {
 	if l.standing(old) != fleet.Held || l.standing(young) != fleet.Held {
 		t.Error("two that live are both there")
 	}
-	l.change(engine.Runner, young, nil)
+	l.change(natsx.Runner, young, nil)
 	if l.standing(old) != fleet.Held || l.standing(young) != fleet.Lost {
 		t.Error("a lease that is given back is gone at once")
 	}
@@ -184,7 +184,7 @@ func TestALeaseThatCannotBeIsLeftOut(t *testing.T) {
 		"too large": `{"version":"` + string(make([]byte, 70<<10)) + `"}`,
 	} {
 		l, a := newTold(t), member("r1")
-		l.change(engine.Runner, a, []byte(value))
+		l.change(natsx.Runner, a, []byte(value))
 		if got := l.standing(a); got != fleet.Unknown {
 			t.Errorf("%s: %v", name, got)
 		}
@@ -195,11 +195,11 @@ func TestAListRemembersABoundedNumberOfRunnersThatAreGone(t *testing.T) {
 	t.Parallel()
 	l := newTold(t)
 	const runners = fleet.Remembered + 50
-	all := make([]engine.Address, runners)
+	all := make([]natsx.Address, runners)
 	for i := range all {
 		all[i] = member(fmt.Sprintf("r%d", i))
 		l.lease(all[i], fleet.Lease{})
-		l.change(engine.Runner, all[i], nil)
+		l.change(natsx.Runner, all[i], nil)
 	}
 	lost := 0
 	for _, a := range all {
@@ -255,7 +255,7 @@ func TestARunnerWhoseClockIsOffByAnHourIsNamedOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l.change(engine.Runner, a, b)
+		l.change(natsx.Runner, a, b)
 	}
 	l.lease(member("r2"), fleet.Lease{})
 	if got := log.String(); strings.Count(got, "a runner's clock is off") != 1 || !strings.Contains(got, a.String()) || !strings.Contains(got, "by=-1h0m") && !strings.Contains(got, "by=-59m59") {

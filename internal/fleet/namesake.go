@@ -36,7 +36,7 @@ func (r *Runner) Claim(ctx context.Context) error {
 	if err := r.conn.Wait(ctx); err != nil {
 		return err
 	}
-	sub, err := r.conn.Subscribe(engine.Namesakes(r.addr.Name), r.heard)
+	sub, err := r.conn.Subscribe(natsx.Namesakes(r.addr.Name), r.heard)
 	if err != nil {
 		return fmt.Errorf("cannot ask for runners with the same name: %w", err)
 	}
@@ -78,16 +78,16 @@ func (r *Runner) announce(say string) error {
 	if err != nil {
 		return fmt.Errorf("cannot tell runners with the same name: %w", err)
 	}
-	return r.conn.Publish(engine.Namesakes(r.addr.Name), "", b)
+	return r.conn.Publish(natsx.Namesakes(r.addr.Name), "", b)
 }
 
 // heard takes what a runner of this name says; its own words come back, too.
-func (r *Runner) heard(m engine.Message) {
+func (r *Runner) heard(m natsx.Message) {
 	var n namesake
 	if json.Unmarshal(m.Data, &n) != nil {
 		return
 	}
-	other, err := engine.ParseAddress(n.Address)
+	other, err := natsx.ParseAddress(n.Address)
 	if err != nil || other.Name != r.addr.Name || other == r.addr {
 		return
 	}
@@ -110,11 +110,11 @@ func (r *Runner) heard(m engine.Message) {
 }
 
 // before orders two that start at the same moment.
-func before(a, b engine.Address) bool {
+func before(a, b natsx.Address) bool {
 	return strings.Compare(a.Incarnation.String(), b.Incarnation.String()) < 0
 }
 
-func (r *Runner) giveWay(other engine.Address) {
+func (r *Runner) giveWay(other natsx.Address) {
 	r.mu.Lock()
 	first := r.taken == nil
 	r.taken = fmt.Errorf("%w: %s was there before. This one takes no more sessions: give it another TIPSTAFF_RUNNER_NAME and start it again", ErrNameTaken, other)

@@ -83,7 +83,7 @@ func TestPlacementKeepsPoolsAndTenantsApart(t *testing.T) {
 	}
 	for _, lease := range l.Runners() {
 		if lease.Labels["tenant"] == "blue" {
-			l.change(engine.Runner, lease.Runner, nil)
+			l.change(natsx.Runner, lease.Runner, nil)
 		}
 	}
 	if lease, err := l.Place(t.Context(), fleet.Want{Tenant: "blue"}, (&taken{}).try); err == nil {

@@ -48,9 +48,9 @@ var ErrNameTaken = errors.New("another runner has this name")
 // once. In order: NewRunner, listen at Address, Claim, Keep in a goroutine, Drain,
 // Leave.
 type Runner struct {
-	conn *engine.Conn
+	conn *natsx.Conn
 	opt  RunnerOptions
-	addr engine.Address
+	addr natsx.Address
 	door *door
 
 	mu      sync.Mutex
@@ -58,13 +58,13 @@ type Runner struct {
 	born    uint64 // sequence of the first lease; 0: none is written yet
 	taken   error  // a namesake was there before
 
-	kick  chan struct{}       // the lease is to be written at once
-	hello chan engine.Address // a namesake that answered
+	kick  chan struct{}      // the lease is to be written at once
+	hello chan natsx.Address // a namesake that answered
 }
 
 // NewRunner makes the runner, with a new incarnation. Nothing is sent.
-func NewRunner(conn *engine.Conn, o RunnerOptions) (*Runner, error) {
-	if err := engine.CheckName(o.Name); err != nil {
+func NewRunner(conn *natsx.Conn, o RunnerOptions) (*Runner, error) {
+	if err := natsx.CheckName(o.Name); err != nil {
 		return nil, err
 	}
 	if o.Capacity <= 0 {
@@ -75,14 +75,14 @@ func NewRunner(conn *engine.Conn, o RunnerOptions) (*Runner, error) {
 	}
 	o.Renew, o.Claim = cmp.Or(o.Renew, renewEvery), cmp.Or(o.Claim, claimFor)
 	return &Runner{
-		conn: conn, opt: o, addr: engine.Address{Name: o.Name, Incarnation: engine.NewIncarnation()},
+		conn: conn, opt: o, addr: natsx.Address{Name: o.Name, Incarnation: natsx.NewIncarnation()},
 		door: newDoor(o.Capacity, o.TenantSessions, o.Labels),
-		kick: make(chan struct{}, 1), hello: make(chan engine.Address, 1),
+		kick: make(chan struct{}, 1), hello: make(chan natsx.Address, 1),
 	}, nil
 }
 
 // Address is where this start of the runner listens.
-func (r *Runner) Address() engine.Address { return r.addr }
+func (r *Runner) Address() natsx.Address { return r.addr }
 
 // Admit counts one more session of a tenant, or says why there is no room:
 // ErrNoCapacity, ErrDraining, ErrQuota or ErrNotForHere. The result ends the

@@ -25,7 +25,7 @@ func newRunner(t testing.TB, s *enginetest.Server, o fleet.RunnerOptions) *fleet
 	if o.Capacity == 0 {
 		o.Capacity = 3
 	}
-	r, err := fleet.NewRunner(s.Connect(engine.Runner, o.Name), o)
+	r, err := fleet.NewRunner(s.Connect(natsx.Runner, o.Name), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func watch(t testing.TB, s *enginetest.Server) *fleet.List {
 
 func watchWith(t testing.TB, s *enginetest.Server, log *slog.Logger) *fleet.List {
 	t.Helper()
-	l := fleet.NewList(s.Connect(engine.Gateway, "g1"), newSeal(t, 1), member("g1"), log)
+	l := fleet.NewList(s.Connect(natsx.Gateway, "g1"), newSeal(t, 1), member("g1"), log)
 	l.SetEvery(step)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -281,7 +281,7 @@ func TestWhatIsMissingOfTheEngineIsMadeAsSoonAsItCanBe(t *testing.T) {
 	free := s.Reserve(disk - 1<<20) // the leases live in memory, and the claims need a disk
 	var log testlog
 	l := watchWith(t, s, slog.New(slog.NewTextHandler(&log, nil)))
-	g := s.Connect(engine.Gateway, "g2")
+	g := s.Connect(natsx.Gateway, "g2")
 	claim := func() error {
 		_, err := g.Claim(t.Context(), "k", member("r1"))
 		return err
@@ -289,7 +289,7 @@ func TestWhatIsMissingOfTheEngineIsMadeAsSoonAsItCanBe(t *testing.T) {
 	until(t, l, "leases are followed, and the operator is told what is missing", func() bool {
 		return l.Fresh() && strings.Contains(log.String(), "buckets and streams of the engine are missing and cannot be made") && strings.Contains(log.String(), "cannot make the bucket of claims")
 	})
-	if err := claim(); !errors.Is(err, engine.ErrNoStream) {
+	if err := claim(); !errors.Is(err, natsx.ErrNoStream) {
 		t.Errorf("a claim without its bucket: %v", err)
 	}
 	failed := strings.Count(log.String(), "cannot be watched") // such a failure would make what is missing, too
@@ -303,7 +303,7 @@ func TestWhatIsMissingOfTheEngineIsMadeAsSoonAsItCanBe(t *testing.T) {
 func TestAListThatNeverHadAConnectionEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	s := enginetest.Start(t)
-	conn := s.Connect(engine.Gateway, "g1")
+	conn := s.Connect(natsx.Gateway, "g1")
 	s.Stop()
 	l := fleet.NewList(conn, newSeal(t, 1), member("g1"), quiet())
 	l.SetEvery(step)

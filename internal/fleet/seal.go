@@ -55,11 +55,11 @@ const TailLength = 52
 // guess.
 type Place struct {
 	name  [8]byte
-	start engine.Incarnation
+	start natsx.Incarnation
 }
 
 // Place is the place of an address.
-func (s Seal) Place(a engine.Address) Place {
+func (s Seal) Place(a natsx.Address) Place {
 	p := Place{start: a.Incarnation}
 	copy(p.name[:], s.mac("tipstaff name of a runner\n", []byte(a.Name)))
 	return p
@@ -68,7 +68,7 @@ func (s Seal) Place(a engine.Address) Place {
 // NewTail is the last part of a new id of what is kept at a: 16 random bytes, by
 // which the id cannot be guessed, and 16 that hide the place. Two tails of one
 // address have nothing in common. It has letters A to Z and digits 2 to 7.
-func (s Seal) NewTail(a engine.Address) string {
+func (s Seal) NewTail(a natsx.Address) string {
 	var b [32]byte
 	rand.Read(b[:16]) // crypto/rand.Read never fails
 	p := s.Place(a)
@@ -93,7 +93,7 @@ func (s Seal) Open(id string) (Place, bool) {
 	}
 	b := [32]byte(raw)
 	s.mask(&b)
-	return Place{name: [8]byte(b[16:24]), start: engine.Incarnation(b[24:])}, true
+	return Place{name: [8]byte(b[16:24]), start: natsx.Incarnation(b[24:])}, true
 }
 
 var tails = base32.StdEncoding.WithPadding(base32.NoPadding)

@@ -21,8 +21,8 @@ func newSeal(t testing.TB, fill byte) fleet.Seal {
 	return s
 }
 
-func member(name string) engine.Address {
-	return engine.Address{Name: name, Incarnation: engine.NewIncarnation()}
+func member(name string) natsx.Address {
+	return natsx.Address{Name: name, Incarnation: natsx.NewIncarnation()}
 }
 
 func TestAnIdLeadsToWhereItWasMade(t *testing.T) {

@@ -15,13 +15,13 @@ import (
 )
 
 // A script begins when people have answered the questions about those of its commands
-// that are certain to run. Their approvals wait in the script's [runner.Live] until the
+// that are certain to run. Their approvals wait in the script's [run.Live] until the
 // commands are reached; each counts once, and only for exactly what was asked.
 
 // askAhead asks what is certain to be asked. It returns the approvals, or why the
 // script does not run.
-func (m *Monitor) askAhead(ctx context.Context, asked *policy.Policy, d *policy.Decision, live runner.Live) (*runner.Approvals, error) {
-	given := &runner.Approvals{}
+func (m *Monitor) askAhead(ctx context.Context, asked *policy.Policy, d *policy.Decision, live run.Live) (*run.Approvals, error) {
+	given := &run.Approvals{}
 	if len(d.Asked) > 0 && m.Approver == nil {
 		return nil, needed(d.Asked[0], d.Asked[0].Question.Why)
 	}
@@ -106,7 +106,7 @@ const (
 	keptFor    = 10 * time.Minute // approvals end by themselves before that
 )
 
-func (k *aheads) keep(given *runner.Approvals) {
+func (k *aheads) keep(given *run.Approvals) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := time.Now()

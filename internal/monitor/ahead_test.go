@@ -20,7 +20,7 @@ type scripted struct {
 	commands [][]string
 }
 
-func (s *scripted) Run(ctx context.Context, g *policy.Grant, live runner.Live) (tipstaff.Result, error) {
+func (s *scripted) Run(ctx context.Context, g *policy.Grant, live run.Live) (tipstaff.Result, error) {
 	if _, is := g.Script(); !is {
 		return s.journal.Run(ctx, g, live)
 	}
@@ -28,7 +28,7 @@ func (s *scripted) Run(ctx context.Context, g *policy.Grant, live runner.Live) (
 	for _, words := range s.commands {
 		req := policy.WithinScript(g.Request(), words)
 		req.Timeout = g.Timeout()
-		_, _ = s.monitor.Execute(ctx, req, runner.Live{Ask: live.Ask, Approved: live.Approved})
+		_, _ = s.monitor.Execute(ctx, req, run.Live{Ask: live.Ask, Approved: live.Approved})
 	}
 	return tipstaff.Result{Cause: tipstaff.Exited}, nil
 }
@@ -38,7 +38,7 @@ func newScripted(j *journal, commands ...[]string) *scripted {
 	m.Policy = policy.New(policy.Settings{
 		Limits:      map[tipstaff.Family]policy.FamilyLimits{tipstaff.Execute: {DefaultTimeout: time.Second, OutputBytes: 1000}},
 		Environment: policy.NewEnvironment(nil, "/bin"),
-		Shell:       policy.ShellSetting{Mode: rules.ShellWrite, Set: true},
+		Shell:       policy.ShellSetting{Mode: language.ShellWrite, Set: true},
 		More:        []policy.Rule{leftToPeople{}},
 	})
 	s := &scripted{j, m, commands}
@@ -57,7 +57,7 @@ func askScript(text string) tipstaff.Request {
 func TestAPersonIsAskedBeforeAScriptBegins(t *testing.T) {
 	j := &journal{}
 	s := newScripted(j, []string{"/bin/echo", "a"}, []string{"/bin/echo", "push"}, []string{"/bin/echo", "push"})
-	live := runner.Live{Ask: func(context.Context, policy.Question) (policy.Answer, error) {
+	live := run.Live{Ask: func(context.Context, policy.Question) (policy.Answer, error) {
 		j.step("answer")
 		return policy.Answer{Choice: policy.Once, By: "ann"}, nil
 	}}
@@ -82,7 +82,7 @@ func TestAScriptDoesNotBeginWhereAPersonRefuses(t *testing.T) {
 func TestAllHandlesAreToldAtOnce(t *testing.T) {
 	j := &journal{}
 	s := newScripted(j, []string{"/bin/echo", "push"})
-	_, err := s.monitor.Execute(t.Context(), askScript("/bin/echo push\n/bin/echo push b"), runner.Live{})
+	_, err := s.monitor.Execute(t.Context(), askScript("/bin/echo push\n/bin/echo push b"), run.Live{})
 	e := tipstaff.AsError(err)
 	store := s.monitor.Approver.(*approval.Store) //nolint:forcetypeassert // made above
 	open := store.List()
@@ -97,7 +97,7 @@ func TestAllHandlesAreToldAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.monitor.Execute(t.Context(), askScript("/bin/echo push\n/bin/echo push b"), runner.Live{}); err != nil {
+	if _, err := s.monitor.Execute(t.Context(), askScript("/bin/echo push\n/bin/echo push b"), run.Live{}); err != nil {
 		t.Error(err)
 	}
 }

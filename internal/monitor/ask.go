@@ -23,7 +23,7 @@ type Approver interface {
 //
 // A person's answer is valid only under the policy by which the question was
 // asked. If another policy is in force by then, the answer is void.
-func (m *Monitor) permission(ctx context.Context, asked *policy.Policy, req *tipstaff.Request, d *policy.Decision, live runner.Live) (*policy.Grant, policy.Approval, error) {
+func (m *Monitor) permission(ctx context.Context, asked *policy.Policy, req *tipstaff.Request, d *policy.Decision, live run.Live) (*policy.Grant, policy.Approval, error) {
 	if grant, ok := d.Grant(); ok {
 		return grant, policy.Approval{}, nil
 	}

@@ -40,8 +40,8 @@ func newAskingMonitor(j *journal, host bool) (*Monitor, *approval.Store) {
 	return m, store
 }
 
-func says(a policy.Answer) runner.Live {
-	return runner.Live{Ask: func(context.Context, policy.Question) (policy.Answer, error) { return a, nil }}
+func says(a policy.Answer) run.Live {
+	return run.Live{Ask: func(context.Context, policy.Question) (policy.Answer, error) { return a, nil }}
 }
 
 func TestACommandThatAPersonAllowsRunsAndTheRecordSaysWho(t *testing.T) {
@@ -61,7 +61,7 @@ func TestACommandThatAPersonAllowsRunsAndTheRecordSaysWho(t *testing.T) {
 
 func TestWhatIsNotApprovedDoesNotRun(t *testing.T) {
 	for name, c := range map[string]struct {
-		live    runner.Live
+		live    run.Live
 		host    bool
 		steps   string
 		code    tipstaff.Code
@@ -69,12 +69,12 @@ func TestWhatIsNotApprovedDoesNotRun(t *testing.T) {
 		told    string
 	}{
 		"a person says no":           {says(policy.Answer{Comment: "not on a Friday", By: "ann"}), false, "command.asked, command.refused", tipstaff.ApprovalDenied, "denied", "not on a Friday"},
-		"nobody can be asked":        {runner.Live{}, false, "command.refused", tipstaff.ApprovalDenied, "unasked", "nobody can be asked"},
-		"only the host can be asked": {runner.Live{}, true, "command.refused", tipstaff.ApprovalRequired, "pending", "nothing ran yet"},
-		"the client cannot ask after all": {runner.Live{Ask: func(context.Context, policy.Question) (policy.Answer, error) {
+		"nobody can be asked":        {run.Live{}, false, "command.refused", tipstaff.ApprovalDenied, "unasked", "nobody can be asked"},
+		"only the host can be asked": {run.Live{}, true, "command.refused", tipstaff.ApprovalRequired, "pending", "nothing ran yet"},
+		"the client cannot ask after all": {run.Live{Ask: func(context.Context, policy.Question) (policy.Answer, error) {
 			return policy.Answer{}, errors.New("method not found")
 		}}, true, "command.asked, command.refused", tipstaff.ApprovalRequired, "pending", "nothing ran yet"},
-		"an unknown handle": {runner.Live{Approval: "apr_x"}, true, "command.refused", tipstaff.ApprovalRequired, "pending", "nothing ran yet"},
+		"an unknown handle": {run.Live{Approval: "apr_x"}, true, "command.refused", tipstaff.ApprovalRequired, "pending", "nothing ran yet"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := &journal{}
@@ -105,7 +105,7 @@ func TestNobodyIsAskedWithoutARecord(t *testing.T) {
 	j := &journal{broken: errors.New("no space left on device")}
 	m, _ := newAskingMonitor(j, true)
 	asked := false
-	_, err := m.Execute(t.Context(), ask("echo", "push"), runner.Live{Ask: func(context.Context, policy.Question) (policy.Answer, error) {
+	_, err := m.Execute(t.Context(), ask("echo", "push"), run.Live{Ask: func(context.Context, policy.Question) (policy.Answer, error) {
 		asked = true
 		return policy.Answer{Choice: policy.Once}, nil
 	}})
@@ -118,7 +118,7 @@ func TestAnApprovalOfTheHostCountsOnceForTheSameCommandAlone(t *testing.T) {
 	j := &journal{}
 	m, store := newAskingMonitor(j, true)
 	run := func(argv ...string) tipstaff.Code {
-		if _, err := m.Execute(t.Context(), ask(argv...), runner.Live{}); err != nil {
+		if _, err := m.Execute(t.Context(), ask(argv...), run.Live{}); err != nil {
 			return tipstaff.AsError(err).Code
 		}
 		return ""
@@ -154,7 +154,7 @@ func TestAQuestionThatIsHandedOnAndForgottenIsOnTheRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := &journal{}
 		m, _ := newAskingMonitor(j, false)
-		later := runner.Live{Ask: func(context.Context, policy.Question) (policy.Answer, error) {
+		later := run.Live{Ask: func(context.Context, policy.Question) (policy.Answer, error) {
 			return policy.Answer{}, approval.ErrLater
 		}}
 		if _, err := m.Execute(t.Context(), ask("echo", "push"), later); !errors.Is(err, approval.ErrLater) {

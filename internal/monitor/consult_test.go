@@ -37,7 +37,7 @@ func consulting(f policy.Finding) (*Monitor, *journal, *saying) {
 
 func TestTheDeciderIsAskedBetweenTheDecisionAndTheRecord(t *testing.T) {
 	m, j, s := consulting(policy.Finding{Rule: "decider", At: "d-1", Effect: policy.Allow})
-	if _, err := m.Execute(t.Context(), ask("echo", "hi"), runner.Live{}); err != nil {
+	if _, err := m.Execute(t.Context(), ask("echo", "hi"), run.Live{}); err != nil {
 		t.Fatal(err)
 	}
 	j.want(t, "decider", "command.start", "run echo hi", "command.end")
@@ -65,7 +65,7 @@ func TestWhatTheDeciderRefusesDoesNotRunAndIsOnTheRecord(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, j, _ := consulting(c.f)
-			_, err := m.Execute(t.Context(), ask("echo", "hi"), runner.Live{})
+			_, err := m.Execute(t.Context(), ask("echo", "hi"), run.Live{})
 			if e := tipstaff.AsError(err); err == nil || e.Code != c.code || e.Msg != c.f.Msg {
 				t.Errorf("the caller is told %v", err)
 			}
@@ -83,7 +83,7 @@ func TestWhatTheDeciderRefusesDoesNotRunAndIsOnTheRecord(t *testing.T) {
 
 func TestTheDeciderIsNotAskedAboutWhatIsRefusedAnyway(t *testing.T) {
 	m, j, _ := consulting(policy.Finding{Rule: "decider", Effect: policy.Allow})
-	if _, err := m.Execute(t.Context(), ask("rm", "x"), runner.Live{}); tipstaff.AsError(err).Code != tipstaff.CommandNotAllowed {
+	if _, err := m.Execute(t.Context(), ask("rm", "x"), run.Live{}); tipstaff.AsError(err).Code != tipstaff.CommandNotAllowed {
 		t.Errorf("the caller is told %v", err)
 	}
 	j.want(t, "command.refused")
@@ -93,7 +93,7 @@ func TestACallThatIsCancelledWhileTheDeciderIsAskedStartsNothing(t *testing.T) {
 	m, j, _ := consulting(policy.Finding{Rule: "decider", Effect: policy.Allow})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := m.Execute(ctx, ask("echo", "hi"), runner.Live{}); tipstaff.AsError(err).Rule != "cancelled" {
+	if _, err := m.Execute(ctx, ask("echo", "hi"), run.Live{}); tipstaff.AsError(err).Rule != "cancelled" {
 		t.Errorf("the caller is told %v", err)
 	}
 	j.want(t, "decider", "command.refused")
@@ -109,7 +109,7 @@ func TestWhatTheDeciderAsksForAPersonMayAllow(t *testing.T) {
 	req := ask("echo", "hi")
 	req.Session = "term-1"
 	var heard []string
-	live := runner.Live{Ask: func(_ context.Context, q policy.Question) (policy.Answer, error) {
+	live := run.Live{Ask: func(_ context.Context, q policy.Question) (policy.Answer, error) {
 		heard = append(heard, q.Rule+": "+q.Why)
 		return policy.Answer{Choice: policy.Session, By: "ann", How: policy.ByElicitation}, nil
 	}}

@@ -53,7 +53,7 @@ func (r *real) failsOnce(f tipstaff.Family, spoil spoiling, want failure, argv .
 	if spoil != nil {
 		r.between = func() { undo = spoil(r) }
 	}
-	_, err := r.execute(r.request(f, argv...), runner.Live{Started: func() { r.t.Error("it was told that something runs") }})
+	_, err := r.execute(r.request(f, argv...), run.Live{Started: func() { r.t.Error("it was told that something runs") }})
 	undo()
 	r.told(err, want)
 	rec := r.recorded(f, audit.CommandStart, audit.CommandError)
@@ -199,7 +199,7 @@ func TestADirectoryThatIsRemovedMeanwhileIsNoFault(t *testing.T) {
 	r := newReal(t)
 	r.between = func() { r.must(os.Remove(r.dir)) }
 	r.works(tipstaff.Execute)
-	_, err := r.execute(r.request(tipstaff.Execute, "true"), runner.Live{})
+	_, err := r.execute(r.request(tipstaff.Execute, "true"), run.Live{})
 	if e := tipstaff.AsError(err); e.Code != tipstaff.DirectoryNotAllowed || !strings.Contains(e.Msg, "does not exist") {
 		t.Errorf("the next call is told %v", err)
 	}
@@ -221,7 +221,7 @@ func TestEachDescriptorThatIsMissingIsAClearError(t *testing.T) {
 				}
 				var undo func()
 				r.between = func() { undo = r.leave(left) }
-				_, err := r.execute(r.request(f, "cat"), runner.Live{})
+				_, err := r.execute(r.request(f, "cat"), run.Live{})
 				undo()
 				if err == nil {
 					r.wantNoMore(before, left)
@@ -365,7 +365,7 @@ func (r *real) chmod(name string, mode os.FileMode) (undo func()) {
 // errno that a machine does not give on demand.
 type stepless struct{ err error }
 
-func (s stepless) Run(context.Context, *policy.Grant, runner.Live) (tipstaff.Result, error) {
+func (s stepless) Run(context.Context, *policy.Grant, run.Live) (tipstaff.Result, error) {
 	return tipstaff.Result{}, s.err
 }
 
@@ -379,7 +379,7 @@ func TestWhatNobodyHasExplainedIsAFaultOfTheServer(t *testing.T) {
 		r := newReal(t)
 		whole := r.Runner
 		r.Runner = stepless{at}
-		_, err := r.execute(r.request(tipstaff.Execute, "tool"), runner.Live{})
+		_, err := r.execute(r.request(tipstaff.Execute, "tool"), run.Live{})
 		if e := tipstaff.AsError(err); e.Code != tipstaff.Internal || strings.Contains(e.Msg+e.Hint, at.Step) {
 			t.Errorf("the caller is told %+v", e)
 		}
@@ -399,7 +399,7 @@ func TestWithoutADescriptorToJudgeWithNothingIsBlamedOnTheCall(t *testing.T) {
 		t.Run(string(f), func(t *testing.T) {
 			r := newReal(t)
 			undo := r.leave(0)
-			_, err := r.execute(r.request(f, "tool"), runner.Live{})
+			_, err := r.execute(r.request(f, "tool"), run.Live{})
 			undo()
 			if e := tipstaff.AsError(err); e.Code != tipstaff.ExecutionError || !strings.Contains(e.Msg, "file descriptor") {
 				t.Errorf("the caller is told %s %s", e.Code, e.Msg)
@@ -424,7 +424,7 @@ func TestWhenSomebodyKillsWhatMakesTheCommandsTheServerGoesOn(t *testing.T) {
 			r.must(syscall.Kill(pid, syscall.SIGKILL))
 		}
 		for range 2 {
-			_, err := r.execute(r.request(tipstaff.Execute, "cat"), runner.Live{})
+			_, err := r.execute(r.request(tipstaff.Execute, "cat"), run.Live{})
 			if err == nil {
 				r.recorded(tipstaff.Execute, audit.CommandStart, audit.CommandEnd)
 				continue

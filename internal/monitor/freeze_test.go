@@ -29,7 +29,7 @@ func TestACommandOfAFrozenCallerIsRefusedBeforeItIsJudged(t *testing.T) {
 	m.Freezer = frozen{who: "me"}
 	m.Decider = deciderFunc(func() { t.Error("the decider was asked") })
 	named := tipstaff.RequestID("")
-	_, err := m.Execute(t.Context(), ask("echo", "hi"), runner.Live{Named: func(id tipstaff.RequestID) { named = id }})
+	_, err := m.Execute(t.Context(), ask("echo", "hi"), run.Live{Named: func(id tipstaff.RequestID) { named = id }})
 	e := tipstaff.AsError(err)
 	if e.Code != tipstaff.Frozen || !strings.Contains(e.Msg, "A person has frozen you") || !strings.Contains(e.Msg, "It deletes.") || !strings.Contains(e.Hint, "Do not try again") {
 		t.Errorf("%+v", e)
@@ -47,7 +47,7 @@ func TestACommandOfAFrozenCallerIsRefusedBeforeItIsJudged(t *testing.T) {
 	if _, err = m.Judge(t.Context(), req, nil); tipstaff.AsError(err).Code != tipstaff.Frozen {
 		t.Errorf("a line of a client's own shell: %v", err)
 	}
-	if _, err := m.Permit(t.Context(), ask("echo", "hi"), runner.Live{}); tipstaff.AsError(err).Code != tipstaff.Frozen {
+	if _, err := m.Permit(t.Context(), ask("echo", "hi"), run.Live{}); tipstaff.AsError(err).Code != tipstaff.Frozen {
 		t.Errorf("a command for another machine: %v", err)
 	}
 	j.want(t, "command.refused", "session.refused", "command.refused", "command.refused")
@@ -57,7 +57,7 @@ func TestOthersThanAFrozenCallerGoOn(t *testing.T) {
 	j := &journal{}
 	m := newMonitor(j)
 	m.Freezer = frozen{who: "you"}
-	if _, err := m.Execute(t.Context(), ask("echo", "hi"), runner.Live{}); err != nil {
+	if _, err := m.Execute(t.Context(), ask("echo", "hi"), run.Live{}); err != nil {
 		t.Error(err)
 	}
 	j.want(t, "command.start", "run echo hi", "command.end")
@@ -67,7 +67,7 @@ func TestWhereItCannotBeToldWhoIsFrozenNothingRuns(t *testing.T) {
 	j := &journal{}
 	m := newMonitor(j)
 	m.Freezer = frozen{err: errors.New("/secret/place: no such thing")}
-	_, err := m.Execute(t.Context(), ask("echo", "hi"), runner.Live{})
+	_, err := m.Execute(t.Context(), ask("echo", "hi"), run.Live{})
 	e := tipstaff.AsError(err)
 	if e.Code != tipstaff.Frozen || strings.Contains(e.Msg+e.Hint, "/secret") {
 		t.Errorf("%+v", e)

@@ -25,7 +25,7 @@ type Monitor struct {
 	Policy *policy.Policy // decides until [Monitor.Swap], as does Decider
 	World  policy.World
 	Trail  Trail
-	Runner runner.Runner
+	Runner run.Runner
 	// Sandbox returns how a command is confined, for the record.
 	Sandbox func(*policy.Grant) audit.Sandbox
 	// Decider is asked about every command that the policy does not refuse, and
@@ -52,7 +52,7 @@ type Monitor struct {
 // ended. An error is a
 // [*tipstaff.Error], and means that nothing was started. For a command that
 // ran, however it ended, Execute returns a Result.
-func (m *Monitor) Execute(ctx context.Context, req tipstaff.Request, live runner.Live) (tipstaff.Result, error) {
+func (m *Monitor) Execute(ctx context.Context, req tipstaff.Request, live run.Live) (tipstaff.Result, error) {
 	m.running.Add(1)
 	defer m.running.Done()
 	req.ID = m.name(req.ID)
@@ -85,7 +85,7 @@ func (m *Monitor) Execute(ctx context.Context, req tipstaff.Request, live runner
 }
 
 // world returns the machine as the policy sees it for one command.
-func (m *Monitor) world(live runner.Live) policy.World {
+func (m *Monitor) world(live run.Live) policy.World {
 	if live.Directory == nil {
 		return m.World
 	}

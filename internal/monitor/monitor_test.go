@@ -41,7 +41,7 @@ func (j *journal) Append(r audit.Record) error {
 	return nil
 }
 
-func (j *journal) Run(_ context.Context, g *policy.Grant, live runner.Live) (tipstaff.Result, error) {
+func (j *journal) Run(_ context.Context, g *policy.Grant, live run.Live) (tipstaff.Result, error) {
 	j.step("run " + strings.Join(g.Argv(), " "))
 	if g.Argv()[1] == "cannot-start" {
 		return tipstaff.Result{}, &tipstaff.Error{Code: tipstaff.ProgramNotExecutable, Msg: "It cannot be started."}
@@ -93,7 +93,7 @@ func (j *journal) want(t *testing.T, steps ...string) {
 
 func TestTheRoadIsDecideRecordRunRecord(t *testing.T) {
 	j := &journal{}
-	r, err := newMonitor(j).Execute(t.Context(), ask("echo", "hi"), runner.Live{})
+	r, err := newMonitor(j).Execute(t.Context(), ask("echo", "hi"), run.Live{})
 	if err != nil || r.ExitCode != 3 {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -106,7 +106,7 @@ func TestTheRoadIsDecideRecordRunRecord(t *testing.T) {
 
 func TestARefusalIsRecordedAndNothingRuns(t *testing.T) {
 	j := &journal{}
-	_, err := newMonitor(j).Execute(t.Context(), ask("rm", "x"), runner.Live{})
+	_, err := newMonitor(j).Execute(t.Context(), ask("rm", "x"), run.Live{})
 	if tipstaff.AsError(err).Code != tipstaff.CommandNotAllowed {
 		t.Errorf("the caller was told %v", err)
 	}
@@ -119,7 +119,7 @@ func TestARefusalIsRecordedAndNothingRuns(t *testing.T) {
 func TestATrailThatAsksForMoreThanItsDiskSaysWhy(t *testing.T) {
 	why := &tipstaff.Error{Code: tipstaff.NotRecorded, Msg: "The copy was not acknowledged."}
 	j := &journal{broken: fmt.Errorf("cannot record: %w", why)}
-	_, err := newMonitor(j).Execute(t.Context(), ask("echo", "hi"), runner.Live{})
+	_, err := newMonitor(j).Execute(t.Context(), ask("echo", "hi"), run.Live{})
 	if e := tipstaff.AsError(err); e.Code != tipstaff.NotRecorded || e.Msg != why.Msg {
 		t.Errorf("the caller was told %q", e.Msg)
 	}
@@ -129,7 +129,7 @@ func TestATrailThatAsksForMoreThanItsDiskSaysWhy(t *testing.T) {
 func TestNoRecordNoRun(t *testing.T) {
 	j := &journal{broken: errors.New("no space left on device: /state/audit")}
 	m := newMonitor(j)
-	_, err := m.Execute(t.Context(), ask("echo", "hi"), runner.Live{})
+	_, err := m.Execute(t.Context(), ask("echo", "hi"), run.Live{})
 	e := tipstaff.AsError(err)
 	if e.Code != tipstaff.NotRecorded || strings.Contains(e.Msg+e.Hint, "/state") {
 		t.Errorf("the caller was told %q %q", e.Msg, e.Hint)
@@ -138,18 +138,18 @@ func TestNoRecordNoRun(t *testing.T) {
 	if err := m.SessionCreated(tipstaff.Session{}); tipstaff.AsError(err).Code != tipstaff.NotRecorded {
 		t.Errorf("a session came to be: %v", err)
 	}
-	if _, err := m.Execute(t.Context(), ask("rm"), runner.Live{}); tipstaff.AsError(err).Code != tipstaff.CommandNotAllowed {
+	if _, err := m.Execute(t.Context(), ask("rm"), run.Live{}); tipstaff.AsError(err).Code != tipstaff.CommandNotAllowed {
 		t.Errorf("a refusal that cannot be recorded became %v", err)
 	}
 	j.broken = nil // there is room again
-	if _, err := m.Execute(t.Context(), ask("echo", "hi"), runner.Live{}); err != nil {
+	if _, err := m.Execute(t.Context(), ask("echo", "hi"), run.Live{}); err != nil {
 		t.Errorf("afterwards: %v", err)
 	}
 }
 
 func TestAProgramThatCannotStartIsRecordedAsSuch(t *testing.T) {
 	j := &journal{}
-	_, err := newMonitor(j).Execute(t.Context(), ask("echo", "cannot-start"), runner.Live{})
+	_, err := newMonitor(j).Execute(t.Context(), ask("echo", "cannot-start"), run.Live{})
 	if tipstaff.AsError(err).Code != tipstaff.ProgramNotExecutable {
 		t.Errorf("the caller was told %v", err)
 	}

@@ -14,7 +14,7 @@ import (
 //
 // What a person has allowed is used by then. again gives it back for the same request,
 // which will come once more.
-func (m *Monitor) Permit(ctx context.Context, req tipstaff.Request, live runner.Live) (again func(), err error) {
+func (m *Monitor) Permit(ctx context.Context, req tipstaff.Request, live run.Live) (again func(), err error) {
 	m.running.Add(1)
 	defer m.running.Done()
 	req.ID = m.name(req.ID)
@@ -27,11 +27,11 @@ func (m *Monitor) Permit(ctx context.Context, req tipstaff.Request, live runner.
 	decision := decide.policy.Decide(req, m.world(live))
 	defer decision.Close()
 	decide.consult(ctx, &decision)
-	given := &runner.Approvals{}
+	given := &run.Approvals{}
 	q, asks := decision.Question()
 	if asks {
 		if before, ok := m.ahead.take(q.Digest); ok {
-			live.Approved = &runner.Approvals{}
+			live.Approved = &run.Approvals{}
 			live.Approved.Add(q.Digest, before)
 		}
 	}

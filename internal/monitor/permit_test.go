@@ -12,13 +12,13 @@ import (
 func TestWhatIsPermittedForAnotherMachineIsNeitherRunNorRecordedAndARefusalIsRecorded(t *testing.T) {
 	j := &journal{}
 	m := newMonitor(j)
-	if _, err := m.Permit(t.Context(), ask("echo", "hi"), runner.Live{}); err != nil {
+	if _, err := m.Permit(t.Context(), ask("echo", "hi"), run.Live{}); err != nil {
 		t.Errorf("an allowed command: %v", err)
 	}
 	j.want(t)
 	req := ask("curl", "x")
 	req.ID = "cmd_given"
-	_, err := m.Permit(t.Context(), req, runner.Live{})
+	_, err := m.Permit(t.Context(), req, run.Live{})
 	if tipstaff.AsError(err).Code != tipstaff.CommandNotAllowed {
 		t.Errorf("a command that is not allowed: %v", err)
 	}
@@ -32,7 +32,7 @@ func TestACommandHasTheNameThatItWasGivenAndElseANewOne(t *testing.T) {
 	j := &journal{}
 	m := newMonitor(j)
 	var named []tipstaff.RequestID
-	live := runner.Live{Named: func(id tipstaff.RequestID) { named = append(named, id) }}
+	live := run.Live{Named: func(id tipstaff.RequestID) { named = append(named, id) }}
 	req := ask("echo", "hi")
 	req.ID = "cmd_given"
 	_, _ = m.Execute(t.Context(), req, live)
@@ -49,7 +49,7 @@ func TestWhatAPersonHasAllowedCountsOnceMoreForACallThatComesAgain(t *testing.T)
 	j := &journal{}
 	m, _ := newAskingMonitor(j, false)
 	asked := 0
-	yes := runner.Live{Ask: func(context.Context, policy.Question) (policy.Answer, error) {
+	yes := run.Live{Ask: func(context.Context, policy.Question) (policy.Answer, error) {
 		asked++
 		return policy.Answer{Choice: policy.Once, By: "ann", How: policy.ByElicitation}, nil
 	}}
@@ -61,14 +61,14 @@ func TestWhatAPersonHasAllowedCountsOnceMoreForACallThatComesAgain(t *testing.T)
 	if _, err := m.Permit(t.Context(), ask("echo", "push", "other"), yes); err != nil || asked != 2 {
 		t.Errorf("another command: %v, asked %d times", err, asked)
 	}
-	if again, err = m.Permit(t.Context(), ask("echo", "push"), runner.Live{}); err != nil || asked != 2 {
+	if again, err = m.Permit(t.Context(), ask("echo", "push"), run.Live{}); err != nil || asked != 2 {
 		t.Fatalf("the same one: %v, asked %d times", err, asked)
 	}
-	if _, err := m.Permit(t.Context(), ask("echo", "push"), runner.Live{}); err == nil {
+	if _, err := m.Permit(t.Context(), ask("echo", "push"), run.Live{}); err == nil {
 		t.Error("it has counted twice")
 	}
 	again()
-	if _, err := m.Permit(t.Context(), ask("echo", "push"), runner.Live{}); err != nil || asked != 2 {
+	if _, err := m.Permit(t.Context(), ask("echo", "push"), run.Live{}); err != nil || asked != 2 {
 		t.Errorf("given back once more: %v", err)
 	}
 }

@@ -39,7 +39,7 @@ type real struct {
 	on func(func())
 
 	// fresh makes a runner with an engine that has started nothing yet.
-	fresh func() runner.Runner
+	fresh func() run.Runner
 }
 
 // place makes a directory that others may enter, for what runs as another user.
@@ -75,11 +75,11 @@ func newReal(t *testing.T) *real {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { r.must(trail.Close()) })
-	r.fresh = func() runner.Runner {
+	r.fresh = func() run.Runner {
 		engine, err := proc.NewEngine(proc.Options{})
 		r.must(err)
 		t.Cleanup(func() { r.must(engine.Close()) })
-		return runner.NewWithSlots(runner.Local{Engine: engine, Sandbox: unconfined{}}, 4)
+		return run.NewWithSlots(run.Local{Engine: engine, Sandbox: unconfined{}}, 4)
 	}
 	path := bin + ":/usr/bin:/bin"
 	limits := policy.FamilyLimits{DefaultTimeout: 20 * time.Second, OutputBytes: 10_000}
@@ -89,7 +89,7 @@ func newReal(t *testing.T) *real {
 			Limits:      map[tipstaff.Family]policy.FamilyLimits{tipstaff.Execute: limits, tipstaff.Terminal: limits},
 			Environment: policy.NewEnvironment(nil, path),
 		}),
-		World: host.New(host.Options{
+		World: facts.New(facts.Options{
 			Path: path, AllowedCommands: policy.ParseAllowlist("tool,true,cat", "ALLOWED_COMMANDS"),
 			AllowlistPath: filepath.Join(r.base, "allowlist.json"), Log: slog.New(slog.DiscardHandler),
 		}),
@@ -116,7 +116,7 @@ func (r *real) Append(rec audit.Record) error {
 }
 
 // execute calls Execute.
-func (r *real) execute(req tipstaff.Request, live runner.Live) (res tipstaff.Result, err error) {
+func (r *real) execute(req tipstaff.Request, live run.Live) (res tipstaff.Result, err error) {
 	r.on(func() { res, err = r.Execute(r.t.Context(), req, live) })
 	return res, err
 }
@@ -146,7 +146,7 @@ func (r *real) request(f tipstaff.Family, argv ...string) tipstaff.Request {
 // works runs a command that succeeds, and checks its records.
 func (r *real) works(f tipstaff.Family) {
 	r.t.Helper()
-	res, err := r.execute(r.request(f, "cat"), runner.Live{})
+	res, err := r.execute(r.request(f, "cat"), run.Live{})
 	if err != nil || res.ExitCode != 0 || string(res.Stdout.Head) != "input" {
 		r.t.Errorf("a command that should work: %v, %+v", err, res)
 	}

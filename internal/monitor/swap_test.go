@@ -29,18 +29,18 @@ func (noCommand) Judge(*tipstaff.Request, policy.World, *policy.Draft) []policy.
 func TestAnotherPolicyDecidesFromTheNextCommandOn(t *testing.T) {
 	j := &journal{}
 	m := newMonitor(j)
-	if _, err := m.Execute(t.Context(), ask("echo", "a"), runner.Live{}); err != nil {
+	if _, err := m.Execute(t.Context(), ask("echo", "a"), run.Live{}); err != nil {
 		t.Fatal(err)
 	}
 	m.Swap(deniesAll(), nil)
-	if _, err := m.Execute(t.Context(), ask("echo", "a"), runner.Live{}); tipstaff.AsError(err).Rule != "test/nothing" {
+	if _, err := m.Execute(t.Context(), ask("echo", "a"), run.Live{}); tipstaff.AsError(err).Rule != "test/nothing" {
 		t.Errorf("the caller was told %v", err)
 	}
 	if d := m.Explain(ask("echo", "a")); d.Deciding().Rule != "test/nothing" {
 		t.Errorf("explained as %+v", d.Deciding())
 	}
 	m.Swap(m.Policy, nil)
-	if _, err := m.Execute(t.Context(), ask("echo", "a"), runner.Live{}); err != nil {
+	if _, err := m.Execute(t.Context(), ask("echo", "a"), run.Live{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -54,7 +54,7 @@ func TestPoliciesChangeWhileCommandsAreDecided(t *testing.T) {
 	for range 4 {
 		all.Go(func() {
 			for range 200 {
-				_, err := m.Execute(t.Context(), ask("echo", "a"), runner.Live{})
+				_, err := m.Execute(t.Context(), ask("echo", "a"), run.Live{})
 				if err != nil && tipstaff.AsError(err).Rule != "test/nothing" {
 					t.Errorf("told %v", err)
 				}
@@ -74,7 +74,7 @@ func TestPoliciesChangeWhileCommandsAreDecided(t *testing.T) {
 func TestAnAnswerUnderAPolicyThatHasGoneIsVoid(t *testing.T) {
 	j := &journal{}
 	m, _ := newAskingMonitor(j, false)
-	live := runner.Live{Ask: func(context.Context, policy.Question) (policy.Answer, error) {
+	live := run.Live{Ask: func(context.Context, policy.Question) (policy.Answer, error) {
 		m.Swap(deniesAll(), nil)
 		return policy.Answer{Choice: policy.Session, By: "ann"}, nil
 	}}

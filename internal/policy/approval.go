@@ -35,7 +35,7 @@ type Question struct {
 	Background, Terminal bool
 	// Writes are the files that a script opens for the command to write to.
 	Writes []string
-	// Credentials is what the command is lent, as [rules.Credential.String] writes it.
+	// Credentials is what the command is lent, as [language.Credential.String] writes it.
 	Credentials []string
 
 	Rule, At, Why string // which rule requires a person, and its text

@@ -57,13 +57,13 @@ func BenchmarkPolicyOf200Rules(b *testing.B) {
 		fmt.Fprintf(&text, "      - \"'sub%d'|'log%d' -n {int} *\"\n", i, i)
 	}
 	text.WriteString("      - push|status *\n  timeout: {allow: ['*']}\n")
-	file, err := rules.Load([]byte(text.String()), "p", rules.Options{Split: argv.Split})
+	file, err := language.Load([]byte(text.String()), "p", language.Options{Split: cmdline.Split})
 	if err != nil {
 		b.Fatal(err)
 	}
 	p, w := policyOf(file), unlisted()
 	for _, line := range []string{"git push --set-upstream origin feature/x", "timeout 5 git push --set-upstream origin feature/x"} {
-		words, _ := argv.Split(line)
+		words, _ := cmdline.Split(line)
 		b.Run(words[0], func(b *testing.B) {
 			for b.Loop() {
 				if d := decideWordsIn(p, w, words); d.Effect != policy.Allow {

@@ -14,7 +14,7 @@ import (
 // TestFailure is a test of a policy file with another outcome than the file
 // expects.
 type TestFailure struct {
-	At   rules.Pos
+	At   language.Pos
 	Run  string
 	Want string
 	Got  string // effect and deciding rule, or why it could not be judged
@@ -27,26 +27,26 @@ func (f TestFailure) Error() string {
 // CheckFile runs the tests of a policy file independently of any machine: every
 // program exists, and the text of a path says whether it lies inside the roots
 // (relative, without leading out by "..").
-func CheckFile(file *rules.Policy) []TestFailure {
+func CheckFile(file *language.Policy) []TestFailure {
 	var failed []TestFailure
 	for _, t := range file.File.Tests {
 		f := TestFailure{At: t.Run.At, Run: t.Run.Value, Want: t.Expect.Value}
 		if t.Rule.At.Set() {
 			f.Want += " by " + t.Rule.Value
 		}
-		who := rules.Who{Agent: t.Agent.Value, Task: t.Task.Value, Client: t.Client.Value, Principal: t.Principal.Value}
+		who := language.Who{Agent: t.Agent.Value, Task: t.Task.Value, Client: t.Client.Value, Principal: t.Principal.Value}
 		var d Decision
 		if t.Script.At.Set() {
 			f.At, f.Run = t.Script.At, t.Script.Value
-			d = judgeScript(file, t.Script.Value, who, rules.Lexical())
+			d = judgeScript(file, t.Script.Value, who, language.Lexical())
 		} else {
-			words, err := argv.Split(t.Run.Value)
+			words, err := cmdline.Split(t.Run.Value)
 			if err != nil {
 				f.Got = err.Error()
 				failed = append(failed, f)
 				continue
 			}
-			d = JudgeFile(file, words, who, rules.Lexical())
+			d = JudgeFile(file, words, who, language.Lexical())
 		}
 		got := d.Deciding()
 		rule := strings.TrimPrefix(got.Rule, "policy/")
@@ -62,26 +62,26 @@ func CheckFile(file *rules.Policy) []TestFailure {
 // JudgeFile returns what a policy file alone decides about a command and every
 // layer of it: without allowlists, roots, and a machine. The decision grants
 // nothing.
-func JudgeFile(file *rules.Policy, words []string, who rules.Who, facts rules.Facts) Decision {
+func JudgeFile(file *language.Policy, words []string, who language.Who, facts language.Facts) Decision {
 	return judgeFile(file, words, nil, who, facts)
 }
 
 // judgeScript returns what a policy file alone decides about a script before it
 // runs: the strictest of what it decides about the commands that are certain. A
 // file that does not say whether scripts run leaves that to the setting.
-func judgeScript(file *rules.Policy, text string, who rules.Who, facts rules.Facts) Decision {
+func judgeScript(file *language.Policy, text string, who language.Who, facts language.Facts) Decision {
 	d := Decision{Digest: file.Digest, Effect: Allow}
-	sh := ShellOf(ShellSetting{Mode: rules.ShellWrite, Set: true}, file)
-	parsed, err := shell.Parse(text)
+	sh := ShellOf(ShellSetting{Mode: language.ShellWrite, Set: true}, file)
+	parsed, err := scan.Parse(text)
 	switch {
-	case sh.Mode == rules.ShellOff:
+	case sh.Mode == language.ShellOff:
 		d.Findings = []Finding{shellOff(sh)}
 	case err != nil:
 		d.Findings = []Finding{unreadable(err)}
 	default:
-		known := parsed.Known(shell.Before{})
+		known := parsed.Known(scan.Before{})
 		d.Findings = writesAhead(sh, &known)
-		eachAhead(&known, "", nowhere, func(c *shell.Command, words, writes []string) bool {
+		eachAhead(&known, "", nowhere, func(c *scan.Command, words, writes []string) bool {
 			one := judgeFile(file, words, writes, who, facts)
 			if f := one.Deciding(); !c.Moved || f.Effect == Deny && f.everywhere(words[0]) {
 				d.Findings = append(d.Findings, f.within(c, words))
@@ -93,7 +93,7 @@ func judgeScript(file *rules.Policy, text string, who rules.Who, facts rules.Fac
 	return d
 }
 
-func judgeFile(file *rules.Policy, words, writes []string, who rules.Who, facts rules.Facts) Decision {
+func judgeFile(file *language.Policy, words, writes []string, who language.Who, facts language.Facts) Decision {
 	d := Decision{Argv: words, Digest: file.Digest}
 	if len(words) == 0 || words[0] == "" {
 		return d
@@ -112,7 +112,7 @@ func judgeFile(file *rules.Policy, words, writes []string, who rules.Who, facts 
 }
 
 // namesAlone finds rules by the text of a word.
-type namesAlone struct{ policy *rules.Policy }
+type namesAlone struct{ policy *language.Policy }
 
 func (n namesAlone) admit(word string, p Program) (named, bool) {
 	listed := slices.Contains(n.policy.Names(), word)

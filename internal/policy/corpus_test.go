@@ -194,7 +194,7 @@ func TestEveryKnownWayToStartProgramsIsToldOrNamed(t *testing.T) {
 		w := allowing(c.Bin)
 		w.files = map[string]string{"/tmp/evil": ""}
 		d := decide(t, w, terminal(words...))
-		line := argv.Quote(words)
+		line := cmdline.Quote(words)
 		if _, named := untold[line]; (d.Effect == policy.Allow) != named {
 			t.Errorf("%s (%s): %s", line, c.Note, answer(d))
 		}

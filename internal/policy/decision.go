@@ -9,13 +9,13 @@ import (
 
 // Effect is the effect of a rule or a decision. The order is the strictness:
 // the zero Effect denies.
-type Effect = rules.Effect
+type Effect = language.Effect
 
 // The effects of all rules are those of a policy file.
 const (
-	Deny  = rules.Deny
-	Ask   = rules.Ask
-	Allow = rules.Allow
+	Deny  = language.Deny
+	Ask   = language.Ask
+	Allow = language.Allow
 )
 
 // Finding is the judgement of one rule about one request. The zero Finding
@@ -102,9 +102,9 @@ type Grant struct {
 	roots   []string
 	timeout time.Duration
 	output  int
-	bounds  rules.Bounds
+	bounds  language.Bounds
 
-	credentials rules.Credentials
+	credentials language.Credentials
 	script      *Script // nil for a command
 }
 
@@ -149,11 +149,11 @@ func (g *Grant) OutputBytes() int { return g.output }
 // Bounds returns the bounds that the policy file sets for this command.
 // Timeout, output and environment are part of the grant already; memory,
 // processes, network, profile and tier are for the sandbox to apply.
-func (g *Grant) Bounds() rules.Bounds { return g.bounds }
+func (g *Grant) Bounds() language.Bounds { return g.bounds }
 
 // Credentials returns what the command, and what it starts, is lent. Variables
 // among them are in Env already; the rest is for the sandbox to provide.
-func (g *Grant) Credentials() rules.Credentials { return g.credentials }
+func (g *Grant) Credentials() language.Credentials { return g.credentials }
 
 // Close closes the directory.
 func (g *Grant) Close() { _ = g.dir.Close() }

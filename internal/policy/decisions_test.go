@@ -44,7 +44,7 @@ func decisions(t *testing.T, name string) int {
 	for _, f := range a.Files {
 		files[f.Name] = string(f.Data)
 	}
-	file, err := rules.Load([]byte(files["policy.yaml"]), "policy.yaml", fileOptions(files))
+	file, err := language.Load([]byte(files["policy.yaml"]), "policy.yaml", fileOptions(files))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func decisionOf(t *testing.T, p *policy.Policy, w *world, who, command string) p
 			}
 		}
 	}
-	words, err := argv.Split(strings.ReplaceAll(strings.ReplaceAll(command, " ;", ` ';'`), "{}", `'{}'`))
+	words, err := cmdline.Split(strings.ReplaceAll(strings.ReplaceAll(command, " ;", ` ';'`), "{}", `'{}'`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,15 +14,15 @@ import (
 )
 
 // shipped loads an example from deploy/policy.
-func shipped(t testing.TB, name string) *rules.Policy {
+func shipped(t testing.TB, name string) *language.Policy {
 	t.Helper()
 	dir := filepath.Join("..", "..", "deploy", "policy")
 	data, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := rules.Load(data, name, rules.Options{
-		Split: argv.Split, Names: policy.ReadNames,
+	file, err := language.Load(data, name, language.Options{
+		Split: cmdline.Split, Names: policy.ReadNames,
 		Extend: func(other string) ([]byte, error) { return os.ReadFile(filepath.Join(dir, other)) },
 	})
 	if err != nil {
@@ -112,7 +112,7 @@ func TestTheCorpusWithAPolicyFile(t *testing.T) {
 		if len(c.Allowed) == 0 {
 			text.WriteString("  none: {allow: ['*']}\n")
 		}
-		file, err := rules.Load([]byte(text.String()), "policy.yaml", fileOptions(nil))
+		file, err := language.Load([]byte(text.String()), "policy.yaml", fileOptions(nil))
 		if err != nil {
 			continue // a name that a policy does not accept
 		}

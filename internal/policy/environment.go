@@ -129,7 +129,7 @@ func (e *Environment) Admit(vars []string, by Admission) (kept []string, dropped
 // tellDropped explains to a caller why a variable was dropped, and what to do.
 func tellDropped(name, why string) string {
 	say := shown(name) + " was dropped: " + why
-	if rules.PassFault(name) == "" {
+	if language.PassFault(name) == "" {
 		say += "; if the task needs it, ask the operator for environment: {pass: [" + shown(name) + "]} in the policy"
 	}
 	return say + "."

@@ -160,7 +160,7 @@ func (t *variableTables) harmless(name string) harmlessKind {
 		return kind
 	}
 	for _, p := range t.patterns {
-		if rules.MatchGlob(p.glob, name) {
+		if language.MatchGlob(p.glob, name) {
 			return p.kind
 		}
 	}

@@ -46,7 +46,7 @@ func TestWhatFormsDoIsShown(t *testing.T) {
 		}
 		forms, programs = append(forms, f), append(programs, f.Argv[0])
 	}
-	p := underPresets(t, slices.DeleteFunc(rules.Presets(), func(name string) bool { return name == "packages" }), programs)
+	p := underPresets(t, slices.DeleteFunc(language.Presets(), func(name string) bool { return name == "packages" }), programs)
 	var shown atomic.Int32
 	t.Cleanup(func() { t.Logf("%d of %d forms were shown", shown.Load(), len(forms)) })
 	for i, f := range forms {

@@ -13,7 +13,7 @@ import (
 )
 
 // fuzzed is the policy whose properties are tested; ask and deny add rules.
-func fuzzed(ask, deny []string) (*rules.Policy, error) {
+func fuzzed(ask, deny []string) (*language.Policy, error) {
 	text := func(list []string) string {
 		var b strings.Builder
 		for i, s := range list {
@@ -24,7 +24,7 @@ func fuzzed(ask, deny []string) (*rules.Policy, error) {
 		}
 		return b.String()
 	}
-	return rules.Load(fmt.Appendf(nil, `version: 1
+	return language.Load(fmt.Appendf(nil, `version: 1
 commands:
   git:
     allow: ["status|log *", "commit -m *", "-C {path} log", "add --force|--all *", push]
@@ -32,7 +32,7 @@ commands:
     deny: [%s]
     text_flags: [-m, commit --message]
   env|xargs|find|tool: {allow: ["*"]}
-`, text(append([]string{"push"}, ask...)), text(append([]string{"push --force", "-c alias.*", "-rf", "--exec-path"}, deny...))), "p", rules.Options{Split: argv.Split})
+`, text(append([]string{"push"}, ask...)), text(append([]string{"push --force", "-c alias.*", "-rf", "--exec-path"}, deny...))), "p", language.Options{Split: cmdline.Split})
 }
 
 // decideWords decides about a command and closes the decision.
@@ -44,7 +44,7 @@ func decideWords(p *policy.Policy, words []string) policy.Decision {
 	return d
 }
 
-func policyOf(file *rules.Policy) *policy.Policy {
+func policyOf(file *language.Policy) *policy.Policy {
 	s := server()
 	s.File = file
 	return policy.New(s)
@@ -67,7 +67,7 @@ func FuzzARuleMoreNeverWidens(f *testing.F) {
 	}
 	before := policyOf(base)
 	f.Fuzz(func(t *testing.T, pattern, line string) {
-		words, err := argv.Split(line)
+		words, err := cmdline.Split(line)
 		if err != nil || len(words) == 0 {
 			return
 		}
@@ -109,7 +109,7 @@ func FuzzLoadNeverPanics(f *testing.F) {
 	f.Add([]byte("version: 1\ncommands: {a: {allow: [{rule: x, until: 2020-01-01}]}}"))
 	f.Add([]byte("a: &x [*x]"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		file, err := rules.Load(data, "p", fileOptions(exampleFiles))
+		file, err := language.Load(data, "p", fileOptions(exampleFiles))
 		if err != nil {
 			if err.Error() == "" {
 				t.Error("it does not say what is wrong")
@@ -117,7 +117,7 @@ func FuzzLoadNeverPanics(f *testing.F) {
 			return
 		}
 		policy.CheckFile(file)
-		file.Lint(rules.LintOptions{})
-		file.Summary(rules.Who{})
+		file.Lint(language.LintOptions{})
+		file.Summary(language.Who{})
 	})
 }

@@ -34,7 +34,7 @@ func TestEveryFormIsFoundByItsRule(t *testing.T) {
 		}
 		forms, programs = append(forms, f), append(programs, f.Argv[0])
 	}
-	p := underPresets(t, slices.DeleteFunc(rules.Presets(), func(name string) bool { return name == "packages" }), programs)
+	p := underPresets(t, slices.DeleteFunc(language.Presets(), func(name string) bool { return name == "packages" }), programs)
 	counts := map[string]int{}
 	for _, f := range forms {
 		w := allowing().unset()
@@ -42,7 +42,7 @@ func TestEveryFormIsFoundByItsRule(t *testing.T) {
 		d := p.Decide(terminal(f.Argv...), w)
 		counts[d.Effect.String()]++
 		if d.Effect.String() != f.Expect || d.Effect != policy.Allow && d.Deciding().Rule != f.Rule {
-			t.Errorf("%s: %s by %s, want %s by %s", argv.Quote(f.Argv), d.Effect, d.Deciding().Rule, f.Expect, f.Rule)
+			t.Errorf("%s: %s by %s, want %s by %s", cmdline.Quote(f.Argv), d.Effect, d.Deciding().Rule, f.Expect, f.Rule)
 		}
 		if g, ok := d.Grant(); ok {
 			g.Close()

@@ -19,7 +19,7 @@ const byAlias = "an alias of git"
 // takes no alias for those. Of a repository that is not known, neither are its
 // aliases.
 func aliasOf(l *layer) ([]programs.Start, []fault) {
-	facts, knows := l.facts.(rules.Repositories)
+	facts, knows := l.facts.(language.Repositories)
 	if !knows || path.Base(l.words[0]) != "git" || l.from.Open || len(l.from.Holes) > 0 {
 		return nil, nil
 	}
@@ -34,7 +34,7 @@ func aliasOf(l *layer) ([]programs.Start, []fault) {
 	}
 	index := l.rest.Of(at)
 	if strings.HasPrefix(value, "!") {
-		line, err := argv.Read(value[1:])
+		line, err := cmdline.Read(value[1:])
 		if err != nil || strings.Contains(value, `\`) {
 			return nil, []fault{{index, sub, "an alias of git that is more than one plain command for a shell"}}
 		}

@@ -25,7 +25,7 @@ func TestEveryCommandOfGitIsDecided(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := underPresets(t, slices.DeleteFunc(rules.Presets(), func(name string) bool { return name == "packages" }), []string{"git"})
+	p := underPresets(t, slices.DeleteFunc(language.Presets(), func(name string) bool { return name == "packages" }), []string{"git"})
 	rows := map[string]bool{}
 	var out strings.Builder
 	for line := range strings.Lines(string(data)) {

@@ -28,7 +28,7 @@ type Case struct {
 	// Background: the command outlives its call, and its input stays open.
 	// Terminal: it gets one.
 	Background, Terminal bool
-	// Credentials is what the command is lent, as [rules.Credential.String]
+	// Credentials is what the command is lent, as [language.Credential.String]
 	// writes it.
 	Credentials []string
 

@@ -38,7 +38,7 @@ func operator(t *testing.T, name string) {
 	for _, f := range a.Files {
 		files[f.Name] = string(f.Data)
 	}
-	file, err := rules.Load([]byte(files["policy.yaml"]), "policy.yaml", fileOptions(files))
+	file, err := language.Load([]byte(files["policy.yaml"]), "policy.yaml", fileOptions(files))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func operator(t *testing.T, name string) {
 		t.Error(f)
 	}
 	runs := func(name string) bool { p := programs.Find(name); return p != nil && p.Interpreter }
-	for _, f := range file.Lint(rules.LintOptions{Runs: runs, Now: time.Now()}) {
+	for _, f := range file.Lint(language.LintOptions{Runs: runs, Now: time.Now()}) {
 		t.Errorf("a false alarm: %v", f)
 	}
 	s := server()

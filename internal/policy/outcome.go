@@ -68,7 +68,7 @@ func (o *outcome) start(a *programs.Act, s programs.Start) {
 // other words by its form; and neither are backslashes, which such splitters read
 // in different ways.
 func (o *outcome) line(a *programs.Act, by, text string) {
-	line, err := argv.Read(text)
+	line, err := cmdline.Read(text)
 	if err != nil || strings.Contains(text, `\`) {
 		o.fault(a, text, by+" would run it, and it is more than one plain command")
 		return
@@ -139,7 +139,7 @@ func (o *outcome) named(a *programs.Act, key, value string) {
 // gitWords splits a git alias, which is a command line for git itself: no shell
 // reads it, so operators in it are words.
 func gitWords(alias string) []string {
-	words, err := argv.Split(alias)
+	words, err := cmdline.Split(alias)
 	if err != nil {
 		words = strings.Fields(unquoted(alias))
 	}
@@ -148,5 +148,5 @@ func gitWords(alias string) []string {
 
 func matchesKey(patterns []string, key string) bool {
 	key = strings.ToLower(strings.TrimSpace(key))
-	return slices.ContainsFunc(patterns, func(p string) bool { return rules.MatchGlob(p, key) })
+	return slices.ContainsFunc(patterns, func(p string) bool { return language.MatchGlob(p, key) })
 }

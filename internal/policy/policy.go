@@ -26,7 +26,7 @@ type Settings struct {
 	// Environment makes the environment of every command.
 	Environment *Environment
 	// File is the operator's policy file; nil without one.
-	File *rules.Policy
+	File *language.Policy
 	// Shell says whether scripts run, where the policy file does not say less.
 	Shell ShellSetting
 	// Roots is the setting of the roots as it is written, for the digest.
@@ -65,16 +65,16 @@ type Draft struct {
 	// [Grant.Roots].
 	Roots []string
 	// Bounds are the bounds that the policy file sets for the command.
-	Bounds rules.Bounds
+	Bounds language.Bounds
 	// Credentials is what the policy file lends to the command.
-	Credentials rules.Credentials
+	Credentials language.Credentials
 
-	patterns []*argv.Pattern // words of Argv
+	patterns []*cmdline.Pattern // words of Argv
 }
 
 // New returns a policy with the contract's rules.
 func New(s Settings) *Policy {
-	offer := argv.Offer{Shell: ShellOf(s.Shell, s.File).Mode != rules.ShellOff}
+	offer := cmdline.Offer{Shell: ShellOf(s.Shell, s.File).Mode != language.ShellOff}
 	p := &Policy{settings: s, rules: []entry{
 		{split{offer}, commandFirst},
 		{structure{}, argumentsNext},

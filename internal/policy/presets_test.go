@@ -23,7 +23,7 @@ func underPresets(t testing.TB, presets, programs []string) *policy.Policy {
 	for _, p := range slices.Compact(slices.Sorted(slices.Values(programs))) {
 		fmt.Fprintf(&text, "  %q: {allow: [\"*\"]}\n", p)
 	}
-	file, err := rules.Load([]byte(text.String()), "policy.yaml", fileOptions(nil))
+	file, err := language.Load([]byte(text.String()), "policy.yaml", fileOptions(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestEveryFormIsDeniedByPresetsOrBeyondArguments(t *testing.T) {
 	for _, f := range lines[form](t, "gtfo-forms.jsonl") {
 		programs = append(programs, f.Argv[0])
 	}
-	p := underPresets(t, rules.Presets(), programs)
+	p := underPresets(t, language.Presets(), programs)
 	for _, f := range lines[form](t, "gtfo-forms.jsonl") {
 		words := make([]string, len(f.Argv))
 		for i, arg := range f.Argv {
@@ -87,7 +87,7 @@ func TestEveryFormIsDeniedByPresetsOrBeyondArguments(t *testing.T) {
 		w := allowing().unset()
 		w.files = map[string]string{"/work/evil": ""}
 		d := p.Decide(terminal(words...), w)
-		line := argv.Quote(words)
+		line := cmdline.Quote(words)
 		_, named := untold[line]
 		delete(untold, line)
 		counts[d.Effect.String()]++
@@ -161,8 +161,8 @@ func TestPresetsLeaveOrdinaryCommandsAlone(t *testing.T) {
 	for _, c := range all {
 		programs = append(programs, c.Argv[0])
 	}
-	most := slices.DeleteFunc(rules.Presets(), func(name string) bool { return name == "packages" })
-	ordinary, strict := underPresets(t, most, programs), underPresets(t, rules.Presets(), programs)
+	most := slices.DeleteFunc(language.Presets(), func(name string) bool { return name == "packages" })
+	ordinary, strict := underPresets(t, most, programs), underPresets(t, language.Presets(), programs)
 	want := table(t, "benign.txt")
 	if len(want)*100 > 2*len(all) {
 		t.Errorf("%d of %d are more than two in a hundred", len(want), len(all))
@@ -175,7 +175,7 @@ func TestPresetsLeaveOrdinaryCommandsAlone(t *testing.T) {
 		d := ordinary.Decide(terminal(c.Argv...), w)
 		row := c.ID + " " + d.Effect.String() + " " + d.Deciding().Rule
 		if _, named := want[row]; d.Effect != policy.Allow && !named && c.Expect == "allow" {
-			t.Errorf("%s: %s", row, argv.Quote(c.Argv))
+			t.Errorf("%s: %s", row, cmdline.Quote(c.Argv))
 		}
 		delete(want, row)
 		switch again := strict.Decide(terminal(c.Argv...), w); {
@@ -183,7 +183,7 @@ func TestPresetsLeaveOrdinaryCommandsAlone(t *testing.T) {
 		case again.Effect == policy.Ask && strings.HasPrefix(again.Deciding().Rule, "policy/packages/"):
 			asked++
 		default:
-			t.Errorf("%s: packages makes it %s by %s", argv.Quote(c.Argv), again.Effect, again.Deciding().Rule)
+			t.Errorf("%s: packages makes it %s by %s", cmdline.Quote(c.Argv), again.Effect, again.Deciding().Rule)
 		}
 	}
 	for row := range want {
@@ -198,7 +198,7 @@ func TestPresetsKnowOtherSpellings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	most := slices.DeleteFunc(rules.Presets(), func(name string) bool { return name == "packages" })
+	most := slices.DeleteFunc(language.Presets(), func(name string) bool { return name == "packages" })
 	type variant struct {
 		want, line string
 		words      []string
@@ -242,7 +242,7 @@ func BenchmarkPresets(b *testing.B) {
 		{"git", "commit", "-m", "a message", "--amend"}, {"awk", "-F,", "{print $1}", "f"},
 		{"curl", "-sS", "https://h.test/x"}, {"docker", "run", "--rm", "-v", "/work/x:/x", "nginx"},
 	} {
-		p := underPresets(b, rules.Presets(), words[:1])
+		p := underPresets(b, language.Presets(), words[:1])
 		w := allowing().unset()
 		b.Run(words[0], func(b *testing.B) {
 			for b.Loop() {

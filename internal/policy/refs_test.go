@@ -14,7 +14,7 @@ import (
 
 func refsPolicy(t testing.TB, commands string) *policy.Policy {
 	t.Helper()
-	file, err := rules.Load([]byte("version: 1\ncommands:\n  "+commands+"\n"), "p", rules.Options{Split: argv.Split})
+	file, err := language.Load([]byte("version: 1\ncommands:\n  "+commands+"\n"), "p", language.Options{Split: cmdline.Split})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func TestTheRepositoryIsReadForPushesOnly(t *testing.T) {
 	for line, want := range map[string]int{"git status": 0, "git log -3": 0, "git commit -m push": 0, "git stash push": 0, "git push": 1, "git push origin x:y": 1, "git lfs push x": 0} {
 		w := unlisted()
 		w.git = onBranch("topic")
-		words, _ := argv.Split(line)
+		words, _ := cmdline.Split(line)
 		decideWordsIn(p, w, words)
 		if w.asked != want {
 			t.Errorf("%s: the repository was read %d times, want %d", line, w.asked, want)
@@ -78,7 +78,7 @@ func TestAPushDependsOnWhatIsCheckedOut(t *testing.T) {
 	} {
 		w := unlisted()
 		w.git = c.git
-		words, _ := argv.Split(c.line)
+		words, _ := cmdline.Split(c.line)
 		if d := decideWordsIn(p, w, words); d.Effect != c.want {
 			t.Errorf("%s: %s, want %s: %s", c.line, d.Effect, c.want, answer(d))
 		}
@@ -107,7 +107,7 @@ func TestAnAliasIsJudgedAsWhatItStandsFor(t *testing.T) {
 	w.git = alias("push")
 	for line, want := range map[string]policy.Effect{"git p -f": policy.Deny, "git p origin +x": policy.Deny, "git p origin x:main": policy.Ask, "timeout 5 git p -f": policy.Deny, "git -C src p -f": policy.Deny} {
 		p := refsPolicy(t, `git: {allow: ["*"], ask: ["push {ref:main}"], deny: ["push {force}"]}`+"\n  timeout: {allow: ['*']}")
-		words, _ := argv.Split(line)
+		words, _ := cmdline.Split(line)
 		if d := decideWordsIn(p, w, words); d.Effect != want {
 			t.Errorf("%s: %s, want %s", line, d.Effect, want)
 		}
@@ -123,7 +123,7 @@ func TestImpliedPushesCanBeRefused(t *testing.T) {
 		"git push": policy.Deny, "git push origin HEAD": policy.Deny, "git push origin feature/x": policy.Deny, "git push origin HEAD:feature/x": policy.Deny,
 		"git push origin HEAD:refs/heads/feature/x": policy.Allow, "git push origin main:refs/heads/feature/x": policy.Allow,
 	} {
-		words, _ := argv.Split(line)
+		words, _ := cmdline.Split(line)
 		if d := decideWordsIn(p, w, words); d.Effect != want {
 			t.Errorf("%s: %s, want %s", line, d.Effect, want)
 		}
@@ -134,7 +134,7 @@ func TestImpliedPushesCanBeRefused(t *testing.T) {
 func BenchmarkRefs(b *testing.B) {
 	p := refsPolicy(b, `git: {allow: ["status *", "push {ref:feature/*}"], ask: ["push {ref:main}"], deny: ["push {force}"]}`)
 	for _, line := range []string{"git push", "git status"} {
-		words, _ := argv.Split(line)
+		words, _ := cmdline.Split(line)
 		w := unlisted()
 		w.git = onBranch("feature/x")
 		b.Run(words[1], func(b *testing.B) {
@@ -148,7 +148,7 @@ func BenchmarkRefs(b *testing.B) {
 // TestAScriptMayCheckOutTheBranchThatItPushes: what depends on the repository is
 // judged when the script comes to it, what the arguments say before it begins.
 func TestAScriptMayCheckOutTheBranchThatItPushes(t *testing.T) {
-	file, err := rules.Load([]byte("version: 1\nshell: write\ncommands:\n  git: {allow: ['checkout *', 'push {ref:feature/*}'], deny: ['push {force}']}\n"), "p", rules.Options{Split: argv.Split})
+	file, err := language.Load([]byte("version: 1\nshell: write\ncommands:\n  git: {allow: ['checkout *', 'push {ref:feature/*}'], deny: ['push {force}']}\n"), "p", language.Options{Split: cmdline.Split})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +211,7 @@ profiles:
 		"bot git push origin x": policy.Allow, "bot git push origin HEAD:main": policy.Deny, "bot git push origin :x": policy.Ask, "bot git push --all": policy.Deny,
 	} {
 		agent, line, _ := strings.Cut(line, " ")
-		words, _ := argv.Split(line)
+		words, _ := cmdline.Split(line)
 		w := unlisted()
 		w.git = onBranch("topic")
 		d := p.Decide(tipstaff.Request{Family: tipstaff.Execute, Argv: words, Origin: tipstaff.Origin{Agent: agent}}, w)

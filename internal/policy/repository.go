@@ -19,11 +19,11 @@ type repositories struct {
 	argv   []string
 	req    *tipstaff.Request
 	vars   *Environment
-	policy *rules.Policy
-	bounds func() rules.Bounds // of the command
+	policy *language.Policy
+	bounds func() language.Bounds // of the command
 }
 
-// read is [rules.Repositories] for the directory of the command.
+// read is [language.Repositories] for the directory of the command.
 func (r *repositories) read(at gitpush.Place) gitpush.Repository {
 	w, ok := r.world.(Repositories)
 	if !ok || r.vars == nil {
@@ -116,7 +116,7 @@ var plainWrappers = []string{"timeout", "nice", "nohup", "setsid", "stdbuf", "ti
 // sameRepository returns the facts for what a program starts: nothing is known
 // of repositories if it may run with other variables, elsewhere, or as another
 // user.
-func sameRepository(l *layer, s *programs.Start) rules.Facts {
+func sameRepository(l *layer, s *programs.Start) language.Facts {
 	name := path.Base(l.words[0])
 	switch {
 	case s.By == byAlias:
@@ -138,4 +138,4 @@ func sameRepository(l *layer, s *programs.Start) rules.Facts {
 
 // unknownRepositories answers for a command of whose repository nothing is
 // known.
-type unknownRepositories struct{ rules.Facts }
+type unknownRepositories struct{ language.Facts }

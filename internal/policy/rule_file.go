@@ -15,7 +15,7 @@ import (
 // would start. If the allowlist of the family is absent, this rule finds the
 // program as well.
 type file struct {
-	policy *rules.Policy
+	policy *language.Policy
 	vars   *Environment
 }
 
@@ -50,33 +50,33 @@ func (r file) judge(req *tipstaff.Request, w World, d *Draft) *fileJudge {
 		facts: facts,
 		who:   whoOf(req), writes: req.Writes, background: req.Background, terminal: req.Terminal != nil,
 	}
-	git := repositories{world: w, dir: d.Dir, argv: d.Argv, req: req, vars: r.vars, policy: r.policy, bounds: func() rules.Bounds {
+	git := repositories{world: w, dir: d.Dir, argv: d.Argv, req: req, vars: r.vars, policy: r.policy, bounds: func() language.Bounds {
 		return j.bounds.Narrow(j.policy.Bounds("git", j.who))
 	}}
 	facts.git = git.read
 	return j
 }
 
-func whoOf(req *tipstaff.Request) rules.Who {
-	return rules.Who{Agent: req.Origin.Agent, Task: req.Origin.Task, Client: req.Origin.Client, Principal: req.Origin.Principal}
+func whoOf(req *tipstaff.Request) language.Who {
+	return language.Who{Agent: req.Origin.Agent, Task: req.Origin.Task, Client: req.Origin.Client, Principal: req.Origin.Principal}
 }
 
 // fileJudge judges one command, layer by layer.
 type fileJudge struct {
-	policy *rules.Policy
+	policy *language.Policy
 	family tipstaff.Family
 	list   Allowlist // the programs that the file names
 	names  namer
-	facts  rules.Facts
-	who    rules.Who
+	facts  language.Facts
+	who    language.Who
 	writes []string // by redirections, of every layer
 	// The command would outlive its call, or get a terminal.
 	background, terminal bool
 
 	found  []Finding
-	bounds rules.Bounds
-	lent   rules.Credentials // what the rules of every layer lend
-	any    bool              // bounds and lent hold those of at least one layer
+	bounds language.Bounds
+	lent   language.Credentials // what the rules of every layer lend
+	any    bool                 // bounds and lent hold those of at least one layer
 }
 
 // namer finds the rules of a word.
@@ -97,8 +97,8 @@ type named struct {
 
 // layer judges a command line by the rules of its names.
 func (j *fileJudge) layer(l *layer) {
-	args := rules.Args{Words: l.words[1:], Open: l.from.Open, Holes: l.from.Holes, Options: l.options}
-	q := rules.Query{Program: l.name, Args: args, Who: j.who, Writes: j.writes, Background: j.background, Terminal: j.terminal}
+	args := language.Args{Words: l.words[1:], Open: l.from.Open, Holes: l.from.Holes, Options: l.options}
+	q := language.Query{Program: l.name, Args: args, Who: j.who, Writes: j.writes, Background: j.background, Terminal: j.terminal}
 	j.verdicts(l, j.policy.Judge(q, l.facts), l.contained)
 	for _, name := range l.also {
 		q.Program = name
@@ -108,18 +108,18 @@ func (j *fileJudge) layer(l *layer) {
 }
 
 // lends returns what a layer is lent. A program of a project that needs no rule
-// is lent the same as the program that starts it; see [rules.Policy.Lends] for
+// is lent the same as the program that starts it; see [language.Policy.Lends] for
 // others.
-func (j *fileJudge) lends(l *layer, args rules.Args) rules.Credentials {
+func (j *fileJudge) lends(l *layer, args language.Args) language.Credentials {
 	if l.contained && j.any {
 		return j.lent
 	}
-	return j.policy.Lends(rules.Query{Program: l.name, Args: args, Who: j.who}, l.facts)
+	return j.policy.Lends(language.Query{Program: l.name, Args: args, Who: j.who}, l.facts)
 }
 
 // narrow restricts the bounds and credentials so far to those of another layer,
 // too.
-func (j *fileJudge) narrow(b rules.Bounds, lent rules.Credentials) {
+func (j *fileJudge) narrow(b language.Bounds, lent language.Credentials) {
 	if j.any {
 		b, lent = j.bounds.Narrow(b), j.lent.Narrow(lent)
 	}
@@ -157,7 +157,7 @@ func (j *fileJudge) admit(l *layer) bool {
 }
 
 // verdicts turns the file's verdicts about a layer into findings.
-func (j *fileJudge) verdicts(l *layer, list []rules.Verdict, contained bool) {
+func (j *fileJudge) verdicts(l *layer, list []language.Verdict, contained bool) {
 	for _, v := range list {
 		if contained && (v.Effect == Allow || v.Default) {
 			continue
@@ -166,7 +166,7 @@ func (j *fileJudge) verdicts(l *layer, list []rules.Verdict, contained bool) {
 	}
 }
 
-func (j *fileJudge) finding(l *layer, v rules.Verdict) Finding {
+func (j *fileJudge) finding(l *layer, v language.Verdict) Finding {
 	f := Finding{Rule: "policy/" + v.Rule, At: v.At.String(), Effect: v.Effect, repository: v.Repository, app: v.App}
 	if v.Effect == Allow {
 		f.Msg = v.Msg
@@ -181,12 +181,12 @@ func (j *fileJudge) finding(l *layer, v rules.Verdict) Finding {
 	if l.from.By != "" {
 		say = append([]string{l.from.By + " would start it, so it must be allowed as well."}, say...)
 	}
-	if near := j.policy.Nearest(rules.Query{Program: l.name, Args: rules.Args{Words: l.words[1:]}}); near != "" {
+	if near := j.policy.Nearest(language.Query{Program: l.name, Args: language.Args{Words: l.words[1:]}}); near != "" {
 		say = append(say, "Nearest allowed form: "+near)
 		f.Details["nearest"] = near
 	}
 	f.Hint = strings.Join(slices.DeleteFunc(say, func(s string) bool { return s == "" }), " ")
-	if v.Effect == rules.Ask {
+	if v.Effect == language.Ask {
 		f.Msg = "Command " + quoted(word) + " needs approval: " + v.Msg
 		return f
 	}

@@ -44,7 +44,7 @@ func variableName(kv string) string {
 }
 
 // limitsOf returns the time limits for a request, after a policy file.
-func limitsOf(req *tipstaff.Request, l FamilyLimits, b rules.Bounds) FamilyLimits {
+func limitsOf(req *tipstaff.Request, l FamilyLimits, b language.Bounds) FamilyLimits {
 	if !req.Background {
 		return narrowTimeout(l, b)
 	}
@@ -58,7 +58,7 @@ func limitsOf(req *tipstaff.Request, l FamilyLimits, b rules.Bounds) FamilyLimit
 
 // narrowTimeout applies the policy file's time limits to those of a family. Its
 // timeout replaces the family's default; ceilings can only become lower.
-func narrowTimeout(l FamilyLimits, b rules.Bounds) FamilyLimits {
+func narrowTimeout(l FamilyLimits, b language.Bounds) FamilyLimits {
 	if b.MaxTimeout > 0 && (l.MaxTimeout == 0 || b.MaxTimeout < l.MaxTimeout) {
 		l.MaxTimeout = b.MaxTimeout
 	}
@@ -72,7 +72,7 @@ func narrowTimeout(l FamilyLimits, b rules.Bounds) FamilyLimits {
 }
 
 // narrowOutput bounds what is kept of a command's output.
-func narrowOutput(bytes int, b rules.Bounds) int {
+func narrowOutput(bytes int, b language.Bounds) int {
 	if b.Output > 0 {
 		return int(min(int64(bytes), b.Output))
 	}

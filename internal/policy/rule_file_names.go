@@ -13,7 +13,7 @@ import (
 // A6): a bare name is compared before any lookup; a word with a slash must be
 // named as it stands, or lead to the same file as a name of the policy.
 type fileNames struct {
-	policy *rules.Policy
+	policy *language.Policy
 	world  World
 	dir    Directory
 }

@@ -24,7 +24,7 @@ commands:
 
 func withFile(t *testing.T, text string) policy.Settings {
 	t.Helper()
-	file, err := rules.Load([]byte(text), "policy.yaml", fileOptions(nil))
+	file, err := language.Load([]byte(text), "policy.yaml", fileOptions(nil))
 	if err != nil {
 		t.Fatal(err)
 	}

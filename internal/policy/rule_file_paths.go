@@ -12,7 +12,7 @@ import (
 
 // fileRoots confines every command to the roots of the policy file, including
 // one without a directory: the server's own may lie outside.
-type fileRoots struct{ policy *rules.Policy }
+type fileRoots struct{ policy *language.Policy }
 
 func (r fileRoots) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 	if r.policy == nil || len(r.policy.File.Roots) == 0 || d.Dir == nil {
@@ -39,7 +39,7 @@ func (r fileRoots) Judge(req *tipstaff.Request, w World, d *Draft) []Finding {
 
 // Workspace returns the directories that a policy file confines commands to,
 // like [Grant.Roots]: none if it says nothing, or if they cannot be resolved.
-func Workspace(file *rules.Policy, w World) []string {
+func Workspace(file *language.Policy, w World) []string {
 	if file == nil {
 		return nil
 	}
@@ -74,7 +74,7 @@ func narrowRoots(file, set []string) []string {
 
 // canonicalRoots resolves roots. If one cannot be resolved, it returns none and
 // false: a restriction that is not understood must not be dropped.
-func canonicalRoots(list []rules.Text, w World) ([]string, bool) {
+func canonicalRoots(list []language.Text, w World) ([]string, bool) {
 	r, ok := w.(Resolver)
 	if !ok {
 		return nil, false
@@ -96,7 +96,7 @@ func canonicalRoots(list []rules.Text, w World) ([]string, bool) {
 type pathFacts struct {
 	world     World
 	dir       Directory
-	fileRoots []rules.Text
+	fileRoots []language.Text
 
 	git func(gitpush.Place) gitpush.Repository // nil: nothing is known of repositories
 
@@ -179,7 +179,7 @@ func (p *pathFacts) roots() bool {
 
 // elsewhere answers for a command that will run in an unknown directory:
 // relative paths are outside, and nothing is known of repositories.
-type elsewhere struct{ rules.Facts }
+type elsewhere struct{ language.Facts }
 
 func (e elsewhere) Inside(path string) bool {
 	return strings.HasPrefix(path, "/") && e.Facts.Inside(path)

@@ -31,9 +31,9 @@ func (w *world) Canonical(name string, dir policy.Directory) (string, error) {
 }
 
 // fileOptions reads policies as the server does, with one allowlist to extend.
-func fileOptions(files map[string]string) rules.Options {
-	return rules.Options{
-		Split: argv.Split,
+func fileOptions(files map[string]string) language.Options {
+	return language.Options{
+		Split: cmdline.Split,
 		Names: policy.ReadNames,
 		Extend: func(name string) ([]byte, error) {
 			text, ok := files[name]
@@ -74,7 +74,7 @@ tests:
 var exampleFiles = map[string]string{"tools-allow.json": `["ls","cat","head","tail","wc","pwd","git","npm","python3","timeout"]`}
 
 func TestTheExampleOfTheDesign(t *testing.T) {
-	file, err := rules.Load([]byte(example), "policy.yaml", fileOptions(exampleFiles))
+	file, err := language.Load([]byte(example), "policy.yaml", fileOptions(exampleFiles))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestTheExampleOfTheDesign(t *testing.T) {
 // with gives a policy of this file and the settings of a server.
 func with(t *testing.T, text string) *policy.Policy {
 	t.Helper()
-	file, err := rules.Load([]byte(text), "policy.yaml", fileOptions(nil))
+	file, err := language.Load([]byte(text), "policy.yaml", fileOptions(nil))
 	if err != nil {
 		t.Fatal(err)
 	}

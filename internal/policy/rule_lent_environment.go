@@ -14,7 +14,7 @@ import (
 type lentEnvironment struct{ vars *Environment }
 
 func (r lentEnvironment) Judge(req *tipstaff.Request, _ World, d *Draft) []Finding {
-	names, lent := d.Credentials.Of(rules.VariableCredential)
+	names, lent := d.Credentials.Of(language.VariableCredential)
 	if !lent || d.Env == nil || r.vars == nil {
 		return nil
 	}

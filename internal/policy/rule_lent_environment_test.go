@@ -23,7 +23,7 @@ commands:
 
 func lendingPolicy(t *testing.T) (*policy.Policy, *world) {
 	t.Helper()
-	file, err := rules.Load([]byte(lending), "policy.yaml", fileOptions(nil))
+	file, err := language.Load([]byte(lending), "policy.yaml", fileOptions(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func lendingPolicy(t *testing.T) (*policy.Policy, *world) {
 func lent(t *testing.T, line string, vars ...string) policy.Decision {
 	t.Helper()
 	p, w := lendingPolicy(t)
-	words, err := argv.Split(line)
+	words, err := cmdline.Split(line)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 
 // patterns refuses a command line in which a shell would put names of files in
 // the place of a pattern (contract A2). Words of a request have none.
-type patterns struct{ offer argv.Offer }
+type patterns struct{ offer cmdline.Offer }
 
 // Bounds of what an answer tells: of maxMatches names that are looked for,
 // namedMatches are named.
@@ -40,14 +40,14 @@ func (r patterns) Judge(_ *tipstaff.Request, w World, d *Draft) []Finding {
 
 // refuse makes the finding about a pattern: it matches names, or why is a reason
 // for which that cannot be told.
-func (r patterns) refuse(p *argv.Pattern, names []string, why error) Finding {
+func (r patterns) refuse(p *cmdline.Pattern, names []string, why error) Finding {
 	f := Finding{
-		Rule: "command-line/" + string(argv.Glob), Code: tipstaff.InvalidCommandLine, Hint: p.Hint(r.offer),
-		Details: map[string]any{"kind": string(argv.Glob), "column": p.Column, "found": p.Shown()},
+		Rule: "command-line/" + string(cmdline.Glob), Code: tipstaff.InvalidCommandLine, Hint: p.Hint(r.offer),
+		Details: map[string]any{"kind": string(cmdline.Glob), "column": p.Column, "found": p.Shown()},
 	}
 	what := fmt.Sprintf("the pattern %s at column %d", p.Shown(), p.Column)
 	if len(names) == 0 {
-		f.Msg = fmt.Sprintf("%s may match files: %s (%s)", what, unlisted(why), argv.Glob)
+		f.Msg = fmt.Sprintf("%s may match files: %s (%s)", what, unlisted(why), cmdline.Glob)
 		return f
 	}
 	named := make([]string, 0, namedMatches)
@@ -62,7 +62,7 @@ func (r patterns) refuse(p *argv.Pattern, names []string, why error) Finding {
 	case more > 0:
 		list += fmt.Sprintf(" and %d more", more)
 	}
-	f.Msg = fmt.Sprintf("%s matches %s, and no shell runs here that would put names in its place (%s)", what, list, argv.Glob)
+	f.Msg = fmt.Sprintf("%s matches %s, and no shell runs here that would put names in its place (%s)", what, list, cmdline.Glob)
 	return f
 }
 

@@ -48,7 +48,7 @@ func TestA2WhatAShellWouldExpandIsRefused(t *testing.T) {
 				t.Errorf("%s\nwant %s", got, c.want)
 			}
 			if d.Effect == policy.Allow {
-				words, _ := argv.Split(c.line)
+				words, _ := cmdline.Split(c.line)
 				if g, _ := d.Grant(); !cmp.Equal(g.Argv(), words) {
 					t.Errorf("%q", g.Argv())
 				}
@@ -101,7 +101,7 @@ func TestRefusalsNameTheShellWhereItIsOffered(t *testing.T) {
 		for _, shell := range []bool{true, false} {
 			s := server()
 			if shell {
-				s.Shell = policy.ShellSetting{Mode: rules.ShellRead, Set: true}
+				s.Shell = policy.ShellSetting{Mode: language.ShellRead, Set: true}
 			}
 			d := policy.New(s).Decide(execute(line), withFiles())
 			if hint := d.Deciding().Hint; strings.Contains(hint, "execute_shell") != shell || shell && strings.Contains(hint, "bash") {

@@ -14,7 +14,7 @@ const maxLine = 4 << 20
 
 // split splits a command line into words (contract A2, A3). Words of a request
 // are taken byte for byte.
-type split struct{ offer argv.Offer }
+type split struct{ offer cmdline.Offer }
 
 func (r split) Judge(req *tipstaff.Request, _ World, d *Draft) []Finding {
 	if req.Argv != nil {
@@ -29,17 +29,17 @@ func (r split) Judge(req *tipstaff.Request, _ World, d *Draft) []Finding {
 			Hint: "Give long text to the program with input, or in a file.",
 		}}
 	}
-	line, err := argv.Read(req.Line)
+	line, err := cmdline.Read(req.Line)
 	if err == nil {
 		d.Argv, d.patterns = line.Words, line.Patterns
 		return nil
 	}
 	f := Finding{Rule: "command-line", Code: tipstaff.InvalidCommandLine, Msg: err.Error()}
-	var syntax *argv.SyntaxError
+	var syntax *cmdline.SyntaxError
 	if errors.As(err, &syntax) {
 		f.Rule += "/" + string(syntax.Kind)
 		f.Hint = syntax.Hint(r.offer)
-		f.Details = map[string]any{"kind": string(syntax.Kind), "column": syntax.Column, "found": argv.Escape(syntax.Found)}
+		f.Details = map[string]any{"kind": string(syntax.Kind), "column": syntax.Column, "found": cmdline.Escape(syntax.Found)}
 	}
 	return []Finding{f}
 }

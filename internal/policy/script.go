@@ -19,7 +19,7 @@ import (
 // a session. Without it, nothing of a script in a session is certain before it
 // runs.
 type Shells interface {
-	Before(s tipstaff.SessionID) shell.Before
+	Before(s tipstaff.SessionID) scan.Before
 }
 
 // Confiner is a [World] that knows whether commands are confined. Scripts are
@@ -79,7 +79,7 @@ func WithinScript(script *tipstaff.Request, words []string) tipstaff.Request {
 func (p *Policy) decideScript(req tipstaff.Request, w World, limits FamilyLimits) Decision {
 	d := Draft{Allowlist: w.Allowlist(req.Family)}
 	found := p.mayShell(&req, w)
-	parsed, err := shell.Parse(req.Script)
+	parsed, err := scan.Parse(req.Script)
 	if err != nil {
 		found = append(found, unreadable(err))
 	}
@@ -116,7 +116,7 @@ func (p *Policy) decideScript(req tipstaff.Request, w World, limits FamilyLimits
 
 // mannerOfScript refuses a script in the background or on a terminal to a caller
 // whose profile denies that.
-func mannerOfScript(f *rules.Policy, req *tipstaff.Request) (found []Finding) {
+func mannerOfScript(f *language.Policy, req *tipstaff.Request) (found []Finding) {
 	for _, v := range f.CallerDenies(whoOf(req), req.Background, req.Terminal != nil) {
 		found = append(found, Finding{
 			Rule: "policy/" + v.Rule, At: v.At.String(), Code: tipstaff.CommandNotAllowed,
@@ -129,7 +129,7 @@ func mannerOfScript(f *rules.Policy, req *tipstaff.Request) (found []Finding) {
 // mayShell judges whether scripts run at all.
 func (p *Policy) mayShell(req *tipstaff.Request, w World) []Finding {
 	sh := p.Shell()
-	if sh.Mode == rules.ShellOff {
+	if sh.Mode == language.ShellOff {
 		return []Finding{shellOff(sh)}
 	}
 	if c, knows := w.(Confiner); knows && c.Unconfined() {
@@ -154,9 +154,9 @@ func shellOff(sh Shell) Finding {
 // unreadable refuses a text that is no script.
 func unreadable(err error) Finding {
 	f := Finding{Rule: "shell/script", Code: tipstaff.InvalidCommandLine, Msg: err.Error(), Hint: "Nothing has run."}
-	if fault, is := errors.AsType[*shell.Fault](err); is {
-		f.Msg = place(fault.Line, fault.Column) + ": " + argv.Escape(fault.What)
-		f.Hint = strings.TrimSpace("Nothing has run. " + argv.Escape(fault.Hint))
+	if fault, is := errors.AsType[*scan.Fault](err); is {
+		f.Msg = place(fault.Line, fault.Column) + ": " + cmdline.Escape(fault.What)
+		f.Hint = strings.TrimSpace("Nothing has run. " + cmdline.Escape(fault.Hint))
 		f.Details = map[string]any{"line": fault.Line, "column": fault.Column}
 	}
 	return f
@@ -169,10 +169,10 @@ func place(line, column int) string { return fmt.Sprintf("line %d, column %d", l
 const mostAhead = 1000
 
 // ahead judges what is certain of a script, and adds what refuses it.
-func (p *Policy) ahead(req *tipstaff.Request, w World, parsed *shell.Script, d *Draft, to *Decision) {
+func (p *Policy) ahead(req *tipstaff.Request, w World, parsed *scan.Script, d *Draft, to *Decision) {
 	known := parsed.Known(before(req, w))
 	to.Findings = append(to.Findings, writesAhead(p.Shell(), &known)...)
-	eachAhead(&known, d.Dir.Path(), covered(w), func(c *shell.Command, words, writes []string) bool {
+	eachAhead(&known, d.Dir.Path(), covered(w), func(c *scan.Command, words, writes []string) bool {
 		one := WithinScript(req, words)
 		one.Writes, one.Timeout = writes, d.Timeout
 		p.oneAhead(c, one, w, to)
@@ -183,7 +183,7 @@ func (p *Policy) ahead(req *tipstaff.Request, w World, parsed *shell.Script, d *
 // eachAhead calls judge for each command that can be judged before a script
 // runs, and once for equal ones: it is certain, all its words are known, and it
 // runs with the variables of the script.
-func eachAhead(known *shell.Known, dir string, covered func(path string) bool, judge func(c *shell.Command, words, writes []string) (more bool)) {
+func eachAhead(known *scan.Known, dir string, covered func(path string) bool, judge func(c *scan.Command, words, writes []string) (more bool)) {
 	judged := map[string]bool{}
 	for i := range known.Commands {
 		c := &known.Commands[i]
@@ -204,7 +204,7 @@ func eachAhead(known *shell.Known, dir string, covered func(path string) bool, j
 }
 
 // oneAhead judges one command of a script.
-func (p *Policy) oneAhead(c *shell.Command, req tipstaff.Request, w World, to *Decision) {
+func (p *Policy) oneAhead(c *scan.Command, req tipstaff.Request, w World, to *Decision) {
 	d := p.Decide(req, w)
 	defer d.Close()
 	if g, ok := d.Grant(); ok {
@@ -238,8 +238,8 @@ func (f Finding) everywhere(name string) bool {
 }
 
 // within is a finding about a command of a script as one about the script.
-func (f Finding) within(c *shell.Command, words []string) Finding {
-	f.Msg = place(c.Line, c.Column) + ": " + shown(argv.Display(words)) + ": " + f.Msg
+func (f Finding) within(c *scan.Command, words []string) Finding {
+	f.Msg = place(c.Line, c.Column) + ": " + shown(cmdline.Display(words)) + ": " + f.Msg
 	f.Hint = strings.TrimSpace("Nothing has run. " + f.Hint)
 	details := map[string]any{"line": c.Line, "column": c.Column, "words": words}
 	maps.Copy(details, f.Details)
@@ -248,8 +248,8 @@ func (f Finding) within(c *shell.Command, words []string) Finding {
 }
 
 // writesAhead refuses redirections that the mode does not allow.
-func writesAhead(sh Shell, known *shell.Known) []Finding {
-	if sh.Mode == rules.ShellWrite {
+func writesAhead(sh Shell, known *scan.Known) []Finding {
+	if sh.Mode == language.ShellWrite {
 		return nil
 	}
 	list := slices.Clone(known.Writes)
@@ -258,7 +258,7 @@ func writesAhead(sh Shell, known *shell.Known) []Finding {
 	}
 	var found []Finding
 	for _, write := range list {
-		if write.Certain && write.Path.Known && !rules.Sink(write.Path.Text) && len(found) < maxFindings {
+		if write.Certain && write.Path.Known && !language.Sink(write.Path.Text) && len(found) < maxFindings {
 			found = append(found, Finding{
 				Rule: "shell/read", At: sh.From, Code: tipstaff.CommandNotAllowed,
 				Msg:     place(write.Line, write.Column) + ": the redirection opens " + quoted(write.Path.Text) + " for writing, and scripts may only read",
@@ -271,21 +271,21 @@ func writesAhead(sh Shell, known *shell.Known) []Finding {
 }
 
 // before is what is known of the shell in which a script runs.
-func before(req *tipstaff.Request, w World) shell.Before {
+func before(req *tipstaff.Request, w World) scan.Before {
 	if req.Session == "" {
-		return shell.Before{}
+		return scan.Before{}
 	}
 	if s, knows := w.(Shells); knows {
 		return s.Before(req.Session)
 	}
-	return shell.Before{Anything: true}
+	return scan.Before{Anything: true}
 }
 
 // writesOf returns the files of the machine that a command's redirections certainly
 // open for writing, absolute, and whether some others may not be the machine's.
-func writesOf(c *shell.Command, dir string, covered func(path string) bool) (out []string, open bool) {
+func writesOf(c *scan.Command, dir string, covered func(path string) bool) (out []string, open bool) {
 	for _, w := range c.Writes {
-		if !w.Path.Known || w.Path.Text == "" || rules.Sink(w.Path.Text) {
+		if !w.Path.Known || w.Path.Text == "" || language.Sink(w.Path.Text) {
 			continue
 		}
 		name := path.Clean(w.Path.Text)

@@ -20,7 +20,7 @@ func script(text string) tipstaff.Request {
 // writing returns settings under which scripts may write.
 func writing() policy.Settings {
 	s := server()
-	s.Shell = policy.ShellSetting{Mode: rules.ShellWrite, Set: true}
+	s.Shell = policy.ShellSetting{Mode: language.ShellWrite, Set: true}
 	return s
 }
 
@@ -94,7 +94,7 @@ func TestAGrantOfAScriptPermitsNoProgram(t *testing.T) {
 		t.Fatal(answer(d))
 	}
 	s, is := g.Script()
-	if !is || s.Text != "git log" || s.Shell.Mode != rules.ShellWrite || s.Shell.From != "TIPSTAFF_SHELL" {
+	if !is || s.Text != "git log" || s.Shell.Mode != language.ShellWrite || s.Shell.From != "TIPSTAFF_SHELL" {
 		t.Errorf("%+v, %v", s, is)
 	}
 	if g.Program() != (policy.Program{}) || len(g.Argv()) != 0 || g.Dir().Path() != "/work/src" || g.Timeout() != 7*time.Second ||
@@ -153,10 +153,10 @@ func TestScriptsRunOnlyInASandbox(t *testing.T) {
 // remembers is a world whose sessions have shells.
 type remembers struct {
 	*world
-	before shell.Before
+	before scan.Before
 }
 
-func (r remembers) Before(tipstaff.SessionID) shell.Before { return r.before }
+func (r remembers) Before(tipstaff.SessionID) scan.Before { return r.before }
 
 func TestWhatEarlierScriptsOfASessionLeftIsNotCertain(t *testing.T) {
 	w := allowing("git")
@@ -167,10 +167,10 @@ func TestWhatEarlierScriptsOfASessionLeftIsNotCertain(t *testing.T) {
 		want  string
 	}{
 		"nothing is known":        {w, "allowed"},
-		"nothing is left":         {remembers{w, shell.Before{}}, "COMMAND_NOT_ALLOWED"},
-		"a function of that name": {remembers{w, shell.Before{Functions: []string{"rm"}}}, "allowed"},
-		"another function":        {remembers{w, shell.Before{Functions: []string{"mr"}}}, "COMMAND_NOT_ALLOWED"},
-		"anything":                {remembers{w, shell.Before{Anything: true}}, "allowed"},
+		"nothing is left":         {remembers{w, scan.Before{}}, "COMMAND_NOT_ALLOWED"},
+		"a function of that name": {remembers{w, scan.Before{Functions: []string{"rm"}}}, "allowed"},
+		"another function":        {remembers{w, scan.Before{Functions: []string{"mr"}}}, "COMMAND_NOT_ALLOWED"},
+		"anything":                {remembers{w, scan.Before{Anything: true}}, "allowed"},
 	} {
 		if got := answer(judged(t, writing(), c.world, req)); !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s: %s, want %s", says, got, c.want)
@@ -218,7 +218,7 @@ func TestTheShellIsTheNarrowerOfSettingAndFile(t *testing.T) {
 
 func TestAScriptThatOnlyReadsOpensNothingForWriting(t *testing.T) {
 	s := server()
-	s.Shell = policy.ShellSetting{Mode: rules.ShellRead, Set: true}
+	s.Shell = policy.ShellSetting{Mode: language.ShellRead, Set: true}
 	for text, want := range map[string]string{
 		"git log > x":                        "COMMAND_NOT_ALLOWED: line 1, column 9: the redirection opens \"x\" for writing",
 		"echo a >> 'b c'":                    "COMMAND_NOT_ALLOWED: line 1, column 8: the redirection opens \"b c\"",
@@ -337,7 +337,7 @@ func TestQuestionsOfAScriptAreKnownBeforeItRuns(t *testing.T) {
 	p, w := policy.New(s), asWorld()
 	req := script("git push a > log\ngit push a > log; git push b; ls && git push c; cd src; git push d; rm() { :; }")
 	req.Session = "s"
-	d := judged(t, s, remembers{w, shell.Before{}}, req)
+	d := judged(t, s, remembers{w, scan.Before{}}, req)
 	if d.Effect != policy.Allow || len(d.Asked) != 2 {
 		t.Fatalf("%s, asked %+v", answer(d), d.Asked)
 	}

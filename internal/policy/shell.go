@@ -5,7 +5,7 @@ import "tipstaff/internal/policy/language"
 // ShellSetting is the operator's setting for scripts. The zero ShellSetting says
 // nothing.
 type ShellSetting struct {
-	Mode rules.ShellMode
+	Mode language.ShellMode
 	Set  bool
 }
 
@@ -14,13 +14,13 @@ func ParseShellSetting(text string) (ShellSetting, error) {
 	if text == "" {
 		return ShellSetting{}, nil
 	}
-	m, err := rules.ParseShellMode(text)
+	m, err := language.ParseShellMode(text)
 	return ShellSetting{m, true}, err // with an error it is off
 }
 
 // Shell says whether scripts run, and how. The zero Shell runs none.
 type Shell struct {
-	Mode rules.ShellMode
+	Mode language.ShellMode
 	// From is what decides about the mode: a setting, or file:line; "" if
 	// nothing says anything.
 	From string
@@ -33,7 +33,7 @@ const shellSetting = "TIPSTAFF_SHELL"
 
 // ShellOf returns what a setting and a policy file come to: the narrower of both
 // where both say something, off where neither does. file may be nil.
-func ShellOf(s ShellSetting, file *rules.Policy) Shell {
+func ShellOf(s ShellSetting, file *language.Policy) Shell {
 	out := Shell{}
 	if s.Set {
 		out = Shell{Mode: s.Mode, From: shellSetting}

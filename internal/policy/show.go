@@ -19,5 +19,5 @@ func shown(text string) string {
 	if len(text) > most {
 		text, cut = strings.ToValidUTF8(text[:most], ""), "…"
 	}
-	return argv.Escape(text) + cut
+	return cmdline.Escape(text) + cut
 }

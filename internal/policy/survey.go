@@ -14,13 +14,13 @@ type Survey struct {
 	Commands []Surveyed
 	// Writes are the files that redirections of compound commands open for
 	// writing.
-	Writes []shell.Write
+	Writes []scan.Write
 	Shell  Shell
 }
 
 // Surveyed is one command of a script.
 type Surveyed struct {
-	shell.Command
+	scan.Command
 
 	// Decision is what would be decided on these words in the directory of the
 	// script; nil if that cannot be known, or if it is no program.
@@ -34,7 +34,7 @@ type Surveyed struct {
 func (p *Policy) Survey(req tipstaff.Request, w World) Survey {
 	s := Survey{Script: p.Decide(req, w), Shell: p.Shell()}
 	s.Script.release()
-	parsed, err := shell.Parse(req.Script)
+	parsed, err := scan.Parse(req.Script)
 	if err != nil {
 		return s
 	}
@@ -46,10 +46,10 @@ func (p *Policy) Survey(req tipstaff.Request, w World) Survey {
 	return s
 }
 
-func (p *Policy) surveyed(c *shell.Command, req *tipstaff.Request, w World, dir string) Surveyed {
+func (p *Policy) surveyed(c *scan.Command, req *tipstaff.Request, w World, dir string) Surveyed {
 	out := Surveyed{Command: *c, Later: later(c)}
 	words, literal := c.Literal()
-	if c.Kind != shell.Program || !literal {
+	if c.Kind != scan.Program || !literal {
 		return out
 	}
 	one := WithinScript(req, words)
@@ -64,14 +64,14 @@ func (p *Policy) surveyed(c *shell.Command, req *tipstaff.Request, w World, dir 
 }
 
 // later says what of a command is known only when it runs.
-func later(c *shell.Command) string {
+func later(c *scan.Command) string {
 	_, literal := c.Literal()
 	switch {
-	case c.Kind == shell.Builtin:
+	case c.Kind == scan.Builtin:
 		return ""
-	case c.Kind != shell.Function && !c.Words[0].Known, c.Kind == shell.Unknown:
+	case c.Kind != scan.Function && !c.Words[0].Known, c.Kind == scan.Unknown:
 		return "which program it is"
-	case c.Kind == shell.Function:
+	case c.Kind == scan.Function:
 		return "what the function runs"
 	case !literal:
 		return "its words"

@@ -18,7 +18,7 @@ type layer struct {
 	from  programs.Start
 	rest  programs.Place
 	depth int
-	facts rules.Facts
+	facts language.Facts
 	// contained: only ask and deny rules count, because the program that starts
 	// it was allowed to.
 	contained bool

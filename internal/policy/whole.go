@@ -50,15 +50,15 @@ func (w *Whole) Narrow(f Finding) { w.Findings = append(w.Findings, f) }
 // is refused already.
 func (p *Policy) Whole(req tipstaff.Request, w World, consult func(*Decision)) Whole {
 	out := Whole{Digest: p.digest(req.Family, w.Allowlist(req.Family)), Programs: map[string]string{}}
-	parsed, err := shell.Parse(req.Script)
+	parsed, err := scan.Parse(req.Script)
 	if err != nil {
 		out.Narrow(unreadable(err))
 		return out
 	}
-	known := parsed.Known(shell.Before{Anything: true})
+	known := parsed.Known(scan.Before{Anything: true})
 	steps, vague := parsed.Plain(req.Dir)
 	sh := p.Shell()
-	if sh.Mode == rules.ShellOff && (vague != nil || !oneCommand(steps)) {
+	if sh.Mode == language.ShellOff && (vague != nil || !oneCommand(steps)) {
 		f := shellOff(sh)
 		f.Msg = "more than one plain command is not allowed here: the shell is off"
 		out.Narrow(f)
@@ -76,7 +76,7 @@ func (p *Policy) Whole(req tipstaff.Request, w World, consult func(*Decision)) W
 }
 
 // oneCommand reports whether a script is one program with its words.
-func oneCommand(steps []shell.Step) bool {
+func oneCommand(steps []scan.Step) bool {
 	return len(steps) == 1 && !steps[0].Builtin && len(steps[0].Reads)+len(steps[0].Writes) == 0
 }
 
@@ -91,16 +91,16 @@ func untold(err error) Finding {
 }
 
 // opens refuses files that are opened for writing where scripts may only read.
-func (p *Policy) opens(sh Shell, known *shell.Known, steps []shell.Step) []Finding {
+func (p *Policy) opens(sh Shell, known *scan.Known, steps []scan.Step) []Finding {
 	if found := writesAhead(sh, everyWrite(known)); len(found) > 0 {
 		return found
 	}
-	if sh.Mode == rules.ShellWrite {
+	if sh.Mode == language.ShellWrite {
 		return nil
 	}
 	for _, s := range steps {
 		for _, file := range s.Writes {
-			if !rules.Sink(file) {
+			if !language.Sink(file) {
 				return []Finding{{Rule: "shell/read", At: sh.From, Code: tipstaff.CommandNotAllowed, Msg: "a redirection opens " + quoted(file) + " for writing, and scripts may only read", Hint: "Nothing has run. The operator allows it with TIPSTAFF_SHELL=write."}}
 			}
 		}
@@ -110,8 +110,8 @@ func (p *Policy) opens(sh Shell, known *shell.Known, steps []shell.Step) []Findi
 
 // everyWrite is known with each redirection as certain: here nothing refuses it
 // later.
-func everyWrite(known *shell.Known) *shell.Known {
-	out := shell.Known{Writes: slices.Clone(known.Writes)}
+func everyWrite(known *scan.Known) *scan.Known {
+	out := scan.Known{Writes: slices.Clone(known.Writes)}
 	for i := range known.Commands {
 		out.Writes = append(out.Writes, known.Commands[i].Writes...)
 	}
@@ -122,7 +122,7 @@ func everyWrite(known *shell.Known) *shell.Known {
 }
 
 // step judges one command, in every directory where it may run.
-func (p *Policy) step(out *Whole, s *shell.Step, req tipstaff.Request, w World, consult func(*Decision)) {
+func (p *Policy) step(out *Whole, s *scan.Step, req tipstaff.Request, w World, consult func(*Decision)) {
 	for _, f := range s.Reads {
 		out.outside(f, false)
 	}
@@ -144,7 +144,7 @@ func (p *Policy) step(out *Whole, s *shell.Step, req tipstaff.Request, w World, 
 		one := WithinScript(&req, s.Words)
 		one.Dir, one.DirGiven, one.Timeout = dir, true, req.Timeout
 		for _, f := range s.Writes {
-			if !rules.Sink(f) {
+			if !language.Sink(f) {
 				one.Writes = append(one.Writes, f)
 			}
 		}
@@ -158,8 +158,8 @@ func (p *Policy) step(out *Whole, s *shell.Step, req tipstaff.Request, w World, 
 }
 
 // took takes over what was decided about one command.
-func (p *Policy) took(out *Whole, s *shell.Step, d *Decision, who rules.Who) {
-	c := shell.Command{Line: s.Line, Column: s.Column}
+func (p *Policy) took(out *Whole, s *scan.Step, d *Decision, who language.Who) {
+	c := scan.Command{Line: s.Line, Column: s.Column}
 	if d.Effect != Allow {
 		f := d.Deciding()
 		if f.Effect > d.Effect {
@@ -177,16 +177,16 @@ func (p *Policy) took(out *Whole, s *shell.Step, d *Decision, who rules.Who) {
 }
 
 // sameBox reports whether a command is bounded as every command of the file is.
-func sameBox(a, b rules.Bounds) bool {
+func sameBox(a, b language.Bounds) bool {
 	return reflect.DeepEqual(a.Network, b.Network) && a.Profile == b.Profile && a.Tier == b.Tier && a.Memory == b.Memory && a.Processes == b.Processes
 }
 
 // someOf refuses a script that is not plain for those of its commands that are
 // known and refused wherever they run.
-func (p *Policy) someOf(out *Whole, known *shell.Known, req tipstaff.Request, w World) {
+func (p *Policy) someOf(out *Whole, known *scan.Known, req tipstaff.Request, w World) {
 	for i := range known.Commands {
 		c := &known.Commands[i]
-		if c.Kind != shell.Program || len(c.Words) == 0 || !c.Words[0].Known || len(out.Findings) >= maxFindings {
+		if c.Kind != scan.Program || len(c.Words) == 0 || !c.Words[0].Known || len(out.Findings) >= maxFindings {
 			continue
 		}
 		words, literal := c.Literal()
@@ -205,7 +205,7 @@ func (p *Policy) someOf(out *Whole, known *shell.Known, req tipstaff.Request, w 
 }
 
 func (w *Whole) outside(name string, write bool) {
-	if !rules.Sink(name) && !slices.Contains(w.Outside, Named{name, write}) {
+	if !language.Sink(name) && !slices.Contains(w.Outside, Named{name, write}) {
 		w.Outside = append(w.Outside, Named{name, write})
 	}
 }

@@ -20,7 +20,7 @@ func TestALineOfAnotherShellIsDecidedAsAWhole(t *testing.T) {
 	w := allowing("git", "wc", "gone")
 	w.missing = []string{"gone"}
 	reading := server()
-	reading.Shell = policy.ShellSetting{Mode: rules.ShellRead, Set: true}
+	reading.Shell = policy.ShellSetting{Mode: language.ShellRead, Set: true}
 	for _, c := range []struct {
 		text string
 		mode policy.Settings
@@ -104,7 +104,7 @@ func TestADeciderNarrowsEachCommandOfALine(t *testing.T) {
 // TestWhatTheFileBoundsIsAsked: another shell keeps no bounds of a sandbox.
 func TestWhatTheFileBoundsIsAsked(t *testing.T) {
 	s := writing()
-	file, err := rules.Load([]byte("version: 1\ncommands:\n  git: {allow: ['*']}\n  wc: {allow: ['*'], network: [example.org]}\n"), "policy.yaml", fileOptions(nil))
+	file, err := language.Load([]byte("version: 1\ncommands:\n  git: {allow: ['*']}\n  wc: {allow: ['*'], network: [example.org]}\n"), "policy.yaml", fileOptions(nil))
 	if err != nil {
 		t.Fatal(err)
 	}

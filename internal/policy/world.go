@@ -73,9 +73,9 @@ type Lister interface {
 	Files(dir Directory) Files
 }
 
-// Files are [argv.Files] that hold something open.
+// Files are [cmdline.Files] that hold something open.
 type Files interface {
-	argv.Files
+	cmdline.Files
 	Close() error
 }
 

@@ -19,9 +19,9 @@ type Would struct {
 	Output     int           // bytes kept of both streams together
 	// Bounds are the bounds that the policy file sets for the command. Timeout
 	// and output are included above.
-	Bounds rules.Bounds
+	Bounds language.Bounds
 	// Credentials is what the command would be lent.
-	Credentials rules.Credentials
+	Credentials language.Credentials
 }
 
 // Would returns what the command would be given.

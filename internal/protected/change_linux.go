@@ -1,4 +1,4 @@
-package own
+package protected
 
 import (
 	"io/fs"

@@ -1,4 +1,4 @@
-// Package own keeps track of tipstaff's own files: the policy, allowlists,
+// Package protected keeps track of tipstaff's own files: the policy, allowlists,
 // tokens, keys, certificates, records. No command may change them or learn
 // their secrets.
 //
@@ -26,4 +26,4 @@
 // sandbox.
 //
 // Read next: keeper.go, may.go, way.go, risk.go.
-package own
+package protected

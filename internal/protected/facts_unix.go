@@ -1,6 +1,6 @@
 //go:build unix
 
-package own
+package protected
 
 import (
 	"io/fs"

@@ -1,4 +1,4 @@
-package own
+package protected
 
 // Kind says what commands are kept from doing with a file. The zero Kind is the
 // strictest.

@@ -1,6 +1,6 @@
 //go:build linux
 
-package own
+package protected
 
 import (
 	"bytes"

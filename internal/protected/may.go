@@ -1,4 +1,4 @@
-package own
+package protected
 
 // May reports whether files that have changed may be read again. It returns
 // false if a command may have made the change, and logs that once for each

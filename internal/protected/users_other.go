@@ -1,6 +1,6 @@
 //go:build !linux
 
-package own
+package protected
 
 // Unmapped is about user namespaces, which only Linux has.
 func Unmapped(int) bool { return false }

@@ -1,4 +1,4 @@
-// Package runner carries out grants: it starts the program exactly as the grant
+// Package run carries out grants: it starts the program exactly as the grant
 // says, keeps a bounded part of its output, ends it and everything that it
 // started when its time is up or its caller is gone, and reports how it ended.
 //
@@ -6,4 +6,4 @@
 // before.
 //
 // Read next: local.go.
-package runner
+package run

@@ -1,6 +1,6 @@
 //go:build linux
 
-package runner
+package run
 
 import (
 	"testing"
@@ -16,7 +16,7 @@ func TestAGrantOfAScriptRunsNoProgram(t *testing.T) {
 	b.policy = policy.New(policy.Settings{
 		Limits:      map[tipstaff.Family]policy.FamilyLimits{tipstaff.Execute: {DefaultTimeout: 20 * time.Second, OutputBytes: 10_000}},
 		Environment: policy.NewEnvironment(nil, "/bin"),
-		Shell:       policy.ShellSetting{Mode: rules.ShellWrite, Set: true},
+		Shell:       policy.ShellSetting{Mode: language.ShellWrite, Set: true},
 	})
 	g := b.grant(tipstaff.Request{Script: "testcmd echo x"})
 	defer g.Close()

@@ -1,4 +1,4 @@
-package runner
+package run
 
 import (
 	"fmt"
@@ -14,9 +14,9 @@ import (
 // Terms returns the constraints of a single command, from the bounds and
 // credentials of the policy file. A value that cannot be understood is an
 // error; it is never left out.
-func Terms(b rules.Bounds, c rules.Credentials) (sandbox.Terms, error) {
+func Terms(b language.Bounds, c language.Credentials) (sandbox.Terms, error) {
 	t := sandbox.Terms{Limits: sandbox.ResourceLimits{MemoryBytes: b.Memory, Processes: b.Processes}, Doors: credentials.ByDoor(c)}
-	for _, kind := range []rules.CredentialKind{rules.AgentCredential, rules.DockerCredential, rules.NPMCredential} {
+	for _, kind := range []language.CredentialKind{language.AgentCredential, language.DockerCredential, language.NPMCredential} {
 		if _, lent := c.Of(kind); lent {
 			t.Reveal = append(t.Reveal, string(kind))
 		}

@@ -1,4 +1,4 @@
-package runner
+package run
 
 import (
 	"bytes"
@@ -103,7 +103,7 @@ func withheld(name string, given bool) string {
 	if given {
 		why = "The variable " + name + " was dropped from what you gave and did not reach the command: tipstaff keeps back secrets and what leads programs to other code or places."
 	}
-	if rules.PassFault(name) == "" {
+	if language.PassFault(name) == "" {
 		why += " If the task needs it, ask the operator for environment: {pass: [" + name + "]} in the policy."
 	}
 	return why

@@ -22,7 +22,7 @@ var (
 // no other users.
 func (c *Confined) whyNotOwner(p remark) string {
 	switch {
-	case unix.Geteuid() != 0 || own.OnlyUser():
+	case unix.Geteuid() != 0 || protected.OnlyUser():
 		return ""
 	case noOwner.Match(p.line):
 		return "Commands run as root without capabilities here, so they cannot change who owns a file: leave the owner as it is (cp without --preserve=ownership, tar --no-same-owner, install without -o)."

@@ -161,7 +161,7 @@ func (c *Confined) whatOpens() string {
 // change itself.
 func whyForeign(path string) string {
 	var st unix.Stat_t
-	if unix.Geteuid() != 0 || unix.Lstat(path, &st) != nil || st.Uid == 0 || own.Unmapped(int(st.Uid)) || mayCommand(path, unix.W_OK) {
+	if unix.Geteuid() != 0 || unix.Lstat(path, &st) != nil || st.Uid == 0 || protected.Unmapped(int(st.Uid)) || mayCommand(path, unix.W_OK) {
 		return ""
 	}
 	return fmt.Sprintf("%s belongs to user %d with mode %04o, and commands have no capabilities here: they cannot write what only another user may, although they run as root.",

@@ -34,7 +34,7 @@ const (
 
 // ask takes a request for a command. An error ends the script; then the files are
 // still the caller's.
-func (r *run) ask(m shellwire.Message, files []*os.File) error {
+func (r *scriptRun) ask(m ipc.Message, files []*os.File) error {
 	if m.ID == 0 || len(m.Words) == 0 || len(files) < fromMore {
 		return fmt.Errorf("%w: a command with the number %d, %d words and %d descriptors", errBroke, m.ID, len(m.Words), len(files))
 	}
@@ -55,10 +55,10 @@ func (r *run) ask(m shellwire.Message, files []*os.File) error {
 		why = fmt.Sprintf("%d commands of the script run already, and no more may run at once", mostAtOnce)
 	}
 	if why != "" {
-		shellwire.CloseAll(files)
+		ipc.CloseAll(files)
 		one := tipstaff.ScriptCommand{Line: m.Line, Words: m.Words, ExitCode: notRun, Rule: "script/bounds", Msg: why}
 		r.report.add(one)
-		r.commands.Go(func() { r.answer(shellwire.Message{ID: m.ID, Code: notRun, Refused: true, Text: said(&one, "")}) })
+		r.commands.Go(func() { r.answer(ipc.Message{ID: m.ID, Code: notRun, Refused: true, Text: said(&one, "")}) })
 		return nil
 	}
 	r.numbers[m.ID], r.running[m.ID] = true, nil
@@ -67,17 +67,17 @@ func (r *run) ask(m shellwire.Message, files []*os.File) error {
 }
 
 // command puts a command on the road, and tells the script process how it ended.
-func (r *run) command(m shellwire.Message, files []*os.File) {
+func (r *scriptRun) command(m ipc.Message, files []*os.File) {
 	// Our copies are closed before the end of anything is waited for: a pipe whose
 	// write end we hold never ends, and one whose read end we hold never breaks.
-	release := sync.OnceFunc(func() { shellwire.CloseAll(files) })
+	release := sync.OnceFunc(func() { ipc.CloseAll(files) })
 	defer release()
 	req, live := r.request(m, files)
-	live.Process = func(p runner.Signaller) { r.set(m.ID, p) }
+	live.Process = func(p run.Signaller) { r.set(m.ID, p) }
 	live.Started = func() {
 		release()
 		if m.WantNumber {
-			r.send(shellwire.Message{Kind: shellwire.Started, ID: m.ID, Number: number(m.ID)})
+			r.send(ipc.Message{Kind: ipc.Started, ID: m.ID, Number: number(m.ID)})
 		}
 	}
 	res, err := r.scripts.Road.Execute(r.ctx, req, live)
@@ -86,16 +86,16 @@ func (r *run) command(m shellwire.Message, files []*os.File) {
 	if err != nil {
 		one := refused(m, err)
 		r.note(&one, nil)
-		r.answer(shellwire.Message{ID: m.ID, Code: one.ExitCode, Refused: one.Rule != "", Text: said(&one, tipstaff.AsError(err).Hint)})
+		r.answer(ipc.Message{ID: m.ID, Code: one.ExitCode, Refused: one.Rule != "", Text: said(&one, tipstaff.AsError(err).Hint)})
 		return
 	}
 	r.note(&tipstaff.ScriptCommand{Line: m.Line, Words: m.Words, ExitCode: res.ExitCode}, &res)
-	r.answer(shellwire.Message{ID: m.ID, Code: res.ExitCode, UserNanoseconds: int64(res.Usage.UserCPU), SystemNanoseconds: int64(res.Usage.SystemCPU)})
+	r.answer(ipc.Message{ID: m.ID, Code: res.ExitCode, UserNanoseconds: int64(res.Usage.UserCPU), SystemNanoseconds: int64(res.Usage.SystemCPU)})
 }
 
 // request returns a command as it is asked for on the road: by the script's caller,
 // with what the script process says of it.
-func (r *run) request(m shellwire.Message, files []*os.File) (tipstaff.Request, runner.Live) {
+func (r *scriptRun) request(m ipc.Message, files []*os.File) (tipstaff.Request, run.Live) {
 	script := r.grant.Request()
 	req := tipstaff.Request{
 		Parent: script.ID, Session: script.Session, Origin: script.Origin, Tool: script.Tool, Family: script.Family,
@@ -110,8 +110,8 @@ func (r *run) request(m shellwire.Message, files []*os.File) (tipstaff.Request, 
 			req.Unset = append(req.Unset, v)
 		}
 	}
-	live := runner.Live{
-		Streams:   &runner.Streams{In: files[fromIn], Out: files[fromOut], Err: files[fromErr], More: files[fromMore:]},
+	live := run.Live{
+		Streams:   &run.Streams{In: files[fromIn], Out: files[fromOut], Err: files[fromErr], More: files[fromMore:]},
 		SandboxOf: r.grant.Dir().Path(), Ask: r.live.Ask, AskInPage: r.live.AskInPage, Approval: r.live.Approval, Approved: r.live.Approved,
 	}
 	path, private := r.cell.Confined.Private(int(files[fromDirectory].Fd()))
@@ -130,7 +130,7 @@ func (r *run) request(m shellwire.Message, files []*os.File) (tipstaff.Request, 
 
 // writes lists the files that a command could write to by its descriptors, without
 // those that only its session sandbox sees.
-func (r *run) writes(files []*os.File) (list []string) {
+func (r *scriptRun) writes(files []*os.File) (list []string) {
 	for _, f := range files {
 		if !writable(f) {
 			continue
@@ -152,7 +152,7 @@ func number(id uint64) int { return firstNumber + int(id) }
 
 // SignalAll sends a signal to every process of the script, which ends it unless it
 // is one that programs ignore: so it is with ctrl-c and a shell.
-func (r *run) SignalAll(s syscall.Signal) (err error) {
+func (r *scriptRun) SignalAll(s syscall.Signal) (err error) {
 	for _, p := range r.reached() {
 		if failed := p.SignalAll(s); !errors.Is(failed, syscall.ESRCH) { // it has ended meanwhile
 			err = errors.Join(err, failed)
@@ -163,12 +163,12 @@ func (r *run) SignalAll(s syscall.Signal) (err error) {
 
 // WaitsFor reports whether a command of the script, or the script itself, waits
 // for input.
-func (r *run) WaitsFor(in proc.Input) bool {
-	return slices.ContainsFunc(r.reached(), func(p runner.Reached) bool { return p.WaitsFor(in) })
+func (r *scriptRun) WaitsFor(in proc.Input) bool {
+	return slices.ContainsFunc(r.reached(), func(p run.Reached) bool { return p.WaitsFor(in) })
 }
 
 // Listens reports whether a command of the script listens at a TCP port.
-func (r *run) Listens(port uint16) (listens bool, err error) {
+func (r *scriptRun) Listens(port uint16) (listens bool, err error) {
 	for _, p := range r.reached() {
 		if listens, err = p.Listens(port); listens || err != nil {
 			break
@@ -179,7 +179,7 @@ func (r *run) Listens(port uint16) (listens bool, err error) {
 
 // Load returns what the script process and its commands use, with the processor time
 // of those that have ended.
-func (r *run) Load() (proc.Load, error) {
+func (r *scriptRun) Load() (proc.Load, error) {
 	r.mu.Lock()
 	sum := proc.Load{CPU: r.usage.UserCPU + r.usage.SystemCPU}
 	r.mu.Unlock()
@@ -194,10 +194,10 @@ func (r *run) Load() (proc.Load, error) {
 }
 
 // reached are the commands that run, and the script process.
-func (r *run) reached() []runner.Reached {
+func (r *scriptRun) reached() []run.Reached {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	list := []runner.Reached{r.process}
+	list := []run.Reached{r.process}
 	for _, p := range r.running {
 		if p != nil {
 			list = append(list, p)
@@ -207,7 +207,7 @@ func (r *run) reached() []runner.Reached {
 }
 
 // signal sends a signal to a command that runs.
-func (r *run) signal(m shellwire.Message) {
+func (r *scriptRun) signal(m ipc.Message) {
 	r.mu.Lock()
 	p := r.running[m.ID]
 	r.mu.Unlock()
@@ -216,20 +216,20 @@ func (r *run) signal(m shellwire.Message) {
 	}
 }
 
-func (r *run) set(id uint64, p runner.Signaller) {
+func (r *scriptRun) set(id uint64, p run.Signaller) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.running[id] = p
 }
 
-func (r *run) unset(id uint64) {
+func (r *scriptRun) unset(id uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.running, id)
 }
 
 // note keeps of an ended command what the answer tells.
-func (r *run) note(one *tipstaff.ScriptCommand, res *tipstaff.Result) {
+func (r *scriptRun) note(one *tipstaff.ScriptCommand, res *tipstaff.Result) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if one.ExitCode != 0 {
@@ -244,10 +244,10 @@ func (r *run) note(one *tipstaff.ScriptCommand, res *tipstaff.Result) {
 }
 
 // answer tells the script process how a command ended.
-func (r *run) answer(m shellwire.Message) {
-	m.Kind = shellwire.Ended
+func (r *scriptRun) answer(m ipc.Message) {
+	m.Kind = ipc.Ended
 	r.send(m)
 }
 
 // send sends a message. That it cannot be sent is noticed where messages are received.
-func (r *run) send(m shellwire.Message) { _ = r.process.conn.Send(m) }
+func (r *scriptRun) send(m ipc.Message) { _ = r.process.conn.Send(m) }

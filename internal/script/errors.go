@@ -17,7 +17,7 @@ const (
 
 // refused says of a command why it did not run. Rule is empty where nothing refused
 // it: then the script goes on, as it does in Bash.
-func refused(m shellwire.Message, err error) tipstaff.ScriptCommand {
+func refused(m ipc.Message, err error) tipstaff.ScriptCommand {
 	e := tipstaff.AsError(err)
 	one := tipstaff.ScriptCommand{Line: m.Line, Words: m.Words, ExitCode: notRun, Msg: e.Msg}
 	switch {

@@ -19,7 +19,7 @@ import (
 // fake is a script process that does what its script says, one step a line, right or
 // wrong. Before it gets one it does what early says.
 func fake(early string) error {
-	conn, err := shellwire.New(3)
+	conn, err := ipc.New(3)
 	if err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func fake(early string) error {
 	case "dies":
 		return nil
 	}
-	if err := conn.Send(shellwire.Message{Kind: shellwire.Ready}); err != nil {
+	if err := conn.Send(ipc.Message{Kind: ipc.Ready}); err != nil {
 		return err
 	}
 	m, files, err := conn.Receive()
@@ -54,8 +54,8 @@ func fake(early string) error {
 }
 
 type faker struct {
-	conn    *shellwire.Conn
-	script  shellwire.Message
+	conn    *ipc.Conn
+	script  ipc.Message
 	streams []*os.File
 	env     []string
 }
@@ -73,11 +73,11 @@ func (f *faker) step(name string, words []string) error {
 	case "ask": // NUMBER WORD…
 		return f.ask(uint64(number(0)), 0, words[1:])
 	case "started": // NUMBER WORD…: Started is wanted
-		return f.send(shellwire.Message{Kind: shellwire.Ask, ID: uint64(number(0)), Words: words[1:], WantNumber: true}, 0)
+		return f.send(ipc.Message{Kind: ipc.Ask, ID: uint64(number(0)), Words: words[1:], WantNumber: true}, 0)
 	case "more": // NUMBER COUNT WORD…: with so many further descriptors
 		return f.ask(uint64(number(0)), number(1), words[2:])
 	case "few": // NUMBER WORD…: without descriptors
-		return f.conn.Send(shellwire.Message{Kind: shellwire.Ask, ID: uint64(number(0)), Words: words[1:]})
+		return f.conn.Send(ipc.Message{Kind: ipc.Ask, ID: uint64(number(0)), Words: words[1:]})
 	case "env":
 		f.env = words
 	case "cd":
@@ -103,14 +103,14 @@ func (f *faker) step(name string, words []string) error {
 		_, err := fmt.Fprintln(f.streams[1], f.script.Directory, f.script.State, f.script.Write, f.variable("X"))
 		return err
 	case "signal": // NUMBER SIGNAL
-		return f.conn.Send(shellwire.Message{Kind: shellwire.Signal, ID: uint64(number(0)), Number: number(1)})
+		return f.conn.Send(ipc.Message{Kind: ipc.Signal, ID: uint64(number(0)), Number: number(1)})
 	case "garbage":
 		_, err := os.NewFile(3, "socket").Write([]byte{5, 0, 0, 0, 77, 1, 2, 3, 4})
 		return err
 	case "ready":
-		return f.conn.Send(shellwire.Message{Kind: shellwire.Ready})
+		return f.conn.Send(ipc.Message{Kind: ipc.Ready})
 	case "end": // CODE DIRECTORY STATE
-		return f.conn.Send(shellwire.Message{Kind: shellwire.Done, Code: number(0), Directory: words[1], State: strings.Repeat(words[2], max(1, number(3)))})
+		return f.conn.Send(ipc.Message{Kind: ipc.Done, Code: number(0), Directory: words[1], State: strings.Repeat(words[2], max(1, number(3)))})
 	case "kill":
 		return syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	case "hang":
@@ -132,10 +132,10 @@ func (f *faker) variable(name string) string {
 
 // ask asks for a command with so many descriptors more than it needs.
 func (f *faker) ask(id uint64, more int, words []string) error {
-	return f.send(shellwire.Message{Kind: shellwire.Ask, ID: id, Words: words, Environment: f.env, Line: int(id)}, more)
+	return f.send(ipc.Message{Kind: ipc.Ask, ID: id, Words: words, Environment: f.env, Line: int(id)}, more)
 }
 
-func (f *faker) send(m shellwire.Message, more int) error {
+func (f *faker) send(m ipc.Message, more int) error {
 	dir, err := unix.Open(".", unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return err

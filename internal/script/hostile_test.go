@@ -18,7 +18,7 @@ import (
 	"tipstaff/internal/script/ipc"
 )
 
-var noLive runner.Live
+var noLive run.Live
 
 func commandIn(dir string) sandbox.Command { return sandbox.Command{Dir: dir} }
 
@@ -107,7 +107,7 @@ func TestTimeoutAndCancellationEndAllCommandsOfAScript(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			req := s.request("started 1 sleep 60\nstarted 2 sleep 60\nanswer\nanswer\nsay both\nhang")
 			req.Timeout = c.timeout
-			live := runner.Live{}
+			live := run.Live{}
 			if c.timeout == 0 {
 				live.Stdout = func(p []byte) {
 					if strings.Contains(string(p), "both") {
@@ -138,7 +138,7 @@ func TestTooManyCommandsAtOnceAreRefusedAndNothingWaitsForEver(t *testing.T) {
 }
 
 func TestAScriptMayAskForSoManyCommandsAndNoMore(t *testing.T) {
-	server, theirs, err := shellwire.Pair()
+	server, theirs, err := ipc.Pair()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func TestAScriptMayAskForSoManyCommandsAndNoMore(t *testing.T) {
 	r.process = &process{conn: server}
 	r.asked = mostCommands
 	files := make([]*os.File, fromMore)
-	if err := r.ask(shellwire.Message{Kind: shellwire.Ask, ID: 1, Words: []string{"touch", "f"}}, files); err != nil {
+	if err := r.ask(ipc.Message{Kind: ipc.Ask, ID: 1, Words: []string{"touch", "f"}}, files); err != nil {
 		t.Fatal(err)
 	}
 	r.commands.Wait()

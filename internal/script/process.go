@@ -13,7 +13,7 @@ import (
 // process is a script process. It runs one script; it may wait for that in its session sandbox.
 type process struct {
 	*proc.Process
-	conn *shellwire.Conn
+	conn *ipc.Conn
 	// While it waits: what makes another one like it.
 	scripts *Scripts
 	path    string
@@ -22,7 +22,7 @@ type process struct {
 
 // newProcess starts a script process in a session sandbox.
 func (s *Scripts) newProcess(in *proc.Enclosure, dir string, fd uintptr) (*process, error) {
-	conn, theirs, err := shellwire.Pair()
+	conn, theirs, err := ipc.Pair()
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (s *Scripts) waiting(in *proc.Enclosure, path string, fd uintptr) (sandbox.
 
 // prepare starts the script process for the next script of a session sandbox, unless the server
 // ends. The script that has ended has left its place. It closes dir.
-func (s *Scripts) prepare(c runner.Cell, path string, dir *os.File) {
+func (s *Scripts) prepare(c run.Cell, path string, dir *os.File) {
 	release := c.Confined.Hold()
 	prepare := func() {
 		defer release()

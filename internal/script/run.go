@@ -19,12 +19,12 @@ import (
 // takePatience is how long a script process may take to take over a script.
 const takePatience = 10 * time.Second
 
-// run is one script that runs. It is a [runner.Started].
-type run struct {
+// scriptRun is one script that runs. It is a [run.Started].
+type scriptRun struct {
 	scripts *Scripts
 	grant   *policy.Grant
-	live    runner.Live
-	cell    runner.Cell
+	live    run.Live
+	cell    run.Cell
 	process *process
 	// terminal is our end of that of the script, whose commands have it as their
 	// streams; nil: it has none.
@@ -41,9 +41,9 @@ type run struct {
 	ended   bool // nothing starts any more
 	asked   int
 	numbers map[uint64]bool // of the commands that were asked for
-	running map[uint64]runner.Signaller
-	done    *shellwire.Message // nil: it did not end in the regular way
-	fault   error              // why not
+	running map[uint64]run.Signaller
+	done    *ipc.Message // nil: it did not end in the regular way
+	fault   error        // why not
 	usage   tipstaff.Usage
 	report  report
 }
@@ -54,17 +54,17 @@ var (
 	errGone  = errors.New("the script process has ended before its script")
 )
 
-func newRun(ctx context.Context, s *Scripts, g *policy.Grant, live runner.Live) *run {
-	r := &run{
+func newRun(ctx context.Context, s *Scripts, g *policy.Grant, live run.Live) *scriptRun {
+	r := &scriptRun{
 		scripts: s, grant: g, live: live, over: make(chan struct{}),
-		numbers: map[uint64]bool{}, running: map[uint64]runner.Signaller{},
+		numbers: map[uint64]bool{}, running: map[uint64]run.Signaller{},
 	}
 	r.ctx, r.cancel = context.WithCancelCause(ctx) // with its values: the span of the script
 	return r
 }
 
 // start hands the script over to a script process of its session sandbox.
-func (r *run) start(c runner.Cell) error {
+func (r *scriptRun) start(c run.Cell) error {
 	if c.Confined.Confinement == nil {
 		return unconfined()
 	}
@@ -79,7 +79,7 @@ func (r *run) start(c runner.Cell) error {
 	}
 	fresh, err := r.scripts.newProcess(c.Confined.Confinement, r.grant.Dir().Path(), r.grant.Dir().Fd())
 	if err != nil {
-		return runner.StartError(r.grant, err)
+		return run.StartError(r.grant, err)
 	}
 	if err := r.handOver(fresh); err != nil {
 		_ = fresh.Close()
@@ -89,10 +89,10 @@ func (r *run) start(c runner.Cell) error {
 }
 
 // handOver sends the script.
-func (r *run) handOver(p *process) error {
+func (r *scriptRun) handOver(p *process) error {
 	write, goOn := r.scripts.Modes(r.grant)
-	m := shellwire.Message{
-		Kind: shellwire.Script, Text: r.grant.Request().Script, Environment: r.cell.Env, Directory: r.grant.Dir().Path(),
+	m := ipc.Message{
+		Kind: ipc.Script, Text: r.grant.Request().Script, Environment: r.cell.Env, Directory: r.grant.Dir().Path(),
 		Write: write, Continue: goOn,
 	}
 	if st := r.scripts.states.of(r.grant.Request().Session); st.directory != "" {
@@ -121,7 +121,7 @@ func (r *run) handOver(p *process) error {
 // streams returns the descriptors of the script's standard streams. A terminal is
 // made with the script process, and nobody has it as the controlling one: the
 // script process and its commands are in sessions of their own.
-func (r *run) streams(p *process) (fds []int, done func(), err error) {
+func (r *scriptRun) streams(p *process) (fds []int, done func(), err error) {
 	if r.cell.Terminal != nil {
 		near, far, err := p.OpenTerminal(*r.cell.Terminal)
 		if err != nil {
@@ -142,7 +142,7 @@ func (r *run) streams(p *process) (fds []int, done func(), err error) {
 }
 
 // hangUp closes the terminal of a script that was not taken over.
-func (r *run) hangUp() {
+func (r *scriptRun) hangUp() {
 	if r.terminal != nil {
 		_ = r.terminal.Close()
 		r.terminal = nil
@@ -150,10 +150,10 @@ func (r *run) hangUp() {
 }
 
 // Terminal returns our end of the script's terminal; nil if it has none.
-func (r *run) Terminal() *proc.Terminal { return r.terminal }
+func (r *scriptRun) Terminal() *proc.Terminal { return r.terminal }
 
 // receive serves the script process until it has nothing more to say.
-func (r *run) receive() {
+func (r *scriptRun) receive() {
 	defer close(r.over)
 	fault := r.serve()
 	r.mu.Lock()
@@ -163,7 +163,7 @@ func (r *run) receive() {
 }
 
 // serve returns nil when the script has ended in the regular way.
-func (r *run) serve() error {
+func (r *scriptRun) serve() error {
 	for first := true; ; first = false {
 		m, files, err := r.process.conn.Receive()
 		switch {
@@ -171,24 +171,24 @@ func (r *run) serve() error {
 			return errGone
 		case err != nil:
 			return fmt.Errorf("%w: %w", errBroke, err)
-		case first != (m.Kind == shellwire.Ready):
+		case first != (m.Kind == ipc.Ready):
 			err = fmt.Errorf("%w: message %d comes first, or not", errBroke, m.Kind)
-		case m.Kind == shellwire.Ask:
+		case m.Kind == ipc.Ask:
 			if err = r.ask(m, files); err == nil {
 				continue // the command closes them
 			}
-		case m.Kind == shellwire.Signal:
+		case m.Kind == ipc.Signal:
 			r.signal(m)
-		case m.Kind == shellwire.Done:
+		case m.Kind == ipc.Done:
 			r.mu.Lock()
 			r.done = &m
 			r.mu.Unlock()
-			shellwire.CloseAll(files)
+			ipc.CloseAll(files)
 			return nil
-		case m.Kind != shellwire.Ready:
+		case m.Kind != ipc.Ready:
 			err = fmt.Errorf("%w: message %d is not for the server", errBroke, m.Kind)
 		}
-		shellwire.CloseAll(files)
+		ipc.CloseAll(files)
 		if err != nil {
 			return err
 		}
@@ -196,7 +196,7 @@ func (r *run) serve() error {
 }
 
 // stop lets nothing start any more, and ends the commands that run.
-func (r *run) stop(why error) {
+func (r *scriptRun) stop(why error) {
 	r.mu.Lock()
 	r.ended = true
 	r.mu.Unlock()
@@ -205,7 +205,7 @@ func (r *run) stop(why error) {
 
 // Await waits until the script process has nothing more to say, limit is over, or ctx
 // is done, and reports whether it has nothing more to say.
-func (r *run) Await(ctx context.Context, limit time.Duration) bool {
+func (r *scriptRun) Await(ctx context.Context, limit time.Duration) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
@@ -221,7 +221,7 @@ func (r *run) Await(ctx context.Context, limit time.Duration) bool {
 // End ends the script process and every command of the script, and returns when they
 // have ended. A script process whose script has ended gets a grace period to end
 // itself: it does that faster than it can be killed.
-func (r *run) End(grace time.Duration) (left int) {
+func (r *scriptRun) End(grace time.Duration) (left int) {
 	r.stop(errEnded)
 	_ = r.process.conn.Close()
 	r.receiving.Wait()
@@ -236,7 +236,7 @@ func (r *run) End(grace time.Duration) (left int) {
 
 // again prepares for the next script of the session sandbox. To do so while this one runs
 // was tried: it takes the processors from the script, which then takes a third longer.
-func (r *run) again() {
+func (r *scriptRun) again() {
 	dir, err := dup(r.grant.Dir().Fd())
 	if err != nil {
 		return // too many open files: the next script tells that
@@ -245,7 +245,7 @@ func (r *run) again() {
 }
 
 // Status says how the script has ended.
-func (r *run) Status() proc.Status {
+func (r *scriptRun) Status() proc.Status {
 	st := r.process.Status()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -264,7 +264,7 @@ func (r *run) Status() proc.Status {
 const sigkill = 9
 
 // tell adds to the result what is known of the script alone, and keeps its state.
-func (r *run) tell(res *tipstaff.Result) {
+func (r *scriptRun) tell(res *tipstaff.Result) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.report.tell(res)

@@ -13,17 +13,17 @@ import (
 
 // Road executes commands: internal/monitor, as a front uses it.
 type Road interface {
-	Execute(ctx context.Context, req tipstaff.Request, live runner.Live) (tipstaff.Result, error)
+	Execute(ctx context.Context, req tipstaff.Request, live run.Live) (tipstaff.Result, error)
 }
 
 // Scripts runs the scripts of one server, and passes other commands on: it is a
-// [runner.Runner]. Set its fields before the first use; its methods may be called
+// [run.Runner]. Set its fields before the first use; its methods may be called
 // concurrently.
 type Scripts struct {
 	// Local starts script processes, in the sandboxes of their scripts.
-	Local runner.Local
+	Local run.Local
 	// Next runs everything that is not a script.
-	Next runner.Runner
+	Next run.Runner
 	// Road is where the commands of scripts go.
 	Road Road
 	// Program is the program of the script process, and Argv its arguments, its name
@@ -43,7 +43,7 @@ type Scripts struct {
 }
 
 // Run carries out g: a script, or anything else by Next.
-func (s *Scripts) Run(ctx context.Context, g *policy.Grant, live runner.Live) (tipstaff.Result, error) {
+func (s *Scripts) Run(ctx context.Context, g *policy.Grant, live run.Live) (tipstaff.Result, error) {
 	if g.Request().Script == "" {
 		return s.Next.Run(ctx, g, live)
 	}
@@ -51,7 +51,7 @@ func (s *Scripts) Run(ctx context.Context, g *policy.Grant, live runner.Live) (t
 	defer r.cancel(nil)
 	// The outcome of the commands comes first, so that what is said of the whole
 	// script stands behind it.
-	res, err := s.Local.Carry(ctx, g, live, func(c runner.Cell) (runner.Started, error) {
+	res, err := s.Local.Carry(ctx, g, live, func(c run.Cell) (run.Started, error) {
 		if err := r.start(c); err != nil {
 			return nil, err
 		}

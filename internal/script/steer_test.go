@@ -13,11 +13,11 @@ import (
 )
 
 // steered starts a script and returns what can be done with it, and its result.
-func (s *server) steered(req tipstaff.Request) (runner.Controls, chan tipstaff.Result) {
+func (s *server) steered(req tipstaff.Request) (run.Controls, chan tipstaff.Result) {
 	s.t.Helper()
-	given, end := make(chan runner.Controls, 1), make(chan tipstaff.Result, 1)
+	given, end := make(chan run.Controls, 1), make(chan tipstaff.Result, 1)
 	go func() {
-		res, err := s.Execute(s.t.Context(), req, runner.Live{Controls: func(c runner.Controls) { given <- c }})
+		res, err := s.Execute(s.t.Context(), req, run.Live{Controls: func(c run.Controls) { given <- c }})
 		if err != nil {
 			s.t.Error(err)
 			close(given)

@@ -83,9 +83,9 @@ func newServer(t *testing.T, tier sandbox.Tier, early string) *server {
 		Limits:      map[tipstaff.Family]policy.FamilyLimits{tipstaff.Execute: {DefaultTimeout: 20 * time.Second, OutputBytes: 1 << 20}},
 		Environment: policy.NewEnvironment([]string{"LANG=C"}, "/usr/bin:/bin"),
 		More:        []policy.Rule{deniesID{}},
-		Shell:       policy.ShellSetting{Mode: rules.ShellWrite, Set: true},
+		Shell:       policy.ShellSetting{Mode: language.ShellWrite, Set: true},
 	})
-	local := runner.Local{Engine: engine, Sandbox: s.sandbox}
+	local := run.Local{Engine: engine, Sandbox: s.sandbox}
 	s.scripts = &Scripts{
 		Local: local, Next: local, Road: s, Program: program, Argv: []string{"script", fakeArgument, early},
 		Modes: func(*policy.Grant) (write, goOn bool) { return true, false }, Log: slog.New(slog.DiscardHandler),
@@ -104,7 +104,7 @@ func newServer(t *testing.T, tier sandbox.Tier, early string) *server {
 }
 
 // Execute decides about a command and runs it, as the monitor does.
-func (s *server) Execute(ctx context.Context, req tipstaff.Request, live runner.Live) (tipstaff.Result, error) {
+func (s *server) Execute(ctx context.Context, req tipstaff.Request, live run.Live) (tipstaff.Result, error) {
 	s.mu.Lock()
 	s.asked = append(s.asked, req)
 	s.mu.Unlock()
@@ -147,7 +147,7 @@ func (s *server) run(steps string) tipstaff.Result {
 
 func (s *server) runAs(ctx context.Context, req tipstaff.Request) tipstaff.Result {
 	s.t.Helper()
-	res, err := s.Execute(ctx, req, runner.Live{})
+	res, err := s.Execute(ctx, req, run.Live{})
 	if err != nil {
 		s.t.Fatalf("%s: %v", req.Script, err)
 	}

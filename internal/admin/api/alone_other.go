@@ -1,6 +1,6 @@
 //go:build !linux
 
-package control
+package api
 
 // noCommandHere refuses nothing: this system does not tell what started a process.
 func noCommandHere() error { return nil }

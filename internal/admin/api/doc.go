@@ -1,4 +1,4 @@
-// Package control lets people see what running servers do, follow what their commands
+// Package api lets people see what running servers do, follow what their commands
 // print, end commands and sessions, freeze callers, and answer open questions: on this
 // machine by sockets, and on all machines of a fleet over the engine.
 //
@@ -27,4 +27,4 @@
 // Read next: server.go, house.go, stream.go, serve_act.go for servers; now.go,
 // follow.go, act.go, client.go for clients; wire.go for the messages; member.go and
 // fleet.go for fleets.
-package control
+package api

@@ -1,4 +1,4 @@
-package control
+package api
 
 import (
 	"cmp"
@@ -12,7 +12,7 @@ import (
 
 	"tipstaff"
 	"tipstaff/internal/fleet"
-	engine "tipstaff/internal/fleet/natsx"
+	"tipstaff/internal/fleet/natsx"
 	"tipstaff/internal/policy/approval"
 	"tipstaff/internal/policy/freeze"
 )
@@ -23,16 +23,16 @@ import (
 // what is done there, with the person and the operator's key. The methods may be
 // called at once.
 type Fleet struct {
-	conn   *engine.Conn
-	self   engine.Address
-	signer *engine.Signer
-	known  engine.Operators // whose words are believed where they stand
+	conn   *natsx.Conn
+	self   natsx.Address
+	signer *natsx.Signer
+	known  natsx.Operators // whose words are believed where they stand
 	person tipstaff.Person
-	sub    *engine.Subscription
+	sub    *natsx.Subscription
 
 	mu     sync.Mutex
 	lines  map[string]*line // by token
-	peers  []engine.Peer
+	peers  []natsx.Peer
 	looked time.Time // when peers was read
 }
 
@@ -40,17 +40,17 @@ type Fleet struct {
 // signs for it, and the person is the user of this process. known are the other
 // operators, whose freezes need not be signed again. A command of tipstaff is refused:
 // it must not look after commands.
-func OpenFleet(conn *engine.Conn, here engine.Address, signer *engine.Signer, known engine.Operators) (*Fleet, error) {
+func OpenFleet(conn *natsx.Conn, here natsx.Address, signer *natsx.Signer, known natsx.Operators) (*Fleet, error) {
 	if err := noCommandHere(); err != nil {
 		return nil, err
 	}
 	known = maps.Clone(known)
 	if known == nil {
-		known = engine.Operators{}
+		known = natsx.Operators{}
 	}
 	known[signer.Public()] = here.Name
 	f := &Fleet{conn: conn, self: here, signer: signer, known: known, person: self(), lines: map[string]*line{}}
-	sub, err := conn.Subscribe(engine.AllTold(here), f.hear)
+	sub, err := conn.Subscribe(natsx.AllTold(here), f.hear)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ const peersKept = 2 * time.Second
 
 // present returns the gateways and runners that hold leases. What is to reach all of
 // them reads the leases anew.
-func (f *Fleet) present(ctx context.Context, anew bool) ([]engine.Peer, error) {
+func (f *Fleet) present(ctx context.Context, anew bool) ([]natsx.Peer, error) {
 	f.mu.Lock()
 	peers, fresh := f.peers, !f.looked.IsZero() && time.Since(f.looked) < peersKept
 	f.mu.Unlock()
@@ -91,7 +91,7 @@ func (f *Fleet) present(ctx context.Context, anew bool) ([]engine.Peer, error) {
 
 // told is what one member has answered.
 type told struct {
-	peer  engine.Peer
+	peer  natsx.Peer
 	reply reply
 	err   error
 }
@@ -153,7 +153,7 @@ func (f *Fleet) Now(ctx context.Context) (Overview, error) {
 }
 
 // of says which member it is that has answered, whatever the answer says of that.
-func (r *Running) of(p engine.Peer) {
+func (r *Running) of(p natsx.Peer) {
 	r.Member, r.key = p.Called(), p.String()
 	for i := range r.Commands {
 		r.Commands[i].Member = r.Member

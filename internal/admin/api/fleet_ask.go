@@ -1,4 +1,4 @@
-package control
+package api
 
 import (
 	"context"
@@ -9,23 +9,23 @@ import (
 	"sync"
 	"time"
 
-	engine "tipstaff/internal/fleet/natsx"
+	"tipstaff/internal/fleet/natsx"
 )
 
 // line is what is under way between an operator and one member.
 type line struct {
 	fleet *Fleet
-	peer  engine.Peer
+	peer  natsx.Peer
 	token string
 	parts gathered
 
 	came  chan struct{} // something is in waits
 	mu    sync.Mutex
-	waits []engine.Message
+	waits []natsx.Message
 	bytes int // of waits
 }
 
-func (f *Fleet) open(p engine.Peer) *line {
+func (f *Fleet) open(p natsx.Peer) *line {
 	l := &line{fleet: f, peer: p, token: rand.Text(), came: make(chan struct{}, 1)}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -40,8 +40,8 @@ func (l *line) close() {
 }
 
 // hear hands a part to its line. It does not block.
-func (f *Fleet) hear(m engine.Message) {
-	from, token, err := engine.ParseTold(m.Subject)
+func (f *Fleet) hear(m natsx.Message) {
+	from, token, err := natsx.ParseTold(m.Subject)
 	if err != nil {
 		return
 	}
@@ -64,7 +64,7 @@ func (f *Fleet) hear(m engine.Message) {
 }
 
 // take returns the message that came first of those that wait.
-func (l *line) take() (m engine.Message, is bool) {
+func (l *line) take() (m natsx.Message, is bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.waits) == 0 {
@@ -83,7 +83,7 @@ func (l *line) send(r request) error {
 	if err != nil {
 		return err
 	}
-	st := engine.PersonStatement{Peer: l.peer.String(), Person: engine.Person{Name: f.person.Name, UID: f.person.UID}}
+	st := natsx.PersonStatement{Peer: l.peer.String(), Person: natsx.Person{Name: f.person.Name, UID: f.person.UID}}
 	statement, err := f.signer.SignPerson(st, body)
 	if err != nil {
 		return err
@@ -133,7 +133,7 @@ func (l *line) next(ctx context.Context, within time.Duration) (reply, error) {
 }
 
 // ask sends one request to a member and returns its reply, within a time.
-func (f *Fleet) ask(ctx context.Context, p engine.Peer, r request, within time.Duration) (reply, error) {
+func (f *Fleet) ask(ctx context.Context, p natsx.Peer, r request, within time.Duration) (reply, error) {
 	l := f.open(p)
 	defer l.close()
 	return l.ask(ctx, r, within)

@@ -1,4 +1,4 @@
-package control
+package api
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"tipstaff/internal/fleet"
-	engine "tipstaff/internal/fleet/natsx"
+	"tipstaff/internal/fleet/natsx"
 	"tipstaff/internal/policy/freeze"
 )
 
@@ -110,7 +110,7 @@ func (f *Fleet) write(ctx context.Context, t freeze.Target, why string, lift boo
 			err = f.conn.PutFrozen(ctx, fleet.FrozenKey(t), there.sequence, signed)
 		}
 		switch {
-		case errors.Is(err, engine.ErrRaced) && tries < 3:
+		case errors.Is(err, natsx.ErrRaced) && tries < 3:
 			continue
 		case err != nil && lift:
 			return w, nil, false, fmt.Errorf("it stays frozen: %w", err)

@@ -1,6 +1,6 @@
 //go:build linux
 
-package control
+package api
 
 import (
 	"encoding/binary"
@@ -16,7 +16,7 @@ import (
 
 	"tipstaff"
 	"tipstaff/internal/fleet"
-	engine "tipstaff/internal/fleet/natsx"
+	"tipstaff/internal/fleet/natsx"
 	"tipstaff/internal/fleet/natsx/enginetest"
 	"tipstaff/internal/output/spool"
 	"tipstaff/internal/policy/approval"
@@ -28,16 +28,16 @@ import (
 type hosts struct {
 	t      *testing.T
 	nats   *enginetest.Server
-	known  engine.Operators
-	signer *engine.Signer
-	here   engine.Address
+	known  natsx.Operators
+	signer *natsx.Signer
+	here   natsx.Address
 	fleet  *Fleet
 }
 
 func newHosts(t *testing.T) *hosts {
 	t.Helper()
-	h := &hosts{t: t, nats: enginetest.Start(t), here: engine.Address{Name: "ops", Incarnation: engine.NewIncarnation()}}
-	seed, public, err := engine.NewKey()
+	h := &hosts{t: t, nats: enginetest.Start(t), here: natsx.Address{Name: "ops", Incarnation: natsx.NewIncarnation()}}
+	seed, public, err := natsx.NewKey()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,11 +45,11 @@ func newHosts(t *testing.T) *hosts {
 	if err := os.WriteFile(file, []byte(seed), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if h.signer, err = engine.NewSigner(file, h.here, time.Now); err != nil {
+	if h.signer, err = natsx.NewSigner(file, h.here, time.Now); err != nil {
 		t.Fatal(err)
 	}
-	h.known = engine.Operators{public: "ops"}
-	gateway := h.nats.Connect(engine.Gateway, "g1")
+	h.known = natsx.Operators{public: "ops"}
+	gateway := h.nats.Connect(natsx.Gateway, "g1")
 	if err := gateway.MakeStreams(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func newHosts(t *testing.T) *hosts {
 // desk opens one for the operator.
 func (h *hosts) desk() *Fleet {
 	h.t.Helper()
-	f, err := OpenFleet(h.nats.Connect(engine.Operator, "ops"), h.here, h.signer, nil)
+	f, err := OpenFleet(h.nats.Connect(natsx.Operator, "ops"), h.here, h.signer, nil)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -73,8 +73,8 @@ type host struct {
 	*house
 
 	name    string
-	peer    engine.Peer
-	conn    *engine.Conn
+	peer    natsx.Peer
+	conn    *natsx.Conn
 	member  *Member
 	freezes *fleet.Freezes
 	asked   *approval.Store
@@ -104,7 +104,7 @@ func (h *host) Take(word []byte) (freeze.Entry, bool, Stopped, error) {
 }
 
 // join makes a member that operators with the given keys may ask.
-func (h *hosts) join(role engine.Role, name string, known engine.Operators) *host {
+func (h *hosts) join(role natsx.Role, name string, known natsx.Operators) *host {
 	t := h.t
 	t.Helper()
 	outputs, err := spool.Open(spool.Options{Dir: t.TempDir(), MaxBytes: 8 << 20, Redactor: redact.New(nil)})
@@ -112,14 +112,14 @@ func (h *hosts) join(role engine.Role, name string, known engine.Operators) *hos
 		t.Fatal(err)
 	}
 	m := &host{house: &house{out: outputs.Begin("cmd_1"), done: make(chan struct{})}, name: name, asked: approval.NewStore(approval.Options{})}
-	m.peer = engine.Peer{Role: role, Address: engine.Address{Name: name, Incarnation: engine.NewIncarnation()}}
+	m.peer = natsx.Peer{Role: role, Address: natsx.Address{Name: name, Incarnation: natsx.NewIncarnation()}}
 	m.conn = h.nats.Connect(role, name)
 	m.freezes = fleet.NewFreezes(fleet.FreezesOptions{Conn: m.conn, Operators: known, Log: slog.New(slog.DiscardHandler)})
 	if err := m.freezes.Read(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	m.member, err = Join(MemberOptions{
-		Conn: m.conn, Self: m.peer, Verifier: engine.NewPersonVerifier(m.peer, known, time.Now),
+		Conn: m.conn, Self: m.peer, Verifier: natsx.NewPersonVerifier(m.peer, known, time.Now),
 		Questions: m.asked, House: m, Host: "host-" + name, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -145,11 +145,11 @@ func TestAFleetIsSeenAndStoppedByName(t *testing.T) {
 	if _, err := h.fleet.Now(t.Context()); err == nil || !strings.Contains(err.Error(), "no gateway and no runner") {
 		t.Errorf("without members: %v", err)
 	}
-	r1 := h.join(engine.Runner, "r1", h.known)
-	h.join(engine.Runner, "r2", h.known)
-	h.join(engine.Gateway, "g1", h.known)
-	h.join(engine.Runner, "strict", engine.Operators{})
-	gone := h.join(engine.Runner, "gone", h.known)
+	r1 := h.join(natsx.Runner, "r1", h.known)
+	h.join(natsx.Runner, "r2", h.known)
+	h.join(natsx.Gateway, "g1", h.known)
+	h.join(natsx.Runner, "strict", natsx.Operators{})
+	gone := h.join(natsx.Runner, "gone", h.known)
 	gone.member.Close()
 	if err := gone.conn.Flush(t.Context()); err != nil {
 		t.Fatal(err)
@@ -192,7 +192,7 @@ func TestAFleetIsSeenAndStoppedByName(t *testing.T) {
 
 func TestAnOperatorWhoseKeyIsNotInTheFileIsTold(t *testing.T) {
 	h := newHosts(t)
-	h.join(engine.Runner, "r1", engine.Operators{"UXXX": "another"})
+	h.join(natsx.Runner, "r1", natsx.Operators{"UXXX": "another"})
 	for what, err := range map[string]error{
 		"stop":   second(h.fleet.Stop(t.Context(), "cmd_r1", false)),
 		"freeze": second(h.fleet.Freeze(t.Context(), freeze.Target{Agent: "a"}, "")),
@@ -210,8 +210,8 @@ func second[T any](_ T, err error) error { return err }
 
 func TestAFollowerOfAFleetMissesNothing(t *testing.T) {
 	h := newHosts(t)
-	r1 := h.join(engine.Runner, "r1", h.known)
-	h.join(engine.Runner, "r2", h.known)
+	r1 := h.join(natsx.Runner, "r1", h.known)
+	h.join(natsx.Runner, "r2", h.known)
 	events, ended := make(chan Event, 10_000), make(chan error, 1)
 	go func() {
 		ended <- h.fleet.Follow(t.Context(), "cmd_r1", func(e Event) error { events <- e; return nil })
@@ -268,7 +268,7 @@ func TestAFollowerOfAFleetMissesNothing(t *testing.T) {
 	if err := <-ended; err != nil || last.Kind != KindEnd || last.Command.ExitCode != 3 {
 		t.Errorf("%+v, %v", last, err)
 	}
-	if err := h.fleet.Follow(t.Context(), "cmd_none", func(Event) error { return nil }); !errors.Is(err, engine.ErrNoStream) {
+	if err := h.fleet.Follow(t.Context(), "cmd_none", func(Event) error { return nil }); !errors.Is(err, natsx.ErrNoStream) {
 		t.Errorf("leases are kept in memory, so the restart of the only server ends them: %v", err)
 	}
 	if err := r1.conn.MakeStreams(t.Context(), 0); err != nil {
@@ -284,7 +284,7 @@ func TestAFollowerOfAFleetMissesNothing(t *testing.T) {
 
 func TestAFollowerWhoLeavesIsForgotten(t *testing.T) {
 	h := newHosts(t)
-	r1 := h.join(engine.Runner, "r1", h.known)
+	r1 := h.join(natsx.Runner, "r1", h.known)
 	leave := errors.New("enough")
 	for range mostFollowing + 2 { // else the last ones would be refused
 		if err := h.fleet.Follow(t.Context(), "cmd_r1", func(Event) error { return leave }); !errors.Is(err, leave) {
@@ -307,13 +307,13 @@ func TestAFollowerWhoLeavesIsForgotten(t *testing.T) {
 
 func TestAFreezeHoldsForAFleet(t *testing.T) {
 	h := newHosts(t)
-	r1, g1 := h.join(engine.Runner, "r1", h.known), h.join(engine.Gateway, "g1", h.known)
+	r1, g1 := h.join(natsx.Runner, "r1", h.known), h.join(natsx.Gateway, "g1", h.known)
 	target := freeze.Target{Agent: "bad"}
 	out, err := h.fleet.Freeze(t.Context(), target, "It deletes.")
 	if err != nil || out.Servers != 2 || out.Already || out.Entry.Operator != "ops" || out.Entry.UID != os.Geteuid() {
 		t.Fatalf("%+v, %v", out, err)
 	}
-	r2 := h.join(engine.Runner, "r2", h.known) // starts later
+	r2 := h.join(natsx.Runner, "r2", h.known) // starts later
 	for _, m := range []*host{r1, g1, r2} {
 		if all, err := m.freezes.Entries(); err != nil || len(all) != 1 || all[0].Target != target || all[0].Why != "It deletes." {
 			t.Errorf("%s: %+v, %v", m.name, all, err)
@@ -334,7 +334,7 @@ func TestAFreezeHoldsForAFleet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := h.nats.Connect(engine.Operator, "x").PutFrozen(t.Context(), fleet.FrozenKey(other), 0, data); err != nil {
+	if err := h.nats.Connect(natsx.Operator, "x").PutFrozen(t.Context(), fleet.FrozenKey(other), 0, data); err != nil {
 		t.Fatal(err)
 	}
 	if err := r1.freezes.Read(t.Context()); err != nil {

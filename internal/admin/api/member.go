@@ -1,4 +1,4 @@
-package control
+package api
 
 import (
 	"context"
@@ -8,18 +8,18 @@ import (
 	"sync"
 
 	"tipstaff"
-	argv "tipstaff/internal/command/cmdline"
-	engine "tipstaff/internal/fleet/natsx"
+	"tipstaff/internal/command/cmdline"
+	"tipstaff/internal/fleet/natsx"
 )
 
 // MemberOptions are what a gateway or a runner answers operators with. All but
 // Questions and Host must be there.
 type MemberOptions struct {
-	Conn *engine.Conn
-	Self engine.Peer
+	Conn *natsx.Conn
+	Self natsx.Peer
 	// Verifier says which requests count. One that knows no operator refuses all, and
 	// says why.
-	Verifier  *engine.PersonVerifier
+	Verifier  *natsx.PersonVerifier
 	Questions Questions
 	House     House
 	Host      string // the name of this machine, for people
@@ -32,7 +32,7 @@ type Member struct {
 	answers
 
 	opt    MemberOptions
-	sub    *engine.Subscription
+	sub    *natsx.Subscription
 	places chan struct{} // bounds the requests that are answered at once
 
 	ctx context.Context //nolint:containedctx // the member's own life, ended by Close
@@ -68,7 +68,7 @@ func (m *Member) Close() {
 
 // hear takes one message. While all places are taken, others wait in the connection,
 // which bounds them.
-func (m *Member) hear(msg engine.Message) {
+func (m *Member) hear(msg natsx.Message) {
 	select {
 	case m.places <- struct{}{}:
 	case <-m.ctx.Done():
@@ -92,7 +92,7 @@ func (m *Member) begin(f, otherwise func()) {
 }
 
 // take answers one message.
-func (m *Member) take(msg engine.Message) {
+func (m *Member) take(msg natsx.Message) {
 	statement, body, err := disclose(msg.Data)
 	if err != nil {
 		return // it is none of an operator's
@@ -106,7 +106,7 @@ func (m *Member) take(msg engine.Message) {
 	if err := json.Unmarshal(body, &q); err != nil || len(q.Token) != tokenSize {
 		return
 	}
-	who := tipstaff.Person{Name: argv.Escape(st.Person.Name[:min(len(st.Person.Name), longestPerson)]), UID: st.Person.UID, Operator: from.Name}
+	who := tipstaff.Person{Name: cmdline.Escape(st.Person.Name[:min(len(st.Person.Name), longestPerson)]), UID: st.Person.UID, Operator: from.Name}
 	// Replies go to the operator who has signed, wherever the message wants them.
 	to := m.opt.Self.Tells(from, q.Token)
 	switch q.Request.Op {
@@ -128,10 +128,10 @@ const longestPerson = 256
 
 // refuse tells an operator why a request does not count, and the log.
 func (m *Member) refuse(to string, err error) {
-	why := &engine.Refusal{Reason: engine.Unsigned, Say: err.Error()}
+	why := &natsx.Refusal{Reason: natsx.Unsigned, Say: err.Error()}
 	_ = errors.As(err, &why)
 	m.log.Warn("a request of an operator is not taken", "reason", string(why.Reason), "why", why.Say)
-	if from, _, err := engine.ParseTold(to); err != nil || from != m.opt.Self {
+	if from, _, err := natsx.ParseTold(to); err != nil || from != m.opt.Self {
 		return
 	}
 	m.say(to, reply{Error: "it does not take what this operator's key signs (" + string(why.Reason) + "): " + why.Say})
@@ -145,7 +145,7 @@ func (m *Member) say(to string, r reply) {
 			err = m.opt.Conn.Publish(to, "", p)
 		}
 	}
-	if err != nil && !errors.Is(err, engine.ErrUnavailable) {
+	if err != nil && !errors.Is(err, natsx.ErrUnavailable) {
 		m.log.Warn("an operator cannot be answered", "error", err)
 	}
 }

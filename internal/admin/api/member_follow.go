@@ -1,4 +1,4 @@
-package control
+package api
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	engine "tipstaff/internal/fleet/natsx"
+	"tipstaff/internal/fleet/natsx"
 )
 
 // An operator pulls what a command prints, one event after the other: it asks for the
@@ -18,7 +18,7 @@ import (
 
 // pullKey is a follower: an operator's process, and its token for this.
 type pullKey struct {
-	operator engine.Address
+	operator natsx.Address
 	token    string
 }
 

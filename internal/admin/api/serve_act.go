@@ -1,4 +1,4 @@
-package control
+package api
 
 import (
 	"errors"
@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"tipstaff"
-	argv "tipstaff/internal/command/cmdline"
+	"tipstaff/internal/command/cmdline"
 	"tipstaff/internal/policy"
 	"tipstaff/internal/policy/approval"
 	"tipstaff/internal/policy/freeze"
@@ -55,7 +55,7 @@ func (s *answers) answer(r request, who tipstaff.Person) reply {
 			a.Choice = policy.Session
 		}
 	case opDeny:
-		a.Comment = argv.Escape(r.Comment)
+		a.Comment = cmdline.Escape(r.Comment)
 	default:
 		return reply{Error: noRequest}
 	}

@@ -1,4 +1,4 @@
-package control
+package api
 
 import (
 	"context"
@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	text "tipstaff/internal/output/clean"
+	"tipstaff/internal/output/clean"
 	"tipstaff/internal/output/spool"
 )
 
@@ -164,7 +164,7 @@ func (f *follower) output(out *spool.Output, quiet bool) (more bool, err error) 
 		if err != nil {
 			return false, err
 		}
-		e.Text, _ = text.Clean(p.Text)
+		e.Text, _ = clean.Clean(p.Text)
 		f.miss(p)
 		more = p.Next > f.at && p.Next < end
 		f.at = max(f.at, p.Next)
@@ -174,7 +174,7 @@ func (f *follower) output(out *spool.Output, quiet bool) (more bool, err error) 
 		if err != nil {
 			return false, err
 		}
-		e.Open, _ = text.Clean(p.Text)
+		e.Open, _ = clean.Clean(p.Text)
 		f.looked = p.Next
 	}
 	e.Lost = f.lost

@@ -1,10 +1,10 @@
-package control
+package api
 
 import (
 	"errors"
 	"time"
 
-	argv "tipstaff/internal/command/cmdline"
+	"tipstaff/internal/command/cmdline"
 	"tipstaff/internal/policy"
 	"tipstaff/internal/policy/approval"
 	"tipstaff/internal/policy/freeze"
@@ -104,7 +104,7 @@ type Question struct {
 
 func questionOf(q policy.Question, state policy.Outcome, until time.Time, pid int) Question {
 	return Question{
-		Approval: q.Handle, State: string(state), Expires: until.UTC().Truncate(time.Millisecond), Argv: q.Argv, Command: argv.Display(q.Argv),
+		Approval: q.Handle, State: string(state), Expires: until.UTC().Truncate(time.Millisecond), Argv: q.Argv, Command: cmdline.Display(q.Argv),
 		Program: q.File, Directory: q.Dir, Principal: q.Origin.Principal, Client: q.Origin.Client, Agent: q.Origin.Agent, Task: q.Origin.Task,
 		Session: string(q.Session), Rule: q.Rule, At: q.At, Why: q.Why, Credentials: q.Credentials, Text: approval.Show(q), Server: pid,
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"tipstaff"
-	control "tipstaff/internal/admin/api"
+	"tipstaff/internal/admin/api"
 	"tipstaff/internal/policy/freeze"
 )
 
@@ -29,9 +29,9 @@ func (s *Server) routesActs(mux *http.ServeMux) {
 // stopView is what would be ended.
 type stopView struct {
 	ID      string
-	Command *control.Command
-	Session *control.Session
-	Of      []control.Command // of the session
+	Command *api.Command
+	Session *api.Session
+	Of      []api.Command // of the session
 }
 
 func (s *Server) askStop(w http.ResponseWriter, r *http.Request) error {
@@ -61,7 +61,7 @@ func (s *Server) stop(w http.ResponseWriter, r *http.Request) error {
 	defer s.now.act()
 	done, err := s.desk.Stop(r.Context(), r.FormValue("id"), how == "kill")
 	switch {
-	case errors.Is(err, control.ErrUnknown):
+	case errors.Is(err, api.ErrUnknown):
 		return &problem{Status: http.StatusConflict, Title: "There was nothing to stop", Text: "It had ended already, or its server has."}
 	case err != nil:
 		return &problem{Status: http.StatusBadGateway, Title: "It could not be stopped", Text: err.Error()}
@@ -85,7 +85,7 @@ type freezeView struct {
 	Target freeze.Target
 	What   string
 	Query  string
-	Of     []control.Command
+	Of     []api.Command
 	Wider  []frozenView // other names of whom it concerns, which take in more
 	Entry  *frozenView  // set where it is frozen
 }
@@ -119,7 +119,7 @@ func (s *Server) freezeViewOf(r *http.Request) (freezeView, error) {
 }
 
 // widen notes the client and the caller of what a freeze holds for.
-func (v *freezeView) widen(w control.Who) {
+func (v *freezeView) widen(w api.Who) {
 	for _, t := range []freeze.Target{{Client: freeze.ClientName(w.Client)}, {Principal: w.Principal}} {
 		known := slices.ContainsFunc(v.Wider, func(f frozenView) bool { return f.Target == t })
 		narrower := t == v.Target || t.Client != "" && v.Target.Client == "" && v.Target.Agent == "" && v.Target.Principal != ""
@@ -131,7 +131,7 @@ func (v *freezeView) widen(w control.Who) {
 
 // holds reports whether a freeze would take in a command or a session, for people to
 // see before; the servers decide.
-func holds(t freeze.Target, w control.Who, session string) bool {
+func holds(t freeze.Target, w api.Who, session string) bool {
 	return t.Holds(tipstaff.Origin{Agent: w.Agent, Task: w.Task, Client: w.Client, Principal: w.Principal}, tipstaff.SessionID(session))
 }
 

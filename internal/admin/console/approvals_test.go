@@ -13,13 +13,13 @@ import (
 	"time"
 
 	"tipstaff"
-	control "tipstaff/internal/admin/api"
+	"tipstaff/internal/admin/api"
 	"tipstaff/internal/audit"
 )
 
 // ask is an open question of a session.
-func ask() control.Question {
-	return control.Question{
+func ask() api.Question {
+	return api.Question{
 		Approval: "apr_1", State: "pending", Expires: time.Now().Add(time.Minute), Argv: []string{"git", "push"}, Command: "git push",
 		Directory: "/src", Rule: "push", At: "policy.yaml:7", Why: "a push asks", Session: "ses_1", Agent: "build-agent", Principal: "local",
 	}
@@ -65,7 +65,7 @@ func TestAQuestionShowsWhatItsSessionDidBefore(t *testing.T) {
 		record(audit.CommandStart, "c4", "", 0, "make", hostile), record(audit.CommandEnd, "c4", "", 2, "make", hostile),
 		record(audit.CommandRefused, "c5", tipstaff.CommandNotAllowed, 0, "curl"), record(audit.CommandStart, "c6", "", 0, "sleep"),
 		record(audit.CommandRefused, "c7", tipstaff.ApprovalRequired, 0, "git", "push"))
-	c := open(t, Options{Trails: trailOf(t, records...), Questions: &fakeQuestions{list: []control.Question{ask()}}}).in()
+	c := open(t, Options{Trails: trailOf(t, records...), Questions: &fakeQuestions{list: []api.Question{ask()}}}).in()
 	_, body := c.get("/approvals")
 	at := 0
 	for _, want := range []string{"<code dir=\"auto\">ls 2</code>", "exit 0", "ls 3", "exit 2", "refused", "curl", "runs", "sleep"} {
@@ -118,7 +118,7 @@ func TestQuestionsComeAndGoWhileAPersonLooks(t *testing.T) {
 			if !strings.Contains(data, "No command waits") {
 				t.Error(data)
 			}
-			q.set([]control.Question{ask()}, errors.New("server 7: "+hostile))
+			q.set([]api.Question{ask()}, errors.New("server 7: "+hostile))
 			return false
 		}
 		if !strings.Contains(data, "q-apr_1") || !strings.Contains(data, "Not every server has answered") {
@@ -129,7 +129,7 @@ func TestQuestionsComeAndGoWhileAPersonLooks(t *testing.T) {
 }
 
 func TestAnAnswerIsGivenOnce(t *testing.T) {
-	q := &fakeQuestions{known: "apr_1", list: []control.Question{ask()}}
+	q := &fakeQuestions{known: "apr_1", list: []api.Question{ask()}}
 	c := open(t, Options{Questions: q}).in()
 	for _, answer := range []string{"once", "session"} {
 		if _, body := c.post("/approvals/apr_1", url.Values{"answer": {answer}}); !strings.Contains(body, "Allowed") {

@@ -10,7 +10,7 @@ import (
 	"net/http"
 	"time"
 
-	control "tipstaff/internal/admin/api"
+	"tipstaff/internal/admin/api"
 )
 
 // Options are what a console shows, and what it needs to do so.
@@ -32,7 +32,7 @@ type Options struct {
 	// it is not known.
 	Insight Insight
 	// Alone records a freeze where no server runs that could.
-	Alone control.Record
+	Alone api.Record
 	// streams bounds the streams of events; 0: mostStreams.
 	streams int
 	Log     *slog.Logger

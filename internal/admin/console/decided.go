@@ -8,19 +8,19 @@ import (
 	"time"
 
 	"tipstaff/internal/audit"
-	trailread "tipstaff/internal/audit/query"
+	"tipstaff/internal/audit/query"
 )
 
 // decided is what records of the last days tell of rules: of all machines together,
 // and of each machine of a fleet.
 type decided struct {
-	all trailread.DecidedBy
+	all query.DecidedBy
 	of  map[string]*decidedAt
 }
 
 // decidedAt is what the records of one machine tell of its policy.
 type decidedAt struct {
-	trailread.DecidedBy
+	query.DecidedBy
 	file   *audit.Policy // the last policy file that was read
 	readAt time.Time
 }
@@ -32,7 +32,7 @@ func (s *Server) countDecided(ctx context.Context) (*decided, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = trailread.Read(ctx, trails, &trailread.Filter{Since: time.Now().Add(-decidedWithin)}, func(l *trailread.Line) error {
+	_, err = query.Read(ctx, trails, &query.Filter{Since: time.Now().Add(-decidedWithin)}, func(l *query.Line) error {
 		d.all.Add(&l.Record)
 		d.at(l)
 		return nil
@@ -41,7 +41,7 @@ func (s *Server) countDecided(ctx context.Context) (*decided, error) {
 }
 
 // at counts a record of a machine of a fleet.
-func (d *decided) at(l *trailread.Line) {
+func (d *decided) at(l *query.Line) {
 	name := machineOf(l.Trail)
 	if name == "" {
 		return

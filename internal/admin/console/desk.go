@@ -3,20 +3,20 @@ package console
 import (
 	"context"
 
-	control "tipstaff/internal/admin/api"
+	"tipstaff/internal/admin/api"
 	"tipstaff/internal/policy/freeze"
 )
 
 // Desk is where people see what servers do, and end it.
 type Desk interface {
-	Now(ctx context.Context) (control.Overview, error)
+	Now(ctx context.Context) (api.Overview, error)
 	// Follow calls each with what a command prints until it has ended.
-	Follow(ctx context.Context, id string, each func(control.Event) error) error
+	Follow(ctx context.Context, id string, each func(api.Event) error) error
 	// Stop ends a command or a session.
-	Stop(ctx context.Context, id string, kill bool) (control.Stopped, error)
+	Stop(ctx context.Context, id string, kill bool) (api.Stopped, error)
 	// Freeze may return what has come of it beside an error that says which servers
 	// did not answer.
-	Freeze(ctx context.Context, t freeze.Target, why string) (control.Frozen, error)
+	Freeze(ctx context.Context, t freeze.Target, why string) (api.Frozen, error)
 	Lift(ctx context.Context, t freeze.Target) (freeze.Entry, error)
 }
 
@@ -24,9 +24,9 @@ type Desk interface {
 type Questions interface {
 	// List returns the open questions. It may return some with an error that says
 	// which servers did not answer.
-	List() ([]control.Question, error)
-	Approve(handle string, session bool) (control.Question, error)
-	Deny(handle, comment string) (control.Question, error)
+	List() ([]api.Question, error)
+	Approve(handle string, session bool) (api.Question, error)
+	Deny(handle, comment string) (api.Question, error)
 }
 
 // Sockets speaks with the servers of a state directory by their control sockets.
@@ -34,41 +34,41 @@ type Questions interface {
 type Sockets struct {
 	State string
 	// Alone records a freeze and its end where no server runs.
-	Alone control.Record
+	Alone api.Record
 }
 
 // Now implements [Desk].
-func (s Sockets) Now(ctx context.Context) (control.Overview, error) { return control.Now(ctx, s.State) }
+func (s Sockets) Now(ctx context.Context) (api.Overview, error) { return api.Now(ctx, s.State) }
 
 // Follow implements [Desk].
-func (s Sockets) Follow(ctx context.Context, id string, each func(control.Event) error) error {
-	return control.Follow(ctx, s.State, id, each)
+func (s Sockets) Follow(ctx context.Context, id string, each func(api.Event) error) error {
+	return api.Follow(ctx, s.State, id, each)
 }
 
 // Stop implements [Desk].
-func (s Sockets) Stop(ctx context.Context, id string, kill bool) (control.Stopped, error) {
-	return control.Stop(ctx, s.State, id, kill)
+func (s Sockets) Stop(ctx context.Context, id string, kill bool) (api.Stopped, error) {
+	return api.Stop(ctx, s.State, id, kill)
 }
 
 // Freeze implements [Desk].
-func (s Sockets) Freeze(ctx context.Context, t freeze.Target, why string) (control.Frozen, error) {
-	return control.Freeze(ctx, s.State, t, why, s.Alone)
+func (s Sockets) Freeze(ctx context.Context, t freeze.Target, why string) (api.Frozen, error) {
+	return api.Freeze(ctx, s.State, t, why, s.Alone)
 }
 
 // Lift implements [Desk].
 func (s Sockets) Lift(ctx context.Context, t freeze.Target) (freeze.Entry, error) {
-	return control.Lift(ctx, s.State, t, s.Alone)
+	return api.Lift(ctx, s.State, t, s.Alone)
 }
 
 // List implements [Questions].
-func (s Sockets) List() ([]control.Question, error) { return control.List(s.State) }
+func (s Sockets) List() ([]api.Question, error) { return api.List(s.State) }
 
 // Approve implements [Questions].
-func (s Sockets) Approve(handle string, session bool) (control.Question, error) {
-	return control.Approve(s.State, handle, session)
+func (s Sockets) Approve(handle string, session bool) (api.Question, error) {
+	return api.Approve(s.State, handle, session)
 }
 
 // Deny implements [Questions].
-func (s Sockets) Deny(handle, comment string) (control.Question, error) {
-	return control.Deny(s.State, handle, comment)
+func (s Sockets) Deny(handle, comment string) (api.Question, error) {
+	return api.Deny(s.State, handle, comment)
 }

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	trailread "tipstaff/internal/audit/query"
+	"tipstaff/internal/audit/query"
 )
 
 // trailExport streams what is asked to a file of the browser.
@@ -16,13 +16,13 @@ func (s *Server) trailExport(w http.ResponseWriter, r *http.Request) error {
 		return &problem{Status: http.StatusBadRequest, Title: "This cannot be exported", Text: err.Error()}
 	}
 	out := &unhurried{w: w, ctrl: http.NewResponseController(w)}
-	var to trailread.Exporter
+	var to query.Exporter
 	switch r.URL.Query().Get("format") {
 	case "jsonl":
-		to = trailread.NewJSONL(out)
+		to = query.NewJSONL(out)
 		attach(w, "application/jsonl", "tipstaff-trail.jsonl")
 	case "csv":
-		to = trailread.NewCSV(out)
+		to = query.NewCSV(out)
 		attach(w, "text/csv; charset=utf-8", "tipstaff-trail.csv")
 	default:
 		return &problem{Status: http.StatusBadRequest, Title: "There is no such format", Text: "Records are exported as jsonl or as csv; tipstaff audit export knows ocsf as well."}
@@ -36,7 +36,7 @@ func (s *Server) trailExport(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	_, err = trailread.Read(r.Context(), trails, f, to.Write)
+	_, err = query.Read(r.Context(), trails, f, to.Write)
 	if err == nil {
 		err = to.Close()
 	}

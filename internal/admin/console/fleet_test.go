@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"tipstaff"
-	control "tipstaff/internal/admin/api"
+	"tipstaff/internal/admin/api"
 	"tipstaff/internal/audit"
-	engine "tipstaff/internal/fleet/natsx"
+	"tipstaff/internal/fleet/natsx"
 )
 
 // fakeCopies are trails of members in a directory, as an engine would have them.
@@ -119,7 +119,7 @@ func TestAGatewaysQuestionShowsWhatItsSessionDidOnItsRunner(t *testing.T) {
 	for member, found := range map[string]bool{"gateway g1": true, "runner r1": false, "runner r2": true} {
 		q := ask()
 		q.Session, q.Agent, q.Member, q.Directory = "ses-of-r2", "", member, "/"
-		c := open(t, Options{Copies: &fakeCopies{FS: os.DirFS(dir)}, Questions: &fakeQuestions{list: []control.Question{q}}}).in()
+		c := open(t, Options{Copies: &fakeCopies{FS: os.DirFS(dir)}, Questions: &fakeQuestions{list: []api.Question{q}}}).in()
 		_, body := c.get("/approvals")
 		if strings.Contains(body, "The last commands of this session") != found {
 			t.Errorf("%s: found is not %t:\n%s", member, found, body)
@@ -165,7 +165,7 @@ func TestWithoutTheRightPagesSayWhatTheyLack(t *testing.T) {
 	lacking := o
 	lacking.CopiesLack = "No key for that is set. " + HowToRead
 	forbidden := o
-	forbidden.Copies = &fakeCopies{FS: os.DirFS(t.TempDir()), err: fmt.Errorf("AUDIT_0: %w", engine.ErrForbidden)}
+	forbidden.Copies = &fakeCopies{FS: os.DirFS(t.TempDir()), err: fmt.Errorf("AUDIT_0: %w", natsx.ErrForbidden)}
 	for name, x := range map[string]struct {
 		Options
 		says string
@@ -203,7 +203,7 @@ func TestAnEngineThatGoesAwayIsTold(t *testing.T) {
 	if _, body := c.get("/trail"); !strings.Contains(body, "agent-of-r1") || strings.Contains(body, "Nothing new is known") {
 		t.Fatalf("control:\n%s", body)
 	}
-	copies.set(fmt.Errorf("cannot read: %w", engine.ErrUnavailable))
+	copies.set(fmt.Errorf("cannot read: %w", natsx.ErrUnavailable))
 	c.trails.mu.Lock()
 	c.trails.done = time.Time{} // as if a second had gone by
 	c.trails.mu.Unlock()
@@ -211,7 +211,7 @@ func TestAnEngineThatGoesAwayIsTold(t *testing.T) {
 		t.Errorf("%s", body)
 	}
 	var p *problem
-	if err := c.trails.unreadable(fmt.Errorf("message 7: %w", engine.ErrUnanswered)); !errors.As(err, &p) || p.Status != http.StatusServiceUnavailable {
+	if err := c.trails.unreadable(fmt.Errorf("message 7: %w", natsx.ErrUnanswered)); !errors.As(err, &p) || p.Status != http.StatusServiceUnavailable {
 		t.Errorf("%v", err)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	control "tipstaff/internal/admin/api"
+	"tipstaff/internal/admin/api"
 )
 
 // The page Now says how many sessions are idle, and has none of them: a script asks for
@@ -40,7 +40,7 @@ type slowDesk struct {
 	asked, answer chan struct{}
 }
 
-func (d *slowDesk) Now(ctx context.Context) (control.Overview, error) {
+func (d *slowDesk) Now(ctx context.Context) (api.Overview, error) {
 	close(d.asked)
 	<-d.answer
 	return d.fakeDesk.Now(ctx)

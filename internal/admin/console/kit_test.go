@@ -13,46 +13,46 @@ import (
 	"testing"
 	"time"
 
-	control "tipstaff/internal/admin/api"
+	"tipstaff/internal/admin/api"
 	"tipstaff/internal/policy/approval"
 )
 
 // fakeQuestions are questions without servers.
 type fakeQuestions struct {
 	mu    sync.Mutex
-	list  []control.Question
+	list  []api.Question
 	err   error
 	acts  []string
 	known string // the handle that is open
 }
 
-func (f *fakeQuestions) List() ([]control.Question, error) {
+func (f *fakeQuestions) List() ([]api.Question, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.list, f.err
 }
 
-func (f *fakeQuestions) set(list []control.Question, err error) {
+func (f *fakeQuestions) set(list []api.Question, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.list, f.err = list, err
 }
 
-func (f *fakeQuestions) Approve(handle string, session bool) (control.Question, error) {
+func (f *fakeQuestions) Approve(handle string, session bool) (api.Question, error) {
 	if handle != f.known {
-		return control.Question{}, approval.ErrNotOpen
+		return api.Question{}, approval.ErrNotOpen
 	}
 	how := "once "
 	if session {
 		how = "session "
 	}
 	f.acts = append(f.acts, how+handle)
-	return control.Question{Approval: handle, Command: "git push"}, nil
+	return api.Question{Approval: handle, Command: "git push"}, nil
 }
 
-func (f *fakeQuestions) Deny(handle, comment string) (control.Question, error) {
+func (f *fakeQuestions) Deny(handle, comment string) (api.Question, error) {
 	f.acts = append(f.acts, "deny "+handle+" "+comment)
-	return control.Question{Approval: handle, Command: "git push"}, nil
+	return api.Question{Approval: handle, Command: "git push"}, nil
 }
 
 // testConsole is a console that serves, and a browser.

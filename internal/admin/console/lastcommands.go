@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"tipstaff"
-	control "tipstaff/internal/admin/api"
+	"tipstaff/internal/admin/api"
 	"tipstaff/internal/audit"
-	trailread "tipstaff/internal/audit/query"
+	"tipstaff/internal/audit/query"
 )
 
 // lastCommand is one of the commands before a question.
@@ -99,7 +99,7 @@ func (q *questionView) AtGateway() bool { return strings.HasPrefix(q.Member, "ga
 
 // lastOf reads the trails for the last commands of a question's session. Those of a
 // gateway's question ran on a runner.
-func (s *Server) lastOf(ctx context.Context, q control.Question) []lastCommand {
+func (s *Server) lastOf(ctx context.Context, q api.Question) []lastCommand {
 	if q.Session == "" {
 		return nil
 	}
@@ -111,7 +111,7 @@ func (s *Server) lastOf(ctx context.Context, q control.Question) []lastCommand {
 	if err != nil {
 		return nil
 	}
-	lines, _, err := trailread.Last(ctx, trails, &trailread.Filter{Session: q.Session, Event: trailread.Word{Text: "command.", Prefix: true}}, lastRead)
+	lines, _, err := query.Last(ctx, trails, &query.Filter{Session: q.Session, Event: query.Word{Text: "command.", Prefix: true}}, lastRead)
 	if err != nil {
 		return nil
 	}
@@ -119,7 +119,7 @@ func (s *Server) lastOf(ctx context.Context, q control.Question) []lastCommand {
 	at := map[string]int{}
 	for i := range lines {
 		r := &lines[i].Record
-		line := trailread.CommandLine(r)
+		line := query.CommandLine(r)
 		outcome, sign := outcomeOf(r)
 		if outcome == "" || r.Code == tipstaff.ApprovalRequired && line == q.Command {
 			continue // or it is the question itself

@@ -12,12 +12,12 @@ import (
 	"testing"
 	"time"
 
-	control "tipstaff/internal/admin/api"
+	"tipstaff/internal/admin/api"
 	"tipstaff/internal/policy/freeze"
 )
 
 func TestNowShowsWhoDoesWhatWithAStop(t *testing.T) {
-	c := open(t, Options{Desk: &fakeDesk{overview: night()}, Questions: &fakeQuestions{list: []control.Question{{State: "pending"}}}}).in()
+	c := open(t, Options{Desk: &fakeDesk{overview: night()}, Questions: &fakeQuestions{list: []api.Question{{State: "pending"}}}}).in()
 	_, body := c.get("/now")
 	for _, want := range []string{
 		"make -j8 test", `href="/stop?id=cmd_1"`, `aria-label="Stop make -j8 test"`, `href="/freeze?agent=build-agent"`,
@@ -52,11 +52,11 @@ func harmless(t *testing.T, where, body string) {
 }
 
 func TestTextOfCommandsIsText(t *testing.T) {
-	q := control.Question{Approval: "apr_1", State: "pending", Argv: []string{"rm", hostile, ""}, Command: hostile, Directory: hostile, Program: hostile, Agent: hostile, Task: hostile, Client: hostile, Principal: hostile, Rule: hostile, At: hostile, Why: hostile, Credentials: []string{hostile}, Session: hostile}
+	q := api.Question{Approval: "apr_1", State: "pending", Argv: []string{"rm", hostile, ""}, Command: hostile, Directory: hostile, Program: hostile, Agent: hostile, Task: hostile, Client: hostile, Principal: hostile, Rule: hostile, At: hostile, Why: hostile, Credentials: []string{hostile}, Session: hostile}
 	d := &fakeDesk{overview: night()}
 	about := night().Servers[1].Commands[1]
-	d.events = []control.Event{{Kind: control.KindCommand, Command: &about}, {Kind: control.KindOutput, Text: hostile + "\n", Open: hostile}}
-	c := open(t, Options{Desk: d, Questions: &fakeQuestions{list: []control.Question{q}}}).in()
+	d.events = []api.Event{{Kind: api.KindCommand, Command: &about}, {Kind: api.KindOutput, Text: hostile + "\n", Open: hostile}}
+	c := open(t, Options{Desk: d, Questions: &fakeQuestions{list: []api.Question{q}}}).in()
 	for _, path := range []string{"/now", "/approvals", "/commands/cmd_5", "/commands/cmd_5/still", "/stop?id=cmd_5", "/freeze?agent=" + url.QueryEscape(hostile)} {
 		status, body := c.get(path)
 		if status != http.StatusOK {
@@ -294,11 +294,11 @@ func TestOutputComesAsItIsPrinted(t *testing.T) {
 	about := night().Servers[0].Commands[0]
 	over := about
 	over.State, over.ExitCode = "exited", 3
-	d := &fakeDesk{overview: night(), events: []control.Event{
-		{Kind: control.KindCommand, Command: &about},
-		{Kind: control.KindOutput, Text: "one\ttwo\n", Open: hostile, Lost: 7},
-		{Kind: control.KindScreen, Screen: []string{"top -b", hostile}},
-		{Kind: control.KindEnd, Command: &over},
+	d := &fakeDesk{overview: night(), events: []api.Event{
+		{Kind: api.KindCommand, Command: &about},
+		{Kind: api.KindOutput, Text: "one\ttwo\n", Open: hostile, Lost: 7},
+		{Kind: api.KindScreen, Screen: []string{"top -b", hostile}},
+		{Kind: api.KindEnd, Command: &over},
 	}}
 	c := open(t, Options{Desk: d}).in()
 	var got []string

@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"tipstaff"
-	control "tipstaff/internal/admin/api"
+	"tipstaff/internal/admin/api"
 	"tipstaff/internal/policy/freeze"
 )
 
@@ -19,9 +19,9 @@ type nowView struct {
 	Groups  []*group
 	Frozen  []frozenView
 	Fault   string // why it cannot be told who is frozen
-	Silent  []control.Running
-	Faulty  []control.Running // that cannot tell who is frozen in the fleet
-	Servers []control.Running
+	Silent  []api.Running
+	Faulty  []api.Running // that cannot tell who is frozen in the fleet
+	Servers []api.Running
 	Failed  string // why the servers cannot be found
 	Live    string // where the page's stream is
 }
@@ -34,8 +34,8 @@ type seenView struct {
 // group is one agent, or a client or caller that names none, with what it does.
 type group struct {
 	groupHead
-	Commands []control.Command
-	Idle     []control.Session // without a command that runs
+	Commands []api.Command
+	Idle     []api.Session // without a command that runs
 }
 
 type groupHead struct {
@@ -109,7 +109,7 @@ func overviewOf(s seen) nowView {
 
 // targetOf names whose a command is by what is frozen with it: the agent, or the
 // client or the caller if there is no agent.
-func targetOf(w control.Who) freeze.Target {
+func targetOf(w api.Who) freeze.Target {
 	switch {
 	case w.Agent != "":
 		return freeze.Target{Agent: w.Agent}
@@ -119,7 +119,7 @@ func targetOf(w control.Who) freeze.Target {
 	return freeze.Target{Principal: w.Principal}
 }
 
-func groupOf(all map[freeze.Target]*group, w control.Who) *group {
+func groupOf(all map[freeze.Target]*group, w api.Who) *group {
 	t := targetOf(w)
 	g, ok := all[t]
 	if !ok {
@@ -147,9 +147,9 @@ func targetID(t freeze.Target) string {
 	return "g-" + hex.EncodeToString(sum[:8])
 }
 
-func (g *group) add(c control.Command) {
+func (g *group) add(c api.Command) {
 	g.Commands = append(g.Commands, rough(c))
-	if c.State == control.Waiting {
+	if c.State == api.Waiting {
 		g.Waiting++
 	} else {
 		g.Running++
@@ -158,7 +158,7 @@ func (g *group) add(c control.Command) {
 }
 
 // hold notes a freeze that holds for some of a group under another name.
-func (g *group) hold(frozen []freeze.Entry, w control.Who, session string) {
+func (g *group) hold(frozen []freeze.Entry, w api.Who, session string) {
 	for _, e := range frozen {
 		if e.Target != targetOf(w) && holds(e.Target, w, session) {
 			g.Held = e.Target.String()
@@ -168,7 +168,7 @@ func (g *group) hold(frozen []freeze.Entry, w control.Who, session string) {
 
 // rough is a command as a row shows it: what the row does not show, or shows more
 // roughly, makes no difference between two looks.
-func rough(c control.Command) control.Command {
+func rough(c api.Command) api.Command {
 	const step = 1 << 20
 	c.CPU, c.Memory = math.Round(c.CPU), (c.Memory+step/2)/step*step
 	c.AgeMS, c.CPUSeconds, c.Bytes, c.Processes = 0, 0, 0, 0
@@ -176,7 +176,7 @@ func rough(c control.Command) control.Command {
 }
 
 // note keeps the names of clients, a few of them.
-func (g *group) note(w control.Who) {
+func (g *group) note(w api.Who) {
 	const most = 3
 	if w.Client != "" && w.Client != g.Name && len(g.Clients) < most && !slices.Contains(g.Clients, w.Client) {
 		g.Clients = append(g.Clients, w.Client)
@@ -199,7 +199,7 @@ func readTarget(q url.Values) freeze.Target {
 }
 
 // find returns a command, or nil.
-func find(o control.Overview, id string) *control.Command {
+func find(o api.Overview, id string) *api.Command {
 	for i := range o.Servers {
 		for j := range o.Servers[i].Commands {
 			if c := &o.Servers[i].Commands[j]; c.ID == id {
@@ -210,7 +210,7 @@ func find(o control.Overview, id string) *control.Command {
 	return nil
 }
 
-func findSession(o control.Overview, id string) *control.Session {
+func findSession(o api.Overview, id string) *api.Session {
 	for i := range o.Servers {
 		for j := range o.Servers[i].Sessions {
 			if s := &o.Servers[i].Sessions[j]; s.ID == id {

@@ -7,7 +7,7 @@ import (
 	"reflect"
 	"time"
 
-	control "tipstaff/internal/admin/api"
+	"tipstaff/internal/admin/api"
 	"tipstaff/internal/policy"
 	"tipstaff/internal/policy/approval"
 )
@@ -21,12 +21,12 @@ func (s *Server) routesApprovals(mux *http.ServeMux) {
 // approvalsView is what the page shows of open questions.
 type approvalsView struct {
 	Open     []questionView
-	Answered []control.Question // not used yet, or the caller is not told yet
-	Fault    string             // which servers did not answer
+	Answered []api.Question // not used yet, or the caller is not told yet
+	Fault    string         // which servers did not answer
 }
 
 type questionView struct {
-	control.Question
+	api.Question
 	Last []lastCommand // of its session, the newest last
 	Cwd  string        // where its session was last, if a gateway asks
 }
@@ -58,7 +58,7 @@ func (s *Server) approvals(w http.ResponseWriter, r *http.Request) error {
 // answer takes a person's answer from the form of a question.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request) error {
 	handle := r.PathValue("handle")
-	var q control.Question
+	var q api.Question
 	var err error
 	var said string
 	switch r.FormValue("answer") {

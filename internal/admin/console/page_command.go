@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	control "tipstaff/internal/admin/api"
-	argv "tipstaff/internal/command/cmdline"
+	"tipstaff/internal/admin/api"
+	"tipstaff/internal/command/cmdline"
 )
 
 func (s *Server) routesCommand(mux *http.ServeMux) {
@@ -21,7 +21,7 @@ func (s *Server) routesCommand(mux *http.ServeMux) {
 // commandView is one command. Text is what it had printed when the page was made;
 // a page that is live begins without.
 type commandView struct {
-	*control.Command
+	*api.Command
 	Still  bool
 	Text   string
 	Screen []string
@@ -29,12 +29,12 @@ type commandView struct {
 }
 
 // Ended reports whether the command runs no more.
-func (c commandView) Ended() bool { return c.State != control.Waiting && c.State != "running" }
+func (c commandView) Ended() bool { return c.State != api.Waiting && c.State != "running" }
 
 // errGone is the answer for commands that no server knows any more.
 func errGone(id string) error {
 	return &problem{Status: http.StatusNotFound, Title: "This command is not known any more",
-		Text: "It has ended a while ago, or its server has. The trail has it: tipstaff audit search --command " + argv.Escape(id)}
+		Text: "It has ended a while ago, or its server has. The trail has it: tipstaff audit search --command " + cmdline.Escape(id)}
 }
 
 func (s *Server) showCommand(w http.ResponseWriter, r *http.Request) error {
@@ -46,13 +46,13 @@ func (s *Server) showCommand(w http.ResponseWriter, r *http.Request) error {
 }
 
 // commandNow returns a command that runs, or has ended not long ago.
-func (s *Server) commandNow(r *http.Request) (*control.Command, error) {
+func (s *Server) commandNow(r *http.Request) (*api.Command, error) {
 	id := r.PathValue("id")
 	if c := find(s.now.latest(r.Context()).overview, id); c != nil {
 		return c, nil
 	}
-	var found *control.Command
-	err := s.desk.Follow(r.Context(), id, func(e control.Event) error {
+	var found *api.Command
+	err := s.desk.Follow(r.Context(), id, func(e api.Event) error {
 		found = e.Command
 		return errSeen
 	})
@@ -75,21 +75,21 @@ func (s *Server) stillCommand(w http.ResponseWriter, r *http.Request) error {
 	v := commandView{Still: true}
 	var text strings.Builder
 	openLine := ""
-	err := s.desk.Follow(ctx, r.PathValue("id"), func(e control.Event) error {
+	err := s.desk.Follow(ctx, r.PathValue("id"), func(e api.Event) error {
 		if e.Command != nil {
 			v.Command = e.Command
 		}
 		switch e.Kind {
-		case control.KindOutput:
+		case api.KindOutput:
 			text.WriteString(e.Text)
 			openLine, v.Lost = e.Open, v.Lost+e.Lost
-		case control.KindScreen:
+		case api.KindScreen:
 			v.Screen = e.Screen
 		}
 		return nil
 	})
 	if v.Command == nil {
-		if err != nil && !errors.Is(err, control.ErrUnknown) && ctx.Err() == nil {
+		if err != nil && !errors.Is(err, api.ErrUnknown) && ctx.Err() == nil {
 			return err
 		}
 		return errGone(r.PathValue("id"))
@@ -114,7 +114,7 @@ func (s *Server) commandLive(ctx context.Context, r *http.Request, n *news) erro
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	var ended sync.Once
-	about := func(c *control.Command) error {
+	about := func(c *api.Command) error {
 		html, err := s.part("command", "about", commandView{Command: c})
 		if err != nil {
 			return err
@@ -129,19 +129,19 @@ func (s *Server) commandLive(ctx context.Context, r *http.Request, n *news) erro
 			return nil
 		})
 	})
-	err := s.desk.Follow(ctx, id, func(e control.Event) error {
+	err := s.desk.Follow(ctx, id, func(e api.Event) error {
 		switch e.Kind {
-		case control.KindCommand:
+		case api.KindCommand:
 			return errors.Join(n.send("start", ""), about(e.Command))
-		case control.KindOutput:
+		case api.KindOutput:
 			return n.send("output", outputNews{Text: visibleOutput(e.Text), Open: visibleOutput(e.Open), Lost: e.Lost})
-		case control.KindScreen:
+		case api.KindScreen:
 			lines := make([]string, len(e.Screen))
 			for i, l := range e.Screen {
 				lines[i] = visibleOutput(l)
 			}
 			return n.send("output", outputNews{Screen: lines})
-		case control.KindEnd:
+		case api.KindEnd:
 			cancel()
 			watching.Wait()
 			var err error
@@ -150,7 +150,7 @@ func (s *Server) commandLive(ctx context.Context, r *http.Request, n *news) erro
 		}
 		return nil
 	})
-	if errors.Is(err, control.ErrUnknown) {
+	if errors.Is(err, api.ErrUnknown) {
 		return n.send("end", "The command is not known any more: it has ended, or its server has.")
 	}
 	return err
@@ -172,10 +172,10 @@ func visibleOutput(s string) string {
 	for rest := s; ; {
 		at := strings.IndexAny(rest, "\n\t")
 		if at < 0 {
-			b.WriteString(argv.Escape(rest))
+			b.WriteString(cmdline.Escape(rest))
 			return b.String()
 		}
-		b.WriteString(argv.Escape(rest[:at]))
+		b.WriteString(cmdline.Escape(rest[:at]))
 		b.WriteByte(rest[at])
 		rest = rest[at+1:]
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"tipstaff/internal/audit"
-	trailread "tipstaff/internal/audit/query"
+	"tipstaff/internal/audit/query"
 )
 
 func (s *Server) routesFigures(mux *http.ServeMux) {
@@ -20,7 +20,7 @@ type figuresOf struct{ window, agent, task, machine string }
 
 // counted are figures, and how many commands each machine of a fleet had of them.
 type counted struct {
-	*trailread.Figures
+	*query.Figures
 	machines map[string]int64
 }
 
@@ -130,13 +130,13 @@ func (of figuresOf) link() string {
 // count reads the records of a window.
 func (s *Server) count(ctx context.Context, win window, of figuresOf) (*counted, error) {
 	edges := win.edges(time.Now())
-	f := &counted{trailread.NewFigures(edges), map[string]int64{}}
+	f := &counted{query.NewFigures(edges), map[string]int64{}}
 	trails, err := s.find(of.machine)
 	if err != nil {
 		return nil, err
 	}
-	filter := trailread.Filter{Since: edges[0], Until: edges[len(edges)-1], Agent: of.agent, Task: of.task}
-	if _, err := trailread.Read(ctx, trails, &filter, func(l *trailread.Line) error {
+	filter := query.Filter{Since: edges[0], Until: edges[len(edges)-1], Agent: of.agent, Task: of.task}
+	if _, err := query.Read(ctx, trails, &filter, func(l *query.Line) error {
 		f.Add(&l.Record)
 		f.machine(l)
 		return nil
@@ -151,7 +151,7 @@ func (s *Server) count(ctx context.Context, win window, of figuresOf) (*counted,
 const mostMachines = 1000
 
 // machine counts a command of a machine, as Add counts it.
-func (c *counted) machine(l *trailread.Line) {
+func (c *counted) machine(l *query.Line) {
 	switch l.Record.Event {
 	case audit.CommandStart, audit.CommandRefused, audit.CommandJudged:
 		name := machineOf(l.Trail)
@@ -162,7 +162,7 @@ func (c *counted) machine(l *trailread.Line) {
 }
 
 func (v *figuresView) fill(f *counted, of figuresOf) {
-	v.Nothing = f.Total == trailread.Bucket{} && len(f.Refusals) == 0
+	v.Nothing = f.Total == query.Bucket{} && len(f.Refusals) == 0
 	count := grouped[int64]
 	v.Tiles = []tile{
 		{"Commands", count(f.Total.Commands), ""},
@@ -172,7 +172,7 @@ func (v *figuresView) fill(f *counted, of figuresOf) {
 		{"Output", shownBytes(f.Total.Output), ""},
 		{"Waits for a person", count(f.Total.Waits), waitsNote(f)},
 	}
-	over := func(get func(*trailread.Bucket) int64) (values []int64) {
+	over := func(get func(*query.Bucket) int64) (values []int64) {
 		for i := range f.Buckets {
 			values = append(values, get(&f.Buckets[i]))
 		}
@@ -183,21 +183,21 @@ func (v *figuresView) fill(f *counted, of figuresOf) {
 			ID: "commands", Title: "Commands", Show: count, Scale: countScale,
 			Parts: []plotPart{{"allowed", "bar-run"}, {"refused", "bar-bad"}},
 			Values: [][]int64{
-				over(func(b *trailread.Bucket) int64 { return b.Commands - b.Refused }),
-				over(func(b *trailread.Bucket) int64 { return b.Refused }),
+				over(func(b *query.Bucket) int64 { return b.Commands - b.Refused }),
+				over(func(b *query.Bucket) int64 { return b.Refused }),
 			},
 		},
 		{
 			ID: "time", Title: "Time of programs", Show: shownMillis, Scale: timeScale,
-			Parts: []plotPart{{"time", "bar-run"}}, Values: [][]int64{over(func(b *trailread.Bucket) int64 { return b.BusyMS })},
+			Parts: []plotPart{{"time", "bar-run"}}, Values: [][]int64{over(func(b *query.Bucket) int64 { return b.BusyMS })},
 		},
 		{
 			ID: "output", Title: "Output", Show: shownBytes, Scale: byteScale,
-			Parts: []plotPart{{"bytes", "bar-good"}}, Values: [][]int64{over(func(b *trailread.Bucket) int64 { return b.Output })},
+			Parts: []plotPart{{"bytes", "bar-good"}}, Values: [][]int64{over(func(b *query.Bucket) int64 { return b.Output })},
 		},
 		{
 			ID: "waits", Title: "Waits for a person", Show: count, Scale: countScale,
-			Parts: []plotPart{{"waits", "bar-wait"}}, Values: [][]int64{over(func(b *trailread.Bucket) int64 { return b.Waits })},
+			Parts: []plotPart{{"waits", "bar-wait"}}, Values: [][]int64{over(func(b *query.Bucket) int64 { return b.Waits })},
 		},
 	} {
 		v.Plots = append(v.Plots, draw(s, f.Edges, v.Window.layout, v.Window.labels))
@@ -206,7 +206,7 @@ func (v *figuresView) fill(f *counted, of figuresOf) {
 }
 
 func (v *figuresView) rankings(f *counted, of figuresOf) {
-	sorted := func(c trailread.Counts) (out []nameCount) {
+	sorted := func(c query.Counts) (out []nameCount) {
 		for _, one := range c.Sorted() {
 			out = append(out, nameCount{one.Name, one.N})
 		}
@@ -231,7 +231,7 @@ func (v *figuresView) rankings(f *counted, of figuresOf) {
 			sorted(f.Tasks), grouped[int64], func(name string) string { of := of; of.task = name; return of.link() }),
 	}
 	if v.Source.Fleet {
-		machines := trailread.Counts(f.machines)
+		machines := query.Counts(f.machines)
 		v.Rankings = append(v.Rankings, rank(ranking{ID: "machines", Title: "Commands by machine", Name: "Machine", Number: "Commands", Nothing: "No machine has recorded a command."},
 			sorted(machines), grouped[int64], func(name string) string { of := of; of.machine = name; return of.link() }))
 	}

@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 
-	control "tipstaff/internal/admin/api"
+	"tipstaff/internal/admin/api"
 )
 
 // Sessions in which nothing runs are many, and seldom looked at: the page Now says how
@@ -16,7 +16,7 @@ import (
 // idleView is the sessions of a group in which nothing runs.
 type idleView struct {
 	Kind, Name string
-	Idle       []control.Session
+	Idle       []api.Session
 }
 
 // idle answers with a page, or with the list alone where the page Now asks for it.

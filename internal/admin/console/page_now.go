@@ -10,7 +10,7 @@ import (
 	"slices"
 	"sync"
 
-	control "tipstaff/internal/admin/api"
+	"tipstaff/internal/admin/api"
 )
 
 func (s *Server) routesNow(mux *http.ServeMux) {
@@ -136,8 +136,8 @@ func (v nowView) sameTop(w nowView) bool {
 }
 
 // sameServers compares what the table of servers shows.
-func sameServers(a, b []control.Running) bool {
-	return slices.EqualFunc(a, b, func(a, b control.Running) bool {
+func sameServers(a, b []api.Running) bool {
+	return slices.EqualFunc(a, b, func(a, b api.Running) bool {
 		return a.PID == b.PID && a.Key() == b.Key() && a.Silent == b.Silent && len(a.Sessions) == len(b.Sessions) && len(a.Commands) == len(b.Commands) && a.Started.Equal(b.Started)
 	})
 }

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"tipstaff"
-	trailread "tipstaff/internal/audit/query"
+	"tipstaff/internal/audit/query"
 	"tipstaff/internal/inspect/explain"
-	rules "tipstaff/internal/policy/language"
+	"tipstaff/internal/policy/language"
 )
 
 func (s *Server) routesPolicy(mux *http.ServeMux) {
@@ -101,7 +101,7 @@ func (s *Server) explainPolicy(v *policyView) error {
 		return err
 	}
 	a := &v.Asked
-	v.List = x.List(a.Family, rules.Who{Agent: a.Agent, Task: a.Task, Client: a.Client, Principal: a.Principal})
+	v.List = x.List(a.Family, language.Who{Agent: a.Agent, Task: a.Task, Client: a.Client, Principal: a.Principal})
 	v.NoFile = v.List.Policy.File == ""
 	s.trails.refresh(s.ending, &s.study.work)
 	v.Source = s.trails.view()
@@ -146,7 +146,7 @@ func digestOf(x *explain.Explainer, family tipstaff.Family) string {
 
 // group orders the rules by profile and program, with what the trail says of
 // each. digest is of the policy that is shown.
-func (v *policyView) group(d *trailread.DecidedBy, digest string) {
+func (v *policyView) group(d *query.DecidedBy, digest string) {
 	counts := map[place]ruleCount{}
 	if d != nil {
 		for key, n := range d.Rules {

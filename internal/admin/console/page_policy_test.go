@@ -14,8 +14,8 @@ import (
 	"tipstaff/internal/inspect/doctor"
 	"tipstaff/internal/inspect/explain"
 	"tipstaff/internal/policy"
-	host "tipstaff/internal/policy/facts"
-	policyfile "tipstaff/internal/policy/load"
+	"tipstaff/internal/policy/facts"
+	"tipstaff/internal/policy/load"
 	"tipstaff/internal/sandbox"
 )
 
@@ -53,10 +53,10 @@ func ruledBy(t *testing.T, file string) ruled {
 		return sandbox.Status{Tier: "namespaces", Profile: "workspace", Network: "off"}, nil
 	}}
 	var err error
-	if x.File, err = policyfile.Load(path); err != nil {
+	if x.File, err = load.Load(path); err != nil {
 		t.Fatal(err)
 	}
-	x.World = host.New(host.Options{Path: dir, Log: slog.New(slog.DiscardHandler)})
+	x.World = facts.New(facts.Options{Path: dir, Log: slog.New(slog.DiscardHandler)})
 	x.Environment = policy.NewEnvironment([]string{"LANG=C", "API_TOKEN=sesame"}, dir)
 	x.Policy = policy.New(policy.Settings{
 		Limits: map[tipstaff.Family]policy.FamilyLimits{

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"tipstaff/internal/audit"
-	trailread "tipstaff/internal/audit/query"
+	"tipstaff/internal/audit/query"
 )
 
 // recordView is one record with its proof.
@@ -49,7 +49,7 @@ func seqText(seq uint64) string { return strconv.FormatUint(seq, 10) }
 var errNoSuchRecord = &problem{Status: http.StatusNotFound, Title: "There is no such record", Text: "The trail has no record with this number, or it could not be found in time."}
 
 // findRecord reads the record of a request, and the one before it.
-func (s *Server) findRecord(ctx context.Context, r *http.Request) (t *trailread.Trail, at site, line, before *trailread.Line, err error) {
+func (s *Server) findRecord(ctx context.Context, r *http.Request) (t *query.Trail, at site, line, before *query.Line, err error) {
 	seq, err := strconv.ParseUint(r.PathValue("seq"), 10, 64)
 	if err != nil || seq == 0 {
 		return nil, at, nil, nil, errNoSuchRecord
@@ -62,16 +62,16 @@ func (s *Server) findRecord(ctx context.Context, r *http.Request) (t *trailread.
 		return nil, at, nil, nil, err
 	}
 	defer done()
-	line, err = trailread.One(ctx, t, seq)
+	line, err = query.One(ctx, t, seq)
 	switch {
-	case errors.Is(err, trailread.ErrNoRecord), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, query.ErrNoRecord), errors.Is(err, context.DeadlineExceeded):
 		return nil, at, nil, nil, errNoSuchRecord
 	case err != nil:
 		return nil, at, nil, nil, s.trails.unreadable(err)
 	}
 	if seq > 1 {
-		before, err = trailread.One(ctx, t, seq-1)
-		if errors.Is(err, trailread.ErrNoRecord) || errors.Is(err, context.DeadlineExceeded) {
+		before, err = query.One(ctx, t, seq-1)
+		if errors.Is(err, query.ErrNoRecord) || errors.Is(err, context.DeadlineExceeded) {
 			before, err = nil, nil
 		}
 	}
@@ -92,7 +92,7 @@ func (s *Server) trailRecord(w http.ResponseWriter, r *http.Request) error {
 	if before != nil {
 		v.Previous = recordLink(before)
 	}
-	if next, err := trailread.One(ctx, t, line.Record.Seq+1); err == nil {
+	if next, err := query.One(ctx, t, line.Record.Seq+1); err == nil {
 		v.Next = recordLink(next)
 	}
 	if id := line.Record.Trace.CommandID; id != "" {
@@ -112,7 +112,7 @@ const recordPatience = 10 * time.Second
 
 // proofOf checks what one look can check, and takes the rest from what verifies
 // beside.
-func (s *Server) proofOf(at site, t *trailread.Trail, line, before *trailread.Line) (p recordProof) {
+func (s *Server) proofOf(at site, t *query.Trail, line, before *query.Line) (p recordProof) {
 	p.Link = audit.LinkOf(line.Raw)
 	p.Sound, p.First = p.Link.Sound, p.Link.First() && line.Record.Seq == 1
 	if before != nil {

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"tipstaff/internal/audit"
-	trailread "tipstaff/internal/audit/query"
+	"tipstaff/internal/audit/query"
 	"tipstaff/internal/output/recording"
 )
 
@@ -58,7 +58,7 @@ type castRow struct {
 	Machine        string // of a fleet, where the file lies
 	Here           bool   // and that is this one
 	path           string
-	of             *trailread.Trail
+	of             *query.Trail
 }
 
 // head reads what the recording says of itself.
@@ -174,12 +174,12 @@ func (s *Server) castOf(ctx context.Context, r *http.Request) (row castRow, data
 		return row, nil, err
 	}
 	defer done()
-	cast, err := trailread.Recording(ctx, []trailread.Trail{*t}, row.Command)
-	var retired *trailread.RetiredError
+	cast, err := query.Recording(ctx, []query.Trail{*t}, row.Command)
+	var retired *query.RetiredError
 	if errors.As(err, &retired) {
 		return row, nil, &problem{Status: http.StatusNotFound, Title: "The recording was retired", Text: retired.Error()}
 	}
-	if errors.Is(err, trailread.ErrNoRecording) {
+	if errors.Is(err, query.ErrNoRecording) {
 		return row, nil, &problem{Status: http.StatusNotFound, Title: "There is no such recording", Text: "Servers keep what commands print with TIPSTAFF_RECORDINGS=true."}
 	}
 	if err != nil {
@@ -199,7 +199,7 @@ func (s *Server) replayOne(w http.ResponseWriter, r *http.Request) error {
 	row, data, err := s.castOf(ctx, r)
 	v := replayView{castRow: row, Cast: row.Link + "/cast", Shown: row.Link + "/cast?shown=1", Records: "/trail?" + url.Values{"command": {row.Command}}.Encode()}
 	page := view{Page: "recording", Title: "Replay of " + row.Command, Here: "/replay", Styles: []string{"study.css"}, Data: &v}
-	var altered *trailread.AlteredError
+	var altered *query.AlteredError
 	switch {
 	case errors.As(err, &altered):
 		v.Altered, page.Status = altered.Error(), http.StatusConflict

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"tipstaff/internal/audit"
-	trailread "tipstaff/internal/audit/query"
+	"tipstaff/internal/audit/query"
 )
 
 func (s *Server) routesTrail(mux *http.ServeMux) {
@@ -29,11 +29,11 @@ const (
 // trailView is what the page Trail shows.
 type trailView struct {
 	Source sourceView
-	Asked  trailread.Asked
+	Asked  query.Asked
 	// Machine is whose copies are searched, where it is a fleet; "": all.
 	Machine string
-	Wrong   *trailread.FieldError // a field that cannot be read
-	Any     bool                  // a field is given
+	Wrong   *query.FieldError // a field that cannot be read
+	Any     bool              // a field is given
 	Rows    []trailRow
 	Events  []audit.Event
 	Proof   proofView
@@ -42,7 +42,7 @@ type trailView struct {
 	Older, Newer, Newest string
 	Reached              time.Time // the search went as far as this, and no further
 	JSONL, CSV           string    // where the same is exported
-	Faults               trailread.Faults
+	Faults               query.Faults
 	NoTrail              bool
 }
 
@@ -66,13 +66,13 @@ func (s *Server) trail(w http.ResponseWriter, r *http.Request) error {
 	if v.Source.Fleet {
 		v.Machine = r.URL.Query().Get("machine")
 	}
-	v.Any = v.Asked != trailread.Asked{} || v.Machine != ""
-	query := v.fields()
-	v.Newest = "/trail?" + query.Encode()
-	query.Set("format", "jsonl")
-	v.JSONL = "/trail/export?" + query.Encode()
-	query.Set("format", "csv")
-	v.CSV = "/trail/export?" + query.Encode()
+	v.Any = v.Asked != query.Asked{} || v.Machine != ""
+	address := v.fields()
+	v.Newest = "/trail?" + address.Encode()
+	address.Set("format", "jsonl")
+	v.JSONL = "/trail/export?" + address.Encode()
+	address.Set("format", "csv")
+	v.CSV = "/trail/export?" + address.Encode()
 	f, err := v.Asked.Filter(time.Now())
 	if errors.As(err, &v.Wrong) {
 		return s.showTrail(w, r, &v, http.StatusBadRequest)
@@ -94,7 +94,7 @@ func (s *Server) showTrail(w http.ResponseWriter, r *http.Request, v *trailView,
 }
 
 // searchTrail reads one page of what is asked.
-func (s *Server) searchTrail(ctx context.Context, v *trailView, f *trailread.Filter, turn trailread.Turn) error {
+func (s *Server) searchTrail(ctx context.Context, v *trailView, f *query.Filter, turn query.Turn) error {
 	done, err := s.study.read(ctx)
 	if err != nil {
 		return err
@@ -107,7 +107,7 @@ func (s *Server) searchTrail(ctx context.Context, v *trailView, f *trailread.Fil
 	v.NoTrail = len(trails) == 0 && v.Machine == ""
 	ctx, cancel := context.WithTimeout(ctx, trailPatience)
 	defer cancel()
-	p, err := trailread.ReadPage(ctx, trails, f, turn, trailRows)
+	p, err := query.ReadPage(ctx, trails, f, turn, trailRows)
 	if err != nil {
 		return s.trails.unreadable(err)
 	}
@@ -120,8 +120,8 @@ func (s *Server) searchTrail(ctx context.Context, v *trailView, f *trailread.Fil
 }
 
 // turn sets the links to the next pages.
-func (v *trailView) turn(p *trailread.Page, turn trailread.Turn) {
-	link := func(name string, c trailread.Cursor) string {
+func (v *trailView) turn(p *query.Page, turn query.Turn) {
+	link := func(name string, c query.Cursor) string {
 		q := v.fields()
 		q.Set(name, c.String())
 		return "/trail?" + q.Encode()
@@ -129,7 +129,7 @@ func (v *trailView) turn(p *trailread.Page, turn trailread.Turn) {
 	forward := !turn.After.IsZero()
 	v.Reached = p.Reached
 	if len(p.Lines) > 0 {
-		oldest, newest := trailread.CursorOf(&p.Lines[0]), trailread.CursorOf(&p.Lines[len(p.Lines)-1])
+		oldest, newest := query.CursorOf(&p.Lines[0]), query.CursorOf(&p.Lines[len(p.Lines)-1])
 		if forward {
 			v.Older = link("before", oldest)
 		} else if !turn.Before.IsZero() {
@@ -144,12 +144,12 @@ func (v *trailView) turn(p *trailread.Page, turn trailread.Turn) {
 	}
 }
 
-func (s *Server) rowOf(l *trailread.Line) trailRow {
+func (s *Server) rowOf(l *query.Line) trailRow {
 	r := &l.Record
 	outcome, sign := eventWords(r)
 	records, _, _ := s.study.proof.reach(l.Trail.Path)
 	row := trailRow{
-		Record: r, Line: trailread.CommandLine(r), Outcome: outcome, Mark: sign, By: r.Decision.Rule, Why: cmp.Or(r.Why, r.Error),
+		Record: r, Line: query.CommandLine(r), Outcome: outcome, Mark: sign, By: r.Decision.Rule, Why: cmp.Or(r.Why, r.Error),
 		Trail: l.Trail.Name(), Machine: machineOf(l.Trail), Link: recordLink(l), Verified: r.Seq <= records,
 	}
 	return row
@@ -196,13 +196,13 @@ func eventWords(r *audit.Record) (words, sign string) {
 }
 
 // recordLink leads to one record.
-func recordLink(l *trailread.Line) string {
+func recordLink(l *query.Line) string {
 	return "/trail/record/" + url.PathEscape(keyOf(l.Trail)) + "/" + seqText(l.Record.Seq)
 }
 
 // trailFields are the fields of the form, in their order, by the names of the
 // flags of audit search.
-func trailFields(a *trailread.Asked) []struct {
+func trailFields(a *query.Asked) []struct {
 	name string
 	text *string
 } {
@@ -215,7 +215,7 @@ func trailFields(a *trailread.Asked) []struct {
 	}
 }
 
-func askedOf(q url.Values) (a trailread.Asked) {
+func askedOf(q url.Values) (a query.Asked) {
 	for _, f := range trailFields(&a) {
 		*f.text = q.Get(f.name)
 	}
@@ -224,7 +224,7 @@ func askedOf(q url.Values) (a trailread.Asked) {
 }
 
 // fieldsOf returns the fields that are given.
-func fieldsOf(a trailread.Asked) url.Values {
+func fieldsOf(a query.Asked) url.Values {
 	q := url.Values{}
 	for _, f := range trailFields(&a) {
 		if *f.text != "" {
@@ -247,7 +247,7 @@ func (v *trailView) fields() url.Values {
 }
 
 // find finds the trails of a machine of the fleet, or of all.
-func (s *Server) find(machine string) ([]trailread.Trail, error) {
+func (s *Server) find(machine string) ([]query.Trail, error) {
 	if !s.trails.here().fleet {
 		machine = ""
 	}
@@ -255,9 +255,9 @@ func (s *Server) find(machine string) ([]trailread.Trail, error) {
 	return all, s.trails.unreadable(err)
 }
 
-func turnOf(q url.Values) (t trailread.Turn, err error) {
-	if t.Before, err = trailread.ParseCursor(q.Get("before")); err == nil {
-		t.After, err = trailread.ParseCursor(q.Get("after"))
+func turnOf(q url.Values) (t query.Turn, err error) {
+	if t.Before, err = query.ParseCursor(q.Get("before")); err == nil {
+		t.After, err = query.ParseCursor(q.Get("after"))
 	}
 	return t, err
 }

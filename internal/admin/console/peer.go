@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"sync"
 
-	control "tipstaff/internal/admin/api"
+	"tipstaff/internal/admin/api"
 )
 
 // errForeign: another user of this host, or a command of tipstaff, has connected.
@@ -31,7 +31,7 @@ func (p *peer) check(h *holders) error {
 	p.once.Do(func() {
 		switch c := p.conn.(type) {
 		case *net.UnixConn:
-			_, p.err = control.Peer(c)
+			_, p.err = api.Peer(c)
 		case *net.TCPConn:
 			p.err = checkTCP(c, h)
 		default:

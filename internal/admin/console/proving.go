@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"tipstaff/internal/audit"
-	trailread "tipstaff/internal/audit/query"
+	"tipstaff/internal/audit/query"
 )
 
 // proving verifies the trails while a person looks at them, beside the answers
@@ -117,7 +117,7 @@ func (p *proving) pass(ctx context.Context) {
 	}
 	p.found = len(trails)
 	for path := range p.of {
-		if !slices.ContainsFunc(trails, func(t trailread.Trail) bool { return t.Path == path }) {
+		if !slices.ContainsFunc(trails, func(t query.Trail) bool { return t.Path == path }) {
 			delete(p.of, path) // it was removed, as old trails are
 		}
 	}
@@ -140,7 +140,7 @@ func (p *proving) pass(ctx context.Context) {
 }
 
 // one verifies what was added to one trail, step by step.
-func (p *proving) one(ctx context.Context, at site, t *trailread.Trail) {
+func (p *proving) one(ctx context.Context, at site, t *query.Trail) {
 	p.mu.Lock()
 	of := p.of[t.Path]
 	if of == nil {
@@ -246,7 +246,7 @@ func (v *proofView) add(path string, of *proved) {
 			v.FromStart = of.progress.Began
 		}
 	}
-	name := keyOf(&trailread.Trail{Path: path})
+	name := keyOf(&query.Trail{Path: path})
 	switch {
 	case of.fault != "":
 		v.Faults = append(v.Faults, trailFault{name, of.fault, false})

@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	trailread "tipstaff/internal/audit/query"
+	"tipstaff/internal/audit/query"
 	"tipstaff/internal/output/recording"
 )
 
@@ -33,7 +33,7 @@ func (s *Server) recorded(r *http.Request, v *replayListView) error {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), trailPatience)
 	defer cancel()
-	p, err := trailread.ReadPage(ctx, trails, &trailread.Filter{Recorded: true}, turn, replayRows)
+	p, err := query.ReadPage(ctx, trails, &query.Filter{Recorded: true}, turn, replayRows)
 	if err != nil {
 		return s.trails.unreadable(err)
 	}
@@ -44,7 +44,7 @@ func (s *Server) recorded(r *http.Request, v *replayListView) error {
 		row := castRow{
 			Trail: l.Trail.Name(), Command: command, Ended: l.Record.Time, Machine: machineOf(l.Trail),
 			Bytes: l.Record.Result.StdoutBytes + l.Record.Result.StderrBytes,
-			Head:  recording.Head{Command: trailread.CommandLine(&l.Record), Terminal: l.Record.What.Terminal != ""},
+			Head:  recording.Head{Command: query.CommandLine(&l.Record), Terminal: l.Record.What.Terminal != ""},
 			Link:  "/replay/" + url.PathEscape(keyOf(l.Trail)) + "/" + url.PathEscape(command),
 		}
 		if t := own[l.Trail.Name()]; t != nil {
@@ -65,12 +65,12 @@ func (s *Server) recorded(r *http.Request, v *replayListView) error {
 }
 
 // ownTrails are the trails of this machine by their names.
-func (s *Server) ownTrails() map[string]*trailread.Trail {
-	all, err := trailread.Find(s.trails.own.dir)
+func (s *Server) ownTrails() map[string]*query.Trail {
+	all, err := query.Find(s.trails.own.dir)
 	if err != nil {
 		return nil // there are none
 	}
-	by := map[string]*trailread.Trail{}
+	by := map[string]*query.Trail{}
 	for i := range all {
 		by[all[i].Name()] = &all[i]
 	}
@@ -79,7 +79,7 @@ func (s *Server) ownTrails() map[string]*trailread.Trail {
 
 // alsoHere returns the trail of this machine that a copy is of, or says where the
 // recording of a command lies.
-func (s *Server) alsoHere(t *trailread.Trail, command string) (*trailread.Trail, error) {
+func (s *Server) alsoHere(t *query.Trail, command string) (*query.Trail, error) {
 	if own := s.ownTrails()[t.Name()]; own != nil {
 		if _, err := os.Stat(recording.File(own.Path, command)); err == nil {
 			return own, nil

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	argv "tipstaff/internal/command/cmdline"
+	"tipstaff/internal/command/cmdline"
 )
 
 //go:embed pages/*.html pages/_*.html
@@ -58,8 +58,8 @@ func functions() template.FuncMap {
 	all := template.FuncMap{
 		"text":    shownText,
 		"code":    shownCode,
-		"lines":   argv.EscapeLines,
-		"visible": argv.Escape,
+		"lines":   cmdline.EscapeLines,
+		"visible": cmdline.Escape,
 		"age":     shownAge,
 		"ago":     shownAgo,
 		"left":    shownLeft,
@@ -80,12 +80,12 @@ func functions() template.FuncMap {
 // shownText returns one line of somebody else's text: isolated from the text
 // around it, in its own direction, with what cannot be seen as an escape.
 func shownText(s string) template.HTML {
-	return template.HTML(`<bdi dir="auto">` + template.HTMLEscapeString(argv.Escape(s)) + `</bdi>`)
+	return template.HTML(`<bdi dir="auto">` + template.HTMLEscapeString(cmdline.Escape(s)) + `</bdi>`)
 }
 
 // shownCode is shownText for words of a program.
 func shownCode(s string) template.HTML {
-	return template.HTML(`<code dir="auto">` + template.HTMLEscapeString(argv.Escape(s)) + `</code>`)
+	return template.HTML(`<code dir="auto">` + template.HTMLEscapeString(cmdline.Escape(s)) + `</code>`)
 }
 
 func plural(n int, one, many string) string {

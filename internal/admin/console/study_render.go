@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	trailread "tipstaff/internal/audit/query"
+	"tipstaff/internal/audit/query"
 	"tipstaff/internal/inspect/explain"
 )
 
@@ -86,6 +86,6 @@ type formField struct {
 	Wrong                    bool
 }
 
-func newField(name, label, value, hint string, wrong *trailread.FieldError) formField {
+func newField(name, label, value, hint string, wrong *query.FieldError) formField {
 	return formField{name, label, value, hint, wrong != nil && wrong.Field == name}
 }

@@ -13,11 +13,11 @@ import (
 	"time"
 
 	"tipstaff/internal/audit"
-	trailread "tipstaff/internal/audit/query"
-	engine "tipstaff/internal/fleet/natsx"
+	"tipstaff/internal/audit/query"
+	"tipstaff/internal/fleet/natsx"
 )
 
-// Copies are the copies of a whole fleet's trails: a [ship.Copies] that is bounded.
+// Copies are the copies of a whole fleet's trails: a [replicate.Copies] that is bounded.
 // Below its root are members, and below those their trails.
 type Copies interface { //nolint:interfacebloat // what all pages together need of one type
 	fs.FS
@@ -49,7 +49,7 @@ type trails struct {
 	done    time.Time     // when the last one ended
 	fault   error         // of the last one
 	any     bool          // one has ended well
-	found   []trailread.Trail
+	found   []query.Trail
 	of      int // batches when found was
 }
 
@@ -77,7 +77,7 @@ func (t *trails) here() site {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if errors.Is(t.fault, engine.ErrForbidden) && !t.any {
+	if errors.Is(t.fault, natsx.ErrForbidden) && !t.any {
 		return t.own
 	}
 	return site{in: audit.Files{In: t.copies}, dir: ".", fleet: true}
@@ -139,18 +139,18 @@ func (t *trails) take(ctx context.Context) {
 }
 
 // find returns the trails of one machine, or of all if machine is "".
-func (t *trails) find(machine string) ([]trailread.Trail, error) {
+func (t *trails) find(machine string) ([]query.Trail, error) {
 	all, err := t.all()
 	if machine == "" || err != nil {
 		return all, err
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(o trailread.Trail) bool { return machineOf(&o) != machine }), nil
+	return slices.DeleteFunc(slices.Clone(all), func(o query.Trail) bool { return machineOf(&o) != machine }), nil
 }
 
-func (t *trails) all() ([]trailread.Trail, error) {
+func (t *trails) all() ([]query.Trail, error) {
 	at := t.here()
 	if !at.fleet {
-		found, err := trailread.Find(at.dir)
+		found, err := query.Find(at.dir)
 		if errors.Is(err, fs.ErrNotExist) {
 			err = nil // no server has begun a trail
 		}
@@ -162,7 +162,7 @@ func (t *trails) all() ([]trailread.Trail, error) {
 	if t.found != nil && t.of == batches {
 		return t.found, nil
 	}
-	found, err := trailread.FindIn(at.in, at.dir)
+	found, err := query.FindIn(at.in, at.dir)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +175,7 @@ func (t *trails) all() ([]trailread.Trail, error) {
 			one.Began = began.Add(-time.Minute)
 		}
 	}
-	slices.SortFunc(found, func(a, b trailread.Trail) int {
+	slices.SortFunc(found, func(a, b query.Trail) int {
 		return cmp.Or(strings.Compare(a.Name(), b.Name()), strings.Compare(a.Path, b.Path))
 	})
 	t.found, t.of = found, batches
@@ -183,7 +183,7 @@ func (t *trails) all() ([]trailread.Trail, error) {
 }
 
 // machineOf names the machine whose trail a copy is; "" for a trail of this machine.
-func machineOf(t *trailread.Trail) string {
+func machineOf(t *query.Trail) string {
 	if dir, _ := path.Split(t.Path); dir != "" && !strings.HasPrefix(dir, "/") && strings.Count(t.Path, "/") == 1 {
 		return strings.TrimSuffix(dir, "/")
 	}
@@ -191,7 +191,7 @@ func machineOf(t *trailread.Trail) string {
 }
 
 // keyOf is the name of a trail in addresses of the console.
-func keyOf(t *trailread.Trail) string {
+func keyOf(t *query.Trail) string {
 	if machine := machineOf(t); machine != "" {
 		return machine + "/" + t.Name()
 	}
@@ -199,15 +199,15 @@ func keyOf(t *trailread.Trail) string {
 }
 
 // one finds a trail by its key. No path is made of what a browser sends.
-func (t *trails) one(key string) (*trailread.Trail, site, error) {
+func (t *trails) one(key string) (*query.Trail, site, error) {
 	var (
 		at  = t.here()
-		all []trailread.Trail
+		all []query.Trail
 		err error
 	)
 	if at.fleet && !strings.Contains(key, "/") {
 		at = t.own // a record of this machine, where its copies are shown
-		all, err = trailread.Find(at.dir)
+		all, err = query.Find(at.dir)
 	} else {
 		all, err = t.all()
 	}
@@ -263,7 +263,7 @@ const HowToRead = "Copies are read with an auditor's key: name its file in TIPST
 
 // unreadable turns a fault of the engine into what a person is told.
 func (t *trails) unreadable(err error) error {
-	if t.copies != nil && err != nil && (errors.Is(err, engine.ErrUnavailable) || errors.Is(err, engine.ErrUnanswered) || errors.Is(err, engine.ErrNoStream) || errors.Is(err, engine.ErrNoCopy) || errors.Is(err, engine.ErrForbidden)) {
+	if t.copies != nil && err != nil && (errors.Is(err, natsx.ErrUnavailable) || errors.Is(err, natsx.ErrUnanswered) || errors.Is(err, natsx.ErrNoStream) || errors.Is(err, natsx.ErrNoCopy) || errors.Is(err, natsx.ErrForbidden)) {
 		return &problem{Status: http.StatusServiceUnavailable, Title: "The copies of the fleet's trails cannot be read now", Text: err.Error()}
 	}
 	return err

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	control "tipstaff/internal/admin/api"
+	"tipstaff/internal/admin/api"
 	"tipstaff/internal/policy"
 )
 
@@ -31,7 +31,7 @@ type watch struct {
 // seen is what the servers said at one moment.
 type seen struct {
 	at        time.Time
-	overview  control.Overview
+	overview  api.Overview
 	took      time.Duration
 	questions int   // that are open
 	err       error // why the servers cannot be found

@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	control "tipstaff/internal/admin/api"
+	"tipstaff/internal/admin/api"
 )
 
 // lateDesk has a server that hangs: a look takes as long as one waits for it.
@@ -15,7 +15,7 @@ type lateDesk struct {
 	takes time.Duration
 }
 
-func (d *lateDesk) Now(ctx context.Context) (control.Overview, error) {
+func (d *lateDesk) Now(ctx context.Context) (api.Overview, error) {
 	select {
 	case <-time.After(d.takes):
 	case <-ctx.Done():

@@ -1,4 +1,4 @@
-// Package bus passes events to subscribers. Publishing never blocks, because
+// Package events passes events to subscribers. Publishing never blocks, because
 // commands must not wait for observers.
 //
 // Each subscription has a queue that is bounded in number and bytes. When it is
@@ -8,4 +8,4 @@
 // than the oldest for three reasons: the first records of an incident explain
 // it; a queue whose head stays can be sent in batches while it fills; and a gap
 // does not split.
-package bus
+package events

@@ -1,4 +1,4 @@
-package trailread
+package query
 
 import (
 	"encoding/csv"
@@ -118,7 +118,7 @@ func safeCell(s string) string {
 	if s != "" && strings.IndexByte("=+-@\t\r", s[0]) >= 0 {
 		s = "'" + s
 	}
-	return argv.Escape(s)
+	return cmdline.Escape(s)
 }
 
 // CSV writes records in the format of RFC 4180, after a line with the column

@@ -1,4 +1,4 @@
-package trailread
+package query
 
 import (
 	"bytes"
@@ -27,17 +27,17 @@ func TestADamagedArchiveHidesNoOtherTrail(t *testing.T) {
 			t.Fatal(err)
 		}
 		var packed bytes.Buffer
-		if err := pack.Write(&packed, bytes.NewReader(text)); err != nil {
+		if err := seekable.Write(&packed, bytes.NewReader(text)); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
 		}
-		put(t, path+pack.Extension, packed.Bytes())
+		put(t, path+seekable.Extension, packed.Bytes())
 		if got, tally := read(t, find(t, dir), &Filter{}); len(got) != 306 || tally.Faults.Bad > 0 {
 			t.Fatalf("the control: %d records, %+v", len(got), tally.Faults)
 		}
-		put(t, path+pack.Extension, damage(packed.Bytes()))
+		put(t, path+seekable.Extension, damage(packed.Bytes()))
 		trails := find(t, dir)
 		for _, f := range []*Filter{{}, {Since: began()}} {
 			if got, tally := read(t, trails, f); len(got) != 6 || tally.Faults.Bad != 1 || tally.Faults.First.File != path {

@@ -1,4 +1,4 @@
-// Package trailread reads trails for people and programs: it finds them, and
+// Package query reads trails for people and programs: it finds them, and
 // reads their records in order of time, filters, counts and exports them. It
 // changes nothing, and it does not check whether a trail was tampered with; use
 // audit.Verify for that.
@@ -26,4 +26,4 @@
 //
 // Read next: find.go, filter.go for the possible queries, read.go for the
 // order.
-package trailread
+package query

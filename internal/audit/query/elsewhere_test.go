@@ -1,4 +1,4 @@
-package trailread_test
+package query_test
 
 import (
 	"slices"
@@ -25,13 +25,13 @@ func TestTrailsInAnotherPlaceAreReadAndFollowedAsFilesAre(t *testing.T) {
 		"build-4/copied/000001.jsonl": {Data: []byte(elsewhereLine("1", "09"))},
 	}
 	in := audit.Files{In: there}
-	trails, err := trailread.FindIn(in, ".")
+	trails, err := query.FindIn(in, ".")
 	if err != nil || len(trails) != 2 {
 		t.Fatalf("%v, %v", trails, err)
 	}
-	seqs := func(filter *trailread.Filter) (got []string) {
+	seqs := func(filter *query.Filter) (got []string) {
 		t.Helper()
-		if _, err := trailread.Read(t.Context(), trails, filter, func(l *trailread.Line) error {
+		if _, err := query.Read(t.Context(), trails, filter, func(l *query.Line) error {
 			got = append(got, l.Record.What.Argv[1])
 			return nil
 		}); err != nil {
@@ -39,23 +39,23 @@ func TestTrailsInAnotherPlaceAreReadAndFollowedAsFilesAre(t *testing.T) {
 		}
 		return got
 	}
-	if got := seqs(&trailread.Filter{}); !slices.Equal(got, []string{"1", "2", "3", "1"}) {
+	if got := seqs(&query.Filter{}); !slices.Equal(got, []string{"1", "2", "3", "1"}) {
 		t.Errorf("all: %q", got)
 	}
-	if got := seqs(&trailread.Filter{Cmd: trailread.Word{Text: "2"}}); !slices.Equal(got, []string{"2"}) {
+	if got := seqs(&query.Filter{Cmd: query.Word{Text: "2"}}); !slices.Equal(got, []string{"2"}) {
 		t.Errorf("one: %q", got)
 	}
-	last, _, err := trailread.Last(t.Context(), trails, &trailread.Filter{}, 2)
+	last, _, err := query.Last(t.Context(), trails, &query.Filter{}, 2)
 	if err != nil || len(last) != 2 || last[0].Record.Seq != 3 || !strings.HasPrefix(last[0].Place.File, elsewhere) {
 		t.Errorf("the last: %+v, %v", last, err)
 	}
-	w, err := trailread.Follow(in, ".", trails, &trailread.Filter{})
+	w, err := query.Follow(in, ".", trails, &query.Filter{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	there[elsewhere+"000002.jsonl"] = &fstest.MapFile{Data: []byte(elsewhereLine("3", "08") + elsewhereLine("4", "10"))}
 	var came []uint64
-	if _, err := w.Poll(t.Context(), func(l *trailread.Line) error { came = append(came, l.Record.Seq); return nil }); err != nil || !slices.Equal(came, []uint64{4}) {
+	if _, err := w.Poll(t.Context(), func(l *query.Line) error { came = append(came, l.Record.Seq); return nil }); err != nil || !slices.Equal(came, []uint64{4}) {
 		t.Errorf("what came: %v, %v", came, err)
 	}
 }

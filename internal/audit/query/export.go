@@ -1,4 +1,4 @@
-package trailread
+package query
 
 import (
 	"io"
@@ -39,10 +39,10 @@ func (j *JSONL) Close() error { return nil }
 // are escaped.
 func CommandLine(r *audit.Record) string {
 	if len(r.What.Argv) > 0 {
-		return argv.Display(r.What.Argv)
+		return cmdline.Display(r.What.Argv)
 	}
 	if r.What.Script != "" {
-		return argv.Escape(r.What.Script)
+		return cmdline.Escape(r.What.Script)
 	}
-	return argv.Escape(r.What.Line)
+	return cmdline.Escape(r.What.Line)
 }

@@ -1,4 +1,4 @@
-package trailread
+package query
 
 import (
 	"errors"
@@ -116,7 +116,7 @@ func (t *Trail) take(paths []string) error {
 			}
 			continue
 		}
-		if errors.Is(err, pack.ErrCorrupt) { // reading it says so
+		if errors.Is(err, seekable.ErrCorrupt) { // reading it says so
 			t.Segments = append(t.Segments, Segment{path, 1, t.in})
 			continue
 		}

@@ -1,4 +1,4 @@
-package trailread
+package query
 
 import (
 	"bufio"
@@ -73,7 +73,7 @@ func (p part) vanished(err error) bool {
 // error. One damaged file must not keep all others from being read.
 func (p part) instead(err error) lines {
 	switch {
-	case errors.Is(err, pack.ErrCorrupt):
+	case errors.Is(err, seekable.ErrCorrupt):
 		return &damaged{at: p.from}
 	case p.vanished(err):
 		return nothing{}
@@ -152,7 +152,7 @@ func (l *forward) next() ([]byte, int64, kind, error) {
 		l.at += int64(len(text))
 	}
 	switch {
-	case errors.Is(err, bufio.ErrBufferFull), errors.Is(err, pack.ErrCorrupt):
+	case errors.Is(err, bufio.ErrBufferFull), errors.Is(err, seekable.ErrCorrupt):
 		l.at = l.to
 		l.in.Reset(bytes.NewReader(nil))
 	case err != nil && !errors.Is(err, io.EOF):
@@ -235,7 +235,7 @@ func fitting(text []byte, k kind) kind {
 
 // fail gives up what of a damaged file was not read yet.
 func (l *backward) fail(err error) ([]byte, int64, kind, error) {
-	if errors.Is(err, pack.ErrCorrupt) {
+	if errors.Is(err, seekable.ErrCorrupt) {
 		l.pos, l.buf = l.from, l.buf[:0]
 		return nil, l.pos, tooLong, nil
 	}

@@ -1,4 +1,4 @@
-package trailread
+package query
 
 import (
 	"bytes"
@@ -200,7 +200,7 @@ func ocsfProcessOf(l *Line) *ocsfProc {
 		p.UID = r.Hash
 	}
 	if len(r.What.Argv) > 0 {
-		p.CmdLine = argv.Quote(r.What.Argv)
+		p.CmdLine = cmdline.Quote(r.What.Argv)
 	}
 	if r.What.Script != "" {
 		p.CmdLine = r.What.Script

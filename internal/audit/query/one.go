@@ -1,4 +1,4 @@
-package trailread
+package query
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package trailread
+package query
 
 // mostFiles is how many files a merge has open at once: thousands of trails can
 // overlap, and a process may have as few as 256 descriptors, which also its buffers

@@ -1,4 +1,4 @@
-// Package keep bounds what trails and recordings take on the disk, by age and by size:
+// Package retention bounds what trails and recordings take on the disk, by age and by size:
 // it decides what goes, oldest first, and has a [audit.Keeper] carry it out, which
 // leaves signed statements.
 //
@@ -10,4 +10,4 @@
 // not more often than each [Every].
 //
 // Read next: bounds.go for the setting, plan.go for what goes, sweep.go, sweeper.go.
-package keep
+package retention

@@ -1,6 +1,6 @@
 //go:build !linux && !darwin
 
-package keep
+package retention
 
 // Free returns -1: how much room there is cannot be told here.
 func Free(string) int64 { return -1 }

@@ -1,6 +1,6 @@
 //go:build linux || darwin
 
-package keep
+package retention
 
 import "syscall"
 

@@ -1,4 +1,4 @@
-// Package pack compresses files with zstd (RFC 8878), so that they can still be read
+// Package seekable compresses files with zstd (RFC 8878), so that they can still be read
 // from any place in them.
 //
 // A packed file is a number of frames that are independent of each other, each of
@@ -11,4 +11,4 @@
 // checksum goes: what must not be forged needs a signature over the whole file.
 //
 // Read next: write.go, read.go.
-package pack
+package seekable

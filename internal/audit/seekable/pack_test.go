@@ -1,4 +1,4 @@
-package pack_test
+package seekable_test
 
 import (
 	"bytes"
@@ -27,24 +27,24 @@ func content(n int) []byte {
 func packed(t *testing.T, data []byte) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	if err := pack.Write(&out, iotest.OneByteReader(bytes.NewReader(data))); err != nil {
+	if err := seekable.Write(&out, iotest.OneByteReader(bytes.NewReader(data))); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()
 }
 
 func TestWhatIsPackedIsReadFromAnyPlace(t *testing.T) {
-	for _, n := range []int{0, 1, pack.FrameBytes - 1, pack.FrameBytes, pack.FrameBytes + 1, 2*pack.FrameBytes + 12345} {
+	for _, n := range []int{0, 1, seekable.FrameBytes - 1, seekable.FrameBytes, seekable.FrameBytes + 1, 2*seekable.FrameBytes + 12345} {
 		want := content(n)
 		file := packed(t, want)
-		r, err := pack.NewReader(bytes.NewReader(file), int64(len(file)))
+		r, err := seekable.NewReader(bytes.NewReader(file), int64(len(file)))
 		if err != nil || r.Size() != int64(n) {
 			t.Fatalf("%d bytes: %v", n, err)
 		}
 		if got, err := io.ReadAll(r); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%d bytes in order: %d, %v", n, len(got), err)
 		}
-		for _, at := range []int{n - 1, n / 2, 0, pack.FrameBytes - 3} {
+		for _, at := range []int{n - 1, n / 2, 0, seekable.FrameBytes - 3} {
 			if at < 0 || at >= n {
 				continue
 			}
@@ -60,7 +60,7 @@ func TestWhatIsPackedIsReadFromAnyPlace(t *testing.T) {
 }
 
 func TestEveryProgramForZstdReadsIt(t *testing.T) {
-	want := content(2*pack.FrameBytes + 7)
+	want := content(2*seekable.FrameBytes + 7)
 	in, err := zstd.NewReader(bytes.NewReader(packed(t, want)))
 	if err != nil {
 		t.Fatal(err)
@@ -89,14 +89,14 @@ func TestADamagedFileIsNeverReadAsSomethingElse(t *testing.T) {
 
 func check(t *testing.T, what string, file, want []byte) {
 	t.Helper()
-	r, err := pack.NewReader(bytes.NewReader(file), int64(len(file)))
+	r, err := seekable.NewReader(bytes.NewReader(file), int64(len(file)))
 	if err == nil {
 		var got []byte
 		if got, err = io.ReadAll(r); err == nil && bytes.Equal(got, want) {
 			return // flags of the frame that change nothing
 		}
 	}
-	if !errors.Is(err, pack.ErrCorrupt) {
+	if !errors.Is(err, seekable.ErrCorrupt) {
 		t.Errorf("%s: %v", what, err)
 	}
 }

@@ -1,4 +1,4 @@
-package pack
+package seekable
 
 import (
 	"encoding/binary"

@@ -10,7 +10,7 @@ import (
 
 // Message is what a sink delivers.
 type Message struct {
-	bus.Event
+	events.Event
 	// Body is one line of JSON without its newline: a record as it is on the
 	// trail, or a checkpoint or a loss as an object with the member event.
 	Body []byte
@@ -24,17 +24,17 @@ const (
 	eventLost       = "sink.lost"
 )
 
-func newMessage(e bus.Event, trail string, now time.Time) Message {
+func newMessage(e events.Event, trail string, now time.Time) Message {
 	m := Message{Event: e, Body: e.Data, At: now.UTC()}
 	var body any
 	switch e.Kind {
-	case bus.Checkpoint:
+	case events.Checkpoint:
 		body = struct {
 			Event string `json:"event"`
 			Trail string `json:"trail"`
 			Note  string `json:"note"`
 		}{eventCheckpoint, e.Trail, string(e.Data)}
-	case bus.Lost:
+	case events.Lost:
 		m.Trail = trail
 		body = struct {
 			Event string    `json:"event"`
@@ -54,7 +54,7 @@ func newMessage(e bus.Event, trail string, now time.Time) Message {
 	return m
 }
 
-func lossText(e bus.Event) string {
+func lossText(e events.Event) string {
 	if e.From == 0 {
 		return fmt.Sprintf("lost %d checkpoints", e.Count)
 	}

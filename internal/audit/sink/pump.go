@@ -31,7 +31,7 @@ const logEvery = time.Minute
 // pump delivers events from the bus to one sink.
 type pump struct {
 	sink Sink
-	sub  *bus.Subscription
+	sub  *events.Subscription
 	log  *slog.Logger
 	done chan struct{} // closed when run has returned
 	// closing is closed when the server ends.
@@ -42,14 +42,14 @@ type pump struct {
 	logged time.Time // when a failure was last logged
 
 	mu     sync.Mutex
-	inHand bus.Event // sum of what was taken from the queue and is not delivered
-	lost   bus.Event // sum of what will not be delivered
+	inHand events.Event // sum of what was taken from the queue and is not delivered
+	lost   events.Event // sum of what will not be delivered
 }
 
-func newPump(s Sink, b *bus.Bus, log *slog.Logger) *pump {
+func newPump(s Sink, b *events.Bus, log *slog.Logger) *pump {
 	return &pump{
 		sink: s, log: log.With("sink", s.Name()),
-		sub:  b.Subscribe(bus.Options{Events: queueEvents, Bytes: queueBytes}),
+		sub:  b.Subscribe(events.Options{Events: queueEvents, Bytes: queueBytes}),
 		done: make(chan struct{}), closing: make(chan struct{}),
 	}
 }
@@ -88,16 +88,16 @@ func (p *pump) gather(ctx context.Context) (batch []Message, more bool) {
 	return batch, true // if the queue has ended, the next call reports it
 }
 
-func (p *pump) message(e bus.Event) Message {
+func (p *pump) message(e events.Event) Message {
 	if e.Trail != "" {
 		p.trail = e.Trail
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if e.Kind == bus.Lost {
-		p.lost = bus.Sum(p.lost, e)
+	if e.Kind == events.Lost {
+		p.lost = events.Sum(p.lost, e)
 	} else {
-		p.inHand = bus.Sum(p.inHand, e)
+		p.inHand = events.Sum(p.inHand, e)
 	}
 	return newMessage(e, p.trail, time.Now())
 }
@@ -133,10 +133,10 @@ func (p *pump) deliver(ctx context.Context, batch []Message) {
 
 // settle records what is in hand.
 func (p *pump) settle(batch []Message) {
-	var sum bus.Event
+	var sum events.Event
 	for _, m := range batch {
-		if m.Kind != bus.Lost {
-			sum = bus.Sum(sum, m.Event)
+		if m.Kind != events.Lost {
+			sum = events.Sum(sum, m.Event)
 		}
 	}
 	p.mu.Lock()
@@ -147,13 +147,13 @@ func (p *pump) settle(batch []Message) {
 // giveUp replaces the first message by a loss.
 func (p *pump) giveUp(batch []Message, err error) []Message {
 	first := batch[0].Event
-	if first.Kind == bus.Lost {
+	if first.Kind == events.Lost {
 		return batch[1:] // the peer refuses even the report of a loss
 	}
 	p.log.Error("a record was refused and is lost to this sink; it is on the trail", "seq", first.Seq, "error", err)
-	loss := bus.Sum(bus.Event{}, first)
+	loss := events.Sum(events.Event{}, first)
 	p.mu.Lock()
-	p.lost = bus.Sum(p.lost, loss)
+	p.lost = events.Sum(p.lost, loss)
 	p.mu.Unlock()
 	batch[0] = newMessage(loss, p.trail, time.Now())
 	p.settle(batch)
@@ -167,7 +167,7 @@ func (p *pump) rejected(batch []Message, n uint64, err error) {
 	p.log.Error("records were rejected and are lost to this sink; they are on the trail", "among_seq", first, "to_seq", last, "error", err)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.lost = bus.Sum(p.lost, bus.Event{Kind: bus.Lost, Count: n, From: first, To: last})
+	p.lost = events.Sum(p.lost, events.Event{Kind: events.Lost, Count: n, From: first, To: last})
 }
 
 // works records a success, and logs it if it follows failures.
@@ -216,7 +216,7 @@ func (p *pump) pause(ctx context.Context, err error) {
 
 // left returns what this sink has not delivered: what it lost before, what is
 // in hand, and what is queued. It is called once, at the end.
-func (p *pump) left() (undelivered, lost bus.Event) {
+func (p *pump) left() (undelivered, lost events.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	undelivered, lost = p.inHand, p.lost
@@ -225,6 +225,6 @@ func (p *pump) left() (undelivered, lost bus.Event) {
 		if !ok {
 			return undelivered, lost
 		}
-		undelivered = bus.Sum(undelivered, e)
+		undelivered = events.Sum(undelivered, e)
 	}
 }

@@ -26,15 +26,15 @@ func (s *script) Send(ctx context.Context, batch []Message) (int, error) {
 	return s.send(ctx, batch)
 }
 
-func publish(b *bus.Bus, from, to uint64) {
+func publish(b *events.Bus, from, to uint64) {
 	for seq := from; seq <= to; seq++ {
-		b.Publish(bus.Event{Kind: bus.Record, Trail: "t", Seq: seq, Data: fmt.Appendf(nil, `{"seq":%d}`, seq)})
+		b.Publish(events.Event{Kind: events.Record, Trail: "t", Seq: seq, Data: fmt.Appendf(nil, `{"seq":%d}`, seq)})
 	}
 }
 
 func TestTheOneRecordThatAPeerRefusesIsFoundAndToldToItAsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var b bus.Bus
+		var b events.Bus
 		var got []string
 		s := &script{limits: BatchLimits{Count: 100, Bytes: 1 << 20, Wait: time.Second}, send: func(_ context.Context, batch []Message) (int, error) {
 			for _, m := range batch {
@@ -58,7 +58,7 @@ func TestTheOneRecordThatAPeerRefusesIsFoundAndToldToItAsLost(t *testing.T) {
 
 func TestAPeerThatIsAwayIsTriedMoreAndMoreRarely(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var b bus.Bus
+		var b events.Bus
 		var log strings.Builder
 		attempts := 0
 		s := &script{limits: BatchLimits{Count: 10, Bytes: 1 << 20, Wait: time.Second}, send: func(context.Context, []Message) (int, error) {
@@ -88,7 +88,7 @@ func TestAPeerThatIsAwayIsTriedMoreAndMoreRarely(t *testing.T) {
 
 func TestManySinksThatHangHoldUpTheEndTogetherNotEach(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var b bus.Bus
+		var b events.Bus
 		release := make(chan struct{})
 		var sinks []Sink
 		for range 10 {
@@ -110,7 +110,7 @@ func TestManySinksThatHangHoldUpTheEndTogetherNotEach(t *testing.T) {
 
 func TestAPeerMaySayWhenToComeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var b bus.Bus
+		var b events.Bus
 		var at []time.Time
 		s := &script{limits: BatchLimits{Count: 10, Bytes: 1 << 20}, send: func(_ context.Context, batch []Message) (int, error) {
 			if at = append(at, time.Now()); len(at) == 1 {

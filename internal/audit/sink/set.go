@@ -10,14 +10,14 @@ import (
 
 // Set is the running sinks of a server.
 type Set struct {
-	bus    *bus.Bus
+	bus    *events.Bus
 	pumps  []*pump
 	cancel context.CancelFunc
 }
 
 // Start subscribes sinks to a bus and delivers events to them. The caller
 // closes the set.
-func Start(b *bus.Bus, sinks []Sink, log *slog.Logger) *Set {
+func Start(b *events.Bus, sinks []Sink, log *slog.Logger) *Set {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Set{bus: b, cancel: cancel}
 	for _, one := range sinks {

@@ -11,7 +11,7 @@ import (
 )
 
 func lineOf(body string) Message {
-	return newMessage(bus.Event{Kind: bus.Record, Trail: "20260101T120000Z-1-ab", Seq: 9, Data: []byte(body)}, "", time.Unix(0, 0))
+	return newMessage(events.Event{Kind: events.Record, Trail: "20260101T120000Z-1-ab", Seq: 9, Data: []byte(body)}, "", time.Unix(0, 0))
 }
 
 func TestAMessageOfSyslogIsThatOfRFC5424(t *testing.T) {
@@ -33,7 +33,7 @@ func TestTheSeverityIsThatOfWhatHappened(t *testing.T) {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
-	loss := newMessage(bus.Event{Kind: bus.Lost, Count: 3, From: 4, To: 6}, "t", time.Unix(0, 0))
+	loss := newMessage(events.Event{Kind: events.Lost, Count: 3, From: 4, To: 6}, "t", time.Unix(0, 0))
 	if got := string(syslogHeader{}.format(loss)); !strings.HasPrefix(got, "<108>") || !strings.Contains(got, `lost 3 records, from seq 4 to 6; they are on the trail`) {
 		t.Errorf("%s", got)
 	}

@@ -73,7 +73,7 @@ func sign(secret []byte, stamp string, body []byte) string {
 // none.
 func span(batch []Message) (first, last uint64) {
 	for _, m := range batch {
-		if m.Kind != bus.Record {
+		if m.Kind != events.Record {
 			continue
 		}
 		if last = m.Seq; first == 0 {

@@ -1,4 +1,4 @@
-package argv_test
+package cmdline_test
 
 import (
 	"encoding/json"
@@ -17,7 +17,7 @@ import (
 type tokenCase struct {
 	ID, Why, Command string
 	Words            []string
-	Refused          argv.Kind
+	Refused          cmdline.Kind
 }
 
 func tokenCases(t testing.TB) []tokenCase {
@@ -40,11 +40,11 @@ func tokenCases(t testing.TB) []tokenCase {
 func TestReadAgreesWithTheCorpus(t *testing.T) {
 	for _, c := range tokenCases(t) {
 		t.Run(c.ID+" "+c.Why, func(t *testing.T) {
-			got, err := argv.Read(c.Command)
+			got, err := cmdline.Read(c.Command)
 			if diff := cmp.Diff(c.Words, got.Words); diff != "" {
 				t.Errorf("words (-want +got):\n%s", diff)
 			}
-			var syntax *argv.SyntaxError
+			var syntax *cmdline.SyntaxError
 			if c.Refused != "" && (!errors.As(err, &syntax) || syntax.Kind != c.Refused) {
 				t.Errorf("refused with %v, want %s", err, c.Refused)
 			}

@@ -1,4 +1,4 @@
-// Package argv splits command lines into words and writes words back as command
+// Package cmdline splits command lines into words and writes words back as command
 // lines, without a shell.
 //
 // [Read] holds one invariant: what it accepts is what a POSIX shell, or bash,
@@ -14,4 +14,4 @@
 //
 // Read next: split.go, read.go, then oracle_test.go, which checks the invariant
 // against dash and bash.
-package argv
+package cmdline

@@ -1,4 +1,4 @@
-package argv
+package cmdline
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package argv_test
+package cmdline_test
 
 import (
 	"strings"
@@ -22,20 +22,20 @@ func seed(f *testing.F) {
 func FuzzSplit(f *testing.F) {
 	seed(f)
 	f.Fuzz(func(t *testing.T, line string) {
-		words, err := argv.Split(line)
+		words, err := cmdline.Split(line)
 		if err != nil {
 			return
 		}
 		if len(words) == 0 {
 			t.Fatalf("%q was accepted as no words", line)
 		}
-		if read, err := argv.Read(line); err == nil && !cmp.Equal(words, read.Words) {
+		if read, err := cmdline.Read(line); err == nil && !cmp.Equal(words, read.Words) {
 			t.Errorf("%q: Split says %q, Read %q", line, words, read.Words)
 		}
-		if read, err := argv.Read(argv.Quote(words)); err != nil || len(read.Patterns) > 0 {
+		if read, err := cmdline.Read(cmdline.Quote(words)); err != nil || len(read.Patterns) > 0 {
 			t.Errorf("%q: quoted, it has %d patterns, %v", line, len(read.Patterns), err)
 		}
-		back, err := argv.Split(argv.Quote(words))
+		back, err := cmdline.Split(cmdline.Quote(words))
 		if err != nil || !cmp.Equal(words, back) {
 			t.Errorf("%q: Split(Quote(%q)) = %q, %v", line, words, back, err)
 		}

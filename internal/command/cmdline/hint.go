@@ -1,4 +1,4 @@
-package argv
+package cmdline
 
 // Offer says what else the author of a command can use. The zero Offer is
 // nothing else.

@@ -1,4 +1,4 @@
-package argv_test
+package cmdline_test
 
 import (
 	"bytes"
@@ -165,7 +165,7 @@ func comparable(line string) bool {
 // or because of files in a directory.
 func accepted(t testing.TB, line, dir string) ([]string, bool) {
 	t.Helper()
-	l, err := argv.Read(line)
+	l, err := cmdline.Read(line)
 	if err != nil {
 		return nil, false
 	}
@@ -222,11 +222,11 @@ func TestA3AcceptedMeansTheSameToAShell(t *testing.T) {
 func TestKeywordsAreBashs(t *testing.T) {
 	bash := shells(t)[1]
 	for word := range strings.FieldsSeq(strings.Join(bash.run(t, "compgen -k"), " ")) {
-		_, err := argv.Split(word + " x")
+		_, err := cmdline.Split(word + " x")
 		if word == "time" && err != nil {
 			t.Errorf("time is a program, but: %v", err)
 		}
-		var syntax *argv.SyntaxError
+		var syntax *cmdline.SyntaxError
 		if word != "time" && (!errors.As(err, &syntax) || syntax.Found != word) {
 			t.Errorf("%q is a keyword of bash, but Split says %v", word, err)
 		}
@@ -253,7 +253,7 @@ func TestA2WhatAShellExpandsIsRefused(t *testing.T) {
 		"x 'a=~/y'", "x a='~/y'", "x a=b=~/y", "x a:~/y", "x HEAD~1", "x HEAD~", "x ~1.2.3=", "~/x y", "x :~/y", "x a=~root:x", "x a=~,",
 	} {
 		words, ok := accepted(t, line, bash.dir)
-		plain, err := argv.Split(line)
+		plain, err := cmdline.Split(line)
 		if err != nil {
 			t.Fatal(line, err)
 		}

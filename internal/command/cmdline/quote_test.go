@@ -1,4 +1,4 @@
-package argv_test
+package cmdline_test
 
 import (
 	"testing"
@@ -30,17 +30,17 @@ func TestQuoteAndDisplayWriteWhatWasAsked(t *testing.T) {
 		{"an odd blank shows", []string{"ls\u00a0-la"}, "'ls\u00a0-la'", `$'ls\u00a0-la'`},
 	} {
 		t.Run(c.says, func(t *testing.T) {
-			if got := argv.Quote(c.words); got != c.quote {
+			if got := cmdline.Quote(c.words); got != c.quote {
 				t.Errorf("Quote: %s\nwant:  %s", got, c.quote)
 			}
 			want := c.display
 			if want == "" {
 				want = c.quote
 			}
-			if got := argv.Display(c.words); got != want {
+			if got := cmdline.Display(c.words); got != want {
 				t.Errorf("Display: %s\nwant:    %s", got, want)
 			}
-			if back, err := argv.Split(c.quote); len(c.words) > 0 && (err != nil || !cmp.Equal(back, c.words)) {
+			if back, err := cmdline.Split(c.quote); len(c.words) > 0 && (err != nil || !cmp.Equal(back, c.words)) {
 				t.Errorf("Split(Quote(%q)) = %q, %v", c.words, back, err)
 			}
 		})

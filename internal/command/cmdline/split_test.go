@@ -1,4 +1,4 @@
-package argv_test
+package cmdline_test
 
 import (
 	"errors"
@@ -43,7 +43,7 @@ func TestA2SplitKeepsWhatIsOneCommand(t *testing.T) {
 		{"only space and tab are blanks", "echo a\u00a0b\u2003c\vd\fe", []string{"echo", "a\u00a0b\u2003c\vd\fe"}},
 	} {
 		t.Run(c.says, func(t *testing.T) {
-			got, err := argv.Split(c.line)
+			got, err := cmdline.Split(c.line)
 			if err != nil {
 				t.Fatalf("%q: %v", c.line, err)
 			}
@@ -99,19 +99,19 @@ func TestA3SplitRefusesWhatOnlyAShellCanDo(t *testing.T) {
 		{"a keyword with a join in it", "whi\\\nle true", "cannot split the command: the shell keyword while at column 1 (RESERVED_WORD)", "No shell runs here"},
 	} {
 		t.Run(c.says, func(t *testing.T) {
-			got, err := argv.Split(c.line)
+			got, err := cmdline.Split(c.line)
 			if err == nil {
 				t.Fatalf("%q was accepted as %q", c.line, got)
 			}
 			if err.Error() != c.want {
 				t.Errorf("%q\n got %s\nwant %s", c.line, err, c.want)
 			}
-			var syntax *argv.SyntaxError
+			var syntax *cmdline.SyntaxError
 			if !errors.As(err, &syntax) {
 				t.Fatalf("%T is no *argv.SyntaxError", err)
 			}
-			if !strings.Contains(syntax.Hint(argv.Offer{}), c.hint) {
-				t.Errorf("hint %q does not say %q", syntax.Hint(argv.Offer{}), c.hint)
+			if !strings.Contains(syntax.Hint(cmdline.Offer{}), c.hint) {
+				t.Errorf("hint %q does not say %q", syntax.Hint(cmdline.Offer{}), c.hint)
 			}
 		})
 	}
@@ -124,7 +124,7 @@ func TestALineOfSignsIsReadInTime(t *testing.T) {
 	begin := time.Now()
 	for _, sign := range []string{"{", "}", "{a,", "{1..", "{}", "[", "[]", "[[:alpha:]", "[[.", "*", "?", "*/", "~", "~/", "a=~", "a[", ":~", "[!", "\\*", "''*", "* ", "{ ", "a{b}"} {
 		for _, line := range []string{"x " + strings.Repeat(sign, most/len(sign)), "x []" + strings.Repeat(sign, most/len(sign)), "x " + strings.Repeat(sign, most/len(sign)) + "]}"} {
-			if l, err := argv.Read(line); err == nil && len(l.Words) < 2 {
+			if l, err := cmdline.Read(line); err == nil && len(l.Words) < 2 {
 				t.Errorf("%.20q: %d words", line, len(l.Words))
 			}
 		}

@@ -1,4 +1,4 @@
-// Package shell reads scripts of execute_shell: text in the language of Bash. It
+// Package scan reads scripts of execute_shell: text in the language of Bash. It
 // says what is refused before anything runs, and which commands are known from
 // the text alone.
 //
@@ -6,4 +6,4 @@
 // start nothing; internal/script puts each command on the road, where it is
 // judged when it is reached, whatever this package has said about it before. So
 // what this package finds may refuse a script early, and never allows anything.
-package shell
+package scan

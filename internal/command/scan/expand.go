@@ -1,4 +1,4 @@
-package shell
+package scan
 
 import "mvdan.cc/sh/v3/syntax"
 

@@ -1,4 +1,4 @@
-package shell_test
+package scan_test
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 // directories, what it opens.
 func told(t *testing.T, text string) string {
 	t.Helper()
-	s, err := shell.Parse(text)
+	s, err := scan.Parse(text)
 	if err != nil {
 		return "unread"
 	}

@@ -1,4 +1,4 @@
-// Package once carries out each call at most once, by the id that its caller has
+// Package idempotency carries out each call at most once, by the id that its caller has
 // given it.
 //
 // A [Book] has one [Entry] for each id of an owner. A call that brings an id which
@@ -8,4 +8,4 @@
 //
 // The package starts nothing by itself and keeps nothing on a disk: a server that
 // ends forgets its ids, and what it was carrying out ends with it.
-package once
+package idempotency

@@ -1,4 +1,4 @@
-package engine_test
+package natsx_test
 
 import (
 	"sync"
@@ -10,8 +10,8 @@ import (
 
 func TestAClaimIsWonOnce(t *testing.T) {
 	s := enginetest.Start(t)
-	g1, g2 := s.Connect(engine.Gateway, "g1"), s.Connect(engine.Gateway, "g2")
-	if _, err := g1.Claim(t.Context(), "k", engine.Address{Name: "r1"}); err == nil {
+	g1, g2 := s.Connect(natsx.Gateway, "g1"), s.Connect(natsx.Gateway, "g2")
+	if _, err := g1.Claim(t.Context(), "k", natsx.Address{Name: "r1"}); err == nil {
 		t.Error("a claim without a bucket")
 	}
 	if err := g1.MakeStreams(t.Context(), 1); err != nil {
@@ -19,10 +19,10 @@ func TestAClaimIsWonOnce(t *testing.T) {
 	}
 	var mu sync.Mutex
 	var all sync.WaitGroup
-	got := map[engine.Address]int{}
-	for i, g := range []*engine.Conn{g1, g2, g1, g2} {
+	got := map[natsx.Address]int{}
+	for i, g := range []*natsx.Conn{g1, g2, g1, g2} {
 		all.Go(func() {
-			a, err := g.Claim(t.Context(), "k", engine.Address{Name: "r" + string(rune('1'+i))})
+			a, err := g.Claim(t.Context(), "k", natsx.Address{Name: "r" + string(rune('1'+i))})
 			if err != nil {
 				t.Error(err)
 			}

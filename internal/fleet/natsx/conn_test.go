@@ -1,4 +1,4 @@
-package engine_test
+package natsx_test
 
 import (
 	"context"
@@ -23,7 +23,7 @@ func within(t *testing.T) context.Context {
 
 // waited waits in vain for so long, and again until it is told what is wanted: a busy
 // machine may not have tried to connect by then.
-func waited(t *testing.T, c *engine.Conn, each time.Duration, want string) error {
+func waited(t *testing.T, c *natsx.Conn, each time.Duration, want string) error {
 	t.Helper()
 	for limit := within(t); ; {
 		ctx, cancel := context.WithTimeout(limit, each)
@@ -35,28 +35,28 @@ func waited(t *testing.T, c *engine.Conn, each time.Duration, want string) error
 	}
 }
 
-func member(name string) engine.Address {
-	return engine.Address{Name: name, Incarnation: engine.NewIncarnation()}
+func member(name string) natsx.Address {
+	return natsx.Address{Name: name, Incarnation: natsx.NewIncarnation()}
 }
 
 func TestARunnersAnswerArrivesUnderItsName(t *testing.T) {
 	t.Parallel()
 	s := enginetest.Start(t)
-	gateway, runner := s.Connect(engine.Gateway, "g1"), s.Connect(engine.Runner, "r1")
+	gateway, runner := s.Connect(natsx.Gateway, "g1"), s.Connect(natsx.Runner, "r1")
 	g, r := member("g1"), member("r1")
 
-	if _, err := runner.Subscribe(r.Asks(">"), func(m engine.Message) {
+	if _, err := runner.Subscribe(r.Asks(">"), func(m natsx.Message) {
 		if err := runner.Publish(m.Reply, "", append([]byte("ran "), m.Data...)); err != nil {
 			t.Error(err)
 		}
 	}); err != nil {
 		t.Fatal(err)
 	}
-	answers := make(chan engine.Message, 1)
-	if _, err := gateway.Subscribe(g.AllAnswers(), func(m engine.Message) { answers <- m }); err != nil {
+	answers := make(chan natsx.Message, 1)
+	if _, err := gateway.Subscribe(g.AllAnswers(), func(m natsx.Message) { answers <- m }); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []*engine.Conn{runner, gateway} {
+	for _, c := range []*natsx.Conn{runner, gateway} {
 		if err := c.Flush(within(t)); err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +65,7 @@ func TestARunnersAnswerArrivesUnderItsName(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := <-answers
-	from, token, err := engine.ParseAnswer(m.Subject)
+	from, token, err := natsx.ParseAnswer(m.Subject)
 	if err != nil || from != r || token != "c1" || string(m.Data) != "ran ls" || m.Nobody {
 		t.Errorf("got %q from %v for %q, nobody %v: %v", m.Data, from, token, m.Nobody, err)
 	}
@@ -82,9 +82,9 @@ func TestARunnersAnswerArrivesUnderItsName(t *testing.T) {
 func TestNothingIsSentLater(t *testing.T) {
 	t.Parallel()
 	s := enginetest.Start(t)
-	from, to := s.Connect(engine.Gateway, "g1"), s.Connect(engine.Runner, "r1")
+	from, to := s.Connect(natsx.Gateway, "g1"), s.Connect(natsx.Runner, "r1")
 	got := make(chan string, 8)
-	if _, err := to.Subscribe("tip1.r.r1.>", func(m engine.Message) { got <- string(m.Data) }); err != nil {
+	if _, err := to.Subscribe("tip1.r.r1.>", func(m natsx.Message) { got <- string(m.Data) }); err != nil {
 		t.Fatal(err)
 	}
 	s.Stop()
@@ -96,14 +96,14 @@ func TestNothingIsSentLater(t *testing.T) {
 		<-changed
 	}
 	err := from.Publish("tip1.r.r1.call", "", []byte("during the break"))
-	if !errors.Is(err, engine.ErrUnavailable) {
+	if !errors.Is(err, natsx.ErrUnavailable) {
 		t.Errorf("sent during a break: %v", err)
 	}
-	if err := from.State(); !errors.Is(err, engine.ErrUnavailable) || !strings.Contains(err.Error(), "127.0.0.1") {
+	if err := from.State(); !errors.Is(err, natsx.ErrUnavailable) || !strings.Contains(err.Error(), "127.0.0.1") {
 		t.Errorf("the state must name the address and the reason: %v", err)
 	}
 	s.Start()
-	for _, c := range []*engine.Conn{to, from} {
+	for _, c := range []*natsx.Conn{to, from} {
 		if err := c.Wait(within(t)); err != nil {
 			t.Fatal(err)
 		}
@@ -124,12 +124,12 @@ func TestAnEngineThatComesLaterIsFound(t *testing.T) {
 	s := enginetest.Start(t)
 	url := s.URL()
 	s.Stop()
-	c, err := engine.Connect(t.Context(), engine.Options{Servers: []string{url}, Role: engine.Runner, Name: "r1"})
+	c, err := natsx.Connect(t.Context(), natsx.Options{Servers: []string{url}, Role: natsx.Runner, Name: "r1"})
 	if err != nil {
 		t.Fatalf("an engine that is not there yet is no fault of the options: %v", err)
 	}
 	defer c.Close()
-	if err := waited(t, c, time.Second, "refused"); !errors.Is(err, engine.ErrUnavailable) || !strings.Contains(err.Error(), "refused") {
+	if err := waited(t, c, time.Second, "refused"); !errors.Is(err, natsx.ErrUnavailable) || !strings.Contains(err.Error(), "refused") {
 		t.Errorf("waiting for an engine that is not there: %v", err)
 	}
 	s.Start()
@@ -140,8 +140,8 @@ func TestAnEngineThatComesLaterIsFound(t *testing.T) {
 
 func TestAMessageThatIsTooLargeIsRefusedByName(t *testing.T) {
 	t.Parallel()
-	c := enginetest.Start(t).Connect(engine.Gateway, "g1")
-	if err := c.Publish("tip1.r.x.y.call", "", make([]byte, c.MaxPayload()+1)); !errors.Is(err, engine.ErrTooLarge) {
+	c := enginetest.Start(t).Connect(natsx.Gateway, "g1")
+	if err := c.Publish("tip1.r.x.y.call", "", make([]byte, c.MaxPayload()+1)); !errors.Is(err, natsx.ErrTooLarge) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -156,26 +156,26 @@ func TestOptionsThatCannotWorkAreToldAtOnce(t *testing.T) {
 		}
 		return path
 	}
-	good := engine.Options{Servers: []string{"nats://127.0.0.1:1"}, Role: engine.Runner, Name: "r1"}
+	good := natsx.Options{Servers: []string{"nats://127.0.0.1:1"}, Role: natsx.Runner, Name: "r1"}
 	for name, tt := range map[string]struct {
-		change func(o *engine.Options)
+		change func(o *natsx.Options)
 		want   string
 	}{
-		"no server":                  {func(o *engine.Options) { o.Servers = nil }, "no address of the engine"},
-		"a scheme of something else": {func(o *engine.Options) { o.Servers = []string{"http://h:1"} }, "is no address of the engine"},
-		"a password in the address":  {func(o *engine.Options) { o.Servers = []string{"nats://u:geheim@h:1"} }, "TIPSTAFF_ENGINE_CREDENTIALS"},
-		"no role":                    {func(o *engine.Options) { o.Role = "" }, "no role"},
-		"a name with a dot":          {func(o *engine.Options) { o.Name = "a.b" }, "1 to 63 characters"},
-		"a name with a wildcard":     {func(o *engine.Options) { o.Name = "*" }, "1 to 63 characters"},
-		"a key that is not there":    {func(o *engine.Options) { o.Credentials = dir + "/none" }, "cannot read the key"},
-		"a key that is none":         {func(o *engine.Options) { o.Credentials = write("bad", "SUGEHEIM\n") }, "no seed"},
-		"an empty key":               {func(o *engine.Options) { o.Credentials = write("empty", "# only this\n") }, "it is empty"},
-		"authorities that are none":  {func(o *engine.Options) { o.CA = write("ca", "x") }, "holds no certificate"},
-		"a certificate without key":  {func(o *engine.Options) { o.Cert = "c" }, "needs its key"},
+		"no server":                  {func(o *natsx.Options) { o.Servers = nil }, "no address of the engine"},
+		"a scheme of something else": {func(o *natsx.Options) { o.Servers = []string{"http://h:1"} }, "is no address of the engine"},
+		"a password in the address":  {func(o *natsx.Options) { o.Servers = []string{"nats://u:geheim@h:1"} }, "TIPSTAFF_ENGINE_CREDENTIALS"},
+		"no role":                    {func(o *natsx.Options) { o.Role = "" }, "no role"},
+		"a name with a dot":          {func(o *natsx.Options) { o.Name = "a.b" }, "1 to 63 characters"},
+		"a name with a wildcard":     {func(o *natsx.Options) { o.Name = "*" }, "1 to 63 characters"},
+		"a key that is not there":    {func(o *natsx.Options) { o.Credentials = dir + "/none" }, "cannot read the key"},
+		"a key that is none":         {func(o *natsx.Options) { o.Credentials = write("bad", "SUGEHEIM\n") }, "no seed"},
+		"an empty key":               {func(o *natsx.Options) { o.Credentials = write("empty", "# only this\n") }, "it is empty"},
+		"authorities that are none":  {func(o *natsx.Options) { o.CA = write("ca", "x") }, "holds no certificate"},
+		"a certificate without key":  {func(o *natsx.Options) { o.Cert = "c" }, "needs its key"},
 	} {
 		o := good
 		tt.change(&o)
-		c, err := engine.Connect(t.Context(), o)
+		c, err := natsx.Connect(t.Context(), o)
 		if err == nil {
 			c.Close()
 		}

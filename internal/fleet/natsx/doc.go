@@ -1,4 +1,4 @@
-// Package engine is how tipstaff speaks to NATS, the engine of many machines: a
+// Package natsx is how tipstaff speaks to NATS, the engine of many machines: a
 // connection with the options that keep its promises, the subjects, the
 // statements that gateways sign, the leases of runners, the streams of copies.
 // It alone knows the NATS libraries.
@@ -23,4 +23,4 @@
 //     header, and what bears another or none is dropped ([Conn.Foreign] counts it).
 //
 // Read next: subject.go, conn.go, statement.go, lease.go, stream.go, server.go.
-package engine
+package natsx

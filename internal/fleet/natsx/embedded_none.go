@@ -1,6 +1,6 @@
 //go:build !embednats
 
-package engine
+package natsx
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 //go:build embednats
 
-package engine_test
+package natsx_test
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 func TestTheEmbeddedServerRunsByItsConfiguration(t *testing.T) {
 	t.Parallel()
 	seed, public := seedFile(t)
-	text, err := engine.ServerConfig{Listen: "127.0.0.1:-1", Store: t.TempDir(), Members: []engine.Member{{Roles: []engine.Role{engine.Gateway}, Name: "g1", Key: public}}}.Text()
+	text, err := natsx.ServerConfig{Listen: "127.0.0.1:-1", Store: t.TempDir(), Members: []natsx.Member{{Roles: []natsx.Role{natsx.Gateway}, Name: "g1", Key: public}}}.Text()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,8 +28,8 @@ func TestTheEmbeddedServerRunsByItsConfiguration(t *testing.T) {
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 	ctx, cancel := context.WithCancel(t.Context())
 	address, done := make(chan string, 1), make(chan error, 1)
-	go func() { done <- engine.Serve(ctx, file, log, func(a string) { address <- a }) }()
-	c, err := engine.Connect(t.Context(), engine.Options{Servers: []string{<-address}, Role: engine.Gateway, Name: "g1", Credentials: seed})
+	go func() { done <- natsx.Serve(ctx, file, log, func(a string) { address <- a }) }()
+	c, err := natsx.Connect(t.Context(), natsx.Options{Servers: []string{<-address}, Role: natsx.Gateway, Name: "g1", Credentials: seed})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestTheEmbeddedServerRunsByItsConfiguration(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	if err := engine.Serve(t.Context(), file+".none", log, nil); err == nil || !strings.Contains(err.Error(), "cannot use the configuration") {
+	if err := natsx.Serve(t.Context(), file+".none", log, nil); err == nil || !strings.Contains(err.Error(), "cannot use the configuration") {
 		t.Errorf("without a file: %v", err)
 	}
 }

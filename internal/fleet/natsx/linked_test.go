@@ -1,4 +1,4 @@
-package engine_test
+package natsx_test
 
 import (
 	"os/exec"

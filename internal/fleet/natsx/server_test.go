@@ -1,4 +1,4 @@
-package engine_test
+package natsx_test
 
 import (
 	"context"
@@ -21,12 +21,12 @@ func TestHonestMembersMayDoWhatTheyDo(t *testing.T) {
 	text, keys := configuration(t)
 	f := newField(t, text, keys)
 
-	changes := make(chan engine.LeaseChange, 16)
+	changes := make(chan natsx.LeaseChange, 16)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- f.gateway.WatchLeases(ctx, f.g, func(c engine.LeaseChange) { changes <- c }) }()
+	go func() { done <- f.gateway.WatchLeases(ctx, f.g, func(c natsx.LeaseChange) { changes <- c }) }()
 	f.lease(f.gateway, "g", f.g)
-	if c := <-changes; c.Role != engine.Gateway {
+	if c := <-changes; c.Role != natsx.Gateway {
 		t.Errorf("the gateway's pulse: %+v", c)
 	}
 	f.lease(f.runner, "r", f.r)
@@ -45,7 +45,7 @@ func TestHonestMembersMayDoWhatTheyDo(t *testing.T) {
 	}
 	f.call()
 	f.answer()
-	f.publish(f.runner, engine.Namesakes("r2"))
+	f.publish(f.runner, natsx.Namesakes("r2"))
 	for _, who := range []string{"runner", "gateway", "namesake"} {
 		if !f.heard(who, "secret") {
 			t.Errorf("%s hears nothing", who)
@@ -55,7 +55,7 @@ func TestHonestMembersMayDoWhatTheyDo(t *testing.T) {
 		t.Error("a runner cannot send a copy of its trail")
 	}
 	f.audits(t, keys["o1"])
-	for who, c := range map[string]*engine.Conn{"the gateway": f.gateway, "the runner": f.runner, "the auditor": f.auditor} {
+	for who, c := range map[string]*natsx.Conn{"the gateway": f.gateway, "the runner": f.runner, "the auditor": f.auditor} {
 		if n := c.Refused(); n > 0 {
 			t.Errorf("%s was refused %d times", who, n)
 		}
@@ -78,7 +78,7 @@ func (f *field) audits(t *testing.T, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := js.Stream(within(t), engine.CopyStream(1))
+	s, err := js.Stream(within(t), natsx.CopyStream(1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func (f *field) audits(t *testing.T, file string) {
 func TestAMemberWithSeveralRolesHasTheSubjectsOfAll(t *testing.T) {
 	t.Parallel()
 	_, public := seedFile(t)
-	m := engine.Member{Name: "m1", Key: public, Roles: []engine.Role{engine.Gateway, engine.Runner}}
+	m := natsx.Member{Name: "m1", Key: public, Roles: []natsx.Role{natsx.Gateway, natsx.Runner}}
 	got := " " + strings.Join(m.Subscribe(), " ") + " "
 	for _, want := range []string{"tip1.i.g.m1.>", "tip1.i.r.m1.>", "tip1.r.m1.>", "tip1.g.m1.>", "tip1.n.m1"} {
 		if !strings.Contains(got, " "+want+" ") {
@@ -119,35 +119,35 @@ func TestAConfigurationThatCannotBeIsNotPrinted(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, other := seedFile(t)
-	runner := []engine.Role{engine.Runner}
-	good := engine.ServerConfig{Listen: "127.0.0.1:4222", Store: "/s", Members: []engine.Member{{Roles: runner, Name: "r1", Key: public}}}
+	runner := []natsx.Role{natsx.Runner}
+	good := natsx.ServerConfig{Listen: "127.0.0.1:4222", Store: "/s", Members: []natsx.Member{{Roles: runner, Name: "r1", Key: public}}}
 	for name, tt := range map[string]struct {
-		change func(c *engine.ServerConfig)
+		change func(c *natsx.ServerConfig)
 		want   string
 	}{
-		"nothing is wrong":          {func(*engine.ServerConfig) {}, ""},
-		"no members":                {func(c *engine.ServerConfig) { c.Members = nil }, "lets nobody in"},
-		"a quote in a path":         {func(c *engine.ServerConfig) { c.Store = "/s\"\nauthorization {}" }, "cannot have quotes"},
-		"half of TLS":               {func(c *engine.ServerConfig) { c.TLSCert = "/c" }, "all three or none"},
-		"a cluster without name":    {func(c *engine.ServerConfig) { c.Cluster, c.ClusterListen = "c", ":6222" }, "needs a name"},
-		"a cluster without secret":  {cluster(func(c *engine.ServerConfig) { c.ClusterSecret = "" }), "pose as a server"},
-		"a secret without cluster":  {func(c *engine.ServerConfig) { c.ClusterSecret = "x" }, "pose as a server"},
-		"routes without cluster":    {func(c *engine.ServerConfig) { c.Routes = []string{"nats://n2:6222"} }, "give the cluster's name"},
-		"a route with a password":   {cluster(func(c *engine.ServerConfig) { c.Routes = []string{"nats://a:b@n2:6222"} }), "has a user in it"},
-		"a route without port":      {cluster(func(c *engine.ServerConfig) { c.Routes = []string{"nats://n2"} }), "is no route"},
-		"no role":                   {func(c *engine.ServerConfig) { c.Members[0].Roles = nil }, "has no role"},
-		"a name that is a wildcard": {func(c *engine.ServerConfig) { c.Members[0].Name = ">" }, "cannot be the name"},
-		"a seed for a key":          {func(c *engine.ServerConfig) { c.Members[0].Key = strings.TrimSpace(string(secret[8:])) }, "is a seed"},
-		"no key":                    {func(c *engine.ServerConfig) { c.Members[0].Key = "x" }, "no public key"},
-		"a name twice": {func(c *engine.ServerConfig) {
-			c.Members = append(c.Members, engine.Member{Roles: []engine.Role{engine.Gateway}, Name: "r1", Key: other})
+		"nothing is wrong":          {func(*natsx.ServerConfig) {}, ""},
+		"no members":                {func(c *natsx.ServerConfig) { c.Members = nil }, "lets nobody in"},
+		"a quote in a path":         {func(c *natsx.ServerConfig) { c.Store = "/s\"\nauthorization {}" }, "cannot have quotes"},
+		"half of TLS":               {func(c *natsx.ServerConfig) { c.TLSCert = "/c" }, "all three or none"},
+		"a cluster without name":    {func(c *natsx.ServerConfig) { c.Cluster, c.ClusterListen = "c", ":6222" }, "needs a name"},
+		"a cluster without secret":  {cluster(func(c *natsx.ServerConfig) { c.ClusterSecret = "" }), "pose as a server"},
+		"a secret without cluster":  {func(c *natsx.ServerConfig) { c.ClusterSecret = "x" }, "pose as a server"},
+		"routes without cluster":    {func(c *natsx.ServerConfig) { c.Routes = []string{"nats://n2:6222"} }, "give the cluster's name"},
+		"a route with a password":   {cluster(func(c *natsx.ServerConfig) { c.Routes = []string{"nats://a:b@n2:6222"} }), "has a user in it"},
+		"a route without port":      {cluster(func(c *natsx.ServerConfig) { c.Routes = []string{"nats://n2"} }), "is no route"},
+		"no role":                   {func(c *natsx.ServerConfig) { c.Members[0].Roles = nil }, "has no role"},
+		"a name that is a wildcard": {func(c *natsx.ServerConfig) { c.Members[0].Name = ">" }, "cannot be the name"},
+		"a seed for a key":          {func(c *natsx.ServerConfig) { c.Members[0].Key = strings.TrimSpace(string(secret[8:])) }, "is a seed"},
+		"no key":                    {func(c *natsx.ServerConfig) { c.Members[0].Key = "x" }, "no public key"},
+		"a name twice": {func(c *natsx.ServerConfig) {
+			c.Members = append(c.Members, natsx.Member{Roles: []natsx.Role{natsx.Gateway}, Name: "r1", Key: other})
 		}, "stands there twice"},
-		"a key twice": {func(c *engine.ServerConfig) {
-			c.Members = append(c.Members, engine.Member{Roles: runner, Name: "r2", Key: public})
+		"a key twice": {func(c *natsx.ServerConfig) {
+			c.Members = append(c.Members, natsx.Member{Roles: runner, Name: "r2", Key: public})
 		}, "stands there twice"},
 	} {
 		c := good
-		c.Members = append([]engine.Member{}, good.Members...)
+		c.Members = append([]natsx.Member{}, good.Members...)
 		tt.change(&c)
 		text, err := c.Text()
 		switch {
@@ -160,8 +160,8 @@ func TestAConfigurationThatCannotBeIsNotPrinted(t *testing.T) {
 }
 
 // cluster makes a whole cluster of a configuration before it is changed.
-func cluster(change func(*engine.ServerConfig)) func(*engine.ServerConfig) {
-	return func(c *engine.ServerConfig) {
+func cluster(change func(*natsx.ServerConfig)) func(*natsx.ServerConfig) {
+	return func(c *natsx.ServerConfig) {
 		c.Name, c.Cluster, c.ClusterListen, c.ClusterSecret = "n1", "c", ":6222", "s3cret"
 		change(c)
 	}
@@ -174,12 +174,12 @@ func TestTheSecretOfAClusterIsLong(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		got, err := engine.ReadClusterSecret(file)
+		got, err := natsx.ReadClusterSecret(file)
 		if (err == nil) != (want == "") || (err == nil) != (len(got) == 64) || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %q, %v", text, got, err)
 		}
 	}
-	if _, err := engine.ReadClusterSecret(file + ".none"); err == nil {
+	if _, err := natsx.ReadClusterSecret(file + ".none"); err == nil {
 		t.Error("a file that is not there is a secret")
 	}
 }
@@ -189,10 +189,10 @@ func TestAConfigurationOfAClusterIsUnderstoodByTheServer(t *testing.T) {
 	pki := testpki.New(t, t.TempDir())
 	_, public := seedFile(t)
 	cert, key := pki.Server(t, "n1", "127.0.0.1")
-	text, err := engine.ServerConfig{
+	text, err := natsx.ServerConfig{
 		Name: "n1", Listen: "127.0.0.1:4222", Store: t.TempDir(), TLSCert: cert, TLSKey: key, TLSCA: pki.File,
 		Cluster: "c1", ClusterListen: "127.0.0.1:-1", ClusterSecret: "s3cret", Routes: []string{"nats://127.0.0.1:1", "nats://127.0.0.1:2"},
-		Members: []engine.Member{{Roles: []engine.Role{engine.Gateway}, Name: "g1", Key: public}},
+		Members: []natsx.Member{{Roles: []natsx.Role{natsx.Gateway}, Name: "g1", Key: public}},
 	}.Text()
 	if err != nil {
 		t.Fatal(err)

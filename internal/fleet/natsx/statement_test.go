@@ -1,4 +1,4 @@
-package engine_test
+package natsx_test
 
 import (
 	"encoding/json"
@@ -39,9 +39,9 @@ func seedFile(t testing.TB) (file, public string) {
 
 // talk is a gateway and a runner that knows its key, with a clock each.
 type talk struct {
-	gateway, runner engine.Address
-	signer          *engine.Signer
-	verifier        *engine.Verifier
+	gateway, runner natsx.Address
+	signer          *natsx.Signer
+	verifier        *natsx.Verifier
 	there, here     time.Time // the gateway's clock and the runner's
 }
 
@@ -51,19 +51,19 @@ func newTalk(t testing.TB) *talk {
 	k := &talk{gateway: member("g1"), runner: member("r1"), there: start, here: start}
 	file, public := seedFile(t)
 	var err error
-	k.signer, err = engine.NewSigner(file, k.gateway, func() time.Time { return k.there })
+	k.signer, err = natsx.NewSigner(file, k.gateway, func() time.Time { return k.there })
 	if err != nil {
 		t.Fatal(err)
 	}
-	k.verifier = engine.NewVerifier(k.runner, engine.Gateways{public: "g1"}, func() time.Time { return k.here })
+	k.verifier = natsx.NewVerifier(k.runner, natsx.Gateways{public: "g1"}, func() time.Time { return k.here })
 	return k
 }
 
 func (k *talk) sign(t testing.TB, message string) []byte {
 	t.Helper()
-	b, err := k.signer.Sign(engine.Statement{
+	b, err := k.signer.Sign(natsx.Statement{
 		Runner: k.runner.String(), Verb: "call", Tool: "execute_command", Command: "c1",
-		Caller: engine.Caller{Front: "http", Principal: "alice", Tenant: "blue"},
+		Caller: natsx.Caller{Front: "http", Principal: "alice", Tenant: "blue"},
 	}, []byte(message))
 	if err != nil {
 		t.Fatal(err)
@@ -71,14 +71,14 @@ func (k *talk) sign(t testing.TB, message string) []byte {
 	return b
 }
 
-func (k *talk) reason(statement []byte, message string) engine.Reason {
+func (k *talk) reason(statement []byte, message string) natsx.Reason {
 	_, err := k.verifier.Verify(statement, []byte(message))
-	var r *engine.Refusal
+	var r *natsx.Refusal
 	if errors.As(err, &r) {
 		return r.Reason
 	}
 	if err != nil {
-		return engine.Reason(err.Error())
+		return natsx.Reason(err.Error())
 	}
 	return ""
 }
@@ -93,7 +93,7 @@ func TestAStatementSaysWhoAsks(t *testing.T) {
 	if st.Caller.Principal != "alice" || st.Caller.Tenant != "blue" || st.Tool != "execute_command" || st.Command != "c1" || st.Gateway != k.gateway.String() {
 		t.Errorf("got %+v", st)
 	}
-	if d := st.NotAfter.Sub(st.Issued); d != engine.Validity {
+	if d := st.NotAfter.Sub(st.Issued); d != natsx.Validity {
 		t.Errorf("it counts for %v", d)
 	}
 }
@@ -103,35 +103,35 @@ func TestAStatementThatDoesNotCountIsRefusedByItsReason(t *testing.T) {
 	const sig = 64
 	for name, tt := range map[string]struct {
 		change func(t *testing.T, k *talk, s []byte) []byte
-		want   engine.Reason
+		want   natsx.Reason
 	}{
 		"nothing is changed":       {func(_ *testing.T, _ *talk, s []byte) []byte { return s }, ""},
-		"there is none":            {func(*testing.T, *talk, []byte) []byte { return nil }, engine.Unsigned},
-		"a signature of nothing":   {func(_ *testing.T, _ *talk, s []byte) []byte { return s[:sig] }, engine.Unsigned},
-		"not JSON":                 {func(_ *testing.T, _ *talk, s []byte) []byte { return append(s[:sig:sig], "ls"...) }, engine.Unsigned},
-		"an endless one":           {func(_ *testing.T, _ *talk, s []byte) []byte { return append(s, make([]byte, 1<<20)...) }, engine.Unsigned},
-		"one bit of the signature": {func(_ *testing.T, _ *talk, s []byte) []byte { s[3] ^= 1; return s }, engine.BadSignature},
-		"another principal":        {replace(`"principal":"alice"`, `"principal":"admin"`), engine.BadSignature},
-		"a longer life":            {replace(`"not_after":"2026-11-23T14:00:15Z"`, `"not_after":"2027-11-23T14:00:15Z"`), engine.BadSignature},
-		"another version":          {replace(`{"v":1,`, `{"v":2,`), engine.OtherVersion},
-		"no version":               {replace(`{"v":1,`, `{`), engine.OtherVersion},
+		"there is none":            {func(*testing.T, *talk, []byte) []byte { return nil }, natsx.Unsigned},
+		"a signature of nothing":   {func(_ *testing.T, _ *talk, s []byte) []byte { return s[:sig] }, natsx.Unsigned},
+		"not JSON":                 {func(_ *testing.T, _ *talk, s []byte) []byte { return append(s[:sig:sig], "ls"...) }, natsx.Unsigned},
+		"an endless one":           {func(_ *testing.T, _ *talk, s []byte) []byte { return append(s, make([]byte, 1<<20)...) }, natsx.Unsigned},
+		"one bit of the signature": {func(_ *testing.T, _ *talk, s []byte) []byte { s[3] ^= 1; return s }, natsx.BadSignature},
+		"another principal":        {replace(`"principal":"alice"`, `"principal":"admin"`), natsx.BadSignature},
+		"a longer life":            {replace(`"not_after":"2026-11-23T14:00:15Z"`, `"not_after":"2027-11-23T14:00:15Z"`), natsx.BadSignature},
+		"another version":          {replace(`{"v":1,`, `{"v":2,`), natsx.OtherVersion},
+		"no version":               {replace(`{"v":1,`, `{`), natsx.OtherVersion},
 		"another gateway's key": {func(t *testing.T, k *talk, _ []byte) []byte {
 			o := newTalk(t)
 			o.runner = k.runner
 			return o.sign(t, "ls")
-		}, engine.UnknownSigner},
+		}, natsx.UnknownSigner},
 		"another gateway's name": {func(t *testing.T, k *talk, s []byte) []byte {
-			k.verifier.SetGateways(engine.Gateways{key(t, s): "g2"})
+			k.verifier.SetGateways(natsx.Gateways{key(t, s): "g2"})
 			return s
-		}, engine.UnknownSigner},
-		"no gateway is known":                {func(_ *testing.T, k *talk, s []byte) []byte { k.verifier.SetGateways(nil); return s }, engine.UnknownSigner},
-		"another runner":                     {func(t *testing.T, k *talk, _ []byte) []byte { k.runner.Name = "r2"; return k.sign(t, "ls") }, engine.OtherRecipient},
-		"the runner's start before this":     {func(t *testing.T, k *talk, _ []byte) []byte { k.runner = member("r1"); return k.sign(t, "ls") }, engine.OtherRecipient},
-		"another message":                    {func(t *testing.T, k *talk, _ []byte) []byte { return k.sign(t, "rm -rf /") }, engine.OtherMessage},
-		"it came late":                       {func(_ *testing.T, k *talk, s []byte) []byte { k.here = k.here.Add(26 * time.Second); return s }, engine.TooOld},
+		}, natsx.UnknownSigner},
+		"no gateway is known":                {func(_ *testing.T, k *talk, s []byte) []byte { k.verifier.SetGateways(nil); return s }, natsx.UnknownSigner},
+		"another runner":                     {func(t *testing.T, k *talk, _ []byte) []byte { k.runner.Name = "r2"; return k.sign(t, "ls") }, natsx.OtherRecipient},
+		"the runner's start before this":     {func(t *testing.T, k *talk, _ []byte) []byte { k.runner = member("r1"); return k.sign(t, "ls") }, natsx.OtherRecipient},
+		"another message":                    {func(t *testing.T, k *talk, _ []byte) []byte { return k.sign(t, "rm -rf /") }, natsx.OtherMessage},
+		"it came late":                       {func(_ *testing.T, k *talk, s []byte) []byte { k.here = k.here.Add(26 * time.Second); return s }, natsx.TooOld},
 		"it came a little late":              {func(_ *testing.T, k *talk, s []byte) []byte { k.here = k.here.Add(24 * time.Second); return s }, ""},
-		"the runner's clock is an hour fast": {func(_ *testing.T, k *talk, s []byte) []byte { k.here = k.here.Add(time.Hour); return s }, engine.TooOld},
-		"the runner's clock is an hour slow": {func(_ *testing.T, k *talk, s []byte) []byte { k.here = k.here.Add(-time.Hour); return s }, engine.FromFuture},
+		"the runner's clock is an hour fast": {func(_ *testing.T, k *talk, s []byte) []byte { k.here = k.here.Add(time.Hour); return s }, natsx.TooOld},
+		"the runner's clock is an hour slow": {func(_ *testing.T, k *talk, s []byte) []byte { k.here = k.here.Add(-time.Hour); return s }, natsx.FromFuture},
 		"the clocks are 9 seconds apart":     {func(_ *testing.T, k *talk, s []byte) []byte { k.here = k.here.Add(-9 * time.Second); return s }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -158,7 +158,7 @@ func replace(from, to string) func(t *testing.T, k *talk, s []byte) []byte {
 
 func key(t *testing.T, s []byte) string {
 	t.Helper()
-	var st engine.Statement
+	var st natsx.Statement
 	if err := json.Unmarshal(s[64:], &st); err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestAStatementCountsOnceWhateverTheClocksDo(t *testing.T) {
 	if got := k.reason(s, "ls"); got != "" {
 		t.Fatal(got)
 	}
-	if got := k.reason(s, "ls"); got != engine.Replayed {
+	if got := k.reason(s, "ls"); got != natsx.Replayed {
 		t.Errorf("a second time: %q", got)
 	}
 	start := k.here
@@ -183,7 +183,7 @@ func TestAStatementCountsOnceWhateverTheClocksDo(t *testing.T) {
 		}
 	}
 	k.here = start // the clock is set back, when the first one is long forgotten
-	if got := k.reason(s, "ls"); got != engine.TooOld && got != engine.Replayed {
+	if got := k.reason(s, "ls"); got != natsx.TooOld && got != natsx.Replayed {
 		t.Errorf("after the clock was set back: %q", got)
 	}
 	k.here = start.Add(300 * time.Second)
@@ -202,7 +202,7 @@ func TestMemoryForStatementsIsBounded(t *testing.T) {
 			t.Fatal(got)
 		}
 	}
-	if got := k.reason(k.sign(t, "ls"), "ls"); got != engine.TooMany {
+	if got := k.reason(k.sign(t, "ls"), "ls"); got != natsx.TooMany {
 		t.Errorf("one more: %q", got)
 	}
 	k.here, k.there = k.here.Add(time.Minute), k.there.Add(time.Minute)
@@ -232,7 +232,7 @@ func TestKeysOfGatewaysAreReadStrictly(t *testing.T) {
 		if err := os.WriteFile(file, []byte(tt.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		g, err := engine.ReadGateways(file)
+		g, err := natsx.ReadGateways(file)
 		if tt.want == "" {
 			if err != nil || g[public] != "g1" {
 				t.Errorf("%s: %v, %v", name, g, err)

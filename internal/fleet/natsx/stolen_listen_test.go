@@ -1,4 +1,4 @@
-package engine_test
+package natsx_test
 
 import (
 	"errors"
@@ -37,7 +37,7 @@ func (f *field) overhears(subject, queue string, speak func()) bool {
 
 func (f *field) call()   { f.publish(f.gateway, f.r.Asks("call")) }
 func (f *field) answer() { f.publish(f.runner, f.g.Answers(f.r, f.token)) }
-func (f *field) publish(c *engine.Conn, subject string) {
+func (f *field) publish(c *natsx.Conn, subject string) {
 	f.t.Helper()
 	if err := c.Publish(subject, "", []byte("secret")); err != nil {
 		f.t.Fatal(err)

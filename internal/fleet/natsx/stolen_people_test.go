@@ -1,4 +1,4 @@
-package engine_test
+package natsx_test
 
 import (
 	"runtime"
@@ -17,13 +17,13 @@ var amongPeople = []attempt{
 		return f.overhears("tip1.p.r.r2.>", "", f.wish) || f.overhears("tip1.p.>", "", f.wish)
 	}},
 	overhearsTold,
-	{"asks another runner as an operator", func(f *field) bool { return f.sends("hears", f.peer(engine.Runner).Hears()) }},
-	{"asks another gateway as an operator", func(f *field) bool { return f.sends("hears", f.peer(engine.Gateway).Hears()) }},
+	{"asks another runner as an operator", func(f *field) bool { return f.sends("hears", f.peer(natsx.Runner).Hears()) }},
+	{"asks another gateway as an operator", func(f *field) bool { return f.sends("hears", f.peer(natsx.Gateway).Hears()) }},
 	tellsForAnother,
 	{"has JetStream tell an operator something for another runner", func(f *field) bool {
 		f.freezes()
 		before := f.operator.Foreign()
-		_ = f.stolen.PublishRequest("$JS.API.DIRECT.GET.KV_tip1_frozen", f.peer(engine.Runner).Tells(f.p, f.token), []byte(`{"last_by_subj":"$KV.tip1_frozen.honest"}`))
+		_ = f.stolen.PublishRequest("$JS.API.DIRECT.GET.KV_tip1_frozen", f.peer(natsx.Runner).Tells(f.p, f.token), []byte(`{"last_by_subj":"$KV.tip1_frozen.honest"}`))
 		_ = f.asks("$JS.API.DIRECT.GET.KV_tip1_frozen", []byte(`{"last_by_subj":"$KV.tip1_frozen.honest"}`)) // answered after it
 		if f.heard("operator", "honest") {
 			return true
@@ -46,7 +46,7 @@ var amongPeople = []attempt{
 			if err != nil {
 				f.t.Fatal(err)
 			}
-			return !slices.ContainsFunc(all, func(k engine.FrozenKey) bool { return k.Key == "honest" })
+			return !slices.ContainsFunc(all, func(k natsx.FrozenKey) bool { return k.Key == "honest" })
 		}
 		for f.control && !lifted() { // the stream stores it some time later
 			runtime.Gosched()
@@ -59,10 +59,10 @@ var amongPeople = []attempt{
 // tellsForAnother and overhearsTold are tried with every key.
 var (
 	tellsForAnother = attempt{"answers an operator for another runner", func(f *field) bool {
-		return f.sends("operator", f.peer(engine.Runner).Tells(f.p, f.token)) || f.sends("operator", f.peer(engine.Gateway).Tells(f.p, f.token))
+		return f.sends("operator", f.peer(natsx.Runner).Tells(f.p, f.token)) || f.sends("operator", f.peer(natsx.Gateway).Tells(f.p, f.token))
 	}}
 	overhearsTold = attempt{"listens to what operators are told", func(f *field) bool {
-		tell := func() { f.publish(f.runner, f.peer(engine.Runner).Tells(f.p, f.token)) }
+		tell := func() { f.publish(f.runner, f.peer(natsx.Runner).Tells(f.p, f.token)) }
 		return f.overhears("tip1.q.p1.>", "", tell) || f.overhears("tip1.q.>", "", tell)
 	}}
 )
@@ -94,7 +94,7 @@ var byAnOperator = []attempt{
 	{"empties the bucket of freezes", func(f *field) bool { return f.asks("$JS.API.STREAM.PURGE.KV_tip1_frozen", []byte{}) != nil }},
 }
 
-func (f *field) wish() { f.publish(f.operator, f.peer(engine.Runner).Hears()) }
+func (f *field) wish() { f.publish(f.operator, f.peer(natsx.Runner).Hears()) }
 
 // freezes writes an entry as an operator does.
 func (f *field) freezes() {
@@ -124,11 +124,11 @@ func TestOperatorsMayDoWhatTheyDo(t *testing.T) {
 	f.lease(f.runner, "r", f.r)
 	f.lease(f.gateway, "g", f.g)
 	peers, err := f.operator.Peers(within(t))
-	if err != nil || len(peers) != 2 || peers[0].Peer != f.peer(engine.Runner) || peers[1].Peer != f.peer(engine.Gateway) || string(peers[0].Value) != "honest" {
+	if err != nil || len(peers) != 2 || peers[0].Peer != f.peer(natsx.Runner) || peers[1].Peer != f.peer(natsx.Gateway) || string(peers[0].Value) != "honest" {
 		t.Errorf("%+v, %v", peers, err)
 	}
 	f.freezes()
-	for who, c := range map[string]*engine.Conn{"the operator": f.operator, "the runner": f.runner, "the gateway": f.gateway} {
+	for who, c := range map[string]*natsx.Conn{"the operator": f.operator, "the runner": f.runner, "the gateway": f.gateway} {
 		if all, err := c.Frozen(within(t)); err != nil || len(all) != 1 || all[0].Key != "honest" || string(all[0].Data) != "honest" || all[0].Sequence == 0 {
 			t.Errorf("%s reads %+v, %v", who, all, err)
 		}
@@ -137,8 +137,8 @@ func TestOperatorsMayDoWhatTheyDo(t *testing.T) {
 		t.Error("what another operator wrote was written over")
 	}
 	f.wish()
-	f.publish(f.runner, f.peer(engine.Runner).Tells(f.p, f.token))
-	f.publish(f.gateway, f.peer(engine.Gateway).Tells(f.p, f.token))
+	f.publish(f.runner, f.peer(natsx.Runner).Tells(f.p, f.token))
+	f.publish(f.gateway, f.peer(natsx.Gateway).Tells(f.p, f.token))
 	for _, who := range []string{"hears", "operator"} {
 		if !f.heard(who, "secret") {
 			t.Errorf("%s hears nothing", who)
@@ -147,7 +147,7 @@ func TestOperatorsMayDoWhatTheyDo(t *testing.T) {
 	if err := f.gateway.MakeStreams(within(t), 0); err != nil {
 		t.Errorf("what is there cannot be made again: %v", err)
 	}
-	for who, c := range map[string]*engine.Conn{"the operator": f.operator, "the runner": f.runner, "the gateway": f.gateway} {
+	for who, c := range map[string]*natsx.Conn{"the operator": f.operator, "the runner": f.runner, "the gateway": f.gateway} {
 		if n := c.Refused(); n > 0 {
 			t.Errorf("%s was refused %d times", who, n)
 		}
@@ -163,7 +163,7 @@ func TestManyKeysAreReadInTheirOrder(t *testing.T) {
 	}
 	const n = 1201 // three batches
 	for i := range n {
-		if err := f.operator.PutFrozen(within(t), engine.Incarnation{byte(i >> 8), byte(i)}.String(), 0, []byte{byte(i)}); err != nil {
+		if err := f.operator.PutFrozen(within(t), natsx.Incarnation{byte(i >> 8), byte(i)}.String(), 0, []byte{byte(i)}); err != nil {
 			t.Fatal(err)
 		}
 	}

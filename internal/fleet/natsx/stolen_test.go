@@ -1,4 +1,4 @@
-package engine_test
+package natsx_test
 
 import (
 	"encoding/json"
@@ -25,13 +25,13 @@ import (
 type field struct {
 	t        *testing.T
 	server   *enginetest.Server
-	gateway  *engine.Conn
-	runner   *engine.Conn // r2
-	auditor  *engine.Conn
-	operator *engine.Conn
+	gateway  *natsx.Conn
+	runner   *natsx.Conn // r2
+	auditor  *natsx.Conn
+	operator *natsx.Conn
 	stolen   *nats.Conn // the key of the other member, in hands that keep no rules
-	g, r, a  engine.Address
-	p        engine.Address // of the operator
+	g, r, a  natsx.Address
+	p        natsx.Address // of the operator
 	token    string
 
 	control bool          // a field without permissions
@@ -43,24 +43,24 @@ type field struct {
 	errors []string // what the server said to the attacker
 }
 
-var roles = map[string]engine.Role{
-	"g1": engine.Gateway, "g2": engine.Gateway, "r1": engine.Runner, "r2": engine.Runner,
-	"o1": engine.Auditor, "p1": engine.Operator, "p2": engine.Operator,
+var roles = map[string]natsx.Role{
+	"g1": natsx.Gateway, "g2": natsx.Gateway, "r1": natsx.Runner, "r2": natsx.Runner,
+	"o1": natsx.Auditor, "p1": natsx.Operator, "p2": natsx.Operator,
 }
 
 // letters are those of the roles in subjects.
-var letters = map[engine.Role]string{engine.Gateway: "g", engine.Runner: "r", engine.Operator: "o"}
+var letters = map[natsx.Role]string{natsx.Gateway: "g", natsx.Runner: "r", natsx.Operator: "o"}
 
 // configuration prints one for the members of a field. They have the keys of the
 // files that it returns.
 func configuration(t *testing.T) (text string, keys map[string]string) {
 	t.Helper()
 	keys = map[string]string{}
-	c := engine.ServerConfig{Listen: "127.0.0.1:4222", Store: t.TempDir()}
+	c := natsx.ServerConfig{Listen: "127.0.0.1:4222", Store: t.TempDir()}
 	for name, role := range roles {
 		file, public := seedFile(t)
 		keys[name] = file
-		c.Members = append(c.Members, engine.Member{Roles: []engine.Role{role}, Name: name, Key: public})
+		c.Members = append(c.Members, natsx.Member{Roles: []natsx.Role{role}, Name: name, Key: public})
 	}
 	text, err := c.Text()
 	if err != nil {
@@ -82,10 +82,10 @@ func newFieldOf(t *testing.T, text string, keys map[string]string, thief string)
 		t.Fatal(err)
 	}
 	f := &field{t: t, server: enginetest.StartFile(t, file), g: member("g1"), r: member("r2"), a: member(thief), p: member("p1"), token: "t0k3n", nudge: make(chan struct{}, 1)}
-	f.gateway = f.server.ConnectWith(engine.Options{Role: engine.Gateway, Name: "g1", Credentials: keys["g1"], Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
-	f.runner = f.server.ConnectWith(engine.Options{Role: engine.Runner, Name: "r2", Credentials: keys["r2"]})
-	f.auditor = f.server.ConnectWith(engine.Options{Role: engine.Auditor, Name: "o1", Credentials: keys["o1"]})
-	f.operator = f.server.ConnectWith(engine.Options{Role: engine.Operator, Name: "p1", Credentials: keys["p1"]})
+	f.gateway = f.server.ConnectWith(natsx.Options{Role: natsx.Gateway, Name: "g1", Credentials: keys["g1"], Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	f.runner = f.server.ConnectWith(natsx.Options{Role: natsx.Runner, Name: "r2", Credentials: keys["r2"]})
+	f.auditor = f.server.ConnectWith(natsx.Options{Role: natsx.Auditor, Name: "o1", Credentials: keys["o1"]})
+	f.operator = f.server.ConnectWith(natsx.Options{Role: natsx.Operator, Name: "p1", Credentials: keys["p1"]})
 	if err := f.gateway.MakeStreams(within(t), 0); err != nil {
 		t.Fatal(err)
 	}
@@ -112,13 +112,13 @@ func (f *field) listen() {
 	f.t.Helper()
 	for _, at := range []struct {
 		who     string
-		conn    *engine.Conn
+		conn    *natsx.Conn
 		subject string
 	}{
-		{"gateway", f.gateway, f.g.AllAnswers()}, {"runner", f.runner, f.r.Asks(">")}, {"namesake", f.runner, engine.Namesakes("r2")},
-		{"operator", f.operator, engine.AllTold(f.p)}, {"hears", f.runner, f.peer(engine.Runner).Hears()}, {"hears", f.gateway, f.peer(engine.Gateway).Hears()},
+		{"gateway", f.gateway, f.g.AllAnswers()}, {"runner", f.runner, f.r.Asks(">")}, {"namesake", f.runner, natsx.Namesakes("r2")},
+		{"operator", f.operator, natsx.AllTold(f.p)}, {"hears", f.runner, f.peer(natsx.Runner).Hears()}, {"hears", f.gateway, f.peer(natsx.Gateway).Hears()},
 	} {
-		if _, err := at.conn.Subscribe(at.subject, func(m engine.Message) { f.note(at.who + ":" + m.Subject + ":" + string(m.Data)) }); err != nil {
+		if _, err := at.conn.Subscribe(at.subject, func(m natsx.Message) { f.note(at.who + ":" + m.Subject + ":" + string(m.Data)) }); err != nil {
 			f.t.Fatal(err)
 		}
 	}
@@ -126,11 +126,11 @@ func (f *field) listen() {
 }
 
 // peer is the honest member of a role.
-func (f *field) peer(r engine.Role) engine.Peer {
-	if r == engine.Gateway {
-		return engine.Peer{Role: r, Address: f.g}
+func (f *field) peer(r natsx.Role) natsx.Peer {
+	if r == natsx.Gateway {
+		return natsx.Peer{Role: r, Address: f.g}
 	}
-	return engine.Peer{Role: r, Address: f.r}
+	return natsx.Peer{Role: r, Address: f.r}
 }
 
 func (f *field) note(what string) {
@@ -154,7 +154,7 @@ func (f *field) settle() {
 	if err := f.stolen.FlushTimeout(20 * time.Second); err != nil {
 		f.t.Fatal(err)
 	}
-	for _, c := range []*engine.Conn{f.gateway, f.runner, f.operator} {
+	for _, c := range []*natsx.Conn{f.gateway, f.runner, f.operator} {
 		if err := c.Flush(within(f.t)); err != nil {
 			f.t.Fatal(err)
 		}
@@ -168,12 +168,12 @@ func (f *field) settle() {
 	said := map[string]bool{}
 	for _, at := range []struct {
 		who     string
-		by      *engine.Conn
+		by      *natsx.Conn
 		subject string
 	}{
 		{"runner", f.gateway, f.r.Asks("settled")}, {"gateway", f.runner, f.g.Answers(f.r, "settled")},
-		{"namesake", f.runner, engine.Namesakes("r2")}, {"operator", f.runner, f.peer(engine.Runner).Tells(f.p, "settled")},
-		{"hears", f.operator, f.peer(engine.Runner).Hears()}, {"hears", f.operator, f.peer(engine.Gateway).Hears()},
+		{"namesake", f.runner, natsx.Namesakes("r2")}, {"operator", f.runner, f.peer(natsx.Runner).Tells(f.p, "settled")},
+		{"hears", f.operator, f.peer(natsx.Runner).Hears()}, {"hears", f.operator, f.peer(natsx.Gateway).Hears()},
 	} {
 		if err := at.by.Publish(at.subject, "", []byte(word)); err != nil {
 			f.t.Fatal(err)
@@ -278,7 +278,7 @@ func (f *field) asks(subject string, body any) *nats.Msg {
 
 // hasSent has JetStream send a copy of the attacker's own trail to a subject at which
 // conn listens, with none of the headers that JetStream adds.
-func (f *field) hasSent(who string, conn *engine.Conn, subject string) bool {
+func (f *field) hasSent(who string, conn *natsx.Conn, subject string) bool {
 	f.t.Helper()
 	const key, bare = "tip1.a.0.r1.trail", `{"no_hdr":true}`
 	if f.asks(key, []byte("forged")) == nil {
@@ -299,7 +299,7 @@ func (f *field) hasSent(who string, conn *engine.Conn, subject string) bool {
 }
 
 // lease writes a lease as the honest member does, and returns its key.
-func (f *field) lease(c *engine.Conn, letter string, a engine.Address) string {
+func (f *field) lease(c *natsx.Conn, letter string, a natsx.Address) string {
 	f.t.Helper()
 	if _, err := c.PutLease(within(f.t), a, []byte("honest")); err != nil {
 		f.t.Fatal(err)
@@ -328,7 +328,7 @@ var attempts = []attempt{
 	{"answers for another runner, by a message to itself with that subject as its reply", func(f *field) bool {
 		subject := f.g.Answers(f.r, f.token)
 		all := make(chan struct{})
-		sub, err := f.stolen.Subscribe(engine.Namesakes("r1"), func(m *nats.Msg) {
+		sub, err := f.stolen.Subscribe(natsx.Namesakes("r1"), func(m *nats.Msg) {
 			if m.Reply == "" {
 				close(all)
 				return
@@ -339,7 +339,7 @@ var attempts = []attempt{
 			f.t.Fatal(err)
 		}
 		defer sub.Unsubscribe() // ends with the test
-		if err := errors.Join(f.stolen.PublishRequest(engine.Namesakes("r1"), subject, nil), f.stolen.Publish(engine.Namesakes("r1"), nil)); err != nil {
+		if err := errors.Join(f.stolen.PublishRequest(natsx.Namesakes("r1"), subject, nil), f.stolen.Publish(natsx.Namesakes("r1"), nil)); err != nil {
 			f.t.Fatal(err)
 		}
 		select {
@@ -373,7 +373,7 @@ var attempts = []attempt{
 		return f.hasSent("gateway", f.gateway, f.g.Answers(f.r, f.token))
 	}},
 	{"has JetStream say that another runner's name is taken, without headers", func(f *field) bool {
-		return f.hasSent("namesake", f.runner, engine.Namesakes("r2"))
+		return f.hasSent("namesake", f.runner, natsx.Namesakes("r2"))
 	}},
 	{"has JetStream call another runner, by a consumer that delivers there", func(f *field) bool {
 		if f.asks("$KV.tip1_runners.r."+f.a.String(), []byte("forged")) == nil {
@@ -399,7 +399,7 @@ var attempts = []attempt{
 		return f.asks("$JS.API.STREAM.INFO.KV_tip1_runners", map[string]any{"subjects_filter": ">"}) != nil ||
 			f.asks("$JS.API.STREAM.MSG.GET.KV_tip1_runners", map[string]any{"seq": 1}) != nil
 	}},
-	{"says that another runner's name is taken", func(f *field) bool { return f.sends("namesake", engine.Namesakes("r2")) }},
+	{"says that another runner's name is taken", func(f *field) bool { return f.sends("namesake", natsx.Namesakes("r2")) }},
 	{"writes into the copy of another's trail", func(f *field) bool { return f.asks("tip1.a.0.r2.trail", []byte("forged")) != nil }},
 	{"reads the copy of another's trail", func(f *field) bool {
 		if f.asks("tip1.a.1.r1.trail", []byte("own")) == nil {

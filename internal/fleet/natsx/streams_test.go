@@ -1,4 +1,4 @@
-package engine_test
+package natsx_test
 
 import (
 	"context"
@@ -19,29 +19,29 @@ const someTrail = "20260101T120000Z-4711-c0ffee00"
 func TestACopyFollowsExactlyTheOneBefore(t *testing.T) {
 	t.Parallel()
 	s := enginetest.Start(t)
-	c := s.Connect(engine.Runner, "r1")
-	subject := engine.TrailSubject(2, "r1", someTrail)
+	c := s.Connect(natsx.Runner, "r1")
+	subject := natsx.TrailSubject(2, "r1", someTrail)
 	add := func(id string, after uint64, text string) (uint64, error) {
-		return c.AppendCopy(within(t), engine.Copy{Stream: 2, Subject: subject, ID: id, After: after, Header: `{"no":"` + id + `"}`, Data: []byte(text)})
+		return c.AppendCopy(within(t), natsx.Copy{Stream: 2, Subject: subject, ID: id, After: after, Header: `{"no":"` + id + `"}`, Data: []byte(text)})
 	}
-	if _, err := add("1", 0, "one"); !errors.Is(err, engine.ErrNoStream) || !strings.Contains(err.Error(), "AUDIT_2") {
+	if _, err := add("1", 0, "one"); !errors.Is(err, natsx.ErrNoStream) || !strings.Contains(err.Error(), "AUDIT_2") {
 		t.Errorf("no stream yet: %v", err)
 	}
-	if _, err := c.LastCopy(within(t), 2, subject); !errors.Is(err, engine.ErrNoStream) {
+	if _, err := c.LastCopy(within(t), 2, subject); !errors.Is(err, natsx.ErrNoStream) {
 		t.Errorf("no stream to ask: %v", err)
 	}
-	if err := s.Connect(engine.Gateway, "g1").MakeStreams(within(t), 1); err != nil {
+	if err := s.Connect(natsx.Gateway, "g1").MakeStreams(within(t), 1); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.LastCopy(within(t), 2, subject); !errors.Is(err, engine.ErrNoCopy) {
+	if _, err := c.LastCopy(within(t), 2, subject); !errors.Is(err, natsx.ErrNoCopy) {
 		t.Errorf("nothing yet: %v", err)
 	}
 	first, err := add("1", 0, "one")
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := engine.TrailSubject(2, "r2", someTrail)
-	if _, err := c.AppendCopy(within(t), engine.Copy{Stream: 2, Subject: other, ID: "other", Data: []byte("other")}); err != nil {
+	other := natsx.TrailSubject(2, "r2", someTrail)
+	if _, err := c.AppendCopy(within(t), natsx.Copy{Stream: 2, Subject: other, ID: "other", Data: []byte("other")}); err != nil {
 		t.Fatal(err)
 	}
 	second, err := add("2", first, "second")
@@ -53,7 +53,7 @@ func TestACopyFollowsExactlyTheOneBefore(t *testing.T) {
 		"behind one that is not last": func() (uint64, error) { return add("3", first, "third") },
 		"as the first one":            func() (uint64, error) { return add("4", 0, "fourth") },
 	} {
-		if _, err := try(); !errors.Is(err, engine.ErrMoved) {
+		if _, err := try(); !errors.Is(err, natsx.ErrMoved) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -65,21 +65,21 @@ func TestACopyFollowsExactlyTheOneBefore(t *testing.T) {
 	if err != nil || string(one.Data) != "one" {
 		t.Errorf("the first one: %+v, %v", one, err)
 	}
-	if _, err := c.GetCopy(within(t), 2, 1000); !errors.Is(err, engine.ErrNoCopy) {
+	if _, err := c.GetCopy(within(t), 2, 1000); !errors.Is(err, natsx.ErrNoCopy) {
 		t.Errorf("one that is not there: %v", err)
 	}
-	var list []engine.StoredCopy
-	take := func(m engine.StoredCopy) error { list = append(list, m); return nil }
-	next, err := c.ListCopies(within(t), 2, engine.CopySubjects(2, "r1"), 0, take)
+	var list []natsx.StoredCopy
+	take := func(m natsx.StoredCopy) error { list = append(list, m); return nil }
+	next, err := c.ListCopies(within(t), 2, natsx.CopySubjects(2, "r1"), 0, take)
 	if err != nil || len(list) != 2 || list[0].Sequence != first || list[1].Size != len("second") || list[1].Header != last.Header || list[1].Data != nil || next <= second {
 		t.Errorf("the list: %+v, next %d, %v", list, next, err)
 	}
 	for _, from := range []uint64{next, second + 1} { // nothing, and nothing of this name
-		if got, err := c.ListCopies(within(t), 2, engine.CopySubjects(2, "r1"), from, take); err != nil || len(list) != 2 || got != next {
+		if got, err := c.ListCopies(within(t), 2, natsx.CopySubjects(2, "r1"), from, take); err != nil || len(list) != 2 || got != next {
 			t.Errorf("from %d on: %d, %v", from, got, err)
 		}
 	}
-	if next, err := c.ListCopies(within(t), 5, engine.CopySubjects(5, ""), 0, take); err != nil || len(list) != 2 {
+	if next, err := c.ListCopies(within(t), 5, natsx.CopySubjects(5, ""), 0, take); err != nil || len(list) != 2 {
 		t.Errorf("a stream with nothing: %d, %v", next, err)
 	}
 }
@@ -96,9 +96,9 @@ func TestTheFaultsOfAStreamHaveNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := s.Connect(engine.Runner, "r1")
+	c := s.Connect(natsx.Runner, "r1")
 	add := func(stream int, size int) error {
-		_, err := c.AppendCopy(within(t), engine.Copy{Stream: stream, Subject: engine.TrailSubject(stream, "r1", someTrail), ID: time.Now().String(), Data: make([]byte, size)})
+		_, err := c.AppendCopy(within(t), natsx.Copy{Stream: stream, Subject: natsx.TrailSubject(stream, "r1", someTrail), ID: time.Now().String(), Data: make([]byte, size)})
 		return err
 	}
 	for _, limits := range []jetstream.StreamConfig{
@@ -110,23 +110,23 @@ func TestTheFaultsOfAStreamHaveNames(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := add(0, 2000); !errors.Is(err, engine.ErrTooLarge) {
+	if err := add(0, 2000); !errors.Is(err, natsx.ErrTooLarge) {
 		t.Errorf("the stream takes less: %v", err)
 	}
-	if err := add(0, int(c.MaxPayload())); !errors.Is(err, engine.ErrTooLarge) {
+	if err := add(0, int(c.MaxPayload())); !errors.Is(err, natsx.ErrTooLarge) {
 		t.Errorf("the server takes less: %v", err)
 	}
-	if err := add(1, 9000); !errors.Is(err, engine.ErrFull) {
+	if err := add(1, 9000); !errors.Is(err, natsx.ErrFull) {
 		t.Errorf("a full stream: %v", err)
 	}
-	if err := add(2, 10); !errors.Is(err, engine.ErrNoStream) {
+	if err := add(2, 10); !errors.Is(err, natsx.ErrNoStream) {
 		t.Errorf("another stream takes up the subject: %v", err)
 	}
-	if err := add(3, 10); !errors.Is(err, engine.ErrNoStream) {
+	if err := add(3, 10); !errors.Is(err, natsx.ErrNoStream) {
 		t.Errorf("no stream: %v", err)
 	}
 	s.StopJetStream()
-	if err := add(0, 10); !errors.Is(err, engine.ErrNoStream) && !errors.Is(err, engine.ErrUnanswered) {
+	if err := add(0, 10); !errors.Is(err, natsx.ErrNoStream) && !errors.Is(err, natsx.ErrUnanswered) {
 		t.Errorf("no JetStream: %v", err)
 	}
 	s.Stop()
@@ -143,7 +143,7 @@ func TestTheFaultsOfAStreamHaveNames(t *testing.T) {
 			t.Fatal("the connection does not end")
 		}
 	}
-	if err := add(0, 10); !errors.Is(err, engine.ErrUnavailable) {
+	if err := add(0, 10); !errors.Is(err, natsx.ErrUnavailable) {
 		t.Errorf("no server: %v", err)
 	}
 }

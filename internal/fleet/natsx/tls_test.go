@@ -1,4 +1,4 @@
-package engine_test
+package natsx_test
 
 import (
 	"crypto/tls"
@@ -22,9 +22,9 @@ func TestBothSidesShowCertificatesAndSpeakTLS13(t *testing.T) {
 	ours, foreign := testpki.New(t, t.TempDir()), testpki.New(t, t.TempDir())
 	seed, public := seedFile(t)
 	serverCert, serverKey := ours.Server(t, "server", "127.0.0.1")
-	text, err := engine.ServerConfig{
+	text, err := natsx.ServerConfig{
 		Listen: "127.0.0.1:4222", Store: t.TempDir(), TLSCert: serverCert, TLSKey: serverKey, TLSCA: ours.File,
-		Members: []engine.Member{{Roles: []engine.Role{engine.Runner}, Name: "r1", Key: public}},
+		Members: []natsx.Member{{Roles: []natsx.Role{natsx.Runner}, Name: "r1", Key: public}},
 	}.Text()
 	if err != nil {
 		t.Fatal(err)
@@ -36,20 +36,20 @@ func TestBothSidesShowCertificatesAndSpeakTLS13(t *testing.T) {
 	s := enginetest.StartFile(t, file)
 	cert, key := ours.Client(t, "r1")
 	strangeCert, strangeKey := foreign.Client(t, "r1")
-	good := engine.Options{Servers: []string{s.URL()}, Role: engine.Runner, Name: "r1", Credentials: seed, CA: ours.File, Cert: cert, Key: key}
+	good := natsx.Options{Servers: []string{s.URL()}, Role: natsx.Runner, Name: "r1", Credentials: seed, CA: ours.File, Cert: cert, Key: key}
 	for name, tt := range map[string]struct {
-		change func(o *engine.Options)
+		change func(o *natsx.Options)
 		want   string
 	}{
-		"with certificate and key":            {func(*engine.Options) {}, ""},
-		"without a certificate":               {func(o *engine.Options) { o.Cert, o.Key = "", "" }, "cannot be reached"},
-		"with one of another authority":       {func(o *engine.Options) { o.Cert, o.Key = strangeCert, strangeKey }, "cannot be reached"},
-		"to a server of another authority":    {func(o *engine.Options) { o.CA = foreign.File }, "unknown authority"},
-		"with a certificate, without the key": {func(o *engine.Options) { o.Credentials = "" }, "uthorization"},
+		"with certificate and key":            {func(*natsx.Options) {}, ""},
+		"without a certificate":               {func(o *natsx.Options) { o.Cert, o.Key = "", "" }, "cannot be reached"},
+		"with one of another authority":       {func(o *natsx.Options) { o.Cert, o.Key = strangeCert, strangeKey }, "cannot be reached"},
+		"to a server of another authority":    {func(o *natsx.Options) { o.CA = foreign.File }, "unknown authority"},
+		"with a certificate, without the key": {func(o *natsx.Options) { o.Credentials = "" }, "uthorization"},
 	} {
 		o := good
 		tt.change(&o)
-		c, err := engine.Connect(t.Context(), o)
+		c, err := natsx.Connect(t.Context(), o)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

@@ -1,4 +1,4 @@
-package ship
+package replicate
 
 import (
 	"cmp"
@@ -57,7 +57,7 @@ func (c *Copies) Names() []string {
 // choose finds out before the first listing which trails the bound leaves out, by the
 // last batch of each, which says how many there are.
 func (c *Copies) choose(ctx context.Context) error {
-	if c.most == 0 || c.next != ([engine.CopyStreams]uint64{}) {
+	if c.most == 0 || c.next != ([natsx.CopyStreams]uint64{}) {
 		return nil
 	}
 	type size struct {
@@ -67,7 +67,7 @@ func (c *Copies) choose(ctx context.Context) error {
 	}
 	var all []size
 	for stream := range c.next {
-		err := c.from.LastCopies(ctx, stream, engine.CopySubjects(stream, c.filter), func(m engine.StoredCopy) error {
+		err := c.from.LastCopies(ctx, stream, natsx.CopySubjects(stream, c.filter), func(m natsx.StoredCopy) error {
 			if source, ok := parseSubject(m.Subject); ok {
 				h, _ := parseHeader(m.Header) // without one it is not known, and counts as none
 				all = append(all, size{source, min(h.After.Number, m.Sequence), m.Time})

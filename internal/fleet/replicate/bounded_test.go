@@ -1,4 +1,4 @@
-package ship_test
+package replicate_test
 
 import (
 	"errors"
@@ -15,7 +15,7 @@ import (
 func trailsOf(t *testing.T, s *store, names ...string) (paths []string) {
 	t.Helper()
 	for _, name := range names {
-		p := begin(t, t.TempDir(), s, ship.Options{Name: name})
+		p := begin(t, t.TempDir(), s, replicate.Options{Name: name})
 		p.write(300)
 		if err := p.end(); err != nil {
 			t.Fatal(err)
@@ -29,7 +29,7 @@ func TestABoundLeavesOutWholeTrailsTheOldestFirst(t *testing.T) {
 	t.Parallel()
 	s := newStore()
 	paths := trailsOf(t, s, "r1", "r2", "r3")
-	all := ship.BoundedCopies(t.Context(), s, 1000)
+	all := replicate.BoundedCopies(t.Context(), s, 1000)
 	if err := all.Refresh(); err != nil {
 		t.Fatal(err)
 	}
@@ -37,14 +37,14 @@ func TestABoundLeavesOutWholeTrailsTheOldestFirst(t *testing.T) {
 	if left, _ := all.Left(); trails != 3 || left != 0 || sum < 3 {
 		t.Fatalf("control: %d batches of %d trails, %d left", sum, trails, left)
 	}
-	of := func(c *ship.Copies, i int) string {
+	of := func(c *replicate.Copies, i int) string {
 		report, err := audit.Files{In: c}.Verify(fmt.Sprintf("r%d/%s", i, filepath.Base(paths[i-1])), audit.VerifyOptions{})
 		if err != nil || len(report.Trails) != 1 {
 			return "gone"
 		}
 		return string(report.Trails[0].Status)
 	}
-	few := ship.BoundedCopies(t.Context(), s, sum-1)
+	few := replicate.BoundedCopies(t.Context(), s, sum-1)
 	if err := few.Refresh(); err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestABoundLeavesOutWholeTrailsTheOldestFirst(t *testing.T) {
 	if n, _ := few.Listed(); n > sum-1 {
 		t.Errorf("%d batches, of at most %d", n, sum-1)
 	}
-	one := ship.BoundedCopies(t.Context(), s, 1)
+	one := replicate.BoundedCopies(t.Context(), s, 1)
 	if err := one.Refresh(); err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestABoundLeavesOutWholeTrailsTheOldestFirst(t *testing.T) {
 func TestMuchIsReadAtOnce(t *testing.T) {
 	t.Parallel()
 	s, g := started(t)
-	p := begin(t, t.TempDir(), s.Connect(engine.Runner, "r1"), ship.Options{Strict: true})
+	p := begin(t, t.TempDir(), s.Connect(natsx.Runner, "r1"), replicate.Options{Strict: true})
 	for range 40 {
 		p.write(3)
 		if err := p.shipper.Confirm(); err != nil {
@@ -93,9 +93,9 @@ func TestMuchIsReadAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	same(t, g, p.trail.Path())
-	source := ship.Source{Name: "r1", Trail: filepath.Base(p.trail.Path())}
+	source := replicate.Source{Name: "r1", Trail: filepath.Base(p.trail.Path())}
 	n := 0
-	if err := g.ReadCopies(within(t), source.Stream(), source.Subject(), 1, 1<<40, func(m engine.StoredCopy) error {
+	if err := g.ReadCopies(within(t), source.Stream(), source.Subject(), 1, 1<<40, func(m natsx.StoredCopy) error {
 		n++
 		if m.Subject != source.Subject() || len(m.Data) == 0 || m.Time.IsZero() {
 			t.Errorf("%+v", m)
@@ -105,7 +105,7 @@ func TestMuchIsReadAtOnce(t *testing.T) {
 		t.Errorf("%d messages, %v", n, err)
 	}
 	last := 0
-	if err := g.LastCopies(within(t), source.Stream(), engine.CopySubjects(source.Stream(), ""), func(m engine.StoredCopy) error {
+	if err := g.LastCopies(within(t), source.Stream(), natsx.CopySubjects(source.Stream(), ""), func(m natsx.StoredCopy) error {
 		last++
 		return nil
 	}); err != nil || last != 1 {

@@ -1,4 +1,4 @@
-package ship
+package replicate
 
 import (
 	"context"
@@ -72,7 +72,7 @@ func (c *copier) step(ctx context.Context, g goal) (more bool, err error) {
 	}
 	exchange, cancel := context.WithTimeout(ctx, attempt)
 	defer cancel()
-	seq, err := c.to.AppendCopy(exchange, engine.Copy{
+	seq, err := c.to.AppendCopy(exchange, natsx.Copy{
 		Stream: c.source.Stream(), Subject: c.source.Subject(), ID: c.source.id(b.header.After.Number),
 		After: c.state.Seq, Header: b.header.text(), Data: b.body,
 	})
@@ -82,16 +82,16 @@ func (c *copier) step(ctx context.Context, g goal) (more bool, err error) {
 		c.state.Position, c.state.Seq = b.header.After, seq
 		c.seen(b)
 		return true, nil
-	case errors.Is(err, engine.ErrMoved):
+	case errors.Is(err, natsx.ErrMoved):
 		c.known = false
 		if c.moved++; c.moved < maxMoved {
 			return true, nil
 		}
 		c.moved = 0
 		return false, err
-	case errors.Is(err, engine.ErrTooLarge) && c.room() > smallestBatch:
+	case errors.Is(err, natsx.ErrTooLarge) && c.room() > smallestBatch:
 		c.limit = max(c.room()/2, smallestBatch)
-		c.log.Info("a stream refuses batches of this size; smaller ones follow", "stream", engine.CopyStream(c.source.Stream()), "bytes", len(b.body), "at_most", c.limit)
+		c.log.Info("a stream refuses batches of this size; smaller ones follow", "stream", natsx.CopyStream(c.source.Stream()), "bytes", len(b.body), "at_most", c.limit)
 		return true, nil
 	}
 	return false, err
@@ -114,9 +114,9 @@ func (c *copier) ask(ctx context.Context) error {
 	exchange, cancel := context.WithTimeout(ctx, attempt)
 	defer cancel()
 	last, err := c.to.LastCopy(exchange, c.source.Stream(), c.source.Subject())
-	if errors.Is(err, engine.ErrNoCopy) {
+	if errors.Is(err, natsx.ErrNoCopy) {
 		if c.state.Seq > 0 {
-			c.log.Warn("the stream has nothing of this trail any more; it is copied from the beginning", "trail", c.source.Trail, "stream", engine.CopyStream(c.source.Stream()))
+			c.log.Warn("the stream has nothing of this trail any more; it is copied from the beginning", "trail", c.source.Trail, "stream", natsx.CopyStream(c.source.Stream()))
 		}
 		c.state.Position, c.state.Seq, c.known = position{}, 0, true
 		return nil

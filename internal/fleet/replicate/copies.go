@@ -1,4 +1,4 @@
-package ship
+package replicate
 
 import (
 	"context"
@@ -13,12 +13,12 @@ import (
 	"tipstaff/internal/fleet/natsx"
 )
 
-// Reader is what reading copies needs of the engine: an [*engine.Conn].
+// Reader is what reading copies needs of the engine: an [*natsx.Conn].
 type Reader interface {
-	ListCopies(ctx context.Context, stream int, filter string, from uint64, take func(engine.StoredCopy) error) (next uint64, err error)
-	LastCopies(ctx context.Context, stream int, filter string, take func(engine.StoredCopy) error) error
-	GetCopy(ctx context.Context, stream int, sequence uint64) (engine.StoredCopy, error)
-	ReadCopies(ctx context.Context, stream int, subject string, from, to uint64, take func(engine.StoredCopy) error) error
+	ListCopies(ctx context.Context, stream int, filter string, from uint64, take func(natsx.StoredCopy) error) (next uint64, err error)
+	LastCopies(ctx context.Context, stream int, filter string, take func(natsx.StoredCopy) error) error
+	GetCopy(ctx context.Context, stream int, sequence uint64) (natsx.StoredCopy, error)
+	ReadCopies(ctx context.Context, stream int, subject string, from, to uint64, take func(natsx.StoredCopy) error) error
 }
 
 // Copies presents the copies in the streams as a file system ([fs.FS]) of
@@ -46,7 +46,7 @@ type Copies struct {
 	refreshing sync.Mutex // one at a time takes in what is new
 
 	mu      sync.Mutex
-	next    [engine.CopyStreams]uint64
+	next    [natsx.CopyStreams]uint64
 	names   map[string]map[string]*trailCopy // by name and trail
 	strays  int
 	batches int             // of all trails
@@ -87,7 +87,7 @@ func (p piece) end() int64 { return p.at + int64(p.bytes) }
 // "". ctx ends all reading.
 func ReadCopies(ctx context.Context, from Reader, name string) (*Copies, error) {
 	if name != "" {
-		if err := engine.CheckName(name); err != nil {
+		if err := natsx.CheckName(name); err != nil {
 			return nil, err
 		}
 	}
@@ -112,7 +112,7 @@ func (c *Copies) RefreshWithin(ctx context.Context) error {
 		from := c.next[stream]
 		c.mu.Unlock()
 		var next uint64
-		next, err = c.from.ListCopies(ctx, stream, engine.CopySubjects(stream, c.filter), from, func(m engine.StoredCopy) error {
+		next, err = c.from.ListCopies(ctx, stream, natsx.CopySubjects(stream, c.filter), from, func(m natsx.StoredCopy) error {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			c.add(stream, m)
@@ -141,7 +141,7 @@ func (c *Copies) Strays() int {
 }
 
 // add enters one message. The caller holds c.mu.
-func (c *Copies) add(stream int, m engine.StoredCopy) {
+func (c *Copies) add(stream int, m natsx.StoredCopy) {
 	source, ok := parseSubject(m.Subject)
 	if !ok {
 		c.strays++
@@ -167,7 +167,7 @@ func (c *Copies) add(stream int, m engine.StoredCopy) {
 
 // add enters a batch. What does not say which file it belongs to counts as
 // records, where a verifier meets it.
-func (t *trailCopy) add(m engine.StoredCopy) {
+func (t *trailCopy) add(m natsx.StoredCopy) {
 	t.batches++
 	t.latest = later(t.latest, m.Time)
 	h, _ := parseHeader(m.Header) // without one, the whole body is such a piece

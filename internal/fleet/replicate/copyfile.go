@@ -1,4 +1,4 @@
-package ship
+package replicate
 
 import (
 	"context"
@@ -166,7 +166,7 @@ func (f *copyFile) run(p []byte, at int64, pieces []piece) (n int, err error) {
 	of, last := pieces[0].of, pieces[len(pieces)-1].seq
 	ctx, cancel := context.WithTimeout(f.of.ctx, readTime)
 	defer cancel()
-	err = f.of.from.ReadCopies(ctx, of.stream, of.subject, pieces[0].seq, last, func(m engine.StoredCopy) error {
+	err = f.of.from.ReadCopies(ctx, of.stream, of.subject, pieces[0].seq, last, func(m natsx.StoredCopy) error {
 		for len(pieces) > 0 && pieces[0].seq == m.Sequence {
 			text, err := pieces[0].in(m.Data)
 			if err != nil {
@@ -179,7 +179,7 @@ func (f *copyFile) run(p []byte, at int64, pieces []piece) (n int, err error) {
 		return nil
 	})
 	if err == nil && len(pieces) > 0 {
-		err = pieces[0].fault(engine.ErrNoCopy)
+		err = pieces[0].fault(natsx.ErrNoCopy)
 	}
 	return n, err
 }
@@ -215,5 +215,5 @@ func (p piece) in(body []byte) ([]byte, error) {
 }
 
 func (p piece) fault(err error) error {
-	return fmt.Errorf("cannot read message %d of the stream %s: %w", p.seq, engine.CopyStream(p.of.stream), err)
+	return fmt.Errorf("cannot read message %d of the stream %s: %w", p.seq, natsx.CopyStream(p.of.stream), err)
 }

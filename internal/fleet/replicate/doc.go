@@ -1,4 +1,4 @@
-// Package ship copies trails to the engine's streams, and reads the copies back.
+// Package replicate copies trails to the engine's streams, and reads the copies back.
 //
 // The truth is each process's own trail, on its own disk. A [Shipper] copies it,
 // byte for byte, to one of eight streams: what a checkpoint covers, with that
@@ -36,4 +36,4 @@
 //
 // Read next: batch.go for what a batch is, shipper.go for the loop, copies.go for
 // reading.
-package ship
+package replicate

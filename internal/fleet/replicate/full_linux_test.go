@@ -1,4 +1,4 @@
-package ship_test
+package replicate_test
 
 import (
 	"errors"
@@ -47,12 +47,12 @@ func TestAFullDiskOfTheEngineLosesNothing(t *testing.T) {
 // without.
 func fillTheEngine(t *testing.T, dir string) {
 	s := enginetest.Start(t)
-	g := s.Connect(engine.Gateway, "g1")
+	g := s.Connect(natsx.Gateway, "g1")
 	// The bucket of claims reserves more than there is, and holds up no stream.
 	if err := g.MakeStreams(within(t), 1); err == nil || strings.Count(err.Error(), "cannot make") != 1 || !strings.Contains(err.Error(), "claims") {
 		t.Fatal(err)
 	}
-	p := begin(t, dir, s.Connect(engine.Runner, "r1"), ship.Options{Strict: true, Patience: patience})
+	p := begin(t, dir, s.Connect(natsx.Runner, "r1"), replicate.Options{Strict: true, Patience: patience})
 	p.write(100)
 	if err := p.shipper.Confirm(); err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func fillTheEngine(t *testing.T, dir string) {
 	if err := g.Wait(within(t)); err != nil {
 		t.Fatal(err)
 	}
-	p.until("all copied", func(st ship.Status) bool { return p.shipper.Confirm() == nil })
+	p.until("all copied", func(st replicate.Status) bool { return p.shipper.Confirm() == nil })
 	if err := p.end(); err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package ship_test
+package replicate_test
 
 import (
 	"context"
@@ -16,19 +16,19 @@ import (
 
 // members starts a server by the configuration that "tipstaff engine config"
 // prints, and connects its members.
-func members(t *testing.T, roles map[string]engine.Role) map[string]*engine.Conn {
+func members(t *testing.T, roles map[string]natsx.Role) map[string]*natsx.Conn {
 	t.Helper()
 	dir := t.TempDir()
-	c := engine.ServerConfig{Listen: "127.0.0.1:4222", Store: t.TempDir()}
+	c := natsx.ServerConfig{Listen: "127.0.0.1:4222", Store: t.TempDir()}
 	for name, role := range roles {
-		seed, public, err := engine.NewKey()
+		seed, public, err := natsx.NewKey()
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, name), []byte(seed), 0o600)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Members = append(c.Members, engine.Member{Roles: []engine.Role{role}, Name: name, Key: public})
+		c.Members = append(c.Members, natsx.Member{Roles: []natsx.Role{role}, Name: name, Key: public})
 	}
 	text, err := c.Text()
 	if err == nil {
@@ -38,9 +38,9 @@ func members(t *testing.T, roles map[string]engine.Role) map[string]*engine.Conn
 		t.Fatal(err)
 	}
 	s := enginetest.StartFile(t, filepath.Join(dir, "nats.conf"))
-	conns := map[string]*engine.Conn{}
+	conns := map[string]*natsx.Conn{}
 	for name, role := range roles {
-		conns[name] = s.ConnectWith(engine.Options{Role: role, Name: name, Credentials: filepath.Join(dir, name)})
+		conns[name] = s.ConnectWith(natsx.Options{Role: role, Name: name, Credentials: filepath.Join(dir, name)})
 	}
 	return conns
 }
@@ -49,18 +49,18 @@ func members(t *testing.T, roles map[string]engine.Role) map[string]*engine.Conn
 // "tipstaff engine config" prints, and an auditor reads them.
 func TestTheKeyOfARunnerCopiesItsOwnTrailsAndNoOthers(t *testing.T) {
 	t.Parallel()
-	m := members(t, map[string]engine.Role{"g1": engine.Gateway, "r1": engine.Runner, "r2": engine.Runner, "o1": engine.Auditor})
+	m := members(t, map[string]natsx.Role{"g1": natsx.Gateway, "r1": natsx.Runner, "r2": natsx.Runner, "o1": natsx.Auditor})
 	if err := m["g1"].MakeStreams(within(t), 1); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"g1", "r1"} {
-		p := begin(t, t.TempDir(), m[name], ship.Options{Name: name, Strict: true})
+		p := begin(t, t.TempDir(), m[name], replicate.Options{Name: name, Strict: true})
 		p.write(150)
 		if err := errors.Join(p.shipper.Confirm(), p.end()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	copies, err := ship.ReadCopies(within(t), m["o1"], "")
+	copies, err := replicate.ReadCopies(within(t), m["o1"], "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,22 +74,22 @@ func TestTheKeyOfARunnerCopiesItsOwnTrailsAndNoOthers(t *testing.T) {
 		}
 	}
 
-	other := ship.Source{Name: "r1", Trail: "20260101T120000Z-4711-c0ffee00"}
+	other := replicate.Source{Name: "r1", Trail: "20260101T120000Z-4711-c0ffee00"}
 	short := func() context.Context {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		t.Cleanup(cancel)
 		return ctx
 	}
-	forged := engine.Copy{Stream: other.Stream(), Subject: other.Subject(), ID: "x", Data: []byte("forged")}
+	forged := natsx.Copy{Stream: other.Stream(), Subject: other.Subject(), ID: "x", Data: []byte("forged")}
 	for _, name := range []string{"r2", "o1"} {
-		if _, err := m[name].AppendCopy(short(), forged); !errors.Is(err, engine.ErrForbidden) {
+		if _, err := m[name].AppendCopy(short(), forged); !errors.Is(err, natsx.ErrForbidden) {
 			t.Errorf("%s writes a copy of r1: %v", name, err)
 		}
 	}
-	if _, err := m["r2"].LastCopy(short(), other.Stream(), other.Subject()); !errors.Is(err, engine.ErrForbidden) {
+	if _, err := m["r2"].LastCopy(short(), other.Stream(), other.Subject()); !errors.Is(err, natsx.ErrForbidden) {
 		t.Errorf("r2 reads a copy of r1: %v", err)
 	}
-	if _, err := m["r2"].GetCopy(short(), other.Stream(), 1); !errors.Is(err, engine.ErrForbidden) {
+	if _, err := m["r2"].GetCopy(short(), other.Stream(), 1); !errors.Is(err, natsx.ErrForbidden) {
 		t.Errorf("r2 reads any copy: %v", err)
 	}
 	if _, err := m["r1"].AppendCopy(within(t), forged); err != nil { // the control: with its own key it works

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package ship
+package replicate
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package ship_test
+package replicate_test
 
 import (
 	"bytes"
@@ -24,10 +24,10 @@ func within(t testing.TB) context.Context {
 }
 
 // started starts a server with the streams.
-func started(t *testing.T) (*enginetest.Server, *engine.Conn) {
+func started(t *testing.T) (*enginetest.Server, *natsx.Conn) {
 	t.Helper()
 	s := enginetest.Start(t)
-	g := s.Connect(engine.Gateway, "g1")
+	g := s.Connect(natsx.Gateway, "g1")
 	if err := g.MakeStreams(within(t), 1); err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func TestAnEngineThatGoesAwayAndComesBackGetsEveryRecordOnce(t *testing.T) {
 	t.Parallel()
 	s, g := started(t)
 	dir := t.TempDir()
-	p := begin(t, dir, s.Connect(engine.Runner, "r1"), ship.Options{Strict: true})
+	p := begin(t, dir, s.Connect(natsx.Runner, "r1"), replicate.Options{Strict: true})
 	p.write(150)
 	if err := p.shipper.Confirm(); err != nil {
 		t.Fatal(err)
@@ -51,11 +51,11 @@ func TestAnEngineThatGoesAwayAndComesBackGetsEveryRecordOnce(t *testing.T) {
 		p.write(150)
 		p.shipper.Checkpoint()
 		failures := p.shipper.Status().Failures
-		p.until("a failure without "+what, func(st ship.Status) bool {
+		p.until("a failure without "+what, func(st replicate.Status) bool {
 			return st.Failures["unreachable"]+st.Failures["unanswered"]+st.Failures["no_stream"] > failures["unreachable"]+failures["unanswered"]+failures["no_stream"]
 		})
 		fault.start()
-		p.until("all copied", func(st ship.Status) bool { return st.Copied >= st.Written-100 })
+		p.until("all copied", func(st replicate.Status) bool { return st.Copied >= st.Written-100 })
 	}
 	// A process that dies while the engine is away leaves the rest to the next.
 	s.Stop()
@@ -65,7 +65,7 @@ func TestAnEngineThatGoesAwayAndComesBackGetsEveryRecordOnce(t *testing.T) {
 	if err := g.Wait(within(t)); err != nil {
 		t.Fatal(err)
 	}
-	next := begin(t, dir, s.Connect(engine.Runner, "r1"), ship.Options{})
+	next := begin(t, dir, s.Connect(natsx.Runner, "r1"), replicate.Options{})
 	next.write(1)
 	next.untilCopied(p.trail.Path())
 	if err := next.end(); err != nil {
@@ -73,7 +73,7 @@ func TestAnEngineThatGoesAwayAndComesBackGetsEveryRecordOnce(t *testing.T) {
 	}
 	same := func(path string) {
 		t.Helper()
-		copies, err := ship.ReadCopies(within(t), g, "r1")
+		copies, err := replicate.ReadCopies(within(t), g, "r1")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -162,7 +162,7 @@ func TestAConnectionThatIsCutBeforeTheAcknowledgementCopiesNothingTwice(t *testi
 	t.Parallel()
 	s, g := started(t)
 	c := newCutter(t, s.URL())
-	conn, err := engine.Connect(t.Context(), engine.Options{Servers: []string{"nats://" + c.listener.Addr().String()}, Role: engine.Runner, Name: "r1"})
+	conn, err := natsx.Connect(t.Context(), natsx.Options{Servers: []string{"nats://" + c.listener.Addr().String()}, Role: natsx.Runner, Name: "r1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestAConnectionThatIsCutBeforeTheAcknowledgementCopiesNothingTwice(t *testi
 	if err := conn.Wait(within(t)); err != nil {
 		t.Fatal(err)
 	}
-	p := begin(t, t.TempDir(), conn, ship.Options{Strict: true, Patience: 20 * time.Second})
+	p := begin(t, t.TempDir(), conn, replicate.Options{Strict: true, Patience: 20 * time.Second})
 	const cuts = 2
 	for i := range int64(cuts) {
 		c.armed.Store(true)
@@ -192,7 +192,7 @@ func TestAnAlteredMessageOfARealStreamIsFound(t *testing.T) {
 	t.Parallel()
 	_, from := started(t)
 	_, to := started(t)
-	p := begin(t, t.TempDir(), from, ship.Options{Strict: true})
+	p := begin(t, t.TempDir(), from, replicate.Options{Strict: true})
 	for range 4 {
 		p.write(20)
 		if err := p.shipper.Confirm(); err != nil {
@@ -205,11 +205,11 @@ func TestAnAlteredMessageOfARealStreamIsFound(t *testing.T) {
 	same(t, from, p.trail.Path())
 	// Another engine gets the same messages, one of them altered. A busy machine makes more
 	// of them than there were pauses.
-	source := ship.Source{Name: "r1", Trail: filepath.Base(p.trail.Path())}
+	source := replicate.Source{Name: "r1", Trail: filepath.Base(p.trail.Path())}
 	var after uint64
 	n, before := 0, -1 // messages with records; the records before the altered one
 	records := 0
-	if _, err := from.ListCopies(within(t), source.Stream(), source.Subject(), 0, func(m engine.StoredCopy) error {
+	if _, err := from.ListCopies(within(t), source.Stream(), source.Subject(), 0, func(m natsx.StoredCopy) error {
 		whole, err := from.GetCopy(within(t), source.Stream(), m.Sequence)
 		if err != nil {
 			return err
@@ -223,7 +223,7 @@ func TestAnAlteredMessageOfARealStreamIsFound(t *testing.T) {
 			whole.Data = bytes.Replace(whole.Data, []byte(`"echo"`), []byte(`"true"`), 1)
 		}
 		records += echoes
-		after, err = to.AppendCopy(within(t), engine.Copy{Stream: source.Stream(), Subject: m.Subject, ID: m.Header, After: after, Header: m.Header, Data: whole.Data})
+		after, err = to.AppendCopy(within(t), natsx.Copy{Stream: source.Stream(), Subject: m.Subject, ID: m.Header, After: after, Header: m.Header, Data: whole.Data})
 		return err
 	}); err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package ship
+package replicate
 
 import (
 	"context"
@@ -98,7 +98,7 @@ func (s *Shipper) finishOld(ctx context.Context, trail string) (rest Backlog, co
 		s.opts.Log.Warn("cannot note how far an audit trail is copied; the stream will be asked", "trail", source.Trail, "error", kept)
 	}
 	if err == nil {
-		s.opts.Log.Info("the rest of an audit trail was copied, whose server has ended", "trail", source.Trail, "stream", engine.CopyStream(source.Stream()))
+		s.opts.Log.Info("the rest of an audit trail was copied, whose server has ended", "trail", source.Trail, "stream", natsx.CopyStream(source.Stream()))
 	}
 	return backlogOf(trail, st.state), err == nil, err
 }

@@ -1,4 +1,4 @@
-package ship
+package replicate
 
 import (
 	"crypto/sha256"

@@ -1,4 +1,4 @@
-package ship_test
+package replicate_test
 
 import (
 	"bytes"
@@ -19,13 +19,13 @@ import (
 func TestTheCopyIsTheTrailByteForByte(t *testing.T) {
 	t.Parallel()
 	s, dir := newStore(), t.TempDir()
-	p := begin(t, dir, s, ship.Options{})
+	p := begin(t, dir, s, replicate.Options{})
 	p.write(700) // several segments
 	if err := p.end(); err != nil {
 		t.Fatal(err)
 	}
 	same(t, s, p.trail.Path())
-	if left, err := ship.Pending(dir); err != nil || len(left) != 0 {
+	if left, err := replicate.Pending(dir); err != nil || len(left) != 0 {
 		t.Errorf("left: %+v, %v", left, err)
 	}
 	if st := p.shipper.Status(); st.Copied != 700 || st.Written != 700 {
@@ -38,19 +38,19 @@ func TestEveryFaultOfAStreamIsMetAndNothingIsThereTwice(t *testing.T) {
 	cases := map[string]func(s *store){
 		"each second acknowledgement is lost": func(s *store) {
 			n := 0
-			s.after = func(engine.Copy) error {
+			s.after = func(natsx.Copy) error {
 				if n++; n%2 == 0 {
-					return engine.ErrUnanswered
+					return natsx.ErrUnanswered
 				}
 				return nil
 			}
 		},
 		"the last batch that it tells of is an old one": func(s *store) {
 			n := 0
-			s.after = func(engine.Copy) error {
+			s.after = func(natsx.Copy) error {
 				if n++; n == 2 {
 					s.stale = 2
-					return engine.ErrUnanswered
+					return natsx.ErrUnanswered
 				}
 				return nil
 			}
@@ -58,9 +58,9 @@ func TestEveryFaultOfAStreamIsMetAndNothingIsThereTwice(t *testing.T) {
 		"it takes only small batches": func(s *store) { s.largest = 9000 },
 		"it is missing, then full, then there": func(s *store) {
 			n := 0
-			s.before = func(engine.Copy) error {
+			s.before = func(natsx.Copy) error {
 				n++
-				return map[int]error{1: engine.ErrNoStream, 2: engine.ErrFull, 3: engine.ErrUnavailable, 4: engine.ErrForbidden}[n]
+				return map[int]error{1: natsx.ErrNoStream, 2: natsx.ErrFull, 3: natsx.ErrUnavailable, 4: natsx.ErrForbidden}[n]
 			}
 		},
 	}
@@ -69,9 +69,9 @@ func TestEveryFaultOfAStreamIsMetAndNothingIsThereTwice(t *testing.T) {
 			t.Parallel()
 			s := newStore()
 			fault(s)
-			p := begin(t, t.TempDir(), s, ship.Options{})
+			p := begin(t, t.TempDir(), s, replicate.Options{})
 			p.write(150)
-			p.until("something copied", func(st ship.Status) bool { return st.Copied > 0 })
+			p.until("something copied", func(st replicate.Status) bool { return st.Copied > 0 })
 			p.write(150)
 			if err := p.end(); err != nil {
 				t.Fatal(err)
@@ -84,17 +84,17 @@ func TestEveryFaultOfAStreamIsMetAndNothingIsThereTwice(t *testing.T) {
 func TestAFailureIsCountedByItsName(t *testing.T) {
 	t.Parallel()
 	s, dir := newStore(), t.TempDir()
-	s.before = func(engine.Copy) error { return engine.ErrNoStream }
-	p := begin(t, dir, s, ship.Options{})
+	s.before = func(natsx.Copy) error { return natsx.ErrNoStream }
+	p := begin(t, dir, s, replicate.Options{})
 	p.write(1)
-	p.until("a failure", func(st ship.Status) bool {
-		return st.Failures["no_stream"] > 0 && errors.Is(st.Err, engine.ErrNoStream)
+	p.until("a failure", func(st replicate.Status) bool {
+		return st.Failures["no_stream"] > 0 && errors.Is(st.Err, natsx.ErrNoStream)
 	})
 	if st := p.shipper.Status(); st.Written != 1 || st.Copied != 0 {
 		t.Errorf("%+v", st)
 	}
 	p.die()
-	left, err := ship.Pending(dir)
+	left, err := replicate.Pending(dir)
 	if err != nil || len(left) != 1 || left[0].Trail != filepath.Base(p.trail.Path()) || left[0].Bytes == 0 || left[0].Error == "" {
 		t.Errorf("left: %+v, %v", left, err)
 	}
@@ -104,26 +104,26 @@ func TestTheNextProcessCopiesWhatTheLastOneHasLeft(t *testing.T) {
 	t.Parallel()
 	s, dir := newStore(), t.TempDir()
 	n := 0
-	s.before = func(engine.Copy) error {
+	s.before = func(natsx.Copy) error {
 		if n++; n > 1 {
-			return engine.ErrUnavailable
+			return natsx.ErrUnavailable
 		}
 		return nil
 	}
-	first := begin(t, dir, s, ship.Options{})
+	first := begin(t, dir, s, replicate.Options{})
 	first.write(120)
-	first.until("one batch", func(st ship.Status) bool { return st.Batches == 1 })
+	first.until("one batch", func(st replicate.Status) bool { return st.Batches == 1 })
 	first.die()
 	first.trail = nil
 
 	s.mu.Lock()
 	s.before = nil
 	s.mu.Unlock()
-	left, err := ship.Pending(dir)
+	left, err := replicate.Pending(dir)
 	if err != nil || len(left) != 1 {
 		t.Fatalf("left: %+v, %v", left, err)
 	}
-	second := begin(t, dir, s, ship.Options{Name: "r1"})
+	second := begin(t, dir, s, replicate.Options{Name: "r1"})
 	second.untilCopied(filepath.Join(dir, left[0].Trail))
 	same(t, s, filepath.Join(dir, left[0].Trail))
 	second.write(1)
@@ -136,8 +136,8 @@ func TestTheNextProcessCopiesWhatTheLastOneHasLeft(t *testing.T) {
 func TestALivingTrailIsNotTakenOver(t *testing.T) {
 	t.Parallel()
 	s, dir := newStore(), t.TempDir()
-	a := begin(t, dir, s, ship.Options{})
-	b := begin(t, dir, s, ship.Options{})
+	a := begin(t, dir, s, replicate.Options{})
+	b := begin(t, dir, s, replicate.Options{})
 	a.write(110)
 	b.write(110)
 	if err := errors.Join(a.end(), b.end()); err != nil {
@@ -154,12 +154,12 @@ func TestACopyOfAnotherTrailUnderTheSameNameIsNotContinued(t *testing.T) {
 	t.Parallel()
 	s := newStore()
 	one, other := t.TempDir(), t.TempDir()
-	p := begin(t, one, s, ship.Options{})
+	p := begin(t, one, s, replicate.Options{})
 	p.write(50)
 	p.die()
 	// A machine that is a clone of the first: another trail by the same name.
 	clone := filepath.Join(other, filepath.Base(p.trail.Path()))
-	q := begin(t, other, newStore(), ship.Options{})
+	q := begin(t, other, newStore(), replicate.Options{})
 	q.write(60)
 	if err := q.end(); err != nil {
 		t.Fatal(err)
@@ -168,13 +168,13 @@ func TestACopyOfAnotherTrailUnderTheSameNameIsNotContinued(t *testing.T) {
 		t.Fatal(err)
 	}
 	state := `{"name":"r1"}`
-	if err := os.WriteFile(filepath.Join(clone, ship.StateFile), []byte(state), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(clone, replicate.StateFile), []byte(state), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := begin(t, one, s, ship.Options{}) // copies the first one to its end
+	r := begin(t, one, s, replicate.Options{}) // copies the first one to its end
 	r.untilCopied(p.trail.Path())
-	third := begin(t, other, s, ship.Options{})
-	third.until("a foreign copy", func(st ship.Status) bool { return st.Failures["foreign"] > 0 })
+	third := begin(t, other, s, replicate.Options{})
+	third.until("a foreign copy", func(st replicate.Status) bool { return st.Failures["foreign"] > 0 })
 	same(t, s, p.trail.Path())
 	r.die()
 	third.die()
@@ -187,7 +187,7 @@ const patience = 5 * time.Second
 func TestUnderStrictAStartWaitsForTheAcknowledgement(t *testing.T) {
 	t.Parallel()
 	s := newStore()
-	p := begin(t, t.TempDir(), s, ship.Options{Strict: true, Patience: patience})
+	p := begin(t, t.TempDir(), s, replicate.Options{Strict: true, Patience: patience})
 	p.write(3)
 	if err := p.shipper.Confirm(); err != nil {
 		t.Fatal(err)
@@ -196,12 +196,12 @@ func TestUnderStrictAStartWaitsForTheAcknowledgement(t *testing.T) {
 		t.Errorf("no checkpoint covers them yet, and they are copied: %+v", st)
 	}
 	s.mu.Lock()
-	s.before = func(engine.Copy) error { return engine.ErrNoStream }
+	s.before = func(natsx.Copy) error { return natsx.ErrNoStream }
 	s.mu.Unlock()
 	p.write(1)
 	err := p.shipper.Confirm()
 	var told *tipstaff.Error
-	if !errors.As(err, &told) || told.Code != tipstaff.NotRecorded || !errors.Is(told.Err, engine.ErrNoStream) {
+	if !errors.As(err, &told) || told.Code != tipstaff.NotRecorded || !errors.Is(told.Err, natsx.ErrNoStream) {
 		t.Errorf("no stream: %v", err)
 	}
 	s.mu.Lock()
@@ -220,17 +220,17 @@ func TestUnderStrictAStartWaitsForTheAcknowledgement(t *testing.T) {
 func TestAStartThatWasNotAcknowledgedHasAnEnd(t *testing.T) {
 	t.Parallel()
 	s := newStore()
-	p := begin(t, t.TempDir(), s, ship.Options{Strict: true, Patience: patience})
-	confirmed := ship.Confirmed{Trail: p.trail, By: p.shipper}
+	p := begin(t, t.TempDir(), s, replicate.Options{Strict: true, Patience: patience})
+	confirmed := replicate.Confirmed{Trail: p.trail, By: p.shipper}
 	start := audit.Record{Event: audit.CommandStart, Trace: audit.Trace{CommandID: "cmd_A"}}
 	if err := confirmed.Append(start); err != nil {
 		t.Fatal(err)
 	}
 	s.mu.Lock()
-	s.before = func(engine.Copy) error { return engine.ErrFull }
+	s.before = func(natsx.Copy) error { return natsx.ErrFull }
 	s.mu.Unlock()
 	start.Trace.CommandID = "cmd_B"
-	if err := confirmed.Append(start); !errors.Is(err, engine.ErrFull) {
+	if err := confirmed.Append(start); !errors.Is(err, natsx.ErrFull) {
 		t.Errorf("a start: %v", err)
 	}
 	if err := confirmed.Append(audit.Record{Event: audit.CommandEnd}); err != nil {
@@ -262,14 +262,14 @@ func TestATrailThatWasMarkedIsCopiedByTheNextServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	due, err := ship.Mark(trail.Path(), "r1")
+	due, err := replicate.Mark(trail.Path(), "r1")
 	if err == nil {
 		err = trail.Append(audit.Record{Event: audit.ServerStart})
 	}
 	if err = errors.Join(err, trail.Close(), due.Close()); err != nil {
 		t.Fatal(err)
 	}
-	p := begin(t, dir, s, ship.Options{})
+	p := begin(t, dir, s, replicate.Options{})
 	p.untilCopied(trail.Path())
 	same(t, s, trail.Path())
 	p.die()
@@ -284,23 +284,23 @@ func TestAStateThatWasLostOrTornIsFoundInTheStream(t *testing.T) {
 			t.Parallel()
 			s, dir := newStore(), t.TempDir()
 			s.largest = 8000
-			p := begin(t, dir, s, ship.Options{Strict: true})
+			p := begin(t, dir, s, replicate.Options{Strict: true})
 			p.write(130)
 			if err := p.shipper.Confirm(); err != nil {
 				t.Fatal(err)
 			}
 			s.mu.Lock()
-			s.before = func(engine.Copy) error { return engine.ErrUnavailable }
+			s.before = func(natsx.Copy) error { return natsx.ErrUnavailable }
 			s.mu.Unlock()
 			p.write(50)
 			p.die()
 			s.mu.Lock()
 			s.before = nil
 			s.mu.Unlock()
-			if err := os.WriteFile(filepath.Join(p.trail.Path(), ship.StateFile), []byte(text), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(p.trail.Path(), replicate.StateFile), []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			next := begin(t, dir, s, ship.Options{})
+			next := begin(t, dir, s, replicate.Options{})
 			next.untilCopied(p.trail.Path())
 			same(t, s, p.trail.Path())
 			next.die()
@@ -313,23 +313,23 @@ func TestAStateThatWasLostOrTornIsFoundInTheStream(t *testing.T) {
 func TestACrashThatLeftHalfALineIsCopiedAsItIs(t *testing.T) {
 	t.Parallel()
 	s, dir := newStore(), t.TempDir()
-	p := begin(t, dir, s, ship.Options{})
+	p := begin(t, dir, s, replicate.Options{})
 	p.write(130)
 	p.die()
-	for file, half := range map[string]string{"000002.jsonl": `{"v":1,"seq":131,"ti`, "checkpoints": "tipstaff-audit/20", ship.StateFile: ""} {
+	for file, half := range map[string]string{"000002.jsonl": `{"v":1,"seq":131,"ti`, "checkpoints": "tipstaff-audit/20", replicate.StateFile: ""} {
 		path := filepath.Join(p.trail.Path(), file)
 		f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if file == ship.StateFile { // the shipper had no time to say that it is complete
+		if file == replicate.StateFile { // the shipper had no time to say that it is complete
 			err = f.Truncate(0)
 		}
 		if _, err2 := f.WriteString(half); errors.Join(err, err2, f.Close()) != nil {
 			t.Fatal(err, err2)
 		}
 	}
-	next := begin(t, dir, s, ship.Options{})
+	next := begin(t, dir, s, replicate.Options{})
 	next.untilCopied(p.trail.Path())
 	copied, own := verified(t, s, p.trail.Path())
 	if copied.Status != own.Status || copied.Records != own.Records || copied.Fault == nil || own.Fault == nil || copied.Fault.Reason != own.Fault.Reason || copied.Fault.Offset != own.Fault.Offset {
@@ -341,14 +341,14 @@ func TestACrashThatLeftHalfALineIsCopiedAsItIs(t *testing.T) {
 func TestWithoutStrictNoStartWaits(t *testing.T) {
 	t.Parallel()
 	s := newStore()
-	s.before = func(engine.Copy) error { return engine.ErrUnavailable }
-	p := begin(t, t.TempDir(), s, ship.Options{Patience: time.Hour})
+	s.before = func(natsx.Copy) error { return natsx.ErrUnavailable }
+	p := begin(t, t.TempDir(), s, replicate.Options{Patience: time.Hour})
 	p.write(1)
 	if err := p.shipper.Confirm(); err != nil {
 		t.Error(err)
 	}
 	p.die()
-	var none *ship.Shipper
+	var none *replicate.Shipper
 	if err := none.Confirm(); err != nil {
 		t.Errorf("no engine: %v", err)
 	}
@@ -357,7 +357,7 @@ func TestWithoutStrictNoStartWaits(t *testing.T) {
 func TestACopyVerifiesAtEachMoment(t *testing.T) {
 	t.Parallel()
 	s := newStore()
-	p := begin(t, t.TempDir(), s, ship.Options{Strict: true})
+	p := begin(t, t.TempDir(), s, replicate.Options{Strict: true})
 	for range 20 {
 		p.write(37)
 		if err := p.shipper.Confirm(); err != nil {

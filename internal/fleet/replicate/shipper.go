@@ -1,4 +1,4 @@
-package ship
+package replicate
 
 import (
 	"context"
@@ -119,7 +119,7 @@ func (s *Shipper) copyOwn(ctx context.Context, c *copier) {
 		}
 		if err == nil {
 			if failed > 0 && !logged.IsZero() {
-				s.opts.Log.Info("the audit trail is copied again", "stream", engine.CopyStream(c.source.Stream()))
+				s.opts.Log.Info("the audit trail is copied again", "stream", natsx.CopyStream(c.source.Stream()))
 			}
 			failed, logged = 0, time.Time{}
 			if reached.all {
@@ -136,7 +136,7 @@ func (s *Shipper) copyOwn(ctx context.Context, c *copier) {
 		s.failure(err)
 		if time.Since(logged) >= logEvery {
 			logged = time.Now()
-			s.opts.Log.Error("cannot copy the audit trail; it is complete on this disk, and the copy continues from there", "stream", engine.CopyStream(c.source.Stream()), "subject", c.source.Subject(), "attempts", failed, "error", err)
+			s.opts.Log.Error("cannot copy the audit trail; it is complete on this disk, and the copy continues from there", "stream", natsx.CopyStream(c.source.Stream()), "subject", c.source.Subject(), "attempts", failed, "error", err)
 		}
 		s.rest(ctx, pauseAfter(failed))
 	}

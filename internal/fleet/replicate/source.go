@@ -1,4 +1,4 @@
-package ship
+package replicate
 
 import (
 	"crypto/sha256"
@@ -22,11 +22,11 @@ type Source struct {
 // who ask, and even over many trails.
 func (s Source) Stream() int {
 	sum := sha256.Sum256([]byte(s.Name + "\x00" + s.Trail))
-	return int(binary.BigEndian.Uint64(sum[:]) % engine.CopyStreams)
+	return int(binary.BigEndian.Uint64(sum[:]) % natsx.CopyStreams)
 }
 
 // Subject returns the subject of the copy.
-func (s Source) Subject() string { return engine.TrailSubject(s.Stream(), s.Name, s.Trail) }
+func (s Source) Subject() string { return natsx.TrailSubject(s.Stream(), s.Name, s.Trail) }
 
 // id returns the message id of a batch.
 func (s Source) id(number uint64) string { return fmt.Sprintf("%s:%s:%d", s.Name, s.Trail, number) }
@@ -39,7 +39,7 @@ func parseSubject(subject string) (Source, bool) {
 		return Source{}, false
 	}
 	s := Source{Name: tokens[len(tokens)-2], Trail: tokens[len(tokens)-1]}
-	named := engine.CheckName(s.Name) == nil && audit.IsTrail(s.Trail) && filepath.Base(s.Trail) == s.Trail
+	named := natsx.CheckName(s.Name) == nil && audit.IsTrail(s.Trail) && filepath.Base(s.Trail) == s.Trail
 	return s, named && s.Subject() == subject
 }
 

@@ -1,4 +1,4 @@
-package ship
+package replicate
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package ship
+package replicate
 
 import (
 	"context"
@@ -66,8 +66,8 @@ func reason(err error) string {
 		err  error
 		name string
 	}{
-		{engine.ErrUnavailable, "unreachable"}, {engine.ErrUnanswered, "unanswered"}, {engine.ErrNoStream, "no_stream"}, {engine.ErrTooLarge, "too_large"}, {engine.ErrFull, "full"},
-		{engine.ErrForbidden, "forbidden"}, {errForeign, "foreign"}, {engine.ErrMoved, "moved"},
+		{natsx.ErrUnavailable, "unreachable"}, {natsx.ErrUnanswered, "unanswered"}, {natsx.ErrNoStream, "no_stream"}, {natsx.ErrTooLarge, "too_large"}, {natsx.ErrFull, "full"},
+		{natsx.ErrForbidden, "forbidden"}, {errForeign, "foreign"}, {natsx.ErrMoved, "moved"},
 	} {
 		if errors.Is(err, r.err) {
 			return r.name

@@ -1,4 +1,4 @@
-package ship_test
+package replicate_test
 
 import (
 	"context"
@@ -22,7 +22,7 @@ import (
 // is tested in nats_test.go.
 type store struct {
 	mu      sync.Mutex
-	msgs    [engine.CopyStreams][]message
+	msgs    [natsx.CopyStreams][]message
 	ids     map[string]bool
 	largest int
 	taken   int64
@@ -30,7 +30,7 @@ type store struct {
 
 	// before and after are called around an append; an error of before is the
 	// answer instead of it, an error of after instead of the acknowledgement.
-	before, after func(m engine.Copy) error
+	before, after func(m natsx.Copy) error
 }
 
 type message struct {
@@ -44,7 +44,7 @@ func newStore() *store { return &store{ids: map[string]bool{}} }
 
 func (s *store) MaxPayload() int64 { return 1 << 20 }
 
-func (s *store) AppendCopy(_ context.Context, m engine.Copy) (uint64, error) {
+func (s *store) AppendCopy(_ context.Context, m natsx.Copy) (uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.before != nil {
@@ -54,9 +54,9 @@ func (s *store) AppendCopy(_ context.Context, m engine.Copy) (uint64, error) {
 	}
 	switch last, ok := s.last(m.Stream, m.Subject, 0); {
 	case s.largest > 0 && len(m.Data) > s.largest:
-		return 0, fmt.Errorf("%w: %d bytes", engine.ErrTooLarge, len(m.Data))
+		return 0, fmt.Errorf("%w: %d bytes", natsx.ErrTooLarge, len(m.Data))
 	case s.ids[m.ID], ok && last.seq != m.After, !ok && m.After != 0:
-		return 0, engine.ErrMoved
+		return 0, natsx.ErrMoved
 	}
 	s.ids[m.ID] = true
 	seq := uint64(len(s.msgs[m.Stream])) + 1
@@ -82,7 +82,7 @@ func (s *store) last(stream int, subject string, skip int) (message, bool) {
 	return message{}, false
 }
 
-func (s *store) LastCopy(_ context.Context, stream int, subject string) (engine.StoredCopy, error) {
+func (s *store) LastCopy(_ context.Context, stream int, subject string) (natsx.StoredCopy, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	skip := 0
@@ -92,19 +92,19 @@ func (s *store) LastCopy(_ context.Context, stream int, subject string) (engine.
 	}
 	m, ok := s.last(stream, subject, skip)
 	if !ok {
-		return engine.StoredCopy{}, engine.ErrNoCopy
+		return natsx.StoredCopy{}, natsx.ErrNoCopy
 	}
-	return engine.StoredCopy{Subject: m.subject, Sequence: m.seq, Header: m.header, Data: m.data, Size: len(m.data)}, nil
+	return natsx.StoredCopy{Subject: m.subject, Sequence: m.seq, Header: m.header, Data: m.data, Size: len(m.data)}, nil
 }
 
-func (s *store) ListCopies(_ context.Context, stream int, filter string, from uint64, take func(engine.StoredCopy) error) (uint64, error) {
+func (s *store) ListCopies(_ context.Context, stream int, filter string, from uint64, take func(natsx.StoredCopy) error) (uint64, error) {
 	s.mu.Lock()
 	list := slices.Clone(s.msgs[stream])
 	s.mu.Unlock()
 	for i, m := range list {
 		m.seq = uint64(i) + 1
 		if name := strings.Split(filter, ".")[3]; m.seq >= from && (name == "*" || strings.Split(m.subject, ".")[3] == name) {
-			if err := take(engine.StoredCopy{Subject: m.subject, Sequence: m.seq, Time: time.Unix(m.at, 0), Header: m.header, Size: len(m.data)}); err != nil {
+			if err := take(natsx.StoredCopy{Subject: m.subject, Sequence: m.seq, Time: time.Unix(m.at, 0), Header: m.header, Size: len(m.data)}); err != nil {
 				return 0, err
 			}
 		}
@@ -112,17 +112,17 @@ func (s *store) ListCopies(_ context.Context, stream int, filter string, from ui
 	return uint64(len(list)) + 1, nil
 }
 
-func (s *store) GetCopy(_ context.Context, stream int, seq uint64) (engine.StoredCopy, error) {
+func (s *store) GetCopy(_ context.Context, stream int, seq uint64) (natsx.StoredCopy, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := s.msgs[stream][seq-1]
-	return engine.StoredCopy{Subject: m.subject, Sequence: seq, Header: m.header, Data: m.data, Size: len(m.data)}, nil
+	return natsx.StoredCopy{Subject: m.subject, Sequence: seq, Header: m.header, Data: m.data, Size: len(m.data)}, nil
 }
 
-func (s *store) LastCopies(ctx context.Context, stream int, filter string, take func(engine.StoredCopy) error) error {
-	var all []engine.StoredCopy
-	if _, err := s.ListCopies(ctx, stream, filter, 0, func(m engine.StoredCopy) error {
-		all = slices.DeleteFunc(all, func(o engine.StoredCopy) bool { return o.Subject == m.Subject })
+func (s *store) LastCopies(ctx context.Context, stream int, filter string, take func(natsx.StoredCopy) error) error {
+	var all []natsx.StoredCopy
+	if _, err := s.ListCopies(ctx, stream, filter, 0, func(m natsx.StoredCopy) error {
+		all = slices.DeleteFunc(all, func(o natsx.StoredCopy) bool { return o.Subject == m.Subject })
 		all = append(all, m)
 		return nil
 	}); err != nil {
@@ -136,7 +136,7 @@ func (s *store) LastCopies(ctx context.Context, stream int, filter string, take 
 	return nil
 }
 
-func (s *store) ReadCopies(_ context.Context, stream int, subject string, from, to uint64, take func(engine.StoredCopy) error) error {
+func (s *store) ReadCopies(_ context.Context, stream int, subject string, from, to uint64, take func(natsx.StoredCopy) error) error {
 	s.mu.Lock()
 	list := slices.Clone(s.msgs[stream])
 	s.mu.Unlock()
@@ -145,7 +145,7 @@ func (s *store) ReadCopies(_ context.Context, stream int, subject string, from, 
 		if seq < from || seq > to || m.subject != subject {
 			continue
 		}
-		if err := take(engine.StoredCopy{Subject: m.subject, Sequence: seq, Header: m.header, Data: m.data, Size: len(m.data)}); err != nil {
+		if err := take(natsx.StoredCopy{Subject: m.subject, Sequence: seq, Header: m.header, Data: m.data, Size: len(m.data)}); err != nil {
 			return err
 		}
 	}
@@ -156,7 +156,7 @@ func (s *store) ReadCopies(_ context.Context, stream int, subject string, from, 
 func (s *store) of(path string, f func(msgs []message) []message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	stream := ship.Source{Name: "r1", Trail: filepath.Base(path)}.Stream()
+	stream := replicate.Source{Name: "r1", Trail: filepath.Base(path)}.Stream()
 	s.msgs[stream] = f(s.msgs[stream])
 }
 
@@ -164,16 +164,16 @@ func (s *store) of(path string, f func(msgs []message) []message) {
 type process struct {
 	t       testing.TB
 	trail   *audit.Trail
-	shipper *ship.Shipper
+	shipper *replicate.Shipper
 }
 
-func begin(t testing.TB, dir string, to ship.Streams, o ship.Options) *process {
+func begin(t testing.TB, dir string, to replicate.Streams, o replicate.Options) *process {
 	t.Helper()
 	o.To, o.Log = to, slog.New(slog.DiscardHandler)
 	if o.Name == "" {
 		o.Name = "r1"
 	}
-	p := &process{t: t, shipper: ship.New(o)}
+	p := &process{t: t, shipper: replicate.New(o)}
 	var err error
 	p.trail, err = audit.Create(dir, audit.Options{
 		SegmentBytes: 50_000,
@@ -223,9 +223,9 @@ func (p *process) die() {
 }
 
 // verified returns what is found in a copy, and in the files themselves.
-func verified(t testing.TB, from ship.Reader, path string) (copied, own audit.TrailReport) {
+func verified(t testing.TB, from replicate.Reader, path string) (copied, own audit.TrailReport) {
 	t.Helper()
-	copies, err := ship.ReadCopies(t.Context(), from, "")
+	copies, err := replicate.ReadCopies(t.Context(), from, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,14 +240,14 @@ func verified(t testing.TB, from ship.Reader, path string) (copied, own audit.Tr
 }
 
 // same checks that a copy has every byte of a trail, and says the same of itself.
-func same(t testing.TB, from ship.Reader, path string) {
+func same(t testing.TB, from replicate.Reader, path string) {
 	t.Helper()
 	copied, own := verified(t, from, path)
 	copied.Path, own.Path = "", ""
 	if copied.Status != audit.OK || copied != own {
 		t.Errorf("the copy: %+v\nthe trail: %+v", copied, own)
 	}
-	copies, err := ship.ReadCopies(t.Context(), from, "r1")
+	copies, err := replicate.ReadCopies(t.Context(), from, "r1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,7 +275,7 @@ func same(t testing.TB, from ship.Reader, path string) {
 }
 
 // until waits for a state of the shipper.
-func (p *process) until(what string, ok func(ship.Status) bool) {
+func (p *process) until(what string, ok func(replicate.Status) bool) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), 20*time.Second)
 	defer cancel()
@@ -287,8 +287,8 @@ func (p *process) until(what string, ok func(ship.Status) bool) {
 // untilCopied waits until a trail of a process that has ended is copied.
 func (p *process) untilCopied(path string) {
 	p.t.Helper()
-	p.until("all of "+filepath.Base(path)+" copied", func(ship.Status) bool {
-		left, err := ship.Pending(filepath.Dir(path))
-		return err == nil && !slices.ContainsFunc(left, func(b ship.Backlog) bool { return b.Trail == filepath.Base(path) })
+	p.until("all of "+filepath.Base(path)+" copied", func(replicate.Status) bool {
+		left, err := replicate.Pending(filepath.Dir(path))
+		return err == nil && !slices.ContainsFunc(left, func(b replicate.Backlog) bool { return b.Trail == filepath.Base(path) })
 	})
 }

@@ -1,4 +1,4 @@
-package ship
+package replicate
 
 import (
 	"context"
@@ -6,13 +6,13 @@ import (
 	"tipstaff/internal/fleet/natsx"
 )
 
-// Streams are the streams of copies, as a shipper needs them: an [*engine.Conn].
+// Streams are the streams of copies, as a shipper needs them: an [*natsx.Conn].
 // Methods may be called concurrently.
 type Streams interface {
-	// AppendCopy appends a batch behind another one; see [engine.Conn].
-	AppendCopy(ctx context.Context, m engine.Copy) (sequence uint64, err error)
+	// AppendCopy appends a batch behind another one; see [natsx.Conn].
+	AppendCopy(ctx context.Context, m natsx.Copy) (sequence uint64, err error)
 	// LastCopy returns the last batch of a subject, or one before it.
-	LastCopy(ctx context.Context, stream int, subject string) (engine.StoredCopy, error)
+	LastCopy(ctx context.Context, stream int, subject string) (natsx.StoredCopy, error)
 	// MaxPayload is the size of the largest message, what travels beside the data
 	// included; 0: not known yet.
 	MaxPayload() int64

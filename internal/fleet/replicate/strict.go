@@ -1,4 +1,4 @@
-package ship
+package replicate
 
 import (
 	"errors"
@@ -38,7 +38,7 @@ func (s *Shipper) Confirm() error {
 		case <-changed:
 		case <-late.C:
 			if err == nil {
-				err = engine.ErrUnanswered
+				err = natsx.ErrUnanswered
 			}
 			return unconfirmed(fmt.Errorf("no acknowledgement within %v: %w", s.opts.Patience, err))
 		}

@@ -1,4 +1,4 @@
-package ship_test
+package replicate_test
 
 import (
 	"bytes"
@@ -20,7 +20,7 @@ func TestATamperedCopyIsFoundAsInAFile(t *testing.T) {
 	t.Parallel()
 	s := newStore()
 	s.largest = 6000 // a dozen records a batch
-	p := begin(t, t.TempDir(), s, ship.Options{})
+	p := begin(t, t.TempDir(), s, replicate.Options{})
 	p.write(200)
 	if err := p.end(); err != nil {
 		t.Fatal(err)
@@ -31,14 +31,14 @@ func TestATamperedCopyIsFoundAsInAFile(t *testing.T) {
 	}
 	stranger := newStore()
 	stranger.largest = s.largest
-	q := begin(t, t.TempDir(), stranger, ship.Options{})
+	q := begin(t, t.TempDir(), stranger, replicate.Options{})
 	q.write(30)
 	if err := q.end(); err != nil {
 		t.Fatal(err)
 	}
 	var strange message
 	stranger.of(q.trail.Path(), func(m []message) []message { strange = m[1]; return m })
-	strange.subject = ship.Source{Name: "r1", Trail: filepath.Base(p.trail.Path())}.Subject()
+	strange.subject = replicate.Source{Name: "r1", Trail: filepath.Base(p.trail.Path())}.Subject()
 	var whole []message
 	s.of(p.trail.Path(), func(m []message) []message { whole = m; return m })
 	if len(whole) < 6 {
@@ -95,7 +95,7 @@ func TestATamperedCopyIsFoundAsInAFile(t *testing.T) {
 				}
 				return c.change(m)
 			})
-			copies, err := ship.ReadCopies(t.Context(), tampered, "")
+			copies, err := replicate.ReadCopies(t.Context(), tampered, "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -122,13 +122,13 @@ func TestTheCopiesAreAFileSystem(t *testing.T) {
 	t.Parallel()
 	s := newStore()
 	for _, name := range []string{"r1", "r2"} {
-		p := begin(t, t.TempDir(), s, ship.Options{Name: name})
+		p := begin(t, t.TempDir(), s, replicate.Options{Name: name})
 		p.write(5)
 		if err := p.end(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	copies, err := ship.ReadCopies(t.Context(), s, "")
+	copies, err := replicate.ReadCopies(t.Context(), s, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,14 +150,14 @@ func TestTheCopiesAreAFileSystem(t *testing.T) {
 	if err != nil || len(report.Trails) != 2 || report.Status() != audit.OK {
 		t.Errorf("%+v, %v", report, err)
 	}
-	one, err := ship.ReadCopies(t.Context(), s, "r2")
+	one, err := replicate.ReadCopies(t.Context(), s, "r2")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if names, err := fs.ReadDir(one, "."); err != nil || len(names) != 1 || names[0].Name() != "r2" {
 		t.Errorf("%v, %v", names, err)
 	}
-	if _, err := ship.ReadCopies(t.Context(), s, "No.Name"); err == nil {
+	if _, err := replicate.ReadCopies(t.Context(), s, "No.Name"); err == nil {
 		t.Error("a name that is none")
 	}
 }

@@ -1,4 +1,4 @@
-package remote
+package rpc
 
 import (
 	"context"
@@ -32,7 +32,7 @@ type question struct {
 }
 
 // carriedOf returns the call of an entry, and makes it if there is none.
-func (r *Runner) carriedOf(e *once.Entry[[]byte]) *carried {
+func (r *Runner) carriedOf(e *idempotency.Entry[[]byte]) *carried {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c := r.calls[e]
@@ -43,7 +43,7 @@ func (r *Runner) carriedOf(e *once.Entry[[]byte]) *carried {
 	return c
 }
 
-func (r *Runner) forget(e *once.Entry[[]byte]) {
+func (r *Runner) forget(e *idempotency.Entry[[]byte]) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.calls, e)

@@ -1,4 +1,4 @@
-package remote
+package rpc
 
 import (
 	"context"
@@ -16,12 +16,12 @@ import (
 // other goroutines.
 type waiting struct {
 	g      *Gateway
-	runner engine.Address
+	runner natsx.Address
 	token  string
 	call   Call
 	at     Caller
 	body   []byte
-	inbox  chan engine.Message
+	inbox  chan natsx.Message
 
 	taken     bool // the runner has said so
 	nobody    bool // the servers have said that it does not listen, last
@@ -47,11 +47,11 @@ type said struct {
 }
 
 // send carries out a call at one runner.
-func (g *Gateway) send(ctx context.Context, a engine.Address, c Call, at Caller) ([]byte, error) {
+func (g *Gateway) send(ctx context.Context, a natsx.Address, c Call, at Caller) ([]byte, error) {
 	if !c.Given {
 		c.ID = g.opts.Fleet.NewID(a)
 	}
-	w := &waiting{g: g, runner: a, token: rand.Text(), call: c, at: at, inbox: make(chan engine.Message, 2*Credits), said: make(chan said, 1), replies: map[uint64][]byte{}}
+	w := &waiting{g: g, runner: a, token: rand.Text(), call: c, at: at, inbox: make(chan natsx.Message, 2*Credits), said: make(chan said, 1), replies: map[uint64][]byte{}}
 	var err error
 	if w.body, err = json.Marshal(request{Version: version, Token: w.token, Call: c}); err != nil {
 		return nil, err
@@ -73,9 +73,9 @@ func (w *waiting) post() error {
 	o := w.g.opts
 	// The verifier allows for clocks that differ; a call that waits longer is not
 	// started any more.
-	st := engine.Statement{
+	st := natsx.Statement{
 		Runner: w.runner.String(), Verb: verbCall, Tool: w.call.Tool, Command: w.call.ID,
-		Caller: engine.Caller{Principal: w.call.Principal}, NotAfter: time.Now().Add(o.Patience),
+		Caller: natsx.Caller{Principal: w.call.Principal}, NotAfter: time.Now().Add(o.Patience),
 	}
 	statement, err := o.Signer.Sign(st, w.body)
 	if err != nil {
@@ -88,7 +88,7 @@ func (w *waiting) post() error {
 	w.unsure = w.unsure || w.sent && !w.nobody
 	w.sentAt, w.nobody = time.Now(), false
 	switch err := o.Link.Publish(w.runner.Asks(verbCall), o.Self.Answers(w.runner, w.token), message); {
-	case errors.Is(err, engine.ErrTooLarge):
+	case errors.Is(err, natsx.ErrTooLarge):
 		return tooLarge(len(message), o.Link.MaxPayload())
 	case err != nil:
 		w.nobody = true
@@ -186,7 +186,7 @@ func (w *waiting) unsent() bool { return !w.taken && !w.unsure && (w.nobody || !
 // unreached is the end of a call that was never sent, or to nobody.
 func (w *waiting) unreached() error {
 	if w.g.opts.Fleet.Held(w.runner) {
-		return unavailable(engine.ErrUnavailable, w.g.opts.Patience)
+		return unavailable(natsx.ErrUnavailable, w.g.opts.Patience)
 	}
 	if w.call.Target != "" {
 		return lost(w.call.Target)
@@ -220,7 +220,7 @@ func (w *waiting) giveAgain() {
 }
 
 // take takes a message of the runner, and reports whether the call is over.
-func (w *waiting) take(ctx context.Context, m engine.Message) (over bool, err error) {
+func (w *waiting) take(ctx context.Context, m natsx.Message) (over bool, err error) {
 	if m.Nobody {
 		w.nobody = !w.taken
 		return false, nil

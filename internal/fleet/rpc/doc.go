@@ -1,4 +1,4 @@
-// Package remote carries calls of tools from gateways to runners, over messages
+// Package rpc carries calls of tools from gateways to runners, over messages
 // that may be lost.
 //
 // A [Gateway] and what it leads to are [Carrier]s: a call that goes through a
@@ -12,4 +12,4 @@
 // a [Verifier]. It keeps nothing on a disk.
 //
 // Read next: call.go, wire.go, gateway.go, carry.go, runner.go, stream.go.
-package remote
+package rpc

@@ -1,4 +1,4 @@
-package remote
+package rpc
 
 import (
 	"errors"
@@ -32,7 +32,7 @@ func newOverServer(t testing.TB, trusted bool) *overServer {
 func newOverServers(t testing.TB, trusted bool, here, there *enginetest.Server) *overServer {
 	t.Helper()
 	o := &overServer{server: here, fleet: &fleet{}, machine: newMachine()}
-	seed, public, err := engine.NewKey()
+	seed, public, err := natsx.NewKey()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,21 +40,21 @@ func newOverServers(t testing.TB, trusted bool, here, there *enginetest.Server) 
 	if err := os.WriteFile(file, []byte(seed), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	g := engine.Address{Name: "g1", Incarnation: engine.NewIncarnation()}
-	r := engine.Address{Name: "r1", Incarnation: engine.NewIncarnation()}
-	signer, err := engine.NewSigner(file, g, time.Now)
+	g := natsx.Address{Name: "g1", Incarnation: natsx.NewIncarnation()}
+	r := natsx.Address{Name: "r1", Incarnation: natsx.NewIncarnation()}
+	signer, err := natsx.NewSigner(file, g, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := engine.Gateways{}
+	known := natsx.Gateways{}
 	if trusted {
 		known[public] = "g1"
 	}
-	o.runner, err = NewRunner(RunnerOptions{Link: Over(there.Connect(engine.Runner, "r1")), Self: r, Verifier: engine.NewVerifier(r, known, time.Now), Carrier: o.machine, Log: quiet})
+	o.runner, err = NewRunner(RunnerOptions{Link: Over(there.Connect(natsx.Runner, "r1")), Self: r, Verifier: natsx.NewVerifier(r, known, time.Now), Carrier: o.machine, Log: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.gateway, err = NewGateway(GatewayOptions{Link: Over(here.Connect(engine.Gateway, "g1")), Self: g, Signer: signer, Fleet: o.fleet, Claims: &claims{}, Log: quiet})
+	o.gateway, err = NewGateway(GatewayOptions{Link: Over(here.Connect(natsx.Gateway, "g1")), Self: g, Signer: signer, Fleet: o.fleet, Claims: &claims{}, Log: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}

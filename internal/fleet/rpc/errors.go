@@ -1,4 +1,4 @@
-package remote
+package rpc
 
 import (
 	"errors"
@@ -39,14 +39,14 @@ func unavailable(why error, patience time.Duration) error {
 }
 
 // notTaken is the error for a message that a runner does not take.
-func notTaken(r *engine.Refusal) error {
+func notTaken(r *natsx.Refusal) error {
 	e := &tipstaff.Error{
 		Code: tipstaff.Unavailable, Rule: Rule, Err: r,
 		Msg:     "The runner does not take what the gateway sends (" + string(r.Reason) + "); nothing ran.",
 		Hint:    "Only the operator can mend this: keys, clocks or releases of gateways and runners differ.",
 		Details: map[string]any{"reason": string(r.Reason)},
 	}
-	if r.Reason == engine.TooMany {
+	if r.Reason == natsx.TooMany {
 		e.Code, e.Hint = tipstaff.Busy, "Make the same call again in a moment."
 	}
 	return e
@@ -57,7 +57,7 @@ func otherVersion(theirs int) *tipstaff.Error {
 		Code: tipstaff.Unavailable, Rule: Rule,
 		Msg:     fmt.Sprintf("The gateway speaks version %d of calls and the runner %d; nothing ran.", theirs, version),
 		Hint:    "Only the operator can mend this: run the same release on gateways and runners.",
-		Details: map[string]any{"reason": string(engine.OtherVersion)},
+		Details: map[string]any{"reason": string(natsx.OtherVersion)},
 	}
 }
 

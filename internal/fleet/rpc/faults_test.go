@@ -1,4 +1,4 @@
-package remote
+package rpc
 
 import (
 	"context"
@@ -197,7 +197,7 @@ func TestShortBreaksAreNotNoticed(t *testing.T) {
 func (w *world) loseTo(prefix string, on bool) {
 	w.net.drop = nil
 	if on {
-		w.net.drop = func(m engine.Message) bool { return strings.HasPrefix(m.Subject, prefix) }
+		w.net.drop = func(m natsx.Message) bool { return strings.HasPrefix(m.Subject, prefix) }
 	}
 }
 
@@ -404,7 +404,7 @@ func TestACallerCannotFillTheClaimsOfAll(t *testing.T) {
 func TestNoMoreFramesAreUnderWayThanThereIsCreditFor(t *testing.T) {
 	in(t, func(t *testing.T, w *world, r *runnerAt, g *gatewayAt) {
 		w.net.set(func() {
-			w.net.drop = func(m engine.Message) bool { return strings.HasSuffix(m.Subject, "."+verbCredit) }
+			w.net.drop = func(m natsx.Message) bool { return strings.HasSuffix(m.Subject, "."+verbCredit) }
 		})
 		got := carry(t.Context(), g, call(deed{Say: "x", Times: 10 << 20}), newPerson())
 		time.Sleep(2 * time.Second)

@@ -1,4 +1,4 @@
-package remote
+package rpc
 
 import (
 	"cmp"
@@ -17,7 +17,7 @@ const DefaultPatience = 5 * time.Second
 // there.
 type GatewayOptions struct {
 	Link   Link
-	Self   engine.Address
+	Self   natsx.Address
 	Signer Signer
 	Fleet  Fleet
 	// Claims remembers where calls went; nil: calls with ids of their callers need a
@@ -26,7 +26,7 @@ type GatewayOptions struct {
 	// Patience is how long a runner may be silent; 0: DefaultPatience.
 	Patience time.Duration
 	// Silent is told of each call whose runner fell silent; may be nil.
-	Silent func(engine.Address)
+	Silent func(natsx.Address)
 	Log    *slog.Logger
 }
 
@@ -60,8 +60,8 @@ func (g *Gateway) beat() time.Duration { return max(g.opts.Patience/5, time.Mill
 
 // hear hands an answer to its call. It does not block: a call has room for all
 // frames that it has given credit for, and what does not fit is sent again.
-func (g *Gateway) hear(m engine.Message) {
-	from, token, err := engine.ParseAnswer(m.Subject)
+func (g *Gateway) hear(m natsx.Message) {
+	from, token, err := natsx.ParseAnswer(m.Subject)
 	if err != nil {
 		return
 	}
@@ -102,7 +102,7 @@ func (g *Gateway) Carry(ctx context.Context, c Call, at Caller) ([]byte, error) 
 	}
 	var answer []byte
 	var fault error
-	err = g.opts.Fleet.Place(ctx, c, func(ctx context.Context, a engine.Address) error {
+	err = g.opts.Fleet.Place(ctx, c, func(ctx context.Context, a natsx.Address) error {
 		answer, fault = g.send(ctx, a, c, at)
 		if TurnedAway(fault) {
 			return fault

@@ -1,4 +1,4 @@
-package remote
+package rpc
 
 import (
 	"context"
@@ -8,26 +8,26 @@ import (
 
 // Link carries messages between gateways and runners. A message may be lost, and
 // comes at most once; those of one sender to one subject come in their order. An
-// [*engine.Conn] is one, through [Over].
+// [*natsx.Conn] is one, through [Over].
 type Link interface {
 	// Publish sends a message. With a reply subject to which this side is
 	// subscribed, a message with Nobody set comes there if nobody listens. An error
 	// means that the message was not sent and will not be.
 	Publish(subject, reply string, data []byte) error
 	// Subscribe has handle called for each message, one at a time.
-	Subscribe(subject string, handle func(engine.Message)) (stop func(), err error)
+	Subscribe(subject string, handle func(natsx.Message)) (stop func(), err error)
 	// MaxPayload is the size of the largest message in bytes; 0: not known yet.
 	MaxPayload() int64
 }
 
-// Signer signs what a gateway sends. An [*engine.Signer] is one.
+// Signer signs what a gateway sends. An [*natsx.Signer] is one.
 type Signer interface {
-	Sign(st engine.Statement, message []byte) ([]byte, error)
+	Sign(st natsx.Statement, message []byte) ([]byte, error)
 }
 
-// Verifier judges what a runner gets. An [*engine.Verifier] is one.
+// Verifier judges what a runner gets. An [*natsx.Verifier] is one.
 type Verifier interface {
-	Verify(statement, message []byte) (engine.Statement, error)
+	Verify(statement, message []byte) (natsx.Statement, error)
 }
 
 // Fleet knows the runners.
@@ -35,15 +35,15 @@ type Fleet interface {
 	// Find returns the runner that an id leads to: ErrNoAddress if the id has not the
 	// form of one that does, ErrUnknown if it leads nowhere, ErrGone if its runner
 	// holds no lease any more.
-	Find(id string) (engine.Address, error)
+	Find(id string) (natsx.Address, error)
 	// Place asks try of one runner after another, the best in front, until one takes
 	// a call that any could take: until try returns no error of [TurnedAway]. It
 	// waits for room, within bounds. Its errors are for the caller.
-	Place(ctx context.Context, c Call, try func(context.Context, engine.Address) error) error
+	Place(ctx context.Context, c Call, try func(context.Context, natsx.Address) error) error
 	// Held reports whether a runner holds its lease.
-	Held(a engine.Address) bool
+	Held(a natsx.Address) bool
 	// NewID makes an id for a command, which leads to a runner.
-	NewID(a engine.Address) string
+	NewID(a natsx.Address) string
 }
 
 // Claims remembers which runner a call went to whose id its caller has chosen and
@@ -52,15 +52,15 @@ type Fleet interface {
 type Claims interface {
 	// Claim gives a key to a runner, and returns it; if the key was given before, it
 	// returns the runner that has it.
-	Claim(ctx context.Context, key string, a engine.Address) (engine.Address, error)
+	Claim(ctx context.Context, key string, a natsx.Address) (natsx.Address, error)
 }
 
 // Over is the link over a connection to the engine.
-func Over(c *engine.Conn) Link { return overEngine{c} }
+func Over(c *natsx.Conn) Link { return overEngine{c} }
 
-type overEngine struct{ *engine.Conn }
+type overEngine struct{ *natsx.Conn }
 
-func (o overEngine) Subscribe(subject string, handle func(engine.Message)) (stop func(), err error) {
+func (o overEngine) Subscribe(subject string, handle func(natsx.Message)) (stop func(), err error) {
 	s, err := o.Conn.Subscribe(subject, handle)
 	if err != nil {
 		return nil, err

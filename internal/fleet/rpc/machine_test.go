@@ -1,4 +1,4 @@
-package remote
+package rpc
 
 import (
 	"bytes"
@@ -124,27 +124,27 @@ func (p *person) MayReturn() bool { return p.returns }
 
 // trust signs with nothing but a digest, and verifies it: real keys are tested in
 // internal/fleet/natsx, and over a real server here.
-type trust struct{ self engine.Address }
+type trust struct{ self natsx.Address }
 
-func (s trust) Sign(st engine.Statement, message []byte) ([]byte, error) {
+func (s trust) Sign(st natsx.Statement, message []byte) ([]byte, error) {
 	digest := sha256.Sum256(message)
 	st.Digest, st.Gateway, st.Issued = hex.EncodeToString(digest[:]), s.self.String(), time.Now()
 	return json.Marshal(st)
 }
 
-func (s trust) Verify(statement, message []byte) (engine.Statement, error) {
-	var st engine.Statement
+func (s trust) Verify(statement, message []byte) (natsx.Statement, error) {
+	var st natsx.Statement
 	if json.Unmarshal(statement, &st) != nil {
-		return st, &engine.Refusal{Reason: engine.Unsigned, Say: "unsigned"}
+		return st, &natsx.Refusal{Reason: natsx.Unsigned, Say: "unsigned"}
 	}
 	digest := sha256.Sum256(message)
 	switch {
 	case st.Digest != hex.EncodeToString(digest[:]):
-		return st, &engine.Refusal{Reason: engine.OtherMessage, Say: "other message"}
+		return st, &natsx.Refusal{Reason: natsx.OtherMessage, Say: "other message"}
 	case time.Now().After(st.NotAfter):
-		return st, &engine.Refusal{Reason: engine.TooOld, Say: "too old"}
+		return st, &natsx.Refusal{Reason: natsx.TooOld, Say: "too old"}
 	case st.Runner != s.self.String():
-		return st, &engine.Refusal{Reason: engine.OtherRecipient, Say: "other recipient"}
+		return st, &natsx.Refusal{Reason: natsx.OtherRecipient, Say: "other recipient"}
 	}
 	return st, nil
 }
@@ -152,21 +152,21 @@ func (s trust) Verify(statement, message []byte) (engine.Statement, error) {
 // fleet is a list of runners that a test changes. Ids say their addresses openly.
 type fleet struct {
 	mu   sync.Mutex
-	held []engine.Address
+	held []natsx.Address
 }
 
-func (f *fleet) set(all ...engine.Address) {
+func (f *fleet) set(all ...natsx.Address) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.held = all
 }
 
-func (f *fleet) Find(id string) (engine.Address, error) {
+func (f *fleet) Find(id string) (natsx.Address, error) {
 	_, at, is := strings.Cut(id, "@")
 	if !is {
-		return engine.Address{}, ErrNoAddress
+		return natsx.Address{}, ErrNoAddress
 	}
-	a, err := engine.ParseAddress(at)
+	a, err := natsx.ParseAddress(at)
 	if err != nil {
 		return a, ErrUnknown
 	}
@@ -176,9 +176,9 @@ func (f *fleet) Find(id string) (engine.Address, error) {
 	return a, nil
 }
 
-func (f *fleet) Place(ctx context.Context, _ Call, try func(context.Context, engine.Address) error) error {
+func (f *fleet) Place(ctx context.Context, _ Call, try func(context.Context, natsx.Address) error) error {
 	f.mu.Lock()
-	all := append([]engine.Address(nil), f.held...)
+	all := append([]natsx.Address(nil), f.held...)
 	f.mu.Unlock()
 	for _, a := range all {
 		if !TurnedAway(try(ctx, a)) {
@@ -188,29 +188,29 @@ func (f *fleet) Place(ctx context.Context, _ Call, try func(context.Context, eng
 	return NoRoom("all are full", time.Second)
 }
 
-func (f *fleet) Held(a engine.Address) bool {
+func (f *fleet) Held(a natsx.Address) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Contains(f.held, a)
 }
 
-func (f *fleet) NewID(a engine.Address) string { return "cmd_" + rand.Text() + "@" + a.String() }
+func (f *fleet) NewID(a natsx.Address) string { return "cmd_" + rand.Text() + "@" + a.String() }
 
 // claims are those of all gateways of a test.
 type claims struct {
 	mu   sync.Mutex
-	at   map[string]engine.Address
+	at   map[string]natsx.Address
 	fail error
 }
 
-func (c *claims) Claim(_ context.Context, key string, a engine.Address) (engine.Address, error) {
+func (c *claims) Claim(_ context.Context, key string, a natsx.Address) (natsx.Address, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.fail != nil {
 		return a, c.fail
 	}
 	if c.at == nil {
-		c.at = map[string]engine.Address{}
+		c.at = map[string]natsx.Address{}
 	}
 	if old, is := c.at[key]; is {
 		return old, nil

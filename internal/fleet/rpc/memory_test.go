@@ -1,4 +1,4 @@
-package remote
+package rpc
 
 import (
 	"errors"
@@ -18,8 +18,8 @@ type network struct {
 	loss    float64       // of each message
 	delay   time.Duration // of each message
 	payload int64
-	drop    func(m engine.Message) bool // nil: none
-	sent    map[string]int              // messages by verb or kind
+	drop    func(m natsx.Message) bool // nil: none
+	sent    map[string]int             // messages by verb or kind
 }
 
 // member is one end of a network.
@@ -32,7 +32,7 @@ type member struct {
 
 type subscription struct {
 	subject string
-	queue   chan engine.Message
+	queue   chan natsx.Message
 	quit    chan struct{}
 }
 
@@ -68,12 +68,12 @@ func (m *member) Publish(subject, reply string, data []byte) error {
 	n := m.net
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	msg := engine.Message{Subject: subject, Reply: reply, Data: append([]byte(nil), data...)}
+	msg := natsx.Message{Subject: subject, Reply: reply, Data: append([]byte(nil), data...)}
 	switch {
 	case m.down:
-		return engine.ErrUnavailable
+		return natsx.ErrUnavailable
 	case int64(len(data)) > n.payload:
-		return engine.ErrTooLarge
+		return natsx.ErrTooLarge
 	case m.cut:
 		return nil
 	}
@@ -87,13 +87,13 @@ func (m *member) Publish(subject, reply string, data []byte) error {
 		heard = n.deliver(other, msg) || heard
 	}
 	if !heard && reply != "" {
-		n.deliver(m, engine.Message{Subject: reply, Nobody: true})
+		n.deliver(m, natsx.Message{Subject: reply, Nobody: true})
 	}
 	return nil
 }
 
 // deliver hands a message to a member, and reports whether it listens.
-func (n *network) deliver(m *member, msg engine.Message) (listens bool) {
+func (n *network) deliver(m *member, msg natsx.Message) (listens bool) {
 	for _, s := range m.subs {
 		if !matches(s.subject, msg.Subject) {
 			continue
@@ -107,11 +107,11 @@ func (n *network) deliver(m *member, msg engine.Message) (listens bool) {
 	return listens && !m.down
 }
 
-func (m *member) Subscribe(subject string, handle func(engine.Message)) (stop func(), err error) {
+func (m *member) Subscribe(subject string, handle func(natsx.Message)) (stop func(), err error) {
 	if m.down {
 		return nil, errors.New("down")
 	}
-	s := &subscription{subject: subject, queue: make(chan engine.Message, 1<<14), quit: make(chan struct{})}
+	s := &subscription{subject: subject, queue: make(chan natsx.Message, 1<<14), quit: make(chan struct{})}
 	over := make(chan struct{})
 	m.net.set(func() { m.subs = append(m.subs, s) })
 	go func() {

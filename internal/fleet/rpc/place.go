@@ -1,4 +1,4 @@
-package remote
+package rpc
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 )
 
 // place returns the runner that a call has to go to; known is false if any will do.
-func (g *Gateway) place(ctx context.Context, c *Call) (a engine.Address, known bool, err error) {
+func (g *Gateway) place(ctx context.Context, c *Call) (a natsx.Address, known bool, err error) {
 	switch {
 	case c.Target != "":
 		a, err = g.opts.Fleet.Find(c.Target)
@@ -40,8 +40,8 @@ func (g *Gateway) place(ctx context.Context, c *Call) (a engine.Address, known b
 }
 
 // named is the runner with an address, if it holds its lease.
-func (g *Gateway) named(address string) (engine.Address, error) {
-	a, err := engine.ParseAddress(address)
+func (g *Gateway) named(address string) (natsx.Address, error) {
+	a, err := natsx.ParseAddress(address)
 	if err != nil || !g.opts.Fleet.Held(a) {
 		return a, &tipstaff.Error{
 			Code: tipstaff.Unavailable, Rule: Rule, Err: errors.Join(ErrGone, err),
@@ -54,14 +54,14 @@ func (g *Gateway) named(address string) (engine.Address, error) {
 
 // claim returns the one runner that a call with its caller's own id goes to, by
 // whatever gateway.
-func (g *Gateway) claim(ctx context.Context, c *Call) (a engine.Address, err error) {
+func (g *Gateway) claim(ctx context.Context, c *Call) (a natsx.Address, err error) {
 	if g.opts.Claims == nil {
 		return a, unclaimed(errors.New("this gateway has nowhere to write it"))
 	}
 	if err := g.claims.count(c.Principal, time.Now()); err != nil {
 		return a, err
 	}
-	err = g.opts.Fleet.Place(ctx, *c, func(_ context.Context, best engine.Address) error { a = best; return nil })
+	err = g.opts.Fleet.Place(ctx, *c, func(_ context.Context, best natsx.Address) error { a = best; return nil })
 	if err != nil {
 		return a, err
 	}

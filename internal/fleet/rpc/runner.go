@@ -1,4 +1,4 @@
-package remote
+package rpc
 
 import (
 	"cmp"
@@ -19,7 +19,7 @@ import (
 // there.
 type RunnerOptions struct {
 	Link     Link
-	Self     engine.Address
+	Self     natsx.Address
 	Verifier Verifier
 	// Carrier carries out the calls on this machine.
 	Carrier Carrier
@@ -29,7 +29,7 @@ type RunnerOptions struct {
 	// Patience is how long a call goes on that gets no credit; 0: DefaultPatience.
 	Patience time.Duration
 	// Refused is told of messages that do not count; may be nil.
-	Refused func(reason engine.Reason)
+	Refused func(reason natsx.Reason)
 	Log     *slog.Logger
 }
 
@@ -45,20 +45,20 @@ const (
 type Runner struct {
 	opts RunnerOptions
 	stop func()
-	book *once.Book[[]byte]
+	book *idempotency.Book[[]byte]
 
 	mu       sync.Mutex
 	closed   bool
 	draining bool
 	streams  map[string]*stream // by token
-	calls    map[*once.Entry[[]byte]]*carried
+	calls    map[*idempotency.Entry[[]byte]]*carried
 	working  sync.WaitGroup
 }
 
 // NewRunner listens for calls, until Close.
 func NewRunner(o RunnerOptions) (*Runner, error) {
 	o.Patience = cmp.Or(o.Patience, DefaultPatience)
-	r := &Runner{opts: o, streams: map[string]*stream{}, calls: map[*once.Entry[[]byte]]*carried{}, book: once.NewBook(once.Options[[]byte]{
+	r := &Runner{opts: o, streams: map[string]*stream{}, calls: map[*idempotency.Entry[[]byte]]*carried{}, book: idempotency.NewBook(idempotency.Options[[]byte]{
 		Kept: callKept, KeptBrief: briefKept, OwnMax: ownCallIDs, Bytes: answersKept,
 		Size: func(answer []byte) int { return len(answer) }, Grace: o.Patience,
 	})}
@@ -107,7 +107,7 @@ func (r *Runner) Close(why error) {
 }
 
 // hear takes one message. What takes time gets a goroutine.
-func (r *Runner) hear(m engine.Message) {
+func (r *Runner) hear(m natsx.Message) {
 	verb := m.Subject[strings.LastIndexByte(m.Subject, '.')+1:]
 	switch verb {
 	case verbCall:
@@ -142,9 +142,9 @@ func (r *Runner) with(token string, f func(*stream)) {
 }
 
 // call takes a call, and returns when it has ended and its answer is on its way.
-func (r *Runner) call(m engine.Message) {
+func (r *Runner) call(m natsx.Message) {
 	statement, body, err := disclose(m.Data)
-	var said engine.Statement
+	var said natsx.Statement
 	if err == nil {
 		said, err = r.opts.Verifier.Verify(statement, body)
 	}
@@ -154,19 +154,19 @@ func (r *Runner) call(m engine.Message) {
 	}
 	var q request
 	if err := json.Unmarshal(body, &q); err != nil || len(q.Token) != tokenSize {
-		r.refuse(m.Reply, &engine.Refusal{Reason: engine.Unsigned, Say: "a call without its form"})
+		r.refuse(m.Reply, &natsx.Refusal{Reason: natsx.Unsigned, Say: "a call without its form"})
 		return
 	}
-	gateway, err := engine.ParseAddress(said.Gateway)
+	gateway, err := natsx.ParseAddress(said.Gateway)
 	if q.Version != version {
 		e := otherVersion(q.Version)
-		r.refused(engine.OtherVersion, e.Msg)
+		r.refused(natsx.OtherVersion, e.Msg)
 		r.answer(m.Reply, frame(frameRefused, 0, encodeError(e)))
 		return
 	}
 	// Answers go to the gateway that has signed, wherever the message wants them.
 	if err != nil || said.Verb != verbCall || said.Command != q.Call.ID || q.Call.ID == "" || said.Caller.Principal != q.Call.Principal {
-		r.refuse(m.Reply, &engine.Refusal{Reason: engine.OtherMessage, Say: "a call that is not the one that its statement is about"})
+		r.refuse(m.Reply, &natsx.Refusal{Reason: natsx.OtherMessage, Say: "a call that is not the one that its statement is about"})
 		return
 	}
 	q.Call.Gateway = gateway.Name
@@ -175,16 +175,16 @@ func (r *Runner) call(m engine.Message) {
 
 // refuse answers what does not count, and tells the operator.
 func (r *Runner) refuse(to string, err error) {
-	var why *engine.Refusal
+	var why *natsx.Refusal
 	if !errors.As(err, &why) {
-		why = &engine.Refusal{Reason: engine.Unsigned, Say: err.Error()}
+		why = &natsx.Refusal{Reason: natsx.Unsigned, Say: err.Error()}
 	}
 	r.refused(why.Reason, why.Say)
 	r.answer(to, frame(frameRefused, 0, encodeError(notTaken(why))))
 }
 
 // refused tells the operator of a message that does not count.
-func (r *Runner) refused(why engine.Reason, say string) {
+func (r *Runner) refused(why natsx.Reason, say string) {
 	r.opts.Log.Warn("a message of a gateway is not taken", "reason", string(why), "why", say)
 	if r.opts.Refused != nil {
 		r.opts.Refused(why)
@@ -193,7 +193,7 @@ func (r *Runner) refused(why engine.Reason, say string) {
 
 // answer sends to where a gateway listens, and to nothing else.
 func (r *Runner) answer(to string, data []byte) {
-	if from, _, err := engine.ParseAnswer(to); err != nil || from != r.opts.Self {
+	if from, _, err := natsx.ParseAnswer(to); err != nil || from != r.opts.Self {
 		return
 	}
 	_ = r.opts.Link.Publish(to, "", data) // the gateway sends again, or waits in vain
@@ -209,10 +209,10 @@ func (r *Runner) begin(q request, to string) {
 		return
 	}
 	c := q.Call
-	key := once.Key{Owner: c.Principal, ID: c.ID}
-	enter := once.Call[[]byte]{Key: key, Digest: once.DigestOf(c.Tool, c.Arguments), Brief: !c.Given, Stays: c.Stays}
+	key := idempotency.Key{Owner: c.Principal, ID: c.ID}
+	enter := idempotency.Call[[]byte]{Key: key, Digest: idempotency.DigestOf(c.Tool, c.Arguments), Brief: !c.Given, Stays: c.Stays}
 	if !c.Joins {
-		enter.Run = func(ctx context.Context, e *once.Entry[[]byte]) ([]byte, error) { return r.carry(ctx, e, c) }
+		enter.Run = func(ctx context.Context, e *idempotency.Entry[[]byte]) ([]byte, error) { return r.carry(ctx, e, c) }
 	}
 	if err := r.admit(c, key); err != nil {
 		r.answer(to, frame(frameRefused, 0, encodeError(err)))
@@ -225,7 +225,7 @@ func (r *Runner) begin(q request, to string) {
 	}
 	s, fresh := r.open(q.Token, to, e)
 	if !fresh { // it came twice at once
-		e.Leave(once.ErrLost, once.Gone)
+		e.Leave(idempotency.ErrLost, idempotency.Gone)
 		s.taken()
 		return
 	}
@@ -236,7 +236,7 @@ func (r *Runner) begin(q request, to string) {
 }
 
 // admit asks whether a call may begin here.
-func (r *Runner) admit(c Call, key once.Key) error {
+func (r *Runner) admit(c Call, key idempotency.Key) error {
 	if c.Target != "" || r.book.Knows(key) {
 		return nil
 	}
@@ -253,7 +253,7 @@ func (r *Runner) admit(c Call, key once.Key) error {
 }
 
 // carry carries out a call on this machine.
-func (r *Runner) carry(ctx context.Context, e *once.Entry[[]byte], c Call) ([]byte, error) {
+func (r *Runner) carry(ctx context.Context, e *idempotency.Entry[[]byte], c Call) ([]byte, error) {
 	answer, err := r.opts.Carrier.Carry(ctx, c, r.carriedOf(e))
 	if err != nil {
 		if e := tipstaff.AsError(err); e.Code == tipstaff.Internal {
@@ -264,7 +264,7 @@ func (r *Runner) carry(ctx context.Context, e *once.Entry[[]byte], c Call) ([]by
 }
 
 // open makes a stream for a token; the one that is there, if there is one.
-func (r *Runner) open(token, to string, e *once.Entry[[]byte]) (s *stream, fresh bool) {
+func (r *Runner) open(token, to string, e *idempotency.Entry[[]byte]) (s *stream, fresh bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if s := r.streams[token]; s != nil {

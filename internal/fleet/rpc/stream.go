@@ -1,4 +1,4 @@
-package remote
+package rpc
 
 import (
 	"encoding/binary"
@@ -13,7 +13,7 @@ import (
 type stream struct {
 	r         *Runner
 	token, to string
-	entry     *once.Entry[[]byte]
+	entry     *idempotency.Entry[[]byte]
 	timer     *time.Timer
 
 	mu     sync.Mutex
@@ -101,9 +101,9 @@ func (s *stream) answer(answer []byte, err error) {
 
 // cancel says that the caller has given up. Its answer is sent nevertheless.
 func (s *stream) cancel(mayReturn bool) {
-	how := once.GivesUp
+	how := idempotency.GivesUp
 	if mayReturn {
-		how = once.MayReturn
+		how = idempotency.MayReturn
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,7 +114,7 @@ func (s *stream) cancel(mayReturn bool) {
 }
 
 // leave leaves the call once. The caller holds the lock.
-func (s *stream) leave(how once.Leaving) {
+func (s *stream) leave(how idempotency.Leaving) {
 	if !s.left {
 		s.left = true
 		s.entry.Leave(errCallerLeft, how)
@@ -125,7 +125,7 @@ func (s *stream) leave(how once.Leaving) {
 func (s *stream) finish() {
 	s.over, s.frames = true, nil
 	s.timer.Stop()
-	s.leave(once.Gone)
+	s.leave(idempotency.Gone)
 	if s.call != nil {
 		s.call.part(s)
 	}

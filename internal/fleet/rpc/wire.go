@@ -1,4 +1,4 @@
-package remote
+package rpc
 
 import (
 	"encoding/binary"
@@ -151,7 +151,7 @@ func encodeError(err error) []byte {
 	return data
 }
 
-func decodeError(data []byte, from engine.Address) error {
+func decodeError(data []byte, from natsx.Address) error {
 	var w wireError
 	if err := json.Unmarshal(data, &w); err != nil || w.Code == "" {
 		return fmt.Errorf("the runner %s has answered with an error that cannot be read", from)

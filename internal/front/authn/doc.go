@@ -1,4 +1,4 @@
-// Package identity authenticates callers and says what each may do: the
+// Package authn authenticates callers and says what each may do: the
 // principal that owns sessions, approvals and outputs (contract B8), and the
 // scopes that the tools require.
 //
@@ -13,4 +13,4 @@
 // Read next: gate.go for how a method is chosen, then the methods themselves:
 // static.go and tokenfile.go (tokens), jwt.go and keys.go (OAuth 2.1),
 // certificate.go (mutual TLS).
-package identity
+package authn

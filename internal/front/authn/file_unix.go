@@ -1,6 +1,6 @@
 //go:build unix
 
-package identity
+package authn
 
 import (
 	"os"

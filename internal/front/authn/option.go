@@ -1,4 +1,4 @@
-package identity
+package authn
 
 // OptionError says which option of [Options] or [TLSOptions] cannot be used,
 // and why. The caller that filled in the options knows which setting that is.

@@ -1,4 +1,4 @@
-package identity
+package authn
 
 import (
 	"encoding/json"

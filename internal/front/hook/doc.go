@@ -1,4 +1,4 @@
-// Package hookfront answers a client that asks before its own shell runs a line,
+// Package hook answers a client that asks before its own shell runs a line,
 // and takes down what the client says has come of it: the hooks of Claude Code.
 //
 // The policy that decides is the server's, and so is the trail. Nothing runs
@@ -9,4 +9,4 @@
 //
 // Read next: hook.go (what is asked and answered), narrow.go (what the machine
 // adds to the policy's decision).
-package hookfront
+package hook

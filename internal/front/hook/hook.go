@@ -1,4 +1,4 @@
-package hookfront
+package hook
 
 import (
 	"context"
@@ -31,7 +31,7 @@ type Hook struct {
 	Road   Road
 	Client string // its name, as claude-code
 	// Path is the PATH of the client, by which its shell finds programs.
-	Path host.SearchPath
+	Path facts.SearchPath
 	// Project is the client's project; "": the directory of the call.
 	Project string
 }

@@ -1,4 +1,4 @@
-package hookfront
+package hook
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package hookfront
+package hook
 
 import (
 	"cmp"
@@ -54,11 +54,11 @@ func (h *Hook) outside(w *policy.Whole, a Asked) {
 		real := canonical(named.Path)
 		switch {
 		case real == "":
-			w.Narrow(ask("hook/outside", "where "+argv.Escape(named.Path)+" leads cannot be told"))
+			w.Narrow(ask("hook/outside", "where "+cmdline.Escape(named.Path)+" leads cannot be told"))
 		case !paths.Within(real, project):
-			w.Narrow(ask("hook/outside", argv.Escape(named.Path)+" lies outside of the project, and the client's shell has no sandbox"))
+			w.Narrow(ask("hook/outside", cmdline.Escape(named.Path)+" lies outside of the project, and the client's shell has no sandbox"))
 		case named.Write && hidden(strings.TrimPrefix(real, project)):
-			w.Narrow(ask("hook/steers", argv.Escape(named.Path)+" may steer other programs"))
+			w.Narrow(ask("hook/steers", cmdline.Escape(named.Path)+" may steer other programs"))
 		default:
 			continue
 		}
@@ -107,9 +107,9 @@ func (h *Hook) otherPrograms(w *policy.Whole) {
 		}
 		found := "does not find it"
 		if err == nil {
-			found = "finds " + argv.Escape(theirs)
+			found = "finds " + cmdline.Escape(theirs)
 		}
-		w.Narrow(ask("hook/program", argv.Escape(name)+" was judged as "+argv.Escape(judged)+", and the PATH of the client "+found))
+		w.Narrow(ask("hook/program", cmdline.Escape(name)+" was judged as "+cmdline.Escape(judged)+", and the PATH of the client "+found))
 		return
 	}
 }
@@ -122,4 +122,4 @@ func sameFile(a, b string) bool {
 
 // PathOf is the PATH of a client as its shell uses it: also the directories that
 // tipstaff itself would not trust.
-func PathOf(path string) host.SearchPath { return host.SearchPath(filepath.SplitList(path)) }
+func PathOf(path string) facts.SearchPath { return facts.SearchPath(filepath.SplitList(path)) }

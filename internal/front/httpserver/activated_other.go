@@ -1,6 +1,6 @@
 //go:build !unix
 
-package httpfront
+package httpserver
 
 import "net"
 

@@ -1,4 +1,4 @@
-package httpfront
+package httpserver
 
 import (
 	"encoding/json"
@@ -12,7 +12,7 @@ import (
 
 // known passes a request on if its caller is authenticated, has the scope (if
 // one is needed), and is within the rate limit.
-func (s *Server) known(scope identity.Scope, next http.Handler) http.Handler {
+func (s *Server) known(scope authn.Scope, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p, err := s.authenticate(r)
 		if err != nil {
@@ -37,17 +37,17 @@ func (s *Server) known(scope identity.Scope, next http.Handler) http.Handler {
 		if v := connectionFrom(r); v != nil {
 			defer v.serve()()
 		}
-		next.ServeHTTP(w, r.WithContext(identity.NewContext(r.Context(), p)))
+		next.ServeHTTP(w, r.WithContext(authn.NewContext(r.Context(), p)))
 	})
 }
 
 // authenticate asks the authenticator for this kind of connection.
-func (s *Server) authenticate(r *http.Request) (identity.Principal, error) {
+func (s *Server) authenticate(r *http.Request) (authn.Principal, error) {
 	if _, unix := arrivedAt(r); unix {
 		return Peers{Users: s.opts.Users}.Authenticate(r)
 	}
 	if s.opts.Callers == nil {
-		return identity.Principal{}, &identity.Refusal{Status: http.StatusUnauthorized, Msg: "this server accepts no callers"}
+		return authn.Principal{}, &authn.Refusal{Status: http.StatusUnauthorized, Msg: "this server accepts no callers"}
 	}
 	p, err := s.opts.Callers.Authenticate(r)
 	if err == nil && p.Name == "" {
@@ -58,9 +58,9 @@ func (s *Server) authenticate(r *http.Request) (identity.Principal, error) {
 
 // turnAway tells a client why it is not authenticated.
 func (s *Server) turnAway(w http.ResponseWriter, r *http.Request, err error) {
-	var no *identity.Refusal
+	var no *authn.Refusal
 	if !errors.As(err, &no) {
-		no = &identity.Refusal{Status: http.StatusInternalServerError, Msg: "tipstaff failed to find out who you are", Err: err}
+		no = &authn.Refusal{Status: http.StatusInternalServerError, Msg: "tipstaff failed to find out who you are", Err: err}
 	}
 	if wait := s.failures.wait(r, no); wait > 0 {
 		s.slowDown(w, r, wait)

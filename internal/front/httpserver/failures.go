@@ -1,4 +1,4 @@
-package httpfront
+package httpserver
 
 import (
 	"net/http"
@@ -31,7 +31,7 @@ func newFailures() *failures {
 
 // wait counts a refused request and returns how long its address should wait
 // before the next; 0: it need not wait.
-func (f *failures) wait(r *http.Request, no *identity.Refusal) time.Duration {
+func (f *failures) wait(r *http.Request, no *authn.Refusal) time.Duration {
 	if r.Header["Authorization"] == nil && no.Status != http.StatusForbidden {
 		return 0 // without a credential nothing is guessed: clients ask this way where tokens are issued
 	}

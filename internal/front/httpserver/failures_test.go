@@ -1,4 +1,4 @@
-package httpfront
+package httpserver
 
 import (
 	"fmt"
@@ -46,12 +46,12 @@ func refusedFrom(remote string, header http.Header) *http.Request {
 
 func TestFailuresCountByPlace(t *testing.T) {
 	wrong := http.Header{"Authorization": {"Bearer wrong"}}
-	denied := &identity.Refusal{Status: http.StatusUnauthorized}
+	denied := &authn.Refusal{Status: http.StatusUnauthorized}
 	for _, c := range []struct {
 		what          string
 		first, second string
 		header        http.Header
-		no            *identity.Refusal
+		no            *authn.Refusal
 		slowed        bool
 	}{
 		{"the same address, another port", "192.0.2.1:1", "192.0.2.1:2", wrong, denied, true},
@@ -61,8 +61,8 @@ func TestFailuresCountByPlace(t *testing.T) {
 		{"an IPv4 address in two spellings", "192.0.2.1:1", "[::ffff:192.0.2.1]:1", wrong, denied, true},
 		{"loopback", "127.0.0.1:1", "127.0.0.1:2", wrong, denied, true},
 		{"nobody who says nothing", "192.0.2.1:1", "192.0.2.1:1", nil, denied, false},
-		{"a certificate that is nobody's", "192.0.2.1:1", "192.0.2.1:1", nil, &identity.Refusal{Status: http.StatusForbidden}, true},
-		{"a token that cannot be checked now", "192.0.2.1:1", "192.0.2.1:1", wrong, &identity.Refusal{Status: http.StatusServiceUnavailable}, false},
+		{"a certificate that is nobody's", "192.0.2.1:1", "192.0.2.1:1", nil, &authn.Refusal{Status: http.StatusForbidden}, true},
+		{"a token that cannot be checked now", "192.0.2.1:1", "192.0.2.1:1", wrong, &authn.Refusal{Status: http.StatusServiceUnavailable}, false},
 	} {
 		synctest.Test(t, func(t *testing.T) { // no time passes, which would give failures back
 			f := newFailures()

@@ -1,4 +1,4 @@
-package httpfront
+package httpserver
 
 import (
 	"bufio"
@@ -23,21 +23,21 @@ import (
 )
 
 // password knows one caller by a header.
-type password struct{ scopes []identity.Scope }
+type password struct{ scopes []authn.Scope }
 
-func (p password) Authenticate(r *http.Request) (identity.Principal, error) {
+func (p password) Authenticate(r *http.Request) (authn.Principal, error) {
 	if r.Header.Get("Authorization") != "Bearer open sesame" {
-		return identity.Principal{}, &identity.Refusal{Status: 401, Challenge: `Bearer realm="x"`, Msg: "no", Err: errors.New("for the operator")}
+		return authn.Principal{}, &authn.Refusal{Status: 401, Challenge: `Bearer realm="x"`, Msg: "no", Err: errors.New("for the operator")}
 	}
-	return identity.Principal{Name: "ali", Scopes: p.scopes}, nil
+	return authn.Principal{Name: "ali", Scopes: p.scopes}, nil
 }
 
 func options() Options {
 	return Options{
 		MCP: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			fmt.Fprint(w, "hello ", identity.FromContext(r.Context()).Name)
+			fmt.Fprint(w, "hello ", authn.FromContext(r.Context()).Name)
 		}),
-		Callers: password{identity.All()}, Rate: 1000, Connections: 100, Log: slog.New(slog.DiscardHandler),
+		Callers: password{authn.All()}, Rate: 1000, Connections: 100, Log: slog.New(slog.DiscardHandler),
 	}
 }
 
@@ -178,8 +178,8 @@ func TestNobodyAsks(t *testing.T) {
 
 type anybody struct{}
 
-func (anybody) Authenticate(*http.Request) (identity.Principal, error) {
-	return identity.Principal{}, nil
+func (anybody) Authenticate(*http.Request) (authn.Principal, error) {
+	return authn.Principal{}, nil
 }
 
 func TestHealthIsForEverybodyAndMetricsAreNot(t *testing.T) {
@@ -204,7 +204,7 @@ func TestHealthIsForEverybodyAndMetricsAreNot(t *testing.T) {
 	if resp, body := ask(t, "GET", url+"/metrics"); resp.StatusCode != 200 || body != "up 1" {
 		t.Errorf("metrics: %d %s", resp.StatusCode, body)
 	}
-	o.Callers = password{[]identity.Scope{identity.Read, identity.Execute}}
+	o.Callers = password{[]authn.Scope{authn.Read, authn.Execute}}
 	if resp, _ := ask(t, "GET", serveTCP(t, o)+"/metrics"); resp.StatusCode != 403 {
 		t.Errorf("metrics without the scope: %d", resp.StatusCode)
 	}

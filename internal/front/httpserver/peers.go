@@ -1,4 +1,4 @@
-package httpfront
+package httpserver
 
 import (
 	"errors"
@@ -19,30 +19,30 @@ type Peers struct {
 	Users []int
 }
 
-// Authenticate implements [identity.Authenticator].
-func (p Peers) Authenticate(r *http.Request) (identity.Principal, error) {
+// Authenticate implements [authn.Authenticator].
+func (p Peers) Authenticate(r *http.Request) (authn.Principal, error) {
 	v := connectionFrom(r)
 	if v == nil {
-		return identity.Principal{}, unknownPeer(errors.New("the request has no connection"))
+		return authn.Principal{}, unknownPeer(errors.New("the request has no connection"))
 	}
 	conn, ok := v.Conn.(*net.UnixConn)
 	if !ok {
-		return identity.Principal{}, unknownPeer(errors.New("the connection is no Unix socket"))
+		return authn.Principal{}, unknownPeer(errors.New("the connection is no Unix socket"))
 	}
 	v.asked.Do(func() { v.user, v.unknown = peerUser(conn) })
 	uid, err := v.user, v.unknown
 	if err != nil {
-		return identity.Principal{}, unknownPeer(err)
+		return authn.Principal{}, unknownPeer(err)
 	}
 	if uid != 0 && uid != os.Geteuid() && !slices.Contains(p.Users, uid) {
-		return identity.Principal{}, &identity.Refusal{
+		return authn.Principal{}, &authn.Refusal{
 			Status: http.StatusForbidden,
 			Msg:    "the user with id " + strconv.Itoa(uid) + " may not ask here; the operator can add it to TIPSTAFF_HTTP_USERS",
 		}
 	}
-	return identity.Principal{Name: "uid:" + strconv.Itoa(uid), Scopes: identity.All()}, nil
+	return authn.Principal{Name: "uid:" + strconv.Itoa(uid), Scopes: authn.All()}, nil
 }
 
-func unknownPeer(err error) *identity.Refusal {
-	return &identity.Refusal{Status: http.StatusForbidden, Msg: "the system does not say who you are, or you are a command of tipstaff", Err: err}
+func unknownPeer(err error) *authn.Refusal {
+	return &authn.Refusal{Status: http.StatusForbidden, Msg: "the system does not say who you are, or you are a command of tipstaff", Err: err}
 }

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package httpfront
+package httpserver
 
 import (
 	"errors"

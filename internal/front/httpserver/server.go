@@ -1,4 +1,4 @@
-package httpfront
+package httpserver
 
 import (
 	"context"
@@ -29,7 +29,7 @@ type Options struct {
 
 	// Callers authenticates callers over TCP; nil refuses all. Over a Unix
 	// socket the kernel authenticates them.
-	Callers identity.Authenticator
+	Callers authn.Authenticator
 	// Users are the ids of users that may ask over a Unix socket, in addition
 	// to root and the server's own user.
 	Users []int
@@ -109,7 +109,7 @@ func (s *Server) handler() http.Handler {
 	mux.HandleFunc("GET /healthz", health)
 	mux.HandleFunc("GET /readyz", s.ready)
 	if s.opts.Metrics != nil {
-		mux.Handle("GET /metrics", s.known(identity.Admin, s.opts.Metrics))
+		mux.Handle("GET /metrics", s.known(authn.Admin, s.opts.Metrics))
 	}
 	if s.opts.Discovery != nil {
 		for _, path := range s.opts.Discovery.Paths() {

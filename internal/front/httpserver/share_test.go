@@ -1,4 +1,4 @@
-package httpfront
+package httpserver
 
 import (
 	"fmt"
@@ -11,8 +11,8 @@ import (
 // byHeader believes the caller's own header, as no real server would.
 type byHeader struct{}
 
-func (byHeader) Authenticate(r *http.Request) (identity.Principal, error) {
-	return identity.Principal{Name: r.Header.Get("Authorization"), Scopes: identity.All()}, nil
+func (byHeader) Authenticate(r *http.Request) (authn.Principal, error) {
+	return authn.Principal{Name: r.Header.Get("Authorization"), Scopes: authn.All()}, nil
 }
 
 func TestNobodyTakesEveryPlace(t *testing.T) {

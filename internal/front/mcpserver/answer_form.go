@@ -1,4 +1,4 @@
-package mcpfront
+package mcpserver
 
 import (
 	"slices"
@@ -43,7 +43,7 @@ func (s *Server) formOf(t tool, c *caller, a arguments) answerForm {
 // notes are the notes of a result, with the arguments of the tool that help.
 func (f answerForm) notes(r tipstaff.Result) []string {
 	notes := slices.Clone(r.Notes)
-	if i := slices.Index(notes, runner.WantsTerminal); i >= 0 && f.yields != "" {
+	if i := slices.Index(notes, run.WantsTerminal); i >= 0 && f.yields != "" {
 		notes[i] += " With tty: true it runs on a terminal; background: true goes with it if it asks something, and write_input answers."
 	}
 	return notes

@@ -1,4 +1,4 @@
-package mcpfront
+package mcpserver
 
 import (
 	"context"
@@ -174,8 +174,8 @@ type questionView struct {
 
 func viewOf(q *pageQuestion) *questionView {
 	v := &questionView{
-		Approval: q.Handle, Words: escapedAll(q.Argv), Program: argv.Escape(q.File), Directory: argv.Escape(q.Dir),
-		Rule: q.Rule, Why: argv.Escape(q.Why), Variables: escapedAll(q.Vars), Credentials: escapedAll(q.Credentials),
+		Approval: q.Handle, Words: escapedAll(q.Argv), Program: cmdline.Escape(q.File), Directory: cmdline.Escape(q.Dir),
+		Rule: q.Rule, Why: cmdline.Escape(q.Why), Variables: escapedAll(q.Vars), Credentials: escapedAll(q.Credentials),
 		Writes: escapedAll(q.Writes), Remember: q.Remember, Expires: q.Expires,
 		Manner: "for up to " + q.Timeout.Round(time.Millisecond).String(),
 	}
@@ -183,7 +183,7 @@ func viewOf(q *pageQuestion) *questionView {
 		v.Rule += " at " + q.At
 	}
 	if q.Stdin != nil {
-		in := argv.Display([]string{string(q.Stdin)})
+		in := cmdline.Display([]string{string(q.Stdin)})
 		v.Input = &in
 	}
 	if q.Background {
@@ -198,7 +198,7 @@ func viewOf(q *pageQuestion) *questionView {
 func escapedAll(list []string) []string {
 	out := make([]string, len(list))
 	for i, s := range list {
-		out[i] = argv.Escape(s)
+		out[i] = cmdline.Escape(s)
 	}
 	return out
 }

@@ -1,4 +1,4 @@
-package mcpfront
+package mcpserver
 
 import (
 	"context"
@@ -98,7 +98,7 @@ func badState(what string) error {
 // argumentsDigest returns a digest of the arguments of a call that does not
 // depend on the order of members and on blanks.
 func argumentsDigest(raw json.RawMessage) string {
-	return approval.DigestOf(once.Canonical(raw))
+	return approval.DigestOf(idempotency.Canonical(raw))
 }
 
 // ask returns the way in which this client asks its user; nil if it has none.
@@ -225,5 +225,5 @@ func comments(s string) string {
 	if len(s) > 4*maxComment { // the most bytes of that many characters
 		s = strings.ToValidUTF8(s[:4*maxComment], "")
 	}
-	return argv.Escape(strings.TrimSpace(s))
+	return cmdline.Escape(strings.TrimSpace(s))
 }

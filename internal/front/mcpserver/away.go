@@ -1,4 +1,4 @@
-package mcpfront
+package mcpserver
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 // Elsewhere is what carries out calls on other machines.
 type Elsewhere struct {
 	Offers  Offers
-	Carrier remote.Carrier
+	Carrier rpc.Carrier
 	Gate    Gate
 }
 
@@ -31,7 +31,7 @@ type Gate interface {
 	// it refuses and what a person is asked. What a person has allowed counts once more
 	// when again is called: for the same call, which comes again with the answer to
 	// another question.
-	Permit(ctx context.Context, req tipstaff.Request, live runner.Live) (again func(), err error)
+	Permit(ctx context.Context, req tipstaff.Request, live run.Live) (again func(), err error)
 }
 
 // away carries out calls on other machines.
@@ -42,13 +42,13 @@ type away struct {
 
 // crossing is what the front half of a call tells the other half.
 type crossing struct {
-	Front       string           `json:"front"`
-	Client      string           `json:"client,omitempty"`
-	Call        string           `json:"call,omitempty"`
-	TraceParent string           `json:"traceparent,omitempty"`
-	TraceState  string           `json:"tracestate,omitempty"`
-	Scopes      []identity.Scope `json:"scopes,omitempty"`
-	Form        crossingForm     `json:"form"`
+	Front       string        `json:"front"`
+	Client      string        `json:"client,omitempty"`
+	Call        string        `json:"call,omitempty"`
+	TraceParent string        `json:"traceparent,omitempty"`
+	TraceState  string        `json:"tracestate,omitempty"`
+	Scopes      []authn.Scope `json:"scopes,omitempty"`
+	Form        crossingForm  `json:"form"`
 	// Asks: there is a person at the caller's end who can be asked. Follows: the
 	// caller wants signs of life.
 	Asks    bool `json:"asks,omitempty"`
@@ -91,10 +91,10 @@ func (e away) execute(ctx context.Context, t tool, c *caller, a arguments) (*mcp
 }
 
 // crosses is the call as it goes to a runner.
-func (c *caller) crosses(t tool, a arguments, asks bool) (remote.Call, error) {
+func (c *caller) crosses(t tool, a arguments, asks bool) (rpc.Call, error) {
 	p, follows := c.progress.(*progress)
 	id, given := callID(t, a)
-	call := remote.Call{
+	call := rpc.Call{
 		ID: id, Given: given, Tool: t.name, Principal: c.origin.Principal, Target: target(t, c, a),
 		Stays: mannerOf(a).stays(), Reads: t.readOnly, Opens: t.name == terminalCreate.name, Labels: a.labels(), Arguments: c.raw,
 	}
@@ -137,7 +137,7 @@ type waiter struct {
 	asks approval.Ask
 }
 
-func (w *waiter) Tell(p remote.Progress) {
+func (w *waiter) Tell(p rpc.Progress) {
 	if own, is := w.c.progress.(*progress); is {
 		own.take(p)
 	}
@@ -191,7 +191,7 @@ func readAnswer(data []byte) (*mcp.CallToolResult, error) {
 }
 
 // take notes how it goes with a call that is carried out elsewhere.
-func (p *progress) take(t remote.Progress) {
+func (p *progress) take(t rpc.Progress) {
 	if p == nil {
 		return
 	}

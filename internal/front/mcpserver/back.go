@@ -1,4 +1,4 @@
-package mcpfront
+package mcpserver
 
 import (
 	"context"
@@ -19,8 +19,8 @@ import (
 // Carry carries out a call that a gateway has let through. Nothing that the gateway
 // has checked is taken for granted except who the caller is: tool, scopes and
 // arguments are checked as if the caller had come here, and the road decides. It
-// implements [remote.Carrier].
-func (s *Server) Carry(ctx context.Context, call remote.Call, at remote.Caller) ([]byte, error) {
+// implements [rpc.Carrier].
+func (s *Server) Carry(ctx context.Context, call rpc.Call, at rpc.Caller) ([]byte, error) {
 	var f crossing
 	if err := json.Unmarshal(call.Front, &f); err != nil {
 		return nil, fmt.Errorf("cannot read what the gateway %s says of a call: %w", call.Gateway, err)
@@ -71,10 +71,10 @@ func (s *Server) Carry(ctx context.Context, call remote.Call, at remote.Caller) 
 }
 
 // cameOver is the caller of a call that came over a gateway.
-func cameOver(call remote.Call, f crossing) *caller {
+func cameOver(call rpc.Call, f crossing) *caller {
 	p := &peer{name: call.Gateway, front: f.Front, web: &webPeer{principal: call.Principal}}
 	c := &caller{
-		in:   &inbound{peer: p, principal: identity.Principal{Name: call.Principal, Scopes: f.Scopes}},
+		in:   &inbound{peer: p, principal: authn.Principal{Name: call.Principal, Scopes: f.Scopes}},
 		raw:  call.Arguments,
 		form: answerForm{bytes: f.Form.Bytes, raw: f.Form.Raw, reads: f.Form.Reads, yields: f.Form.Yields},
 		origin: tipstaff.Origin{
@@ -89,7 +89,7 @@ func cameOver(call remote.Call, f crossing) *caller {
 }
 
 // over asks the person at the client of a gateway; nil if there is none.
-func (a *asking) over(f crossing, at remote.Caller) approval.Ask {
+func (a *asking) over(f crossing, at rpc.Caller) approval.Ask {
 	switch {
 	case f.Asks:
 	case f.Hands:
@@ -125,11 +125,11 @@ const tellEvery = 250 * time.Millisecond
 // teller tells a caller elsewhere how it goes with a call.
 type teller struct {
 	p  *progress
-	at remote.Caller
+	at rpc.Caller
 
 	mu    sync.Mutex
 	timer *time.Timer
-	last  remote.Progress
+	last  rpc.Progress
 	over  bool
 }
 
@@ -167,14 +167,14 @@ func (t *teller) tell() {
 }
 
 // elsewhere is how it goes with the call, for a caller elsewhere: secrets are hidden.
-func (p *progress) elsewhere() remote.Progress {
+func (p *progress) elsewhere() rpc.Progress {
 	p.mu.Lock()
-	now := remote.Progress{Phase: p.phase, Age: time.Since(p.since), Out: p.out.whole(), Err: p.err.whole(), ErrLast: p.errLast}
+	now := rpc.Progress{Phase: p.phase, Age: time.Since(p.since), Out: p.out.whole(), Err: p.err.whole(), ErrLast: p.errLast}
 	watched := p.watched
 	p.mu.Unlock()
 	if watched != nil {
 		st := watched.Status()
-		return remote.Progress{Phase: string(st.State), Age: st.Age, Out: lastOf(watched)}
+		return rpc.Progress{Phase: string(st.State), Age: st.Age, Out: lastOf(watched)}
 	}
 	now.Out, now.Err = p.redactor.Text(now.Out), p.redactor.Text(now.Err)
 	return now

@@ -1,4 +1,4 @@
-package mcpfront
+package mcpserver
 
 import (
 	"context"
@@ -86,7 +86,7 @@ func (s *Server) carryOut(ctx context.Context, c *caller, req tipstaff.Request, 
 	j, err := s.opts.Jobs.Start(ctx, job.Command{
 		Owner: c.owner(), Session: req.Session, Line: lineOf(&req), Origin: req.Origin, Tool: req.Tool,
 		Member: member, Aside: m.background && m.yield == 0, Terminal: m.terminal, Live: c.live(started),
-		Run: func(ctx context.Context, live runner.Live) (tipstaff.Result, error) {
+		Run: func(ctx context.Context, live run.Live) (tipstaff.Result, error) {
 			return s.opts.Road.Execute(ctx, req, live)
 		},
 	})
@@ -129,7 +129,7 @@ func lineOf(req *tipstaff.Request) string {
 	case req.Line != "":
 		return req.Line
 	}
-	return argv.Display(req.Argv)
+	return cmdline.Display(req.Argv)
 }
 
 // withoutJobs returns the parameters of a server on which nothing runs in the

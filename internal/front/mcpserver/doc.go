@@ -1,4 +1,4 @@
-// Package mcpfront speaks the Model Context Protocol: it offers the tools,
+// Package mcpserver speaks the Model Context Protocol: it offers the tools,
 // turns a call into a request for internal/monitor, and turns the result or
 // refusal into an answer that a model can use.
 //
@@ -7,4 +7,4 @@
 // cancelled calls), one file each.
 //
 // Read next: server.go, tools.go, then one tool_*.go.
-package mcpfront
+package mcpserver

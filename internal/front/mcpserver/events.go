@@ -1,4 +1,4 @@
-package mcpfront
+package mcpserver
 
 //lint:file-ignore SA1019 The protocol has deprecated logging and names nothing in its place; what clients have today is this.
 
@@ -24,11 +24,11 @@ import (
 // listener is the subscription of one connection. Its name is in the records of
 // all calls of the connection, which distinguishes its events from others.
 type listener struct {
-	bus  *bus.Bus
+	bus  *events.Bus
 	name string
 
 	mu    sync.Mutex
-	sub   *bus.Subscription // nil until the client asks
+	sub   *events.Subscription // nil until the client asks
 	ended bool
 }
 
@@ -99,7 +99,7 @@ func (l *listener) begin(session *mcp.ServerSession) {
 		return
 	}
 	mine := []byte(`"call":"` + l.name + `/`)
-	sub := l.bus.Subscribe(bus.Options{Events: eventsWaiting, Bytes: bytesWaiting, Want: func(e bus.Event) bool {
+	sub := l.bus.Subscribe(events.Options{Events: eventsWaiting, Bytes: bytesWaiting, Want: func(e events.Event) bool {
 		return named(e) && bytes.Contains(e.Data, mine)
 	}})
 	l.sub = sub
@@ -128,7 +128,7 @@ func (l *listener) end() {
 func (s *Server) tellOfCall(ctx context.Context, session *mcp.ServerSession, p *mcp.CallToolParamsRaw, call func() (mcp.Result, error)) (mcp.Result, error) {
 	mine := []byte(`"call":"` + inboundOf(ctx).callName() + `"`)
 	closing := closingOf(p)
-	sub := s.opts.Events.Subscribe(bus.Options{Events: eventsWaiting, Bytes: bytesWaiting, Want: func(e bus.Event) bool {
+	sub := s.opts.Events.Subscribe(events.Options{Events: eventsWaiting, Bytes: bytesWaiting, Want: func(e events.Event) bool {
 		return named(e) && (bytes.Contains(e.Data, mine) || closing != nil && bytes.Contains(e.Data, closing) && bytes.Contains(e.Data, sessionClosed))
 	}})
 	defer sub.Close()
@@ -163,8 +163,8 @@ func closingOf(p *mcp.CallToolParamsRaw) []byte {
 
 // named reports whether a record has one of the names of the contract. Quotes
 // in texts of callers are escaped, so no caller can write such a member.
-func named(e bus.Event) bool {
-	return e.Kind == bus.Record && bytes.Contains(e.Data, []byte(`"name":"terminal:`))
+func named(e events.Event) bool {
+	return e.Kind == events.Record && bytes.Contains(e.Data, []byte(`"name":"terminal:`))
 }
 
 // eventData is the form of an event for clients.
@@ -183,9 +183,9 @@ const eventsLost audit.Name = "terminal:events:lost"
 
 // tell sends an event. The library drops it if its level is below the one that
 // the client asked for.
-func tell(ctx context.Context, session *mcp.ServerSession, e bus.Event) {
+func tell(ctx context.Context, session *mcp.ServerSession, e events.Event) {
 	data := eventData{Name: eventsLost, Lost: e.Count}
-	if e.Kind == bus.Record {
+	if e.Kind == events.Record {
 		var r audit.Record
 		if json.Unmarshal(e.Data, &r) != nil {
 			return

@@ -1,4 +1,4 @@
-package mcpfront
+package mcpserver
 
 import (
 	"context"
@@ -12,9 +12,9 @@ import (
 
 // telling is a server whose road publishes the events that the trail would
 // publish.
-func telling(t *testing.T) (say func(string), hear func() string, b *bus.Bus, calls chan string) {
+func telling(t *testing.T) (say func(string), hear func() string, b *events.Bus, calls chan string) {
 	t.Helper()
-	b, calls = &bus.Bus{}, make(chan string, 100)
+	b, calls = &events.Bus{}, make(chan string, 100)
 	r := &road{execute: func(_ context.Context, req tipstaff.Request) (tipstaff.Result, error) {
 		calls <- req.Origin.Call
 		publish(b, "terminal:command:executed", req.Origin.Call)
@@ -26,12 +26,12 @@ func telling(t *testing.T) (say func(string), hear func() string, b *bus.Bus, ca
 	return say, hear, b, calls
 }
 
-func publish(b *bus.Bus, name, call string) {
-	b.Publish(bus.Event{Kind: bus.Record, Seq: 1, Data: fmt.Appendf(nil,
+func publish(b *events.Bus, name, call string) {
+	b.Publish(events.Event{Kind: events.Record, Seq: 1, Data: fmt.Appendf(nil,
 		`{"v":1,"seq":1,"event":"command.end","name":%q,"who":{"session":"term-1","call":%q},"trace":{"command_id":"cmd_1"},"result":{"cause":"exited","exit_code":3,"duration_ms":7}}`, name, call)})
 }
 
-const run = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"execute_command","arguments":{"command":"echo x"}%s}}`
+const echoCall = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"execute_command","arguments":{"command":"echo x"}%s}}`
 
 func TestB14AClientThatAsksIsToldOfItsOwnEventsAtItsLevel(t *testing.T) {
 	say, hear, b, calls := telling(t)
@@ -39,7 +39,7 @@ func TestB14AClientThatAsksIsToldOfItsOwnEventsAtItsLevel(t *testing.T) {
 	if got := hear(); !strings.Contains(got, `"logging":{}`) {
 		t.Errorf("it is not declared: %s", got)
 	}
-	say(fmt.Sprintf(run, 1, ""))
+	say(fmt.Sprintf(echoCall, 1, ""))
 	if got := hear(); !strings.Contains(got, `"id":1`) {
 		t.Errorf("it was told without having asked: %s", got)
 	}
@@ -50,7 +50,7 @@ func TestB14AClientThatAsksIsToldOfItsOwnEventsAtItsLevel(t *testing.T) {
 	say(`{"jsonrpc":"2.0","id":3,"method":"logging/setLevel","params":{"level":"info"}}`)
 	hear()
 	publish(b, "terminal:command:executed", "somebody/1")
-	say(fmt.Sprintf(run, 4, ""))
+	say(fmt.Sprintf(echoCall, 4, ""))
 	<-calls
 	both := hear() + hear()
 	for _, want := range []string{`"id":4`, `"method":"notifications/message"`, `"level":"info"`, `"logger":"tipstaff"`,
@@ -72,12 +72,12 @@ func TestB14AClientThatAsksIsToldOfItsOwnEventsAtItsLevel(t *testing.T) {
 func TestB14AStatelessClientIsToldWithTheCallThatAsked(t *testing.T) {
 	say, hear, _, calls := telling(t)
 	meta := `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}%s}`
-	say(fmt.Sprintf(run, 1, fmt.Sprintf(meta, "")))
+	say(fmt.Sprintf(echoCall, 1, fmt.Sprintf(meta, "")))
 	if got := hear(); !strings.Contains(got, `"id":1`) {
 		t.Errorf("it was told without having asked: %s", got)
 	}
 	<-calls
-	say(fmt.Sprintf(run, 2, fmt.Sprintf(meta, `,"io.modelcontextprotocol/logLevel":"info"`)))
+	say(fmt.Sprintf(echoCall, 2, fmt.Sprintf(meta, `,"io.modelcontextprotocol/logLevel":"info"`)))
 	if got := hear(); !strings.Contains(got, "notifications/message") || !strings.Contains(got, `"exit_code":3`) {
 		t.Errorf("first came %s", got)
 	}
@@ -97,12 +97,12 @@ func TestB14AClientThatDoesNotReadHoldsUpNoCommand(t *testing.T) {
 	hear()
 	say(`{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"debug"}}`)
 	hear()
-	say(fmt.Sprintf(run, 2, ""))
+	say(fmt.Sprintf(echoCall, 2, ""))
 	mine := <-calls // from here on the events are not read
 	for range 10_000 {
 		publish(b, "terminal:command:executed", mine)
 	}
-	say(fmt.Sprintf(run, 3, ""))
+	say(fmt.Sprintf(echoCall, 3, ""))
 	<-calls // it has run
 	told := 0
 	for answered := 0; answered < 2 || told == 0; {

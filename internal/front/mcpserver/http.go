@@ -1,4 +1,4 @@
-package mcpfront
+package mcpserver
 
 import (
 	"context"
@@ -29,12 +29,12 @@ type HTTPOptions struct {
 	// Challenge returns the WWW-Authenticate for a principal that needs one of
 	// the scopes and can get it from an authorization server; "" for one that
 	// cannot. nil: there are no challenges.
-	Challenge func(identity.Principal, []identity.Scope) string
+	Challenge func(authn.Principal, []authn.Scope) string
 }
 
 // HTTPHandler serves every revision of the protocol at one endpoint (Streamable
 // HTTP). It does not authenticate: the handler around it does and passes the
-// principal with [identity.NewContext]. Requests without a principal are
+// principal with [authn.NewContext]. Requests without a principal are
 // refused.
 type HTTPHandler struct {
 	server   *Server
@@ -99,7 +99,7 @@ const firstStateless = "2026-07-28"
 
 // ServeHTTP serves one request.
 func (h *HTTPHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	p := identity.FromContext(r.Context())
+	p := authn.FromContext(r.Context())
 	if p.Name == "" {
 		reject(w, http.StatusUnauthorized, jsonrpc.CodeInvalidRequest, "this request has no authenticated caller")
 		return

@@ -1,4 +1,4 @@
-package mcpfront
+package mcpserver
 
 import (
 	"context"
@@ -184,7 +184,7 @@ func TestWhatAClientWritesIntoHeadersReachesNobody(t *testing.T) {
 	t.Cleanup(func() { h.Close(context.Background(), errors.New("over")) })
 	req := httptest.NewRequest("POST", "/", strings.NewReader(fmt.Sprintf(initialize, lastStateful)))
 	req.Header = http.Header{"Authorization": {"Bearer secret"}, "Cookie": {"secret"}, "Content-Type": {"application/json"}, "Accept": {"*/*"}}
-	h.ServeHTTP(httptest.NewRecorder(), req.WithContext(identity.NewContext(t.Context(), identity.Principal{Name: "alice"})))
+	h.ServeHTTP(httptest.NewRecorder(), req.WithContext(authn.NewContext(t.Context(), authn.Principal{Name: "alice"})))
 	if want := []string{"[Bearer -] []alice"}; !slices.Equal(seen, want) {
 		t.Errorf("handlers saw %q", seen)
 	}

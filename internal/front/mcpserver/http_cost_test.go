@@ -1,4 +1,4 @@
-package mcpfront
+package mcpserver
 
 import (
 	"fmt"
@@ -41,7 +41,7 @@ func (h *HTTPHandler) beginAndWait(t *testing.T, arguments string) {
 			r.Header.Set(versionHeader, lastStateful)
 		}
 		w := httptest.NewRecorder()
-		h.ServeHTTP(w, r.WithContext(identity.NewContext(r.Context(), identity.Principal{Name: "alice", Scopes: identity.All()})))
+		h.ServeHTTP(w, r.WithContext(authn.NewContext(r.Context(), authn.Principal{Name: "alice", Scopes: authn.All()})))
 		return w.Result()
 	}
 	id := answer("", fmt.Sprintf(initialize, lastStateful)).Header.Get(sessionHeader)

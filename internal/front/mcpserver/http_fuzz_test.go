@@ -1,4 +1,4 @@
-package mcpfront
+package mcpserver
 
 import (
 	"context"
@@ -35,7 +35,7 @@ func FuzzHTTPHandler(f *testing.F) {
 		ctx, cancel := context.WithTimeout(context.Background(), limit)
 		defer cancel()
 		rec := httptest.NewRecorder()
-		h.ServeHTTP(rec, req.WithContext(identity.NewContext(ctx, identity.Principal{Name: principal, Scopes: identity.All()})))
+		h.ServeHTTP(rec, req.WithContext(authn.NewContext(ctx, authn.Principal{Name: principal, Scopes: authn.All()})))
 		return rec
 	}
 	begin := httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader(fmt.Sprintf(initialize, lastStateful)))

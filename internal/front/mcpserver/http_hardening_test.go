@@ -1,4 +1,4 @@
-package mcpfront
+package mcpserver
 
 import (
 	"bufio"
@@ -233,7 +233,7 @@ func cancelsOverHTTP(t *testing.T, cancel string) {
 
 func TestHardening5EveryErrorOverHTTPHasACode(t *testing.T) {
 	o := (&road{}).options()
-	o.Events = &bus.Bus{}
+	o.Events = &events.Bus{}
 	w := serveWeb(t, o, webOptions())
 	c := as("a")
 	session := w.begin(c)

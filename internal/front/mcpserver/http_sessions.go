@@ -1,4 +1,4 @@
-package mcpfront
+package mcpserver
 
 import (
 	"context"
@@ -128,7 +128,7 @@ func newWebSessions(o HTTPOptions) *webSessions {
 }
 
 // newWebPeer returns the peer of a request that belongs to no session yet.
-func newWebPeer(principal string, b *bus.Bus) *peer {
+func newWebPeer(principal string, b *events.Bus) *peer {
 	p := &peer{name: rand.Text(), front: "http", web: &webPeer{principal: principal, open: 1}}
 	p.listener = listener{bus: b, name: p.name}
 	return p

@@ -1,4 +1,4 @@
-package mcpfront
+package mcpserver
 
 import (
 	"context"
@@ -35,11 +35,11 @@ func serveWeb(t *testing.T, o Options, h HTTPOptions) *web {
 	t.Helper()
 	handler := NewHTTPHandler(NewServer(o), h)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		p := identity.Principal{Name: r.Header.Get("X-Principal"), Scopes: identity.All()}
+		p := authn.Principal{Name: r.Header.Get("X-Principal"), Scopes: authn.All()}
 		if s := r.Header.Get("X-Scope"); s != "" {
-			p.Scopes = []identity.Scope{identity.Scope(s)}
+			p.Scopes = []authn.Scope{authn.Scope(s)}
 		}
-		handler.ServeHTTP(w, r.WithContext(identity.NewContext(r.Context(), p)))
+		handler.ServeHTTP(w, r.WithContext(authn.NewContext(r.Context(), p)))
 	}))
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
@@ -233,7 +233,7 @@ func TestTheLibraryBindsSessionsToPrincipalsAsWell(t *testing.T) {
 	w := serveWeb(t, (&road{}).options(), webOptions())
 	id := w.begin(as("alice"))
 	// Past our own table, straight to the library.
-	in := &inbound{peer: &peer{web: &webPeer{}}, principal: identity.Principal{Name: "mallory"}}
+	in := &inbound{peer: &peer{web: &webPeer{}}, principal: authn.Principal{Name: "mallory"}}
 	r := httptest.NewRequest("POST", "/", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
 	r.Header.Set("Authorization", "Bearer -")
 	r.Header.Set("Content-Type", "application/json")
@@ -328,7 +328,7 @@ func TestAPrincipalThatCouldGetTheScopeIsSentForIt(t *testing.T) {
 	o := r.options()
 	o.Road = r
 	h := webOptions()
-	h.Challenge = func(p identity.Principal, s []identity.Scope) string {
+	h.Challenge = func(p authn.Principal, s []authn.Scope) string {
 		return fmt.Sprintf(`Bearer error="insufficient_scope", scope=%q`, s[0])
 	}
 	w := serveWeb(t, o, h)

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package mcpfront
+package mcpserver
 
 import "io"
 

@@ -1,4 +1,4 @@
-package mcpfront
+package mcpserver
 
 import (
 	"context"
@@ -35,7 +35,7 @@ type lasting struct {
 	refused []string
 }
 
-func (l *lasting) Execute(ctx context.Context, req tipstaff.Request, live runner.Live) (tipstaff.Result, error) {
+func (l *lasting) Execute(ctx context.Context, req tipstaff.Request, live run.Live) (tipstaff.Result, error) {
 	l.mu.Lock()
 	l.n++
 	id := tipstaff.RequestID("cmd_" + string(rune('0'+l.n)))
@@ -209,7 +209,7 @@ func TestAPanicBehindACallLeavesNothingThatRuns(t *testing.T) {
 // panics is a monitor with a fault.
 type panics struct{ *lasting }
 
-func (p *panics) Execute(_ context.Context, _ tipstaff.Request, live runner.Live) (tipstaff.Result, error) {
+func (p *panics) Execute(_ context.Context, _ tipstaff.Request, live run.Live) (tipstaff.Result, error) {
 	live.Name("cmd_1")
 	panic("secret detail")
 }
@@ -217,7 +217,7 @@ func (p *panics) Execute(_ context.Context, _ tipstaff.Request, live runner.Live
 func TestProgressOfAWaitTellsWhatRunsItsAgeAndTheLastLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, o := newLasting(t, 4)
-		j, err := o.Jobs.Start(t.Context(), job.Command{Owner: job.Owner{Principal: "me"}, Line: "make --password hunter2", Run: func(ctx context.Context, live runner.Live) (tipstaff.Result, error) {
+		j, err := o.Jobs.Start(t.Context(), job.Command{Owner: job.Owner{Principal: "me"}, Line: "make --password hunter2", Run: func(ctx context.Context, live run.Live) (tipstaff.Result, error) {
 			return l.Execute(ctx, tipstaff.Request{Line: "compiling 7 of 9"}, live)
 		}})
 		if err != nil {

@@ -1,4 +1,4 @@
-package mcpfront
+package mcpserver
 
 import (
 	"bytes"
@@ -64,7 +64,7 @@ func shownLine(r *redact.Redactor, text string) string {
 		if line == "" {
 			continue
 		}
-		return shortened(argv.Escape(line))
+		return shortened(cmdline.Escape(line))
 	}
 	return ""
 }

@@ -1,4 +1,4 @@
-package mcpfront
+package mcpserver
 
 import (
 	"encoding/json"
@@ -11,7 +11,7 @@ import (
 // The size of a terminal, where a caller says nothing, and at most.
 const (
 	usualRows, usualColumns = 24, 80
-	mostRows, mostColumns   = screen.MostRows, screen.MostColumns
+	mostRows, mostColumns   = terminal.MostRows, terminal.MostColumns
 )
 
 func sizeSchema() map[string]any {

@@ -1,4 +1,4 @@
-package mcpfront
+package mcpserver
 
 import (
 	"context"
@@ -25,7 +25,7 @@ type peer struct {
 	ending context.Context //nolint:containedctx // it is the lifetime of the connection, not that of a call
 }
 
-func newStdioPeer(b *bus.Bus) *peer {
+func newStdioPeer(b *events.Bus) *peer {
 	p := &peer{name: rand.Text(), front: "stdio", arrivals: newArrivals()}
 	p.listener = listener{bus: b, name: p.name}
 	return p
@@ -33,13 +33,13 @@ func newStdioPeer(b *bus.Bus) *peer {
 
 // local is the caller over stdio: it has started the server, so it could run
 // anything without it.
-var local = identity.Principal{Name: "local", Scopes: identity.All()}
+var local = authn.Principal{Name: "local", Scopes: authn.All()}
 
 // inbound is what the front knows about a message: its transport, its sender
 // and its number. No part of it was written by the caller.
 type inbound struct {
 	peer      *peer
-	principal identity.Principal
+	principal authn.Principal
 	arrival   arrival // 0: it needs no place in the order
 	number    uint64  // of the call on its peer
 	post      *post   // nil over stdio

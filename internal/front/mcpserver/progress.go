@@ -1,4 +1,4 @@
-package mcpfront
+package mcpserver
 
 import (
 	"context"
@@ -140,9 +140,9 @@ func what(r *redact.Redactor, asked tipstaff.Request) string {
 	case asked.Script != "":
 		return "a script"
 	case asked.Line != "":
-		words, _ = argv.Split(asked.Line)
+		words, _ = cmdline.Split(asked.Line)
 	}
-	return shortened(argv.Display(r.Argv(words)))
+	return shortened(cmdline.Display(r.Argv(words)))
 }
 
 // called says what a command runs of which only the line is known, perhaps cut.
@@ -151,7 +151,7 @@ func (p *progress) called(line string) string {
 		return runs
 	}
 	first, _, _ := strings.Cut(strings.TrimSpace(p.redactor.Text(strings.ToValidUTF8(line, "\uFFFD"))), "\n")
-	return shortened(argv.Escape(first))
+	return shortened(cmdline.Escape(first))
 }
 
 // latest returns the end of the output. The caller holds the lock.

@@ -1,4 +1,4 @@
-package mcpfront
+package mcpserver
 
 import (
 	"context"
@@ -69,7 +69,7 @@ func (s *Server) readOutputResource(ctx context.Context, req *mcp.ReadResourceRe
 
 // mayRead reports whether a principal has a right by which it could run the
 // command whose output it reads.
-func mayRead(p identity.Principal) bool { return p.May(identity.Execute) || p.May(identity.Sessions) }
+func mayRead(p authn.Principal) bool { return p.May(authn.Execute) || p.May(authn.Sessions) }
 
 // outputOf returns the output of a command of this caller.
 func (s *Server) outputOf(in *inbound, id tipstaff.RequestID) (*spool.Output, error) {

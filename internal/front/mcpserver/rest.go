@@ -1,4 +1,4 @@
-package mcpfront
+package mcpserver
 
 import (
 	"tipstaff"
@@ -9,7 +9,7 @@ import (
 const readOutputName = "read_output"
 
 // reads reports whether a principal may read what answers leave out.
-func (s *Server) reads(p identity.Principal) bool {
+func (s *Server) reads(p authn.Principal) bool {
 	t, there := toolNamed(readOutputName)
 	return there && s.offers.Jobs && s.offers.Outputs && t.permits(p)
 }

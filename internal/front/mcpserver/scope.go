@@ -1,4 +1,4 @@
-package mcpfront
+package mcpserver
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 )
 
 // admit checks the caller's scopes, then the arguments.
-func (t tool) admit(p identity.Principal, raw json.RawMessage) (arguments, error) {
+func (t tool) admit(p authn.Principal, raw json.RawMessage) (arguments, error) {
 	if err := t.permit(p); err != nil {
 		return arguments{}, err
 	}
@@ -22,7 +22,7 @@ func (t tool) admit(p identity.Principal, raw json.RawMessage) (arguments, error
 }
 
 // permit checks that a principal may call the tool.
-func (t tool) permit(p identity.Principal) error {
+func (t tool) permit(p authn.Principal) error {
 	if t.permits(p) {
 		return nil
 	}
@@ -39,7 +39,7 @@ func (t tool) permit(p identity.Principal) error {
 	}
 }
 
-func (t tool) permits(p identity.Principal) bool { return slices.ContainsFunc(t.scopes, p.May) }
+func (t tool) permits(p authn.Principal) bool { return slices.ContainsFunc(t.scopes, p.May) }
 
 // toolNamed finds a tool by its name.
 func toolNamed(name string) (tool, bool) {

@@ -1,4 +1,4 @@
-package mcpfront
+package mcpserver
 
 import (
 	"context"
@@ -76,7 +76,7 @@ func ofOneMachine(params []parameter) []parameter {
 // here carries out calls in this process.
 type here struct {
 	s    *Server
-	book *once.Book[*mcp.CallToolResult]
+	book *idempotency.Book[*mcp.CallToolResult]
 }
 
 // Bounds of the calls that are known by ids of their callers.
@@ -88,7 +88,7 @@ const (
 )
 
 func newHere(s *Server) here {
-	return here{s: s, book: once.NewBook(once.Options[*mcp.CallToolResult]{
+	return here{s: s, book: idempotency.NewBook(idempotency.Options[*mcp.CallToolResult]{
 		Kept: callKept, OwnMax: ownCallIDs, Bytes: answersKept, Size: answerSize, Grace: callersGrace,
 	})}
 }
@@ -119,10 +119,10 @@ func (h here) execute(ctx context.Context, t tool, c *caller, a arguments) (*mcp
 		return t.call(ctx, h.s, c, a)
 	}
 	first := *c // the call may outlive this caller
-	e, joined, err := h.book.Enter(ctx, once.Call[*mcp.CallToolResult]{
-		Key:    once.Key{Owner: c.origin.Owner(), ID: id},
-		Digest: once.DigestOf(t.name, c.raw), Stays: mannerOf(a).stays(),
-		Run: func(ctx context.Context, _ *once.Entry[*mcp.CallToolResult]) (*mcp.CallToolResult, error) {
+	e, joined, err := h.book.Enter(ctx, idempotency.Call[*mcp.CallToolResult]{
+		Key:    idempotency.Key{Owner: c.origin.Owner(), ID: id},
+		Digest: idempotency.DigestOf(t.name, c.raw), Stays: mannerOf(a).stays(),
+		Run: func(ctx context.Context, _ *idempotency.Entry[*mcp.CallToolResult]) (*mcp.CallToolResult, error) {
 			res, err := t.call(ctx, h.s, &first, a)
 			return res, later(err)
 		},
@@ -146,11 +146,11 @@ func (h here) execute(ctx context.Context, t tool, c *caller, a arguments) (*mcp
 }
 
 // leaving is how a caller leaves whose call has ended before its answer.
-func (c *caller) leaving() once.Leaving {
+func (c *caller) leaving() idempotency.Leaving {
 	if c.mayReturn() {
-		return once.MayReturn
+		return idempotency.MayReturn
 	}
-	return once.GivesUp
+	return idempotency.GivesUp
 }
 
 // mayReturn reports whether a caller whose call has ended was perhaps only cut off:
@@ -183,7 +183,7 @@ func later(err error) error {
 
 func notYet(id string) error {
 	return &tipstaff.Error{
-		Code: tipstaff.ApprovalRequired, Rule: once.Rule,
+		Code: tipstaff.ApprovalRequired, Rule: idempotency.Rule,
 		Msg:     "Another call with this command_id has ended with a question to a person; nothing ran.",
 		Hint:    "Answer that question, or make the call again.",
 		Details: map[string]any{"command_id": id},

@@ -1,4 +1,4 @@
-package mcpfront
+package mcpserver
 
 import (
 	"context"
@@ -32,7 +32,7 @@ type gatewayRoad struct {
 	noted []tipstaff.Code
 }
 
-func (g *gatewayRoad) Permit(_ context.Context, req tipstaff.Request, _ runner.Live) (func(), error) {
+func (g *gatewayRoad) Permit(_ context.Context, req tipstaff.Request, _ run.Live) (func(), error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.asked = append(g.asked, req)
@@ -51,7 +51,7 @@ func (g *gatewayRoad) NoteRefusal(_ tipstaff.Request, err error) {
 // asIs is a carrier that leads to another server of this process, as a gateway does.
 type asIs struct{ to *Server }
 
-func (a asIs) Carry(ctx context.Context, c remote.Call, at remote.Caller) ([]byte, error) {
+func (a asIs) Carry(ctx context.Context, c rpc.Call, at rpc.Caller) ([]byte, error) {
 	c.Gateway = "g1"
 	return a.to.Carry(ctx, c, at)
 }
@@ -203,7 +203,7 @@ type questioner struct {
 	said atomic.Value
 }
 
-func (q *questioner) Execute(ctx context.Context, _ tipstaff.Request, live runner.Live) (tipstaff.Result, error) {
+func (q *questioner) Execute(ctx context.Context, _ tipstaff.Request, live run.Live) (tipstaff.Result, error) {
 	if live.Ask == nil {
 		return tipstaff.Result{}, errors.New("nobody can be asked")
 	}
@@ -251,7 +251,7 @@ func TestARunnerChecksScopesAndToolsAgain(t *testing.T) {
 	_, o := newLasting(t, 0)
 	back := NewServer(o)
 	carry := func(tool, front string) *tipstaff.Error {
-		_, err := back.Carry(t.Context(), remote.Call{ID: "cmd_x", Tool: tool, Principal: "ann", Arguments: json.RawMessage(`{"command":"x","command_id":"y"}`), Front: json.RawMessage(front)}, &waiter{})
+		_, err := back.Carry(t.Context(), rpc.Call{ID: "cmd_x", Tool: tool, Principal: "ann", Arguments: json.RawMessage(`{"command":"x","command_id":"y"}`), Front: json.RawMessage(front)}, &waiter{})
 		return tipstaff.AsError(err)
 	}
 	if e := carry("execute_command", `{"front":"http","scopes":["read"]}`); e.Code != tipstaff.ScopeMissing {
@@ -287,10 +287,10 @@ func TestProgressComesAcrossTheSeam(t *testing.T) {
 type notes struct {
 	asIs
 
-	calls []remote.Call
+	calls []rpc.Call
 }
 
-func (n *notes) Carry(ctx context.Context, c remote.Call, at remote.Caller) ([]byte, error) {
+func (n *notes) Carry(ctx context.Context, c rpc.Call, at rpc.Caller) ([]byte, error) {
 	n.calls = append(n.calls, c)
 	return n.asIs.Carry(ctx, c, at)
 }
@@ -348,7 +348,7 @@ func TestASessionChoosesItsRunnerByLabelsOnlyWhereThereAreRunners(t *testing.T) 
 // asksAll is a carrier whose runner ends every call with a question.
 type asksAll struct{}
 
-func (asksAll) Carry(context.Context, remote.Call, remote.Caller) ([]byte, error) {
+func (asksAll) Carry(context.Context, rpc.Call, rpc.Caller) ([]byte, error) {
 	return nil, handOver(policy.Question{Handle: "apr_x", Expires: time.Now().Add(time.Hour)}, "r1.00000000000000aa")
 }
 

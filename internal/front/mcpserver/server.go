@@ -1,4 +1,4 @@
-package mcpfront
+package mcpserver
 
 import (
 	"cmp"
@@ -22,7 +22,7 @@ import (
 // Road carries out commands and judges sessions. It is implemented by
 // internal/monitor.
 type Road interface {
-	Execute(ctx context.Context, req tipstaff.Request, live runner.Live) (tipstaff.Result, error)
+	Execute(ctx context.Context, req tipstaff.Request, live run.Live) (tipstaff.Result, error)
 	// AdmitSession checks the request for a session and completes it.
 	AdmitSession(s tipstaff.Session) (tipstaff.Session, error)
 	// NoteRefusal records a call that was refused before it was judged.
@@ -54,7 +54,7 @@ type Options struct {
 	Outputs *spool.Store
 	// Events is where records are published for clients that subscribe
 	// (contract B14); nil offers none.
-	Events *bus.Bus
+	Events *events.Bus
 	// Approvals lets clients ask their users where the policy leaves a command
 	// to a person; nil: clients are not asked.
 	Approvals *Approvals

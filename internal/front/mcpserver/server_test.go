@@ -1,4 +1,4 @@
-package mcpfront
+package mcpserver
 
 import (
 	"bufio"
@@ -33,7 +33,7 @@ type road struct {
 	execute func(context.Context, tipstaff.Request) (tipstaff.Result, error)
 }
 
-func (r *road) Execute(ctx context.Context, req tipstaff.Request, live runner.Live) (tipstaff.Result, error) {
+func (r *road) Execute(ctx context.Context, req tipstaff.Request, live run.Live) (tipstaff.Result, error) {
 	if live.Started != nil {
 		live.Started()
 	}

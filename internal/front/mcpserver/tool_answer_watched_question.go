@@ -1,4 +1,4 @@
-package mcpfront
+package mcpserver
 
 import (
 	"context"
@@ -23,7 +23,7 @@ Example: {"approval": "apr_…", "key": "…", "choice": "once"}`,
 	},
 	output:      answerSchema(map[string]any{"state": schemaText}),
 	destructive: true, jobs: true, app: true,
-	scopes: []identity.Scope{identity.Execute, identity.Sessions},
+	scopes: []authn.Scope{authn.Execute, authn.Sessions},
 	refuse: refuseJSON,
 	call: func(_ context.Context, s *Server, c *caller, a arguments) (*mcp.CallToolResult, error) {
 		q := s.shown.questionOf(c, a.text["approval"], a.text["key"])

@@ -1,4 +1,4 @@
-package mcpfront
+package mcpserver
 
 import (
 	"context"
@@ -21,7 +21,7 @@ Example: {"command": "git log --oneline -n 5", "cwd": "frontend"}`,
 		cwdParameter, timeoutParameter, inputParameter, backgroundParameter, yieldParameter, ttyParameter, maxOutputParameter, rawParameter, callParameter,
 	},
 	destructive: true, openWorld: true, family: tipstaff.Execute,
-	scopes:  []identity.Scope{identity.Execute},
+	scopes:  []authn.Scope{authn.Execute},
 	refuse:  refuseText,
 	request: commandRequest,
 	call: func(ctx context.Context, s *Server, c *caller, a arguments) (*mcp.CallToolResult, error) {

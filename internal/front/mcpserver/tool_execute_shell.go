@@ -1,4 +1,4 @@
-package mcpfront
+package mcpserver
 
 import (
 	"context"
@@ -21,7 +21,7 @@ Example: {"script": "grep -rl TODO src | sort | head -n 20", "timeout_ms": 10000
 		cwdParameter, shellSession, timeoutParameter, inputParameter, backgroundParameter, yieldParameter, ttyParameter, maxOutputParameter, rawParameter, callParameter,
 	},
 	destructive: true, openWorld: true, shell: true, family: tipstaff.Execute,
-	scopes:  []identity.Scope{identity.Execute},
+	scopes:  []authn.Scope{authn.Execute},
 	refuse:  refuseText,
 	request: scriptRequest,
 	call: func(ctx context.Context, s *Server, c *caller, a arguments) (*mcp.CallToolResult, error) {

@@ -1,4 +1,4 @@
-package mcpfront
+package mcpserver
 
 import (
 	"context"
@@ -37,7 +37,7 @@ Example: {"command_id": "cmd_…", "until": "port", "port": 8080, "wait_ms": 300
 		rawParameter,
 	},
 	readOnly: true, jobs: true, follows: true,
-	scopes: []identity.Scope{identity.Execute, identity.Sessions, identity.Read},
+	scopes: []authn.Scope{authn.Execute, authn.Sessions, authn.Read},
 	refuse: refuseText,
 	call: func(ctx context.Context, s *Server, c *caller, a arguments) (*mcp.CallToolResult, error) {
 		r, err := readingOf(a)

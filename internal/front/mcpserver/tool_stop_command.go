@@ -1,4 +1,4 @@
-package mcpfront
+package mcpserver
 
 import (
 	"context"
@@ -23,7 +23,7 @@ Example: {"command_id": "cmd_…"}`,
 		rawParameter,
 	},
 	destructive: true, jobs: true, background: true,
-	scopes: []identity.Scope{identity.Execute, identity.Sessions},
+	scopes: []authn.Scope{authn.Execute, authn.Sessions},
 	refuse: refuseText,
 	call: func(ctx context.Context, s *Server, c *caller, a arguments) (*mcp.CallToolResult, error) {
 		j, err := s.jobOf(c, a)

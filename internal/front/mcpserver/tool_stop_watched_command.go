@@ -1,4 +1,4 @@
-package mcpfront
+package mcpserver
 
 import (
 	"context"
@@ -18,7 +18,7 @@ Example: {"command_id": "cmd_…"}`,
 	params:      []parameter{commandIDParameter},
 	output:      answerSchema(map[string]any{"state": schemaText}),
 	destructive: true, idempotent: true, jobs: true, app: true,
-	scopes: []identity.Scope{identity.Execute, identity.Sessions},
+	scopes: []authn.Scope{authn.Execute, authn.Sessions},
 	refuse: refuseJSON,
 	call: func(ctx context.Context, s *Server, c *caller, a arguments) (*mcp.CallToolResult, error) {
 		j, err := s.opts.Jobs.Find(c.owner(), tipstaff.RequestID(a.text[commandIDParameter.name]))

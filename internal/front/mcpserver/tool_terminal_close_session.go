@@ -1,4 +1,4 @@
-package mcpfront
+package mcpserver
 
 import (
 	"context"
@@ -19,7 +19,7 @@ Example: {"sessionId": "term-…"}`,
 		"sessionId": schemaText,
 	}),
 	destructive: true, session: true,
-	scopes: []identity.Scope{identity.Sessions},
+	scopes: []authn.Scope{authn.Sessions},
 	refuse: refuseJSON,
 	call: func(_ context.Context, s *Server, c *caller, a arguments) (*mcp.CallToolResult, error) {
 		id := tipstaff.SessionID(a.text["sessionId"])

@@ -1,4 +1,4 @@
-package mcpfront
+package mcpserver
 
 import (
 	"context"
@@ -34,7 +34,7 @@ Example: {"taskId": "BUILD-001", "agentId": "build-agent", "workingDirectory": "
 		"droppedEnvironmentReasons": schemaTexts,
 	}),
 	openWorld: false, session: true,
-	scopes: []identity.Scope{identity.Sessions},
+	scopes: []authn.Scope{authn.Sessions},
 	refuse: refuseJSON,
 	call: func(_ context.Context, s *Server, c *caller, a arguments) (*mcp.CallToolResult, error) {
 		admitted, err := s.opts.Road.AdmitSession(sessionAsked(c, a))

@@ -1,4 +1,4 @@
-package mcpfront
+package mcpserver
 
 import (
 	"context"
@@ -39,7 +39,7 @@ Example: {"sessionId": "term-…", "command": "npm", "args": ["test", "--coverag
 		"output":     schemaText,
 	}),
 	destructive: true, openWorld: true, session: true, family: tipstaff.Terminal,
-	scopes: []identity.Scope{identity.Sessions},
+	scopes: []authn.Scope{authn.Sessions},
 	refuse: refuseJSON,
 	request: func(c *caller, a arguments) tipstaff.Request {
 		return terminalRequest(c, tipstaff.Session{ID: c.session}, a)

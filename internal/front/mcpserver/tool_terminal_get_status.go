@@ -1,4 +1,4 @@
-package mcpfront
+package mcpserver
 
 import (
 	"context"
@@ -30,7 +30,7 @@ Example: {"sessionId": "term-…"}`,
 		}},
 	}),
 	readOnly: true, idempotent: true, session: true,
-	scopes: []identity.Scope{identity.Sessions, identity.Read},
+	scopes: []authn.Scope{authn.Sessions, authn.Read},
 	refuse: refuseJSON,
 	call: func(_ context.Context, s *Server, c *caller, a arguments) (*mcp.CallToolResult, error) {
 		in, err := s.opts.Sessions.Info(c.origin.Principal, tipstaff.SessionID(a.text["sessionId"]))

@@ -1,4 +1,4 @@
-package mcpfront
+package mcpserver
 
 import (
 	"context"
@@ -28,7 +28,7 @@ Example: {"command_id": "cmd_…", "offset": 0, "wait_ms": 10000}`,
 	},
 	output:   answerSchema(map[string]any{"state": schemaText}),
 	readOnly: true, idempotent: true, jobs: true, app: true,
-	scopes: []identity.Scope{identity.Execute, identity.Sessions, identity.Read},
+	scopes: []authn.Scope{authn.Execute, authn.Sessions, authn.Read},
 	refuse: refuseJSON,
 	call: func(ctx context.Context, s *Server, c *caller, a arguments) (*mcp.CallToolResult, error) {
 		ctx, stop := context.WithTimeout(ctx, a.millis["wait_ms"])

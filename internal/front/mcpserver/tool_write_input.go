@@ -1,4 +1,4 @@
-package mcpfront
+package mcpserver
 
 import (
 	"context"
@@ -26,7 +26,7 @@ Example: {"command_id": "cmd_…", "input": "print(6*7)\n"}`,
 		rawParameter,
 	},
 	destructive: true, openWorld: true, jobs: true, background: true, follows: true,
-	scopes: []identity.Scope{identity.Execute, identity.Sessions},
+	scopes: []authn.Scope{authn.Execute, authn.Sessions},
 	refuse: refuseText,
 	call: func(ctx context.Context, s *Server, c *caller, a arguments) (*mcp.CallToolResult, error) {
 		j, err := s.jobOf(c, a)

@@ -1,4 +1,4 @@
-package mcpfront
+package mcpserver
 
 import (
 	"context"
@@ -51,7 +51,7 @@ type tool struct {
 	// follows: the client is told how a call goes on, as for one that runs a command.
 	follows bool
 	// scopes: a caller needs one of them; with none the tool may not be called.
-	scopes []identity.Scope
+	scopes []authn.Scope
 	// family: the family of a tool that runs a command.
 	family tipstaff.Family
 	// request is what a call asks the policy to judge, as far as it is known without
@@ -84,8 +84,8 @@ type caller struct {
 }
 
 // live connects the client to its running command.
-func (c *caller) live(started func()) runner.Live {
-	l := runner.Live{Named: c.shown.name, Started: func() {
+func (c *caller) live(started func()) run.Live {
+	l := run.Live{Named: c.shown.name, Started: func() {
 		c.progress.now(running)
 		if started != nil {
 			started()

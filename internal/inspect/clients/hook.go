@@ -60,7 +60,7 @@ func claudeHooks(e Entry) object {
 	}
 	o := object{}
 	for _, event := range hookEvents {
-		command := object{{"type", "command"}, {"command", argv.Quote(words)}, {"timeout", hookTime}}
+		command := object{{"type", "command"}, {"command", cmdline.Quote(words)}, {"timeout", hookTime}}
 		if event == hookEvents[0] {
 			command = append(command, field{"onFailure", "block"})
 		}
@@ -91,7 +91,7 @@ func HookEntry(st State) (e Entry, err error) {
 		}
 		line = command
 	}
-	words, err := argv.Split(line)
+	words, err := cmdline.Split(line)
 	if err != nil {
 		return e, formError("their command cannot be read: %v", err)
 	}
@@ -105,7 +105,7 @@ func HookEntry(st State) (e Entry, err error) {
 
 // isHook reports whether a command is tipstaff's own hook: PROGRAM hook CLIENT ….
 func isHook(command string) bool {
-	words, err := argv.Split(command)
+	words, err := cmdline.Split(command)
 	if err != nil || len(words) < 3 || words[1] != "hook" {
 		return false
 	}

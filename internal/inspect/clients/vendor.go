@@ -19,7 +19,7 @@ func (c Client) Vendor(e Entry, scope Scope) string {
 	if c.vendor == nil {
 		return ""
 	}
-	return argv.Quote(c.vendor(e, c.entry.fields(e), scope))
+	return cmdline.Quote(c.vendor(e, c.entry.fields(e), scope))
 }
 
 func claudeAdd(_ Entry, o object, scope Scope) []string {

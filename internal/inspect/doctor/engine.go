@@ -38,8 +38,8 @@ type EngineOptions struct {
 
 // EngineMember is this machine in one role.
 type EngineMember struct {
-	Role    engine.Role
-	Options engine.Options
+	Role    natsx.Role
+	Options natsx.Options
 }
 
 // engineTime is how long the engine has to answer.
@@ -68,9 +68,9 @@ func ExamineEngine(ctx context.Context, o EngineOptions) *Engine {
 	}
 	if o.Pings {
 		var err error
-		if d.Pings, err = engine.ServerPings(ctx, o.Members[0].Options); err != nil {
+		if d.Pings, err = natsx.ServerPings(ctx, o.Members[0].Options); err != nil {
 			d.Notes = append(d.Notes, err.Error())
-		} else if d.Pings == 0 || d.Pings > engine.SlowPings {
+		} else if d.Pings == 0 || d.Pings > natsx.SlowPings {
 			d.Notes = append(d.Notes, slowPings)
 		}
 	}
@@ -82,7 +82,7 @@ const slowPings = "the server pings its clients too seldom and notices a silent 
 func (d *Engine) examine(ctx context.Context, m EngineMember) error {
 	ctx, cancel := context.WithTimeout(ctx, engineTime)
 	defer cancel()
-	c, err := engine.Connect(ctx, m.Options)
+	c, err := natsx.Connect(ctx, m.Options)
 	if err != nil {
 		return err
 	}
@@ -91,33 +91,33 @@ func (d *Engine) examine(ctx context.Context, m EngineMember) error {
 		return err
 	}
 	d.Server = c.Server()
-	if m.Role == engine.Operator {
+	if m.Role == natsx.Operator {
 		return d.reach(ctx, c)
 	}
-	self := engine.Address{Name: m.Options.Name, Incarnation: engine.NewIncarnation()}
+	self := natsx.Address{Name: m.Options.Name, Incarnation: natsx.NewIncarnation()}
 	if err := c.DropLease(ctx, self); err != nil {
 		if c.Refused() > 0 {
 			return fmt.Errorf("the server refuses what a %s needs: its key has another role or name there; see tipstaff engine config", m.Role)
 		}
 		return fmt.Errorf("JetStream does not answer: %w (gateways make what is missing when they start)", err)
 	}
-	if m.Role == engine.Gateway {
+	if m.Role == natsx.Gateway {
 		return d.watch(ctx, c, self)
 	}
 	return nil
 }
 
 // reach reads which gateways and runners an operator could ask.
-func (d *Engine) reach(ctx context.Context, c *engine.Conn) error {
+func (d *Engine) reach(ctx context.Context, c *natsx.Conn) error {
 	all, err := c.Peers(ctx)
 	switch {
-	case errors.Is(err, engine.ErrForbidden):
+	case errors.Is(err, natsx.ErrForbidden):
 		return errors.New("the server refuses what an operator needs: its key has another role or name there; see tipstaff engine config --operator")
 	case err != nil:
 		return err
 	}
 	for _, p := range fleet.Present(all) {
-		if p.Role == engine.Runner {
+		if p.Role == natsx.Runner {
 			d.Runners++
 		}
 	}
@@ -125,15 +125,15 @@ func (d *Engine) reach(ctx context.Context, c *engine.Conn) error {
 }
 
 // watch reads the leases up to a pulse of its own, and the clocks in them.
-func (d *Engine) watch(ctx context.Context, c *engine.Conn, self engine.Address) error {
+func (d *Engine) watch(ctx context.Context, c *natsx.Conn, self natsx.Address) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	done := make(chan error, 1)
-	came, seen := false, map[engine.Address]bool{}
+	came, seen := false, map[natsx.Address]bool{}
 	go func() {
-		done <- c.WatchLeases(ctx, self, func(l engine.LeaseChange) {
+		done <- c.WatchLeases(ctx, self, func(l natsx.LeaseChange) {
 			switch {
-			case l.Role == engine.Gateway && l.Value != nil:
+			case l.Role == natsx.Gateway && l.Value != nil:
 				offset := time.Since(l.Time)
 				d.Offset, came = &offset, true
 				cancel()
@@ -172,16 +172,16 @@ func (d *Engine) findings() []Finding {
 	if d.Offset != nil {
 		text += fmt.Sprintf("; runners with a lease: %d", d.Runners)
 	}
-	if slices.Equal(d.Roles, []string{string(engine.Operator)}) {
+	if slices.Equal(d.Roles, []string{string(natsx.Operator)}) {
 		text += fmt.Sprintf(", to this operator; runners to look after: %d", d.Runners)
 	}
 	all := []Finding{good("%s", text)}
-	if d.Offset != nil && d.Offset.Abs() > engine.ClockSkew/2 {
-		all = append(all, doubt("engine: this machine's clock is %v away from the server's; beyond %v runners refuse what it signs", d.Offset.Round(time.Second), engine.ClockSkew).
+	if d.Offset != nil && d.Offset.Abs() > natsx.ClockSkew/2 {
+		all = append(all, doubt("engine: this machine's clock is %v away from the server's; beyond %v runners refuse what it signs", d.Offset.Round(time.Second), natsx.ClockSkew).
 			note("set it, and keep it set by NTP"))
 	}
 	if len(d.Skewed) > 0 {
-		all = append(all, doubt("engine: clocks of runners are off: %s", listed(d.Skewed)).note("set them: beyond %v a runner refuses what gateways sign", engine.ClockSkew))
+		all = append(all, doubt("engine: clocks of runners are off: %s", listed(d.Skewed)).note("set them: beyond %v a runner refuses what gateways sign", natsx.ClockSkew))
 	}
 	if len(d.Clear) > 0 {
 		all = append(all, doubt("engine: %s is reached without encryption", listed(d.Clear)).note("what commands print can be read on the way: use tls:// and TIPSTAFF_ENGINE_TLS_CA"))

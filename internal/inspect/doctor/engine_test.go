@@ -15,7 +15,7 @@ import (
 )
 
 func gatewayAt(url string) EngineOptions {
-	return EngineOptions{Members: []EngineMember{{Role: engine.Gateway, Options: engine.Options{Servers: []string{url}, Role: engine.Gateway, Name: "g1"}}}}
+	return EngineOptions{Members: []EngineMember{{Role: natsx.Gateway, Options: natsx.Options{Servers: []string{url}, Role: natsx.Gateway, Name: "g1"}}}}
 }
 
 func TestDoctorLooksAtTheEngine(t *testing.T) {
@@ -35,16 +35,16 @@ func TestDoctorLooksAtTheEngine(t *testing.T) {
 	}
 	expect("before a gateway has made anything", ExamineEngine(t.Context(), gatewayAt(s.URL())), "✘ engine:", "JetStream does not answer", "gateways make what is missing")
 
-	g := s.Connect(engine.Gateway, "g2")
+	g := s.Connect(natsx.Gateway, "g2")
 	if err := g.MakeStreams(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
-	r := s.Connect(engine.Runner, "r1")
+	r := s.Connect(natsx.Runner, "r1")
 	lease, err := json.Marshal(fleet.Lease{Capacity: 1, Clock: time.Now().Add(time.Hour)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.PutLease(t.Context(), engine.Address{Name: "r1", Incarnation: engine.NewIncarnation()}, lease); err != nil {
+	if _, err := r.PutLease(t.Context(), natsx.Address{Name: "r1", Incarnation: natsx.NewIncarnation()}, lease); err != nil {
 		t.Fatal(err)
 	}
 	o := gatewayAt(s.URL())
@@ -54,7 +54,7 @@ func TestDoctorLooksAtTheEngine(t *testing.T) {
 	if (&Diagnosis{Fleet: d}).Refuses() {
 		t.Error("doubts are told as refusals")
 	}
-	op := EngineOptions{Members: []EngineMember{{Role: engine.Operator, Options: engine.Options{Servers: []string{s.URL()}, Role: engine.Operator, Name: "ops"}}}}
+	op := EngineOptions{Members: []EngineMember{{Role: natsx.Operator, Options: natsx.Options{Servers: []string{s.URL()}, Role: natsx.Operator, Name: "ops"}}}}
 	expect("an operator", ExamineEngine(t.Context(), op), "✔ engine:", "to this operator; runners to look after: 1")
 	offset := time.Hour
 	expect("this machine's clock", &Engine{Server: "x", Offset: &offset}, "this machine's clock is 1h0m0s away")
@@ -73,7 +73,7 @@ func TestDoctorLooksAtTheEngine(t *testing.T) {
 
 func TestDoctorSaysThatAKeyIsForSomethingElse(t *testing.T) {
 	t.Parallel()
-	seed, public, err := engine.NewKey()
+	seed, public, err := natsx.NewKey()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestDoctorSaysThatAKeyIsForSomethingElse(t *testing.T) {
 		}
 		return file
 	}
-	text, err := engine.ServerConfig{Listen: "127.0.0.1:4222", Store: t.TempDir(), Members: []engine.Member{{Roles: []engine.Role{engine.Runner}, Name: "r1", Key: public}}}.Text()
+	text, err := natsx.ServerConfig{Listen: "127.0.0.1:4222", Store: t.TempDir(), Members: []natsx.Member{{Roles: []natsx.Role{natsx.Runner}, Name: "r1", Key: public}}}.Text()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,9 +105,9 @@ func TestDoctorSaysThatAKeyIsForSomethingElse(t *testing.T) {
 	}
 	o := gatewayAt(s.URL())
 	o.Members[0].Options.Credentials = write("seed2", seed)
-	o.Members[0].Options.Role, o.Members[0].Role, o.Members[0].Options.Name = engine.Runner, engine.Runner, "r1"
-	gap, err := engine.ServerPings(t.Context(), o.Members[0].Options)
-	if err != nil || gap == 0 || gap > engine.SlowPings {
+	o.Members[0].Options.Role, o.Members[0].Role, o.Members[0].Options.Name = natsx.Runner, natsx.Runner, "r1"
+	gap, err := natsx.ServerPings(t.Context(), o.Members[0].Options)
+	if err != nil || gap == 0 || gap > natsx.SlowPings {
 		t.Errorf("a server as engine config has it pings every %v, %v", gap, err)
 	}
 }

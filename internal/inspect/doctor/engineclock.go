@@ -11,12 +11,12 @@ import (
 
 // clock compares the clock of a runner, as it stands in its lease, with the
 // server's.
-func (d *Engine) clock(l engine.LeaseChange) {
+func (d *Engine) clock(l natsx.LeaseChange) {
 	var lease fleet.Lease
 	if json.Unmarshal(l.Value, &lease) != nil || lease.Clock.IsZero() {
 		return
 	}
-	if off := lease.Clock.Sub(l.Time); off.Abs() > engine.ClockSkew/2 {
+	if off := lease.Clock.Sub(l.Time); off.Abs() > natsx.ClockSkew/2 {
 		d.Skewed = append(d.Skewed, fmt.Sprintf("%s by %v", l.Member.Name, off.Round(time.Second)))
 	}
 }

@@ -23,7 +23,7 @@ import (
 	"tipstaff/internal/protected"
 )
 
-var doubtful = policyfile.Fault{File: "/p.yaml", Line: 7, Message: "never decides\n", Hint: "remove it"}
+var doubtful = load.Fault{File: "/p.yaml", Line: 7, Message: "never decides\n", Hint: "remove it"}
 
 func write(t *testing.T, path, text string) string {
 	t.Helper()
@@ -34,13 +34,13 @@ func write(t *testing.T, path, text string) string {
 }
 
 // machine has a program named tool, and nothing else.
-func machine(t *testing.T, allowed, roots string) *host.Host {
+func machine(t *testing.T, allowed, roots string) *facts.Host {
 	t.Helper()
 	bin := t.TempDir()
 	if err := os.WriteFile(filepath.Join(bin, "tool"), []byte("#!/bin/sh\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	return host.New(host.Options{Path: bin, AllowedCommands: policy.ParseAllowlist(allowed, "ALLOWED_COMMANDS"), Roots: host.ParseRoots(roots)})
+	return facts.New(facts.Options{Path: bin, AllowedCommands: policy.ParseAllowlist(allowed, "ALLOWED_COMMANDS"), Roots: facts.ParseRoots(roots)})
 }
 
 func TestThePolicyIsLookedAtAsAServerWould(t *testing.T) {
@@ -49,32 +49,32 @@ func TestThePolicyIsLookedAtAsAServerWould(t *testing.T) {
 	good := file("good.yaml", "extends: [preset:git]\nroots: ["+dir+"]\ncommands:\n  tool: {allow: [\"*\"]}\n  gone: {allow: [x]}\n  /opt/gone: {allow: [x]}\ntests:\n  - {run: tool, expect: allow}\n")
 	for says, c := range map[string]struct {
 		file, allowed, roots string
-		right                func(p *Policy, f *policyfile.File) bool
+		right                func(p *Policy, f *load.File) bool
 	}{
-		"no file and no list": {"", "", "", func(p *Policy, f *policyfile.File) bool {
+		"no file and no list": {"", "", "", func(p *Policy, f *load.File) bool {
 			return p.Programs == 0 && f.Policy == nil && p.Missing == nil
 		}},
-		"a list": {"", "tool,gone", dir, func(p *Policy, _ *policyfile.File) bool {
+		"a list": {"", "tool,gone", dir, func(p *Policy, _ *load.File) bool {
 			return p.Programs == 2 && slices.Equal(p.Missing, []string{"gone"}) && len(p.Roots) == 1 && p.RootsError == ""
 		}},
-		"roots that are gone": {"", "tool", "/no/such/directory", func(p *Policy, _ *policyfile.File) bool { return strings.Contains(p.RootsError, "/no/such/directory") }},
-		"a file": {good, "", "", func(p *Policy, f *policyfile.File) bool {
+		"roots that are gone": {"", "tool", "/no/such/directory", func(p *Policy, _ *load.File) bool { return strings.Contains(p.RootsError, "/no/such/directory") }},
+		"a file": {good, "", "", func(p *Policy, f *load.File) bool {
 			return p.Programs == 3 && slices.Equal(p.Missing, []string{"gone"}) && p.SHA256 == f.Digest && p.Tests == 1 && p.Rules == f.Rules() && slices.Equal(p.Presets, []string{"preset:git"}) && slices.Equal(p.Roots, []string{dir}) && p.RootsError == ""
 		}},
-		"a root of the file that is gone": {file("root.yaml", "roots: ["+dir+"/none]\n"), "", "", func(p *Policy, _ *policyfile.File) bool {
+		"a root of the file that is gone": {file("root.yaml", "roots: ["+dir+"/none]\n"), "", "", func(p *Policy, _ *load.File) bool {
 			return strings.HasSuffix(p.RootsError, "root.yaml:2: there is no directory "+dir+"/none")
 		}},
-		"a root that is a file": {file("root2.yaml", "roots: ["+good+"]\n"), "", "", func(p *Policy, _ *policyfile.File) bool {
+		"a root that is a file": {file("root2.yaml", "roots: ["+good+"]\n"), "", "", func(p *Policy, _ *load.File) bool {
 			return strings.Contains(p.RootsError, "root2.yaml:2: ")
 		}},
-		"a doubtful file": {file("doubt.yaml", "commands:\n  bash: {allow: [\"*\"]}\n"), "", "", func(p *Policy, _ *policyfile.File) bool { return len(p.Doubts) > 0 && p.Error == "" }},
-		"a file that is wrong": {file("bad.yaml", "comands: {}\n"), "", "", func(p *Policy, f *policyfile.File) bool {
+		"a doubtful file": {file("doubt.yaml", "commands:\n  bash: {allow: [\"*\"]}\n"), "", "", func(p *Policy, _ *load.File) bool { return len(p.Doubts) > 0 && p.Error == "" }},
+		"a file that is wrong": {file("bad.yaml", "comands: {}\n"), "", "", func(p *Policy, f *load.File) bool {
 			return strings.Contains(p.Error, "comands") && f.Policy == nil
 		}},
-		"a test of it fails": {file("test.yaml", "tests:\n  - {run: tool, expect: allow}\n"), "", "", func(p *Policy, f *policyfile.File) bool {
+		"a test of it fails": {file("test.yaml", "tests:\n  - {run: tool, expect: allow}\n"), "", "", func(p *Policy, f *load.File) bool {
 			return strings.Contains(p.Error, "1 of its tests fail") && f.Policy == nil
 		}},
-		"a file that is not there": {filepath.Join(dir, "nothing.yaml"), "", "", func(p *Policy, _ *policyfile.File) bool { return strings.Contains(p.Error, "no such file") }},
+		"a file that is not there": {filepath.Join(dir, "nothing.yaml"), "", "", func(p *Policy, _ *load.File) bool { return strings.Contains(p.Error, "no such file") }},
 	} {
 		p, f := ExaminePolicy(t.Context(), PolicyOptions{File: c.file, From: "--config", Trails: filepath.Join(dir, "none"), Host: machine(t, c.allowed, c.roots)})
 		if !c.right(&p, &f) || p.File != c.file || p.From != "--config" || p.Servers != nil {
@@ -206,7 +206,7 @@ func TestWhatIsNotCopiedYetIsCounted(t *testing.T) {
 	if err := os.MkdirAll(trail, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for name, content := range map[string]string{"000001.jsonl": "0123456789", ship.StateFile: `{"name":"r1","position":{"bytes":4,"segment":1,"offset":4},"error":"no such stream"}`} {
+	for name, content := range map[string]string{"000001.jsonl": "0123456789", replicate.StateFile: `{"name":"r1","position":{"bytes":4,"segment":1,"offset":4},"error":"no such stream"}`} {
 		if err := os.WriteFile(filepath.Join(trail, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -277,13 +277,13 @@ func TestTheDeciderIsAskedAboutACommandThatRunsNowhere(t *testing.T) {
 
 func TestFilesInTheOpenAreListed(t *testing.T) {
 	dir := t.TempDir()
-	k := own.New([]own.File{{Path: write(t, filepath.Join(dir, "p.yaml"), "x"), Setting: "TIPSTAFF_CONFIG", Kind: own.Steering}}, "restart", nil)
+	k := protected.New([]protected.File{{Path: write(t, filepath.Join(dir, "p.yaml"), "x"), Setting: "TIPSTAFF_CONFIG", Kind: protected.Steering}}, "restart", nil)
 	defer k.Close()
-	if list := ExposedOf(k, own.Confinement{}); list == nil || len(list) > 0 || ExposedFindings(list) != nil {
+	if list := ExposedOf(k, protected.Confinement{}); list == nil || len(list) > 0 || ExposedFindings(list) != nil {
 		t.Errorf("before commands may write there: %+v", list)
 	}
-	k.Opened([]string{dir}, false, own.Confinement{})
-	list := ExposedOf(k, own.Confinement{})
+	k.Opened([]string{dir}, false, protected.Confinement{})
+	list := ExposedOf(k, protected.Confinement{})
 	if len(list) != 1 || list[0].File != filepath.Join(dir, "p.yaml") || list[0].Setting != "TIPSTAFF_CONFIG" || list[0].Why == "" {
 		t.Errorf("%+v", list)
 	}

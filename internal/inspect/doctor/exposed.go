@@ -14,7 +14,7 @@ type Exposed struct {
 
 // ExposedOf lists the files that a keeper finds exposed under the constraints
 // w. The list is empty and not nil if there are none.
-func ExposedOf(k *own.Keeper, w own.Confinement) []Exposed {
+func ExposedOf(k *protected.Keeper, w protected.Confinement) []Exposed {
 	list := []Exposed{}
 	for _, e := range k.Exposed(w) {
 		list = append(list, Exposed{e.Path, e.Setting, e.Reason})
@@ -26,9 +26,9 @@ func ExposedOf(k *own.Keeper, w own.Confinement) []Exposed {
 func ExposedFindings(list []Exposed) []Finding {
 	var all []Finding
 	for i, e := range list {
-		f := doubt("own files: %s (%s): %s; it is read at the start and when a person says so, not when it changes", argv.Escape(e.File), e.Setting, argv.Escape(e.Why))
+		f := doubt("own files: %s (%s): %s; it is read at the start and when a person says so, not when it changes", cmdline.Escape(e.File), e.Setting, cmdline.Escape(e.Why))
 		if i == len(list)-1 {
-			f = f.note("%s", own.Advice)
+			f = f.note("%s", protected.Advice)
 		}
 		all = append(all, f)
 	}

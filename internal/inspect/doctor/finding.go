@@ -46,11 +46,11 @@ func (f Finding) note(format string, args ...any) Finding {
 
 // indented escapes text of foreign origin and indents all lines but the first.
 func indented(text string) string {
-	return strings.ReplaceAll(argv.EscapeLines(text), "\n", "\n  ")
+	return strings.ReplaceAll(cmdline.EscapeLines(text), "\n", "\n  ")
 }
 
 // listed joins names of foreign origin, escaped.
-func listed(names []string) string { return argv.Escape(strings.Join(names, ", ")) }
+func listed(names []string) string { return cmdline.Escape(strings.Join(names, ", ")) }
 
 // counted returns a number with its noun: "1 rule", "2 rules".
 func counted(n int, one string) string {

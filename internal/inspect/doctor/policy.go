@@ -14,16 +14,16 @@ import (
 
 // Policy describes the policy.
 type Policy struct {
-	File     string             `json:"file,omitempty"` // "" without one: then only the allowlists decide
-	From     string             `json:"from,omitempty"` // the setting that named it
-	SHA256   string             `json:"sha256,omitempty"`
-	Programs int                `json:"programs"` // how many programs may run, by name
-	Rules    int                `json:"rules,omitempty"`
-	Presets  []string           `json:"presets,omitempty"`
-	Tests    int                `json:"tests,omitempty"`
-	Doubts   []policyfile.Fault `json:"doubts,omitempty"`
-	Missing  []string           `json:"missing,omitempty"` // named, and not found on the server's PATH
-	Roots    []string           `json:"roots,omitempty"`
+	File     string       `json:"file,omitempty"` // "" without one: then only the allowlists decide
+	From     string       `json:"from,omitempty"` // the setting that named it
+	SHA256   string       `json:"sha256,omitempty"`
+	Programs int          `json:"programs"` // how many programs may run, by name
+	Rules    int          `json:"rules,omitempty"`
+	Presets  []string     `json:"presets,omitempty"`
+	Tests    int          `json:"tests,omitempty"`
+	Doubts   []load.Fault `json:"doubts,omitempty"`
+	Missing  []string     `json:"missing,omitempty"` // named, and not found on the server's PATH
+	Roots    []string     `json:"roots,omitempty"`
 	// RootsError says why calls that name a directory cannot be judged.
 	RootsError string `json:"roots_error,omitempty"`
 	// Shell is whether execute_shell runs scripts: off, read or write. ShellFrom is
@@ -41,16 +41,16 @@ type Policy struct {
 type PolicyOptions struct {
 	File, From string // the policy file, "" for none, and the setting that named it
 	Shell      policy.ShellSetting
-	Trails     string     // the directory of the servers' trails
-	Host       *host.Host // the host of the settings
+	Trails     string      // the directory of the servers' trails
+	Host       *facts.Host // the host of the settings
 }
 
 // ExaminePolicy examines the policy as a server that starts now would read it,
 // and the policies of the running servers. It also returns the policy file as
 // read, the zero File if there is none; its Policy is nil if it cannot be used.
-func ExaminePolicy(ctx context.Context, o PolicyOptions) (Policy, policyfile.File) {
+func ExaminePolicy(ctx context.Context, o PolicyOptions) (Policy, load.File) {
 	p := Policy{File: o.File, From: o.From, Servers: examineServers(ctx, o.Trails)}
-	f, err := policyfile.Load(o.File)
+	f, err := load.Load(o.File)
 	if err != nil {
 		p.Error = err.Error()
 		return p, f
@@ -75,9 +75,9 @@ func ExaminePolicy(ctx context.Context, o PolicyOptions) (Policy, policyfile.Fil
 }
 
 // describe adds the contents of a policy file.
-func (p *Policy) describe(f *policyfile.File, h *host.Host) {
+func (p *Policy) describe(f *load.File, h *facts.Host) {
 	p.SHA256, p.Rules, p.Tests = f.Digest, f.Rules(), len(f.File.Tests)
-	p.Doubts = policyfile.FaultsOf(policyfile.Lint(f.Policy))
+	p.Doubts = load.FaultsOf(load.Lint(f.Policy))
 	for _, e := range f.File.Extends {
 		p.Presets = append(p.Presets, e.Value)
 	}
@@ -93,13 +93,13 @@ func (p *Policy) describe(f *policyfile.File, h *host.Host) {
 
 // checkCommand is the command that an operator runs to check a policy file.
 func checkCommand(file string) string {
-	return argv.Display([]string{"tipstaff", "policy", "check", file})
+	return cmdline.Display([]string{"tipstaff", "policy", "check", file})
 }
 
 func (p *Policy) findings() []Finding {
 	all := []Finding{p.finding()}
 	for _, d := range p.Doubts {
-		all = append(all, doubt("policy: %s:%d: %s; %s", argv.Escape(d.File), d.Line, argv.Escape(d.Message), argv.Escape(d.Hint)))
+		all = append(all, doubt("policy: %s:%d: %s; %s", cmdline.Escape(d.File), d.Line, cmdline.Escape(d.Message), cmdline.Escape(d.Hint)))
 	}
 	if len(p.Missing) > 0 {
 		all = append(all, doubt("programs: not found where the server looks: %s", listed(p.Missing)).note("install them, or take them out of the policy"))
@@ -108,7 +108,7 @@ func (p *Policy) findings() []Finding {
 	}
 	switch {
 	case p.RootsError != "":
-		all = append(all, fault("roots: %s", argv.Escape(p.RootsError)).
+		all = append(all, fault("roots: %s", cmdline.Escape(p.RootsError)).
 			note("calls are refused until it is there: mkdir -p, or take it out of ALLOWED_CWD_ROOTS or the policy"))
 	case len(p.Roots) > 0:
 		all = append(all, good("roots: %s", listed(p.Roots)))
@@ -135,5 +135,5 @@ func (p *Policy) finding() Finding {
 	if len(p.Presets) > 0 {
 		line += ", extends " + listed(p.Presets)
 	}
-	return good("policy: %s (%s), SHA-256 %s", argv.Escape(p.File), p.From, p.SHA256).note("%s", line)
+	return good("policy: %s (%s), SHA-256 %s", cmdline.Escape(p.File), p.From, p.SHA256).note("%s", line)
 }

@@ -36,10 +36,10 @@ type Sink struct {
 
 // Copies says what is copied to the engine's streams.
 type Copies struct {
-	To     string         `json:"to"`     // the engine's servers
-	Strict bool           `json:"strict"` // a start waits for the acknowledgement
-	Left   []ship.Backlog `json:"left,omitempty"`
-	Error  string         `json:"error,omitempty"` // why that cannot be told
+	To     string              `json:"to"`     // the engine's servers
+	Strict bool                `json:"strict"` // a start waits for the acknowledgement
+	Left   []replicate.Backlog `json:"left,omitempty"`
+	Error  string              `json:"error,omitempty"` // why that cannot be told
 }
 
 // RecordOptions are the settings of the record, as the operator wrote them.
@@ -49,7 +49,7 @@ type RecordOptions struct {
 	CopiesTo        string // the engine's servers; "": the record is not copied
 	CopiesStrict    bool
 
-	Keep, KeepRecordings keep.Bounds
+	Keep, KeepRecordings retention.Bounds
 
 	// Sinks makes the sinks of the settings without contacting them.
 	Sinks func() ([]sink.Sink, error)
@@ -96,7 +96,7 @@ func examineCopies(o RecordOptions) *Copies {
 		return nil
 	}
 	c := &Copies{To: o.CopiesTo, Strict: o.CopiesStrict}
-	left, err := ship.Pending(o.Dir)
+	left, err := replicate.Pending(o.Dir)
 	if c.Left = left; err != nil {
 		c.Error = err.Error()
 	}
@@ -106,12 +106,12 @@ func examineCopies(o RecordOptions) *Copies {
 // findings describe the copies. What is not copied yet is on the disk, and a
 // server copies it; only copies that stand still are doubtful.
 func (c *Copies) findings() []Finding {
-	what := "copied to the streams of " + argv.Escape(c.To)
+	what := "copied to the streams of " + cmdline.Escape(c.To)
 	if c.Strict {
 		what += "; no command starts before its record is there"
 	}
 	if c.Error != "" {
-		return []Finding{doubt("%s; how far cannot be told: %s", what, argv.Escape(c.Error))}
+		return []Finding{doubt("%s; how far cannot be told: %s", what, cmdline.Escape(c.Error))}
 	}
 	var bytes int64
 	stuck := ""
@@ -123,7 +123,7 @@ func (c *Copies) findings() []Finding {
 	}
 	switch {
 	case stuck != "":
-		return []Finding{doubt("%s; %d bytes of %d trails are not there yet, and copying failed last: %s", what, bytes, len(c.Left), argv.Escape(stuck)).
+		return []Finding{doubt("%s; %d bytes of %d trails are not there yet, and copying failed last: %s", what, bytes, len(c.Left), cmdline.Escape(stuck)).
 			note("the record is complete on this disk, and a server with this state directory goes on copying it")}
 	case len(c.Left) > 0:
 		return []Finding{good("%s", what).note("%d bytes of %d trails are not there yet; a server with this state directory copies them", bytes, len(c.Left))}
@@ -168,7 +168,7 @@ func (r *Record) findings() []Finding {
 			continue
 		}
 		all = append(all, last)
-		last = doubt("handed on to %s, which cannot be reached now: %s", one.Name, argv.Escape(one.Error)).
+		last = doubt("handed on to %s, which cannot be reached now: %s", one.Name, cmdline.Escape(one.Error)).
 			note("a server keeps trying, and no command waits for it; the record itself is complete")
 	}
 	if r.Recordings {
@@ -176,7 +176,7 @@ func (r *Record) findings() []Finding {
 	}
 	all = append(all, last)
 	if r.Exposed != "" {
-		all = append(all, doubt("the record can be taken away by other users, with its key: %s", argv.Escape(r.Exposed)).
+		all = append(all, doubt("the record can be taken away by other users, with its key: %s", cmdline.Escape(r.Exposed)).
 			note("if they are not to: chmod 700, or a directory of this user's in TIPSTAFF_STATE_DIR"))
 	}
 	if r.Room != nil {

@@ -38,7 +38,7 @@ const (
 
 // examineRoom looks at the trails in a directory.
 func examineRoom(o RecordOptions) *Room {
-	r := &Room{Keep: o.Keep.String(), Recordings: o.KeepRecordings.String(), Free: keep.Free(o.Dir)}
+	r := &Room{Keep: o.Keep.String(), Recordings: o.KeepRecordings.String(), Free: retention.Free(o.Dir)}
 	stocks, err := audit.Stocks(o.Dir, time.Now())
 	if errors.Is(err, fs.ErrNotExist) {
 		return r
@@ -54,7 +54,7 @@ func examineRoom(o RecordOptions) *Room {
 		}
 	}
 	r.verify(o.Dir, stocks)
-	steps, err := keep.Plan(keep.Options{Dir: o.Dir, Trails: o.Keep, Recordings: o.KeepRecordings})
+	steps, err := retention.Plan(retention.Options{Dir: o.Dir, Trails: o.Keep, Recordings: o.KeepRecordings})
 	if r.Due = len(steps); err != nil {
 		r.Error = err.Error()
 	}
@@ -99,7 +99,7 @@ func (r *Room) findings() (list []Finding) {
 		list = append(list, doubt("the record has %d MiB of room left; without room for a record no command runs", r.Free>>20).note(make))
 	}
 	for _, one := range r.Tampered {
-		list = append(list, doubt("a trail does not verify: %s", argv.Escape(one)).
+		list = append(list, doubt("a trail does not verify: %s", cmdline.Escape(one)).
 			note("it was changed by other hands than a server's, or the disk has: tipstaff audit verify looks at all trails; keep what it names, it is evidence"))
 	}
 	bounded := r.Keep != "" || r.Recordings != ""

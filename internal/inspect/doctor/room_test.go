@@ -48,7 +48,7 @@ func TestWhatIsNotToBeKeptIsCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	for age, due := range map[time.Duration]int{24 * time.Hour: 1, 72 * time.Hour: 0} {
-		o := RecordOptions{Dir: dir, Durability: "interval", Keep: keep.Bounds{Age: age}, Sinks: func() ([]sink.Sink, error) { return nil, nil }}
+		o := RecordOptions{Dir: dir, Durability: "interval", Keep: retention.Bounds{Age: age}, Sinks: func() ([]sink.Sink, error) { return nil, nil }}
 		r := ExamineRecord(t.Context(), o)
 		if r.Room == nil || r.Room.Verified != 1 || len(r.Room.Tampered) > 0 || r.Room.Due != due || r.Room.Trails == 0 || r.Room.Error != "" {
 			t.Errorf("%v: %+v", age, r.Room)

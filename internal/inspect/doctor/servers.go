@@ -26,7 +26,7 @@ type Server struct {
 // examineServers reads what running servers have recorded about their policy
 // files.
 func examineServers(ctx context.Context, dir string) []Server {
-	trails, err := trailread.Find(dir)
+	trails, err := query.Find(dir)
 	if err != nil {
 		return nil // ExamineRecord reports faults of the record
 	}
@@ -47,10 +47,10 @@ const reloadsRead = 100
 
 // examineServer reads the policy of one server; ok is false for a server that
 // has stopped or has no policy file.
-func examineServer(ctx context.Context, t *trailread.Trail) (s Server, ok bool) {
+func examineServer(ctx context.Context, t *query.Trail) (s Server, ok bool) {
 	s = Server{PID: t.PID()}
-	last := func(e audit.Event) []trailread.Line {
-		lines, _, err := trailread.Last(ctx, []trailread.Trail{*t}, &trailread.Filter{Event: trailread.Word{Text: string(e)}}, reloadsRead)
+	last := func(e audit.Event) []query.Line {
+		lines, _, err := query.Last(ctx, []query.Trail{*t}, &query.Filter{Event: query.Word{Text: string(e)}}, reloadsRead)
 		if err != nil {
 			return nil
 		}
@@ -98,8 +98,8 @@ func (s *Server) finding(now *Policy) Finding {
 		return fault("server %d: an older policy goes on deciding, because the file cannot be used: %s", s.PID, indented(s.Refused)).
 			note("mend it, then it is read within a second (at SIGHUP if it is among the own files that are named here): %s", checkCommand(s.File))
 	case s.File == now.File && s.SHA256 != now.SHA256 && now.Error == "":
-		return doubt("server %d: decides by an older state of %s (%.12s…)", s.PID, argv.Escape(s.File), s.SHA256)
+		return doubt("server %d: decides by an older state of %s (%.12s…)", s.PID, cmdline.Escape(s.File), s.SHA256)
 	default:
-		return good("server %d: decides by %s since %s (%.12s…)", s.PID, argv.Escape(s.File), s.Since.UTC().Format(time.RFC3339), s.SHA256)
+		return good("server %d: decides by %s since %s (%.12s…)", s.PID, cmdline.Escape(s.File), s.Since.UTC().Format(time.RFC3339), s.SHA256)
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 // shell says whether execute_shell runs scripts, and by what.
 func (d *Diagnosis) shell() []Finding {
-	from := argv.Escape(d.Policy.ShellFrom)
+	from := cmdline.Escape(d.Policy.ShellFrom)
 	switch {
 	case d.Policy.Error != "":
 		return nil // what the file says is not known

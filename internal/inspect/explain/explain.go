@@ -11,7 +11,7 @@ import (
 type Explainer struct {
 	Policy      *policy.Policy
 	World       policy.World
-	File        policyfile.File // empty without one
+	File        load.File // empty without one
 	Environment *policy.Environment
 	// MemoryBytes and Processes are the limits of the server's settings; 0: none.
 	MemoryBytes int64

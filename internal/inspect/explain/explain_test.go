@@ -58,15 +58,15 @@ func explainer(t *testing.T, file, allowlist string) *Explainer {
 			t.Fatal(err)
 		}
 		var err error
-		if x.File, err = policyfile.Load(path); err != nil {
+		if x.File, err = load.Load(path); err != nil {
 			t.Fatal(err)
 		}
 	}
-	o := host.Options{Path: dir, Log: slog.New(slog.DiscardHandler)}
+	o := facts.Options{Path: dir, Log: slog.New(slog.DiscardHandler)}
 	if allowlist != "" {
 		o.AllowedCommands = policy.ParseAllowlist(allowlist, "ALLOWED_COMMANDS")
 	}
-	x.World = host.New(o)
+	x.World = facts.New(o)
 	x.Environment = policy.NewEnvironment([]string{"LANG=C", "API_TOKEN=sesame"}, dir)
 	x.Policy = policy.New(policy.Settings{
 		Limits: map[tipstaff.Family]policy.FamilyLimits{
@@ -158,7 +158,7 @@ func TestWithoutAFileTheAllowlistDecides(t *testing.T) {
 	if want := (Finding{Effect: "allow", Rule: "allowlist", At: "ALLOWED_COMMANDS", Message: "nothing stands against it"}); effect != policy.Allow || d.Decides != want {
 		t.Errorf("%v by %+v", effect, d.Decides)
 	}
-	l := x.List(tipstaff.Execute, rules.Who{})
+	l := x.List(tipstaff.Execute, language.Who{})
 	if len(l.Programs) != 1 || l.Programs[0].Program != "git" || l.Programs[0].File == "" || l.Default != "deny" {
 		t.Errorf("%+v", l)
 	}
@@ -177,7 +177,7 @@ func TestAListIsWhatTheFileTheProfilesAndTheAllowlistLeave(t *testing.T) {
 		{"review-1", "", []string{"git"}, 1},
 		{"coder", "ls", []string{"ls"}, 0},
 	} {
-		l := explainer(t, team, c.allowlist).List(tipstaff.Execute, rules.Who{Agent: c.agent})
+		l := explainer(t, team, c.allowlist).List(tipstaff.Execute, language.Who{Agent: c.agent})
 		names := []string{}
 		for _, p := range l.Programs {
 			names = append(names, p.Program)

@@ -53,7 +53,7 @@ type Program struct {
 }
 
 // List returns what a caller may run.
-func (x *Explainer) List(family tipstaff.Family, who rules.Who) *List {
+func (x *Explainer) List(family tipstaff.Family, who language.Who) *List {
 	l := &List{
 		Who: Caller{who.Agent, who.Task, who.Client, who.Principal}, Family: string(family), Default: policy.Deny.String(),
 		Profiles: []Narrowing{}, Programs: []Program{},
@@ -77,7 +77,7 @@ func (x *Explainer) List(family tipstaff.Family, who rules.Who) *List {
 		l.Profiles = append(l.Profiles, Narrowing{n.Name, n.At.String(), Rules(n.Only), Rules(n.Ask), Rules(n.Deny)})
 	}
 	for _, e := range x.File.List() {
-		out := func(n rules.Narrowing) bool { return !n.Reaches(e.Program) }
+		out := func(n language.Narrowing) bool { return !n.Reaches(e.Program) }
 		if e.Program != "*" && (!l.lists(e.Program) || slices.ContainsFunc(narrow, out)) || len(e.Allow)+len(e.Ask) == 0 && l.Default == policy.Deny.String() {
 			continue
 		}

@@ -13,7 +13,7 @@ type Rule struct {
 }
 
 // Rules describes lines of a policy file, in their order.
-func Rules(lines []rules.Line) []Rule {
+func Rules(lines []language.Line) []Rule {
 	out := make([]Rule, 0, len(lines))
 	for _, l := range lines {
 		out = append(out, Rule{Pattern: l.Pattern, Rule: l.Rule, At: l.At.String(), Why: l.Why, Lends: l.Lends.Strings()})

@@ -17,7 +17,7 @@ type Sandbox struct {
 // sandboxOf makes a sandbox, as doctor does, with the constraints of the policy
 // file, and describes it.
 func (x *Explainer) sandboxOf(w *policy.Would) Sandbox {
-	terms, err := runner.Terms(w.Bounds, w.Credentials)
+	terms, err := run.Terms(w.Bounds, w.Credentials)
 	if err != nil {
 		return Sandbox{Error: err.Error()}
 	}

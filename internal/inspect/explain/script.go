@@ -98,7 +98,7 @@ func (x *Explainer) command(c *policy.Surveyed) Command {
 	return out
 }
 
-func writes(list []shell.Write) []Write {
+func writes(list []scan.Write) []Write {
 	var out []Write
 	for _, w := range list {
 		out = append(out, Write{w.Line, w.Column, w.Path.Text, w.Path.Known})
@@ -108,13 +108,13 @@ func writes(list []shell.Write) []Write {
 
 // written shows a command with the words that are known quoted, and the others
 // as they stand in the script.
-func written(words []shell.Word) string {
+func written(words []scan.Word) string {
 	var out []string
 	for _, w := range words {
 		if w.Known {
-			out = append(out, argv.Display([]string{w.Text}))
+			out = append(out, cmdline.Display([]string{w.Text}))
 		} else {
-			out = append(out, argv.Escape(w.Text))
+			out = append(out, cmdline.Escape(w.Text))
 		}
 	}
 	return strings.Join(out, " ")

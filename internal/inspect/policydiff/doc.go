@@ -10,7 +10,7 @@
 // counted.
 //
 // The package reads no file: its caller passes it the records
-// ([Comparison.Note] fits [trailread.Read]).
+// ([Comparison.Note] fits [query.Read]).
 //
 // Read next: policydiff.go, then judge.go.
 package policydiff

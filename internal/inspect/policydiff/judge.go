@@ -11,7 +11,7 @@ import (
 )
 
 // judge returns what a file decides about a recorded command.
-func judge(file *rules.Policy, r *audit.Record) Decision {
+func judge(file *language.Policy, r *audit.Record) Decision {
 	where := recordedPlace{dir: r.What.Cwd}
 	for _, root := range file.File.Roots {
 		where.roots = append(where.roots, path.Clean(root.Value))
@@ -23,7 +23,7 @@ func judge(file *rules.Policy, r *audit.Record) Decision {
 	if base := path.Base(words[0]); base != words[0] && !slices.Contains(file.Names(), words[0]) && slices.Contains(file.Names(), base) {
 		words = append([]string{base}, words[1:]...) // a server would see that both names are the same file
 	}
-	who := rules.Who{Agent: r.Who.Agent, Task: r.Who.Task, Client: r.Who.Client, Principal: r.Who.Principal}
+	who := language.Who{Agent: r.Who.Agent, Task: r.Who.Task, Client: r.Who.Client, Principal: r.Who.Principal}
 	d := policy.JudgeFile(file, words, who, where)
 	f := d.Deciding()
 	return Decision{d.Effect.String(), f.Rule, f.At}
@@ -36,10 +36,10 @@ type recordedPlace struct {
 	roots []string // of the file; none: the directory itself
 }
 
-// Inside is part of [rules.Facts].
+// Inside is part of [language.Facts].
 func (p recordedPlace) Inside(name string) bool {
 	if !path.IsAbs(p.dir) {
-		return rules.Lexical().Inside(name)
+		return language.Lexical().Inside(name)
 	}
 	if !path.IsAbs(name) {
 		name = path.Join(p.dir, name)

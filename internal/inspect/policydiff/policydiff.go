@@ -15,7 +15,7 @@ import (
 // Comparison judges recorded commands by two policies. Only one goroutine at a
 // time may use it. Its memory grows with the number of different commands.
 type Comparison struct {
-	old, new *rules.Policy // old is nil for the recorded decisions
+	old, new *language.Policy // old is nil for the recorded decisions
 
 	asked   int64
 	known   map[string]*Difference // by command, directory and caller; nil if there is no difference
@@ -53,13 +53,13 @@ type Result struct {
 
 // New returns a Comparison of two policies. If old is nil, new is compared with
 // the recorded decisions, whichever policy made them.
-func New(old, new *rules.Policy) *Comparison {
+func New(old, new *language.Policy) *Comparison {
 	return &Comparison{old: old, new: new, known: map[string]*Difference{}, differ: map[string]*Difference{}}
 }
 
 // Note judges one record if it is of a requested command. It keeps no reference
 // to the line, and its error is always nil.
-func (c *Comparison) Note(l *trailread.Line) error {
+func (c *Comparison) Note(l *query.Line) error {
 	r := &l.Record
 	if r.Event != audit.CommandStart && r.Event != audit.CommandRefused {
 		return nil

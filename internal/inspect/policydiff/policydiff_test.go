@@ -15,9 +15,9 @@ import (
 )
 
 // file reads a policy.
-func file(t *testing.T, name, text string) *rules.Policy {
+func file(t *testing.T, name, text string) *language.Policy {
 	t.Helper()
-	p, err := rules.Load([]byte("version: 1\n"+text), name, rules.Options{Split: argv.Split, Names: policy.ReadNames, Now: time.Now()})
+	p, err := language.Load([]byte("version: 1\n"+text), name, language.Options{Split: cmdline.Split, Names: policy.ReadNames, Now: time.Now()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func asked(effect, cwd string, words ...string) audit.Record {
 }
 
 // compare notes records from a real trail.
-func compare(t *testing.T, old, new *rules.Policy, records ...audit.Record) *Result {
+func compare(t *testing.T, old, new *language.Policy, records ...audit.Record) *Result {
 	t.Helper()
 	dir := t.TempDir()
 	trail, err := audit.Create(dir, audit.Options{})
@@ -52,12 +52,12 @@ func compare(t *testing.T, old, new *rules.Policy, records ...audit.Record) *Res
 	if err := trail.Close(); err != nil {
 		t.Fatal(err)
 	}
-	trails, err := trailread.Find(dir)
+	trails, err := query.Find(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := New(old, new)
-	if _, err := trailread.Read(t.Context(), trails, &trailread.Filter{}, c.Note); err != nil {
+	if _, err := query.Read(t.Context(), trails, &query.Filter{}, c.Note); err != nil {
 		t.Fatal(err)
 	}
 	return c.Result()
@@ -99,7 +99,7 @@ git push : allow by policy/git/allow → deny by policy/git/deny #
 	if at := r.Differ[0].New.At; at != "new.yaml:3" || r.Differ[0].Last.IsZero() {
 		t.Errorf("%s, %v", at, r.Differ[0].Last)
 	}
-	for _, same := range []*rules.Policy{old, new} {
+	for _, same := range []*language.Policy{old, new} {
 		if r := compare(t, same, same, asked("allow", "/w", "echo", "one"), asked("deny", "/w", "rm")); len(r.Differ) > 0 || r.Commands != 2 {
 			t.Errorf("with itself: %s", lines(r))
 		}

@@ -1,4 +1,4 @@
-// Package propose looks at a project and proposes a policy for an agent that
+// Package suggest looks at a project and proposes a policy for an agent that
 // works on it: what reads, builds and tests is allowed, what pushes, publishes
 // or installs is left to a person, and the network reaches the hosts that the
 // project's package managers use.
@@ -7,4 +7,4 @@
 // writes nothing and decides nothing.
 //
 // Read next: kits.go (what is known of projects), then policy.go.
-package propose
+package suggest

@@ -1,4 +1,4 @@
-package propose
+package suggest
 
 // kit is what a kind of project needs.
 type kit struct {

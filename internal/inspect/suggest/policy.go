@@ -1,4 +1,4 @@
-package propose
+package suggest
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package propose
+package suggest
 
 import (
 	"os"
@@ -46,7 +46,7 @@ func TestEachProposalIsAPolicyThatPassesItsTests(t *testing.T) {
 			if err := os.WriteFile(path, []byte(got.Text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			r := policyfile.Check(path)
+			r := load.Check(path)
 			if !r.OK || r.Tests < 5 {
 				t.Errorf("%s: %v, %v\n%s", says, r.Err, r.Failed, got.Text)
 			}

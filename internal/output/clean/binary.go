@@ -1,4 +1,4 @@
-package text
+package clean
 
 import (
 	"bytes"

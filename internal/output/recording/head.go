@@ -57,7 +57,7 @@ func Plain(data []byte, most int) (text string, cut bool, err error) {
 		return "", false, err
 	}
 	if c.size != nil {
-		s := screen.New(*c.size)
+		s := terminal.New(*c.size)
 		for _, e := range c.events {
 			if e.size != nil {
 				s.Resize(*e.size)

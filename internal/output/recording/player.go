@@ -72,7 +72,7 @@ func (p Player) Play(ctx context.Context, name string, data []byte) error {
 
 // playScreen plays what a terminal showed: at each moment the whole screen.
 func (p Player) playScreen(ctx context.Context, c cast) error {
-	s := screen.New(*c.size)
+	s := terminal.New(*c.size)
 	var at time.Duration
 	for i, e := range c.events {
 		if err := p.pause(ctx, e.after-at); err != nil {

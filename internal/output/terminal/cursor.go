@@ -1,4 +1,4 @@
-package screen
+package terminal
 
 // goTo moves the cursor, as far as the screen goes.
 func (s *Screen) goTo(row, column int) {

@@ -1,4 +1,4 @@
-// Package screen says what a terminal shows: the text that a person would see
+// Package terminal says what a terminal shows: the text that a person would see
 // after a program has written to it, and what the keys of a keyboard send.
 //
 // It knows what programs send to an xterm, but for colours, pictures and the
@@ -12,4 +12,4 @@
 // hinshun/vt10x was changed last in 2022.
 //
 // Read next: screen.go, parse.go, sequence.go, key.go.
-package screen
+package terminal

@@ -21,17 +21,17 @@ func Show(q policy.Question) string {
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "%-12s %s\n", name+":", fmt.Sprintf(format, args...))
 	}
-	line("Command", "%s", argv.Display(q.Argv))
-	line("Program", "%s", argv.Escape(q.File))
-	line("Directory", "%s", argv.Escape(q.Dir))
+	line("Command", "%s", cmdline.Display(q.Argv))
+	line("Program", "%s", cmdline.Escape(q.File))
+	line("Directory", "%s", cmdline.Escape(q.Dir))
 	if len(q.Vars) > 0 {
-		line("Variables", "%s", argv.Display(q.Vars))
+		line("Variables", "%s", cmdline.Display(q.Vars))
 	}
 	if len(q.Credentials) > 0 {
-		line("Credentials", "%s", argv.Escape(strings.Join(q.Credentials, ", ")))
+		line("Credentials", "%s", cmdline.Escape(strings.Join(q.Credentials, ", ")))
 	}
 	if q.Stdin != nil {
-		line("Input", "%d bytes: %s", len(q.Stdin), argv.Display([]string{string(q.Stdin)}))
+		line("Input", "%d bytes: %s", len(q.Stdin), cmdline.Display([]string{string(q.Stdin)}))
 	}
 	if q.Background {
 		line("Background", "it goes on after the call, for up to %s, and takes input that is not shown here", q.Timeout.Round(time.Millisecond))
@@ -43,18 +43,18 @@ func Show(q policy.Question) string {
 	}
 	line("Asked by", "%s", asker(q))
 	if q.Session != "" {
-		line("Session", "%s", argv.Escape(string(q.Session)))
+		line("Session", "%s", cmdline.Escape(string(q.Session)))
 	}
-	line("Why asked", "%s", argv.Escape(why(q)))
+	line("Why asked", "%s", cmdline.Escape(why(q)))
 	return b.String()
 }
 
 func asker(q policy.Question) string {
 	o := q.Origin
-	parts := []string{argv.Escape(o.Principal)}
+	parts := []string{cmdline.Escape(o.Principal)}
 	for _, p := range []struct{ name, value string }{{"client", o.Client}, {"agent", o.Agent}, {"task", o.Task}} {
 		if p.value != "" {
-			parts = append(parts, p.name+" "+argv.Display([]string{p.value}))
+			parts = append(parts, p.name+" "+cmdline.Display([]string{p.value}))
 		}
 	}
 	return strings.Join(parts, ", ")

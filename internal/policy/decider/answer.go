@@ -137,7 +137,7 @@ const (
 // given number of bytes, with a mark if it was cut.
 func shown(text string, most int) string {
 	cut := len(text) > most
-	text = argv.Escape(strings.ToValidUTF8(text[:min(len(text), most)], ""))
+	text = cmdline.Escape(strings.ToValidUTF8(text[:min(len(text), most)], ""))
 	if len(text) > most {
 		text, cut = strings.ToValidUTF8(text[:most], ""), true
 	}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package host
+package facts
 
 import (
 	"golang.org/x/sys/unix"

@@ -1,6 +1,6 @@
 //go:build unix
 
-package host
+package facts
 
 import (
 	"errors"
@@ -25,7 +25,7 @@ func finds(t *testing.T, h *Host, dir, pattern string) ([]string, error) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	l, err := argv.Read("x " + pattern)
+	l, err := cmdline.Read("x " + pattern)
 	if err != nil || len(l.Patterns) != 1 {
 		t.Fatalf("%q is no pattern: %v", pattern, err)
 	}
@@ -152,7 +152,7 @@ func TestA2ThereIsABoundForPatterns(t *testing.T) {
 		if c.files.dir, err = filepath.EvalSymlinks(ws); err != nil {
 			t.Fatal(err)
 		}
-		l, err := argv.Read("x " + c.pattern)
+		l, err := cmdline.Read("x " + c.pattern)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package host
+package facts
 
 import (
 	"os/exec"
@@ -17,18 +17,18 @@ import (
 func TestThreeLinesAboutBranches(t *testing.T) {
 	w := newPushWorld(t)
 	w.set("feature")
-	file, err := rules.Load([]byte(`version: 1
+	file, err := language.Load([]byte(`version: 1
 commands:
   git: {allow: ["push {ref:feature/*}"], ask: ["push {ref:main}"], deny: ["push {force}"]}
   env|timeout: {allow: ["*"]}
-`), "p", rules.Options{Split: argv.Split})
+`), "p", language.Options{Split: cmdline.Split})
 	if err != nil {
 		t.Fatal(err)
 	}
 	decide := func(line string, change func(*tipstaff.Request)) policy.Effect {
 		t.Helper()
 		h := New(Options{Path: "/usr/bin:/bin", Home: w.home})
-		words, err := argv.Split(line)
+		words, err := cmdline.Split(line)
 		if err != nil {
 			t.Fatal(err)
 		}

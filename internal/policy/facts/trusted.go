@@ -1,4 +1,4 @@
-package host
+package facts
 
 import (
 	"errors"
@@ -27,7 +27,7 @@ const maxTrusted = 1 << 20
 // mounted read-only is how a Kubernetes ConfigMap arrives, with mode 0777.
 //
 // In a user namespace (a rootless container), a user who is not mapped counts as
-// root: see [own.IsForeign].
+// root: see [protected.IsForeign].
 func ReadTrusted(path string) ([]byte, error) {
 	full, err := filepath.Abs(path)
 	if err != nil {
@@ -119,7 +119,7 @@ func split(path string) []string {
 // foreign returns the owner of a file if that is neither root nor the server's
 // user.
 func foreign(info fs.FileInfo) string {
-	if !own.IsForeign(info) {
+	if !protected.IsForeign(info) {
 		return ""
 	}
 	owner, _ := ownerOf(info)

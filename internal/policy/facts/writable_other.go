@@ -1,6 +1,6 @@
 //go:build !unix
 
-package host
+package facts
 
 // mayWrite returns true, because it cannot be determined on this system.
 func mayWrite(string) bool { return true }

@@ -37,7 +37,7 @@ func (t Target) Holds(o tipstaff.Origin, s tipstaff.SessionID) bool {
 
 // isNamed reports whether a person means a caller: by its name, or by what people are
 // shown of a name that has characters which cannot be seen.
-func isNamed(said, name string) bool { return said == name || said == argv.Escape(name) }
+func isNamed(said, name string) bool { return said == name || said == cmdline.Escape(name) }
 
 // ClientName returns the name of a client without its version.
 func ClientName(client string) string {
@@ -73,7 +73,7 @@ func (t Target) String() string {
 		{"agent", t.Agent}, {"task", t.Task}, {"session", string(t.Session)}, {"client", t.Client}, {"principal", t.Principal},
 	} {
 		if p.name != "" {
-			parts = append(parts, p.what+" "+argv.Escape(p.name))
+			parts = append(parts, p.what+" "+cmdline.Escape(p.name))
 		}
 	}
 	return strings.Join(parts, ", ")

@@ -1,4 +1,4 @@
-package rules_test
+package language_test
 
 import (
 	"slices"
@@ -39,7 +39,7 @@ func TestARuleLendsToTheCommandsThatItMatchesAndToNoOther(t *testing.T) {
 		{"ls", ""},
 	} {
 		words := strings.Fields(c.line)
-		got := p.Lends(rules.Query{Program: words[0], Args: rules.Args{Words: words[1:]}}, rules.Lexical())
+		got := p.Lends(language.Query{Program: words[0], Args: language.Args{Words: words[1:]}}, language.Lexical())
 		if text := strings.Join(got.Strings(), ", "); text != c.want {
 			t.Errorf("%s is lent %q, not %q", c.line, text, c.want)
 		}
@@ -47,19 +47,19 @@ func TestARuleLendsToTheCommandsThatItMatchesAndToNoOther(t *testing.T) {
 }
 
 func TestCredentialsOfTwoLayersAreWhatBothLend(t *testing.T) {
-	git, one, other := rules.Credential{Kind: rules.GitCredential}, rules.Credential{Kind: rules.GitCredential, Only: "a"}, rules.Credential{Kind: rules.GitCredential, Only: "b"}
+	git, one, other := language.Credential{Kind: language.GitCredential}, language.Credential{Kind: language.GitCredential, Only: "a"}, language.Credential{Kind: language.GitCredential, Only: "b"}
 	for _, c := range []struct {
 		says       string
-		a, b, want rules.Credentials
+		a, b, want language.Credentials
 	}{
-		{"nothing and something", nil, rules.Credentials{git}, nil},
-		{"the same", rules.Credentials{git}, rules.Credentials{git}, rules.Credentials{git}},
-		{"all hosts and one", rules.Credentials{git}, rules.Credentials{one}, rules.Credentials{one}},
-		{"one host and another: none, not all", rules.Credentials{one}, rules.Credentials{other}, nil},
-		{"two hosts and one of them", rules.Credentials{one, other}, rules.Credentials{other}, rules.Credentials{other}},
-		{"another kind", rules.Credentials{one}, rules.Credentials{{Kind: rules.NPMCredential}}, nil},
+		{"nothing and something", nil, language.Credentials{git}, nil},
+		{"the same", language.Credentials{git}, language.Credentials{git}, language.Credentials{git}},
+		{"all hosts and one", language.Credentials{git}, language.Credentials{one}, language.Credentials{one}},
+		{"one host and another: none, not all", language.Credentials{one}, language.Credentials{other}, nil},
+		{"two hosts and one of them", language.Credentials{one, other}, language.Credentials{other}, language.Credentials{other}},
+		{"another kind", language.Credentials{one}, language.Credentials{{Kind: language.NPMCredential}}, nil},
 	} {
-		for _, got := range []rules.Credentials{c.a.Narrow(c.b), c.b.Narrow(c.a)} {
+		for _, got := range []language.Credentials{c.a.Narrow(c.b), c.b.Narrow(c.a)} {
 			if !slices.Equal(got, c.want) {
 				t.Errorf("%s: %v, not %v", c.says, got, c.want)
 			}

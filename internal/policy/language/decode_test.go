@@ -1,4 +1,4 @@
-package rules_test
+package language_test
 
 import (
 	"testing"
@@ -7,13 +7,13 @@ import (
 )
 
 // load reads a policy as a server does.
-func load(text string) (*rules.Policy, error) {
-	return rules.Load([]byte(text), "policy.yaml", rules.Options{Split: split})
+func load(text string) (*language.Policy, error) {
+	return language.Load([]byte(text), "policy.yaml", language.Options{Split: split})
 }
 
 // TestPresetsAreRead: every preset with all its examples.
 func TestPresetsAreRead(t *testing.T) {
-	for _, name := range rules.Presets() {
+	for _, name := range language.Presets() {
 		if _, err := load("version: 1\nextends: [preset:" + name + "]\n"); err != nil {
 			t.Errorf("%v", err)
 		}

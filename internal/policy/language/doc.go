@@ -1,4 +1,4 @@
-// Package rules reads the operator's policy file and judges commands by it. It
+// Package language reads the operator's policy file and judges commands by it. It
 // is pure: [Load] gets bytes, and asks its caller for the files that these
 // extend; [Policy.Judge] gets a command that is split into words, and asks
 // [Facts] where a path leads.
@@ -11,4 +11,4 @@
 // made), decode.go (how they are read), pattern.go (the patterns of rules),
 // whole.go and contains.go (the two ways in which they are matched), special.go
 // (conditions on arguments).
-package rules
+package language

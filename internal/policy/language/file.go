@@ -1,4 +1,4 @@
-package rules
+package language
 
 // The types of the policy file. decode.go fills them in and schema.go makes the
 // JSON Schema from them, both by these tags:

@@ -1,4 +1,4 @@
-package rules_test
+package language_test
 
 import (
 	"slices"
@@ -22,9 +22,9 @@ profiles:
   review: {match: {agent: "review-*"}, only: [git log, "l*"], deny: [git stash]}
 `
 
-func loaded(t *testing.T, text string) *rules.Policy {
+func loaded(t *testing.T, text string) *language.Policy {
 	t.Helper()
-	p, err := rules.Load([]byte(text), "p.yaml", rules.Options{Split: split})
+	p, err := language.Load([]byte(text), "p.yaml", language.Options{Split: split})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestRulesAreListedAsTheyAreWritten(t *testing.T) {
 	if d := git.Deny[0]; d.Rule != "no-mirror" || d.Why != "Never." {
 		t.Errorf("the file's own come first: %+v", d)
 	}
-	ofPreset := func(l rules.Line) bool { return strings.HasPrefix(l.At.File, "preset:git") }
+	ofPreset := func(l language.Line) bool { return strings.HasPrefix(l.At.File, "preset:git") }
 	if !slices.ContainsFunc(git.Deny, ofPreset) || !slices.ContainsFunc(git.Ask, ofPreset) {
 		t.Error("those of the preset are not there")
 	}
@@ -55,10 +55,10 @@ func TestRulesAreListedAsTheyAreWritten(t *testing.T) {
 
 func TestProfilesAreListedForThoseTheyAreFor(t *testing.T) {
 	p := loaded(t, listed)
-	if n := p.Narrowings(rules.Who{Agent: "builder"}); len(n) != 0 {
+	if n := p.Narrowings(language.Who{Agent: "builder"}); len(n) != 0 {
 		t.Errorf("%+v", n)
 	}
-	n := p.Narrowings(rules.Who{Agent: "review-1"})
+	n := p.Narrowings(language.Who{Agent: "review-1"})
 	if len(n) != 1 || n[0].Name != "review" || len(n[0].Only) != 2 || len(n[0].Deny) != 1 || n[0].At.Line != 12 {
 		t.Fatalf("%+v", n)
 	}
@@ -103,12 +103,12 @@ func TestWhatIsGivenIsToldWithItsPlace(t *testing.T) {
 }
 
 func TestPresetsCanBeRead(t *testing.T) {
-	for _, name := range rules.Presets() {
-		if p, err := rules.ReadPreset(name); err != nil || p.Preset.Value != name || p.About.Value == "" {
+	for _, name := range language.Presets() {
+		if p, err := language.ReadPreset(name); err != nil || p.Preset.Value != name || p.About.Value == "" {
 			t.Errorf("%s: %+v, %v", name, p.About, err)
 		}
 	}
-	if _, err := rules.ReadPreset("../git"); err == nil {
+	if _, err := language.ReadPreset("../git"); err == nil {
 		t.Error("a preset that is none")
 	}
 }

@@ -1,4 +1,4 @@
-package rules_test
+package language_test
 
 import (
 	"encoding/json"
@@ -85,7 +85,7 @@ func TestFaultsTeach(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("\n got %v\nwant %s", err, c.want)
 			}
-			var all rules.Faults
+			var all language.Faults
 			if !errors.As(err, &all) {
 				t.Errorf("%T", err)
 			}
@@ -96,7 +96,7 @@ func TestFaultsTeach(t *testing.T) {
 // TestAllFaultsAtOnceAndNotTooMany.
 func TestAllFaultsAtOnceAndNotTooMany(t *testing.T) {
 	_, err := load("version: 1\ncommands:\n  a: {alow: []}\n  b: {deny: x}\nlimits: {timeout: 1}\nroots: [~, a]\n")
-	var all rules.Faults
+	var all language.Faults
 	if !errors.As(err, &all) || len(all) != 5 {
 		t.Fatalf("%v", err)
 	}
@@ -112,8 +112,8 @@ func TestJSONIsReadToo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := p.Judge(rules.Query{Program: "git", Args: rules.Args{Words: []string{"log", "-p"}}}, rules.Lexical())
-	if v[0].Effect != rules.Allow || v[0].At.Line != 4 {
+	v := p.Judge(language.Query{Program: "git", Args: language.Args{Words: []string{"log", "-p"}}}, language.Lexical())
+	if v[0].Effect != language.Allow || v[0].At.Line != 4 {
 		t.Errorf("%+v", v)
 	}
 }
@@ -125,7 +125,7 @@ func TestWordsOfYAMLAreText(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, word := range []string{"777", "1.0", "no", "0x1F"} {
-		if v := p.Judge(rules.Query{Program: "true", Args: rules.Args{Words: []string{word}}}, rules.Lexical()); v[0].Effect != rules.Allow {
+		if v := p.Judge(language.Query{Program: "true", Args: language.Args{Words: []string{word}}}, language.Lexical()); v[0].Effect != language.Allow {
 			t.Errorf("%s: %+v", word, v)
 		}
 	}
@@ -138,7 +138,7 @@ func TestTheDigestCoversWhatIsExtended(t *testing.T) {
 		{"version: 1\n", "policy.yaml", ""}, {"version: 1\n#\n", "policy.yaml", ""}, {"version: 1\nextends: [preset:git]\n", "policy.yaml", ""},
 		{"version: 1\nextends: [a.json]\n", "policy.yaml", `["ls"]`}, {"version: 1\nextends: [a.json]\n", "policy.yaml", `["cat"]`},
 	} {
-		p, err := rules.Load([]byte(c[0]), c[1], rules.Options{Split: split, Extend: func(string) ([]byte, error) { return []byte(c[2]), nil }, Names: func(data []byte) ([]string, error) {
+		p, err := language.Load([]byte(c[0]), c[1], language.Options{Split: split, Extend: func(string) ([]byte, error) { return []byte(c[2]), nil }, Names: func(data []byte) ([]string, error) {
 			var names []string
 			return names, json.Unmarshal(data, &names)
 		}})
@@ -158,22 +158,22 @@ func TestARuleThatIsPastAllowsNothing(t *testing.T) {
 	text := "version: 1\ncommands: {x: {allow: [{rule: a, until: 2026-03-01}], deny: [{rule: b, until: 2026-03-01}]}}\n"
 	for _, c := range []struct {
 		now  string
-		a, b rules.Effect
-	}{{"2026-03-01T23:59:59Z", rules.Allow, rules.Deny}, {"2026-03-02T00:00:00Z", rules.Deny, rules.Deny}} {
+		a, b language.Effect
+	}{{"2026-03-01T23:59:59Z", language.Allow, language.Deny}, {"2026-03-02T00:00:00Z", language.Deny, language.Deny}} {
 		now, err := time.Parse(time.RFC3339, c.now)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := rules.Load([]byte(text), "p", rules.Options{Split: split, Now: now})
+		p, err := language.Load([]byte(text), "p", language.Options{Split: split, Now: now})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for word, want := range map[string]rules.Effect{"a": c.a, "b": c.b} {
-			if v := p.Judge(rules.Query{Program: "x", Args: rules.Args{Words: []string{word}}}, rules.Lexical()); v[0].Effect != want {
+		for word, want := range map[string]language.Effect{"a": c.a, "b": c.b} {
+			if v := p.Judge(language.Query{Program: "x", Args: language.Args{Words: []string{word}}}, language.Lexical()); v[0].Effect != want {
 				t.Errorf("%s, %s: %+v", c.now, word, v)
 			}
 		}
-		if past := len(p.Lint(rules.LintOptions{Now: now})); (past == 2) != (c.a == rules.Deny) {
+		if past := len(p.Lint(language.LintOptions{Now: now})); (past == 2) != (c.a == language.Deny) {
 			t.Errorf("%s: %d findings", c.now, past)
 		}
 	}
@@ -204,7 +204,7 @@ func TestLintNamesWhatIsDoubtful(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, f := range p.Lint(rules.LintOptions{Runs: func(name string) bool { return name == "bash" }}) {
+		for _, f := range p.Lint(language.LintOptions{Runs: func(name string) bool { return name == "bash" }}) {
 			if c.want != "" || !strings.Contains(f.Msg, "preset") {
 				got = append(got, f.Error())
 			}
@@ -218,7 +218,7 @@ func TestLintNamesWhatIsDoubtful(t *testing.T) {
 
 // TestTheSchemaTakesTheExamplesAndRefusesWhatLoadRefuses.
 func TestTheSchemaTakesTheExamplesAndRefusesWhatLoadRefuses(t *testing.T) {
-	text, err := rules.Schema()
+	text, err := language.Schema()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package rules_test
+package language_test
 
 import (
 	"strings"
@@ -44,22 +44,22 @@ func TestTheBackgroundAndTerminalsAreDeniedWhereTheFileSaysSo(t *testing.T) {
 		{"npm run dev", "review-1", "tty", "deny profiles/bots/tty"},
 	} {
 		words := strings.Fields(c.line)
-		q := rules.Query{
-			Program: words[0], Args: rules.Args{Words: words[1:]}, Who: rules.Who{Agent: c.agent},
+		q := language.Query{
+			Program: words[0], Args: language.Args{Words: words[1:]}, Who: language.Who{Agent: c.agent},
 			Background: strings.Contains(c.manner, "background"), Terminal: strings.Contains(c.manner, "tty"),
 		}
-		v := p.Judge(q, rules.Lexical())[0]
+		v := p.Judge(q, language.Lexical())[0]
 		if got := v.Effect.String() + " " + v.Rule; got != c.want {
 			t.Errorf("%s (%s) %s: %s, want %s", c.line, c.agent, c.manner, got, c.want)
 		}
-		if v.Effect == rules.Deny && (!v.At.Set() || !strings.Contains(v.Msg, "which is denied")) {
+		if v.Effect == language.Deny && (!v.At.Set() || !strings.Contains(v.Msg, "which is denied")) {
 			t.Errorf("%s: %+v", c.line, v)
 		}
 	}
-	if v := p.CallerDenies(rules.Who{Agent: "review-1"}, true, true); len(v) != 2 {
+	if v := p.CallerDenies(language.Who{Agent: "review-1"}, true, true); len(v) != 2 {
 		t.Errorf("a script of a reviewer: %+v", v)
 	}
-	if v := p.CallerDenies(rules.Who{}, true, true); len(v) != 0 {
+	if v := p.CallerDenies(language.Who{}, true, true); len(v) != 0 {
 		t.Errorf("a script of anybody: %+v", v)
 	}
 }
@@ -75,13 +75,13 @@ func TestTheLifeOfACommandInTheBackgroundIsBoundedByMaxTimeoutUnlessTheFileSaysM
 		{"npm", "", 2, 2 * time.Hour},
 		{"npm", "review-1", 2, 5 * time.Minute},
 	} {
-		b := p.Bounds(c.program, rules.Who{Agent: c.agent})
+		b := p.Bounds(c.program, language.Who{Agent: c.agent})
 		if b.Background != c.at || b.BackgroundTime != c.life {
 			t.Errorf("%s of %q: %d at once, for %v", c.program, c.agent, b.Background, b.BackgroundTime)
 		}
 	}
 	p = loaded(t, "version: 1\nlimits: {max_timeout: 10m, background_time: 8h}\ncommands: {npm: {allow: ['*']}}\n")
-	if b := p.Bounds("npm", rules.Who{}); b.BackgroundTime != 8*time.Hour || b.MaxTimeout != 10*time.Minute {
+	if b := p.Bounds("npm", language.Who{}); b.BackgroundTime != 8*time.Hour || b.MaxTimeout != 10*time.Minute {
 		t.Errorf("the file's own word: %+v", b)
 	}
 }

@@ -1,4 +1,4 @@
-package rules_test
+package language_test
 
 import (
 	"strings"
@@ -34,7 +34,7 @@ func TestPassIsRefusedForWhatNoPolicyMayPass(t *testing.T) {
 			"version: 1\nenvironment: {pass: [\"" + name + "\"]}\n",
 			"version: 1\ncommands:\n  ls: {allow: [\"*\"], environment: {pass: [\"" + name + "\"]}}\n",
 		} {
-			_, err := rules.Load([]byte(text), "p.yaml", rules.Options{Split: split})
+			_, err := language.Load([]byte(text), "p.yaml", language.Options{Split: split})
 			switch {
 			case want == "" && err != nil:
 				t.Errorf("%s: %v", name, err)
@@ -47,17 +47,17 @@ func TestPassIsRefusedForWhatNoPolicyMayPass(t *testing.T) {
 
 // TestAPatternNeverPassesTheLoaders, however wide it is.
 func TestAPatternNeverPassesTheLoaders(t *testing.T) {
-	p, err := rules.Load([]byte("version: 1\nenvironment: {pass: [\"*_X\", \"T*\"]}\ncommands:\n  ls: {allow: [\"*\"]}\n"), "p.yaml", rules.Options{Split: split})
+	p, err := language.Load([]byte("version: 1\nenvironment: {pass: [\"*_X\", \"T*\"]}\ncommands:\n  ls: {allow: [\"*\"]}\n"), "p.yaml", language.Options{Split: split})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := p.Bounds("ls", rules.Who{})
+	b := p.Bounds("ls", language.Who{})
 	for name, want := range map[string]bool{"MY_X": true, "LD_X": false, "DYLD_X": false, "TIPSTAFF_TOKEN": false, "TERMINAL_X": false, "TOKEN": true, "MY_Y": false} {
 		if b.Passes(name) != want || p.PassesSome(name) != want {
 			t.Errorf("%s: %v, %v, want %v", name, b.Passes(name), p.PassesSome(name), want)
 		}
 	}
-	if (&rules.Bounds{}).Passes("MY_X") {
+	if (&language.Bounds{}).Passes("MY_X") {
 		t.Error("bounds of nothing pass a variable on")
 	}
 }

@@ -1,4 +1,4 @@
-package rules_test
+package language_test
 
 import (
 	"strings"
@@ -70,11 +70,11 @@ func TestLongArgumentsCostLittle(t *testing.T) {
 		t.Fatal(err)
 	}
 	long := "-" + strings.Repeat("Ab", 1<<16)
-	q := rules.Query{Program: "x", Args: rules.Args{Words: []string{long, "--a" + long, long[1:]}}}
+	q := language.Query{Program: "x", Args: language.Args{Words: []string{long, "--a" + long, long[1:]}}}
 	grown := testing.Benchmark(func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			p.Judge(q, rules.Lexical())
+			p.Judge(q, language.Lexical())
 		}
 	})
 	if grown.AllocedBytesPerOp() > 64<<20 {
@@ -89,9 +89,9 @@ func TestInputMayHoldAnything(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, args := range []rules.Args{{Words: []string{"b"}, Open: true}, {Words: []string{"-p", "{}"}, Holes: []string{"{}"}}} {
-			got := p.Judge(rules.Query{Program: "x", Args: args}, rules.Lexical())[0]
-			if got.Effect != rules.Deny && (args.Open || rule != "^-c") {
+		for _, args := range []language.Args{{Words: []string{"b"}, Open: true}, {Words: []string{"-p", "{}"}, Holes: []string{"{}"}}} {
+			got := p.Judge(language.Query{Program: "x", Args: args}, language.Lexical())[0]
+			if got.Effect != language.Deny && (args.Open || rule != "^-c") {
 				t.Errorf("%s with %v: %s", rule, args, got.Effect)
 			}
 		}

@@ -1,4 +1,4 @@
-package rules_test
+package language_test
 
 import (
 	"errors"

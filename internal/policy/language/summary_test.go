@@ -1,4 +1,4 @@
-package rules_test
+package language_test
 
 import (
 	"slices"
@@ -20,19 +20,19 @@ profiles:
   review: {match: {principal: "token:review-*"}, only: [ls, git status], deny: [git push]}
   slow: {match: {client: "old/*"}, limits: {timeout: 5s}}
 `
-	p, err := rules.Load([]byte(file), "p.yaml", rules.Options{Split: func(s string) ([]string, error) { return strings.Fields(s), nil }, Now: time.Now()})
+	p, err := language.Load([]byte(file), "p.yaml", language.Options{Split: func(s string) ([]string, error) { return strings.Fields(s), nil }, Now: time.Now()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	rest := []string{"ls: any arguments", "git: status; with approval: push; never: push --force"}
 	for _, c := range []struct {
-		who  rules.Who
+		who  language.Who
 		want []string
 	}{
-		{rules.Who{}, rest},
-		{rules.Who{Principal: "token:other"}, rest},
-		{rules.Who{Principal: "token:review-1"}, append([]string{"for you, of all that follows: only ls, git status; never git push"}, rest...)},
-		{rules.Who{Client: "old/1"}, append([]string{"for you, of all that follows: tighter limits"}, rest...)},
+		{language.Who{}, rest},
+		{language.Who{Principal: "token:other"}, rest},
+		{language.Who{Principal: "token:review-1"}, append([]string{"for you, of all that follows: only ls, git status; never git push"}, rest...)},
+		{language.Who{Client: "old/1"}, append([]string{"for you, of all that follows: tighter limits"}, rest...)},
 	} {
 		if got := p.Summary(c.who); !slices.Equal(got, c.want) {
 			t.Errorf("%+v hears:\n%s", c.who, strings.Join(got, "\n"))

@@ -1,4 +1,4 @@
-package policyfile
+package load
 
 import (
 	"errors"
@@ -21,7 +21,7 @@ type Report struct {
 	Doubts []Fault      `json:"doubts"`
 
 	// Shown are the doubts with the lines in which they stand.
-	Shown []rules.Fault `json:"-"`
+	Shown []language.Fault `json:"-"`
 	// Err says why the file cannot be read or understood, with the faulty
 	// lines; nil if it can be, even if its tests fail.
 	Err error `json:"-"`
@@ -76,7 +76,7 @@ func examine(path string) (*Report, File) {
 	f, err := Read(path)
 	if err != nil {
 		r.Err = err
-		var all rules.Faults
+		var all language.Faults
 		if !errors.As(err, &all) {
 			r.Faults = append(r.Faults, Fault{Message: err.Error()})
 		}
@@ -93,8 +93,8 @@ func examine(path string) (*Report, File) {
 
 // Lint returns what is doubtful in a file, including settings that have no
 // effect.
-func Lint(file *rules.Policy) []rules.Fault {
-	return file.Lint(rules.LintOptions{Runs: runs, Now: time.Now()})
+func Lint(file *language.Policy) []language.Fault {
+	return file.Lint(language.LintOptions{Runs: runs, Now: time.Now()})
 }
 
 // runs reports whether a program runs what it is given or finds. A wrapper does
@@ -105,7 +105,7 @@ func runs(name string) bool {
 }
 
 // FaultsOf converts faults for programs to read; nil for none.
-func FaultsOf(list []rules.Fault) []Fault {
+func FaultsOf(list []language.Fault) []Fault {
 	var out []Fault
 	for _, f := range list {
 		out = append(out, Fault{f.Pos.File, f.Pos.Line, f.Pos.Col, f.Msg, f.Hint})

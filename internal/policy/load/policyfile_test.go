@@ -1,4 +1,4 @@
-package policyfile
+package load
 
 import (
 	"encoding/json"
@@ -103,7 +103,7 @@ func TestAReportNamesPlacesAndDoubts(t *testing.T) {
 	if len(r.Faults) == 0 || r.Faults[0].Line != 3 || r.Faults[0].Column != 8 || r.Faults[0].File != r.File || !strings.Contains(r.Faults[0].Message, "alow") {
 		t.Errorf("%+v", r.Faults)
 	}
-	var all rules.Faults
+	var all language.Faults
 	if !errors.As(r.Err, &all) {
 		t.Errorf("%T", r.Err)
 	}
@@ -181,7 +181,7 @@ func TestFilesOfTwoStatesAreNeverReadTogether(t *testing.T) {
 		read++
 		// Outside of the list of its own version a program is denied.
 		tool := f.Names()
-		if d := policy.JudgeFile(f.Policy, tool, rules.Who{}, rules.Lexical()); d.Effect != policy.Allow {
+		if d := policy.JudgeFile(f.Policy, tool, language.Who{}, language.Lexical()); d.Effect != policy.Allow {
 			t.Fatalf("%s with a list of another version: %+v", tool, d)
 		}
 	}

@@ -1,4 +1,4 @@
-package policyfile
+package load
 
 import (
 	"errors"
@@ -17,14 +17,14 @@ import (
 // without one. A File does not change, so several goroutines may use it at
 // once.
 type File struct {
-	*rules.Policy // nil if the file could not be used, and without one
+	*language.Policy // nil if the file could not be used, and without one
 
 	// Path is the path of the file.
 	Path string
 	// Sources are Path and the paths of everything that the file extends, as
 	// far as it could be read.
 	Sources []string
-	// State is the state of the sources before they were read ([host.StateOf]).
+	// State is the state of the sources before they were read ([facts.StateOf]).
 	State string
 	// Fresh reports that they had changed just before: the next change could
 	// leave the same State.
@@ -37,11 +37,11 @@ const readings = 3
 // Read reads the policy file at path, which is absolute, with everything that
 // it extends. It does not run the file's tests. A File that comes with an error
 // has no Policy, but says what was read. If the file was read and is wrong, the
-// error holds [rules.Faults].
+// error holds [language.Faults].
 func Read(path string) (f File, err error) {
 	for range readings {
 		f, err = readOnce(path)
-		if state, _ := host.StateOf(f.Sources); state == f.State {
+		if state, _ := facts.StateOf(f.Sources); state == f.State {
 			return f, err
 		}
 	}
@@ -51,13 +51,13 @@ func Read(path string) (f File, err error) {
 
 func readOnce(path string) (File, error) {
 	f := File{Path: path, Sources: []string{path}}
-	f.State, f.Fresh = host.StateOf(f.Sources)
-	data, err := host.ReadTrusted(path)
+	f.State, f.Fresh = facts.StateOf(f.Sources)
+	data, err := facts.ReadTrusted(path)
 	if err != nil {
 		return f, fmt.Errorf("cannot use the policy file %s: %w", path, err)
 	}
-	f.Policy, err = rules.Load(data, path, rules.Options{
-		Split: argv.Split,
+	f.Policy, err = language.Load(data, path, language.Options{
+		Split: cmdline.Split,
 		Names: policy.ReadNames,
 		Now:   time.Now(),
 		Extend: func(other string) ([]byte, error) {
@@ -67,10 +67,10 @@ func readOnce(path string) (File, error) {
 			if !slices.Contains(f.Sources, other) {
 				// The states of the other sources are kept: those files may
 				// have changed since they were read.
-				state, fresh := host.StateOf([]string{other})
+				state, fresh := facts.StateOf([]string{other})
 				f.Sources, f.State, f.Fresh = append(f.Sources, other), f.State+state, f.Fresh || fresh
 			}
-			return host.ReadTrusted(other)
+			return facts.ReadTrusted(other)
 		},
 	})
 	if err != nil {

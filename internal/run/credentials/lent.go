@@ -68,7 +68,7 @@ const (
 // Lent is what one command is lent through doors.
 type Lent struct {
 	lender      *Lender
-	credentials rules.Credentials
+	credentials language.Credentials
 	count       tally
 
 	mu    sync.Mutex
@@ -76,25 +76,25 @@ type Lent struct {
 }
 
 // ByDoor reports whether the credentials need doors.
-func ByDoor(c rules.Credentials) bool {
-	_, git := c.Of(rules.GitCredential)
-	_, agent := c.Of(rules.AgentCredential)
+func ByDoor(c language.Credentials) bool {
+	_, git := c.Of(language.GitCredential)
+	_, agent := c.Of(language.AgentCredential)
 	return git || agent
 }
 
 // Lend prepares what a command is lent. Before [Lent.FindRemotes], git's
 // passwords are lent for no host.
-func (l *Lender) Lend(c rules.Credentials) *Lent { return &Lent{lender: l, credentials: c} }
+func (l *Lender) Lend(c language.Credentials) *Lent { return &Lent{lender: l, credentials: c} }
 
 // Doors returns for each door, by name, the function that serves a connection
 // until the context ends.
 func (l *Lent) Doors() map[string]func(context.Context, *os.File) {
 	doors := map[string]func(context.Context, *os.File){}
-	if keys, lent := l.credentials.Of(rules.AgentCredential); lent {
+	if keys, lent := l.credentials.Of(language.AgentCredential); lent {
 		door := &agentDoor{dial: l.lender.dialAgent, keys: keys, count: &l.count}
 		doors[AgentDoor] = func(ctx context.Context, conn *os.File) { door.serve(ctx, conn) }
 	}
-	if _, lent := l.credentials.Of(rules.GitCredential); lent {
+	if _, lent := l.credentials.Of(language.GitCredential); lent {
 		door := &helperDoor{fill: l.lender.filler.fill, hosts: l.remotes, learn: l.lender.learn, count: &l.count}
 		doors[GitDoor] = door.serve
 	}
@@ -136,7 +136,7 @@ func (l *Lent) remotes() hosts {
 // FindRemotes determines the hosts for which git's passwords are lent. Call it
 // before the command starts. See [Asker].
 func (l *Lent) FindRemotes(ctx context.Context, argv []string, ask Asker) {
-	only, lent := l.credentials.Of(rules.GitCredential)
+	only, lent := l.credentials.Of(language.GitCredential)
 	if !lent {
 		return
 	}

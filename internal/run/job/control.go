@@ -78,7 +78,7 @@ func (j *Job) WaitsForInput() bool {
 }
 
 // steering returns what can be done with the command while it runs.
-func (j *Job) steering() (runner.Controls, error) {
+func (j *Job) steering() (run.Controls, error) {
 	if !j.background {
 		if j.Status().State == Running {
 			return nil, inForeground(j.id)
@@ -96,11 +96,11 @@ func (j *Job) steering() (runner.Controls, error) {
 // told turns an error of the runner into one for the caller.
 func (j *Job) told(err error) error {
 	switch {
-	case errors.Is(err, runner.ErrEnded):
+	case errors.Is(err, run.ErrEnded):
 		return notRunning(j.id)
-	case errors.Is(err, runner.ErrInputClosed):
+	case errors.Is(err, run.ErrInputClosed):
 		return inputClosed(j.id)
-	case errors.Is(err, runner.ErrNoTerminal):
+	case errors.Is(err, run.ErrNoTerminal):
 		return noTerminal(j.id)
 	}
 	return err

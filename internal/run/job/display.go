@@ -13,12 +13,12 @@ import (
 // several goroutines at once.
 type display struct {
 	mu      sync.Mutex
-	screen  *screen.Screen
+	screen  *terminal.Screen
 	replies []byte // to what the program has asked the terminal, not yet typed
 	typing  bool
 }
 
-func newDisplay(size tipstaff.TerminalSize) *display { return &display{screen: screen.New(size)} }
+func newDisplay(size tipstaff.TerminalSize) *display { return &display{screen: terminal.New(size)} }
 
 // mostReplies bounds the answers that wait for a program that asks and does not
 // read.

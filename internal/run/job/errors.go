@@ -73,7 +73,7 @@ func ending(why error) error {
 // portFault is the error of a machine where nobody can say which ports a command
 // listens at; nil if it has ended meanwhile.
 func (j *Job) portFault(err error) error {
-	if err == nil || errors.Is(err, runner.ErrEnded) {
+	if err == nil || errors.Is(err, run.ErrEnded) {
 		return nil
 	}
 	return &tipstaff.Error{

@@ -37,7 +37,7 @@ type Job struct {
 	mu       sync.Mutex
 	begun    time.Time // zero: nothing was started
 	over     time.Time
-	controls runner.Controls
+	controls run.Controls
 	ran      time.Time // since when there are controls
 	person   bool      // a person has ended it
 	wentOn   bool      // its call was answered
@@ -73,7 +73,7 @@ func shortLine(line string) string {
 }
 
 // live connects the job to its command, beside the caller.
-func (j *Job) live(ctx context.Context, l runner.Live) runner.Live {
+func (j *Job) live(ctx context.Context, l run.Live) run.Live {
 	named, started, stdout := l.Named, l.Started, l.Stdout
 	l.Named = func(id tipstaff.RequestID) {
 		j.store.name(j, id)

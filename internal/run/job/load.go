@@ -35,7 +35,7 @@ func (j *Job) Load(fresh bool) (Load, bool) {
 	return j.meter.read(c, begun, fresh)
 }
 
-func (m *meter) read(c runner.Controls, begun time.Time, fresh bool) (Load, bool) {
+func (m *meter) read(c run.Controls, begun time.Time, fresh bool) (Load, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := time.Now()

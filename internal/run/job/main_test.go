@@ -60,7 +60,7 @@ type command struct {
 }
 
 // run starts at once and ends when it is told to, or with ctx.
-func (c *command) run(ctx context.Context, live runner.Live) (tipstaff.Result, error) {
+func (c *command) run(ctx context.Context, live run.Live) (tipstaff.Result, error) {
 	live.Name(c.id)
 	c.out = c.store.Begin(c.id)
 	defer c.out.End()
@@ -93,7 +93,7 @@ func (c *command) Input(ctx context.Context, p []byte) (int, error) {
 }
 
 func (c *command) CloseInput() error                  { return nil }
-func (c *command) Resize(tipstaff.TerminalSize) error { return runner.ErrNoTerminal }
+func (c *command) Resize(tipstaff.TerminalSize) error { return run.ErrNoTerminal }
 func (c *command) WaitsForInput() bool                { return false }
 
 func (c *command) Signal(s syscall.Signal) error {

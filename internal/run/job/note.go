@@ -11,9 +11,9 @@ import (
 
 // Note notes a command that a call waits for, so that its owner can read its output
 // and see it in a session, and people can end it. The road is taken with the context
-// and the [runner.Live] that it returns, and what the road returns is given to ended,
+// and the [run.Live] that it returns, and what the road returns is given to ended,
 // which says what the call is told.
-func (st *Store) Note(ctx context.Context, c Command) (noted context.Context, live runner.Live, ended func(tipstaff.Result, error) (tipstaff.Result, error)) {
+func (st *Store) Note(ctx context.Context, c Command) (noted context.Context, live run.Live, ended func(tipstaff.Result, error) (tipstaff.Result, error)) {
 	j := &Job{
 		store: st, owner: c.Owner, session: c.Session, line: shortLine(c.Line), origin: c.Origin, tool: c.Tool,
 		begun: time.Now(), done: make(chan struct{}),
@@ -24,7 +24,7 @@ func (st *Store) Note(ctx context.Context, c Command) (noted context.Context, li
 		st.name(j, id)
 		c.Live.Name(id)
 	}
-	live.Controls = func(controls runner.Controls) {
+	live.Controls = func(controls run.Controls) {
 		j.steered(controls)
 		if c.Live.Controls != nil {
 			c.Live.Controls(controls)
@@ -47,7 +47,7 @@ func (st *Store) Note(ctx context.Context, c Command) (noted context.Context, li
 }
 
 // steered connects the job to what can be done with its command from now on.
-func (j *Job) steered(c runner.Controls) {
+func (j *Job) steered(c run.Controls) {
 	j.mu.Lock()
 	j.controls, j.ran = c, time.Now()
 	late := j.person

@@ -8,16 +8,16 @@ import (
 	"tipstaff/internal/run"
 )
 
-// Bounded is a [runner.Runner] that holds commands in the background to the bound
+// Bounded is a [run.Runner] that holds commands in the background to the bound
 // of the policy file for their callers.
 type Bounded struct {
 	Store *Store
-	Next  runner.Runner
+	Next  run.Runner
 }
 
 // Run carries out g, unless the caller has as many commands in the background as
 // the policy allows.
-func (b Bounded) Run(ctx context.Context, g *policy.Grant, live runner.Live) (tipstaff.Result, error) {
+func (b Bounded) Run(ctx context.Context, g *policy.Grant, live run.Live) (tipstaff.Result, error) {
 	req := g.Request()
 	if most := g.Bounds().Background; req.Background && req.Parent == "" && most > 0 {
 		if n := b.Store.others(req.ID); n >= most {

@@ -26,7 +26,7 @@ func (j *Job) ShownLine(hide func(string) string) string {
 	j.shown.mu.Lock()
 	defer j.shown.mu.Unlock()
 	if !j.shown.lined {
-		j.shown.line, j.shown.lined = argv.Escape(hide(j.line)), true
+		j.shown.line, j.shown.lined = cmdline.Escape(hide(j.line)), true
 	}
 	return j.shown.line
 }
@@ -69,8 +69,8 @@ func (j *Job) LastLine(hide func(string) string, fresh bool) string {
 	if screen, has := j.Screen(); has {
 		j.shown.last = lastIn(hide(screen))
 	} else if p, err := out.LastLine(); err == nil {
-		clean, _ := text.Clean(p)
-		j.shown.last = lastIn(clean)
+		cleaned, _ := clean.Clean(p)
+		j.shown.last = lastIn(cleaned)
 	}
 	return j.shown.last
 }
@@ -78,7 +78,7 @@ func (j *Job) LastLine(hide func(string) string, fresh bool) string {
 // lastIn returns the last line of clean text that is not blank.
 func lastIn(clean string) string {
 	lines := strings.Split(strings.TrimRight(clean, " \t\n"), "\n")
-	line := argv.Escape(strings.TrimSpace(lines[len(lines)-1]))
+	line := cmdline.Escape(strings.TrimSpace(lines[len(lines)-1]))
 	if r := []rune(line); len(r) > longestShown {
 		line = string(r[:longestShown]) + "…"
 	}

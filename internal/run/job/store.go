@@ -104,9 +104,9 @@ type Command struct {
 	Terminal *tipstaff.TerminalSize
 	// Live connects the caller to the command. Its functions may be called after
 	// the caller has its answer.
-	Live runner.Live
+	Live run.Live
 	// Run takes the road with the command.
-	Run func(ctx context.Context, live runner.Live) (tipstaff.Result, error)
+	Run func(ctx context.Context, live run.Live) (tipstaff.Result, error)
 }
 
 // Start runs a command in the background, and returns at once. The error is

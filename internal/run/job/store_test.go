@@ -74,7 +74,7 @@ func TestWhatNeverBeganIsNotKnownAndTakesNoPlace(t *testing.T) {
 	bubble(t, Options{Max: 1, OwnMax: 1, SessionMax: 1}, func(t *testing.T, w *world) {
 		refusal := errors.New("the policy says no")
 		for range 3 {
-			j, err := w.Start(t.Context(), Command{Owner: me("a"), Run: func(_ context.Context, live runner.Live) (tipstaff.Result, error) {
+			j, err := w.Start(t.Context(), Command{Owner: me("a"), Run: func(_ context.Context, live run.Live) (tipstaff.Result, error) {
 				live.Name("cmd_refused")
 				return tipstaff.Result{}, refusal
 			}})
@@ -337,12 +337,12 @@ func TestCommandsOfCallsThatWaitTakeNoInput(t *testing.T) {
 func TestAPersonIsNotAskedThroughACallThatWasAnswered(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, w *world) {
 		asked := 0
-		live := runner.Live{Ask: func(context.Context, policy.Question) (policy.Answer, error) {
+		live := run.Live{Ask: func(context.Context, policy.Question) (policy.Answer, error) {
 			asked++
 			return policy.Answer{Choice: policy.Once}, nil
 		}}
 		ask := make(chan error)
-		j, err := w.Start(t.Context(), Command{Owner: me("a"), Live: live, Run: func(ctx context.Context, live runner.Live) (tipstaff.Result, error) {
+		j, err := w.Start(t.Context(), Command{Owner: me("a"), Live: live, Run: func(ctx context.Context, live run.Live) (tipstaff.Result, error) {
 			live.Name("cmd_1")
 			_, _ = live.Ask(ctx, policy.Question{})
 			live.Started()
@@ -364,7 +364,7 @@ func TestAPersonIsNotAskedThroughACallThatWasAnswered(t *testing.T) {
 
 func TestAPanicIsAnErrorOfItsCommandAlone(t *testing.T) {
 	bubble(t, Options{}, func(t *testing.T, w *world) {
-		j, err := w.Start(t.Context(), Command{Owner: me("a"), Run: func(_ context.Context, live runner.Live) (tipstaff.Result, error) {
+		j, err := w.Start(t.Context(), Command{Owner: me("a"), Run: func(_ context.Context, live run.Live) (tipstaff.Result, error) {
 			live.Name("cmd_1")
 			live.Started()
 			panic("secret detail")

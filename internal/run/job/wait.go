@@ -153,7 +153,7 @@ func (s *search) look(ctx context.Context, out *spool.Output) (bool, error) {
 		}
 		s.from = p.Next
 		s.line = append(s.line, p.Text...)
-		shown, _ := text.Clean(s.line)
+		shown, _ := clean.Clean(s.line)
 		if s.match.MatchString(shown) {
 			return true, nil
 		}

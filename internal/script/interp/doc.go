@@ -1,4 +1,4 @@
-// Package bash interprets scripts as Bash 5.2 does with bash -c, and starts
+// Package interp interprets scripts as Bash 5.2 does with bash -c, and starts
 // nothing: each program is asked for from a [Host], with the words and
 // descriptors that it gets.
 //
@@ -21,4 +21,4 @@
 //
 // Read next: run.go, statement.go and call.go for commands, word.go and part.go
 // for expansions, builtin.go, host.go.
-package bash
+package interp

@@ -1,6 +1,6 @@
 //go:build linux
 
-package bash
+package interp
 
 import (
 	"tipstaff/internal/command/scan"
@@ -13,7 +13,7 @@ func (s *Shell) evaluateText(name, text string) {
 		return
 	}
 	defer func() { s.depth-- }()
-	script, err := shell.Parse(text)
+	script, err := scan.Parse(text)
 	if err != nil {
 		s.errorf("%s: %v", name, err)
 		s.status = 2

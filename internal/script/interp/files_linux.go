@@ -1,4 +1,4 @@
-package bash
+package interp
 
 import (
 	"io/fs"

@@ -1,6 +1,6 @@
 //go:build linux
 
-package bash_test
+package interp_test
 
 import (
 	"io"
@@ -16,13 +16,13 @@ import (
 
 // ran is what came of a script within this process.
 type ran struct {
-	bash.Result
+	interp.Result
 	host     *fake
 	out, err string
 }
 
 // run interprets a script that ends, with a host of its own.
-func run(t *testing.T, text string, change func(*bash.Settings)) ran {
+func run(t *testing.T, text string, change func(*interp.Settings)) ran {
 	t.Helper()
 	dir := t.TempDir()
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
@@ -42,11 +42,11 @@ func run(t *testing.T, text string, change func(*bash.Settings)) ran {
 		t.Fatal(err)
 	}
 	r := ran{host: &fake{}}
-	settings := bash.Settings{Host: r.host, Null: null, Directory: dir, Files: [3]*os.File{in, open("stdout"), open("stderr")}}
+	settings := interp.Settings{Host: r.host, Null: null, Directory: dir, Files: [3]*os.File{in, open("stdout"), open("stderr")}}
 	if change != nil {
 		change(&settings)
 	}
-	s, result := bash.Run(settings, text)
+	s, result := interp.Run(settings, text)
 	if s != nil {
 		s.Wait()
 	}
@@ -83,7 +83,7 @@ func TestTheHostIsAskedForTheWordsThatACommandGets(t *testing.T) {
 		"echo no; : p; type p; command -v p; false; [ p = q ]":                                 nil,
 	} {
 		var dir string
-		r := run(t, text, func(s *bash.Settings) { dir = s.Directory })
+		r := run(t, text, func(s *interp.Settings) { dir = s.Directory })
 		var got []string
 		for _, words := range r.host.words {
 			got = append(got, strings.ReplaceAll(strings.Join(words, "|"), dir, "DIR"))
@@ -100,7 +100,7 @@ func TestTheHostIsAskedForTheWordsThatACommandGets(t *testing.T) {
 
 // TestTheHostIsToldOnlyWhatVariablesHaveChanged.
 func TestTheHostIsToldOnlyWhatVariablesHaveChanged(t *testing.T) {
-	r := run(t, `export A=1; B=2; p; A=3 B=4 p; unset OLD; p; export -n A; p; declare -x C=5; cd /; p`, func(s *bash.Settings) {
+	r := run(t, `export A=1; B=2; p; A=3 B=4 p; unset OLD; p; export -n A; p; declare -x C=5; cd /; p`, func(s *interp.Settings) {
 		s.Environment = []string{"OLD=x", "SAME=y"}
 	})
 	want := []string{"A=1", "A=3 B=4", "A=1 OLD", "OLD", "C=5 OLD OLDPWD=DIR PWD=/"}
@@ -132,7 +132,7 @@ func TestARefusalEndsTheScript(t *testing.T) {
 		if r.Code != 126 || !strings.Contains(r.err, "refused: no") {
 			t.Errorf("%s: %d %q", text, r.Code, r.err)
 		}
-		r = run(t, text, func(s *bash.Settings) { s.Continue = true })
+		r = run(t, text, func(s *interp.Settings) { s.Continue = true })
 		if r.Code == 126 && !strings.HasSuffix(text, "refused") {
 			t.Errorf("%s: it did not go on", text)
 		}
@@ -142,7 +142,7 @@ func TestARefusalEndsTheScript(t *testing.T) {
 // TestRedirectionsThatTheHostDoesNotWantOpenNothing.
 func TestRedirectionsThatTheHostDoesNotWantOpenNothing(t *testing.T) {
 	for _, text := range []string{"p > forbidden", "p >> forbidden", "p 2> forbidden", "p &> forbidden", "p >| forbidden", "p <> forbidden", ": > ./sub/../forbidden", "exec > forbidden", "{ p; } > forbidden", "f() { p; } > forbidden; f", "echo $(echo x > forbidden)", "x=forbidden; p > $x"} {
-		r := run(t, "mkdir() { :; }; "+text+"; echo status $?", func(s *bash.Settings) { _ = os.Mkdir(s.Directory+"/sub", 0o700) })
+		r := run(t, "mkdir() { :; }; "+text+"; echo status $?", func(s *interp.Settings) { _ = os.Mkdir(s.Directory+"/sub", 0o700) })
 		if !strings.Contains(r.err, "line 1: ") || !strings.Contains(r.err, "not there") {
 			t.Errorf("%s: %q", text, r.err)
 		}

@@ -1,6 +1,6 @@
 //go:build linux && !race
 
-package bash_test
+package interp_test
 
 import (
 	"strings"

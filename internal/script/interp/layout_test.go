@@ -1,6 +1,6 @@
 //go:build linux
 
-package bash_test
+package interp_test
 
 import (
 	"fmt"
@@ -60,7 +60,7 @@ func TestGeneratedFunctionsArePrintedAsBashPrintsThem(t *testing.T) {
 			fmt.Fprintf(&text, "f%d() {\n%s\n}\n", i, generated(random, 3))
 		}
 		first := run(t, text.String()+"declare -f", nil)
-		next := run(t, "declare -f", func(s *bash.Settings) { s.State = first.State })
+		next := run(t, "declare -f", func(s *interp.Settings) { s.State = first.State })
 		want := inBash(t, text.String()+"declare -f")
 		sameText(t, first, want)
 		sameText(t, next, want)

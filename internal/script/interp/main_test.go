@@ -1,6 +1,6 @@
 //go:build linux
 
-package bash_test
+package interp_test
 
 import (
 	"bytes"
@@ -44,7 +44,7 @@ type fake struct {
 	directories  []string
 }
 
-func (f *fake) Run(c *bash.Command, started func(bash.Process)) bash.Outcome {
+func (f *fake) Run(c *interp.Command, started func(interp.Process)) interp.Outcome {
 	f.mu.Lock()
 	if len(f.words) < 100 {
 		f.words = append(f.words, slices.Clone(c.Words))
@@ -59,15 +59,15 @@ func (f *fake) Run(c *bash.Command, started func(bash.Process)) bash.Outcome {
 	case "count":
 	case "fail":
 		n, _ := strconv.Atoi(c.Words[1])
-		return bash.Outcome{Code: n}
+		return interp.Outcome{Code: n}
 	case "refused":
-		return bash.Outcome{Code: 126, Refused: true, Text: "refused: no"}
+		return interp.Outcome{Code: 126, Refused: true, Text: "refused: no"}
 	case "in":
 		_, _ = io.Copy(out, c.Files[0])
 	default:
 		_, _ = fmt.Fprintf(out, "%q\n", c.Words)
 	}
-	return bash.Outcome{}
+	return interp.Outcome{}
 }
 
 func (*fake) MayWrite(path string) error {
@@ -99,7 +99,7 @@ func interpret(dir, path string) int {
 	if err != nil {
 		return 99
 	}
-	s, r := bash.Run(bash.Settings{Host: &fake{}, Null: null, Directory: dir, Files: [3]*os.File{os.Stdin, os.Stdout, os.Stderr}}, string(text))
+	s, r := interp.Run(interp.Settings{Host: &fake{}, Null: null, Directory: dir, Files: [3]*os.File{os.Stdin, os.Stdout, os.Stderr}}, string(text))
 	if s != nil {
 		s.Wait()
 	}

@@ -1,6 +1,6 @@
 //go:build linux
 
-package bash
+package interp
 
 import (
 	"fmt"
@@ -20,7 +20,7 @@ func Run(settings Settings, text string) (*Shell, Result) {
 	if err != nil {
 		return nil, Result{Code: 1, Fault: err}
 	}
-	script, err := shell.Parse(text)
+	script, err := scan.Parse(text)
 	if err != nil {
 		s.files.close()
 		return s, Result{Code: 2, Fault: err, Directory: s.dir.path, State: settings.State}

@@ -1,6 +1,6 @@
 //go:build linux
 
-package bash
+package interp
 
 import (
 	"errors"
@@ -73,7 +73,7 @@ func (s *Shell) restore(text string) error {
 	if text == "" {
 		return nil
 	}
-	script, err := shell.Parse(text)
+	script, err := scan.Parse(text)
 	if err != nil {
 		return fmt.Errorf("cannot restore the session: %w", err)
 	}

@@ -1,4 +1,4 @@
-package shellwire
+package ipc
 
 import (
 	"errors"

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package shellwire
+package ipc
 
 import (
 	"errors"

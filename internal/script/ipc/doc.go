@@ -1,4 +1,4 @@
-// Package shellwire is what the server and a script process say to each other:
+// Package ipc is what the server and a script process say to each other:
 // messages with descriptors, over one socket.
 //
 // The script process is the one that interprets a script of execute_shell
@@ -6,4 +6,4 @@
 // (internal/script) for each simple command. Neither side trusts the other to
 // send what makes sense, and the server does not trust the script process at
 // all: what a message asks for is judged like what a caller asks for.
-package shellwire
+package ipc

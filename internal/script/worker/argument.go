@@ -1,4 +1,4 @@
-package shellproc
+package worker
 
 const (
 	// Argument is the only argument of this program when it is to be a script process.

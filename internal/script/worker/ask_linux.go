@@ -1,4 +1,4 @@
-package shellproc
+package worker
 
 import (
 	"errors"
@@ -19,17 +19,17 @@ import (
 // asker asks the server for commands: it is what the interpreter takes for the
 // host of its programs.
 type asker struct {
-	conn   *shellwire.Conn
+	conn   *ipc.Conn
 	null   *os.File
 	closed *os.File // stands for a closed descriptor: nothing can be read or written
 	writes bool
 
 	mu      sync.Mutex
 	last    uint64
-	waiting map[uint64]chan shellwire.Message
+	waiting map[uint64]chan ipc.Message
 }
 
-func newAsker(conn *shellwire.Conn) (*asker, error) {
+func newAsker(conn *ipc.Conn) (*asker, error) {
 	fd, err := unix.Open("/", unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the root: %w", err)
@@ -38,7 +38,7 @@ func newAsker(conn *shellwire.Conn) (*asker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("no script without it: %w", err)
 	}
-	return &asker{conn: conn, null: null, closed: os.NewFile(uintptr(fd), "closed"), writes: true, waiting: map[uint64]chan shellwire.Message{}}, nil
+	return &asker{conn: conn, null: null, closed: os.NewFile(uintptr(fd), "closed"), writes: true, waiting: map[uint64]chan ipc.Message{}}, nil
 }
 
 // listen gives what the server says to the commands that wait for it. It returns
@@ -52,13 +52,13 @@ func (a *asker) listen() error {
 		if err != nil {
 			return err
 		}
-		shellwire.CloseAll(files)
-		if m.Kind != shellwire.Started && m.Kind != shellwire.Ended {
+		ipc.CloseAll(files)
+		if m.Kind != ipc.Started && m.Kind != ipc.Ended {
 			return fmt.Errorf("an unexpected message of kind %d", m.Kind)
 		}
 		a.mu.Lock()
 		to := a.waiting[m.ID]
-		if m.Kind == shellwire.Ended {
+		if m.Kind == ipc.Ended {
 			delete(a.waiting, m.ID)
 		}
 		a.mu.Unlock()
@@ -71,10 +71,10 @@ func (a *asker) listen() error {
 	}
 }
 
-// Run implements [bash.Host].
-func (a *asker) Run(c *bash.Command, started func(bash.Process)) bash.Outcome {
-	m := shellwire.Message{
-		Kind: shellwire.Ask, Words: c.Words, Environment: c.Environment, Directory: c.Directory, Line: c.Line, Column: c.Column, WantNumber: started != nil,
+// Run implements [interp.Host].
+func (a *asker) Run(c *interp.Command, started func(interp.Process)) interp.Outcome {
+	m := ipc.Message{
+		Kind: ipc.Ask, Words: c.Words, Environment: c.Environment, Directory: c.Directory, Line: c.Line, Column: c.Column, WantNumber: started != nil,
 	}
 	fds := []int{int(c.At.Fd())}
 	for _, f := range c.Files {
@@ -83,7 +83,7 @@ func (a *asker) Run(c *bash.Command, started func(bash.Process)) bash.Outcome {
 		}
 		fds = append(fds, int(f.Fd()))
 	}
-	answers := make(chan shellwire.Message, 2)
+	answers := make(chan ipc.Message, 2)
 	a.mu.Lock()
 	a.last++
 	m.ID = a.last
@@ -95,17 +95,17 @@ func (a *asker) Run(c *bash.Command, started func(bash.Process)) bash.Outcome {
 		a.mu.Lock()
 		delete(a.waiting, m.ID)
 		a.mu.Unlock()
-		return bash.Outcome{Code: 126, Text: fmt.Sprintf("%s: %v", c.Words[0], err)}
+		return interp.Outcome{Code: 126, Text: fmt.Sprintf("%s: %v", c.Words[0], err)}
 	}
 	for {
 		answer := <-answers
-		if answer.Kind == shellwire.Started {
+		if answer.Kind == ipc.Started {
 			if started != nil {
 				started(&process{a, m.ID, answer.Number})
 			}
 			continue
 		}
-		return bash.Outcome{
+		return interp.Outcome{
 			Code: answer.Code & 0xff, Refused: answer.Refused, Text: answer.Text,
 			User: time.Duration(answer.UserNanoseconds), System: time.Duration(answer.SystemNanoseconds),
 		}
@@ -119,12 +119,12 @@ type process struct {
 	number int
 }
 
-// Number implements [bash.Process].
+// Number implements [interp.Process].
 func (p *process) Number() int { return p.number }
 
-// Signal implements [bash.Process]. The server knows whether the command still runs.
+// Signal implements [interp.Process]. The server knows whether the command still runs.
 func (p *process) Signal(number int) {
-	_ = p.a.conn.Send(shellwire.Message{Kind: shellwire.Signal, ID: p.id, Number: number}) // a server that is gone ends this process
+	_ = p.a.conn.Send(ipc.Message{Kind: ipc.Signal, ID: p.id, Number: number}) // a server that is gone ends this process
 }
 
 // errReadOnly is what a redirection gives where scripts may only read.
@@ -136,7 +136,7 @@ func (a *asker) readOnly() error {
 	return proc.ForbidWriting()
 }
 
-// MayWrite implements [bash.Host].
+// MayWrite implements [interp.Host].
 func (a *asker) MayWrite(string) error {
 	if a.writes {
 		return nil

@@ -1,4 +1,4 @@
-package shellproc
+package worker
 
 import (
 	"regexp"

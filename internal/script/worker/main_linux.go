@@ -1,4 +1,4 @@
-package shellproc
+package worker
 
 import (
 	"errors"
@@ -26,7 +26,7 @@ const (
 // It returns when the process has nothing to do any more; the caller then exits
 // at once.
 func Main(fd uintptr) error {
-	conn, err := shellwire.New(fd)
+	conn, err := ipc.New(fd)
 	if err != nil {
 		return err
 	}
@@ -40,10 +40,10 @@ func Main(fd uintptr) error {
 	if err != nil {
 		return err
 	}
-	if err := bash.Warm(a.null); err != nil {
+	if err := interp.Warm(a.null); err != nil {
 		return fmt.Errorf("cannot warm up: %w", err)
 	}
-	if err := conn.Send(shellwire.Message{Kind: shellwire.Ready}); err != nil {
+	if err := conn.Send(ipc.Message{Kind: ipc.Ready}); err != nil {
 		return err
 	}
 	m, files, err := conn.Receive()
@@ -53,7 +53,7 @@ func Main(fd uintptr) error {
 	if err != nil {
 		return err
 	}
-	if m.Kind != shellwire.Script || len(files) != 3 {
+	if m.Kind != ipc.Script || len(files) != 3 {
 		return fmt.Errorf("the first message is of kind %d with %d descriptors, not a script with three", m.Kind, len(files))
 	}
 	return a.live(m, files)
@@ -76,13 +76,13 @@ func bound() error {
 
 // live runs the script beside what the server says, until both it and its jobs
 // have ended or the server is gone.
-func (a *asker) live(m shellwire.Message, files []*os.File) error {
+func (a *asker) live(m ipc.Message, files []*os.File) error {
 	if !m.Write {
 		if err := a.readOnly(); err != nil {
 			return err
 		}
 	}
-	settings := bash.Settings{Host: a, Null: a.null, Environment: m.Environment, Directory: m.Directory, State: m.State, Continue: m.Continue}
+	settings := interp.Settings{Host: a, Null: a.null, Environment: m.Environment, Directory: m.Directory, State: m.State, Continue: m.Continue}
 	for i, f := range files {
 		own, err := blocking(f)
 		if err != nil {
@@ -103,9 +103,9 @@ func (a *asker) live(m shellwire.Message, files []*os.File) error {
 }
 
 // interpret runs the script, says how it ended, and waits for its jobs.
-func (a *asker) interpret(settings bash.Settings, text string) error {
-	s, r := bash.Run(settings, text)
-	done := shellwire.Message{Kind: shellwire.Done, Code: r.Code, Directory: r.Directory, State: r.State}
+func (a *asker) interpret(settings interp.Settings, text string) error {
+	s, r := interp.Run(settings, text)
+	done := ipc.Message{Kind: ipc.Done, Code: r.Code, Directory: r.Directory, State: r.State}
 	if r.Fault != nil {
 		done.Text = r.Fault.Error()
 	}

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package shellproc
+package worker
 
 import "errors"
 

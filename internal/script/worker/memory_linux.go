@@ -1,6 +1,6 @@
 //go:build linux && !race
 
-package shellproc
+package worker
 
 // maxData bounds the memory of the process by the kernel (RLIMIT_DATA). Go counts
 // against it what it has mapped, in steps of 64 MiB; what asks for more is ended.

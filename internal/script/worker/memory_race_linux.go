@@ -1,6 +1,6 @@
 //go:build linux && race
 
-package shellproc
+package worker
 
 // maxData is higher under the race detector, which needs several times the memory.
 const maxData = 16 << 30

@@ -1,4 +1,4 @@
-package shellproc
+package worker
 
 import (
 	"bytes"
@@ -21,7 +21,7 @@ import (
 // server is the other end of a script process, as tests need it: it starts what
 // is asked for, but for programs that it refuses.
 type server struct {
-	conn   *shellwire.Conn
+	conn   *ipc.Conn
 	cmd    *exec.Cmd
 	env    []string
 	refuse []string
@@ -38,7 +38,7 @@ type server struct {
 type result struct {
 	out, err string
 	code     int
-	done     shellwire.Message
+	done     ipc.Message
 	asked    [][]string
 	gone     bool // the process ended without Done
 	crash    string
@@ -77,7 +77,7 @@ func (x script) start(t testing.TB) (r result, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), x.wait)
 	defer cancel()
 	s := &server{env: x.env, refuse: x.refuse, limit: x.limit, running: map[uint64]*exec.Cmd{}}
-	conn, theirs, err := shellwire.Pair()
+	conn, theirs, err := ipc.Pair()
 	if err != nil {
 		return r, err
 	}
@@ -96,11 +96,11 @@ func (x script) start(t testing.TB) (r result, err error) {
 		return r, err
 	}
 	m, _, err := conn.Receive()
-	if err != nil || m.Kind != shellwire.Ready {
+	if err != nil || m.Kind != ipc.Ready {
 		_ = s.cmd.Wait()
 		return r, fmt.Errorf("not ready: %v %s", err, &s.crash)
 	}
-	first := shellwire.Message{Kind: shellwire.Script, Text: x.text, Environment: x.env, Directory: x.dir, State: x.state, Write: !x.readOnly, Continue: x.goOn}
+	first := ipc.Message{Kind: ipc.Script, Text: x.text, Environment: x.env, Directory: x.dir, State: x.state, Write: !x.readOnly, Continue: x.goOn}
 	if err := conn.Send(first, int(files[0].Fd()), int(files[1].Fd()), int(files[2].Fd())); err != nil {
 		_ = s.cmd.Wait()
 		return r, fmt.Errorf("%w %v %s", err, s.cmd.ProcessState, &s.crash)
@@ -148,29 +148,29 @@ func (s *server) serve(r *result, stays bool) {
 	for {
 		m, files, err := s.conn.Receive()
 		if err != nil {
-			r.gone = r.done.Kind != shellwire.Done
+			r.gone = r.done.Kind != ipc.Done
 			return
 		}
 		switch m.Kind {
-		case shellwire.Ask:
+		case ipc.Ask:
 			s.mu.Lock()
 			s.asked = append(s.asked, m.Words)
 			s.mu.Unlock()
 			s.all.Go(func() { s.run(m, files) })
 			continue
-		case shellwire.Signal:
+		case ipc.Signal:
 			s.signal(m)
-		case shellwire.Done:
+		case ipc.Done:
 			r.done, r.code = m, m.Code
 			if !stays {
 				return
 			}
 		}
-		shellwire.CloseAll(files)
+		ipc.CloseAll(files)
 	}
 }
 
-func (s *server) signal(m shellwire.Message) {
+func (s *server) signal(m ipc.Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c := s.running[m.ID]; c != nil && c.Process != nil && c.Process.Pid > 1 {
@@ -189,20 +189,20 @@ func (s *server) end() {
 	}
 }
 
-func (s *server) run(m shellwire.Message, files []*os.File) {
-	answer := shellwire.Message{Kind: shellwire.Ended, ID: m.ID}
+func (s *server) run(m ipc.Message, files []*os.File) {
+	answer := ipc.Message{Kind: ipc.Ended, ID: m.ID}
 	defer func() { _ = s.conn.Send(answer) }()
 	s.mu.Lock()
 	n := len(s.asked)
 	s.mu.Unlock()
 	if slices.Contains(s.refuse, filepath.Base(m.Words[0])) || s.limit > 0 && n > s.limit {
-		shellwire.CloseAll(files)
+		ipc.CloseAll(files)
 		answer.Code, answer.Refused, answer.Text = 126, true, m.Words[0]+": refused"
 		return
 	}
 	c, err := s.command(m, files)
 	if err != nil {
-		shellwire.CloseAll(files)
+		ipc.CloseAll(files)
 		answer.Code = 127
 		answer.Text = m.Words[0] + ": " + reasonOf(err, &answer.Code)
 		return
@@ -213,13 +213,13 @@ func (s *server) run(m shellwire.Message, files []*os.File) {
 		s.running[m.ID] = c
 	}
 	s.mu.Unlock()
-	shellwire.CloseAll(files)
+	ipc.CloseAll(files)
 	if err != nil {
 		answer.Code, answer.Text = 126, m.Words[0]+": "+err.Error()
 		return
 	}
 	if m.WantNumber {
-		_ = s.conn.Send(shellwire.Message{Kind: shellwire.Started, ID: m.ID, Number: c.Process.Pid})
+		_ = s.conn.Send(ipc.Message{Kind: ipc.Started, ID: m.ID, Number: c.Process.Pid})
 	}
 	_ = c.Wait()
 	s.mu.Lock()
@@ -233,7 +233,7 @@ func (s *server) run(m shellwire.Message, files []*os.File) {
 	answer.UserNanoseconds, answer.SystemNanoseconds = int64(c.ProcessState.UserTime()), int64(c.ProcessState.SystemTime())
 }
 
-func (s *server) command(m shellwire.Message, files []*os.File) (*exec.Cmd, error) {
+func (s *server) command(m ipc.Message, files []*os.File) (*exec.Cmd, error) {
 	if len(files) < 4 {
 		return nil, errors.New("bad request")
 	}

@@ -15,9 +15,9 @@ import (
 // Engine are the settings of a fleet: where its NATS servers are, what this
 // tipstaff is in it, and the files with its keys. Without Servers it is in none.
 type Engine struct {
-	Servers []string      // TIPSTAFF_ENGINE
-	Roles   []engine.Role // TIPSTAFF_ENGINE_ROLES; empty: by the subcommand
-	Alone   bool          // TIPSTAFF_ENGINE_ROLES is none: only the trail is copied
+	Servers []string     // TIPSTAFF_ENGINE
+	Roles   []natsx.Role // TIPSTAFF_ENGINE_ROLES; empty: by the subcommand
+	Alone   bool         // TIPSTAFF_ENGINE_ROLES is none: only the trail is copied
 
 	Audit    string // TIPSTAFF_ENGINE_AUDIT, as it is written
 	EndsSoon bool   // no setting: the process runs one command
@@ -66,7 +66,7 @@ func (r *reader) engine(maxTerminalSessions int) Engine {
 	}
 	e.Roles, e.Alone = r.roles()
 	if len(e.Servers) > 0 {
-		if err := engine.CheckServers(e.Servers); err != nil {
+		if err := natsx.CheckServers(e.Servers); err != nil {
 			r.faults = append(r.faults, fmt.Errorf("TIPSTAFF_ENGINE: %w", err)) // without the value, which could hold a password
 		}
 	}
@@ -75,18 +75,18 @@ func (r *reader) engine(maxTerminalSessions int) Engine {
 
 const maxFleetSessions = 100_000_000
 
-func (r *reader) roles() (roles []engine.Role, isAlone bool) {
+func (r *reader) roles() (roles []natsx.Role, isAlone bool) {
 	const name = "TIPSTAFF_ENGINE_ROLES"
 	words := r.list(name)
 	if len(words) == 1 && words[0] == alone {
 		return nil, true
 	}
-	if len(words) == 1 && words[0] == string(engine.Operator) {
-		return []engine.Role{engine.Operator}, false
+	if len(words) == 1 && words[0] == string(natsx.Operator) {
+		return []natsx.Role{natsx.Operator}, false
 	}
 	for _, word := range words {
-		role := engine.Role(word)
-		if role != engine.Gateway && role != engine.Runner || slices.Contains(roles, role) {
+		role := natsx.Role(word)
+		if role != natsx.Gateway && role != natsx.Runner || slices.Contains(roles, role) {
 			r.fault(name, "must be gateway, runner, or both with a comma between them; or operator, for people who look after a fleet; or none, for a server that stands alone and only copies its trail")
 			return nil, false
 		}
@@ -99,7 +99,7 @@ func (r *reader) roles() (roles []engine.Role, isAlone bool) {
 func (r *reader) member(name, unset string) string {
 	v := r.text(name, unset)
 	if v != "" {
-		if err := engine.CheckName(v); err != nil {
+		if err := natsx.CheckName(v); err != nil {
 			r.faults = append(r.faults, fmt.Errorf("%s: %w", name, err))
 		}
 	}
@@ -121,48 +121,48 @@ func (e Engine) On() bool { return len(e.Servers) > 0 && !e.Alone }
 // IsOperator reports whether people here look after a fleet, and no server is part of
 // it.
 func (e Engine) IsOperator() bool {
-	return e.On() && slices.Equal(e.Roles, []engine.Role{engine.Operator})
+	return e.On() && slices.Equal(e.Roles, []natsx.Role{natsx.Operator})
 }
 
 // LikelyRoles are Roles or, where the subcommand would say it, those whose keys
 // are set.
-func (e Engine) LikelyRoles() []engine.Role {
+func (e Engine) LikelyRoles() []natsx.Role {
 	if len(e.Roles) > 0 {
 		return e.Roles
 	}
-	var roles []engine.Role
+	var roles []natsx.Role
 	if e.SigningKey != "" || e.GatewaysFile == "" {
-		roles = append(roles, engine.Gateway)
+		roles = append(roles, natsx.Gateway)
 	}
 	if e.GatewaysFile != "" {
-		roles = append(roles, engine.Runner)
+		roles = append(roles, natsx.Runner)
 	}
 	return roles
 }
 
 // NameIn is this machine's name in a role. A runner without a name has that of
 // the host, as far as it can be one.
-func (e Engine) NameIn(role engine.Role, host string) string {
+func (e Engine) NameIn(role natsx.Role, host string) string {
 	switch {
-	case role == engine.Gateway:
+	case role == natsx.Gateway:
 		return e.GatewayName
-	case role == engine.Operator:
+	case role == natsx.Operator:
 		return e.OperatorName
 	case e.RunnerName != "":
 		return e.RunnerName
 	default:
-		return engine.NameOfHost(host)
+		return natsx.NameOfHost(host)
 	}
 }
 
 // Options are those of a connection in a role, under a name.
-func (e Engine) Options(role engine.Role, name string) engine.Options {
-	return engine.Options{Servers: e.Servers, Role: role, Name: name, Credentials: e.Credentials, CA: e.CA, Cert: e.Cert, Key: e.Key}
+func (e Engine) Options(role natsx.Role, name string) natsx.Options {
+	return natsx.Options{Servers: e.Servers, Role: role, Name: name, Credentials: e.Credentials, CA: e.CA, Cert: e.Cert, Key: e.Key}
 }
 
 // AuditorOptions are those of a connection that reads copies.
-func (e Engine) AuditorOptions(name string) engine.Options {
-	o := e.Options(engine.Auditor, name)
+func (e Engine) AuditorOptions(name string) natsx.Options {
+	o := e.Options(natsx.Auditor, name)
 	o.Credentials = cmp.Or(e.AuditorKey, e.Credentials)
 	return o
 }
@@ -178,7 +178,7 @@ func (e Engine) CheckFiles() error {
 
 // Check says what is missing, or cannot be read, for these roles. It opens no
 // connection.
-func (e Engine) Check(roles []engine.Role) error {
+func (e Engine) Check(roles []natsx.Role) error {
 	var faults []error
 	need := func(setting, value, why string) {
 		if value == "" {
@@ -188,19 +188,19 @@ func (e Engine) Check(roles []engine.Role) error {
 	signs := func(who, takers string) {
 		need("TIPSTAFF_ENGINE_KEY", e.SigningKey, "it names the file with the seed that this "+who+" signs with, and "+takers+" take nothing that is not signed; make it with: tipstaff engine key")
 		if e.SigningKey != "" {
-			_, err := engine.NewSigner(e.SigningKey, engine.Address{}, time.Now)
+			_, err := natsx.NewSigner(e.SigningKey, natsx.Address{}, time.Now)
 			faults = append(faults, err)
 		}
 	}
 	faults = append(faults, e.CheckFiles())
 	if e.AuditorKey != "" {
-		faults = append(faults, engine.CheckCredentials(e.AuditorKey))
+		faults = append(faults, natsx.CheckCredentials(e.AuditorKey))
 	}
 	if e.OperatorsFile != "" {
-		_, err := engine.ReadOperators(e.OperatorsFile)
+		_, err := natsx.ReadOperators(e.OperatorsFile)
 		faults = append(faults, err)
 	}
-	if slices.Contains(roles, engine.Operator) {
+	if slices.Contains(roles, natsx.Operator) {
 		signs("operator", "gateways and runners")
 		return errors.Join(faults...)
 	}
@@ -209,13 +209,13 @@ func (e Engine) Check(roles []engine.Role) error {
 		_, err := fleet.ReadSeal(e.SealFile)
 		faults = append(faults, err)
 	}
-	if slices.Contains(roles, engine.Gateway) {
+	if slices.Contains(roles, natsx.Gateway) {
 		signs("gateway", "runners")
 	}
-	if slices.Contains(roles, engine.Runner) {
+	if slices.Contains(roles, natsx.Runner) {
 		need("TIPSTAFF_ENGINE_GATEWAYS", e.GatewaysFile, "it names the file with the public keys of gateways, and this runner takes nothing from others")
 		if e.GatewaysFile != "" {
-			_, err := engine.ReadGateways(e.GatewaysFile)
+			_, err := natsx.ReadGateways(e.GatewaysFile)
 			faults = append(faults, err)
 		}
 	}

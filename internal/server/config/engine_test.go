@@ -47,7 +47,7 @@ func TestTheEnginesSettings(t *testing.T) {
 }
 
 func TestWhatAFleetNeedsIsNamed(t *testing.T) {
-	both := []engine.Role{engine.Gateway, engine.Runner}
+	both := []natsx.Role{natsx.Gateway, natsx.Runner}
 	err := Engine{}.Check(both)
 	for _, want := range []string{"TIPSTAFF_ENGINE_SEAL is not set", "TIPSTAFF_ENGINE_KEY is not set", "TIPSTAFF_ENGINE_GATEWAYS is not set"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -62,7 +62,7 @@ func TestWhatAFleetNeedsIsNamed(t *testing.T) {
 		}
 		return file
 	}
-	seed, public, err := engine.NewKey()
+	seed, public, err := natsx.NewKey()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestWhatAFleetNeedsIsNamed(t *testing.T) {
 			t.Errorf("%s: nothing is said", name)
 		}
 	}
-	operator := Engine{Servers: []string{"nats://x:1"}, Roles: []engine.Role{engine.Operator}, SigningKey: good.SigningKey, OperatorsFile: good.GatewaysFile}
+	operator := Engine{Servers: []string{"nats://x:1"}, Roles: []natsx.Role{natsx.Operator}, SigningKey: good.SigningKey, OperatorsFile: good.GatewaysFile}
 	if err := operator.Check(operator.LikelyRoles()); err != nil || !operator.IsOperator() || operator.Copies() {
 		t.Errorf("an operator needs no seal, and copies no trail: %v", err)
 	}

@@ -118,7 +118,7 @@ func (r *reader) otlp() OTLP {
 func (r *reader) shell() string {
 	const name = "TIPSTAFF_SHELL"
 	mode := r.vars[name]
-	if _, err := rules.ParseShellMode(mode); mode != "" && err != nil {
+	if _, err := language.ParseShellMode(mode); mode != "" && err != nil {
 		r.fault(name, "must be off, read or write")
 	}
 	return mode

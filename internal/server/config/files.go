@@ -22,7 +22,7 @@ const (
 // fileSetting is a setting that names tipstaff's own files.
 type fileSetting struct {
 	name  string
-	kind  own.Kind
+	kind  protected.Kind
 	is    shape
 	why   string // why commands must not change it
 	paths func(s Settings) []string
@@ -41,30 +41,30 @@ const (
 // issuer (JWKS), which is fetched from a URL, or a decider's own files, which
 // are kept where the decider runs.
 var filesOf = []fileSetting{
-	{"TIPSTAFF_CONFIG", own.Steering, isFile, "it decides what may run", func(s Settings) []string { return one(s.ConfigFile) }},
-	{"TERMINAL_ALLOWLIST_PATH", own.Steering, isFile, "it decides what may run", func(s Settings) []string { return s.allowlist() }},
-	{"TIPSTAFF_STATE_DIR", own.Secret, isDirectory, "the records, the key that signs them and the sockets for approvals lie in it", func(s Settings) []string { return one(s.StateDir) }},
-	{"TIPSTAFF_AUDIT_CHECKPOINTS", own.Kept, isDirectory, "the copies of checkpoints prove what the records were", func(s Settings) []string { return one(s.AuditCheckpoints) }},
-	{"TIPSTAFF_AUDIT_WEBHOOK_SECRET_FILE", own.Secret, isFile, "records are signed with it", func(s Settings) []string { return one(s.AuditWebhookSecretFile) }},
-	{"TIPSTAFF_AUDIT_SINKS", own.Steering, isSocket, "records are sent there", func(s Settings) []string { return sockets(strings.ReplaceAll(s.AuditSinks, "syslog://", "unix:")) }},
-	{"TIPSTAFF_DECIDER", own.Steering, isSocket, "it leads to the service that decides on commands", func(s Settings) []string { return sockets(s.Decider.Address) }},
-	{"TIPSTAFF_HTTP", own.Steering, isSocket, "clients show their credentials there", func(s Settings) []string { return sockets(s.HTTP.Address) }},
-	{"TIPSTAFF_TOKENS_FILE", own.Secret, isFile, "it decides who may ask", func(s Settings) []string { return one(s.Callers.TokensFile) }},
-	{"TIPSTAFF_TLS_CERT_FILE", own.Steering, isFile, "the server shows it", func(s Settings) []string { return one(s.Callers.TLS.CertFile) }},
-	{"TIPSTAFF_TLS_KEY_FILE", own.Secret, isFile, "who has it can pass for the server", func(s Settings) []string { return one(s.Callers.TLS.KeyFile) }},
-	{"TIPSTAFF_TLS_CLIENT_CA_FILE", own.Steering, isFile, "it decides who may ask", func(s Settings) []string { return one(s.Callers.TLS.ClientCAFile) }},
-	{"TIPSTAFF_TLS_CLIENTS_FILE", own.Steering, isFile, "it decides who may ask, and for what", func(s Settings) []string { return one(s.Callers.TLS.ClientsFile) }},
-	{"TIPSTAFF_ENGINE_CREDENTIALS", own.Secret, isFile, "who has it can pass for this machine in the fleet", func(s Settings) []string { return one(s.Engine.Credentials) }},
-	{"TIPSTAFF_ENGINE_TLS_CA", own.Steering, isFile, "it decides which servers of the engine are believed", func(s Settings) []string { return one(s.Engine.CA) }},
-	{"TIPSTAFF_ENGINE_TLS_CERT", own.Steering, isFile, "this machine shows it to the engine", func(s Settings) []string { return one(s.Engine.Cert) }},
-	{"TIPSTAFF_ENGINE_TLS_KEY", own.Secret, isFile, "who has it can pass for this machine in the fleet", func(s Settings) []string { return one(s.Engine.Key) }},
-	{"TIPSTAFF_ENGINE_KEY", own.Secret, isFile, "who has it can say to runners who asks, or to a fleet what people want", func(s Settings) []string { return one(s.Engine.SigningKey) }},
-	{"TIPSTAFF_ENGINE_GATEWAYS", own.Steering, isFile, "it decides whose word counts on who asks", func(s Settings) []string { return one(s.Engine.GatewaysFile) }},
-	{"TIPSTAFF_ENGINE_AUDITOR", own.Secret, isFile, "who has it can read the records of a whole fleet", func(s Settings) []string { return one(s.Engine.AuditorKey) }},
-	{"TIPSTAFF_ENGINE_OPERATORS", own.Steering, isFile, "it decides whose people may look after what runs, and answer questions", func(s Settings) []string { return one(s.Engine.OperatorsFile) }},
-	{"TIPSTAFF_ENGINE_SEAL", own.Secret, isFile, "it hides where sessions are", func(s Settings) []string { return one(s.Engine.SealFile) }},
-	{"SSL_CERT_FILE", own.Steering, isFile, "it decides which servers are believed", func(s Settings) []string { return one(s.Authorities.File) }},
-	{"SSL_CERT_DIR", own.Steering, isDirectory, "it decides which servers are believed", func(s Settings) []string { return filepath.SplitList(s.Authorities.Dirs) }},
+	{"TIPSTAFF_CONFIG", protected.Steering, isFile, "it decides what may run", func(s Settings) []string { return one(s.ConfigFile) }},
+	{"TERMINAL_ALLOWLIST_PATH", protected.Steering, isFile, "it decides what may run", func(s Settings) []string { return s.allowlist() }},
+	{"TIPSTAFF_STATE_DIR", protected.Secret, isDirectory, "the records, the key that signs them and the sockets for approvals lie in it", func(s Settings) []string { return one(s.StateDir) }},
+	{"TIPSTAFF_AUDIT_CHECKPOINTS", protected.Kept, isDirectory, "the copies of checkpoints prove what the records were", func(s Settings) []string { return one(s.AuditCheckpoints) }},
+	{"TIPSTAFF_AUDIT_WEBHOOK_SECRET_FILE", protected.Secret, isFile, "records are signed with it", func(s Settings) []string { return one(s.AuditWebhookSecretFile) }},
+	{"TIPSTAFF_AUDIT_SINKS", protected.Steering, isSocket, "records are sent there", func(s Settings) []string { return sockets(strings.ReplaceAll(s.AuditSinks, "syslog://", "unix:")) }},
+	{"TIPSTAFF_DECIDER", protected.Steering, isSocket, "it leads to the service that decides on commands", func(s Settings) []string { return sockets(s.Decider.Address) }},
+	{"TIPSTAFF_HTTP", protected.Steering, isSocket, "clients show their credentials there", func(s Settings) []string { return sockets(s.HTTP.Address) }},
+	{"TIPSTAFF_TOKENS_FILE", protected.Secret, isFile, "it decides who may ask", func(s Settings) []string { return one(s.Callers.TokensFile) }},
+	{"TIPSTAFF_TLS_CERT_FILE", protected.Steering, isFile, "the server shows it", func(s Settings) []string { return one(s.Callers.TLS.CertFile) }},
+	{"TIPSTAFF_TLS_KEY_FILE", protected.Secret, isFile, "who has it can pass for the server", func(s Settings) []string { return one(s.Callers.TLS.KeyFile) }},
+	{"TIPSTAFF_TLS_CLIENT_CA_FILE", protected.Steering, isFile, "it decides who may ask", func(s Settings) []string { return one(s.Callers.TLS.ClientCAFile) }},
+	{"TIPSTAFF_TLS_CLIENTS_FILE", protected.Steering, isFile, "it decides who may ask, and for what", func(s Settings) []string { return one(s.Callers.TLS.ClientsFile) }},
+	{"TIPSTAFF_ENGINE_CREDENTIALS", protected.Secret, isFile, "who has it can pass for this machine in the fleet", func(s Settings) []string { return one(s.Engine.Credentials) }},
+	{"TIPSTAFF_ENGINE_TLS_CA", protected.Steering, isFile, "it decides which servers of the engine are believed", func(s Settings) []string { return one(s.Engine.CA) }},
+	{"TIPSTAFF_ENGINE_TLS_CERT", protected.Steering, isFile, "this machine shows it to the engine", func(s Settings) []string { return one(s.Engine.Cert) }},
+	{"TIPSTAFF_ENGINE_TLS_KEY", protected.Secret, isFile, "who has it can pass for this machine in the fleet", func(s Settings) []string { return one(s.Engine.Key) }},
+	{"TIPSTAFF_ENGINE_KEY", protected.Secret, isFile, "who has it can say to runners who asks, or to a fleet what people want", func(s Settings) []string { return one(s.Engine.SigningKey) }},
+	{"TIPSTAFF_ENGINE_GATEWAYS", protected.Steering, isFile, "it decides whose word counts on who asks", func(s Settings) []string { return one(s.Engine.GatewaysFile) }},
+	{"TIPSTAFF_ENGINE_AUDITOR", protected.Secret, isFile, "who has it can read the records of a whole fleet", func(s Settings) []string { return one(s.Engine.AuditorKey) }},
+	{"TIPSTAFF_ENGINE_OPERATORS", protected.Steering, isFile, "it decides whose people may look after what runs, and answer questions", func(s Settings) []string { return one(s.Engine.OperatorsFile) }},
+	{"TIPSTAFF_ENGINE_SEAL", protected.Secret, isFile, "it hides where sessions are", func(s Settings) []string { return one(s.Engine.SealFile) }},
+	{"SSL_CERT_FILE", protected.Steering, isFile, "it decides which servers are believed", func(s Settings) []string { return one(s.Authorities.File) }},
+	{"SSL_CERT_DIR", protected.Steering, isDirectory, "it decides which servers are believed", func(s Settings) []string { return filepath.SplitList(s.Authorities.Dirs) }},
 }
 
 // Authorities say which certificate authorities the server trusts as a client,
@@ -82,14 +82,14 @@ const OwnDirectory = ".tipstaff"
 // For a file in a directory that is entirely tipstaff's own, it returns that
 // directory too: one that is called [OwnDirectory], or one where the
 // configuration is looked for. Paths are absolute.
-func (s Settings) OwnFiles() []own.File {
-	var all []own.File
+func (s Settings) OwnFiles() []protected.File {
+	var all []protected.File
 	for _, f := range filesOf {
 		for _, p := range f.paths(s) {
-			abs := own.Absolute(p)
-			all = append(all, own.File{Path: abs, Setting: f.name, Kind: f.kind, Dir: f.is == isDirectory, Socket: f.is == isSocket, Why: f.why})
+			abs := protected.Absolute(p)
+			all = append(all, protected.File{Path: abs, Setting: f.name, Kind: f.kind, Dir: f.is == isDirectory, Socket: f.is == isSocket, Why: f.why})
 			if dir := s.ownDirectory(abs); dir != "" && dir != abs {
-				all = append(all, own.File{Path: dir, Setting: f.name, Kind: own.Steering, Dir: true, Why: "files of tipstaff's own lie in it"})
+				all = append(all, protected.File{Path: dir, Setting: f.name, Kind: protected.Steering, Dir: true, Why: "files of tipstaff's own lie in it"})
 			}
 		}
 	}

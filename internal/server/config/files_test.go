@@ -44,7 +44,7 @@ func TestWhatASettingNamesIsListed(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s=%s: %v", set.name, value, err)
 		}
-		if !slices.ContainsFunc(s.OwnFiles(), func(f own.File) bool { return f.Path == "/own/file" && f.Setting == set.name }) {
+		if !slices.ContainsFunc(s.OwnFiles(), func(f protected.File) bool { return f.Path == "/own/file" && f.Setting == set.name }) {
 			t.Errorf("%s=%s is not among %+v", set.name, value, s.OwnFiles())
 		}
 	}
@@ -61,14 +61,14 @@ func TestSecretsAreToldFromWhatOnlySteers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := map[string]own.Kind{}
+	got := map[string]protected.Kind{}
 	for _, f := range s.OwnFiles() {
 		got[f.Path] = f.Kind
 	}
-	for path, want := range map[string]own.Kind{
-		"/key": own.Secret, "/tokens": own.Secret, "/secret": own.Secret, "/state": own.Secret,
-		"/cert": own.Steering, "/ws/.tipstaff/allow.json": own.Steering, "/ws/.tipstaff": own.Steering, "/checkpoints": own.Kept,
-		"/conf/tipstaff/teams/a.yaml": own.Steering, "/conf/tipstaff": own.Steering,
+	for path, want := range map[string]protected.Kind{
+		"/key": protected.Secret, "/tokens": protected.Secret, "/secret": protected.Secret, "/state": protected.Secret,
+		"/cert": protected.Steering, "/ws/.tipstaff/allow.json": protected.Steering, "/ws/.tipstaff": protected.Steering, "/checkpoints": protected.Kept,
+		"/conf/tipstaff/teams/a.yaml": protected.Steering, "/conf/tipstaff": protected.Steering,
 	} {
 		if kind, listed := got[path]; !listed || kind != want {
 			t.Errorf("%s is listed: %t, as %v; want %v", path, listed, kind, want)

@@ -4,12 +4,12 @@ import "tipstaff/internal/audit/retention"
 
 // bounds reads how long and how much of trails or recordings is kept; all, if nothing
 // is set.
-func (r *reader) bounds(name string) keep.Bounds {
+func (r *reader) bounds(name string) retention.Bounds {
 	v := r.vars[name]
 	if v == "" {
-		return keep.Bounds{}
+		return retention.Bounds{}
 	}
-	b, err := keep.Parse(v)
+	b, err := retention.Parse(v)
 	if err != nil {
 		r.fault(name, "%v", err)
 	}

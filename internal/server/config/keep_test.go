@@ -14,7 +14,7 @@ func TestTrailsAndRecordingsAreKeptUnlessTheOperatorBoundsThem(t *testing.T) {
 		t.Errorf("%+v, %+v, %v", s.AuditKeep, s.RecordingsKeep, err)
 	}
 	s, err = FromEnvironment([]string{"HOME=/h", "TIPSTAFF_AUDIT_KEEP=90d,50GiB", "TIPSTAFF_RECORDINGS_KEEP=1w"})
-	if err != nil || s.AuditKeep != (keep.Bounds{Age: 90 * 24 * time.Hour, Bytes: 50 << 30}) || s.RecordingsKeep != (keep.Bounds{Age: 7 * 24 * time.Hour}) {
+	if err != nil || s.AuditKeep != (retention.Bounds{Age: 90 * 24 * time.Hour, Bytes: 50 << 30}) || s.RecordingsKeep != (retention.Bounds{Age: 7 * 24 * time.Hour}) {
 		t.Errorf("%+v, %+v, %v", s.AuditKeep, s.RecordingsKeep, err)
 	}
 	for _, name := range []string{"TIPSTAFF_AUDIT_KEEP", "TIPSTAFF_RECORDINGS_KEEP"} {

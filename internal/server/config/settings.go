@@ -42,12 +42,12 @@ type Settings struct {
 	Shell     string // TIPSTAFF_SHELL: off, read, write, or "" for unset
 	StateDir  string // TIPSTAFF_STATE_DIR
 
-	AuditDurability  string      // TIPSTAFF_AUDIT_DURABILITY, as it is written
-	Recordings       bool        // TIPSTAFF_RECORDINGS
-	RecordingBytes   int         // TIPSTAFF_RECORDING_BYTES, for the output of each command
-	AuditKeep        keep.Bounds // TIPSTAFF_AUDIT_KEEP
-	RecordingsKeep   keep.Bounds // TIPSTAFF_RECORDINGS_KEEP
-	AuditCheckpoints string      // TIPSTAFF_AUDIT_CHECKPOINTS: a directory for copies; "": none
+	AuditDurability  string           // TIPSTAFF_AUDIT_DURABILITY, as it is written
+	Recordings       bool             // TIPSTAFF_RECORDINGS
+	RecordingBytes   int              // TIPSTAFF_RECORDING_BYTES, for the output of each command
+	AuditKeep        retention.Bounds // TIPSTAFF_AUDIT_KEEP
+	RecordingsKeep   retention.Bounds // TIPSTAFF_RECORDINGS_KEEP
+	AuditCheckpoints string           // TIPSTAFF_AUDIT_CHECKPOINTS: a directory for copies; "": none
 
 	AuditSinks             string // TIPSTAFF_AUDIT_SINKS, as it is written
 	AuditWebhookSecretFile string // TIPSTAFF_AUDIT_WEBHOOK_SECRET_FILE

@@ -44,7 +44,7 @@ func (r *Reloader) Follow(ctx context.Context, told <-chan struct{}) {
 // with fewer rules. It does not read a file that a command may have changed.
 func (r *Reloader) look() {
 	r.mu.Lock()
-	state, _ := host.StateOf(r.read.Sources)
+	state, _ := facts.StateOf(r.read.Sources)
 	again := r.read.Fresh
 	if state != r.read.State {
 		again = state == r.moving

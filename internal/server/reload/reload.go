@@ -25,19 +25,19 @@ type Keeper interface {
 
 // Prepare makes everything that file needs to decide, and returns a function
 // that puts it in force. An error refuses the file; then nothing has changed.
-type Prepare func(file *rules.Policy) (decide func(), err error)
+type Prepare func(file *language.Policy) (decide func(), err error)
 
 // Options are what a [Reloader] reads and where it reports. All are required
 // except where a comment says otherwise.
 type Options struct {
 	// File is in force at the start; the zero File is that of a server without
 	// one.
-	File    policyfile.File
+	File    load.File
 	Prepare Prepare
 	Keeper  Keeper
 	// Read is called after every reading, also of a file that cannot be used;
 	// may be nil.
-	Read func(f policyfile.File)
+	Read func(f load.File)
 	// Others reads the server's other files when a person asks for it; may be
 	// nil.
 	Others func()
@@ -51,12 +51,12 @@ type Options struct {
 // be called from several goroutines at once.
 type Reloader struct {
 	o       Options
-	decides atomic.Pointer[policyfile.File] // nil without a policy file
+	decides atomic.Pointer[load.File] // nil without a policy file
 
-	mu     sync.Mutex      // one reload at a time
-	read   policyfile.File // the last file read, good or not
-	fault  string          // the error of that file, "" if it was good
-	moving string          // the state of changed sources at the last look
+	mu     sync.Mutex // one reload at a time
+	read   load.File  // the last file read, good or not
+	fault  string     // the error of that file, "" if it was good
+	moving string     // the state of changed sources at the last look
 }
 
 // New returns a Reloader with o.File in force. It reads nothing.
@@ -69,7 +69,7 @@ func New(o Options) *Reloader {
 }
 
 // Policy returns the policy in force; nil without a policy file.
-func (r *Reloader) Policy() *rules.Policy {
+func (r *Reloader) Policy() *language.Policy {
 	if f := r.decides.Load(); f != nil {
 		return f.Policy
 	}
@@ -104,7 +104,7 @@ func (r *Reloader) Reload(why Trigger) {
 		r.o.Log.Info("asked to read the policy file again, but there is none; to take one up, start with --config or TIPSTAFF_CONFIG")
 		return
 	}
-	next, err := policyfile.Load(old.Path)
+	next, err := load.Load(old.Path)
 	r.read = next
 	if r.o.Read != nil {
 		r.o.Read(next)
@@ -134,7 +134,7 @@ func (r *Reloader) Reload(why Trigger) {
 
 // unchanged accepts a file with the same contents as the one in force. It is
 // reported only if a person asked, or after a fault.
-func (r *Reloader) unchanged(rec audit.Record, next *policyfile.File, why Trigger) {
+func (r *Reloader) unchanged(rec audit.Record, next *load.File, why Trigger) {
 	mended := r.fault != ""
 	r.fault = ""
 	r.decides.Store(next)
@@ -183,7 +183,7 @@ func (r *Reloader) Start() *audit.Policy {
 }
 
 // describe fills in what the record has about a policy file.
-func describe(to *audit.Policy, file *rules.Policy) {
+func describe(to *audit.Policy, file *language.Policy) {
 	to.SHA256 = file.Digest
 	to.Programs, to.Rules = len(file.Names()), file.Rules()
 	for _, e := range file.File.Extends {
@@ -191,15 +191,15 @@ func describe(to *audit.Policy, file *rules.Policy) {
 			to.Presets++
 		}
 	}
-	to.Doubts = len(policyfile.Lint(file))
+	to.Doubts = len(load.Lint(file))
 }
 
 // Warn logs what is doubtful in a file; nothing without one.
-func Warn(file *rules.Policy, log *slog.Logger) {
+func Warn(file *language.Policy, log *slog.Logger) {
 	if file == nil {
 		return
 	}
-	for _, f := range policyfile.Lint(file) {
+	for _, f := range load.Lint(file) {
 		log.Warn("doubtful in the policy file", "at", f.Pos.String(), "what", f.Msg, "hint", f.Hint)
 	}
 }

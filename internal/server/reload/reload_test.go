@@ -35,7 +35,7 @@ type server struct {
 	full    error // of the trail
 	decided []string
 	cannot  error // the error of prepare
-	read    []policyfile.File
+	read    []load.File
 	others  int
 	may     bool
 }
@@ -50,7 +50,7 @@ func (s *server) May(paths ...string) bool {
 }
 
 // prepare remembers digests in the order in which they took effect.
-func (s *server) prepare(file *rules.Policy) (func(), error) {
+func (s *server) prepare(file *language.Policy) (func(), error) {
 	if s.cannot != nil {
 		return nil, s.cannot
 	}
@@ -83,18 +83,18 @@ func (s *server) last(n int) audit.Record {
 // serving starts with a policy file; "" is without one.
 func serving(t *testing.T, text string) *server {
 	s := &server{t: t, may: true}
-	var f policyfile.File
+	var f load.File
 	if text != "" {
 		s.path = filepath.Join(t.TempDir(), "policy.yaml")
 		s.write(text)
 		var err error
-		if f, err = policyfile.Load(s.path); err != nil {
+		if f, err = load.Load(s.path); err != nil {
 			t.Fatal(err)
 		}
 	}
 	s.r = New(Options{
 		File: f, Prepare: s.prepare, Keeper: s, Trail: s,
-		Read:   func(f policyfile.File) { s.read = append(s.read, f) },
+		Read:   func(f load.File) { s.read = append(s.read, f) },
 		Others: func() { s.others++ },
 		Log:    slog.New(slog.NewTextHandler(&s.log, nil)),
 	})
@@ -111,7 +111,7 @@ func TestAChangedFileDecidesAndIsRecorded(t *testing.T) {
 		t.Fatalf("%v decides; %v", now.Names(), s.decided)
 	}
 	r := s.last(1)
-	want := audit.Policy{Outcome: audit.PolicyLoaded, Trigger: "change", File: s.path, SHA256: now.Digest, OldSHA256: old.Digest, Programs: 2, Rules: now.Rules(), Presets: 1, Doubts: len(policyfile.Lint(now))}
+	want := audit.Policy{Outcome: audit.PolicyLoaded, Trigger: "change", File: s.path, SHA256: now.Digest, OldSHA256: old.Digest, Programs: 2, Rules: now.Rules(), Presets: 1, Doubts: len(load.Lint(now))}
 	if *r.Policy != want || want.Doubts == 0 || r.Error != "" {
 		t.Errorf("%+v, want %+v", *r.Policy, want)
 	}

@@ -16,7 +16,7 @@ import (
 // EngineSource tells about one role of a process in a fleet. Runners and Conflict may
 // be nil.
 type EngineSource struct {
-	Role     engine.Role
+	Role     natsx.Role
 	State    func() error // why there is no connection; nil: there is one
 	Refused  func() int64 // what the servers' permissions have refused
 	Foreign  func() int64 // messages that no member can have sent
@@ -63,11 +63,11 @@ func (m *Metrics) TellEngine(s EngineSource) {
 	defer f.mu.Unlock()
 	f.sources = append(f.sources, s)
 	switch s.Role {
-	case engine.Runner:
-		for _, r := range engine.Reasons() {
+	case natsx.Runner:
+		for _, r := range natsx.Reasons() {
 			f.refused.WithLabelValues(string(r))
 		}
-	case engine.Gateway:
+	case natsx.Gateway:
 		for _, c := range callCodes {
 			f.failed.WithLabelValues(string(c))
 		}
@@ -75,12 +75,12 @@ func (m *Metrics) TellEngine(s EngineSource) {
 }
 
 // EngineRefused counts a message that a runner did not take.
-func (m *Metrics) EngineRefused(why engine.Reason) {
+func (m *Metrics) EngineRefused(why natsx.Reason) {
 	if m == nil {
 		return
 	}
 	label := other
-	if slices.Contains(engine.Reasons(), why) {
+	if slices.Contains(natsx.Reasons(), why) {
 		label = string(why)
 	}
 	m.fleet.refused.WithLabelValues(label).Inc()
@@ -88,7 +88,7 @@ func (m *Metrics) EngineRefused(why engine.Reason) {
 
 // Carrier returns a carrier that carries calls by next and counts those that could
 // not be carried out.
-func (m *Metrics) Carrier(next remote.Carrier) remote.Carrier {
+func (m *Metrics) Carrier(next rpc.Carrier) rpc.Carrier {
 	if m == nil {
 		return next
 	}
@@ -97,13 +97,13 @@ func (m *Metrics) Carrier(next remote.Carrier) remote.Carrier {
 
 type carrying struct {
 	fleet *fleet
-	next  remote.Carrier
+	next  rpc.Carrier
 }
 
-func (c carrying) Carry(ctx context.Context, call remote.Call, at remote.Caller) ([]byte, error) {
+func (c carrying) Carry(ctx context.Context, call rpc.Call, at rpc.Caller) ([]byte, error) {
 	answer, err := c.next.Carry(ctx, call, at)
 	var e *tipstaff.Error
-	if errors.As(err, &e) && e.Rule == remote.Rule {
+	if errors.As(err, &e) && e.Rule == rpc.Rule {
 		label := other
 		if slices.Contains(callCodes, e.Code) {
 			label = string(e.Code)

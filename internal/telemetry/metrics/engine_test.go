@@ -14,7 +14,7 @@ import (
 // failing is a carrier whose calls end with an error.
 type failing struct{ err error }
 
-func (f failing) Carry(context.Context, remote.Call, remote.Caller) ([]byte, error) {
+func (f failing) Carry(context.Context, rpc.Call, rpc.Caller) ([]byte, error) {
 	return nil, f.err
 }
 
@@ -23,18 +23,18 @@ func none() int64 { return 0 }
 func TestWhatARunnerDoesNotTakeIsCountedByItsReason(t *testing.T) {
 	m := New(Build{})
 	m.TellEngine(EngineSource{
-		Role: engine.Runner, State: func() error { return engine.ErrUnavailable }, Refused: none, Foreign: func() int64 { return 3 }, Dropped: none,
+		Role: natsx.Runner, State: func() error { return natsx.ErrUnavailable }, Refused: none, Foreign: func() int64 { return 3 }, Dropped: none,
 		Conflict: func() error { return errors.New("another one") },
 	})
-	for _, reason := range engine.Reasons() {
+	for _, reason := range natsx.Reasons() {
 		m.EngineRefused(reason)
 	}
-	m.EngineRefused(engine.Replayed)
+	m.EngineRefused(natsx.Replayed)
 	m.EngineRefused("what a caller\nmakes up")
 	got := scraped(t, m)
-	for _, reason := range engine.Reasons() {
+	for _, reason := range natsx.Reasons() {
 		want := "1"
-		if reason == engine.Replayed {
+		if reason == natsx.Replayed {
 			want = "2"
 		}
 		if name := `tipstaff_engine_refused_total{reason="` + string(reason) + `"}`; got[name] != want {
@@ -57,13 +57,13 @@ func TestWhatARunnerDoesNotTakeIsCountedByItsReason(t *testing.T) {
 
 func TestCallsThatAGatewayCouldNotHaveCarriedOutAreCountedByTheirCode(t *testing.T) {
 	m := New(Build{})
-	m.TellEngine(EngineSource{Role: engine.Gateway, State: func() error { return nil }, Refused: none, Foreign: none, Dropped: none, Runners: func() int { return 7 }})
+	m.TellEngine(EngineSource{Role: natsx.Gateway, State: func() error { return nil }, Refused: none, Foreign: none, Dropped: none, Runners: func() int { return 7 }})
 	for _, err := range []error{
-		&tipstaff.Error{Code: tipstaff.Busy, Rule: remote.Rule}, &tipstaff.Error{Code: tipstaff.Busy, Rule: remote.Rule},
-		&tipstaff.Error{Code: tipstaff.OutcomeUnknown, Rule: remote.Rule}, &tipstaff.Error{Code: "ODD", Rule: remote.Rule},
+		&tipstaff.Error{Code: tipstaff.Busy, Rule: rpc.Rule}, &tipstaff.Error{Code: tipstaff.Busy, Rule: rpc.Rule},
+		&tipstaff.Error{Code: tipstaff.OutcomeUnknown, Rule: rpc.Rule}, &tipstaff.Error{Code: "ODD", Rule: rpc.Rule},
 		&tipstaff.Error{Code: tipstaff.CommandNotAllowed, Rule: "allowlist"}, nil,
 	} {
-		if _, got := m.Carrier(failing{err}).Carry(t.Context(), remote.Call{}, nil); !errors.Is(got, err) {
+		if _, got := m.Carrier(failing{err}).Carry(t.Context(), rpc.Call{}, nil); !errors.Is(got, err) {
 			t.Errorf("%v became %v", err, got)
 		}
 	}
@@ -82,8 +82,8 @@ func TestCallsThatAGatewayCouldNotHaveCarriedOutAreCountedByTheirCode(t *testing
 	}
 	var off *Metrics
 	off.TellEngine(EngineSource{})
-	off.EngineRefused(engine.Replayed)
-	if next := (failing{}); off.Carrier(next) != remote.Carrier(next) {
+	off.EngineRefused(natsx.Replayed)
+	if next := (failing{}); off.Carrier(next) != rpc.Carrier(next) {
 		t.Error("without metrics a carrier is wrapped")
 	}
 }
@@ -92,8 +92,8 @@ func TestAProcessWithTwoRolesShowsTheSumsOfBoth(t *testing.T) {
 	m := New(Build{})
 	for n := range uint64(2) {
 		m.TellApprovals(func() int { return int(n) + 1 })
-		m.TellCopies(func() ship.Status {
-			return ship.Status{Written: 5, Copied: 4 + n, Batches: 1, Failures: map[string]uint64{"full": 1}, Old: []ship.Backlog{{Bytes: 3}}}
+		m.TellCopies(func() replicate.Status {
+			return replicate.Status{Written: 5, Copied: 4 + n, Batches: 1, Failures: map[string]uint64{"full": 1}, Old: []replicate.Backlog{{Bytes: 3}}}
 		})
 	}
 	got := scraped(t, m)

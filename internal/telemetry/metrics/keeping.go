@@ -13,7 +13,7 @@ import (
 // there is, and how far the trail is signed.
 type keeping struct {
 	mu     sync.Mutex
-	status func() keep.Status
+	status func() retention.Status
 	signed []func() audit.Signed
 
 	free, kept, swept, sweptBytes, errors, last, unsigned, checkpoint, steps *prometheus.Desc
@@ -38,7 +38,7 @@ func newKeeping() *keeping {
 
 // TellKeeping sets the functions that return what is kept, and how far a trail is
 // signed. A process with two roles has two trails, in one directory.
-func (m *Metrics) TellKeeping(status func() keep.Status, signed func() audit.Signed) {
+func (m *Metrics) TellKeeping(status func() retention.Status, signed func() audit.Signed) {
 	if m == nil {
 		return
 	}

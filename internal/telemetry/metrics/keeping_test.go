@@ -16,7 +16,7 @@ func TestWhatIsKnownOfTheTrailIsShown(t *testing.T) {
 	}
 	at := time.Unix(1767225600, 0)
 	for i := range 2 {
-		m.TellKeeping(func() keep.Status { return keep.Status{Free: 7} }, func() audit.Signed {
+		m.TellKeeping(func() retention.Status { return retention.Status{Free: 7} }, func() audit.Signed {
 			return audit.Signed{Records: 5, Written: 8, Time: at.Add(time.Duration(i) * time.Minute), Steps: uint64(i + 1)}
 		})
 	}

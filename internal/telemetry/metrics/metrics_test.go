@@ -175,8 +175,8 @@ func TestWhatIsCopiedIsShownWhereSomethingIs(t *testing.T) {
 			t.Errorf("nothing is copied, and there is %s", name)
 		}
 	}
-	m.TellCopies(func() ship.Status {
-		return ship.Status{Written: 12, Copied: 7, Batches: 3, Bytes: 900, Failures: map[string]uint64{"no_stream": 2}, Old: []ship.Backlog{{Bytes: 40}, {Bytes: 2}}}
+	m.TellCopies(func() replicate.Status {
+		return replicate.Status{Written: 12, Copied: 7, Batches: 3, Bytes: 900, Failures: map[string]uint64{"no_stream": 2}, Old: []replicate.Backlog{{Bytes: 40}, {Bytes: 2}}}
 	})
 	got := scraped(t, m)
 	for name, want := range map[string]string{

@@ -11,7 +11,7 @@ import (
 
 // Runner returns a runner that runs commands by next and measures their time.
 // Use it inside of runners that make commands wait.
-func (m *Metrics) Runner(next runner.Runner) runner.Runner {
+func (m *Metrics) Runner(next run.Runner) run.Runner {
 	if m == nil {
 		return next
 	}
@@ -20,12 +20,12 @@ func (m *Metrics) Runner(next runner.Runner) runner.Runner {
 
 type timing struct {
 	metrics *Metrics
-	next    runner.Runner
+	next    run.Runner
 }
 
 // Run carries out g and measures the time itself, because the record's time is
 // in milliseconds, which most starts take less than.
-func (t timing) Run(ctx context.Context, g *policy.Grant, live runner.Live) (tipstaff.Result, error) {
+func (t timing) Run(ctx context.Context, g *policy.Grant, live run.Live) (tipstaff.Result, error) {
 	t.metrics.running.Inc()
 	defer t.metrics.running.Dec()
 	asked, told := time.Now(), live.Started

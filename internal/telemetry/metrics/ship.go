@@ -12,7 +12,7 @@ import (
 // that copies none.
 type copies struct {
 	mu    sync.Mutex
-	tells []func() ship.Status
+	tells []func() replicate.Status
 
 	pending, batches, bytes, failures, oldTrails, oldBytes *prometheus.Desc
 }
@@ -33,7 +33,7 @@ func newCopies() *copies {
 
 // TellCopies adds a function that returns what is copied of a trail. A process with
 // two roles has two, and shows their sums.
-func (m *Metrics) TellCopies(tell func() ship.Status) {
+func (m *Metrics) TellCopies(tell func() replicate.Status) {
 	if m == nil {
 		return
 	}
@@ -44,7 +44,7 @@ func (m *Metrics) TellCopies(tell func() ship.Status) {
 
 // sum is what is copied of all trails. Trails that are old are the same to all of
 // them: they lie in one directory.
-func (c *copies) sum() (st ship.Status, copied bool) {
+func (c *copies) sum() (st replicate.Status, copied bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	st.Failures = map[string]uint64{}
@@ -85,7 +85,7 @@ func (c *copies) Collect(ch chan<- prometheus.Metric) {
 	gauge(c.pending, float64(st.Written-st.Copied))
 	count(c.batches, st.Batches)
 	count(c.bytes, st.Bytes)
-	for _, reason := range ship.Reasons() {
+	for _, reason := range replicate.Reasons() {
 		count(c.failures, st.Failures[reason], reason)
 	}
 	gauge(c.oldTrails, float64(len(st.Old)))

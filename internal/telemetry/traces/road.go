@@ -17,7 +17,7 @@ import (
 
 // Road executes commands: internal/monitor, as a front uses it.
 type Road interface {
-	Execute(ctx context.Context, req tipstaff.Request, live runner.Live) (tipstaff.Result, error)
+	Execute(ctx context.Context, req tipstaff.Request, live run.Live) (tipstaff.Result, error)
 	AdmitSession(s tipstaff.Session) (tipstaff.Session, error)
 	NoteRefusal(req tipstaff.Request, err error)
 }
@@ -39,7 +39,7 @@ type road struct {
 
 // Execute executes a command within a span. The command receives this span as
 // its parent, in place of the caller's.
-func (r road) Execute(ctx context.Context, req tipstaff.Request, live runner.Live) (tipstaff.Result, error) {
+func (r road) Execute(ctx context.Context, req tipstaff.Request, live run.Live) (tipstaff.Result, error) {
 	ctx, span := r.begin(ctx, &req)
 	defer span.End()
 	req.Fixed = slices.Concat(req.Fixed, spanOf(ctx).Variables())

@@ -33,7 +33,7 @@ type stub struct {
 	noted int
 }
 
-func (s *stub) Execute(_ context.Context, req tipstaff.Request, _ runner.Live) (tipstaff.Result, error) {
+func (s *stub) Execute(_ context.Context, req tipstaff.Request, _ run.Live) (tipstaff.Result, error) {
 	s.got = req
 	return s.res, s.err
 }
@@ -74,7 +74,7 @@ func request() tipstaff.Request {
 func TestACommandIsASpanOfItsCallersTrace(t *testing.T) {
 	s := &stub{res: tipstaff.Result{Cause: tipstaff.Exited}}
 	road, span := recorded(t, s)
-	if _, err := road.Execute(t.Context(), request(), runner.Live{}); err != nil {
+	if _, err := road.Execute(t.Context(), request(), run.Live{}); err != nil {
 		t.Fatal(err)
 	}
 	got := span()
@@ -110,7 +110,7 @@ type nested struct {
 	variable []string // what each command is told of its trace
 }
 
-func (n *nested) Execute(ctx context.Context, req tipstaff.Request, live runner.Live) (tipstaff.Result, error) {
+func (n *nested) Execute(ctx context.Context, req tipstaff.Request, live run.Live) (tipstaff.Result, error) {
 	if req.Parent != "" {
 		n.variable = append(n.variable, req.Fixed[0])
 		return tipstaff.Result{Cause: tipstaff.Exited, ExitCode: len(n.variable) - 1}, nil
@@ -132,7 +132,7 @@ func TestACommandOfAScriptIsASpanWithinThatOfTheScript(t *testing.T) {
 	n.road = spans.Road(n)
 	req := request()
 	req.Tool, req.Line, req.Script, req.Fixed = "execute_shell", "", "secret | secret", nil
-	if _, err := n.road.Execute(t.Context(), req, runner.Live{}); err != nil {
+	if _, err := n.road.Execute(t.Context(), req, run.Live{}); err != nil {
 		t.Fatal(err)
 	}
 	all := tracetest.SpanStubsFromReadOnlySpans(rec.Ended())
@@ -167,7 +167,7 @@ func TestWhatFailsIsAnErrorWithoutTheCallersWords(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			road, span := recorded(t, &c.stub)
-			_, _ = road.Execute(t.Context(), request(), runner.Live{})
+			_, _ = road.Execute(t.Context(), request(), run.Live{})
 			got := span()
 			if got.Status.Code != codes.Error || attributes(&got)["error.type"] != c.kind {
 				t.Errorf("%v, %v", got.Status, got.Attributes)
@@ -271,7 +271,7 @@ func TestTheEndWaitsForNoCollector(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _ = spans.Road(&stub{}).Execute(t.Context(), request(), runner.Live{})
+	_, _ = spans.Road(&stub{}).Execute(t.Context(), request(), run.Live{})
 	began := time.Now()
 	if err := spans.Close(); err == nil {
 		t.Error("the loss is not told")

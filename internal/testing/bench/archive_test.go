@@ -56,7 +56,7 @@ func newYears(b *testing.B, bytes int64) *years {
 		if err := errors.Join(written...); err != nil {
 			b.Fatal(err)
 		}
-		err := keep.Archive(b.Context(), keep.Options{Dir: y.dir, Trails: keep.Bounds{Age: 1}, By: "a benchmark"}, y.to, func(m audit.Moved) {
+		err := retention.Archive(b.Context(), retention.Options{Dir: y.dir, Trails: retention.Bounds{Age: 1}, By: "a benchmark"}, y.to, func(m audit.Moved) {
 			y.bytes, y.stored, y.trails = y.bytes+m.Bytes, y.stored+m.Stored, y.trails+1
 		})
 		if err != nil || y.trails == before {
@@ -107,7 +107,7 @@ func writeYear(dir string, at time.Time, first int) error {
 // unpack reads what the archive has of records, and does nothing with it: the floor.
 func (y *years) unpack() error {
 	return filepath.WalkDir(y.to, func(path string, _ fs.DirEntry, err error) error {
-		if err != nil || filepath.Ext(path) != pack.Extension {
+		if err != nil || filepath.Ext(path) != seekable.Extension {
 			return err
 		}
 		f, err := os.Open(path)
@@ -119,7 +119,7 @@ func (y *years) unpack() error {
 		if err != nil {
 			return err
 		}
-		in, err := pack.NewReader(f, info.Size())
+		in, err := seekable.NewReader(f, info.Size())
 		if err == nil {
 			_, err = io.Copy(io.Discard, in)
 		}
@@ -141,7 +141,7 @@ func processor(b *testing.B) time.Duration {
 // a size (make bench-archive: 10GiB), else of 256 MiB. It needs an eighth of that on
 // the disk of the temporary directory, and 300 MiB.
 func BenchmarkArchive(b *testing.B) {
-	bytes, err := keep.ParseBytes(cmp.Or(os.Getenv("TIPSTAFF_BENCH_ARCHIVE"), "256MiB"))
+	bytes, err := retention.ParseBytes(cmp.Or(os.Getenv("TIPSTAFF_BENCH_ARCHIVE"), "256MiB"))
 	if err != nil {
 		b.Fatalf("TIPSTAFF_BENCH_ARCHIVE: %v", err)
 	}
@@ -172,25 +172,25 @@ func BenchmarkArchive(b *testing.B) {
 			b.Fatalf("%d trails: %s, %v", len(report.Trails), report.Status(), err)
 		}
 	})
-	trails, err := trailread.Find(y.dir)
+	trails, err := query.Find(y.dir)
 	if err != nil {
 		b.Fatal(err)
 	}
-	latest, _, err := trailread.Last(b.Context(), trails, &trailread.Filter{}, 1000)
+	latest, _, err := query.Last(b.Context(), trails, &query.Filter{}, 1000)
 	if err != nil || len(latest) != 1000 {
 		b.Fatal(len(latest), err)
 	}
 	for _, c := range []struct {
 		name   string
-		filter trailread.Filter
+		filter query.Filter
 	}{
-		{"search an agent", trailread.Filter{Agent: "agent-9"}},
-		{"search an exit code of a program", trailread.Filter{Cmd: trailread.Word{Text: "npm"}, Exit: &trailread.Exit{Code: 99}}},
-		{"search since the last 1000 records", trailread.Filter{Since: latest[0].Record.Time}},
+		{"search an agent", query.Filter{Agent: "agent-9"}},
+		{"search an exit code of a program", query.Filter{Cmd: query.Word{Text: "npm"}, Exit: &query.Exit{Code: 99}}},
+		{"search since the last 1000 records", query.Filter{Since: latest[0].Record.Time}},
 	} {
 		measure(c.name, func(b *testing.B) {
 			found := 0
-			tally, err := trailread.Read(b.Context(), trails, &c.filter, func(*trailread.Line) error { found++; return nil })
+			tally, err := query.Read(b.Context(), trails, &c.filter, func(*query.Line) error { found++; return nil })
 			if err != nil || found == 0 && c.filter.Exit == nil {
 				b.Fatal(fmt.Errorf("%d found, %+v, %w", found, tally, err))
 			}
@@ -198,7 +198,7 @@ func BenchmarkArchive(b *testing.B) {
 		})
 	}
 	measure("the last 20", func(b *testing.B) {
-		if found, _, err := trailread.Last(b.Context(), trails, &trailread.Filter{}, 20); err != nil || len(found) != 20 {
+		if found, _, err := query.Last(b.Context(), trails, &query.Filter{}, 20); err != nil || len(found) != 20 {
 			b.Fatal(len(found), err)
 		}
 	})

@@ -104,12 +104,12 @@ type way struct {
 // throughRunner reads as the runner reads the output of every command.
 func (s *starter) throughRunner(b *testing.B, argv []string, store *spool.Store) func(*testing.B) {
 	path := os.Getenv("PATH")
-	h := host.New(host.Options{Path: path, AllowedCommands: policy.ParseAllowlist("*", "ALLOWED_COMMANDS")})
+	h := facts.New(facts.Options{Path: path, AllowedCommands: policy.ParseAllowlist("*", "ALLOWED_COMMANDS")})
 	p := policy.New(policy.Settings{
 		Limits:      map[tipstaff.Family]policy.FamilyLimits{tipstaff.Execute: {DefaultTimeout: time.Minute, OutputBytes: 1 << 20}},
 		Environment: policy.NewEnvironment(nil, path),
 	})
-	local := runner.Local{Engine: s.engine, Sandbox: unconfined{}, Spool: store}
+	local := run.Local{Engine: s.engine, Sandbox: unconfined{}, Spool: store}
 	return func(b *testing.B) {
 		d := p.Decide(tipstaff.Request{Family: tipstaff.Execute, Argv: argv}, h)
 		g, ok := d.Grant()
@@ -117,7 +117,7 @@ func (s *starter) throughRunner(b *testing.B, argv []string, store *spool.Store)
 			b.Fatal(d.Refusal())
 		}
 		defer g.Close()
-		r, err := local.Run(b.Context(), g, runner.Live{})
+		r, err := local.Run(b.Context(), g, run.Live{})
 		if err != nil || r.ExitCode != 0 || r.Stdout.Total() != drained {
 			b.Fatalf("%v, exit code %d, %d bytes", err, r.ExitCode, r.Stdout.Total())
 		}

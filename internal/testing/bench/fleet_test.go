@@ -63,7 +63,7 @@ func startFleet(b *testing.B, env ...string) *server {
 		}
 		return path
 	}
-	seed, public, err := engine.NewKey()
+	seed, public, err := natsx.NewKey()
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -66,13 +66,13 @@ func recording(b *testing.B, trail monitor.Trail) func() time.Duration {
 		b.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	world := host.New(host.Options{Path: os.Getenv("PATH"), AllowedCommands: policy.ParseAllowlist("*", "ALLOWED_COMMANDS"), Log: log})
-	front := mcpfront.NewServer(mcpfront.Options{Version: "bench", Log: log, Road: &monitor.Monitor{
+	world := facts.New(facts.Options{Path: os.Getenv("PATH"), AllowedCommands: policy.ParseAllowlist("*", "ALLOWED_COMMANDS"), Log: log})
+	front := mcpserver.NewServer(mcpserver.Options{Version: "bench", Log: log, Road: &monitor.Monitor{
 		Policy: policy.New(policy.Settings{
 			Limits:      map[tipstaff.Family]policy.FamilyLimits{tipstaff.Execute: {DefaultTimeout: time.Minute, OutputBytes: 1 << 20}},
 			Environment: policy.NewEnvironment(os.Environ(), world.SearchPath().String()),
 		}),
-		World: world, Trail: trail, Runner: runner.NewWithSlots(runner.Local{Engine: engine, Sandbox: box}, 32), Log: log,
+		World: world, Trail: trail, Runner: run.NewWithSlots(run.Local{Engine: engine, Sandbox: box}, 32), Log: log,
 	}})
 	fromClient, toServer, err1 := os.Pipe()
 	fromServer, toClient, err2 := os.Pipe()

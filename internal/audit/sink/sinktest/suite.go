@@ -104,7 +104,7 @@ const closeTime = 20 * time.Second
 // bench is a running set of one sink.
 type bench struct {
 	t    *testing.T
-	bus  *bus.Bus
+	bus  *events.Bus
 	set  *sink.Set
 	peer Peer
 	log  *buffer
@@ -115,7 +115,7 @@ type bench struct {
 func (s Suite) start(t *testing.T) *bench {
 	t.Helper()
 	one, peer := s.Start(t)
-	b := &bench{t: t, bus: &bus.Bus{}, peer: peer, log: &buffer{}}
+	b := &bench{t: t, bus: &events.Bus{}, peer: peer, log: &buffer{}}
 	b.set = sink.Start(b.bus, []sink.Sink{one}, slog.New(slog.NewJSONHandler(b.log, nil)))
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -131,12 +131,12 @@ func (b *bench) publish(n int) {
 		b.seq++
 		line := fmt.Sprintf(`{"v":1,"seq":%d,"time":"2026-01-01T00:00:00.000000000Z","event":"command.end","name":"terminal:command:executed","trace":{"command_id":"cmd_%d"},"what":{"argv":["ü","]\\\"",%q]}}`, b.seq, b.seq, strings.Repeat("x", 200))
 		b.want = append(b.want, line)
-		b.bus.Publish(bus.Event{Kind: bus.Record, Trail: "the-trail", Seq: b.seq, Data: []byte(line)})
+		b.bus.Publish(events.Event{Kind: events.Record, Trail: "the-trail", Seq: b.seq, Data: []byte(line)})
 	}
 }
 
 func (b *bench) checkpoint() {
-	b.bus.Publish(bus.Event{Kind: bus.Checkpoint, Trail: "the-trail", Data: []byte("tipstaff-audit/the-trail\n1\nroot\n\n— sig\n")})
+	b.bus.Publish(events.Event{Kind: events.Checkpoint, Trail: "the-trail", Data: []byte("tipstaff-audit/the-trail\n1\nroot\n\n— sig\n")})
 }
 
 func (b *bench) close() {
@@ -233,7 +233,7 @@ func (s Suite) flood(t *testing.T) {
 	const many = 100_000
 	for range many {
 		b.seq++
-		b.bus.Publish(bus.Event{Kind: bus.Record, Trail: "the-trail", Seq: b.seq, Data: fmt.Appendf(nil, `{"v":1,"seq":%d,"event":"command.end"}`, b.seq)})
+		b.bus.Publish(events.Event{Kind: events.Record, Trail: "the-trail", Seq: b.seq, Data: fmt.Appendf(nil, `{"v":1,"seq":%d,"event":"command.end"}`, b.seq)})
 	}
 	if more := int64(heap()) - int64(used); more > 32<<20 {
 		t.Errorf("%d MiB are held for %d records", more>>20, many)

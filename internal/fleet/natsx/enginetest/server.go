@@ -20,7 +20,7 @@ type Server struct {
 	opts *server.Options
 	srv  *server.Server
 
-	conns []*engine.Conn
+	conns []*natsx.Conn
 }
 
 // Start starts a server that asks for no key. Its state lies in a directory of
@@ -40,7 +40,7 @@ func StartSmall(t testing.TB, bytes int64) *Server {
 // Reserve sets bytes of the server's disk aside, until free is called.
 func (s *Server) Reserve(bytes int64) (free func()) {
 	s.t.Helper()
-	c := s.Connect(engine.Gateway, "reserves")
+	c := s.Connect(natsx.Gateway, "reserves")
 	ask := func(verb, what string, until func(reserved int64) bool) {
 		s.t.Helper()
 		if err := c.Publish("$JS.API.STREAM."+verb+".RESERVED", "", []byte(what)); err != nil {
@@ -160,16 +160,16 @@ func (s *Server) URL() string { return s.srv.ClientURL() }
 
 // Connect connects a member to the server and waits for the connection, which
 // ends with the test.
-func (s *Server) Connect(role engine.Role, name string) *engine.Conn {
+func (s *Server) Connect(role natsx.Role, name string) *natsx.Conn {
 	s.t.Helper()
-	return s.ConnectWith(engine.Options{Role: role, Name: name})
+	return s.ConnectWith(natsx.Options{Role: role, Name: name})
 }
 
 // ConnectWith is Connect with options; their Servers are set here.
-func (s *Server) ConnectWith(o engine.Options) *engine.Conn {
+func (s *Server) ConnectWith(o natsx.Options) *natsx.Conn {
 	s.t.Helper()
 	o.Servers = []string{s.URL()}
-	c, err := engine.Connect(s.t.Context(), o)
+	c, err := natsx.Connect(s.t.Context(), o)
 	if err != nil {
 		s.t.Fatal(err)
 	}
