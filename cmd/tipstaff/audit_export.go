@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tipstaff/internal/audit/query"
+	"tipstaff/internal/build"
 )
 
 func newAuditExport() *cobra.Command {
@@ -63,7 +64,7 @@ func exporters(host string) map[string]func(w io.Writer) query.Exporter {
 	return map[string]func(w io.Writer) query.Exporter{
 		"jsonl": func(w io.Writer) query.Exporter { return query.NewJSONL(w) },
 		"csv":   func(w io.Writer) query.Exporter { return query.NewCSV(w) },
-		"ocsf":  func(w io.Writer) query.Exporter { return query.NewOCSF(w, version, host) },
+		"ocsf":  func(w io.Writer) query.Exporter { return query.NewOCSF(w, build.Version(), host) },
 	}
 }
 

@@ -41,7 +41,7 @@ records are counted apart.
 			if err != nil {
 				return err
 			}
-			return r.stats(o.asJSON)
+			return countRecords(r, o.asJSON)
 		},
 	}
 	o.filter.add(cmd)
@@ -51,7 +51,7 @@ records are counted apart.
 	return cmd
 }
 
-func (r *trailReader) stats(asJSON bool) error {
+func countRecords(r *trailReader, asJSON bool) error {
 	var s query.Stats
 	tally, err := query.Read(r.cmd.Context(), r.trails, r.filter, func(l *query.Line) error {
 		s.Add(l)

@@ -134,17 +134,7 @@ func openQuestions(*cobra.Command, []string, string) ([]string, cobra.ShellCompD
 }
 
 func runningNow(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	now, _ := api.Now(cmd.Context(), settingsOrNone().StateDir)
-	v := topView{now: now}
-	var list []string
-	for _, r := range v.rows() {
-		what := "a session"
-		if r.command != nil {
-			what = cut(r.command.Line, 40)
-		}
-		list = append(list, cobra.CompletionWithDesc(r.id, nameOf(r.who)+": "+what))
-	}
-	return list, cobra.ShellCompDirectiveNoFileComp
+	return completeRunning(cmd.Context(), settingsOrNone().StateDir), cobra.ShellCompDirectiveNoFileComp
 }
 
 func eventNames(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

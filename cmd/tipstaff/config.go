@@ -89,7 +89,7 @@ at: whether an address is free, and what the machine gives, which doctor says.`,
 				if s.ConfigFile != "" {
 					printReport(cmd.OutOrStdout(), c)
 				}
-				printFindings(cmd.OutOrStdout(), doctor.ExposedFindings(exposed))
+				doctor.Print(cmd.OutOrStdout(), doctor.ExposedFindings(exposed))
 			}
 			if err == nil && !c.OK {
 				return &exitError{code: exitConfig}

@@ -27,7 +27,7 @@ func (i *consoleInsight) Diagnose(ctx context.Context) ([]doctor.Finding, error)
 	if err != nil {
 		return nil, err
 	}
-	d, err := diagnose(ctx, &i.config, false)
+	d, err := diagnose(ctx, s, false)
 	if err != nil {
 		return nil, err
 	}

@@ -51,15 +51,15 @@ it, or does not find the programs of the policy on the PATH that the client give
 			if err != nil {
 				return err
 			}
-			d, err := diagnose(cmd.Context(), &c, reap)
+			d, err := diagnose(cmd.Context(), s, reap)
 			if err != nil {
 				return err
 			}
 			if asJSON {
 				err = json.NewEncoder(cmd.OutOrStdout()).Encode(d)
 			} else {
-				printFindings(cmd.OutOrStdout(), d.Findings(time.Now(), doctor.Detail{Paths: paths, Ended: reap}))
-				printFindings(cmd.OutOrStdout(), settingsFindings(s))
+				doctor.Print(cmd.OutOrStdout(), d.Findings(time.Now(), doctor.Detail{Paths: paths, Ended: reap}))
+				doctor.Print(cmd.OutOrStdout(), settingsFindings(s))
 			}
 			deaf := s.HTTP.Address != "" && d.Callers.Error != ""
 			if err == nil && (d.Refuses() || deaf || ownSettings(s) != nil) {
@@ -81,11 +81,7 @@ it, or does not find the programs of the policy on the PATH that the client give
 // engine and a sandbox as a server would. The engine uses the state directory
 // only with reap, because an engine with a state directory ends survivors of
 // dead servers.
-func diagnose(ctx context.Context, c *configFlag, reap bool) (d doctor.Diagnosis, err error) {
-	s, err := c.settings()
-	if err != nil {
-		return d, err
-	}
+func diagnose(ctx context.Context, s config.Settings, reap bool) (d doctor.Diagnosis, err error) {
 	log := slog.New(slog.DiscardHandler)
 	k, err := newKeeper(s, "", log)
 	if err != nil {
@@ -199,18 +195,7 @@ func settingsFindings(s config.Settings) (found []doctor.Finding) {
 		return nil
 	}
 	for line := range strings.SplitSeq(err.Error(), "\n") {
-		found = append(found, finding(doctor.Fault, "%s", line))
+		found = append(found, doctor.Finding{Level: doctor.Fault, Text: line})
 	}
 	return found
-}
-
-// printFindings prints findings for people, each with the mark of its level.
-func printFindings(w io.Writer, list []doctor.Finding) {
-	marks := map[doctor.Level]string{doctor.Good: "✔", doctor.Doubt: "!", doctor.Fault: "✘"}
-	for _, f := range list {
-		say(w, "%s %s", marks[f.Level], f.Text)
-		for _, note := range f.Notes {
-			say(w, "  %s", note)
-		}
-	}
 }

@@ -26,7 +26,7 @@ func doctorClient(ctx context.Context, w io.Writer, names []string) error {
 	refuses := false
 	for _, c := range list {
 		found := append(examineClient(ctx, s, c), examineHooks(s, c)...)
-		printFindings(w, found)
+		doctor.Print(w, found)
 		for _, f := range found {
 			refuses = refuses || f.Level == doctor.Fault
 		}

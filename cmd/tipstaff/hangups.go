@@ -28,6 +28,13 @@ func (h *hangups) heard() bool {
 	return true
 }
 
+// withHangups returns a context in which a server can take SIGHUP, and what tells it of
+// the signal: hangup reports whether a server has taken it, else it is to end the program.
+func withHangups(ctx context.Context) (taking context.Context, hangup func() bool) {
+	h := &hangups{}
+	return context.WithValue(ctx, hangupKey{}, h), h.heard
+}
+
 // takeHangups takes SIGHUP: from now on it is passed on and does not end the
 // program.
 func takeHangups(ctx context.Context) <-chan struct{} {

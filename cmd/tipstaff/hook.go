@@ -79,12 +79,16 @@ func hookCall(ctx context.Context, client string, env []string, in io.Reader, ou
 	if err != nil {
 		return &exitError{code: exitBlocked, err: err}
 	}
-	h, err := newHookStack(client, env, errs)
+	var h *hookStack
+	settings, err := hookSettings(env)
+	if err == nil {
+		h, err = newHookStack(client, projectGiven(), os.Getenv("PATH"), settings, errs)
+	}
 	if asked.Event != hook.Before {
 		if err == nil {
 			err = h.front.Report(asked)
 			h.close()
-			sweepOnce(h.settings, "tipstaff hook", newLog(errs))
+			sweepOnce(settings, "tipstaff hook", newLog(errs))
 		}
 		if err != nil {
 			return fail(exitFailure, "what has come of the line is not recorded: %w", err)
@@ -107,7 +111,6 @@ func hookCall(ctx context.Context, client string, env []string, in io.Reader, ou
 
 // hookStack is what of a server decides and records.
 type hookStack struct {
-	settings  config.Settings
 	front     *hook.Hook
 	trail     *audit.Trail
 	modes     *sandbox.Modes
@@ -115,13 +118,11 @@ type hookStack struct {
 	shipping  *shipping
 }
 
-func newHookStack(client string, env []string, errs io.Writer) (*hookStack, error) {
-	s, err := hookSettings(env)
-	if err != nil {
-		return nil, err
-	}
+// newHookStack makes what answers a hook of a client, which runs in a project and finds
+// programs on path. The caller closes it.
+func newHookStack(client, project, path string, s config.Settings, errs io.Writer) (*hookStack, error) {
 	log := newLog(errs)
-	st := &hookStack{settings: s}
+	st := &hookStack{}
 	ev, err := newEvaluator(s, log)
 	if err != nil {
 		return nil, err
@@ -151,7 +152,7 @@ func newHookStack(client string, env []string, errs io.Writer) (*hookStack, erro
 		return nil, err
 	}
 	m := &monitor.Monitor{Policy: ev.policy(ev.file.Policy), World: ev.host, Trail: st.trail, Decider: decider, Freezer: freeze.NewBook(api.Directory(s.StateDir)), Log: log}
-	st.front = &hook.Hook{Road: m, Client: client, Path: hook.PathOf(os.Getenv("PATH")), Project: projectGiven()}
+	st.front = &hook.Hook{Road: m, Client: client, Path: hook.PathOf(path), Project: project}
 	return st, nil
 }
 
@@ -204,6 +205,12 @@ func hookExample(env []string, line string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return unrecordedHook(s, os.Getenv("PATH"), line)
+}
+
+// unrecordedHook is what a hook with these settings says of a line in the working
+// directory. Nothing is recorded.
+func unrecordedHook(s config.Settings, path, line string) (string, error) {
 	ev, err := newEvaluator(s, newLog(io.Discard))
 	if err != nil {
 		return "", err
@@ -214,7 +221,7 @@ func hookExample(env []string, line string) (string, error) {
 	}
 	m := ev.monitor()
 	m.Trail = unrecorded{}
-	h := &hook.Hook{Road: m, Client: "claude-code", Path: hook.PathOf(os.Getenv("PATH"))}
+	h := &hook.Hook{Road: m, Client: "claude-code", Path: hook.PathOf(path)}
 	asked, err := hook.Read(strings.NewReader(`{"hook_event_name": "PreToolUse", "tool_name": "Bash", "permission_mode": "default"}`))
 	if err != nil {
 		return "", err

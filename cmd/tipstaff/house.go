@@ -11,6 +11,7 @@ import (
 
 	"tipstaff"
 	"tipstaff/internal/admin/api"
+	"tipstaff/internal/build"
 	"tipstaff/internal/command/cmdline"
 	"tipstaff/internal/fleet"
 	"tipstaff/internal/output/spool"
@@ -39,7 +40,7 @@ func newHouse(st *stack) *house {
 
 // Now implements [api.House].
 func (h *house) Now() api.Running {
-	r := api.Running{PID: os.Getpid(), Version: version, Front: h.front, Started: h.started, Sessions: []api.Session{}, Commands: []api.Command{}}
+	r := api.Running{PID: os.Getpid(), Version: build.Version(), Front: h.front, Started: h.started, Sessions: []api.Session{}, Commands: []api.Command{}}
 	if entries, err := h.fleetFreezes.Entries(); err != nil {
 		r.Fault = err.Error()
 	} else {

@@ -104,8 +104,8 @@ var errTerminated = errors.New("terminated")
 // says which signal it was. Later ones change nothing: what runs is being ended
 // already. SIGHUP is such a signal until takeHangups is called.
 func signals() (context.Context, func()) {
-	hang := &hangups{}
-	ctx, cancel := context.WithCancelCause(context.WithValue(context.Background(), hangupKey{}, hang))
+	taken, hangup := withHangups(context.Background())
+	ctx, cancel := context.WithCancelCause(taken)
 	ch := make(chan os.Signal, 1)
 	signal.Notify(ch, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	// Otherwise the first write to a client that is gone would end the process
@@ -117,7 +117,7 @@ func signals() (context.Context, func()) {
 			switch {
 			case s == os.Interrupt:
 				cancel(errInterrupted)
-			case s != syscall.SIGHUP || !hang.heard():
+			case s != syscall.SIGHUP || !hangup():
 				cancel(errTerminated)
 			}
 		}

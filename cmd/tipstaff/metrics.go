@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tipstaff/internal/build"
 	"tipstaff/internal/server/config"
 	"tipstaff/internal/telemetry/metrics"
 )
@@ -25,7 +26,7 @@ func (o *serveFlags) declare(cmd *cobra.Command) {
 }
 
 func newMetrics() *metrics.Metrics {
-	b := thisBuild()
+	b := build.This()
 	return metrics.New(metrics.Build{Version: b.Version, Revision: b.Revision, Go: b.Go})
 }
 

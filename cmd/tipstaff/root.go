@@ -3,6 +3,8 @@ package main
 import (
 	"os"
 
+	"tipstaff/internal/build"
+
 	"github.com/spf13/cobra"
 )
 
@@ -55,7 +57,7 @@ func newProgram() *cobra.Command {
 	}
 	root.SetOut(os.Stdout)
 	root.SetErr(os.Stderr)
-	root.Version = thisBuild().line()
+	root.Version = build.This().Line()
 	root.SetVersionTemplate("{{.Version}}\n")
 	return root
 }

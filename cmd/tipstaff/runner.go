@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tipstaff"
+	"tipstaff/internal/build"
 	"tipstaff/internal/fleet"
 	"tipstaff/internal/fleet/natsx"
 	"tipstaff/internal/fleet/rpc"
@@ -59,7 +60,6 @@ func declareEngine(cmd *cobra.Command, to *string) {
 
 func runRunner(ctx context.Context, o runnerFlags) error {
 	tuneCollector()
-	spareProcessor()
 	settings, err := o.config.settings()
 	if err == nil {
 		settings, err = withEngine(settings, o.engine)
@@ -67,6 +67,12 @@ func runRunner(ctx context.Context, o runnerFlags) error {
 	if err != nil {
 		return err
 	}
+	settings.Metrics = cmp.Or(o.metrics, settings.Metrics)
+	return serveRunner(ctx, settings)
+}
+
+// serveRunner runs what gateways send, until the context ends.
+func serveRunner(ctx context.Context, settings config.Settings) error {
 	switch roles := engineRoles(settings, natsx.Runner); {
 	case !settings.Engine.On():
 		return fail(exitConfig, "cannot start with these settings:\nTIPSTAFF_ENGINE is not set: a runner gets its commands over the fleet's NATS servers; name them there or with --engine")
@@ -78,7 +84,7 @@ func runRunner(ctx context.Context, o runnerFlags) error {
 	if err := checkRoles(settings, natsx.Runner); err != nil {
 		return err
 	}
-	settings.Metrics, settings.HTTP.Address = cmp.Or(o.metrics, settings.Metrics), "" // a runner listens to the engine alone
+	settings.HTTP.Address = "" // a runner listens to the engine alone
 	if err := startable(settings); err != nil {
 		return err
 	}
@@ -169,7 +175,7 @@ func (r *runnerRole) connect(ctx context.Context) (err error) {
 		return err
 	}
 	r.fleet, err = fleet.NewRunner(r.conn, fleet.RunnerOptions{
-		Name: name, Version: version, Labels: s.Engine.RunnerLabels, Capacity: s.Engine.RunnerCapacity,
+		Name: name, Version: build.Version(), Labels: s.Engine.RunnerLabels, Capacity: s.Engine.RunnerCapacity,
 		TenantSessions: s.Engine.RunnerTenant, Running: r.running, Log: r.log,
 	})
 	if err != nil {

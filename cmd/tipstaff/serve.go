@@ -51,9 +51,11 @@ const gcPercent = 400
 // soft: memory that is really in use may exceed it.
 const memoryLimit = 40 << 20
 
+// tuneCollector prepares the runtime for a server, before it makes anything.
 func tuneCollector() {
 	debug.SetGCPercent(gcPercent)
 	debug.SetMemoryLimit(memoryLimit)
+	spareProcessor()
 }
 
 // spareProcessor lets one goroutine more run than the machine has processors.
@@ -77,15 +79,21 @@ func (o serveFlags) settings() (config.Settings, error) {
 
 func serve(ctx context.Context, o serveFlags) error {
 	tuneCollector()
-	spareProcessor()
 	settings, err := o.settings()
 	if err != nil {
 		return err
 	}
+	return serveWith(ctx, settings)
+}
+
+// serveWith serves with settings in which no server fails that were examined by
+// startable: on standard input and output, over HTTP, or as the gateway of a fleet. It
+// returns when the client closes its end, or when the context ends.
+func serveWith(ctx context.Context, settings config.Settings) error {
 	log, lines := newQueuedLog(os.Stderr)
 	defer lines.close()
 	if settings.Engine.On() {
-		return o.serveEngine(ctx, settings, log, lines)
+		return serveEngine(ctx, settings, log, lines)
 	}
 	k, err := newKeeper(settings, again(settings, settings.HTTP.Address != ""), log)
 	if err != nil {
@@ -96,7 +104,7 @@ func serve(ctx context.Context, o serveFlags) error {
 		return err
 	}
 	defer d.close()
-	counts, unlisten, err := openMetrics(ctx, o.metricsAddress(settings), log)
+	counts, unlisten, err := openMetrics(ctx, settings.Metrics, log)
 	if err == nil && counts == nil && d != nil {
 		counts = newMetrics() // for /metrics
 	}

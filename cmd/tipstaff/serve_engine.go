@@ -11,7 +11,7 @@ import (
 
 // serveEngine serves as the gateway of a fleet, and as one of its runners, too, if
 // the settings say so.
-func (o *serveFlags) serveEngine(ctx context.Context, s config.Settings, log *slog.Logger, lines *logQueue) (err error) {
+func serveEngine(ctx context.Context, s config.Settings, log *slog.Logger, lines *logQueue) (err error) {
 	roles := engineRoles(s, natsx.Gateway)
 	switch {
 	case s.Engine.IsOperator():
@@ -34,7 +34,7 @@ func (o *serveFlags) serveEngine(ctx context.Context, s config.Settings, log *sl
 		return err
 	}
 	defer d.close()
-	counts, unlisten, err := openMetrics(ctx, o.metricsAddress(s), log)
+	counts, unlisten, err := openMetrics(ctx, s.Metrics, log)
 	if err != nil {
 		return err
 	}

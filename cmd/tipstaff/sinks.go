@@ -10,6 +10,7 @@ import (
 
 	"tipstaff/internal/audit/events"
 	"tipstaff/internal/audit/sink"
+	"tipstaff/internal/build"
 	"tipstaff/internal/fleet/replicate"
 	"tipstaff/internal/server/config"
 )
@@ -42,7 +43,7 @@ func sinksOf(s config.Settings) ([]sink.Sink, error) {
 		Sinks: s.AuditSinks, Secret: secret,
 		Endpoint: s.SinkOTLP.Endpoint, LogsEndpoint: s.SinkOTLP.LogsEndpoint,
 		Headers: s.SinkOTLP.Headers, Protocols: s.SinkOTLP.Protocols,
-		Stderr: os.Stderr, Priorities: isJournal(os.Stderr, s.JournalStream), Version: version,
+		Stderr: os.Stderr, Priorities: isJournal(os.Stderr, s.JournalStream), Version: build.Version(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("TIPSTAFF_AUDIT_SINKS: %w", err)

@@ -13,6 +13,7 @@ import (
 	"tipstaff/internal/admin/api"
 	"tipstaff/internal/audit"
 	"tipstaff/internal/audit/retention"
+	"tipstaff/internal/build"
 	"tipstaff/internal/fleet"
 	"tipstaff/internal/fleet/natsx"
 	"tipstaff/internal/front/mcpserver"
@@ -398,7 +399,7 @@ func limits(s config.Settings) map[tipstaff.Family]policy.FamilyLimits {
 // front returns the front for one connection.
 func (st *stack) front() *mcpserver.Server {
 	o := mcpserver.Options{
-		Version: version, Road: st.telemetry.road(st.monitor), Sessions: st.sessions, Jobs: st.jobs, OutputBytes: st.settings.MaxOutputBytes, Log: st.log, Events: st.observers.bus,
+		Version: build.Version(), Road: st.telemetry.road(st.monitor), Sessions: st.sessions, Jobs: st.jobs, OutputBytes: st.settings.MaxOutputBytes, Log: st.log, Events: st.observers.bus,
 		Approvals: st.questions.front(), Redactor: st.secrets, AnswerBytes: st.settings.AnswerBytes, Outputs: st.spool,
 		Instructions: func(who tipstaff.Origin) string { return mcpserver.Instructions(st.summary(who)) },
 		Allowed:      st.allowed, Shell: st.shellOn(), Self: st.runner.address(), Places: st.places(),

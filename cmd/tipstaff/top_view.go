@@ -2,11 +2,14 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"tipstaff"
 	"tipstaff/internal/admin/api"
@@ -316,4 +319,18 @@ func sessionOf(r topRow) tipstaff.SessionID {
 		return tipstaff.SessionID(r.session.ID)
 	}
 	return tipstaff.SessionID(r.command.Session)
+}
+
+// completeRunning completes ids of commands and sessions, with what each is.
+func completeRunning(ctx context.Context, state string) (list []string) {
+	now, _ := api.Now(ctx, state)
+	v := topView{now: now}
+	for _, r := range v.rows() {
+		what := "a session"
+		if r.command != nil {
+			what = cut(r.command.Line, 40)
+		}
+		list = append(list, cobra.CompletionWithDesc(r.id, nameOf(r.who)+": "+what))
+	}
+	return list
 }

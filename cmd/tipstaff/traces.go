@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 
+	"tipstaff/internal/build"
 	"tipstaff/internal/server/config"
 	"tipstaff/internal/telemetry/traces"
 )
@@ -15,7 +16,7 @@ import (
 func openTraces(ctx context.Context, s config.Settings, log *slog.Logger) (spans *traces.Traces, end func()) {
 	collector, err := traces.ParseCollector(s.Environ)
 	if err == nil && collector != nil {
-		spans, err = traces.Open(ctx, collector, version, log)
+		spans, err = traces.Open(ctx, collector, build.Version(), log)
 	}
 	if err != nil {
 		log.Warn("traces are not sent", "error", err)
