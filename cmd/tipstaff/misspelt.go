@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"tipstaff/internal/nearest"
 	"tipstaff/internal/server/config"
 )
 
@@ -39,7 +40,7 @@ func misspelt(environ []string) (list []string) {
 		near := didYouMean(name, known)
 		for _, meant := range []string{behind("TERMINAL_", name, own), strings.TrimPrefix(name, "TIPSTAFF_")} {
 			if slices.Contains(own, meant) {
-				near = didYouMean(meant, own)
+				near = "; did you mean " + meant + "?"
 			}
 		}
 		list = append(list, name+near)
@@ -61,7 +62,7 @@ func meantBy(name string, own []string) string {
 	prefix := sharedPrefix(name)
 	if prefix == "" {
 		for _, k := range own {
-			if slips(name, k) <= 2 {
+			if nearest.Distance(name, k) <= 2 {
 				return k
 			}
 		}
@@ -80,7 +81,7 @@ func behind(prefix, name string, own []string) string {
 		}
 	}
 	after, ok := strings.CutPrefix(name, prefix)
-	if rest := nearest(after, rests); ok && rest != "" {
+	if rest := nearestTo(after, rests); ok && rest != "" {
 		return prefix + rest
 	}
 	return ""

@@ -27,7 +27,7 @@ func TestTheNearestWordIsNamed(t *testing.T) {
 		"docter": "doctor", "srve": "serve", "plicy": "policy", "instal": "install", "uninstal": "uninstall",
 		"client": "clients", "Doctor": "doctor", "vresion": "version", "xyzzy": "", "a": "", "inst": "install", "": "",
 	} {
-		if got := nearest(word, commands); got != want {
+		if got := nearestTo(word, commands); got != want {
 			t.Errorf("%q: %q, want %q", word, got, want)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 
+	"tipstaff/internal/nearest"
+
 	"tipstaff"
 )
 
@@ -90,7 +92,7 @@ func notThere(word string, err error, l *Allowlist, w World) Finding {
 		_, err := w.Lookup(name)
 		return name != word && !strings.Contains(name, "/") && err == nil
 	}
-	if near, ok := nearest(word, l.Names, exists); ok {
+	if near := nearest.ToFunc(word, l.Names, exists); near != "" {
 		f.Hint = "Did you mean " + quoted(near) + "? " + f.Hint
 	}
 	return f

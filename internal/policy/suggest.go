@@ -3,8 +3,9 @@ package policy
 import (
 	"fmt"
 	"path"
-	"slices"
 	"strings"
+
+	"tipstaff/internal/nearest"
 )
 
 // maxNamed is how many allowed names a refusal lists before it counts the rest.
@@ -17,7 +18,7 @@ func explainList(word, by string, l *Allowlist) string {
 		say = append(say, by+" would start it, so it must be allowed as well.")
 	}
 	say = append(say, namesAllowed(l))
-	if near, ok := nearest(word, l.Names, nil); ok {
+	if near := nearest.To(word, l.Names); near != "" {
 		say = append(say, "Did you mean "+quoted(near)+"?")
 	} else if first, rest, ok := strings.Cut(strings.TrimSpace(word), " "); ok && rest != "" && l.lists(first) {
 		say = append(say, "The command is one word; its arguments are given apart from it.")
@@ -51,55 +52,4 @@ func listed(l *Allowlist) []string {
 		return []string{}
 	}
 	return append([]string{}, l.Names...)
-}
-
-// Nearest returns the one of several names that word was probably meant to be,
-// if there is one.
-func Nearest(word string, names []string) (string, bool) { return nearest(word, names, nil) }
-
-// nearest finds the name that word was probably meant to be: the one at the
-// smallest distance, at most a third of its length, the first on the list of
-// several. Case and surrounding blanks are ignored.
-func nearest(word string, names []string, usable func(string) bool) (string, bool) {
-	const longest = 64 // the work grows with the square
-	typed := strings.ToLower(strings.TrimSpace(word))
-	if typed == "" || len(typed) > longest {
-		return "", false
-	}
-	best, found := "", false
-	least := max(1, len(typed)/3) + 1
-	for _, name := range names {
-		if len(name) > longest || name == word {
-			continue
-		}
-		if n := distance(typed, strings.ToLower(name)); n < least && (usable == nil || usable(name)) {
-			best, least, found = name, n, true
-		}
-	}
-	return best, found
-}
-
-// distance counts the insertions, deletions, substitutions and swaps of
-// neighbours that turn a into b.
-func distance(a, b string) int {
-	x, y := []rune(a), []rune(b)
-	before, last, now := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := range x {
-		now[0] = i + 1
-		for j := range y {
-			cost := 1
-			if x[i] == y[j] {
-				cost = 0
-			}
-			now[j+1] = slices.Min([]int{last[j] + cost, last[j+1] + 1, now[j] + 1})
-			if i > 0 && j > 0 && x[i] == y[j-1] && x[i-1] == y[j] {
-				now[j+1] = min(now[j+1], before[j-1]+1)
-			}
-		}
-		before, last, now = last, now, before
-	}
-	return last[len(y)]
 }

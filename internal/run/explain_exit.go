@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"tipstaff"
+	"tipstaff/internal/nearest"
 	"tipstaff/internal/policy"
 )
 
@@ -137,7 +138,7 @@ func explainMissing(g *policy.Grant, said []byte) string {
 	if strings.ContainsRune(name, '/') {
 		return why
 	}
-	if near, ok := policy.Nearest(name, onPath(g.Env())); ok {
+	if near := nearest.To(name, onPath(g.Env())); near != "" {
 		why += fmt.Sprintf(" Did you mean %q?", near)
 	}
 	return why

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"tipstaff/internal/nearest"
 )
 
 // Key returns what a key sends: "enter", "ctrl-c", "up", "f1", "alt-x",
@@ -95,34 +97,12 @@ func unknownKey(name string) error {
 	for one := range keys {
 		names = append(names, one)
 	}
-	low := strings.ToLower(name)
+	low := strings.ToLower(name[:min(len(name), 40)])
 	slices.SortFunc(names, func(a, b string) int {
-		if d := distance(low, a) - distance(low, b); d != 0 {
+		if d := nearest.Distance(low, a) - nearest.Distance(low, b); d != 0 {
 			return d
 		}
 		return strings.Compare(a, b)
 	})
 	return fmt.Errorf("there is no key %.40q; the nearest are %s. A single character stands for itself, ctrl-a to ctrl-z and alt- with a key are keys as well", name, strings.Join(names[:4], ", "))
-}
-
-// distance counts the letters that differ: Levenshtein's.
-func distance(a, b string) int {
-	a = a[:min(len(a), 40)]
-	row := make([]int, len(b)+1)
-	for i := range row {
-		row[i] = i
-	}
-	for i := range len(a) {
-		before := row[0]
-		row[0] = i + 1
-		for k := range len(b) {
-			change := before
-			if a[i] != b[k] {
-				change++
-			}
-			before = row[k+1]
-			row[k+1] = min(change, row[k]+1, before+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"tipstaff/internal/nearest"
 )
 
 // Pos is a position in a file. The zero Pos is none.
@@ -117,34 +119,8 @@ func (f *faults) err() error {
 
 // didYouMean proposes the nearest of some words, "" if none is near.
 func didYouMean(word string, words []string) string {
-	if len(word) > 64 {
-		return ""
-	}
-	if best := nearestOf(word, words); best != "" {
+	if best := nearest.To(word, words); best != "" {
 		return fmt.Sprintf("did you mean %q?", best)
 	}
 	return ""
-}
-
-// distance counts insertions, deletions, substitutions and swaps of neighbours.
-func distance(a, b string) int {
-	before, last, now := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := range len(a) {
-		now[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			now[j+1] = min(last[j]+cost, last[j+1]+1, now[j]+1)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				now[j+1] = min(now[j+1], before[j-1]+1)
-			}
-		}
-		before, last, now = last, now, before
-	}
-	return last[len(b)]
 }

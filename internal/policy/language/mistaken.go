@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"tipstaff/internal/command/programs"
+	"tipstaff/internal/nearest"
 )
 
 // quoted reports whether a token, or a part of it, stands in quotes.
@@ -173,7 +174,7 @@ func eachPreset(do func(name string, p *Preset)) {
 // typo reports whether a is b with one slip inside: two neighbours swapped, a
 // letter missing, doubled or replaced. What differs at an end is another word.
 func typo(a, b string) bool {
-	if a == b || len(a) < 3 || distance(a, b) != 1 || a[0] != b[0] || strings.TrimLeft(a, "-") == strings.TrimLeft(b, "-") {
+	if a == b || len(a) < 3 || nearest.Distance(a, b) != 1 || a[0] != b[0] || strings.TrimLeft(a, "-") == strings.TrimLeft(b, "-") {
 		return false
 	}
 	return len(a) == len(b) && (len(a) > 3 || sameLetters(a, b)) && a[len(a)-1] == b[len(b)-1] || sameLetters(a, b) || len(a) != len(b) && len(a) > 4 && a[len(a)-1] == b[len(b)-1]
@@ -204,15 +205,4 @@ func nearTypo(word string, words []string) string {
 		}
 	}
 	return ""
-}
-
-// nearestOf returns the word that was probably meant, "" if none is near.
-func nearestOf(word string, words []string) string {
-	best, least := "", max(1, len(word)/3)+1
-	for _, w := range words {
-		if n := distance(strings.ToLower(word), strings.ToLower(w)); n < least {
-			best, least = w, n
-		}
-	}
-	return best
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tipstaff/internal/command/programs"
+	"tipstaff/internal/nearest"
 )
 
 // A rule that decides nothing is worse than one that is missing, because its
@@ -146,7 +147,7 @@ func (l *loader) unknownSubcommand(of about, rule Text, pattern string, first *t
 			continue
 		}
 		hint := "if it is a command of your own, put it in quotes: " + quote("'"+a.text+"'"+strings.TrimPrefix(strings.TrimSpace(pattern), a.text))
-		if near := nearestOf(a.text, of.of[0].Knows); near != "" {
+		if near := nearest.To(a.text, of.of[0].Knows); near != "" {
 			hint = "did you mean " + quote(strings.Replace(pattern, a.text, near, 1)) + "?"
 		}
 		l.faults.add(rule.At, hint, "%s has no subcommand %q", strings.Join(of.names, " or "), cut(a.text))
