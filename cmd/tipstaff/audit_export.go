@@ -50,7 +50,7 @@ details):
 			if err != nil {
 				return err
 			}
-			return r.export(format(r.out))
+			return exportRecords(r, format(r.out))
 		},
 	}
 	o.filter.add(cmd)
@@ -68,7 +68,7 @@ func exporters(host string) map[string]func(w io.Writer) query.Exporter {
 	}
 }
 
-func (r *trailReader) export(e query.Exporter) error {
+func exportRecords(r *trailReader, e query.Exporter) error {
 	found := false
 	tally, err := query.Read(r.cmd.Context(), r.trails, r.filter, func(l *query.Line) error {
 		found = true

@@ -39,11 +39,12 @@ func audited(t *testing.T, width string, records []audit.Record, args ...string)
 func ask(t *testing.T, width string, args ...string) (out, talk string, code int) {
 	t.Helper()
 	t.Setenv("COLUMNS", width)
-	cmd := newRoot([]string{"audit"})
+	cmd := newAudit()
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	var stdout, stderr bytes.Buffer
 	cmd.SetOut(&stdout)
 	cmd.SetErr(&stderr)
-	cmd.SetArgs(append([]string{"audit"}, args...))
+	cmd.SetArgs(args)
 	err := cmd.ExecuteContext(t.Context())
 	var e *exitError
 	if errors.As(err, &e) {
@@ -212,10 +213,11 @@ func TestFollowShowsWhatComesUntilItIsInterrupted(t *testing.T) {
 	}
 	ctx, interrupt := context.WithCancelCause(t.Context())
 	shown, stdout := io.Pipe()
-	cmd := newRoot([]string{"audit"})
+	cmd := newAudit()
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetOut(stdout)
 	cmd.SetErr(io.Discard)
-	cmd.SetArgs([]string{"audit", "show", "--follow", "--json", trail.Path()})
+	cmd.SetArgs([]string{"show", "--follow", "--json", trail.Path()})
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.ExecuteContext(ctx) }()
 	lines := bufio.NewScanner(shown)

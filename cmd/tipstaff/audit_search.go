@@ -38,11 +38,11 @@ Names and words are compared exactly, byte for byte.
 			if err != nil {
 				return err
 			}
-			print := r.printer(o.asJSON)
+			print := recordPrinter(r, o.asJSON)
 			if o.n > 0 {
-				return r.showLast(o.n, false, print)
+				return showLast(r, o.n, false, print)
 			}
-			return r.search(print)
+			return searchRecords(r, print)
 		},
 	}
 	o.filter.add(cmd)
@@ -53,8 +53,8 @@ Names and words are compared exactly, byte for byte.
 	return cmd
 }
 
-// search prints every selected record.
-func (r *trailReader) search(print func(*query.Line) error) error {
+// searchRecords prints every selected record.
+func searchRecords(r *trailReader, print func(*query.Line) error) error {
 	if len(r.trails) == 0 {
 		return nil
 	}

@@ -51,9 +51,9 @@ With --seq, show one record of one trail in full.
 				return err
 			}
 			if o.seq > 0 {
-				return r.showOne(o.seq, o.asJSON)
+				return showOne(r, o.seq, o.asJSON)
 			}
-			return r.showLast(o.n, o.follow, r.printer(o.asJSON))
+			return showLast(r, o.n, o.follow, recordPrinter(r, o.asJSON))
 		},
 	}
 	o.filter.add(cmd)
@@ -68,15 +68,15 @@ With --seq, show one record of one trail in full.
 	return cmd
 }
 
-// printer returns a function that prints records for a person, or raw.
-func (r *trailReader) printer(raw bool) func(l *query.Line) error {
+// recordPrinter returns a function that prints records for a person, or raw.
+func recordPrinter(r *trailReader, raw bool) func(l *query.Line) error {
 	if raw {
 		return r.printRaw
 	}
 	return newTable(r).print
 }
 
-func (r *trailReader) showLast(n int, follow bool, print func(*query.Line) error) error {
+func showLast(r *trailReader, n int, follow bool, print func(*query.Line) error) error {
 	if len(r.trails) == 0 && !follow {
 		return nil
 	}
@@ -87,7 +87,7 @@ func (r *trailReader) showLast(n int, follow bool, print func(*query.Line) error
 		}
 	}
 	if err == nil && follow {
-		err = r.follow(print)
+		err = followRecords(r, print)
 	}
 	if err == nil && len(found) == 0 && len(r.trails) > 0 {
 		sayNothingFound(r.cmd.ErrOrStderr(), r.filter)
@@ -95,8 +95,8 @@ func (r *trailReader) showLast(n int, follow bool, print func(*query.Line) error
 	return r.end(err, tally.Faults)
 }
 
-// follow prints new records until the command is interrupted.
-func (r *trailReader) follow(print func(*query.Line) error) error {
+// followRecords prints new records until the command is interrupted.
+func followRecords(r *trailReader, print func(*query.Line) error) error {
 	w, err := query.Follow(r.from.files, r.path, r.trails, r.filter)
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (r *trailReader) follow(print func(*query.Line) error) error {
 }
 
 // showOne prints one record of one trail in full.
-func (r *trailReader) showOne(seq uint64, raw bool) error {
+func showOne(r *trailReader, seq uint64, raw bool) error {
 	switch len(r.trails) {
 	case 0:
 		return nil
@@ -137,7 +137,7 @@ func (r *trailReader) showOne(seq uint64, raw bool) error {
 	r.filter.Seq = seq
 	print := r.printRaw
 	if !raw {
-		print = r.printIndented
+		print = func(l *query.Line) error { return printIndented(r, l) }
 	}
 	found := false
 	tally, err := query.Read(r.cmd.Context(), r.trails, r.filter, func(l *query.Line) error {
@@ -151,7 +151,7 @@ func (r *trailReader) showOne(seq uint64, raw bool) error {
 }
 
 // printIndented writes every member of a record on a line of its own.
-func (r *trailReader) printIndented(l *query.Line) error {
+func printIndented(r *trailReader, l *query.Line) error {
 	var b bytes.Buffer
 	if err := json.Indent(&b, audit.AppendPrintable(nil, l.Raw), "", "  "); err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 
 	"tipstaff/internal/command/cmdline"
 	"tipstaff/internal/inspect/clients"
+	"tipstaff/internal/nearest"
 )
 
 // hookFlags say how a client's settings are treated, and what its hook is given.
@@ -66,10 +67,10 @@ func newHookUninstall() *cobra.Command {
 func (o hookFlags) chosen(name string) (clients.Client, error) {
 	c, ok := clients.FindHook(name)
 	if !ok {
-		return c, fail(exitUsage, "there are no hooks for %q%s\nClients with hooks: %s", name, didYouMean(name, clients.HookNames()), strings.Join(clients.HookNames(), ", "))
+		return c, fail(exitUsage, "there are no hooks for %q%s\nClients with hooks: %s", name, nearest.DidYouMean(name, clients.HookNames()), strings.Join(clients.HookNames(), ", "))
 	}
 	if s := clients.Scope(o.client.scope); s != clients.User && s != clients.Project {
-		return c, fail(exitUsage, "--scope must be user or project, not %q%s", o.client.scope, didYouMean(o.client.scope, []string{"user", "project"}))
+		return c, fail(exitUsage, "--scope must be user or project, not %q%s", o.client.scope, nearest.DidYouMean(o.client.scope, []string{"user", "project"}))
 	}
 	return c, nil
 }

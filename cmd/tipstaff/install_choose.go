@@ -13,6 +13,7 @@ import (
 
 	"tipstaff/internal/command/cmdline"
 	"tipstaff/internal/inspect/clients"
+	"tipstaff/internal/nearest"
 	"tipstaff/internal/paths"
 	"tipstaff/internal/policy/facts"
 	"tipstaff/internal/server/config"
@@ -33,7 +34,7 @@ func thisSystem() clients.System {
 // chosen are the clients that a person names; "all" is all that are here.
 func (o clientFlags) chosen(s clients.System, verb string) (list []clients.Client, err error) {
 	if scope := clients.Scope(o.scope); scope != clients.User && scope != clients.Project {
-		return nil, fail(exitUsage, "--scope must be user or project, not %q%s", o.scope, didYouMean(o.scope, []string{"user", "project"}))
+		return nil, fail(exitUsage, "--scope must be user or project, not %q%s", o.scope, nearest.DidYouMean(o.scope, []string{"user", "project"}))
 	}
 	if len(o.names) == 0 {
 		return nil, fail(exitUsage, "say which client: tipstaff %s --client NAME\nHere: %s. All: %s", verb, orNone(namesOf(hereIn(s))), strings.Join(clients.Names(), ", "))
@@ -53,7 +54,7 @@ func (o clientFlags) chosen(s clients.System, verb string) (list []clients.Clien
 		}
 		c, ok := clients.Find(name)
 		if !ok {
-			return nil, fail(exitUsage, "there is no client %q; nothing was changed%s\nClients: %s, or all", name, didYouMean(name, append(clients.Names(), "all")), strings.Join(clients.Names(), ", "))
+			return nil, fail(exitUsage, "there is no client %q; nothing was changed%s\nClients: %s, or all", name, nearest.DidYouMean(name, append(clients.Names(), "all")), strings.Join(clients.Names(), ", "))
 		}
 		list = add(list, c)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tipstaff/internal/inspect/clients"
+	"tipstaff/internal/nearest"
 	"tipstaff/internal/policy/facts"
 )
 
@@ -78,7 +79,7 @@ func (o entryFlags) entry(s clients.System, scope clients.Scope) (e clients.Entr
 	case "docker", "lima", "wsl":
 		return o.beside(s, way, vars)
 	}
-	return e, fail(exitUsage, "--through must be one of %s, not %q%s", strings.Join(ways, ", "), way, didYouMean(way, ways))
+	return e, fail(exitUsage, "--through must be one of %s, not %q%s", strings.Join(ways, ", "), way, nearest.DidYouMean(way, ways))
 }
 
 // usualWay is the way to a server with a sandbox: only Linux has one of ours.

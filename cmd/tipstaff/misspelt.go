@@ -37,7 +37,7 @@ func misspelt(environ []string) (list []string) {
 		}
 	}
 	for _, name := range config.Unknown(environ) {
-		near := didYouMean(name, known)
+		near := nearest.DidYouMean(name, known)
 		for _, meant := range []string{behind("TERMINAL_", name, own), strings.TrimPrefix(name, "TIPSTAFF_")} {
 			if slices.Contains(own, meant) {
 				near = "; did you mean " + meant + "?"
@@ -81,7 +81,7 @@ func behind(prefix, name string, own []string) string {
 		}
 	}
 	after, ok := strings.CutPrefix(name, prefix)
-	if rest := nearestTo(after, rests); ok && rest != "" {
+	if rest := nearest.ToOrPrefix(after, rests); ok && rest != "" {
 		return prefix + rest
 	}
 	return ""

@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 
+	"tipstaff/internal/nearest"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -34,7 +36,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 			names = append(names, sub.Name())
 		}
 	}
-	return fail(exitUsage, "unknown command %q for %q%s", args[0], cmd.CommandPath(), didYouMean(args[0], names))
+	return fail(exitUsage, "unknown command %q for %q%s", args[0], cmd.CommandPath(), nearest.DidYouMean(args[0], names))
 }
 
 // wrongFlag names the nearest flag.
@@ -46,5 +48,5 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
 	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
-	return fail(exitUsage, "%q has no flag --%s%s", cmd.CommandPath(), name, didYouMean("--"+name, names))
+	return fail(exitUsage, "%q has no flag --%s%s", cmd.CommandPath(), name, nearest.DidYouMean("--"+name, names))
 }

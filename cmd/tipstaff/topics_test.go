@@ -21,18 +21,6 @@ func TestEverySettingHasItsMeaning(t *testing.T) {
 	}
 }
 
-func TestTheNearestWordIsNamed(t *testing.T) {
-	commands := []string{"serve", "call", "run", "doctor", "policy", "install", "uninstall", "clients", "version", "audit"}
-	for word, want := range map[string]string{
-		"docter": "doctor", "srve": "serve", "plicy": "policy", "instal": "install", "uninstal": "uninstall",
-		"client": "clients", "Doctor": "doctor", "vresion": "version", "xyzzy": "", "a": "", "inst": "install", "": "",
-	} {
-		if got := nearestTo(word, commands); got != want {
-			t.Errorf("%q: %q, want %q", word, got, want)
-		}
-	}
-}
-
 func TestMisspeltVariablesAreNamedWithTheirNearest(t *testing.T) {
 	got := strings.Join(misspelt([]string{
 		"TIPSTAFF_SANDBX=off", "TIPSTAFF_NOTHING_LIKE_IT=1", "TIPSTAF_SANDBOX=off", "ALLOWED_COMANDS=ls", "ENABLE_TERMINAL_ACCES=true",
