@@ -13,6 +13,6 @@
 // What needs a server from inside is with the package: full disks in internal/audit
 // (full_linux_test.go, reserve_linux_test.go) and internal/sandbox (temporary_test.go),
 // killed and stopped helpers in internal/proc (lost_test.go), the log's queue in
-// cmd/tipstaff (log_test.go), the budget of a search in internal/sandbox/profile
+// internal/server (log_test.go), the budget of a search in internal/sandbox/profile
 // (budget_test.go). A fleet that is broken is in faults/.
 package e2e

@@ -12,6 +12,9 @@ import (
 
 	"tipstaff/internal/admin/api"
 	"tipstaff/internal/audit/query"
+	"tipstaff/internal/cli/admin"
+	"tipstaff/internal/cli/flags"
+	"tipstaff/internal/cli/trails"
 	"tipstaff/internal/front/mcpserver"
 	"tipstaff/internal/policy/language"
 	"tipstaff/internal/policy/load"
@@ -107,7 +110,7 @@ func presetNames(*cobra.Command, []string, string) ([]string, cobra.ShellCompDir
 // policyPrograms are the programs that the policy file or the allowlist names.
 func policyPrograms(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	s := settingsOrNone()
-	if f := cmd.Flags().Lookup(configFlagName); f != nil && f.Changed {
+	if f := cmd.Flags().Lookup(flags.ConfigName); f != nil && f.Changed {
 		if path, err := filepath.Abs(f.Value.String()); err == nil {
 			s.ConfigFile = path
 		}
@@ -134,12 +137,12 @@ func openQuestions(*cobra.Command, []string, string) ([]string, cobra.ShellCompD
 }
 
 func runningNow(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return completeRunning(cmd.Context(), settingsOrNone().StateDir), cobra.ShellCompDirectiveNoFileComp
+	return admin.CompleteRunning(cmd.Context(), settingsOrNone().StateDir), cobra.ShellCompDirectiveNoFileComp
 }
 
 func eventNames(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	var list []string
-	for _, e := range knownEvents() {
+	for _, e := range trails.KnownEvents() {
 		list = append(list, string(e))
 	}
 	return list, cobra.ShellCompDirectiveNoFileComp

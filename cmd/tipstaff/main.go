@@ -15,20 +15,9 @@ import (
 	"syscall"
 	"time"
 
+	"tipstaff/internal/exit"
 	"tipstaff/internal/proc"
-)
-
-// Exit codes, the same for every subcommand.
-const (
-	exitOK          = 0
-	exitFailure     = 1
-	exitUsage       = 2
-	exitConfig      = 3
-	exitDenied      = 4
-	exitApproval    = 5
-	exitTampered    = 6
-	exitIncomplete  = 7
-	exitInterrupted = 130
+	"tipstaff/internal/server"
 )
 
 func main() {
@@ -43,21 +32,21 @@ func execute(args []string) int {
 	cmd.SetArgs(args)
 	err := cmd.ExecuteContext(ctx)
 	if err == nil {
-		return exitOK
+		return exit.OK
 	}
-	var e *exitError
+	var e *exit.Error
 	if !errors.As(err, &e) {
-		e = &exitError{code: exitUsage, err: err}
+		e = &exit.Error{Code: exit.Usage, Err: err}
 	}
 	text := ""
-	if e.err != nil {
-		text = fmt.Sprintf("tipstaff: %v\n", e.err)
+	if e.Err != nil {
+		text = fmt.Sprintf("tipstaff: %v\n", e.Err)
 	}
-	if e.code == exitUsage {
+	if e.Code == exit.Usage {
 		text += "Run 'tipstaff --help' for the commands, or 'tipstaff COMMAND --help' for one of them.\n"
 	}
 	lastWords(os.Stderr, text)
-	return e.code
+	return e.Code
 }
 
 // lastWords writes why the program ends, for a reader who takes it within a second: a
@@ -74,37 +63,11 @@ func lastWords(w io.Writer, text string) {
 	}
 }
 
-// exitError ends the program with a code. err is printed on standard error; nil
-// when everything has been printed already.
-type exitError struct {
-	code int
-	err  error
-}
-
-func (e *exitError) Error() string {
-	if e.err == nil {
-		return fmt.Sprintf("exit %d", e.code)
-	}
-	return e.err.Error()
-}
-
-func (e *exitError) Unwrap() error { return e.err }
-
-func fail(code int, format string, args ...any) error {
-	return &exitError{code: code, err: fmt.Errorf(format, args...)}
-}
-
-// errInterrupted is the cause when a person interrupted the program.
-var errInterrupted = errors.New("interrupted")
-
-// errTerminated is the cause when the system terminated the program.
-var errTerminated = errors.New("terminated")
-
 // signals returns a context that ends with the first signal to end; its cause
 // says which signal it was. Later ones change nothing: what runs is being ended
 // already. SIGHUP is such a signal until takeHangups is called.
 func signals() (context.Context, func()) {
-	taken, hangup := withHangups(context.Background())
+	taken, hangup := server.WithHangups(context.Background())
 	ctx, cancel := context.WithCancelCause(taken)
 	ch := make(chan os.Signal, 1)
 	signal.Notify(ch, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -116,9 +79,9 @@ func signals() (context.Context, func()) {
 		for s := range ch {
 			switch {
 			case s == os.Interrupt:
-				cancel(errInterrupted)
+				cancel(exit.ErrInterrupted)
 			case s != syscall.SIGHUP || !hangup():
-				cancel(errTerminated)
+				cancel(exit.ErrTerminated)
 			}
 		}
 	}()

@@ -3,10 +3,11 @@ package main
 import (
 	"strings"
 
-	"tipstaff/internal/nearest"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"tipstaff/internal/exit"
+	"tipstaff/internal/nearest"
 )
 
 // explainMistakes makes the errors of the command line name what is nearest: for
@@ -36,7 +37,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 			names = append(names, sub.Name())
 		}
 	}
-	return fail(exitUsage, "unknown command %q for %q%s", args[0], cmd.CommandPath(), nearest.DidYouMean(args[0], names))
+	return exit.Errorf(exit.Usage, "unknown command %q for %q%s", args[0], cmd.CommandPath(), nearest.DidYouMean(args[0], names))
 }
 
 // wrongFlag names the nearest flag.
@@ -48,5 +49,5 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
 	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
-	return fail(exitUsage, "%q has no flag --%s%s", cmd.CommandPath(), name, nearest.DidYouMean("--"+name, names))
+	return exit.Errorf(exit.Usage, "%q has no flag --%s%s", cmd.CommandPath(), name, nearest.DidYouMean("--"+name, names))
 }

@@ -3,9 +3,17 @@ package main
 import (
 	"os"
 
-	"tipstaff/internal/build"
-
 	"github.com/spf13/cobra"
+
+	"tipstaff/internal/build"
+	"tipstaff/internal/cli/admin"
+	"tipstaff/internal/cli/audit"
+	"tipstaff/internal/cli/fleet"
+	"tipstaff/internal/cli/policy"
+	"tipstaff/internal/cli/run"
+	"tipstaff/internal/cli/serve"
+	"tipstaff/internal/cli/setup"
+	"tipstaff/internal/tty"
 )
 
 const help = `tipstaff runs commands for AI agents: by your rules, on the record,
@@ -27,9 +35,11 @@ ended with everything that they started.
 // has that subcommand alone, because to make the others takes a while.
 func newRoot(args []string) *cobra.Command {
 	root := newProgram()
-	root.AddCommand(newServe())
+	root.AddCommand(serve.New())
 	if len(args) > 0 && args[0] != "serve" {
-		root.AddCommand(newCall(), newRun(), newRunnerCommand(), newApprovals(), newApprove(), newDeny(), newConsole(), newTop(), newStop(), newFreeze(), newLift(), newDemo(), newPolicyCommand(), newConfig(), newAudit(), newToken(), newDoctor(), newEngineCommand(), newInit(), newInstall(), newUninstall(), newClients(), newHook(), newVersion())
+		for _, commands := range [][]*cobra.Command{run.New(), policy.New(), {audit.New()}, admin.New(), setup.New(), fleet.New()} {
+			root.AddCommand(commands...)
+		}
 		root.AddCommand(newTopics()...)
 		root.SetHelpCommand(newHelp())
 		completeWith(root)
@@ -48,11 +58,11 @@ func newProgram() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if isTerminal(os.Stdin) {
+			if tty.IsTerminal(os.Stdin) {
 				cmd.Print(help + "\nCommands and flags: tipstaff --help\n")
 				return nil
 			}
-			return serve(cmd.Context(), serveFlags{})
+			return serve.Serve(cmd.Context(), serve.Flags{})
 		},
 	}
 	root.SetOut(os.Stdout)
@@ -60,10 +70,4 @@ func newProgram() *cobra.Command {
 	root.Version = build.This().Line()
 	root.SetVersionTemplate("{{.Version}}\n")
 	return root
-}
-
-// isTerminal reports whether f is probably used by a person.
-func isTerminal(f *os.File) bool {
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }

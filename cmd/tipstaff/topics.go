@@ -189,23 +189,3 @@ func environmentHelp() string {
 	}
 	return b.String()
 }
-
-const policyHelp = `Questions to the policy that a server with these settings would decide by: the
-policy file (--config, TIPSTAFF_CONFIG) and the allowlists of the environment.
-Nothing is run, and nothing is recorded.
-
-A policy file says which programs may run with which arguments; "tipstaff init"
-proposes one for a project. The strictest line that matches decides: deny, then
-ask (a person), then allow; what no line allows is refused.
-
-  version: 1
-  extends: [preset:git]                # what is known of programs; only narrows
-  roots: [/home/me/project]            # commands run in here, and change nothing elsewhere
-  commands:
-    ls|cat|grep: {allow: ["*"]}
-    git: {allow: ["*"], deny: ["push --force|-f"], ask: [push]}
-    npm: {allow: [test, "run *"], ask: [install]}
-  tests:                               # checked at every start
-    - {run: git push -f, expect: deny}
-
-docs/policy.md has all of it.`

@@ -118,7 +118,7 @@ func (c *checker) owned(f *File, room Room, use Use) {
 		}
 		named = true
 		free := (f.Test || room.Floor == outside) && !foreign
-		if free || slices.Contains(o.By, room.Path) || f.Test && slices.Contains(o.By, "tests") {
+		if free || o.owns(room.Path) || f.Test && slices.Contains(o.By, "tests") {
 			continue
 		}
 		c.fault(f.Path, use.Line, "owners", "%s uses %s, which %s (floors.txt:%d: %s)", room.Path, use, o.advice(), o.Line, o.Why)
@@ -126,6 +126,15 @@ func (c *checker) owned(f *File, room Room, use Use) {
 	if foreign && !named && use.Name == "" {
 		c.fault(f.Path, use.Line, "owners", "%s imports %s, which has no owner. A dependency has one owner package and a sentence of reason: add a row to floors.txt, or do without it.", room.Path, use.Path)
 	}
+}
+
+// owns reports whether a package, or a folder around it that is written as folder/..., is
+// among the owners.
+func (o Owner) owns(pkg string) bool {
+	return slices.ContainsFunc(o.By, func(by string) bool {
+		folder, all := strings.CutSuffix(by, "/...")
+		return by == pkg || all && strings.HasPrefix(pkg, folder+"/")
+	})
 }
 
 func (o Owner) advice() string {

@@ -116,7 +116,11 @@ func (p *Plan) addRoom(line, floor int, cols []string) error {
 func (p *Plan) coherent() error {
 	for _, o := range p.Owners {
 		for _, by := range o.By {
-			if _, ok := p.Room(by); !ok && by != "tests" && by != "nobody" {
+			folder, all := strings.CutSuffix(by, "/...")
+			if _, ok := p.Room(by); ok || by == "tests" || by == "nobody" {
+				continue
+			}
+			if !all || !slices.ContainsFunc(p.Rooms, func(r Room) bool { return strings.HasPrefix(r.Path, folder+"/") }) {
 				return fmt.Errorf("floors.txt:%d: the owner %s is no package of the plan", o.Line, by)
 			}
 		}

@@ -1,0 +1,161 @@
+package admin
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tipstaff/internal/admin/api"
+	"tipstaff/internal/command/cmdline"
+	"tipstaff/internal/exit"
+	"tipstaff/internal/policy/approval"
+	"tipstaff/internal/tty"
+)
+
+func newApprovals() *cobra.Command {
+	var asJSON bool
+	var where deskFlags
+	cmd := &cobra.Command{
+		Use:   "approvals",
+		Short: "List the commands that wait for a person",
+		Long: `List the commands that wait for a person to allow them, of all running servers
+with this state directory (TIPSTAFF_STATE_DIR). Everything that cannot be seen is
+shown as an escape.`,
+		Example: `  tipstaff approvals
+  tipstaff approvals --json | jq -r '.[].command'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			d, err := where.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer d.close()
+			list, failed := d.List()
+			if err := showQuestions(cmd.OutOrStdout(), cmd.ErrOrStderr(), list, asJSON); err != nil {
+				return err
+			}
+			if failed != nil {
+				return exit.Errorf(exit.Failure, "not every server answered:\n%s", escapeLines(failed))
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON list")
+	where.declare(cmd)
+	return cmd
+}
+
+func showQuestions(out, talk io.Writer, list []api.Question, asJSON bool) error {
+	if asJSON {
+		if list == nil {
+			list = []api.Question{}
+		}
+		return tty.SayJSON(out, list)
+	}
+	if len(list) == 0 {
+		tty.Say(talk, "No command waits for a person.")
+	}
+	for i, q := range list {
+		if i > 0 {
+			tty.Say(out, "")
+		}
+		if q.Member != "" {
+			tty.Say(out, "%-11s %s", "On:", cmdline.Escape(q.Member))
+		}
+		tty.Say(out, "%-11s %s, %s, until %s", "Approval:", cmdline.Escape(q.Approval), cmdline.Escape(q.State), q.Expires.Local().Format(time.TimeOnly))
+		tty.Say(out, "%s", shownText(q))
+	}
+	return nil
+}
+
+// shownText is a server's text about a question. The server escapes it;
+// escaping it again keeps a faulty server's text from controlling the terminal.
+func shownText(q api.Question) string {
+	lines := strings.Split(strings.TrimSuffix(q.Text, "\n"), "\n")
+	for i := range lines {
+		lines[i] = cmdline.Escape(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}
+
+func newApprove() *cobra.Command {
+	var session bool
+	var where deskFlags
+	cmd := &cobra.Command{
+		Use:   "approve HANDLE",
+		Short: "Allow a command that waits for a person",
+		Long: `Allow the command that waits under a handle, apr_…: exactly that command, once, for
+the caller who asked, until the question expires. With --session it may run again
+as long as its session lasts. 'tipstaff approvals' shows what waits.
+
+The exit code is 1 when nothing is open under the handle.`,
+		Example: `  tipstaff approve apr_k3p7x2m5q4w6z2n3b5v7c2x4ra
+  tipstaff approve apr_k3p7x2m5q4w6z2n3b5v7c2x4ra --session`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return answer(cmd, where, "Allowed", args[0], func(d *desk) (api.Question, error) {
+				return d.Approve(args[0], session)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&session, "session", false, "allow the same command for the rest of its session")
+	where.declare(cmd)
+	return cmd
+}
+
+func newDeny() *cobra.Command {
+	var comment string
+	var where deskFlags
+	cmd := &cobra.Command{
+		Use:   "deny HANDLE",
+		Short: "Refuse a command that waits for a person",
+		Long: `Refuse the command that waits under a handle, apr_…. The comment is told to the
+agent, in place of a guess why.
+
+The exit code is 1 when nothing is open under the handle.`,
+		Example: `  tipstaff deny apr_k3p7x2m5q4w6z2n3b5v7c2x4ra --comment 'Open a pull request instead.'`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return answer(cmd, where, "Denied", args[0], func(d *desk) (api.Question, error) {
+				return d.Deny(args[0], comment)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&comment, "comment", "", "what the agent is told")
+	where.declare(cmd)
+	return cmd
+}
+
+// answer sends a person's answer to the server that asked, and shows the
+// question.
+func answer(cmd *cobra.Command, where deskFlags, what, handle string, give func(*desk) (api.Question, error)) error {
+	if !strings.HasPrefix(handle, approval.Prefix) {
+		return exit.Errorf(exit.Usage, "%s is no handle of a question; those begin with %s", cmdline.Display([]string{handle}), approval.Prefix)
+	}
+	d, err := where.open(cmd.Context())
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	q, err := give(d)
+	switch {
+	case errors.Is(err, approval.ErrNotOpen):
+		return exit.Errorf(exit.Failure, "nothing waits under %s: it was used, has expired, or belongs to a server with another TIPSTAFF_STATE_DIR, or of another fleet", cmdline.Display([]string{handle}))
+	case err != nil:
+		return exit.Errorf(exit.Failure, "cannot answer: %s", escapeLines(err))
+	}
+	tty.Say(cmd.OutOrStdout(), "%s.\n%s", what, shownText(q))
+	return nil
+}
+
+// escapeLines formats an error that contains text of other origin.
+func escapeLines(err error) string {
+	lines := strings.Split(err.Error(), "\n")
+	for i := range lines {
+		lines[i] = cmdline.Escape(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}

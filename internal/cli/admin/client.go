@@ -1,0 +1,96 @@
+package admin
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tipstaff/internal/admin/api"
+	"tipstaff/internal/admin/console"
+	"tipstaff/internal/cli/flags"
+	"tipstaff/internal/cli/trails"
+	"tipstaff/internal/exit"
+	"tipstaff/internal/fleet/natsx"
+	"tipstaff/internal/server"
+	"tipstaff/internal/server/config"
+)
+
+// desk is where a person sees what runs, ends it, and answers questions: at the
+// control sockets of one state directory, or over the engine for a whole fleet.
+type desk struct {
+	console.Desk
+	console.Questions
+
+	settings config.Settings
+	fleet    bool
+	conn     *natsx.Conn // of a fleet
+	close    func()
+}
+
+// deskFlags say which desk it is.
+type deskFlags struct{ servers, as string }
+
+func (o *deskFlags) declare(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.servers, "engine", "", "speak with all gateways and runners of the fleet with these NATS `SERVERS`, as nats://HOST:4222,… (default TIPSTAFF_ENGINE if TIPSTAFF_ENGINE_ROLES is operator, else this host alone)")
+	cmd.Flags().StringVar(&o.as, "as", "", "with --engine, your `NAME` among the operators (default TIPSTAFF_OPERATOR_NAME)")
+	cmd.Long += deskHelp
+}
+
+// deskHelp is what the commands of people say about --engine.
+const deskHelp = `
+
+With --engine it concerns all gateways and runners of a fleet (docs/scale.md). The
+operator's keys are those of TIPSTAFF_ENGINE_CREDENTIALS and TIPSTAFF_ENGINE_KEY.`
+
+// open opens the desk; the caller closes it.
+func (o *deskFlags) open(ctx context.Context) (*desk, error) {
+	settings, err := config.FromEnvironment(os.Environ())
+	if err != nil {
+		return nil, exit.Errorf(exit.Config, "cannot read the settings:\n%w", err)
+	}
+	if o.servers == "" && !settings.Engine.IsOperator() {
+		s := console.Sockets{State: settings.StateDir, Alone: server.RecordFreezeAlone(settings)}
+		return &desk{Desk: s, Questions: s, settings: settings, close: func() {}}, nil
+	}
+	if settings, err = flags.WithEngine(settings, o.servers); err != nil {
+		return nil, err
+	}
+	if o.as != "" {
+		settings.Engine.OperatorName = o.as
+	}
+	return openFleetDesk(ctx, settings)
+}
+
+// openFleetDesk connects as an operator.
+func openFleetDesk(ctx context.Context, s config.Settings) (*desk, error) {
+	e := s.Engine
+	if err := e.Check([]natsx.Role{natsx.Operator}); err != nil {
+		return nil, exit.Errorf(exit.Config, "cannot speak with a fleet with these settings:\n%w", err)
+	}
+	here := natsx.Address{Name: e.OperatorName, Incarnation: natsx.NewIncarnation()}
+	if err := natsx.CheckName(here.Name); err != nil {
+		return nil, exit.Errorf(exit.Config, "cannot speak with a fleet with these settings:\n--as (TIPSTAFF_OPERATOR_NAME): %w", err)
+	}
+	signer, err := natsx.NewSigner(e.SigningKey, here, time.Now)
+	if err != nil {
+		return nil, exit.Errorf(exit.Config, "cannot speak with a fleet with these settings:\nTIPSTAFF_ENGINE_KEY: %w", err)
+	}
+	var known natsx.Operators
+	if e.OperatorsFile != "" {
+		if known, err = natsx.ReadOperators(e.OperatorsFile); err != nil {
+			return nil, exit.Errorf(exit.Config, "cannot speak with a fleet with these settings:\nTIPSTAFF_ENGINE_OPERATORS: %w", err)
+		}
+	}
+	conn, err := trails.Reach(ctx, e.Options(natsx.Operator, here.Name))
+	if err != nil {
+		return nil, err
+	}
+	f, err := api.OpenFleet(conn, here, signer, known)
+	if err != nil {
+		conn.Close()
+		return nil, exit.Errorf(exit.Failure, "%w", err)
+	}
+	return &desk{Desk: f, Questions: f, settings: s, fleet: true, conn: conn, close: func() { f.Close(); conn.Close() }}, nil
+}

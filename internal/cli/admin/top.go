@@ -1,0 +1,78 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tipstaff/internal/exit"
+	"tipstaff/internal/tty"
+)
+
+func newTop() *cobra.Command {
+	var asJSON bool
+	var where deskFlags
+	cmd := &cobra.Command{
+		Use:   "top",
+		Short: "Show what all agents run right now, and stop it",
+		Long: `Show what the agents of all servers with this state directory (TIPSTAFF_STATE_DIR)
+run right now: whose it is, for how long, what it uses of the machine, and the
+command. It looks again every second. CPU is in percent of one processor, memory
+what the processes of the command have resident.
+
+Keys: arrows choose, Enter shows the output as it comes, s stops (SIGTERM, and
+SIGKILL half a second later), k kills, f freezes an agent, l shows who is frozen and
+lifts, q quits. Where the output is no terminal, or with --json, it prints once.`,
+		Example: `  tipstaff top
+  tipstaff top | cat
+  tipstaff top --json | jq -r '.servers[].commands[].line'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			d, err := where.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer d.close()
+			screen := tty.ScreenOf(cmd.OutOrStdout(), false)
+			if !asJSON && screen.Terminal {
+				t, err := openTerminal(os.Stdin, os.Stdout)
+				if err == nil {
+					return newTopPage(d, t, screen.Color).run(cmd.Context())
+				}
+				if !errors.Is(err, errNoKeys) {
+					return exit.Errorf(exit.Failure, "cannot use this terminal: %w", err)
+				}
+			}
+			return topOnce(cmd, d, screen, asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print once, as JSON")
+	where.declare(cmd)
+	return cmd
+}
+
+// topOnce prints what runs, once.
+func topOnce(cmd *cobra.Command, d *desk, s tty.Screen, asJSON bool) error {
+	ctx, stop := context.WithTimeout(cmd.Context(), 10*time.Second)
+	defer stop()
+	now, err := d.Now(ctx)
+	if err != nil {
+		return exit.Errorf(exit.Failure, "%s", escapeLines(err))
+	}
+	out := cmd.OutOrStdout()
+	if asJSON {
+		return tty.SayJSON(out, now)
+	}
+	v := topView{now: now, at: time.Now(), width: s.Width, paint: s.Paint}
+	for _, line := range v.head() {
+		tty.Say(out, "%s", line)
+	}
+	tty.Say(out, "%s", v.titles())
+	for _, r := range v.rows() {
+		tty.Say(out, "%s", v.line(r))
+	}
+	return nil
+}

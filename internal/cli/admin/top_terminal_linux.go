@@ -1,0 +1,7 @@
+package admin
+
+import (
+	"golang.org/x/sys/unix"
+)
+
+const getTermios, setTermios = unix.TCGETS, unix.TCSETS

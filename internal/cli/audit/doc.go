@@ -1,0 +1,2 @@
+// Package audit has the commands that read, verify, archive and prune trails.
+package audit

@@ -1,0 +1,54 @@
+package audit
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tipstaff/internal/cli/trails"
+	"tipstaff/internal/exit"
+)
+
+func newAuditProve() *cobra.Command {
+	var seq uint64
+	var engine trails.EngineFlag
+	cmd := &cobra.Command{
+		Use:   "prove TRAIL --seq N",
+		Short: "Show that one record stands on a trail, without showing the others",
+		Long: `Print a record with a signed checkpoint and the hashes that lead from the one to
+the other, as JSON. Whoever has the public key can check it with
+"tipstaff audit verify --proof FILE --pub KEY", and needs nothing else of the trail.
+
+With --engine, a copy in the streams of an engine is read instead of files
+(docs/scale.md). TRAIL then is NAME/TRAIL: of a runner, a gateway or a server, and
+the trail.`,
+		Example: `  tipstaff audit prove ~/.local/state/tipstaff/audit/20260101T120000Z-4711-c0ffee00 --seq 12 > proof.json
+  tipstaff audit prove --engine nats://nats.example.com:4222 build-3/20260101T120000Z-4711-c0ffee00 --seq 12 > proof.json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			from, trail, err := engine.Trails(cmd, args)
+			if err != nil {
+				return err
+			}
+			if from.Copies != nil && !strings.Contains(trail, "/") {
+				return exit.Errorf(exit.Usage, "%q names no trail: with --engine, TRAIL is NAME/TRAIL; to see those of %[1]s: tipstaff audit verify --engine %s %[1]s", trail, from.Servers)
+			}
+			p, err := from.Files.Prove(cmd.Context(), trail, seq)
+			if err != nil {
+				return exit.Errorf(exit.Failure, "%w", err)
+			}
+			enc := json.NewEncoder(cmd.OutOrStdout())
+			enc.SetEscapeHTML(false)
+			enc.SetIndent("", "  ")
+			if err := enc.Encode(p); err != nil {
+				return exit.Errorf(exit.Failure, "cannot print: %w", err)
+			}
+			return nil
+		},
+	}
+	engine.Add(cmd)
+	cmd.Flags().Uint64Var(&seq, "seq", 0, "the number of the record")
+	_ = cmd.MarkFlagRequired("seq")
+	return cmd
+}

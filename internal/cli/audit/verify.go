@@ -1,0 +1,206 @@
+package audit
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tipstaff/internal/audit"
+	"tipstaff/internal/cli/trails"
+	"tipstaff/internal/exit"
+	"tipstaff/internal/tty"
+)
+
+// verification holds the flags of audit verify.
+type verification struct {
+	asJSON bool
+	public string // a key, or a file with one
+	since  string // a file
+	proof  string // a file
+	engine trails.EngineFlag
+}
+
+func newAuditVerify() *cobra.Command {
+	var v verification
+	cmd := &cobra.Command{
+		Use:   "verify [PATH]",
+		Short: "Check that no record was altered, removed, added or moved",
+		Long: `Check the chain of a trail (every record carries the hash of the one before) and
+its checkpoints (signed statements of the server how many records there are, and
+the root of the hash tree over them). PATH is a trail, one of its files, or a
+directory of trails; without it, every trail of this user's state directory is
+checked.` + trails.EngineHelp + `
+
+Without --pub, the key that is kept beside the trails is believed; whoever could
+replace it could replace everything. Keep the key ("tipstaff audit key") and now
+and then a checkpoint ("tipstaff audit checkpoint") on another machine: with
+--pub and --since-checkpoint nobody on this one can rewrite or roll back what was
+recorded before.
+
+The exit code is 0 when all is well, 6 when a trail was tampered with (the first
+bad record is named), and 7 when something is missing at its end that a crash can
+have taken.`,
+		Example: `  tipstaff audit verify
+  tipstaff audit verify --pub tipstaff-audit+1a2b3c4d+AbCd… --since-checkpoint kept.txt
+  tipstaff audit verify --proof proof.json --pub audit.pub
+  tipstaff audit verify --engine nats://nats.example.com:4222 --pub audit.pub build-3`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if v.proof != "" {
+				return v.checkProof(cmd)
+			}
+			return v.run(cmd, args)
+		},
+	}
+	v.engine.Add(cmd)
+	cmd.Flags().BoolVar(&v.asJSON, "json", false, "print one JSON object a trail")
+	cmd.Flags().StringVar(&v.public, "pub", "", "the public key that must have signed, or a file that holds it, or several, one a line")
+	cmd.Flags().StringVar(&v.since, "since-checkpoint", "", "a file with checkpoints that you kept: the trails must go on from there")
+	cmd.Flags().StringVar(&v.proof, "proof", "", "a file that \"audit prove\" made, to be checked instead of a trail; \"-\" is standard input")
+	cmd.MarkFlagsMutuallyExclusive("proof", "engine")
+	return cmd
+}
+
+func (v verification) run(cmd *cobra.Command, args []string) error {
+	options, err := v.options()
+	if err != nil {
+		return err
+	}
+	from, path, err := v.engine.Trails(cmd, args)
+	if err != nil {
+		return err
+	}
+	report, err := from.Files.Verify(path, options)
+	if errors.Is(err, fs.ErrNotExist) && len(args) == 0 {
+		tty.Say(cmd.ErrOrStderr(), "There is no trail yet: %s does not exist.", path)
+		return nil
+	}
+	if err != nil {
+		return exit.Errorf(exit.Failure, "%w", err)
+	}
+	if v.asJSON {
+		enc := json.NewEncoder(cmd.OutOrStdout())
+		for _, t := range report.Trails {
+			if err := enc.Encode(verdictOf(t)); err != nil {
+				return exit.Errorf(exit.Failure, "cannot print: %w", err)
+			}
+		}
+	} else {
+		for _, t := range report.Trails {
+			tty.Say(cmd.OutOrStdout(), "%s", trails.ReportLine(t))
+		}
+		if len(report.Trails) == 0 {
+			tty.Say(cmd.ErrOrStderr(), "There is no trail in %s.", from.Called(path))
+		}
+	}
+	return verdictCode(report.Status())
+}
+
+func (v verification) options() (o audit.VerifyOptions, err error) {
+	if o.Public, err = publicKey(v.public); err != nil {
+		return o, err
+	}
+	if v.since != "" {
+		if o.Since, err = os.ReadFile(v.since); err != nil {
+			return o, exit.Errorf(exit.Usage, "cannot read the checkpoints that you kept: %w", err)
+		}
+	}
+	return o, nil
+}
+
+// publicKey reads a key that is given itself or as the name of its file.
+func publicKey(given string) (string, error) {
+	if given == "" {
+		return "", nil
+	}
+	if data, err := os.ReadFile(given); err == nil {
+		given = strings.TrimSpace(string(data))
+	}
+	for key := range strings.FieldsSeq(given) {
+		if err := audit.CheckPublic(key); err != nil {
+			return "", exit.Errorf(exit.Usage, "--pub is neither a public key nor a file that can be read and holds one: %w", err)
+		}
+	}
+	return given, nil
+}
+
+// maxProof is larger than any proof.
+const maxProof = 1 << 20
+
+func (v verification) checkProof(cmd *cobra.Command) error {
+	public, err := publicKey(v.public)
+	if err != nil {
+		return err
+	}
+	if public == "" {
+		return exit.Errorf(exit.Usage, "a proof is worth as much as the key that it is held to: name it with --pub")
+	}
+	in := cmd.InOrStdin()
+	if v.proof != "-" {
+		f, err := os.Open(v.proof)
+		if err != nil {
+			return exit.Errorf(exit.Usage, "cannot read the proof: %w", err)
+		}
+		defer func() { _ = f.Close() }()
+		in = f
+	}
+	var p audit.Proof
+	if err := json.NewDecoder(io.LimitReader(in, maxProof)).Decode(&p); err != nil {
+		return exit.Errorf(exit.Usage, "cannot read the proof: %w", err)
+	}
+	c, err := p.Check(public)
+	if err != nil {
+		return exit.Errorf(exit.Tampered, "%w", err)
+	}
+	tty.Say(cmd.OutOrStdout(), "ok          record %d of %s, signed %s with %d records", p.Seq, c.Trail, c.Time.Format(time.RFC3339), c.Size)
+	tty.Say(cmd.OutOrStdout(), "%s", p.Record)
+	return nil
+}
+
+func verdictCode(s audit.Status) error {
+	switch s {
+	case audit.OK:
+		return nil
+	case audit.Incomplete:
+		return &exit.Error{Code: exit.Incomplete}
+	default:
+		return &exit.Error{Code: exit.Tampered}
+	}
+}
+
+// verdict is the output of --json about one trail.
+type verdict struct {
+	Path    string          `json:"path"`
+	Status  audit.Status    `json:"status"`
+	Records uint64          `json:"records"`
+	Signed  uint64          `json:"signed"`
+	Closed  bool            `json:"closed"`
+	Key     string          `json:"key,omitempty"`
+	Became  []trails.Became `json:"statements,omitempty"` // the oldest first
+	Fault   *fault          `json:"fault,omitempty"`
+}
+
+type fault struct {
+	Seq    uint64       `json:"seq"`
+	File   string       `json:"file"`
+	Line   int          `json:"line"`
+	Offset int64        `json:"offset"`
+	Reason audit.Reason `json:"reason"`
+}
+
+func verdictOf(t audit.TrailReport) verdict {
+	v := verdict{Path: t.Path, Status: t.Status, Records: t.Records, Signed: t.Signed, Closed: t.Closed, Key: t.Key}
+	for _, s := range t.Statements() {
+		v.Became = append(v.Became, trails.BecameOf(s))
+	}
+	if f := t.Fault; f != nil {
+		v.Fault = &fault{Seq: f.Seq, File: f.File, Line: f.Line, Offset: f.Offset, Reason: f.Reason}
+	}
+	return v
+}

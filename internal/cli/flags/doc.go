@@ -1,0 +1,3 @@
+// Package flags has the flags that several commands share, and reads settings as they
+// say.
+package flags

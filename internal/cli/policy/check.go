@@ -1,0 +1,124 @@
+package policy
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"tipstaff/internal/cli/flags"
+	"tipstaff/internal/command/cmdline"
+	"tipstaff/internal/exit"
+	"tipstaff/internal/policy/load"
+	"tipstaff/internal/tty"
+)
+
+func newPolicyCheck() *cobra.Command {
+	var o struct {
+		config         flags.Config
+		strict, asJSON bool
+	}
+	cmd := &cobra.Command{
+		Use:   "check [FILE]",
+		Short: "Check a policy file as a server would, and say what is doubtful in it",
+		Long: `Check the policy file, or FILE, as a server does before it lets it decide: who can
+write it, what stands in it, the examples of its rules, its tests. Then say what is
+doubtful: rules that never decide, programs that run others, rules past their day.
+
+The exit code is 3 when a server would refuse it; with --strict also when something
+is doubtful.`,
+		Example: `  tipstaff policy check
+  tipstaff policy check --strict policy/tipstaff.yaml`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path, err := policyPath(&o.config, args)
+			if err != nil {
+				return err
+			}
+			c := load.Check(path)
+			if o.asJSON {
+				err = tty.WriteJSON(cmd.OutOrStdout(), c)
+			} else {
+				printReport(cmd.OutOrStdout(), c)
+			}
+			if err == nil && (!c.OK || o.strict && len(c.Doubts) > 0) {
+				return &exit.Error{Code: exit.Config}
+			}
+			return err
+		},
+	}
+	o.config.Declare(cmd)
+	cmd.Flags().BoolVar(&o.strict, "strict", false, "what is doubtful counts as a fault")
+	cmd.Flags().BoolVar(&o.asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+func printReport(w io.Writer, c *load.Report) {
+	if c.Err != nil {
+		tty.Say(w, "✘ %s", cmdline.EscapeLines(c.Err.Error()))
+		return
+	}
+	for _, f := range c.Shown {
+		tty.Say(w, "! %s", cmdline.EscapeLines(f.Error()))
+	}
+	PrintTests(w, c)
+	if c.OK {
+		tty.Say(w, "✔ %s: a server would take it, SHA-256 %s", cmdline.Escape(c.File), c.SHA256)
+		return
+	}
+	tty.Say(w, "✘ %s: a server would refuse it", cmdline.Escape(c.File))
+}
+
+// PrintTests prints the tests of a policy that failed, and how many passed.
+func PrintTests(w io.Writer, c *load.Report) {
+	for _, t := range c.Failed {
+		tty.Say(w, "✘ %s: %s\n    expected to be %s, and is %s", cmdline.Escape(t.At), cmdline.Escape(t.Run), cmdline.Escape(t.Want), cmdline.Escape(t.Got))
+	}
+	if c.Tests > 0 && len(c.Failed) == 0 {
+		tty.Say(w, "✔ %s passed", tty.Plural(int64(c.Tests), "test", "tests"))
+	} else if len(c.Failed) > 0 {
+		tty.Say(w, "✘ %d of %s failed", len(c.Failed), tty.Plural(int64(c.Tests), "test", "tests"))
+	}
+}
+
+func newPolicyTest() *cobra.Command {
+	var o struct {
+		config flags.Config
+		asJSON bool
+	}
+	cmd := &cobra.Command{
+		Use:   "test [FILE]",
+		Short: "Run the tests that stand in a policy file",
+		Long: `Run the tests of the policy file, or of FILE, on no machine at all: every program is
+there, and relative paths that do not climb lie inside the roots.
+
+The exit code is 1 when a test fails, 3 when the file cannot be read.`,
+		Example: `  tipstaff policy test
+  tipstaff policy test --json policy/tipstaff.yaml`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path, err := policyPath(&o.config, args)
+			if err != nil {
+				return err
+			}
+			c := load.Test(path)
+			if c.Err != nil {
+				return exit.Errorf(exit.Config, "%s", cmdline.EscapeLines(c.Err.Error()))
+			}
+			if o.asJSON {
+				err = tty.WriteJSON(cmd.OutOrStdout(), c)
+			} else {
+				if c.Tests == 0 {
+					tty.Say(cmd.ErrOrStderr(), "There are no tests in %s.", cmdline.Escape(path))
+				}
+				PrintTests(cmd.OutOrStdout(), c)
+			}
+			if err == nil && !c.OK {
+				return &exit.Error{Code: exit.Failure}
+			}
+			return err
+		},
+	}
+	o.config.Declare(cmd)
+	cmd.Flags().BoolVar(&o.asJSON, "json", false, "print one JSON object")
+	return cmd
+}

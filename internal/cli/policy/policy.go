@@ -1,0 +1,80 @@
+package policy
+
+import (
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"tipstaff"
+	"tipstaff/internal/cli/flags"
+	"tipstaff/internal/exit"
+	"tipstaff/internal/policy/language"
+)
+
+func newPolicy() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "policy",
+		Short: "Ask the policy: what would be decided, and why",
+		Long:  policyHelp,
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newPolicyExplain(), newPolicyList(), newPolicyTest(), newPolicyCheck(), newPolicyShow(), newPolicyDiff())
+	return cmd
+}
+
+// callerFlags describe an assumed caller.
+type callerFlags struct{ agent, task, client, principal string }
+
+func (c *callerFlags) declare(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&c.agent, "agent", "", "for the agent of this `name`")
+	f.StringVar(&c.task, "task", "", "for the task of this `name`")
+	f.StringVar(&c.client, "client", "", "for the client of this `name and version`")
+	f.StringVar(&c.principal, "principal", "local", "for this authenticated `caller`")
+}
+
+func (c *callerFlags) who() language.Who {
+	return language.Who{Agent: c.agent, Task: c.task, Client: c.client, Principal: c.principal}
+}
+
+func (c *callerFlags) origin() tipstaff.Origin {
+	return tipstaff.Origin{Front: "cli", Agent: c.agent, Task: c.task, Client: c.client, Principal: c.principal}
+}
+
+// policyPath is the file that an argument names, or else the one of the
+// settings.
+func policyPath(c *flags.Config, args []string) (string, error) {
+	if len(args) > 0 {
+		path, err := filepath.Abs(args[0])
+		if err != nil {
+			return "", exit.Errorf(exit.Config, "cannot find the policy file %s: %w", args[0], err)
+		}
+		return path, nil
+	}
+	s, err := c.Settings()
+	if err == nil && s.ConfigFile == "" {
+		err = exit.Errorf(exit.Config, "there is no policy file: name one, set TIPSTAFF_CONFIG, or give --config")
+	}
+	return s.ConfigFile, err
+}
+
+const policyHelp = `Questions to the policy that a server with these settings would decide by: the
+policy file (--config, TIPSTAFF_CONFIG) and the allowlists of the environment.
+Nothing is run, and nothing is recorded.
+
+A policy file says which programs may run with which arguments; "tipstaff init"
+proposes one for a project. The strictest line that matches decides: deny, then
+ask (a person), then allow; what no line allows is refused.
+
+  version: 1
+  extends: [preset:git]                # what is known of programs; only narrows
+  roots: [/home/me/project]            # commands run in here, and change nothing elsewhere
+  commands:
+    ls|cat|grep: {allow: ["*"]}
+    git: {allow: ["*"], deny: ["push --force|-f"], ask: [push]}
+    npm: {allow: [test, "run *"], ask: [install]}
+  tests:                               # checked at every start
+    - {run: git push -f, expect: deny}
+
+docs/policy.md has all of it.`

@@ -1,0 +1,2 @@
+// Package serve has the command that clients start.
+package serve

@@ -1,0 +1,70 @@
+package setup
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tipstaff/internal/cli/flags"
+	"tipstaff/internal/exit"
+	"tipstaff/internal/inspect/doctor"
+	"tipstaff/internal/server"
+)
+
+func newDoctor() *cobra.Command {
+	var reap, asJSON, paths bool
+	var names []string
+	var c flags.Config
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Say what this machine gives, and mend what dead servers left",
+		Long: `Say how commands are decided, started, confined, ended and recorded on this machine with
+the settings of this environment, and why not better. The workspace is that of a
+server started in this directory. With --paths, list every path that the profile
+opens, hides or pins, and why. With --reap, end what servers with this state
+directory have left running when they were killed; a starting server does the
+same. Exit code 3 if the settings ask for more than the machine gives, or if no server
+starts with them.
+
+With --client, say instead what is wrong with tipstaff in a client: the entry is gone or
+switched off, its program has moved or is another, it does not start as the client starts
+it, or does not find the programs of the policy on the PATH that the client gives.`,
+		Example: `  tipstaff doctor
+  TIPSTAFF_SANDBOX_PROFILE=read-only tipstaff doctor --paths
+  tipstaff doctor --reap
+  tipstaff doctor --client claude-code`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if len(names) > 0 {
+				return doctorClient(cmd.Context(), cmd.OutOrStdout(), names)
+			}
+			s, err := c.Settings()
+			if err != nil {
+				return err
+			}
+			d, err := server.Diagnose(cmd.Context(), s, reap)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				err = json.NewEncoder(cmd.OutOrStdout()).Encode(d)
+			} else {
+				doctor.Print(cmd.OutOrStdout(), d.Findings(time.Now(), doctor.Detail{Paths: paths, Ended: reap}))
+				doctor.Print(cmd.OutOrStdout(), server.SettingsFindings(s))
+			}
+			deaf := s.HTTP.Address != "" && d.Callers.Error != ""
+			if err == nil && (d.Refuses() || deaf || server.OwnSettings(s) != nil) {
+				err = exit.Errorf(exit.Config, "no command would run with these settings")
+			}
+			return err
+		},
+	}
+	c.Declare(cmd)
+	cmd.Flags().BoolVar(&reap, "reap", false, "end what dead servers have left running")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, with all paths")
+	cmd.Flags().StringSliceVar(&names, "client", nil, "say how tipstaff stands in these `clients`, or in all that are here")
+	_ = cmd.RegisterFlagCompletionFunc("client", completeClients)
+	cmd.Flags().BoolVar(&paths, "paths", false, "list what the profile opens, hides and pins")
+	return cmd
+}

@@ -1,0 +1,146 @@
+package setup
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"tipstaff/internal/command/cmdline"
+	"tipstaff/internal/exit"
+	"tipstaff/internal/inspect/clients"
+	"tipstaff/internal/inspect/doctor"
+	"tipstaff/internal/server"
+	"tipstaff/internal/server/config"
+)
+
+// doctorClient says what is wrong with an installation in a client, as far as
+// the client's file, the program that it names, and a start of it tell.
+func doctorClient(ctx context.Context, w io.Writer, names []string) error {
+	s := thisSystem()
+	list, err := clientFlags{names: names, scope: string(clients.User)}.chosen(s, "doctor")
+	if err != nil {
+		return err
+	}
+	refuses := false
+	for _, c := range list {
+		found := append(examineClient(ctx, s, c), examineHooks(s, c)...)
+		doctor.Print(w, found)
+		for _, f := range found {
+			refuses = refuses || f.Level == doctor.Fault
+		}
+	}
+	if refuses {
+		return exit.Errorf(exit.Config, "a client would not have tipstaff, or not all of it")
+	}
+	return nil
+}
+
+func examineClient(ctx context.Context, s clients.System, c clients.Client) (found []doctor.Finding) {
+	installed := false
+	for _, scope := range []clients.Scope{clients.User, clients.Project} {
+		st := s.Look(c, scope)
+		switch {
+		case scope == clients.Project && !st.Exists:
+		case st.Fault != "" && st.Path == "": // no home directory
+			found = append(found, finding(doctor.Fault, "%s: %s", c.Title, st.Fault))
+		case st.Fault != "":
+			found = append(found, finding(doctor.Fault, "%s: %s cannot be used: %s", c.Title, st.Path, st.Fault))
+		case st.Installed:
+			installed = true
+			found = append(found, examineEntry(ctx, c, st)...)
+		}
+	}
+	if !installed && len(found) == 0 {
+		f := finding(doctor.Fault, "%s: tipstaff is not in %s", c.Title, s.Path(c, clients.User))
+		if s.Present(c) == "" {
+			f.Notes = append(f.Notes, c.Title+" is not found here either")
+		}
+		f.Notes = append(f.Notes, "run: tipstaff install --client "+c.Name)
+		return []doctor.Finding{f}
+	}
+	return found
+}
+
+func finding(level doctor.Level, format string, args ...any) doctor.Finding {
+	return doctor.Finding{Level: level, Text: cmdline.Escape(fmt.Sprintf(format, args...))}
+}
+
+// examineEntry looks at one entry, and starts what it says.
+func examineEntry(ctx context.Context, c clients.Client, st clients.State) (found []doctor.Finding) {
+	found = append(found, finding(doctor.Good, "%s: tipstaff is in %s", c.Title, st.Path))
+	again := "run: tipstaff install --client " + c.Name
+	if st.Off {
+		f := finding(doctor.Fault, "%s: the entry is switched off there", c.Title)
+		f.Notes = []string{"switch it on in the client, or " + again}
+		found = append(found, f)
+	}
+	if st.Entry.URL != "" {
+		f := finding(doctor.Doubt, "%s: the entry is the address %s; whether a server answers there is not looked at", c.Title, st.Entry.URL)
+		return append(found, f)
+	}
+	info, err := os.Stat(st.Entry.Command)
+	switch own, ownErr := os.Executable(); {
+	case !filepath.IsAbs(st.Entry.Command):
+		f := finding(doctor.Doubt, "%s: %q is no absolute path; the client finds it on a PATH of its own, or not at all", c.Title, st.Entry.Command)
+		f.Notes = []string{again}
+		return append(found, f)
+	case err != nil:
+		f := finding(doctor.Fault, "%s: the program of the entry is gone: %v", c.Title, err)
+		f.Notes = []string{again}
+		return append(found, f)
+	case ownErr == nil:
+		if mine, err := os.Stat(own); err == nil && !os.SameFile(info, mine) && len(st.Entry.Args) == 1 {
+			f := finding(doctor.Doubt, "%s: the entry starts another program than this one: %s", c.Title, st.Entry.Command)
+			f.Notes = []string{"this one is " + cmdline.Escape(own), "to use this one, " + again}
+			found = append(found, f)
+		}
+	}
+	tools, err := startAsClient(ctx, st.Entry)
+	if err != nil {
+		f := finding(doctor.Fault, "%s: it does not start as the client starts it", c.Title)
+		f.Notes = strings.Split(cmdline.EscapeLines(err.Error()), "\n")
+		return append(found, f)
+	}
+	found = append(found, finding(doctor.Good, "%s: it starts as the client starts it, and offers %s", c.Title, strings.Join(tools, ", ")))
+	return append(found, examinePrograms(ctx, c, st.Entry)...)
+}
+
+// examinePrograms says which programs of the policy the server would not find on
+// the PATH that the client gives it, and where they are.
+func examinePrograms(ctx context.Context, c clients.Client, e clients.Entry) (found []doctor.Finding) {
+	settings, err := config.FromEnvironment(clientEnvironment(e))
+	if err != nil {
+		return nil // the start has said so
+	}
+	ev, err := server.NewEvaluator(settings, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil
+	}
+	p, _ := doctor.ExaminePolicy(ctx, doctor.PolicyOptions{File: settings.ConfigFile, From: settings.ConfigFrom, Trails: settings.AuditDir(), Host: ev.Host})
+	if p.Programs == 0 {
+		f := finding(doctor.Doubt, "%s: nothing may run: there is no policy file, and no ALLOWED_COMMANDS in the entry", c.Title)
+		f.Notes = []string{"in your project, run: tipstaff init"}
+		return []doctor.Finding{f}
+	}
+	var notes, none []string
+	for _, name := range p.Missing {
+		if dir := ev.Host.Elsewhere(name); dir != "" {
+			notes = append(notes, fmt.Sprintf("%s is in %s", cmdline.Escape(name), cmdline.Escape(dir)))
+		} else {
+			none = append(none, name)
+		}
+	}
+	if len(notes) > 0 {
+		f := finding(doctor.Doubt, "%s: programs that may run are not on the PATH that the client gives (%s)", c.Title, settings.Path)
+		f.Notes = append(notes, "add the directories to TIPSTAFF_PATH in the environment file of tipstaff init, and run: tipstaff install --client "+c.Name)
+		found = append(found, f)
+	}
+	if len(none) > 0 {
+		found = append(found, finding(doctor.Good, "%s: not installed, though they may run: %s", c.Title, strings.Join(none, ", ")))
+	}
+	return found
+}

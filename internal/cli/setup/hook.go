@@ -1,0 +1,152 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tipstaff/internal/cli/flags"
+	"tipstaff/internal/command/cmdline"
+	"tipstaff/internal/exit"
+	"tipstaff/internal/front/hook"
+	"tipstaff/internal/inspect/clients"
+	"tipstaff/internal/server"
+	"tipstaff/internal/server/config"
+	"tipstaff/internal/tty"
+)
+
+func newHook() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "hook",
+		Short: "Let a client's own shell ask the same policy, and write to the same trail",
+		Long: `Some clients have a shell of their own beside their MCP servers. Their hooks let
+tipstaff decide about each line before it runs, by the policy of the server, and record
+it in the server's trail, with what has come of it.
+
+tipstaff does not run these lines: no sandbox, no limits, no restored files. So only a
+line of which everything is known before is allowed; the rest is asked or denied. To
+take the client's own shell away and leave it execute_shell is stronger.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newHookInstall(), newHookUninstall())
+	for _, name := range clients.HookNames() {
+		cmd.AddCommand(newHookOf(name))
+	}
+	return cmd
+}
+
+// newHookOf is the command that a client calls.
+func newHookOf(client string) *cobra.Command {
+	var env []string
+	cmd := &cobra.Command{
+		Use:   client,
+		Short: "Answer one question of " + client + " (what hook install writes into its settings)",
+		Long: `Read one question of the client from standard input, and answer it. Settings count
+only as --env gives them: the environment of the client may be a project's.
+
+The exit code is 0 with an answer, 2 where none can be given, which blocks the line, and
+1 if what has come of a line cannot be recorded.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return hookCall(cmd.Context(), client, env, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	cmd.Flags().StringArrayVar(&env, "env", nil, "a setting, as `NAME=VALUE`; may be repeated")
+	return cmd
+}
+
+// hookPatience is less than what hook install lets the client wait.
+const hookPatience = 25 * time.Second
+
+// exitBlocked blocks a line: Claude Code takes no other code for that.
+const exitBlocked = 2
+
+// hookCall answers one call. Every fault before a line runs is a denial.
+func hookCall(ctx context.Context, client string, env []string, in io.Reader, out, errs io.Writer) error {
+	ctx, cancel := context.WithTimeout(ctx, hookPatience)
+	defer cancel()
+	asked, err := hook.Read(in)
+	if err != nil {
+		return &exit.Error{Code: exitBlocked, Err: err}
+	}
+	var h *server.Hook
+	settings, err := hookSettings(env)
+	if err == nil {
+		h, err = server.NewHook(client, projectGiven(), os.Getenv("PATH"), settings, errs)
+	}
+	if asked.Event != hook.Before {
+		if err == nil {
+			err = h.Front.Report(asked)
+			h.Close()
+			server.SweepOnce(settings, "tipstaff hook", server.NewLog(errs))
+		}
+		if err != nil {
+			return exit.Errorf(exit.Failure, "what has come of the line is not recorded: %w", err)
+		}
+		return nil
+	}
+	var answer hook.Answer
+	if err != nil {
+		tty.Say(errs, "tipstaff: %v", err)
+		answer = hook.Denied(errors.New("its settings or its policy cannot be used; the operator sees why by: tipstaff hook install " + client + " --dry-run"))
+	} else {
+		answer = h.Front.Decide(ctx, asked)
+		h.Close()
+	}
+	if err := answer.Write(out); err != nil {
+		return &exit.Error{Code: exitBlocked, Err: err}
+	}
+	return nil
+}
+
+// projectGiven is the project of Claude Code.
+func projectGiven() string {
+	if dir := os.Getenv("CLAUDE_PROJECT_DIR"); filepath.IsAbs(dir) {
+		return filepath.Clean(dir)
+	}
+	return ""
+}
+
+// hookSettings are the settings of a hook: those of its own command line, and
+// what is no setting of the environment.
+func hookSettings(given []string) (config.Settings, error) {
+	var env []string
+	for _, kv := range os.Environ() {
+		name, _, _ := strings.Cut(kv, "=")
+		if !slices.ContainsFunc(settingPrefixes, func(p string) bool { return strings.HasPrefix(name, p) }) {
+			env = append(env, kv)
+		}
+	}
+	for _, kv := range given {
+		name, _, ok := strings.Cut(kv, "=")
+		if !ok || !variableName().MatchString(name) {
+			return config.Settings{}, exit.Errorf(exit.Usage, "--env %s: write NAME=VALUE", cmdline.Escape(kv))
+		}
+		env = append(env, kv)
+	}
+	s, err := config.FromEnvironment(flags.LastWins(env))
+	if err = errors.Join(err, server.CheckNames(given)); err != nil {
+		return s, exit.Errorf(exit.Config, "cannot use these settings:\n%w", err)
+	}
+	return s, nil
+}
+
+// settingPrefixes begin the names of settings.
+var settingPrefixes = []string{"TIPSTAFF_", "ALLOWED_", "TERMINAL_", "ENABLE_"}
+
+// hookExample is what a hook says of a line, for a person who installs it.
+func hookExample(env []string, line string) (string, error) {
+	s, err := hookSettings(env)
+	if err != nil {
+		return "", err
+	}
+	return server.TryHook(s, os.Getenv("PATH"), line)
+}

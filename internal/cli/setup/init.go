@@ -1,0 +1,332 @@
+package setup
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tipstaff/internal/cli/policy"
+	"tipstaff/internal/command/cmdline"
+	"tipstaff/internal/exit"
+	"tipstaff/internal/inspect/clients"
+	"tipstaff/internal/inspect/suggest"
+	"tipstaff/internal/paths"
+	"tipstaff/internal/policy/load"
+	"tipstaff/internal/server"
+	"tipstaff/internal/tty"
+)
+
+// initFlags are what a person wants of a policy.
+type initFlags struct {
+	yes, project, terminal, shell bool
+}
+
+func newInit() *cobra.Command {
+	var o initFlags
+	cmd := &cobra.Command{
+		Use:   "init",
+		Short: "Propose a policy for the project in this directory, and write it",
+		Long: `Look at the project in this directory (its go.mod, package.json, Makefile …), propose a
+policy for an agent that works on it, ask once, write it and run its tests. What reads,
+builds and tests is allowed; what pushes, publishes or installs is left to a person; the
+network reaches the hosts that the project's package managers use.
+
+The policy is written to tipstaff/tipstaff.yaml in $XDG_CONFIG_HOME or ~/.config, where
+every server of yours finds it. Beside it stands a file "environment": where the programs
+of the project lie (TIPSTAFF_PATH) and the tools that you switch on, for the entries that
+"tipstaff install" writes. With --project, .tipstaff/environment is written here instead:
+a list of programs (ALLOWED_COMMANDS), outside of which nothing runs in entries of the
+project; it can only narrow your own policy, and comes to nothing without one.
+
+A file that is there is never written over: a second run shows the difference.`,
+		Example: `  tipstaff init
+  tipstaff init --yes --terminal
+  tipstaff init --project`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return initialise(cmd, o) },
+	}
+	f := cmd.Flags()
+	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	f.BoolVar(&o.project, "project", false, "write a list into the project that narrows your own policy, for entries of the project")
+	f.BoolVar(&o.terminal, "terminal", false, "offer the terminal_* tools (ENABLE_TERMINAL_ACCESS=true)")
+	f.BoolVar(&o.shell, "shell", false, "let scripts run, each command judged by itself (TIPSTAFF_SHELL=write)")
+	return cmd
+}
+
+func initialise(cmd *cobra.Command, o initFlags) error {
+	dir, err := projectDirectory()
+	if err != nil {
+		return err
+	}
+	plan, err := planInit(cmd.Context(), dir, o)
+	if err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	plan.sayFound(out)
+	missing, err := plan.show(out)
+	plan.sayRoots(out, o)
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	if !o.yes {
+		agreed, err := askPerson(cmd, "Write "+strings.Join(pathsOf(missing), " and ")+"?")
+		if err != nil || !agreed {
+			if err == nil {
+				tty.Say(out, "Nothing was written.")
+			}
+			return err
+		}
+	}
+	for _, f := range missing {
+		if err := f.write(); err != nil {
+			return err
+		}
+		tty.Say(out, "✔ written: %s", cmdline.Escape(f.path))
+	}
+	if err := plan.check(out); err != nil {
+		return err
+	}
+	plan.sayNext(out, o)
+	return nil
+}
+
+// projectDirectory is the project that this directory belongs to. A home
+// directory is no project: commands could change all in it.
+func projectDirectory() (string, error) {
+	here, err := server.WorkingDirectory()
+	if err != nil {
+		return "", exit.Errorf(exit.Failure, "this directory cannot be told: %w", err)
+	}
+	dir := projectOf(here)
+	if dir == realHome() || dir == filepath.Dir(dir) {
+		return "", exit.Errorf(exit.Usage, "this is %s, and no project: an agent could change everything in it; nothing was written. Change to the project's directory first", cmdline.Escape(dir))
+	}
+	return dir, nil
+}
+
+// projectOf is a directory, or the one above it in which its repository begins;
+// never the home directory or one around it.
+func projectOf(here string) string {
+	home := realHome()
+	for dir := here; dir != filepath.Dir(dir) && dir != home; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return dir
+		}
+	}
+	return here
+}
+
+// realHome is the home directory without symbolic links; "" if there is none.
+func realHome() string {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return ""
+	}
+	if real, err := filepath.EvalSymlinks(home); err == nil {
+		return real
+	}
+	return home
+}
+
+// initFile is a file that init proposes.
+type initFile struct{ path, text string }
+
+func pathsOf(files []initFile) []string {
+	list := make([]string, len(files))
+	for i, f := range files {
+		list[i] = f.path
+	}
+	return list
+}
+
+// initPlan is everything that init proposes for a project.
+type initPlan struct {
+	dir      string
+	project  suggest.Project
+	programs []string
+	files    []initFile
+	policy   string   // the person's own, which has to pass its tests
+	notFound []string // programs that are not installed
+	notNamed []string // programs that the person's own policy does not name
+}
+
+func planInit(ctx context.Context, dir string, o initFlags) (*initPlan, error) {
+	p := &initPlan{dir: dir, project: suggest.Look(os.DirFS(dir))}
+	config, err := userConfigDir()
+	if err != nil {
+		return nil, err
+	}
+	places := newProgramPlaces(dir)
+	proposal := p.project.Propose(suggest.Options{
+		Root: dir, Shell: o.shell && policyKnowsShell(),
+		Installed: func(name string) bool { return places.of(name) != "" },
+		Network:   !o.project && holdsHosts(ctx),
+	})
+	p.programs, p.policy = proposal.Programs, filepath.Join(config, "tipstaff.yaml")
+	for _, name := range p.programs {
+		if places.of(name) == "" {
+			p.notFound = append(p.notFound, name)
+		}
+	}
+	if !o.project {
+		p.files = []initFile{{p.policy, proposal.Text}, {filepath.Join(config, environmentFile), environmentText(places.list(p.programs), o)}}
+		return p, nil
+	}
+	return p, p.narrow(o)
+}
+
+// narrow makes it the plan of a list in the project.
+func (p *initPlan) narrow(o initFlags) error {
+	if o.terminal || o.shell {
+		return exit.Errorf(exit.Usage, "--terminal and --shell switch something on, and a project can only narrow: run tipstaff init with them, without --project")
+	}
+	if _, err := os.Lstat(p.policy); os.IsNotExist(err) {
+		return exit.Errorf(exit.Config, "there is no policy of yours at %s for a project to narrow; nothing was written. Run tipstaff init first", p.policy)
+	}
+	own, err := load.Load(p.policy)
+	if err != nil {
+		return exit.Errorf(exit.Config, "your own policy cannot be used; nothing was written:\n%s", cmdline.EscapeLines(err.Error()))
+	}
+	p.notNamed = notNamed(own, p.programs)
+	text := "# Outside of this list nothing runs in entries of this project. It narrows each user's own\n# policy; \"tipstaff install --scope project\" takes it up, and nothing else from this file.\nALLOWED_COMMANDS=" + strings.Join(p.programs, ",") + "\n"
+	p.files = []initFile{{filepath.Join(p.dir, projectEnvironment), text}}
+	return nil
+}
+
+func (p *initPlan) sayFound(w io.Writer) {
+	if !p.project.Known() {
+		tty.Say(w, "In %s nothing is found that says what kind of project it is. The policy is for reading, searching and changing files; add what builds and tests it.", cmdline.Escape(p.dir))
+	} else {
+		tty.Say(w, "In %s: %s.", cmdline.Escape(p.dir), strings.Join(p.project.Marks, ", "))
+	}
+	if len(p.notNamed) > 0 {
+		tty.Say(w, "Your own policy does not name these, so they stay refused: %s.", strings.Join(p.notNamed, ", "))
+	}
+	if len(p.notFound) > 0 {
+		tty.Say(w, "Not installed here: %s.", strings.Join(p.notFound, ", "))
+	}
+}
+
+// show shows what would be written, and how files that are there differ. It
+// returns those that are not.
+func (p *initPlan) show(w io.Writer) (missing []initFile, err error) {
+	for _, f := range p.files {
+		_, err := os.Lstat(f.path)
+		if err != nil && !os.IsNotExist(err) {
+			return nil, exit.Errorf(exit.Failure, "whether %s is there cannot be told: %w; nothing was written. Move what stands in its way, and try again", f.path, err)
+		}
+		if err != nil {
+			tty.Say(w, "\n%s:\n%s", cmdline.Escape(f.path), strings.TrimSuffix(f.text, "\n"))
+			missing = append(missing, f)
+			continue
+		}
+		old, err := os.ReadFile(f.path)
+		if err != nil {
+			return nil, exit.Errorf(exit.Failure, "%s is there and cannot be read: %w; nothing was written. Mend it or move it out of the way, and try again", f.path, err)
+		}
+		if string(old) == f.text {
+			tty.Say(w, "✔ %s is there already, and is what would be proposed", cmdline.Escape(f.path))
+			continue
+		}
+		tty.Say(w, "\n%s is there and stays as it is. The proposal (+) differs from it (-):\n%s", cmdline.Escape(f.path), strings.TrimSuffix(cmdline.EscapeLines(clients.Diff(string(old), f.text)), "\n"))
+	}
+	return missing, nil
+}
+
+// sayRoots says how a second project is added to a policy that is there.
+func (p *initPlan) sayRoots(w io.Writer, o initFlags) {
+	if o.project {
+		return
+	}
+	own, err := load.Load(p.policy)
+	if err != nil {
+		if _, err := os.Lstat(p.policy); err == nil {
+			tty.Say(w, "! No server would start with %s as it is; it stays so. \"tipstaff policy check\" says what to mend.", cmdline.Escape(p.policy))
+		}
+		return
+	}
+	if own.Policy == nil {
+		return
+	}
+	var roots []string
+	for _, r := range own.File.Roots {
+		roots = append(roots, r.Value)
+	}
+	if len(roots) > 0 && !paths.Within(p.dir, roots...) {
+		tty.Say(w, "Commands do not run in this project yet: add %s to roots in %s.", cmdline.Escape(p.dir), cmdline.Escape(p.policy))
+	}
+}
+
+// write makes the file, for this user alone, whole or not at all, and only if
+// there is none.
+func (f initFile) write() (err error) {
+	dir := filepath.Dir(f.path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return exit.Errorf(exit.Failure, "cannot make %s: %w; nothing was written", dir, err)
+	}
+	temp, err := os.CreateTemp(dir, ".init-*.yaml")
+	if err != nil {
+		return exit.Errorf(exit.Failure, "cannot write in %s: %w; nothing was written", dir, err)
+	}
+	defer func() { _ = os.Remove(temp.Name()) }()
+	_, err = temp.WriteString(f.text)
+	for _, step := range []func() error{func() error { return temp.Chmod(0o600) }, temp.Sync, temp.Close} {
+		if stepErr := step(); err == nil {
+			err = stepErr
+		}
+	}
+	if err == nil {
+		err = os.Link(temp.Name(), f.path) // fails if something is there by now
+	}
+	if err != nil {
+		return exit.Errorf(exit.Failure, "cannot write %s: %w; nothing was written there", f.path, err)
+	}
+	return nil
+}
+
+// check runs the tests of the policy that was written.
+func (p *initPlan) check(w io.Writer) error {
+	c := load.Check(p.policy)
+	if c.Err != nil {
+		return exit.Errorf(exit.Config, "a server would not take it:\n%s", cmdline.EscapeLines(c.Err.Error()))
+	}
+	policy.PrintTests(w, c)
+	if !c.OK {
+		return exit.Errorf(exit.Config, "a server would not take %s: its tests fail", p.policy)
+	}
+	return nil
+}
+
+func (p *initPlan) sayNext(w io.Writer, o initFlags) {
+	names := namesOf(hereIn(thisSystem()))
+	name := "NAME"
+	if len(names) > 0 {
+		name = strings.Join(names, ",")
+	}
+	flags := ""
+	if o.project {
+		flags = " --scope project"
+	}
+	tty.Say(w, "\nNext: tipstaff install --client %s%s", name, flags)
+}
+
+// environmentText is the file of settings.
+func environmentText(path string, o initFlags) string {
+	var b strings.Builder
+	b.WriteString("# Settings that \"tipstaff install\" puts into the entries of clients.\n# Where commands find their programs; a client with a window has a short PATH.\n")
+	fmt.Fprintf(&b, "TIPSTAFF_PATH=%s\n", path)
+	b.WriteString("# Answers stay shorter than what clients cut themselves.\nTIPSTAFF_ANSWER_BYTES=32768\n")
+	if o.terminal {
+		b.WriteString("# The terminal_* tools.\nENABLE_TERMINAL_ACCESS=true\n")
+	}
+	if o.shell {
+		b.WriteString("# Scripts, each command judged by itself.\nTIPSTAFF_SHELL=write\n")
+	}
+	return b.String()
+}

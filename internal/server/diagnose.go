@@ -1,0 +1,141 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"strings"
+
+	"tipstaff/internal/audit/sink"
+	"tipstaff/internal/exit"
+	"tipstaff/internal/inspect/doctor"
+	"tipstaff/internal/policy"
+	"tipstaff/internal/proc"
+	"tipstaff/internal/redact"
+	"tipstaff/internal/sandbox"
+	"tipstaff/internal/server/config"
+)
+
+// Diagnose examines each part of a server with these settings, and makes an
+// engine and a sandbox as a server would. The engine uses the state directory
+// only with reap, because an engine with a state directory ends survivors of
+// dead servers.
+func Diagnose(ctx context.Context, s config.Settings, reap bool) (d doctor.Diagnosis, err error) {
+	log := slog.New(slog.DiscardHandler)
+	k, err := newKeeper(s, "", log)
+	if err != nil {
+		return d, err
+	}
+	defer k.Close()
+	ev, err := NewEvaluatorWithoutFile(s, k, log)
+	if err != nil {
+		return d, err
+	}
+	var o proc.Options
+	if reap {
+		o.StateDir = s.StateDir
+	}
+	engine, err := proc.NewEngine(o)
+	if err != nil {
+		return d, exit.Errorf(exit.Failure, "cannot start commands on this machine: %w", err)
+	}
+	d.Engine(engine.Means(), engine.Reaped())
+	d.Record = doctor.ExamineRecord(ctx, doctor.RecordOptions{
+		Dir: s.AuditDir(), Durability: s.AuditDurability, Recordings: s.Recordings, CopiesTo: s.Engine.CopiesTo(), CopiesStrict: s.Engine.AuditStrict(),
+		Keep: s.AuditKeep, KeepRecordings: s.RecordingsKeep,
+		Sinks: func() ([]sink.Sink, error) { return sinksOf(s) },
+	})
+	d.Callers = examineCallers(s)
+	d.Policy, ev.file = doctor.ExaminePolicy(ctx, doctor.PolicyOptions{File: s.ConfigFile, From: s.ConfigFrom, Shell: shellSetting(s), Trails: s.AuditDir(), Host: ev.Host})
+	keepPolicy(k, ev.file)
+	outside, err := deciderClient(s, redact.New(redact.Secrets(s.Environ)), nil)
+	if err != nil {
+		return d, errors.Join(err, engine.Close())
+	}
+	if outside != nil {
+		defer outside.Close()
+	}
+	d.Decider = doctor.ExamineDecider(ctx, outside)
+	d.Fleet = doctor.ExamineEngine(ctx, engineMembers(s.Engine))
+	if d.Sandbox, err = ev.TryConfinement(engine, sandbox.Terms{}); err != nil {
+		d.Error = err.Error()
+	}
+	d.Exposed = doctor.ExposedOf(k, confinementBy(d.Sandbox))
+	if err := engine.Close(); err != nil {
+		return d, exit.Errorf(exit.Failure, "cannot clean up: %w", err)
+	}
+	return d, nil
+}
+
+// examineCallers reads the files of the settings as a server over HTTP would.
+// It contacts no issuer.
+func examineCallers(s config.Settings) doctor.Callers {
+	c := doctor.Callers{Methods: callersMethods(s.Callers)}
+	log := slog.New(slog.DiscardHandler)
+	pair, err := newServerTLS(s, nil, log)
+	if pair != nil {
+		end := pair.Expiry()
+		c.CertificateEnds = &end
+	}
+	if _, wrong := newAuthenticator(s, io.Discard, nil, log); wrong != nil {
+		err = errors.Join(err, wrong)
+	}
+	if err != nil {
+		c.Error = err.Error()
+	}
+	return c
+}
+
+// callersMethods lists the ways to authenticate that the settings allow.
+func callersMethods(c config.Callers) []string {
+	methods := []string{}
+	for _, m := range []struct {
+		on   bool
+		text string
+	}{
+		{c.Token != "", "the token of TIPSTAFF_TOKEN"},
+		{c.TokensFile != "", "the tokens of " + c.TokensFile},
+		{c.OAuth.Issuer != "", "access tokens of " + c.OAuth.Issuer},
+		{c.TLS.ClientCAFile != "", "client certificates of " + c.TLS.ClientCAFile},
+	} {
+		if m.on {
+			methods = append(methods, m.text)
+		}
+	}
+	return methods
+}
+
+// TryConfinement makes the sandbox of the settings and the policy file, reads
+// its status and removes it.
+func (ev *Evaluator) TryConfinement(engine *proc.Engine, terms sandbox.Terms) (sandbox.Status, error) {
+	o, err := sandboxOptions(ev.settings, ev.Host)
+	if err != nil {
+		return sandbox.Status{}, err
+	}
+	if workspace := policy.Workspace(ev.file.Policy, ev.Host); len(workspace) > 0 {
+		o.Workspace = workspace // the workspace that each command would have
+	}
+	confineOwn(&o, ev.keeper)
+	box, err := makeSandbox(o, engine, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return sandbox.Status{}, err
+	}
+	if err := box.Err(); err != nil {
+		return box.Status(), errors.Join(err, box.Close())
+	}
+	return box.StatusUnder(terms), errors.Join(box.Meets(terms), box.Close())
+}
+
+// SettingsFindings are the faults of the settings that no part of a diagnosis is about,
+// and with which no server starts.
+func SettingsFindings(s config.Settings) (found []doctor.Finding) {
+	err := OwnSettings(s)
+	if err == nil {
+		return nil
+	}
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		found = append(found, doctor.Finding{Level: doctor.Fault, Text: line})
+	}
+	return found
+}

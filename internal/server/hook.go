@@ -1,0 +1,100 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+
+	"tipstaff/internal/admin/api"
+	"tipstaff/internal/audit"
+	"tipstaff/internal/exit"
+	"tipstaff/internal/front/hook"
+	"tipstaff/internal/monitor"
+	"tipstaff/internal/policy/freeze"
+	"tipstaff/internal/redact"
+	"tipstaff/internal/sandbox"
+	"tipstaff/internal/server/config"
+)
+
+// Hook is what of a server decides and records.
+type Hook struct {
+	Front     *hook.Hook
+	trail     *audit.Trail
+	modes     *sandbox.Modes
+	observers *observers
+	shipping  *shipping
+}
+
+// NewHook makes what answers a hook of a client, which runs in a project and finds
+// programs on path. The caller closes it.
+func NewHook(client, project, path string, s config.Settings, errs io.Writer) (*Hook, error) {
+	log := NewLog(errs)
+	st := &Hook{}
+	ev, err := NewEvaluator(s, log)
+	if err != nil {
+		return nil, err
+	}
+	secrets := redact.New(redact.Secrets(s.Environ))
+	list, err := newDeciders(s, secrets, telemetry{}, log)
+	if err != nil {
+		return nil, err
+	}
+	decider, _, err := list.beside(ev.file.Policy)
+	if err != nil {
+		return nil, exit.Errorf(exit.Config, "cannot use the policy file: %w", err)
+	}
+	if st.observers, err = newObservers(s, log); err != nil {
+		return nil, err
+	}
+	st.modes = sandbox.NewModes(log)
+	if st.trail, err = newTrail(s, log, st.observers, secrets, st.modes); err != nil {
+		st.observers.close()
+		return nil, err
+	}
+	if st.shipping, err = dueShipping(s.Engine, asRunner, log); err == nil {
+		err = st.shipping.begin(st.trail.Path())
+	}
+	if err != nil {
+		st.Close()
+		return nil, err
+	}
+	m := &monitor.Monitor{Policy: ev.policy(ev.file.Policy), World: ev.Host, Trail: st.trail, Decider: decider, Freezer: freeze.NewBook(api.Directory(s.StateDir)), Log: log}
+	st.Front = &hook.Hook{Road: m, Client: client, Path: hook.PathOf(path), Project: project}
+	return st, nil
+}
+
+// Close ends the trail, which is one of its own beside that of a server, and
+// delivers its records.
+func (st *Hook) Close() {
+	_ = errors.Join(st.trail.Close(), st.modes.Close()) // what was decided is recorded already
+	st.shipping.close()
+	st.observers.close()
+}
+
+// TryHook is what a hook with these settings says of a line in the working
+// directory. Nothing is recorded.
+func TryHook(s config.Settings, path, line string) (string, error) {
+	ev, err := NewEvaluator(s, NewLog(io.Discard))
+	if err != nil {
+		return "", err
+	}
+	dir, err := WorkingDirectory()
+	if err != nil {
+		return "", exit.Errorf(exit.Failure, "this directory cannot be told: %w", err)
+	}
+	m := ev.monitor()
+	m.Trail = unrecorded{}
+	h := &hook.Hook{Road: m, Client: "claude-code", Path: hook.PathOf(path)}
+	asked, err := hook.Read(strings.NewReader(`{"hook_event_name": "PreToolUse", "tool_name": "Bash", "permission_mode": "default"}`))
+	if err != nil {
+		return "", err
+	}
+	asked.Dir, asked.Input.Command = dir, line
+	return h.Decide(context.Background(), asked).Decision, nil
+}
+
+// unrecorded is a trail for decisions that nothing follows.
+type unrecorded struct{}
+
+func (unrecorded) Append(audit.Record) error { return nil }

@@ -1,0 +1,39 @@
+package server
+
+import (
+	"os"
+
+	"tipstaff"
+	"tipstaff/internal/command/scan"
+	"tipstaff/internal/policy"
+	"tipstaff/internal/policy/facts"
+	"tipstaff/internal/policy/language"
+	"tipstaff/internal/script"
+	"tipstaff/internal/script/worker"
+)
+
+// newScripts returns what runs scripts. Its runners and its road are set when they
+// exist.
+func (st *Stack) newScripts(program *os.File) *script.Scripts {
+	return &script.Scripts{
+		Program: program, Argv: []string{"tipstaff", worker.Argument}, Log: st.Log,
+		Modes: func(g *policy.Grant) (write, goOn bool) {
+			s, _ := g.Script()
+			return s.Shell.Mode == language.ShellWrite, s.Shell.Continue
+		},
+	}
+}
+
+// shellOn reports whether scripts run under the policy that is in force.
+func (st *Stack) shellOn() bool { return st.Monitor.Current().Shell().Mode != language.ShellOff }
+
+// shells is the machine together with what scripts have left in sessions.
+type shells struct {
+	*facts.Host
+	scripts *script.Scripts
+}
+
+// Before returns what is known of the shell of a session.
+func (w shells) Before(id tipstaff.SessionID) scan.Before {
+	return scan.Before{Anything: w.scripts.HasState(id)}
+}

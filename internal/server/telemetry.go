@@ -1,0 +1,19 @@
+package server
+
+import (
+	"tipstaff/internal/front/mcpserver"
+	"tipstaff/internal/monitor"
+	"tipstaff/internal/telemetry/metrics"
+	"tipstaff/internal/telemetry/traces"
+)
+
+// telemetry measures a server. Either part may be nil and then measures
+// nothing.
+type telemetry struct {
+	metrics *metrics.Metrics
+	traces  *traces.Traces
+}
+
+func (t telemetry) decider(next monitor.Decider) monitor.Decider { return t.metrics.Decider(next) }
+
+func (t telemetry) road(next mcpserver.Road) mcpserver.Road { return t.traces.Road(next) }
