@@ -18,7 +18,7 @@ GOLANGCI_LINT := $(GO) tool -modfile=tools/go.mod golangci-lint
 # least say honestly what it cannot do.
 SYSTEMS := linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: help check format modern vet cross staticcheck floors test lint tidy e2e typescript browser screenshots budgets opa deploy faults six conformance clients man dist dist-check escape contain vm bench bench-archive soak load fuzz cast two-minutes clean
+.PHONY: help check format modern vet cross staticcheck floors lines test lint tidy e2e typescript browser screenshots budgets opa deploy faults six conformance clients man dist dist-check escape contain vm bench bench-archive soak load fuzz cast two-minutes clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +48,10 @@ staticcheck: ## staticcheck
 
 floors: ## imports go down, and what is dangerous has one owner
 	@$(GO) test -count=1 ./internal/testing/archtest
+	@cd tools && $(GO) vet ./lines && $(GO) test ./lines
+
+lines: ## count the lines of Go that hold code, by group and package
+	@cd tools && $(GO) run ./lines ..
 
 test: ## the tests, under the race detector
 	$(GO) test -race ./...
