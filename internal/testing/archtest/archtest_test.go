@@ -8,6 +8,7 @@ package archtest
 import (
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -91,5 +92,32 @@ func check(t *testing.T, tree fs.FS, planFile string) []Fault {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Check(plan, files, string(goMod))
+	faults := Check(plan, files, string(goMod))
+	if text, err := fs.ReadFile(tree, path.Join(path.Dir(planFile), "core.txt")); err == nil {
+		core, err := ParseCore(string(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := CheckCore(core, tree, files, string(goMod))
+		if err != nil {
+			t.Fatal(err)
+		}
+		faults = append(faults, found...)
+	}
+	return faults
+}
+
+func TestParseCoreRefuses(t *testing.T) {
+	for _, test := range []struct{ why, text, want string }{
+		{"a row above every section", "  a  does something", "core.txt:1: no section \"\" has rows of 2 columns; there are core (package, what it does), budget (lines), support (package, what it does) and modules (what, who, why)"},
+		{"a module without a reason", "modules\n  example.org/a  any", "core.txt:2: no section \"modules\" has rows of 2 columns; there are core (package, what it does), budget (lines), support (package, what it does) and modules (what, who, why)"},
+		{"a budget that is no number", "budget\n  few", "core.txt:2: strconv.Atoi: parsing \"few\": invalid syntax"},
+	} {
+		t.Run(test.why, func(t *testing.T) {
+			_, err := ParseCore(test.text)
+			if err == nil || err.Error() != test.want {
+				t.Errorf("got %v, want %s", err, test.want)
+			}
+		})
+	}
 }

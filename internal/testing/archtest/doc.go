@@ -8,5 +8,8 @@
 // found through the import of os, and dot imports, which would hide it, are
 // refused. It cannot check methods.
 //
+// core.txt lists the trusted core, the packages whose mistakes would break a promise of
+// SECURITY.md, with a budget of lines and the few imports that they may have.
+//
 // Read next: floors.txt, then check.go.
 package archtest

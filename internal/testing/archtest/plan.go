@@ -51,6 +51,15 @@ var columns = regexp.MustCompile(`\s{2,}`)
 // ParsePlan reads the text of a plan. Its errors name the line.
 func ParsePlan(text string) (*Plan, error) {
 	p := &Plan{}
+	if err := eachRow("floors.txt", text, p.add); err != nil {
+		return nil, err
+	}
+	return p, p.coherent()
+}
+
+// eachRow hands each indented row of a text to take, with its section, its line and its
+// columns. An error of take gets the name of the file and the line.
+func eachRow(file, text string, take func(section string, line int, cols []string) error) error {
 	section := ""
 	for i, line := range strings.Split(text, "\n") {
 		row := strings.TrimSpace(line)
@@ -59,12 +68,12 @@ func ParsePlan(text string) (*Plan, error) {
 		case row[0] == line[0]:
 			section = row
 		default:
-			if err := p.add(section, i+1, columns.Split(row, -1)); err != nil {
-				return nil, fmt.Errorf("floors.txt:%d: %w", i+1, err)
+			if err := take(section, i+1, columns.Split(row, -1)); err != nil {
+				return fmt.Errorf("%s:%d: %w", file, i+1, err)
 			}
 		}
 	}
-	return p, p.coherent()
+	return nil
 }
 
 func (p *Plan) add(section string, line int, cols []string) error {
