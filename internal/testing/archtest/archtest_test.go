@@ -17,7 +17,7 @@ import (
 )
 
 func TestCodeFollowsThePlan(t *testing.T) {
-	for _, f := range check(t, os.DirFS("../../.."), "internal/testing/archtest/floors.txt") {
+	for _, f := range check(t, os.DirFS(top), moduleFiles(t), "internal/testing/archtest/floors.txt") {
 		t.Error(f)
 	}
 }
@@ -43,8 +43,12 @@ func TestCheckFinds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			files, err := ReadTree(tree)
+			if err != nil {
+				t.Fatal(err)
+			}
 			var got strings.Builder
-			for _, f := range check(t, tree, "floors.txt") {
+			for _, f := range check(t, tree, files, "floors.txt") {
 				got.WriteString(f.String() + "\n")
 			}
 			if got.String() != string(want) {
@@ -74,7 +78,7 @@ func TestParsePlanRefuses(t *testing.T) {
 	}
 }
 
-func check(t *testing.T, tree fs.FS, planFile string) []Fault {
+func check(t *testing.T, tree fs.FS, files []File, planFile string) []Fault {
 	t.Helper()
 	text, err := fs.ReadFile(tree, planFile)
 	if err != nil {
@@ -85,10 +89,6 @@ func check(t *testing.T, tree fs.FS, planFile string) []Fault {
 		t.Fatal(err)
 	}
 	goMod, err := fs.ReadFile(tree, "go.mod")
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, err := ReadTree(tree)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,6 +103,13 @@ func check(t *testing.T, tree fs.FS, planFile string) []Fault {
 			t.Fatal(err)
 		}
 		faults = append(faults, found...)
+	}
+	if text, err := fs.ReadFile(tree, path.Join(path.Dir(planFile), "words.txt")); err == nil {
+		words, err := ParseWords(string(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		faults = append(faults, CheckWords(words, plan, files)...)
 	}
 	return faults
 }

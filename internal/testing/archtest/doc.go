@@ -10,6 +10,8 @@
 //
 // core.txt lists the trusted core, the packages whose mistakes would break a promise of
 // SECURITY.md, with a budget of lines and the few imports that they may have.
+// words.txt lists the names that many packages may give to a type, words that names
+// must not have, and the glossary of ARCHITECTURE.md.
 //
 // Read next: floors.txt, then check.go.
 package archtest

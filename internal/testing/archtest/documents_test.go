@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -50,6 +51,54 @@ func TestPackagesThatStopAttacksExist(t *testing.T) {
 	}
 }
 
+func TestArchitectureHasTheGlossary(t *testing.T) {
+	const name = "internal/testing/archtest/words.txt"
+	if *update {
+		words := parse(t, name, ParseWords)
+		writeText(t, name, words.Settle(readText(t, name), parse(t, "internal/testing/archtest/floors.txt", ParsePlan), moduleFiles(t)))
+	}
+	compareSection(t, "ARCHITECTURE.md", "glossary", parse(t, name, ParseWords).Glossary())
+}
+
+// Rows go when the code has no need of them; those with a meaning stay for the glossary.
+func TestSettleTakesOutWhatWasRenamed(t *testing.T) {
+	plan := &Plan{Packages: []Package{{Path: "a"}, {Path: "b"}, {Path: "c"}, {Path: "d"}}}
+	types := func(pkg string, names ...string) File {
+		f := File{Path: pkg + "/x.go"}
+		for _, name := range names {
+			f.Types = append(f.Types, TypeName{Name: name})
+		}
+		return f
+	}
+	files := []File{types("a", "Answer", "Room", "word"), types("b", "answer", "word"), types("c", "answer", "word"), types("d", "answer")}
+	const before = `shared
+  answer  comes back
+  entry   one row
+  kind    a list  what the glossary says
+banned
+  room    capacity
+until renamed
+  room    a, b
+  rooms   a
+  word    a, b, c, d
+`
+	const want = `shared
+  answer  comes back
+  kind    a list  what the glossary says
+banned
+  room    capacity
+until renamed
+  room    a
+`
+	words, err := ParseWords(before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := words.Settle(before, plan, files); got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+}
+
 // The budget goes down with the core, so that what was won is not lost again.
 func TestTheCoreCountsItsLinesAsMakeLinesDoes(t *testing.T) {
 	here, there := readText(t, "internal/testing/archtest/count.go"), readText(t, "tools/lines/count.go")
@@ -59,12 +108,8 @@ func TestTheCoreCountsItsLinesAsMakeLinesDoes(t *testing.T) {
 	if !*update {
 		return
 	}
-	core, tree := readCore(t), os.DirFS(top)
-	files, err := ReadTree(tree)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sum, err := core.Lines(tree, files)
+	core := readCore(t)
+	sum, err := core.Lines(os.DirFS(top), moduleFiles(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,13 +119,28 @@ func TestTheCoreCountsItsLinesAsMakeLinesDoes(t *testing.T) {
 	}
 }
 
-func readCore(t *testing.T) *Core {
+// moduleFiles are the files of this module, which are parsed once.
+func moduleFiles(t *testing.T) []File {
 	t.Helper()
-	core, err := ParseCore(readText(t, "internal/testing/archtest/core.txt"))
+	files, err := readModule()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return core
+	return files
+}
+
+var readModule = sync.OnceValues(func() ([]File, error) { return ReadTree(os.DirFS(top)) })
+
+func readCore(t *testing.T) *Core { return parse(t, "internal/testing/archtest/core.txt", ParseCore) }
+
+// parse reads a file of this package.
+func parse[T any](t *testing.T, name string, parser func(string) (*T, error)) *T {
+	t.Helper()
+	parsed, err := parser(readText(t, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parsed
 }
 
 // compareSection holds a section of a document to its text, or writes it there.
