@@ -7,6 +7,10 @@ SHELL := bash
 GO ?= go
 FUZZTIME ?= 20s
 BENCHTIME ?= 2s
+BENCH ?= .
+BENCHED ?= ./internal/testing/bench/... ./internal/audit ./internal/audit/query ./internal/policy ./internal/policy/decider ./internal/command/gitconfig
+# The machine as the table of BENCHMARKS.md names it; by default its processor.
+MACHINE ?=
 VM ?= arm64 amd64
 
 # The tools and their hundreds of modules have a go.mod apart from the
@@ -18,7 +22,7 @@ GOLANGCI_LINT := $(GO) tool -modfile=tools/go.mod golangci-lint
 # least say honestly what it cannot do.
 SYSTEMS := linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: help check format modern vet cross staticcheck floors test lint tidy e2e typescript browser screenshots budgets opa deploy faults six conformance clients man dist dist-check escape contain vm bench bench-archive soak load fuzz cast two-minutes clean
+.PHONY: help check format modern vet cross staticcheck floors lines test lint tidy e2e typescript browser screenshots budgets opa deploy faults six conformance clients man dist dist-check escape contain vm bench bench-archive soak load fuzz cast two-minutes clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +52,10 @@ staticcheck: ## staticcheck
 
 floors: ## imports go down, and what is dangerous has one owner
 	@$(GO) test -count=1 ./internal/testing/archtest
+	@cd tools && $(GO) vet ./lines ./benchtable && $(GO) test ./lines ./benchtable
+
+lines: ## count the lines of Go that hold code, by group and package
+	@cd tools && $(GO) run ./lines ..
 
 test: ## the tests, under the race detector
 	$(GO) test -race ./...
@@ -113,8 +121,10 @@ contain: ## tools of developers in the sandbox, and a corpus of what it must hol
 vm: ## the engine and the sandbox on Debian's kernels in QEMU, for VM (arm64 amd64); a quarter of an hour or more for each
 	@for machine in $(VM); do bash .ci/vm/run $$machine; done
 
-bench: ## measure what BENCHMARKS.md records
-	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) ./internal/testing/bench/... ./internal/audit ./internal/audit/query ./internal/policy ./internal/policy/decider ./internal/command/gitconfig
+bench: ## measure the budgets, and write them into BENCHMARKS.md
+	@results=$$(mktemp); trap 'rm -f $$results' EXIT; \
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) $(BENCHED) | tee $$results; \
+	cd tools && $(GO) run ./benchtable -commit "$$(git describe --always --exclude '*' --dirty=+)" -machine '$(MACHINE)' ../BENCHMARKS.md < $$results
 
 bench-archive: ## verify and search 10 GiB of archived trails, once; needs 2 GiB in TMPDIR, and a quarter of an hour
 	TIPSTAFF_BENCH_ARCHIVE=10GiB $(GO) test -run '^$$' -bench BenchmarkArchive -benchtime 1x -timeout 60m -v ./internal/testing/bench

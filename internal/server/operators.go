@@ -32,14 +32,14 @@ func (st *Stack) openToOperators(ctx context.Context, conn *natsx.Conn, self nat
 			return exit.Errorf(exit.Config, "cannot start with these settings:\nTIPSTAFF_ENGINE_OPERATORS: %w", err)
 		}
 	}
-	house := newHouse(st)
+	service := newAdminService(st)
 	o := &operators{}
 	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
 	o.stop = stop
 	if known != nil {
 		st.fleetFreezes = fleet.NewFreezes(fleet.FreezesOptions{
 			Conn: conn, Operators: known, Record: st.takeUp, Log: st.Log,
-			Ended: func(w fleet.Word) { house.end(w.Person(), w.Target, false, "frozen its caller") },
+			Ended: func(w fleet.Word) { service.end(w.Person(), w.Target, false, "frozen its caller") },
 		})
 		st.freezes.Beside = st.fleetFreezes.Entries
 		o.watches.Go(func() { st.fleetFreezes.Watch(watching) })
@@ -47,7 +47,7 @@ func (st *Stack) openToOperators(ctx context.Context, conn *natsx.Conn, self nat
 	host, _ := os.Hostname() // people see the name of the member as well
 	member, err := api.Join(api.MemberOptions{
 		Conn: conn, Self: self, Verifier: natsx.NewPersonVerifier(self, known, time.Now),
-		Questions: st.questions.store, House: house, Host: host, Log: st.Log,
+		Questions: st.questions.store, Service: service, Host: host, Log: st.Log,
 	})
 	if err != nil {
 		o.close()

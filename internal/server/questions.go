@@ -40,9 +40,9 @@ func (a *questions) front() *mcpserver.Approvals {
 // on; then commands can be approved only through clients that ask their own
 // users.
 func (st *Stack) openDoor() {
-	house := newHouse(st)
-	st.freezes.OnChange = house.obey
-	door, err := api.Listen(st.settings.StateDir, st.questions.store, house, st.Log)
+	service := newAdminService(st)
+	st.freezes.OnChange = service.obey
+	door, err := api.Listen(st.settings.StateDir, st.questions.store, service, st.Log)
 	if err != nil {
 		st.Log.Warn("people of this machine cannot approve of commands: 'tipstaff approve' will not find this server", "error", err)
 		return

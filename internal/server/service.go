@@ -19,15 +19,15 @@ import (
 	"tipstaff/internal/run/job"
 )
 
-// house is what people of the host see of a server, and do to what it runs. Nothing
+// adminService is what people of the host see of a server, and do to what it runs. Nothing
 // of it goes by a policy, and no caller reaches it: only the control socket does.
-type house struct {
+type adminService struct {
 	*Stack
 	front   string
 	started time.Time
 }
 
-func newHouse(st *Stack) *house {
+func newAdminService(st *Stack) *adminService {
 	front := "stdio"
 	switch {
 	case st.runner != nil:
@@ -35,11 +35,11 @@ func newHouse(st *Stack) *house {
 	case st.settings.HTTP.Address != "":
 		front = "http"
 	}
-	return &house{Stack: st, front: front, started: time.Now().UTC().Truncate(time.Millisecond)}
+	return &adminService{Stack: st, front: front, started: time.Now().UTC().Truncate(time.Millisecond)}
 }
 
-// Now implements [api.House].
-func (h *house) Now() api.Running {
+// Now implements [api.Service].
+func (h *adminService) Now() api.Running {
 	r := api.Running{PID: os.Getpid(), Version: build.Version(), Front: h.front, Started: h.started, Sessions: []api.Session{}, Commands: []api.Command{}}
 	if entries, err := h.fleetFreezes.Entries(); err != nil {
 		r.Fault = err.Error()
@@ -78,7 +78,7 @@ func (h *house) Now() api.Running {
 const lookFor = time.Millisecond
 
 // commands describes all commands that run, those first whose turn it is.
-func (h *house) commands() []api.Command {
+func (h *adminService) commands() []api.Command {
 	jobs := h.jobs.Running()
 	slices.SortFunc(jobs, func(a, b *job.Job) int { return a.Looked().Compare(b.Looked()) })
 	out := make([]api.Command, len(jobs))
@@ -94,7 +94,7 @@ func whoOf(o tipstaff.Origin) api.Who {
 }
 
 // frozen returns what tells whether a caller is frozen, by one look at the file.
-func (h *house) frozen() func(o tipstaff.Origin, s tipstaff.SessionID) bool {
+func (h *adminService) frozen() func(o tipstaff.Origin, s tipstaff.SessionID) bool {
 	all, err := h.freezes.Entries()
 	return func(o tipstaff.Origin, s tipstaff.SessionID) bool {
 		return err != nil || slices.ContainsFunc(all, func(e freeze.Entry) bool { return e.Holds(o, s) })
@@ -110,7 +110,7 @@ func describe(s *tipstaff.Session, frozen func(tipstaff.Origin, tipstaff.Session
 
 // command describes a command as it is now; without fresh, with what was found out
 // before.
-func (h *house) command(j *job.Job, fresh bool) api.Command {
+func (h *adminService) command(j *job.Job, fresh bool) api.Command {
 	st := j.Status()
 	c := api.Command{
 		Who: whoOf(j.Origin()), ID: string(j.ID()), Session: string(j.Session()), Tool: string(j.Tool()),
@@ -133,26 +133,26 @@ func (h *house) command(j *job.Job, fresh bool) api.Command {
 }
 
 // hideLine hides the secrets of a command line, as the record does.
-func (h *house) hideLine(line string) string {
+func (h *adminService) hideLine(line string) string {
 	if words, err := cmdline.Split(line); err == nil {
 		return cmdline.Display(h.secrets.Argv(words))
 	}
 	return h.secrets.Text(line)
 }
 
-// Find implements [api.House].
-func (h *house) Find(id string) (api.Followed, bool) {
+// Find implements [api.Service].
+func (h *adminService) Find(id string) (api.Followed, bool) {
 	j, known := h.jobs.Any(tipstaff.RequestID(id))
 	return followed{j, h}, known
 }
 
 // followed is a command whose output a person follows.
 type followed struct {
-	job   *job.Job
-	house *house
+	job     *job.Job
+	service *adminService
 }
 
-func (f followed) Command() api.Command { return f.house.command(f.job, true) }
+func (f followed) Command() api.Command { return f.service.command(f.job, true) }
 
 func (f followed) Output() (*spool.Output, bool) { return f.job.Output() }
 
@@ -163,14 +163,14 @@ func (f followed) Screen() (lines []string, columns int, has bool) {
 	if !has {
 		return nil, 0, false
 	}
-	for line := range strings.SplitSeq(f.house.secrets.Text(text), "\n") {
+	for line := range strings.SplitSeq(f.service.secrets.Text(text), "\n") {
 		lines = append(lines, cmdline.Escape(line))
 	}
 	return lines, columns, true
 }
 
-// Stop implements [api.House].
-func (h *house) Stop(who tipstaff.Person, id string, kill bool) (api.Stopped, bool) {
+// Stop implements [api.Service].
+func (h *adminService) Stop(who tipstaff.Person, id string, kill bool) (api.Stopped, bool) {
 	out := api.Stopped{Commands: []api.Command{}}
 	if j, known := h.jobs.Any(tipstaff.RequestID(id)); known {
 		if j.StopBy(who, kill, "stopped it") {
@@ -192,7 +192,7 @@ func (h *house) Stop(who tipstaff.Person, id string, kill bool) (api.Stopped, bo
 }
 
 // end ends the commands of a target.
-func (h *house) end(who tipstaff.Person, t freeze.Target, kill bool, did string) []api.Command {
+func (h *adminService) end(who tipstaff.Person, t freeze.Target, kill bool, did string) []api.Command {
 	ended := []api.Command{}
 	for _, j := range h.jobs.Running() {
 		if t.Holds(j.Origin(), j.Session()) && j.StopBy(who, kill, did) {
@@ -202,9 +202,9 @@ func (h *house) end(who tipstaff.Person, t freeze.Target, kill bool, did string)
 	return ended
 }
 
-// Freeze implements [api.House]. What runs is ended even if the freeze cannot be
+// Freeze implements [api.Service]. What runs is ended even if the freeze cannot be
 // kept.
-func (h *house) Freeze(who tipstaff.Person, e freeze.Entry) (in freeze.Entry, already bool, ended api.Stopped, err error) {
+func (h *adminService) Freeze(who tipstaff.Person, e freeze.Entry) (in freeze.Entry, already bool, ended api.Stopped, err error) {
 	if err := e.Check(); err != nil {
 		return e, false, ended, err
 	}
@@ -217,8 +217,8 @@ func (h *house) Freeze(who tipstaff.Person, e freeze.Entry) (in freeze.Entry, al
 	return in, already, ended, err
 }
 
-// Lift implements [api.House].
-func (h *house) Lift(who tipstaff.Person, t freeze.Target) (freeze.Entry, error) {
+// Lift implements [api.Service].
+func (h *adminService) Lift(who tipstaff.Person, t freeze.Target) (freeze.Entry, error) {
 	return freeze.Remove(api.Directory(h.settings.StateDir), t, func(e freeze.Entry) error {
 		if err := h.Monitor.FreezeLifted(e, who); err != nil {
 			return errors.New(tipstaff.AsError(err).Msg + " It stays frozen.")
@@ -227,8 +227,8 @@ func (h *house) Lift(who tipstaff.Person, t freeze.Target) (freeze.Entry, error)
 	})
 }
 
-// Take implements [api.House].
-func (h *house) Take(word []byte) (in freeze.Entry, already bool, ended api.Stopped, err error) {
+// Take implements [api.Service].
+func (h *adminService) Take(word []byte) (in freeze.Entry, already bool, ended api.Stopped, err error) {
 	w, news, err := h.fleetFreezes.Take(word)
 	if err != nil {
 		return w.Entry, false, ended, err
@@ -253,7 +253,7 @@ func (st *Stack) takeUp(w fleet.Word) error {
 
 // obey ends what runs of those who are frozen: another server may have been told, or
 // the file was written while this one could not be asked.
-func (h *house) obey(all []freeze.Entry) {
+func (h *adminService) obey(all []freeze.Entry) {
 	for _, e := range all {
 		h.end(tipstaff.Person{Name: e.By, UID: e.UID, Operator: e.Operator}, e.Target, false, "frozen its caller")
 	}

@@ -35,7 +35,7 @@ func BenchmarkNow(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	h := newHouse(st)
+	h := newAdminService(st)
 	b.Run("look", func(b *testing.B) {
 		for b.Loop() {
 			h.Now()

@@ -16,7 +16,7 @@
 // slow reader holds up no command and no other client.
 //
 // The package runs nothing and changes no policy. What a person can do here only takes
-// away: a server's [House] ends things, and refuses.
+// away: a server's [Service] ends things, and refuses.
 //
 // In a fleet a [Member] answers the same requests over the engine. They come from
 // operators: each is signed by a key that the operator of this machine has written
@@ -24,7 +24,7 @@
 // at once. What a command prints is pulled, one event after another, because the engine
 // may lose messages.
 //
-// Read next: server.go, house.go, stream.go, serve_act.go for servers; now.go,
+// Read next: server.go, service.go, stream.go, serve_act.go for servers; now.go,
 // follow.go, act.go, client.go for clients; wire.go for the messages; member.go and
 // fleet.go for fleets.
 package api

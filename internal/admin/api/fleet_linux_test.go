@@ -24,7 +24,7 @@ import (
 	"tipstaff/internal/redact"
 )
 
-// hosts are a gateway and runners with a house each, and what an operator has.
+// hosts are a gateway and runners with a service each, and what an operator has.
 type hosts struct {
 	t      *testing.T
 	nats   *enginetest.Server
@@ -53,12 +53,12 @@ func newHosts(t *testing.T) *hosts {
 	if err := gateway.MakeStreams(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
-	h.fleet = h.desk()
+	h.fleet = h.operator()
 	return h
 }
 
-// desk opens one for the operator.
-func (h *hosts) desk() *Fleet {
+// operator opens one for the operator.
+func (h *hosts) operator() *Fleet {
 	h.t.Helper()
 	f, err := OpenFleet(h.nats.Connect(natsx.Operator, "ops"), h.here, h.signer, nil)
 	if err != nil {
@@ -70,7 +70,7 @@ func (h *hosts) desk() *Fleet {
 
 // host is a member with one command, cmd_NAME.
 type host struct {
-	*house
+	*fakeService
 
 	name    string
 	peer    natsx.Peer
@@ -80,9 +80,9 @@ type host struct {
 	asked   *approval.Store
 }
 
-func (h *host) Find(id string) (Followed, bool) { return h.house, id == "cmd_"+h.name }
+func (h *host) Find(id string) (Followed, bool) { return h.fakeService, id == "cmd_"+h.name }
 func (h *host) Now() Running {
-	r := h.house.Now()
+	r := h.fakeService.Now()
 	r.Commands[0].ID = "cmd_" + h.name
 	r.Frozen, _ = h.freezes.Entries()
 	return r
@@ -111,7 +111,7 @@ func (h *hosts) join(role natsx.Role, name string, known natsx.Operators) *host 
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &host{house: &house{out: outputs.Begin("cmd_1"), done: make(chan struct{})}, name: name, asked: approval.NewStore(approval.Options{})}
+	m := &host{fakeService: &fakeService{out: outputs.Begin("cmd_1"), done: make(chan struct{})}, name: name, asked: approval.NewStore(approval.Options{})}
 	m.peer = natsx.Peer{Role: role, Address: natsx.Address{Name: name, Incarnation: natsx.NewIncarnation()}}
 	m.conn = h.nats.Connect(role, name)
 	m.freezes = fleet.NewFreezes(fleet.FreezesOptions{Conn: m.conn, Operators: known, Log: slog.New(slog.DiscardHandler)})
@@ -120,7 +120,7 @@ func (h *hosts) join(role natsx.Role, name string, known natsx.Operators) *host 
 	}
 	m.member, err = Join(MemberOptions{
 		Conn: m.conn, Self: m.peer, Verifier: natsx.NewPersonVerifier(m.peer, known, time.Now),
-		Questions: m.asked, House: m, Host: "host-" + name, Log: slog.New(slog.DiscardHandler),
+		Questions: m.asked, Service: m, Host: "host-" + name, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -155,7 +155,7 @@ func TestAFleetIsSeenAndStoppedByName(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	f := h.desk()
+	f := h.operator()
 	var now Overview
 	took := promptly(lookPatience, func() bool {
 		var err error
@@ -322,7 +322,7 @@ func TestAFreezeHoldsForAFleet(t *testing.T) {
 	if out, err := h.fleet.Freeze(t.Context(), target, "again"); err != nil || !out.Already || out.Entry.Why != "It deletes." || out.Servers != 3 {
 		t.Errorf("a second time: %+v, %v", out, err)
 	}
-	if now, err := h.desk().Now(t.Context()); err != nil || len(now.Frozen) != 1 || now.Frozen[0].Target != target {
+	if now, err := h.operator().Now(t.Context()); err != nil || len(now.Frozen) != 1 || now.Frozen[0].Target != target {
 		t.Errorf("%+v, %v", now.Frozen, err)
 	}
 

@@ -21,7 +21,7 @@ type MemberOptions struct {
 	// says why.
 	Verifier  *natsx.PersonVerifier
 	Questions Questions
-	House     House
+	Service   Service
 	Host      string // the name of this machine, for people
 	Log       *slog.Logger
 }
@@ -46,7 +46,7 @@ type Member struct {
 
 // Join begins to answer operators, until Close.
 func Join(o MemberOptions) (*Member, error) {
-	m := &Member{answers: answers{o.Questions, o.House, o.Log}, opt: o, places: make(chan struct{}, mostAtOnce), pulls: map[pullKey]*pull{}}
+	m := &Member{answers: answers{o.Questions, o.Service, o.Log}, opt: o, places: make(chan struct{}, mostAtOnce), pulls: map[pullKey]*pull{}}
 	m.ctx, m.end = context.WithCancelCause(context.Background())
 	sub, err := o.Conn.Subscribe(o.Self.Hears(), m.hear)
 	if err != nil {

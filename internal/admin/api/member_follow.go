@@ -58,7 +58,7 @@ func (m *Member) follow(key pullKey, r request, to string) {
 
 // open begins to follow a command; full: no more can be followed.
 func (m *Member) open(key pullKey, r request, to string) (full bool) {
-	of, known := m.house.Find(r.ID)
+	of, known := m.service.Find(r.ID)
 	if !known {
 		m.say(to, reply{Number: 1, Unknown: true, Error: ErrUnknown.Error()})
 		return false

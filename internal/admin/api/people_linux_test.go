@@ -23,8 +23,8 @@ import (
 	"tipstaff/internal/redact"
 )
 
-// house is a server with one command.
-type house struct {
+// fakeService is a server with one command.
+type fakeService struct {
 	out  *spool.Output
 	done chan struct{}
 	show func() []string // its terminal; nil: it has none
@@ -34,27 +34,27 @@ type house struct {
 	lifts   bool // whatever it is asked to
 }
 
-func (h *house) Now() Running {
+func (h *fakeService) Now() Running {
 	return Running{PID: 1, Sessions: []Session{}, Commands: []Command{h.Command()}}
 }
-func (h *house) Find(id string) (Followed, bool) { return h, id == "cmd_1" }
-func (h *house) Command() Command {
+func (h *fakeService) Find(id string) (Followed, bool) { return h, id == "cmd_1" }
+func (h *fakeService) Command() Command {
 	c := Command{ID: "cmd_1", State: "running"}
 	if isDone(h.done) {
 		c.State, c.ExitCode = "exited", 3
 	}
 	return c
 }
-func (h *house) Output() (*spool.Output, bool) { return h.out, h.out != nil }
-func (h *house) Done() <-chan struct{}         { return h.done }
-func (h *house) Screen() ([]string, int, bool) {
+func (h *fakeService) Output() (*spool.Output, bool) { return h.out, h.out != nil }
+func (h *fakeService) Done() <-chan struct{}         { return h.done }
+func (h *fakeService) Screen() ([]string, int, bool) {
 	if h.show == nil {
 		return nil, 0, false
 	}
 	return h.show(), 80, true
 }
 
-func (h *house) Stop(who tipstaff.Person, id string, kill bool) (Stopped, bool) {
+func (h *fakeService) Stop(who tipstaff.Person, id string, kill bool) (Stopped, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if id != "cmd_1" {
@@ -64,11 +64,11 @@ func (h *house) Stop(who tipstaff.Person, id string, kill bool) (Stopped, bool) 
 	return Stopped{Commands: []Command{h.Command()}}, true
 }
 
-func (*house) Freeze(who tipstaff.Person, e freeze.Entry) (freeze.Entry, bool, Stopped, error) {
+func (*fakeService) Freeze(who tipstaff.Person, e freeze.Entry) (freeze.Entry, bool, Stopped, error) {
 	return e, false, Stopped{}, e.Check()
 }
 
-func (h *house) Lift(_ tipstaff.Person, t freeze.Target) (freeze.Entry, error) {
+func (h *fakeService) Lift(_ tipstaff.Person, t freeze.Target) (freeze.Entry, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.lifts {
@@ -77,18 +77,18 @@ func (h *house) Lift(_ tipstaff.Person, t freeze.Target) (freeze.Entry, error) {
 	return freeze.Entry{}, freeze.ErrNotFrozen
 }
 
-func (*house) Take(word []byte) (freeze.Entry, bool, Stopped, error) {
+func (*fakeService) Take(word []byte) (freeze.Entry, bool, Stopped, error) {
 	w, err := fleet.PeekWord(word)
 	return w.Entry, false, Stopped{}, err
 }
 
-func newHouse(t *testing.T, state string) *house {
+func newFakeService(t *testing.T, state string) *fakeService {
 	t.Helper()
 	outputs, err := spool.Open(spool.Options{Dir: t.TempDir(), MaxBytes: 1 << 20, Redactor: redact.New(nil)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &house{out: outputs.Begin("cmd_1"), done: make(chan struct{})}
+	h := &fakeService{out: outputs.Begin("cmd_1"), done: make(chan struct{})}
 	s, err := Listen(state, approval.NewStore(approval.Options{}), h, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
@@ -101,8 +101,8 @@ func newHouse(t *testing.T, state string) *house {
 	return h
 }
 
-func (h *house) end() { h.out.End(); close(h.done) }
-func (h *house) say(text string) {
+func (h *fakeService) end() { h.out.End(); close(h.done) }
+func (h *fakeService) say(text string) {
 	h.out.Write(spool.Stdout, []byte(text))
 }
 
@@ -133,7 +133,7 @@ func next(t *testing.T, events <-chan Event) Event {
 
 func TestAFollowerReadsWhatWasAndWhatComes(t *testing.T) {
 	state := t.TempDir()
-	h := newHouse(t, state)
+	h := newFakeService(t, state)
 	h.say("before\n\x1b[31mred\x1b[0m <b>\nPassword: ")
 	events, ended := following(t, state)
 	if e := next(t, events); e.Kind != KindCommand || e.Command.State != "running" {
@@ -173,7 +173,7 @@ func TestAFollowerReadsWhatWasAndWhatComes(t *testing.T) {
 
 func TestAScreenIsToldWhenItChanges(t *testing.T) {
 	state := t.TempDir()
-	h := newHouse(t, state)
+	h := newFakeService(t, state)
 	var mu sync.Mutex
 	shown := "one"
 	h.show = func() []string { mu.Lock(); defer mu.Unlock(); return []string{shown} }
@@ -199,7 +199,7 @@ func TestAScreenIsToldWhenItChanges(t *testing.T) {
 // answered, and what the follower misses is counted.
 func TestASlowFollowerHoldsUpNobody(t *testing.T) {
 	state := t.TempDir()
-	h := newHouse(t, state)
+	h := newFakeService(t, state)
 	paths, _ := filepath.Glob(filepath.Join(state, directory, "*.sock"))
 	for range mostAtOnce + 2 { // they read nothing at all
 		conn, err := net.Dial("unix", paths[0])
@@ -252,7 +252,7 @@ func TestASlowFollowerHoldsUpNobody(t *testing.T) {
 
 func TestTooManyFollowersAreRefusedAndCommandsAnswered(t *testing.T) {
 	state := t.TempDir()
-	newHouse(t, state)
+	newFakeService(t, state)
 	ctx, stop := context.WithCancel(t.Context())
 	begun, ended := make(chan struct{}, mostFollowing), make(chan error, mostFollowing)
 	for range mostFollowing {
@@ -285,7 +285,7 @@ func TestTooManyFollowersAreRefusedAndCommandsAnswered(t *testing.T) {
 func TestAServerThatDoesNotAnswerHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
 	state := t.TempDir()
-	h := newHouse(t, state)
+	h := newFakeService(t, state)
 	silent, err := net.Listen("unix", filepath.Join(state, directory, "4711-silent"+suffix))
 	if err != nil {
 		t.Fatal(err)
@@ -326,7 +326,7 @@ func TestAServerThatDoesNotAnswerHoldsUpNoOther(t *testing.T) {
 
 func TestWhatNoServerKnows(t *testing.T) {
 	state := t.TempDir()
-	h := newHouse(t, state)
+	h := newFakeService(t, state)
 	if _, err := Stop(t.Context(), state, "cmd_2", false); !errors.Is(err, ErrUnknown) || len(h.stopped) > 0 {
 		t.Error(err)
 	}

@@ -23,7 +23,7 @@ type Questions interface {
 // person has come.
 type answers struct {
 	questions Questions
-	house     House // nil: what runs is not shown, and nothing of it can be ended
+	service   Service // nil: what runs is not shown, and nothing of it can be ended
 	log       *slog.Logger
 }
 
@@ -76,22 +76,22 @@ func (s *answers) answer(r request, who tipstaff.Person) reply {
 
 // look answers what is asked about what runs, and does what a person wants done.
 func (s *answers) look(r request, who tipstaff.Person) reply {
-	if s.house == nil {
+	if s.service == nil {
 		return reply{Error: "this server does not show what it does"}
 	}
 	switch r.Op {
 	case opNow:
-		now := s.house.Now()
+		now := s.service.Now()
 		return reply{Now: &now}
 	case opStop:
-		out, known := s.house.Stop(who, r.ID, r.Kill)
+		out, known := s.service.Stop(who, r.ID, r.Kill)
 		if !known {
 			return reply{Unknown: true, Error: ErrUnknown.Error()}
 		}
 		s.log.Info("a person has stopped something", "id", r.ID, "kill", r.Kill, "by", who.String())
 		return reply{Stopped: &out}
 	case opTake:
-		e, already, ended, err := s.house.Take(r.Word)
+		e, already, ended, err := s.service.Take(r.Word)
 		if err != nil {
 			return reply{Error: err.Error()}
 		}
@@ -105,7 +105,7 @@ func (s *answers) look(r request, who tipstaff.Person) reply {
 		return s.lift(*r.Target, who)
 	}
 	e := freeze.Entry{Target: *r.Target, Why: r.Why, By: who.Name, UID: who.UID, At: time.Now().UTC().Truncate(time.Millisecond)}
-	in, already, ended, err := s.house.Freeze(who, e)
+	in, already, ended, err := s.service.Freeze(who, e)
 	if err != nil {
 		return reply{Error: err.Error()}
 	}
@@ -114,7 +114,7 @@ func (s *answers) look(r request, who tipstaff.Person) reply {
 }
 
 func (s *answers) lift(t freeze.Target, who tipstaff.Person) reply {
-	e, err := s.house.Lift(who, t)
+	e, err := s.service.Lift(who, t)
 	switch {
 	case errors.Is(err, freeze.ErrNotFrozen):
 		return reply{NotFrozen: true, Error: err.Error()}

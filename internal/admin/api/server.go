@@ -43,7 +43,7 @@ func Directory(state string) string { return filepath.Join(state, directory) }
 
 // Listen opens the socket of this server below its state directory, removes
 // those of dead servers, and starts answering.
-func Listen(state string, q Questions, h House, log *slog.Logger) (*Server, error) {
+func Listen(state string, q Questions, h Service, log *slog.Logger) (*Server, error) {
 	dir := Directory(state)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot open the control socket: %w", err)
@@ -165,8 +165,8 @@ const slowest = 30 * time.Second
 func (s *Server) follow(conn *net.UnixConn, r request, leave func()) {
 	var of Followed
 	known := false
-	if s.house != nil {
-		of, known = s.house.Find(r.ID)
+	if s.service != nil {
+		of, known = s.service.Find(r.ID)
 	}
 	if !known {
 		_ = s.say(conn, reply{Unknown: true, Error: ErrUnknown.Error()})

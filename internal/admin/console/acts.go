@@ -59,7 +59,7 @@ func (s *Server) stop(w http.ResponseWriter, r *http.Request) error {
 		return &problem{Status: http.StatusBadRequest, Title: "Nothing was stopped", Text: "The form says neither stop nor kill."}
 	}
 	defer s.now.act()
-	done, err := s.desk.Stop(r.Context(), r.FormValue("id"), how == "kill")
+	done, err := s.admin.Stop(r.Context(), r.FormValue("id"), how == "kill")
 	switch {
 	case errors.Is(err, api.ErrUnknown):
 		return &problem{Status: http.StatusConflict, Title: "There was nothing to stop", Text: "It had ended already, or its server has."}
@@ -149,7 +149,7 @@ func (s *Server) freeze(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer s.now.act()
-	done, err := s.desk.Freeze(r.Context(), t, r.PostFormValue("why"))
+	done, err := s.admin.Freeze(r.Context(), t, r.PostFormValue("why"))
 	if err != nil && done.Servers > 0 {
 		return &problem{Status: http.StatusBadGateway, Title: "Frozen, but not every server has answered", Text: fmt.Sprintf(
 			"%s: its commands are refused, and %s. What runs on a server that has not answered goes on there; once it answers again it starts nothing more. %s.",
@@ -184,7 +184,7 @@ func (s *Server) lift(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer s.now.act()
-	switch _, err := s.desk.Lift(r.Context(), t); {
+	switch _, err := s.admin.Lift(r.Context(), t); {
 	case errors.Is(err, freeze.ErrNotFrozen):
 		return &problem{Status: http.StatusConflict, Title: "This is not frozen", Text: "It was lifted already: " + t.String()}
 	case err != nil:

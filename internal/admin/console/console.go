@@ -24,9 +24,9 @@ type Options struct {
 	CopiesLack string
 	// Listener is where browsers connect: of [Listen]. Serve closes it.
 	Listener net.Listener
-	// Desk shows what runs, and Questions what waits for a person; nil: by the
+	// Admin shows what runs, and Questions what waits for a person; nil: by the
 	// control sockets of State.
-	Desk      Desk
+	Admin     Admin
 	Questions Questions
 	// Insight is what the pages Policy and Health show; without it they say that
 	// it is not known.
@@ -47,7 +47,7 @@ type Server struct {
 	now      *watch
 	shown    shownNow
 	recent   recent
-	desk     Desk
+	admin    Admin
 	holders  holders
 	streams  chan struct{} // a place for each stream of events
 	trails   *trails
@@ -73,10 +73,10 @@ func New(o Options) (*Server, error) {
 	if o.Questions == nil {
 		s.opts.Questions = Sockets{State: o.State}
 	}
-	if s.desk = o.Desk; s.desk == nil {
-		s.desk = Sockets{State: o.State, Alone: o.Alone}
+	if s.admin = o.Admin; s.admin == nil {
+		s.admin = Sockets{State: o.State, Alone: o.Alone}
 	}
-	s.now = newWatch(s.desk, s.opts.Questions)
+	s.now = newWatch(s.admin, s.opts.Questions)
 	s.trails = newTrails(o)
 	s.study = newStudy(s.trails)
 	s.ending, s.end = context.WithCancel(context.Background())

@@ -11,8 +11,8 @@ import (
 	"tipstaff/internal/policy/freeze"
 )
 
-// fakeDesk is what servers would say.
-type fakeDesk struct {
+// fakeAdmin is what servers would say.
+type fakeAdmin struct {
 	mu       sync.Mutex
 	overview api.Overview
 	err      error
@@ -22,14 +22,14 @@ type fakeDesk struct {
 	looks    int
 }
 
-func (f *fakeDesk) Now(context.Context) (api.Overview, error) {
+func (f *fakeAdmin) Now(context.Context) (api.Overview, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.looks++
 	return f.overview, f.err
 }
 
-func (f *fakeDesk) Follow(ctx context.Context, id string, each func(api.Event) error) error {
+func (f *fakeAdmin) Follow(ctx context.Context, id string, each func(api.Event) error) error {
 	if f.events == nil || id == "none" {
 		return api.ErrUnknown
 	}
@@ -45,19 +45,19 @@ func (f *fakeDesk) Follow(ctx context.Context, id string, each func(api.Event) e
 	return nil
 }
 
-func (f *fakeDesk) act(what string) {
+func (f *fakeAdmin) act(what string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.acts = append(f.acts, what)
 }
 
-func (f *fakeDesk) done() []string {
+func (f *fakeAdmin) done() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.acts
 }
 
-func (f *fakeDesk) Stop(_ context.Context, id string, kill bool) (api.Stopped, error) {
+func (f *fakeAdmin) Stop(_ context.Context, id string, kill bool) (api.Stopped, error) {
 	c := find(f.overview, id)
 	if c == nil {
 		return api.Stopped{}, api.ErrUnknown
@@ -66,7 +66,7 @@ func (f *fakeDesk) Stop(_ context.Context, id string, kill bool) (api.Stopped, e
 	return api.Stopped{Commands: []api.Command{*c}}, nil
 }
 
-func (f *fakeDesk) Freeze(_ context.Context, t freeze.Target, why string) (api.Frozen, error) {
+func (f *fakeAdmin) Freeze(_ context.Context, t freeze.Target, why string) (api.Frozen, error) {
 	f.act("freeze " + t.String() + ": " + why)
 	if why == "fail" {
 		return api.Frozen{}, errors.New("cannot write: the disk is full")
@@ -74,7 +74,7 @@ func (f *fakeDesk) Freeze(_ context.Context, t freeze.Target, why string) (api.F
 	return api.Frozen{Entry: freeze.Entry{Target: t}}, nil
 }
 
-func (f *fakeDesk) Lift(_ context.Context, t freeze.Target) (freeze.Entry, error) {
+func (f *fakeAdmin) Lift(_ context.Context, t freeze.Target) (freeze.Entry, error) {
 	f.act("lift " + t.String())
 	return freeze.Entry{Target: t}, nil
 }

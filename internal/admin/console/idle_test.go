@@ -12,7 +12,7 @@ import (
 // The page Now says how many sessions are idle, and has none of them: a script asks for
 // the list, and without one it is a page of its own.
 func TestIdleSessionsComeWhenTheyAreAskedFor(t *testing.T) {
-	c := open(t, Options{Desk: &fakeDesk{overview: night()}}).in()
+	c := open(t, Options{Admin: &fakeAdmin{overview: night()}}).in()
 	_, now := c.get("/now")
 	if !strings.Contains(now, "1 idle session") || strings.Contains(now, "ses_2") {
 		t.Errorf("Now has idle sessions:\n%s", now)
@@ -34,22 +34,22 @@ func TestIdleSessionsComeWhenTheyAreAskedFor(t *testing.T) {
 	}
 }
 
-// slowDesk answers when it is told to.
-type slowDesk struct {
-	fakeDesk
+// slowAdmin answers when it is told to.
+type slowAdmin struct {
+	fakeAdmin
 	asked, answer chan struct{}
 }
 
-func (d *slowDesk) Now(ctx context.Context) (api.Overview, error) {
+func (d *slowAdmin) Now(ctx context.Context) (api.Overview, error) {
 	close(d.asked)
 	<-d.answer
-	return d.fakeDesk.Now(ctx)
+	return d.fakeAdmin.Now(ctx)
 }
 
 // The head of Now is on its way before the servers have answered.
 func TestTheHeadOfNowDoesNotWaitForServers(t *testing.T) {
-	d := &slowDesk{fakeDesk: fakeDesk{overview: crowd(2, 1)}, asked: make(chan struct{}), answer: make(chan struct{})}
-	c := open(t, Options{Desk: d}).in()
+	d := &slowAdmin{fakeAdmin: fakeAdmin{overview: crowd(2, 1)}, asked: make(chan struct{}), answer: make(chan struct{})}
+	c := open(t, Options{Admin: d}).in()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.origin+"/now", nil)
 	if err != nil {
 		t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 )
 
 func TestNowShowsWhoDoesWhatWithAStop(t *testing.T) {
-	c := open(t, Options{Desk: &fakeDesk{overview: night()}, Questions: &fakeQuestions{list: []api.Question{{State: "pending"}}}}).in()
+	c := open(t, Options{Admin: &fakeAdmin{overview: night()}, Questions: &fakeQuestions{list: []api.Question{{State: "pending"}}}}).in()
 	_, body := c.get("/now")
 	for _, want := range []string{
 		"make -j8 test", `href="/stop?id=cmd_1"`, `aria-label="Stop make -j8 test"`, `href="/freeze?agent=build-agent"`,
@@ -32,7 +32,7 @@ func TestNowShowsWhoDoesWhatWithAStop(t *testing.T) {
 func TestAFreezeUnderAnotherNameIsShown(t *testing.T) {
 	o := night()
 	o.Frozen = []freeze.Entry{{Target: freeze.Target{Client: "cursor"}}}
-	c := open(t, Options{Desk: &fakeDesk{overview: o}}).in()
+	c := open(t, Options{Admin: &fakeAdmin{overview: o}}).in()
 	if _, body := c.get("/now"); strings.Count(body, "frozen with") != 1 {
 		t.Errorf("%d groups are said to be frozen", strings.Count(body, "frozen with"))
 	}
@@ -53,10 +53,10 @@ func harmless(t *testing.T, where, body string) {
 
 func TestTextOfCommandsIsText(t *testing.T) {
 	q := api.Question{Approval: "apr_1", State: "pending", Argv: []string{"rm", hostile, ""}, Command: hostile, Directory: hostile, Program: hostile, Agent: hostile, Task: hostile, Client: hostile, Principal: hostile, Rule: hostile, At: hostile, Why: hostile, Credentials: []string{hostile}, Session: hostile}
-	d := &fakeDesk{overview: night()}
+	d := &fakeAdmin{overview: night()}
 	about := night().Servers[1].Commands[1]
 	d.events = []api.Event{{Kind: api.KindCommand, Command: &about}, {Kind: api.KindOutput, Text: hostile + "\n", Open: hostile}}
-	c := open(t, Options{Desk: d, Questions: &fakeQuestions{list: []api.Question{q}}}).in()
+	c := open(t, Options{Admin: d, Questions: &fakeQuestions{list: []api.Question{q}}}).in()
 	for _, path := range []string{"/now", "/approvals", "/commands/cmd_5", "/commands/cmd_5/still", "/stop?id=cmd_5", "/freeze?agent=" + url.QueryEscape(hostile)} {
 		status, body := c.get(path)
 		if status != http.StatusOK {
@@ -96,8 +96,8 @@ func (c *testConsole) events(path string, want func(event, data string) bool) {
 }
 
 func TestWhatChangesIsSentAndNothingElse(t *testing.T) {
-	d := &fakeDesk{overview: night()}
-	c := open(t, Options{Desk: d}).in()
+	d := &fakeAdmin{overview: night()}
+	c := open(t, Options{Admin: d}).in()
 	times := 0
 	c.events("/now/live", func(event, data string) bool {
 		var n nowNews
@@ -126,8 +126,8 @@ func TestWhatChangesIsSentAndNothingElse(t *testing.T) {
 }
 
 func TestAStreamBeginsWhereItsPageHasEnded(t *testing.T) {
-	d := &fakeDesk{overview: night()}
-	c := open(t, Options{Desk: d}).in()
+	d := &fakeAdmin{overview: night()}
+	c := open(t, Options{Admin: d}).in()
 	_, page := c.get("/now")
 	live := regexp.MustCompile(`data-live="(/now/live\?after=\w+)"`).FindStringSubmatch(page)
 	if live == nil {
@@ -153,7 +153,7 @@ func TestAStreamBeginsWhereItsPageHasEnded(t *testing.T) {
 }
 
 func TestStaticFilesAreKeptByBrowsersUntilTheyChange(t *testing.T) {
-	c := open(t, Options{Desk: &fakeDesk{}})
+	c := open(t, Options{Admin: &fakeAdmin{}})
 	for where, want := range map[string]int{assetPath("style.css"): http.StatusOK, "/static/000000000000/style.css": http.StatusNotFound, assetPath("../pages/now.html"): http.StatusNotFound} {
 		r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, c.origin+where, nil)
 		res, err := c.client.Do(r)
@@ -168,8 +168,8 @@ func TestStaticFilesAreKeptByBrowsersUntilTheyChange(t *testing.T) {
 }
 
 func TestManyWhoLookAskTheServersOnce(t *testing.T) {
-	d := &fakeDesk{overview: crowd(10, 5)}
-	c := open(t, Options{Desk: d}).in()
+	d := &fakeAdmin{overview: crowd(10, 5)}
+	c := open(t, Options{Admin: d}).in()
 	done, began := make(chan struct{}), time.Now()
 	for range mostStreamsOf {
 		go func() {
@@ -194,7 +194,7 @@ func TestManyWhoLookAskTheServersOnce(t *testing.T) {
 
 func TestStreamsAreBounded(t *testing.T) {
 	const most = 3
-	c := open(t, Options{Desk: &fakeDesk{}, streams: most}).in()
+	c := open(t, Options{Admin: &fakeAdmin{}, streams: most}).in()
 	for range most {
 		r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, c.origin+"/now/live", nil)
 		res, err := c.client.Do(r)
@@ -214,7 +214,7 @@ func TestStreamsAreBounded(t *testing.T) {
 // Browsers make six connections to a server: one that had a stream on each could not even
 // ask for the page that stops a command.
 func TestStreamsOfABrowserLeaveItConnections(t *testing.T) {
-	c := open(t, Options{Desk: &fakeDesk{}}).in()
+	c := open(t, Options{Admin: &fakeAdmin{}}).in()
 	stream := func() *http.Response {
 		r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, c.origin+"/now/live", nil)
 		res, err := c.client.Do(r)
@@ -245,8 +245,8 @@ func TestStreamsOfABrowserLeaveItConnections(t *testing.T) {
 }
 
 func TestActsAreAskedForAndDone(t *testing.T) {
-	d := &fakeDesk{overview: night()}
-	c := open(t, Options{Desk: d}).in()
+	d := &fakeAdmin{overview: night()}
+	c := open(t, Options{Admin: d}).in()
 	for _, path := range []string{"/stop?id=cmd_1", "/stop?id=ses_1", "/freeze?agent=build-agent", "/lift?agent=" + night().Frozen[0].Agent} {
 		if status, body := c.get(path); status != http.StatusOK || !strings.Contains(body, "autofocus") {
 			t.Errorf("%s: %d", path, status)
@@ -294,13 +294,13 @@ func TestOutputComesAsItIsPrinted(t *testing.T) {
 	about := night().Servers[0].Commands[0]
 	over := about
 	over.State, over.ExitCode = "exited", 3
-	d := &fakeDesk{overview: night(), events: []api.Event{
+	d := &fakeAdmin{overview: night(), events: []api.Event{
 		{Kind: api.KindCommand, Command: &about},
 		{Kind: api.KindOutput, Text: "one\ttwo\n", Open: hostile, Lost: 7},
 		{Kind: api.KindScreen, Screen: []string{"top -b", hostile}},
 		{Kind: api.KindEnd, Command: &over},
 	}}
-	c := open(t, Options{Desk: d}).in()
+	c := open(t, Options{Admin: d}).in()
 	var got []string
 	c.events("/commands/cmd_1/live", func(event, data string) bool {
 		got = append(got, event)
@@ -326,7 +326,7 @@ func TestOutputComesAsItIsPrinted(t *testing.T) {
 }
 
 func TestTheFirstPageOfACrowdIsQuick(t *testing.T) {
-	c := open(t, Options{Desk: &fakeDesk{overview: crowd(200, 50)}}).in()
+	c := open(t, Options{Admin: &fakeAdmin{overview: crowd(200, 50)}}).in()
 	c.get("/now")
 	began := time.Now()
 	_, body := c.get("/now")

@@ -52,7 +52,7 @@ func (s *Server) commandNow(r *http.Request) (*api.Command, error) {
 		return c, nil
 	}
 	var found *api.Command
-	err := s.desk.Follow(r.Context(), id, func(e api.Event) error {
+	err := s.admin.Follow(r.Context(), id, func(e api.Event) error {
 		found = e.Command
 		return errSeen
 	})
@@ -75,7 +75,7 @@ func (s *Server) stillCommand(w http.ResponseWriter, r *http.Request) error {
 	v := commandView{Still: true}
 	var text strings.Builder
 	openLine := ""
-	err := s.desk.Follow(ctx, r.PathValue("id"), func(e api.Event) error {
+	err := s.admin.Follow(ctx, r.PathValue("id"), func(e api.Event) error {
 		if e.Command != nil {
 			v.Command = e.Command
 		}
@@ -129,7 +129,7 @@ func (s *Server) commandLive(ctx context.Context, r *http.Request, n *news) erro
 			return nil
 		})
 	})
-	err := s.desk.Follow(ctx, id, func(e api.Event) error {
+	err := s.admin.Follow(ctx, id, func(e api.Event) error {
 		switch e.Kind {
 		case api.KindCommand:
 			return errors.Join(n.send("start", ""), about(e.Command))

@@ -72,7 +72,7 @@ func copied(t *testing.T) string {
 }
 
 func TestAStolenCookieServesNeitherOtherUsersNorCommands(t *testing.T) {
-	c := open(t, Options{Desk: &fakeDesk{}}).in()
+	c := open(t, Options{Admin: &fakeAdmin{}}).in()
 	if status, _ := c.get("/now"); status != http.StatusOK { // the control: the same cookie, from here
 		t.Fatal(status)
 	}

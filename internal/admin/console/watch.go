@@ -15,7 +15,7 @@ const lookEvery = time.Second
 // watch asks the servers, once for all pages that look, and not at all while none
 // does.
 type watch struct {
-	desk      Desk
+	admin     Admin
 	questions Questions
 
 	mu      sync.Mutex
@@ -37,8 +37,8 @@ type seen struct {
 	err       error // why the servers cannot be found
 }
 
-func newWatch(d Desk, q Questions) *watch {
-	return &watch{desk: d, questions: q, news: make(chan struct{})}
+func newWatch(d Admin, q Questions) *watch {
+	return &watch{admin: d, questions: q, news: make(chan struct{})}
 }
 
 // questionsTime is how much longer than for the rest a look waits for questions: a
@@ -60,7 +60,7 @@ func (w *watch) look(ctx context.Context) (s seen) {
 		}
 		open <- n
 	}()
-	s.overview, s.err = w.desk.Now(ctx)
+	s.overview, s.err = w.admin.Now(ctx)
 	late := time.NewTimer(questionsTime)
 	defer late.Stop()
 	select {

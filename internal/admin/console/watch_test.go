@@ -9,23 +9,23 @@ import (
 	"tipstaff/internal/admin/api"
 )
 
-// lateDesk has a server that hangs: a look takes as long as one waits for it.
-type lateDesk struct {
-	fakeDesk
+// lateAdmin has a server that hangs: a look takes as long as one waits for it.
+type lateAdmin struct {
+	fakeAdmin
 	takes time.Duration
 }
 
-func (d *lateDesk) Now(ctx context.Context) (api.Overview, error) {
+func (d *lateAdmin) Now(ctx context.Context) (api.Overview, error) {
 	select {
 	case <-time.After(d.takes):
 	case <-ctx.Done():
 	}
-	return d.fakeDesk.Now(ctx)
+	return d.fakeAdmin.Now(ctx)
 }
 
 func TestNotEachPageWaitsForAServerThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &lateDesk{takes: 2 * time.Second}
+		d := &lateAdmin{takes: 2 * time.Second}
 		w := newWatch(d, &fakeQuestions{})
 		waited := func() time.Duration {
 			begun := time.Now()
@@ -60,7 +60,7 @@ func TestNotEachPageWaitsForAServerThatHangs(t *testing.T) {
 // What was seen before a person came back is not shown as if it were so now.
 func TestAStreamDoesNotBeginWithWhatIsOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &lateDesk{takes: 2 * time.Second}
+		d := &lateAdmin{takes: 2 * time.Second}
 		w := newWatch(d, &fakeQuestions{})
 		w.latest(t.Context())
 		time.Sleep(time.Hour)
@@ -81,7 +81,7 @@ func TestAStreamDoesNotBeginWithWhatIsOld(t *testing.T) {
 }
 
 func TestAStreamThatComesAfterTheEndBeginsNoLook(t *testing.T) {
-	d := &fakeDesk{}
+	d := &fakeAdmin{}
 	w := newWatch(d, &fakeQuestions{})
 	w.end()
 	w.enter()

@@ -17,7 +17,7 @@ import (
 
 func newApprovals() *cobra.Command {
 	var asJSON bool
-	var where deskFlags
+	var where adminFlags
 	cmd := &cobra.Command{
 		Use:   "approvals",
 		Short: "List the commands that wait for a person",
@@ -83,7 +83,7 @@ func shownText(q api.Question) string {
 
 func newApprove() *cobra.Command {
 	var session bool
-	var where deskFlags
+	var where adminFlags
 	cmd := &cobra.Command{
 		Use:   "approve HANDLE",
 		Short: "Allow a command that waits for a person",
@@ -96,7 +96,7 @@ The exit code is 1 when nothing is open under the handle.`,
   tipstaff approve apr_k3p7x2m5q4w6z2n3b5v7c2x4ra --session`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return answer(cmd, where, "Allowed", args[0], func(d *desk) (api.Question, error) {
+			return answer(cmd, where, "Allowed", args[0], func(d *adminClient) (api.Question, error) {
 				return d.Approve(args[0], session)
 			})
 		},
@@ -108,7 +108,7 @@ The exit code is 1 when nothing is open under the handle.`,
 
 func newDeny() *cobra.Command {
 	var comment string
-	var where deskFlags
+	var where adminFlags
 	cmd := &cobra.Command{
 		Use:   "deny HANDLE",
 		Short: "Refuse a command that waits for a person",
@@ -119,7 +119,7 @@ The exit code is 1 when nothing is open under the handle.`,
 		Example: `  tipstaff deny apr_k3p7x2m5q4w6z2n3b5v7c2x4ra --comment 'Open a pull request instead.'`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return answer(cmd, where, "Denied", args[0], func(d *desk) (api.Question, error) {
+			return answer(cmd, where, "Denied", args[0], func(d *adminClient) (api.Question, error) {
 				return d.Deny(args[0], comment)
 			})
 		},
@@ -131,7 +131,7 @@ The exit code is 1 when nothing is open under the handle.`,
 
 // answer sends a person's answer to the server that asked, and shows the
 // question.
-func answer(cmd *cobra.Command, where deskFlags, what, handle string, give func(*desk) (api.Question, error)) error {
+func answer(cmd *cobra.Command, where adminFlags, what, handle string, give func(*adminClient) (api.Question, error)) error {
 	if !strings.HasPrefix(handle, approval.Prefix) {
 		return exit.Errorf(exit.Usage, "%s is no handle of a question; those begin with %s", cmdline.Display([]string{handle}), approval.Prefix)
 	}

@@ -17,10 +17,10 @@ import (
 	"tipstaff/internal/server/config"
 )
 
-// desk is where a person sees what runs, ends it, and answers questions: at the
+// adminClient is where a person sees what runs, ends it, and answers questions: at the
 // control sockets of one state directory, or over the engine for a whole fleet.
-type desk struct {
-	console.Desk
+type adminClient struct {
+	console.Admin
 	console.Questions
 
 	settings config.Settings
@@ -29,30 +29,30 @@ type desk struct {
 	close    func()
 }
 
-// deskFlags say which desk it is.
-type deskFlags struct{ servers, as string }
+// adminFlags say which client it is.
+type adminFlags struct{ servers, as string }
 
-func (o *deskFlags) declare(cmd *cobra.Command) {
+func (o *adminFlags) declare(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.servers, "engine", "", "speak with all gateways and runners of the fleet with these NATS `SERVERS`, as nats://HOST:4222,… (default TIPSTAFF_ENGINE if TIPSTAFF_ENGINE_ROLES is operator, else this host alone)")
 	cmd.Flags().StringVar(&o.as, "as", "", "with --engine, your `NAME` among the operators (default TIPSTAFF_OPERATOR_NAME)")
-	cmd.Long += deskHelp
+	cmd.Long += adminHelp
 }
 
-// deskHelp is what the commands of people say about --engine.
-const deskHelp = `
+// adminHelp is what the commands of people say about --engine.
+const adminHelp = `
 
 With --engine it concerns all gateways and runners of a fleet (docs/scale.md). The
 operator's keys are those of TIPSTAFF_ENGINE_CREDENTIALS and TIPSTAFF_ENGINE_KEY.`
 
-// open opens the desk; the caller closes it.
-func (o *deskFlags) open(ctx context.Context) (*desk, error) {
+// open opens the client; the caller closes it.
+func (o *adminFlags) open(ctx context.Context) (*adminClient, error) {
 	settings, err := config.FromEnvironment(os.Environ())
 	if err != nil {
 		return nil, exit.Errorf(exit.Config, "cannot read the settings:\n%w", err)
 	}
 	if o.servers == "" && !settings.Engine.IsOperator() {
 		s := console.Sockets{State: settings.StateDir, Alone: server.RecordFreezeAlone(settings)}
-		return &desk{Desk: s, Questions: s, settings: settings, close: func() {}}, nil
+		return &adminClient{Admin: s, Questions: s, settings: settings, close: func() {}}, nil
 	}
 	if settings, err = flags.WithEngine(settings, o.servers); err != nil {
 		return nil, err
@@ -60,11 +60,11 @@ func (o *deskFlags) open(ctx context.Context) (*desk, error) {
 	if o.as != "" {
 		settings.Engine.OperatorName = o.as
 	}
-	return openFleetDesk(ctx, settings)
+	return openFleetClient(ctx, settings)
 }
 
-// openFleetDesk connects as an operator.
-func openFleetDesk(ctx context.Context, s config.Settings) (*desk, error) {
+// openFleetClient connects as an operator.
+func openFleetClient(ctx context.Context, s config.Settings) (*adminClient, error) {
 	e := s.Engine
 	if err := e.Check([]natsx.Role{natsx.Operator}); err != nil {
 		return nil, exit.Errorf(exit.Config, "cannot speak with a fleet with these settings:\n%w", err)
@@ -92,5 +92,5 @@ func openFleetDesk(ctx context.Context, s config.Settings) (*desk, error) {
 		conn.Close()
 		return nil, exit.Errorf(exit.Failure, "%w", err)
 	}
-	return &desk{Desk: f, Questions: f, settings: s, fleet: true, conn: conn, close: func() { f.Close(); conn.Close() }}, nil
+	return &adminClient{Admin: f, Questions: f, settings: s, fleet: true, conn: conn, close: func() { f.Close(); conn.Close() }}, nil
 }

@@ -18,7 +18,7 @@ import (
 func newConsole() *cobra.Command {
 	var listen string
 	var browser bool
-	var where deskFlags
+	var where adminFlags
 	cmd := &cobra.Command{
 		Use:   "console",
 		Short: "Show in a browser what agents do, stop it, and answer questions",
@@ -43,7 +43,7 @@ the address that is printed.`,
 	return cmd
 }
 
-func openConsole(cmd *cobra.Command, where deskFlags, listen string, browser bool) error {
+func openConsole(cmd *cobra.Command, where adminFlags, listen string, browser bool) error {
 	tuneConsole()
 	d, err := where.open(cmd.Context())
 	if err != nil {
@@ -57,7 +57,7 @@ func openConsole(cmd *cobra.Command, where deskFlags, listen string, browser boo
 	}
 	o := console.Options{
 		State: settings.StateDir, Trails: settings.AuditDir(), Listener: l, Insight: &consoleInsight{},
-		Desk: d.Desk, Questions: d.Questions,
+		Admin: d.Admin, Questions: d.Questions,
 		Log: slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil)),
 	}
 	done, err := showCopies(cmd.Context(), d, &o)

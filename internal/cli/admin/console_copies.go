@@ -15,7 +15,7 @@ const mostBatches = 200_000
 
 // showCopies gives the console of a fleet the fleet's trails, if there is a key that they
 // are read with. The caller calls done at the end.
-func showCopies(ctx context.Context, d *desk, o *console.Options) (done func(), err error) {
+func showCopies(ctx context.Context, d *adminClient, o *console.Options) (done func(), err error) {
 	e := d.settings.Engine
 	switch {
 	case !d.fleet:

@@ -19,7 +19,7 @@ func newFreeze() *cobra.Command {
 	var t freeze.Target
 	var why string
 	var asJSON bool
-	var where deskFlags
+	var where adminFlags
 	cmd := &cobra.Command{
 		Use:   "freeze",
 		Short: "Refuse all commands of an agent, and end what runs of it",
@@ -75,7 +75,7 @@ The agent is told that a person has frozen it, why, and that it is not to try ag
 
 func newLift() *cobra.Command {
 	var t freeze.Target
-	var where deskFlags
+	var where adminFlags
 	cmd := &cobra.Command{
 		Use:   "lift",
 		Short: "Lift what 'tipstaff freeze' has frozen",
@@ -127,7 +127,7 @@ func endedText(ended []api.Command, servers int) string {
 	return counted(len(ended), "command") + " ended on " + counted(servers, "server") + "."
 }
 
-func showFrozen(cmd *cobra.Command, d *desk, asJSON bool) error {
+func showFrozen(cmd *cobra.Command, d *adminClient, asJSON bool) error {
 	out, talk := cmd.OutOrStdout(), cmd.ErrOrStderr()
 	all, err := freeze.NewBook(api.Directory(d.settings.StateDir)).Entries()
 	if d.fleet {

@@ -13,7 +13,7 @@ import (
 
 func newStop() *cobra.Command {
 	var kill bool
-	var where deskFlags
+	var where adminFlags
 	cmd := &cobra.Command{
 		Use:   "stop ID",
 		Short: "End a command or a session that runs on a server",

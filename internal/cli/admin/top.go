@@ -14,7 +14,7 @@ import (
 
 func newTop() *cobra.Command {
 	var asJSON bool
-	var where deskFlags
+	var where adminFlags
 	cmd := &cobra.Command{
 		Use:   "top",
 		Short: "Show what all agents run right now, and stop it",
@@ -55,7 +55,7 @@ lifts, q quits. Where the output is no terminal, or with --json, it prints once.
 }
 
 // topOnce prints what runs, once.
-func topOnce(cmd *cobra.Command, d *desk, s tty.Screen, asJSON bool) error {
+func topOnce(cmd *cobra.Command, d *adminClient, s tty.Screen, asJSON bool) error {
 	ctx, stop := context.WithTimeout(cmd.Context(), 10*time.Second)
 	defer stop()
 	now, err := d.Now(ctx)

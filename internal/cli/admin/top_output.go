@@ -31,7 +31,7 @@ func newTopOutput(ctx context.Context, p *topPage, r topRow) *topOutput {
 	ctx, stop := context.WithCancel(ctx)
 	o := &topOutput{row: r, stop: stop, state: r.command.State}
 	p.beside(ctx, func() func() {
-		err := p.desk.Follow(ctx, r.id, func(e api.Event) error {
+		err := p.client.Follow(ctx, r.id, func(e api.Event) error {
 			select {
 			case p.done <- func() { o.take(e) }:
 				return nil

@@ -18,7 +18,7 @@ import (
 // the output of one command, or who is frozen. One goroutine has all of it; what takes
 // time is done beside it, and comes back through done.
 type topPage struct {
-	desk     *desk
+	client   *adminClient
 	terminal *terminal
 	color    bool
 
@@ -54,8 +54,8 @@ func (q *topQuestion) line(columns int) string {
 	return tty.Cut(tty.Cut(text, max(1, columns-tty.Columns(q.keys)))+q.keys, columns)
 }
 
-func newTopPage(d *desk, t *terminal, color bool) *topPage {
-	return &topPage{desk: d, terminal: t, color: color, done: make(chan func())}
+func newTopPage(d *adminClient, t *terminal, color bool) *topPage {
+	return &topPage{client: d, terminal: t, color: color, done: make(chan func())}
 }
 
 // topEvery is how often the page looks.
@@ -105,7 +105,7 @@ func (p *topPage) beside(ctx context.Context, f func() func()) {
 // look asks the servers.
 func (p *topPage) look(ctx context.Context) {
 	p.beside(ctx, func() func() {
-		now, err := p.desk.Now(ctx)
+		now, err := p.client.Now(ctx)
 		return func() {
 			if err != nil {
 				p.said = escapeLines(err)
@@ -213,7 +213,7 @@ func (p *topPage) askStop(ctx context.Context, r topRow, kill bool) {
 		}
 		p.said = "Ending it …"
 		p.beside(ctx, func() func() {
-			out, err := p.desk.Stop(ctx, r.id, kill)
+			out, err := p.client.Stop(ctx, r.id, kill)
 			return func() {
 				if p.said = stoppedText(out); err != nil {
 					p.said = escapeLines(err)
@@ -245,7 +245,7 @@ func (p *topPage) askFreeze(ctx context.Context, r topRow) {
 
 func (p *topPage) freeze(ctx context.Context, t freeze.Target) {
 	p.beside(ctx, func() func() {
-		out, err := p.desk.Freeze(ctx, t, "")
+		out, err := p.client.Freeze(ctx, t, "")
 		return func() {
 			p.said = "Frozen: " + t.String() + ". " + endedText(out.Commands, out.Servers) + " l lifts it."
 			if err != nil {
@@ -269,7 +269,7 @@ func (p *topPage) pressLifting(ctx context.Context, k key) {
 			return
 		}
 		p.beside(ctx, func() func() {
-			e, err := p.desk.Lift(ctx, t)
+			e, err := p.client.Lift(ctx, t)
 			return func() {
 				if p.said = "Lifted: " + e.Target.String(); err != nil {
 					p.said = escapeLines(err)

@@ -162,7 +162,7 @@ func planInit(ctx context.Context, dir string, o initFlags) (*initPlan, error) {
 	if err != nil {
 		return nil, err
 	}
-	places := newProgramPlaces(dir)
+	places := newProgramPaths(dir)
 	proposal := p.project.Propose(suggest.Options{
 		Root: dir, Shell: o.shell && policyKnowsShell(),
 		Installed: func(name string) bool { return places.of(name) != "" },

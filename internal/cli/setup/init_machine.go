@@ -19,14 +19,14 @@ import (
 	"tipstaff/internal/server/config"
 )
 
-// programPlaces knows where programs are: on the PATH of this shell, and in the
+// programPaths knows where programs are: on the PATH of this shell, and in the
 // usual places. Directories in the project do not count: commands can replace
 // the programs there.
-type programPlaces struct{ dirs facts.SearchPath }
+type programPaths struct{ dirs facts.SearchPath }
 
-func newProgramPlaces(project string) programPlaces {
+func newProgramPaths(project string) programPaths {
 	home, _ := os.UserHomeDir()
-	var p programPlaces
+	var p programPaths
 	for _, dir := range append(facts.Trusted(os.Getenv("PATH")), facts.Usual(home)...) {
 		real, err := filepath.EvalSymlinks(dir)
 		if err == nil && !paths.Within(real, project) && !slices.Contains(p.dirs, dir) {
@@ -37,7 +37,7 @@ func newProgramPlaces(project string) programPlaces {
 }
 
 // of is the directory of a program; "" if it is nowhere.
-func (p programPlaces) of(name string) string {
+func (p programPaths) of(name string) string {
 	path, err := p.dirs.Find(name)
 	if err != nil {
 		return ""
@@ -47,7 +47,7 @@ func (p programPlaces) of(name string) string {
 
 // list is the value of TIPSTAFF_PATH: the directories of these programs, those of
 // the system, and no others, in the order in which they are searched now.
-func (p programPlaces) list(programs []string) string {
+func (p programPaths) list(programs []string) string {
 	needed := map[string]bool{"/usr/local/bin": true, "/usr/bin": true, "/bin": true}
 	for _, name := range programs {
 		needed[p.of(name)] = true

@@ -42,43 +42,43 @@ func (e *EngineFlag) Add(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("engine", "archive")
 }
 
-// Source is where trails are read.
-type Source struct {
+// Location is where trails are read.
+type Location struct {
 	Files   audit.Files
 	Copies  *replicate.Copies // nil: files of this machine
 	Servers string            // as they were given
 }
 
 // Trails returns where to read, and the path there that args name.
-func (e EngineFlag) Trails(cmd *cobra.Command, args []string) (Source, string, error) {
+func (e EngineFlag) Trails(cmd *cobra.Command, args []string) (Location, string, error) {
 	if e.servers == "" {
 		if cmd.Flags().Changed("engine") {
-			return Source{}, "", exit.Errorf(exit.Usage, "--engine is empty; leave it out to read the trails of this machine")
+			return Location{}, "", exit.Errorf(exit.Usage, "--engine is empty; leave it out to read the trails of this machine")
 		}
 		path, err := Path(args)
-		return Source{Files: e.archives.Files()}, path, err
+		return Location{Files: e.archives.Files()}, path, err
 	}
 	name, where := "", "."
 	if len(args) == 1 {
 		where = strings.TrimSuffix(args[0], "/")
 		name, _, _ = strings.Cut(where, "/")
 		if natsx.CheckName(name) != nil || !fs.ValidPath(where) {
-			return Source{}, "", exit.Errorf(exit.Usage, "%q names no copy: with --engine, PATH is the name of a runner, a gateway or a server, or NAME/TRAIL", args[0])
+			return Location{}, "", exit.Errorf(exit.Usage, "%q names no copy: with --engine, PATH is the name of a runner, a gateway or a server, or NAME/TRAIL", args[0])
 		}
 	}
 	conn, err := e.connect(cmd.Context())
 	if err != nil {
-		return Source{}, "", err
+		return Location{}, "", err
 	}
 	context.AfterFunc(cmd.Context(), conn.Close)
 	copies, err := replicate.ReadCopies(cmd.Context(), conn, name)
 	if err != nil {
-		return Source{}, "", exit.Errorf(exit.Failure, "%w", err)
+		return Location{}, "", exit.Errorf(exit.Failure, "%w", err)
 	}
 	if n := copies.Strays(); n > 0 {
 		tty.Say(cmd.ErrOrStderr(), "tipstaff: %s under subjects that are of no trail, and are not shown", tty.Plural(int64(n), "message of the streams is", "messages of the streams are"))
 	}
-	return Source{Files: audit.Files{In: copies}, Copies: copies, Servers: e.servers}, where, nil
+	return Location{Files: audit.Files{In: copies}, Copies: copies, Servers: e.servers}, where, nil
 }
 
 // reachTime is how long a command waits for a connection.
@@ -113,7 +113,7 @@ func Reach(ctx context.Context, o natsx.Options) (*natsx.Conn, error) {
 }
 
 // Called is a path as people know it.
-func (p Source) Called(where string) string {
+func (p Location) Called(where string) string {
 	if p.Copies == nil {
 		return where
 	}
@@ -124,7 +124,7 @@ func (p Source) Called(where string) string {
 }
 
 // verify is the command that verifies a trail there.
-func (p Source) verify(trail string) []string {
+func (p Location) verify(trail string) []string {
 	words := []string{"tipstaff", "audit", "verify"}
 	if p.Copies != nil {
 		words = append(words, "--engine", p.Servers)

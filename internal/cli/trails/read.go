@@ -92,7 +92,7 @@ func SayNothingFound(w io.Writer, f *query.Filter) {
 // Reader is what the commands that read trails have in common.
 type Reader struct {
 	Cmd    *cobra.Command
-	From   Source
+	From   Location
 	Path   string
 	Trails []query.Trail
 	Filter *query.Filter

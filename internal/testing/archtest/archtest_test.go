@@ -8,6 +8,7 @@ package archtest
 import (
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,7 +17,7 @@ import (
 )
 
 func TestCodeFollowsThePlan(t *testing.T) {
-	for _, f := range check(t, os.DirFS("../../.."), "internal/testing/archtest/floors.txt") {
+	for _, f := range check(t, os.DirFS(top), moduleFiles(t), "internal/testing/archtest/floors.txt") {
 		t.Error(f)
 	}
 }
@@ -42,8 +43,12 @@ func TestCheckFinds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			files, err := ReadTree(tree)
+			if err != nil {
+				t.Fatal(err)
+			}
 			var got strings.Builder
-			for _, f := range check(t, tree, "floors.txt") {
+			for _, f := range check(t, tree, files, "floors.txt") {
 				got.WriteString(f.String() + "\n")
 			}
 			if got.String() != string(want) {
@@ -73,7 +78,7 @@ func TestParsePlanRefuses(t *testing.T) {
 	}
 }
 
-func check(t *testing.T, tree fs.FS, planFile string) []Fault {
+func check(t *testing.T, tree fs.FS, files []File, planFile string) []Fault {
 	t.Helper()
 	text, err := fs.ReadFile(tree, planFile)
 	if err != nil {
@@ -87,9 +92,39 @@ func check(t *testing.T, tree fs.FS, planFile string) []Fault {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := ReadTree(tree)
-	if err != nil {
-		t.Fatal(err)
+	faults := Check(plan, files, string(goMod))
+	if text, err := fs.ReadFile(tree, path.Join(path.Dir(planFile), "core.txt")); err == nil {
+		core, err := ParseCore(string(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := CheckCore(core, tree, files, string(goMod))
+		if err != nil {
+			t.Fatal(err)
+		}
+		faults = append(faults, found...)
 	}
-	return Check(plan, files, string(goMod))
+	if text, err := fs.ReadFile(tree, path.Join(path.Dir(planFile), "words.txt")); err == nil {
+		words, err := ParseWords(string(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		faults = append(faults, CheckWords(words, plan, files)...)
+	}
+	return faults
+}
+
+func TestParseCoreRefuses(t *testing.T) {
+	for _, test := range []struct{ why, text, want string }{
+		{"a row above every section", "  a  does something", "core.txt:1: no section \"\" has rows of 2 columns; there are core (package, what it does), budget (lines), support (package, what it does) and modules (what, who, why)"},
+		{"a module without a reason", "modules\n  example.org/a  any", "core.txt:2: no section \"modules\" has rows of 2 columns; there are core (package, what it does), budget (lines), support (package, what it does) and modules (what, who, why)"},
+		{"a budget that is no number", "budget\n  few", "core.txt:2: strconv.Atoi: parsing \"few\": invalid syntax"},
+	} {
+		t.Run(test.why, func(t *testing.T) {
+			_, err := ParseCore(test.text)
+			if err == nil || err.Error() != test.want {
+				t.Errorf("got %v, want %s", err, test.want)
+			}
+		})
+	}
 }

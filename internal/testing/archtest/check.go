@@ -20,14 +20,14 @@ func (f Fault) String() string { return fmt.Sprintf("%s:%d: %s: %s", f.File, f.L
 // Check compares the files of the module with its plan. goMod is the text of go.mod.
 func Check(plan *Plan, files []File, goMod string) []Fault {
 	c := &checker{plan: plan, module: moduleName(goMod)}
-	c.rooms(files)
+	c.built(files)
 	for i := range files {
-		room, ok := plan.Room(files[i].Package())
+		pkg, ok := plan.Package(files[i].Package())
 		if !ok {
-			continue // reported by rooms
+			continue // reported by built
 		}
 		for _, use := range files[i].Uses {
-			c.use(&files[i], room, use)
+			c.use(&files[i], pkg, use)
 		}
 	}
 	c.groups(files)
@@ -45,18 +45,18 @@ func (c *checker) fault(file string, line int, rule, format string, args ...any)
 	c.faults = append(c.faults, Fault{file, line, rule, fmt.Sprintf(format, args...)})
 }
 
-// rooms checks that the packages that exist are exactly those that the plan
+// built checks that the packages that exist are exactly those that the plan
 // calls built.
-func (c *checker) rooms(files []File) {
+func (c *checker) built(files []File) {
 	built := map[string]bool{}
 	for _, f := range files {
 		p := f.Package()
-		if _, known := c.plan.Room(p); !known && !built[p] {
+		if _, known := c.plan.Package(p); !known && !built[p] {
 			c.fault(f.Path, 1, "plan", "the package %s is not in floors.txt. Give it a row: the floor above everything that it imports, and a few words that say what it does.", p)
 		}
 		built[p] = true
 	}
-	for _, r := range c.plan.Rooms {
+	for _, r := range c.plan.Packages {
 		switch {
 		case r.Later && built[r.Path]:
 			c.fault("floors.txt", r.Line, "plan", "%s is built. Take the word \"later:\" away.", r.Path)
@@ -66,32 +66,32 @@ func (c *checker) rooms(files []File) {
 	}
 }
 
-func (c *checker) use(f *File, room Room, use Use) {
+func (c *checker) use(f *File, pkg Package, use Use) {
 	if use.Name == "." {
 		c.fault(f.Path, use.Line, "owners", "the dot import of %s hides which names are used. Import it by its name.", use.Path)
 	}
 	if use.Path == c.module || strings.HasPrefix(use.Path, c.module+"/") {
 		if use.Name == "" {
-			c.inward(f, room, use)
+			c.inward(f, pkg, use)
 		} else {
-			c.owned(f, room, use) // some packages of the module are reserved to one user, too
+			c.owned(f, pkg, use) // some packages of the module are reserved to one user, too
 		}
 		return
 	}
-	c.owned(f, room, use)
-	if room.Pure && !f.Test {
-		c.pure(f, room, use)
+	c.owned(f, pkg, use)
+	if pkg.Pure && !f.Test {
+		c.pure(f, pkg, use)
 	}
 }
 
 // inward checks that imports within the module go down, and that no package of
 // the plan's floors imports one outside of them.
-func (c *checker) inward(f *File, from Room, use Use) {
+func (c *checker) inward(f *File, from Package, use Use) {
 	path := "."
 	if use.Path != c.module {
 		path = strings.TrimPrefix(use.Path, c.module+"/")
 	}
-	to, ok := c.plan.Room(path)
+	to, ok := c.plan.Package(path)
 	switch {
 	case path == from.Path: // the external test of a package
 	case !ok:
@@ -109,7 +109,7 @@ func (c *checker) inward(f *File, from Room, use Use) {
 
 // owned checks that dangerous and foreign packages are used only by their
 // owners.
-func (c *checker) owned(f *File, room Room, use Use) {
+func (c *checker) owned(f *File, pkg Package, use Use) {
 	foreign := isForeign(use.Path)
 	named := false
 	for _, o := range c.plan.Owners {
@@ -117,14 +117,14 @@ func (c *checker) owned(f *File, room Room, use Use) {
 			continue
 		}
 		named = true
-		free := (f.Test || room.Floor == outside) && !foreign
-		if free || o.owns(room.Path) || f.Test && slices.Contains(o.By, "tests") {
+		free := (f.Test || pkg.Floor == outside) && !foreign
+		if free || o.owns(pkg.Path) || f.Test && slices.Contains(o.By, "tests") {
 			continue
 		}
-		c.fault(f.Path, use.Line, "owners", "%s uses %s, which %s (floors.txt:%d: %s)", room.Path, use, o.advice(), o.Line, o.Why)
+		c.fault(f.Path, use.Line, "owners", "%s uses %s, which %s (floors.txt:%d: %s)", pkg.Path, use, o.advice(), o.Line, o.Why)
 	}
 	if foreign && !named && use.Name == "" {
-		c.fault(f.Path, use.Line, "owners", "%s imports %s, which has no owner. A dependency has one owner package and a sentence of reason: add a row to floors.txt, or do without it.", room.Path, use.Path)
+		c.fault(f.Path, use.Line, "owners", "%s imports %s, which has no owner. A dependency has one owner package and a sentence of reason: add a row to floors.txt, or do without it.", pkg.Path, use.Path)
 	}
 }
 
@@ -145,10 +145,10 @@ func (o Owner) advice() string {
 }
 
 // pure checks that pure packages get their facts from their callers.
-func (c *checker) pure(f *File, room Room, use Use) {
+func (c *checker) pure(f *File, pkg Package, use Use) {
 	for _, o := range c.plan.Impure {
 		if o.matches(use) {
-			c.fault(f.Path, use.Line, "pure", "%s is pure and uses %s (%s). Take the fact as an argument, or ask an interface that is declared here.", room.Path, use, o.Why)
+			c.fault(f.Path, use.Line, "pure", "%s is pure and uses %s (%s). Take the fact as an argument, or ask an interface that is declared here.", pkg.Path, use, o.Why)
 		}
 	}
 }

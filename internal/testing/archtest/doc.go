@@ -8,5 +8,10 @@
 // found through the import of os, and dot imports, which would hide it, are
 // refused. It cannot check methods.
 //
+// core.txt lists the trusted core, the packages whose mistakes would break a promise of
+// SECURITY.md, with a budget of lines and the few imports that they may have.
+// words.txt lists the names that many packages may give to a type, words that names
+// must not have, and the glossary of ARCHITECTURE.md.
+//
 // Read next: floors.txt, then check.go.
 package archtest

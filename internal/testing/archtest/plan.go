@@ -13,17 +13,18 @@ const outside = -1
 
 // Plan is the content of floors.txt.
 type Plan struct {
-	Rooms  []Room
-	Owners []Owner // who may use what
-	Impure []Owner // what pure packages must not use; the rows have no owners
+	Packages []Package
+	Owners   []Owner // who may use what
+	Impure   []Owner // what pure packages must not use; the rows have no owners
 }
 
-// Room is one package of the plan.
-type Room struct {
+// Package is one package of the plan.
+type Package struct {
 	Line  int
 	Path  string // relative to the module, "." for its root
 	Floor int    // outside, or 0 and up
-	Later bool   // planned, not built
+	Does  string
+	Later bool // planned, not built
 	Pure  bool
 }
 
@@ -35,13 +36,13 @@ type Owner struct {
 	Why      string
 }
 
-// Room returns the room of the package at path.
-func (p *Plan) Room(path string) (Room, bool) {
-	i := slices.IndexFunc(p.Rooms, func(r Room) bool { return r.Path == path })
+// Package returns the row of the package at path.
+func (p *Plan) Package(path string) (Package, bool) {
+	i := slices.IndexFunc(p.Packages, func(r Package) bool { return r.Path == path })
 	if i < 0 {
-		return Room{}, false
+		return Package{}, false
 	}
-	return p.Rooms[i], true
+	return p.Packages[i], true
 }
 
 // columns are separated by two or more blanks, so that a column may hold
@@ -51,6 +52,15 @@ var columns = regexp.MustCompile(`\s{2,}`)
 // ParsePlan reads the text of a plan. Its errors name the line.
 func ParsePlan(text string) (*Plan, error) {
 	p := &Plan{}
+	if err := eachRow("floors.txt", text, p.add); err != nil {
+		return nil, err
+	}
+	return p, p.coherent()
+}
+
+// eachRow hands each indented row of a text to take, with its section, its line and its
+// columns. An error of take gets the name of the file and the line.
+func eachRow(file, text string, take func(section string, line int, cols []string) error) error {
 	section := ""
 	for i, line := range strings.Split(text, "\n") {
 		row := strings.TrimSpace(line)
@@ -59,25 +69,25 @@ func ParsePlan(text string) (*Plan, error) {
 		case row[0] == line[0]:
 			section = row
 		default:
-			if err := p.add(section, i+1, columns.Split(row, -1)); err != nil {
-				return nil, fmt.Errorf("floors.txt:%d: %w", i+1, err)
+			if err := take(section, i+1, columns.Split(row, -1)); err != nil {
+				return fmt.Errorf("%s:%d: %w", file, i+1, err)
 			}
 		}
 	}
-	return p, p.coherent()
+	return nil
 }
 
 func (p *Plan) add(section string, line int, cols []string) error {
 	word, number, _ := strings.Cut(section, " ")
 	switch {
 	case section == "outside":
-		return p.addRoom(line, outside, cols)
+		return p.addPackage(line, outside, cols)
 	case word == "floor":
 		n, err := strconv.Atoi(number)
 		if err != nil || n < 0 {
 			return fmt.Errorf("the section %q is not a floor with a number", section)
 		}
-		return p.addRoom(line, n, cols)
+		return p.addPackage(line, n, cols)
 	case section == "owners":
 		if len(cols) != 3 {
 			return fmt.Errorf("a row of owners has three columns (what, who, why), this one has %d", len(cols))
@@ -94,21 +104,22 @@ func (p *Plan) add(section string, line int, cols []string) error {
 	return nil
 }
 
-func (p *Plan) addRoom(line, floor int, cols []string) error {
+func (p *Plan) addPackage(line, floor int, cols []string) error {
 	if len(cols) != 2 {
 		return fmt.Errorf("a package has two columns (path, what it does), this one has %d", len(cols))
 	}
-	r := Room{Line: line, Path: cols[0], Floor: floor}
+	r := Package{Line: line, Path: cols[0], Floor: floor}
 	does := cols[1]
 	does, r.Later = strings.CutPrefix(does, "later: ")
 	does, r.Pure = strings.CutPrefix(does, "pure: ")
-	if before, ok := p.Room(r.Path); ok {
+	if before, ok := p.Package(r.Path); ok {
 		return fmt.Errorf("%s has a row already, in line %d", r.Path, before.Line)
 	}
+	r.Does = does
 	if does == "" {
 		return fmt.Errorf("say what %s does", r.Path)
 	}
-	p.Rooms = append(p.Rooms, r)
+	p.Packages = append(p.Packages, r)
 	return nil
 }
 
@@ -117,10 +128,10 @@ func (p *Plan) coherent() error {
 	for _, o := range p.Owners {
 		for _, by := range o.By {
 			folder, all := strings.CutSuffix(by, "/...")
-			if _, ok := p.Room(by); ok || by == "tests" || by == "nobody" {
+			if _, ok := p.Package(by); ok || by == "tests" || by == "nobody" {
 				continue
 			}
-			if !all || !slices.ContainsFunc(p.Rooms, func(r Room) bool { return strings.HasPrefix(r.Path, folder+"/") }) {
+			if !all || !slices.ContainsFunc(p.Packages, func(r Package) bool { return strings.HasPrefix(r.Path, folder+"/") }) {
 				return fmt.Errorf("floors.txt:%d: the owner %s is no package of the plan", o.Line, by)
 			}
 		}

@@ -15,13 +15,20 @@ import (
 
 // File is what the checks need of one Go file.
 type File struct {
-	Path string // relative to the module
-	Test bool
-	Uses []Use
+	Path  string // relative to the module
+	Test  bool
+	Uses  []Use
+	Types []TypeName
 }
 
 // Package is the directory of the file, relative to the module.
 func (f *File) Package() string { return path.Dir(f.Path) }
+
+// TypeName is a type that a file declares outside of functions.
+type TypeName struct {
+	Line int
+	Name string
+}
 
 // Use is the use of an import, or of one name of an import.
 type Use struct {
@@ -107,6 +114,15 @@ func readFile(name string, src []byte) (File, error) {
 		}
 		imports[local] = u.Path
 		f.Uses = append(f.Uses, u)
+	}
+	for _, decl := range parsed.Decls {
+		if types, ok := decl.(*ast.GenDecl); ok && types.Tok == token.TYPE {
+			for _, spec := range types.Specs {
+				if spec, ok := spec.(*ast.TypeSpec); ok {
+					f.Types = append(f.Types, TypeName{fset.Position(spec.Pos()).Line, spec.Name.Name})
+				}
+			}
+		}
 	}
 	ast.Inspect(parsed, func(n ast.Node) bool {
 		if sel, ok := n.(*ast.SelectorExpr); ok {

@@ -25,6 +25,7 @@ func report(b *testing.B, ours, floor []time.Duration) {
 	b.ReportMetric(0, "ns/op") // it means nothing here
 	b.ReportMetric(float64(median(ours).Microseconds()), "ours-p50-µs")
 	b.ReportMetric(float64(median(floor).Microseconds()), "floor-p50-µs")
+	b.ReportMetric(float64((median(ours)-median(floor)).Nanoseconds())/1000, "more-µs")
 	b.ReportMetric(float64(quantile(ours, 95))/float64(quantile(floor, 95)), "p95-ratio")
 	b.ReportMetric(float64(median(ours))/float64(median(floor)), "p50-ratio")
 }

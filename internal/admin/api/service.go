@@ -6,9 +6,9 @@ import (
 	"tipstaff/internal/policy/freeze"
 )
 
-// House is what a server lets people of the host see and do. Its methods may be called
+// Service is what a server lets people of the host see and do. Its methods may be called
 // from several goroutines at once.
-type House interface {
+type Service interface {
 	// Now returns what the server does.
 	Now() Running
 	// Find returns a command that runs or has ended not long ago.

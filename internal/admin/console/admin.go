@@ -7,8 +7,8 @@ import (
 	"tipstaff/internal/policy/freeze"
 )
 
-// Desk is where people see what servers do, and end it.
-type Desk interface {
+// Admin is where people see what servers do, and end it.
+type Admin interface {
 	Now(ctx context.Context) (api.Overview, error)
 	// Follow calls each with what a command prints until it has ended.
 	Follow(ctx context.Context, id string, each func(api.Event) error) error
@@ -37,25 +37,25 @@ type Sockets struct {
 	Alone api.Record
 }
 
-// Now implements [Desk].
+// Now implements [Admin].
 func (s Sockets) Now(ctx context.Context) (api.Overview, error) { return api.Now(ctx, s.State) }
 
-// Follow implements [Desk].
+// Follow implements [Admin].
 func (s Sockets) Follow(ctx context.Context, id string, each func(api.Event) error) error {
 	return api.Follow(ctx, s.State, id, each)
 }
 
-// Stop implements [Desk].
+// Stop implements [Admin].
 func (s Sockets) Stop(ctx context.Context, id string, kill bool) (api.Stopped, error) {
 	return api.Stop(ctx, s.State, id, kill)
 }
 
-// Freeze implements [Desk].
+// Freeze implements [Admin].
 func (s Sockets) Freeze(ctx context.Context, t freeze.Target, why string) (api.Frozen, error) {
 	return api.Freeze(ctx, s.State, t, why, s.Alone)
 }
 
-// Lift implements [Desk].
+// Lift implements [Admin].
 func (s Sockets) Lift(ctx context.Context, t freeze.Target) (freeze.Entry, error) {
 	return api.Lift(ctx, s.State, t, s.Alone)
 }
