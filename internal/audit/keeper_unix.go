@@ -6,8 +6,9 @@ import (
 	"errors"
 	"io"
 	"os"
-	"syscall"
 	"time"
+
+	"tipstaff/internal/flock"
 )
 
 // lockKeeper takes a lock that ends with its process.
@@ -16,8 +17,11 @@ func lockKeeper(path string) (io.Closer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := flock(f); err != nil {
+	if err := flock.Try(f); err != nil {
 		_ = f.Close()
+		if errors.Is(err, flock.ErrLocked) {
+			err = ErrBusy
+		}
 		return nil, err
 	}
 	now := time.Now()
@@ -25,24 +29,11 @@ func lockKeeper(path string) (io.Closer, error) {
 	return f, nil
 }
 
-// flock locks a file until it is closed.
-func flock(f *os.File) error {
-	for {
-		switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
-		case errors.Is(err, syscall.EINTR):
-		case errors.Is(err, syscall.EWOULDBLOCK):
-			return ErrBusy
-		default:
-			return err
-		}
-	}
-}
-
 // claim says until the end of the process that the trail is being written. A trail
 // whose server could not say so is taken for one that lives until it is closed.
 func claim(marks file) {
 	if f, ok := marks.(descriptor); ok {
-		_ = flock(f.descriptor())
+		_ = flock.Try(f.descriptor())
 	}
 }
 
@@ -53,5 +44,5 @@ func claimed(path string) bool {
 		return !errors.Is(err, os.ErrNotExist)
 	}
 	defer func() { _ = f.Close() }()
-	return flock(f) != nil
+	return flock.Try(f) != nil
 }

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"tipstaff/internal/flock"
 )
 
 // cgroups are the control groups of a server: one directory for the server, and
@@ -23,7 +25,7 @@ import (
 // A process cannot leave a group unless it may write to another one.
 type cgroups struct {
 	base string      // the server's directory
-	lock int         // descriptor of base, locked as long as the server lives
+	lock *os.File    // base, locked as long as the server lives
 	on   controllers // for the groups of commands
 	why  error       // why some of them are missing
 	// zygotes is the group of the zygotes whose commands have limits, see
@@ -55,12 +57,13 @@ func newCgroups(m serverMark) (*cgroups, error) {
 		return nil, err
 	}
 	parent := s.dir
-	c := &cgroups{base: filepath.Join(parent, cgroupPrefix+m.String()), lock: -1, why: s.why}
+	c := &cgroups{base: filepath.Join(parent, cgroupPrefix+m.String()), why: s.why}
 	if err := os.Mkdir(c.base, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot make a directory in %s: %w", parent, bare(err))
 	}
-	c.lock, err = lockDirectory(c.base)
-	if err == nil {
+	if c.lock, err = flock.TryDir(c.base); err != nil {
+		err = fmt.Errorf("cannot lock a control group: %w", err)
+	} else {
 		c.switchOn(s.on)
 		var one *cgroup
 		if one, err = c.take(); err == nil && c.on != (controllers{}) {
@@ -71,7 +74,7 @@ func newCgroups(m serverMark) (*cgroups, error) {
 			removeDead(parent)
 			return c, nil
 		}
-		_ = unix.Close(c.lock)
+		_ = c.lock.Close()
 	}
 	_ = removeCgroup(c.base)
 	return nil, err
@@ -85,20 +88,6 @@ func (c *cgroups) switchOn(on controllers) {
 	c.on = controllersOf(c.base, "cgroup.subtree_control")
 }
 
-// lockDirectory opens and locks a directory. It fails if another process holds
-// the lock.
-func lockDirectory(path string) (int, error) {
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return -1, fmt.Errorf("cannot lock a control group: %w", err)
-	}
-	if err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		_ = unix.Close(fd)
-		return -1, fmt.Errorf("cannot lock a control group: %w", err)
-	}
-	return fd, nil
-}
-
 // removeDead removes the empty control groups of servers that were killed. A
 // group that is not empty is left to the next server with the same state
 // directory (survivors_linux.go).
@@ -110,9 +99,9 @@ func removeDead(parent string) {
 			continue // it may contain living servers
 		}
 		dir := filepath.Join(parent, e.Name())
-		if fd, err := lockDirectory(dir); err == nil { // no living server holds the lock
+		if lock, err := flock.TryDir(dir); err == nil { // no living server holds the lock
 			_ = removeCgroup(dir)
-			_ = unix.Close(fd)
+			_ = lock.Close()
 		}
 	}
 }
@@ -225,7 +214,7 @@ func (c *cgroups) close() error {
 	if c.zygotes != nil {
 		c.zygotes.remove()
 	}
-	_ = unix.Close(c.lock)
+	_ = c.lock.Close()
 	return clearCgroup(c.base)
 }
 

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"tipstaff/internal/flock"
 )
 
 // A server that is killed cannot end its commands. Each server therefore keeps
@@ -45,7 +45,7 @@ func takeOwnerLock(state string, m serverMark, c *cgroups) (*ownerLock, error) {
 	}
 	_, err = fmt.Fprintf(temp, "%s\n%d\n", base, os.Getpid())
 	if err == nil {
-		err = unix.Flock(int(temp.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		err = flock.Try(temp)
 	}
 	if err == nil {
 		err = os.Rename(temp.Name(), filepath.Join(dir, m.String()))
@@ -126,7 +126,7 @@ func reapServer(path string, m serverMark) (int, error) {
 func lockOfDead(file *os.File, pid int) bool {
 	limit := time.Now().Add(forceLimit)
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		if unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+		if flock.Try(file) == nil {
 			return true
 		}
 		if running(pid) || time.Now().After(limit) {

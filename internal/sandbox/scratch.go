@@ -11,6 +11,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"tipstaff/internal/flock"
 )
 
 // scratch is the directory of a server for files that its commands need and no one
@@ -103,7 +105,7 @@ func lockFile(path string, flags int) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	if err := flock.Try(f); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil

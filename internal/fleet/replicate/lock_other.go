@@ -2,13 +2,7 @@
 
 package replicate
 
-import (
-	"errors"
-	"os"
-)
-
-// errBusy: a living process has the lock.
-var errBusy = errors.New("another process copies this trail")
+import "os"
 
 // lock does nothing: there are no locks here that end with their process. So the
 // trail of a dead process cannot be told from that of a living one.

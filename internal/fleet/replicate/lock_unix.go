@@ -6,23 +6,17 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"syscall"
-)
 
-// errBusy: a living process has the lock.
-var errBusy = errors.New("another process copies this trail")
+	"tipstaff/internal/flock"
+)
 
 // lock locks a file until it is closed, at the latest by the end of the process.
 func lock(f *os.File) error {
-	for {
-		switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
-		case errors.Is(err, syscall.EINTR):
-		case errors.Is(err, syscall.EWOULDBLOCK):
-			return errBusy
-		default:
-			return err
-		}
+	err := flock.Try(f)
+	if errors.Is(err, flock.ErrLocked) {
+		return errBusy
 	}
+	return err
 }
 
 // adopts says whether trails of processes that have ended can be recognized.

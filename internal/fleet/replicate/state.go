@@ -72,6 +72,9 @@ func Mark(trail, name string) (io.Closer, error) {
 	return s.file, nil
 }
 
+// errBusy: a living process has the lock.
+var errBusy = errors.New("another process copies this trail")
+
 // takeState opens and locks the state file of a trail. The error is errBusy if
 // another process has it, and [os.ErrNotExist] if the trail is not copied at all.
 // A state that a failure of the machine has torn is an empty one, for name.

@@ -1,11 +1,14 @@
 package spool
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"sync"
+
+	"tipstaff/internal/flock"
 )
 
 // place is the directory of one server, below that of all. It is made when it is
@@ -40,7 +43,7 @@ func openPlace(dir string) (*place, error) {
 // removeDead removes the directories of servers that have died. Those of living
 // ones are locked.
 func removeDead(dir string) error {
-	all, err := lockFile(dir, true)
+	all, err := flock.LockDir(context.Background(), dir)
 	if err != nil {
 		return err
 	}
@@ -54,7 +57,7 @@ func removeDead(dir string) error {
 		if ok, _ := filepath.Match(prefix+"*", e.Name()); !ok || !e.IsDir() {
 			continue
 		}
-		lock, err := lockFile(path, false)
+		lock, err := flock.TryDir(path)
 		if err != nil {
 			continue // its server lives
 		}
@@ -80,7 +83,7 @@ func (p *place) create(serial uint64) (path string, file *os.File, err error) {
 
 // make makes the directory of this server. Nothing is removed meanwhile.
 func (p *place) make() error {
-	all, err := lockFile(p.dir, true)
+	all, err := flock.LockDir(context.Background(), p.dir)
 	if err != nil {
 		return err
 	}
@@ -89,7 +92,7 @@ func (p *place) make() error {
 	if err != nil {
 		return err
 	}
-	if p.lock, err = lockFile(own, true); err != nil {
+	if p.lock, err = flock.TryDir(own); err != nil {
 		_ = os.Remove(own)
 		return err
 	}

@@ -1,6 +1,7 @@
 package freeze
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"tipstaff/internal/flock"
 )
 
 // name is the file, in the directory of the control sockets.
@@ -120,12 +123,13 @@ func at(all []Entry, t Target) int {
 	return slices.IndexFunc(all, func(e Entry) bool { return e.Target == t })
 }
 
-// change replaces the content of the file, while no other process does.
+// change replaces the content of the file, while no other process does. It fails where
+// the system has no locks that end with their process.
 func change(dir string, f func([]Entry) ([]Entry, error)) error {
 	if err := makeDirectory(dir); err != nil {
 		return fmt.Errorf("cannot change who is frozen: %w", err)
 	}
-	lock, err := lockDirectory(dir)
+	lock, err := flock.LockDir(context.Background(), dir) // nobody has it for long
 	if err != nil {
 		return fmt.Errorf("cannot change who is frozen: %w", err)
 	}

@@ -45,23 +45,3 @@ func ownAs(f *os.File, dir string) error {
 	}
 	return nil
 }
-
-// lockDirectory waits for the lock of a directory, and has it until the file is
-// closed.
-func lockDirectory(dir string) (*os.File, error) {
-	f, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_DIRECTORY, 0)
-	if err != nil {
-		return nil, err
-	}
-	for {
-		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
-		if !errors.Is(err, syscall.EINTR) {
-			break
-		}
-	}
-	if err != nil {
-		_ = f.Close()
-		return nil, &os.PathError{Op: "lock", Path: dir, Err: err}
-	}
-	return f, nil
-}
