@@ -78,7 +78,7 @@ const paceFile = ".swept"
 
 // agesBy returns the time by which this sweep tells ages, and why that is not what the
 // clock says; nil: it is.
-func (o *Options) agesBy(stocks []audit.Stock, now time.Time) (by time.Time, held *Held, err error) {
+func (o *Options) agesBy(stocks []audit.Inventory, now time.Time) (by time.Time, held *Held, err error) {
 	if !o.Unasked || o.Trails.Age == 0 && o.Recordings.Age == 0 {
 		return now, nil, nil
 	}

@@ -115,7 +115,7 @@ func TestAClockThatWasSetBackStopsNoSweep(t *testing.T) {
 	if st := s.Status(); st.Errors != 0 || strings.Count(log.String(), "nothing is retired for its age yet") != 1 {
 		t.Errorf("%+v\n%s", st, &log)
 	}
-	if audit.Swept(dir).IsZero() {
+	if audit.LastSweep(dir).IsZero() {
 		t.Error("it was not swept")
 	}
 }

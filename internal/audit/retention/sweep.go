@@ -44,13 +44,13 @@ func Sweep(ctx context.Context, o Options) (Swept, error) {
 	}
 	defer k.Close()
 	failed := []error{k.Mend()}
-	stocks, err := audit.Stocks(o.Dir, o.now())
+	stocks, err := audit.Inventories(o.Dir, o.now())
 	if err != nil {
 		return s, fmt.Errorf("cannot retire what is old: %w", err)
 	}
 	for i := range stocks { // what goes is subtracted below
 		s.Kept += stocks[i].Bytes
-		for _, r := range stocks[i].Rest {
+		for _, r := range stocks[i].Recordings {
 			s.KeptRecordings += r.Bytes
 		}
 	}
@@ -106,7 +106,7 @@ func (s *Swept) add(m audit.Moved) {
 	s.Segments += m.Segments
 	s.Recordings += m.Files
 	s.Bytes += m.Bytes
-	if m.Whole && m.Gone {
+	if m.Whole && m.Removed {
 		s.Trails++
 	}
 }

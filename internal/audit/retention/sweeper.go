@@ -90,7 +90,7 @@ func (s *Sweeper) run(ctx context.Context) {
 // Recently reports whether trails of a directory were swept within a time. A sweep in
 // the future is none: the clock was set back since.
 func Recently(dir string, within time.Duration) bool {
-	ago := time.Since(audit.Swept(dir))
+	ago := time.Since(audit.LastSweep(dir))
 	return ago > -time.Second && ago < within
 }
 
