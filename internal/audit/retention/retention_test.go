@@ -253,7 +253,7 @@ func TestServersOfOneDirectorySweepAtTheSameTime(t *testing.T) {
 		write(t, dir, now().Add(time.Duration(-i)*24*time.Hour), 5, nil)
 	}
 	type result struct {
-		swept Swept
+		swept SweepResult
 		err   error
 	}
 	results := make(chan result)
