@@ -30,7 +30,7 @@ const pathHelp = `PATH is a trail, one of its files, or a directory of trails; w
 trails of this user's state directory are read, merged in order of time.`
 
 // filterFlags are the flags that select records.
-type filterFlags struct{ asked query.Asked }
+type filterFlags struct{ asked query.Query }
 
 func (f *filterFlags) add(cmd *cobra.Command) {
 	flags, a := cmd.Flags(), &f.asked

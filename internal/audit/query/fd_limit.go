@@ -1,14 +1,14 @@
 package query
 
-// mostFiles is how many files a merge has open at once: thousands of trails can
+// maxOpenFiles is how many files a merge has open at once: thousands of trails can
 // overlap, and a process may have as few as 256 descriptors, which also its buffers
 // should not multiply by.
-const mostFiles = 64
+const maxOpenFiles = 64
 
-// makeRoom closes a file if too many are open: that of the trail whose next record is
+// limitFiles closes a file if too many are open: that of the trail whose next record is
 // the last one of all to be read. It is opened again when its turn comes.
-func (m *merge) makeRoom(but *source) {
-	if m.files < mostFiles {
+func (m *merge) limitFiles(but *source) {
+	if m.files < maxOpenFiles {
 		return
 	}
 	var last *source
@@ -16,27 +16,27 @@ func (m *merge) makeRoom(but *source) {
 		if s == but || s.lines == nil {
 			continue
 		}
-		if last == nil || m.later(s, last) {
+		if last == nil || m.isAfter(s, last) {
 			last = s
 		}
 	}
 	if last != nil {
-		last.park()
+		last.suspend()
 	}
 }
 
-// later reports whether the record of a comes after that of b in the order of the
+// isAfter reports whether the record of a comes after that of b in the order of the
 // merge.
-func (m *merge) later(a, b *source) bool {
+func (m *merge) isAfter(a, b *source) bool {
 	if m.back {
 		a, b = b, a
 	}
 	return a.line.Record.Time.After(b.line.Record.Time)
 }
 
-// park closes the file of s and keeps its place. Its current line stays.
-func (s *source) park() {
+// suspend closes the file of s and keeps its place. Its current line stays.
+func (s *source) suspend() {
 	s.part.from, s.part.to = s.lines.rest(s.part)
-	s.parked = true
+	s.suspended = true
 	s.close()
 }
